@@ -1,0 +1,108 @@
+/* What one product is, and what a backend (CPU, CUDA plug-in) promises.
+ * Plain C data only: no GraphBLAS handle, no CUDA type.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESSERA_BACKEND_H
+#define TESSERA_BACKEND_H
+
+#include "tessera/tessera.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TSR_BACKEND_API_VERSION 1
+
+/* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
+#define TSR_DECLINED ((tsr_status)1)
+
+typedef struct tsr_semiring {
+    tsr_type type; /* of both inputs of mul, of its result and of the monoid */
+    tsr_add add;
+    tsr_mul mul;
+} tsr_semiring;
+
+typedef enum tsr_format { TSR_SPARSE, TSR_HYPERSPARSE, TSR_BITMAP, TSR_FULL } tsr_format;
+
+/* A read-only look at one matrix held in somebody's arrays (those of SuiteSparse, of the native caller, or of a
+ * representation). A vector is a matrix of one column (nrows x 1, by_col = true).
+ *
+ * "Vectors" are the rows (by_col = false) or the columns (by_col = true).
+ *   SPARSE       p[nvec+1], i[nvals], nvec = number of vectors of the matrix, h = NULL
+ *   HYPERSPARSE  the same with h[nvec]: the names of the vectors that are present, ascending
+ *   BITMAP       b[nvec*vlen] in {0,1}; vector-major (row-major if !by_col), leading dimension ld (= vlen from SuiteSparse)
+ *   FULL         as BITMAP, every entry present, b = NULL
+ * Indices inside a vector ascend, except when jumbled.  x holds nvals values (one if iso, may then be read by
+ * everybody as x[0]); sparse: in the order of i; bitmap and full: in place.  x = NULL means pattern only: the
+ * product does not look at values. */
+typedef struct tsr_view {
+    tsr_format format;
+    tsr_type type;
+    bool by_col;
+    bool iso;
+    bool jumbled;
+    uint8_t index_size; /* bytes of one element of i: 4 (uint32_t) or 8 (int64_t) */
+    int64_t nrows, ncols;
+    int64_t nvec;  /* vectors stored: rows or columns; the number present if hypersparse */
+    int64_t vlen;  /* length of each vector */
+    int64_t ld;    /* bitmap and full: elements between the starts of two vectors */
+    int64_t nvals; /* entries; an upper bound is not allowed */
+    const int64_t *p;
+    const int64_t *h;
+    const int8_t *b;
+    const void *i;
+    const void *x;
+} tsr_view;
+
+typedef enum tsr_op {
+    TSR_OP_SPMM,       /* C (m x n, dense) = A (m x k, sparse) (+).(x) B (k x n, full or bitmap) */
+    TSR_OP_SPMV,       /* the same with n = 1 */
+    TSR_OP_SDDMM,      /* C (pattern of S) = X (m x k, full) (+).(x) Y (k x n, full) */
+    TSR_OP_MASKED_DOT  /* C (subset of the pattern of M) = A (m x k, sparse) (+).(x) B (k x n, sparse) */
+} tsr_op;
+#define TSR_OP_COUNT 4
+
+/* One product in normal form.  The engine has already: swapped operands so that the sparse one is `a` (and mul with it:
+ * FIRST <-> SECOND), resolved transposes by turning by_col over, and made a, b of type semiring.type (or pattern / iso).
+ * mask: SDDMM and MASKED_DOT only; its values count unless mask_structural (an entry whose value is false is then not
+ * computed). */
+typedef struct tsr_product {
+    tsr_op op;
+    tsr_semiring semiring;
+    int64_t m, n, k;
+    tsr_view a, b, mask;
+    bool mask_structural;
+    bool c_by_col; /* orientation wanted for a dense C; a sparse C always has the mask's */
+    int nthreads;  /* >= 1: the most threads the caller allows */
+} tsr_product;
+
+/* Where a product goes.  All arrays belong to the caller and are large enough.
+ *   dense C   x: m*n values in c_by_col order, no padding.  b: m*n bytes written 0/1, or NULL when the caller knows
+ *             that every entry is present (then b need not be computed).  x at absent places is unspecified but written.
+ *   masked C  x: one value per entry of the mask, in the mask's order.  b: the same, 1 where the entry exists
+ *             (the intersection is not empty and the mask lets it pass); never NULL.
+ * nvals: entries present, set by the backend. */
+typedef struct tsr_result {
+    void *x;
+    int8_t *b;
+    int64_t nvals;
+} tsr_result;
+
+/* A backend.  `supports` is cheap (no allocation, no device work) and honest; `execute` may still return TSR_DECLINED,
+ * TSR_OUT_OF_MEMORY or TSR_INTERNAL_ERROR: the product is then computed elsewhere, the inputs being untouched. */
+typedef struct tsr_backend {
+    int api_version; /* TSR_BACKEND_API_VERSION */
+    const char *name;
+    bool (*supports)(const tsr_product *product);
+    tsr_status (*execute)(const tsr_product *product, tsr_result *result);
+    const char *(*kernel_name)(const tsr_product *product); /* for the trace; static storage */
+} tsr_backend;
+
+/* A plug-in exports these two names. score: 0 = unusable on this machine. */
+typedef const tsr_backend *(*tsr_backend_init_fn)(void);
+typedef int (*tsr_backend_score_fn)(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

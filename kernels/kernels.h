@@ -1,0 +1,36 @@
+/* Prototypes of the CPU and reference kernels, with their contracts.
+ * Kernels know pointers and sizes only.  They allocate nothing but per-thread scratch (libc malloc), return
+ * TSR_OUT_OF_MEMORY without having written anything that matters, and never read x at absent places of a bitmap into a result.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_KERNELS_H
+#define TSR_KERNELS_H
+
+#include "tessera/backend.h"
+
+/* Semantics shared by all kernels, equal to SuiteSparse:GraphBLAS 7.4:
+ *  - integers wrap modulo 2^bits in the type of the semiring; bool results are 0 or 1.
+ *  - FP min and max are fmin and fmax (a NaN loses against a number).
+ *  - ANY takes the value of some entry: ours is the first in the order of the sparse operand (deterministic).
+ *  - PLUS over floating point: order of summation is free but fixed for a given input, nthreads and CPU; accuracy at
+ *    least that of adding one by one in the type itself.
+ *  - an entry of C exists where at least one product was formed (NaN or zero values included).
+ *  - all operands: type == semiring.type, or iso (x[0] of semiring.type), or pattern (x == NULL, only when mul ignores it).
+ *  - 64-bit sizes everywhere; nrows, ncols, nvals may be 0; `a` may be sparse or hypersparse, by row or by column, jumbled or not.
+ */
+
+/* The oracle: obvious triple loops, one thread, every op, semiring, type, format and orientation of tsr_product. */
+tsr_status tsr_ref_execute(const tsr_product *product, tsr_result *result);
+
+/* Fast kernels.  TSR_DECLINED for what one does not take (the list is in its file). */
+tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result);
+tsr_status tsr_cpu_spmv(const tsr_product *product, tsr_result *result);
+tsr_status tsr_cpu_sddmm(const tsr_product *product, tsr_result *result);
+tsr_status tsr_cpu_masked_dot(const tsr_product *product, tsr_result *result);
+
+/* Which instruction set the kernels use: the best the CPU has, or less when limited (tests, TESSERA_CPU_ISA). */
+typedef enum tsr_isa { TSR_ISA_BASELINE, TSR_ISA_AVX2, TSR_ISA_AVX512 } tsr_isa;
+tsr_isa tsr_cpu_isa(void);
+void tsr_cpu_limit_isa(tsr_isa most);
+const char *tsr_isa_name(tsr_isa isa);
+
+#endif

@@ -1,0 +1,45 @@
+/* One product: route -> plan -> execute -> report.  Both doors call this.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_ENGINE_H
+#define TSR_ENGINE_H
+
+#include "src/matrix/matrix.h"
+
+/* What a door knows about one product beyond the product itself. */
+typedef struct tsr_request {
+    tsr_product product;      /* normal form; a and b may still have another type than the semiring's (the engine casts) */
+    tsr_matrix *a_matrix;     /* records that may hold representations of a, b; NULL = none */
+    tsr_matrix *b_matrix;
+    const char *call;         /* for the trace: "GrB_mxm" */
+    bool may_forward;         /* drop-in: SuiteSparse is a route.  native: it is not */
+    bool finish_extra;        /* drop-in: the result goes through C<M> accum= T afterwards (costs memory traffic) */
+    double expected_calls;    /* native hint; 0 = unknown */
+} tsr_request;
+
+/* The decision, made before anything is allocated. */
+typedef struct tsr_decision {
+    const tsr_backend *backend; /* NULL: forward */
+    double predicted_ms;        /* of the chosen route */
+    double forward_ms;          /* predicted for SuiteSparse; < 0 unknown */
+    char reason[96];
+    bool build_a, build_b;      /* build (or use) the representation below */
+    tsr_rep_key a_key, b_key;
+} tsr_decision;
+
+/* Pure but for reading the records: who computes this, with what. */
+void tsr_engine_decide(const tsr_request *request, tsr_decision *decision);
+
+/* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
+bool tsr_engine_result_full(const tsr_request *request);
+
+/* Run a decision (decision->backend != NULL) into the caller's arrays and write the trace record.  Anything but TSR_OK: nothing
+ * usable was written, inputs are untouched, compute it elsewhere. */
+tsr_status tsr_engine_execute(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
+
+/* The trace record of a product that is not ours (declined, or forwarded by the router). */
+void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason);
+
+/* Readable one-line description of a product, for traces and messages. */
+void tsr_engine_describe(char *text, size_t size, const tsr_product *product);
+
+#endif

@@ -1,0 +1,46 @@
+/* Converters between layouts: plain arrays in, plain arrays out.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_FORMAT_H
+#define TSR_FORMAT_H
+
+#include "tessera/backend.h"
+
+/* Bytes of one value. */
+size_t tsr_type_size(tsr_type type);
+const char *tsr_type_name(tsr_type type); /* "fp32", … */
+
+/* dst[0..n) = (to) src[0..n) with the typecast rules of SuiteSparse:GraphBLAS (float to integer: NaN -> 0, saturating,
+ * truncating; anything to bool: x != 0).  dst and src do not overlap.  nthreads >= 1. */
+void tsr_cast_values(void *dst, tsr_type to, const void *src, tsr_type from, int64_t n, int nthreads);
+
+/* An owned compressed matrix: what a representation holds.  Freed with tsr_compressed_free. */
+typedef struct tsr_compressed {
+    tsr_view view; /* SPARSE (never hypersparse), sorted, its arrays owned by this struct */
+    size_t bytes;
+} tsr_compressed;
+
+/* Flags of tsr_compress */
+enum {
+    TSR_COMPRESS_PATTERN = 1, /* no values: view.x = NULL */
+    TSR_COMPRESS_FLIP = 2     /* store the other orientation (by row <-> by column) */
+};
+
+/* Copy a sparse or hypersparse view into 32-bit indices (64-bit if nrows or ncols > 2^32-1), sorted, in the same or the
+ * other orientation, values typecast to `type` (iso stays iso: one value).  The matrix is the same one: nrows, ncols unchanged. */
+tsr_status tsr_compress(tsr_compressed *out, const tsr_view *in, tsr_type type, unsigned flags, int nthreads);
+void tsr_compressed_free(tsr_compressed *c);
+
+/* dst (row-major if !dst_by_col, leading dimension = vector length) = src, a full or bitmap array of nrows x ncols held
+ * the other way; element_size in {1,2,4,8}.  Cache blocked, threaded. */
+void tsr_dense_flip(void *dst, const void *src, int64_t src_nvec, int64_t src_vlen, int64_t src_ld, size_t element_size, int nthreads);
+
+/* Masked result (x, b per mask entry) -> compressed arrays in the mask's orientation: keep the entries with b = 1.
+ * p[nvec+1] is written by tsr_compact_count (returns the number kept); i (64-bit) and x by tsr_compact_fill. Mask may be
+ * sparse or hypersparse (p is per stored vector). */
+int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int nthreads);
+void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x, size_t element_size, int nthreads);
+
+/* flags[r] = 1 for every row r of a sparse view that has an entry; returns how many. */
+int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads);
+
+#endif

@@ -1,0 +1,59 @@
+/* The drop-in door: handles of the real library, hooks, side table, allocator.
+ * Only files of src/graphblas include this.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_DOOR_H
+#define TSR_DOOR_H
+
+#include <GraphBLAS.h>
+
+#include "src/engine/engine.h"
+#include "tsr_real.h" /* generated: struct tsr_real { GrB_Info (*GrB_mxm)(…); … }; extern struct tsr_real tsr_real; */
+
+/* ---- the real library (real.c) ---- */
+
+/* Resolve everything once; false: no real library, or its version differs from the header's (pass-through, warned once). */
+bool tsr_real_load(void);
+bool tsr_real_compatible(void);
+/* Address of a data symbol ("GrB_PLUS_FP32") of the real library; NULL if it has none. */
+void *tsr_real_symbol(const char *name);
+
+/* ---- state (state.c) ---- */
+bool tsr_door_blocking(void);         /* GrB_BLOCKING mode */
+bool tsr_door_in_child(void);         /* forked from a process that had started: pass everything through */
+/* User allocator given to GrB_init / GxB_init: results handed over to SuiteSparse come from here. */
+void *tsr_user_malloc(size_t size);
+void tsr_user_free(void *block);
+
+/* ---- side table (table.c): handle -> record ---- */
+
+/* The record of a matrix or vector, with a reference for the caller; created when missing and `create`.  NULL: none, or no memory. */
+tsr_matrix *tsr_table_get(const void *handle, bool create);
+
+/* ---- hooks (hooks.c), called by every generated wrapper before the real function ---- */
+void tsr_will_read(const void *handle);
+void tsr_will_write(const void *handle);
+void tsr_freed(const void *handle); /* before the real free / export */
+
+/* ---- deferral (defer.c): DEFER test mode now, residency later ---- */
+
+/* A product whose arguments are all captured.  run: hand over the result; cancel: free what was reserved (C was freed unread). */
+typedef struct tsr_deferred {
+    const void *target;          /* C */
+    const void *operands[3];     /* A, B, M; NULL where absent */
+    void (*run)(void *closure);
+    void (*cancel)(void *closure);
+    void *closure;
+} tsr_deferred;
+
+/* False: no memory for it; the caller runs it now. */
+bool tsr_defer(const tsr_deferred *product);
+
+/* ---- products (product.c, match.c): true = done, *info is the result; false = forward to the real function ---- */
+bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,
+                 const GrB_Matrix A, const GrB_Matrix B, const GrB_Descriptor desc);
+bool tsr_try_mxv(GrB_Info *info, GrB_Vector w, const GrB_Vector mask, const GrB_BinaryOp accum, const GrB_Semiring semiring,
+                 const GrB_Matrix A, const GrB_Vector u, const GrB_Descriptor desc);
+bool tsr_try_vxm(GrB_Info *info, GrB_Vector w, const GrB_Vector mask, const GrB_BinaryOp accum, const GrB_Semiring semiring,
+                 const GrB_Vector u, const GrB_Matrix A, const GrB_Descriptor desc);
+
+#endif

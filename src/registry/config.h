@@ -1,0 +1,48 @@
+/* Configuration: system file, user file, environment, API, in that order; the last one wins.
+ * A wrong value is named on stderr once and ignored.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CONFIG_H
+#define TSR_CONFIG_H
+
+#include "tessera/tessera.h"
+
+/* auto: the router decides. cpu, gpu: every product above min_work that this backend supports goes there.
+ * off: everything is forwarded. */
+typedef enum tsr_mode { TSR_MODE_AUTO, TSR_MODE_CPU, TSR_MODE_GPU, TSR_MODE_OFF } tsr_mode;
+typedef enum tsr_precision { TSR_PRECISION_EXACT, TSR_PRECISION_TF32, TSR_PRECISION_BF16, TSR_PRECISION_FP16 } tsr_precision;
+typedef enum tsr_reorder { TSR_REORDER_NONE, TSR_REORDER_AUTO, TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA } tsr_reorder;
+
+/* Bits of tsr_config.disabled: GraphBLAS calls and kinds of product (TESSERA_DISABLE=mxm,sddmm,…). */
+enum {
+    TSR_DISABLE_MXM = 1, TSR_DISABLE_MXV = 2, TSR_DISABLE_VXM = 4,
+    TSR_DISABLE_SPMM = 8, TSR_DISABLE_SPMV = 16, TSR_DISABLE_SDDMM = 32, TSR_DISABLE_MASKED_DOT = 64
+};
+
+typedef struct tsr_config {
+    tsr_mode mode;           /* TESSERA_MODE */
+    unsigned disabled;       /* TESSERA_DISABLE */
+    double min_work;         /* TESSERA_MIN_WORK: multiply-adds below which a call is forwarded; < 0: the router's own */
+    int device;              /* TESSERA_DEVICE */
+    size_t device_memory;    /* TESSERA_DEVICE_MEMORY: bytes (suffix K, M, G), 0 = no cap of ours */
+    tsr_precision precision; /* TESSERA_PRECISION */
+    tsr_reorder reorder;     /* TESSERA_REORDER */
+    char kernel[32];         /* TESSERA_KERNEL: "" = the router chooses */
+    char model[4096];        /* TESSERA_MODEL */
+    char trace[4096];        /* TESSERA_TRACE, %p = process id */
+    int verbose;             /* TESSERA_VERBOSE: 1 = one summary at exit, 2 = a line per product */
+    bool check;              /* TESSERA_CHECK=1: test mode, fingerprints operands (docs/testing.md) */
+    bool defer;              /* TESSERA_DEFER=1: test mode, products run when an operand is next touched */
+} tsr_config;
+
+/* Loaded at the first call, thread-safe; afterwards one load.  Never null, never changes but by tsr_config_set. */
+const tsr_config *tsr_config_get(void);
+
+/* Set one option by its lower-case name ("mode", "min_work", …) as the environment would.  TSR_INVALID_VALUE: unknown name or
+ * wrong value, nothing changed. */
+tsr_status tsr_config_set(const char *name, const char *value);
+
+/* Parse one configuration text (an INI file's bytes) into *config; returns the number of lines that were wrong.
+ * `source` names it in messages; messages go to stderr unless quiet.  For the fuzzer and the loader. */
+int tsr_config_parse(tsr_config *config, const char *text, size_t length, const char *source, bool quiet);
+
+#endif

@@ -1,0 +1,36 @@
+/* Numbers that decide who computes: pure functions over a features struct.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_ROUTE_H
+#define TSR_ROUTE_H
+
+#include "tessera/backend.h"
+
+typedef struct tsr_features {
+    tsr_op op;
+    tsr_semiring semiring;
+    double m, n, k;      /* shape */
+    double a_nnz, b_nnz; /* entries of the sparse operands (b: entries held when dense) */
+    double mask_nnz;     /* SDDMM, masked dot */
+    bool a_by_col;       /* orientation of the arrays that would be used */
+    bool b_by_col;
+    bool c_by_col;
+    bool mask_by_col;
+    bool a_pattern;      /* values of a not read */
+    bool a_cast, b_cast; /* values must be converted first */
+    bool b_bitmap;
+    bool narrow_index;   /* 32-bit indices */
+    bool finish_extra;   /* C<M> accum= T afterwards */
+    int nthreads;
+} tsr_features;
+
+void tsr_features_of(tsr_features *f, const tsr_product *product);
+
+double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */
+double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */
+double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
+double tsr_work(const tsr_features *f);                   /* multiply-adds, or a cheap bound */
+
+/* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */
+bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls);
+
+#endif
