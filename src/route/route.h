@@ -30,6 +30,12 @@ double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
 double tsr_work(const tsr_features *f);                   /* multiply-adds, or a cheap bound */
 
+/* Multiply-adds below which SuiteSparse is called without further thought (its own start costs more than we could win). */
+double tsr_least_work(const tsr_features *f);
+
+/* Our predicted time must be below this share of SuiteSparse's: what the prediction may be wrong by. */
+#define TSR_ROUTE_MARGIN 0.85
+
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */
 bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls);
 

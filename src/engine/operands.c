@@ -1,0 +1,73 @@
+/* Operands as a backend wants them: cast, taken from a representation, or as they are.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/engine/operands.h"
+
+#include <stdlib.h>
+
+bool tsr_reads_a(const tsr_product *p)
+{
+    return p->semiring.mul != TSR_MUL_SECOND && p->semiring.mul != TSR_MUL_PAIR;
+}
+
+bool tsr_reads_b(const tsr_product *p)
+{
+    return p->semiring.mul != TSR_MUL_FIRST && p->semiring.mul != TSR_MUL_PAIR;
+}
+
+bool tsr_wanted_by_col_a(const tsr_product *p)
+{
+    return p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV ? false : p->a.by_col;
+}
+
+/* Values of one operand in `type`: as they are, none, one (iso, into *one) or a converted copy (*copy). */
+static tsr_status cast_operand(tsr_view *v, tsr_type type, bool read, void *one, void **copy, int nthreads)
+{
+    if (!read) {
+        v->x = NULL;
+        v->type = type;
+        return TSR_OK;
+    }
+    if (v->type == type || v->nvals == 0 || v->nvec == 0) {
+        v->type = type;
+        return TSR_OK;
+    }
+    bool dense = v->format == TSR_FULL || v->format == TSR_BITMAP;
+    int64_t count = v->iso ? 1 : dense ? (v->nvec - 1) * v->ld + v->vlen : v->nvals;
+    void *dst = one;
+    if (!v->iso) {
+        dst = *copy = malloc((size_t)count * tsr_type_size(type));
+        if (!dst)
+            return TSR_OUT_OF_MEMORY;
+    }
+    tsr_cast_values(dst, type, v->x, v->type, count, nthreads);
+    v->x = dst;
+    v->type = type;
+    return TSR_OK;
+}
+
+tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_request *r, const tsr_decision *d)
+{
+    *held = (tsr_operands){0};
+    *ready = r->product;
+    tsr_type type = ready->semiring.type;
+    if (d->build_a && r->a_matrix)
+        held->a_rep = tsr_matrix_build(r->a_matrix, d->a_key, &ready->a, ready->nthreads);
+    if (held->a_rep) {
+        ready->a = *tsr_rep_view(held->a_rep);
+        ready->a.type = type; /* a pattern representation has no type of its own */
+    }
+    tsr_status status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);
+    if (status == TSR_OK)
+        status = cast_operand(&ready->b, type, tsr_reads_b(ready), &held->b_iso, &held->b_cast, ready->nthreads);
+    if (status != TSR_OK)
+        tsr_operands_release(held);
+    return status;
+}
+
+void tsr_operands_release(tsr_operands *held)
+{
+    tsr_rep_unref(held->a_rep);
+    free(held->a_cast);
+    free(held->b_cast);
+    *held = (tsr_operands){0};
+}

@@ -1,0 +1,27 @@
+/* Operands as a backend wants them: cast, taken from a representation, or as they are.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_OPERANDS_H
+#define TSR_OPERANDS_H
+
+#include "src/engine/engine.h"
+
+/* Does the multiply look at the values of a (b)? */
+bool tsr_reads_a(const tsr_product *p);
+bool tsr_reads_b(const tsr_product *p);
+
+/* Orientation of A that the kernels of this product like best. */
+bool tsr_wanted_by_col_a(const tsr_product *p);
+
+/* What one execution holds beside the caller's arrays. */
+typedef struct tsr_operands {
+    tsr_rep *a_rep;
+    void *a_cast, *b_cast; /* converted values; NULL = none */
+    union { uint64_t u; double d; } a_iso, b_iso; /* converted iso values */
+} tsr_operands;
+
+/* *ready = r->product with operands of type semiring.type, pattern where values are not read, and the representation that
+ * d asks for.  On error nothing is held (release is still allowed). */
+tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_request *r, const tsr_decision *d);
+void tsr_operands_release(tsr_operands *held);
+
+#endif
