@@ -53,6 +53,15 @@ typedef enum tsr_add { TSR_ADD_PLUS, TSR_ADD_MIN, TSR_ADD_MAX, TSR_ADD_ANY, TSR_
 typedef enum tsr_mul { TSR_MUL_TIMES, TSR_MUL_FIRST, TSR_MUL_SECOND, TSR_MUL_PAIR, TSR_MUL_PLUS, TSR_MUL_AND } tsr_mul;
 #define TSR_MUL_COUNT 6
 
+/* Arithmetic allowed for FP32 products. EXACT: at least as accurate as adding one by one in FP32. The others allow Tensor Cores
+ * to round the inputs; sums are FP32 always. */
+typedef enum tsr_precision {
+    TSR_PRECISION_EXACT,
+    TSR_PRECISION_TF32,
+    TSR_PRECISION_BF16,
+    TSR_PRECISION_FP16
+} tsr_precision;
+
 #ifdef __cplusplus
 }
 #endif

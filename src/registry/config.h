@@ -1,5 +1,5 @@
-/* Configuration: system file, user file, environment, API, in that order; the last one wins.
- * A wrong value is named on stderr once and ignored.
+/* Configuration: system file, user file, TESSERA_CONFIG, environment, API, in that order; the last one wins.
+ * A wrong value or an unknown name is named on stderr once and ignored.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CONFIG_H
 #define TSR_CONFIG_H
@@ -9,7 +9,6 @@
 /* auto: the router decides. cpu, gpu: every product above min_work that this backend supports goes there.
  * off: everything is forwarded. */
 typedef enum tsr_mode { TSR_MODE_AUTO, TSR_MODE_CPU, TSR_MODE_GPU, TSR_MODE_OFF } tsr_mode;
-typedef enum tsr_precision { TSR_PRECISION_EXACT, TSR_PRECISION_TF32, TSR_PRECISION_BF16, TSR_PRECISION_FP16 } tsr_precision;
 typedef enum tsr_reorder { TSR_REORDER_NONE, TSR_REORDER_AUTO, TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA } tsr_reorder;
 
 /* Bits of tsr_config.disabled: GraphBLAS calls and kinds of product (TESSERA_DISABLE=mxm,sddmm,…). */
@@ -34,7 +33,8 @@ typedef struct tsr_config {
     bool defer;              /* TESSERA_DEFER=1: test mode, products run when an operand is next touched */
 } tsr_config;
 
-/* Loaded at the first call, thread-safe; afterwards one load.  Never null, never changes but by tsr_config_set. */
+/* Loaded at the first call, thread-safe; afterwards one load.  Never null; what it points to never changes (setting an
+ * option publishes another one). */
 const tsr_config *tsr_config_get(void);
 
 /* Set one option by its lower-case name ("mode", "min_work", …) as the environment would.  TSR_INVALID_VALUE: unknown name or
@@ -44,5 +44,18 @@ tsr_status tsr_config_set(const char *name, const char *value);
 /* Parse one configuration text (an INI file's bytes) into *config; returns the number of lines that were wrong.
  * `source` names it in messages; messages go to stderr unless quiet.  For the fuzzer and the loader. */
 int tsr_config_parse(tsr_config *config, const char *text, size_t length, const char *source, bool quiet);
+
+/* The values before any layer. */
+void tsr_config_defaults(tsr_config *config);
+
+/* The configuration in force, option by option: for `tessera info`. */
+typedef struct tsr_config_row {
+    const char *name;  /* "min_work" */
+    const char *layer; /* "default", "system file", "user file", "TESSERA_CONFIG", "environment", "API" */
+    char value[4096];  /* as it would be written; "" = unset */
+} tsr_config_row;
+
+/* False: index is past the last option. */
+bool tsr_config_describe(int index, tsr_config_row *row);
 
 #endif

@@ -1,0 +1,68 @@
+/* The GPU plug-in: found, loaded and asked once.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "src/registry/backends.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "src/registry/paths.h"
+#include "src/registry/trace.h"
+
+static const tsr_backend *gpu;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* dlsym gives an object pointer where a function pointer is meant. */
+typedef union symbol {
+    void *address;
+    tsr_backend_init_fn init;
+    tsr_backend_score_fn score;
+} symbol;
+
+static const tsr_backend *ask(void *plugin, const char *path)
+{
+    symbol init = {dlsym(plugin, "tsr_backend_init")}, score = {dlsym(plugin, "tsr_backend_score")};
+    if (!init.address || !score.address) {
+        tsr_warn_once("plug-in", "%s is not a backend; not used", path);
+        return NULL;
+    }
+    if (score.score() <= 0) {
+        return NULL;
+    }
+    const tsr_backend *backend = init.init();
+    if (backend && backend->api_version != TSR_BACKEND_API_VERSION) {
+        tsr_warn_once("plug-in", "%s has interface %d, not %d; not used", path, backend->api_version, TSR_BACKEND_API_VERSION);
+        return NULL;
+    }
+    return backend;
+}
+
+static void load(void)
+{
+    char path[PATH_MAX];
+    const char *folder = secure_getenv("TESSERA_PLUGIN_DIR");
+    if (!folder || *folder != '/') {
+        folder = TSR_PLUGIN_DIR;
+    }
+    int n = snprintf(path, sizeof path, "%s/libtessera_cuda.so", folder);
+    if (n >= (int)sizeof path || access(path, F_OK) != 0) {
+        return;
+    }
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!plugin) {
+        const char *why = dlerror();
+        tsr_warn_once("plug-in", "cannot load %s: %s", path, why ? why : "unknown error");
+        return;
+    }
+    gpu = ask(plugin, path);
+}
+
+const tsr_backend *tsr_backend_gpu(void)
+{
+    pthread_once(&once, load);
+    return gpu;
+}

@@ -1,0 +1,416 @@
+/* The trace: JSON lines, readable lines, the summary at exit, warnings.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "src/registry/trace.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/registry/config.h"
+#include "src/registry/trace_config.h"
+
+enum { MAX_ROWS = 256, MAX_KEYS = 256, KEY_SIZE = 128, LINE_SIZE = 4096, TOP_ROUTES = 40, TOP_REASONS = 8 };
+
+typedef struct row {
+    char name[KEY_SIZE]; /* "call|route", or a reason without its numbers */
+    int64_t count;
+    double ms;
+} row;
+
+typedef struct table {
+    row rows[MAX_ROWS];
+    int used;
+} table;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
+static atomic_int wanted = -1; /* -1: not known yet */
+static pid_t started_in;       /* the process whose exit prints the summary */
+static int trace_fd = -1;
+static pid_t trace_pid; /* the process that opened trace_fd */
+static bool trace_tried;
+static int nwarned;
+static table products, forwards;
+
+/* ---- text without the program's locale ---- */
+
+static locale_t c_locale(void)
+{
+    static _Atomic(locale_t) cached;
+    locale_t locale = atomic_load(&cached);
+    if (!locale) {
+        locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        atomic_store(&cached, locale);
+    }
+    return locale;
+}
+
+/* A buffer that is cut, never overrun. */
+typedef struct text {
+    char *data;
+    size_t used, size;
+} text;
+
+static void add_bytes(text *t, const char *bytes, size_t n)
+{
+    size_t room = t->size - t->used;
+    if (n > room) {
+        n = room;
+    }
+    memcpy(t->data + t->used, bytes, n);
+    t->used += n;
+}
+
+static void add(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(text *t, const char *format, ...)
+{
+    char piece[512];
+    va_list args;
+    locale_t old = uselocale(c_locale());
+    va_start(args, format);
+    int n = vsnprintf(piece, sizeof piece, format, args);
+    va_end(args);
+    uselocale(old);
+    if (n > 0) {
+        add_bytes(t, piece, (size_t)n < sizeof piece ? (size_t)n : sizeof piece - 1);
+    }
+}
+
+static void write_all(int fd, const char *data, size_t n)
+{
+    int saved = errno;
+    ssize_t done;
+    do {
+        done = write(fd, data, n);
+    } while (done < 0 && errno == EINTR);
+    errno = saved;
+}
+
+/* ---- JSON ---- */
+
+static void add_json_string(text *t, const char *name, const char *value, const char *separator)
+{
+    enum { LONGEST = 900 }; /* three strings and the numbers always fit one line */
+    add(t, "\"%s\":\"", name);
+    size_t limit = t->used + LONGEST;
+    for (const unsigned char *s = (const unsigned char *)(value ? value : ""); *s && t->used < limit; s++) {
+        if (*s == '"' || *s == '\\') {
+            add(t, "\\%c", *s);
+        } else if (*s < 0x20 || *s >= 0x7f) {
+            add(t, "\\u%04x", *s);
+        } else {
+            add_bytes(t, (const char *)s, 1);
+        }
+    }
+    add(t, "\"%s", separator);
+}
+
+static void add_json_ms(text *t, const char *name, double ms)
+{
+    if (ms >= 0 && isfinite(ms)) {
+        add(t, "\"%s\":%.6g,", name, ms);
+    } else {
+        add(t, "\"%s\":null,", name);
+    }
+}
+
+static void expand_path(char *path, size_t size, const char *pattern)
+{
+    text t = {path, 0, size - 1};
+    for (const char *s = pattern; *s; s++) {
+        if (s[0] == '%' && s[1] == 'p') {
+            add(&t, "%ld", (long)getpid());
+            s++;
+        } else if (s[0] == '%' && s[1] == '%') {
+            add_bytes(&t, "%", 1);
+            s++;
+        } else {
+            add_bytes(&t, s, 1);
+        }
+    }
+    path[t.used] = '\0';
+}
+
+static void warn_locked(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void vwarn_locked(const char *key, const char *format, va_list args);
+
+static void warn_locked(const char *key, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vwarn_locked(key, format, args);
+    va_end(args);
+}
+
+/* The file of this process; a forked child opens its own when the name has %p. Lock held. */
+static int trace_file(void)
+{
+    const char *pattern = tsr_config_get()->trace;
+    if (trace_tried && trace_pid != getpid() && strstr(pattern, "%p")) {
+        trace_tried = false;
+    }
+    if (!trace_tried) {
+        char path[sizeof((tsr_config *)0)->trace + 64];
+        expand_path(path, sizeof path, pattern);
+        if (trace_fd >= 0) {
+            close(trace_fd);
+        }
+        trace_fd = *path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666) : -1;
+        trace_tried = true;
+        trace_pid = getpid();
+        if (*path && trace_fd < 0) {
+            warn_locked("trace file", "cannot write trace file %.200s: %s", path, strerror(errno));
+        }
+    }
+    return trace_fd;
+}
+
+static void write_json(const tsr_trace_record *r)
+{
+    char line[LINE_SIZE];
+    text t = {line, 0, sizeof line};
+    add(&t, "{");
+    add_json_string(&t, "call", r->call, ",");
+    add_json_string(&t, "pattern", r->pattern, ",");
+    add_json_string(&t, "route", r->route, ",");
+    add_json_string(&t, "reason", r->reason, ",");
+    add_json_ms(&t, "predicted_ms", r->predicted_ms);
+    add_json_ms(&t, "measured_ms", r->measured_ms);
+    add(&t, "\"bytes_moved\":%lld,\"pid\":%ld}\n", (long long)r->bytes_moved, (long)getpid());
+    write_all(trace_fd, line, t.used);
+}
+
+static void write_readable(const tsr_trace_record *r)
+{
+    char line[LINE_SIZE];
+    text t = {line, 0, sizeof line};
+    add(&t, "tessera: %s %s -> %s", r->call, r->pattern ? r->pattern : "", r->route);
+    if (r->measured_ms >= 0) {
+        add(&t, " %.3f ms", r->measured_ms);
+    }
+    if (r->reason && *r->reason) {
+        add(&t, " (%s)", r->reason);
+    }
+    add(&t, "\n");
+    write_all(STDERR_FILENO, line, t.used);
+}
+
+/* ---- the summary ---- */
+
+static void count(table *in, const char *name, double ms)
+{
+    int k = 0;
+    while (k < in->used && strcmp(in->rows[k].name, name) != 0) {
+        k++;
+    }
+    if (k == MAX_ROWS) {
+        k--;
+        snprintf(in->rows[k].name, KEY_SIZE, "(others)");
+    } else if (k == in->used) {
+        snprintf(in->rows[k].name, KEY_SIZE, "%s", name);
+        in->used++;
+    }
+    in->rows[k].count++;
+    in->rows[k].ms += ms >= 0 ? ms : 0;
+}
+
+/* "predicted 3.1 ms against 14.0 ms" -> "predicted # ms against # ms": one reason, whatever the numbers. */
+static void without_numbers(char *out, size_t size, const char *reason)
+{
+    size_t n = 0;
+    char before = ' ';
+    for (const char *s = reason; *s && n + 1 < size; s++) {
+        if (isdigit((unsigned char)*s) && !isalnum((unsigned char)before)) {
+            s += strspn(s, "0123456789.eE+-") - 1;
+            out[n++] = '#';
+        } else {
+            out[n++] = *s;
+        }
+        before = *s;
+    }
+    out[n] = '\0';
+}
+
+static bool is_forward(const char *route)
+{
+    return strcmp(route, "suitesparse") == 0;
+}
+
+static void count_record(const tsr_trace_record *r)
+{
+    char name[KEY_SIZE];
+    snprintf(name, sizeof name, "%-10.40s %.80s", r->call, r->route);
+    count(&products, name, r->measured_ms);
+    if (is_forward(r->route) && r->reason) {
+        without_numbers(name, sizeof name, r->reason);
+        count(&forwards, name, 0);
+    }
+}
+
+static int by_count(const void *left, const void *right)
+{
+    const row *a = left, *b = right;
+    return a->count < b->count ? 1 : a->count > b->count ? -1 : strcmp(a->name, b->name);
+}
+
+static void summarize(void)
+{
+    char block[2 * LINE_SIZE];
+    text t = {block, 0, sizeof block};
+    qsort(products.rows, (size_t)products.used, sizeof(row), by_count);
+    qsort(forwards.rows, (size_t)forwards.used, sizeof(row), by_count);
+    add(&t, "tessera: summary of process %ld%s\n", (long)getpid(), products.used ? "" : ": no products");
+    for (int k = 0; k < products.used && k < TOP_ROUTES; k++) {
+        add(&t, "tessera:   %-44s %9lld calls %12.3f ms\n", products.rows[k].name, (long long)products.rows[k].count,
+            products.rows[k].ms);
+    }
+    for (int k = 0; k < forwards.used && k < TOP_REASONS; k++) {
+        add(&t, "tessera:   forwarded %9lld: %s\n", (long long)forwards.rows[k].count, forwards.rows[k].name);
+    }
+    write_all(STDERR_FILENO, block, t.used);
+}
+
+static void at_exit(void)
+{
+    if (getpid() != started_in || tsr_config_get()->verbose < 1) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    summarize();
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- start, fork ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+static void in_child(void)
+{
+    pthread_mutex_unlock(&lock);
+    memset(&products, 0, sizeof products);
+    memset(&forwards, 0, sizeof forwards);
+}
+
+static void register_fork(void)
+{
+    pthread_atfork(before_fork, after_fork, in_child);
+}
+
+static void register_exit(void)
+{
+    started_in = getpid();
+    atexit(at_exit);
+}
+
+static void start(void)
+{
+    const tsr_config *config = tsr_config_get();
+    pthread_once(&fork_once, register_fork);
+    if (config->verbose >= 1) {
+        pthread_once(&exit_once, register_exit);
+    }
+    atomic_store(&wanted, config->verbose >= 1 || *config->trace);
+}
+
+void tsr_trace_reconfigure(void)
+{
+    pthread_mutex_lock(&lock);
+    trace_tried = false;
+    pthread_mutex_unlock(&lock);
+    atomic_store(&wanted, -1);
+}
+
+bool tsr_trace_wanted(void)
+{
+    int known = atomic_load_explicit(&wanted, memory_order_relaxed);
+    if (__builtin_expect(known < 0, 0)) {
+        start();
+        known = atomic_load(&wanted);
+    }
+    return known != 0;
+}
+
+void tsr_trace_product(const tsr_trace_record *record)
+{
+    if (!tsr_trace_wanted()) {
+        return;
+    }
+    const tsr_config *config = tsr_config_get();
+    pthread_mutex_lock(&lock);
+    if (config->verbose >= 1) {
+        count_record(record);
+    }
+    if (config->verbose >= 2) {
+        write_readable(record);
+    }
+    if (*config->trace && trace_file() >= 0) {
+        write_json(record);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- warnings ---- */
+
+static bool first_time(const char *key)
+{
+    static char keys[MAX_KEYS][KEY_SIZE];
+    for (int k = 0; k < nwarned; k++) {
+        if (strncmp(keys[k], key, KEY_SIZE - 1) == 0) {
+            return false;
+        }
+    }
+    if (nwarned == MAX_KEYS) {
+        return false;
+    }
+    snprintf(keys[nwarned++], KEY_SIZE, "%s", key);
+    return true;
+}
+
+static void vwarn_locked(const char *key, const char *format, va_list args)
+{
+    char line[1024] = "tessera: ";
+    const size_t prefix = strlen(line);
+    if (!first_time(key)) {
+        return;
+    }
+    int n = vsnprintf(line + prefix, sizeof line - prefix - 1, format, args);
+    size_t end = n < 0 ? prefix : prefix + (size_t)n;
+    end = end < sizeof line - 2 ? end : sizeof line - 2;
+    for (size_t k = prefix; k < end; k++) {
+        if (iscntrl((unsigned char)line[k])) {
+            line[k] = '?';
+        }
+    }
+    line[end] = '\n';
+    write_all(STDERR_FILENO, line, end + 1);
+}
+
+void tsr_warn_once(const char *key, const char *format, ...)
+{
+    va_list args;
+    pthread_once(&fork_once, register_fork);
+    pthread_mutex_lock(&lock);
+    va_start(args, format);
+    vwarn_locked(key, format, args);
+    va_end(args);
+    pthread_mutex_unlock(&lock);
+}
