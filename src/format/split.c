@@ -1,0 +1,57 @@
+/* How the converters cut their work into parts and get memory.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/format/split.h"
+
+#include <stdlib.h>
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+int tsr_parts(int64_t work, int64_t least_per_part, int nthreads)
+{
+    int64_t parts = work / least_per_part;
+    if (parts < 1)
+        return 1;
+    return parts < nthreads ? (int)parts : nthreads < 1 ? 1 : nthreads;
+}
+
+int64_t tsr_part_begin(int64_t n, int part, int nparts)
+{
+    return n / nparts * part + n % nparts * part / nparts;
+}
+
+int64_t tsr_part_vector(const int64_t *p, int64_t nvec, int part, int nparts)
+{
+    if (part <= 0)
+        return 0;
+    if (part >= nparts)
+        return nvec;
+    int64_t target = p[0] + tsr_part_begin(p[nvec] - p[0], part, nparts);
+    int64_t low = 0, high = nvec;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (p[middle] < target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void *tsr_format_alloc(int64_t count, size_t size)
+{
+    size_t bytes;
+    if (count < 0 || __builtin_mul_overflow((size_t)count, size, &bytes) || bytes > PTRDIFF_MAX - HUGE_PAGE)
+        return NULL;
+    if (bytes < 2 * HUGE_PAGE)
+        return malloc(bytes ? bytes : 1);
+    bytes = (bytes + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    void *block = aligned_alloc(HUGE_PAGE, bytes);
+#ifdef MADV_HUGEPAGE
+    if (block)
+        madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+    return block;
+}
