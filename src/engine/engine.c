@@ -44,17 +44,19 @@ static bool forward(tsr_decision *d, const char *reason)
     return false;
 }
 
-/* Limits that hold before any prediction. */
-static bool allowed(const tsr_request *r, const tsr_features *f, tsr_decision *d)
+bool tsr_engine_too_small(const tsr_product *p)
 {
-    const tsr_config *config = tsr_config_get();
-    if (config->mode == TSR_MODE_OFF)
-        return forward(d, "mode=off");
-    if (config->disabled & disable_bit[r->product.op])
+    tsr_features f;
+    tsr_features_of(&f, p);
+    double least = tsr_config_get()->min_work;
+    return tsr_work(&f) < (least >= 0 ? least : tsr_least_work(&f));
+}
+
+/* Limits that hold before any prediction. */
+static bool allowed(const tsr_request *r, tsr_decision *d)
+{
+    if (tsr_config_get()->disabled & disable_bit[r->product.op])
         return forward(d, "disabled");
-    double least = config->min_work >= 0 ? config->min_work : tsr_least_work(f);
-    if (r->may_forward && tsr_work(f) < least)
-        return forward(d, "below min_work");
     if (!tsr_backend_cpu()->supports(&r->product))
         return forward(d, "no backend supports it");
     return true;
@@ -117,7 +119,7 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     tsr_features f;
     tsr_features_of(&f, &r->product);
     f.finish_extra = r->finish_extra;
-    if (!allowed(r, &f, d))
+    if (!allowed(r, d))
         return;
     wanted_reps(r, d);
     d->forward_ms = r->may_forward ? tsr_predict_suitesparse_ms(&f) : -1.0;

@@ -26,6 +26,9 @@ typedef struct tsr_decision {
     tsr_rep_key a_key, b_key;
 } tsr_decision;
 
+/* So little work that nothing we could do pays (drop-in door; no record is made for such operands). */
+bool tsr_engine_too_small(const tsr_product *product);
+
 /* Pure but for reading the records: who computes this, with what. */
 void tsr_engine_decide(const tsr_request *request, tsr_decision *decision);
 

@@ -1,0 +1,180 @@
+/* Results become GraphBLAS objects.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/finish.h"
+
+#include <string.h>
+
+static void *room(size_t *bytes, int64_t count, size_t size)
+{
+    *bytes = (size_t)(count > 0 ? count : 1) * size;
+    return tsr_user_malloc(*bytes);
+}
+
+bool tsr_arrays_dense(tsr_arrays *a, const tsr_product *p, bool present)
+{
+    *a = (tsr_arrays){.nvals = p->m * p->n};
+    a->x = room(&a->x_bytes, p->m * p->n, tsr_type_size(p->semiring.type));
+    if (present)
+        a->b = room(&a->b_bytes, p->m * p->n, 1);
+    if (a->x && (a->b || !present))
+        return true;
+    tsr_arrays_free(a);
+    return false;
+}
+
+bool tsr_arrays_sparse(tsr_arrays *a, const tsr_product *p, int64_t most)
+{
+    const tsr_view *mask = &p->mask;
+    bool hyper = mask->format == TSR_HYPERSPARSE;
+    *a = (tsr_arrays){.nvec = mask->nvec};
+    a->x = room(&a->x_bytes, most, tsr_type_size(p->semiring.type));
+    a->i = room(&a->i_bytes, most, sizeof(GrB_Index));
+    a->p = room(&a->p_bytes, mask->nvec + 1, sizeof(GrB_Index));
+    if (hyper)
+        a->h = room(&a->h_bytes, mask->nvec, sizeof(GrB_Index));
+    if (!a->x || !a->i || !a->p || (hyper && !a->h)) {
+        tsr_arrays_free(a);
+        return false;
+    }
+    if (hyper)
+        memcpy(a->h, mask->h, (size_t)mask->nvec * sizeof *a->h);
+    return true;
+}
+
+void tsr_arrays_free(tsr_arrays *a)
+{
+    tsr_user_free(a->x);
+    tsr_user_free(a->b);
+    tsr_user_free(a->p);
+    tsr_user_free(a->h);
+    tsr_user_free(a->i);
+    *a = (tsr_arrays){0};
+}
+
+static GrB_Info pack_vector(GrB_Vector v, tsr_arrays *a)
+{
+    if (!a->b)
+        return tsr_real.GxB_Vector_pack_Full(v, &a->x, a->x_bytes, false, NULL);
+    return tsr_real.GxB_Vector_pack_Bitmap(v, &a->b, &a->x, a->b_bytes, a->x_bytes, false, (GrB_Index)a->nvals, NULL);
+}
+
+static GrB_Info pack_dense(GrB_Matrix T, tsr_arrays *a, bool by_col)
+{
+    GrB_Index n = (GrB_Index)a->nvals;
+    if (!a->b)
+        return by_col ? tsr_real.GxB_Matrix_pack_FullC(T, &a->x, a->x_bytes, false, NULL)
+                      : tsr_real.GxB_Matrix_pack_FullR(T, &a->x, a->x_bytes, false, NULL);
+    return by_col ? tsr_real.GxB_Matrix_pack_BitmapC(T, &a->b, &a->x, a->b_bytes, a->x_bytes, false, n, NULL)
+                  : tsr_real.GxB_Matrix_pack_BitmapR(T, &a->b, &a->x, a->b_bytes, a->x_bytes, false, n, NULL);
+}
+
+static GrB_Info pack_sparse(GrB_Matrix T, tsr_arrays *a, bool by_col)
+{
+    GrB_Index nvec = (GrB_Index)a->nvec;
+    if (!a->h)
+        return by_col ? tsr_real.GxB_Matrix_pack_CSC(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, false, false, NULL)
+                      : tsr_real.GxB_Matrix_pack_CSR(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, false, false, NULL);
+    return by_col ? tsr_real.GxB_Matrix_pack_HyperCSC(T, &a->p, &a->h, &a->i, &a->x, a->p_bytes, a->h_bytes, a->i_bytes,
+                                                      a->x_bytes, false, nvec, false, NULL)
+                  : tsr_real.GxB_Matrix_pack_HyperCSR(T, &a->p, &a->h, &a->i, &a->x, a->p_bytes, a->h_bytes, a->i_bytes,
+                                                      a->x_bytes, false, nvec, false, NULL);
+}
+
+/* T = arrays, O(1) and without allocation.  Orientation: that of C for a dense result, the mask's for a sparse one. */
+static GrB_Info pack(GrB_Matrix T, const tsr_call *call, const tsr_match *m, tsr_arrays *a)
+{
+    if (call->vector)
+        return pack_vector((GrB_Vector)T, a);
+    return a->p ? pack_sparse(T, a, m->request.product.mask.by_col) : pack_dense(T, a, m->c_by_col);
+}
+
+/* Settings of C that a pack resets. */
+typedef struct settings {
+    int32_t control;
+    double hyper_switch, bitmap_switch;
+} settings;
+
+static settings read_settings(GrB_Matrix C)
+{
+    settings s = {GxB_AUTO_SPARSITY, 0, 0};
+    tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &s.control);
+    tsr_real.GxB_Matrix_Option_get_FP64(C, GxB_HYPER_SWITCH, &s.hyper_switch);
+    tsr_real.GxB_Matrix_Option_get_FP64(C, GxB_BITMAP_SWITCH, &s.bitmap_switch);
+    return s;
+}
+
+static GrB_Info restore_settings(GrB_Matrix C, const settings *s, bool conform)
+{
+    settings now = read_settings(C);
+    if (now.hyper_switch != s->hyper_switch)
+        tsr_real.GxB_Matrix_Option_set_FP64(C, GxB_HYPER_SWITCH, s->hyper_switch);
+    if (now.bitmap_switch != s->bitmap_switch)
+        tsr_real.GxB_Matrix_Option_set_FP64(C, GxB_BITMAP_SWITCH, s->bitmap_switch);
+    if (conform || now.control != s->control)
+        return tsr_real.GxB_Matrix_Option_set_INT32(C, GxB_SPARSITY_CONTROL, s->control);
+    return GrB_SUCCESS;
+}
+
+GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_arrays *arrays, bool conform)
+{
+    settings s = read_settings(call->C);
+    GrB_Info info = pack(call->C, call, match, arrays);
+    if (info == GrB_SUCCESS)
+        info = restore_settings(call->C, &s, conform);
+    return info;
+}
+
+static GrB_Info new_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
+{
+    GrB_Index nrows, ncols;
+    GrB_Info info = tsr_real.GrB_Matrix_nrows(&nrows, call->C);
+    if (info == GrB_SUCCESS)
+        info = tsr_real.GrB_Matrix_ncols(&ncols, call->C);
+    if (info != GrB_SUCCESS)
+        return info;
+    if (call->vector)
+        return tsr_real.GrB_Vector_new((GrB_Vector *)T, m->t_type, nrows);
+    return tsr_real.GrB_Matrix_new(T, m->t_type, nrows, ncols);
+}
+
+/* The built-in descriptor with just the parts that concern C and M. */
+static GrB_Descriptor output_descriptor(const tsr_modifiers *mod)
+{
+    static const char *const names[8] = {NULL,            "GrB_DESC_S",  "GrB_DESC_C",  "GrB_DESC_SC",
+                                         "GrB_DESC_R",    "GrB_DESC_RS", "GrB_DESC_RC", "GrB_DESC_RSC"};
+    const char *name = names[(mod->replace ? 4 : 0) + (mod->mask_comp ? 2 : 0) + (mod->mask_struct ? 1 : 0)];
+    GrB_Descriptor *variable = name ? tsr_real_symbol(name) : NULL;
+    return variable ? *variable : NULL;
+}
+
+static GrB_UnaryOp identity_op(tsr_type type)
+{
+    static const char *const names[TSR_TYPE_COUNT] = {
+        "GrB_IDENTITY_BOOL",   "GrB_IDENTITY_INT8",   "GrB_IDENTITY_INT16", "GrB_IDENTITY_INT32",
+        "GrB_IDENTITY_INT64",  "GrB_IDENTITY_UINT8",  "GrB_IDENTITY_UINT16", "GrB_IDENTITY_UINT32",
+        "GrB_IDENTITY_UINT64", "GrB_IDENTITY_FP32",   "GrB_IDENTITY_FP64"};
+    GrB_UnaryOp *variable = tsr_real_symbol(names[type]);
+    return variable ? *variable : NULL;
+}
+
+static GrB_Info apply_identity(const tsr_call *call, const tsr_match *m, GrB_Matrix T)
+{
+    GrB_UnaryOp op = identity_op(m->request.product.semiring.type);
+    GrB_Descriptor desc = output_descriptor(&m->mod);
+    if (call->vector)
+        return tsr_real.GrB_Vector_apply((GrB_Vector)call->C, (GrB_Vector)call->M, call->accum, op, (GrB_Vector)T, desc);
+    return tsr_real.GrB_Matrix_apply(call->C, call->M, call->accum, op, T, desc);
+}
+
+GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_arrays *arrays)
+{
+    GrB_Matrix T = NULL;
+    GrB_Info info = new_t(&T, call, match);
+    if (info == GrB_SUCCESS)
+        info = pack(T, call, match, arrays);
+    if (info == GrB_SUCCESS)
+        info = apply_identity(call, match, T);
+    if (T)
+        tsr_real.GrB_Matrix_free(&T);
+    return info;
+}

@@ -1,0 +1,305 @@
+/* From a GraphBLAS call to a product in normal form.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/match.h"
+
+#include "src/registry/config.h"
+
+/* Where the reading of one call stands. */
+typedef struct matcher {
+    const tsr_call *call;
+    tsr_match *out;
+    tsr_view a, b, m; /* op(A), op(B), M: transposes already resolved */
+    int64_t nrows, ncols; /* of C */
+    tsr_type c_type;
+} matcher;
+
+static bool is_dense(const tsr_view *v)
+{
+    return v->format == TSR_FULL || v->format == TSR_BITMAP;
+}
+
+static tsr_view transposed(tsr_view v)
+{
+    int64_t rows = v.nrows;
+    v.nrows = v.ncols;
+    v.ncols = rows;
+    v.by_col = !v.by_col;
+    return v;
+}
+
+static tsr_mul flipped(tsr_mul mul)
+{
+    return mul == TSR_MUL_FIRST ? TSR_MUL_SECOND : mul == TSR_MUL_SECOND ? TSR_MUL_FIRST : mul;
+}
+
+bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle)
+{
+    GrB_Type t;
+    return tsr_real.GxB_Matrix_type(&t, handle) == GrB_SUCCESS && tsr_match_type(type, t);
+}
+
+static tsr_format format_of(const struct GB_Iterator_opaque *it)
+{
+    switch (it->A_sparsity) {
+    case GxB_HYPERSPARSE: return TSR_HYPERSPARSE;
+    case GxB_SPARSE: return TSR_SPARSE;
+    case GxB_BITMAP: return TSR_BITMAP;
+    default: return TSR_FULL;
+    }
+}
+
+/* Every entry present although held as bitmap or sparse: the values lie in place, so it may be read as full. */
+static bool complete(const tsr_view *v)
+{
+    return v->format != TSR_HYPERSPARSE && v->nvals > 0 && v->nvals / v->vlen == v->nvec && v->nvals % v->vlen == 0;
+}
+
+bool tsr_match_view(tsr_view *v, GrB_Matrix handle)
+{
+    struct GB_Iterator_opaque it = {.header_size = sizeof it};
+    if (tsr_real.GB_Iterator_attach(&it, handle, GxB_NO_FORMAT, NULL) != GrB_SUCCESS)
+        return false;
+    *v = (tsr_view){
+        .format = format_of(&it),
+        .by_col = it.by_col,
+        .iso = it.iso,
+        .index_size = 8,
+        .nrows = it.by_col ? it.avlen : it.avdim,
+        .ncols = it.by_col ? it.avdim : it.avlen,
+        .nvec = it.anvec,
+        .vlen = it.avlen,
+        .ld = it.avlen,
+        .nvals = it.pmax,
+        .p = it.Ap,
+        .h = it.Ah,
+        .b = it.Ab,
+        .i = it.Ai,
+        .x = it.Ax,
+    };
+    GrB_Index nvals;
+    if (v->format == TSR_BITMAP) {
+        if (tsr_real.GrB_Matrix_nvals(&nvals, handle) != GrB_SUCCESS)
+            return false;
+        v->nvals = (int64_t)nvals;
+    }
+    if (complete(v)) {
+        v->format = TSR_FULL;
+        v->b = NULL;
+    }
+    return true;
+}
+
+static const char *read_descriptor(tsr_modifiers *mod, GrB_Descriptor desc)
+{
+    *mod = (tsr_modifiers){0};
+    int32_t threads = 0, v = 0;
+    tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads);
+    mod->nthreads = threads > 0 ? threads : 1;
+    if (!desc)
+        return NULL;
+    if (tsr_real.GxB_Desc_get_INT32(desc, GrB_OUTP, &v) != GrB_SUCCESS)
+        return "descriptor not valid";
+    mod->replace = v == GrB_REPLACE;
+    tsr_real.GxB_Desc_get_INT32(desc, GrB_MASK, &v);
+    mod->mask_comp = v == GrB_COMP || v == (int32_t)GrB_COMP + (int32_t)GrB_STRUCTURE;
+    mod->mask_struct = v == GrB_STRUCTURE || v == (int32_t)GrB_COMP + (int32_t)GrB_STRUCTURE;
+    tsr_real.GxB_Desc_get_INT32(desc, GrB_INP0, &v);
+    mod->tran0 = v == GrB_TRAN;
+    tsr_real.GxB_Desc_get_INT32(desc, GrB_INP1, &v);
+    mod->tran1 = v == GrB_TRAN;
+    tsr_real.GxB_Desc_get_INT32(desc, GxB_DESCRIPTOR_NTHREADS, &threads);
+    if (threads > 0)
+        mod->nthreads = threads;
+    return NULL;
+}
+
+/* Shape, orientation and type of C, without finishing its pending work: its content may be about to be replaced. */
+static const char *read_output(matcher *s)
+{
+    GrB_Matrix C = s->call->C;
+    GrB_Index nrows, ncols;
+    int32_t format;
+    if (tsr_real.GrB_Matrix_nrows(&nrows, C) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&ncols, C) != GrB_SUCCESS ||
+        tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_FORMAT, &format) != GrB_SUCCESS)
+        return "C is not a valid object";
+    s->nrows = (int64_t)nrows;
+    s->ncols = (int64_t)ncols;
+    s->out->c_by_col = format == GxB_BY_COL;
+    if (!tsr_match_object_type(&s->c_type, C))
+        return "C is not of a built-in real type";
+    return NULL;
+}
+
+/* Transposes of the descriptor.  mxv: INP0 concerns A.  vxm arrives as (A, u) with A to be transposed unless INP1 says so. */
+static void resolve_transposes(matcher *s)
+{
+    const tsr_modifiers *mod = &s->out->mod;
+    bool ta = s->call->flip ? !mod->tran1 : mod->tran0;
+    bool tb = !s->call->vector && mod->tran1;
+    if (ta)
+        s->a = transposed(s->a);
+    if (tb)
+        s->b = transposed(s->b);
+}
+
+static const char *read_operands(matcher *s)
+{
+    const tsr_call *c = s->call;
+    if (!c->C || !c->A || !c->B || !c->semiring)
+        return "a handle is null";
+    if (!tsr_match_view(&s->a, c->A) || !tsr_match_view(&s->b, c->B))
+        return "an operand is not a valid object";
+    if (is_dense(&s->a) && is_dense(&s->b) && !c->M)
+        return "dense times dense";
+    if (c->M && !tsr_match_view(&s->m, c->M))
+        return "the mask is not a valid object";
+    return NULL;
+}
+
+static const char *check_shapes(const matcher *s)
+{
+    if (s->a.ncols != s->b.nrows || s->nrows != s->a.nrows || s->ncols != s->b.ncols)
+        return "dimensions do not match";
+    if (s->call->M && (s->m.nrows != s->nrows || s->m.ncols != s->ncols))
+        return "dimensions of the mask do not match";
+    if (s->nrows == 0 || s->ncols == 0 || s->a.ncols == 0)
+        return "empty";
+    return NULL;
+}
+
+static const char *check_types(matcher *s)
+{
+    tsr_product *p = &s->out->request.product;
+    if (!tsr_match_object_type(&s->a.type, s->call->A) || !tsr_match_object_type(&s->b.type, s->call->B))
+        return "an operand is not of a built-in real type";
+    if (s->call->M && !tsr_match_object_type(&s->m.type, s->call->M))
+        return "the mask is not of a built-in real type";
+    if (!tsr_match_semiring(&p->semiring, s->call->semiring))
+        return "semiring not known";
+    if (s->call->flip)
+        p->semiring.mul = flipped(p->semiring.mul);
+    if (s->call->accum && !tsr_match_accum(s->call->accum))
+        return "accum operator not known";
+    s->out->t_type = tsr_type_handle(p->semiring.type);
+    return NULL;
+}
+
+/* C' = B' A' instead of C = A B: the same arrays seen the other way round. */
+static void swap_product(matcher *s)
+{
+    tsr_view a = transposed(s->b), b = transposed(s->a);
+    s->a = a;
+    s->b = b;
+    s->m = transposed(s->m);
+    s->out->swapped = true;
+    s->out->request.product.semiring.mul = flipped(s->out->request.product.semiring.mul);
+}
+
+static const char *choose_op(matcher *s)
+{
+    bool dense_a = is_dense(&s->a), dense_b = is_dense(&s->b);
+    bool usable_mask = s->call->M && !s->out->mod.mask_comp && !is_dense(&s->m);
+    tsr_op *op = &s->out->request.product.op;
+    if (dense_a != dense_b) {
+        if (dense_a && s->call->vector)
+            return "sparse vector";
+        if (dense_a)
+            swap_product(s);
+        *op = s->b.ncols == 1 ? TSR_OP_SPMV : TSR_OP_SPMM;
+        return NULL;
+    }
+    if (s->call->vector)
+        return dense_a ? "dense times dense" : "sparse vector";
+    if (!usable_mask)
+        return dense_a ? "dense times dense" : s->call->M ? "mask is complemented or dense" : "sparse times sparse without a mask";
+    if (dense_a && (s->a.format != TSR_FULL || s->b.format != TSR_FULL))
+        return "bitmap times bitmap";
+    *op = dense_a ? TSR_OP_SDDMM : TSR_OP_MASKED_DOT;
+    return NULL;
+}
+
+/* A dense C far larger than what is in A: SuiteSparse would keep it sparse. */
+static bool mostly_empty(const tsr_product *p)
+{
+    return (double)p->m > 16.0 * (double)p->a.nvals + 4096.0;
+}
+
+static bool too_large(const tsr_product *p)
+{
+    return (double)p->m * (double)p->n * (double)tsr_type_size(p->semiring.type) > 0x1p44;
+}
+
+/* Is anything left to do after T = A*B is known? */
+static bool needs_t(const matcher *s)
+{
+    const tsr_call *c = s->call;
+    const tsr_modifiers *mod = &s->out->mod;
+    const tsr_product *p = &s->out->request.product;
+    if (c->accum || s->c_type != p->semiring.type)
+        return true;
+    if (p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV)
+        return c->M != NULL || mod->mask_comp;
+    bool c_is_mask = c->C == c->M && mod->mask_struct;
+    GrB_Index nvals = 0;
+    bool c_empty = mod->replace || c_is_mask || (tsr_real.GrB_Matrix_nvals(&nvals, c->C) == GrB_SUCCESS && nvals == 0);
+    bool same_orientation = (p->mask.by_col != s->out->swapped) == s->out->c_by_col;
+    return !c_empty || !same_orientation;
+}
+
+static const char *fill_product(matcher *s)
+{
+    tsr_match *out = s->out;
+    tsr_product *p = &out->request.product;
+    p->m = s->a.nrows;
+    p->n = s->b.ncols;
+    p->k = s->a.ncols;
+    p->a = s->a;
+    p->b = s->b;
+    p->mask = s->m;
+    p->mask_structural = out->mod.mask_struct;
+    p->c_by_col = out->c_by_col != out->swapped;
+    p->nthreads = out->mod.nthreads;
+    bool dense_c = p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV;
+    if (!dense_c)
+        p->c_by_col = p->mask.by_col;
+    else if (too_large(p) || mostly_empty(p))
+        return "C would be mostly empty";
+    out->through_t = needs_t(s);
+    out->request.call = s->call->name;
+    out->request.may_forward = true;
+    out->request.finish_extra = out->through_t;
+    out->a_handle = out->swapped ? s->call->B : s->call->A;
+    out->b_handle = out->swapped ? s->call->A : s->call->B;
+    return NULL;
+}
+
+/* An idempotent monoid over a constant product: SuiteSparse computes one value and a pattern, hard to beat. */
+static bool iso_result(const tsr_product *p)
+{
+    if (p->semiring.add == TSR_ADD_PLUS)
+        return false;
+    switch (p->semiring.mul) {
+    case TSR_MUL_PAIR: return true;
+    case TSR_MUL_FIRST: return p->a.iso;
+    case TSR_MUL_SECOND: return p->b.iso;
+    default: return p->a.iso && p->b.iso;
+    }
+}
+
+const char *tsr_match_call(tsr_match *match, const tsr_call *call)
+{
+    *match = (tsr_match){0};
+    matcher s = {.call = call, .out = match};
+    const char *why = read_operands(&s);
+    if (!why)
+        why = read_descriptor(&match->mod, call->desc);
+    if (why)
+        return why;
+    resolve_transposes(&s);
+    if ((why = read_output(&s)) || (why = check_shapes(&s)) || (why = check_types(&s)) || (why = choose_op(&s)) ||
+        (why = fill_product(&s)))
+        return why;
+    if (iso_result(&match->request.product) && tsr_config_get()->mode == TSR_MODE_AUTO)
+        return "iso result: SuiteSparse has a special case";
+    return NULL;
+}

@@ -1,0 +1,59 @@
+/* From a GraphBLAS call to a product in normal form, or a reason why not.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_MATCH_H
+#define TSR_MATCH_H
+
+#include "src/graphblas/door.h"
+
+/* One call of GrB_mxm, GrB_mxv or GrB_vxm.  Vectors are held as their matrix handles (the same opaque struct in
+ * SuiteSparse); `vector` says that C, M and the dense operand are vectors. */
+typedef struct tsr_call {
+    const char *name;
+    GrB_Matrix C, M, A, B;
+    GrB_BinaryOp accum;
+    GrB_Semiring semiring;
+    GrB_Descriptor desc;
+    bool vector;
+    unsigned disable_bit; /* TSR_DISABLE_MXM … */
+    bool flip;            /* vxm: A stands for the transposed matrix and mul is called with operands swapped */
+} tsr_call;
+
+/* What the descriptor says. */
+typedef struct tsr_modifiers {
+    bool replace, mask_comp, mask_struct, tran0, tran1;
+    int nthreads;
+} tsr_modifiers;
+
+/* A matched call: the product and how its result becomes C. */
+typedef struct tsr_match {
+    tsr_request request;
+    tsr_modifiers mod;
+    bool c_by_col;     /* orientation of C itself (request.product.c_by_col is that of the product, maybe transposed) */
+    bool swapped;      /* the product computes C' */
+    bool through_t;    /* C<M> accum= T must follow */
+    GrB_Type t_type;   /* handle of the semiring's type */
+    const void *a_handle, *b_handle; /* objects behind request.product.a and .b */
+} tsr_match;
+
+/* NULL: matched.  Otherwise why the call is forwarded (static text). */
+const char *tsr_match_call(tsr_match *match, const tsr_call *call);
+
+/* ---- parts ---- */
+
+/* Built-in real types only. */
+bool tsr_match_type(tsr_type *type, GrB_Type handle);
+GrB_Type tsr_type_handle(tsr_type type);
+
+/* Taken apart by operators; false: an operator or type that no kernel knows. */
+bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring);
+
+/* A binary operator that may be used as accum without an error: not positional, all of its types built in and real. */
+bool tsr_match_accum(GrB_BinaryOp accum);
+
+/* Look at an object's arrays without changing its content (finishes pending work, as the product itself would). */
+bool tsr_match_view(tsr_view *view, GrB_Matrix handle);
+
+/* The type of a matrix or vector; false: not a built-in real type, or not a valid object. */
+bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle);
+
+#endif

@@ -1,0 +1,227 @@
+/* One intercepted product: match, decide, compute, hand over.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/graphblas/finish.h"
+#include "src/registry/config.h"
+#include "src/registry/trace.h"
+
+/* A product on its way: everything that a deferred run needs. */
+typedef struct job {
+    tsr_call call;
+    tsr_match match;
+    tsr_decision decision;
+    tsr_arrays arrays;
+    void *masked_x;   /* masked results before compaction, one per mask entry */
+    int8_t *masked_b;
+} job;
+
+static bool is_masked(const tsr_product *p)
+{
+    return p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT;
+}
+
+static void release(job *j)
+{
+    tsr_arrays_free(&j->arrays);
+    free(j->masked_x);
+    free(j->masked_b);
+    tsr_matrix_unref(j->match.request.a_matrix);
+    tsr_matrix_unref(j->match.request.b_matrix);
+    j->masked_x = NULL;
+    j->masked_b = NULL;
+    j->match.request.a_matrix = j->match.request.b_matrix = NULL;
+}
+
+/* Memory of the result, in the user's allocator, before anything is computed (a deferred product must not fail later). */
+static bool reserve(job *j, bool deferred)
+{
+    const tsr_product *p = &j->match.request.product;
+    if (!is_masked(p))
+        return tsr_arrays_dense(&j->arrays, p, !tsr_engine_result_full(&j->match.request));
+    size_t entries = (size_t)(p->mask.nvals > 0 ? p->mask.nvals : 1);
+    j->masked_x = malloc(entries * tsr_type_size(p->semiring.type));
+    j->masked_b = malloc(entries);
+    if (!j->masked_x || !j->masked_b)
+        return false;
+    return !deferred || tsr_arrays_sparse(&j->arrays, p, p->mask.nvals);
+}
+
+static tsr_status compute_dense(job *j)
+{
+    tsr_result result = {.x = j->arrays.x, .b = j->arrays.b};
+    tsr_status status = tsr_engine_execute(&j->match.request, &j->decision, &result);
+    if (status != TSR_OK || !j->arrays.b)
+        return status;
+    j->arrays.nvals = result.nvals;
+    if (result.nvals == j->match.request.product.m * j->match.request.product.n) {
+        tsr_user_free(j->arrays.b);
+        j->arrays.b = NULL;
+    }
+    return status;
+}
+
+static bool compact(job *j)
+{
+    const tsr_product *p = &j->match.request.product;
+    int64_t *offsets = malloc((size_t)(p->mask.nvec + 1) * sizeof *offsets);
+    if (!offsets)
+        return false;
+    int64_t kept = tsr_compact_count(offsets, &p->mask, j->masked_b, p->nthreads);
+    bool ok = j->arrays.p || tsr_arrays_sparse(&j->arrays, p, kept);
+    if (ok) {
+        memcpy(j->arrays.p, offsets, (size_t)(p->mask.nvec + 1) * sizeof *offsets);
+        tsr_compact_fill((int64_t *)j->arrays.i, j->arrays.x, offsets, &p->mask, j->masked_b, j->masked_x,
+                         tsr_type_size(p->semiring.type), p->nthreads);
+        j->arrays.nvals = kept;
+    }
+    free(offsets);
+    return ok;
+}
+
+static tsr_status compute_masked(job *j)
+{
+    tsr_result result = {.x = j->masked_x, .b = j->masked_b};
+    tsr_status status = tsr_engine_execute(&j->match.request, &j->decision, &result);
+    if (status == TSR_OK && !compact(j))
+        status = TSR_OUT_OF_MEMORY;
+    return status;
+}
+
+static tsr_status compute(job *j)
+{
+    return is_masked(&j->match.request.product) ? compute_masked(j) : compute_dense(j);
+}
+
+/* A deferred product has no other place to go: SuiteSparse's arguments may be gone by now. */
+static void run_deferred(void *closure)
+{
+    job *j = closure;
+    tsr_status status = compute(j);
+    if (status != TSR_OK) {
+        j->match.request.product.nthreads = 1;
+        status = compute(j);
+    }
+    if (status != TSR_OK || tsr_finish_direct(&j->call, &j->match, &j->arrays, false) != GrB_SUCCESS) {
+        tsr_warn_once("deferred", "a deferred product could not be computed (status %d)", (int)status);
+        abort();
+    }
+    release(j);
+    free(j);
+}
+
+static void cancel_deferred(void *closure)
+{
+    release(closure);
+    free(closure);
+}
+
+/* Only a hand-over that cannot fail may wait. */
+static bool may_defer(const job *j)
+{
+    int32_t control = GxB_AUTO_SPARSITY;
+    if (!tsr_config_get()->defer || tsr_door_blocking() || j->match.through_t)
+        return false;
+    return tsr_real.GxB_Matrix_Option_get_INT32(j->call.C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS &&
+           control == GxB_AUTO_SPARSITY;
+}
+
+static bool defer(const job *j)
+{
+    job *kept = malloc(sizeof *kept);
+    if (!kept)
+        return false;
+    *kept = *j;
+    const tsr_call *c = &j->call;
+    tsr_deferred d = {.target = c->C, .operands = {c->A, c->B, c->M}, .run = run_deferred, .cancel = cancel_deferred, .closure = kept};
+    if (tsr_defer(&d))
+        return true;
+    free(kept);
+    return false;
+}
+
+static GrB_Info finish(job *j)
+{
+    return j->match.through_t ? tsr_finish_through_t(&j->call, &j->match, &j->arrays)
+                              : tsr_finish_direct(&j->call, &j->match, &j->arrays, true);
+}
+
+/* true: *info is the result of the call. */
+static bool compute_now(GrB_Info *info, job *j)
+{
+    bool deferred = may_defer(j);
+    bool done = reserve(j, deferred);
+    if (done && deferred && defer(j)) {
+        *info = GrB_SUCCESS;
+        return true;
+    }
+    done = done && compute(j) == TSR_OK;
+    if (done)
+        *info = finish(j);
+    release(j);
+    return done;
+}
+
+static void report_forward(const job *j, const char *reason)
+{
+    if (!tsr_trace_wanted())
+        return;
+    char pattern[160] = "";
+    if (j->match.request.product.m > 0)
+        tsr_engine_describe(pattern, sizeof pattern, &j->match.request.product);
+    tsr_engine_report_forward(j->call.name, pattern, reason);
+}
+
+/* Calls that will certainly be forwarded get away with a few loads. */
+static const char *not_ours(const tsr_call *call)
+{
+    const tsr_config *config = tsr_config_get();
+    if (config->mode == TSR_MODE_OFF)
+        return "mode=off";
+    return config->disabled & call->disable_bit ? "disabled" : NULL;
+}
+
+static bool try_call(GrB_Info *info, const tsr_call *call)
+{
+    job j = {.call = *call};
+    const char *why = not_ours(call);
+    if (!why)
+        why = tsr_match_call(&j.match, call);
+    if (!why && tsr_engine_too_small(&j.match.request.product))
+        why = "below min_work";
+    if (why) {
+        report_forward(&j, why);
+        return false;
+    }
+    j.match.request.a_matrix = tsr_table_get(j.match.a_handle, true);
+    tsr_engine_decide(&j.match.request, &j.decision);
+    if (j.decision.backend)
+        return compute_now(info, &j);
+    report_forward(&j, j.decision.reason);
+    release(&j);
+    return false;
+}
+
+bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,
+                 const GrB_Matrix A, const GrB_Matrix B, const GrB_Descriptor desc)
+{
+    return try_call(info, &(tsr_call){.name = "GrB_mxm", .C = C, .M = M, .A = A, .B = B, .accum = accum,
+                                      .semiring = semiring, .desc = desc, .disable_bit = TSR_DISABLE_MXM});
+}
+
+bool tsr_try_mxv(GrB_Info *info, GrB_Vector w, const GrB_Vector mask, const GrB_BinaryOp accum, const GrB_Semiring semiring,
+                 const GrB_Matrix A, const GrB_Vector u, const GrB_Descriptor desc)
+{
+    return try_call(info, &(tsr_call){.name = "GrB_mxv", .C = (GrB_Matrix)w, .M = (GrB_Matrix)mask, .A = A,
+                                      .B = (GrB_Matrix)u, .accum = accum, .semiring = semiring, .desc = desc,
+                                      .vector = true, .disable_bit = TSR_DISABLE_MXV});
+}
+
+bool tsr_try_vxm(GrB_Info *info, GrB_Vector w, const GrB_Vector mask, const GrB_BinaryOp accum, const GrB_Semiring semiring,
+                 const GrB_Vector u, const GrB_Matrix A, const GrB_Descriptor desc)
+{
+    return try_call(info, &(tsr_call){.name = "GrB_vxm", .C = (GrB_Matrix)w, .M = (GrB_Matrix)mask, .A = A,
+                                      .B = (GrB_Matrix)u, .accum = accum, .semiring = semiring, .desc = desc,
+                                      .vector = true, .flip = true, .disable_bit = TSR_DISABLE_VXM});
+}
