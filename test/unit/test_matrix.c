@@ -1,0 +1,146 @@
+/* Versions, representations, regrets and properties of a matrix record; also from several threads at once.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/matrix/matrix.h"
+
+/* 3 x 4, by row: (0,1)=5 (0,3)=6 (2,0)=7; row 1 is empty. */
+static const int64_t p[] = {0, 2, 2, 3}, i[] = {1, 3, 0};
+static const float x[] = {5, 6, 7};
+static const tsr_view by_row = {.format = TSR_SPARSE, .type = TSR_FP32, .index_size = 8, .nrows = 3, .ncols = 4, .nvec = 3,
+                                .vlen = 4, .ld = 4, .nvals = 3, .p = p, .i = i, .x = x};
+
+static const tsr_rep_key fp64_by_col = {.by_col = true, .type = TSR_FP64};
+static const tsr_rep_key pattern_by_row = {.pattern = true};
+
+static void test_representation_is_the_matrix(void **state)
+{
+    (void)state;
+    tsr_matrix *m = tsr_matrix_new();
+    assert_null(tsr_matrix_find(m, fp64_by_col));
+    tsr_rep *rep = tsr_matrix_build(m, fp64_by_col, &by_row, 2);
+    assert_non_null(rep);
+    const tsr_view *v = tsr_rep_view(rep);
+    assert_true(v->by_col);
+    assert_int_equal(v->nvec, 4);
+    const int64_t want_p[] = {0, 1, 2, 2, 3};
+    const uint32_t want_i[] = {2, 0, 0};
+    const double want_x[] = {7, 5, 6};
+    assert_int_equal(v->index_size, 4);
+    assert_memory_equal(v->p, want_p, sizeof want_p);
+    assert_memory_equal(v->i, want_i, sizeof want_i);
+    assert_memory_equal(v->x, want_x, sizeof want_x);
+    tsr_rep_unref(rep);
+    tsr_matrix_unref(m);
+}
+
+static void test_write_drops_but_users_keep(void **state)
+{
+    (void)state;
+    tsr_matrix *m = tsr_matrix_new();
+    tsr_rep *rep = tsr_matrix_build(m, fp64_by_col, &by_row, 1);
+    size_t bytes = tsr_matrix_get_stats().bytes;
+    uint64_t version = tsr_matrix_version(m);
+    tsr_matrix_invalidate(m);
+    assert_true(tsr_matrix_version(m) != version);
+    assert_null(tsr_matrix_find(m, fp64_by_col));
+    assert_int_equal(tsr_matrix_get_stats().bytes, bytes);
+    assert_int_equal(((const double *)tsr_rep_view(rep)->x)[0], 7);
+    tsr_rep_unref(rep);
+    assert_int_equal(tsr_matrix_get_stats().bytes, 0);
+    tsr_matrix_unref(m);
+}
+
+static void test_keys_are_distinct(void **state)
+{
+    (void)state;
+    tsr_matrix *m = tsr_matrix_new();
+    tsr_rep *one = tsr_matrix_build(m, fp64_by_col, &by_row, 1);
+    tsr_rep *two = tsr_matrix_build(m, pattern_by_row, &by_row, 1);
+    tsr_rep *again = tsr_matrix_find(m, fp64_by_col);
+    assert_ptr_equal(one, again);
+    assert_ptr_not_equal(one, two);
+    assert_null(tsr_rep_view(two)->x);
+    tsr_rep_unref(one);
+    tsr_rep_unref(two);
+    tsr_rep_unref(again);
+    tsr_matrix_unref(m);
+}
+
+static void test_regret_sums_until_write(void **state)
+{
+    (void)state;
+    tsr_matrix *m = tsr_matrix_new();
+    assert_true(tsr_matrix_regret(m, fp64_by_col, 1.5) == 1.5);
+    assert_true(tsr_matrix_regret(m, fp64_by_col, 0.5) == 2.0);
+    assert_true(tsr_matrix_regret(m, pattern_by_row, 0.0) == 0.0);
+    tsr_matrix_invalidate(m);
+    assert_true(tsr_matrix_regret(m, fp64_by_col, 0.0) == 0.0);
+    tsr_matrix_unref(m);
+}
+
+static void test_rows_present(void **state)
+{
+    (void)state;
+    static const int64_t full_p[] = {0, 1, 2, 3};
+    tsr_view full = by_row;
+    tsr_matrix *m = tsr_matrix_new();
+    assert_false(tsr_matrix_all_rows_present(m, &by_row, 1));
+    full.p = full_p;
+    assert_false(tsr_matrix_all_rows_present(m, &full, 1)); /* cached until the next write */
+    tsr_matrix_invalidate(m);
+    assert_true(tsr_matrix_all_rows_present(m, &full, 1));
+    tsr_matrix_unref(m);
+    assert_true(tsr_matrix_all_rows_present(NULL, &full, 1));
+}
+
+static void *build_and_read(void *arg)
+{
+    tsr_matrix *m = tsr_matrix_ref(arg);
+    for (int round = 0; round < 200; round++) {
+        tsr_rep *rep = tsr_matrix_build(m, round % 2 ? fp64_by_col : pattern_by_row, &by_row, 1);
+        if (!rep || tsr_rep_view(rep)->nvals != 3) {
+            tsr_rep_unref(rep);
+            tsr_matrix_unref(m);
+            return arg;
+        }
+        tsr_matrix_regret(m, fp64_by_col, 0.25);
+        if (round % 16 == 0)
+            tsr_matrix_invalidate(m);
+        tsr_rep_unref(rep);
+    }
+    tsr_matrix_unref(m);
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    tsr_matrix *m = tsr_matrix_new();
+    pthread_t threads[4];
+    for (int t = 0; t < 4; t++)
+        assert_int_equal(pthread_create(&threads[t], NULL, build_and_read, m), 0);
+    for (int t = 0; t < 4; t++) {
+        void *bad;
+        pthread_join(threads[t], &bad);
+        assert_null(bad);
+    }
+    tsr_matrix_unref(m);
+    assert_int_equal(tsr_matrix_get_stats().bytes, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_representation_is_the_matrix), cmocka_unit_test(test_write_drops_but_users_keep),
+        cmocka_unit_test(test_keys_are_distinct),            cmocka_unit_test(test_regret_sums_until_write),
+        cmocka_unit_test(test_rows_present),                 cmocka_unit_test(test_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,109 @@
+/* The cost model is monotone, and building by ski-rental costs at most twice the best possible.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "src/route/route.h"
+
+static tsr_features base(tsr_op op)
+{
+    return (tsr_features){.op = op, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = 1e5, .n = 32, .k = 1e5,
+                          .a_nnz = 1e6, .b_nnz = 3.2e6, .mask_nnz = 1e6, .nthreads = 2};
+}
+
+static void test_more_work_takes_longer(void **state)
+{
+    (void)state;
+    for (int op = 0; op < TSR_OP_COUNT; op++) {
+        tsr_features small = base((tsr_op)op), large = small;
+        large.a_nnz *= 4;
+        large.b_nnz *= 4;
+        large.mask_nnz *= 4;
+        assert_true(tsr_work(&large) > tsr_work(&small));
+        assert_true(tsr_predict_cpu_ms(&large) > tsr_predict_cpu_ms(&small));
+        assert_true(tsr_predict_suitesparse_ms(&large) > tsr_predict_suitesparse_ms(&small));
+    }
+}
+
+static void test_predictions_are_positive_and_finite(void **state)
+{
+    (void)state;
+    for (int op = 0; op < TSR_OP_COUNT; op++)
+        for (int type = 0; type < TSR_TYPE_COUNT; type++)
+            for (int bits = 0; bits < 32; bits++) {
+                tsr_features f = base((tsr_op)op);
+                f.semiring.type = (tsr_type)type;
+                f.a_by_col = bits & 1;
+                f.b_by_col = bits & 2;
+                f.c_by_col = bits & 4;
+                f.a_cast = bits & 8;
+                f.narrow_index = bits & 16;
+                double cpu = tsr_predict_cpu_ms(&f), real = tsr_predict_suitesparse_ms(&f);
+                assert_true(isfinite(cpu) && cpu > 0 && isfinite(real) && real > 0);
+                f.a_nnz = f.b_nnz = f.mask_nnz = f.m = f.n = f.k = 0;
+                cpu = tsr_predict_cpu_ms(&f), real = tsr_predict_suitesparse_ms(&f);
+                assert_true(isfinite(cpu) && cpu >= 0 && isfinite(real) && real >= 0);
+            }
+}
+
+static void test_a_cast_is_not_free(void **state)
+{
+    (void)state;
+    tsr_features plain = base(TSR_OP_SPMM), cast = plain;
+    cast.a_cast = true;
+    assert_true(tsr_predict_cpu_ms(&cast) > tsr_predict_cpu_ms(&plain));
+}
+
+/* Play `calls` products: each costs `slow` without the representation and `fast` with it. */
+static double played(double slow, double fast, double price, int calls)
+{
+    double spent = 0, regret = 0;
+    bool built = false;
+    for (int c = 0; c < calls; c++) {
+        if (!built && tsr_worth_building(price, regret, slow - fast, 0)) {
+            spent += price;
+            built = true;
+        }
+        spent += built ? fast : slow;
+        if (!built)
+            regret += slow - fast;
+    }
+    return spent;
+}
+
+static void test_ski_rental_is_two_competitive(void **state)
+{
+    (void)state;
+    for (double price = 0.5; price < 300; price *= 1.7)
+        for (double gain = 0.1; gain < 50; gain *= 2.3)
+            for (int calls = 1; calls < 400; calls = calls * 3 / 2 + 1) {
+                double fast = 2.0, slow = fast + gain;
+                double never = slow * calls, at_once = price + fast * calls;
+                double best = never < at_once ? never : at_once;
+                assert_true(played(slow, fast, price, calls) <= 2.0 * best + gain);
+            }
+}
+
+static void test_expected_calls_decide_at_once(void **state)
+{
+    (void)state;
+    assert_true(tsr_worth_building(10.0, 0.0, 1.0, 11.0));
+    assert_false(tsr_worth_building(10.0, 0.0, 1.0, 9.0));
+    assert_false(tsr_worth_building(10.0, 9.9, 1.0, 0.0));
+    assert_true(tsr_worth_building(10.0, 10.0, 1.0, 0.0));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_more_work_takes_longer), cmocka_unit_test(test_predictions_are_positive_and_finite),
+        cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),
+        cmocka_unit_test(test_expected_calls_decide_at_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
