@@ -15,12 +15,6 @@ extern "C" {
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
 
-typedef struct tsr_semiring {
-    tsr_type type; /* of both inputs of mul, of its result and of the monoid */
-    tsr_add add;
-    tsr_mul mul;
-} tsr_semiring;
-
 typedef enum tsr_format { TSR_SPARSE, TSR_HYPERSPARSE, TSR_BITMAP, TSR_FULL } tsr_format;
 
 /* A read-only look at one matrix held in somebody's arrays (those of SuiteSparse, of the native caller, or of a
@@ -52,14 +46,6 @@ typedef struct tsr_view {
     const void *i;
     const void *x;
 } tsr_view;
-
-typedef enum tsr_op {
-    TSR_OP_SPMM,       /* C (m x n, dense) = A (m x k, sparse) (+).(x) B (k x n, full or bitmap) */
-    TSR_OP_SPMV,       /* the same with n = 1 */
-    TSR_OP_SDDMM,      /* C (pattern of S) = X (m x k, full) (+).(x) Y (k x n, full) */
-    TSR_OP_MASKED_DOT  /* C (subset of the pattern of M) = A (m x k, sparse) (+).(x) B (k x n, sparse) */
-} tsr_op;
-#define TSR_OP_COUNT 4
 
 /* One product in normal form.  The engine has already: swapped operands so that the sparse one is `a` (and mul with it:
  * FIRST <-> SECOND), resolved transposes by turning by_col over, and made a, b of type semiring.type (or pattern / iso).
