@@ -92,7 +92,7 @@ static bool make_named_rmat(edge_list *e, const char *input) {
 static bool read_file(edge_list *e, const char *path) {
     tsr_mm file;
     char message[256];
-    if (tsr_mm_read(&file, path, message, sizeof message) != 0) {
+    if (!tsr_mm_read(&file, path, message, sizeof message)) {
         fprintf(stderr, "%s\n", message);
         return false;
     }
@@ -101,7 +101,7 @@ static bool read_file(edge_list *e, const char *path) {
         fprintf(stderr, "graph: %s is %lld x %lld; a graph needs a square matrix\n", path, (long long)file.nrows,
                 (long long)file.ncols);
     ok = ok && edges_reserve(e, (GrB_Index)file.nrows, 2 * (GrB_Index)file.nvals);
-    for (int64_t k = 0; ok && k < file.nvals; k++) edges_add(e, (GrB_Index)file.i[k], (GrB_Index)file.j[k]);
+    for (int64_t k = 0; ok && k < file.nvals; k++) edges_add(e, (GrB_Index)file.row[k], (GrB_Index)file.col[k]);
     tsr_mm_free(&file);
     return ok;
 }

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Time GraphBLAS products with and without Tessera: two processes of the same program, one of them preloaded, take turns.
+
+Every case opens new operands in both, makes one first call (which may build what later calls use), then timed calls in turns.
+A case whose results differ makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
+import argparse
+import datetime
+import fnmatch
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import grid
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TURNS_MS = 1500.0  # time one process may spend in the warm calls of one case
+
+
+class Worker:
+    """One process of bench_products."""
+
+    def __init__(self, program, graph, threads, environment):
+        self.process = subprocess.Popen([program, graph] + ([str(threads)] if threads else []), env=environment, text=True,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.ready = dict(zip(*[iter(self.answer().split()[1:])] * 2))
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f'bench_products ended with status {self.process.wait()}')
+        return line.strip()
+
+    def ask(self, line):
+        self.process.stdin.write(line + '\n')
+        self.process.stdin.flush()
+        return self.answer()
+
+    def times(self, count):
+        answer = self.ask(f'run {count}')
+        if 'error' in answer:
+            raise RuntimeError(answer)
+        return [float(ms) for ms in answer.split()[1:]]
+
+    def close(self):
+        self.process.stdin.close()
+        return self.process.wait()
+
+
+class Trace:
+    """Routes taken since the last look, from the JSON lines of TESSERA_TRACE."""
+
+    def __init__(self, path):
+        self.path, self.at = path, 0
+
+    def routes(self):
+        if not self.path or not os.path.exists(self.path):
+            return {}
+        with open(self.path, encoding='utf-8') as file:
+            file.seek(self.at)
+            lines = file.readlines()
+            self.at = file.tell()
+        records = [json.loads(line) for line in lines if line.strip()]
+        return {record['route']: record.get('reason') for record in records}
+
+
+def measure(spec, plain, tessera, trace, turns):
+    """One case: first calls, then turns of warm calls; both fingerprints."""
+    result = {'case': spec}
+    trace.routes()
+    for worker in (plain, tessera):
+        if worker.ask('open ' + spec) != 'ok':
+            raise RuntimeError(f'cannot make {spec}')
+    first = [worker.times(1)[0] for worker in (plain, tessera)]
+    warm = [[], []]
+    each = max(1, min(20, int(TURNS_MS / turns / max(first[0], 1e-3))))
+    for turn in range(turns):
+        for side in ((0, 1) if turn % 2 == 0 else (1, 0)):
+            warm[side] += (plain, tessera)[side].times(each)
+    sums = [worker.ask('sum') for worker in (plain, tessera)]
+    medians = [statistics.median(times) for times in warm]
+    result.update(plain_first_ms=round(first[0], 4), tessera_first_ms=round(first[1], 4), plain_ms=round(medians[0], 4),
+                  tessera_ms=round(medians[1], 4), best_ms=[round(min(times), 4) for times in warm], calls=len(warm[0]),
+                  ratio=round(medians[0] / medians[1], 3), first_ratio=round(first[0] / first[1], 3),
+                  same=sums[0] == sums[1] and sums[0].startswith('sum'), entries=int(sums[0].split()[-1]),
+                  routes=trace.routes())
+    if not result['same']:
+        result['sums'] = sums
+    return result
+
+
+def commit():
+    done = subprocess.run(['git', 'describe', '--always', '--dirty', '--abbrev=12'], cwd=HERE, capture_output=True, text=True,
+                          check=False)
+    return done.stdout.strip() or 'unknown'
+
+
+def processor():
+    try:
+        with open('/proc/cpuinfo', encoding='utf-8') as file:
+            fields = dict(line.split(':', 1) for line in file if ':' in line)
+        named = {key.strip(): value.strip() for key, value in fields.items()}
+    except OSError:
+        return {'name': platform.processor()}
+    flags = named.get('flags', '').split()
+    return {'name': named.get('model name', platform.processor()), 'cores': os.cpu_count(),
+            'vectors': [flag for flag in ('avx2', 'fma', 'avx512f') if flag in flags]}
+
+
+def environments(options, folder):
+    plain = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD'}
+    tessera = dict(plain)
+    trace = None
+    if options.library:
+        tessera['LD_PRELOAD'] = os.path.abspath(options.library)
+        if not options.no_trace:
+            trace = tessera['TESSERA_TRACE'] = os.path.join(folder, 'trace')
+    return plain, tessera, Trace(trace)
+
+
+def pick(options):
+    cases = list(dict.fromkeys(grid.GRIDS['quick' if options.quick else options.grid]()))
+    return [spec for spec in cases if all(fnmatch.fnmatch(' ' + spec + ' ', f'* {word} *') for word in options.filter)]
+
+
+def write(path, options, ready, results, started):
+    record = {'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'graph': options.graph,
+              'vertices': int(ready['vertices']), 'entries': int(ready['entries']), 'threads': int(ready['threads']),
+              'cpu': processor(), 'turns': options.turns, 'library': bool(options.library),
+              'environment': {key: value for key, value in os.environ.items() if key.startswith(('TESSERA_', 'OMP_'))},
+              'cases': results}
+    with open(path, 'w', encoding='utf-8') as file:
+        head = {key: value for key, value in record.items() if key != 'cases'}
+        rows = ',\n'.join('  ' + json.dumps(row) for row in results)
+        file.write(json.dumps(head, indent=1)[:-2] + ',\n "cases": [\n' + rows + '\n ]\n}\n')
+
+
+def options_of(arguments):
+    root = os.path.dirname(HERE)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--program', default=os.path.join(root, 'build/bench/bench_products'))
+    parser.add_argument('--library', default=None, help='libtessera.so to preload; without it both processes run plain')
+    parser.add_argument('--graph', default=None, help='rmat:SCALE[:EDGE_FACTOR], karate or a Matrix Market file')
+    parser.add_argument('--scale', type=int, default=18, help='short for --graph rmat:SCALE:16')
+    parser.add_argument('--grid', choices=grid.GRIDS, default='full')
+    parser.add_argument('--filter', nargs='*', default=[], help="only cases with these words, such as op=spmm 'n=1*'")
+    parser.add_argument('--threads', type=int, default=0)
+    parser.add_argument('--turns', type=int, default=5)
+    parser.add_argument('--name', default='products', help='results go to bench/results/<date>-<name>.json')
+    parser.add_argument('--output', default=None, help='write the results here instead')
+    parser.add_argument('--no-trace', action='store_true', help='do not record the routes')
+    parser.add_argument('--quick', action='store_true', help='a small graph and a sample of the grid; writes nothing')
+    parser.add_argument('--list', action='store_true', help='print the cases')
+    options = parser.parse_args(arguments)
+    options.graph = options.graph or ('rmat:10:16' if options.quick else f'rmat:{options.scale}:16')
+    if options.quick:
+        options.turns = 1
+    return options
+
+
+def run(options, cases, folder):
+    plain_environment, tessera_environment, trace = environments(options, folder)
+    plain = Worker(options.program, options.graph, options.threads, plain_environment)
+    tessera = Worker(options.program, options.graph, options.threads, tessera_environment)
+    results, began = [], time.monotonic()
+    for number, spec in enumerate(cases, 1):
+        result = measure(spec, plain, tessera, trace, options.turns)
+        results.append(result)
+        left = (time.monotonic() - began) / number * (len(cases) - number)
+        print(f"{number:4}/{len(cases)} {result['plain_ms']:10.3f} {result['tessera_ms']:10.3f} ms {result['ratio']:6.2f}x "
+              f"first {result['first_ratio']:5.2f}x {'' if result['same'] else 'DIFFERENT '}{spec}"
+              f" [{', '.join(result['routes'])}] {left / 60:.0f} min left", flush=True)
+    return results, plain.ready, plain.close() or tessera.close()
+
+
+def main():
+    options = options_of(sys.argv[1:])
+    cases = pick(options)
+    if options.list:
+        print('\n'.join(cases))
+        return 0
+    started = datetime.datetime.now()
+    with tempfile.TemporaryDirectory() as folder:
+        results, ready, status = run(options, cases, folder)
+    different = [row['case'] for row in results if not row['same']]
+    slow = [row for row in results if row['ratio'] < 0.95]
+    print(f'{len(results)} cases, {len(different)} different, {len(slow)} below 0.95x')
+    if not options.quick or options.output:
+        path = options.output or os.path.join(HERE, 'results', f'{started:%Y-%m-%d}-{options.name}.json')
+        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+        write(path, options, ready, results, started)
+        print('results in', path)
+    return 1 if different or status else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Turn a results file of bench/run.py into Markdown.
+
+usage: table.py RESULTS.json [--all | --below RATIO]     SPDX-License-Identifier: Apache-2.0"""
+import argparse
+import json
+
+import grid
+
+NAMES = {'lut': "triangle count, C<L> = L U'", 'll': 'triangle count, C<L> = L L', 'burkhardt': 'triangle count, C<A> = A A',
+         'cohen': 'triangle count, C<A> = L U', 'ktruss': "k-truss support, C<A> = A A'"}
+TYPES = {'fp32': 'FP32', 'fp64': 'FP64'}
+
+
+def keys_of(case):
+    return dict(word.split('=') for word in case.split())
+
+
+def describe(case):
+    """A case in words; what is usual is left out."""
+    k = keys_of(case)
+    kind, semiring = TYPES.get(k['type'], k['type']), f"{k['add']}_{k['mul']}"
+    if k['op'] == 'masked':
+        order = ', vertices by ascending degree' if k.get('order') == 'degree' else ''
+        return f"{NAMES[k['form']]}, {semiring} {kind}{order}"
+    names = {'spmm': 'sparse × dense', 'dspmm': 'dense × sparse', 'sddmm': "SDDMM, C<A> = X Y'", 'mxv': 'mxv', 'vxm': 'vxm'}
+    if k['op'] == 'mxv' and k.get('finish') == 'accum' and semiring == 'plus_second':
+        names['mxv'] = "PageRank's mxv, y += A x"
+    width = '' if k['op'] in ('mxv', 'vxm') else f" N={k['n']}"
+    usual = {'op', 'add', 'mul', 'type', 'n', 'form', 'order'}
+    extra = ' '.join(f'{key}={value}' for key, value in k.items() if key not in usual)
+    return f"{names[k['op']]}, {semiring} {kind}{width}" + (f' ({extra})' if extra else '')
+
+
+def row(result):
+    route = ', '.join(result['routes']) or '–'
+    return (f"| {describe(result['case'])} | {result['plain_ms']:.2f} | {result['tessera_ms']:.2f} | {result['ratio']:.2f} | "
+            f"{result['tessera_first_ms']:.2f} | {route} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description='Markdown table of benchmark results')
+    parser.add_argument('results')
+    parser.add_argument('--all', action='store_true', help='every case, not only the rows of the README')
+    parser.add_argument('--below', type=float, help='only cases with a smaller ratio')
+    options = parser.parse_args()
+    with open(options.results, encoding='utf-8') as file:
+        record = json.load(file)
+    cases = record['cases']
+    if options.below:
+        cases = [result for result in cases if result['ratio'] < options.below]
+    elif not options.all:
+        by_case = {result['case']: result for result in cases}
+        cases = [by_case[spec] for spec in grid.headline() if spec in by_case]
+    vectors = ', '.join(record['cpu'].get('vectors', []))
+    print(f"{record['graph']} ({record['vertices']:,} vertices, {record['entries']:,} entries), {record['threads']} threads of "
+          f"{record['cpu']['name']} ({vectors}), {record['date'][:10]}, commit {record['commit']}\n")
+    print('| product | SuiteSparse ms | Tessera ms | ratio | first call ms | route |\n|---|---:|---:|---:|---:|---|')
+    print('\n'.join(row(result) for result in cases))
+
+
+if __name__ == '__main__':
+    main()
