@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# Build and run the whole suite; the last line reads "N passed, N failed".
+# usage: tools/check.sh [--keep]   (--keep: keep the sanitizer and clang builds)     SPDX-License-Identifier: Apache-2.0
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root" || exit 1
+case "${1:-}" in
+'' | --keep) ;;
+*)
+    echo "usage: tools/check.sh [--keep]" >&2
+    exit 2
+    ;;
+esac
+tools/install_deps.sh check || exit 1
+command -v ccache >/dev/null || export CCACHE_DISABLE=1
+
+passed=0 failed=0 began=$SECONDS
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
+
+say() { printf '[%4d s] %s\n' $((SECONDS - began)) "$*"; }
+good() { passed=$((passed + 1)) && say "ok: $1"; }
+bad() {
+    failed=$((failed + 1)) && say "FAILED: $1"
+    tail -n 40 "$2" | sed 's/^/    /'
+}
+
+# step NAME COMMAND…: one check that passes or fails as a whole
+step() {
+    local name=$1
+    shift
+    if "$@" >"$logs/step" 2>&1; then good "$name"; else bad "$name" "$logs/step"; return 1; fi
+}
+
+# configure DIR ARGUMENTS…: a build directory with exactly these options
+configure() {
+    local dir=$1
+    shift
+    if [ -f "$dir/build.ninja" ]; then meson setup --reconfigure "$dir" "$@"; else meson setup "$dir" "$@"; fi
+}
+
+build() {
+    local dir=$1
+    shift
+    step "$dir: configure" configure "$dir" "$@" && say "$dir: compiling" && step "$dir: compile" ninja -C "$dir"
+}
+
+# tests NAME DIR ARGUMENTS of meson test…: every single test counts
+tests() {
+    local name=$1 dir=$2 totals good_ bad_ skipped
+    shift 2
+    say "$name: running"
+    meson test -C "$dir" --no-rebuild --print-errorlogs "$@" >"$logs/tests" 2>&1
+    if ! totals=$(tools/count_tests.py "$dir" "$(log_of "$@")" 2>"$logs/failures"); then
+        bad "$name: no result" "$logs/tests"
+        return
+    fi
+    read -r good_ bad_ skipped <<<"$totals"
+    passed=$((passed + good_)) failed=$((failed + bad_))
+    say "$name: $good_ passed, $bad_ failed, $skipped skipped"
+    [ "$bad_" -eq 0 ] || tail -n 120 "$logs/failures" | sed 's/^/    /'
+}
+
+log_of() {
+    local log=testlog
+    while [ $# -gt 0 ]; do
+        [ "$1" = --logbase ] && log=$2
+        shift
+    done
+    echo "$log"
+}
+
+step "layers" tools/check_layers.sh
+
+if build build -Dwerror=true; then
+    tests "all suites" build
+    step "installed files" tools/check_install.sh build
+    step "demo on the karate club" tools/demo.sh --karate-only
+    # One OpenMP thread: valgrind runs one at a time anyway, and waiting ones would spin.
+    OMP_NUM_THREADS=1 tests "valgrind" build --suite unit --logbase valgrind -t 20 \
+        --wrapper "valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite"
+fi
+
+# Without the door: a preloaded library cannot bring a sanitizer into a program that has none.
+sanitize="-Dgraphblas=disabled -Doptimization=1 -Db_lundef=false"
+export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+# shellcheck disable=SC2086
+build build-asan $sanitize -Db_sanitize=address,undefined && tests "ASan and UBSan" build-asan --suite unit --suite kernels -t 5
+# shellcheck disable=SC2086
+build build-tsan $sanitize -Db_sanitize=thread && tests "TSan" build-tsan --suite threads -t 5
+CC=clang build build-clang -Dwerror=true
+
+if [ "${1:-}" != --keep ] && [ "$failed" -eq 0 ]; then rm -rf build-asan build-tsan build-clang; fi
+say "done"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Install a build into an empty directory and use what is there.
+# usage: check_install.sh BUILD_DIR          SPDX-License-Identifier: Apache-2.0
+set -eu
+build=$(cd "$1" && pwd)
+where=$(mktemp -d)
+trap 'rm -rf "$where"' EXIT
+
+fail() {
+    echo "check_install: $*" >&2
+    exit 1
+}
+
+DESTDIR=$where meson install -C "$build" --no-rebuild >"$where/log" || fail "meson install: $(tail -5 "$where/log")"
+find_one() { find "$where" -path "$where/*$1" | head -1; }
+
+for file in /include/tessera/tessera.h /include/tessera/backend.h /pkgconfig/tessera.pc /bin/tessera /libtessera.so; do
+    [ -n "$(find_one "$file")" ] || fail "$file is not installed"
+done
+library=$(find_one /libtessera.so)
+replacement=$(find_one /libgraphblas.so.7)
+[ -n "$replacement" ] || fail "the replacement directory is not installed"
+
+soname() { readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p'; }
+[ "$(soname "$replacement")" = libgraphblas.so.7 ] || fail "$replacement has SONAME $(soname "$replacement")"
+readelf -d "$library" | grep -qi cuda && fail "libtessera needs CUDA"
+
+# A native program, compiled and run against the installed files only.
+pc=$(dirname "$(find_one /pkgconfig/tessera.pc)")
+cat >"$where/native.c" <<'C'
+#include <tessera/tessera.h>
+int main(void) { return TSR_OK; }
+C
+flags=$(PKG_CONFIG_PATH=$pc PKG_CONFIG_SYSROOT_DIR=$where pkg-config --cflags --libs tessera) || fail "tessera.pc"
+# shellcheck disable=SC2086
+cc -Wall -Werror -o "$where/native" "$where/native.c" $flags -Wl,-rpath,"$(dirname "$library")" || fail "cannot link with: $flags"
+"$where/native" || fail "a native program does not start"
+
+# An unchanged GraphBLAS program through each form of the drop-in.
+program=$build/examples/triangles
+[ -x "$program" ] || fail "$program is missing"
+expect_45() { grep -qx 'triangles 45' || fail "$1: wrong answer"; }
+LD_PRELOAD=$library "$program" karate | expect_45 "preloaded"
+LD_LIBRARY_PATH=$(dirname "$replacement") "$program" karate | expect_45 "replacement"
+LD_LIBRARY_PATH=$(dirname "$replacement") ldd "$program" | grep -q "$replacement" || fail "the replacement is not what is loaded"
+"$(find_one /bin/tessera)" run -- "$program" karate | expect_45 "tessera run"
+echo "installed files: ok"

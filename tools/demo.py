@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""Run the example programs plain and through `tessera run`, in turns, and print a table (called by demo.sh).
+
+SPDX-License-Identifier: Apache-2.0"""
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from array import array
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BUILD = os.path.join(ROOT, 'build')
+PROGRAMS = ('pagerank', 'triangles', 'ktruss', 'gcn', 'sddmm', 'bfs', 'betweenness')
+TURNS = 3
+LAUNCHER = os.path.join(BUILD, 'tools', 'tessera')
+
+
+class Failure(Exception):
+    """A message for the user."""
+
+
+class Progress:
+    """A line on the terminal once something takes longer than two seconds."""
+
+    def __init__(self):
+        self.began, self.shown = time.monotonic(), False
+
+    def show(self, text):
+        if time.monotonic() - self.began < 2:
+            return
+        if sys.stderr.isatty():
+            sys.stderr.write(f'\r\033[K{text}')
+        else:
+            sys.stderr.write(text + '\n')
+        sys.stderr.flush()
+        self.shown = True
+
+    def clear(self):
+        if self.shown and sys.stderr.isatty():
+            sys.stderr.write('\r\033[K')
+        self.began, self.shown = time.monotonic(), False
+
+
+def parse(text):
+    """Standard output with trace lines in it -> (steps in order: [name, ms, checksum, routes], other lines)."""
+    steps, lines, routes = [], [], {}
+    for line in text.splitlines():
+        if line.startswith('{'):
+            record = json.loads(line)
+            routes[record['route']] = routes.get(record['route'], 0) + 1
+        elif line.startswith('step '):
+            _, name, ms, _, checksum = line.split()
+            steps.append([name, float(ms), float(checksum), routes])
+            routes = {}
+        else:
+            lines.append(line)
+    return steps, lines
+
+
+def run(program, graph, through, saved):
+    """One process; its trace goes to its own standard output, so that every product stands before the step it belongs to."""
+    command = [os.path.join(BUILD, 'examples', program), '--save', saved, graph]
+    environment = {key: value for key, value in os.environ.items() if key not in ('LD_PRELOAD', 'TESSERA_TRACE')}
+    if through:
+        command = [LAUNCHER, 'run', '--'] + command
+        environment['TESSERA_TRACE'] = '/dev/stdout'
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failure(f"{program}{' through Tessera' if through else ''} ended with status {done.returncode}: "
+                      f"{done.stderr.strip() or 'no message'}")
+    return parse(done.stdout)
+
+
+def answers(path):
+    """Saved steps: arrays of position, value, position, value, …"""
+    numbers = array('d')
+    with open(path, 'rb') as file:
+        numbers.frombytes(file.read())
+    steps, at = [], 0
+    while at < len(numbers):
+        count = int(numbers[at])
+        steps.append(numbers[at + 1:at + 1 + count])
+        at += 1 + count
+    return steps
+
+
+def difference(a, b):
+    """Largest difference of two answers, relative to the largest value; infinite when they have entries in other places."""
+    if a.tobytes() == b.tobytes():
+        return 0.0
+    if a[0::2].tobytes() != b[0::2].tobytes():
+        by_place = dict(zip(b[0::2], b[1::2]))
+        if len(a) != len(b) or set(a[0::2]) != set(by_place):
+            return float('inf')
+        b_values = [by_place[place] for place in a[0::2]]
+    else:
+        b_values = b[1::2]
+    largest = max(map(abs, a[1::2]), default=0.0) or 1.0
+    return max(map(lambda x, y: abs(x - y), a[1::2], b_values), default=0.0) / largest
+
+
+def route_text(routes):
+    """The routes of one step, most used first."""
+    if not routes:
+        return 'no product'
+    ordered = sorted(routes.items(), key=lambda item: -item[1])
+    return ', '.join(f'{name} ×{count}' if count > 1 else name for name, count in ordered[:3])
+
+
+def compare(program, graph, progress):
+    """Rows of one program: step, plain ms, Tessera ms, difference, routes; and what it printed."""
+    times, routes, printed = [[], []], None, None
+    with tempfile.TemporaryDirectory() as folder:
+        saved = [os.path.join(folder, name) for name in ('plain', 'tessera')]
+        for turn in range(TURNS):
+            for through in ((0, 1) if turn % 2 == 0 else (1, 0)):
+                progress.show(f"{graph}: {program}, turn {turn + 1} of {TURNS}, {('plain', 'Tessera')[through]} …")
+                steps, lines = run(program, graph, through, saved[through])
+                times[through].append([step[1] for step in steps])
+                if through:
+                    names, routes, printed = [step[0] for step in steps], [step[3] for step in steps], lines
+        differences = [difference(a, b) for a, b in zip(*map(answers, saved))]
+    medians = [[statistics.median(column) for column in zip(*side)] for side in times]
+    return list(zip(names, medians[0], medians[1], differences, routes)), printed
+
+
+def show(graph):
+    """The table of one graph; True if every answer agrees."""
+    progress, agree = Progress(), True
+    print(f'\n{graph}')
+    print(f"{'step':<24}{'plain ms':>11}{'Tessera ms':>12}{'ratio':>8}{'largest diff':>14}  route")
+    notes = []
+    for program in PROGRAMS:
+        rows, printed = compare(program, graph, progress)
+        progress.clear()
+        for name, plain, tessera, apart, routes in rows:
+            label = name if name.startswith(program) else f'{program}: {name}'
+            print(f"{label:<24}{plain:>11.3f}{tessera:>12.3f}{plain / max(tessera, 1e-6):>7.2f}x{apart:>14.2g}  {route_text(routes)}",
+                  flush=True)
+            agree = agree and apart <= 1e-5
+        notes += [line for line in printed if not line.startswith(('graph', 'rank 2', 'rank 3', 'rank 4', 'rank 5'))]
+    print('answers: ' + '; '.join(notes))
+    return agree
+
+
+def main():
+    if sys.argv[1:] == ['--targets']:
+        print(' '.join(['src/graphblas/libtessera.so', 'tools/tessera'] + [f'examples/{name}' for name in PROGRAMS]))
+        return 0
+    try:
+        results = [show(graph) for graph in sys.argv[1:]]
+    except Failure as failure:
+        print(f'\ndemo: {failure}', file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    if not all(results):
+        print('demo: some answers differ by more than 1e-5 of their largest value', file=sys.stderr)
+        return 1
+    print('\nEvery answer agrees with plain SuiteSparse (largest diff: relative to the largest value of the step).')
+    return 0
+
+
+sys.exit(main())
