@@ -10,9 +10,9 @@ static void *room(size_t *bytes, int64_t count, size_t size)
     return tsr_user_malloc(*bytes);
 }
 
-bool tsr_arrays_dense(tsr_arrays *a, const tsr_product *p, bool present)
+bool tsr_arrays_dense(tsr_handover *a, const tsr_product *p, bool present)
 {
-    *a = (tsr_arrays){.nvals = p->m * p->n};
+    *a = (tsr_handover){.nvals = p->m * p->n};
     a->x = room(&a->x_bytes, p->m * p->n, tsr_type_size(p->semiring.type));
     if (present)
         a->b = room(&a->b_bytes, p->m * p->n, 1);
@@ -22,11 +22,11 @@ bool tsr_arrays_dense(tsr_arrays *a, const tsr_product *p, bool present)
     return false;
 }
 
-bool tsr_arrays_sparse(tsr_arrays *a, const tsr_product *p, int64_t most)
+bool tsr_arrays_sparse(tsr_handover *a, const tsr_product *p, int64_t most)
 {
     const tsr_view *mask = &p->mask;
     bool hyper = mask->format == TSR_HYPERSPARSE;
-    *a = (tsr_arrays){.nvec = mask->nvec};
+    *a = (tsr_handover){.nvec = mask->nvec};
     a->x = room(&a->x_bytes, most, tsr_type_size(p->semiring.type));
     a->i = room(&a->i_bytes, most, sizeof(GrB_Index));
     a->p = room(&a->p_bytes, mask->nvec + 1, sizeof(GrB_Index));
@@ -41,24 +41,24 @@ bool tsr_arrays_sparse(tsr_arrays *a, const tsr_product *p, int64_t most)
     return true;
 }
 
-void tsr_arrays_free(tsr_arrays *a)
+void tsr_arrays_free(tsr_handover *a)
 {
     tsr_user_free(a->x);
     tsr_user_free(a->b);
     tsr_user_free(a->p);
     tsr_user_free(a->h);
     tsr_user_free(a->i);
-    *a = (tsr_arrays){0};
+    *a = (tsr_handover){0};
 }
 
-static GrB_Info pack_vector(GrB_Vector v, tsr_arrays *a)
+static GrB_Info pack_vector(GrB_Vector v, tsr_handover *a)
 {
     if (!a->b)
         return tsr_real.GxB_Vector_pack_Full(v, &a->x, a->x_bytes, false, NULL);
     return tsr_real.GxB_Vector_pack_Bitmap(v, &a->b, &a->x, a->b_bytes, a->x_bytes, false, (GrB_Index)a->nvals, NULL);
 }
 
-static GrB_Info pack_dense(GrB_Matrix T, tsr_arrays *a, bool by_col)
+static GrB_Info pack_dense(GrB_Matrix T, tsr_handover *a, bool by_col)
 {
     GrB_Index n = (GrB_Index)a->nvals;
     if (!a->b)
@@ -68,7 +68,7 @@ static GrB_Info pack_dense(GrB_Matrix T, tsr_arrays *a, bool by_col)
                   : tsr_real.GxB_Matrix_pack_BitmapR(T, &a->b, &a->x, a->b_bytes, a->x_bytes, false, n, NULL);
 }
 
-static GrB_Info pack_sparse(GrB_Matrix T, tsr_arrays *a, bool by_col)
+static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
 {
     GrB_Index nvec = (GrB_Index)a->nvec;
     if (!a->h)
@@ -81,7 +81,7 @@ static GrB_Info pack_sparse(GrB_Matrix T, tsr_arrays *a, bool by_col)
 }
 
 /* T = arrays, O(1) and without allocation.  Orientation: that of C for a dense result, the mask's for a sparse one. */
-static GrB_Info pack(GrB_Matrix T, const tsr_call *call, const tsr_match *m, tsr_arrays *a)
+static GrB_Info pack(GrB_Matrix T, const tsr_call *call, const tsr_match *m, tsr_handover *a)
 {
     if (call->vector)
         return pack_vector((GrB_Vector)T, a);
@@ -115,7 +115,7 @@ static GrB_Info restore_settings(GrB_Matrix C, const settings *s, bool conform)
     return GrB_SUCCESS;
 }
 
-GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_arrays *arrays, bool conform)
+GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform)
 {
     settings s = read_settings(call->C);
     GrB_Info info = pack(call->C, call, match, arrays);
@@ -166,7 +166,7 @@ static GrB_Info apply_identity(const tsr_call *call, const tsr_match *m, GrB_Mat
     return tsr_real.GrB_Matrix_apply(call->C, call->M, call->accum, op, T, desc);
 }
 
-GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_arrays *arrays)
+GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays)
 {
     GrB_Matrix T = NULL;
     GrB_Info info = new_t(&T, call, match);

@@ -7,26 +7,26 @@
 
 /* Arrays in the user's allocator, on their way into an object.  Dense: x, b.  Sparse: p, h, i, x.  What an object has taken
  * over is NULL afterwards; tsr_arrays_free frees the rest. */
-typedef struct tsr_arrays {
+typedef struct tsr_handover {
     void *x;
     int8_t *b;
     GrB_Index *p, *h, *i;
     size_t x_bytes, b_bytes, p_bytes, h_bytes, i_bytes;
     int64_t nvals, nvec;
-} tsr_arrays;
+} tsr_handover;
 
 /* Room for a dense result; present = the result may have absent entries.  false: out of memory, nothing held. */
-bool tsr_arrays_dense(tsr_arrays *arrays, const tsr_product *p, bool present);
+bool tsr_arrays_dense(tsr_handover *arrays, const tsr_product *p, bool present);
 
 /* Room for a masked result of at most `most` entries, with the mask's vectors (h copied).  false: out of memory. */
-bool tsr_arrays_sparse(tsr_arrays *arrays, const tsr_product *p, int64_t most);
-void tsr_arrays_free(tsr_arrays *arrays);
+bool tsr_arrays_sparse(tsr_handover *arrays, const tsr_product *p, int64_t most);
+void tsr_arrays_free(tsr_handover *arrays);
 
 /* C = T's arrays directly, keeping C's own options (sparsity control, switches). conform: let SuiteSparse choose the format
  * that its rules ask for, which may allocate. */
-GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_arrays *arrays, bool conform);
+GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform);
 
 /* C<M> accum= T through the real library. */
-GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_arrays *arrays);
+GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct job {
     tsr_call call;
     tsr_match match;
     tsr_decision decision;
-    tsr_arrays arrays;
+    tsr_handover arrays;
     void *masked_x;   /* masked results before compaction, one per mask entry */
     int8_t *masked_b;
 } job;

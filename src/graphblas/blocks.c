@@ -1,0 +1,194 @@
+/* Cache of large freed blocks in front of the C library's allocator.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "src/graphblas/blocks.h"
+
+#include <malloc.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define HUGE_PAGE ((size_t) 2 << 20)
+
+typedef struct kept {
+    void *block;
+    size_t size; /* usable */
+} kept;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static bool enabled;
+static kept blocks[TSR_BLOCKS_MAX_COUNT]; /* oldest first */
+static size_t block_count, kept_bytes, limit_bytes, hit_count;
+
+static bool is_enabled(void)
+{
+    return __atomic_load_n(&enabled, __ATOMIC_RELAXED);
+}
+
+static kept take_locked(size_t n)
+{
+    const kept taken = blocks[n];
+    block_count--;
+    kept_bytes -= taken.size;
+    memmove(&blocks[n], &blocks[n + 1], (block_count - n) * sizeof *blocks);
+    return taken;
+}
+
+/* Best fit that wastes at most a quarter; half for blocks below 8 MiB. */
+static size_t most_for(size_t size)
+{
+    return size + (size < ((size_t) 8 << 20) ? size / 2 : size / 4);
+}
+
+static void *find_kept(size_t size)
+{
+    size_t best = SIZE_MAX;
+    void *found = NULL;
+    pthread_mutex_lock(&mutex);
+    for (size_t n = 0; n < block_count; n++) {
+        const bool fits = blocks[n].size >= size && blocks[n].size <= most_for(size);
+        if (fits && (best == SIZE_MAX || blocks[n].size <= blocks[best].size))
+            best = n;
+    }
+    if (best != SIZE_MAX) {
+        found = take_locked(best).block;
+        hit_count++;
+    }
+    pthread_mutex_unlock(&mutex);
+    return found;
+}
+
+static void advise_huge(void *block, size_t size)
+{
+    const uintptr_t begin = ((uintptr_t) block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1);
+    const uintptr_t end = ((uintptr_t) block + size) & ~(HUGE_PAGE - 1);
+    if (end > begin)
+        (void) madvise((void *) begin, end - begin, MADV_HUGEPAGE);
+}
+
+static void release_all(void)
+{
+    for (;;) {
+        kept taken = {0};
+        pthread_mutex_lock(&mutex);
+        if (block_count)
+            taken = take_locked(block_count - 1);
+        pthread_mutex_unlock(&mutex);
+        if (!taken.block)
+            return;
+        free(taken.block);
+    }
+}
+
+void *tsr_block_malloc(size_t size)
+{
+    if (size < TSR_BLOCKS_MIN || !is_enabled())
+        return malloc(size);
+    void *block = find_kept(size);
+    if (block)
+        return block;
+    block = malloc(size);
+    if (!block) {
+        release_all();
+        block = malloc(size);
+    }
+    if (block)
+        advise_huge(block, size);
+    return block;
+}
+
+void *tsr_block_realloc(void *block, size_t size)
+{
+    void *moved = realloc(block, size);
+    if (!moved && size >= TSR_BLOCKS_MIN && is_enabled()) {
+        release_all();
+        moved = realloc(block, size);
+    }
+    return moved;
+}
+
+/* Keep the block; what had to go for it is in victims (freed by the caller, outside of the lock). False: it was not kept. */
+static bool keep(void *block, size_t size, void **victims, size_t *nvictims)
+{
+    *nvictims = 0;
+    pthread_mutex_lock(&mutex);
+    const bool room = is_enabled() && size <= limit_bytes / 2;
+    while (room && (block_count == TSR_BLOCKS_MAX_COUNT || kept_bytes + size > limit_bytes))
+        victims[(*nvictims)++] = take_locked(0).block;
+    if (room) {
+        blocks[block_count++] = (kept){block, size};
+        kept_bytes += size;
+    }
+    pthread_mutex_unlock(&mutex);
+    return room;
+}
+
+void tsr_block_free(void *block)
+{
+    const size_t size = block && is_enabled() ? malloc_usable_size(block) : 0;
+    void *victims[TSR_BLOCKS_MAX_COUNT];
+    size_t nvictims;
+    if (size < TSR_BLOCKS_MIN) {
+        free(block);
+        return;
+    }
+    if (!keep(block, size, victims, &nvictims))
+        free(block);
+    for (size_t n = 0; n < nvictims; n++)
+        free(victims[n]);
+}
+
+static size_t default_limit(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    const size_t eighth = pages > 0 && page > 0 ? (size_t) pages * (size_t) page / 8 : 0;
+    const size_t most = (size_t) 1 << 30;
+    return eighth < most ? eighth : most;
+}
+
+void tsr_blocks_enable(void)
+{
+    pthread_mutex_lock(&mutex);
+    if (!limit_bytes)
+        limit_bytes = default_limit();
+    __atomic_store_n(&enabled, true, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&mutex);
+}
+
+/* Also at exit, so that leak checkers see no block of ours. */
+__attribute__((destructor)) static void drain_at_exit(void)
+{
+    if (is_enabled())
+        tsr_blocks_drain();
+}
+
+void tsr_blocks_drain(void)
+{
+    pthread_mutex_lock(&mutex);
+    __atomic_store_n(&enabled, false, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&mutex);
+    release_all();
+}
+
+void tsr_blocks_disable(void)
+{
+    __atomic_store_n(&enabled, false, __ATOMIC_RELAXED);
+}
+
+void tsr_blocks_set_limit(size_t bytes)
+{
+    pthread_mutex_lock(&mutex);
+    limit_bytes = bytes;
+    pthread_mutex_unlock(&mutex);
+}
+
+tsr_blocks_stats tsr_blocks_get_stats(void)
+{
+    pthread_mutex_lock(&mutex);
+    const tsr_blocks_stats stats = {kept_bytes, block_count, limit_bytes, hit_count};
+    pthread_mutex_unlock(&mutex);
+    return stats;
+}

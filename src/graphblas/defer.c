@@ -1,0 +1,151 @@
+/* Deferred products: recorded by the call, run when another call touches their target or changes an operand.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "src/graphblas/door.h"
+#include "src/graphblas/hooks.h"
+
+typedef struct pending {
+    tsr_deferred product;
+    bool running;    /* taken by `runner`, outside of the lock */
+    pthread_t runner;
+    struct pending *next;
+} pending;
+
+typedef enum touch_t { TOUCH_READ, TOUCH_WRITE, TOUCH_FREE, TOUCH_ALL } touch_t;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
+static pending *first; /* oldest first */
+static pending **last = &first;
+static int pending_count;
+
+static void count_handles(const tsr_deferred *product, void (*count)(const void *))
+{
+    count(product->target);
+    for (int n = 0; n < 3; n++) {
+        if (product->operands[n])
+            count(product->operands[n]);
+    }
+}
+
+static void run_all_at_exit(void)
+{
+    if (!tsr_door_in_child())
+        tsr_defer_run_all();
+}
+
+static void watch_exit(void)
+{
+    (void) atexit(run_all_at_exit);
+}
+
+bool tsr_defer(const tsr_deferred *product)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pending *p = malloc(sizeof *p);
+    if (!p)
+        return false;
+    pthread_once(&once, watch_exit);
+    *p = (pending){.product = *product};
+    count_handles(product, tsr_filter_add);
+    pthread_mutex_lock(&mutex);
+    *last = p;
+    last = &p->next;
+    __atomic_fetch_add(&pending_count, 1, __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&mutex);
+    return true;
+}
+
+static bool concerns(const tsr_deferred *product, const void *handle, touch_t touch)
+{
+    if (touch == TOUCH_ALL || product->target == handle)
+        return true;
+    return touch != TOUCH_READ &&
+           (product->operands[0] == handle || product->operands[1] == handle || product->operands[2] == handle);
+}
+
+/* The oldest product concerned that this thread is not running itself; locked. */
+static pending *find_locked(const void *handle, touch_t touch)
+{
+    for (pending *p = first; p; p = p->next) {
+        const bool mine = p->running && pthread_equal(p->runner, pthread_self());
+        if (!mine && concerns(&p->product, handle, touch))
+            return p;
+    }
+    return NULL;
+}
+
+static void unlink_locked(pending *p)
+{
+    pending **link = &first;
+    while (*link != p)
+        link = &(*link)->next;
+    *link = p->next;
+    if (last == &p->next)
+        last = link;
+    __atomic_fetch_sub(&pending_count, 1, __ATOMIC_RELAXED);
+}
+
+/* Locked on entry and exit, not in between. */
+static void settle_locked(pending *p, bool cancel)
+{
+    p->running = true;
+    p->runner = pthread_self();
+    pthread_mutex_unlock(&mutex);
+    tsr_depth++;
+    (cancel ? p->product.cancel : p->product.run)(p->product.closure);
+    tsr_depth--;
+    count_handles(&p->product, tsr_filter_remove);
+    pthread_mutex_lock(&mutex);
+    unlink_locked(p);
+    pthread_cond_broadcast(&finished);
+    free(p);
+}
+
+static void settle(const void *handle, touch_t touch)
+{
+    if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
+        return;
+    pthread_mutex_lock(&mutex);
+    for (pending *p; (p = find_locked(handle, touch));) {
+        if (p->running)
+            pthread_cond_wait(&finished, &mutex);
+        else
+            settle_locked(p, touch == TOUCH_FREE && p->product.target == handle);
+    }
+    pthread_mutex_unlock(&mutex);
+}
+
+void tsr_defer_before_read(const void *handle)
+{
+    settle(handle, TOUCH_READ);
+}
+
+void tsr_defer_before_write(const void *handle)
+{
+    settle(handle, TOUCH_WRITE);
+}
+
+void tsr_defer_before_free(const void *handle)
+{
+    settle(handle, TOUCH_FREE);
+}
+
+void tsr_defer_run_all(void)
+{
+    settle(NULL, TOUCH_ALL);
+}
+
+bool tsr_defer_is_target(const void *handle)
+{
+    if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
+        return false;
+    pthread_mutex_lock(&mutex);
+    bool found = false;
+    for (pending *p = first; p && !found; p = p->next)
+        found = p->product.target == handle;
+    pthread_mutex_unlock(&mutex);
+    return found;
+}

@@ -1,0 +1,124 @@
+"""Says for every argument of every GraphBLAS function what the call does to the object behind it.
+
+By constness, and a small table of exceptions.  Whatever carries a handle (Matrix, Vector, Scalar; through pointers, void *
+or a type not known here) and fits no rule raises Unclassified: the build stops, because a wrapper that misses a write would
+leave stale representations behind without a sign.
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import re
+
+HANDLES = {'GrB_Matrix', 'GrB_Vector', 'GrB_Scalar'}
+OPERATORS = {'GrB_UnaryOp', 'GrB_BinaryOp', 'GrB_IndexUnaryOp', 'GxB_IndexBinaryOp', 'GxB_SelectOp', 'GrB_Monoid',
+             'GrB_Semiring'}
+# Types that hold no contents of a matrix, vector or scalar.
+PLAIN = OPERATORS | {
+    'GrB_Type', 'GrB_Descriptor', 'GrB_Global', 'GxB_Context', 'GxB_Iterator',
+    'GrB_Index', 'GrB_Info', 'GrB_Mode', 'GrB_Format', 'GrB_WaitMode', 'GrB_Field', 'GrB_Desc_Field', 'GrB_Desc_Value',
+    'GxB_Option_Field', 'GxB_Format_Value', 'GxB_Print_Level', 'GxB_Context_Field', 'GxB_FC32_t', 'GxB_FC64_t',
+    'GrB_Type_Code', 'GxB_unary_function', 'GxB_binary_function', 'GxB_index_unary_function',
+    'GxB_index_binary_function', 'GxB_select_function',
+    '_Bool', 'bool', 'char', 'int', 'unsigned int', 'float', 'double', 'size_t', 'FILE',
+    'int8_t', 'int16_t', 'int32_t', 'int64_t', 'uint8_t', 'uint16_t', 'uint32_t', 'uint64_t'}
+
+# Functions whose void pointers are values, index arrays, blobs or callbacks, never handles.
+VOID_IS_VALUE = re.compile(
+    r'_UDT$|_VOID$|_FUNCTION$|^GxB_init$|^GxB_Monoid_(identity|terminal)$|serialize|^GxB_Serialized_'
+    r'|^GxB_(Matrix|Vector)_(import|export|pack|unpack)_|^GxB_Vector_(load|unload)$|^GxB_IndexBinaryOp_new$'
+    r'|^GxB_BinaryOp_new_IndexOp$')
+
+# Non-const handles whose contents the call keeps.
+KEEPS_CONTENTS = re.compile(
+    r'_wait$|_Option_(set|get)(_\w+)?$|^G[rx]B_(Matrix|Vector|Scalar)_set_(Scalar|String|INT32|VOID)$|Iterator_attach$'
+    r'|_serialize(Size)?$|^GrB_Matrix_(export(Size|Hint)|export_\w+)$|^GxB_Matrix_export_FC(32|64)$|^GxB_Matrix_reshapeDup$')
+# ... where only the first argument keeps them: GrB_Matrix_get_Scalar (A, value, field) writes its second.
+KEEPS_FIRST = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_get_(Scalar|String|INT32|SIZE|VOID)$')
+
+FREES = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_free$')
+EXPORTS = re.compile(r'^GxB_(Matrix|Vector)_export_\w+$|^GxB_pack_HyperHash$')
+WAITS = re.compile(r'^GxB_(Matrix|Vector|Scalar)_wait$')
+CREATES = re.compile(
+    r'^G[rx]B_(Matrix|Vector|Scalar)_(new|dup)$|^G[rx]B_(Matrix|Vector)_import_\w+$|^G[rx]B_(Matrix|Vector)_deserialize$'
+    r'|^GrB_Matrix_diag$|^GxB_Matrix_reshapeDup$|^GxB_unpack_HyperHash$')
+
+READ, WRITE, NEW, FREE, EXPORT, WAIT, READ_ARRAY, NEW_ARRAY = (
+    'read', 'write', 'new', 'free', 'export', 'wait', 'read-array', 'new-array')
+
+
+class Unclassified(Exception):
+    """An argument may carry a handle and fits no rule."""
+
+
+def _fail(prototype, parameter, why):
+    raise Unclassified('%s (%s): %s; add a rule to src/graphblas/gen/classify.py'
+                       % (prototype.name, parameter.declare(parameter.name).strip(), why))
+
+
+def _pointer(prototype, parameter):
+    name = prototype.name
+    if parameter.const:
+        if name == 'GxB_Matrix_concat':
+            return READ_ARRAY
+        _fail(prototype, parameter, 'array of const handles of unknown length')
+    if name == 'GxB_Matrix_split':
+        return NEW_ARRAY
+    for rule, role in ((FREES, FREE), (WAITS, WAIT)):
+        if rule.match(name):
+            return role
+    if EXPORTS.match(name):
+        return EXPORT
+    if CREATES.match(name):
+        return NEW
+    _fail(prototype, parameter, 'pointer to a handle')
+
+
+def _handle(prototype, parameter):
+    if parameter.const or KEEPS_CONTENTS.search(prototype.name):
+        return READ
+    if KEEPS_FIRST.match(prototype.name) and parameter is prototype.parameters[0]:
+        return READ
+    return WRITE
+
+
+def _callback(prototype, parameter):
+    text = ' '.join(parameter.callback)
+    if any(re.search(r'\b%s\b' % h, text) for h in HANDLES):
+        _fail(prototype, parameter, 'callback that gets a handle')
+
+
+def _value(prototype, parameter):
+    if parameter.base in HANDLES:
+        if parameter.stars == 0:
+            return _handle(prototype, parameter)
+        if parameter.stars == 1:
+            return _pointer(prototype, parameter)
+        _fail(prototype, parameter, 'pointer to pointers of handles')
+    if parameter.base == 'void':
+        if parameter.stars == 0:
+            _fail(prototype, parameter, 'void by value')
+        if not VOID_IS_VALUE.search(prototype.name):
+            _fail(prototype, parameter, 'void pointer that may be a handle')
+        return None
+    if parameter.base not in PLAIN:
+        _fail(prototype, parameter, 'type not known here, it may hold a handle')
+    return None
+
+
+def classify(prototype):
+    """[(argument number, role, handle type)] of the arguments that are handles."""
+    roles = []
+    for number, parameter in enumerate(prototype.parameters):
+        if parameter.kind == 'callback':
+            _callback(prototype, parameter)
+            continue
+        if parameter.kind == 'varargs':
+            continue
+        role = _value(prototype, parameter)
+        if role:
+            roles.append((number, role, parameter.base))
+    return roles
+
+
+def runs_operators(prototype, roles):
+    """May the call run a user's operator (and so re-enter GraphBLAS)?"""
+    return bool(roles) and any(p.base in OPERATORS and p.stars == 0 for p in prototype.parameters)

@@ -1,0 +1,178 @@
+"""Writes the three C files of the drop-in door: the real library's function table, its initial contents, the wrappers.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import classify as roles_of
+
+NOTE = '/* %s Made by src/graphblas/gen from the installed GraphBLAS.h.\n * SPDX-License-Identifier: Apache-2.0 */\n'
+
+# Wrappers written by hand: what they call instead of the real function.
+BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize'}
+PRODUCTS = {'GrB_mxm': 'tsr_try_mxm', 'GrB_mxv': 'tsr_try_mxv', 'GrB_vxm': 'tsr_try_vxm'}
+
+HOOKS = {
+    roles_of.READ: 'TSR_HOOK_READ(a{n});',
+    roles_of.WRITE: 'TSR_HOOK_WRITE(a{n});',
+    roles_of.WAIT: 'TSR_HOOK_READ(a{n} ? *a{n} : NULL);',
+    roles_of.FREE: 'TSR_HOOK_FREED(a{n} ? *a{n} : NULL);',
+    roles_of.EXPORT: 'TSR_HOOK_EXPORTED(a{n} ? *a{n} : NULL);',
+    roles_of.READ_ARRAY: 'tsr_hook_read_array((const void *const *) a{n}, {count});'}
+AFTER = {
+    roles_of.NEW: 'TSR_HOOK_NEW(a{n} ? *a{n} : NULL);',
+    roles_of.NEW_ARRAY: 'tsr_hook_new_array((const void *const *) a{n}, {count});'}
+TOUCH = {
+    roles_of.READ: 'TSR_TOUCH_READ', roles_of.WRITE: 'TSR_TOUCH_WRITE', roles_of.WAIT: 'TSR_TOUCH_READ_AT',
+    roles_of.FREE: 'TSR_TOUCH_FREE_AT', roles_of.EXPORT: 'TSR_TOUCH_EXPORT_AT',
+    roles_of.READ_ARRAY: 'TSR_TOUCH_READ_ARRAY', roles_of.NEW: 'TSR_TOUCH_NEW_AT',
+    roles_of.NEW_ARRAY: 'TSR_TOUCH_NEW_ARRAY'}
+# Number of tiles of GxB_Matrix_concat (C, Tiles, m, n, …) and GxB_Matrix_split (Tiles, m, n, …).
+ARRAY_COUNT = {roles_of.READ_ARRAY: 'tsr_tiles(a2, a3)', roles_of.NEW_ARRAY: 'tsr_tiles(a1, a2)'}
+
+
+def _names(prototype):
+    return ['a%d' % n for n, p in enumerate(prototype.parameters) if p.kind != 'varargs']
+
+
+def _parameters(prototype):
+    return ', '.join(p.declare('a%d' % n) for n, p in enumerate(prototype.parameters)) or 'void'
+
+
+def _pass_on(prototype):
+    """Arguments of the forwarding call; a variable argument is an integer or pointer (i) or a double (d), see _read_varargs."""
+    return ', '.join(_names(prototype) + (['i', 'd'] if prototype.varargs else []))
+
+
+def _read_varargs(prototype):
+    """The one variable argument lies in the first free integer register or in the first floating-point one."""
+    if not prototype.varargs:
+        return []
+    last = _names(prototype)[-1]
+    return ['va_list list, copy;', 'va_start(list, %s);' % last, 'va_copy(copy, list);',
+            'const intptr_t i = va_arg(list, intptr_t);', 'const double d = va_arg(copy, double);',
+            'va_end(copy);', 'va_end(list);']
+
+
+def _function(head, lines):
+    return '%s\n{\n%s\n}\n' % (head, '\n'.join('    ' + line if line else '' for line in lines))
+
+
+def _signature(prototype, name=None):
+    return '%s %s(%s)' % (prototype.returns, name or prototype.name, _parameters(prototype))
+
+
+def real_header(prototypes):
+    """tsr_real.h: one function pointer per function, with its exact prototype."""
+    out = [NOTE % 'Functions of the real library.',
+           '#ifndef TSR_REAL_H\n#define TSR_REAL_H\n\n#include <GraphBLAS.h>\n',
+           '/* The header has function-like macros with these names. */']
+    out += ['#undef %s' % name for name in prototypes]
+    out.append('\n/* Never NULL: before the first call every slot resolves the table and calls again. */\nstruct tsr_real {')
+    for p in prototypes.values():
+        out.append('    %s (*%s)(%s);' % (p.returns, p.name, _parameters(p)))
+    out.append('};\nextern struct tsr_real tsr_real;\n')
+    out.append('#define TSR_REAL_COUNT %d\n' % len(prototypes))
+    out.append('/* Slots by name, ascending. */\ntypedef struct tsr_real_entry {\n    const char *name;\n    size_t offset;\n'
+               '} tsr_real_entry;\nextern const tsr_real_entry tsr_real_entries[TSR_REAL_COUNT];\n\n#endif')
+    return '\n'.join(out) + '\n'
+
+
+def _missing(prototype):
+    if prototype.returns == 'void':
+        return ['tsr_real_missing("%s");' % prototype.name, 'return;']
+    if prototype.returns == 'GrB_Info':
+        return ['return tsr_real_missing("%s");' % prototype.name]
+    return ['tsr_real_missing("%s");' % prototype.name, 'return (%s) 0;' % prototype.returns]
+
+
+def _lazy(prototype):
+    name = prototype.name
+    result = '' if prototype.returns == 'void' else 'return '
+    missing = _missing(prototype)
+    lines = _read_varargs(prototype)
+    lines += ['tsr_real_load();', 'if (TSR_SLOT(%s) == lazy_%s) {' % (name, name)]
+    lines += ['    ' + line for line in missing] + ['}']
+    lines.append('%sTSR_SLOT(%s)(%s);' % (result, name, _pass_on(prototype)))
+    return _function('static ' + _signature(prototype, 'lazy_' + name), lines)
+
+
+def real_table(prototypes):
+    """tsr_real_table.c: the slots' first contents (resolve, then call again) and their names."""
+    out = [NOTE % 'First contents and names of the function table.', '#include <stdarg.h>\n\n#include "src/graphblas/door.h"',
+           '#include "src/graphblas/hooks.h"\n']
+    out += [_lazy(p) for p in prototypes.values()]
+    out.append('struct tsr_real tsr_real = {')
+    out += ['    .%s = lazy_%s,' % (name, name) for name in prototypes]
+    out.append('};\n\nconst tsr_real_entry tsr_real_entries[TSR_REAL_COUNT] = {')
+    out += ['    {"%s", offsetof(struct tsr_real, %s)},' % (name, name) for name in sorted(prototypes)]
+    out.append('};')
+    return '\n'.join(out) + '\n'
+
+
+def _touches(roles):
+    """Rows of the array that describes a call's operands to CHECK mode."""
+    rows = []
+    for number, role, base in roles:
+        scalar = ' | TSR_TOUCH_SCALAR' if base == 'GrB_Scalar' else ''
+        rows.append('{a%d, %s%s, %s}' % (number, TOUCH[role], scalar, ARRAY_COUNT.get(role, '1')))
+    return '    const tsr_touch touches[] = {' + ', '.join(rows) + '};'
+
+
+def _real_call(prototype, deep):
+    """Lines that set `result` (or nothing for void) from the product door or the real function."""
+    call = 'TSR_SLOT(%s)(%s)' % (prototype.name, _pass_on(prototype))
+    if prototype.name in PRODUCTS:
+        return ['%s result;' % prototype.returns, 'const bool route = tsr_may_route();', 'tsr_depth++;',
+                'if (!route || !%s(&result, %s)) {' % (PRODUCTS[prototype.name], _pass_on(prototype)),
+                '    result = %s;' % call, '}', 'tsr_depth--;']
+    if deep:
+        return ['tsr_depth++;', 'const %s result = %s;' % (prototype.returns, call), 'tsr_depth--;']
+    return ['const %s result = %s;' % (prototype.returns, call)]
+
+
+def _checked(prototype, roles, deep):
+    lines = [_touches(roles)[4:], 'tsr_check_call check;',
+             'tsr_check_before(&check, "%s", touches, sizeof touches / sizeof *touches);' % prototype.name]
+    lines += _real_call(prototype, deep)
+    lines += ['tsr_check_after(&check);', 'return result;']
+    return _function('static TSR_NOINLINE ' + _signature(prototype, 'checked_' + prototype.name).replace(
+        ', ...', ', intptr_t i, double d'), lines)
+
+
+def _hooks(roles, table):
+    return ['    ' + table[role].format(n=number, count=ARRAY_COUNT.get(role, '1'))
+            for number, role, _ in sorted(roles, key=lambda r: r[1] != roles_of.WRITE) if role in table]
+
+
+def _wrapper(prototype, roles):
+    head = 'TSR_WRAPPER ' + _signature(prototype)
+    if prototype.name in BY_HAND:
+        return _function(head, ['return %s(%s);' % (BY_HAND[prototype.name], _pass_on(prototype))])
+    lines = _read_varargs(prototype)
+    call = 'TSR_SLOT(%s)(%s)' % (prototype.name, _pass_on(prototype))
+    if not roles:
+        return _function(head, lines + [('' if prototype.returns == 'void' else 'return ') + call + ';'])
+    deep = roles_of.runs_operators(prototype, roles)
+    before, after = _hooks(roles, HOOKS), _hooks(roles, AFTER)
+    lines += ['const unsigned busy = tsr_busy();', 'if (TSR_UNLIKELY(busy)) {', '    if (busy & TSR_BUSY_CHECK) {',
+              '        return checked_%s(%s);' % (prototype.name, _pass_on(prototype)), '    }'] + before + ['}']
+    if after or deep or prototype.name in PRODUCTS:
+        lines += _real_call(prototype, deep)
+        if after:
+            lines += ['if (TSR_UNLIKELY(busy) && result == GrB_SUCCESS) {'] + after + ['}']
+        lines.append('return result;')
+    else:
+        lines.append('return %s;' % call)
+    return _checked(prototype, roles, deep) + '\n' + _function(head, lines)
+
+
+def wrappers(prototypes):
+    """tsr_wrappers.c: one exported function per prototype."""
+    out = [NOTE % 'Exported wrappers.', '#include <stdarg.h>\n\n#include "src/graphblas/door.h"',
+           '#include "src/graphblas/hooks.h"\n']
+    for prototype in prototypes.values():
+        roles = roles_of.classify(prototype)
+        if roles and prototype.returns != 'GrB_Info':
+            raise roles_of.Unclassified('%s returns %s and takes a handle' % (prototype.name, prototype.returns))
+        out.append(_wrapper(prototype, roles))
+    return '\n'.join(out)

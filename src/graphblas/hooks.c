@@ -1,0 +1,67 @@
+/* Hooks: what is done with the record and the deferred products of a handle before (or after) a call touches it.
+ * They only use the address, so that NULL and garbage handles reach the real library, which answers with its error codes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/door.h"
+#include "src/graphblas/hooks.h"
+
+_Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
+
+void tsr_will_read(const void *handle)
+{
+    if (tsr_filter_hit(handle))
+        tsr_defer_before_read(handle);
+}
+
+static void invalidate(const void *handle)
+{
+    tsr_matrix *matrix = tsr_table_get(handle, false);
+    if (matrix) {
+        tsr_matrix_invalidate(matrix);
+        tsr_matrix_unref(matrix);
+    }
+}
+
+void tsr_will_write(const void *handle)
+{
+    if (!tsr_filter_hit(handle))
+        return;
+    tsr_defer_before_write(handle);
+    invalidate(handle);
+}
+
+void tsr_freed(const void *handle)
+{
+    if (!tsr_filter_hit(handle))
+        return;
+    tsr_defer_before_free(handle);
+    tsr_table_drop(handle);
+}
+
+void tsr_exported(const void *handle)
+{
+    tsr_will_write(handle);
+    tsr_freed(handle);
+}
+
+void tsr_created(const void *handle)
+{
+    tsr_freed(handle);
+}
+
+void tsr_hook_read_array(const void *const *handles, size_t count)
+{
+    for (size_t n = 0; handles && n < count; n++)
+        tsr_will_read(handles[n]);
+}
+
+void tsr_hook_new_array(const void *const *handles, size_t count)
+{
+    for (size_t n = 0; handles && n < count; n++)
+        tsr_created(handles[n]);
+}
+
+size_t tsr_tiles(uint64_t rows, uint64_t columns)
+{
+    size_t count;
+    return __builtin_mul_overflow(rows, columns, &count) ? 0 : count;
+}

@@ -1,0 +1,125 @@
+/* What the generated wrappers use: fast paths of the hooks, call depth, CHECK mode.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_HOOKS_H
+#define TSR_HOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TSR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define TSR_NOINLINE __attribute__((noinline))
+#define TSR_WRAPPER __attribute__((visibility("default")))
+
+/* The real function behind a slot.  Acquire: a slot that changed is followed by everything the loader wrote before. */
+#define TSR_SLOT(name) __atomic_load_n(&tsr_real.name, __ATOMIC_ACQUIRE)
+
+/* Bits of tsr_busy: 0 means that no hook has anything to do. */
+enum {
+    TSR_BUSY_HANDLES = 1, /* some handle may have a record or take part in a deferred product */
+    TSR_BUSY_CHECK = 2    /* CHECK mode */
+};
+extern unsigned tsr_busy_bits;
+
+static inline unsigned tsr_busy(void)
+{
+    return __atomic_load_n(&tsr_busy_bits, __ATOMIC_RELAXED);
+}
+
+/* Counts, by a hash of the address, how often a handle stands in the side table or in the list of deferred products.
+ * Relaxed is enough: a program that touches a matrix from two threads has ordered these calls itself. */
+#define TSR_FILTER_SIZE 4096
+extern uint32_t tsr_filter[TSR_FILTER_SIZE];
+
+static inline uint32_t *tsr_filter_slot(const void *handle)
+{
+    const uintptr_t address = (uintptr_t) handle;
+    return &tsr_filter[(address >> 5 ^ address >> 17) % TSR_FILTER_SIZE];
+}
+
+static inline bool tsr_filter_hit(const void *handle)
+{
+    return __atomic_load_n(tsr_filter_slot(handle), __ATOMIC_RELAXED) != 0;
+}
+
+void tsr_filter_add(const void *handle);
+void tsr_filter_remove(const void *handle);
+
+/* ---- hooks as the wrappers call them: only with TSR_BUSY_HANDLES set ---- */
+
+void tsr_exported(const void *handle); /* before an export: contents move out, then the handle goes */
+void tsr_created(const void *handle);  /* after a success that made this handle: what stood at its address is history */
+void tsr_hook_read_array(const void *const *handles, size_t count);
+void tsr_hook_new_array(const void *const *handles, size_t count);
+size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overflows */
+
+#define TSR_HOOK(function, handle)                \
+    do {                                          \
+        const void *const hooked = (handle);      \
+        if (TSR_UNLIKELY(tsr_filter_hit(hooked))) \
+            function(hooked);                     \
+    } while (0)
+#define TSR_HOOK_READ(handle) TSR_HOOK(tsr_will_read, handle)
+#define TSR_HOOK_WRITE(handle) TSR_HOOK(tsr_will_write, handle)
+#define TSR_HOOK_FREED(handle) TSR_HOOK(tsr_freed, handle)
+#define TSR_HOOK_EXPORTED(handle) TSR_HOOK(tsr_exported, handle)
+#define TSR_HOOK_NEW(handle) TSR_HOOK(tsr_created, handle)
+
+/* ---- routing ---- */
+
+/* Real calls that may run user operators under way on this thread: products inside of them are not routed. */
+extern _Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
+
+/* GrB_init seen, versions agree, not switched off, not in a forked child, not inside another call. */
+bool tsr_may_route(void);
+
+/* ---- real.c ---- */
+GrB_Info tsr_real_missing(const char *name); /* one line on stderr; GrB_PANIC */
+bool tsr_real_version_agrees(void);          /* after GrB_init: ask the library itself */
+
+/* ---- state.c ---- */
+GrB_Info tsr_state_init(GrB_Mode mode);
+GrB_Info tsr_state_init_with(GrB_Mode mode, void *(*user_malloc)(size_t), void *(*user_calloc)(size_t, size_t),
+                             void *(*user_realloc)(void *, size_t), void (*user_free)(void *));
+GrB_Info tsr_state_finalize(void);
+
+/* ---- table.c ---- */
+void tsr_table_drop(const void *handle);
+void tsr_table_clear(void);
+
+/* ---- defer.c ---- */
+void tsr_defer_before_read(const void *handle);
+void tsr_defer_before_write(const void *handle);
+void tsr_defer_before_free(const void *handle);
+void tsr_defer_run_all(void);
+bool tsr_defer_is_target(const void *handle);
+
+/* ---- check.c ---- */
+
+enum {
+    TSR_TOUCH_READ, TSR_TOUCH_WRITE,
+    TSR_TOUCH_READ_AT, TSR_TOUCH_FREE_AT, TSR_TOUCH_EXPORT_AT, TSR_TOUCH_NEW_AT, /* handle: where the handle stands */
+    TSR_TOUCH_READ_ARRAY, TSR_TOUCH_NEW_ARRAY,                                   /* handle: the first of count */
+    TSR_TOUCH_SCALAR = 16                                                        /* a GrB_Scalar: no fingerprint */
+};
+
+typedef struct tsr_touch {
+    const void *handle;
+    int role;
+    size_t count;
+} tsr_touch;
+
+typedef struct tsr_check_call {
+    const char *name;
+    const tsr_touch *touches;
+    size_t count;
+    bool blind; /* TESSERA_CHECK_BLIND names this function: its write hooks are left out */
+} tsr_check_call;
+
+/* In CHECK mode these two stand around every call that takes handles; the first one runs the hooks as well. */
+void tsr_check_before(tsr_check_call *call, const char *name, const tsr_touch *touches, size_t count);
+void tsr_check_after(const tsr_check_call *call);
+void tsr_check_start(void);
+void tsr_check_stop(void); /* forget every fingerprint */
+
+#endif

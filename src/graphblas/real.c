@@ -1,0 +1,278 @@
+/* Reaches the real SuiteSparse:GraphBLAS: finds it among the loaded objects, fills the function table, compares versions.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/graphblas/door.h"
+#include "src/graphblas/hooks.h"
+#include "src/registry/trace.h"
+
+typedef void *__attribute__((may_alias)) slot_t;
+
+/* Every copy of the door exports this: a second copy (preloaded and replaced at once) is not the real library. */
+TSR_WRAPPER extern const char tsr_door_mark[];
+const char tsr_door_mark[] = "tessera";
+
+static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *library;        /* handle of the real library; set once, under load_mutex */
+static bool compatible;      /* set with `library` */
+static const char *mismatch; /* why not */
+
+/* ---- finding it ---- */
+
+static struct link_map *map_of(void *handle)
+{
+    struct link_map *map = NULL;
+    return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : NULL;
+}
+
+/* Does the object itself, not one of its dependencies, define the symbol? */
+static bool defines(void *handle, const char *name)
+{
+    void *symbol = dlsym(handle, name);
+    Dl_info info;
+    struct link_map *owner = NULL;
+    return symbol && dladdr1(symbol, &info, (void **) &owner, RTLD_DL_LINKMAP) && owner == map_of(handle);
+}
+
+static bool is_real(void *handle)
+{
+    return defines(handle, "GrB_mxm") && !defines(handle, "tsr_door_mark");
+}
+
+/* A handle of the loaded object of this name if it is the real library. */
+static void *open_if_real(const char *name)
+{
+    void *handle = name && *name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (handle && !is_real(handle)) {
+        dlclose(handle);
+        handle = NULL;
+    }
+    return handle;
+}
+
+static void *find_next(void)
+{
+    void *symbol = dlsym(RTLD_NEXT, "GrB_mxm");
+    Dl_info info;
+    struct link_map *owner = NULL;
+    if (!symbol || !dladdr1(symbol, &info, (void **) &owner, RTLD_DL_LINKMAP) || !owner)
+        return NULL;
+    return open_if_real(owner->l_name);
+}
+
+typedef struct name_list {
+    char **names;
+    size_t count, room;
+} name_list;
+
+static int collect_name(struct dl_phdr_info *info, size_t size, void *data)
+{
+    name_list *list = data;
+    (void) size;
+    if (list->count == list->room) {
+        const size_t room = list->room ? 2 * list->room : 64;
+        char **names = realloc(list->names, room * sizeof *names);
+        if (!names)
+            return 1;
+        list->names = names;
+        list->room = room;
+    }
+    char *name = strdup(info->dlpi_name ? info->dlpi_name : "");
+    if (!name)
+        return 1;
+    list->names[list->count++] = name;
+    return 0;
+}
+
+/* Names first, dlopen afterwards: the loader's lock is held during the walk. */
+static void *find_loaded(void)
+{
+    name_list list = {0};
+    void *found = NULL;
+    dl_iterate_phdr(collect_name, &list);
+    for (size_t n = 0; n < list.count; n++) {
+        if (!found)
+            found = open_if_real(list.names[n]);
+        free(list.names[n]);
+    }
+    free(list.names);
+    return found;
+}
+
+/* ---- its dynamic section ---- */
+
+typedef struct dynamic_t {
+    const ElfW(Sym) *symbols;
+    const char *strings;
+    const uint32_t *gnu_hash;
+    const char *soname;
+} dynamic_t;
+
+/* glibc has added the load address to these pointers, other loaders have not. */
+static const void *relocated(const struct link_map *map, ElfW(Addr) value)
+{
+    return (const void *) (value < map->l_addr ? value + map->l_addr : value);
+}
+
+static dynamic_t read_dynamic(const struct link_map *map)
+{
+    dynamic_t found = {0};
+    ElfW(Xword) soname = 0;
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        switch (d->d_tag) {
+        case DT_SYMTAB: found.symbols = relocated(map, d->d_un.d_ptr); break;
+        case DT_STRTAB: found.strings = relocated(map, d->d_un.d_ptr); break;
+        case DT_GNU_HASH: found.gnu_hash = relocated(map, d->d_un.d_ptr); break;
+        case DT_SONAME: soname = d->d_un.d_val; break;
+        default: break;
+        }
+    }
+    if (found.strings && soname)
+        found.soname = found.strings + soname;
+    return found;
+}
+
+/* Number of dynamic symbols: the GNU hash table ends each chain by an odd hash. */
+static uint32_t symbol_count(const uint32_t *table)
+{
+    const uint32_t nbuckets = table[0], first = table[1], bloom = table[2];
+    const uint32_t *buckets = table + 4 + bloom * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
+    const uint32_t *chain = buckets + nbuckets;
+    uint32_t last = 0;
+    for (uint32_t n = 0; n < nbuckets; n++)
+        last = buckets[n] > last ? buckets[n] : last;
+    if (last < first)
+        return first;
+    while (!(chain[last - first] & 1))
+        last++;
+    return last + 1;
+}
+
+static int compare_name(const void *key, const void *entry)
+{
+    return strcmp(key, ((const tsr_real_entry *) entry)->name);
+}
+
+static bool is_wrapped(const char *name)
+{
+    return bsearch(name, tsr_real_entries, TSR_REAL_COUNT, sizeof *tsr_real_entries, compare_name) != NULL;
+}
+
+/* A GrB_ or GxB_ function that the library exports and this door lacks: calling it would change a matrix unseen. */
+static const char *unwrapped_name(const dynamic_t *dynamic)
+{
+    if (!dynamic->symbols || !dynamic->strings || !dynamic->gnu_hash)
+        return NULL;
+    const uint32_t count = symbol_count(dynamic->gnu_hash);
+    for (uint32_t n = 0; n < count; n++) {
+        const ElfW(Sym) *symbol = &dynamic->symbols[n];
+        const char *name = dynamic->strings + symbol->st_name;
+        const bool function = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF;
+        if (function && (!strncmp(name, "GrB_", 4) || !strncmp(name, "GxB_", 4)) && !is_wrapped(name))
+            return name;
+    }
+    return NULL;
+}
+
+/* Major version by the SONAME ("libgraphblas.so.7", "libgraphblas-1a2b.so.7.4.0"); 0 where it does not say. */
+static int soname_major(const char *soname)
+{
+    const char *dot = soname ? strstr(soname, ".so.") : NULL;
+    return dot ? atoi(dot + 4) : 0;
+}
+
+static const char *find_mismatch(void *handle)
+{
+    const struct link_map *map = map_of(handle);
+    if (!map)
+        return "its dynamic section cannot be read";
+    const dynamic_t dynamic = read_dynamic(map);
+    const int major = soname_major(dynamic.soname);
+    if (major && major != GxB_IMPLEMENTATION_MAJOR)
+        return dynamic.soname;
+    return unwrapped_name(&dynamic);
+}
+
+/* ---- loading ---- */
+
+static void fill_slots(void *handle)
+{
+    for (size_t n = 0; n < TSR_REAL_COUNT; n++) {
+        void *symbol = dlsym(handle, tsr_real_entries[n].name);
+        if (symbol)
+            __atomic_store_n((slot_t *) ((char *) &tsr_real + tsr_real_entries[n].offset), symbol, __ATOMIC_RELEASE);
+    }
+}
+
+static void warn_mismatch(const char *what)
+{
+    tsr_warn_once("graphblas-version", "built for SuiteSparse:GraphBLAS %d, the library loaded is another one (%s): "
+                  "everything is passed through", GxB_IMPLEMENTATION_MAJOR, what);
+}
+
+static void load_locked(void)
+{
+    void *handle = find_next();
+    if (!handle)
+        handle = find_loaded();
+    if (!handle)
+        return;
+    mismatch = find_mismatch(handle);
+    __atomic_store_n(&compatible, !mismatch, __ATOMIC_RELAXED);
+    if (mismatch)
+        warn_mismatch(mismatch);
+    fill_slots(handle);
+    __atomic_store_n(&library, handle, __ATOMIC_RELEASE);
+}
+
+bool tsr_real_load(void)
+{
+    if (!__atomic_load_n(&library, __ATOMIC_ACQUIRE)) {
+        pthread_mutex_lock(&load_mutex);
+        if (!library)
+            load_locked();
+        pthread_mutex_unlock(&load_mutex);
+    }
+    return tsr_real_compatible();
+}
+
+bool tsr_real_compatible(void)
+{
+    return __atomic_load_n(&library, __ATOMIC_ACQUIRE) && __atomic_load_n(&compatible, __ATOMIC_RELAXED);
+}
+
+bool tsr_real_version_agrees(void)
+{
+    int version[16] = {0};
+    if (!tsr_real_compatible())
+        return false;
+    if (TSR_SLOT(GxB_Global_Option_get)(GxB_LIBRARY_VERSION, version) == GrB_SUCCESS &&
+        version[0] == GxB_IMPLEMENTATION_MAJOR)
+        return true;
+    __atomic_store_n(&compatible, false, __ATOMIC_RELAXED);
+    warn_mismatch("it says so itself");
+    return false;
+}
+
+void *tsr_real_symbol(const char *name)
+{
+    (void) tsr_real_load();
+    void *handle = __atomic_load_n(&library, __ATOMIC_ACQUIRE);
+    return handle ? dlsym(handle, name) : NULL;
+}
+
+GrB_Info tsr_real_missing(const char *name)
+{
+    if (__atomic_load_n(&library, __ATOMIC_ACQUIRE))
+        tsr_warn_once(name, "the SuiteSparse:GraphBLAS loaded has no %s", name);
+    else
+        tsr_warn_once("graphblas-missing", "%s was called, but no SuiteSparse:GraphBLAS is loaded to forward to: "
+                      "link the program with -lgraphblas", name);
+    return GrB_PANIC;
+}
