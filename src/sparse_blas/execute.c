@@ -1,0 +1,201 @@
+/* Execution of plans of the native door.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "src/sparse_blas/native.h"
+
+/* One execution: the result goes straight to the caller's array, or through scratch. */
+typedef struct run {
+    const tsr_plan *plan;
+    tsr_request request;
+    tsr_decision decision;
+    tsr_finish finish;
+    void *scratch;   /* T, when it cannot be C itself */
+    int8_t *present; /* NULL: every place has an entry */
+} run;
+
+static bool can_scale(const tsr_semiring *s)
+{
+    return s->add == TSR_ADD_PLUS && (s->type == TSR_FP32 || s->type == TSR_FP64);
+}
+
+static tsr_status check_scalars(const tsr_plan *plan, double alpha, double beta, const void *stream)
+{
+    bool plain = alpha == 1 && beta == 0;
+    return !stream && (plain || can_scale(&plan->request.product.semiring)) ? TSR_OK : TSR_NOT_SUPPORTED;
+}
+
+static bool same_operand(const tsr_dense *planned, const tsr_dense *given)
+{
+    return planned->type == given->type && planned->layout == given->layout && planned->nrows == given->nrows &&
+           planned->ncols == given->ncols && tsr_native_check_dense(given) == TSR_OK &&
+           (given->data || given->nrows == 0 || given->ncols == 0);
+}
+
+static tsr_status check_call(const tsr_plan *plan, const tsr_sparse *a, const tsr_dense *first, const tsr_dense *second,
+                             bool sddmm)
+{
+    if (!plan || !a || !first || !second) {
+        return TSR_INVALID_VALUE;
+    }
+    if ((plan->request.product.op == TSR_OP_SDDMM) != sddmm) {
+        return TSR_NOT_SUPPORTED;
+    }
+    return a == plan->a && same_operand(&plan->first, first) && same_operand(&plan->second, second) ? TSR_OK
+                                                                                                   : TSR_INVALID_VALUE;
+}
+
+/* ---- memory of one call ---- */
+
+static tsr_status reserve(run *r, int64_t cells, bool direct, bool full)
+{
+    if (!direct) {
+        r->scratch = malloc((size_t)cells * tsr_type_size(r->finish.semiring.type));
+    }
+    if (!full) {
+        r->present = malloc((size_t)cells);
+    }
+    return (direct || r->scratch) && (full || r->present) ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+static void release(run *r)
+{
+    free(r->scratch);
+    free(r->present);
+}
+
+/* A plan that builds a representation is kept to; otherwise the engine's account of what was lost without one goes on. */
+static tsr_status compute(run *r)
+{
+    if (r->plan->decision.build_a) {
+        r->decision = r->plan->decision;
+    } else {
+        tsr_engine_decide(&r->request, &r->decision);
+    }
+    tsr_result result = {.x = r->scratch ? r->scratch : r->finish.c, .b = r->present};
+    tsr_status status = r->decision.backend ? tsr_engine_execute(&r->request, &r->decision, &result) : TSR_NOT_SUPPORTED;
+    r->finish.t = result.x;
+    r->finish.present = r->present;
+    return status == TSR_DECLINED ? TSR_NOT_SUPPORTED : status;
+}
+
+static bool is_nothing(const run *r, int64_t entries)
+{
+    return entries == 0 || r->request.product.k == 0 || r->finish.alpha == 0;
+}
+
+/* ---- SpMM, SpMV ---- */
+
+static void describe_c(run *r, const tsr_dense *c)
+{
+    bool by_col = c->layout == TSR_COL_MAJOR;
+    r->finish.c = c->data;
+    r->finish.outer = by_col ? c->ncols : c->nrows;
+    r->finish.inner = by_col ? c->nrows : c->ncols;
+    r->finish.ld = c->ld;
+}
+
+static tsr_status spmm(run *r)
+{
+    tsr_finish *f = &r->finish;
+    const bool plain = f->alpha == 1 && f->beta == 0;
+    const bool direct = plain && (f->ld == f->inner || f->outer == 1);
+    const bool full = tsr_engine_result_full(&r->request);
+    r->request.finish_extra = !direct;
+    tsr_status status = reserve(r, f->outer * f->inner, direct, full);
+    if (status == TSR_OK) {
+        status = compute(r);
+    }
+    if (status == TSR_OK && !(direct && full)) {
+        tsr_native_finish(f);
+    }
+    release(r);
+    return status;
+}
+
+static run begin(const tsr_plan *plan, double alpha, double beta)
+{
+    run r = {.plan = plan};
+    r.finish.semiring = plan->request.product.semiring;
+    r.finish.alpha = alpha;
+    r.finish.beta = beta;
+    return r;
+}
+
+tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c,
+                       void *stream)
+{
+    tsr_status status = check_call(plan, a, b, c, false);
+    if (status == TSR_OK) {
+        status = check_scalars(plan, alpha, beta, stream);
+    }
+    if (status != TSR_OK || c->nrows == 0 || c->ncols == 0) {
+        return status;
+    }
+    run r = begin(plan, alpha, beta);
+    tsr_native_bind(&r.request, plan, a, b, c);
+    r.finish.nthreads = r.request.product.nthreads;
+    describe_c(&r, c);
+    if (is_nothing(&r, a->view.nvals)) {
+        tsr_native_finish(&r.finish);
+        return TSR_OK;
+    }
+    return spmm(&r);
+}
+
+/* ---- SDDMM ---- */
+
+/* The values as blocks, for the threads of tsr_native_finish, and the rest. */
+static void finish_values(const tsr_finish *whole, int64_t count)
+{
+    enum { BLOCK = 4096 };
+    size_t size = tsr_type_size(whole->semiring.type), done = (size_t)(count / BLOCK * BLOCK);
+    tsr_finish blocks = *whole, rest = *whole;
+    blocks.outer = count / BLOCK;
+    blocks.inner = blocks.ld = BLOCK;
+    rest.outer = 1;
+    rest.inner = rest.ld = count % BLOCK;
+    rest.c = (char *)whole->c + done * size;
+    rest.t = whole->t ? (const char *)whole->t + done * size : NULL;
+    rest.present = whole->present ? whole->present + done : NULL;
+    tsr_native_finish(&blocks);
+    tsr_native_finish(&rest);
+}
+
+static tsr_status sddmm(run *r, int64_t count)
+{
+    const bool direct = r->finish.alpha == 1 && r->finish.beta == 0;
+    tsr_status status = reserve(r, count, direct, false);
+    if (status == TSR_OK) {
+        status = compute(r);
+    }
+    if (status == TSR_OK) {
+        finish_values(&r->finish, count);
+    }
+    release(r);
+    return status;
+}
+
+tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
+                             tsr_sparse *s, void *values, void *stream)
+{
+    tsr_status status = check_call(plan, s, x, y, true);
+    if (status == TSR_OK) {
+        status = check_scalars(plan, alpha, beta, stream);
+    }
+    if (status != TSR_OK || s->view.nvals == 0) {
+        return status;
+    }
+    if (!values) {
+        return TSR_INVALID_VALUE;
+    }
+    run r = begin(plan, alpha, beta);
+    tsr_native_bind(&r.request, plan, s, x, y);
+    r.finish.nthreads = r.request.product.nthreads;
+    r.finish.c = values;
+    if (is_nothing(&r, s->view.nvals)) {
+        finish_values(&r.finish, s->view.nvals);
+        return TSR_OK;
+    }
+    return sddmm(&r, s->view.nvals);
+}
