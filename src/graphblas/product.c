@@ -194,7 +194,8 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
         report_forward(&j, why);
         return false;
     }
-    j.match.request.a_matrix = tsr_table_get(j.match.a_handle, true);
+    if (j.match.a_handle != call->C) /* what is built of an operand that is about to be overwritten would be stale */
+        j.match.request.a_matrix = tsr_table_get(j.match.a_handle, true);
     tsr_engine_decide(&j.match.request, &j.decision);
     if (j.decision.backend)
         return compute_now(info, &j);
