@@ -1,5 +1,5 @@
-/* Times GraphBLAS products one by one, as told on standard input; bench/run.py drives a plain and a preloaded process of it.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Times GraphBLAS products one by one, as told on standard input; bench/run.py drives a plain and a preloaded process
+ * of it. SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,14 +7,16 @@
 
 #include "cases.h"
 
-static double now_ms(void) {
+static double now_ms(void)
+{
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
 /* Answer "ms t1 t2 …": `count` calls, each into a result made outside the time. */
-static void run(bench_case *c, int count) {
+static void run(bench_case *c, int count)
+{
     printf("ms");
     for (int k = 0; k < count; k++) {
         GrB_Info info = bench_prepare(c);
@@ -30,7 +32,8 @@ static void run(bench_case *c, int count) {
     printf("\n");
 }
 
-static void sum(bench_case *c) {
+static void sum(bench_case *c)
+{
     uint64_t hash = 0, entries = 0;
     const GrB_Info info = bench_fingerprint(c, &hash, &entries);
     if (info == GrB_SUCCESS)
@@ -39,7 +42,8 @@ static void sum(bench_case *c) {
         printf("error %d\n", (int)info);
 }
 
-static int serve(const graph *g) {
+static int serve(const graph *g)
+{
     char line[512];
     bench_case c = {0};
     while (fgets(line, sizeof line, stdin)) {
@@ -60,17 +64,20 @@ static int serve(const graph *g) {
     return 0;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     int threads = 0;
     graph g;
     if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: bench_products GRAPH [THREADS]; then lines 'open key=value …', 'run COUNT', 'sum' on standard input\n");
+        fprintf(stderr, "usage: bench_products GRAPH [THREADS]; then lines 'open key=value …', 'run COUNT', 'sum' on "
+                        "standard input\n");
         return 2;
     }
     if (GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS) return 1;
     if (argc == 3 && GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, atoi(argv[2])) != GrB_SUCCESS) return 1;
     if (GxB_Global_Option_get(GxB_GLOBAL_NTHREADS, &threads) != GrB_SUCCESS || !graph_open(&g, argv[1])) return 1;
-    printf("ready vertices %llu entries %llu threads %d\n", (unsigned long long)g.n, 2 * (unsigned long long)g.edges, threads);
+    printf("ready vertices %llu entries %llu threads %d\n", (unsigned long long)g.n, 2 * (unsigned long long)g.edges,
+           threads);
     fflush(stdout);
     const int status = serve(&g);
     graph_close(&g);

@@ -17,13 +17,14 @@ static const struct key {
     const char *initial;
 } keys[] = {
 #define KEY(field, initial) {#field, offsetof(bench_spec, field), sizeof((bench_spec *)0)->field, initial}
-    KEY(op, "spmm"), KEY(type, "fp32"), KEY(add, "plus"),   KEY(mul, "times"),    KEY(n, "64"),
-    KEY(a, "row"),   KEY(b, "row"),     KEY(c, "row"),      KEY(t, "none"),       KEY(dense, "full"),
-    KEY(values, "typed"),               KEY(finish, "none"), KEY(form, "lut"),    KEY(order, "given"),
+    KEY(op, "spmm"),      KEY(type, "fp32"),   KEY(add, "plus"), KEY(mul, "times"),   KEY(n, "64"),
+    KEY(a, "row"),        KEY(b, "row"),       KEY(c, "row"),    KEY(t, "none"),      KEY(dense, "full"),
+    KEY(values, "typed"), KEY(finish, "none"), KEY(form, "lut"), KEY(order, "given"),
 #undef KEY
 };
 
-static bool set_key(bench_spec *spec, const char *word) {
+static bool set_key(bench_spec *spec, const char *word)
+{
     const char *equals = strchr(word, '=');
     for (size_t k = 0; equals && k < sizeof keys / sizeof keys[0]; k++) {
         const struct key *key = &keys[k];
@@ -33,7 +34,8 @@ static bool set_key(bench_spec *spec, const char *word) {
     return false;
 }
 
-static bool parse_spec(bench_spec *spec, const char *text) {
+static bool parse_spec(bench_spec *spec, const char *text)
+{
     char words[512];
     char *rest = NULL;
     for (size_t k = 0; k < sizeof keys / sizeof keys[0]; k++)
@@ -47,10 +49,14 @@ static bool parse_spec(bench_spec *spec, const char *text) {
     return true;
 }
 
-static bool is(const char *a, const char *b) { return strcmp(a, b) == 0; }
+static bool is(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0;
+}
 
 /* The GraphBLAS object of a name such as GrB_PLUS_FP32, tried with both prefixes; NULL: there is none. */
-static void *builtin(const char *format, const char *first, const char *second) {
+static void *builtin(const char *format, const char *first, const char *second)
+{
     char name[96], upper[64] = "";
     snprintf(upper, sizeof upper, format, first, second);
     for (char *s = upper; *s; s++) *s = (char)toupper((unsigned char)*s);
@@ -62,7 +68,8 @@ static void *builtin(const char *format, const char *first, const char *second) 
     return NULL;
 }
 
-static GrB_Info make_semiring(bench_case *c) {
+static GrB_Info make_semiring(bench_case *c)
+{
     const bench_spec *s = &c->spec;
     c->type = builtin("%s", s->type, "");
     GrB_Monoid add = builtin("%s_monoid_%s", s->add, s->type);
@@ -74,7 +81,8 @@ static GrB_Info make_semiring(bench_case *c) {
     return GrB_Semiring_new(&c->semiring, add, mul);
 }
 
-static GrB_Info make_descriptor(bench_case *c) {
+static GrB_Info make_descriptor(bench_case *c)
+{
     const bench_spec *s = &c->spec;
     GrB_Info info = GrB_Descriptor_new(&c->descriptor);
     if (is(s->t, "a") || is(s->t, "ab")) IF_OK(GrB_Descriptor_set(c->descriptor, GrB_INP0, GrB_TRAN));
@@ -84,22 +92,28 @@ static GrB_Info make_descriptor(bench_case *c) {
     return info;
 }
 
-static int integers(const char *type) { return type[0] == 'i' || type[0] == 'u'; }
+static bool integers(const char *type)
+{
+    return type[0] == 'i' || type[0] == 'u';
+}
 
 /* Small multiples of 1/8 (of 1 for integers), so that sums are exact in any order. */
-static GrB_Info cast(GrB_Matrix *X, const GrB_Matrix from, const bench_case *c, const char *held) {
+static GrB_Info cast(GrB_Matrix *X, const GrB_Matrix from, const bench_case *c, const char *held)
+{
     GrB_Index rows, columns;
     GrB_Info info = GrB_Matrix_nrows(&rows, from);
     IF_OK(GrB_Matrix_ncols(&columns, from));
     IF_OK(GrB_Matrix_new(X, c->type, rows, columns));
     IF_OK(GxB_Matrix_Option_set(*X, GxB_FORMAT, is(held, "col") ? GxB_BY_COL : GxB_BY_ROW));
-    IF_OK(GrB_Matrix_apply_BinaryOp2nd_FP32(*X, NULL, NULL, GrB_TIMES_FP32, from, integers(c->spec.type) ? 8 : 1, NULL));
+    const float scale = integers(c->spec.type) ? 8 : 1;
+    IF_OK(GrB_Matrix_apply_BinaryOp2nd_FP32(*X, NULL, NULL, GrB_TIMES_FP32, from, scale, NULL));
     IF_OK(GrB_Matrix_wait(*X, GrB_MATERIALIZE));
     return info;
 }
 
 /* A with values in {1/8 … 1}. */
-static GrB_Info weigh(GrB_Matrix *W, const GrB_Matrix A) {
+static GrB_Info weigh(GrB_Matrix *W, const GrB_Matrix A)
+{
     GrB_Index n, count = 0;
     GrB_Info info = GrB_Matrix_nrows(&n, A);
     IF_OK(GrB_Matrix_nvals(&count, A));
@@ -118,7 +132,8 @@ static GrB_Info weigh(GrB_Matrix *W, const GrB_Matrix A) {
     return info;
 }
 
-static GrB_Info make_sparse(GrB_Matrix *A, const GrB_Matrix from, const bench_case *c) {
+static GrB_Info make_sparse(GrB_Matrix *A, const GrB_Matrix from, const bench_case *c)
+{
     const bool pattern = is(c->spec.values, "bool") || is(c->spec.type, "bool");
     GrB_Matrix weighted = NULL;
     GrB_Info info = GrB_SUCCESS;
@@ -134,7 +149,9 @@ static GrB_Info make_sparse(GrB_Matrix *A, const GrB_Matrix from, const bench_ca
     return info;
 }
 
-static GrB_Info make_dense(GrB_Matrix *B, GrB_Index rows, GrB_Index columns, uint64_t seed, const bench_case *c, const char *held) {
+static GrB_Info make_dense(GrB_Matrix *B, GrB_Index rows, GrB_Index columns, uint64_t seed, const bench_case *c,
+                           const char *held)
+{
     GrB_Matrix values = NULL;
     GrB_Info info = graph_dense(&values, rows, columns, seed);
     const bool holes = is(c->spec.dense, "bitmap");
@@ -146,7 +163,8 @@ static GrB_Info make_dense(GrB_Matrix *B, GrB_Index rows, GrB_Index columns, uin
     return info;
 }
 
-static GrB_Info make_vector(bench_case *c, GrB_Index n) {
+static GrB_Info make_vector(bench_case *c, GrB_Index n)
+{
     GrB_Matrix column = NULL;
     GrB_Info info = make_dense(&column, n, 1, 11, c, "col");
     IF_OK(GrB_Vector_new(&c->u, c->type, n));
@@ -158,7 +176,8 @@ static GrB_Info make_vector(bench_case *c, GrB_Index n) {
 }
 
 /* The masked forms: A, B and M out of the two triangles of the graph. */
-static GrB_Info make_masked(bench_case *c, const graph *g) {
+static GrB_Info make_masked(bench_case *c, const graph *g)
+{
     const char *form = c->spec.form;
     GrB_Matrix S = NULL, L = NULL, U = NULL;
     GrB_Info info = is(c->spec.order, "degree") ? graph_sort_by_degree(&S, g) : GrB_Matrix_dup(&S, g->A);
@@ -178,7 +197,8 @@ static GrB_Info make_masked(bench_case *c, const graph *g) {
 }
 
 /* Y is held so that the descriptor t=b transposes it; else it is given as k x n. */
-static GrB_Info make_sddmm(bench_case *c, const graph *g, GrB_Index width) {
+static GrB_Info make_sddmm(bench_case *c, const graph *g, GrB_Index width)
+{
     const bool transposed = is(c->spec.t, "b");
     GrB_Info info = make_dense(&c->A, g->n, width, 3, c, c->spec.a);
     IF_OK(make_dense(&c->B, transposed ? g->n : width, transposed ? width : g->n, 4, c, c->spec.b));
@@ -186,7 +206,8 @@ static GrB_Info make_sddmm(bench_case *c, const graph *g, GrB_Index width) {
     return info;
 }
 
-static GrB_Info make_operands(bench_case *c, const graph *g) {
+static GrB_Info make_operands(bench_case *c, const graph *g)
+{
     const bench_spec *s = &c->spec;
     const GrB_Index width = strtoul(s->n, NULL, 10);
     if (width == 0 || width > 4096) return GrB_INVALID_VALUE;
@@ -209,7 +230,8 @@ static GrB_Info make_operands(bench_case *c, const graph *g) {
     return info;
 }
 
-bool bench_open(bench_case *c, const graph *g, const char *text) {
+bool bench_open(bench_case *c, const graph *g, const char *text)
+{
     *c = (bench_case){0};
     if (!parse_spec(&c->spec, text)) return false;
     GrB_Info info = make_semiring(c);
@@ -221,7 +243,8 @@ bool bench_open(bench_case *c, const graph *g, const char *text) {
     return false;
 }
 
-static GrB_Info new_result(bench_case *c, GrB_Index rows, GrB_Index columns) {
+static GrB_Info new_result(bench_case *c, GrB_Index rows, GrB_Index columns)
+{
     GrB_Info info = GrB_Matrix_new(&c->C, c->type, rows, columns);
     IF_OK(GxB_Matrix_Option_set(c->C, GxB_FORMAT, is(c->spec.c, "col") ? GxB_BY_COL : GxB_BY_ROW));
     if (c->accum) IF_OK(GrB_Matrix_assign_FP32(c->C, NULL, NULL, 1, GrB_ALL, rows, GrB_ALL, columns, NULL));
@@ -229,7 +252,8 @@ static GrB_Info new_result(bench_case *c, GrB_Index rows, GrB_Index columns) {
     return info;
 }
 
-GrB_Info bench_prepare(bench_case *c) {
+GrB_Info bench_prepare(bench_case *c)
+{
     GrB_Index n, rows, columns;
     const GrB_Index width = strtoul(c->spec.n, NULL, 10);
     if (c->accum && (c->C || c->w)) return GrB_SUCCESS;
@@ -248,7 +272,8 @@ GrB_Info bench_prepare(bench_case *c) {
     return info;
 }
 
-GrB_Info bench_run(bench_case *c) {
+GrB_Info bench_run(bench_case *c)
+{
     GrB_Info info;
     if (is(c->spec.op, "mxv"))
         info = GrB_mxv(c->w, NULL, c->accum, c->semiring, c->A, c->u, c->descriptor);
@@ -262,17 +287,22 @@ GrB_Info bench_run(bench_case *c) {
     return info;
 }
 
-static uint64_t mix(uint64_t position, uint64_t bits) { return graph_random(position, bits); }
+static uint64_t mix(uint64_t position, uint64_t bits)
+{
+    return graph_random(position, bits);
+}
 
 /* Bits of value k, with -0.0 as 0.0. */
-static uint64_t value_bits(const void *x, size_t size, bool floating, uint64_t k) {
+static uint64_t value_bits(const void *x, size_t size, bool floating, uint64_t k)
+{
     uint64_t bits = 0;
     memcpy(&bits, (const char *)x + k * size, size);
     return floating && bits == (uint64_t)1 << (8 * size - 1) ? 0 : bits;
 }
 
 /* An order-independent sum over entries.  Which value the any monoid picks is free, so only its pattern counts. */
-static uint64_t hash_dense(const bench_case *c, const void *x, const int8_t *b, uint64_t count, uint64_t *entries) {
+static uint64_t hash_dense(const bench_case *c, const void *x, const int8_t *b, uint64_t count, uint64_t *entries)
+{
     size_t size;
     uint64_t hash = 0, present = 0;
     if (GxB_Type_size(&size, c->type) != GrB_SUCCESS) return 0;
@@ -287,7 +317,8 @@ static uint64_t hash_dense(const bench_case *c, const void *x, const int8_t *b, 
     return hash;
 }
 
-static GrB_Info hash_bitmap(bench_case *c, uint64_t *hash, uint64_t *entries) {
+static GrB_Info hash_bitmap(bench_case *c, uint64_t *hash, uint64_t *entries)
+{
     GrB_Index rows, columns, b_size, x_size, count;
     int8_t *b = NULL;
     void *x = NULL;
@@ -301,7 +332,8 @@ static GrB_Info hash_bitmap(bench_case *c, uint64_t *hash, uint64_t *entries) {
     return info;
 }
 
-static GrB_Info hash_vector(bench_case *c, uint64_t *hash, uint64_t *entries) {
+static GrB_Info hash_vector(bench_case *c, uint64_t *hash, uint64_t *entries)
+{
     GrB_Index n, b_size, x_size, count;
     int8_t *b = NULL;
     void *x = NULL;
@@ -314,7 +346,8 @@ static GrB_Info hash_vector(bench_case *c, uint64_t *hash, uint64_t *entries) {
 }
 
 /* Rows and columns go into the hash, values by their place among the row's entries in ascending order. */
-static GrB_Info hash_sparse(bench_case *c, uint64_t *hash, uint64_t *entries) {
+static GrB_Info hash_sparse(bench_case *c, uint64_t *hash, uint64_t *entries)
+{
     GrB_Index n, p_size, i_size, x_size, *p = NULL, *i = NULL;
     size_t size;
     void *x = NULL;
@@ -327,7 +360,8 @@ static GrB_Info hash_sparse(bench_case *c, uint64_t *hash, uint64_t *entries) {
         const bool floating = c->spec.type[0] == 'f';
 #pragma omp parallel for reduction(+ : sum) schedule(dynamic, 1024)
         for (GrB_Index row = 0; row < n; row++)
-            for (GrB_Index k = p[row]; k < p[row + 1]; k++) sum += mix(row * n + i[k], value_bits(x, size, floating, k));
+            for (GrB_Index k = p[row]; k < p[row + 1]; k++)
+                sum += mix(row * n + i[k], value_bits(x, size, floating, k));
         *hash = sum;
         *entries = p[n];
     }
@@ -337,12 +371,15 @@ static GrB_Info hash_sparse(bench_case *c, uint64_t *hash, uint64_t *entries) {
     return info;
 }
 
-GrB_Info bench_fingerprint(bench_case *c, uint64_t *hash, uint64_t *entries) {
+GrB_Info bench_fingerprint(bench_case *c, uint64_t *hash, uint64_t *entries)
+{
     if (c->vectors) return hash_vector(c, hash, entries);
-    return is(c->spec.op, "masked") || is(c->spec.op, "sddmm") ? hash_sparse(c, hash, entries) : hash_bitmap(c, hash, entries);
+    return is(c->spec.op, "masked") || is(c->spec.op, "sddmm") ? hash_sparse(c, hash, entries)
+                                                               : hash_bitmap(c, hash, entries);
 }
 
-void bench_close(bench_case *c) {
+void bench_close(bench_case *c)
+{
     GrB_Matrix *matrices[] = {&c->A, &c->B, &c->M, &c->C};
     for (int k = 0; k < 4; k++) GrB_Matrix_free(matrices[k]);
     GrB_Vector_free(&c->u);

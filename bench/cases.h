@@ -7,20 +7,21 @@
 
 /* "key=value key=value …"; keys and defaults stand in cases.c. */
 typedef struct bench_spec {
-    char op[12];    /* spmm: C = A B · dspmm: C = B A · mxv, vxm · sddmm: C<A> = X Y' · masked: triangles, k-truss support */
-    char type[8];   /* bool int8 … fp64: of the semiring and its operands */
-    char add[8];    /* plus min max any lor */
-    char mul[8];    /* times first second pair plus and */
-    char n[8];      /* columns of the dense operand */
-    char a[8];      /* row, col: how the sparse operand is held */
-    char b[8];      /* row, col: how the dense operand is held */
-    char c[8];      /* row, col: how the result is to be held */
-    char t[8];      /* none, a, b, ab: operands passed through a transposing descriptor */
-    char dense[8];  /* full, bitmap: the dense operand */
-    char values[8]; /* typed, bool: values of the sparse operand (bool: an iso pattern, typecast) */
+    char op[12]; /* spmm: C = A B · dspmm: C = B A · mxv, vxm · sddmm: C<A> = X Y' · masked: triangles, k-truss support
+                  */
+    char type[8];    /* bool int8 … fp64: of the semiring and its operands */
+    char add[8];     /* plus min max any lor */
+    char mul[8];     /* times first second pair plus and */
+    char n[8];       /* columns of the dense operand */
+    char a[8];       /* row, col: how the sparse operand is held */
+    char b[8];       /* row, col: how the dense operand is held */
+    char c[8];       /* row, col: how the result is to be held */
+    char t[8];       /* none, a, b, ab: operands passed through a transposing descriptor */
+    char dense[8];   /* full, bitmap: the dense operand */
+    char values[8];  /* typed, bool: values of the sparse operand (bool: an iso pattern, typecast) */
     char finish[12]; /* none, accum (C += into a full C), mask, notmask (structural) */
-    char form[12];  /* masked: lut ll burkhardt cohen ktruss */
-    char order[8];  /* masked: given, degree (ascending) */
+    char form[12];   /* masked: lut ll burkhardt cohen ktruss */
+    char order[8];   /* masked: given, degree (ascending) */
 } bench_spec;
 
 typedef struct bench_case {

@@ -9,13 +9,14 @@ enum { MAX_DEPTH = 1024 };
 typedef struct batch {
     const graph *g;
     GrB_Index sources;
-    GrB_Matrix paths;               /* sources x n: number of shortest paths to each vertex reached */
-    GrB_Matrix reached[MAX_DEPTH];  /* pattern of the vertices at each distance */
+    GrB_Matrix paths;              /* sources x n: number of shortest paths to each vertex reached */
+    GrB_Matrix reached[MAX_DEPTH]; /* pattern of the vertices at each distance */
     int depth;
 } batch;
 
 /* Spread over the vertices that have an edge. */
-static void place_sources(batch *b) {
+static void place_sources(batch *b)
+{
     const graph *g = b->g;
     GrB_Vector degrees;
     TRY(graph_degrees(&degrees, g->A));
@@ -32,12 +33,14 @@ static void place_sources(batch *b) {
     TRY(GrB_Vector_free(&degrees));
 }
 
-static void pattern_of(GrB_Matrix *S, const GrB_Matrix F, const batch *b) {
+static void pattern_of(GrB_Matrix *S, const GrB_Matrix F, const batch *b)
+{
     TRY(GrB_Matrix_new(S, GrB_BOOL, b->sources, b->g->n));
     TRY(GrB_Matrix_apply(*S, NULL, NULL, GxB_ONE_BOOL, F, NULL));
 }
 
-static void forward(batch *b) {
+static void forward(batch *b)
+{
     GrB_Matrix frontier;
     GrB_Index entries = 1;
     TRY(GrB_Matrix_dup(&frontier, b->paths));
@@ -52,7 +55,8 @@ static void forward(batch *b) {
 }
 
 /* update starts as all ones; its excess over one is each vertex's dependency.  A source gets none of its own. */
-static void backward(GrB_Matrix update, const batch *b) {
+static void backward(GrB_Matrix update, const batch *b)
+{
     GrB_Matrix share;
     TRY(GrB_Matrix_assign_FP64(update, NULL, NULL, 1, GrB_ALL, b->sources, GrB_ALL, b->g->n, NULL));
     TRY(GrB_Matrix_new(&share, GrB_FP64, b->sources, b->g->n));
@@ -65,13 +69,15 @@ static void backward(GrB_Matrix update, const batch *b) {
 }
 
 /* centrality = column sums of update, less the ones it started from. */
-static void sum_up(GrB_Vector centrality, const GrB_Matrix update, const batch *b) {
+static void sum_up(GrB_Vector centrality, const GrB_Matrix update, const batch *b)
+{
     const double start = -(double)b->sources;
     TRY(GrB_Vector_assign_FP64(centrality, NULL, NULL, start, GrB_ALL, b->g->n, NULL));
     TRY(GrB_Matrix_reduce_Monoid(centrality, NULL, GrB_PLUS_FP64, GrB_PLUS_MONOID_FP64, update, GrB_DESC_T0));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     program p = {.doc = "Betweenness centrality from a batch of sources", .columns = 16};
     program_start(&p, argc, argv);
     batch b = {.g = &p.g, .sources = (GrB_Index)p.columns};

@@ -4,7 +4,8 @@
 
 #include "program.h"
 
-static GrB_Index highest_degree(const graph *g) {
+static GrB_Index highest_degree(const graph *g)
+{
     GrB_Vector degrees;
     GrB_Index best = 0;
     int64_t most = -1;
@@ -19,7 +20,8 @@ static GrB_Index highest_degree(const graph *g) {
 }
 
 /* Returns the number of levels. */
-static int search(GrB_Vector level, const graph *g, GrB_Index source) {
+static int search(GrB_Vector level, const graph *g, GrB_Index source)
+{
     GrB_Vector frontier;
     GrB_Index reached = 1;
     int depth = 0;
@@ -34,7 +36,8 @@ static int search(GrB_Vector level, const graph *g, GrB_Index source) {
     return depth;
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     program p = {.doc = "Breadth-first search from the vertex of highest degree"};
     program_start(&p, argc, argv);
     GrB_Vector level;

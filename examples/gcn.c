@@ -5,7 +5,8 @@
 #include "program.h"
 
 /* 1 / sqrt (degree + 1) of every vertex. */
-static void inverse_roots(GrB_Matrix *D, const GrB_Matrix A, GrB_Index n) {
+static void inverse_roots(GrB_Matrix *D, const GrB_Matrix A, GrB_Index n)
+{
     GrB_Vector degrees, roots;
     TRY(graph_degrees(&degrees, A));
     TRY(GrB_Vector_new(&roots, GrB_FP32, n));
@@ -17,7 +18,8 @@ static void inverse_roots(GrB_Matrix *D, const GrB_Matrix A, GrB_Index n) {
     TRY(GrB_Vector_free(&roots));
 }
 
-static void normalized(GrB_Matrix *N, const graph *g) {
+static void normalized(GrB_Matrix *N, const graph *g)
+{
     GrB_Matrix D;
     GrB_Vector ones;
     inverse_roots(&D, g->A, g->n);
@@ -32,7 +34,8 @@ static void normalized(GrB_Matrix *N, const graph *g) {
     TRY(GrB_Vector_free(&ones));
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     program p = {.doc = "Layers of a graph convolutional network", .columns = 64, .iterations = 2};
     program_start(&p, argc, argv);
     const GrB_Index width = (GrB_Index)p.columns;

@@ -13,8 +13,8 @@ typedef struct graph {
     GrB_Matrix A;    /* n x n, GrB_BOOL, all true, symmetric, empty diagonal, held by row */
 } graph;
 
-/* input: "karate", "rmat:<scale>[:<edge factor>]" (default factor 16), or the path of a Matrix Market file (.mtx, .mtx.gz),
- * whose values and direction are dropped.  Call after GrB_init.  False: said why on stderr. */
+/* input: "karate", "rmat:<scale>[:<edge factor>]" (default factor 16), or the path of a Matrix Market file (.mtx,
+ * .mtx.gz), whose values and direction are dropped.  Call after GrB_init.  False: said why on stderr. */
 bool graph_open(graph *g, const char *input);
 void graph_close(graph *g);
 

@@ -4,7 +4,8 @@
 
 #include "program.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     program p = {.doc = "k-truss of a graph (k = 4 unless given)", .k = 4};
     program_start(&p, argc, argv);
     GrB_Matrix truss, support;

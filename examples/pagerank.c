@@ -8,7 +8,8 @@ enum { SHOWN = 5 };
 static const float damping = 0.85f;
 
 /* d = max(degree, 1) / damping: divides the rank that a vertex passes on. */
-static void scaled_degrees(GrB_Vector *d, const GrB_Matrix A, GrB_Index n) {
+static void scaled_degrees(GrB_Vector *d, const GrB_Matrix A, GrB_Index n)
+{
     GrB_Vector counts;
     TRY(graph_degrees(&counts, A));
     TRY(GrB_Vector_new(d, GrB_FP32, n));
@@ -17,7 +18,8 @@ static void scaled_degrees(GrB_Vector *d, const GrB_Matrix A, GrB_Index n) {
     TRY(GrB_Vector_free(&counts));
 }
 
-static void iterate(GrB_Vector rank, const GrB_Vector d, const program *p) {
+static void iterate(GrB_Vector rank, const GrB_Vector d, const program *p)
+{
     const float n = (float)p->g.n;
     GrB_Vector share;
     TRY(GrB_Vector_new(&share, GrB_FP32, p->g.n));
@@ -31,7 +33,8 @@ static void iterate(GrB_Vector rank, const GrB_Vector d, const program *p) {
 }
 
 /* The vertices of highest rank, lower number first among equals. */
-static void print_top(const GrB_Vector rank, GrB_Index n) {
+static void print_top(const GrB_Vector rank, GrB_Index n)
+{
     GrB_Index top[SHOWN];
     float value[SHOWN];
     int shown = 0;
@@ -43,10 +46,12 @@ static void print_top(const GrB_Vector rank, GrB_Index n) {
             if (at < SHOWN) top[at] = top[at - 1], value[at] = value[at - 1];
         if (at < SHOWN) top[at] = v, value[at] = r;
     }
-    for (int k = 0; k < shown; k++) printf("rank %d vertex %llu %.5f\n", k + 1, (unsigned long long)top[k], (double)value[k]);
+    for (int k = 0; k < shown; k++)
+        printf("rank %d vertex %llu %.5f\n", k + 1, (unsigned long long)top[k], (double)value[k]);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     program p = {.doc = "PageRank with the update of the GAP benchmark", .iterations = 20};
     program_start(&p, argc, argv);
     GrB_Vector d, rank;

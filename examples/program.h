@@ -18,13 +18,13 @@ typedef struct program {
     void *save;               /* FILE of --save */
 } program;
 
-/* Parse, GrB_init, open the graph and print its size.  Ends the process with status 2 after a wrong option, 1 after an input that
- * cannot be read. */
+/* Parse, GrB_init, open the graph and print its size.  Ends the process with status 2 after a wrong option, 1 after an
+ * input that cannot be read. */
 void program_start(program *p, int argc, char **argv);
 int program_end(program *p); /* exit status of main */
 
-/* A step is what the demo compares: it prints "step <name> <ms> checksum <value>" and appends its answer to the --save file.
- * answer: a GrB_Matrix or GrB_Vector of any built-in type; the checksum is the sum of its entries. */
+/* A step is what the demo compares: it prints "step <name> <ms> checksum <value>" and appends its answer to the --save
+ * file. answer: a GrB_Matrix or GrB_Vector of any built-in type; the checksum is the sum of its entries. */
 void program_step(program *p);
 void program_step_matrix(program *p, const char *name, GrB_Matrix answer);
 void program_step_vector(program *p, const char *name, GrB_Vector answer);

@@ -4,7 +4,8 @@
 
 #include "program.h"
 
-int main(int argc, char **argv) {
+int main(int argc, char **argv)
+{
     program p = {.doc = "Edge scores: a dense product sampled at the edges", .columns = 64};
     program_start(&p, argc, argv);
     GrB_Matrix X, Y, S;

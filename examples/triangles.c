@@ -7,7 +7,8 @@
 
 static const char *const forms[] = {"lut", "ll", "ul", "burkhardt", "cohen", NULL};
 
-static void split(GrB_Matrix *L, GrB_Matrix *U, const GrB_Matrix S, GrB_Index n) {
+static void split(GrB_Matrix *L, GrB_Matrix *U, const GrB_Matrix S, GrB_Index n)
+{
     TRY(GrB_Matrix_new(L, GrB_BOOL, n, n));
     TRY(GrB_Matrix_new(U, GrB_BOOL, n, n));
     TRY(GrB_Matrix_select_INT64(*L, NULL, NULL, GrB_TRIL, S, -1, NULL));
@@ -17,7 +18,8 @@ static void split(GrB_Matrix *L, GrB_Matrix *U, const GrB_Matrix S, GrB_Index n)
 }
 
 /* C = triangles seen from each edge; returns how often each triangle is counted in it. */
-static int count(GrB_Matrix C, const GrB_Matrix S, const GrB_Matrix L, const GrB_Matrix U, const char *form) {
+static int count(GrB_Matrix C, const GrB_Matrix S, const GrB_Matrix L, const GrB_Matrix U, const char *form)
+{
     const GrB_Semiring pairs = GxB_PLUS_PAIR_INT64;
     if (strcmp(form, "lut") == 0) {
         TRY(GrB_mxm(C, L, NULL, pairs, L, U, GrB_DESC_ST1));
@@ -39,8 +41,10 @@ static int count(GrB_Matrix C, const GrB_Matrix S, const GrB_Matrix L, const GrB
     return 6;
 }
 
-int main(int argc, char **argv) {
-    program p = {.doc = "Triangle counting: forms lut (default), ll, ul, burkhardt, cohen", .form = "lut", .forms = forms};
+int main(int argc, char **argv)
+{
+    program p = {
+        .doc = "Triangle counting: forms lut (default), ll, ul, burkhardt, cohen", .form = "lut", .forms = forms};
     program_start(&p, argc, argv);
     GrB_Matrix S, L, U, C;
     int64_t total = 0;
