@@ -240,6 +240,14 @@ static const char *const other_variables[] = {
     "TESSERA_CONFIG", "TESSERA_CPU_ISA", "TESSERA_PLUGIN_DIR", "TESSERA_CHECK_BLIND", NULL
 };
 
+static atomic_int wrong_count;
+static atomic_bool strict;
+
+static const char *consequence(void)
+{
+    return atomic_load(&strict) ? "" : "; ignored";
+}
+
 typedef enum layer { LAYER_DEFAULT, LAYER_SYSTEM, LAYER_USER, LAYER_FILE, LAYER_ENVIRONMENT, LAYER_API } layer;
 static const char *const layer_names[] = {"default", "system file", "user file", "TESSERA_CONFIG", "environment", "API"};
 
@@ -291,7 +299,8 @@ static void wrong_line(reading *r, const char *what, const char *detail)
     r->wrong++;
     if (!r->quiet) {
         snprintf(key, sizeof key, "config %d %.100s", r->line, r->source);
-        tsr_warn_once(key, "%s, line %d: %s%.200s; ignored", r->source, r->line, what, detail);
+        atomic_fetch_add(&wrong_count, 1);
+        tsr_warn_once(key, "%s, line %d: %s%.200s%s", r->source, r->line, what, detail, consequence());
     }
 }
 
@@ -412,6 +421,7 @@ static void load_file(state *s, const char *path, layer from)
         free(text);
     } else if (from == LAYER_FILE || (errno != ENOENT && errno != ENOTDIR)) {
         const char *why = errno == EINVAL ? "not a regular file of at most 1 MiB" : strerror(errno);
+        atomic_fetch_add(&wrong_count, 1);
         tsr_warn_once(path, "cannot read configuration %.200s: %s", path, why);
     }
 }
@@ -437,10 +447,11 @@ static void wrong_variable(const char *name, size_t length, const char *value, c
 {
     char key[128];
     snprintf(key, sizeof key, "variable %.*s", (int)(length < 100 ? length : 100), name);
+    atomic_fetch_add(&wrong_count, 1);
     if (o) {
-        tsr_warn_once(key, "%.*s=%.80s: wrong value, allowed: %s; ignored", (int)length, name, value, o->allowed);
+        tsr_warn_once(key, "%.*s=%.80s: wrong value, allowed: %s%s", (int)length, name, value, o->allowed, consequence());
     } else {
-        tsr_warn_once(key, "%.*s: unknown variable; ignored", (int)(length < 80 ? length : 80), name);
+        tsr_warn_once(key, "%.*s: unknown variable%s", (int)(length < 80 ? length : 80), name, consequence());
     }
 }
 
@@ -517,6 +528,13 @@ const tsr_config *tsr_config_get(void)
     return &loaded()->config;
 }
 
+int tsr_config_wrong(void)
+{
+    atomic_store(&strict, true);
+    loaded();
+    return atomic_load(&wrong_count);
+}
+
 static tsr_status publish(const option *o, const char *value)
 {
     const state *old = loaded();
@@ -560,6 +578,7 @@ bool tsr_config_describe(int index, tsr_config_row *row)
     const option *o = &options[index];
     row->name = o->name;
     row->layer = layer_names[s->origin[index]];
+    row->allowed = o->allowed;
     o->print(row->value, sizeof row->value, (const char *)&s->config + o->offset, o);
     return true;
 }

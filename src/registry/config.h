@@ -9,7 +9,9 @@
 /* auto: the router decides. cpu, gpu: every product above min_work that this backend supports goes there.
  * off: everything is forwarded. */
 typedef enum tsr_mode { TSR_MODE_AUTO, TSR_MODE_CPU, TSR_MODE_GPU, TSR_MODE_OFF } tsr_mode;
-typedef enum tsr_reorder { TSR_REORDER_NONE, TSR_REORDER_AUTO, TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA } tsr_reorder;
+typedef enum tsr_reorder {
+    TSR_REORDER_NONE, TSR_REORDER_AUTO, TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA
+} tsr_reorder;
 
 /* Bits of tsr_config.disabled: GraphBLAS calls and kinds of product (TESSERA_DISABLE=mxm,sddmm,…). */
 enum {
@@ -37,22 +39,27 @@ typedef struct tsr_config {
  * option publishes another one). */
 const tsr_config *tsr_config_get(void);
 
-/* Set one option by its lower-case name ("mode", "min_work", …) as the environment would.  TSR_INVALID_VALUE: unknown name or
- * wrong value, nothing changed. */
+/* Set one option by its lower-case name ("mode", "min_work", …) as the environment would.  TSR_INVALID_VALUE: unknown
+ * name or wrong value, nothing changed. */
 tsr_status tsr_config_set(const char *name, const char *value);
 
 /* Parse one configuration text (an INI file's bytes) into *config; returns the number of lines that were wrong.
  * `source` names it in messages; messages go to stderr unless quiet.  For the fuzzer and the loader. */
 int tsr_config_parse(tsr_config *config, const char *text, size_t length, const char *source, bool quiet);
 
+/* For a program that will not go on with a wrong configuration: how many wrong values and unknown names were met.  Called
+ * before anything else, the messages do not say "ignored". */
+int tsr_config_wrong(void);
+
 /* The values before any layer. */
 void tsr_config_defaults(tsr_config *config);
 
 /* The configuration in force, option by option: for `tessera info`. */
 typedef struct tsr_config_row {
-    const char *name;  /* "min_work" */
-    const char *layer; /* "default", "system file", "user file", "TESSERA_CONFIG", "environment", "API" */
-    char value[4096];  /* as it would be written; "" = unset */
+    const char *name;    /* "min_work" */
+    const char *layer;   /* "default", "system file", "user file", "TESSERA_CONFIG", "environment", "API" */
+    const char *allowed; /* values, for people */
+    char value[4096];    /* as it would be written; "" = unset */
 } tsr_config_row;
 
 /* False: index is past the last option. */

@@ -1,0 +1,137 @@
+/* The tessera command: start programs through the library, say what was found, look at a matrix.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "tools/tessera.h"
+
+#include <argp.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/registry/paths.h"
+
+const char *argp_program_version = "tessera " TSR_VERSION_TEXT;
+
+typedef struct command {
+    const char *name, *full_name;
+    int (*main)(int argc, char **argv);
+} command;
+
+static const command commands[] = {
+    {"run", "tessera run", tsr_tool_run},
+    {"info", "tessera info", tsr_tool_info},
+    {"inspect", "tessera inspect", tsr_tool_inspect},
+};
+
+int tsr_tool_fail(int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("tessera: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return code;
+}
+
+void tsr_tool_json_string(FILE *out, const char *text)
+{
+    fputc('"', out);
+    for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+        if (*s == '"' || *s == '\\') {
+            fprintf(out, "\\%c", *s);
+        } else if (*s < 0x20 || *s >= 0x7f) {
+            fprintf(out, "\\u%04x", *s);
+        } else {
+            fputc(*s, out);
+        }
+    }
+    fputc('"', out);
+}
+
+/* ---- the library ---- */
+
+static bool try_path(char *path, size_t size, const char *folder, const char *relative, const char *name)
+{
+    char full[PATH_MAX], resolved[PATH_MAX];
+    int n = snprintf(full, sizeof full, "%s/%s/%s", folder, relative, name);
+    if (n >= (int)sizeof full || !realpath(full, resolved) || strlen(resolved) >= size) {
+        return false;
+    }
+    strcpy(path, resolved);
+    return true;
+}
+
+static bool own_folder(char *folder, size_t size)
+{
+    ssize_t n = readlink("/proc/self/exe", folder, size - 1);
+    if (n <= 0) {
+        return false;
+    }
+    folder[n] = '\0';
+    char *slash = strrchr(folder, '/');
+    *(slash ? slash : folder) = '\0';
+    return slash != NULL;
+}
+
+bool tsr_tool_find_library(char *path, size_t size, const char *name)
+{
+    char folder[PATH_MAX];
+    const bool replacement = strchr(name, '/') != NULL;
+    if (own_folder(folder, sizeof folder)) {
+        if (try_path(path, size, folder, "../src/graphblas", name)) {
+            return true;
+        }
+        if (try_path(path, size, folder, replacement ? TSR_BIN_TO_LIB "/tessera" : TSR_BIN_TO_LIB, name)) {
+            return true;
+        }
+    }
+    return try_path(path, size, TSR_LIBRARY_DIR, replacement ? "tessera" : ".", name);
+}
+
+/* ---- commands ---- */
+
+typedef struct choice {
+    const command *command;
+    int argc;
+    char **argv;
+} choice;
+
+static error_t take(int key, char *arg, struct argp_state *state)
+{
+    choice *c = state->input;
+    if (key == ARGP_KEY_NO_ARGS) {
+        argp_usage(state);
+    }
+    if (key != ARGP_KEY_ARG) {
+        return ARGP_ERR_UNKNOWN;
+    }
+    for (size_t k = 0; k < sizeof commands / sizeof commands[0]; k++) {
+        if (strcmp(arg, commands[k].name) == 0) {
+            c->command = &commands[k];
+        }
+    }
+    if (!c->command) {
+        argp_error(state, "unknown command: %s", arg);
+    }
+    c->argc = state->argc - state->next + 1;
+    c->argv = state->argv + state->next - 1;
+    state->next = state->argc;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    static const char doc[] =
+        "Tessera: faster sparse products for unchanged SuiteSparse:GraphBLAS programs.\n\nCommands:\n"
+        "  run [OPTION...] -- PROGRAM [ARGUMENT...]   start a program\n"
+        "  info                     what was found, how it is configured\n"
+        "  inspect FILE.mtx[.gz]    a matrix as Tensor Cores see it\n"
+        "\n`tessera COMMAND --help' tells more.\n\nOptions:";
+    static const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
+    choice c = {0};
+    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &c);
+    c.argv[0] = (char *)c.command->full_name;
+    return c.command->main(c.argc, c.argv);
+}

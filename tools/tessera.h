@@ -1,0 +1,27 @@
+/* Commands of the `tessera` tool.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_TOOL_H
+#define TSR_TOOL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Exit codes beside 0; EX_USAGE (64) is a wrong option. */
+enum { TSR_EXIT_FILE = 2, TSR_EXIT_BROKEN = 70, TSR_EXIT_NOT_EXECUTABLE = 126, TSR_EXIT_NOT_FOUND = 127 };
+
+/* argv[0] is "tessera <command>"; returns the exit code. */
+int tsr_tool_run(int argc, char **argv);
+int tsr_tool_info(int argc, char **argv);
+int tsr_tool_inspect(int argc, char **argv);
+
+/* One line on stderr, "tessera: …"; returns `code`. */
+int tsr_tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The library that belongs to this tool: beside it in the build or install tree, else where it was to be installed.
+ * name: "libtessera.so", or a replacement's "graphblas7/libgraphblas.so.7". False: not found. */
+bool tsr_tool_find_library(char *path, size_t size, const char *name);
+
+/* A JSON string with its quotes. */
+void tsr_tool_json_string(FILE *out, const char *text);
+
+#endif
