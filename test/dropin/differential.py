@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Random GraphBLAS programs, plain and through Tessera: every line they print must be the same.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+import argparse
+import concurrent.futures
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+FORCED = {"TESSERA_MODE": "cpu", "TESSERA_MIN_WORK": "0"}
+ROUTED = re.compile(r'"route"\s*:\s*"(?!suitesparse)')
+CHECK_REPORT = re.compile(r"^tessera: CHECK: .* changed .* without a write hook", re.M)
+CHECK_SUMMARY = re.compile(r"^tessera: CHECK: (\d+) fingerprints compared", re.M)
+LINES_SHOWN = 3
+
+
+def clean_environment(scratch):
+    """No setting of the caller's may reach the programs; threads wait asleep, for tests run side by side."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("TESSERA_") and k != "LD_PRELOAD"}
+    env.update(XDG_CONFIG_HOME=str(scratch), OMP_WAIT_POLICY="passive")
+    return env
+
+
+def modes(args):
+    preload = {"LD_PRELOAD": str(args.library)}
+    table = {
+        "forced": (args.program, {**preload, **FORCED}),
+        "auto": (args.program, {**preload, "TESSERA_MODE": "auto"}),
+        "check": (args.program, {**preload, **FORCED, "TESSERA_CHECK": "1"}),
+        "defer": (args.program, {**preload, **FORCED, "TESSERA_DEFER": "1"}),
+    }
+    if args.replacement:
+        table["replaced"] = (args.program, {"LD_LIBRARY_PATH": str(args.replacement), **FORCED})
+    if args.linked:
+        table["linked"] = (args.linked, dict(FORCED))
+    chosen = args.modes.split(",") if args.modes else list(table)
+    return {name: table[name] for name in chosen if name in table}
+
+
+class Runner:
+    def __init__(self, args, scratch):
+        self.args = args
+        self.scratch = scratch
+        self.env = clean_environment(scratch)
+
+    def run(self, program, seed, extra):
+        command = ["timeout", str(self.args.timeout), "env"]
+        command += [f"{name}={value}" for name, value in extra.items()]
+        command += [str(program), "--seed", str(seed), "--ops", str(self.args.ops)]
+        if self.args.large:
+            command.append("--large")
+        done = subprocess.run(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              errors="replace", check=False)
+        return done.returncode, done.stdout.splitlines(), done.stderr
+
+    def reference(self, seed):
+        """The plain run; None when it crashes, hangs, or depends on memory it never wrote."""
+        code, lines, _ = self.run(self.args.program, seed, {})
+        return lines if code == 0 else None
+
+    def reference_is_stable(self, seed, lines):
+        for extra in ({"MALLOC_PERTURB_": "85"}, {"MALLOC_PERTURB_": "170", "OMP_NUM_THREADS": "1"}):
+            code, again, _ = self.run(self.args.program, seed, extra)
+            if code != 0 or again != lines:
+                return False
+        return True
+
+    def routed(self, trace):
+        if not trace.exists():
+            return 0
+        with trace.open(errors="replace") as records:
+            count = sum(1 for record in records if ROUTED.search(record))
+        trace.unlink()
+        return count
+
+    def compare(self, seed, name, program, extra, expected):
+        """(problem or None, products routed)"""
+        trace = self.scratch / f"trace-{seed}-{name}"
+        code, lines, errors = self.run(program, seed, {**extra, "TESSERA_TRACE": str(trace)})
+        if self.args.spoil and name == "forced" and len(lines) > 20:
+            lines[20] += " spoiled"
+        routed = self.routed(trace)
+        report = check_report(errors) if name == "check" and code == 0 else None
+        if code == 0 and lines == expected:
+            return report and f"seed {seed} {name}: {report}", routed
+        return describe(seed, name, code, lines, expected, errors), routed
+
+
+def check_report(errors):
+    """What CHECK mode found, or that it looked at nothing."""
+    found = CHECK_REPORT.search(errors)
+    if found:
+        return found.group(0)
+    summary = CHECK_SUMMARY.search(errors)
+    return None if summary and int(summary.group(1)) > 0 else "no fingerprint was compared"
+
+
+def describe(seed, name, code, lines, expected, errors):
+    at = next((i for i, (a, b) in enumerate(zip(expected, lines)) if a != b), min(len(lines), len(expected)))
+    text = [f"seed {seed} {name}: exit code {code}, first difference at output line {at + 1}"]
+    text += ["    before:  " + line for line in expected[max(0, at - LINES_SHOWN):at]]
+    text.append("    plain:   " + (expected[at] if at < len(expected) else "(end)"))
+    text.append("    tessera: " + (lines[at] if at < len(lines) else "(end)"))
+    text += ["    stderr:  " + line for line in errors.splitlines()[-LINES_SHOWN:]]
+    return "\n".join(text)
+
+
+class Summary:
+    def __init__(self):
+        self.skipped = []
+        self.unstable = []
+        self.problems = []
+        self.routed = {}
+        self.compared = 0
+
+
+def one_seed(runner, table, seed):
+    expected = runner.reference(seed)
+    if expected is None:
+        return seed, None, []
+    results = [(name, *runner.compare(seed, name, program, extra, expected))
+               for name, (program, extra) in table.items()]
+    if any(problem for _, problem, _ in results) and not runner.reference_is_stable(seed, expected):
+        return seed, expected, None
+    return seed, expected, results
+
+
+def collect(summary, seed, expected, results):
+    if expected is None:
+        summary.skipped.append(seed)
+    elif results is None:
+        summary.unstable.append(seed)
+    else:
+        for name, problem, routed in results:
+            summary.compared += 1
+            summary.routed[name] = summary.routed.get(name, 0) + routed
+            if problem:
+                summary.problems.append(problem)
+                print(problem, flush=True)
+
+
+def run_all(args, scratch):
+    runner, table, summary = Runner(args, scratch), modes(args), Summary()
+    seeds = range(args.first_seed, args.first_seed + args.programs)
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        for result in pool.map(lambda seed: one_seed(runner, table, seed), seeds):
+            collect(summary, *result)
+    return summary
+
+
+def verdict(args, summary):
+    """Exit status: differences, too many programs that could not be compared, or nothing routed at all."""
+    failed = bool(summary.problems)
+    lost = len(summary.skipped) + len(summary.unstable)
+    if lost > max(2, args.programs // 5):
+        print(f"too many references failed: {lost} of {args.programs}")
+        failed = True
+    if args.min_routed:
+        for name in ("forced", "check", "defer", "replaced", "linked"):
+            if name in summary.routed and summary.routed[name] < args.min_routed:
+                print(f"{name}: only {summary.routed[name]} products went to Tessera, expected {args.min_routed}")
+                failed = True
+    return 1 if failed else 0
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--program", type=Path, required=True, help="random_program, linked with the real library")
+    parser.add_argument("--library", type=Path, required=True, help="libtessera to preload")
+    parser.add_argument("--replacement", type=Path, help="directory with the replacement libgraphblas")
+    parser.add_argument("--linked", type=Path, help="random_program linked with Tessera ahead of the real library")
+    parser.add_argument("--programs", type=int, default=40)
+    parser.add_argument("--ops", type=int, default=300)
+    parser.add_argument("--first-seed", type=int, default=1)
+    parser.add_argument("--modes", help="comma-separated: forced,auto,check,defer,replaced,linked")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--timeout", type=int, default=60)
+    parser.add_argument("--large", action="store_true", help="every program has large objects")
+    parser.add_argument("--min-routed", type=int, default=0, help="fail unless so many products are routed, per mode")
+    parser.add_argument("--spoil", action="store_true", help="self-test: change one line, which must be found")
+    return parser.parse_args()
+
+
+def main():
+    args = parse_arguments()
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="tessera-differential-") as scratch:
+        summary = run_all(args, Path(scratch))
+    print(f"{args.programs} programs x {args.ops} operations: {summary.compared} comparisons, "
+          f"{len(summary.problems)} differences, {len(summary.skipped)} references failed {summary.skipped}, "
+          f"{len(summary.unstable)} unstable {summary.unstable}, {time.monotonic() - start:.0f} s")
+    print("routed to Tessera:", ", ".join(f"{name} {count}" for name, count in sorted(summary.routed.items())))
+    return verdict(args, summary)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
