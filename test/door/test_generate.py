@@ -1,0 +1,179 @@
+"""The wrapper generator: what it finds, how it classifies, and that it refuses what it cannot classify.
+
+usage: test_generate.py HEADER.i VERSION (of the installed library, "7.4.0")
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import os
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, '..', '..', 'src', 'graphblas', 'gen'))
+sys.dont_write_bytecode = True
+
+import classify  # noqa: E402
+import emit  # noqa: E402
+import generate  # noqa: E402
+import prototypes  # noqa: E402
+
+MXM = 'extern GrB_Info GrB_mxm (GrB_Matrix C, const GrB_Matrix M, const GrB_Matrix A);\n'
+COUNTS = {'7.4.0': 746}
+HEADER, VERSION = None, None
+
+
+def only(declaration):
+    """The one prototype of a made-up header beside GrB_mxm."""
+    found = prototypes.parse_header(MXM + declaration)
+    del found['GrB_mxm']
+    assert len(found) == 1, sorted(found)
+    return next(iter(found.values()))
+
+
+def roles(declaration):
+    return [(number, role) for number, role, _ in classify.classify(only(declaration))]
+
+
+class Parser(unittest.TestCase):
+    def test_iterator_attach_without_extern(self):
+        text = 'GrB_Info GB_Iterator_attach\n(\n GxB_Iterator iterator, GrB_Matrix A, GrB_Descriptor desc\n) ;'
+        self.assertEqual(only(text).name, 'GB_Iterator_attach')
+        self.assertEqual(roles(text), [(1, 'read')])
+
+    def test_declarations_around_it(self):
+        text = '''
+# 12 "GraphBLAS.h"
+struct GB_Iterator_opaque { int64_t p ; } ;
+typedef struct GB_Iterator_opaque *GxB_Iterator ;
+typedef void (*GxB_unary_function) (void *, const void *) ;
+extern GrB_Type GrB_BOOL ;
+static inline int helper (GrB_Matrix A) { return GrB_hidden (A) ; }
+GrB_Info GrB_Matrix_nvals (GrB_Index *nvals, const GrB_Matrix A) __attribute__ ((nonnull (1))) ;
+'''
+        self.assertEqual(only(text).name, 'GrB_Matrix_nvals')
+
+    def test_unnamed_parameters(self):
+        p = only('GrB_Info GrB_Matrix_get_Scalar (GrB_Matrix, GrB_Scalar, GrB_Field);')
+        self.assertEqual([q.base for q in p.parameters], ['GrB_Matrix', 'GrB_Scalar', 'GrB_Field'])
+        self.assertEqual([q.name for q in p.parameters], ['', '', ''])
+
+    def test_pointers_arrays_callbacks(self):
+        p = only('GrB_Info GxB_f (const char *const name, unsigned int *n, GrB_Index I [ ], '
+                 'void * (* user_malloc) (size_t), const GrB_Index **restrict P, unsigned x);')
+        self.assertEqual([q.stars for q in p.parameters], [1, 1, 1, 0, 2, 0])
+        self.assertEqual(p.parameters[3].declare('a3'), 'void * (*a3)(size_t)')
+        self.assertEqual(p.parameters[1].base, 'unsigned int')
+
+    def test_varargs_and_void(self):
+        self.assertTrue(only('GrB_Info GxB_Desc_set (GrB_Descriptor desc, GrB_Desc_Field field, ...);').varargs)
+        self.assertEqual(only('GrB_Info GrB_finalize (void);').parameters, [])
+
+    def test_not_a_graphblas_header(self):
+        with self.assertRaises(prototypes.HeaderError):
+            prototypes.parse_header('int main (void);')
+
+
+class Classes(unittest.TestCase):
+    def check(self, declaration, expected):
+        self.assertEqual(roles(declaration), expected, declaration)
+
+    def test_constness(self):
+        self.check('GrB_Info GrB_f (GrB_Matrix C, const GrB_Matrix A, const GrB_Vector v, const GrB_Scalar s);',
+                   [(0, 'write'), (1, 'read'), (2, 'read'), (3, 'read')])
+
+    def test_kept_contents(self):
+        self.check('GrB_Info GrB_Matrix_wait (GrB_Matrix A, GrB_WaitMode m);', [(0, 'read')])
+        self.check('GrB_Info GxB_Matrix_Option_set (GrB_Matrix A, GxB_Option_Field f, ...);', [(0, 'read')])
+        self.check('GrB_Info GrB_Matrix_set_INT32 (GrB_Matrix, int32_t, GrB_Field);', [(0, 'read')])
+        self.check('GrB_Info GrB_Matrix_export_FP32 (GrB_Index *Ap, float *Ax, GrB_Matrix A);', [(2, 'read')])
+        self.check('GrB_Info GxB_Vector_Iterator_attach (GxB_Iterator it, GrB_Vector v, GrB_Descriptor d);', [(1, 'read')])
+
+    def test_asked_value_is_written(self):
+        self.check('GrB_Info GrB_Matrix_get_Scalar (GrB_Matrix, GrB_Scalar, GrB_Field);', [(0, 'read'), (1, 'write')])
+
+    def test_created_freed_moved(self):
+        self.check('GrB_Info GrB_Matrix_new (GrB_Matrix *A, GrB_Type t, GrB_Index n, GrB_Index m);', [(0, 'new')])
+        self.check('GrB_Info GrB_Vector_dup (GrB_Vector *w, const GrB_Vector u);', [(0, 'new'), (1, 'read')])
+        self.check('GrB_Info GrB_Matrix_free (GrB_Matrix *A);', [(0, 'free')])
+        self.check('GrB_Info GxB_Vector_export_Full (GrB_Vector *v, void **vx);', [(0, 'export')])
+        self.check('GrB_Info GxB_Matrix_pack_FullR (GrB_Matrix A, void **Ax);', [(0, 'write')])
+        self.check('GrB_Info GxB_Matrix_unpack_FullR (GrB_Matrix A, void **Ax);', [(0, 'write')])
+        self.check('GrB_Info GxB_unpack_HyperHash (GrB_Matrix A, GrB_Matrix *Y);', [(0, 'write'), (1, 'new')])
+        self.check('GrB_Info GxB_pack_HyperHash (GrB_Matrix A, GrB_Matrix *Y);', [(0, 'write'), (1, 'export')])
+
+    def test_tiles(self):
+        self.check('GrB_Info GxB_Matrix_concat (GrB_Matrix C, const GrB_Matrix *Tiles, const GrB_Index m, const GrB_Index n);',
+                   [(0, 'write'), (1, 'read-array')])
+        self.check('GrB_Info GxB_Matrix_split (GrB_Matrix *Tiles, const GrB_Index m, const GrB_Index n, const GrB_Matrix A);',
+                   [(0, 'new-array'), (3, 'read')])
+
+    def test_refused(self):
+        for parameters in ('GrB_Matrix *A', 'GrB_Matrix **A', 'const GrB_Matrix *A', 'GrB_Vector A[4]', 'void *A',
+                           'const void *A', 'void **A', 'GxB_Bundle b', 'struct GxB_Bundle *b', 'GB_Thing t',
+                           'void (*f)(GrB_Matrix)', 'GrB_Matrix (*f)(void)'):
+            with self.assertRaises(classify.Unclassified, msg=parameters):
+                roles('GrB_Info GxB_made_up (%s);' % parameters)
+
+
+class Generator(unittest.TestCase):
+    def run_on(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            source = os.path.join(folder, 'h.i')
+            with open(source, 'w', encoding='utf-8') as file:
+                file.write(text)
+            targets = [os.path.join(folder, n) for n in ('r.h', 't.c', 'w.c')]
+            generate.main([source] + targets)
+            texts = []
+            for target in targets:
+                with open(target, encoding='utf-8') as file:
+                    texts.append(file.read())
+            return texts
+
+    def test_unknown_shape_stops(self):
+        with self.assertRaises(classify.Unclassified) as caught:
+            self.run_on(MXM + 'GrB_Info GxB_made_up (GrB_Matrix *A, int n);')
+        self.assertIn('GxB_made_up', str(caught.exception))
+
+    def test_handle_without_info_stops(self):
+        with self.assertRaises(classify.Unclassified):
+            self.run_on(MXM + 'GrB_Index GxB_made_up (const GrB_Matrix A);')
+
+    def test_write_hook_stands_first(self):
+        text = self.run_on(MXM + 'GrB_Info GrB_g (const GrB_Matrix A, GrB_Matrix C);')[2]
+        body = text[text.index('TSR_WRAPPER GrB_Info GrB_g('):]
+        self.assertLess(body.index('TSR_HOOK_WRITE(a1)'), body.index('TSR_HOOK_READ(a0)'))
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with open(HEADER, encoding='utf-8', errors='replace') as source:
+            cls.found = prototypes.parse_header(source.read())
+
+    def test_count(self):
+        self.assertEqual(len(self.found), COUNTS.get(VERSION, len(self.found)))
+        self.assertGreaterEqual(len(self.found), 746)
+        self.assertIn('GB_Iterator_attach', self.found)
+
+    def test_varargs(self):
+        names = {p.name for p in self.found.values() if p.varargs}
+        self.assertGreaterEqual(names, {'GxB_Desc_set', 'GxB_Desc_get', 'GxB_Matrix_Option_set', 'GxB_Matrix_Option_get',
+                                        'GxB_Vector_Option_set', 'GxB_Vector_Option_get', 'GxB_Global_Option_set',
+                                        'GxB_Global_Option_get'})
+
+    def test_every_handle_has_a_role(self):
+        for p in self.found.values():
+            with_role = {number for number, _, _ in classify.classify(p)}
+            handles = {n for n, q in enumerate(p.parameters) if q.base in classify.HANDLES}
+            self.assertEqual(with_role, handles, p.name)
+
+    def test_every_function_has_a_wrapper(self):
+        text = emit.wrappers(self.found)
+        for name in self.found:
+            self.assertIn(' %s(' % name, text)
+
+
+if __name__ == '__main__':
+    HEADER, VERSION = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1], verbosity=1)
