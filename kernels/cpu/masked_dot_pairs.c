@@ -11,10 +11,10 @@
 #include <string.h>
 
 #define BATCH 128             /* partners looked at together: their first lines are prefetched */
-#define TRIM_LEAST 24         /* shorter vectors are walked whole */
+#define TRIM_LEAST 64
 #define ENTRY_COST 16         /* of a mask entry, in walked entries */
-#define COLUMN_FACTOR 2       /* an entry goes to the columns when |B_c| > factor * |A_r| + margin */
-#define COLUMN_MARGIN 48
+#define COLUMN_FACTOR 1       /* an entry goes to the columns when |B_c| > factor * |A_r| + margin */
+#define COLUMN_MARGIN 16
 #define MARK_MOST ((int64_t)1 << 31)
 
 /* present[e] while the product is under way; afterwards 0 or 1. */

@@ -34,17 +34,19 @@
         return hits;                                                                                               \
     }
 
+/* Halving without a branch on what was read: the steps depend on the length alone. */
 #define LOWER_BOUND(NAME, T)                                                              \
     static int64_t NAME(const T *restrict index, int64_t begin, int64_t end, int64_t key) \
     {                                                                                     \
-        while (begin < end) {                                                             \
-            int64_t middle = begin + (end - begin) / 2;                                   \
-            if ((int64_t)index[middle] < key)                                             \
-                begin = middle + 1;                                                       \
-            else                                                                          \
-                end = middle;                                                             \
+        int64_t n = end - begin;                                                          \
+        if (n <= 0)                                                                       \
+            return begin;                                                                 \
+        while (n > 1) {                                                                   \
+            int64_t half = n / 2;                                                         \
+            begin += (int64_t)index[begin + half - 1] < key ? half : 0;                   \
+            n -= half;                                                                    \
         }                                                                                 \
-        return begin;                                                                     \
+        return begin + ((int64_t)index[begin] < key);                                     \
     }
 
 COUNT(count_narrow, uint32_t)
