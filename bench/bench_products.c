@@ -1,5 +1,6 @@
 /* Times GraphBLAS products one by one, as told on standard input; bench/run.py drives a plain and a preloaded process
  * of it. SPDX-License-Identifier: Apache-2.0 */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,19 @@ static void sum(bench_case *c)
         printf("error %d\n", (int)info);
 }
 
+/* "option NAME VALUE" for Tessera, where it is loaded; the program itself knows nothing of it. */
+static bool set_option(char *text)
+{
+    int (*set)(const char *, const char *);
+    void *symbol = dlsym(RTLD_DEFAULT, "tsr_set_option");
+    char *value = strchr(text, ' ');
+    memcpy(&set, &symbol, sizeof set);
+    text[strcspn(text, "\n")] = '\0';
+    if (!set || !value) return false;
+    *value++ = '\0';
+    return set(text, value) == 0;
+}
+
 static int serve(const graph *g)
 {
     char line[512];
@@ -54,6 +68,8 @@ static int serve(const graph *g)
             run(&c, atoi(line + 4));
         } else if (strcmp(line, "sum\n") == 0 && (c.C || c.w)) {
             sum(&c);
+        } else if (strncmp(line, "option ", 7) == 0) {
+            printf("%s\n", set_option(line + 7) ? "ok" : "no");
         } else {
             fprintf(stderr, "bench_products: cannot do '%s'\n", strtok(line, "\n"));
             return 2;
@@ -69,7 +85,7 @@ int main(int argc, char **argv)
     int threads = 0;
     graph g;
     if (argc < 2 || argc > 3) {
-        fprintf(stderr, "usage: bench_products GRAPH [THREADS]; then lines 'open key=value …', 'run COUNT', 'sum' on "
+        fprintf(stderr, "usage: bench_products GRAPH [THREADS]; then lines 'open key=value …', 'run COUNT', 'sum', 'option NAME VALUE' on "
                         "standard input\n");
         return 2;
     }

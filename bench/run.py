@@ -51,43 +51,40 @@ class Worker:
         return self.process.wait()
 
 
-class Trace:
-    """Routes taken since the last look, from the JSON lines of TESSERA_TRACE."""
-
-    def __init__(self, path):
-        self.path, self.at = path, 0
-
-    def routes(self):
-        if not self.path or not os.path.exists(self.path):
-            return {}
-        with open(self.path, encoding='utf-8') as file:
-            file.seek(self.at)
-            lines = file.readlines()
-            self.at = file.tell()
-        records = [json.loads(line) for line in lines if line.strip()]
-        return {record['route']: record.get('reason') for record in records}
+def routes_of(workers, path):
+    """One more call in every process, traced where Tessera is loaded: {route: reason}.  Timed calls are not traced."""
+    traced = path and workers[-1].ask('option trace ' + path) == 'ok'
+    for worker in workers:
+        worker.times(1)
+    if not traced:
+        return {}
+    workers[-1].ask('option trace ')
+    with open(path, encoding='utf-8') as file:
+        records = [json.loads(line) for line in file if line.strip()]
+    os.unlink(path)
+    return {record['route']: record.get('reason') for record in records}
 
 
-def measure(spec, plain, tessera, trace, turns):
+def measure(spec, workers, trace, turns):
     """One case: first calls, then turns of warm calls; both fingerprints."""
     result = {'case': spec}
-    trace.routes()
-    for worker in (plain, tessera):
+    for worker in workers:
         if worker.ask('open ' + spec) != 'ok':
             raise RuntimeError(f'cannot make {spec}')
-    first = [worker.times(1)[0] for worker in (plain, tessera)]
+    first = [worker.times(1)[0] for worker in workers]
     warm = [[], []]
     each = max(1, min(20, int(TURNS_MS / turns / max(first[0], 1e-3))))
     for turn in range(turns):
         for side in ((0, 1) if turn % 2 == 0 else (1, 0)):
-            warm[side] += (plain, tessera)[side].times(each)
-    sums = [worker.ask('sum') for worker in (plain, tessera)]
+            warm[side] += workers[side].times(each)
+    routes = routes_of(workers, trace)
+    sums = [worker.ask('sum') for worker in workers]
     medians = [statistics.median(times) for times in warm]
     result.update(plain_first_ms=round(first[0], 4), tessera_first_ms=round(first[1], 4), plain_ms=round(medians[0], 4),
                   tessera_ms=round(medians[1], 4), best_ms=[round(min(times), 4) for times in warm], calls=len(warm[0]),
                   ratio=round(medians[0] / medians[1], 3), first_ratio=round(first[0] / first[1], 3),
                   same=sums[0] == sums[1] and sums[0].startswith('sum'), entries=int(sums[0].split()[-1]),
-                  routes=trace.routes())
+                  routes=routes)
     if not result['same']:
         result['sums'] = sums
     return result
@@ -111,15 +108,14 @@ def processor():
             'vectors': [flag for flag in ('avx2', 'fma', 'avx512f') if flag in flags]}
 
 
-def environments(options, folder):
+def environments(options):
     plain = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD'}
     tessera = dict(plain)
-    trace = None
     if options.library:
         tessera['LD_PRELOAD'] = os.path.abspath(options.library)
-        if not options.no_trace:
-            trace = tessera['TESSERA_TRACE'] = os.path.join(folder, 'trace')
-    return plain, tessera, Trace(trace)
+    if options.quick:  # nothing is measured: let every product that can reach our kernels reach them
+        tessera.update(TESSERA_MODE='cpu', TESSERA_MIN_WORK='0')
+    return plain, tessera
 
 
 def pick(options):
@@ -152,7 +148,6 @@ def options_of(arguments):
     parser.add_argument('--turns', type=int, default=5)
     parser.add_argument('--name', default='products', help='results go to bench/results/<date>-<name>.json')
     parser.add_argument('--output', default=None, help='write the results here instead')
-    parser.add_argument('--no-trace', action='store_true', help='do not record the routes')
     parser.add_argument('--quick', action='store_true', help='a small graph and a sample of the grid; writes nothing')
     parser.add_argument('--list', action='store_true', help='print the cases')
     options = parser.parse_args(arguments)
@@ -163,18 +158,17 @@ def options_of(arguments):
 
 
 def run(options, cases, folder):
-    plain_environment, tessera_environment, trace = environments(options, folder)
-    plain = Worker(options.program, options.graph, options.threads, plain_environment)
-    tessera = Worker(options.program, options.graph, options.threads, tessera_environment)
+    workers = [Worker(options.program, options.graph, options.threads, environment) for environment in environments(options)]
+    trace = os.path.join(folder, 'trace') if options.library else None
     results, began = [], time.monotonic()
     for number, spec in enumerate(cases, 1):
-        result = measure(spec, plain, tessera, trace, options.turns)
+        result = measure(spec, workers, trace, options.turns)
         results.append(result)
         left = (time.monotonic() - began) / number * (len(cases) - number)
         print(f"{number:4}/{len(cases)} {result['plain_ms']:10.3f} {result['tessera_ms']:10.3f} ms {result['ratio']:6.2f}x "
               f"first {result['first_ratio']:5.2f}x {'' if result['same'] else 'DIFFERENT '}{spec}"
               f" [{', '.join(result['routes'])}] {left / 60:.0f} min left", flush=True)
-    return results, plain.ready, plain.close() or tessera.close()
+    return results, workers[0].ready, any([worker.close() for worker in workers])
 
 
 def main():
