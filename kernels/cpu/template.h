@@ -28,7 +28,7 @@
 #define TSR_NAME(base) TSR_PASTE(base, TSR_ISA)
 #endif
 
-/* TSR_DECLARE_ISA(extern const table_type, tsr_table) declares tsr_table_baseline, _avx2, _avx512.  The last two exist only
+/* TSR_DECLARE_ISA(extern const table_type, tsr_table); declares tsr_table_baseline, _avx2, _avx512.  The last two exist only
  * where the build has them (TSR_HAVE_X86_ISA). */
 #ifdef TSR_HAVE_X86_ISA
 #define TSR_DECLARE_ISA(type, base) type base##_baseline; type base##_avx2; type base##_avx512

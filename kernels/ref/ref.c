@@ -12,11 +12,16 @@ typedef struct sums {
     tsr_value *value;
     int8_t *present;
     int64_t size;
+    const void *claimed; /* tsr_ref_match_any: what to look for instead of summing */
 } sums;
 
 static void accumulate(sums *c, int64_t place, tsr_value a, tsr_value b)
 {
     tsr_value term = tsr_value_multiply(c->semiring, c->rounding, a, b);
+    if (c->claimed != NULL) {
+        c->present[place] |= tsr_value_same(term, tsr_value_load(c->semiring->type, c->claimed, place));
+        return;
+    }
     if (c->present[place])
         c->value[place] = tsr_value_add(c->semiring, c->rounding, c->value[place], term);
     else
@@ -127,6 +132,7 @@ static tsr_status sums_init(sums *c, const tsr_product *product, tsr_rounding ro
 {
     c->semiring = &product->semiring;
     c->rounding = rounding;
+    c->claimed = NULL;
     c->size = is_masked(product) ? product->mask.nvals : product->m * product->n;
     c->value = calloc((size_t)c->size + 1, sizeof *c->value);
     c->present = calloc((size_t)c->size + 1, 1);
@@ -181,6 +187,19 @@ tsr_status tsr_ref_execute_exact(const tsr_product *product, long double *x, int
             x[place] = c.value[place].real;
         memcpy(b, c.present, (size_t)c.size);
         *nvals = count_present(&c);
+    }
+    sums_free(&c);
+    return status;
+}
+
+tsr_status tsr_ref_match_any(const tsr_product *product, const void *x, int8_t *matches)
+{
+    sums c;
+    tsr_status status = sums_init(&c, product, TSR_ROUND_TO_TYPE);
+    if (status == TSR_OK) {
+        c.claimed = x;
+        compute(&c, product);
+        memcpy(matches, c.present, (size_t)c.size);
     }
     sums_free(&c);
     return status;

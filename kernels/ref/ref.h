@@ -10,4 +10,7 @@
  * result->x.  FP32 and FP64 semirings only. */
 tsr_status tsr_ref_execute_exact(const tsr_product *product, long double *x, int8_t *b, int64_t *nvals);
 
+/* For ANY: matches[place] = 1 where x[place] equals one of the terms that meet there (== or both NaN). */
+tsr_status tsr_ref_match_any(const tsr_product *product, const void *x, int8_t *matches);
+
 #endif

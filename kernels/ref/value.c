@@ -72,6 +72,12 @@ bool tsr_value_true(tsr_type type, tsr_value value)
     return tsr_type_is_float(type) ? value.real != 0 : value.bits != 0;
 }
 
+bool tsr_value_same(tsr_value x, tsr_value y)
+{
+    bool both_nan = x.real != x.real && y.real != y.real;
+    return x.bits == y.bits && (x.real == y.real || both_nan);
+}
+
 static tsr_value of_bits(uint64_t bits)
 {
     return (tsr_value){ bits, 0 };

@@ -23,6 +23,9 @@ void tsr_value_store(tsr_type type, void *x, int64_t position, tsr_value value);
 /* Is the value true, seen as a boolean? */
 bool tsr_value_true(tsr_type type, tsr_value value);
 
+/* Equal, or both NaN. */
+bool tsr_value_same(tsr_value x, tsr_value y);
+
 tsr_value tsr_value_multiply(const tsr_semiring *semiring, tsr_rounding rounding, tsr_value a, tsr_value b);
 tsr_value tsr_value_add(const tsr_semiring *semiring, tsr_rounding rounding, tsr_value sum, tsr_value term);
 
