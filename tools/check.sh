@@ -45,20 +45,29 @@ build() {
     step "$dir: configure" configure "$dir" "$@" && say "$dir: compiling" && step "$dir: compile" ninja -C "$dir"
 }
 
-# tests NAME DIR ARGUMENTS of meson test…: every single test counts
+# tests NAME DIR ARGUMENTS of meson test…: compile what they need, run them; every single test counts
 tests() {
     local name=$1 dir=$2 totals good_ bad_ skipped
     shift 2
     say "$name: running"
-    meson test -C "$dir" --no-rebuild --print-errorlogs "$@" >"$logs/tests" 2>&1
+    rm -f "$dir/meson-logs/$(log_of "$@").json"
+    meson test -C "$dir" --print-errorlogs "$@" >"$logs/tests" 2>&1
     if ! totals=$(tools/count_tests.py "$dir" "$(log_of "$@")" 2>"$logs/failures"); then
-        bad "$name: no result" "$logs/tests"
+        bad "$name: did not run" "$logs/tests"
         return
     fi
     read -r good_ bad_ skipped <<<"$totals"
     passed=$((passed + good_)) failed=$((failed + bad_))
     say "$name: $good_ passed, $bad_ failed, $skipped skipped"
     [ "$bad_" -eq 0 ] || tail -n 120 "$logs/failures" | sed 's/^/    /'
+}
+
+# programs DIR SUITE…: names of the suites' tests that are compiled programs, one on a line
+programs() {
+    meson introspect --tests "$1" | python3 -c "import json, sys
+for test in json.load(sys.stdin):
+    if 'python' not in test['cmd'][0] and any(s.split(':')[1] in sys.argv[1:] for s in test['suite']):
+        print(test['name'])" "${@:2}"
 }
 
 log_of() {
@@ -77,20 +86,23 @@ if build build -Dwerror=true; then
     step "installed files" tools/check_install.sh build
     step "demo on the karate club" tools/demo.sh --karate-only
     # One OpenMP thread: valgrind runs one at a time anyway, and waiting ones would spin.
-    OMP_NUM_THREADS=1 tests "valgrind" build --suite unit --logbase valgrind -t 20 \
-        --wrapper "valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite"
+    mapfile -t names < <(programs build unit)
+    OMP_NUM_THREADS=1 tests "valgrind" build --logbase valgrind -t 20 \
+        --wrapper "valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite" "${names[@]}"
 fi
 
-# Without the door: a preloaded library cannot bring a sanitizer into a program that has none.
-sanitize="-Dgraphblas=disabled -Doptimization=1 -Db_lundef=false"
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
-# shellcheck disable=SC2086
-build build-asan $sanitize -Db_sanitize=address,undefined && tests "ASan and UBSan" build-asan --suite unit --suite kernels -t 5
-# shellcheck disable=SC2086
-build build-tsan $sanitize -Db_sanitize=thread && tests "TSan" build-tsan --suite threads -t 5
+for kind in address,undefined thread; do
+    dir=build-${kind%%,*}
+    step "$dir: configure" configure "$dir" -Doptimization=1 -Db_lundef=false -Db_sanitize=$kind || continue
+    if [ $kind = thread ]; then suites=threads; else suites="unit kernels"; fi
+    # shellcheck disable=SC2086
+    mapfile -t names < <(programs "$dir" $suites)
+    tests "$kind sanitizer" "$dir" -t 5 "${names[@]}"
+done
 CC=clang build build-clang -Dwerror=true
 
-if [ "${1:-}" != --keep ] && [ "$failed" -eq 0 ]; then rm -rf build-asan build-tsan build-clang; fi
+if [ "${1:-}" != --keep ] && [ "$failed" -eq 0 ]; then rm -rf build-address build-thread build-clang; fi
 say "done"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
