@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The layers of docs/architecture.md, checked by what files include.  SPDX-License-Identifier: Apache-2.0
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 status=0
 
 # refuse PATTERN WHERE-IT-MAY-STAND MESSAGE
