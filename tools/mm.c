@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { BUFFER_SIZE = 1 << 20, MOST_NOISE = 1 << 28, GZIP_RATIO = 1032, SHORTEST_COORDINATE = 4, SHORTEST_VALUE = 2 };
+enum { BUFFER_SIZE = 1 << 20, MOST_NOISE = 1 << 26, GZIP_RATIO = 1032, SHORTEST_COORDINATE = 4, SHORTEST_VALUE = 2 };
 static const int64_t LARGEST_SIZE = INT64_C(1) << 60; /* as GrB_INDEX_MAX + 1 */
 
 /* Where bytes come from, and the lines in them. */
@@ -135,7 +135,7 @@ static bool next_content(input *in, const char **content)
         }
         in->noise += in->buffer + in->start - line;
         if (in->noise > MOST_NOISE) {
-            return fail(in, "more than 256 MiB of comments and blank lines");
+            return fail(in, "more than 64 MiB of comments and blank lines");
         }
     }
     return false;

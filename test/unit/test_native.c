@@ -1,0 +1,474 @@
+/* The native door against triple loops: every type, semiring, layout, leading dimension, index width, scalar; every error.
+ * --seed N repeats one random case.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <pthread.h>
+
+#include <cmocka.h>
+
+#include "src/matrix/matrix.h"
+#include "tessera/tessera.h"
+#include "test/unit/native_case.h"
+
+static uint64_t only_seed;
+
+/* ---- random products ---- */
+
+static void run_cases(tsr_op op, uint64_t first, int count)
+{
+    for (int k = 0; k < count; k++) {
+        uint64_t seed = only_seed ? only_seed : first + (uint64_t)k;
+        char message[512] = "";
+        if (!native_case_passes(op, seed, message, sizeof message)) {
+            fail_msg("--seed %llu: %s", (unsigned long long)seed, message);
+        }
+    }
+}
+
+static void test_spmm_equals_loops(void **state)
+{
+    (void)state;
+    run_cases(TSR_OP_SPMM, 1000, 1500);
+}
+
+static void test_spmv_equals_loops(void **state)
+{
+    (void)state;
+    run_cases(TSR_OP_SPMV, 200000, 1000);
+}
+
+static void test_sddmm_equals_loops(void **state)
+{
+    (void)state;
+    run_cases(TSR_OP_SDDMM, 400000, 1000);
+}
+
+/* ---- a fixed small matrix: rows {0: 1 at 1}, {1: empty}, {2: 2 at 0, 3 at 2} of 3 x 4 ---- */
+
+static const int64_t offsets[] = {0, 1, 1, 3};
+static const int64_t columns[] = {1, 0, 2};
+static float values[] = {1, 2, 3};
+
+static tsr_arrays small_arrays(void)
+{
+    values[0] = 1;
+    values[1] = 2;
+    values[2] = 3;
+    return (tsr_arrays){TSR_INDEX_64, offsets, columns, TSR_FP32, values};
+}
+
+static tsr_sparse *small_matrix(unsigned flags)
+{
+    tsr_arrays arrays = small_arrays();
+    tsr_sparse *a = NULL;
+    assert_int_equal(tsr_sparse_create_csr(&a, 3, 4, &arrays, flags), TSR_OK);
+    return a;
+}
+
+static tsr_dense dense(float *data, int64_t nrows, int64_t ncols)
+{
+    return (tsr_dense){data, TSR_FP32, TSR_ROW_MAJOR, nrows, ncols, ncols};
+}
+
+static tsr_semiring plus_times(void)
+{
+    return tsr_default_semiring(TSR_FP32);
+}
+
+static void test_small_product_by_hand(void **state)
+{
+    (void)state;
+    float b[8] = {1, 2, 3, 4, 5, 6, 7, 8}, c[6];
+    const float expected[6] = {3, 4, 0, 0, 2 * 1 + 3 * 5, 2 * 2 + 3 * 6};
+    tsr_sparse *a = small_matrix(0);
+    tsr_plan *plan;
+    tsr_dense db = dense(b, 4, 2), dc = dense(c, 3, 2);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), a, &db, &dc, 0), TSR_OK);
+    memset(c, 0xff, sizeof c); /* NaN: must not be read */
+    assert_int_equal(tsr_execute(plan, 1, a, &db, 0, &dc, NULL), TSR_OK);
+    assert_memory_equal(c, expected, sizeof c);
+    assert_int_equal(tsr_execute(plan, 2, a, &db, -1, &dc, NULL), TSR_OK);
+    assert_memory_equal(c, expected, sizeof c);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
+static void test_beta_zero_never_reads_c(void **state)
+{
+    (void)state;
+    float b[8] = {1, 2, 3, 4, 5, 6, 7, 8}, c[6];
+    tsr_sparse *a = small_matrix(0);
+    tsr_plan *plan;
+    tsr_dense db = dense(b, 4, 2), dc = dense(c, 3, 2);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), a, &db, &dc, 0), TSR_OK);
+    for (int k = 0; k < 6; k++) {
+        c[k] = NAN;
+    }
+    assert_int_equal(tsr_execute(plan, 0.5, a, &db, 0, &dc, NULL), TSR_OK);
+    for (int k = 0; k < 6; k++) {
+        assert_false(isnan(c[k]));
+    }
+    for (int k = 0; k < 8; k++) {
+        b[k] = NAN; /* alpha == 0 does not read B either */
+    }
+    assert_int_equal(tsr_execute(plan, 0, a, &db, 2, &dc, NULL), TSR_OK);
+    assert_true(c[0] == 3);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
+/* ---- versions and representations ---- */
+
+enum { WIDE = 200 };
+
+typedef struct banded {
+    int64_t offsets[WIDE + 1], indices[3 * WIDE];
+    double values[3 * WIDE];
+    tsr_sparse *a;
+} banded;
+
+/* By columns: column j holds rows j, j + 1, j + 2 (modulo WIDE) with values 1, 2, 3 times scale. */
+static void set_values(banded *m, double scale)
+{
+    for (int k = 0; k < 3 * WIDE; k++) {
+        m->values[k] = scale * (1 + k % 3);
+    }
+}
+
+static void make_banded(banded *m)
+{
+    for (int j = 0; j < WIDE; j++) {
+        m->offsets[j] = 3 * j;
+        for (int d = 0; d < 3; d++) {
+            m->indices[3 * j + d] = (j + d) % WIDE;
+        }
+    }
+    m->offsets[WIDE] = 3 * WIDE;
+    set_values(m, 1);
+    tsr_arrays arrays = {TSR_INDEX_64, m->offsets, m->indices, TSR_FP64, m->values};
+    assert_int_equal(tsr_sparse_create_csc(&m->a, WIDE, WIDE, &arrays, 0), TSR_OK);
+}
+
+static tsr_dense column_block(double *data, int64_t n)
+{
+    return (tsr_dense){data, TSR_FP64, TSR_ROW_MAJOR, WIDE, n, n};
+}
+
+/* C = op(A) B with B[r][c] = r; row r of A B is then scale (r + 2 (r - 1) + 3 (r - 2)), of A' B scale (r + 2 (r + 1) + 3 (r + 2)),
+ * away from the wrap. */
+static void expect_banded(const double *c, int64_t n, double scale, bool transpose)
+{
+    for (int r = 2; r < WIDE - 2; r++) {
+        double expected = transpose ? scale * (6 * r + 8) : scale * (6 * r - 8);
+        for (int64_t col = 0; col < n; col++) {
+            assert_true(c[r * n + col] == expected);
+        }
+    }
+}
+
+static void values_changed_and_transposes(tsr_op op, int64_t n)
+{
+    enum { MOST = 24 };
+    static banded m;
+    static double b[WIDE * MOST], c[WIDE * MOST];
+    tsr_plan *plan[2];
+    tsr_dense db = column_block(b, n), dc = column_block(c, n);
+    for (int k = 0; k < WIDE * n; k++) {
+        b[k] = (double)(k / n);
+    }
+    make_banded(&m);
+    assert_int_equal(tsr_sparse_hint(m.a, op, n, 1e9, TSR_PRECISION_EXACT, true), TSR_OK);
+    for (int t = 0; t < 2; t++) {
+        unsigned flags = t ? TSR_TRANSPOSE_A : 0;
+        assert_int_equal(tsr_plan_create(&plan[t], op, tsr_default_semiring(TSR_FP64), m.a, &db, &dc, flags), TSR_OK);
+        assert_non_null(strstr(tsr_plan_explain(plan[t]), "fp64"));
+        assert_true(tsr_plan_predicted_ms(plan[t]) >= 0);
+    }
+    for (int round = 1; round <= 3; round++) {
+        set_values(&m, round);
+        assert_int_equal(tsr_sparse_values_changed(m.a), TSR_OK);
+        for (int t = 0; t < 4; t++) {
+            assert_int_equal(tsr_execute(plan[t % 2], 1, m.a, &db, 0, &dc, NULL), TSR_OK);
+            expect_banded(c, n, round, t % 2);
+        }
+    }
+    assert_true(tsr_matrix_get_stats().bytes > 0); /* representations were built, or this test shows little */
+    tsr_plan_destroy(plan[0]);
+    tsr_plan_destroy(plan[1]);
+    tsr_sparse_destroy(m.a);
+    assert_int_equal(tsr_matrix_get_stats().bytes, 0);
+}
+
+/* A and its transpose want representations of the same orientation, which must not be mixed up. */
+static void test_values_changed_and_transposes(void **state)
+{
+    (void)state;
+    values_changed_and_transposes(TSR_OP_SPMM, 24);
+    values_changed_and_transposes(TSR_OP_SPMV, 1);
+}
+
+static void test_copies_do_not_look_at_the_callers_arrays(void **state)
+{
+    (void)state;
+    float b[4] = {1, 1, 1, 1}, c[3];
+    tsr_arrays arrays = small_arrays();
+    tsr_sparse *a = NULL;
+    assert_int_equal(tsr_sparse_create_csr(&a, 3, 4, &arrays, TSR_COPY), TSR_OK);
+    values[0] = 77;
+    tsr_plan *plan;
+    tsr_dense db = dense(b, 4, 1), dc = dense(c, 3, 1);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMV, plus_times(), a, &db, &dc, 0), TSR_OK);
+    assert_int_equal(tsr_execute(plan, 1, a, &db, 0, &dc, NULL), TSR_OK);
+    assert_true(c[0] == 1);
+    assert_int_equal(tsr_sparse_values_changed(a), TSR_INVALID_VALUE);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
+/* ---- threads ---- */
+
+typedef struct shared_plan {
+    const tsr_plan *plan;
+    tsr_sparse *a;
+    double *b;
+    bool good;
+} shared_plan;
+
+static void *execute_often(void *argument)
+{
+    enum { N = 5 };
+    shared_plan *s = argument;
+    static _Thread_local double c[WIDE * N];
+    tsr_dense db = column_block(s->b, N), dc = column_block(c, N);
+    bool good = true;
+    for (int k = 0; k < 50; k++) {
+        memset(c, 0xff, sizeof c);
+        good = good && tsr_execute(s->plan, 1, s->a, &db, 0, &dc, NULL) == TSR_OK;
+        for (int r = 2; r < WIDE - 2; r++) {
+            good = good && c[r * N] == 6 * r - 8 && c[r * N + 4] == 6 * r - 8;
+        }
+    }
+    __atomic_and_fetch((char *)&s->good, (char)good, __ATOMIC_SEQ_CST);
+    return NULL;
+}
+
+static void test_one_plan_many_threads(void **state)
+{
+    (void)state;
+    enum { N = 5, THREADS = 4 };
+    static banded m;
+    static double b[WIDE * N];
+    pthread_t threads[THREADS];
+    make_banded(&m);
+    for (int k = 0; k < WIDE * N; k++) {
+        b[k] = k / N;
+    }
+    tsr_plan *plan;
+    tsr_dense shape = column_block(NULL, N);
+    assert_int_equal(tsr_sparse_hint(m.a, TSR_OP_SPMM, N, 1e9, TSR_PRECISION_EXACT, true), TSR_OK);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP64), m.a, &shape, &shape, 0), TSR_OK);
+    shared_plan shared = {plan, m.a, b, true};
+    for (int t = 0; t < THREADS; t++) {
+        assert_int_equal(pthread_create(&threads[t], NULL, execute_often, &shared), 0);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        pthread_join(threads[t], NULL);
+    }
+    assert_true(shared.good);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(m.a);
+}
+
+/* ---- errors ---- */
+
+static tsr_status create_with(int64_t nrows, int64_t ncols, tsr_arrays arrays, unsigned flags)
+{
+    tsr_sparse *a = NULL;
+    tsr_status status = tsr_sparse_create_csr(&a, nrows, ncols, &arrays, flags);
+    assert_true(status == TSR_OK || a == NULL);
+    tsr_sparse_destroy(a);
+    return status;
+}
+
+static void test_create_refuses_wrong_arrays(void **state)
+{
+    (void)state;
+    static const int64_t not_zero[] = {1, 1, 1, 3}, falling[] = {0, 2, 1, 3}, negative[] = {0, -1, 1, 3};
+    static const int64_t too_large[] = {1, 0, 4}, below[] = {1, -1, 2};
+    static const uint32_t offsets32[] = {0, 1, 1, 3}, wide32[] = {1, 0, UINT32_MAX};
+    const tsr_arrays good = small_arrays();
+    tsr_arrays bad = good;
+    assert_int_equal(create_with(3, 4, good, 0), TSR_OK);
+    assert_int_equal(tsr_sparse_create_csr(NULL, 3, 4, &good, 0), TSR_INVALID_VALUE);
+    tsr_sparse *a;
+    assert_int_equal(tsr_sparse_create_csr(&a, 3, 4, NULL, 0), TSR_INVALID_VALUE);
+    assert_int_equal(create_with(-1, 4, good, 0), TSR_INVALID_VALUE);
+    assert_int_equal(create_with(3, -4, good, 0), TSR_INVALID_VALUE);
+    assert_int_equal(create_with(3, INT64_MAX, good, 0), TSR_INVALID_VALUE);
+    assert_int_equal(create_with(3, 4, good, 64), TSR_INVALID_VALUE);
+    assert_int_equal(create_with(3, 2, good, 0), TSR_INVALID_VALUE);
+    const int64_t *const wrong_offsets[] = {not_zero, falling, negative, NULL};
+    for (int k = 0; k < 4; k++) {
+        bad.offsets = wrong_offsets[k];
+        assert_int_equal(create_with(3, 4, bad, 0), TSR_INVALID_VALUE);
+    }
+    bad = good;
+    const int64_t *const wrong_indices[] = {too_large, below, NULL};
+    for (int k = 0; k < 3; k++) {
+        bad.indices = wrong_indices[k];
+        assert_int_equal(create_with(3, 4, bad, 0), TSR_INVALID_VALUE);
+    }
+    bad = (tsr_arrays){TSR_INDEX_32, offsets32, wide32, TSR_FP32, values};
+    assert_int_equal(create_with(3, 4, bad, 0), TSR_INVALID_VALUE);
+    bad = good;
+    bad.type = (tsr_type)TSR_TYPE_COUNT;
+    assert_int_equal(create_with(3, 4, bad, 0), TSR_INVALID_VALUE);
+    bad = good;
+    bad.index_type = (tsr_index_type)2;
+    assert_int_equal(create_with(3, 4, bad, 0), TSR_INVALID_VALUE);
+}
+
+static tsr_status plan_with(tsr_op op, tsr_semiring semiring, tsr_sparse *a, tsr_dense first, tsr_dense second, unsigned flags)
+{
+    tsr_plan *plan = NULL;
+    tsr_status status = tsr_plan_create(&plan, op, semiring, a, &first, &second, flags);
+    assert_true((status == TSR_OK) == (plan != NULL));
+    tsr_plan_destroy(plan);
+    return status;
+}
+
+static void test_plan_refuses_wrong_arguments(void **state)
+{
+    (void)state;
+    tsr_sparse *a = small_matrix(0);
+    tsr_plan *plan;
+    const tsr_semiring s = plus_times();
+    const tsr_dense b = dense(NULL, 4, 2), c = dense(NULL, 3, 2), x = dense(NULL, 3, 5), y = dense(NULL, 5, 4);
+    tsr_dense short_ld = c, other_type = c, layout = c;
+    short_ld.ld = 1;
+    other_type.type = TSR_FP64;
+    layout.layout = (tsr_layout)9;
+    assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, c, 0), TSR_OK);
+    assert_int_equal(plan_with(TSR_OP_SDDMM, s, a, x, y, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(NULL, TSR_OP_SPMM, s, a, &b, &c, 0), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, s, NULL, &b, &c, 0), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, s, a, NULL, &c, 0), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, s, a, &b, NULL, 0), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with((tsr_op)17, s, a, b, c, 0), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, c, 8), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, short_ld, 0), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, other_type, 0), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, layout, 0), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, (tsr_semiring){TSR_BOOL, TSR_ADD_PLUS, TSR_MUL_AND}, a, b, c, 0), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, (tsr_semiring){TSR_FP32, TSR_ADD_LOR, TSR_MUL_AND}, a, b, c, 0), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SDDMM, s, a, x, y, TSR_TRANSPOSE_A), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, s, a, c, b, 0), TSR_DIMENSION_MISMATCH);
+    assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, c, TSR_TRANSPOSE_A), TSR_DIMENSION_MISMATCH);
+    assert_int_equal(plan_with(TSR_OP_SPMV, s, a, b, c, 0), TSR_DIMENSION_MISMATCH);
+    assert_int_equal(plan_with(TSR_OP_SDDMM, s, a, y, x, 0), TSR_DIMENSION_MISMATCH);
+    assert_int_equal(plan_with(TSR_OP_MASKED_DOT, s, a, b, c, 0), TSR_NOT_SUPPORTED);
+    tsr_sparse_destroy(a);
+}
+
+static void test_execute_refuses_wrong_arguments(void **state)
+{
+    (void)state;
+    float b[8] = {0}, c[6] = {0}, edge[3];
+    tsr_sparse *a = small_matrix(0), *other = small_matrix(0);
+    tsr_plan *plan, *sddmm, *tropical;
+    tsr_dense db = dense(b, 4, 2), dc = dense(c, 3, 2), wrong = dense(c, 2, 3), none = dense(NULL, 3, 2);
+    tsr_dense x = dense(c, 3, 2), y = {b, TSR_FP32, TSR_COL_MAJOR, 2, 4, 2};
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), a, &db, &dc, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&sddmm, TSR_OP_SDDMM, plus_times(), a, &x, &y, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&tropical, TSR_OP_SPMM, (tsr_semiring){TSR_FP32, TSR_ADD_MIN, TSR_MUL_PLUS}, a, &db, &dc, 0),
+                     TSR_OK);
+    assert_int_equal(tsr_execute(NULL, 1, a, &db, 0, &dc, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute(plan, 1, NULL, &db, 0, &dc, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute(plan, 1, other, &db, 0, &dc, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute(plan, 1, a, NULL, 0, &dc, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute(plan, 1, a, &db, 0, &wrong, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute(plan, 1, a, &db, 0, &none, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute(plan, 1, a, &db, 0, &dc, b), TSR_NOT_SUPPORTED);
+    assert_int_equal(tsr_execute(sddmm, 1, a, &db, 0, &dc, NULL), TSR_NOT_SUPPORTED);
+    assert_int_equal(tsr_execute(tropical, 2, a, &db, 0, &dc, NULL), TSR_NOT_SUPPORTED);
+    assert_int_equal(tsr_execute(tropical, 1, a, &db, 1, &dc, NULL), TSR_NOT_SUPPORTED);
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &x, &y, 0, a, edge, NULL), TSR_NOT_SUPPORTED);
+    assert_int_equal(tsr_execute_sddmm(sddmm, 1, &x, &y, 0, a, NULL, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute_sddmm(sddmm, 1, &y, &x, 0, a, edge, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute_sddmm(sddmm, 1, &x, &y, 0, a, edge, NULL), TSR_OK);
+    tsr_plan_destroy(plan);
+    tsr_plan_destroy(sddmm);
+    tsr_plan_destroy(tropical);
+    tsr_sparse_destroy(a);
+    tsr_sparse_destroy(other);
+}
+
+static void test_small_functions(void **state)
+{
+    (void)state;
+    int64_t nrows, ncols, nvals;
+    char version[32];
+    tsr_sparse *a = small_matrix(0);
+    assert_int_equal(tsr_sparse_size(a, &nrows, &ncols, &nvals), TSR_OK);
+    assert_true(nrows == 3 && ncols == 4 && nvals == 3);
+    assert_int_equal(tsr_sparse_size(a, NULL, NULL, NULL), TSR_OK);
+    assert_int_equal(tsr_sparse_size(NULL, NULL, NULL, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_sparse_hint(NULL, TSR_OP_SPMM, 1, 1, TSR_PRECISION_EXACT, true), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_sparse_hint(a, TSR_OP_SPMM, -1, 1, TSR_PRECISION_EXACT, true), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_sparse_hint(a, TSR_OP_SPMM, 1, NAN, TSR_PRECISION_EXACT, true), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_sparse_hint(a, TSR_OP_SPMM, 1, 1, (tsr_precision)7, true), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_sparse_values_changed(NULL), TSR_INVALID_VALUE);
+    tsr_sparse_destroy(a);
+    tsr_sparse_destroy(NULL);
+    tsr_plan_destroy(NULL);
+    assert_string_equal(tsr_plan_explain(NULL), "");
+    assert_int_equal(tsr_plan_bytes(NULL), 0);
+    assert_true(tsr_plan_predicted_ms(NULL) < 0);
+    snprintf(version, sizeof version, "%d.%d.%d", TESSERA_VERSION_MAJOR, TESSERA_VERSION_MINOR, TESSERA_VERSION_PATCH);
+    assert_string_equal(tsr_version(), version);
+    for (int status = -8; status <= 1; status++) {
+        assert_true(strlen(tsr_status_string((tsr_status)status)) > 3);
+    }
+    assert_int_equal(tsr_set_option("mode", "nonsense"), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_set_option("nonsense", "1"), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_set_option(NULL, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_set_option("mode", "cpu"), TSR_OK);
+}
+
+static void test_disabled_operation(void **state)
+{
+    (void)state;
+    tsr_sparse *a = small_matrix(0);
+    assert_int_equal(tsr_set_option("disable", "spmm"), TSR_OK);
+    assert_int_equal(plan_with(TSR_OP_SPMM, plus_times(), a, dense(NULL, 4, 2), dense(NULL, 3, 2), 0), TSR_NOT_SUPPORTED);
+    assert_int_equal(tsr_set_option("disable", ""), TSR_OK);
+    assert_int_equal(plan_with(TSR_OP_SPMM, plus_times(), a, dense(NULL, 4, 2), dense(NULL, 3, 2), 0), TSR_OK);
+    tsr_sparse_destroy(a);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spmm_equals_loops),
+        cmocka_unit_test(test_spmv_equals_loops),
+        cmocka_unit_test(test_sddmm_equals_loops),
+        cmocka_unit_test(test_small_product_by_hand),
+        cmocka_unit_test(test_beta_zero_never_reads_c),
+        cmocka_unit_test(test_values_changed_and_transposes),
+        cmocka_unit_test(test_copies_do_not_look_at_the_callers_arrays),
+        cmocka_unit_test(test_one_plan_many_threads),
+        cmocka_unit_test(test_create_refuses_wrong_arrays),
+        cmocka_unit_test(test_plan_refuses_wrong_arguments),
+        cmocka_unit_test(test_execute_refuses_wrong_arguments),
+        cmocka_unit_test(test_small_functions),
+        cmocka_unit_test(test_disabled_operation),
+    };
+    only_seed = argc == 3 && strcmp(argv[1], "--seed") == 0 ? strtoull(argv[2], NULL, 10) : 0;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

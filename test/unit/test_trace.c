@@ -1,0 +1,331 @@
+/* Trace records, the summary, warnings: once, whole, from the right process.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/registry/config.h"
+#include "src/registry/trace.h"
+#include "test/unit/child.h"
+
+static char trace_variable[256];
+
+static const char *trace_to(const char *name)
+{
+    snprintf(trace_variable, sizeof trace_variable, "TESSERA_TRACE=%s", in_folder(name));
+    return trace_variable;
+}
+
+static void product(const char *call, const char *route, const char *reason, double ms)
+{
+    tsr_trace_record r = {.call = call, .pattern = "spmm plus_times fp32", .route = route, .reason = reason,
+                          .predicted_ms = -1, .measured_ms = ms, .bytes_moved = 0};
+    tsr_trace_product(&r);
+}
+
+/* ---- nobody asks ---- */
+
+static void unwanted(void)
+{
+    REQUIRE(!tsr_trace_wanted());
+    product("GrB_mxm", "cpu:x", "r", 1);
+    REQUIRE(tsr_config_set("verbose", "1") == TSR_OK); /* from now on */
+    REQUIRE(tsr_trace_wanted());
+    REQUIRE(tsr_config_set("verbose", "0") == TSR_OK);
+    REQUIRE(!tsr_trace_wanted());
+}
+
+static void test_nothing_unless_wanted(void **state)
+{
+    (void)state;
+    child c = run_child(unwanted, NULL);
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "");
+}
+
+/* ---- JSON lines ---- */
+
+static void one_record(void)
+{
+    REQUIRE(tsr_trace_wanted());
+    tsr_trace_record r = {.call = "GrB_mxm", .pattern = "a \"b\" \\ \n\t\x01\xC3", .route = "cpu:spmm", .reason = NULL,
+                          .predicted_ms = 3.25, .measured_ms = NAN, .bytes_moved = INT64_MAX};
+    tsr_trace_product(&r);
+}
+
+static void test_a_record_is_one_json_line(void **state)
+{
+    (void)state;
+    char expected[512];
+    make_folder();
+    child c = run_child(one_record, (const char *[]){trace_to("t"), NULL});
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "");
+    snprintf(expected, sizeof expected,
+             "{\"call\":\"GrB_mxm\",\"pattern\":\"a \\\"b\\\" \\\\ \\u000a\\u0009\\u0001\\u00c3\",\"route\":\"cpu:spmm\",\"reason\":"
+             "\"\",\"predicted_ms\":3.25,\"measured_ms\":null,\"bytes_moved\":9223372036854775807,\"pid\":");
+    const char *text = read_text(in_folder("t"));
+    assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
+    assert_string_equal(text + strlen(text) - 2, "}\n");
+    assert_int_equal(occurrences(text, "\n"), 1);
+    remove_folder();
+}
+
+static void long_record(void)
+{
+    static char text[20001];
+    memset(text, '\x02', sizeof text - 1);
+    tsr_trace_record r = {.call = text, .pattern = text, .route = text, .reason = text};
+    tsr_trace_product(&r);
+}
+
+static void test_a_long_record_stays_json(void **state)
+{
+    (void)state;
+    make_folder();
+    assert_int_equal(run_child(long_record, (const char *[]){trace_to("t"), "TESSERA_VERBOSE=2", NULL}).code, 0);
+    const char *text = read_text(in_folder("t"));
+    assert_int_equal(occurrences(text, "\n"), 1);
+    assert_int_equal(occurrences(text, "\",\""), 4);
+    assert_string_equal(text + strlen(text) - 2, "}\n");
+    remove_folder();
+}
+
+enum { THREADS = 8, RECORDS = 500 };
+
+static void *write_records(void *unused)
+{
+    for (int k = 0; k < RECORDS; k++) {
+        product("GrB_mxm", "cpu:spmm", "thread", 0.5);
+    }
+    return unused;
+}
+
+static void many_threads(void)
+{
+    pthread_t threads[THREADS];
+    for (int t = 0; t < THREADS; t++) {
+        REQUIRE(pthread_create(&threads[t], NULL, write_records, NULL) == 0);
+    }
+    for (int t = 0; t < THREADS; t++) {
+        pthread_join(threads[t], NULL);
+    }
+}
+
+static void test_lines_of_threads_stay_whole(void **state)
+{
+    (void)state;
+    make_folder();
+    child c = run_child(many_threads, (const char *[]){trace_to("t"), "TESSERA_VERBOSE=1", NULL});
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.error, "4000 calls     2000.000 ms"));
+    const char *text = read_text(in_folder("t"));
+    int lines = 0;
+    for (const char *line = text; *line; line = strchr(line, '\n') + 1) {
+        assert_int_equal(strncmp(line, "{\"call\":\"GrB_mxm\",", 18), 0);
+        assert_int_equal(strchr(line, '\n')[-1], '}');
+        lines++;
+    }
+    assert_int_equal(lines, THREADS * RECORDS);
+    remove_folder();
+}
+
+/* ---- the file's name ---- */
+
+static char pid_name[64];
+
+static void two_processes(void)
+{
+    product("GrB_mxm", "cpu:spmm", "parent", 1);
+    pid_t pid = fork();
+    if (pid == 0) {
+        product("GrB_mxv", "cpu:spmv", "child", 1);
+        exit(0);
+    }
+    int status;
+    REQUIRE(waitpid(pid, &status, 0) == pid && status == 0);
+    product("GrB_mxm", "cpu:spmm", "parent", 1);
+    snprintf(pid_name, sizeof pid_name, "t.%ld.100%%", (long)getpid());
+    REQUIRE(occurrences(read_text(in_folder(pid_name)), "parent") == 2);
+    REQUIRE(occurrences(read_text(in_folder(pid_name)), "child") == 0);
+    snprintf(pid_name, sizeof pid_name, "t.%ld.100%%", (long)pid);
+    REQUIRE(occurrences(read_text(in_folder(pid_name)), "child") == 1);
+}
+
+static void test_a_forked_child_has_its_own_file_and_no_summary(void **state)
+{
+    (void)state;
+    make_folder();
+    child c = run_child(two_processes, (const char *[]){trace_to("t.%p.100%%"), "TESSERA_VERBOSE=1", NULL});
+    assert_int_equal(c.code, 0);
+    assert_int_equal(occurrences(c.error, "summary of process"), 1);
+    assert_int_equal(occurrences(c.error, "GrB_mxv"), 0);
+    remove_folder();
+}
+
+static void *write_for_ever(void *unused)
+{
+    (void)unused;
+    for (;;) {
+        product("GrB_mxm", "cpu:spmm", "busy", 1);
+    }
+    return NULL;
+}
+
+/* Fork while another thread holds the lock, again and again: the child must still be able to write. */
+static void fork_while_writing(void)
+{
+    pthread_t writer;
+    REQUIRE(pthread_create(&writer, NULL, write_for_ever, NULL) == 0);
+    for (int k = 0; k < 100; k++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            alarm(10);
+            product("GrB_mxv", "cpu:spmv", "child", 1);
+            tsr_warn_once("key", "from a child");
+            _exit(0);
+        }
+        int status;
+        REQUIRE(waitpid(pid, &status, 0) == pid && status == 0);
+    }
+    _exit(0);
+}
+
+static void test_fork_while_another_thread_writes(void **state)
+{
+    (void)state;
+    make_folder();
+    assert_int_equal(run_child(fork_while_writing, (const char *[]){trace_to("t"), NULL}).code, 0);
+    remove_folder();
+}
+
+static void write_three(void)
+{
+    for (int k = 0; k < 3; k++) {
+        product("GrB_mxm", "cpu:spmm", "r", 1);
+    }
+}
+
+static void test_a_file_that_cannot_be_opened_is_named_once(void **state)
+{
+    (void)state;
+    make_folder();
+    child c = run_child(write_three, (const char *[]){trace_to("no/such/folder"), NULL});
+    assert_int_equal(c.code, 0);
+    assert_int_equal(occurrences(c.error, "tessera: cannot write trace file"), 1);
+    assert_int_equal(occurrences(c.error, "\n"), 1);
+    remove_folder();
+}
+
+static void change_the_file(void)
+{
+    REQUIRE(!tsr_trace_wanted());
+    for (int k = 0; k < 2; k++) {
+        REQUIRE(tsr_config_set("trace", in_folder(k ? "second" : "first")) == TSR_OK);
+        product("GrB_mxm", "cpu:spmm", "r", 1);
+    }
+    REQUIRE(tsr_config_set("trace", "") == TSR_OK);
+    product("GrB_mxm", "cpu:spmm", "r", 1);
+}
+
+static void test_the_api_changes_the_file(void **state)
+{
+    (void)state;
+    make_folder();
+    assert_int_equal(run_child(change_the_file, NULL).code, 0);
+    assert_int_equal(occurrences(read_text(in_folder("first")), "\n"), 1);
+    assert_int_equal(occurrences(read_text(in_folder("second")), "\n"), 1);
+    remove_folder();
+}
+
+/* ---- the summary ---- */
+
+static void mixed_products(void)
+{
+    for (int k = 0; k < 5; k++) {
+        char reason[64];
+        snprintf(reason, sizeof reason, "predicted %d.5 ms against %d.25 ms", k, 2 * k);
+        product("GrB_mxm", "suitesparse", reason, 2);
+    }
+    product("GrB_mxm", "suitesparse", "mask on a dense result", -1);
+    product("GrB_mxm", "cpu:spmm_csr_avx2", "predicted 1 ms", 1.5);
+    product("GrB_mxv", "cpu:spmv", "forced", 0.25);
+}
+
+static void test_summary_and_lines(void **state)
+{
+    (void)state;
+    child c = run_child(mixed_products, (const char *[]){"TESSERA_VERBOSE=2", NULL});
+    assert_int_equal(c.code, 0);
+    assert_int_equal(occurrences(c.error, "summary of process"), 1);
+    assert_non_null(strstr(c.error, "GrB_mxm    suitesparse                               6 calls       10.000 ms"));
+    assert_non_null(strstr(c.error, "GrB_mxm    cpu:spmm_csr_avx2                         1 calls        1.500 ms"));
+    assert_non_null(strstr(c.error, "forwarded         5: predicted # ms against # ms\n"));
+    assert_non_null(strstr(c.error, "forwarded         1: mask on a dense result\n"));
+    assert_non_null(strstr(c.error, "GrB_mxv spmm plus_times fp32 -> cpu:spmv 0.250 ms (forced)\n"));
+    assert_int_equal(occurrences(c.error, " -> "), 8);
+    assert_int_equal(run_child(mixed_products, (const char *[]){"TESSERA_VERBOSE=0", NULL}).error[0], '\0');
+}
+
+static void many_names(void)
+{
+    for (int k = 0; k < 1000; k++) {
+        char route[32];
+        snprintf(route, sizeof route, "cpu:kernel_%c%c%c", 'a' + k % 10, 'a' + k / 10 % 10, 'a' + k / 100);
+        product("GrB_mxm", route, "", 1);
+        product("GrB_mxm", "suitesparse", route, 1);
+    }
+}
+
+static void test_the_summary_is_bounded(void **state)
+{
+    (void)state;
+    child c = run_child(many_names, (const char *[]){"TESSERA_VERBOSE=1", NULL});
+    assert_int_equal(c.code, 0);
+    assert_true(occurrences(c.error, "\n") < 60);
+    assert_non_null(strstr(c.error, "(others)"));
+}
+
+/* ---- warnings ---- */
+
+static void warn(void)
+{
+    for (int k = 0; k < 3; k++) {
+        tsr_warn_once("one", "first %d", k);
+        tsr_warn_once("two", "second\nline %s", "\x1b[31m");
+    }
+}
+
+static void test_warnings_are_said_once(void **state)
+{
+    (void)state;
+    child c = run_child(warn, NULL);
+    assert_string_equal(c.error, "tessera: first 0\ntessera: second?line ?[31m\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nothing_unless_wanted),
+        cmocka_unit_test(test_a_record_is_one_json_line),
+        cmocka_unit_test(test_a_long_record_stays_json),
+        cmocka_unit_test(test_lines_of_threads_stay_whole),
+        cmocka_unit_test(test_a_forked_child_has_its_own_file_and_no_summary),
+        cmocka_unit_test(test_fork_while_another_thread_writes),
+        cmocka_unit_test(test_a_file_that_cannot_be_opened_is_named_once),
+        cmocka_unit_test(test_the_api_changes_the_file),
+        cmocka_unit_test(test_summary_and_lines),
+        cmocka_unit_test(test_the_summary_is_bounded),
+        cmocka_unit_test(test_warnings_are_said_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
