@@ -199,7 +199,8 @@ static void hook(const tsr_check_call *call, const tsr_touch *touch)
     switch (touch->role & ~TSR_TOUCH_SCALAR) {
     case TSR_TOUCH_READ: tsr_will_read(touch->handle); break;
     case TSR_TOUCH_WRITE: (call->blind ? tsr_will_read : tsr_will_write)(touch->handle); break;
-    case TSR_TOUCH_READ_AT: tsr_will_read(at(touch->handle)); break;
+    case TSR_TOUCH_MOVE: tsr_will_move(touch->handle); break;
+    case TSR_TOUCH_MOVE_AT: tsr_will_move(at(touch->handle)); break;
     case TSR_TOUCH_FREE_AT: tsr_freed(at(touch->handle)); break;
     case TSR_TOUCH_EXPORT_AT: tsr_exported(at(touch->handle)); break;
     case TSR_TOUCH_READ_ARRAY: tsr_hook_read_array(touch->handle, touch->count); break;
@@ -218,8 +219,9 @@ static void look(const char *name, const tsr_touch *touch, const char *when)
 {
     switch (touch->role) {
     case TSR_TOUCH_READ:
+    case TSR_TOUCH_MOVE:
     case TSR_TOUCH_WRITE: compare(name, touch->handle, when); break;
-    case TSR_TOUCH_READ_AT: compare(name, at(touch->handle), when); break;
+    case TSR_TOUCH_MOVE_AT: compare(name, at(touch->handle), when); break;
     case TSR_TOUCH_READ_ARRAY: compare_array(name, touch->handle, touch->count, when); break;
     default: break;
     }

@@ -12,6 +12,12 @@ void tsr_will_read(const void *handle)
         tsr_defer_before_read(handle);
 }
 
+void tsr_will_move(const void *handle)
+{
+    if (tsr_filter_hit(handle))
+        tsr_defer_before_write(handle);
+}
+
 static void invalidate(const void *handle)
 {
     tsr_matrix *matrix = tsr_table_get(handle, false);

@@ -47,6 +47,7 @@ void tsr_filter_remove(const void *handle);
 
 /* ---- hooks as the wrappers call them: only with TSR_BUSY_HANDLES set ---- */
 
+void tsr_will_move(const void *handle); /* contents stay, arrays may move: deferred products that look at them run first */
 void tsr_exported(const void *handle); /* before an export: contents move out, then the handle goes */
 void tsr_created(const void *handle);  /* after a success that made this handle: what stood at its address is history */
 void tsr_hook_read_array(const void *const *handles, size_t count);
@@ -60,10 +61,24 @@ size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overfl
             function(hooked);                     \
     } while (0)
 #define TSR_HOOK_READ(handle) TSR_HOOK(tsr_will_read, handle)
+#define TSR_HOOK_MOVE(handle) TSR_HOOK(tsr_will_move, handle)
 #define TSR_HOOK_WRITE(handle) TSR_HOOK(tsr_will_write, handle)
 #define TSR_HOOK_FREED(handle) TSR_HOOK(tsr_freed, handle)
 #define TSR_HOOK_EXPORTED(handle) TSR_HOOK(tsr_exported, handle)
 #define TSR_HOOK_NEW(handle) TSR_HOOK(tsr_created, handle)
+
+/* The members of a GxB_Container (from version 10 on). */
+#define TSR_HOOK_CONTAINER(hook, container) \
+    do {                                    \
+        if (container) {                    \
+            hook((container)->p);           \
+            hook((container)->h);           \
+            hook((container)->b);           \
+            hook((container)->i);           \
+            hook((container)->x);           \
+            hook((container)->Y);           \
+        }                                   \
+    } while (0)
 
 /* ---- routing ---- */
 
@@ -97,8 +112,8 @@ bool tsr_defer_is_target(const void *handle);
 /* ---- check.c ---- */
 
 enum {
-    TSR_TOUCH_READ, TSR_TOUCH_WRITE,
-    TSR_TOUCH_READ_AT, TSR_TOUCH_FREE_AT, TSR_TOUCH_EXPORT_AT, TSR_TOUCH_NEW_AT, /* handle: where the handle stands */
+    TSR_TOUCH_READ, TSR_TOUCH_WRITE, TSR_TOUCH_MOVE,
+    TSR_TOUCH_MOVE_AT, TSR_TOUCH_FREE_AT, TSR_TOUCH_EXPORT_AT, TSR_TOUCH_NEW_AT, /* handle: where the handle stands */
     TSR_TOUCH_READ_ARRAY, TSR_TOUCH_NEW_ARRAY,                                   /* handle: the first of count */
     TSR_TOUCH_SCALAR = 16                                                        /* a GrB_Scalar: no fingerprint */
 };

@@ -114,6 +114,30 @@ static void packs(void)
     free(values);
 }
 
+/* The operands of a product are converted, replaced and freed before its result is looked at. */
+static void operands_change(void)
+{
+    GrB_Matrix D, F, T;
+    GrB_Matrix_dup(&D, A);
+    GrB_Matrix_new(&F, GrB_FP64, N, 8);
+    GrB_Matrix_new(&T, GrB_FP64, N, 8);
+    GrB_Matrix_assign_FP64(F, NULL, NULL, 0.25, GrB_ALL, N, GrB_ALL, 8, NULL);
+    GrB_Matrix_setElement_FP64(F, 2.0, 3, 3);
+    GrB_mxm(T, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, D, F, NULL);
+    GxB_Matrix_Option_set(D, GxB_FORMAT, GxB_BY_COL);
+    print("converted", T);
+    GrB_mxm(T, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, D, F, NULL);
+    GrB_Matrix_clear(F);
+    GrB_Matrix_free(&D);
+    print("freed", T);
+    GrB_Matrix_dup(&D, A);
+    GrB_Matrix_assign_FP64(F, NULL, NULL, 0.5, GrB_ALL, N, GrB_ALL, 8, NULL);
+    GrB_mxm(T, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, D, F, NULL);
+    GrB_Matrix_free(&T);
+    GrB_Matrix_free(&D);
+    GrB_Matrix_free(&F);
+}
+
 static GrB_Matrix inner_a, inner_c;
 
 static void calls_graphblas(void *z, const void *x)
@@ -209,6 +233,7 @@ int main(void)
     iterate();
     tiles();
     packs();
+    operands_change();
     nested();
     threads();
     forked();

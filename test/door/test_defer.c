@@ -73,7 +73,7 @@ static void target_runs_before_read_and_write(void **state)
     }
 }
 
-static void operands_run_before_write_and_free_only(void **state)
+static void operands_run_before_write_move_and_free(void **state)
 {
     (void) state;
     const void *const operands[] = {A, B, M};
@@ -87,6 +87,9 @@ static void operands_run_before_write_and_free_only(void **state)
         defer(&d, C, A, B, M);
         tsr_freed(operands[n]);
         assert_int_equal(d.run, 1);
+        defer(&d, C, A, B, M);
+        tsr_will_move(operands[n]);
+        assert_int_equal(d.run, 2);
         assert_int_equal(c.cancelled + d.cancelled, 0);
     }
 }
@@ -183,7 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(target_runs_before_read_and_write, settled),
-        cmocka_unit_test_teardown(operands_run_before_write_and_free_only, settled),
+        cmocka_unit_test_teardown(operands_run_before_write_move_and_free, settled),
         cmocka_unit_test_teardown(freed_target_is_cancelled, settled),
         cmocka_unit_test_teardown(others_are_left_alone, settled),
         cmocka_unit_test_teardown(all_run_at_the_end, settled),

@@ -39,7 +39,7 @@ class Parser(unittest.TestCase):
     def test_iterator_attach_without_extern(self):
         text = 'GrB_Info GB_Iterator_attach\n(\n GxB_Iterator iterator, GrB_Matrix A, GrB_Descriptor desc\n) ;'
         self.assertEqual(only(text).name, 'GB_Iterator_attach')
-        self.assertEqual(roles(text), [(1, 'read')])
+        self.assertEqual(roles(text), [(1, 'move')])
 
     def test_declarations_around_it(self):
         text = '''
@@ -83,11 +83,13 @@ class Classes(unittest.TestCase):
                    [(0, 'write'), (1, 'read'), (2, 'read'), (3, 'read')])
 
     def test_kept_contents(self):
-        self.check('GrB_Info GrB_Matrix_wait (GrB_Matrix A, GrB_WaitMode m);', [(0, 'read')])
-        self.check('GrB_Info GxB_Matrix_Option_set (GrB_Matrix A, GxB_Option_Field f, ...);', [(0, 'read')])
-        self.check('GrB_Info GrB_Matrix_set_INT32 (GrB_Matrix, int32_t, GrB_Field);', [(0, 'read')])
-        self.check('GrB_Info GrB_Matrix_export_FP32 (GrB_Index *Ap, float *Ax, GrB_Matrix A);', [(2, 'read')])
-        self.check('GrB_Info GxB_Vector_Iterator_attach (GxB_Iterator it, GrB_Vector v, GrB_Descriptor d);', [(1, 'read')])
+        self.check('GrB_Info GxB_Matrix_Option_get (GrB_Matrix A, GxB_Option_Field f, ...);', [(0, 'read')])
+        self.check('GrB_Info GxB_Scalar_wait (GrB_Scalar *s);', [(0, 'move-at')])
+        self.check('GrB_Info GrB_Matrix_wait (GrB_Matrix A, GrB_WaitMode m);', [(0, 'move')])
+        self.check('GrB_Info GxB_Matrix_Option_set (GrB_Matrix A, GxB_Option_Field f, ...);', [(0, 'move')])
+        self.check('GrB_Info GrB_Matrix_set_INT32 (GrB_Matrix, int32_t, GrB_Field);', [(0, 'move')])
+        self.check('GrB_Info GrB_Matrix_export_FP32 (GrB_Index *Ap, float *Ax, GrB_Matrix A);', [(2, 'move')])
+        self.check('GrB_Info GxB_Vector_Iterator_attach (GxB_Iterator it, GrB_Vector v, GrB_Descriptor d);', [(1, 'move')])
 
     def test_asked_value_is_written(self):
         self.check('GrB_Info GrB_Matrix_get_Scalar (GrB_Matrix, GrB_Scalar, GrB_Field);', [(0, 'read'), (1, 'write')])
@@ -107,6 +109,14 @@ class Classes(unittest.TestCase):
                    [(0, 'write'), (1, 'read-array')])
         self.check('GrB_Info GxB_Matrix_split (GrB_Matrix *Tiles, const GrB_Index m, const GrB_Index n, const GrB_Matrix A);',
                    [(0, 'new-array'), (3, 'read')])
+
+    def test_containers(self):
+        self.check('GrB_Info GxB_load_Matrix_from_Container (GrB_Matrix A, GxB_Container c, const GrB_Descriptor d);',
+                   [(0, 'write'), (1, 'container')])
+        self.check('GrB_Info GxB_Container_new (GxB_Container *c);', [(0, 'new-container')])
+        self.check('GrB_Info GxB_Container_free (GxB_Container *c);', [(0, 'free-container')])
+        with self.assertRaises(classify.Unclassified):
+            roles('GrB_Info GxB_made_up (GxB_Container c);')
 
     def test_refused(self):
         for parameters in ('GrB_Matrix *A', 'GrB_Matrix **A', 'const GrB_Matrix *A', 'GrB_Vector A[4]', 'void *A',

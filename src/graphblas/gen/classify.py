@@ -27,22 +27,27 @@ VOID_IS_VALUE = re.compile(
     r'|^GxB_(Matrix|Vector)_(import|export|pack|unpack)_|^GxB_Vector_(load|unload)$|^GxB_IndexBinaryOp_new$'
     r'|^GxB_BinaryOp_new_IndexOp$')
 
-# Non-const handles whose contents the call keeps.
+# Non-const handles whose contents the call keeps, though it may move or convert the arrays.
 KEEPS_CONTENTS = re.compile(
-    r'_wait$|_Option_(set|get)(_\w+)?$|^G[rx]B_(Matrix|Vector|Scalar)_set_(Scalar|String|INT32|VOID)$|Iterator_attach$'
-    r'|_serialize(Size)?$|^GrB_Matrix_(export(Size|Hint)|export_\w+)$|^GxB_Matrix_export_FC(32|64)$|^GxB_Matrix_reshapeDup$')
+    r'_wait$|_Option_set(_\w+)?$|^G[rx]B_(Matrix|Vector|Scalar)_set_(Scalar|String|INT32|VOID|arenas)$|Iterator_attach$'
+    r'|_serialize(Size|_arena)?$|^GrB_Matrix_(export(Size|Hint)|export_\w+)$|^GxB_Matrix_export_FC(32|64)$|^GxB_Matrix_reshapeDup(_arena)?$')
 # ... where only the first argument keeps them: GrB_Matrix_get_Scalar (A, value, field) writes its second.
-KEEPS_FIRST = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_get_(Scalar|String|INT32|SIZE|VOID)$')
+KEEPS_FIRST = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_get_(Scalar|String|INT32|SIZE|VOID)$|_Option_get(_\w+)?$')
 
 FREES = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_free$')
 EXPORTS = re.compile(r'^GxB_(Matrix|Vector)_export_\w+$|^GxB_pack_HyperHash$')
 WAITS = re.compile(r'^GxB_(Matrix|Vector|Scalar)_wait$')
 CREATES = re.compile(
-    r'^G[rx]B_(Matrix|Vector|Scalar)_(new|dup)$|^G[rx]B_(Matrix|Vector)_import_\w+$|^G[rx]B_(Matrix|Vector)_deserialize$'
-    r'|^GrB_Matrix_diag$|^GxB_Matrix_reshapeDup$|^GxB_unpack_HyperHash$')
+    r'^G[rx]B_(Matrix|Vector|Scalar)_(new|dup)(_arena)?$|^G[rx]B_(Matrix|Vector)_import_\w+$'
+    r'|^G[rx]B_(Matrix|Vector)_deserialize(_arena)?$'
+    r'|^G[rx]B_Matrix_diag(_arena)?$|^GxB_Matrix_reshapeDup(_arena)?$|^GxB_unpack_HyperHash$')
 
-READ, WRITE, NEW, FREE, EXPORT, WAIT, READ_ARRAY, NEW_ARRAY = (
-    'read', 'write', 'new', 'free', 'export', 'wait', 'read-array', 'new-array')
+READ, WRITE, MOVE, NEW, FREE, EXPORT, MOVE_AT, READ_ARRAY, NEW_ARRAY = (
+    'read', 'write', 'move', 'new', 'free', 'export', 'move-at', 'read-array', 'new-array')
+# GxB_Container (from 10.0) holds five vectors and a matrix: loading from it and unloading into it write them all.
+CONTAINER, NEW_CONTAINER, FREE_CONTAINER = 'container', 'new-container', 'free-container'
+CONTAINER_CALLS = {r'_(from|into)_Container$': (0, CONTAINER), r'^GxB_Container_new(_arena)?$': (1, NEW_CONTAINER),
+                   r'^GxB_Container_free$': (1, FREE_CONTAINER)}
 
 
 class Unclassified(Exception):
@@ -60,9 +65,9 @@ def _pointer(prototype, parameter):
         if name == 'GxB_Matrix_concat':
             return READ_ARRAY
         _fail(prototype, parameter, 'array of const handles of unknown length')
-    if name == 'GxB_Matrix_split':
+    if name in ('GxB_Matrix_split', 'GxB_Matrix_split_arena'):
         return NEW_ARRAY
-    for rule, role in ((FREES, FREE), (WAITS, WAIT)):
+    for rule, role in ((FREES, FREE), (WAITS, MOVE_AT)):
         if rule.match(name):
             return role
     if EXPORTS.match(name):
@@ -73,9 +78,11 @@ def _pointer(prototype, parameter):
 
 
 def _handle(prototype, parameter):
-    if parameter.const or KEEPS_CONTENTS.search(prototype.name):
+    if parameter.const:
         return READ
-    if KEEPS_FIRST.match(prototype.name) and parameter is prototype.parameters[0]:
+    if KEEPS_CONTENTS.search(prototype.name):
+        return MOVE
+    if KEEPS_FIRST.search(prototype.name) and parameter is prototype.parameters[0]:
         return READ
     return WRITE
 
@@ -86,7 +93,16 @@ def _callback(prototype, parameter):
         _fail(prototype, parameter, 'callback that gets a handle')
 
 
+def _container(prototype, parameter):
+    for rule, (stars, role) in CONTAINER_CALLS.items():
+        if re.search(rule, prototype.name) and parameter.stars == stars:
+            return role
+    _fail(prototype, parameter, 'container of handles')
+
+
 def _value(prototype, parameter):
+    if parameter.base == 'GxB_Container':
+        return _container(prototype, parameter)
     if parameter.base in HANDLES:
         if parameter.stars == 0:
             return _handle(prototype, parameter)

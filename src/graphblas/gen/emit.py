@@ -14,15 +14,21 @@ PRODUCTS = {'GrB_mxm': 'tsr_try_mxm', 'GrB_mxv': 'tsr_try_mxv', 'GrB_vxm': 'tsr_
 HOOKS = {
     roles_of.READ: 'TSR_HOOK_READ(a{n});',
     roles_of.WRITE: 'TSR_HOOK_WRITE(a{n});',
-    roles_of.WAIT: 'TSR_HOOK_READ(a{n} ? *a{n} : NULL);',
+    roles_of.MOVE: 'TSR_HOOK_MOVE(a{n});',
+    roles_of.MOVE_AT: 'TSR_HOOK_MOVE(a{n} ? *a{n} : NULL);',
     roles_of.FREE: 'TSR_HOOK_FREED(a{n} ? *a{n} : NULL);',
     roles_of.EXPORT: 'TSR_HOOK_EXPORTED(a{n} ? *a{n} : NULL);',
-    roles_of.READ_ARRAY: 'tsr_hook_read_array((const void *const *) a{n}, {count});'}
+    roles_of.READ_ARRAY: 'tsr_hook_read_array((const void *const *) a{n}, {count});',
+    roles_of.CONTAINER: 'TSR_HOOK_CONTAINER(TSR_HOOK_WRITE, a{n});',
+    roles_of.FREE_CONTAINER: 'if (a{n}) TSR_HOOK_CONTAINER(TSR_HOOK_FREED, *a{n});'}
 AFTER = {
     roles_of.NEW: 'TSR_HOOK_NEW(a{n} ? *a{n} : NULL);',
-    roles_of.NEW_ARRAY: 'tsr_hook_new_array((const void *const *) a{n}, {count});'}
+    roles_of.NEW_ARRAY: 'tsr_hook_new_array((const void *const *) a{n}, {count});',
+    roles_of.CONTAINER: 'TSR_HOOK_CONTAINER(TSR_HOOK_NEW, a{n});',
+    roles_of.NEW_CONTAINER: 'TSR_HOOK_CONTAINER(TSR_HOOK_NEW, *a{n});'}
 TOUCH = {
-    roles_of.READ: 'TSR_TOUCH_READ', roles_of.WRITE: 'TSR_TOUCH_WRITE', roles_of.WAIT: 'TSR_TOUCH_READ_AT',
+    roles_of.READ: 'TSR_TOUCH_READ', roles_of.WRITE: 'TSR_TOUCH_WRITE', roles_of.MOVE: 'TSR_TOUCH_MOVE',
+    roles_of.MOVE_AT: 'TSR_TOUCH_MOVE_AT',
     roles_of.FREE: 'TSR_TOUCH_FREE_AT', roles_of.EXPORT: 'TSR_TOUCH_EXPORT_AT',
     roles_of.READ_ARRAY: 'TSR_TOUCH_READ_ARRAY', roles_of.NEW: 'TSR_TOUCH_NEW_AT',
     roles_of.NEW_ARRAY: 'TSR_TOUCH_NEW_ARRAY'}
@@ -113,6 +119,8 @@ def _touches(roles):
     """Rows of the array that describes a call's operands to CHECK mode."""
     rows = []
     for number, role, base in roles:
+        if role not in TOUCH:
+            continue
         scalar = ' | TSR_TOUCH_SCALAR' if base == 'GrB_Scalar' else ''
         rows.append('{a%d, %s%s, %s}' % (number, TOUCH[role], scalar, ARRAY_COUNT.get(role, '1')))
     return '    const tsr_touch touches[] = {' + ', '.join(rows) + '};'
@@ -131,10 +139,16 @@ def _real_call(prototype, deep):
 
 
 def _checked(prototype, roles, deep):
-    lines = [_touches(roles)[4:], 'tsr_check_call check;',
+    containers = [r for r in roles if r[1] not in TOUCH]
+    lines = [line.strip() for line in _hooks(containers, HOOKS)]
+    lines += [_touches(roles)[4:], 'tsr_check_call check;',
              'tsr_check_before(&check, "%s", touches, sizeof touches / sizeof *touches);' % prototype.name]
     lines += _real_call(prototype, deep)
-    lines += ['tsr_check_after(&check);', 'return result;']
+    lines.append('tsr_check_after(&check);')
+    after = _hooks(containers, AFTER)
+    if after:
+        lines += ['if (result == GrB_SUCCESS) {'] + after + ['}']
+    lines.append('return result;')
     return _function('static TSR_NOINLINE ' + _signature(prototype, 'checked_' + prototype.name).replace(
         ', ...', ', intptr_t i, double d'), lines)
 
