@@ -28,7 +28,7 @@ def clean_environment(scratch):
 
 
 def modes(args):
-    preload = {"LD_PRELOAD": str(args.library)}
+    preload = {"LD_PRELOAD": str(args.library.resolve())}
     table = {
         "forced": (args.program, {**preload, **FORCED}),
         "auto": (args.program, {**preload, "TESSERA_MODE": "auto"}),
@@ -36,9 +36,11 @@ def modes(args):
         "defer": (args.program, {**preload, **FORCED, "TESSERA_DEFER": "1"}),
     }
     if args.replacement:
-        table["replaced"] = (args.program, {"LD_LIBRARY_PATH": str(args.replacement), **FORCED})
+        table["replaced"] = (args.program, {"LD_LIBRARY_PATH": str(args.replacement.resolve().parent), **FORCED})
     if args.linked:
         table["linked"] = (args.linked, dict(FORCED))
+    if args.blind:
+        table["check"][1]["TESSERA_CHECK_BLIND"] = args.blind
     chosen = args.modes.split(",") if args.modes else list(table)
     return {name: table[name] for name in chosen if name in table}
 
@@ -173,7 +175,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--program", type=Path, required=True, help="random_program, linked with the real library")
     parser.add_argument("--library", type=Path, required=True, help="libtessera to preload")
-    parser.add_argument("--replacement", type=Path, help="directory with the replacement libgraphblas")
+    parser.add_argument("--replacement", type=Path, help="the replacement libgraphblas, in its directory")
     parser.add_argument("--linked", type=Path, help="random_program linked with Tessera ahead of the real library")
     parser.add_argument("--programs", type=int, default=40)
     parser.add_argument("--ops", type=int, default=300)
@@ -183,6 +185,7 @@ def parse_arguments():
     parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--large", action="store_true", help="every program has large objects")
     parser.add_argument("--min-routed", type=int, default=0, help="fail unless so many products are routed, per mode")
+    parser.add_argument("--blind", help="self-test: CHECK mode leaves out the write hooks of functions with this prefix")
     parser.add_argument("--spoil", action="store_true", help="self-test: change one line, which must be found")
     return parser.parse_args()
 

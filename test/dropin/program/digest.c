@@ -138,7 +138,7 @@ static int64_t read_entries(GrB_Matrix A, int type, int nrows, int ncols, int64_
     int way = rng_below(8);
     if (way == 0 && nrows * ncols < 1200) return by_element(A, type, nrows, ncols, n, e);
     if (way == 1 || way == 2) return by_iterator(A, type, n, e);
-    if (way == 3) return by_blob(A, type, n, e);
+    if (way == 3 && n > 0) return by_blob(A, type, n, e);
     if (way == 4) return by_export(A, type, n, e);
     return by_tuples(A, type, n, e);
 }

@@ -118,12 +118,24 @@ static void name_product(char *name, size_t size, const char *call, const char *
 
 enum { FAMILY_SPMM, FAMILY_DSPMM, FAMILY_SDDMM, FAMILY_DOT, FAMILY_OTHER, FAMILIES };
 
+/* Hold it as the family wants it, now and then: small objects change their format by themselves. */
+static void hold_as(object *o, int want)
+{
+    int control = want == WANT_SPARSE ? GxB_SPARSE : GxB_FULL | GxB_BITMAP;
+    if (want == WANT_ANY || o->hyper || rng_chance(30)) return;
+    operand(o);
+    if (o->vector) GxB_Vector_Option_set(o->v, GxB_SPARSITY_CONTROL, control);
+    else GxB_Matrix_Option_set(o->m, GxB_SPARSITY_CONTROL, control);
+}
+
 static void pick_operands(choice *c, int family, int m, int k, int n)
 {
     static const int want_a[FAMILIES] = {WANT_SPARSE, WANT_DENSE, WANT_DENSE, WANT_SPARSE, WANT_ANY};
     static const int want_b[FAMILIES] = {WANT_DENSE, WANT_SPARSE, WANT_DENSE, WANT_SPARSE, WANT_ANY};
     c->A = pool_matrix(c->t0 ? k : m, c->t0 ? m : k, operand_type(c->type), want_a[family]);
     c->B = pool_matrix(c->t1 ? n : k, c->t1 ? k : n, operand_type(c->type), want_b[family]);
+    hold_as(c->A, want_a[family]);
+    if (c->A != c->B) hold_as(c->B, want_b[family]);
     if (c->type == T_USER) c->accum_type = T_USER;
     bool masked = family == FAMILY_SDDMM || family == FAMILY_DOT || rng_chance(25);
     if (masked) {
@@ -203,6 +215,8 @@ static void plan_mxv(choice *c, int m, int k)
     c->t0 = rng_chance(35);
     c->A = pool_matrix(c->t0 ? k : m, c->t0 ? m : k, operand_type(c->type), rng_chance(80) ? WANT_SPARSE : WANT_ANY);
     c->B = pool_vector(k, operand_type(c->type), rng_chance(75) ? WANT_DENSE : WANT_ANY);
+    hold_as(c->A, WANT_SPARSE);
+    if (rng_chance(75)) hold_as(c->B, WANT_DENSE);
     if (rng_chance(25)) c->M = pool_vector(m, TYPE_ANY, WANT_ANY);
     c->C = pick_vector_result(c, m);
     random_flags(c, c->M != NULL);

@@ -1,0 +1,39 @@
+/* What a test program asks of Tessera, and what it did: every product forced to the CPU backend, counted in the trace.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_TEST_ROUTED_H
+#define TSR_TEST_ROUTED_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char trace_name[64];
+
+/* Before the first GraphBLAS call. */
+static inline void force_tessera(void)
+{
+    snprintf(trace_name, sizeof trace_name, "/tmp/tessera-test-trace-%ld", (long)getpid());
+    setenv("TESSERA_MODE", "cpu", 1);
+    setenv("TESSERA_MIN_WORK", "0", 1);
+    setenv("TESSERA_TRACE", trace_name, 1);
+}
+
+/* Products in the trace so far that did not go to SuiteSparse. */
+static inline int routed_products(void)
+{
+    FILE *file = fopen(trace_name, "r");
+    char line[4096];
+    int count = 0;
+    while (file && fgets(line, sizeof line, file))
+        count += strstr(line, "\"route\":") && !strstr(line, "\"route\":\"suitesparse\"");
+    if (file) fclose(file);
+    return count;
+}
+
+static inline void remove_trace(void)
+{
+    unlink(trace_name);
+}
+
+#endif

@@ -1,0 +1,298 @@
+/* Brutal allocation failures: the k-th allocation of every product fails, for every k.  A product then either reports
+ * GrB_OUT_OF_MEMORY and leaves its operands alone, or succeeds with the right result; nothing leaks.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <GraphBLAS.h>
+
+#include "routed.h"
+
+enum { M_ROWS = 37, K_INNER = 29, N_COLUMNS = 23, HEADER = 64 };
+
+/* ---- the allocator ---- */
+
+static long blocks;       /* in use */
+static long countdown;    /* allocations until one fails; negative: never */
+static bool fail_forever; /* once it has failed, all others fail as well */
+static bool has_failed;
+
+static bool refuse(void)
+{
+    if (__atomic_load_n(&countdown, __ATOMIC_RELAXED) < 0) return false;
+    bool now = __atomic_fetch_sub(&countdown, 1, __ATOMIC_RELAXED) == 0;
+    if (now) has_failed = true;
+    if (now && fail_forever) __atomic_store_n(&countdown, 0, __ATOMIC_RELAXED);
+    return now;
+}
+
+static void *test_malloc_block(size_t size)
+{
+    if (refuse()) return NULL;
+    size_t *whole = malloc(size + HEADER);
+    if (!whole) return NULL;
+    whole[0] = size;
+    __atomic_add_fetch(&blocks, 1, __ATOMIC_RELAXED);
+    return (char *)whole + HEADER;
+}
+
+static void *test_calloc_block(size_t n, size_t size)
+{
+    void *block = test_malloc_block(n * size);
+    return block ? memset(block, 0, n * size) : NULL;
+}
+
+static void test_free_block(void *block)
+{
+    if (!block) return;
+    __atomic_sub_fetch(&blocks, 1, __ATOMIC_RELAXED);
+    free((char *)block - HEADER);
+}
+
+static void *test_realloc_block(void *block, size_t size)
+{
+    void *copy = test_malloc_block(size);
+    if (!copy || !block) return copy;
+    size_t old = *(size_t *)((char *)block - HEADER);
+    memcpy(copy, block, old < size ? old : size);
+    test_free_block(block);
+    return copy;
+}
+
+/* ---- matrices ---- */
+
+static uint64_t random_state = 99;
+
+static uint32_t random_bits(void)
+{
+    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(random_state >> 33);
+}
+
+static GrB_Matrix random_matrix(GrB_Type type, GrB_Index nrows, GrB_Index ncols, unsigned percent)
+{
+    GrB_Matrix A = NULL;
+    GrB_Matrix_new(&A, type, nrows, ncols);
+    for (GrB_Index i = 0; i < nrows; i++)
+        for (GrB_Index j = 0; j < ncols; j++)
+            if (random_bits() % 100 < percent) GrB_Matrix_setElement_INT32(A, (int)(random_bits() % 7) - 3, i, j);
+    GrB_Matrix_wait(A, GrB_MATERIALIZE);
+    return A;
+}
+
+static bool same(GrB_Matrix A, GrB_Matrix B)
+{
+    GrB_Index nrows, ncols, na = 0, nb = 0;
+    GrB_Matrix_nrows(&nrows, A);
+    GrB_Matrix_ncols(&ncols, A);
+    GrB_Matrix_nvals(&na, A);
+    GrB_Matrix_nvals(&nb, B);
+    if (na != nb) return false;
+    for (GrB_Index i = 0; i < nrows; i++)
+        for (GrB_Index j = 0; j < ncols; j++) {
+            double a = 0, b = 0;
+            GrB_Info info = GrB_Matrix_extractElement_FP64(&a, A, i, j);
+            if (GrB_Matrix_extractElement_FP64(&b, B, i, j) != info || a != b) return false;
+        }
+    return true;
+}
+
+/* ---- products ---- */
+
+typedef struct scene {
+    GrB_Matrix A, B, M, C; /* C: its contents before the product */
+    GrB_BinaryOp accum;
+    GrB_Semiring semiring;
+    GrB_Descriptor desc;
+} scene;
+
+static void scene_free(scene *s)
+{
+    GrB_Matrix_free(&s->A);
+    GrB_Matrix_free(&s->B);
+    GrB_Matrix_free(&s->M);
+    GrB_Matrix_free(&s->C);
+}
+
+static GrB_Info multiply(GrB_Matrix C, const scene *s)
+{
+    return GrB_mxm(C, s->M, s->accum, s->semiring, s->A, s->B, s->desc);
+}
+
+static void check_operands(const scene *s, const scene *copy)
+{
+    assert_true(same(s->A, copy->A));
+    assert_true(same(s->B, copy->B));
+    if (s->M) assert_true(same(s->M, copy->M));
+}
+
+/* One product whose k-th allocation fails; true while there is a k-th. */
+static bool attempt(const scene *s, const scene *copy, GrB_Matrix expected, long k, bool forever)
+{
+    GrB_Matrix C = NULL;
+    GrB_Index n = 0;
+    long before = blocks;
+    assert_int_equal(GrB_Matrix_dup(&C, s->C), GrB_SUCCESS);
+    has_failed = false;
+    fail_forever = forever;
+    countdown = k;
+    GrB_Info info = multiply(C, s);
+    bool failed = has_failed;
+    if (info == GrB_SUCCESS) { /* whatever was put off must not need memory */
+        countdown = 0;
+        fail_forever = true;
+        assert_int_equal(GrB_Matrix_nvals(&n, C), GrB_SUCCESS);
+    }
+    countdown = -1;
+    assert_true(info == GrB_SUCCESS || (info == GrB_OUT_OF_MEMORY && failed));
+    if (info == GrB_SUCCESS) assert_true(same(C, expected));
+    check_operands(s, copy);
+    GrB_Matrix_free(&C);
+    assert_int_equal(blocks, before);
+    return failed;
+}
+
+static void brutal(scene *s)
+{
+    scene copy = {0};
+    GrB_Matrix expected = NULL;
+    countdown = -1;
+    GrB_Matrix_dup(&copy.A, s->A);
+    GrB_Matrix_dup(&copy.B, s->B);
+    if (s->M) GrB_Matrix_dup(&copy.M, s->M);
+    GrB_Matrix_dup(&expected, s->C);
+    assert_int_equal(multiply(expected, s), GrB_SUCCESS);
+    GrB_Matrix_wait(expected, GrB_MATERIALIZE);
+    for (int forever = 0; forever < 2; forever++) {
+        long k = 0;
+        while (attempt(s, &copy, expected, k, forever)) k++;
+        assert_true(k > 0);
+    }
+    GrB_Matrix_free(&expected);
+    scene_free(&copy);
+    scene_free(s);
+}
+
+static scene spmm_scene(GrB_Type type, GrB_Semiring semiring)
+{
+    scene s = {.semiring = semiring};
+    s.A = random_matrix(type, M_ROWS, K_INNER, 20);
+    s.B = random_matrix(type, K_INNER, N_COLUMNS, 100);
+    s.C = random_matrix(type, M_ROWS, N_COLUMNS, 30);
+    return s;
+}
+
+static void test_plain(void **state)
+{
+    (void)state;
+    scene s = spmm_scene(GrB_FP32, GrB_PLUS_TIMES_SEMIRING_FP32);
+    brutal(&s);
+}
+
+static void test_casts_and_transpose(void **state)
+{
+    (void)state;
+    scene s = spmm_scene(GrB_INT32, GrB_MIN_PLUS_SEMIRING_FP64);
+    GrB_Matrix T = random_matrix(GrB_INT8, K_INNER, M_ROWS, 20);
+    GrB_Matrix_free(&s.A);
+    s.A = T;
+    s.desc = GrB_DESC_T0;
+    brutal(&s);
+}
+
+static void test_accumulated(void **state)
+{
+    (void)state;
+    scene s = spmm_scene(GrB_FP64, GrB_PLUS_TIMES_SEMIRING_FP64);
+    s.accum = GrB_PLUS_FP64;
+    brutal(&s);
+}
+
+static void test_masked(void **state)
+{
+    (void)state;
+    scene s = spmm_scene(GrB_INT64, GrB_PLUS_TIMES_SEMIRING_INT64);
+    s.M = random_matrix(GrB_BOOL, M_ROWS, N_COLUMNS, 40);
+    s.desc = GrB_DESC_RC;
+    brutal(&s);
+}
+
+static void test_masked_and_accumulated(void **state)
+{
+    (void)state;
+    scene s = spmm_scene(GrB_FP32, GxB_PLUS_SECOND_FP32);
+    s.M = random_matrix(GrB_INT16, M_ROWS, N_COLUMNS, 40);
+    s.accum = GrB_MAX_FP32;
+    s.desc = GrB_DESC_S;
+    brutal(&s);
+}
+
+static void test_sddmm(void **state)
+{
+    (void)state;
+    scene s = {.semiring = GrB_PLUS_TIMES_SEMIRING_FP32, .desc = GrB_DESC_RST1};
+    s.A = random_matrix(GrB_FP32, M_ROWS, K_INNER, 100);
+    s.B = random_matrix(GrB_FP32, N_COLUMNS, K_INNER, 100);
+    s.M = random_matrix(GrB_BOOL, M_ROWS, N_COLUMNS, 15);
+    s.C = random_matrix(GrB_FP32, M_ROWS, N_COLUMNS, 10);
+    brutal(&s);
+}
+
+static void test_masked_dot(void **state)
+{
+    (void)state;
+    scene s = {.semiring = GxB_PLUS_PAIR_UINT32, .desc = GrB_DESC_RST1};
+    s.A = random_matrix(GrB_BOOL, M_ROWS, K_INNER, 20);
+    s.B = random_matrix(GrB_BOOL, N_COLUMNS, K_INNER, 20);
+    s.M = random_matrix(GrB_BOOL, M_ROWS, N_COLUMNS, 25);
+    GrB_Matrix_new(&s.C, GrB_UINT32, M_ROWS, N_COLUMNS);
+    brutal(&s);
+}
+
+static void test_dense_first(void **state)
+{
+    (void)state;
+    scene s = {.semiring = GrB_PLUS_TIMES_SEMIRING_FP64};
+    s.A = random_matrix(GrB_FP64, M_ROWS, K_INNER, 100);
+    s.B = random_matrix(GrB_FP64, K_INNER, N_COLUMNS, 20);
+    GrB_Matrix_new(&s.C, GrB_FP64, M_ROWS, N_COLUMNS);
+    brutal(&s);
+}
+
+static int start(void **state)
+{
+    (void)state;
+    int64_t no_pool[64] = {0};
+    countdown = -1;
+    GrB_Info info = GxB_init(GrB_NONBLOCKING, test_malloc_block, test_calloc_block, test_realloc_block, test_free_block);
+    return info != GrB_SUCCESS || GxB_Global_Option_set(GxB_MEMORY_POOL, no_pool) != GrB_SUCCESS;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    GrB_Info info = GrB_finalize();
+    int routed = routed_products();
+    remove_trace();
+    if (blocks) print_error("%ld blocks leaked\n", blocks);
+    if (routed < 16) print_error("only %d products were routed\n", routed);
+    return info != GrB_SUCCESS || blocks != 0 || routed < 16;
+}
+
+int main(void)
+{
+    force_tessera();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_plain),        cmocka_unit_test(test_casts_and_transpose),
+        cmocka_unit_test(test_accumulated),  cmocka_unit_test(test_masked),
+        cmocka_unit_test(test_masked_and_accumulated), cmocka_unit_test(test_sddmm),
+        cmocka_unit_test(test_masked_dot),   cmocka_unit_test(test_dense_first),
+    };
+    return cmocka_run_group_tests(tests, start, stop);
+}
