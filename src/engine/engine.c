@@ -57,7 +57,9 @@ static bool allowed(const tsr_request *r, tsr_decision *d)
 {
     if (tsr_config_get()->disabled & disable_bit[r->product.op])
         return forward(d, "disabled");
-    if (!tsr_backend_cpu()->supports(&r->product))
+    tsr_product cast = r->product; /* as tsr_operands_prepare will make it */
+    cast.a.type = cast.b.type = cast.semiring.type;
+    if (!tsr_backend_cpu()->supports(&cast))
         return forward(d, "no backend supports it");
     return true;
 }
