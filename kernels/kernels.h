@@ -15,6 +15,8 @@
  *    least that of adding one by one in the type itself.
  *  - an entry of C exists where at least one product was formed (NaN or zero values included).
  *  - all operands: type == semiring.type, or iso (x[0] of semiring.type), or pattern (x == NULL, only when mul ignores it).
+ *  - a mask value is false when all its bits are zero (-0.0 is true).
+ *  - LOR of a type other than bool yields 0 or 1, also where there is one term only.
  *  - 64-bit sizes everywhere; nrows, ncols, nvals may be 0; `a` may be sparse or hypersparse, by row or by column, jumbled or not.
  */
 

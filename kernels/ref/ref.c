@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ref/ref.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,12 +105,14 @@ static void dot(sums *c, const tsr_product *product, int64_t place, int64_t i, i
     }
 }
 
+/* As SuiteSparse:GraphBLAS: a mask value is false when all its bits are zero, so -0.0 is true. */
 static bool mask_lets_pass(const tsr_product *product, int64_t position)
 {
     const tsr_view *mask = &product->mask;
     if (product->mask_structural || mask->x == NULL)
         return true;
-    return tsr_value_true(mask->type, entry_value(mask, position));
+    tsr_value value = entry_value(mask, position);
+    return tsr_value_true(mask->type, value) || signbit(value.real);
 }
 
 static void masked(sums *c, const tsr_product *product)
