@@ -68,18 +68,18 @@ static bool allowed(const tsr_request *r, tsr_decision *d)
 static void wanted_reps(const tsr_request *r, tsr_decision *d)
 {
     const tsr_product *p = &r->product;
-    d->a_key = (tsr_rep_key){.by_col = tsr_wanted_by_col_a(p), .pattern = !tsr_reads_a(p), .type = p->semiring.type};
-    d->b_key = (tsr_rep_key){.by_col = p->b.by_col, .pattern = !tsr_reads_b(p), .type = p->semiring.type};
+    d->a_key = (tsr_rep_key){.by_col = tsr_wanted_by_col_a(p) != r->a_transposed, .pattern = !tsr_reads_a(p), .type = p->semiring.type};
+    d->b_key = (tsr_rep_key){.by_col = p->b.by_col != r->b_transposed, .pattern = !tsr_reads_b(p), .type = p->semiring.type};
     if (d->a_key.pattern)
         d->a_key.type = TSR_BOOL;
     if (d->b_key.pattern)
         d->b_key.type = TSR_BOOL;
 }
 
-static tsr_features with_rep(const tsr_features *f, const tsr_rep_key *key)
+static tsr_features with_rep(const tsr_features *f, bool by_col)
 {
     tsr_features g = *f;
-    g.a_by_col = key->by_col;
+    g.a_by_col = by_col;
     g.a_cast = false;
     g.narrow_index = true;
     return g;
@@ -91,7 +91,12 @@ static double plan_representation(const tsr_request *r, const tsr_features *f, t
     double without = tsr_predict_cpu_ms(f);
     if (!r->a_matrix || (r->product.op != TSR_OP_SPMM && r->product.op != TSR_OP_SPMV))
         return without;
-    tsr_features g = with_rep(f, &d->a_key);
+    if (tsr_config_get()->eager) {
+        d->build_a = true;
+        return without;
+    }
+    bool rep_by_col = d->a_key.by_col != r->a_transposed;
+    tsr_features g = with_rep(f, rep_by_col);
     double with = tsr_predict_cpu_ms(&g);
     if (with >= without)
         return without;
@@ -100,7 +105,7 @@ static double plan_representation(const tsr_request *r, const tsr_features *f, t
     tsr_rep_unref(rep);
     if (d->build_a)
         return with;
-    bool flip = f->a_by_col != d->a_key.by_col;
+    bool flip = f->a_by_col != rep_by_col;
     double price = tsr_predict_build_ms(f->a_nnz, f->m + f->k, flip, !d->a_key.pattern && !r->product.a.iso, f->nthreads);
     /* What is lost without it is counted against the best of what is possible without. */
     double base = r->may_forward && d->forward_ms >= 0 && d->forward_ms < without ? d->forward_ms : without;
@@ -144,7 +149,7 @@ bool tsr_engine_result_full(const tsr_request *r)
     const tsr_product *p = &r->product;
     if (p->op != TSR_OP_SPMM && p->op != TSR_OP_SPMV)
         return false;
-    return p->b.format == TSR_FULL && p->k > 0 && tsr_matrix_all_rows_present(r->a_matrix, &p->a, p->nthreads);
+    return p->b.format == TSR_FULL && p->k > 0 && tsr_matrix_all_rows_present(r->a_matrix, &p->a, r->a_transposed, p->nthreads);
 }
 
 static void report(const tsr_request *r, const tsr_decision *d, double measured_ms)

@@ -10,6 +10,8 @@ typedef struct tsr_request {
     tsr_product product;      /* normal form; a and b may still have another type than the semiring's (the engine casts) */
     tsr_matrix *a_matrix;     /* records that may hold representations of a, b; NULL = none */
     tsr_matrix *b_matrix;
+    bool a_transposed;        /* product.a shows the matrix of a_matrix transposed; so for b */
+    bool b_transposed;
     const char *call;         /* for the trace: "GrB_mxm" */
     bool may_forward;         /* drop-in: SuiteSparse is a route.  native: it is not */
     bool finish_extra;        /* drop-in: the result goes through C<M> accum= T afterwards (costs memory traffic) */
@@ -23,7 +25,7 @@ typedef struct tsr_decision {
     double forward_ms;          /* predicted for SuiteSparse; < 0 unknown */
     char reason[96];
     bool build_a, build_b;      /* build (or use) the representation below */
-    tsr_rep_key a_key, b_key;
+    tsr_rep_key a_key, b_key;   /* of the matrices in the records, not of their transposes */
 } tsr_decision;
 
 /* So little work that nothing we could do pays (drop-in door; no record is made for such operands). */

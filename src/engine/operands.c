@@ -45,17 +45,24 @@ static tsr_status cast_operand(tsr_view *v, tsr_type type, bool read, void *one,
     return TSR_OK;
 }
 
+/* Replace *v by the representation, built if need be; NULL: *v is as it was. */
+static tsr_rep *use_representation(tsr_view *v, tsr_matrix *m, tsr_rep_key key, bool transposed, int nthreads)
+{
+    tsr_view own = transposed ? tsr_view_transposed(*v) : *v;
+    tsr_rep *rep = tsr_matrix_build(m, key, &own, nthreads);
+    if (!rep)
+        return NULL;
+    *v = transposed ? tsr_view_transposed(*tsr_rep_view(rep)) : *tsr_rep_view(rep);
+    return rep;
+}
+
 tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_request *r, const tsr_decision *d)
 {
     *held = (tsr_operands){0};
     *ready = r->product;
     tsr_type type = ready->semiring.type;
     if (d->build_a && r->a_matrix)
-        held->a_rep = tsr_matrix_build(r->a_matrix, d->a_key, &ready->a, ready->nthreads);
-    if (held->a_rep) {
-        ready->a = *tsr_rep_view(held->a_rep);
-        ready->a.type = type; /* a pattern representation has no type of its own */
-    }
+        held->a_rep = use_representation(&ready->a, r->a_matrix, d->a_key, r->a_transposed, ready->nthreads);
     tsr_status status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);
     if (status == TSR_OK)
         status = cast_operand(&ready->b, type, tsr_reads_b(ready), &held->b_iso, &held->b_cast, ready->nthreads);

@@ -18,15 +18,6 @@ static bool is_dense(const tsr_view *v)
     return v->format == TSR_FULL || v->format == TSR_BITMAP;
 }
 
-static tsr_view transposed(tsr_view v)
-{
-    int64_t rows = v.nrows;
-    v.nrows = v.ncols;
-    v.ncols = rows;
-    v.by_col = !v.by_col;
-    return v;
-}
-
 static tsr_mul flipped(tsr_mul mul)
 {
     return mul == TSR_MUL_FIRST ? TSR_MUL_SECOND : mul == TSR_MUL_SECOND ? TSR_MUL_FIRST : mul;
@@ -137,9 +128,11 @@ static void resolve_transposes(matcher *s)
     bool ta = s->call->flip ? !mod->tran1 : mod->tran0;
     bool tb = !s->call->vector && mod->tran1;
     if (ta)
-        s->a = transposed(s->a);
+        s->a = tsr_view_transposed(s->a);
     if (tb)
-        s->b = transposed(s->b);
+        s->b = tsr_view_transposed(s->b);
+    s->out->request.a_transposed = ta;
+    s->out->request.b_transposed = tb;
 }
 
 static const char *read_operands(matcher *s)
@@ -187,12 +180,16 @@ static const char *check_types(matcher *s)
 /* C' = B' A' instead of C = A B: the same arrays seen the other way round. */
 static void swap_product(matcher *s)
 {
-    tsr_view a = transposed(s->b), b = transposed(s->a);
+    tsr_request *r = &s->out->request;
+    tsr_view a = tsr_view_transposed(s->b), b = tsr_view_transposed(s->a);
     s->a = a;
     s->b = b;
-    s->m = transposed(s->m);
+    s->m = tsr_view_transposed(s->m);
+    bool of_b = r->a_transposed;
+    r->a_transposed = !r->b_transposed;
+    r->b_transposed = !of_b;
     s->out->swapped = true;
-    s->out->request.product.semiring.mul = flipped(s->out->request.product.semiring.mul);
+    r->product.semiring.mul = flipped(r->product.semiring.mul);
 }
 
 static const char *choose_op(matcher *s)

@@ -24,7 +24,7 @@ struct tsr_matrix {
     pthread_mutex_t lock; /* guards everything below; held while a representation is built */
     atomic_uint_least64_t version;
     rep_slot *slots;
-    int rows_present; /* every row has an entry: -1 unknown, else 0 or 1; dropped by invalidate */
+    int rows_present[2]; /* every row [0], column [1] has an entry: -1 unknown, else 0 or 1; dropped by invalidate */
 };
 
 static atomic_size_t alive_bytes;
@@ -45,7 +45,7 @@ tsr_matrix *tsr_matrix_new(void)
         return NULL;
     }
     atomic_init(&m->refs, 1);
-    m->rows_present = -1;
+    m->rows_present[0] = m->rows_present[1] = -1;
     return m;
 }
 
@@ -81,7 +81,7 @@ void tsr_matrix_invalidate(tsr_matrix *m)
     pthread_mutex_lock(&m->lock);
     atomic_fetch_add_explicit(&m->version, 1, memory_order_release);
     drop_slots(m);
-    m->rows_present = -1;
+    m->rows_present[0] = m->rows_present[1] = -1;
     pthread_mutex_unlock(&m->lock);
 }
 
@@ -194,16 +194,26 @@ static bool rows_present(const tsr_view *a, int nthreads)
     return all;
 }
 
-bool tsr_matrix_all_rows_present(tsr_matrix *m, const tsr_view *view, int nthreads)
+bool tsr_matrix_all_rows_present(tsr_matrix *m, const tsr_view *view, bool transposed, int nthreads)
 {
     if (!m)
         return rows_present(view, nthreads);
     pthread_mutex_lock(&m->lock);
-    if (m->rows_present < 0)
-        m->rows_present = rows_present(view, nthreads);
-    bool all = m->rows_present;
+    int *known = &m->rows_present[transposed];
+    if (*known < 0)
+        *known = rows_present(view, nthreads);
+    bool all = *known;
     pthread_mutex_unlock(&m->lock);
     return all;
+}
+
+tsr_view tsr_view_transposed(tsr_view v)
+{
+    int64_t rows = v.nrows;
+    v.nrows = v.ncols;
+    v.ncols = rows;
+    v.by_col = !v.by_col;
+    return v;
 }
 
 tsr_matrix_stats tsr_matrix_get_stats(void)

@@ -38,8 +38,12 @@ void tsr_rep_unref(tsr_rep *rep);
 /* Ski-rental account of one representation: add what one more product lost without it (ms), get the sum since the last write. */
 double tsr_matrix_regret(tsr_matrix *m, tsr_rep_key key, double lost_ms);
 
-/* Cached properties of the present version; computed from `view` at the first call, dropped by invalidate. */
-bool tsr_matrix_all_rows_present(tsr_matrix *m, const tsr_view *view, int nthreads);
+/* Cached properties of the present version; computed from `view` at the first call, dropped by invalidate.  transposed: the
+ * view shows the matrix of the record transposed. */
+bool tsr_matrix_all_rows_present(tsr_matrix *m, const tsr_view *view, bool transposed, int nthreads);
+
+/* The same arrays seen as the transposed matrix. */
+tsr_view tsr_view_transposed(tsr_view view);
 
 /* Bytes of all representations alive, and how many were built and dropped (tests, tessera info). */
 typedef struct tsr_matrix_stats { size_t bytes; int64_t built, dropped; } tsr_matrix_stats;

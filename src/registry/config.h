@@ -32,6 +32,7 @@ typedef struct tsr_config {
     char trace[4096];        /* TESSERA_TRACE, %p = process id */
     int verbose;             /* TESSERA_VERBOSE: 1 = one summary at exit, 2 = a line per product */
     bool check;              /* TESSERA_CHECK=1: test mode, fingerprints operands (docs/testing.md) */
+    bool eager;              /* TESSERA_EAGER=1: test mode, every representation that a product could use is built at once */
     bool defer;              /* TESSERA_DEFER=1: test mode, products run when an operand is next touched */
 } tsr_config;
 

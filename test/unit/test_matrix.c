@@ -91,13 +91,13 @@ static void test_rows_present(void **state)
     static const int64_t full_p[] = {0, 1, 2, 3};
     tsr_view full = by_row;
     tsr_matrix *m = tsr_matrix_new();
-    assert_false(tsr_matrix_all_rows_present(m, &by_row, 1));
+    assert_false(tsr_matrix_all_rows_present(m, &by_row, false, 1));
     full.p = full_p;
-    assert_false(tsr_matrix_all_rows_present(m, &full, 1)); /* cached until the next write */
+    assert_false(tsr_matrix_all_rows_present(m, &full, false, 1)); /* cached until the next write */
     tsr_matrix_invalidate(m);
-    assert_true(tsr_matrix_all_rows_present(m, &full, 1));
+    assert_true(tsr_matrix_all_rows_present(m, &full, false, 1));
     tsr_matrix_unref(m);
-    assert_true(tsr_matrix_all_rows_present(NULL, &full, 1));
+    assert_true(tsr_matrix_all_rows_present(NULL, &full, false, 1));
 }
 
 static void *build_and_read(void *arg)
