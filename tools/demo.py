@@ -15,6 +15,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, 'build')
 PROGRAMS = ('pagerank', 'triangles', 'ktruss', 'gcn', 'sddmm', 'bfs', 'betweenness')
 TURNS = 3
+LONG = 30.0  # seconds: a program whose turn takes longer gets one turn
 LAUNCHER = os.path.join(BUILD, 'tools', 'tessera')
 
 
@@ -23,7 +24,7 @@ class Failure(Exception):
 
 
 class Progress:
-    """A line on the terminal once something takes longer than two seconds."""
+    """What is going on, when nothing has been printed for two seconds."""
 
     def __init__(self):
         self.began, self.shown = time.monotonic(), False
@@ -35,6 +36,7 @@ class Progress:
             sys.stderr.write(f'\r\033[K{text}')
         else:
             sys.stderr.write(text + '\n')
+            self.began = time.monotonic()
         sys.stderr.flush()
         self.shown = True
 
@@ -60,17 +62,18 @@ def parse(text):
     return steps, lines
 
 
-def run(program, graph, through, saved):
-    """One process; its trace goes to its own standard output, so that every product stands before the step it belongs to."""
+def run(program, graph, saved, through, traced=False):
+    """One process: steps and other lines.  Its trace goes to its own standard output, so that every product stands before the step it belongs to."""
     command = [os.path.join(BUILD, 'examples', program), '--save', saved, graph]
     environment = {key: value for key, value in os.environ.items() if key not in ('LD_PRELOAD', 'TESSERA_TRACE')}
     if through:
         command = [LAUNCHER, 'run', '--'] + command
+    if traced:
         environment['TESSERA_TRACE'] = '/dev/stdout'
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        raise Failure(f"{program}{' through Tessera' if through else ''} ended with status {done.returncode}: "
-                      f"{done.stderr.strip() or 'no message'}")
+        how = ' through Tessera' if through else ''
+        raise Failure(f"{done.stderr.strip() or 'no message'} ({program}{how} ended with status {done.returncode})")
     return parse(done.stdout)
 
 
@@ -112,16 +115,19 @@ def route_text(routes):
 
 def compare(program, graph, progress):
     """Rows of one program: step, plain ms, Tessera ms, difference, routes; and what it printed."""
-    times, routes, printed = [[], []], None, None
+    times = [[], []]
     with tempfile.TemporaryDirectory() as folder:
         saved = [os.path.join(folder, name) for name in ('plain', 'tessera')]
+        progress.show(f'{graph}: {program}, routes …')
+        steps, printed = run(program, graph, saved[1], True, traced=True)
+        began = time.monotonic()
+        names, routes = [step[0] for step in steps], [step[3] for step in steps]
         for turn in range(TURNS):
+            if turn > 0 and time.monotonic() - began > LONG:
+                break
             for through in ((0, 1) if turn % 2 == 0 else (1, 0)):
                 progress.show(f"{graph}: {program}, turn {turn + 1} of {TURNS}, {('plain', 'Tessera')[through]} …")
-                steps, lines = run(program, graph, through, saved[through])
-                times[through].append([step[1] for step in steps])
-                if through:
-                    names, routes, printed = [step[0] for step in steps], [step[3] for step in steps], lines
+                times[through].append([step[1] for step in run(program, graph, saved[through], through)[0]])
         differences = [difference(a, b) for a, b in zip(*map(answers, saved))]
     medians = [[statistics.median(column) for column in zip(*side)] for side in times]
     return list(zip(names, medians[0], medians[1], differences, routes)), printed
@@ -148,11 +154,15 @@ def show(graph):
 
 def main():
     if sys.argv[1:] == ['--targets']:
-        print(' '.join(['src/graphblas/libtessera.so', 'tools/tessera'] + [f'examples/{name}' for name in PROGRAMS]))
+        targets = ['src/graphblas/tessera:shared_library', 'tools/tessera:executable']
+        print(' '.join(targets + [f'examples/{name}:executable' for name in PROGRAMS]))
         return 0
     try:
+        for graph in sys.argv[1:]:
+            if graph.startswith('/'):  # a file: say what is wrong with it before anything long begins
+                run('bfs', graph, os.devnull, False)
         results = [show(graph) for graph in sys.argv[1:]]
-    except Failure as failure:
+    except (Failure, OSError) as failure:
         print(f'\ndemo: {failure}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:

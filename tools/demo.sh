@@ -39,6 +39,6 @@ quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "demo: '$*' failed" >&2;
 echo "Compiling …"
 targets=$(python3 tools/demo.py --targets)
 # shellcheck disable=SC2086
-quietly ninja -C build $targets
+quietly meson compile -C build $targets
 # shellcheck disable=SC2086
 exec python3 tools/demo.py $graphs ${file:+"$file"}
