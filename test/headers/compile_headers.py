@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Compile each header alone, without warnings, and twice in one file (include guards).
+
+usage: compile_headers.py SOURCE_ROOT BUILD_ROOT [--cpp] -- COMPILER [ARGUMENT...]
+SPDX-License-Identifier: Apache-2.0
+"""
+import pathlib
+import subprocess
+import sys
+
+PUBLIC = ("include/tessera/tessera.h", "include/tessera/backend.h")
+FOLDERS = ("include", "src", "kernels", "backends/cpu", "tools", "test", "bench")
+# Included in the middle of a file, several times, with macros set: not meant to stand alone.
+TEMPLATE_MARK = "Included several times"
+
+
+def internal_headers(root):
+    for folder in FOLDERS:
+        for path in sorted((root / folder).rglob("*.h")):
+            if TEMPLATE_MARK not in path.read_text(encoding="utf-8")[:2000]:
+                yield path.relative_to(root).as_posix()
+
+
+def includes_graphblas(root, header):
+    return any(line.startswith("#include") and ("GraphBLAS.h" in line or "tsr_real.h" in line)
+               for line in (root / header).read_text(encoding="utf-8").splitlines())
+
+
+def compile_alone(compiler, root, build, header, cpp):
+    language, standard = ("c++", "-std=c++11") if cpp else ("c", "-std=gnu11")
+    text = f'#include "{header}"\n#include "{header}"\nextern int tsr_not_empty;\n'
+    own = [root / "include"]
+    paths = own if cpp else own + [build, build / "src/graphblas", root / "src/graphblas", root / "examples"]
+    command = [*compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Werror", standard, "-x", language,
+               *(f"-I{path}" for path in paths), f"-I{root}", "-"]
+    return subprocess.run(command, input=text, text=True, capture_output=True, check=False)
+
+
+def main():
+    arguments = sys.argv[1:]
+    split = arguments.index("--")
+    root, build = (pathlib.Path(path) for path in arguments[:2])
+    cpp = "--cpp" in arguments[:split]
+    compiler = arguments[split + 1:]
+    headers = list(PUBLIC) if cpp else list(internal_headers(root))
+    have_graphblas = (build / "src/graphblas/tsr_real.h").exists()
+    failed = 0
+    for header in headers:
+        if not have_graphblas and includes_graphblas(root, header):
+            print(f"skipped {header}: no GraphBLAS here")
+            continue
+        result = compile_alone(compiler, root, build, header, cpp)
+        if result.returncode != 0:
+            failed += 1
+            print(f"{header} does not compile alone:\n{result.stderr}")
+    print(f"{len(headers)} headers, {failed} failed")
+    return 1 if failed or len(headers) < len(PUBLIC) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

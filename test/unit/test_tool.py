@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""The tessera command: exit codes, one-line errors, what run hands to the program, what info and inspect print.
+
+usage: test_tool.py TESSERA [LIBTESSERA]     (without the library, what needs preloading is left out)
+SPDX-License-Identifier: Apache-2.0
+"""
+import gzip
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = sys.argv[1] if len(sys.argv) > 1 else "tessera"
+LIBRARY = sys.argv[2] if len(sys.argv) > 2 else ""
+TRIANGLE = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n2 1\n3 1\n3 2\n"
+
+
+def environment(**extra):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
+    kept.pop("LD_PRELOAD", None)
+    kept["HOME"] = "/nonexistent"
+    kept.pop("XDG_CONFIG_HOME", None)
+    return {**kept, **extra}
+
+
+def tessera(*arguments, **extra):
+    return subprocess.run([TOOL, *arguments], env=environment(**extra), capture_output=True, text=True, timeout=60,
+                          check=False)
+
+
+class Errors(unittest.TestCase):
+    def one_line(self, result, code, *parts):
+        self.assertEqual(result.returncode, code, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertTrue(result.stderr.startswith("tessera"), result.stderr)
+        for part in parts:
+            self.assertIn(part, result.stderr)
+
+    def test_command_line(self):
+        for arguments in ((), ("frobnicate",), ("--nonsense",), ("info", "extra"), ("inspect",), ("inspect", "a", "b"),
+                          ("run", "--nonsense=1", "true")):
+            result = tessera(*arguments)
+            self.assertEqual(result.returncode, 64, (arguments, result.stderr))
+            self.assertEqual(result.stdout, "")
+
+    def test_run_without_a_program(self):
+        self.one_line(tessera("run"), 64, "no program given")
+        self.one_line(tessera("run", "--mode=cpu", "--"), 64, "no program given")
+
+    def test_wrong_option_values(self):
+        self.one_line(tessera("run", "--mode=fast", "true"), 64, "--mode=fast", "auto, cpu, gpu, off")
+        self.one_line(tessera("run", "--min-work=lots", "true"), 64, "--min-work=lots")
+
+    def test_wrong_variables(self):
+        self.one_line(tessera("run", "true", TESSERA_MODE="fast"), 64, "TESSERA_MODE=fast", "auto, cpu, gpu, off")
+        self.one_line(tessera("run", "true", TESSERA_MOED="cpu"), 64, "TESSERA_MOED", "unknown variable")
+        self.one_line(tessera("run", "true", TESSERA_CONFIG="/nonexistent/file"), 64, "/nonexistent/file")
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            bad = pathlib.Path(folder) / "bad.mtx"
+            self.one_line(tessera("inspect", str(bad)), 2, "No such file")
+            self.one_line(tessera("inspect", folder), 2, "directory")
+            bad.write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n", encoding="ascii")
+            self.one_line(tessera("inspect", str(bad)), 2, "ends after 1 of 2 entries")
+            bad.write_text("%%MatrixMarket matrix coordinate real general\n2 2 900000000000\n1 1 1\n", encoding="ascii")
+            self.one_line(tessera("inspect", str(bad)), 2, "more entries than")
+            bad.write_bytes(gzip.compress(TRIANGLE.encode() * 100)[:-30])
+            self.one_line(tessera("inspect", str(bad)), 2)
+            bad.write_text("%%MatrixMarket matrix coordinate pattern general\n900000000000 1 1\n1 1\n", encoding="ascii")
+            self.one_line(tessera("inspect", str(bad)), 2, "too large")
+
+    def test_a_full_disk_is_an_error(self):
+        with open("/dev/full", "w", encoding="ascii") as full:
+            result = subprocess.run([TOOL, "info"], env=environment(), stdout=full, stderr=subprocess.PIPE, text=True,
+                                    timeout=60, check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("cannot write", result.stderr)
+
+
+@unittest.skipUnless(LIBRARY, "no library to preload")
+class Run(unittest.TestCase):
+    def run_shell(self, script, *options, **extra):
+        return tessera("run", *options, "--", "sh", "-c", script, **extra)
+
+    def test_missing_and_not_executable(self):
+        result = tessera("run", "--", "no-such-program-anywhere")
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (127, 1), result.stderr)
+        self.assertIn("cannot run no-such-program-anywhere", result.stderr)
+        result = tessera("run", "/etc/passwd")
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (126, 1), result.stderr)
+        self.assertEqual(tessera("run", "/").returncode, 126)
+
+    def test_exit_code_and_streams_are_the_programs(self):
+        result = self.run_shell("cat; echo out; echo err >&2; exit 37")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (37, "out\n", "err\n"))
+
+    def test_options_become_variables(self):
+        show = "env | grep ^TESSERA_ | sort"
+        result = self.run_shell(show, "--mode=cpu", "--min-work=12", "--trace=t.%p", TESSERA_DEVICE="3")
+        self.assertEqual(result.stdout.split(), ["TESSERA_DEVICE=3", "TESSERA_MIN_WORK=12", "TESSERA_MODE=cpu",
+                                                 "TESSERA_TRACE=t.%p"])
+        result = self.run_shell("echo $TESSERA_MODE", "--mode=cpu", TESSERA_MODE="off")
+        self.assertEqual(result.stdout, "cpu\n")
+
+    def test_options_after_the_program_are_its_own(self):
+        result = tessera("run", "echo", "--mode=cpu", "--", "-x")
+        self.assertEqual((result.returncode, result.stdout), (0, "--mode=cpu -- -x\n"))
+
+    def test_the_library_is_preloaded(self):
+        self.assertEqual(self.run_shell("grep -c libtessera.so /proc/self/maps >/dev/null && echo yes").stdout, "yes\n")
+
+    def test_an_earlier_preload_stays(self):
+        with tempfile.TemporaryDirectory() as folder:
+            other = os.path.join(folder, "libother.so")
+            shutil.copy(os.path.realpath(LIBRARY), other)
+            result = self.run_shell("echo $LD_PRELOAD", LD_PRELOAD=other)
+        self.assertTrue(result.stdout.startswith("/"), result.stdout)
+        self.assertTrue(result.stdout.strip().endswith(":" + other), result.stdout)
+
+    def test_replacement(self):
+        if json.loads(tessera("info", "--json").stdout)["replacement"] == "not found":
+            self.skipTest("no replacement library was built")
+        result = self.run_shell("echo $LD_LIBRARY_PATH; echo $LD_PRELOAD", "--replace", LD_LIBRARY_PATH="/before")
+        path, preload = result.stdout.split("\n")[:2]
+        self.assertEqual(preload, "")
+        folder, before = path.split(":")
+        self.assertEqual(before, "/before")
+        self.assertTrue(any(name.startswith("libgraphblas.so") for name in os.listdir(folder)))
+
+
+class Answers(unittest.TestCase):
+    def test_info(self):
+        text = tessera("info", TESSERA_MODE="cpu").stdout
+        self.assertRegex(text, r"(?m)^Tessera +\d+\.\d+\.\d+$")
+        self.assertRegex(text, r"(?m)^  mode +cpu +\(environment\)$")
+        self.assertRegex(text, r"(?m)^  verbose +0 +\(default\)$")
+        answer = json.loads(tessera("info", "--json", TESSERA_KERNEL="csr").stdout)
+        self.assertEqual(answer["configuration"]["kernel"], {"value": "csr", "layer": "environment"})
+        self.assertIn("cpu", answer["backends"])
+        self.assertGreaterEqual(int(answer["threads"]), 1)
+
+    def test_info_with_a_wrong_variable_still_answers(self):
+        result = tessera("info", TESSERA_MODE="fast")
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (0, 1))
+        self.assertIn("auto", result.stdout)
+
+    def test_inspect(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'a "b".mtx.gz')
+            with gzip.open(path, "wt", encoding="ascii") as file:
+                file.write(TRIANGLE)
+            answer = json.loads(tessera("inspect", "--json", path).stdout)
+            text = tessera("inspect", path).stdout
+        self.assertEqual(answer["file"], path)
+        self.assertEqual((answer["nrows"], answer["ncols"], answer["nvals"]), (3, 3, 6))
+        self.assertEqual((answer["symmetry"], answer["pattern_symmetric"]), ("symmetric", True))
+        self.assertEqual([window["nonzero_vectors"] for window in answer["windows"]], [3, 3, 3, 3])
+        self.assertEqual((answer["tc_blocks"], answer["mean_nnz_tc"], answer["empty_rows"]), (1, 6, 0))
+        self.assertIn("MeanNnzTC 6.00", text)
+
+    def test_help_and_version(self):
+        for arguments in (("--help",), ("run", "--help"), ("info", "--help"), ("inspect", "--help"), ("--version",)):
+            result = tessera(*arguments)
+            self.assertEqual((result.returncode, result.stderr), (0, ""))
+            self.assertTrue(result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
