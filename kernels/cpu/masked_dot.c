@@ -166,7 +166,8 @@ static tsr_status narrow(tsr_compressed *out, tsr_view *v, const tsr_product *p)
 {
     int64_t names = v->by_col ? v->ncols : v->nrows;
     bool walked_often = p->mask.nvals / 4 > v->nvec && v->nvals > v->nvec;
-    if (v->index_size == 4 || out->view.p || !walked_often || v->jumbled || v->vlen > UINT32_MAX || names > 8 * v->nvals)
+    if (v->index_size == 4 || out->view.p || !walked_often || v->jumbled || v->vlen > UINT32_MAX ||
+        names > 8 * v->nvals)
         return TSR_OK;
     tsr_status status = tsr_compress(out, v, p->semiring.type, TSR_COMPRESS_PATTERN, p->nthreads);
     if (status != TSR_OK)
@@ -186,8 +187,8 @@ static int64_t length_of(const tsr_view *v, int64_t name)
     return at < 0 ? 0 : v->p[at + 1] - v->p[at];
 }
 
-/* Both operands by row.  Walking the rows of B needs no flip; it is chosen when it walks no more than a flip of B and a look
- * at each mask entry would cost.  Counted until that is exceeded. */
+/* Both operands by row.  Walking the rows of B needs no flip; it is chosen when it walks no more than a flip of B and a
+ * look at each mask entry would cost.  Counted until that is exceeded. */
 static bool spread_is_cheap(const tsr_product *p)
 {
     int64_t allowed = 12 * p->b.nvals + 8 * p->mask.nvals, walked = 0;

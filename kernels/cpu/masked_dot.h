@@ -1,7 +1,7 @@
 /* Inside of the masked dot product: the job after normalisation, and what its parts offer each other.
  *
- * A masked dot product always becomes "M by row": for every entry (r, c) of the mask M that passes, the vector A_r (a row
- * of A) meets the vector B_c (a column of B) over the inner dimension.  A mask by column is taken as its transpose.
+ * A masked dot product always becomes "M by row": for every entry (r, c) of the mask M that passes, the vector A_r (a
+ * row of A) meets the vector B_c (a column of B) over the inner dimension.  A mask by column is taken as its transpose.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CPU_MASKED_DOT_H
 #define TSR_CPU_MASKED_DOT_H
@@ -28,13 +28,15 @@ typedef enum tsr_md_kind {
     TSR_MD_FOLD    /* the products are added one by one, the inner index ascending */
 } tsr_md_kind;
 
-/* acc (+)= walked[place[t]] (x) other[index[t]] for t in [0, n); `first`: acc holds nothing yet.  Steps are 0 for one value. */
+/* acc (+)= walked[place[t]] (x) other[index[t]] for t in [0, n); `first`: acc holds nothing yet.  A step is 0 when there
+ * is one value for all. */
 typedef void (*tsr_md_fold)(void *acc, bool first, const void *walked, int64_t walked_step, const void *other,
                             int64_t other_step, const uint32_t *place, const int64_t *index, int64_t n);
 
-/* The same towards many results: x[target[t]] (+)= a (x) b[place[t]]; present[] tells whether x holds something, and is set. */
-typedef void (*tsr_md_spread)(void *x, int8_t *present, const void *a, const void *b, int64_t b_step, const uint32_t *place,
-                              const int64_t *target, int64_t n);
+/* The same towards many results: x[target[t]] (+)= a (x) b[place[t]]; present[] tells whether x holds something, and is
+ * set. */
+typedef void (*tsr_md_spread)(void *x, int8_t *present, const void *a, const void *b, int64_t b_step,
+                              const uint32_t *place, const int64_t *target, int64_t n);
 
 typedef struct tsr_md_job {
     tsr_md_vectors a, b, m; /* rows of A, columns of B (rows in the spread form), rows of M */

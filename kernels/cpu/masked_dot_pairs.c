@@ -1,9 +1,9 @@
 /* Masked dot product, A by row and B by column: every mask entry is the meeting of two sparse vectors.
  *
- * Of the two, one is scattered into a mark array and serves for many entries, the other is walked.  Entries whose column of B
- * is much longer than their row of A are gathered by column, so that always about the shorter vector is walked: the work is
- * the sum of min (|A_r|, |B_c|), not of |B_c|.  Vectors that meet too few others to be worth marking are searched in each
- * other.  When product and mask are symmetric (C = A A'), half is computed and half is copied.
+ * Of the two, one is scattered into a mark array and serves for many entries, the other is walked.  Entries whose column
+ * of B is longer than their row of A are gathered by column, so that always about the shorter vector is walked: the work
+ * is the sum of min (|A_r|, |B_c|), not of |B_c|.  Vectors that meet too few others to be worth marking are searched in
+ * each other.  When product and mask are symmetric (C = A A'), half is computed and half is copied.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked_dot.h"
 
@@ -303,7 +303,7 @@ static int8_t choose(const tsr_md_job *job, const scratch *s, int64_t r, int64_t
     return s->mark && b_length > COLUMN_FACTOR * a_length + COLUMN_MARGIN ? BY_COLUMN : BY_ROW;
 }
 
-/* Sets the states of one mask row and returns what its BY_ROW entries cost.  `again`: only what no mirror has filled. */
+/* Sets the states of one mask row and returns what its BY_ROW entries cost.  `again`: only what no mirror filled. */
 static int64_t plan_row(const tsr_md_job *job, const scratch *s, int64_t v, bool again, int64_t *by_column)
 {
     const tsr_md_vectors *m = &job->m;

@@ -65,8 +65,9 @@ static void spread_chunk(const tsr_md_job *job, scratch *s, const slice *w, int6
             present[s->index[t]] = 1;
         return;
     }
-    const char *a = job->a.x ? (const char *)job->a.x + (job->a.iso ? 0 : (size_t)a_at * job->size) : (const char *)none;
-    const char *b = job->b.x ? (const char *)job->b.x + (job->b.iso ? 0 : (size_t)at * job->size) : (const char *)none;
+    size_t a_offset = job->a.iso ? 0 : (size_t)a_at * job->size, b_offset = job->b.iso ? 0 : (size_t)at * job->size;
+    const char *a = job->a.x ? (const char *)job->a.x + a_offset : (const char *)none;
+    const char *b = job->b.x ? (const char *)job->b.x + b_offset : (const char *)none;
     tsr_md_spread_of(job->semiring)((char *)job->x + (size_t)w->begin * job->size, present, a, b,
                                     job->b.x && !job->b.iso, s->place, s->index, hits);
 }

@@ -49,7 +49,8 @@ static void copy_index_range(copy *c, int64_t begin, int64_t end)
     uint32_t *restrict out32 = c->i;
     int64_t *restrict out64 = c->i;
     if (from == to)
-        memcpy((char *)c->i + (size_t)begin * to, (const char *)c->in->i + (size_t)begin * to, (size_t)(end - begin) * to);
+        memcpy((char *)c->i + (size_t)begin * to, (const char *)c->in->i + (size_t)begin * to,
+               (size_t)(end - begin) * to);
     else if (to == 4)
         for (int64_t e = begin; e < end; e++)
             out32[e] = (uint32_t)in64[e];
