@@ -28,8 +28,8 @@ typedef enum tsr_md_kind {
     TSR_MD_FOLD    /* the products are added one by one, the inner index ascending */
 } tsr_md_kind;
 
-/* acc (+)= walked[place[t]] (x) other[index[t]] for t in [0, n); `first`: acc holds nothing yet.  A step is 0 when there
- * is one value for all. */
+/* acc (+)= walked[place[t]] (x) other[index[t]] for t in [0, n); `first`: acc holds nothing yet.  A step is 0 when
+ * there is one value for all. */
 typedef void (*tsr_md_fold)(void *acc, bool first, const void *walked, int64_t walked_step, const void *other,
                             int64_t other_step, const uint32_t *place, const int64_t *index, int64_t n);
 

@@ -1,9 +1,9 @@
 /* Masked dot product, A by row and B by column: every mask entry is the meeting of two sparse vectors.
  *
- * Of the two, one is scattered into a mark array and serves for many entries, the other is walked.  Entries whose column
- * of B is longer than their row of A are gathered by column, so that always about the shorter vector is walked: the work
- * is the sum of min (|A_r|, |B_c|), not of |B_c|.  Vectors that meet too few others to be worth marking are searched in
- * each other.  When product and mask are symmetric (C = A A'), half is computed and half is copied.
+ * Of the two, one is scattered into a mark array and serves for many entries, the other is walked.  Entries whose
+ * column of B is longer than their row of A are gathered by column, so that always about the shorter vector is walked:
+ * the work is the sum of min (|A_r|, |B_c|), not of |B_c|.  Vectors that meet too few others to be worth marking are
+ * searched in each other.  When product and mask are symmetric (C = A A'), half is computed and half is copied.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked_dot.h"
 

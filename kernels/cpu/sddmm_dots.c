@@ -64,7 +64,8 @@ typedef _Bool bool;
     }                                                                                                         \
     MANY(any, mul, type)
 
-#define MULS(F, add, type) F(add, times, type) F(add, first, type) F(add, second, type) F(add, plus, type) F(add, and, type)
+#define MULS(F, add, type) \
+    F(add, times, type) F(add, first, type) F(add, second, type) F(add, plus, type) F(add, and, type)
 
 /* Four results at a time over floating point: the four share every load of a, and their lanes are summed together. */
 #define FOUR(type, SUM4)                                                                                      \

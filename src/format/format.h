@@ -26,19 +26,24 @@ enum {
 };
 
 /* Copy a sparse or hypersparse view into 32-bit indices (64-bit if nrows or ncols > 2^32-1), sorted, in the same or the
- * other orientation, values typecast to `type` (iso stays iso: one value).  The matrix is the same one: nrows, ncols unchanged. */
+ * other orientation, values typecast to `type` (iso stays iso: one value).  The matrix is the same one: nrows, ncols
+ * unchanged.  On any failure *out is empty: TSR_INVALID_VALUE for bitmap and full views; TSR_OUT_OF_MEMORY, also for
+ * vector pointers far larger than the matrix (more than 2^32 vectors, nearly all of them empty). */
 tsr_status tsr_compress(tsr_compressed *out, const tsr_view *in, tsr_type type, unsigned flags, int nthreads);
 void tsr_compressed_free(tsr_compressed *c);
 
 /* dst (row-major if !dst_by_col, leading dimension = vector length) = src, a full or bitmap array of nrows x ncols held
  * the other way; element_size in {1,2,4,8}.  Cache blocked, threaded. */
-void tsr_dense_flip(void *dst, const void *src, int64_t src_nvec, int64_t src_vlen, int64_t src_ld, size_t element_size, int nthreads);
+void tsr_dense_flip(void *dst, const void *src, int64_t src_nvec, int64_t src_vlen, int64_t src_ld, size_t element_size,
+                    int nthreads);
 
 /* Masked result (x, b per mask entry) -> compressed arrays in the mask's orientation: keep the entries with b = 1.
- * p[nvec+1] is written by tsr_compact_count (returns the number kept); i (64-bit) and x by tsr_compact_fill. Mask may be
- * sparse or hypersparse (p is per stored vector). */
+ * p[nvec+1] is written by tsr_compact_count (returns the number kept); i (64-bit) and x by tsr_compact_fill, which moves
+ * values of element_size bytes from mask_x, one per mask entry (none if x or mask_x is NULL). Mask may be sparse or
+ * hypersparse (p is per stored vector). */
 int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int nthreads);
-void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x, size_t element_size, int nthreads);
+void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
+                      size_t element_size, int nthreads);
 
 /* flags[r] = 1 for every row r of a sparse view that has an entry; returns how many. */
 int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads);
