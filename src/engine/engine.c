@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "kernels/kernels.h"
 #include "src/engine/operands.h"
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
@@ -170,15 +171,36 @@ void tsr_engine_report_forward(const char *call, const char *pattern, const char
                                               .reason = reason, .predicted_ms = -1.0, .measured_ms = -1.0});
 }
 
-tsr_status tsr_engine_execute(const tsr_request *r, const tsr_decision *d, tsr_result *result)
+typedef tsr_status (*execute_fn)(const tsr_product *product, tsr_result *result);
+
+static tsr_status execute_with(execute_fn execute, const tsr_request *r, const tsr_decision *d, tsr_result *result)
 {
-    double start = now_ms();
     tsr_operands held;
     tsr_product ready;
     tsr_status status = tsr_operands_prepare(&held, &ready, r, d);
     if (status == TSR_OK)
-        status = d->backend->execute(&ready, result);
+        status = execute(&ready, result);
     tsr_operands_release(&held);
+    return status;
+}
+
+tsr_status tsr_engine_execute_surely(const tsr_request *r, const tsr_decision *d, tsr_result *result)
+{
+    tsr_status status = tsr_engine_execute(r, d, result);
+    if (status == TSR_OK)
+        return status;
+    tsr_request alone = *r;
+    tsr_decision plain = *d;
+    alone.product.nthreads = 1;
+    plain.build_a = plain.build_b = false;
+    status = execute_with(d->backend->execute, &alone, &plain, result);
+    return status == TSR_OK ? status : execute_with(tsr_ref_execute, &alone, &plain, result);
+}
+
+tsr_status tsr_engine_execute(const tsr_request *r, const tsr_decision *d, tsr_result *result)
+{
+    double start = now_ms();
+    tsr_status status = execute_with(d->backend->execute, r, d, result);
     if (status == TSR_OK)
         report(r, d, now_ms() - start);
     return status;

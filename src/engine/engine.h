@@ -41,6 +41,10 @@ bool tsr_engine_result_full(const tsr_request *request);
  * usable was written, inputs are untouched, compute it elsewhere. */
 tsr_status tsr_engine_execute(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
 
+/* The same for a product that can go nowhere else any more: with one thread, then with the reference kernels.  Fails only when
+ * not even scratch of the size of the operands' values can be had. */
+tsr_status tsr_engine_execute_surely(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
+
 /* The trace record of a product that is not ours (declined, or forwarded by the router). */
 void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason);
 

@@ -15,6 +15,7 @@ typedef struct job {
     tsr_handover arrays;
     void *masked_x;   /* masked results before compaction, one per mask entry */
     int8_t *masked_b;
+    bool deferred;    /* nobody else can compute it any more */
 } job;
 
 static bool is_masked(const tsr_product *p)
@@ -48,10 +49,16 @@ static bool reserve(job *j, bool deferred)
     return !deferred || tsr_arrays_sparse(&j->arrays, p, p->mask.nvals);
 }
 
+static tsr_status execute(const job *j, tsr_result *result)
+{
+    return j->deferred ? tsr_engine_execute_surely(&j->match.request, &j->decision, result)
+                       : tsr_engine_execute(&j->match.request, &j->decision, result);
+}
+
 static tsr_status compute_dense(job *j)
 {
     tsr_result result = {.x = j->arrays.x, .b = j->arrays.b};
-    tsr_status status = tsr_engine_execute(&j->match.request, &j->decision, &result);
+    tsr_status status = execute(j, &result);
     if (status != TSR_OK || !j->arrays.b)
         return status;
     j->arrays.nvals = result.nvals;
@@ -83,7 +90,7 @@ static bool compact(job *j)
 static tsr_status compute_masked(job *j)
 {
     tsr_result result = {.x = j->masked_x, .b = j->masked_b};
-    tsr_status status = tsr_engine_execute(&j->match.request, &j->decision, &result);
+    tsr_status status = execute(j, &result);
     if (status == TSR_OK && !compact(j))
         status = TSR_OUT_OF_MEMORY;
     return status;
@@ -99,10 +106,6 @@ static void run_deferred(void *closure)
 {
     job *j = closure;
     tsr_status status = compute(j);
-    if (status != TSR_OK) {
-        j->match.request.product.nthreads = 1;
-        status = compute(j);
-    }
     if (status != TSR_OK || tsr_finish_direct(&j->call, &j->match, &j->arrays, false) != GrB_SUCCESS) {
         tsr_warn_once("deferred", "a deferred product could not be computed (status %d)", (int)status);
         abort();
@@ -133,6 +136,7 @@ static bool defer(const job *j)
     if (!kept)
         return false;
     *kept = *j;
+    kept->deferred = true;
     const tsr_call *c = &j->call;
     tsr_deferred d = {.target = c->C, .operands = {c->A, c->B, c->M}, .run = run_deferred, .cancel = cancel_deferred, .closure = kept};
     if (tsr_defer(&d))
