@@ -110,7 +110,8 @@ void *tsr_block_realloc(void *block, size_t size)
     return moved;
 }
 
-/* Keep the block; what had to go for it is in victims (freed by the caller, outside of the lock). False: it was not kept. */
+/* Keep the block; what had to go for it is in victims (freed by the caller, outside of the lock). False: it was
+ * not kept. */
 static bool keep(void *block, size_t size, void **victims, size_t *nvictims)
 {
     *nvictims = 0;

@@ -1,5 +1,6 @@
-/* The C library's malloc, realloc and free with a cache of large freed blocks: a fresh result costs page faults, a recycled one
- * does not.  Blocks stay the C library's: free() of a block from here, and tsr_block_free of one from malloc(), are right.
+/* The C library's malloc, realloc and free with a cache of large freed blocks: a fresh result costs page faults, a
+ * recycled one does not.  Blocks stay the C library's: free() of a block from here, and tsr_block_free of one from
+ * malloc(), are right.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_BLOCKS_H
 #define TSR_BLOCKS_H

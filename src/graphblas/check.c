@@ -1,5 +1,6 @@
-/* CHECK mode: a fingerprint of every matrix and vector, taken before and after each call that gets its handle.  Contents that
- * change while no write hook stood in between would have left a stale representation behind: that is reported.
+/* CHECK mode: a fingerprint of every matrix and vector, taken before and after each call that gets its handle.
+ * Contents that change while no write hook stood in between would have left a stale representation behind: that is
+ * reported.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdio.h>

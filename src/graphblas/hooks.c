@@ -1,5 +1,6 @@
 /* Hooks: what is done with the record and the deferred products of a handle before (or after) a call touches it.
- * They only use the address, so that NULL and garbage handles reach the real library, which answers with its error codes.
+ * They only use the address, so that NULL and garbage handles reach the real library, which answers with its error
+ * codes.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/door.h"
 #include "src/graphblas/hooks.h"

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <GraphBLAS.h>
+
 #define TSR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define TSR_NOINLINE __attribute__((noinline))
 #define TSR_WRAPPER __attribute__((visibility("default")))
@@ -47,7 +49,7 @@ void tsr_filter_remove(const void *handle);
 
 /* ---- hooks as the wrappers call them: only with TSR_BUSY_HANDLES set ---- */
 
-void tsr_will_move(const void *handle); /* contents stay, arrays may move: deferred products that look at them run first */
+void tsr_will_move(const void *handle); /* contents stay, arrays may move: whatever looks at them runs first */
 void tsr_exported(const void *handle); /* before an export: contents move out, then the handle goes */
 void tsr_created(const void *handle);  /* after a success that made this handle: what stood at its address is history */
 void tsr_hook_read_array(const void *const *handles, size_t count);

@@ -1,4 +1,5 @@
-/* Reaches the real SuiteSparse:GraphBLAS: finds it among the loaded objects, fills the function table, compares versions.
+/* Reaches the real SuiteSparse:GraphBLAS: finds it among the loaded objects, fills the function table, compares
+ * versions.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <dlfcn.h>

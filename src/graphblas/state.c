@@ -90,7 +90,8 @@ static bool switched_off(void)
     return !tsr_real_load() || tsr_door_in_child() || tsr_config_get()->mode == TSR_MODE_OFF;
 }
 
-/* The real GrB_init is GxB_init with the C library's functions; ours keep large blocks, which stay the C library's blocks. */
+/* The real GrB_init is GxB_init with the C library's functions; ours keep large blocks, which stay the C library's
+ * blocks. */
 static GrB_Info init_with_blocks(GrB_Mode mode, bool with_realloc)
 {
     const GrB_Info info = TSR_SLOT(GxB_init)(mode, tsr_block_malloc, NULL, with_realloc ? tsr_block_realloc : NULL,

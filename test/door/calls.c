@@ -1,5 +1,5 @@
-/* A GraphBLAS program that touches every kind of wrapper: errors before and after init, varargs, iterators, tiles, packs,
- * exports, user operators that call GraphBLAS, two threads, fork.
+/* A GraphBLAS program that touches every kind of wrapper: errors before and after init, varargs, iterators, tiles,
+ * packs, exports, user operators that call GraphBLAS, two threads, fork.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <GraphBLAS.h>
 #include <pthread.h>

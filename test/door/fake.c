@@ -1,5 +1,5 @@
-/* A library that pretends to be SuiteSparse:GraphBLAS: FAKE_VERSION is what it says of itself, FAKE_EXTRA adds a function that
- * the installed header does not have.
+/* A library that pretends to be SuiteSparse:GraphBLAS: FAKE_VERSION is what it says of itself, FAKE_EXTRA adds a
+ * function that the installed header does not have.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdarg.h>
 

@@ -191,8 +191,9 @@ static void threads_never_share_a_block(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(large_block_comes_back), CASE(small_blocks_are_not_kept), CASE(too_large_does_not_fit), CASE(best_fit_wins),
-        CASE(total_is_bounded), CASE(count_is_bounded), CASE(block_over_half_the_limit_is_given_back),
+        CASE(large_block_comes_back), CASE(small_blocks_are_not_kept), CASE(too_large_does_not_fit),
+        CASE(best_fit_wins), CASE(total_is_bounded), CASE(count_is_bounded),
+        CASE(block_over_half_the_limit_is_given_back),
         CASE(blocks_belong_to_the_c_library), CASE(realloc_keeps_contents), CASE(impossible_request_empties_the_cache),
         CASE(nothing_is_kept_when_disabled), CASE(threads_never_share_a_block),
     };

@@ -12,7 +12,8 @@
 #include <cmocka.h>
 
 static char handles[64][64];
-static void *const A = handles[1], *const B = handles[2], *const M = handles[3], *const C = handles[4], *const D = handles[5];
+static void *const A = handles[1], *const B = handles[2], *const M = handles[3], *const C = handles[4];
+static void *const D = handles[5];
 
 typedef struct counts {
     int run, cancelled, depth;

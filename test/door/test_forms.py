@@ -1,7 +1,7 @@
 """The same program plain and through each form of the door prints the same; other libraries are passed through.
 
-usage: test_forms.py CASE, with the paths in the environment: CALLS, CALLS_AHEAD (linked ahead), LIBTESSERA, REPLACEMENT (folder,
-may be empty), CALLS_FAKE, FAKES (folder with fake_good, fake_extra, fake_major, fake_says)
+usage: test_forms.py CASE, with the paths in the environment: CALLS, CALLS_AHEAD (linked ahead), LIBTESSERA,
+REPLACEMENT (folder, may be empty), CALLS_FAKE, FAKES (folder with fake_good, fake_extra, fake_major, fake_says)
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -31,7 +31,8 @@ def same(command, **variables):
 
 
 def modes(command, **form):
-    for extra in ({}, {'TESSERA_MODE': 'off'}, {'TESSERA_MODE': 'cpu', 'TESSERA_MIN_WORK': '0'}, {'TESSERA_DEFER': '1'}):
+    forced = {'TESSERA_MODE': 'cpu', 'TESSERA_MIN_WORK': '0'}
+    for extra in ({}, {'TESSERA_MODE': 'off'}, forced, dict(forced, TESSERA_DEFER='1')):
         same(command, **form, **extra)
 
 
@@ -53,7 +54,8 @@ def case_two_doors():
 
 
 def case_check():
-    for extra in ({}, {'TESSERA_DEFER': '1'}, {'TESSERA_MODE': 'cpu', 'TESSERA_MIN_WORK': '0'}):
+    forced = {'TESSERA_MODE': 'cpu', 'TESSERA_MIN_WORK': '0'}
+    for extra in ({}, forced, dict(forced, TESSERA_DEFER='1')):
         text = same([PLAIN['CALLS']], LD_PRELOAD=PLAIN['LIBTESSERA'], TESSERA_CHECK='1', **extra)
         require(' 0 changes without a write hook' in text, text)
         require(int(text.split('CHECK: ')[1].split()[0]) > 1000, 'nothing was checked: ' + text)

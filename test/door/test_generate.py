@@ -89,7 +89,7 @@ class Classes(unittest.TestCase):
         self.check('GrB_Info GxB_Matrix_Option_set (GrB_Matrix A, GxB_Option_Field f, ...);', [(0, 'move')])
         self.check('GrB_Info GrB_Matrix_set_INT32 (GrB_Matrix, int32_t, GrB_Field);', [(0, 'move')])
         self.check('GrB_Info GrB_Matrix_export_FP32 (GrB_Index *Ap, float *Ax, GrB_Matrix A);', [(2, 'move')])
-        self.check('GrB_Info GxB_Vector_Iterator_attach (GxB_Iterator it, GrB_Vector v, GrB_Descriptor d);', [(1, 'move')])
+        self.check('GrB_Info GxB_Vector_Iterator_attach (GxB_Iterator it, GrB_Vector v);', [(1, 'move')])
 
     def test_asked_value_is_written(self):
         self.check('GrB_Info GrB_Matrix_get_Scalar (GrB_Matrix, GrB_Scalar, GrB_Field);', [(0, 'read'), (1, 'write')])
@@ -105,9 +105,9 @@ class Classes(unittest.TestCase):
         self.check('GrB_Info GxB_pack_HyperHash (GrB_Matrix A, GrB_Matrix *Y);', [(0, 'write'), (1, 'export')])
 
     def test_tiles(self):
-        self.check('GrB_Info GxB_Matrix_concat (GrB_Matrix C, const GrB_Matrix *Tiles, const GrB_Index m, const GrB_Index n);',
+        self.check('GrB_Info GxB_Matrix_concat (GrB_Matrix C, const GrB_Matrix *Tiles, GrB_Index m, GrB_Index n);',
                    [(0, 'write'), (1, 'read-array')])
-        self.check('GrB_Info GxB_Matrix_split (GrB_Matrix *Tiles, const GrB_Index m, const GrB_Index n, const GrB_Matrix A);',
+        self.check('GrB_Info GxB_Matrix_split (GrB_Matrix *Tiles, GrB_Index m, GrB_Index n, const GrB_Matrix A);',
                    [(0, 'new-array'), (3, 'read')])
 
     def test_containers(self):
@@ -168,9 +168,8 @@ class Installed(unittest.TestCase):
 
     def test_varargs(self):
         names = {p.name for p in self.found.values() if p.varargs}
-        self.assertGreaterEqual(names, {'GxB_Desc_set', 'GxB_Desc_get', 'GxB_Matrix_Option_set', 'GxB_Matrix_Option_get',
-                                        'GxB_Vector_Option_set', 'GxB_Vector_Option_get', 'GxB_Global_Option_set',
-                                        'GxB_Global_Option_get'})
+        for name in ('GxB_Desc', 'GxB_Matrix_Option', 'GxB_Vector_Option', 'GxB_Global_Option'):
+            self.assertGreaterEqual(names, {name + '_set', name + '_get'})
 
     def test_every_handle_has_a_role(self):
         for p in self.found.values():

@@ -1,8 +1,8 @@
 """Says for every argument of every GraphBLAS function what the call does to the object behind it.
 
-By constness, and a small table of exceptions.  Whatever carries a handle (Matrix, Vector, Scalar; through pointers, void *
-or a type not known here) and fits no rule raises Unclassified: the build stops, because a wrapper that misses a write would
-leave stale representations behind without a sign.
+By constness, and a small table of exceptions.  Whatever carries a handle (Matrix, Vector, Scalar; through pointers,
+void * or a type not known here) and fits no rule raises Unclassified: the build stops, because a wrapper that misses
+a write would leave stale representations behind without a sign.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -30,7 +30,8 @@ VOID_IS_VALUE = re.compile(
 # Non-const handles whose contents the call keeps, though it may move or convert the arrays.
 KEEPS_CONTENTS = re.compile(
     r'_wait$|_Option_set(_\w+)?$|^G[rx]B_(Matrix|Vector|Scalar)_set_(Scalar|String|INT32|VOID|arenas)$|Iterator_attach$'
-    r'|_serialize(Size|_arena)?$|^GrB_Matrix_(export(Size|Hint)|export_\w+)$|^GxB_Matrix_export_FC(32|64)$|^GxB_Matrix_reshapeDup(_arena)?$')
+    r'|_serialize(Size|_arena)?$|^GrB_Matrix_(export(Size|Hint)|export_\w+)$|^GxB_Matrix_export_FC(32|64)$'
+    r'|^GxB_Matrix_reshapeDup(_arena)?$')
 # ... where only the first argument keeps them: GrB_Matrix_get_Scalar (A, value, field) writes its second.
 KEEPS_FIRST = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_get_(Scalar|String|INT32|SIZE|VOID)$|_Option_get(_\w+)?$')
 

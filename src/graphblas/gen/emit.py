@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import classify as roles_of
 
 NOTE = '/* %s Made by src/graphblas/gen from the installed GraphBLAS.h.\n * SPDX-License-Identifier: Apache-2.0 */\n'
+INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/door.h"\n#include "src/graphblas/hooks.h"\n'
 
 # Wrappers written by hand: what they call instead of the real function.
 BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize'}
@@ -45,7 +46,7 @@ def _parameters(prototype):
 
 
 def _pass_on(prototype):
-    """Arguments of the forwarding call; a variable argument is an integer or pointer (i) or a double (d), see _read_varargs."""
+    """Arguments of the forwarding call; a variable argument is passed on twice, see _read_varargs."""
     return ', '.join(_names(prototype) + (['i', 'd'] if prototype.varargs else []))
 
 
@@ -73,13 +74,15 @@ def real_header(prototypes):
            '#ifndef TSR_REAL_H\n#define TSR_REAL_H\n\n#include <GraphBLAS.h>\n',
            '/* The header has function-like macros with these names. */']
     out += ['#undef %s' % name for name in prototypes]
-    out.append('\n/* Never NULL: before the first call every slot resolves the table and calls again. */\nstruct tsr_real {')
+    out += ['\n/* Never NULL: before the first call every slot resolves the table and calls again. */',
+            'struct tsr_real {']
     for p in prototypes.values():
         out.append('    %s (*%s)(%s);' % (p.returns, p.name, _parameters(p)))
     out.append('};\nextern struct tsr_real tsr_real;\n')
     out.append('#define TSR_REAL_COUNT %d\n' % len(prototypes))
-    out.append('/* Slots by name, ascending. */\ntypedef struct tsr_real_entry {\n    const char *name;\n    size_t offset;\n'
-               '} tsr_real_entry;\nextern const tsr_real_entry tsr_real_entries[TSR_REAL_COUNT];\n\n#endif')
+    out.append('/* Slots by name, ascending. */\ntypedef struct tsr_real_entry {\n    const char *name;\n'
+               '    size_t offset;\n} tsr_real_entry;\n'
+               'extern const tsr_real_entry tsr_real_entries[TSR_REAL_COUNT];\n\n#endif')
     return '\n'.join(out) + '\n'
 
 
@@ -104,8 +107,7 @@ def _lazy(prototype):
 
 def real_table(prototypes):
     """tsr_real_table.c: the slots' first contents (resolve, then call again) and their names."""
-    out = [NOTE % 'First contents and names of the function table.', '#include <stdarg.h>\n\n#include "src/graphblas/door.h"',
-           '#include "src/graphblas/hooks.h"\n']
+    out = [NOTE % 'First contents and names of the function table.', INCLUDES]
     out += [_lazy(p) for p in prototypes.values()]
     out.append('struct tsr_real tsr_real = {')
     out += ['    .%s = lazy_%s,' % (name, name) for name in prototypes]
@@ -182,8 +184,7 @@ def _wrapper(prototype, roles):
 
 def wrappers(prototypes):
     """tsr_wrappers.c: one exported function per prototype."""
-    out = [NOTE % 'Exported wrappers.', '#include <stdarg.h>\n\n#include "src/graphblas/door.h"',
-           '#include "src/graphblas/hooks.h"\n']
+    out = [NOTE % 'Exported wrappers.', INCLUDES]
     for prototype in prototypes.values():
         roles = roles_of.classify(prototype)
         if roles and prototype.returns != 'GrB_Info':
