@@ -109,18 +109,20 @@ static void fork_after_product(void)
     REQUIRE(GrB_init(GrB_NONBLOCKING) == GrB_SUCCESS);
     GxB_Global_Option_set(GxB_NTHREADS, 1); /* libgomp's team does not survive a fork */
     GrB_Matrix A = band(), B = sums(), C = NULL;
+    product_is_right(A, B);
     REQUIRE(product(&C, A, B) == GrB_SUCCESS);
     int routed = routed_products();
     REQUIRE(routed > 0);
     pid_t child = fork();
     if (child == 0) {
         REQUIRE(right(C)); /* made, perhaps put off, before the fork */
-        product_is_right(A, B);
+        for (int k = 0; k < 3; k++) product_is_right(A, B);
         _exit(0);
     }
     REQUIRE(wait_for(child) == 0);
-    REQUIRE(routed_products() == routed);
+    REQUIRE(routed_products() <= routed + 1); /* one that was put off */
     REQUIRE(right(C));
+    routed = routed_products();
     product_is_right(A, B);
     REQUIRE(routed_products() > routed);
     REQUIRE(GrB_finalize() == GrB_SUCCESS);

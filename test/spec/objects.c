@@ -52,25 +52,29 @@ static cell cell_load(int type, const any_value *x)
     return cell_cast(c, type == T_BOOL || is_float(type) ? type : T_INT64, type, false);
 }
 
-static void random_format(GrB_Matrix A)
+/* Small matrices turn bitmap by themselves: keep what is not full sparse, mostly. */
+static void random_format(GrB_Matrix A, bool full)
 {
     static const int controls[] = {GxB_SPARSE, GxB_BITMAP, GxB_FULL | GxB_BITMAP, GxB_AUTO_SPARSITY};
     if (rng_chance(40)) GxB_Matrix_Option_set(A, GxB_FORMAT, GxB_BY_COL);
-    if (rng_chance(60)) GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, controls[rng_below(4)]);
+    if (!full && rng_chance(80)) GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    else if (rng_chance(30)) GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, controls[rng_below(4)]);
 }
 
 GrB_Matrix matrix_of(const dense *D, bool plain)
 {
     GrB_Matrix A = NULL;
+    int entries = 0;
     GrB_Matrix_new(&A, type_handle(D->type), (GrB_Index)D->nrows, (GrB_Index)D->ncols);
     for (int i = 0; i < D->nrows; i++)
         for (int j = 0; j < D->ncols; j++) {
             any_value x = {0};
             if (!D->at[i][j].there) continue;
+            entries++;
             cell_store(D->type, &x, D->at[i][j]);
             mat_set(D->type, A, &x, (GrB_Index)i, (GrB_Index)j);
         }
-    if (!plain) random_format(A);
+    if (!plain) random_format(A, entries > D->nrows * D->ncols / 2);
     return A;
 }
 

@@ -74,7 +74,7 @@ static void choose_operands(problem *t)
     static const bool dense_a[SHAPES] = {false, true, true, false}, dense_b[SHAPES] = {true, false, true, false};
     product_case *p = &t->p;
     int m = 1 + rng_below(DENSE_MAX), k = 1 + rng_below(DENSE_MAX), n = t->call == CALL_MXM ? 1 + rng_below(DENSE_MAX) : 1;
-    int a = dense_a[t->shape] ? 100 : 5 + rng_below(50), b = dense_b[t->shape] ? (rng_chance(70) ? 100 : 60) : 5 + rng_below(50);
+    int a = dense_a[t->shape] ? 100 : 5 + rng_below(50), b = dense_b[t->shape] ? (rng_chance(70) ? 100 : 75) : 5 + rng_below(50);
     bool exact = t->values == VALUES_DYADIC || t->values == VALUES_ISO;
     dense_random(&t->A, exact ? any_type(p->type) : p->type, p->t0 ? k : m, p->t0 ? m : k, a, t->values);
     dense_random(&t->B, exact ? any_type(p->type) : p->type, p->t1 ? n : k, p->t1 ? k : n, b, t->values);
@@ -110,7 +110,7 @@ static GrB_BinaryOp accum_of(const product_case *p)
 static GrB_Info run_mxm(const problem *t, mxm_function mxm, dense *result)
 {
     const product_case *p = &t->p;
-    bool plain = rng_chance(20);
+    bool plain = rng_chance(5);
     GrB_Matrix A = matrix_of(&t->A, plain), B = matrix_of(&t->B, plain), C = matrix_of(&t->C, plain);
     GrB_Matrix M = p->M ? matrix_of(&t->M, plain) : NULL;
     if (M) keep_off_full_mask(M);
@@ -133,7 +133,7 @@ static int reversed_op(int op)
 static GrB_Info run_vector(const problem *t, dense *result)
 {
     const product_case *p = &t->p;
-    GrB_Matrix A = matrix_of(&t->A, rng_chance(20));
+    GrB_Matrix A = matrix_of(&t->A, rng_chance(5));
     GrB_Vector u = vector_of(&t->B), w = vector_of(&t->C), mask = p->M ? vector_of(&t->M) : NULL;
     bool reversed = t->call == CALL_VXM;
     GrB_Semiring s = semiring(p->mon, reversed ? reversed_op(p->op) : p->op, p->type, rng_chance(50));
@@ -326,7 +326,7 @@ static int stop(void **state)
     int routed = routed_products();
     remove_trace();
     print_message("%d products were routed\n", routed);
-    return info != GrB_SUCCESS || routed < 2000;
+    return info != GrB_SUCCESS || routed < 3000;
 }
 
 int main(void)
