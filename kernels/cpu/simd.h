@@ -132,6 +132,25 @@ TSR_FOR_VECTOR_FLOATS(TSR_FAST_BOTH)
     { return tsr_blend_##type((tsr_m_##bits)(x != x), y, tsr_fast_max_##type(x, y)); }
 TSR_FOR_VECTOR_FLOATS(TSR_VECTOR_FLOAT)
 
+/* The first 16 bytes of a vector, for what is left of a row; the other lanes are zero. */
+#if defined(__AVX512BW__) || defined(__AVX2__)
+#define TSR_SMALL_BYTES 16
+#if defined(__AVX512BW__)
+#define TSR_WIDEN_SMALL _mm512_zextsi128_si512
+#define TSR_NARROW_SMALL(v) _mm512_castsi512_si128((__m512i)(v))
+#else
+#define TSR_WIDEN_SMALL _mm256_zextsi128_si256
+#define TSR_NARROW_SMALL(v) _mm256_castsi256_si128((__m256i)(v))
+#endif
+#define TSR_VECTOR_SMALL(type, bits) \
+    TSR_INLINE tsr_v_##type tsr_load_small_##type(const tsr_c_##type *x) \
+    { return (tsr_v_##type)TSR_WIDEN_SMALL(_mm_loadu_si128((const __m128i *)(const void *)x)); } \
+    TSR_INLINE void tsr_store_small_##type(tsr_c_##type *x, tsr_v_##type v) \
+    { _mm_storeu_si128((__m128i *)(void *)x, TSR_NARROW_SMALL(v)); }
+TSR_FOR_VECTOR_INTEGERS(TSR_VECTOR_SMALL)
+TSR_FOR_VECTOR_FLOATS(TSR_VECTOR_SMALL)
+#endif
+
 /* Lanes whose byte is nonzero, from one byte per lane. */
 #define TSR_VECTOR_FLAGS(type, bits) \
     TSR_INLINE tsr_m_##bits tsr_flags_##type(const int8_t *b) \

@@ -34,6 +34,30 @@ TSR_INLINE void prefetch_ahead(const tsr_entries_job *job, int64_t e, int64_t si
         __builtin_prefetch((const char *)job->b + next * job->ldb * size, 0, 3);
 }
 
+TSR_INLINE void mark_present(int8_t *cb, const int8_t *bb, int64_t columns)
+{
+    int64_t j = 0;
+    for (uint64_t old, more; j + 8 <= columns; j += 8) {
+        memcpy(&old, cb + j, 8);
+        memcpy(&more, bb + j, 8);
+        old |= more;
+        memcpy(cb + j, &old, 8);
+    }
+    for (; j < columns; j++)
+        cb[j] |= bb[j];
+}
+
+/* What is left of a row after whole vectors, 16 bytes at a time. */
+#ifdef TSR_SMALL_BYTES
+#define SMALL_LANES(type) ((int64_t)(TSR_SMALL_BYTES / sizeof(tsr_c_##type)))
+#define SMALL_STEPS(type, add, mul) \
+    for (; j + SMALL_LANES(type) <= columns; j += SMALL_LANES(type)) \
+        tsr_store_small_##type(c + j, tsr_vadd_##add##_##type(tsr_load_small_##type(c + j), \
+            tsr_vmul_##mul##_##type(va, tsr_load_small_##type(b + j))));
+#else
+#define SMALL_STEPS(type, add, mul)
+#endif
+
 #define FULL(type, bits, add, mul) \
     static void TSR_PASTE4(full, add, mul, type)(const tsr_entries_job *job) \
     { \
@@ -48,6 +72,7 @@ TSR_INLINE void prefetch_ahead(const tsr_entries_job *job, int64_t e, int64_t si
             for (; j + TSR_LANES(type) <= columns; j += TSR_LANES(type)) \
                 tsr_store_##type(c + j, tsr_vadd_##add##_##type(tsr_load_##type(c + j), \
                     tsr_vmul_##mul##_##type(va, tsr_load_##type(b + j)))); \
+            SMALL_STEPS(type, add, mul) \
             for (; j < columns; j++) \
                 c[j] = SCALAR_##add(type, c[j], tsr_mul_##mul##_##type(a, b[j])); \
         } \
@@ -79,8 +104,7 @@ TSR_INLINE void prefetch_ahead(const tsr_entries_job *job, int64_t e, int64_t si
             for (; j < columns; j++) \
                 if (bb[j] && !(KEEPS_##add && cb[j])) \
                     c[j] = SCALAR_##add(type, c[j], tsr_mul_##mul##_##type(a, b[j])); \
-            for (j = 0; j < columns; j++) \
-                cb[j] |= bb[j]; \
+            mark_present(cb, bb, columns); \
         } \
     }
 

@@ -72,23 +72,26 @@
         } \
     }
 
+/* Everything the loop needs is in locals: the stores to yb could alias anything else. */
 #define BY_COLUMN(type, add, mul, index) \
     static void TSR_PASTE5(cols, add, mul, type, index)(const tsr_spmv_job *job) \
     { \
         const index *i = job->i; \
         const tsr_c_##type *a = job->a; \
+        const int64_t a_step = job->a_step, last = job->last; \
         tsr_c_##type *y = job->y; \
-        for (int64_t v = job->first; v < job->last; v++) { \
-            const int64_t k = job->h != NULL ? job->h[v] : v; \
+        int8_t *yb = job->yb; \
+        for (int64_t v = job->first; v < last; v++) { \
+            const int64_t k = job->h != NULL ? job->h[v] : v, hi = job->p[v + 1]; \
             if (job->xb != NULL && !job->xb[k]) \
                 continue; \
             const tsr_c_##type x = ((const tsr_c_##type *)job->x)[k & job->x_mask]; \
-            for (int64_t e = job->p[v]; e < job->p[v + 1]; e++) { \
+            for (int64_t e = job->p[v]; e < hi; e++) { \
                 const int64_t r = (int64_t)i[e]; \
-                if (!(STOPS_##add && job->yb[r])) \
-                    y[r] = BEGIN_##add(type, y[r], tsr_mul_##mul##_##type(a[e * job->a_step], x)); \
-                if (job->yb != NULL) \
-                    job->yb[r] = 1; \
+                if (!(STOPS_##add && yb[r])) \
+                    y[r] = BEGIN_##add(type, y[r], tsr_mul_##mul##_##type(a[e * a_step], x)); \
+                if (yb != NULL) \
+                    yb[r] = 1; \
             } \
         } \
     }
