@@ -43,8 +43,8 @@ static int64_t count_vectors(const tsr_mm_csr *a, int height, int64_t *mark, int
     return vectors;
 }
 
-/* Columns of A ascend in every row, so one pass in row order meets the entries of each row of A' in order too: next[r] is the
- * place in row r that must hold the next entry of column r. */
+/* Columns of A ascend in every row, so one pass in row order meets the entries of each row of A' in order too: next[r]
+ * is the place in row r that must hold the next entry of column r. */
 static bool is_symmetric(const tsr_mm_csr *a, int64_t *next)
 {
     if (a->nrows != a->ncols) {

@@ -173,7 +173,7 @@ static bool parse_with_strtod(const char **at, double *value)
     return good;
 }
 
-/* Digits up to 2^53 times or over a power of ten up to 10^22 is one correctly rounded operation; the rest is strtod's. */
+/* Digits up to 2^53 times or over a power of ten up to 10^22 is one rounded operation; the rest is strtod's. */
 static bool parse_real(const char **at, double *value)
 {
     static const double powers[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
@@ -297,7 +297,8 @@ static bool check_sizes(input *in, tsr_mm *m)
         return fail(in, "more than 2^60 rows or columns");
     }
     if (m->symmetry != TSR_MM_GENERAL && m->nrows != m->ncols) {
-        return fail(in, "a symmetric matrix must be square, this one is %lld x %lld", (long long)m->nrows, (long long)m->ncols);
+        return fail(in, "a symmetric matrix must be square, this one is %lld x %lld", (long long)m->nrows,
+                    (long long)m->ncols);
     }
     if (m->dense) {
         m->declared = array_entries(m);
@@ -518,7 +519,8 @@ static bool is_too_wide(int64_t size, int64_t nvals)
 }
 
 /* order[] = the entries sorted by key, equal keys as in `before` (NULL: as they come); start[size + 1] is filled. */
-static void sort_entries(int64_t *order, int64_t *start, int64_t size, const int64_t *key, const int64_t *before, int64_t n)
+static void sort_entries(int64_t *order, int64_t *start, int64_t size, const int64_t *key, const int64_t *before,
+                         int64_t n)
 {
     for (int64_t k = 0; k < n; k++) {
         start[key[k] + 1]++;
@@ -579,8 +581,8 @@ bool tsr_mm_to_csr(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_s
 {
     memset(out, 0, sizeof *out);
     if (is_too_wide(m->nrows, m->nvals) || is_too_wide(m->ncols, m->nvals)) {
-        snprintf(error, error_size, "%lld x %lld is too large for %lld entries", (long long)m->nrows, (long long)m->ncols,
-                 (long long)m->nvals);
+        snprintf(error, error_size, "%lld x %lld is too large for %lld entries", (long long)m->nrows,
+                 (long long)m->ncols, (long long)m->nvals);
         return false;
     }
     out->nrows = m->nrows;

@@ -11,8 +11,8 @@
 typedef enum tsr_mm_field { TSR_MM_REAL, TSR_MM_INTEGER, TSR_MM_PATTERN } tsr_mm_field;
 typedef enum tsr_mm_symmetry { TSR_MM_GENERAL, TSR_MM_SYMMETRIC, TSR_MM_SKEW } tsr_mm_symmetry;
 
-/* A matrix as the file lists it, both halves of a symmetric one spelled out.  Indices start at 0; no order; duplicates stay.
- * value is NULL for a pattern; integers beyond 2^53 are rounded. */
+/* A matrix as the file lists it, both halves of a symmetric one spelled out.  Indices start at 0; no order; duplicates
+ * stay.  value is NULL for a pattern; integers beyond 2^53 are rounded. */
 typedef struct tsr_mm {
     int64_t nrows, ncols;
     int64_t nvals;    /* entries here */
@@ -24,9 +24,11 @@ typedef struct tsr_mm {
     double *value;
 } tsr_mm;
 
-/* Read a file; gzip is recognized by content.  False: *m is empty and `error` holds one line without newline, "name:line: what".
- * Refused: complex values, more entries than the file or the machine can hold, lines over 1 MiB, indices out of range,
- * NUL bytes, too few or too many entries.  Memory is taken as entries arrive, never because the header says so. */
+/* Read a file; gzip is recognized by content.  False: *m is empty and `error` holds one line without newline,
+ * "name:line: what".
+ * Refused: complex values, more entries than the file or the machine can hold, lines over 1 MiB,
+ * indices out of range, NUL bytes, too few or too many entries.  Memory is taken as entries arrive, never because the
+ * header says so. */
 bool tsr_mm_read(tsr_mm *m, const char *path, char *error, size_t error_size);
 
 /* The same from memory; `name` is for messages. */

@@ -11,7 +11,8 @@
 
 #include "src/registry/paths.h"
 
-const char *argp_program_version = "tessera " TSR_VERSION_TEXT;
+/* glibc looks it up by name, so it must not be hidden. */
+__attribute__((visibility("default"))) const char *argp_program_version = "tessera " TSR_VERSION_TEXT;
 
 typedef struct command {
     const char *name, *full_name;

@@ -122,7 +122,8 @@ int tsr_tool_info(int argc, char **argv)
     static facts f;
     bool json = false;
     static const struct argp_option options[] = {{"json", 'j', NULL, 0, "One JSON object", 0}, {0}};
-    static const struct argp argp = {options, take, NULL, "Say what was found and how it is configured.", NULL, NULL, NULL};
+    static const struct argp argp = {options, take, NULL, "Say what was found and how it is configured.", NULL, NULL,
+                                     NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &json);
     collect(&f);
     (json ? print_json : print_text)(&f);

@@ -40,13 +40,13 @@ static void print_json(const request *r, const tsr_mm *m, const tsr_inspection *
 {
     fputs("{\"file\": ", stdout);
     tsr_tool_json_string(stdout, r->path);
-    printf(", \"nrows\": %lld, \"ncols\": %lld, \"nvals\": %lld, \"field\": \"%s\", \"symmetry\": \"%s\"", (long long)i->nrows,
-           (long long)i->ncols, (long long)i->nvals, fields[m->field], symmetries[m->symmetry]);
+    printf(", \"nrows\": %lld, \"ncols\": %lld, \"nvals\": %lld, \"field\": \"%s\", \"symmetry\": \"%s\"",
+           (long long)i->nrows, (long long)i->ncols, (long long)i->nvals, fields[m->field], symmetries[m->symmetry]);
     printf(", \"pattern_symmetric\": %s, \"row_mean\": %.6g, \"row_most\": %lld, \"empty_rows\": %lld, \"windows\": [",
            i->symmetric ? "true" : "false", i->mean_row, (long long)i->longest_row, (long long)i->empty_rows);
     for (int k = 0; k < TSR_WINDOW_HEIGHTS; k++) {
-        printf("%s{\"height\": %d, \"nonzero_vectors\": %lld, \"nnz_per_vector\": %.6g}", k ? ", " : "", tsr_window_heights[k],
-               (long long)i->vectors[k], per_vector(i, k));
+        printf("%s{\"height\": %d, \"nonzero_vectors\": %lld, \"nnz_per_vector\": %.6g}", k ? ", " : "",
+               tsr_window_heights[k], (long long)i->vectors[k], per_vector(i, k));
     }
     printf("], \"tc_blocks\": %lld, \"mean_nnz_tc\": %.6g}\n", (long long)i->tc_blocks, i->mean_nnz_tc);
 }
@@ -99,8 +99,8 @@ int tsr_tool_inspect(int argc, char **argv)
     request r = {0};
     static const struct argp_option options[] = {{"json", 'j', NULL, 0, "One JSON object", 0}, {0}};
     static const struct argp argp = {options, take, "FILE.mtx[.gz]",
-                                     "Show shape, degrees, nonzero vectors and TC blocks of a Matrix Market file.", NULL, NULL,
-                                     NULL};
+                                     "Show shape, degrees, nonzero vectors and TC blocks of a Matrix Market file.",
+                                     NULL, NULL, NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &r);
     int code = inspect(&r);
     return fflush(stdout) == 0 ? code : tsr_tool_fail(1, "cannot write the answer");

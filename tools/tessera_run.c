@@ -121,8 +121,8 @@ static void list_options(start *s)
         s->options[n] = (struct argp_option){s->names[n], FIRST_OPTION + n, "VALUE", 0, docs[n], 0};
     }
     s->options[n] = (struct argp_option){"replace", KEY_REPLACE, NULL, 0,
-                                         "Search the replacement libgraphblas first instead of preloading: for programs "
-                                         "that load it themselves (Python, Julia)", 1};
+                                         "Search the replacement libgraphblas first instead of preloading: for "
+                                         "programs that load it themselves (Python, Julia)", 1};
 }
 
 static int become(char **program)
@@ -137,7 +137,8 @@ int tsr_tool_run(int argc, char **argv)
 {
     static start s;
     static const char doc[] = "Start PROGRAM through Tessera. The options set the variables TESSERA_* for it."
-                              "\vExit code: the program's; 64 wrong option or variable, 126 not executable, 127 not found.";
+                              "\vExit code: the program's; 64 wrong option or variable, 126 not executable, "
+                              "127 not found.";
     if (tsr_config_wrong() > 0) {
         return EX_USAGE;
     }

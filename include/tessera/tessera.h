@@ -1,15 +1,17 @@
 /* Tessera: sparse products on Tensor Cores, CUDA cores and CPUs.
  *
- * Native interface, in the create -> inspect -> execute shape of the Sparse BLAS proposal (arXiv 2411.13259, sections 3 and 4):
+ * Native interface, in the create -> inspect -> execute shape of the Sparse BLAS proposal (arXiv 2411.13259, sections 3
+ * and 4):
  *
  *     tsr_sparse_create_csr   describe a sparse matrix held in the caller's arrays (or copied)
  *     tsr_sparse_hint         say what will be done with it
  *     tsr_plan_create         decide how; tsr_plan_explain, _bytes, _predicted_ms tell what was decided
  *     tsr_execute             compute, as often as wanted
  *
- * Conventions.  Sizes and offsets count elements, not bytes; indices start at 0; times are milliseconds.  Functions return a
- * tsr_status, and write their outputs only when it is TSR_OK unless they say otherwise.  One plan or matrix may be used by several
- * threads at the same time, but for the functions that say "exclusive".  Programs need no call to begin or end using the library.
+ * Conventions.  Sizes and offsets count elements, not bytes; indices start at 0; times are milliseconds.  Functions
+ * return a tsr_status, and write their outputs only when it is TSR_OK unless they say otherwise.  One plan or matrix
+ * may be used by several threads at the same time, but for the functions that say "exclusive".  Programs need no call
+ * to begin or end using the library.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESSERA_H
 #define TESSERA_H
@@ -51,8 +53,8 @@ TSR_PUBLIC const char *tsr_status_string(tsr_status status);
 /* Version of the library that is running, "major.minor.patch"; static storage. */
 TSR_PUBLIC const char *tsr_version(void);
 
-/* Set one option of the configuration ("mode", "min_work", "trace", "verbose", ... see docs) for the whole process, as the
- * environment variable TESSERA_<NAME> would; later products see it.
+/* Set one option of the configuration ("mode", "min_work", "trace", "verbose", ... see docs) for the whole process, as
+ * the environment variable TESSERA_<NAME> would; later products see it.
  * TSR_INVALID_VALUE: unknown name, wrong value or a null pointer, nothing changed.  TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_set_option(const char *name, const char *value);
 
@@ -91,8 +93,8 @@ typedef struct tsr_semiring {
 /* plus_times of a type; of TSR_BOOL lor_and. */
 TSR_PUBLIC tsr_semiring tsr_default_semiring(tsr_type type);
 
-/* Arithmetic allowed for FP32 products. EXACT: at least as accurate as adding one by one in FP32. The others allow Tensor Cores
- * to round the inputs; sums are FP32 always.  The CPU is always exact. */
+/* Arithmetic allowed for FP32 products. EXACT: at least as accurate as adding one by one in FP32. The others allow
+ * Tensor Cores to round the inputs; sums are FP32 always.  The CPU is always exact. */
 typedef enum tsr_precision {
     TSR_PRECISION_EXACT,
     TSR_PRECISION_TF32,
@@ -113,9 +115,9 @@ typedef enum tsr_op {
 
 typedef enum tsr_layout { TSR_ROW_MAJOR, TSR_COL_MAJOR } tsr_layout;
 
-/* A dense matrix in the caller's memory; the caller owns everything.  Element (r, c) is at data[r * ld + c] if row-major, at
- * data[c * ld + r] if column-major; ld >= ncols (nrows).  A vector is nrows x 1: column-major for consecutive elements, or
- * row-major with ld as stride. */
+/* A dense matrix in the caller's memory; the caller owns everything.  Element (r, c) is at data[r * ld + c] if
+ * row-major, at data[c * ld + r] if column-major; ld >= ncols (nrows).  A vector is nrows x 1: column-major for
+ * consecutive elements, or row-major with ld as stride. */
 typedef struct tsr_dense {
     void *data;
     tsr_type type;
@@ -135,7 +137,7 @@ typedef enum tsr_index_type { TSR_INDEX_32, TSR_INDEX_64 } tsr_index_type;
 /* Flags of tsr_sparse_create_* */
 enum {
     TSR_COPY = 1,     /* copy all arrays; else they are only looked at and must live as long as the matrix */
-    TSR_UNCHECKED = 2 /* trust the arrays: offsets start at 0 and never fall, indices are in range and ascend in each vector */
+    TSR_UNCHECKED = 2 /* trust the arrays: offsets rise from 0, indices are in range and ascend in each vector */
 };
 
 /* The arrays of a compressed matrix. */
@@ -147,11 +149,12 @@ typedef struct tsr_arrays {
     const void *values;        /* one per entry; NULL: every value is 1 */
 } tsr_arrays;
 
-/* Describe a matrix held by rows: offsets has nrows + 1 elements, indices are columns.  Nothing is built or converted before the
- * first product (32-bit offsets are: 8 bytes a row).  Checking reads offsets and indices once: O(nrows + entries).
+/* Describe a matrix held by rows: offsets has nrows + 1 elements, indices are columns.  Nothing is built or converted
+ * before the first product (32-bit offsets are: 8 bytes a row).  Checking reads offsets and indices once: O(nrows +
+ * entries).
  * *out belongs to the caller: tsr_sparse_destroy.
- * TSR_INVALID_VALUE: null pointer, size negative or over 2^60 (2^32 with 32-bit indices), unknown enumerator or flag, first offset
- * not 0, falling offsets, index out of range.  TSR_OUT_OF_MEMORY. */
+ * TSR_INVALID_VALUE: null pointer, size negative or over 2^60 (2^32 with 32-bit indices), unknown enumerator or flag,
+ * first offset not 0, falling offsets, index out of range.  TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_sparse_create_csr(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_arrays *arrays,
                                             unsigned flags);
 
@@ -166,19 +169,21 @@ TSR_PUBLIC tsr_status tsr_sparse_size(const tsr_sparse *a, int64_t *nrows, int64
  * TSR_INVALID_VALUE: a is NULL, or holds copies. */
 TSR_PUBLIC tsr_status tsr_sparse_values_changed(tsr_sparse *a);
 
-/* What the matrix will be used for: products `op` with n columns of B (inner size of X and Y for SDDMM), expected_calls of them
- * (0: unknown; a number lets the library build representations at once that pay only over many calls), the arithmetic allowed,
- * and whether the same call must give the same bits every time.  Later plans look at it; the last hint for an op counts.  Exclusive.
+/* What the matrix will be used for: products `op` with n columns of B (inner size of X and Y for SDDMM), expected_calls
+ * of them (0: unknown; a number lets the library build representations at once that pay only over many calls), the
+ * arithmetic allowed, and whether the same call must give the same bits every time.  Later plans look at it; the last
+ * hint for an op counts.  Exclusive.
  * TSR_INVALID_VALUE: a is NULL, unknown enumerator, n or expected_calls negative or not a number. */
-TSR_PUBLIC tsr_status tsr_sparse_hint(tsr_sparse *a, tsr_op op, int64_t n, double expected_calls, tsr_precision precision,
-                                      bool deterministic);
+TSR_PUBLIC tsr_status tsr_sparse_hint(tsr_sparse *a, tsr_op op, int64_t n, double expected_calls,
+                                      tsr_precision precision, bool deterministic);
 
 /* NULL allowed.  Plans made from it must have been destroyed before. */
 TSR_PUBLIC void tsr_sparse_destroy(tsr_sparse *a);
 
 /* ---- Plans ---- */
 
-/* How one product will be computed, opaque.  Holds shapes and decisions, no values: it stays valid when values change. */
+/* How one product will be computed, opaque.  Holds shapes and decisions, no values: it stays valid when those
+ * change. */
 typedef struct tsr_plan tsr_plan;
 
 /* Flags of tsr_plan_create */
@@ -186,20 +191,22 @@ enum {
     TSR_TRANSPOSE_A = 1 /* op(A) is the transpose (SpMM, SpMV) */
 };
 
-/* Decide how to compute `op` with matrix a and dense operands shaped and typed like `first` and `second` (their data is not looked
- * at and may be NULL):
+/* Decide how to compute `op` with matrix a and dense operands shaped and typed like `first` and `second` (their data is
+ * not looked at and may be NULL):
  *     TSR_OP_SPMM, TSR_OP_SPMV  a = A, first = B (k x n), second = C (m x n)
  *     TSR_OP_SDDMM              a = S (m x n), first = X (m x k), second = Y (k x n)
- * Types of A, B, X, Y may differ from the semiring's: values are then typecast as GraphBLAS does.  C has the semiring's type.
+ * Types of A, B, X, Y may differ from the semiring's: values are then typecast as GraphBLAS does.  C has the semiring's
+ * type.
  * *plan belongs to the caller: tsr_plan_destroy.  `a` must outlive it.
- * TSR_INVALID_VALUE: null pointer, unknown enumerator or flag, a monoid the type does not have, C of another type, ld too small.
- * TSR_DIMENSION_MISMATCH.  TSR_NOT_SUPPORTED: no backend, an operation disabled by configuration, or TSR_OP_MASKED_DOT.
- * TSR_OUT_OF_MEMORY. */
-TSR_PUBLIC tsr_status tsr_plan_create(tsr_plan **plan, tsr_op op, tsr_semiring semiring, tsr_sparse *a, const tsr_dense *first,
-                                      const tsr_dense *second, unsigned flags);
+ * TSR_INVALID_VALUE: null pointer, unknown enumerator or flag, a monoid the type does not have, C of another type, ld
+ * too small.
+ * TSR_DIMENSION_MISMATCH.  TSR_NOT_SUPPORTED: no backend, an operation disabled by configuration, or
+ * TSR_OP_MASKED_DOT.  TSR_OUT_OF_MEMORY. */
+TSR_PUBLIC tsr_status tsr_plan_create(tsr_plan **plan, tsr_op op, tsr_semiring semiring, tsr_sparse *a,
+                                      const tsr_dense *first, const tsr_dense *second, unsigned flags);
 
-/* Bytes the library will allocate for this plan beside the caller's arrays: representations of a, kept for later calls, and
- * work space of one call.  An estimate; 0 for NULL. */
+/* Bytes the library will allocate for this plan beside the caller's arrays: representations of a, kept for later calls,
+ * and work space of one call.  An estimate; 0 for NULL. */
 TSR_PUBLIC size_t tsr_plan_bytes(const tsr_plan *plan);
 
 /* Predicted time of one execution (ms), without building representations; negative when unknown or plan is NULL. */
@@ -214,22 +221,25 @@ TSR_PUBLIC void tsr_plan_destroy(tsr_plan *plan);
 /* ---- Execution ---- */
 
 /* SpMM and SpMV:  C = alpha op(A) (+).(.) B + beta C.
- * a is the matrix the plan was made from; B and C have the shapes, types and layouts the plan was made for (data and ld may
- * differ).  C must not overlap the other operands.  C is not read when beta == 0, A and B not when alpha == 0.
- * alpha and beta other than 1 and 0: only for the monoid plus on TSR_FP32 and TSR_FP64; computed in the semiring's type.
- * Places of C where no product is formed (empty rows) count as the monoid's identity: 0 for plus, lor and any; the largest value
- * (infinity) for min, the smallest for max.
+ * a is the matrix the plan was made from; B and C have the shapes, types and layouts the plan was made for (data and ld
+ * may differ).  C must not overlap the other operands.  C is not read when beta == 0, A and B not when alpha == 0.
+ * alpha and beta other than 1 and 0: only for the monoid plus on TSR_FP32 and TSR_FP64; computed in the semiring's
+ * type.
+ * Places of C where no product is formed (empty rows) count as the monoid's identity: 0 for plus, lor and any;
+ * the largest value (infinity) for min, the smallest for max.
  * stream: NULL; a CUDA stream when the GPU backend takes device pointers.
- * TSR_INVALID_VALUE: null pointer, operands not those of the plan, ld too small.  TSR_NOT_SUPPORTED: alpha, beta, stream not NULL, a
- * plan for another op.  TSR_OUT_OF_MEMORY, TSR_INTERNAL_ERROR: contents of C are unspecified; inputs are untouched. */
+ * TSR_INVALID_VALUE: null pointer, operands not those of the plan, ld too small.  TSR_NOT_SUPPORTED: alpha, beta,
+ * stream not NULL, a plan for another op.  TSR_OUT_OF_MEMORY, TSR_INTERNAL_ERROR: contents of C are unspecified; inputs
+ * are untouched. */
 TSR_PUBLIC tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
                                   const tsr_dense *c, void *stream);
 
-/* SDDMM:  values[e] = alpha (X (+).(.) Y)(i, j) + beta values[e]  for every entry e = (i, j) of S, in the order of S's arrays.
- * values has one element of the semiring's type per entry of S and is not S's own array unless the caller wants that (values of S
- * are not looked at).  The rest as for tsr_execute. */
-TSR_PUBLIC tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
-                                        tsr_sparse *s, void *values, void *stream);
+/* SDDMM:  values[e] = alpha (X (+).(.) Y)(i, j) + beta values[e]  for every entry e = (i, j) of S, in the order of S's
+ * arrays.
+ * values has one element of the semiring's type per entry of S and is not S's own array unless the caller wants
+ * that (values of S are not looked at).  The rest as for tsr_execute. */
+TSR_PUBLIC tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y,
+                                        double beta, tsr_sparse *s, void *values, void *stream);
 
 #ifdef __cplusplus
 }

@@ -35,7 +35,8 @@ static const tsr_backend *ask(void *plugin, const char *path)
     }
     const tsr_backend *backend = init.init();
     if (backend && backend->api_version != TSR_BACKEND_API_VERSION) {
-        tsr_warn_once("plug-in", "%s has interface %d, not %d; not used", path, backend->api_version, TSR_BACKEND_API_VERSION);
+        tsr_warn_once("plug-in", "%s has interface %d, not %d; not used", path, backend->api_version,
+                      TSR_BACKEND_API_VERSION);
         return NULL;
     }
     return backend;

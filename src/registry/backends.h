@@ -8,8 +8,8 @@
 /* The CPU backend, linked in; always there. */
 const tsr_backend *tsr_backend_cpu(void);
 
-/* The CUDA plug-in, dlopened at the first call from the install directory (or TESSERA_PLUGIN_DIR, ignored when setuid); NULL
- * when there is none, it scores 0, or its api_version differs.  Never unloaded. */
+/* The CUDA plug-in, dlopened at the first call from the install directory (or TESSERA_PLUGIN_DIR, ignored when setuid);
+ * NULL when there is none, it scores 0, or its api_version differs.  Never unloaded. */
 const tsr_backend *tsr_backend_gpu(void);
 
 #endif

@@ -220,13 +220,15 @@ _Static_assert(sizeof(tsr_mode) == sizeof(unsigned) && sizeof(tsr_precision) == 
 
 static const option options[] = {
     {"mode", FIELD(mode), parse_word, print_word, "auto, cpu, gpu, off", modes, 0},
-    {"disable", FIELD(disabled), parse_flags, print_flags, "a list of mxm, mxv, vxm, spmm, spmv, sddmm, masked_dot", calls, 0},
+    {"disable", FIELD(disabled), parse_flags, print_flags, "a list of mxm, mxv, vxm, spmm, spmv, sddmm, masked_dot",
+     calls, 0},
     {"min_work", FIELD(min_work), parse_work, print_work, "auto, or a number from 0 to 1e18", NULL, 0},
     {"device", FIELD(device), parse_int, print_int, "0 to 255", NULL, 255},
     {"device_memory", FIELD(device_memory), parse_size, print_size, "bytes, with suffix K, M, G or T", NULL, 0},
     {"precision", FIELD(precision), parse_word, print_word, "exact, tf32, bf16, fp16", precisions, 0},
     {"reorder", FIELD(reorder), parse_word, print_word, "none, auto, lpa, tca, loa", reorders, 0},
-    {"kernel", FIELD(kernel), parse_name, print_string, "a kernel's name, at most 31 letters, digits, - and _", NULL, TEXT(kernel)},
+    {"kernel", FIELD(kernel), parse_name, print_string, "a kernel's name, at most 31 letters, digits, - and _", NULL,
+     TEXT(kernel)},
     {"model", FIELD(model), parse_string, print_string, "a file name", NULL, TEXT(model)},
     {"trace", FIELD(trace), parse_string, print_string, "a file name", NULL, TEXT(trace)},
     {"verbose", FIELD(verbose), parse_int, print_int, "0, 1, 2", NULL, 2},
@@ -250,9 +252,11 @@ static const char *consequence(void)
 }
 
 typedef enum layer { LAYER_DEFAULT, LAYER_SYSTEM, LAYER_USER, LAYER_FILE, LAYER_ENVIRONMENT, LAYER_API } layer;
-static const char *const layer_names[] = {"default", "system file", "user file", "TESSERA_CONFIG", "environment", "API"};
+static const char *const layer_names[] = {"default", "system file", "user file", "TESSERA_CONFIG", "environment",
+                                          "API"};
 
-/* A configuration and where each value came from. Published ones are never changed or freed; `older` keeps them reachable. */
+/* A configuration and where each value came from. Published ones are never changed or freed; `older` keeps them
+ * reachable. */
 typedef struct state {
     tsr_config config;
     unsigned char origin[OPTION_COUNT];
@@ -344,8 +348,8 @@ static const char *judge_line(const char *line, size_t length, size_t room, bool
     return *pair ? NULL : "not \"name = value\"";
 }
 
-/* The reader inih calls for its next line. Lines it would cut or misread become empty, with a message; leading blanks go, since
- * inih takes an indented line for a continuation. */
+/* The reader inih calls for its next line. Lines it would cut or misread become empty, with a message; leading blanks
+ * go, since inih takes an indented line for a continuation. */
 static char *next_line(char *out, int size, void *user)
 {
     reading *r = user;
@@ -417,7 +421,8 @@ static void load_file(state *s, const char *path, layer from)
     size_t length = 0;
     char *text = read_file(path, &length);
     if (text) {
-        reading r = {.config = &s->config, .origin = s->origin, .from = from, .text = text, .end = text + length, .source = path};
+        reading r = {.config = &s->config, .origin = s->origin, .from = from, .text = text, .end = text + length,
+                     .source = path};
         parse_text(&r);
         free(text);
     } else if (from == LAYER_FILE || (errno != ENOENT && errno != ENOTDIR)) {
@@ -450,7 +455,8 @@ static void wrong_variable(const char *name, size_t length, const char *value, c
     snprintf(key, sizeof key, "variable %.*s", (int)(length < 100 ? length : 100), name);
     atomic_fetch_add(&wrong_count, 1);
     if (o) {
-        tsr_warn_once(key, "%.*s=%.80s: wrong value, allowed: %s%s", (int)length, name, value, o->allowed, consequence());
+        tsr_warn_once(key, "%.*s=%.80s: wrong value, allowed: %s%s", (int)length, name, value, o->allowed,
+                      consequence());
     } else {
         tsr_warn_once(key, "%.*s: unknown variable%s", (int)(length < 80 ? length : 80), name, consequence());
     }

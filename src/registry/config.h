@@ -22,7 +22,7 @@ enum {
 typedef struct tsr_config {
     tsr_mode mode;           /* TESSERA_MODE */
     unsigned disabled;       /* TESSERA_DISABLE */
-    double min_work;         /* TESSERA_MIN_WORK: multiply-adds below which a call is forwarded; < 0: the router's own */
+    double min_work;         /* TESSERA_MIN_WORK: multiply-adds, forwarded below; < 0: the router's own */
     int device;              /* TESSERA_DEVICE */
     size_t device_memory;    /* TESSERA_DEVICE_MEMORY: bytes (suffix K, M, G), 0 = no cap of ours */
     tsr_precision precision; /* TESSERA_PRECISION */
@@ -32,7 +32,7 @@ typedef struct tsr_config {
     char trace[4096];        /* TESSERA_TRACE, %p = process id */
     int verbose;             /* TESSERA_VERBOSE: 1 = one summary at exit, 2 = a line per product */
     bool check;              /* TESSERA_CHECK=1: test mode, fingerprints operands (docs/testing.md) */
-    bool eager;              /* TESSERA_EAGER=1: test mode, every representation that a product could use is built at once */
+    bool eager;              /* TESSERA_EAGER=1: test mode, every usable representation is built at once */
     bool defer;              /* TESSERA_DEFER=1: test mode, products run when an operand is next touched */
 } tsr_config;
 
@@ -48,8 +48,8 @@ tsr_status tsr_config_set(const char *name, const char *value);
  * `source` names it in messages; messages go to stderr unless quiet.  For the fuzzer and the loader. */
 int tsr_config_parse(tsr_config *config, const char *text, size_t length, const char *source, bool quiet);
 
-/* For a program that will not go on with a wrong configuration: how many wrong values and unknown names were met.  Called
- * before anything else, the messages do not say "ignored". */
+/* For a program that will not go on with a wrong configuration: how many wrong values and unknown names were met.
+ * Called before anything else, the messages do not say "ignored". */
 int tsr_config_wrong(void);
 
 /* The values before any layer. */

@@ -9,7 +9,7 @@ typedef struct tsr_trace_record {
     const char *call;    /* "GrB_mxm", "tsr_execute" */
     const char *pattern; /* "spmm plus_second fp32 m=65536 k=65536 n=64 nnz=1048576" */
     const char *route;   /* "cpu:spmm_csr_avx2", "suitesparse" */
-    const char *reason;  /* why this route: "predicted 3.1 ms against 14.0 ms", "below min_work", "mask on a dense result" */
+    const char *reason;  /* why this route: "predicted 3.1 ms against 14.0 ms", "below min_work" */
     double predicted_ms; /* < 0: not predicted */
     double measured_ms;  /* < 0: not measured */
     int64_t bytes_moved; /* across PCIe; 0 on the CPU */
@@ -18,8 +18,8 @@ typedef struct tsr_trace_record {
 /* False: nobody wants records; callers then skip building them (one load). */
 bool tsr_trace_wanted(void);
 
-/* Thread-safe.  Writes one JSON line to the trace file, one readable line to stderr at verbose 2, and counts for the summary
- * that verbose >= 1 prints at exit. */
+/* Thread-safe.  Writes one JSON line to the trace file, one readable line to stderr at verbose 2, and counts for the
+ * summary that verbose >= 1 prints at exit. */
 void tsr_trace_product(const tsr_trace_record *record);
 
 /* One message on stderr, prefix "tessera: ", at most once per `key` and process.  printf style. */

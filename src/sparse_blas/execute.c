@@ -64,7 +64,7 @@ static void release(run *r)
     free(r->present);
 }
 
-/* A plan that builds a representation is kept to; otherwise the engine's account of what was lost without one goes on. */
+/* A plan that builds a representation is kept to; otherwise the engine's account of what was lost goes on. */
 static tsr_status compute(run *r)
 {
     if (r->plan->decision.build_a) {
@@ -73,7 +73,10 @@ static tsr_status compute(run *r)
         tsr_engine_decide(&r->request, &r->decision);
     }
     tsr_result result = {.x = r->scratch ? r->scratch : r->finish.c, .b = r->present};
-    tsr_status status = r->decision.backend ? tsr_engine_execute(&r->request, &r->decision, &result) : TSR_NOT_SUPPORTED;
+    tsr_status status = TSR_NOT_SUPPORTED;
+    if (r->decision.backend) {
+        status = tsr_engine_execute(&r->request, &r->decision, &result);
+    }
     r->finish.t = result.x;
     r->finish.present = r->present;
     return status == TSR_DECLINED ? TSR_NOT_SUPPORTED : status;
@@ -122,8 +125,8 @@ static run begin(const tsr_plan *plan, double alpha, double beta)
     return r;
 }
 
-tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c,
-                       void *stream)
+tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
+                       const tsr_dense *c, void *stream)
 {
     tsr_status status = check_call(plan, a, b, c, false);
     if (status == TSR_OK) {

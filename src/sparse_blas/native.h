@@ -42,9 +42,9 @@ tsr_status tsr_native_check_dense(const tsr_dense *d);
 void tsr_native_bind(tsr_request *request, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first,
                      const tsr_dense *second);
 
-/* C = alpha T + beta C, where T has the places present[] (NULL: all); T itself NULL: none.  Absent places count as the monoid's
- * identity.  T and present are `outer` vectors of `inner` elements without padding, C has leading dimension ld.  c may be t.
- * alpha and beta: 1 and 0, or the semiring adds floating-point numbers. */
+/* C = alpha T + beta C, where T has the places present[] (NULL: all); T itself NULL: none.  Absent places count as the
+ * monoid's identity.  T and present are `outer` vectors of `inner` elements without padding, C has leading dimension
+ * ld.  c may be t.  alpha and beta: 1 and 0, or the semiring adds floating-point numbers. */
 typedef struct tsr_finish {
     tsr_semiring semiring;
     double alpha, beta;

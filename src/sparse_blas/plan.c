@@ -74,7 +74,8 @@ static void bind_spmm(tsr_request *r, const tsr_sparse *a, bool transpose, const
     r->a_matrix = transpose ? a->transposed : a->record;
 }
 
-void tsr_native_bind(tsr_request *r, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first, const tsr_dense *second)
+void tsr_native_bind(tsr_request *r, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first,
+                     const tsr_dense *second)
 {
     *r = plan->request;
     r->product.nthreads = omp_get_max_threads();
@@ -105,7 +106,8 @@ static bool shapes_fit(const tsr_plan *plan, tsr_op op)
     }
     bool transpose = plan->flags & TSR_TRANSPOSE_A;
     int64_t m = transpose ? a->ncols : a->nrows, k = transpose ? a->nrows : a->ncols;
-    return first->nrows == k && second->nrows == m && first->ncols == second->ncols && (op == TSR_OP_SPMM || first->ncols == 1);
+    bool columns_fit = first->ncols == second->ncols && (op == TSR_OP_SPMM || first->ncols == 1);
+    return first->nrows == k && second->nrows == m && columns_fit;
 }
 
 static tsr_status check_plan(const tsr_plan *plan, tsr_op op)

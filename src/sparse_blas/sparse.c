@@ -78,7 +78,8 @@ static int64_t index_at(const tsr_view *v, int64_t k)
 static bool indices_valid(const tsr_view *v, bool *jumbled)
 {
     bool good = true, unsorted = false;
-    #pragma omp parallel for schedule(dynamic, 1024) reduction(&& : good) reduction(|| : unsorted) if (v->nvals > 100000)
+    const bool large = v->nvals > 100000;
+    #pragma omp parallel for schedule(dynamic, 1024) reduction(&& : good) reduction(|| : unsorted) if (large)
     for (int64_t vec = 0; vec < v->nvec; vec++) {
         int64_t before = -1;
         for (int64_t k = v->p[vec]; k < v->p[vec + 1]; k++) {
@@ -152,7 +153,8 @@ static tsr_status fill(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
     return a->record && a->transposed ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
-static tsr_status create(tsr_sparse **out, int64_t nrows, int64_t ncols, bool by_col, const tsr_arrays *in, unsigned flags)
+static tsr_status create(tsr_sparse **out, int64_t nrows, int64_t ncols, bool by_col, const tsr_arrays *in,
+                         unsigned flags)
 {
     if (!out || !in) {
         return TSR_INVALID_VALUE;
@@ -166,7 +168,8 @@ static tsr_status create(tsr_sparse **out, int64_t nrows, int64_t ncols, bool by
         return TSR_OUT_OF_MEMORY;
     }
     a->view = (tsr_view){.format = TSR_SPARSE, .by_col = by_col, .index_size = in->index_type == TSR_INDEX_32 ? 4 : 8,
-                         .nrows = nrows, .ncols = ncols, .nvec = by_col ? ncols : nrows, .vlen = by_col ? nrows : ncols};
+                         .nrows = nrows, .ncols = ncols, .nvec = by_col ? ncols : nrows,
+                         .vlen = by_col ? nrows : ncols};
     status = fill(a, in, flags);
     if (status != TSR_OK) {
         tsr_sparse_destroy(a);
@@ -176,12 +179,14 @@ static tsr_status create(tsr_sparse **out, int64_t nrows, int64_t ncols, bool by
     return TSR_OK;
 }
 
-tsr_status tsr_sparse_create_csr(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_arrays *arrays, unsigned flags)
+tsr_status tsr_sparse_create_csr(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_arrays *arrays,
+                                 unsigned flags)
 {
     return create(out, nrows, ncols, false, arrays, flags);
 }
 
-tsr_status tsr_sparse_create_csc(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_arrays *arrays, unsigned flags)
+tsr_status tsr_sparse_create_csc(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_arrays *arrays,
+                                 unsigned flags)
 {
     return create(out, nrows, ncols, true, arrays, flags);
 }
@@ -211,7 +216,8 @@ tsr_status tsr_sparse_values_changed(tsr_sparse *a)
 tsr_status tsr_sparse_hint(tsr_sparse *a, tsr_op op, int64_t n, double expected_calls, tsr_precision precision,
                            bool deterministic)
 {
-    if (!a || (unsigned)op >= TSR_OP_COUNT || n < 0 || !(expected_calls >= 0) || (unsigned)precision > TSR_PRECISION_FP16) {
+    if (!a || (unsigned)op >= TSR_OP_COUNT || n < 0 || !(expected_calls >= 0) ||
+        (unsigned)precision > TSR_PRECISION_FP16) {
         return TSR_INVALID_VALUE;
     }
     a->hints[op] = (tsr_hint){n, expected_calls, precision, deterministic};

@@ -92,9 +92,12 @@ static void insert(const void *bytes, size_t n)
 
 static void insert_token(void)
 {
-    static const char *const tokens[] = {"\n", " ", "0", "1", "-1", "99999999999999999999", "9223372036854775807", "4294967296",
-                                         "1e308", "nan", "inf", "0x1p9", "%", ";", "#", "[", "]", "=", ":", "\t", "\r\n", "1K",
-                                         "1T", "symmetric", "skew-symmetric", "array", "pattern", "integer", "tessera", "mode",
+    static const char *const tokens[] = {"\n", " ", "0", "1", "-1", "99999999999999999999", "9223372036854775807",
+                                         "4294967296",
+                                         "1e308", "nan", "inf", "0x1p9", "%", ";", "#", "[", "]", "=", ":", "\t",
+                                             "\r\n", "1K",
+                                         "1T", "symmetric", "skew-symmetric", "array", "pattern", "integer", "tessera",
+                                             "mode",
                                          "off", "\xEF\xBB\xBF", ",", "1e-400", "."};
     const char *token = tokens[below(sizeof tokens / sizeof tokens[0])];
     insert(token, strlen(token));
@@ -162,7 +165,8 @@ static long run_mutations(double seconds)
         }
         LLVMFuzzerTestOneInput(work, work_size);
         clock_gettime(CLOCK_MONOTONIC, &now);
-    } while (++steps < MOST_STEPS && (double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec) < seconds);
+    } while (++steps < MOST_STEPS &&
+             (double)(now.tv_sec - start.tv_sec) + 1e-9 * (double)(now.tv_nsec - start.tv_nsec) < seconds);
     return steps;
 }
 

@@ -15,8 +15,8 @@ typedef struct child {
     char error[16384]; /* what it wrote to stderr */
 } child;
 
-/* Fork, clear every TESSERA_ variable, HOME and XDG_CONFIG_HOME, set `environment` ("NAME=value", ends with NULL; NULL: none),
- * run body, exit(0). */
+/* Fork, clear every TESSERA_ variable, HOME and XDG_CONFIG_HOME, set `environment` ("NAME=value", ends with NULL; NULL:
+ * none), run body, exit(0). */
 child run_child(void (*body)(void), const char *const *environment);
 
 void child_require(int good, const char *what, const char *file, int line);

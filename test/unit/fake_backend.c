@@ -1,5 +1,5 @@
-/* Plug-ins for test_backends: FAKE_VERSION and FAKE_SCORE say what is wrong with this one; FAKE_NOTHING exports nothing.
- * SPDX-License-Identifier: Apache-2.0 */
+/* Plug-ins for test_backends: FAKE_VERSION and FAKE_SCORE say what is wrong with this one; FAKE_NOTHING exports
+ * nothing. SPDX-License-Identifier: Apache-2.0 */
 #include "tessera/backend.h"
 
 #ifndef FAKE_NOTHING

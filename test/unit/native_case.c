@@ -1,5 +1,5 @@
-/* One random product through the native door, compared with loops over small whole numbers, which every type adds exactly.
- * SPDX-License-Identifier: Apache-2.0 */
+/* One random product through the native door, compared with loops over small whole numbers, which every type adds
+ * exactly. SPDX-License-Identifier: Apache-2.0 */
 #include "test/unit/native_case.h"
 
 #include <math.h>
@@ -331,9 +331,12 @@ static sum *multiply_out(const product *p)
 
 static bool complain(const product *p, const char *what, int64_t where)
 {
-    snprintf(p->message, p->message_size, "%s at %lld: op %d type %d add %d mul %d m %lld k %lld n %lld nvals %lld alpha %g beta %g "
-             "by_col %d transpose %d pattern %d narrow %d a_type %d", what, (long long)where, p->op, p->s.type, p->s.add,
-             p->s.mul, (long long)p->m, (long long)p->k, (long long)p->n, (long long)p->nvals, p->alpha, p->beta, p->by_col,
+    snprintf(p->message, p->message_size,
+             "%s at %lld: op %d type %d add %d mul %d m %lld k %lld n %lld nvals %lld alpha %g beta %g "
+             "by_col %d transpose %d pattern %d narrow %d a_type %d", what, (long long)where, p->op, p->s.type,
+                 p->s.add,
+             p->s.mul, (long long)p->m, (long long)p->k, (long long)p->n, (long long)p->nvals, p->alpha, p->beta,
+                 p->by_col,
              p->transpose, p->pattern, p->narrow, p->a_type);
     return false;
 }
@@ -356,7 +359,8 @@ static bool compare_dense(const product *p, const void *before)
     }
     size_t size = type_size[c->type];
     for (int64_t k = 0; k < p->second.cells && good; k++) {
-        if (!touched[k] && memcmp((const char *)before + (size_t)k * size, (const char *)c->data + (size_t)k * size, size) != 0) {
+        if (!touched[k] && memcmp((const char *)before + (size_t)k * size, (const char *)c->data + (size_t)k * size,
+                                  size) != 0) {
             good = complain(p, "padding written", k);
         }
     }
@@ -396,7 +400,8 @@ static bool compare_sampled(const product *p, const void *before)
 static tsr_status compute(product *p, tsr_sparse *a)
 {
     tsr_plan *plan = NULL;
-    tsr_status status = tsr_plan_create(&plan, p->op, p->s, a, &p->first.d, &p->second.d, p->transpose ? TSR_TRANSPOSE_A : 0);
+    tsr_status status = tsr_plan_create(&plan, p->op, p->s, a, &p->first.d, &p->second.d,
+                                        p->transpose ? TSR_TRANSPOSE_A : 0);
     if (status == TSR_OK && p->op == TSR_OP_SDDMM) {
         status = tsr_execute_sddmm(plan, p->alpha, &p->first.d, &p->second.d, p->beta, a, p->result, NULL);
     } else if (status == TSR_OK) {

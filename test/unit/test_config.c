@@ -28,7 +28,8 @@ static void test_every_option_is_parsed(void **state)
     (void)state;
     tsr_config c;
     const char *text = "mode = gpu\ndisable = mxm, sddmm\nmin_work = 1.5e6\ndevice = 3\ndevice_memory = 2G\n"
-                       "precision = bf16\nreorder = lpa\nkernel = me-tcf\nmodel = /a/b.model\ntrace = t.%p\nverbose = 2\n"
+                       "precision = bf16\nreorder = lpa\nkernel = me-tcf\nmodel = /a/b.model\ntrace = t.%p\n"
+                       "verbose = 2\n"
                        "check = on\ndefer = true\n";
     assert_int_equal(parse(&c, text), 0);
     assert_int_equal(c.mode, TSR_MODE_GPU);
@@ -49,12 +50,14 @@ static void test_wrong_values_change_nothing(void **state)
 {
     (void)state;
     static const char *const wrong[] = {
-        "mode = fast", "mode =", "mode = gpu2", "disable = mxm,nonsense", "min_work = -1", "min_work = nan", "min_work = inf",
+        "mode = fast", "mode =", "mode = gpu2", "disable = mxm,nonsense", "min_work = -1", "min_work = nan",
+            "min_work = inf",
         "min_work = 1e19", "min_work = 12 apples", "min_work = 0x", "device = -1", "device = 256", "device = 1.5",
         "device = 99999999999999999999", "device_memory = 1X", "device_memory = -1", "device_memory = 1KK",
         "device_memory = 99999999999999999999", "device_memory = 99999999999T", "device_memory = G", "precision = fp8",
         "reorder = yes", "kernel = a/b", "kernel = 01234567890123456789012345678901", "verbose = 3", "verbose = -1",
-        "verbose = 1x", "check = 2", "check = maybe", "defer =", "nonsense = 1", "mode", "= gpu", "[tessera", "[other]\nmode = gpu",
+        "verbose = 1x", "check = 2", "check = maybe", "defer =", "nonsense = 1", "mode", "= gpu", "[tessera",
+            "[other]\nmode = gpu",
     };
     tsr_config before, c;
     tsr_config_defaults(&before);
@@ -70,7 +73,8 @@ static void test_sizes_have_suffixes(void **state)
 {
     (void)state;
     static const struct { const char *text; size_t value; } sizes[] = {
-        {"0", 0}, {"17", 17}, {"3K", 3 << 10}, {"3k", 3 << 10}, {"5M", 5 << 20}, {"7G", (size_t)7 << 30}, {"1T", (size_t)1 << 40},
+        {"0", 0}, {"17", 17}, {"3K", 3 << 10}, {"3k", 3 << 10}, {"5M", 5 << 20}, {"7G", (size_t)7 << 30},
+        {"1T", (size_t)1 << 40},
     };
     char line[64];
     tsr_config c;
@@ -109,7 +113,9 @@ static void test_file_syntax(void **state)
 {
     (void)state;
     tsr_config c;
-    assert_int_equal(parse(&c, "\xEF\xBB\xBF# comment\r\n; another\r\n\r\n[tessera]\r\n  mode = cpu\r\n\tverbose: 1 ; why\r\ndevice=2"), 0);
+    assert_int_equal(parse(&c,
+                           "\xEF\xBB\xBF# comment\r\n; another\r\n\r\n[tessera]\r\n  mode = cpu\r\n"
+                           "\tverbose: 1 ; why\r\ndevice=2"), 0);
     assert_int_equal(c.mode, TSR_MODE_CPU);
     assert_int_equal(c.verbose, 1);
     assert_int_equal(c.device, 2);
@@ -190,7 +196,8 @@ static void test_order_of_layers(void **state)
     assert_int_equal(mkdir(in_folder("tessera"), 0777), 0);
     write_text(in_folder("tessera/tessera.conf"), "mode = cpu\ndevice = 1\nverbose = 1\n");
     write_text(in_folder("named.conf"), "mode = gpu\nverbose = 2\n");
-    const char *user = variable(0, "XDG_CONFIG_HOME", in_folder("")), *named = variable(1, "TESSERA_CONFIG", in_folder("named.conf"));
+    const char *user = variable(0, "XDG_CONFIG_HOME", in_folder(""));
+    const char *named = variable(1, "TESSERA_CONFIG", in_folder("named.conf"));
     assert_int_equal(run_child(expect_auto, NULL).code, 0);
     assert_int_equal(run_child(expect_cpu, (const char *[]){user, NULL}).code, 0);
     assert_int_equal(run_child(expect_gpu, (const char *[]){user, named, NULL}).code, 0);
@@ -252,7 +259,8 @@ static void test_wrong_variables_are_named_once(void **state)
     child c = run_child(load_twice, environment);
     assert_int_equal(c.code, 0);
     assert_int_equal(occurrences(c.error, "\n"), 3);
-    assert_int_equal(occurrences(c.error, "TESSERA_MODE=fast: wrong value, allowed: auto, cpu, gpu, off; ignored\n"), 1);
+    assert_int_equal(occurrences(c.error, "TESSERA_MODE=fast: wrong value, allowed: auto, cpu, gpu, off; ignored\n"),
+                     1);
     assert_int_equal(occurrences(c.error, "TESSERA_MOED: unknown variable; ignored\n"), 1);
     assert_int_equal(occurrences(c.error, "TESSERA_VERBOSE=1?2: wrong value, allowed: 0, 1, 2"), 1);
 }

@@ -53,7 +53,8 @@ static void test_coordinates(void **state)
     const int64_t rows[] = {0, 2, 1}, cols[] = {0, 3, 1};
     const double values[] = {1.5, -2e-3, 1e300};
     expect_entries(REAL "% comment\n\n 3 4 3\n1 1 1.5\n3\t4  -2e-3\r\n% another\n\n2 2 +1e300", 3, rows, cols, values);
-    expect_entries("%%matrixmarket MATRIX Coordinate DOUBLE General\n3 4 3\n1 1 1.5\n3 4 -.002\n2 2 1E+300\n", 3, rows, cols, values);
+    expect_entries("%%matrixmarket MATRIX Coordinate DOUBLE General\n3 4 3\n1 1 1.5\n3 4 -.002\n2 2 1E+300\n", 3, rows,
+                   cols, values);
     expect_entries(PATTERN "3 4 3\n1 1\n3 4\n2 2\n\n% end\n", 3, rows, cols, NULL);
     expect_entries(BANNER "coordinate integer general\n3 4 3\n1 1 7\n3 4 -922337203685477579\n2 2 +0\n", 3, rows, cols,
                    (const double[]){7, -922337203685477579.0, 0});
@@ -63,8 +64,10 @@ static void test_numbers_are_those_of_strtod(void **state)
 {
     (void)state;
     static const char *const numbers[] = {
-        "0", "-0", "1", "0.1", "123456789.123456789", "9007199254740993", "0.3333333333333333", "1e-320", "2.2250738585072014e-308",
-        "1.7976931348623157e308", "1e400", "inf", "-Infinity", "0x1.8p3", "12345678901234567890123", ".5", "5.", "00000.00001",
+        "0", "-0", "1", "0.1", "123456789.123456789", "9007199254740993", "0.3333333333333333", "1e-320",
+            "2.2250738585072014e-308",
+        "1.7976931348623157e308", "1e400", "inf", "-Infinity", "0x1.8p3", "12345678901234567890123", ".5", "5.",
+            "00000.00001",
         "0.0000000000000000000000000001", "4.35", "0.000001", "179769313486231570000000000000000000000", "1e22", "1E-5",
     };
     char text[256];
@@ -86,9 +89,11 @@ static void test_symmetry_is_spelled_out(void **state)
 {
     (void)state;
     const int64_t rows[] = {0, 1, 0, 2}, cols[] = {0, 0, 1, 2};
-    expect_entries(BANNER "coordinate real symmetric\n3 3 3\n1 1 5\n2 1 6\n3 3 7\n", 4, rows, cols, (const double[]){5, 6, 6, 7});
+    expect_entries(BANNER "coordinate real symmetric\n3 3 3\n1 1 5\n2 1 6\n3 3 7\n", 4, rows, cols,
+                   (const double[]){5, 6, 6, 7});
     const int64_t rows2[] = {1, 0}, cols2[] = {0, 1};
-    expect_entries(BANNER "coordinate integer skew-symmetric\n3 3 1\n2 1 6\n", 2, rows2, cols2, (const double[]){6, -6});
+    expect_entries(BANNER "coordinate integer skew-symmetric\n3 3 1\n2 1 6\n", 2, rows2, cols2,
+                   (const double[]){6, -6});
     expect_entries(BANNER "coordinate pattern symmetric\n3 3 1\n2 1\n", 2, rows2, cols2, NULL);
 }
 
@@ -96,11 +101,14 @@ static void test_arrays(void **state)
 {
     (void)state;
     const int64_t rows[] = {0, 1, 0, 1, 0, 1}, cols[] = {0, 0, 1, 1, 2, 2};
-    expect_entries(BANNER "array real general\n2 3\n1\n0\n3\n4\n5\n6\n", 6, rows, cols, (const double[]){1, 0, 3, 4, 5, 6});
+    expect_entries(BANNER "array real general\n2 3\n1\n0\n3\n4\n5\n6\n", 6, rows, cols,
+                   (const double[]){1, 0, 3, 4, 5, 6});
     const int64_t rows2[] = {0, 1, 0, 1}, cols2[] = {0, 0, 1, 1};
-    expect_entries(BANNER "array integer symmetric\n2 2\n1\n2\n3\n", 4, rows2, cols2, (const double[]){1, 2, 2, 3});
+    expect_entries(BANNER "array integer symmetric\n2 2\n1\n2\n3\n", 4, rows2, cols2,
+                   (const double[]){1, 2, 2, 3});
     const int64_t rows3[] = {1, 0, 2, 0, 2, 1}, cols3[] = {0, 1, 0, 2, 1, 2};
-    expect_entries(BANNER "array real skew-symmetric\n3 3\n1\n2\n3\n", 6, rows3, cols3, (const double[]){1, -1, 2, -2, 3, -3});
+    expect_entries(BANNER "array real skew-symmetric\n3 3\n1\n2\n3\n", 6, rows3, cols3,
+                   (const double[]){1, -1, 2, -2, 3, -3});
 }
 
 static void test_nothing_inside(void **state)
@@ -140,8 +148,10 @@ static void test_wrong_files(void **state)
         {"\n", "not a Matrix Market file"},
         {"hello\n", "not a Matrix Market file"},
         {"%%MatrixMarket matrix coordinate\n", "not a Matrix Market file"},
-        {"%%MatrixMarket matrix coordinate aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa general\n", "not a Matrix Market"},
-        {BANNER "coordinate complex general\n1 1 1\n1 1 1 1\n", "t:1: not supported: matrix coordinate complex general"},
+        {"%%MatrixMarket matrix coordinate aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa general\n",
+         "not a Matrix Market"},
+        {BANNER "coordinate complex general\n1 1 1\n1 1 1 1\n",
+         "t:1: not supported: matrix coordinate complex general"},
         {BANNER "coordinate real hermitian\n1 1 1\n", "not supported"},
         {BANNER "array pattern general\n1 1\n", "not supported"},
         {"%%MatrixMarket vector coordinate real general\n1 1\n", "not supported"},

@@ -1,5 +1,5 @@
-/* The native door against triple loops: every type, semiring, layout, leading dimension, index width, scalar; every error.
- * --seed N repeats one random case.
+/* The native door against triple loops: every type, semiring, layout, leading dimension, index width, scalar; every
+ * error. --seed N repeats one random case.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <setjmp.h>
@@ -160,8 +160,8 @@ static tsr_dense column_block(double *data, int64_t n)
     return (tsr_dense){data, TSR_FP64, TSR_ROW_MAJOR, WIDE, n, n};
 }
 
-/* C = op(A) B with B[r][c] = r; row r of A B is then scale (r + 2 (r - 1) + 3 (r - 2)), of A' B scale (r + 2 (r + 1) + 3 (r + 2)),
- * away from the wrap. */
+/* C = op(A) B with B[r][c] = r; row r of A B is then scale (r + 2 (r - 1) + 3 (r - 2)), of A' B scale (r + 2 (r + 1) +
+ * 3 (r + 2)), away from the wrap. */
 static void expect_banded(const double *c, int64_t n, double scale, bool transpose)
 {
     for (int r = 2; r < WIDE - 2; r++) {
@@ -272,7 +272,8 @@ static void test_one_plan_many_threads(void **state)
     tsr_plan *plan;
     tsr_dense shape = column_block(NULL, N);
     assert_int_equal(tsr_sparse_hint(m.a, TSR_OP_SPMM, N, 1e9, TSR_PRECISION_EXACT, true), TSR_OK);
-    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP64), m.a, &shape, &shape, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP64), m.a, &shape, &shape, 0),
+                     TSR_OK);
     shared_plan shared = {plan, m.a, b, true};
     for (int t = 0; t < THREADS; t++) {
         assert_int_equal(pthread_create(&threads[t], NULL, execute_often, &shared), 0);
@@ -334,7 +335,8 @@ static void test_create_refuses_wrong_arrays(void **state)
     assert_int_equal(create_with(3, 4, bad, 0), TSR_INVALID_VALUE);
 }
 
-static tsr_status plan_with(tsr_op op, tsr_semiring semiring, tsr_sparse *a, tsr_dense first, tsr_dense second, unsigned flags)
+static tsr_status plan_with(tsr_op op, tsr_semiring semiring, tsr_sparse *a, tsr_dense first, tsr_dense second,
+                            unsigned flags)
 {
     tsr_plan *plan = NULL;
     tsr_status status = tsr_plan_create(&plan, op, semiring, a, &first, &second, flags);
@@ -365,8 +367,10 @@ static void test_plan_refuses_wrong_arguments(void **state)
     assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, short_ld, 0), TSR_INVALID_VALUE);
     assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, other_type, 0), TSR_INVALID_VALUE);
     assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, layout, 0), TSR_INVALID_VALUE);
-    assert_int_equal(plan_with(TSR_OP_SPMM, (tsr_semiring){TSR_BOOL, TSR_ADD_PLUS, TSR_MUL_AND}, a, b, c, 0), TSR_INVALID_VALUE);
-    assert_int_equal(plan_with(TSR_OP_SPMM, (tsr_semiring){TSR_FP32, TSR_ADD_LOR, TSR_MUL_AND}, a, b, c, 0), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, (tsr_semiring){TSR_BOOL, TSR_ADD_PLUS, TSR_MUL_AND}, a, b, c, 0),
+                     TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, (tsr_semiring){TSR_FP32, TSR_ADD_LOR, TSR_MUL_AND}, a, b, c, 0),
+                     TSR_INVALID_VALUE);
     assert_int_equal(plan_with(TSR_OP_SDDMM, s, a, x, y, TSR_TRANSPOSE_A), TSR_INVALID_VALUE);
     assert_int_equal(plan_with(TSR_OP_SPMM, s, a, c, b, 0), TSR_DIMENSION_MISMATCH);
     assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, c, TSR_TRANSPOSE_A), TSR_DIMENSION_MISMATCH);
@@ -386,7 +390,8 @@ static void test_execute_refuses_wrong_arguments(void **state)
     tsr_dense x = dense(c, 3, 2), y = {b, TSR_FP32, TSR_COL_MAJOR, 2, 4, 2};
     assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), a, &db, &dc, 0), TSR_OK);
     assert_int_equal(tsr_plan_create(&sddmm, TSR_OP_SDDMM, plus_times(), a, &x, &y, 0), TSR_OK);
-    assert_int_equal(tsr_plan_create(&tropical, TSR_OP_SPMM, (tsr_semiring){TSR_FP32, TSR_ADD_MIN, TSR_MUL_PLUS}, a, &db, &dc, 0),
+    assert_int_equal(tsr_plan_create(&tropical, TSR_OP_SPMM, (tsr_semiring){TSR_FP32, TSR_ADD_MIN, TSR_MUL_PLUS}, a,
+                                     &db, &dc, 0),
                      TSR_OK);
     assert_int_equal(tsr_execute(NULL, 1, a, &db, 0, &dc, NULL), TSR_INVALID_VALUE);
     assert_int_equal(tsr_execute(plan, 1, NULL, &db, 0, &dc, NULL), TSR_INVALID_VALUE);
@@ -446,7 +451,8 @@ static void test_disabled_operation(void **state)
     (void)state;
     tsr_sparse *a = small_matrix(0);
     assert_int_equal(tsr_set_option("disable", "spmm"), TSR_OK);
-    assert_int_equal(plan_with(TSR_OP_SPMM, plus_times(), a, dense(NULL, 4, 2), dense(NULL, 3, 2), 0), TSR_NOT_SUPPORTED);
+    assert_int_equal(plan_with(TSR_OP_SPMM, plus_times(), a, dense(NULL, 4, 2), dense(NULL, 3, 2), 0),
+                     TSR_NOT_SUPPORTED);
     assert_int_equal(tsr_set_option("disable", ""), TSR_OK);
     assert_int_equal(plan_with(TSR_OP_SPMM, plus_times(), a, dense(NULL, 4, 2), dense(NULL, 3, 2), 0), TSR_OK);
     tsr_sparse_destroy(a);

@@ -71,7 +71,8 @@ static void test_a_record_is_one_json_line(void **state)
     assert_int_equal(c.code, 0);
     assert_string_equal(c.error, "");
     snprintf(expected, sizeof expected,
-             "{\"call\":\"GrB_mxm\",\"pattern\":\"a \\\"b\\\" \\\\ \\u000a\\u0009\\u0001\\u00c3\",\"route\":\"cpu:spmm\",\"reason\":"
+             "{\"call\":\"GrB_mxm\",\"pattern\":\"a \\\"b\\\" \\\\ \\u000a\\u0009\\u0001\\u00c3\","
+             "\"route\":\"cpu:spmm\",\"reason\":"
              "\"\",\"predicted_ms\":3.25,\"measured_ms\":null,\"bytes_moved\":9223372036854775807,\"pid\":");
     const char *text = read_text(in_folder("t"));
     assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
