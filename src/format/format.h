@@ -38,9 +38,9 @@ void tsr_dense_flip(void *dst, const void *src, int64_t src_nvec, int64_t src_vl
                     int nthreads);
 
 /* Masked result (x, b per mask entry) -> compressed arrays in the mask's orientation: keep the entries with b = 1.
- * p[nvec+1] is written by tsr_compact_count (returns the number kept); i (64-bit) and x by tsr_compact_fill, which moves
- * values of element_size bytes from mask_x, one per mask entry (none if x or mask_x is NULL). Mask may be sparse or
- * hypersparse (p is per stored vector). */
+ * p[nvec+1] is written by tsr_compact_count (returns the number kept); i (64-bit) and x by tsr_compact_fill, which
+ * moves values of element_size bytes from mask_x, one per mask entry (none if x or mask_x is NULL). Mask may be
+ * sparse or hypersparse (p is per stored vector). */
 int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int nthreads);
 void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads);
