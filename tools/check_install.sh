@@ -25,16 +25,25 @@ soname() { readelf -d "$1" | sed -n 's/.*SONAME.*\[\(.*\)\].*/\1/p'; }
 [ "$(soname "$replacement")" = libgraphblas.so.7 ] || fail "$replacement has SONAME $(soname "$replacement")"
 readelf -d "$library" | grep -qi cuda && fail "libtessera needs CUDA"
 
-# A native program, compiled and run against the installed files only.
+# Programs compiled and run against the installed files only: the native interface, and GraphBLAS linked behind Tessera.
 pc=$(dirname "$(find_one /pkgconfig/tessera.pc)")
-cat >"$where/native.c" <<'C'
+compile() { # NAME PACKAGE: from standard input
+    local flags
+    flags=$(PKG_CONFIG_PATH=$pc PKG_CONFIG_SYSROOT_DIR=$where pkg-config --cflags --libs "$2") || fail "$2.pc"
+    # shellcheck disable=SC2086
+    cc -Wall -Werror -x c - -o "$where/$1" $flags -Wl,-rpath,"$(dirname "$library")" || fail "$2.pc: cannot link with $flags"
+    "$where/$1" || fail "$1 linked with $flags does not run"
+}
+compile native tessera <<'C'
+#include <stdio.h>
 #include <tessera/tessera.h>
-int main(void) { return TSR_OK; }
+int main(void) { return puts(tsr_version()) < 0 || tsr_set_option("no such name", "1") != TSR_INVALID_VALUE; }
 C
-flags=$(PKG_CONFIG_PATH=$pc PKG_CONFIG_SYSROOT_DIR=$where pkg-config --cflags --libs tessera) || fail "tessera.pc"
-# shellcheck disable=SC2086
-cc -Wall -Werror -o "$where/native" "$where/native.c" $flags -Wl,-rpath,"$(dirname "$library")" || fail "cannot link with: $flags"
-"$where/native" || fail "a native program does not start"
+compile ahead tessera-graphblas <<'C'
+#include <GraphBLAS.h>
+int main(void) { return GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS || GrB_PLUS_FP32 == NULL || GrB_finalize() != GrB_SUCCESS; }
+C
+readelf -d "$where/ahead" | grep NEEDED | head -1 | grep -q libtessera || fail "linked ahead, libtessera is not the first library"
 
 # An unchanged GraphBLAS program through each form of the drop-in.
 program=$build/examples/triangles
