@@ -65,7 +65,7 @@ def routes_of(workers, path):
     return {record['route']: record.get('reason') for record in records}
 
 
-def measure(spec, workers, trace, turns):
+def measure(spec, workers, trace, turns, turn_ms):
     """One case: first calls, then turns of warm calls; both fingerprints."""
     result = {'case': spec}
     for worker in workers:
@@ -73,7 +73,7 @@ def measure(spec, workers, trace, turns):
             raise RuntimeError(f'cannot make {spec}')
     first = [worker.times(1)[0] for worker in workers]
     warm = [[], []]
-    each = max(1, min(20, int(TURNS_MS / turns / max(first[0], 1e-3))))
+    each = max(1, min(20, int(turn_ms / max(first[0], 1e-3))))
     for turn in range(turns):
         for side in ((0, 1) if turn % 2 == 0 else (1, 0)):
             warm[side] += workers[side].times(each)
@@ -162,7 +162,7 @@ def run(options, cases, folder):
     trace = os.path.join(folder, 'trace') if options.library else None
     results, began = [], time.monotonic()
     for number, spec in enumerate(cases, 1):
-        result = measure(spec, workers, trace, options.turns)
+        result = measure(spec, workers, trace, options.turns, 0 if options.quick else TURNS_MS / options.turns)
         results.append(result)
         left = (time.monotonic() - began) / number * (len(cases) - number)
         print(f"{number:4}/{len(cases)} {result['plain_ms']:10.3f} {result['tessera_ms']:10.3f} ms {result['ratio']:6.2f}x "
