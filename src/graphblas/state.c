@@ -7,6 +7,7 @@
 #include "src/graphblas/door.h"
 #include "src/graphblas/hooks.h"
 #include "src/registry/config.h"
+#include "src/registry/trace.h"
 
 typedef void *(*malloc_fn)(size_t);
 typedef void (*free_fn)(void *);
@@ -64,8 +65,10 @@ static void in_forked_child(void)
     tsr_blocks_disable();
 }
 
+/* Handlers run in reverse order: the trace, which takes its lock, must have registered before us, who may still report. */
 static void watch_fork(void)
 {
+    (void) tsr_trace_wanted();
     (void) pthread_atfork(before_fork, NULL, in_forked_child);
 }
 
