@@ -1,0 +1,186 @@
+/* Decisions of the engine, and its execution (casts, representations) against the reference kernels.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels/kernels.h"
+#include "src/engine/engine.h"
+#include "src/registry/config.h"
+
+enum { ROWS = 300, COLS = 200, WIDTH = 24, DEGREE = 7 };
+
+static int64_t offsets[ROWS + 1], indices[ROWS * DEGREE];
+static int32_t values[ROWS * DEGREE];
+static double dense[COLS * WIDTH];
+static double result[ROWS * WIDTH], expected[ROWS * WIDTH];
+
+/* DEGREE entries in each row, small integers: every sum is exact in FP64. */
+static int fill(void **state)
+{
+    (void)state;
+    for (int r = 0; r < ROWS; r++) {
+        offsets[r] = (int64_t)r * DEGREE;
+        for (int e = 0; e < DEGREE; e++) {
+            indices[r * DEGREE + e] = (r * 3 + e * (COLS / DEGREE)) % COLS;
+            values[r * DEGREE + e] = (r + e) % 9 - 4;
+        }
+    }
+    offsets[ROWS] = (int64_t)ROWS * DEGREE;
+    for (int j = 0; j < COLS * WIDTH; j++)
+        dense[j] = (j * 7) % 13 - 6;
+    return 0;
+}
+
+static tsr_view sparse_view(tsr_type type, const void *x)
+{
+    return (tsr_view){.format = TSR_SPARSE, .type = type, .index_size = 8, .jumbled = true, .nrows = ROWS, .ncols = COLS,
+                      .nvec = ROWS, .vlen = COLS, .ld = COLS, .nvals = ROWS * DEGREE, .p = offsets, .i = indices, .x = x};
+}
+
+static tsr_request spmm_request(void)
+{
+    tsr_request r = {.call = "test", .may_forward = true};
+    r.product = (tsr_product){
+        .op = TSR_OP_SPMM, .semiring = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = ROWS, .n = WIDTH, .k = COLS, .nthreads = 2,
+        .a = sparse_view(TSR_INT32, values),
+        .b = {.format = TSR_FULL, .type = TSR_FP64, .nrows = COLS, .ncols = WIDTH, .nvec = COLS, .vlen = WIDTH, .ld = WIDTH,
+              .nvals = COLS * WIDTH, .x = dense}};
+    return r;
+}
+
+/* The same product with values cast by hand, by the oracle. */
+static void oracle(const tsr_request *r)
+{
+    static double cast[ROWS * DEGREE];
+    for (int e = 0; e < ROWS * DEGREE; e++)
+        cast[e] = values[e];
+    tsr_product p = r->product;
+    p.a = sparse_view(TSR_FP64, cast);
+    tsr_result out = {.x = expected};
+    assert_int_equal(tsr_ref_execute(&p, &out), TSR_OK);
+}
+
+static void set(const char *name, const char *value)
+{
+    assert_int_equal(tsr_config_set(name, value), TSR_OK);
+}
+
+static void test_operands_are_cast(void **state)
+{
+    (void)state;
+    set("mode", "cpu");
+    set("min_work", "0");
+    tsr_request r = spmm_request();
+    tsr_decision d;
+    tsr_engine_decide(&r, &d);
+    assert_non_null(d.backend);
+    tsr_result out = {.x = result};
+    assert_int_equal(tsr_engine_execute(&r, &d, &out), TSR_OK);
+    oracle(&r);
+    assert_memory_equal(result, expected, sizeof result);
+}
+
+static void test_representation_gives_the_same(void **state)
+{
+    (void)state;
+    set("mode", "cpu");
+    tsr_request r = spmm_request();
+    r.a_matrix = tsr_matrix_new();
+    tsr_decision d;
+    tsr_engine_decide(&r, &d);
+    d.build_a = true;
+    memset(result, 0xff, sizeof result);
+    tsr_result out = {.x = result};
+    assert_int_equal(tsr_engine_execute(&r, &d, &out), TSR_OK);
+    oracle(&r);
+    assert_memory_equal(result, expected, sizeof result);
+    tsr_rep *rep = tsr_matrix_find(r.a_matrix, d.a_key);
+    assert_non_null(rep);
+    tsr_rep_unref(rep);
+    tsr_engine_decide(&r, &d);
+    assert_true(d.build_a); /* what is there is used */
+    tsr_matrix_unref(r.a_matrix);
+}
+
+/* A held by column: the flipped representation wins sooner or later, and a write forgets what led there. */
+static void test_regret_leads_to_building(void **state)
+{
+    (void)state;
+    set("mode", "cpu");
+    tsr_request r = spmm_request();
+    r.may_forward = false;
+    r.product.a.by_col = true;
+    r.product.a.nrows = COLS;
+    r.product.a.ncols = ROWS;
+    r.product.m = COLS;
+    r.product.k = ROWS;
+    r.a_matrix = tsr_matrix_new();
+    int calls = 0;
+    for (tsr_decision d = {0}; calls < 10000 && !d.build_a; calls++)
+        tsr_engine_decide(&r, &d);
+    assert_in_range(calls, 2, 9999);
+    tsr_matrix_invalidate(r.a_matrix);
+    tsr_decision d;
+    tsr_engine_decide(&r, &d);
+    assert_false(d.build_a);
+    r.expected_calls = 1e6;
+    tsr_engine_decide(&r, &d);
+    assert_true(d.build_a);
+    tsr_matrix_unref(r.a_matrix);
+}
+
+static void test_limits(void **state)
+{
+    (void)state;
+    tsr_request r = spmm_request();
+    tsr_decision d;
+    set("mode", "cpu");
+    set("min_work", "1e9");
+    assert_true(tsr_engine_too_small(&r.product));
+    set("min_work", "10");
+    assert_false(tsr_engine_too_small(&r.product));
+    set("disable", "spmm");
+    tsr_engine_decide(&r, &d);
+    assert_null(d.backend);
+    assert_string_equal(d.reason, "disabled");
+    set("disable", "sddmm");
+    tsr_engine_decide(&r, &d);
+    assert_non_null(d.backend);
+    set("disable", "");
+}
+
+static void test_full_results_are_known(void **state)
+{
+    (void)state;
+    tsr_request r = spmm_request();
+    assert_true(tsr_engine_result_full(&r));
+    int64_t gap[ROWS + 1];
+    memcpy(gap, offsets, sizeof gap);
+    gap[5] = gap[6];
+    r.product.a.p = gap; /* row 5 is now empty, row 4 longer */
+    assert_false(tsr_engine_result_full(&r));
+}
+
+static void test_description(void **state)
+{
+    (void)state;
+    char text[160];
+    tsr_request r = spmm_request();
+    tsr_engine_describe(text, sizeof text, &r.product);
+    assert_string_equal(text, "spmm plus_times fp64 m=300 k=200 n=24 nnz=2100");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_operands_are_cast),        cmocka_unit_test(test_representation_gives_the_same),
+        cmocka_unit_test(test_regret_leads_to_building), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_full_results_are_known),   cmocka_unit_test(test_description),
+    };
+    return cmocka_run_group_tests(tests, fill, NULL);
+}
