@@ -50,9 +50,9 @@ tests() {
     local name=$1 dir=$2 totals good_ bad_ skipped
     shift 2
     say "$name: running"
-    rm -f "$dir/meson-logs/$(log_of "$@").json"
+    rm -f "$dir"/meson-logs/*.json
     meson test -C "$dir" --print-errorlogs "$@" >"$logs/tests" 2>&1
-    if ! totals=$(tools/count_tests.py "$dir" "$(log_of "$@")" 2>"$logs/failures"); then
+    if ! totals=$(tools/count_tests.py "$dir"/meson-logs/*.json 2>"$logs/failures"); then
         bad "$name: did not run" "$logs/tests"
         return
     fi
@@ -70,15 +70,6 @@ for test in json.load(sys.stdin):
         print(test['name'])" "${@:2}"
 }
 
-log_of() {
-    local log=testlog
-    while [ $# -gt 0 ]; do
-        [ "$1" = --logbase ] && log=$2
-        shift
-    done
-    echo "$log"
-}
-
 step "layers" tools/check_layers.sh
 
 if build build -Dwerror=true; then
@@ -87,7 +78,7 @@ if build build -Dwerror=true; then
     step "demo on the karate club" tools/demo.sh --karate-only
     # One OpenMP thread: valgrind runs one at a time anyway, and waiting ones would spin.
     mapfile -t names < <(programs build unit)
-    OMP_NUM_THREADS=1 tests "valgrind" build --logbase valgrind -t 20 \
+    OMP_NUM_THREADS=1 tests "valgrind" build -t 20 \
         --wrapper "valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite" "${names[@]}"
 fi
 
@@ -95,13 +86,19 @@ export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrac
 for kind in address,undefined thread; do
     dir=build-${kind%%,*}
     step "$dir: configure" configure "$dir" -Doptimization=1 -Db_lundef=false -Db_sanitize=$kind || continue
-    if [ $kind = thread ]; then suites=threads; else suites="unit kernels"; fi
+    if [ $kind = thread ]; then suites=threads; else suites="unit kernels fuzz"; fi
     # shellcheck disable=SC2086
     mapfile -t names < <(programs "$dir" $suites)
     tests "$kind sanitizer" "$dir" -t 5 "${names[@]}"
 done
-# Only its warnings are wanted.
-CC=clang build build-clang -Dwerror=true -Doptimization=0
+# clang, for its warnings and its fuzzers.
+if CC=clang build build-clang -Dwerror=true -Doptimization=0 -Dfuzzers=true; then
+    for parser in mm config; do
+        mkdir -p "$logs/$parser"
+        step "fuzz $parser" build-clang/test/fuzz/fuzz_$parser -max_total_time=10 -artifact_prefix="$logs/" "$logs/$parser" \
+            test/fuzz/corpus_$parser
+    done
+fi
 
 if [ "${1:-}" != --keep ] && [ "$failed" -eq 0 ]; then rm -rf build-address build-thread build-clang; fi
 say "done"
