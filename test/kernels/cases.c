@@ -186,7 +186,9 @@ static void compress(test_case *c, rng *r, tsr_view *v, const pattern *p)
     int64_t *names = hyper ? take(c, (size_t)(p->nvec + 1) * sizeof *names) : NULL;
     void *i = take(c, (size_t)(p->nvals * v->index_size));
     int64_t stored = 0, at = 0;
-    offsets[0] = 0;
+    memset(offsets, 0, (size_t)(p->nvec + 1) * sizeof *offsets);
+    if (hyper)
+        memset(names, 0, (size_t)(p->nvec + 1) * sizeof *names);
     for (int64_t vector = 0; vector < p->nvec; vector++) {
         int64_t start = at;
         for (int64_t j = 0; j < p->vlen; j++)
@@ -280,6 +282,14 @@ static void make_operands(test_case *c, rng *r)
     drop_values(r, &p->b, mul == TSR_MUL_FIRST || mul == TSR_MUL_PAIR);
 }
 
+/* Few rows of thousands of entries: long enough to be cut among threads. */
+static void make_long(tsr_product *p, rng *r)
+{
+    p->m = 1 + rng_below(r, 4);
+    p->k = 9000 + rng_below(r, 20000);
+    p->n = p->op == TSR_OP_SPMV ? 1 : 1 + rng_below(r, 9);
+}
+
 void case_make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size)
 {
     static const int threads[] = { 1, 2, 3, 7 };
@@ -292,6 +302,8 @@ void case_make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size)
     p->m = draw_length(r, size);
     p->n = op == TSR_OP_SPMV ? 1 : draw_length(r, size);
     p->k = draw_length(r, size);
+    if ((op == TSR_OP_SPMM || op == TSR_OP_SPMV) && rng_chance(r, 8))
+        make_long(p, r);
     p->mask_structural = rng_chance(r, 50);
     p->c_by_col = rng_chance(r, 50);
     p->nthreads = threads[rng_below(r, 4)];
