@@ -137,6 +137,8 @@ static int draw_density(rng *r)
     return percents[rng_below(r, 8)];
 }
 
+#define LONG 9000 /* entries of a row that is cut among threads */
+
 typedef struct pattern {
     int8_t *flags; /* nvec x vlen */
     int64_t nvec, vlen, nvals;
@@ -145,7 +147,7 @@ typedef struct pattern {
 static void fill_pattern(rng *r, pattern *p)
 {
     int64_t one_column = rng_chance(r, 15) ? rng_below(r, p->vlen) : -1;
-    int64_t dense_vector = rng_chance(r, 30) ? rng_below(r, p->nvec) : -1;
+    int64_t dense_vector = rng_chance(r, p->vlen > LONG ? 90 : 30) ? rng_below(r, p->nvec) : -1;
     int percent = draw_density(r);
     for (int64_t v = 0; v < p->nvec; v++) {
         if (v % 16 == 0)
@@ -286,7 +288,7 @@ static void make_operands(test_case *c, rng *r)
 static void make_long(tsr_product *p, rng *r)
 {
     p->m = 1 + rng_below(r, 4);
-    p->k = 9000 + rng_below(r, 20000);
+    p->k = LONG + 1 + rng_below(r, 20000);
     p->n = p->op == TSR_OP_SPMV ? 1 : 1 + rng_below(r, 9);
 }
 
