@@ -289,9 +289,9 @@ void operand(object *o)
 
 void operand_mask(object *o, bool with_accum)
 {
-    int control = GxB_SPARSE | GxB_BITMAP;
+    int control = rng_chance(70) ? GxB_SPARSE : GxB_SPARSE | GxB_BITMAP;
     operand(o);
-    if (!with_accum) return;
+    if (!with_accum && rng_chance(30)) return;
     if (o->vector) GxB_Vector_Option_set(o->v, GxB_SPARSITY_CONTROL, control);
     else GxB_Matrix_Option_set(o->m, GxB_SPARSITY_CONTROL, control);
     o->hyper = false;
