@@ -65,7 +65,7 @@ tsr_status tsr_chunks_make(tsr_chunks *chunks, const int64_t *p, int64_t nvec, i
     if (size < LEAST_WORK)
         size = LEAST_WORK;
     *chunks = (tsr_chunks){ 0 };
-    /* every chunk but the last has `size` work, pieces too but for one short piece and one short rest per split vector */
+    /* chunks and pieces have `size` work, but for the last one and two short ones per split vector */
     chunks->list = malloc((size_t)(4 * (work / size) + 4) * sizeof *chunks->list);
     if (chunks->list == NULL)
         return TSR_OUT_OF_MEMORY;

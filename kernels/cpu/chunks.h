@@ -13,7 +13,8 @@ typedef struct tsr_chunk {
     int64_t slot;
 } tsr_chunk;
 
-/* A list of chunks that depends on p, nvec and nthreads only. slots: carry slots in use; slots of one vector follow each
+/* A list of chunks that depends on p, nvec and nthreads only. slots: carry slots in use; slots of one vector
+ * follow each
  * other. */
 typedef struct tsr_chunks {
     tsr_chunk *list;

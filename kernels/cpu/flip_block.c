@@ -33,7 +33,8 @@ FLIP(16)
 FLIP(32)
 FLIP(64)
 
-void tsr_flip_block(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns, size_t size)
+void tsr_flip_block(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns,
+    size_t size)
 {
     switch (size) {
     case 1: flip_8(dst, dst_ld, src, src_ld, rows, columns); break;

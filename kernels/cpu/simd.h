@@ -1,7 +1,7 @@
 /* Vectors of every type in the width of the instruction set a file is compiled for, and the operators on them.
  * GCC vector extensions; intrinsics only where no compiler finds the instruction by itself.
- * Names: tsr_v_<type>, tsr_load_<type>, tsr_store_<type>, tsr_splat_<type>, tsr_vmul_<op>_<type>, tsr_vadd_<monoid>_<type>,
- * tsr_vstep_<monoid>_<op>_<type>(sum, a, b) = sum (+) a (x) b.
+ * Names: tsr_v_<type>, tsr_load_<type>, tsr_store_<type>, tsr_splat_<type>, tsr_vmul_<op>_<type>,
+ * tsr_vadd_<monoid>_<type>.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CPU_SIMD_H
 #define TSR_CPU_SIMD_H

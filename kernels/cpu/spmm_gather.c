@@ -1,5 +1,7 @@
-/* SpMM with A by row.  Columns are taken in slabs: what is hot of B stays in cache, and a B by column is turned over one
- * slab at a time.  Within a slab, chunks of rows go to threads in any order: each row is computed by one thread in a fixed
+/* SpMM with A by row.  Columns are taken in slabs: what is hot of B stays in cache, and a B by column is turned
+ * over one
+ * slab at a time.  Within a slab, chunks of rows go to threads in any order: each row is computed by one thread
+ * in a fixed
  * order, so the result does not depend on who came first.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/spmm_plan.h"

@@ -33,7 +33,8 @@ enum { TSR_TILE_1, TSR_TILE_2, TSR_TILE_4, TSR_TILE_8, TSR_TILE_NARROW, TSR_TILE
 
 /* Single entries: for e = 0 .. count-1:  C(i[e]*ldc ..) (+)= a[e*a_step] (x) B(i[e]*ldb ..), `columns` values each.
  * ldb = 0 scatters one row of B, ldc = 0 gathers into one row of C.  Both must hold values of the monoid already
- * (its identity to begin with; ANY overwrites).  The flags variant takes part only where bb is set, sets cb there, and lets
+ * (its identity to begin with; ANY overwrites).  The flags variant takes part only where bb is set, sets cb
+ * there, and lets
  * ANY keep what is present. */
 typedef struct tsr_entries_job {
     const int64_t *i;

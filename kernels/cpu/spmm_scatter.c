@@ -1,5 +1,6 @@
 /* SpMM with A by column: each entry of column k adds a multiple of row k of B to some row of C.
- * The work is cut into slices of columns and blocks of rows, one thread each, so that no two threads write the same place
+ * The work is cut into slices of columns and blocks of rows, one thread each, so that no two threads write the
+ * same place
  * and every place sees its terms in the order of A.  B and C are turned over in slabs where they are by column.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/spmm_plan.h"
@@ -162,7 +163,8 @@ struct flip {
 static void flip_to_rows(void *context, int64_t first, int64_t last)
 {
     const struct flip *f = context;
-    tsr_flip_block(f->dst + (size_t)(first * f->dst_ld) * f->size, f->dst_ld, f->src + (size_t)first * f->size, f->src_ld,
+    tsr_flip_block(f->dst + (size_t)(first * f->dst_ld) * f->size, f->dst_ld, f->src + (size_t)first * f->size,
+        f->src_ld,
         f->rows, last - first, f->size);
 }
 
@@ -170,14 +172,16 @@ static void flip_to_rows(void *context, int64_t first, int64_t last)
 static void flip_to_columns(void *context, int64_t first, int64_t last)
 {
     const struct flip *f = context;
-    tsr_flip_block(f->dst + (size_t)first * f->size, f->dst_ld, f->src + (size_t)(first * f->src_ld) * f->size, f->src_ld,
+    tsr_flip_block(f->dst + (size_t)first * f->size, f->dst_ld, f->src + (size_t)(first * f->src_ld) * f->size,
+        f->src_ld,
         last - first, f->rows, f->size);
 }
 
 /* Slab of B by column -> row-major scratch. */
 static void take_b(const scatter *s, void *dst, const void *src, int64_t src_ld, size_t size)
 {
-    struct flip f = { dst, s->columns, (const char *)src + (size_t)(s->first * src_ld) * size, src_ld, s->columns, size };
+    struct flip f = { dst, s->columns, (const char *)src + (size_t)(s->first * src_ld) * size, src_ld, s->columns,
+        size };
     tsr_for_ranges(s->plan->product->k, FLIP_RANGE, s->plan->product->nthreads, flip_to_rows, &f);
 }
 

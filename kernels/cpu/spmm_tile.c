@@ -110,7 +110,8 @@ TSR_INLINE void prefetch_row(const void *row, int64_t bytes)
 
 #define TILE_BODY(type, add, mul, index) \
     REPAIR(type, add, mul, index) \
-    TSR_INLINE void TSR_PASTE5(tile, add, mul, type, index)(const tsr_tile_job *job, const int width, const bool narrow) \
+    TSR_INLINE void TSR_PASTE5(tile, add, mul, type, index)(const tsr_tile_job *job, const int width, \
+        const bool narrow) \
     { \
         const index *i = job->i; \
         const tsr_c_##type *a = job->a, *b = job->b; \

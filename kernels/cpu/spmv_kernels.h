@@ -5,9 +5,11 @@
 
 #include "kernels/cpu/template.h"
 
-/* Vectors [first, last) of A.  By row: y[h ? h[r] : r] = dot of row r with x.  By column: y[i] (+)= a (x) x[k] for every
+/* Vectors [first, last) of A.  By row: y[h ? h[r] : r] = dot of row r with x.  By column: y[i] (+)= a (x) x[k]
+ * for every
  * entry, y holding values of the monoid already (yb tells which for ANY).
- * x[k & x_mask]: x_mask = -1, or 0 when all are x[0].  xb: presence of x or NULL.  yb: presence of y, or NULL if not wanted
+ * x[k & x_mask]: x_mask = -1, or 0 when all are x[0].  xb: presence of x or NULL.  yb: presence of y, or NULL if
+ * not wanted
  * (by column with ANY it is needed). */
 typedef struct tsr_spmv_job {
     const int64_t *p, *h;

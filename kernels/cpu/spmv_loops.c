@@ -26,7 +26,8 @@
 #define BEGIN_max(type, x, y) tsr_add_max_##type(x, y)
 #define BEGIN_lor(type, x, y) tsr_add_lor_##type(x, y)
 
-/* A dot product with a full x.  Floating-point min and max begin at an infinity, which is not NaN, so that one comparison
+/* A dot product with a full x.  Floating-point min and max begin at an infinity, which is not NaN, so that one
+ * comparison
  * will do; a sum that is still that infinity is NaN if all terms were. */
 #define FAST_plus(type, x, y) tsr_add_plus_##type(x, y)
 #define FAST_min(type, x, y) ((y) < (x) ? (y) : (x))
@@ -99,7 +100,8 @@
         for (int64_t r = job->first; r < job->last; r++) { \
             const int64_t lo = job->p[r], hi = job->p[r + 1], row = job->h != NULL ? job->h[r] : r; \
             bool found = job->xb == NULL && hi > lo; \
-            ((tsr_c_##type *)job->y)[row] = job->xb == NULL ? TSR_PASTE5(dense_dot, add, mul, type, index)(job, lo, hi) \
+            ((tsr_c_##type *)job->y)[row] = job->xb == NULL ? TSR_PASTE5(dense_dot, add, mul, type, index)(job, \
+                lo, hi) \
                 : TSR_PASTE5(bitmap_dot, add, mul, type, index)(job, lo, hi, &found); \
             if (job->yb != NULL) \
                 job->yb[row] = found; \
@@ -148,7 +150,8 @@
     }
 
 #define FOR_MULS(F, TYPE, type, ADD, add) \
-    F(TYPE, type, ADD, add, TIMES, times) F(TYPE, type, ADD, add, FIRST, first) F(TYPE, type, ADD, add, SECOND, second) \
+    F(TYPE, type, ADD, add, TIMES, times) F(TYPE, type, ADD, add, FIRST, first) F(TYPE, type, ADD, add, SECOND, \
+        second) \
     F(TYPE, type, ADD, add, PLUS, plus) F(TYPE, type, ADD, add, AND, and)
 #define FOR_BITS(F, ADD, add) \
     F(UINT8, uint8, ADD, add) F(UINT16, uint16, ADD, add) F(UINT32, uint32, ADD, add) F(UINT64, uint64, ADD, add) \

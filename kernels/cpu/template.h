@@ -1,7 +1,8 @@
 /* How one C source becomes many kernels: names per instruction set, lists of types, scalar operators per type.
  *
  * A source listed in cpu_isa_sources (meson.build) is compiled once per instruction set with -DTSR_ISA=baseline, avx2
- * or avx512 and the matching -m flags.  Everything not static in it is named TSR_NAME(base) -> base_avx2.  A caller that is
+ * or avx512 and the matching -m flags.  Everything not static in it is named TSR_NAME(base) -> base_avx2.  A
+ * caller that is
  * compiled once declares the three names with TSR_DECLARE_ISA and picks one by tsr_cpu_isa().
  *
  * Scalar operators: tsr_add_<monoid>_<type>(x, y), tsr_mul_<op>_<type>(a, b), tsr_identity_<monoid>_<type>(), on the C
@@ -28,7 +29,8 @@
 #define TSR_NAME(base) TSR_PASTE(base, TSR_ISA)
 #endif
 
-/* TSR_DECLARE_ISA(extern const table_type, tsr_table); declares tsr_table_baseline, _avx2, _avx512.  The last two exist only
+/* TSR_DECLARE_ISA(extern const table_type, tsr_table); declares tsr_table_baseline, _avx2, _avx512.  The last two
+ * exist only
  * where the build has them (TSR_HAVE_X86_ISA). */
 #ifdef TSR_HAVE_X86_ISA
 #define TSR_DECLARE_ISA(type, base) type base##_baseline; type base##_avx2; type base##_avx512
@@ -66,7 +68,8 @@ typedef double tsr_c_fp64;
     static inline tsr_c_##type tsr_add_max_##type(tsr_c_##type x, tsr_c_##type y) { return x > y ? x : y; } \
     static inline tsr_c_##type tsr_mul_times_##type(tsr_c_##type a, tsr_c_##type b) \
     { return (tsr_c_##type)((wide)a * (wide)b); } \
-    static inline tsr_c_##type tsr_mul_plus_##type(tsr_c_##type a, tsr_c_##type b) { return tsr_add_plus_##type(a, b); } \
+    static inline tsr_c_##type tsr_mul_plus_##type(tsr_c_##type a, tsr_c_##type b) { return tsr_add_plus_##type(a, \
+        b); } \
     static inline tsr_c_##type tsr_identity_plus_##type(void) { return 0; }
 
 #define TSR_SCALAR_SIGNED(type, wide) \

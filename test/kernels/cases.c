@@ -125,7 +125,8 @@ static const void *draw_values(test_case *c, rng *r, tsr_type type, int64_t coun
 
 static int64_t draw_length(rng *r, int size)
 {
-    static const int64_t lengths[] = { 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 130, 257, 300 };
+    static const int64_t lengths[] = { 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128,
+        130, 257, 300 };
     static const int64_t most[] = { 13, 18, 22 };
     return rng_chance(r, 2) ? 0 : lengths[rng_below(r, most[size])];
 }
@@ -212,7 +213,8 @@ static void compress(test_case *c, rng *r, tsr_view *v, const pattern *p)
 
 static tsr_view make_sparse(test_case *c, rng *r, int64_t nrows, int64_t ncols, tsr_type type)
 {
-    tsr_view v = { .format = rng_chance(r, 25) ? TSR_HYPERSPARSE : TSR_SPARSE, .type = type, .by_col = rng_chance(r, 50),
+    tsr_view v = { .format = rng_chance(r, 25) ? TSR_HYPERSPARSE : TSR_SPARSE, .type = type,
+        .by_col = rng_chance(r, 50),
         .iso = rng_chance(r, 20), .jumbled = rng_chance(r, 20), .index_size = rng_chance(r, 50) ? 4 : 8, .nrows = nrows,
         .ncols = ncols };
     pattern p = { .nvec = v.by_col ? ncols : nrows, .vlen = v.by_col ? nrows : ncols };
@@ -394,10 +396,12 @@ void case_make_bench(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int
     c->draw = DRAW_PLAIN;
     c->wants_flags = true;
     int64_t size = (int64_t)1 << scale;
-    tsr_view b = { .format = TSR_FULL, .type = semiring.type, .by_col = by_col, .index_size = 8, .nrows = size, .ncols = n,
+    tsr_view b = { .format = TSR_FULL, .type = semiring.type, .by_col = by_col, .index_size = 8, .nrows = size,
+        .ncols = n,
         .nvec = by_col ? n : size, .vlen = by_col ? size : n, .ld = by_col ? size : n, .nvals = size * n };
     b.x = draw_values(c, r, semiring.type, size * n);
-    c->product = (tsr_product){ .op = op, .semiring = semiring, .m = size, .n = n, .k = size, .b = b, .c_by_col = by_col,
+    c->product = (tsr_product){ .op = op, .semiring = semiring, .m = size, .n = n, .k = size, .b = b,
+        .c_by_col = by_col,
         .nthreads = 2 };
     c->product.a = make_power_law(c, r, scale, semiring.type);
 }

@@ -13,7 +13,8 @@ uint64_t rng_next(rng *r);
 int64_t rng_below(rng *r, int64_t bound);        /* [0, bound) */
 bool rng_chance(rng *r, int percent);
 
-/* How values are drawn. DYADIC: few bits, so that every sum is exact.  PLAIN: any finite value of moderate size.  WILD: also
+/* How values are drawn. DYADIC: few bits, so that every sum is exact.  PLAIN: any finite value of moderate size. 
+ * WILD: also
  * NaN, infinities and zeros of both signs. Integers are dyadic or use all bits. */
 typedef enum draw { DRAW_DYADIC, DRAW_PLAIN, DRAW_WILD } draw;
 

@@ -44,7 +44,8 @@ static bool selected(const options *o, const char *name)
 /* Every test has a seed of its own, so that it does not depend on which others ran. */
 static uint64_t seed_of(uint64_t seed, tsr_op op, tsr_semiring s)
 {
-    rng r = { seed ^ ((uint64_t)op << 48) ^ ((uint64_t)s.type << 40) ^ ((uint64_t)s.add << 32) ^ ((uint64_t)s.mul << 24) };
+    rng r = { seed ^ ((uint64_t)op << 48) ^ ((uint64_t)s.type << 40) ^ ((uint64_t)s.add << 32) ^ ((uint64_t)s.mul
+        << 24) };
     return rng_next(&r);
 }
 
@@ -185,7 +186,8 @@ static bool wants_long(void)
 
 int main(int argc, char **argv)
 {
-    const struct argp argp = { known, take_option, NULL, "Checks the CPU kernels against the oracle.", NULL, NULL, NULL };
+    const struct argp argp = { known, take_option, NULL, "Checks the CPU kernels against the oracle.", NULL, NULL,
+        NULL };
     options o = { .seed = (uint64_t)time(NULL), .rounds = wants_long() ? 40 : 3, .scale = 16 };
     tally t = { 0, 0, 0 };
     argp_parse(&argp, argc, argv, 0, NULL, &o);

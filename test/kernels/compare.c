@@ -1,7 +1,9 @@
 /* Running one kernel on one case and judging what it wrote.
  *
- * Outputs are poisoned before and fenced by sentinels; inputs are hashed before and after.  Values: equal to the oracle's
- * (NaN equals NaN, -0 equals 0), but ANY may be any of the terms, and a floating-point sum of values that round may differ:
+ * Outputs are poisoned before and fenced by sentinels; inputs are hashed before and after.  Values: equal to the
+ * oracle's
+ * (NaN equals NaN, -0 equals 0), but ANY may be any of the terms, and a floating-point sum of values that round
+ * may differ:
  * its error against long double may be twice that of adding one by one, plus one unit in the last place of the result
  * and of the sum of magnitudes.
  * SPDX-License-Identifier: Apache-2.0 */

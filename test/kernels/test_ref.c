@@ -58,7 +58,8 @@ static const double b_x[] = { 1, 0, 2, -1, 3, -2, 4, -3, 5, -4 };
 
 static tsr_view b_full(void)
 {
-    return (tsr_view){ .format = TSR_FULL, .type = TSR_FP64, .index_size = 8, .nrows = 5, .ncols = 2, .nvec = 5, .vlen = 2,
+    return (tsr_view){ .format = TSR_FULL, .type = TSR_FP64, .index_size = 8, .nrows = 5, .ncols = 2, .nvec = 5,
+        .vlen = 2,
         .ld = 2, .nvals = 10, .x = b_x };
 }
 
@@ -198,18 +199,21 @@ static void valued_mask_skips_zeros(void **state)
     const int8_t b[] = { 0, 0, 0, 1, 0, 1 };
     tsr_view mask = a_by_row();
     mask.x = mask_x;
-    tsr_product product = { .op = TSR_OP_MASKED_DOT, .semiring = { TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES }, .m = 5, .n = 5,
+    tsr_product product = { .op = TSR_OP_MASKED_DOT, .semiring = { TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES },
+        .m = 5, .n = 5,
         .k = 5, .a = a_by_row(), .b = a_by_col(), .mask = mask, .nthreads = 1 };
     expect_result(&product, x, b, 6);
 }
 
-/* A·A at the places of A: (0,1): A(0,:)·A(:,1) = none; (0,4) = 3·6; (2,0) = 4·1; (2,2) = 16; (3,3) = 25; (4,4) = 36. */
+/* A·A at the places of A: (0,1): A(0,:)·A(:,1) = none; (0,4) = 3·6; (2,0) = 4·1; (2,2) = 16; (3,3) = 25; (4,4) =
+ * 36. */
 static void masked_square(void **state)
 {
     (void)state;
     const double x[] = { 0, 18, 4, 16, 25, 36 };
     const int8_t b[] = { 0, 1, 1, 1, 1, 1 };
-    tsr_product product = { .op = TSR_OP_MASKED_DOT, .semiring = { TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES }, .m = 5, .n = 5,
+    tsr_product product = { .op = TSR_OP_MASKED_DOT, .semiring = { TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES },
+        .m = 5, .n = 5,
         .k = 5, .a = a_by_row(), .b = a_hyper(), .mask = a_by_row(), .mask_structural = true, .nthreads = 1 };
     expect_result(&product, x, b, 6);
 }
