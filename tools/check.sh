@@ -85,8 +85,8 @@ fi
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 for kind in address,undefined thread; do
     dir=build-${kind%%,*}
-    step "$dir: configure" configure "$dir" -Doptimization=1 -Db_lundef=false -Db_sanitize=$kind || continue
-    if [ $kind = thread ]; then suites=threads; else suites="unit kernels fuzz"; fi
+    if [ $kind = thread ]; then suites=threads optimize=0; else suites="unit kernels fuzz" optimize=1; fi
+    step "$dir: configure" configure "$dir" -Doptimization=$optimize -Db_lundef=false -Db_sanitize=$kind || continue
     # shellcheck disable=SC2086
     mapfile -t names < <(programs "$dir" $suites)
     tests "$kind sanitizer" "$dir" -t 5 "${names[@]}"
