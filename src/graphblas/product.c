@@ -35,12 +35,18 @@ static void release(job *j)
     j->match.request.a_matrix = j->match.request.b_matrix = NULL;
 }
 
+/* SuiteSparse 7.4.0 crashes in C<M> += T with a full T (its method 08n), so there a full T is handed over as bitmap. */
+static bool keep_presence(const job *j)
+{
+    return j->match.through_t && j->call.accum && j->call.M;
+}
+
 /* Memory of the result, in the user's allocator, before anything is computed (a deferred product must not fail later). */
 static bool reserve(job *j, bool deferred)
 {
     const tsr_product *p = &j->match.request.product;
     if (!is_masked(p))
-        return tsr_arrays_dense(&j->arrays, p, !tsr_engine_result_full(&j->match.request));
+        return tsr_arrays_dense(&j->arrays, p, keep_presence(j) || !tsr_engine_result_full(&j->match.request));
     size_t entries = (size_t)(p->mask.nvals > 0 ? p->mask.nvals : 1);
     j->masked_x = malloc(entries * tsr_type_size(p->semiring.type));
     j->masked_b = malloc(entries);
@@ -62,7 +68,7 @@ static tsr_status compute_dense(job *j)
     if (status != TSR_OK || !j->arrays.b)
         return status;
     j->arrays.nvals = result.nvals;
-    if (result.nvals == j->match.request.product.m * j->match.request.product.n) {
+    if (result.nvals == j->match.request.product.m * j->match.request.product.n && !keep_presence(j)) {
         tsr_user_free(j->arrays.b);
         j->arrays.b = NULL;
     }
