@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "kernels/kernels.h"
@@ -51,6 +52,14 @@ bool tsr_engine_too_small(const tsr_product *p)
     tsr_features_of(&f, p);
     double least = tsr_config_get()->min_work;
     return tsr_work(&f) < (least >= 0 ? least : tsr_least_work(&f));
+}
+
+int tsr_engine_useful_threads(const tsr_product *p)
+{
+    tsr_features f;
+    tsr_features_of(&f, p);
+    double useful = tsr_work(&f) / 65536.0;
+    return useful < 1 ? 1 : useful < p->nthreads ? (int)useful : p->nthreads;
 }
 
 /* Limits that hold before any prediction. */
@@ -153,13 +162,20 @@ bool tsr_engine_result_full(const tsr_request *r)
     return p->b.format == TSR_FULL && p->k > 0 && tsr_matrix_all_rows_present(r->a_matrix, &p->a, r->a_transposed, p->nthreads);
 }
 
+/* TESSERA_KERNEL=ref: every routed product by the reference kernels, to check an answer. */
+static bool by_reference(void)
+{
+    return strcmp(tsr_config_get()->kernel, "ref") == 0;
+}
+
 static void report(const tsr_request *r, const tsr_decision *d, double measured_ms)
 {
     if (!tsr_trace_wanted())
         return;
     char pattern[160], route[96];
     tsr_engine_describe(pattern, sizeof pattern, &r->product);
-    snprintf(route, sizeof route, "%s:%s", d->backend->name, d->backend->kernel_name(&r->product));
+    snprintf(route, sizeof route, "%s:%s", d->backend->name,
+             by_reference() ? "ref" : d->backend->kernel_name(&r->product));
     tsr_trace_product(&(tsr_trace_record){.call = r->call, .pattern = pattern, .route = route, .reason = d->reason,
                                           .predicted_ms = d->predicted_ms, .measured_ms = measured_ms});
 }
@@ -200,7 +216,7 @@ tsr_status tsr_engine_execute_surely(const tsr_request *r, const tsr_decision *d
 tsr_status tsr_engine_execute(const tsr_request *r, const tsr_decision *d, tsr_result *result)
 {
     double start = now_ms();
-    tsr_status status = execute_with(d->backend->execute, r, d, result);
+    tsr_status status = execute_with(by_reference() ? tsr_ref_execute : d->backend->execute, r, d, result);
     if (status == TSR_OK)
         report(r, d, now_ms() - start);
     return status;

@@ -31,6 +31,9 @@ typedef struct tsr_decision {
 /* So little work that nothing we could do pays (drop-in door; no record is made for such operands). */
 bool tsr_engine_too_small(const tsr_product *product);
 
+/* How many of the allowed threads the work of a product keeps busy (SuiteSparse's own rule: one per 65536 steps). */
+int tsr_engine_useful_threads(const tsr_product *product);
+
 /* Pure but for reading the records: who computes this, with what. */
 void tsr_engine_decide(const tsr_request *request, tsr_decision *decision);
 

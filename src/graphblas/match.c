@@ -269,6 +269,7 @@ static const char *fill_product(matcher *s)
         p->c_by_col = p->mask.by_col;
     else if (too_large(p) || mostly_empty(p))
         return "C would be mostly empty";
+    p->nthreads = tsr_engine_useful_threads(p);
     out->through_t = needs_t(s);
     out->request.call = s->call->name;
     out->request.may_forward = true;
