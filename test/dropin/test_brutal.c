@@ -270,7 +270,8 @@ static int start(void **state)
     (void)state;
     int64_t no_pool[64] = {0};
     countdown = -1;
-    GrB_Info info = GxB_init(GrB_NONBLOCKING, test_malloc_block, test_calloc_block, test_realloc_block, test_free_block);
+    GrB_Info info =
+        GxB_init(GrB_NONBLOCKING, test_malloc_block, test_calloc_block, test_realloc_block, test_free_block);
     return info != GrB_SUCCESS || GxB_Global_Option_set(GxB_MEMORY_POOL, no_pool) != GrB_SUCCESS;
 }
 

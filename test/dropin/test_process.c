@@ -1,5 +1,5 @@
-/* Tessera in a process: fork, blocking mode, initialisation codes, error texts, versions.  Each test is a child of its own
- * that has not yet called GraphBLAS.
+/* Tessera in a process: fork, blocking mode, initialisation codes, error texts, versions.  Each test is a child of its
+ * own that has not yet called GraphBLAS.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Many threads read the same finished matrices at once through Tessera, each with a result of its own, while another keeps
- * changing and freeing matrices whose addresses are used again.
+/* Many threads read the same finished matrices at once through Tessera, each with a result of its own, while another
+ * keeps changing and freeing matrices whose addresses are used again.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>

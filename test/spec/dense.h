@@ -1,5 +1,5 @@
-/* C<M> accum= A (+).(x) B written from the definitions of the GraphBLAS C API (2.0, sections 2.3, 3.5, 3.8 and 4.3.1), on a
- * dense array of cells that are there or not.  Slow and plain on purpose.
+/* C<M> accum= A (+).(x) B written from the definitions of the GraphBLAS C API (2.0, sections 2.3, 3.5, 3.8 and 4.3.1),
+ * on a dense array of cells that are there or not.  Slow and plain on purpose.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_TEST_DENSE_H
 #define TSR_TEST_DENSE_H

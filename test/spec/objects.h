@@ -7,7 +7,7 @@
 
 enum { VALUES_DYADIC, VALUES_RANDOM, VALUES_SPECIAL, VALUES_ISO };
 
-/* Random contents: percent of cells there; every value exact in sums (DYADIC, ISO), any (RANDOM), or with NaN, Inf, -0. */
+/* Random contents: percent of cells there; values exact in sums (DYADIC, ISO), any (RANDOM), or with NaN, Inf, -0. */
 void dense_random(dense *D, int type, int nrows, int ncols, int percent, int values);
 /* A matrix of D's cells, by row or by column, in a random format unless `plain`. */
 GrB_Matrix matrix_of(const dense *D, bool plain);

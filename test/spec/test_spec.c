@@ -1,5 +1,5 @@
-/* Products through Tessera against the dense mimic: every type x semiring x orientation x mask x accumulator x descriptor,
- * on random small matrices.  TESSERA_TEST_SEED changes the matrices.
+/* Products through Tessera against the dense mimic: every type x semiring x orientation x mask x accumulator x
+ * descriptor, on random small matrices.  TESSERA_TEST_SEED changes the matrices.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,11 +35,11 @@ typedef struct problem {
 static void describe(const problem *t)
 {
     const product_case *p = &t->p;
-    print_error("seed %llu call %d shape %d values %d: %s_%s type %d, A %d (%dx%d), B %d (%dx%d), C %d (%dx%d), mask %d%s%s%s, "
-                "accum %d of type %d%s%s\n", (unsigned long long)t->seed, t->call, t->shape, t->values,
-                monoid_names[p->mon], op_names[p->op], p->type, t->A.type, t->A.nrows, t->A.ncols, t->B.type, t->B.nrows,
-                t->B.ncols, t->C.type, t->C.nrows, t->C.ncols, p->M ? t->M.type : -1, p->comp ? " comp" : "",
-                p->structural ? " structural" : "", p->replace ? " replace" : "", p->accum, p->accum_type,
+    print_error("seed %llu call %d shape %d values %d: %s_%s type %d, A %d (%dx%d), B %d (%dx%d), C %d (%dx%d), "
+                "mask %d%s%s%s, accum %d of type %d%s%s\n", (unsigned long long)t->seed, t->call, t->shape, t->values,
+                monoid_names[p->mon], op_names[p->op], p->type, t->A.type, t->A.nrows, t->A.ncols, t->B.type,
+                t->B.nrows, t->B.ncols, t->C.type, t->C.nrows, t->C.ncols, p->M ? t->M.type : -1,
+                p->comp ? " comp" : "", p->structural ? " structural" : "", p->replace ? " replace" : "", p->accum, p->accum_type,
                 p->t0 ? " t0" : "", p->t1 ? " t1" : "");
 }
 
@@ -73,8 +73,10 @@ static void choose_operands(problem *t)
 {
     static const bool dense_a[SHAPES] = {false, true, true, false}, dense_b[SHAPES] = {true, false, true, false};
     product_case *p = &t->p;
-    int m = 1 + rng_below(DENSE_MAX), k = 1 + rng_below(DENSE_MAX), n = t->call == CALL_MXM ? 1 + rng_below(DENSE_MAX) : 1;
-    int a = dense_a[t->shape] ? 100 : 5 + rng_below(50), b = dense_b[t->shape] ? (rng_chance(70) ? 100 : 75) : 5 + rng_below(50);
+    int m = 1 + rng_below(DENSE_MAX), k = 1 + rng_below(DENSE_MAX);
+    int n = t->call == CALL_MXM ? 1 + rng_below(DENSE_MAX) : 1;
+    int a = dense_a[t->shape] ? 100 : 5 + rng_below(50);
+    int b = !dense_b[t->shape] ? 5 + rng_below(50) : rng_chance(70) ? 100 : 75;
     bool exact = t->values == VALUES_DYADIC || t->values == VALUES_ISO;
     dense_random(&t->A, exact ? any_type(p->type) : p->type, p->t0 ? k : m, p->t0 ? m : k, a, t->values);
     dense_random(&t->B, exact ? any_type(p->type) : p->type, p->t1 ? n : k, p->t1 ? k : n, b, t->values);
@@ -139,7 +141,8 @@ static GrB_Info run_vector(const problem *t, dense *result)
     GrB_Semiring s = semiring(p->mon, reversed ? reversed_op(p->op) : p->op, p->type, rng_chance(50));
     GrB_Descriptor desc = descriptor(p->replace, p->comp, p->structural, !reversed && p->t0, reversed && !p->t0);
     if (mask) GxB_Vector_Option_set(mask, GxB_SPARSITY_CONTROL, GxB_SPARSE | GxB_BITMAP);
-    GrB_Info info = reversed ? GrB_vxm(w, mask, accum_of(p), s, u, A, desc) : GrB_mxv(w, mask, accum_of(p), s, A, u, desc);
+    GrB_Info info = reversed ? GrB_vxm(w, mask, accum_of(p), s, u, A, desc)
+                             : GrB_mxv(w, mask, accum_of(p), s, A, u, desc);
     dense_of_vector(result, w, t->C.type);
     GrB_Matrix_free(&A);
     GrB_Vector_free(&u);

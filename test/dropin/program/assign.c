@@ -89,7 +89,8 @@ static void assign_value(void)
     random_small(type, &x);
     care(C, NULL, M, true);
     GrB_Descriptor desc = descriptor(M && rng_chance(30), M && rng_chance(30), rng_chance(50), false, false);
-    GrB_Info info = mat_assign_value(type, C->m, M ? M->m : NULL, accum, &x, rows.I, rows.n, columns.I, columns.n, desc);
+    GrB_Info info =
+        mat_assign_value(type, C->m, M ? M->m : NULL, accum, &x, rows.I, rows.n, columns.I, columns.n, desc);
     object_bound(C, (bound){3, 1, false}, type, op);
     report("assign_value", info, C);
 }
@@ -142,8 +143,9 @@ static void assign_masked(void)
     if (M == C || A == C) C = pool_matrix(A->nrows, A->ncols, type, WANT_SPARSE);
     if (M == C || A == C) return report_text("skip", GrB_SUCCESS);
     care(C, A, M, true);
+    GrB_Descriptor desc = descriptor(rng_chance(30), rng_chance(30), true, false, false);
     GrB_Info info = GrB_Matrix_assign(C->m, M->m, accum, A->m, GrB_ALL, (GrB_Index)C->nrows, GrB_ALL,
-                                      (GrB_Index)C->ncols, descriptor(rng_chance(30), rng_chance(30), true, false, false));
+                                      (GrB_Index)C->ncols, desc);
     object_bound(C, A->b, A->type, op);
     report("assign_masked", info, C);
 }
@@ -159,8 +161,8 @@ static void assign_vector(void)
     list_random(&rows, w->nrows);
     random_small(type, &x);
     care(w, NULL, M, true);
-    GrB_Info info = vec_assign_value(type, w->v, M ? M->v : NULL, accum, &x, rows.I, rows.n,
-                                     descriptor(M && rng_chance(30), M && rng_chance(30), rng_chance(50), false, false));
+    GrB_Descriptor desc = descriptor(M && rng_chance(30), M && rng_chance(30), rng_chance(50), false, false);
+    GrB_Info info = vec_assign_value(type, w->v, M ? M->v : NULL, accum, &x, rows.I, rows.n, desc);
     object_bound(w, (bound){3, 1, false}, type, op);
     if (!M && rows.count == w->nrows && rng_chance(50)) w->dense = true;
     report("vec_assign", info, w);

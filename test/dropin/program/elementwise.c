@@ -123,7 +123,8 @@ static void select_matrix(void)
     if (!by_value) type = T_INT64;
     value_put(type, &y, 0, rng_below(5) - (by_value ? 0 : 2));
     care(C, NULL, A, NULL, false);
-    GrB_Info info = mat_select(type, C->m, NULL, NULL, op, A->m, &y, descriptor(rng_chance(50), false, false, false, false));
+    GrB_Descriptor desc = descriptor(rng_chance(50), false, false, false, false);
+    GrB_Info info = mat_select(type, C->m, NULL, NULL, op, A->m, &y, desc);
     C->dense = false;
     object_bound(C, A->b, A->type, -1);
     report("select", info, C);
@@ -185,7 +186,8 @@ static void reduce_value(void)
     if (vector) GrB_Vector_nvals(&n, A->v);
     else GrB_Matrix_nvals(&n, A->m);
     if (n == 0) return report_text("skip", GrB_SUCCESS); /* 7.4.0: an empty iso bitmap is not the identity */
-    GrB_Info info = vector ? vec_reduce_value(type, &x, NULL, mono, A->v) : mat_reduce_value(type, &x, NULL, mono, A->m);
+    GrB_Info info = vector ? vec_reduce_value(type, &x, NULL, mono, A->v)
+                           : mat_reduce_value(type, &x, NULL, mono, A->m);
     report_value("reduce", info, type, &x);
 }
 
@@ -272,7 +274,7 @@ static void reshape(void)
 void op_elementwise(void)
 {
     static void (*const ops[])(void) = {
-        ewise_matrix, ewise_matrix, ewise_vector, apply_matrix, apply_matrix, apply_vector, select_matrix, select_vector,
-        reduce_rows, reduce_value, reduce_value, transpose, kronecker, concat_split, diagonal, reshape};
+        ewise_matrix, ewise_matrix, ewise_vector, apply_matrix, apply_matrix, apply_vector, select_matrix,
+        select_vector, reduce_rows, reduce_value, reduce_value, transpose, kronecker, concat_split, diagonal, reshape};
     ops[rng_below(16)]();
 }

@@ -166,7 +166,9 @@ static void global_option(void)
     switch (rng_below(4)) {
         case 0: report_text("nthreads", GxB_Global_Option_set(GxB_NTHREADS, 1 + rng_below(3))); break;
         case 1: report_text("chunk", GxB_Global_Option_set(GxB_CHUNK, (double)(1 + 1000 * rng_below(60)))); break;
-        case 2: report_text("format", GxB_Global_Option_set(GxB_FORMAT, rng_chance(50) ? GxB_BY_ROW : GxB_BY_COL)); break;
+        case 2:
+            report_text("format", GxB_Global_Option_set(GxB_FORMAT, rng_chance(50) ? GxB_BY_ROW : GxB_BY_COL));
+            break;
         default: report_text("burble", GxB_Global_Option_set(GxB_BURBLE, false)); break;
     }
 }

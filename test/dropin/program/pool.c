@@ -193,7 +193,8 @@ void pool_init(bool large, bool allow_hyper)
         int type = rng_chance(92) ? random_type() : T_USER;
         remake_matrix(&the_pool.matrices[i], pool_size(), pool_size(), type, rng_below(3));
     }
-    for (int i = 0; i < POOL_VECTORS; i++) remake_vector(&the_pool.vectors[i], pool_size(), random_type(), rng_below(3));
+    for (int i = 0; i < POOL_VECTORS; i++)
+        remake_vector(&the_pool.vectors[i], pool_size(), random_type(), rng_below(3));
 }
 
 void object_free(object *o)

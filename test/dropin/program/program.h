@@ -75,7 +75,8 @@ GrB_Info vec_reduce_value(int type, void *x, GrB_BinaryOp accum, GrB_Monoid mono
 GrB_Info mat_export_copy(int type, GrB_Index *p, GrB_Index *i, void *x, GrB_Index *np, GrB_Index *ni, GrB_Index *nx,
                          GrB_Format format, GrB_Matrix A);
 GrB_Info mat_import_copy(int type, GrB_Matrix *A, GrB_Index nrows, GrB_Index ncols, const GrB_Index *p,
-                         const GrB_Index *i, const void *x, GrB_Index np, GrB_Index ni, GrB_Index nx, GrB_Format format);
+                         const GrB_Index *i, const void *x, GrB_Index np, GrB_Index ni, GrB_Index nx,
+                         GrB_Format format);
 
 /* ---- operators (operators.c) ---- */
 enum { OP_TIMES, OP_FIRST, OP_SECOND, OP_PAIR, OP_PLUS, OP_LAND, OP_MINUS, OP_MIN, OP_MAX, OP_LOR, OP_LXOR, OP_ISEQ,
@@ -148,7 +149,7 @@ void operand(object *o); /* about to be read: an error string is dropped first *
 void operand_mask(object *o, bool with_accum);
 void without_hyper(object *o, bool only_if_empty); /* no longer held hypersparse */
 void tame(object *o);     /* make its values small and dyadic */
-void tame_for(object *o, int type, int log2_terms); /* … unless that many products of them are exact in `type` anyhow */
+void tame_for(object *o, int type, int log2_terms); /* … unless so many of them sum exactly in `type` anyhow */
 bool bound_exact(bound b, int type);
 bound bound_cast(bound b, int from, int to);
 /* The bound of o after o<M> accum= T, T of type `from`; accum < 0: none. */

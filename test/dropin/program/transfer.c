@@ -136,7 +136,8 @@ static void vector_unpack_pack(void)
     bool bitmap = rng_chance(50);
     operand(u);
     GrB_Info info = bitmap ? GxB_Vector_unpack_Bitmap(u->v, &a.b, &a.x, &a.b_size, &a.x_size, &a.iso, &a.nvals, NULL)
-                           : GxB_Vector_unpack_CSC(u->v, &a.i, &a.x, &a.i_size, &a.x_size, &a.iso, &a.nvals, NULL, NULL);
+                           : GxB_Vector_unpack_CSC(u->v, &a.i, &a.x, &a.i_size, &a.x_size, &a.iso, &a.nvals, NULL,
+                                                   NULL);
     if (info != GrB_SUCCESS) return report("vec_unpack", info, u);
     if (rng_chance(35)) {
         overwrite(&a, u->type);
