@@ -39,8 +39,8 @@ static void describe(const problem *t)
                 "mask %d%s%s%s, accum %d of type %d%s%s\n", (unsigned long long)t->seed, t->call, t->shape, t->values,
                 monoid_names[p->mon], op_names[p->op], p->type, t->A.type, t->A.nrows, t->A.ncols, t->B.type,
                 t->B.nrows, t->B.ncols, t->C.type, t->C.nrows, t->C.ncols, p->M ? t->M.type : -1,
-                p->comp ? " comp" : "", p->structural ? " structural" : "", p->replace ? " replace" : "", p->accum, p->accum_type,
-                p->t0 ? " t0" : "", p->t1 ? " t1" : "");
+                p->comp ? " comp" : "", p->structural ? " structural" : "", p->replace ? " replace" : "", p->accum,
+                p->accum_type, p->t0 ? " t0" : "", p->t1 ? " t1" : "");
 }
 
 static int any_type(int likely)
