@@ -29,6 +29,9 @@ tsr_status tsr_cpu_spmv(const tsr_product *product, tsr_result *result);
 tsr_status tsr_cpu_sddmm(const tsr_product *product, tsr_result *result);
 tsr_status tsr_cpu_masked_dot(const tsr_product *product, tsr_result *result);
 
+/* x[0..n) = c + x, c one value if iso; any type but bool, integers wrap. */
+void tsr_cpu_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
+
 /* Which instruction set the kernels use: the best the CPU has, or less when limited (tests, TESSERA_CPU_ISA). */
 typedef enum tsr_isa { TSR_ISA_BASELINE, TSR_ISA_AVX2, TSR_ISA_AVX512 } tsr_isa;
 tsr_isa tsr_cpu_isa(void);

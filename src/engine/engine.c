@@ -200,6 +200,11 @@ static tsr_status execute_with(execute_fn execute, const tsr_request *r, const t
     return status;
 }
 
+void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads)
+{
+    tsr_cpu_add_to(x, type, c, iso, n, nthreads);
+}
+
 tsr_status tsr_engine_execute_surely(const tsr_request *r, const tsr_decision *d, tsr_result *result)
 {
     tsr_status status = tsr_engine_execute(r, d, result);

@@ -44,7 +44,10 @@ bool tsr_engine_result_full(const tsr_request *request);
  * usable was written, inputs are untouched, compute it elsewhere. */
 tsr_status tsr_engine_execute(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
 
-/* The same for a product that can go nowhere else any more: with one thread, then with the reference kernels.  Fails only when
+/* x[0..n) = c + x: the end of C += A*B where C and the product are full. */
+void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
+
+/* tsr_engine_execute for a product that can go nowhere else any more: with one thread, then with the reference kernels.  Fails only when
  * not even scratch of the size of the operands' values can be had. */
 tsr_status tsr_engine_execute_surely(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
 

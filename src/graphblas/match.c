@@ -243,6 +243,16 @@ static bool needs_t(const matcher *s)
     return !c_empty || !same_orientation;
 }
 
+/* C += T, all of one type, C full and held the way T will be: no third matrix is needed. */
+static bool adds_to_full(const matcher *s)
+{
+    const tsr_call *c = s->call;
+    const tsr_product *p = &s->out->request.product;
+    return c->accum && !c->M && !s->out->mod.mask_comp && (p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV) &&
+           s->c_type == p->semiring.type && tsr_match_plus(c->accum, s->c_type) && tsr_match_view(&s->out->c, c->C) &&
+           s->out->c.format == TSR_FULL && s->out->c.by_col == s->out->c_by_col;
+}
+
 /* SuiteSparse 7.4.0 crashes in C<M> += T with a full mask and a full T, which its own product never comes to. */
 static bool faulty_finish(const matcher *s)
 {
@@ -271,9 +281,10 @@ static const char *fill_product(matcher *s)
         return "C would be mostly empty";
     p->nthreads = tsr_engine_useful_threads(p);
     out->through_t = needs_t(s);
+    out->add_c = adds_to_full(s);
     out->request.call = s->call->name;
     out->request.may_forward = true;
-    out->request.finish_extra = out->through_t;
+    out->request.finish_extra = out->through_t && !out->add_c;
     out->a_handle = out->swapped ? s->call->B : s->call->A;
     out->b_handle = out->swapped ? s->call->A : s->call->B;
     return NULL;

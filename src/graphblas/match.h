@@ -31,6 +31,8 @@ typedef struct tsr_match {
     bool c_by_col;     /* orientation of C itself (request.product.c_by_col is that of the product, maybe transposed) */
     bool swapped;      /* the product computes C' */
     bool through_t;    /* C<M> accum= T must follow */
+    bool add_c;        /* instead of that: C, which is full, is added to the product, should it be full as well */
+    tsr_view c;        /* with add_c: C before the call */
     GrB_Type t_type;   /* handle of the semiring's type */
     const void *a_handle, *b_handle; /* objects behind request.product.a and .b */
 } tsr_match;
@@ -46,6 +48,9 @@ GrB_Type tsr_type_handle(tsr_type type);
 
 /* Taken apart by operators; false: an operator or type that no kernel knows. */
 bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring);
+
+/* Is it the built-in PLUS of this type (not bool)? */
+bool tsr_match_plus(GrB_BinaryOp op, tsr_type type);
 
 /* A binary operator that may be used as accum without an error: not positional, all of its types built in and real. */
 bool tsr_match_accum(GrB_BinaryOp accum);

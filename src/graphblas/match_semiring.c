@@ -153,6 +153,13 @@ bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring)
     return as_add(&out->add, a) && as_mul(&out->mul, m);
 }
 
+bool tsr_match_plus(GrB_BinaryOp op, tsr_type type)
+{
+    pthread_once(&tables_once, build_tables);
+    const op_entry *known = find_op(op);
+    return known && known->code == OP_PLUS && known->type == type && type != TSR_BOOL;
+}
+
 bool tsr_match_accum(GrB_BinaryOp accum)
 {
     pthread_once(&tables_once, build_tables);

@@ -126,6 +126,14 @@ static void cancel_deferred(void *closure)
     free(closure);
 }
 
+/* C += T in T's own array. */
+static void add_c(job *j)
+{
+    const tsr_product *p = &j->match.request.product;
+    tsr_engine_add_to(j->arrays.x, p->semiring.type, j->match.c.x, j->match.c.iso, p->m * p->n, p->nthreads);
+    j->match.through_t = false;
+}
+
 /* Only a hand-over that cannot fail may wait. */
 static bool may_defer(const job *j)
 {
@@ -153,6 +161,8 @@ static bool defer(const job *j)
 
 static GrB_Info finish(job *j)
 {
+    if (j->match.add_c && !j->arrays.b)
+        add_c(j);
     return j->match.through_t ? tsr_finish_through_t(&j->call, &j->match, &j->arrays)
                               : tsr_finish_direct(&j->call, &j->match, &j->arrays, true);
 }

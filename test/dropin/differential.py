@@ -33,6 +33,7 @@ def modes(args):
         "forced": (args.program, {**preload, **FORCED}),
         "auto": (args.program, {**preload, "TESSERA_MODE": "auto"}),
         "check": (args.program, {**preload, **FORCED, "TESSERA_CHECK": "1"}),
+        "eager": (args.program, {**preload, **FORCED, "TESSERA_EAGER": "1"}),
         "defer": (args.program, {**preload, **FORCED, "TESSERA_DEFER": "1"}),
     }
     if args.replacement:
@@ -166,7 +167,7 @@ def verdict(args, summary):
         print(f"too many references failed: {lost} of {args.programs}")
         failed = True
     if args.min_routed:
-        for name in ("forced", "check", "defer", "replaced", "linked"):
+        for name in ("forced", "check", "eager", "defer", "replaced", "linked"):
             if name in summary.routed and summary.routed[name] < args.min_routed:
                 print(f"{name}: only {summary.routed[name]} products went to Tessera, expected {args.min_routed}")
                 failed = True
@@ -182,7 +183,7 @@ def parse_arguments():
     parser.add_argument("--programs", type=int, default=40)
     parser.add_argument("--ops", type=int, default=300)
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--modes", help="comma-separated: forced,auto,check,defer,replaced,linked")
+    parser.add_argument("--modes", help="comma-separated: forced,auto,check,eager,defer,replaced,linked")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--large", action="store_true", help="every program has large objects")
