@@ -15,6 +15,7 @@ typedef struct tsr_request {
     const char *call;         /* for the trace: "GrB_mxm" */
     bool may_forward;         /* drop-in: SuiteSparse is a route.  native: it is not */
     bool finish_extra;        /* drop-in: the result goes through C<M> accum= T afterwards (costs memory traffic) */
+    bool accum_full;          /* drop-in: the result is added to a full C */
     double expected_calls;    /* native hint; 0 = unknown */
 } tsr_request;
 

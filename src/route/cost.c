@@ -12,9 +12,14 @@ static int width_class(tsr_type type)
     return bytes_log2[type];
 }
 
-static bool is_plus(const tsr_semiring *s)
+static double value_bytes(const tsr_features *f)
 {
-    return s->add == TSR_ADD_PLUS;
+    return (double)(1 << width_class(f->semiring.type));
+}
+
+static double outputs_ns(const tsr_features *f, double per_byte)
+{
+    return f->m * f->n * value_bytes(f) * per_byte;
 }
 
 static double ns_to_ms(double ns, const tsr_features *f)
@@ -22,64 +27,108 @@ static double ns_to_ms(double ns, const tsr_features *f)
     return ns * 1e-6 / (f->nthreads > 0 ? f->nthreads : 1);
 }
 
-static double outputs_ns(const tsr_features *f, double per_byte)
+/* min and max of floating point are library calls in SuiteSparse (NaN), everything else vectorises there. */
+static bool slow_monoid(const tsr_semiring *s)
 {
-    return f->m * f->n * (double)(1 << width_class(f->semiring.type)) * per_byte;
+    return (s->add == TSR_ADD_MIN || s->add == TSR_ADD_MAX) && (s->type == TSR_FP32 || s->type == TSR_FP64);
+}
+
+/* Products that SuiteSparse need not multiply out: one entry, or the number of entries, decides. */
+static bool special_case(const tsr_features *f)
+{
+    const tsr_semiring *s = &f->semiring;
+    return s->add == TSR_ADD_ANY || s->mul == TSR_MUL_PAIR || (s->mul == TSR_MUL_FIRST && f->a_pattern);
+}
+
+/* ---- our CPU kernels ---- */
+
+static double cpu_spmm_ns(const tsr_features *f, const tsr_cost_cpu *c)
+{
+    double row = value_bytes(f) * f->n;
+    double entry = row < 16 && value_bytes(f) < 4 ? c->spmm_entry_narrow : c->spmm_entry;
+    entry += c->spmm_byte * row + (f->a_by_col ? c->spmm_scatter : 0);
+    if (f->b_bitmap)
+        entry += c->bitmap_entry + c->bitmap_flop * f->n;
+    double ns = f->a_nnz * entry + outputs_ns(f, c->output_byte);
+    if (f->b_by_col)
+        ns += f->k * f->n * value_bytes(f) * c->flip_byte;
+    if (f->c_by_col)
+        ns += outputs_ns(f, c->flip_byte);
+    return ns;
+}
+
+static double cpu_spmv_ns(const tsr_features *f, const tsr_cost_cpu *c)
+{
+    double entry = f->a_by_col ? c->spmv_scatter : f->narrow_index ? c->spmv_entry32 : c->spmv_entry64;
+    return f->a_nnz * (entry + (f->b_bitmap ? c->spmv_bitmap : 0)) + outputs_ns(f, c->output_byte);
+}
+
+static double cpu_ns(const tsr_features *f, const tsr_cost_cpu *c)
+{
+    switch (f->op) {
+    case TSR_OP_SPMM: return cpu_spmm_ns(f, c);
+    case TSR_OP_SPMV: return cpu_spmv_ns(f, c);
+    case TSR_OP_SDDMM: return f->mask_nnz * (c->sddmm_entry + c->sddmm_byte * value_bytes(f) * f->k);
+    default: return tsr_work(f) * c->masked_step + f->mask_nnz * c->masked_entry;
+    }
 }
 
 double tsr_predict_cpu_ms(const tsr_features *f)
 {
     const tsr_cost_cpu *c = &tsr_cost_cpu_default;
-    double value_bytes = (double)(1 << width_class(f->semiring.type));
-    double ns = 0;
-    switch (f->op) {
-    case TSR_OP_SPMM:
-        ns = f->a_nnz * (c->spmm_entry + c->spmm_byte * value_bytes * f->n * (f->a_by_col ? c->spmm_scatter : 1.0));
-        ns += outputs_ns(f, c->output_byte);
-        if (f->b_by_col)
-            ns += f->k * f->n * value_bytes * c->flip_byte;
-        if (f->c_by_col)
-            ns += outputs_ns(f, c->flip_byte);
-        break;
-    case TSR_OP_SPMV:
-        ns = f->a_nnz * (f->a_by_col ? c->spmv_scatter : f->narrow_index ? c->spmv_entry32 : c->spmv_entry64);
-        ns += outputs_ns(f, c->output_byte);
-        break;
-    case TSR_OP_SDDMM:
-        ns = f->mask_nnz * (c->sddmm_entry + c->sddmm_byte * value_bytes * f->k);
-        break;
-    case TSR_OP_MASKED_DOT:
-        ns = tsr_work(f) * c->masked_step + f->mask_nnz * c->masked_entry;
-        break;
-    }
+    double ns = cpu_ns(f, c);
     if (f->a_cast)
         ns += f->a_nnz * c->cast_entry;
     if (f->b_cast)
         ns += f->b_nnz * c->cast_entry;
     if (f->finish_extra)
         ns += outputs_ns(f, c->finish_byte);
+    if (f->accum_full)
+        ns += outputs_ns(f, c->add_byte);
     return ns_to_ms(ns, f) + c->start_ms;
+}
+
+/* ---- SuiteSparse ---- */
+
+static double suitesparse_spmm_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    double flop = slow_monoid(&f->semiring) ? c->spmm_flop_slow : c->spmm_flop;
+    if (f->b_bitmap)
+        flop *= f->a_by_col ? c->bitmap_scatter : c->bitmap_gather;
+    else if (f->accum_full && f->semiring.add == TSR_ADD_PLUS)
+        flop = f->a_by_col ? c->accum_scatter : c->accum_gather;
+    return f->a_nnz * (c->spmm_entry + (f->a_by_col ? c->spmm_scatter : 0) + flop * f->n);
+}
+
+static double suitesparse_spmv_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    double entry = f->a_by_col ? c->spmv_scatter : slow_monoid(&f->semiring) ? c->spmv_slow : c->spmv_entry;
+    if (f->accum_full && f->a_by_col)
+        entry = c->spmv_accum_scatter;
+    return f->a_nnz * (entry + (f->b_bitmap && !f->a_by_col ? c->spmv_bitmap : 0));
+}
+
+static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    bool dense_c = f->op == TSR_OP_SPMM || f->op == TSR_OP_SPMV;
+    if (dense_c && special_case(f))
+        return f->a_nnz * c->special_entry + outputs_ns(f, c->special_byte);
+    switch (f->op) {
+    case TSR_OP_SPMM: return suitesparse_spmm_ns(f, c);
+    case TSR_OP_SPMV: return suitesparse_spmv_ns(f, c);
+    case TSR_OP_SDDMM: return f->mask_nnz * (c->sddmm_entry + c->sddmm_flop * f->k);
+    default: return tsr_work(f) * c->masked_step + f->mask_nnz * c->masked_entry;
+    }
 }
 
 double tsr_predict_suitesparse_ms(const tsr_features *f)
 {
     const tsr_cost_suitesparse *c = &tsr_cost_suitesparse_default;
-    double ns = 0;
-    switch (f->op) {
-    case TSR_OP_SPMM:
-        ns = f->a_nnz * (c->spmm_entry + f->n * (is_plus(&f->semiring) ? c->spmm_flop_plus : c->spmm_flop_other));
-        ns += outputs_ns(f, c->output_byte);
-        break;
-    case TSR_OP_SPMV:
-        ns = f->a_nnz * (f->a_by_col ? c->spmv_scatter : c->spmv_entry) + f->m * c->spmv_row;
-        break;
-    case TSR_OP_SDDMM:
-        ns = f->mask_nnz * (c->sddmm_entry + c->sddmm_flop * f->k);
-        break;
-    case TSR_OP_MASKED_DOT:
-        ns = tsr_work(f) * c->masked_step + f->mask_nnz * c->masked_entry;
-        break;
-    }
+    double ns = suitesparse_ns(f, c);
+    if (f->a_cast || f->b_cast)
+        ns *= c->cast_factor;
+    if (f->finish_extra)
+        ns *= c->finish_factor;
     return ns_to_ms(ns, f) + c->start_ms;
 }
 
@@ -94,5 +143,5 @@ double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, 
 
 double tsr_least_work(const tsr_features *f)
 {
-    return f->op == TSR_OP_SPMV ? 2e5 : 5e4;
+    return f->op == TSR_OP_MASKED_DOT ? 1e6 : 2e5;
 }

@@ -1,14 +1,17 @@
 /* Coefficients of the cost model.  Times in ns of one thread; per byte, per entry or per multiply-add as named.
- * Measured values and how they were taken: docs/routing.md.
+ * How they were measured: docs/routing.md.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_COST_H
 #define TSR_COST_H
 
 typedef struct tsr_cost_cpu {
     double start_ms;
-    double spmm_entry, spmm_byte, spmm_scatter; /* scatter: factor on bytes when A is held by column */
-    double flip_byte, output_byte, finish_byte;
-    double spmv_entry32, spmv_entry64, spmv_scatter;
+    double spmm_entry, spmm_entry_narrow; /* narrow: a row of B shorter than 16 bytes of small values */
+    double spmm_byte, spmm_scatter;       /* per byte of a row of B; more per entry when A is held by column */
+    double bitmap_entry, bitmap_flop;     /* more when B is bitmap */
+    double flip_byte, output_byte;
+    double finish_byte, add_byte; /* C<M> accum= T through a third matrix; C += T in place */
+    double spmv_entry32, spmv_entry64, spmv_scatter, spmv_bitmap;
     double sddmm_entry, sddmm_byte;
     double masked_step, masked_entry;
     double cast_entry;
@@ -17,11 +20,14 @@ typedef struct tsr_cost_cpu {
 
 typedef struct tsr_cost_suitesparse {
     double start_ms;
-    double spmm_entry, spmm_flop_plus, spmm_flop_other;
-    double output_byte;
-    double spmv_entry, spmv_scatter, spmv_row;
+    double spmm_entry, spmm_scatter, spmm_flop, spmm_flop_slow;
+    double bitmap_gather, bitmap_scatter; /* factors on the flops when B is bitmap */
+    double accum_gather, accum_scatter;   /* per flop of C += A*B in place */
+    double special_entry, special_byte;   /* any, pair, iso */
+    double spmv_entry, spmv_slow, spmv_scatter, spmv_accum_scatter, spmv_bitmap;
     double sddmm_entry, sddmm_flop;
     double masked_step, masked_entry;
+    double cast_factor, finish_factor;
 } tsr_cost_suitesparse;
 
 extern const tsr_cost_cpu tsr_cost_cpu_default;

@@ -4,20 +4,25 @@
 
 const tsr_cost_cpu tsr_cost_cpu_default = {
     .start_ms = 0.01,
-    .spmm_entry = 2.0, .spmm_byte = 0.05, .spmm_scatter = 2.0,
-    .flip_byte = 0.4, .output_byte = 0.15, .finish_byte = 0.6,
-    .spmv_entry32 = 1.0, .spmv_entry64 = 1.6, .spmv_scatter = 3.0,
-    .sddmm_entry = 4.0, .sddmm_byte = 0.06,
-    .masked_step = 0.8, .masked_entry = 3.0,
-    .cast_entry = 1.0,
-    .build_narrow = 2.0, .build_flip = 12.0, .build_value = 2.0, .build_vector = 2.0,
+    .spmm_entry = 2.0, .spmm_entry_narrow = 6.0, .spmm_byte = 0.04, .spmm_scatter = 6.0,
+    .bitmap_entry = 8.0, .bitmap_flop = 0.9,
+    .flip_byte = 0.4, .output_byte = 0.1,
+    .finish_byte = 2.1, .add_byte = 0.4,
+    .spmv_entry32 = 1.2, .spmv_entry64 = 1.25, .spmv_scatter = 3.0, .spmv_bitmap = 0.8,
+    .sddmm_entry = 14.0, .sddmm_byte = 0.035,
+    .masked_step = 0.8, .masked_entry = 30.0,
+    .cast_entry = 1.5,
+    .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
 };
 
 const tsr_cost_suitesparse tsr_cost_suitesparse_default = {
     .start_ms = 0.003,
-    .spmm_entry = 4.0, .spmm_flop_plus = 0.9, .spmm_flop_other = 2.0,
-    .output_byte = 0.5,
-    .spmv_entry = 1.6, .spmv_scatter = 4.0, .spmv_row = 1.0,
-    .sddmm_entry = 10.0, .sddmm_flop = 0.9,
-    .masked_step = 5.0, .masked_entry = 20.0,
+    .spmm_entry = 0.3, .spmm_scatter = 2.5, .spmm_flop = 1.05, .spmm_flop_slow = 2.5,
+    .bitmap_gather = 2.0, .bitmap_scatter = 1.25,
+    .accum_gather = 0.19, .accum_scatter = 0.62,
+    .special_entry = 0.1, .special_byte = 0.06,
+    .spmv_entry = 1.25, .spmv_slow = 2.7, .spmv_scatter = 3.2, .spmv_accum_scatter = 1.9, .spmv_bitmap = 0.8,
+    .sddmm_entry = 3.2, .sddmm_flop = 0.69,
+    .masked_step = 5.0, .masked_entry = 50.0,
+    .cast_factor = 4.0, .finish_factor = 0.65,
 };

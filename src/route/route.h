@@ -20,6 +20,7 @@ typedef struct tsr_features {
     bool b_bitmap;
     bool narrow_index;   /* 32-bit indices */
     bool finish_extra;   /* C<M> accum= T afterwards */
+    bool accum_full;     /* C += A*B into a full C, which SuiteSparse does in place */
     int nthreads;
 } tsr_features;
 
