@@ -93,6 +93,8 @@ double tsr_predict_cpu_ms(const tsr_features *f)
 static double suitesparse_spmm_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
     double flop = slow_monoid(&f->semiring) ? c->spmm_flop_slow : c->spmm_flop;
+    if (f->semiring.type == TSR_BOOL)
+        flop = c->spmm_flop_bool; /* lor stops at the first true */
     if (f->b_bitmap)
         flop *= f->a_by_col ? c->bitmap_scatter : c->bitmap_gather;
     else if (f->accum_full && f->semiring.add == TSR_ADD_PLUS)

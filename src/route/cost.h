@@ -20,7 +20,7 @@ typedef struct tsr_cost_cpu {
 
 typedef struct tsr_cost_suitesparse {
     double start_ms;
-    double spmm_entry, spmm_scatter, spmm_flop, spmm_flop_slow;
+    double spmm_entry, spmm_scatter, spmm_flop, spmm_flop_slow, spmm_flop_bool;
     double bitmap_gather, bitmap_scatter; /* factors on the flops when B is bitmap */
     double accum_gather, accum_scatter;   /* per flop of C += A*B in place */
     double special_entry, special_byte;   /* any, pair, iso */

@@ -17,7 +17,7 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
 
 const tsr_cost_suitesparse tsr_cost_suitesparse_default = {
     .start_ms = 0.003,
-    .spmm_entry = 0.3, .spmm_scatter = 2.5, .spmm_flop = 1.05, .spmm_flop_slow = 2.5,
+    .spmm_entry = 0.3, .spmm_scatter = 2.5, .spmm_flop = 1.05, .spmm_flop_slow = 2.5, .spmm_flop_bool = 0.1,
     .bitmap_gather = 2.0, .bitmap_scatter = 1.25,
     .accum_gather = 0.19, .accum_scatter = 0.62,
     .special_entry = 0.1, .special_byte = 0.06,
