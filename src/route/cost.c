@@ -96,7 +96,7 @@ static double suitesparse_spmm_ns(const tsr_features *f, const tsr_cost_suitespa
     if (f->semiring.type == TSR_BOOL)
         flop = c->spmm_flop_bool; /* lor stops at the first true */
     if (f->b_bitmap)
-        flop *= f->a_by_col ? c->bitmap_scatter : c->bitmap_gather;
+        flop *= f->a_by_col || slow_monoid(&f->semiring) ? c->bitmap_scatter : c->bitmap_gather;
     else if (f->accum_full && f->semiring.add == TSR_ADD_PLUS)
         flop = f->a_by_col ? c->accum_scatter : c->accum_gather;
     return f->a_nnz * (c->spmm_entry + (f->a_by_col ? c->spmm_scatter : 0) + flop * f->n);
