@@ -79,11 +79,8 @@ static void wanted_reps(const tsr_request *r, tsr_decision *d)
 {
     const tsr_product *p = &r->product;
     d->a_key = (tsr_rep_key){.by_col = tsr_wanted_by_col_a(p) != r->a_transposed, .pattern = !tsr_reads_a(p), .type = p->semiring.type};
-    d->b_key = (tsr_rep_key){.by_col = p->b.by_col != r->b_transposed, .pattern = !tsr_reads_b(p), .type = p->semiring.type};
     if (d->a_key.pattern)
         d->a_key.type = TSR_BOOL;
-    if (d->b_key.pattern)
-        d->b_key.type = TSR_BOOL;
 }
 
 static tsr_features with_rep(const tsr_features *f, bool by_col)
@@ -214,7 +211,7 @@ tsr_status tsr_engine_execute_surely(const tsr_request *r, const tsr_decision *d
     tsr_request alone = *r;
     tsr_decision plain = *d;
     alone.product.nthreads = 1;
-    plain.build_a = plain.build_b = false;
+    plain.build_a = false;
     status = execute_with(d->backend->execute, &alone, &plain, result);
     return status == TSR_OK ? status : execute_with(tsr_ref_execute, &alone, &plain, result);
 }

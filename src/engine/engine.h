@@ -8,8 +8,7 @@
 /* What a door knows about one product beyond the product itself. */
 typedef struct tsr_request {
     tsr_product product;      /* normal form; a and b may still have another type than the semiring's (the engine casts) */
-    tsr_matrix *a_matrix;     /* records that may hold representations of a, b; NULL = none */
-    tsr_matrix *b_matrix;
+    tsr_matrix *a_matrix;     /* the record that may hold representations of a; NULL = none */
     bool a_transposed;        /* product.a shows the matrix of a_matrix transposed; so for b */
     bool b_transposed;
     const char *call;         /* for the trace: "GrB_mxm" */
@@ -25,8 +24,8 @@ typedef struct tsr_decision {
     double predicted_ms;        /* of the chosen route */
     double forward_ms;          /* predicted for SuiteSparse; < 0 unknown */
     char reason[96];
-    bool build_a, build_b;      /* build (or use) the representation below */
-    tsr_rep_key a_key, b_key;   /* of the matrices in the records, not of their transposes */
+    bool build_a;               /* build (or use) the representation below */
+    tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
 } tsr_decision;
 
 /* So little work that nothing we could do pays (drop-in door; no record is made for such operands). */

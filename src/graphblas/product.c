@@ -29,10 +29,9 @@ static void release(job *j)
     free(j->masked_x);
     free(j->masked_b);
     tsr_matrix_unref(j->match.request.a_matrix);
-    tsr_matrix_unref(j->match.request.b_matrix);
     j->masked_x = NULL;
     j->masked_b = NULL;
-    j->match.request.a_matrix = j->match.request.b_matrix = NULL;
+    j->match.request.a_matrix = NULL;
 }
 
 /* SuiteSparse 7.4.0 crashes in C<M> += T with a full T (its method 08n), so there a full T is handed over as bitmap. */
