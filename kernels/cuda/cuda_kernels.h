@@ -1,0 +1,164 @@
+/* Contracts of the CUDA kernels, in plain C: no CUDA type shows.  All arrays are device memory unless said otherwise.
+ *
+ * Every function queues work on `stream` (a cudaStream_t as void *) and returns at once: TSR_OK = queued; TSR_DECLINED =
+ * this kernel does not take it (nothing was queued); TSR_OUT_OF_MEMORY; TSR_INTERNAL_ERROR = the launch failed.
+ * Results are the same bits on every call with the same input on the same kind of device: no floating-point atomics.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_KERNELS_H
+#define TSR_CUDA_KERNELS_H
+
+#include "tessera/backend.h"
+#include "tessera/formats.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- The device, seen through plain C (kernels/cuda/memory.cu) ---- */
+
+typedef struct tsr_cuda_device {
+    int ordinal;
+    int major, minor; /* compute capability */
+    int sms;
+    size_t l2_bytes, memory_bytes, shared_bytes_sm, shared_bytes_block;
+    char name[64];
+} tsr_cuda_device;
+
+int tsr_cuda_count(void); /* usable devices; 0 without a driver, never an error message */
+tsr_status tsr_cuda_open(int ordinal, tsr_cuda_device *device); /* makes it current for the calling thread */
+tsr_status tsr_cuda_malloc(void **p, size_t bytes, void *stream); /* stream-ordered pool; *p = NULL on failure */
+void tsr_cuda_free(void *p, void *stream);                        /* NULL allowed */
+tsr_status tsr_cuda_to_device(void *device, const void *host, size_t bytes, void *stream);
+tsr_status tsr_cuda_to_host(void *host, const void *device, size_t bytes, void *stream);
+tsr_status tsr_cuda_set(void *p, int byte, size_t bytes, void *stream);
+tsr_status tsr_cuda_wait(void *stream); /* also reports errors of kernels queued before */
+tsr_status tsr_cuda_stream_new(void **stream);
+void tsr_cuda_stream_free(void *stream);
+
+/* ---- Tensor-Core SpMM: C = alpha A B + beta C over plus_times ---- */
+
+/* Arithmetic.  EXACT: FP32 operands split into TF32 parts, partial sums moved into FP32 adds often enough; error at most 2x that of
+ * adding one by one in FP32.  Sums are FP32 (FP64 for FP64). */
+typedef enum tsr_cuda_math { TSR_CUDA_EXACT, TSR_CUDA_TF32, TSR_CUDA_FP16, TSR_CUDA_BF16, TSR_CUDA_FP64 } tsr_cuda_math;
+#define TSR_CUDA_MATH_COUNT 5
+
+/* What the values of A and the elements of B are stored as for one arithmetic (FP32 for EXACT and TF32). */
+tsr_number tsr_cuda_number(tsr_cuda_math math);
+
+/* Every element of B must be finite, and for EXACT and TF32 below 2^127 in magnitude: blocks are filled with zeros.  (A may hold
+ * anything: a non-finite value of A touches only its own row, as it should; no finite product becomes NaN.) */
+typedef struct tsr_cuda_spmm {
+    tsr_cuda_math math;
+    int64_t n;        /* columns of B and C, >= 1 */
+    const void *b;    /* A's ncols x n, row-major, 16-byte aligned */
+    int64_t ldb;      /* elements; ldb * size is a multiple of 16 bytes; ldb >= n; all ldb elements of a row may be read */
+    void *c;          /* A's nrows x n, row-major, FP32 (FP64 for FP64); any alignment, any ldc >= n */
+    int64_t ldc;
+    double alpha, beta; /* beta == 0: C is not read */
+    double iso;         /* value of every entry where the representation has value == NULL */
+    void *partial;      /* tsr_cuda_partial_bytes of scratch; may be NULL if that is 0 */
+    const tsr_cuda_device *device;
+    void *stream;
+    int variant;        /* 0 = the kernel's own choice; others name shapes to try when measuring (each kernel's file lists them) */
+} tsr_cuda_spmm;
+
+/* Partial sum number t of a split window is a tile of height x n elements, row-major with leading dimension n, FP32 (FP64), without
+ * alpha and beta.  All of it is written, also rows past the end of the matrix. */
+size_t tsr_cuda_partial_bytes(const tsr_work *work, int height, const tsr_cuda_spmm *product);
+/* C = alpha * sum of partial sums + beta C for the rows of split windows; queued by each kernel below after its own. */
+tsr_status tsr_cuda_add_partials(const tsr_windows *windows, const tsr_work *work, const tsr_cuda_spmm *product);
+
+tsr_status tsr_cuda_spmm_me_tcf(const tsr_me_tcf *a, const tsr_work *work, const tsr_cuda_spmm *product);
+tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *product);
+tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work, const tsr_cuda_spmm *product);
+tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product);
+
+/* ---- CUDA cores: any type and semiring ---- */
+
+/* A by row.  The row lists below are made by tsr_cuda_csr_work. */
+typedef struct tsr_cuda_csr {
+    int64_t nrows, ncols, nvals;
+    int64_t *p;  /* [nrows+1] */
+    uint32_t *i; /* [nvals], ascending in a row */
+    void *x;     /* [nvals] of the semiring's type (16-bit numbers: of `number`); NULL: every value is iso, or values are not read */
+    /* Work: item t covers entries [item_entry[t], item_entry[t+1]), from row item_row[t] on; layout private to csr_work.cu and
+     * spmm_csr.cu. */
+    int64_t nitems, npartials, nsplit;
+    void *work; /* one allocation */
+} tsr_cuda_csr;
+
+tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *device, void *stream); /* allocates a->work; waits for the stream */
+void tsr_cuda_csr_work_free(tsr_cuda_csr *a, void *stream);
+
+typedef struct tsr_cuda_csr_spmm {
+    tsr_semiring semiring;
+    bool half;             /* FP32 plus_times only: A's values and B are 16-bit `number`s, sums and C FP32 */
+    tsr_number number;
+    int64_t n;
+    const void *b;         /* ncols x n row-major, any alignment */
+    const int8_t *b_present; /* the same shape, 0/1; NULL: full */
+    int64_t ldb;
+    void *c;               /* nrows x n row-major */
+    int8_t *c_present;     /* written 0/1 with leading dimension ldc; NULL: not wanted */
+    int64_t ldc;
+    double alpha, beta;    /* FP32 and FP64 plus_times only; 1 and 0 otherwise */
+    uint64_t iso;          /* bits of the one value of A in the semiring's type, when a->x == NULL and mul reads it */
+    void *partial;         /* tsr_cuda_csr_partial_bytes */
+    const tsr_cuda_device *device;
+    void *stream;
+    int variant;
+} tsr_cuda_csr_spmm;
+
+/* Semantics of kernels/kernels.h (integers wrap, fmin and fmax, ANY = first in the row's order, LOR gives 0 or 1, absent entries of a
+ * bitmap B are skipped, rows without products: x = 0 and c_present = 0).  n == 1 runs the SpMV kernel. */
+size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
+tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
+
+/* ---- Dense operands (kernels/cuda/dense.cu) ---- */
+
+/* dst[j*dst_ld + i] = src[i*src_ld + j], elements of 1, 2, 4 or 8 bytes. */
+tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, int size,
+                              void *stream);
+/* Copy with another leading dimension and number (FP32 -> FP16/BF16 round to nearest even, or the same number). */
+tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld, int64_t rows,
+                            int64_t cols, void *stream);
+/* *flag (a device int, set to 0 by the caller) becomes nonzero if an element is Inf, NaN or at least `limit` in magnitude. */
+tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, int64_t ld, int64_t rows, int64_t cols, double limit,
+                                 void *stream);
+
+/* ---- Converters (kernels/cuda/convert*.cu): from CSR on the device, bitwise the result of src/format ---- */
+
+/* Sorted CSR with 32-bit or 64-bit indices, any orientation of the original: the caller has made it "by row". x: values as `number`. */
+typedef struct tsr_cuda_source {
+    int64_t nrows, ncols, nvals;
+    const int64_t *p;
+    const uint32_t *i;
+    const void *x; /* NULL: pattern */
+    tsr_number number;
+} tsr_cuda_source;
+
+/* Arrays are allocated on the device; free with the matching _free.  Each waits for the stream.  Scratch is freed before return. */
+tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_cuda_source *in, void *stream);
+tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_cuda_source *in, int width, double iso, void *stream);
+tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_cuda_source *in, int height, void *stream);
+tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_cuda_source *in, int height, void *stream);
+/* mask: that of a BMat (two words a block at height 16), for work->entry; NULL: work->entry is NULL, the format has offsets of its own. */
+tsr_status tsr_cuda_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most, void *stream);
+void tsr_cuda_free_me_tcf(tsr_me_tcf *a, void *stream);
+void tsr_cuda_free_me_bcrs(tsr_me_bcrs *a, void *stream);
+void tsr_cuda_free_bmat(tsr_bmat *a, void *stream);
+void tsr_cuda_free_hrpb(tsr_hrpb *a, void *stream);
+void tsr_cuda_free_work(tsr_work *work, void *stream);
+
+/* The other orientation, and sorting: out is CSR of the transpose of `in` (in->x of element_size bytes, may be NULL), in entry order stable.
+ * Arrays p, i, x are allocated.  in's rows need not be sorted (jumbled): transposing twice sorts. */
+tsr_status tsr_cuda_flip(tsr_cuda_csr *out, const tsr_cuda_csr *in, int element_size, void *stream);
+
+/* Nonzero vectors at heights 8, 16, 32, 64, 128 -> host array. */
+tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_cuda_source *in, void *stream);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,148 @@
+// What kernels use of the chip beyond CUDA C++ itself: asynchronous copies, barriers, matrix instructions, launches.  With TSR_EMULATE the
+// same names come from kernels/cuda/emulate, and kernels run on a CPU, thread by thread.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#ifdef TSR_EMULATE
+#include "kernels/cuda/emulate/emulate.h"
+#else
+
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#define TSR_LAUNCH(kernel, grid, block, shared, stream, ...) \
+    kernel<<<(grid), (block), (shared), static_cast<cudaStream_t>(stream)>>>(__VA_ARGS__)
+
+/* The dynamic shared memory of the block, 128-byte aligned. */
+static __device__ __forceinline__ unsigned char *dynamic_shared()
+{
+    extern __shared__ __align__(128) unsigned char tsr_shared_bytes[];
+    return tsr_shared_bytes;
+}
+
+static __device__ __forceinline__ uint32_t shared_address(const void *p)
+{
+    return static_cast<uint32_t>(__cvta_generic_to_shared(p));
+}
+
+// ---- cp.async: 4, 8 or 16 bytes per thread; zeros when !valid (then `global` is not read) ----
+
+template <int Bytes> static __device__ __forceinline__ void cp_async(void *shared, const void *global, bool valid)
+{
+    int size = valid ? Bytes : 0;
+    if constexpr (Bytes == 16)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(size) : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(shared)), "l"(global), "n"(Bytes), "r"(size)
+                     : "memory");
+}
+static __device__ __forceinline__ void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <int Pending> static __device__ __forceinline__ void cp_async_wait()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+// ---- mbarriers in shared memory, and bulk copies that complete on them (sm_90) ----
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+static __device__ __forceinline__ void mbarrier_init(uint64_t *bar, unsigned count)
+{
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(bar)), "r"(count) : "memory");
+}
+/* After init, before others use the barrier (and a __syncthreads or __syncwarp). */
+static __device__ __forceinline__ void mbarrier_fence_init() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+static __device__ __forceinline__ void mbarrier_arrive(uint64_t *bar)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(bar)) : "memory");
+}
+/* Arrive, and expect `bytes` of bulk copies in this phase. */
+static __device__ __forceinline__ void mbarrier_arrive_expect(uint64_t *bar, unsigned bytes)
+{
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(bar)), "r"(bytes) : "memory");
+}
+/* Wait for the end of the phase of this parity (0 for the first). */
+static __device__ __forceinline__ void mbarrier_wait(uint64_t *bar, unsigned parity)
+{
+    asm volatile("{\n.reg .pred done;\nTSR_WAIT:\n"
+                 "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+                 "@done bra.uni TSR_DONE;\nbra.uni TSR_WAIT;\nTSR_DONE:\n}" ::"r"(shared_address(bar)), "r"(parity)
+                 : "memory");
+}
+/* bytes: a multiple of 16; both addresses 16-byte aligned. */
+static __device__ __forceinline__ void bulk_copy(void *shared, const void *global, unsigned bytes, uint64_t *bar)
+{
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(shared_address(shared)),
+                 "l"(global), "r"(bytes), "r"(shared_address(bar))
+                 : "memory");
+}
+/* Ordinary accesses of this thread to shared memory come before bulk copies that follow. */
+static __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+#endif
+
+// ---- Matrix instructions: d += a b.  g = lane / 4, t = lane % 4; d: rows g (0, 1) and g + 8 (2, 3), columns 2t, 2t + 1 ----
+
+/* a: (g, t) (g+8, t) (g, t+4) (g+8, t+4); b: (t, g) (t+4, g).  FP32 bit patterns; the hardware ignores the low 13 bits. */
+static __device__ __forceinline__ void mma_m16n8k8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+/* a: (g, t) (g+8, t); b: (t, g). */
+static __device__ __forceinline__ void mma_m16n8k4_tf32(float d[4], const uint32_t a[2], uint32_t b)
+{
+    asm volatile("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+/* Pairs of 16-bit numbers, low half first.  k8: a: (g, 2t..2t+1) (g+8, 2t..2t+1); b: (2t..2t+1, g). */
+template <bool Bf16> static __device__ __forceinline__ void mma_m16n8k8_half(float d[4], const uint32_t a[2], uint32_t b)
+{
+    if constexpr (Bf16)
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b));
+    else
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+/* k16: a: (g, 2t..) (g+8, 2t..) (g, 2t+8..) (g+8, 2t+8..); b: (2t.., g) (2t+8.., g). */
+template <bool Bf16> static __device__ __forceinline__ void mma_m16n8k16_half(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+    if constexpr (Bf16)
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    else
+        asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+/* Fragments as for tf32.  Before sm_90 there is m8n8k4 only (half the rate): four of them. */
+static __device__ __forceinline__ void mma_m16n8k8_f64(double d[4], const double a[4], const double b[2])
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+#else
+    for (int k = 0; k < 2; k++)
+        for (int half = 0; half < 2; half++)
+            asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+                         : "+d"(d[2 * half]), "+d"(d[2 * half + 1]) : "d"(a[2 * k + half]), "d"(b[k]));
+#endif
+}
+/* Four 8x8 matrices of 16-bit elements from shared memory; lane l gives the address of row l % 8 of matrix l / 8. */
+static __device__ __forceinline__ void ldmatrix_x4(uint32_t r[4], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(row)) : "memory");
+}
+static __device__ __forceinline__ void ldmatrix_x4_trans(uint32_t r[4], const void *row)
+{
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(row)) : "memory");
+}
+
+#endif
