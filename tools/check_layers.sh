@@ -14,7 +14,7 @@ refuse() {
     status=1
 }
 
-refuse '#[[:space:]]*include[[:space:]]*[<"]cuda' '^(backends|kernels)/cuda/' "CUDA headers outside backends/cuda and kernels/cuda"
+refuse '#[[:space:]]*include[[:space:]]*[<"]cuda' '^(backends|kernels|bench)/cuda/' "CUDA headers outside backends, kernels and bench/cuda"
 refuse '#[[:space:]]*include[[:space:]]*[<"]GraphBLAS\.h' '^(src/graphblas|test|examples|bench)/' \
     "GraphBLAS.h outside src/graphblas, test, examples, bench"
 refuse '#[[:space:]]*include[[:space:]]*"src/(graphblas|sparse_blas)/' '^(src/graphblas|src/sparse_blas|test)/' "a door included below it"
