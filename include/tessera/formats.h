@@ -14,10 +14,27 @@ extern "C" {
 typedef enum tsr_number { TSR_NUMBER_FP32, TSR_NUMBER_FP64, TSR_NUMBER_FP16, TSR_NUMBER_BF16 } tsr_number;
 #define TSR_NUMBER_COUNT 4
 
+/* Bytes of one value. */
+static inline size_t tsr_number_size(tsr_number number)
+{
+    return number == TSR_NUMBER_FP64 ? 8 : number == TSR_NUMBER_FP32 ? 4 : 2;
+}
+
+/* What a representation is made from: CSR, columns strictly ascending in every row, offsets from p[0] = 0. */
+typedef struct tsr_source {
+    int64_t nrows, ncols, nvals;
+    const int64_t *p;  /* [nrows+1] */
+    const uint32_t *i; /* [nvals] */
+    const void *x;     /* [nvals] as `number`; NULL: pattern or iso, the values are not stored */
+    tsr_number number;
+} tsr_source;
+
+/* Everywhere below: arrays exist (are not NULL) also when they have no element, but a value array of a pattern is NULL. */
+
 /* Row windows.  Rows are cut into windows of `height` consecutive rows (the last may be shorter).  The nonzero vectors
  * of a window are the columns in which one of its rows has an entry, ascending.  They are cut into blocks of `width`
  * consecutive nonzero vectors; the last block of a window may have fewer.  A window without entries has no block.
- * A vector's place in its block is its slot.  Limits: ncols <= 2^32, fewer than 2^31 entries in one window. */
+ * A vector's place in its block is its slot.  Blocks are numbered through the whole matrix.  Limits: ncols <= 2^32, fewer than 2^31 entries in one window. */
 typedef struct tsr_windows {
     int32_t height, width;
     int64_t nrows, ncols, nvals;
@@ -32,21 +49,23 @@ typedef struct tsr_windows {
  * Entries of a block are ordered by position. */
 typedef struct tsr_me_tcf {
     tsr_windows w;         /* height 16, width 8 */
-    uint32_t *block_entry; /* [nblocks] entries of the window before the block */
+    uint32_t *block_entry; /* [nblocks] entries of the window before the block; 0 for a window's first block */
     uint8_t *local;        /* [nvals] row in window * 8 + slot */
     void *value;           /* [nvals]; NULL: pattern */
 } tsr_me_tcf;
 
 /* ME-BCRS of FlashSparse (PPoPP 2025, section 3.3): 8-row windows, blocks dense and zero filled, the last block of a window
  * not padded.  The block of window v that starts at its vector s and has r vectors holds 8 x r values, row-major, from
- * value[8 * (w.vector[v] + s)]. */
+ * value[8 * (w.vector[v] + s)].  Rows past the end of the matrix are there, filled with zeros.  An entry whose value is zero
+ * cannot be told from a missing one; w.nvals counts it. */
 typedef struct tsr_me_bcrs {
     tsr_windows w; /* height 8, width 8 or 16 */
     void *value;   /* [8 * nvectors]; never NULL (a pattern stores ones) */
 } tsr_me_bcrs;
 
-/* BMat of Voltrix (USENIX ATC 2025): blocks as bit masks.  Word j of a block covers its rows 8j to 8j+7: bit r*8 + slot.
- * Entries of a block are ordered by row, then slot. */
+/* BMat of Voltrix (USENIX ATC 2025): blocks as bit masks.  Word j of a block covers its rows 8j to 8j+7: bit r*8 + slot, r = row
+ * in the word.  Block k has words [k * height/8, (k+1) * height/8).  Entries of a block are ordered by row, then slot: by word, then
+ * bit.  There are no offsets inside a window: they are sums of population counts. */
 typedef struct tsr_bmat {
     tsr_windows w;  /* height 8 or 16, width 8 */
     uint64_t *mask; /* [nblocks * height/8] */
@@ -54,7 +73,7 @@ typedef struct tsr_bmat {
 } tsr_bmat;
 
 /* HRPB of cuTeSpMM: row panels of height 16q, blocks of 16 active columns, bricks of 16 x 4 with 64-bit patterns.
- * The nonempty bricks of a block are ordered by position = brick column * q + brick row; the entries of a brick by bit. */
+ * Brick column = slot / 4, brick row = row in window / 16; inside the brick r = row in window % 16, c = slot % 4.  The nonempty bricks of a block are ordered by position = brick column * q + brick row; the entries of a brick by bit. */
 typedef struct tsr_hrpb {
     tsr_windows w;         /* height 16, 32 or 64; width 16 */
     int64_t nbricks;
@@ -67,28 +86,30 @@ typedef struct tsr_hrpb {
 } tsr_hrpb;
 
 /* Work of bounded size.  Item t computes blocks [block[t], block[t+1]) of window[t]; items ascend, every window has at
- * least one (an empty window's has no blocks: its rows of C are still written).  A window of more than `most` blocks is
- * split evenly into several items; each writes a partial sum, and the partial sums of a window are added in order. */
+ * least one (an empty window's has no blocks: its rows of C are still written).  A window of nb > `most` blocks is split evenly
+ * into q = ceil(nb / most) items, item j covers its blocks [nb*j/q, nb*(j+1)/q); each writes a partial sum, numbered in the order of
+ * the items, and the partial sums of a window are added in order.  `most` >= 1. */
 typedef struct tsr_work {
     int64_t nitems, nsplit, npartials;
     int64_t *window;        /* [nitems] */
-    int64_t *block;         /* [nitems+1] first block, in the numbering of the whole matrix */
-    int64_t *entry;         /* [nitems] entries before the item; BMat only, else NULL */
+    int64_t *block;         /* [nitems+1] first block, in the numbering of the whole matrix; the last is nblocks */
+    int64_t *entry;         /* [nitems] entries of the whole matrix before the item; BMat only, else NULL */
     int64_t *partial;       /* [nitems] number of the partial sum it writes, -1: it writes C itself */
     int64_t *split_window;  /* [nsplit] windows that are split, ascending */
     int64_t *split_partial; /* [nsplit+1] first partial sum of each; the last is npartials */
 } tsr_work;
 
-/* What the formats cost and promise for one matrix; index h: heights 8, 16, 32, 64, 128. */
+/* What the formats cost and promise for one matrix; index h: heights 8, 16, 32, 64, 128.  Ratios are 0 for a matrix without entries. */
 typedef struct tsr_statistics {
     int64_t vectors[5];         /* nonzero h x 1 vectors */
-    int64_t blocks_16x8;        /* TC blocks of ME-TCF */
-    int64_t blocks_8x8;
-    int64_t bricks_16x4;
+    int64_t blocks_16x8;        /* TC blocks of ME-TCF and BMat at height 16 */
+    int64_t blocks_8x8;         /* of BMat at height 8 and ME-BCRS at width 8 */
+    int64_t bricks_16x4;        /* of HRPB at height 16 */
     double mean_nnz_tc;         /* entries per 16 x 8 block (DTC-SpMM) */
     double alpha;               /* entries per brick / 64: the synergy of cuTeSpMM */
     double intensity;           /* multiply-adds per B element fetched = nvals / vectors at height 16 */
-    int64_t bytes_csr, bytes_me_tcf, bytes_me_bcrs, bytes_bmat_8, bytes_bmat_16, bytes_hrpb; /* FP32 values */
+    /* All arrays of the representation with FP32 values; CSR: 64-bit offsets, 32-bit columns; ME-BCRS: width 8; HRPB: height 16. */
+    int64_t bytes_csr, bytes_me_tcf, bytes_me_bcrs, bytes_bmat_8, bytes_bmat_16, bytes_hrpb;
 } tsr_statistics;
 
 #ifdef __cplusplus

@@ -128,14 +128,8 @@ tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, in
 
 /* ---- Converters (kernels/cuda/convert*.cu): from CSR on the device, bitwise the result of src/format ---- */
 
-/* Sorted CSR with 32-bit or 64-bit indices, any orientation of the original: the caller has made it "by row". x: values as `number`. */
-typedef struct tsr_cuda_source {
-    int64_t nrows, ncols, nvals;
-    const int64_t *p;
-    const uint32_t *i;
-    const void *x; /* NULL: pattern */
-    tsr_number number;
-} tsr_cuda_source;
+/* Arrays on the device. */
+typedef tsr_source tsr_cuda_source;
 
 /* Arrays are allocated on the device; free with the matching _free.  Each waits for the stream.  Scratch is freed before return. */
 tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_cuda_source *in, void *stream);
