@@ -1,0 +1,401 @@
+// Tessera's GPU kernels beside cuSPARSE: times, bounds, errors and conversions, one JSON record a line.
+//
+//   bench_gpu [--matrix all|name,…] [--file x.mtx[.gz]]… [--n 32,128] [--kernel name,…] [--math name,…] [--variant 0,1,…]
+//             [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k]
+//
+// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16.  Arithmetic: exact tf32 fp16 bf16 fp64.  n = 1 is SpMV (csr).
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <sstream>
+
+#include "bench/cuda/check.cuh"
+#include "bench/cuda/matrices.h"
+#include "bench/cuda/measure.h"
+#include "bench/cuda/peers.h"
+#include "kernels/cuda/cuda_kernels.h"
+extern "C" {
+#include "tools/mm.h"
+}
+
+namespace {
+
+const char *const math_names[] = {"exact", "tf32", "fp16", "bf16", "fp64"};
+const char *const number_names[] = {"fp32", "fp64", "fp16", "bf16"};
+
+struct Options {
+    std::vector<std::string> matrices, files, kernels = {"csr", "me-tcf", "me-bcrs", "hrpb-16", "hrpb-32", "bmat-8", "bmat-16"},
+                                              maths = {"exact", "tf32", "fp16", "fp64"};
+    std::vector<int64_t> widths = {128}, variants = {0};
+    int shrink = 1, repeats = 2;
+    int64_t most = 64;
+    bool peers = true;
+    FILE *json = stdout;
+    bool has_math(const char *name) const { return std::find(maths.begin(), maths.end(), name) != maths.end(); }
+};
+
+size_t size_of(tsr_number number)
+{
+    return number == TSR_NUMBER_FP64 ? 8 : number == TSR_NUMBER_FP32 ? 4 : 2;
+}
+
+// The dense operands of one matrix and width, in every number asked for.
+struct Operands {
+    const Csr &a;
+    int64_t n;
+    float *b32;
+    double *exact = nullptr;
+    void *c, *c_again;
+    std::map<tsr_number, void *> b, x;
+
+    Operands(const Csr &matrix, int64_t width) : a(matrix), n(width)
+    {
+        b32 = device_array<float>(a.ncols * n);
+        fill_uniform(b32, a.ncols * n, 7);
+        c = device_array<double>(a.nrows * n), c_again = device_array<double>(a.nrows * n);
+        if (double(a.nvals) * double(n) < 4e10) {
+            exact = device_array<double>(a.nrows * n);
+            reference(exact, a, b32, n);
+        }
+    }
+    ~Operands()
+    {
+        for (auto &held : {b, x})
+            for (auto &[number, p] : held)
+                if (p != b32 && p != a.x)
+                    cudaFree(p);
+        cudaFree(b32);
+        cudaFree(exact);
+        cudaFree(c);
+        cudaFree(c_again);
+    }
+    void *in(std::map<tsr_number, void *> &held, tsr_number number, float *from, int64_t count)
+    {
+        auto found = held.find(number);
+        if (found != held.end())
+            return found->second;
+        void *p = from;
+        if (number != TSR_NUMBER_FP32) {
+            p = device_array<char>(count * int64_t(size_of(number)));
+            to_number(p, number, from, count);
+        }
+        return held[number] = p;
+    }
+    void *b_as(tsr_number number) { return in(b, number, b32, a.ncols * n); }
+    void *x_as(tsr_number number) { return in(x, number, a.x, a.nvals); }
+};
+
+struct Record {
+    std::string kernel, math;
+    int variant = 0;
+    double ms = -1, convert_ms = -1, error = -1;
+    int64_t bytes = 0;
+    bool repeats = true;
+    std::string note;
+};
+
+struct Bench {
+    const Options &options;
+    tsr_cuda_device device;
+    const Csr *a = nullptr;
+    double gather = 0;
+
+    void print(const Operands &o, const Record &r, double compulsory) const
+    {
+        double flops = 2.0 * double(a->nvals) * double(o.n);
+        std::fprintf(options.json,
+                     "{\"matrix\":\"%s\",\"nrows\":%lld,\"nvals\":%lld,\"n\":%lld,\"kernel\":\"%s\",\"math\":\"%s\",\"variant\":%d,\"ms\":%.5g,"
+                     "\"gflops\":%.5g,\"error\":%.3g,\"convert_ms\":%.4g,\"bytes\":%lld,\"gather_ms\":%.5g,\"compulsory_ms\":%.5g,"
+                     "\"same_bits\":%s,\"note\":\"%s\"}\n",
+                     a->name.c_str(), (long long)a->nrows, (long long)a->nvals, (long long)o.n, r.kernel.c_str(), r.math.c_str(), r.variant,
+                     r.ms, r.ms > 0 ? flops / r.ms * 1e-6 : 0.0, r.error, r.convert_ms, (long long)r.bytes, gather, compulsory,
+                     r.repeats ? "true" : "false", r.note.c_str());
+        std::fflush(options.json);
+    }
+
+    // Time, error and repeatability of one product; `run` queues it into the given C.
+    void measure(Operands &o, Record r, bool wide, const std::function<tsr_status(void *)> &run) const
+    {
+        size_t bytes = size_t(a->nrows * o.n) * (wide ? 8 : 4);
+        poison(o.c, bytes);
+        tsr_status status = run(o.c);
+        if (status == TSR_OK)
+            status = tsr_cuda_wait(nullptr);
+        if (status != TSR_OK) {
+            r.note = tsr_status_text(status);
+        } else {
+            if (o.exact)
+                r.error = relative_error(o.c, wide, o.exact, a->nrows * o.n);
+            for (int k = 0; k < options.repeats && r.repeats; k++) {
+                poison(o.c_again, bytes);
+                r.repeats = run(o.c_again) == TSR_OK && same_bits(o.c, o.c_again, bytes);
+            }
+            r.ms = median_ms([&] { return run(o.c) == TSR_OK; });
+        }
+        print(o, r, compulsory_ms(*a, o.n, r.math == "fp64" ? 8 : r.math == "fp16" || r.math == "bf16" ? 2 : 4));
+    }
+
+    static const char *tsr_status_text(tsr_status status)
+    {
+        return status == TSR_DECLINED ? "declined" : status == TSR_OUT_OF_MEMORY ? "out of memory" : "failed";
+    }
+
+    void peers(Operands &o) const
+    {
+        for (tsr_number number : {TSR_NUMBER_FP32, TSR_NUMBER_FP16, TSR_NUMBER_FP64}) {
+            if (!options.has_math(number == TSR_NUMBER_FP32 ? "exact" : number_names[number]) && number != TSR_NUMBER_FP32)
+                continue;
+            Record r;
+            r.kernel = "cusparse", r.math = number_names[number];
+            bool vector = o.n == 1;
+            if (vector && number == TSR_NUMBER_FP16)
+                continue;
+            PeerTime best = vector ? cusparse_spmv(*a, o.x_as(number), o.b_as(number), o.c, number)
+                                   : cusparse_spmm(*a, o.x_as(number), o.b_as(number), o.c, o.n, number);
+            r.ms = best.ms, r.note = best.best;
+            if (o.exact && number != TSR_NUMBER_FP16)
+                r.error = relative_error(o.c, number == TSR_NUMBER_FP64, o.exact, a->nrows * o.n);
+            print(o, r, compulsory_ms(*a, o.n, int(size_of(number))));
+        }
+    }
+
+    void csr(Operands &o, int variant) const
+    {
+        for (tsr_number number : {TSR_NUMBER_FP32, TSR_NUMBER_FP16, TSR_NUMBER_BF16, TSR_NUMBER_FP64}) {
+            if (!options.has_math(number == TSR_NUMBER_FP32 ? "exact" : number_names[number]))
+                continue;
+            Record r;
+            r.kernel = "csr", r.math = number_names[number], r.variant = variant;
+            tsr_cuda_csr m = {};
+            m.nrows = a->nrows, m.ncols = a->ncols, m.nvals = a->nvals;
+            m.p = a->p, m.i = a->i, m.x = o.x_as(number);
+            r.convert_ms = median_wall_ms([&] {
+                tsr_cuda_csr_work_free(&m, nullptr);
+                return tsr_cuda_csr_work(&m, &device, nullptr) == TSR_OK;
+            }, 3);
+            tsr_cuda_csr_spmm product = {};
+            product.half = size_of(number) == 2;
+            product.number = number;
+            product.semiring = {number == TSR_NUMBER_FP64 ? TSR_FP64 : TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES};
+            product.n = o.n, product.b = o.b_as(number), product.ldb = o.n, product.ldc = o.n;
+            product.alpha = 1, product.device = &device, product.variant = variant;
+            size_t scratch = tsr_cuda_csr_partial_bytes(&m, &product);
+            product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
+            r.bytes = (a->nrows + 1) * 8 + a->nvals * int64_t(4 + size_of(number));
+            measure(o, r, number == TSR_NUMBER_FP64, [&](void *c) {
+                product.c = c;
+                return tsr_cuda_spmm_csr(&m, &product);
+            });
+            cudaFree(product.partial);
+            tsr_cuda_csr_work_free(&m, nullptr);
+        }
+    }
+
+    tsr_cuda_spmm product_of(Operands &o, tsr_cuda_math math, int variant) const
+    {
+        tsr_cuda_spmm product = {};
+        product.math = math, product.n = o.n;
+        product.b = o.b_as(tsr_cuda_number(math)), product.ldb = o.n, product.ldc = o.n;
+        product.alpha = 1, product.iso = 1, product.device = &device, product.variant = variant;
+        return product;
+    }
+
+    static int64_t window_bytes(const tsr_windows &w) { return 24 * (w.nwindows + 1) + 4 * w.nvectors; }
+    static int64_t work_bytes(const tsr_work &w) { return 32 * w.nitems; }
+
+    // One representation with its work list, converted (timed), multiplied (timed), freed.
+    template <class Format, class Make, class Free, class Multiply>
+    void blocks(Operands &o, Record r, tsr_cuda_math math, Make make, Free drop, Multiply multiply,
+                const std::function<int64_t(const Format &)> &bytes) const
+    {
+        tsr_number number = tsr_cuda_number(math);
+        tsr_source source = {};
+        source.nrows = a->nrows, source.ncols = a->ncols, source.nvals = a->nvals;
+        source.p = a->p, source.i = a->i, source.x = o.x_as(number), source.number = number;
+        r.math = math_names[math];
+        Format format = {};
+        tsr_work work = {};
+        r.convert_ms = median_wall_ms([&] {
+            drop(&format, nullptr);
+            tsr_cuda_free_work(&work, nullptr);
+            return make(&format, &source, &work) == TSR_OK;
+        }, 2);
+        if (r.convert_ms < 0) {
+            r.note = "not converted";
+            print(o, r, 0);
+            return;
+        }
+        r.bytes = bytes(format) + window_bytes(format.w) + work_bytes(work);
+        tsr_cuda_spmm product = product_of(o, math, r.variant);
+        size_t scratch = tsr_cuda_partial_bytes(&work, format.w.height, &product);
+        product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
+        measure(o, r, math == TSR_CUDA_FP64, [&](void *c) {
+            product.c = c;
+            return multiply(&format, &work, &product);
+        });
+        cudaFree(product.partial);
+        drop(&format, nullptr);
+        tsr_cuda_free_work(&work, nullptr);
+    }
+
+    void tensor(Operands &o, const std::string &kernel, tsr_cuda_math math, int variant) const
+    {
+        Record r;
+        r.kernel = kernel, r.variant = variant;
+        int64_t size = int64_t(size_of(tsr_cuda_number(math))), nvals = a->nvals, most = options.most;
+        int height = kernel.find('-') == std::string::npos ? 0 : std::atoi(kernel.c_str() + kernel.find('-') + 1);
+        if (kernel == "me-tcf") {
+            blocks<tsr_me_tcf>(o, r, math, [&](tsr_me_tcf *f, const tsr_source *s, tsr_work *w) {
+                tsr_status status = tsr_cuda_make_me_tcf(f, s, nullptr);
+                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, most, nullptr) : status;
+            }, tsr_cuda_free_me_tcf, tsr_cuda_spmm_me_tcf, [&](const tsr_me_tcf &f) { return nvals * (1 + size) + 4 * f.w.nblocks; });
+        } else if (kernel == "me-bcrs") {
+            int width = math == TSR_CUDA_FP16 || math == TSR_CUDA_BF16 ? 16 : 8;
+            blocks<tsr_me_bcrs>(o, r, math, [&](tsr_me_bcrs *f, const tsr_source *s, tsr_work *w) {
+                tsr_status status = tsr_cuda_make_me_bcrs(f, s, width, 1.0, nullptr);
+                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, most, nullptr) : status;
+            }, tsr_cuda_free_me_bcrs, tsr_cuda_spmm_me_bcrs, [&](const tsr_me_bcrs &f) { return 8 * f.w.nvectors * size; });
+        } else if (kernel.compare(0, 5, "bmat-") == 0) {
+            blocks<tsr_bmat>(o, r, math, [&](tsr_bmat *f, const tsr_source *s, tsr_work *w) {
+                tsr_status status = tsr_cuda_make_bmat(f, s, height, nullptr);
+                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, f->mask, most, nullptr) : status;
+            }, tsr_cuda_free_bmat, tsr_cuda_spmm_bmat, [&](const tsr_bmat &f) { return nvals * size + f.w.nblocks * height; });
+        } else if (kernel.compare(0, 5, "hrpb-") == 0) {
+            blocks<tsr_hrpb>(o, r, math, [&](tsr_hrpb *f, const tsr_source *s, tsr_work *w) {
+                tsr_status status = tsr_cuda_make_hrpb(f, s, height, nullptr);
+                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, most, nullptr) : status;
+            }, tsr_cuda_free_hrpb, tsr_cuda_spmm_hrpb, [&](const tsr_hrpb &f) { return nvals * size + 13 * f.nbricks + 4 * f.w.nblocks; });
+        } else {
+            std::fprintf(stderr, "no kernel %s\n", kernel.c_str());
+            std::exit(1);
+        }
+    }
+
+    void run(const Csr &matrix)
+    {
+        a = &matrix;
+        for (int64_t n : options.widths) {
+            gather = n % 4 == 0 ? gather_ms(matrix, n) : -1;
+            Operands o(matrix, n);
+            if (options.peers)
+                peers(o);
+            for (int64_t variant : options.variants)
+                for (const std::string &kernel : options.kernels) {
+                    if (kernel == "csr") {
+                        csr(o, int(variant));
+                        continue;
+                    }
+                    for (int math = 0; n > 1 && math < TSR_CUDA_MATH_COUNT; math++)
+                        if (options.has_math(math_names[math]))
+                            tensor(o, kernel, tsr_cuda_math(math), int(variant));
+                }
+        }
+    }
+};
+
+std::vector<std::string> split(const std::string &list)
+{
+    std::vector<std::string> items;
+    std::stringstream text(list);
+    for (std::string item; std::getline(text, item, ',');)
+        items.push_back(item);
+    return items;
+}
+
+std::vector<int64_t> numbers(const std::string &list)
+{
+    std::vector<int64_t> values;
+    for (const std::string &item : split(list))
+        values.push_back(std::atoll(item.c_str()));
+    return values;
+}
+
+Options parse(int argc, char **argv)
+{
+    Options o;
+    auto is = [&](int k, const char *name) { return std::strcmp(argv[k], name) == 0; };
+    for (int k = 1; k < argc; k++) {
+        if (is(k, "--no-peers")) {
+            o.peers = false;
+            continue;
+        }
+        if (k + 1 == argc) {
+            std::fprintf(stderr, "%s: a value is missing, or no such option\n", argv[k]);
+            std::exit(2);
+        }
+        std::string value = argv[k + 1];
+        if (is(k, "--matrix"))
+            o.matrices = value == "all" ? generated_names() : split(value);
+        else if (is(k, "--file"))
+            o.files.push_back(value);
+        else if (is(k, "--n"))
+            o.widths = numbers(value);
+        else if (is(k, "--kernel"))
+            o.kernels = split(value);
+        else if (is(k, "--math"))
+            o.maths = split(value);
+        else if (is(k, "--variant"))
+            o.variants = numbers(value);
+        else if (is(k, "--shrink"))
+            o.shrink = std::atoi(value.c_str());
+        else if (is(k, "--most"))
+            o.most = std::atoll(value.c_str());
+        else if (is(k, "--repeats"))
+            o.repeats = std::atoi(value.c_str());
+        else if (is(k, "--json"))
+            o.json = std::fopen(value.c_str(), "a");
+        else
+            o.json = nullptr;
+        if (!o.json) {
+            std::fprintf(stderr, "%s %s: no such option, or the file cannot be written\n", argv[k], value.c_str());
+            std::exit(2);
+        }
+        k++;
+    }
+    return o;
+}
+
+Csr read_file(const std::string &path)
+{
+    char error[256];
+    tsr_mm text;
+    tsr_mm_csr csr;
+    if (!tsr_mm_read(&text, path.c_str(), error, sizeof error) || !tsr_mm_to_csr(&csr, &text, error, sizeof error)) {
+        std::fprintf(stderr, "%s\n", error);
+        std::exit(1);
+    }
+    std::vector<int64_t> p(csr.p, csr.p + csr.nrows + 1);
+    std::vector<uint32_t> i(csr.i, csr.i + csr.nvals);
+    std::vector<float> x;
+    if (csr.value)
+        x.assign(csr.value, csr.value + csr.nvals);
+    std::string name = path.substr(path.rfind('/') + 1);
+    Csr a = upload(name.substr(0, name.find('.')), csr.nrows, csr.ncols, p, i, x);
+    tsr_mm_csr_free(&csr);
+    tsr_mm_free(&text);
+    return a;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    Options options = parse(argc, argv);
+    Bench bench{options, {}};
+    if (tsr_cuda_count() == 0 || tsr_cuda_open(0, &bench.device) != TSR_OK) {
+        std::fprintf(stderr, "no GPU\n");
+        return 77;
+    }
+    auto one = [&](Csr a) {
+        bench.run(a);
+        release(a);
+    };
+    for (const std::string &name : options.matrices)
+        one(generate(name, options.shrink));
+    for (const std::string &path : options.files)
+        one(read_file(path));
+    return 0;
+}

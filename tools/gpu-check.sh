@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Build, test and measure on a machine with a GPU; a short table comes last.
+# usage: tools/gpu-check.sh [--packages DIR] [--matrices DIR] [--out DIR] [--quick] [--tests-only | --bench-only]
+#   --packages DIR   unpacked Debian packages of GraphBLAS, cmocka and inih (dpkg -x), where the system has none
+#   --matrices DIR   *.mtx.gz to measure beside the generated matrices
+#   --out DIR        where results go (default: build-gpu/results)
+#   --quick          N = 128 only, no sanitizers
+# SPDX-License-Identifier: Apache-2.0
+set -u
+cd "$(dirname "$0")/.." || exit 1
+packages='' matrices='' out=build-gpu/results quick='' tests=1 bench=1
+while [ $# -gt 0 ]; do
+    case "$1" in
+    --packages) packages=$(realpath "$2") && shift ;;
+    --matrices) matrices=$2 && shift ;;
+    --out) out=$2 && shift ;;
+    --quick) quick=1 ;;
+    --tests-only) bench='' ;;
+    --bench-only) tests='' ;;
+    *) sed -n '2,8s/^# //p' "$0" >&2 && exit 2 ;;
+    esac
+    shift
+done
+mkdir -p "$out"
+began=$SECONDS status=0
+say() { printf '[%4d s] %s\n' $((SECONDS - began)) "$*"; }
+
+if [ -n "$packages" ]; then
+    lib=$packages/usr/lib/$(gcc -dumpmachine)
+    export CPATH=$packages/usr/include LIBRARY_PATH=$lib LD_LIBRARY_PATH=$lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+    export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$packages
+fi
+archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1 | tr -d .)
+[ -n "$archs" ] || { echo "no GPU: nvidia-smi names none" >&2; exit 1; }
+if [ ! -f build-gpu/build.ninja ]; then
+    meson setup build-gpu -Dcuda=enabled -Dgpu_archs="$archs" >"$out/configure.log" 2>&1 || { tail -20 "$out/configure.log"; exit 1; }
+fi
+say "compiling for sm_$archs"
+ninja -C build-gpu >"$out/compile.log" 2>&1 || { grep -E "error|FAILED" "$out/compile.log" | head -30; exit 1; }
+
+sanitize() { # tool
+    local name
+    for name in $(cd build-gpu/test/cuda && ls test_* | grep -vE '_emulated|\.p$|plugin'); do
+        if TSR_TEST_ROUNDS=2 timeout 120 compute-sanitizer --tool "$1" --error-exitcode 9 \
+            "build-gpu/test/cuda/$name" >"$out/$1-$name.log" 2>&1; then
+            say "$1 $name: clean"
+        else
+            say "$1 $name: FAILED" && status=1 && grep -E "=====|rror" "$out/$1-$name.log" | head -8
+        fi
+    done
+}
+if [ -n "$tests" ]; then
+    say "tests"
+    meson test -C build-gpu --suite gpu --num-processes 4 --print-errorlogs >"$out/tests.log" 2>&1 || status=1
+    grep -E "^ *[0-9]+/[0-9]+|^Ok|^Fail|^Skip|seed|rror" "$out/tests.log" | tail -40
+    [ -n "$quick" ] || { sanitize memcheck && sanitize racecheck; }
+fi
+if [ -n "$bench" ]; then
+    record=$out/gpu.jsonl
+    rm -f "$record"
+    widths=$([ -n "$quick" ] && echo 128 || echo 8,32,128,256,512)
+    files=()
+    [ -n "$matrices" ] && for f in "$matrices"/*.mtx.gz; do files+=(--file "$f"); done
+    say "benchmark, N = $widths"
+    build-gpu/bench/cuda/bench_gpu --matrix all "${files[@]}" --n "$widths" --json "$record" || status=1
+    build-gpu/bench/cuda/bench_gpu --matrix all --n 1 --kernel csr --math exact,fp64 --json "$record" || status=1
+    python3 bench/cuda/table.py --details "$record" >"$out/table.txt"
+    head -40 "$out/table.txt"
+fi
+say "done, status $status"
+exit $status
