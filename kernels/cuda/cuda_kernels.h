@@ -75,16 +75,20 @@ tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr
 
 /* ---- CUDA cores: any type and semiring ---- */
 
-/* A by row.  The row lists below are made by tsr_cuda_csr_work. */
+/* Work of bounded size for A by row: items, and the rows that are cut into several.  The arrays are private to the kernels. */
+typedef struct tsr_cuda_csr_list {
+    int64_t nitems, npartials, nsplit;
+    void *items, *split;
+} tsr_cuda_csr_list;
+
+/* A by row; fewer than 2^32 - 1 rows.  The lists are made by tsr_cuda_csr_work. */
 typedef struct tsr_cuda_csr {
     int64_t nrows, ncols, nvals;
     int64_t *p;  /* [nrows+1] */
     uint32_t *i; /* [nvals], ascending in a row */
     void *x;     /* [nvals] of the semiring's type (16-bit numbers: of `number`); NULL: every value is iso, or values are not read */
-    /* Work: item t covers entries [item_entry[t], item_entry[t+1]), from row item_row[t] on; layout private to csr_work.cu and
-     * spmm_csr.cu. */
-    int64_t nitems, npartials, nsplit;
-    void *work; /* one allocation */
+    tsr_cuda_csr_list spmm, spmv;
+    void *work;  /* the one allocation that holds both */
 } tsr_cuda_csr;
 
 tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *device, void *stream); /* allocates a->work; waits for the stream */
