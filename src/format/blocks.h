@@ -70,7 +70,7 @@ void tsr_free_source(tsr_source *source);
 /* Arrays must have the lengths that the sizes in the struct say; their contents may be anything. */
 const char *tsr_check_windows(const tsr_windows *w);
 const char *tsr_check_me_tcf(const tsr_me_tcf *a);
-const char *tsr_check_me_bcrs(const tsr_me_bcrs *a);
+const char *tsr_check_me_bcrs(const tsr_me_bcrs *a, tsr_number number);
 const char *tsr_check_bmat(const tsr_bmat *a);
 const char *tsr_check_hrpb(const tsr_hrpb *a);
 const char *tsr_check_work(const tsr_work *work, const tsr_windows *windows, const uint64_t *mask, int64_t most);

@@ -55,3 +55,35 @@ void *tsr_format_alloc(int64_t count, size_t size)
 #endif
     return block;
 }
+
+tsr_share *tsr_make_shares(const int64_t *p, int64_t nvec, int nparts, size_t bytes_per_entry)
+{
+    tsr_share *shares = malloc((size_t)nparts * sizeof *shares);
+    int64_t total = 0;
+    if (!shares)
+        return NULL;
+    for (int part = 0; part < nparts; part++) {
+        tsr_share *s = &shares[part];
+        *s = (tsr_share){.first = tsr_part_vector(p, nvec, part, nparts), .last = tsr_part_vector(p, nvec, part + 1, nparts)};
+        for (int64_t v = s->first; v < s->last; v++)
+            s->largest = p[v + 1] - p[v] > s->largest ? p[v + 1] - p[v] : s->largest;
+        total += s->largest;
+    }
+    char *scratch = tsr_format_alloc(total, bytes_per_entry);
+    if (!scratch) {
+        free(shares);
+        return NULL;
+    }
+    for (int part = 0; part < nparts; part++) {
+        shares[part].scratch = scratch;
+        scratch += (size_t)shares[part].largest * bytes_per_entry;
+    }
+    return shares;
+}
+
+void tsr_free_shares(tsr_share *shares)
+{
+    if (shares)
+        free(shares[0].scratch);
+    free(shares);
+}

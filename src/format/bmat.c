@@ -1,0 +1,112 @@
+/* BMat of Voltrix.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/format/blocks.h"
+#include "src/format/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTH = 8 };
+
+static inline uint64_t *word_of(const tsr_bmat *a, int64_t block, int64_t row)
+{
+    return a->mask + block * (a->w.height / 8) + row / 8;
+}
+
+static inline int64_t entries_of(const tsr_bmat *a, int64_t block)
+{
+    int64_t sum = 0;
+    for (int64_t row = 0; row < a->w.height; row += 8)
+        sum += __builtin_popcountll(*word_of(a, block, row));
+    return sum;
+}
+
+/* Two passes over the entries: bits, then values.  next[b], of all blocks of the matrix, is where the next value of block b goes. */
+static void fill_window(tsr_bmat *a, const tsr_source *in, const uint32_t *place, int64_t *next, int64_t v)
+{
+    int64_t first, last, block = a->w.block[v], words = a->w.height / 8, to = a->w.entry[v];
+    tsr_window_rows(&a->w, v, &first, &last);
+    memset(a->mask + block * words, 0, (size_t)((a->w.block[v + 1] - block) * words) * sizeof *a->mask);
+    for (int64_t row = first; row < last; row++)
+        for (int64_t e = in->p[row]; e < in->p[row + 1]; e++)
+            *word_of(a, block + place[e] / WIDTH, row - first) |= 1ull << ((row - first) % 8 * WIDTH + place[e] % WIDTH);
+    if (!in->x)
+        return;
+    for (int64_t b = block; b < a->w.block[v + 1]; b++) {
+        next[b] = to;
+        to += entries_of(a, b);
+    }
+    size_t size = tsr_number_size(in->number);
+    for (int64_t e = a->w.entry[v]; e < a->w.entry[v + 1]; e++)
+        tsr_move_value(a->value, next[block + place[e] / WIDTH]++, in->x, e, size);
+}
+
+static tsr_status fill(tsr_bmat *a, const tsr_source *in, const uint32_t *place, int nthreads)
+{
+    int64_t *next = tsr_format_alloc(in->x ? a->w.nblocks : 0, sizeof *next);
+    a->mask = tsr_format_alloc(a->w.nblocks, (size_t)a->w.height / 8 * sizeof *a->mask);
+    a->value = in->x ? tsr_format_alloc(in->nvals, tsr_number_size(in->number)) : NULL;
+    if (!next || !a->mask || (in->x && !a->value)) {
+        free(next);
+        return TSR_OUT_OF_MEMORY;
+    }
+    int nparts = tsr_parts(in->nvals, 1 << 15, nthreads);
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++) {
+        int64_t last = tsr_part_vector(a->w.entry, a->w.nwindows, part + 1, nparts);
+        for (int64_t v = tsr_part_vector(a->w.entry, a->w.nwindows, part, nparts); v < last; v++)
+            fill_window(a, in, place, next, v);
+    }
+    free(next);
+    return TSR_OK;
+}
+
+tsr_status tsr_make_bmat(tsr_bmat *out, const tsr_source *in, int height, int nthreads)
+{
+    uint32_t *place;
+    memset(out, 0, sizeof *out);
+    if (height != 8 && height != 16)
+        return TSR_INVALID_VALUE;
+    tsr_status status = tsr_make_windows(&out->w, &place, in, height, WIDTH, nthreads);
+    if (status == TSR_OK)
+        status = fill(out, in, place, nthreads);
+    free(place);
+    if (status != TSR_OK)
+        tsr_free_bmat(out);
+    return status;
+}
+
+void tsr_free_bmat(tsr_bmat *a)
+{
+    tsr_free_windows(&a->w);
+    free(a->mask);
+    free(a->value);
+    memset(a, 0, sizeof *a);
+}
+
+size_t tsr_bytes_bmat(const tsr_bmat *a, tsr_number number)
+{
+    return tsr_bytes_windows(&a->w) + (size_t)a->w.nblocks * (size_t)a->w.height +
+           (a->value ? (size_t)a->w.nvals * tsr_number_size(number) : 0);
+}
+
+static void walk(const void *format, tsr_visit *visit, void *context)
+{
+    const tsr_bmat *a = format;
+    int64_t e = 0;
+    for (int64_t v = 0; v < a->w.nwindows; v++) {
+        for (int64_t b = a->w.block[v]; b < a->w.block[v + 1]; b++) {
+            const uint32_t *column = a->w.column + a->w.vector[v] + (b - a->w.block[v]) * WIDTH;
+            for (int64_t row = 0; row < a->w.height; row += 8)
+                for (uint64_t bits = *word_of(a, b, row); bits; bits &= bits - 1) {
+                    int bit = __builtin_ctzll(bits);
+                    visit(context, v * a->w.height + row + bit / WIDTH, column[bit % WIDTH], e++);
+                }
+        }
+    }
+}
+
+tsr_status tsr_expand_bmat(tsr_source *out, const tsr_bmat *a, tsr_number number)
+{
+    return tsr_expand(out, &a->w, walk, a, a->value, number);
+}
