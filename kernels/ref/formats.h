@@ -28,4 +28,26 @@ tsr_status tsr_ref_spmm_hrpb(const tsr_hrpb *a, tsr_number number, double iso, i
 /* Value number k of an array, exactly. */
 double tsr_ref_number(const void *x, tsr_number number, int64_t k);
 
+/* ---- Shared by the files of the formats ---- */
+
+/* The operands but A, and the sums of the window at hand. */
+typedef struct tsr_ref_tile {
+    int64_t n;
+    const double *b;
+    int64_t ldb;
+    double *c;
+    int64_t ldc;
+    double alpha, beta;
+    double *magnitude;
+    double *sum, *size; /* height x n: sum of a b, sum of |a| |b| */
+} tsr_ref_tile;
+
+/* Allocates sums for windows of `height` rows, all zero; false: out of memory. */
+bool tsr_ref_begin(tsr_ref_tile *tile, int height);
+/* Row `row` of the window += a times row `column` of B. */
+void tsr_ref_add(tsr_ref_tile *tile, int64_t row, double a, uint32_t column);
+/* Writes window v to C; the sums are zero again. */
+void tsr_ref_write(tsr_ref_tile *tile, const tsr_windows *w, int64_t v);
+void tsr_ref_end(tsr_ref_tile *tile);
+
 #endif
