@@ -1,0 +1,497 @@
+// SpMM over ME-BCRS (FlashSparse, PPoPP 2025).  Operands are swapped and transposed: a matrix instruction computes 16 columns of B times
+// the 8 rows of a window, so that windows are 8 rows high and fewer zeros are multiplied.
+//
+// A warp computes one work item for one tile of columns: 8 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4, t = lane % 4
+// and R = width / 4, lane (g, t) multiplies vectors tR to tR + R - 1 of a block: its values of A are R neighbours in row g (one
+// load), and of each of these rows of B it needs the 16 bytes number g of every 128 bytes.  Which k of the instruction a vector gets and
+// which m a column, is free as long as A, B and C agree: columns 2i and 2i + 1 of 16 bytes are m = g and g + 8 of instruction i.  So a
+// lane ends with neighbouring columns of rows 2t and 2t + 1 of C, which it stores 16 bytes at a time.
+//
+// How B gets to its lane, `fetch`:
+//   ring      cp.async into a ring of blocks of the warp's own; 8 neighbouring lanes copy 128 consecutive bytes of one row.  The rows of
+//             the ring that one load of fragments meets are 32 bytes apart modulo 128: no bank conflict there either.
+//   direct    a lane loads its own fragments, one block ahead.  8 neighbouring lanes touch 4 rows, in each the same 32 of 128 bytes.
+//   diagonal  as direct, but in each of the 4 rows other 32 bytes: load j of lane t is for place (j + t) % 4, and afterwards registers
+//             are rotated by t.  512-byte tiles only.
+//
+// variant = 1 + fetch + 5 * tile + 15 * order, to try other choices than the kernel's own (0):
+//   fetch  0, 1, 2: a ring of 2, 3, 4 blocks; 3: direct; 4: diagonal      tile  0, 1, 2: 128, 256, 512 bytes of a row of B
+//   order  0: the tiles of an item are neighbours; 1: all items of a tile before the next tile
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/tensor.cuh"
+
+namespace {
+
+constexpr int warps = 4; // of a block of threads; they share nothing
+struct job {
+    tsr_cuda_spmm p;
+    int64_t nrows, row_bytes;
+    const int64_t *vector, *block; /* of the windows */
+    const uint32_t *column;
+    const unsigned char *value;
+    const int64_t *item_window, *item_block, *item_partial;
+    uint32_t items, tiles;
+    bool tile_major;
+};
+
+template <int Words> struct alignas(4 * Words) words {
+    uint32_t w[Words];
+};
+using piece = words<4>; /* 16 bytes of a row of B */
+
+/* Shapes for one arithmetic and block width, and its multiplication. */
+template <tsr_cuda_math Math, int Width> struct shape {
+    using math = tensor_math<Math>;
+    using element = typename math::element;
+    using sum = typename math::sum;
+    static constexpr int rows = Width / 4;                     /* R: vectors of a block that one lane deals with */
+    static constexpr int columns = 16 / sizeof(element);       /* of a piece */
+    static constexpr int value_words = rows * sizeof(element) / 4;
+    using values = words<value_words>;                         /* a lane's values of A in a block */
+
+    static __device__ __forceinline__ element at(const uint32_t *w, int i)
+    {
+        if constexpr (sizeof(element) == 8)
+            return __hiloint2double(static_cast<int>(w[2 * i + 1]), static_cast<int>(w[2 * i]));
+        else
+            return __uint_as_float(w[i]);
+    }
+};
+
+/* Fragments of A, and pieces times them: d[i] is for columns 2i and 2i + 1 of the piece. */
+template <tsr_cuda_math Math, int Width> struct block_math : shape<Math, Width> {
+    using base = shape<Math, Width>;
+    using math = typename base::math;
+    typename math::sparse a[base::rows];
+
+    __device__ __forceinline__ explicit block_math(const typename base::values &v)
+    {
+#pragma unroll
+        for (int k = 0; k < base::rows; k++)
+            a[k] = math::make_sparse(base::at(v.w, k));
+    }
+    __device__ __forceinline__ void multiply(typename base::sum d[][4], const piece x[base::rows]) const
+    {
+#pragma unroll
+        for (int i = 0; i < base::columns / 2; i++)
+#pragma unroll
+            for (int k = 0; k < base::rows; k += 2) {
+                const typename math::dense b[4] = {math::make_dense(base::at(x[k].w, 2 * i)), math::make_dense(base::at(x[k].w, 2 * i + 1)),
+                                                   math::make_dense(base::at(x[k + 1].w, 2 * i)),
+                                                   math::make_dense(base::at(x[k + 1].w, 2 * i + 1))};
+                math::accumulate(d[i], b, a + k);
+            }
+    }
+};
+
+/* 16-bit numbers, width 16: one m16n8k16 where the shared policy has two m16n8k8. */
+template <bool Bf16> struct half_block_math {
+    uint32_t a[2];
+
+    __device__ __forceinline__ explicit half_block_math(const words<2> &v) : a{v.w[0], v.w[1]} {}
+    __device__ __forceinline__ void multiply(float d[][4], const piece x[4]) const
+    {
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const uint32_t b[4] = {__byte_perm(x[0].w[i], x[1].w[i], 0x5410), __byte_perm(x[0].w[i], x[1].w[i], 0x7632),
+                                   __byte_perm(x[2].w[i], x[3].w[i], 0x5410), __byte_perm(x[2].w[i], x[3].w[i], 0x7632)};
+            mma_m16n8k16_half<Bf16>(d[i], b, a);
+        }
+    }
+};
+template <> struct block_math<TSR_CUDA_FP16, 16> : shape<TSR_CUDA_FP16, 16>, half_block_math<false> {
+    using half_block_math<false>::half_block_math;
+};
+template <> struct block_math<TSR_CUDA_BF16, 16> : shape<TSR_CUDA_BF16, 16>, half_block_math<true> {
+    using half_block_math<true>::half_block_math;
+};
+
+/* What a warp computes. */
+template <class Shape> struct task {
+    using element = typename Shape::element;
+    const uint32_t *column;  /* of the item's vectors */
+    const element *value;
+    int count;               /* vectors */
+    int64_t window, partial;
+    int64_t offset;          /* of the tile in a row of B, bytes */
+    bool full;               /* no piece of the tile is past the last column */
+};
+
+/* false: no task is left for this warp. */
+template <class Shape, int Width, int Pieces> __device__ __forceinline__ bool find_task(task<Shape> &out, const job &j)
+{
+    uint32_t number = blockIdx.x * warps + threadIdx.x / 32;
+    if (number >= j.items * j.tiles)
+        return false;
+    uint32_t item = number, tile = 0;
+    if (j.tiles > 1) {
+        uint32_t inner = j.tile_major ? j.items : j.tiles, outer = number / inner;
+        item = j.tile_major ? number - outer * inner : outer;
+        tile = j.tile_major ? outer : number - outer * inner;
+    }
+    int64_t first = j.item_block[item], last = j.item_block[item + 1];
+    out.window = j.item_window[item];
+    out.partial = j.item_partial[item];
+    int64_t vector = j.vector[out.window], end = j.vector[out.window + 1], block = j.block[out.window];
+    end = min(end, vector + (last - block) * Width);
+    vector += (first - block) * Width;
+    out.column = j.column + vector;
+    out.value = reinterpret_cast<const typename Shape::element *>(j.value) + 8 * vector;
+    out.count = static_cast<int>(end - vector);
+    out.offset = static_cast<int64_t>(tile) * (128 * Pieces);
+    out.full = out.offset + 128 * Pieces <= j.p.n * static_cast<int64_t>(sizeof(typename Shape::element));
+    return true;
+}
+
+/* The columns of the vectors from + 0 ... from + Rows - 1; past the end: of the last vector. */
+template <int Rows, class Task> __device__ __forceinline__ void load_columns(uint32_t columns[Rows], const Task &w, int from)
+{
+#pragma unroll
+    for (int i = 0; i < Rows; i++)
+        columns[i] = __ldg(w.column + min(from + i, w.count - 1));
+}
+
+/* A lane's values of the block that starts at vector `from` of the item; zeros past its end. */
+template <class Shape, int Width> __device__ __forceinline__ typename Shape::values load_values(const task<Shape> &w, int from, int g, int t)
+{
+    using values = typename Shape::values;
+    using element = typename Shape::element;
+    constexpr int rows = Shape::rows;
+    const element *block = w.value + static_cast<int64_t>(from) * 8;
+    int left = w.count - from;
+    values v = {};
+    if (left >= Width) {
+        if constexpr (sizeof(values) == 16) {
+            uint4 x = __ldcs(reinterpret_cast<const uint4 *>(block + g * Width + t * rows));
+            v = {{x.x, x.y, x.z, x.w}};
+        } else {
+            uint2 x = __ldcs(reinterpret_cast<const uint2 *>(block + g * Width + t * rows));
+            v = {{x.x, x.y}};
+        }
+        return v;
+    }
+#pragma unroll
+    for (int i = 0; i < rows; i++) {
+        if (t * rows + i >= left)
+            break;
+        const element *x = block + g * left + t * rows + i;
+        if constexpr (sizeof(element) == 2)
+            v.w[i / 2] |= static_cast<uint32_t>(__ldcs(x)) << (16 * (i % 2));
+        else if constexpr (sizeof(element) == 4)
+            v.w[i] = __ldcs(reinterpret_cast<const uint32_t *>(x));
+        else {
+            uint2 both = __ldcs(reinterpret_cast<const uint2 *>(x));
+            v.w[2 * i] = both.x;
+            v.w[2 * i + 1] = both.y;
+        }
+    }
+    return v;
+}
+
+/* d[q] is for the piece at byte place(q) of the tile. */
+template <class Shape, int Pieces, class Place>
+__device__ __forceinline__ void store(const job &j, const task<Shape> &w, typename Shape::sum (*d)[Shape::columns / 2][4], int t, Place place)
+{
+    using sum = typename Shape::sum;
+    constexpr int several = 16 / sizeof(sum);
+    tensor_output<sum> out = tensor_target<sum>(j.p, j.nrows, 8, w.window, w.partial, 1.0);
+#pragma unroll
+    for (int q = 0; q < Pieces; q++) {
+        int64_t column = (w.offset + place(q)) / static_cast<int>(sizeof(typename Shape::element));
+        if (column >= j.p.n)
+            continue;
+#pragma unroll
+        for (int h = 0; h < 2; h++) {
+            sum x[Shape::columns];
+#pragma unroll
+            for (int i = 0; i < Shape::columns; i++)
+                x[i] = d[q][i / 2][2 * (i % 2) + h];
+#pragma unroll
+            for (int i = 0; i < Shape::columns; i += several)
+                tensor_store(out, 2 * t + h, column + i, j.p.n, x + i);
+        }
+    }
+}
+
+template <int Width, int Pieces> struct ring_layout {
+    static constexpr int pitch = 128 * Pieces + 32; /* of a row */
+    static constexpr int block = Width * pitch;
+};
+
+template <tsr_cuda_math Math, int Width, int Pieces, int Stages> __global__ void __launch_bounds__(32 * warps) ring_kernel(job j)
+{
+    using shape = block_math<Math, Width>;
+    using layout = ring_layout<Width, Pieces>;
+    constexpr int rows = shape::rows;
+    task<shape> w;
+    if (!find_task<shape, Width, Pieces>(w, j))
+        return;
+    int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    /* For copying: vectors their * rows ... of a block, pieces number `part` of every 128 bytes.  Row i * 4 + their of the ring holds
+     * vector their * rows + i. */
+    int their = lane / 8, part = lane % 8;
+    unsigned char *ring = dynamic_shared() + threadIdx.x / 32 * (Stages * layout::block);
+    unsigned char *to = ring + their * layout::pitch + part * 16;
+    const unsigned char *from = ring + t * layout::pitch + g * 16;
+    const unsigned char *b = static_cast<const unsigned char *>(j.p.b) + w.offset + part * 16;
+    int64_t left = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset - part * 16;
+    int present = w.full ? Pieces : static_cast<int>(min(max((left + 127) / 128, int64_t{0}), int64_t{Pieces}));
+
+    typename shape::sum d[Pieces][shape::columns / 2][4] = {};
+    if (w.count > 0) {
+        for (int q = present; q < Pieces; q++) /* never copied */
+            for (int row = their; row < Stages * Width; row += 4)
+                *reinterpret_cast<piece *>(ring + row * layout::pitch + part * 16 + q * 128) = {};
+
+        auto copy = [&](unsigned char *slot, const uint32_t *columns, int at) {
+#pragma unroll
+            for (int i = 0; i < rows; i++) {
+                const unsigned char *row = b + columns[i] * j.row_bytes;
+                bool valid = at + their * rows + i < w.count;
+#pragma unroll
+                for (int q = 0; q < Pieces; q++)
+                    if (q < present)
+                        cp_async<16>(slot + i * 4 * layout::pitch + q * 128, row + q * 128, valid);
+            }
+        };
+        uint32_t columns[rows];
+        {
+            uint32_t early[Stages - 1][rows];
+#pragma unroll
+            for (int s = 0; s < Stages - 1; s++)
+                load_columns<rows>(early[s], w, s * Width + their * rows);
+            load_columns<rows>(columns, w, (Stages - 1) * Width + their * rows);
+#pragma unroll
+            for (int s = 0; s < Stages - 1; s++) {
+                if (s * Width < w.count)
+                    copy(to + s * layout::block, early[s], s * Width);
+                cp_async_commit();
+            }
+        }
+        typename shape::values next = load_values<shape, Width>(w, 0, g, t);
+        int read = 0, write = (Stages - 1) * layout::block;
+        for (int at = 0; at < w.count; at += Width) {
+            cp_async_wait<Stages - 2>();
+            __syncwarp(); /* every lane's copies are there, and every lane is done with the block before */
+            int ahead = at + (Stages - 1) * Width;
+            if (ahead < w.count)
+                copy(to + write, columns, ahead);
+            cp_async_commit();
+            load_columns<rows>(columns, w, ahead + Width + their * rows);
+            const shape a(next);
+            if (at + Width < w.count)
+                next = load_values<shape, Width>(w, at + Width, g, t);
+#pragma unroll
+            for (int q = 0; q < Pieces; q++) {
+                piece x[rows];
+#pragma unroll
+                for (int i = 0; i < rows; i++)
+                    x[i] = *reinterpret_cast<const piece *>(from + read + i * 4 * layout::pitch + q * 128);
+                a.multiply(d[q], x);
+            }
+            write = read;
+            read = read == (Stages - 1) * layout::block ? 0 : read + layout::block;
+        }
+    }
+    store<shape, Pieces>(j, w, d, t, [&](int q) { return 128 * q + 16 * g; });
+}
+
+/* x[q] = x[(q - t) % 4] */
+__device__ __forceinline__ void rotate(piece x[4], int t)
+{
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        uint32_t y[4], z[4];
+#pragma unroll
+        for (int q = 0; q < 4; q++)
+            y[q] = t & 1 ? x[(q + 3) % 4].w[k] : x[q].w[k];
+#pragma unroll
+        for (int q = 0; q < 4; q++)
+            z[q] = t & 2 ? y[(q + 2) % 4] : y[q];
+#pragma unroll
+        for (int q = 0; q < 4; q++)
+            x[q].w[k] = z[q];
+    }
+}
+
+template <tsr_cuda_math Math, int Width, int Pieces, bool Diagonal> __global__ void __launch_bounds__(32 * warps) direct_kernel(job j)
+{
+    using shape = block_math<Math, Width>;
+    constexpr int rows = shape::rows;
+    static_assert(!Diagonal || Pieces == 4, "a row of the diagonal has 4 places");
+    task<shape> w;
+    if (!find_task<shape, Width, Pieces>(w, j))
+        return;
+    int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+    /* Byte of piece q in the tile; place q of a diagonal is q * 32 modulo 128 for every lane. */
+    auto place = [&](int q) { return Diagonal ? ((g / 2 - q) & 3) * 128 + q * 32 + g % 2 * 16 : q * 128 + g * 16; };
+    const unsigned char *b = static_cast<const unsigned char *>(j.p.b) + w.offset;
+    int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset;
+
+    typename shape::sum d[Pieces][shape::columns / 2][4] = {};
+    if (w.count > 0) {
+        int byte[Pieces];
+#pragma unroll
+        for (int q = 0; q < Pieces; q++)
+            byte[q] = place(Diagonal ? (q + t) & 3 : q);
+        /* Past the item's end the last row is loaded again, for values 0 of A. */
+        auto load = [&](piece x[rows][Pieces], const uint32_t *columns) {
+#pragma unroll
+            for (int i = 0; i < rows; i++) {
+                const unsigned char *row = b + columns[i] * j.row_bytes;
+#pragma unroll
+                for (int q = 0; q < Pieces; q++) {
+                    uint4 y = {};
+                    if (w.full || byte[q] < end)
+                        y = __ldg(reinterpret_cast<const uint4 *>(row + byte[q]));
+                    x[i][q] = {{y.x, y.y, y.z, y.w}};
+                }
+            }
+        };
+        auto multiply = [&](const typename shape::values &v, piece x[rows][Pieces]) {
+            const shape a(v);
+            if constexpr (Diagonal)
+#pragma unroll
+                for (int i = 0; i < rows; i++)
+                    rotate(x[i], t);
+#pragma unroll
+            for (int q = 0; q < Pieces; q++) {
+                piece y[rows];
+#pragma unroll
+                for (int i = 0; i < rows; i++)
+                    y[i] = x[i][q];
+                a.multiply(d[q], y);
+            }
+        };
+        piece x[2][rows][Pieces];
+        typename shape::values v[2];
+        uint32_t columns[rows];
+        load_columns<rows>(columns, w, t * rows);
+        v[0] = load_values<shape, Width>(w, 0, g, t);
+        load(x[0], columns);
+        load_columns<rows>(columns, w, Width + t * rows);
+        auto step = [&](int at, int now) {
+            if (at + Width < w.count) {
+                load(x[1 - now], columns);
+                load_columns<rows>(columns, w, at + 2 * Width + t * rows);
+                v[1 - now] = load_values<shape, Width>(w, at + Width, g, t);
+            }
+            multiply(v[now], x[now]);
+        };
+        for (int at = 0; at < w.count; at += 2 * Width) {
+            step(at, 0);
+            if (at + Width < w.count)
+                step(at + Width, 1);
+        }
+    }
+    store<shape, Pieces>(j, w, d, t, place);
+}
+
+// ---- Host side ----
+
+using kernel = void (*)(job);
+
+enum fetch { RING2, RING3, RING4, DIRECT, DIAGONAL, FETCHES };
+
+struct choice {
+    int fetch;
+    int pieces; /* 1, 2 or 4 */
+    bool tile_major;
+};
+
+struct launch {
+    kernel function; /* NULL: there is none */
+    int shared;      /* bytes per block of threads */
+};
+
+template <tsr_cuda_math Math, int Width, int Pieces> launch find(int fetch)
+{
+    constexpr int slot = warps * ring_layout<Width, Pieces>::block;
+    switch (fetch) {
+    case RING2: return {ring_kernel<Math, Width, Pieces, 2>, 2 * slot};
+    case RING3: return {ring_kernel<Math, Width, Pieces, 3>, 3 * slot};
+    case RING4: return {ring_kernel<Math, Width, Pieces, 4>, 4 * slot};
+    case DIRECT: return {direct_kernel<Math, Width, Pieces, false>, 0};
+    default: break;
+    }
+    if constexpr (Pieces == 4)
+        return {direct_kernel<Math, Width, Pieces, true>, 0};
+    return {};
+}
+
+template <tsr_cuda_math Math, int Width> launch find(const choice &c)
+{
+    switch (c.pieces) {
+    case 1: return find<Math, Width, 1>(c.fetch);
+    case 2: return find<Math, Width, 2>(c.fetch);
+    default: return find<Math, Width, 4>(c.fetch);
+    }
+}
+
+launch find(tsr_cuda_math math, const choice &c)
+{
+    switch (math) {
+    case TSR_CUDA_EXACT: return find<TSR_CUDA_EXACT, 8>(c);
+    case TSR_CUDA_TF32: return find<TSR_CUDA_TF32, 8>(c);
+    case TSR_CUDA_FP16: return find<TSR_CUDA_FP16, 16>(c);
+    case TSR_CUDA_BF16: return find<TSR_CUDA_BF16, 16>(c);
+    default: return find<TSR_CUDA_FP64, 8>(c);
+    }
+}
+
+choice choose(const tsr_me_bcrs *a, const tsr_cuda_spmm *p, size_t size)
+{
+    int64_t bytes = p->n * static_cast<int64_t>(size);
+    choice c;
+    if (p->variant > 0) {
+        int v = p->variant - 1;
+        return {v % FETCHES, 1 << v / FETCHES % 3, v / (3 * FETCHES) != 0};
+    }
+    c.fetch = RING3;
+    c.pieces = bytes > 256 ? 4 : bytes > 128 ? 2 : 1;
+    c.tile_major = tensor_tile_major(p, a->w.ncols, 128 * c.pieces / static_cast<int64_t>(size), size);
+    return c;
+}
+
+/* Launches have at most 2^31 warps; `most` items each. */
+tsr_status run(job j, const launch &l, const tsr_work *work, int64_t most)
+{
+    if (l.shared > 48 * 1024 &&
+        cudaFuncSetAttribute(reinterpret_cast<const void *>(l.function), cudaFuncAttributeMaxDynamicSharedMemorySize, l.shared) != cudaSuccess)
+        return TSR_INTERNAL_ERROR;
+    for (int64_t first = 0; first < work->nitems; first += most) {
+        j.items = static_cast<uint32_t>(work->nitems - first < most ? work->nitems - first : most);
+        j.item_window = work->window + first;
+        j.item_block = work->block + first;
+        j.item_partial = work->partial + first;
+        kernel function = l.function;
+        TSR_LAUNCH(function, (j.items * j.tiles + warps - 1) / warps, 32 * warps, l.shared, j.p.stream, j);
+    }
+    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+}
+
+} // namespace
+
+extern "C" tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *product)
+{
+    size_t size = tsr_number_size(tsr_cuda_number(product->math));
+    if (!tensor_takes(product, false) || a->w.width != (size == 2 ? 16 : 8))
+        return TSR_DECLINED;
+    choice c = choose(a, product, size);
+    launch l = find(product->math, c);
+    int64_t tile = 128 * c.pieces / static_cast<int64_t>(size), tiles = (product->n + tile - 1) / tile;
+    if (!l.function || static_cast<size_t>(l.shared) > product->device->shared_bytes_block || tiles > INT32_MAX)
+        return TSR_DECLINED;
+    job j = {};
+    j.p = *product;
+    j.nrows = a->w.nrows;
+    j.row_bytes = product->ldb * static_cast<int64_t>(size);
+    j.vector = a->w.vector;
+    j.block = a->w.block;
+    j.column = a->w.column;
+    j.value = static_cast<const unsigned char *>(a->value);
+    j.tiles = static_cast<uint32_t>(tiles);
+    j.tile_major = c.tile_major;
+    tsr_status status = run(j, l, work, INT32_MAX / tiles);
+    return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, product) : status;
+}

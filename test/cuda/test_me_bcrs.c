@@ -1,0 +1,39 @@
+/* The ME-BCRS kernel against its reference executor.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "test/cuda/tensor_test.h"
+
+/* The kernel takes one width per number. */
+static tsr_status make(tensor_any *out, const tsr_source *in, int shape, double iso)
+{
+    (void)shape;
+    return tsr_make_me_bcrs(&out->me_bcrs, in, tsr_number_size(in->number) == 2 ? 16 : 8, iso, 1);
+}
+
+static void free_me_bcrs(tensor_any *a) { tsr_free_me_bcrs(&a->me_bcrs); }
+
+static int arrays(tensor_any *a, tsr_number number, tensor_array out[TENSOR_ARRAYS])
+{
+    tsr_me_bcrs *m = &a->me_bcrs;
+    out[0] = (tensor_array){ &m->value, 8 * tsr_number_size(number) * (size_t)m->w.nvectors };
+    return 1;
+}
+
+static tsr_status run(const tensor_any *a, const tsr_work *work, const tsr_cuda_spmm *product)
+{
+    return tsr_cuda_spmm_me_bcrs(&a->me_bcrs, work, product);
+}
+
+static tsr_status reference(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
+                            int64_t ldc, double alpha, double beta, double *magnitude)
+{
+    (void)iso;
+    return tsr_ref_spmm_me_bcrs(&a->me_bcrs, number, n, b, ldb, c, ldc, alpha, beta, magnitude);
+}
+
+int main(int argc, char **argv)
+{
+    static const tensor_format format = { .name = "test_me_bcrs", .nshapes = 1, .shapes = { 0 }, .nvariants = 31,
+        .maths = (1u << TSR_CUDA_MATH_COUNT) - 1, .make = make, .free = free_me_bcrs, .arrays = arrays, .run = run,
+        .reference = reference };
+    return tensor_main(argc, argv, &format, 400);
+}
