@@ -74,6 +74,7 @@ static const char *kernel_name(const tsr_product *product)
 
 const tsr_backend *tsr_backend_cpu(void)
 {
-    static const tsr_backend backend = { TSR_BACKEND_API_VERSION, "cpu", supports, execute, kernel_name };
+    static const tsr_backend backend = { .api_version = TSR_BACKEND_API_VERSION, .name = "cpu", .supports = supports,
+        .execute = execute, .kernel_name = kernel_name };
     return &backend;
 }

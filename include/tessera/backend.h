@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 1
+#define TSR_BACKEND_API_VERSION 2
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -48,7 +48,8 @@ typedef struct tsr_view {
 } tsr_view;
 
 /* One product in normal form.  The engine has already: swapped operands so that the sparse one is `a` (and mul with it:
- * FIRST <-> SECOND), resolved transposes by turning by_col over, and made a, b of type semiring.type (or pattern / iso).
+ * FIRST <-> SECOND), resolved transposes by turning by_col over, and made a, b of type semiring.type (or pattern / iso; but
+ * see `holds`).
  * mask: SDDMM and MASKED_DOT only; its values count unless mask_structural (an entry whose value is false is then not
  * computed). */
 typedef struct tsr_product {
@@ -59,6 +60,13 @@ typedef struct tsr_product {
     bool mask_structural;
     bool c_by_col; /* orientation wanted for a dense C; a sparse C always has the mask's */
     int nthreads;  /* >= 1: the most threads the caller allows */
+
+    /* What the product need not say to be computed; all zero: nothing is kept, exact, unknown. */
+    void **a_slot;           /* where the backend may keep its own forms of A between calls; NULL: it may not */
+    bool a_transposed;       /* `a` shows the matrix that the slot belongs to transposed */
+    tsr_precision precision; /* arithmetic allowed for FP32 plus_times */
+    double expected_calls;   /* products of this kind with this A still to come; 0: unknown */
+    const char *kernel;      /* TESSERA_KERNEL, a wish; NULL or "": the backend chooses */
 } tsr_product;
 
 /* Where a product goes.  All arrays belong to the caller and are large enough.
@@ -66,26 +74,47 @@ typedef struct tsr_product {
  *             that every entry is present (then b need not be computed).  x at absent places is unspecified but written.
  *   masked C  x: one value per entry of the mask, in the mask's order.  b: the same, 1 where the entry exists
  *             (the intersection is not empty and the mask lets it pass); never NULL.
- * nvals: entries present, set by the backend. */
+ * nvals: entries present, set by the backend.  kernel (static storage) and bytes_moved (between host and device) are for the
+ * trace; a backend that leaves kernel NULL is asked for its kernel_name. */
 typedef struct tsr_result {
     void *x;
     int8_t *b;
     int64_t nvals;
+    const char *kernel;
+    int64_t bytes_moved;
 } tsr_result;
 
 /* A backend.  `supports` is cheap (no allocation, no device work) and honest; `execute` may still return TSR_DECLINED,
- * TSR_OUT_OF_MEMORY or TSR_INTERNAL_ERROR: the product is then computed elsewhere, the inputs being untouched. */
+ * TSR_OUT_OF_MEMORY or TSR_INTERNAL_ERROR: the product is then computed elsewhere, the inputs being untouched.  After
+ * TSR_INTERNAL_ERROR a plug-in is not asked again in this process.  Any thread may call any function at any time.
+ *
+ * Slots.  *a_slot begins as NULL and is the backend's.  A slot belongs to one version of one matrix: after a write to the matrix
+ * products bring another slot, so what is found in a slot is never stale.  Of one matrix the slot sees products of several
+ * types, with and without values, and of both orientations (a_transposed): the backend tells them apart.  The slot stays while
+ * a product with it executes; when nobody can bring it any more, release (*a_slot) is called once, unless it is NULL. */
 typedef struct tsr_backend {
     int api_version; /* TSR_BACKEND_API_VERSION */
     const char *name;
     bool (*supports)(const tsr_product *product);
     tsr_status (*execute)(const tsr_product *product, tsr_result *result);
     const char *(*kernel_name)(const tsr_product *product); /* for the trace; static storage */
+    /* Optional (NULL: false, nothing to do).  holds: the slot has all that execute needs of A.  Its values are then not cast before:
+     * should they be needed after all (the representation was evicted meanwhile) and be of another type than the semiring's,
+     * execute returns TSR_DECLINED, and is called again with everything. */
+    bool (*holds)(const tsr_product *product);
+    void (*release)(void *kept);
 } tsr_backend;
 
-/* A plug-in exports these two names. score: 0 = unusable on this machine. */
-typedef const tsr_backend *(*tsr_backend_init_fn)(void);
-typedef int (*tsr_backend_score_fn)(void);
+/* What a plug-in is told once. */
+typedef struct tsr_backend_options {
+    int device;           /* TESSERA_DEVICE */
+    size_t device_memory; /* TESSERA_DEVICE_MEMORY: most bytes to use on the device; 0: its own choice */
+} tsr_backend_options;
+
+/* A plug-in exports two functions of these types, tsr_backend_init and tsr_backend_score.  score: 0 = unusable on this machine
+ * (asked first). */
+typedef const tsr_backend *(*tsr_backend_init_fn)(const tsr_backend_options *options);
+typedef int (*tsr_backend_score_fn)(const tsr_backend_options *options);
 
 #ifdef __cplusplus
 }

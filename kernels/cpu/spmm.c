@@ -122,7 +122,7 @@ static tsr_status spmm_equal_columns(const tsr_product *product, tsr_result *res
     one.op = TSR_OP_SPMV;
     one.n = 1;
     one.b.ncols = 1;
-    tsr_result column = { y, (int8_t *)y + (size_t)product->m * size, 0 };
+    tsr_result column = { .x = y, .b = (int8_t *)y + (size_t)product->m * size };
     tsr_status status = tsr_cpu_spmv(&one, &column);
     if (status == TSR_OK) {
         copy_column(product, y, result->x, size);

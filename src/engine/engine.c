@@ -62,13 +62,26 @@ int tsr_engine_useful_threads(const tsr_product *p)
     return useful < 1 ? 1 : useful < p->nthreads ? (int)useful : p->nthreads;
 }
 
+/* The product as tsr_operands_prepare will make it. */
+static tsr_product as_cast(const tsr_product *p)
+{
+    tsr_product cast = *p;
+    cast.a.type = cast.b.type = cast.semiring.type;
+    return cast;
+}
+
+/* TESSERA_KERNEL=ref: every routed product by the reference kernels, to check an answer. */
+static bool by_reference(void)
+{
+    return strcmp(tsr_config_get()->kernel, "ref") == 0;
+}
+
 /* Limits that hold before any prediction. */
 static bool allowed(const tsr_request *r, tsr_decision *d)
 {
     if (tsr_config_get()->disabled & disable_bit[r->product.op])
         return forward(d, "disabled");
-    tsr_product cast = r->product; /* as tsr_operands_prepare will make it */
-    cast.a.type = cast.b.type = cast.semiring.type;
+    tsr_product cast = as_cast(&r->product);
     if (!tsr_backend_cpu()->supports(&cast))
         return forward(d, "no backend supports it");
     return true;
@@ -127,18 +140,59 @@ static double plan_representation(const tsr_request *r, const tsr_features *f, t
     return without;
 }
 
-void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
+/* The GPU, if it may compute this: `best_ms` is what the product takes without. */
+static const tsr_backend *gpu_for(const tsr_request *r, double best_ms)
 {
-    *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0};
-    tsr_features f;
-    tsr_features_of(&f, &r->product);
-    f.finish_extra = r->finish_extra;
-    f.accum_full = r->accum_full;
-    if (!allowed(r, d))
+    tsr_mode mode = tsr_config_get()->mode;
+    if (by_reference() || (mode != TSR_MODE_GPU && (mode != TSR_MODE_AUTO || best_ms < TSR_GPU_LEAST_MS)))
+        return NULL;
+    const tsr_backend *gpu = tsr_backend_gpu();
+    tsr_product cast = as_cast(&r->product);
+    return gpu && gpu->supports(&cast) ? gpu : NULL;
+}
+
+/* Predicted time on the GPU.  Bringing A there is paid for like a representation: when it costs more than this one product gains. */
+static double plan_gpu(const tsr_request *r, const tsr_features *f, const tsr_decision *d, const tsr_backend *gpu, double base)
+{
+    tsr_features g = *f;
+    g.a_on_device = true;
+    double without = tsr_predict_gpu_ms(f), with = tsr_predict_gpu_ms(&g);
+    if (r->a_matrix && tsr_operands_kept(r, gpu))
+        return with;
+    if (!r->a_matrix || without < base * TSR_ROUTE_MARGIN || with >= base * TSR_ROUTE_MARGIN)
+        return without;
+    tsr_rep_key key = d->a_key;
+    key.by_col = r->a_transposed;
+    key.device = true;
+    double regret = tsr_matrix_regret(r->a_matrix, key, 0.0), gain = base - with;
+    if (tsr_worth_building(without - with, regret, gain, r->expected_calls))
+        return with;
+    tsr_matrix_regret(r->a_matrix, key, gain);
+    return without;
+}
+
+/* The GPU instead of what was decided, when it is predicted to be faster or asked for. */
+static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decision *d)
+{
+    double cpu_ms = d->predicted_ms;
+    double base = d->forward_ms >= 0 && d->forward_ms < cpu_ms ? d->forward_ms : cpu_ms;
+    const tsr_backend *gpu = gpu_for(r, base);
+    if (!gpu)
         return;
-    wanted_reps(r, d);
-    d->forward_ms = r->may_forward ? tsr_predict_suitesparse_ms(&f) : -1.0;
-    d->predicted_ms = plan_representation(r, &f, d);
+    bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
+    double ms = plan_gpu(r, f, d, gpu, base);
+    if (!forced && ms >= base * TSR_ROUTE_MARGIN)
+        return;
+    d->backend = gpu;
+    d->build_a = false;
+    d->predicted_ms = ms;
+    int used = snprintf(d->reason, sizeof d->reason, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : "", ms, cpu_ms);
+    if (d->forward_ms >= 0)
+        snprintf(d->reason + used, sizeof d->reason - (size_t)used, ", SuiteSparse %.3g ms", d->forward_ms);
+}
+
+static void choose(const tsr_request *r, tsr_decision *d)
+{
     d->backend = tsr_backend_cpu();
     if (!r->may_forward) {
         snprintf(d->reason, sizeof d->reason, "predicted %.3g ms", d->predicted_ms);
@@ -152,6 +206,22 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
         d->backend = NULL;
 }
 
+void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
+{
+    *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0};
+    tsr_features f;
+    tsr_features_of(&f, &r->product);
+    f.finish_extra = r->finish_extra;
+    f.accum_full = r->accum_full;
+    if (!allowed(r, d))
+        return;
+    wanted_reps(r, d);
+    d->forward_ms = r->may_forward ? tsr_predict_suitesparse_ms(&f) : -1.0;
+    d->predicted_ms = plan_representation(r, &f, d);
+    choose(r, d);
+    consider_gpu(r, &f, d);
+}
+
 bool tsr_engine_result_full(const tsr_request *r)
 {
     const tsr_product *p = &r->product;
@@ -160,22 +230,21 @@ bool tsr_engine_result_full(const tsr_request *r)
     return p->b.format == TSR_FULL && p->k > 0 && tsr_matrix_all_rows_present(r->a_matrix, &p->a, r->a_transposed, p->nthreads);
 }
 
-/* TESSERA_KERNEL=ref: every routed product by the reference kernels, to check an answer. */
-static bool by_reference(void)
+static const char *kernel_used(const tsr_request *r, const tsr_decision *d, const tsr_result *result)
 {
-    return strcmp(tsr_config_get()->kernel, "ref") == 0;
+    return by_reference() ? "ref" : result->kernel ? result->kernel : d->backend->kernel_name(&r->product);
 }
 
-static void report(const tsr_request *r, const tsr_decision *d, double measured_ms)
+static void report(const tsr_request *r, const tsr_decision *d, const tsr_result *result, double measured_ms)
 {
     if (!tsr_trace_wanted())
         return;
     char pattern[160], route[96];
     tsr_engine_describe(pattern, sizeof pattern, &r->product);
-    snprintf(route, sizeof route, "%s:%s", d->backend->name,
-             by_reference() ? "ref" : d->backend->kernel_name(&r->product));
+    snprintf(route, sizeof route, "%s:%s", d->backend->name, kernel_used(r, d, result));
     tsr_trace_product(&(tsr_trace_record){.call = r->call, .pattern = pattern, .route = route, .reason = d->reason,
-                                          .predicted_ms = d->predicted_ms, .measured_ms = measured_ms});
+                                          .predicted_ms = d->predicted_ms, .measured_ms = measured_ms,
+                                          .bytes_moved = result->bytes_moved});
 }
 
 void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason)
@@ -189,13 +258,30 @@ typedef tsr_status (*execute_fn)(const tsr_product *product, tsr_result *result)
 
 static tsr_status execute_with(execute_fn execute, const tsr_request *r, const tsr_decision *d, tsr_result *result)
 {
-    tsr_operands held;
-    tsr_product ready;
-    tsr_status status = tsr_operands_prepare(&held, &ready, r, d);
-    if (status == TSR_OK)
-        status = execute(&ready, result);
-    tsr_operands_release(&held);
+    tsr_status status = TSR_DECLINED;
+    bool kept = true;
+    for (int attempt = 0; status == TSR_DECLINED && kept && attempt < 2; attempt++) {
+        tsr_operands held;
+        tsr_product ready;
+        status = tsr_operands_prepare(&held, &ready, r, d, attempt > 0);
+        kept = held.kept;
+        if (status == TSR_OK)
+            status = execute(&ready, result);
+        tsr_operands_release(&held);
+    }
     return status;
+}
+
+/* The decision without the GPU, which has failed, is out of memory or has declined. */
+static tsr_decision on_cpu(const tsr_decision *d, tsr_status status)
+{
+    tsr_decision plain = *d;
+    plain.backend = tsr_backend_cpu();
+    plain.build_a = false;
+    plain.predicted_ms = -1.0;
+    snprintf(plain.reason, sizeof plain.reason, "the GPU %s", status == TSR_DECLINED ? "declined"
+                                                              : status == TSR_OUT_OF_MEMORY ? "is out of memory" : "failed");
+    return plain;
 }
 
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads)
@@ -209,18 +295,26 @@ tsr_status tsr_engine_execute_surely(const tsr_request *r, const tsr_decision *d
     if (status == TSR_OK)
         return status;
     tsr_request alone = *r;
-    tsr_decision plain = *d;
+    tsr_decision plain = on_cpu(d, status);
     alone.product.nthreads = 1;
-    plain.build_a = false;
-    status = execute_with(d->backend->execute, &alone, &plain, result);
+    status = execute_with(plain.backend->execute, &alone, &plain, result);
     return status == TSR_OK ? status : execute_with(tsr_ref_execute, &alone, &plain, result);
 }
 
 tsr_status tsr_engine_execute(const tsr_request *r, const tsr_decision *d, tsr_result *result)
 {
     double start = now_ms();
+    tsr_decision used = *d;
     tsr_status status = execute_with(by_reference() ? tsr_ref_execute : d->backend->execute, r, d, result);
+    if (status != TSR_OK && d->backend != tsr_backend_cpu()) {
+        if (status == TSR_INTERNAL_ERROR)
+            tsr_backend_gpu_off();
+        used = on_cpu(d, status);
+        result->kernel = NULL;
+        result->bytes_moved = 0;
+        status = execute_with(used.backend->execute, r, &used, result);
+    }
     if (status == TSR_OK)
-        report(r, d, now_ms() - start);
+        report(r, &used, result, now_ms() - start);
     return status;
 }

@@ -16,6 +16,7 @@ typedef struct tsr_request {
     bool finish_extra;        /* drop-in: the result goes through C<M> accum= T afterwards (costs memory traffic) */
     bool accum_full;          /* drop-in: the result is added to a full C */
     double expected_calls;    /* native hint; 0 = unknown */
+    tsr_precision precision;  /* native hint; EXACT: as configured */
 } tsr_request;
 
 /* The decision, made before anything is allocated. */
@@ -40,8 +41,8 @@ void tsr_engine_decide(const tsr_request *request, tsr_decision *decision);
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
 bool tsr_engine_result_full(const tsr_request *request);
 
-/* Run a decision (decision->backend != NULL) into the caller's arrays and write the trace record.  Anything but TSR_OK: nothing
- * usable was written, inputs are untouched, compute it elsewhere. */
+/* Run a decision (decision->backend != NULL) into the caller's arrays and write the trace record.  What the GPU does not finish is
+ * computed by the CPU.  Anything but TSR_OK: nothing usable was written, inputs are untouched, compute it elsewhere. */
 tsr_status tsr_engine_execute(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
 
 /* x[0..n) = c + x: the end of C += A*B where C and the product are full. */

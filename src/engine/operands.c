@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "src/registry/config.h"
+
 bool tsr_reads_a(const tsr_product *p)
 {
     return p->semiring.mul != TSR_MUL_SECOND && p->semiring.mul != TSR_MUL_PAIR;
@@ -56,14 +58,40 @@ static tsr_rep *use_representation(tsr_view *v, tsr_matrix *m, tsr_rep_key key, 
     return rep;
 }
 
-tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_request *r, const tsr_decision *d)
+/* What a backend may know beside the operands, and where it may keep A. */
+static tsr_slot *offer_slot(tsr_product *ready, const tsr_request *r, const tsr_backend *backend)
+{
+    const tsr_config *config = tsr_config_get();
+    ready->precision = r->precision != TSR_PRECISION_EXACT ? r->precision : config->precision;
+    ready->expected_calls = config->eager ? 1e9 : r->expected_calls;
+    ready->kernel = config->kernel;
+    ready->a_transposed = r->a_transposed;
+    tsr_slot *slot = r->a_matrix && backend->holds ? tsr_matrix_slot(r->a_matrix, backend) : NULL;
+    ready->a_slot = slot ? tsr_slot_place(slot) : NULL;
+    return slot;
+}
+
+bool tsr_operands_kept(const tsr_request *r, const tsr_backend *backend)
+{
+    tsr_product p = r->product;
+    tsr_slot *slot = offer_slot(&p, r, backend);
+    bool kept = slot && backend->holds(&p);
+    tsr_slot_unref(slot);
+    return kept;
+}
+
+tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_request *r, const tsr_decision *d, bool all)
 {
     *held = (tsr_operands){0};
     *ready = r->product;
     tsr_type type = ready->semiring.type;
+    tsr_status status = TSR_OK;
     if (d->build_a && r->a_matrix)
         held->a_rep = use_representation(&ready->a, r->a_matrix, d->a_key, r->a_transposed, ready->nthreads);
-    tsr_status status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);
+    held->a_slot = offer_slot(ready, r, d->backend);
+    held->kept = !all && held->a_slot && !ready->a.iso && d->backend->holds(ready);
+    if (!held->kept)
+        status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);
     if (status == TSR_OK)
         status = cast_operand(&ready->b, type, tsr_reads_b(ready), &held->b_iso, &held->b_cast, ready->nthreads);
     if (status != TSR_OK)
@@ -74,6 +102,7 @@ tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const ts
 void tsr_operands_release(tsr_operands *held)
 {
     tsr_rep_unref(held->a_rep);
+    tsr_slot_unref(held->a_slot);
     free(held->a_cast);
     free(held->b_cast);
     *held = (tsr_operands){0};

@@ -19,11 +19,19 @@ typedef struct rep_slot {
     double regret;  /* ms lost without it since the last write */
 } rep_slot;
 
+struct tsr_slot {
+    atomic_int refs;
+    const tsr_backend *owner;
+    void *place;
+    tsr_slot *next;
+};
+
 struct tsr_matrix {
     atomic_int refs;
     pthread_mutex_t lock; /* guards everything below; held while a representation is built */
     atomic_uint_least64_t version;
     rep_slot *slots;
+    tsr_slot *places; /* one per backend that asked */
     int rows_present[2]; /* every row [0], column [1] has an entry: -1 unknown, else 0 or 1; dropped by invalidate */
 };
 
@@ -32,7 +40,7 @@ static atomic_int_least64_t built_count, dropped_count;
 
 static bool same_key(tsr_rep_key x, tsr_rep_key y)
 {
-    return x.by_col == y.by_col && x.pattern == y.pattern && (x.pattern || x.type == y.type);
+    return x.by_col == y.by_col && x.pattern == y.pattern && x.device == y.device && (x.pattern || x.type == y.type);
 }
 
 tsr_matrix *tsr_matrix_new(void)
@@ -67,11 +75,20 @@ static void drop_slots(tsr_matrix *m)
     m->slots = NULL;
 }
 
+static void drop_places(tsr_slot *places)
+{
+    for (tsr_slot *s = places, *next; s; s = next) {
+        next = s->next;
+        tsr_slot_unref(s);
+    }
+}
+
 void tsr_matrix_unref(tsr_matrix *m)
 {
     if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;
     drop_slots(m);
+    drop_places(m->places);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -81,8 +98,11 @@ void tsr_matrix_invalidate(tsr_matrix *m)
     pthread_mutex_lock(&m->lock);
     atomic_fetch_add_explicit(&m->version, 1, memory_order_release);
     drop_slots(m);
+    tsr_slot *places = m->places;
+    m->places = NULL;
     m->rows_present[0] = m->rows_present[1] = -1;
     pthread_mutex_unlock(&m->lock);
+    drop_places(places);
 }
 
 uint64_t tsr_matrix_version(const tsr_matrix *m)
@@ -170,6 +190,46 @@ void tsr_rep_unref(tsr_rep *rep)
     atomic_fetch_sub(&alive_bytes, rep->store.bytes);
     tsr_compressed_free(&rep->store);
     free(rep);
+}
+
+static tsr_slot *new_slot(const tsr_backend *owner)
+{
+    tsr_slot *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    atomic_init(&s->refs, 1);
+    s->owner = owner;
+    return s;
+}
+
+tsr_slot *tsr_matrix_slot(tsr_matrix *m, const tsr_backend *owner)
+{
+    pthread_mutex_lock(&m->lock);
+    tsr_slot *s = m->places;
+    while (s && s->owner != owner)
+        s = s->next;
+    if (!s && (s = new_slot(owner))) {
+        s->next = m->places;
+        m->places = s;
+    }
+    if (s)
+        atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&m->lock);
+    return s;
+}
+
+void **tsr_slot_place(tsr_slot *slot)
+{
+    return &slot->place;
+}
+
+void tsr_slot_unref(tsr_slot *slot)
+{
+    if (!slot || atomic_fetch_sub_explicit(&slot->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (slot->place && slot->owner->release)
+        slot->owner->release(slot->place);
+    free(slot);
 }
 
 double tsr_matrix_regret(tsr_matrix *m, tsr_rep_key key, double lost_ms)

@@ -13,6 +13,7 @@ typedef struct tsr_rep_key {
     bool by_col;   /* orientation of the representation */
     bool pattern;  /* no values */
     tsr_type type; /* of the values; TSR_BOOL when pattern */
+    bool device;   /* kept by a GPU backend in its slot; here it has an account of regret only */
 } tsr_rep_key;
 
 /* A built representation, reference counted: a dropped one lives until its last user lets go. */
@@ -34,6 +35,13 @@ tsr_rep *tsr_matrix_build(tsr_matrix *m, tsr_rep_key key, const tsr_view *view, 
 
 const tsr_view *tsr_rep_view(const tsr_rep *rep);
 void tsr_rep_unref(tsr_rep *rep);
+
+/* A place where a backend keeps what it made of the present version, reference counted like a representation: after an
+ * invalidate there is another one, and the old one is given to owner->release when its last user lets go. */
+typedef struct tsr_slot tsr_slot;
+tsr_slot *tsr_matrix_slot(tsr_matrix *m, const tsr_backend *owner); /* with a reference; NULL: out of memory */
+void **tsr_slot_place(tsr_slot *slot);
+void tsr_slot_unref(tsr_slot *slot); /* NULL allowed */
 
 /* Ski-rental account of one representation: add what one more product lost without it (ms), get the sum since the last write. */
 double tsr_matrix_regret(tsr_matrix *m, tsr_rep_key key, double lost_ms);

@@ -6,14 +6,18 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "src/registry/config.h"
 #include "src/registry/paths.h"
 #include "src/registry/trace.h"
 
 static const tsr_backend *gpu;
+static pid_t loader; /* a device does not survive a fork */
+static atomic_bool off;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* dlsym gives an object pointer where a function pointer is meant. */
@@ -30,10 +34,12 @@ static const tsr_backend *ask(void *plugin, const char *path)
         tsr_warn_once("plug-in", "%s is not a backend; not used", path);
         return NULL;
     }
-    if (score.score() <= 0) {
+    const tsr_config *config = tsr_config_get();
+    const tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory};
+    if (score.score(&options) <= 0) {
         return NULL;
     }
-    const tsr_backend *backend = init.init();
+    const tsr_backend *backend = init.init(&options);
     if (backend && backend->api_version != TSR_BACKEND_API_VERSION) {
         tsr_warn_once("plug-in", "%s has interface %d, not %d; not used", path, backend->api_version,
                       TSR_BACKEND_API_VERSION);
@@ -60,10 +66,17 @@ static void load(void)
         return;
     }
     gpu = ask(plugin, path);
+    loader = getpid();
 }
 
 const tsr_backend *tsr_backend_gpu(void)
 {
     pthread_once(&once, load);
-    return gpu;
+    return gpu && !atomic_load_explicit(&off, memory_order_relaxed) && getpid() == loader ? gpu : NULL;
+}
+
+void tsr_backend_gpu_off(void)
+{
+    if (!atomic_exchange(&off, true))
+        tsr_warn_once("gpu", "the GPU failed and is not used any more");
 }

@@ -9,7 +9,11 @@
 const tsr_backend *tsr_backend_cpu(void);
 
 /* The CUDA plug-in, dlopened at the first call from the install directory (or TESSERA_PLUGIN_DIR, ignored when setuid);
- * NULL when there is none, it scores 0, or its api_version differs.  Never unloaded. */
+ * NULL when there is none, it scores 0, its api_version differs, it was switched off, or in a child forked since.  Never
+ * unloaded. */
 const tsr_backend *tsr_backend_gpu(void);
+
+/* It failed: not used any more in this process, which one line on stderr says. */
+void tsr_backend_gpu_off(void);
 
 #endif

@@ -134,6 +134,47 @@ double tsr_predict_suitesparse_ms(const tsr_features *f)
     return ns_to_ms(ns, f) + c->start_ms;
 }
 
+/* ---- the GPU ---- */
+
+static bool reads_b(const tsr_features *f)
+{
+    return f->semiring.mul != TSR_MUL_FIRST && f->semiring.mul != TSR_MUL_PAIR;
+}
+
+/* One way across PCIe: as fast as the bus, or as the threads that stage. */
+static double transfer_ns(double bytes, const tsr_features *f, const tsr_cost_gpu *c)
+{
+    double staged = c->stage_byte / (f->nthreads > 0 ? f->nthreads : 1);
+    return bytes * (staged > c->pcie_byte ? staged : c->pcie_byte);
+}
+
+static double gpu_a_ns(const tsr_features *f, const tsr_cost_gpu *c)
+{
+    double bytes = f->a_nnz * (4 + (f->a_pattern ? 0 : value_bytes(f))) + 8 * (f->a_by_col ? f->k : f->m);
+    double ns = transfer_ns(bytes, f, c) + f->a_nnz * (c->prepare_entry + (f->a_by_col ? c->flip_entry : 0));
+    return ns + f->a_nnz * c->narrow_entry / (f->nthreads > 0 ? f->nthreads : 1);
+}
+
+static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
+{
+    double up = transfer_ns(f->k * f->n * ((reads_b(f) ? value_bytes(f) : 0) + (f->b_bitmap ? 1 : 0)), f, c);
+    double down = transfer_ns(f->m * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c);
+    return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
+}
+
+double tsr_predict_gpu_ms(const tsr_features *f)
+{
+    const tsr_cost_gpu *c = &tsr_cost_gpu_default;
+    const tsr_cost_cpu *host = &tsr_cost_cpu_default;
+    double device = f->a_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->n) + outputs_ns(f, c->output_byte);
+    device += gpu_dense_ns(f, c) + (f->a_on_device ? 0 : gpu_a_ns(f, c));
+    double ns = f->a_cast && !f->a_on_device ? f->a_nnz * host->cast_entry : 0;
+    ns += f->b_cast ? f->b_nnz * host->cast_entry : 0;
+    ns += f->finish_extra ? outputs_ns(f, host->finish_byte) : 0;
+    ns += f->accum_full ? outputs_ns(f, host->add_byte) : 0;
+    return device * 1e-6 + ns_to_ms(ns, f) + c->start_ms;
+}
+
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads)
 {
     const tsr_cost_cpu *c = &tsr_cost_cpu_default;

@@ -30,7 +30,19 @@ typedef struct tsr_cost_suitesparse {
     double cast_factor, finish_factor;
 } tsr_cost_suitesparse;
 
+/* The GPU: products whose dense operands are in host memory.  ns of the device, or of one host thread where it says so. */
+typedef struct tsr_cost_gpu {
+    double start_ms;            /* memory, launches, waits */
+    double pcie_byte;           /* one way, from or to pinned memory; both ways at once */
+    double stage_byte;          /* of a host thread: to or from pinned memory */
+    double unstaged_share;      /* of the shorter way that the longer one does not hide */
+    double narrow_entry;        /* of a host thread: staging one index of A */
+    double prepare_entry, flip_entry; /* row lists; turning or sorting A */
+    double gather_byte, entry, output_byte; /* the kernel */
+} tsr_cost_gpu;
+
 extern const tsr_cost_cpu tsr_cost_cpu_default;
+extern const tsr_cost_gpu tsr_cost_gpu_default;
 extern const tsr_cost_suitesparse tsr_cost_suitesparse_default;
 
 #endif

@@ -19,6 +19,7 @@ typedef struct tsr_features {
     bool a_cast, b_cast; /* values must be converted first */
     bool b_bitmap;
     bool narrow_index;   /* 32-bit indices */
+    bool a_on_device;    /* the GPU keeps what it needs of A */
     bool finish_extra;   /* C<M> accum= T afterwards */
     bool accum_full;     /* C += A*B into a full C, which SuiteSparse does in place */
     int nthreads;
@@ -28,6 +29,7 @@ void tsr_features_of(tsr_features *f, const tsr_product *product);
 
 double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */
+double tsr_predict_gpu_ms(const tsr_features *f);         /* B and C across PCIe, and A unless a_on_device */
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
 double tsr_work(const tsr_features *f);                   /* multiply-adds, or a cheap bound */
 
@@ -36,6 +38,10 @@ double tsr_least_work(const tsr_features *f);
 
 /* Our predicted time must be below this share of SuiteSparse's: what the prediction may be wrong by. */
 #define TSR_ROUTE_MARGIN 0.85
+
+/* The GPU is asked for (its driver loaded, memory pinned: about a second, once) only by a product that would take longer than this
+ * without. */
+#define TSR_GPU_LEAST_MS 2.0
 
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */
 bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls);

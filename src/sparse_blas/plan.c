@@ -188,6 +188,7 @@ static tsr_status prepare(tsr_plan *plan, tsr_op op)
     plan->request.product.op = op;
     plan->request.call = op == TSR_OP_SDDMM ? "tsr_execute_sddmm" : "tsr_execute";
     plan->request.expected_calls = plan->a->hints[op].expected_calls;
+    plan->request.precision = plan->a->hints[op].precision;
     return decide(plan);
 }
 

@@ -103,7 +103,7 @@ static void bench_one(const options *o, const char *name, tsr_op op, tsr_semirin
     test_case c;
     case_make_bench(&c, &r, op, s, o->scale, n, by_col);
     int64_t places = c.product.m * c.product.n;
-    tsr_result result = { malloc((size_t)places * 8), malloc((size_t)places), 0 };
+    tsr_result result = { .x = malloc((size_t)places * 8), .b = malloc((size_t)places) };
     if (result.x == NULL || result.b == NULL)
         abort();
     memset(result.x, 0, (size_t)places * 8);

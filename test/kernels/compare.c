@@ -123,7 +123,7 @@ static void expect(expected *e, const test_case *c, const void *claimed)
     e->places = places_of(p);
     e->x = checked(malloc((size_t)e->places * 8 + 1));
     e->b = checked(malloc((size_t)e->places + 1));
-    tsr_result result = { e->x, e->b, 0 };
+    tsr_result result = { .x = e->x, .b = e->b };
     if (tsr_ref_execute(p, &result) != TSR_OK)
         abort();
     e->nvals = result.nvals;
@@ -230,7 +230,7 @@ verdict check_case(const test_case *c, kernel_fn kernel, char *why, size_t size)
 {
     size_t places = (size_t)places_of(&c->product);
     fenced x = fence(places * type_size(c->product.semiring.type)), b = fence(places);
-    tsr_result result = { inside(x), c->wants_flags ? inside(b) : NULL, -1 };
+    tsr_result result = { .x = inside(x), .b = c->wants_flags ? inside(b) : NULL, .nvals = -1 };
     uint64_t before = case_hash(c);
     tsr_status status = kernel(&c->product, &result);
     verdict v = VERDICT_WRONG;

@@ -74,7 +74,7 @@ static void expect_result(const tsr_product *product, const double *x, const int
     double out[25];
     int8_t flags[25];
     int64_t present = 0;
-    tsr_result result = { out, flags, -1 };
+    tsr_result result = { .x = out, .b = flags, .nvals = -1 };
     assert_int_equal(tsr_ref_execute(product, &result), TSR_OK);
     for (int64_t at = 0; at < places; at++) {
         assert_int_equal(flags[at], b[at]);
@@ -230,7 +230,7 @@ static void integers_wrap(void **state)
         .b = { .format = TSR_FULL, .type = TSR_INT8, .by_col = true, .index_size = 8, .nrows = 2, .ncols = 1, .nvec = 1,
             .vlen = 2, .ld = 2, .nvals = 2, .x = b } };
     int8_t x = 0, present = 0;
-    tsr_result result = { &x, &present, 0 };
+    tsr_result result = { .x = &x, .b = &present };
     assert_int_equal(tsr_ref_execute(&product, &result), TSR_OK);
     assert_int_equal(x, (int8_t)(400 - 512));
     product.semiring.add = TSR_ADD_MIN;
@@ -247,7 +247,7 @@ static void nan_loses(void **state)
     tsr_product product = spmm(TSR_ADD_MIN, TSR_MUL_SECOND, a_by_row(), b);
     double out[10];
     int8_t flags[10];
-    tsr_result result = { out, flags, 0 };
+    tsr_result result = { .x = out, .b = flags };
     assert_int_equal(tsr_ref_execute(&product, &result), TSR_OK);
     assert_true(out[0] == 2 && out[1] == -4 && out[4] == 3 && out[5] == -2);
     assert_true(isnan(out[6]) && isnan(out[7]));
@@ -268,7 +268,7 @@ static void exact_sums_do_not_round(void **state)
     long double exact = 0;
     int8_t present = 0;
     int64_t nvals = 0;
-    tsr_result result = { &rounded, &present, 0 };
+    tsr_result result = { .x = &rounded, .b = &present };
     assert_int_equal(tsr_ref_execute(&product, &result), TSR_OK);
     assert_int_equal(tsr_ref_execute_exact(&product, &exact, &present, &nvals), TSR_OK);
     assert_true(rounded == 16777216 && exact == 16777218);

@@ -21,17 +21,18 @@ static const char *kernel_name(const tsr_product *product)
     return "fake_kernel";
 }
 
-TSR_PUBLIC const tsr_backend *tsr_backend_init(void);
-TSR_PUBLIC int tsr_backend_score(void);
+TSR_PUBLIC const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
+TSR_PUBLIC int tsr_backend_score(const tsr_backend_options *options);
 
-const tsr_backend *tsr_backend_init(void)
+const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
-    static const tsr_backend backend = {FAKE_VERSION, "fake", supports, execute, kernel_name};
-    return &backend;
+    static const tsr_backend backend = {.api_version = FAKE_VERSION, .name = "fake", .supports = supports, .execute = execute,
+                                        .kernel_name = kernel_name};
+    return options->device == 0 ? &backend : NULL;
 }
 
-int tsr_backend_score(void)
+int tsr_backend_score(const tsr_backend_options *options)
 {
-    return FAKE_SCORE;
+    return options->device == 0 ? FAKE_SCORE : 0;
 }
 #endif
