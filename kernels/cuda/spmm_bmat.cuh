@@ -1,0 +1,533 @@
+// SpMM of BMat: a warp computes one work item (at most some 64 blocks of one window) times one tile of columns.  Nothing is shared
+// between warps, so that no warp waits for another.
+//
+// The warp keeps a ring of stages in shared memory; a stage holds the 8 rows of B that one block names, cut to the tile.  Rows arrive
+// by 16-byte cp.async or by one bulk copy each, two or more stages ahead: what limits this kernel is bytes in flight from L2.  Values
+// of A are read straight into registers one block ahead; their places follow from population counts of the masks.
+//
+// With g = lane / 4 and t = lane % 4 a lane reads from rows t and t + 4 of a stage, so that k = t, t + 4 are slots t, t + 4 of the block
+// (with two numbers to a register: k = 2t, 2t + 1 are slots t, t + 4).  It reads pieces of as many columns as 16 bytes of C hold:
+//   height 8   M = 16 columns of B, N = 8 rows of A (operands swapped).  Lane g reads piece g of every 8.  Instruction i takes number i
+//              of one piece as M = g and of another piece as M = g + 8, so the lane ends up with whole pieces of rows 2t, 2t + 1.
+//   height 16  M = 16 rows of A, N = 8 columns of B.  Lane g reads piece unit(g) of every 8, instruction i takes number i, and the lane
+//              ends up with pieces unit(2t), unit(2t + 1) of rows g, g + 8; unit() is such that four lanes store whole sectors.
+// Rows of a stage are padded so that these reads have no bank conflict.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/cuda/spmm_bmat.h"
+#include "kernels/cuda/tensor.cuh"
+
+namespace bmat {
+
+constexpr int warps = 4; // of a block of threads
+constexpr unsigned all = 0xffffffffu;
+
+/* The arrays, as the kernel wants them. */
+struct matrix {
+    const int64_t *item_window, *item_block, *item_entry, *item_partial; // of tsr_work
+    const int64_t *window_block, *window_vector;
+    const uint32_t *column;
+    const uint64_t *mask;
+    const void *value;
+    int64_t nitems, nrows;
+    double iso; // 1 where there are values
+    int tiles;
+    bool tile_major;
+};
+
+template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Bulk> struct shape {
+    using math = tensor_math<Math>;
+    using element = typename math::element;
+    using sum = typename math::sum;
+    static constexpr int height = Height, columns = Columns, stages = Stages;
+    static constexpr bool bulk = Bulk;
+    static constexpr int piece = 16 / sizeof(sum); // columns
+    static constexpr int piece_words = piece * sizeof(element) / 4;
+    static constexpr int slab = 8 * piece; // columns that eight lanes g cover with a piece each
+    static constexpr int pieces = columns / slab; // per lane and row of B
+    static constexpr int products = height == 8 ? pieces * piece / 2 : pieces * piece; // matrix instructions per block
+    static constexpr int words = height / 8; // masks of a block
+    static constexpr int row_bytes = columns * sizeof(element);
+    static constexpr int stride = row_bytes + (height == 16 && sizeof(element) >= 4 ? 16 : 32);
+    static constexpr int stage_bytes = 8 * stride;
+    static constexpr int warp_bytes = stages * stage_bytes;
+    static constexpr int barrier_bytes = bulk ? warps * stages * 8 : 0;
+    static constexpr int shared_bytes = warps * warp_bytes + barrier_bytes;
+    static constexpr int blocks_per_sm = row_bytes >= 512 ? 4 : Columns >= 128 && height == 16 ? 5 : 6;
+    static_assert(columns % slab == 0 && row_bytes <= 512, "");
+};
+
+/* The piece that lane g reads at height 16; also the piece that column g of a matrix instruction belongs to. */
+template <class Shape> __device__ __forceinline__ int unit(int g)
+{
+    if constexpr (sizeof(typename Shape::element) >= 4)
+        return g >> 1 | (g & 1) << 2;
+    else
+        return (g & 4) | (g & 1) << 1 | (g >> 1 & 1);
+}
+
+// ---- Rows of B into the ring ----
+
+/* What a warp needs to fetch the blocks of one item, in order. */
+struct fetcher {
+    const unsigned char *b; // this lane's part of row 0 of B
+    const uint32_t *column; // of the item's first vector
+    uint32_t pitch;         // bytes between rows of B
+    int vectors;            // of the item
+    int bytes;              // bulk: of a row of the tile; else: 0 where this lane's part lies behind the end of a row
+    uint32_t mine, next;    // this lane's column of the group of 32 vectors in use, and of the next one
+};
+
+__device__ __forceinline__ uint32_t load_column(const fetcher &f, int vector)
+{
+    return vector < f.vectors ? __ldcs(f.column + vector) : 0;
+}
+
+template <class Shape> __device__ __forceinline__ void fetch_async(const fetcher &f, unsigned char *stage, int block, int lane)
+{
+    constexpr int units = Shape::row_bytes / 16, rows = 32 / units;
+    int unit = lane % units, row = lane / units, count = f.vectors - block * 8;
+    unsigned char *to = stage + row * Shape::stride + unit * 16;
+#pragma unroll
+    for (int i = 0; i < 8; i += rows) {
+        uint32_t column = __shfl_sync(all, f.mine, (block % 4) * 8 + i + row);
+        cp_async<16>(to + i * Shape::stride, f.b + static_cast<uint64_t>(column) * f.pitch, f.bytes != 0 && i + row < count);
+    }
+}
+
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+template <class Shape>
+__device__ __forceinline__ void fetch_bulk(const fetcher &f, unsigned char *stage, uint64_t *barrier, int block, int lane)
+{
+    int count = min(f.vectors - block * 8, 8);
+    uint32_t column = __shfl_sync(all, f.mine, (block % 4) * 8 + lane % 8);
+    if (lane == 0)
+        mbarrier_arrive_expect(barrier, count * f.bytes);
+    if (lane < count)
+        bulk_copy(stage + lane * Shape::stride, f.b + static_cast<uint64_t>(column) * f.pitch, f.bytes, barrier);
+    if (count < 8) { // rows that no vector fills: 0 times garbage could be NaN
+        for (int row = count; row < 8; row++)
+            for (int unit = lane; unit < Shape::row_bytes / 16; unit += 32)
+                *reinterpret_cast<uint4 *>(stage + row * Shape::stride + unit * 16) = uint4{0, 0, 0, 0};
+        fence_async_proxy();
+    }
+}
+#endif
+
+/* Place in the ring. */
+template <class Shape> struct cursor {
+    int slot;
+    unsigned parity;
+    __device__ __forceinline__ void step()
+    {
+        if (++slot == Shape::stages) {
+            slot = 0;
+            parity ^= 1;
+        }
+    }
+};
+
+template <class Shape> struct ring {
+    unsigned char *stage;
+    uint64_t *barrier;
+
+    __device__ __forceinline__ void start(int warp, int lane)
+    {
+        unsigned char *shared = dynamic_shared();
+        stage = shared + warp * Shape::warp_bytes;
+        barrier = reinterpret_cast<uint64_t *>(shared + warps * Shape::warp_bytes) + warp * Shape::stages;
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+        if constexpr (Shape::bulk) {
+            if (lane < Shape::stages)
+                mbarrier_init(barrier + lane, 1);
+            mbarrier_fence_init();
+            __syncwarp();
+        }
+#endif
+        (void)lane;
+    }
+    /* Starts fetching `block` if the item has it. */
+    __device__ __forceinline__ void fetch(fetcher &f, cursor<Shape> &to, int block, int nblocks, int lane) const
+    {
+        if (block < nblocks) {
+            if (block % 4 == 0) {
+                f.mine = f.next;
+                f.next = load_column(f, block * 8 + 32 + lane);
+            }
+            unsigned char *into = stage + to.slot * Shape::stage_bytes;
+            if constexpr (Shape::bulk) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+                fetch_bulk<Shape>(f, into, barrier + to.slot, block, lane);
+#endif
+            } else {
+                fetch_async<Shape>(f, into, block, lane);
+            }
+            to.step();
+        }
+        if constexpr (!Shape::bulk)
+            cp_async_commit();
+    }
+    /* Until the oldest stage is there, for all lanes; then the one before it is free. */
+    __device__ __forceinline__ void wait(const cursor<Shape> &from) const
+    {
+        if constexpr (Shape::bulk) {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+            mbarrier_wait(barrier + from.slot, from.parity);
+#endif
+        } else {
+            cp_async_wait<Shape::stages - 2>();
+        }
+        (void)from;
+        __syncwarp();
+    }
+};
+
+// ---- Values of A ----
+
+/* Masks of 32 blocks, one per lane, and the entries of the item before each. */
+template <class Shape> struct masks {
+    uint64_t word[Shape::words];
+    int before, total; // total: entries before the next 32 blocks
+
+    __device__ __forceinline__ void load(const uint64_t *mask, int block, int nblocks, int lane)
+    {
+        int count = 0;
+#pragma unroll
+        for (int w = 0; w < Shape::words; w++) {
+            word[w] = block + lane < nblocks ? __ldcs(mask + static_cast<int64_t>(block + lane) * Shape::words + w) : 0;
+            count += __popcll(word[w]);
+        }
+        int sum = count;
+#pragma unroll
+        for (int step = 1; step < 32; step *= 2) {
+            int other = __shfl_up_sync(all, sum, step);
+            if (lane >= step)
+                sum += other;
+        }
+        before = total + sum - count;
+        total += __shfl_sync(all, sum, 31);
+    }
+};
+
+/* What a lane multiplies of one block: rows g and g + 8, slots t and t + 4; 0 where there is no entry. */
+template <class Shape> struct values {
+    typename Shape::element x[Shape::words][2];
+};
+
+template <class Shape>
+__device__ __forceinline__ values<Shape> load_values(const typename Shape::element *value, masks<Shape> &m, const uint64_t *mask, int block,
+                                                     int nblocks, int lane)
+{
+    using element = typename Shape::element;
+    if (block % 32 == 0)
+        m.load(mask, block, nblocks, lane);
+    values<Shape> v;
+    int place = __shfl_sync(all, m.before, block % 32), first = lane / 4 * 8 + lane % 4;
+#pragma unroll
+    for (int w = 0; w < Shape::words; w++) {
+        uint64_t word = __shfl_sync(all, m.word[w], block % 32), rest = word >> first;
+        int one = place + __popcll(word & ((uint64_t{1} << first) - 1)), two = one + __popc(static_cast<unsigned>(rest) & 0xf);
+        v.x[w][0] = v.x[w][1] = element{0};
+        if (rest & 1)
+            v.x[w][0] = value ? __ldg(value + one) : Shape::math::one();
+        if (rest & 16)
+            v.x[w][1] = value ? __ldg(value + two) : Shape::math::one();
+        if (w + 1 < Shape::words)
+            place += __popcll(word);
+    }
+    return v;
+}
+
+/* The sparse operand. */
+template <class Shape> struct operand {
+    using math = typename Shape::math;
+    typename math::sparse x[Shape::height == 8 ? math::per_b : math::per_a];
+
+    __device__ __forceinline__ explicit operand(const values<Shape> &v)
+    {
+#pragma unroll
+        for (int w = 0; w < Shape::words; w++) {
+            if constexpr (math::pack == 2) {
+                x[w] = math::make_sparse(v.x[w][0], v.x[w][1]);
+            } else {
+                x[w] = math::make_sparse(v.x[w][0]);
+                x[w + Shape::words] = math::make_sparse(v.x[w][1]);
+            }
+        }
+    }
+};
+
+// ---- Multiplication ----
+
+/* Piece number `piece` of one row. */
+template <class Shape> struct words {
+    uint32_t x[Shape::piece_words];
+
+    __device__ __forceinline__ explicit words(const unsigned char *from)
+    {
+        if constexpr (Shape::piece_words == 4) {
+            uint4 v = *reinterpret_cast<const uint4 *>(from);
+            x[0] = v.x, x[1] = v.y, x[2] = v.z, x[3] = v.w;
+        } else {
+            uint2 v = *reinterpret_cast<const uint2 *>(from);
+            x[0] = v.x, x[1] = v.y;
+        }
+    }
+};
+
+/* Number i of a piece of rows t and t + 4. */
+template <class Shape>
+__device__ __forceinline__ void fragment(typename Shape::math::dense *out, int step, const words<Shape> &one, const words<Shape> &two, int i)
+{
+    using math = typename Shape::math;
+    if constexpr (math::pack == 2) {
+        out[0] = math::make_dense(one.x[i / 2], two.x[i / 2], i % 2);
+    } else if constexpr (sizeof(typename Shape::element) == 8) {
+        out[0] = math::make_dense(__hiloint2double(one.x[2 * i + 1], one.x[2 * i]));
+        out[step] = math::make_dense(__hiloint2double(two.x[2 * i + 1], two.x[2 * i]));
+    } else {
+        out[0] = math::make_dense(__uint_as_float(one.x[i]));
+        out[step] = math::make_dense(__uint_as_float(two.x[i]));
+    }
+}
+
+template <class Shape>
+__device__ __forceinline__ void multiply(typename Shape::sum total[Shape::products][4], const unsigned char *stage,
+                                         const operand<Shape> &a, int lane)
+{
+    using math = typename Shape::math;
+    constexpr int piece_bytes = Shape::piece_words * 4, slab_bytes = 8 * piece_bytes, piece = Shape::piece;
+    int g = lane / 4, mine = Shape::height == 8 ? g : unit<Shape>(g);
+    const unsigned char *one = stage + lane % 4 * Shape::stride + mine * piece_bytes, *two = one + 4 * Shape::stride;
+    typename math::dense b[Shape::height == 8 ? math::per_a : math::per_b];
+    if constexpr (Shape::height == 16) {
+#pragma unroll
+        for (int p = 0; p < Shape::pieces; p++) {
+            const words<Shape> x(one + p * slab_bytes), y(two + p * slab_bytes);
+#pragma unroll
+            for (int i = 0; i < piece; i++) {
+                fragment<Shape>(b, 1, x, y, i);
+                math::accumulate(total[p * piece + i], a.x, b);
+            }
+        }
+    } else if constexpr (Shape::pieces == 1) { // M = g + 8: the other half of the same piece
+        const words<Shape> x(one), y(two);
+#pragma unroll
+        for (int i = 0; i < piece / 2; i++) {
+            fragment<Shape>(b, 2, x, y, i);
+            fragment<Shape>(b + 1, 2, x, y, i + piece / 2);
+            math::accumulate(total[i], b, a.x);
+        }
+    } else {
+#pragma unroll
+        for (int p = 0; p < Shape::pieces; p += 2) {
+            const words<Shape> x(one + p * slab_bytes), y(two + p * slab_bytes);
+            const words<Shape> x8(one + (p + 1) * slab_bytes), y8(two + (p + 1) * slab_bytes);
+#pragma unroll
+            for (int i = 0; i < piece; i++) {
+                fragment<Shape>(b, 2, x, y, i);
+                fragment<Shape>(b + 1, 2, x8, y8, i);
+                math::accumulate(total[p / 2 * piece + i], b, a.x);
+            }
+        }
+    }
+}
+
+/* The lane's sums to C; column: the tile's first. */
+template <class Shape>
+__device__ __forceinline__ void store(const tensor_output<typename Shape::sum> &out, const typename Shape::sum total[Shape::products][4],
+                                      int64_t column, int64_t n, int lane)
+{
+    using sum = typename Shape::sum;
+    constexpr int piece = Shape::piece, slab = Shape::slab;
+    int g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int p = 0; p < Shape::pieces; p++)
+#pragma unroll
+        for (int k = 0; k < Shape::height / 4; k++) { // the pieces of slab p that this lane has
+            sum x[piece];
+#pragma unroll
+            for (int i = 0; i < piece; i++) {
+                if constexpr (Shape::height == 16)
+                    x[i] = total[p * piece + i][k];
+                else if constexpr (Shape::pieces == 1)
+                    x[i] = total[i % (piece / 2)][i / (piece / 2) * 2 + k];
+                else
+                    x[i] = total[p / 2 * piece + i][p % 2 * 2 + k];
+            }
+            int row = Shape::height == 16 ? g + k / 2 * 8 : 2 * t + k;
+            int mine = Shape::height == 16 ? unit<Shape>(2 * t + k % 2) : g;
+            tensor_store(out, row, column + p * slab + mine * piece, n, x);
+        }
+}
+
+// ---- The kernel ----
+
+/* Facts of an item, one per lane, so that they cost few registers while they are fetched ahead. */
+enum { at_window, at_first, at_last, at_entry, at_partial, at_block, at_vector, at_end };
+
+/* Where lane's fact is, apart from the number of the item (lanes below at_block) or window. */
+__device__ __forceinline__ const int64_t *fact_base(const matrix &a, int lane)
+{
+    switch (lane) {
+    case at_window: return a.item_window;
+    case at_first: return a.item_block;
+    case at_last: return a.item_block + 1;
+    case at_entry: return a.item_entry;
+    case at_partial: return a.item_partial;
+    case at_block: return a.window_block;
+    case at_vector: return a.window_vector;
+    default: return a.window_vector + 1;
+    }
+}
+
+/* Item and tile of a task. */
+struct place {
+    int64_t item;
+    int tile;
+};
+__device__ __forceinline__ place task_place(const matrix &a, int64_t task)
+{
+    if (a.tiles == 1)
+        return {task, 0};
+    if (a.tile_major) {
+        int64_t tile = task / a.nitems;
+        return {task - tile * a.nitems, static_cast<int>(tile)};
+    }
+    int64_t item = task / a.tiles;
+    return {item, static_cast<int>(task - item * a.tiles)};
+}
+
+template <class Shape>
+__device__ __forceinline__ void compute(typename Shape::sum total[Shape::products][4], const matrix &a, const tsr_cuda_spmm &p,
+                                        const ring<Shape> &r, cursor<Shape> &at, int64_t facts, int tile, int lane)
+{
+    using element = typename Shape::element;
+    int64_t first = __shfl_sync(all, facts, at_first);
+    int64_t vector = __shfl_sync(all, facts, at_vector) + (first - __shfl_sync(all, facts, at_block)) * 8;
+    int64_t left = __shfl_sync(all, facts, at_end) - vector;
+    int nblocks = static_cast<int>(__shfl_sync(all, facts, at_last) - first);
+    const element *value = static_cast<const element *>(a.value);
+    if (value)
+        value += __shfl_sync(all, facts, at_entry);
+    const uint64_t *mask = a.mask + first * Shape::words;
+
+    fetcher f;
+    int64_t pitch = p.ldb * sizeof(element), skip = static_cast<int64_t>(tile) * Shape::row_bytes;
+    f.column = a.column + vector;
+    f.vectors = static_cast<int>(min(left, static_cast<int64_t>(nblocks) * 8));
+    f.pitch = static_cast<uint32_t>(pitch);
+    f.b = static_cast<const unsigned char *>(p.b) + skip;
+    if constexpr (Shape::bulk) {
+        f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes)));
+    } else {
+        int unit = lane % (Shape::row_bytes / 16) * 16;
+        f.b += unit;
+        f.bytes = skip + unit < pitch;
+    }
+    f.mine = 0;
+    f.next = load_column(f, lane);
+
+    cursor<Shape> to = at;
+    masks<Shape> m;
+    m.total = 0;
+    for (int k = 0; k < Shape::stages - 1; k++)
+        r.fetch(f, to, k, nblocks, lane);
+    values<Shape> v = load_values<Shape>(value, m, mask, 0, nblocks, lane);
+    for (int k = 0; k < nblocks; k++) {
+        r.wait(at);
+        r.fetch(f, to, k + Shape::stages - 1, nblocks, lane);
+        values<Shape> next = v;
+        if (k + 1 < nblocks)
+            next = load_values<Shape>(value, m, mask, k + 1, nblocks, lane);
+        multiply<Shape>(total, r.stage + at.slot * Shape::stage_bytes, operand<Shape>(v), lane);
+        at.step();
+        v = next;
+    }
+}
+
+template <class Shape>
+__global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const __grid_constant__ matrix a,
+                                                                         const __grid_constant__ tsr_cuda_spmm p)
+{
+    using sum = typename Shape::sum;
+    int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    ring<Shape> r;
+    r.start(warp, lane);
+    cursor<Shape> at = {0, 0};
+
+    int64_t ntasks = a.nitems * a.tiles, step = static_cast<int64_t>(gridDim.x) * warps;
+    int64_t task = static_cast<int64_t>(blockIdx.x) * warps + warp;
+    if (task >= ntasks)
+        return;
+    const int64_t *base = fact_base(a, lane);
+    /* now: all facts of the task.  next: those of the item of the next task; its window's, and the item's of the task after it,
+     * are on their way while this one is computed. */
+    int64_t now = 0, next = 0;
+    if (lane < at_block)
+        now = base[task_place(a, task).item];
+    int64_t window = __shfl_sync(all, now, at_window);
+    if (lane >= at_block && lane <= at_end)
+        now = base[window];
+    if (lane < at_block && task + step < ntasks)
+        next = base[task_place(a, task + step).item];
+    for (; task < ntasks; task += step) {
+        int64_t coming = 0;
+        window = __shfl_sync(all, next, at_window);
+        if (lane < at_block ? task + 2 * step < ntasks : lane <= at_end && task + step < ntasks)
+            coming = base[lane < at_block ? task_place(a, task + 2 * step).item : window];
+        int tile = task_place(a, task).tile;
+        sum total[Shape::products][4] = {};
+        compute<Shape>(total, a, p, r, at, now, tile, lane);
+        tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, __shfl_sync(all, now, at_window),
+                                                    __shfl_sync(all, now, at_partial), a.iso);
+        store<Shape>(out, total, static_cast<int64_t>(tile) * Shape::columns, p.n, lane);
+        now = lane < at_block ? next : coming;
+        next = coming;
+        __syncwarp(); // all have read the ring
+    }
+}
+
+// ---- Host side ----
+
+template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, bool persistent)
+{
+    a.tiles = static_cast<int>((p->n + Shape::columns - 1) / Shape::columns);
+    int64_t blocks = (a.nitems * a.tiles + warps - 1) / warps, most = persistent ? p->device->sms * Shape::blocks_per_sm : INT32_MAX;
+    auto kernel = spmm<Shape>;
+    if (!tensor_allow_shared(kernel, Shape::shared_bytes))
+        return TSR_INTERNAL_ERROR;
+    TSR_LAUNCH(kernel, static_cast<unsigned>(blocks < most ? blocks : most), warps * 32, Shape::shared_bytes, p->stream, a, *p);
+    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+}
+
+template <tsr_cuda_math Math, int Height, int Columns>
+tsr_status launch_fetch(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
+{
+    constexpr int stages = 3;
+    if (choice.bulk)
+        return launch<shape<Math, Height, Columns, stages, true>>(a, p, choice.persistent);
+    return launch<shape<Math, Height, Columns, stages, false>>(a, p, choice.persistent);
+}
+
+template <tsr_cuda_math Math, int Height>
+tsr_status launch_columns(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
+{
+    if constexpr (Math != TSR_CUDA_FP64)
+        if (choice.columns == 128)
+            return launch_fetch<Math, Height, 128>(a, p, choice);
+    if (choice.columns == 64)
+        return launch_fetch<Math, Height, 64>(a, p, choice);
+    return launch_fetch<Math, Height, 32>(a, p, choice);
+}
+
+template <tsr_cuda_math Math>
+tsr_status run(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *p, const tsr_bmat_choice *choice)
+{
+    matrix m = {work->window, work->block, work->entry, work->partial, a->w.block, a->w.vector, a->w.column, a->mask, a->value,
+                work->nitems, a->w.nrows, a->value ? 1.0 : p->iso, 0, choice->tile_major};
+    return a->w.height == 8 ? launch_columns<Math, 8>(m, p, *choice) : launch_columns<Math, 16>(m, p, *choice);
+}
+
+} // namespace bmat
