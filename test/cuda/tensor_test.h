@@ -126,11 +126,16 @@ static inline void tensor_make_matrix(tensor_case *t)
 
 static inline void tensor_make_values(tensor_case *t)
 {
-    static const double odd[] = { INFINITY, -INFINITY, NAN, 3.4028234e38, -3.40282e38, 1e-42, 0.0, -0.0 };
+    /* Not both kinds in one case: some order of adding large values overflows, and infinities of both signs are NaN. */
+    static const double odd[] = { INFINITY, -INFINITY, NAN, 1e-42, 0.0, -0.0, 3.4028234e38, -3.40282e38 };
+    bool large = tensor_chance(t, 50);
     int64_t nvals = t->p[t->nrows];
     double *x = tensor_alloc(sizeof(double) * (size_t)nvals);
     for (int64_t k = 0; k < nvals; k++)
-        x[k] = t->draw == TENSOR_WILD && tensor_chance(t, 3) ? odd[tensor_below(t, 8)] : tensor_draw_value(t);
+        if (t->draw == TENSOR_WILD && tensor_chance(t, 3))
+            x[k] = odd[large ? 3 + tensor_below(t, 5) : tensor_below(t, 6)];
+        else
+            x[k] = tensor_draw_value(t);
     t->x = tensor_alloc(tsr_number_size(t->number) * (size_t)nvals);
     tsr_round_values(t->x, t->number, x, TSR_FP64, nvals, 1);
     free(x);
