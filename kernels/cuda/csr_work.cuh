@@ -1,0 +1,24 @@
+// The work lists of the CUDA-core kernels, made by csr_work.cu.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/cuda/cuda_kernels.h"
+
+/* Item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise a part of one
+ * long row, whose sum is partial sum number `partial`.  The list ends with one more item: {nvals, nrows, -1}. */
+struct csr_item {
+    int64_t entry;
+    uint32_t row;
+    int32_t partial;
+};
+
+/* A row whose partial sums are those from `first` up to the next split row's.  One more at the end: {npartials, 0}. */
+struct csr_split {
+    int64_t first;
+    int64_t row;
+};
+
+/* Rows in one item at most.  SpMM keeps the row ends of an item in shared memory. */
+constexpr int spmm_item_rows = 32, spmv_item_rows = 512;
+/* Entries of an item of several rows: fewer than twice this for SpMV, whose kernel keeps the products in shared memory. */
+constexpr int spmv_chunk = 256;

@@ -1,0 +1,166 @@
+// SpMM and SpMV by row: which kernel, and how the product is cut among threads.
+//
+// The shape: V elements of B per lane (at most 16 bytes; what alignment and n allow), groups of G lanes, U entries in flight.
+// Variants: 0 = choose; warps * 1000 + G * 10 + U, with 1 to 16 warps per block, G in {4, 8, 16, 32} and U in {4, 8}: 8328, 4164, ...
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/spmm_csr.cuh"
+
+namespace {
+
+int element_size(const tsr_cuda_csr_spmm *product)
+{
+    static const uint8_t sizes[TSR_TYPE_COUNT] = { 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8 };
+    return product->half ? 2 : sizes[product->semiring.type];
+}
+
+int sum_size(const tsr_cuda_csr_spmm *product)
+{
+    return product->half ? 4 : element_size(product);
+}
+
+bool mul_reads_a(tsr_mul mul)
+{
+    return mul != TSR_MUL_SECOND && mul != TSR_MUL_PAIR;
+}
+
+bool mul_reads_b(tsr_mul mul)
+{
+    return mul != TSR_MUL_FIRST && mul != TSR_MUL_PAIR;
+}
+
+/* The most elements that one load can bring, and at least four lanes with something to do. */
+int choose_vector(const tsr_cuda_csr_spmm *product, int size)
+{
+    int vector = 16 / size < 8 ? 16 / size : 8;
+    while (vector > 1 && (product->n % vector != 0 || product->ldb % vector != 0
+                          || reinterpret_cast<uintptr_t>(product->b) % size_t(vector * size) != 0 || product->n <= 2 * vector))
+        vector /= 2;
+    return vector;
+}
+
+/* Lanes for all n columns, at most 32.  Then, where B's part for one tile of columns is larger than 0.7 of L2 and halving the tile
+ * brings it to 1.2 of L2 or below, the tile is halved, down to 128 bytes of a row. */
+int choose_lanes(const tsr_cuda_csr_spmm *product, int64_t ncols, int size, int vector)
+{
+    int lanes = 32;
+    while (lanes > 4 && product->n <= lanes / 2 * vector)
+        lanes /= 2;
+    double l2 = double(product->device->l2_bytes), part = double(ncols) * lanes * vector * size;
+    while (lanes * vector * size >= 256 && part > 0.7 * l2 && part / 2 <= 1.2 * l2) {
+        lanes /= 2;
+        part /= 2;
+    }
+    return lanes;
+}
+
+csr_shape choose_shape(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+{
+    int size = element_size(product), variant = product->variant;
+    csr_shape shape = { choose_vector(product, size), 0, 8, 8 };
+    shape.lanes = choose_lanes(product, a->ncols, size, shape.vector);
+    if (variant != 0) {
+        shape.warps = variant / 1000;
+        shape.lanes = variant % 1000 / 10;
+        shape.unroll = variant % 10;
+    }
+    return shape;
+}
+
+bool shape_exists(const csr_shape &shape)
+{
+    bool lanes = shape.lanes == 4 || shape.lanes == 8 || shape.lanes == 16 || shape.lanes == 32;
+    return lanes && shape.warps >= 1 && shape.warps <= 16 && (shape.unroll == 4 || shape.unroll == 8);
+}
+
+csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const tsr_cuda_csr_spmm *product)
+{
+    csr_args q = {};
+    q.items = static_cast<const csr_item *>(list->items);
+    q.nitems = list->nitems;
+    q.split = static_cast<const csr_split *>(list->split);
+    q.nsplit = list->nsplit;
+    q.p = a->p;
+    q.i = a->i;
+    q.x = a->x;
+    q.iso = product->iso;
+    q.n = product->n;
+    q.b = product->b;
+    q.b_present = product->b_present;
+    q.b_stride = product->ldb * element_size(product);
+    q.ldb = product->ldb;
+    q.c = product->c;
+    q.c_present = product->c_present;
+    q.ldc = product->ldc;
+    q.alpha = product->alpha;
+    q.beta = product->beta;
+    q.partial = product->partial;
+    q.partial_present = static_cast<int8_t *>(product->partial) + list->npartials * product->n * sum_size(product);
+    q.reads_a = mul_reads_a(product->semiring.mul) && a->x != nullptr;
+    q.reads_b = mul_reads_b(product->semiring.mul);
+    q.ops = { product->semiring.add, product->semiring.mul };
+    return q;
+}
+
+template <class T> uint64_t bits_of(T x)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &x, sizeof x);
+    return bits;
+}
+
+uint64_t one(tsr_type type)
+{
+    return type == TSR_FP32 ? bits_of(1.0f) : type == TSR_FP64 ? bits_of(1.0) : 1;
+}
+
+tsr_status plus_times_of(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream)
+{
+    switch (type) {
+    case TSR_FP32: return tsr_csr_fp32(q, shape, stream);
+    case TSR_FP64: return tsr_csr_fp64(q, shape, stream);
+    default: return tsr_csr_plus_times(type, q, shape, stream);
+    }
+}
+
+/* A semiring with a kernel of its own; `second` is `times` with ones, and `plus` with zeros. */
+tsr_status run_typed(csr_args q, const csr_shape &shape, const tsr_cuda_csr_spmm *product)
+{
+    tsr_semiring s = product->semiring;
+    bool second = s.mul == TSR_MUL_SECOND;
+    if (s.add == TSR_ADD_PLUS && (second || s.mul == TSR_MUL_TIMES)) {
+        q.iso = second ? one(s.type) : q.iso;
+        return plus_times_of(s.type, q, shape, product->stream);
+    }
+    if (s.add == TSR_ADD_MIN && (second || s.mul == TSR_MUL_PLUS)) {
+        q.iso = second ? 0 : q.iso;
+        return tsr_csr_min_plus(s.type, q, shape, product->stream);
+    }
+    return TSR_DECLINED;
+}
+
+tsr_status run(const csr_args &q, const csr_shape &shape, const tsr_cuda_csr_spmm *product)
+{
+    if (product->half)
+        return product->number == TSR_NUMBER_FP16 ? tsr_csr_fp16(q, shape, product->stream) : tsr_csr_bf16(q, shape, product->stream);
+    tsr_status status = product->b_present == nullptr ? run_typed(q, shape, product) : TSR_DECLINED;
+    return status == TSR_DECLINED ? tsr_csr_any(product->semiring.type, q, shape, product->stream) : status;
+}
+
+} // namespace
+
+extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+{
+    const tsr_cuda_csr_list *list = &a->spmm;
+    size_t places = size_t(list->npartials) * size_t(product->n);
+    return places * size_t(sum_size(product) + (product->b_present != nullptr));
+}
+
+extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+{
+    if (a->nrows == 0 || product->n == 0)
+        return TSR_OK;
+    csr_shape shape = choose_shape(a, product);
+    if (!shape_exists(shape))
+        return TSR_DECLINED;
+    return run(make_args(a, &a->spmm, product), shape, product);
+}
