@@ -112,4 +112,13 @@ def quick():
     yield from list(masked())[10:]
 
 
-GRIDS = {'full': full, 'headline': headline, 'quick': quick}
+def gpu():
+    """Sparse times full, wide enough for a GPU behind PCIe."""
+    for kind, semiring, n, variant in (('fp32', 'plus_times', 128, {}), ('fp32', 'plus_times', 128, {'b': 'col'}),
+                                       ('fp32', 'plus_times', 32, {}), ('fp64', 'plus_times', 64, {}), ('fp32', 'min_plus', 128, {}),
+                                       ('fp32', 'plus_second', 128, {'values': 'bool'}), ('int64', 'plus_times', 64, {})):
+        yield case(semiring=semiring, type=kind, n=n, **variant)
+    yield case('dspmm', 'plus_first', type='fp32', n=64)
+
+
+GRIDS = {'full': full, 'gpu': gpu, 'headline': headline, 'quick': quick}

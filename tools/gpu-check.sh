@@ -64,6 +64,10 @@ if [ -n "$bench" ]; then
     say "benchmark, N = $widths"
     build-gpu/bench/cuda/bench_gpu --matrix all "${files[@]}" --n "$widths" --json "$record" || status=1
     build-gpu/bench/cuda/bench_gpu --matrix all --n 1 --kernel csr --math exact,fp64 --json "$record" || status=1
+    say "unchanged GraphBLAS programs, R-MAT 20"
+    TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/run.py --program build-gpu/bench/bench_products \
+        --library build-gpu/src/graphblas/libtessera.so --grid gpu --scale "$([ -n "$quick" ] && echo 16 || echo 20)" --turns 1 \
+        --output "$out/drop-in.json" | tee "$out/drop-in.txt" || status=1
     python3 bench/cuda/table.py --details "$record" >"$out/table.txt"
     head -40 "$out/table.txt"
 fi
