@@ -1,0 +1,630 @@
+// Nonzero vectors of row windows.
+//
+// The rows of a window are sorted, so its vectors come from merging them.  Work is cut into pieces of at most `capacity` entries: some
+// consecutive windows, or a range of columns of one large window.  A block of threads merges a piece in shared memory, two rows
+// at a time, then two pairs of rows, and so on: in each round an entry's place is its place in its own list plus its rank in the
+// other list.  Rows of a piece stay in registers, and nothing is moved but keys (column, row in window).
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/convert.cuh"
+
+namespace tsr_convert {
+namespace {
+
+constexpr int threads = 256;
+constexpr int per_thread = 8;
+constexpr int capacity = threads * per_thread;
+constexpr int most_height = 128;
+constexpr int bucket = capacity / 2;           // windows of up to this many entries share pieces
+constexpr int target = capacity - most_height; // entries in a piece of a larger window, give or take a column's
+constexpr int most_rows = 512;                 // rows of the windows of one piece
+constexpr int warps = threads / 32;
+constexpr int words = capacity / 32;
+constexpr unsigned all = 0xffffffffu;
+
+struct job {
+    int64_t nrows, nwindows, ncols;
+    int log_height;
+    int64_t most_pieces;
+    const int64_t *p;
+    const uint32_t *i;
+    int64_t *entry;   // [nwindows+1] as in tsr_windows
+    int64_t *first;   // [nwindows+1] pieces that begin before the window
+    int64_t *window;  // [pieces] first window
+    int64_t *origin;  // [pieces] entries before it, when every window is sorted by column
+    int64_t *count;   // [most_pieces+1] vectors; later vectors before
+    uint32_t *cut;    // [pieces << log_height] entries of each row before the piece, for pieces that begin inside a window
+    uint32_t *within; // [nwindows] vectors of the piece before the window
+    int64_t *total;   // what the host wants to know
+    uint32_t *column; // [nvals] columns of the vectors of a piece, from its origin on
+    void *rows;       // [nvals] their rows
+};
+
+enum { total_vectors, total_blocks, total_groups, total_excess, totals, all_totals = totals + 5 };
+
+/* ---- cutting the work ---- */
+
+__global__ void __launch_bounds__(threads) count_pieces(job j)
+{
+    int64_t v = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+    if (v > j.nwindows)
+        return;
+    int64_t begin = j.p[min(v << j.log_height, j.nrows)];
+    j.entry[v] = begin;
+    if (v == j.nwindows)
+        return;
+    int64_t n = j.p[min((v + 1) << j.log_height, j.nrows)] - begin;
+    int64_t before = v ? j.p[(v - 1) << j.log_height] : -1;
+    bool starts = v % (most_rows >> j.log_height) == 0 || before / bucket != begin / bucket;
+    j.first[v] = n > bucket ? (n + target - 1) / target : starts;
+    if (n > INT32_MAX)
+        j.total[total_excess] = 1;
+}
+
+/* None when a window has too many entries: the host learns of it and gives up. */
+__device__ int64_t count_of_pieces(const job &j) { return j.total[total_excess] ? 0 : j.first[j.nwindows]; }
+
+__global__ void __launch_bounds__(threads) place_pieces(job j)
+{
+    int64_t v = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x, step = static_cast<int64_t>(gridDim.x) * threads;
+    for (int64_t q = count_of_pieces(j) + v; q < j.most_pieces; q += step)
+        j.count[q] = 0;
+    if (v < j.nwindows && !j.total[total_excess])
+        for (int64_t q = j.first[v]; q < j.first[v + 1]; q++)
+            j.window[q] = v;
+}
+
+/* Where piece q, not the first of its window, begins: by bisection the least column with at least that many entries before. */
+__device__ void find_cut(const job &j, int64_t q, int64_t v, int64_t before)
+{
+    constexpr int most = most_height / 32;
+    int lane = threadIdx.x % 32, height = 1 << j.log_height;
+    const uint32_t *row[most];
+    uint32_t low[most], high[most];
+#pragma unroll
+    for (int k = 0; k < most; k++) {
+        int64_t r = (v << j.log_height) + k * 32 + lane;
+        bool mine = k * 32 + lane < height && r < j.nrows;
+        row[k] = j.i + (mine ? j.p[r] : 0);
+        low[k] = 0;
+        high[k] = mine ? static_cast<uint32_t>(j.p[r + 1] - j.p[r]) : 0;
+    }
+    int64_t least = 0, most_column = j.ncols;
+    while (least < most_column) {
+        int64_t middle = (least + most_column) / 2;
+        uint32_t at[most], sum = 0;
+        bool open = false;
+#pragma unroll
+        for (int k = 0; k < most; k++) {
+            at[k] = lower_bound(row[k], low[k], high[k], middle);
+            sum += at[k];
+            open |= low[k] < high[k];
+        }
+        if (!__any_sync(all, open))
+            break;
+        bool enough = __reduce_add_sync(all, sum) >= before;
+#pragma unroll
+        for (int k = 0; k < most; k++)
+            (enough ? high[k] : low[k]) = at[k];
+        least = enough ? least : middle + 1;
+        most_column = enough ? middle : most_column;
+    }
+#pragma unroll
+    for (int k = 0; k < most; k++)
+        if (k * 32 + lane < height)
+            j.cut[(q << j.log_height) + k * 32 + lane] = high[k];
+}
+
+__global__ void __launch_bounds__(threads) cut_windows(job j)
+{
+    int64_t npieces = count_of_pieces(j);
+    for (int64_t q = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32; q < npieces; q += static_cast<int64_t>(gridDim.x) * warps) {
+        int64_t v = j.window[q], place = q - j.first[v], pieces = j.first[v + 1] - j.first[v];
+        if (place > 0)
+            find_cut(j, q, v, (j.entry[v + 1] - j.entry[v]) * place / pieces);
+    }
+}
+
+/* ---- one piece ---- */
+
+struct piece {
+    int n;         // entries
+    int nrows;     // a multiple of the height
+    int nwindows;
+    bool cut;      // a part of one window
+    int64_t window, origin;
+    uint32_t start[most_rows + 1];
+    int64_t shift[most_height]; // cut: what makes a place an entry; else shift[0] for all rows
+    uint32_t heads[words], before[words + 1];
+};
+
+__device__ void load_whole(piece &s, const job &j, int64_t q, int64_t npieces)
+{
+    int64_t v = j.window[q], end = q + 1 < npieces ? j.window[q + 1] : j.nwindows;
+    int64_t row = v << j.log_height, origin = j.p[row];
+    int nrows = static_cast<int>((end - v) << j.log_height);
+    for (int r = threadIdx.x; r <= nrows; r += threads)
+        s.start[r] = static_cast<uint32_t>(j.p[min(row + r, j.nrows)] - origin);
+    if (threadIdx.x == 0) {
+        s.nrows = nrows;
+        s.nwindows = static_cast<int>(end - v);
+        s.cut = false;
+        s.window = v;
+        s.origin = s.shift[0] = origin;
+    }
+}
+
+/* By the first warp: lane l has the rows 4l to 4l + 3. */
+__device__ void load_cut(piece &s, const job &j, int64_t q)
+{
+    constexpr int most = most_height / 32;
+    int lane = threadIdx.x, height = 1 << j.log_height;
+    int64_t v = j.window[q], from[most] = {};
+    uint32_t length[most] = {}, begins = 0, sum = 0;
+    bool first = q == j.first[v], last = q + 1 == j.first[v + 1];
+#pragma unroll
+    for (int k = 0; k < most; k++) {
+        int r = lane * most + k;
+        int64_t row = (v << j.log_height) + r;
+        if (r >= height || row >= j.nrows)
+            continue;
+        uint32_t begin = first ? 0 : j.cut[(q << j.log_height) + r];
+        uint32_t end = last ? static_cast<uint32_t>(j.p[row + 1] - j.p[row]) : j.cut[((q + 1) << j.log_height) + r];
+        from[k] = j.p[row] + begin;
+        length[k] = end - begin;
+        begins += begin;
+        sum += end - begin;
+    }
+    uint32_t upto = sum;
+    for (int d = 1; d < 32; d *= 2) {
+        uint32_t other = __shfl_up_sync(all, upto, d);
+        upto += lane >= d ? other : 0;
+    }
+    begins = __reduce_add_sync(all, begins);
+    uint32_t at = upto - sum;
+#pragma unroll
+    for (int k = 0; k < most; k++) {
+        int r = lane * most + k;
+        if (r < height) {
+            s.start[r] = at;
+            s.shift[r] = from[k] - at;
+        }
+        at += length[k];
+    }
+    if (lane == 31) {
+        s.start[height] = upto;
+        s.nrows = height;
+        s.nwindows = 1;
+        s.cut = true;
+        s.window = v;
+        s.origin = j.entry[v] + begins;
+    }
+}
+
+/* Merges the piece; row[k]: the row, in the piece, of the entry that was at place k * threads + thread before.  (An entry stays
+ * between the first and the last entry of its window.)  Returns where the keys are. */
+template <class Key> __device__ Key *merge_piece(const piece &s, const job &j, Key *keys, int (&row)[per_thread])
+{
+    int tid = threadIdx.x, height = 1 << j.log_height;
+    Key *other = keys + capacity;
+#pragma unroll
+    for (int k = 0; k < per_thread; k++) {
+        uint32_t at = k * threads + tid;
+        if (at < static_cast<uint32_t>(s.n)) {
+            row[k] = find_range(s.start, s.nrows, at);
+            int64_t e = s.shift[s.cut ? row[k] : 0] + at;
+            keys[at] = static_cast<Key>(__ldcs(j.i + e)) << j.log_height | (row[k] & (height - 1));
+        }
+    }
+    for (int half = 1; half < height; half *= 2) {
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < per_thread; k++) {
+            uint32_t at = k * threads + tid;
+            if (at < static_cast<uint32_t>(s.n)) {
+                int own = row[k] & -half, list = own ^ half, both = own & ~half;
+                Key key = keys[at];
+                uint32_t begin = s.start[list], rank = lower_bound(keys, begin, s.start[list + half], key) - begin;
+                other[s.start[both] + at - s.start[own] + rank] = key;
+            }
+        }
+        Key *swapped = keys;
+        keys = other;
+        other = swapped;
+    }
+    __syncthreads();
+    return keys;
+}
+
+/* Vectors that begin before place `at`. */
+__device__ uint32_t rank_of(const piece &s, uint32_t at)
+{
+    return at == static_cast<uint32_t>(s.n) ? s.before[words]
+                                            : s.before[at / 32] + __popc(s.heads[at / 32] & ((1u << at % 32) - 1));
+}
+
+/* before[] from heads[], by the first warp. */
+__device__ void sum_heads(piece &s)
+{
+    int lane = threadIdx.x;
+    uint32_t a = __popc(s.heads[2 * lane]), b = __popc(s.heads[2 * lane + 1]), upto = a + b;
+    for (int d = 1; d < 32; d *= 2) {
+        uint32_t other = __shfl_up_sync(all, upto, d);
+        upto += lane >= d ? other : 0;
+    }
+    s.before[2 * lane] = upto - a - b;
+    s.before[2 * lane + 1] = upto - b;
+    if (lane == 31)
+        s.before[words] = upto;
+}
+static_assert(words == 64, "two words a lane");
+
+template <class Rows> __device__ void write_rows(Rows *to, const uint32_t *bits, int nvectors)
+{
+    for (int k = threadIdx.x; k < nvectors; k += threads)
+        if constexpr (sizeof(Rows) == 8)
+            to[k] = static_cast<uint64_t>(bits[2 * k + 1]) << 32 | bits[2 * k];
+        else
+            to[k] = static_cast<Rows>(bits[k]);
+}
+
+__device__ void write_rows(const job &j, int64_t origin, const uint32_t *bits, int nvectors)
+{
+    switch (j.log_height) {
+    case 3: write_rows(static_cast<uint8_t *>(j.rows) + origin, bits, nvectors); break;
+    case 4: write_rows(static_cast<uint16_t *>(j.rows) + origin, bits, nvectors); break;
+    case 5: write_rows(static_cast<uint32_t *>(j.rows) + origin, bits, nvectors); break;
+    default: write_rows(static_cast<uint64_t *>(j.rows) + origin, bits, nvectors);
+    }
+}
+
+/* Columns and rows of the vectors of a merged piece; the keys are overwritten. */
+template <class Key> __device__ void list_vectors(piece &s, const job &j, int64_t q, Key *shared, const Key *keys, const int (&row)[per_thread])
+{
+    int tid = threadIdx.x, lane = tid % 32, height = 1 << j.log_height;
+    Key key[per_thread];
+    unsigned head = 0;
+#pragma unroll
+    for (int k = 0; k < per_thread; k++) {
+        uint32_t at = k * threads + tid;
+        bool mine = false;
+        if (at < static_cast<uint32_t>(s.n)) {
+            key[k] = keys[at];
+            mine = at == s.start[row[k] & -height] || key[k] >> j.log_height != keys[at - 1] >> j.log_height;
+        }
+        unsigned ballot = __ballot_sync(all, mine);
+        if (lane == 0)
+            s.heads[k * warps + tid / 32] = ballot;
+        head |= static_cast<unsigned>(mine) << k;
+    }
+    __syncthreads();
+    if (tid < 32)
+        sum_heads(s);
+    __syncthreads();
+    int nvectors = static_cast<int>(s.before[words]), wide = height > 32 ? 2 : 1;
+    uint32_t *bits = reinterpret_cast<uint32_t *>(shared); // 2 * capacity of them
+    for (int k = tid; k < nvectors * wide; k += threads)
+        bits[k] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < per_thread; k++) {
+        uint32_t at = k * threads + tid;
+        if (at < static_cast<uint32_t>(s.n)) {
+            int r = static_cast<int>(key[k]) & (height - 1);
+            uint32_t place = rank_of(s, at) + (head >> k & 1) - 1;
+            atomicOr(&bits[place * wide + r / 32], 1u << r % 32);
+            if (head >> k & 1)
+                j.column[s.origin + place] = static_cast<uint32_t>(key[k] >> j.log_height);
+        }
+    }
+    for (int k = tid; k < s.nwindows; k += threads)
+        if (!s.cut || q == j.first[s.window])
+            j.within[s.window + k] = rank_of(s, s.start[k << j.log_height]);
+    if (tid == 0) {
+        j.count[q] = nvectors;
+        j.origin[q] = s.origin;
+    }
+    __syncthreads();
+    write_rows(j, s.origin, bits, nvectors);
+}
+
+__device__ void load_piece(piece &s, const job &j, int64_t q, int64_t npieces)
+{
+    int64_t v = j.window[q];
+    if (j.first[v + 1] - j.first[v] <= 1)
+        load_whole(s, j, q, npieces);
+    else if (threadIdx.x < 32)
+        load_cut(s, j, q);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        s.n = static_cast<int>(s.start[s.nrows]);
+    __syncthreads();
+}
+
+template <class Key> __global__ void __launch_bounds__(threads) unite_rows(job j)
+{
+    __shared__ piece s;
+    Key *shared = reinterpret_cast<Key *>(dynamic_shared());
+    int row[per_thread];
+    int64_t npieces = count_of_pieces(j);
+    for (int64_t q = blockIdx.x; q < npieces; q += gridDim.x) {
+        load_piece(s, j, q, npieces);
+        const Key *keys = merge_piece(s, j, shared, row);
+        list_vectors(s, j, q, shared, keys, row);
+        __syncthreads();
+    }
+}
+
+/* Vectors at heights 8, 16, ... up to that of the job. */
+template <class Key> __global__ void __launch_bounds__(threads) count_rows(job j, unsigned long long *vectors)
+{
+    __shared__ piece s;
+    Key *shared = reinterpret_cast<Key *>(dynamic_shared());
+    int row[per_thread], height = 1 << j.log_height;
+    uint32_t sum[5] = {};
+    int64_t npieces = count_of_pieces(j);
+    for (int64_t q = blockIdx.x; q < npieces; q += gridDim.x) {
+        load_piece(s, j, q, npieces);
+        const Key *keys = merge_piece(s, j, shared, row);
+#pragma unroll
+        for (int k = 0; k < per_thread; k++) {
+            uint32_t at = k * threads + threadIdx.x;
+            if (at >= static_cast<uint32_t>(s.n))
+                continue;
+            bool first = at == s.start[row[k] & -height];
+            Key differ = first ? ~static_cast<Key>(0) : keys[at] ^ keys[at - 1];
+#pragma unroll
+            for (int h = 0; h < 5; h++)
+                sum[h] += differ >> (3 + h) != 0;
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int h = 0; h < 5; h++) {
+        uint32_t of_warp = __reduce_add_sync(all, sum[h]);
+        if (threadIdx.x % 32 == 0 && of_warp)
+            atomicAdd(&vectors[h], static_cast<unsigned long long>(of_warp));
+    }
+}
+
+/* ---- from pieces to windows ---- */
+
+__device__ int64_t vectors_before(const job &j, int64_t v)
+{
+    if (v == j.nwindows)
+        return j.count[j.most_pieces];
+    int64_t q = j.first[v];
+    return j.count[j.first[v + 1] > q ? q : q - 1] + j.within[v];
+}
+
+__global__ void __launch_bounds__(threads) sum_windows(job j, tsr_windows w, int64_t *group, int group_width)
+{
+    int64_t v = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+    if (v > w.nwindows)
+        return;
+    int64_t before = vectors_before(j, v);
+    w.vector[v] = before;
+    if (v == w.nwindows)
+        return;
+    int64_t n = vectors_before(j, v + 1) - before;
+    w.block[v] = (n + w.width - 1) / w.width;
+    if (group)
+        group[v] = (n + group_width - 1) / group_width;
+}
+
+__global__ void tell_totals(job j, tsr_windows w, const int64_t *group)
+{
+    j.total[total_vectors] = w.vector[w.nwindows];
+    j.total[total_blocks] = w.block[w.nwindows];
+    j.total[total_groups] = group ? group[w.nwindows] : 0;
+}
+
+template <class Rows> __global__ void __launch_bounds__(threads) close_gaps(job j, uint32_t *column, Rows *rows)
+{
+    int64_t npieces = count_of_pieces(j);
+    for (int64_t q = blockIdx.x; q < npieces; q += gridDim.x) {
+        int64_t from = j.origin[q], to = j.count[q], n = j.count[q + 1] - to;
+        for (int64_t k = threadIdx.x; k < n; k += threads) {
+            column[to + k] = j.column[from + k];
+            rows[to + k] = static_cast<const Rows *>(j.rows)[from + k];
+        }
+    }
+}
+
+/* ---- the host's side ---- */
+
+unsigned piece_blocks(const job &j) { return static_cast<unsigned>(j.most_pieces < 4096 ? j.most_pieces : 4096); }
+
+void describe(job *j, const tsr_source *in, int log_height)
+{
+    int64_t height = 1 << log_height;
+    *j = {};
+    j->nrows = in->nrows;
+    j->ncols = in->ncols;
+    j->nwindows = in->nrows / height + (in->nrows % height > 0);
+    j->log_height = log_height;
+    // Windows of at most `bucket` entries begin a piece where entries reach another bucket, or after most_rows; larger ones have
+    // n / target + 1 pieces at most.
+    j->most_pieces = 2 * (in->nvals / bucket) + in->nvals / target + j->nwindows / (most_rows / height) + 3;
+    j->p = in->p;
+    j->i = in->i;
+}
+
+void want_pieces(Arena *arena, job *j)
+{
+    arena->want(&j->first, j->nwindows + 1);
+    arena->want(&j->window, j->most_pieces);
+    arena->want(&j->count, j->most_pieces + 1);
+    arena->want(&j->cut, j->most_pieces << j->log_height);
+    arena->want(&j->total, all_totals);
+}
+
+tsr_status cut_pieces(const job &j, void *scratch, void *stream)
+{
+    tsr_status status = tsr_cuda_set(j.total, 0, all_totals * sizeof *j.total, stream);
+    if (status != TSR_OK)
+        return status;
+    TSR_LAUNCH(count_pieces, blocks_for(j.nwindows + 1, threads), threads, 0, stream, j);
+    status = tsr_cuda_scan(j.first, j.nwindows, 1, scratch, stream);
+    TSR_LAUNCH(place_pieces, blocks_for(j.nwindows + 1, threads), threads, 0, stream, j);
+    TSR_LAUNCH(cut_windows, piece_blocks(j), threads, 0, stream, j);
+    return status != TSR_OK ? status : queued();
+}
+
+bool short_keys(const job &j) { return j.ncols <= static_cast<int64_t>(1) << (32 - j.log_height); }
+
+tsr_status list_all(const job &j, void *scratch, void *stream)
+{
+    auto kernel = short_keys(j) ? unite_rows<uint32_t> : unite_rows<uint64_t>;
+    TSR_LAUNCH(kernel, piece_blocks(j), threads, 2 * capacity * (short_keys(j) ? 4 : 8), stream, j);
+    tsr_status status = tsr_cuda_scan(j.count, j.most_pieces, 1, scratch, stream);
+    return status != TSR_OK ? status : queued();
+}
+
+template <class Rows> tsr_status close_pieces(const job &j, tsr_windows *w, void **rows, void *stream)
+{
+    Rows *to = nullptr;
+    tsr_status status = get_array(&w->column, w->nvectors, stream);
+    if (status == TSR_OK)
+        status = get_array(&to, w->nvectors, stream);
+    if (status != TSR_OK)
+        return status;
+    *rows = to;
+    TSR_LAUNCH(close_gaps<Rows>, piece_blocks(j), threads, 0, stream, j, w->column, to);
+    return queued();
+}
+
+tsr_status close_pieces(const job &j, tsr_windows *w, void **rows, void *stream)
+{
+    switch (j.log_height) {
+    case 3: return close_pieces<uint8_t>(j, w, rows, stream);
+    case 4: return close_pieces<uint16_t>(j, w, rows, stream);
+    case 5: return close_pieces<uint32_t>(j, w, rows, stream);
+    default: return close_pieces<uint64_t>(j, w, rows, stream);
+    }
+}
+
+tsr_status sum_up(const job &j, tsr_windows *w, int64_t *group, int group_width, int64_t host[totals], void *scratch, void *stream)
+{
+    TSR_LAUNCH(sum_windows, blocks_for(w->nwindows + 1, threads), threads, 0, stream, j, *w, group, group_width);
+    tsr_status status = tsr_cuda_scan(w->block, w->nwindows, 1, scratch, stream);
+    if (status == TSR_OK && group)
+        status = tsr_cuda_scan(group, w->nwindows, 1, scratch, stream);
+    if (status != TSR_OK)
+        return status;
+    TSR_LAUNCH(tell_totals, 1, 1, 0, stream, j, *w, static_cast<const int64_t *>(group));
+    status = queued();
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(host, j.total, totals * sizeof *host, stream);
+    return status != TSR_OK ? status : tsr_cuda_wait(stream);
+}
+
+tsr_status fill(tsr_windows *w, vectors *out, const tsr_source *in, int log_height, int group_width, void *stream)
+{
+    job j;
+    Arena arena(stream);
+    char *scratch;
+    int64_t host[totals];
+    describe(&j, in, log_height);
+    j.entry = w->entry;
+    want_pieces(&arena, &j);
+    arena.want(&j.origin, j.most_pieces);
+    arena.want(&j.within, j.nwindows);
+    arena.want(&j.column, in->nvals);
+    arena.want(reinterpret_cast<char **>(&j.rows), in->nvals << (log_height - 3));
+    arena.want(&scratch, static_cast<int64_t>(tsr_cuda_scan_bytes(max(j.nwindows, j.most_pieces))));
+    tsr_status status = arena.get();
+    if (status == TSR_OK)
+        status = cut_pieces(j, scratch, stream);
+    if (status == TSR_OK)
+        status = list_all(j, scratch, stream);
+    if (status == TSR_OK)
+        status = sum_up(j, w, out->group, group_width, host, scratch, stream);
+    if (status != TSR_OK)
+        return status;
+    if (host[total_excess])
+        return TSR_NOT_SUPPORTED;
+    w->nvectors = host[total_vectors];
+    w->nblocks = host[total_blocks];
+    out->ngroups = host[total_groups];
+    return close_pieces(j, w, &out->rows, stream);
+}
+
+} // namespace
+
+void free_windows(tsr_windows *w, void *stream)
+{
+    tsr_cuda_free(w->entry, stream);
+    tsr_cuda_free(w->vector, stream);
+    tsr_cuda_free(w->block, stream);
+    tsr_cuda_free(w->column, stream);
+    *w = {};
+}
+
+tsr_status make_vectors(tsr_windows *w, vectors *out, const tsr_source *in, int height, int width, int group_width, void *stream)
+{
+    *w = {};
+    *out = {};
+    if (in->ncols > static_cast<int64_t>(1) << 32)
+        return TSR_NOT_SUPPORTED;
+    w->height = height;
+    w->width = width;
+    w->nrows = in->nrows;
+    w->ncols = in->ncols;
+    w->nvals = in->nvals;
+    w->nwindows = in->nrows / height + (in->nrows % height > 0);
+    tsr_status status = get_array(&w->entry, w->nwindows + 1, stream);
+    if (status == TSR_OK)
+        status = get_array(&w->vector, w->nwindows + 1, stream);
+    if (status == TSR_OK)
+        status = get_array(&w->block, w->nwindows + 1, stream);
+    if (status == TSR_OK && group_width)
+        status = get_array(&out->group, w->nwindows + 1, stream);
+    int log_height = 3;
+    while (1 << log_height < height)
+        log_height++;
+    if (status == TSR_OK)
+        status = fill(w, out, in, log_height, group_width, stream);
+    if (status != TSR_OK) {
+        free_windows(w, stream);
+        tsr_cuda_free(out->group, stream);
+        tsr_cuda_free(out->rows, stream);
+        *out = {};
+    }
+    return status;
+}
+
+} // namespace tsr_convert
+
+using namespace tsr_convert;
+
+extern "C" tsr_status tsr_cuda_count_vectors(int64_t counts[5], const tsr_cuda_source *in, void *stream)
+{
+    job j;
+    Arena arena(stream);
+    char *scratch;
+    int64_t host[all_totals];
+    if (in->ncols > static_cast<int64_t>(1) << 32)
+        return TSR_NOT_SUPPORTED;
+    describe(&j, in, 7);
+    want_pieces(&arena, &j);
+    arena.want(&j.entry, j.nwindows + 1);
+    arena.want(&scratch, static_cast<int64_t>(tsr_cuda_scan_bytes(j.nwindows)));
+    tsr_status status = arena.get();
+    if (status == TSR_OK)
+        status = cut_pieces(j, scratch, stream);
+    if (status != TSR_OK)
+        return status;
+    auto kernel = short_keys(j) ? count_rows<uint32_t> : count_rows<uint64_t>;
+    TSR_LAUNCH(kernel, piece_blocks(j), threads, 2 * capacity * (short_keys(j) ? 4 : 8), stream, j,
+               reinterpret_cast<unsigned long long *>(j.total + totals));
+    status = queued();
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(host, j.total, sizeof host, stream);
+    if (status == TSR_OK)
+        status = tsr_cuda_wait(stream);
+    if (status == TSR_OK && host[total_excess])
+        status = TSR_NOT_SUPPORTED;
+    for (int h = 0; h < 5 && status == TSR_OK; h++)
+        counts[h] = host[totals + h];
+    return status;
+}
