@@ -155,6 +155,14 @@ static tsr_status fill(tsr_windows *w, uint32_t *place, const tsr_source *in, in
     return status;
 }
 
+static tsr_status allocate(tsr_windows *w)
+{
+    w->entry = tsr_format_alloc(w->nwindows + 1, sizeof *w->entry);
+    w->vector = tsr_format_alloc(w->nwindows + 1, sizeof *w->vector);
+    w->block = tsr_format_alloc(w->nwindows + 1, sizeof *w->block);
+    return w->entry && w->vector && w->block ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
 tsr_status tsr_make_windows(tsr_windows *out, uint32_t **place, const tsr_source *in, int height, int width, int nthreads)
 {
     tsr_windows w = {.height = height, .width = width, .nrows = in->nrows, .ncols = in->ncols, .nvals = in->nvals};
@@ -165,13 +173,12 @@ tsr_status tsr_make_windows(tsr_windows *out, uint32_t **place, const tsr_source
     if (in->ncols > (int64_t)1 << 32)
         return TSR_NOT_SUPPORTED;
     w.nwindows = in->nrows / height + (in->nrows % height > 0);
-    w.entry = tsr_format_alloc(w.nwindows + 1, sizeof *w.entry);
-    w.vector = tsr_format_alloc(w.nwindows + 1, sizeof *w.vector);
-    w.block = tsr_format_alloc(w.nwindows + 1, sizeof *w.block);
-    uint32_t *places = tsr_format_alloc(in->nvals, sizeof *places);
-    tsr_status status = w.entry && w.vector && w.block && places ? TSR_OK : TSR_OUT_OF_MEMORY;
+    uint32_t *places = NULL;
+    tsr_status status = allocate(&w);
     if (status == TSR_OK && !count_entries(&w, in))
         status = TSR_NOT_SUPPORTED;
+    if (status == TSR_OK && !(places = tsr_format_alloc(in->nvals, sizeof *places)))
+        status = TSR_OUT_OF_MEMORY;
     if (status == TSR_OK)
         status = fill(&w, places, in, nthreads);
     if (status != TSR_OK) {
