@@ -1,0 +1,479 @@
+// A CUDA runtime for the emulated device: work queued on a stream has run when the call returns.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/emulate/scheduler.h"
+
+#include <chrono>
+#include <map>
+
+struct CUstream_st {
+    int unused;
+};
+struct CUevent_st {
+    std::chrono::steady_clock::time_point time;
+};
+
+namespace tsr_emulate {
+
+namespace {
+
+struct block {
+    size_t bytes;
+    bool pinned;
+};
+
+struct memory {
+    std::map<uintptr_t, block> blocks;
+    size_t live, limit;
+    long live_blocks, mallocs, launches;
+    long fail_malloc, fail_launch; // counting down, 0: never
+    std::map<const void *, int> dynamic_shared;
+    bool ready;
+} memory;
+
+thread_local cudaError_t last_error;
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t canary = 0; // AddressSanitizer watches the ends
+#else
+constexpr size_t canary = 64;
+#endif
+constexpr unsigned char canary_byte = 0xc5;
+
+long environment(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+    return text ? strtol(text, nullptr, 0) : otherwise;
+}
+
+/* To be called with the lock held. */
+void configure_memory()
+{
+    if (memory.ready)
+        return;
+    memory.ready = true;
+    memory.limit = static_cast<size_t>(environment("TSR_EMULATE_MEMORY", 1L << 30));
+    memory.fail_malloc = environment("TSR_EMULATE_FAIL_MALLOC", 0);
+    memory.fail_launch = environment("TSR_EMULATE_FAIL_LAUNCH", 0);
+}
+
+bool counts_down(long *k) { return *k > 0 && --*k == 0; }
+
+void *raw_memory(size_t bytes)
+{
+    void *p = nullptr;
+    if (posix_memalign(&p, 256, std::max(bytes, static_cast<size_t>(1)) + canary))
+        return nullptr;
+    memset(p, 0xff, bytes);
+    memset(static_cast<char *>(p) + bytes, canary_byte, canary);
+    return p;
+}
+
+cudaError_t take(void **p, size_t bytes, bool pinned)
+{
+    std::lock_guard<std::recursive_mutex> guard(device_lock);
+    configure_memory();
+    *p = nullptr;
+    if (!pinned) {
+        memory.mallocs++;
+        if (counts_down(&memory.fail_malloc) || bytes > memory.limit || memory.live > memory.limit - bytes)
+            return report(cudaErrorMemoryAllocation);
+        if (!bytes)
+            return cudaSuccess;
+    }
+    void *it = raw_memory(bytes);
+    if (!it)
+        return report(cudaErrorMemoryAllocation);
+    memory.blocks[reinterpret_cast<uintptr_t>(it)] = {bytes, pinned};
+    if (!pinned) {
+        memory.live += bytes;
+        memory.live_blocks++;
+    }
+    *p = it;
+    return cudaSuccess;
+}
+
+cudaError_t release(void *p, bool pinned)
+{
+    if (!p)
+        return cudaSuccess;
+    std::lock_guard<std::recursive_mutex> guard(device_lock);
+    auto it = memory.blocks.find(reinterpret_cast<uintptr_t>(p));
+    if (it == memory.blocks.end() || it->second.pinned != pinned)
+        fail("free of %p, which is not an allocation", p);
+    const unsigned char *end = static_cast<const unsigned char *>(p) + it->second.bytes;
+    for (size_t i = 0; i < canary; i++)
+        if (end[i] != canary_byte)
+            fail("%zu bytes at %p: written past the end, at offset %zu", it->second.bytes, p, it->second.bytes + i);
+    if (!pinned) {
+        memory.live -= it->second.bytes;
+        memory.live_blocks--;
+    }
+    memset(p, 0xff, it->second.bytes); // for who still reads it
+    memory.blocks.erase(it);
+    free(p);
+    return cudaSuccess;
+}
+
+/* Whether all bytes are device memory. */
+bool on_device(const void *p, size_t bytes)
+{
+    auto it = memory.blocks.upper_bound(reinterpret_cast<uintptr_t>(p));
+    if (it == memory.blocks.begin())
+        return false;
+    --it;
+    size_t offset = reinterpret_cast<uintptr_t>(p) - it->first;
+    return !it->second.pinned && offset <= it->second.bytes && bytes <= it->second.bytes - offset;
+}
+
+cudaError_t check_side(const char *name, const void *p, size_t bytes, bool device)
+{
+    if (!device || !bytes || on_device(p, bytes))
+        return cudaSuccess;
+    fprintf(stderr, "tessera emulator: %s: %zu bytes at %p are not device memory\n", name, bytes, p);
+    return report(cudaErrorInvalidValue);
+}
+
+cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind)
+{
+    if (!width || !height)
+        return cudaSuccess;
+    if (width > to_pitch || width > from_pitch)
+        return report(cudaErrorInvalidPitchValue);
+    std::lock_guard<std::recursive_mutex> guard(device_lock);
+    size_t to_bytes = (height - 1) * to_pitch + width, from_bytes = (height - 1) * from_pitch + width;
+    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    cudaError_t error = check_side("copy to", to, to_bytes, to_device);
+    if (!error)
+        error = check_side("copy from", from, from_bytes, from_device);
+    if (error)
+        return error;
+    for (size_t i = 0; i < height; i++)
+        memcpy(static_cast<char *>(to) + i * to_pitch, static_cast<const char *>(from) + i * from_pitch, width);
+    return cudaSuccess;
+}
+
+cudaError_t set_2d(void *p, size_t pitch, int value, size_t width, size_t height)
+{
+    if (!width || !height)
+        return cudaSuccess;
+    std::lock_guard<std::recursive_mutex> guard(device_lock);
+    cudaError_t error = check_side("memset", p, (height - 1) * pitch + width, true);
+    if (error)
+        return error;
+    for (size_t i = 0; i < height; i++)
+        memset(static_cast<char *>(p) + i * pitch, value, width);
+    return cudaSuccess;
+}
+
+const struct {
+    cudaDeviceAttr attribute;
+    int value;
+} attributes[] = {
+    {cudaDevAttrMaxThreadsPerBlock, static_cast<int>(block_threads)},
+    {cudaDevAttrMaxSharedMemoryPerBlock, static_cast<int>(shared_without_asking)},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, static_cast<int>(shared_most)},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, static_cast<int>(shared_per_sm)},
+    {cudaDevAttrReservedSharedMemoryPerBlock, static_cast<int>(shared_reserved)},
+    {cudaDevAttrMultiProcessorCount, 4},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
+    {cudaDevAttrMaxRegistersPerBlock, 65536},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
+    {cudaDevAttrMaxGridDimX, 0x7fffffff},
+    {cudaDevAttrMaxGridDimY, 65535},
+    {cudaDevAttrMaxGridDimZ, 65535},
+    {cudaDevAttrWarpSize, static_cast<int>(warp_lanes)},
+    {cudaDevAttrL2CacheSize, 60 << 20},
+    {cudaDevAttrComputeCapabilityMajor, 9},
+    {cudaDevAttrComputeCapabilityMinor, 0},
+    {cudaDevAttrMemoryPoolsSupported, 1},
+    {cudaDevAttrClockRate, 1000000},
+    {cudaDevAttrUnifiedAddressing, 1},
+};
+
+} // namespace
+
+cudaError_t report(cudaError_t error)
+{
+    if (error)
+        last_error = error;
+    return error;
+}
+
+size_t dynamic_shared_limit(const void *kernel)
+{
+    auto it = memory.dynamic_shared.find(kernel);
+    return it == memory.dynamic_shared.end() ? shared_without_asking : std::max(shared_without_asking, static_cast<size_t>(it->second));
+}
+
+bool launch_must_fail()
+{
+    configure_memory();
+    memory.launches++;
+    return counts_down(&memory.fail_launch);
+}
+
+} // namespace tsr_emulate
+
+using namespace tsr_emulate;
+typedef std::lock_guard<std::recursive_mutex> locked;
+
+void tsr_emulate_fail_malloc(long k)
+{
+    locked guard(device_lock);
+    configure_memory();
+    memory.fail_malloc = k;
+}
+void tsr_emulate_fail_launch(long k)
+{
+    locked guard(device_lock);
+    configure_memory();
+    memory.fail_launch = k;
+}
+long tsr_emulate_mallocs(void)
+{
+    locked guard(device_lock);
+    return memory.mallocs;
+}
+long tsr_emulate_launches(void)
+{
+    locked guard(device_lock);
+    return memory.launches;
+}
+size_t tsr_emulate_live_bytes(void)
+{
+    locked guard(device_lock);
+    return memory.live;
+}
+long tsr_emulate_live_blocks(void)
+{
+    locked guard(device_lock);
+    return memory.live_blocks;
+}
+
+// ---- Device ----
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+cudaError_t cudaSetDevice(int device) { return report(device ? cudaErrorInvalidDevice : cudaSuccess); }
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = 0;
+    return cudaSuccess;
+}
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *p, int device)
+{
+    if (device)
+        return report(cudaErrorInvalidDevice);
+    memset(p, 0, sizeof *p);
+    strcpy(p->name, "emulated");
+    size_t free_bytes;
+    cudaMemGetInfo(&free_bytes, &p->totalGlobalMem);
+    p->sharedMemPerBlock = shared_without_asking;
+    p->sharedMemPerBlockOptin = shared_most;
+    p->sharedMemPerMultiprocessor = shared_per_sm;
+    p->reservedSharedMemPerBlock = shared_reserved;
+    p->regsPerBlock = p->regsPerMultiprocessor = 65536;
+    p->warpSize = static_cast<int>(warp_lanes);
+    p->maxThreadsPerBlock = p->maxThreadsDim[0] = p->maxThreadsDim[1] = static_cast<int>(block_threads);
+    p->maxThreadsDim[2] = 64;
+    p->maxGridSize[0] = 0x7fffffff;
+    p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+    p->major = 9;
+    p->multiProcessorCount = 4;
+    p->maxThreadsPerMultiProcessor = 2048;
+    p->maxBlocksPerMultiProcessor = 32;
+    p->l2CacheSize = 60 << 20;
+    p->memoryBusWidth = 5120;
+    p->memoryPoolsSupported = p->unifiedAddressing = p->concurrentKernels = 1;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
+{
+    if (device)
+        return report(cudaErrorInvalidDevice);
+    *value = 0;
+    for (const auto &a : attributes)
+        if (a.attribute == attribute)
+            *value = a.value;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceSynchronize() { return cudaSuccess; }
+cudaError_t cudaDeviceReset() { return cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+cudaError_t cudaRuntimeGetVersion(int *version) { return cudaDriverGetVersion(version); }
+cudaError_t cudaGetLastError()
+{
+    cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+cudaError_t cudaPeekAtLastError() { return last_error; }
+const char *cudaGetErrorName(cudaError_t error)
+{
+    switch (error) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
+    case cudaErrorInvalidPitchValue: return "cudaErrorInvalidPitchValue";
+    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
+    default: return "an error that the emulator does not make";
+    }
+}
+const char *cudaGetErrorString(cudaError_t error) { return cudaGetErrorName(error); }
+
+// ---- Memory ----
+
+cudaError_t cudaMalloc(void **p, size_t bytes) { return take(p, bytes, false); }
+cudaError_t cudaFree(void *p) { return release(p, false); }
+cudaError_t cudaMallocAsync(void **p, size_t bytes, cudaStream_t) { return take(p, bytes, false); }
+cudaError_t cudaMallocFromPoolAsync(void **p, size_t bytes, cudaMemPool_t, cudaStream_t) { return take(p, bytes, false); }
+cudaError_t cudaFreeAsync(void *p, cudaStream_t) { return release(p, false); }
+cudaError_t cudaMallocHost(void **p, size_t bytes) { return take(p, bytes, true); }
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned) { return take(p, bytes, true); }
+cudaError_t cudaFreeHost(void *p) { return release(p, true); }
+cudaError_t cudaHostRegister(void *, size_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaHostUnregister(void *) { return cudaSuccess; }
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
+{
+    *pool = nullptr;
+    return report(device ? cudaErrorInvalidDevice : cudaSuccess);
+}
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *) { return cudaSuccess; }
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void *value)
+{
+    locked guard(device_lock);
+    uint64_t bytes = memory.live;
+    memcpy(value, &bytes, sizeof bytes);
+    return cudaSuccess;
+}
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
+{
+    locked guard(device_lock);
+    configure_memory();
+    *total = memory.limit;
+    *free_bytes = memory.limit - memory.live;
+    return cudaSuccess;
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, const void *p)
+{
+    locked guard(device_lock);
+    memset(a, 0, sizeof *a);
+    a->type = on_device(p, 1) ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered;
+    a->devicePointer = a->type == cudaMemoryTypeDevice ? const_cast<void *>(p) : nullptr;
+    return cudaSuccess;
+}
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) { return copy_2d(to, bytes, from, bytes, bytes, 1, kind); }
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t)
+{
+    return copy_2d(to, bytes, from, bytes, bytes, 1, kind);
+}
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind)
+{
+    return copy_2d(to, to_pitch, from, from_pitch, width, height, kind);
+}
+cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                              cudaMemcpyKind kind, cudaStream_t)
+{
+    return copy_2d(to, to_pitch, from, from_pitch, width, height, kind);
+}
+cudaError_t cudaMemset(void *p, int value, size_t bytes) { return set_2d(p, bytes, value, bytes, 1); }
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t) { return set_2d(p, bytes, value, bytes, 1); }
+cudaError_t cudaMemset2DAsync(void *p, size_t pitch, int value, size_t width, size_t height, cudaStream_t)
+{
+    return set_2d(p, pitch, value, width, height);
+}
+
+// ---- Streams and events ----
+
+cudaError_t cudaStreamCreate(cudaStream_t *stream)
+{
+    *stream = new CUstream_st();
+    return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) { return cudaStreamCreate(stream); }
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned, int) { return cudaStreamCreate(stream); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    delete stream;
+    return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaEventCreate(cudaEvent_t *event)
+{
+    *event = new CUevent_st();
+    return cudaSuccess;
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned) { return cudaEventCreate(event); }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t)
+{
+    event->time = std::chrono::steady_clock::now();
+    return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    *ms = std::chrono::duration<float, std::milli>(to->time - from->time).count();
+    return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    delete event;
+    return cudaSuccess;
+}
+cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t function, void *data)
+{
+    function(data);
+    return cudaSuccess;
+}
+
+// ---- Kernels ----
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, cudaFuncAttribute attribute, int value)
+{
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
+        return cudaSuccess;
+    if (value < 0 || static_cast<size_t>(value) > shared_most)
+        return report(cudaErrorInvalidValue);
+    locked guard(device_lock);
+    memory.dynamic_shared[kernel] = value;
+    return cudaSuccess;
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *a, const void *kernel)
+{
+    locked guard(device_lock);
+    memset(a, 0, sizeof *a);
+    a->maxThreadsPerBlock = static_cast<int>(block_threads);
+    a->numRegs = 64;
+    a->ptxVersion = a->binaryVersion = 90;
+    a->maxDynamicSharedSizeBytes = static_cast<int>(dynamic_shared_limit(kernel));
+    return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *kernel, int threads, size_t shared)
+{
+    locked guard(device_lock);
+    if (threads <= 0 || threads > static_cast<int>(block_threads))
+        return report(cudaErrorInvalidValue);
+    size_t by_threads = 2048u / ((static_cast<size_t>(threads) + 31) / 32 * 32), by_shared = shared_per_sm / (shared + shared_reserved);
+    bool fits = shared <= dynamic_shared_limit(kernel);
+    *blocks = fits ? static_cast<int>(std::min({by_threads, by_shared, static_cast<size_t>(32)})) : 0;
+    return cudaSuccess;
+}
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel, int threads, size_t shared, unsigned)
+{
+    return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared);
+}
