@@ -49,12 +49,12 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Bulk> st
     static constexpr int products = height == 8 ? pieces * piece / 2 : pieces * piece; // matrix instructions per block
     static constexpr int words = height / 8; // masks of a block
     static constexpr int row_bytes = columns * sizeof(element);
+    static constexpr int lanes_per_row = row_bytes < 128 ? row_bytes / 16 : 8; // that fetch together
     static constexpr int stride = row_bytes + (height == 16 && sizeof(element) >= 4 ? 16 : 32);
     static constexpr int stage_bytes = 8 * stride;
     static constexpr int warp_bytes = stages * stage_bytes;
-    static constexpr int barrier_bytes = bulk ? warps * stages * 8 : 0;
-    static constexpr int shared_bytes = warps * warp_bytes + barrier_bytes;
-    static constexpr int blocks_per_sm = row_bytes >= 512 ? 4 : Columns >= 128 && height == 16 ? 5 : 6;
+    static constexpr int shared_bytes = warps * (warp_bytes + 512 + (bulk ? stages * 8 : 0)); // 512: struct ahead
+    static constexpr int blocks_per_sm = row_bytes >= 512 ? 4 : Columns >= 128 && height == 16 ? 5 : 5;
     static_assert(columns % slab == 0 && row_bytes <= 512, "");
 };
 
@@ -69,43 +69,54 @@ template <class Shape> __device__ __forceinline__ int unit(int g)
 
 // ---- Rows of B into the ring ----
 
+/* A warp's columns of B and masks that wait to be used, 32 words at a time.  They come by cp.async: loads into registers that are used
+ * rounds later would be copied, and wait, at the end of a round. */
+struct ahead {
+    static constexpr int groups = 2;
+    uint32_t column[groups][32], mask[groups][32];
+};
+
+/* Word `at` of those at `from`; words behind the end become 0. */
+__device__ __forceinline__ void fetch_word(uint32_t *to, const uint32_t *from, int at, int end)
+{
+    cp_async<4>(to, from + at, at < end);
+}
+
 /* What a warp needs to fetch the blocks of one item, in order. */
 struct fetcher {
     const unsigned char *b; // this lane's part of row 0 of B
     const uint32_t *column; // of the item's first vector
     uint32_t pitch;         // bytes between rows of B
     int vectors;            // of the item
-    int bytes;              // bulk: of a row of the tile; else: 0 where this lane's part lies behind the end of a row
-    uint32_t mine, next;    // this lane's column of the group of 32 vectors in use, and of the next one
+    int bytes;              // from b to the end of the tile or of the row of B, whichever comes first
 };
 
-__device__ __forceinline__ uint32_t load_column(const fetcher &f, int vector)
+/* Eight lanes copy 128 bytes of a row at a time, so that an instruction touches four lines.  Whole: no row of B ends inside the tile. */
+template <class Shape, bool Whole>
+__device__ __forceinline__ void fetch_async(const fetcher &f, const uint32_t *column, unsigned char *stage, int block, int lane)
 {
-    return vector < f.vectors ? __ldcs(f.column + vector) : 0;
-}
-
-template <class Shape> __device__ __forceinline__ void fetch_async(const fetcher &f, unsigned char *stage, int block, int lane)
-{
-    constexpr int units = Shape::row_bytes / 16, rows = 32 / units;
-    int unit = lane % units, row = lane / units, count = f.vectors - block * 8;
-    unsigned char *to = stage + row * Shape::stride + unit * 16;
+    constexpr int lanes = Shape::lanes_per_row, rows = 32 / lanes, bytes = lanes * 16;
+    int row = lane / lanes, count = f.vectors - block * 8;
+    unsigned char *to = stage + row * Shape::stride + lane % lanes * 16;
 #pragma unroll
     for (int i = 0; i < 8; i += rows) {
-        uint32_t column = __shfl_sync(all, f.mine, (block % 4) * 8 + i + row);
-        cp_async<16>(to + i * Shape::stride, f.b + static_cast<uint64_t>(column) * f.pitch, f.bytes != 0 && i + row < count);
+        const unsigned char *from = f.b + static_cast<uint64_t>(column[i + row]) * f.pitch;
+#pragma unroll
+        for (int j = 0; j < Shape::row_bytes; j += bytes)
+            cp_async<16>(to + i * Shape::stride + j, from + j, i + row < count && (Whole || j < f.bytes));
     }
 }
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 template <class Shape>
-__device__ __forceinline__ void fetch_bulk(const fetcher &f, unsigned char *stage, uint64_t *barrier, int block, int lane)
+__device__ __forceinline__ void fetch_bulk(const fetcher &f, const uint32_t *column, unsigned char *stage, uint64_t *barrier, int block,
+                                           int lane)
 {
     int count = min(f.vectors - block * 8, 8);
-    uint32_t column = __shfl_sync(all, f.mine, (block % 4) * 8 + lane % 8);
     if (lane == 0)
         mbarrier_arrive_expect(barrier, count * f.bytes);
     if (lane < count)
-        bulk_copy(stage + lane * Shape::stride, f.b + static_cast<uint64_t>(column) * f.pitch, f.bytes, barrier);
+        bulk_copy(stage + lane * Shape::stride, f.b + static_cast<uint64_t>(column[lane]) * f.pitch, f.bytes, barrier);
     if (count < 8) { // rows that no vector fills: 0 times garbage could be NaN
         for (int row = count; row < 8; row++)
             for (int unit = lane; unit < Shape::row_bytes / 16; unit += 32)
@@ -117,51 +128,64 @@ __device__ __forceinline__ void fetch_bulk(const fetcher &f, unsigned char *stag
 
 /* Place in the ring. */
 template <class Shape> struct cursor {
-    int slot;
+    int offset;
     unsigned parity;
     __device__ __forceinline__ void step()
     {
-        if (++slot == Shape::stages) {
-            slot = 0;
+        offset += Shape::stage_bytes;
+        if (offset == Shape::warp_bytes) {
+            offset = 0;
             parity ^= 1;
         }
     }
 };
 
 template <class Shape> struct ring {
-    unsigned char *stage;
-    uint64_t *barrier;
+    unsigned char *stages;
+    uint64_t *barriers;
+    ahead *words;
 
     __device__ __forceinline__ void start(int warp, int lane)
     {
         unsigned char *shared = dynamic_shared();
-        stage = shared + warp * Shape::warp_bytes;
-        barrier = reinterpret_cast<uint64_t *>(shared + warps * Shape::warp_bytes) + warp * Shape::stages;
+        stages = shared + warp * Shape::warp_bytes;
+        words = reinterpret_cast<ahead *>(shared + warps * Shape::warp_bytes) + warp;
+        barriers = reinterpret_cast<uint64_t *>(shared + warps * (Shape::warp_bytes + sizeof(ahead))) + warp * Shape::stages;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
         if constexpr (Shape::bulk) {
             if (lane < Shape::stages)
-                mbarrier_init(barrier + lane, 1);
+                mbarrier_init(barriers + lane, 1);
             mbarrier_fence_init();
             __syncwarp();
         }
 #endif
         (void)lane;
     }
-    /* Starts fetching `block` if the item has it. */
-    __device__ __forceinline__ void fetch(fetcher &f, cursor<Shape> &to, int block, int nblocks, int lane) const
+    __device__ __forceinline__ uint64_t *barrier(const cursor<Shape> &at) const { return barriers + at.offset / Shape::stage_bytes; }
+
+    /* Starts fetching `block` if the item has it; its column is there. */
+    template <bool Whole>
+    __device__ __forceinline__ void fetch(const fetcher &f, cursor<Shape> &to, int block, int nblocks, int lane) const
     {
         if (block < nblocks) {
+            int group = block / 4 % ahead::groups;
             if (block % 4 == 0) {
-                f.mine = f.next;
-                f.next = load_column(f, block * 8 + 32 + lane);
+                if constexpr (Shape::bulk) { // else the wait for rows of B has waited for this, too
+                    cp_async_wait<0>();
+                    __syncwarp();
+                }
+                fetch_word(words->column[group ^ 1] + lane, f.column, block * 8 + 32 + lane, f.vectors);
+                if constexpr (Shape::bulk)
+                    cp_async_commit();
             }
-            unsigned char *into = stage + to.slot * Shape::stage_bytes;
+            const uint32_t *column = words->column[group] + block % 4 * 8;
+            unsigned char *into = stages + to.offset;
             if constexpr (Shape::bulk) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-                fetch_bulk<Shape>(f, into, barrier + to.slot, block, lane);
+                fetch_bulk<Shape>(f, column, into, barrier(to), block, lane);
 #endif
             } else {
-                fetch_async<Shape>(f, into, block, lane);
+                fetch_async<Shape, Whole>(f, column, into, block, lane);
             }
             to.step();
         }
@@ -173,7 +197,7 @@ template <class Shape> struct ring {
     {
         if constexpr (Shape::bulk) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-            mbarrier_wait(barrier + from.slot, from.parity);
+            mbarrier_wait(barrier(from), from.parity);
 #endif
         } else {
             cp_async_wait<Shape::stages - 2>();
@@ -185,27 +209,28 @@ template <class Shape> struct ring {
 
 // ---- Values of A ----
 
-/* Masks of 32 blocks, one per lane, and the entries of the item before each. */
+/* Masks in halves of 32 bits (4 rows), one per lane, and the entries of the item before each. */
 template <class Shape> struct masks {
-    uint64_t word[Shape::words];
-    int before, total; // total: entries before the next 32 blocks
+    static constexpr int halves = 2 * Shape::words, blocks = 32 / halves; // of a block; in use at a time
+    const uint32_t *from;
+    int count; // of the item
+    uint32_t mine;
+    int before, total;
 
-    __device__ __forceinline__ void load(const uint64_t *mask, int block, int nblocks, int lane)
+    /* The masks of `block` and those after it, which are there, are put to use, and the group after them is fetched. */
+    __device__ __forceinline__ void turn(ahead *words, int block, int lane)
     {
-        int count = 0;
-#pragma unroll
-        for (int w = 0; w < Shape::words; w++) {
-            word[w] = block + lane < nblocks ? __ldcs(mask + static_cast<int64_t>(block + lane) * Shape::words + w) : 0;
-            count += __popcll(word[w]);
-        }
-        int sum = count;
+        int group = block / blocks % ahead::groups;
+        mine = words->mask[group][lane];
+        fetch_word(words->mask[group ^ 1] + lane, from, (block + blocks) * halves + lane, count);
+        int bits = __popc(mine), sum = bits;
 #pragma unroll
         for (int step = 1; step < 32; step *= 2) {
             int other = __shfl_up_sync(all, sum, step);
             if (lane >= step)
                 sum += other;
         }
-        before = total + sum - count;
+        before = total + sum - bits;
         total += __shfl_sync(all, sum, 31);
     }
 };
@@ -213,31 +238,28 @@ template <class Shape> struct masks {
 /* What a lane multiplies of one block: rows g and g + 8, slots t and t + 4; 0 where there is no entry. */
 template <class Shape> struct values {
     typename Shape::element x[Shape::words][2];
-};
 
-template <class Shape>
-__device__ __forceinline__ values<Shape> load_values(const typename Shape::element *value, masks<Shape> &m, const uint64_t *mask, int block,
-                                                     int nblocks, int lane)
-{
-    using element = typename Shape::element;
-    if (block % 32 == 0)
-        m.load(mask, block, nblocks, lane);
-    values<Shape> v;
-    int place = __shfl_sync(all, m.before, block % 32), first = lane / 4 * 8 + lane % 4;
+    /* Behind the item's last block: zeros. */
+    __device__ __forceinline__ void load(const typename Shape::element *value, masks<Shape> &m, ahead *ahead_words, int block, int lane)
+    {
+        using element = typename Shape::element;
+        constexpr int halves = masks<Shape>::halves, blocks = masks<Shape>::blocks;
+        if (block % blocks == 0)
+            m.turn(ahead_words, block, lane);
+        int shift = lane / 4 % 4 * 8 + lane % 4; // slot t of row g in its half
 #pragma unroll
-    for (int w = 0; w < Shape::words; w++) {
-        uint64_t word = __shfl_sync(all, m.word[w], block % 32), rest = word >> first;
-        int one = place + __popcll(word & ((uint64_t{1} << first) - 1)), two = one + __popc(static_cast<unsigned>(rest) & 0xf);
-        v.x[w][0] = v.x[w][1] = element{0};
-        if (rest & 1)
-            v.x[w][0] = value ? __ldg(value + one) : Shape::math::one();
-        if (rest & 16)
-            v.x[w][1] = value ? __ldg(value + two) : Shape::math::one();
-        if (w + 1 < Shape::words)
-            place += __popcll(word);
+        for (int w = 0; w < Shape::words; w++) {
+            int source = block % blocks * halves + 2 * w + lane / 16;
+            uint32_t half = __shfl_sync(all, m.mine, source), rest = half >> shift;
+            int one = __shfl_sync(all, m.before, source) + __popc(half & ((1u << shift) - 1)), two = one + __popc(rest & 0xf);
+            x[w][0] = x[w][1] = element{0};
+            if (rest & 1)
+                x[w][0] = value ? __ldg(value + one) : Shape::math::one();
+            if (rest & 16)
+                x[w][1] = value ? __ldg(value + two) : Shape::math::one();
+        }
     }
-    return v;
-}
+};
 
 /* The sparse operand. */
 template <class Shape> struct operand {
@@ -334,8 +356,8 @@ __device__ __forceinline__ void multiply(typename Shape::sum total[Shape::produc
     }
 }
 
-/* The lane's sums to C; column: the tile's first. */
-template <class Shape>
+/* The lane's sums to C; column: the tile's first.  Inside: see tensor_store. */
+template <bool Inside, class Shape>
 __device__ __forceinline__ void store(const tensor_output<typename Shape::sum> &out, const typename Shape::sum total[Shape::products][4],
                                       int64_t column, int64_t n, int lane)
 {
@@ -358,7 +380,7 @@ __device__ __forceinline__ void store(const tensor_output<typename Shape::sum> &
             }
             int row = Shape::height == 16 ? g + k / 2 * 8 : 2 * t + k;
             int mine = Shape::height == 16 ? unit<Shape>(2 * t + k % 2) : g;
-            tensor_store(out, row, column + p * slab + mine * piece, n, x);
+            tensor_store<Inside>(out, row, column + p * slab + mine * piece, n, x);
         }
 }
 
@@ -399,53 +421,68 @@ __device__ __forceinline__ place task_place(const matrix &a, int64_t task)
     return {item, static_cast<int>(task - item * a.tiles)};
 }
 
-template <class Shape>
-__device__ __forceinline__ void compute(typename Shape::sum total[Shape::products][4], const matrix &a, const tsr_cuda_spmm &p,
-                                        const ring<Shape> &r, cursor<Shape> &at, int64_t facts, int tile, int lane)
-{
+/* One item, or what an iteration of its loop needs. */
+template <class Shape> struct item {
     using element = typename Shape::element;
-    int64_t first = __shfl_sync(all, facts, at_first);
-    int64_t vector = __shfl_sync(all, facts, at_vector) + (first - __shfl_sync(all, facts, at_block)) * 8;
-    int64_t left = __shfl_sync(all, facts, at_end) - vector;
-    int nblocks = static_cast<int>(__shfl_sync(all, facts, at_last) - first);
-    const element *value = static_cast<const element *>(a.value);
-    if (value)
-        value += __shfl_sync(all, facts, at_entry);
-    const uint64_t *mask = a.mask + first * Shape::words;
-
+    using sums = typename Shape::sum[Shape::products][4];
+    const ring<Shape> &r;
     fetcher f;
-    int64_t pitch = p.ldb * sizeof(element), skip = static_cast<int64_t>(tile) * Shape::row_bytes;
-    f.column = a.column + vector;
-    f.vectors = static_cast<int>(min(left, static_cast<int64_t>(nblocks) * 8));
-    f.pitch = static_cast<uint32_t>(pitch);
-    f.b = static_cast<const unsigned char *>(p.b) + skip;
-    if constexpr (Shape::bulk) {
-        f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes)));
-    } else {
-        int unit = lane % (Shape::row_bytes / 16) * 16;
-        f.b += unit;
-        f.bytes = skip + unit < pitch;
-    }
-    f.mine = 0;
-    f.next = load_column(f, lane);
-
-    cursor<Shape> to = at;
     masks<Shape> m;
-    m.total = 0;
-    for (int k = 0; k < Shape::stages - 1; k++)
-        r.fetch(f, to, k, nblocks, lane);
-    values<Shape> v = load_values<Shape>(value, m, mask, 0, nblocks, lane);
-    for (int k = 0; k < nblocks; k++) {
-        r.wait(at);
-        r.fetch(f, to, k + Shape::stages - 1, nblocks, lane);
-        values<Shape> next = v;
-        if (k + 1 < nblocks)
-            next = load_values<Shape>(value, m, mask, k + 1, nblocks, lane);
-        multiply<Shape>(total, r.stage + at.slot * Shape::stage_bytes, operand<Shape>(v), lane);
-        at.step();
-        v = next;
+    const element *value; // of the first entry; NULL: pattern
+    int nblocks, lane;
+
+    __device__ __forceinline__ item(const matrix &a, const tsr_cuda_spmm &p, const ring<Shape> &ring, int64_t facts, int64_t skip, int lane)
+        : r(ring), lane(lane)
+    {
+        int64_t first = __shfl_sync(all, facts, at_first);
+        int64_t vector = __shfl_sync(all, facts, at_vector) + (first - __shfl_sync(all, facts, at_block)) * 8;
+        int64_t left = __shfl_sync(all, facts, at_end) - vector, entry = __shfl_sync(all, facts, at_entry);
+        int64_t pitch = p.ldb * static_cast<int64_t>(sizeof(element));
+        nblocks = static_cast<int>(__shfl_sync(all, facts, at_last) - first);
+        value = a.value ? static_cast<const element *>(a.value) + entry : nullptr;
+        f.column = a.column + vector;
+        f.vectors = static_cast<int>(min(left, static_cast<int64_t>(nblocks) * 8));
+        f.pitch = static_cast<uint32_t>(pitch);
+        f.b = static_cast<const unsigned char *>(p.b) + skip;
+        f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes)));
+        if constexpr (!Shape::bulk) {
+            f.b += lane % Shape::lanes_per_row * 16;
+            f.bytes -= lane % Shape::lanes_per_row * 16;
+        }
+        m.from = reinterpret_cast<const uint32_t *>(a.mask + first * Shape::words);
+        m.count = nblocks * masks<Shape>::halves;
+        m.total = 0;
     }
-}
+    template <bool Whole>
+    __device__ __forceinline__ void step(sums &total, cursor<Shape> &at, cursor<Shape> &to, int block, const values<Shape> &now,
+                                         values<Shape> &next)
+    {
+        r.wait(at);
+        r.template fetch<Whole>(f, to, block + Shape::stages - 1, nblocks, lane);
+        next.load(value, m, r.words, block + 1, lane);
+        multiply<Shape>(total, r.stages + at.offset, operand<Shape>(now), lane);
+        at.step();
+    }
+    template <bool Whole> __device__ __forceinline__ void compute(sums &total, cursor<Shape> &at)
+    {
+        cursor<Shape> to = at;
+        fetch_word(r.words->column[0] + lane, f.column, lane, f.vectors);
+        fetch_word(r.words->mask[0] + lane, m.from, lane, m.count);
+        cp_async_commit();
+        cp_async_wait<0>();
+        __syncwarp();
+        for (int k = 0; k < Shape::stages - 1; k++)
+            r.template fetch<Whole>(f, to, k, nblocks, lane);
+        values<Shape> even, odd; // of blocks, taking turns: copying one to the other would wait for its load
+        even.load(value, m, r.words, 0, lane);
+        for (int k = 0; k < nblocks; k += 2) {
+            step<Whole>(total, at, to, k, even, odd);
+            if (k + 1 < nblocks)
+                step<Whole>(total, at, to, k + 1, odd, even);
+        }
+        __syncwarp(); // all have read the ring
+    }
+};
 
 template <class Shape>
 __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const __grid_constant__ matrix a,
@@ -479,13 +516,21 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
             coming = base[lane < at_block ? task_place(a, task + 2 * step).item : window];
         int tile = task_place(a, task).tile;
         sum total[Shape::products][4] = {};
-        compute<Shape>(total, a, p, r, at, now, tile, lane);
+        int64_t skip = static_cast<int64_t>(tile) * Shape::row_bytes;
+        item<Shape> it(a, p, r, now, skip, lane);
+        if (p.ldb * static_cast<int64_t>(sizeof(typename Shape::element)) - skip >= Shape::row_bytes)
+            it.template compute<true>(total, at);
+        else
+            it.template compute<false>(total, at);
         tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, __shfl_sync(all, now, at_window),
                                                     __shfl_sync(all, now, at_partial), a.iso);
-        store<Shape>(out, total, static_cast<int64_t>(tile) * Shape::columns, p.n, lane);
+        int64_t column = static_cast<int64_t>(tile) * Shape::columns;
+        if (out.vectors && out.rows == Shape::height && column + Shape::columns <= p.n)
+            store<true, Shape>(out, total, column, p.n, lane);
+        else
+            store<false, Shape>(out, total, column, p.n, lane);
         now = lane < at_block ? next : coming;
         next = coming;
-        __syncwarp(); // all have read the ring
     }
 }
 

@@ -23,8 +23,6 @@
 
 namespace tensor_detail {
 
-__device__ __forceinline__ bool finite_bits(uint32_t bits) { return (bits & 0x7f800000u) != 0x7f800000u; }
-
 // FP32 operands rounded to TF32.
 struct tf32 {
     using element = float;
@@ -57,7 +55,8 @@ struct tf32 {
     static __device__ __forceinline__ element one() { return 1.0f; }
 };
 
-// FP32 operands in two TF32 parts: x = hi + lo.  lo * lo is below the last place of the product.
+// FP32 operands in two TF32 parts: x = hi + lo.  lo * lo is below the last place of the product.  lo would have up to 13 bits, of which the
+// hardware keeps 11: rounding hi to nearest, not cutting it off, saves one of them, and errors get either sign.
 struct exact {
     using element = float;
     using sum = float;
@@ -69,12 +68,12 @@ struct exact {
 
     static __device__ __forceinline__ sparse make_sparse(element x)
     {
-        uint32_t bits = __float_as_uint(x), hi = bits & 0xffffe000u;
-        if (!finite_bits(bits))
-            return {(bits & 0x7fffffffu) > 0x7f800000u ? 0x7fffffffu : bits, 0, 0};
+        uint32_t bits = __float_as_uint(x), size = bits & 0x7fffffffu;
+        if (size >= 0x7f800000u)
+            return {size > 0x7f800000u ? 0x7fffffffu : bits, 0, 0};
+        uint32_t hi = (size < 0x7f000000u ? bits + 0x1000u : bits) & 0xffffe000u;
         return {hi, __float_as_uint(x - __uint_as_float(hi)), hi};
     }
-    // lo has up to 13 bits and the hardware keeps 11: rounding hi to nearest saves one of them, and errors get either sign.
     static __device__ __forceinline__ dense make_dense(element x)
     {
         uint32_t hi = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
@@ -243,14 +242,19 @@ static __device__ __forceinline__ void tensor_store_vector(double *c, const doub
     __stcs(reinterpret_cast<double2 *>(c), y);
 }
 
-/* 16 bytes of sums: row `row` of the window, columns [column, column + 4) (2 for FP64); column is a multiple of that. */
-template <class Sum>
+/* 16 bytes of sums: row `row` of the window, columns [column, column + 4) (2 for FP64); column is a multiple of that.
+ * Inside: the caller knows that the row exists, columns are below n and out.vectors holds. */
+template <bool Inside = false, class Sum>
 static __device__ __forceinline__ void tensor_store(const tensor_output<Sum> &out, int row, int64_t column, int64_t n, const Sum *x)
 {
     constexpr int piece = 16 / sizeof(Sum);
+    Sum *c = out.c + row * out.ld + column;
+    if (Inside) {
+        tensor_store_vector(c, x, out.alpha, out.beta);
+        return;
+    }
     if (row >= out.rows)
         return;
-    Sum *c = out.c + row * out.ld + column;
     if (out.vectors && column + piece <= n) {
         tensor_store_vector(c, x, out.alpha, out.beta);
         return;
