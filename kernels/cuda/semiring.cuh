@@ -30,7 +30,7 @@ template <class T, int V> __device__ __forceinline__ void load_vector(T (&out)[V
 #pragma unroll
     for (int k = 0; k < int(sizeof piece / bytes); k++)
         piece[k] = __ldg(static_cast<const raw *>(at) + k);
-    memcpy(out, piece, sizeof out);
+    memcpy(static_cast<void *>(out), piece, sizeof out);
 }
 
 /* Not read again soon. */
@@ -51,7 +51,7 @@ template <class T> __device__ __forceinline__ T load_once(const T *at)
     using raw = typename raw_bytes<sizeof(T)>::type;
     raw bits = __ldcs(reinterpret_cast<const raw *>(at));
     T x;
-    memcpy(&x, &bits, sizeof x);
+    memcpy(static_cast<void *>(&x), &bits, sizeof x);
     return x;
 }
 template <class T> __device__ __forceinline__ void store_once(T *at, T x)

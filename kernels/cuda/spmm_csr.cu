@@ -113,7 +113,37 @@ uint64_t one(tsr_type type)
     return type == TSR_FP32 ? bits_of(1.0f) : type == TSR_FP64 ? bits_of(1.0) : 1;
 }
 
-tsr_status plus_times_of(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream)
+/* Semirings with kernels of their own.  `second` is `times` with ones, and `plus` with zeros. */
+enum class family { any, half, plus_times, min_plus };
+
+family choose_family(const tsr_cuda_csr_spmm *product, csr_args *q)
+{
+    tsr_semiring s = product->semiring;
+    bool second = s.mul == TSR_MUL_SECOND, full = product->b_present == nullptr;
+    if (product->half)
+        return family::half;
+    if (full && s.add == TSR_ADD_PLUS && (second || s.mul == TSR_MUL_TIMES)) {
+        q->iso = second ? one(s.type) : q->iso;
+        return family::plus_times;
+    }
+    if (full && s.add == TSR_ADD_MIN && (second || s.mul == TSR_MUL_PLUS)) {
+        q->iso = second ? 0 : q->iso;
+        return family::min_plus;
+    }
+    return family::any;
+}
+
+tsr_status run_spmv(family kind, const csr_args &q, const tsr_cuda_csr_spmm *product)
+{
+    switch (kind) {
+    case family::half: return tsr_csr_spmv_half(product->number, q, product->stream);
+    case family::plus_times: return tsr_csr_spmv_plus_times(product->semiring.type, q, product->stream);
+    case family::min_plus: return tsr_csr_spmv_min_plus(product->semiring.type, q, product->stream);
+    default: return TSR_DECLINED;
+    }
+}
+
+tsr_status run_plus_times(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream)
 {
     switch (type) {
     case TSR_FP32: return tsr_csr_fp32(q, shape, stream);
@@ -122,36 +152,25 @@ tsr_status plus_times_of(tsr_type type, const csr_args &q, const csr_shape &shap
     }
 }
 
-/* A semiring with a kernel of its own; `second` is `times` with ones, and `plus` with zeros. */
-tsr_status run_typed(csr_args q, const csr_shape &shape, const tsr_cuda_csr_spmm *product)
+tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, const tsr_cuda_csr_spmm *product)
 {
-    tsr_semiring s = product->semiring;
-    bool second = s.mul == TSR_MUL_SECOND;
-    if (s.add == TSR_ADD_PLUS && (second || s.mul == TSR_MUL_TIMES)) {
-        q.iso = second ? one(s.type) : q.iso;
-        return plus_times_of(s.type, q, shape, product->stream);
-    }
-    if (s.add == TSR_ADD_MIN && (second || s.mul == TSR_MUL_PLUS)) {
-        q.iso = second ? 0 : q.iso;
-        return tsr_csr_min_plus(s.type, q, shape, product->stream);
-    }
-    return TSR_DECLINED;
-}
-
-tsr_status run(const csr_args &q, const csr_shape &shape, const tsr_cuda_csr_spmm *product)
-{
-    if (product->half)
+    tsr_type type = product->semiring.type;
+    switch (kind) {
+    case family::half:
         return product->number == TSR_NUMBER_FP16 ? tsr_csr_fp16(q, shape, product->stream) : tsr_csr_bf16(q, shape, product->stream);
-    tsr_status status = product->b_present == nullptr ? run_typed(q, shape, product) : TSR_DECLINED;
-    return status == TSR_DECLINED ? tsr_csr_any(product->semiring.type, q, shape, product->stream) : status;
+    case family::plus_times: return run_plus_times(type, q, shape, product->stream);
+    case family::min_plus: return tsr_csr_min_plus(type, q, shape, product->stream);
+    default: return TSR_DECLINED;
+    }
 }
 
 } // namespace
 
+/* Enough for either list. */
 extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
-    const tsr_cuda_csr_list *list = &a->spmm;
-    size_t places = size_t(list->npartials) * size_t(product->n);
+    int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
+    size_t places = size_t(most) * size_t(product->n);
     return places * size_t(sum_size(product) + (product->b_present != nullptr));
 }
 
@@ -162,5 +181,11 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
     csr_shape shape = choose_shape(a, product);
     if (!shape_exists(shape))
         return TSR_DECLINED;
-    return run(make_args(a, &a->spmm, product), shape, product);
+    csr_args vector = make_args(a, &a->spmv, product), matrix = make_args(a, &a->spmm, product), any = matrix;
+    tsr_status status = TSR_DECLINED;
+    if (product->n == 1)
+        status = run_spmv(choose_family(product, &vector), vector, product);
+    if (status == TSR_DECLINED)
+        status = run_spmm(choose_family(product, &matrix), matrix, shape, product);
+    return status == TSR_DECLINED ? tsr_csr_any(product->semiring.type, any, shape, product->stream) : status;
 }

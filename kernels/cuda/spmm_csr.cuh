@@ -259,7 +259,7 @@ __device__ __forceinline__ void add_entries(const csr_args &q, const csr_stage<P
     for (int k = 0; k < U; k++) {
         bits[k] = all_present<V>;
         if constexpr (P::generic) {
-            memset(row[k], 0, sizeof row[k]);
+            memset(static_cast<void *>(row[k]), 0, sizeof row[k]);
             if (q.reads_b)
                 load_vector(row[k], b + int64_t(column[k]) * q.b_stride);
             if (present)
@@ -301,7 +301,7 @@ template <class P, int V, int G, int U> __global__ void __launch_bounds__(512) s
     if (l == 0)
         stage.row_end[rows] = INT_MAX;
 
-    csr_fetch<P, G> fetch;
+    csr_fetch<P, G> fetch = {};
     if (count > 0)
         fetch.load(q, first.entry, count, l);
     __syncwarp();
@@ -407,14 +407,17 @@ template <class P, int Full> tsr_status launch_typed(const csr_args &q, const cs
     return launch_lanes<P, 1, 8>(q, shape, stream);
 }
 
-// ---- One per file, by type ----
+// ---- By type.  TSR_DECLINED: no kernel for this one ----
 
 tsr_status tsr_csr_fp32(const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_fp64(const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_fp16(const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_bf16(const csr_args &q, const csr_shape &shape, void *stream);
-/* plus_times of 32-bit and 64-bit integers; min_plus of signed ones and floating point.  TSR_DECLINED: another type. */
+/* plus_times of 32-bit and 64-bit integers; min_plus of signed ones and floating point. */
 tsr_status tsr_csr_plus_times(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_min_plus(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
+tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, void *stream);
+tsr_status tsr_csr_spmv_plus_times(tsr_type type, const csr_args &q, void *stream);
+tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, void *stream);
 /* Everything: also bitmaps. */
 tsr_status tsr_csr_any(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);

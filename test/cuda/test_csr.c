@@ -1,0 +1,477 @@
+/* The CUDA-core kernels against the oracle.
+ *
+ * First every semiring of every type on the random products of test/kernels (operands in any format and orientation, turned into CSR and
+ * row-major arrays here), judged as CPU kernels are.  Then what those do not have: alpha and beta, 16-bit operands, shapes by variant,
+ * leading dimensions and alignment, against sums in double.
+ *     --seed=N    one case of the second kind     --count=N    cases of the second kind     --semirings=N    cases per semiring
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/ref/value.h"
+#include "test/kernels/compare.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static tsr_cuda_device device;
+static rng layout; /* of operands on the device */
+
+static void *checked(void *p)
+{
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+static void must(tsr_status status, const char *what)
+{
+    if (status != TSR_OK) {
+        printf("%s: status %d\n", what, (int)status);
+        exit(1);
+    }
+}
+
+static void *device_new(size_t bytes)
+{
+    void *p = NULL;
+    must(tsr_cuda_malloc(&p, bytes + 1, NULL), "malloc");
+    return p;
+}
+
+static void *upload(const void *host, size_t bytes)
+{
+    void *p = device_new(bytes);
+    must(tsr_cuda_to_device(p, host, bytes, NULL), "to device");
+    return p;
+}
+
+static void download(void *host, const void *p, size_t bytes)
+{
+    must(tsr_cuda_to_host(host, p, bytes, NULL), "to host");
+    must(tsr_cuda_wait(NULL), "wait");
+}
+
+static void free_csr(tsr_cuda_csr *a)
+{
+    tsr_cuda_csr_work_free(a, NULL);
+    tsr_cuda_free(a->p, NULL);
+    tsr_cuda_free(a->i, NULL);
+    tsr_cuda_free(a->x, NULL);
+}
+
+/* The product, with scratch; wipes the scratch first. */
+static tsr_status run(const tsr_cuda_csr *a, tsr_cuda_csr_spmm *product)
+{
+    size_t bytes = tsr_cuda_csr_partial_bytes(a, product);
+    product->partial = device_new(bytes);
+    must(tsr_cuda_set(product->partial, 0xA5, bytes, NULL), "set");
+    tsr_status status = tsr_cuda_spmm_csr(a, product);
+    must(tsr_cuda_wait(NULL), "wait");
+    tsr_cuda_free(product->partial, NULL);
+    return status;
+}
+
+/* ---- Products of test/kernels ---- */
+
+typedef struct entry {
+    int64_t row, col, at; /* at: of the value */
+} entry;
+
+static int by_place(const void *x, const void *y)
+{
+    const entry *a = x, *b = y;
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    return a->col < b->col ? -1 : a->col > b->col;
+}
+
+static entry *list_entries(const tsr_view *v)
+{
+    entry *list = checked(malloc((size_t)(v->nvals + 1) * sizeof *list));
+    for (int64_t s = 0; s < v->nvec; s++)
+        for (int64_t at = v->p[s]; at < v->p[s + 1]; at++) {
+            int64_t major = v->format == TSR_HYPERSPARSE ? v->h[s] : s;
+            int64_t minor = v->index_size == 4 ? (int64_t)((const uint32_t *)v->i)[at] : ((const int64_t *)v->i)[at];
+            list[at] = (entry){ v->by_col ? minor : major, v->by_col ? major : minor, at };
+        }
+    qsort(list, (size_t)v->nvals, sizeof *list, by_place);
+    return list;
+}
+
+static tsr_cuda_csr upload_sparse(const tsr_view *v, size_t size)
+{
+    entry *list = list_entries(v);
+    int64_t *p = checked(calloc((size_t)v->nrows + 1, sizeof *p));
+    uint32_t *i = checked(malloc((size_t)v->nvals * sizeof *i + 1));
+    char *x = checked(malloc((size_t)v->nvals * size + 1));
+    for (int64_t at = 0; at < v->nvals; at++) {
+        p[list[at].row + 1]++;
+        i[at] = (uint32_t)list[at].col;
+        if (v->x != NULL && !v->iso)
+            memcpy(x + (size_t)at * size, (const char *)v->x + (size_t)list[at].at * size, size);
+    }
+    for (int64_t row = 0; row < v->nrows; row++)
+        p[row + 1] += p[row];
+    tsr_cuda_csr a = { .nrows = v->nrows, .ncols = v->ncols, .nvals = v->nvals };
+    a.p = upload(p, (size_t)(v->nrows + 1) * sizeof *p);
+    a.i = upload(i, (size_t)v->nvals * sizeof *i);
+    a.x = v->x != NULL && !v->iso ? upload(x, (size_t)v->nvals * size) : NULL;
+    must(tsr_cuda_csr_work(&a, &device, NULL), "work");
+    free(list);
+    free(p);
+    free(i);
+    free(x);
+    return a;
+}
+
+/* Row-major with leading dimension ld, `shift` elements into an allocation. */
+static void *upload_dense(const tsr_view *v, const void *from, bool iso, size_t size, int64_t ld, int64_t shift)
+{
+    size_t bytes = (size_t)(v->nrows * ld + shift + 1) * size;
+    char *host = checked(malloc(bytes));
+    memset(host, 0xA5, bytes);
+    for (int64_t row = 0; row < v->nrows; row++)
+        for (int64_t col = 0; col < v->ncols; col++)
+            memcpy(host + (size_t)(row * ld + col + shift) * size,
+                (const char *)from + (iso ? 0 : (size_t)(v->by_col ? col * v->ld + row : row * v->ld + col) * size), size);
+    void *p = upload(host, bytes);
+    free(host);
+    return p;
+}
+
+/* Values of C, as a tsr_result has them; 0xA5 elsewhere must have stayed. */
+static bool download_c(const tsr_product *p, const void *c, int64_t ldc, int64_t shift, size_t size, void *x)
+{
+    size_t bytes = (size_t)(p->m * ldc + shift) * size;
+    unsigned char *host = checked(malloc(bytes + 1));
+    download(host, c, bytes);
+    bool clean = true;
+    for (int64_t at = 0; at < p->m * ldc + shift; at++) {
+        int64_t row = (at - shift) / ldc, col = (at - shift) % ldc;
+        bool inside = at >= shift && col < p->n;
+        for (size_t k = 0; k < size && !inside; k++)
+            clean = clean && host[(size_t)at * size + k] == 0xA5;
+        if (inside && x != NULL)
+            memcpy((char *)x + (size_t)(p->c_by_col ? col * p->m + row : row * p->n + col) * size, host + (size_t)at * size, size);
+    }
+    free(host);
+    return clean;
+}
+
+static int64_t choose_pad(int64_t n)
+{
+    return n == 0 ? 1 : rng_chance(&layout, 50) ? 0 : rng_chance(&layout, 50) ? (16 - n % 16) % 16 : rng_below(&layout, 7);
+}
+
+static tsr_status run_product(const tsr_product *p, tsr_result *result)
+{
+    size_t size = type_size(p->semiring.type);
+    int64_t ldb = p->n + choose_pad(p->n), ldc = p->n + choose_pad(p->n);
+    int64_t b_shift = rng_chance(&layout, 70) ? 0 : rng_below(&layout, 5), c_shift = rng_chance(&layout, 70) ? 0 : rng_below(&layout, 5);
+    size_t c_bytes = (size_t)(p->m * ldc + c_shift);
+    tsr_cuda_csr a = upload_sparse(&p->a, size);
+    char *b = p->b.x != NULL ? upload_dense(&p->b, p->b.x, p->b.iso, size, ldb, b_shift) : NULL;
+    int8_t *b_present = p->b.format == TSR_BITMAP ? upload_dense(&p->b, p->b.b, false, 1, ldb, 0) : NULL;
+    char *c = device_new(c_bytes * size);
+    int8_t *c_present = result->b != NULL ? device_new(c_bytes) : NULL;
+    must(tsr_cuda_set(c, 0xA5, c_bytes * size, NULL), "set");
+    if (c_present != NULL)
+        must(tsr_cuda_set(c_present, 0xA5, c_bytes, NULL), "set");
+    tsr_cuda_csr_spmm product = { .semiring = p->semiring, .n = p->n, .b = b != NULL ? b + (size_t)b_shift * size : NULL,
+        .b_present = b_present, .ldb = ldb, .c = c + (size_t)c_shift * size, .c_present = c_present != NULL ? c_present + c_shift : NULL,
+        .ldc = ldc, .alpha = 1, .device = &device };
+    if (p->a.x != NULL && p->a.iso)
+        memcpy(&product.iso, p->a.x, size);
+    tsr_status status = run(&a, &product);
+    if (status == TSR_OK && !download_c(p, c, ldc, c_shift, size, result->x))
+        status = TSR_INTERNAL_ERROR;
+    if (status == TSR_OK && c_present != NULL && !download_c(p, c_present, ldc, c_shift, 1, result->b))
+        status = TSR_INTERNAL_ERROR;
+    result->nvals = 0;
+    for (int64_t at = 0; at < p->m * p->n && c_present != NULL; at++)
+        result->nvals += result->b[at];
+    free_csr(&a);
+    tsr_cuda_free(b, NULL);
+    tsr_cuda_free(b_present, NULL);
+    tsr_cuda_free(c, NULL);
+    tsr_cuda_free(c_present, NULL);
+    return status;
+}
+
+static bool test_semiring(tsr_semiring semiring, uint64_t seed)
+{
+    rng r = { seed };
+    test_case c;
+    char why[200] = "";
+    layout.state = ~seed;
+    case_make(&c, &r, rng_chance(&r, 25) ? TSR_OP_SPMV : TSR_OP_SPMM, semiring, (int)rng_below(&r, 2));
+    verdict v = check_case(&c, run_product, why, sizeof why);
+    if (v != VERDICT_OK) {
+        printf("FAIL %s %s %s, case %llu: %s\n", type_name(semiring.type), add_name(semiring.add), mul_name(semiring.mul),
+            (unsigned long long)seed, v == VERDICT_DECLINED ? "declined" : why);
+        case_print(&c);
+    }
+    case_free(&c);
+    return v == VERDICT_OK;
+}
+
+static int test_semirings(uint64_t seed, int each)
+{
+    int failed = 0;
+    for (int type = 0; type < TSR_TYPE_COUNT; type++)
+        for (int add = 0; add < TSR_ADD_COUNT; add++)
+            for (int mul = 0; mul < TSR_MUL_COUNT; mul++)
+                for (int k = 0; k < each; k++)
+                    failed += !test_semiring((tsr_semiring){ (tsr_type)type, (tsr_add)add, (tsr_mul)mul },
+                        seed + (uint64_t)(((type * TSR_ADD_COUNT + add) * TSR_MUL_COUNT + mul) * each + k));
+    return failed;
+}
+
+/* ---- plus_times with everything a caller can ask for ---- */
+
+typedef enum kind { KIND_FP32, KIND_FP64, KIND_FP16, KIND_BF16, KIND_COUNT } kind;
+
+typedef struct sums_case {
+    uint64_t seed;
+    kind kind;
+    int variant;
+    int64_t nrows, ncols, n, ldb, ldc, b_shift, c_shift;
+    bool pattern;
+    double alpha, beta, iso;
+    int64_t *p;
+    uint32_t *i;
+    double *x, *b, *c; /* exactly what is stored; c: before */
+} sums_case;
+
+static size_t element_bytes(kind k)
+{
+    return k == KIND_FP32 ? 4 : k == KIND_FP64 ? 8 : 2;
+}
+
+static size_t sum_bytes(kind k)
+{
+    return k == KIND_FP64 ? 8 : 4;
+}
+
+/* Eight significant bits at most, so that every number type holds it: no rounding here. */
+static double draw_exact(rng *r)
+{
+    return ldexp((double)(rng_below(r, 511) - 255), -(int)(6 + rng_below(r, 3)));
+}
+
+/* Of a number with few bits and a moderate exponent. */
+static uint16_t fp16_bits(double value)
+{
+    int exponent;
+    double mantissa = frexp(fabs(value), &exponent);
+    if (value == 0)
+        return 0;
+    return (uint16_t)((value < 0 ? 0x8000 : 0) | (exponent + 14) << 10 | ((int)ldexp(mantissa, 11) & 0x3ff));
+}
+
+static uint16_t bf16_bits(double value)
+{
+    float single = (float)value;
+    uint32_t bits;
+    memcpy(&bits, &single, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+static void put(kind k, void *x, int64_t at, double value)
+{
+    switch (k) {
+    case KIND_FP32: ((float *)x)[at] = (float)value; break;
+    case KIND_FP64: ((double *)x)[at] = value; break;
+    case KIND_FP16: ((uint16_t *)x)[at] = fp16_bits(value); break;
+    default: ((uint16_t *)x)[at] = bf16_bits(value); break;
+    }
+}
+
+static void *upload_numbers(kind k, const double *from, int64_t count)
+{
+    void *host = checked(malloc((size_t)(count + 1) * 8));
+    for (int64_t at = 0; at < count; at++)
+        put(k, host, at, from[at]);
+    void *p = upload(host, (size_t)count * element_bytes(k));
+    free(host);
+    return p;
+}
+
+/* Entries of a row: mostly few, sometimes none for a stretch, sometimes very many. */
+static int64_t draw_degree(rng *r, int64_t row, int64_t ncols, int style)
+{
+    int64_t most = style == 0 ? 3 : style == 1 ? 40 : row % 64 < 32 ? 0 : 200;
+    if (rng_chance(r, 1))
+        most = ncols;
+    return rng_below(r, (most < ncols ? most : ncols) + 1);
+}
+
+static void draw_matrix(sums_case *t, rng *r)
+{
+    int style = (int)rng_below(r, 3);
+    int64_t long_row = rng_chance(r, 40) ? rng_below(r, t->nrows) : -1, room = 0;
+    t->p = checked(calloc((size_t)t->nrows + 1, sizeof *t->p));
+    for (int64_t row = 0; row < t->nrows; row++)
+        t->p[row + 1] = t->p[row] + (row == long_row ? t->ncols : draw_degree(r, row, t->ncols, style));
+    room = t->p[t->nrows];
+    t->i = checked(malloc((size_t)room * sizeof *t->i + 1));
+    t->x = checked(malloc((size_t)room * sizeof *t->x + 1));
+    for (int64_t row = 0; row < t->nrows; row++) {
+        int64_t degree = t->p[row + 1] - t->p[row];
+        for (int64_t k = 0; k < degree; k++) /* one in each of `degree` equal stretches: ascending */
+            t->i[t->p[row] + k] = (uint32_t)(t->ncols * k / degree + rng_below(r, t->ncols * (k + 1) / degree - t->ncols * k / degree));
+    }
+    for (int64_t at = 0; at < room; at++)
+        t->x[at] = t->pattern ? t->iso : draw_exact(r);
+}
+
+static int draw_variant(rng *r)
+{
+    static const int lanes[] = { 4, 8, 16, 32 };
+    if (rng_chance(r, 30))
+        return 0;
+    return (int)(1 + rng_below(r, 16)) * 1000 + lanes[rng_below(r, 4)] * 10 + (rng_chance(r, 50) ? 4 : 8);
+}
+
+static void draw_case(sums_case *t, uint64_t seed)
+{
+    static const int64_t widths[] = { 1, 1, 2, 3, 4, 5, 8, 12, 16, 20, 31, 32, 33, 64, 64, 100, 128, 128, 130, 256, 300 };
+    static const double factors[] = { 0, 1, 1, -1, 0.5, 3 };
+    rng r = { seed };
+    *t = (sums_case){ .seed = seed, .kind = (kind)rng_below(&r, KIND_COUNT), .variant = draw_variant(&r) };
+    t->nrows = 1 + rng_below(&r, rng_chance(&r, 10) ? 3000 : 150);
+    t->ncols = 1 + rng_below(&r, rng_chance(&r, 15) ? 9000 : 300);
+    t->n = widths[rng_below(&r, t->ncols > 1000 ? 9 : 21)];
+    int64_t multiple = rng_chance(&r, 50) ? 8 : 1;
+    t->ldb = (t->n + rng_below(&r, 5) + multiple - 1) / multiple * multiple;
+    t->ldc = (t->n + rng_below(&r, 5) + multiple - 1) / multiple * multiple;
+    t->b_shift = rng_chance(&r, 70) ? 0 : rng_below(&r, 9);
+    t->c_shift = rng_chance(&r, 70) ? 0 : rng_below(&r, 9);
+    t->pattern = rng_chance(&r, 25);
+    t->alpha = factors[rng_below(&r, 6)];
+    t->beta = factors[rng_below(&r, 6)];
+    t->iso = draw_exact(&r);
+    draw_matrix(t, &r);
+    t->b = checked(malloc((size_t)(t->ncols * t->ldb + t->b_shift) * sizeof *t->b));
+    t->c = checked(malloc((size_t)(t->nrows * t->ldc + t->c_shift) * sizeof *t->c));
+    for (int64_t at = 0; at < t->ncols * t->ldb + t->b_shift; at++)
+        t->b[at] = draw_exact(&r);
+    for (int64_t at = 0; at < t->nrows * t->ldc + t->c_shift; at++)
+        t->c[at] = t->beta == 0 && rng_chance(&r, 50) ? NAN : draw_exact(&r);
+}
+
+static void free_case(sums_case *t)
+{
+    free(t->p);
+    free(t->i);
+    free(t->x);
+    free(t->b);
+    free(t->c);
+}
+
+static double read_sum(const sums_case *t, const void *c, int64_t at)
+{
+    return t->kind == KIND_FP64 ? ((const double *)c)[at] : (double)((const float *)c)[at];
+}
+
+/* Twice the error of adding one by one, at most. */
+static bool right(const sums_case *t, int64_t row, int64_t col, double out)
+{
+    long double sum = 0, magnitude = 0;
+    for (int64_t at = t->p[row]; at < t->p[row + 1]; at++) {
+        long double term = (long double)t->x[at] * t->b[t->i[at] * t->ldb + col + t->b_shift];
+        sum += term;
+        magnitude += fabsl(term);
+    }
+    long double unit = t->kind == KIND_FP64 ? DBL_EPSILON : FLT_EPSILON, terms = (long double)(t->p[row + 1] - t->p[row]);
+    long double before = t->beta != 0 ? t->beta * (long double)t->c[row * t->ldc + col + t->c_shift] : 0;
+    long double exact = t->alpha * sum + before;
+    long double allowed = unit * (fabsl(t->alpha) * magnitude * (1 + sqrtl(terms)) + fabsl(before) + fabsl(exact));
+    return fabsl(out - exact) <= allowed;
+}
+
+static bool judge(const sums_case *t, const void *c)
+{
+    for (int64_t at = 0; at < t->nrows * t->ldc + t->c_shift; at++) {
+        int64_t row = (at - t->c_shift) / t->ldc, col = (at - t->c_shift) % t->ldc;
+        double out = read_sum(t, c, at), before = t->c[at];
+        bool inside = at >= t->c_shift && col < t->n;
+        if (inside ? right(t, row, col, out) : out == before || (isnan(out) && isnan(before)))
+            continue;
+        printf("FAIL case %llu: %s %lld, %lld is %.17g\n", (unsigned long long)t->seed, inside ? "element" : "outside of C:",
+            (long long)row, (long long)col, out);
+        return false;
+    }
+    return true;
+}
+
+static void *compute(const sums_case *t, const tsr_cuda_csr *a, const void *b)
+{
+    int64_t places = t->nrows * t->ldc + t->c_shift;
+    size_t sum = sum_bytes(t->kind), bytes = (size_t)places * sum;
+    char *c = upload_numbers(t->kind == KIND_FP64 ? KIND_FP64 : KIND_FP32, t->c, places);
+    bool half = t->kind == KIND_FP16 || t->kind == KIND_BF16;
+    tsr_cuda_csr_spmm product = { .semiring = { t->kind == KIND_FP64 ? TSR_FP64 : TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES },
+        .half = half, .number = t->kind == KIND_FP16 ? TSR_NUMBER_FP16 : TSR_NUMBER_BF16, .n = t->n,
+        .b = (const char *)b + (size_t)t->b_shift * element_bytes(t->kind), .ldb = t->ldb, .c = c + (size_t)t->c_shift * sum,
+        .ldc = t->ldc, .alpha = t->alpha, .beta = t->beta, .device = &device, .variant = t->variant };
+    float single = (float)t->iso;
+    memcpy(&product.iso, t->kind == KIND_FP64 ? (const void *)&t->iso : &single, sum);
+    must(run(a, &product), "product");
+    void *host = checked(malloc(bytes));
+    download(host, c, bytes);
+    tsr_cuda_free(c, NULL);
+    return host;
+}
+
+static bool test_sums(uint64_t seed)
+{
+    sums_case t;
+    draw_case(&t, seed);
+    tsr_cuda_csr a = { .nrows = t.nrows, .ncols = t.ncols, .nvals = t.p[t.nrows] };
+    a.p = upload(t.p, (size_t)(t.nrows + 1) * sizeof *t.p);
+    a.i = upload(t.i, (size_t)a.nvals * sizeof *t.i);
+    a.x = t.pattern ? NULL : upload_numbers(t.kind, t.x, a.nvals);
+    must(tsr_cuda_csr_work(&a, &device, NULL), "work");
+    void *b = upload_numbers(t.kind, t.b, t.ncols * t.ldb + t.b_shift);
+    void *once = compute(&t, &a, b), *again = compute(&t, &a, b);
+    bool ok = judge(&t, once);
+    if (memcmp(once, again, (size_t)(t.nrows * t.ldc + t.c_shift) * sum_bytes(t.kind)) != 0) {
+        printf("FAIL case %llu: two runs differ\n", (unsigned long long)seed);
+        ok = false;
+    }
+    if (!ok)
+        printf("  kind %d variant %d, %lld x %lld, %lld entries%s, n %lld ldb %lld+%lld ldc %lld+%lld alpha %g beta %g\n", (int)t.kind,
+            t.variant, (long long)t.nrows, (long long)t.ncols, (long long)a.nvals, t.pattern ? " (pattern)" : "", (long long)t.n,
+            (long long)t.ldb, (long long)t.b_shift, (long long)t.ldc, (long long)t.c_shift, t.alpha, t.beta);
+    free(once);
+    free(again);
+    tsr_cuda_free(b, NULL);
+    free_csr(&a);
+    free_case(&t);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long long seed = 1;
+    int count = 150, each = 2;
+    bool one = false;
+    for (int at = 1; at < argc; at++) {
+        one = sscanf(argv[at], "--seed=%llu", &seed) == 1 || one;
+        if (sscanf(argv[at], "--count=%d", &count) != 1)
+            (void)sscanf(argv[at], "--semirings=%d", &each);
+    }
+    if (tsr_cuda_count() == 0)
+        return 77;
+    must(tsr_cuda_open(0, &device), "open");
+    if (one)
+        return test_sums(seed) ? 0 : 1;
+    int failed = test_semirings(seed, each);
+    for (int k = 0; k < count; k++)
+        failed += !test_sums(seed + (uint64_t)k);
+    printf("%d semirings x %d cases, %d sums: %d failed\n", TSR_TYPE_COUNT * TSR_ADD_COUNT * TSR_MUL_COUNT, each, count, failed);
+    return failed != 0;
+}
