@@ -8,12 +8,12 @@ namespace {
 constexpr int threads = 256;
 
 /* What is sorted with the columns.  Rows alone, or with values of up to four bytes above; else the number of the entry. */
-enum payload { payload_row, payload_value, payload_entry };
+enum payload_kind { payload_row, payload_value, payload_entry };
 
 struct flipping {
     tsr_cuda_csr in, out;
     int element_size;
-    payload kind;
+    payload_kind kind;
     bool wide; // payloads of 8 bytes
     uint32_t *key[2];
     void *payload[2];
