@@ -1,21 +1,22 @@
-// SpMM over ME-BCRS (FlashSparse, PPoPP 2025).  Operands are swapped and transposed: a matrix instruction computes 16 columns of B times
-// the 8 rows of a window, so that windows are 8 rows high and fewer zeros are multiplied.
+// SpMM over ME-BCRS (FlashSparse, PPoPP 2025).  Operands are swapped and transposed: a matrix instruction computes 16 columns of B
+// times the 8 rows of a window, so that windows are 8 rows high and fewer zeros are multiplied.
 //
-// A warp computes one work item for one tile of columns: 8 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4, t = lane % 4
-// and R = width / 4, lane (g, t) multiplies vectors tR to tR + R - 1 of a block: its values of A are R neighbours in row g (one
-// load), and of each of these rows of B it needs the 16 bytes number g of every 128 bytes.  Which k of the instruction a vector gets and
-// which m a column, is free as long as A, B and C agree: columns 2i and 2i + 1 of 16 bytes are m = g and g + 8 of instruction i.  So a
-// lane ends with neighbouring columns of rows 2t and 2t + 1 of C, which it stores 16 bytes at a time.
+// A warp computes one work item for one tile of columns: 8 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4,
+// t = lane % 4 and R = width / 4, lane (g, t) multiplies vectors tR to tR + R - 1 of a block: its values of A are R neighbours in row g
+// (one load), and of each of these rows of B it needs the 16 bytes number g of every 128 bytes.  Which k of the instruction a vector
+// gets and which m a column, is free as long as A, B and C agree: columns 2i and 2i + 1 of 16 bytes are m = g and g + 8 of
+// instruction i.  So a lane ends with neighbouring columns of rows 2t and 2t + 1 of C, which it stores 16 bytes at a time.
 //
 // How B gets to its lane, `fetch`:
-//   ring      cp.async into a ring of blocks of the warp's own; 8 neighbouring lanes copy 128 consecutive bytes of one row.  The rows of
-//             the ring that one load of fragments meets are 32 bytes apart modulo 128: no bank conflict there either.
+//   ring      cp.async into a ring of blocks of the warp's own; 8 neighbouring lanes copy 128 consecutive bytes of one row.  The rows
+//             of the ring that one load of fragments meets are 32 bytes apart modulo 128: no bank conflict there either.
 //   direct    a lane loads its own fragments, one block ahead.  8 neighbouring lanes touch 4 rows, in each the same 32 of 128 bytes.
-//   diagonal  as direct, but in each of the 4 rows other 32 bytes: load j of lane t is for place (j + t) % 4, and afterwards registers
-//             are rotated by t.  512-byte tiles only.
+//   diagonal  as direct, but in each of the 4 rows other 32 bytes: load j of lane t is for place (j + t) % 4, and afterwards
+//             registers are rotated by t.  512-byte tiles only.
 //
 // variant = 1 + fetch + 5 * tile + 15 * order, to try other choices than the kernel's own (0):
-//   fetch  0, 1, 2: a ring of 2, 3, 4 blocks; 3: direct; 4: diagonal      tile  0, 1, 2: 128, 256, 512 bytes of a row of B
+//   fetch  0, 1, 2: a ring of 2, 3, 4 blocks; 3: direct; 4: diagonal
+//   tile   0, 1, 2: 128, 256, 512 bytes of a row of B (16-bit numbers: not 512, for want of registers)
 //   order  0: the tiles of an item are neighbours; 1: all items of a tile before the next tile
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor.cuh"
@@ -25,7 +26,8 @@ namespace {
 constexpr int warps = 4; // of a block of threads; they share nothing
 struct job {
     tsr_cuda_spmm p;
-    int64_t nrows, row_bytes;
+    int64_t nrows;
+    uint32_t row_bytes; /* of B */
     const int64_t *vector, *block; /* of the windows */
     const uint32_t *column;
     const unsigned char *value;
@@ -76,9 +78,9 @@ template <tsr_cuda_math Math, int Width> struct block_math : shape<Math, Width> 
         for (int i = 0; i < base::columns / 2; i++)
 #pragma unroll
             for (int k = 0; k < base::rows; k += 2) {
-                const typename math::dense b[4] = {math::make_dense(base::at(x[k].w, 2 * i)), math::make_dense(base::at(x[k].w, 2 * i + 1)),
-                                                   math::make_dense(base::at(x[k + 1].w, 2 * i)),
-                                                   math::make_dense(base::at(x[k + 1].w, 2 * i + 1))};
+                const typename math::dense b[4] = {
+                    math::make_dense(base::at(x[k].w, 2 * i)), math::make_dense(base::at(x[k].w, 2 * i + 1)),
+                    math::make_dense(base::at(x[k + 1].w, 2 * i)), math::make_dense(base::at(x[k + 1].w, 2 * i + 1))};
                 math::accumulate(d[i], b, a + k);
             }
     }
@@ -105,6 +107,17 @@ template <> struct block_math<TSR_CUDA_FP16, 16> : shape<TSR_CUDA_FP16, 16>, hal
 template <> struct block_math<TSR_CUDA_BF16, 16> : shape<TSR_CUDA_BF16, 16>, half_block_math<true> {
     using half_block_math<true>::half_block_math;
 };
+
+/* x, as a value that the compiler keeps in a register: else it computes addresses from threadIdx again at every use.  All lanes
+ * call it. */
+template <class T> __device__ __forceinline__ T keep(T x)
+{
+    return __shfl_sync(0xffffffffu, x, static_cast<int>(threadIdx.x % 32));
+}
+__device__ __forceinline__ const unsigned char *keep(const unsigned char *x)
+{
+    return reinterpret_cast<const unsigned char *>(keep(reinterpret_cast<unsigned long long>(x)));
+}
 
 /* What a warp computes. */
 template <class Shape> struct task {
@@ -143,46 +156,36 @@ template <class Shape, int Width, int Pieces> __device__ __forceinline__ bool fi
     return true;
 }
 
-/* The columns of the vectors from + 0 ... from + Rows - 1; past the end: of the last vector. */
-template <int Rows, class Task> __device__ __forceinline__ void load_columns(uint32_t columns[Rows], const Task &w, int from)
-{
-#pragma unroll
-    for (int i = 0; i < Rows; i++)
-        columns[i] = __ldg(w.column + min(from + i, w.count - 1));
-}
-
-/* A lane's values of the block that starts at vector `from` of the item; zeros past its end. */
-template <class Shape, int Width> __device__ __forceinline__ typename Shape::values load_values(const task<Shape> &w, int from, int g, int t)
+/* A lane's values of a block of `left` vectors (Width, or fewer: then the rest is 0).  x: its first value if the block is full. */
+template <class Shape, int Width>
+__device__ __forceinline__ typename Shape::values load_values(const typename Shape::element *x, int left, int g, int t)
 {
     using values = typename Shape::values;
     using element = typename Shape::element;
-    constexpr int rows = Shape::rows;
-    const element *block = w.value + static_cast<int64_t>(from) * 8;
-    int left = w.count - from;
     values v = {};
     if (left >= Width) {
         if constexpr (sizeof(values) == 16) {
-            uint4 x = __ldcs(reinterpret_cast<const uint4 *>(block + g * Width + t * rows));
-            v = {{x.x, x.y, x.z, x.w}};
+            uint4 y = __ldcs(reinterpret_cast<const uint4 *>(x));
+            v = {{y.x, y.y, y.z, y.w}};
         } else {
-            uint2 x = __ldcs(reinterpret_cast<const uint2 *>(block + g * Width + t * rows));
-            v = {{x.x, x.y}};
+            uint2 y = __ldcs(reinterpret_cast<const uint2 *>(x));
+            v = {{y.x, y.y}};
         }
         return v;
     }
+    x -= g * (Width - left);
 #pragma unroll
-    for (int i = 0; i < rows; i++) {
-        if (t * rows + i >= left)
+    for (int i = 0; i < Shape::rows; i++) {
+        if (t * Shape::rows + i >= left)
             break;
-        const element *x = block + g * left + t * rows + i;
         if constexpr (sizeof(element) == 2)
-            v.w[i / 2] |= static_cast<uint32_t>(__ldcs(x)) << (16 * (i % 2));
+            v.w[i / 2] |= static_cast<uint32_t>(__ldcs(x + i)) << (16 * (i % 2));
         else if constexpr (sizeof(element) == 4)
-            v.w[i] = __ldcs(reinterpret_cast<const uint32_t *>(x));
+            v.w[i] = __ldcs(reinterpret_cast<const uint32_t *>(x + i));
         else {
-            uint2 both = __ldcs(reinterpret_cast<const uint2 *>(x));
-            v.w[2 * i] = both.x;
-            v.w[2 * i + 1] = both.y;
+            uint2 y = __ldcs(reinterpret_cast<const uint2 *>(x + i));
+            v.w[2 * i] = y.x;
+            v.w[2 * i + 1] = y.y;
         }
     }
     return v;
@@ -190,7 +193,8 @@ template <class Shape, int Width> __device__ __forceinline__ typename Shape::val
 
 /* d[q] is for the piece at byte place(q) of the tile. */
 template <class Shape, int Pieces, class Place>
-__device__ __forceinline__ void store(const job &j, const task<Shape> &w, typename Shape::sum (*d)[Shape::columns / 2][4], int t, Place place)
+__device__ __forceinline__ void store(const job &j, const task<Shape> &w, typename Shape::sum (*d)[Shape::columns / 2][4], int t,
+                                      Place place)
 {
     using sum = typename Shape::sum;
     constexpr int several = 16 / sizeof(sum);
@@ -218,7 +222,8 @@ template <int Width, int Pieces> struct ring_layout {
     static constexpr int block = Width * pitch;
 };
 
-template <tsr_cuda_math Math, int Width, int Pieces, int Stages> __global__ void __launch_bounds__(32 * warps) ring_kernel(job j)
+template <tsr_cuda_math Math, int Width, int Pieces, int Stages>
+__global__ void __launch_bounds__(32 * warps) ring_kernel(job j)
 {
     using shape = block_math<Math, Width>;
     using layout = ring_layout<Width, Pieces>;
@@ -227,60 +232,79 @@ template <tsr_cuda_math Math, int Width, int Pieces, int Stages> __global__ void
     if (!find_task<shape, Width, Pieces>(w, j))
         return;
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    /* For copying: vectors their * rows ... of a block, pieces number `part` of every 128 bytes.  Row i * 4 + their of the ring holds
-     * vector their * rows + i. */
+    /* For copying: vectors their * rows ... of a block, pieces number `part` of every 128 bytes.  Row i * 4 + their of a block in the
+     * ring holds vector their * rows + i. */
     int their = lane / 8, part = lane % 8;
-    unsigned char *ring = dynamic_shared() + threadIdx.x / 32 * (Stages * layout::block);
-    unsigned char *to = ring + their * layout::pitch + part * 16;
-    const unsigned char *from = ring + t * layout::pitch + g * 16;
-    const unsigned char *b = static_cast<const unsigned char *>(j.p.b) + w.offset + part * 16;
-    int64_t left = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset - part * 16;
-    int present = w.full ? Pieces : static_cast<int>(min(max((left + 127) / 128, int64_t{0}), int64_t{Pieces}));
-
     typename shape::sum d[Pieces][shape::columns / 2][4] = {};
     if (w.count > 0) {
-        for (int q = present; q < Pieces; q++) /* never copied */
-            for (int row = their; row < Stages * Width; row += 4)
-                *reinterpret_cast<piece *>(ring + row * layout::pitch + part * 16 + q * 128) = {};
-
-        auto copy = [&](unsigned char *slot, const uint32_t *columns, int at) {
-#pragma unroll
-            for (int i = 0; i < rows; i++) {
-                const unsigned char *row = b + columns[i] * j.row_bytes;
-                bool valid = at + their * rows + i < w.count;
-#pragma unroll
-                for (int q = 0; q < Pieces; q++)
-                    if (q < present)
-                        cp_async<16>(slot + i * 4 * layout::pitch + q * 128, row + q * 128, valid);
-            }
-        };
-        uint32_t columns[rows];
-        {
-            uint32_t early[Stages - 1][rows];
-#pragma unroll
-            for (int s = 0; s < Stages - 1; s++)
-                load_columns<rows>(early[s], w, s * Width + their * rows);
-            load_columns<rows>(columns, w, (Stages - 1) * Width + their * rows);
-#pragma unroll
-            for (int s = 0; s < Stages - 1; s++) {
-                if (s * Width < w.count)
-                    copy(to + s * layout::block, early[s], s * Width);
-                cp_async_commit();
-            }
+        int ring = static_cast<int>(threadIdx.x / 32) * (Stages * layout::block); /* in shared memory */
+        unsigned char *to = dynamic_shared() + keep(ring + their * layout::pitch + part * 16);
+        const unsigned char *from = dynamic_shared() + keep(ring + t * layout::pitch + g * 16);
+        const unsigned char *b = keep(static_cast<const unsigned char *>(j.p.b) + w.offset + part * 16);
+        const uint32_t *column = w.column + their * rows;
+        const typename shape::element *value = w.value + g * Width + t * rows;
+        int present = Pieces; /* pieces of this lane that are not past the last column */
+        if (!w.full) {
+            int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset - part * 16;
+            present = static_cast<int>(max(min((end + 127) / 128, int64_t{Pieces}), int64_t{0}));
+            for (int q = present; q < Pieces; q++) /* never copied */
+                for (int row = their; row < Stages * Width; row += 4)
+                    *reinterpret_cast<piece *>(to + (row - their) * layout::pitch + q * 128) = {};
         }
-        typename shape::values next = load_values<shape, Width>(w, 0, g, t);
+        int left = w.count;           /* vectors from the block on that is multiplied now */
+        int own = left - their * rows; /* ... from the lane's first in that block on: its vector i exists if own > i */
+
+        auto load_columns = [&](uint32_t out[rows], const uint32_t *from_column, int own_there) {
+#pragma unroll
+            for (int i = 0; i < rows; i++)
+                if (own_there > i)
+                    out[i] = __ldg(from_column + i);
+        };
+        auto copy = [&](unsigned char *slot, const uint32_t columns[rows], int own_there) {
+            if (w.full) {
+#pragma unroll
+                for (int i = 0; i < rows; i++) {
+                    const unsigned char *row = b + static_cast<uint64_t>(columns[i]) * j.row_bytes;
+#pragma unroll
+                    for (int q = 0; q < Pieces; q++)
+                        cp_async<16>(slot + i * 4 * layout::pitch + q * 128, row + q * 128, own_there > i);
+                }
+                return;
+            }
+#pragma unroll 1
+            for (int q = 0; q < present; q++)
+#pragma unroll
+                for (int i = 0; i < rows; i++) {
+                    const unsigned char *row = b + static_cast<uint64_t>(columns[i]) * j.row_bytes;
+                    cp_async<16>(slot + i * 4 * layout::pitch + q * 128, row + q * 128, own_there > i);
+                }
+        };
+        uint32_t columns[rows] = {}, early[Stages - 1][rows] = {};
+#pragma unroll
+        for (int s = 0; s < Stages - 1; s++)
+            load_columns(early[s], column + s * Width, own - s * Width);
+        column += (Stages - 1) * Width;
+        load_columns(columns, column, own - (Stages - 1) * Width);
+        typename shape::values next = load_values<shape, Width>(value, left, g, t);
+#pragma unroll
+        for (int s = 0; s < Stages - 1; s++) {
+            if (left > s * Width)
+                copy(to + s * layout::block, early[s], own - s * Width);
+            cp_async_commit();
+        }
         int read = 0, write = (Stages - 1) * layout::block;
-        for (int at = 0; at < w.count; at += Width) {
+        for (; left > 0; left -= Width, own -= Width) {
             cp_async_wait<Stages - 2>();
             __syncwarp(); /* every lane's copies are there, and every lane is done with the block before */
-            int ahead = at + (Stages - 1) * Width;
-            if (ahead < w.count)
-                copy(to + write, columns, ahead);
+            if (left > (Stages - 1) * Width)
+                copy(to + write, columns, own - (Stages - 1) * Width);
             cp_async_commit();
-            load_columns<rows>(columns, w, ahead + Width + their * rows);
+            column += Width;
+            load_columns(columns, column, own - Stages * Width);
             const shape a(next);
-            if (at + Width < w.count)
-                next = load_values<shape, Width>(w, at + Width, g, t);
+            value += 8 * Width;
+            if (left > Width)
+                next = load_values<shape, Width>(value, left - Width, g, t);
 #pragma unroll
             for (int q = 0; q < Pieces; q++) {
                 piece x[rows];
@@ -314,7 +338,8 @@ __device__ __forceinline__ void rotate(piece x[4], int t)
     }
 }
 
-template <tsr_cuda_math Math, int Width, int Pieces, bool Diagonal> __global__ void __launch_bounds__(32 * warps) direct_kernel(job j)
+template <tsr_cuda_math Math, int Width, int Pieces, bool Diagonal>
+__global__ void __launch_bounds__(32 * warps) direct_kernel(job j)
 {
     using shape = block_math<Math, Width>;
     constexpr int rows = shape::rows;
@@ -325,20 +350,27 @@ template <tsr_cuda_math Math, int Width, int Pieces, bool Diagonal> __global__ v
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     /* Byte of piece q in the tile; place q of a diagonal is q * 32 modulo 128 for every lane. */
     auto place = [&](int q) { return Diagonal ? ((g / 2 - q) & 3) * 128 + q * 32 + g % 2 * 16 : q * 128 + g * 16; };
-    const unsigned char *b = static_cast<const unsigned char *>(j.p.b) + w.offset;
-    int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset;
-
     typename shape::sum d[Pieces][shape::columns / 2][4] = {};
     if (w.count > 0) {
+        const unsigned char *b = keep(static_cast<const unsigned char *>(j.p.b) + w.offset + (Diagonal ? 0 : g * 16));
+        const uint32_t *column = w.column + t * rows;
+        const typename shape::element *value = w.value + g * Width + t * rows;
+        int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset - (Diagonal ? 0 : g * 16);
         int byte[Pieces];
 #pragma unroll
         for (int q = 0; q < Pieces; q++)
-            byte[q] = place(Diagonal ? (q + t) & 3 : q);
-        /* Past the item's end the last row is loaded again, for values 0 of A. */
-        auto load = [&](piece x[rows][Pieces], const uint32_t *columns) {
+            byte[q] = Diagonal ? place((q + t) & 3) : q * 128;
+        int left = w.count;            /* vectors from the block on that is multiplied now */
+        int own = left - t * rows;     /* ... from the lane's first in that block on: its vector i exists if own > i */
+        uint32_t columns[rows];
+#pragma unroll
+        for (int i = 0; i < rows; i++) /* past the item's end some row of it is loaded again, for values 0 of A */
+            columns[i] = __ldg(w.column + min(t * rows + i, w.count - 1));
+
+        auto load = [&](piece x[rows][Pieces]) {
 #pragma unroll
             for (int i = 0; i < rows; i++) {
-                const unsigned char *row = b + columns[i] * j.row_bytes;
+                const unsigned char *row = b + static_cast<uint64_t>(columns[i]) * j.row_bytes;
 #pragma unroll
                 for (int q = 0; q < Pieces; q++) {
                     uint4 y = {};
@@ -363,25 +395,33 @@ template <tsr_cuda_math Math, int Width, int Pieces, bool Diagonal> __global__ v
                 a.multiply(d[q], y);
             }
         };
+        auto load_columns = [&](int own_there) {
+            column += Width;
+#pragma unroll
+            for (int i = 0; i < rows; i++)
+                if (own_there > i)
+                    columns[i] = __ldg(column + i);
+        };
         piece x[2][rows][Pieces];
         typename shape::values v[2];
-        uint32_t columns[rows];
-        load_columns<rows>(columns, w, t * rows);
-        v[0] = load_values<shape, Width>(w, 0, g, t);
-        load(x[0], columns);
-        load_columns<rows>(columns, w, Width + t * rows);
-        auto step = [&](int at, int now) {
-            if (at + Width < w.count) {
-                load(x[1 - now], columns);
-                load_columns<rows>(columns, w, at + 2 * Width + t * rows);
-                v[1 - now] = load_values<shape, Width>(w, at + Width, g, t);
+        v[0] = load_values<shape, Width>(value, left, g, t);
+        load(x[0]);
+        load_columns(own - Width);
+        auto step = [&](int now) {
+            if (left > Width) {
+                load(x[1 - now]);
+                load_columns(own - 2 * Width);
+                value += 8 * Width;
+                v[1 - now] = load_values<shape, Width>(value, left - Width, g, t);
             }
             multiply(v[now], x[now]);
+            left -= Width;
+            own -= Width;
         };
-        for (int at = 0; at < w.count; at += 2 * Width) {
-            step(at, 0);
-            if (at + Width < w.count)
-                step(at + Width, 1);
+        while (left > 0) {
+            step(0);
+            if (left > 0)
+                step(1);
         }
     }
     store<shape, Pieces>(j, w, d, t, place);
@@ -424,8 +464,11 @@ template <tsr_cuda_math Math, int Width> launch find(const choice &c)
     switch (c.pieces) {
     case 1: return find<Math, Width, 1>(c.fetch);
     case 2: return find<Math, Width, 2>(c.fetch);
-    default: return find<Math, Width, 4>(c.fetch);
+    default: break;
     }
+    if constexpr (Width == 8) /* else too many registers */
+        return find<Math, Width, 4>(c.fetch);
+    return {};
 }
 
 launch find(tsr_cuda_math math, const choice &c)
@@ -448,7 +491,7 @@ choice choose(const tsr_me_bcrs *a, const tsr_cuda_spmm *p, size_t size)
         return {v % FETCHES, 1 << v / FETCHES % 3, v / (3 * FETCHES) != 0};
     }
     c.fetch = RING3;
-    c.pieces = bytes > 256 ? 4 : bytes > 128 ? 2 : 1;
+    c.pieces = bytes > 256 && size > 2 ? 4 : bytes > 128 ? 2 : 1;
     c.tile_major = tensor_tile_major(p, a->w.ncols, 128 * c.pieces / static_cast<int64_t>(size), size);
     return c;
 }
@@ -456,8 +499,8 @@ choice choose(const tsr_me_bcrs *a, const tsr_cuda_spmm *p, size_t size)
 /* Launches have at most 2^31 warps; `most` items each. */
 tsr_status run(job j, const launch &l, const tsr_work *work, int64_t most)
 {
-    if (l.shared > 48 * 1024 &&
-        cudaFuncSetAttribute(reinterpret_cast<const void *>(l.function), cudaFuncAttributeMaxDynamicSharedMemorySize, l.shared) != cudaSuccess)
+    if (l.shared > 48 * 1024 && cudaFuncSetAttribute(reinterpret_cast<const void *>(l.function),
+                                                     cudaFuncAttributeMaxDynamicSharedMemorySize, l.shared) != cudaSuccess)
         return TSR_INTERNAL_ERROR;
     for (int64_t first = 0; first < work->nitems; first += most) {
         j.items = static_cast<uint32_t>(work->nitems - first < most ? work->nitems - first : most);
@@ -480,12 +523,13 @@ extern "C" tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work
     choice c = choose(a, product, size);
     launch l = find(product->math, c);
     int64_t tile = 128 * c.pieces / static_cast<int64_t>(size), tiles = (product->n + tile - 1) / tile;
-    if (!l.function || static_cast<size_t>(l.shared) > product->device->shared_bytes_block || tiles > INT32_MAX)
+    if (!l.function || static_cast<size_t>(l.shared) > product->device->shared_bytes_block || tiles > INT32_MAX ||
+        product->ldb > static_cast<int64_t>(UINT32_MAX / size))
         return TSR_DECLINED;
     job j = {};
     j.p = *product;
     j.nrows = a->w.nrows;
-    j.row_bytes = product->ldb * static_cast<int64_t>(size);
+    j.row_bytes = static_cast<uint32_t>(product->ldb * static_cast<int64_t>(size));
     j.vector = a->w.vector;
     j.block = a->w.block;
     j.column = a->w.column;
