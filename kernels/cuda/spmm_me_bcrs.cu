@@ -1,16 +1,17 @@
-// SpMM over ME-BCRS (FlashSparse, PPoPP 2025).  Operands are swapped and transposed: a matrix instruction computes 16 columns of B
-// times the 8 rows of a window, so that windows are 8 rows high and fewer zeros are multiplied.
+// SpMM over ME-BCRS (FlashSparse, PPoPP 2025).  Operands are swapped and transposed: a matrix instruction computes 16 columns of
+// B times the 8 rows of a window, so that windows are 8 rows high and fewer zeros are multiplied.
 //
 // A warp computes one work item for one tile of columns: 8 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4,
-// t = lane % 4 and R = width / 4, lane (g, t) multiplies vectors tR to tR + R - 1 of a block: its values of A are R neighbours in row g
-// (one load), and of each of these rows of B it needs the 16 bytes number g of every 128 bytes.  Which k of the instruction a vector
-// gets and which m a column, is free as long as A, B and C agree: columns 2i and 2i + 1 of 16 bytes are m = g and g + 8 of
+// t = lane % 4 and R = width / 4, lane (g, t) multiplies vectors tR to tR + R - 1 of a block: its values of A are R neighbours in
+// row g (one load), and of each of these rows of B it needs the 16 bytes number g of every 128 bytes.  Which k of the instruction a
+// vector gets and which m a column, is free as long as A, B and C agree: columns 2i and 2i + 1 of 16 bytes are m = g and g + 8 of
 // instruction i.  So a lane ends with neighbouring columns of rows 2t and 2t + 1 of C, which it stores 16 bytes at a time.
 //
 // How B gets to its lane, `fetch`:
-//   ring      cp.async into a ring of blocks of the warp's own; 8 neighbouring lanes copy 128 consecutive bytes of one row.  The rows
-//             of the ring that one load of fragments meets are 32 bytes apart modulo 128: no bank conflict there either.
-//   direct    a lane loads its own fragments, one block ahead.  8 neighbouring lanes touch 4 rows, in each the same 32 of 128 bytes.
+//   ring      cp.async into a ring of blocks of the warp's own; 8 neighbouring lanes copy 128 consecutive bytes of one row.  The
+//             rows of the ring that one load of fragments meets are 32 bytes apart modulo 128: no bank conflict there either.
+//   direct    a lane loads its own fragments, one block ahead.  8 neighbouring lanes touch 4 rows, in each the same 32 of 128
+//             bytes.
 //   diagonal  as direct, but in each of the 4 rows other 32 bytes: load j of lane t is for place (j + t) % 4, and afterwards
 //             registers are rotated by t.  512-byte tiles only.
 //
@@ -156,7 +157,7 @@ template <class Shape, int Width, int Pieces> __device__ __forceinline__ bool fi
     return true;
 }
 
-/* A lane's values of a block of `left` vectors (Width, or fewer: then the rest is 0).  x: its first value if the block is full. */
+/* A lane's values of a block of `left` vectors: Width, or fewer, then the rest is 0.  x: its first one if the block is full. */
 template <class Shape, int Width>
 __device__ __forceinline__ typename Shape::values load_values(const typename Shape::element *x, int left, int g, int t)
 {
@@ -232,8 +233,8 @@ __global__ void __launch_bounds__(32 * warps) ring_kernel(job j)
     if (!find_task<shape, Width, Pieces>(w, j))
         return;
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    /* For copying: vectors their * rows ... of a block, pieces number `part` of every 128 bytes.  Row i * 4 + their of a block in the
-     * ring holds vector their * rows + i. */
+    /* For copying: vectors their * rows ... of a block, pieces number `part` of every 128 bytes.  Row i * 4 + their of a block in
+     * the ring holds vector their * rows + i. */
     int their = lane / 8, part = lane % 8;
     typename shape::sum d[Pieces][shape::columns / 2][4] = {};
     if (w.count > 0) {
