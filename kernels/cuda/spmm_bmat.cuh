@@ -32,8 +32,21 @@ struct matrix {
     const void *value;
     int64_t nitems, nrows;
     double iso; // 1 where there are values
-    int tiles;
     bool tile_major;
+    int tiles;
+    int64_t ntasks; // items times tiles
+};
+
+/* What an item says of itself. */
+enum { at_window, at_first, at_last, at_entry, at_partial, at_block, at_vector, at_end, facts };
+
+/* Small things that a warp fetches ahead of their use: columns of B and masks, 32 words at a time, and the facts of items.  They come
+ * by cp.async: loads into registers that are used rounds later would be copied, and wait, at the end of a round. */
+struct ahead {
+    static constexpr int groups = 2, items = 3;
+    uint32_t column[groups][32], mask[groups][32];
+    int64_t fact[items][facts];
+    const int64_t *array[facts]; // of each fact
 };
 
 template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Bulk> struct shape {
@@ -53,7 +66,7 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Bulk> st
     static constexpr int stride = row_bytes + (height == 16 && sizeof(element) >= 4 ? 16 : 32);
     static constexpr int stage_bytes = 8 * stride;
     static constexpr int warp_bytes = stages * stage_bytes;
-    static constexpr int shared_bytes = warps * (warp_bytes + 512 + (bulk ? stages * 8 : 0)); // 512: struct ahead
+    static constexpr int shared_bytes = warps * (warp_bytes + static_cast<int>(sizeof(ahead)) + (bulk ? stages * 8 : 0));
     static constexpr int blocks_per_sm = row_bytes >= 512 ? 4 : Columns >= 128 && height == 16 ? 5 : 5;
     static_assert(columns % slab == 0 && row_bytes <= 512, "");
 };
@@ -68,13 +81,6 @@ template <class Shape> __device__ __forceinline__ int unit(int g)
 }
 
 // ---- Rows of B into the ring ----
-
-/* A warp's columns of B and masks that wait to be used, 32 words at a time.  They come by cp.async: loads into registers that are used
- * rounds later would be copied, and wait, at the end of a round. */
-struct ahead {
-    static constexpr int groups = 2;
-    uint32_t column[groups][32], mask[groups][32];
-};
 
 /* Word `at` of those at `from`; words behind the end become 0. */
 __device__ __forceinline__ void fetch_word(uint32_t *to, const uint32_t *from, int at, int end)
@@ -143,13 +149,13 @@ template <class Shape> struct cursor {
 template <class Shape> struct ring {
     unsigned char *stages;
     uint64_t *barriers;
-    ahead *words;
+    ahead *near;
 
     __device__ __forceinline__ void start(int warp, int lane)
     {
         unsigned char *shared = dynamic_shared();
         stages = shared + warp * Shape::warp_bytes;
-        words = reinterpret_cast<ahead *>(shared + warps * Shape::warp_bytes) + warp;
+        near = reinterpret_cast<ahead *>(shared + warps * Shape::warp_bytes) + warp;
         barriers = reinterpret_cast<uint64_t *>(shared + warps * (Shape::warp_bytes + sizeof(ahead))) + warp * Shape::stages;
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
         if constexpr (Shape::bulk) {
@@ -174,11 +180,11 @@ template <class Shape> struct ring {
                     cp_async_wait<0>();
                     __syncwarp();
                 }
-                fetch_word(words->column[group ^ 1] + lane, f.column, block * 8 + 32 + lane, f.vectors);
+                fetch_word(near->column[group ^ 1] + lane, f.column, block * 8 + 32 + lane, f.vectors);
                 if constexpr (Shape::bulk)
                     cp_async_commit();
             }
-            const uint32_t *column = words->column[group] + block % 4 * 8;
+            const uint32_t *column = near->column[group] + block % 4 * 8;
             unsigned char *into = stages + to.offset;
             if constexpr (Shape::bulk) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -218,11 +224,15 @@ template <class Shape> struct masks {
     int before, total;
 
     /* The masks of `block` and those after it, which are there, are put to use, and the group after them is fetched. */
-    __device__ __forceinline__ void turn(ahead *words, int block, int lane)
+    __device__ __forceinline__ void turn(ahead *near, int block, int lane)
     {
         int group = block / blocks % ahead::groups;
-        mine = words->mask[group][lane];
-        fetch_word(words->mask[group ^ 1] + lane, from, (block + blocks) * halves + lane, count);
+        if constexpr (Shape::bulk)
+            cp_async_wait<0>(); // else the waits for rows of B have waited for this, too
+        mine = near->mask[group][lane];
+        fetch_word(near->mask[group ^ 1] + lane, from, (block + blocks) * halves + lane, count);
+        if constexpr (Shape::bulk)
+            cp_async_commit();
         int bits = __popc(mine), sum = bits;
 #pragma unroll
         for (int step = 1; step < 32; step *= 2) {
@@ -240,12 +250,12 @@ template <class Shape> struct values {
     typename Shape::element x[Shape::words][2];
 
     /* Behind the item's last block: zeros. */
-    __device__ __forceinline__ void load(const typename Shape::element *value, masks<Shape> &m, ahead *ahead_words, int block, int lane)
+    __device__ __forceinline__ void load(const typename Shape::element *value, masks<Shape> &m, ahead *near, int block, int lane)
     {
         using element = typename Shape::element;
         constexpr int halves = masks<Shape>::halves, blocks = masks<Shape>::blocks;
         if (block % blocks == 0)
-            m.turn(ahead_words, block, lane);
+            m.turn(near, block, lane);
         int shift = lane / 4 % 4 * 8 + lane % 4; // slot t of row g in its half
 #pragma unroll
         for (int w = 0; w < Shape::words; w++) {
@@ -386,24 +396,6 @@ __device__ __forceinline__ void store(const tensor_output<typename Shape::sum> &
 
 // ---- The kernel ----
 
-/* Facts of an item, one per lane, so that they cost few registers while they are fetched ahead. */
-enum { at_window, at_first, at_last, at_entry, at_partial, at_block, at_vector, at_end };
-
-/* Where lane's fact is, apart from the number of the item (lanes below at_block) or window. */
-__device__ __forceinline__ const int64_t *fact_base(const matrix &a, int lane)
-{
-    switch (lane) {
-    case at_window: return a.item_window;
-    case at_first: return a.item_block;
-    case at_last: return a.item_block + 1;
-    case at_entry: return a.item_entry;
-    case at_partial: return a.item_partial;
-    case at_block: return a.window_block;
-    case at_vector: return a.window_vector;
-    default: return a.window_vector + 1;
-    }
-}
-
 /* Item and tile of a task. */
 struct place {
     int64_t item;
@@ -421,7 +413,32 @@ __device__ __forceinline__ place task_place(const matrix &a, int64_t task)
     return {item, static_cast<int>(task - item * a.tiles)};
 }
 
-/* One item, or what an iteration of its loop needs. */
+/* The array that lane's fact is in; its index is the item (below at_block) or the window. */
+__device__ __forceinline__ const int64_t *fact_array(const matrix &a, int lane)
+{
+    switch (lane) {
+    case at_window: return a.item_window;
+    case at_first: return a.item_block;
+    case at_last: return a.item_block + 1;
+    case at_entry: return a.item_entry;
+    case at_partial: return a.item_partial;
+    case at_block: return a.window_block;
+    case at_vector: return a.window_vector;
+    default: return a.window_vector + 1;
+    }
+}
+
+/* Fetches what the arrays of items say of `item` (< 0: none) to place `to`, and what those of windows say of the item at place `of`
+ * (< 0: none). */
+__device__ __forceinline__ void fetch_facts(ahead *near, int64_t item, int to, int of, int lane)
+{
+    if (lane < at_block ? item >= 0 : lane < facts && of >= 0) {
+        int64_t index = lane < at_block ? item : near->fact[of][at_window];
+        cp_async<8>(&near->fact[lane < at_block ? to : of][lane], near->array[lane] + index, true);
+    }
+}
+
+/* One item. */
 template <class Shape> struct item {
     using element = typename Shape::element;
     using sums = typename Shape::sum[Shape::products][4];
@@ -431,27 +448,30 @@ template <class Shape> struct item {
     const element *value; // of the first entry; NULL: pattern
     int nblocks, lane;
 
-    __device__ __forceinline__ item(const matrix &a, const tsr_cuda_spmm &p, const ring<Shape> &ring, int64_t facts, int64_t skip, int lane)
-        : r(ring), lane(lane)
+    __device__ __forceinline__ item(const matrix &a, const ring<Shape> &ring, const int64_t *fact, int lane) : r(ring), lane(lane)
     {
-        int64_t first = __shfl_sync(all, facts, at_first);
-        int64_t vector = __shfl_sync(all, facts, at_vector) + (first - __shfl_sync(all, facts, at_block)) * 8;
-        int64_t left = __shfl_sync(all, facts, at_end) - vector, entry = __shfl_sync(all, facts, at_entry);
-        int64_t pitch = p.ldb * static_cast<int64_t>(sizeof(element));
-        nblocks = static_cast<int>(__shfl_sync(all, facts, at_last) - first);
-        value = a.value ? static_cast<const element *>(a.value) + entry : nullptr;
+        int64_t first = fact[at_first], vector = fact[at_vector] + (first - fact[at_block]) * 8;
+        nblocks = static_cast<int>(fact[at_last] - first);
+        value = a.value ? static_cast<const element *>(a.value) + fact[at_entry] : nullptr;
         f.column = a.column + vector;
-        f.vectors = static_cast<int>(min(left, static_cast<int64_t>(nblocks) * 8));
-        f.pitch = static_cast<uint32_t>(pitch);
-        f.b = static_cast<const unsigned char *>(p.b) + skip;
-        f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes)));
-        if constexpr (!Shape::bulk) {
-            f.b += lane % Shape::lanes_per_row * 16;
-            f.bytes -= lane % Shape::lanes_per_row * 16;
-        }
+        f.vectors = static_cast<int>(min(fact[at_end] - vector, static_cast<int64_t>(nblocks) * 8));
         m.from = reinterpret_cast<const uint32_t *>(a.mask + first * Shape::words);
         m.count = nblocks * masks<Shape>::halves;
         m.total = 0;
+    }
+    /* The first columns and masks. */
+    __device__ __forceinline__ void fetch_first() const
+    {
+        fetch_word(r.near->column[0] + lane, f.column, lane, f.vectors);
+        fetch_word(r.near->mask[0] + lane, m.from, lane, m.count);
+    }
+    __device__ __forceinline__ void set_tile(const tsr_cuda_spmm &p, int64_t skip)
+    {
+        int64_t pitch = p.ldb * static_cast<int64_t>(sizeof(element));
+        int within = Shape::bulk ? 0 : lane % Shape::lanes_per_row * 16;
+        f.pitch = static_cast<uint32_t>(pitch);
+        f.b = static_cast<const unsigned char *>(p.b) + skip + within;
+        f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
     }
     template <bool Whole>
     __device__ __forceinline__ void step(sums &total, cursor<Shape> &at, cursor<Shape> &to, int block, const values<Shape> &now,
@@ -459,30 +479,33 @@ template <class Shape> struct item {
     {
         r.wait(at);
         r.template fetch<Whole>(f, to, block + Shape::stages - 1, nblocks, lane);
-        next.load(value, m, r.words, block + 1, lane);
+        next.load(value, m, r.near, block + 1, lane);
         multiply<Shape>(total, r.stages + at.offset, operand<Shape>(now), lane);
         at.step();
     }
+    /* The first columns and masks are there. */
     template <bool Whole> __device__ __forceinline__ void compute(sums &total, cursor<Shape> &at)
     {
         cursor<Shape> to = at;
-        fetch_word(r.words->column[0] + lane, f.column, lane, f.vectors);
-        fetch_word(r.words->mask[0] + lane, m.from, lane, m.count);
-        cp_async_commit();
-        cp_async_wait<0>();
-        __syncwarp();
         for (int k = 0; k < Shape::stages - 1; k++)
             r.template fetch<Whole>(f, to, k, nblocks, lane);
         values<Shape> even, odd; // of blocks, taking turns: copying one to the other would wait for its load
-        even.load(value, m, r.words, 0, lane);
+        even.load(value, m, r.near, 0, lane);
         for (int k = 0; k < nblocks; k += 2) {
             step<Whole>(total, at, to, k, even, odd);
             if (k + 1 < nblocks)
                 step<Whole>(total, at, to, k + 1, odd, even);
         }
-        __syncwarp(); // all have read the ring
     }
 };
+
+/* All that this lane has fetched by cp.async is there, for all lanes, and all lanes are done with what they read before. */
+__device__ __forceinline__ void wait_all()
+{
+    cp_async_commit();
+    cp_async_wait<0>();
+    __syncwarp();
+}
 
 template <class Shape>
 __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const __grid_constant__ matrix a,
@@ -490,47 +513,47 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
 {
     using sum = typename Shape::sum;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    int64_t step = static_cast<int64_t>(gridDim.x) * warps, task = static_cast<int64_t>(blockIdx.x) * warps + warp;
+    if (task >= a.ntasks)
+        return;
     ring<Shape> r;
     r.start(warp, lane);
     cursor<Shape> at = {0, 0};
+    if (lane < facts)
+        r.near->array[lane] = fact_array(a, lane);
+    fetch_facts(r.near, task_place(a, task).item, 0, -1, lane);
+    wait_all();
+    fetch_facts(r.near, task + step < a.ntasks ? task_place(a, task + step).item : -1, 1, 0, lane);
+    wait_all();
+    item<Shape>(a, r, r.near->fact[0], lane).fetch_first();
 
-    int64_t ntasks = a.nitems * a.tiles, step = static_cast<int64_t>(gridDim.x) * warps;
-    int64_t task = static_cast<int64_t>(blockIdx.x) * warps + warp;
-    if (task >= ntasks)
-        return;
-    const int64_t *base = fact_base(a, lane);
-    /* now: all facts of the task.  next: those of the item of the next task; its window's, and the item's of the task after it,
-     * are on their way while this one is computed. */
-    int64_t now = 0, next = 0;
-    if (lane < at_block)
-        now = base[task_place(a, task).item];
-    int64_t window = __shfl_sync(all, now, at_window);
-    if (lane >= at_block && lane <= at_end)
-        now = base[window];
-    if (lane < at_block && task + step < ntasks)
-        next = base[task_place(a, task + step).item];
-    for (; task < ntasks; task += step) {
-        int64_t coming = 0;
-        window = __shfl_sync(all, next, at_window);
-        if (lane < at_block ? task + 2 * step < ntasks : lane <= at_end && task + step < ntasks)
-            coming = base[lane < at_block ? task_place(a, task + 2 * step).item : window];
+    /* While a task is computed, what its successors say of themselves is on its way: see fetch_facts. */
+    int now = 0, next = 1, last = 2;
+    for (; task < a.ntasks; task += step) {
+        wait_all();
+        item<Shape> it(a, r, r.near->fact[now], lane);
+        fetch_facts(r.near, task + 2 * step < a.ntasks ? task_place(a, task + 2 * step).item : -1, last,
+                    task + step < a.ntasks ? next : -1, lane);
         int tile = task_place(a, task).tile;
+        int64_t column = static_cast<int64_t>(tile) * Shape::columns;
+        it.set_tile(p, column * static_cast<int64_t>(sizeof(typename Shape::element)));
         sum total[Shape::products][4] = {};
-        int64_t skip = static_cast<int64_t>(tile) * Shape::row_bytes;
-        item<Shape> it(a, p, r, now, skip, lane);
-        if (p.ldb * static_cast<int64_t>(sizeof(typename Shape::element)) - skip >= Shape::row_bytes)
+        if (p.ldb - column >= Shape::columns)
             it.template compute<true>(total, at);
         else
             it.template compute<false>(total, at);
-        tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, __shfl_sync(all, now, at_window),
-                                                    __shfl_sync(all, now, at_partial), a.iso);
-        int64_t column = static_cast<int64_t>(tile) * Shape::columns;
+
+        wait_all();
+        if (task + step < a.ntasks)
+            item<Shape>(a, r, r.near->fact[next], lane).fetch_first();
+        const int64_t *fact = r.near->fact[now];
+        tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, fact[at_window], fact[at_partial], a.iso);
         if (out.vectors && out.rows == Shape::height && column + Shape::columns <= p.n)
             store<true, Shape>(out, total, column, p.n, lane);
         else
             store<false, Shape>(out, total, column, p.n, lane);
-        now = lane < at_block ? next : coming;
-        next = coming;
+        int spare = now;
+        now = next, next = last, last = spare;
     }
 }
 
@@ -539,7 +562,8 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
 template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, bool persistent)
 {
     a.tiles = static_cast<int>((p->n + Shape::columns - 1) / Shape::columns);
-    int64_t blocks = (a.nitems * a.tiles + warps - 1) / warps, most = persistent ? p->device->sms * Shape::blocks_per_sm : INT32_MAX;
+    a.ntasks = a.nitems * a.tiles;
+    int64_t blocks = (a.ntasks + warps - 1) / warps, most = persistent ? p->device->sms * Shape::blocks_per_sm : INT32_MAX;
     auto kernel = spmm<Shape>;
     if (!tensor_allow_shared(kernel, Shape::shared_bytes))
         return TSR_INTERNAL_ERROR;
@@ -571,7 +595,7 @@ template <tsr_cuda_math Math>
 tsr_status run(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *p, const tsr_bmat_choice *choice)
 {
     matrix m = {work->window, work->block, work->entry, work->partial, a->w.block, a->w.vector, a->w.column, a->mask, a->value,
-                work->nitems, a->w.nrows, a->value ? 1.0 : p->iso, 0, choice->tile_major};
+                work->nitems, a->w.nrows, a->value ? 1.0 : p->iso, choice->tile_major, 0, 0};
     return a->w.height == 8 ? launch_columns<Math, 8>(m, p, *choice) : launch_columns<Math, 16>(m, p, *choice);
 }
 
