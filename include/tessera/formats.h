@@ -34,7 +34,8 @@ typedef struct tsr_source {
 /* Row windows.  Rows are cut into windows of `height` consecutive rows (the last may be shorter).  The nonzero vectors
  * of a window are the columns in which one of its rows has an entry, ascending.  They are cut into blocks of `width`
  * consecutive nonzero vectors; the last block of a window may have fewer.  A window without entries has no block.
- * A vector's place in its block is its slot.  Blocks are numbered through the whole matrix.  Limits: ncols <= 2^32, fewer than 2^31 entries in one window. */
+ * A vector's place in its block is its slot.  Blocks are numbered through the whole matrix.
+ * Limits: ncols <= 2^32, fewer than 2^31 entries in one window. */
 typedef struct tsr_windows {
     int32_t height, width;
     int64_t nrows, ncols, nvals;
@@ -64,8 +65,8 @@ typedef struct tsr_me_bcrs {
 } tsr_me_bcrs;
 
 /* BMat of Voltrix (USENIX ATC 2025): blocks as bit masks.  Word j of a block covers its rows 8j to 8j+7: bit r*8 + slot, r = row
- * in the word.  Block k has words [k * height/8, (k+1) * height/8).  Entries of a block are ordered by row, then slot: by word, then
- * bit.  There are no offsets inside a window: they are sums of population counts. */
+ * in the word.  Block k has words [k * height/8, (k+1) * height/8).  Entries of a block are ordered by row, then slot: by
+ * word, then bit.  There are no offsets inside a window: they are sums of population counts. */
 typedef struct tsr_bmat {
     tsr_windows w;  /* height 8 or 16, width 8 */
     uint64_t *mask; /* [nblocks * height/8] */
@@ -73,7 +74,8 @@ typedef struct tsr_bmat {
 } tsr_bmat;
 
 /* HRPB of cuTeSpMM: row panels of height 16q, blocks of 16 active columns, bricks of 16 x 4 with 64-bit patterns.
- * Brick column = slot / 4, brick row = row in window / 16; inside the brick r = row in window % 16, c = slot % 4.  The nonempty bricks of a block are ordered by position = brick column * q + brick row; the entries of a brick by bit. */
+ * Brick column = slot / 4, brick row = row in window / 16; inside the brick r = row in window % 16, c = slot % 4.  The nonempty
+ * bricks of a block are ordered by position = brick column * q + brick row; the entries of a brick by bit. */
 typedef struct tsr_hrpb {
     tsr_windows w;         /* height 16, 32 or 64; width 16 */
     int64_t nbricks;
@@ -87,8 +89,8 @@ typedef struct tsr_hrpb {
 
 /* Work of bounded size.  Item t computes blocks [block[t], block[t+1]) of window[t]; items ascend, every window has at
  * least one (an empty window's has no blocks: its rows of C are still written).  A window of nb > `most` blocks is split evenly
- * into q = ceil(nb / most) items, item j covers its blocks [nb*j/q, nb*(j+1)/q); each writes a partial sum, numbered in the order of
- * the items, and the partial sums of a window are added in order.  `most` >= 1. */
+ * into q = ceil(nb / most) items, item j covers its blocks [nb*j/q, nb*(j+1)/q); each writes a partial sum, numbered in the order
+ * of the items, and the partial sums of a window are added in order.  `most` >= 1. */
 typedef struct tsr_work {
     int64_t nitems, nsplit, npartials;
     int64_t *window;        /* [nitems] */
@@ -99,7 +101,8 @@ typedef struct tsr_work {
     int64_t *split_partial; /* [nsplit+1] first partial sum of each; the last is npartials */
 } tsr_work;
 
-/* What the formats cost and promise for one matrix; index h: heights 8, 16, 32, 64, 128.  Ratios are 0 for a matrix without entries. */
+/* What the formats cost and promise for one matrix; index h: heights 8, 16, 32, 64, 128.  Ratios are 0 for a matrix
+ * without entries. */
 typedef struct tsr_statistics {
     int64_t vectors[5];         /* nonzero h x 1 vectors */
     int64_t blocks_16x8;        /* TC blocks of ME-TCF and BMat at height 16 */
@@ -108,7 +111,7 @@ typedef struct tsr_statistics {
     double mean_nnz_tc;         /* entries per 16 x 8 block (DTC-SpMM) */
     double alpha;               /* entries per brick / 64: the synergy of cuTeSpMM */
     double intensity;           /* multiply-adds per B element fetched = nvals / vectors at height 16 */
-    /* All arrays of the representation with FP32 values; CSR: 64-bit offsets, 32-bit columns; ME-BCRS: width 8; HRPB: height 16. */
+    /* All arrays of the representation with FP32 values (CSR: 64-bit offsets; ME-BCRS: width 8; HRPB: height 16) */
     int64_t bytes_csr, bytes_me_tcf, bytes_me_bcrs, bytes_bmat_8, bytes_bmat_16, bytes_hrpb;
 } tsr_statistics;
 

@@ -1,5 +1,6 @@
 /* Reference executors of the block formats: the oracle of the Tensor-Core kernels.
- * Each walks its format in the kernels' order (windows, blocks, entries), decodes positions as a kernel does, and computes in double.
+ * Each walks its format in the kernels' order (windows, blocks, entries), decodes positions as a kernel does, and computes in
+ * double.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_REF_FORMATS_H
 #define TSR_REF_FORMATS_H
@@ -13,11 +14,11 @@
  *   b          ncols x n, row-major, leading dimension ldb >= n; already rounded by the caller to what the kernel reads
  *   c          nrows x n, row-major, leading dimension ldc >= n; not read when beta == 0; columns n..ldc-1 are left alone
  *   magnitude  NULL, or shaped like c: |alpha| sum |a| |b| + |beta| |c|, to bound errors by
- * Only entries are multiplied: places of a block without one contribute nothing whatever B holds (ME-BCRS: nor do entries whose value
- * is zero).
+ * Only entries are multiplied: places of a block without one contribute nothing whatever B holds (ME-BCRS: nor do entries whose
+ * value is zero).
  * TSR_OUT_OF_MEMORY: nothing was written. */
-tsr_status tsr_ref_spmm_me_tcf(const tsr_me_tcf *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
-                               int64_t ldc, double alpha, double beta, double *magnitude);
+tsr_status tsr_ref_spmm_me_tcf(const tsr_me_tcf *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb,
+                               double *c, int64_t ldc, double alpha, double beta, double *magnitude);
 tsr_status tsr_ref_spmm_me_bcrs(const tsr_me_bcrs *a, tsr_number number, int64_t n, const double *b, int64_t ldb, double *c,
                                 int64_t ldc, double alpha, double beta, double *magnitude);
 tsr_status tsr_ref_spmm_bmat(const tsr_bmat *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,

@@ -3,7 +3,8 @@
 #include "kernels/ref/formats.h"
 
 /* 8 x length values, row-major, from value number `from`. */
-static void add_block(tsr_ref_tile *tile, const tsr_me_bcrs *a, tsr_number number, const uint32_t *column, int64_t from, int64_t length)
+static void add_block(tsr_ref_tile *tile, const tsr_me_bcrs *a, tsr_number number, const uint32_t *column, int64_t from,
+                      int64_t length)
 {
     for (int64_t row = 0; row < 8; row++) {
         for (int64_t slot = 0; slot < length; slot++) {

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ref/formats.h"
 
-static void add_block(tsr_ref_tile *tile, const tsr_me_tcf *a, tsr_number number, double iso, const uint32_t *column, int64_t begin,
-                      int64_t end)
+static void add_block(tsr_ref_tile *tile, const tsr_me_tcf *a, tsr_number number, double iso, const uint32_t *column,
+                      int64_t begin, int64_t end)
 {
     for (int64_t e = begin; e < end; e++) {
         int row = a->local[e] >> 3, slot = a->local[e] & 7;
@@ -11,8 +11,8 @@ static void add_block(tsr_ref_tile *tile, const tsr_me_tcf *a, tsr_number number
     }
 }
 
-tsr_status tsr_ref_spmm_me_tcf(const tsr_me_tcf *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
-                               int64_t ldc, double alpha, double beta, double *magnitude)
+tsr_status tsr_ref_spmm_me_tcf(const tsr_me_tcf *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb,
+                               double *c, int64_t ldc, double alpha, double beta, double *magnitude)
 {
     const tsr_windows *w = &a->w;
     tsr_ref_tile tile = {n, b, ldb, c, ldc, alpha, beta, magnitude, NULL, NULL};

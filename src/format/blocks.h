@@ -1,8 +1,8 @@
 /* The block formats (include/tessera/formats.h) made on the host: the plain C that converters on a device must equal bit by bit.
  *
- * Conventions.  Sources are on the host.  Arrays of results are owned by the result and freed by the matching tsr_free_*, which leave
- * the struct empty and allow an empty one.  On failure the result is empty and nothing is leaked.  nthreads >= 1 is the most
- * threads to use; results do not depend on it.
+ * Conventions.  Sources are on the host.  Arrays of results are owned by the result and freed by the matching tsr_free_*, which
+ * leave the struct empty and allow an empty one.  On failure the result is empty and nothing is leaked.  nthreads >= 1 is the
+ * most threads to use; results do not depend on it.
  * Errors of every tsr_make_*: TSR_NOT_SUPPORTED: ncols > 2^32, or 2^31 entries or more in one window.  TSR_OUT_OF_MEMORY.
  * TSR_INVALID_VALUE: a height, width or number that the format does not have.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -14,8 +14,8 @@
 
 /* ---- Sources and numbers ---- */
 
-/* dst[0..n) = src[0..n), FP32 or FP64 (`from`), as numbers: round to nearest even, once; too large gives infinity, and NaN becomes
- * 0x7fff in the 16-bit numbers, as on the device. */
+/* dst[0..n) = src[0..n), FP32 or FP64 (`from`), as numbers: round to nearest even, once; too large gives infinity, and NaN
+ * becomes 0x7fff in the 16-bit numbers, as on the device. */
 void tsr_round_values(void *dst, tsr_number to, const void *src, tsr_type from, int64_t n, int nthreads);
 
 /* A view seen as a source.  Arrays of the view are borrowed where they fit and copied where not. */

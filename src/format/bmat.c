@@ -21,7 +21,7 @@ static inline int64_t entries_of(const tsr_bmat *a, int64_t block)
     return sum;
 }
 
-/* Two passes over the entries: bits, then values.  next[b], of all blocks of the matrix, is where the next value of block b goes. */
+/* Two passes over the entries: bits, then values.  next[b], for all blocks of the matrix: where block b's next value goes. */
 static void fill_window(tsr_bmat *a, const tsr_source *in, const uint32_t *place, int64_t *next, int64_t v)
 {
     int64_t first, last, block = a->w.block[v], words = a->w.height / 8, to = a->w.entry[v];

@@ -186,7 +186,8 @@ static const char *check_bricks(const tsr_hrpb *a, int64_t v, int64_t b, int64_t
         REQUIRE(a->brick_entry[brick] == *entry, "brick_entry counts the bits before");
         for (uint64_t bits = a->pattern[brick]; bits; bits &= bits - 1) {
             int bit = __builtin_ctzll(bits);
-            REQUIRE(use(&k, a->position[brick] % q * 16 + bit / 4, a->position[brick] / q * 4 + bit % 4), "bits lie inside the block");
+            int64_t row = a->position[brick] % q * 16 + bit / 4, slot = a->position[brick] / q * 4 + bit % 4;
+            REQUIRE(use(&k, row, slot), "bits lie inside the block");
         }
         *entry += __builtin_popcountll(a->pattern[brick]);
     }
@@ -212,7 +213,8 @@ static const char *check_panel(const tsr_hrpb *a, int64_t v)
 
 const char *tsr_check_hrpb(const tsr_hrpb *a)
 {
-    REQUIRE((a->w.height == 16 || a->w.height == 32 || a->w.height == 64) && a->w.width == 16, "panels are 16, 32 or 64 rows by 16");
+    REQUIRE(a->w.height == 16 || a->w.height == 32 || a->w.height == 64, "panels have 16, 32 or 64 rows");
+    REQUIRE(a->w.width == 16, "blocks have 16 columns");
     const char *broken = tsr_check_windows(&a->w);
     REQUIRE(!broken, broken);
     REQUIRE(a->brick && a->block_brick && a->position && a->pattern && a->brick_entry, "no array of HRPB is NULL");
@@ -254,7 +256,8 @@ static const char *check_item_entries(const tsr_work *work, const tsr_windows *w
 const char *tsr_check_work(const tsr_work *work, const tsr_windows *w, const uint64_t *mask, int64_t most)
 {
     int64_t t = 0, split = 0, partial = 0;
-    REQUIRE(work->window && work->block && work->partial && work->split_window && work->split_partial, "no array of the work is NULL");
+    REQUIRE(work->window && work->block && work->partial, "no array of the items is NULL");
+    REQUIRE(work->split_window && work->split_partial, "no array of the split windows is NULL");
     for (int64_t v = 0; v < w->nwindows; v++) {
         int64_t nb = w->block[v + 1] - w->block[v], q = nb > most ? (nb + most - 1) / most : 1;
         REQUIRE(t + q <= work->nitems, "every window has its items");

@@ -8,8 +8,8 @@
 
 enum { WIDTH = 16, BRICK_HEIGHT = 16, BRICK_WIDTH = 4 };
 
-/* A conversion under way.  Places for bricks: 4q in every block, in the order of position; table holds one number for each, of the
- * whole matrix. */
+/* A conversion under way.  Places for bricks: 4q in every block, in the order of position; table holds one number for each, of
+ * the whole matrix. */
 typedef struct work {
     tsr_hrpb *a;
     const tsr_source *in;
@@ -61,7 +61,7 @@ static void number_bricks(const work *w, int64_t v)
     }
 }
 
-/* Rows are taken in order, so entries of a brick come out by bit.  While they do, brick_entry is where a brick's next entry goes. */
+/* Rows are taken in order, so entries of a brick come out by bit.  Meanwhile brick_entry is where a brick's next entry goes. */
 static void fill_window(const work *w, int64_t v)
 {
     tsr_hrpb *a = w->a;
@@ -154,8 +154,9 @@ void tsr_free_hrpb(tsr_hrpb *a)
 
 size_t tsr_bytes_hrpb(const tsr_hrpb *a, tsr_number number)
 {
-    return tsr_bytes_windows(&a->w) + ((size_t)a->w.nwindows + 1) * sizeof *a->brick + (size_t)a->w.nblocks * sizeof *a->block_brick +
-           (size_t)a->nbricks * (sizeof *a->position + sizeof *a->pattern + sizeof *a->brick_entry) +
+    size_t brick = sizeof *a->position + sizeof *a->pattern + sizeof *a->brick_entry;
+    return tsr_bytes_windows(&a->w) + ((size_t)a->w.nwindows + 1) * sizeof *a->brick +
+           (size_t)a->w.nblocks * sizeof *a->block_brick + (size_t)a->nbricks * brick +
            (a->value ? (size_t)a->w.nvals * tsr_number_size(number) : 0);
 }
 

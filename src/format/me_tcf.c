@@ -22,8 +22,8 @@ static void count_blocks(uint32_t *start, int64_t nblocks, const uint32_t *place
     }
 }
 
-/* Rows are taken in order, so entries of a block come out by row, then slot.  While they do, start[b] is where the next entry of block
- * b goes. */
+/* Rows are taken in order, so entries of a block come out by row, then slot.  Meanwhile start[b] is where the next entry of
+ * block b goes. */
 static void fill_window(tsr_me_tcf *a, const tsr_source *in, const uint32_t *place, int64_t v)
 {
     int64_t first, last, begin = a->w.entry[v], nblocks = a->w.block[v + 1] - a->w.block[v];

@@ -26,8 +26,8 @@ typedef struct tsr_share {
     void *scratch;
 } tsr_share;
 
-/* The entries of p[0..nvec] in nparts shares of about equal size, each with bytes_per_entry * largest bytes of scratch, aligned to
- * bytes_per_entry (a power of two up to 16).  NULL: out of memory.  tsr_free_shares. */
+/* The entries of p[0..nvec] in nparts shares of about equal size, each with bytes_per_entry * largest bytes of scratch, aligned
+ * to bytes_per_entry (a power of two up to 16).  NULL: out of memory.  tsr_free_shares. */
 tsr_share *tsr_make_shares(const int64_t *p, int64_t nvec, int nparts, size_t bytes_per_entry);
 void tsr_free_shares(tsr_share *shares);
 

@@ -110,13 +110,13 @@ static int64_t window_bytes(int64_t nrows, int height, int64_t vectors)
 static void set_bytes(tsr_statistics *out, const tsr_source *in, const counts *c)
 {
     int64_t windows_8 = window_bytes(in->nrows, 8, c->vectors[0]), windows_16 = window_bytes(in->nrows, 16, c->vectors[1]);
-    int64_t n = in->nvals;
+    int64_t n = in->nvals, nwindows_16 = in->nrows / 16 + (in->nrows % 16 > 0);
     out->bytes_csr = 8 * (in->nrows + 1) + 8 * n;
     out->bytes_me_tcf = windows_16 + 4 * c->blocks_16x8 + 5 * n;
     out->bytes_me_bcrs = windows_8 + 32 * c->vectors[0];
     out->bytes_bmat_8 = windows_8 + 8 * c->blocks_8x8 + 4 * n;
     out->bytes_bmat_16 = windows_16 + 16 * c->blocks_16x8 + 4 * n;
-    out->bytes_hrpb = windows_16 + 8 * (in->nrows / 16 + (in->nrows % 16 > 0) + 1) + 4 * c->blocks_16x16 + 13 * c->bricks_16x4 + 4 * n;
+    out->bytes_hrpb = windows_16 + 8 * (nwindows_16 + 1) + 4 * c->blocks_16x16 + 13 * c->bricks_16x4 + 4 * n;
 }
 
 static double ratio(int64_t n, int64_t of)

@@ -68,7 +68,8 @@ static const uint64_t *sort_window(uint64_t *scratch, const tsr_source *in, int6
 }
 
 /* Writes the columns of window v to column, the place of every entry of it to place; returns the number of columns. */
-static int64_t fill_window(uint32_t *column, uint32_t *place, uint64_t *scratch, const tsr_source *in, const tsr_windows *w, int64_t v)
+static int64_t fill_window(uint32_t *column, uint32_t *place, uint64_t *scratch, const tsr_source *in, const tsr_windows *w,
+                           int64_t v)
 {
     int64_t first, last, next[MOST_HEIGHT], count = 0;
     tsr_window_rows(w, v, &first, &last);

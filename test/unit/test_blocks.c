@@ -1,4 +1,5 @@
-/* The block formats: a worked example by hand, properties on random edge-biased matrices, reference executors, failing allocations.
+/* The block formats: a worked example by hand, properties on random edge-biased matrices, reference executors, failing
+ * allocations.
  * TESSERA_TEST_SEED repeats a run; TESSERA_TEST_DATA is a folder of Matrix Market files to try.
  * Linked with --wrap for the allocation functions.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -146,8 +147,9 @@ static void free_matrix(matrix *m)
 static matrix random_matrix(int64_t nrows, int64_t ncols)
 {
     matrix m = new_matrix(nrows, ncols);
-    int64_t rarity = 1 + draw(draw(2) ? 8 : 100), empty_rows = draw(4), empty_windows = draw(3), dense = draw(3) ? 0 : 1 + draw(20);
-    int64_t full_row = draw(3) ? -1 : draw(nrows + 1), full_column = draw(3) ? -1 : draw(ncols + 1), salt = draw(1000);
+    int64_t rarity = 1 + draw(draw(2) ? 8 : 100), empty_rows = draw(4), empty_windows = draw(3);
+    int64_t dense = draw(3) ? 0 : 1 + draw(20), full_row = draw(3) ? -1 : draw(nrows + 1);
+    int64_t full_column = draw(3) ? -1 : draw(ncols + 1), salt = draw(1000);
     for (int64_t row = 0; row < nrows; row++) {
         bool empty = (empty_rows && draw(4) < empty_rows) || (empty_windows && (row / 16 + salt) % 3 < empty_windows - 1);
         for (int64_t column = 0; column < ncols; column++) {
@@ -251,8 +253,8 @@ static size_t bytes(const format *f, int kind, tsr_number number)
                            : tsr_bytes_hrpb(&f->hrpb, number);
 }
 
-static tsr_status multiply(const format *f, int kind, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
-                           int64_t ldc, double alpha, double beta, double *magnitude)
+static tsr_status multiply(const format *f, int kind, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb,
+                           double *c, int64_t ldc, double alpha, double beta, double *magnitude)
 {
     if (kind == 0)
         return tsr_ref_spmm_me_tcf(&f->me_tcf, number, iso, n, b, ldb, c, ldc, alpha, beta, magnitude);
@@ -350,8 +352,8 @@ static void test_hand_hrpb(void **state)
     EQUAL(a.block_brick, 0, 0);
     EQUAL(a.position, 0, 1, 2, 0);
     EQUAL(a.brick_entry, 0, 6, 12, 0);
-    EQUAL(a.pattern, BIT(1) | BIT(4) | BIT(21) | BIT(22) | BIT(23) | BIT(60), BIT(0) | BIT(4) | BIT(21) | BIT(22) | BIT(23) | BIT(36),
-          BIT(4) | BIT(13) | BIT(61), BIT(4) | BIT(5) | BIT(12));
+    EQUAL(a.pattern, BIT(1) | BIT(4) | BIT(21) | BIT(22) | BIT(23) | BIT(60),
+          BIT(0) | BIT(4) | BIT(21) | BIT(22) | BIT(23) | BIT(36), BIT(4) | BIT(13) | BIT(61), BIT(4) | BIT(5) | BIT(12));
     EQUAL((float *)a.value, 1, 3, 7, 8, 9, 14, 2, 4, 10, 11, 12, 13, 5, 6, 15, 16, 17, 18);
     tsr_free_hrpb(&a);
     assert_int_equal(tsr_make_hrpb(&a, &hand, 32, 1), TSR_OK);
@@ -613,8 +615,8 @@ static void test_numbers(void **state)
 /* ---- reference executors ---- */
 
 /* C = alpha A B + beta C by three loops over CSR, and the sum of magnitudes. */
-static void triple_loop(const tsr_source *in, double iso, int64_t n, const double *b, int64_t ldb, double *c, int64_t ldc, double alpha,
-                        double beta, double *magnitude)
+static void triple_loop(const tsr_source *in, double iso, int64_t n, const double *b, int64_t ldb, double *c, int64_t ldc,
+                        double alpha, double beta, double *magnitude)
 {
     for (int64_t row = 0; row < in->nrows; row++) {
         for (int64_t j = 0; j < n; j++) {
@@ -645,7 +647,8 @@ static void assert_products(const tsr_source *in, double iso, int64_t n)
     double alpha = alphas[draw(3)], beta = betas[draw(3)];
     int64_t count = in->nrows * ldc;
     double *b = random_dense(in->ncols * ldb), *c = random_dense(count), *want = malloc((size_t)(count + 1) * 8);
-    double *got = malloc((size_t)(count + 1) * 8), *size = calloc((size_t)(count + 1), 8), *sizes = calloc((size_t)(count + 1), 8);
+    double *got = malloc((size_t)(count + 1) * 8);
+    double *size = calloc((size_t)(count + 1), 8), *sizes = calloc((size_t)(count + 1), 8);
     for (int64_t k = 0; beta == 0 && k < count; k++)
         c[k] = NAN;
     memcpy(want, c, (size_t)count * 8);
@@ -662,8 +665,8 @@ static void assert_products(const tsr_source *in, double iso, int64_t n)
                 if (j >= n)
                     assert_memory_equal(&got[k], &c[k], 8);
                 else if (!(fabs(got[k] - want[k]) <= 1e-13 * size[k]))
-                    fail_msg("kind %d, n %lld, row %lld, column %lld: %g, not %g", kind, (long long)n, (long long)row, (long long)j,
-                             got[k], want[k]);
+                    fail_msg("kind %d, n %lld, row %lld, column %lld: %g, not %g", kind, (long long)n, (long long)row,
+                             (long long)j, got[k], want[k]);
                 else if (sized)
                     assert_true(fabs(sizes[k] - size[k]) <= 1e-13 * size[k]);
             }
@@ -840,8 +843,8 @@ static tsr_status attempt_view(const tsr_source *in, int kind)
 {
     tsr_viewed out;
     const int64_t wide[18] = {1, 4, 0, 4, 9, 10, 1, 2, 3, 5, 6, 7, 4, 0, 10, 2, 8, 2};
-    tsr_view v = {.format = TSR_SPARSE, .type = TSR_FP32, .index_size = 8, .nrows = in->nrows, .ncols = in->ncols, .nvec = in->nrows,
-                  .vlen = in->ncols, .nvals = in->nvals, .p = in->p, .i = wide, .x = in->x};
+    tsr_view v = {.format = TSR_SPARSE, .type = TSR_FP32, .index_size = 8, .nrows = in->nrows, .ncols = in->ncols,
+                  .nvec = in->nrows, .vlen = in->ncols, .nvals = in->nvals, .p = in->p, .i = wide, .x = in->x};
     (void)kind;
     tsr_status status = tsr_view_source(&out, &v, TSR_NUMBER_FP16, 1);
     tsr_free_viewed(&out);
@@ -960,8 +963,8 @@ static void try_file(const char *path)
     tsr_mm_free(&m);
     if (!good)
         fail_msg("%s", error);
-    tsr_view v = {.format = TSR_SPARSE, .type = TSR_FP64, .index_size = 8, .nrows = csr.nrows, .ncols = csr.ncols, .nvec = csr.nrows,
-                  .vlen = csr.ncols, .nvals = csr.nvals, .p = csr.p, .i = csr.i, .x = csr.value};
+    tsr_view v = {.format = TSR_SPARSE, .type = TSR_FP64, .index_size = 8, .nrows = csr.nrows, .ncols = csr.ncols,
+                  .nvec = csr.nrows, .vlen = csr.ncols, .nvals = csr.nvals, .p = csr.p, .i = csr.i, .x = csr.value};
     tsr_viewed viewed;
     assert_int_equal(tsr_view_source(&viewed, &v, TSR_NUMBER_FP32, 2), TSR_OK);
     assert_formats(&viewed.source, 2);
@@ -975,7 +978,8 @@ static void try_file(const char *path)
 static void test_files(void **state)
 {
     (void)state;
-    static const char *const names[] = {"ash219", "west0067", "cora", "mbeacxc", "dwt_2680", "email-Eu-core", "bcsstk13", "memplus"};
+    static const char *const names[] = {"ash219",   "west0067",      "cora",     "mbeacxc",
+                                        "dwt_2680", "email-Eu-core", "bcsstk13", "memplus"};
     const char *folder = getenv("TESSERA_TEST_DATA");
     int tried = 0;
     for (int k = 0; k < 8; k++) {
