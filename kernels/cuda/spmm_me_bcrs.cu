@@ -3,9 +3,10 @@
 //
 // A warp computes one work item for one tile of columns: 8 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4,
 // t = lane % 4 and R = width / 4, lane (g, t) multiplies vectors tR to tR + R - 1 of a block: its values of A are R neighbours in
-// row g (one load), and of each of these rows of B it needs the 16 bytes number g of every 128 bytes.  Which k of the instruction a
-// vector gets and which m a column, is free as long as A, B and C agree: columns 2i and 2i + 1 of 16 bytes are m = g and g + 8 of
-// instruction i.  So a lane ends with neighbouring columns of rows 2t and 2t + 1 of C, which it stores 16 bytes at a time.
+// row g (one load), and of each of these rows of B it needs the 16 bytes number g of every 128 bytes.  Which k of the instruction
+// a vector gets and which m a column, is free as long as A, B and C agree: columns 2i and 2i + 1 of 16 bytes are m = g and g + 8
+// of instruction i.  So a lane ends with neighbouring columns of rows 2t and 2t + 1 of C, which it stores 16 bytes at a time.
+// Warps share nothing.
 //
 // How B gets to its lane, `fetch`:
 //   ring      cp.async into a ring of blocks of the warp's own; 8 neighbouring lanes copy 128 consecutive bytes of one row.  The
@@ -15,16 +16,17 @@
 //   diagonal  as direct, but in each of the 4 rows other 32 bytes: load j of lane t is for place (j + t) % 4, and afterwards
 //             registers are rotated by t.  512-byte tiles only.
 //
-// variant = 1 + fetch + 5 * tile + 15 * order, to try other choices than the kernel's own (0):
+// variant = 1 + fetch + 5 * tile + 15 * order + 30 * warps, to try other choices than the kernel's own (0):
 //   fetch  0, 1, 2: a ring of 2, 3, 4 blocks; 3: direct; 4: diagonal
 //   tile   0, 1, 2: 128, 256, 512 bytes of a row of B (16-bit numbers: not 512, for want of registers)
 //   order  0: the tiles of an item are neighbours; 1: all items of a tile before the next tile
+//   warps  0, 1, 2: 4, 2, 1 in a block of threads
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor.cuh"
 
 namespace {
 
-constexpr int warps = 4; // of a block of threads; they share nothing
+constexpr int most_warps = 4; // of a block of threads
 struct job {
     tsr_cuda_spmm p;
     int64_t nrows;
@@ -134,7 +136,7 @@ template <class Shape> struct task {
 /* false: no task is left for this warp. */
 template <class Shape, int Width, int Pieces> __device__ __forceinline__ bool find_task(task<Shape> &out, const job &j)
 {
-    uint32_t number = blockIdx.x * warps + threadIdx.x / 32;
+    uint32_t number = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (number >= j.items * j.tiles)
         return false;
     uint32_t item = number, tile = 0;
@@ -200,6 +202,7 @@ __device__ __forceinline__ void store(const job &j, const task<Shape> &w, typena
     using sum = typename Shape::sum;
     constexpr int several = 16 / sizeof(sum);
     tensor_output<sum> out = tensor_target<sum>(j.p, j.nrows, 8, w.window, w.partial, 1.0);
+    bool inside = w.full && out.vectors && out.rows == 8;
 #pragma unroll
     for (int q = 0; q < Pieces; q++) {
         int64_t column = (w.offset + place(q)) / static_cast<int>(sizeof(typename Shape::element));
@@ -213,7 +216,10 @@ __device__ __forceinline__ void store(const job &j, const task<Shape> &w, typena
                 x[i] = d[q][i / 2][2 * (i % 2) + h];
 #pragma unroll
             for (int i = 0; i < Shape::columns; i += several)
-                tensor_store(out, 2 * t + h, column + i, j.p.n, x + i);
+                if (inside)
+                    tensor_store<true>(out, 2 * t + h, column + i, j.p.n, x + i);
+                else
+                    tensor_store(out, 2 * t + h, column + i, j.p.n, x + i);
         }
     }
 }
@@ -224,7 +230,7 @@ template <int Width, int Pieces> struct ring_layout {
 };
 
 template <tsr_cuda_math Math, int Width, int Pieces, int Stages>
-__global__ void __launch_bounds__(32 * warps) ring_kernel(job j)
+__global__ void __launch_bounds__(32 * most_warps) ring_kernel(job j)
 {
     using shape = block_math<Math, Width>;
     using layout = ring_layout<Width, Pieces>;
@@ -340,7 +346,7 @@ __device__ __forceinline__ void rotate(piece x[4], int t)
 }
 
 template <tsr_cuda_math Math, int Width, int Pieces, bool Diagonal>
-__global__ void __launch_bounds__(32 * warps) direct_kernel(job j)
+__global__ void __launch_bounds__(32 * most_warps) direct_kernel(job j)
 {
     using shape = block_math<Math, Width>;
     constexpr int rows = shape::rows;
@@ -438,16 +444,17 @@ struct choice {
     int fetch;
     int pieces; /* 1, 2 or 4 */
     bool tile_major;
+    int warps;
 };
 
 struct launch {
     kernel function; /* NULL: there is none */
-    int shared;      /* bytes per block of threads */
+    int shared;      /* bytes per warp */
 };
 
 template <tsr_cuda_math Math, int Width, int Pieces> launch find(int fetch)
 {
-    constexpr int slot = warps * ring_layout<Width, Pieces>::block;
+    constexpr int slot = ring_layout<Width, Pieces>::block;
     switch (fetch) {
     case RING2: return {ring_kernel<Math, Width, Pieces, 2>, 2 * slot};
     case RING3: return {ring_kernel<Math, Width, Pieces, 3>, 3 * slot};
@@ -489,19 +496,20 @@ choice choose(const tsr_me_bcrs *a, const tsr_cuda_spmm *p, size_t size)
     choice c;
     if (p->variant > 0) {
         int v = p->variant - 1;
-        return {v % FETCHES, 1 << v / FETCHES % 3, v / (3 * FETCHES) != 0};
+        return {v % FETCHES, 1 << v / FETCHES % 3, v / (3 * FETCHES) % 2 != 0, most_warps >> v / (6 * FETCHES) % 3};
     }
     c.fetch = RING3;
     c.pieces = bytes > 256 && size > 2 ? 4 : bytes > 128 ? 2 : 1;
+    c.warps = 2;
     c.tile_major = tensor_tile_major(p, a->w.ncols, 128 * c.pieces / static_cast<int64_t>(size), size);
     return c;
 }
 
 /* Launches have at most 2^31 warps; `most` items each. */
-tsr_status run(job j, const launch &l, const tsr_work *work, int64_t most)
+tsr_status run(job j, const launch &l, int warps, const tsr_work *work, int64_t most)
 {
-    if (l.shared > 48 * 1024 && cudaFuncSetAttribute(reinterpret_cast<const void *>(l.function),
-                                                     cudaFuncAttributeMaxDynamicSharedMemorySize, l.shared) != cudaSuccess)
+    int shared = l.shared * warps;
+    if (shared > 0 && !tensor_allow_shared(l.function, static_cast<size_t>(shared)))
         return TSR_INTERNAL_ERROR;
     for (int64_t first = 0; first < work->nitems; first += most) {
         j.items = static_cast<uint32_t>(work->nitems - first < most ? work->nitems - first : most);
@@ -509,7 +517,7 @@ tsr_status run(job j, const launch &l, const tsr_work *work, int64_t most)
         j.item_block = work->block + first;
         j.item_partial = work->partial + first;
         kernel function = l.function;
-        TSR_LAUNCH(function, (j.items * j.tiles + warps - 1) / warps, 32 * warps, l.shared, j.p.stream, j);
+        TSR_LAUNCH(function, (j.items * j.tiles + warps - 1) / warps, 32 * warps, shared, j.p.stream, j);
     }
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
@@ -524,7 +532,7 @@ extern "C" tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work
     choice c = choose(a, product, size);
     launch l = find(product->math, c);
     int64_t tile = 128 * c.pieces / static_cast<int64_t>(size), tiles = (product->n + tile - 1) / tile;
-    if (!l.function || static_cast<size_t>(l.shared) > product->device->shared_bytes_block || tiles > INT32_MAX ||
+    if (!l.function || static_cast<size_t>(l.shared * c.warps) > product->device->shared_bytes_block || tiles > INT32_MAX ||
         product->ldb > static_cast<int64_t>(UINT32_MAX / size))
         return TSR_DECLINED;
     job j = {};
@@ -537,6 +545,6 @@ extern "C" tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work
     j.value = static_cast<const unsigned char *>(a->value);
     j.tiles = static_cast<uint32_t>(tiles);
     j.tile_major = c.tile_major;
-    tsr_status status = run(j, l, work, INT32_MAX / tiles);
+    tsr_status status = run(j, l, c.warps, work, INT32_MAX / tiles);
     return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, product) : status;
 }
