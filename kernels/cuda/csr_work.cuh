@@ -6,7 +6,7 @@
 
 /* Item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise a part of one
  * long row, whose sum is partial sum number `partial`.  The list ends with one more item: {nvals, nrows, -1}. */
-struct csr_item {
+struct alignas(16) csr_item {
     int64_t entry;
     uint32_t row;
     int32_t partial;

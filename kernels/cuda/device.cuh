@@ -27,6 +27,13 @@ static __device__ __forceinline__ uint32_t shared_address(const void *p)
     return static_cast<uint32_t>(__cvta_generic_to_shared(p));
 }
 
+/* The same address, computed here and now: without this the compiler splits base + lane offset + row offset anew at every use. */
+template <class T> static __device__ __forceinline__ T *keep_address(T *p)
+{
+    asm("" : "+l"(p));
+    return p;
+}
+
 // ---- cp.async: 4, 8 or 16 bytes per thread; zeros when !valid (then `global` is not read) ----
 
 template <int Bytes> static __device__ __forceinline__ void cp_async(void *shared, const void *global, bool valid)

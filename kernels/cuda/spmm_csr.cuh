@@ -36,8 +36,7 @@ struct csr_args {
     double alpha, beta;
     void *partial;
     int8_t *partial_present;
-    uint32_t item_blocks; /* blocks of threads for one tile */
-    bool c_vectors;       /* C can be stored V elements at a time */
+    bool c_vectors; /* C can be stored V elements at a time */
     bool reads_a, reads_b;
     operators ops;
 };
@@ -159,12 +158,14 @@ template <class P, int G> struct csr_fetch {
     /* Past the end, the last entry again: its row of B is at hand, and its product is not used. */
     __device__ __forceinline__ void load(const csr_args &q, int64_t entry, int left, int l)
     {
+        const uint32_t *columns = q.i + entry;
+        const typename P::element *values = static_cast<const typename P::element *>(q.x) + (q.reads_a ? entry : 0);
 #pragma unroll
         for (int k = 0; k < each; k++) {
             int at = k * G + l < left ? k * G + l : left - 1;
-            column[k] = load_once(q.i + entry + at);
+            column[k] = load_once(columns + at);
             if (q.reads_a)
-                value[k] = load_once(static_cast<const typename P::element *>(q.x) + entry + at);
+                value[k] = load_once(values + at);
         }
     }
     __device__ __forceinline__ void put(const csr_args &q, csr_stage<P, G> &stage, typename P::sum iso, int l) const
@@ -204,50 +205,72 @@ template <class P> __device__ __forceinline__ typename P::sum iso_value(uint64_t
     return x;
 }
 
-/* The rows of an item as a group walks through its entries: the sums of the current one, and where it ends. */
-template <class P, int V> struct row_walk {
+/* The rows of an item as a group walks through its entries: the sums of the current one, and where it ends.
+ * Plain: alpha == 1, beta == 0, C is stored by vectors, and the sum of no entries is what an empty row holds; then rows of C and
+ * partial sums are written alike. */
+template <class P, int V, bool Plain> struct row_walk {
+    using sum = typename P::sum;
     row_sums<P, V> sums;
-    const int *end_of; /* in shared memory */
-    int row, end;      /* in the item */
-    int begin;         /* entries before the row */
-    int64_t place;     /* of the row in C, or of its partial sum */
+    const int *end_of; /* in shared memory: of the next row */
+    int end;           /* entries of the item up to the end of this row */
+    int begin;
+    int64_t place; /* of the row in C, or of its partial sum */
+    sum *at;       /* the same, as an address (Plain) */
     bool whole, inside;
 
-    __device__ __forceinline__ void start(const int *ends, int64_t at, bool whole_rows, bool lane_counts)
+    __device__ __forceinline__ void start(const csr_args &q, const csr_item &item, const int *ends, int64_t column, bool lane_counts)
     {
-        end_of = ends;
-        row = begin = 0;
+        end_of = ends + 1;
+        begin = 0;
         end = ends[0];
-        place = at;
-        whole = whole_rows;
+        whole = item.partial < 0;
+        place = column + (whole ? item.row * q.ldc : item.partial * q.n);
+        at = static_cast<sum *>(whole ? q.c : q.partial) + place;
         inside = lane_counts;
         sums.clear();
+    }
+
+    __device__ __forceinline__ void store(const csr_args &q)
+    {
+        if (Plain) {
+            store_vector(at, sums.value);
+        } else if (whole) {
+            store_row<P, V>(q, place, sums, end > begin);
+        } else {
+            store_vector(static_cast<sum *>(q.partial) + place, sums.value);
+            if (P::generic && q.b_present)
+                store_present<V>(q.partial_present + place, sums.have);
+        }
     }
 
     /* Write out the rows that end after `entries` entries of the item. */
     __device__ __forceinline__ void finish_rows(const csr_args &q, int entries)
     {
+#pragma unroll 1
         while (end == entries) {
-            if (inside) {
-                if (whole) {
-                    store_row<P, V>(q, place, sums, end > begin);
-                } else {
-                    store_vector(static_cast<typename P::sum *>(q.partial) + place, sums.value);
-                    if (P::generic && q.b_present)
-                        store_present<V>(q.partial_present + place, sums.have);
-                }
-            }
+            if (inside)
+                store(q);
             sums.clear();
-            place += q.ldc;
-            begin = end;
-            end = end_of[++row];
+            if (Plain) {
+                at += q.ldc;
+            } else {
+                place += q.ldc;
+                begin = end;
+            }
+            end = *end_of++;
         }
     }
 };
 
-template <class P, int V, int G, int U>
+/* Plain kernels are not for rows of B 4 GB apart. */
+template <bool Plain> __device__ __forceinline__ int64_t b_offset(const csr_args &q, uint32_t column)
+{
+    return Plain ? int64_t(uint64_t(column) * uint32_t(q.b_stride)) : column * q.b_stride;
+}
+
+template <class P, int V, int G, int U, bool Plain>
 __device__ __forceinline__ void add_entries(const csr_args &q, const csr_stage<P, G> &stage, int at, int entries, const char *b,
-    const int8_t *present, row_walk<P, V> &walk)
+    const int8_t *present, row_walk<P, V, Plain> &walk)
 {
     uint32_t column[U];
     typename P::sum value[U];
@@ -261,11 +284,11 @@ __device__ __forceinline__ void add_entries(const csr_args &q, const csr_stage<P
         if constexpr (P::generic) {
             memset(static_cast<void *>(row[k]), 0, sizeof row[k]);
             if (q.reads_b)
-                load_vector(row[k], b + int64_t(column[k]) * q.b_stride);
+                load_vector(row[k], b + b_offset<Plain>(q, column[k]));
             if (present)
-                bits[k] = load_present<V>(present + int64_t(column[k]) * q.ldb);
+                bits[k] = load_present<V>(present + column[k] * q.ldb);
         } else {
-            load_vector(row[k], b + int64_t(column[k]) * q.b_stride);
+            load_vector(row[k], b + b_offset<Plain>(q, column[k]));
         }
     }
     /* Groups of one warp differ: a branch for rows that do not end here would be taken both ways. */
@@ -283,42 +306,55 @@ __device__ __forceinline__ void add_entries(const csr_args &q, const csr_stage<P
     }
 }
 
-template <class P, int V, int G, int U> __global__ void __launch_bounds__(512) spmm_rows(csr_args q)
+/* Where the rows of an item end, in entries from its first; more than any behind the last. */
+template <class P, int G> __device__ __forceinline__ void stage_ends(const csr_args &q, csr_stage<P, G> &stage, const csr_item &first,
+    int rows, int count, int l)
+{
+    const int64_t *ends = q.p + first.row + 1;
+#pragma unroll
+    for (int k = 0; k < spmm_item_rows / G; k++) {
+        int row = k * G + l;
+        if (row < rows)
+            stage.row_end[row] = first.partial < 0 ? int(__ldg(ends + row) - first.entry) : count;
+    }
+    if (l == 0)
+        stage.row_end[rows] = INT_MAX;
+}
+
+/* Block (x, y): items from x * items per block on, columns from y * G * V on. */
+template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bounds__(512, 2) spmm_rows(const __grid_constant__ csr_args q)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = warp * (32 / G) + lane / G, l = lane % G;
     csr_stage<P, G> &stage = reinterpret_cast<csr_stage<P, G> *>(dynamic_shared())[group];
-    uint32_t tile = blockIdx.x / q.item_blocks, block = blockIdx.x % q.item_blocks;
-    int64_t item = int64_t(block) * (blockDim.x / G) + group;
-    int64_t column = (int64_t(tile) * G + l) * V;
+    int64_t item = int64_t(blockIdx.x) * (blockDim.x / G) + group;
+    int64_t column = (int64_t(blockIdx.y) * G + l) * V;
     bool inside = column < q.n;
     if (!inside)
         column = 0;
 
     csr_item first = q.items[item < q.nitems ? item : q.nitems], next = q.items[item < q.nitems ? item + 1 : q.nitems];
     int count = int(next.entry - first.entry), rows = first.partial < 0 ? int(next.row - first.row) : 1;
-    for (int r = l; r < rows; r += G)
-        stage.row_end[r] = first.partial < 0 ? int(__ldg(q.p + first.row + r + 1) - first.entry) : count;
-    if (l == 0)
-        stage.row_end[rows] = INT_MAX;
-
     csr_fetch<P, G> fetch = {};
     if (count > 0)
         fetch.load(q, first.entry, count, l);
+    stage_ends<P, G>(q, stage, first, rows, count, l);
     __syncwarp();
-    row_walk<P, V> walk;
-    walk.start(stage.row_end, column + (first.partial < 0 ? first.row * q.ldc : first.partial * q.n), first.partial < 0, inside);
+    row_walk<P, V, Plain> walk;
+    walk.start(q, first, stage.row_end, column, inside);
     walk.finish_rows(q, 0);
     typename P::sum iso = iso_value<P>(q.iso);
-    const char *b = static_cast<const char *>(q.b) + column * int64_t(sizeof(typename P::element));
+    const char *b = keep_address(static_cast<const char *>(q.b) + column * int64_t(sizeof(typename P::element)));
     const int8_t *present = P::generic && q.b_present ? q.b_present + column : nullptr;
+#pragma unroll 1
     for (int base = 0; __any_sync(~0u, base < count); base += stage.size) {
         if (base < count)
             fetch.put(q, stage, iso, l);
         __syncwarp();
         if (base + stage.size < count)
             fetch.load(q, first.entry + base + stage.size, count - base - stage.size, l);
+#pragma unroll 1
         for (int at = 0; at < stage.size && base + at < count; at += U)
-            add_entries<P, V, G, U>(q, stage, at, base + at, b, present, walk);
+            add_entries<P, V, G, U, Plain>(q, stage, at, base + at, b, present, walk);
         __syncwarp();
     }
 }
@@ -368,17 +404,30 @@ template <class P> void launch_partials(const csr_args &q, void *stream)
         TSR_LAUNCH(add_csr_partials<P>, unsigned(q.nsplit), 32 * slices, 0, stream, q);
 }
 
+template <class P> constexpr bool has_plain = false;
+template <class T> constexpr bool has_plain<plus_times<T>> = true;
+template <class Half> constexpr bool has_plain<plus_times_half<Half>> = true;
+
+template <class P, int V> bool is_plain(const csr_args &q)
+{
+    bool scaled = std::is_floating_point_v<typename P::sum> && (q.alpha != 1 || q.beta != 0);
+    return !scaled && q.c_vectors && q.c_present == nullptr && q.b_stride <= UINT32_MAX;
+}
+
 template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const csr_shape &shape, void *stream)
 {
     int64_t per_block = int64_t(shape.warps) * (32 / G), blocks = (q.nitems + per_block - 1) / per_block;
     int64_t tiles = (q.n + G * V - 1) / (G * V);
-    if (blocks > INT_MAX / tiles)
+    if (blocks > INT_MAX || tiles > 65535)
         return TSR_DECLINED;
-    q.item_blocks = uint32_t(blocks);
     q.c_vectors = reinterpret_cast<uintptr_t>(q.c) % piece_bytes<typename P::sum, V> == 0
         && q.ldc * int64_t(sizeof(typename P::sum)) % piece_bytes<typename P::sum, V> == 0;
-    auto kernel = spmm_rows<P, V, G, U>;
-    TSR_LAUNCH(kernel, unsigned(blocks * tiles), unsigned(shape.warps * 32), size_t(per_block) * sizeof(csr_stage<P, G>), stream, q);
+    auto kernel = spmm_rows<P, V, G, U, false>;
+    if constexpr (has_plain<P>)
+        if (is_plain<P, V>(q))
+            kernel = spmm_rows<P, V, G, U, true>;
+    dim3 grid = dim3(unsigned(blocks), unsigned(tiles));
+    TSR_LAUNCH(kernel, grid, unsigned(shape.warps * 32), size_t(per_block) * sizeof(csr_stage<P, G>), stream, q);
     launch_partials<P>(q, stream);
     return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }

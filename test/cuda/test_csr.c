@@ -350,8 +350,9 @@ static void draw_case(sums_case *t, uint64_t seed)
     t->b_shift = rng_chance(&r, 70) ? 0 : rng_below(&r, 9);
     t->c_shift = rng_chance(&r, 70) ? 0 : rng_below(&r, 9);
     t->pattern = rng_chance(&r, 25);
-    t->alpha = factors[rng_below(&r, 6)];
-    t->beta = factors[rng_below(&r, 6)];
+    bool plain = rng_chance(&r, 40);
+    t->alpha = plain ? 1 : factors[rng_below(&r, 6)];
+    t->beta = plain ? 0 : factors[rng_below(&r, 6)];
     t->iso = draw_exact(&r);
     draw_matrix(t, &r);
     t->b = checked(malloc((size_t)(t->ncols * t->ldb + t->b_shift) * sizeof *t->b));

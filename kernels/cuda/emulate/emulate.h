@@ -552,6 +552,8 @@ template <class T> T atomicCAS(T *p, typename ::tsr_emulate::plain<T>::type comp
 inline unsigned char *dynamic_shared() { return ::tsr_emulate::shared_memory(); }
 inline uint32_t shared_address(const void *p) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(p)); }
 
+template <class T> T *keep_address(T *p) { return p; }
+
 template <int Bytes> void cp_async(void *shared, const void *global, bool valid)
 {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "");
