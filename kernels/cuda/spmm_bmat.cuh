@@ -95,10 +95,11 @@ struct fetcher {
     uint32_t pitch;         // bytes between rows of B
     int vectors;            // of the item
     int bytes;              // from b to the end of the tile or of the row of B, whichever comes first
+    int full;               // blocks that have 8 vectors, if no row of B ends inside the tile; else 0
 };
 
-/* Eight lanes copy 128 bytes of a row at a time, so that an instruction touches four lines.  Whole: no row of B ends inside the tile. */
-template <class Shape, bool Whole>
+/* Eight lanes copy 128 bytes of a row at a time, so that an instruction touches four lines. */
+template <class Shape, bool Full>
 __device__ __forceinline__ void fetch_async(const fetcher &f, const uint32_t *column, unsigned char *stage, int block, int lane)
 {
     constexpr int lanes = Shape::lanes_per_row, rows = 32 / lanes, bytes = lanes * 16;
@@ -109,7 +110,7 @@ __device__ __forceinline__ void fetch_async(const fetcher &f, const uint32_t *co
         const unsigned char *from = f.b + static_cast<uint64_t>(column[i + row]) * f.pitch;
 #pragma unroll
         for (int j = 0; j < Shape::row_bytes; j += bytes)
-            cp_async<16>(to + i * Shape::stride + j, from + j, i + row < count && (Whole || j < f.bytes));
+            cp_async<16>(to + i * Shape::stride + j, from + j, Full || (i + row < count && j < f.bytes));
     }
 }
 
@@ -170,7 +171,6 @@ template <class Shape> struct ring {
     __device__ __forceinline__ uint64_t *barrier(const cursor<Shape> &at) const { return barriers + at.offset / Shape::stage_bytes; }
 
     /* Starts fetching `block` if the item has it; its column is there. */
-    template <bool Whole>
     __device__ __forceinline__ void fetch(const fetcher &f, cursor<Shape> &to, int block, int nblocks, int lane) const
     {
         if (block < nblocks) {
@@ -190,8 +190,10 @@ template <class Shape> struct ring {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
                 fetch_bulk<Shape>(f, column, into, barrier(to), block, lane);
 #endif
+            } else if (block < f.full) {
+                fetch_async<Shape, true>(f, column, into, block, lane);
             } else {
-                fetch_async<Shape, Whole>(f, column, into, block, lane);
+                fetch_async<Shape, false>(f, column, into, block, lane);
             }
             to.step();
         }
@@ -472,29 +474,29 @@ template <class Shape> struct item {
         f.pitch = static_cast<uint32_t>(pitch);
         f.b = static_cast<const unsigned char *>(p.b) + skip + within;
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
+        f.full = pitch - skip >= Shape::row_bytes ? f.vectors / 8 : 0;
     }
-    template <bool Whole>
     __device__ __forceinline__ void step(sums &total, cursor<Shape> &at, cursor<Shape> &to, int block, const values<Shape> &now,
                                          values<Shape> &next)
     {
         r.wait(at);
-        r.template fetch<Whole>(f, to, block + Shape::stages - 1, nblocks, lane);
+        r.fetch(f, to, block + Shape::stages - 1, nblocks, lane);
         next.load(value, m, r.near, block + 1, lane);
         multiply<Shape>(total, r.stages + at.offset, operand<Shape>(now), lane);
         at.step();
     }
     /* The first columns and masks are there. */
-    template <bool Whole> __device__ __forceinline__ void compute(sums &total, cursor<Shape> &at)
+    __device__ __forceinline__ void compute(sums &total, cursor<Shape> &at)
     {
         cursor<Shape> to = at;
         for (int k = 0; k < Shape::stages - 1; k++)
-            r.template fetch<Whole>(f, to, k, nblocks, lane);
+            r.fetch(f, to, k, nblocks, lane);
         values<Shape> even, odd; // of blocks, taking turns: copying one to the other would wait for its load
         even.load(value, m, r.near, 0, lane);
         for (int k = 0; k < nblocks; k += 2) {
-            step<Whole>(total, at, to, k, even, odd);
+            step(total, at, to, k, even, odd);
             if (k + 1 < nblocks)
-                step<Whole>(total, at, to, k + 1, odd, even);
+                step(total, at, to, k + 1, odd, even);
         }
     }
 };
@@ -538,10 +540,7 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
         int64_t column = static_cast<int64_t>(tile) * Shape::columns;
         it.set_tile(p, column * static_cast<int64_t>(sizeof(typename Shape::element)));
         sum total[Shape::products][4] = {};
-        if (p.ldb - column >= Shape::columns)
-            it.template compute<true>(total, at);
-        else
-            it.template compute<false>(total, at);
+        it.compute(total, at);
 
         wait_all();
         if (task + step < a.ntasks)
