@@ -17,20 +17,25 @@ void tsr_window_rows(const tsr_windows *w, int64_t v, int64_t *first, int64_t *l
 
 /* ---- the union of the rows of one window ---- */
 
-/* Keys are distinct; which side gives the next one is hard to predict, so it is computed. */
-static uint64_t *merge(uint64_t *restrict out, const uint64_t *a, const uint64_t *a_end, const uint64_t *b, const uint64_t *b_end)
+/* Keys are distinct; which side gives the next one is hard to predict, so it is computed.  Both ends at once: two chains of
+ * dependent steps instead of one. */
+static void merge(uint64_t *restrict out, const uint64_t *a, const uint64_t *a_end, const uint64_t *b, const uint64_t *b_end)
 {
-    while (a < a_end && b < b_end) {
-        uint64_t from_a = *a, from_b = *b;
-        bool left = from_a < from_b;
+    uint64_t *out_end = out + (a_end - a) + (b_end - b);
+    while (a_end - a > 1 && b_end - b > 1) {
+        uint64_t from_a = *a, from_b = *b, last_a = a_end[-1], last_b = b_end[-1];
+        bool left = from_a < from_b, right = last_a > last_b;
         *out++ = left ? from_a : from_b;
         a += left;
         b += !left;
+        *--out_end = right ? last_a : last_b;
+        a_end -= right;
+        b_end -= !right;
     }
+    while (a < a_end && b < b_end)
+        *out++ = *a < *b ? *a++ : *b++;
     memcpy(out, a, (size_t)(a_end - a) * sizeof *a);
-    out += a_end - a;
-    memcpy(out, b, (size_t)(b_end - b) * sizeof *b);
-    return out + (b_end - b);
+    memcpy(out + (a_end - a), b, (size_t)(b_end - b) * sizeof *b);
 }
 
 /* Merges the runs [end[k-1], end[k]) of keys, two at a time, until one is left; returns the buffer it is in. */
