@@ -1,0 +1,334 @@
+// SpMM over HRPB (cuTeSpMM): panels of 16 Q rows, bricks of 16 x 4.
+//
+// A thread block of Q warps computes one work item for one tile of columns: 16 Q rows x 128, 256 or 512 bytes of a row of B; warp r computes rows
+// 16 r to 16 r + 15, the bricks of brick row r.
+//   B     The 16 rows that a block of the format names are copied once (cp.async, a ring of stages) into shared memory for all warps: one barrier per
+//         block, no thread block waits for another.  Rows in a stage are padded by 32 bytes, so that the 16-byte pieces of four rows that eight lanes
+//         read together lie in different banks.  See tensor_rows.cuh for what the pieces are.
+//   A     Lane g * 4 + t holds places (g, t) and (g + 8, t) of a brick, which are bits `lane` of the two halves of its pattern: its values are
+//         population counts away from the brick's first.  Lanes load the bricks of a block side by side two blocks ahead, and values one block
+//         ahead.  A pattern needs no load at all.
+//   A matrix instruction multiplies any two bricks of a warp's list at once, (16 x 8): their columns need not be neighbours, since each brings its own
+//   rows of B.  Of an odd number the last is multiplied alone (TF32: by the instruction for 16 x 4).
+//   Q warps sharing a stage instead of one with Q times the sums: the sums of 128 columns fill half of a lane's registers, and narrower
+//   tiles would decode every brick more often.
+//
+// variant = 10 * order + shape; 0 anywhere = the kernel's choice.
+//   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
+//   shape  1, 2, 3: 128 bytes of B, a ring of 2, 4, 8 stages;  4, 5, 6: 256 bytes, 2, 3, 4 stages;  7, 8, 9: 512 bytes, 2, 3, 4 stages
+//          (no 16-bit numbers).
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/tensor_rows.cuh"
+
+namespace {
+
+struct arguments {
+    tsr_hrpb a;
+    tsr_work work;
+    tsr_cuda_spmm p;
+    uint32_t row_bytes, tiles;
+    int stages;
+    bool tile_major;
+};
+
+/* Blocks of one item, by their number in the item. */
+struct blocks {
+    const uint32_t *column;      /* of the item's first vector */
+    const uint32_t *block_brick; /* of the item's first block */
+    int64_t first_brick;         /* of the window */
+    int count;
+    uint32_t end;         /* bricks of the window before the end of the item */
+    uint32_t last_vector; /* of the item, from its first */
+
+    __device__ __forceinline__ uint32_t brick(int k) const { return k < count ? __ldg(block_brick + k) : end; }
+};
+
+static __device__ __forceinline__ blocks item_blocks(const tsr_hrpb &a, int64_t window, int64_t first, int64_t last)
+{
+    blocks s;
+    int64_t vector = a.w.vector[window] + 16 * (first - a.w.block[window]);
+    int64_t vectors = a.w.vector[window + 1] - vector, most = 16 * (last - first);
+    s.column = a.w.column + vector;
+    s.block_brick = a.block_brick + first;
+    s.first_brick = a.brick[window];
+    s.count = static_cast<int>(last - first);
+    s.end = last < a.w.block[window + 1] ? a.block_brick[last] : static_cast<uint32_t>(a.brick[window + 1] - s.first_brick);
+    s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
+    return s;
+}
+
+/* The bricks of one block, one per lane. */
+struct bricks {
+    uint32_t position, low, high, entry; /* position: all ones where the lane has none */
+};
+
+static __device__ __forceinline__ bricks load_bricks(const tsr_hrpb &a, int64_t first, uint32_t count, uint32_t lane)
+{
+    bricks d = {~0u, 0, 0, 0};
+    if (lane < count) {
+        const uint2 pattern = __ldg(reinterpret_cast<const uint2 *>(a.pattern) + first + lane);
+        d.position = __ldg(a.position + first + lane);
+        d.entry = __ldg(a.brick_entry + first + lane);
+        d.low = pattern.x;
+        d.high = pattern.y;
+    }
+    return d;
+}
+
+/* One warp's bricks of one block: this lane's values, and the brick columns. */
+template <class Element> struct operands {
+    int count;
+    uint32_t column; /* byte i: brick column of brick i */
+    Element value[4][2];
+};
+
+template <class Math, int Q, bool Pattern>
+static __device__ __forceinline__ operands<typename Math::element> decode(const bricks &d, const typename Math::element *value,
+                                                                           uint32_t row, uint32_t lane)
+{
+    using element = typename Math::element;
+    operands<element> a;
+    const uint32_t below = (1u << lane) - 1;
+    uint32_t mine = __ballot_sync(~0u, d.position != ~0u && d.position % Q == row);
+    a.count = __popc(mine);
+    a.column = 0;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        a.value[i][0] = a.value[i][1] = 0;
+        if (mine == 0)
+            continue;
+        const int from = __ffs(static_cast<int>(mine)) - 1;
+        mine &= mine - 1;
+        const uint32_t low = __shfl_sync(~0u, d.low, from), high = __shfl_sync(~0u, d.high, from);
+        a.column |= __shfl_sync(~0u, d.position, from) / Q << 8 * i;
+        if constexpr (Pattern) {
+            a.value[i][0] = low >> lane & 1 ? Math::one() : 0;
+            a.value[i][1] = high >> lane & 1 ? Math::one() : 0;
+        } else {
+            const element *first = value + __shfl_sync(~0u, d.entry, from);
+            if (low >> lane & 1)
+                a.value[i][0] = __ldg(first + __popc(low & below));
+            if (high >> lane & 1)
+                a.value[i][1] = __ldg(first + __popc(low) + __popc(high & below));
+        }
+    }
+    return a;
+}
+
+/* total += brick times rows [4 c, 4 c + 4) of the stage, for one or two bricks; at: this lane's piece of row t of c. */
+template <class Math, int Groups, bool Pattern, bool Two>
+static __device__ __forceinline__ void multiply(typename Math::sum total[][4], const typename Math::element (*value)[2],
+                                                const unsigned char *at, const unsigned char *at_second)
+{
+    using element = typename Math::element;
+    constexpr int width = tensor_rows::columns<Math>;
+    const element third = Two ? value[1][0] : element(0), fourth = Two ? value[1][1] : element(0);
+    typename Math::sparse a[Math::per_a];
+    if constexpr (Math::pack == 2) {
+        a[0] = Math::make_sparse(value[0][0], third);
+        a[1] = Math::make_sparse(value[0][1], fourth);
+    } else {
+        a[0] = Math::make_sparse(value[0][0]);
+        a[1] = Math::make_sparse(value[0][1]);
+        a[2] = Math::make_sparse(third);
+        a[3] = Math::make_sparse(fourth);
+    }
+#pragma unroll
+    for (int j = 0; j < Groups; j++) {
+        const uint4 x = *reinterpret_cast<const uint4 *>(at + 128 * j);
+        if constexpr (Two)
+            tensor_rows::multiply<Math, Pattern>(total + j * width, a, x, *reinterpret_cast<const uint4 *>(at_second + 128 * j));
+        else
+            tensor_rows::multiply_one<Math, Pattern>(total + j * width, a, x);
+    }
+}
+
+/* All threads that share a stage. */
+template <int Q> static __device__ __forceinline__ void sync()
+{
+    if constexpr (Q == 1)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+/* Until the oldest of the `stages` - 1 groups of copies on their way has arrived. */
+static __device__ __forceinline__ void wait_stage(int stages)
+{
+    switch (stages) {
+    case 2: cp_async_wait<0>(); break;
+    case 3: cp_async_wait<1>(); break;
+    case 4: cp_async_wait<2>(); break;
+    default: cp_async_wait<6>(); break;
+    }
+}
+
+template <int Groups> constexpr int stage_bytes = 16 * (128 * Groups + 32);
+
+/* Q: warps.  Groups: of 128 bytes of a row of B. */
+template <class Math, int Q, int Groups, bool Pattern, int Resident>
+__global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
+{
+    using element = typename Math::element;
+    using sum = typename Math::sum;
+    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 32, copies = 4 * Groups / Q > 0 ? 4 * Groups / Q : 1;
+    static_assert(4 * Groups % Q == 0, "every thread copies the same number of pieces");
+
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const uint32_t items = static_cast<uint32_t>(p.work.nitems);
+    const uint32_t item = p.tile_major ? blockIdx.x % items : blockIdx.x / p.tiles;
+    const uint32_t column_tile = p.tile_major ? blockIdx.x / items : blockIdx.x % p.tiles;
+    const int64_t window = p.work.window[item];
+    const int64_t first_column = static_cast<int64_t>(column_tile) * (8 * width * Groups);
+    const blocks s = item_blocks(p.a, window, p.work.block[item], p.work.block[item + 1]);
+
+    sum total[Groups * width][4] = {};
+    if (s.count > 0) {
+        unsigned char *const stages = dynamic_shared();
+        /* pieces this thread copies: number threadIdx.x % (8 Groups) of the row, rows threadIdx.x / (8 Groups) + i * 32 Q / (8 Groups) */
+        const int piece = threadIdx.x % (8 * Groups), first_row = threadIdx.x / (8 * Groups);
+        const bool real = first_column + width * piece < p.p.n;
+        const char *const base = static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element);
+        unsigned char *const to = stages + first_row * stride + 16 * piece;
+        uint32_t row; /* of B: the block's vector number lane % 16, of the block to be copied next */
+        auto next_row = [&](int k) {
+            const uint32_t vector = 16u * k + lane % 16;
+            row = __ldg(s.column + (vector < s.last_vector ? vector : s.last_vector));
+        };
+        auto copy = [&](int k, int stage) {
+            if (k < s.count) {
+                const uint32_t vectors = s.last_vector + 1 - 16u * k;
+#pragma unroll
+                for (int i = 0; i < copies; i++) {
+                    const uint32_t slot = first_row + i * (4 * Q / Groups);
+                    const uint32_t source = __shfl_sync(~0u, row, slot);
+                    cp_async<16>(to + stage * stage_bytes<Groups> + i * (4 * Q / Groups) * stride,
+                                 base + static_cast<uint64_t>(source) * p.row_bytes, real && slot < vectors);
+                }
+                next_row(k + 1);
+            }
+            cp_async_commit();
+        };
+
+        const int ahead = p.stages - 1;
+        next_row(0);
+        for (int k = 0; k < ahead; k++)
+            copy(k, k);
+
+        const element *const value = static_cast<const element *>(p.a.value) + p.a.w.entry[window];
+        uint32_t bound = s.brick(1), next_bound = s.brick(2);
+        const uint32_t begin = s.brick(0);
+        operands<element> next =
+            decode<Math, Q, Pattern>(load_bricks(p.a, s.first_brick + begin, bound - begin, lane), value, warp, lane);
+        bricks listed = load_bricks(p.a, s.first_brick + bound, next_bound - bound, lane);
+        bound = next_bound;
+        next_bound = s.brick(3);
+
+        int stage = 0, free_stage = ahead;
+        const unsigned char *const mine = stages + lane % 4 * stride + lane / 4 * 16;
+        for (int k = 0; k < s.count; k++) {
+            wait_stage(p.stages);
+            sync<Q>(); /* the copies of all threads have arrived, and all have left the stage before */
+            copy(k + ahead, free_stage);
+            const operands<element> a = next;
+            next = decode<Math, Q, Pattern>(listed, value, warp, lane);
+            listed = load_bricks(p.a, s.first_brick + bound, next_bound - bound, lane);
+            bound = next_bound;
+            next_bound = s.brick(k + 4);
+
+            const unsigned char *const rows = mine + stage * stage_bytes<Groups>;
+#pragma unroll
+            for (int i = 0; i < 4; i += 2) {
+                const unsigned char *const at = rows + (a.column >> 8 * i & 0xff) * (4 * stride);
+                const unsigned char *const at_second = rows + (a.column >> (8 * i + 8) & 0xff) * (4 * stride);
+                if (a.count > i + 1)
+                    multiply<Math, Groups, Pattern, true>(total, a.value + i, at, at_second);
+                else if (a.count > i)
+                    multiply<Math, Groups, Pattern, false>(total, a.value + i, at, at);
+            }
+            free_stage = stage;
+            stage = stage + 1 == p.stages ? 0 : stage + 1;
+        }
+    }
+
+    const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16 * Q, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
+#pragma unroll
+    for (int j = 0; j < Groups; j++)
+        tensor_rows::store<Math>(out, 16 * warp, first_column + 8 * width * j, p.p.n, total + j * width, lane);
+}
+
+template <class Math, int Q, int Groups, bool Pattern> static tsr_status launch(const arguments &p)
+{
+    auto kernel = spmm_hrpb<Math, Q, Groups, Pattern, 16 / Q>;
+    const size_t shared = static_cast<size_t>(p.stages) * stage_bytes<Groups>;
+    if (!tensor_allow_shared(kernel, shared))
+        return TSR_DECLINED;
+    TSR_LAUNCH(kernel, static_cast<unsigned>(p.work.nitems) * p.tiles, 32 * Q, shared, p.p.stream, p);
+    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+}
+
+/* As wide as N needs; EXACT splits B, and 16-bit numbers have twice the sums: there the widest tile needs too many registers.
+ * Stages: about 64 KB on their way per SM of 16 warps. */
+static int choose_shape(const tsr_cuda_spmm &p, int q)
+{
+    int64_t bytes = p.n * static_cast<int64_t>(tsr_number_size(tsr_cuda_number(p.math)));
+    bool wide = (p.math == TSR_CUDA_TF32 || p.math == TSR_CUDA_FP64) && q > 1;
+    if (bytes <= 128)
+        return q == 4 ? 3 : 2;
+    return bytes <= 256 || !wide ? 3 + q - q / 4 : 8;
+}
+
+template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
+{
+    using math = tensor_math<Math>;
+    static const int groups_of[] = {0, 1, 1, 1, 2, 2, 2, 4, 4, 4}, stages_of[] = {0, 2, 4, 8, 2, 3, 4, 2, 3, 4};
+    const int q = p.a.w.height / 16, order = p.p.variant / 10;
+    int shape = p.p.variant % 10;
+    if (shape == 0)
+        shape = choose_shape(p.p, q);
+    const int groups = groups_of[shape];
+    p.stages = stages_of[shape];
+    int64_t tile = 8 * tensor_rows::columns<math> * groups, tiles = (p.p.n + tile - 1) / tile;
+    if (tiles > INT32_MAX / p.work.nitems)
+        return TSR_DECLINED;
+    p.tiles = static_cast<uint32_t>(tiles);
+    p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
+    switch (10 * q + groups) {
+    case 11: return launch<math, 1, 1, Pattern>(p);
+    case 12: return launch<math, 1, 2, Pattern>(p);
+    case 21: return launch<math, 2, 1, Pattern>(p);
+    case 22: return launch<math, 2, 2, Pattern>(p);
+    case 41: return launch<math, 4, 1, Pattern>(p);
+    case 42: return launch<math, 4, 2, Pattern>(p);
+    }
+    if constexpr (math::pack == 1) {
+        switch (10 * q + groups) {
+        case 14: return launch<math, 1, 4, Pattern>(p);
+        case 24: return launch<math, 2, 4, Pattern>(p);
+        case 44: return launch<math, 4, 4, Pattern>(p);
+        }
+    }
+    return TSR_DECLINED;
+}
+
+} // namespace
+
+extern "C" tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work, const tsr_cuda_spmm *product)
+{
+    const bool pattern = a->value == nullptr;
+    const uint64_t row_bytes = static_cast<uint64_t>(product->ldb) * tsr_number_size(tsr_cuda_number(product->math));
+    if (!tensor_takes(product, pattern) || row_bytes > UINT32_MAX || work->nitems > INT32_MAX)
+        return TSR_DECLINED;
+    if (work->nitems == 0)
+        return TSR_OK;
+    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, 0, false};
+    tsr_status status = TSR_DECLINED;
+    switch (product->math) {
+    case TSR_CUDA_EXACT: status = pattern ? choose<TSR_CUDA_EXACT, true>(p) : choose<TSR_CUDA_EXACT, false>(p); break;
+    case TSR_CUDA_TF32: status = pattern ? choose<TSR_CUDA_TF32, true>(p) : choose<TSR_CUDA_TF32, false>(p); break;
+    case TSR_CUDA_FP16: status = pattern ? choose<TSR_CUDA_FP16, true>(p) : choose<TSR_CUDA_FP16, false>(p); break;
+    case TSR_CUDA_BF16: status = pattern ? choose<TSR_CUDA_BF16, true>(p) : choose<TSR_CUDA_BF16, false>(p); break;
+    case TSR_CUDA_FP64: status = pattern ? choose<TSR_CUDA_FP64, true>(p) : choose<TSR_CUDA_FP64, false>(p); break;
+    }
+    return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, product) : status;
+}

@@ -1,0 +1,101 @@
+// Tensor-Core kernels whose matrix instructions compute 16 rows of C times 8 columns: B as whole 16-byte pieces of its rows.
+//
+// Lane (g, t) holds pieces of two rows of B, t and t + 4 of eight: the 16 bytes number g of 128.  They are P = 16 / size columns, and column g of
+// P matrix instructions: instruction i computes columns P g + i of the 8 P.  Which k a row gets is free as long as A agrees: with two elements
+// in a register rows t and t + 4 are k = 2t and 2t + 1.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/cuda/tensor.cuh"
+
+namespace tensor_rows {
+
+template <class Math> constexpr int columns = 16 / static_cast<int>(sizeof(typename Math::element)); /* of a piece */
+
+/* Element i of two pieces, as B's operand. */
+template <class Math>
+static __device__ __forceinline__ void dense(typename Math::dense b[Math::per_b], const uint32_t first[4], const uint32_t second[4], int i)
+{
+    if constexpr (Math::pack == 2) {
+        b[0] = Math::make_dense(first[i / 2], second[i / 2], i & 1);
+    } else if constexpr (sizeof(typename Math::element) == 8) {
+        b[0] = Math::make_dense(__hiloint2double(first[2 * i + 1], first[2 * i]));
+        b[1] = Math::make_dense(__hiloint2double(second[2 * i + 1], second[2 * i]));
+    } else {
+        b[0] = Math::make_dense(__uint_as_float(first[i]));
+        b[1] = Math::make_dense(__uint_as_float(second[i]));
+    }
+}
+
+/* total[i] += a times column i of the pieces.  Whole: A's operands have no low parts (EXACT; a pattern). */
+template <class Math, bool Whole>
+static __device__ __forceinline__ void multiply(typename Math::sum total[][4], const typename Math::sparse a[Math::per_a], const uint4 &x,
+                                                const uint4 &y)
+{
+    const uint32_t first[4] = {x.x, x.y, x.z, x.w}, second[4] = {y.x, y.y, y.z, y.w};
+#pragma unroll
+    for (int i = 0; i < columns<Math>; i++) {
+        typename Math::dense b[Math::per_b];
+        dense<Math>(b, first, second, i);
+        if constexpr (Math::flushes && Whole) {
+            float d[4] = {};
+            const uint32_t hi[4] = {a[0].hi, a[1].hi, a[2].hi, a[3].hi}, bhi[2] = {b[0].hi, b[1].hi}, blo[2] = {b[0].lo, b[1].lo};
+            mma_m16n8k8_tf32(d, hi, blo);
+            mma_m16n8k8_tf32(d, hi, bhi);
+            for (int k = 0; k < 4; k++)
+                total[i][k] += d[k];
+        } else {
+            Math::accumulate(total[i], a, b);
+        }
+    }
+}
+
+/* The same for row t of four only; a[2] and a[3] are zero (and a's high halves). */
+template <class Math, bool Whole>
+static __device__ __forceinline__ void multiply_one(typename Math::sum total[][4], const typename Math::sparse a[Math::per_a],
+                                                    const uint4 &x)
+{
+    if constexpr (Math::pack == 2 || sizeof(typename Math::element) == 8) {
+        multiply<Math, Whole>(total, a, x, x);
+    } else {
+        const uint32_t first[4] = {x.x, x.y, x.z, x.w};
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const typename Math::dense b = Math::make_dense(__uint_as_float(first[i]));
+            if constexpr (Math::flushes) {
+                const uint32_t hi[2] = {a[0].hi, a[1].hi}, lo[2] = {a[0].lo, a[1].lo}, cross[2] = {a[0].cross, a[1].cross};
+                float d[4] = {};
+                if constexpr (!Whole)
+                    mma_m16n8k4_tf32(d, lo, b.hi);
+                mma_m16n8k4_tf32(d, cross, b.lo);
+                mma_m16n8k4_tf32(d, hi, b.hi);
+                for (int k = 0; k < 4; k++)
+                    total[i][k] += d[k];
+            } else {
+                const uint32_t bits[2] = {a[0].bits, a[1].bits};
+                mma_m16n8k4_tf32(total[i], bits, b.bits);
+            }
+        }
+    }
+}
+
+/* Columns [column, column + 8 P) of rows `row` + g and `row` + g + 8 of the window. */
+template <class Math>
+static __device__ __forceinline__ void store(const tensor_output<typename Math::sum> &out, int row, int64_t column, int64_t n,
+                                             const typename Math::sum total[][4], int lane)
+{
+    using sum = typename Math::sum;
+    constexpr int width = columns<Math>, piece = 16 / static_cast<int>(sizeof(sum));
+#pragma unroll
+    for (int d = 0; d < 4; d++)
+#pragma unroll
+        for (int i = 0; i < width; i += piece) {
+            sum x[piece];
+#pragma unroll
+            for (int k = 0; k < piece; k++)
+                x[k] = total[i + k][d];
+            tensor_store(out, row + lane / 4 + d / 2 * 8, column + width * (2 * (lane % 4) + d % 2) + i, n, x);
+        }
+}
+
+} // namespace tensor_rows
