@@ -43,8 +43,8 @@ enum { at_window, at_first, at_last, at_entry, at_partial, at_block, at_vector, 
 /* Small things that a warp fetches ahead of their use: columns of B and masks, 32 words at a time, and the facts of items.  They come
  * by cp.async: loads into registers that are used rounds later would be copied, and wait, at the end of a round. */
 struct ahead {
-    static constexpr int groups = 2, items = 3;
-    uint32_t column[groups][32], mask[groups][32];
+    static constexpr int column_groups = 4, mask_groups = 2, items = 3;
+    uint32_t column[column_groups][32], mask[mask_groups][32];
     int64_t fact[items][facts];
     const int64_t *array[facts]; // of each fact
 };
@@ -67,8 +67,9 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Bulk> st
     static constexpr int stage_bytes = 8 * stride;
     static constexpr int warp_bytes = stages * stage_bytes;
     static constexpr int shared_bytes = warps * (warp_bytes + static_cast<int>(sizeof(ahead)) + (bulk ? stages * 8 : 0));
-    static constexpr int blocks_per_sm = row_bytes >= 512 ? 4 : Columns >= 128 && height == 16 ? 5 : 5;
-    static_assert(columns % slab == 0 && row_bytes <= 512, "");
+    static constexpr int by_registers = row_bytes >= 512 || (columns >= 128 && height == 16) ? 4 : 5, by_memory = 226 * 1024 / (shared_bytes + 1024);
+    static constexpr int blocks_per_sm = by_registers < by_memory ? by_registers : by_memory;
+    static_assert(columns % slab == 0 && row_bytes <= 512 && stages <= 8, ""); // columns are fetched 8 blocks before their rows
 };
 
 /* The piece that lane g reads at height 16; also the piece that column g of a matrix instruction belongs to. */
@@ -174,13 +175,13 @@ template <class Shape> struct ring {
     __device__ __forceinline__ void fetch(const fetcher &f, cursor<Shape> &to, int block, int nblocks, int lane) const
     {
         if (block < nblocks) {
-            int group = block / 4 % ahead::groups;
+            int group = block / 4 % ahead::column_groups;
             if (block % 4 == 0) {
                 if constexpr (Shape::bulk) { // else the wait for rows of B has waited for this, too
                     cp_async_wait<0>();
                     __syncwarp();
                 }
-                fetch_word(near->column[group ^ 1] + lane, f.column, block * 8 + 32 + lane, f.vectors);
+                fetch_word(near->column[group ^ 2] + lane, f.column, block * 8 + 64 + lane, f.vectors);
                 if constexpr (Shape::bulk)
                     cp_async_commit();
             }
@@ -228,7 +229,7 @@ template <class Shape> struct masks {
     /* The masks of `block` and those after it, which are there, are put to use, and the group after them is fetched. */
     __device__ __forceinline__ void turn(ahead *near, int block, int lane)
     {
-        int group = block / blocks % ahead::groups;
+        int group = block / blocks % ahead::mask_groups;
         if constexpr (Shape::bulk)
             cp_async_wait<0>(); // else the waits for rows of B have waited for this, too
         mine = near->mask[group][lane];
@@ -465,6 +466,7 @@ template <class Shape> struct item {
     __device__ __forceinline__ void fetch_first() const
     {
         fetch_word(r.near->column[0] + lane, f.column, lane, f.vectors);
+        fetch_word(r.near->column[1] + lane, f.column, lane + 32, f.vectors);
         fetch_word(r.near->mask[0] + lane, m.from, lane, m.count);
     }
     __device__ __forceinline__ void set_tile(const tsr_cuda_spmm &p, int64_t skip)
@@ -573,9 +575,12 @@ template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, bool 
 template <tsr_cuda_math Math, int Height, int Columns>
 tsr_status launch_fetch(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
 {
-    constexpr int stages = 3;
+    constexpr int bytes = Columns * sizeof(typename tensor_math<Math>::element);
+    constexpr int stages = bytes >= 512 ? 3 : bytes >= 256 ? 4 : 6, deep = bytes >= 512 ? 4 : bytes >= 256 ? 6 : 8;
     if (choice.bulk)
         return launch<shape<Math, Height, Columns, stages, true>>(a, p, choice.persistent);
+    if (choice.deep)
+        return launch<shape<Math, Height, Columns, deep, false>>(a, p, choice.persistent);
     return launch<shape<Math, Height, Columns, stages, false>>(a, p, choice.persistent);
 }
 

@@ -8,6 +8,7 @@
 typedef struct tsr_bmat_choice {
     bool bulk;       /* rows of B by bulk copies (sm_90), not by cp.async */
     bool persistent; /* as many warps as fit, each computes every so many-th item */
+    bool deep;       /* a longer ring, at the price of warps */
     bool tile_major; /* all items of one column tile before the next tile */
     int columns;     /* of a tile: 128 (not FP64), 64 or 32 */
 } tsr_bmat_choice;
