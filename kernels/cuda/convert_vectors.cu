@@ -2,8 +2,8 @@
 //
 // The rows of a window are sorted, so its vectors come from merging them.  Work is cut into pieces of at most `capacity` entries: some
 // consecutive windows, or a range of columns of one large window.  A block of threads merges a piece in shared memory, two rows
-// at a time, then two pairs of rows, and so on: in each round an entry's place is its place in its own list plus its rank in the
-// other list.  Rows of a piece stay in registers, and nothing is moved but keys (column, row in window).
+// at a time, then two pairs of rows, and so on.  In each round a thread writes the same few places of the result: it finds by
+// bisection where the lists are at its first place, and merges from there.  Nothing is moved but keys (column, row in window).
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/convert.cuh"
 
@@ -11,14 +11,13 @@ namespace tsr_convert {
 namespace {
 
 constexpr int threads = 256;
-constexpr int per_thread = 8;
+constexpr int per_thread = 7; // odd: no bank conflicts between threads that each have consecutive places
 constexpr int capacity = threads * per_thread;
 constexpr int most_height = 128;
 constexpr int bucket = capacity / 2;           // windows of up to this many entries share pieces
 constexpr int target = capacity - most_height; // entries in a piece of a larger window, give or take a column's
 constexpr int most_rows = 512;                 // rows of the windows of one piece
 constexpr int warps = threads / 32;
-constexpr int words = capacity / 32;
 constexpr unsigned all = 0xffffffffu;
 
 struct job {
@@ -134,7 +133,9 @@ struct piece {
     int64_t window, origin;
     uint32_t start[most_rows + 1];
     int64_t shift[most_height]; // cut: what makes a place an entry; else shift[0] for all rows
-    uint32_t heads[words], before[words + 1];
+    uint32_t before[threads + 1]; // vectors that begin before the first place of a thread
+    uint8_t heads[threads];       // bit k: one begins at the thread's place k
+    uint32_t warp_sum[warps];
 };
 
 __device__ void load_whole(piece &s, const job &j, int64_t q, int64_t npieces)
@@ -200,63 +201,128 @@ __device__ void load_cut(piece &s, const job &j, int64_t q)
     }
 }
 
-/* Merges the piece; row[k]: the row, in the piece, of the entry that was at place k * threads + thread before.  (An entry stays
- * between the first and the last entry of its window.)  Returns where the keys are. */
-template <class Key> __device__ Key *merge_piece(const piece &s, const job &j, Key *keys, int (&row)[per_thread])
+/* Keys of the thread's places: column, then row in the window.  Returns the row, in the piece, of the first. */
+template <class Key> __device__ int load_keys(const piece &s, const job &j, Key (&key)[per_thread])
 {
-    int tid = threadIdx.x, height = 1 << j.log_height;
-    Key *other = keys + capacity;
+    int first = static_cast<int>(threadIdx.x) * per_thread, height = 1 << j.log_height;
+    if (first >= s.n)
+        return 0;
+    int row = find_range(s.start, s.nrows, static_cast<uint32_t>(first)), at_row = row;
+    uint32_t end = s.start[row + 1];
 #pragma unroll
     for (int k = 0; k < per_thread; k++) {
-        uint32_t at = k * threads + tid;
+        uint32_t at = first + k;
         if (at < static_cast<uint32_t>(s.n)) {
-            row[k] = find_range(s.start, s.nrows, at);
-            int64_t e = s.shift[s.cut ? row[k] : 0] + at;
-            keys[at] = static_cast<Key>(__ldcs(j.i + e)) << j.log_height | (row[k] & (height - 1));
+            while (at >= end)
+                end = s.start[++at_row + 1];
+            key[k] = static_cast<Key>(j.i[s.shift[s.cut ? at_row : 0] + at]) << j.log_height | (at_row & (height - 1));
         }
     }
+    return row;
+}
+
+/* Two lists next to each other, and where their merging is. */
+template <class Key> struct merging {
+    static constexpr Key none = ~static_cast<Key>(0); // larger than any key
+    uint32_t a, b, middle, end;
+    Key next_a, next_b;
+
+    __device__ void begin(const Key *keys, uint32_t from_a, uint32_t from_b)
+    {
+        a = from_a;
+        b = from_b;
+        next_a = a < middle ? keys[a] : none;
+        next_b = b < end ? keys[b] : none;
+    }
+    /* The lists of the rows [first, first + 2 half), from their result's place `at` on. */
+    __device__ void seek(const piece &s, const Key *keys, int first, int half, uint32_t at)
+    {
+        uint32_t start = s.start[first];
+        middle = s.start[first + half];
+        end = s.start[first + 2 * half];
+        uint32_t taken = at - start, low = taken > end - middle ? taken - (end - middle) : 0, high = min(taken, middle - start);
+        while (low < high) { // how many of them are from the first list
+            uint32_t half_way = (low + high) / 2;
+            if (keys[start + half_way] < keys[middle + taken - 1 - half_way])
+                low = half_way + 1;
+            else
+                high = half_way;
+        }
+        begin(keys, start + low, middle + taken - low);
+    }
+    __device__ Key next(const Key *keys)
+    {
+        bool first = next_a < next_b;
+        Key least = first ? next_a : next_b;
+        uint32_t place = (first ? a : b) + 1, limit = first ? middle : end;
+        Key coming = place < limit ? keys[place] : none;
+        a = first ? place : a;
+        b = first ? b : place;
+        next_a = first ? coming : next_a;
+        next_b = first ? next_b : coming;
+        return least;
+    }
+};
+
+/* Merges the piece; key[]: the thread's places of it, before and after. */
+template <class Key> __device__ void merge_piece(const piece &s, const job &j, Key *keys, Key (&key)[per_thread])
+{
+    int first = static_cast<int>(threadIdx.x) * per_thread, height = 1 << j.log_height, row = load_keys(s, j, key);
+#pragma unroll
+    for (int k = 0; k < per_thread; k++)
+        if (first + k < s.n)
+            keys[first + k] = key[k];
     for (int half = 1; half < height; half *= 2) {
         __syncthreads();
+        if (first < s.n) {
+            merging<Key> lists;
+            lists.seek(s, keys, row & -(2 * half), half, static_cast<uint32_t>(first));
 #pragma unroll
-        for (int k = 0; k < per_thread; k++) {
-            uint32_t at = k * threads + tid;
-            if (at < static_cast<uint32_t>(s.n)) {
-                int own = row[k] & -half, list = own ^ half, both = own & ~half;
-                Key key = keys[at];
-                uint32_t begin = s.start[list], rank = lower_bound(keys, begin, s.start[list + half], key) - begin;
-                other[s.start[both] + at - s.start[own] + rank] = key;
+            for (int k = 0; k < per_thread; k++) {
+                uint32_t at = first + k;
+                if (at < static_cast<uint32_t>(s.n)) {
+                    if (at == lists.end) // the next lists that are not both empty
+                        lists.seek(s, keys, find_range(s.start, s.nrows, at) & -(2 * half), half, at);
+                    key[k] = lists.next(keys);
+                }
             }
         }
-        Key *swapped = keys;
-        keys = other;
-        other = swapped;
+        __syncthreads();
+#pragma unroll
+        for (int k = 0; k < per_thread; k++)
+            if (first + k < s.n)
+                keys[first + k] = key[k];
     }
     __syncthreads();
-    return keys;
 }
 
 /* Vectors that begin before place `at`. */
 __device__ uint32_t rank_of(const piece &s, uint32_t at)
 {
-    return at == static_cast<uint32_t>(s.n) ? s.before[words]
-                                            : s.before[at / 32] + __popc(s.heads[at / 32] & ((1u << at % 32) - 1));
+    uint32_t owner = at / per_thread;
+    return s.before[owner] + (owner < threads ? __popc(s.heads[owner] & ((1u << at % per_thread) - 1)) : 0);
 }
 
-/* before[] from heads[], by the first warp. */
-__device__ void sum_heads(piece &s)
+/* before[] and the total from the numbers of the threads. */
+__device__ void sum_heads(piece &s, uint32_t mine)
 {
-    int lane = threadIdx.x;
-    uint32_t a = __popc(s.heads[2 * lane]), b = __popc(s.heads[2 * lane + 1]), upto = a + b;
+    int tid = threadIdx.x, lane = tid % 32;
+    uint32_t upto = mine;
     for (int d = 1; d < 32; d *= 2) {
         uint32_t other = __shfl_up_sync(all, upto, d);
         upto += lane >= d ? other : 0;
     }
-    s.before[2 * lane] = upto - a - b;
-    s.before[2 * lane + 1] = upto - b;
     if (lane == 31)
-        s.before[words] = upto;
+        s.warp_sum[tid / 32] = upto;
+    __syncthreads();
+    uint32_t before = 0;
+    for (int w = 0; w < tid / 32; w++)
+        before += s.warp_sum[w];
+    s.before[tid + 1] = before + upto;
+    if (tid == 0)
+        s.before[0] = 0;
+    __syncthreads();
 }
-static_assert(words == 64, "two words a lane");
 
 template <class Rows> __device__ void write_rows(Rows *to, const uint32_t *bits, int nvectors)
 {
@@ -277,45 +343,49 @@ __device__ void write_rows(const job &j, int64_t origin, const uint32_t *bits, i
     }
 }
 
-/* Columns and rows of the vectors of a merged piece; the keys are overwritten. */
-template <class Key> __device__ void list_vectors(piece &s, const job &j, int64_t q, Key *shared, const Key *keys, const int (&row)[per_thread])
+/* Where vectors begin among the thread's places: bit k. */
+template <class Key> __device__ unsigned find_heads(const piece &s, const job &j, const Key *keys, const Key (&key)[per_thread])
 {
-    int tid = threadIdx.x, lane = tid % 32, height = 1 << j.log_height;
-    Key key[per_thread];
-    unsigned head = 0;
+    int first = static_cast<int>(threadIdx.x) * per_thread, height = 1 << j.log_height;
+    if (first >= s.n)
+        return 0;
+    int row = find_range(s.start, s.nrows, static_cast<uint32_t>(first)) & -height;
+    uint32_t start = s.start[row];
+    unsigned heads = 0;
 #pragma unroll
     for (int k = 0; k < per_thread; k++) {
-        uint32_t at = k * threads + tid;
-        bool mine = false;
+        uint32_t at = first + k;
         if (at < static_cast<uint32_t>(s.n)) {
-            key[k] = keys[at];
-            mine = at == s.start[row[k] & -height] || key[k] >> j.log_height != keys[at - 1] >> j.log_height;
+            while (at >= s.start[row + height])
+                start = s.start[row += height];
+            Key before = k ? key[k ? k - 1 : 0] : at ? keys[at - 1] : 0;
+            heads |= static_cast<unsigned>(at == start || key[k] >> j.log_height != before >> j.log_height) << k;
         }
-        unsigned ballot = __ballot_sync(all, mine);
-        if (lane == 0)
-            s.heads[k * warps + tid / 32] = ballot;
-        head |= static_cast<unsigned>(mine) << k;
     }
-    __syncthreads();
-    if (tid < 32)
-        sum_heads(s);
-    __syncthreads();
-    int nvectors = static_cast<int>(s.before[words]), wide = height > 32 ? 2 : 1;
-    uint32_t *bits = reinterpret_cast<uint32_t *>(shared); // 2 * capacity of them
+    return heads;
+}
+
+/* Columns and rows of the vectors of a merged piece; the keys are overwritten. */
+template <class Key> __device__ void list_vectors(piece &s, const job &j, int64_t q, Key *keys, const Key (&key)[per_thread])
+{
+    int tid = threadIdx.x, first = tid * per_thread, height = 1 << j.log_height, wide = height > 32 ? 2 : 1;
+    unsigned heads = find_heads(s, j, keys, key);
+    s.heads[tid] = static_cast<uint8_t>(heads);
+    sum_heads(s, __popc(heads)); // and nobody reads keys any more
+    int nvectors = static_cast<int>(s.before[threads]);
+    uint32_t *column = reinterpret_cast<uint32_t *>(keys), *bits = column + capacity;
     for (int k = tid; k < nvectors * wide; k += threads)
         bits[k] = 0;
     __syncthreads();
+    uint32_t place = s.before[tid] - 1;
 #pragma unroll
-    for (int k = 0; k < per_thread; k++) {
-        uint32_t at = k * threads + tid;
-        if (at < static_cast<uint32_t>(s.n)) {
+    for (int k = 0; k < per_thread; k++)
+        if (first + k < s.n) {
             int r = static_cast<int>(key[k]) & (height - 1);
-            uint32_t place = rank_of(s, at) + (head >> k & 1) - 1;
+            if (heads >> k & 1)
+                column[++place] = static_cast<uint32_t>(key[k] >> j.log_height);
             atomicOr(&bits[place * wide + r / 32], 1u << r % 32);
-            if (head >> k & 1)
-                j.column[s.origin + place] = static_cast<uint32_t>(key[k] >> j.log_height);
         }
-    }
     for (int k = tid; k < s.nwindows; k += threads)
         if (!s.cut || q == j.first[s.window])
             j.within[s.window + k] = rank_of(s, s.start[k << j.log_height]);
@@ -324,6 +394,8 @@ template <class Key> __device__ void list_vectors(piece &s, const job &j, int64_
         j.origin[q] = s.origin;
     }
     __syncthreads();
+    for (int k = tid; k < nvectors; k += threads)
+        j.column[s.origin + k] = column[k];
     write_rows(j, s.origin, bits, nvectors);
 }
 
@@ -343,39 +415,37 @@ __device__ void load_piece(piece &s, const job &j, int64_t q, int64_t npieces)
 template <class Key> __global__ void __launch_bounds__(threads) unite_rows(job j)
 {
     __shared__ piece s;
-    Key *shared = reinterpret_cast<Key *>(dynamic_shared());
-    int row[per_thread];
+    Key *keys = reinterpret_cast<Key *>(dynamic_shared()), key[per_thread];
     int64_t npieces = count_of_pieces(j);
     for (int64_t q = blockIdx.x; q < npieces; q += gridDim.x) {
         load_piece(s, j, q, npieces);
-        const Key *keys = merge_piece(s, j, shared, row);
-        list_vectors(s, j, q, shared, keys, row);
+        merge_piece(s, j, keys, key);
+        list_vectors(s, j, q, keys, key);
         __syncthreads();
     }
 }
 
-/* Vectors at heights 8, 16, ... up to that of the job. */
+/* Vectors at heights 8, 16, ... up to that of the job, 128. */
 template <class Key> __global__ void __launch_bounds__(threads) count_rows(job j, unsigned long long *vectors)
 {
     __shared__ piece s;
-    Key *shared = reinterpret_cast<Key *>(dynamic_shared());
-    int row[per_thread], height = 1 << j.log_height;
+    Key *keys = reinterpret_cast<Key *>(dynamic_shared()), key[per_thread];
     uint32_t sum[5] = {};
     int64_t npieces = count_of_pieces(j);
     for (int64_t q = blockIdx.x; q < npieces; q += gridDim.x) {
         load_piece(s, j, q, npieces);
-        const Key *keys = merge_piece(s, j, shared, row);
+        merge_piece(s, j, keys, key);
+        int first = static_cast<int>(threadIdx.x) * per_thread;
+        unsigned heads = find_heads(s, j, keys, key);
 #pragma unroll
-        for (int k = 0; k < per_thread; k++) {
-            uint32_t at = k * threads + threadIdx.x;
-            if (at >= static_cast<uint32_t>(s.n))
-                continue;
-            bool first = at == s.start[row[k] & -height];
-            Key differ = first ? ~static_cast<Key>(0) : keys[at] ^ keys[at - 1];
+        for (int k = 0; k < per_thread; k++)
+            if (first + k < s.n) {
+                Key before = k ? key[k ? k - 1 : 0] : first ? keys[first - 1] : 0;
+                Key differ = heads >> k & 1 ? ~static_cast<Key>(0) : key[k] ^ before;
 #pragma unroll
-            for (int h = 0; h < 5; h++)
-                sum[h] += differ >> (3 + h) != 0;
-        }
+                for (int h = 0; h < 5; h++)
+                    sum[h] += differ >> (3 + h) != 0;
+            }
         __syncthreads();
     }
 #pragma unroll
@@ -470,12 +540,20 @@ tsr_status cut_pieces(const job &j, void *scratch, void *stream)
     return status != TSR_OK ? status : queued();
 }
 
-bool short_keys(const job &j) { return j.ncols <= static_cast<int64_t>(1) << (32 - j.log_height); }
+/* 32 bits are enough for a column and a row, and one more. */
+bool short_keys(const job &j) { return j.ncols < static_cast<int64_t>(1) << (32 - j.log_height); }
+
+/* Keys; then columns and rows of vectors in the same place. */
+size_t shared_bytes(const job &j)
+{
+    size_t keys = short_keys(j) ? 4 : 8, results = j.log_height > 5 ? 12 : 8;
+    return capacity * max(keys, results);
+}
 
 tsr_status list_all(const job &j, void *scratch, void *stream)
 {
     auto kernel = short_keys(j) ? unite_rows<uint32_t> : unite_rows<uint64_t>;
-    TSR_LAUNCH(kernel, piece_blocks(j), threads, 2 * capacity * (short_keys(j) ? 4 : 8), stream, j);
+    TSR_LAUNCH(kernel, piece_blocks(j), threads, shared_bytes(j), stream, j);
     tsr_status status = tsr_cuda_scan(j.count, j.most_pieces, 1, scratch, stream);
     return status != TSR_OK ? status : queued();
 }
@@ -615,7 +693,7 @@ extern "C" tsr_status tsr_cuda_count_vectors(int64_t counts[5], const tsr_cuda_s
     if (status != TSR_OK)
         return status;
     auto kernel = short_keys(j) ? count_rows<uint32_t> : count_rows<uint64_t>;
-    TSR_LAUNCH(kernel, piece_blocks(j), threads, 2 * capacity * (short_keys(j) ? 4 : 8), stream, j,
+    TSR_LAUNCH(kernel, piece_blocks(j), threads, shared_bytes(j), stream, j,
                reinterpret_cast<unsigned long long *>(j.total + totals));
     status = queued();
     if (status == TSR_OK)

@@ -15,8 +15,8 @@
 
 namespace {
 
-constexpr int threads = 512;
-constexpr int64_t small = 8 * threads;
+constexpr int threads = 1024;
+constexpr int64_t small = 16 * threads;
 
 /* One block per array: every thread adds up its share, the shares are summed over the block, the share is walked again. */
 __global__ void __launch_bounds__(threads) scan_small(int64_t *x, int n)

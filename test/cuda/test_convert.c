@@ -516,10 +516,12 @@ static void check_failures(sample *t, int what, const tsr_source *source)
     }
 }
 
-/* Sizes that no format has, and too many columns. */
+/* Sizes that no format has, too many columns, too many entries in a window (whose indices are then not looked at). */
 static void check_refusals(sample *t)
 {
     any a;
+    const int64_t offsets[] = { 0, (int64_t)1 << 31 };
+    tsr_source crowded = { .nrows = 1, .ncols = (int64_t)1 << 32, .nvals = 2, .p = upload(offsets, sizeof offsets) };
     tsr_source large = { .nrows = 0, .ncols = ((int64_t)1 << 32) + 1, .nvals = 0 };
     tsr_windows none = { .height = 8 };
     tsr_work work;
@@ -530,6 +532,10 @@ static void check_refusals(sample *t)
         wrong(t, "invalid sizes", "accepted");
     if (tsr_cuda_make_bmat(&a.bmat, &large, 8, NULL) != TSR_NOT_SUPPORTED || tsr_cuda_count_vectors(vectors, &large, NULL) != TSR_NOT_SUPPORTED)
         wrong(t, "too many columns", "accepted");
+    if (tsr_cuda_make_bmat(&a.bmat, &crowded, 8, NULL) != TSR_NOT_SUPPORTED ||
+        tsr_cuda_count_vectors(vectors, &crowded, NULL) != TSR_NOT_SUPPORTED)
+        wrong(t, "too many entries in a window", "accepted");
+    tsr_cuda_free((void *)crowded.p, NULL);
 }
 
 static int run_case(uint64_t seed)
