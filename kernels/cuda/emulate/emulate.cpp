@@ -43,7 +43,8 @@ std::recursive_mutex device_lock;
 
 struct stack {
     char *low;
-    void *start; // what a new fiber's saved stack pointer is
+    struct stack *next; // in the list of free ones
+    void *start;        // what a new fiber's saved stack pointer is
 #if !defined(__x86_64__)
     ucontext_t context;
 #endif
@@ -101,7 +102,7 @@ struct emulator {
     std::vector<bulk> bulks;
 
     // Always.
-    std::vector<stack *> stacks;
+    stack *stacks; // free ones
     void *main_sp;
 #if !defined(__x86_64__)
     ucontext_t main_context;
@@ -112,7 +113,7 @@ struct emulator {
 } device;
 
 // Shared memory starts 128 bytes, and no more, above what is aligned better: device.cuh promises only that.
-constexpr size_t shared_offset = 128;
+constexpr size_t shared_offset = 128, shared_space = 232 << 10;
 
 void configure()
 {
@@ -123,7 +124,7 @@ void configure()
         device.order = static_cast<unsigned>(strtoul(order, nullptr, 0));
     if (early)
         device.early = atoi(early) != 0;
-    device.shared = static_cast<unsigned char *>(aligned_alloc(4096, shared_most + 4096));
+    device.shared = static_cast<unsigned char *>(aligned_alloc(4096, shared_space));
     if (!device.shared)
         fail("no memory");
 }
@@ -159,15 +160,18 @@ stack *new_stack()
 
 stack *take_stack()
 {
-    if (device.stacks.empty())
+    stack *s = device.stacks;
+    if (!s)
         return new_stack();
-    stack *s = device.stacks.back();
-    device.stacks.pop_back();
+    device.stacks = s->next;
     return s;
 }
 
 void begin_stack(stack *s, void **sp)
 {
+#if defined(__SANITIZE_ADDRESS__)
+    ASAN_UNPOISON_MEMORY_REGION(s->low + stack_bytes - (16 << 10), 16 << 10); // frames that ended by a jump
+#endif
 #if defined(__x86_64__)
     void **start = static_cast<void **>(s->start);
     start[6] = reinterpret_cast<void *>(fiber_main);
@@ -391,7 +395,8 @@ void fiber_main()
             self = to;
             continue;
         }
-        device.stacks.push_back(mine); // nobody begins on it before the jump
+        mine->next = device.stacks; // nobody begins on it before the jump
+        device.stacks = mine;
         if (!to)
             jump_to_main();
         jump(nullptr, to);
@@ -475,7 +480,7 @@ void poison_beyond(bool on)
 {
 #if defined(__SANITIZE_ADDRESS__)
     char *end = reinterpret_cast<char *>(device.shared) + shared_offset + device.shared_bytes;
-    size_t rest = shared_most + 4096 - shared_offset - device.shared_bytes;
+    size_t rest = shared_space - shared_offset - device.shared_bytes;
     if (on)
         ASAN_POISON_MEMORY_REGION(end, rest);
     else
@@ -494,7 +499,7 @@ cudaError_t check_launch(const void *kernel, dim3 grid, dim3 block, size_t share
         return cudaErrorInvalidConfiguration;
     if (shared > dynamic_shared_limit(kernel))
         return cudaErrorInvalidValue;
-    return launch_must_fail() ? cudaErrorLaunchFailure : cudaSuccess;
+    return launch_must_fail() ? cudaErrorLaunchOutOfResources : cudaSuccess;
 }
 
 } // namespace
@@ -601,7 +606,7 @@ unsigned char *shared_memory() { return device.shared + shared_offset; }
 
 void check_shared(const char *name, const void *p, size_t bytes, size_t alignment)
 {
-    const unsigned char *at = static_cast<const unsigned char *>(p), *low = device.shared, *high = low + shared_most + 4096;
+    const unsigned char *at = static_cast<const unsigned char *>(p), *low = device.shared, *high = low + shared_space;
     if (reinterpret_cast<uintptr_t>(p) % alignment)
         fail("%s: shared address %p is not a multiple of %zu", name, p, alignment);
     if (at >= low && at < high && (at < low + shared_offset || at + bytes > low + shared_offset + device.shared_bytes))

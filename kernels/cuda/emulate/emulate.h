@@ -102,7 +102,8 @@ cudaError_t launch(const char *name, const void *kernel, dim3 grid, dim3 block, 
                    const void *arguments);
 
 template <class... P, class... A>
-cudaError_t launch_kernel(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const void *, A &&...arguments)
+cudaError_t launch_kernel(const char *name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared, const void *,
+                          A &&...arguments)
 {
     typedef std::tuple<std::decay_t<P>...> values;
     struct call {
@@ -167,7 +168,8 @@ template <class T> cudaError_t cudaMemcpyToSymbol(T &symbol, const void *from, s
     memcpy(reinterpret_cast<char *>(&symbol) + offset, from, bytes);
     return cudaSuccess;
 }
-template <class T> cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset, cudaMemcpyKind, cudaStream_t)
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset, cudaMemcpyKind, cudaStream_t)
 {
     return cudaMemcpyToSymbol(symbol, from, bytes, offset);
 }
@@ -228,7 +230,10 @@ template <class T, class F> T reduce(const char *name, unsigned mask, T value)
     return static_cast<T>(r.result);
 }
 struct plus {
-    template <class T> T operator()(T a, T b) const { return static_cast<T>(static_cast<unsigned>(a) + static_cast<unsigned>(b)); }
+    template <class T> T operator()(T a, T b) const
+    {
+        return static_cast<T>(static_cast<unsigned>(a) + static_cast<unsigned>(b));
+    }
 };
 struct least {
     template <class T> T operator()(T a, T b) const { return b < a ? b : a; }
@@ -394,7 +399,8 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 inline unsigned __umul24(unsigned a, unsigned b) { return (a & 0xffffff) * (b & 0xffffff); }
 inline int __mul24(int a, int b)
 {
-    int64_t x = static_cast<int32_t>(static_cast<uint32_t>(a) << 8) >> 8, y = static_cast<int32_t>(static_cast<uint32_t>(b) << 8) >> 8;
+    int64_t x = static_cast<int32_t>(static_cast<uint32_t>(a) << 8) >> 8;
+    int64_t y = static_cast<int32_t>(static_cast<uint32_t>(b) << 8) >> 8;
     return static_cast<int>(static_cast<uint32_t>(x * y));
 }
 
@@ -471,7 +477,8 @@ inline __half __hfma(__half a, __half b, __half c)
 }
 inline __half2 __hfma2(__half2 a, __half2 b, __half2 c)
 {
-    return __halves2half2(__hfma(__low2half(a), __low2half(b), __low2half(c)), __hfma(__high2half(a), __high2half(b), __high2half(c)));
+    return __halves2half2(__hfma(__low2half(a), __low2half(b), __low2half(c)),
+                          __hfma(__high2half(a), __high2half(b), __high2half(c)));
 }
 inline __nv_bfloat16 __hfma(__nv_bfloat16 a, __nv_bfloat16 b, __nv_bfloat16 c)
 {
@@ -545,7 +552,8 @@ template <class T> T atomicCAS(T *p, typename ::tsr_emulate::plain<T>::type comp
 }
 
 /* A promise to the compiler is a claim to check here. */
-#define __builtin_assume(condition) ((condition) ? (void)0 : ::tsr_emulate::fail("__builtin_assume(%s) does not hold", #condition))
+#define __builtin_assume(condition) \
+    ((condition) ? (void)0 : ::tsr_emulate::fail("__builtin_assume(%s) does not hold", #condition))
 
 // ---- device.cuh ----
 

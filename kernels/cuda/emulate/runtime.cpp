@@ -21,14 +21,15 @@ struct block {
     bool pinned;
 };
 
-struct memory {
+struct device_memory {
     std::map<uintptr_t, block> blocks;
     size_t live, limit;
     long live_blocks, mallocs, launches;
     long fail_malloc, fail_launch; // counting down, 0: never
     std::map<const void *, int> dynamic_shared;
     bool ready;
-} memory;
+};
+device_memory &memory = *new device_memory(); // lives on while others free things at exit
 
 thread_local cudaError_t last_error;
 
@@ -133,7 +134,8 @@ cudaError_t check_side(const char *name, const void *p, size_t bytes, bool devic
     return report(cudaErrorInvalidValue);
 }
 
-cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind)
+cudaError_t copy_2d(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                    cudaMemcpyKind kind)
 {
     if (!width || !height)
         return cudaSuccess;
@@ -204,7 +206,8 @@ cudaError_t report(cudaError_t error)
 size_t dynamic_shared_limit(const void *kernel)
 {
     auto it = memory.dynamic_shared.find(kernel);
-    return it == memory.dynamic_shared.end() ? shared_without_asking : std::max(shared_without_asking, static_cast<size_t>(it->second));
+    size_t asked = it == memory.dynamic_shared.end() ? 0 : static_cast<size_t>(it->second);
+    return std::max(shared_without_asking, asked);
 }
 
 bool launch_must_fail()
@@ -326,7 +329,7 @@ const char *cudaGetErrorName(cudaError_t error)
     case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
     case cudaErrorInvalidDevice: return "cudaErrorInvalidDevice";
     case cudaErrorInvalidPitchValue: return "cudaErrorInvalidPitchValue";
-    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
+    case cudaErrorLaunchOutOfResources: return "cudaErrorLaunchOutOfResources";
     default: return "an error that the emulator does not make";
     }
 }
@@ -374,12 +377,16 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *a, const void *p)
     a->devicePointer = a->type == cudaMemoryTypeDevice ? const_cast<void *>(p) : nullptr;
     return cudaSuccess;
 }
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) { return copy_2d(to, bytes, from, bytes, bytes, 1, kind); }
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    return copy_2d(to, bytes, from, bytes, bytes, 1, kind);
+}
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t)
 {
     return copy_2d(to, bytes, from, bytes, bytes, 1, kind);
 }
-cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, cudaMemcpyKind kind)
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                         cudaMemcpyKind kind)
 {
     return copy_2d(to, to_pitch, from, from_pitch, width, height, kind);
 }
@@ -468,12 +475,14 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
     locked guard(device_lock);
     if (threads <= 0 || threads > static_cast<int>(block_threads))
         return report(cudaErrorInvalidValue);
-    size_t by_threads = 2048u / ((static_cast<size_t>(threads) + 31) / 32 * 32), by_shared = shared_per_sm / (shared + shared_reserved);
+    size_t by_threads = 2048u / ((static_cast<size_t>(threads) + 31) / 32 * 32);
+    size_t by_shared = shared_per_sm / (shared + shared_reserved);
     bool fits = shared <= dynamic_shared_limit(kernel);
     *blocks = fits ? static_cast<int>(std::min({by_threads, by_shared, static_cast<size_t>(32)})) : 0;
     return cudaSuccess;
 }
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel, int threads, size_t shared, unsigned)
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *kernel, int threads, size_t shared,
+                                                                   unsigned)
 {
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, shared);
 }
