@@ -58,6 +58,17 @@ class Table:
             speeds = [self.best(m, allowed) for m in self.matrices]
             yield label, speeds, self.ratio(speeds, 'fp32'), self.ratio(speeds, 'fp64')
 
+    def error(self, matrix, row):
+        value = self.get(matrix, row, 'error')
+        return '-' if value is None or value < 0 else f'{value:.1e}'
+
+    def bytes_share(self, row):
+        """Bytes of the representation over those of CSR with values of the same size."""
+        size = {'fp64': 8, 'fp16': 2, 'bf16': 2}.get(row[1], 4)
+        for matrix in self.matrices:
+            r = self.cases.get((matrix, self.n) + row)
+            yield r['bytes'] / (8 * r['nrows'] + (4 + size) * r['nvals']) if r and r['bytes'] else None
+
     def bound_share(self, row):
         """Share of the bound max(compulsory, gather) per matrix, in percent."""
         for matrix in self.matrices:
@@ -109,8 +120,10 @@ def main():
              [[label] + [cell(v, 0) for v in table.bound_share(row)] for label, row in zip(name, ours)], options.markdown)
         show(['conversion in products'] + table.matrices,
              [[label] + [cell(v, 1) for v in table.products(row)] for label, row in zip(name, ours)], options.markdown)
+        show(['bytes / CSR'] + table.matrices,
+             [[label] + [cell(v, 2) for v in table.bytes_share(row)] for label, row in zip(name, ours)], options.markdown)
         show(['error'] + table.matrices,
-             [[f'{row[0]} {row[1]}'] + [f'{table.get(m, row, "error") or -1:.1e}' for m in table.matrices] for row in table.rows],
+             [[f'{row[0]} {row[1]}'] + [table.error(m, row) for m in table.matrices] for row in table.rows],
              options.markdown)
     bad = [key for key, r in cases.items() if not r['same_bits'] or (r['ms'] < 0 and r['kernel'] != 'cusparse')]
     for key in bad:
