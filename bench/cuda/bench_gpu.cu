@@ -1,7 +1,7 @@
 // Tessera's GPU kernels beside cuSPARSE: times, bounds, errors and conversions, one JSON record a line.
 //
 //   bench_gpu [--matrix all|name,…] [--file x.mtx[.gz]]… [--n 32,128] [--kernel name,…] [--math name,…] [--variant 0,1,…]
-//             [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k]
+//             [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
 //
 // Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16.  Arithmetic: exact tf32 fp16 bf16 fp64.  n = 1 is SpMV (csr).
 // SPDX-License-Identifier: Apache-2.0
@@ -32,6 +32,7 @@ struct Options {
     std::vector<int64_t> widths = {128}, variants = {0};
     int shrink = 1, repeats = 2;
     int64_t most = 64;
+    double budget_ms = 250; // of timed runs per case
     bool peers = true;
     FILE *json = stdout;
     bool has_math(const char *name) const { return std::find(maths.begin(), maths.end(), name) != maths.end(); }
@@ -133,7 +134,7 @@ struct Bench {
                 poison(o.c_again, bytes);
                 r.repeats = run(o.c_again) == TSR_OK && same_bits(o.c, o.c_again, bytes);
             }
-            r.ms = median_ms([&] { return run(o.c) == TSR_OK; });
+            r.ms = median_ms([&] { return run(o.c) == TSR_OK; }, options.budget_ms);
         }
         print(o, r, compulsory_ms(*a, o.n, r.math == "fp64" ? 8 : r.math == "fp16" || r.math == "bf16" ? 2 : 4));
     }
@@ -343,6 +344,8 @@ Options parse(int argc, char **argv)
             o.shrink = std::atoi(value.c_str());
         else if (is(k, "--most"))
             o.most = std::atoll(value.c_str());
+        else if (is(k, "--budget"))
+            o.budget_ms = std::atof(value.c_str());
         else if (is(k, "--repeats"))
             o.repeats = std::atoi(value.c_str());
         else if (is(k, "--json"))
