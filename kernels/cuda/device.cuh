@@ -36,10 +36,11 @@ template <class T> static __device__ __forceinline__ T *keep_address(T *p)
 
 // ---- cp.async: 4, 8 or 16 bytes per thread; zeros when !valid (then `global` is not read) ----
 
-template <int Bytes> static __device__ __forceinline__ void cp_async(void *shared, const void *global, bool valid)
+/* Cached: 16 bytes, too, go through L1, which others may then find there. */
+template <int Bytes, bool Cached = false> static __device__ __forceinline__ void cp_async(void *shared, const void *global, bool valid)
 {
     int size = valid ? Bytes : 0;
-    if constexpr (Bytes == 16)
+    if constexpr (Bytes == 16 && !Cached)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(size) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(shared)), "l"(global), "n"(Bytes), "r"(size)

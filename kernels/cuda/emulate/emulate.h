@@ -562,7 +562,7 @@ inline uint32_t shared_address(const void *p) { return static_cast<uint32_t>(rei
 
 template <class T> T *keep_address(T *p) { return p; }
 
-template <int Bytes> void cp_async(void *shared, const void *global, bool valid)
+template <int Bytes, bool Cached = false> void cp_async(void *shared, const void *global, bool valid)
 {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "");
     ::tsr_emulate::async_copy(shared, global, Bytes, valid);
