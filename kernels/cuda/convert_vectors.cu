@@ -207,17 +207,20 @@ template <class Key> __device__ int load_keys(const piece &s, const job &j, Key 
     int first = static_cast<int>(threadIdx.x) * per_thread, height = 1 << j.log_height;
     if (first >= s.n)
         return 0;
-    int row = find_range(s.start, s.nrows, static_cast<uint32_t>(first)), at_row = row;
-    uint32_t end = s.start[row + 1];
+    int row = find_range(s.start, s.nrows, static_cast<uint32_t>(first)), at_row = row, rows[per_thread];
+    uint32_t end = s.start[row + 1], column[per_thread];
 #pragma unroll
     for (int k = 0; k < per_thread; k++) {
-        uint32_t at = first + k;
-        if (at < static_cast<uint32_t>(s.n)) {
-            while (at >= end)
-                end = s.start[++at_row + 1];
-            key[k] = static_cast<Key>(j.i[s.shift[s.cut ? at_row : 0] + at]) << j.log_height | (at_row & (height - 1));
-        }
+        while (first + k < s.n && static_cast<uint32_t>(first + k) >= end)
+            end = s.start[++at_row + 1];
+        rows[k] = at_row;
     }
+#pragma unroll
+    for (int k = 0; k < per_thread; k++) // all in flight together
+        column[k] = first + k < s.n ? __ldg(j.i + s.shift[s.cut ? rows[k] : 0] + first + k) : 0;
+#pragma unroll
+    for (int k = 0; k < per_thread; k++)
+        key[k] = static_cast<Key>(column[k]) << j.log_height | (rows[k] & (height - 1));
     return row;
 }
 
