@@ -1,12 +1,12 @@
 // SpMM over ME-BCRS (FlashSparse, PPoPP 2025).  Operands are swapped and transposed: a matrix instruction computes 16 columns of
 // B times the 8 rows of a window, so that windows are 8 rows high and fewer zeros are multiplied.
 //
-// A warp computes one work item for one tile of columns: 8 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4,
+// A warp computes one work item for one tile of columns: 8 rows x 64 to 512 bytes of a row of B.  With g = lane / 4,
 // t = lane % 4 and R = width / 4, lane (g, t) multiplies vectors tR to tR + R - 1 of a block: its values of A are R neighbours in
 // row g (one load), and of each of these rows of B it needs the 16 bytes number g of every 128 bytes.  Which k of the instruction
 // a vector gets and which m a column, is free as long as A, B and C agree: columns 2i and 2i + 1 of 16 bytes are m = g and g + 8
 // of instruction i.  So a lane ends with neighbouring columns of rows 2t and 2t + 1 of C, which it stores 16 bytes at a time.
-// Warps share nothing.
+// (Tiles of 64 bytes: 8 bytes for 16.)  Warps share nothing.
 //
 // How B gets to its lane, `fetch`:
 //   ring      cp.async into a ring of blocks of the warp's own; 8 neighbouring lanes copy 128 consecutive bytes of one row.  The
@@ -16,9 +16,9 @@
 //   diagonal  as direct, but in each of the 4 rows other 32 bytes: load j of lane t is for place (j + t) % 4, and afterwards
 //             registers are rotated by t.  512-byte tiles only.
 //
-// variant = 1 + fetch + 5 * tile + 15 * order + 30 * warps, to try other choices than the kernel's own (0):
-//   fetch  0, 1, 2: a ring of 2, 3, 4 blocks; 3: direct; 4: diagonal
-//   tile   0, 1, 2: 128, 256, 512 bytes of a row of B (16-bit numbers: not 512, for want of registers)
+// variant = 1 + fetch + 6 * tile + 24 * order + 48 * warps, to try other choices than the kernel's own (0):
+//   fetch  0, 1, 2: a ring of 2, 3, 4 steps of a block; 3: of 3 steps of two blocks; 4: direct; 5: diagonal
+//   tile   0, 1, 2, 3: 64 (16-bit numbers, ring only), 128, 256, 512 (not 16-bit: registers) bytes of a row of B
 //   order  0: the tiles of an item are neighbours; 1: all items of a tile before the next tile
 //   warps  0, 1, 2: 4, 2, 1 in a block of threads
 // SPDX-License-Identifier: Apache-2.0
@@ -42,15 +42,18 @@ struct job {
 template <int Words> struct alignas(4 * Words) words {
     uint32_t w[Words];
 };
-using piece = words<4>; /* 16 bytes of a row of B */
 
-/* Shapes for one arithmetic and block width, and its multiplication. */
-template <tsr_cuda_math Math, int Width> struct shape {
+/* Sizes for one arithmetic and block width. */
+template <tsr_cuda_math Math, int Width, int Tile> struct shape {
     using math = tensor_math<Math>;
     using element = typename math::element;
     using sum = typename math::sum;
+    static constexpr int width = Width, tile = Tile;           /* tile: bytes of a row of B */
+    static constexpr int piece_bytes = Tile < 128 ? Tile / 8 : 16;
+    static constexpr int pieces = Tile / 8 / piece_bytes;      /* of a row, for one lane */
+    using piece = words<piece_bytes / 4>;
     static constexpr int rows = Width / 4;                     /* R: vectors of a block that one lane deals with */
-    static constexpr int columns = 16 / sizeof(element);       /* of a piece */
+    static constexpr int columns = piece_bytes / sizeof(element);
     static constexpr int value_words = rows * sizeof(element) / 4;
     using values = words<value_words>;                         /* a lane's values of A in a block */
 
@@ -64,8 +67,8 @@ template <tsr_cuda_math Math, int Width> struct shape {
 };
 
 /* Fragments of A, and pieces times them: d[i] is for columns 2i and 2i + 1 of the piece. */
-template <tsr_cuda_math Math, int Width> struct block_math : shape<Math, Width> {
-    using base = shape<Math, Width>;
+template <tsr_cuda_math Math, int Width, int Tile> struct block_math : shape<Math, Width, Tile> {
+    using base = shape<Math, Width, Tile>;
     using math = typename base::math;
     typename math::sparse a[base::rows];
 
@@ -75,7 +78,7 @@ template <tsr_cuda_math Math, int Width> struct block_math : shape<Math, Width> 
         for (int k = 0; k < base::rows; k++)
             a[k] = math::make_sparse(base::at(v.w, k));
     }
-    __device__ __forceinline__ void multiply(typename base::sum d[][4], const piece x[base::rows]) const
+    __device__ __forceinline__ void multiply(typename base::sum d[][4], const typename base::piece x[base::rows]) const
     {
 #pragma unroll
         for (int i = 0; i < base::columns / 2; i++)
@@ -90,25 +93,27 @@ template <tsr_cuda_math Math, int Width> struct block_math : shape<Math, Width> 
 };
 
 /* 16-bit numbers, width 16: one m16n8k16 where the shared policy has two m16n8k8. */
-template <bool Bf16> struct half_block_math {
+template <bool Bf16, int Words> struct half_block_math {
     uint32_t a[2];
 
     __device__ __forceinline__ explicit half_block_math(const words<2> &v) : a{v.w[0], v.w[1]} {}
-    __device__ __forceinline__ void multiply(float d[][4], const piece x[4]) const
+    __device__ __forceinline__ void multiply(float d[][4], const words<Words> x[4]) const
     {
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < Words; i++) {
             const uint32_t b[4] = {__byte_perm(x[0].w[i], x[1].w[i], 0x5410), __byte_perm(x[0].w[i], x[1].w[i], 0x7632),
                                    __byte_perm(x[2].w[i], x[3].w[i], 0x5410), __byte_perm(x[2].w[i], x[3].w[i], 0x7632)};
             mma_m16n8k16_half<Bf16>(d[i], b, a);
         }
     }
 };
-template <> struct block_math<TSR_CUDA_FP16, 16> : shape<TSR_CUDA_FP16, 16>, half_block_math<false> {
-    using half_block_math<false>::half_block_math;
+template <int Tile>
+struct block_math<TSR_CUDA_FP16, 16, Tile> : shape<TSR_CUDA_FP16, 16, Tile>, half_block_math<false, Tile < 128 ? 2 : 4> {
+    using half_block_math<false, Tile < 128 ? 2 : 4>::half_block_math;
 };
-template <> struct block_math<TSR_CUDA_BF16, 16> : shape<TSR_CUDA_BF16, 16>, half_block_math<true> {
-    using half_block_math<true>::half_block_math;
+template <int Tile>
+struct block_math<TSR_CUDA_BF16, 16, Tile> : shape<TSR_CUDA_BF16, 16, Tile>, half_block_math<true, Tile < 128 ? 2 : 4> {
+    using half_block_math<true, Tile < 128 ? 2 : 4>::half_block_math;
 };
 
 /* x, as a value that the compiler keeps in a register: else it computes addresses from threadIdx again at every use.  All lanes
@@ -134,7 +139,7 @@ template <class Shape> struct task {
 };
 
 /* false: no task is left for this warp. */
-template <class Shape, int Width, int Pieces> __device__ __forceinline__ bool find_task(task<Shape> &out, const job &j)
+template <class Shape> __device__ __forceinline__ bool find_task(task<Shape> &out, const job &j)
 {
     uint32_t number = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (number >= j.items * j.tiles)
@@ -149,24 +154,24 @@ template <class Shape, int Width, int Pieces> __device__ __forceinline__ bool fi
     out.window = j.item_window[item];
     out.partial = j.item_partial[item];
     int64_t vector = j.vector[out.window], end = j.vector[out.window + 1], block = j.block[out.window];
-    end = min(end, vector + (last - block) * Width);
-    vector += (first - block) * Width;
+    end = min(end, vector + (last - block) * Shape::width);
+    vector += (first - block) * Shape::width;
     out.column = j.column + vector;
     out.value = reinterpret_cast<const typename Shape::element *>(j.value) + 8 * vector;
     out.count = static_cast<int>(end - vector);
-    out.offset = static_cast<int64_t>(tile) * (128 * Pieces);
-    out.full = out.offset + 128 * Pieces <= j.p.n * static_cast<int64_t>(sizeof(typename Shape::element));
+    out.offset = static_cast<int64_t>(tile) * Shape::tile;
+    out.full = out.offset + Shape::tile <= j.p.n * static_cast<int64_t>(sizeof(typename Shape::element));
     return true;
 }
 
 /* A lane's values of a block of `left` vectors: Width, or fewer, then the rest is 0.  x: its first one if the block is full. */
-template <class Shape, int Width>
+template <class Shape>
 __device__ __forceinline__ typename Shape::values load_values(const typename Shape::element *x, int left, int g, int t)
 {
     using values = typename Shape::values;
     using element = typename Shape::element;
     values v = {};
-    if (left >= Width) {
+    if (left >= Shape::width) {
         if constexpr (sizeof(values) == 16) {
             uint4 y = __ldcs(reinterpret_cast<const uint4 *>(x));
             v = {{y.x, y.y, y.z, y.w}};
@@ -176,7 +181,7 @@ __device__ __forceinline__ typename Shape::values load_values(const typename Sha
         }
         return v;
     }
-    x -= g * (Width - left);
+    x -= g * (Shape::width - left);
 #pragma unroll
     for (int i = 0; i < Shape::rows; i++) {
         if (t * Shape::rows + i >= left)
@@ -195,7 +200,7 @@ __device__ __forceinline__ typename Shape::values load_values(const typename Sha
 }
 
 /* d[q] is for the piece at byte place(q) of the tile. */
-template <class Shape, int Pieces, class Place>
+template <class Shape, class Place>
 __device__ __forceinline__ void store(const job &j, const task<Shape> &w, typename Shape::sum (*d)[Shape::columns / 2][4], int t,
                                       Place place)
 {
@@ -204,7 +209,7 @@ __device__ __forceinline__ void store(const job &j, const task<Shape> &w, typena
     tensor_output<sum> out = tensor_target<sum>(j.p, j.nrows, 8, w.window, w.partial, 1.0);
     bool inside = w.full && out.vectors && out.rows == 8;
 #pragma unroll
-    for (int q = 0; q < Pieces; q++) {
+    for (int q = 0; q < Shape::pieces; q++) {
         int64_t column = (w.offset + place(q)) / static_cast<int>(sizeof(typename Shape::element));
         if (column >= j.p.n)
             continue;
@@ -224,111 +229,137 @@ __device__ __forceinline__ void store(const job &j, const task<Shape> &w, typena
     }
 }
 
-template <int Width, int Pieces> struct ring_layout {
-    static constexpr int pitch = 128 * Pieces + 32; /* of a row */
-    static constexpr int block = Width * pitch;
+/* A step is Blocks blocks.  Row 4 i + t of a block in the ring holds its vector t * rows + i. */
+template <class Shape, int Blocks> struct ring_layout {
+    static constexpr int pitch = Shape::tile + 32; /* of a row */
+    static constexpr int vectors = Blocks * Shape::width;
+    static constexpr int step = vectors * pitch;
+    /* An instruction of the warp copies 128 (or 64) bytes of `together` consecutive rows, number c from row c * together on. */
+    static constexpr int lanes = Shape::tile < 128 ? Shape::tile / 16 : 8; /* that copy of one row */
+    static constexpr int together = 32 / lanes;
+    static constexpr int copies = vectors / together;
+    /* The vector that copy c is of: vector(c) + first(lane). */
+    static __device__ __forceinline__ constexpr int vector(int c)
+    {
+        return c / (Shape::width / together) * Shape::width + c % (Shape::width / together) * (together / 4);
+    }
+    static __device__ __forceinline__ int first(int lane) { return lane / lanes % 4 * Shape::rows + lane / lanes / 4; }
 };
 
-template <tsr_cuda_math Math, int Width, int Pieces, int Stages>
+template <tsr_cuda_math Math, int Width, int Tile, int Stages, int Blocks>
 __global__ void __launch_bounds__(32 * most_warps) ring_kernel(job j)
 {
-    using shape = block_math<Math, Width>;
-    using layout = ring_layout<Width, Pieces>;
-    constexpr int rows = shape::rows;
+    using shape = block_math<Math, Width, Tile>;
+    using layout = ring_layout<shape, Blocks>;
+    constexpr int rows = shape::rows, pieces = shape::pieces, copies = layout::copies, vectors = layout::vectors;
     task<shape> w;
-    if (!find_task<shape, Width, Pieces>(w, j))
+    if (!find_task(w, j))
         return;
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    /* For copying: vectors their * rows ... of a block, pieces number `part` of every 128 bytes.  Row i * 4 + their of a block in
-     * the ring holds vector their * rows + i. */
-    int their = lane / 8, part = lane % 8;
-    typename shape::sum d[Pieces][shape::columns / 2][4] = {};
+    typename shape::sum d[pieces][shape::columns / 2][4] = {};
     if (w.count > 0) {
-        int ring = static_cast<int>(threadIdx.x / 32) * (Stages * layout::block); /* in shared memory */
-        unsigned char *to = dynamic_shared() + keep(ring + their * layout::pitch + part * 16);
-        const unsigned char *from = dynamic_shared() + keep(ring + t * layout::pitch + g * 16);
-        const unsigned char *b = keep(static_cast<const unsigned char *>(j.p.b) + w.offset + part * 16);
-        const uint32_t *column = w.column + their * rows;
+        int ring = static_cast<int>(threadIdx.x / 32) * (Stages * layout::step); /* in shared memory */
+        int part = lane % layout::lanes * 16, first = layout::first(lane);      /* for copying */
+        unsigned char *to = dynamic_shared() + keep(ring + lane / layout::lanes * layout::pitch + part);
+        const unsigned char *from = dynamic_shared() + keep(ring + t * layout::pitch + g * shape::piece_bytes);
+        const unsigned char *b = keep(static_cast<const unsigned char *>(j.p.b) + w.offset + part);
+        const uint32_t *column = w.column + first;
         const typename shape::element *value = w.value + g * Width + t * rows;
-        int present = Pieces; /* pieces of this lane that are not past the last column */
+        int present = pieces; /* copies of this lane along a row that are not past the last column */
         if (!w.full) {
-            int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset - part * 16;
-            present = static_cast<int>(max(min((end + 127) / 128, int64_t{Pieces}), int64_t{0}));
-            for (int q = present; q < Pieces; q++) /* never copied */
-                for (int row = their; row < Stages * Width; row += 4)
-                    *reinterpret_cast<piece *>(to + (row - their) * layout::pitch + q * 128) = {};
+            int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset - part;
+            present = static_cast<int>(max(min((end + 127) / 128, int64_t{pieces}), int64_t{0}));
+            for (int q = present; q < pieces; q++) /* never copied */
+                for (int c = 0; c < Stages * copies; c++)
+                    *reinterpret_cast<words<4> *>(to + c * layout::together * layout::pitch + q * 128) = {};
         }
-        int left = w.count;           /* vectors from the block on that is multiplied now */
-        int own = left - their * rows; /* ... from the lane's first in that block on: its vector i exists if own > i */
+        int left = w.count;     /* vectors from the step on that is multiplied now */
+        int own = left - first; /* ... from the lane's first on: that of copy c exists if own > vector(c) */
 
-        auto load_columns = [&](uint32_t out[rows], const uint32_t *from_column, int own_there) {
+        auto load_columns = [&](uint32_t out[copies], const uint32_t *there, int own_there) {
 #pragma unroll
-            for (int i = 0; i < rows; i++)
-                if (own_there > i)
-                    out[i] = __ldg(from_column + i);
+            for (int c = 0; c < copies; c++)
+                if (own_there > layout::vector(c))
+                    out[c] = __ldg(there + layout::vector(c));
         };
-        auto copy = [&](unsigned char *slot, const uint32_t columns[rows], int own_there) {
+        auto copy = [&](unsigned char *slot, const uint32_t columns[copies], int own_there) {
             if (w.full) {
 #pragma unroll
-                for (int i = 0; i < rows; i++) {
-                    const unsigned char *row = b + static_cast<uint64_t>(columns[i]) * j.row_bytes;
+                for (int c = 0; c < copies; c++) {
+                    const unsigned char *row = b + static_cast<uint64_t>(columns[c]) * j.row_bytes;
 #pragma unroll
-                    for (int q = 0; q < Pieces; q++)
-                        cp_async<16>(slot + i * 4 * layout::pitch + q * 128, row + q * 128, own_there > i);
+                    for (int q = 0; q < pieces; q++)
+                        cp_async<16>(slot + c * layout::together * layout::pitch + q * 128, row + q * 128,
+                                     own_there > layout::vector(c));
                 }
                 return;
             }
 #pragma unroll 1
             for (int q = 0; q < present; q++)
 #pragma unroll
-                for (int i = 0; i < rows; i++) {
-                    const unsigned char *row = b + static_cast<uint64_t>(columns[i]) * j.row_bytes;
-                    cp_async<16>(slot + i * 4 * layout::pitch + q * 128, row + q * 128, own_there > i);
+                for (int c = 0; c < copies; c++) {
+                    const unsigned char *row = b + static_cast<uint64_t>(columns[c]) * j.row_bytes;
+                    cp_async<16>(slot + c * layout::together * layout::pitch + q * 128, row + q * 128,
+                                 own_there > layout::vector(c));
                 }
         };
-        uint32_t columns[rows] = {}, early[Stages - 1][rows] = {};
+        auto load_step = [&](typename shape::values out[Blocks], int left_there) {
+#pragma unroll
+            for (int k = 0; k < Blocks; k++)
+                out[k] = load_values<shape>(value + k * 8 * Width, left_there - k * Width, g, t);
+            value += Blocks * 8 * Width;
+        };
+        uint32_t columns[copies] = {}, early[Stages - 1][copies] = {};
 #pragma unroll
         for (int s = 0; s < Stages - 1; s++)
-            load_columns(early[s], column + s * Width, own - s * Width);
-        column += (Stages - 1) * Width;
-        load_columns(columns, column, own - (Stages - 1) * Width);
-        typename shape::values next = load_values<shape, Width>(value, left, g, t);
+            load_columns(early[s], column + s * vectors, own - s * vectors);
+        column += (Stages - 1) * vectors;
+        load_columns(columns, column, own - (Stages - 1) * vectors);
+        typename shape::values next[Blocks];
+        load_step(next, left);
 #pragma unroll
         for (int s = 0; s < Stages - 1; s++) {
-            if (left > s * Width)
-                copy(to + s * layout::block, early[s], own - s * Width);
+            if (left > s * vectors)
+                copy(to + s * layout::step, early[s], own - s * vectors);
             cp_async_commit();
         }
-        int read = 0, write = (Stages - 1) * layout::block;
-        for (; left > 0; left -= Width, own -= Width) {
+        int read = 0, write = (Stages - 1) * layout::step;
+        for (; left > 0; left -= vectors, own -= vectors) {
             cp_async_wait<Stages - 2>();
-            __syncwarp(); /* every lane's copies are there, and every lane is done with the block before */
-            if (left > (Stages - 1) * Width)
-                copy(to + write, columns, own - (Stages - 1) * Width);
+            __syncwarp(); /* every lane's copies are there, and every lane is done with the step before */
+            if (left > (Stages - 1) * vectors)
+                copy(to + write, columns, own - (Stages - 1) * vectors);
             cp_async_commit();
-            column += Width;
-            load_columns(columns, column, own - Stages * Width);
-            const shape a(next);
-            value += 8 * Width;
-            if (left > Width)
-                next = load_values<shape, Width>(value, left - Width, g, t);
+            column += vectors;
+            load_columns(columns, column, own - Stages * vectors);
+            typename shape::values now[Blocks];
 #pragma unroll
-            for (int q = 0; q < Pieces; q++) {
-                piece x[rows];
+            for (int k = 0; k < Blocks; k++)
+                now[k] = next[k];
+            if (left > vectors)
+                load_step(next, left - vectors);
 #pragma unroll
-                for (int i = 0; i < rows; i++)
-                    x[i] = *reinterpret_cast<const piece *>(from + read + i * 4 * layout::pitch + q * 128);
-                a.multiply(d[q], x);
+            for (int k = 0; k < Blocks; k++) {
+                const shape a(now[k]);
+#pragma unroll
+                for (int q = 0; q < pieces; q++) {
+                    typename shape::piece x[rows];
+#pragma unroll
+                    for (int i = 0; i < rows; i++)
+                        x[i] = *reinterpret_cast<const typename shape::piece *>(
+                            from + read + (k * Width + i * 4) * layout::pitch + q * 128);
+                    a.multiply(d[q], x);
+                }
             }
             write = read;
-            read = read == (Stages - 1) * layout::block ? 0 : read + layout::block;
+            read = read == (Stages - 1) * layout::step ? 0 : read + layout::step;
         }
     }
-    store<shape, Pieces>(j, w, d, t, [&](int q) { return 128 * q + 16 * g; });
+    store(j, w, d, t, [&](int q) { return 128 * q + shape::piece_bytes * g; });
 }
 
 /* x[q] = x[(q - t) % 4] */
-__device__ __forceinline__ void rotate(piece x[4], int t)
+__device__ __forceinline__ void rotate(words<4> x[4], int t)
 {
 #pragma unroll
     for (int k = 0; k < 4; k++) {
@@ -345,27 +376,28 @@ __device__ __forceinline__ void rotate(piece x[4], int t)
     }
 }
 
-template <tsr_cuda_math Math, int Width, int Pieces, bool Diagonal>
+template <tsr_cuda_math Math, int Width, int Tile, bool Diagonal>
 __global__ void __launch_bounds__(32 * most_warps) direct_kernel(job j)
 {
-    using shape = block_math<Math, Width>;
-    constexpr int rows = shape::rows;
-    static_assert(!Diagonal || Pieces == 4, "a row of the diagonal has 4 places");
+    using shape = block_math<Math, Width, Tile>;
+    using piece = typename shape::piece;
+    constexpr int rows = shape::rows, pieces = shape::pieces;
+    static_assert(!Diagonal || pieces == 4, "a row of the diagonal has 4 places");
     task<shape> w;
-    if (!find_task<shape, Width, Pieces>(w, j))
+    if (!find_task(w, j))
         return;
     int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
     /* Byte of piece q in the tile; place q of a diagonal is q * 32 modulo 128 for every lane. */
     auto place = [&](int q) { return Diagonal ? ((g / 2 - q) & 3) * 128 + q * 32 + g % 2 * 16 : q * 128 + g * 16; };
-    typename shape::sum d[Pieces][shape::columns / 2][4] = {};
+    typename shape::sum d[pieces][shape::columns / 2][4] = {};
     if (w.count > 0) {
         const unsigned char *b = keep(static_cast<const unsigned char *>(j.p.b) + w.offset + (Diagonal ? 0 : g * 16));
         const uint32_t *column = w.column + t * rows;
         const typename shape::element *value = w.value + g * Width + t * rows;
         int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset - (Diagonal ? 0 : g * 16);
-        int byte[Pieces];
+        int byte[pieces];
 #pragma unroll
-        for (int q = 0; q < Pieces; q++)
+        for (int q = 0; q < pieces; q++)
             byte[q] = Diagonal ? place((q + t) & 3) : q * 128;
         int left = w.count;            /* vectors from the block on that is multiplied now */
         int own = left - t * rows;     /* ... from the lane's first in that block on: its vector i exists if own > i */
@@ -374,12 +406,12 @@ __global__ void __launch_bounds__(32 * most_warps) direct_kernel(job j)
         for (int i = 0; i < rows; i++) /* past the item's end some row of it is loaded again, for values 0 of A */
             columns[i] = __ldg(w.column + min(t * rows + i, w.count - 1));
 
-        auto load = [&](piece x[rows][Pieces]) {
+        auto load = [&](piece x[rows][pieces]) {
 #pragma unroll
             for (int i = 0; i < rows; i++) {
                 const unsigned char *row = b + static_cast<uint64_t>(columns[i]) * j.row_bytes;
 #pragma unroll
-                for (int q = 0; q < Pieces; q++) {
+                for (int q = 0; q < pieces; q++) {
                     uint4 y = {};
                     if (w.full || byte[q] < end)
                         y = __ldg(reinterpret_cast<const uint4 *>(row + byte[q]));
@@ -387,14 +419,14 @@ __global__ void __launch_bounds__(32 * most_warps) direct_kernel(job j)
                 }
             }
         };
-        auto multiply = [&](const typename shape::values &v, piece x[rows][Pieces]) {
+        auto multiply = [&](const typename shape::values &v, piece x[rows][pieces]) {
             const shape a(v);
             if constexpr (Diagonal)
 #pragma unroll
                 for (int i = 0; i < rows; i++)
                     rotate(x[i], t);
 #pragma unroll
-            for (int q = 0; q < Pieces; q++) {
+            for (int q = 0; q < pieces; q++) {
                 piece y[rows];
 #pragma unroll
                 for (int i = 0; i < rows; i++)
@@ -409,9 +441,9 @@ __global__ void __launch_bounds__(32 * most_warps) direct_kernel(job j)
                 if (own_there > i)
                     columns[i] = __ldg(column + i);
         };
-        piece x[2][rows][Pieces];
+        piece x[2][rows][pieces];
         typename shape::values v[2];
-        v[0] = load_values<shape, Width>(value, left, g, t);
+        v[0] = load_values<shape>(value, left, g, t);
         load(x[0]);
         load_columns(own - Width);
         auto step = [&](int now) {
@@ -419,7 +451,7 @@ __global__ void __launch_bounds__(32 * most_warps) direct_kernel(job j)
                 load(x[1 - now]);
                 load_columns(own - 2 * Width);
                 value += 8 * Width;
-                v[1 - now] = load_values<shape, Width>(value, left - Width, g, t);
+                v[1 - now] = load_values<shape>(value, left - Width, g, t);
             }
             multiply(v[now], x[now]);
             left -= Width;
@@ -431,18 +463,18 @@ __global__ void __launch_bounds__(32 * most_warps) direct_kernel(job j)
                 step(1);
         }
     }
-    store<shape, Pieces>(j, w, d, t, place);
+    store(j, w, d, t, place);
 }
 
 // ---- Host side ----
 
 using kernel = void (*)(job);
 
-enum fetch { RING2, RING3, RING4, DIRECT, DIAGONAL, FETCHES };
+enum fetch { RING2, RING3, RING4, RING3_PAIRS, DIRECT, DIAGONAL, FETCHES };
 
 struct choice {
     int fetch;
-    int pieces; /* 1, 2 or 4 */
+    int tile; /* 64, 128, 256 or 512 */
     bool tile_major;
     int warps;
 };
@@ -452,31 +484,37 @@ struct launch {
     int shared;      /* bytes per warp */
 };
 
-template <tsr_cuda_math Math, int Width, int Pieces> launch find(int fetch)
+template <tsr_cuda_math Math, int Width, int Tile, int Stages, int Blocks> launch ring()
 {
-    constexpr int slot = ring_layout<Width, Pieces>::block;
+    return {ring_kernel<Math, Width, Tile, Stages, Blocks>, Stages * ring_layout<block_math<Math, Width, Tile>, Blocks>::step};
+}
+
+template <tsr_cuda_math Math, int Width, int Tile> launch find(int fetch)
+{
     switch (fetch) {
-    case RING2: return {ring_kernel<Math, Width, Pieces, 2>, 2 * slot};
-    case RING3: return {ring_kernel<Math, Width, Pieces, 3>, 3 * slot};
-    case RING4: return {ring_kernel<Math, Width, Pieces, 4>, 4 * slot};
-    case DIRECT: return {direct_kernel<Math, Width, Pieces, false>, 0};
+    case RING2: return ring<Math, Width, Tile, 2, 1>();
+    case RING3: return ring<Math, Width, Tile, 3, 1>();
+    case RING4: return ring<Math, Width, Tile, 4, 1>();
+    case RING3_PAIRS: return ring<Math, Width, Tile, 3, 2>();
     default: break;
     }
-    if constexpr (Pieces == 4)
-        return {direct_kernel<Math, Width, Pieces, true>, 0};
+    if constexpr (Tile >= 128)
+        if (fetch == DIRECT)
+            return {direct_kernel<Math, Width, Tile, false>, 0};
+    if constexpr (Tile == 512)
+        return {direct_kernel<Math, Width, Tile, true>, 0};
     return {};
 }
 
 template <tsr_cuda_math Math, int Width> launch find(const choice &c)
 {
-    switch (c.pieces) {
-    case 1: return find<Math, Width, 1>(c.fetch);
-    case 2: return find<Math, Width, 2>(c.fetch);
-    default: break;
+    constexpr int odd = Width == 8 ? 512 : 64; /* the tile that not every number has */
+    switch (c.tile) {
+    case 128: return find<Math, Width, 128>(c.fetch);
+    case 256: return find<Math, Width, 256>(c.fetch);
+    case odd: return find<Math, Width, odd>(c.fetch);
+    default: return {};
     }
-    if constexpr (Width == 8) /* else too many registers */
-        return find<Math, Width, 4>(c.fetch);
-    return {};
 }
 
 launch find(tsr_cuda_math math, const choice &c)
@@ -495,13 +533,16 @@ choice choose(const tsr_me_bcrs *a, const tsr_cuda_spmm *p, size_t size)
     int64_t bytes = p->n * static_cast<int64_t>(size);
     choice c;
     if (p->variant > 0) {
-        int v = p->variant - 1;
-        return {v % FETCHES, 1 << v / FETCHES % 3, v / (3 * FETCHES) % 2 != 0, most_warps >> v / (6 * FETCHES) % 3};
+        int v = p->variant - 1, tile = v / FETCHES, order = tile / 4, block = order / 2;
+        return {v % FETCHES, 64 << tile % 4, order % 2 != 0, most_warps >> block % 3};
     }
-    c.fetch = RING3;
-    c.pieces = bytes > 256 && size > 2 ? 4 : bytes > 128 ? 2 : 1;
+    c.fetch = bytes > 128 ? RING3 : RING3_PAIRS;
+    if (size == 2)
+        c.tile = bytes > 128 ? 256 : bytes > 64 ? 128 : 64;
+    else
+        c.tile = bytes > 256 ? 512 : bytes > 128 ? 256 : 128;
     c.warps = 2;
-    c.tile_major = tensor_tile_major(p, a->w.ncols, 128 * c.pieces / static_cast<int64_t>(size), size);
+    c.tile_major = tensor_tile_major(p, a->w.ncols, c.tile / static_cast<int64_t>(size), size);
     return c;
 }
 
@@ -531,7 +572,7 @@ extern "C" tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work
         return TSR_DECLINED;
     choice c = choose(a, product, size);
     launch l = find(product->math, c);
-    int64_t tile = 128 * c.pieces / static_cast<int64_t>(size), tiles = (product->n + tile - 1) / tile;
+    int64_t tile = c.tile / static_cast<int64_t>(size), tiles = (product->n + tile - 1) / tile;
     if (!l.function || static_cast<size_t>(l.shared * c.warps) > product->device->shared_bytes_block || tiles > INT32_MAX ||
         product->ldb > static_cast<int64_t>(UINT32_MAX / size))
         return TSR_DECLINED;
