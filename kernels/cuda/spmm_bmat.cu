@@ -1,7 +1,7 @@
 // SpMM of BMat: which shape of the kernel in spmm_bmat.cuh computes a product.
 //
-// Variants: 0 is the kernel's own choice; 1 + bulk + 2 persistent + 4 width + 16 deep, where width is 0: own choice, 1: 128, 2: 64,
-// 3: 32 columns (see tsr_bmat_choice).
+// Variants: 0 is the kernel's own choice; 1 + bulk + 2 persistent + 4 width + 16 deep + 32 cached, where width is 0: own choice, 1: 128,
+// 2: 64, 3: 32 columns (see tsr_bmat_choice); of bulk, deep and cached at most one.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/spmm_bmat.h"
 #include "kernels/cuda/tensor.cuh"
@@ -19,12 +19,14 @@ static int own_columns(const tsr_cuda_spmm *p)
 static bool choose(tsr_bmat_choice *choice, const tsr_bmat *a, const tsr_cuda_spmm *p)
 {
     int variant = p->variant > 0 ? p->variant - 1 : 0, width = variant / 4 % 4;
-    choice->bulk = variant & 1;
+    int ways = variant & (1 | 16 | 32);
+    choice->way = variant & 1 ? TSR_BMAT_BULK : variant & 32 ? TSR_BMAT_CACHED : TSR_BMAT_ASYNC;
     choice->persistent = variant & 2;
     choice->deep = variant & 16;
     choice->columns = width == 0 ? own_columns(p) : 256 >> width;
     choice->tile_major = tensor_tile_major(p, a->w.ncols, choice->columns, tsr_number_size(tsr_cuda_number(p->math)));
-    return variant < 32 && !(choice->bulk && choice->deep) && choice->columns <= widest_tile(p) && (!choice->bulk || p->device->major >= 9);
+    return variant < 64 && (ways & (ways - 1)) == 0 && choice->columns <= widest_tile(p) &&
+           (choice->way != TSR_BMAT_BULK || p->device->major >= 9);
 }
 
 extern "C" tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product)

@@ -49,12 +49,12 @@ struct ahead {
     const int64_t *array[facts]; // of each fact
 };
 
-template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Bulk> struct shape {
+template <tsr_cuda_math Math, int Height, int Columns, int Stages, tsr_bmat_way Way> struct shape {
     using math = tensor_math<Math>;
     using element = typename math::element;
     using sum = typename math::sum;
     static constexpr int height = Height, columns = Columns, stages = Stages;
-    static constexpr bool bulk = Bulk;
+    static constexpr bool bulk = Way == TSR_BMAT_BULK, cached = Way == TSR_BMAT_CACHED;
     static constexpr int piece = 16 / sizeof(sum); // columns
     static constexpr int piece_words = piece * sizeof(element) / 4;
     static constexpr int slab = 8 * piece; // columns that eight lanes g cover with a piece each
@@ -111,7 +111,7 @@ __device__ __forceinline__ void fetch_async(const fetcher &f, const uint32_t *co
         const unsigned char *from = f.b + static_cast<uint64_t>(column[i + row]) * f.pitch;
 #pragma unroll
         for (int j = 0; j < Shape::row_bytes; j += bytes)
-            cp_async<16>(to + i * Shape::stride + j, from + j, Full || (i + row < count && j < f.bytes));
+            cp_async<16, Shape::cached>(to + i * Shape::stride + j, from + j, Full || (i + row < count && j < f.bytes));
     }
 }
 
@@ -474,7 +474,7 @@ template <class Shape> struct item {
         int64_t pitch = p.ldb * static_cast<int64_t>(sizeof(element));
         int within = Shape::bulk ? 0 : lane % Shape::lanes_per_row * 16;
         f.pitch = static_cast<uint32_t>(pitch);
-        f.b = static_cast<const unsigned char *>(p.b) + skip + within;
+        f.b = keep_address(static_cast<const unsigned char *>(p.b) + skip + within);
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
         f.full = pitch - skip >= Shape::row_bytes ? f.vectors / 8 : 0;
     }
@@ -577,11 +577,13 @@ tsr_status launch_fetch(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_
 {
     constexpr int bytes = Columns * sizeof(typename tensor_math<Math>::element);
     constexpr int stages = bytes >= 512 ? 3 : bytes >= 256 ? 4 : 6, deep = bytes >= 512 ? 4 : bytes >= 256 ? 6 : 8;
-    if (choice.bulk)
-        return launch<shape<Math, Height, Columns, stages, true>>(a, p, choice.persistent);
     if (choice.deep)
-        return launch<shape<Math, Height, Columns, deep, false>>(a, p, choice.persistent);
-    return launch<shape<Math, Height, Columns, stages, false>>(a, p, choice.persistent);
+        return launch<shape<Math, Height, Columns, deep, TSR_BMAT_ASYNC>>(a, p, choice.persistent);
+    switch (choice.way) {
+    case TSR_BMAT_BULK: return launch<shape<Math, Height, Columns, stages, TSR_BMAT_BULK>>(a, p, choice.persistent);
+    case TSR_BMAT_CACHED: return launch<shape<Math, Height, Columns, stages, TSR_BMAT_CACHED>>(a, p, choice.persistent);
+    default: return launch<shape<Math, Height, Columns, stages, TSR_BMAT_ASYNC>>(a, p, choice.persistent);
+    }
 }
 
 template <tsr_cuda_math Math, int Height>

@@ -5,10 +5,13 @@
 
 #include "kernels/cuda/cuda_kernels.h"
 
+/* How rows of B come to shared memory: cp.async past L1 or through it, or bulk copies (sm_90). */
+typedef enum tsr_bmat_way { TSR_BMAT_ASYNC, TSR_BMAT_BULK, TSR_BMAT_CACHED } tsr_bmat_way;
+
 typedef struct tsr_bmat_choice {
-    bool bulk;       /* rows of B by bulk copies (sm_90), not by cp.async */
+    tsr_bmat_way way;
     bool persistent; /* as many warps as fit, each computes every so many-th item */
-    bool deep;       /* a longer ring, at the price of warps */
+    bool deep;       /* a longer ring, at the price of warps; TSR_BMAT_ASYNC only */
     bool tile_major; /* all items of one column tile before the next tile */
     int columns;     /* of a tile: 128 (not FP64), 64 or 32 */
 } tsr_bmat_choice;
