@@ -195,6 +195,8 @@ extern "C" tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *
     counts *blocks[2] = { static_cast<counts *>(scratch), static_cast<counts *>(scratch) + n };
     status = make_lists(a, rules, blocks, stream);
     tsr_cuda_free(scratch, stream);
+    if (status != TSR_OK)
+        tsr_cuda_csr_work_free(a, stream);
     return status;
 }
 

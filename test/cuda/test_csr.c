@@ -15,6 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the emulator; not there on a GPU. */
+void tsr_emulate_schedule(unsigned order, int early) __attribute__((weak));
+void tsr_emulate_fail_malloc(long k) __attribute__((weak));
+long tsr_emulate_live_blocks(void) __attribute__((weak));
+
 static tsr_cuda_device device;
 static rng layout; /* of operands on the device */
 
@@ -431,6 +436,8 @@ static bool test_sums(uint64_t seed)
 {
     sums_case t;
     draw_case(&t, seed);
+    if (tsr_emulate_schedule)
+        tsr_emulate_schedule((unsigned)(seed % 4), 0);
     tsr_cuda_csr a = { .nrows = t.nrows, .ncols = t.ncols, .nvals = t.p[t.nrows] };
     a.p = upload(t.p, (size_t)(t.nrows + 1) * sizeof *t.p);
     a.i = upload(t.i, (size_t)a.nvals * sizeof *t.i);
@@ -455,6 +462,29 @@ static bool test_sums(uint64_t seed)
     return ok;
 }
 
+/* Work lists when memory runs out: nothing is left behind. */
+static int test_memory(void)
+{
+    int64_t p[] = { 0, 1, 3 };
+    uint32_t i[] = { 0, 0, 1 };
+    if (!tsr_emulate_fail_malloc)
+        return 0;
+    tsr_cuda_csr a = { .nrows = 2, .ncols = 2, .nvals = 3 };
+    a.p = upload(p, sizeof p);
+    a.i = upload(i, sizeof i);
+    long live = tsr_emulate_live_blocks();
+    int failed = 0;
+    for (long k = 1; k <= 2; k++) {
+        tsr_emulate_fail_malloc(k);
+        failed += tsr_cuda_csr_work(&a, &device, NULL) != TSR_OUT_OF_MEMORY || tsr_emulate_live_blocks() != live;
+    }
+    tsr_emulate_fail_malloc(0);
+    if (failed)
+        printf("FAIL: work lists without memory\n");
+    free_csr(&a);
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
     unsigned long long seed = 1;
@@ -470,7 +500,7 @@ int main(int argc, char **argv)
     must(tsr_cuda_open(0, &device), "open");
     if (one)
         return test_sums(seed) ? 0 : 1;
-    int failed = test_semirings(seed, each);
+    int failed = test_memory() + test_semirings(seed, each);
     for (int k = 0; k < count; k++)
         failed += !test_sums(seed + (uint64_t)k);
     printf("%d semirings x %d cases, %d sums: %d failed\n", TSR_TYPE_COUNT * TSR_ADD_COUNT * TSR_MUL_COUNT, each, count, failed);
