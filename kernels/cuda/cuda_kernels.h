@@ -73,6 +73,11 @@ tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, con
 tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product);
 
+/* Which `most` to give tsr_cuda_make_work.  longest: blocks of the longest window (found on the device; waits for the stream). */
+tsr_status tsr_cuda_longest_window(int64_t *longest, const tsr_windows *windows, void *stream);
+int64_t tsr_cuda_me_tcf_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device);
+int64_t tsr_cuda_hrpb_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device);
+
 /* ---- CUDA cores: any type and semiring ---- */
 
 /* Work of bounded size for A by row: items, and the rows that are cut into several.  The arrays are private to the kernels. */
