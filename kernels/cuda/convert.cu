@@ -21,7 +21,7 @@ struct groups {
     const uint32_t *column;
     const void *rows;      // [nvectors] height/8 bytes each
     uint64_t *mask;        // [ngroups * words]
-    int64_t *entry;        // [ngroups+1] entries before the group
+    int64_t *entry;        // [ngroups+1] entries before the group; not for ME-BCRS
     int64_t *brick;        // [ngroups+1] nonzero words before the group; HRPB only
 };
 
@@ -67,7 +67,8 @@ template <class Rows, int Width> __global__ void __launch_bounds__(threads) make
         entries += __popcll(mask[w]);
         bricks += mask[w] != 0;
     }
-    g.entry[k] = entries;
+    if (g.entry)
+        g.entry[k] = entries;
     if (g.brick)
         g.brick[k] = bricks;
 }
@@ -114,18 +115,28 @@ template <int Width, class Value> __device__ __forceinline__ void copy_run(Value
             to[k] = held[k];
 }
 
-/* A row of a dense block of n vectors. */
+/* A row of a dense block of n vectors.  `to` is 16-byte aligned if the block is full: blocks have 8 rows. */
 template <int Width, class Value>
 __device__ __forceinline__ void fill_run(Value *to, const Value *x, Value iso, unsigned bits, int n)
 {
-    Value held[Width];
+    constexpr int pack = 16 / static_cast<int>(sizeof(Value));
+    union {
+        Value one[Width];
+        uint4 all[Width / pack];
+    } held;
 #pragma unroll
     for (int k = 0; k < Width; k++)
-        held[k] = !(bits >> k & 1) ? Value(0) : x ? x[__popc(bits & ((1u << k) - 1))] : iso;
+        held.one[k] = !(bits >> k & 1) ? Value(0) : x ? x[__popc(bits & ((1u << k) - 1))] : iso;
+    if (n == Width) {
+#pragma unroll
+        for (int k = 0; k < Width / pack; k++)
+            reinterpret_cast<uint4 *>(to)[k] = held.all[k];
+        return;
+    }
 #pragma unroll
     for (int k = 0; k < Width; k++)
         if (k < n)
-            to[k] = held[k];
+            to[k] = held.one[k];
 }
 
 /* Where a thread is: window, row, and the entry of that row that comes next. */
@@ -210,10 +221,12 @@ template <class Rows, int Width> tsr_status fill_groups(const groups &g, void *s
         auto kernel = make_masks<Rows, Width>;
         TSR_LAUNCH(kernel, blocks_for(g.ngroups, threads), threads, 0, stream, g);
     }
-    tsr_status status = tsr_cuda_scan(g.entry, g.ngroups, 1, scratch, stream);
+    tsr_status status = queued();
+    if (status == TSR_OK && g.entry)
+        status = tsr_cuda_scan(g.entry, g.ngroups, 1, scratch, stream);
     if (status == TSR_OK && g.brick)
         status = tsr_cuda_scan(g.brick, g.ngroups, 1, scratch, stream);
-    return status == TSR_OK ? queued() : status;
+    return status;
 }
 
 groups groups_of(const tsr_windows &w, const vectors &v, int width)
@@ -329,17 +342,14 @@ template <int Width> tsr_status fill_me_bcrs(tsr_me_bcrs *out, const vectors &v,
     groups g = groups_of(out->w, v, Width);
     placing p = placing_of(in);
     Arena arena(stream);
-    char *scratch;
     arena.want(&g.mask, g.ngroups * g.words);
-    arena.want(&g.entry, g.ngroups + 1);
-    arena.want(&scratch, static_cast<int64_t>(tsr_cuda_scan_bytes(g.ngroups)));
     tsr_status status = arena.get();
     if (status == TSR_OK)
         status = get_values(&out->value, 8 * out->w.nvectors, in->number, stream);
     p.value = out->value;
     p.iso = bits_of(iso, in->number);
     if (status == TSR_OK)
-        status = fill_groups<uint8_t, Width>(g, scratch, stream);
+        status = fill_groups<uint8_t, Width>(g, nullptr, stream);
     return status == TSR_OK ? queue_values<Width, true>(g, p, in->number, stream) : status;
 }
 
