@@ -54,6 +54,7 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, tsr_bmat_way 
     using element = typename math::element;
     using sum = typename math::sum;
     static constexpr int height = Height, columns = Columns, stages = Stages;
+    static constexpr int sets = stages > 3 ? 4 : 3; // blocks whose values are in registers or on their way
     static constexpr bool bulk = Way == TSR_BMAT_BULK, cached = Way == TSR_BMAT_CACHED;
     static constexpr int piece = 16 / sizeof(sum); // columns
     static constexpr int piece_words = piece * sizeof(element) / 4;
@@ -479,11 +480,11 @@ template <class Shape> struct item {
         f.full = pitch - skip >= Shape::row_bytes ? f.vectors / 8 : 0;
     }
     __device__ __forceinline__ void step(sums &total, cursor<Shape> &at, cursor<Shape> &to, int block, const values<Shape> &now,
-                                         values<Shape> &next)
+                                         values<Shape> &last)
     {
         r.wait(at);
         r.fetch(f, to, block + Shape::stages - 1, nblocks, lane);
-        next.load(value, m, r.near, block + 1, lane);
+        last.load(value, m, r.near, block + Shape::sets - 1, lane);
         multiply<Shape>(total, r.stages + at.offset, operand<Shape>(now), lane);
         at.step();
     }
@@ -493,13 +494,15 @@ template <class Shape> struct item {
         cursor<Shape> to = at;
         for (int k = 0; k < Shape::stages - 1; k++)
             r.fetch(f, to, k, nblocks, lane);
-        values<Shape> even, odd; // of blocks, taking turns: copying one to the other would wait for its load
-        even.load(value, m, r.near, 0, lane);
-        for (int k = 0; k < nblocks; k += 2) {
-            step(total, at, to, k, even, odd);
-            if (k + 1 < nblocks)
-                step(total, at, to, k + 1, odd, even);
-        }
+        values<Shape> v[Shape::sets]; // of this block and those after it, taking turns: copying one to another would wait for its load
+#pragma unroll
+        for (int k = 0; k < Shape::sets - 1; k++)
+            v[k].load(value, m, r.near, k, lane);
+        for (int k = 0; k < nblocks; k += Shape::sets)
+#pragma unroll
+            for (int s = 0; s < Shape::sets; s++)
+                if (k + s < nblocks)
+                    step(total, at, to, k + s, v[s], v[(s + Shape::sets - 1) % Shape::sets]);
     }
 };
 
