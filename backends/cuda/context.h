@@ -1,0 +1,66 @@
+/* The device as the plug-in holds it: streams, staging memory, the account of device memory.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_CONTEXT_H
+#define TSR_CUDA_CONTEXT_H
+
+#include <pthread.h>
+
+#include "backends/cuda/runtime.h"
+
+/* Sizes that tests make small.  A chunk of pinned memory stays in the cache between the thread and the bus.  A panel has at least this
+ * many bytes of B or C, so that kernels and copies have work, and rows of at least a few cache lines. */
+#ifndef TSR_CUDA_CHUNK
+#define TSR_CUDA_CHUNK (1 << 20)
+#define TSR_CUDA_PANEL (16 << 20)
+#define TSR_CUDA_PANEL_ROW 128
+#endif
+
+/* Pinned memory of one host thread: two chunks, so that one is copied by the device while the thread fills or empties the other. */
+enum { TSR_CUDA_LANES = 32, TSR_CUDA_TURNS = 2 };
+
+typedef struct tsr_cuda_lane {
+    void *staging[TSR_CUDA_TURNS];
+    void *event[TSR_CUDA_TURNS];
+} tsr_cuda_lane;
+
+typedef struct tsr_cuda_context {
+    pthread_mutex_t busy; /* one product at a time: the bus is the limit.  Guards all below but `device`, `cap` and the streams */
+    tsr_cuda_device device;
+    void *compute, *up, *down; /* streams; memory is allocated and freed on `compute` */
+    void *order;               /* event of tsr_cuda_after */
+    size_t cap, used;          /* bytes of device memory: allowed, reserved */
+    int nlanes;
+    tsr_cuda_lane lanes[TSR_CUDA_LANES];
+} tsr_cuda_context;
+
+extern tsr_cuda_context tsr_cuda;
+
+/* Opens the device once per process.  False: it cannot be used. */
+bool tsr_cuda_start(const tsr_backend_options *options);
+/* Not a child forked since: there the device is gone. */
+bool tsr_cuda_alive(void);
+
+/* As many lanes as there can be, at most `wanted`; < 0: a tsr_status. */
+int tsr_cuda_need_lanes(int wanted);
+
+/* What is queued on `stream` from now on waits for what is on `earlier` already. */
+tsr_status tsr_cuda_after(void *stream, void *earlier);
+
+/* Wait for all streams, whatever happened on them: afterwards nothing touches staging or device memory. */
+tsr_status tsr_cuda_settle(void);
+
+/* Account for bytes about to be allocated; representations that are not in use are evicted when it gets tight. False: too much. */
+bool tsr_cuda_reserve(size_t bytes);
+void tsr_cuda_unreserve(size_t bytes);
+
+static inline size_t tsr_cuda_type_size(tsr_type type)
+{
+    static const uint8_t sizes[TSR_TYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+    return sizes[type];
+}
+
+/* At least one byte, so that NULL means failure. */
+tsr_status tsr_cuda_new(void **p, size_t bytes);
+void tsr_cuda_delete(void *p);
+
+#endif

@@ -1,0 +1,123 @@
+/* The CUDA plug-in: what the engine sees of it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/panels.h"
+
+#include <string.h>
+
+TSR_PUBLIC const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
+TSR_PUBLIC int tsr_backend_score(const tsr_backend_options *options);
+
+enum { SCORE = 100 };
+
+static bool is_compressed(const tsr_view *v)
+{
+    return v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE;
+}
+
+static bool has_values(const tsr_view *v, tsr_type type, bool ignored)
+{
+    return ignored || (v->x != NULL && v->type == type);
+}
+
+static bool values_fit(const tsr_product *p)
+{
+    tsr_semiring s = p->semiring;
+    return has_values(&p->a, s.type, s.mul == TSR_MUL_SECOND || s.mul == TSR_MUL_PAIR) &&
+           has_values(&p->b, s.type, s.mul == TSR_MUL_FIRST || s.mul == TSR_MUL_PAIR);
+}
+
+/* On bool there are two monoids. */
+static bool monoid_fits(tsr_semiring s)
+{
+    return s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY;
+}
+
+/* On the device a row or column number has 32 bits. */
+static bool sizes_fit(const tsr_product *p)
+{
+    return p->m <= UINT32_MAX && p->k <= UINT32_MAX;
+}
+
+static bool supports(const tsr_product *p)
+{
+    return (p->op == TSR_OP_SPMM || (p->op == TSR_OP_SPMV && p->n == 1)) && is_compressed(&p->a) && !is_compressed(&p->b) &&
+           sizes_fit(p) && monoid_fits(p->semiring) && values_fit(p);
+}
+
+static bool holds(const tsr_product *p)
+{
+    return tsr_cuda_alive() && p->a_slot && tsr_cuda_sparse_held(p);
+}
+
+/* Nothing is multiplied: no entry anywhere. */
+static tsr_status no_products(const tsr_product *p, tsr_result *result)
+{
+    size_t places = (size_t)(p->m * p->n);
+    if (places) {
+        memset(result->x, 0, places * tsr_cuda_type_size(p->semiring.type));
+        if (result->b)
+            memset(result->b, 0, places);
+    }
+    result->nvals = 0;
+    return TSR_OK;
+}
+
+static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
+{
+    tsr_cuda_sparse *a;
+    tsr_cuda_plan plan;
+    result->bytes_moved = 0;
+    tsr_status status = tsr_cuda_sparse_use(&a, p, &result->bytes_moved);
+    if (status != TSR_OK)
+        return status;
+    status = tsr_cuda_make_plan(&plan, a, p, p->a_slot != NULL);
+    if (status == TSR_OK)
+        status = tsr_cuda_multiply(a, &plan, p, result);
+    tsr_cuda_sparse_leave(a);
+    return status;
+}
+
+/* Device memory may be short of what we account for (other programs, fragments): once more, alone. */
+static tsr_status execute_alone(const tsr_product *p, tsr_result *result)
+{
+    tsr_cuda_free_dead();
+    tsr_status status = run_on_device(p, result);
+    if (status != TSR_OUT_OF_MEMORY)
+        return status;
+    while (tsr_cuda_evict_oldest())
+        ;
+    return run_on_device(p, result);
+}
+
+static tsr_status execute(const tsr_product *p, tsr_result *result)
+{
+    if (!tsr_cuda_alive())
+        return TSR_DECLINED;
+    if (p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0)
+        return no_products(p, result);
+    pthread_mutex_lock(&tsr_cuda.busy);
+    tsr_status status = tsr_cuda_use(tsr_cuda.device.ordinal);
+    if (status == TSR_OK)
+        status = execute_alone(p, result);
+    pthread_mutex_unlock(&tsr_cuda.busy);
+    return status;
+}
+
+static const char *kernel_name(const tsr_product *p)
+{
+    (void)p;
+    return "csr"; /* until a product has shown that blocks pay */
+}
+
+int tsr_backend_score(const tsr_backend_options *options)
+{
+    return tsr_cuda_count() > options->device ? SCORE : 0;
+}
+
+const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
+{
+    static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,
+                                        .execute = execute, .kernel_name = kernel_name, .holds = holds,
+                                        .release = tsr_cuda_slot_release};
+    return tsr_cuda_start(options) ? &backend : NULL;
+}

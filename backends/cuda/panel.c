@@ -1,0 +1,321 @@
+/* One panel: its memory, its places on host and device, its kernels.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "backends/cuda/panels.h"
+
+/* About so many panels, so that little of the first and last is left uncovered. */
+enum { PANELS = 8 };
+
+/* ---- geometry ---- */
+
+static int64_t columns_of(const tsr_cuda_panels *s, int64_t panel)
+{
+    int64_t left = s->product->n - panel * s->width;
+    return left < s->width ? left : s->width;
+}
+
+/* Leading dimension on the device: blocks want rows of B to start at multiples of 16 bytes, in any number. */
+static int64_t padded(const tsr_cuda_panels *s, int64_t columns)
+{
+    return s->plan->blocks && columns > 1 ? (columns + 7) / 8 * 8 : columns;
+}
+
+/* A host array of `rows` rows, of which a panel is a part. */
+typedef struct host_array {
+    const void *x;
+    size_t size;
+    int64_t rows, ld;
+    bool by_col, iso;
+} host_array;
+
+/* One column is the same in both orientations. */
+static tsr_cuda_rectangle part_of(const tsr_cuda_panels *s, int64_t panel, host_array h, void *device, void *device_by_col)
+{
+    int64_t columns = columns_of(s, panel), first = panel * s->width * (h.by_col ? h.ld : 1);
+    return (tsr_cuda_rectangle){
+        .host = (char *)(intptr_t)h.x + (h.iso ? 0 : (size_t)first * h.size), .host_ld = h.ld, .size = h.size, .iso = h.iso,
+        .outer = h.by_col ? columns : h.rows, .inner = h.by_col ? h.rows : columns,
+        .device_ld = h.by_col ? h.rows : padded(s, columns), .device = h.by_col && columns > 1 ? device_by_col : device};
+}
+
+int tsr_cuda_panel_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int64_t panel)
+{
+    const tsr_view *b = &s->product->b;
+    const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
+    host_array values = {b->x, s->size, s->product->k, b->ld, b->by_col, b->iso};
+    host_array present = {b->b, 1, s->product->k, b->ld, b->by_col, false};
+    int count = 0;
+    if (s->reads_b)
+        r[count++] = part_of(s, panel, values, buffer->b, buffer->b_by_col);
+    if (s->b_bitmap)
+        r[count++] = part_of(s, panel, present, buffer->b_present, buffer->b_present_by_col);
+    return count;
+}
+
+int tsr_cuda_panel_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int64_t panel)
+{
+    const tsr_product *p = s->product;
+    const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
+    int64_t ld = p->c_by_col ? p->m : p->n;
+    host_array values = {s->result->x, s->size, p->m, ld, p->c_by_col, false};
+    host_array present = {s->result->b, 1, p->m, ld, p->c_by_col, false};
+    r[0] = part_of(s, panel, values, buffer->c, buffer->c_by_col);
+    if (s->present)
+        r[1] = part_of(s, panel, present, buffer->c_present, buffer->c_present_by_col);
+    return s->present ? 2 : 1;
+}
+
+/* ---- kernels ---- */
+
+static uint64_t iso_bits(const tsr_cuda_panels *s)
+{
+    uint64_t bits = 0;
+    const tsr_view *a = &s->product->a;
+    if (a->iso && a->x && s->product->semiring.mul != TSR_MUL_SECOND && s->product->semiring.mul != TSR_MUL_PAIR)
+        memcpy(&bits, a->x, s->size);
+    return bits;
+}
+
+static tsr_cuda_csr_spmm csr_product(const tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
+{
+    return (tsr_cuda_csr_spmm){
+        .semiring = s->product->semiring, .n = columns, .b = buffer->b, .b_present = buffer->b_present, .ldb = padded(s, columns),
+        .c = buffer->c, .c_present = buffer->c_present, .ldc = padded(s, columns), .alpha = 1, .iso = iso_bits(s),
+        .partial = s->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+}
+
+static tsr_cuda_spmm blocks_product(const tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
+{
+    return (tsr_cuda_spmm){
+        .math = s->plan->math, .n = columns, .b = s->half ? s->half : buffer->b, .ldb = padded(s, columns), .c = buffer->c,
+        .ldc = padded(s, columns), .alpha = 1, .iso = s->plan->iso, .partial = s->partial, .device = &tsr_cuda.device,
+        .stream = tsr_cuda.compute};
+}
+
+/* Waits for the device: the kernel depends on the answer. */
+static tsr_status b_in_range(bool *in_range, const tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
+{
+    int flag = 1;
+    tsr_number number = s->size == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32;
+    tsr_status status = tsr_cuda_set(s->flag, 0, sizeof flag, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_check_finite(s->flag, buffer->b, number, padded(s, columns), s->product->k, columns, s->plan->limit,
+                                       tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(&flag, s->flag, sizeof flag, tsr_cuda.compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    *in_range = flag == 0;
+    return status == TSR_OK ? waited : status;
+}
+
+/* TSR_DECLINED: by CSR. */
+static tsr_status multiply_blocks(tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
+{
+    bool in_range;
+    if (!s->plan->blocks || s->plan->blocks->refused || columns == 1)
+        return TSR_DECLINED;
+    tsr_status status = b_in_range(&in_range, s, buffer, columns);
+    if (status != TSR_OK || !in_range)
+        return status != TSR_OK ? status : TSR_DECLINED;
+    if (s->half)
+        status = tsr_cuda_convert(s->half, tsr_cuda_number(s->plan->math), padded(s, columns), buffer->b, TSR_NUMBER_FP32,
+                                  padded(s, columns), s->product->k, columns, tsr_cuda.compute);
+    if (status != TSR_OK)
+        return status;
+    tsr_cuda_spmm product = blocks_product(s, buffer, columns);
+    status = tsr_cuda_run_blocks(s->plan, &product);
+    if (status == TSR_DECLINED) {
+        s->plan->blocks->refused = true;
+        s->plan->name = "csr";
+    }
+    return status;
+}
+
+static tsr_status multiply(tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
+{
+    tsr_status status = multiply_blocks(s, buffer, columns);
+    if (status != TSR_DECLINED)
+        return status;
+    tsr_cuda_csr_spmm product = csr_product(s, buffer, columns);
+    return tsr_cuda_spmm_csr(&s->a->csr, &product);
+}
+
+/* to (columns x rows or the reverse) = from, if there is anything to turn. */
+static tsr_status turn(void *to, int64_t to_ld, const void *from, int64_t from_ld, int64_t rows, int64_t columns, size_t size)
+{
+    return to && from ? tsr_cuda_transpose(to, to_ld, from, from_ld, rows, columns, (int)size, tsr_cuda.compute) : TSR_OK;
+}
+
+static tsr_status turn_inputs(const tsr_cuda_panels *s, const tsr_cuda_buffer *b, int64_t columns)
+{
+    int64_t rows = s->product->k;
+    if (columns == 1)
+        return TSR_OK;
+    tsr_status status = turn(b->b, padded(s, columns), b->b_by_col, rows, columns, rows, s->size);
+    return status == TSR_OK ? turn(b->b_present, padded(s, columns), b->b_present_by_col, rows, columns, rows, 1) : status;
+}
+
+static tsr_status turn_outputs(const tsr_cuda_panels *s, const tsr_cuda_buffer *b, int64_t columns)
+{
+    int64_t rows = s->product->m;
+    if (columns == 1)
+        return TSR_OK;
+    tsr_status status = turn(b->c_by_col, rows, b->c, padded(s, columns), rows, columns, s->size);
+    return status == TSR_OK ? turn(b->c_present_by_col, rows, b->c_present, padded(s, columns), rows, columns, 1) : status;
+}
+
+tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel)
+{
+    const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
+    int64_t columns = columns_of(s, panel);
+    tsr_status status = tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up);
+    if (status == TSR_OK)
+        status = turn_inputs(s, buffer, columns);
+    if (status == TSR_OK)
+        status = multiply(s, buffer, columns);
+    if (status == TSR_OK)
+        status = turn_outputs(s, buffer, columns);
+    if (status == TSR_OK)
+        status = tsr_cuda_event_record(buffer->done, tsr_cuda.compute);
+    return status == TSR_OK ? tsr_cuda_event_follow(buffer->done, tsr_cuda.down) : status;
+}
+
+/* ---- memory ---- */
+
+/* Bytes of each array of a buffer; 0: not needed. */
+typedef struct sizes {
+    size_t b, b_by_col, b_present, b_present_by_col, c, c_by_col, c_present, c_present_by_col;
+} sizes;
+
+static sizes sizes_of(const tsr_cuda_panels *s)
+{
+    const tsr_product *p = s->product;
+    size_t ld = (size_t)padded(s, s->width), columns = (size_t)s->width, k = (size_t)p->k, m = (size_t)p->m;
+    bool b_turned = p->b.by_col && columns > 1, c_turned = p->c_by_col && columns > 1;
+    size_t b = s->reads_b ? s->size : 0, b_present = s->b_bitmap, c_present = s->present;
+    return (sizes){
+        .b = k * ld * b, .b_by_col = b_turned ? k * columns * b : 0,
+        .b_present = k * ld * b_present, .b_present_by_col = b_turned ? k * columns * b_present : 0,
+        .c = m * ld * s->size, .c_by_col = c_turned ? m * columns * s->size : 0,
+        .c_present = m * ld * c_present, .c_present_by_col = c_turned ? m * columns * c_present : 0,
+    };
+}
+
+static size_t buffer_bytes(const tsr_cuda_panels *s)
+{
+    sizes z = sizes_of(s);
+    return z.b + z.b_by_col + z.b_present + z.b_present_by_col + z.c + z.c_by_col + z.c_present + z.c_present_by_col + 8 * 512;
+}
+
+static size_t half_bytes(const tsr_cuda_panels *s)
+{
+    bool half = s->plan->blocks && (s->plan->math == TSR_CUDA_FP16 || s->plan->math == TSR_CUDA_BF16);
+    return half ? (size_t)s->product->k * (size_t)padded(s, s->width) * 2 : 0;
+}
+
+static size_t partial_bytes(const tsr_cuda_panels *s)
+{
+    static const tsr_cuda_buffer none;
+    tsr_cuda_csr_spmm by_csr = csr_product(s, &none, s->width);
+    by_csr.b_present = s->b_bitmap ? (const int8_t *)"" : NULL; /* only whether there is one matters here */
+    size_t csr = tsr_cuda_csr_partial_bytes(&s->a->csr, &by_csr);
+    tsr_cuda_spmm by_blocks = blocks_product(s, &none, s->width);
+    size_t blocks = s->plan->blocks ? tsr_cuda_blocks_partial_bytes(s->plan, &by_blocks) : 0;
+    return csr > blocks ? csr : blocks;
+}
+
+static size_t all_bytes(const tsr_cuda_panels *s)
+{
+    return (size_t)s->nbuffers * buffer_bytes(s) + half_bytes(s) + partial_bytes(s) + 3 * 512;
+}
+
+static void set_width(tsr_cuda_panels *s, int64_t width)
+{
+    s->width = width < s->product->n ? width : s->product->n;
+    s->npanels = (s->product->n + s->width - 1) / s->width;
+}
+
+static int64_t preferred_width(const tsr_cuda_panels *s)
+{
+    const tsr_product *p = s->product;
+    int64_t column = (p->k > p->m ? p->k : p->m) * (int64_t)s->size, step = TSR_CUDA_PANEL_ROW / (int64_t)s->size;
+    int64_t width = (p->n + PANELS - 1) / PANELS, least = TSR_CUDA_PANEL / column + 1;
+    width = width > least ? width : least;
+    return (width + step - 1) / step * step;
+}
+
+/* Narrower until it fits, first with one buffer instead of two. */
+static bool fit(tsr_cuda_panels *s)
+{
+    set_width(s, preferred_width(s));
+    s->nbuffers = s->npanels > 1 ? TSR_CUDA_BUFFERS : 1;
+    while (s->bytes = all_bytes(s), !tsr_cuda_reserve(s->bytes)) {
+        if (s->width == 1 && s->nbuffers == 1) {
+            s->bytes = 0;
+            return false;
+        }
+        if (s->nbuffers > 1)
+            s->nbuffers = 1;
+        else
+            set_width(s, s->width / 2);
+    }
+    return true;
+}
+
+static tsr_status allocate_if(void **p, size_t bytes, tsr_status before)
+{
+    return before == TSR_OK && bytes ? tsr_cuda_new(p, bytes) : before;
+}
+
+static tsr_status allocate_buffer(tsr_cuda_buffer *b, const sizes *z)
+{
+    tsr_status status = allocate_if(&b->b, z->b, TSR_OK);
+    status = allocate_if(&b->b_by_col, z->b_by_col, status);
+    status = allocate_if(&b->b_present, z->b_present, status);
+    status = allocate_if(&b->b_present_by_col, z->b_present_by_col, status);
+    status = allocate_if(&b->c, z->c, status);
+    status = allocate_if(&b->c_by_col, z->c_by_col, status);
+    status = allocate_if(&b->c_present, z->c_present, status);
+    status = allocate_if(&b->c_present_by_col, z->c_present_by_col, status);
+    return status == TSR_OK ? tsr_cuda_event_new(&b->done) : status;
+}
+
+static tsr_status allocate(tsr_cuda_panels *s)
+{
+    sizes z = sizes_of(s);
+    tsr_status status = TSR_OK;
+    for (int k = 0; k < s->nbuffers && status == TSR_OK; k++)
+        status = allocate_buffer(&s->buffer[k], &z);
+    status = allocate_if(&s->half, half_bytes(s), status);
+    status = allocate_if(&s->partial, partial_bytes(s), status);
+    status = allocate_if((void **)&s->flag, s->plan->blocks ? sizeof *s->flag : 0, status);
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute) : status;
+}
+
+tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p, tsr_result *result)
+{
+    *s = (tsr_cuda_panels){.product = p, .result = result, .a = a, .plan = plan, .size = tsr_cuda_type_size(p->semiring.type)};
+    s->reads_b = p->semiring.mul != TSR_MUL_FIRST && p->semiring.mul != TSR_MUL_PAIR;
+    s->b_bitmap = p->b.format == TSR_BITMAP;
+    s->present = s->b_bitmap && result->b;
+    return fit(s) ? allocate(s) : TSR_DECLINED;
+}
+
+static void free_buffer(tsr_cuda_buffer *b)
+{
+    void *const arrays[] = {b->b, b->b_by_col, b->b_present, b->b_present_by_col, b->c, b->c_by_col, b->c_present, b->c_present_by_col};
+    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
+        tsr_cuda_delete(arrays[k]);
+    tsr_cuda_event_free(b->done);
+}
+
+void tsr_cuda_panels_close(tsr_cuda_panels *s)
+{
+    for (int k = 0; k < TSR_CUDA_BUFFERS; k++)
+        free_buffer(&s->buffer[k]);
+    tsr_cuda_delete(s->half);
+    tsr_cuda_delete(s->partial);
+    tsr_cuda_delete(s->flag);
+    tsr_cuda_unreserve(s->bytes);
+}

@@ -1,0 +1,23 @@
+/* What the plug-in uses of the CUDA runtime beside kernels/cuda/cuda_kernels.h: pinned memory and events, in plain C.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_RUNTIME_H
+#define TSR_CUDA_RUNTIME_H
+
+#include "kernels/cuda/cuda_kernels.h"
+
+tsr_status tsr_cuda_pin(void **p, size_t bytes); /* *p = NULL on failure */
+void tsr_cuda_unpin(void *p);                    /* NULL allowed */
+
+/* Events without times.  record: everything queued on the stream so far.  follow: what is queued on the stream from now on waits for
+ * the event as last recorded.  done: 1, 0, or a negative tsr_status. */
+tsr_status tsr_cuda_event_new(void **event);
+void tsr_cuda_event_free(void *event); /* NULL allowed */
+tsr_status tsr_cuda_event_record(void *event, void *stream);
+tsr_status tsr_cuda_event_wait(void *event);
+tsr_status tsr_cuda_event_follow(void *event, void *stream);
+int tsr_cuda_event_done(void *event);
+
+tsr_status tsr_cuda_use(int ordinal); /* the device of the calling thread */
+tsr_status tsr_cuda_free_memory(size_t *bytes);
+
+#endif

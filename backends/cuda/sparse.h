@@ -1,0 +1,52 @@
+/* Representations of A on the device, kept in the slots of the records, evicted least recently used.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_SPARSE_H
+#define TSR_CUDA_SPARSE_H
+
+#include "backends/cuda/tensor.h"
+
+/* What tells the representations of one slot apart.  An iso A and one whose values are not read are both patterns: the value comes
+ * with the product. */
+typedef struct tsr_cuda_key {
+    bool transposed, pattern;
+    tsr_type type;
+} tsr_cuda_key;
+
+typedef struct tsr_cuda_sparse tsr_cuda_sparse;
+typedef struct tsr_cuda_slot tsr_cuda_slot;
+
+struct tsr_cuda_sparse {
+    tsr_cuda_key key;
+    tsr_cuda_slot *slot;                  /* NULL: of one product only */
+    tsr_cuda_sparse *next;                /* in the slot */
+    tsr_cuda_sparse *older, *newer;       /* by last use */
+    bool busy;                            /* a product uses it */
+    tsr_cuda_csr csr;
+    size_t bytes;                         /* reserved for the CSR */
+    tsr_cuda_blocks *blocks;              /* list of block formats made of it */
+    tsr_cuda_account account;             /* whether they would pay */
+    int8_t *row_present;                  /* on the host, [nrows]: does the row have an entry?  NULL: not yet asked */
+    int64_t rows_present;
+};
+
+tsr_cuda_key tsr_cuda_key_of(const tsr_product *product);
+
+/* Is it there? */
+bool tsr_cuda_sparse_held(const tsr_product *product);
+
+/* The representation that the product needs, found or made; tsr_cuda_sparse_leave when the product is done.  *moved grows by the bytes
+ * brought to the device.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed, or of another type. */
+tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_product *product, int64_t *moved);
+void tsr_cuda_sparse_leave(tsr_cuda_sparse *a);
+
+/* Fills row_present. */
+tsr_status tsr_cuda_sparse_rows(tsr_cuda_sparse *a);
+
+/* Free the representation that was not used for longest; false: none is left. */
+bool tsr_cuda_evict_oldest(void);
+
+/* A slot's content is not wanted any more.  Any thread, at any time: what cannot be freed at once is freed by the next product. */
+void tsr_cuda_slot_release(void *slot);
+void tsr_cuda_free_dead(void); /* tsr_cuda.busy is held */
+
+#endif

@@ -1,0 +1,188 @@
+/* Copies between host arrays and pinned memory.  To the device: ordinary stores, so that the bus reads from the cache.  From the device:
+ * stores past the cache where whole cache lines are written, since nobody reads them soon.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/stage.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "backends/cuda/context.h"
+
+enum { LINE = 64, LONG_SEGMENT = 1024 };
+
+/* ---- one segment ---- */
+
+#ifdef __SSE2__
+static void stream_lines(char *to, const char *from, size_t lines)
+{
+    for (size_t line = 0; line < lines; line++, to += LINE, from += LINE) {
+        __m128i a = _mm_loadu_si128((const __m128i *)from), b = _mm_loadu_si128((const __m128i *)(from + 16));
+        __m128i c = _mm_loadu_si128((const __m128i *)(from + 32)), d = _mm_loadu_si128((const __m128i *)(from + 48));
+        _mm_stream_si128((__m128i *)to, a);
+        _mm_stream_si128((__m128i *)(to + 16), b);
+        _mm_stream_si128((__m128i *)(to + 32), c);
+        _mm_stream_si128((__m128i *)(to + 48), d);
+    }
+}
+
+/* The ends, which share their lines with others, go through the cache. */
+static void copy_past_cache(char *to, const char *from, size_t bytes)
+{
+    size_t head = -(uintptr_t)to % LINE;
+    if (bytes < LONG_SEGMENT && (head || bytes % LINE)) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    head = head < bytes ? head : bytes;
+    size_t lines = (bytes - head) / LINE, body = head + lines * LINE;
+    memcpy(to, from, head);
+    stream_lines(to + head, from + head, lines);
+    memcpy(to + body, from + body, bytes - body);
+}
+
+static void end_of_copies(void)
+{
+    _mm_sfence();
+}
+#else
+static void copy_past_cache(char *to, const char *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+static void end_of_copies(void)
+{
+}
+#endif
+
+static void repeat(char *to, const char *value, size_t size, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++)
+        memcpy(to + (size_t)k * size, value, size);
+}
+
+/* ---- walking the segments of a range of positions ---- */
+
+typedef struct segment {
+    int64_t vector, from, count; /* elements [from, from + count) of this vector of the rectangle */
+    int64_t at;                  /* their place in the range */
+} segment;
+
+/* What is left of the vector `s` stands in. */
+static void measure(segment *s, const tsr_cuda_rectangle *r, int64_t length)
+{
+    int64_t in_vector = r->inner - s->from, in_range = length - s->at;
+    s->count = in_vector < in_range ? in_vector : in_range;
+}
+
+static segment first_segment(const tsr_cuda_rectangle *r, int64_t first, int64_t last)
+{
+    segment s = {.vector = first / r->device_ld, .from = first % r->device_ld};
+    measure(&s, r, last - first);
+    return s;
+}
+
+static void next_segment(segment *s, const tsr_cuda_rectangle *r, int64_t length)
+{
+    s->at += r->device_ld - s->from;
+    s->from = 0;
+    s->vector++;
+    measure(s, r, length);
+}
+
+static char *place(const tsr_cuda_rectangle *r, const segment *s)
+{
+    return r->host + (size_t)(s->vector * r->host_ld + s->from) * r->size;
+}
+
+void tsr_cuda_gather(void *staging, const tsr_cuda_rectangle *r, int64_t first, int64_t last)
+{
+    for (segment s = first_segment(r, first, last); s.at < last - first; next_segment(&s, r, last - first)) {
+        char *to = (char *)staging + (size_t)s.at * r->size;
+        if (s.count <= 0)
+            continue; /* it began in the padding */
+        if (r->iso)
+            repeat(to, r->host, r->size, s.count);
+        else
+            memcpy(to, place(r, &s), (size_t)s.count * r->size);
+    }
+}
+
+void tsr_cuda_scatter(const tsr_cuda_rectangle *r, const void *staging, int64_t first, int64_t last)
+{
+    for (segment s = first_segment(r, first, last); s.at < last - first; next_segment(&s, r, last - first))
+        if (s.count > 0)
+            copy_past_cache(place(r, &s), (const char *)staging + (size_t)s.at * r->size, (size_t)s.count * r->size);
+    end_of_copies();
+}
+
+int64_t tsr_cuda_count_present(const tsr_cuda_rectangle *r, const void *staging, int64_t first, int64_t last)
+{
+    int64_t present = 0;
+    for (segment s = first_segment(r, first, last); s.at < last - first; next_segment(&s, r, last - first))
+        for (int64_t k = 0; k < s.count; k++)
+            present += ((const int8_t *)staging)[s.at + k];
+    return present;
+}
+
+/* ---- arrays made on the way ---- */
+
+int64_t tsr_cuda_chunk_elements(size_t size)
+{
+    return TSR_CUDA_CHUNK / (int64_t)size;
+}
+
+typedef struct staging_job {
+    char *device;
+    int64_t count, chunk, nchunks;
+    size_t size;
+    tsr_cuda_fill fill;
+    const void *source;
+    atomic_int_least64_t next;
+    atomic_int status;
+} staging_job;
+
+static tsr_status stage_chunk(staging_job *j, tsr_cuda_lane *lane, int turn, int64_t chunk)
+{
+    int64_t first = chunk * j->chunk, last = first + j->chunk < j->count ? first + j->chunk : j->count;
+    tsr_status status = tsr_cuda_event_wait(lane->event[turn]); /* of the chunk before; at once when there was none */
+    if (status != TSR_OK)
+        return status;
+    j->fill(lane->staging[turn], j->source, first, last);
+    status = tsr_cuda_to_device(j->device + (size_t)first * j->size, lane->staging[turn], (size_t)(last - first) * j->size, tsr_cuda.up);
+    return status == TSR_OK ? tsr_cuda_event_record(lane->event[turn], tsr_cuda.up) : status;
+}
+
+static void stage_chunks(staging_job *j, tsr_cuda_lane *lane)
+{
+    tsr_status status = tsr_cuda_use(tsr_cuda.device.ordinal);
+    int64_t chunk;
+    for (int turn = 0; status == TSR_OK && !atomic_load(&j->status); turn = (turn + 1) % TSR_CUDA_TURNS) {
+        if ((chunk = atomic_fetch_add(&j->next, 1)) >= j->nchunks)
+            return;
+        status = stage_chunk(j, lane, turn, chunk);
+    }
+    if (status != TSR_OK)
+        atomic_store(&j->status, (int)status);
+}
+
+tsr_status tsr_cuda_stage(void *device, int64_t count, size_t size, tsr_cuda_fill fill, const void *source, int nthreads,
+                          int64_t *moved)
+{
+    staging_job j = {.device = device, .count = count, .size = size, .fill = fill, .source = source};
+    j.chunk = tsr_cuda_chunk_elements(size);
+    j.nchunks = (count + j.chunk - 1) / j.chunk;
+    int lanes = tsr_cuda_need_lanes(j.nchunks < nthreads ? (int)j.nchunks : nthreads);
+    if (lanes < 0)
+        return (tsr_status)lanes;
+#pragma omp parallel for num_threads(lanes) schedule(static, 1) if (lanes > 1)
+    for (int lane = 0; lane < lanes; lane++)
+        stage_chunks(&j, &tsr_cuda.lanes[lane]);
+    *moved += count * (int64_t)size;
+    return (tsr_status)atomic_load(&j.status);
+}

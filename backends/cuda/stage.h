@@ -1,0 +1,45 @@
+/* Host arrays to staging memory and back.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_STAGE_H
+#define TSR_CUDA_STAGE_H
+
+#include "tessera/backend.h"
+
+/* A rectangle of a dense host array, and its place on the device: there vector v starts at element v * device_ld.  Positions below
+ * count elements on the device, padding included. */
+typedef struct tsr_cuda_rectangle {
+    char *host;           /* element (0, 0) of the rectangle; only read when it goes to the device */
+    int64_t host_ld;      /* elements */
+    int64_t outer, inner; /* vectors, and elements of each */
+    int64_t device_ld;    /* >= inner */
+    size_t size;          /* bytes of an element */
+    bool iso;             /* host holds one value, for every element */
+    char *device;
+} tsr_cuda_rectangle;
+
+static inline int64_t tsr_cuda_positions(const tsr_cuda_rectangle *r)
+{
+    return r->outer * r->device_ld;
+}
+
+/* staging[0..) = the elements at positions [first, last); what is padding is left alone. */
+void tsr_cuda_gather(void *staging, const tsr_cuda_rectangle *r, int64_t first, int64_t last);
+
+/* The other way. */
+void tsr_cuda_scatter(const tsr_cuda_rectangle *r, const void *staging, int64_t first, int64_t last);
+
+/* Bytes that are not zero in the rectangle's part of the same positions (elements of one byte that are 0 or 1). */
+int64_t tsr_cuda_count_present(const tsr_cuda_rectangle *r, const void *staging, int64_t first, int64_t last);
+
+/* How many elements of `size` bytes fill one chunk. */
+int64_t tsr_cuda_chunk_elements(size_t size);
+
+/* Fills staging with elements [first, last) of an array being made for the device. */
+typedef void (*tsr_cuda_fill)(void *staging, const void *source, int64_t first, int64_t last);
+
+/* device[0..count) = what `fill` makes, chunk by chunk on several threads; queued on the stream `up` when it returns.  *moved grows by
+ * the bytes. */
+tsr_status tsr_cuda_stage(void *device, int64_t count, size_t size, tsr_cuda_fill fill, const void *source, int nthreads,
+                          int64_t *moved);
+
+#endif

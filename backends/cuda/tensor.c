@@ -1,0 +1,342 @@
+/* Block formats for the Tensor-Core kernels.
+ *
+ * The rule, where TESSERA_KERNEL does not name a kernel: plus_times (or plus_second) over FP32 or FP64 with a full B; enough entries per
+ * nonzero 16 x 1 vector, so that fewer rows of B are fetched than by CSR; and as much time spent on CSR products that blocks could have
+ * spared as building them takes (or as many calls announced).  Then BMat at height 16.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/tensor.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/sparse.h"
+
+/* Entries per nonzero 16 x 1 vector from which the BMat kernel beats CSR (measured on an H200): splitting costs EXACT more instructions,
+ * 16-bit elements halve the bytes. */
+static const double least_density[TSR_CUDA_MATH_COUNT] = {
+    [TSR_CUDA_EXACT] = 2.0, [TSR_CUDA_TF32] = 1.6, [TSR_CUDA_FP16] = 1.2, [TSR_CUDA_BF16] = 1.2, [TSR_CUDA_FP64] = 1.6,
+};
+/* ms: fetching a byte of B, counting and building per entry; the share of a CSR product that blocks are hoped to spare. */
+static const double fetch_ms = 1.1e-10, build_ms = 1.5e-7, spared = 0.3;
+
+static const char *const kind_name[TSR_CUDA_KIND_COUNT] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat"};
+static const int kind_height[TSR_CUDA_KIND_COUNT] = {0, 16, 8, 16, 16};
+static const int kind_width[TSR_CUDA_KIND_COUNT] = {0, 8, 8, 16, 8};
+/* Blocks of a work item: long enough to hide its start, short enough to spread a dense window over the device. */
+static const int kind_most[TSR_CUDA_KIND_COUNT] = {0, 64, 64, 32, 64};
+
+static const char *const names[TSR_CUDA_KIND_COUNT][TSR_CUDA_MATH_COUNT] = {
+    {"csr", "csr", "csr", "csr", "csr"},
+    {"me-tcf-exact", "me-tcf-tf32", "me-tcf-fp16", "me-tcf-bf16", "me-tcf-fp64"},
+    {"me-bcrs-exact", "me-bcrs-tf32", "me-bcrs-fp16", "me-bcrs-bf16", "me-bcrs-fp64"},
+    {"hrpb-exact", "hrpb-tf32", "hrpb-fp16", "hrpb-bf16", "hrpb-fp64"},
+    {"bmat-exact", "bmat-tf32", "bmat-fp16", "bmat-bf16", "bmat-fp64"},
+};
+
+/* What an element of B must stay below: finite, also after rounding, and 2^127 where FP32 is split or rounded to TF32. */
+static const double limits[TSR_CUDA_MATH_COUNT] = {
+    [TSR_CUDA_EXACT] = 0x1p127, [TSR_CUDA_TF32] = 0x1p127, [TSR_CUDA_FP16] = 65520.0, [TSR_CUDA_BF16] = 0x1.ffp127,
+    [TSR_CUDA_FP64] = INFINITY,
+};
+
+/* ---- which ---- */
+
+static bool could_be_blocks(const tsr_product *p)
+{
+    tsr_semiring s = p->semiring;
+    return p->op == TSR_OP_SPMM && p->n > 1 && p->b.format == TSR_FULL && s.add == TSR_ADD_PLUS &&
+           (s.mul == TSR_MUL_TIMES || s.mul == TSR_MUL_SECOND) && (s.type == TSR_FP32 || s.type == TSR_FP64);
+}
+
+/* -1: the wish is none of ours. */
+static int named_kind(const tsr_product *p)
+{
+    for (int kind = 0; p->kernel && kind < TSR_CUDA_KIND_COUNT; kind++)
+        if (strcmp(p->kernel, kind_name[kind]) == 0)
+            return kind;
+    return -1;
+}
+
+/* Values of A beyond FP16 would become infinite. */
+static tsr_status check_range(tsr_cuda_sparse *a)
+{
+    if (a->account.checked || !a->csr.x || a->csr.nvals == 0)
+        return TSR_OK;
+    int flag = 0, *device_flag;
+    tsr_status status = tsr_cuda_new((void **)&device_flag, sizeof flag);
+    if (status != TSR_OK)
+        return status;
+    status = tsr_cuda_set(device_flag, 0, sizeof flag, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_check_finite(device_flag, a->csr.x, TSR_NUMBER_FP32, a->csr.nvals, 1, a->csr.nvals, limits[TSR_CUDA_FP16],
+                                       tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(&flag, device_flag, sizeof flag, tsr_cuda.compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    tsr_cuda_delete(device_flag);
+    status = status == TSR_OK ? waited : status;
+    a->account.checked = status == TSR_OK;
+    a->account.out_of_range = flag != 0;
+    return status;
+}
+
+static tsr_status choose_math(tsr_cuda_math *math, tsr_cuda_sparse *a, const tsr_product *p, double iso)
+{
+    static const tsr_cuda_math of_precision[] = {
+        [TSR_PRECISION_EXACT] = TSR_CUDA_EXACT, [TSR_PRECISION_TF32] = TSR_CUDA_TF32, [TSR_PRECISION_BF16] = TSR_CUDA_BF16,
+        [TSR_PRECISION_FP16] = TSR_CUDA_FP16,
+    };
+    *math = p->semiring.type == TSR_FP64 ? TSR_CUDA_FP64 : of_precision[p->precision];
+    if (*math != TSR_CUDA_FP16)
+        return TSR_OK;
+    tsr_status status = check_range(a);
+    if (a->account.out_of_range || !(fabs(iso) < limits[TSR_CUDA_FP16]))
+        *math = TSR_CUDA_EXACT;
+    return status;
+}
+
+static double iso_value(const tsr_product *p)
+{
+    if (!p->a.iso || !p->a.x || p->semiring.mul != TSR_MUL_TIMES)
+        return 1.0;
+    return p->semiring.type == TSR_FP64 ? *(const double *)p->a.x : (double)*(const float *)p->a.x;
+}
+
+static tsr_cuda_source source_of(const tsr_cuda_sparse *a)
+{
+    const tsr_cuda_csr *c = &a->csr;
+    return (tsr_cuda_source){.nrows = c->nrows, .ncols = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i, .x = c->x,
+                             .number = a->key.type == TSR_FP64 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32};
+}
+
+static tsr_status count_vectors(tsr_cuda_sparse *a)
+{
+    if (a->account.counted)
+        return TSR_OK;
+    size_t working = (size_t)a->csr.nvals * 24; /* keys to sort */
+    if (!tsr_cuda_reserve(working))
+        return TSR_OUT_OF_MEMORY;
+    tsr_cuda_source source = source_of(a);
+    tsr_status status = tsr_cuda_count_vectors(a->account.vectors, &source, tsr_cuda.compute);
+    tsr_cuda_unreserve(working);
+    a->account.counted = status == TSR_OK;
+    return status;
+}
+
+static double csr_ms(const tsr_cuda_sparse *a, const tsr_product *p)
+{
+    return (double)a->csr.nvals * (double)p->n * (double)tsr_cuda_type_size(p->semiring.type) * fetch_ms;
+}
+
+static bool has_paid(const tsr_cuda_sparse *a, const tsr_product *p)
+{
+    double products = p->expected_calls > 0 ? p->expected_calls * csr_ms(a, p) : a->account.spent_ms;
+    return products * spared >= (double)a->csr.nvals * build_ms;
+}
+
+static bool dense_enough(const tsr_cuda_sparse *a, tsr_cuda_math math)
+{
+    return (double)a->csr.nvals >= least_density[math] * (double)a->account.vectors[1];
+}
+
+/* ---- building ---- */
+
+static tsr_cuda_blocks *find_blocks(tsr_cuda_blocks *b, tsr_cuda_kind kind, tsr_number number, double iso)
+{
+    while (b && (b->kind != kind || b->number != number || memcmp(&b->iso, &iso, sizeof iso) != 0))
+        b = b->next;
+    return b;
+}
+
+static size_t at_most_bytes(const tsr_cuda_sparse *a, tsr_cuda_kind kind, tsr_number number)
+{
+    size_t size = a->csr.x || kind == TSR_CUDA_ME_BCRS ? tsr_number_size(number) : 0, nvals = (size_t)a->csr.nvals;
+    int height = kind_height[kind];
+    size_t vectors = (size_t)a->account.vectors[height == 8 ? 0 : 1], windows = (size_t)(a->csr.nrows / height + 1);
+    size_t blocks = vectors / (size_t)kind_width[kind] + windows, items = blocks / (size_t)kind_most[kind] + windows;
+    size_t common = 24 * windows + 4 * vectors + 48 * items + 65536;
+    switch (kind) {
+    case TSR_CUDA_ME_TCF: return common + 4 * blocks + nvals * (1 + size);
+    case TSR_CUDA_ME_BCRS: return common + 8 * vectors * size;
+    case TSR_CUDA_HRPB: return common + 8 * windows + 4 * blocks + 13 * vectors + nvals * size;
+    default: return common + 16 * blocks + nvals * size;
+    }
+}
+
+static tsr_status make_format(tsr_cuda_blocks *b, const tsr_cuda_source *source)
+{
+    tsr_status status = TSR_DECLINED;
+    switch (b->kind) {
+    case TSR_CUDA_ME_TCF: status = tsr_cuda_make_me_tcf(&b->as.me_tcf, source, tsr_cuda.compute); break;
+    case TSR_CUDA_ME_BCRS:
+        status = tsr_cuda_make_me_bcrs(&b->as.me_bcrs, source, kind_width[b->kind], b->iso, tsr_cuda.compute);
+        break;
+    case TSR_CUDA_HRPB: status = tsr_cuda_make_hrpb(&b->as.hrpb, source, b->height, tsr_cuda.compute); break;
+    case TSR_CUDA_BMAT: status = tsr_cuda_make_bmat(&b->as.bmat, source, b->height, tsr_cuda.compute); break;
+    case TSR_CUDA_CSR: break;
+    }
+    return status;
+}
+
+static const tsr_windows *windows_of(const tsr_cuda_blocks *b)
+{
+    switch (b->kind) {
+    case TSR_CUDA_ME_TCF: return &b->as.me_tcf.w;
+    case TSR_CUDA_ME_BCRS: return &b->as.me_bcrs.w;
+    case TSR_CUDA_HRPB: return &b->as.hrpb.w;
+    default: return &b->as.bmat.w;
+    }
+}
+
+static void free_format(tsr_cuda_blocks *b)
+{
+    switch (b->kind) {
+    case TSR_CUDA_ME_TCF: tsr_cuda_free_me_tcf(&b->as.me_tcf, tsr_cuda.compute); break;
+    case TSR_CUDA_ME_BCRS: tsr_cuda_free_me_bcrs(&b->as.me_bcrs, tsr_cuda.compute); break;
+    case TSR_CUDA_HRPB: tsr_cuda_free_hrpb(&b->as.hrpb, tsr_cuda.compute); break;
+    case TSR_CUDA_BMAT: tsr_cuda_free_bmat(&b->as.bmat, tsr_cuda.compute); break;
+    case TSR_CUDA_CSR: break;
+    }
+}
+
+static tsr_status make_blocks(tsr_cuda_blocks *b, const tsr_cuda_source *source)
+{
+    tsr_status status = make_format(b, source);
+    if (status != TSR_OK)
+        return status;
+    const uint64_t *mask = b->kind == TSR_CUDA_BMAT ? b->as.bmat.mask : NULL;
+    status = tsr_cuda_make_work(&b->work, windows_of(b), mask, kind_most[b->kind], tsr_cuda.compute);
+    if (status != TSR_OK)
+        free_format(b);
+    return status;
+}
+
+/* The values as the format stores them. */
+static tsr_status make_from_values(tsr_cuda_blocks *b, const tsr_cuda_sparse *a)
+{
+    tsr_cuda_source source = source_of(a);
+    void *rounded = NULL;
+    tsr_status status = TSR_OK;
+    if (source.x && b->number != source.number) {
+        status = tsr_cuda_new(&rounded, (size_t)source.nvals * tsr_number_size(b->number));
+        if (status == TSR_OK)
+            status = tsr_cuda_convert(rounded, b->number, source.nvals, source.x, source.number, source.nvals, 1, source.nvals,
+                                      tsr_cuda.compute);
+        source.x = rounded;
+    }
+    source.number = b->number;
+    if (status == TSR_OK)
+        status = make_blocks(b, &source);
+    tsr_cuda_delete(rounded);
+    return status;
+}
+
+/* *out = NULL: there is no memory for it, or the format does not take this matrix. */
+static tsr_status build(tsr_cuda_blocks **out, tsr_cuda_sparse *a, tsr_cuda_kind kind, tsr_cuda_math math, double iso)
+{
+    tsr_cuda_blocks *b = calloc(1, sizeof *b);
+    *out = NULL;
+    if (!b)
+        return TSR_OUT_OF_MEMORY;
+    *b = (tsr_cuda_blocks){.kind = kind, .height = kind_height[kind], .number = tsr_cuda_number(math), .iso = iso};
+    size_t working = (size_t)a->csr.nvals * 32;
+    b->bytes = at_most_bytes(a, kind, b->number);
+    if (!tsr_cuda_reserve(b->bytes + working)) {
+        free(b);
+        return TSR_OUT_OF_MEMORY;
+    }
+    tsr_status status = make_from_values(b, a);
+    tsr_cuda_unreserve(working);
+    if (status == TSR_OK) {
+        b->next = a->blocks;
+        *out = a->blocks = b;
+        return TSR_OK;
+    }
+    tsr_cuda_unreserve(b->bytes);
+    free(b);
+    return status;
+}
+
+void tsr_cuda_blocks_free(tsr_cuda_blocks *list)
+{
+    for (tsr_cuda_blocks *b = list, *next; b; b = next) {
+        next = b->next;
+        tsr_cuda_free_work(&b->work, tsr_cuda.compute);
+        free_format(b);
+        tsr_cuda_unreserve(b->bytes);
+        free(b);
+    }
+}
+
+/* ---- the plan ---- */
+
+static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, tsr_cuda_kind kind)
+{
+    double stored = kind == TSR_CUDA_ME_BCRS && !a->csr.x ? plan->iso : 1.0;
+    tsr_cuda_blocks *b = find_blocks(a->blocks, kind, tsr_cuda_number(plan->math), stored);
+    tsr_status status = TSR_OK;
+    if (!b) {
+        status = count_vectors(a);
+        if (status == TSR_OK)
+            status = build(&b, a, kind, plan->math, stored);
+    }
+    if (b && !b->refused) {
+        plan->blocks = b;
+        plan->name = names[kind][plan->math];
+        plan->limit = limits[plan->math];
+    }
+    return status;
+}
+
+/* The choice by itself: blocks that pay. */
+static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p)
+{
+    if (a->account.failed || (!a->account.counted && !has_paid(a, p)))
+        return TSR_OK;
+    tsr_status status = count_vectors(a);
+    if (status != TSR_OK || !dense_enough(a, plan->math) || (!a->blocks && !has_paid(a, p)))
+        return status;
+    return find_or_build(plan, a, TSR_CUDA_BMAT);
+}
+
+tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
+{
+    *plan = (tsr_cuda_plan){.name = "csr", .iso = 1.0};
+    int kind = named_kind(p);
+    if (!could_be_blocks(p) || kind == TSR_CUDA_CSR)
+        return TSR_OK;
+    plan->iso = iso_value(p);
+    tsr_status status = choose_math(&plan->math, a, p, plan->iso);
+    if (status == TSR_OK && kind > 0)
+        status = find_or_build(plan, a, (tsr_cuda_kind)kind);
+    else if (status == TSR_OK && keep)
+        status = choose_blocks(plan, a, p);
+    if (!plan->blocks)
+        a->account.spent_ms += csr_ms(a, p);
+    if (status != TSR_OK && status != TSR_INTERNAL_ERROR) {
+        a->account.failed = true;
+        status = TSR_OK;
+    }
+    return status;
+}
+
+/* ---- running ---- */
+
+tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_spmm *product)
+{
+    const tsr_cuda_blocks *b = plan->blocks;
+    switch (b->kind) {
+    case TSR_CUDA_ME_TCF: return tsr_cuda_spmm_me_tcf(&b->as.me_tcf, &b->work, product);
+    case TSR_CUDA_ME_BCRS: return tsr_cuda_spmm_me_bcrs(&b->as.me_bcrs, &b->work, product);
+    case TSR_CUDA_HRPB: return tsr_cuda_spmm_hrpb(&b->as.hrpb, &b->work, product);
+    case TSR_CUDA_BMAT: return tsr_cuda_spmm_bmat(&b->as.bmat, &b->work, product);
+    case TSR_CUDA_CSR: break;
+    }
+    return TSR_DECLINED;
+}
+
+size_t tsr_cuda_blocks_partial_bytes(const tsr_cuda_plan *plan, const tsr_cuda_spmm *product)
+{
+    return tsr_cuda_partial_bytes(&plan->blocks->work, plan->blocks->height, product);
+}

@@ -1,0 +1,482 @@
+/* The plug-in's own code on the lazy device: every semiring and layout against the oracle, what it keeps of A, tight memory, failures.
+ *   test_plugin [seed] [rounds]
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "backends/cuda/context.h"
+#include "test/cuda/lazy_device.h"
+#include "test/kernels/compare.h"
+
+const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
+int tsr_backend_score(const tsr_backend_options *options);
+
+static const tsr_backend *gpu;
+static uint64_t seed;
+static int rounds = 2;
+
+/* ---- a product as the engine would send it ---- */
+
+static void *slot;
+static bool use_slot;
+static const char *kernel;
+static tsr_precision precision;
+static double expected_calls;
+static const char *used_kernel;
+static int64_t bytes_moved;
+
+static tsr_status execute(const tsr_product *product, tsr_result *result)
+{
+    tsr_product p = *product;
+    p.a_slot = use_slot ? &slot : NULL;
+    p.kernel = kernel;
+    p.precision = precision;
+    p.expected_calls = expected_calls;
+    if (!gpu->supports(&p))
+        return TSR_DECLINED;
+    tsr_status status = gpu->execute(&p, result);
+    used_kernel = result->kernel;
+    bytes_moved = result->bytes_moved;
+    return status;
+}
+
+static void plain(void)
+{
+    use_slot = false;
+    kernel = NULL;
+    precision = TSR_PRECISION_EXACT;
+    expected_calls = 0;
+}
+
+static void release(void)
+{
+    if (slot)
+        gpu->release(slot);
+    slot = NULL;
+}
+
+static verdict check_at(const test_case *c, const char *where)
+{
+    char why[200] = "";
+    verdict v = check_case(c, execute, why, sizeof why);
+    if (v == VERDICT_WRONG) {
+        printf("%s, seed %llu: %s (%s)\n", where, (unsigned long long)seed, why, used_kernel ? used_kernel : "none");
+        case_print(c);
+        fail();
+    }
+    return v;
+}
+
+static bool exists(tsr_semiring s)
+{
+    return s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY;
+}
+
+static void for_every_semiring(void (*body)(rng *r, tsr_op op, tsr_semiring s))
+{
+    rng r = {seed};
+    for (int op = TSR_OP_SPMM; op <= TSR_OP_SPMV; op++)
+        for (int type = 0; type < TSR_TYPE_COUNT; type++)
+            for (int add = 0; add < TSR_ADD_COUNT; add++)
+                for (int mul = 0; mul < TSR_MUL_COUNT; mul++) {
+                    tsr_semiring s = {(tsr_type)type, (tsr_add)add, (tsr_mul)mul};
+                    for (int round = 0; round < rounds && exists(s); round++)
+                        body(&r, (tsr_op)op, s);
+                }
+}
+
+/* ---- right answers ---- */
+
+static void one_of_each(rng *r, tsr_op op, tsr_semiring s)
+{
+    test_case c;
+    case_make(&c, r, op, s, (int)rng_below(r, 2));
+    assert_int_equal(check_at(&c, "semiring"), VERDICT_OK);
+    case_free(&c);
+}
+
+static void test_every_semiring(void **state)
+{
+    (void)state;
+    plain();
+    for_every_semiring(one_of_each);
+}
+
+/* With a slot: at first, and from what is kept; another version; the other orientation in the same slot. */
+static void kept_and_again(rng *r, tsr_op op, tsr_semiring s)
+{
+    test_case c;
+    case_make(&c, r, op, s, 0);
+    assert_int_equal(check_at(&c, "first"), VERDICT_OK);
+    assert_int_equal(check_at(&c, "kept"), VERDICT_OK);
+    case_free(&c);
+    release();
+}
+
+static void test_kept(void **state)
+{
+    (void)state;
+    plain();
+    use_slot = true;
+    long before = lazy_live_blocks();
+    for_every_semiring(kept_and_again);
+    assert_in_range(lazy_live_blocks(), before, before + 4 * TSR_CUDA_LANES);
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+static test_case make_plus_times(rng *r, tsr_type type, int size)
+{
+    test_case c;
+    for (;;) {
+        case_make(&c, r, TSR_OP_SPMM, (tsr_semiring){type, TSR_ADD_PLUS, TSR_MUL_TIMES}, size);
+        if (c.product.m > 0 && c.product.n > 1 && c.product.k > 0 && c.product.a.nvals > 0)
+            return c;
+        case_free(&c);
+    }
+}
+
+static void test_holds_and_moves_less(void **state)
+{
+    (void)state;
+    plain();
+    use_slot = true;
+    rng r = {seed};
+    for (int round = 0; round < 20; round++) {
+        test_case c = make_plus_times(&r, TSR_FP64, 0);
+        tsr_product p = c.product;
+        p.a_slot = &slot;
+        assert_false(gpu->holds(&p));
+        check_at(&c, "first");
+        assert_true(gpu->holds(&p));
+        int64_t first = bytes_moved;
+        check_at(&c, "kept");
+        assert_true(bytes_moved < first && bytes_moved > 0);
+        p.a_transposed = true;
+        assert_false(gpu->holds(&p));
+        p.a_transposed = false;
+        p.semiring.type = TSR_FP32;
+        assert_int_equal(gpu->holds(&p), p.a.iso);
+        release();
+        assert_false(gpu->holds(&(tsr_product){.a_slot = &slot}));
+        case_free(&c);
+    }
+}
+
+/* The engine does not cast what is held; when it is gone by then, the plug-in says so. */
+static void test_uncast_values(void **state)
+{
+    (void)state;
+    plain();
+    use_slot = true;
+    rng r = {seed};
+    test_case c = make_plus_times(&r, TSR_FP64, 0);
+    while (c.product.a.iso) {
+        case_free(&c);
+        c = make_plus_times(&r, TSR_FP64, 0);
+    }
+    check_at(&c, "first");
+    tsr_product p = c.product;
+    p.a_slot = &slot;
+    p.a.type = TSR_FP32;
+    size_t places = (size_t)(p.m * p.n);
+    double *x = malloc(places * sizeof *x), *y = malloc(places * sizeof *y);
+    int8_t *b = malloc(places);
+    assert_int_equal(gpu->execute(&c.product, &(tsr_result){.x = x, .b = b}), TSR_OK);
+    assert_int_equal(gpu->execute(&p, &(tsr_result){.x = y, .b = b}), TSR_OK);
+    assert_memory_equal(x, y, places * sizeof *x);
+    release();
+    assert_int_equal(gpu->execute(&p, &(tsr_result){.x = y, .b = b}), TSR_DECLINED);
+    free(x);
+    free(y);
+    free(b);
+    case_free(&c);
+}
+
+/* ---- kernels by name, precisions ---- */
+
+static void test_named_kernels(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "something"};
+    plain();
+    rng r = {seed};
+    long before = lazy_block_products();
+    for (int round = 0; round < 60 * rounds; round++) {
+        test_case c = make_plus_times(&r, round % 3 ? TSR_FP32 : TSR_FP64, (int)rng_below(&r, 2));
+        kernel = names[rng_below(&r, 6)];
+        precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : (tsr_precision)rng_below(&r, 2);
+        use_slot = rng_chance(&r, 50);
+        for (int again = 0; again < 2; again++)
+            assert_int_equal(check_at(&c, kernel), VERDICT_OK);
+        if (strcmp(kernel, "csr") == 0)
+            assert_string_equal(used_kernel, "csr");
+        case_free(&c);
+        release();
+    }
+    assert_true(lazy_block_products() > before + 10);
+}
+
+/* 16 rows alike: blocks pay sooner or later, or at once when many calls are expected. */
+static test_case make_dense_windows(tsr_product *p)
+{
+    enum { ROWS = 64, COLS = 400, DEGREE = 50, N = 40 };
+    static int64_t offsets[ROWS + 1], indices[ROWS * DEGREE];
+    static float values[ROWS * DEGREE], b[COLS * N];
+    for (int row = 0; row < ROWS; row++)
+        for (int e = 0; e < DEGREE; e++) {
+            indices[row * DEGREE + e] = e * 8 + row / 16;
+            values[row * DEGREE + e] = (float)((row + e) % 7);
+        }
+    for (int row = 0; row <= ROWS; row++)
+        offsets[row] = (int64_t)row * DEGREE;
+    for (int k = 0; k < COLS * N; k++)
+        b[k] = (float)(k % 11);
+    *p = (tsr_product){.op = TSR_OP_SPMM, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = ROWS, .n = N, .k = COLS,
+                       .nthreads = 2};
+    p->a = (tsr_view){.format = TSR_SPARSE, .type = TSR_FP32, .index_size = 8, .nrows = ROWS, .ncols = COLS, .nvec = ROWS, .vlen = COLS,
+                      .nvals = ROWS * DEGREE, .p = offsets, .i = indices, .x = values};
+    p->b = (tsr_view){.format = TSR_FULL, .type = TSR_FP32, .nrows = COLS, .ncols = N, .nvec = COLS, .vlen = N, .ld = N,
+                      .nvals = COLS * N, .x = b};
+    return (test_case){.product = *p, .draw = DRAW_DYADIC, .wants_flags = true};
+}
+
+static void test_blocks_are_built_when_they_pay(void **state)
+{
+    (void)state;
+    plain();
+    use_slot = true;
+    tsr_product p;
+    test_case c = make_dense_windows(&p);
+    int calls = 0;
+    do {
+        assert_int_equal(check_at(&c, "lazy"), VERDICT_OK);
+        calls++;
+    } while (calls < 1000000 && strcmp(used_kernel, "csr") == 0);
+    assert_in_range(calls, 2, 1000);
+    assert_string_equal(used_kernel, "bmat-exact");
+    assert_int_equal(check_at(&c, "from blocks"), VERDICT_OK);
+    assert_string_equal(used_kernel, "bmat-exact");
+    release();
+    expected_calls = 1e9;
+    precision = TSR_PRECISION_BF16;
+    assert_int_equal(check_at(&c, "expected"), VERDICT_OK);
+    assert_string_equal(used_kernel, "bmat-bf16");
+    release();
+}
+
+/* ---- tight memory ---- */
+
+static void test_little_memory(void **state)
+{
+    (void)state;
+    plain();
+    rng r = {seed};
+    size_t cap = tsr_cuda.cap;
+    int declined = 0, ok = 0;
+    for (int round = 0; round < 150 * rounds; round++) {
+        test_case c;
+        tsr_semiring s = {(tsr_type)rng_below(&r, TSR_TYPE_COUNT), TSR_ADD_ANY, TSR_MUL_TIMES};
+        if (s.type != TSR_BOOL)
+            s.add = (tsr_add)rng_below(&r, 3);
+        case_make(&c, &r, TSR_OP_SPMM, s, (int)rng_below(&r, 2));
+        use_slot = rng_chance(&r, 70);
+        kernel = rng_chance(&r, 50) ? "bmat" : NULL;
+        tsr_cuda.cap = (size_t)1 << rng_below(&r, 20);
+        for (int again = 0; again < 2; again++)
+            *(check_at(&c, "little memory") == VERDICT_OK ? &ok : &declined) += 1;
+        assert_true(tsr_cuda.used <= tsr_cuda.cap);
+        case_free(&c);
+        release();
+        assert_int_equal(tsr_cuda.used, 0);
+    }
+    tsr_cuda.cap = cap;
+    assert_true(ok > 20 && declined > 20);
+}
+
+/* Many matrices, of which few fit: all answers right, the oldest go. */
+static void test_eviction(void **state)
+{
+    enum { MATRICES = 12 };
+    (void)state;
+    plain();
+    use_slot = true;
+    rng r = {seed};
+    test_case c[MATRICES];
+    void *slots[MATRICES] = {0};
+    size_t cap = tsr_cuda.cap;
+    tsr_cuda.cap = 0;
+    for (int k = 0; k < MATRICES; k++) {
+        c[k] = make_plus_times(&r, TSR_FP64, 0);
+        size_t bytes = (size_t)(4 * c[k].product.a.nvals * 12 + 8 * (c[k].product.m + c[k].product.k) * c[k].product.n + 100000);
+        tsr_cuda.cap = bytes > tsr_cuda.cap ? bytes : tsr_cuda.cap;
+    }
+    tsr_cuda.cap += tsr_cuda.cap / 4;
+    int held = 0;
+    for (int step = 0; step < 100; step++) {
+        int k = (int)rng_below(&r, MATRICES);
+        slot = slots[k];
+        tsr_product p = c[k].product;
+        p.a_slot = &slot;
+        held += gpu->holds(&p);
+        assert_int_equal(check_at(&c[k], "eviction"), VERDICT_OK);
+        slots[k] = slot;
+    }
+    printf("%d of 100 were held\n", held);
+    for (int k = 0; k < MATRICES; k++) {
+        if (slots[k])
+            gpu->release(slots[k]);
+        case_free(&c[k]);
+    }
+    slot = NULL;
+    tsr_cuda.cap = cap;
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* ---- failures ---- */
+
+static tsr_status run_once(const test_case *c, void *x, int8_t *b)
+{
+    return execute(&c->product, &(tsr_result){.x = x, .b = b});
+}
+
+/* Every call of the device fails once, or from then on: never a wrong answer, nothing leaks, and afterwards all is well. */
+static void fail_everywhere(test_case *c, int sticky)
+{
+    size_t places = (size_t)(c->product.m * c->product.n);
+    void *x = malloc(places * 8);
+    int8_t *b = malloc(places);
+    c->product.nthreads = 1;
+    assert_int_equal(check_at(c, "before failures"), VERDICT_OK);
+    release();
+    long live = lazy_live_blocks();
+    lazy_fail(0, 0);
+    run_once(c, x, b);
+    release();
+    long calls = lazy_calls(), step = calls / 150 + 1;
+    for (long k = 1; k <= calls; k += step) {
+        lazy_fail(k, sticky);
+        tsr_status status = run_once(c, x, b);
+        lazy_fail(0, 0);
+        if (sticky)
+            assert_int_not_equal(status, TSR_OK);
+        if (status == TSR_OK)
+            assert_int_equal(check_at(c, "a failure overcome"), VERDICT_OK);
+        release();
+        assert_int_equal(lazy_live_blocks(), live);
+        assert_int_equal(tsr_cuda.used, 0);
+        assert_int_equal(check_at(c, "after a failure"), VERDICT_OK);
+        release();
+    }
+    free(x);
+    free(b);
+}
+
+static void test_failures(void **state)
+{
+    (void)state;
+    plain();
+    rng r = {seed};
+    for (int round = 0; round < 4 * rounds; round++) {
+        test_case c = make_plus_times(&r, TSR_FP32, 0);
+        use_slot = round % 2;
+        kernel = round % 4 < 2 ? "bmat" : NULL;
+        fail_everywhere(&c, round / 2 % 2);
+        case_free(&c);
+    }
+}
+
+/* ---- threads ---- */
+
+static void *worker(void *argument)
+{
+    rng r = {seed ^ (uint64_t)(uintptr_t)argument};
+    for (int round = 0; round < 40; round++) {
+        test_case c = make_plus_times(&r, TSR_FP64, 0);
+        void *mine = NULL;
+        tsr_product p = c.product;
+        p.a_slot = &mine;
+        size_t places = (size_t)(p.m * p.n);
+        double *x = malloc(places * sizeof *x), *y = malloc(places * sizeof *y);
+        int8_t *b = malloc(places);
+        tsr_status first = gpu->execute(&p, &(tsr_result){.x = x, .b = b});
+        tsr_status second = gpu->execute(&p, &(tsr_result){.x = y, .b = b});
+        bool same = first == TSR_OK && second == TSR_OK && memcmp(x, y, places * sizeof *x) == 0;
+        if (mine)
+            gpu->release(mine);
+        free(x);
+        free(y);
+        free(b);
+        case_free(&c);
+        if (!same)
+            return (void *)1;
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    enum { THREADS = 4 };
+    (void)state;
+    plain();
+    pthread_t threads[THREADS];
+    size_t cap = tsr_cuda.cap;
+    tsr_cuda.cap = 4 << 20;
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, worker, (void *)(uintptr_t)(k + 1)), 0);
+    for (int k = 0; k < THREADS; k++) {
+        void *failed;
+        pthread_join(threads[k], &failed);
+        assert_null(failed);
+    }
+    tsr_cuda.cap = cap;
+    test_case c;
+    tsr_product p;
+    c = make_dense_windows(&p);
+    check_at(&c, "after threads"); /* frees what others left */
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* ---- what it does not take ---- */
+
+static void test_declines(void **state)
+{
+    (void)state;
+    plain();
+    rng r = {seed};
+    for (int op = TSR_OP_SDDMM; op < TSR_OP_COUNT; op++) {
+        test_case c;
+        case_make(&c, &r, (tsr_op)op, (tsr_semiring){TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, 0);
+        assert_false(gpu->supports(&c.product));
+        case_free(&c);
+    }
+    tsr_product p;
+    make_dense_windows(&p);
+    assert_true(gpu->supports(&p));
+    p.k = (int64_t)1 << 33;
+    assert_false(gpu->supports(&p));
+}
+
+int main(int argc, char **argv)
+{
+    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+    rounds = argc > 2 ? atoi(argv[2]) : rounds;
+    printf("seed %llu\n", (unsigned long long)seed);
+    lazy_seed(seed);
+    gpu = tsr_backend_init(&(tsr_backend_options){0});
+    if (!gpu)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
+        cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
+        cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_little_memory), cmocka_unit_test(test_eviction),
+        cmocka_unit_test(test_failures), cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
