@@ -70,7 +70,9 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, tsr_bmat_way 
     static constexpr int shared_bytes = warps * (warp_bytes + static_cast<int>(sizeof(ahead)) + (bulk ? stages * 8 : 0));
     static constexpr int by_registers = row_bytes >= 512 || (columns >= 128 && height == 16) ? 4 : 5, by_memory = 226 * 1024 / (shared_bytes + 1024);
     static constexpr int blocks_per_sm = by_registers < by_memory ? by_registers : by_memory;
-    static_assert(columns % slab == 0 && row_bytes <= 512 && stages <= 8, ""); // columns are fetched 8 blocks before their rows
+    static_assert(columns % slab == 0 && row_bytes <= 512, "");
+    /* Columns are fetched 8 blocks before their rows, masks 32 / (2 words) blocks before their values, and come with a wait for rows. */
+    static_assert(stages <= 8 && stages + sets <= 16 / words + 2, "");
 };
 
 /* The piece that lane g reads at height 16; also the piece that column g of a matrix instruction belongs to. */
@@ -579,7 +581,7 @@ template <tsr_cuda_math Math, int Height, int Columns>
 tsr_status launch_fetch(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
 {
     constexpr int bytes = Columns * sizeof(typename tensor_math<Math>::element);
-    constexpr int stages = bytes >= 512 ? 3 : bytes >= 256 ? 4 : 6, deep = bytes >= 512 ? 4 : bytes >= 256 ? 6 : 8;
+    constexpr int stages = bytes >= 512 ? 3 : bytes >= 256 ? 4 : 6, deep = bytes >= 512 ? 4 : 6;
     if (choice.deep)
         return launch<shape<Math, Height, Columns, deep, TSR_BMAT_ASYNC>>(a, p, choice.persistent);
     switch (choice.way) {
