@@ -536,7 +536,7 @@ choice choose(const tsr_me_bcrs *a, const tsr_cuda_spmm *p, size_t size)
         int v = p->variant - 1, tile = v / FETCHES, order = tile / 4, block = order / 2;
         return {v % FETCHES, 64 << tile % 4, order % 2 != 0, most_warps >> block % 3};
     }
-    c.fetch = bytes > 128 ? RING3 : RING3_PAIRS;
+    c.fetch = bytes > 128 ? RING2 : RING3_PAIRS;
     if (size == 2)
         c.tile = bytes > 128 ? 256 : bytes > 64 ? 128 : 64;
     else
