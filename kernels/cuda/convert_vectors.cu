@@ -227,6 +227,7 @@ template <class Key> __device__ int load_keys(const piece &s, const job &j, Key 
 /* Two lists next to each other, and where their merging is. */
 template <class Key> struct merging {
     static constexpr Key none = ~static_cast<Key>(0); // larger than any key
+    int first; // row
     uint32_t a, b, middle, end;
     Key next_a, next_b;
 
@@ -237,12 +238,17 @@ template <class Key> struct merging {
         next_a = a < middle ? keys[a] : none;
         next_b = b < end ? keys[b] : none;
     }
-    /* The lists of the rows [first, first + 2 half), from their result's place `at` on. */
-    __device__ void seek(const piece &s, const Key *keys, int first, int half, uint32_t at)
+    __device__ uint32_t enter(const piece &s, int row, int half)
     {
-        uint32_t start = s.start[first];
+        first = row & -(2 * half);
         middle = s.start[first + half];
         end = s.start[first + 2 * half];
+        return s.start[first];
+    }
+    /* The lists that row is in, from their result's place `at` on. */
+    __device__ void seek(const piece &s, const Key *keys, int row, int half, uint32_t at)
+    {
+        uint32_t start = enter(s, row, half);
         uint32_t taken = at - start, low = taken > end - middle ? taken - (end - middle) : 0, high = min(taken, middle - start);
         while (low < high) { // how many of them are from the first list
             uint32_t half_way = (low + high) / 2;
@@ -252,6 +258,14 @@ template <class Key> struct merging {
                 high = half_way;
         }
         begin(keys, start + low, middle + taken - low);
+    }
+    /* The next lists that are not both empty; these end at place `at`. */
+    __device__ void proceed(const piece &s, const Key *keys, int half, uint32_t at)
+    {
+        uint32_t start = enter(s, first + 2 * half, half);
+        if (end == at)
+            start = enter(s, find_range(s.start, s.nrows, at), half);
+        begin(keys, start, middle);
     }
     __device__ Key next(const Key *keys)
     {
@@ -279,13 +293,13 @@ template <class Key> __device__ void merge_piece(const piece &s, const job &j, K
         __syncthreads();
         if (first < s.n) {
             merging<Key> lists;
-            lists.seek(s, keys, row & -(2 * half), half, static_cast<uint32_t>(first));
+            lists.seek(s, keys, row, half, static_cast<uint32_t>(first));
 #pragma unroll
             for (int k = 0; k < per_thread; k++) {
                 uint32_t at = first + k;
                 if (at < static_cast<uint32_t>(s.n)) {
-                    if (at == lists.end) // the next lists that are not both empty
-                        lists.seek(s, keys, find_range(s.start, s.nrows, at) & -(2 * half), half, at);
+                    if (at == lists.end)
+                        lists.proceed(s, keys, half, at);
                     key[k] = lists.next(keys);
                 }
             }
