@@ -1,7 +1,7 @@
 // SpMM of BMat: which shape of the kernel in spmm_bmat.cuh computes a product.
 //
-// Variants: 0 is the kernel's own choice; 1 + bulk + 2 persistent + 4 width + 16 deep + 32 cached, where width is 0: own choice, 1: 128,
-// 2: 64, 3: 32 columns (see tsr_bmat_choice); of bulk, deep and cached at most one.
+// Variants: 0 is the kernel's own choice; others are 1 + width + 4 batch + 16 ring, where width is 0: own choice, 1: 128, 2: 64, 3: 32
+// columns; batch is 0: own choice, 1, 2, 3: 1, 4, 16 tasks; ring as in tsr_bmat_ring.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/spmm_bmat.h"
 #include "kernels/cuda/tensor.cuh"
@@ -16,17 +16,23 @@ static int own_columns(const tsr_cuda_spmm *p)
     return columns;
 }
 
-static bool choose(tsr_bmat_choice *choice, const tsr_bmat *a, const tsr_cuda_spmm *p)
+/* A warp that has several tasks fetches what the next one needs first while it computes; that is worth more than balance where items
+ * are small. */
+static int own_tasks(const tsr_bmat *a, const tsr_work *work, int64_t tiles, const tsr_cuda_spmm *p)
 {
-    int variant = p->variant > 0 ? p->variant - 1 : 0, width = variant / 4 % 4;
-    int ways = variant & (1 | 16 | 32);
-    choice->way = variant & 1 ? TSR_BMAT_BULK : variant & 32 ? TSR_BMAT_CACHED : TSR_BMAT_ASYNC;
-    choice->persistent = variant & 2;
-    choice->deep = variant & 16;
+    int64_t blocks = a->w.nblocks / work->nitems + 1, tasks = 32 / blocks, waves = work->nitems * tiles / (p->device->sms * 64);
+    return static_cast<int>(tasks < 1 || waves < 2 ? 1 : tasks < waves / 2 ? tasks : waves / 2 + 1);
+}
+
+static bool choose(tsr_bmat_choice *choice, const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *p)
+{
+    int variant = p->variant > 0 ? p->variant - 1 : 0, width = variant % 4, batch = variant / 4 % 4, ring = variant / 16;
+    choice->ring = static_cast<tsr_bmat_ring>(ring);
     choice->columns = width == 0 ? own_columns(p) : 256 >> width;
+    int64_t tiles = (p->n + choice->columns - 1) / choice->columns;
+    choice->tasks = batch == 0 ? own_tasks(a, work, tiles, p) : 1 << 2 * (batch - 1);
     choice->tile_major = tensor_tile_major(p, a->w.ncols, choice->columns, tsr_number_size(tsr_cuda_number(p->math)));
-    return variant < 64 && (ways & (ways - 1)) == 0 && choice->columns <= widest_tile(p) &&
-           (choice->way != TSR_BMAT_BULK || p->device->major >= 9);
+    return ring <= TSR_BMAT_CACHED && choice->columns <= widest_tile(p);
 }
 
 extern "C" tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product)
@@ -35,10 +41,12 @@ extern "C" tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work
     tsr_bmat_choice choice;
     /* the kernel multiplies 32-bit columns by a 32-bit pitch, and counts tiles with an int */
     int64_t pitch = product->ldb * static_cast<int64_t>(tsr_number_size(tsr_cuda_number(product->math)));
-    if (!tensor_takes(product, !a->value) || pitch > UINT32_MAX || !choose(&choice, a, product))
+    if (!tensor_takes(product, !a->value) || pitch > UINT32_MAX)
         return TSR_DECLINED;
     if (work->nitems == 0)
         return TSR_OK;
+    if (!choose(&choice, a, work, product))
+        return TSR_DECLINED;
     tsr_status status = runs[product->math](a, work, product, &choice);
     return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, product) : status;
 }

@@ -1,16 +1,18 @@
 // SpMM of BMat: a warp computes one work item (at most some 64 blocks of one window) times one tile of columns.  Nothing is shared
 // between warps, so that no warp waits for another.
 //
-// The warp keeps a ring of stages in shared memory; a stage holds the 8 rows of B that one block names, cut to the tile.  Rows arrive
-// by 16-byte cp.async or by one bulk copy each, two or more stages ahead: what limits this kernel is bytes in flight from L2.  Values
-// of A are read straight into registers one block ahead; their places follow from population counts of the masks.
+// The warp keeps a ring of stages in shared memory; a stage holds the 8 rows of B that one block names, cut to the tile.  Rows come
+// by 16-byte cp.async one or more stages ahead: what limits this kernel is bytes in flight from L2.  (Bulk copies instead, one per
+// row, were 5 to 40 % slower.)  Values of A are read straight into registers two or three blocks ahead; their places follow from
+// population counts of the masks.
 //
-// With g = lane / 4 and t = lane % 4 a lane reads from rows t and t + 4 of a stage, so that k = t, t + 4 are slots t, t + 4 of the block
-// (with two numbers to a register: k = 2t, 2t + 1 are slots t, t + 4).  It reads pieces of as many columns as 16 bytes of C hold:
-//   height 8   M = 16 columns of B, N = 8 rows of A (operands swapped).  Lane g reads piece g of every 8.  Instruction i takes number i
-//              of one piece as M = g and of another piece as M = g + 8, so the lane ends up with whole pieces of rows 2t, 2t + 1.
-//   height 16  M = 16 rows of A, N = 8 columns of B.  Lane g reads piece unit(g) of every 8, instruction i takes number i, and the lane
-//              ends up with pieces unit(2t), unit(2t + 1) of rows g, g + 8; unit() is such that four lanes store whole sectors.
+// With g = lane / 4 and t = lane % 4 a lane reads from rows t and t + 4 of a stage, so that k = t, t + 4 are slots t, t + 4 of the
+// block (with two numbers to a register: k = 2t, 2t + 1 are slots t, t + 4).  It reads pieces of as many columns as 16 bytes of C hold:
+//   height 8   M = 16 columns of B, N = 8 rows of A (operands swapped).  Lane g reads piece g of every 8.  Instruction i takes number
+//              i of one piece as M = g and of another piece as M = g + 8, so that the lane ends up with whole pieces of rows 2t and
+//              2t + 1.
+//   height 16  M = 16 rows of A, N = 8 columns of B.  Lane g reads piece unit(g) of every 8, instruction i takes number i, and the
+//              lane ends up with pieces unit(2t), unit(2t + 1) of rows g, g + 8; unit() is such that four lanes store whole sectors.
 // Rows of a stage are padded so that these reads have no bank conflict.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -34,6 +36,7 @@ struct matrix {
     double iso; // 1 where there are values
     bool tile_major;
     int tiles;
+    int tasks;      // of a block of threads, one after the other in each warp
     int64_t ntasks; // items times tiles
 };
 
@@ -49,13 +52,13 @@ struct ahead {
     const int64_t *array[facts]; // of each fact
 };
 
-template <tsr_cuda_math Math, int Height, int Columns, int Stages, tsr_bmat_way Way> struct shape {
+template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Cached> struct shape {
     using math = tensor_math<Math>;
     using element = typename math::element;
     using sum = typename math::sum;
     static constexpr int height = Height, columns = Columns, stages = Stages;
     static constexpr int sets = stages > 3 ? 4 : 3; // blocks whose values are in registers or on their way
-    static constexpr bool bulk = Way == TSR_BMAT_BULK, cached = Way == TSR_BMAT_CACHED;
+    static constexpr bool cached = Cached;
     static constexpr int piece = 16 / sizeof(sum); // columns
     static constexpr int piece_words = piece * sizeof(element) / 4;
     static constexpr int slab = 8 * piece; // columns that eight lanes g cover with a piece each
@@ -67,8 +70,8 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, tsr_bmat_way 
     static constexpr int stride = row_bytes + (height == 16 && sizeof(element) >= 4 ? 16 : 32);
     static constexpr int stage_bytes = 8 * stride;
     static constexpr int warp_bytes = stages * stage_bytes;
-    static constexpr int shared_bytes = warps * (warp_bytes + static_cast<int>(sizeof(ahead)) + (bulk ? stages * 8 : 0));
-    static constexpr int by_registers = row_bytes >= 512 || (columns >= 128 && height == 16) ? 4 : 5, by_memory = 226 * 1024 / (shared_bytes + 1024);
+    static constexpr int shared_bytes = warps * (warp_bytes + static_cast<int>(sizeof(ahead)));
+    static constexpr int by_registers = stages > 2 && (row_bytes >= 512 || (columns >= 128 && height == 16)) ? 4 : 5, by_memory = 226 * 1024 / (shared_bytes + 1024);
     static constexpr int blocks_per_sm = by_registers < by_memory ? by_registers : by_memory;
     static_assert(columns % slab == 0 && row_bytes <= 512, "");
     /* Columns are fetched 8 blocks before their rows, masks 32 / (2 words) blocks before their values, and come with a wait for rows. */
@@ -118,103 +121,41 @@ __device__ __forceinline__ void fetch_async(const fetcher &f, const uint32_t *co
     }
 }
 
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-template <class Shape>
-__device__ __forceinline__ void fetch_bulk(const fetcher &f, const uint32_t *column, unsigned char *stage, uint64_t *barrier, int block,
-                                           int lane)
-{
-    int count = min(f.vectors - block * 8, 8);
-    if (lane == 0)
-        mbarrier_arrive_expect(barrier, count * f.bytes);
-    if (lane < count)
-        bulk_copy(stage + lane * Shape::stride, f.b + static_cast<uint64_t>(column[lane]) * f.pitch, f.bytes, barrier);
-    if (count < 8) { // rows that no vector fills: 0 times garbage could be NaN
-        for (int row = count; row < 8; row++)
-            for (int unit = lane; unit < Shape::row_bytes / 16; unit += 32)
-                *reinterpret_cast<uint4 *>(stage + row * Shape::stride + unit * 16) = uint4{0, 0, 0, 0};
-        fence_async_proxy();
-    }
-}
-#endif
-
-/* Place in the ring. */
-template <class Shape> struct cursor {
-    int offset;
-    unsigned parity;
-    __device__ __forceinline__ void step()
-    {
-        offset += Shape::stage_bytes;
-        if (offset == Shape::warp_bytes) {
-            offset = 0;
-            parity ^= 1;
-        }
-    }
-};
-
 template <class Shape> struct ring {
     unsigned char *stages;
-    uint64_t *barriers;
     ahead *near;
 
-    __device__ __forceinline__ void start(int warp, int lane)
+    __device__ __forceinline__ explicit ring(int warp)
     {
-        unsigned char *shared = dynamic_shared();
-        stages = shared + warp * Shape::warp_bytes;
-        near = reinterpret_cast<ahead *>(shared + warps * Shape::warp_bytes) + warp;
-        barriers = reinterpret_cast<uint64_t *>(shared + warps * (Shape::warp_bytes + sizeof(ahead))) + warp * Shape::stages;
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-        if constexpr (Shape::bulk) {
-            if (lane < Shape::stages)
-                mbarrier_init(barriers + lane, 1);
-            mbarrier_fence_init();
-            __syncwarp();
-        }
-#endif
-        (void)lane;
+        stages = dynamic_shared() + warp * Shape::warp_bytes;
+        near = reinterpret_cast<ahead *>(dynamic_shared() + warps * Shape::warp_bytes) + warp;
     }
-    __device__ __forceinline__ uint64_t *barrier(const cursor<Shape> &at) const { return barriers + at.offset / Shape::stage_bytes; }
-
-    /* Starts fetching `block` if the item has it; its column is there. */
-    __device__ __forceinline__ void fetch(const fetcher &f, cursor<Shape> &to, int block, int nblocks, int lane) const
+    /* The stage after the one at `offset`. */
+    static __device__ __forceinline__ int step(int offset)
+    {
+        offset += Shape::stage_bytes;
+        return offset == Shape::warp_bytes ? 0 : offset;
+    }
+    /* Starts fetching `block` if the item has it, to `offset`; its columns are there. */
+    __device__ __forceinline__ void fetch(const fetcher &f, int &offset, int block, int nblocks, int lane) const
     {
         if (block < nblocks) {
             int group = block / 4 % ahead::column_groups;
-            if (block % 4 == 0) {
-                if constexpr (Shape::bulk) { // else the wait for rows of B has waited for this, too
-                    cp_async_wait<0>();
-                    __syncwarp();
-                }
+            if (block % 4 == 0)
                 fetch_word(near->column[group ^ 2] + lane, f.column, block * 8 + 64 + lane, f.vectors);
-                if constexpr (Shape::bulk)
-                    cp_async_commit();
-            }
             const uint32_t *column = near->column[group] + block % 4 * 8;
-            unsigned char *into = stages + to.offset;
-            if constexpr (Shape::bulk) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-                fetch_bulk<Shape>(f, column, into, barrier(to), block, lane);
-#endif
-            } else if (block < f.full) {
-                fetch_async<Shape, true>(f, column, into, block, lane);
-            } else {
-                fetch_async<Shape, false>(f, column, into, block, lane);
-            }
-            to.step();
+            if (block < f.full)
+                fetch_async<Shape, true>(f, column, stages + offset, block, lane);
+            else
+                fetch_async<Shape, false>(f, column, stages + offset, block, lane);
+            offset = step(offset);
         }
-        if constexpr (!Shape::bulk)
-            cp_async_commit();
+        cp_async_commit();
     }
     /* Until the oldest stage is there, for all lanes; then the one before it is free. */
-    __device__ __forceinline__ void wait(const cursor<Shape> &from) const
+    __device__ __forceinline__ void wait() const
     {
-        if constexpr (Shape::bulk) {
-#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-            mbarrier_wait(barrier(from), from.parity);
-#endif
-        } else {
-            cp_async_wait<Shape::stages - 2>();
-        }
-        (void)from;
+        cp_async_wait<Shape::stages - 2>();
         __syncwarp();
     }
 };
@@ -233,12 +174,8 @@ template <class Shape> struct masks {
     __device__ __forceinline__ void turn(ahead *near, int block, int lane)
     {
         int group = block / blocks % ahead::mask_groups;
-        if constexpr (Shape::bulk)
-            cp_async_wait<0>(); // else the waits for rows of B have waited for this, too
         mine = near->mask[group][lane];
         fetch_word(near->mask[group ^ 1] + lane, from, (block + blocks) * halves + lane, count);
-        if constexpr (Shape::bulk)
-            cp_async_commit();
         int bits = __popc(mine), sum = bits;
 #pragma unroll
         for (int step = 1; step < 32; step *= 2) {
@@ -475,25 +412,25 @@ template <class Shape> struct item {
     __device__ __forceinline__ void set_tile(const tsr_cuda_spmm &p, int64_t skip)
     {
         int64_t pitch = p.ldb * static_cast<int64_t>(sizeof(element));
-        int within = Shape::bulk ? 0 : lane % Shape::lanes_per_row * 16;
+        int within = lane % Shape::lanes_per_row * 16;
         f.pitch = static_cast<uint32_t>(pitch);
         f.b = keep_address(static_cast<const unsigned char *>(p.b) + skip + within);
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
         f.full = pitch - skip >= Shape::row_bytes ? f.vectors / 8 : 0;
     }
-    __device__ __forceinline__ void step(sums &total, cursor<Shape> &at, cursor<Shape> &to, int block, const values<Shape> &now,
+    __device__ __forceinline__ void step(sums &total, int &at, int &to, int block, const values<Shape> &now,
                                          values<Shape> &last)
     {
-        r.wait(at);
+        r.wait();
         r.fetch(f, to, block + Shape::stages - 1, nblocks, lane);
         last.load(value, m, r.near, block + Shape::sets - 1, lane);
-        multiply<Shape>(total, r.stages + at.offset, operand<Shape>(now), lane);
-        at.step();
+        multiply<Shape>(total, r.stages + at, operand<Shape>(now), lane);
+        at = r.step(at);
     }
     /* The first columns and masks are there. */
-    __device__ __forceinline__ void compute(sums &total, cursor<Shape> &at)
+    __device__ __forceinline__ void compute(sums &total, int &at)
     {
-        cursor<Shape> to = at;
+        int to = at;
         for (int k = 0; k < Shape::stages - 1; k++)
             r.fetch(f, to, k, nblocks, lane);
         values<Shape> v[Shape::sets]; // of this block and those after it, taking turns: copying one to another would wait for its load
@@ -522,27 +459,27 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
 {
     using sum = typename Shape::sum;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    int64_t step = static_cast<int64_t>(gridDim.x) * warps, task = static_cast<int64_t>(blockIdx.x) * warps + warp;
-    if (task >= a.ntasks)
+    constexpr int step = warps;
+    int64_t task = static_cast<int64_t>(blockIdx.x) * a.tasks + warp, end = min(task - warp + a.tasks, a.ntasks);
+    if (task >= end)
         return;
-    ring<Shape> r;
-    r.start(warp, lane);
-    cursor<Shape> at = {0, 0};
+    const ring<Shape> r(warp);
+    int at = 0; // in the ring
     if (lane < facts)
         r.near->array[lane] = fact_array(a, lane);
     fetch_facts(r.near, task_place(a, task).item, 0, -1, lane);
     wait_all();
-    fetch_facts(r.near, task + step < a.ntasks ? task_place(a, task + step).item : -1, 1, 0, lane);
+    fetch_facts(r.near, task + step < end ? task_place(a, task + step).item : -1, 1, 0, lane);
     wait_all();
     item<Shape>(a, r, r.near->fact[0], lane).fetch_first();
 
     /* While a task is computed, what its successors say of themselves is on its way: see fetch_facts. */
     int now = 0, next = 1, last = 2;
-    for (; task < a.ntasks; task += step) {
+    for (; task < end; task += step) {
         wait_all();
         item<Shape> it(a, r, r.near->fact[now], lane);
-        fetch_facts(r.near, task + 2 * step < a.ntasks ? task_place(a, task + 2 * step).item : -1, last,
-                    task + step < a.ntasks ? next : -1, lane);
+        fetch_facts(r.near, task + 2 * step < end ? task_place(a, task + 2 * step).item : -1, last,
+                    task + step < end ? next : -1, lane);
         int tile = task_place(a, task).tile;
         int64_t column = static_cast<int64_t>(tile) * Shape::columns;
         it.set_tile(p, column * static_cast<int64_t>(sizeof(typename Shape::element)));
@@ -550,7 +487,7 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
         it.compute(total, at);
 
         wait_all();
-        if (task + step < a.ntasks)
+        if (task + step < end)
             item<Shape>(a, r, r.near->fact[next], lane).fetch_first();
         const int64_t *fact = r.near->fact[now];
         tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, fact[at_window], fact[at_partial], a.iso);
@@ -565,29 +502,30 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
 
 // ---- Host side ----
 
-template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, bool persistent)
+template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
 {
     a.tiles = static_cast<int>((p->n + Shape::columns - 1) / Shape::columns);
+    a.tasks = warps * choice.tasks;
     a.ntasks = a.nitems * a.tiles;
-    int64_t blocks = (a.ntasks + warps - 1) / warps, most = persistent ? p->device->sms * Shape::blocks_per_sm : INT32_MAX;
+    int64_t blocks = (a.ntasks + a.tasks - 1) / a.tasks;
     auto kernel = spmm<Shape>;
+    if (blocks > INT32_MAX)
+        return TSR_DECLINED;
     if (!tensor_allow_shared(kernel, Shape::shared_bytes))
         return TSR_INTERNAL_ERROR;
-    TSR_LAUNCH(kernel, static_cast<unsigned>(blocks < most ? blocks : most), warps * 32, Shape::shared_bytes, p->stream, a, *p);
+    TSR_LAUNCH(kernel, static_cast<unsigned>(blocks), warps * 32, Shape::shared_bytes, p->stream, a, *p);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
 template <tsr_cuda_math Math, int Height, int Columns>
-tsr_status launch_fetch(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
+tsr_status launch_ring(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
 {
     constexpr int bytes = Columns * sizeof(typename tensor_math<Math>::element);
-    constexpr int stages = bytes >= 512 ? 3 : bytes >= 256 ? 4 : 6, deep = bytes >= 512 ? 4 : 6;
-    if (choice.deep)
-        return launch<shape<Math, Height, Columns, deep, TSR_BMAT_ASYNC>>(a, p, choice.persistent);
-    switch (choice.way) {
-    case TSR_BMAT_BULK: return launch<shape<Math, Height, Columns, stages, TSR_BMAT_BULK>>(a, p, choice.persistent);
-    case TSR_BMAT_CACHED: return launch<shape<Math, Height, Columns, stages, TSR_BMAT_CACHED>>(a, p, choice.persistent);
-    default: return launch<shape<Math, Height, Columns, stages, TSR_BMAT_ASYNC>>(a, p, choice.persistent);
+    constexpr int stages = bytes >= 512 ? 3 : bytes >= 256 ? 4 : 6;
+    switch (choice.ring) {
+    case TSR_BMAT_SHORT: return launch<shape<Math, Height, Columns, 2, false>>(a, p, choice);
+    case TSR_BMAT_CACHED: return launch<shape<Math, Height, Columns, stages, true>>(a, p, choice);
+    default: return launch<shape<Math, Height, Columns, stages, false>>(a, p, choice);
     }
 }
 
@@ -596,17 +534,17 @@ tsr_status launch_columns(const matrix &a, const tsr_cuda_spmm *p, const tsr_bma
 {
     if constexpr (Math != TSR_CUDA_FP64)
         if (choice.columns == 128)
-            return launch_fetch<Math, Height, 128>(a, p, choice);
+            return launch_ring<Math, Height, 128>(a, p, choice);
     if (choice.columns == 64)
-        return launch_fetch<Math, Height, 64>(a, p, choice);
-    return launch_fetch<Math, Height, 32>(a, p, choice);
+        return launch_ring<Math, Height, 64>(a, p, choice);
+    return launch_ring<Math, Height, 32>(a, p, choice);
 }
 
 template <tsr_cuda_math Math>
 tsr_status run(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *p, const tsr_bmat_choice *choice)
 {
     matrix m = {work->window, work->block, work->entry, work->partial, a->w.block, a->w.vector, a->w.column, a->mask, a->value,
-                work->nitems, a->w.nrows, a->value ? 1.0 : p->iso, choice->tile_major, 0, 0};
+                work->nitems, a->w.nrows, a->value ? 1.0 : p->iso, choice->tile_major, 0, 0, 0};
     return a->w.height == 8 ? launch_columns<Math, 8>(m, p, *choice) : launch_columns<Math, 16>(m, p, *choice);
 }
 

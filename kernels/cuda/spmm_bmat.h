@@ -5,13 +5,13 @@
 
 #include "kernels/cuda/cuda_kernels.h"
 
-/* How rows of B come to shared memory: cp.async past L1 or through it, or bulk copies (sm_90). */
-typedef enum tsr_bmat_way { TSR_BMAT_ASYNC, TSR_BMAT_BULK, TSR_BMAT_CACHED } tsr_bmat_way;
+/* The ring of rows of B: of 3 stages or, where they are narrow, more; of 2, and more warps; as the first, with rows that pass
+ * through L1. */
+typedef enum tsr_bmat_ring { TSR_BMAT_LONG, TSR_BMAT_SHORT, TSR_BMAT_CACHED } tsr_bmat_ring;
 
 typedef struct tsr_bmat_choice {
-    tsr_bmat_way way;
-    bool persistent; /* as many warps as fit, each computes every so many-th item */
-    bool deep;       /* a longer ring, at the price of warps; TSR_BMAT_ASYNC only */
+    tsr_bmat_ring ring;
+    int tasks;       /* a warp computes one after the other: items x tiles of columns */
     bool tile_major; /* all items of one column tile before the next tile */
     int columns;     /* of a tile: 128 (not FP64), 64 or 32 */
 } tsr_bmat_choice;
