@@ -15,6 +15,7 @@ from pathlib import Path
 
 FORCED = {"TESSERA_MODE": "cpu", "TESSERA_MIN_WORK": "0"}
 ROUTED = re.compile(r'"route"\s*:\s*"(?!suitesparse)')
+ON_GPU = re.compile(r'"route"\s*:\s*"cuda:')
 CHECK_REPORT = re.compile(r"^tessera: CHECK: .* changed .* without a write hook", re.M)
 CHECK_SUMMARY = re.compile(r"^tessera: CHECK: (\d+) fingerprints compared", re.M)
 LINES_SHOWN = 3
@@ -40,6 +41,12 @@ def modes(args):
         table["replaced"] = (args.program, {"LD_LIBRARY_PATH": str(args.replacement.resolve().parent), **FORCED})
     if args.linked:
         table["linked"] = (args.linked, dict(FORCED))
+    if args.plugin:
+        gpu = {**preload, **FORCED, "TESSERA_MODE": "gpu", "TESSERA_PLUGIN_DIR": str(args.plugin.resolve().parent)}
+        table["gpu"] = (args.program, gpu)
+        table["gpu-eager"] = (args.program, {**gpu, "TESSERA_EAGER": "1", "TESSERA_DEFER": "1"})
+        table["gpu-bmat"] = (args.program, {**gpu, "TESSERA_KERNEL": "bmat"})
+        table["gpu-tight"] = (args.program, {**gpu, "TESSERA_DEVICE_MEMORY": "8K"})
     if args.blind:
         table["check"][1]["TESSERA_CHECK_BLIND"] = args.blind
     chosen = args.modes.split(",") if args.modes else list(table)
@@ -74,11 +81,12 @@ class Runner:
                 return False
         return True
 
-    def routed(self, trace):
+    def routed(self, trace, name):
+        wanted = ON_GPU if name.startswith("gpu") else ROUTED
         if not trace.exists():
             return 0
         with trace.open(errors="replace") as records:
-            count = sum(1 for record in records if ROUTED.search(record))
+            count = sum(1 for record in records if wanted.search(record))
         trace.unlink()
         return count
 
@@ -88,7 +96,7 @@ class Runner:
         code, lines, errors = self.run(program, seed, {**extra, "TESSERA_TRACE": str(trace)})
         if self.args.spoil and name == "forced" and len(lines) > 20:
             lines[20] += " spoiled"
-        routed = self.routed(trace)
+        routed = self.routed(trace, name)
         report = check_report(errors) if name == "check" and code == 0 else None
         if code == 0 and lines == expected:
             return report and f"seed {seed} {name}: {report}", routed
@@ -167,7 +175,7 @@ def verdict(args, summary):
         print(f"too many references failed: {lost} of {args.programs}")
         failed = True
     if args.min_routed:
-        for name in ("forced", "check", "eager", "defer", "replaced", "linked"):
+        for name in ("forced", "check", "eager", "defer", "replaced", "linked", "gpu", "gpu-eager"):
             if name in summary.routed and summary.routed[name] < args.min_routed:
                 print(f"{name}: only {summary.routed[name]} products went to Tessera, expected {args.min_routed}")
                 failed = True
@@ -179,11 +187,12 @@ def parse_arguments():
     parser.add_argument("--program", type=Path, required=True, help="random_program, linked with the real library")
     parser.add_argument("--library", type=Path, required=True, help="libtessera to preload")
     parser.add_argument("--replacement", type=Path, help="the replacement libgraphblas, in its directory")
+    parser.add_argument("--plugin", type=Path, help="libtessera_cuda.so, for the gpu modes")
     parser.add_argument("--linked", type=Path, help="random_program linked with Tessera ahead of the real library")
     parser.add_argument("--programs", type=int, default=40)
     parser.add_argument("--ops", type=int, default=300)
     parser.add_argument("--first-seed", type=int, default=1)
-    parser.add_argument("--modes", help="comma-separated: forced,auto,check,eager,defer,replaced,linked")
+    parser.add_argument("--modes", help="comma-separated: forced,auto,check,eager,defer,replaced,linked,gpu,...")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--large", action="store_true", help="every program has large objects")

@@ -1,4 +1,5 @@
-/* What a test program asks of Tessera, and what it did: every product forced to the CPU backend, counted in the trace.
+/* What a test program asks of Tessera, and what it did: every product forced to the CPU backend (the environment variable TEST_MODE
+ * names another mode), counted in the trace.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_TEST_ROUTED_H
 #define TSR_TEST_ROUTED_H
@@ -14,7 +15,7 @@ static char trace_name[64];
 static inline void force_tessera(void)
 {
     snprintf(trace_name, sizeof trace_name, "/tmp/tessera-test-trace-%ld", (long)getpid());
-    setenv("TESSERA_MODE", "cpu", 1);
+    setenv("TESSERA_MODE", getenv("TEST_MODE") ? getenv("TEST_MODE") : "cpu", 1);
     setenv("TESSERA_MIN_WORK", "0", 1);
     setenv("TESSERA_TRACE", trace_name, 1);
 }

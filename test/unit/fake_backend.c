@@ -1,6 +1,11 @@
-/* Plug-ins for test_backends: FAKE_VERSION and FAKE_SCORE say what is wrong with this one; FAKE_NOTHING exports
- * nothing. SPDX-License-Identifier: Apache-2.0 */
+/* Plug-ins for test_backends: FAKE_VERSION, FAKE_SCORE and FAKE_STATUS (of execute) say what is wrong with this one; FAKE_NOTHING
+ * exports nothing.
+ * SPDX-License-Identifier: Apache-2.0 */
 #include "tessera/backend.h"
+
+#ifndef FAKE_STATUS
+#define FAKE_STATUS TSR_OK
+#endif
 
 #ifndef FAKE_NOTHING
 static bool supports(const tsr_product *product)
@@ -12,7 +17,7 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
 {
     (void)product;
     result->nvals = 42;
-    return TSR_OK;
+    return FAKE_STATUS;
 }
 
 static const char *kernel_name(const tsr_product *product)

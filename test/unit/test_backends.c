@@ -1,5 +1,6 @@
 /* The plug-in loader: takes a good plug-in, refuses the others with at most one line.
- * Arguments: plug-ins that are good, of another version, unusable here (score 0), without the names.
+ * Arguments: plug-ins that are good, of another version, unusable here (score 0), without the names, that fail, that decline, and
+ * perhaps the real one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,11 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "src/engine/engine.h"
 #include "src/registry/backends.h"
+#include "src/registry/config.h"
 #include "test/unit/child.h"
 
 static char **plugins;
@@ -92,6 +96,114 @@ static void test_no_plugin_is_silent(void **state)
     assert_string_equal(c.error, "");
 }
 
+/* ---- a plug-in that does not finish what it began ---- */
+
+static const int64_t row_offsets[] = {0, 2}, columns[] = {0, 1};
+static const double ones[] = {1, 1}, column[] = {3, 4};
+
+static tsr_request one_row(void)
+{
+    tsr_request r = {.call = "test"};
+    r.product = (tsr_product){.op = TSR_OP_SPMV, .semiring = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = 1, .n = 1, .k = 2,
+                              .nthreads = 1};
+    r.product.a = (tsr_view){.format = TSR_SPARSE, .type = TSR_FP64, .index_size = 8, .nrows = 1, .ncols = 2, .nvec = 1, .vlen = 2,
+                             .nvals = 2, .p = row_offsets, .i = columns, .x = ones};
+    r.product.b = (tsr_view){.format = TSR_FULL, .type = TSR_FP64, .by_col = true, .nrows = 2, .ncols = 1, .nvec = 1, .vlen = 2,
+                             .ld = 2, .nvals = 2, .x = column};
+    return r;
+}
+
+/* The CPU finishes it; returns whether the GPU was asked. */
+static bool computed(void)
+{
+    tsr_request r = one_row();
+    tsr_decision d;
+    double x = 0;
+    tsr_engine_decide(&r, &d);
+    REQUIRE(d.backend != NULL);
+    bool asked = d.backend != tsr_backend_cpu();
+    REQUIRE(tsr_engine_execute(&r, &d, &(tsr_result){.x = &x}) == TSR_OK && x == 7);
+    return asked;
+}
+
+static void gpu_fails(void)
+{
+    REQUIRE(tsr_config_set("mode", "gpu") == TSR_OK);
+    REQUIRE(computed());
+    REQUIRE(tsr_backend_gpu() == NULL);
+    REQUIRE(!computed());
+}
+
+static void gpu_declines(void)
+{
+    REQUIRE(tsr_config_set("mode", "gpu") == TSR_OK);
+    REQUIRE(computed());
+    REQUIRE(computed()); /* it may do the next one */
+}
+
+static void gpu_only_when_worth_it(void)
+{
+    REQUIRE(!computed()); /* mode auto, a small product */
+    REQUIRE(tsr_config_set("mode", "cpu") == TSR_OK);
+    REQUIRE(!computed());
+}
+
+static void test_failing_plugin(void **state)
+{
+    (void)state;
+    child c = with_plugin(plugins[4], gpu_fails);
+    assert_int_equal(c.code, 0);
+    assert_int_equal(occurrences(c.error, "the GPU failed"), 1);
+    assert_int_equal(occurrences(c.error, "\n"), 1);
+}
+
+static void test_declining_plugin(void **state)
+{
+    (void)state;
+    child c = with_plugin(plugins[5], gpu_declines);
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "");
+    c = with_plugin(plugins[5], gpu_only_when_worth_it);
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "");
+}
+
+/* A device does not survive a fork. */
+static void parent_and_child(void)
+{
+    REQUIRE(tsr_backend_gpu() != NULL);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(tsr_backend_gpu() == NULL ? 0 : 1);
+    int status = 1;
+    REQUIRE(waitpid(pid, &status, 0) == pid && status == 0);
+    REQUIRE(tsr_backend_gpu() != NULL);
+}
+
+static void test_not_in_a_child(void **state)
+{
+    (void)state;
+    child c = with_plugin(plugins[0], parent_and_child);
+    assert_int_equal(c.code, 0);
+}
+
+/* With or without a device: no word, and right answers. */
+static void real_plugin(void)
+{
+    REQUIRE(tsr_config_set("mode", "gpu") == TSR_OK);
+    REQUIRE(computed() == (tsr_backend_gpu() != NULL));
+}
+
+static void test_real_plugin(void **state)
+{
+    (void)state;
+    if (!plugins[6])
+        skip();
+    child c = with_plugin(plugins[6], real_plugin);
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "");
+}
+
 static void test_the_cpu_is_always_there(void **state)
 {
     (void)state;
@@ -107,9 +219,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_unusable_here_is_silent),
         cmocka_unit_test(test_not_a_plugin),
         cmocka_unit_test(test_no_plugin_is_silent),
+        cmocka_unit_test(test_failing_plugin),
+        cmocka_unit_test(test_declining_plugin),
+        cmocka_unit_test(test_not_in_a_child),
+        cmocka_unit_test(test_real_plugin),
         cmocka_unit_test(test_the_cpu_is_always_there),
     };
-    if (argc != 5) {
+    if (argc < 7) {
         return 1;
     }
     plugins = argv + 1;

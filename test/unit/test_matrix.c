@@ -135,12 +135,50 @@ static void test_threads(void **state)
     assert_int_equal(tsr_matrix_get_stats().bytes, 0);
 }
 
+/* ---- what a backend keeps ---- */
+
+static int released;
+
+static void count_release(void *kept)
+{
+    released += *(int *)kept;
+}
+
+static const tsr_backend keeper = {.release = count_release}, other_keeper = {.release = count_release};
+
+static void test_slots_belong_to_a_version(void **state)
+{
+    (void)state;
+    int one = 1;
+    released = 0;
+    tsr_matrix *m = tsr_matrix_new();
+    tsr_slot *slot = tsr_matrix_slot(m, &keeper), *again = tsr_matrix_slot(m, &keeper), *other = tsr_matrix_slot(m, &other_keeper);
+    assert_ptr_equal(slot, again);
+    assert_ptr_not_equal(slot, other);
+    assert_null(*tsr_slot_place(slot));
+    *tsr_slot_place(slot) = &one;
+    tsr_slot_unref(again);
+    tsr_slot_unref(other); /* still empty: nothing will be released */
+    tsr_matrix_invalidate(m);
+    assert_int_equal(released, 0); /* somebody still computes with it */
+    tsr_slot *next = tsr_matrix_slot(m, &keeper);
+    assert_null(*tsr_slot_place(next));
+    *tsr_slot_place(next) = &one;
+    tsr_slot_unref(slot);
+    assert_int_equal(released, 1);
+    tsr_slot_unref(next);
+    assert_int_equal(released, 1);
+    tsr_matrix_unref(m);
+    assert_int_equal(released, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_representation_is_the_matrix), cmocka_unit_test(test_write_drops_but_users_keep),
         cmocka_unit_test(test_keys_are_distinct),            cmocka_unit_test(test_regret_sums_until_write),
         cmocka_unit_test(test_rows_present),                 cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_slots_belong_to_a_version),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

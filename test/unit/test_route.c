@@ -43,12 +43,29 @@ static void test_predictions_are_positive_and_finite(void **state)
                 f.c_by_col = bits & 4;
                 f.a_cast = bits & 8;
                 f.narrow_index = bits & 16;
-                double cpu = tsr_predict_cpu_ms(&f), real = tsr_predict_suitesparse_ms(&f);
-                assert_true(isfinite(cpu) && cpu > 0 && isfinite(real) && real > 0);
+                double cpu = tsr_predict_cpu_ms(&f), real = tsr_predict_suitesparse_ms(&f), gpu = tsr_predict_gpu_ms(&f);
+                assert_true(isfinite(cpu) && cpu > 0 && isfinite(real) && real > 0 && isfinite(gpu) && gpu > 0);
                 f.a_nnz = f.b_nnz = f.mask_nnz = f.m = f.n = f.k = 0;
                 cpu = tsr_predict_cpu_ms(&f), real = tsr_predict_suitesparse_ms(&f);
                 assert_true(isfinite(cpu) && cpu >= 0 && isfinite(real) && real >= 0);
             }
+}
+
+/* What is on the device already is not paid for again; and a large product is worth the way there, a small one is not. */
+static void test_the_gpu_pays_for_the_bus(void **state)
+{
+    (void)state;
+    tsr_features f = base(TSR_OP_SPMM), there = f;
+    there.a_on_device = true;
+    assert_true(tsr_predict_gpu_ms(&there) < tsr_predict_gpu_ms(&f));
+    f.nthreads = 16;
+    f.m = f.k = 1e6;
+    f.a_nnz = 3e7;
+    f.n = 128;
+    assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_cpu_ms(&f));
+    f.m = f.k = 1e3;
+    f.a_nnz = 1e4;
+    assert_true(tsr_predict_gpu_ms(&f) > tsr_predict_cpu_ms(&f));
 }
 
 static void test_a_cast_is_not_free(void **state)
@@ -104,6 +121,7 @@ int main(void)
         cmocka_unit_test(test_more_work_takes_longer), cmocka_unit_test(test_predictions_are_positive_and_finite),
         cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),
         cmocka_unit_test(test_expected_calls_decide_at_once),
+        cmocka_unit_test(test_the_gpu_pays_for_the_bus),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
