@@ -21,7 +21,7 @@ typedef struct known {
     bool valid;
     int writers;      /* calls under way that write it: nothing is compared or stored meanwhile */
     int64_t places;   /* what a fingerprint has to walk */
-    const char *name; /* the function that looked at it last, and how often in a row without a change */
+    const char *name; /* the function that looked at it last, and how often in a row */
     int64_t looks;
     struct known *next;
 } known;
@@ -146,15 +146,15 @@ static void report(const char *name, const void *handle, const char *when)
     fprintf(stderr, "tessera: CHECK: %s: object %p changed %s without a write hook\n", name, handle, when);
 }
 
-/* A loop that reads a large object element by element would walk all of it every time.  From the 32nd look of one function at an
- * unchanged object on, only every so many are taken that a look costs 64 places on average; a change is then found a little later. */
+/* A loop that reads or writes a large object element by element would walk all of it every time.  From the 32nd look of one function in
+ * a row on, only every so many are taken that a look costs 64 places on average; a change is then found a little later. */
 static bool is_spared(const void *handle, const char *name)
 {
     enum { ALWAYS = 32, PLACES = 64 };
     pthread_mutex_lock(&mutex);
     known *k = *find_locked(handle);
     bool spared = false;
-    if (k && k->valid && k->writers == 0) {
+    if (k) {
         k->looks = k->name == name ? k->looks + 1 : 0;
         k->name = name;
         spared = k->looks > ALWAYS && k->looks % (k->places / PLACES + 1) != 0;
@@ -192,7 +192,6 @@ static void writer(const void *handle, int change)
     if (k) {
         k->writers = k->writers + change > 0 ? k->writers + change : 0;
         k->valid = false;
-        k->looks = 0;
     }
     pthread_mutex_unlock(&mutex);
 }
