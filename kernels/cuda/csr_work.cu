@@ -1,9 +1,11 @@
-// Cuts a matrix by row into items of bounded size, on the device, in three steps: count per block of rows, scan the blocks, write.  Whether a
-// row begins an item depends on the row and its predecessor alone, so the lists are the same every time.
+// Cuts a matrix by row into items of bounded size, on the device, in three steps: count per block of rows (chunks), scan the blocks, write.
+// The lists are the same every time.
 //
-// A row longer than `cut` becomes items of its own, cut evenly.  A row longer than `chunk` is one item.  Other rows are grouped: a row
+// SpMM: whether a row begins an item depends on the row and its predecessor alone.  A row longer than `cut` becomes items of its own, cut evenly.  A row longer than `chunk` is one item.  Other rows are grouped: a row
 // begins a new item where its first entry lies in another chunk (entry / chunk) than that of the row before, after a row that is not
-// grouped, and at multiples of `rows` (so that empty rows have a bound too).  A group has fewer than 2 * chunk entries.
+// grouped, and at multiples of spmm_item_rows (so that empty rows have a bound too).
+//
+// SpMV: every spmv_chunk entries are an item, or several where very many rows end in them (empty ones).
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/csr_work.cuh"
 #include "kernels/cuda/device.cuh"
@@ -14,7 +16,6 @@ constexpr int threads = 256; /* rows of a block */
 
 struct rule {
     int64_t chunk, cut;
-    int rows;
 };
 
 /* What a row (a block of rows, all rows) adds to the lists. */
@@ -41,7 +42,7 @@ __device__ counts count_row(const int64_t *p, int64_t nrows, int64_t row, rule r
         int64_t segments = (length + rule.cut - 1) / rule.cut;
         return { segments, segments, 1 };
     }
-    if (length > rule.chunk || row % rule.rows == 0)
+    if (length > rule.chunk || row % spmm_item_rows == 0)
         return { 1, 0, 0 };
     int64_t before = p[row - 1];
     return { start - before > rule.chunk || start / rule.chunk != before / rule.chunk, 0, 0 };
@@ -116,21 +117,100 @@ __global__ void __launch_bounds__(threads) write_items(const int64_t *p, int64_t
     }
 }
 
+// ---- SpMV ----
+
+/* row[c]: how many rows end at or before the first entry of chunk c; of the first chunk none, even if they are empty. */
+__global__ void __launch_bounds__(threads) find_rows(const int64_t *p, int64_t nrows, int64_t nchunks, uint32_t *row)
+{
+    int64_t c = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (c > nchunks)
+        return;
+    int64_t low = 0, high = c == 0 ? 0 : nrows;
+    if (c == nchunks)
+        low = nrows;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (__ldg(p + middle + 1) > c * spmv_chunk)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    row[c] = uint32_t(low);
+}
+
+__device__ counts count_chunk(const uint32_t *row, int64_t nchunks, int64_t c)
+{
+    if (c >= nchunks)
+        return { 0, 0, 0 };
+    int64_t rows = int64_t(row[c + 1]) - row[c];
+    return { rows > spmv_item_rows ? (rows + spmv_item_rows - 1) / spmv_item_rows : 1, 0, 0 };
+}
+
+__global__ void __launch_bounds__(threads) count_chunks(const uint32_t *row, int64_t nchunks, counts *blocks)
+{
+    counts total;
+    scan_block(count_chunk(row, nchunks, blockIdx.x * int64_t(threads) + threadIdx.x), &total);
+    if (threadIdx.x == 0)
+        blocks[blockIdx.x] = total;
+}
+
+__global__ void __launch_bounds__(threads) write_chunks(const int64_t *p, int64_t nrows, int64_t nvals, const uint32_t *row,
+    int64_t nchunks, const counts *blocks, csr_item *items)
+{
+    int64_t c = blockIdx.x * int64_t(threads) + threadIdx.x;
+    counts mine = count_chunk(row, nchunks, c), total;
+    counts at = blocks[blockIdx.x] + scan_block(mine, &total);
+    if (c >= nchunks)
+        return;
+    for (int64_t k = 0; k < mine.items; k++) {
+        uint32_t first = row[c] + uint32_t(k) * spmv_item_rows;
+        items[at.items + k] = { k == 0 ? c * spmv_chunk : p[first], first, -1 };
+    }
+    if (c == nchunks - 1)
+        items[at.items + mine.items] = { nvals, uint32_t(nrows), -1 };
+}
+
+// ---- Both ----
+
 /* Enough items to keep every warp of the device busy several times over. */
 int64_t cut_for(int64_t nvals, const tsr_cuda_device *device, int64_t least, int64_t most)
 {
-    int64_t cut = least, share = nvals / (int64_t(device->sms) * 256);
+    int64_t cut = least, share = nvals / (int64_t(device->sms) * 128);
     while (cut < most && cut < share)
         cut *= 2;
     return cut;
 }
 
-tsr_status count_list(const tsr_cuda_csr *a, rule rule, counts *blocks, counts *total, void *stream)
+unsigned blocks_for(int64_t n)
 {
-    int64_t n = (a->nrows + threads - 1) / threads;
-    TSR_LAUNCH(count_rows, unsigned(n), threads, 0, stream, a->p, a->nrows, rule, blocks);
-    TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, blocks, n);
-    return tsr_cuda_to_host(total, blocks + n, sizeof *total, stream);
+    return unsigned((n + threads - 1) / threads);
+}
+
+/* Scratch of both lists.  blocks: one per block of rows or chunks, and a total. */
+struct scratch {
+    int64_t nchunks;
+    counts *rows, *chunks;
+    uint32_t *first_row; /* of every chunk */
+    counts total_rows, total_chunks;
+};
+
+size_t scratch_bytes(const tsr_cuda_csr *a, int64_t nchunks)
+{
+    return sizeof(counts) * (size_t(blocks_for(a->nrows)) + blocks_for(nchunks) + 2) + sizeof(uint32_t) * size_t(nchunks + 1);
+}
+
+tsr_status count_both(const tsr_cuda_csr *a, rule rule, scratch *s, void *stream)
+{
+    unsigned rows = blocks_for(a->nrows), chunks = blocks_for(s->nchunks);
+    TSR_LAUNCH(count_rows, rows, threads, 0, stream, a->p, a->nrows, rule, s->rows);
+    TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, s->rows, int64_t(rows));
+    TSR_LAUNCH(find_rows, blocks_for(s->nchunks + 1), threads, 0, stream, a->p, a->nrows, s->nchunks, s->first_row);
+    TSR_LAUNCH(count_chunks, chunks, threads, 0, stream, s->first_row, s->nchunks, s->chunks);
+    TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, s->chunks, int64_t(chunks));
+    tsr_status status = tsr_cuda_to_host(&s->total_rows, s->rows + rows, sizeof(counts), stream);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(&s->total_chunks, s->chunks + chunks, sizeof(counts), stream);
+    return status == TSR_OK ? tsr_cuda_wait(stream) : status;
 }
 
 size_t list_bytes(counts total)
@@ -147,30 +227,26 @@ void describe(tsr_cuda_csr_list *list, counts total, void *work)
     list->split = static_cast<csr_item *>(work) + total.items + 1;
 }
 
-void write_list(const tsr_cuda_csr *a, rule rule, const counts *blocks, const tsr_cuda_csr_list *list, void *stream)
+void write_both(const tsr_cuda_csr *a, rule rule, const scratch *s, void *stream)
 {
-    TSR_LAUNCH(write_items, unsigned((a->nrows + threads - 1) / threads), threads, 0, stream, a->p, a->nrows, rule, blocks,
-        static_cast<csr_item *>(list->items), static_cast<csr_split *>(list->split));
+    TSR_LAUNCH(write_items, blocks_for(a->nrows), threads, 0, stream, a->p, a->nrows, rule, s->rows,
+        static_cast<csr_item *>(a->spmm.items), static_cast<csr_split *>(a->spmm.split));
+    TSR_LAUNCH(write_chunks, blocks_for(s->nchunks), threads, 0, stream, a->p, a->nrows, a->nvals, s->first_row, s->nchunks, s->chunks,
+        static_cast<csr_item *>(a->spmv.items));
 }
 
-tsr_status make_lists(tsr_cuda_csr *a, const rule rules[2], counts *blocks[2], void *stream)
+tsr_status make_lists(tsr_cuda_csr *a, rule rule, scratch *s, void *stream)
 {
-    counts total[2];
-    tsr_status status = count_list(a, rules[0], blocks[0], &total[0], stream);
-    if (status == TSR_OK)
-        status = count_list(a, rules[1], blocks[1], &total[1], stream);
-    if (status == TSR_OK)
-        status = tsr_cuda_wait(stream);
-    if (status == TSR_OK && (total[0].partials > INT32_MAX || total[1].partials > INT32_MAX))
+    tsr_status status = count_both(a, rule, s, stream);
+    if (status == TSR_OK && s->total_rows.partials > INT32_MAX)
         status = TSR_DECLINED;
     if (status == TSR_OK)
-        status = tsr_cuda_malloc(&a->work, list_bytes(total[0]) + list_bytes(total[1]), stream);
+        status = tsr_cuda_malloc(&a->work, list_bytes(s->total_rows) + list_bytes(s->total_chunks), stream);
     if (status != TSR_OK)
         return status;
-    describe(&a->spmm, total[0], a->work);
-    describe(&a->spmv, total[1], static_cast<char *>(a->work) + list_bytes(total[0]));
-    write_list(a, rules[0], blocks[0], &a->spmm, stream);
-    write_list(a, rules[1], blocks[1], &a->spmv, stream);
+    describe(&a->spmm, s->total_rows, a->work);
+    describe(&a->spmv, s->total_chunks, static_cast<char *>(a->work) + list_bytes(s->total_rows));
+    write_both(a, rule, s, stream);
     return tsr_cuda_wait(stream);
 }
 
@@ -184,17 +260,18 @@ extern "C" tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *
         return TSR_DECLINED;
     if (a->nrows == 0)
         return TSR_OK;
-    int64_t spmm_cut = cut_for(a->nvals, device, 64, 1024);
-    rule rules[2] = { { spmm_cut < 128 ? spmm_cut : 128, spmm_cut, spmm_item_rows },
-        { spmv_chunk, cut_for(a->nvals, device, spmv_chunk, 4096), spmv_item_rows } };
-    int64_t n = (a->nrows + threads - 1) / threads + 1;
-    void *scratch;
-    tsr_status status = tsr_cuda_malloc(&scratch, size_t(2 * n) * sizeof(counts), stream);
+    int64_t cut = cut_for(a->nvals, device, 64, 1024);
+    scratch s = {};
+    s.nchunks = a->nvals > spmv_chunk ? (a->nvals + spmv_chunk - 1) / spmv_chunk : 1;
+    void *memory;
+    tsr_status status = tsr_cuda_malloc(&memory, scratch_bytes(a, s.nchunks), stream);
     if (status != TSR_OK)
         return status;
-    counts *blocks[2] = { static_cast<counts *>(scratch), static_cast<counts *>(scratch) + n };
-    status = make_lists(a, rules, blocks, stream);
-    tsr_cuda_free(scratch, stream);
+    s.rows = static_cast<counts *>(memory);
+    s.chunks = s.rows + blocks_for(a->nrows) + 1;
+    s.first_row = reinterpret_cast<uint32_t *>(s.chunks + blocks_for(s.nchunks) + 1);
+    status = make_lists(a, { cut < 128 ? cut : 128, cut }, &s, stream);
+    tsr_cuda_free(memory, stream);
     if (status != TSR_OK)
         tsr_cuda_csr_work_free(a, stream);
     return status;

@@ -4,8 +4,11 @@
 
 #include "kernels/cuda/cuda_kernels.h"
 
-/* Item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise a part of one
- * long row, whose sum is partial sum number `partial`.  The list ends with one more item: {nvals, nrows, -1}. */
+/* SpMM: item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise a part of one
+ * long row, whose sum is partial sum number `partial`.
+ * SpMV: item t covers entries [entry of t, entry of t + 1), at most spmv_chunk, all between two multiples of spmv_chunk, and rows [row of t,
+ * row of t + 1) end in it, at most spmv_item_rows; partial is not used.
+ * The list ends with one more item: {nvals, nrows, -1}. */
 struct alignas(16) csr_item {
     int64_t entry;
     uint32_t row;
@@ -18,7 +21,6 @@ struct csr_split {
     int64_t row;
 };
 
-/* Rows in one item at most.  SpMM keeps the row ends of an item in shared memory. */
-constexpr int spmm_item_rows = 32, spmv_item_rows = 512;
-/* Entries of an item of several rows: fewer than twice this for SpMV, whose kernel keeps the products in shared memory. */
+/* Rows in one item at most.  Both kernels keep the row ends of an item in shared memory. */
+constexpr int spmm_item_rows = 32, spmv_item_rows = 256;
 constexpr int spmv_chunk = 256;

@@ -45,6 +45,18 @@ template <class T, int V> __device__ __forceinline__ void store_vector(void *at,
         __stcs(static_cast<raw *>(at) + k, piece[k]);
 }
 
+/* Read once. */
+template <class T, int V> __device__ __forceinline__ void stream_vector(T (&out)[V], const void *at)
+{
+    constexpr int bytes = piece_bytes<T, V>;
+    using raw = typename raw_bytes<bytes>::type;
+    raw piece[sizeof(T) * V / bytes];
+#pragma unroll
+    for (int k = 0; k < int(sizeof piece / bytes); k++)
+        piece[k] = __ldcs(static_cast<const raw *>(at) + k);
+    memcpy(static_cast<void *>(out), piece, sizeof out);
+}
+
 /* Elements that are read or written once. */
 template <class T> __device__ __forceinline__ T load_once(const T *at)
 {
@@ -62,7 +74,8 @@ template <class T> __device__ __forceinline__ void store_once(T *at, T x)
     __stcs(reinterpret_cast<raw *>(at), bits);
 }
 
-// ---- Typed policies.  element: what B (and A in memory) holds; sum: what is added up and what C holds ----
+// ---- Typed policies.  element: what B (and A in memory) holds; sum: what is added up and what C holds.  two_levels: few products are
+// added up by themselves, then joined to the sum of the row, so that errors grow with the number of such groups only ----
 
 struct operators {
     int add, mul;
@@ -84,7 +97,7 @@ template <> __device__ __forceinline__ double fused(double a, double b, double c
 template <class T> struct plus_times {
     using element = T;
     using sum = T;
-    static constexpr bool generic = false;
+    static constexpr bool generic = false, two_levels = std::is_same_v<T, float>;
     static __device__ __forceinline__ sum widen(element x) { return x; }
     static __device__ __forceinline__ sum identity() { return T(0); }
     static __device__ __forceinline__ sum step(sum s, sum a, sum b) { return fused<T>(a, b, s); }
@@ -94,7 +107,7 @@ template <class T> struct plus_times {
 template <class Half> struct plus_times_half {
     using element = Half;
     using sum = float;
-    static constexpr bool generic = false;
+    static constexpr bool generic = false, two_levels = false;
     static __device__ __forceinline__ float widen(__half x) { return __half2float(x); }
     static __device__ __forceinline__ float widen(__nv_bfloat16 x) { return __bfloat162float(x); }
     static __device__ __forceinline__ float identity() { return 0; }
@@ -106,7 +119,7 @@ template <class Half> struct plus_times_half {
 template <class T> struct min_plus {
     using element = T;
     using sum = T;
-    static constexpr bool generic = false;
+    static constexpr bool generic = false, two_levels = false;
     static __device__ __forceinline__ sum widen(element x) { return x; }
     static __device__ __forceinline__ sum merge(sum s, sum t)
     {
@@ -138,7 +151,7 @@ template <class T> struct min_plus {
 template <class T> struct any_semiring {
     using element = std::conditional_t<std::is_same_v<T, bool>, unsigned char, T>;
     using sum = T;
-    static constexpr bool generic = true;
+    static constexpr bool generic = true, two_levels = false;
     static __device__ __forceinline__ sum widen(element x)
     {
         if constexpr (std::is_same_v<T, bool>)

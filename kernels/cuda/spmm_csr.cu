@@ -1,7 +1,7 @@
 // SpMM and SpMV by row: which kernel, and how the product is cut among threads.
 //
-// The shape: V elements of B per lane (at most 16 bytes; what alignment and n allow), groups of G lanes, U entries in flight.
-// Variants: 0 = choose; warps * 1000 + G * 10 + U, with 1 to 16 warps per block, G in {4, 8, 16, 32} and U in {4, 8}: 8328, 4164, ...
+// The shape: V elements of B per lane (at most 16 bytes; what alignment and n allow), groups of G lanes, blocks of some warps.
+// Variants of SpMM: 0 = choose; warps * 100 + G, with 1 to 32 warps per block and G in {4, 8, 16, 32}: 832, 416, ...
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/spmm_csr.cuh"
 
@@ -39,37 +39,43 @@ int choose_vector(const tsr_cuda_csr_spmm *product, int size)
 }
 
 /* Lanes for all n columns, at most 32.  Then, where B's part for one tile of columns is larger than 0.7 of L2 and halving the tile
- * brings it to 1.2 of L2 or below, the tile is halved, down to 128 bytes of a row. */
+ * brings it to 1.2 of L2 or below, the tile is halved, but not below 256 bytes of a row. */
 int choose_lanes(const tsr_cuda_csr_spmm *product, int64_t ncols, int size, int vector)
 {
     int lanes = 32;
     while (lanes > 4 && product->n <= lanes / 2 * vector)
         lanes /= 2;
     double l2 = double(product->device->l2_bytes), part = double(ncols) * lanes * vector * size;
-    while (lanes * vector * size >= 256 && part > 0.7 * l2 && part / 2 <= 1.2 * l2) {
+    if (lanes * vector * size >= 512 && part > 0.7 * l2 && part / 2 <= 1.2 * l2)
         lanes /= 2;
-        part /= 2;
-    }
     return lanes;
+}
+
+/* Large blocks share more rows of B in L1; small ones end at more even times. */
+int choose_warps(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product, int size)
+{
+    return size == 8 || a->spmm.nitems < int64_t(product->device->sms) * 256 ? 4 : 8;
 }
 
 csr_shape choose_shape(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
-    int size = element_size(product), variant = product->variant;
-    csr_shape shape = { choose_vector(product, size), 0, 8, 8 };
-    shape.lanes = choose_lanes(product, a->ncols, size, shape.vector);
-    if (variant != 0) {
-        shape.warps = variant / 1000;
-        shape.lanes = variant % 1000 / 10;
-        shape.unroll = variant % 10;
-    }
-    return shape;
+    int size = element_size(product), vector = choose_vector(product, size);
+    if (product->variant != 0)
+        return { vector, product->variant % 100, product->variant / 100 };
+    return { vector, choose_lanes(product, a->ncols, size, vector), choose_warps(a, product, size) };
 }
 
 bool shape_exists(const csr_shape &shape)
 {
     bool lanes = shape.lanes == 4 || shape.lanes == 8 || shape.lanes == 16 || shape.lanes == 32;
-    return lanes && shape.warps >= 1 && shape.warps <= 16 && (shape.unroll == 4 || shape.unroll == 8);
+    return lanes && shape.warps >= 1 && shape.warps <= 32;
+}
+
+/* SpMV: items of one warp.  Each streaming multiprocessor has room for some 32 warps; spans end at different times. */
+int64_t spmv_span(const tsr_cuda_csr *a, const tsr_cuda_device *device)
+{
+    int64_t warps = int64_t(device->sms) * 128, span = (a->spmv.nitems + warps - 1) / warps;
+    return span > 2 ? span : 2;
 }
 
 csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const tsr_cuda_csr_spmm *product)
@@ -98,6 +104,10 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.reads_a = mul_reads_a(product->semiring.mul) && a->x != nullptr;
     q.reads_b = mul_reads_b(product->semiring.mul);
     q.ops = { product->semiring.add, product->semiring.mul };
+    q.nrows = a->nrows;
+    q.a_vectors = reinterpret_cast<uintptr_t>(a->i) % 16 == 0 && reinterpret_cast<uintptr_t>(a->x) % 16 == 0;
+    q.span = spmv_span(a, product->device);
+    q.nspans = (a->spmv.nitems + q.span - 1) / q.span;
     return q;
 }
 
@@ -166,12 +176,13 @@ tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, cons
 
 } // namespace
 
-/* Enough for either list. */
+/* Partial sums of SpMM, or what SpMV carries from span to span. */
 extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
-    int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
-    size_t places = size_t(most) * size_t(product->n);
-    return places * size_t(sum_size(product) + (product->b_present != nullptr));
+    size_t sums = size_t(a->spmm.npartials) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
+    size_t carries = a->spmv.nitems == 0 ? 0
+        : size_t(a->spmv.nitems / spmv_span(a, product->device) + 1) * (size_t(sum_size(product)) + sizeof(uint32_t));
+    return product->n == 1 && carries > sums ? carries : sums;
 }
 
 extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)

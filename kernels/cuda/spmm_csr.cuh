@@ -36,14 +36,17 @@ struct csr_args {
     double alpha, beta;
     void *partial;
     int8_t *partial_present;
+    int64_t span, nspans; /* SpMV: items of a warp, warps */
+    int64_t nrows;
     bool c_vectors; /* C can be stored V elements at a time */
+    bool a_vectors; /* columns and values can be loaded 16 bytes at a time */
     bool reads_a, reads_b;
     operators ops;
 };
 
 /* How a product is cut among threads. */
 struct csr_shape {
-    int vector, lanes, unroll, warps; /* V, G, U, and warps in a block */
+    int vector, lanes, warps; /* V, G, and warps in a block */
 };
 
 // ---- Sums of V columns ----
@@ -243,13 +246,28 @@ template <class P, int V, bool Plain> struct row_walk {
         }
     }
 
+    /* The first level of sums joins the second. */
+    __device__ __forceinline__ void join(row_sums<P, V> &part)
+    {
+        if constexpr (P::two_levels) {
+#pragma unroll
+            for (int v = 0; v < V; v++)
+                sums.value[v] = P::merge(sums.value[v], part.value[v]);
+            part.clear();
+        } else {
+            sums = part;
+        }
+    }
+
     /* Write out the rows that end after `entries` entries of the item. */
-    __device__ __forceinline__ void finish_rows(const csr_args &q, int entries)
+    __device__ __forceinline__ void finish_rows(const csr_args &q, int entries, row_sums<P, V> &part)
     {
 #pragma unroll 1
         while (end == entries) {
+            join(part);
             if (inside)
                 store(q);
+            part.clear();
             sums.clear();
             if (Plain) {
                 at += q.ldc;
@@ -291,19 +309,23 @@ __device__ __forceinline__ void add_entries(const csr_args &q, const csr_stage<P
             load_vector(row[k], b + b_offset<Plain>(q, column[k]));
         }
     }
+    row_sums<P, V> part = walk.sums;
+    if (P::two_levels)
+        part.clear();
     /* Groups of one warp differ: a branch for rows that do not end here would be taken both ways. */
     if (G == 32 && walk.end >= entries + U) {
 #pragma unroll
         for (int k = 0; k < U; k++)
-            walk.sums.add(q.ops, value[k], row[k], bits[k]);
-        walk.finish_rows(q, entries + U);
+            part.add(q.ops, value[k], row[k], bits[k]);
+        walk.finish_rows(q, entries + U, part);
     } else {
 #pragma unroll
         for (int k = 0; k < U; k++) {
-            walk.sums.add(q.ops, value[k], row[k], bits[k]);
-            walk.finish_rows(q, entries + k + 1);
+            part.add(q.ops, value[k], row[k], bits[k]);
+            walk.finish_rows(q, entries + k + 1, part);
         }
     }
+    walk.join(part);
 }
 
 /* Where the rows of an item end, in entries from its first; more than any behind the last. */
@@ -322,7 +344,7 @@ template <class P, int G> __device__ __forceinline__ void stage_ends(const csr_a
 }
 
 /* Block (x, y): items from x * items per block on, columns from y * G * V on. */
-template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bounds__(512, 2) spmm_rows(const __grid_constant__ csr_args q)
+template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bounds__(1024, 1) spmm_rows(const __grid_constant__ csr_args q)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = warp * (32 / G) + lane / G, l = lane % G;
     csr_stage<P, G> &stage = reinterpret_cast<csr_stage<P, G> *>(dynamic_shared())[group];
@@ -341,7 +363,9 @@ template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bou
     __syncwarp();
     row_walk<P, V, Plain> walk;
     walk.start(q, first, stage.row_end, column, inside);
-    walk.finish_rows(q, 0);
+    row_sums<P, V> none;
+    none.clear();
+    walk.finish_rows(q, 0, none);
     typename P::sum iso = iso_value<P>(q.iso);
     const char *b = keep_address(static_cast<const char *>(q.b) + column * int64_t(sizeof(typename P::element)));
     const int8_t *present = P::generic && q.b_present ? q.b_present + column : nullptr;
@@ -359,29 +383,44 @@ template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bou
     }
 }
 
-/* Row `split[blockIdx.x]`: slices of consecutive partial sums are added by one warp each, then the slices, all in order. */
+/* The partial sums of a row for one column each lane: numbers [begin, end), in order. */
+template <class P> __device__ __forceinline__ row_sums<P, 1> add_partials(const csr_args &q, int64_t begin, int64_t end, int64_t column)
+{
+    using sum = typename P::sum;
+    row_sums<P, 1> sums;
+    sums.clear();
+    if (column < q.n) {
+#pragma unroll 4
+        for (int64_t k = begin; k < end; k++) {
+            sum other[1] = { load_once(static_cast<const sum *>(q.partial) + k * q.n + column) };
+            sums.merge(q.ops, other, P::generic && q.b_present ? q.partial_present[k * q.n + column] : 1);
+        }
+    }
+    return sums;
+}
+
+/* Block (x, y): row `split[x]`, columns y * 32 * slices and on.  Few partial sums: a warp adds up 32 columns.  Many: slices of consecutive
+ * ones are added by one warp each, then the slices, all in order. */
 constexpr int slices = 8;
 
-template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partials(csr_args q)
+template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partials(const __grid_constant__ csr_args q)
 {
     using sum = typename P::sum;
     __shared__ sum value[slices][32];
     __shared__ unsigned have[slices][32];
     csr_split mine = q.split[blockIdx.x];
-    int64_t count = q.split[blockIdx.x + 1].first - mine.first, place = mine.row * q.ldc;
+    int64_t end = q.split[blockIdx.x + 1].first, count = end - mine.first, place = mine.row * q.ldc;
     int lane = threadIdx.x % 32, slice = threadIdx.x / 32;
-    int64_t begin = mine.first + count * slice / slices, end = mine.first + count * (slice + 1) / slices;
-    for (int64_t tile = 0; tile < q.n; tile += 32) {
-        int64_t column = tile + lane;
-        row_sums<P, 1> sums;
-        sums.clear();
-        if (column < q.n) {
-#pragma unroll 4
-            for (int64_t k = begin; k < end; k++) {
-                sum other[1] = { load_once(static_cast<const sum *>(q.partial) + k * q.n + column) };
-                sums.merge(q.ops, other, P::generic && q.b_present ? q.partial_present[k * q.n + column] : 1);
-            }
-        }
+    if (count <= 2 * slices) {
+        int64_t column = int64_t(blockIdx.y) * 32 * slices + threadIdx.x;
+        row_sums<P, 1> sums = add_partials<P>(q, mine.first, end, column);
+        if (column < q.n)
+            store_row<P, 1>(q, place + column, sums, true);
+        return;
+    }
+    for (int tile = 0; tile < slices; tile++) {
+        int64_t column = (int64_t(blockIdx.y) * slices + tile) * 32 + lane;
+        row_sums<P, 1> sums = add_partials<P>(q, mine.first + count * slice / slices, mine.first + count * (slice + 1) / slices, column);
         value[slice][lane] = sums.value[0];
         have[slice][lane] = sums.have;
         __syncthreads();
@@ -400,8 +439,9 @@ template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partia
 
 template <class P> void launch_partials(const csr_args &q, void *stream)
 {
+    dim3 grid = dim3(unsigned(q.nsplit), unsigned((q.n + 32 * slices - 1) / (32 * slices)));
     if (q.nsplit > 0)
-        TSR_LAUNCH(add_csr_partials<P>, unsigned(q.nsplit), 32 * slices, 0, stream, q);
+        TSR_LAUNCH(add_csr_partials<P>, grid, 32 * slices, 0, stream, q);
 }
 
 template <class P> constexpr bool has_plain = false;
@@ -416,7 +456,9 @@ template <class P, int V> bool is_plain(const csr_args &q)
 
 template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const csr_shape &shape, void *stream)
 {
-    int64_t per_block = int64_t(shape.warps) * (32 / G), blocks = (q.nitems + per_block - 1) / per_block;
+    constexpr int per_warp = 32 / G, most = 48 * 1024 / (per_warp * int(sizeof(csr_stage<P, G>))); /* shared memory without asking */
+    int warps = shape.warps < most ? shape.warps : most;
+    int64_t per_block = int64_t(warps) * per_warp, blocks = (q.nitems + per_block - 1) / per_block;
     int64_t tiles = (q.n + G * V - 1) / (G * V);
     if (blocks > INT_MAX || tiles > 65535)
         return TSR_DECLINED;
@@ -427,13 +469,17 @@ template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const
         if (is_plain<P, V>(q))
             kernel = spmm_rows<P, V, G, U, true>;
     dim3 grid = dim3(unsigned(blocks), unsigned(tiles));
-    TSR_LAUNCH(kernel, grid, unsigned(shape.warps * 32), size_t(per_block) * sizeof(csr_stage<P, G>), stream, q);
+    TSR_LAUNCH(kernel, grid, unsigned(warps * 32), size_t(per_block) * sizeof(csr_stage<P, G>), stream, q);
     launch_partials<P>(q, stream);
     return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
-template <class P, int V, int U> tsr_status launch_lanes(const csr_args &q, const csr_shape &shape, void *stream)
+/* Entries in flight: more where their rows of B are short. */
+template <class P, int V> constexpr int unroll = !P::generic && sizeof(typename P::element) * V <= 8 ? 8 : 4;
+
+template <class P, int V> tsr_status launch_lanes(const csr_args &q, const csr_shape &shape, void *stream)
 {
+    constexpr int U = unroll<P, V>;
     switch (shape.lanes) {
     case 4: return launch_rows<P, V, 4, U>(q, shape, stream);
     case 8: return launch_rows<P, V, 8, U>(q, shape, stream);
@@ -442,18 +488,18 @@ template <class P, int V, int U> tsr_status launch_lanes(const csr_args &q, cons
     }
 }
 
-/* The kernel for full vectors of `Full` elements, with both depths of loads, and for all narrower ones. */
+/* The kernel for full vectors of `Full` elements, and those for narrower ones. */
 template <class P, int Full> tsr_status launch_typed(const csr_args &q, const csr_shape &shape, void *stream)
 {
     if (shape.vector >= Full)
-        return shape.unroll == 4 ? launch_lanes<P, Full, 4>(q, shape, stream) : launch_lanes<P, Full, 8>(q, shape, stream);
+        return launch_lanes<P, Full>(q, shape, stream);
     if constexpr (Full > 4)
         if (shape.vector == 4)
-            return launch_lanes<P, 4, 8>(q, shape, stream);
+            return launch_lanes<P, 4>(q, shape, stream);
     if constexpr (Full > 2)
         if (shape.vector == 2)
-            return launch_lanes<P, 2, 8>(q, shape, stream);
-    return launch_lanes<P, 1, 8>(q, shape, stream);
+            return launch_lanes<P, 2>(q, shape, stream);
+    return launch_lanes<P, 1>(q, shape, stream);
 }
 
 // ---- By type.  TSR_DECLINED: no kernel for this one ----

@@ -6,7 +6,7 @@ namespace {
 
 template <class P, int Full> tsr_status launch(const csr_args &q, const csr_shape &shape, void *stream)
 {
-    return shape.vector == Full ? launch_lanes<P, Full, 8>(q, shape, stream) : launch_lanes<P, 1, 8>(q, shape, stream);
+    return shape.vector == Full ? launch_lanes<P, Full>(q, shape, stream) : launch_lanes<P, 1>(q, shape, stream);
 }
 
 } // namespace

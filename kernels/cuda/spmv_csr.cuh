@@ -1,53 +1,82 @@
 // SpMV by row: n == 1, typed policies.
 //
-// A warp computes one item (see csr_work.cuh).  Lanes take entries: columns and values are read coalesced and once, eight of each in
-// flight, then the eight elements of the vector.  One row, or a part of one: every lane adds up what it has, and the warp adds the
-// lanes.  Several rows (fewer than 2 * spmv_chunk entries): the products go to shared memory, and 1 to 32 lanes, by the mean length,
-// add up a row.  Both are fixed trees.
+// The entries are cut into chunks of spmv_chunk, whatever rows they belong to (see csr_work.cuh); a warp works through a span of
+// consecutive chunks.  While the elements of the vector for one chunk are on their way, the columns and values of the next are loaded,
+// 16 bytes each lane, so that A is streamed without pause.  The products go to shared memory; 1 to 32 lanes, by the mean length, add up
+// a row that ends in the chunk; what remains is carried into the next chunk.  The carry of the last chunk of a span is joined to its row
+// by a second kernel.  The shape of every sum is fixed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "kernels/cuda/spmm_csr.cuh"
 
-constexpr int spmv_warps = 4, spmv_loads = 8;
+constexpr int spmv_warps = 4, spmv_quads = spmv_chunk / 128, spmv_each = 4 * spmv_quads;
 
+/* Carries of all spans: values, then rows (UINT32_MAX: none). */
+template <class P> struct spmv_carries {
+    typename P::sum *value;
+    uint32_t *row;
+};
+
+/* The columns and values of one chunk: quad j of a lane are entries base + 128 j + 4 lane and on. */
 template <class P> struct spmv_batch {
-    uint32_t column[spmv_loads];
-    typename P::element value[spmv_loads];
-    typename P::element x[spmv_loads];
+    using element = typename P::element;
+    uint32_t column[spmv_quads][4];
+    element value[spmv_quads][4];
 
-    /* Entries `entry` + lane + 32 k for lane + 32 k < left. */
-    __device__ __forceinline__ void load(const csr_args &q, int64_t entry, int left, int lane)
+    /* A chunk ends at `end`; entries before its first (in the same quad) are loaded too. */
+    __device__ __forceinline__ void load(const csr_args &q, int64_t base, int64_t end, int lane)
     {
 #pragma unroll
-        for (int k = 0; k < spmv_loads; k++)
-            if (k * 32 + lane < left) {
-                column[k] = load_once(q.i + entry + k * 32 + lane);
+        for (int j = 0; j < spmv_quads; j++) {
+            int64_t at = base + j * 128 + lane * 4;
+            const element *values = static_cast<const element *>(q.x) + at;
+            if (q.a_vectors && at + 4 <= end) {
+                stream_vector(column[j], q.i + at);
                 if (q.reads_a)
-                    value[k] = load_once(static_cast<const typename P::element *>(q.x) + entry + k * 32 + lane);
+                    stream_vector(value[j], values);
+            } else {
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    column[j][k] = at + k < end ? load_once(q.i + at + k) : 0;
+                    if (q.reads_a && at + k < end)
+                        value[j][k] = load_once(values + k);
+                }
+            }
+        }
+    }
+
+    /* Products of the entries at places [begin, end) from base; the identity elsewhere. */
+    __device__ __forceinline__ void multiply(const csr_args &q, typename P::sum (&product)[spmv_quads][4], typename P::sum iso, int begin,
+        int end, int lane) const
+    {
+        element x[spmv_quads][4];
+#pragma unroll
+        for (int j = 0; j < spmv_quads; j++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                int place = j * 128 + lane * 4 + k;
+                element one[1] = {};
+                if (place >= begin && place < end)
+                    load_vector(one, static_cast<const char *>(q.b) + column[j][k] * q.b_stride);
+                x[j][k] = one[0];
             }
 #pragma unroll
-        for (int k = 0; k < spmv_loads; k++)
-            if (k * 32 + lane < left)
-                load_element(x[k], static_cast<const typename P::element *>(q.b) + int64_t(column[k]) * q.ldb);
-    }
-    static __device__ __forceinline__ void load_element(typename P::element &x, const typename P::element *at)
-    {
-        typename P::element one[1];
-        load_vector(one, at);
-        x = one[0];
-    }
-    __device__ __forceinline__ typename P::sum join(const csr_args &q, typename P::sum sum, typename P::sum iso, int k) const
-    {
-        return P::step(sum, q.reads_a ? P::widen(value[k]) : iso, P::widen(x[k]));
+        for (int j = 0; j < spmv_quads; j++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                int place = j * 128 + lane * 4 + k;
+                typename P::sum term = P::step(P::identity(), q.reads_a ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
+                product[j][k] = place >= begin && place < end ? term : P::identity();
+            }
     }
 };
 
-/* The sums of `width` neighbouring lanes, in the first of them. */
+/* The sum over groups of `width` neighbouring lanes, in each of them. */
 template <class P> __device__ __forceinline__ typename P::sum add_lanes(typename P::sum sum, int width)
 {
     for (int by = width / 2; by > 0; by /= 2)
-        sum = P::merge(sum, __shfl_down_sync(~0u, sum, by));
+        sum = P::merge(sum, __shfl_xor_sync(~0u, sum, by));
     return sum;
 }
 
@@ -59,78 +88,142 @@ template <class P> __device__ __forceinline__ void store_sum(const csr_args &q, 
     store_row<P, 1>(q, row * q.ldc, sums, any);
 }
 
-template <class P> __device__ void spmv_one_row(const csr_args &q, const csr_item &item, int count, int lane)
+/* Of one warp.  end: where the rows end, as places in the chunk. */
+template <class P> struct spmv_stage {
+    alignas(16) typename P::sum product[spmv_chunk];
+    uint16_t end[spmv_item_rows];
+};
+
+constexpr int spmv_early = 4; /* row ends per lane that are loaded ahead */
+
+/* What is known of the row in which the last chunk ended. */
+template <class P> struct spmv_carry {
+    typename P::sum sum;
+    bool any;
+};
+
+/* Rows [first, first + rows) end in this chunk, whose entries are at places [begin, end). */
+template <class P>
+__device__ __forceinline__ void finish_spmv_rows(const csr_args &q, const spmv_stage<P> &stage, uint32_t first, int rows, int begin, int end,
+    spmv_carry<P> &carry, int lane)
 {
-    typename P::sum sum = P::identity(), iso = iso_value<P>(q.iso);
-    for (int base = 0; base < count; base += 32 * spmv_loads) {
-        spmv_batch<P> batch;
-        batch.load(q, item.entry + base, count - base, lane);
-#pragma unroll
-        for (int k = 0; k < spmv_loads; k++)
-            if (base + k * 32 + lane < count)
-                sum = batch.join(q, sum, iso, k);
+    int width = 1;
+    while (width < 32 && width * 3 * rows < end - begin)
+        width *= 2;
+#pragma unroll 1
+    for (int base = 0; base < rows; base += 32 / width) {
+        int row = base + lane / width, from = begin, to = begin;
+        if (row < rows) {
+            from = row > 0 ? stage.end[row - 1] : begin;
+            to = stage.end[row];
+        }
+        typename P::sum sum = P::identity();
+        for (int at = from + lane % width; at < to; at += width)
+            sum = P::merge(sum, stage.product[at]);
+        sum = add_lanes<P>(sum, width);
+        if (row < rows && lane % width == 0)
+            store_sum<P>(q, int64_t(first) + row, row == 0 ? P::merge(carry.sum, sum) : sum, to > from || (row == 0 && carry.any));
     }
-    sum = add_lanes<P>(sum, 32);
-    if (lane == 0) {
-        if (item.partial < 0)
-            store_sum<P>(q, item.row, sum, count > 0);
-        else
-            static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
-    }
+    carry.any = stage.end[rows - 1] < end;
+    carry.sum = P::identity();
+    for (int at = stage.end[rows - 1] + lane; at < end; at += 32)
+        carry.sum = P::merge(carry.sum, stage.product[at]);
+    carry.sum = add_lanes<P>(carry.sum, 32);
 }
 
 template <class P>
-__device__ void spmv_rows(const csr_args &q, const csr_item &item, int rows, int count, typename P::sum *product, int lane)
+__device__ __forceinline__ void spmv_chunk_step(const csr_args &q, spmv_stage<P> &stage, spmv_batch<P> &batch, const csr_item &item,
+    const csr_item &next, int64_t after, bool more, typename P::sum iso, spmv_carry<P> &carry, int lane)
 {
-    typename P::sum iso = iso_value<P>(q.iso);
-    for (int base = 0; base < count; base += 32 * spmv_loads) {
-        spmv_batch<P> batch;
-        batch.load(q, item.entry + base, count - base, lane);
+    int64_t base = item.entry & ~int64_t(3);
+    int begin = int(item.entry - base), end = int(next.entry - base), rows = int(next.row - item.row);
+    const int64_t *ends = q.p + item.row + 1;
+    int early[spmv_early];
 #pragma unroll
-        for (int k = 0; k < spmv_loads; k++)
-            if (base + k * 32 + lane < count)
-                product[base + k * 32 + lane] = batch.join(q, P::identity(), iso, k);
+    for (int k = 0; k < spmv_early; k++)
+        early[k] = k * 32 + lane < rows ? int(__ldg(ends + k * 32 + lane) - base) : 0;
+    typename P::sum product[spmv_quads][4];
+    spmv_batch<P> mine = batch;
+    if (more)
+        batch.load(q, next.entry & ~int64_t(3), after, lane);
+    mine.multiply(q, product, iso, begin, end, lane);
+    if (rows == 0) {
+        typename P::sum sum = P::identity();
+#pragma unroll
+        for (int j = 0; j < spmv_quads; j++)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                sum = P::merge(sum, product[j][k]);
+        carry.sum = P::merge(carry.sum, add_lanes<P>(sum, 32));
+        carry.any = carry.any || end > begin;
+        return;
     }
     __syncwarp();
-    int width = 1;
-    while (width < 32 && width * 3 * rows < count)
-        width *= 2;
-    for (int first = 0; first < rows; first += 32 / width) {
-        int row = first + lane / width, begin = 0, end = 0;
-        if (row < rows) {
-            begin = int(__ldg(q.p + item.row + row) - item.entry);
-            end = int(__ldg(q.p + item.row + row + 1) - item.entry);
-        }
-        typename P::sum sum = P::identity();
-        for (int at = begin + lane % width; at < end; at += width)
-            sum = P::merge(sum, product[at]);
-        sum = add_lanes<P>(sum, width);
-        if (row < rows && lane % width == 0)
-            store_sum<P>(q, item.row + row, sum, end > begin);
+#pragma unroll
+    for (int j = 0; j < spmv_quads; j++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            stage.product[j * 128 + lane * 4 + k] = product[j][k];
+#pragma unroll
+    for (int k = 0; k < spmv_early; k++)
+        if (k * 32 + lane < rows)
+            stage.end[k * 32 + lane] = uint16_t(early[k]);
+    for (int row = spmv_early * 32 + lane; row < rows; row += 32)
+        stage.end[row] = uint16_t(__ldg(ends + row) - base);
+    __syncwarp();
+    finish_spmv_rows<P>(q, stage, item.row, rows, begin, end, carry, lane);
+}
+
+/* Warp w: items w * span and on. */
+template <class P> __global__ void __launch_bounds__(32 * spmv_warps) spmv_spans(const __grid_constant__ csr_args q, int64_t span,
+    spmv_carries<P> carries)
+{
+    __shared__ spmv_stage<P> stages[spmv_warps];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    int64_t w = int64_t(blockIdx.x) * spmv_warps + warp, t = w * span, last = t + span < q.nitems ? t + span : q.nitems;
+    if (t >= last)
+        return;
+    typename P::sum iso = iso_value<P>(q.iso);
+    csr_item item = q.items[t], next = q.items[t + 1];
+    spmv_carry<P> carry = { P::identity(), item.row < q.nrows && __ldg(q.p + item.row) < item.entry };
+    spmv_batch<P> batch = {};
+    batch.load(q, item.entry & ~int64_t(3), next.entry, lane);
+#pragma unroll 1
+    for (; t < last; t++) {
+        csr_item after = q.items[t + 2 <= q.nitems ? t + 2 : q.nitems];
+        spmv_chunk_step<P>(q, stages[warp], batch, item, next, after.entry, t + 1 < last, iso, carry, lane);
+        item = next;
+        next = after;
+    }
+    if (lane == 0) {
+        carries.value[w] = carry.sum;
+        carries.row[w] = carry.any && item.row < q.nrows && __ldg(q.p + item.row) < item.entry ? item.row : UINT32_MAX;
     }
 }
 
-template <class P> __global__ void __launch_bounds__(32 * spmv_warps) spmv_items(csr_args q)
+/* The first of the carries for one row joins all of them to it, in order. */
+template <class P> __global__ void __launch_bounds__(128) join_carries(const __grid_constant__ csr_args q, spmv_carries<P> carries, int64_t n)
 {
-    __shared__ typename P::sum product[spmv_warps][2 * spmv_chunk];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int64_t t = int64_t(blockIdx.x) * spmv_warps + warp;
-    if (t >= q.nitems)
+    using sum = typename P::sum;
+    int64_t w = int64_t(blockIdx.x) * 128 + threadIdx.x;
+    if (w >= n || carries.row[w] == UINT32_MAX || (w > 0 && carries.row[w - 1] == carries.row[w]))
         return;
-    csr_item item = q.items[t], next = q.items[t + 1];
-    int count = int(next.entry - item.entry), rows = item.partial < 0 ? int(next.row - item.row) : 1;
-    if (rows == 1)
-        spmv_one_row<P>(q, item, count, lane);
-    else
-        spmv_rows<P>(q, item, rows, count, product[warp], lane);
+    uint32_t row = carries.row[w];
+    sum total = carries.value[w], *c = static_cast<sum *>(q.c) + row * q.ldc;
+    for (int64_t k = w + 1; k < n && carries.row[k] == row; k++)
+        total = P::merge(total, carries.value[k]);
+    if constexpr (std::is_floating_point_v<sum>)
+        total *= sum(q.alpha);
+    *c = P::merge(*c, total);
 }
 
 template <class P> tsr_status launch_spmv(const csr_args &q, void *stream)
 {
-    int64_t blocks = (q.nitems + spmv_warps - 1) / spmv_warps;
-    if (blocks > INT_MAX)
+    if (q.nspans > INT_MAX)
         return TSR_DECLINED;
-    TSR_LAUNCH(spmv_items<P>, unsigned(blocks), 32 * spmv_warps, 0, stream, q);
-    launch_partials<P>(q, stream);
+    spmv_carries<P> carries = { static_cast<typename P::sum *>(q.partial), nullptr };
+    carries.row = reinterpret_cast<uint32_t *>(carries.value + q.nspans);
+    TSR_LAUNCH(spmv_spans<P>, unsigned((q.nspans + spmv_warps - 1) / spmv_warps), 32 * spmv_warps, 0, stream, q, q.span, carries);
+    TSR_LAUNCH(join_carries<P>, unsigned((q.nspans + 127) / 128), 128, 0, stream, q, carries, q.nspans);
     return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }

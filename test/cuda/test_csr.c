@@ -307,7 +307,7 @@ static void *upload_numbers(kind k, const double *from, int64_t count)
 /* Entries of a row: mostly few, sometimes none for a stretch, sometimes very many. */
 static int64_t draw_degree(rng *r, int64_t row, int64_t ncols, int style)
 {
-    int64_t most = style == 0 ? 3 : style == 1 ? 40 : row % 64 < 32 ? 0 : 200;
+    int64_t most = style == 0 ? 3 : style == 1 ? 40 : style == 2 ? (row % 64 < 32 ? 0 : 200) : row % 700 == 5;
     if (rng_chance(r, 1))
         most = ncols;
     return rng_below(r, (most < ncols ? most : ncols) + 1);
@@ -315,7 +315,7 @@ static int64_t draw_degree(rng *r, int64_t row, int64_t ncols, int style)
 
 static void draw_matrix(sums_case *t, rng *r)
 {
-    int style = (int)rng_below(r, 3);
+    int style = (int)rng_below(r, 4);
     int64_t long_row = rng_chance(r, 40) ? rng_below(r, t->nrows) : -1, room = 0;
     t->p = checked(calloc((size_t)t->nrows + 1, sizeof *t->p));
     for (int64_t row = 0; row < t->nrows; row++)
@@ -337,7 +337,7 @@ static int draw_variant(rng *r)
     static const int lanes[] = { 4, 8, 16, 32 };
     if (rng_chance(r, 30))
         return 0;
-    return (int)(1 + rng_below(r, 16)) * 1000 + lanes[rng_below(r, 4)] * 10 + (rng_chance(r, 50) ? 4 : 8);
+    return (int)(1 + rng_below(r, rng_chance(r, 20) ? 32 : 8)) * 100 + lanes[rng_below(r, 4)];
 }
 
 static void draw_case(sums_case *t, uint64_t seed)
