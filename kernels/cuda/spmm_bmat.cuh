@@ -13,7 +13,7 @@
 //              2t + 1.
 //   height 16  M = 16 rows of A, N = 8 columns of B.  Lane g reads piece unit(g) of every 8, instruction i takes number i, and the
 //              lane ends up with pieces unit(2t), unit(2t + 1) of rows g, g + 8; unit() is such that four lanes store whole sectors.
-// Rows of a stage are padded so that these reads have no bank conflict.
+// The 16-byte parts of rows are permuted so that these reads have no bank conflict.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -52,13 +52,14 @@ struct ahead {
     const int64_t *array[facts]; // of each fact
 };
 
+/* Stages: of the ring, each of `group` blocks, which one step multiplies. */
 template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Cached> struct shape {
     using math = tensor_math<Math>;
     using element = typename math::element;
     using sum = typename math::sum;
     static constexpr int height = Height, columns = Columns, stages = Stages;
-    static constexpr int sets = stages > 3 ? 4 : 3; // blocks whose values are in registers or on their way
     static constexpr bool cached = Cached;
+    static constexpr tsr_cuda_math arithmetic = Math;
     static constexpr int piece = 16 / sizeof(sum); // columns
     static constexpr int piece_words = piece * sizeof(element) / 4;
     static constexpr int slab = 8 * piece; // columns that eight lanes g cover with a piece each
@@ -67,15 +68,20 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Cached> 
     static constexpr int words = height / 8; // masks of a block
     static constexpr int row_bytes = columns * sizeof(element);
     static constexpr int lanes_per_row = row_bytes < 128 ? row_bytes / 16 : 8; // that fetch together
-    static constexpr int stride = row_bytes + (height == 16 && sizeof(element) >= 4 ? 16 : 32);
-    static constexpr int stage_bytes = 8 * stride;
+    /* Row r of a block has its 16 bytes number i of every 128 at place i ^ swizzle * (r % 4), or rows are padded. */
+    static constexpr int swizzle = row_bytes < 128 ? 0 : height == 16 && sizeof(element) >= 4 ? 1 : 2;
+    static constexpr int stride = row_bytes + (swizzle ? 0 : 32);
+    static constexpr int group = row_bytes >= 512 ? 1 : 2;
+    static constexpr int sets = group == 2 && words == 2 ? 2 : 3; // steps whose values are in registers or on their way
+    static constexpr int stage_bytes = group * 8 * stride;
+    static constexpr bool fused = group == 2 && math::pack == 2; // the two blocks of a step in one m16n8k16
     static constexpr int warp_bytes = stages * stage_bytes;
     static constexpr int shared_bytes = warps * (warp_bytes + static_cast<int>(sizeof(ahead)));
     static constexpr int by_registers = stages > 2 && (row_bytes >= 512 || (columns >= 128 && height == 16)) ? 4 : 5, by_memory = 226 * 1024 / (shared_bytes + 1024);
     static constexpr int blocks_per_sm = by_registers < by_memory ? by_registers : by_memory;
     static_assert(columns % slab == 0 && row_bytes <= 512, "");
-    /* Columns are fetched 8 blocks before their rows, masks 32 / (2 words) blocks before their values, and come with a wait for rows. */
-    static_assert(stages <= 8 && stages + sets <= 16 / words + 2, "");
+    /* Columns are fetched 8 blocks before their rows, masks 16 / words blocks before their values; waits for rows wait for them. */
+    static_assert(stages <= 8 / group + 1 && stages + sets <= 16 / words / group + 2, "");
 };
 
 /* The piece that lane g reads at height 16; also the piece that column g of a matrix instruction belongs to. */
@@ -111,9 +117,9 @@ __device__ __forceinline__ void fetch_async(const fetcher &f, const uint32_t *co
 {
     constexpr int lanes = Shape::lanes_per_row, rows = 32 / lanes, bytes = lanes * 16;
     int row = lane / lanes, count = f.vectors - block * 8;
-    unsigned char *to = stage + row * Shape::stride + lane % lanes * 16;
+    unsigned char *to = stage + row * Shape::stride + (lane % lanes ^ row % 4 * Shape::swizzle) * 16;
 #pragma unroll
-    for (int i = 0; i < 8; i += rows) {
+    for (int i = 0; i < 8 * Shape::group; i += rows) {
         const unsigned char *from = f.b + static_cast<uint64_t>(column[i + row]) * f.pitch;
 #pragma unroll
         for (int j = 0; j < Shape::row_bytes; j += bytes)
@@ -131,24 +137,25 @@ template <class Shape> struct ring {
         near = reinterpret_cast<ahead *>(dynamic_shared() + warps * Shape::warp_bytes) + warp;
     }
     /* The stage after the one at `offset`. */
-    static __device__ __forceinline__ int step(int offset)
+    static __device__ __forceinline__ int next(int offset)
     {
         offset += Shape::stage_bytes;
         return offset == Shape::warp_bytes ? 0 : offset;
     }
-    /* Starts fetching `block` if the item has it, to `offset`; its columns are there. */
-    __device__ __forceinline__ void fetch(const fetcher &f, int &offset, int block, int nblocks, int lane) const
+    /* Starts fetching the blocks of step number `step`, if the item has it, to `offset`; their columns are there. */
+    __device__ __forceinline__ void fetch(const fetcher &f, int &offset, int step, int nblocks, int lane) const
     {
+        int block = step * Shape::group;
         if (block < nblocks) {
-            int group = block / 4 % ahead::column_groups;
+            int part = block / 4 % ahead::column_groups;
             if (block % 4 == 0)
-                fetch_word(near->column[group ^ 2] + lane, f.column, block * 8 + 64 + lane, f.vectors);
-            const uint32_t *column = near->column[group] + block % 4 * 8;
-            if (block < f.full)
+                fetch_word(near->column[part ^ 2] + lane, f.column, block * 8 + 64 + lane, f.vectors);
+            const uint32_t *column = near->column[part] + block % 4 * 8;
+            if (block + Shape::group <= f.full)
                 fetch_async<Shape, true>(f, column, stages + offset, block, lane);
             else
                 fetch_async<Shape, false>(f, column, stages + offset, block, lane);
-            offset = step(offset);
+            offset = next(offset);
         }
         cp_async_commit();
     }
@@ -188,58 +195,63 @@ template <class Shape> struct masks {
     }
 };
 
-/* What a lane multiplies of one block: rows g and g + 8, slots t and t + 4; 0 where there is no entry. */
+/* What a lane multiplies in one step: of each block rows g and g + 8, slots t and t + 4; 0 where there is no entry. */
 template <class Shape> struct values {
-    typename Shape::element x[Shape::words][2];
+    typename Shape::element x[Shape::group][Shape::words][2];
 
     /* Behind the item's last block: zeros. */
-    __device__ __forceinline__ void load(const typename Shape::element *value, masks<Shape> &m, ahead *near, int block, int lane)
+    __device__ __forceinline__ void load(const typename Shape::element *value, masks<Shape> &m, ahead *near, int step, int lane)
     {
         using element = typename Shape::element;
         constexpr int halves = masks<Shape>::halves, blocks = masks<Shape>::blocks;
-        if (block % blocks == 0)
-            m.turn(near, block, lane);
+        int first = step * Shape::group % blocks;
+        if (first == 0)
+            m.turn(near, step * Shape::group, lane);
         int shift = lane / 4 % 4 * 8 + lane % 4; // slot t of row g in its half
 #pragma unroll
-        for (int w = 0; w < Shape::words; w++) {
-            int source = block % blocks * halves + 2 * w + lane / 16;
-            uint32_t half = __shfl_sync(all, m.mine, source), rest = half >> shift;
-            int one = __shfl_sync(all, m.before, source) + __popc(half & ((1u << shift) - 1)), two = one + __popc(rest & 0xf);
-            x[w][0] = x[w][1] = element{0};
-            if (rest & 1)
-                x[w][0] = value ? __ldg(value + one) : Shape::math::one();
-            if (rest & 16)
-                x[w][1] = value ? __ldg(value + two) : Shape::math::one();
-        }
+        for (int q = 0; q < Shape::group; q++)
+#pragma unroll
+            for (int w = 0; w < Shape::words; w++) {
+                int source = (first + q) * halves + 2 * w + lane / 16;
+                uint32_t half = __shfl_sync(all, m.mine, source), rest = half >> shift;
+                int one = __shfl_sync(all, m.before, source) + __popc(half & ((1u << shift) - 1)), two = one + __popc(rest & 0xf);
+                x[q][w][0] = x[q][w][1] = element{0};
+                if (rest & 1)
+                    x[q][w][0] = value ? __ldg(value + one) : Shape::math::one();
+                if (rest & 16)
+                    x[q][w][1] = value ? __ldg(value + two) : Shape::math::one();
+            }
     }
 };
 
-/* The sparse operand. */
+/* The sparse operands of a step. */
 template <class Shape> struct operand {
     using math = typename Shape::math;
-    typename math::sparse x[Shape::height == 8 ? math::per_b : math::per_a];
+    typename math::sparse x[Shape::group][Shape::height == 8 ? math::per_b : math::per_a];
 
     __device__ __forceinline__ explicit operand(const values<Shape> &v)
     {
 #pragma unroll
-        for (int w = 0; w < Shape::words; w++) {
-            if constexpr (math::pack == 2) {
-                x[w] = math::make_sparse(v.x[w][0], v.x[w][1]);
-            } else {
-                x[w] = math::make_sparse(v.x[w][0]);
-                x[w + Shape::words] = math::make_sparse(v.x[w][1]);
+        for (int q = 0; q < Shape::group; q++)
+#pragma unroll
+            for (int w = 0; w < Shape::words; w++) {
+                if constexpr (math::pack == 2) {
+                    x[q][w] = math::make_sparse(v.x[q][w][0], v.x[q][w][1]);
+                } else {
+                    x[q][w] = math::make_sparse(v.x[q][w][0]);
+                    x[q][w + Shape::words] = math::make_sparse(v.x[q][w][1]);
+                }
             }
-        }
     }
 };
 
 // ---- Multiplication ----
 
-/* Piece number `piece` of one row. */
-template <class Shape> struct words {
+/* A lane's piece of one row. */
+template <class Shape> struct piece {
     uint32_t x[Shape::piece_words];
 
-    __device__ __forceinline__ explicit words(const unsigned char *from)
+    __device__ __forceinline__ void load(const unsigned char *from)
     {
         if constexpr (Shape::piece_words == 4) {
             uint4 v = *reinterpret_cast<const uint4 *>(from);
@@ -251,19 +263,57 @@ template <class Shape> struct words {
     }
 };
 
-/* Number i of a piece of rows t and t + 4. */
-template <class Shape>
-__device__ __forceinline__ void fragment(typename Shape::math::dense *out, int step, const words<Shape> &one, const words<Shape> &two, int i)
+/* A lane's pieces of rows t and t + 4 of every block of a step, at one place of the rows. */
+template <class Shape> struct pieces {
+    piece<Shape> one[Shape::group], two[Shape::group];
+
+    __device__ __forceinline__ explicit pieces(const unsigned char *from)
+    {
+#pragma unroll
+        for (int q = 0; q < Shape::group; q++) {
+            one[q].load(from + 8 * q * Shape::stride);
+            two[q].load(from + (8 * q + 4) * Shape::stride);
+        }
+    }
+};
+
+/* The dense operands of a step. */
+template <class Shape> struct fragments {
+    using math = typename Shape::math;
+    static constexpr int step = Shape::height == 8 ? 2 : 1; // between t and t + 4
+    typename math::dense x[Shape::group][Shape::height == 8 ? math::per_a : math::per_b];
+
+    /* Number i of the pieces, for column g (which == 0) or g + 8 (1) of the instruction. */
+    __device__ __forceinline__ void set(const pieces<Shape> &p, int i, int which)
+    {
+#pragma unroll
+        for (int q = 0; q < Shape::group; q++) {
+            const uint32_t *one = p.one[q].x, *two = p.two[q].x;
+            if constexpr (math::pack == 2) {
+                x[q][which] = math::make_dense(one[i / 2], two[i / 2], i % 2);
+            } else if constexpr (sizeof(typename Shape::element) == 8) {
+                x[q][which] = math::make_dense(__hiloint2double(one[2 * i + 1], one[2 * i]));
+                x[q][which + step] = math::make_dense(__hiloint2double(two[2 * i + 1], two[2 * i]));
+            } else {
+                x[q][which] = math::make_dense(__uint_as_float(one[i]));
+                x[q][which + step] = math::make_dense(__uint_as_float(two[i]));
+            }
+        }
+    }
+};
+
+/* total += a b, summed over the blocks of a step: 16 x 8 operands a, 8 x 8 operands b. */
+template <class Shape, class A, class B> __device__ __forceinline__ void accumulate(typename Shape::sum total[4], const A &a, const B &b)
 {
     using math = typename Shape::math;
-    if constexpr (math::pack == 2) {
-        out[0] = math::make_dense(one.x[i / 2], two.x[i / 2], i % 2);
-    } else if constexpr (sizeof(typename Shape::element) == 8) {
-        out[0] = math::make_dense(__hiloint2double(one.x[2 * i + 1], one.x[2 * i]));
-        out[step] = math::make_dense(__hiloint2double(two.x[2 * i + 1], two.x[2 * i]));
+    if constexpr (Shape::fused) {
+        const uint32_t both_a[4] = {a.x[0][0].bits, a.x[0][1].bits, a.x[1][0].bits, a.x[1][1].bits};
+        const uint32_t both_b[2] = {b.x[0][0].bits, b.x[1][0].bits};
+        mma_m16n8k16_half<Shape::arithmetic == TSR_CUDA_BF16>(total, both_a, both_b);
     } else {
-        out[0] = math::make_dense(__uint_as_float(one.x[i]));
-        out[step] = math::make_dense(__uint_as_float(two.x[i]));
+#pragma unroll
+        for (int q = 0; q < Shape::group; q++)
+            math::accumulate(total, a.x[q], b.x[q]);
     }
 }
 
@@ -271,39 +321,42 @@ template <class Shape>
 __device__ __forceinline__ void multiply(typename Shape::sum total[Shape::products][4], const unsigned char *stage,
                                          const operand<Shape> &a, int lane)
 {
-    using math = typename Shape::math;
-    constexpr int piece_bytes = Shape::piece_words * 4, slab_bytes = 8 * piece_bytes, piece = Shape::piece;
-    int g = lane / 4, mine = Shape::height == 8 ? g : unit<Shape>(g);
-    const unsigned char *one = stage + lane % 4 * Shape::stride + mine * piece_bytes, *two = one + 4 * Shape::stride;
-    typename math::dense b[Shape::height == 8 ? math::per_a : math::per_b];
+    constexpr int piece_bytes = Shape::piece_words * 4, slab_bytes = 8 * piece_bytes, width = Shape::piece;
+    int t = lane % 4, mine = (Shape::height == 8 ? lane / 4 : unit<Shape>(lane / 4)) * piece_bytes;
+    const unsigned char *row = stage + t * Shape::stride;
+    /* The pieces of slab p.  (Slabs of 64 bytes share 128 bytes that are permuted.) */
+    auto from = [=](int p) {
+        int within = Shape::swizzle && slab_bytes == 64 ? p % 2 * 64 : 0;
+        return row + (p * slab_bytes - within) + ((mine | within) ^ t * Shape::swizzle * 16);
+    };
+    fragments<Shape> b;
     if constexpr (Shape::height == 16) {
 #pragma unroll
         for (int p = 0; p < Shape::pieces; p++) {
-            const words<Shape> x(one + p * slab_bytes), y(two + p * slab_bytes);
+            const pieces<Shape> x(from(p));
 #pragma unroll
-            for (int i = 0; i < piece; i++) {
-                fragment<Shape>(b, 1, x, y, i);
-                math::accumulate(total[p * piece + i], a.x, b);
+            for (int i = 0; i < width; i++) {
+                b.set(x, i, 0);
+                accumulate<Shape>(total[p * width + i], a, b);
             }
         }
-    } else if constexpr (Shape::pieces == 1) { // M = g + 8: the other half of the same piece
-        const words<Shape> x(one), y(two);
+    } else if constexpr (Shape::pieces == 1) { // column g + 8: the other half of the same piece
+        const pieces<Shape> x(from(0));
 #pragma unroll
-        for (int i = 0; i < piece / 2; i++) {
-            fragment<Shape>(b, 2, x, y, i);
-            fragment<Shape>(b + 1, 2, x, y, i + piece / 2);
-            math::accumulate(total[i], b, a.x);
+        for (int i = 0; i < width / 2; i++) {
+            b.set(x, i, 0);
+            b.set(x, i + width / 2, 1);
+            accumulate<Shape>(total[i], b, a);
         }
     } else {
 #pragma unroll
         for (int p = 0; p < Shape::pieces; p += 2) {
-            const words<Shape> x(one + p * slab_bytes), y(two + p * slab_bytes);
-            const words<Shape> x8(one + (p + 1) * slab_bytes), y8(two + (p + 1) * slab_bytes);
+            const pieces<Shape> x(from(p)), y(from(p + 1));
 #pragma unroll
-            for (int i = 0; i < piece; i++) {
-                fragment<Shape>(b, 2, x, y, i);
-                fragment<Shape>(b + 1, 2, x8, y8, i);
-                math::accumulate(total[p / 2 * piece + i], b, a.x);
+            for (int i = 0; i < width; i++) {
+                b.set(x, i, 0);
+                b.set(y, i, 1);
+                accumulate<Shape>(total[p / 2 * width + i], b, a);
             }
         }
     }
@@ -418,29 +471,28 @@ template <class Shape> struct item {
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
         f.full = pitch - skip >= Shape::row_bytes ? f.vectors / 8 : 0;
     }
-    __device__ __forceinline__ void step(sums &total, int &at, int &to, int block, const values<Shape> &now,
-                                         values<Shape> &last)
+    __device__ __forceinline__ void step(sums &total, int &at, int &to, int number, const values<Shape> &now, values<Shape> &last)
     {
         r.wait();
-        r.fetch(f, to, block + Shape::stages - 1, nblocks, lane);
-        last.load(value, m, r.near, block + Shape::sets - 1, lane);
+        r.fetch(f, to, number + Shape::stages - 1, nblocks, lane);
+        last.load(value, m, r.near, number + Shape::sets - 1, lane);
         multiply<Shape>(total, r.stages + at, operand<Shape>(now), lane);
-        at = r.step(at);
+        at = r.next(at);
     }
     /* The first columns and masks are there. */
     __device__ __forceinline__ void compute(sums &total, int &at)
     {
-        int to = at;
+        int to = at, steps = (nblocks + Shape::group - 1) / Shape::group;
         for (int k = 0; k < Shape::stages - 1; k++)
             r.fetch(f, to, k, nblocks, lane);
-        values<Shape> v[Shape::sets]; // of this block and those after it, taking turns: copying one to another would wait for its load
+        values<Shape> v[Shape::sets]; // of this step and those after it, taking turns: copying one to another would wait for its load
 #pragma unroll
         for (int k = 0; k < Shape::sets - 1; k++)
             v[k].load(value, m, r.near, k, lane);
-        for (int k = 0; k < nblocks; k += Shape::sets)
+        for (int k = 0; k < steps; k += Shape::sets)
 #pragma unroll
             for (int s = 0; s < Shape::sets; s++)
-                if (k + s < nblocks)
+                if (k + s < steps)
                     step(total, at, to, k + s, v[s], v[(s + Shape::sets - 1) % Shape::sets]);
     }
 };
@@ -521,7 +573,7 @@ template <tsr_cuda_math Math, int Height, int Columns>
 tsr_status launch_ring(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
 {
     constexpr int bytes = Columns * sizeof(typename tensor_math<Math>::element);
-    constexpr int stages = bytes >= 512 ? 3 : bytes >= 256 ? 4 : 6;
+    constexpr int stages = bytes >= 256 ? 3 : 4;
     switch (choice.ring) {
     case TSR_BMAT_SHORT: return launch<shape<Math, Height, Columns, 2, false>>(a, p, choice);
     case TSR_BMAT_CACHED: return launch<shape<Math, Height, Columns, stages, true>>(a, p, choice);
