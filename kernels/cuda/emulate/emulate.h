@@ -367,8 +367,8 @@ inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector)
     uint64_t both = static_cast<uint64_t>(b) << 32 | a;
     unsigned result = 0;
     for (int i = 0; i < 4; i++) {
-        unsigned s = selector >> (4 * i), byte = both >> (8 * (s & 7)) & 0xff;
-        result |= (s & 8 ? (byte & 0x80 ? 0xffu : 0u) : byte) << (8 * i);
+        unsigned byte = both >> (8 * (selector >> (4 * i) & 7)) & 0xff;
+        result |= byte << (8 * i);
     }
     return result;
 }
