@@ -403,9 +403,8 @@ template <class Key> __device__ void list_vectors(piece &s, const job &j, int64_
                 column[++place] = static_cast<uint32_t>(key[k] >> j.log_height);
             atomicOr(&bits[place * wide + r / 32], 1u << r % 32);
         }
-    for (int k = tid; k < s.nwindows; k += threads)
-        if (!s.cut || q == j.first[s.window])
-            j.within[s.window + k] = rank_of(s, s.start[k << j.log_height]);
+    for (int k = tid; k < s.nwindows; k += threads) // 0 from every piece of a window that is cut
+        j.within[s.window + k] = rank_of(s, s.start[k << j.log_height]);
     if (tid == 0) {
         j.count[q] = nvectors;
         j.origin[q] = s.origin;
