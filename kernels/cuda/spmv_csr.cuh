@@ -18,59 +18,65 @@ template <class P> struct spmv_carries {
     uint32_t *row;
 };
 
+template <class T> using spmv_vector = T[spmv_quads][4];
+
 /* The columns and values of one chunk: quad j of a lane are entries base + 128 j + 4 lane and on. */
 template <class P> struct spmv_batch {
     using element = typename P::element;
-    uint32_t column[spmv_quads][4];
-    element value[spmv_quads][4];
+    spmv_vector<uint32_t> column;
+    spmv_vector<element> value;
 
-    /* A chunk ends at `end`; entries before its first (in the same quad) are loaded too. */
+    /* The chunk ends at `end`; entries before its first (in the same quad) are loaded too.  Behind the end: column 0. */
     __device__ __forceinline__ void load(const csr_args &q, int64_t base, int64_t end, int lane)
     {
+        const uint32_t *columns = q.i + base + lane * 4;
+        const element *values = static_cast<const element *>(q.x) + (q.reads_a ? base + lane * 4 : 0);
+        if (q.a_vectors && end - base == spmv_chunk) {
 #pragma unroll
-        for (int j = 0; j < spmv_quads; j++) {
-            int64_t at = base + j * 128 + lane * 4;
-            const element *values = static_cast<const element *>(q.x) + at;
-            if (q.a_vectors && at + 4 <= end) {
-                stream_vector(column[j], q.i + at);
-                if (q.reads_a)
-                    stream_vector(value[j], values);
-            } else {
+            for (int j = 0; j < spmv_quads; j++)
+                stream_vector(column[j], columns + j * 128);
+            if (q.reads_a)
+#pragma unroll
+                for (int j = 0; j < spmv_quads; j++)
+                    stream_vector(value[j], values + j * 128);
+        } else {
+            int left = int(end - base) - lane * 4;
+#pragma unroll
+            for (int j = 0; j < spmv_quads; j++)
 #pragma unroll
                 for (int k = 0; k < 4; k++) {
-                    column[j][k] = at + k < end ? load_once(q.i + at + k) : 0;
-                    if (q.reads_a && at + k < end)
-                        value[j][k] = load_once(values + k);
+                    column[j][k] = j * 128 + k < left ? load_once(columns + j * 128 + k) : 0;
+                    if (q.reads_a && j * 128 + k < left)
+                        value[j][k] = load_once(values + j * 128 + k);
                 }
-            }
         }
     }
 
-    /* Products of the entries at places [begin, end) from base; the identity elsewhere. */
-    __device__ __forceinline__ void multiply(const csr_args &q, typename P::sum (&product)[spmv_quads][4], typename P::sum iso, int begin,
-        int end, int lane) const
+    __device__ __forceinline__ void gather(const csr_args &q, const char *b, spmv_vector<element> &x) const
     {
-        element x[spmv_quads][4];
 #pragma unroll
         for (int j = 0; j < spmv_quads; j++)
 #pragma unroll
             for (int k = 0; k < 4; k++) {
-                int place = j * 128 + lane * 4 + k;
-                element one[1] = {};
-                if (place >= begin && place < end)
-                    load_vector(one, static_cast<const char *>(q.b) + column[j][k] * q.b_stride);
+                element one[1];
+                load_vector(one, b + b_offset<true>(q, column[j][k]));
                 x[j][k] = one[0];
-            }
-#pragma unroll
-        for (int j = 0; j < spmv_quads; j++)
-#pragma unroll
-            for (int k = 0; k < 4; k++) {
-                int place = j * 128 + lane * 4 + k;
-                typename P::sum term = P::step(P::identity(), q.reads_a ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
-                product[j][k] = place >= begin && place < end ? term : P::identity();
             }
     }
 };
+
+/* The identity where an entry does not belong to the chunk, which is at places [begin, end) from base. */
+template <class P> __device__ __forceinline__ void mask_products(spmv_vector<typename P::sum> &product, int begin, int end, int lane)
+{
+#pragma unroll
+    for (int j = 0; j < spmv_quads; j++)
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            int place = j * 128 + lane * 4 + k;
+            if (place < begin || place >= end)
+                product[j][k] = P::identity();
+        }
+}
 
 /* The sum over groups of `width` neighbouring lanes, in each of them. */
 template <class P> __device__ __forceinline__ typename P::sum add_lanes(typename P::sum sum, int width)
@@ -131,30 +137,64 @@ __device__ __forceinline__ void finish_spmv_rows(const csr_args &q, const spmv_s
     carry.sum = add_lanes<P>(carry.sum, 32);
 }
 
+/* Row ends of a chunk on their way; only the low halves count. */
+struct spmv_ends {
+    uint32_t early[spmv_early];
+
+    __device__ __forceinline__ void load(const int64_t *ends, int rows, int lane)
+    {
+#pragma unroll
+        for (int k = 0; k < spmv_early; k++) {
+            early[k] = 0;
+            if (k * 32 + lane < rows)
+                early[k] = __ldg(reinterpret_cast<const uint32_t *>(ends + k * 32 + lane));
+        }
+    }
+    __device__ __forceinline__ void put(const int64_t *ends, uint16_t *to, int64_t base, int rows, int lane) const
+    {
+#pragma unroll
+        for (int k = 0; k < spmv_early; k++)
+            if (k * 32 + lane < rows)
+                to[k * 32 + lane] = uint16_t(early[k] - uint32_t(base));
+#pragma unroll 1
+        for (int row = spmv_early * 32 + lane; row < rows; row += 32)
+            to[row] = uint16_t(__ldg(ends + row) - base);
+    }
+};
+
+/* Adds the chunk between two items; `batch` holds its entries, and then those of the chunk that ends at `after`. */
 template <class P>
-__device__ __forceinline__ void spmv_chunk_step(const csr_args &q, spmv_stage<P> &stage, spmv_batch<P> &batch, const csr_item &item,
-    const csr_item &next, int64_t after, bool more, typename P::sum iso, spmv_carry<P> &carry, int lane)
+__device__ __forceinline__ void spmv_step(const csr_args &q, spmv_stage<P> &stage, spmv_batch<P> &batch, const csr_item &item,
+    const csr_item &next, int64_t after, bool more, const char *b, typename P::sum iso, spmv_carry<P> &carry, int lane)
 {
+    using sum = typename P::sum;
     int64_t base = item.entry & ~int64_t(3);
     int begin = int(item.entry - base), end = int(next.entry - base), rows = int(next.row - item.row);
-    const int64_t *ends = q.p + item.row + 1;
-    int early[spmv_early];
-#pragma unroll
-    for (int k = 0; k < spmv_early; k++)
-        early[k] = k * 32 + lane < rows ? int(__ldg(ends + k * 32 + lane) - base) : 0;
-    typename P::sum product[spmv_quads][4];
-    spmv_batch<P> mine = batch;
+    const int64_t *row_ends = q.p + item.row + 1;
+    spmv_vector<typename P::element> x = {}, value;
+    spmv_ends ends;
+    if (end > begin)
+        batch.gather(q, b, x);
+    ends.load(row_ends, rows, lane);
+    memcpy(static_cast<void *>(value), batch.value, sizeof value);
     if (more)
         batch.load(q, next.entry & ~int64_t(3), after, lane);
-    mine.multiply(q, product, iso, begin, end, lane);
+    spmv_vector<sum> product;
+#pragma unroll
+    for (int j = 0; j < spmv_quads; j++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            product[j][k] = P::step(P::identity(), q.reads_a ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
+    if (begin > 0 || end < spmv_chunk)
+        mask_products<P>(product, begin, end, lane);
     if (rows == 0) {
-        typename P::sum sum = P::identity();
+        sum all = P::identity();
 #pragma unroll
         for (int j = 0; j < spmv_quads; j++)
 #pragma unroll
             for (int k = 0; k < 4; k++)
-                sum = P::merge(sum, product[j][k]);
-        carry.sum = P::merge(carry.sum, add_lanes<P>(sum, 32));
+                all = P::merge(all, product[j][k]);
+        carry.sum = P::merge(carry.sum, add_lanes<P>(all, 32));
         carry.any = carry.any || end > begin;
         return;
     }
@@ -164,12 +204,7 @@ __device__ __forceinline__ void spmv_chunk_step(const csr_args &q, spmv_stage<P>
 #pragma unroll
         for (int k = 0; k < 4; k++)
             stage.product[j * 128 + lane * 4 + k] = product[j][k];
-#pragma unroll
-    for (int k = 0; k < spmv_early; k++)
-        if (k * 32 + lane < rows)
-            stage.end[k * 32 + lane] = uint16_t(early[k]);
-    for (int row = spmv_early * 32 + lane; row < rows; row += 32)
-        stage.end[row] = uint16_t(__ldg(ends + row) - base);
+    ends.put(row_ends, stage.end, base, rows, lane);
     __syncwarp();
     finish_spmv_rows<P>(q, stage, item.row, rows, begin, end, carry, lane);
 }
@@ -184,6 +219,7 @@ template <class P> __global__ void __launch_bounds__(32 * spmv_warps) spmv_spans
     if (t >= last)
         return;
     typename P::sum iso = iso_value<P>(q.iso);
+    const char *b = keep_address(static_cast<const char *>(q.b));
     csr_item item = q.items[t], next = q.items[t + 1];
     spmv_carry<P> carry = { P::identity(), item.row < q.nrows && __ldg(q.p + item.row) < item.entry };
     spmv_batch<P> batch = {};
@@ -191,7 +227,7 @@ template <class P> __global__ void __launch_bounds__(32 * spmv_warps) spmv_spans
 #pragma unroll 1
     for (; t < last; t++) {
         csr_item after = q.items[t + 2 <= q.nitems ? t + 2 : q.nitems];
-        spmv_chunk_step<P>(q, stages[warp], batch, item, next, after.entry, t + 1 < last, iso, carry, lane);
+        spmv_step<P>(q, stages[warp], batch, item, next, after.entry, t + 1 < last, b, iso, carry, lane);
         item = next;
         next = after;
     }
@@ -219,7 +255,7 @@ template <class P> __global__ void __launch_bounds__(128) join_carries(const __g
 
 template <class P> tsr_status launch_spmv(const csr_args &q, void *stream)
 {
-    if (q.nspans > INT_MAX)
+    if (q.nspans > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
     spmv_carries<P> carries = { static_cast<typename P::sum *>(q.partial), nullptr };
     carries.row = reinterpret_cast<uint32_t *>(carries.value + q.nspans);
