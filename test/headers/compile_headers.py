@@ -8,16 +8,19 @@ import pathlib
 import subprocess
 import sys
 
-PUBLIC = ("include/tessera/tessera.h", "include/tessera/backend.h")
+PUBLIC = ("include/tessera/tessera.h", "include/tessera/backend.h", "include/tessera/formats.h")
 FOLDERS = ("include", "src", "kernels", "backends/cpu", "tools", "test", "bench")
 # Included in the middle of a file, several times, with macros set: not meant to stand alone.
 TEMPLATE_MARK = "Included several times"
+# Headers of C++ code (kernels, emulator, GPU benchmark) begin so; those of C have include guards.
+CPP_MARK = "#pragma once"
 
 
 def internal_headers(root):
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*.h")):
-            if TEMPLATE_MARK not in path.read_text(encoding="utf-8")[:2000]:
+            text = path.read_text(encoding="utf-8")[:2000]
+            if TEMPLATE_MARK not in text and CPP_MARK not in text:
                 yield path.relative_to(root).as_posix()
 
 
