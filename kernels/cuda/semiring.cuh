@@ -8,6 +8,7 @@
 #include "kernels/cuda/device.cuh"
 
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 // ---- Vectors of V elements: one load or store of at most 16 bytes each ----
@@ -135,7 +136,7 @@ template <class T> struct min_plus {
         if constexpr (std::is_floating_point_v<T>)
             return T(NAN);
         else
-            return T((std::make_unsigned_t<T>(~std::make_unsigned_t<T>(0))) >> 1);
+            return std::numeric_limits<T>::max();
     }
     static __device__ __forceinline__ sum step(sum s, sum a, sum b)
     {

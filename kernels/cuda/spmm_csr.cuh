@@ -508,7 +508,7 @@ tsr_status tsr_csr_fp32(const csr_args &q, const csr_shape &shape, void *stream)
 tsr_status tsr_csr_fp64(const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_fp16(const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_bf16(const csr_args &q, const csr_shape &shape, void *stream);
-/* plus_times of 32-bit and 64-bit integers; min_plus of signed ones and floating point. */
+/* plus_times of 32-bit and 64-bit integers; min_plus of them and of floating point. */
 tsr_status tsr_csr_plus_times(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_min_plus(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, void *stream);

@@ -27,6 +27,8 @@ tsr_status tsr_csr_min_plus(tsr_type type, const csr_args &q, const csr_shape &s
     switch (type) {
     case TSR_INT32: return launch<min_plus<int32_t>, 4>(q, shape, stream);
     case TSR_INT64: return launch<min_plus<int64_t>, 2>(q, shape, stream);
+    case TSR_UINT32: return launch<min_plus<uint32_t>, 4>(q, shape, stream);
+    case TSR_UINT64: return launch<min_plus<uint64_t>, 2>(q, shape, stream);
     case TSR_FP32: return launch<min_plus<float>, 4>(q, shape, stream);
     case TSR_FP64: return launch<min_plus<double>, 2>(q, shape, stream);
     default: return TSR_DECLINED;

@@ -26,6 +26,8 @@ tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, void *stream)
     switch (type) {
     case TSR_INT32: return launch_spmv<min_plus<int32_t>>(q, stream);
     case TSR_INT64: return launch_spmv<min_plus<int64_t>>(q, stream);
+    case TSR_UINT32: return launch_spmv<min_plus<uint32_t>>(q, stream);
+    case TSR_UINT64: return launch_spmv<min_plus<uint64_t>>(q, stream);
     case TSR_FP32: return launch_spmv<min_plus<float>>(q, stream);
     case TSR_FP64: return launch_spmv<min_plus<double>>(q, stream);
     default: return TSR_DECLINED;
