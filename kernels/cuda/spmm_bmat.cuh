@@ -3,7 +3,7 @@
 //
 // The warp keeps a ring of stages in shared memory; a stage holds the 8 rows of B that one block names, cut to the tile.  Rows come
 // by 16-byte cp.async one or more stages ahead: what limits this kernel is bytes in flight from L2.  (Bulk copies instead, one per
-// row, were 5 to 40 % slower.)  Values of A are read straight into registers two or three blocks ahead; their places follow from
+// row, were 5 to 40 % slower.)  Values of A are read straight into registers one step ahead; their places follow from
 // population counts of the masks.
 //
 // With g = lane / 4 and t = lane % 4 a lane reads from rows t and t + 4 of a stage, so that k = t, t + 4 are slots t, t + 4 of the
@@ -72,7 +72,7 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Cached> 
     static constexpr int swizzle = row_bytes < 128 ? 0 : height == 16 && sizeof(element) >= 4 ? 1 : 2;
     static constexpr int stride = row_bytes + (swizzle ? 0 : 32);
     static constexpr int group = row_bytes >= 512 ? 1 : 2;
-    static constexpr int sets = group == 2 && words == 2 ? 2 : 3; // steps whose values are in registers or on their way
+    static constexpr int sets = 2; // steps whose values are in registers or on their way
     static constexpr int stage_bytes = group * 8 * stride;
     static constexpr bool fused = group == 2 && math::pack == 2; // the two blocks of a step in one m16n8k16
     static constexpr int warp_bytes = stages * stage_bytes;
@@ -108,33 +108,37 @@ struct fetcher {
     uint32_t pitch;         // bytes between rows of B
     int vectors;            // of the item
     int bytes;              // from b to the end of the tile or of the row of B, whichever comes first
-    int full;               // blocks that have 8 vectors, if no row of B ends inside the tile; else 0
 };
 
-/* Eight lanes copy 128 bytes of a row at a time, so that an instruction touches four lines. */
-template <class Shape, bool Full>
-__device__ __forceinline__ void fetch_async(const fetcher &f, const uint32_t *column, unsigned char *stage, int block, int lane)
+/* Eight lanes copy 128 bytes of a row at a time, so that an instruction touches four lines.  Rows of the stage that the block has no
+ * vector for stay as they are: rows of B of long ago, or zeros.  Whole: no row of B ends inside the tile. */
+template <class Shape, bool Whole>
+__device__ __forceinline__ void fetch_rows(const fetcher &f, const uint32_t *column, unsigned char *stage, int block, int lane)
 {
     constexpr int lanes = Shape::lanes_per_row, rows = 32 / lanes, bytes = lanes * 16;
     int row = lane / lanes, count = f.vectors - block * 8;
     unsigned char *to = stage + row * Shape::stride + (lane % lanes ^ row % 4 * Shape::swizzle) * 16;
 #pragma unroll
-    for (int i = 0; i < 8 * Shape::group; i += rows) {
-        const unsigned char *from = f.b + static_cast<uint64_t>(column[i + row]) * f.pitch;
+    for (int i = 0; i < 8 * Shape::group; i += rows)
+        if (i + row < count) {
+            const unsigned char *from = f.b + static_cast<uint64_t>(column[i + row]) * f.pitch;
 #pragma unroll
-        for (int j = 0; j < Shape::row_bytes; j += bytes)
-            cp_async<16, Shape::cached>(to + i * Shape::stride + j, from + j, Full || (i + row < count && j < f.bytes));
-    }
+            for (int j = 0; j < Shape::row_bytes; j += bytes)
+                if (Whole || j < f.bytes)
+                    cp_async<16, Shape::cached>(to + i * Shape::stride + j, from + j, true);
+        }
 }
 
 template <class Shape> struct ring {
     unsigned char *stages;
     ahead *near;
 
-    __device__ __forceinline__ explicit ring(int warp)
+    __device__ __forceinline__ ring(int warp, int lane)
     {
         stages = dynamic_shared() + warp * Shape::warp_bytes;
         near = reinterpret_cast<ahead *>(dynamic_shared() + warps * Shape::warp_bytes) + warp;
+        for (int i = lane * 16; i < Shape::warp_bytes; i += 512) // no garbage: 0 times NaN is NaN
+            *reinterpret_cast<uint4 *>(stages + i) = uint4{0, 0, 0, 0};
     }
     /* The stage after the one at `offset`. */
     static __device__ __forceinline__ int next(int offset)
@@ -143,6 +147,7 @@ template <class Shape> struct ring {
         return offset == Shape::warp_bytes ? 0 : offset;
     }
     /* Starts fetching the blocks of step number `step`, if the item has it, to `offset`; their columns are there. */
+    template <bool Whole>
     __device__ __forceinline__ void fetch(const fetcher &f, int &offset, int step, int nblocks, int lane) const
     {
         int block = step * Shape::group;
@@ -151,10 +156,7 @@ template <class Shape> struct ring {
             if (block % 4 == 0)
                 fetch_word(near->column[part ^ 2] + lane, f.column, block * 8 + 64 + lane, f.vectors);
             const uint32_t *column = near->column[part] + block % 4 * 8;
-            if (block + Shape::group <= f.full)
-                fetch_async<Shape, true>(f, column, stages + offset, block, lane);
-            else
-                fetch_async<Shape, false>(f, column, stages + offset, block, lane);
+            fetch_rows<Shape, Whole>(f, column, stages + offset, block, lane);
             offset = next(offset);
         }
         cp_async_commit();
@@ -469,22 +471,22 @@ template <class Shape> struct item {
         f.pitch = static_cast<uint32_t>(pitch);
         f.b = keep_address(static_cast<const unsigned char *>(p.b) + skip + within);
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
-        f.full = pitch - skip >= Shape::row_bytes ? f.vectors / 8 : 0;
     }
+    template <bool Whole>
     __device__ __forceinline__ void step(sums &total, int &at, int &to, int number, const values<Shape> &now, values<Shape> &last)
     {
         r.wait();
-        r.fetch(f, to, number + Shape::stages - 1, nblocks, lane);
+        r.template fetch<Whole>(f, to, number + Shape::stages - 1, nblocks, lane);
         last.load(value, m, r.near, number + Shape::sets - 1, lane);
         multiply<Shape>(total, r.stages + at, operand<Shape>(now), lane);
         at = r.next(at);
     }
     /* The first columns and masks are there. */
-    __device__ __forceinline__ void compute(sums &total, int &at)
+    template <bool Whole> __device__ __forceinline__ void compute(sums &total, int &at)
     {
         int to = at, steps = (nblocks + Shape::group - 1) / Shape::group;
         for (int k = 0; k < Shape::stages - 1; k++)
-            r.fetch(f, to, k, nblocks, lane);
+            r.template fetch<Whole>(f, to, k, nblocks, lane);
         values<Shape> v[Shape::sets]; // of this step and those after it, taking turns: copying one to another would wait for its load
 #pragma unroll
         for (int k = 0; k < Shape::sets - 1; k++)
@@ -493,7 +495,7 @@ template <class Shape> struct item {
 #pragma unroll
             for (int s = 0; s < Shape::sets; s++)
                 if (k + s < steps)
-                    step(total, at, to, k + s, v[s], v[(s + Shape::sets - 1) % Shape::sets]);
+                    step<Whole>(total, at, to, k + s, v[s], v[(s + Shape::sets - 1) % Shape::sets]);
     }
 };
 
@@ -515,7 +517,7 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
     int64_t task = static_cast<int64_t>(blockIdx.x) * a.tasks + warp, end = min(task - warp + a.tasks, a.ntasks);
     if (task >= end)
         return;
-    const ring<Shape> r(warp);
+    const ring<Shape> r(warp, lane);
     int at = 0; // in the ring
     if (lane < facts)
         r.near->array[lane] = fact_array(a, lane);
@@ -536,7 +538,10 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
         int64_t column = static_cast<int64_t>(tile) * Shape::columns;
         it.set_tile(p, column * static_cast<int64_t>(sizeof(typename Shape::element)));
         sum total[Shape::products][4] = {};
-        it.compute(total, at);
+        if (p.ldb - column >= Shape::columns)
+            it.template compute<true>(total, at);
+        else
+            it.template compute<false>(total, at);
 
         wait_all();
         if (task + step < end)
