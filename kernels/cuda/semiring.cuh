@@ -120,6 +120,7 @@ template <class Half> struct plus_times_half {
 template <class T> struct min_plus {
     using element = T;
     using sum = T;
+    static constexpr T greatest = std::numeric_limits<T>::max();
     static constexpr bool generic = false, two_levels = false;
     static __device__ __forceinline__ sum widen(element x) { return x; }
     static __device__ __forceinline__ sum merge(sum s, sum t)
@@ -136,7 +137,7 @@ template <class T> struct min_plus {
         if constexpr (std::is_floating_point_v<T>)
             return T(NAN);
         else
-            return std::numeric_limits<T>::max();
+            return greatest;
     }
     static __device__ __forceinline__ sum step(sum s, sum a, sum b)
     {

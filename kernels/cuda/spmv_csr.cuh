@@ -78,11 +78,13 @@ template <class P> __device__ __forceinline__ void mask_products(spmv_vector<typ
         }
 }
 
-/* The sum over groups of `width` neighbouring lanes, in each of them. */
-template <class P> __device__ __forceinline__ typename P::sum add_lanes(typename P::sum sum, int width)
+/* The sum over groups of 2^shift neighbouring lanes, in each of them. */
+template <class P> __device__ __forceinline__ typename P::sum add_lanes(typename P::sum sum, int shift)
 {
-    for (int by = width / 2; by > 0; by /= 2)
-        sum = P::merge(sum, __shfl_xor_sync(~0u, sum, by));
+#pragma unroll
+    for (int k = 0; k < 5; k++)
+        if (k < shift)
+            sum = P::merge(sum, __shfl_xor_sync(~0u, sum, 1 << k));
     return sum;
 }
 
@@ -108,33 +110,34 @@ template <class P> struct spmv_carry {
     bool any;
 };
 
-/* Rows [first, first + rows) end in this chunk, whose entries are at places [begin, end). */
+/* Rows [first, first + rows) end in this chunk, whose entries are at places [begin, end); what is behind them is carried on. */
 template <class P>
 __device__ __forceinline__ void finish_spmv_rows(const csr_args &q, const spmv_stage<P> &stage, uint32_t first, int rows, int begin, int end,
     spmv_carry<P> &carry, int lane)
 {
-    int width = 1;
-    while (width < 32 && width * 3 * rows < end - begin)
-        width *= 2;
+    int shift = 0;
+    while (shift < 5 && (3 * rows << shift) < end - begin)
+        shift++;
+    int at_once = 32 >> shift, part = lane & ((1 << shift) - 1);
+    typename P::sum sum;
+    int base = 0;
 #pragma unroll 1
-    for (int base = 0; base < rows; base += 32 / width) {
-        int row = base + lane / width, from = begin, to = begin;
-        if (row < rows) {
-            from = row > 0 ? stage.end[row - 1] : begin;
-            to = stage.end[row];
-        }
-        typename P::sum sum = P::identity();
-        for (int at = from + lane % width; at < to; at += width)
+    for (;;) {
+        int row = base + (lane >> shift), from = row > 0 && row <= rows ? stage.end[row - 1] : begin;
+        int to = row < rows ? stage.end[row] : row == rows ? end : from;
+        sum = P::identity();
+#pragma unroll 1
+        for (int at = from + part; at < to; at += 1 << shift)
             sum = P::merge(sum, stage.product[at]);
-        sum = add_lanes<P>(sum, width);
-        if (row < rows && lane % width == 0)
+        sum = add_lanes<P>(sum, shift);
+        if (row < rows && part == 0)
             store_sum<P>(q, int64_t(first) + row, row == 0 ? P::merge(carry.sum, sum) : sum, to > from || (row == 0 && carry.any));
+        if (base + at_once > rows)
+            break;
+        base += at_once;
     }
+    carry.sum = __shfl_sync(~0u, sum, (rows - base) << shift);
     carry.any = stage.end[rows - 1] < end;
-    carry.sum = P::identity();
-    for (int at = stage.end[rows - 1] + lane; at < end; at += 32)
-        carry.sum = P::merge(carry.sum, stage.product[at]);
-    carry.sum = add_lanes<P>(carry.sum, 32);
 }
 
 /* Row ends of a chunk on their way; only the low halves count. */
@@ -194,7 +197,7 @@ __device__ __forceinline__ void spmv_step(const csr_args &q, spmv_stage<P> &stag
 #pragma unroll
             for (int k = 0; k < 4; k++)
                 all = P::merge(all, product[j][k]);
-        carry.sum = P::merge(carry.sum, add_lanes<P>(all, 32));
+        carry.sum = P::merge(carry.sum, add_lanes<P>(all, 5));
         carry.any = carry.any || end > begin;
         return;
     }
@@ -220,16 +223,17 @@ template <class P> __global__ void __launch_bounds__(32 * spmv_warps) spmv_spans
         return;
     typename P::sum iso = iso_value<P>(q.iso);
     const char *b = keep_address(static_cast<const char *>(q.b));
-    csr_item item = q.items[t], next = q.items[t + 1];
+    csr_item item = q.items[t], next = q.items[t + 1], after = q.items[t + 2 <= q.nitems ? t + 2 : q.nitems];
     spmv_carry<P> carry = { P::identity(), item.row < q.nrows && __ldg(q.p + item.row) < item.entry };
     spmv_batch<P> batch = {};
     batch.load(q, item.entry & ~int64_t(3), next.entry, lane);
 #pragma unroll 1
     for (; t < last; t++) {
-        csr_item after = q.items[t + 2 <= q.nitems ? t + 2 : q.nitems];
+        csr_item later = q.items[t + 3 <= q.nitems ? t + 3 : q.nitems]; /* not used before the next round */
         spmv_step<P>(q, stages[warp], batch, item, next, after.entry, t + 1 < last, b, iso, carry, lane);
         item = next;
         next = after;
+        after = later;
     }
     if (lane == 0) {
         carries.value[w] = carry.sum;
