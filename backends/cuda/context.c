@@ -6,7 +6,7 @@
 
 #include "backends/cuda/sparse.h"
 
-tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER};
+tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK, .panel = TSR_CUDA_PANEL};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tsr_backend_options wanted;
@@ -69,7 +69,7 @@ static tsr_status new_lane(tsr_cuda_lane *lane)
 {
     tsr_status status = TSR_OK;
     for (int turn = 0; turn < TSR_CUDA_TURNS && status == TSR_OK; turn++) {
-        status = tsr_cuda_pin(&lane->staging[turn], TSR_CUDA_CHUNK);
+        status = tsr_cuda_pin(&lane->staging[turn], (size_t)tsr_cuda.chunk);
         if (status == TSR_OK)
             status = tsr_cuda_event_new(&lane->event[turn]);
     }

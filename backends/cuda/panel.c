@@ -9,10 +9,21 @@ enum { PANELS = 8 };
 
 /* ---- geometry ---- */
 
+/* The first panel is wider by `shift`. */
+static int64_t first_column(const tsr_cuda_panels *s, int64_t panel)
+{
+    return panel > 0 ? panel * s->width + s->shift : 0;
+}
+
 static int64_t columns_of(const tsr_cuda_panels *s, int64_t panel)
 {
-    int64_t left = s->product->n - panel * s->width;
-    return left < s->width ? left : s->width;
+    int64_t end = first_column(s, panel + 1);
+    return (end < s->product->n ? end : s->product->n) - first_column(s, panel);
+}
+
+static int64_t widest(const tsr_cuda_panels *s)
+{
+    return columns_of(s, 0);
 }
 
 /* Leading dimension on the device: blocks want rows of B to start at multiples of 16 bytes, in any number. */
@@ -32,7 +43,7 @@ typedef struct host_array {
 /* One column is the same in both orientations. */
 static tsr_cuda_rectangle part_of(const tsr_cuda_panels *s, int64_t panel, host_array h, void *device, void *device_by_col)
 {
-    int64_t columns = columns_of(s, panel), first = panel * s->width * (h.by_col ? h.ld : 1);
+    int64_t columns = columns_of(s, panel), first = first_column(s, panel) * (h.by_col ? h.ld : 1);
     return (tsr_cuda_rectangle){
         .host = (char *)(intptr_t)h.x + (h.iso ? 0 : (size_t)first * h.size), .host_ld = h.ld, .size = h.size, .iso = h.iso,
         .outer = h.by_col ? columns : h.rows, .inner = h.by_col ? h.rows : columns,
@@ -191,7 +202,7 @@ typedef struct sizes {
 static sizes sizes_of(const tsr_cuda_panels *s)
 {
     const tsr_product *p = s->product;
-    size_t ld = (size_t)padded(s, s->width), columns = (size_t)s->width, k = (size_t)p->k, m = (size_t)p->m;
+    size_t ld = (size_t)padded(s, widest(s)), columns = (size_t)widest(s), k = (size_t)p->k, m = (size_t)p->m;
     bool b_turned = p->b.by_col && columns > 1, c_turned = p->c_by_col && columns > 1;
     size_t b = s->reads_b ? s->size : 0, b_present = s->b_bitmap, c_present = s->present;
     return (sizes){
@@ -211,16 +222,16 @@ static size_t buffer_bytes(const tsr_cuda_panels *s)
 static size_t half_bytes(const tsr_cuda_panels *s)
 {
     bool half = s->plan->blocks && (s->plan->math == TSR_CUDA_FP16 || s->plan->math == TSR_CUDA_BF16);
-    return half ? (size_t)s->product->k * (size_t)padded(s, s->width) * 2 : 0;
+    return half ? (size_t)s->product->k * (size_t)padded(s, widest(s)) * 2 : 0;
 }
 
 static size_t partial_bytes(const tsr_cuda_panels *s)
 {
     static const tsr_cuda_buffer none;
-    tsr_cuda_csr_spmm by_csr = csr_product(s, &none, s->width);
+    tsr_cuda_csr_spmm by_csr = csr_product(s, &none, widest(s));
     by_csr.b_present = s->b_bitmap ? (const int8_t *)"" : NULL; /* only whether there is one matters here */
     size_t csr = tsr_cuda_csr_partial_bytes(&s->a->csr, &by_csr);
-    tsr_cuda_spmm by_blocks = blocks_product(s, &none, s->width);
+    tsr_cuda_spmm by_blocks = blocks_product(s, &none, widest(s));
     size_t blocks = s->plan->blocks ? tsr_cuda_blocks_partial_bytes(s->plan, &by_blocks) : 0;
     return csr > blocks ? csr : blocks;
 }
@@ -230,17 +241,30 @@ static size_t all_bytes(const tsr_cuda_panels *s)
     return (size_t)s->nbuffers * buffer_bytes(s) + half_bytes(s) + partial_bytes(s) + 3 * 512;
 }
 
+/* Columns by which the first panel must be wider so that in the others rows of C (and B, which mostly lies alike) start at cache lines: a
+ * line that two panels share is fetched twice. */
+static int64_t aligning_shift(const tsr_cuda_panels *s)
+{
+    enum { LINE = 64 };
+    const tsr_product *p = s->product;
+    size_t size = s->size, off = (uintptr_t)s->result->x % LINE;
+    if (p->c_by_col || off % size || (size_t)p->n * size % LINE || (size_t)s->width * size % LINE)
+        return 0;
+    return off ? (int64_t)((LINE - off) / size) : 0;
+}
+
 static void set_width(tsr_cuda_panels *s, int64_t width)
 {
     s->width = width < s->product->n ? width : s->product->n;
-    s->npanels = (s->product->n + s->width - 1) / s->width;
+    s->shift = s->width < s->product->n ? aligning_shift(s) : 0;
+    s->npanels = (s->product->n - s->shift + s->width - 1) / s->width;
 }
 
 static int64_t preferred_width(const tsr_cuda_panels *s)
 {
     const tsr_product *p = s->product;
     int64_t column = (p->k > p->m ? p->k : p->m) * (int64_t)s->size, step = TSR_CUDA_PANEL_ROW / (int64_t)s->size;
-    int64_t width = (p->n + PANELS - 1) / PANELS, least = TSR_CUDA_PANEL / column + 1;
+    int64_t width = (p->n + PANELS - 1) / PANELS, least = tsr_cuda.panel / column + 1;
     width = width > least ? width : least;
     return (width + step - 1) / step * step;
 }

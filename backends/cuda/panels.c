@@ -1,8 +1,9 @@
 /* The pipeline: while one panel is computed and goes home, the next one arrives.
  *
- * Every host thread has a lane (two chunks of pinned memory) and takes chunks as they come: of a finished panel, to bring results home;
- * else of a panel that goes to the device.  Chunks are handed out in order.  Whoever comes by when all chunks of a panel are queued, and
- * its buffer has been emptied, queues its kernels.
+ * Every host thread has a lane (two chunks of pinned memory) and takes chunks as they come, of a panel that goes to the device or of one
+ * that is computed, whichever way across the bus is less busy.  Chunks are handed out in order.  Whoever comes by when all chunks of a
+ * panel are queued, and its buffer has been emptied, queues its kernels.  Who finds nothing to copy writes a piece of the presence of C,
+ * where that follows from the rows of A.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/panels.h"
 
@@ -11,12 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum task_kind { TASK_NONE, TASK_UP, TASK_DOWN } task_kind;
+typedef enum task_kind { TASK_NONE, TASK_UP, TASK_DOWN, TASK_PRESENCE } task_kind;
 
 /* One chunk on its way. */
 typedef struct task {
     task_kind kind;
-    int64_t panel, first, last; /* positions of the rectangle */
+    int64_t panel, first, last; /* positions of the rectangle; places of C */
     bool presence;              /* of C */
     tsr_cuda_rectangle rectangle;
 } task;
@@ -34,7 +35,10 @@ typedef struct progress {
 typedef struct pipeline {
     tsr_cuda_panels panels;
     pthread_mutex_t taking, computing;
-    cursor up, down;                /* guarded by `taking` */
+    cursor up, down;                /* guarded by `taking`, as are the next four */
+    int64_t finished;               /* panels known to be computed */
+    int flying_up, flying_down;     /* chunks taken and not through */
+    int64_t written;                /* places of C whose presence is taken */
     atomic_int_least64_t computed;  /* panels whose kernels are queued; grows under `computing` */
     progress *progress;             /* [npanels] */
     atomic_int_least64_t present, moved;
@@ -110,30 +114,65 @@ static bool take_up(task *t, pipeline *s)
     return true;
 }
 
+static bool is_finished(pipeline *s, int64_t panel)
+{
+    if (panel < s->finished)
+        return true;
+    int done = tsr_cuda_event_done(event_of(s, panel));
+    if (done < 0)
+        check(s, (tsr_status)done);
+    if (done > 0)
+        s->finished = panel + 1;
+    return done > 0;
+}
+
 static bool take_down(task *t, pipeline *s, bool only_finished)
 {
     if (s->down.panel < s->panels.npanels && find_chunk(t, s, TASK_DOWN, s->down) <= s->down.chunk)
         s->down = (cursor){.panel = s->down.panel + 1};
-    if (s->down.panel >= atomic_load(&s->computed))
-        return false;
-    int done = only_finished ? tsr_cuda_event_done(event_of(s, s->down.panel)) : 1;
-    if (done < 0)
-        check(s, (tsr_status)done);
-    if (done <= 0)
+    if (s->down.panel >= atomic_load(&s->computed) || (only_finished && !is_finished(s, s->down.panel)))
         return false;
     find_chunk(t, s, TASK_DOWN, s->down);
     s->down.chunk++;
     return true;
 }
 
+/* Places of C whose presence is written by the host. */
+static int64_t places_of(const pipeline *s)
+{
+    return s->panels.result->b && !s->panels.present ? s->panels.product->m * s->panels.product->n : 0;
+}
+
+static bool take_presence(task *t, pipeline *s)
+{
+    int64_t places = places_of(s), piece = tsr_cuda.chunk;
+    if (s->written >= places)
+        return false;
+    t->kind = TASK_PRESENCE;
+    t->first = s->written;
+    t->last = s->written = s->written + piece < places ? s->written + piece : places;
+    return true;
+}
+
 static bool take(task *t, pipeline *s)
 {
     pthread_mutex_lock(&s->taking);
-    bool taken = take_down(t, s, true) || take_up(t, s) || take_down(t, s, false);
+    bool down_first = s->flying_down <= s->flying_up;
+    bool taken = (down_first && take_down(t, s, true)) || take_up(t, s) || take_down(t, s, true) || take_presence(t, s) ||
+                 take_down(t, s, false);
+    t->kind = taken ? t->kind : TASK_NONE;
+    s->flying_up += t->kind == TASK_UP;
+    s->flying_down += t->kind == TASK_DOWN;
     pthread_mutex_unlock(&s->taking);
-    if (!taken)
-        t->kind = TASK_NONE;
     return taken;
+}
+
+static void landed(pipeline *s, const task *t)
+{
+    pthread_mutex_lock(&s->taking);
+    s->flying_up -= t->kind == TASK_UP;
+    s->flying_down -= t->kind == TASK_DOWN;
+    pthread_mutex_unlock(&s->taking);
 }
 
 static bool all_taken(pipeline *s)
@@ -142,6 +181,7 @@ static bool all_taken(pipeline *s)
     pthread_mutex_lock(&s->taking);
     int64_t last = s->panels.npanels - 1;
     bool all = s->down.panel > last || (s->down.panel == last && find_chunk(&unused, s, TASK_DOWN, s->down) <= s->down.chunk);
+    all = all && s->written >= places_of(s);
     pthread_mutex_unlock(&s->taking);
     return all;
 }
@@ -171,6 +211,22 @@ static void compute_ready(pipeline *s)
 
 /* ---- one thread ---- */
 
+/* With a full B an entry of C exists where the row of A has one. */
+static void write_presence(const pipeline *s, int64_t first, int64_t last)
+{
+    const tsr_product *p = s->panels.product;
+    const int8_t *present = s->panels.a->row_present;
+    int64_t inner = p->c_by_col ? p->m : p->n;
+    for (int64_t place = first; place < last;) {
+        int64_t vector = place / inner, at = place % inner, count = inner - at < last - place ? inner - at : last - place;
+        if (p->c_by_col)
+            memcpy(s->panels.result->b + place, present + at, (size_t)count);
+        else
+            memset(s->panels.result->b + place, present[vector], (size_t)count);
+        place += count;
+    }
+}
+
 static size_t bytes_of(const task *t)
 {
     return (size_t)(t->last - t->first) * t->rectangle.size;
@@ -178,6 +234,10 @@ static size_t bytes_of(const task *t)
 
 static bool start(pipeline *s, tsr_cuda_lane *lane, int turn, const task *t)
 {
+    if (t->kind == TASK_PRESENCE) {
+        write_presence(s, t->first, t->last);
+        return true;
+    }
     const tsr_cuda_rectangle *r = &t->rectangle;
     char *device = r->device + (size_t)t->first * r->size;
     tsr_status status;
@@ -200,10 +260,11 @@ static bool start(pipeline *s, tsr_cuda_lane *lane, int turn, const task *t)
 /* The chunk is through, its staging memory free again. */
 static bool finish(pipeline *s, tsr_cuda_lane *lane, int turn, task *t)
 {
-    if (t->kind == TASK_NONE)
-        return true;
-    if (!check(s, tsr_cuda_event_wait(lane->event[turn])))
-        return false;
+    if (t->kind == TASK_UP || t->kind == TASK_DOWN) {
+        if (!check(s, tsr_cuda_event_wait(lane->event[turn])))
+            return false;
+        landed(s, t);
+    }
     if (t->kind == TASK_DOWN) {
         tsr_cuda_scatter(&t->rectangle, lane->staging[turn], t->first, t->last);
         if (t->presence)
@@ -259,41 +320,24 @@ static void run(pipeline *s)
         run_lane(s, &tsr_cuda.lanes[lane]);
 }
 
-/* With a full B an entry of C exists where the row of A has one. */
-static tsr_status write_presence(tsr_cuda_panels *s)
-{
-    const tsr_product *p = s->product;
-    tsr_status status = tsr_cuda_sparse_rows(s->a);
-    if (status != TSR_OK)
-        return status;
-    const int8_t *present = s->a->row_present;
-    int64_t outer = p->c_by_col ? p->n : p->m, inner = p->c_by_col ? p->m : p->n;
-#pragma omp parallel for num_threads(p->nthreads) if (p->nthreads > 1 && outer * inner > 65536)
-    for (int64_t vector = 0; vector < outer; vector++) {
-        int8_t *to = s->result->b + vector * inner;
-        if (p->c_by_col)
-            memcpy(to, present, (size_t)inner);
-        else
-            memset(to, present[vector], (size_t)inner);
-    }
-    s->result->nvals = s->a->rows_present * p->n;
-    return TSR_OK;
-}
-
-static tsr_status report(pipeline *s)
+static void report(pipeline *s)
 {
     tsr_result *result = s->panels.result;
     const tsr_product *p = s->panels.product;
     result->kernel = s->panels.plan->name;
     result->bytes_moved += atomic_load(&s->moved);
-    result->nvals = s->panels.present ? atomic_load(&s->present) : p->m * p->n;
-    return result->b && !s->panels.present ? write_presence(&s->panels) : TSR_OK;
+    if (s->panels.present)
+        result->nvals = atomic_load(&s->present);
+    else
+        result->nvals = (result->b ? s->panels.a->rows_present : p->m) * p->n;
 }
 
 tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
     pipeline s = {.taking = PTHREAD_MUTEX_INITIALIZER, .computing = PTHREAD_MUTEX_INITIALIZER};
     tsr_status status = tsr_cuda_panels_open(&s.panels, a, plan, product, result);
+    if (status == TSR_OK && places_of(&s))
+        status = tsr_cuda_sparse_rows(a);
     if (status == TSR_OK) {
         run(&s);
         status = (tsr_status)atomic_load(&s.status);
@@ -303,5 +347,7 @@ tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_
     free(s.progress);
     if (settled == TSR_INTERNAL_ERROR || (status == TSR_OK && settled != TSR_OK))
         status = settled;
-    return status == TSR_OK ? report(&s) : status;
+    if (status == TSR_OK)
+        report(&s);
+    return status;
 }

@@ -32,7 +32,8 @@ typedef struct tsr_cuda_panels {
     size_t size;                  /* bytes of a value */
     bool reads_b, b_bitmap;       /* what of B is needed */
     bool present;                 /* presence of C comes from the kernel */
-    int64_t width, npanels;       /* columns of every panel but the last */
+    int64_t width, npanels;       /* columns of every panel but the first and the last */
+    int64_t shift;                /* more of the first */
     int nbuffers;
     tsr_cuda_buffer buffer[TSR_CUDA_BUFFERS];
     void *half, *partial;         /* B in 16 bits; partial sums */

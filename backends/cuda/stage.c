@@ -134,7 +134,7 @@ int64_t tsr_cuda_count_present(const tsr_cuda_rectangle *r, const void *staging,
 
 int64_t tsr_cuda_chunk_elements(size_t size)
 {
-    return TSR_CUDA_CHUNK / (int64_t)size;
+    return tsr_cuda.chunk / (int64_t)size;
 }
 
 typedef struct staging_job {

@@ -1,8 +1,8 @@
 /* Block formats for the Tensor-Core kernels.
  *
  * The rule, where TESSERA_KERNEL does not name a kernel: plus_times (or plus_second) over FP32 or FP64 with a full B; enough entries per
- * nonzero 16 x 1 vector, so that fewer rows of B are fetched than by CSR; and as much time spent on CSR products that blocks could have
- * spared as building them takes (or as many calls announced).  Then BMat at height 16.
+ * nonzero 8 x 1 vector, so that fewer rows of B are fetched than by CSR; and as much time spent on CSR products that blocks could have
+ * spared as building them takes (or as many calls announced).  Then BMat at height 8.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/tensor.h"
 
@@ -12,16 +12,16 @@
 
 #include "backends/cuda/sparse.h"
 
-/* Entries per nonzero 16 x 1 vector from which the BMat kernel beats CSR (measured on an H200): splitting costs EXACT more instructions,
- * 16-bit elements halve the bytes. */
+/* Entries per nonzero 8 x 1 vector from which the BMat kernel beats CSR in FP32 (measured on an H200, N = 128): splitting costs EXACT
+ * more instructions, 16-bit elements halve the bytes whatever the matrix. */
 static const double least_density[TSR_CUDA_MATH_COUNT] = {
-    [TSR_CUDA_EXACT] = 2.0, [TSR_CUDA_TF32] = 1.6, [TSR_CUDA_FP16] = 1.2, [TSR_CUDA_BF16] = 1.2, [TSR_CUDA_FP64] = 1.6,
+    [TSR_CUDA_EXACT] = 3.0, [TSR_CUDA_TF32] = 1.8, [TSR_CUDA_FP16] = 1.0, [TSR_CUDA_BF16] = 1.0, [TSR_CUDA_FP64] = 1.9,
 };
-/* ms: fetching a byte of B, counting and building per entry; the share of a CSR product that blocks are hoped to spare. */
-static const double fetch_ms = 1.1e-10, build_ms = 1.5e-7, spared = 0.3;
+/* ms: fetching a byte of B; counting and building, per entry and at least; any product at least; the share of a CSR product that blocks are hoped to spare. */
+static const double fetch_ms = 1.1e-10, build_entry_ms = 7e-8, build_start_ms = 0.2, launch_ms = 0.005, spared = 0.3;
 
 static const char *const kind_name[TSR_CUDA_KIND_COUNT] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat"};
-static const int kind_height[TSR_CUDA_KIND_COUNT] = {0, 16, 8, 16, 16};
+static const int kind_height[TSR_CUDA_KIND_COUNT] = {0, 16, 8, 16, 8};
 static const int kind_width[TSR_CUDA_KIND_COUNT] = {0, 8, 8, 16, 8};
 /* Blocks of a work item: long enough to hide its start, short enough to spread a dense window over the device. */
 static const int kind_most[TSR_CUDA_KIND_COUNT] = {0, 64, 64, 32, 64};
@@ -126,18 +126,18 @@ static tsr_status count_vectors(tsr_cuda_sparse *a)
 
 static double csr_ms(const tsr_cuda_sparse *a, const tsr_product *p)
 {
-    return (double)a->csr.nvals * (double)p->n * (double)tsr_cuda_type_size(p->semiring.type) * fetch_ms;
+    return (double)a->csr.nvals * (double)p->n * (double)tsr_cuda_type_size(p->semiring.type) * fetch_ms + launch_ms;
 }
 
 static bool has_paid(const tsr_cuda_sparse *a, const tsr_product *p)
 {
     double products = p->expected_calls > 0 ? p->expected_calls * csr_ms(a, p) : a->account.spent_ms;
-    return products * spared >= (double)a->csr.nvals * build_ms;
+    return products * spared >= (double)a->csr.nvals * build_entry_ms + build_start_ms;
 }
 
 static bool dense_enough(const tsr_cuda_sparse *a, tsr_cuda_math math)
 {
-    return (double)a->csr.nvals >= least_density[math] * (double)a->account.vectors[1];
+    return (double)a->csr.nvals >= least_density[math] * (double)a->account.vectors[0];
 }
 
 /* ---- building ---- */

@@ -20,7 +20,7 @@ int tsr_backend_score(const tsr_backend_options *options);
 
 static const tsr_backend *gpu;
 static uint64_t seed;
-static int rounds = 2;
+static int rounds = 1;
 
 /* ---- a product as the engine would send it ---- */
 
@@ -208,7 +208,7 @@ static void test_named_kernels(void **state)
     plain();
     rng r = {seed};
     long before = lazy_block_products();
-    for (int round = 0; round < 60 * rounds; round++) {
+    for (int round = 0; round < 100 * rounds; round++) {
         test_case c = make_plus_times(&r, round % 3 ? TSR_FP32 : TSR_FP64, (int)rng_below(&r, 2));
         kernel = names[rng_below(&r, 6)];
         precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : (tsr_precision)rng_below(&r, 2);
@@ -280,7 +280,7 @@ static void test_little_memory(void **state)
     rng r = {seed};
     size_t cap = tsr_cuda.cap;
     int declined = 0, ok = 0;
-    for (int round = 0; round < 150 * rounds; round++) {
+    for (int round = 0; round < 200 * rounds; round++) {
         test_case c;
         tsr_semiring s = {(tsr_type)rng_below(&r, TSR_TYPE_COUNT), TSR_ADD_ANY, TSR_MUL_TIMES};
         if (s.type != TSR_BOOL)
@@ -383,7 +383,7 @@ static void test_failures(void **state)
     (void)state;
     plain();
     rng r = {seed};
-    for (int round = 0; round < 4 * rounds; round++) {
+    for (int round = 0; round < 6 * rounds; round++) {
         test_case c = make_plus_times(&r, TSR_FP32, 0);
         use_slot = round % 2;
         kernel = round % 4 < 2 ? "bmat" : NULL;
