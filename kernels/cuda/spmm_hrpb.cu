@@ -15,7 +15,7 @@
 //
 // variant = 10 * order + shape; 0 anywhere = the kernel's choice.
 //   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
-//   shape  1, 2, 3: 128 bytes of B, a ring of 2, 4, 8 stages;  4, 5, 6: 256 bytes, 2, 3, 4 stages;  7, 8, 9: 512 bytes, 2, 3, 4 stages
+//   shape  1, 2: 128 bytes of B, a ring of 2 or 4 stages;  3, 4: 256 bytes, 2 or 3 stages;  5, 6, 7: 512 bytes, 2, 3 or 4 stages
 //          (no 16-bit numbers).
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor_rows.cuh"
@@ -40,7 +40,9 @@ struct blocks {
     uint32_t end;         /* bricks of the window before the end of the item */
     uint32_t last_vector; /* of the item, from its first */
 
-    __device__ __forceinline__ uint32_t brick(int k) const { return k < count ? __ldg(block_brick + k) : end; }
+    /* Bricks of the window before block k are bound(k, load_bound(k)): to be asked for early and used late. */
+    __device__ __forceinline__ uint32_t load_bound(int k) const { return __ldg(block_brick + (k < count ? k : count - 1)); }
+    __device__ __forceinline__ uint32_t bound(int k, uint32_t loaded) const { return k < count ? loaded : end; }
 };
 
 static __device__ __forceinline__ blocks item_blocks(const tsr_hrpb &a, int64_t window, int64_t first, int64_t last)
@@ -57,14 +59,15 @@ static __device__ __forceinline__ blocks item_blocks(const tsr_hrpb &a, int64_t 
     return s;
 }
 
-/* The bricks of one block, one per lane. */
+/* The bricks of one block, one per lane; lanes 16 to 31 have none, and so an empty pattern. */
 struct bricks {
-    uint32_t position, low, high, entry; /* position: all ones where the lane has none */
+    uint32_t position, low, high, entry;
+    uint32_t count; /* of the block */
 };
 
 static __device__ __forceinline__ bricks load_bricks(const tsr_hrpb &a, int64_t first, uint32_t count, uint32_t lane)
 {
-    bricks d = {~0u, 0, 0, 0};
+    bricks d = {0, 0, 0, 0, count};
     if (lane < count) {
         const uint2 pattern = __ldg(reinterpret_cast<const uint2 *>(a.pattern) + first + lane);
         d.position = __ldg(a.position + first + lane);
@@ -75,41 +78,41 @@ static __device__ __forceinline__ bricks load_bricks(const tsr_hrpb &a, int64_t 
     return d;
 }
 
-/* One warp's bricks of one block: this lane's values, and the brick columns. */
+/* One warp's bricks of one block, four at most: this lane's values, and the brick columns. */
 template <class Element> struct operands {
     int count;
     uint32_t column; /* byte i: brick column of brick i */
     Element value[4][2];
 };
 
+/* Without a branch, so that all loads of values are on their way together: bricks that do not exist are read from a lane that has none. */
 template <class Math, int Q, bool Pattern>
 static __device__ __forceinline__ operands<typename Math::element> decode(const bricks &d, const typename Math::element *value,
                                                                            uint32_t row, uint32_t lane)
 {
     using element = typename Math::element;
     operands<element> a;
-    const uint32_t below = (1u << lane) - 1;
-    uint32_t mine = __ballot_sync(~0u, d.position != ~0u && d.position % Q == row);
-    a.count = __popc(mine);
+    const uint32_t bit = 1u << lane, below = bit - 1;
+    uint32_t mine = Q == 1 ? 0 : __ballot_sync(~0u, lane < d.count && d.position % Q == row);
+    a.count = Q == 1 ? static_cast<int>(d.count) : __popc(mine);
     a.column = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        a.value[i][0] = a.value[i][1] = 0;
-        if (mine == 0)
-            continue;
-        const int from = __ffs(static_cast<int>(mine)) - 1;
+        const int from = Q == 1 ? i : __ffs(static_cast<int>(mine)) - 1 & 31;
         mine &= mine - 1;
         const uint32_t low = __shfl_sync(~0u, d.low, from), high = __shfl_sync(~0u, d.high, from);
-        a.column |= __shfl_sync(~0u, d.position, from) / Q << 8 * i;
+        a.column |= __shfl_sync(~0u, d.position, from) / Q % 4 << 8 * i;
+        a.value[i][0] = a.value[i][1] = 0;
         if constexpr (Pattern) {
-            a.value[i][0] = low >> lane & 1 ? Math::one() : 0;
-            a.value[i][1] = high >> lane & 1 ? Math::one() : 0;
+            a.value[i][0] = low & bit ? Math::one() : 0;
+            a.value[i][1] = high & bit ? Math::one() : 0;
         } else {
-            const element *first = value + __shfl_sync(~0u, d.entry, from);
-            if (low >> lane & 1)
+            const element *const first = value + __shfl_sync(~0u, d.entry, from);
+            const element *const second = first + __popc(low) + __popc(high & below);
+            if (low & bit)
                 a.value[i][0] = __ldg(first + __popc(low & below));
-            if (high >> lane & 1)
-                a.value[i][1] = __ldg(first + __popc(low) + __popc(high & below));
+            if (high & bit)
+                a.value[i][1] = __ldg(second);
         }
     }
     return a;
@@ -155,12 +158,12 @@ template <int Q> static __device__ __forceinline__ void sync()
 /* Until the oldest of the `stages` - 1 groups of copies on their way has arrived. */
 static __device__ __forceinline__ void wait_stage(int stages)
 {
-    switch (stages) {
-    case 2: cp_async_wait<0>(); break;
-    case 3: cp_async_wait<1>(); break;
-    case 4: cp_async_wait<2>(); break;
-    default: cp_async_wait<6>(); break;
-    }
+    if (stages == 2)
+        cp_async_wait<0>();
+    else if (stages == 3)
+        cp_async_wait<1>();
+    else
+        cp_async_wait<2>();
 }
 
 template <int Groups> constexpr int stage_bytes = 16 * (128 * Groups + 32);
@@ -195,46 +198,55 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
             const uint32_t vector = 16u * k + lane % 16;
             row = __ldg(s.column + (vector < s.last_vector ? vector : s.last_vector));
         };
+        auto copy_rows = [&](unsigned char *here, uint32_t vectors) {
+#pragma unroll
+            for (int i = 0; i < copies; i++) {
+                constexpr int step = 4 * Q / Groups;
+                const uint32_t slot = first_row + i * step, source = __shfl_sync(~0u, row, slot);
+                cp_async<16>(here + i * step * stride, base + static_cast<uint64_t>(source) * p.row_bytes, real && slot < vectors);
+            }
+        };
         auto copy = [&](int k, int stage) {
             if (k < s.count) {
                 const uint32_t vectors = s.last_vector + 1 - 16u * k;
-#pragma unroll
-                for (int i = 0; i < copies; i++) {
-                    const uint32_t slot = first_row + i * (4 * Q / Groups);
-                    const uint32_t source = __shfl_sync(~0u, row, slot);
-                    cp_async<16>(to + stage * stage_bytes<Groups> + i * (4 * Q / Groups) * stride,
-                                 base + static_cast<uint64_t>(source) * p.row_bytes, real && slot < vectors);
-                }
-                next_row(k + 1);
+                unsigned char *const here = to + stage * stage_bytes<Groups>;
+                if (vectors >= 16)
+                    copy_rows(here, 16);
+                else
+                    copy_rows(here, vectors);
             }
             cp_async_commit();
         };
 
         const int ahead = p.stages - 1;
         next_row(0);
-        for (int k = 0; k < ahead; k++)
+        for (int k = 0; k < ahead; k++) {
             copy(k, k);
+            next_row(k + 1);
+        }
 
         const element *const value = static_cast<const element *>(p.a.value) + p.a.w.entry[window];
-        uint32_t bound = s.brick(1), next_bound = s.brick(2);
-        const uint32_t begin = s.brick(0);
+        const uint32_t begin = s.load_bound(0), second = s.bound(1, s.load_bound(1));
+        uint32_t bound = s.bound(2, s.load_bound(2)), loaded_bound = s.load_bound(3);
         operands<element> next =
-            decode<Math, Q, Pattern>(load_bricks(p.a, s.first_brick + begin, bound - begin, lane), value, warp, lane);
-        bricks listed = load_bricks(p.a, s.first_brick + bound, next_bound - bound, lane);
-        bound = next_bound;
-        next_bound = s.brick(3);
+            decode<Math, Q, Pattern>(load_bricks(p.a, s.first_brick + begin, second - begin, lane), value, warp, lane);
+        bricks listed = load_bricks(p.a, s.first_brick + second, bound - second, lane);
 
         int stage = 0, free_stage = ahead;
         const unsigned char *const mine = stages + lane % 4 * stride + lane / 4 * 16;
+#pragma unroll 1
         for (int k = 0; k < s.count; k++) {
             wait_stage(p.stages);
             sync<Q>(); /* the copies of all threads have arrived, and all have left the stage before */
             copy(k + ahead, free_stage);
             const operands<element> a = next;
+            /* What was loaded in the turn before has been used from here on; only now more is loaded: one wait is for all. */
             next = decode<Math, Q, Pattern>(listed, value, warp, lane);
+            const uint32_t next_bound = s.bound(k + 3, loaded_bound);
             listed = load_bricks(p.a, s.first_brick + bound, next_bound - bound, lane);
             bound = next_bound;
-            next_bound = s.brick(k + 4);
+            loaded_bound = s.load_bound(k + 4);
+            next_row(k + ahead + 1);
 
             const unsigned char *const rows = mine + stage * stage_bytes<Groups>;
 #pragma unroll
@@ -267,25 +279,24 @@ template <class Math, int Q, int Groups, bool Pattern> static tsr_status launch(
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
-/* As wide as N needs; EXACT splits B, and 16-bit numbers have twice the sums: there the widest tile needs too many registers.
- * Stages: about 64 KB on their way per SM of 16 warps. */
+/* As wide as N needs; 16-bit numbers have twice the sums.  Warps matter more than stages. */
 static int choose_shape(const tsr_cuda_spmm &p, int q)
 {
-    int64_t bytes = p.n * static_cast<int64_t>(tsr_number_size(tsr_cuda_number(p.math)));
-    bool wide = (p.math == TSR_CUDA_TF32 || p.math == TSR_CUDA_FP64) && q > 1;
-    if (bytes <= 128)
-        return q == 4 ? 3 : 2;
-    return bytes <= 256 || !wide ? 3 + q - q / 4 : 8;
+    size_t size = tsr_number_size(tsr_cuda_number(p.math));
+    int64_t bytes = p.n * static_cast<int64_t>(size);
+    return bytes <= 128 ? q == 1 ? 1 : 2 : bytes <= 256 || size == 2 ? 3 : 5;
 }
 
 template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
 {
     using math = tensor_math<Math>;
-    static const int groups_of[] = {0, 1, 1, 1, 2, 2, 2, 4, 4, 4}, stages_of[] = {0, 2, 4, 8, 2, 3, 4, 2, 3, 4};
+    static const int groups_of[] = {0, 1, 1, 2, 2, 4, 4, 4}, stages_of[] = {0, 2, 4, 2, 3, 2, 3, 4};
     const int q = p.a.w.height / 16, order = p.p.variant / 10;
     int shape = p.p.variant % 10;
     if (shape == 0)
         shape = choose_shape(p.p, q);
+    if (shape > 7)
+        return TSR_DECLINED;
     const int groups = groups_of[shape];
     p.stages = stages_of[shape];
     int64_t tile = 8 * tensor_rows::columns<math> * groups, tiles = (p.p.n + tile - 1) / tile;

@@ -8,16 +8,16 @@
 //   A     is expanded from (local id, value) into a small tile of shared memory, which belongs to the warp.  There are two: the next block's
 //         entries are scattered while this one is multiplied.  The tile is ordered by lane, so that a lane's four operands are one load, and the lane
 //         that has read them writes the zeros of the next block but one in their place: the only synchronisation is one __syncwarp per block.
-//   Loads are issued well ahead: bounds of entries 3 blocks, entries 2, columns of B's rows depth + 1, B itself `depth` blocks, each piece
-//         right after the matrix instructions that free its registers.
+//   All loads are issued together, after the matrix instructions of a block: the next block of B, the rows of the one after it, entries 2 and bounds
+//         of entries 4 blocks ahead.  A wait for one load of the turn before is a wait for all (the compiler has one counter for loads that
+//         cross a branch), so that more buffers or refilling single registers early only adds waits; other warps fill the gap.
 // Slots that the last block of an item lacks fetch its last row again (from L1) and multiply it by zero.
 //
 // DTC-SpMM's base form and its strict balance are two values of `most` in tsr_work, see tsr_cuda_me_tcf_most.
 //
 // variant = 10 * order + shape; 0 anywhere = the kernel's choice.
 //   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
-//   shape  1, 2: 128 bytes of B, 1 or 2 blocks of it on their way;  3, 4: 256 bytes, 1 or 2 blocks;  5: 512 bytes, 1 block (no 16-bit numbers).
-//          With columns left over, N not a multiple of the tile: 2, 3 or 5.
+//   shape  1: 128 bytes of B, 20 warps per multiprocessor;  2, 3: 256 bytes, 16 or 20 warps;  4, 5: 512 bytes, 12 or 16 warps (no 16-bit numbers).
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor_rows.cuh"
 
@@ -41,7 +41,9 @@ struct blocks {
     uint32_t end;         /* entries of the window before the end of the item */
     uint32_t last_vector; /* of the item, from its first */
 
-    __device__ __forceinline__ uint32_t entry(int k) const { return k < count ? __ldg(block_entry + k) : end; }
+    /* Entries of the window before block k are bound(k, load_bound(k)): to be asked for early and used late. */
+    __device__ __forceinline__ uint32_t load_bound(int k) const { return __ldg(block_entry + (k < count ? k : count - 1)); }
+    __device__ __forceinline__ uint32_t bound(int k, uint32_t loaded) const { return k < count ? loaded : end; }
     __device__ __forceinline__ uint32_t row(int k, int slot) const
     {
         uint32_t vector = 8u * k + slot;
@@ -131,61 +133,60 @@ template <class Math, bool Pattern> struct tile {
     }
 };
 
-/* A lane's entries of the block to be scattered next: numbers lane and lane + 32 in registers. */
+/* A lane's entries of the block to be scattered next: numbers lane and lane + 32.  Lanes past the last take the last, all without a
+ * condition: a load that some lanes skip has to be waited for before its register is loaded again. */
 template <class Element> struct entries {
-    int64_t first;  /* number of the lane's first entry in the whole matrix */
-    uint32_t count; /* of the block */
+    int64_t first; /* number of the block's first entry in the whole matrix */
+    int count;
     uint32_t local[2];
     Element value[2];
 };
 
-/* Of the block after the one in `e`, which has `count` entries. */
+/* Of the block after the one in `e`.  Past the end of the item `count` is 0, and lanes take the entry before. */
 template <class Math, bool Pattern>
-static __device__ __forceinline__ void load_entries(entries<typename Math::element> &e, const tsr_me_tcf &a, uint32_t count, uint32_t lane)
+static __device__ __forceinline__ void load_entries(entries<typename Math::element> &e, const tsr_me_tcf &a, int count, int lane)
 {
+    const typename Math::element *const values = static_cast<const typename Math::element *>(a.value);
     e.first += e.count;
     e.count = count;
-    const uint8_t *local = a.local + e.first;
-    const typename Math::element *value = static_cast<const typename Math::element *>(a.value) + e.first;
-    if (lane < count) {
-        e.local[0] = __ldg(local);
+    const int64_t mine = e.first + (lane < count ? lane : count - 1);
+    e.local[0] = __ldg(a.local + mine);
+    if constexpr (!Pattern)
+        e.value[0] = __ldg(values + mine);
+    if (count > 32) {
+        const int64_t other = e.first + (lane + 32 < count ? lane + 32 : count - 1);
+        e.local[1] = __ldg(a.local + other);
         if constexpr (!Pattern)
-            e.value[0] = __ldg(value);
-    }
-    if (count > 32 && lane + 32 < count) {
-        e.local[1] = __ldg(local + 32);
-        if constexpr (!Pattern)
-            e.value[1] = __ldg(value + 32);
+            e.value[1] = __ldg(values + other);
     }
 }
 
+/* Lanes that hold the same entry write the same to the same place. */
 template <class Math, bool Pattern>
-static __device__ __forceinline__ void scatter(unsigned char *to, const entries<typename Math::element> &e, const tsr_me_tcf &a, uint32_t lane)
+static __device__ __forceinline__ void scatter(unsigned char *to, const entries<typename Math::element> &e, const tsr_me_tcf &a, int lane)
 {
     using shape = tile<Math, Pattern>;
-    if (lane < e.count)
-        shape::put(to, e.local[0], Pattern ? Math::one() : e.value[0]);
-    if (e.count <= 32)
-        return;
-    if (lane + 32 < e.count)
+    shape::put(to, e.local[0], Pattern ? Math::one() : e.value[0]);
+    if (e.count > 32) {
         shape::put(to, e.local[1], Pattern ? Math::one() : e.value[1]);
 #pragma unroll 1
-    for (uint32_t i = 64; i + lane < e.count; i += 32) {
-        const typename Math::element *value = static_cast<const typename Math::element *>(a.value) + e.first + i;
-        shape::put(to, __ldg(a.local + e.first + i), Pattern ? Math::one() : __ldg(value));
+        for (int64_t i = 64 + lane; i < e.count; i += 32) {
+            const typename Math::element *value = static_cast<const typename Math::element *>(a.value) + e.first + i;
+            shape::put(to, __ldg(a.local + e.first + i), Pattern ? Math::one() : __ldg(value));
+        }
     }
 }
 
-/* Groups: of 128 bytes of a row of B.  Depth: blocks of B in flight.  Full: every tile has all its columns; then B is loaded
+/* Groups: of 128 bytes of a row of B.  Full: every tile has all its columns; then B is loaded
  * without a condition, past the end of the item its last row again. */
-template <class Math, int Groups, int Depth, bool Pattern, bool Full, int Resident>
+template <class Math, int Groups, bool Pattern, bool Full, int Resident>
 __global__ void __launch_bounds__(32 * warps, Resident) spmm_me_tcf(const arguments p)
 {
     using element = typename Math::element;
     using sum = typename Math::sum;
     constexpr int width = tensor_rows::columns<Math>;
     constexpr int tile_bytes = tile<Math, Pattern>::bytes;
-    __shared__ __align__(16) unsigned char shared_tiles[warps][2][tile_bytes];
+    __shared__ __align__(16) unsigned char shared_tiles[warps][2 * tile_bytes];
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint32_t unit = blockIdx.x * warps + warp, items = static_cast<uint32_t>(p.work.nitems);
@@ -198,70 +199,61 @@ __global__ void __launch_bounds__(32 * warps, Resident) spmm_me_tcf(const argume
 
     sum total[Groups * width][4] = {};
     if (s.count > 0) {
-        unsigned char(*const tiles)[tile_bytes] = shared_tiles[warp];
-        uint4 b[Depth][Groups][2] = {};
-        const char *from[2] = {}; /* this lane's pieces of the rows of B to be fetched next */
-        uint32_t row[2] = {s.row(0, lane % 4), s.row(0, lane % 4 + 4)}; /* of B, after those */
+        unsigned char *const tiles = shared_tiles[warp];
+        uint4 b[Groups][2] = {};
+        uint32_t row[2] = {s.row(0, lane % 4), s.row(0, lane % 4 + 4)}; /* of B, of the block to be fetched next */
         entries<element> e;
-        uint32_t bound; /* entries of the window before the block after the one in e, and after that */
-        uint32_t next_bound;
+        uint32_t bound, loaded_bound; /* of the block after the one in e, and of the next */
         const char *base = static_cast<const char *>(p.p.b) + (first_column + width * (lane / 4)) * sizeof(element);
         const int64_t columns_left = p.p.n - first_column - width * (lane / 4);
         const int left = columns_left < width * 8 * Groups ? static_cast<int>(columns_left) : width * 8 * Groups;
-        auto fetch = [&](uint4 to[2], int j, int columns) {
-            if (Full || columns > 8 * width * j) {
-                to[0] = __ldg(reinterpret_cast<const uint4 *>(from[0] + 128 * j));
-                to[1] = __ldg(reinterpret_cast<const uint4 *>(from[1] + 128 * j));
-            }
-        };
-        auto next_rows = [&](int k) {
-            from[0] = base + static_cast<uint64_t>(row[0]) * p.row_bytes;
-            from[1] = base + static_cast<uint64_t>(row[1]) * p.row_bytes;
-            row[0] = s.row(k, lane % 4);
-            row[1] = s.row(k, lane % 4 + 4);
+        /* Block k of B, whose rows are known; then the rows of block k + 1. */
+        auto fetch = [&](int k) {
+            const char *const first = base + static_cast<uint64_t>(row[0]) * p.row_bytes;
+            const char *const second = base + static_cast<uint64_t>(row[1]) * p.row_bytes;
+            const int columns = k < s.count ? left : 0;
+#pragma unroll
+            for (int j = 0; j < Groups; j++)
+                if (Full || columns > 8 * width * j) {
+                    b[j][0] = __ldg(reinterpret_cast<const uint4 *>(first + 128 * j));
+                    b[j][1] = __ldg(reinterpret_cast<const uint4 *>(second + 128 * j));
+                }
+            row[0] = s.row(k + 1, lane % 4);
+            row[1] = s.row(k + 1, lane % 4 + 4);
         };
 
         for (int k = lane; k < 2 * tile_bytes / 16; k += 32)
-            reinterpret_cast<uint4 *>(tiles[0])[k] = make_uint4(0, 0, 0, 0);
-        for (int d = 0; d < Depth; d++) {
-            next_rows(d + 1);
-            for (int j = 0; j < Groups; j++)
-                fetch(b[d][j], j, d < s.count ? left : 0);
-        }
-        bound = s.entry(0);
-        next_bound = s.entry(1);
-        e.first = p.a.w.entry[window] + bound + lane;
+            reinterpret_cast<uint4 *>(tiles)[k] = make_uint4(0, 0, 0, 0);
+        const uint32_t begin = s.load_bound(0);
+        bound = s.bound(1, s.load_bound(1));
+        e.first = p.a.w.entry[window] + begin;
         e.count = 0;
-        load_entries<Math, Pattern>(e, p.a, next_bound - bound, lane);
+        load_entries<Math, Pattern>(e, p.a, static_cast<int>(bound - begin), lane);
+        fetch(0);
         __syncwarp();
-        scatter<Math, Pattern>(tiles[0], e, p.a, lane);
-        bound = s.entry(2);
-        load_entries<Math, Pattern>(e, p.a, bound - next_bound, lane);
-        next_bound = s.entry(3);
-        __syncwarp();
+        scatter<Math, Pattern>(tiles, e, p.a, lane);
+        const uint32_t second = s.bound(2, s.load_bound(2));
+        load_entries<Math, Pattern>(e, p.a, static_cast<int>(second - bound), lane);
+        bound = second;
+        loaded_bound = s.load_bound(3);
 
-        /* Here: block i in its tile, entries of block i + 1 loaded, blocks i to i + Depth - 1 of B on their way. */
-        for (int i = 0; i < s.count; i += 2)
+        /* Here: block k in its tile, entries of block k + 1 and block k of B on their way, and the rows of block k + 1. */
+#pragma unroll 1
+        for (int k = 0; k < s.count; k++) {
+            const int current = k % 2 * tile_bytes;
+            __syncwarp();
+            typename Math::sparse a[Math::per_a];
+            tile<Math, Pattern>::take(a, tiles + current, lane);
+            scatter<Math, Pattern>(tiles + (tile_bytes - current), e, p.a, lane);
+            const uint32_t next_bound = s.bound(k + 3, loaded_bound);
+            load_entries<Math, Pattern>(e, p.a, static_cast<int>(next_bound - bound), lane);
 #pragma unroll
-            for (int odd = 0; odd < 2; odd++) {
-                const int k = i + odd;
-                if (k >= s.count)
-                    break;
-                typename Math::sparse a[Math::per_a];
-                tile<Math, Pattern>::take(a, tiles[odd], lane);
-                scatter<Math, Pattern>(tiles[1 - odd], e, p.a, lane);
-                load_entries<Math, Pattern>(e, p.a, next_bound - bound, lane);
-                bound = next_bound;
-                next_bound = s.entry(k + 4);
-                next_rows(k + Depth + 1);
-                const int columns = k + Depth < s.count ? left : 0;
-#pragma unroll
-                for (int j = 0; j < Groups; j++) {
-                    tensor_rows::multiply<Math, Pattern>(total + j * width, a, b[odd % Depth][j][0], b[odd % Depth][j][1]);
-                    fetch(b[odd % Depth][j], j, columns);
-                }
-                __syncwarp();
-            }
+            for (int j = 0; j < Groups; j++)
+                tensor_rows::multiply<Math, Pattern>(total + j * width, a, b[j][0], b[j][1]);
+            fetch(k + 1);
+            bound = next_bound;
+            loaded_bound = s.load_bound(k + 4);
+        }
     }
 
     const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
@@ -270,29 +262,27 @@ __global__ void __launch_bounds__(32 * warps, Resident) spmm_me_tcf(const argume
         tensor_rows::store<Math>(out, 0, first_column + 8 * width * j, p.p.n, total + j * width, lane);
 }
 
-template <class Math, int Groups, int Depth, bool Pattern, bool Full> static tsr_status launch(const arguments &p)
+/* Resident: thread blocks per multiprocessor, 6 to 3 for 80 to 168 registers. */
+template <class Math, int Groups, bool Pattern, bool Full, int Resident> static tsr_status launch(const arguments &p)
 {
-    /* Sums and pieces of B in flight, and some 50 registers more. */
-    constexpr int registers = Groups * (Math::pack == 2 ? 32 : 16) + Groups * 8 * Depth;
-    constexpr int resident = registers > 48 || Math::flushes ? 4 : registers > 24 ? 5 : 6;
-    auto kernel = spmm_me_tcf<Math, Groups, Depth, Pattern, Full, resident>;
+    auto kernel = spmm_me_tcf<Math, Groups, Pattern, Full, Resident>;
     unsigned grid = (static_cast<uint32_t>(p.work.nitems) * p.tiles + warps - 1) / warps;
     TSR_LAUNCH(kernel, grid, 32 * warps, 0, p.p.stream, p);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
-/* As wide as N needs; EXACT splits B, and 16-bit numbers have twice the sums: there the widest tile needs too many registers. */
+/* As wide as N needs; 16-bit numbers have twice the sums. */
 static int choose_shape(const tsr_cuda_spmm &p)
 {
-    int64_t bytes = p.n * static_cast<int64_t>(tsr_number_size(tsr_cuda_number(p.math)));
-    bool wide = p.math == TSR_CUDA_TF32 || p.math == TSR_CUDA_FP64;
-    return bytes <= 128 ? 2 : bytes <= 256 || !wide ? 4 : 5;
+    size_t size = tsr_number_size(tsr_cuda_number(p.math));
+    int64_t bytes = p.n * static_cast<int64_t>(size);
+    return bytes <= 128 ? 1 : size == 2 ? 2 : bytes <= 256 ? 3 : 4;
 }
 
 template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
 {
     using math = tensor_math<Math>;
-    static const int groups_of[] = {0, 1, 1, 2, 2, 4};
+    static const int groups_of[] = {0, 1, 2, 2, 4, 4};
     int shape = p.p.variant % 10, order = p.p.variant / 10;
     if (shape == 0)
         shape = choose_shape(p.p);
@@ -305,21 +295,16 @@ template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &
     p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
     const bool full = p.p.n % tile == 0;
     switch (shape) {
-    case 1:
-    case 2:
-        if (!full)
-            return launch<math, 1, 2, Pattern, false>(p);
-        return shape == 1 ? launch<math, 1, 1, Pattern, true>(p) : launch<math, 1, 2, Pattern, true>(p);
-    case 3:
-    case 4:
-        if (!full)
-            return launch<math, 2, 1, Pattern, false>(p);
-        return shape == 3 ? launch<math, 2, 1, Pattern, true>(p) : launch<math, 2, 2, Pattern, true>(p);
-    default:
-        if constexpr (math::pack == 1)
-            return full ? launch<math, 4, 1, Pattern, true>(p) : launch<math, 4, 1, Pattern, false>(p);
-        return TSR_DECLINED;
+    case 1: return full ? launch<math, 1, Pattern, true, 5>(p) : launch<math, 1, Pattern, false, 5>(p);
+    case 2: return full ? launch<math, 2, Pattern, true, 4>(p) : launch<math, 2, Pattern, false, 4>(p);
     }
+    if constexpr (math::pack == 1)
+        switch (shape) {
+        case 3: return full ? launch<math, 2, Pattern, true, 5>(p) : launch<math, 2, Pattern, false, 5>(p);
+        case 4: return full ? launch<math, 4, Pattern, true, 3>(p) : launch<math, 4, Pattern, false, 3>(p);
+        case 5: return full ? launch<math, 4, Pattern, true, 4>(p) : launch<math, 4, Pattern, false, 3>(p);
+        }
+    return TSR_DECLINED;
 }
 
 } // namespace
