@@ -87,6 +87,23 @@ typedef struct tsr_hrpb {
     void *value;           /* [nvals]; NULL: pattern */
 } tsr_hrpb;
 
+/* Panels, a format of our own: blocks as lists of entries, for kernels that bring a block's rows of B to many rows of A at once.
+ * Block k is the 16-byte units [first[k], first[k+1]) of data:
+ *   - height/8 words of 32 bits, one for every 8 rows: bit r set = row r of the 8 has entries in the block; from bit 8 on, how many
+ *     entries of the block come before these rows;
+ *   - its entries, ordered by row, then slot: the value, and 32 bits slot << 16 | row in window, plus TSR_PANEL_LAST for a row's
+ *     last entry in the block.  8 bytes with FP32; 16 with FP64 (the last 4 are zero);
+ *   - zeros up to a whole unit.
+ * A unit of zeros follows the last block. */
+typedef struct tsr_panel {
+    tsr_windows w;   /* height 32 or 64, width 32 or 64 */
+    int64_t largest; /* units of the largest block */
+    int64_t *first;  /* [nblocks+1] */
+    void *data;      /* 16 * (first[nblocks] + 1) bytes; never NULL (a pattern stores its one value); numbers FP32 and FP64 only */
+} tsr_panel;
+#define TSR_PANEL_UNIT 16
+#define TSR_PANEL_LAST 64
+
 /* Work of bounded size.  Item t computes blocks [block[t], block[t+1]) of window[t]; items ascend, every window has at
  * least one (an empty window's has no blocks: its rows of C are still written).  A window of nb > `most` blocks is split evenly
  * into q = ceil(nb / most) items, item j covers its blocks [nb*j/q, nb*(j+1)/q); each writes a partial sum, numbered in the order

@@ -72,11 +72,15 @@ tsr_status tsr_cuda_spmm_me_tcf(const tsr_me_tcf *a, const tsr_work *work, const
 tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product);
+/* Panels: multiply-adds on CUDA cores, sm_90 and later.  EXACT and TF32 (both compute in FP32) and FP64; iso is not looked at.  B may hold
+ * anything: Inf and NaN meet the entries of their row of B only. */
+tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *product);
 
 /* Which `most` to give tsr_cuda_make_work.  longest: blocks of the longest window (found on the device; waits for the stream). */
 tsr_status tsr_cuda_longest_window(int64_t *longest, const tsr_windows *windows, void *stream);
 int64_t tsr_cuda_me_tcf_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device);
 int64_t tsr_cuda_hrpb_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device);
+int64_t tsr_cuda_panel_most(const tsr_windows *windows, const tsr_cuda_device *device);
 
 /* ---- CUDA cores: any type and semiring ---- */
 
@@ -145,12 +149,14 @@ tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_cuda_source *in, void
 tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_cuda_source *in, int width, double iso, void *stream);
 tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_cuda_source *in, int height, void *stream);
 tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_cuda_source *in, int height, void *stream);
+tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *stream);
 /* mask: that of a BMat (two words a block at height 16), for work->entry; NULL: work->entry is NULL, the format has offsets of its own. */
 tsr_status tsr_cuda_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most, void *stream);
 void tsr_cuda_free_me_tcf(tsr_me_tcf *a, void *stream);
 void tsr_cuda_free_me_bcrs(tsr_me_bcrs *a, void *stream);
 void tsr_cuda_free_bmat(tsr_bmat *a, void *stream);
 void tsr_cuda_free_hrpb(tsr_hrpb *a, void *stream);
+void tsr_cuda_free_panel(tsr_panel *a, void *stream);
 void tsr_cuda_free_work(tsr_work *work, void *stream);
 
 /* The other orientation, and sorting: out is CSR of the transpose of `in` (in->x of element_size bytes, may be NULL), in entry order stable.

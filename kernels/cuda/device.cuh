@@ -34,6 +34,21 @@ template <class T> static __device__ __forceinline__ T *keep_address(T *p)
     return p;
 }
 
+/* A place in shared memory as the hardware addresses it: sums of places and offsets stay 32 bits wide. */
+typedef uint32_t shared_place;
+static __device__ __forceinline__ shared_place shared_place_of(const void *p) { return shared_address(p); }
+/* 4, 8 or 16 bytes, aligned to that. */
+template <int Words> static __device__ __forceinline__ void load_shared(uint32_t (&x)[Words], shared_place p)
+{
+    static_assert(Words == 1 || Words == 2 || Words == 4, "");
+    if constexpr (Words == 1)
+        asm volatile("ld.shared.b32 %0, [%1];" : "=r"(x[0]) : "r"(p));
+    else if constexpr (Words == 2)
+        asm volatile("ld.shared.v2.b32 {%0, %1}, [%2];" : "=r"(x[0]), "=r"(x[1]) : "r"(p));
+    else
+        asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(p));
+}
+
 // ---- cp.async: 4, 8 or 16 bytes per thread; zeros when !valid (then `global` is not read) ----
 
 /* Cached: 16 bytes, too, go through L1, which others may then find there. */

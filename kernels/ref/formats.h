@@ -25,6 +25,8 @@ tsr_status tsr_ref_spmm_bmat(const tsr_bmat *a, tsr_number number, double iso, i
                              int64_t ldc, double alpha, double beta, double *magnitude);
 tsr_status tsr_ref_spmm_hrpb(const tsr_hrpb *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
                              int64_t ldc, double alpha, double beta, double *magnitude);
+tsr_status tsr_ref_spmm_panel(const tsr_panel *a, tsr_number number, int64_t n, const double *b, int64_t ldb, double *c, int64_t ldc,
+                              double alpha, double beta, double *magnitude);
 
 /* Value number k of an array, exactly. */
 double tsr_ref_number(const void *x, tsr_number number, int64_t k);

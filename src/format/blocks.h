@@ -37,10 +37,13 @@ tsr_status tsr_make_me_tcf(tsr_me_tcf *out, const tsr_source *in, int nthreads);
 tsr_status tsr_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, int nthreads);
 tsr_status tsr_make_bmat(tsr_bmat *out, const tsr_source *in, int height, int nthreads); /* height: 8 or 16 */
 tsr_status tsr_make_hrpb(tsr_hrpb *out, const tsr_source *in, int height, int nthreads); /* height: 16, 32 or 64 */
+/* height, width: 32 or 64 each; FP32 and FP64 only.  iso as for ME-BCRS. */
+tsr_status tsr_make_panel(tsr_panel *out, const tsr_source *in, int height, int width, double iso, int nthreads);
 void tsr_free_me_tcf(tsr_me_tcf *a);
 void tsr_free_me_bcrs(tsr_me_bcrs *a);
 void tsr_free_bmat(tsr_bmat *a);
 void tsr_free_hrpb(tsr_hrpb *a);
+void tsr_free_panel(tsr_panel *a);
 
 /* mask: that of a BMat, for work->entry; NULL: work->entry is NULL.  TSR_INVALID_VALUE: most < 1. */
 tsr_status tsr_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most);
@@ -51,6 +54,7 @@ size_t tsr_bytes_me_tcf(const tsr_me_tcf *a, tsr_number number);
 size_t tsr_bytes_me_bcrs(const tsr_me_bcrs *a, tsr_number number);
 size_t tsr_bytes_bmat(const tsr_bmat *a, tsr_number number);
 size_t tsr_bytes_hrpb(const tsr_hrpb *a, tsr_number number);
+size_t tsr_bytes_panel(const tsr_panel *a);
 
 /* TSR_NOT_SUPPORTED (ncols > 2^32) and TSR_OUT_OF_MEMORY leave *out zero. */
 tsr_status tsr_make_statistics(tsr_statistics *out, const tsr_source *in, int nthreads);
@@ -63,6 +67,7 @@ tsr_status tsr_expand_me_tcf(tsr_source *out, const tsr_me_tcf *a, tsr_number nu
 tsr_status tsr_expand_me_bcrs(tsr_source *out, const tsr_me_bcrs *a, tsr_number number);
 tsr_status tsr_expand_bmat(tsr_source *out, const tsr_bmat *a, tsr_number number);
 tsr_status tsr_expand_hrpb(tsr_source *out, const tsr_hrpb *a, tsr_number number);
+tsr_status tsr_expand_panel(tsr_source *out, const tsr_panel *a, tsr_number number); /* a pattern comes back with values */
 void tsr_free_source(tsr_source *source);
 
 /* ---- Invariants: NULL, or the first one that does not hold (static storage) ---- */
@@ -73,6 +78,7 @@ const char *tsr_check_me_tcf(const tsr_me_tcf *a);
 const char *tsr_check_me_bcrs(const tsr_me_bcrs *a, tsr_number number);
 const char *tsr_check_bmat(const tsr_bmat *a);
 const char *tsr_check_hrpb(const tsr_hrpb *a);
+const char *tsr_check_panel(const tsr_panel *a, tsr_number number);
 const char *tsr_check_work(const tsr_work *work, const tsr_windows *windows, const uint64_t *mask, int64_t most);
 
 /* ---- Shared by the files of the formats ---- */

@@ -30,6 +30,7 @@ typedef union tensor_any {
     tsr_me_bcrs me_bcrs;
     tsr_bmat bmat;
     tsr_hrpb hrpb;
+    tsr_panel panel;
 } tensor_any;
 
 typedef struct tensor_format {
@@ -37,6 +38,7 @@ typedef struct tensor_format {
     int nshapes, shapes[4]; /* heights or widths: what `make` is told */
     int nvariants;          /* variants 0 .. nvariants-1; any but 0 may decline */
     unsigned maths;         /* bit per tsr_cuda_math that the kernel has */
+    bool any_b;             /* WILD cases may have Inf and NaN in B */
     tsr_status (*make)(tensor_any *out, const tsr_source *in, int shape, double iso);
     void (*free)(tensor_any *a);
     /* The arrays besides those of the windows; returns how many. */
@@ -57,7 +59,7 @@ typedef struct tensor_case {
     tsr_cuda_math math;
     int shape, variant;
     int64_t nrows, ncols, n, ldb, ldc, shift, most; /* shift: elements of C before row 0 */
-    bool pattern;
+    bool pattern, large; /* large: values near the largest, none infinite */
     double alpha, beta, iso;
     int64_t *p;
     uint32_t *i;
@@ -128,7 +130,7 @@ static inline void tensor_make_values(tensor_case *t)
 {
     /* Not both kinds in one case: some order of adding large values overflows, and infinities of both signs are NaN. */
     static const double odd[] = { INFINITY, -INFINITY, NAN, 1e-42, 0.0, -0.0, 3.4028234e38, -3.40282e38 };
-    bool large = tensor_chance(t, 50);
+    bool large = t->large = tensor_chance(t, 50);
     int64_t nvals = t->p[t->nrows];
     double *x = tensor_alloc(sizeof(double) * (size_t)nvals);
     for (int64_t k = 0; k < nvals; k++)
@@ -158,12 +160,15 @@ static inline int64_t tensor_c_count(const tensor_case *t) { return t->shift + t
 /* Padding of B is NaN; C is NaN where it must not be read, and a sentinel where it must not be written. */
 #define TENSOR_SENTINEL 12345.0
 
-static inline void tensor_make_dense(tensor_case *t)
+static inline void tensor_make_dense(tensor_case *t, bool any_b)
 {
     int64_t nb = t->ncols * t->ldb, nc = tensor_c_count(t);
     double *b = tensor_alloc(sizeof(double) * (size_t)nb);
     for (int64_t k = 0; k < nb; k++)
         b[k] = k % t->ldb < t->n ? tensor_draw_value(t) : NAN;
+    for (int64_t k = 0; any_b && t->draw == TENSOR_WILD && !t->large && k < nb; k++)
+        if (tensor_chance(t, 1))
+            b[k] = tensor_chance(t, 50) ? INFINITY : NAN;
     t->b = tensor_alloc(t->element * (size_t)nb);
     tsr_round_values(t->b, t->number, b, TSR_FP64, nb, 1);
     for (int64_t k = 0; k < nb; k++)
@@ -208,7 +213,7 @@ static inline void tensor_make_case(tensor_case *t, uint64_t seed, const tensor_
     tensor_make_matrix(t);
     if (!t->pattern)
         tensor_make_values(t);
-    tensor_make_dense(t);
+    tensor_make_dense(t, f->any_b);
 }
 
 static inline void tensor_free_case(tensor_case *t)

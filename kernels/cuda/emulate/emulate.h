@@ -562,6 +562,17 @@ inline uint32_t shared_address(const void *p) { return static_cast<uint32_t>(rei
 
 template <class T> T *keep_address(T *p) { return p; }
 
+typedef const unsigned char *shared_place;
+inline shared_place shared_place_of(const void *p) { return static_cast<const unsigned char *>(p); }
+template <int Words> void load_shared(uint32_t (&x)[Words], shared_place p)
+{
+    struct alignas(4 * Words) words {
+        uint32_t x[Words];
+    };
+    words w = ::tsr_emulate::load(reinterpret_cast<const words *>(p), "load_shared");
+    memcpy(x, w.x, sizeof x);
+}
+
 template <int Bytes, bool Cached = false> void cp_async(void *shared, const void *global, bool valid)
 {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "");

@@ -1,0 +1,378 @@
+// SpMM over panels: every row of B that a window of 32 or 64 rows needs is brought to shared memory once and used by all of them.  Plain
+// multiply-adds, so that Inf and NaN in B meet real entries only.
+//
+// A block of threads computes one work item for one tile of columns.  Its first warp, the producer, brings the window's blocks one after the
+// other into a ring of stages by bulk copies: one for each row of B (cut to the tile), one for the block's data.  Every other warp, a
+// consumer, owns 8 rows of C, which stay in registers: Lane l has columns V l to V l + V - 1 of the tile of 32 V.  An entry costs a consumer
+// two loads from shared memory: the entry, the same for all lanes, and the lane's part of the row of B.  A barrier tells when a stage is full,
+// another one when all consumers are done with it.
+//
+// Blocks with more entries than the room in a stage: only their rows of B are copied, the entries are read from global memory.
+//
+// variant, to try other choices than the kernel's own (0): 1 + stages - 2 + 3 * room
+//   stages  2, 3, 4
+//   room    0, 1, 2: 9, 15, 27 entries (FP32) for every column of a stage
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/tensor.cuh"
+
+namespace {
+
+constexpr unsigned all = 0xffffffffu;
+constexpr int rows = 8; // of a consumer
+constexpr int most_stages = 4;
+
+struct job {
+    tsr_cuda_spmm p;
+    int64_t nrows;
+    const int64_t *vector, *block; // of the windows
+    const uint32_t *column;
+    const int64_t *first;          // units of data before each block
+    const unsigned char *data;
+    const int64_t *item_window, *item_block, *item_partial;
+    uint32_t items, tiles;
+    int stages;
+    uint32_t room;                 // bytes for a block's data in a stage
+    bool tile_major;
+};
+
+template <class Element, int Columns, int Width> struct shape {
+    static constexpr int columns = Columns; // of a lane
+    static constexpr int width = Width;     // rows of B in a stage
+    static constexpr int tile = 32 * Columns;
+    static constexpr int pitch = tile * static_cast<int>(sizeof(Element)); // bytes of a row of B in a stage
+    static constexpr int stage = Width * pitch;
+    /* An entry names its row of B by slot << 16: shifted right by this, the offset in the stage. */
+    static constexpr int shift = pitch == 512 ? 7 : pitch == 256 ? 8 : 9;
+    static_assert(pitch << shift == 1 << 16, "");
+};
+
+/* What a lane reads at once: an entry; its part of a row of B. */
+template <class Element> __device__ __forceinline__ Element element_of(const uint32_t *words)
+{
+    if constexpr (sizeof(Element) == 8)
+        return __hiloint2double(static_cast<int>(words[1]), static_cast<int>(words[0]));
+    else
+        return __uint_as_float(words[0]);
+}
+
+template <class Element> struct entry {
+    static constexpr int words = sizeof(Element) / 2, at = sizeof(Element) / 4;
+    uint32_t w[words];
+    __device__ __forceinline__ Element value() const { return element_of<Element>(w); }
+    __device__ __forceinline__ uint32_t place() const { return w[at]; }
+};
+
+template <class Element> __device__ __forceinline__ void load_entry(entry<Element> &e, shared_place from) { load_shared(e.w, from); }
+__device__ __forceinline__ void load_entry(entry<float> &e, const unsigned char *from)
+{
+    uint2 x = __ldg(reinterpret_cast<const uint2 *>(from));
+    e = {{x.x, x.y}};
+}
+__device__ __forceinline__ void load_entry(entry<double> &e, const unsigned char *from)
+{
+    uint4 x = __ldg(reinterpret_cast<const uint4 *>(from));
+    e = {{x.x, x.y, x.z, x.w}};
+}
+
+// What a block of threads computes.
+struct task {
+    int64_t window, partial;
+    int64_t first;       // block
+    int blocks;
+    int64_t column;      // of C: the tile's first
+    int64_t vector;      // before block `first`
+    int64_t vectors;     // from there to the end of the window
+};
+
+__device__ __forceinline__ task find_task(const job &j, int tile, int width)
+{
+    uint32_t item = blockIdx.x, number = 0;
+    if (j.tiles > 1) {
+        uint32_t inner = j.tile_major ? j.items : j.tiles, outer = blockIdx.x / inner;
+        item = j.tile_major ? blockIdx.x - outer * inner : outer;
+        number = j.tile_major ? outer : blockIdx.x - outer * inner;
+    }
+    task t;
+    t.window = j.item_window[item];
+    t.partial = j.item_partial[item];
+    t.first = j.item_block[item];
+    t.blocks = static_cast<int>(j.item_block[item + 1] - t.first);
+    t.column = static_cast<int64_t>(number) * tile;
+    t.vector = j.vector[t.window] + (t.first - j.block[t.window]) * width;
+    t.vectors = j.vector[t.window + 1] - t.vector;
+    return t;
+}
+
+// The ring: stages of rows of B, then data of each stage, then the barriers.
+struct ring {
+    unsigned char *rows, *data;
+    uint64_t *full, *empty;
+    uint32_t *outside; // of each stage: whether its entries did not fit
+};
+
+__device__ __forceinline__ ring ring_at(const job &j, int stage)
+{
+    ring r;
+    r.rows = dynamic_shared();
+    r.data = r.rows + j.stages * stage;
+    r.full = reinterpret_cast<uint64_t *>(r.data + j.stages * j.room);
+    r.empty = r.full + most_stages;
+    r.outside = reinterpret_cast<uint32_t *>(r.empty + most_stages);
+    return r;
+}
+constexpr int barrier_bytes = most_stages * 20;
+
+// ---- the producer ----
+
+template <class Element, class Shape, bool Outside>
+__device__ __forceinline__ void produce(const job &j, const task &t, const ring &r, int head)
+{
+    int lane = threadIdx.x % 32, stage = 0;
+    unsigned parity = 1;
+    int64_t end = j.p.n - t.column;
+    uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * static_cast<int>(sizeof(Element)) + 15) / 16 * 16) : Shape::pitch;
+    const uint64_t row_bytes = static_cast<uint64_t>(j.p.ldb) * sizeof(Element);
+    const unsigned char *b = static_cast<const unsigned char *>(j.p.b) + t.column * static_cast<int64_t>(sizeof(Element));
+    const uint32_t *column = j.column + t.vector + lane;
+    const int64_t *first = j.first + t.first;
+    int64_t left = t.vectors, unit = t.blocks ? *first : 0;
+    for (int k = 0; k < t.blocks; k++) {
+        int count = left < Shape::width ? static_cast<int>(left) : Shape::width;
+        uint32_t which[Shape::width / 32];
+#pragma unroll
+        for (int i = 0; i < Shape::width / 32; i++)
+            which[i] = lane + 32 * i < count ? __ldg(column + 32 * i) : 0;
+        int64_t next = first[k + 1];
+        uint32_t size = static_cast<uint32_t>(next - unit) * TSR_PANEL_UNIT;
+        bool outside = Outside && size > j.room;
+        uint64_t *full = r.full + stage;
+        unsigned char *to = r.rows + stage * Shape::stage + lane * Shape::pitch;
+        mbarrier_wait(r.empty + stage, parity);
+        if (lane == 0) {
+            size = outside ? static_cast<uint32_t>(head) : size;
+            if (Outside)
+                r.outside[stage] = outside;
+            mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + size);
+            bulk_copy(r.data + stage * j.room, j.data + unit * TSR_PANEL_UNIT, size, full);
+        }
+        __syncwarp();
+#pragma unroll
+        for (int i = 0; i < Shape::width / 32; i++)
+            if (lane + 32 * i < count)
+                bulk_copy(to + 32 * i * Shape::pitch, b + which[i] * row_bytes, bytes, full);
+        column += Shape::width;
+        left -= Shape::width;
+        unit = next;
+        if (++stage == j.stages) {
+            stage = 0;
+            parity ^= 1;
+        }
+    }
+}
+
+// ---- consumers ----
+
+/* sum += entry; whether it is its row's last one in the block. */
+template <class Element, class Shape>
+__device__ __forceinline__ bool add_entry(Element (&sum)[Shape::columns], const entry<Element> &e, shared_place b)
+{
+    constexpr int words = sizeof(Element) / 4;
+    uint32_t x[Shape::columns * words];
+    load_shared(x, b + (e.place() >> Shape::shift));
+#pragma unroll
+    for (int c = 0; c < Shape::columns; c++)
+        sum[c] += e.value() * element_of<Element>(x + c * words);
+    return e.place() & TSR_PANEL_LAST;
+}
+
+/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  An entry is loaded while the one before it is added;
+ * the two take turns in registers. */
+template <class Element, class Shape, class Place>
+__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, Place at, shared_place b)
+{
+    entry<Element> e, after;
+    constexpr int bytes = sizeof e;
+    load_entry(e, at);
+#pragma unroll
+    for (int r = 0; r < rows; r++) {
+        if (!(present >> r & 1))
+            continue;
+#pragma unroll 1
+        for (;;) {
+            load_entry(after, at + bytes);
+            if (add_entry<Element, Shape>(sum[r], e, b)) {
+                e = after;
+                at += bytes;
+                break;
+            }
+            at += 2 * bytes;
+            load_entry(e, at);
+            if (add_entry<Element, Shape>(sum[r], after, b))
+                break;
+        }
+    }
+}
+
+template <class Element, class Shape, bool Outside>
+__device__ __forceinline__ void consume(const job &j, const task &t, const ring &r, int consumer, int head, Element (&sum)[rows][Shape::columns])
+{
+    constexpr uint32_t entry_bytes = sizeof(entry<Element>);
+    int lane = threadIdx.x % 32, stage = 0;
+    unsigned parity = 0;
+    const shared_place first_b = shared_place_of(r.rows + lane * Shape::columns * static_cast<int>(sizeof(Element))),
+                       first_data = shared_place_of(r.data);
+    shared_place b = first_b, data = first_data;
+    for (int k = 0; k < t.blocks; k++) {
+        mbarrier_wait(r.full + stage, parity);
+        uint32_t word[1];
+        load_shared(word, data + consumer * 4);
+        uint32_t present = word[0] & 255, skip = (word[0] >> 8) * entry_bytes + static_cast<uint32_t>(head);
+        if (present) {
+            if (Outside && r.outside[stage])
+                add_entries<Element, Shape>(sum, present, j.data + j.first[t.first + k] * TSR_PANEL_UNIT + skip, b);
+            else
+                add_entries<Element, Shape>(sum, present, data + skip, b);
+        }
+        __syncwarp();
+        if (lane == 0)
+            mbarrier_arrive(r.empty + stage);
+        b += Shape::stage;
+        data += j.room;
+        if (++stage == j.stages) {
+            stage = 0;
+            parity ^= 1;
+            b = first_b;
+            data = first_data;
+        }
+    }
+}
+
+template <class Element, class Shape>
+__device__ __forceinline__ void store(const job &j, const task &t, int consumer, int height, const Element (&sum)[rows][Shape::columns])
+{
+    constexpr int piece = 16 / sizeof(Element);
+    tensor_output<Element> out = tensor_target<Element>(j.p, j.nrows, height, t.window, t.partial, 1.0);
+    int64_t column = t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
+    if (column >= j.p.n)
+        return;
+#pragma unroll
+    for (int r = 0; r < rows; r++) {
+        int row = consumer * rows + r;
+        if constexpr (Shape::columns == piece) {
+            tensor_store(out, row, column, j.p.n, sum[r]);
+        } else if (row < out.rows) {
+            Element *c = out.c + row * out.ld + column;
+#pragma unroll
+            for (int i = 0; i < Shape::columns; i++)
+                if (column + i < j.p.n)
+                    c[i] = out.beta != 0 ? out.alpha * sum[r][i] + out.beta * c[i] : out.alpha * sum[r][i];
+        }
+    }
+}
+
+template <class Element, int Height, int Width, int Columns, bool Outside>
+__global__ void __launch_bounds__(4 * Height + 32, Height == 32 ? 6 : 3) panel_kernel(job j)
+{
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    using of = shape<Element, Columns, Width>;
+    constexpr int consumers = Height / rows, head = consumers * 4;
+    int warp = __shfl_sync(all, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
+    task t = find_task(j, of::tile, Width);
+    ring r = ring_at(j, of::stage);
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < most_stages; s++) {
+            mbarrier_init(r.full + s, 1);
+            mbarrier_init(r.empty + s, consumers);
+        }
+        mbarrier_fence_init();
+    }
+    __syncthreads();
+    if (warp == 0) {
+        produce<Element, of, Outside>(j, t, r, head);
+        return;
+    }
+    Element sum[rows][Columns] = {};
+    consume<Element, of, Outside>(j, t, r, warp - 1, head, sum);
+    store<Element, of>(j, t, warp - 1, Height, sum);
+#endif
+}
+
+// ---- the host's side ----
+
+/* How the ring is cut. */
+struct choice {
+    int stages, room; // entries of a block, for every column
+};
+
+template <class Element, int Height, int Width, int Columns, bool Outside> tsr_status launch(const job &j, size_t shared)
+{
+    auto kernel = panel_kernel<Element, Height, Width, Columns, Outside>;
+    if (!tensor_allow_shared(kernel, shared))
+        return TSR_INTERNAL_ERROR;
+    TSR_LAUNCH(kernel, j.items * j.tiles, 4 * Height + 32, shared, j.p.stream, j);
+    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+}
+
+template <class Element, int Height, int Width, int Columns> tsr_status launch(job j, const choice &how, int64_t largest)
+{
+    using of = shape<Element, Columns, Width>;
+    j.tiles = static_cast<uint32_t>((j.p.n + of::tile - 1) / of::tile);
+    if (j.items * static_cast<uint64_t>(j.tiles) > 0x7fffffff)
+        return TSR_DECLINED;
+    int64_t wanted = largest * TSR_PANEL_UNIT, room = (Height / 2 + how.room * Width * static_cast<int>(2 * sizeof(Element)) + 15) / 16 * 16;
+    bool outside = wanted > room;
+    j.stages = how.stages;
+    j.room = static_cast<uint32_t>(outside ? room : wanted);
+    size_t shared = static_cast<size_t>(how.stages) * (of::stage + j.room) + barrier_bytes;
+    if (shared > j.p.device->shared_bytes_block)
+        return TSR_DECLINED;
+    return outside ? launch<Element, Height, Width, Columns, true>(j, shared) : launch<Element, Height, Width, Columns, false>(j, shared);
+}
+
+template <class Element, int Height, int Width> tsr_status launch(const job &j, const choice &how, int64_t largest)
+{
+    constexpr int most = 16 / static_cast<int>(sizeof(Element));
+    if (j.p.n <= 32)
+        return launch<Element, Height, Width, 1>(j, how, largest);
+    if (j.p.n <= 64 && most > 2)
+        return launch<Element, Height, Width, 2>(j, how, largest);
+    return launch<Element, Height, Width, most>(j, how, largest);
+}
+
+template <class Element> tsr_status launch(const job &j, const choice &how, const tsr_panel *a)
+{
+    if (a->w.height == 32)
+        return a->w.width == 32 ? launch<Element, 32, 32>(j, how, a->largest) : launch<Element, 32, 64>(j, how, a->largest);
+    return a->w.width == 32 ? launch<Element, 64, 32>(j, how, a->largest) : launch<Element, 64, 64>(j, how, a->largest);
+}
+
+} // namespace
+
+extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *p)
+{
+    static const int rooms[] = {9, 15, 27};
+    bool wide = p->math == TSR_CUDA_FP64;
+    if ((p->math != TSR_CUDA_EXACT && p->math != TSR_CUDA_TF32 && !wide) || p->device->major < 9 || !tensor_takes(p, false))
+        return TSR_DECLINED;
+    if (p->variant < 0 || p->variant > 9 || work->nitems > 0x7fffffff)
+        return TSR_DECLINED;
+    choice how = {p->variant ? 2 + (p->variant - 1) % 3 : 2, rooms[p->variant ? (p->variant - 1) / 3 : 0]};
+    job j = {};
+    j.p = *p;
+    j.nrows = a->w.nrows;
+    j.vector = a->w.vector;
+    j.block = a->w.block;
+    j.column = a->w.column;
+    j.first = a->first;
+    j.data = static_cast<const unsigned char *>(a->data);
+    j.item_window = work->window;
+    j.item_block = work->block;
+    j.item_partial = work->partial;
+    j.items = static_cast<uint32_t>(work->nitems);
+    j.tile_major = tensor_tile_major(p, a->w.ncols, 512 / static_cast<int64_t>(wide ? sizeof(double) : sizeof(float)),
+                                     wide ? sizeof(double) : sizeof(float));
+    if (work->nitems == 0)
+        return TSR_OK;
+    tsr_status status = wide ? launch<double>(j, how, a) : launch<float>(j, how, a);
+    return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, p) : status;
+}

@@ -1,0 +1,311 @@
+/* Panels: blocks as lists of entries.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/format/blocks.h"
+#include "src/format/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS = 8, ROWS_BITS = 8 }; /* of a word: as many rows, as many bits */
+
+/* What the place in data of everything follows from. */
+typedef struct layout {
+    size_t value, entry, head; /* bytes: of a value, of an entry, of the words of a block */
+} layout;
+
+static layout layout_of(int height, tsr_number number)
+{
+    size_t value = tsr_number_size(number);
+    return (layout){.value = value, .entry = 2 * value, .head = (size_t)(height / ROWS) * sizeof(uint32_t)};
+}
+
+static int64_t units(const layout *l, int64_t entries)
+{
+    return (int64_t)((l->head + (size_t)entries * l->entry + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
+}
+
+static unsigned char *block_data(const tsr_panel *a, int64_t k)
+{
+    return (unsigned char *)a->data + (size_t)a->first[k] * TSR_PANEL_UNIT;
+}
+
+/* ---- making ---- */
+
+typedef struct work {
+    tsr_panel *a;
+    const tsr_source *in;
+    const uint32_t *place;
+    uint32_t *count; /* [nblocks] entries; later, entries that are there */
+    layout l;
+    double iso;
+} work;
+
+static int64_t block_of(const work *w, int64_t v, int64_t e)
+{
+    return w->a->w.block[v] + w->place[e] / (uint32_t)w->a->w.width;
+}
+
+static void count_window(const work *w, int64_t v)
+{
+    const tsr_windows *windows = &w->a->w;
+    for (int64_t k = windows->block[v]; k < windows->block[v + 1]; k++)
+        w->count[k] = 0;
+    for (int64_t e = windows->entry[v]; e < windows->entry[v + 1]; e++)
+        w->count[block_of(w, v, e)]++;
+}
+
+static void put_value(const work *w, unsigned char *to, int64_t e)
+{
+    float single = (float)w->iso;
+    if (w->in->x)
+        tsr_move_value(to, 0, w->in->x, e, w->l.value);
+    else if (w->l.value == sizeof single)
+        memcpy(to, &single, sizeof single);
+    else
+        memcpy(to, &w->iso, sizeof w->iso);
+}
+
+/* Entries of one row, which is number r of its window. */
+static void fill_row(const work *w, int64_t v, int64_t row, uint32_t r)
+{
+    uint32_t width = (uint32_t)w->a->w.width;
+    for (int64_t e = w->in->p[row], end = w->in->p[row + 1]; e < end; e++) {
+        int64_t k = block_of(w, v, e);
+        bool last = e + 1 == end || block_of(w, v, e + 1) != k;
+        uint32_t word, at = w->place[e] % width << 16 | (last ? TSR_PANEL_LAST : 0) | r;
+        unsigned char *data = block_data(w->a, k), *head = data + r / ROWS * sizeof word;
+        unsigned char *entry = data + w->l.head + w->count[k]++ * w->l.entry;
+        put_value(w, entry, e);
+        memcpy(entry + w->l.value, &at, sizeof at);
+        memcpy(&word, head, sizeof word);
+        word |= 1u << r % ROWS;
+        memcpy(head, &word, sizeof word);
+    }
+}
+
+/* Words: what comes before the 8 rows that begin with number r. */
+static void note_counts(const work *w, int64_t v, uint32_t r)
+{
+    for (int64_t k = w->a->w.block[v]; k < w->a->w.block[v + 1]; k++) {
+        uint32_t word = w->count[k] << ROWS_BITS;
+        memcpy(block_data(w->a, k) + r / ROWS * sizeof word, &word, sizeof word);
+    }
+}
+
+static void fill_window(const work *w, int64_t v)
+{
+    const tsr_windows *windows = &w->a->w;
+    int64_t first, last, begin = windows->block[v], end = windows->block[v + 1];
+    if (begin == end)
+        return;
+    memset(block_data(w->a, begin), 0, (size_t)(block_data(w->a, end) - block_data(w->a, begin)));
+    memset(w->count + begin, 0, (size_t)(end - begin) * sizeof *w->count);
+    tsr_window_rows(windows, v, &first, &last);
+    for (uint32_t r = 0; r < (uint32_t)windows->height; r++) {
+        if (r % ROWS == 0)
+            note_counts(w, v, r);
+        if (first + r < last)
+            fill_row(w, v, first + r, r);
+    }
+}
+
+static void for_windows(const work *w, void (*step)(const work *w, int64_t v), int nthreads)
+{
+    const tsr_windows *windows = &w->a->w;
+    int nparts = tsr_parts(windows->nvals, 1 << 15, nthreads);
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++) {
+        int64_t last = tsr_part_vector(windows->entry, windows->nwindows, part + 1, nparts);
+        for (int64_t v = tsr_part_vector(windows->entry, windows->nwindows, part, nparts); v < last; v++)
+            step(w, v);
+    }
+}
+
+static tsr_status fill(work *w, int nthreads)
+{
+    tsr_panel *a = w->a;
+    a->first = tsr_format_alloc(a->w.nblocks + 1, sizeof *a->first);
+    w->count = tsr_format_alloc(a->w.nblocks, sizeof *w->count);
+    if (!a->first || !w->count)
+        return TSR_OUT_OF_MEMORY;
+    for_windows(w, count_window, nthreads);
+    a->first[0] = 0;
+    for (int64_t k = 0; k < a->w.nblocks; k++) {
+        int64_t here = units(&w->l, w->count[k]);
+        a->first[k + 1] = a->first[k] + here;
+        a->largest = here > a->largest ? here : a->largest;
+    }
+    a->data = tsr_format_alloc(a->first[a->w.nblocks] + 1, TSR_PANEL_UNIT);
+    if (!a->data)
+        return TSR_OUT_OF_MEMORY;
+    for_windows(w, fill_window, nthreads);
+    memset(block_data(a, a->w.nblocks), 0, TSR_PANEL_UNIT);
+    return TSR_OK;
+}
+
+tsr_status tsr_make_panel(tsr_panel *out, const tsr_source *in, int height, int width, double iso, int nthreads)
+{
+    uint32_t *place;
+    memset(out, 0, sizeof *out);
+    if ((height != 32 && height != 64) || (width != 32 && width != 64))
+        return TSR_INVALID_VALUE;
+    if (in->number != TSR_NUMBER_FP32 && in->number != TSR_NUMBER_FP64)
+        return TSR_INVALID_VALUE;
+    tsr_status status = tsr_make_windows(&out->w, &place, in, height, width, nthreads);
+    if (status == TSR_OK) {
+        work w = {.a = out, .in = in, .place = place, .l = layout_of(height, in->number), .iso = iso};
+        status = fill(&w, nthreads);
+        free(w.count);
+    }
+    free(place);
+    if (status != TSR_OK)
+        tsr_free_panel(out);
+    return status;
+}
+
+void tsr_free_panel(tsr_panel *a)
+{
+    tsr_free_windows(&a->w);
+    free(a->first);
+    free(a->data);
+    memset(a, 0, sizeof *a);
+}
+
+size_t tsr_bytes_panel(const tsr_panel *a)
+{
+    return tsr_bytes_windows(&a->w) + ((size_t)a->w.nblocks + 1) * sizeof *a->first +
+           ((size_t)a->first[a->w.nblocks] + 1) * TSR_PANEL_UNIT;
+}
+
+/* ---- walking ---- */
+
+static uint32_t word_at(const unsigned char *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+/* A format and what its values are. */
+typedef struct typed {
+    const tsr_panel *a;
+    layout l;
+} typed;
+
+/* Entries of the 8 rows from number r on: up to the last of the last row that has any. */
+static void walk_rows(const typed *t, int64_t v, int64_t k, int r, tsr_visit *visit, void *context)
+{
+    const tsr_windows *w = &t->a->w;
+    const unsigned char *data = block_data(t->a, k);
+    const uint32_t *column = w->column + w->vector[v] + (k - w->block[v]) * w->width;
+    uint32_t head = word_at(data + (size_t)(r / ROWS) * sizeof head);
+    size_t at = (size_t)(data - (const unsigned char *)t->a->data) + t->l.head + (head >> ROWS_BITS) * t->l.entry;
+    for (int i = 0; i < ROWS; i++) {
+        bool more = head >> i & 1;
+        while (more) {
+            uint32_t place = word_at((const unsigned char *)t->a->data + at + t->l.value);
+            visit(context, v * w->height + r + i, column[place >> 16], (int64_t)(at / t->l.value));
+            at += t->l.entry;
+            more = !(place & TSR_PANEL_LAST);
+        }
+    }
+}
+
+static void walk(const void *format, tsr_visit *visit, void *context)
+{
+    const typed *t = format;
+    for (int64_t v = 0; v < t->a->w.nwindows; v++)
+        for (int64_t k = t->a->w.block[v]; k < t->a->w.block[v + 1]; k++)
+            for (int r = 0; r < t->a->w.height; r += ROWS)
+                walk_rows(t, v, k, r, visit, context);
+}
+
+tsr_status tsr_expand_panel(tsr_source *out, const tsr_panel *a, tsr_number number)
+{
+    typed t = {a, layout_of(a->w.height, number)};
+    return tsr_expand(out, &a->w, walk, &t, a->data, number);
+}
+
+/* ---- invariants ---- */
+
+#define REQUIRE(condition, broken) \
+    do {                           \
+        if (!(condition))          \
+            return broken;         \
+    } while (0)
+
+/* Entries [0, n) of block k; slots vectors, rows rows. */
+static const char *check_entries(const typed *t, int64_t k, int64_t n, uint32_t slots, uint32_t rows)
+{
+    const unsigned char *data = block_data(t->a, k), *entry = data + t->l.head;
+    uint64_t used = 0;
+    uint32_t word = 0, r = 0;
+    int64_t e = 0;
+    for (; r < (uint32_t)t->a->w.height; r++) {
+        if (r % ROWS == 0) {
+            word = word_at(data + r / ROWS * sizeof word);
+            REQUIRE(word >> ROWS_BITS == (uint64_t)e, "words count the entries before");
+        }
+        uint32_t slot = 0;
+        for (bool more = word >> r % ROWS & 1, begin = true; more; e++, begin = false) {
+            REQUIRE(e < n && r < rows, "entries lie inside the block");
+            uint32_t place = word_at(entry + (size_t)e * t->l.entry + t->l.value);
+            REQUIRE((place & (TSR_PANEL_LAST - 1)) == r, "entries know their row");
+            REQUIRE(begin || place >> 16 > slot, "slots ascend inside a row");
+            slot = place >> 16;
+            REQUIRE(slot < slots, "slots lie inside the block");
+            used |= 1ull << slot;
+            more = !(place & TSR_PANEL_LAST);
+        }
+    }
+    REQUIRE(e == n, "no entry is left over");
+    REQUIRE(used == (slots == 64 ? ~0ull : (1ull << slots) - 1), "every vector has an entry");
+    return NULL;
+}
+
+/* Entries of the block at hand: what fills its units, or one fewer if the last is a filler. */
+static int64_t entries_of(const typed *t, int64_t k)
+{
+    size_t bytes = (size_t)(t->a->first[k + 1] - t->a->first[k]) * TSR_PANEL_UNIT - t->l.head;
+    int64_t n = (int64_t)(bytes / t->l.entry);
+    const unsigned char *last = block_data(t->a, k) + t->l.head + (size_t)(n - 1) * t->l.entry;
+    return t->l.entry < TSR_PANEL_UNIT && !(word_at(last + t->l.value) & TSR_PANEL_LAST) ? n - 1 : n;
+}
+
+static const char *check_window(const typed *t, int64_t v)
+{
+    const tsr_windows *w = &t->a->w;
+    int64_t first, last, sum = 0;
+    tsr_window_rows(w, v, &first, &last);
+    for (int64_t k = w->block[v]; k < w->block[v + 1]; k++) {
+        int64_t slots = w->vector[v + 1] - w->vector[v] - (k - w->block[v]) * w->width;
+        REQUIRE(t->a->first[k + 1] - t->a->first[k] > units(&t->l, 0), "no block is empty");
+        int64_t n = entries_of(t, k);
+        const char *broken = check_entries(t, k, n, (uint32_t)(slots < w->width ? slots : w->width), (uint32_t)(last - first));
+        REQUIRE(!broken, broken);
+        sum += n;
+    }
+    REQUIRE(sum == w->entry[v + 1] - w->entry[v], "entries of the blocks are those of the window");
+    return NULL;
+}
+
+const char *tsr_check_panel(const tsr_panel *a, tsr_number number)
+{
+    REQUIRE(a->w.height == 32 || a->w.height == 64, "panels have 32 or 64 rows");
+    REQUIRE(a->w.width == 32 || a->w.width == 64, "blocks have 32 or 64 columns");
+    const char *broken = tsr_check_windows(&a->w);
+    REQUIRE(!broken, broken);
+    REQUIRE(a->first && a->data && a->first[0] == 0, "no array of the panel is NULL, and units begin at 0");
+    typed t = {a, layout_of(a->w.height, number)};
+    int64_t largest = 0;
+    for (int64_t v = 0; v < a->w.nwindows; v++) {
+        broken = check_window(&t, v);
+        REQUIRE(!broken, broken);
+    }
+    for (int64_t k = 0; k < a->w.nblocks; k++)
+        largest = a->first[k + 1] - a->first[k] > largest ? a->first[k + 1] - a->first[k] : largest;
+    REQUIRE(a->largest == largest, "the largest block is known");
+    for (int k = 0; k < TSR_PANEL_UNIT; k++)
+        REQUIRE(block_data(a, a->w.nblocks)[k] == 0, "a unit of zeros ends the data");
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/* The panel kernel against its reference executor; B may hold anything.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "test/cuda/tensor_test.h"
+
+/* shape: height and width */
+static tsr_status make(tensor_any *out, const tsr_source *in, int shape, double iso)
+{
+    return tsr_make_panel(&out->panel, in, shape / 100, shape % 100, iso, 1);
+}
+
+static void free_format(tensor_any *a) { tsr_free_panel(&a->panel); }
+
+static int arrays(tensor_any *a, tsr_number number, tensor_array out[TENSOR_ARRAYS])
+{
+    tsr_panel *m = &a->panel;
+    (void)number;
+    out[0] = (tensor_array){ (void **)&m->first, sizeof(int64_t) * (size_t)(m->w.nblocks + 1) };
+    out[1] = (tensor_array){ &m->data, TSR_PANEL_UNIT * (size_t)(m->first[m->w.nblocks] + 1) };
+    return 2;
+}
+
+static tsr_status run(const tensor_any *a, const tsr_work *work, const tsr_cuda_spmm *product)
+{
+    return tsr_cuda_spmm_panel(&a->panel, work, product);
+}
+
+static tsr_status reference(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
+                            int64_t ldc, double alpha, double beta, double *magnitude)
+{
+    (void)iso;
+    return tsr_ref_spmm_panel(&a->panel, number, n, b, ldb, c, ldc, alpha, beta, magnitude);
+}
+
+int main(int argc, char **argv)
+{
+    static const tensor_format format = { .name = "test_panel", .nshapes = 4, .shapes = { 3232, 6464, 3264, 6432 }, .nvariants = 10,
+        .maths = 1u << TSR_CUDA_EXACT | 1u << TSR_CUDA_TF32 | 1u << TSR_CUDA_FP64, .any_b = true, .make = make, .free = free_format,
+        .arrays = arrays, .run = run, .reference = reference };
+    return tensor_main(argc, argv, &format, 400);
+}
