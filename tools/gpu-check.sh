@@ -40,9 +40,8 @@ ninja -C build-gpu >"$out/compile.log" 2>&1 || { grep -E "error|FAILED" "$out/co
 
 sanitize() { # tool
     local name
-    for name in $(cd build-gpu/test/cuda && ls test_* | grep -vE '_emulated|\.p$|plugin'); do
-        if TSR_TEST_ROUNDS=2 timeout 120 compute-sanitizer --tool "$1" --error-exitcode 9 \
-            "build-gpu/test/cuda/$name" >"$out/$1-$name.log" 2>&1; then
+    for name in $(cd build-gpu/test/cuda && ls -p | grep -E '^test_[a-z_]*$' | grep -vE '_emulated|plugin'); do
+        if timeout 150 compute-sanitizer --tool "$1" --error-exitcode 9 "build-gpu/test/cuda/$name" --count=12 >"$out/$1-$name.log" 2>&1; then
             say "$1 $name: clean"
         else
             say "$1 $name: FAILED" && status=1 && grep -E "=====|rror" "$out/$1-$name.log" | head -8
@@ -53,7 +52,7 @@ if [ -n "$tests" ]; then
     say "tests"
     meson test -C build-gpu --suite gpu --num-processes 4 --print-errorlogs >"$out/tests.log" 2>&1 || status=1
     grep -E "^ *[0-9]+/[0-9]+|^Ok|^Fail|^Skip|seed|rror" "$out/tests.log" | tail -40
-    [ -n "$quick" ] || { sanitize memcheck && sanitize racecheck; }
+    [ -n "$quick" ] || { sanitize memcheck; sanitize racecheck; }
 fi
 if [ -n "$bench" ]; then
     record=$out/gpu.jsonl
