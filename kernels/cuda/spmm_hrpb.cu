@@ -3,7 +3,7 @@
 // A thread block of Q warps computes one work item for one tile of columns: 16 Q rows x 128, 256 or 512 bytes of a row of B; warp r computes rows
 // 16 r to 16 r + 15, the bricks of brick row r.
 //   B     The 16 rows that a block of the format names are copied once (cp.async, a ring of stages) into shared memory for all warps: one barrier per
-//         block, no thread block waits for another.  Rows in a stage are padded by 32 bytes, so that the 16-byte pieces of four rows that eight lanes
+//         block, no thread block waits for another.  Rows in a stage are padded by 16 bytes, so that the 16-byte pieces of four rows that eight lanes
 //         read together lie in different banks.  See tensor_rows.cuh for what the pieces are.
 //   A     Lane g * 4 + t holds places (g, t) and (g + 8, t) of a brick, which are bits `lane` of the two halves of its pattern: its values are
 //         population counts away from the brick's first.  Lanes load the bricks of a block side by side two blocks ahead, and values one block
@@ -98,7 +98,7 @@ static __device__ __forceinline__ operands<typename Math::element> decode(const 
     a.column = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const int from = Q == 1 ? i : __ffs(static_cast<int>(mine)) - 1 & 31;
+        const int from = Q == 1 ? i : (__ffs(static_cast<int>(mine)) - 1) & 31;
         mine &= mine - 1;
         const uint32_t low = __shfl_sync(~0u, d.low, from), high = __shfl_sync(~0u, d.high, from);
         a.column |= __shfl_sync(~0u, d.position, from) / Q % 4 << 8 * i;
@@ -166,7 +166,7 @@ static __device__ __forceinline__ void wait_stage(int stages)
         cp_async_wait<2>();
 }
 
-template <int Groups> constexpr int stage_bytes = 16 * (128 * Groups + 32);
+template <int Groups> constexpr int stage_bytes = 16 * (128 * Groups + 16);
 
 /* Q: warps.  Groups: of 128 bytes of a row of B. */
 template <class Math, int Q, int Groups, bool Pattern, int Resident>
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
 {
     using element = typename Math::element;
     using sum = typename Math::sum;
-    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 32, copies = 4 * Groups / Q > 0 ? 4 * Groups / Q : 1;
+    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 16, copies = 4 * Groups / Q > 0 ? 4 * Groups / Q : 1;
     static_assert(4 * Groups % Q == 0, "every thread copies the same number of pieces");
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
         bricks listed = load_bricks(p.a, s.first_brick + second, bound - second, lane);
 
         int stage = 0, free_stage = ahead;
-        const unsigned char *const mine = stages + lane % 4 * stride + lane / 4 * 16;
+        const unsigned char *const mine = stages + lane % 4 * stride + tensor_rows::piece(lane) * 16;
 #pragma unroll 1
         for (int k = 0; k < s.count; k++) {
             wait_stage(p.stages);

@@ -2,9 +2,8 @@
 //
 // A warp computes one work item for one tile of columns: 16 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4 and t = lane % 4,
 // lane (g, t) multiplies slots t and t + 4 of a block.
-//   B     goes from global memory straight to registers: of its two rows a lane loads the 16 bytes number g of every 128 bytes, so that an
-//         instruction fetches 4 x 128 whole bytes.  Such 16 bytes are P = 16 / size columns of C, column g of P matrix instructions: instruction i
-//         computes columns P g + i of the 8 P.  A lane ends with 16-byte pieces of rows g and g + 8 of C.
+//   B     goes from global memory straight to registers: of its two rows a lane loads 16 of every 128 bytes, so that an instruction fetches
+//         4 x 128 whole bytes.  Such 16 bytes are one column each of 16 / size matrix instructions, see tensor_rows.cuh.
 //   A     is expanded from (local id, value) into a small tile of shared memory, which belongs to the warp.  There are two: the next block's
 //         entries are scattered while this one is multiplied.  The tile is ordered by lane, so that a lane's four operands are one load, and the lane
 //         that has read them writes the zeros of the next block but one in their place: the only synchronisation is one __syncwarp per block.
@@ -101,8 +100,7 @@ template <class Math, bool Pattern> struct tile {
         if constexpr (Math::pack == 2) {
             uint2 *place = reinterpret_cast<uint2 *>(tile) + lane, x = *place;
             *place = make_uint2(0, 0);
-            a[0] = {x.x};
-            a[1] = {x.y};
+            a[0].bits = x.x, a[1].bits = x.y;
         } else if constexpr (sizeof(element) == 8) {
             double2 *place = reinterpret_cast<double2 *>(tile) + 2 * lane, x = place[0], y = place[1];
             place[0] = place[1] = make_double2(0, 0);
@@ -119,15 +117,12 @@ template <class Math, bool Pattern> struct tile {
                     y = place[32];
                     place[32] = make_uint4(0, 0, 0, 0);
                 }
-                a[0] = {x.x, y.x, x.x};
-                a[1] = {x.y, y.y, x.y};
-                a[2] = {x.z, y.z, x.z};
-                a[3] = {x.w, y.w, x.w};
+                a[0].hi = a[0].cross = x.x, a[0].lo = y.x;
+                a[1].hi = a[1].cross = x.y, a[1].lo = y.y;
+                a[2].hi = a[2].cross = x.z, a[2].lo = y.z;
+                a[3].hi = a[3].cross = x.w, a[3].lo = y.w;
             } else {
-                a[0] = {x.x};
-                a[1] = {x.y};
-                a[2] = {x.z};
-                a[3] = {x.w};
+                a[0].bits = x.x, a[1].bits = x.y, a[2].bits = x.z, a[3].bits = x.w;
             }
         }
     }
@@ -204,8 +199,9 @@ __global__ void __launch_bounds__(32 * warps, Resident) spmm_me_tcf(const argume
         uint32_t row[2] = {s.row(0, lane % 4), s.row(0, lane % 4 + 4)}; /* of B, of the block to be fetched next */
         entries<element> e;
         uint32_t bound, loaded_bound; /* of the block after the one in e, and of the next */
-        const char *base = static_cast<const char *>(p.p.b) + (first_column + width * (lane / 4)) * sizeof(element);
-        const int64_t columns_left = p.p.n - first_column - width * (lane / 4);
+        const int piece = tensor_rows::piece(lane);
+        const char *base = static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element);
+        const int64_t columns_left = p.p.n - first_column - width * piece;
         const int left = columns_left < width * 8 * Groups ? static_cast<int>(columns_left) : width * 8 * Groups;
         /* Block k of B, whose rows are known; then the rows of block k + 1. */
         auto fetch = [&](int k) {

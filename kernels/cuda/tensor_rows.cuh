@@ -1,8 +1,8 @@
 // Tensor-Core kernels whose matrix instructions compute 16 rows of C times 8 columns: B as whole 16-byte pieces of its rows.
 //
-// Lane (g, t) holds pieces of two rows of B, t and t + 4 of eight: the 16 bytes number g of 128.  They are P = 16 / size columns, and column g of
-// P matrix instructions: instruction i computes columns P g + i of the 8 P.  Which k a row gets is free as long as A agrees: with two elements
-// in a register rows t and t + 4 are k = 2t and 2t + 1.
+// Lane (g, t) holds pieces of two rows of B, t and t + 4 of eight: the 16 bytes number piece(lane) of 128.  They are P = 16 / size columns, and column
+// g of P matrix instructions.  Which k a row gets is free as long as A agrees: with two elements in a register rows t and t + 4 are k = 2t and
+// 2t + 1.  Which piece is column g is free too: column 2t + e being piece t + 4e, four lanes store two whole sectors of a row of C at once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,6 +11,8 @@
 namespace tensor_rows {
 
 template <class Math> constexpr int columns = 16 / static_cast<int>(sizeof(typename Math::element)); /* of a piece */
+
+static __device__ __forceinline__ int piece(int lane) { return lane / 8 + lane / 4 % 2 * 4; }
 
 /* Element i of two pieces, as B's operand. */
 template <class Math>
@@ -85,16 +87,16 @@ static __device__ __forceinline__ void store(const tensor_output<typename Math::
                                              const typename Math::sum total[][4], int lane)
 {
     using sum = typename Math::sum;
-    constexpr int width = columns<Math>, piece = 16 / static_cast<int>(sizeof(sum));
+    constexpr int width = columns<Math>, stored = 16 / static_cast<int>(sizeof(sum));
 #pragma unroll
     for (int d = 0; d < 4; d++)
 #pragma unroll
-        for (int i = 0; i < width; i += piece) {
-            sum x[piece];
+        for (int i = 0; i < width; i += stored) {
+            sum x[stored];
 #pragma unroll
-            for (int k = 0; k < piece; k++)
+            for (int k = 0; k < stored; k++)
                 x[k] = total[i + k][d];
-            tensor_store(out, row + lane / 4 + d / 2 * 8, column + width * (2 * (lane % 4) + d % 2) + i, n, x);
+            tensor_store(out, row + lane / 4 + d / 2 * 8, column + width * (lane % 4 + d % 2 * 4) + i, n, x);
         }
 }
 
