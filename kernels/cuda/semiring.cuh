@@ -186,7 +186,17 @@ template <class T> struct any_semiring {
     }
     static __device__ __forceinline__ T begin(int add, T t) { return add == TSR_ADD_LOR ? T(t != T(0)) : t; }
 
+    /* Of every monoid but ANY. */
+    static __device__ __forceinline__ T identity(int add)
+    {
+        if constexpr (std::is_floating_point_v<T>)
+            return add == TSR_ADD_MIN || add == TSR_ADD_MAX ? T(NAN) : T(0);
+        else
+            return add == TSR_ADD_MIN ? greatest : add == TSR_ADD_MAX ? least : T(0);
+    }
+
 private:
+    static constexpr T greatest = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::lowest();
     /* a * b or a + b, modulo 2^bits. */
     static __device__ __forceinline__ T wrap(T a, T b, bool times)
     {

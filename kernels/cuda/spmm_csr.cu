@@ -181,7 +181,7 @@ extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cu
 {
     size_t sums = size_t(a->spmm.npartials) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
     size_t carries = a->spmv.nitems == 0 ? 0
-        : size_t(a->spmv.nitems / spmv_span(a, product->device) + 1) * (size_t(sum_size(product)) + sizeof(uint32_t));
+        : size_t(a->spmv.nitems / spmv_span(a, product->device) + 2) * (size_t(sum_size(product)) + sizeof(uint32_t));
     return product->n == 1 && carries > sums ? carries : sums;
 }
 
@@ -196,6 +196,8 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
     tsr_status status = TSR_DECLINED;
     if (product->n == 1)
         status = run_spmv(choose_family(product, &vector), vector, product);
+    if (product->n == 1 && product->b_present == nullptr && status == TSR_DECLINED)
+        status = tsr_csr_spmv_any(product->semiring.type, make_args(a, &a->spmv, product), product->stream);
     if (status == TSR_DECLINED)
         status = run_spmm(choose_family(product, &matrix), matrix, shape, product);
     return status == TSR_DECLINED ? tsr_csr_any(product->semiring.type, any, shape, product->stream) : status;

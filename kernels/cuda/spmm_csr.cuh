@@ -514,5 +514,6 @@ tsr_status tsr_csr_min_plus(tsr_type type, const csr_args &q, const csr_shape &s
 tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_plus_times(tsr_type type, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, void *stream);
+tsr_status tsr_csr_spmv_any(tsr_type type, const csr_args &q, void *stream);
 /* Everything: also bitmaps. */
 tsr_status tsr_csr_any(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);

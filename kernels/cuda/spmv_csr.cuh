@@ -1,4 +1,4 @@
-// SpMV by row: n == 1, typed policies.
+// SpMV by row: n == 1, a full vector, any monoid but ANY.
 //
 // The entries are cut into chunks of spmv_chunk, whatever rows they belong to (see csr_work.cuh); a warp works through a span of
 // consecutive chunks.  While the elements of the vector for one chunk are on their way, the columns and values of the next are loaded,
@@ -11,6 +11,32 @@
 #include "kernels/cuda/spmm_csr.cuh"
 
 constexpr int spmv_warps = 4, spmv_quads = spmv_chunk / 128, spmv_each = 4 * spmv_quads;
+
+// ---- Arithmetic: of the policy, or of the operators given at run time ----
+
+template <class P> __device__ __forceinline__ typename P::sum neutral(const csr_args &q)
+{
+    if constexpr (P::generic)
+        return P::identity(q.ops.add);
+    else
+        return P::identity();
+}
+template <class P> __device__ __forceinline__ typename P::sum join(const csr_args &q, typename P::sum s, typename P::sum t)
+{
+    if constexpr (P::generic)
+        return P::merge(q.ops.add, s, t);
+    else
+        return P::merge(s, t);
+}
+template <class P> __device__ __forceinline__ typename P::sum multiply(const csr_args &q, typename P::sum a, typename P::sum b)
+{
+    if constexpr (P::generic)
+        return P::begin(q.ops.add, P::multiply(q.ops.mul, a, b));
+    else
+        return P::step(P::identity(), a, b);
+}
+
+// ---- The kernel ----
 
 /* Carries of all spans: values, then rows (UINT32_MAX: none). */
 template <class P> struct spmv_carries {
@@ -66,7 +92,8 @@ template <class P> struct spmv_batch {
 };
 
 /* The identity where an entry does not belong to the chunk, which is at places [begin, end) from base. */
-template <class P> __device__ __forceinline__ void mask_products(spmv_vector<typename P::sum> &product, int begin, int end, int lane)
+template <class P>
+__device__ __forceinline__ void mask_products(const csr_args &q, spmv_vector<typename P::sum> &product, int begin, int end, int lane)
 {
 #pragma unroll
     for (int j = 0; j < spmv_quads; j++)
@@ -74,17 +101,17 @@ template <class P> __device__ __forceinline__ void mask_products(spmv_vector<typ
         for (int k = 0; k < 4; k++) {
             int place = j * 128 + lane * 4 + k;
             if (place < begin || place >= end)
-                product[j][k] = P::identity();
+                product[j][k] = neutral<P>(q);
         }
 }
 
 /* The sum over groups of 2^shift neighbouring lanes, in each of them. */
-template <class P> __device__ __forceinline__ typename P::sum add_lanes(typename P::sum sum, int shift)
+template <class P> __device__ __forceinline__ typename P::sum add_lanes(const csr_args &q, typename P::sum sum, int shift)
 {
 #pragma unroll
     for (int k = 0; k < 5; k++)
         if (k < shift)
-            sum = P::merge(sum, __shfl_xor_sync(~0u, sum, 1 << k));
+            sum = join<P>(q, sum, typename P::sum(__shfl_xor_sync(~0u, sum, 1 << k)));
     return sum;
 }
 
@@ -125,18 +152,18 @@ __device__ __forceinline__ void finish_spmv_rows(const csr_args &q, const spmv_s
     for (;;) {
         int row = base + (lane >> shift), from = row > 0 && row <= rows ? stage.end[row - 1] : begin;
         int to = row < rows ? stage.end[row] : row == rows ? end : from;
-        sum = P::identity();
+        sum = neutral<P>(q);
 #pragma unroll 1
         for (int at = from + part; at < to; at += 1 << shift)
-            sum = P::merge(sum, stage.product[at]);
-        sum = add_lanes<P>(sum, shift);
+            sum = join<P>(q, sum, stage.product[at]);
+        sum = add_lanes<P>(q, sum, shift);
         if (row < rows && part == 0)
-            store_sum<P>(q, int64_t(first) + row, row == 0 ? P::merge(carry.sum, sum) : sum, to > from || (row == 0 && carry.any));
+            store_sum<P>(q, int64_t(first) + row, row == 0 ? join<P>(q, carry.sum, sum) : sum, to > from || (row == 0 && carry.any));
         if (base + at_once > rows)
             break;
         base += at_once;
     }
-    carry.sum = __shfl_sync(~0u, sum, (rows - base) << shift);
+    carry.sum = typename P::sum(__shfl_sync(~0u, sum, (rows - base) << shift));
     carry.any = stage.end[rows - 1] < end;
 }
 
@@ -176,7 +203,7 @@ __device__ __forceinline__ void spmv_step(const csr_args &q, spmv_stage<P> &stag
     const int64_t *row_ends = q.p + item.row + 1;
     spmv_vector<typename P::element> x = {}, value;
     spmv_ends ends;
-    if (end > begin)
+    if (end > begin && q.reads_b)
         batch.gather(q, b, x);
     ends.load(row_ends, rows, lane);
     memcpy(static_cast<void *>(value), batch.value, sizeof value);
@@ -187,17 +214,17 @@ __device__ __forceinline__ void spmv_step(const csr_args &q, spmv_stage<P> &stag
     for (int j = 0; j < spmv_quads; j++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            product[j][k] = P::step(P::identity(), q.reads_a ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
+            product[j][k] = multiply<P>(q, q.reads_a ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
     if (begin > 0 || end < spmv_chunk)
-        mask_products<P>(product, begin, end, lane);
+        mask_products<P>(q, product, begin, end, lane);
     if (rows == 0) {
-        sum all = P::identity();
+        sum all = neutral<P>(q);
 #pragma unroll
         for (int j = 0; j < spmv_quads; j++)
 #pragma unroll
             for (int k = 0; k < 4; k++)
-                all = P::merge(all, product[j][k]);
-        carry.sum = P::merge(carry.sum, add_lanes<P>(all, 5));
+                all = join<P>(q, all, product[j][k]);
+        carry.sum = join<P>(q, carry.sum, add_lanes<P>(q, all, 5));
         carry.any = carry.any || end > begin;
         return;
     }
@@ -224,7 +251,7 @@ template <class P> __global__ void __launch_bounds__(32 * spmv_warps) spmv_spans
     typename P::sum iso = iso_value<P>(q.iso);
     const char *b = keep_address(static_cast<const char *>(q.b));
     csr_item item = q.items[t], next = q.items[t + 1], after = q.items[t + 2 <= q.nitems ? t + 2 : q.nitems];
-    spmv_carry<P> carry = { P::identity(), item.row < q.nrows && __ldg(q.p + item.row) < item.entry };
+    spmv_carry<P> carry = { neutral<P>(q), item.row < q.nrows && __ldg(q.p + item.row) < item.entry };
     spmv_batch<P> batch = {};
     batch.load(q, item.entry & ~int64_t(3), next.entry, lane);
 #pragma unroll 1
@@ -251,18 +278,19 @@ template <class P> __global__ void __launch_bounds__(128) join_carries(const __g
     uint32_t row = carries.row[w];
     sum total = carries.value[w], *c = static_cast<sum *>(q.c) + row * q.ldc;
     for (int64_t k = w + 1; k < n && carries.row[k] == row; k++)
-        total = P::merge(total, carries.value[k]);
-    if constexpr (std::is_floating_point_v<sum>)
+        total = join<P>(q, total, carries.value[k]);
+    if constexpr (std::is_floating_point_v<sum> && !P::generic)
         total *= sum(q.alpha);
-    *c = P::merge(*c, total);
+    *c = join<P>(q, *c, total);
 }
 
 template <class P> tsr_status launch_spmv(const csr_args &q, void *stream)
 {
     if (q.nspans > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
-    spmv_carries<P> carries = { static_cast<typename P::sum *>(q.partial), nullptr };
-    carries.row = reinterpret_cast<uint32_t *>(carries.value + q.nspans);
+    int64_t even = q.nspans + q.nspans % 2; /* the values stay aligned to 8 bytes */
+    spmv_carries<P> carries = { nullptr, static_cast<uint32_t *>(q.partial) };
+    carries.value = reinterpret_cast<typename P::sum *>(carries.row + even);
     TSR_LAUNCH(spmv_spans<P>, unsigned((q.nspans + spmv_warps - 1) / spmv_warps), 32 * spmv_warps, 0, stream, q, q.span, carries);
     TSR_LAUNCH(join_carries<P>, unsigned((q.nspans + 127) / 128), 128, 0, stream, q, carries, q.nspans);
     return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
