@@ -97,9 +97,10 @@ typedef struct tsr_hrpb {
  * A unit of zeros follows the last block. */
 typedef struct tsr_panel {
     tsr_windows w;   /* height 32 or 64, width 32 or 64 */
+    int64_t nunits;  /* first[nblocks] */
     int64_t largest; /* units of the largest block */
     int64_t *first;  /* [nblocks+1] */
-    void *data;      /* 16 * (first[nblocks] + 1) bytes; never NULL (a pattern stores its one value); numbers FP32 and FP64 only */
+    void *data;      /* 16 * (nunits + 1) bytes; never NULL (a pattern stores its one value); numbers FP32 and FP64 only */
 } tsr_panel;
 #define TSR_PANEL_UNIT 16
 #define TSR_PANEL_LAST 64

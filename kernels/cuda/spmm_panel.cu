@@ -348,6 +348,28 @@ template <class Element> tsr_status launch(const job &j, const choice &how, cons
 
 } // namespace
 
+/* The start of an item and its partial sum cost about as much as 4 blocks.  Windows of a small matrix are cut such that items fill whole waves
+ * of the device; with many waves an item may take an eighth of the whole time. */
+extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_device *device)
+{
+    constexpr int least = 8, overhead = 4;
+    const int64_t slots = static_cast<int64_t>(device->sms) * (w->height == 32 ? 6 : 3);
+    if (w->nblocks == 0)
+        return 1;
+    int64_t best = 0, best_time = 0;
+    for (int64_t pieces = 1; pieces <= 64; pieces++) {
+        int64_t most = (w->nblocks + w->nwindows * pieces - 1) / (w->nwindows * pieces);
+        int64_t time = (w->nwindows * pieces + slots - 1) / slots * (most + overhead);
+        if (pieces == 1 || time < best_time) {
+            best = most;
+            best_time = time;
+        }
+    }
+    const int64_t share = w->nblocks / slots / 8;
+    best = best > share ? best : share;
+    return best > least ? best : least;
+}
+
 extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *p)
 {
     static const int rooms[] = {9, 15, 27};

@@ -135,7 +135,8 @@ static tsr_status fill(work *w, int nthreads)
         a->first[k + 1] = a->first[k] + here;
         a->largest = here > a->largest ? here : a->largest;
     }
-    a->data = tsr_format_alloc(a->first[a->w.nblocks] + 1, TSR_PANEL_UNIT);
+    a->nunits = a->first[a->w.nblocks];
+    a->data = tsr_format_alloc(a->nunits + 1, TSR_PANEL_UNIT);
     if (!a->data)
         return TSR_OUT_OF_MEMORY;
     for_windows(w, fill_window, nthreads);
@@ -174,7 +175,7 @@ void tsr_free_panel(tsr_panel *a)
 size_t tsr_bytes_panel(const tsr_panel *a)
 {
     return tsr_bytes_windows(&a->w) + ((size_t)a->w.nblocks + 1) * sizeof *a->first +
-           ((size_t)a->first[a->w.nblocks] + 1) * TSR_PANEL_UNIT;
+           ((size_t)a->nunits + 1) * TSR_PANEL_UNIT;
 }
 
 /* ---- walking ---- */
@@ -296,6 +297,7 @@ const char *tsr_check_panel(const tsr_panel *a, tsr_number number)
     const char *broken = tsr_check_windows(&a->w);
     REQUIRE(!broken, broken);
     REQUIRE(a->first && a->data && a->first[0] == 0, "no array of the panel is NULL, and units begin at 0");
+    REQUIRE(a->first[a->w.nblocks] == a->nunits, "the last offset is nunits");
     typed t = {a, layout_of(a->w.height, number)};
     int64_t largest = 0;
     for (int64_t v = 0; v < a->w.nwindows; v++) {

@@ -194,6 +194,7 @@ typedef union any {
     tsr_me_bcrs me_bcrs;
     tsr_bmat bmat;
     tsr_hrpb hrpb;
+    tsr_panel panel;
 } any;
 
 typedef struct kind {
@@ -303,11 +304,35 @@ static int arrays_hrpb(const any *a, tsr_number number, array *out)
     return n;
 }
 
+/* shape: height and width */
+static tsr_status host_panel(any *a, const tsr_source *in, int shape, double iso)
+{
+    return tsr_make_panel(&a->panel, in, shape / 100, shape % 100, iso, 1);
+}
+static tsr_status device_panel(any *a, const tsr_source *in, int shape, double iso)
+{
+    return tsr_cuda_make_panel(&a->panel, in, shape / 100, shape % 100, iso, NULL);
+}
+static void free_host_panel(any *a) { tsr_free_panel(&a->panel); }
+static void free_device_panel(any *a) { tsr_cuda_free_panel(&a->panel, NULL); }
+static int arrays_panel(const any *a, tsr_number number, array *out)
+{
+    const tsr_panel *m = &a->panel;
+    int n = windows_arrays(&m->w, out);
+    (void)number;
+    out[n++] = (array){ "first", m->first, sizeof(int64_t) * (size_t)(m->w.nblocks + 1) };
+    out[n++] = (array){ "data", m->data, TSR_PANEL_UNIT * (size_t)(m->nunits + 1) };
+    return n;
+}
+
 #define KIND(format, shape) \
     { #format, shape, host_##format, device_##format, free_host_##format, free_device_##format, arrays_##format }
 static const kind kinds[] = { KIND(me_tcf, 16), KIND(me_bcrs, 8), KIND(me_bcrs, 16), KIND(bmat, 8), KIND(bmat, 16), KIND(hrpb, 16),
-                              KIND(hrpb, 32), KIND(hrpb, 64) };
+                              KIND(hrpb, 32), KIND(hrpb, 64), KIND(panel, 3232), KIND(panel, 6464), KIND(panel, 3264), KIND(panel, 6432) };
 #define KINDS (int)(sizeof kinds / sizeof *kinds)
+
+/* Panels have no 16-bit numbers. */
+static bool has_number(const kind *f, tsr_number number) { return f->device != device_panel || tsr_number_size(number) > 2; }
 
 /* ---- comparing ---- */
 
@@ -374,6 +399,12 @@ static void check_kind(sample *t, const kind *f, const tsr_source *device_source
     any host, device;
     array in_host[MOST_ARRAYS], in_device[MOST_ARRAYS];
     tsr_source source = source_of(t);
+    if (!has_number(f, t->number)) {
+        if (f->host(&host, &source, f->shape, t->iso) != TSR_INVALID_VALUE ||
+            f->device(&device, device_source, f->shape, t->iso) != TSR_INVALID_VALUE)
+            wrong(t, f->name, "a number that it does not have");
+        return;
+    }
     if (f->host(&host, &source, f->shape, t->iso) != TSR_OK)
         abort();
     if (f->device(&device, device_source, f->shape, t->iso) != TSR_OK) {
@@ -381,7 +412,8 @@ static void check_kind(sample *t, const kind *f, const tsr_source *device_source
         f->free_host(&host);
         return;
     }
-    if (!same_sizes(&host.w, &device.w) || (f->device == device_hrpb && host.hrpb.nbricks != device.hrpb.nbricks))
+    if (!same_sizes(&host.w, &device.w) || (f->device == device_hrpb && host.hrpb.nbricks != device.hrpb.nbricks) ||
+        (f->device == device_panel && host.panel.largest != device.panel.largest))
         wrong(t, f->name, "other sizes");
     else {
         f->arrays(&device, t->number, in_device);
@@ -487,6 +519,8 @@ static tsr_status make_all(sample *t, int what, const tsr_source *source)
         tsr_cuda_free(out.x, NULL);
         return status;
     }
+    if (!has_number(&kinds[what], source->number))
+        return TSR_OK;
     status = kinds[what].device(&a, source, kinds[what].shape, t->iso);
     if (status != TSR_OK)
         return status;

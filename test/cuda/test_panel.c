@@ -15,7 +15,7 @@ static int arrays(tensor_any *a, tsr_number number, tensor_array out[TENSOR_ARRA
     tsr_panel *m = &a->panel;
     (void)number;
     out[0] = (tensor_array){ (void **)&m->first, sizeof(int64_t) * (size_t)(m->w.nblocks + 1) };
-    out[1] = (tensor_array){ &m->data, TSR_PANEL_UNIT * (size_t)(m->first[m->w.nblocks] + 1) };
+    out[1] = (tensor_array){ &m->data, TSR_PANEL_UNIT * (size_t)(m->nunits + 1) };
     return 2;
 }
 
