@@ -1,0 +1,162 @@
+/* Products through the CUDA plug-in with operands in host memory: what the way across the bus costs.
+ *   bench_plugin [log2 of the rows [entries per row]]
+ * For each case: the first call (A goes to the device), then the median of some more, and the share of the bus's 55 GB/s each way that the
+ * dense operands got.  Chunk and panel sizes are tried on the first case.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backends/cuda/context.h"
+
+const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
+int tsr_backend_score(const tsr_backend_options *options);
+
+enum { REPEATS = 7, MOST_COLUMNS = 128, SKIPPED = 77 };
+
+static const tsr_backend *gpu;
+static int64_t rows, degree;
+static int64_t *offsets, *columns;
+static void *values, *dense, *result;
+static int8_t *present;
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static void *allocate(size_t bytes)
+{
+    void *block = malloc(bytes);
+    if (!block) {
+        fprintf(stderr, "no memory\n");
+        exit(1);
+    }
+    return block;
+}
+
+/* In each of `degree` stretches of columns one at random: ascending, distinct, without locality. */
+static void make_matrix(void)
+{
+    offsets = allocate((size_t)(rows + 1) * sizeof *offsets);
+    columns = allocate((size_t)(rows * degree) * sizeof *columns);
+    values = allocate((size_t)(rows * degree) * sizeof(double));
+    dense = allocate((size_t)(rows * MOST_COLUMNS) * sizeof(float));
+    result = allocate((size_t)(rows * MOST_COLUMNS) * sizeof(float));
+    present = allocate((size_t)(rows * MOST_COLUMNS));
+    int64_t stretch = rows / degree;
+#pragma omp parallel for
+    for (int64_t row = 0; row < rows; row++) {
+        uint64_t state = (uint64_t)row * 0x9e3779b97f4a7c15u + 1;
+        for (int64_t e = 0; e < degree; e++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            columns[row * degree + e] = e * stretch + (int64_t)((state >> 33) % (uint64_t)stretch);
+        }
+        offsets[row] = row * degree;
+        memset((float *)dense + row * MOST_COLUMNS, 0, MOST_COLUMNS * sizeof(float));
+        memset((float *)result + row * MOST_COLUMNS, 0, MOST_COLUMNS * sizeof(float));
+        memset(present + row * MOST_COLUMNS, 0, MOST_COLUMNS);
+        memset((double *)values + row * degree, 0, (size_t)degree * sizeof(double));
+    }
+    offsets[rows] = rows * degree;
+}
+
+typedef struct bench_case {
+    const char *name;
+    tsr_type type;
+    int64_t n;
+    bool a_by_col, b_by_col, c_by_col, wants_present;
+    int nthreads;
+    tsr_precision precision;
+    const char *kernel;
+} bench_case;
+
+static tsr_product product_of(const bench_case *c, void **slot)
+{
+    tsr_product p = {.op = c->n == 1 ? TSR_OP_SPMV : TSR_OP_SPMM, .semiring = {c->type, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = rows, .n = c->n,
+                     .k = rows, .c_by_col = c->c_by_col, .nthreads = c->nthreads, .a_slot = slot, .precision = c->precision,
+                     .kernel = c->kernel};
+    p.a = (tsr_view){.format = TSR_SPARSE, .type = c->type, .by_col = c->a_by_col, .index_size = 8, .nrows = rows, .ncols = rows,
+                     .nvec = rows, .vlen = rows, .nvals = rows * degree, .p = offsets, .i = columns, .x = values};
+    p.b = (tsr_view){.format = TSR_FULL, .type = c->type, .by_col = c->b_by_col, .nrows = rows, .ncols = c->n,
+                     .nvec = c->b_by_col ? c->n : rows, .vlen = c->b_by_col ? rows : c->n, .ld = c->b_by_col ? rows : c->n,
+                     .nvals = rows * c->n, .x = dense};
+    return p;
+}
+
+static int by_value(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return a < b ? -1 : a > b;
+}
+
+static void measure(const bench_case *c)
+{
+    void *slot = NULL;
+    tsr_product p = product_of(c, &slot);
+    tsr_result r = {.x = result, .b = c->wants_present ? present : NULL};
+    double ms[REPEATS], first = 0;
+    for (int k = -1; k < REPEATS; k++) {
+        double start = now_ms();
+        tsr_status status = gpu->execute(&p, &r);
+        *(k < 0 ? &first : &ms[k]) = now_ms() - start;
+        if (status != TSR_OK) {
+            printf("%-34s status %d\n", c->name, (int)status);
+            break;
+        }
+    }
+    qsort(ms, REPEATS, sizeof *ms, by_value);
+    double bytes = (double)(rows * c->n) * (double)tsr_cuda_type_size(c->type), bound = bytes / 55e6;
+    printf("%-34s n %3lld %2d threads chunk %4lldK panel %3lldM: first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n", c->name,
+           (long long)c->n, c->nthreads, (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.panel >> 20, first, ms[REPEATS / 2], ms[0],
+           100 * bound / ms[REPEATS / 2], r.kernel);
+    fflush(stdout);
+    if (slot)
+        gpu->release(slot);
+}
+
+static void try_sizes(const bench_case *c)
+{
+    static const int64_t chunks[] = {2048, 1024, 512, 256, 128}, panels[] = {16, 64, 256}; /* largest first: lanes are made once */
+    int64_t chunk = tsr_cuda.chunk, panel = tsr_cuda.panel;
+    for (int k = 0; k < 5; k++)
+        for (int l = 0; l < 3; l++) {
+            tsr_cuda.chunk = chunks[k] << 10;
+            tsr_cuda.panel = panels[l] << 20;
+            measure(c);
+        }
+    tsr_cuda.chunk = chunk;
+    tsr_cuda.panel = panel;
+}
+
+int main(int argc, char **argv)
+{
+    rows = INT64_C(1) << (argc > 1 ? atoi(argv[1]) : 20);
+    degree = argc > 2 ? atoi(argv[2]) : 30;
+    const tsr_backend_options options = {0};
+    if (tsr_backend_score(&options) <= 0 || !(gpu = tsr_backend_init(&options))) {
+        fprintf(stderr, "no device\n");
+        return SKIPPED;
+    }
+    make_matrix();
+    int all = omp_get_max_threads();
+    const bench_case cases[] = {
+        {"fp32", TSR_FP32, 128, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, 8 threads", TSR_FP32, 128, false, false, false, false, all < 8 ? all : 8, TSR_PRECISION_EXACT, NULL},
+        {"fp32, presence wanted", TSR_FP32, 128, false, false, false, true, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, all by column", TSR_FP32, 128, true, true, true, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, tf32 bmat", TSR_FP32, 128, false, false, false, false, all, TSR_PRECISION_TF32, "bmat"},
+        {"fp64", TSR_FP64, 64, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, narrow", TSR_FP32, 32, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, vector", TSR_FP32, 1, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp64, vector", TSR_FP64, 1, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+    };
+    try_sizes(&cases[0]);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+        measure(&cases[k]);
+    return 0;
+}
