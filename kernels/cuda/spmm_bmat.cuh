@@ -20,6 +20,8 @@
 #include "kernels/cuda/spmm_bmat.h"
 #include "kernels/cuda/tensor.cuh"
 
+#include <type_traits>
+
 namespace bmat {
 
 constexpr int warps = 4; // of a block of threads
@@ -36,7 +38,8 @@ struct matrix {
     double iso; // 1 where there are values
     bool tile_major;
     int tiles;
-    int tasks;      // of a block of threads, one after the other in each warp
+    int tasks;      // of a warp, one after the other
+    int team;       // blocks of threads that run together; at any time they work on neighbouring tasks
     int64_t ntasks; // items times tiles
 };
 
@@ -53,12 +56,11 @@ struct ahead {
 };
 
 /* Stages: of the ring, each of `group` blocks, which one step multiplies. */
-template <tsr_cuda_math Math, int Height, int Columns, int Stages, bool Cached> struct shape {
+template <tsr_cuda_math Math, int Height, int Columns, int Stages> struct shape {
     using math = tensor_math<Math>;
     using element = typename math::element;
     using sum = typename math::sum;
     static constexpr int height = Height, columns = Columns, stages = Stages;
-    static constexpr bool cached = Cached;
     static constexpr tsr_cuda_math arithmetic = Math;
     static constexpr int piece = 16 / sizeof(sum); // columns
     static constexpr int piece_words = piece * sizeof(element) / 4;
@@ -125,7 +127,7 @@ __device__ __forceinline__ void fetch_rows(const fetcher &f, const uint32_t *col
 #pragma unroll
             for (int j = 0; j < Shape::row_bytes; j += bytes)
                 if (Whole || j < f.bytes)
-                    cp_async<16, Shape::cached>(to + i * Shape::stride + j, from + j, true);
+                    cp_async<16>(to + i * Shape::stride + j, from + j, true);
         }
 }
 
@@ -137,7 +139,12 @@ template <class Shape> struct ring {
     {
         stages = dynamic_shared() + warp * Shape::warp_bytes;
         near = reinterpret_cast<ahead *>(dynamic_shared() + warps * Shape::warp_bytes) + warp;
-        for (int i = lane * 16; i < Shape::warp_bytes; i += 512) // no garbage: 0 times NaN is NaN
+        clear(lane);
+    }
+    /* No garbage: 0 times NaN is NaN. */
+    __device__ __forceinline__ void clear(int lane) const
+    {
+        for (int i = lane * 16; i < Shape::warp_bytes; i += 512)
             *reinterpret_cast<uint4 *>(stages + i) = uint4{0, 0, 0, 0};
     }
     /* The stage after the one at `offset`. */
@@ -177,7 +184,8 @@ template <class Shape> struct masks {
     const uint32_t *from;
     int count; // of the item
     uint32_t mine;
-    int before, total;
+    int before, total; // total: entries before the next group, from item::value on
+    int stored;        // 0 for a pattern, else -1
 
     /* The masks of `block` and those after it, which are there, are put to use, and the group after them is fetched. */
     __device__ __forceinline__ void turn(ahead *near, int block, int lane)
@@ -197,34 +205,58 @@ template <class Shape> struct masks {
     }
 };
 
-/* What a lane multiplies in one step: of each block rows g and g + 8, slots t and t + 4; 0 where there is no entry. */
-template <class Shape> struct values {
-    typename Shape::element x[Shape::group][Shape::words][2];
+/* In memory, a word as A's values are read by: 0, and 1 (two of them if two 16-bit numbers are a word). */
+__device__ const uint32_t fp32_words[] = {0, 0x3f800000}, fp16_words[] = {0, 0x3c003c00}, bf16_words[] = {0, 0x3f803f80};
+__device__ const double fp64_words[] = {0, 1};
+template <class Shape> __device__ __forceinline__ auto zero()
+{
+    if constexpr (Shape::arithmetic == TSR_CUDA_FP64)
+        return &fp64_words[0];
+    else if constexpr (Shape::arithmetic == TSR_CUDA_FP16)
+        return &fp16_words[0];
+    else if constexpr (Shape::arithmetic == TSR_CUDA_BF16)
+        return &bf16_words[0];
+    else
+        return &fp32_words[0];
+}
 
-    /* Behind the item's last block: zeros. */
-    __device__ __forceinline__ void load(const typename Shape::element *value, masks<Shape> &m, ahead *near, int step, int lane)
+/* What a lane multiplies in one step: of each block rows g and g + 8, slots t and t + 4; 0 where there is no entry.  16-bit numbers come
+ * as the aligned pair of them that the number is in, and `which` picks: anything done with a number now would wait for its load. */
+template <class Shape> struct values {
+    static constexpr bool pairs = sizeof(typename Shape::element) == 2;
+    using word = std::conditional_t<sizeof(typename Shape::element) == 8, double, uint32_t>;
+    word x[Shape::group][Shape::words][2];
+    uint32_t which[Shape::group][Shape::words]; // for __byte_perm; pairs only
+
+    /* value: where place 0 is, or for a pattern one().  Behind the item's last block: zeros. */
+    __device__ __forceinline__ void load(const word *value, masks<Shape> &m, ahead *near, int step, int lane)
     {
-        using element = typename Shape::element;
         constexpr int halves = masks<Shape>::halves, blocks = masks<Shape>::blocks;
-        int first = step * Shape::group % blocks;
-        if (first == 0)
+        int block = step * Shape::group % blocks;
+        if (block == 0)
             m.turn(near, step * Shape::group, lane);
         int shift = lane / 4 % 4 * 8 + lane % 4; // slot t of row g in its half
 #pragma unroll
         for (int q = 0; q < Shape::group; q++)
 #pragma unroll
             for (int w = 0; w < Shape::words; w++) {
-                int source = (first + q) * halves + 2 * w + lane / 16;
+                int source = (block + q) * halves + 2 * w + lane / 16;
                 uint32_t half = __shfl_sync(all, m.mine, source), rest = half >> shift;
-                int one = __shfl_sync(all, m.before, source) + __popc(half & ((1u << shift) - 1)), two = one + __popc(rest & 0xf);
-                x[q][w][0] = x[q][w][1] = element{0};
-                if (rest & 1)
-                    x[q][w][0] = value ? __ldg(value + one) : Shape::math::one();
-                if (rest & 16)
-                    x[q][w][1] = value ? __ldg(value + two) : Shape::math::one();
+                int first = __shfl_sync(all, m.before, source) + __popc(half & ((1u << shift) - 1)), second = first + __popc(rest & 0xf);
+                first &= m.stored, second &= m.stored;
+                if constexpr (pairs) {
+                    which[q][w] = 0x5410u + (first & 1) * 0x22u + (second & 1) * 0x2200u;
+                    first = static_cast<unsigned>(first) / 2, second = static_cast<unsigned>(second) / 2;
+                }
+                /* A load in any case: else the compiler loads elsewhere, waits and copies. */
+                x[q][w][0] = __ldg(rest & 1 ? value + first : zero<Shape>());
+                x[q][w][1] = __ldg(rest & 16 ? value + second : zero<Shape>());
             }
     }
 };
+
+__device__ __forceinline__ float number(uint32_t word) { return __uint_as_float(word); }
+__device__ __forceinline__ double number(double word) { return word; }
 
 /* The sparse operands of a step. */
 template <class Shape> struct operand {
@@ -238,10 +270,10 @@ template <class Shape> struct operand {
 #pragma unroll
             for (int w = 0; w < Shape::words; w++) {
                 if constexpr (math::pack == 2) {
-                    x[q][w] = math::make_sparse(v.x[q][w][0], v.x[q][w][1]);
+                    x[q][w] = {__byte_perm(v.x[q][w][0], v.x[q][w][1], v.which[q][w])};
                 } else {
-                    x[q][w] = math::make_sparse(v.x[q][w][0]);
-                    x[q][w + Shape::words] = math::make_sparse(v.x[q][w][1]);
+                    x[q][w] = math::make_sparse(number(v.x[q][w][0]));
+                    x[q][w + Shape::words] = math::make_sparse(number(v.x[q][w][1]));
                 }
             }
     }
@@ -443,19 +475,22 @@ template <class Shape> struct item {
     const ring<Shape> &r;
     fetcher f;
     masks<Shape> m;
-    const element *value; // of the first entry; NULL: pattern
+    const typename values<Shape>::word *value; // of the first entry, or of the pair that it is in; for a pattern a one
     int nblocks, lane;
 
     __device__ __forceinline__ item(const matrix &a, const ring<Shape> &ring, const int64_t *fact, int lane) : r(ring), lane(lane)
     {
         int64_t first = fact[at_first], vector = fact[at_vector] + (first - fact[at_block]) * 8;
         nblocks = static_cast<int>(fact[at_last] - first);
-        value = a.value ? static_cast<const element *>(a.value) + fact[at_entry] : nullptr;
+        int odd = values<Shape>::pairs ? static_cast<int>(fact[at_entry] & 1) : 0;
+        const element *start = static_cast<const element *>(a.value) + (fact[at_entry] - odd);
+        value = a.value ? reinterpret_cast<const typename values<Shape>::word *>(start) : zero<Shape>() + 1;
         f.column = a.column + vector;
         f.vectors = static_cast<int>(min(fact[at_end] - vector, static_cast<int64_t>(nblocks) * 8));
         m.from = reinterpret_cast<const uint32_t *>(a.mask + first * Shape::words);
         m.count = nblocks * masks<Shape>::halves;
-        m.total = 0;
+        m.total = odd;
+        m.stored = a.value ? -1 : 0;
     }
     /* The first columns and masks. */
     __device__ __forceinline__ void fetch_first() const
@@ -513,8 +548,9 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
 {
     using sum = typename Shape::sum;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    constexpr int step = warps;
-    int64_t task = static_cast<int64_t>(blockIdx.x) * a.tasks + warp, end = min(task - warp + a.tasks, a.ntasks);
+    int step = a.team * warps;
+    int64_t start = static_cast<int64_t>(blockIdx.x / a.team) * a.tasks * step, end = min(start + a.tasks * step, a.ntasks);
+    int64_t task = start + blockIdx.x % a.team * warps + warp;
     if (task >= end)
         return;
     const ring<Shape> r(warp, lane);
@@ -544,6 +580,8 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
             it.template compute<false>(total, at);
 
         wait_all();
+        if (a.tiles > 1 && column + Shape::columns > p.n)
+            r.clear(lane); // what follows the columns of B must not meet columns of another tile
         if (task + step < end)
             item<Shape>(a, r, r.near->fact[next], lane).fetch_first();
         const int64_t *fact = r.near->fact[now];
@@ -562,9 +600,12 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
 template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
 {
     a.tiles = static_cast<int>((p->n + Shape::columns - 1) / Shape::columns);
-    a.tasks = warps * choice.tasks;
     a.ntasks = a.nitems * a.tiles;
-    int64_t blocks = (a.ntasks + a.tasks - 1) / a.tasks;
+    a.tasks = choice.tasks;
+    a.team = p->device->sms * Shape::blocks_per_sm;
+    int64_t most = static_cast<int64_t>(a.team) * warps * a.tasks, blocks = (a.ntasks + most - 1) / most * a.team;
+    if (a.tasks == 1)
+        blocks = (a.ntasks + warps - 1) / warps;
     auto kernel = spmm<Shape>;
     if (blocks > INT32_MAX)
         return TSR_DECLINED;
@@ -579,11 +620,9 @@ tsr_status launch_ring(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_c
 {
     constexpr int bytes = Columns * sizeof(typename tensor_math<Math>::element);
     constexpr int stages = bytes >= 256 ? 3 : 4;
-    switch (choice.ring) {
-    case TSR_BMAT_SHORT: return launch<shape<Math, Height, Columns, 2, false>>(a, p, choice);
-    case TSR_BMAT_CACHED: return launch<shape<Math, Height, Columns, stages, true>>(a, p, choice);
-    default: return launch<shape<Math, Height, Columns, stages, false>>(a, p, choice);
-    }
+    if (choice.short_ring)
+        return launch<shape<Math, Height, Columns, 2>>(a, p, choice);
+    return launch<shape<Math, Height, Columns, stages>>(a, p, choice);
 }
 
 template <tsr_cuda_math Math, int Height>
@@ -601,7 +640,7 @@ template <tsr_cuda_math Math>
 tsr_status run(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *p, const tsr_bmat_choice *choice)
 {
     matrix m = {work->window, work->block, work->entry, work->partial, a->w.block, a->w.vector, a->w.column, a->mask, a->value,
-                work->nitems, a->w.nrows, a->value ? 1.0 : p->iso, choice->tile_major, 0, 0, 0};
+                work->nitems, a->w.nrows, a->value ? 1.0 : p->iso, choice->tile_major, 0, 0, 0, 0};
     return a->w.height == 8 ? launch_columns<Math, 8>(m, p, *choice) : launch_columns<Math, 16>(m, p, *choice);
 }
 

@@ -5,12 +5,8 @@
 
 #include "kernels/cuda/cuda_kernels.h"
 
-/* The ring of rows of B: of 3 stages or, where they are narrow, more; of 2, and more warps; as the first, with rows that pass
- * through L1. */
-typedef enum tsr_bmat_ring { TSR_BMAT_LONG, TSR_BMAT_SHORT, TSR_BMAT_CACHED } tsr_bmat_ring;
-
 typedef struct tsr_bmat_choice {
-    tsr_bmat_ring ring;
+    bool short_ring; /* 2 stages of rows of B, and more warps; else 3 or, where rows are narrow, more */
     int tasks;       /* a warp computes one after the other: items x tiles of columns */
     bool tile_major; /* all items of one column tile before the next tile */
     int columns;     /* of a tile: 128 (not FP64), 64 or 32 */
