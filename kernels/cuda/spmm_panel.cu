@@ -17,7 +17,6 @@
 
 namespace {
 
-constexpr unsigned all = 0xffffffffu;
 constexpr int rows = 8; // of a consumer
 constexpr int most_stages = 4;
 
@@ -276,7 +275,7 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 32 ? 6 : 3) panel_k
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     using of = shape<Element, Columns, Width>;
     constexpr int consumers = Height / rows, head = consumers * 4;
-    int warp = __shfl_sync(all, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
+    int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
     task t = find_task(j, of::tile, Width);
     ring r = ring_at(j, of::stage);
     if (threadIdx.x == 0) {
