@@ -135,7 +135,7 @@ static tsr_status multiply_blocks(tsr_cuda_panels *s, const tsr_cuda_buffer *buf
     if (status != TSR_OK)
         return status;
     tsr_cuda_spmm product = blocks_product(s, buffer, columns);
-    status = tsr_cuda_run_blocks(s->plan, &product);
+    status = tsr_cuda_run_blocks(s->plan, s->a, &product);
     if (status == TSR_DECLINED) {
         s->plan->blocks->refused = true;
         s->plan->name = "csr";
@@ -232,7 +232,7 @@ static size_t partial_bytes(const tsr_cuda_panels *s)
     by_csr.b_present = s->b_bitmap ? (const int8_t *)"" : NULL; /* only whether there is one matters here */
     size_t csr = tsr_cuda_csr_partial_bytes(&s->a->csr, &by_csr);
     tsr_cuda_spmm by_blocks = blocks_product(s, &none, widest(s));
-    size_t blocks = s->plan->blocks ? tsr_cuda_blocks_partial_bytes(s->plan, &by_blocks) : 0;
+    size_t blocks = s->plan->blocks ? tsr_cuda_blocks_partial_bytes(s->plan, s->a, &by_blocks) : 0;
     return csr > blocks ? csr : blocks;
 }
 

@@ -1,8 +1,8 @@
-/* Block formats for the Tensor-Core kernels.
+/* Representations beside plain CSR: block formats for the Tensor-Core kernels, and values in 16 bits.
  *
  * The rule, where TESSERA_KERNEL does not name a kernel: plus_times (or plus_second) over FP32 or FP64 with a full B; enough entries per
- * nonzero 8 x 1 vector, so that fewer rows of B are fetched than by CSR; and as much time spent on CSR products that blocks could have
- * spared as building them takes (or as many calls announced).  Then BMat at height 8.
+ * nonzero vector, so that fewer rows of B are fetched than by CSR (`rules`); and as much time spent on CSR products that blocks could
+ * have spared as building them takes (or as many calls announced).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/tensor.h"
 
@@ -12,22 +12,27 @@
 
 #include "backends/cuda/sparse.h"
 
-/* Entries per nonzero 8 x 1 vector from which the BMat kernel beats CSR in FP32 (measured on an H200, N = 128): splitting costs EXACT
- * more instructions, 16-bit elements halve the bytes whatever the matrix. */
-static const double least_density[TSR_CUDA_MATH_COUNT] = {
-    [TSR_CUDA_EXACT] = 3.0, [TSR_CUDA_TF32] = 1.8, [TSR_CUDA_FP16] = 1.0, [TSR_CUDA_BF16] = 1.0, [TSR_CUDA_FP64] = 1.9,
+/* From so many entries per nonzero vector on, BMat at this height beats CSR: in FP32, and in 16 bits where these are allowed.  From
+ * bench_gpu on an H200, nine graphs, N = 128, 2026-11-21.  Splitting costs EXACT more instructions than the others. */
+typedef struct rule {
+    int height, vector_height;
+    double least_density;
+} rule;
+
+static const rule rules[TSR_CUDA_MATH_COUNT] = {
+    [TSR_CUDA_EXACT] = {8, 8, 2.5}, [TSR_CUDA_TF32] = {16, 16, 1.55}, [TSR_CUDA_FP16] = {16, 8, 1.5},
+    [TSR_CUDA_BF16] = {16, 8, 1.5}, [TSR_CUDA_FP64] = {8, 8, 1.25},
 };
-/* ms: fetching a byte of B; counting and building, per entry and at least; any product at least; the share of a CSR product that blocks are hoped to spare. */
+
+/* ms, of the same day: fetching a byte of B; counting and building, per entry and at least; any product at least.  And the share of a
+ * CSR product that blocks are hoped to spare. */
 static const double fetch_ms = 1.1e-10, build_entry_ms = 7e-8, build_start_ms = 0.2, launch_ms = 0.005, spared = 0.3;
 
 static const char *const kind_name[TSR_CUDA_KIND_COUNT] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat"};
-static const int kind_height[TSR_CUDA_KIND_COUNT] = {0, 16, 8, 16, 8};
 static const int kind_width[TSR_CUDA_KIND_COUNT] = {0, 8, 8, 16, 8};
-/* Blocks of a work item: long enough to hide its start, short enough to spread a dense window over the device. */
-static const int kind_most[TSR_CUDA_KIND_COUNT] = {0, 64, 64, 32, 64};
 
 static const char *const names[TSR_CUDA_KIND_COUNT][TSR_CUDA_MATH_COUNT] = {
-    {"csr", "csr", "csr", "csr", "csr"},
+    {"csr", "csr", "csr-fp16", "csr-bf16", "csr"},
     {"me-tcf-exact", "me-tcf-tf32", "me-tcf-fp16", "me-tcf-bf16", "me-tcf-fp64"},
     {"me-bcrs-exact", "me-bcrs-tf32", "me-bcrs-fp16", "me-bcrs-bf16", "me-bcrs-fp64"},
     {"hrpb-exact", "hrpb-tf32", "hrpb-fp16", "hrpb-bf16", "hrpb-fp64"},
@@ -137,26 +142,48 @@ static bool has_paid(const tsr_cuda_sparse *a, const tsr_product *p)
 
 static bool dense_enough(const tsr_cuda_sparse *a, tsr_cuda_math math)
 {
-    return (double)a->csr.nvals >= least_density[math] * (double)a->account.vectors[0];
+    const rule *r = &rules[math];
+    return (double)a->csr.nvals >= r->least_density * (double)a->account.vectors[r->vector_height == 8 ? 0 : 1];
+}
+
+static bool is_half(tsr_cuda_math math)
+{
+    return math == TSR_CUDA_FP16 || math == TSR_CUDA_BF16;
 }
 
 /* ---- building ---- */
 
-static tsr_cuda_blocks *find_blocks(tsr_cuda_blocks *b, tsr_cuda_kind kind, tsr_number number, double iso)
+static int height_of(tsr_cuda_kind kind, tsr_cuda_math math)
 {
-    while (b && (b->kind != kind || b->number != number || memcmp(&b->iso, &iso, sizeof iso) != 0))
+    static const int heights[TSR_CUDA_KIND_COUNT] = {[TSR_CUDA_ME_TCF] = 16, [TSR_CUDA_ME_BCRS] = 8, [TSR_CUDA_HRPB] = 16};
+    return kind == TSR_CUDA_BMAT ? rules[math].height : heights[kind];
+}
+
+/* What a format of this kind would be. */
+static tsr_cuda_blocks describe(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, tsr_cuda_kind kind)
+{
+    return (tsr_cuda_blocks){.kind = kind, .height = height_of(kind, plan->math), .number = tsr_cuda_number(plan->math),
+                             .iso = kind == TSR_CUDA_ME_BCRS && !a->csr.x ? plan->iso : 1.0};
+}
+
+static tsr_cuda_blocks *find_blocks(tsr_cuda_blocks *list, const tsr_cuda_blocks *like)
+{
+    tsr_cuda_blocks *b = list;
+    while (b && (b->kind != like->kind || b->number != like->number || b->height != like->height ||
+                 memcmp(&b->iso, &like->iso, sizeof b->iso) != 0))
         b = b->next;
     return b;
 }
 
-static size_t at_most_bytes(const tsr_cuda_sparse *a, tsr_cuda_kind kind, tsr_number number)
+static size_t at_most_bytes(const tsr_cuda_sparse *a, const tsr_cuda_blocks *b)
 {
-    size_t size = a->csr.x || kind == TSR_CUDA_ME_BCRS ? tsr_number_size(number) : 0, nvals = (size_t)a->csr.nvals;
-    int height = kind_height[kind];
-    size_t vectors = (size_t)a->account.vectors[height == 8 ? 0 : 1], windows = (size_t)(a->csr.nrows / height + 1);
-    size_t blocks = vectors / (size_t)kind_width[kind] + windows, items = blocks / (size_t)kind_most[kind] + windows;
+    size_t size = a->csr.x || b->kind == TSR_CUDA_ME_BCRS ? tsr_number_size(b->number) : 0, nvals = (size_t)a->csr.nvals;
+    if (b->kind == TSR_CUDA_CSR)
+        return nvals * size + 256;
+    size_t vectors = (size_t)a->account.vectors[b->height == 8 ? 0 : 1], windows = (size_t)(a->csr.nrows / b->height + 1);
+    size_t blocks = vectors / (size_t)kind_width[b->kind] + windows, items = blocks + windows;
     size_t common = 24 * windows + 4 * vectors + 48 * items + 65536;
-    switch (kind) {
+    switch (b->kind) {
     case TSR_CUDA_ME_TCF: return common + 4 * blocks + nvals * (1 + size);
     case TSR_CUDA_ME_BCRS: return common + 8 * vectors * size;
     case TSR_CUDA_HRPB: return common + 8 * windows + 4 * blocks + 13 * vectors + nvals * size;
@@ -174,7 +201,7 @@ static tsr_status make_format(tsr_cuda_blocks *b, const tsr_cuda_source *source)
         break;
     case TSR_CUDA_HRPB: status = tsr_cuda_make_hrpb(&b->as.hrpb, source, b->height, tsr_cuda.compute); break;
     case TSR_CUDA_BMAT: status = tsr_cuda_make_bmat(&b->as.bmat, source, b->height, tsr_cuda.compute); break;
-    case TSR_CUDA_CSR: break;
+    case TSR_CUDA_CSR: return TSR_OK;
     }
     return status;
 }
@@ -196,17 +223,33 @@ static void free_format(tsr_cuda_blocks *b)
     case TSR_CUDA_ME_BCRS: tsr_cuda_free_me_bcrs(&b->as.me_bcrs, tsr_cuda.compute); break;
     case TSR_CUDA_HRPB: tsr_cuda_free_hrpb(&b->as.hrpb, tsr_cuda.compute); break;
     case TSR_CUDA_BMAT: tsr_cuda_free_bmat(&b->as.bmat, tsr_cuda.compute); break;
-    case TSR_CUDA_CSR: break;
+    case TSR_CUDA_CSR: tsr_cuda_delete(b->as.half); break;
     }
+}
+
+/* Blocks of a work item: long enough to hide its start, short enough to spread a dense window over the device. */
+static tsr_status most_of(int64_t *most, const tsr_cuda_blocks *b)
+{
+    int64_t longest = 0;
+    *most = 64;
+    if (b->kind != TSR_CUDA_ME_TCF && b->kind != TSR_CUDA_HRPB)
+        return TSR_OK;
+    tsr_status status = tsr_cuda_longest_window(&longest, windows_of(b), tsr_cuda.compute);
+    *most = b->kind == TSR_CUDA_HRPB ? tsr_cuda_hrpb_most(windows_of(b), longest, &tsr_cuda.device)
+                                     : tsr_cuda_me_tcf_most(windows_of(b), longest, &tsr_cuda.device);
+    return status;
 }
 
 static tsr_status make_blocks(tsr_cuda_blocks *b, const tsr_cuda_source *source)
 {
+    int64_t most;
     tsr_status status = make_format(b, source);
     if (status != TSR_OK)
         return status;
     const uint64_t *mask = b->kind == TSR_CUDA_BMAT ? b->as.bmat.mask : NULL;
-    status = tsr_cuda_make_work(&b->work, windows_of(b), mask, kind_most[b->kind], tsr_cuda.compute);
+    status = most_of(&most, b);
+    if (status == TSR_OK)
+        status = tsr_cuda_make_work(&b->work, windows_of(b), mask, most, tsr_cuda.compute);
     if (status != TSR_OK)
         free_format(b);
     return status;
@@ -226,6 +269,10 @@ static tsr_status make_from_values(tsr_cuda_blocks *b, const tsr_cuda_sparse *a)
         source.x = rounded;
     }
     source.number = b->number;
+    if (status == TSR_OK && b->kind == TSR_CUDA_CSR) {
+        b->as.half = rounded;
+        return TSR_OK;
+    }
     if (status == TSR_OK)
         status = make_blocks(b, &source);
     tsr_cuda_delete(rounded);
@@ -233,15 +280,15 @@ static tsr_status make_from_values(tsr_cuda_blocks *b, const tsr_cuda_sparse *a)
 }
 
 /* *out = NULL: there is no memory for it, or the format does not take this matrix. */
-static tsr_status build(tsr_cuda_blocks **out, tsr_cuda_sparse *a, tsr_cuda_kind kind, tsr_cuda_math math, double iso)
+static tsr_status build(tsr_cuda_blocks **out, tsr_cuda_sparse *a, const tsr_cuda_blocks *like)
 {
     tsr_cuda_blocks *b = calloc(1, sizeof *b);
     *out = NULL;
     if (!b)
         return TSR_OUT_OF_MEMORY;
-    *b = (tsr_cuda_blocks){.kind = kind, .height = kind_height[kind], .number = tsr_cuda_number(math), .iso = iso};
-    size_t working = (size_t)a->csr.nvals * 32;
-    b->bytes = at_most_bytes(a, kind, b->number);
+    *b = *like;
+    size_t working = b->kind == TSR_CUDA_CSR ? 0 : (size_t)a->csr.nvals * 32;
+    b->bytes = at_most_bytes(a, b);
     if (!tsr_cuda_reserve(b->bytes + working)) {
         free(b);
         return TSR_OUT_OF_MEMORY;
@@ -273,13 +320,12 @@ void tsr_cuda_blocks_free(tsr_cuda_blocks *list)
 
 static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, tsr_cuda_kind kind)
 {
-    double stored = kind == TSR_CUDA_ME_BCRS && !a->csr.x ? plan->iso : 1.0;
-    tsr_cuda_blocks *b = find_blocks(a->blocks, kind, tsr_cuda_number(plan->math), stored);
+    tsr_cuda_blocks like = describe(plan, a, kind), *b = find_blocks(a->blocks, &like);
     tsr_status status = TSR_OK;
     if (!b) {
-        status = count_vectors(a);
+        status = kind == TSR_CUDA_CSR ? TSR_OK : count_vectors(a);
         if (status == TSR_OK)
-            status = build(&b, a, kind, plan->math, stored);
+            status = build(&b, a, &like);
     }
     if (b && !b->refused) {
         plan->blocks = b;
@@ -292,28 +338,29 @@ static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, tsr_cud
 /* The choice by itself: blocks that pay. */
 static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p)
 {
-    if (a->account.failed || (!a->account.counted && !has_paid(a, p)))
+    tsr_cuda_blocks like = describe(plan, a, TSR_CUDA_BMAT);
+    if (a->account.failed || (!find_blocks(a->blocks, &like) && !has_paid(a, p)))
         return TSR_OK;
     tsr_status status = count_vectors(a);
-    if (status != TSR_OK || !dense_enough(a, plan->math) || (!a->blocks && !has_paid(a, p)))
-        return status;
-    return find_or_build(plan, a, TSR_CUDA_BMAT);
+    return status == TSR_OK && dense_enough(a, plan->math) ? find_or_build(plan, a, TSR_CUDA_BMAT) : status;
 }
 
 tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
 {
     *plan = (tsr_cuda_plan){.name = "csr", .iso = 1.0};
     int kind = named_kind(p);
-    if (!could_be_blocks(p) || kind == TSR_CUDA_CSR)
+    if (!could_be_blocks(p))
         return TSR_OK;
     plan->iso = iso_value(p);
     tsr_status status = choose_math(&plan->math, a, p, plan->iso);
-    if (status == TSR_OK && kind > 0)
+    if (status == TSR_OK && kind > TSR_CUDA_CSR)
         status = find_or_build(plan, a, (tsr_cuda_kind)kind);
-    else if (status == TSR_OK && keep)
+    else if (status == TSR_OK && kind != TSR_CUDA_CSR && keep)
         status = choose_blocks(plan, a, p);
     if (!plan->blocks)
         a->account.spent_ms += csr_ms(a, p);
+    if (status == TSR_OK && !plan->blocks && is_half(plan->math))
+        status = find_or_build(plan, a, TSR_CUDA_CSR); /* rounding the values costs next to nothing */
     if (status != TSR_OK && status != TSR_INTERNAL_ERROR) {
         a->account.failed = true;
         status = TSR_OK;
@@ -323,7 +370,20 @@ tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr
 
 /* ---- running ---- */
 
-tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_spmm *product)
+/* CSR with values and B in 16 bits. */
+static tsr_cuda_csr_spmm half_product(tsr_cuda_csr *csr, const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, const tsr_cuda_spmm *q)
+{
+    float iso = (float)q->iso;
+    tsr_cuda_csr_spmm half = {.semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .half = true, .number = plan->blocks->number, .n = q->n,
+                              .b = q->b, .ldb = q->ldb, .c = q->c, .ldc = q->ldc, .alpha = 1, .partial = q->partial,
+                              .device = q->device, .stream = q->stream};
+    memcpy(&half.iso, &iso, sizeof iso);
+    *csr = a->csr;
+    csr->x = plan->blocks->as.half;
+    return half;
+}
+
+tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, const tsr_cuda_spmm *product)
 {
     const tsr_cuda_blocks *b = plan->blocks;
     switch (b->kind) {
@@ -333,10 +393,16 @@ tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_spmm *p
     case TSR_CUDA_BMAT: return tsr_cuda_spmm_bmat(&b->as.bmat, &b->work, product);
     case TSR_CUDA_CSR: break;
     }
-    return TSR_DECLINED;
+    tsr_cuda_csr csr;
+    tsr_cuda_csr_spmm half = half_product(&csr, plan, a, product);
+    return tsr_cuda_spmm_csr(&csr, &half);
 }
 
-size_t tsr_cuda_blocks_partial_bytes(const tsr_cuda_plan *plan, const tsr_cuda_spmm *product)
+size_t tsr_cuda_blocks_partial_bytes(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, const tsr_cuda_spmm *product)
 {
-    return tsr_cuda_partial_bytes(&plan->blocks->work, plan->blocks->height, product);
+    if (plan->blocks->kind != TSR_CUDA_CSR)
+        return tsr_cuda_partial_bytes(&plan->blocks->work, plan->blocks->height, product);
+    tsr_cuda_csr csr;
+    tsr_cuda_csr_spmm half = half_product(&csr, plan, a, product);
+    return tsr_cuda_csr_partial_bytes(&csr, &half);
 }

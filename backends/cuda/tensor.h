@@ -1,4 +1,4 @@
-/* Block formats for the Tensor-Core kernels: which one, when it is built, and running it.
+/* Representations beside plain CSR: which one, when it is built, and running it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_TENSOR_H
 #define TSR_CUDA_TENSOR_H
@@ -8,7 +8,7 @@
 typedef enum tsr_cuda_kind { TSR_CUDA_CSR, TSR_CUDA_ME_TCF, TSR_CUDA_ME_BCRS, TSR_CUDA_HRPB, TSR_CUDA_BMAT } tsr_cuda_kind;
 #define TSR_CUDA_KIND_COUNT 5
 
-/* One block format of one matrix. */
+/* One block format of one matrix; kind CSR: its values in 16 bits. */
 typedef struct tsr_cuda_blocks {
     struct tsr_cuda_blocks *next;
     tsr_cuda_kind kind;
@@ -21,6 +21,7 @@ typedef struct tsr_cuda_blocks {
         tsr_me_bcrs me_bcrs;
         tsr_hrpb hrpb;
         tsr_bmat bmat;
+        void *half;
     } as;
     tsr_work work;
     size_t bytes;
@@ -41,7 +42,7 @@ struct tsr_cuda_sparse;
 /* What computes a product. */
 typedef struct tsr_cuda_plan {
     tsr_cuda_math math;
-    tsr_cuda_blocks *blocks; /* NULL: CSR */
+    tsr_cuda_blocks *blocks; /* NULL: plain CSR */
     double iso;
     double limit;            /* elements of B must be below this in magnitude, else CSR */
     const char *name;
@@ -52,10 +53,10 @@ typedef struct tsr_cuda_plan {
 tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, struct tsr_cuda_sparse *a, const tsr_product *product, bool keep);
 
 /* Queue the product with plan->blocks. */
-tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_spmm *product);
+tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const struct tsr_cuda_sparse *a, const tsr_cuda_spmm *product);
 
 /* Scratch for it. */
-size_t tsr_cuda_blocks_partial_bytes(const tsr_cuda_plan *plan, const tsr_cuda_spmm *product);
+size_t tsr_cuda_blocks_partial_bytes(const tsr_cuda_plan *plan, const struct tsr_cuda_sparse *a, const tsr_cuda_spmm *product);
 
 void tsr_cuda_blocks_free(tsr_cuda_blocks *list);
 

@@ -47,7 +47,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards everything; w
 static stream streams[STREAMS];
 static int nstreams;
 static uint64_t random_state, stamps;
-static long fail_at, calls, live, block_products, csr_products;
+static long fail_at, calls, live, block_products, csr_products, half_products;
 static int fail_sticky;
 
 void lazy_seed(uint64_t seed)
@@ -80,6 +80,11 @@ long lazy_block_products(void)
 long lazy_csr_products(void)
 {
     return csr_products;
+}
+
+long lazy_half_products(void)
+{
+    return half_products;
 }
 
 static uint64_t draw(void)
@@ -412,10 +417,38 @@ size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm
     return (size_t)product->n * 8;
 }
 
+static float *widened(const void *from, tsr_number number, int64_t count)
+{
+    float *wide = from ? malloc((size_t)count * sizeof *wide + 1) : NULL;
+    for (int64_t k = 0; wide && k < count; k++)
+        wide[k] = (float)tsr_ref_number(from, number, k);
+    return wide;
+}
+
+static void run_csr(work *w);
+
+/* The same product with everything widened to FP32. */
+static void run_half(work *w)
+{
+    int64_t last = w->csr.ncols ? (w->csr.ncols - 1) * w->by_csr.ldb + w->by_csr.n : 0;
+    work wide = *w;
+    wide.by_csr.half = false;
+    wide.by_csr.b = widened(w->by_csr.b, w->by_csr.number, last);
+    wide.csr.x = widened(w->csr.x, w->by_csr.number, w->csr.nvals);
+    run_csr(&wide);
+    free(wide.csr.x);
+    free((void *)(uintptr_t)wide.by_csr.b);
+    half_products++;
+}
+
 static void run_csr(work *w)
 {
     const tsr_cuda_csr_spmm *q = &w->by_csr;
     const tsr_cuda_csr *c = &w->csr;
+    if (q->half) {
+        run_half(w);
+        return;
+    }
     size_t size = tsr_type_size(q->semiring.type), places = (size_t)(c->nrows * q->n);
     tsr_product p = {.op = TSR_OP_SPMM, .semiring = q->semiring, .m = c->nrows, .n = q->n, .k = c->ncols, .nthreads = 1};
     p.a = (tsr_view){.format = TSR_SPARSE, .type = q->semiring.type, .iso = !c->x, .index_size = 4, .nrows = c->nrows, .ncols = c->ncols,
@@ -580,6 +613,28 @@ tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_cuda_source *in,
     if (status == TSR_OK)
         memcpy(vectors, s.vectors, sizeof s.vectors);
     return status;
+}
+
+tsr_status tsr_cuda_longest_window(int64_t *longest, const tsr_windows *windows, void *on)
+{
+    tsr_status status = tsr_cuda_wait(on);
+    *longest = 0;
+    for (int64_t v = 0; status == TSR_OK && v < windows->nwindows; v++) {
+        int64_t blocks = windows->block[v + 1] - windows->block[v];
+        *longest = blocks > *longest ? blocks : *longest;
+    }
+    return status;
+}
+
+int64_t tsr_cuda_me_tcf_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device)
+{
+    (void)windows;
+    return longest / device->sms + 1;
+}
+
+int64_t tsr_cuda_hrpb_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device)
+{
+    return tsr_cuda_me_tcf_most(windows, longest, device);
 }
 
 /* ---- products of block formats ---- */

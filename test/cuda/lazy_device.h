@@ -14,6 +14,6 @@ void lazy_fail(long k, int sticky);
 long lazy_calls(void); /* such calls since lazy_fail */
 
 long lazy_live_blocks(void); /* device memory, events, pinned memory not freed */
-long lazy_block_products(void), lazy_csr_products(void); /* kernels run so far */
+long lazy_block_products(void), lazy_csr_products(void), lazy_half_products(void); /* kernels run so far */
 
 #endif

@@ -207,7 +207,7 @@ static void test_named_kernels(void **state)
     static const char *const names[] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "something"};
     plain();
     rng r = {seed};
-    long before = lazy_block_products();
+    long before = lazy_block_products(), half = lazy_half_products();
     for (int round = 0; round < 100 * rounds; round++) {
         test_case c = make_plus_times(&r, round % 3 ? TSR_FP32 : TSR_FP64, (int)rng_below(&r, 2));
         kernel = names[rng_below(&r, 6)];
@@ -216,11 +216,12 @@ static void test_named_kernels(void **state)
         for (int again = 0; again < 2; again++)
             assert_int_equal(check_at(&c, kernel), VERDICT_OK);
         if (strcmp(kernel, "csr") == 0)
-            assert_string_equal(used_kernel, "csr");
+            assert_memory_equal(used_kernel, "csr", 3);
         case_free(&c);
         release();
     }
     assert_true(lazy_block_products() > before + 10);
+    assert_true(lazy_half_products() > half);
 }
 
 /* 16 rows alike: blocks pay sooner or later, or at once when many calls are expected. */
