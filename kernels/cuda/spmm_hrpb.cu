@@ -16,7 +16,7 @@
 // variant = 10 * order + shape; 0 anywhere = the kernel's choice.
 //   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
 //   shape  1, 2: 128 bytes of B, a ring of 2 or 4 stages;  3, 4: 256 bytes, 2 or 3 stages;  5, 6, 7: 512 bytes, 2, 3 or 4 stages
-//          (no 16-bit numbers).
+//          (no 16-bit numbers);  8, 9: 256 or 512 bytes, 3 stages of half a block (Q = 1 only).
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor_rows.cuh"
 
@@ -81,12 +81,13 @@ static __device__ __forceinline__ bricks load_bricks(const tsr_hrpb &a, int64_t 
 /* One warp's bricks of one block, four at most: this lane's values, and the brick columns. */
 template <class Element> struct operands {
     int count;
-    uint32_t column; /* byte i: brick column of brick i */
+    uint32_t column; /* byte i: brick column of brick i; or by column: bit i: there is a brick in column i */
     Element value[4][2];
 };
 
-/* Without a branch, so that all loads of values are on their way together: bricks that do not exist are read from a lane that has none. */
-template <class Math, int Q, bool Pattern>
+/* Without a branch, so that all loads of values are on their way together: bricks that do not exist are read from a lane that has none.
+ * By_column: brick i is that of brick column i. */
+template <class Math, int Q, bool By_column, bool Pattern>
 static __device__ __forceinline__ operands<typename Math::element> decode(const bricks &d, const typename Math::element *value,
                                                                            uint32_t row, uint32_t lane)
 {
@@ -95,13 +96,16 @@ static __device__ __forceinline__ operands<typename Math::element> decode(const 
     const uint32_t bit = 1u << lane, below = bit - 1;
     uint32_t mine = Q == 1 ? 0 : __ballot_sync(~0u, lane < d.count && d.position % Q == row);
     a.count = Q == 1 ? static_cast<int>(d.count) : __popc(mine);
-    a.column = 0;
+    a.column = By_column ? __reduce_or_sync(~0u, lane < d.count ? 1u << d.position : 0) : 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const int from = Q == 1 ? i : (__ffs(static_cast<int>(mine)) - 1) & 31;
+        int from = Q == 1 ? i : (__ffs(static_cast<int>(mine)) - 1) & 31;
+        if constexpr (By_column)
+            from = a.column >> i & 1 ? __popc(a.column & ((1u << i) - 1)) : 31;
         mine &= mine - 1;
         const uint32_t low = __shfl_sync(~0u, d.low, from), high = __shfl_sync(~0u, d.high, from);
-        a.column |= __shfl_sync(~0u, d.position, from) / Q % 4 << 8 * i;
+        if constexpr (!By_column)
+            a.column |= __shfl_sync(~0u, d.position, from) / Q % 4 << 8 * i;
         a.value[i][0] = a.value[i][1] = 0;
         if constexpr (Pattern) {
             a.value[i][0] = low & bit ? Math::one() : 0;
@@ -166,16 +170,17 @@ static __device__ __forceinline__ void wait_stage(int stages)
         cp_async_wait<2>();
 }
 
-template <int Groups> constexpr int stage_bytes = 16 * (128 * Groups + 16);
+template <int Groups, int Halves> constexpr int stage_bytes = 16 / Halves * (128 * Groups + 16);
 
 /* Q: warps.  Groups: of 128 bytes of a row of B. */
-template <class Math, int Q, int Groups, bool Pattern, int Resident>
+template <class Math, int Q, int Groups, int Halves, bool Pattern, int Resident>
 __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
 {
     using element = typename Math::element;
     using sum = typename Math::sum;
-    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 16, copies = 4 * Groups / Q > 0 ? 4 * Groups / Q : 1;
-    static_assert(4 * Groups % Q == 0, "every thread copies the same number of pieces");
+    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 16, copies = 4 * Groups / (Q * Halves);
+    static_assert(4 * Groups % (Q * Halves) == 0, "every thread copies the same number of pieces");
+    static_assert(Halves == 1 || Q == 1, "halves are for one warp");
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const uint32_t items = static_cast<uint32_t>(p.work.nitems);
@@ -193,43 +198,44 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
         const bool real = first_column + width * piece < p.p.n;
         const char *const base = static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element);
         unsigned char *const to = stages + first_row * stride + 16 * piece;
-        uint32_t row; /* of B: the block's vector number lane % 16, of the block to be copied next */
-        auto next_row = [&](int k) {
+        /* of B: the block's vector number lane % 16 */
+        auto find_row = [&](int k) {
             const uint32_t vector = 16u * k + lane % 16;
-            row = __ldg(s.column + (vector < s.last_vector ? vector : s.last_vector));
+            return __ldg(s.column + (vector < s.last_vector ? vector : s.last_vector));
         };
-        auto copy_rows = [&](unsigned char *here, uint32_t vectors) {
+        auto copy_rows = [&](unsigned char *here, uint32_t row, int half, uint32_t vectors) {
 #pragma unroll
             for (int i = 0; i < copies; i++) {
                 constexpr int step = 4 * Q / Groups;
-                const uint32_t slot = first_row + i * step, source = __shfl_sync(~0u, row, slot);
+                const uint32_t slot = first_row + i * step, source = __shfl_sync(~0u, row, slot + 8 * half);
                 cp_async<16>(here + i * step * stride, base + static_cast<uint64_t>(source) * p.row_bytes, real && slot < vectors);
             }
         };
-        auto copy = [&](int k, int stage) {
-            if (k < s.count) {
-                const uint32_t vectors = s.last_vector + 1 - 16u * k;
-                unsigned char *const here = to + stage * stage_bytes<Groups>;
-                if (vectors >= 16)
-                    copy_rows(here, 16);
+        auto copy = [&](int k, int half, uint32_t row, int stage) {
+            const uint32_t first = 16u * k + 8u * half;
+            if (first <= s.last_vector) {
+                unsigned char *const here = to + stage * stage_bytes<Groups, Halves>;
+                if (s.last_vector - first >= 16 / Halves - 1)
+                    copy_rows(here, row, half, 16);
                 else
-                    copy_rows(here, vectors);
+                    copy_rows(here, row, half, s.last_vector - first + 1);
             }
             cp_async_commit();
         };
 
-        const int ahead = p.stages - 1;
-        next_row(0);
-        for (int k = 0; k < ahead; k++) {
-            copy(k, k);
-            next_row(k + 1);
+        const int ahead = p.stages - 1; /* 2 with halves: the next block */
+        uint32_t row = find_row(0);     /* of the block to be copied next */
+        for (int k = 0; k < ahead / Halves; k++) {
+            for (int half = 0; half < Halves; half++)
+                copy(k, half, row, Halves * k + half);
+            row = find_row(k + 1);
         }
 
         const element *const value = static_cast<const element *>(p.a.value) + p.a.w.entry[window];
         const uint32_t begin = s.load_bound(0), second = s.bound(1, s.load_bound(1));
         uint32_t bound = s.bound(2, s.load_bound(2)), loaded_bound = s.load_bound(3);
         operands<element> next =
-            decode<Math, Q, Pattern>(load_bricks(p.a, s.first_brick + begin, second - begin, lane), value, warp, lane);
+            decode<Math, Q, Halves == 2, Pattern>(load_bricks(p.a, s.first_brick + begin, second - begin, lane), value, warp, lane);
         bricks listed = load_bricks(p.a, s.first_brick + second, bound - second, lane);
 
         int stage = 0, free_stage = ahead;
@@ -238,28 +244,46 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
         for (int k = 0; k < s.count; k++) {
             wait_stage(p.stages);
             sync<Q>(); /* the copies of all threads have arrived, and all have left the stage before */
-            copy(k + ahead, free_stage);
+            copy(k + ahead / Halves, 0, row, free_stage);
             const operands<element> a = next;
+            const uint32_t row_again = row;
             /* What was loaded in the turn before has been used from here on; only now more is loaded: one wait is for all. */
-            next = decode<Math, Q, Pattern>(listed, value, warp, lane);
+            next = decode<Math, Q, Halves == 2, Pattern>(listed, value, warp, lane);
             const uint32_t next_bound = s.bound(k + 3, loaded_bound);
             listed = load_bricks(p.a, s.first_brick + bound, next_bound - bound, lane);
             bound = next_bound;
             loaded_bound = s.load_bound(k + 4);
-            next_row(k + ahead + 1);
+            row = find_row(k + ahead / Halves + 1);
 
-            const unsigned char *const rows = mine + stage * stage_bytes<Groups>;
 #pragma unroll
             for (int i = 0; i < 4; i += 2) {
-                const unsigned char *const at = rows + (a.column >> 8 * i & 0xff) * (4 * stride);
-                const unsigned char *const at_second = rows + (a.column >> (8 * i + 8) & 0xff) * (4 * stride);
-                if (a.count > i + 1)
-                    multiply<Math, Groups, Pattern, true>(total, a.value + i, at, at_second);
-                else if (a.count > i)
-                    multiply<Math, Groups, Pattern, false>(total, a.value + i, at, at);
+                if (Halves == 2 && i == 2) {
+                    wait_stage(p.stages);
+                    sync<Q>();
+                    copy(k + ahead / Halves, 1, row_again, free_stage);
+                }
+                const unsigned char *const rows = mine + stage * stage_bytes<Groups, Halves>;
+                if constexpr (Halves == 2) {
+                    const uint32_t there = a.column >> i & 3;
+                    if (there == 3)
+                        multiply<Math, Groups, Pattern, true>(total, a.value + i, rows, rows + 4 * stride);
+                    else if (there == 1)
+                        multiply<Math, Groups, Pattern, false>(total, a.value + i, rows, rows);
+                    else if (there == 2)
+                        multiply<Math, Groups, Pattern, false>(total, a.value + i + 1, rows + 4 * stride, rows);
+                } else {
+                    const unsigned char *const at = rows + (a.column >> 8 * i & 0xff) * (4 * stride);
+                    const unsigned char *const at_second = rows + (a.column >> (8 * i + 8) & 0xff) * (4 * stride);
+                    if (a.count > i + 1)
+                        multiply<Math, Groups, Pattern, true>(total, a.value + i, at, at_second);
+                    else if (a.count > i)
+                        multiply<Math, Groups, Pattern, false>(total, a.value + i, at, at);
+                }
+                if (Halves == 2 || i == 2) {
+                    free_stage = stage;
+                    stage = stage + 1 == p.stages ? 0 : stage + 1;
+                }
             }
-            free_stage = stage;
-            stage = stage + 1 == p.stages ? 0 : stage + 1;
         }
     }
 
@@ -269,10 +293,10 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
         tensor_rows::store<Math>(out, 16 * warp, first_column + 8 * width * j, p.p.n, total + j * width, lane);
 }
 
-template <class Math, int Q, int Groups, bool Pattern> static tsr_status launch(const arguments &p)
+template <class Math, int Q, int Groups, bool Pattern, int Halves = 1> static tsr_status launch(const arguments &p)
 {
-    auto kernel = spmm_hrpb<Math, Q, Groups, Pattern, 16 / Q>;
-    const size_t shared = static_cast<size_t>(p.stages) * stage_bytes<Groups>;
+    auto kernel = spmm_hrpb<Math, Q, Groups, Halves, Pattern, 16 / Q>;
+    const size_t shared = static_cast<size_t>(p.stages) * stage_bytes<Groups, Halves>;
     if (!tensor_allow_shared(kernel, shared))
         return TSR_DECLINED;
     TSR_LAUNCH(kernel, static_cast<unsigned>(p.work.nitems) * p.tiles, 32 * Q, shared, p.p.stream, p);
@@ -290,13 +314,11 @@ static int choose_shape(const tsr_cuda_spmm &p, int q)
 template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
 {
     using math = tensor_math<Math>;
-    static const int groups_of[] = {0, 1, 1, 2, 2, 4, 4, 4}, stages_of[] = {0, 2, 4, 2, 3, 2, 3, 4};
+    static const int groups_of[] = {0, 1, 1, 2, 2, 4, 4, 4, 2, 4}, stages_of[] = {0, 2, 4, 2, 3, 2, 3, 4, 3, 3};
     const int q = p.a.w.height / 16, order = p.p.variant / 10;
     int shape = p.p.variant % 10;
     if (shape == 0)
         shape = choose_shape(p.p, q);
-    if (shape > 7)
-        return TSR_DECLINED;
     const int groups = groups_of[shape];
     p.stages = stages_of[shape];
     int64_t tile = 8 * tensor_rows::columns<math> * groups, tiles = (p.p.n + tile - 1) / tile;
@@ -304,6 +326,14 @@ template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &
         return TSR_DECLINED;
     p.tiles = static_cast<uint32_t>(tiles);
     p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
+    if (shape >= 8) {
+        if (q == 1 && shape == 8)
+            return launch<math, 1, 2, Pattern, 2>(p);
+        if constexpr (math::pack == 1)
+            if (q == 1)
+                return launch<math, 1, 4, Pattern, 2>(p);
+        return TSR_DECLINED;
+    }
     switch (10 * q + groups) {
     case 11: return launch<math, 1, 1, Pattern>(p);
     case 12: return launch<math, 1, 2, Pattern>(p);
