@@ -127,6 +127,44 @@ typedef struct tsr_cuda_csr_spmm {
 size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
 tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
 
+/* ---- Masked products: C<M> = A (+).(x) B, one result per entry of the mask (kernels/cuda/masked*.cu, sddmm.cu) ---- */
+
+/* Both operands sparse, and the mask by row.  Fewer than 2^32 - 2 rows and columns each, and of the mask together. */
+typedef struct tsr_cuda_masked {
+    tsr_semiring semiring;
+    const tsr_cuda_csr *a;    /* m x k by row; rows ascend.  Work lists are not used, here and below */
+    const tsr_cuda_csr *b;    /* B', n x k by row: row j is column j of B */
+    const tsr_cuda_csr *mask; /* m x n by row.  x: values of mask_size bytes, an entry with all bits zero is not computed; NULL: structural */
+    int mask_size;
+    int64_t begin, end;       /* entries of the mask to compute; fewer than 2^32 - 1 (call again for the rest) */
+    uint64_t a_iso, b_iso;    /* bits of the one value of A (B) in the semiring's type, where x == NULL and mul reads it */
+    void *x;                  /* [end - begin] of the semiring's type, 0 where there is no product; NULL: not wanted */
+    int8_t *present;          /* [end - begin] 0/1; NULL: not wanted */
+    uint64_t *products;       /* their number over all entries is added to this; only where values do not matter.  NULL: not wanted */
+    const tsr_cuda_device *device;
+    void *stream;
+} tsr_cuda_masked;
+
+/* Which list is walked for which entry, in which order: depends on the patterns of A, B and M, not on values, and serves all products of these
+ * patterns.  16 bytes for an entry; while it is made, 48 more and 16 for a row or column of the mask.  Private to the kernels. */
+typedef struct tsr_cuda_masked_plan {
+    int64_t begin, end;
+    bool positions;
+    int64_t nrecords, npairs, ntasks[3];
+    void *tasks, *records, *pairs;
+    void *memory; /* the one allocation that holds them */
+    size_t bytes;
+} tsr_cuda_masked_plan;
+
+/* Are products told apart by values (plus_times of values, say; not plus_pair, or iso operands)?  Then `positions` below must be true. */
+bool tsr_cuda_masked_reads(const tsr_cuda_masked *product);
+/* Of the product only a, b, mask (without values), begin, end, device and stream are used.  Waits for the stream. */
+tsr_status tsr_cuda_make_masked_plan(tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product, bool positions, int variant);
+void tsr_cuda_free_masked_plan(tsr_cuda_masked_plan *plan, void *stream);
+
+/* Semantics of kernels/kernels.h; counts are exact (FP32 and FP64: rounded once).  plan == NULL: without, slower, no memory needed. */
+tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product);
+
 /* ---- Dense operands (kernels/cuda/dense.cu) ---- */
 
 /* dst[j*dst_ld + i] = src[i*src_ld + j], elements of 1, 2, 4 or 8 bytes. */

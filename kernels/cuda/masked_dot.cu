@@ -1,0 +1,137 @@
+// Masked products of sparse matrices (see masked.cuh) where values do not matter: the number of products tells the result.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/masked_sets.cuh"
+
+namespace {
+
+// ---- One entry: G lanes walk its list ----
+
+/* How many of the ids are in the set.  Ids are read 16 bytes at a time; up to three before and after that one by one. */
+template <int G, class Set> __device__ __forceinline__ uint32_t count_hits(const Set &set, const uint32_t *ids, uint32_t length, int l)
+{
+    walk_shape shape = shape_of(ids, length);
+    uint32_t hits = 0;
+    if (l < shape.loose)
+        hits = set.has(__ldg(ids + shape.loose_place(l)));
+    const uint4 *vectors = reinterpret_cast<const uint4 *>(ids + shape.head);
+#pragma unroll 2
+    for (uint32_t v = uint32_t(l); v < shape.vectors; v += G) {
+        uint4 id = __ldg(vectors + v);
+        hits += uint32_t(set.has(id.x)) + uint32_t(set.has(id.y)) + uint32_t(set.has(id.z)) + uint32_t(set.has(id.w));
+    }
+    return hits;
+}
+
+/* Entry `entry` has so many products; the first lane of its group says so. */
+__device__ __forceinline__ void store_count(const masked_args &q, uint32_t entry, uint32_t count)
+{
+    if (count == 0)
+        return;
+    if (q.x)
+        q.result.store(q.x, entry, count);
+    if (q.present)
+        q.present[entry] = 1;
+}
+
+/* The task's records by all groups of the block.  The next record is fetched while this one is walked. */
+template <int G, class Set>
+__device__ __forceinline__ uint64_t count_records(const masked_args &q, const masked_task &task, const Set &set)
+{
+    int l = int(threadIdx.x % G);
+    uint32_t groups = blockDim.x / G, group = threadIdx.x / G;
+    const uint32_t *ids = task.owner_is_b ? q.lists.ai : q.lists.bi;
+    uint64_t sum = 0;
+    masked_record next = record_at(q, task, group);
+    for (uint32_t base = 0; base < task.count; base += groups) {
+        masked_record record = next;
+        next = record_at(q, task, base + groups + group);
+        uint32_t hits = 0;
+        if (record.length && passes(q, record.entry))
+            hits = count_hits<G>(set, ids + record.walker, record.length, l);
+        hits = add_lanes<G>(hits);
+        if (l == 0) {
+            store_count(q, record.entry, hits);
+            sum += hits;
+        }
+    }
+    return sum;
+}
+
+/* Blocks take tasks from the queue. */
+template <class Set> __global__ void __launch_bounds__(1024) count_tasks(const __grid_constant__ masked_args q)
+{
+    __shared__ uint32_t turn;
+    Set set(dynamic_shared(), q);
+    set.begin();
+    uint64_t sum = 0;
+    for (;;) {
+        __syncthreads();
+        if (threadIdx.x == 0)
+            turn = atomicAdd(q.queue, 1u);
+        __syncthreads();
+        if (turn >= q.ntasks)
+            break;
+        masked_task task = q.tasks[turn];
+        const uint32_t *list = (task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list;
+        set.insert(list, task.list_length);
+        __syncthreads();
+        sum += task.long_walkers ? count_records<32>(q, task, set) : count_records<8>(q, task, set);
+        __syncthreads();
+        set.clear(list, task.list_length);
+    }
+    add_products(q, sum);
+}
+
+/* Entries without a group: eight lanes each. */
+template <bool Planned> __global__ void __launch_bounds__(256) count_pairs(const __grid_constant__ masked_args q)
+{
+    constexpr int G = 8;
+    int l = int(threadIdx.x % G);
+    int64_t groups = gridDim.x * int64_t(blockDim.x / G), group = blockIdx.x * int64_t(blockDim.x / G) + threadIdx.x / G;
+    uint64_t sum = 0;
+    for (int64_t base = 0; base < q.npairs; base += groups) {
+        pair_lists lists = pair_at<Planned>(q, base + group);
+        uint32_t hits = 0;
+        if (lists.walked) {
+            search_set set(lists);
+            for (uint32_t k = uint32_t(l); k < lists.walked; k += G)
+                hits += set.has(__ldg(lists.walker + k));
+        }
+        hits = add_lanes<G>(hits);
+        if (l == 0) {
+            store_count(q, lists.entry, hits);
+            sum += hits;
+        }
+    }
+    add_products(q, sum);
+}
+
+template <class Set> tsr_status launch_tasks(const masked_args &q, int form, const tsr_cuda_masked *product)
+{
+    auto kernel = count_tasks<Set>;
+    return launch_form(kernel, q, form, false, product);
+}
+
+} // namespace
+
+tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product)
+{
+    tsr_status status = TSR_OK;
+    if (plan == nullptr) {
+        q.npairs = product->end - product->begin;
+        auto kernel = count_pairs<false>;
+        TSR_LAUNCH(kernel, pair_blocks(q, product), 256, 0, product->stream, q);
+        return launched();
+    }
+    for (int form = 0; form < MASKED_FORMS && status == TSR_OK; form++) {
+        if (!take_tasks(&q, plan, form))
+            continue;
+        status = form == MASKED_BITMAP ? launch_tasks<bitmap_set>(q, form, product) : launch_tasks<table_set>(q, form, product);
+    }
+    if (status == TSR_OK && q.npairs) {
+        auto kernel = count_pairs<true>;
+        TSR_LAUNCH(kernel, pair_blocks(q, product), 256, 0, product->stream, q);
+        status = launched();
+    }
+    return status;
+}

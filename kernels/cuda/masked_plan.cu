@@ -1,0 +1,400 @@
+// The plan of a masked product (see masked.cuh): which list is walked for each entry, groups by owner, tasks of bounded work, heavy first.
+// It depends on patterns only.
+//
+// Entries are sorted by owner (and, within a group, by the length of the walker, longest first); entries without a group come after
+// them in the mask's order, entries with empty intersections of the column ranges last, and are forgotten.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/masked.cuh"
+#include "kernels/cuda/sort.cuh"
+
+#include <climits>
+
+namespace {
+
+constexpr int threads = 256;
+constexpr int length_bits = 4;
+constexpr uint32_t record_cost = 16; /* of an entry, in columns walked */
+
+struct plan_rule {
+    uint64_t bitmap_cost, table_cost, most; /* a group's least cost for a form; a task's most */
+    uint32_t bitmap_list, large_list;       /* longest lists of a bitmap (0: it does not fit) and a large table */
+    int shift;                              /* key = owner << shift | how short the walker is */
+    uint32_t owners;
+    uint32_t search_key; /* of entries without a group; the next one: of those that have no product */
+};
+
+struct plan_counts {
+    unsigned long long grouped, pairs;
+    unsigned long long tasks[MASKED_FORMS];
+    unsigned long long written; /* tasks, while they are written */
+};
+
+__device__ __forceinline__ masked_form form_of(const plan_rule &rule, uint64_t cost, int64_t list)
+{
+    if (cost < rule.table_cost)
+        return MASKED_SEARCH;
+    if (cost >= rule.bitmap_cost && list <= rule.bitmap_list)
+        return MASKED_BITMAP;
+    if (list <= small_slots / 2)
+        return MASKED_TABLE;
+    if (list <= rule.bitmap_list)
+        return MASKED_BITMAP;
+    return list <= rule.large_list ? MASKED_LARGE_TABLE : MASKED_SEARCH;
+}
+
+/* Lists cut to where they overlap. */
+struct overlap {
+    int64_t a, b;
+    uint32_t a_length, b_length;
+    __device__ __forceinline__ bool owner_is_b() const { return b_length > a_length; }
+    __device__ __forceinline__ uint32_t walked() const { return owner_is_b() ? a_length : b_length; }
+};
+
+__device__ __forceinline__ overlap cut(const masked_lists &q, int64_t row, int64_t col)
+{
+    int64_t a = q.ap[row], a_end = q.ap[row + 1], b = q.bp[col], b_end = q.bp[col + 1];
+    if (a == a_end || b == b_end)
+        return {};
+    uint32_t a_first = q.ai[a], a_last = q.ai[a_end - 1], b_first = q.bi[b], b_last = q.bi[b_end - 1];
+    if (a_first > b_last || b_first > a_last)
+        return {};
+    if (a_first < b_first)
+        a = lower_place(q.ai, a, a_end, b_first);
+    if (a_last > b_last)
+        a_end = lower_place(q.ai, a, a_end, b_last + 1);
+    if (b_first < a_first)
+        b = lower_place(q.bi, b, b_end, a_first);
+    if (b_last > a_last)
+        b_end = lower_place(q.bi, b, b_end, a_last + 1);
+    if (a >= a_end || b >= b_end)
+        return {};
+    return { a, b, uint32_t(a_end - a), uint32_t(b_end - b) };
+}
+
+__device__ __forceinline__ int64_t list_length(const masked_lists &q, uint32_t owner)
+{
+    return owner < q.nrows ? q.ap[owner + 1] - q.ap[owner] : q.bp[owner - q.nrows + 1] - q.bp[owner - q.nrows];
+}
+
+/* Keys of the entries as if all had groups, and the cost of every group. */
+__global__ void __launch_bounds__(threads) measure_entries(masked_lists q, plan_rule rule, uint32_t *keys, uint32_t *entries,
+    unsigned long long *cost)
+{
+    int64_t at = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (at >= q.end - q.begin)
+        return;
+    int64_t row = row_with(q.mp, q.nrows, q.begin + at);
+    uint32_t col = q.mi[q.begin + at];
+    overlap lists = cut(q, row, col);
+    uint32_t length = lists.walked(), key = rule.search_key + 1;
+    if (length) {
+        int bits = 32 - __clz(int(length));
+        uint32_t owner = lists.owner_is_b() ? uint32_t(q.nrows) + col : uint32_t(row);
+        key = owner << rule.shift | (rule.shift ? (1u << length_bits) - 1 - uint32_t(min(bits, (1 << length_bits) - 1)) : 0);
+        atomicAdd(cost + owner, (unsigned long long)(length + record_cost));
+    }
+    keys[at] = key;
+    entries[at] = uint32_t(at);
+}
+
+/* Entries of owners without a group get the key of all such. */
+__global__ void __launch_bounds__(threads) choose_groups(masked_lists q, plan_rule rule, uint32_t *keys, const unsigned long long *cost,
+    plan_counts *counts)
+{
+    int64_t at = blockIdx.x * int64_t(threads) + threadIdx.x;
+    bool grouped = false, pair = false;
+    if (at < q.end - q.begin && keys[at] < rule.search_key) {
+        uint32_t owner = keys[at] >> rule.shift;
+        grouped = form_of(rule, cost[owner], list_length(q, owner)) != MASKED_SEARCH;
+        pair = !grouped;
+        if (pair)
+            keys[at] = rule.search_key;
+    }
+    int all_grouped = __syncthreads_count(grouped), all_pairs = __syncthreads_count(pair);
+    if (threadIdx.x == 0) {
+        if (all_grouped)
+            atomicAdd(&counts->grouped, (unsigned long long)all_grouped);
+        if (all_pairs)
+            atomicAdd(&counts->pairs, (unsigned long long)all_pairs);
+    }
+}
+
+__device__ __forceinline__ uint32_t tasks_of(const plan_rule &rule, uint64_t cost)
+{
+    return uint32_t((cost + rule.most - 1) / rule.most);
+}
+
+__global__ void __launch_bounds__(threads) count_tasks(masked_lists q, plan_rule rule, const unsigned long long *cost, plan_counts *counts)
+{
+    int64_t owner = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (owner >= rule.owners || cost[owner] == 0)
+        return;
+    masked_form form = form_of(rule, cost[owner], list_length(q, uint32_t(owner)));
+    if (form != MASKED_SEARCH)
+        atomicAdd(counts->tasks + form, (unsigned long long)tasks_of(rule, cost[owner]));
+}
+
+/* Records and pairs in sorted order; where the groups begin and end. */
+__global__ void __launch_bounds__(threads) write_records(masked_lists q, plan_rule rule, const uint32_t *keys, const uint32_t *entries,
+    uint32_t grouped, uint32_t count, masked_record *records, masked_pair *pairs, uint32_t *first, uint32_t *last)
+{
+    uint32_t at = blockIdx.x * uint32_t(threads) + threadIdx.x;
+    if (at >= count)
+        return;
+    uint32_t entry = entries[at];
+    int64_t row = row_with(q.mp, q.nrows, q.begin + entry);
+    if (at >= grouped) {
+        pairs[at - grouped] = { uint32_t(row), entry };
+        return;
+    }
+    overlap lists = cut(q, row, q.mi[q.begin + entry]);
+    records[at] = { uint64_t(lists.owner_is_b() ? lists.a : lists.b), lists.walked(), entry };
+    uint32_t owner = keys[at] >> rule.shift;
+    if (at == 0 || keys[at - 1] >> rule.shift != owner)
+        first[owner] = at;
+    if (at + 1 == grouped || keys[at + 1] >> rule.shift != owner)
+        last[owner] = at + 1;
+}
+
+/* Tasks in any order; the key puts them in order of form, then by cost, heavy first. */
+__global__ void __launch_bounds__(threads) write_tasks(masked_lists q, plan_rule rule, const unsigned long long *cost,
+    const masked_record *records, const uint32_t *first, const uint32_t *last, masked_task *tasks, uint32_t *keys, uint32_t *numbers,
+    plan_counts *counts)
+{
+    constexpr uint64_t cost_most = (1u << 30) - 1, long_walker = 2048;
+    int64_t owner = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (owner >= rule.owners || cost[owner] == 0)
+        return;
+    int64_t length = list_length(q, uint32_t(owner));
+    masked_form form = form_of(rule, cost[owner], length);
+    if (form == MASKED_SEARCH)
+        return;
+    uint32_t n = tasks_of(rule, cost[owner]), begin = first[owner], count = last[owner] - begin;
+    uint64_t share = cost[owner] / n;
+    auto at = uint32_t(atomicAdd(&counts->written, (unsigned long long)n));
+    masked_task task = {};
+    task.owner_is_b = owner >= q.nrows;
+    task.list = task.owner_is_b ? q.bp[owner - q.nrows] : q.ap[owner];
+    task.list_length = uint32_t(length);
+    task.stride = n;
+    for (uint32_t k = 0; k < n; k++) {
+        task.first = begin + k;
+        task.count = k < count ? (count - k + n - 1) / n : 0;
+        task.long_walkers = task.count && records[task.first].length >= long_walker;
+        tasks[at + k] = task;
+        keys[at + k] = uint32_t(form) << 30 | uint32_t(cost_most - (share < cost_most ? share : cost_most));
+        numbers[at + k] = at + k;
+    }
+}
+
+__global__ void __launch_bounds__(threads) order_tasks(const masked_task *from, const uint32_t *numbers, uint32_t n, masked_task *to)
+{
+    uint32_t at = blockIdx.x * uint32_t(threads) + threadIdx.x;
+    if (at < n)
+        to[at] = from[numbers[at]];
+}
+
+unsigned blocks_for(int64_t n) { return unsigned((n + threads - 1) / threads); }
+
+int bits_of(uint32_t most)
+{
+    int bits = 0;
+    for (; most; most /= 2)
+        bits++;
+    return bits;
+}
+
+size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/* One allocation, cut into arrays. */
+struct arena {
+    char *memory = nullptr;
+    size_t used = 0;
+    template <class T> T *take(size_t n)
+    {
+        char *at = memory + used;
+        used += aligned(n * sizeof(T));
+        return reinterpret_cast<T *>(at);
+    }
+};
+
+struct scratch {
+    uint32_t *keys[2], *entries[2], *first, *last;
+    unsigned long long *cost;
+    plan_counts *counts;
+    void *sort;
+};
+
+/* With memory == NULL: how much it takes. */
+scratch lay_out(arena *space, size_t n, size_t owners, size_t sort_bytes)
+{
+    scratch s;
+    for (int k = 0; k < 2; k++) {
+        s.keys[k] = space->take<uint32_t>(n);
+        s.entries[k] = space->take<uint32_t>(n);
+    }
+    s.first = space->take<uint32_t>(owners);
+    s.last = space->take<uint32_t>(owners);
+    s.cost = space->take<unsigned long long>(owners);
+    s.counts = space->take<plan_counts>(1);
+    s.sort = space->take<char>(sort_bytes);
+    return s;
+}
+
+struct maker {
+    tsr_cuda_masked_plan *plan;
+    const tsr_cuda_masked *product;
+    masked_lists q;
+    plan_rule rule;
+    void *stream;
+
+    uint32_t entries() const { return uint32_t(q.end - q.begin); }
+
+    tsr_status measure(const scratch &s, plan_counts *counts) const
+    {
+        tsr_status status = tsr_cuda_set(s.cost, 0, size_t(rule.owners) * sizeof *s.cost, stream);
+        if (status == TSR_OK)
+            status = tsr_cuda_set(s.counts, 0, sizeof *s.counts, stream);
+        if (status != TSR_OK)
+            return status;
+        TSR_LAUNCH(measure_entries, blocks_for(entries()), threads, 0, stream, q, rule, s.keys[0], s.entries[0], s.cost);
+        TSR_LAUNCH(choose_groups, blocks_for(entries()), threads, 0, stream, q, rule, s.keys[0], s.cost, s.counts);
+        TSR_LAUNCH(count_tasks, blocks_for(rule.owners), threads, 0, stream, q, rule, s.cost, s.counts);
+        status = tsr_cuda_to_host(counts, s.counts, sizeof *counts, stream);
+        return status == TSR_OK ? tsr_cuda_wait(stream) : status;
+    }
+
+    tsr_status allocate(const plan_counts &counts) const
+    {
+        arena space;
+        for (int pass = 0; pass < 2; pass++) {
+            space.used = 0;
+            plan->tasks = space.take<masked_task>(counts.tasks[0] + counts.tasks[1] + counts.tasks[2]);
+            plan->records = space.take<masked_record>(counts.grouped);
+            plan->pairs = space.take<masked_pair>(counts.pairs);
+            if (pass == 1)
+                break;
+            tsr_status status = tsr_cuda_malloc(&plan->memory, space.used, stream);
+            if (status != TSR_OK)
+                return status;
+            space.memory = static_cast<char *>(plan->memory);
+        }
+        plan->bytes = space.used;
+        plan->nrecords = int64_t(counts.grouped);
+        plan->npairs = int64_t(counts.pairs);
+        for (int form = 0; form < MASKED_FORMS; form++)
+            plan->ntasks[form] = int64_t(counts.tasks[form]);
+        return TSR_OK;
+    }
+
+    /* The arrays of entries serve for tasks afterwards: there are fewer. */
+    tsr_status write(scratch s, int at) const
+    {
+        auto *records = static_cast<masked_record *>(plan->records);
+        auto grouped = uint32_t(plan->nrecords), count = uint32_t(plan->nrecords + plan->npairs);
+        if (count)
+            TSR_LAUNCH(write_records, blocks_for(count), threads, 0, stream, q, rule, s.keys[at], s.entries[at], grouped, count, records,
+                static_cast<masked_pair *>(plan->pairs), s.first, s.last);
+        return plan->nrecords ? write_ordered(s, records) : TSR_OK;
+    }
+
+    tsr_status write_ordered(const scratch &s, const masked_record *records) const
+    {
+        int64_t n = plan->ntasks[0] + plan->ntasks[1] + plan->ntasks[2];
+        size_t sort_bytes = tsr_cuda_sort_bytes(n, 4, 32);
+        arena space;
+        void *memory = nullptr;
+        for (int pass = 0; pass < 2; pass++) {
+            space.used = 0;
+            auto *tasks = space.take<masked_task>(size_t(n));
+            uint32_t *keys[2] = { space.take<uint32_t>(size_t(n)), space.take<uint32_t>(size_t(n)) };
+            uint32_t *numbers[2] = { space.take<uint32_t>(size_t(n)), space.take<uint32_t>(size_t(n)) };
+            void *payloads[2] = { numbers[0], numbers[1] }, *sort = space.take<char>(sort_bytes);
+            if (pass == 0) {
+                if (tsr_status status = tsr_cuda_malloc(&memory, space.used, stream))
+                    return status;
+                space.memory = static_cast<char *>(memory);
+                continue;
+            }
+            TSR_LAUNCH(write_tasks, blocks_for(rule.owners), threads, 0, stream, q, rule, s.cost, records, s.first, s.last, tasks, keys[0],
+                numbers[0], s.counts);
+            int at = 0;
+            tsr_status status = tsr_cuda_sort_pairs(keys, payloads, 4, n, 32, &at, sort, stream);
+            if (status == TSR_OK)
+                TSR_LAUNCH(order_tasks, blocks_for(n), threads, 0, stream, tasks, numbers[at], uint32_t(n),
+                    static_cast<masked_task *>(plan->tasks));
+            tsr_cuda_free(memory, stream);
+            return status;
+        }
+        return TSR_OK;
+    }
+
+    tsr_status make() const
+    {
+        size_t n = entries(), sort_bytes = tsr_cuda_sort_bytes(int64_t(n), 4, 32);
+        arena space;
+        lay_out(&space, n, rule.owners, sort_bytes);
+        void *memory;
+        tsr_status status = tsr_cuda_malloc(&memory, space.used, stream);
+        if (status != TSR_OK)
+            return status;
+        space = {};
+        space.memory = static_cast<char *>(memory);
+        scratch s = lay_out(&space, n, rule.owners, sort_bytes);
+        plan_counts counts;
+        int at = 0;
+        status = measure(s, &counts);
+        if (status == TSR_OK)
+            status = allocate(counts);
+        void *payloads[2] = { s.entries[0], s.entries[1] };
+        if (status == TSR_OK)
+            status = tsr_cuda_sort_pairs(s.keys, payloads, 4, int64_t(n), bits_of(rule.search_key + 1), &at, s.sort, stream);
+        if (status == TSR_OK)
+            status = write(s, at);
+        tsr_cuda_free(memory, stream);
+        return status == TSR_OK ? tsr_cuda_wait(stream) : status;
+    }
+};
+
+/* variant: 0, or log2 of a task's most cost (0: as usual), a bitmap's least and a table's least, two decimal digits each. */
+plan_rule rule_of(const tsr_cuda_masked *q, bool positions, int variant)
+{
+    plan_rule rule = {};
+    int most = variant / 10000, bitmap = variant ? variant / 100 % 100 : 14, table = variant ? variant % 100 : 9;
+    rule.bitmap_cost = uint64_t(1) << bitmap;
+    rule.table_cost = uint64_t(1) << table;
+    rule.most = uint64_t(1) << (most ? most : 19);
+    bool fits = bitmap_bytes(q->a->ncols, positions) + 1024 <= q->device->shared_bytes_block;
+    rule.bitmap_list = !fits ? 0 : positions ? UINT16_MAX : UINT32_MAX;
+    rule.large_list = large_slots(positions) / 2;
+    rule.owners = uint32_t(q->mask->nrows + q->mask->ncols);
+    rule.shift = rule.owners < 1u << (31 - length_bits) ? length_bits : 0;
+    rule.search_key = rule.owners << rule.shift;
+    return rule;
+}
+
+} // namespace
+
+extern "C" tsr_status tsr_cuda_make_masked_plan(tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product, bool positions, int variant)
+{
+    *plan = {};
+    plan->begin = product->begin;
+    plan->end = product->end;
+    plan->positions = positions;
+    if (product->mask->nrows + product->mask->ncols >= UINT32_MAX - 1 || product->end - product->begin >= UINT32_MAX ||
+        product->a->ncols >= UINT32_MAX)
+        return TSR_DECLINED;
+    if (product->end == product->begin || product->a->nvals == 0 || product->b->nvals == 0)
+        return TSR_OK;
+    maker m = { plan, product, lists_of(product), rule_of(product, positions, variant), product->stream };
+    tsr_status status = m.make();
+    if (status != TSR_OK)
+        tsr_cuda_free_masked_plan(plan, product->stream);
+    return status;
+}
+
+extern "C" void tsr_cuda_free_masked_plan(tsr_cuda_masked_plan *plan, void *stream)
+{
+    tsr_cuda_free(plan->memory, stream);
+    *plan = {};
+}

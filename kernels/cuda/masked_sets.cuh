@@ -1,0 +1,339 @@
+// What the kernels of masked products share: sets of columns in shared memory, the walk over a list, results, launches.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/cuda/masked.cuh"
+
+// ---- Results ----
+
+/* What n >= 1 equal products make. */
+struct masked_result {
+    enum { INTEGER, FP32, FP64, ONE } kind; /* ONE: one product is the result */
+    int size;
+    uint64_t product; /* bits */
+
+    __device__ __forceinline__ void store(void *x, uint32_t at, uint32_t n) const
+    {
+        if (kind == FP32) {
+            static_cast<float *>(x)[at] = float(double(__uint_as_float(uint32_t(product))) * double(n));
+            return;
+        }
+        if (kind == FP64) {
+            static_cast<double *>(x)[at] = __longlong_as_double((long long)(product)) * double(n);
+            return;
+        }
+        uint64_t bits = kind == INTEGER ? product * n : product;
+        switch (size) {
+        case 1: static_cast<uint8_t *>(x)[at] = uint8_t(bits); break;
+        case 2: static_cast<uint16_t *>(x)[at] = uint16_t(bits); break;
+        case 4: static_cast<uint32_t *>(x)[at] = uint32_t(bits); break;
+        default: static_cast<uint64_t *>(x)[at] = bits; break;
+        }
+    }
+};
+
+struct masked_args {
+    masked_lists lists;
+    const masked_task *tasks;
+    uint32_t ntasks, *queue;
+    const masked_record *records;
+    const masked_pair *pairs;
+    int64_t npairs;
+    uint32_t words, slots; /* of a bitmap, of a table (a power of two) */
+    int hash_shift;
+    const void *mask;
+    int mask_size;
+    masked_result result;
+    void *x;
+    int8_t *present;
+    uint64_t *products;
+    const void *ax, *bx; /* NULL: iso */
+    uint64_t a_iso, b_iso;
+    int add, mul;
+};
+
+/* Does the mask let the result of this entry pass?  The bits are tested, so -0.0 passes. */
+__device__ __forceinline__ bool passes(const masked_args &q, uint32_t entry)
+{
+    if (!q.mask)
+        return true;
+    switch (q.mask_size) {
+    case 1: return static_cast<const uint8_t *>(q.mask)[entry] != 0;
+    case 2: return static_cast<const uint16_t *>(q.mask)[entry] != 0;
+    case 4: return static_cast<const uint32_t *>(q.mask)[entry] != 0;
+    default: return static_cast<const uint64_t *>(q.mask)[entry] != 0;
+    }
+}
+
+/* Sum over groups of G lanes; every lane of the warp takes part. */
+template <int G, class T> __device__ __forceinline__ T add_lanes(T x)
+{
+#pragma unroll
+    for (int by = G / 2; by > 0; by /= 2)
+        x += __shfl_xor_sync(~0u, x, by);
+    return x;
+}
+
+/* Integers: the order does not matter. */
+__device__ __forceinline__ void add_products(const masked_args &q, uint64_t sum)
+{
+    if (!q.products)
+        return;
+    sum = add_lanes<32>(sum);
+    if (threadIdx.x % 32 == 0 && sum)
+        atomicAdd(reinterpret_cast<unsigned long long *>(q.products), (unsigned long long)sum);
+}
+
+// ---- Walks ----
+
+__device__ __forceinline__ masked_record record_at(const masked_args &q, const masked_task &task, uint32_t k)
+{
+    masked_record record = {};
+    if (k < task.count) {
+        uint4 bits = __ldcs(reinterpret_cast<const uint4 *>(q.records + task.first + int64_t(k) * task.stride));
+        memcpy(&record, &bits, sizeof record);
+    }
+    return record;
+}
+
+/* A list as `head` ids, vectors of four at multiples of 16 bytes, and the rest; head and rest are the loose ones, at most six. */
+struct walk_shape {
+    uint32_t head, vectors, rest;
+    int loose;
+    __device__ __forceinline__ uint32_t loose_place(int l) const { return uint32_t(l) < head ? uint32_t(l) : uint32_t(l) + 4 * vectors; }
+};
+
+__device__ __forceinline__ walk_shape shape_of(const uint32_t *ids, uint32_t length)
+{
+    uint32_t head = uint32_t(0 - reinterpret_cast<uintptr_t>(ids) / 4) & 3;
+    walk_shape shape;
+    shape.head = head < length ? head : length;
+    shape.vectors = (length - shape.head) / 4;
+    shape.rest = (length - shape.head) % 4;
+    shape.loose = int(shape.head + shape.rest);
+    return shape;
+}
+
+struct pair_lists {
+    const uint32_t *walker, *owner;
+    uint32_t walked, owned, entry;
+    int64_t walker_place, owner_place;
+    bool owner_is_b;
+};
+
+/* The lists of an entry without a group, or none of them when the mask is false. */
+template <bool Planned> __device__ __forceinline__ pair_lists pair_at(const masked_args &q, int64_t at)
+{
+    pair_lists lists = {};
+    if (at >= q.npairs)
+        return lists;
+    int64_t row;
+    if (Planned) {
+        masked_pair pair = q.pairs[at];
+        row = pair.row;
+        lists.entry = pair.entry;
+    } else {
+        row = row_with(q.lists.mp, q.lists.nrows, q.lists.begin + at);
+        lists.entry = uint32_t(at);
+    }
+    if (!passes(q, lists.entry))
+        return lists;
+    uint32_t col = __ldg(q.lists.mi + q.lists.begin + lists.entry);
+    int64_t a = __ldg(q.lists.ap + row), a_end = __ldg(q.lists.ap + row + 1);
+    int64_t b = __ldg(q.lists.bp + col), b_end = __ldg(q.lists.bp + col + 1);
+    lists.owner_is_b = b_end - b > a_end - a;
+    lists.walker_place = lists.owner_is_b ? a : b;
+    lists.owner_place = lists.owner_is_b ? b : a;
+    lists.walked = uint32_t(lists.owner_is_b ? a_end - a : b_end - b);
+    lists.owned = uint32_t(lists.owner_is_b ? b_end - b : a_end - a);
+    lists.walker = (lists.owner_is_b ? q.lists.ai : q.lists.bi) + lists.walker_place;
+    lists.owner = (lists.owner_is_b ? q.lists.bi : q.lists.ai) + lists.owner_place;
+    return lists;
+}
+
+// ---- Sets: where is a column in the owner's list, if at all? ----
+
+constexpr uint32_t nowhere = ~0u;
+
+/* The list itself; not empty. */
+struct search_set {
+    const uint32_t *list;
+    uint32_t length, first, last;
+    __device__ __forceinline__ explicit search_set(const pair_lists &lists)
+        : list(lists.owner), length(lists.owned), first(__ldg(lists.owner)), last(__ldg(lists.owner + lists.owned - 1))
+    {
+    }
+    __device__ __forceinline__ uint32_t find(uint32_t id) const
+    {
+        if (id < first || id > last)
+            return nowhere;
+        uint32_t low = 0, n = length;
+        while (n > 1) {
+            uint32_t half = n / 2;
+            if (__ldg(list + low + half) <= id)
+                low += half;
+            n -= half;
+        }
+        return __ldg(list + low) == id ? low : nowhere;
+    }
+    __device__ __forceinline__ bool has(uint32_t id) const { return find(id) != nowhere; }
+};
+
+/* A bit per column. */
+struct bitmap_set {
+    uint32_t *words, nwords;
+    __device__ __forceinline__ bitmap_set(unsigned char *memory, const masked_args &q)
+        : words(reinterpret_cast<uint32_t *>(memory)), nwords(q.words)
+    {
+    }
+    __device__ __forceinline__ void begin()
+    {
+        for (uint32_t w = threadIdx.x; w < nwords; w += blockDim.x)
+            words[w] = 0;
+    }
+    __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
+    {
+        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x) {
+            uint32_t id = __ldg(list + k);
+            atomicOr(words + id / 32, 1u << id % 32);
+        }
+    }
+    __device__ __forceinline__ void clear(const uint32_t *list, uint32_t length)
+    {
+        if (length > nwords / 2) {
+            begin();
+            return;
+        }
+        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x)
+            words[__ldg(list + k) / 32] = 0;
+    }
+    __device__ __forceinline__ bool has(uint32_t id) const { return words[id / 32] >> id % 32 & 1; }
+};
+
+/* The same, and beside each word the place of its first column.  Lists of fewer than 2^16. */
+struct ranked_set : bitmap_set {
+    uint16_t *places;
+    __device__ __forceinline__ ranked_set(unsigned char *memory, const masked_args &q)
+        : bitmap_set(memory, q), places(reinterpret_cast<uint16_t *>(memory + 4 * size_t(q.words)))
+    {
+    }
+    __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
+    {
+        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x) {
+            uint32_t id = __ldg(list + k);
+            atomicOr(words + id / 32, 1u << id % 32);
+            if (k == 0 || __ldg(list + k - 1) / 32 != id / 32)
+                places[id / 32] = uint16_t(k);
+        }
+    }
+    __device__ __forceinline__ uint32_t find(uint32_t id) const
+    {
+        uint32_t word = words[id / 32], bit = 1u << id % 32;
+        return word & bit ? places[id / 32] + uint32_t(__popc(word & (bit - 1))) : nowhere;
+    }
+};
+
+/* A hash table with open addressing, at most half full. */
+struct table_set {
+    uint32_t *keys, slots;
+    int shift;
+    __device__ __forceinline__ table_set(unsigned char *memory, const masked_args &q)
+        : keys(reinterpret_cast<uint32_t *>(memory)), slots(q.slots), shift(q.hash_shift)
+    {
+    }
+    __device__ __forceinline__ uint32_t slot_of(uint32_t id) const { return id * 2654435769u >> shift; }
+    __device__ __forceinline__ void begin()
+    {
+        for (uint32_t s = threadIdx.x; s < slots / 4; s += blockDim.x)
+            reinterpret_cast<uint4 *>(keys)[s] = { table_empty, table_empty, table_empty, table_empty };
+    }
+    __device__ __forceinline__ void clear(const uint32_t *, uint32_t) { begin(); }
+    __device__ __forceinline__ uint32_t put(uint32_t id)
+    {
+        uint32_t s = slot_of(id);
+        while (atomicCAS(keys + s, table_empty, id) != table_empty)
+            s = (s + 1) & (slots - 1);
+        return s;
+    }
+    __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
+    {
+        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x)
+            put(__ldg(list + k));
+    }
+    __device__ __forceinline__ uint32_t slot_with(uint32_t id) const
+    {
+        uint32_t s = slot_of(id), key;
+        while ((key = keys[s]) != id && key != table_empty)
+            s = (s + 1) & (slots - 1);
+        return key == id ? s : nowhere;
+    }
+    __device__ __forceinline__ bool has(uint32_t id) const { return slot_with(id) != nowhere; }
+};
+
+/* The same with places. */
+struct placed_table_set : table_set {
+    uint32_t *places;
+    __device__ __forceinline__ placed_table_set(unsigned char *memory, const masked_args &q) : table_set(memory, q), places(keys + q.slots) {}
+    __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
+    {
+        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x)
+            places[put(__ldg(list + k))] = k;
+    }
+    __device__ __forceinline__ uint32_t find(uint32_t id) const
+    {
+        uint32_t s = slot_with(id);
+        return s == nowhere ? nowhere : places[s];
+    }
+};
+
+// ---- Launches ----
+
+/* The two kinds of kernels; outputs are zero before. */
+tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product);
+tsr_status tsr_cuda_masked_fold(masked_args q, const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product);
+
+static inline tsr_status launched() { return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR; }
+
+/* The tasks of one form, or false. */
+static inline bool take_tasks(masked_args *q, const tsr_cuda_masked_plan *plan, int form)
+{
+    int64_t first = 0;
+    for (int k = 0; k < form; k++)
+        first += plan->ntasks[k];
+    q->tasks = static_cast<const masked_task *>(plan->tasks) + first;
+    q->ntasks = uint32_t(plan->ntasks[form]);
+    return q->ntasks > 0;
+}
+
+/* As many blocks as fit on the device at once; each form has a queue of its own. */
+template <class Kernel>
+static tsr_status launch_form(Kernel kernel, masked_args q, int form, bool positions, const tsr_cuda_masked *product)
+{
+    const tsr_cuda_device *device = product->device;
+    int64_t ncols = product->a->ncols;
+    q.words = uint32_t((ncols + 31) / 32);
+    q.slots = form == MASKED_TABLE ? small_slots : large_slots(positions);
+    q.hash_shift = 32;
+    for (uint32_t slots = q.slots; slots > 1; slots /= 2)
+        q.hash_shift--;
+    size_t shared = form == MASKED_BITMAP ? bitmap_bytes(ncols, positions) : size_t(q.slots) * (positions ? 8 : 4);
+    size_t per_sm = device->shared_bytes_sm / (shared + 1024 + 128), most = form == MASKED_TABLE ? 16 : 8;
+    per_sm = per_sm < 1 ? 1 : per_sm < most ? per_sm : most;
+    unsigned threads = small_threads;
+    while (form != MASKED_TABLE && threads < 1024 && threads * 2 * per_sm <= 2048)
+        threads *= 2;
+    int64_t blocks = int64_t(per_sm) * device->sms;
+    if (blocks > q.ntasks)
+        blocks = q.ntasks;
+    q.queue += form;
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)) != cudaSuccess)
+        return TSR_INTERNAL_ERROR;
+    TSR_LAUNCH(kernel, unsigned(blocks), threads, shared, product->stream, q);
+    return launched();
+}
+
+static inline unsigned pair_blocks(const masked_args &q, const tsr_cuda_masked *product)
+{
+    int64_t wanted = (q.npairs + 31) / 32, most = int64_t(product->device->sms) * 8;
+    return unsigned(wanted < most ? wanted : most);
+}

@@ -1,0 +1,491 @@
+/* Masked products of sparse matrices against the oracle.
+ *
+ * First every semiring of every type on the random products of test/kernels (turned into rows of A, of B' and of the mask here; jumbled
+ * operands are sorted on the way: the kernels want ascending rows), with a plan and without.  Then graphs: hubs, empty rows and columns far
+ * apart, triangle counting in all its forms, plans that choose every form of set, entries in portions, two runs of the same bits.
+ *     --seed=N    one case of the second kind     --count=N    cases of the second kind     --semirings=N    cases per semiring
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/ref/value.h"
+#include "test/kernels/compare.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of the emulator; not there on a GPU. */
+void tsr_emulate_schedule(unsigned order, int early) __attribute__((weak));
+void tsr_emulate_fail_malloc(long k) __attribute__((weak));
+long tsr_emulate_live_blocks(void) __attribute__((weak));
+
+static tsr_cuda_device device;
+static rng layout; /* of how a product is computed */
+
+static void *checked(void *p)
+{
+    if (p == NULL)
+        abort();
+    return p;
+}
+
+static void must(tsr_status status, const char *what)
+{
+    if (status != TSR_OK) {
+        printf("%s: status %d\n", what, (int)status);
+        exit(1);
+    }
+}
+
+static void *device_new(size_t bytes)
+{
+    void *p = NULL;
+    must(tsr_cuda_malloc(&p, bytes, NULL), "malloc");
+    must(tsr_cuda_set(p, 0xA5, bytes, NULL), "set");
+    return p;
+}
+
+static void *upload(const void *host, size_t bytes)
+{
+    void *p = device_new(bytes);
+    must(tsr_cuda_to_device(p, host, bytes, NULL), "to device");
+    return p;
+}
+
+static void download(void *host, const void *p, size_t bytes)
+{
+    must(tsr_cuda_to_host(host, p, bytes, NULL), "to host");
+    must(tsr_cuda_wait(NULL), "wait");
+}
+
+static void free_csr(tsr_cuda_csr *a)
+{
+    tsr_cuda_free(a->p, NULL);
+    tsr_cuda_free(a->i, NULL);
+    tsr_cuda_free(a->x, NULL);
+}
+
+/* ---- Products of test/kernels ---- */
+
+typedef struct entry {
+    int64_t row, col, at; /* at: place in the view */
+} entry;
+
+static int by_place(const void *x, const void *y)
+{
+    const entry *a = x, *b = y;
+    if (a->row != b->row)
+        return a->row < b->row ? -1 : 1;
+    return a->col < b->col ? -1 : a->col > b->col;
+}
+
+static entry *list_entries(const tsr_view *v, bool transposed)
+{
+    entry *list = checked(malloc((size_t)(v->nvals + 1) * sizeof *list));
+    for (int64_t s = 0; s < v->nvec; s++)
+        for (int64_t at = v->p[s]; at < v->p[s + 1]; at++) {
+            int64_t major = v->format == TSR_HYPERSPARSE ? v->h[s] : s;
+            int64_t minor = v->index_size == 4 ? (int64_t)((const uint32_t *)v->i)[at] : ((const int64_t *)v->i)[at];
+            bool flip = v->by_col != transposed;
+            list[at] = (entry){ flip ? minor : major, flip ? major : minor, at };
+        }
+    qsort(list, (size_t)v->nvals, sizeof *list, by_place);
+    return list;
+}
+
+static tsr_cuda_csr upload_rows(const entry *list, int64_t nvals, int64_t nrows, int64_t ncols, const void *x, bool iso, size_t size)
+{
+    int64_t *p = checked(calloc((size_t)nrows + 1, sizeof *p));
+    uint32_t *i = checked(malloc((size_t)nvals * sizeof *i + 1));
+    char *values = checked(malloc((size_t)nvals * size + 1));
+    for (int64_t at = 0; at < nvals; at++) {
+        p[list[at].row + 1]++;
+        i[at] = (uint32_t)list[at].col;
+        if (x != NULL)
+            memcpy(values + (size_t)at * size, (const char *)x + (iso ? 0 : (size_t)list[at].at * size), size);
+    }
+    for (int64_t row = 0; row < nrows; row++)
+        p[row + 1] += p[row];
+    tsr_cuda_csr a = { .nrows = nrows, .ncols = ncols, .nvals = nvals };
+    a.p = upload(p, (size_t)(nrows + 1) * sizeof *p);
+    a.i = upload(i, (size_t)nvals * sizeof *i);
+    a.x = x != NULL ? upload(values, (size_t)nvals * size) : NULL;
+    free(p);
+    free(i);
+    free(values);
+    return a;
+}
+
+static tsr_cuda_csr upload_view(const tsr_view *v, bool transposed, size_t size, bool with_values)
+{
+    entry *list = list_entries(v, transposed);
+    tsr_cuda_csr a = upload_rows(list, v->nvals, transposed ? v->ncols : v->nrows, transposed ? v->nrows : v->ncols,
+        with_values ? v->x : NULL, v->iso, size);
+    free(list);
+    return a;
+}
+
+/* A plan of any kind, none, or the mask's entries in two portions. */
+static tsr_status run(tsr_cuda_masked *q, rng *r)
+{
+    static const int variants[] = { 0, 0, 101, 3001, 70630, 101409, 3030, 80805 };
+    int64_t end = q->end, middle = rng_chance(r, 20) ? rng_below(r, end + 1) : end;
+    char *x = q->x;
+    int8_t *present = q->present;
+    size_t size = type_size(q->semiring.type);
+    for (int part = 0; part < 2; part++) {
+        tsr_cuda_masked_plan plan;
+        bool with_plan = rng_chance(r, 75), positions = tsr_cuda_masked_reads(q) || rng_chance(r, 20);
+        q->begin = part ? middle : 0;
+        q->end = part ? end : middle;
+        q->x = x != NULL ? x + (size_t)q->begin * size : NULL;
+        q->present = present != NULL ? present + q->begin : NULL;
+        if (with_plan)
+            must(tsr_cuda_make_masked_plan(&plan, q, positions, variants[rng_below(r, 8)]), "plan");
+        tsr_status status = tsr_cuda_masked_dot(with_plan ? &plan : NULL, q);
+        if (status == TSR_OK)
+            status = tsr_cuda_wait(NULL);
+        if (with_plan)
+            tsr_cuda_free_masked_plan(&plan, NULL);
+        if (status != TSR_OK)
+            return status;
+    }
+    return TSR_OK;
+}
+
+static uint64_t first_value(const tsr_view *v, size_t size)
+{
+    uint64_t bits = 0;
+    if (v->x != NULL && v->iso)
+        memcpy(&bits, v->x, size);
+    return bits;
+}
+
+static tsr_status run_product(const tsr_product *p, tsr_result *result)
+{
+    size_t size = type_size(p->semiring.type), mask_size = type_size(p->mask.type);
+    tsr_cuda_csr a = upload_view(&p->a, false, size, !p->a.iso), b = upload_view(&p->b, true, size, !p->b.iso);
+    tsr_cuda_csr mask = upload_view(&p->mask, false, mask_size, !p->mask_structural);
+    int64_t n = p->mask.nvals;
+    char *x = device_new((size_t)n * size), *host = checked(malloc((size_t)n * size + 1));
+    int8_t *present = device_new((size_t)n), *host_present = checked(malloc((size_t)n + 1));
+    tsr_cuda_masked q = { .semiring = p->semiring, .a = &a, .b = &b, .mask = &mask, .mask_size = (int)mask_size, .end = n,
+        .a_iso = first_value(&p->a, size), .b_iso = first_value(&p->b, size), .x = x, .present = present, .device = &device };
+    tsr_status status = run(&q, &layout);
+    if (status == TSR_OK) {
+        download(host, x, (size_t)n * size);
+        download(host_present, present, (size_t)n);
+        entry *list = list_entries(&p->mask, false);
+        result->nvals = 0;
+        for (int64_t at = 0; at < n; at++) {
+            memcpy((char *)result->x + (size_t)list[at].at * size, host + (size_t)at * size, size);
+            result->b[list[at].at] = host_present[at];
+            result->nvals += host_present[at];
+        }
+        free(list);
+    }
+    free(host);
+    free(host_present);
+    tsr_cuda_free(x, NULL);
+    tsr_cuda_free(present, NULL);
+    free_csr(&a);
+    free_csr(&b);
+    free_csr(&mask);
+    return status;
+}
+
+static bool test_semiring(tsr_semiring semiring, uint64_t seed)
+{
+    rng r = { seed };
+    test_case c;
+    char why[200] = "";
+    layout.state = ~seed;
+    case_make(&c, &r, TSR_OP_MASKED_DOT, semiring, (int)rng_below(&r, 2));
+    verdict v = check_case(&c, run_product, why, sizeof why);
+    if (v != VERDICT_OK) {
+        printf("FAIL %s %s %s, case %llu: %s\n", type_name(semiring.type), add_name(semiring.add), mul_name(semiring.mul),
+            (unsigned long long)seed, v == VERDICT_DECLINED ? "declined" : why);
+        case_print(&c);
+    }
+    case_free(&c);
+    return v == VERDICT_OK;
+}
+
+static int test_semirings(uint64_t seed, int each)
+{
+    int failed = 0;
+    for (int type = 0; type < TSR_TYPE_COUNT; type++)
+        for (int add = 0; add < TSR_ADD_COUNT; add++)
+            for (int mul = 0; mul < TSR_MUL_COUNT; mul++)
+                for (int k = 0; k < each; k++)
+                    failed += !test_semiring((tsr_semiring){ (tsr_type)type, (tsr_add)add, (tsr_mul)mul },
+                        seed + (uint64_t)(((type * TSR_ADD_COUNT + add) * TSR_MUL_COUNT + mul) * each + k));
+    return failed;
+}
+
+/* ---- Graphs ---- */
+
+/* The pattern of a matrix as marks; columns lie `spread` apart on the device. */
+typedef struct marks {
+    int64_t nrows, ncols;
+    uint8_t *at;
+} marks;
+
+static marks new_marks(int64_t nrows, int64_t ncols)
+{
+    return (marks){ nrows, ncols, checked(calloc((size_t)(nrows * ncols) + 1, 1)) };
+}
+
+/* Few rows and columns have most entries. */
+static int64_t draw_end(rng *r, int64_t n)
+{
+    return rng_chance(r, 60) ? rng_below(r, 1 + rng_below(r, 1 + n / 8)) * 7 % n : rng_below(r, n);
+}
+
+static marks draw_marks(rng *r, int64_t nrows, int64_t ncols, int64_t entries)
+{
+    marks m = new_marks(nrows, ncols);
+    for (int64_t k = 0; k < entries && nrows > 0 && ncols > 0; k++)
+        m.at[draw_end(r, nrows) * ncols + draw_end(r, ncols)] = 1;
+    if (nrows > 0 && rng_chance(r, 30))
+        memset(m.at + rng_below(r, nrows) * ncols, 1, (size_t)ncols);
+    return m;
+}
+
+/* Symmetric without loops; then its part below (-1), above (1) the diagonal, or all (0). */
+static marks part_of(const marks *graph, int part)
+{
+    marks m = new_marks(graph->nrows, graph->ncols);
+    for (int64_t i = 0; i < m.nrows; i++)
+        for (int64_t j = 0; j < m.ncols; j++)
+            m.at[i * m.ncols + j] = i != j && (graph->at[i * m.ncols + j] || graph->at[j * m.ncols + i])
+                && (part == 0 || (part < 0 ? j < i : j > i));
+    return m;
+}
+
+static int64_t draw_value(rng *r)
+{
+    return rng_below(r, 7) - 3;
+}
+
+/* Values (small integers, so that every sum is exact) are drawn in the order of the entries. */
+static tsr_cuda_csr upload_marks(const marks *m, int64_t spread, rng *r, tsr_type type, int64_t *values)
+{
+    entry *list = checked(malloc((size_t)(m->nrows * m->ncols + 1) * sizeof *list));
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->nrows; i++)
+        for (int64_t j = 0; j < m->ncols; j++)
+            if (m->at[i * m->ncols + j]) {
+                list[n] = (entry){ i, j * spread, n };
+                if (r != NULL)
+                    values[i * m->ncols + j] = draw_value(r);
+                n++;
+            }
+    char *x = checked(malloc((size_t)n * 8 + 1));
+    for (int64_t k = 0; k < n; k++) {
+        int64_t value = r != NULL ? values[list[k].row * m->ncols + list[k].col / spread] : 0;
+        if (type == TSR_FP32)
+            ((float *)x)[k] = (float)value;
+        else
+            ((double *)x)[k] = (double)value;
+    }
+    tsr_cuda_csr a = upload_rows(list, n, m->nrows, (m->ncols - 1) * spread + 1, r != NULL ? x : NULL, false, type == TSR_FP32 ? 4 : 8);
+    free(list);
+    free(x);
+    return a;
+}
+
+typedef struct graph_case {
+    uint64_t seed;
+    marks a, b, mask; /* b: B' */
+    int64_t *a_values, *b_values;
+    int64_t spread;
+    tsr_semiring semiring;
+    bool values;
+} graph_case;
+
+static void draw_graph(graph_case *t, rng *r)
+{
+    static const int parts[][3] = { { -1, 1, -1 }, { 1, -1, 1 }, { 0, 0, 0 }, { -1, -1, -1 }, { -1, -1, 0 }, { 1, 1, 1 } };
+    int64_t n = 1 + rng_below(r, rng_chance(r, 20) ? 700 : 120), k = rng_below(r, 6);
+    marks graph = draw_marks(r, n, n, n * rng_below(r, 14));
+    t->a = part_of(&graph, parts[k][0]);
+    t->b = part_of(&graph, parts[k][1]);
+    t->mask = part_of(&graph, parts[k][2]);
+    free(graph.at);
+}
+
+static void draw_any(graph_case *t, rng *r)
+{
+    int64_t m = rng_below(r, 90), n = rng_below(r, 90), k = 1 + rng_below(r, rng_chance(r, 30) ? 3000 : 200);
+    t->a = draw_marks(r, m, k, rng_below(r, 5000));
+    t->b = draw_marks(r, n, k, rng_below(r, 5000));
+    t->mask = draw_marks(r, m, n, rng_below(r, 1000));
+}
+
+static void draw_case(graph_case *t, uint64_t seed, rng *r)
+{
+    static const tsr_semiring counts[] = { { TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR }, { TSR_UINT32, TSR_ADD_PLUS, TSR_MUL_PAIR },
+        { TSR_INT8, TSR_ADD_PLUS, TSR_MUL_PAIR }, { TSR_FP64, TSR_ADD_PLUS, TSR_MUL_PAIR }, { TSR_BOOL, TSR_ADD_LOR, TSR_MUL_PAIR } };
+    memset(t, 0, sizeof *t);
+    t->seed = seed;
+    t->spread = rng_chance(r, 25) ? 1 + rng_below(r, 100000) : 1;
+    t->values = rng_chance(r, 40);
+    t->semiring = counts[rng_below(r, 5)];
+    if (t->values)
+        t->semiring = (tsr_semiring){ rng_chance(r, 50) ? TSR_FP32 : TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES };
+    if (rng_chance(r, 50))
+        draw_graph(t, r);
+    else
+        draw_any(t, r);
+    t->a_values = checked(calloc((size_t)(t->a.nrows * t->a.ncols) + 1, sizeof *t->a_values));
+    t->b_values = checked(calloc((size_t)(t->b.nrows * t->b.ncols) + 1, sizeof *t->b_values));
+}
+
+static double read_number(tsr_type type, const void *x, int64_t at)
+{
+    tsr_value value = tsr_value_load(type, x, at);
+    return tsr_type_is_float(type) ? (double)value.real : (double)(int64_t)value.bits;
+}
+
+/* What entry (i, j) should be; *products: how many. */
+static double expect(const graph_case *t, int64_t i, int64_t j, int64_t *products)
+{
+    double sum = 0;
+    const uint8_t *a = t->a.at + i * t->a.ncols, *b = t->b.at + j * t->b.ncols;
+    *products = 0;
+    for (int64_t k = 0; k < t->a.ncols; k++)
+        if (a[k] && b[k]) {
+            ++*products;
+            sum += t->values ? (double)t->a_values[i * t->a.ncols + k] * (double)t->b_values[j * t->b.ncols + k] : 1;
+        }
+    if (t->semiring.type == TSR_INT8)
+        sum = (int8_t)(uint8_t)(uint64_t)sum;
+    return t->semiring.add == TSR_ADD_LOR ? *products > 0 : sum;
+}
+
+static bool judge(const graph_case *t, const void *x, const int8_t *present, uint64_t total)
+{
+    int64_t at = 0;
+    uint64_t all = 0;
+    for (int64_t i = 0; i < t->mask.nrows; i++)
+        for (int64_t j = 0; j < t->mask.ncols; j++) {
+            if (!t->mask.at[i * t->mask.ncols + j])
+                continue;
+            int64_t products;
+            double wanted = expect(t, i, j, &products), out = read_number(t->semiring.type, x, at);
+            all += (uint64_t)products;
+            if (present[at] != (products > 0) || out != wanted) {
+                printf("FAIL case %llu: entry %lld, %lld is %g (%d), not %g\n", (unsigned long long)t->seed, (long long)i, (long long)j, out,
+                    present[at], wanted);
+                return false;
+            }
+            at++;
+        }
+    if (!t->values && total != all)
+        printf("FAIL case %llu: %llu products, not %llu\n", (unsigned long long)t->seed, (unsigned long long)total, (unsigned long long)all);
+    return t->values || total == all;
+}
+
+static bool test_graph(uint64_t seed)
+{
+    rng r = { seed };
+    graph_case t;
+    draw_case(&t, seed, &r);
+    if (tsr_emulate_schedule)
+        tsr_emulate_schedule((unsigned)(seed % 4), 0);
+    tsr_cuda_csr a = upload_marks(&t.a, t.spread, t.values ? &r : NULL, t.semiring.type, t.a_values);
+    tsr_cuda_csr b = upload_marks(&t.b, t.spread, t.values ? &r : NULL, t.semiring.type, t.b_values);
+    tsr_cuda_csr mask = upload_marks(&t.mask, 1, NULL, TSR_FP64, NULL);
+    size_t bytes = (size_t)mask.nvals * type_size(t.semiring.type), all = (size_t)mask.nvals;
+    bool ok = true;
+    char *first = checked(malloc(bytes + 1)), *x = checked(malloc(bytes + 1));
+    int8_t *present = checked(malloc(all + 1));
+    for (int again = 0; again < 2 && ok; again++) {
+        uint64_t total = 0;
+        tsr_cuda_masked q = { .semiring = t.semiring, .a = &a, .b = &b, .mask = &mask, .end = mask.nvals, .x = device_new(bytes),
+            .present = device_new(all), .products = t.values ? NULL : upload(&total, sizeof total), .device = &device };
+        rng same = { seed + 17 };
+        void *device_x = q.x, *device_present = q.present;
+        must(run(&q, &same), "product");
+        download(x, device_x, bytes);
+        download(present, device_present, all);
+        if (q.products != NULL)
+            download(&total, q.products, sizeof total);
+        ok = judge(&t, x, present, total);
+        if (again == 0)
+            memcpy(first, x, bytes);
+        else if (memcmp(first, x, bytes) != 0)
+            printf("FAIL case %llu: two runs differ\n", (unsigned long long)seed), ok = false;
+        tsr_cuda_free(device_x, NULL);
+        tsr_cuda_free(device_present, NULL);
+        tsr_cuda_free(q.products, NULL);
+    }
+    if (!ok)
+        printf("  A %lld x %lld, B' %lld rows, spread %lld, type %s%s\n", (long long)t.a.nrows, (long long)t.a.ncols, (long long)t.b.nrows,
+            (long long)t.spread, type_name(t.semiring.type), t.values ? ", values" : "");
+    free(first);
+    free(x);
+    free(present);
+    free_csr(&a);
+    free_csr(&b);
+    free_csr(&mask);
+    free(t.a.at);
+    free(t.b.at);
+    free(t.mask.at);
+    free(t.a_values);
+    free(t.b_values);
+    return ok;
+}
+
+/* When memory runs out nothing is left behind. */
+static int test_memory(void)
+{
+    int64_t p[] = { 0, 2, 4, 6 };
+    uint32_t i[] = { 1, 2, 0, 2, 0, 1 };
+    if (!tsr_emulate_fail_malloc)
+        return 0;
+    tsr_cuda_csr a = { .nrows = 3, .ncols = 3, .nvals = 6 };
+    a.p = upload(p, sizeof p);
+    a.i = upload(i, sizeof i);
+    int64_t *x = device_new(6 * sizeof *x);
+    tsr_cuda_masked q = { .semiring = { TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR }, .a = &a, .b = &a, .mask = &a, .end = 6, .x = x,
+        .device = &device };
+    tsr_cuda_masked_plan plan;
+    long live = tsr_emulate_live_blocks();
+    int failed = 0;
+    for (long k = 1; k <= 3; k++) {
+        tsr_emulate_fail_malloc(k);
+        failed += tsr_cuda_make_masked_plan(&plan, &q, false, 101) != TSR_OUT_OF_MEMORY || tsr_emulate_live_blocks() != live;
+    }
+    tsr_emulate_fail_malloc(1);
+    failed += tsr_cuda_masked_dot(NULL, &q) != TSR_OUT_OF_MEMORY || tsr_emulate_live_blocks() != live;
+    tsr_emulate_fail_malloc(0);
+    if (failed)
+        printf("FAIL: without memory\n");
+    free_csr(&a);
+    tsr_cuda_free(x, NULL);
+    return failed;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long long seed = 1;
+    int count = 200, each = 2;
+    bool one = false;
+    for (int at = 1; at < argc; at++) {
+        one = sscanf(argv[at], "--seed=%llu", &seed) == 1 || one;
+        if (sscanf(argv[at], "--count=%d", &count) != 1)
+            (void)sscanf(argv[at], "--semirings=%d", &each);
+    }
+    if (tsr_cuda_count() == 0)
+        return 77;
+    must(tsr_cuda_open(0, &device), "open");
+    if (one)
+        return test_graph(seed) ? 0 : 1;
+    int failed = test_memory() + test_semirings(seed, each);
+    for (int k = 0; k < count; k++)
+        failed += !test_graph(seed + (uint64_t)k);
+    printf("%d semirings x %d cases, %d graphs: %d failed\n", TSR_TYPE_COUNT * TSR_ADD_COUNT * TSR_MUL_COUNT, each, count, failed);
+    return failed != 0;
+}
