@@ -113,16 +113,9 @@ struct block_math<TSR_CUDA_BF16, 16, Tile> : shape<TSR_CUDA_BF16, 16, Tile>, hal
     using half_block_math<true, Tile < 128 ? 2 : 4>::half_block_math;
 };
 
-/* x, as a value that the compiler keeps in a register: else it computes addresses from threadIdx again at every use.  All lanes
+/* x, as a value that the compiler keeps in a register: else it computes places from threadIdx again at every use.  All lanes
  * call it. */
-template <class T> __device__ __forceinline__ T keep(T x)
-{
-    return __shfl_sync(0xffffffffu, x, static_cast<int>(threadIdx.x % 32));
-}
-__device__ __forceinline__ const unsigned char *keep(const unsigned char *x)
-{
-    return reinterpret_cast<const unsigned char *>(keep(reinterpret_cast<unsigned long long>(x)));
-}
+__device__ __forceinline__ int keep(int x) { return __shfl_sync(0xffffffffu, x, static_cast<int>(threadIdx.x % 32)); }
 
 /* What a warp computes. */
 template <class Shape> struct task {
@@ -243,117 +236,149 @@ template <class Shape, int Blocks> struct ring_layout {
     static __device__ __forceinline__ int first(int lane) { return lane / lanes % 4 * Shape::rows + lane / lanes / 4; }
 };
 
+/* A lane's share of filling the ring. */
+template <class Shape, int Blocks, int Stages> struct filler {
+    using layout = ring_layout<Shape, Blocks>;
+    static constexpr int copies = layout::copies, pieces = Shape::pieces;
+    unsigned char *to;
+    const unsigned char *b;
+    const uint32_t *column; /* of the step whose columns are loaded next */
+    uint32_t row_bytes;
+    int first;              /* vector c of a step is the lane's if it is layout::vector(c) + first */
+    int present;            /* pieces of this lane along a row that are not past the last column */
+    bool full;
+
+    /* ring: the warp's place in shared memory. */
+    __device__ __forceinline__ filler(const job &j, const task<Shape> &w, int ring)
+    {
+        int lane = threadIdx.x % 32, part = lane % layout::lanes * 16;
+        to = dynamic_shared() + keep(ring + lane / layout::lanes * layout::pitch + part);
+        b = keep_address(static_cast<const unsigned char *>(j.p.b) + w.offset + part);
+        first = layout::first(lane);
+        column = w.column + first;
+        row_bytes = j.row_bytes;
+        full = w.full;
+        present = pieces;
+        if (full)
+            return;
+        int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename Shape::element)) - w.offset - part;
+        present = static_cast<int>(max(min((end + 127) / 128, int64_t{pieces}), int64_t{0}));
+        for (int q = present; q < pieces; q++) /* never copied */
+            for (int c = 0; c < Stages * copies; c++)
+                *reinterpret_cast<words<4> *>(to + c * layout::together * layout::pitch + q * 128) = {};
+    }
+    /* left: vectors of the item from the step on. */
+    __device__ __forceinline__ void load_columns(uint32_t out[copies], int left)
+    {
+#pragma unroll
+        for (int c = 0; c < copies; c++)
+            if (left - first > layout::vector(c))
+                out[c] = __ldg(column + layout::vector(c));
+        column += layout::vectors;
+    }
+    __device__ __forceinline__ void copy(int place, int c, int q, uint32_t row, bool exists) const
+    {
+        const unsigned char *from = b + static_cast<uint64_t>(row) * row_bytes + q * 128;
+        cp_async<16>(to + place + c * layout::together * layout::pitch + q * 128, from, exists);
+    }
+    /* Always one group of copies; place: of the step in the ring. */
+    __device__ __forceinline__ void copy_step(int place, const uint32_t rows[copies], int left) const
+    {
+        if (left > 0 && full) {
+#pragma unroll
+            for (int c = 0; c < copies; c++)
+#pragma unroll
+                for (int q = 0; q < pieces; q++)
+                    copy(place, c, q, rows[c], left - first > layout::vector(c));
+        } else if (left > 0) {
+#pragma unroll 1
+            for (int q = 0; q < present; q++)
+#pragma unroll
+                for (int c = 0; c < copies; c++)
+                    copy(place, c, q, rows[c], left - first > layout::vector(c));
+        }
+        cp_async_commit();
+    }
+};
+
+/* A lane's values of the steps, one after the other. */
+template <class Shape, int Blocks> struct value_reader {
+    const typename Shape::element *value;
+    int g, t;
+
+    __device__ __forceinline__ void load(typename Shape::values out[Blocks], int left)
+    {
+#pragma unroll
+        for (int k = 0; k < Blocks; k++)
+            out[k] = load_values<Shape>(value + k * 8 * Shape::width, left - k * Shape::width, g, t);
+        value += Blocks * 8 * Shape::width;
+    }
+};
+
+/* d += the step at `from` (where the lane's fragments begin). */
+template <class Shape, int Blocks>
+__device__ __forceinline__ void multiply(typename Shape::sum d[Shape::pieces][Shape::columns / 2][4],
+                                         const typename Shape::values values[Blocks], const unsigned char *from)
+{
+    constexpr int pitch = ring_layout<Shape, Blocks>::pitch;
+#pragma unroll
+    for (int k = 0; k < Blocks; k++) {
+        const Shape a(values[k]);
+#pragma unroll
+        for (int q = 0; q < Shape::pieces; q++) {
+            typename Shape::piece x[Shape::rows];
+#pragma unroll
+            for (int i = 0; i < Shape::rows; i++)
+                x[i] = *reinterpret_cast<const typename Shape::piece *>(from + (k * Shape::width + i * 4) * pitch + q * 128);
+            a.multiply(d[q], x);
+        }
+    }
+}
+
 template <tsr_cuda_math Math, int Width, int Tile, int Stages, int Blocks, bool Late, int Warps>
 __global__ void __launch_bounds__(32 * block_warps, Warps / block_warps) spmm(job j)
 {
     using shape = block_math<Math, Width, Tile>;
     using layout = ring_layout<shape, Blocks>;
-    constexpr int rows = shape::rows, pieces = shape::pieces, copies = layout::copies, vectors = layout::vectors;
+    /* A step is copied this many steps before it is multiplied (Late: as soon as its place is free). */
+    constexpr int ahead = Late ? Stages : Stages - 1, vectors = layout::vectors;
     task<shape> w;
     if (!find_task(w, j))
         return;
-    int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-    typename shape::sum d[pieces][shape::columns / 2][4] = {};
+    int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+    typename shape::sum d[shape::pieces][shape::columns / 2][4] = {};
     if (w.count > 0) {
-        int ring = static_cast<int>(threadIdx.x / 32) * (Stages * layout::step); /* in shared memory */
-        int part = lane % layout::lanes * 16, first = layout::first(lane);      /* for copying */
-        unsigned char *to = dynamic_shared() + keep(ring + lane / layout::lanes * layout::pitch + part);
+        int ring = static_cast<int>(threadIdx.x / 32) * (Stages * layout::step), left = w.count;
+        filler<shape, Blocks, Stages> fill(j, w, ring);
+        value_reader<shape, Blocks> reader = {w.value + g * Width + t * shape::rows, g, t};
         const unsigned char *from = dynamic_shared() + keep(ring + t * layout::pitch + g * shape::piece_bytes);
-        const unsigned char *b = keep(static_cast<const unsigned char *>(j.p.b) + w.offset + part);
-        const uint32_t *column = w.column + first;
-        const typename shape::element *value = w.value + g * Width + t * rows;
-        int present = pieces; /* copies of this lane along a row that are not past the last column */
-        if (!w.full) {
-            int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename shape::element)) - w.offset - part;
-            present = static_cast<int>(max(min((end + 127) / 128, int64_t{pieces}), int64_t{0}));
-            for (int q = present; q < pieces; q++) /* never copied */
-                for (int c = 0; c < Stages * copies; c++)
-                    *reinterpret_cast<words<4> *>(to + c * layout::together * layout::pitch + q * 128) = {};
-        }
-        int left = w.count;     /* vectors from the step on that is multiplied now */
-        int own = left - first; /* ... from the lane's first on: that of copy c exists if own > vector(c) */
-
-        auto load_columns = [&](uint32_t out[copies], const uint32_t *there, int own_there) {
-#pragma unroll
-            for (int c = 0; c < copies; c++)
-                if (own_there > layout::vector(c))
-                    out[c] = __ldg(there + layout::vector(c));
-        };
-        auto copy = [&](unsigned char *slot, const uint32_t columns[copies], int own_there) {
-            if (w.full) {
-#pragma unroll
-                for (int c = 0; c < copies; c++) {
-                    const unsigned char *row = b + static_cast<uint64_t>(columns[c]) * j.row_bytes;
-#pragma unroll
-                    for (int q = 0; q < pieces; q++)
-                        cp_async<16>(slot + c * layout::together * layout::pitch + q * 128, row + q * 128,
-                                     own_there > layout::vector(c));
-                }
-                return;
-            }
-#pragma unroll 1
-            for (int q = 0; q < present; q++)
-#pragma unroll
-                for (int c = 0; c < copies; c++) {
-                    const unsigned char *row = b + static_cast<uint64_t>(columns[c]) * j.row_bytes;
-                    cp_async<16>(slot + c * layout::together * layout::pitch + q * 128, row + q * 128,
-                                 own_there > layout::vector(c));
-                }
-        };
-        auto load_step = [&](typename shape::values out[Blocks], int left_there) {
-#pragma unroll
-            for (int k = 0; k < Blocks; k++)
-                out[k] = load_values<shape>(value + k * 8 * Width, left_there - k * Width, g, t);
-            value += Blocks * 8 * Width;
-        };
-        /* A step is copied Stages - 1 steps before it is multiplied, Late: Stages, as soon as its place is free. */
-        constexpr int ahead = Late ? Stages : Stages - 1;
-        uint32_t columns[copies] = {}, early[ahead][copies] = {};
+        uint32_t columns[layout::copies] = {}, early[ahead][layout::copies] = {};
 #pragma unroll
         for (int s = 0; s < ahead; s++)
-            load_columns(early[s], column + s * vectors, own - s * vectors);
-        column += ahead * vectors;
-        load_columns(columns, column, own - ahead * vectors);
-        typename shape::values next[Blocks];
-        load_step(next, left);
+            fill.load_columns(early[s], left - s * vectors);
+        fill.load_columns(columns, left - ahead * vectors);
+        typename shape::values next[Blocks], now[Blocks];
+        reader.load(next, left);
 #pragma unroll
-        for (int s = 0; s < ahead; s++) {
-            if (left > s * vectors)
-                copy(to + s * layout::step, early[s], own - s * vectors);
-            cp_async_commit();
-        }
+        for (int s = 0; s < ahead; s++)
+            fill.copy_step(s * layout::step, early[s], left - s * vectors);
+
         int read = 0, write = Late ? 0 : (Stages - 1) * layout::step;
-        for (; left > 0; left -= vectors, own -= vectors) {
+        for (; left > 0; left -= vectors) {
             auto refill = [&] {
-                if (left > ahead * vectors)
-                    copy(to + write, columns, own - ahead * vectors);
-                cp_async_commit();
-                column += vectors;
-                load_columns(columns, column, own - (ahead + 1) * vectors);
+                fill.copy_step(write, columns, left - ahead * vectors);
+                fill.load_columns(columns, left - (ahead + 1) * vectors);
             };
             cp_async_wait<ahead - 1>();
             __syncwarp(); /* every lane's copies are there, and every lane is done with the step before */
             if (!Late)
                 refill();
-            typename shape::values now[Blocks];
 #pragma unroll
             for (int k = 0; k < Blocks; k++)
                 now[k] = next[k];
             if (left > vectors)
-                load_step(next, left - vectors);
-#pragma unroll
-            for (int k = 0; k < Blocks; k++) {
-                const shape a(now[k]);
-#pragma unroll
-                for (int q = 0; q < pieces; q++) {
-                    typename shape::piece x[rows];
-#pragma unroll
-                    for (int i = 0; i < rows; i++)
-                        x[i] = *reinterpret_cast<const typename shape::piece *>(
-                            from + read + (k * Width + i * 4) * layout::pitch + q * 128);
-                    a.multiply(d[q], x);
-                }
-            }
+                reader.load(next, left - vectors);
+            multiply<shape, Blocks>(d, now, from + read);
             if (Late) {
                 __syncwarp();
                 refill();
