@@ -34,6 +34,14 @@ template <class T> static __device__ __forceinline__ T *keep_address(T *p)
     return p;
 }
 
+/* p + a * b in one instruction: left alone, the compiler multiplies 64 by 64 bits where it forgets that the upper halves are 0. */
+template <class T> static __device__ __forceinline__ T *advance(T *p, uint32_t a, uint32_t b)
+{
+    T *q;
+    asm("mad.wide.u32 %0, %1, %2, %3;" : "=l"(q) : "r"(a), "r"(b), "l"(p));
+    return q;
+}
+
 /* A place in shared memory as the hardware addresses it: sums of places and offsets stay 32 bits wide. */
 typedef uint32_t shared_place;
 static __device__ __forceinline__ shared_place shared_place_of(const void *p) { return shared_address(p); }
@@ -92,6 +100,13 @@ static __device__ __forceinline__ void mbarrier_wait(uint64_t *bar, unsigned par
                  "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
                  "@done bra.uni TSR_DONE;\nbra.uni TSR_WAIT;\nTSR_DONE:\n}" ::"r"(shared_address(bar)), "r"(parity)
                  : "memory");
+}
+/* One lane of a whole warp; the compiler knows that it is one, and issues bulk copies under it without a loop over lanes. */
+static __device__ __forceinline__ bool elect_lane()
+{
+    uint32_t elected;
+    asm volatile("{\n.reg .pred one;\nelect.sync _|one, 0xffffffff;\nselp.u32 %0, 1, 0, one;\n}" : "=r"(elected));
+    return elected != 0;
 }
 /* bytes: a multiple of 16; both addresses 16-byte aligned. */
 static __device__ __forceinline__ void bulk_copy(void *shared, const void *global, unsigned bytes, uint64_t *bar)

@@ -29,6 +29,7 @@ struct job {
     const unsigned char *data;
     const int64_t *item_window, *item_block, *item_partial;
     uint32_t items, tiles;
+    uint32_t row_bytes;            // of B
     int stages;
     uint32_t room;                 // bytes for a block's data in a stage
     bool tile_major;
@@ -107,6 +108,7 @@ struct ring {
     unsigned char *rows, *data;
     uint64_t *full, *empty;
     uint32_t *outside; // of each stage: whether its entries did not fit
+    uint32_t *columns; // of the block that is copied
 };
 
 __device__ __forceinline__ ring ring_at(const job &j, int stage)
@@ -117,11 +119,36 @@ __device__ __forceinline__ ring ring_at(const job &j, int stage)
     r.full = reinterpret_cast<uint64_t *>(r.data + j.stages * j.room);
     r.empty = r.full + most_stages;
     r.outside = reinterpret_cast<uint32_t *>(r.empty + most_stages);
+    r.columns = r.outside + most_stages;
     return r;
 }
-constexpr int barrier_bytes = most_stages * 20;
+constexpr int barrier_bytes = most_stages * 20 + 64 * 4;
 
 // ---- the producer ----
+
+/* `count` rows of B into a stage; one thread does this. */
+template <class Shape>
+__device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char *b, uint32_t row_bytes, uint32_t bytes, shared_place columns,
+                                          int count, uint64_t *full)
+{
+    uint32_t column[4];
+    if (count == Shape::width) {
+#pragma unroll
+        for (int i = 0; i < Shape::width; i += 4) {
+            load_shared(column, columns + i * 4);
+#pragma unroll
+            for (int q = 0; q < 4; q++)
+                bulk_copy(to + (i + q) * Shape::pitch, advance(b, column[q], row_bytes), bytes, full);
+        }
+        return;
+    }
+#pragma unroll 1
+    for (int i = 0; i < count; i++) {
+        uint32_t one[1];
+        load_shared(one, columns + i * 4);
+        bulk_copy(to + i * Shape::pitch, advance(b, one[0], row_bytes), bytes, full);
+    }
+}
 
 template <class Element, class Shape, bool Outside>
 __device__ __forceinline__ void produce(const job &j, const task &t, const ring &r, int head)
@@ -130,8 +157,7 @@ __device__ __forceinline__ void produce(const job &j, const task &t, const ring 
     unsigned parity = 1;
     int64_t end = j.p.n - t.column;
     uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * static_cast<int>(sizeof(Element)) + 15) / 16 * 16) : Shape::pitch;
-    const uint64_t row_bytes = static_cast<uint64_t>(j.p.ldb) * sizeof(Element);
-    const unsigned char *b = static_cast<const unsigned char *>(j.p.b) + t.column * static_cast<int64_t>(sizeof(Element));
+    const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + t.column * static_cast<int64_t>(sizeof(Element)));
     const uint32_t *column = j.column + t.vector + lane;
     const int64_t *first = j.first + t.first;
     int64_t left = t.vectors, unit = t.blocks ? *first : 0;
@@ -145,20 +171,21 @@ __device__ __forceinline__ void produce(const job &j, const task &t, const ring 
         uint32_t size = static_cast<uint32_t>(next - unit) * TSR_PANEL_UNIT;
         bool outside = Outside && size > j.room;
         uint64_t *full = r.full + stage;
-        unsigned char *to = r.rows + stage * Shape::stage + lane * Shape::pitch;
+        unsigned char *to = r.rows + stage * Shape::stage;
+        __syncwarp(); // the columns before are read
+#pragma unroll
+        for (int i = 0; i < Shape::width / 32; i++)
+            r.columns[lane + 32 * i] = which[i];
+        __syncwarp();
         mbarrier_wait(r.empty + stage, parity);
-        if (lane == 0) {
+        if (elect_lane()) {
             size = outside ? static_cast<uint32_t>(head) : size;
             if (Outside)
                 r.outside[stage] = outside;
             mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + size);
             bulk_copy(r.data + stage * j.room, j.data + unit * TSR_PANEL_UNIT, size, full);
+            copy_rows<Shape>(to, b, j.row_bytes, bytes, shared_place_of(r.columns), count, full);
         }
-        __syncwarp();
-#pragma unroll
-        for (int i = 0; i < Shape::width / 32; i++)
-            if (lane + 32 * i < count)
-                bulk_copy(to + 32 * i * Shape::pitch, b + which[i] * row_bytes, bytes, full);
         column += Shape::width;
         left -= Shape::width;
         unit = next;
@@ -375,12 +402,14 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
     bool wide = p->math == TSR_CUDA_FP64;
     if ((p->math != TSR_CUDA_EXACT && p->math != TSR_CUDA_TF32 && !wide) || p->device->major < 9 || !tensor_takes(p, false))
         return TSR_DECLINED;
-    if (p->variant < 0 || p->variant > 9 || work->nitems > 0x7fffffff)
+    const int64_t row_bytes = p->ldb * static_cast<int64_t>(wide ? sizeof(double) : sizeof(float));
+    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 9 || work->nitems > 0x7fffffff)
         return TSR_DECLINED;
     choice how = {p->variant ? 2 + (p->variant - 1) % 3 : 2, rooms[p->variant ? (p->variant - 1) / 3 : 0]};
     job j = {};
     j.p = *p;
     j.nrows = a->w.nrows;
+    j.row_bytes = static_cast<uint32_t>(row_bytes);
     j.vector = a->w.vector;
     j.block = a->w.block;
     j.column = a->w.column;

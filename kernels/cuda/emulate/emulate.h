@@ -562,6 +562,10 @@ inline uint32_t shared_address(const void *p) { return static_cast<uint32_t>(rei
 
 template <class T> T *keep_address(T *p) { return p; }
 
+template <class T> T *advance(T *p, uint32_t a, uint32_t b)
+{
+    return reinterpret_cast<T *>(reinterpret_cast<uintptr_t>(p) + static_cast<uint64_t>(a) * b);
+}
 typedef const unsigned char *shared_place;
 inline shared_place shared_place_of(const void *p) { return static_cast<const unsigned char *>(p); }
 template <int Words> void load_shared(uint32_t (&x)[Words], shared_place p)
@@ -590,6 +594,11 @@ inline void mbarrier_fence_init() {}
 void mbarrier_arrive(uint64_t *bar);
 void mbarrier_arrive_expect(uint64_t *bar, unsigned bytes);
 void mbarrier_wait(uint64_t *bar, unsigned parity);
+inline bool elect_lane()
+{
+    __syncwarp();
+    return ::tsr_emulate::self->lane == 0;
+}
 void bulk_copy(void *shared, const void *global, unsigned bytes, uint64_t *bar);
 inline void fence_async_proxy() {}
 
