@@ -24,7 +24,6 @@
 
 namespace bmat {
 
-constexpr int warps = 4; // of a block of threads
 constexpr unsigned all = 0xffffffffu;
 
 /* The arrays, as the kernel wants them. */
@@ -55,13 +54,13 @@ struct ahead {
     const int64_t *array[facts]; // of each fact
 };
 
-/* Stages: of the ring, each of `group` blocks, which one step multiplies. */
-template <tsr_cuda_math Math, int Height, int Columns, int Stages> struct shape {
+/* Stages: of the ring, each of `group` blocks, which one step multiplies.  Aim: warps of an SM, which bounds registers. */
+template <tsr_cuda_math Math, int Height, int Columns, int Stages, int Aim> struct shape {
     using math = tensor_math<Math>;
     using element = typename math::element;
     using sum = typename math::sum;
-    static constexpr int height = Height, columns = Columns, stages = Stages;
     static constexpr tsr_cuda_math arithmetic = Math;
+    static constexpr int height = Height, columns = Columns, stages = Stages;
     static constexpr int piece = 16 / sizeof(sum); // columns
     static constexpr int piece_words = piece * sizeof(element) / 4;
     static constexpr int slab = 8 * piece; // columns that eight lanes g cover with a piece each
@@ -74,16 +73,22 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages> struct shape 
     static constexpr int swizzle = row_bytes < 128 ? 0 : height == 16 && sizeof(element) >= 4 ? 1 : 2;
     static constexpr int stride = row_bytes + (swizzle ? 0 : 32);
     static constexpr int group = row_bytes >= 512 ? 1 : 2;
-    static constexpr int sets = 2; // steps whose values are in registers or on their way
-    static constexpr int stage_bytes = group * 8 * stride;
     static constexpr bool fused = group == 2 && math::pack == 2; // the two blocks of a step in one m16n8k16
-    static constexpr int warp_bytes = stages * stage_bytes;
-    static constexpr int shared_bytes = warps * (warp_bytes + static_cast<int>(sizeof(ahead)));
-    static constexpr int by_registers = stages > 2 && (row_bytes >= 512 || (columns >= 128 && height == 16)) ? 4 : 5, by_memory = 226 * 1024 / (shared_bytes + 1024);
-    static constexpr int blocks_per_sm = by_registers < by_memory ? by_registers : by_memory;
+    using word = std::conditional_t<sizeof(element) == 8, double, uint32_t>; // by which values of A come
+    static constexpr int rows_bytes = group * 8 * stride, values_bytes = 32 * group * words * 2 * sizeof(word);
+    static constexpr int stage_bytes = rows_bytes + values_bytes;
+    static constexpr int warp_bytes = stages * stage_bytes + static_cast<int>(sizeof(ahead));
+
+    static constexpr int blocks_of(int warps)
+    {
+        int by_memory = 227 * 1024 / (warps * warp_bytes + 1024);
+        return by_memory < Aim / warps ? by_memory : Aim / warps;
+    }
+    static constexpr int warps = 3 * blocks_of(3) > 4 * blocks_of(4) ? 3 : 4; // of a block of threads
+    static constexpr int blocks_per_sm = blocks_of(warps);
     static_assert(columns % slab == 0 && row_bytes <= 512, "");
-    /* Columns are fetched 8 blocks before their rows, masks 16 / words blocks before their values; waits for rows wait for them. */
-    static_assert(stages <= 8 / group + 1 && stages + sets <= 16 / words / group + 2, "");
+    /* Columns and masks of blocks are fetched 8 and 16 / words blocks before they are used, and waits for rows wait for them. */
+    static_assert(stages <= 8 / group + 1 && stages <= 16 / words / group + 1, "");
 };
 
 /* The piece that lane g reads at height 16; also the piece that column g of a matrix instruction belongs to. */
@@ -131,52 +136,7 @@ __device__ __forceinline__ void fetch_rows(const fetcher &f, const uint32_t *col
         }
 }
 
-template <class Shape> struct ring {
-    unsigned char *stages;
-    ahead *near;
-
-    __device__ __forceinline__ ring(int warp, int lane)
-    {
-        stages = dynamic_shared() + warp * Shape::warp_bytes;
-        near = reinterpret_cast<ahead *>(dynamic_shared() + warps * Shape::warp_bytes) + warp;
-        clear(lane);
-    }
-    /* No garbage: 0 times NaN is NaN. */
-    __device__ __forceinline__ void clear(int lane) const
-    {
-        for (int i = lane * 16; i < Shape::warp_bytes; i += 512)
-            *reinterpret_cast<uint4 *>(stages + i) = uint4{0, 0, 0, 0};
-    }
-    /* The stage after the one at `offset`. */
-    static __device__ __forceinline__ int next(int offset)
-    {
-        offset += Shape::stage_bytes;
-        return offset == Shape::warp_bytes ? 0 : offset;
-    }
-    /* Starts fetching the blocks of step number `step`, if the item has it, to `offset`; their columns are there. */
-    template <bool Whole>
-    __device__ __forceinline__ void fetch(const fetcher &f, int &offset, int step, int nblocks, int lane) const
-    {
-        int block = step * Shape::group;
-        if (block < nblocks) {
-            int part = block / 4 % ahead::column_groups;
-            if (block % 4 == 0)
-                fetch_word(near->column[part ^ 2] + lane, f.column, block * 8 + 64 + lane, f.vectors);
-            const uint32_t *column = near->column[part] + block % 4 * 8;
-            fetch_rows<Shape, Whole>(f, column, stages + offset, block, lane);
-            offset = next(offset);
-        }
-        cp_async_commit();
-    }
-    /* Until the oldest stage is there, for all lanes; then the one before it is free. */
-    __device__ __forceinline__ void wait() const
-    {
-        cp_async_wait<Shape::stages - 2>();
-        __syncwarp();
-    }
-};
-
-// ---- Values of A ----
+// ---- Values of A into the ring ----
 
 /* Masks in halves of 32 bits (4 rows), one per lane, and the entries of the item before each. */
 template <class Shape> struct masks {
@@ -184,15 +144,14 @@ template <class Shape> struct masks {
     const uint32_t *from;
     int count; // of the item
     uint32_t mine;
-    int before, total; // total: entries before the next group, from item::value on
-    int stored;        // 0 for a pattern, else -1
+    int before, total; // total: entries before the next group, from giver::value on
 
     /* The masks of `block` and those after it, which are there, are put to use, and the group after them is fetched. */
     __device__ __forceinline__ void turn(ahead *near, int block, int lane)
     {
-        int group = block / blocks % ahead::mask_groups;
-        mine = near->mask[group][lane];
-        fetch_word(near->mask[group ^ 1] + lane, from, (block + blocks) * halves + lane, count);
+        int part = block / blocks % ahead::mask_groups;
+        mine = near->mask[part][lane];
+        fetch_word(near->mask[part ^ 1] + lane, from, (block + blocks) * halves + lane, count);
         int bits = __popc(mine), sum = bits;
 #pragma unroll
         for (int step = 1; step < 32; step *= 2) {
@@ -205,55 +164,115 @@ template <class Shape> struct masks {
     }
 };
 
-/* In memory, a word as A's values are read by: 0, and 1 (two of them if two 16-bit numbers are a word). */
-__device__ const uint32_t fp32_words[] = {0, 0x3f800000}, fp16_words[] = {0, 0x3c003c00}, bf16_words[] = {0, 0x3f803f80};
-__device__ const double fp64_words[] = {0, 1};
-template <class Shape> __device__ __forceinline__ auto zero()
+/* In memory, as values of A are there: ones. */
+__device__ const uint32_t fp32_one = 0x3f800000, fp16_ones = 0x3c003c00, bf16_ones = 0x3f803f80;
+__device__ const double fp64_one = 1;
+template <class Shape> __device__ __forceinline__ const typename Shape::word *ones()
 {
     if constexpr (Shape::arithmetic == TSR_CUDA_FP64)
-        return &fp64_words[0];
+        return &fp64_one;
     else if constexpr (Shape::arithmetic == TSR_CUDA_FP16)
-        return &fp16_words[0];
+        return &fp16_ones;
     else if constexpr (Shape::arithmetic == TSR_CUDA_BF16)
-        return &bf16_words[0];
+        return &bf16_ones;
     else
-        return &fp32_words[0];
+        return &fp32_one;
 }
 
-/* What a lane multiplies in one step: of each block rows g and g + 8, slots t and t + 4; 0 where there is no entry.  16-bit numbers come
- * as the aligned pair of them that the number is in, and `which` picks: anything done with a number now would wait for its load. */
-template <class Shape> struct values {
+/* What a warp needs to fetch the values of one item: of each block a lane fetches what it will multiply, rows g and g + 8, slots t and
+ * t + 4, to a place of its own in the stage; zeros where there is no entry.  16-bit numbers come as the aligned pair of them that the
+ * number is in. */
+template <class Shape> struct giver {
     static constexpr bool pairs = sizeof(typename Shape::element) == 2;
-    using word = std::conditional_t<sizeof(typename Shape::element) == 8, double, uint32_t>;
-    word x[Shape::group][Shape::words][2];
-    uint32_t which[Shape::group][Shape::words]; // for __byte_perm; pairs only
+    using word = typename Shape::word;
+    const word *value; // what m counts from; for a pattern a one
+    int stored;        // 0 for a pattern, else -1
+    masks<Shape> m;
+    uint32_t odd; // pairs: which of the pair it was, the last fetched in the lowest bits
 
-    /* value: where place 0 is, or for a pattern one().  Behind the item's last block: zeros. */
-    __device__ __forceinline__ void load(const word *value, masks<Shape> &m, ahead *near, int step, int lane)
+    /* A lane's words of the stage; those of mask w of block q of the group, slot t + 4 i: [q][w][i] */
+    static __device__ __forceinline__ word *place(unsigned char *stage, int lane)
     {
-        constexpr int halves = masks<Shape>::halves, blocks = masks<Shape>::blocks;
-        int block = step * Shape::group % blocks;
-        if (block == 0)
-            m.turn(near, step * Shape::group, lane);
+        return reinterpret_cast<word *>(stage + Shape::rows_bytes) + lane * (Shape::words * 2);
+    }
+    static constexpr int next_block = 32 * Shape::words * 2; // words
+
+    /* Behind the item's last block: zeros. */
+    __device__ __forceinline__ void fetch(ahead *near, unsigned char *stage, int block, int lane)
+    {
+        constexpr int halves = masks<Shape>::halves;
+        int local = block % masks<Shape>::blocks;
+        if (local == 0)
+            m.turn(near, block, lane);
         int shift = lane / 4 % 4 * 8 + lane % 4; // slot t of row g in its half
+        word *to = place(stage, lane);
 #pragma unroll
         for (int q = 0; q < Shape::group; q++)
 #pragma unroll
             for (int w = 0; w < Shape::words; w++) {
-                int source = (block + q) * halves + 2 * w + lane / 16;
+                int source = (local + q) * halves + 2 * w + lane / 16;
                 uint32_t half = __shfl_sync(all, m.mine, source), rest = half >> shift;
                 int first = __shfl_sync(all, m.before, source) + __popc(half & ((1u << shift) - 1)), second = first + __popc(rest & 0xf);
-                first &= m.stored, second &= m.stored;
+                first &= stored, second &= stored;
                 if constexpr (pairs) {
-                    which[q][w] = 0x5410u + (first & 1) * 0x22u + (second & 1) * 0x2200u;
+                    odd = odd << 2 | (first & 1) | (second & 1) << 1;
                     first = static_cast<unsigned>(first) / 2, second = static_cast<unsigned>(second) / 2;
                 }
-                /* A load in any case: else the compiler loads elsewhere, waits and copies. */
-                x[q][w][0] = __ldg(rest & 1 ? value + first : zero<Shape>());
-                x[q][w][1] = __ldg(rest & 16 ? value + second : zero<Shape>());
+                cp_async<sizeof(word)>(to + q * next_block + w * 2, value + first, rest & 1);
+                cp_async<sizeof(word)>(to + q * next_block + w * 2 + 1, value + second, rest & 16);
             }
     }
 };
+
+// ---- The ring ----
+
+template <class Shape> struct ring {
+    unsigned char *stages;
+    ahead *near;
+
+    __device__ __forceinline__ ring(int warp, int lane)
+    {
+        stages = dynamic_shared() + warp * (Shape::stages * Shape::stage_bytes);
+        near = reinterpret_cast<ahead *>(dynamic_shared() + Shape::warps * (Shape::stages * Shape::stage_bytes)) + warp;
+        clear(lane);
+    }
+    /* No garbage: 0 times NaN is NaN. */
+    __device__ __forceinline__ void clear(int lane) const
+    {
+        for (int i = lane * 16; i < Shape::stages * Shape::stage_bytes; i += 512)
+            *reinterpret_cast<uint4 *>(stages + i) = uint4{0, 0, 0, 0};
+    }
+    /* The stage after the one at `offset`. */
+    static __device__ __forceinline__ int next(int offset)
+    {
+        offset += Shape::stage_bytes;
+        return offset == Shape::stages * Shape::stage_bytes ? 0 : offset;
+    }
+    /* Starts fetching the blocks of step number `step`, if the item has it, to `offset`; their columns are there. */
+    template <bool Whole>
+    __device__ __forceinline__ void fetch(const fetcher &f, giver<Shape> &a, int &offset, int step, int nblocks, int lane) const
+    {
+        int block = step * Shape::group;
+        if (block < nblocks) {
+            int part = block / 4 % ahead::column_groups;
+            if (block % 4 == 0)
+                fetch_word(near->column[part ^ 2] + lane, f.column, block * 8 + 64 + lane, f.vectors);
+            const uint32_t *column = near->column[part] + block % 4 * 8;
+            fetch_rows<Shape, Whole>(f, column, stages + offset, block, lane);
+            a.fetch(near, stages + offset, block, lane);
+            offset = next(offset);
+        }
+        cp_async_commit();
+    }
+    /* Until the oldest stage is there, for all lanes; then the one before it is free. */
+    __device__ __forceinline__ void wait() const
+    {
+        cp_async_wait<Shape::stages - 2>();
+        __syncwarp();
+    }
+};
+
+// ---- Multiplication ----
 
 __device__ __forceinline__ float number(uint32_t word) { return __uint_as_float(word); }
 __device__ __forceinline__ double number(double word) { return word; }
@@ -263,23 +282,30 @@ template <class Shape> struct operand {
     using math = typename Shape::math;
     typename math::sparse x[Shape::group][Shape::height == 8 ? math::per_b : math::per_a];
 
-    __device__ __forceinline__ explicit operand(const values<Shape> &v)
+    /* odd: as fetched with the step, in the lowest bits */
+    __device__ __forceinline__ operand(unsigned char *stage, uint32_t odd, int lane)
     {
+        using word = typename Shape::word;
+        const word *from = giver<Shape>::place(stage, lane);
 #pragma unroll
-        for (int q = 0; q < Shape::group; q++)
+        for (int q = 0; q < Shape::group; q++) {
+            struct alignas(Shape::words * 2 * sizeof(word)) {
+                word x[Shape::words][2];
+            } v;
+            v = *reinterpret_cast<const decltype(v) *>(from + q * giver<Shape>::next_block);
 #pragma unroll
             for (int w = 0; w < Shape::words; w++) {
                 if constexpr (math::pack == 2) {
-                    x[q][w] = {__byte_perm(v.x[q][w][0], v.x[q][w][1], v.which[q][w])};
+                    uint32_t which = odd >> 2 * (Shape::group * Shape::words - 1 - q * Shape::words - w);
+                    x[q][w] = {__byte_perm(v.x[w][0], v.x[w][1], 0x5410u + (which & 1) * 0x22u + (which & 2) * 0x1100u)};
                 } else {
-                    x[q][w] = math::make_sparse(number(v.x[q][w][0]));
-                    x[q][w + Shape::words] = math::make_sparse(number(v.x[q][w][1]));
+                    x[q][w] = math::make_sparse(number(v.x[w][0]));
+                    x[q][w + Shape::words] = math::make_sparse(number(v.x[w][1]));
                 }
             }
+        }
     }
 };
-
-// ---- Multiplication ----
 
 /* A lane's piece of one row. */
 template <class Shape> struct piece {
@@ -474,30 +500,30 @@ template <class Shape> struct item {
     using sums = typename Shape::sum[Shape::products][4];
     const ring<Shape> &r;
     fetcher f;
-    masks<Shape> m;
-    const typename values<Shape>::word *value; // of the first entry, or of the pair that it is in; for a pattern a one
+    giver<Shape> g;
     int nblocks, lane;
 
     __device__ __forceinline__ item(const matrix &a, const ring<Shape> &ring, const int64_t *fact, int lane) : r(ring), lane(lane)
     {
         int64_t first = fact[at_first], vector = fact[at_vector] + (first - fact[at_block]) * 8;
+        int odd = giver<Shape>::pairs ? static_cast<int>(fact[at_entry] & 1) : 0;
+        const element *value = static_cast<const element *>(a.value) + (fact[at_entry] - odd);
         nblocks = static_cast<int>(fact[at_last] - first);
-        int odd = values<Shape>::pairs ? static_cast<int>(fact[at_entry] & 1) : 0;
-        const element *start = static_cast<const element *>(a.value) + (fact[at_entry] - odd);
-        value = a.value ? reinterpret_cast<const typename values<Shape>::word *>(start) : zero<Shape>() + 1;
         f.column = a.column + vector;
         f.vectors = static_cast<int>(min(fact[at_end] - vector, static_cast<int64_t>(nblocks) * 8));
-        m.from = reinterpret_cast<const uint32_t *>(a.mask + first * Shape::words);
-        m.count = nblocks * masks<Shape>::halves;
-        m.total = odd;
-        m.stored = a.value ? -1 : 0;
+        g.value = a.value ? reinterpret_cast<const typename Shape::word *>(value) : ones<Shape>();
+        g.stored = a.value ? -1 : 0;
+        g.odd = 0;
+        g.m.from = reinterpret_cast<const uint32_t *>(a.mask + first * Shape::words);
+        g.m.count = nblocks * masks<Shape>::halves;
+        g.m.total = odd;
     }
     /* The first columns and masks. */
     __device__ __forceinline__ void fetch_first() const
     {
         fetch_word(r.near->column[0] + lane, f.column, lane, f.vectors);
         fetch_word(r.near->column[1] + lane, f.column, lane + 32, f.vectors);
-        fetch_word(r.near->mask[0] + lane, m.from, lane, m.count);
+        fetch_word(r.near->mask[0] + lane, g.m.from, lane, g.m.count);
     }
     __device__ __forceinline__ void set_tile(const tsr_cuda_spmm &p, int64_t skip)
     {
@@ -507,30 +533,23 @@ template <class Shape> struct item {
         f.b = keep_address(static_cast<const unsigned char *>(p.b) + skip + within);
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
     }
-    template <bool Whole>
-    __device__ __forceinline__ void step(sums &total, int &at, int &to, int number, const values<Shape> &now, values<Shape> &last)
-    {
-        r.wait();
-        r.template fetch<Whole>(f, to, number + Shape::stages - 1, nblocks, lane);
-        last.load(value, m, r.near, number + Shape::sets - 1, lane);
-        multiply<Shape>(total, r.stages + at, operand<Shape>(now), lane);
-        at = r.next(at);
-    }
     /* The first columns and masks are there. */
     template <bool Whole> __device__ __forceinline__ void compute(sums &total, int &at)
     {
+        constexpr int bits = 2 * Shape::group * Shape::words; // of g.odd per step
         int to = at, steps = (nblocks + Shape::group - 1) / Shape::group;
+#pragma unroll 1
         for (int k = 0; k < Shape::stages - 1; k++)
-            r.template fetch<Whole>(f, to, k, nblocks, lane);
-        values<Shape> v[Shape::sets]; // of this step and those after it, taking turns: copying one to another would wait for its load
-#pragma unroll
-        for (int k = 0; k < Shape::sets - 1; k++)
-            v[k].load(value, m, r.near, k, lane);
-        for (int k = 0; k < steps; k += Shape::sets)
-#pragma unroll
-            for (int s = 0; s < Shape::sets; s++)
-                if (k + s < steps)
-                    step<Whole>(total, at, to, k + s, v[s], v[(s + Shape::sets - 1) % Shape::sets]);
+            r.template fetch<Whole>(f, g, to, k, nblocks, lane);
+#pragma unroll 1
+        for (int k = 0; k < steps; k++) {
+            r.wait();
+            r.template fetch<Whole>(f, g, to, k + Shape::stages - 1, nblocks, lane);
+            int ahead_steps = min(steps - 1 - k, Shape::stages - 1);
+            unsigned char *stage = r.stages + at;
+            multiply<Shape>(total, stage, operand<Shape>(stage, g.odd >> bits * ahead_steps, lane), lane);
+            at = r.next(at);
+        }
     }
 };
 
@@ -543,14 +562,14 @@ __device__ __forceinline__ void wait_all()
 }
 
 template <class Shape>
-__global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const __grid_constant__ matrix a,
+__global__ void __launch_bounds__(Shape::warps * 32, Shape::blocks_per_sm) spmm(const __grid_constant__ matrix a,
                                                                          const __grid_constant__ tsr_cuda_spmm p)
 {
     using sum = typename Shape::sum;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    int step = a.team * warps;
+    int step = a.team * Shape::warps;
     int64_t start = static_cast<int64_t>(blockIdx.x / a.team) * a.tasks * step, end = min(start + a.tasks * step, a.ntasks);
-    int64_t task = start + blockIdx.x % a.team * warps + warp;
+    int64_t task = start + blockIdx.x % a.team * Shape::warps + warp;
     if (task >= end)
         return;
     const ring<Shape> r(warp, lane);
@@ -603,15 +622,16 @@ template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, const
     a.ntasks = a.nitems * a.tiles;
     a.tasks = choice.tasks;
     a.team = p->device->sms * Shape::blocks_per_sm;
-    int64_t most = static_cast<int64_t>(a.team) * warps * a.tasks, blocks = (a.ntasks + most - 1) / most * a.team;
+    int64_t most = static_cast<int64_t>(a.team) * Shape::warps * a.tasks, blocks = (a.ntasks + most - 1) / most * a.team;
     if (a.tasks == 1)
-        blocks = (a.ntasks + warps - 1) / warps;
+        blocks = (a.ntasks + Shape::warps - 1) / Shape::warps;
     auto kernel = spmm<Shape>;
     if (blocks > INT32_MAX)
         return TSR_DECLINED;
-    if (!tensor_allow_shared(kernel, Shape::shared_bytes))
+    constexpr int shared = Shape::warps * Shape::warp_bytes;
+    if (!tensor_allow_shared(kernel, shared))
         return TSR_INTERNAL_ERROR;
-    TSR_LAUNCH(kernel, static_cast<unsigned>(blocks), warps * 32, Shape::shared_bytes, p->stream, a, *p);
+    TSR_LAUNCH(kernel, static_cast<unsigned>(blocks), Shape::warps * 32, shared, p->stream, a, *p);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
@@ -621,8 +641,8 @@ tsr_status launch_ring(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_c
     constexpr int bytes = Columns * sizeof(typename tensor_math<Math>::element);
     constexpr int stages = bytes >= 256 ? 3 : 4;
     if (choice.short_ring)
-        return launch<shape<Math, Height, Columns, 2>>(a, p, choice);
-    return launch<shape<Math, Height, Columns, stages>>(a, p, choice);
+        return launch<shape<Math, Height, Columns, stages - 1, 20>>(a, p, choice);
+    return launch<shape<Math, Height, Columns, stages, 16>>(a, p, choice);
 }
 
 template <tsr_cuda_math Math, int Height>
