@@ -15,7 +15,8 @@ namespace {
 constexpr int threads = 256; /* rows of a block */
 
 struct rule {
-    int64_t chunk, cut;
+    int64_t chunk, alone, cut;
+    int rows;
 };
 
 /* What a row (a block of rows, all rows) adds to the lists. */
@@ -42,10 +43,10 @@ __device__ counts count_row(const int64_t *p, int64_t nrows, int64_t row, rule r
         int64_t segments = (length + rule.cut - 1) / rule.cut;
         return { segments, segments, 1 };
     }
-    if (length > rule.chunk || row % spmm_item_rows == 0)
+    if (length > rule.alone || row % rule.rows == 0)
         return { 1, 0, 0 };
     int64_t before = p[row - 1];
-    return { start - before > rule.chunk || start / rule.chunk != before / rule.chunk, 0, 0 };
+    return { start - before > rule.alone || start / rule.chunk != before / rule.chunk, 0, 0 };
 }
 
 /* Sum of the values of the threads before this one; *total: of all threads of the block. */
@@ -143,7 +144,7 @@ __device__ counts count_chunk(const uint32_t *row, int64_t nchunks, int64_t c)
     if (c >= nchunks)
         return { 0, 0, 0 };
     int64_t rows = int64_t(row[c + 1]) - row[c];
-    return { rows > spmv_item_rows ? (rows + spmv_item_rows - 1) / spmv_item_rows : 1, 0, 0 };
+    return { rows > span_item_rows ? (rows + span_item_rows - 1) / span_item_rows : 1, 0, 0 };
 }
 
 __global__ void __launch_bounds__(threads) count_chunks(const uint32_t *row, int64_t nchunks, counts *blocks)
@@ -163,7 +164,7 @@ __global__ void __launch_bounds__(threads) write_chunks(const int64_t *p, int64_
     if (c >= nchunks)
         return;
     for (int64_t k = 0; k < mine.items; k++) {
-        uint32_t first = row[c] + uint32_t(k) * spmv_item_rows;
+        uint32_t first = row[c] + uint32_t(k) * span_item_rows;
         items[at.items + k] = { k == 0 ? c * spmv_chunk : p[first], first, -1 };
     }
     if (c == nchunks - 1)
@@ -186,31 +187,34 @@ unsigned blocks_for(int64_t n)
     return unsigned((n + threads - 1) / threads);
 }
 
-/* Scratch of both lists.  blocks: one per block of rows or chunks, and a total. */
+/* Scratch.  blocks: one per block of rows or chunks, and a total. */
 struct scratch {
     int64_t nchunks;
-    counts *rows, *chunks;
+    counts *spmm, *spmv, *spans;
     uint32_t *first_row; /* of every chunk */
-    counts total_rows, total_chunks;
+    counts total_spmm, total_spmv, total_spans;
 };
 
 size_t scratch_bytes(const tsr_cuda_csr *a, int64_t nchunks)
 {
-    return sizeof(counts) * (size_t(blocks_for(a->nrows)) + blocks_for(nchunks) + 2) + sizeof(uint32_t) * size_t(nchunks + 1);
+    return sizeof(counts) * (2 * size_t(blocks_for(a->nrows)) + blocks_for(nchunks) + 3) + sizeof(uint32_t) * size_t(nchunks + 1);
 }
 
-tsr_status count_both(const tsr_cuda_csr *a, rule rule, scratch *s, void *stream)
+tsr_status count_list(const tsr_cuda_csr *a, rule rule, counts *blocks, counts *total, void *stream)
 {
-    unsigned rows = blocks_for(a->nrows), chunks = blocks_for(s->nchunks);
-    TSR_LAUNCH(count_rows, rows, threads, 0, stream, a->p, a->nrows, rule, s->rows);
-    TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, s->rows, int64_t(rows));
+    unsigned n = blocks_for(a->nrows);
+    TSR_LAUNCH(count_rows, n, threads, 0, stream, a->p, a->nrows, rule, blocks);
+    TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, blocks, int64_t(n));
+    return tsr_cuda_to_host(total, blocks + n, sizeof *total, stream);
+}
+
+tsr_status count_spans(const tsr_cuda_csr *a, scratch *s, void *stream)
+{
+    unsigned n = blocks_for(s->nchunks);
     TSR_LAUNCH(find_rows, blocks_for(s->nchunks + 1), threads, 0, stream, a->p, a->nrows, s->nchunks, s->first_row);
-    TSR_LAUNCH(count_chunks, chunks, threads, 0, stream, s->first_row, s->nchunks, s->chunks);
-    TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, s->chunks, int64_t(chunks));
-    tsr_status status = tsr_cuda_to_host(&s->total_rows, s->rows + rows, sizeof(counts), stream);
-    if (status == TSR_OK)
-        status = tsr_cuda_to_host(&s->total_chunks, s->chunks + chunks, sizeof(counts), stream);
-    return status == TSR_OK ? tsr_cuda_wait(stream) : status;
+    TSR_LAUNCH(count_chunks, n, threads, 0, stream, s->first_row, s->nchunks, s->spans);
+    TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, s->spans, int64_t(n));
+    return tsr_cuda_to_host(&s->total_spans, s->spans + n, sizeof(counts), stream);
 }
 
 size_t list_bytes(counts total)
@@ -218,35 +222,44 @@ size_t list_bytes(counts total)
     return size_t(total.items + 1) * sizeof(csr_item) + size_t(total.split + 1) * sizeof(csr_split);
 }
 
-void describe(tsr_cuda_csr_list *list, counts total, void *work)
+char *describe(tsr_cuda_csr_list *list, counts total, char *work)
 {
     list->nitems = total.items;
     list->npartials = total.partials;
     list->nsplit = total.split;
     list->items = work;
-    list->split = static_cast<csr_item *>(work) + total.items + 1;
+    list->split = reinterpret_cast<csr_item *>(work) + total.items + 1;
+    return work + list_bytes(total);
 }
 
-void write_both(const tsr_cuda_csr *a, rule rule, const scratch *s, void *stream)
+void write_list(const tsr_cuda_csr *a, rule rule, const counts *blocks, const tsr_cuda_csr_list *list, void *stream)
 {
-    TSR_LAUNCH(write_items, blocks_for(a->nrows), threads, 0, stream, a->p, a->nrows, rule, s->rows,
-        static_cast<csr_item *>(a->spmm.items), static_cast<csr_split *>(a->spmm.split));
-    TSR_LAUNCH(write_chunks, blocks_for(s->nchunks), threads, 0, stream, a->p, a->nrows, a->nvals, s->first_row, s->nchunks, s->chunks,
-        static_cast<csr_item *>(a->spmv.items));
+    TSR_LAUNCH(write_items, blocks_for(a->nrows), threads, 0, stream, a->p, a->nrows, rule, blocks,
+        static_cast<csr_item *>(list->items), static_cast<csr_split *>(list->split));
 }
 
-tsr_status make_lists(tsr_cuda_csr *a, rule rule, scratch *s, void *stream)
+tsr_status make_lists(tsr_cuda_csr *a, rule spmm, rule spmv, scratch *s, void *stream)
 {
-    tsr_status status = count_both(a, rule, s, stream);
-    if (status == TSR_OK && s->total_rows.partials > INT32_MAX)
+    tsr_status status = count_list(a, spmm, s->spmm, &s->total_spmm, stream);
+    if (status == TSR_OK)
+        status = count_list(a, spmv, s->spmv, &s->total_spmv, stream);
+    if (status == TSR_OK)
+        status = count_spans(a, s, stream);
+    if (status == TSR_OK)
+        status = tsr_cuda_wait(stream);
+    if (status == TSR_OK && (s->total_spmm.partials > INT32_MAX || s->total_spmv.partials > INT32_MAX))
         status = TSR_DECLINED;
     if (status == TSR_OK)
-        status = tsr_cuda_malloc(&a->work, list_bytes(s->total_rows) + list_bytes(s->total_chunks), stream);
+        status = tsr_cuda_malloc(&a->work, list_bytes(s->total_spmm) + list_bytes(s->total_spmv) + list_bytes(s->total_spans), stream);
     if (status != TSR_OK)
         return status;
-    describe(&a->spmm, s->total_rows, a->work);
-    describe(&a->spmv, s->total_chunks, static_cast<char *>(a->work) + list_bytes(s->total_rows));
-    write_both(a, rule, s, stream);
+    char *work = describe(&a->spmm, s->total_spmm, static_cast<char *>(a->work));
+    work = describe(&a->spmv, s->total_spmv, work);
+    describe(&a->spans, s->total_spans, work);
+    write_list(a, spmm, s->spmm, &a->spmm, stream);
+    write_list(a, spmv, s->spmv, &a->spmv, stream);
+    TSR_LAUNCH(write_chunks, blocks_for(s->nchunks), threads, 0, stream, a->p, a->nrows, a->nvals, s->first_row, s->nchunks, s->spans,
+        static_cast<csr_item *>(a->spans.items));
     return tsr_cuda_wait(stream);
 }
 
@@ -255,22 +268,23 @@ tsr_status make_lists(tsr_cuda_csr *a, rule rule, scratch *s, void *stream)
 extern "C" tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *device, void *stream)
 {
     a->work = nullptr;
-    a->spmm = a->spmv = tsr_cuda_csr_list{};
+    a->spmm = a->spmv = a->spans = tsr_cuda_csr_list{};
     if (a->nrows >= UINT32_MAX)
         return TSR_DECLINED;
     if (a->nrows == 0)
         return TSR_OK;
-    int64_t cut = cut_for(a->nvals, device, 64, 1024);
+    int64_t cut = cut_for(a->nvals, device, 64, 1024), chunk = cut < 128 ? cut : 128, wide = cut_for(a->nvals, device, 128, 1024);
     scratch s = {};
     s.nchunks = a->nvals > spmv_chunk ? (a->nvals + spmv_chunk - 1) / spmv_chunk : 1;
     void *memory;
     tsr_status status = tsr_cuda_malloc(&memory, scratch_bytes(a, s.nchunks), stream);
     if (status != TSR_OK)
         return status;
-    s.rows = static_cast<counts *>(memory);
-    s.chunks = s.rows + blocks_for(a->nrows) + 1;
-    s.first_row = reinterpret_cast<uint32_t *>(s.chunks + blocks_for(s.nchunks) + 1);
-    status = make_lists(a, { cut < 128 ? cut : 128, cut }, &s, stream);
+    s.spmm = static_cast<counts *>(memory);
+    s.spmv = s.spmm + blocks_for(a->nrows) + 1;
+    s.spans = s.spmv + blocks_for(a->nrows) + 1;
+    s.first_row = reinterpret_cast<uint32_t *>(s.spans + blocks_for(s.nchunks) + 1);
+    status = make_lists(a, { chunk, chunk, cut, spmm_item_rows }, { wide, wide < 256 ? wide : 256, 4 * wide, spmv_item_rows }, &s, stream);
     tsr_cuda_free(memory, stream);
     if (status != TSR_OK)
         tsr_cuda_csr_work_free(a, stream);
@@ -281,5 +295,5 @@ extern "C" void tsr_cuda_csr_work_free(tsr_cuda_csr *a, void *stream)
 {
     tsr_cuda_free(a->work, stream);
     a->work = nullptr;
-    a->spmm = a->spmv = tsr_cuda_csr_list{};
+    a->spmm = a->spmv = a->spans = tsr_cuda_csr_list{};
 }

@@ -4,10 +4,10 @@
 
 #include "kernels/cuda/cuda_kernels.h"
 
-/* SpMM: item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise a part of one
- * long row, whose sum is partial sum number `partial`.
- * SpMV: item t covers entries [entry of t, entry of t + 1), at most spmv_chunk, all between two multiples of spmv_chunk, and rows [row of t,
- * row of t + 1) end in it, at most spmv_item_rows; partial is not used.
+/* SpMM and SpMV: item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise a part
+ * of one long row, whose sum is partial sum number `partial`.
+ * Spans: item t covers entries [entry of t, entry of t + 1), at most spmv_chunk, all between two multiples of spmv_chunk, and rows [row of t,
+ * row of t + 1) end in it, at most span_item_rows; partial is not used.
  * The list ends with one more item: {nvals, nrows, -1}. */
 struct alignas(16) csr_item {
     int64_t entry;
@@ -21,6 +21,6 @@ struct csr_split {
     int64_t row;
 };
 
-/* Rows in one item at most.  Both kernels keep the row ends of an item in shared memory. */
-constexpr int spmm_item_rows = 32, spmv_item_rows = 256;
+/* Rows in one item at most. */
+constexpr int spmm_item_rows = 32, spmv_item_rows = 512, span_item_rows = 256;
 constexpr int spmv_chunk = 256;

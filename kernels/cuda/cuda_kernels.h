@@ -80,7 +80,7 @@ tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const t
 tsr_status tsr_cuda_longest_window(int64_t *longest, const tsr_windows *windows, void *stream);
 int64_t tsr_cuda_me_tcf_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device);
 int64_t tsr_cuda_hrpb_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device);
-int64_t tsr_cuda_panel_most(const tsr_windows *windows, const tsr_cuda_device *device);
+int64_t tsr_cuda_panel_most(const tsr_windows *windows, const tsr_cuda_device *device); /* sizes only: no array is read */
 
 /* ---- CUDA cores: any type and semiring ---- */
 
@@ -96,8 +96,8 @@ typedef struct tsr_cuda_csr {
     int64_t *p;  /* [nrows+1] */
     uint32_t *i; /* [nvals], ascending in a row */
     void *x;     /* [nvals] of the semiring's type (16-bit numbers: of `number`); NULL: every value is iso, or values are not read */
-    tsr_cuda_csr_list spmm, spmv;
-    void *work;  /* the one allocation that holds both */
+    tsr_cuda_csr_list spmm, spmv, spans;
+    void *work;  /* the one allocation that holds them */
 } tsr_cuda_csr;
 
 tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *device, void *stream); /* allocates a->work; waits for the stream */

@@ -74,7 +74,7 @@ bool shape_exists(const csr_shape &shape)
 /* SpMV: items of one warp.  Each streaming multiprocessor has room for some 32 warps; spans end at different times. */
 int64_t spmv_span(const tsr_cuda_csr *a, const tsr_cuda_device *device)
 {
-    int64_t warps = int64_t(device->sms) * 128, span = (a->spmv.nitems + warps - 1) / warps;
+    int64_t warps = int64_t(device->sms) * 128, span = (a->spans.nitems + warps - 1) / warps;
     return span > 2 ? span : 2;
 }
 
@@ -105,9 +105,10 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.reads_b = mul_reads_b(product->semiring.mul);
     q.ops = { product->semiring.add, product->semiring.mul };
     q.nrows = a->nrows;
+    q.nvals = a->nvals;
     q.a_vectors = reinterpret_cast<uintptr_t>(a->i) % 16 == 0 && reinterpret_cast<uintptr_t>(a->x) % 16 == 0;
     q.span = spmv_span(a, product->device);
-    q.nspans = (a->spmv.nitems + q.span - 1) / q.span;
+    q.nspans = (a->spans.nitems + q.span - 1) / q.span;
     return q;
 }
 
@@ -146,9 +147,9 @@ family choose_family(const tsr_cuda_csr_spmm *product, csr_args *q)
 tsr_status run_spmv(family kind, const csr_args &q, const tsr_cuda_csr_spmm *product)
 {
     switch (kind) {
-    case family::half: return tsr_csr_spmv_half(product->number, q, product->stream);
-    case family::plus_times: return tsr_csr_spmv_plus_times(product->semiring.type, q, product->stream);
-    case family::min_plus: return tsr_csr_spmv_min_plus(product->semiring.type, q, product->stream);
+    case family::half: return tsr_csr_spmv_half(product->number, q, product->variant, product->stream);
+    case family::plus_times: return tsr_csr_spmv_plus_times(product->semiring.type, q, product->variant, product->stream);
+    case family::min_plus: return tsr_csr_spmv_min_plus(product->semiring.type, q, product->variant, product->stream);
     default: return TSR_DECLINED;
     }
 }
@@ -179,9 +180,10 @@ tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, cons
 /* Partial sums of SpMM, or what SpMV carries from span to span. */
 extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
-    size_t sums = size_t(a->spmm.npartials) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
-    size_t carries = a->spmv.nitems == 0 ? 0
-        : size_t(a->spmv.nitems / spmv_span(a, product->device) + 2) * (size_t(sum_size(product)) + sizeof(uint32_t));
+    int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
+    size_t sums = size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
+    size_t carries = a->spans.nitems == 0 ? 0
+        : size_t(a->spans.nitems / spmv_span(a, product->device) + 2) * (size_t(sum_size(product)) + sizeof(uint32_t));
     return product->n == 1 && carries > sums ? carries : sums;
 }
 
@@ -190,9 +192,11 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
     if (a->nrows == 0 || product->n == 0)
         return TSR_OK;
     csr_shape shape = choose_shape(a, product);
+    if (product->n == 1 && product->variant < 100)
+        shape = { 1, 8, 4 };
     if (!shape_exists(shape))
         return TSR_DECLINED;
-    csr_args vector = make_args(a, &a->spmv, product), matrix = make_args(a, &a->spmm, product), any = matrix;
+    csr_args vector = make_args(a, product->variant == 9 ? &a->spans : &a->spmv, product), matrix = make_args(a, &a->spmm, product), any = matrix;
     tsr_status status = TSR_DECLINED;
     if (product->n == 1)
         status = run_spmv(choose_family(product, &vector), vector, product);

@@ -37,7 +37,7 @@ struct csr_args {
     void *partial;
     int8_t *partial_present;
     int64_t span, nspans; /* SpMV: items of a warp, warps */
-    int64_t nrows;
+    int64_t nrows, nvals;
     bool c_vectors; /* C can be stored V elements at a time */
     bool a_vectors; /* columns and values can be loaded 16 bytes at a time */
     bool reads_a, reads_b;
@@ -511,9 +511,9 @@ tsr_status tsr_csr_bf16(const csr_args &q, const csr_shape &shape, void *stream)
 /* plus_times of 32-bit and 64-bit integers; min_plus of them and of floating point. */
 tsr_status tsr_csr_plus_times(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_min_plus(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
-tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, void *stream);
-tsr_status tsr_csr_spmv_plus_times(tsr_type type, const csr_args &q, void *stream);
-tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, void *stream);
+tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, int variant, void *stream);
+tsr_status tsr_csr_spmv_plus_times(tsr_type type, const csr_args &q, int variant, void *stream);
+tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, int variant, void *stream);
 tsr_status tsr_csr_spmv_any(tsr_type type, const csr_args &q, void *stream);
 /* Everything: also bitmaps. */
 tsr_status tsr_csr_any(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);

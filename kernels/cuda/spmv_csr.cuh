@@ -126,7 +126,7 @@ template <class P> __device__ __forceinline__ void store_sum(const csr_args &q, 
 /* Of one warp.  end: where the rows end, as places in the chunk. */
 template <class P> struct spmv_stage {
     alignas(16) typename P::sum product[spmv_chunk];
-    uint16_t end[spmv_item_rows];
+    uint16_t end[span_item_rows];
 };
 
 constexpr int spmv_early = 4; /* row ends per lane that are loaded ahead */
@@ -284,7 +284,156 @@ template <class P> __global__ void __launch_bounds__(128) join_carries(const __g
     *c = join<P>(q, *c, total);
 }
 
-template <class P> tsr_status launch_spmv(const csr_args &q, void *stream)
+// ---- Lanes by rows ----
+//
+// A warp computes one item: 1 to 32 lanes a row, by the mean length of its rows.  A lane takes aligned quads of entries, U of them in
+// flight; what is outside of its row is left out.
+
+template <class P> __device__ __forceinline__ typename P::sum add_product(const csr_args &q, typename P::sum s, typename P::sum a,
+    typename P::sum b)
+{
+    if constexpr (P::generic)
+        return P::merge(q.ops.add, s, P::begin(q.ops.add, P::multiply(q.ops.mul, a, b)));
+    else
+        return P::step(s, a, b);
+}
+
+/* The entries of the item from the quad before its first one on, and how many the matrix has from there on. */
+template <class P> struct spmv_entries {
+    const uint32_t *column;
+    const typename P::element *value;
+    const char *b;
+    int64_t left;
+};
+
+/* Entries [begin, end) of a row for lane `part` of 2^shift. */
+template <class P, int U>
+__device__ __forceinline__ typename P::sum add_quads(const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end,
+    int part, int shift)
+{
+    using element = typename P::element;
+    typename P::sum sum = neutral<P>(q);
+    int step = 4 << shift;
+#pragma unroll 1
+    for (int at = (begin & ~3) + 4 * part; at < end; at += U * step) {
+        uint32_t column[U][4];
+        element value[U][4], x[U][4];
+#pragma unroll
+        for (int j = 0; j < U; j++) {
+            int quad = at + j * step;
+            if (quad < end && quad + 4 <= from.left) {
+                stream_vector(column[j], from.column + quad);
+                if (q.reads_a)
+                    stream_vector(value[j], from.value + quad);
+            } else {
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    bool inside = quad + k < end;
+                    column[j][k] = inside ? __ldg(from.column + quad + k) : 0;
+                    if (q.reads_a && inside)
+                        value[j][k] = load_once(from.value + quad + k);
+                }
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < U; j++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                element one[1] = {};
+                if (unsigned(at + j * step + k - begin) < unsigned(end - begin) && q.reads_b)
+                    load_vector(one, from.b + b_offset<true>(q, column[j][k]));
+                x[j][k] = one[0];
+            }
+#pragma unroll
+        for (int j = 0; j < U; j++)
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                if (unsigned(at + j * step + k - begin) < unsigned(end - begin))
+                    sum = add_product<P>(q, sum, q.reads_a ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
+    }
+    return sum;
+}
+
+/* The same where A's arrays are not aligned. */
+template <class P>
+__device__ __forceinline__ typename P::sum add_singles(const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end,
+    int part, int shift)
+{
+    typename P::sum sum = neutral<P>(q);
+#pragma unroll 1
+    for (int at = begin + part; at < end; at += 1 << shift) {
+        typename P::element value = {}, x[1] = {};
+        if (q.reads_a)
+            value = load_once(from.value + at);
+        if (q.reads_b)
+            load_vector(x, from.b + b_offset<true>(q, load_once(from.column + at)));
+        sum = add_product<P>(q, sum, q.reads_a ? P::widen(value) : iso, P::widen(x[0]));
+    }
+    return sum;
+}
+
+/* Lanes a row: at most `each` entries a lane on the average, if 32 lanes suffice. */
+__device__ __forceinline__ int choose_shift(int rows, int count, int each)
+{
+    int shift = 0;
+    while (shift < 5 && (int64_t(each) * rows << shift) < count)
+        shift++;
+    return shift;
+}
+
+template <class P, int U> __global__ void __launch_bounds__(32 * spmv_warps) spmv_rows(const __grid_constant__ csr_args q, int each)
+{
+    int lane = threadIdx.x % 32;
+    int64_t t = int64_t(blockIdx.x) * spmv_warps + threadIdx.x / 32;
+    if (t >= q.nitems)
+        return;
+    csr_item item = q.items[t], next = q.items[t + 1];
+    int64_t base = item.entry & ~int64_t(3);
+    int first = int(item.entry - base), last = int(next.entry - base), rows = item.partial < 0 ? int(next.row - item.row) : 1;
+    spmv_entries<P> from = { q.i + base, static_cast<const typename P::element *>(q.x) + (q.reads_a ? base : 0),
+        keep_address(static_cast<const char *>(q.b)), q.nvals - base };
+    typename P::sum iso = iso_value<P>(q.iso);
+    int shift = choose_shift(rows, last - first, each), at_once = 32 >> shift, part = lane & ((1 << shift) - 1);
+    const int64_t *p = q.p + item.row;
+    int row = lane >> shift, begin = first, end = rows > 1 ? first : last;
+    if (rows > 1 && row < rows) {
+        begin = int(__ldg(p + row) - base);
+        end = int(__ldg(p + row + 1) - base);
+    }
+#pragma unroll 1
+    for (int done = 0; done < rows; done += at_once) {
+        int next_row = row + at_once, next_begin = first, next_end = first;
+        if (next_row < rows) {
+            next_begin = int(__ldg(p + next_row) - base);
+            next_end = int(__ldg(p + next_row + 1) - base);
+        }
+        typename P::sum sum = q.a_vectors ? add_quads<P, U>(q, from, iso, begin, end, part, shift)
+                                          : add_singles<P>(q, from, iso, begin, end, part, shift);
+        sum = add_lanes<P>(q, sum, shift);
+        if (row < rows && part == 0) {
+            if (item.partial < 0)
+                store_sum<P>(q, int64_t(item.row) + row, sum, end > begin);
+            else
+                static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
+        }
+        row = next_row;
+        begin = next_begin;
+        end = next_end;
+    }
+}
+
+template <class P, int U> tsr_status launch_spmv_rows(const csr_args &q, int each, void *stream)
+{
+    int64_t blocks = (q.nitems + spmv_warps - 1) / spmv_warps;
+    if (blocks > INT_MAX || q.b_stride > UINT32_MAX)
+        return TSR_DECLINED;
+    auto kernel = spmv_rows<P, U>;
+    TSR_LAUNCH(kernel, unsigned(blocks), 32 * spmv_warps, 0, stream, q, each);
+    launch_partials<P>(q, stream);
+    return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+}
+
+template <class P> tsr_status launch_spans(const csr_args &q, void *stream)
 {
     if (q.nspans > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
@@ -294,4 +443,16 @@ template <class P> tsr_status launch_spmv(const csr_args &q, void *stream)
     TSR_LAUNCH(spmv_spans<P>, unsigned((q.nspans + spmv_warps - 1) / spmv_warps), 32 * spmv_warps, 0, stream, q, q.span, carries);
     TSR_LAUNCH(join_carries<P>, unsigned((q.nspans + 127) / 128), 128, 0, stream, q, carries, q.nspans);
     return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+}
+
+template <class P> tsr_status launch_spmv(const csr_args &q, int variant, void *stream)
+{
+    if constexpr (P::generic) {
+        return launch_spmv_rows<P, 2>(q, 8, stream);
+    } else {
+        if (variant == 9)
+            return launch_spans<P>(q, stream);
+        int each = variant % 4 == 0 ? 8 : variant % 4 == 1 ? 4 : variant % 4 == 2 ? 16 : 12;
+        return variant < 4 ? launch_spmv_rows<P, 2>(q, each, stream) : launch_spmv_rows<P, 4>(q, each, stream);
+    }
 }
