@@ -16,13 +16,12 @@
 //
 // variant = 10 * order + shape; 0 anywhere = the kernel's choice.
 //   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
-//   shape  1: 128 bytes of B, 20 warps per multiprocessor;  2, 3: 256 bytes, 16 or 20 warps;  4, 5: 512 bytes, 12 or 16 warps (no 16-bit numbers).
+//   shape  1: 128 bytes of B, 20 warps per multiprocessor;  2, 3: 256 bytes, 16 or 20 warps;  4, 5: 512 bytes, 12 or 16 warps (no 16-bit numbers);
+//          6, 7: 2 and 4 with thread blocks of one warp.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor_rows.cuh"
 
 namespace {
-
-constexpr int warps = 4;
 
 struct arguments {
     tsr_me_tcf a;
@@ -174,17 +173,17 @@ static __device__ __forceinline__ void scatter(unsigned char *to, const entries<
 
 /* Groups: of 128 bytes of a row of B.  Full: every tile has all its columns; then B is loaded
  * without a condition, past the end of the item its last row again. */
-template <class Math, int Groups, bool Pattern, bool Full, int Resident>
-__global__ void __launch_bounds__(32 * warps, Resident) spmm_me_tcf(const arguments p)
+template <class Math, int Groups, bool Pattern, bool Full, int Warps, int Resident>
+__global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(const arguments p)
 {
     using element = typename Math::element;
     using sum = typename Math::sum;
     constexpr int width = tensor_rows::columns<Math>;
     constexpr int tile_bytes = tile<Math, Pattern>::bytes;
-    __shared__ __align__(16) unsigned char shared_tiles[warps][2 * tile_bytes];
+    __shared__ __align__(16) unsigned char shared_tiles[Warps][2 * tile_bytes];
 
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint32_t unit = blockIdx.x * warps + warp, items = static_cast<uint32_t>(p.work.nitems);
+    const uint32_t unit = blockIdx.x * Warps + warp, items = static_cast<uint32_t>(p.work.nitems);
     if (unit >= items * p.tiles)
         return;
     const uint32_t item = p.tile_major ? unit % items : unit / p.tiles, column_tile = p.tile_major ? unit / items : unit % p.tiles;
@@ -258,12 +257,12 @@ __global__ void __launch_bounds__(32 * warps, Resident) spmm_me_tcf(const argume
         tensor_rows::store<Math>(out, 0, first_column + 8 * width * j, p.p.n, total + j * width, lane);
 }
 
-/* Resident: thread blocks per multiprocessor, 6 to 3 for 80 to 168 registers. */
-template <class Math, int Groups, bool Pattern, bool Full, int Resident> static tsr_status launch(const arguments &p)
+/* Resident: warps per multiprocessor, 20 to 12 for 96 to 168 registers. */
+template <class Math, int Groups, bool Pattern, bool Full, int Resident, int Warps = 4> static tsr_status launch(const arguments &p)
 {
-    auto kernel = spmm_me_tcf<Math, Groups, Pattern, Full, Resident>;
-    unsigned grid = (static_cast<uint32_t>(p.work.nitems) * p.tiles + warps - 1) / warps;
-    TSR_LAUNCH(kernel, grid, 32 * warps, 0, p.p.stream, p);
+    auto kernel = spmm_me_tcf<Math, Groups, Pattern, Full, Warps, Resident>;
+    unsigned grid = (static_cast<uint32_t>(p.work.nitems) * p.tiles + Warps - 1) / Warps;
+    TSR_LAUNCH(kernel, grid, 32 * Warps, 0, p.p.stream, p);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
@@ -278,11 +277,11 @@ static int choose_shape(const tsr_cuda_spmm &p)
 template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
 {
     using math = tensor_math<Math>;
-    static const int groups_of[] = {0, 1, 2, 2, 4, 4};
+    static const int groups_of[] = {0, 1, 2, 2, 4, 4, 2, 4};
     int shape = p.p.variant % 10, order = p.p.variant / 10;
     if (shape == 0)
         shape = choose_shape(p.p);
-    if (shape > 5)
+    if (shape > 7)
         return TSR_DECLINED;
     int64_t tile = 8 * tensor_rows::columns<math> * groups_of[shape], tiles = (p.p.n + tile - 1) / tile;
     if (tiles > UINT32_MAX / p.work.nitems)
@@ -291,14 +290,16 @@ template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &
     p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
     const bool full = p.p.n % tile == 0;
     switch (shape) {
-    case 1: return full ? launch<math, 1, Pattern, true, 5>(p) : launch<math, 1, Pattern, false, 5>(p);
-    case 2: return full ? launch<math, 2, Pattern, true, 4>(p) : launch<math, 2, Pattern, false, 4>(p);
+    case 1: return full ? launch<math, 1, Pattern, true, 20>(p) : launch<math, 1, Pattern, false, 20>(p);
+    case 2: return full ? launch<math, 2, Pattern, true, 16>(p) : launch<math, 2, Pattern, false, 16>(p);
+    case 6: return full ? launch<math, 2, Pattern, true, 16, 1>(p) : launch<math, 2, Pattern, false, 16>(p);
     }
     if constexpr (math::pack == 1)
         switch (shape) {
-        case 3: return full ? launch<math, 2, Pattern, true, 5>(p) : launch<math, 2, Pattern, false, 5>(p);
-        case 4: return full ? launch<math, 4, Pattern, true, 3>(p) : launch<math, 4, Pattern, false, 3>(p);
-        case 5: return full ? launch<math, 4, Pattern, true, 4>(p) : launch<math, 4, Pattern, false, 3>(p);
+        case 3: return full ? launch<math, 2, Pattern, true, 20>(p) : launch<math, 2, Pattern, false, 20>(p);
+        case 4: return full ? launch<math, 4, Pattern, true, 12>(p) : launch<math, 4, Pattern, false, 12>(p);
+        case 5: return full ? launch<math, 4, Pattern, true, 16>(p) : launch<math, 4, Pattern, false, 12>(p);
+        case 7: return full ? launch<math, 4, Pattern, true, 12, 1>(p) : launch<math, 4, Pattern, false, 12>(p);
         }
     return TSR_DECLINED;
 }
