@@ -5,7 +5,7 @@
 namespace tsr_convert {
 namespace {
 
-constexpr int threads = 256;
+constexpr int threads = 512;
 
 /* What is sorted with the columns.  Rows alone, or with values of up to four bytes above; else the number of the entry. */
 enum payload_kind { payload_row, payload_value, payload_entry };
@@ -40,12 +40,24 @@ __device__ __forceinline__ void store_element(void *x, int64_t e, int size, uint
     }
 }
 
+/* The row of entry e, found among the rows of the entries of the block. */
+__device__ __forceinline__ int64_t row_of(const tsr_cuda_csr &a, int64_t e)
+{
+    __shared__ int64_t ends[2];
+    if (threadIdx.x < 2) {
+        int64_t outer = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x * (threads - 1);
+        ends[threadIdx.x] = find_range(a.p, a.nrows, min(outer, a.nvals - 1));
+    }
+    __syncthreads();
+    return ends[0] + find_range(a.p + ends[0], ends[1] - ends[0] + 1, min(e, a.nvals - 1));
+}
+
 __global__ void __launch_bounds__(threads) load_pairs(flipping f)
 {
     int64_t e = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+    uint64_t row = static_cast<uint64_t>(row_of(f.in, e));
     if (e >= f.in.nvals)
         return;
-    uint64_t row = static_cast<uint64_t>(find_range(f.in.p, f.in.nrows, e));
     f.key[0][e] = f.in.i[e];
     if (f.kind == payload_entry)
         f.row[e] = static_cast<uint32_t>(row);

@@ -72,7 +72,8 @@ __global__ void __launch_bounds__(threads) place_pieces(job j)
             j.window[q] = v;
 }
 
-/* Where piece q, not the first of its window, begins: by bisection the least column with at least that many entries before. */
+/* Where piece q, not the first of its window, begins: by bisection a column with `before` entries before it, or up to most_height
+ * more, which the entries of one column may be. */
 __device__ void find_cut(const job &j, int64_t q, int64_t v, int64_t before)
 {
     constexpr int most = most_height / 32;
@@ -87,25 +88,23 @@ __device__ void find_cut(const job &j, int64_t q, int64_t v, int64_t before)
         low[k] = 0;
         high[k] = mine ? static_cast<uint32_t>(j.p[r + 1] - j.p[r]) : 0;
     }
-    int64_t least = 0, most_column = j.ncols;
-    while (least < most_column) {
+    int64_t least = 0, most_column = j.ncols, fewest = 0, largest = j.entry[v + 1] - j.entry[v];
+    while (least < most_column && largest - fewest > most_height) {
         int64_t middle = (least + most_column) / 2;
         uint32_t at[most], sum = 0;
-        bool open = false;
 #pragma unroll
         for (int k = 0; k < most; k++) {
             at[k] = lower_bound(row[k], low[k], high[k], middle);
             sum += at[k];
-            open |= low[k] < high[k];
         }
-        if (!__any_sync(all, open))
-            break;
-        bool enough = __reduce_add_sync(all, sum) >= before;
+        sum = __reduce_add_sync(all, sum);
+        bool enough = sum >= before;
 #pragma unroll
         for (int k = 0; k < most; k++)
             (enough ? high[k] : low[k]) = at[k];
         least = enough ? least : middle + 1;
         most_column = enough ? middle : most_column;
+        (enough ? largest : fewest) = sum;
     }
 #pragma unroll
     for (int k = 0; k < most; k++)
