@@ -11,6 +11,7 @@
 #include "backends/cuda/runtime.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/formats.h"
+#include "kernels/ref/ref.h"
 #include "src/format/blocks.h"
 #include "src/format/format.h"
 
@@ -417,6 +418,20 @@ size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm
     return (size_t)product->n * 8;
 }
 
+/* Sums of floating-point numbers are exact but for the last rounding, whatever the order of the entries. */
+static tsr_status run_product(const tsr_product *p, tsr_result *result)
+{
+    bool sums = tsr_type_is_float(p->semiring.type) && p->semiring.add == TSR_ADD_PLUS;
+    if (!sums)
+        return tsr_ref_execute(p, result);
+    long double *exact = malloc((size_t)(p->m * p->n) * sizeof *exact);
+    tsr_status status = exact ? tsr_ref_execute_exact(p, exact, result->b, &result->nvals) : TSR_OUT_OF_MEMORY;
+    for (int64_t place = 0; status == TSR_OK && place < p->m * p->n; place++)
+        tsr_value_store(p->semiring.type, result->x, place, (tsr_value){.real = result->b[place] ? exact[place] : 0});
+    free(exact);
+    return status;
+}
+
 static float *widened(const void *from, tsr_number number, int64_t count)
 {
     float *wide = from ? malloc((size_t)count * sizeof *wide + 1) : NULL;
@@ -458,7 +473,7 @@ static void run_csr(work *w)
     char *x = malloc(places * size);
     int8_t *present = malloc(places);
     tsr_result result = {.x = x, .b = present};
-    if (!x || !present || tsr_ref_execute(&p, &result) != TSR_OK)
+    if (!x || !present || run_product(&p, &result) != TSR_OK)
         fatal("the reference kernel failed");
     memset(q->partial, 0xff, (size_t)q->n * 8);
     for (int64_t row = 0; row < c->nrows; row++) {

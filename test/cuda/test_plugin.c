@@ -201,6 +201,12 @@ static void test_uncast_values(void **state)
 
 /* ---- kernels by name, precisions ---- */
 
+/* The lazy device adds in double: FP64 results of blocks are judged only where all sums are exact. */
+static bool by_blocks(const test_case *c)
+{
+    return c->product.semiring.type == TSR_FP32 || c->draw == DRAW_DYADIC;
+}
+
 static void test_named_kernels(void **state)
 {
     (void)state;
@@ -210,7 +216,7 @@ static void test_named_kernels(void **state)
     long before = lazy_block_products(), half = lazy_half_products();
     for (int round = 0; round < 100 * rounds; round++) {
         test_case c = make_plus_times(&r, round % 3 ? TSR_FP32 : TSR_FP64, (int)rng_below(&r, 2));
-        kernel = names[rng_below(&r, 6)];
+        kernel = by_blocks(&c) ? names[rng_below(&r, 6)] : "csr";
         precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : (tsr_precision)rng_below(&r, 2);
         use_slot = rng_chance(&r, 50);
         for (int again = 0; again < 2; again++)
@@ -288,7 +294,7 @@ static void test_little_memory(void **state)
             s.add = (tsr_add)rng_below(&r, 3);
         case_make(&c, &r, TSR_OP_SPMM, s, (int)rng_below(&r, 2));
         use_slot = rng_chance(&r, 70);
-        kernel = rng_chance(&r, 50) ? "bmat" : NULL;
+        kernel = rng_chance(&r, 50) && by_blocks(&c) ? "bmat" : NULL;
         tsr_cuda.cap = (size_t)1 << rng_below(&r, 20);
         for (int again = 0; again < 2; again++)
             *(check_at(&c, "little memory") == VERDICT_OK ? &ok : &declined) += 1;
