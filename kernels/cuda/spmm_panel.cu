@@ -9,11 +9,17 @@
 //
 // Blocks with more entries than the room in a stage: only their rows of B are copied, the entries are read from global memory.
 //
-// variant, to try other choices than the kernel's own (0): 1 + stages - 2 + 3 * room
+// variant, to try other choices than the kernel's own (0): 1 + stages - 2 + 3 * room + 9 * plain
 //   stages  2, 3, 4
-//   room    0, 1, 2: 9, 15, 27 entries (FP32) for every column of a stage
+//   room    0, 1, 2: 9, 15, 27 entries for every column of a stage
+//   plain   0: entries are loaded one ahead; 1: not
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor.cuh"
+
+// Before sm_90 the kernels are empty, and nvcc complains about all that they do not use.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#pragma nv_diag_suppress 177
+#endif
 
 namespace {
 
@@ -211,10 +217,28 @@ __device__ __forceinline__ bool add_entry(Element (&sum)[Shape::columns], const 
     return e.place() & TSR_PANEL_LAST;
 }
 
-/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  An entry is loaded while the one before it is added;
- * the two take turns in registers. */
+/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage. */
 template <class Element, class Shape, class Place>
-__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, Place at, shared_place b)
+__device__ __forceinline__ void add_entries_plainly(Element (&sum)[rows][Shape::columns], uint32_t present, Place at, shared_place b)
+{
+#pragma unroll
+    for (int r = 0; r < rows; r++) {
+        if (!(present >> r & 1))
+            continue;
+        bool last;
+#pragma unroll 1
+        do {
+            entry<Element> e;
+            load_entry(e, at);
+            at += sizeof e;
+            last = add_entry<Element, Shape>(sum[r], e, b);
+        } while (!last);
+    }
+}
+
+/* The same; an entry is loaded while the one before it is added.  The two take turns in registers. */
+template <class Element, class Shape, class Place>
+__device__ __forceinline__ void add_entries_ahead(Element (&sum)[rows][Shape::columns], uint32_t present, Place at, shared_place b)
 {
     entry<Element> e, after;
     constexpr int bytes = sizeof e;
@@ -239,7 +263,16 @@ __device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns]
     }
 }
 
-template <class Element, class Shape, bool Outside>
+template <class Element, class Shape, bool Ahead, class Place>
+__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, Place at, shared_place b)
+{
+    if constexpr (Ahead)
+        add_entries_ahead<Element, Shape>(sum, present, at, b);
+    else
+        add_entries_plainly<Element, Shape>(sum, present, at, b);
+}
+
+template <class Element, class Shape, bool Outside, bool Ahead>
 __device__ __forceinline__ void consume(const job &j, const task &t, const ring &r, int consumer, int head, Element (&sum)[rows][Shape::columns])
 {
     constexpr uint32_t entry_bytes = sizeof(entry<Element>);
@@ -255,9 +288,9 @@ __device__ __forceinline__ void consume(const job &j, const task &t, const ring 
         uint32_t present = word[0] & 255, skip = (word[0] >> 8) * entry_bytes + static_cast<uint32_t>(head);
         if (present) {
             if (Outside && r.outside[stage])
-                add_entries<Element, Shape>(sum, present, j.data + j.first[t.first + k] * TSR_PANEL_UNIT + skip, b);
+                add_entries<Element, Shape, Ahead>(sum, present, j.data + j.first[t.first + k] * TSR_PANEL_UNIT + skip, b);
             else
-                add_entries<Element, Shape>(sum, present, data + skip, b);
+                add_entries<Element, Shape, Ahead>(sum, present, data + skip, b);
         }
         __syncwarp();
         if (lane == 0)
@@ -296,7 +329,7 @@ __device__ __forceinline__ void store(const job &j, const task &t, int consumer,
     }
 }
 
-template <class Element, int Height, int Width, int Columns, bool Outside>
+template <class Element, int Height, int Width, int Columns, bool Outside, bool Ahead>
 __global__ void __launch_bounds__(4 * Height + 32, Height == 32 ? 6 : 3) panel_kernel(job j)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
@@ -318,21 +351,21 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 32 ? 6 : 3) panel_k
         return;
     }
     Element sum[rows][Columns] = {};
-    consume<Element, of, Outside>(j, t, r, warp - 1, head, sum);
+    consume<Element, of, Outside, Ahead>(j, t, r, warp - 1, head, sum);
     store<Element, of>(j, t, warp - 1, Height, sum);
 #endif
 }
 
 // ---- the host's side ----
 
-/* How the ring is cut. */
 struct choice {
-    int stages, room; // entries of a block, for every column
+    int stages, room; // room: entries of a block, for every column
+    bool ahead;
 };
 
-template <class Element, int Height, int Width, int Columns, bool Outside> tsr_status launch(const job &j, size_t shared)
+template <class Element, int Height, int Width, int Columns, bool Outside, bool Ahead> tsr_status launch(const job &j, size_t shared)
 {
-    auto kernel = panel_kernel<Element, Height, Width, Columns, Outside>;
+    auto kernel = panel_kernel<Element, Height, Width, Columns, Outside, Ahead>;
     if (!tensor_allow_shared(kernel, shared))
         return TSR_INTERNAL_ERROR;
     TSR_LAUNCH(kernel, j.items * j.tiles, 4 * Height + 32, shared, j.p.stream, j);
@@ -352,7 +385,11 @@ template <class Element, int Height, int Width, int Columns> tsr_status launch(j
     size_t shared = static_cast<size_t>(how.stages) * (of::stage + j.room) + barrier_bytes;
     if (shared > j.p.device->shared_bytes_block)
         return TSR_DECLINED;
-    return outside ? launch<Element, Height, Width, Columns, true>(j, shared) : launch<Element, Height, Width, Columns, false>(j, shared);
+    if (how.ahead)
+        return outside ? launch<Element, Height, Width, Columns, true, true>(j, shared)
+                       : launch<Element, Height, Width, Columns, false, true>(j, shared);
+    return outside ? launch<Element, Height, Width, Columns, true, false>(j, shared)
+                   : launch<Element, Height, Width, Columns, false, false>(j, shared);
 }
 
 template <class Element, int Height, int Width> tsr_status launch(const job &j, const choice &how, int64_t largest)
@@ -403,9 +440,9 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
     if ((p->math != TSR_CUDA_EXACT && p->math != TSR_CUDA_TF32 && !wide) || p->device->major < 9 || !tensor_takes(p, false))
         return TSR_DECLINED;
     const int64_t row_bytes = p->ldb * static_cast<int64_t>(wide ? sizeof(double) : sizeof(float));
-    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 9 || work->nitems > 0x7fffffff)
+    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 18 || work->nitems > 0x7fffffff)
         return TSR_DECLINED;
-    choice how = {p->variant ? 2 + (p->variant - 1) % 3 : 2, rooms[p->variant ? (p->variant - 1) / 3 : 0]};
+    choice how = {p->variant ? 2 + (p->variant - 1) % 3 : 2, rooms[p->variant ? (p->variant - 1) / 3 % 3 : 0], p->variant < 10};
     job j = {};
     j.p = *p;
     j.nrows = a->w.nrows;
