@@ -297,7 +297,8 @@ template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &
     if constexpr (math::pack == 1)
         switch (shape) {
         case 3: return full ? launch<math, 2, Pattern, true, 20>(p) : launch<math, 2, Pattern, false, 20>(p);
-        case 4: return full ? launch<math, 4, Pattern, true, 12>(p) : launch<math, 4, Pattern, false, 12>(p);
+        /* EXACT: without the conditions so much is done early that registers are spilled. */
+        case 4: return full && !math::flushes ? launch<math, 4, Pattern, true, 12>(p) : launch<math, 4, Pattern, false, 12>(p);
         case 5: return full ? launch<math, 4, Pattern, true, 16>(p) : launch<math, 4, Pattern, false, 12>(p);
         case 7: return full ? launch<math, 4, Pattern, true, 12, 1>(p) : launch<math, 4, Pattern, false, 12>(p);
         }
