@@ -7,15 +7,16 @@
 
 #include "backends/cuda/runtime.h"
 
-/* Sizes that tests make small.  A chunk of pinned memory stays in the cache between the thread and the bus.  A panel has at least this
- * many bytes of B or C, so that kernels and copies have work, and rows of at least a few cache lines. */
+/* Sizes that tests make small.  A chunk of pinned memory stays in the cache between the thread and the bus.  A panel has at
+ * least this many bytes of B or C, so that kernels and copies have work, and rows of at least a few cache lines. */
 #ifndef TSR_CUDA_CHUNK
 #define TSR_CUDA_CHUNK (512 << 10)
 #define TSR_CUDA_PANEL (16 << 20)
 #define TSR_CUDA_PANEL_ROW 128
 #endif
 
-/* Pinned memory of one host thread: two chunks, so that one is copied by the device while the thread fills or empties the other. */
+/* Pinned memory of one host thread: two chunks, so that one is copied by the device while the thread fills or empties the
+ * other. */
 enum { TSR_CUDA_LANES = 32, TSR_CUDA_TURNS = 2 };
 
 typedef struct tsr_cuda_lane {

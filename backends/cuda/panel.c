@@ -241,8 +241,8 @@ static size_t all_bytes(const tsr_cuda_panels *s)
     return (size_t)s->nbuffers * buffer_bytes(s) + half_bytes(s) + partial_bytes(s) + 3 * 512;
 }
 
-/* Columns by which the first panel must be wider so that in the others rows of C (and B, which mostly lies alike) start at cache lines: a
- * line that two panels share is fetched twice. */
+/* Columns by which the first panel must be wider so that in the others rows of C (and B, which mostly lies alike) start at
+ * cache lines: a line that two panels share is fetched twice. */
 static int64_t aligning_shift(const tsr_cuda_panels *s)
 {
     enum { LINE = 64 };
@@ -317,7 +317,8 @@ static tsr_status allocate(tsr_cuda_panels *s)
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute) : status;
 }
 
-tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p, tsr_result *result)
+tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p,
+                                tsr_result *result)
 {
     *s = (tsr_cuda_panels){.product = p, .result = result, .a = a, .plan = plan, .size = tsr_cuda_type_size(p->semiring.type)};
     s->reads_b = p->semiring.mul != TSR_MUL_FIRST && p->semiring.mul != TSR_MUL_PAIR;
@@ -328,7 +329,8 @@ tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda
 
 static void free_buffer(tsr_cuda_buffer *b)
 {
-    void *const arrays[] = {b->b, b->b_by_col, b->b_present, b->b_present_by_col, b->c, b->c_by_col, b->c_present, b->c_present_by_col};
+    void *const arrays[] = {b->b, b->b_by_col, b->b_present, b->b_present_by_col,
+                            b->c, b->c_by_col, b->c_present, b->c_present_by_col};
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
         tsr_cuda_delete(arrays[k]);
     tsr_cuda_event_free(b->done);

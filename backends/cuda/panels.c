@@ -1,9 +1,9 @@
 /* The pipeline: while one panel is computed and goes home, the next one arrives.
  *
- * Every host thread has a lane (two chunks of pinned memory) and takes chunks as they come, of a panel that goes to the device or of one
- * that is computed, whichever way across the bus is less busy.  Chunks are handed out in order.  Whoever comes by when all chunks of a
- * panel are queued, and its buffer has been emptied, queues its kernels.  Who finds nothing to copy writes a piece of the presence of C,
- * where that follows from the rows of A.
+ * Every host thread has a lane (two chunks of pinned memory) and takes chunks as they come, of a panel that goes to the device
+ * or of one that is computed, whichever way across the bus is less busy.  Chunks are handed out in order.  Whoever comes by
+ * when all chunks of a panel are queued, and its buffer has been emptied, queues its kernels.  Who finds nothing to copy writes
+ * a piece of the presence of C, where that follows from the rows of A.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/panels.h"
 
@@ -27,7 +27,8 @@ typedef struct cursor {
     int64_t panel, chunk;
 } cursor;
 
-/* Chunks that are through; the counts of the two panels that share a buffer never matter at the same time, but each has its own. */
+/* Chunks that are through; the counts of the two panels that share a buffer never matter at the same time, but each has its
+ * own. */
 typedef struct progress {
     atomic_int_least64_t up, down;
 } progress;
@@ -192,7 +193,9 @@ static bool may_compute(pipeline *s, int64_t panel)
 {
     task unused;
     int64_t before = panel - s->panels.nbuffers;
-    if (panel == s->panels.npanels || atomic_load(&s->progress[panel].up) < find_chunk(&unused, s, TASK_UP, (cursor){.panel = panel}))
+    if (panel == s->panels.npanels)
+        return false;
+    if (atomic_load(&s->progress[panel].up) < find_chunk(&unused, s, TASK_UP, (cursor){.panel = panel}))
         return false;
     return before < 0 || atomic_load(&s->progress[before].down) == find_chunk(&unused, s, TASK_DOWN, (cursor){.panel = before});
 }

@@ -6,8 +6,8 @@
 #include "backends/cuda/sparse.h"
 #include "backends/cuda/stage.h"
 
-/* C = A B with A and its plan on the device; B and C are on the host.  Everything is done, or has failed and touches nothing any more,
- * when it returns. */
+/* C = A B with A and its plan on the device; B and C are on the host.  Everything is done, or has failed and touches nothing
+ * any more, when it returns. */
 tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result);
 
 /* ---- shared by panels.c and panel.c ---- */
@@ -45,7 +45,8 @@ typedef struct tsr_cuda_panels {
 int tsr_cuda_panel_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int64_t panel);
 int tsr_cuda_panel_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int64_t panel);
 
-/* Choose the width, allocate.  TSR_DECLINED: not even one column fits.  close also after a failure, when the streams have settled. */
+/* Choose the width, allocate.  TSR_DECLINED: not even one column fits.  close also after a failure, when the streams have
+ * settled. */
 tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product,
                                 tsr_result *result);
 void tsr_cuda_panels_close(tsr_cuda_panels *s);

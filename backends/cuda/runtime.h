@@ -8,8 +8,8 @@
 tsr_status tsr_cuda_pin(void **p, size_t bytes); /* *p = NULL on failure */
 void tsr_cuda_unpin(void *p);                    /* NULL allowed */
 
-/* Events without times.  record: everything queued on the stream so far.  follow: what is queued on the stream from now on waits for
- * the event as last recorded.  done: 1, 0, or a negative tsr_status. */
+/* Events without times.  record: everything queued on the stream so far.  follow: what is queued on the stream from now on
+ * waits for the event as last recorded.  done: 1, 0, or a negative tsr_status. */
 tsr_status tsr_cuda_event_new(void **event);
 void tsr_cuda_event_free(void *event); /* NULL allowed */
 tsr_status tsr_cuda_event_record(void *event, void *stream);

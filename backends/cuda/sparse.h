@@ -5,8 +5,8 @@
 
 #include "backends/cuda/tensor.h"
 
-/* What tells the representations of one slot apart.  An iso A and one whose values are not read are both patterns: the value comes
- * with the product. */
+/* What tells the representations of one slot apart.  An iso A and one whose values are not read are both patterns: the value
+ * comes with the product. */
 typedef struct tsr_cuda_key {
     bool transposed, pattern;
     tsr_type type;
@@ -34,8 +34,8 @@ tsr_cuda_key tsr_cuda_key_of(const tsr_product *product);
 /* Is it there? */
 bool tsr_cuda_sparse_held(const tsr_product *product);
 
-/* The representation that the product needs, found or made; tsr_cuda_sparse_leave when the product is done.  *moved grows by the bytes
- * brought to the device.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed, or of another type. */
+/* The representation that the product needs, found or made; tsr_cuda_sparse_leave when the product is done.  *moved grows by
+ * the bytes brought to the device.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed, or of another type. */
 tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_product *product, int64_t *moved);
 void tsr_cuda_sparse_leave(tsr_cuda_sparse *a);
 

@@ -1,5 +1,5 @@
-/* Copies between host arrays and pinned memory.  To the device: ordinary stores, so that the bus reads from the cache.  From the device:
- * stores past the cache where whole cache lines are written, since nobody reads them soon.
+/* Copies between host arrays and pinned memory.  To the device: ordinary stores, so that the bus reads from the cache.  From
+ * the device: stores past the cache where whole cache lines are written, since nobody reads them soon.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/stage.h"
 
@@ -150,11 +150,12 @@ typedef struct staging_job {
 static tsr_status stage_chunk(staging_job *j, tsr_cuda_lane *lane, int turn, int64_t chunk)
 {
     int64_t first = chunk * j->chunk, last = first + j->chunk < j->count ? first + j->chunk : j->count;
+    size_t bytes = (size_t)(last - first) * j->size;
     tsr_status status = tsr_cuda_event_wait(lane->event[turn]); /* of the chunk before; at once when there was none */
     if (status != TSR_OK)
         return status;
     j->fill(lane->staging[turn], j->source, first, last);
-    status = tsr_cuda_to_device(j->device + (size_t)first * j->size, lane->staging[turn], (size_t)(last - first) * j->size, tsr_cuda.up);
+    status = tsr_cuda_to_device(j->device + (size_t)first * j->size, lane->staging[turn], bytes, tsr_cuda.up);
     return status == TSR_OK ? tsr_cuda_event_record(lane->event[turn], tsr_cuda.up) : status;
 }
 

@@ -5,8 +5,8 @@
 
 #include "tessera/backend.h"
 
-/* A rectangle of a dense host array, and its place on the device: there vector v starts at element v * device_ld.  Positions below
- * count elements on the device, padding included. */
+/* A rectangle of a dense host array, and its place on the device: there vector v starts at element v * device_ld.  Positions
+ * below count elements on the device, padding included. */
 typedef struct tsr_cuda_rectangle {
     char *host;           /* element (0, 0) of the rectangle; only read when it goes to the device */
     int64_t host_ld;      /* elements */
@@ -37,8 +37,8 @@ int64_t tsr_cuda_chunk_elements(size_t size);
 /* Fills staging with elements [first, last) of an array being made for the device. */
 typedef void (*tsr_cuda_fill)(void *staging, const void *source, int64_t first, int64_t last);
 
-/* device[0..count) = what `fill` makes, chunk by chunk on several threads; queued on the stream `up` when it returns.  *moved grows by
- * the bytes. */
+/* device[0..count) = what `fill` makes, chunk by chunk on several threads; queued on the stream `up` when it returns.  *moved
+ * grows by the bytes. */
 tsr_status tsr_cuda_stage(void *device, int64_t count, size_t size, tsr_cuda_fill fill, const void *source, int nthreads,
                           int64_t *moved);
 

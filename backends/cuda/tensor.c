@@ -1,8 +1,8 @@
 /* Representations beside plain CSR: block formats for the Tensor-Core kernels, and values in 16 bits.
  *
- * The rule, where TESSERA_KERNEL does not name a kernel: plus_times (or plus_second) over FP32 or FP64 with a full B; enough entries per
- * nonzero vector, so that fewer rows of B are fetched than by CSR (`rules`); and as much time spent on CSR products that blocks could
- * have spared as building them takes (or as many calls announced).
+ * The rule, where TESSERA_KERNEL does not name a kernel: plus_times (or plus_second) over FP32 or FP64 with a full B; enough
+ * entries per nonzero vector, so that fewer rows of B are fetched than by CSR (`rules`); and as much time spent on CSR products
+ * that blocks could have spared as building them takes (or as many calls announced).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/tensor.h"
 
@@ -12,8 +12,8 @@
 
 #include "backends/cuda/sparse.h"
 
-/* From so many entries per nonzero vector on, BMat at this height beats CSR: in FP32, and in 16 bits where these are allowed.  From
- * bench_gpu on an H200, nine graphs, N = 128, 2026-11-21.  Splitting costs EXACT more instructions than the others. */
+/* From so many entries per nonzero vector on, BMat at this height beats CSR: in FP32, and in 16 bits where these are allowed.
+ * From bench_gpu on an H200, nine graphs, N = 128, 2026-11-21.  Splitting costs EXACT more instructions than the others. */
 typedef struct rule {
     int height, vector_height;
     double least_density;
@@ -24,8 +24,8 @@ static const rule rules[TSR_CUDA_MATH_COUNT] = {
     [TSR_CUDA_BF16] = {16, 8, 1.5}, [TSR_CUDA_FP64] = {8, 8, 1.25},
 };
 
-/* ms, of the same day: fetching a byte of B; counting and building, per entry and at least; any product at least.  And the share of a
- * CSR product that blocks are hoped to spare. */
+/* ms, of the same day: fetching a byte of B; counting and building, per entry and at least; any product at least.  And the
+ * share of a CSR product that blocks are hoped to spare. */
 static const double fetch_ms = 1.1e-10, build_entry_ms = 7e-8, build_start_ms = 0.2, launch_ms = 0.005, spared = 0.3;
 
 static const char *const kind_name[TSR_CUDA_KIND_COUNT] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat"};
@@ -74,8 +74,8 @@ static tsr_status check_range(tsr_cuda_sparse *a)
         return status;
     status = tsr_cuda_set(device_flag, 0, sizeof flag, tsr_cuda.compute);
     if (status == TSR_OK)
-        status = tsr_cuda_check_finite(device_flag, a->csr.x, TSR_NUMBER_FP32, a->csr.nvals, 1, a->csr.nvals, limits[TSR_CUDA_FP16],
-                                       tsr_cuda.compute);
+        status = tsr_cuda_check_finite(device_flag, a->csr.x, TSR_NUMBER_FP32, a->csr.nvals, 1, a->csr.nvals,
+                                       limits[TSR_CUDA_FP16], tsr_cuda.compute);
     if (status == TSR_OK)
         status = tsr_cuda_to_host(&flag, device_flag, sizeof flag, tsr_cuda.compute);
     tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
@@ -371,12 +371,13 @@ tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr
 /* ---- running ---- */
 
 /* CSR with values and B in 16 bits. */
-static tsr_cuda_csr_spmm half_product(tsr_cuda_csr *csr, const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, const tsr_cuda_spmm *q)
+static tsr_cuda_csr_spmm half_product(tsr_cuda_csr *csr, const tsr_cuda_plan *plan, const tsr_cuda_sparse *a,
+                                      const tsr_cuda_spmm *q)
 {
     float iso = (float)q->iso;
-    tsr_cuda_csr_spmm half = {.semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .half = true, .number = plan->blocks->number, .n = q->n,
-                              .b = q->b, .ldb = q->ldb, .c = q->c, .ldc = q->ldc, .alpha = 1, .partial = q->partial,
-                              .device = q->device, .stream = q->stream};
+    tsr_cuda_csr_spmm half = {.semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .half = true,
+                              .number = plan->blocks->number, .n = q->n, .b = q->b, .ldb = q->ldb, .c = q->c, .ldc = q->ldc,
+                              .alpha = 1, .partial = q->partial, .device = q->device, .stream = q->stream};
     memcpy(&half.iso, &iso, sizeof iso);
     *csr = a->csr;
     csr->x = plan->blocks->as.half;

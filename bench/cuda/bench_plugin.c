@@ -1,7 +1,7 @@
 /* Products through the CUDA plug-in with operands in host memory: what the way across the bus costs.
  *   bench_plugin [log2 of the rows [entries per row]]
- * For each case: the first call (A goes to the device), then the median of some more, and the share of the bus's 55 GB/s each way that the
- * dense operands got.  Chunk and panel sizes are tried on the first case.
+ * For each case: the first call (A goes to the device), then the median of some more, and the share of the bus's 55 GB/s each
+ * way that the dense operands got.  Chunk and panel sizes are tried on the first case.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <omp.h>
 #include <stdio.h>
@@ -77,8 +77,8 @@ typedef struct bench_case {
 
 static tsr_product product_of(const bench_case *c, void **slot)
 {
-    tsr_product p = {.op = c->n == 1 ? TSR_OP_SPMV : TSR_OP_SPMM, .semiring = {c->type, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = rows, .n = c->n,
-                     .k = rows, .c_by_col = c->c_by_col, .nthreads = c->nthreads, .a_slot = slot, .precision = c->precision,
+    tsr_product p = {.op = c->n == 1 ? TSR_OP_SPMV : TSR_OP_SPMM, .semiring = {c->type, TSR_ADD_PLUS, TSR_MUL_TIMES},
+                     .m = rows, .n = c->n, .k = rows, .c_by_col = c->c_by_col, .nthreads = c->nthreads, .a_slot = slot, .precision = c->precision,
                      .kernel = c->kernel};
     p.a = (tsr_view){.format = TSR_SPARSE, .type = c->type, .by_col = c->a_by_col, .index_size = 8, .nrows = rows, .ncols = rows,
                      .nvec = rows, .vlen = rows, .nvals = rows * degree, .p = offsets, .i = columns, .x = values};
@@ -111,9 +111,10 @@ static void measure(const bench_case *c)
     }
     qsort(ms, REPEATS, sizeof *ms, by_value);
     double bytes = (double)(rows * c->n) * (double)tsr_cuda_type_size(c->type), bound = bytes / 55e6;
-    printf("%-34s n %3lld %2d threads chunk %4lldK panel %3lldM: first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n", c->name,
-           (long long)c->n, c->nthreads, (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.panel >> 20, first, ms[REPEATS / 2], ms[0],
-           100 * bound / ms[REPEATS / 2], r.kernel);
+    double median = ms[REPEATS / 2];
+    printf("%-34s n %3lld %2d threads chunk %4lldK panel %3lldM: first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n",
+           c->name, (long long)c->n, c->nthreads, (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.panel >> 20, first, median,
+           ms[0], 100 * bound / median, r.kernel);
     fflush(stdout);
     if (slot)
         gpu->release(slot);
@@ -121,7 +122,8 @@ static void measure(const bench_case *c)
 
 static void try_sizes(const bench_case *c)
 {
-    static const int64_t chunks[] = {2048, 1024, 512, 256, 128}, panels[] = {16, 64, 256}; /* largest first: lanes are made once */
+    static const int64_t chunks[] = {2048, 1024, 512, 256, 128}; /* largest first: lanes are made once */
+    static const int64_t panels[] = {16, 64, 256};
     int64_t chunk = tsr_cuda.chunk, panel = tsr_cuda.panel;
     for (int k = 0; k < 5; k++)
         for (int l = 0; l < 3; l++) {

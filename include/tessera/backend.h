@@ -98,9 +98,9 @@ typedef struct tsr_backend {
     bool (*supports)(const tsr_product *product);
     tsr_status (*execute)(const tsr_product *product, tsr_result *result);
     const char *(*kernel_name)(const tsr_product *product); /* for the trace; static storage */
-    /* Optional (NULL: false, nothing to do).  holds: the slot has all that execute needs of A.  Its values are then not cast before:
-     * should they be needed after all (the representation was evicted meanwhile) and be of another type than the semiring's,
-     * execute returns TSR_DECLINED, and is called again with everything. */
+    /* Optional (NULL: false, nothing to do).  holds: the slot has all that execute needs of A.  Its values are then not cast
+     * before: should they be needed after all (the representation was evicted meanwhile) and be of another type than the
+     * semiring's, execute returns TSR_DECLINED, and is called again with everything. */
     bool (*holds)(const tsr_product *product);
     void (*release)(void *kept);
 } tsr_backend;

@@ -91,7 +91,8 @@ static bool allowed(const tsr_request *r, tsr_decision *d)
 static void wanted_reps(const tsr_request *r, tsr_decision *d)
 {
     const tsr_product *p = &r->product;
-    d->a_key = (tsr_rep_key){.by_col = tsr_wanted_by_col_a(p) != r->a_transposed, .pattern = !tsr_reads_a(p), .type = p->semiring.type};
+    d->a_key = (tsr_rep_key){.by_col = tsr_wanted_by_col_a(p) != r->a_transposed, .pattern = !tsr_reads_a(p),
+                             .type = p->semiring.type};
     if (d->a_key.pattern)
         d->a_key.type = TSR_BOOL;
 }
@@ -151,7 +152,8 @@ static const tsr_backend *gpu_for(const tsr_request *r, double best_ms)
     return gpu && gpu->supports(&cast) ? gpu : NULL;
 }
 
-/* Predicted time on the GPU.  Bringing A there is paid for like a representation: when it costs more than this one product gains. */
+/* Predicted time on the GPU.  Bringing A there is paid for like a representation: when it costs more than this one product
+ * gains. */
 static double plan_gpu(const tsr_request *r, const tsr_features *f, const tsr_decision *d, const tsr_backend *gpu, double base)
 {
     tsr_features g = *f;

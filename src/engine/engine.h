@@ -41,15 +41,15 @@ void tsr_engine_decide(const tsr_request *request, tsr_decision *decision);
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
 bool tsr_engine_result_full(const tsr_request *request);
 
-/* Run a decision (decision->backend != NULL) into the caller's arrays and write the trace record.  What the GPU does not finish is
- * computed by the CPU.  Anything but TSR_OK: nothing usable was written, inputs are untouched, compute it elsewhere. */
+/* Run a decision (decision->backend != NULL) into the caller's arrays and write the trace record.  What the GPU does not finish
+ * is computed by the CPU.  Anything but TSR_OK: nothing usable was written, inputs are untouched, compute it elsewhere. */
 tsr_status tsr_engine_execute(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
 
 /* x[0..n) = c + x: the end of C += A*B where C and the product are full. */
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
 
-/* tsr_engine_execute for a product that can go nowhere else any more: with one thread, then with the reference kernels.  Fails only when
- * not even scratch of the size of the operands' values can be had. */
+/* tsr_engine_execute for a product that can go nowhere else any more: with one thread, then with the reference kernels.  Fails
+ * only when not even scratch of the size of the operands' values can be had. */
 tsr_status tsr_engine_execute_surely(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
 
 /* The trace record of a product that is not ours (declined, or forwarded by the router). */

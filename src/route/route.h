@@ -39,8 +39,8 @@ double tsr_least_work(const tsr_features *f);
 /* Our predicted time must be below this share of SuiteSparse's: what the prediction may be wrong by. */
 #define TSR_ROUTE_MARGIN 0.85
 
-/* The GPU is asked for (its driver loaded, memory pinned: about a second, once) only by a product that would take longer than this
- * without. */
+/* The GPU is asked for (its driver loaded, memory pinned: about a second, once) only by a product that would take longer than
+ * this without. */
 #define TSR_GPU_LEAST_MS 2.0
 
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */

@@ -359,7 +359,8 @@ static void run_transpose(work *w)
             memcpy((char *)w->to + (size_t)(j * w->a + i) * size, (const char *)w->from + (size_t)(i * w->b + j) * size, size);
 }
 
-tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, int size, void *on)
+tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, int size,
+                              void *on)
 {
     return queue(&(work){.run = run_transpose, .to = dst, .from = src, .a = dst_ld, .b = src_ld, .rows = rows, .cols = cols,
                          .element = size}, on);
@@ -375,11 +376,11 @@ static void run_convert(work *w)
     }
 }
 
-tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld, int64_t rows,
-                            int64_t cols, void *on)
+tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld,
+                            int64_t rows, int64_t cols, void *on)
 {
-    return queue(&(work){.run = run_convert, .to = dst, .from = src, .a = dst_ld, .b = src_ld, .rows = rows, .cols = cols, .number = to,
-                         .number_from = from}, on);
+    return queue(&(work){.run = run_convert, .to = dst, .from = src, .a = dst_ld, .b = src_ld, .rows = rows, .cols = cols,
+                         .number = to, .number_from = from}, on);
 }
 
 static void run_check(work *w)
@@ -390,11 +391,11 @@ static void run_check(work *w)
                 *(int *)w->to = 1;
 }
 
-tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, int64_t ld, int64_t rows, int64_t cols, double limit,
-                                 void *on)
+tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, int64_t ld, int64_t rows, int64_t cols,
+                                 double limit, void *on)
 {
-    return queue(&(work){.run = run_check, .to = flag, .from = x, .number = number, .a = ld, .rows = rows, .cols = cols, .limit = limit},
-                 on);
+    return queue(&(work){.run = run_check, .to = flag, .from = x, .number = number, .a = ld, .rows = rows, .cols = cols,
+                         .limit = limit}, on);
 }
 
 /* ---- CSR ---- */
@@ -466,8 +467,8 @@ static void run_csr(work *w)
     }
     size_t size = tsr_type_size(q->semiring.type), places = (size_t)(c->nrows * q->n);
     tsr_product p = {.op = TSR_OP_SPMM, .semiring = q->semiring, .m = c->nrows, .n = q->n, .k = c->ncols, .nthreads = 1};
-    p.a = (tsr_view){.format = TSR_SPARSE, .type = q->semiring.type, .iso = !c->x, .index_size = 4, .nrows = c->nrows, .ncols = c->ncols,
-                     .nvec = c->nrows, .vlen = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i, .x = c->x ? c->x : &q->iso};
+    p.a = (tsr_view){.format = TSR_SPARSE, .type = q->semiring.type, .iso = !c->x, .index_size = 4, .nrows = c->nrows,
+                     .ncols = c->ncols, .nvec = c->nrows, .vlen = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i, .x = c->x ? c->x : &q->iso};
     p.b = (tsr_view){.format = q->b_present ? TSR_BITMAP : TSR_FULL, .type = q->semiring.type, .nrows = c->ncols, .ncols = q->n,
                      .nvec = c->ncols, .vlen = q->n, .ld = q->ldb, .nvals = c->ncols * q->n, .b = q->b_present, .x = q->b};
     char *x = malloc(places * size);

@@ -1,4 +1,5 @@
-/* The plug-in's own code on the lazy device: every semiring and layout against the oracle, what it keeps of A, tight memory, failures.
+/* The plug-in's own code on the lazy device: every semiring and layout against the oracle, what it keeps of A, tight memory,
+ * failures.
  *   test_plugin [seed] [rounds]
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
@@ -247,8 +248,8 @@ static test_case make_dense_windows(tsr_product *p)
         b[k] = (float)(k % 11);
     *p = (tsr_product){.op = TSR_OP_SPMM, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = ROWS, .n = N, .k = COLS,
                        .nthreads = 2};
-    p->a = (tsr_view){.format = TSR_SPARSE, .type = TSR_FP32, .index_size = 8, .nrows = ROWS, .ncols = COLS, .nvec = ROWS, .vlen = COLS,
-                      .nvals = ROWS * DEGREE, .p = offsets, .i = indices, .x = values};
+    p->a = (tsr_view){.format = TSR_SPARSE, .type = TSR_FP32, .index_size = 8, .nrows = ROWS, .ncols = COLS, .nvec = ROWS,
+                      .vlen = COLS, .nvals = ROWS * DEGREE, .p = offsets, .i = indices, .x = values};
     p->b = (tsr_view){.format = TSR_FULL, .type = TSR_FP32, .nrows = COLS, .ncols = N, .nvec = COLS, .vlen = N, .ld = N,
                       .nvals = COLS * N, .x = b};
     return (test_case){.product = *p, .draw = DRAW_DYADIC, .wants_flags = true};
@@ -482,7 +483,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
-        cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_little_memory), cmocka_unit_test(test_eviction),
+        cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_little_memory),
+        cmocka_unit_test(test_eviction),
         cmocka_unit_test(test_failures), cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,8 +106,8 @@ static tsr_request one_row(void)
     tsr_request r = {.call = "test"};
     r.product = (tsr_product){.op = TSR_OP_SPMV, .semiring = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = 1, .n = 1, .k = 2,
                               .nthreads = 1};
-    r.product.a = (tsr_view){.format = TSR_SPARSE, .type = TSR_FP64, .index_size = 8, .nrows = 1, .ncols = 2, .nvec = 1, .vlen = 2,
-                             .nvals = 2, .p = row_offsets, .i = columns, .x = ones};
+    r.product.a = (tsr_view){.format = TSR_SPARSE, .type = TSR_FP64, .index_size = 8, .nrows = 1, .ncols = 2, .nvec = 1,
+                             .vlen = 2, .nvals = 2, .p = row_offsets, .i = columns, .x = ones};
     r.product.b = (tsr_view){.format = TSR_FULL, .type = TSR_FP64, .by_col = true, .nrows = 2, .ncols = 1, .nvec = 1, .vlen = 2,
                              .ld = 2, .nvals = 2, .x = column};
     return r;
