@@ -100,6 +100,30 @@ template <class Shape> __device__ __forceinline__ int unit(int g)
         return (g & 4) | (g & 1) << 1 | (g >> 1 & 1);
 }
 
+/* x, kept in a register: without this the compiler computes such numbers anew, from threadIdx, at every use.  All lanes call it. */
+template <class T> __device__ __forceinline__ T keep(T x) { return __shfl_sync(all, x, static_cast<int>(threadIdx.x % 32)); }
+
+/* Where a lane finds its parts in shared memory, in bytes. */
+struct lane_places {
+    int stages, near; // of the warp
+    int to, column;   // rows of B: to a stage, its first column
+    int from, values; // from a stage
+    int shift;        // of slot t of row g in its half of a mask
+
+    template <class Shape> __device__ __forceinline__ void set(int warp, int lane)
+    {
+        int row = lane / Shape::lanes_per_row, t = lane % 4, piece_bytes = Shape::piece_words * 4;
+        int mine = (Shape::height == 8 ? lane / 4 : unit<Shape>(lane / 4)) * piece_bytes;
+        stages = warp * (Shape::stages * Shape::stage_bytes);
+        near = Shape::warps * (Shape::stages * Shape::stage_bytes) + warp * static_cast<int>(sizeof(ahead));
+        to = keep(stages + row * Shape::stride + (lane % Shape::lanes_per_row ^ row % 4 * Shape::swizzle) * 16);
+        column = keep(near + row * 4);
+        from = keep(stages + t * Shape::stride + (mine ^ t * Shape::swizzle * 16));
+        values = keep(stages + Shape::rows_bytes + lane * (Shape::words * 2 * static_cast<int>(sizeof(typename Shape::word))));
+        shift = keep(lane / 4 % 4 * 8 + t);
+    }
+};
+
 // ---- Rows of B into the ring ----
 
 /* Word `at` of those at `from`; words behind the end become 0. */
@@ -114,21 +138,20 @@ struct fetcher {
     const uint32_t *column; // of the item's first vector
     uint32_t pitch;         // bytes between rows of B
     int vectors;            // of the item
+    int left;               // of these, from the lane's first row on
     int bytes;              // from b to the end of the tile or of the row of B, whichever comes first
 };
 
 /* Eight lanes copy 128 bytes of a row at a time, so that an instruction touches four lines.  Rows of the stage that the block has no
  * vector for stay as they are: rows of B of long ago, or zeros.  Whole: no row of B ends inside the tile. */
 template <class Shape, bool Whole>
-__device__ __forceinline__ void fetch_rows(const fetcher &f, const uint32_t *column, unsigned char *stage, int block, int lane)
+__device__ __forceinline__ void fetch_rows(const fetcher &f, const uint32_t *column, unsigned char *to, int block)
 {
-    constexpr int lanes = Shape::lanes_per_row, rows = 32 / lanes, bytes = lanes * 16;
-    int row = lane / lanes, count = f.vectors - block * 8;
-    unsigned char *to = stage + row * Shape::stride + (lane % lanes ^ row % 4 * Shape::swizzle) * 16;
+    constexpr int rows = 32 / Shape::lanes_per_row, bytes = Shape::lanes_per_row * 16;
 #pragma unroll
     for (int i = 0; i < 8 * Shape::group; i += rows)
-        if (i + row < count) {
-            const unsigned char *from = f.b + static_cast<uint64_t>(column[i + row]) * f.pitch;
+        if (block * 8 + i < f.left) {
+            const unsigned char *from = f.b + static_cast<uint64_t>(column[i]) * f.pitch;
 #pragma unroll
             for (int j = 0; j < Shape::row_bytes; j += bytes)
                 if (Whole || j < f.bytes)
@@ -190,22 +213,15 @@ template <class Shape> struct giver {
     masks<Shape> m;
     uint32_t odd; // pairs: which of the pair it was, the last fetched in the lowest bits
 
-    /* A lane's words of the stage; those of mask w of block q of the group, slot t + 4 i: [q][w][i] */
-    static __device__ __forceinline__ word *place(unsigned char *stage, int lane)
-    {
-        return reinterpret_cast<word *>(stage + Shape::rows_bytes) + lane * (Shape::words * 2);
-    }
     static constexpr int next_block = 32 * Shape::words * 2; // words
 
-    /* Behind the item's last block: zeros. */
-    __device__ __forceinline__ void fetch(ahead *near, unsigned char *stage, int block, int lane)
+    /* To [q][w][i]: slot t + 4 i in word w of the mask of block q of the group.  Behind the item's last block: zeros. */
+    __device__ __forceinline__ void fetch(ahead *near, word *to, int block, int shift, int lane)
     {
         constexpr int halves = masks<Shape>::halves;
         int local = block % masks<Shape>::blocks;
         if (local == 0)
             m.turn(near, block, lane);
-        int shift = lane / 4 % 4 * 8 + lane % 4; // slot t of row g in its half
-        word *to = place(stage, lane);
 #pragma unroll
         for (int q = 0; q < Shape::group; q++)
 #pragma unroll
@@ -227,20 +243,19 @@ template <class Shape> struct giver {
 // ---- The ring ----
 
 template <class Shape> struct ring {
-    unsigned char *stages;
-    ahead *near;
+    lane_places place;
 
     __device__ __forceinline__ ring(int warp, int lane)
     {
-        stages = dynamic_shared() + warp * (Shape::stages * Shape::stage_bytes);
-        near = reinterpret_cast<ahead *>(dynamic_shared() + Shape::warps * (Shape::stages * Shape::stage_bytes)) + warp;
+        place.set<Shape>(warp, lane);
         clear(lane);
     }
+    __device__ __forceinline__ ahead *near() const { return reinterpret_cast<ahead *>(dynamic_shared() + place.near); }
     /* No garbage: 0 times NaN is NaN. */
     __device__ __forceinline__ void clear(int lane) const
     {
         for (int i = lane * 16; i < Shape::stages * Shape::stage_bytes; i += 512)
-            *reinterpret_cast<uint4 *>(stages + i) = uint4{0, 0, 0, 0};
+            *reinterpret_cast<uint4 *>(dynamic_shared() + place.stages + i) = uint4{0, 0, 0, 0};
     }
     /* The stage after the one at `offset`. */
     static __device__ __forceinline__ int next(int offset)
@@ -254,12 +269,12 @@ template <class Shape> struct ring {
     {
         int block = step * Shape::group;
         if (block < nblocks) {
-            int part = block / 4 % ahead::column_groups;
             if (block % 4 == 0)
-                fetch_word(near->column[part ^ 2] + lane, f.column, block * 8 + 64 + lane, f.vectors);
-            const uint32_t *column = near->column[part] + block % 4 * 8;
-            fetch_rows<Shape, Whole>(f, column, stages + offset, block, lane);
-            a.fetch(near, stages + offset, block, lane);
+                fetch_word(near()->column[(block / 4 + 2) % ahead::column_groups] + lane, f.column, block * 8 + 64 + lane, f.vectors);
+            int column = place.column + block % (4 * ahead::column_groups) * 32;
+            fetch_rows<Shape, Whole>(f, reinterpret_cast<const uint32_t *>(dynamic_shared() + column),
+                                     dynamic_shared() + place.to + offset, block);
+            a.fetch(near(), reinterpret_cast<typename Shape::word *>(dynamic_shared() + place.values + offset), block, place.shift, lane);
             offset = next(offset);
         }
         cp_async_commit();
@@ -283,10 +298,9 @@ template <class Shape> struct operand {
     typename math::sparse x[Shape::group][Shape::height == 8 ? math::per_b : math::per_a];
 
     /* odd: as fetched with the step, in the lowest bits */
-    __device__ __forceinline__ operand(unsigned char *stage, uint32_t odd, int lane)
+    __device__ __forceinline__ operand(const typename Shape::word *from, uint32_t odd)
     {
         using word = typename Shape::word;
-        const word *from = giver<Shape>::place(stage, lane);
 #pragma unroll
         for (int q = 0; q < Shape::group; q++) {
             struct alignas(Shape::words * 2 * sizeof(word)) {
@@ -377,17 +391,15 @@ template <class Shape, class A, class B> __device__ __forceinline__ void accumul
     }
 }
 
+/* at: the place in shared memory of the lane's pieces. */
 template <class Shape>
-__device__ __forceinline__ void multiply(typename Shape::sum total[Shape::products][4], const unsigned char *stage,
-                                         const operand<Shape> &a, int lane)
+__device__ __forceinline__ void multiply(typename Shape::sum total[Shape::products][4], int at, const operand<Shape> &a)
 {
-    constexpr int piece_bytes = Shape::piece_words * 4, slab_bytes = 8 * piece_bytes, width = Shape::piece;
-    int t = lane % 4, mine = (Shape::height == 8 ? lane / 4 : unit<Shape>(lane / 4)) * piece_bytes;
-    const unsigned char *row = stage + t * Shape::stride;
+    constexpr int slab_bytes = 8 * Shape::piece_words * 4, width = Shape::piece;
     /* The pieces of slab p.  (Slabs of 64 bytes share 128 bytes that are permuted.) */
     auto from = [=](int p) {
         int within = Shape::swizzle && slab_bytes == 64 ? p % 2 * 64 : 0;
-        return row + (p * slab_bytes - within) + ((mine | within) ^ t * Shape::swizzle * 16);
+        return dynamic_shared() + (at ^ within) + (p * slab_bytes - within);
     };
     fragments<Shape> b;
     if constexpr (Shape::height == 16) {
@@ -521,15 +533,16 @@ template <class Shape> struct item {
     /* The first columns and masks. */
     __device__ __forceinline__ void fetch_first() const
     {
-        fetch_word(r.near->column[0] + lane, f.column, lane, f.vectors);
-        fetch_word(r.near->column[1] + lane, f.column, lane + 32, f.vectors);
-        fetch_word(r.near->mask[0] + lane, g.m.from, lane, g.m.count);
+        fetch_word(r.near()->column[0] + lane, f.column, lane, f.vectors);
+        fetch_word(r.near()->column[1] + lane, f.column, lane + 32, f.vectors);
+        fetch_word(r.near()->mask[0] + lane, g.m.from, lane, g.m.count);
     }
     __device__ __forceinline__ void set_tile(const tsr_cuda_spmm &p, int64_t skip)
     {
         int64_t pitch = p.ldb * static_cast<int64_t>(sizeof(element));
         int within = lane % Shape::lanes_per_row * 16;
-        f.pitch = static_cast<uint32_t>(pitch);
+        f.pitch = keep(static_cast<uint32_t>(pitch));
+        f.left = keep(f.vectors - lane / Shape::lanes_per_row);
         f.b = keep_address(static_cast<const unsigned char *>(p.b) + skip + within);
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
     }
@@ -546,8 +559,9 @@ template <class Shape> struct item {
             r.wait();
             r.template fetch<Whole>(f, g, to, k + Shape::stages - 1, nblocks, lane);
             int ahead_steps = min(steps - 1 - k, Shape::stages - 1);
-            unsigned char *stage = r.stages + at;
-            multiply<Shape>(total, stage, operand<Shape>(stage, g.odd >> bits * ahead_steps, lane), lane);
+            const operand<Shape> x(reinterpret_cast<const typename Shape::word *>(dynamic_shared() + r.place.values + at),
+                                   g.odd >> bits * ahead_steps);
+            multiply<Shape>(total, r.place.from + at, x);
             at = r.next(at);
         }
     }
@@ -575,19 +589,19 @@ __global__ void __launch_bounds__(Shape::warps * 32, Shape::blocks_per_sm) spmm(
     const ring<Shape> r(warp, lane);
     int at = 0; // in the ring
     if (lane < facts)
-        r.near->array[lane] = fact_array(a, lane);
-    fetch_facts(r.near, task_place(a, task).item, 0, -1, lane);
+        r.near()->array[lane] = fact_array(a, lane);
+    fetch_facts(r.near(), task_place(a, task).item, 0, -1, lane);
     wait_all();
-    fetch_facts(r.near, task + step < end ? task_place(a, task + step).item : -1, 1, 0, lane);
+    fetch_facts(r.near(), task + step < end ? task_place(a, task + step).item : -1, 1, 0, lane);
     wait_all();
-    item<Shape>(a, r, r.near->fact[0], lane).fetch_first();
+    item<Shape>(a, r, r.near()->fact[0], lane).fetch_first();
 
     /* While a task is computed, what its successors say of themselves is on its way: see fetch_facts. */
     int now = 0, next = 1, last = 2;
     for (; task < end; task += step) {
         wait_all();
-        item<Shape> it(a, r, r.near->fact[now], lane);
-        fetch_facts(r.near, task + 2 * step < end ? task_place(a, task + 2 * step).item : -1, last,
+        item<Shape> it(a, r, r.near()->fact[now], lane);
+        fetch_facts(r.near(), task + 2 * step < end ? task_place(a, task + 2 * step).item : -1, last,
                     task + step < end ? next : -1, lane);
         int tile = task_place(a, task).tile;
         int64_t column = static_cast<int64_t>(tile) * Shape::columns;
@@ -602,8 +616,8 @@ __global__ void __launch_bounds__(Shape::warps * 32, Shape::blocks_per_sm) spmm(
         if (a.tiles > 1 && column + Shape::columns > p.n)
             r.clear(lane); // what follows the columns of B must not meet columns of another tile
         if (task + step < end)
-            item<Shape>(a, r, r.near->fact[next], lane).fetch_first();
-        const int64_t *fact = r.near->fact[now];
+            item<Shape>(a, r, r.near()->fact[next], lane).fetch_first();
+        const int64_t *fact = r.near()->fact[now];
         tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, fact[at_window], fact[at_partial], a.iso);
         if (out.vectors && out.rows == Shape::height && column + Shape::columns <= p.n)
             store<true, Shape>(out, total, column, p.n, lane);
