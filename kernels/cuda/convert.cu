@@ -10,7 +10,10 @@ namespace tsr_convert {
 namespace {
 
 constexpr int threads = 256;
-constexpr int chunk = 32; // groups that a thread walks
+constexpr int warps = threads / 32;
+constexpr int chunk = 32; // groups that a block of threads places together: a lane for each
+constexpr int most_height = 64;
+constexpr unsigned all = 0xffffffffu;
 
 struct groups {
     int64_t nwindows, nvectors, ngroups, nrows;
@@ -20,6 +23,7 @@ struct groups {
     const int64_t *first;  // [nwindows+1] groups before the window
     const uint32_t *column;
     const void *rows;      // [nvectors] height/8 bytes each
+    int64_t *window;       // [ngroups] that the group is in
     uint64_t *mask;        // [ngroups * words]
     int64_t *entry;        // [ngroups+1] entries before the group; not for ME-BCRS
     int64_t *brick;        // [ngroups+1] nonzero words before the group; HRPB only
@@ -43,14 +47,28 @@ template <int Width> __device__ __forceinline__ uint64_t spread(uint64_t x)
     }
 }
 
+/* The window of group k, found among the windows of the groups of the block. */
+__device__ __forceinline__ int64_t window_of(const groups &g, int64_t k)
+{
+    __shared__ int64_t ends[2];
+    if (threadIdx.x < 2) {
+        int64_t outer = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x * (threads - 1);
+        ends[threadIdx.x] = find_range(g.first, g.nwindows, min(outer, g.ngroups - 1));
+    }
+    __syncthreads();
+    return ends[0] + find_range(g.first + ends[0], ends[1] - ends[0] + 1, min(k, g.ngroups - 1));
+}
+
 /* A thread makes the mask of a group. */
 template <class Rows, int Width> __global__ void __launch_bounds__(threads) make_masks(groups g)
 {
     constexpr int words = static_cast<int>(sizeof(Rows)) * Width / 8, step = 64 / Width;
     int64_t k = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+    int64_t v = window_of(g, k);
     if (k >= g.ngroups)
         return;
-    int64_t v = find_range(g.first, g.nwindows, k), from = g.vector[v] + (k - g.first[v]) * Width;
+    g.window[k] = v;
+    int64_t from = g.vector[v] + (k - g.first[v]) * Width;
     int n = static_cast<int>(min(g.vector[v + 1] - from, static_cast<int64_t>(Width)));
     uint64_t mask[words] = {};
 #pragma unroll
@@ -101,7 +119,7 @@ template <int Width> __device__ __forceinline__ row_part part_of(const groups &g
     return {static_cast<unsigned>(mine >> bit) & ((1u << Width) - 1), before + __popcll(mine & ((static_cast<uint64_t>(1) << bit) - 1))};
 }
 
-/* The run of values from x to `to`. */
+/* n values from x to `to`. */
 template <int Width, class Value> __device__ __forceinline__ void copy_run(Value *to, const Value *x, int n)
 {
     Value held[Width];
@@ -139,65 +157,158 @@ __device__ __forceinline__ void fill_run(Value *to, const Value *x, Value iso, u
             to[k] = held.one[k];
 }
 
-/* Where a thread is: window, row, and the entry of that row that comes next. */
-struct walker {
-    int64_t v, next_group, entry;
+/* Where the group of a lane is. */
+struct lane_group {
+    int64_t k, v, first; // group, window, first group of the window
+    bool valid;
 };
 
-__device__ __forceinline__ void enter_window(walker &at, const groups &g, const placing &p, int64_t k, int row)
+__device__ __forceinline__ lane_group group_of(const groups &g, int64_t k, int64_t last)
 {
-    int64_t v = at.v + 1;
-    if (v >= g.nwindows || g.first[v + 1] <= k || g.first[v] > k)
-        v = find_range(g.first, g.nwindows, k);
-    at.v = v;
-    at.next_group = g.first[v + 1];
-    int64_t r = v * g.height + row;
-    at.entry = r < g.nrows ? p.p[r] : 0;
+    lane_group at;
+    at.k = k;
+    at.valid = k < last;
+    at.v = at.valid ? g.window[k] : 0;
+    at.first = at.valid ? g.first[at.v] : k;
+    return at;
 }
 
-/* A thread walks the groups of a chunk for one row of the windows. */
-template <int Width, class Value, bool Dense> __global__ void __launch_bounds__(threads) place_values(groups g, placing p)
+/* Entries of the rows of a warp (row = warp, warp + 8, ...) that come next in the window of group k, which began before. */
+template <int Width> __device__ __forceinline__ void find_cursors(int64_t *cursor, const groups &g, const placing &p, int64_t k)
 {
-    int64_t t = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x, k = t / g.height * chunk;
-    int row = static_cast<int>(t % g.height);
-    int64_t last = min(k + chunk, g.ngroups);
-    if (k >= last)
+    int row = threadIdx.x / 32 + threadIdx.x % 32 * warps;
+    int64_t v = g.window[k], within = k - g.first[v], r = v * g.height + row;
+    if (row < g.height && within && r < g.nrows)
+        cursor[row] = lower_bound(p.i, p.p[r], p.p[r + 1], g.column[g.vector[v] + within * Width]);
+    __syncwarp();
+}
+
+/* The first entry of a row in the lane's group; n: how many it has there.  cursor: the row's next entry, kept for the next chunk. */
+__device__ __forceinline__ int64_t find_entry(int64_t *cursor, const groups &g, const placing &p, const lane_group &at, int64_t from,
+                                              int row, int n)
+{
+    int lane = threadIdx.x % 32, upto = n;
+    for (int d = 1; d < 32; d *= 2) {
+        int other = __shfl_up_sync(all, upto, d);
+        upto += lane >= d ? other : 0;
+    }
+    int before = upto - n, head = at.first > from ? static_cast<int>(at.first - from) : 0;
+    int within = before - __shfl_sync(all, before, head);
+    int64_t r = at.v * g.height + row, start = at.first < from ? *cursor : at.valid && r < g.nrows ? p.p[r] : 0;
+    __syncwarp();
+    if (lane == 31)
+        *cursor = start + within + n;
+    __syncwarp();
+    return start + within;
+}
+
+/* What is collected before it is written: entries [first, first + n) of the result. */
+template <class Value> struct staging {
+    static constexpr int capacity = 16384 / static_cast<int>(sizeof(Value));
+    Value *value;
+    uint8_t *local; // as far from a multiple of 4 as its place in the result
+    int64_t first;
+    int n;
+    bool used;
+};
+
+template <class Value> __device__ __forceinline__ staging<Value> begin_staging(const groups &g, const placing &p, int64_t from, int64_t last)
+{
+    staging<Value> s;
+    s.first = g.entry[from];
+    int64_t n = g.entry[last] - s.first;
+    s.n = static_cast<int>(n);
+    s.used = n <= s.capacity;
+    s.value = reinterpret_cast<Value *>(dynamic_shared());
+    s.local = dynamic_shared() + (p.x ? 16384 : 0) + s.first % 4;
+    return s;
+}
+
+template <class Value> __device__ __forceinline__ void flush(const staging<Value> &s, const placing &p)
+{
+    int tid = threadIdx.x;
+    if (p.x)
+        for (int k = tid; k < s.n; k += threads)
+            static_cast<Value *>(p.value)[s.first + k] = s.value[k];
+    if (!p.local)
         return;
+    uint8_t *to = p.local + s.first;
+    int lead = min(static_cast<int>(-s.first & 3), s.n), quads = (s.n - lead) / 4;
+    for (int k = tid; k < quads; k += threads)
+        reinterpret_cast<uint32_t *>(to + lead)[k] = reinterpret_cast<const uint32_t *>(s.local + lead)[k];
+    for (int k = tid; k < s.n; k += threads)
+        if (k < lead || k >= lead + 4 * quads)
+            to[k] = s.local[k];
+}
+
+template <int Width, class Value>
+__device__ __forceinline__ void place_run(const staging<Value> &s, const placing &p, int64_t entry, int64_t to, int row, unsigned bits)
+{
     const Value *x = static_cast<const Value *>(p.x);
-    walker at;
-    at.v = find_range(g.first, g.nwindows, k) - 1;
-    enter_window(at, g, p, k, row);
-    int64_t within = k - g.first[at.v], r = at.v * g.height + row;
-    if (within && r < g.nrows)
-        at.entry = lower_bound(p.i, at.entry, p.p[r + 1], g.column[g.vector[at.v] + within * Width]);
-    for (; k < last; k++) {
-        if (k >= at.next_group)
-            enter_window(at, g, p, k, row);
-        row_part part = part_of<Width>(g, k, row);
-        int n = __popc(part.bits);
-        if (Dense) {
-            int64_t first = g.vector[at.v] + (k - g.first[at.v]) * Width;
-            int width = static_cast<int>(min(g.vector[at.v + 1] - first, static_cast<int64_t>(Width)));
-            fill_run<Width>(static_cast<Value *>(p.value) + first * g.height + row * width, x ? x + at.entry : nullptr,
-                            static_cast<Value>(p.iso), part.bits, width);
-        } else {
-            int64_t to = g.entry[k] + part.before;
-            if (x)
-                copy_run<Width>(static_cast<Value *>(p.value) + to, x + at.entry, n);
-            if (p.local)
-                for (unsigned bits = part.bits; bits; bits &= bits - 1)
-                    p.local[to++] = static_cast<uint8_t>(row * Width + __ffs(static_cast<int>(bits)) - 1);
-            if (p.block_entry && row == 0)
-                p.block_entry[k] = static_cast<uint32_t>(g.entry[k] - g.entry[g.first[at.v]]);
-        }
-        at.entry += n;
+    if (x)
+        copy_run<Width>(s.used ? s.value + (to - s.first) : static_cast<Value *>(p.value) + to, x + entry, __popc(bits));
+    if (p.local)
+        for (uint8_t *local = s.used ? s.local + (to - s.first) : p.local + to; bits; bits &= bits - 1)
+            *local++ = static_cast<uint8_t>(row * Width + __ffs(static_cast<int>(bits)) - 1);
+}
+
+/* Groups [from, last), 32 at most. */
+template <int Width, class Value> __device__ void place_chunk(int64_t *cursor, const groups &g, const placing &p, int64_t from, int64_t last)
+{
+    int lane = threadIdx.x % 32;
+    lane_group at = group_of(g, from + lane, last);
+    staging<Value> s = begin_staging<Value>(g, p, from, last);
+    int64_t entry = at.valid ? g.entry[at.k] : 0;
+    if (p.block_entry && threadIdx.x < 32 && at.valid)
+        p.block_entry[at.k] = static_cast<uint32_t>(entry - g.entry[at.first]);
+    for (int row = threadIdx.x / 32; row < g.height; row += warps) {
+        row_part part = at.valid ? part_of<Width>(g, at.k, row) : row_part{0, 0};
+        int64_t next = find_entry(cursor + row, g, p, at, from, row, __popc(part.bits));
+        place_run<Width>(s, p, next, entry + part.before, row, part.bits);
+    }
+    __syncthreads();
+    if (s.used)
+        flush(s, p);
+    __syncthreads();
+}
+
+/* The same for dense blocks, whose rows are written where they belong. */
+template <int Width, class Value> __device__ void fill_chunk(int64_t *cursor, const groups &g, const placing &p, int64_t from, int64_t last)
+{
+    lane_group at = group_of(g, from + threadIdx.x % 32, last);
+    int64_t vector = at.valid ? g.vector[at.v] + (at.k - at.first) * Width : 0;
+    int width = at.valid ? static_cast<int>(min(g.vector[at.v + 1] - vector, static_cast<int64_t>(Width))) : 0;
+    for (int row = threadIdx.x / 32; row < g.height; row += warps) {
+        row_part part = at.valid ? part_of<Width>(g, at.k, row) : row_part{0, 0};
+        int64_t next = find_entry(cursor + row, g, p, at, from, row, __popc(part.bits));
+        if (at.valid)
+            fill_run<Width>(static_cast<Value *>(p.value) + vector * g.height + row * width,
+                            p.x ? static_cast<const Value *>(p.x) + next : nullptr, static_cast<Value>(p.iso), part.bits, width);
+    }
+}
+
+/* A block of threads places `chunks` chunks of groups. */
+template <int Width, class Value, bool Dense> __global__ void __launch_bounds__(threads) place_values(groups g, placing p, int chunks)
+{
+    __shared__ int64_t cursor[most_height];
+    int64_t from = static_cast<int64_t>(blockIdx.x) * chunks * chunk, end = min(from + chunks * chunk, g.ngroups);
+    find_cursors<Width>(cursor, g, p, from);
+    for (; from < end; from += chunk) {
+        int64_t last = min(from + chunk, end);
+        if constexpr (Dense)
+            fill_chunk<Width, Value>(cursor, g, p, from, last);
+        else
+            place_chunk<Width, Value>(cursor, g, p, from, last);
     }
 }
 
 template <int Width, class Value, bool Dense> tsr_status queue_values(const groups &g, const placing &p, void *stream)
 {
     auto kernel = place_values<Width, Value, Dense>;
-    TSR_LAUNCH(kernel, blocks_for(ceil_div(g.ngroups, chunk) * g.height, threads), threads, 0, stream, g, p);
+    // Blocks that do more find the cursors less often, but there should be enough of them.
+    int chunks = static_cast<int>(min(max(g.ngroups / (chunk * 4096), static_cast<int64_t>(1)), static_cast<int64_t>(8)));
+    int shared = Dense ? 0 : (p.x ? 16384 : 0) + (p.local ? staging<Value>::capacity + 4 : 0);
+    TSR_LAUNCH(kernel, blocks_for(g.ngroups, chunks * chunk), threads, shared, stream, g, p, chunks);
     return queued();
 }
 
@@ -282,6 +393,7 @@ tsr_status fill_blocks(const tsr_windows &w, const vectors &v, placing p, uint64
     if (!mask)
         arena.want(&g.mask, g.ngroups * g.words);
     arena.want(&g.entry, g.ngroups + 1);
+    arena.want(&g.window, g.ngroups);
     arena.want(&scratch, static_cast<int64_t>(tsr_cuda_scan_bytes(g.ngroups)));
     tsr_status status = arena.get();
     if (status == TSR_OK)
@@ -343,6 +455,7 @@ template <int Width> tsr_status fill_me_bcrs(tsr_me_bcrs *out, const vectors &v,
     placing p = placing_of(in);
     Arena arena(stream);
     arena.want(&g.mask, g.ngroups * g.words);
+    arena.want(&g.window, g.ngroups);
     tsr_status status = arena.get();
     if (status == TSR_OK)
         status = get_values(&out->value, 8 * out->w.nvectors, in->number, stream);
@@ -376,7 +489,7 @@ __global__ void __launch_bounds__(threads) list_bricks(groups g, bricks b)
     int64_t k = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
     if (k >= g.ngroups)
         return;
-    int64_t v = find_range(g.first, g.nwindows, k), first = g.first[v], at = g.brick[k], within = k - first;
+    int64_t v = g.window[k], first = g.first[v], at = g.brick[k], within = k - first;
     uint32_t entry = static_cast<uint32_t>(g.entry[k] - g.entry[first]);
     if (within % 4 == 0)
         b.block_brick[b.block[v] + within / 4] = static_cast<uint32_t>(at - g.brick[first]);
@@ -434,6 +547,7 @@ tsr_status fill_hrpb(tsr_hrpb *out, const vectors &v, const tsr_source *in, void
     char *scratch;
     arena.want(&g.mask, g.ngroups * g.words);
     arena.want(&g.entry, g.ngroups + 1);
+    arena.want(&g.window, g.ngroups);
     arena.want(&g.brick, g.ngroups + 1);
     arena.want(&scratch, static_cast<int64_t>(tsr_cuda_scan_bytes(g.ngroups)));
     tsr_status status = arena.get();
