@@ -165,6 +165,28 @@ void tsr_cuda_free_masked_plan(tsr_cuda_masked_plan *plan, void *stream);
 /* Semantics of kernels/kernels.h; counts are exact (FP32 and FP64: rounded once).  plan == NULL: without, slower, no memory needed. */
 tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product);
 
+/* SDDMM: both operands dense, the mask by row, fewer than 2^32 - 1 rows. */
+typedef struct tsr_cuda_sddmm {
+    tsr_semiring semiring;
+    const tsr_cuda_csr *mask; /* m x n, as above; columns may be in any order, duplicates too */
+    int mask_size;
+    int64_t begin, end;       /* entries of the mask to compute */
+    int64_t k;
+    const void *a;            /* m x k row-major, any alignment; NULL: every element is a_iso, or not read */
+    int64_t lda;              /* elements, >= k */
+    const void *b;            /* B', n x k row-major: row j is column j of B; NULL: b_iso, or not read */
+    int64_t ldb;
+    uint64_t a_iso, b_iso;
+    void *x;                  /* [end - begin] of the semiring's type, in the mask's order; 0 where the mask is false, or k == 0 */
+    int8_t *present;          /* [end - begin] 0/1; NULL: not wanted */
+    const tsr_cuda_device *device;
+    void *stream;
+    int variant;
+} tsr_cuda_sddmm;
+
+/* Semantics of kernels/kernels.h; sums are FMAs in a fixed order, of many short sums (error well below that of adding one by one). */
+tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product);
+
 /* ---- Dense operands (kernels/cuda/dense.cu) ---- */
 
 /* dst[j*dst_ld + i] = src[i*src_ld + j], elements of 1, 2, 4 or 8 bytes. */

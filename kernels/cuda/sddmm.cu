@@ -1,0 +1,372 @@
+// SDDMM: C<S> = A (+).(x) B with A and B' dense by row, at the entries of the sparse mask S.
+//
+// A warp takes `chunk` consecutive entries, finds their rows (one wide search for the first, a short one for each entry), and computes
+// 32 / G entries at a time: G lanes fetch V consecutive elements each of both rows, C times before they go on, so that a load of a group
+// is a whole line of 128 bytes.  The rows of U such steps are in flight together.  Neighbouring entries share their row of A, which is
+// then one line for the whole warp.  Lanes add their own products, then a tree adds the lanes: the same order every time, whatever the
+// device.  plus_times of FP32 and FP64 is typed, everything else looks its operators up.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/semiring.cuh"
+
+namespace {
+
+constexpr int threads = 256, chunk = 128;
+
+struct sddmm_args {
+    const int64_t *p;
+    const uint32_t *i;
+    const void *mask;
+    int mask_size;
+    int64_t nrows, begin, end;
+    int64_t k;
+    const void *a, *b;
+    int64_t lda, ldb; /* elements */
+    uint64_t a_iso, b_iso;
+    void *x;
+    int8_t *present;
+    operators ops;
+};
+
+// ---- Which row is an entry in? ----
+
+/* The first row of [low, high) that ends after entry e, found by the whole warp. */
+__device__ __forceinline__ int64_t warp_row(const int64_t *p, int64_t low, int64_t high, int64_t e)
+{
+    int lane = int(threadIdx.x % 32);
+    while (high - low > 1) {
+        int64_t step = (high - low + 31) / 32, probe = low + (lane + 1) * step - 1;
+        bool before = probe < high && __ldg(p + probe + 1) <= e;
+        int64_t skipped = __popc(__ballot_sync(~0u, before));
+        low += skipped * step;
+        high = low + step < high ? low + step : high;
+    }
+    return low;
+}
+
+/* The same for an entry that is likely in one of the next 32 rows. */
+__device__ __forceinline__ int64_t warp_row_near(const int64_t *p, int64_t low, int64_t high, int64_t e)
+{
+    int64_t probe = low + threadIdx.x % 32;
+    unsigned before = __ballot_sync(~0u, probe < high && __ldg(p + probe + 1) <= e);
+    return before == ~0u ? warp_row(p, low + 32, high, e) : low + __popc(before);
+}
+
+/* The same for one lane, between two rows, the second included. */
+__device__ __forceinline__ int64_t lane_row(const int64_t *p, int64_t low, int64_t high, int64_t e)
+{
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (__ldg(p + middle + 1) <= e)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The bits are tested, so -0.0 passes. */
+__device__ __forceinline__ bool passes(const sddmm_args &q, int64_t e)
+{
+    if (!q.mask)
+        return true;
+    switch (q.mask_size) {
+    case 1: return static_cast<const uint8_t *>(q.mask)[e] != 0;
+    case 2: return static_cast<const uint16_t *>(q.mask)[e] != 0;
+    case 4: return static_cast<const uint32_t *>(q.mask)[e] != 0;
+    default: return static_cast<const uint64_t *>(q.mask)[e] != 0;
+    }
+}
+
+/* One entry for each lane. */
+struct lane_entries {
+    int64_t entry; /* past the last: the last */
+    uint32_t row, col;
+    bool counts;
+
+    __device__ __forceinline__ void load(const sddmm_args &q, int64_t at, int64_t first_row, int64_t last_row)
+    {
+        counts = at < q.end;
+        entry = counts ? at : q.end - 1;
+        row = uint32_t(lane_row(q.p, first_row, last_row, entry));
+        col = __ldg(q.i + entry);
+    }
+    template <class T> __device__ __forceinline__ void store(const sddmm_args &q, T value) const
+    {
+        if (!counts)
+            return;
+        bool pass = passes(q, entry);
+        store_once(static_cast<T *>(q.x) + (entry - q.begin), pass ? value : T(0));
+        if (q.present)
+            q.present[entry - q.begin] = pass;
+    }
+};
+
+/* Rows [first_row, last_row] hold the entries of this warp; false: it has none. */
+__device__ __forceinline__ bool warp_share(const sddmm_args &q, int64_t *first, int64_t *first_row, int64_t *last_row)
+{
+    *first = q.begin + (blockIdx.x * int64_t(threads / 32) + threadIdx.x / 32) * chunk;
+    if (*first >= q.end)
+        return false;
+    int64_t last = *first + chunk < q.end ? *first + chunk - 1 : q.end - 1;
+    *first_row = warp_row(q.p, 0, q.nrows, *first);
+    *last_row = warp_row_near(q.p, *first_row, q.nrows, last);
+    return true;
+}
+
+// ---- plus_times ----
+
+template <class T, int V> __device__ __forceinline__ void load_or_zero(T (&out)[V], const T *at, bool inside)
+{
+    if (inside) {
+        load_vector(out, at);
+    } else {
+#pragma unroll
+        for (int v = 0; v < V; v++)
+            out[v] = T(0);
+    }
+}
+
+/* Whole: k == G * V * C.  U steps are computed together.  Blocks: on an SM at once, at least. */
+template <class T, int V, int G, int C, bool Whole, int Blocks>
+__global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_constant__ sddmm_args q)
+{
+    constexpr int per_step = 32 / G, steps = 32 / per_step, U = steps < 8 / C ? steps : 8 / C;
+    int lane = int(threadIdx.x % 32), group = lane / G, l = lane % G;
+    int64_t first, first_row, last_row;
+    if (!warp_share(q, &first, &first_row, &last_row))
+        return;
+    const T *a = static_cast<const T *>(q.a) + l * V, *b = static_cast<const T *>(q.b) + l * V;
+#pragma unroll 1
+    for (int64_t at = first; at < first + chunk && at < q.end; at += 32) {
+        lane_entries mine;
+        mine.load(q, at + lane, first_row, last_row);
+        T result = 0;
+#pragma unroll 1
+        for (int step = 0; step < steps; step += U) {
+            T sum[U] = {};
+            const T *x[U], *y[U];
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+                int from = (step + u) * per_step + group;
+                x[u] = a + int64_t(__shfl_sync(~0u, mine.row, from)) * q.lda;
+                y[u] = b + int64_t(__shfl_sync(~0u, mine.col, from)) * q.ldb;
+            }
+#pragma unroll 1
+            for (int64_t k = 0; k < (Whole ? 1 : q.k); k += G * V * C) {
+                T ys[U][C][V];
+#pragma unroll
+                for (int u = 0; u < U; u++)
+#pragma unroll
+                    for (int c = 0; c < C; c++)
+                        load_or_zero(ys[u][c], y[u] + k + c * G * V, Whole || k + (c * G + l) * V < q.k);
+#pragma unroll
+                for (int u = 0; u < U; u++) {
+                    T xs[C][V];
+#pragma unroll
+                    for (int c = 0; c < C; c++)
+                        load_or_zero(xs[c], x[u] + k + c * G * V, Whole || k + (c * G + l) * V < q.k);
+#pragma unroll
+                    for (int c = 0; c < C; c++)
+#pragma unroll
+                        for (int v = 0; v < V; v++)
+                            sum[u] = fused(xs[c][v], ys[u][c][v], sum[u]);
+                }
+            }
+#pragma unroll
+            for (int u = 0; u < U; u++) {
+#pragma unroll
+                for (int by = G / 2; by > 0; by /= 2)
+                    sum[u] += __shfl_xor_sync(~0u, sum[u], by);
+                T all = __shfl_sync(~0u, sum[u], lane % per_step * G);
+                result = lane / per_step == step + u ? all : result;
+            }
+        }
+        mine.store(q, result);
+    }
+}
+
+// ---- Any semiring ----
+
+template <class T> __device__ __forceinline__ T lane_xor(T x, int by)
+{
+    using raw = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
+    raw bits = 0;
+    memcpy(&bits, &x, sizeof x);
+    bits = __shfl_xor_sync(~0u, bits, by);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+template <class P> __device__ __forceinline__ typename P::sum element_at(const void *x, int64_t at, uint64_t iso)
+{
+    typename P::element value;
+    memcpy(&value, &iso, sizeof value);
+    return P::widen(x ? __ldg(static_cast<const typename P::element *>(x) + at) : value);
+}
+
+/* Eight lanes an entry; a lane that has no product of its own does not count. */
+template <class P> __global__ void __launch_bounds__(threads) sddmm_any(const __grid_constant__ sddmm_args q)
+{
+    constexpr int G = 8;
+    int lane = int(threadIdx.x % 32), group = lane / G, l = lane % G;
+    int64_t first, first_row, last_row;
+    if (!warp_share(q, &first, &first_row, &last_row))
+        return;
+    for (int64_t at = first; at < first + chunk && at < q.end; at += 32) {
+        lane_entries mine;
+        mine.load(q, at + lane, first_row, last_row);
+        typename P::sum result = P::identity();
+        for (int step = 0; step < G; step++) {
+            int from = step * (32 / G) + group;
+            int64_t row = __shfl_sync(~0u, mine.row, from), col = __shfl_sync(~0u, mine.col, from);
+            typename P::sum sum = P::identity();
+            bool any = false;
+            for (int64_t k = l; k < q.k; k += G) {
+                typename P::sum term = P::multiply(q.ops.mul, element_at<P>(q.a, row * q.lda + k, q.a_iso),
+                    element_at<P>(q.b, col * q.ldb + k, q.b_iso));
+                sum = any ? P::merge(q.ops.add, sum, term) : P::begin(q.ops.add, term);
+                any = true;
+            }
+            for (int by = G / 2; by > 0; by /= 2) {
+                typename P::sum other = lane_xor(sum, by);
+                bool others = __shfl_xor_sync(~0u, int(any), by) != 0;
+                sum = !others ? sum : any ? P::merge(q.ops.add, sum, other) : other;
+                any = any || others;
+            }
+            uint64_t bits = 0;
+            memcpy(&bits, &sum, sizeof sum);
+            bits = __shfl_sync(~0u, (unsigned long long)bits, lane % (32 / G) * G);
+            if (lane / (32 / G) == step)
+                memcpy(static_cast<void *>(&result), &bits, sizeof result);
+        }
+        mine.store(q, result);
+    }
+}
+
+// ---- Launches ----
+
+unsigned blocks_for(const sddmm_args &q)
+{
+    int64_t per_block = threads / 32 * chunk;
+    return unsigned((q.end - q.begin + per_block - 1) / per_block);
+}
+
+template <class Kernel> tsr_status launch(Kernel kernel, const sddmm_args &q, void *stream)
+{
+    TSR_LAUNCH(kernel, blocks_for(q), threads, 0, stream, q);
+    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+}
+
+/* Rows of both operands begin at multiples of 16 bytes, and so does what is left of k. */
+template <class T> bool has_vectors(const sddmm_args &q)
+{
+    constexpr int64_t v = 16 / sizeof(T);
+    auto at_16 = [](const void *p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; };
+    return q.k % v == 0 && q.lda % v == 0 && q.ldb % v == 0 && at_16(q.a) && at_16(q.b);
+}
+
+template <class T, int Blocks> tsr_status launch_vectors(const sddmm_args &q, void *stream)
+{
+    constexpr int V = 16 / sizeof(T);
+    if (q.k <= 4 * V)
+        return launch(sddmm_sums<T, V, 4, 1, false, Blocks>, q, stream);
+    if (q.k == 8 * V)
+        return launch(sddmm_sums<T, V, 8, 1, true, Blocks>, q, stream);
+    if (q.k == 16 * V)
+        return launch(sddmm_sums<T, V, 8, 2, true, Blocks>, q, stream);
+    if (q.k == 32 * V)
+        return launch(sddmm_sums<T, V, 8, 4, true, Blocks>, q, stream);
+    if (q.k <= 16 * V)
+        return launch(sddmm_sums<T, V, 8, 2, false, Blocks>, q, stream);
+    return launch(sddmm_sums<T, V, 8, 4, false, Blocks>, q, stream);
+}
+
+/* variant: blocks on an SM, 2 or 3; 0: 2. */
+template <class T> tsr_status launch_sums(const sddmm_args &q, int variant, void *stream)
+{
+    if (!has_vectors<T>(q))
+        return launch(sddmm_sums<T, 1, 8, 4, false, 2>, q, stream);
+    return variant == 3 ? launch_vectors<T, 3>(q, stream) : launch_vectors<T, 2>(q, stream);
+}
+
+template <class T> tsr_status launch_any(const sddmm_args &q, void *stream)
+{
+    return launch(sddmm_any<any_semiring<T>>, q, stream);
+}
+
+tsr_status launch_by_type(const sddmm_args &q, tsr_type type, void *stream)
+{
+    switch (type) {
+    case TSR_BOOL: return launch_any<bool>(q, stream);
+    case TSR_INT8: return launch_any<int8_t>(q, stream);
+    case TSR_INT16: return launch_any<int16_t>(q, stream);
+    case TSR_INT32: return launch_any<int32_t>(q, stream);
+    case TSR_INT64: return launch_any<int64_t>(q, stream);
+    case TSR_UINT8: return launch_any<uint8_t>(q, stream);
+    case TSR_UINT16: return launch_any<uint16_t>(q, stream);
+    case TSR_UINT32: return launch_any<uint32_t>(q, stream);
+    case TSR_UINT64: return launch_any<uint64_t>(q, stream);
+    case TSR_FP32: return launch_any<float>(q, stream);
+    default: return launch_any<double>(q, stream);
+    }
+}
+
+size_t size_of(tsr_type type)
+{
+    switch (type) {
+    case TSR_BOOL:
+    case TSR_INT8:
+    case TSR_UINT8: return 1;
+    case TSR_INT16:
+    case TSR_UINT16: return 2;
+    case TSR_INT32:
+    case TSR_UINT32:
+    case TSR_FP32: return 4;
+    default: return 8;
+    }
+}
+
+/* No terms: no entry is present. */
+tsr_status nothing(const tsr_cuda_sddmm *q)
+{
+    int64_t n = q->end - q->begin;
+    tsr_status status = tsr_cuda_set(q->x, 0, size_t(n) * size_of(q->semiring.type), q->stream);
+    return status == TSR_OK && q->present ? tsr_cuda_set(q->present, 0, size_t(n), q->stream) : status;
+}
+
+} // namespace
+
+extern "C" tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product)
+{
+    const tsr_cuda_sddmm *s = product;
+    if (s->mask->nrows >= UINT32_MAX || (s->end - s->begin) / (threads / 32 * chunk) >= INT32_MAX)
+        return TSR_DECLINED;
+    if (s->k == 0 || s->begin == s->end)
+        return nothing(s);
+    bool reads_a = s->semiring.mul != TSR_MUL_SECOND && s->semiring.mul != TSR_MUL_PAIR;
+    bool reads_b = s->semiring.mul != TSR_MUL_FIRST && s->semiring.mul != TSR_MUL_PAIR;
+    sddmm_args q = {};
+    q.p = s->mask->p;
+    q.i = s->mask->i;
+    q.mask = s->mask->x;
+    q.mask_size = s->mask_size;
+    q.nrows = s->mask->nrows;
+    q.begin = s->begin;
+    q.end = s->end;
+    q.k = s->k;
+    q.a = reads_a ? s->a : nullptr;
+    q.b = reads_b ? s->b : nullptr;
+    q.lda = s->lda;
+    q.ldb = s->ldb;
+    q.a_iso = s->a_iso;
+    q.b_iso = s->b_iso;
+    q.x = s->x;
+    q.present = s->present;
+    q.ops = { int(s->semiring.add), int(s->semiring.mul) };
+    bool sums = s->semiring.add == TSR_ADD_PLUS && s->semiring.mul == TSR_MUL_TIMES && q.a && q.b;
+    if (sums && s->semiring.type == TSR_FP32)
+        return launch_sums<float>(q, s->variant, s->stream);
+    if (sums && s->semiring.type == TSR_FP64)
+        return launch_sums<double>(q, s->variant, s->stream);
+    return launch_by_type(q, s->semiring.type, s->stream);
+}
