@@ -288,14 +288,14 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
     }
 
     const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16 * Q, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
-#pragma unroll
-    for (int j = 0; j < Groups; j++)
-        tensor_rows::store<Math>(out, 16 * warp, first_column + 8 * width * j, p.p.n, total + j * width, lane);
+    tensor_rows::store<Math, Groups>(out, 16 * warp, first_column, p.p.n, total, lane);
 }
 
 template <class Math, int Q, int Groups, bool Pattern, int Halves = 1> static tsr_status launch(const arguments &p)
 {
-    auto kernel = spmm_hrpb<Math, Q, Groups, Halves, Pattern, 16 / Q>;
+    /* 16 warps of 128 registers fit a multiprocessor; of stages of 512 bytes for one warp each, 12 pairs. */
+    constexpr int resident = Q == 1 && Groups == 4 && Halves == 1 ? 12 : 16 / Q;
+    auto kernel = spmm_hrpb<Math, Q, Groups, Halves, Pattern, resident>;
     const size_t shared = static_cast<size_t>(p.stages) * stage_bytes<Groups, Halves>;
     if (!tensor_allow_shared(kernel, shared))
         return TSR_DECLINED;

@@ -252,9 +252,7 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
     }
 
     const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
-#pragma unroll
-    for (int j = 0; j < Groups; j++)
-        tensor_rows::store<Math>(out, 0, first_column + 8 * width * j, p.p.n, total + j * width, lane);
+    tensor_rows::store<Math, Groups>(out, 0, first_column, p.p.n, total, lane);
 }
 
 /* Resident: warps per multiprocessor, 20 to 12 for 96 to 168 registers. */

@@ -81,23 +81,47 @@ static __device__ __forceinline__ void multiply_one(typename Math::sum total[][4
     }
 }
 
-/* Columns [column, column + 8 P) of rows `row` + g and `row` + g + 8 of the window. */
-template <class Math>
+/* 16 bytes of C: sums [i, i + 16 / size) of rows g (+ 8 where d >= 2). */
+template <class Math> static __device__ __forceinline__ void gather(typename Math::sum *x, const typename Math::sum total[][4], int i, int d)
+{
+#pragma unroll
+    for (int k = 0; k < 16 / static_cast<int>(sizeof(typename Math::sum)); k++)
+        x[k] = total[i + k][d];
+}
+
+/* Columns [column, column + 8 P Groups) of rows `row` + g and `row` + g + 8 of the window; column is a multiple of their number. */
+template <class Math, int Groups>
 static __device__ __forceinline__ void store(const tensor_output<typename Math::sum> &out, int row, int64_t column, int64_t n,
                                              const typename Math::sum total[][4], int lane)
 {
     using sum = typename Math::sum;
     constexpr int width = columns<Math>, stored = 16 / static_cast<int>(sizeof(sum));
+    sum x[stored];
+    row += lane / 4;
+    column += width * (lane % 4);
+    if (out.vectors && out.beta == 0 && column + 8 * width * Groups - width * (lane % 4) <= n) {
+        sum *const c = out.c + row * out.ld + column;
 #pragma unroll
-    for (int d = 0; d < 4; d++)
+        for (int half = 0; half < 2; half++)
+            if (row + 8 * half < out.rows)
 #pragma unroll
-        for (int i = 0; i < width; i += stored) {
-            sum x[stored];
+                for (int place = 0; place < 2 * Groups; place++)
 #pragma unroll
-            for (int k = 0; k < stored; k++)
-                x[k] = total[i + k][d];
-            tensor_store(out, row + lane / 4 + d / 2 * 8, column + width * (lane % 4 + d % 2 * 4) + i, n, x);
-        }
+                    for (int i = 0; i < width; i += stored) {
+                        gather<Math>(x, total, place / 2 * width + i, 2 * half + place % 2);
+                        tensor_store_vector(c + 8 * half * out.ld + 4 * width * place + i, x, out.alpha, sum(0));
+                    }
+        return;
+    }
+#pragma unroll
+    for (int place = 0; place < 2 * Groups; place++)
+#pragma unroll
+        for (int half = 0; half < 2; half++)
+#pragma unroll
+            for (int i = 0; i < width; i += stored) {
+                gather<Math>(x, total, place / 2 * width + i, 2 * half + place % 2);
+                tensor_store(out, row + 8 * half, column + 4 * width * place + i, n, x);
+            }
 }
 
 } // namespace tensor_rows
