@@ -298,76 +298,91 @@ template <class P> __device__ __forceinline__ typename P::sum add_product(const 
         return P::step(s, a, b);
 }
 
-/* The entries of the item from the quad before its first one on, and how many the matrix has from there on. */
+/* The entries of the item, from the quad before its first one on. */
 template <class P> struct spmv_entries {
     const uint32_t *column;
-    const typename P::element *value;
-    const char *b;
-    int64_t left;
+    const typename P::element *value, *x;
 };
 
-/* Entries [begin, end) of a row for lane `part` of 2^shift. */
-template <class P, int U>
+/* U entries or quads of entries of one lane, all loads before their use.  Where a lane has fewer, it repeats the last place of its row,
+ * which is at hand, and leaves it out of the sum: loads without conditions stay together. */
+template <class P, int U, int Wide, bool Values> struct spmv_loads {
+    uint32_t column[U][Wide];
+    typename P::element value[U][Wide], x[U][Wide];
+
+    __device__ __forceinline__ void load(const spmv_entries<P> &from, int at, int step, int most)
+    {
+#pragma unroll
+        for (int j = 0; j < U; j++) {
+            int place = at + j * step < most ? at + j * step : most;
+            stream_vector(column[j], from.column + place);
+            if (Values)
+                stream_vector(value[j], from.value + place);
+        }
+    }
+    __device__ __forceinline__ void gather(const csr_args &q, const spmv_entries<P> &from)
+    {
+#pragma unroll
+        for (int j = 0; j < U; j++)
+#pragma unroll
+            for (int k = 0; k < Wide; k++) {
+                typename P::element one[1] = {};
+                if (!P::generic || q.reads_b)
+                    load_vector(one, reinterpret_cast<const char *>(from.x) + b_offset<true>(q, column[j][k]));
+                x[j][k] = one[0];
+            }
+    }
+    __device__ __forceinline__ typename P::sum add(const csr_args &q, typename P::sum sum, typename P::sum iso, int at, int step,
+        int end) const
+    {
+#pragma unroll
+        for (int j = 0; j < U; j++)
+            if (at + j * step < end)
+#pragma unroll
+                for (int k = 0; k < Wide; k++)
+                    sum = add_product<P>(q, sum, Values ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
+        return sum;
+    }
+};
+
+/* Entries [begin, end) of a row, not none, for lane `part` of 2^shift >= 8: the aligned quads, and the up to six entries around them. */
+template <class P, int U, bool Values>
 __device__ __forceinline__ typename P::sum add_quads(const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end,
     int part, int shift)
 {
-    using element = typename P::element;
-    typename P::sum sum = neutral<P>(q);
-    int step = 4 << shift;
+    int first = (begin + 3) & ~3, last = end & ~3, step = 4 << shift, at = first + 4 * part;
+    int head = (first < end ? first : end) - begin, edges = head + (last >= first ? end - last : 0);
+    int most = last - 4 > (begin & ~3) ? last - 4 : begin & ~3, edge = part < head ? begin + part : last + part - head;
+    spmv_loads<P, U, 4, Values> quads;
+    spmv_loads<P, 1, 1, Values> single;
+    quads.load(from, at, step, most);
+    single.load(from, part < edges ? edge : begin, 0, end);
+    quads.gather(q, from);
+    single.gather(q, from);
+    typename P::sum sum = quads.add(q, neutral<P>(q), iso, at, step, last);
+    sum = single.add(q, sum, iso, part, 0, edges);
 #pragma unroll 1
-    for (int at = (begin & ~3) + 4 * part; at < end; at += U * step) {
-        uint32_t column[U][4];
-        element value[U][4], x[U][4];
-#pragma unroll
-        for (int j = 0; j < U; j++) {
-            int quad = at + j * step;
-            if (quad < end && quad + 4 <= from.left) {
-                stream_vector(column[j], from.column + quad);
-                if (q.reads_a)
-                    stream_vector(value[j], from.value + quad);
-            } else {
-#pragma unroll
-                for (int k = 0; k < 4; k++) {
-                    bool inside = quad + k < end;
-                    column[j][k] = inside ? __ldg(from.column + quad + k) : 0;
-                    if (q.reads_a && inside)
-                        value[j][k] = load_once(from.value + quad + k);
-                }
-            }
-        }
-#pragma unroll
-        for (int j = 0; j < U; j++)
-#pragma unroll
-            for (int k = 0; k < 4; k++) {
-                element one[1] = {};
-                if (unsigned(at + j * step + k - begin) < unsigned(end - begin) && q.reads_b)
-                    load_vector(one, from.b + b_offset<true>(q, column[j][k]));
-                x[j][k] = one[0];
-            }
-#pragma unroll
-        for (int j = 0; j < U; j++)
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                if (unsigned(at + j * step + k - begin) < unsigned(end - begin))
-                    sum = add_product<P>(q, sum, q.reads_a ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
+    for (at += U * step; at < last; at += U * step) {
+        quads.load(from, at, step, most);
+        quads.gather(q, from);
+        sum = quads.add(q, sum, iso, at, step, last);
     }
     return sum;
 }
 
-/* The same where A's arrays are not aligned. */
-template <class P>
+/* The same one by one, for any alignment and number of lanes. */
+template <class P, int U, bool Values>
 __device__ __forceinline__ typename P::sum add_singles(const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end,
     int part, int shift)
 {
     typename P::sum sum = neutral<P>(q);
+    int step = 1 << shift;
+    spmv_loads<P, U, 1, Values> singles;
 #pragma unroll 1
-    for (int at = begin + part; at < end; at += 1 << shift) {
-        typename P::element value = {}, x[1] = {};
-        if (q.reads_a)
-            value = load_once(from.value + at);
-        if (q.reads_b)
-            load_vector(x, from.b + b_offset<true>(q, load_once(from.column + at)));
-        sum = add_product<P>(q, sum, q.reads_a ? P::widen(value) : iso, P::widen(x[0]));
+    for (int at = begin + part; at < end; at += U * step) {
+        singles.load(from, at, step, end - 1);
+        singles.gather(q, from);
+        sum = singles.add(q, sum, iso, at, step, end);
     }
     return sum;
 }
@@ -381,7 +396,17 @@ __device__ __forceinline__ int choose_shift(int rows, int count, int each)
     return shift;
 }
 
-template <class P, int U> __global__ void __launch_bounds__(32 * spmv_warps) spmv_rows(const __grid_constant__ csr_args q, int each)
+/* From which mean length of rows on quads are worth their edges. */
+constexpr int spmv_long_rows = 24;
+
+/* An offset of A, less `base`; offsets of one item differ by less than 2^31, so that their low halves suffice. */
+__device__ __forceinline__ uint32_t load_offset(const int64_t *p)
+{
+    return __ldg(reinterpret_cast<const uint32_t *>(p));
+}
+
+template <class P, int U, bool Values>
+__global__ void __launch_bounds__(32 * spmv_warps, 8) spmv_rows(const __grid_constant__ csr_args q, int each)
 {
     int lane = threadIdx.x % 32;
     int64_t t = int64_t(blockIdx.x) * spmv_warps + threadIdx.x / 32;
@@ -389,36 +414,43 @@ template <class P, int U> __global__ void __launch_bounds__(32 * spmv_warps) spm
         return;
     csr_item item = q.items[t], next = q.items[t + 1];
     int64_t base = item.entry & ~int64_t(3);
-    int first = int(item.entry - base), last = int(next.entry - base), rows = item.partial < 0 ? int(next.row - item.row) : 1;
-    spmv_entries<P> from = { q.i + base, static_cast<const typename P::element *>(q.x) + (q.reads_a ? base : 0),
-        keep_address(static_cast<const char *>(q.b)), q.nvals - base };
+    int rows = item.partial < 0 ? int(next.row - item.row) : 1;
+    int count = int(next.entry - item.entry);
+    bool quads = q.a_vectors && count >= spmv_long_rows * rows && ((next.entry + 3) & ~int64_t(3)) <= q.nvals;
+    int shift = choose_shift(rows, count, quads ? each : 4);
+    shift = quads && shift < 3 ? 3 : shift;
+    int at_once = 32 >> shift, part = lane & ((1 << shift) - 1);
+    spmv_entries<P> from = { q.i + base, static_cast<const typename P::element *>(q.x) + (Values ? base : 0),
+        static_cast<const typename P::element *>(q.b) };
     typename P::sum iso = iso_value<P>(q.iso);
-    int shift = choose_shift(rows, last - first, each), at_once = 32 >> shift, part = lane & ((1 << shift) - 1);
     const int64_t *p = q.p + item.row;
-    int row = lane >> shift, begin = first, end = rows > 1 ? first : last;
+    int row = lane >> shift;
+    uint32_t begin = uint32_t(item.entry), end = uint32_t(rows > 1 ? item.entry : next.entry);
     if (rows > 1 && row < rows) {
-        begin = int(__ldg(p + row) - base);
-        end = int(__ldg(p + row + 1) - base);
+        begin = load_offset(p + row);
+        end = load_offset(p + row + 1);
     }
 #pragma unroll 1
     for (int done = 0; done < rows; done += at_once) {
-        int next_row = row + at_once, next_begin = first, next_end = first;
+        int next_row = row + at_once, from_entry = int(begin - uint32_t(base)), to_entry = int(end - uint32_t(base));
+        begin = end = uint32_t(base);
         if (next_row < rows) {
-            next_begin = int(__ldg(p + next_row) - base);
-            next_end = int(__ldg(p + next_row + 1) - base);
+            begin = load_offset(p + next_row);
+            end = load_offset(p + next_row + 1);
         }
-        typename P::sum sum = q.a_vectors ? add_quads<P, U>(q, from, iso, begin, end, part, shift)
-                                          : add_singles<P>(q, from, iso, begin, end, part, shift);
+        typename P::sum sum = neutral<P>(q);
+        if (quads && to_entry > from_entry)
+            sum = add_quads<P, U, Values>(q, from, iso, from_entry, to_entry, part, shift);
+        if (!quads)
+            sum = add_singles<P, 4, Values>(q, from, iso, from_entry, to_entry, part, shift);
         sum = add_lanes<P>(q, sum, shift);
         if (row < rows && part == 0) {
             if (item.partial < 0)
-                store_sum<P>(q, int64_t(item.row) + row, sum, end > begin);
+                store_sum<P>(q, int64_t(item.row) + row, sum, to_entry > from_entry);
             else
                 static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
         }
         row = next_row;
-        begin = next_begin;
-        end = next_end;
     }
 }
 
@@ -427,7 +459,7 @@ template <class P, int U> tsr_status launch_spmv_rows(const csr_args &q, int eac
     int64_t blocks = (q.nitems + spmv_warps - 1) / spmv_warps;
     if (blocks > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
-    auto kernel = spmv_rows<P, U>;
+    auto kernel = q.reads_a ? spmv_rows<P, U, true> : spmv_rows<P, U, false>;
     TSR_LAUNCH(kernel, unsigned(blocks), 32 * spmv_warps, 0, stream, q, each);
     launch_partials<P>(q, stream);
     return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
