@@ -48,10 +48,17 @@ enum { at_window, at_first, at_last, at_entry, at_partial, at_block, at_vector, 
 /* Small things that a warp fetches ahead of their use: columns of B and masks, 32 words at a time, and the facts of items.  They come
  * by cp.async: loads into registers that are used rounds later would be copied, and wait, at the end of a round. */
 struct ahead {
-    static constexpr int column_groups = 4, mask_groups = 2, items = 3;
-    uint32_t column[column_groups][32], mask[mask_groups][32];
+    static constexpr int parts = 3, items = 4;
+    uint32_t column[parts][32], mask[parts][32];
     int64_t fact[items][facts];
     const int64_t *array[facts]; // of each fact
+};
+
+/* Which parts of `ahead` groups of 32 words go to: those of an item to `even` and `odd` in turn, the first of the next item to `spare`. */
+struct parts {
+    int even, odd, spare;
+    __device__ __forceinline__ int of(int group) const { return group % 2 ? odd : even; }
+    __device__ __forceinline__ parts next() const { return {spare, even, odd}; }
 };
 
 /* Stages: of the ring, each of `group` blocks, which one step multiplies.  Aim: warps of an SM, which bounds registers. */
@@ -87,8 +94,8 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, int Aim> stru
     static constexpr int warps = 3 * blocks_of(3) > 4 * blocks_of(4) ? 3 : 4; // of a block of threads
     static constexpr int blocks_per_sm = blocks_of(warps);
     static_assert(columns % slab == 0 && row_bytes <= 512, "");
-    /* Columns and masks of blocks are fetched 8 and 16 / words blocks before they are used, and waits for rows wait for them. */
-    static_assert(stages <= 8 / group + 1 && stages <= 16 / words / group + 1, "");
+    /* Columns and masks of blocks are fetched 4 and 16 / words blocks before they are used, and waits for rows wait for them. */
+    static_assert((stages - 1) * group <= 4, "");
 };
 
 /* The piece that lane g reads at height 16; also the piece that column g of a matrix instruction belongs to. */
@@ -170,11 +177,10 @@ template <class Shape> struct masks {
     int before, total; // total: entries before the next group, from giver::value on
 
     /* The masks of `block` and those after it, which are there, are put to use, and the group after them is fetched. */
-    __device__ __forceinline__ void turn(ahead *near, int block, int lane)
+    __device__ __forceinline__ void turn(ahead *near, const parts &where, int block, int lane)
     {
-        int part = block / blocks % ahead::mask_groups;
-        mine = near->mask[part][lane];
-        fetch_word(near->mask[part ^ 1] + lane, from, (block + blocks) * halves + lane, count);
+        mine = near->mask[where.of(block / blocks)][lane];
+        fetch_word(near->mask[where.of(block / blocks + 1)] + lane, from, (block + blocks) * halves + lane, count);
         int bits = __popc(mine), sum = bits;
 #pragma unroll
         for (int step = 1; step < 32; step *= 2) {
@@ -216,12 +222,12 @@ template <class Shape> struct giver {
     static constexpr int next_block = 32 * Shape::words * 2; // words
 
     /* To [q][w][i]: slot t + 4 i in word w of the mask of block q of the group.  Behind the item's last block: zeros. */
-    __device__ __forceinline__ void fetch(ahead *near, word *to, int block, int shift, int lane)
+    __device__ __forceinline__ void fetch(ahead *near, const parts &where, word *to, int block, int shift, int lane)
     {
         constexpr int halves = masks<Shape>::halves;
         int local = block % masks<Shape>::blocks;
         if (local == 0)
-            m.turn(near, block, lane);
+            m.turn(near, where, block, lane);
 #pragma unroll
         for (int q = 0; q < Shape::group; q++)
 #pragma unroll
@@ -265,16 +271,18 @@ template <class Shape> struct ring {
     }
     /* Starts fetching the blocks of step number `step`, if the item has it, to `offset`; their columns are there. */
     template <bool Whole>
-    __device__ __forceinline__ void fetch(const fetcher &f, giver<Shape> &a, int &offset, int step, int nblocks, int lane) const
+    __device__ __forceinline__ void fetch(const fetcher &f, giver<Shape> &a, const parts &where, int &offset, int step, int nblocks,
+                                          int lane) const
     {
         int block = step * Shape::group;
         if (block < nblocks) {
             if (block % 4 == 0)
-                fetch_word(near()->column[(block / 4 + 2) % ahead::column_groups] + lane, f.column, block * 8 + 64 + lane, f.vectors);
-            int column = place.column + block % (4 * ahead::column_groups) * 32;
+                fetch_word(near()->column[where.of(block / 4 + 1)] + lane, f.column, block * 8 + 32 + lane, f.vectors);
+            int column = place.column + where.of(block / 4) * 128 + block % 4 * 32;
             fetch_rows<Shape, Whole>(f, reinterpret_cast<const uint32_t *>(dynamic_shared() + column),
                                      dynamic_shared() + place.to + offset, block);
-            a.fetch(near(), reinterpret_cast<typename Shape::word *>(dynamic_shared() + place.values + offset), block, place.shift, lane);
+            a.fetch(near(), where, reinterpret_cast<typename Shape::word *>(dynamic_shared() + place.values + offset), block, place.shift,
+                    lane);
             offset = next(offset);
         }
         cp_async_commit();
@@ -510,12 +518,15 @@ __device__ __forceinline__ void fetch_facts(ahead *near, int64_t item, int to, i
 template <class Shape> struct item {
     using element = typename Shape::element;
     using sums = typename Shape::sum[Shape::products][4];
-    const ring<Shape> &r;
+    ring<Shape> r;
     fetcher f;
     giver<Shape> g;
+    parts where;
     int nblocks, lane;
+    bool whole; // no row of B ends inside the tile
 
-    __device__ __forceinline__ item(const matrix &a, const ring<Shape> &ring, const int64_t *fact, int lane) : r(ring), lane(lane)
+    __device__ __forceinline__ item(const matrix &a, const ring<Shape> &ring, const parts &where, const int64_t *fact, int lane)
+        : r(ring), where(where), lane(lane)
     {
         int64_t first = fact[at_first], vector = fact[at_vector] + (first - fact[at_block]) * 8;
         int odd = giver<Shape>::pairs ? static_cast<int>(fact[at_entry] & 1) : 0;
@@ -533,11 +544,11 @@ template <class Shape> struct item {
     /* The first columns and masks. */
     __device__ __forceinline__ void fetch_first() const
     {
-        fetch_word(r.near()->column[0] + lane, f.column, lane, f.vectors);
-        fetch_word(r.near()->column[1] + lane, f.column, lane + 32, f.vectors);
-        fetch_word(r.near()->mask[0] + lane, g.m.from, lane, g.m.count);
+        fetch_word(r.near()->column[where.even] + lane, f.column, lane, f.vectors);
+        fetch_word(r.near()->mask[where.even] + lane, g.m.from, lane, g.m.count);
     }
-    __device__ __forceinline__ void set_tile(const tsr_cuda_spmm &p, int64_t skip)
+    /* Starts fetching the first steps, to `to`; the first columns and masks are there.  skip: bytes before the tile. */
+    __device__ __forceinline__ void start(const tsr_cuda_spmm &p, int64_t skip, int &to)
     {
         int64_t pitch = p.ldb * static_cast<int64_t>(sizeof(element));
         int within = lane % Shape::lanes_per_row * 16;
@@ -545,19 +556,20 @@ template <class Shape> struct item {
         f.left = keep(f.vectors - lane / Shape::lanes_per_row);
         f.b = keep_address(static_cast<const unsigned char *>(p.b) + skip + within);
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
-    }
-    /* The first columns and masks are there. */
-    template <bool Whole> __device__ __forceinline__ void compute(sums &total, int &at)
-    {
-        constexpr int bits = 2 * Shape::group * Shape::words; // of g.odd per step
-        int to = at, steps = (nblocks + Shape::group - 1) / Shape::group;
+        whole = pitch - skip >= Shape::row_bytes;
 #pragma unroll 1
         for (int k = 0; k < Shape::stages - 1; k++)
-            r.template fetch<Whole>(f, g, to, k, nblocks, lane);
+            r.template fetch<false>(f, g, where, to, k, nblocks, lane);
+    }
+    /* The rest; `at`: where the first step is. */
+    template <bool Whole> __device__ __forceinline__ void compute(sums &total, int &at, int &to)
+    {
+        constexpr int bits = 2 * Shape::group * Shape::words; // of g.odd per step
+        int steps = (nblocks + Shape::group - 1) / Shape::group;
 #pragma unroll 1
         for (int k = 0; k < steps; k++) {
             r.wait();
-            r.template fetch<Whole>(f, g, to, k + Shape::stages - 1, nblocks, lane);
+            r.template fetch<Whole>(f, g, where, to, k + Shape::stages - 1, nblocks, lane);
             int ahead_steps = min(steps - 1 - k, Shape::stages - 1);
             const operand<Shape> x(reinterpret_cast<const typename Shape::word *>(dynamic_shared() + r.place.values + at),
                                    g.odd >> bits * ahead_steps);
@@ -587,44 +599,55 @@ __global__ void __launch_bounds__(Shape::warps * 32, Shape::blocks_per_sm) spmm(
     if (task >= end)
         return;
     const ring<Shape> r(warp, lane);
-    int at = 0; // in the ring
+    parts where = {0, 1, 2};
+    int at = 0, to = 0; // in the ring: the next step to multiply, to fetch
+    auto item_of = [&](int64_t t) { return t < end ? task_place(a, t).item : -1; };
+    auto tile_bytes = [&](int64_t t) { return static_cast<int64_t>(task_place(a, t).tile) * Shape::row_bytes; };
     if (lane < facts)
         r.near()->array[lane] = fact_array(a, lane);
-    fetch_facts(r.near(), task_place(a, task).item, 0, -1, lane);
+    for (int k = 0; k < 3; k++)
+        fetch_facts(r.near(), item_of(task + k * step), k, -1, lane);
     wait_all();
-    fetch_facts(r.near(), task + step < end ? task_place(a, task + step).item : -1, 1, 0, lane);
+    fetch_facts(r.near(), -1, 0, 0, lane);
+    fetch_facts(r.near(), -1, 0, task + step < end ? 1 : -1, lane);
     wait_all();
-    item<Shape>(a, r, r.near()->fact[0], lane).fetch_first();
+    item<Shape> it(a, r, where, r.near()->fact[0], lane);
+    it.fetch_first();
+    wait_all();
+    it.start(p, tile_bytes(task), to);
 
-    /* While a task is computed, what its successors say of themselves is on its way: see fetch_facts. */
-    int now = 0, next = 1, last = 2;
-    for (; task < end; task += step) {
-        wait_all();
-        item<Shape> it(a, r, r.near()->fact[now], lane);
-        fetch_facts(r.near(), task + 2 * step < end ? task_place(a, task + 2 * step).item : -1, last,
-                    task + step < end ? next : -1, lane);
-        int tile = task_place(a, task).tile;
-        int64_t column = static_cast<int64_t>(tile) * Shape::columns;
-        it.set_tile(p, column * static_cast<int64_t>(sizeof(typename Shape::element)));
+    /* While a task is computed, what its successors say of themselves is on its way, and the first columns of the next one. */
+    for (int number = 0; task < end; task += step, number++) {
+        int now = number % ahead::items, next = (number + 1) % ahead::items;
+        bool more = task + step < end;
+        fetch_facts(r.near(), item_of(task + 3 * step), (number + 3) % ahead::items,
+                    task + 2 * step < end ? (number + 2) % ahead::items : -1, lane);
+        if (more)
+            item<Shape>(a, r, where.next(), r.near()->fact[next], lane).fetch_first();
         sum total[Shape::products][4] = {};
-        if (p.ldb - column >= Shape::columns)
-            it.template compute<true>(total, at);
+        if (it.whole)
+            it.template compute<true>(total, at, to);
         else
-            it.template compute<false>(total, at);
+            it.template compute<false>(total, at, to);
 
         wait_all();
-        if (a.tiles > 1 && column + Shape::columns > p.n)
+        int64_t column = static_cast<int64_t>(task_place(a, task).tile) * Shape::columns;
+        if (a.tiles > 1 && column + Shape::columns > p.n) {
             r.clear(lane); // what follows the columns of B must not meet columns of another tile
-        if (task + step < end)
-            item<Shape>(a, r, r.near()->fact[next], lane).fetch_first();
+            __syncwarp();
+        }
+        where = where.next();
+        if (more) {
+            it = item<Shape>(a, r, where, r.near()->fact[next], lane);
+            it.start(p, tile_bytes(task + step), to);
+        }
         const int64_t *fact = r.near()->fact[now];
         tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, fact[at_window], fact[at_partial], a.iso);
         if (out.vectors && out.rows == Shape::height && column + Shape::columns <= p.n)
             store<true, Shape>(out, total, column, p.n, lane);
         else
             store<false, Shape>(out, total, column, p.n, lane);
-        int spare = now;
-        now = next, next = last, last = spare;
+        __syncwarp(); // all have read these facts
     }
 }
 
@@ -653,10 +676,11 @@ template <tsr_cuda_math Math, int Height, int Columns>
 tsr_status launch_ring(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
 {
     constexpr int bytes = Columns * sizeof(typename tensor_math<Math>::element);
-    constexpr int stages = bytes >= 256 ? 3 : 4;
+    /* narrow rows: few registers, and little memory for 3 stages */
+    constexpr int few = bytes >= 256 ? 2 : 3;
     if (choice.short_ring)
-        return launch<shape<Math, Height, Columns, stages - 1, 20>>(a, p, choice);
-    return launch<shape<Math, Height, Columns, stages, 16>>(a, p, choice);
+        return launch<shape<Math, Height, Columns, few, 20>>(a, p, choice);
+    return launch<shape<Math, Height, Columns, 3, 16>>(a, p, choice);
 }
 
 template <tsr_cuda_math Math, int Height>
