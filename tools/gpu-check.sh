@@ -56,13 +56,21 @@ if [ -n "$tests" ]; then
 fi
 if [ -n "$bench" ]; then
     record=$out/gpu.jsonl
-    rm -f "$record"
-    widths=$([ -n "$quick" ] && echo 128 || echo 8,32,128,256,512)
-    files=()
-    [ -n "$matrices" ] && for f in "$matrices"/*.mtx.gz; do files+=(--file "$f"); done
-    say "benchmark, N = $widths"
-    build-gpu/bench/cuda/bench_gpu --matrix all "${files[@]}" --n "$widths" --json "$record" || status=1
-    build-gpu/bench/cuda/bench_gpu --matrix all --n 1 --kernel csr --math exact,fp64 --json "$record" || status=1
+    commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || cat COMMIT 2>/dev/null || echo unknown)
+    nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1 | awk -F', ' -v date="$(date -u +%FT%TZ)" -v commit="$commit" \
+        '{printf "{\"gpu\":\"%s\",\"driver\":\"%s\",\"date\":\"%s\",\"commit\":\"%s\"}\n", $1, $2, date, commit}' >"$record"
+    gpu() { build-gpu/bench/cuda/bench_gpu --json "$record" --budget 60 "$@" || status=1; }
+    say "benchmark, N = 128, every kernel"
+    gpu --matrix all --kernel csr,panel-32,panel-64,bmat-8,bmat-16,me-bcrs,me-tcf,hrpb-16,hrpb-32 --repeats 20
+    gpu --matrix all --n 1 --kernel csr --math exact,fp64
+    if [ -z "$quick" ]; then
+        some=csr,panel-32,bmat-8,bmat-16,me-bcrs files=()
+        say "benchmark, other widths"
+        gpu --matrix all --n 8,32,256,512 --kernel $some --budget 30 --repeats 1
+        [ -n "$matrices" ] && for f in "$matrices"/*.mtx.gz; do files+=(--file "$f"); done
+        say "benchmark, ${#files[@]} arguments for real matrices"
+        gpu "${files[@]}" --n 32,128 --kernel $some --budget 10 --repeats 1
+    fi
     say "unchanged GraphBLAS programs, R-MAT 20"
     TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/run.py --program build-gpu/bench/bench_products \
         --library build-gpu/src/graphblas/libtessera.so --grid gpu --scale "$([ -n "$quick" ] && echo 16 || echo 20)" --turns 1 \

@@ -20,6 +20,13 @@ def read(path):
     return cases
 
 
+def header(path):
+    """The first line: GPU, driver, date, commit."""
+    with open(path, encoding='utf-8') as lines:
+        first = json.loads(next(lines, '{}'))
+    return ', '.join(first[key] for key in ('gpu', 'driver', 'date', 'commit')) if 'gpu' in first else ''
+
+
 def geomean(values):
     values = [v for v in values if v and v > 0]
     return math.exp(sum(map(math.log, values)) / len(values)) if values else float('nan')
@@ -107,6 +114,7 @@ def main():
     parser.add_argument('--details', action='store_true', help='share of the bound, errors and conversions too')
     options = parser.parse_args()
     cases = read(options.file)
+    print(header(options.file) + '\n')
     for n in sorted({key[1] for key in cases}):
         table = Table(cases, n, options.all)
         head = [f'GFLOP/s, N = {n}'] + table.matrices + ['/cs32', '/cs64']
