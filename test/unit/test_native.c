@@ -198,7 +198,8 @@ static void values_changed_and_transposes(tsr_op op, int64_t n)
             expect_banded(c, n, round, t % 2);
         }
     }
-    assert_true(tsr_matrix_get_stats().bytes > 0); /* representations were built, or this test shows little */
+    /* representations were built, here or on the device, or this test shows little */
+    assert_true(tsr_matrix_get_stats().bytes > 0 || strstr(tsr_plan_explain(plan[0]), "cuda:"));
     tsr_plan_destroy(plan[0]);
     tsr_plan_destroy(plan[1]);
     tsr_sparse_destroy(m.a);
