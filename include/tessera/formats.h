@@ -96,7 +96,7 @@ typedef struct tsr_hrpb {
  *   - zeros up to a whole unit.
  * A unit of zeros follows the last block. */
 typedef struct tsr_panel {
-    tsr_windows w;   /* height 32 or 64, width 32 or 64 */
+    tsr_windows w;   /* height 32 or 64, width 8, 16, ... 64 */
     int64_t nunits;  /* first[nblocks] */
     int64_t largest; /* units of the largest block */
     int64_t *first;  /* [nblocks+1] */

@@ -57,17 +57,17 @@ struct slice {
     int64_t first;
     int n;
 };
-template <int Width> __device__ __forceinline__ slice slice_of(const position &at, const panels &j)
+__device__ __forceinline__ slice slice_of(const position &at, const panels &j)
 {
-    int64_t first = j.w.vector[at.v] + (at.k - j.w.block[at.v]) * Width;
-    return {first, static_cast<int>(min(j.w.vector[at.v + 1] - first, static_cast<int64_t>(Width)))};
+    int64_t first = j.w.vector[at.v] + (at.k - j.w.block[at.v]) * j.w.width;
+    return {first, static_cast<int>(min(j.w.vector[at.v + 1] - first, static_cast<int64_t>(j.w.width)))};
 }
 
-template <class Rows, int Width> __device__ __forceinline__ void load_rows(Rows (&rows)[Width / 32], const panels &j, const slice &s)
+template <class Rows, int Parts> __device__ __forceinline__ void load_rows(Rows (&rows)[Parts], const panels &j, const slice &s)
 {
     int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int h = 0; h < Width / 32; h++)
+    for (int h = 0; h < Parts; h++)
         rows[h] = lane + 32 * h < s.n ? static_cast<const Rows *>(j.rows)[s.first + lane + 32 * h] : 0;
 }
 
@@ -77,7 +77,7 @@ __device__ __forceinline__ int first_bit(uint32_t x) { return __ffs(static_cast<
 __device__ __forceinline__ int first_bit(uint64_t x) { return __ffsll(static_cast<long long>(x)) - 1; }
 
 /* first[k] = units of block k. */
-template <class Rows, int Width> __global__ void __launch_bounds__(threads) count_units(panels j, int entry_bytes)
+template <class Rows, int Parts> __global__ void __launch_bounds__(threads) count_units(panels j, int entry_bytes)
 {
     position at;
     uint32_t largest = 0;
@@ -86,11 +86,11 @@ template <class Rows, int Width> __global__ void __launch_bounds__(threads) coun
     for (; at.k < at.last; at.k++) {
         if (at.k >= at.next)
             enter_window(at, j);
-        Rows rows[Width / 32];
-        load_rows<Rows, Width>(rows, j, slice_of<Width>(at, j));
+        Rows rows[Parts];
+        load_rows<Rows, Parts>(rows, j, slice_of(at, j));
         uint32_t n = 0;
 #pragma unroll
-        for (int h = 0; h < Width / 32; h++)
+        for (int h = 0; h < Parts; h++)
             n += static_cast<uint32_t>(count_bits(rows[h]));
         n = __reduce_add_sync(all, n);
         uint32_t units = (height_of<Rows> / 2 + n * static_cast<uint32_t>(entry_bytes) + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT;
@@ -103,8 +103,8 @@ template <class Rows, int Width> __global__ void __launch_bounds__(threads) coun
 }
 
 /* The slots of rows l, l + 32. */
-template <class Rows, int Width, class Slots>
-__device__ __forceinline__ void turn(Slots (&slots)[height_of<Rows> / 32], const Rows (&rows)[Width / 32])
+template <class Rows, int Parts, class Slots>
+__device__ __forceinline__ void turn(Slots (&slots)[height_of<Rows> / 32], const Rows (&rows)[Parts])
 {
     int lane = threadIdx.x % 32;
 #pragma unroll
@@ -113,7 +113,7 @@ __device__ __forceinline__ void turn(Slots (&slots)[height_of<Rows> / 32], const
         for (int r = 0; r < 32; r++) {
             Slots here = 0;
 #pragma unroll
-            for (int h = 0; h < Width / 32; h++)
+            for (int h = 0; h < Parts; h++)
                 here |= static_cast<Slots>(__ballot_sync(all, static_cast<int>(rows[h] >> (32 * half + r) & 1))) << (32 * h);
             if (lane == r)
                 slots[half] = here;
@@ -177,9 +177,9 @@ __device__ __forceinline__ void write_row(stored<Value> *to, const panels &j, in
     }
 }
 
-template <class Rows, int Width, class Value> __global__ void __launch_bounds__(threads) write_blocks(panels j)
+template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(threads) write_blocks(panels j)
 {
-    using slots_of = typename std::conditional<Width == 64, uint64_t, uint32_t>::type;
+    using slots_of = typename std::conditional<Parts == 2, uint64_t, uint32_t>::type;
     constexpr int halves = height_of<Rows> / 32, head = height_of<Rows> / 2;
     int lane = threadIdx.x % 32;
     position at;
@@ -188,16 +188,16 @@ template <class Rows, int Width, class Value> __global__ void __launch_bounds__(
     int64_t entry[halves];
     find_entries<Rows>(entry, at, j);
     if (at.k > j.w.block[at.v])
-        skip_entries<Rows>(entry, at, j, j.w.column[slice_of<Width>(at, j).first]);
+        skip_entries<Rows>(entry, at, j, j.w.column[slice_of(at, j).first]);
     for (; at.k < at.last; at.k++) {
         if (at.k >= at.next) {
             enter_window(at, j);
             find_entries<Rows>(entry, at, j);
         }
-        Rows rows[Width / 32];
+        Rows rows[Parts];
         slots_of slots[halves] = {};
-        load_rows<Rows, Width>(rows, j, slice_of<Width>(at, j));
-        turn<Rows, Width>(slots, rows);
+        load_rows<Rows, Parts>(rows, j, slice_of(at, j));
+        turn<Rows, Parts>(slots, rows);
         unsigned char *block = j.data + j.first[at.k] * TSR_PANEL_UNIT;
         stored<Value> *to = reinterpret_cast<stored<Value> *>(block + head);
         int before = 0;
@@ -219,24 +219,24 @@ template <class Rows, int Width, class Value> __global__ void __launch_bounds__(
 
 // ---- the host's side ----
 
-template <class Rows, int Width> tsr_status count_all(const panels &j, tsr_number number, void *stream)
+template <class Rows, int Parts> tsr_status count_all(const panels &j, tsr_number number, void *stream)
 {
-    auto kernel = count_units<Rows, Width>;
+    auto kernel = count_units<Rows, Parts>;
     TSR_LAUNCH(kernel, blocks_for(j.w.nblocks, threads / 32 * chunk), threads, 0, stream, j, static_cast<int>(2 * tsr_number_size(number)));
     return queued();
 }
 
-template <class Rows, int Width> tsr_status write_all(const panels &j, tsr_number number, void *stream)
+template <class Rows, int Parts> tsr_status write_all(const panels &j, tsr_number number, void *stream)
 {
-    auto kernel = number == TSR_NUMBER_FP64 ? write_blocks<Rows, Width, uint64_t> : write_blocks<Rows, Width, uint32_t>;
+    auto kernel = number == TSR_NUMBER_FP64 ? write_blocks<Rows, Parts, uint64_t> : write_blocks<Rows, Parts, uint32_t>;
     TSR_LAUNCH(kernel, blocks_for(j.w.nblocks, threads / 32 * chunk), threads, 0, stream, j);
     return queued();
 }
 
 /* step: count_all or write_all, for the shape of the windows. */
 #define FOR_SHAPE(step)                                                                                               \
-    (j.w.height == 32 ? (j.w.width == 32 ? step<uint32_t, 32>(j, number, stream) : step<uint32_t, 64>(j, number, stream)) \
-                      : (j.w.width == 32 ? step<uint64_t, 32>(j, number, stream) : step<uint64_t, 64>(j, number, stream)))
+    (j.w.height == 32 ? (j.w.width <= 32 ? step<uint32_t, 1>(j, number, stream) : step<uint32_t, 2>(j, number, stream)) \
+                      : (j.w.width <= 32 ? step<uint64_t, 1>(j, number, stream) : step<uint64_t, 2>(j, number, stream)))
 
 /* Units before each block; *largest and *units on the host. */
 tsr_status count_blocks(panels j, tsr_number number, int64_t *largest, int64_t *units, void *stream)
@@ -295,7 +295,7 @@ using namespace tsr_convert;
 extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *stream)
 {
     *out = {};
-    if ((height != 32 && height != 64) || (width != 32 && width != 64) ||
+    if ((height != 32 && height != 64) || width % 8 != 0 || width < 8 || width > 64 ||
         (in->number != TSR_NUMBER_FP32 && in->number != TSR_NUMBER_FP64))
         return TSR_INVALID_VALUE;
     vectors v;

@@ -10,7 +10,7 @@
 // Blocks with more entries than the room in a stage: only their rows of B are copied, the entries are read from global memory.
 //
 // variant, to try other choices than the kernel's own (0): 1 + stages - 2 + 3 * room + 9 * plain
-//   stages  2, 3, 4
+//   stages  2, 3, 4 (of 32 or 64 rows of B: 2, 3)
 //   room    0, 1, 2: 9, 15, 27 entries for every column of a stage
 //   plain   0: entries are loaded one ahead; 1: not
 // SPDX-License-Identifier: Apache-2.0
@@ -24,7 +24,6 @@
 namespace {
 
 constexpr int rows = 8; // of a consumer
-constexpr int most_stages = 4;
 
 struct job {
     tsr_cuda_spmm p;
@@ -36,14 +35,15 @@ struct job {
     const int64_t *item_window, *item_block, *item_partial;
     uint32_t items, tiles;
     uint32_t row_bytes;            // of B
-    int stages;
     uint32_t room;                 // bytes for a block's data in a stage
+    const unsigned char *data_end;
     bool tile_major;
 };
 
-template <class Element, int Columns, int Width> struct shape {
+template <class Element, int Columns, int Width, int Stages> struct shape {
     static constexpr int columns = Columns; // of a lane
     static constexpr int width = Width;     // rows of B in a stage
+    static constexpr int stages = Stages;
     static constexpr int tile = 32 * Columns;
     static constexpr int pitch = tile * static_cast<int>(sizeof(Element)); // bytes of a row of B in a stage
     static constexpr int stage = Width * pitch;
@@ -69,17 +69,6 @@ template <class Element> struct entry {
 };
 
 template <class Element> __device__ __forceinline__ void load_entry(entry<Element> &e, shared_place from) { load_shared(e.w, from); }
-__device__ __forceinline__ void load_entry(entry<float> &e, const unsigned char *from)
-{
-    uint2 x = __ldg(reinterpret_cast<const uint2 *>(from));
-    e = {{x.x, x.y}};
-}
-__device__ __forceinline__ void load_entry(entry<double> &e, const unsigned char *from)
-{
-    uint4 x = __ldg(reinterpret_cast<const uint4 *>(from));
-    e = {{x.x, x.y, x.z, x.w}};
-}
-
 // What a block of threads computes.
 struct task {
     int64_t window, partial;
@@ -117,18 +106,18 @@ struct ring {
     uint32_t *columns; // of the block that is copied
 };
 
-__device__ __forceinline__ ring ring_at(const job &j, int stage)
+template <class Shape> __device__ __forceinline__ ring ring_at(const job &j)
 {
     ring r;
     r.rows = dynamic_shared();
-    r.data = r.rows + j.stages * stage;
-    r.full = reinterpret_cast<uint64_t *>(r.data + j.stages * j.room);
-    r.empty = r.full + most_stages;
-    r.outside = reinterpret_cast<uint32_t *>(r.empty + most_stages);
-    r.columns = r.outside + most_stages;
+    r.data = r.rows + Shape::stages * Shape::stage;
+    r.columns = reinterpret_cast<uint32_t *>(r.data + Shape::stages * j.room);
+    r.full = reinterpret_cast<uint64_t *>(r.columns + Shape::width);
+    r.empty = r.full + Shape::stages;
+    r.outside = reinterpret_cast<uint32_t *>(r.empty + Shape::stages);
     return r;
 }
-constexpr int barrier_bytes = most_stages * 20 + 64 * 4;
+template <class Shape> constexpr int ring_bytes = Shape::stages * (Shape::stage + 20) + Shape::width * 4; // and room for data
 
 // ---- the producer ----
 
@@ -169,9 +158,10 @@ __device__ __forceinline__ void produce(const job &j, const task &t, const ring 
     int64_t left = t.vectors, unit = t.blocks ? *first : 0;
     for (int k = 0; k < t.blocks; k++) {
         int count = left < Shape::width ? static_cast<int>(left) : Shape::width;
-        uint32_t which[Shape::width / 32];
+        constexpr int parts = (Shape::width + 31) / 32;
+        uint32_t which[parts];
 #pragma unroll
-        for (int i = 0; i < Shape::width / 32; i++)
+        for (int i = 0; i < parts; i++)
             which[i] = lane + 32 * i < count ? __ldg(column + 32 * i) : 0;
         int64_t next = first[k + 1];
         uint32_t size = static_cast<uint32_t>(next - unit) * TSR_PANEL_UNIT;
@@ -180,8 +170,9 @@ __device__ __forceinline__ void produce(const job &j, const task &t, const ring 
         unsigned char *to = r.rows + stage * Shape::stage;
         __syncwarp(); // the columns before are read
 #pragma unroll
-        for (int i = 0; i < Shape::width / 32; i++)
-            r.columns[lane + 32 * i] = which[i];
+        for (int i = 0; i < parts; i++)
+            if (lane + 32 * i < Shape::width)
+                r.columns[lane + 32 * i] = which[i];
         __syncwarp();
         mbarrier_wait(r.empty + stage, parity);
         if (elect_lane()) {
@@ -195,7 +186,7 @@ __device__ __forceinline__ void produce(const job &j, const task &t, const ring 
         column += Shape::width;
         left -= Shape::width;
         unit = next;
-        if (++stage == j.stages) {
+        if (++stage == Shape::stages) {
             stage = 0;
             parity ^= 1;
         }
@@ -218,8 +209,8 @@ __device__ __forceinline__ bool add_entry(Element (&sum)[Shape::columns], const 
 }
 
 /* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage. */
-template <class Element, class Shape, class Place>
-__device__ __forceinline__ void add_entries_plainly(Element (&sum)[rows][Shape::columns], uint32_t present, Place at, shared_place b)
+template <class Element, class Shape>
+__device__ __forceinline__ void add_entries_plainly(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
 {
 #pragma unroll
     for (int r = 0; r < rows; r++) {
@@ -237,8 +228,8 @@ __device__ __forceinline__ void add_entries_plainly(Element (&sum)[rows][Shape::
 }
 
 /* The same; an entry is loaded while the one before it is added.  The two take turns in registers. */
-template <class Element, class Shape, class Place>
-__device__ __forceinline__ void add_entries_ahead(Element (&sum)[rows][Shape::columns], uint32_t present, Place at, shared_place b)
+template <class Element, class Shape>
+__device__ __forceinline__ void add_entries_ahead(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
 {
     entry<Element> e, after;
     constexpr int bytes = sizeof e;
@@ -263,8 +254,41 @@ __device__ __forceinline__ void add_entries_ahead(Element (&sum)[rows][Shape::co
     }
 }
 
-template <class Element, class Shape, bool Ahead, class Place>
-__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, Place at, shared_place b)
+/* The same from global memory: a lane loads every 32nd entry and tells the others. */
+template <class Element, class Shape>
+__device__ __forceinline__ void add_entries_outside(Element (&sum)[rows][Shape::columns], uint32_t present, const unsigned char *at,
+                                                 const unsigned char *end, shared_place b)
+{
+    entry<Element> mine = {};
+    int i = 32;
+    at += threadIdx.x % 32 * sizeof mine;
+#pragma unroll
+    for (int r = 0; r < rows; r++) {
+        if (!(present >> r & 1))
+            continue;
+        bool last;
+#pragma unroll 1
+        do {
+            if (i == 32) {
+                if (at < end)
+#pragma unroll
+                    for (int w = 0; w < entry<Element>::words; w++)
+                        mine.w[w] = reinterpret_cast<const uint32_t *>(at)[w];
+                at += 32 * sizeof mine;
+                i = 0;
+            }
+            entry<Element> e;
+#pragma unroll
+            for (int w = 0; w < entry<Element>::words; w++)
+                e.w[w] = __shfl_sync(0xffffffffu, mine.w[w], i);
+            i++;
+            last = add_entry<Element, Shape>(sum[r], e, b);
+        } while (!last);
+    }
+}
+
+template <class Element, class Shape, bool Ahead>
+__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
 {
     if constexpr (Ahead)
         add_entries_ahead<Element, Shape>(sum, present, at, b);
@@ -288,7 +312,7 @@ __device__ __forceinline__ void consume(const job &j, const task &t, const ring 
         uint32_t present = word[0] & 255, skip = (word[0] >> 8) * entry_bytes + static_cast<uint32_t>(head);
         if (present) {
             if (Outside && r.outside[stage])
-                add_entries<Element, Shape, Ahead>(sum, present, j.data + j.first[t.first + k] * TSR_PANEL_UNIT + skip, b);
+                add_entries_outside<Element, Shape>(sum, present, j.data + j.first[t.first + k] * TSR_PANEL_UNIT + skip, j.data_end, b);
             else
                 add_entries<Element, Shape, Ahead>(sum, present, data + skip, b);
         }
@@ -297,7 +321,7 @@ __device__ __forceinline__ void consume(const job &j, const task &t, const ring 
             mbarrier_arrive(r.empty + stage);
         b += Shape::stage;
         data += j.room;
-        if (++stage == j.stages) {
+        if (++stage == Shape::stages) {
             stage = 0;
             parity ^= 1;
             b = first_b;
@@ -329,17 +353,17 @@ __device__ __forceinline__ void store(const job &j, const task &t, int consumer,
     }
 }
 
-template <class Element, int Height, int Width, int Columns, bool Outside, bool Ahead>
-__global__ void __launch_bounds__(4 * Height + 32, Height == 32 ? 6 : 3) panel_kernel(job j)
+template <class Element, int Height, int Width, int Columns, int Stages, bool Outside, bool Ahead>
+__global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32 ? 7 : 6) panel_kernel(job j)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    using of = shape<Element, Columns, Width>;
+    using of = shape<Element, Columns, Width, Stages>;
     constexpr int consumers = Height / rows, head = consumers * 4;
     int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
     task t = find_task(j, of::tile, Width);
-    ring r = ring_at(j, of::stage);
+    ring r = ring_at<of>(j);
     if (threadIdx.x == 0) {
-        for (int s = 0; s < most_stages; s++) {
+        for (int s = 0; s < Stages; s++) {
             mbarrier_init(r.full + s, 1);
             mbarrier_init(r.empty + s, consumers);
         }
@@ -361,52 +385,54 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 32 ? 6 : 3) panel_k
 struct choice {
     int stages, room; // room: entries of a block, for every column
     bool ahead;
+    int64_t largest;  // units
 };
 
-template <class Element, int Height, int Width, int Columns, bool Outside, bool Ahead> tsr_status launch(const job &j, size_t shared)
+template <class Element, int Height, int Width, int Columns, int Stages, bool Ahead> tsr_status launch(job j, const choice &how)
 {
-    auto kernel = panel_kernel<Element, Height, Width, Columns, Outside, Ahead>;
+    using of = shape<Element, Columns, Width, Stages>;
+    j.tiles = static_cast<uint32_t>((j.p.n + of::tile - 1) / of::tile);
+    if (j.items * static_cast<uint64_t>(j.tiles) > 0x7fffffff)
+        return TSR_DECLINED;
+    int64_t wanted = how.largest * TSR_PANEL_UNIT, room = (Height / 2 + how.room * Width * static_cast<int>(2 * sizeof(Element)) + 15) / 16 * 16;
+    bool outside = wanted > room;
+    j.room = static_cast<uint32_t>(outside ? room : wanted);
+    size_t shared = static_cast<size_t>(ring_bytes<of>) + static_cast<size_t>(Stages) * j.room;
+    if (shared > j.p.device->shared_bytes_block)
+        return TSR_DECLINED;
+    auto kernel = outside ? panel_kernel<Element, Height, Width, Columns, Stages, true, Ahead>
+                          : panel_kernel<Element, Height, Width, Columns, Stages, false, Ahead>;
     if (!tensor_allow_shared(kernel, shared))
         return TSR_INTERNAL_ERROR;
     TSR_LAUNCH(kernel, j.items * j.tiles, 4 * Height + 32, shared, j.p.stream, j);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
-template <class Element, int Height, int Width, int Columns> tsr_status launch(job j, const choice &how, int64_t largest)
-{
-    using of = shape<Element, Columns, Width>;
-    j.tiles = static_cast<uint32_t>((j.p.n + of::tile - 1) / of::tile);
-    if (j.items * static_cast<uint64_t>(j.tiles) > 0x7fffffff)
-        return TSR_DECLINED;
-    int64_t wanted = largest * TSR_PANEL_UNIT, room = (Height / 2 + how.room * Width * static_cast<int>(2 * sizeof(Element)) + 15) / 16 * 16;
-    bool outside = wanted > room;
-    j.stages = how.stages;
-    j.room = static_cast<uint32_t>(outside ? room : wanted);
-    size_t shared = static_cast<size_t>(how.stages) * (of::stage + j.room) + barrier_bytes;
-    if (shared > j.p.device->shared_bytes_block)
-        return TSR_DECLINED;
-    if (how.ahead)
-        return outside ? launch<Element, Height, Width, Columns, true, true>(j, shared)
-                       : launch<Element, Height, Width, Columns, false, true>(j, shared);
-    return outside ? launch<Element, Height, Width, Columns, true, false>(j, shared)
-                   : launch<Element, Height, Width, Columns, false, false>(j, shared);
-}
-
-template <class Element, int Height, int Width> tsr_status launch(const job &j, const choice &how, int64_t largest)
+/* Narrow tiles have one shape each. */
+template <class Element, int Height, int Width, int Stages> tsr_status launch(const job &j, const choice &how)
 {
     constexpr int most = 16 / static_cast<int>(sizeof(Element));
-    if (j.p.n <= 32)
-        return launch<Element, Height, Width, 1>(j, how, largest);
-    if (j.p.n <= 64 && most > 2)
-        return launch<Element, Height, Width, 2>(j, how, largest);
-    return launch<Element, Height, Width, most>(j, how, largest);
+    if (Stages == 2 && j.p.n <= 32)
+        return launch<Element, Height, Width, 1, 2, true>(j, how);
+    if (Stages == 2 && j.p.n <= 64 && most > 2)
+        return launch<Element, Height, Width, 2, 2, true>(j, how);
+    return how.ahead ? launch<Element, Height, Width, most, Stages, true>(j, how) : launch<Element, Height, Width, most, Stages, false>(j, how);
 }
 
-template <class Element> tsr_status launch(const job &j, const choice &how, const tsr_panel *a)
+template <class Element> tsr_status launch(const job &j, const choice &how, const tsr_windows &w)
 {
-    if (a->w.height == 32)
-        return a->w.width == 32 ? launch<Element, 32, 32>(j, how, a->largest) : launch<Element, 32, 64>(j, how, a->largest);
-    return a->w.width == 32 ? launch<Element, 64, 32>(j, how, a->largest) : launch<Element, 64, 64>(j, how, a->largest);
+    switch (w.height * 1000 + w.width * 10 + how.stages) {
+    case 32162: return launch<Element, 32, 16, 2>(j, how);
+    case 32163: return launch<Element, 32, 16, 3>(j, how);
+    case 32164: return launch<Element, 32, 16, 4>(j, how);
+    case 32242: return launch<Element, 32, 24, 2>(j, how);
+    case 32243: return launch<Element, 32, 24, 3>(j, how);
+    case 32322: return launch<Element, 32, 32, 2>(j, how);
+    case 64322: return launch<Element, 64, 32, 2>(j, how);
+    case 64323: return launch<Element, 64, 32, 3>(j, how);
+    case 64642: return launch<Element, 64, 64, 2>(j, how);
+    default: return TSR_DECLINED;
+    }
 }
 
 } // namespace
@@ -442,7 +468,7 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
     const int64_t row_bytes = p->ldb * static_cast<int64_t>(wide ? sizeof(double) : sizeof(float));
     if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 18 || work->nitems > 0x7fffffff)
         return TSR_DECLINED;
-    choice how = {p->variant ? 2 + (p->variant - 1) % 3 : 2, rooms[p->variant ? (p->variant - 1) / 3 % 3 : 0], p->variant < 10};
+    choice how = {p->variant ? 2 + (p->variant - 1) % 3 : 2, rooms[p->variant ? (p->variant - 1) / 3 % 3 : 0], p->variant < 10, a->largest};
     job j = {};
     j.p = *p;
     j.nrows = a->w.nrows;
@@ -452,6 +478,7 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
     j.column = a->w.column;
     j.first = a->first;
     j.data = static_cast<const unsigned char *>(a->data);
+    j.data_end = j.data + a->nunits * TSR_PANEL_UNIT;
     j.item_window = work->window;
     j.item_block = work->block;
     j.item_partial = work->partial;
@@ -460,6 +487,6 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
                                      wide ? sizeof(double) : sizeof(float));
     if (work->nitems == 0)
         return TSR_OK;
-    tsr_status status = wide ? launch<double>(j, how, a) : launch<float>(j, how, a);
+    tsr_status status = wide ? launch<double>(j, how, a->w) : launch<float>(j, how, a->w);
     return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, p) : status;
 }

@@ -148,7 +148,7 @@ tsr_status tsr_make_panel(tsr_panel *out, const tsr_source *in, int height, int 
 {
     uint32_t *place;
     memset(out, 0, sizeof *out);
-    if ((height != 32 && height != 64) || (width != 32 && width != 64))
+    if ((height != 32 && height != 64) || width % 8 != 0 || width < 8 || width > 64)
         return TSR_INVALID_VALUE;
     if (in->number != TSR_NUMBER_FP32 && in->number != TSR_NUMBER_FP64)
         return TSR_INVALID_VALUE;
@@ -293,7 +293,7 @@ static const char *check_window(const typed *t, int64_t v)
 const char *tsr_check_panel(const tsr_panel *a, tsr_number number)
 {
     REQUIRE(a->w.height == 32 || a->w.height == 64, "panels have 32 or 64 rows");
-    REQUIRE(a->w.width == 32 || a->w.width == 64, "blocks have 32 or 64 columns");
+    REQUIRE(a->w.width % 8 == 0 && a->w.width <= 64, "blocks have 8, 16, ... 64 columns");
     const char *broken = tsr_check_windows(&a->w);
     REQUIRE(!broken, broken);
     REQUIRE(a->first && a->data && a->first[0] == 0, "no array of the panel is NULL, and units begin at 0");
