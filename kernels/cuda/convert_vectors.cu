@@ -4,6 +4,9 @@
 // consecutive windows, or a range of columns of one large window.  A block of threads merges a piece in shared memory, two rows
 // at a time, then two pairs of rows, and so on.  In each round a thread writes the same few places of the result: it finds by
 // bisection where the lists are at its first place, and merges from there.  Nothing is moved but keys (column, row in window).
+//
+// Where the columns of each window of the piece are near each other there is a shorter way: a bit for every column of its range; an
+// entry's vector is the number of bits before its own.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/convert.cuh"
 
@@ -17,6 +20,8 @@ constexpr int most_height = 128;
 constexpr int bucket = capacity / 2;           // windows of up to this many entries share pieces
 constexpr int target = capacity - most_height; // entries in a piece of a larger window, give or take a column's
 constexpr int most_rows = 512;                 // rows of the windows of one piece
+constexpr int most_windows = most_rows / 8;
+constexpr int most_map_words = 11 * threads; // of the bits of the ranges of columns; odd, as above
 constexpr int warps = threads / 32;
 constexpr unsigned all = 0xffffffffu;
 
@@ -135,6 +140,8 @@ struct piece {
     uint32_t before[threads + 1]; // vectors that begin before the first place of a thread
     uint8_t heads[threads];       // bit k: one begins at the thread's place k
     uint32_t warp_sum[warps];
+    uint32_t low[most_windows], high[most_windows]; // first and last word of the range of columns of a window
+    uint32_t map[most_windows + 1];                 // where its bits begin
 };
 
 __device__ void load_whole(piece &s, const job &j, int64_t q, int64_t npieces)
@@ -200,14 +207,22 @@ __device__ void load_cut(piece &s, const job &j, int64_t q)
     }
 }
 
-/* Keys of the thread's places: column, then row in the window.  Returns the row, in the piece, of the first. */
-template <class Key> __device__ int load_keys(const piece &s, const job &j, Key (&key)[per_thread])
+/* What a thread knows of its places: row (in the piece) of the first, and the window of each, six bits. */
+struct places {
+    int row;
+    uint64_t windows;
+};
+static_assert(most_windows <= 64 && 6 * per_thread <= 64, "six bits for a window");
+
+/* Keys of the thread's places: column, then row in the window. */
+template <class Key> __device__ places load_keys(const piece &s, const job &j, Key (&key)[per_thread])
 {
     int first = static_cast<int>(threadIdx.x) * per_thread, height = 1 << j.log_height;
     if (first >= s.n)
-        return 0;
-    int row = find_range(s.start, s.nrows, static_cast<uint32_t>(first)), at_row = row, rows[per_thread];
-    uint32_t end = s.start[row + 1], column[per_thread];
+        return {0, 0};
+    int at_row = find_range(s.start, s.nrows, static_cast<uint32_t>(first)), rows[per_thread];
+    uint32_t end = s.start[at_row + 1], column[per_thread];
+    places known = {at_row, 0};
 #pragma unroll
     for (int k = 0; k < per_thread; k++) {
         while (first + k < s.n && static_cast<uint32_t>(first + k) >= end)
@@ -220,7 +235,19 @@ template <class Key> __device__ int load_keys(const piece &s, const job &j, Key 
 #pragma unroll
     for (int k = 0; k < per_thread; k++)
         key[k] = static_cast<Key>(column[k]) << j.log_height | (rows[k] & (height - 1));
-    return row;
+#pragma unroll
+    for (int k = 0; k < per_thread; k++)
+        known.windows |= static_cast<uint64_t>(rows[k] >> j.log_height) << (6 * k);
+    return known;
+}
+
+template <class Key> __device__ void store_keys(const piece &s, Key *keys, const Key (&key)[per_thread])
+{
+    int first = static_cast<int>(threadIdx.x) * per_thread;
+#pragma unroll
+    for (int k = 0; k < per_thread; k++)
+        if (first + k < s.n)
+            keys[first + k] = key[k];
 }
 
 /* Two lists next to each other, and where their merging is. */
@@ -280,14 +307,10 @@ template <class Key> struct merging {
     }
 };
 
-/* Merges the piece; key[]: the thread's places of it, before and after. */
-template <class Key> __device__ void merge_piece(const piece &s, const job &j, Key *keys, Key (&key)[per_thread])
+/* Merges the piece; key[]: the thread's places of it, before and after; row: that of the first before. */
+template <class Key> __device__ void merge_piece(const piece &s, const job &j, Key *keys, Key (&key)[per_thread], int row)
 {
-    int first = static_cast<int>(threadIdx.x) * per_thread, height = 1 << j.log_height, row = load_keys(s, j, key);
-#pragma unroll
-    for (int k = 0; k < per_thread; k++)
-        if (first + k < s.n)
-            keys[first + k] = key[k];
+    int first = static_cast<int>(threadIdx.x) * per_thread, height = 1 << j.log_height;
     for (int half = 1; half < height; half *= 2) {
         __syncthreads();
         if (first < s.n) {
@@ -304,10 +327,7 @@ template <class Key> __device__ void merge_piece(const piece &s, const job &j, K
             }
         }
         __syncthreads();
-#pragma unroll
-        for (int k = 0; k < per_thread; k++)
-            if (first + k < s.n)
-                keys[first + k] = key[k];
+        store_keys(s, keys, key);
     }
     __syncthreads();
 }
@@ -381,8 +401,20 @@ template <class Key> __device__ unsigned find_heads(const piece &s, const job &j
     return heads;
 }
 
+/* What a piece leaves behind. */
+__device__ void write_vectors(const piece &s, const job &j, int64_t q, const uint32_t *column, const uint32_t *bits, int nvectors)
+{
+    if (threadIdx.x == 0) {
+        j.count[q] = nvectors;
+        j.origin[q] = s.origin;
+    }
+    for (int k = threadIdx.x; k < nvectors; k += threads)
+        j.column[s.origin + k] = column[k];
+    write_rows(j, s.origin, bits, nvectors);
+}
+
 /* Columns and rows of the vectors of a merged piece; the keys are overwritten. */
-template <class Key> __device__ void list_vectors(piece &s, const job &j, int64_t q, Key *keys, const Key (&key)[per_thread])
+template <class Key> __device__ void list_merged(piece &s, const job &j, int64_t q, Key *keys, const Key (&key)[per_thread])
 {
     int tid = threadIdx.x, first = tid * per_thread, height = 1 << j.log_height, wide = height > 32 ? 2 : 1;
     unsigned heads = find_heads(s, j, keys, key);
@@ -404,15 +436,179 @@ template <class Key> __device__ void list_vectors(piece &s, const job &j, int64_
         }
     for (int k = tid; k < s.nwindows; k += threads) // 0 from every piece of a window that is cut
         j.within[s.window + k] = rank_of(s, s.start[k << j.log_height]);
-    if (tid == 0) {
-        j.count[q] = nvectors;
-        j.origin[q] = s.origin;
+    __syncthreads();
+    write_vectors(s, j, q, column, bits, nvectors);
+}
+
+/* ---- a bit for every column ---- */
+
+/* Where the bits of the windows would be, from the ends of the (stored) rows; false: there are too many.  Keys may be overwritten then. */
+template <class Key> __device__ bool map_windows(piece &s, const job &j, const Key *keys)
+{
+    int tid = threadIdx.x;
+    if (tid < s.nwindows) {
+        s.low[tid] = ~0u;
+        s.high[tid] = 0;
     }
     __syncthreads();
-    for (int k = tid; k < nvectors; k += threads)
-        j.column[s.origin + k] = column[k];
-    write_rows(j, s.origin, bits, nvectors);
+    for (int r = tid; r < s.nrows; r += threads)
+        if (s.start[r] < s.start[r + 1]) {
+            atomicMin(&s.low[r >> j.log_height], static_cast<uint32_t>(keys[s.start[r]] >> j.log_height) / 32);
+            atomicMax(&s.high[r >> j.log_height], static_cast<uint32_t>(keys[s.start[r + 1] - 1] >> j.log_height) / 32);
+        }
+    __syncthreads();
+    if (tid < 32) {
+        uint32_t n[2], upto = 0;
+        for (int k = 0; k < 2; k++) {
+            int w = 2 * tid + k;
+            n[k] = w < s.nwindows && s.low[w] <= s.high[w] ? min(s.high[w] - s.low[w], static_cast<uint32_t>(most_map_words)) + 1 : 0;
+            upto += n[k];
+        }
+        uint32_t sum = upto;
+        for (int d = 1; d < 32; d *= 2) {
+            uint32_t other = __shfl_up_sync(all, upto, d);
+            upto += tid >= d ? other : 0;
+        }
+        s.map[2 * tid] = upto - sum;
+        s.map[2 * tid + 1] = upto - n[1];
+        if (tid == 31)
+            s.map[most_windows] = upto;
+    }
+    __syncthreads();
+    return s.map[most_windows] <= most_map_words;
 }
+
+/* before[word]: bits set in earlier words; returns their number. */
+__device__ int sum_map(piece &s, const uint32_t *map, uint16_t *before)
+{
+    int n = static_cast<int>(s.map[most_windows]), share = (n + threads - 1) / threads | 1;
+    int first = min(static_cast<int>(threadIdx.x) * share, n), last = min(first + share, n);
+    uint32_t sum = 0;
+    for (int k = first; k < last; k++)
+        sum += __popc(map[k]);
+    sum_heads(s, sum);
+    sum = s.before[threadIdx.x];
+    for (int k = first; k < last; k++) {
+        before[k] = static_cast<uint16_t>(sum);
+        sum += __popc(map[k]);
+    }
+    __syncthreads();
+    return static_cast<int>(s.before[threads]);
+}
+
+/* Shared memory of the way by bits; `wide` words for what is known of each vector. */
+struct mapping {
+    uint32_t *column, *bits, *map;
+    uint16_t *before;
+
+    __device__ mapping(void *shared, int wide)
+    {
+        column = static_cast<uint32_t *>(shared);
+        bits = column + capacity;
+        map = bits + capacity * wide;
+        before = reinterpret_cast<uint16_t *>(map + most_map_words);
+    }
+};
+
+__device__ __forceinline__ uint32_t word_of(const piece &s, uint64_t windows, int k, uint32_t column)
+{
+    int w = static_cast<int>(windows >> (6 * k)) & 63;
+    return s.map[w] + column / 32 - s.low[w];
+}
+
+/* Sets the bits of the columns.  Bit k of the result: the thread's place k was the first in its vector to do so. */
+template <class Key>
+__device__ unsigned mark_columns(const piece &s, const job &j, const mapping &m, int wide, const Key (&key)[per_thread], uint64_t windows)
+{
+    int tid = threadIdx.x;
+    unsigned owned = 0;
+    for (int k = tid; k < static_cast<int>(s.map[most_windows]); k += threads)
+        m.map[k] = 0;
+    for (int k = tid; k < s.n * wide; k += threads)
+        m.bits[k] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < per_thread; k++)
+        if (tid * per_thread + k < s.n) {
+            uint32_t column = static_cast<uint32_t>(key[k] >> j.log_height), bit = 1u << column % 32;
+            owned |= atomicOr(&m.map[word_of(s, windows, k, column)], bit) & bit ? 0 : 1u << k;
+        }
+    __syncthreads();
+    return owned;
+}
+
+/* The number of a column's vector in the piece, after sum_map. */
+__device__ __forceinline__ uint32_t place_of(const piece &s, const mapping &m, uint64_t windows, int k, uint32_t column)
+{
+    uint32_t word = word_of(s, windows, k, column);
+    return m.before[word] + __popc(m.map[word] & ((1u << column % 32) - 1));
+}
+
+/* Columns and rows of the vectors of a piece by way of the bits; the stored keys are overwritten. */
+template <class Key>
+__device__ void list_mapped(piece &s, const job &j, int64_t q, void *shared, const Key (&key)[per_thread], uint64_t windows)
+{
+    int tid = threadIdx.x, height = 1 << j.log_height, wide = height > 32 ? 2 : 1;
+    mapping m(shared, wide);
+    unsigned owned = mark_columns(s, j, m, wide, key, windows);
+    int nvectors = sum_map(s, m.map, m.before);
+#pragma unroll
+    for (int k = 0; k < per_thread; k++)
+        if (tid * per_thread + k < s.n) {
+            uint32_t column = static_cast<uint32_t>(key[k] >> j.log_height), place = place_of(s, m, windows, k, column);
+            int r = static_cast<int>(key[k]) & (height - 1);
+            if (owned >> k & 1)
+                m.column[place] = column;
+            atomicOr(&m.bits[place * wide + r / 32], 1u << r % 32);
+        }
+    for (int k = tid; k < s.nwindows; k += threads) // 0 from every piece of a window that is cut
+        j.within[s.window + k] = s.map[k] < s.map[most_windows] ? m.before[s.map[k]] : nvectors;
+    __syncthreads();
+    write_vectors(s, j, q, m.column, m.bits, nvectors);
+}
+
+/* Adds the numbers of vectors at heights 8 to 128 of a piece at height 128, by way of the bits. */
+template <class Key>
+__device__ void count_mapped(uint32_t (&sum)[5], piece &s, const job &j, void *shared, const Key (&key)[per_thread], uint64_t windows)
+{
+    mapping m(shared, 1);
+    mark_columns(s, j, m, 1, key, windows);
+    int nvectors = sum_map(s, m.map, m.before);
+#pragma unroll
+    for (int k = 0; k < per_thread; k++)
+        if (static_cast<int>(threadIdx.x) * per_thread + k < s.n) {
+            uint32_t column = static_cast<uint32_t>(key[k] >> j.log_height), eighth = static_cast<uint32_t>(key[k]) / 8 % 16;
+            atomicOr(&m.bits[place_of(s, m, windows, k, column)], 1u << eighth);
+        }
+    __syncthreads();
+    for (int k = threadIdx.x; k < nvectors; k += threads) {
+        uint32_t rows = m.bits[k], mask = 0xffff; // a bit for 8 rows, for 16, ...
+#pragma unroll
+        for (int h = 0; h < 5; h++) {
+            sum[h] += __popc(rows & mask);
+            rows |= rows >> (1 << h);
+            mask = h == 0 ? 0x5555 : h == 1 ? 0x1111 : h == 2 ? 0x0101 : 1;
+        }
+    }
+}
+
+/* The same from the merged piece. */
+template <class Key> __device__ void count_merged(uint32_t (&sum)[5], const piece &s, const job &j, const Key *keys, const Key (&key)[per_thread])
+{
+    int first = static_cast<int>(threadIdx.x) * per_thread;
+    unsigned heads = find_heads(s, j, keys, key);
+#pragma unroll
+    for (int k = 0; k < per_thread; k++)
+        if (first + k < s.n) {
+            Key before = k ? key[k ? k - 1 : 0] : first ? keys[first - 1] : 0;
+            Key differ = heads >> k & 1 ? ~static_cast<Key>(0) : key[k] ^ before;
+#pragma unroll
+            for (int h = 0; h < 5; h++)
+                sum[h] += differ >> (3 + h) != 0;
+        }
+}
+
+/* ---- all pieces ---- */
 
 __device__ void load_piece(piece &s, const job &j, int64_t q, int64_t npieces)
 {
@@ -427,15 +623,21 @@ __device__ void load_piece(piece &s, const job &j, int64_t q, int64_t npieces)
     __syncthreads();
 }
 
-template <class Key> __global__ void __launch_bounds__(threads) unite_rows(job j)
+template <class Key> __global__ void __launch_bounds__(threads, 5) unite_rows(job j)
 {
     __shared__ piece s;
     Key *keys = reinterpret_cast<Key *>(dynamic_shared()), key[per_thread];
     int64_t npieces = count_of_pieces(j);
     for (int64_t q = blockIdx.x; q < npieces; q += gridDim.x) {
         load_piece(s, j, q, npieces);
-        merge_piece(s, j, keys, key);
-        list_vectors(s, j, q, keys, key);
+        places known = load_keys(s, j, key);
+        store_keys(s, keys, key);
+        if (map_windows(s, j, keys))
+            list_mapped(s, j, q, keys, key, known.windows);
+        else {
+            merge_piece(s, j, keys, key, known.row);
+            list_merged(s, j, q, keys, key);
+        }
         __syncthreads();
     }
 }
@@ -449,18 +651,14 @@ template <class Key> __global__ void __launch_bounds__(threads) count_rows(job j
     int64_t npieces = count_of_pieces(j);
     for (int64_t q = blockIdx.x; q < npieces; q += gridDim.x) {
         load_piece(s, j, q, npieces);
-        merge_piece(s, j, keys, key);
-        int first = static_cast<int>(threadIdx.x) * per_thread;
-        unsigned heads = find_heads(s, j, keys, key);
-#pragma unroll
-        for (int k = 0; k < per_thread; k++)
-            if (first + k < s.n) {
-                Key before = k ? key[k ? k - 1 : 0] : first ? keys[first - 1] : 0;
-                Key differ = heads >> k & 1 ? ~static_cast<Key>(0) : key[k] ^ before;
-#pragma unroll
-                for (int h = 0; h < 5; h++)
-                    sum[h] += differ >> (3 + h) != 0;
-            }
+        places known = load_keys(s, j, key);
+        store_keys(s, keys, key);
+        if (map_windows(s, j, keys))
+            count_mapped(sum, s, j, keys, key, known.windows);
+        else {
+            merge_piece(s, j, keys, key, known.row);
+            count_merged(sum, s, j, keys, key);
+        }
         __syncthreads();
     }
 #pragma unroll
@@ -558,17 +756,13 @@ tsr_status cut_pieces(const job &j, void *scratch, void *stream)
 /* 32 bits are enough for a column and a row, and one more. */
 bool short_keys(const job &j) { return j.ncols < static_cast<int64_t>(1) << (32 - j.log_height); }
 
-/* Keys; then columns and rows of vectors in the same place. */
-size_t shared_bytes(const job &j)
-{
-    size_t keys = short_keys(j) ? 4 : 8, results = j.log_height > 5 ? 12 : 8;
-    return capacity * max(keys, results);
-}
+/* Keys; then columns and rows of vectors in the same place, and bits of columns behind. */
+size_t shared_bytes(int wide) { return capacity * (4 + 4 * wide) + most_map_words * 6; }
 
 tsr_status list_all(const job &j, void *scratch, void *stream)
 {
     auto kernel = short_keys(j) ? unite_rows<uint32_t> : unite_rows<uint64_t>;
-    TSR_LAUNCH(kernel, piece_blocks(j), threads, shared_bytes(j), stream, j);
+    TSR_LAUNCH(kernel, piece_blocks(j), threads, shared_bytes(j.log_height > 5 ? 2 : 1), stream, j);
     tsr_status status = tsr_cuda_scan(j.count, j.most_pieces, 1, scratch, stream);
     return status != TSR_OK ? status : queued();
 }
@@ -708,7 +902,7 @@ extern "C" tsr_status tsr_cuda_count_vectors(int64_t counts[5], const tsr_cuda_s
     if (status != TSR_OK)
         return status;
     auto kernel = short_keys(j) ? count_rows<uint32_t> : count_rows<uint64_t>;
-    TSR_LAUNCH(kernel, piece_blocks(j), threads, shared_bytes(j), stream, j,
+    TSR_LAUNCH(kernel, piece_blocks(j), threads, shared_bytes(1), stream, j,
                reinterpret_cast<unsigned long long *>(j.total + totals));
     status = queued();
     if (status == TSR_OK)
