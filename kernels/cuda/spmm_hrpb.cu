@@ -3,7 +3,7 @@
 // A thread block of Q warps computes one work item for one tile of columns: 16 Q rows x 128, 256 or 512 bytes of a row of B; warp r computes rows
 // 16 r to 16 r + 15, the bricks of brick row r.
 //   B     The 16 rows that a block of the format names are copied once (cp.async, a ring of stages) into shared memory for all warps: one barrier per
-//         block, no thread block waits for another.  Rows in a stage are padded by 16 bytes, so that the 16-byte pieces of four rows that eight lanes
+//         block, no thread block waits for another.  Rows in a stage are padded by 32 bytes, so that the 16-byte pieces of four rows that eight lanes
 //         read together lie in different banks.  See tensor_rows.cuh for what the pieces are.
 //   A     Lane g * 4 + t holds places (g, t) and (g + 8, t) of a brick, which are bits `lane` of the two halves of its pattern: its values are
 //         population counts away from the brick's first.  Lanes load the bricks of a block side by side two blocks ahead, and values one block
@@ -170,7 +170,7 @@ static __device__ __forceinline__ void wait_stage(int stages)
         cp_async_wait<2>();
 }
 
-template <int Groups, int Halves> constexpr int stage_bytes = 16 / Halves * (128 * Groups + 16);
+template <int Groups, int Halves> constexpr int stage_bytes = 16 / Halves * (128 * Groups + 32);
 
 /* Q: warps.  Groups: of 128 bytes of a row of B. */
 template <class Math, int Q, int Groups, int Halves, bool Pattern, int Resident>
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
 {
     using element = typename Math::element;
     using sum = typename Math::sum;
-    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 16, copies = 4 * Groups / (Q * Halves);
+    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 32, copies = 4 * Groups / (Q * Halves);
     static_assert(4 * Groups % (Q * Halves) == 0, "every thread copies the same number of pieces");
     static_assert(Halves == 1 || Q == 1, "halves are for one warp");
 

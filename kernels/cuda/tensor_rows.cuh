@@ -2,7 +2,8 @@
 //
 // Lane (g, t) holds pieces of two rows of B, t and t + 4 of eight: the 16 bytes number piece(lane) of 128.  They are P = 16 / size columns, and column
 // g of P matrix instructions.  Which k a row gets is free as long as A agrees: with two elements in a register rows t and t + 4 are k = 2t and
-// 2t + 1.  Which piece is column g is free too: column 2t + e being piece t + 4e, four lanes store two whole sectors of a row of C at once.
+// 2t + 1.  Which piece is column g is free too: column 2t being piece t and column 2t + 1 piece 4 + (t ^ 1), four lanes store two whole sectors of
+// a row of C at once, and eight neighbouring lanes read four rows of shared memory, 32 bytes apart modulo 128, from different banks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,7 +13,7 @@ namespace tensor_rows {
 
 template <class Math> constexpr int columns = 16 / static_cast<int>(sizeof(typename Math::element)); /* of a piece */
 
-static __device__ __forceinline__ int piece(int lane) { return lane / 8 + lane / 4 % 2 * 4; }
+static __device__ __forceinline__ int piece(int lane) { return lane / 8 ^ lane / 4 % 2 * 5; }
 
 /* Element i of two pieces, as B's operand. */
 template <class Math>
@@ -98,8 +99,8 @@ static __device__ __forceinline__ void store(const tensor_output<typename Math::
     constexpr int width = columns<Math>, stored = 16 / static_cast<int>(sizeof(sum));
     sum x[stored];
     row += lane / 4;
-    column += width * (lane % 4);
-    if (out.vectors && out.beta == 0 && column + 8 * width * Groups - width * (lane % 4) <= n) {
+    const int even = width * (lane % 4), odd = width * (4 + (lane % 4 ^ 1)); /* first columns of pieces 2t and 2t + 1 */
+    if (out.vectors && out.beta == 0 && column + 8 * width * Groups <= n) {
         sum *const c = out.c + row * out.ld + column;
 #pragma unroll
         for (int half = 0; half < 2; half++)
@@ -109,7 +110,7 @@ static __device__ __forceinline__ void store(const tensor_output<typename Math::
 #pragma unroll
                     for (int i = 0; i < width; i += stored) {
                         gather<Math>(x, total, place / 2 * width + i, 2 * half + place % 2);
-                        tensor_store_vector(c + 8 * half * out.ld + 4 * width * place + i, x, out.alpha, sum(0));
+                        tensor_store_vector(c + (place % 2 ? odd : even) + 8 * half * out.ld + place / 2 * 8 * width + i, x, out.alpha, sum(0));
                     }
         return;
     }
@@ -120,7 +121,7 @@ static __device__ __forceinline__ void store(const tensor_output<typename Math::
 #pragma unroll
             for (int i = 0; i < width; i += stored) {
                 gather<Math>(x, total, place / 2 * width + i, 2 * half + place % 2);
-                tensor_store(out, row + 8 * half, column + 4 * width * place + i, n, x);
+                tensor_store(out, row + 8 * half, column + (place % 2 ? odd : even) + place / 2 * 8 * width + i, n, x);
             }
 }
 
