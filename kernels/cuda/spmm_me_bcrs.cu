@@ -12,18 +12,17 @@
 // The rows of the ring that one load of fragments meets are 32 bytes apart modulo 128, so it has no bank conflict.  Columns and
 // values of A are loaded a step further ahead.  Many warps with short rings beat few with long ones.  Warps share nothing.
 //
-// variant = 1 + shape + 6 * tile + 24 * order + 48 * registers, to try other choices than the kernel's own (0):
-//   shape  0: a ring of 2 steps of a block; 1: 2 steps of 2 blocks; 2: 3 steps of a block; 3, 4: as 0, 1, a step's place being
-//          filled again after it was multiplied and not a step later
+// variant = 1 + tile + 4 * order, to try other choices than the kernel's own (0):
 //   tile   0, 1, 2, 3: 64 (16-bit numbers only), 128, 256, 512 (not 16-bit: registers) bytes of a row of B
 //   order  0: the tiles of an item are neighbours; 1: all items of a tile before the next tile
-//   registers  0, 1: for 24, 20 warps on a multiprocessor
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor.cuh"
 
 namespace {
 
 constexpr int block_warps = 2; // of a block of threads
+constexpr int stages = 2;      // steps in a ring
+
 struct job {
     tsr_cuda_spmm p;
     int64_t nrows;
@@ -219,6 +218,14 @@ __device__ __forceinline__ void store(const job &j, const task<Shape> &w, typena
     }
 }
 
+/* What measured best on an H200.  late: a step's place in the ring is filled again after it was multiplied, and not a step later.
+ * warps: registers are for so many on a multiprocessor. */
+template <tsr_cuda_math Math, int Width, int Tile> struct tuning {
+    static constexpr int blocks = Tile * Width <= 1024 ? 2 : 1; /* of a step */
+    static constexpr bool late = Tile < 512 || Math == TSR_CUDA_FP64;
+    static constexpr int warps = Tile == 512 && Math == TSR_CUDA_EXACT ? 20 : 24;
+};
+
 /* A step is Blocks blocks.  Row 4 i + t of a block in the ring holds its vector t * rows + i. */
 template <class Shape, int Blocks> struct ring_layout {
     static constexpr int pitch = Shape::tile + 32; /* of a row */
@@ -237,7 +244,7 @@ template <class Shape, int Blocks> struct ring_layout {
 };
 
 /* A lane's share of filling the ring. */
-template <class Shape, int Blocks, int Stages> struct filler {
+template <class Shape, int Blocks> struct filler {
     using layout = ring_layout<Shape, Blocks>;
     static constexpr int copies = layout::copies, pieces = Shape::pieces;
     unsigned char *to;
@@ -264,7 +271,7 @@ template <class Shape, int Blocks, int Stages> struct filler {
         int64_t end = j.p.n * static_cast<int64_t>(sizeof(typename Shape::element)) - w.offset - part;
         present = static_cast<int>(max(min((end + 127) / 128, int64_t{pieces}), int64_t{0}));
         for (int q = present; q < pieces; q++) /* never copied */
-            for (int c = 0; c < Stages * copies; c++)
+            for (int c = 0; c < stages * copies; c++)
                 *reinterpret_cast<words<4> *>(to + c * layout::together * layout::pitch + q * 128) = {};
     }
     /* left: vectors of the item from the step on. */
@@ -335,35 +342,37 @@ __device__ __forceinline__ void multiply(typename Shape::sum d[Shape::pieces][Sh
     }
 }
 
-template <tsr_cuda_math Math, int Width, int Tile, int Stages, int Blocks, bool Late, int Warps>
-__global__ void __launch_bounds__(32 * block_warps, Warps / block_warps) spmm(job j)
+template <tsr_cuda_math Math, int Width, int Tile>
+__global__ void __launch_bounds__(32 * block_warps, tuning<Math, Width, Tile>::warps / block_warps) spmm(job j)
 {
     using shape = block_math<Math, Width, Tile>;
-    using layout = ring_layout<shape, Blocks>;
-    /* A step is copied this many steps before it is multiplied (Late: as soon as its place is free). */
-    constexpr int ahead = Late ? Stages : Stages - 1, vectors = layout::vectors;
+    constexpr int blocks = tuning<Math, Width, Tile>::blocks;
+    constexpr bool late = tuning<Math, Width, Tile>::late;
+    using layout = ring_layout<shape, blocks>;
+    /* A step is copied this many steps before it is multiplied. */
+    constexpr int ahead = late ? stages : stages - 1, vectors = layout::vectors;
     task<shape> w;
     if (!find_task(w, j))
         return;
     int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
     typename shape::sum d[shape::pieces][shape::columns / 2][4] = {};
     if (w.count > 0) {
-        int ring = static_cast<int>(threadIdx.x / 32) * (Stages * layout::step), left = w.count;
-        filler<shape, Blocks, Stages> fill(j, w, ring);
-        value_reader<shape, Blocks> reader = {w.value + g * Width + t * shape::rows, g, t};
+        int ring = static_cast<int>(threadIdx.x / 32) * (stages * layout::step), left = w.count;
+        filler<shape, blocks> fill(j, w, ring);
+        value_reader<shape, blocks> reader = {w.value + g * Width + t * shape::rows, g, t};
         const unsigned char *from = dynamic_shared() + keep(ring + t * layout::pitch + g * shape::piece_bytes);
         uint32_t columns[layout::copies] = {}, early[ahead][layout::copies] = {};
 #pragma unroll
         for (int s = 0; s < ahead; s++)
             fill.load_columns(early[s], left - s * vectors);
         fill.load_columns(columns, left - ahead * vectors);
-        typename shape::values next[Blocks], now[Blocks];
+        typename shape::values next[blocks], now[blocks];
         reader.load(next, left);
 #pragma unroll
         for (int s = 0; s < ahead; s++)
             fill.copy_step(s * layout::step, early[s], left - s * vectors);
 
-        int read = 0, write = Late ? 0 : (Stages - 1) * layout::step;
+        int read = 0, write = late ? 0 : (stages - 1) * layout::step;
         for (; left > 0; left -= vectors) {
             auto refill = [&] {
                 fill.copy_step(write, columns, left - ahead * vectors);
@@ -371,21 +380,21 @@ __global__ void __launch_bounds__(32 * block_warps, Warps / block_warps) spmm(jo
             };
             cp_async_wait<ahead - 1>();
             __syncwarp(); /* every lane's copies are there, and every lane is done with the step before */
-            if (!Late)
+            if (!late)
                 refill();
 #pragma unroll
-            for (int k = 0; k < Blocks; k++)
+            for (int k = 0; k < blocks; k++)
                 now[k] = next[k];
             if (left > vectors)
                 reader.load(next, left - vectors);
-            multiply<shape, Blocks>(d, now, from + read);
-            if (Late) {
+            multiply<shape, blocks>(d, now, from + read);
+            if (late) {
                 __syncwarp();
                 refill();
             }
             int last = read;
-            read = read == (Stages - 1) * layout::step ? 0 : read + layout::step;
-            write = Late ? read : last;
+            read = read == (stages - 1) * layout::step ? 0 : read + layout::step;
+            write = late ? read : last;
         }
     }
     store(j, w, d, t, [&](int q) { return 128 * q + shape::piece_bytes * g; });
@@ -396,10 +405,8 @@ __global__ void __launch_bounds__(32 * block_warps, Warps / block_warps) spmm(jo
 using kernel = void (*)(job);
 
 struct choice {
-    int shape; /* as in `variant` */
-    int tile;  /* 64, 128, 256 or 512 */
+    int tile; /* 64, 128, 256 or 512 */
     bool tile_major;
-    int occupancy; /* warps on a multiprocessor */
 };
 
 struct launch {
@@ -407,70 +414,47 @@ struct launch {
     int shared;      /* bytes per warp */
 };
 
-template <tsr_cuda_math Math, int Width, int Tile, int Stages, int Blocks, bool Late> launch ring(int occupancy)
+template <tsr_cuda_math Math, int Width, int Tile> launch find()
 {
-    constexpr int shared = Stages * ring_layout<block_math<Math, Width, Tile>, Blocks>::step;
-    if (occupancy > 20)
-        return {spmm<Math, Width, Tile, Stages, Blocks, Late, 24>, shared};
-    return {spmm<Math, Width, Tile, Stages, Blocks, Late, 20>, shared};
+    using layout = ring_layout<block_math<Math, Width, Tile>, tuning<Math, Width, Tile>::blocks>;
+    return {spmm<Math, Width, Tile>, stages * layout::step};
 }
 
-template <tsr_cuda_math Math, int Width, int Tile> launch find(const choice &c)
-{
-    switch (c.shape) {
-    case 0: return ring<Math, Width, Tile, 2, 1, false>(c.occupancy);
-    case 2: return ring<Math, Width, Tile, 3, 1, false>(c.occupancy);
-    case 3: return ring<Math, Width, Tile, 2, 1, true>(c.occupancy);
-    default: break;
-    }
-    if constexpr (Tile <= 128)
-        switch (c.shape) {
-        case 1: return ring<Math, Width, Tile, 2, 2, false>(c.occupancy);
-        case 4: return ring<Math, Width, Tile, 2, 2, true>(c.occupancy);
-        default: break;
-        }
-    return {};
-}
-
-template <tsr_cuda_math Math, int Width> launch find(const choice &c)
+template <tsr_cuda_math Math, int Width> launch find(int tile)
 {
     constexpr int odd = Width == 8 ? 512 : 64; /* the tile that not every number has */
-    switch (c.tile) {
-    case 128: return find<Math, Width, 128>(c);
-    case 256: return find<Math, Width, 256>(c);
-    case odd: return find<Math, Width, odd>(c);
+    switch (tile) {
+    case 128: return find<Math, Width, 128>();
+    case 256: return find<Math, Width, 256>();
+    case odd: return find<Math, Width, odd>();
     default: return {};
     }
 }
 
-launch find(tsr_cuda_math math, const choice &c)
+launch find(tsr_cuda_math math, int tile)
 {
     switch (math) {
-    case TSR_CUDA_EXACT: return find<TSR_CUDA_EXACT, 8>(c);
-    case TSR_CUDA_TF32: return find<TSR_CUDA_TF32, 8>(c);
-    case TSR_CUDA_FP16: return find<TSR_CUDA_FP16, 16>(c);
-    case TSR_CUDA_BF16: return find<TSR_CUDA_BF16, 16>(c);
-    default: return find<TSR_CUDA_FP64, 8>(c);
+    case TSR_CUDA_EXACT: return find<TSR_CUDA_EXACT, 8>(tile);
+    case TSR_CUDA_TF32: return find<TSR_CUDA_TF32, 8>(tile);
+    case TSR_CUDA_FP16: return find<TSR_CUDA_FP16, 16>(tile);
+    case TSR_CUDA_BF16: return find<TSR_CUDA_BF16, 16>(tile);
+    default: return find<TSR_CUDA_FP64, 8>(tile);
     }
 }
 
-choice choose(const tsr_me_bcrs *a, const tsr_cuda_spmm *p, size_t size)
+choice choose(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *p, size_t size)
 {
-    int64_t bytes = p->n * static_cast<int64_t>(size);
-    if (p->variant > 0) {
-        int v = p->variant - 1;
-        return {v % 6, 64 << v / 6 % 4, v / 24 % 2 != 0, v / 48 % 2 ? 20 : 24};
-    }
-    choice c = {bytes > 128 ? 0 : 4, 128, false, p->math == TSR_CUDA_TF32 || p->math == TSR_CUDA_FP64 ? 24 : 20};
-    if (size == 2) {
-        c.tile = bytes > 128 ? 256 : bytes > 64 ? 128 : 64;
-        if (bytes > 128)
-            c.shape = 3;
-    } else {
-        c.tile = bytes > 256 ? 512 : bytes > 128 ? 256 : 128;
-    }
-    c.tile_major = bytes > 2 * c.tile && tensor_tile_major(p, a->w.ncols, c.tile / static_cast<int64_t>(size), size);
-    return c;
+    if (p->variant > 0)
+        return {64 << (p->variant - 1) % 4, (p->variant - 1) / 4 % 2 != 0};
+    const int64_t bytes = p->n * static_cast<int64_t>(size), full = int64_t{24} * p->device->sms; /* warps that run at once */
+    int tile = size == 2 ? 64 : 128;
+    while (tile < bytes && tile < (size == 2 ? 256 : 512))
+        tile *= 2;
+    /* With few items, warps that start last decide: more of them. */
+    if (tile == 512 && work->nitems * ((bytes + tile - 1) / tile) < 4 * full)
+        tile = 256;
+    bool tile_major = bytes > 2 * tile && tensor_tile_major(p, a->w.ncols, tile / static_cast<int64_t>(size), size);
+    return {tile, tile_major};
 }
 
 /* Launches have at most 2^31 warps; `most` items each. */
@@ -497,8 +481,8 @@ extern "C" tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work
     size_t size = tsr_number_size(tsr_cuda_number(product->math));
     if (!tensor_takes(product, false) || a->w.width != (size == 2 ? 16 : 8))
         return TSR_DECLINED;
-    choice c = choose(a, product, size);
-    launch l = find(product->math, c);
+    choice c = choose(a, work, product, size);
+    launch l = find(product->math, c.tile);
     int64_t tile = c.tile / static_cast<int64_t>(size), tiles = (product->n + tile - 1) / tile;
     if (!l.function || static_cast<size_t>(l.shared * block_warps) > product->device->shared_bytes_block || tiles > INT32_MAX ||
         product->ldb > static_cast<int64_t>(UINT32_MAX / size))
