@@ -45,6 +45,12 @@ template <class T> static __device__ __forceinline__ T *advance(T *p, uint32_t a
 /* A place in shared memory as the hardware addresses it: sums of places and offsets stay 32 bits wide. */
 typedef uint32_t shared_place;
 static __device__ __forceinline__ shared_place shared_place_of(const void *p) { return shared_address(p); }
+/* As keep_address. */
+static __device__ __forceinline__ shared_place keep_place(shared_place p)
+{
+    asm("" : "+r"(p));
+    return p;
+}
 /* 4, 8 or 16 bytes, aligned to that. */
 template <int Words> static __device__ __forceinline__ void load_shared(uint32_t (&x)[Words], shared_place p)
 {

@@ -300,33 +300,26 @@ template <class Element, class Shape, bool Outside, bool Ahead>
 __device__ __forceinline__ void consume(const job &j, const task &t, const ring &r, int consumer, int head, Element (&sum)[rows][Shape::columns])
 {
     constexpr uint32_t entry_bytes = sizeof(entry<Element>);
-    int lane = threadIdx.x % 32, stage = 0;
-    unsigned parity = 0;
-    const shared_place first_b = shared_place_of(r.rows + lane * Shape::columns * static_cast<int>(sizeof(Element))),
-                       first_data = shared_place_of(r.data);
-    shared_place b = first_b, data = first_data;
-    for (int k = 0; k < t.blocks; k++) {
-        mbarrier_wait(r.full + stage, parity);
+    const bool speaks = threadIdx.x % 32 == 0;
+    const shared_place first_b = keep_place(shared_place_of(r.rows + threadIdx.x % 32 * Shape::columns * static_cast<int>(sizeof(Element)))),
+                       data = keep_place(shared_place_of(r.data));
+    uint64_t *full = keep_address(r.full);
+    for (uint32_t k = 0; k < static_cast<uint32_t>(t.blocks); k++) {
+        const uint32_t stage = k % Shape::stages;
+        mbarrier_wait(full + stage, k / Shape::stages & 1);
+        const shared_place here = data + stage * j.room, b = first_b + stage * Shape::stage;
         uint32_t word[1];
-        load_shared(word, data + consumer * 4);
-        uint32_t present = word[0] & 255, skip = (word[0] >> 8) * entry_bytes + static_cast<uint32_t>(head);
+        load_shared(word, here + consumer * 4);
+        const uint32_t present = word[0] & 255, skip = (word[0] >> 8) * entry_bytes + head;
         if (present) {
             if (Outside && r.outside[stage])
                 add_entries_outside<Element, Shape>(sum, present, j.data + j.first[t.first + k] * TSR_PANEL_UNIT + skip, j.data_end, b);
             else
-                add_entries<Element, Shape, Ahead>(sum, present, data + skip, b);
+                add_entries<Element, Shape, Ahead>(sum, present, here + skip, b);
         }
         __syncwarp();
-        if (lane == 0)
-            mbarrier_arrive(r.empty + stage);
-        b += Shape::stage;
-        data += j.room;
-        if (++stage == Shape::stages) {
-            stage = 0;
-            parity ^= 1;
-            b = first_b;
-            data = first_data;
-        }
+        if (speaks)
+            mbarrier_arrive(full + Shape::stages + stage);
     }
 }
 
