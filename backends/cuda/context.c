@@ -6,7 +6,7 @@
 
 #include "backends/cuda/sparse.h"
 
-tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK, .panel = TSR_CUDA_PANEL};
+tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tsr_backend_options wanted;

@@ -9,10 +9,10 @@
 
 /* Sizes that tests make small.  A chunk of pinned memory stays in the cache between the thread and the bus.  A panel has at
  * least this many bytes of B or C, so that kernels and copies have work, and rows of at least a few cache lines. */
-#ifndef TSR_CUDA_CHUNK
-#define TSR_CUDA_CHUNK (512 << 10)
-#define TSR_CUDA_PANEL (16 << 20)
-#define TSR_CUDA_PANEL_ROW 128
+#ifndef TSR_CUDA_CHUNK_BYTES
+#define TSR_CUDA_CHUNK_BYTES (512 << 10)
+#define TSR_CUDA_PANEL_BYTES (16 << 20)
+#define TSR_CUDA_ROW_BYTES 128
 #endif
 
 /* Pinned memory of one host thread: two chunks, so that one is copied by the device while the thread fills or empties the
@@ -30,7 +30,7 @@ typedef struct tsr_cuda_context {
     void *compute, *up, *down; /* streams; memory is allocated and freed on `compute` */
     void *order;               /* event of tsr_cuda_after */
     size_t cap, used;          /* bytes of device memory: allowed, reserved */
-    int64_t chunk, panel;      /* bytes: TSR_CUDA_CHUNK, TSR_CUDA_PANEL, unless a benchmark tries others before the first product */
+    int64_t chunk, panel;      /* TSR_CUDA_CHUNK_BYTES and _PANEL_BYTES, unless a benchmark tries others */
     int nlanes;
     tsr_cuda_lane lanes[TSR_CUDA_LANES];
 } tsr_cuda_context;

@@ -123,10 +123,10 @@ static tsr_status b_in_range(bool *in_range, const tsr_cuda_panels *s, const tsr
 /* TSR_DECLINED: by CSR. */
 static tsr_status multiply_blocks(tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
 {
-    bool in_range;
+    bool in_range = true;
     if (!s->plan->blocks || s->plan->blocks->refused || columns == 1)
         return TSR_DECLINED;
-    tsr_status status = b_in_range(&in_range, s, buffer, columns);
+    tsr_status status = s->plan->limit > 0 ? b_in_range(&in_range, s, buffer, columns) : TSR_OK;
     if (status != TSR_OK || !in_range)
         return status != TSR_OK ? status : TSR_DECLINED;
     if (s->half)
@@ -263,7 +263,7 @@ static void set_width(tsr_cuda_panels *s, int64_t width)
 static int64_t preferred_width(const tsr_cuda_panels *s)
 {
     const tsr_product *p = s->product;
-    int64_t column = (p->k > p->m ? p->k : p->m) * (int64_t)s->size, step = TSR_CUDA_PANEL_ROW / (int64_t)s->size;
+    int64_t column = (p->k > p->m ? p->k : p->m) * (int64_t)s->size, step = TSR_CUDA_ROW_BYTES / (int64_t)s->size;
     int64_t width = (p->n + PANELS - 1) / PANELS, least = tsr_cuda.panel / column + 1;
     width = width > least ? width : least;
     return (width + step - 1) / step * step;

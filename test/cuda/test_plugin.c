@@ -211,13 +211,13 @@ static bool by_blocks(const test_case *c)
 static void test_named_kernels(void **state)
 {
     (void)state;
-    static const char *const names[] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "something"};
+    static const char *const names[] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "panel", "something"};
     plain();
     rng r = {seed};
     long before = lazy_block_products(), half = lazy_half_products();
     for (int round = 0; round < 100 * rounds; round++) {
         test_case c = make_plus_times(&r, round % 3 ? TSR_FP32 : TSR_FP64, (int)rng_below(&r, 2));
-        kernel = by_blocks(&c) ? names[rng_below(&r, 6)] : "csr";
+        kernel = by_blocks(&c) ? names[rng_below(&r, 7)] : "csr";
         precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : (tsr_precision)rng_below(&r, 2);
         use_slot = rng_chance(&r, 50);
         for (int again = 0; again < 2; again++)
