@@ -154,15 +154,18 @@ struct fetcher {
 template <class Shape, bool Whole>
 __device__ __forceinline__ void fetch_rows(const fetcher &f, const uint32_t *column, unsigned char *to, int block)
 {
-    constexpr int rows = 32 / Shape::lanes_per_row, bytes = Shape::lanes_per_row * 16;
+    constexpr int rows = 32 / Shape::lanes_per_row, bytes = Shape::lanes_per_row * 16, mine = 8 * Shape::group / rows;
+    const unsigned char *from[mine];
 #pragma unroll
-    for (int i = 0; i < 8 * Shape::group; i += rows)
-        if (block * 8 + i < f.left) {
-            const unsigned char *from = f.b + static_cast<uint64_t>(column[i]) * f.pitch;
+    for (int i = 0; i < mine; i++)
+        from[i] = f.b + static_cast<uint64_t>(column[i * rows]) * f.pitch;
+#pragma unroll
+    for (int i = 0; i < mine; i++)
+        if (block * 8 + i * rows < f.left) {
 #pragma unroll
             for (int j = 0; j < Shape::row_bytes; j += bytes)
                 if (Whole || j < f.bytes)
-                    cp_async<16>(to + i * Shape::stride + j, from + j, true);
+                    cp_async<16>(to + i * rows * Shape::stride + j, from[i] + j, true);
         }
 }
 
