@@ -1,7 +1,7 @@
 // SpMM of BMat: which shape of the kernel in spmm_bmat.cuh computes a product.
 //
-// Variants: 0 is the kernel's own choice; others are 1 + width + 4 batch + 16 ring, where width is 0: own choice, 1: 128, 2: 64, 3: 32
-// columns; batch is 0: own choice, 1, 2, 3: 1, 4, 16 tasks a warp; ring is 0: own choice, 1: long, 2: short.
+// Variants: 0 is the kernel's own choice; others are 1 + width + 4 batch + 16 ring, where width is 0: own choice, 1: 128, 2: 64,
+// 3: 32 columns; batch is 0: own choice, 1, 2, 3: 1, 4, 16 tasks a warp; ring is 0: own choice, 1: long, 2: short.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/spmm_bmat.h"
 #include "kernels/cuda/tensor.cuh"
@@ -38,7 +38,8 @@ static bool choose(tsr_bmat_choice *choice, const tsr_bmat *a, const tsr_work *w
 
 extern "C" tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product)
 {
-    static tsr_bmat_run *const runs[TSR_CUDA_MATH_COUNT] = {tsr_bmat_exact, tsr_bmat_tf32, tsr_bmat_fp16, tsr_bmat_bf16, tsr_bmat_fp64};
+    static tsr_bmat_run *const runs[TSR_CUDA_MATH_COUNT] = {tsr_bmat_exact, tsr_bmat_tf32, tsr_bmat_fp16, tsr_bmat_bf16,
+                                                            tsr_bmat_fp64};
     tsr_bmat_choice choice;
     /* the kernel multiplies 32-bit columns by a 32-bit pitch, and counts tiles with an int */
     int64_t pitch = product->ldb * static_cast<int64_t>(tsr_number_size(tsr_cuda_number(product->math)));

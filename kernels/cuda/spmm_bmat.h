@@ -12,7 +12,8 @@ typedef struct tsr_bmat_choice {
     int columns;     /* of a tile: 128 (not FP64), 64 or 32 */
 } tsr_bmat_choice;
 
-typedef tsr_status tsr_bmat_run(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product, const tsr_bmat_choice *choice);
+typedef tsr_status tsr_bmat_run(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product,
+                                const tsr_bmat_choice *choice);
 extern "C" {
 tsr_bmat_run tsr_bmat_exact, tsr_bmat_tf32, tsr_bmat_fp16, tsr_bmat_bf16, tsr_bmat_fp64;
 }

@@ -10,7 +10,8 @@
 
 // ---- Arithmetic ----
 //
-// An MMA here is 16 x 8 x 8: `d` (16 x 8 sums) += `a` (16 x 8) times `b` (8 x 8).  With g = lane / 4 and t = lane % 4 a lane holds
+// An MMA here is 16 x 8 x 8: `d` (16 x 8 sums) += `a` (16 x 8) times `b` (8 x 8).  With g = lane / 4 and t = lane % 4 a lane
+// holds
 //     d[0], d[1]: (g, 2t), (g, 2t+1)      d[2], d[3]: (g+8, 2t), (g+8, 2t+1)
 // and, where one register holds one element (pack == 1: EXACT, TF32, FP64),
 //     a: (g, t), (g+8, t), (g, t+4), (g+8, t+4)      b: (t, g), (t+4, g)
@@ -32,8 +33,8 @@ struct tf32 {
     struct sparse { uint32_t bits; };
     struct dense { uint32_t bits; };
 
-    // The hardware cuts off 13 bits; adding half of the last place kept rounds to nearest (ties away).  Values near the largest are cut
-    // off only, and a NaN must not turn into infinity when its low bits go.
+    // The hardware cuts off 13 bits; adding half of the last place kept rounds to nearest (ties away).  Values near the largest
+    // are cut off only, and a NaN must not turn into infinity when its low bits go.
     static __device__ __forceinline__ sparse make_sparse(element x)
     {
         uint32_t bits = __float_as_uint(x), size = bits & 0x7fffffffu;
@@ -55,8 +56,8 @@ struct tf32 {
     static __device__ __forceinline__ element one() { return 1.0f; }
 };
 
-// FP32 operands in two TF32 parts: x = hi + lo.  lo * lo is below the last place of the product.  lo would have up to 13 bits, of which the
-// hardware keeps 11: rounding hi to nearest, not cutting it off, saves one of them, and errors get either sign.
+// FP32 operands in two TF32 parts: x = hi + lo.  lo * lo is below the last place of the product.  lo would have up to 13 bits,
+// of which the hardware keeps 11: rounding hi to nearest, not cutting it off, saves one of them, and errors get either sign.
 struct exact {
     using element = float;
     using sum = float;
@@ -172,9 +173,10 @@ template <tsr_cuda_math Math> struct tensor_math : tensor_detail::choose<Math>::
         return base::pack == 2 ? 2 * t + which : t + 4 * which;
     }
 
-    /* total += a b, to be called once per 8 steps along k.  An MMA's sum is cut off, not rounded, so long chains drift: EXACT moves every
-     * sum of 8 products into a rounded FP32 addition.  (multiply is the bare instruction.) */
-    template <class A, class B> static __device__ __forceinline__ void accumulate(typename base::sum total[4], const A *a, const B *b)
+    /* total += a b, to be called once per 8 steps along k.  An MMA's sum is cut off, not rounded, so long chains drift: EXACT
+     * moves every sum of 8 products into a rounded FP32 addition.  (multiply is the bare instruction.) */
+    template <class A, class B>
+    static __device__ __forceinline__ void accumulate(typename base::sum total[4], const A *a, const B *b)
     {
         if constexpr (base::flushes) {
             typename base::sum d[4] = {};
@@ -200,8 +202,8 @@ template <class Sum> struct tensor_output {
 
 /* partial: the item's number, -1: C.  iso: 1 where A's values are stored. */
 template <class Sum>
-static __device__ __forceinline__ tensor_output<Sum> tensor_target(const tsr_cuda_spmm &p, int64_t nrows, int height, int64_t window,
-                                                                   int64_t partial, double iso)
+static __device__ __forceinline__ tensor_output<Sum> tensor_target(const tsr_cuda_spmm &p, int64_t nrows, int height,
+                                                                   int64_t window, int64_t partial, double iso)
 {
     constexpr int piece = 16 / sizeof(Sum);
     tensor_output<Sum> out;
@@ -245,7 +247,8 @@ static __device__ __forceinline__ void tensor_store_vector(double *c, const doub
 /* 16 bytes of sums: row `row` of the window, columns [column, column + 4) (2 for FP64); column is a multiple of that.
  * Inside: the caller knows that the row exists, columns are below n and out.vectors holds. */
 template <bool Inside = false, class Sum>
-static __device__ __forceinline__ void tensor_store(const tensor_output<Sum> &out, int row, int64_t column, int64_t n, const Sum *x)
+static __device__ __forceinline__ void tensor_store(const tensor_output<Sum> &out, int row, int64_t column, int64_t n,
+                                                    const Sum *x)
 {
     constexpr int piece = 16 / sizeof(Sum);
     Sum *c = out.c + row * out.ld + column;

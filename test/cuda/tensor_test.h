@@ -1,5 +1,5 @@
-/* Random products for the tests of the Tensor-Core kernels: made on the host, run on the device (or the emulator), compared with the
- * reference executor of the format.  A test program describes its format and calls tensor_main.
+/* Random products for the tests of the Tensor-Core kernels: made on the host, run on the device (or the emulator), compared
+ * with the reference executor of the format.  A test program describes its format and calls tensor_main.
  *     --seed=N    the one case N     --count=N  cases     --first=N  seed of the first case     --variant=N  only this variant
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TEST_CUDA_TENSOR_TEST_H
@@ -45,12 +45,12 @@ typedef struct tensor_format {
     int (*arrays)(tensor_any *a, tsr_number number, tensor_array out[TENSOR_ARRAYS]);
     const uint64_t *(*mask)(const tensor_any *a); /* for the work; NULL: the format has none */
     tsr_status (*run)(const tensor_any *a, const tsr_work *work, const tsr_cuda_spmm *product);
-    tsr_status (*reference)(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
-                            int64_t ldc, double alpha, double beta, double *magnitude);
+    tsr_status (*reference)(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb,
+                            double *c, int64_t ldc, double alpha, double beta, double *magnitude);
 } tensor_format;
 
-/* How values are drawn.  DYADIC: small integers, every arithmetic is exact.  PLAIN: in [-1, 1].  WILD: as PLAIN, some values of A are
- * infinite, NaN or near the largest. */
+/* How values are drawn.  DYADIC: small integers, every arithmetic is exact.  PLAIN: in [-1, 1].  WILD: as PLAIN, some values of
+ * A are infinite, NaN or near the largest. */
 typedef enum tensor_draw { TENSOR_DYADIC, TENSOR_PLAIN, TENSOR_WILD } tensor_draw;
 
 typedef struct tensor_case {
@@ -279,10 +279,12 @@ static inline void tensor_free_all(tensor_array *arrays, int count, void *stream
 static inline void tensor_print(const tensor_format *f, const tensor_case *t)
 {
     static const char *const maths[] = { "exact", "tf32", "fp16", "bf16", "fp64" };
-    fprintf(stderr, "%s --seed=%llu: %s shape %d variant %d, %lld x %lld, nvals %lld, n %lld, ldb %lld, ldc %lld, shift %lld, most %lld, "
-            "alpha %g, beta %g, draw %d%s\n", f->name, (unsigned long long)t->seed, maths[t->math], t->shape, t->variant,
-            (long long)t->nrows, (long long)t->ncols, (long long)t->p[t->nrows], (long long)t->n, (long long)t->ldb, (long long)t->ldc,
-            (long long)t->shift, (long long)t->most, t->alpha, t->beta, (int)t->draw, t->pattern ? ", pattern" : "");
+    fprintf(stderr,
+            "%s --seed=%llu: %s shape %d variant %d, %lld x %lld, nvals %lld, n %lld, ldb %lld, ldc %lld, shift %lld, most %lld, "
+            "alpha %g, beta %g, draw %d%s\n",
+            f->name, (unsigned long long)t->seed, maths[t->math], t->shape, t->variant, (long long)t->nrows, (long long)t->ncols,
+            (long long)t->p[t->nrows], (long long)t->n, (long long)t->ldb, (long long)t->ldc, (long long)t->shift,
+            (long long)t->most, t->alpha, t->beta, (int)t->draw, t->pattern ? ", pattern" : "");
 }
 
 /* What an element may differ by, as a multiple of sum |a| |b|. */
@@ -332,8 +334,8 @@ static inline int tensor_compare(const tensor_format *f, const tensor_case *t, c
 }
 
 /* Runs the kernel on copies; C comes back in `out` (tensor_c_count elements). */
-static inline tsr_status tensor_run_device(const tensor_format *f, const tensor_case *t, const tensor_any *host, const tsr_work *host_work,
-                                           const tsr_cuda_device *device, void *out)
+static inline tsr_status tensor_run_device(const tensor_format *f, const tensor_case *t, const tensor_any *host,
+                                           const tsr_work *host_work, const tsr_cuda_device *device, void *out)
 {
     void *stream = NULL;
     tensor_check(tsr_cuda_stream_new(&stream), "tsr_cuda_stream_new");
@@ -346,8 +348,9 @@ static inline tsr_status tensor_run_device(const tensor_format *f, const tensor_
     tensor_upload_all(arrays, count, stream);
     size_t c_bytes = t->sum * (size_t)tensor_c_count(t);
     void *b = tensor_upload(t->b, t->element * (size_t)(t->ncols * t->ldb), stream), *c = tensor_upload(t->c, c_bytes, stream);
-    tsr_cuda_spmm product = { .math = t->math, .n = t->n, .b = b, .ldb = t->ldb, .c = (char *)c + (size_t)t->shift * t->sum,
-        .ldc = t->ldc, .alpha = t->alpha, .beta = t->beta, .iso = t->iso, .device = device, .stream = stream, .variant = t->variant };
+    tsr_cuda_spmm product = { .math = t->math, .n = t->n, .b = b, .ldb = t->ldb, .ldc = t->ldc, .alpha = t->alpha,
+        .beta = t->beta, .iso = t->iso, .device = device, .stream = stream, .variant = t->variant };
+    product.c = (char *)c + (size_t)t->shift * t->sum;
     size_t partial = tsr_cuda_partial_bytes(&work, a.w.height, &product);
     if (partial) {
         tensor_check(tsr_cuda_malloc(&product.partial, partial, stream), "tsr_cuda_malloc");
@@ -367,11 +370,13 @@ static inline tsr_status tensor_run_device(const tensor_format *f, const tensor_
 }
 
 /* The reference result, shaped like C without the shift. */
-static inline void tensor_reference(const tensor_format *f, const tensor_case *t, const tensor_any *a, double *wanted, double *magnitude)
+static inline void tensor_reference(const tensor_format *f, const tensor_case *t, const tensor_any *a, double *wanted,
+                                    double *magnitude)
 {
     for (int64_t k = 0; k < t->nrows * t->ldc; k++)
         wanted[k] = tensor_get(t->c, t->sum, t->shift + k);
-    tensor_check(f->reference(a, t->number, t->iso, t->n, t->b_exact, t->ldb, wanted, t->ldc, t->alpha, t->beta, magnitude), "reference");
+    tensor_check(f->reference(a, t->number, t->iso, t->n, t->b_exact, t->ldb, wanted, t->ldc, t->alpha, t->beta, magnitude),
+                 "reference");
 }
 
 /* 0: passed (or declined by a variant that may). */
