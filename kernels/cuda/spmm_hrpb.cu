@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
         bricks listed = load_bricks(p.a, s.first_brick + second, bound - second, lane);
 
         int stage = 0, free_stage = ahead;
-        const unsigned char *const mine = stages + lane % 4 * stride + tensor_rows::piece(lane) * 16;
+        const unsigned char *const mine = stages + lane % 4 * stride + tensor_rows::piece<true>(lane) * 16;
 #pragma unroll 1
         for (int k = 0; k < s.count; k++) {
             wait_stage(p.stages);
@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
     }
 
     const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16 * Q, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
-    tensor_rows::store<Math, Groups>(out, 16 * warp, first_column, p.p.n, total, lane);
+    tensor_rows::store<Math, Groups, true>(out, 16 * warp, first_column, p.p.n, total, lane);
 }
 
 template <class Math, int Q, int Groups, bool Pattern, int Halves = 1> static tsr_status launch(const arguments &p)

@@ -17,7 +17,7 @@
 // variant = 10 * order + shape; 0 anywhere = the kernel's choice.
 //   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
 //   shape  1: 128 bytes of B, 20 warps per multiprocessor;  2, 3: 256 bytes, 16 or 20 warps;  4, 5: 512 bytes, 12 or 16 warps (no 16-bit numbers);
-//          6, 7: 2 and 4 with thread blocks of one warp.
+//          6, 7: 2 and 4 with thread blocks of one warp;  8: 4, storing whole sectors.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor_rows.cuh"
 
@@ -173,7 +173,7 @@ static __device__ __forceinline__ void scatter(unsigned char *to, const entries<
 
 /* Groups: of 128 bytes of a row of B.  Full: every tile has all its columns; then B is loaded
  * without a condition, past the end of the item its last row again. */
-template <class Math, int Groups, bool Pattern, bool Full, int Warps, int Resident>
+template <class Math, int Groups, bool Pattern, bool Full, bool Sectors, int Warps, int Resident>
 __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(const arguments p)
 {
     using element = typename Math::element;
@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
         uint32_t row[2] = {s.row(0, lane % 4), s.row(0, lane % 4 + 4)}; /* of B, of the block to be fetched next */
         entries<element> e;
         uint32_t bound, loaded_bound; /* of the block after the one in e, and of the next */
-        const int piece = tensor_rows::piece(lane);
+        const int piece = tensor_rows::piece<Sectors>(lane);
         const char *base = static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element);
         const int64_t columns_left = p.p.n - first_column - width * piece;
         const int left = columns_left < width * 8 * Groups ? static_cast<int>(columns_left) : width * 8 * Groups;
@@ -252,34 +252,39 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
     }
 
     const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
-    tensor_rows::store<Math, Groups>(out, 0, first_column, p.p.n, total, lane);
+    tensor_rows::store<Math, Groups, Sectors>(out, 0, first_column, p.p.n, total, lane);
 }
 
 /* Resident: warps per multiprocessor, 20 to 12 for 96 to 168 registers. */
-template <class Math, int Groups, bool Pattern, bool Full, int Resident, int Warps = 4> static tsr_status launch(const arguments &p)
+template <class Math, int Groups, bool Pattern, bool Full, int Resident, int Warps = 4, bool Sectors = false> static tsr_status launch(const arguments &p)
 {
-    auto kernel = spmm_me_tcf<Math, Groups, Pattern, Full, Warps, Resident>;
+    auto kernel = spmm_me_tcf<Math, Groups, Pattern, Full, Sectors, Warps, Resident>;
     unsigned grid = (static_cast<uint32_t>(p.work.nitems) * p.tiles + Warps - 1) / Warps;
     TSR_LAUNCH(kernel, grid, 32 * Warps, 0, p.p.stream, p);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
-/* As wide as N needs; 16-bit numbers have twice the sums. */
-static int choose_shape(const tsr_cuda_spmm &p)
+/* As wide as N needs and registers allow (16-bit numbers have twice the sums, EXACT splits B), but not with fewer than two items for every warp
+ * that fits the device. */
+static int choose_shape(const tsr_cuda_spmm &p, int64_t nitems)
 {
     size_t size = tsr_number_size(tsr_cuda_number(p.math));
-    int64_t bytes = p.n * static_cast<int64_t>(size);
-    return bytes <= 128 ? 1 : size == 2 ? 2 : bytes <= 256 ? 3 : 4;
+    int64_t bytes = p.n * static_cast<int64_t>(size), units = nitems * ((bytes + 511) / 512);
+    if (bytes <= 128)
+        return 1;
+    if (size == 2 || units < 2 * 12 * p.device->sms)
+        return 2;
+    return bytes <= 256 || p.math == TSR_CUDA_EXACT ? 3 : 4;
 }
 
 template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
 {
     using math = tensor_math<Math>;
-    static const int groups_of[] = {0, 1, 2, 2, 4, 4, 2, 4};
+    static const int groups_of[] = {0, 1, 2, 2, 4, 4, 2, 4, 4};
     int shape = p.p.variant % 10, order = p.p.variant / 10;
     if (shape == 0)
-        shape = choose_shape(p.p);
-    if (shape > 7)
+        shape = choose_shape(p.p, p.work.nitems);
+    if (shape > 8)
         return TSR_DECLINED;
     int64_t tile = 8 * tensor_rows::columns<math> * groups_of[shape], tiles = (p.p.n + tile - 1) / tile;
     if (tiles > UINT32_MAX / p.work.nitems)
@@ -298,6 +303,7 @@ template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &
         /* EXACT: without the conditions so much is done early that registers are spilled. */
         case 4: return full && !math::flushes ? launch<math, 4, Pattern, true, 12>(p) : launch<math, 4, Pattern, false, 12>(p);
         case 5: return full ? launch<math, 4, Pattern, true, 16>(p) : launch<math, 4, Pattern, false, 12>(p);
+        case 8: return full ? launch<math, 4, Pattern, true, 12, 4, true>(p) : launch<math, 4, Pattern, false, 12>(p);
         case 7: return full ? launch<math, 4, Pattern, true, 12, 1>(p) : launch<math, 4, Pattern, false, 12>(p);
         }
     return TSR_DECLINED;
