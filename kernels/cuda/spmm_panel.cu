@@ -9,10 +9,11 @@
 //
 // Blocks with more entries than the room in a stage: only their rows of B are copied, the entries are read from global memory.
 //
-// variant, to try other choices than the kernel's own (0): 1 + stages - 2 + 3 * room + 9 * plain
+// variant, to try other choices than the kernel's own (0): 1 + stages - 2 + 3 * room + 9 * plain + 18 * single
 //   stages  2, 3, 4 (of 32 or 64 rows of B: 2, 3)
 //   room    0, 1, 2: 9, 15, 27 entries for every column of a stage
 //   plain   0: entries are loaded one ahead; 1: not
+//   single  0: neighbouring rows of B are one copy where they lie together; 1: each row is a copy
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor.cuh"
 
@@ -38,6 +39,7 @@ struct job {
     uint32_t room;                 // bytes for a block's data in a stage
     const unsigned char *data_end;
     bool tile_major;
+    bool whole_rows;               // rows of B follow each other without gaps, and a tile is all of them
 };
 
 template <class Element, int Columns, int Width, int Stages> struct shape {
@@ -121,6 +123,21 @@ template <class Shape> constexpr int ring_bytes = Shape::stages * (Shape::stage 
 
 // ---- the producer ----
 
+/* Rows of B that follow each other in B as in the stage are one copy.  starts: bit i = row i begins one; count: rows, 32 at most. */
+template <class Shape>
+__device__ __forceinline__ void copy_runs(unsigned char *to, const unsigned char *b, shared_place columns, uint32_t starts, int count, uint64_t *full)
+{
+#pragma unroll 1
+    while (starts) {
+        int first = __ffs(static_cast<int>(starts)) - 1;
+        starts &= starts - 1;
+        int last = starts ? __ffs(static_cast<int>(starts)) - 1 : count;
+        uint32_t column[1];
+        load_shared(column, columns + first * 4);
+        bulk_copy(to + first * Shape::pitch, advance(b, column[0], Shape::pitch), static_cast<unsigned>((last - first) * Shape::pitch), full);
+    }
+}
+
 /* `count` rows of B into a stage; one thread does this. */
 template <class Shape>
 __device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char *b, uint32_t row_bytes, uint32_t bytes, shared_place columns,
@@ -169,6 +186,18 @@ __device__ __forceinline__ void produce(const job &j, const task &t, const ring 
         uint64_t *full = r.full + stage;
         unsigned char *to = r.rows + stage * Shape::stage;
         __syncwarp(); // the columns before are read
+        uint32_t starts[parts];
+        bool runs = j.whole_rows;
+        if (runs) {
+            int n = 0;
+#pragma unroll
+            for (int i = 0; i < parts; i++) {
+                uint32_t before = __shfl_up_sync(0xffffffffu, which[i], 1);
+                starts[i] = __ballot_sync(0xffffffffu, lane + 32 * i < count && (lane == 0 || which[i] != before + 1));
+                n += __popc(starts[i]);
+            }
+            runs = 2 * n <= count;
+        }
 #pragma unroll
         for (int i = 0; i < parts; i++)
             if (lane + 32 * i < Shape::width)
@@ -181,7 +210,12 @@ __device__ __forceinline__ void produce(const job &j, const task &t, const ring 
                 r.outside[stage] = outside;
             mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + size);
             bulk_copy(r.data + stage * j.room, j.data + unit * TSR_PANEL_UNIT, size, full);
-            copy_rows<Shape>(to, b, j.row_bytes, bytes, shared_place_of(r.columns), count, full);
+            if (!runs)
+                copy_rows<Shape>(to, b, j.row_bytes, bytes, shared_place_of(r.columns), count, full);
+#pragma unroll
+            for (int i = 0; i < parts; i++)
+                if (runs)
+                    copy_runs<Shape>(to + 32 * i * Shape::pitch, b, shared_place_of(r.columns) + 128 * i, starts[i], min(count - 32 * i, 32), full);
         }
         column += Shape::width;
         left -= Shape::width;
@@ -377,7 +411,7 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32
 
 struct choice {
     int stages, room; // room: entries of a block, for every column
-    bool ahead;
+    bool ahead, runs;
     int64_t largest;  // units
 };
 
@@ -390,6 +424,7 @@ template <class Element, int Height, int Width, int Columns, int Stages, bool Ah
     int64_t wanted = how.largest * TSR_PANEL_UNIT, room = (Height / 2 + how.room * Width * static_cast<int>(2 * sizeof(Element)) + 15) / 16 * 16;
     bool outside = wanted > room;
     j.room = static_cast<uint32_t>(outside ? room : wanted);
+    j.whole_rows = how.runs && j.p.n == of::tile && j.row_bytes == of::pitch;
     size_t shared = static_cast<size_t>(ring_bytes<of>) + static_cast<size_t>(Stages) * j.room;
     if (shared > j.p.device->shared_bytes_block)
         return TSR_DECLINED;
@@ -459,9 +494,9 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
     if ((p->math != TSR_CUDA_EXACT && p->math != TSR_CUDA_TF32 && !wide) || p->device->major < 9 || !tensor_takes(p, false))
         return TSR_DECLINED;
     const int64_t row_bytes = p->ldb * static_cast<int64_t>(wide ? sizeof(double) : sizeof(float));
-    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 18 || work->nitems > 0x7fffffff)
+    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 36 || work->nitems > 0x7fffffff)
         return TSR_DECLINED;
-    choice how = {p->variant ? 2 + (p->variant - 1) % 3 : 2, rooms[p->variant ? (p->variant - 1) / 3 % 3 : 0], p->variant < 10, a->largest};
+    choice how = {p->variant ? 2 + (p->variant - 1) % 3 : 2, rooms[p->variant ? (p->variant - 1) / 3 % 3 : 0], p->variant == 0 || (p->variant - 1) / 9 % 2 == 0, p->variant < 19, a->largest};
     job j = {};
     j.p = *p;
     j.nrows = a->w.nrows;
