@@ -5,7 +5,7 @@
 // begins a new item where its first entry lies in another chunk (entry / chunk) than that of the row before, after a row that is not
 // grouped, and at multiples of spmm_item_rows (so that empty rows have a bound too).
 //
-// SpMV: every spmv_chunk entries are an item, or several where very many rows end in them (empty ones).
+// SpMV: rows are sorted by length into a few classes, ascending in each; rows that are longer still are cut into segments.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/csr_work.cuh"
 #include "kernels/cuda/device.cuh"
@@ -16,7 +16,7 @@ constexpr int threads = 256; /* rows of a block */
 
 struct rule {
     int64_t chunk, alone, cut;
-    int rows;
+    int rows; /* 0: only rows that are cut */
 };
 
 /* What a row (a block of rows, all rows) adds to the lists. */
@@ -43,6 +43,8 @@ __device__ counts count_row(const int64_t *p, int64_t nrows, int64_t row, rule r
         int64_t segments = (length + rule.cut - 1) / rule.cut;
         return { segments, segments, 1 };
     }
+    if (rule.rows == 0)
+        return { 0, 0, 0 };
     if (length > rule.alone || row % rule.rows == 0)
         return { 1, 0, 0 };
     int64_t before = p[row - 1];
@@ -118,60 +120,87 @@ __global__ void __launch_bounds__(threads) write_items(const int64_t *p, int64_t
     }
 }
 
-// ---- SpMV ----
+// ---- Classes of rows ----
 
-/* row[c]: how many rows end at or before the first entry of chunk c; of the first chunk none, even if they are empty. */
-__global__ void __launch_bounds__(threads) find_rows(const int64_t *p, int64_t nrows, int64_t nchunks, uint32_t *row)
+__device__ int class_of(const int64_t *p, int64_t nrows, int64_t row)
 {
-    int64_t c = blockIdx.x * int64_t(threads) + threadIdx.x;
-    if (c > nchunks)
-        return;
-    int64_t low = 0, high = c == 0 ? 0 : nrows;
-    if (c == nchunks)
-        low = nrows;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (__ldg(p + middle + 1) > c * spmv_chunk)
-            high = middle;
-        else
-            low = middle + 1;
+    constexpr int most[spmv_classes] = SPMV_CLASS_LENGTHS;
+    if (row >= nrows)
+        return spmv_classes;
+    int64_t length = p[row + 1] - p[row];
+    int c = 0;
+#pragma unroll
+    for (int k = 0; k < spmv_classes; k++)
+        c += length > most[k];
+    return c;
+}
+
+/* How many threads of the block before this one have the same class; in[c]: how many of all have class c. */
+__device__ int rank_in_class(int c, int in[spmv_classes])
+{
+    __shared__ int warps[spmv_classes][threads / 32];
+    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, rank = 0;
+#pragma unroll
+    for (int k = 0; k < spmv_classes; k++) {
+        unsigned same = __ballot_sync(~0u, c == k);
+        if (c == k)
+            rank = __popc(same & ((1u << lane) - 1));
+        if (lane == 0)
+            warps[k][warp] = __popc(same);
     }
-    row[c] = uint32_t(low);
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < spmv_classes; k++) {
+        in[k] = 0;
+        for (int w = 0; w < threads / 32; w++) {
+            if (c == k && w == warp)
+                rank += in[k];
+            in[k] += warps[k][w];
+        }
+    }
+    return rank;
 }
 
-__device__ counts count_chunk(const uint32_t *row, int64_t nchunks, int64_t c)
+/* count[k * (nblocks + 1) + b]: rows of class k in block b. */
+__global__ void __launch_bounds__(threads) count_classes(const int64_t *p, int64_t nrows, uint32_t *count)
 {
-    if (c >= nchunks)
-        return { 0, 0, 0 };
-    int64_t rows = int64_t(row[c + 1]) - row[c];
-    return { rows > span_item_rows ? (rows + span_item_rows - 1) / span_item_rows : 1, 0, 0 };
-}
-
-__global__ void __launch_bounds__(threads) count_chunks(const uint32_t *row, int64_t nchunks, counts *blocks)
-{
-    counts total;
-    scan_block(count_chunk(row, nchunks, blockIdx.x * int64_t(threads) + threadIdx.x), &total);
+    int in[spmv_classes];
+    rank_in_class(class_of(p, nrows, blockIdx.x * int64_t(threads) + threadIdx.x), in);
     if (threadIdx.x == 0)
-        blocks[blockIdx.x] = total;
+#pragma unroll
+        for (int k = 0; k < spmv_classes; k++)
+            count[k * (int64_t(gridDim.x) + 1) + blockIdx.x] = in[k];
 }
 
-__global__ void __launch_bounds__(threads) write_chunks(const int64_t *p, int64_t nrows, int64_t nvals, const uint32_t *row,
-    int64_t nchunks, const counts *blocks, csr_item *items)
+/* Block k: the counts of class k become sums of those before, the last the total. */
+__global__ void __launch_bounds__(threads) scan_classes(uint32_t *count, int64_t nblocks)
 {
-    int64_t c = blockIdx.x * int64_t(threads) + threadIdx.x;
-    counts mine = count_chunk(row, nchunks, c), total;
-    counts at = blocks[blockIdx.x] + scan_block(mine, &total);
-    if (c >= nchunks)
-        return;
-    for (int64_t k = 0; k < mine.items; k++) {
-        uint32_t first = row[c] + uint32_t(k) * span_item_rows;
-        items[at.items + k] = { k == 0 ? c * spmv_chunk : p[first], first, -1 };
+    counts before = { 0, 0, 0 };
+    uint32_t *mine = count + blockIdx.x * (nblocks + 1);
+    for (int64_t first = 0; first < nblocks; first += threads) {
+        int64_t at = first + threadIdx.x;
+        counts total, here = { at < nblocks ? mine[at] : 0, 0, 0 };
+        counts sum = scan_block(here, &total);
+        if (at < nblocks)
+            mine[at] = uint32_t(before.items + sum.items);
+        before = before + total;
     }
-    if (c == nchunks - 1)
-        items[at.items + mine.items] = { nvals, uint32_t(nrows), -1 };
+    if (threadIdx.x == 0)
+        mine[nblocks] = uint32_t(before.items);
 }
 
-// ---- Both ----
+__global__ void __launch_bounds__(threads) write_classes(const int64_t *p, int64_t nrows, const uint32_t *count, uint32_t *rows)
+{
+    int64_t row = blockIdx.x * int64_t(threads) + threadIdx.x, nblocks = gridDim.x, start = 0;
+    int in[spmv_classes], c = class_of(p, nrows, row), rank = rank_in_class(c, in);
+    if (c == spmv_classes)
+        return;
+    for (int k = 0; k < c; k++)
+        start += count[k * (nblocks + 1) + nblocks];
+    rows[start + count[c * (nblocks + 1) + blockIdx.x] + rank] = uint32_t(row);
+}
+
+// ---- All ----
 
 /* Enough items to keep every warp of the device busy several times over. */
 int64_t cut_for(int64_t nvals, const tsr_cuda_device *device, int64_t least, int64_t most)
@@ -187,17 +216,16 @@ unsigned blocks_for(int64_t n)
     return unsigned((n + threads - 1) / threads);
 }
 
-/* Scratch.  blocks: one per block of rows or chunks, and a total. */
+/* Scratch: one per block of rows, and a total. */
 struct scratch {
-    int64_t nchunks;
-    counts *spmm, *spmv, *spans;
-    uint32_t *first_row; /* of every chunk */
-    counts total_spmm, total_spmv, total_spans;
+    counts *spmm, *spmv, *segments;
+    uint32_t *classes;
+    counts total_spmm, total_spmv, total_segments;
 };
 
-size_t scratch_bytes(const tsr_cuda_csr *a, int64_t nchunks)
+size_t scratch_bytes(const tsr_cuda_csr *a)
 {
-    return sizeof(counts) * (2 * size_t(blocks_for(a->nrows)) + blocks_for(nchunks) + 3) + sizeof(uint32_t) * size_t(nchunks + 1);
+    return (size_t(blocks_for(a->nrows)) + 1) * (3 * sizeof(counts) + spmv_classes * sizeof(uint32_t));
 }
 
 tsr_status count_list(const tsr_cuda_csr *a, rule rule, counts *blocks, counts *total, void *stream)
@@ -208,13 +236,20 @@ tsr_status count_list(const tsr_cuda_csr *a, rule rule, counts *blocks, counts *
     return tsr_cuda_to_host(total, blocks + n, sizeof *total, stream);
 }
 
-tsr_status count_spans(const tsr_cuda_csr *a, scratch *s, void *stream)
+tsr_status count_by_length(tsr_cuda_csr *a, uint32_t *count, void *stream)
 {
-    unsigned n = blocks_for(s->nchunks);
-    TSR_LAUNCH(find_rows, blocks_for(s->nchunks + 1), threads, 0, stream, a->p, a->nrows, s->nchunks, s->first_row);
-    TSR_LAUNCH(count_chunks, n, threads, 0, stream, s->first_row, s->nchunks, s->spans);
-    TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, s->spans, int64_t(n));
-    return tsr_cuda_to_host(&s->total_spans, s->spans + n, sizeof(counts), stream);
+    int64_t n = blocks_for(a->nrows);
+    uint32_t total[spmv_classes];
+    tsr_status status = TSR_OK;
+    TSR_LAUNCH(count_classes, unsigned(n), threads, 0, stream, a->p, a->nrows, count);
+    TSR_LAUNCH(scan_classes, spmv_classes, threads, 0, stream, count, n);
+    for (int c = 0; c < spmv_classes && status == TSR_OK; c++)
+        status = tsr_cuda_to_host(&total[c], count + c * (n + 1) + n, sizeof total[c], stream);
+    if (status == TSR_OK)
+        status = tsr_cuda_wait(stream);
+    for (int c = 0; c < spmv_classes; c++)
+        a->class_rows[c] = status == TSR_OK ? total[c] : 0;
+    return status;
 }
 
 size_t list_bytes(counts total)
@@ -238,53 +273,65 @@ void write_list(const tsr_cuda_csr *a, rule rule, const counts *blocks, const ts
         static_cast<csr_item *>(list->items), static_cast<csr_split *>(list->split));
 }
 
-tsr_status make_lists(tsr_cuda_csr *a, rule spmm, rule spmv, scratch *s, void *stream)
+tsr_status make_lists(tsr_cuda_csr *a, rule spmm, rule spmv, rule segments, scratch *s, void *stream)
 {
     tsr_status status = count_list(a, spmm, s->spmm, &s->total_spmm, stream);
     if (status == TSR_OK)
         status = count_list(a, spmv, s->spmv, &s->total_spmv, stream);
     if (status == TSR_OK)
-        status = count_spans(a, s, stream);
+        status = count_list(a, segments, s->segments, &s->total_segments, stream);
     if (status == TSR_OK)
-        status = tsr_cuda_wait(stream);
+        status = count_by_length(a, s->classes, stream);
     if (status == TSR_OK && (s->total_spmm.partials > INT32_MAX || s->total_spmv.partials > INT32_MAX))
         status = TSR_DECLINED;
+    size_t bytes = list_bytes(s->total_spmm) + list_bytes(s->total_spmv) + list_bytes(s->total_segments);
     if (status == TSR_OK)
-        status = tsr_cuda_malloc(&a->work, list_bytes(s->total_spmm) + list_bytes(s->total_spmv) + list_bytes(s->total_spans), stream);
+        status = tsr_cuda_malloc(&a->work, bytes + size_t(a->nrows) * sizeof(uint32_t), stream);
     if (status != TSR_OK)
         return status;
     char *work = describe(&a->spmm, s->total_spmm, static_cast<char *>(a->work));
     work = describe(&a->spmv, s->total_spmv, work);
-    describe(&a->spans, s->total_spans, work);
+    work = describe(&a->segments, s->total_segments, work);
+    a->rows = reinterpret_cast<uint32_t *>(work);
     write_list(a, spmm, s->spmm, &a->spmm, stream);
     write_list(a, spmv, s->spmv, &a->spmv, stream);
-    TSR_LAUNCH(write_chunks, blocks_for(s->nchunks), threads, 0, stream, a->p, a->nrows, a->nvals, s->first_row, s->nchunks, s->spans,
-        static_cast<csr_item *>(a->spans.items));
+    write_list(a, segments, s->segments, &a->segments, stream);
+    TSR_LAUNCH(write_classes, blocks_for(a->nrows), threads, 0, stream, a->p, a->nrows, s->classes, a->rows);
     return tsr_cuda_wait(stream);
+}
+
+void forget_work(tsr_cuda_csr *a)
+{
+    a->work = nullptr;
+    a->rows = nullptr;
+    a->spmm = a->spmv = a->segments = tsr_cuda_csr_list{};
+    for (int c = 0; c < spmv_classes; c++)
+        a->class_rows[c] = 0;
 }
 
 } // namespace
 
 extern "C" tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *device, void *stream)
 {
-    a->work = nullptr;
-    a->spmm = a->spmv = a->spans = tsr_cuda_csr_list{};
+    constexpr int most[spmv_classes] = SPMV_CLASS_LENGTHS;
+    forget_work(a);
     if (a->nrows >= UINT32_MAX)
         return TSR_DECLINED;
     if (a->nrows == 0)
         return TSR_OK;
     int64_t cut = cut_for(a->nvals, device, 64, 1024), chunk = cut < 128 ? cut : 128, wide = cut_for(a->nvals, device, 128, 1024);
-    scratch s = {};
-    s.nchunks = a->nvals > spmv_chunk ? (a->nvals + spmv_chunk - 1) / spmv_chunk : 1;
+    int64_t n = int64_t(blocks_for(a->nrows)) + 1;
     void *memory;
-    tsr_status status = tsr_cuda_malloc(&memory, scratch_bytes(a, s.nchunks), stream);
+    tsr_status status = tsr_cuda_malloc(&memory, scratch_bytes(a), stream);
     if (status != TSR_OK)
         return status;
+    scratch s = {};
     s.spmm = static_cast<counts *>(memory);
-    s.spmv = s.spmm + blocks_for(a->nrows) + 1;
-    s.spans = s.spmv + blocks_for(a->nrows) + 1;
-    s.first_row = reinterpret_cast<uint32_t *>(s.spans + blocks_for(s.nchunks) + 1);
-    status = make_lists(a, { chunk, chunk, cut, spmm_item_rows }, { wide, wide < 256 ? wide : 256, 4 * wide, spmv_item_rows }, &s, stream);
+    s.spmv = s.spmm + n;
+    s.segments = s.spmv + n;
+    s.classes = reinterpret_cast<uint32_t *>(s.segments + n);
+    status = make_lists(a, { chunk, chunk, cut, spmm_item_rows }, { wide, wide < 256 ? wide : 256, 4 * wide, spmv_item_rows },
+        { 0, 0, most[spmv_classes - 1], 0 }, &s, stream);
     tsr_cuda_free(memory, stream);
     if (status != TSR_OK)
         tsr_cuda_csr_work_free(a, stream);
@@ -294,6 +341,5 @@ extern "C" tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *
 extern "C" void tsr_cuda_csr_work_free(tsr_cuda_csr *a, void *stream)
 {
     tsr_cuda_free(a->work, stream);
-    a->work = nullptr;
-    a->spmm = a->spmv = a->spans = tsr_cuda_csr_list{};
+    forget_work(a);
 }

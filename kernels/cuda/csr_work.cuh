@@ -6,8 +6,7 @@
 
 /* SpMM and SpMV: item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise a part
  * of one long row, whose sum is partial sum number `partial`.
- * Spans: item t covers entries [entry of t, entry of t + 1), at most spmv_chunk, all between two multiples of spmv_chunk, and rows [row of t,
- * row of t + 1) end in it, at most span_item_rows; partial is not used.
+ * Segments: item t is a part of a long row; it ends where the next one of the row begins, or with the row.
  * The list ends with one more item: {nvals, nrows, -1}. */
 struct alignas(16) csr_item {
     int64_t entry;
@@ -22,5 +21,8 @@ struct csr_split {
 };
 
 /* Rows in one item at most. */
-constexpr int spmm_item_rows = 32, spmv_item_rows = 512, span_item_rows = 256;
-constexpr int spmv_chunk = 256;
+constexpr int spmm_item_rows = 32, spmv_item_rows = 512;
+
+/* Rows of SpMV by length: class c has rows of at most class_length[c] entries that are in no earlier class; longer ones are segments. */
+constexpr int spmv_classes = 7;
+#define SPMV_CLASS_LENGTHS { 4, 8, 20, 32, 96, 192, 4096 }

@@ -71,13 +71,6 @@ bool shape_exists(const csr_shape &shape)
     return lanes && shape.warps >= 1 && shape.warps <= 32;
 }
 
-/* SpMV: items of one warp.  Each streaming multiprocessor has room for some 32 warps; spans end at different times. */
-int64_t spmv_span(const tsr_cuda_csr *a, const tsr_cuda_device *device)
-{
-    int64_t warps = int64_t(device->sms) * 128, span = (a->spans.nitems + warps - 1) / warps;
-    return span > 2 ? span : 2;
-}
-
 csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const tsr_cuda_csr_spmm *product)
 {
     csr_args q = {};
@@ -107,8 +100,8 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.nrows = a->nrows;
     q.nvals = a->nvals;
     q.a_vectors = reinterpret_cast<uintptr_t>(a->i) % 16 == 0 && reinterpret_cast<uintptr_t>(a->x) % 16 == 0;
-    q.span = spmv_span(a, product->device);
-    q.nspans = (a->spans.nitems + q.span - 1) / q.span;
+    q.class_rows = a->class_rows;
+    q.rows = a->rows;
     return q;
 }
 
@@ -177,14 +170,13 @@ tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, cons
 
 } // namespace
 
-/* Partial sums of SpMM, or what SpMV carries from span to span. */
+/* Enough for any list. */
 extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
-    int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
-    size_t sums = size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
-    size_t carries = a->spans.nitems == 0 ? 0
-        : size_t(a->spans.nitems / spmv_span(a, product->device) + 2) * (size_t(sum_size(product)) + sizeof(uint32_t));
-    return product->n == 1 && carries > sums ? carries : sums;
+    int64_t most = a->spmm.npartials;
+    most = a->spmv.npartials > most ? a->spmv.npartials : most;
+    most = a->segments.npartials > most ? a->segments.npartials : most;
+    return size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
 }
 
 extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
@@ -196,12 +188,12 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
         shape = { 1, 8, 4 };
     if (!shape_exists(shape))
         return TSR_DECLINED;
-    csr_args vector = make_args(a, product->variant == 9 ? &a->spans : &a->spmv, product), matrix = make_args(a, &a->spmm, product), any = matrix;
+    csr_args vector = make_args(a, product->variant == 1 ? &a->spmv : &a->segments, product), matrix = make_args(a, &a->spmm, product), any = matrix;
     tsr_status status = TSR_DECLINED;
     if (product->n == 1)
         status = run_spmv(choose_family(product, &vector), vector, product);
     if (product->n == 1 && product->b_present == nullptr && status == TSR_DECLINED)
-        status = tsr_csr_spmv_any(product->semiring.type, make_args(a, &a->spmv, product), product->stream);
+        status = tsr_csr_spmv_any(product->semiring.type, make_args(a, &a->segments, product), product->stream);
     if (status == TSR_DECLINED)
         status = run_spmm(choose_family(product, &matrix), matrix, shape, product);
     return status == TSR_DECLINED ? tsr_csr_any(product->semiring.type, any, shape, product->stream) : status;

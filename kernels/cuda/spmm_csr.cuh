@@ -36,7 +36,8 @@ struct csr_args {
     double alpha, beta;
     void *partial;
     int8_t *partial_present;
-    int64_t span, nspans; /* SpMV: items of a warp, warps */
+    const int64_t *class_rows; /* SpMV; host memory */
+    const uint32_t *rows;
     int64_t nrows, nvals;
     bool c_vectors; /* C can be stored V elements at a time */
     bool a_vectors; /* columns and values can be loaded 16 bytes at a time */

@@ -1,16 +1,14 @@
 // SpMV by row: n == 1, a full vector, any monoid but ANY.
 //
-// The entries are cut into chunks of spmv_chunk, whatever rows they belong to (see csr_work.cuh); a warp works through a span of
-// consecutive chunks.  While the elements of the vector for one chunk are on their way, the columns and values of the next are loaded,
-// 16 bytes each lane, so that A is streamed without pause.  The products go to shared memory; 1 to 32 lanes, by the mean length, add up
-// a row that ends in the chunk; what remains is carried into the next chunk.  The carry of the last chunk of a span is joined to its row
-// by a second kernel.  The shape of every sum is fixed.
+// 1 to 32 lanes compute a row, by its length (see csr_work.cuh); very long rows are cut into segments, whose partial sums a second kernel
+// adds in order.  The lanes of a row load its columns and values, coalesced and 16 bytes at a time where it is long enough, then the
+// elements of the vector, all without conditions, so that many loads are in flight; a shuffle tree adds the lanes.  No shared memory.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "kernels/cuda/spmm_csr.cuh"
 
-constexpr int spmv_warps = 4, spmv_quads = spmv_chunk / 128, spmv_each = 4 * spmv_quads;
+constexpr int spmv_threads = 256;
 
 // ---- Arithmetic: of the policy, or of the operators given at run time ----
 
@@ -36,75 +34,6 @@ template <class P> __device__ __forceinline__ typename P::sum multiply(const csr
         return P::step(P::identity(), a, b);
 }
 
-// ---- The kernel ----
-
-/* Carries of all spans: values, then rows (UINT32_MAX: none). */
-template <class P> struct spmv_carries {
-    typename P::sum *value;
-    uint32_t *row;
-};
-
-template <class T> using spmv_vector = T[spmv_quads][4];
-
-/* The columns and values of one chunk: quad j of a lane are entries base + 128 j + 4 lane and on. */
-template <class P> struct spmv_batch {
-    using element = typename P::element;
-    spmv_vector<uint32_t> column;
-    spmv_vector<element> value;
-
-    /* The chunk ends at `end`; entries before its first (in the same quad) are loaded too.  Behind the end: column 0. */
-    __device__ __forceinline__ void load(const csr_args &q, int64_t base, int64_t end, int lane)
-    {
-        const uint32_t *columns = q.i + base + lane * 4;
-        const element *values = static_cast<const element *>(q.x) + (q.reads_a ? base + lane * 4 : 0);
-        if (q.a_vectors && end - base == spmv_chunk) {
-#pragma unroll
-            for (int j = 0; j < spmv_quads; j++)
-                stream_vector(column[j], columns + j * 128);
-            if (q.reads_a)
-#pragma unroll
-                for (int j = 0; j < spmv_quads; j++)
-                    stream_vector(value[j], values + j * 128);
-        } else {
-            int left = int(end - base) - lane * 4;
-#pragma unroll
-            for (int j = 0; j < spmv_quads; j++)
-#pragma unroll
-                for (int k = 0; k < 4; k++) {
-                    column[j][k] = j * 128 + k < left ? load_once(columns + j * 128 + k) : 0;
-                    if (q.reads_a && j * 128 + k < left)
-                        value[j][k] = load_once(values + j * 128 + k);
-                }
-        }
-    }
-
-    __device__ __forceinline__ void gather(const csr_args &q, const char *b, spmv_vector<element> &x) const
-    {
-#pragma unroll
-        for (int j = 0; j < spmv_quads; j++)
-#pragma unroll
-            for (int k = 0; k < 4; k++) {
-                element one[1];
-                load_vector(one, b + b_offset<true>(q, column[j][k]));
-                x[j][k] = one[0];
-            }
-    }
-};
-
-/* The identity where an entry does not belong to the chunk, which is at places [begin, end) from base. */
-template <class P>
-__device__ __forceinline__ void mask_products(const csr_args &q, spmv_vector<typename P::sum> &product, int begin, int end, int lane)
-{
-#pragma unroll
-    for (int j = 0; j < spmv_quads; j++)
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            int place = j * 128 + lane * 4 + k;
-            if (place < begin || place >= end)
-                product[j][k] = neutral<P>(q);
-        }
-}
-
 /* The sum over groups of 2^shift neighbouring lanes, in each of them. */
 template <class P> __device__ __forceinline__ typename P::sum add_lanes(const csr_args &q, typename P::sum sum, int shift)
 {
@@ -122,172 +51,6 @@ template <class P> __device__ __forceinline__ void store_sum(const csr_args &q, 
     sums.have = any;
     store_row<P, 1>(q, row * q.ldc, sums, any);
 }
-
-/* Of one warp.  end: where the rows end, as places in the chunk. */
-template <class P> struct spmv_stage {
-    alignas(16) typename P::sum product[spmv_chunk];
-    uint16_t end[span_item_rows];
-};
-
-constexpr int spmv_early = 4; /* row ends per lane that are loaded ahead */
-
-/* What is known of the row in which the last chunk ended. */
-template <class P> struct spmv_carry {
-    typename P::sum sum;
-    bool any;
-};
-
-/* Rows [first, first + rows) end in this chunk, whose entries are at places [begin, end); what is behind them is carried on. */
-template <class P>
-__device__ __forceinline__ void finish_spmv_rows(const csr_args &q, const spmv_stage<P> &stage, uint32_t first, int rows, int begin, int end,
-    spmv_carry<P> &carry, int lane)
-{
-    int shift = 0;
-    while (shift < 5 && (3 * rows << shift) < end - begin)
-        shift++;
-    int at_once = 32 >> shift, part = lane & ((1 << shift) - 1);
-    typename P::sum sum;
-    int base = 0;
-#pragma unroll 1
-    for (;;) {
-        int row = base + (lane >> shift), from = row > 0 && row <= rows ? stage.end[row - 1] : begin;
-        int to = row < rows ? stage.end[row] : row == rows ? end : from;
-        sum = neutral<P>(q);
-#pragma unroll 1
-        for (int at = from + part; at < to; at += 1 << shift)
-            sum = join<P>(q, sum, stage.product[at]);
-        sum = add_lanes<P>(q, sum, shift);
-        if (row < rows && part == 0)
-            store_sum<P>(q, int64_t(first) + row, row == 0 ? join<P>(q, carry.sum, sum) : sum, to > from || (row == 0 && carry.any));
-        if (base + at_once > rows)
-            break;
-        base += at_once;
-    }
-    carry.sum = typename P::sum(__shfl_sync(~0u, sum, (rows - base) << shift));
-    carry.any = stage.end[rows - 1] < end;
-}
-
-/* Row ends of a chunk on their way; only the low halves count. */
-struct spmv_ends {
-    uint32_t early[spmv_early];
-
-    __device__ __forceinline__ void load(const int64_t *ends, int rows, int lane)
-    {
-#pragma unroll
-        for (int k = 0; k < spmv_early; k++) {
-            early[k] = 0;
-            if (k * 32 + lane < rows)
-                early[k] = __ldg(reinterpret_cast<const uint32_t *>(ends + k * 32 + lane));
-        }
-    }
-    __device__ __forceinline__ void put(const int64_t *ends, uint16_t *to, int64_t base, int rows, int lane) const
-    {
-#pragma unroll
-        for (int k = 0; k < spmv_early; k++)
-            if (k * 32 + lane < rows)
-                to[k * 32 + lane] = uint16_t(early[k] - uint32_t(base));
-#pragma unroll 1
-        for (int row = spmv_early * 32 + lane; row < rows; row += 32)
-            to[row] = uint16_t(__ldg(ends + row) - base);
-    }
-};
-
-/* Adds the chunk between two items; `batch` holds its entries, and then those of the chunk that ends at `after`. */
-template <class P>
-__device__ __forceinline__ void spmv_step(const csr_args &q, spmv_stage<P> &stage, spmv_batch<P> &batch, const csr_item &item,
-    const csr_item &next, int64_t after, bool more, const char *b, typename P::sum iso, spmv_carry<P> &carry, int lane)
-{
-    using sum = typename P::sum;
-    int64_t base = item.entry & ~int64_t(3);
-    int begin = int(item.entry - base), end = int(next.entry - base), rows = int(next.row - item.row);
-    const int64_t *row_ends = q.p + item.row + 1;
-    spmv_vector<typename P::element> x = {}, value;
-    spmv_ends ends;
-    if (end > begin && q.reads_b)
-        batch.gather(q, b, x);
-    ends.load(row_ends, rows, lane);
-    memcpy(static_cast<void *>(value), batch.value, sizeof value);
-    if (more)
-        batch.load(q, next.entry & ~int64_t(3), after, lane);
-    spmv_vector<sum> product;
-#pragma unroll
-    for (int j = 0; j < spmv_quads; j++)
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            product[j][k] = multiply<P>(q, q.reads_a ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
-    if (begin > 0 || end < spmv_chunk)
-        mask_products<P>(q, product, begin, end, lane);
-    if (rows == 0) {
-        sum all = neutral<P>(q);
-#pragma unroll
-        for (int j = 0; j < spmv_quads; j++)
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                all = join<P>(q, all, product[j][k]);
-        carry.sum = join<P>(q, carry.sum, add_lanes<P>(q, all, 5));
-        carry.any = carry.any || end > begin;
-        return;
-    }
-    __syncwarp();
-#pragma unroll
-    for (int j = 0; j < spmv_quads; j++)
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            stage.product[j * 128 + lane * 4 + k] = product[j][k];
-    ends.put(row_ends, stage.end, base, rows, lane);
-    __syncwarp();
-    finish_spmv_rows<P>(q, stage, item.row, rows, begin, end, carry, lane);
-}
-
-/* Warp w: items w * span and on. */
-template <class P> __global__ void __launch_bounds__(32 * spmv_warps) spmv_spans(const __grid_constant__ csr_args q, int64_t span,
-    spmv_carries<P> carries)
-{
-    __shared__ spmv_stage<P> stages[spmv_warps];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    int64_t w = int64_t(blockIdx.x) * spmv_warps + warp, t = w * span, last = t + span < q.nitems ? t + span : q.nitems;
-    if (t >= last)
-        return;
-    typename P::sum iso = iso_value<P>(q.iso);
-    const char *b = keep_address(static_cast<const char *>(q.b));
-    csr_item item = q.items[t], next = q.items[t + 1], after = q.items[t + 2 <= q.nitems ? t + 2 : q.nitems];
-    spmv_carry<P> carry = { neutral<P>(q), item.row < q.nrows && __ldg(q.p + item.row) < item.entry };
-    spmv_batch<P> batch = {};
-    batch.load(q, item.entry & ~int64_t(3), next.entry, lane);
-#pragma unroll 1
-    for (; t < last; t++) {
-        csr_item later = q.items[t + 3 <= q.nitems ? t + 3 : q.nitems]; /* not used before the next round */
-        spmv_step<P>(q, stages[warp], batch, item, next, after.entry, t + 1 < last, b, iso, carry, lane);
-        item = next;
-        next = after;
-        after = later;
-    }
-    if (lane == 0) {
-        carries.value[w] = carry.sum;
-        carries.row[w] = carry.any && item.row < q.nrows && __ldg(q.p + item.row) < item.entry ? item.row : UINT32_MAX;
-    }
-}
-
-/* The first of the carries for one row joins all of them to it, in order. */
-template <class P> __global__ void __launch_bounds__(128) join_carries(const __grid_constant__ csr_args q, spmv_carries<P> carries, int64_t n)
-{
-    using sum = typename P::sum;
-    int64_t w = int64_t(blockIdx.x) * 128 + threadIdx.x;
-    if (w >= n || carries.row[w] == UINT32_MAX || (w > 0 && carries.row[w - 1] == carries.row[w]))
-        return;
-    uint32_t row = carries.row[w];
-    sum total = carries.value[w], *c = static_cast<sum *>(q.c) + row * q.ldc;
-    for (int64_t k = w + 1; k < n && carries.row[k] == row; k++)
-        total = join<P>(q, total, carries.value[k]);
-    if constexpr (std::is_floating_point_v<sum> && !P::generic)
-        total *= sum(q.alpha);
-    *c = join<P>(q, *c, total);
-}
-
-// ---- Lanes by rows ----
-//
-// A warp computes one item: 1 to 32 lanes a row, by the mean length of its rows.  A lane takes aligned quads of entries, U of them in
-// flight; what is outside of its row is left out.
 
 template <class P> __device__ __forceinline__ typename P::sum add_product(const csr_args &q, typename P::sum s, typename P::sum a,
     typename P::sum b)
@@ -406,10 +169,10 @@ __device__ __forceinline__ uint32_t load_offset(const int64_t *p)
 }
 
 template <class P, int U, bool Values>
-__global__ void __launch_bounds__(32 * spmv_warps, 8) spmv_rows(const __grid_constant__ csr_args q, int each)
+__global__ void __launch_bounds__(spmv_threads, 4) spmv_rows(const __grid_constant__ csr_args q, int each)
 {
     int lane = threadIdx.x % 32;
-    int64_t t = int64_t(blockIdx.x) * spmv_warps + threadIdx.x / 32;
+    int64_t t = int64_t(blockIdx.x) * (spmv_threads / 32) + threadIdx.x / 32;
     if (t >= q.nitems)
         return;
     csr_item item = q.items[t], next = q.items[t + 1];
@@ -456,35 +219,130 @@ __global__ void __launch_bounds__(32 * spmv_warps, 8) spmv_rows(const __grid_con
 
 template <class P, int U> tsr_status launch_spmv_rows(const csr_args &q, int each, void *stream)
 {
-    int64_t blocks = (q.nitems + spmv_warps - 1) / spmv_warps;
+    int64_t blocks = (q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32);
     if (blocks > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
     auto kernel = q.reads_a ? spmv_rows<P, U, true> : spmv_rows<P, U, false>;
-    TSR_LAUNCH(kernel, unsigned(blocks), 32 * spmv_warps, 0, stream, q, each);
+    TSR_LAUNCH(kernel, unsigned(blocks), spmv_threads, 0, stream, q, each);
     launch_partials<P>(q, stream);
     return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
-template <class P> tsr_status launch_spans(const csr_args &q, void *stream)
+// ---- Rows by class ----
+
+/* Blocks of a launch: those of class c from block[c] on. */
+struct spmv_blocks {
+    uint32_t block[spmv_classes + 1]; /* one more: the segments' */
+    int64_t rows[spmv_classes];       /* in the class */
+    int64_t first[spmv_classes];      /* in the list of rows */
+};
+
+/* Entries [begin, end) of a row (all that this group of 2^shift lanes adds up), in each lane. */
+template <class P, int U, bool Quads, bool Values>
+__device__ __forceinline__ typename P::sum add_row(const csr_args &q, int64_t begin, int64_t end, int shift)
 {
-    if (q.nspans > INT_MAX || q.b_stride > UINT32_MAX)
+    int part = threadIdx.x & ((1 << shift) - 1);
+    int64_t base = begin & ~int64_t(3);
+    spmv_entries<P> from = { q.i + base, static_cast<const typename P::element *>(q.x) + (Values ? base : 0),
+        static_cast<const typename P::element *>(q.b) };
+    typename P::sum sum = neutral<P>(q), iso = iso_value<P>(q.iso);
+    bool quads = Quads && q.a_vectors && ((end + 3) & ~int64_t(3)) <= q.nvals;
+    if (quads && begin < end)
+        sum = add_quads<P, U, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
+    if (!quads && begin < end)
+        sum = add_singles<P, 4, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
+    return add_lanes<P>(q, sum, shift);
+}
+
+template <class P, int U, bool Quads, bool Values>
+__device__ __forceinline__ void spmv_class(const csr_args &q, const spmv_blocks &blocks, const uint32_t *rows, int c, int shift)
+{
+    int64_t at = (int64_t(blockIdx.x - blocks.block[c]) * spmv_threads + threadIdx.x) >> shift, begin = 0, end = 0;
+    bool mine = at < blocks.rows[c];
+    uint32_t row = mine ? __ldg(rows + blocks.first[c] + at) : 0;
+    if (mine) {
+        begin = __ldg(q.p + row);
+        end = __ldg(q.p + row + 1);
+    }
+    typename P::sum sum = add_row<P, U, Quads, Values>(q, begin, end, shift);
+    if (mine && (threadIdx.x & ((1 << shift) - 1)) == 0)
+        store_sum<P>(q, row, sum, end > begin);
+}
+
+/* Rows of up to 32 entries. */
+template <class P, bool Values>
+__global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) == 8 ? 5 : 6) spmv_short(const __grid_constant__ csr_args q, const __grid_constant__ spmv_blocks blocks,
+    const uint32_t *rows)
+{
+    int c = blockIdx.x < blocks.block[1] ? 0 : blockIdx.x < blocks.block[2] ? 1 : blockIdx.x < blocks.block[3] ? 2 : 3;
+    spmv_class<P, 1, false, Values>(q, blocks, rows, c, c);
+}
+
+/* Longer rows, and segments (a warp each). */
+template <class P, int U, bool Values>
+__global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) * U < 16 ? 5 : sizeof(typename P::element) * U < 32 ? 4 : 2) spmv_long(const __grid_constant__ csr_args q, const __grid_constant__ spmv_blocks blocks,
+    const uint32_t *rows)
+{
+    if (blockIdx.x < blocks.block[spmv_classes]) {
+        int c = blockIdx.x < blocks.block[5] ? 4 : blockIdx.x < blocks.block[6] ? 5 : 6;
+        spmv_class<P, U, true, Values>(q, blocks, rows, c, c - 1);
+        return;
+    }
+    int64_t t = (int64_t(blockIdx.x - blocks.block[spmv_classes]) * spmv_threads + threadIdx.x) / 32;
+    if (t >= q.nitems)
+        return;
+    csr_item item = q.items[t], next = q.items[t + 1];
+    int64_t end = next.row == item.row ? next.entry : __ldg(q.p + item.row + 1);
+    typename P::sum sum = add_row<P, U, true, Values>(q, item.entry, end, 5);
+    if (threadIdx.x % 32 == 0)
+        static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
+}
+
+/* Block numbers of classes [first, last), c-th with 2^(shift + c - first) lanes a row; returns how many blocks. */
+inline int64_t count_blocks(spmv_blocks &blocks, const csr_args &q, int first, int last, int shift)
+{
+    int64_t total = 0;
+    for (int c = first; c < last; c++) {
+        blocks.block[c] = uint32_t(total);
+        total += ((q.class_rows[c] << (shift + c - first)) + spmv_threads - 1) / spmv_threads;
+    }
+    blocks.block[last] = uint32_t(total);
+    return total;
+}
+
+template <class P, int U, bool Values> tsr_status launch_classes(const csr_args &q, void *stream)
+{
+    spmv_blocks blocks = {};
+    int64_t before = 0;
+    for (int c = 0; c < spmv_classes; c++) {
+        blocks.rows[c] = q.class_rows[c];
+        blocks.first[c] = before;
+        before += q.class_rows[c];
+    }
+    spmv_blocks of_long = blocks;
+    int64_t n_short = count_blocks(blocks, q, 0, 4, 0), n_long = count_blocks(of_long, q, 4, spmv_classes, 3);
+    n_long += (q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32);
+    if (n_short > INT_MAX || n_long > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
-    int64_t even = q.nspans + q.nspans % 2; /* the values stay aligned to 8 bytes */
-    spmv_carries<P> carries = { nullptr, static_cast<uint32_t *>(q.partial) };
-    carries.value = reinterpret_cast<typename P::sum *>(carries.row + even);
-    TSR_LAUNCH(spmv_spans<P>, unsigned((q.nspans + spmv_warps - 1) / spmv_warps), 32 * spmv_warps, 0, stream, q, q.span, carries);
-    TSR_LAUNCH(join_carries<P>, unsigned((q.nspans + 127) / 128), 128, 0, stream, q, carries, q.nspans);
+    auto kernel_long = spmv_long<P, U, Values>;
+    auto kernel_short = spmv_short<P, Values>;
+    if (n_long > 0)
+        TSR_LAUNCH(kernel_long, unsigned(n_long), spmv_threads, 0, stream, q, of_long, q.rows);
+    if (n_short > 0)
+        TSR_LAUNCH(kernel_short, unsigned(n_short), spmv_threads, 0, stream, q, blocks, q.rows);
+    launch_partials<P>(q, stream);
     return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
 template <class P> tsr_status launch_spmv(const csr_args &q, int variant, void *stream)
 {
-    if constexpr (P::generic) {
-        return launch_spmv_rows<P, 2>(q, 8, stream);
-    } else {
-        if (variant == 9)
-            return launch_spans<P>(q, stream);
-        int each = variant % 4 == 0 ? 8 : variant % 4 == 1 ? 4 : variant % 4 == 2 ? 16 : 12;
-        return variant < 4 ? launch_spmv_rows<P, 2>(q, each, stream) : launch_spmv_rows<P, 4>(q, each, stream);
+    if constexpr (!P::generic) {
+        if (variant == 1)
+            return launch_spmv_rows<P, 2>(q, 8, stream);
+        if (variant == 2)
+            return q.reads_a ? launch_classes<P, 1, true>(q, stream) : launch_classes<P, 1, false>(q, stream);
+        if (variant == 4)
+            return q.reads_a ? launch_classes<P, 4, true>(q, stream) : launch_classes<P, 4, false>(q, stream);
     }
+    return q.reads_a ? launch_classes<P, 2, true>(q, stream) : launch_classes<P, 2, false>(q, stream);
 }
