@@ -13,7 +13,8 @@
 //   Q warps sharing a stage instead of one with Q times the sums: the sums of 128 columns fill half of a lane's registers, and narrower
 //   tiles would decode every brick more often.
 //
-// variant = 10 * order + shape; 0 anywhere = the kernel's choice.
+// variant = 100 * ahead + 10 * order + shape; 0 anywhere = the kernel's choice.
+//   ahead  1: A is brought into the L2 cache some blocks before it is loaded.
 //   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
 //   shape  1, 2: 128 bytes of B, a ring of 2 or 4 stages;  3, 4: 256 bytes, 2 or 3 stages;  5, 6, 7: 512 bytes, 2, 3 or 4 stages
 //          (no 16-bit numbers);  8, 9: 256 or 512 bytes, 3 stages of half a block (Q = 1 only).
@@ -28,8 +29,10 @@ struct arguments {
     tsr_cuda_spmm p;
     uint32_t row_bytes, tiles;
     int stages;
-    bool tile_major;
+    bool tile_major, ahead;
 };
+
+constexpr int blocks_ahead = 4;
 
 /* Blocks of one item, by their number in the item. */
 struct blocks {
@@ -57,6 +60,30 @@ static __device__ __forceinline__ blocks item_blocks(const tsr_hrpb &a, int64_t 
     s.end = last < a.w.block[window + 1] ? a.block_brick[last] : static_cast<uint32_t>(a.brick[window + 1] - s.first_brick);
     s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
     return s;
+}
+
+/* Columns, bricks and values of blocks_ahead blocks further, by the mean numbers of the item's blocks. */
+static __device__ __forceinline__ tensor_rows::stream item_stream(const tsr_hrpb &a, const blocks &s, uint32_t begin, const void *value, int size,
+                                                                  int lane)
+{
+    const int64_t first = s.first_brick + begin;
+    const int bricks = static_cast<int>((s.end - begin + s.count - 1) / s.count);
+    const uint32_t entry = a.brick_entry[first], last_entry = a.brick_entry[s.first_brick + s.end - 1];
+    const int bytes = static_cast<int>((last_entry - entry) / s.count + 1) * size;
+    tensor_rows::stream ahead = {nullptr, 0};
+    if (lane == 0)
+        ahead.start(s.column, 64, blocks_ahead);
+    else if (lane == 1)
+        ahead.start(s.block_brick, 4, blocks_ahead);
+    else if (lane == 2)
+        ahead.start(a.position + first, bricks, blocks_ahead);
+    else if (lane == 3)
+        ahead.start(a.brick_entry + first, 4 * bricks, blocks_ahead);
+    else if (lane == 4)
+        ahead.start(a.pattern + first, 8 * bricks, blocks_ahead);
+    else if (value && 128 * (lane - 5) < bytes)
+        ahead.start(static_cast<const char *>(value) + static_cast<int64_t>(entry) * size + 128 * (lane - 5), bytes, blocks_ahead);
+    return ahead;
 }
 
 /* The bricks of one block, one per lane; lanes 16 to 31 have none, and so an empty pattern. */
@@ -238,6 +265,10 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
             decode<Math, Q, Halves == 2, Pattern>(load_bricks(p.a, s.first_brick + begin, second - begin, lane), value, warp, lane);
         bricks listed = load_bricks(p.a, s.first_brick + second, bound - second, lane);
 
+        tensor_rows::stream stream = {nullptr, 0};
+        if (p.ahead && warp == 0)
+            stream = item_stream(p.a, s, begin, Pattern ? nullptr : value, sizeof(element), lane);
+
         int stage = 0, free_stage = ahead;
         const unsigned char *const mine = stages + lane % 4 * stride + tensor_rows::piece<true>(lane) * 16;
 #pragma unroll 1
@@ -254,6 +285,7 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
             bound = next_bound;
             loaded_bound = s.load_bound(k + 4);
             row = find_row(k + ahead / Halves + 1);
+            stream.advance(k + blocks_ahead < s.count);
 
 #pragma unroll
             for (int i = 0; i < 4; i += 2) {
@@ -315,7 +347,8 @@ template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &
 {
     using math = tensor_math<Math>;
     static const int groups_of[] = {0, 1, 1, 2, 2, 4, 4, 4, 2, 4}, stages_of[] = {0, 2, 4, 2, 3, 2, 3, 4, 3, 3};
-    const int q = p.a.w.height / 16, order = p.p.variant / 10;
+    const int q = p.a.w.height / 16, order = p.p.variant / 10 % 10;
+    p.ahead = p.p.variant / 100 == 1;
     int shape = p.p.variant % 10;
     if (shape == 0)
         shape = choose_shape(p.p, q);
@@ -362,7 +395,7 @@ extern "C" tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work
         return TSR_DECLINED;
     if (work->nitems == 0)
         return TSR_OK;
-    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, 0, false};
+    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, 0, false, false};
     tsr_status status = TSR_DECLINED;
     switch (product->math) {
     case TSR_CUDA_EXACT: status = pattern ? choose<TSR_CUDA_EXACT, true>(p) : choose<TSR_CUDA_EXACT, false>(p); break;

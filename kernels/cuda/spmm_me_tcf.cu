@@ -14,7 +14,8 @@
 //
 // DTC-SpMM's base form and its strict balance are two values of `most` in tsr_work, see tsr_cuda_me_tcf_most.
 //
-// variant = 10 * order + shape; 0 anywhere = the kernel's choice.
+// variant = 100 * ahead + 10 * order + shape; 0 anywhere = the kernel's choice.
+//   ahead  1: A is brought into the L2 cache some blocks before it is loaded.
 //   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
 //   shape  1: 128 bytes of B, 20 warps per multiprocessor;  2, 3: 256 bytes, 16 or 20 warps;  4, 5: 512 bytes, 12 or 16 warps (no 16-bit numbers);
 //          6, 7: 2 and 4 with thread blocks of one warp;  8: 4, storing whole sectors.
@@ -28,8 +29,10 @@ struct arguments {
     tsr_work work;
     tsr_cuda_spmm p;
     uint32_t row_bytes, tiles;
-    bool tile_major;
+    bool tile_major, ahead;
 };
+
+constexpr int blocks_ahead = 6;
 
 /* Blocks of one item, by their number in the item. */
 struct blocks {
@@ -60,6 +63,22 @@ static __device__ __forceinline__ blocks item_blocks(const tsr_me_tcf &a, int64_
     s.end = last < a.w.block[window + 1] ? a.block_entry[last] : static_cast<uint32_t>(a.w.entry[window + 1] - a.w.entry[window]);
     s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
     return s;
+}
+
+/* Columns, bounds, local ids and values of blocks_ahead blocks further, by the mean number of entries of the item's blocks. */
+static __device__ __forceinline__ tensor_rows::stream item_stream(const blocks &s, const uint8_t *local, const void *value, int size, int mean,
+                                                                  int lane)
+{
+    tensor_rows::stream ahead = {nullptr, 0};
+    if (lane == 0)
+        ahead.start(s.column, 32, blocks_ahead);
+    else if (lane == 1)
+        ahead.start(s.block_entry, 4, blocks_ahead);
+    else if (lane == 2)
+        ahead.start(local, mean, blocks_ahead);
+    else if (value && 128 * (lane - 3) < mean * size)
+        ahead.start(static_cast<const char *>(value) + 128 * (lane - 3), mean * size, blocks_ahead);
+    return ahead;
 }
 
 /* Where the entry with this local id lies in the tile: operands of a lane together, in the order of its registers. */
@@ -231,6 +250,11 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
         load_entries<Math, Pattern>(e, p.a, static_cast<int>(second - bound), lane);
         bound = second;
         loaded_bound = s.load_bound(3);
+        const int64_t first_entry = p.a.w.entry[window] + begin;
+        tensor_rows::stream ahead = {nullptr, 0};
+        if (p.ahead)
+            ahead = item_stream(s, p.a.local + first_entry, Pattern ? nullptr : static_cast<const element *>(p.a.value) + first_entry,
+                                sizeof(element), static_cast<int>((s.end - begin + s.count - 1) / s.count), lane);
 
         /* Here: block k in its tile, entries of block k + 1 and block k of B on their way, and the rows of block k + 1. */
 #pragma unroll 1
@@ -248,6 +272,7 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
             fetch(k + 1);
             bound = next_bound;
             loaded_bound = s.load_bound(k + 4);
+            ahead.advance(k + blocks_ahead < s.count);
         }
     }
 
@@ -281,13 +306,14 @@ template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &
 {
     using math = tensor_math<Math>;
     static const int groups_of[] = {0, 1, 2, 2, 4, 4, 2, 4, 4};
-    int shape = p.p.variant % 10, order = p.p.variant / 10;
+    int shape = p.p.variant % 10, order = p.p.variant / 10 % 10;
+    p.ahead = p.p.variant / 100 == 1;
     if (shape == 0)
         shape = choose_shape(p.p, p.work.nitems);
     if (shape > 8)
         return TSR_DECLINED;
     int64_t tile = 8 * tensor_rows::columns<math> * groups_of[shape], tiles = (p.p.n + tile - 1) / tile;
-    if (tiles > UINT32_MAX / p.work.nitems)
+    if (tiles > INT32_MAX / p.work.nitems)
         return TSR_DECLINED;
     p.tiles = static_cast<uint32_t>(tiles);
     p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
@@ -315,11 +341,11 @@ extern "C" tsr_status tsr_cuda_spmm_me_tcf(const tsr_me_tcf *a, const tsr_work *
 {
     const bool pattern = a->value == nullptr;
     const uint64_t row_bytes = static_cast<uint64_t>(product->ldb) * tsr_number_size(tsr_cuda_number(product->math));
-    if (!tensor_takes(product, pattern) || row_bytes > UINT32_MAX || work->nitems > UINT32_MAX)
+    if (!tensor_takes(product, pattern) || row_bytes > UINT32_MAX || work->nitems > INT32_MAX)
         return TSR_DECLINED;
     if (work->nitems == 0)
         return TSR_OK;
-    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, false};
+    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, false, false};
     tsr_status status = TSR_DECLINED;
     switch (product->math) {
     case TSR_CUDA_EXACT: status = pattern ? choose<TSR_CUDA_EXACT, true>(p) : choose<TSR_CUDA_EXACT, false>(p); break;

@@ -14,6 +14,25 @@ namespace tensor_rows {
 
 template <class Math> constexpr int columns = 16 / static_cast<int>(sizeof(typename Math::element)); /* of a piece */
 
+/* What a lane brings into the L2 cache a few blocks before it is loaded: every lane has a stream of its own, `stride` bytes per block.  A wait
+ * for loads is then not one for DRAM. */
+struct stream {
+    const char *at;
+    int stride;
+
+    __device__ __forceinline__ void start(const void *p, int bytes, int blocks)
+    {
+        stride = bytes;
+        at = static_cast<const char *>(p) + static_cast<int64_t>(bytes) * blocks;
+    }
+    __device__ __forceinline__ void advance(bool on)
+    {
+        if (on && stride > 0)
+            prefetch_l2(at);
+        at += stride;
+    }
+};
+
 template <bool Sectors> static __device__ __forceinline__ int piece(int lane)
 {
     return Sectors ? lane / 8 ^ lane / 4 % 2 * 5 : lane / 4;
