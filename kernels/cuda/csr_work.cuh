@@ -25,4 +25,4 @@ constexpr int spmm_item_rows = 32, spmv_item_rows = 512;
 
 /* Rows of SpMV by length: class c has rows of at most class_length[c] entries that are in no earlier class; longer ones are segments. */
 constexpr int spmv_classes = 7;
-#define SPMV_CLASS_LENGTHS { 4, 8, 20, 32, 96, 192, 4096 }
+#define SPMV_CLASS_LENGTHS { 4, 8, 20, 32, 96, 192, 2048 }

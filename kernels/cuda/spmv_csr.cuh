@@ -230,9 +230,9 @@ template <class P, int U> tsr_status launch_spmv_rows(const csr_args &q, int eac
 
 // ---- Rows by class ----
 
-/* Blocks of a launch: those of class c from block[c] on. */
+/* Blocks of a launch: long rows first, those of class c from block[c] on. */
 struct spmv_blocks {
-    uint32_t block[spmv_classes + 1]; /* one more: the segments' */
+    uint32_t block[spmv_classes];
     int64_t rows[spmv_classes];       /* in the class */
     int64_t first[spmv_classes];      /* in the list of rows */
 };
@@ -274,7 +274,7 @@ template <class P, bool Values>
 __global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) == 8 ? 5 : 6) spmv_short(const __grid_constant__ csr_args q, const __grid_constant__ spmv_blocks blocks,
     const uint32_t *rows)
 {
-    int c = blockIdx.x < blocks.block[1] ? 0 : blockIdx.x < blocks.block[2] ? 1 : blockIdx.x < blocks.block[3] ? 2 : 3;
+    int c = blockIdx.x >= blocks.block[0] ? 0 : blockIdx.x >= blocks.block[1] ? 1 : blockIdx.x >= blocks.block[2] ? 2 : 3;
     spmv_class<P, 1, false, Values>(q, blocks, rows, c, c);
 }
 
@@ -283,12 +283,12 @@ template <class P, int U, bool Values>
 __global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) * U < 16 ? 5 : sizeof(typename P::element) * U < 32 ? 4 : 2) spmv_long(const __grid_constant__ csr_args q, const __grid_constant__ spmv_blocks blocks,
     const uint32_t *rows)
 {
-    if (blockIdx.x < blocks.block[spmv_classes]) {
-        int c = blockIdx.x < blocks.block[5] ? 4 : blockIdx.x < blocks.block[6] ? 5 : 6;
+    if (blockIdx.x >= blocks.block[6]) {
+        int c = blockIdx.x >= blocks.block[4] ? 4 : blockIdx.x >= blocks.block[5] ? 5 : 6;
         spmv_class<P, U, true, Values>(q, blocks, rows, c, c - 1);
         return;
     }
-    int64_t t = (int64_t(blockIdx.x - blocks.block[spmv_classes]) * spmv_threads + threadIdx.x) / 32;
+    int64_t t = (int64_t(blockIdx.x) * spmv_threads + threadIdx.x) / 32;
     if (t >= q.nitems)
         return;
     csr_item item = q.items[t], next = q.items[t + 1];
@@ -298,15 +298,14 @@ __global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) * U 
         static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
 }
 
-/* Block numbers of classes [first, last), c-th with 2^(shift + c - first) lanes a row; returns how many blocks. */
-inline int64_t count_blocks(spmv_blocks &blocks, const csr_args &q, int first, int last, int shift)
+/* Block numbers of classes [first, last) after `total` other blocks, 2^shift lanes a row of the first class, twice as many for the next;
+ * returns how many blocks it makes. */
+inline int64_t count_blocks(spmv_blocks &blocks, const csr_args &q, int64_t total, int first, int last, int shift)
 {
-    int64_t total = 0;
-    for (int c = first; c < last; c++) {
+    for (int c = last - 1; c >= first; c--) {
         blocks.block[c] = uint32_t(total);
         total += ((q.class_rows[c] << (shift + c - first)) + spmv_threads - 1) / spmv_threads;
     }
-    blocks.block[last] = uint32_t(total);
     return total;
 }
 
@@ -320,8 +319,8 @@ template <class P, int U, bool Values> tsr_status launch_classes(const csr_args 
         before += q.class_rows[c];
     }
     spmv_blocks of_long = blocks;
-    int64_t n_short = count_blocks(blocks, q, 0, 4, 0), n_long = count_blocks(of_long, q, 4, spmv_classes, 3);
-    n_long += (q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32);
+    int64_t segments = (q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32);
+    int64_t n_short = count_blocks(blocks, q, 0, 0, 4, 0), n_long = count_blocks(of_long, q, segments, 4, spmv_classes, 3);
     if (n_short > INT_MAX || n_long > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
     auto kernel_long = spmv_long<P, U, Values>;
