@@ -325,8 +325,8 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
 
 template <class Math, int Q, int Groups, bool Pattern, int Halves = 1> static tsr_status launch(const arguments &p)
 {
-    /* 16 warps of 128 registers fit a multiprocessor; of stages of 512 bytes for one warp each, 12 pairs. */
-    constexpr int resident = Q == 1 && Groups == 4 && Halves == 1 ? 12 : 16 / Q;
+    /* 16 warps of 128 registers fit a multiprocessor, or 12 of 168: what tiles of 512 bytes need to have several reads of a stage on their way. */
+    constexpr int resident = Groups == 4 && Halves == 1 ? 12 / Q : 16 / Q;
     auto kernel = spmm_hrpb<Math, Q, Groups, Halves, Pattern, resident>;
     const size_t shared = static_cast<size_t>(p.stages) * stage_bytes<Groups, Halves>;
     if (!tensor_allow_shared(kernel, shared))
