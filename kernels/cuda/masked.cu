@@ -93,6 +93,8 @@ masked_args args_of(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *pro
         q.records = static_cast<const masked_record *>(plan->records);
         q.pairs = static_cast<const masked_pair *>(plan->pairs);
         q.npairs = plan->npairs;
+        q.mirrors = static_cast<const uint32_t *>(plan->mirrors);
+        q.pair_mirrors = q.mirrors ? q.mirrors + plan->nrecords : nullptr;
     }
     if (product->mask->x)
         q.mask = static_cast<const char *>(product->mask->x) + product->begin * product->mask_size;

@@ -42,6 +42,7 @@ struct masked_lists {
     const uint32_t *ai, *bi, *mi;
     int64_t nrows; /* of the mask */
     int64_t begin, end;
+    bool mirrored; /* A and B' are the same lists, so that entries (i, j) and (j, i) are equal: one is computed where the mask has both */
 };
 
 constexpr uint32_t table_empty = ~0u;
@@ -60,7 +61,7 @@ static inline size_t bitmap_bytes(int64_t ncols, bool positions)
 
 static inline masked_lists lists_of(const tsr_cuda_masked *q)
 {
-    return { q->a->p, q->b->p, q->mask->p, q->a->i, q->b->i, q->mask->i, q->mask->nrows, q->begin, q->end };
+    return { q->a->p, q->b->p, q->mask->p, q->a->i, q->b->i, q->mask->i, q->mask->nrows, q->begin, q->end, false };
 }
 
 /* The row that holds entry e. */

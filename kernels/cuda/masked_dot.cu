@@ -14,23 +14,36 @@ template <int G, class Set> __device__ __forceinline__ uint32_t count_hits(const
     if (l < shape.loose)
         hits = set.has(__ldg(ids + shape.loose_place(l)));
     const uint4 *vectors = reinterpret_cast<const uint4 *>(ids + shape.head);
-#pragma unroll 2
-    for (uint32_t v = uint32_t(l); v < shape.vectors; v += G) {
-        uint4 id = __ldg(vectors + v);
-        hits += uint32_t(set.has(id.x)) + uint32_t(set.has(id.y)) + uint32_t(set.has(id.z)) + uint32_t(set.has(id.w));
+    auto hits_of = [&](uint4 id) { return uint32_t(set.has(id.x)) + uint32_t(set.has(id.y)) + uint32_t(set.has(id.z)) + uint32_t(set.has(id.w)); };
+    uint32_t v = uint32_t(l);
+#pragma unroll 1
+    for (; v + G < shape.vectors; v += 2 * G) {
+        uint4 id = __ldg(vectors + v), other = __ldg(vectors + v + G);
+        hits += hits_of(id) + hits_of(other);
     }
+    if (v < shape.vectors)
+        hits += hits_of(__ldg(vectors + v));
     return hits;
 }
 
-/* Entry `entry` has so many products; the first lane of its group says so. */
-__device__ __forceinline__ void store_count(const masked_args &q, uint32_t entry, uint32_t count)
+/* An entry has so many products; the first lane of its group says so.  Returns what it adds to their number. */
+__device__ __forceinline__ uint64_t store_one(const masked_args &q, uint32_t entry, uint32_t count)
 {
     if (count == 0)
-        return;
+        return 0;
     if (q.x)
         q.result.store(q.x, entry, count);
     if (q.present)
         q.present[entry] = 1;
+    return count;
+}
+
+/* The same, and for its mirror image. */
+__device__ __forceinline__ uint64_t store_both(const masked_args &q, const uint32_t *mirror, uint32_t entry, uint32_t count)
+{
+    uint32_t other = *mirror;
+    uint64_t products = passes(q, entry) ? store_one(q, entry, count) : 0;
+    return other != entry && passes(q, other) ? products + store_one(q, other, count) : products;
 }
 
 /* The task's records by all groups of the block.  The next record is fetched while this one is walked. */
@@ -46,13 +59,12 @@ __device__ __forceinline__ uint64_t count_records(const masked_args &q, const ma
         masked_record record = next;
         next = record_at(q, task, base + groups + group);
         uint32_t hits = 0;
-        if (record.length && passes(q, record.entry))
+        if (record.length && (q.mirrors || passes(q, record.entry)))
             hits = count_hits<G>(set, ids + record.walker, record.length, l);
         hits = add_lanes<G>(hits);
-        if (l == 0) {
-            store_count(q, record.entry, hits);
-            sum += hits;
-        }
+        if (l == 0 && hits)
+            sum += q.mirrors ? store_both(q, q.mirrors + record_place(task, base + group), record.entry, hits)
+                             : store_one(q, record.entry, hits);
     }
     return sum;
 }
@@ -98,10 +110,9 @@ template <bool Planned> __global__ void __launch_bounds__(256) count_pairs(const
                 hits += set.has(__ldg(lists.walker + k));
         }
         hits = add_lanes<G>(hits);
-        if (l == 0) {
-            store_count(q, lists.entry, hits);
-            sum += hits;
-        }
+        if (l == 0 && hits)
+            sum += Planned && q.pair_mirrors ? store_both(q, q.pair_mirrors + base + group, lists.entry, hits)
+                                             : store_one(q, lists.entry, hits);
     }
     add_products(q, sum);
 }

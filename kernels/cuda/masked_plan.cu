@@ -76,6 +76,15 @@ __device__ __forceinline__ int64_t list_length(const masked_lists &q, uint32_t o
     return owner < q.nrows ? q.ap[owner + 1] - q.ap[owner] : q.bp[owner - q.nrows + 1] - q.bp[owner - q.nrows];
 }
 
+/* The entry with row and column exchanged; -1: there is none among those of the plan. */
+__device__ __forceinline__ int64_t mirror_of(const masked_lists &q, int64_t row, uint32_t col)
+{
+    if (col >= q.nrows)
+        return -1;
+    int64_t end = q.mp[col + 1], at = lower_place(q.mi, q.mp[col], end, uint32_t(row));
+    return at < end && q.mi[at] == row && at >= q.begin && at < q.end ? at - q.begin : -1;
+}
+
 /* Keys of the entries as if all had groups, and the cost of every group. */
 __global__ void __launch_bounds__(threads) measure_entries(masked_lists q, plan_rule rule, uint32_t *keys, uint32_t *entries,
     unsigned long long *cost)
@@ -85,7 +94,8 @@ __global__ void __launch_bounds__(threads) measure_entries(masked_lists q, plan_
         return;
     int64_t row = row_with(q.mp, q.nrows, q.begin + at);
     uint32_t col = q.mi[q.begin + at];
-    overlap lists = cut(q, row, col);
+    bool skipped = q.mirrored && col > row && mirror_of(q, row, col) >= 0;
+    overlap lists = skipped ? overlap{} : cut(q, row, col);
     uint32_t length = lists.walked(), key = rule.search_key + 1;
     if (length) {
         int bits = 32 - __clz(int(length));
@@ -136,13 +146,17 @@ __global__ void __launch_bounds__(threads) count_tasks(masked_lists q, plan_rule
 
 /* Records and pairs in sorted order; where the groups begin and end. */
 __global__ void __launch_bounds__(threads) write_records(masked_lists q, plan_rule rule, const uint32_t *keys, const uint32_t *entries,
-    uint32_t grouped, uint32_t count, masked_record *records, masked_pair *pairs, uint32_t *first, uint32_t *last)
+    uint32_t grouped, uint32_t count, masked_record *records, masked_pair *pairs, uint32_t *mirrors, uint32_t *first, uint32_t *last)
 {
     uint32_t at = blockIdx.x * uint32_t(threads) + threadIdx.x;
     if (at >= count)
         return;
     uint32_t entry = entries[at];
     int64_t row = row_with(q.mp, q.nrows, q.begin + entry);
+    if (q.mirrored) {
+        int64_t mirror = mirror_of(q, row, q.mi[q.begin + entry]);
+        mirrors[at] = mirror >= 0 ? uint32_t(mirror) : entry;
+    }
     if (at >= grouped) {
         pairs[at - grouped] = { uint32_t(row), entry };
         return;
@@ -272,6 +286,7 @@ struct maker {
             plan->tasks = space.take<masked_task>(counts.tasks[0] + counts.tasks[1] + counts.tasks[2]);
             plan->records = space.take<masked_record>(counts.grouped);
             plan->pairs = space.take<masked_pair>(counts.pairs);
+            plan->mirrors = q.mirrored ? space.take<uint32_t>(counts.grouped + counts.pairs) : nullptr;
             if (pass == 1)
                 break;
             tsr_status status = tsr_cuda_malloc(&plan->memory, space.used, stream);
@@ -294,7 +309,7 @@ struct maker {
         auto grouped = uint32_t(plan->nrecords), count = uint32_t(plan->nrecords + plan->npairs);
         if (count)
             TSR_LAUNCH(write_records, blocks_for(count), threads, 0, stream, q, rule, s.keys[at], s.entries[at], grouped, count, records,
-                static_cast<masked_pair *>(plan->pairs), s.first, s.last);
+                static_cast<masked_pair *>(plan->pairs), static_cast<uint32_t *>(plan->mirrors), s.first, s.last);
         return plan->nrecords ? write_ordered(s, records) : TSR_OK;
     }
 
@@ -387,6 +402,7 @@ extern "C" tsr_status tsr_cuda_make_masked_plan(tsr_cuda_masked_plan *plan, cons
     if (product->end == product->begin || product->a->nvals == 0 || product->b->nvals == 0)
         return TSR_OK;
     maker m = { plan, product, lists_of(product), rule_of(product, positions, variant), product->stream };
+    m.q.mirrored = !positions && product->a->p == product->b->p && product->a->i == product->b->i;
     tsr_status status = m.make();
     if (status != TSR_OK)
         tsr_cuda_free_masked_plan(plan, product->stream);

@@ -39,6 +39,7 @@ struct masked_args {
     const masked_record *records;
     const masked_pair *pairs;
     int64_t npairs;
+    const uint32_t *mirrors, *pair_mirrors; /* beside records and pairs: the entry that has the same result, or the same entry; NULL: none */
     uint32_t words, slots; /* of a bitmap, of a table (a power of two) */
     int hash_shift;
     const void *mask;
@@ -86,11 +87,13 @@ __device__ __forceinline__ void add_products(const masked_args &q, uint64_t sum)
 
 // ---- Walks ----
 
+__device__ __forceinline__ int64_t record_place(const masked_task &task, uint32_t k) { return task.first + int64_t(k) * task.stride; }
+
 __device__ __forceinline__ masked_record record_at(const masked_args &q, const masked_task &task, uint32_t k)
 {
     masked_record record = {};
     if (k < task.count) {
-        uint4 bits = __ldcs(reinterpret_cast<const uint4 *>(q.records + task.first + int64_t(k) * task.stride));
+        uint4 bits = __ldcs(reinterpret_cast<const uint4 *>(q.records + record_place(task, k)));
         memcpy(&record, &bits, sizeof record);
     }
     return record;
@@ -121,7 +124,7 @@ struct pair_lists {
     bool owner_is_b;
 };
 
-/* The lists of an entry without a group, or none of them when the mask is false. */
+/* The lists of an entry without a group, or none of them when the mask is false (with mirrors that is seen later). */
 template <bool Planned> __device__ __forceinline__ pair_lists pair_at(const masked_args &q, int64_t at)
 {
     pair_lists lists = {};
@@ -136,7 +139,7 @@ template <bool Planned> __device__ __forceinline__ pair_lists pair_at(const mask
         row = row_with(q.lists.mp, q.lists.nrows, q.lists.begin + at);
         lists.entry = uint32_t(at);
     }
-    if (!passes(q, lists.entry))
+    if (!q.pair_mirrors && !passes(q, lists.entry))
         return lists;
     uint32_t col = __ldg(q.lists.mi + q.lists.begin + lists.entry);
     int64_t a = __ldg(q.lists.ap + row), a_end = __ldg(q.lists.ap + row + 1);
@@ -207,7 +210,7 @@ struct bitmap_set {
         for (uint32_t k = threadIdx.x; k < length; k += blockDim.x)
             words[__ldg(list + k) / 32] = 0;
     }
-    __device__ __forceinline__ bool has(uint32_t id) const { return words[id / 32] >> id % 32 & 1; }
+    __device__ __forceinline__ uint32_t has(uint32_t id) const { return __funnelshift_r(words[id / 32], 0, id) & 1; }
 };
 
 /* The same, and beside each word the place of its first column.  Lists of fewer than 2^16. */

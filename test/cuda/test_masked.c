@@ -298,10 +298,10 @@ static tsr_cuda_csr upload_marks(const marks *m, int64_t spread, rng *r, tsr_typ
 typedef struct graph_case {
     uint64_t seed;
     marks a, b, mask; /* b: B' */
-    int64_t *a_values, *b_values;
+    int64_t *a_values, *b_values, *mask_values;
     int64_t spread;
     tsr_semiring semiring;
-    bool values;
+    bool values, same, valued; /* same: B' is A, the same arrays; valued: the mask's values count */
 } graph_case;
 
 static void draw_graph(graph_case *t, rng *r)
@@ -313,13 +313,18 @@ static void draw_graph(graph_case *t, rng *r)
     t->b = part_of(&graph, parts[k][1]);
     t->mask = part_of(&graph, parts[k][2]);
     free(graph.at);
+    t->same = parts[k][0] == parts[k][1] && !t->values && rng_chance(r, 60);
 }
 
 static void draw_any(graph_case *t, rng *r)
 {
     int64_t m = rng_below(r, 90), n = rng_below(r, 90), k = 1 + rng_below(r, rng_chance(r, 30) ? 3000 : 200);
+    t->same = !t->values && rng_chance(r, 30);
+    n = t->same ? m : n;
     t->a = draw_marks(r, m, k, rng_below(r, 5000));
     t->b = draw_marks(r, n, k, rng_below(r, 5000));
+    if (t->same)
+        memcpy(t->b.at, t->a.at, (size_t)(m * k));
     t->mask = draw_marks(r, m, n, rng_below(r, 1000));
 }
 
@@ -331,6 +336,7 @@ static void draw_case(graph_case *t, uint64_t seed, rng *r)
     t->seed = seed;
     t->spread = rng_chance(r, 25) ? 1 + rng_below(r, 100000) : 1;
     t->values = rng_chance(r, 40);
+    t->valued = rng_chance(r, 30);
     t->semiring = counts[rng_below(r, 5)];
     if (t->values)
         t->semiring = (tsr_semiring){ rng_chance(r, 50) ? TSR_FP32 : TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES };
@@ -340,6 +346,7 @@ static void draw_case(graph_case *t, uint64_t seed, rng *r)
         draw_any(t, r);
     t->a_values = checked(calloc((size_t)(t->a.nrows * t->a.ncols) + 1, sizeof *t->a_values));
     t->b_values = checked(calloc((size_t)(t->b.nrows * t->b.ncols) + 1, sizeof *t->b_values));
+    t->mask_values = checked(calloc((size_t)(t->mask.nrows * t->mask.ncols) + 1, sizeof *t->mask_values));
 }
 
 static double read_number(tsr_type type, const void *x, int64_t at)
@@ -373,7 +380,10 @@ static bool judge(const graph_case *t, const void *x, const int8_t *present, uin
             if (!t->mask.at[i * t->mask.ncols + j])
                 continue;
             int64_t products;
-            double wanted = expect(t, i, j, &products), out = read_number(t->semiring.type, x, at);
+            double wanted = expect(t, i, j, &products);
+            if (t->valued && t->mask_values[i * t->mask.ncols + j] == 0)
+                products = 0, wanted = 0;
+            double out = read_number(t->semiring.type, x, at);
             all += (uint64_t)products;
             if (present[at] != (products > 0) || out != wanted) {
                 printf("FAIL case %llu: entry %lld, %lld is %g (%d), not %g\n", (unsigned long long)t->seed, (long long)i, (long long)j, out,
@@ -396,14 +406,15 @@ static bool test_graph(uint64_t seed)
         tsr_emulate_schedule((unsigned)(seed % 4), 0);
     tsr_cuda_csr a = upload_marks(&t.a, t.spread, t.values ? &r : NULL, t.semiring.type, t.a_values);
     tsr_cuda_csr b = upload_marks(&t.b, t.spread, t.values ? &r : NULL, t.semiring.type, t.b_values);
-    tsr_cuda_csr mask = upload_marks(&t.mask, 1, NULL, TSR_FP64, NULL);
+    tsr_cuda_csr mask = upload_marks(&t.mask, 1, t.valued ? &r : NULL, TSR_FP64, t.mask_values);
     size_t bytes = (size_t)mask.nvals * type_size(t.semiring.type), all = (size_t)mask.nvals;
     bool ok = true;
     char *first = checked(malloc(bytes + 1)), *x = checked(malloc(bytes + 1));
     int8_t *present = checked(malloc(all + 1));
     for (int again = 0; again < 2 && ok; again++) {
         uint64_t total = 0;
-        tsr_cuda_masked q = { .semiring = t.semiring, .a = &a, .b = &b, .mask = &mask, .end = mask.nvals, .x = device_new(bytes),
+        tsr_cuda_masked q = { .semiring = t.semiring, .a = &a, .b = t.same ? &a : &b, .mask = &mask, .mask_size = 8,
+            .end = mask.nvals, .x = device_new(bytes),
             .present = device_new(all), .products = t.values ? NULL : upload(&total, sizeof total), .device = &device };
         rng same = { seed + 17 };
         void *device_x = q.x, *device_present = q.present;
@@ -435,6 +446,7 @@ static bool test_graph(uint64_t seed)
     free(t.mask.at);
     free(t.a_values);
     free(t.b_values);
+    free(t.mask_values);
     return ok;
 }
 
