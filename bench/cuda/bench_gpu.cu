@@ -3,7 +3,7 @@
 //   bench_gpu [--matrix all|name,…] [--file x.mtx[.gz]]… [--n 32,128] [--kernel name,…] [--math name,…] [--variant 0,1,…]
 //             [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
 //
-// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 (panel-32x64: 32 rows, 64 columns).
+// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 (panel-32x16: 32 rows, 16 columns).
 //  Arithmetic: exact tf32 fp16 bf16 fp64.  n = 1 is SpMV (csr).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -267,14 +267,14 @@ struct Bench {
             }, tsr_cuda_free_bmat, tsr_cuda_spmm_bmat, [&](const tsr_bmat &f) { return nvals * size + f.w.nblocks * height; });
         } else if (kernel.compare(0, 6, "panel-") == 0) {
             size_t by = kernel.find('x');
-            int width = by == std::string::npos ? height : std::atoi(kernel.c_str() + by + 1);
+            int width = by == std::string::npos ? height == 32 ? 24 : 64 : std::atoi(kernel.c_str() + by + 1);
             if (size == 2)
                 return;
             blocks<tsr_panel>(o, r, math, [&](tsr_panel *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_panel(f, s, height, width, 1.0, nullptr);
                 int64_t own = options.own_most ? tsr_cuda_panel_most(&f->w, &device) : most;
                 return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, own, nullptr) : status;
-            }, tsr_cuda_free_panel, tsr_cuda_spmm_panel, [&](const tsr_panel &f) { return 16 * f.nunits + 8 * f.w.nblocks; });
+            }, tsr_cuda_free_panel, tsr_cuda_spmm_panel, [&](const tsr_panel &f) { return 16 * (f.nunits + f.w.nblocks); });
         } else if (kernel.compare(0, 5, "hrpb-") == 0) {
             blocks<tsr_hrpb>(o, r, math, [&](tsr_hrpb *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_hrpb(f, s, height, nullptr);

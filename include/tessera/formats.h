@@ -88,7 +88,10 @@ typedef struct tsr_hrpb {
 } tsr_hrpb;
 
 /* Panels, a format of our own: blocks as lists of entries, for kernels that bring a block's rows of B to many rows of A at once.
- * Block k is the 16-byte units [first[k], first[k+1]) of data:
+ * Blocks are bounded in entries, too: the vectors of a window are cut into spans of `width` (the last may have fewer), and a span with
+ * more than tsr_panel_most entries is halved - at multiples of width/2, then width/4 ..., rounded down - until no part has more; parts without a
+ * vector are no blocks.  w.block and w.nblocks count these blocks.
+ * Block k has vectors [begin[k], begin[k+1]); a slot is a vector's place in its block.  Its data are the 16-byte units [first[k], first[k+1]):
  *   - height/8 words of 32 bits, one for every 8 rows: bit r set = row r of the 8 has entries in the block; from bit 8 on, how many
  *     entries of the block come before these rows;
  *   - its entries, ordered by row, then slot: the value, and 32 bits slot << 16 | row in window, plus TSR_PANEL_LAST for a row's
@@ -96,14 +99,17 @@ typedef struct tsr_hrpb {
  *   - zeros up to a whole unit.
  * A unit of zeros follows the last block. */
 typedef struct tsr_panel {
-    tsr_windows w;   /* height 32 or 64, width 8, 16, ... 64 */
+    tsr_windows w;   /* height 32 or 64, width 16, 24, 32 or 64 */
     int64_t nunits;  /* first[nblocks] */
     int64_t largest; /* units of the largest block */
+    int64_t *begin;  /* [nblocks+1] */
     int64_t *first;  /* [nblocks+1] */
     void *data;      /* 16 * (nunits + 1) bytes; never NULL (a pattern stores its one value); numbers FP32 and FP64 only */
 } tsr_panel;
 #define TSR_PANEL_UNIT 16
 #define TSR_PANEL_LAST 64
+/* Most entries of a block: 72 bytes for each row of the window.  (One vector never has more.) */
+static inline int tsr_panel_most(int height, tsr_number number) { return 36 * height / (int)tsr_number_size(number); }
 
 /* Work of bounded size.  Item t computes blocks [block[t], block[t+1]) of window[t]; items ascend, every window has at
  * least one (an empty window's has no blocks: its rows of C are still written).  A window of nb > `most` blocks is split evenly

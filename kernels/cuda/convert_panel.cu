@@ -1,6 +1,7 @@
 // Panels on the device, bitwise those of src/format.
 //
-// A warp walks a few blocks one after the other.  Lane l has vectors l (and l + 32) of the block as sets of rows; votes turn them into rows l
+// Spans are cut into blocks by warps: sums over the entries of lanes' vectors tell every lane how large the block is that it is in.  Then a
+// warp walks a few blocks one after the other.  Lane l has vectors l (and l + 32) of the block as sets of rows; votes turn them into rows l
 // (and l + 32) as sets of slots.  A lane knows which entry of its rows comes next.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/convert.cuh"
@@ -19,48 +20,58 @@ struct panels {
     const uint32_t *i;
     const void *x;     // NULL: pattern
     uint64_t iso;      // bits of the one value of a pattern
-    int64_t *first;
+    int64_t nspans;
+    const int64_t *span; // [nwindows+1] spans before the window
+    int64_t *parts;      // [nspans+1] blocks of each span; later before it
+    int64_t *begin, *first;
     unsigned char *data;
     unsigned long long *largest;
+    int most, head, entry_bytes; // entries of a block; bytes of a block's words, of an entry
 };
 
 template <class Rows> constexpr int height_of = 8 * static_cast<int>(sizeof(Rows));
 
-/* Where a warp is: its blocks, and the window of the block at hand. */
+/* Where a warp is: things of windows (spans, blocks) [k, last), and the window of thing k.  before: [nwindows+1] things before a window. */
 struct position {
-    int64_t k, last, v, next; // next: first block after the window
+    const int64_t *before;
+    int64_t k, last, v, next; // next: first thing after the window
 };
 
 __device__ __forceinline__ void enter_window(position &at, const panels &j)
 {
     int64_t v = at.v + 1;
-    if (v >= j.w.nwindows || j.w.block[v + 1] <= at.k || j.w.block[v] > at.k)
-        v = find_range(j.w.block, j.w.nwindows, at.k);
+    if (v >= j.w.nwindows || at.before[v + 1] <= at.k || at.before[v] > at.k)
+        v = find_range(at.before, j.w.nwindows, at.k);
     at.v = v;
-    at.next = j.w.block[v + 1];
+    at.next = at.before[v + 1];
 }
 
 /* false: nothing is left for this warp. */
-__device__ __forceinline__ bool find_blocks(position &at, const panels &j)
+__device__ __forceinline__ bool find_place(position &at, const panels &j, const int64_t *before, int64_t n)
 {
+    at.before = before;
     at.k = (static_cast<int64_t>(blockIdx.x) * (threads / 32) + threadIdx.x / 32) * chunk;
-    at.last = min(at.k + chunk, j.w.nblocks);
+    at.last = min(at.k + chunk, n);
     if (at.k >= at.last)
         return false;
-    at.v = find_range(j.w.block, j.w.nwindows, at.k) - 1;
+    at.v = find_range(before, j.w.nwindows, at.k) - 1;
     enter_window(at, j);
     return true;
 }
 
-/* The block at hand: its vectors are [first, first + n). */
+/* Vectors [first, first + n) of a span or a block. */
 struct slice {
     int64_t first;
     int n;
 };
-__device__ __forceinline__ slice slice_of(const position &at, const panels &j)
+__device__ __forceinline__ slice span_at(const position &at, const panels &j)
 {
-    int64_t first = j.w.vector[at.v] + (at.k - j.w.block[at.v]) * j.w.width;
+    int64_t first = j.w.vector[at.v] + (at.k - at.before[at.v]) * j.w.width;
     return {first, static_cast<int>(min(j.w.vector[at.v + 1] - first, static_cast<int64_t>(j.w.width)))};
+}
+__device__ __forceinline__ slice block_at(const position &at, const panels &j)
+{
+    return {j.begin[at.k], static_cast<int>(j.begin[at.k + 1] - j.begin[at.k])};
 }
 
 template <class Rows, int Parts> __device__ __forceinline__ void load_rows(Rows (&rows)[Parts], const panels &j, const slice &s)
@@ -76,31 +87,118 @@ __device__ __forceinline__ int count_bits(uint64_t x) { return __popcll(x); }
 __device__ __forceinline__ int first_bit(uint32_t x) { return __ffs(static_cast<int>(x)) - 1; }
 __device__ __forceinline__ int first_bit(uint64_t x) { return __ffsll(static_cast<long long>(x)) - 1; }
 
-/* first[k] = units of block k. */
-template <class Rows, int Parts> __global__ void __launch_bounds__(threads) count_units(panels j, int entry_bytes)
+/* Sum over the lanes up to this one. */
+__device__ __forceinline__ int sum_up(int x)
+{
+    int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+        int other = __shfl_up_sync(all, x, d);
+        x += lane >= d ? other : 0;
+    }
+    return x;
+}
+
+/* How a span is cut, as seen by vector l + 32 h of it: whether a block begins there, and the entries of the block it is in. */
+template <int Parts> struct cut {
+    unsigned starts[Parts]; // of all lanes
+    int entries[Parts];
+};
+
+/* Entries before vector x of the span; upto: sums up to each vector. */
+template <int Parts> __device__ __forceinline__ int entries_before(const int (&upto)[Parts], int x)
+{
+    int sum = __shfl_sync(all, upto[0], (x - 1) & 31);
+    if (Parts == 2) {
+        int high = __shfl_sync(all, upto[Parts - 1], (x - 1) & 31);
+        sum = x > 32 ? high : sum;
+    }
+    return x > 0 ? sum : 0;
+}
+
+template <class Rows, int Parts> __device__ __forceinline__ cut<Parts> cut_span(const panels &j, const slice &s)
+{
+    int lane = threadIdx.x % 32, upto[Parts], before = 0;
+    Rows rows[Parts];
+    cut<Parts> c;
+    load_rows<Rows, Parts>(rows, j, s);
+#pragma unroll
+    for (int h = 0; h < Parts; h++) {
+        upto[h] = before + sum_up(count_bits(rows[h]));
+        before = __shfl_sync(all, upto[h], 31);
+    }
+#pragma unroll
+    for (int h = 0; h < Parts; h++) {
+        int slot = lane + 32 * h, size = j.w.width, mine = 0;
+        for (int tried = j.w.width; tried > 0; tried /= 2) {
+            int from = slot / size * size, to = min(from + size, s.n);
+            mine = entries_before<Parts>(upto, to) - entries_before<Parts>(upto, from);
+            size = mine > j.most && tried == size && size > 1 ? size / 2 : size;
+        }
+        c.starts[h] = __ballot_sync(all, slot < s.n && slot % size == 0);
+        c.entries[h] = mine;
+    }
+    return c;
+}
+
+template <class Rows, int Parts> __global__ void __launch_bounds__(threads) count_parts(panels j)
 {
     position at;
-    uint32_t largest = 0;
-    if (!find_blocks(at, j))
+    if (!find_place(at, j, j.span, j.nspans))
         return;
     for (; at.k < at.last; at.k++) {
         if (at.k >= at.next)
             enter_window(at, j);
-        Rows rows[Parts];
-        load_rows<Rows, Parts>(rows, j, slice_of(at, j));
-        uint32_t n = 0;
+        cut<Parts> c = cut_span<Rows, Parts>(j, span_at(at, j));
+        int n = 0;
 #pragma unroll
         for (int h = 0; h < Parts; h++)
-            n += static_cast<uint32_t>(count_bits(rows[h]));
-        n = __reduce_add_sync(all, n);
-        uint32_t units = (height_of<Rows> / 2 + n * static_cast<uint32_t>(entry_bytes) + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT;
+            n += __popc(c.starts[h]);
         if (threadIdx.x % 32 == 0)
-            j.first[at.k] = units;
-        largest = max(largest, units);
+            j.parts[at.k] = n;
     }
-    if (threadIdx.x % 32 == 0)
+}
+
+/* begin[k]; first[k] = units of block k. */
+template <class Rows, int Parts> __global__ void __launch_bounds__(threads) note_parts(panels j)
+{
+    int lane = threadIdx.x % 32;
+    uint32_t largest = 0;
+    position at;
+    if (!find_place(at, j, j.span, j.nspans))
+        return;
+    for (; at.k < at.last; at.k++) {
+        if (at.k >= at.next)
+            enter_window(at, j);
+        slice s = span_at(at, j);
+        cut<Parts> c = cut_span<Rows, Parts>(j, s);
+        int64_t k = j.parts[at.k];
+#pragma unroll
+        for (int h = 0; h < Parts; h++) {
+            uint32_t units = static_cast<uint32_t>((j.head + c.entries[h] * j.entry_bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
+            if (c.starts[h] >> lane & 1) {
+                int64_t mine = k + __popc(c.starts[h] & ((1u << lane) - 1));
+                j.begin[mine] = s.first + lane + 32 * h;
+                j.first[mine] = units;
+                largest = max(largest, units);
+            }
+            k += __popc(c.starts[h]);
+        }
+    }
+    largest = __reduce_max_sync(all, largest);
+    if (lane == 0)
         atomicMax(j.largest, static_cast<unsigned long long>(largest));
 }
+
+/* Spans before each window -> blocks before it, and the end of begin. */
+__global__ void __launch_bounds__(threads) sum_windows(panels j)
+{
+    int64_t v = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+    if (v <= j.w.nwindows)
+        j.w.block[v] = j.parts[j.span[v]];
+}
+
+__global__ void end_blocks(panels j) { j.begin[j.w.nblocks] = j.w.nvectors; }
 
 /* The slots of rows l, l + 32. */
 template <class Rows, int Parts, class Slots>
@@ -118,18 +216,6 @@ __device__ __forceinline__ void turn(Slots (&slots)[height_of<Rows> / 32], const
             if (lane == r)
                 slots[half] = here;
         }
-}
-
-/* Sum over the lanes up to this one. */
-__device__ __forceinline__ int sum_up(int x)
-{
-    int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int d = 1; d < 32; d *= 2) {
-        int other = __shfl_up_sync(all, x, d);
-        x += lane >= d ? other : 0;
-    }
-    return x;
 }
 
 template <class Value> struct stored;
@@ -183,12 +269,12 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
     constexpr int halves = height_of<Rows> / 32, head = height_of<Rows> / 2;
     int lane = threadIdx.x % 32;
     position at;
-    if (!find_blocks(at, j))
+    if (!find_place(at, j, j.w.block, j.w.nblocks))
         return;
     int64_t entry[halves];
     find_entries<Rows>(entry, at, j);
-    if (at.k > j.w.block[at.v])
-        skip_entries<Rows>(entry, at, j, j.w.column[slice_of(at, j).first]);
+    if (at.k > at.before[at.v])
+        skip_entries<Rows>(entry, at, j, j.w.column[j.begin[at.k]]);
     for (; at.k < at.last; at.k++) {
         if (at.k >= at.next) {
             enter_window(at, j);
@@ -196,7 +282,7 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
         }
         Rows rows[Parts];
         slots_of slots[halves] = {};
-        load_rows<Rows, Parts>(rows, j, slice_of(at, j));
+        load_rows<Rows, Parts>(rows, j, block_at(at, j));
         turn<Rows, Parts>(slots, rows);
         unsigned char *block = j.data + j.first[at.k] * TSR_PANEL_UNIT;
         stored<Value> *to = reinterpret_cast<stored<Value> *>(block + head);
@@ -219,44 +305,93 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
 
 // ---- the host's side ----
 
-template <class Rows, int Parts> tsr_status count_all(const panels &j, tsr_number number, void *stream)
+unsigned warps_for(int64_t n) { return blocks_for(n, threads / 32 * chunk); }
+
+template <class Rows, int Parts> tsr_status count_all(const panels &j, tsr_number, void *stream)
 {
-    auto kernel = count_units<Rows, Parts>;
-    TSR_LAUNCH(kernel, blocks_for(j.w.nblocks, threads / 32 * chunk), threads, 0, stream, j, static_cast<int>(2 * tsr_number_size(number)));
+    auto kernel = count_parts<Rows, Parts>;
+    TSR_LAUNCH(kernel, warps_for(j.nspans), threads, 0, stream, j);
+    return queued();
+}
+
+template <class Rows, int Parts> tsr_status note_all(const panels &j, tsr_number, void *stream)
+{
+    auto kernel = note_parts<Rows, Parts>;
+    TSR_LAUNCH(kernel, warps_for(j.nspans), threads, 0, stream, j);
     return queued();
 }
 
 template <class Rows, int Parts> tsr_status write_all(const panels &j, tsr_number number, void *stream)
 {
     auto kernel = number == TSR_NUMBER_FP64 ? write_blocks<Rows, Parts, uint64_t> : write_blocks<Rows, Parts, uint32_t>;
-    TSR_LAUNCH(kernel, blocks_for(j.w.nblocks, threads / 32 * chunk), threads, 0, stream, j);
+    TSR_LAUNCH(kernel, warps_for(j.w.nblocks), threads, 0, stream, j);
     return queued();
 }
 
-/* step: count_all or write_all, for the shape of the windows. */
+/* step: one of these, for the shape of the windows. */
 #define FOR_SHAPE(step)                                                                                               \
     (j.w.height == 32 ? (j.w.width <= 32 ? step<uint32_t, 1>(j, number, stream) : step<uint32_t, 2>(j, number, stream)) \
                       : (j.w.width <= 32 ? step<uint64_t, 1>(j, number, stream) : step<uint64_t, 2>(j, number, stream)))
 
-/* Units before each block; *largest and *units on the host. */
-tsr_status count_blocks(panels j, tsr_number number, int64_t *largest, int64_t *units, void *stream)
+/* Blocks of every window; their number. */
+tsr_status count_blocks(const panels &j, tsr_number number, int64_t *nblocks, void *scratch, void *stream)
+{
+    tsr_status status = j.nspans ? FOR_SHAPE(count_all) : TSR_OK;
+    if (status == TSR_OK)
+        status = tsr_cuda_scan(j.parts, j.nspans, 1, scratch, stream);
+    if (status != TSR_OK)
+        return status;
+    TSR_LAUNCH(sum_windows, blocks_for(j.w.nwindows + 1, threads), threads, 0, stream, j);
+    status = queued();
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(nblocks, j.parts + j.nspans, sizeof *nblocks, stream);
+    return status == TSR_OK ? tsr_cuda_wait(stream) : status;
+}
+
+/* begin, first, and what the host wants to know. */
+tsr_status describe_blocks(const panels &j, tsr_number number, tsr_panel *out, void *scratch, void *stream)
+{
+    tsr_status status = tsr_cuda_set(j.largest, 0, sizeof *j.largest, stream);
+    if (status == TSR_OK && j.nspans)
+        status = FOR_SHAPE(note_all);
+    if (status != TSR_OK)
+        return status;
+    TSR_LAUNCH(end_blocks, 1, 1, 0, stream, j);
+    status = tsr_cuda_scan(j.first, j.w.nblocks, 1, scratch, stream);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(&out->largest, j.largest, sizeof out->largest, stream);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(&out->nunits, j.first + j.w.nblocks, sizeof out->nunits, stream);
+    return status == TSR_OK ? tsr_cuda_wait(stream) : status;
+}
+
+/* All but the data.  The windows' blocks come in as spans and go out as blocks. */
+tsr_status cut_blocks(tsr_panel *out, panels &j, tsr_number number, void *stream)
 {
     Arena arena(stream);
     char *scratch;
+    int64_t *span = out->w.block;
+    j.span = span;
+    arena.want(&j.parts, j.nspans + 1);
     arena.want(&j.largest, 1);
-    arena.want(&scratch, static_cast<int64_t>(tsr_cuda_scan_bytes(j.w.nblocks)));
-    tsr_status status = arena.get();
+    arena.want(&scratch, static_cast<int64_t>(tsr_cuda_scan_bytes(j.w.nvectors)));
+    tsr_status status = get_array(&out->w.block, j.w.nwindows + 1, stream);
+    j.w.block = out->w.block;
     if (status == TSR_OK)
-        status = tsr_cuda_set(j.largest, 0, sizeof *j.largest, stream);
-    if (status == TSR_OK && j.w.nblocks)
-        status = FOR_SHAPE(count_all);
+        status = arena.get();
     if (status == TSR_OK)
-        status = tsr_cuda_scan(j.first, j.w.nblocks, 1, scratch, stream);
+        status = count_blocks(j, number, &out->w.nblocks, scratch, stream);
+    j.w.nblocks = out->w.nblocks;
     if (status == TSR_OK)
-        status = tsr_cuda_to_host(largest, j.largest, sizeof *largest, stream);
+        status = get_array(&out->begin, out->w.nblocks + 1, stream);
     if (status == TSR_OK)
-        status = tsr_cuda_to_host(units, j.first + j.w.nblocks, sizeof *units, stream);
-    return status == TSR_OK ? tsr_cuda_wait(stream) : status;
+        status = get_array(&out->first, out->w.nblocks + 1, stream);
+    j.begin = out->begin;
+    j.first = out->first;
+    if (status == TSR_OK)
+        status = describe_blocks(j, number, out, scratch, stream);
+    tsr_cuda_free(span, stream);
+    return status;
 }
 
 uint64_t bits_of_iso(double iso, tsr_number number)
@@ -274,10 +409,18 @@ tsr_status fill_panel(tsr_panel *out, const vectors &v, const tsr_source *in, do
 {
     unsigned char *data = nullptr;
     tsr_number number = in->number;
-    tsr_status status = get_array(&out->first, out->w.nblocks + 1, stream);
-    panels j = {out->w, v.rows, in->p, in->i, in->x, bits_of_iso(iso, number), out->first, nullptr, nullptr};
-    if (status == TSR_OK)
-        status = count_blocks(j, number, &out->largest, &out->nunits, stream);
+    panels j = {};
+    j.w = out->w;
+    j.rows = v.rows;
+    j.p = in->p;
+    j.i = in->i;
+    j.x = in->x;
+    j.iso = bits_of_iso(iso, number);
+    j.nspans = out->w.nblocks;
+    j.most = tsr_panel_most(out->w.height, number);
+    j.head = out->w.height / 2;
+    j.entry_bytes = static_cast<int>(2 * tsr_number_size(number));
+    tsr_status status = cut_blocks(out, j, number, stream);
     if (status == TSR_OK)
         status = get_array(&data, (out->nunits + 1) * TSR_PANEL_UNIT, stream);
     if (status != TSR_OK)
@@ -295,7 +438,7 @@ using namespace tsr_convert;
 extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *stream)
 {
     *out = {};
-    if ((height != 32 && height != 64) || width % 8 != 0 || width < 8 || width > 64 ||
+    if ((height != 32 && height != 64) || (width != 16 && width != 24 && width != 32 && width != 64) ||
         (in->number != TSR_NUMBER_FP32 && in->number != TSR_NUMBER_FP64))
         return TSR_INVALID_VALUE;
     vectors v;
@@ -314,6 +457,7 @@ extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source 
 extern "C" void tsr_cuda_free_panel(tsr_panel *a, void *stream)
 {
     free_windows(&a->w, stream);
+    tsr_cuda_free(a->begin, stream);
     tsr_cuda_free(a->first, stream);
     tsr_cuda_free(a->data, stream);
     *a = {};

@@ -7,13 +7,7 @@
 // two loads from shared memory: the entry, the same for all lanes, and the lane's part of the row of B.  A barrier tells when a stage is full,
 // another one when all consumers are done with it.
 //
-// Blocks with more entries than the room in a stage: only their rows of B are copied, the entries are read from global memory.
-//
-// variant, to try other choices than the kernel's own (0): 1 + stages - 2 + 3 * room + 9 * plain + 18 * single
-//   stages  2, 3, 4 (of 32 or 64 rows of B: 2, 3)
-//   room    0, 1, 2: 9, 15, 27 entries for every column of a stage
-//   plain   0: entries are loaded one ahead; 1: not
-//   single  0: neighbouring rows of B are one copy where they lie together; 1: each row is a copy
+// variant: 0 = the kernel's own choice, 1 = neighbouring rows of B are one copy where that can be, 2 = each row of B is a copy.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor.cuh"
 
@@ -29,23 +23,20 @@ constexpr int rows = 8; // of a consumer
 struct job {
     tsr_cuda_spmm p;
     int64_t nrows;
-    const int64_t *vector, *block; // of the windows
     const uint32_t *column;
-    const int64_t *first;          // units of data before each block
+    const int64_t *begin, *first;  // of each block: vectors and units of data before it
     const unsigned char *data;
     const int64_t *item_window, *item_block, *item_partial;
     uint32_t items, tiles;
     uint32_t row_bytes;            // of B
     uint32_t room;                 // bytes for a block's data in a stage
-    const unsigned char *data_end;
     bool tile_major;
     bool whole_rows;               // rows of B follow each other without gaps, and a tile is all of them
 };
 
-template <class Element, int Columns, int Width, int Stages> struct shape {
+template <class Element, int Columns, int Width> struct shape {
     static constexpr int columns = Columns; // of a lane
     static constexpr int width = Width;     // rows of B in a stage
-    static constexpr int stages = Stages;
     static constexpr int tile = 32 * Columns;
     static constexpr int pitch = tile * static_cast<int>(sizeof(Element)); // bytes of a row of B in a stage
     static constexpr int stage = Width * pitch;
@@ -70,18 +61,15 @@ template <class Element> struct entry {
     __device__ __forceinline__ uint32_t place() const { return w[at]; }
 };
 
-template <class Element> __device__ __forceinline__ void load_entry(entry<Element> &e, shared_place from) { load_shared(e.w, from); }
 // What a block of threads computes.
 struct task {
     int64_t window, partial;
     int64_t first;       // block
     int blocks;
     int64_t column;      // of C: the tile's first
-    int64_t vector;      // before block `first`
-    int64_t vectors;     // from there to the end of the window
 };
 
-__device__ __forceinline__ task find_task(const job &j, int tile, int width)
+__device__ __forceinline__ task find_task(const job &j, int tile)
 {
     uint32_t item = blockIdx.x, number = 0;
     if (j.tiles > 1) {
@@ -95,16 +83,14 @@ __device__ __forceinline__ task find_task(const job &j, int tile, int width)
     t.first = j.item_block[item];
     t.blocks = static_cast<int>(j.item_block[item + 1] - t.first);
     t.column = static_cast<int64_t>(number) * tile;
-    t.vector = j.vector[t.window] + (t.first - j.block[t.window]) * width;
-    t.vectors = j.vector[t.window + 1] - t.vector;
     return t;
 }
 
-// The ring: stages of rows of B, then data of each stage, then the barriers.
+// The ring: rows of B of each stage, then data of each stage, then the barriers.
+constexpr int stages = 2;
 struct ring {
     unsigned char *rows, *data;
     uint64_t *full, *empty;
-    uint32_t *outside; // of each stage: whether its entries did not fit
     uint32_t *columns; // of the block that is copied
 };
 
@@ -112,14 +98,13 @@ template <class Shape> __device__ __forceinline__ ring ring_at(const job &j)
 {
     ring r;
     r.rows = dynamic_shared();
-    r.data = r.rows + Shape::stages * Shape::stage;
-    r.columns = reinterpret_cast<uint32_t *>(r.data + Shape::stages * j.room);
+    r.data = r.rows + stages * Shape::stage;
+    r.columns = reinterpret_cast<uint32_t *>(r.data + stages * j.room);
     r.full = reinterpret_cast<uint64_t *>(r.columns + Shape::width);
-    r.empty = r.full + Shape::stages;
-    r.outside = reinterpret_cast<uint32_t *>(r.empty + Shape::stages);
+    r.empty = r.full + stages;
     return r;
 }
-template <class Shape> constexpr int ring_bytes = Shape::stages * (Shape::stage + 20) + Shape::width * 4; // and room for data
+template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) + Shape::width * 4; // and room for data
 
 // ---- the producer ----
 
@@ -162,31 +147,25 @@ __device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char
     }
 }
 
-template <class Element, class Shape, bool Outside>
-__device__ __forceinline__ void produce(const job &j, const task &t, const ring &r, int head)
+template <class Element, class Shape> __device__ __forceinline__ void produce(const job &j, const task &t, const ring &r)
 {
-    int lane = threadIdx.x % 32, stage = 0;
-    unsigned parity = 1;
+    constexpr int parts = (Shape::width + 31) / 32;
+    int lane = threadIdx.x % 32;
     int64_t end = j.p.n - t.column;
     uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * static_cast<int>(sizeof(Element)) + 15) / 16 * 16) : Shape::pitch;
     const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + t.column * static_cast<int64_t>(sizeof(Element)));
-    const uint32_t *column = j.column + t.vector + lane;
-    const int64_t *first = j.first + t.first;
-    int64_t left = t.vectors, unit = t.blocks ? *first : 0;
-    for (int k = 0; k < t.blocks; k++) {
-        int count = left < Shape::width ? static_cast<int>(left) : Shape::width;
-        constexpr int parts = (Shape::width + 31) / 32;
-        uint32_t which[parts];
+    const int64_t *begin = j.begin + t.first, *first = j.first + t.first;
+    int64_t vector = *begin, unit = *first;
+    for (uint32_t k = 0; k < static_cast<uint32_t>(t.blocks); k++) {
+        const uint32_t stage = k % stages;
+        const int64_t next_vector = *++begin, next_unit = *++first;
+        const int count = static_cast<int>(next_vector - vector);
+        const uint32_t size = static_cast<uint32_t>(next_unit - unit) * TSR_PANEL_UNIT;
+        uint32_t which[parts], starts[parts];
 #pragma unroll
         for (int i = 0; i < parts; i++)
-            which[i] = lane + 32 * i < count ? __ldg(column + 32 * i) : 0;
-        int64_t next = first[k + 1];
-        uint32_t size = static_cast<uint32_t>(next - unit) * TSR_PANEL_UNIT;
-        bool outside = Outside && size > j.room;
-        uint64_t *full = r.full + stage;
-        unsigned char *to = r.rows + stage * Shape::stage;
+            which[i] = lane + 32 * i < count ? __ldg(j.column + vector + lane + 32 * i) : 0;
         __syncwarp(); // the columns before are read
-        uint32_t starts[parts];
         bool runs = j.whole_rows;
         if (runs) {
             int n = 0;
@@ -203,11 +182,10 @@ __device__ __forceinline__ void produce(const job &j, const task &t, const ring 
             if (lane + 32 * i < Shape::width)
                 r.columns[lane + 32 * i] = which[i];
         __syncwarp();
-        mbarrier_wait(r.empty + stage, parity);
+        mbarrier_wait(r.empty + stage, ~(k / stages) & 1);
         if (elect_lane()) {
-            size = outside ? static_cast<uint32_t>(head) : size;
-            if (Outside)
-                r.outside[stage] = outside;
+            uint64_t *full = r.full + stage;
+            unsigned char *to = r.rows + stage * Shape::stage;
             mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + size);
             bulk_copy(r.data + stage * j.room, j.data + unit * TSR_PANEL_UNIT, size, full);
             if (!runs)
@@ -217,13 +195,8 @@ __device__ __forceinline__ void produce(const job &j, const task &t, const ring 
                 if (runs)
                     copy_runs<Shape>(to + 32 * i * Shape::pitch, b, shared_place_of(r.columns) + 128 * i, starts[i], min(count - 32 * i, 32), full);
         }
-        column += Shape::width;
-        left -= Shape::width;
-        unit = next;
-        if (++stage == Shape::stages) {
-            stage = 0;
-            parity ^= 1;
-        }
+        vector = next_vector;
+        unit = next_unit;
     }
 }
 
@@ -242,95 +215,35 @@ __device__ __forceinline__ bool add_entry(Element (&sum)[Shape::columns], const 
     return e.place() & TSR_PANEL_LAST;
 }
 
-/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage. */
+/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  An entry is loaded while the one before it is added;
+ * the two take turns in registers. */
 template <class Element, class Shape>
-__device__ __forceinline__ void add_entries_plainly(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
-{
-#pragma unroll
-    for (int r = 0; r < rows; r++) {
-        if (!(present >> r & 1))
-            continue;
-        bool last;
-#pragma unroll 1
-        do {
-            entry<Element> e;
-            load_entry(e, at);
-            at += sizeof e;
-            last = add_entry<Element, Shape>(sum[r], e, b);
-        } while (!last);
-    }
-}
-
-/* The same; an entry is loaded while the one before it is added.  The two take turns in registers. */
-template <class Element, class Shape>
-__device__ __forceinline__ void add_entries_ahead(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
+__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
 {
     entry<Element> e, after;
     constexpr int bytes = sizeof e;
-    load_entry(e, at);
+    load_shared(e.w, at);
 #pragma unroll
     for (int r = 0; r < rows; r++) {
         if (!(present >> r & 1))
             continue;
 #pragma unroll 1
         for (;;) {
-            load_entry(after, at + bytes);
+            load_shared(after.w, at + bytes);
             if (add_entry<Element, Shape>(sum[r], e, b)) {
                 e = after;
                 at += bytes;
                 break;
             }
             at += 2 * bytes;
-            load_entry(e, at);
+            load_shared(e.w, at);
             if (add_entry<Element, Shape>(sum[r], after, b))
                 break;
         }
     }
 }
 
-/* The same from global memory: a lane loads every 32nd entry and tells the others. */
 template <class Element, class Shape>
-__device__ __forceinline__ void add_entries_outside(Element (&sum)[rows][Shape::columns], uint32_t present, const unsigned char *at,
-                                                 const unsigned char *end, shared_place b)
-{
-    entry<Element> mine = {};
-    int i = 32;
-    at += threadIdx.x % 32 * sizeof mine;
-#pragma unroll
-    for (int r = 0; r < rows; r++) {
-        if (!(present >> r & 1))
-            continue;
-        bool last;
-#pragma unroll 1
-        do {
-            if (i == 32) {
-                if (at < end)
-#pragma unroll
-                    for (int w = 0; w < entry<Element>::words; w++)
-                        mine.w[w] = reinterpret_cast<const uint32_t *>(at)[w];
-                at += 32 * sizeof mine;
-                i = 0;
-            }
-            entry<Element> e;
-#pragma unroll
-            for (int w = 0; w < entry<Element>::words; w++)
-                e.w[w] = __shfl_sync(0xffffffffu, mine.w[w], i);
-            i++;
-            last = add_entry<Element, Shape>(sum[r], e, b);
-        } while (!last);
-    }
-}
-
-template <class Element, class Shape, bool Ahead>
-__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
-{
-    if constexpr (Ahead)
-        add_entries_ahead<Element, Shape>(sum, present, at, b);
-    else
-        add_entries_plainly<Element, Shape>(sum, present, at, b);
-}
-
-template <class Element, class Shape, bool Outside, bool Ahead>
 __device__ __forceinline__ void consume(const job &j, const task &t, const ring &r, int consumer, int head, Element (&sum)[rows][Shape::columns])
 {
     constexpr uint32_t entry_bytes = sizeof(entry<Element>);
@@ -339,21 +252,17 @@ __device__ __forceinline__ void consume(const job &j, const task &t, const ring 
                        data = keep_place(shared_place_of(r.data));
     uint64_t *full = keep_address(r.full);
     for (uint32_t k = 0; k < static_cast<uint32_t>(t.blocks); k++) {
-        const uint32_t stage = k % Shape::stages;
-        mbarrier_wait(full + stage, k / Shape::stages & 1);
+        const uint32_t stage = k % stages;
+        mbarrier_wait(full + stage, k / stages & 1);
         const shared_place here = data + stage * j.room, b = first_b + stage * Shape::stage;
         uint32_t word[1];
         load_shared(word, here + consumer * 4);
         const uint32_t present = word[0] & 255, skip = (word[0] >> 8) * entry_bytes + head;
-        if (present) {
-            if (Outside && r.outside[stage])
-                add_entries_outside<Element, Shape>(sum, present, j.data + j.first[t.first + k] * TSR_PANEL_UNIT + skip, j.data_end, b);
-            else
-                add_entries<Element, Shape, Ahead>(sum, present, here + skip, b);
-        }
+        if (present)
+            add_entries<Element, Shape>(sum, present, here + skip, b);
         __syncwarp();
         if (speaks)
-            mbarrier_arrive(full + Shape::stages + stage);
+            mbarrier_arrive(full + stages + stage); // `empty`
     }
 }
 
@@ -380,17 +289,17 @@ __device__ __forceinline__ void store(const job &j, const task &t, int consumer,
     }
 }
 
-template <class Element, int Height, int Width, int Columns, int Stages, bool Outside, bool Ahead>
+template <class Element, int Height, int Width, int Columns>
 __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32 ? 7 : 6) panel_kernel(job j)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    using of = shape<Element, Columns, Width, Stages>;
+    using of = shape<Element, Columns, Width>;
     constexpr int consumers = Height / rows, head = consumers * 4;
     int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
-    task t = find_task(j, of::tile, Width);
+    task t = find_task(j, of::tile);
     ring r = ring_at<of>(j);
     if (threadIdx.x == 0) {
-        for (int s = 0; s < Stages; s++) {
+        for (int s = 0; s < stages; s++) {
             mbarrier_init(r.full + s, 1);
             mbarrier_init(r.empty + s, consumers);
         }
@@ -398,67 +307,50 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32
     }
     __syncthreads();
     if (warp == 0) {
-        produce<Element, of, Outside>(j, t, r, head);
+        produce<Element, of>(j, t, r);
         return;
     }
     Element sum[rows][Columns] = {};
-    consume<Element, of, Outside, Ahead>(j, t, r, warp - 1, head, sum);
+    consume<Element, of>(j, t, r, warp - 1, head, sum);
     store<Element, of>(j, t, warp - 1, Height, sum);
 #endif
 }
 
 // ---- the host's side ----
 
-struct choice {
-    int stages, room; // room: entries of a block, for every column
-    bool ahead, runs;
-    int64_t largest;  // units
-};
-
-template <class Element, int Height, int Width, int Columns, int Stages, bool Ahead> tsr_status launch(job j, const choice &how)
+template <class Element, int Height, int Width, int Columns> tsr_status launch(job j)
 {
-    using of = shape<Element, Columns, Width, Stages>;
+    using of = shape<Element, Columns, Width>;
     j.tiles = static_cast<uint32_t>((j.p.n + of::tile - 1) / of::tile);
     if (j.items * static_cast<uint64_t>(j.tiles) > 0x7fffffff)
         return TSR_DECLINED;
-    int64_t wanted = how.largest * TSR_PANEL_UNIT, room = (Height / 2 + how.room * Width * static_cast<int>(2 * sizeof(Element)) + 15) / 16 * 16;
-    bool outside = wanted > room;
-    j.room = static_cast<uint32_t>(outside ? room : wanted);
-    j.whole_rows = how.runs && j.p.n == of::tile && j.row_bytes == of::pitch;
-    size_t shared = static_cast<size_t>(ring_bytes<of>) + static_cast<size_t>(Stages) * j.room;
-    if (shared > j.p.device->shared_bytes_block)
-        return TSR_DECLINED;
-    auto kernel = outside ? panel_kernel<Element, Height, Width, Columns, Stages, true, Ahead>
-                          : panel_kernel<Element, Height, Width, Columns, Stages, false, Ahead>;
+    j.whole_rows = j.p.variant < 2 && j.p.n == of::tile && j.row_bytes == of::pitch;
+    size_t shared = static_cast<size_t>(ring_bytes<of>) + stages * static_cast<size_t>(j.room);
+    auto kernel = panel_kernel<Element, Height, Width, Columns>;
     if (!tensor_allow_shared(kernel, shared))
         return TSR_INTERNAL_ERROR;
     TSR_LAUNCH(kernel, j.items * j.tiles, 4 * Height + 32, shared, j.p.stream, j);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
-/* Narrow tiles have one shape each. */
-template <class Element, int Height, int Width, int Stages> tsr_status launch(const job &j, const choice &how)
+template <class Element, int Height, int Width> tsr_status launch(const job &j)
 {
     constexpr int most = 16 / static_cast<int>(sizeof(Element));
-    if (Stages == 2 && j.p.n <= 32)
-        return launch<Element, Height, Width, 1, 2, true>(j, how);
-    if (Stages == 2 && j.p.n <= 64 && most > 2)
-        return launch<Element, Height, Width, 2, 2, true>(j, how);
-    return how.ahead ? launch<Element, Height, Width, most, Stages, true>(j, how) : launch<Element, Height, Width, most, Stages, false>(j, how);
+    if (j.p.n <= 32)
+        return launch<Element, Height, Width, 1>(j);
+    if (j.p.n <= 64 && most > 2)
+        return launch<Element, Height, Width, 2>(j);
+    return launch<Element, Height, Width, most>(j);
 }
 
-template <class Element> tsr_status launch(const job &j, const choice &how, const tsr_windows &w)
+template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
 {
-    switch (w.height * 1000 + w.width * 10 + how.stages) {
-    case 32162: return launch<Element, 32, 16, 2>(j, how);
-    case 32163: return launch<Element, 32, 16, 3>(j, how);
-    case 32164: return launch<Element, 32, 16, 4>(j, how);
-    case 32242: return launch<Element, 32, 24, 2>(j, how);
-    case 32243: return launch<Element, 32, 24, 3>(j, how);
-    case 32322: return launch<Element, 32, 32, 2>(j, how);
-    case 64322: return launch<Element, 64, 32, 2>(j, how);
-    case 64323: return launch<Element, 64, 32, 3>(j, how);
-    case 64642: return launch<Element, 64, 64, 2>(j, how);
+    switch (w.height * 100 + w.width) {
+    case 3216: return launch<Element, 32, 16>(j);
+    case 3224: return launch<Element, 32, 24>(j);
+    case 3232: return launch<Element, 32, 32>(j);
+    case 6432: return launch<Element, 64, 32>(j);
+    case 6464: return launch<Element, 64, 64>(j);
     default: return TSR_DECLINED;
     }
 }
@@ -489,32 +381,28 @@ extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_devi
 
 extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *p)
 {
-    static const int rooms[] = {9, 15, 27};
-    bool wide = p->math == TSR_CUDA_FP64;
+    const bool wide = p->math == TSR_CUDA_FP64;
+    const int64_t size = wide ? sizeof(double) : sizeof(float), row_bytes = p->ldb * size;
     if ((p->math != TSR_CUDA_EXACT && p->math != TSR_CUDA_TF32 && !wide) || p->device->major < 9 || !tensor_takes(p, false))
         return TSR_DECLINED;
-    const int64_t row_bytes = p->ldb * static_cast<int64_t>(wide ? sizeof(double) : sizeof(float));
-    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 36 || work->nitems > 0x7fffffff)
+    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 2 || work->nitems > 0x7fffffff)
         return TSR_DECLINED;
-    choice how = {p->variant ? 2 + (p->variant - 1) % 3 : 2, rooms[p->variant ? (p->variant - 1) / 3 % 3 : 0], p->variant == 0 || (p->variant - 1) / 9 % 2 == 0, p->variant < 19, a->largest};
     job j = {};
     j.p = *p;
     j.nrows = a->w.nrows;
-    j.row_bytes = static_cast<uint32_t>(row_bytes);
-    j.vector = a->w.vector;
-    j.block = a->w.block;
     j.column = a->w.column;
+    j.begin = a->begin;
     j.first = a->first;
     j.data = static_cast<const unsigned char *>(a->data);
-    j.data_end = j.data + a->nunits * TSR_PANEL_UNIT;
     j.item_window = work->window;
     j.item_block = work->block;
     j.item_partial = work->partial;
     j.items = static_cast<uint32_t>(work->nitems);
-    j.tile_major = tensor_tile_major(p, a->w.ncols, 512 / static_cast<int64_t>(wide ? sizeof(double) : sizeof(float)),
-                                     wide ? sizeof(double) : sizeof(float));
+    j.row_bytes = static_cast<uint32_t>(row_bytes);
+    j.room = static_cast<uint32_t>(a->largest) * TSR_PANEL_UNIT;
+    j.tile_major = tensor_tile_major(p, a->w.ncols, 512 / size, static_cast<size_t>(size));
     if (work->nitems == 0)
         return TSR_OK;
-    tsr_status status = wide ? launch<double>(j, how, a->w) : launch<float>(j, how, a->w);
+    tsr_status status = wide ? launch<double>(j, a->w) : launch<float>(j, a->w);
     return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, p) : status;
 }

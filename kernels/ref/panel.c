@@ -28,7 +28,7 @@ tsr_status tsr_ref_spmm_panel(const tsr_panel *a, tsr_number number, int64_t n, 
     for (int64_t v = 0; v < w->nwindows; v++) {
         for (int64_t k = w->block[v]; k < w->block[v + 1]; k++)
             for (int row = 0; row < w->height; row += 8)
-                add_rows(&tile, a, number, k, row, w->column + w->vector[v] + (k - w->block[v]) * w->width);
+                add_rows(&tile, a, number, k, row, w->column + a->begin[k]);
         tsr_ref_write(&tile, w, v);
     }
     tsr_ref_end(&tile);

@@ -35,23 +35,71 @@ typedef struct work {
     tsr_panel *a;
     const tsr_source *in;
     const uint32_t *place;
-    uint32_t *count; /* [nblocks] entries; later, entries that are there */
+    uint32_t *entries; /* [nvectors] of every vector */
+    int64_t *owner;    /* [nvectors] block of every vector */
+    uint32_t *count;   /* [nblocks] entries that are there */
     layout l;
     double iso;
 } work;
 
-static int64_t block_of(const work *w, int64_t v, int64_t e)
-{
-    return w->a->w.block[v] + w->place[e] / (uint32_t)w->a->w.width;
-}
-
 static void count_window(const work *w, int64_t v)
 {
     const tsr_windows *windows = &w->a->w;
-    for (int64_t k = windows->block[v]; k < windows->block[v + 1]; k++)
-        w->count[k] = 0;
+    for (int64_t k = windows->vector[v]; k < windows->vector[v + 1]; k++)
+        w->entries[k] = 0;
     for (int64_t e = windows->entry[v]; e < windows->entry[v + 1]; e++)
-        w->count[block_of(w, v, e)]++;
+        w->entries[windows->vector[v] + w->place[e]]++;
+}
+
+static int64_t entries_between(const work *w, int64_t from, int64_t to)
+{
+    int64_t sum = 0;
+    for (int64_t k = from; k < to; k++)
+        sum += w->entries[k];
+    return sum;
+}
+
+/* Where the block ends that begins with vector `from`, part of a span that begins with `span`; `end`: of the window. */
+static int64_t end_of_block(const work *w, int64_t span, int64_t from, int64_t end)
+{
+    int64_t most = tsr_panel_most(w->a->w.height, w->in->number);
+    for (int64_t size = w->a->w.width;; size /= 2) {
+        int64_t to = from + size < end ? from + size : end;
+        if ((from - span) % size == 0 && (size == 1 || entries_between(w, from, to) <= most))
+            return to;
+    }
+}
+
+/* Blocks of window v, from number k on: where they begin and their units go to the arrays if there are any.  Returns how many. */
+static int64_t cut_window(const work *w, int64_t v, int64_t k)
+{
+    const tsr_panel *a = w->a;
+    int64_t blocks = 0, begin = a->w.vector[v], end = a->w.vector[v + 1];
+    for (int64_t from = begin, to; from < end; from = to, blocks++) {
+        to = end_of_block(w, from - (from - begin) % a->w.width, from, end);
+        if (!a->begin)
+            continue;
+        a->begin[k + blocks] = from;
+        a->first[k + blocks] = units(&w->l, entries_between(w, from, to));
+        for (int64_t vector = from; vector < to; vector++)
+            w->owner[vector] = k + blocks;
+    }
+    return blocks;
+}
+
+static void count_blocks(const work *w, int64_t v)
+{
+    w->a->w.block[v + 1] = cut_window(w, v, 0);
+}
+
+static void note_blocks(const work *w, int64_t v)
+{
+    cut_window(w, v, w->a->w.block[v]);
+}
+
+static int64_t vector_of(const work *w, int64_t v, int64_t e)
+{
+    return w->a->w.vector[v] + w->place[e];
 }
 
 static void put_value(const work *w, unsigned char *to, int64_t e)
@@ -68,11 +116,10 @@ static void put_value(const work *w, unsigned char *to, int64_t e)
 /* Entries of one row, which is number r of its window. */
 static void fill_row(const work *w, int64_t v, int64_t row, uint32_t r)
 {
-    uint32_t width = (uint32_t)w->a->w.width;
     for (int64_t e = w->in->p[row], end = w->in->p[row + 1]; e < end; e++) {
-        int64_t k = block_of(w, v, e);
-        bool last = e + 1 == end || block_of(w, v, e + 1) != k;
-        uint32_t word, at = w->place[e] % width << 16 | (last ? TSR_PANEL_LAST : 0) | r;
+        int64_t vector = vector_of(w, v, e), k = w->owner[vector];
+        bool last = e + 1 == end || w->owner[vector_of(w, v, e + 1)] != k;
+        uint32_t word, at = (uint32_t)(vector - w->a->begin[k]) << 16 | (last ? TSR_PANEL_LAST : 0) | r;
         unsigned char *data = block_data(w->a, k), *head = data + r / ROWS * sizeof word;
         unsigned char *entry = data + w->l.head + w->count[k]++ * w->l.entry;
         put_value(w, entry, e);
@@ -121,21 +168,51 @@ static void for_windows(const work *w, void (*step)(const work *w, int64_t v), i
     }
 }
 
+/* sum[k+1] += sum[k] */
+static int64_t add_up(int64_t *sum, int64_t n)
+{
+    sum[0] = 0;
+    for (int64_t k = 0; k < n; k++)
+        sum[k + 1] += sum[k];
+    return sum[n];
+}
+
+/* first[k] = units of block k -> units before it */
+static void sum_units(tsr_panel *a)
+{
+    for (int64_t k = 0; k < a->w.nblocks; k++) {
+        int64_t here = a->first[k];
+        a->largest = here > a->largest ? here : a->largest;
+        a->first[k] = a->nunits;
+        a->nunits += here;
+    }
+    a->first[a->w.nblocks] = a->nunits;
+    a->begin[a->w.nblocks] = a->w.nvectors;
+}
+
+static tsr_status cut(work *w, int nthreads)
+{
+    tsr_panel *a = w->a;
+    w->entries = tsr_format_alloc(a->w.nvectors, sizeof *w->entries);
+    w->owner = tsr_format_alloc(a->w.nvectors, sizeof *w->owner);
+    if (!w->entries || !w->owner)
+        return TSR_OUT_OF_MEMORY;
+    for_windows(w, count_window, nthreads);
+    for_windows(w, count_blocks, nthreads);
+    a->w.nblocks = add_up(a->w.block, a->w.nwindows);
+    a->begin = tsr_format_alloc(a->w.nblocks + 1, sizeof *a->begin);
+    a->first = tsr_format_alloc(a->w.nblocks + 1, sizeof *a->first);
+    w->count = tsr_format_alloc(a->w.nblocks, sizeof *w->count);
+    if (!a->begin || !a->first || !w->count)
+        return TSR_OUT_OF_MEMORY;
+    for_windows(w, note_blocks, nthreads);
+    sum_units(a);
+    return TSR_OK;
+}
+
 static tsr_status fill(work *w, int nthreads)
 {
     tsr_panel *a = w->a;
-    a->first = tsr_format_alloc(a->w.nblocks + 1, sizeof *a->first);
-    w->count = tsr_format_alloc(a->w.nblocks, sizeof *w->count);
-    if (!a->first || !w->count)
-        return TSR_OUT_OF_MEMORY;
-    for_windows(w, count_window, nthreads);
-    a->first[0] = 0;
-    for (int64_t k = 0; k < a->w.nblocks; k++) {
-        int64_t here = units(&w->l, w->count[k]);
-        a->first[k + 1] = a->first[k] + here;
-        a->largest = here > a->largest ? here : a->largest;
-    }
-    a->nunits = a->first[a->w.nblocks];
     a->data = tsr_format_alloc(a->nunits + 1, TSR_PANEL_UNIT);
     if (!a->data)
         return TSR_OUT_OF_MEMORY;
@@ -148,14 +225,18 @@ tsr_status tsr_make_panel(tsr_panel *out, const tsr_source *in, int height, int 
 {
     uint32_t *place;
     memset(out, 0, sizeof *out);
-    if ((height != 32 && height != 64) || width % 8 != 0 || width < 8 || width > 64)
+    if ((height != 32 && height != 64) || (width != 16 && width != 24 && width != 32 && width != 64))
         return TSR_INVALID_VALUE;
     if (in->number != TSR_NUMBER_FP32 && in->number != TSR_NUMBER_FP64)
         return TSR_INVALID_VALUE;
     tsr_status status = tsr_make_windows(&out->w, &place, in, height, width, nthreads);
     if (status == TSR_OK) {
         work w = {.a = out, .in = in, .place = place, .l = layout_of(height, in->number), .iso = iso};
-        status = fill(&w, nthreads);
+        status = cut(&w, nthreads);
+        if (status == TSR_OK)
+            status = fill(&w, nthreads);
+        free(w.entries);
+        free(w.owner);
         free(w.count);
     }
     free(place);
@@ -167,6 +248,7 @@ tsr_status tsr_make_panel(tsr_panel *out, const tsr_source *in, int height, int 
 void tsr_free_panel(tsr_panel *a)
 {
     tsr_free_windows(&a->w);
+    free(a->begin);
     free(a->first);
     free(a->data);
     memset(a, 0, sizeof *a);
@@ -174,7 +256,7 @@ void tsr_free_panel(tsr_panel *a)
 
 size_t tsr_bytes_panel(const tsr_panel *a)
 {
-    return tsr_bytes_windows(&a->w) + ((size_t)a->w.nblocks + 1) * sizeof *a->first +
+    return tsr_bytes_windows(&a->w) + ((size_t)a->w.nblocks + 1) * (sizeof *a->begin + sizeof *a->first) +
            ((size_t)a->nunits + 1) * TSR_PANEL_UNIT;
 }
 
@@ -198,7 +280,7 @@ static void walk_rows(const typed *t, int64_t v, int64_t k, int r, tsr_visit *vi
 {
     const tsr_windows *w = &t->a->w;
     const unsigned char *data = block_data(t->a, k);
-    const uint32_t *column = w->column + w->vector[v] + (k - w->block[v]) * w->width;
+    const uint32_t *column = w->column + t->a->begin[k];
     uint32_t head = word_at(data + (size_t)(r / ROWS) * sizeof head);
     size_t at = (size_t)(data - (const unsigned char *)t->a->data) + t->l.head + (head >> ROWS_BITS) * t->l.entry;
     for (int i = 0; i < ROWS; i++) {
@@ -273,16 +355,29 @@ static int64_t entries_of(const typed *t, int64_t k)
     return t->l.entry < TSR_PANEL_UNIT && !(word_at(last + t->l.value) & TSR_PANEL_LAST) ? n - 1 : n;
 }
 
+/* Block k of window v holds n entries. */
+static const char *check_extent(const typed *t, int64_t v, int64_t k, int64_t n)
+{
+    const tsr_windows *w = &t->a->w;
+    int64_t from = t->a->begin[k] - w->vector[v], to = t->a->begin[k + 1] - w->vector[v];
+    int64_t most = (int64_t)w->height * 72 / (int64_t)t->l.entry;
+    REQUIRE(from < to && from / w->width == (to - 1) / w->width, "a block lies inside a span");
+    REQUIRE(n <= most || to - from == 1, "no block has too many entries");
+    return NULL;
+}
+
 static const char *check_window(const typed *t, int64_t v)
 {
     const tsr_windows *w = &t->a->w;
     int64_t first, last, sum = 0;
     tsr_window_rows(w, v, &first, &last);
+    REQUIRE(w->block[v] <= w->block[v + 1] && t->a->begin[w->block[v]] == w->vector[v], "a window begins with a block");
     for (int64_t k = w->block[v]; k < w->block[v + 1]; k++) {
-        int64_t slots = w->vector[v + 1] - w->vector[v] - (k - w->block[v]) * w->width;
         REQUIRE(t->a->first[k + 1] - t->a->first[k] > units(&t->l, 0), "no block is empty");
         int64_t n = entries_of(t, k);
-        const char *broken = check_entries(t, k, n, (uint32_t)(slots < w->width ? slots : w->width), (uint32_t)(last - first));
+        const char *broken = check_extent(t, v, k, n);
+        REQUIRE(!broken, broken);
+        broken = check_entries(t, k, n, (uint32_t)(t->a->begin[k + 1] - t->a->begin[k]), (uint32_t)(last - first));
         REQUIRE(!broken, broken);
         sum += n;
     }
@@ -290,14 +385,26 @@ static const char *check_window(const typed *t, int64_t v)
     return NULL;
 }
 
+/* The windows but for their blocks, which are not those of tsr_windows. */
+static const char *check_vectors(const tsr_windows *w)
+{
+    tsr_windows single = *w;
+    single.width = 1;
+    single.block = single.vector;
+    single.nblocks = single.nvectors;
+    return tsr_check_windows(&single);
+}
+
 const char *tsr_check_panel(const tsr_panel *a, tsr_number number)
 {
     REQUIRE(a->w.height == 32 || a->w.height == 64, "panels have 32 or 64 rows");
-    REQUIRE(a->w.width % 8 == 0 && a->w.width <= 64, "blocks have 8, 16, ... 64 columns");
-    const char *broken = tsr_check_windows(&a->w);
+    REQUIRE(a->w.width == 16 || a->w.width == 24 || a->w.width == 32 || a->w.width == 64, "spans have 16, 24, 32 or 64 columns");
+    const char *broken = check_vectors(&a->w);
     REQUIRE(!broken, broken);
-    REQUIRE(a->first && a->data && a->first[0] == 0, "no array of the panel is NULL, and units begin at 0");
-    REQUIRE(a->first[a->w.nblocks] == a->nunits, "the last offset is nunits");
+    REQUIRE(a->w.block && a->begin && a->first && a->data, "no array of the panel is NULL");
+    REQUIRE(a->w.block[0] == 0 && a->first[0] == 0, "blocks and units begin at 0");
+    REQUIRE(a->w.block[a->w.nwindows] == a->w.nblocks, "the last block offset is nblocks");
+    REQUIRE(a->begin[a->w.nblocks] == a->w.nvectors && a->first[a->w.nblocks] == a->nunits, "the last offsets are nvectors and nunits");
     typed t = {a, layout_of(a->w.height, number)};
     int64_t largest = 0;
     for (int64_t v = 0; v < a->w.nwindows; v++) {

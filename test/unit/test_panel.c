@@ -135,7 +135,7 @@ static void free_matrix(matrix *m)
     free(m->x);
 }
 
-static const int shapes[4][2] = {{32, 32}, {64, 64}, {32, 24}, {64, 40}};
+static const int shapes[4][2] = {{32, 32}, {64, 64}, {32, 24}, {64, 32}};
 
 /* ---- by hand ---- */
 
@@ -163,6 +163,7 @@ static void test_hand(void **state)
     assert_int_equal(tsr_make_panel(&a, &in, 32, 32, 1, 1), TSR_OK);
     assert_true(a.w.nwindows == 2 && a.w.nvectors == 36 && a.w.nblocks == 3);
     /* 1 unit of words, then 34, 2 and 2 entries */
+    EQUAL(a.begin, 0, 32, 34, 36);
     EQUAL(a.first, 0, 18, 20, 22);
     assert_true(a.nunits == 22 && a.largest == 18);
     const uint32_t *data = a.data;
@@ -176,7 +177,30 @@ static void test_hand(void **state)
     assert_true(data[21 * 4 + 1] == 1 && data[21 * 4 + 3] == (1 << 16 | TSR_PANEL_LAST | 1));
     EQUAL(data + 22 * 4, 0, 0, 0, 0);
     assert_null(tsr_check_panel(&a, TSR_NUMBER_FP32));
-    assert_int_equal(tsr_bytes_panel(&a), 3 * 3 * 8 + 36 * 4 + 4 * 8 + 23 * 16);
+    assert_int_equal(tsr_bytes_panel(&a), 3 * 3 * 8 + 36 * 4 + 2 * 4 * 8 + 23 * 16);
+    tsr_free_panel(&a);
+}
+
+/* A full 32 x 40 matrix: 1280 entries, 288 fit a block.  Spans of 32 and 8 columns; the first is quartered. */
+static void test_halving(void **state)
+{
+    (void)state;
+    int64_t p[33];
+    uint32_t i[32 * 40];
+    tsr_panel a;
+    for (int row = 0; row <= 32; row++)
+        p[row] = row * 40;
+    for (int k = 0; k < 32 * 40; k++)
+        i[k] = (uint32_t)(k % 40);
+    const tsr_source in = {32, 40, 32 * 40, p, i, NULL, TSR_NUMBER_FP32};
+    assert_int_equal(tsr_make_panel(&a, &in, 32, 32, 1, 1), TSR_OK);
+    assert_int_equal(a.w.nblocks, 5);
+    EQUAL(a.begin, 0, 8, 16, 24, 32, 40);
+    EQUAL(a.w.block, 0, 5);
+    assert_int_equal(a.largest, 1 + 128);
+    assert_null(tsr_check_panel(&a, TSR_NUMBER_FP32));
+    a.begin[1]++;
+    assert_non_null(tsr_check_panel(&a, TSR_NUMBER_FP32));
     tsr_free_panel(&a);
 }
 
@@ -369,6 +393,7 @@ int main(void)
         first_seed = strtoull(text, NULL, 10) | 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hand),
+        cmocka_unit_test(test_halving),
         cmocka_unit_test_setup(test_properties, set_seed),
         cmocka_unit_test_setup(test_wide, set_seed),
         cmocka_unit_test_setup(test_threads, set_seed),
