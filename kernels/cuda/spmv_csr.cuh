@@ -162,6 +162,35 @@ __device__ __forceinline__ int choose_shift(int rows, int count, int each)
 /* From which mean length of rows on quads are worth their edges. */
 constexpr int spmv_long_rows = 24;
 
+/* The same by aligned quads, which exist, with any number of lanes: what is outside of the row is masked. */
+template <class P, bool Values>
+__device__ __forceinline__ typename P::sum add_masked(const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end,
+    int part, int shift)
+{
+    using element = typename P::element;
+    typename P::sum sum = neutral<P>(q);
+#pragma unroll 1
+    for (int at = (begin & ~3) + 4 * part; at < end; at += 4 << shift) {
+        uint32_t column[4];
+        element value[4], x[4];
+        stream_vector(column, from.column + at);
+        if (Values)
+            stream_vector(value, from.value + at);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            element one[1] = {};
+            if (at + k >= begin && at + k < end && (!P::generic || q.reads_b))
+                load_vector(one, reinterpret_cast<const char *>(from.x) + b_offset<true>(q, column[k]));
+            x[k] = one[0];
+        }
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            if (at + k >= begin && at + k < end)
+                sum = add_product<P>(q, sum, Values ? P::widen(value[k]) : iso, P::widen(x[k]));
+    }
+    return sum;
+}
+
 /* An offset of A, less `base`; offsets of one item differ by less than 2^31, so that their low halves suffice. */
 __device__ __forceinline__ uint32_t load_offset(const int64_t *p)
 {
@@ -237,8 +266,11 @@ struct spmv_blocks {
     int64_t first[spmv_classes];      /* in the list of rows */
 };
 
+/* How the lanes of a row take its entries. */
+enum spmv_way { by_singles, by_masked_quads, by_quads };
+
 /* Entries [begin, end) of a row (all that this group of 2^shift lanes adds up), in each lane. */
-template <class P, int U, bool Quads, bool Values>
+template <class P, int U, spmv_way Way, bool Values>
 __device__ __forceinline__ typename P::sum add_row(const csr_args &q, int64_t begin, int64_t end, int shift)
 {
     int part = threadIdx.x & ((1 << shift) - 1);
@@ -246,36 +278,38 @@ __device__ __forceinline__ typename P::sum add_row(const csr_args &q, int64_t be
     spmv_entries<P> from = { q.i + base, static_cast<const typename P::element *>(q.x) + (Values ? base : 0),
         static_cast<const typename P::element *>(q.b) };
     typename P::sum sum = neutral<P>(q), iso = iso_value<P>(q.iso);
-    bool quads = Quads && q.a_vectors && ((end + 3) & ~int64_t(3)) <= q.nvals;
-    if (quads && begin < end)
+    bool quads = Way != by_singles && q.a_vectors && ((end + 3) & ~int64_t(3)) <= q.nvals;
+    if (Way == by_quads && quads && begin < end)
         sum = add_quads<P, U, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
+    if (Way == by_masked_quads && quads)
+        sum = add_masked<P, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
     if (!quads && begin < end)
         sum = add_singles<P, 4, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
     return add_lanes<P>(q, sum, shift);
 }
 
-template <class P, int U, bool Quads, bool Values>
+template <class P, int U, spmv_way Way, bool Values>
 __device__ __forceinline__ void spmv_class(const csr_args &q, const spmv_blocks &blocks, const uint32_t *rows, int c, int shift)
 {
     int64_t at = (int64_t(blockIdx.x - blocks.block[c]) * spmv_threads + threadIdx.x) >> shift, begin = 0, end = 0;
     bool mine = at < blocks.rows[c];
-    uint32_t row = mine ? __ldg(rows + blocks.first[c] + at) : 0;
+    uint32_t row = mine && rows ? __ldg(rows + blocks.first[c] + at) : uint32_t(at);
     if (mine) {
         begin = __ldg(q.p + row);
         end = __ldg(q.p + row + 1);
     }
-    typename P::sum sum = add_row<P, U, Quads, Values>(q, begin, end, shift);
+    typename P::sum sum = add_row<P, U, Way, Values>(q, begin, end, shift);
     if (mine && (threadIdx.x & ((1 << shift) - 1)) == 0)
         store_sum<P>(q, row, sum, end > begin);
 }
 
-/* Rows of up to 32 entries. */
-template <class P, bool Values>
+/* Rows of up to 32 entries: 2^(shift + c) lanes for class c. */
+template <class P, spmv_way Way, bool Values>
 __global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) == 8 ? 5 : 6) spmv_short(const __grid_constant__ csr_args q, const __grid_constant__ spmv_blocks blocks,
-    const uint32_t *rows)
+    const uint32_t *rows, int shift)
 {
     int c = blockIdx.x >= blocks.block[0] ? 0 : blockIdx.x >= blocks.block[1] ? 1 : blockIdx.x >= blocks.block[2] ? 2 : 3;
-    spmv_class<P, 1, false, Values>(q, blocks, rows, c, c);
+    spmv_class<P, 1, Way, Values>(q, blocks, rows, c, c + shift);
 }
 
 /* Longer rows, and segments (a warp each). */
@@ -285,7 +319,7 @@ __global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) * U 
 {
     if (blockIdx.x >= blocks.block[6]) {
         int c = blockIdx.x >= blocks.block[4] ? 4 : blockIdx.x >= blocks.block[5] ? 5 : 6;
-        spmv_class<P, U, true, Values>(q, blocks, rows, c, c - 1);
+        spmv_class<P, U, by_quads, Values>(q, blocks, rows, c, c - 1);
         return;
     }
     int64_t t = (int64_t(blockIdx.x) * spmv_threads + threadIdx.x) / 32;
@@ -293,55 +327,75 @@ __global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) * U 
         return;
     csr_item item = q.items[t], next = q.items[t + 1];
     int64_t end = next.row == item.row ? next.entry : __ldg(q.p + item.row + 1);
-    typename P::sum sum = add_row<P, U, true, Values>(q, item.entry, end, 5);
+    typename P::sum sum = add_row<P, U, by_quads, Values>(q, item.entry, end, 5);
     if (threadIdx.x % 32 == 0)
         static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
 }
 
 /* Block numbers of classes [first, last) after `total` other blocks, 2^shift lanes a row of the first class, twice as many for the next;
  * returns how many blocks it makes. */
-inline int64_t count_blocks(spmv_blocks &blocks, const csr_args &q, int64_t total, int first, int last, int shift)
+inline int64_t count_blocks(spmv_blocks &blocks, int64_t total, int first, int last, int shift)
 {
     for (int c = last - 1; c >= first; c--) {
         blocks.block[c] = uint32_t(total);
-        total += ((q.class_rows[c] << (shift + c - first)) + spmv_threads - 1) / spmv_threads;
+        total += ((blocks.rows[c] << (shift + c - first)) + spmv_threads - 1) / spmv_threads;
     }
     return total;
 }
 
-template <class P, int U, bool Values> tsr_status launch_classes(const csr_args &q, void *stream)
+/* One class for all rows, in their order, where others are few and not much longer: sorted rows read A in pieces. */
+inline int one_class(const csr_args &q)
+{
+    int64_t longer = q.nitems > 0 ? q.nrows : 0;
+    for (int c = spmv_classes - 1; c >= 0; c--) {
+        if (longer == 0 && q.class_rows[c] >= q.nrows / 10 * 7)
+            return c;
+        if (c > 0 && c < spmv_classes - 1 && longer == 0 && q.class_rows[c - 1] >= q.nrows / 10 * 9)
+            return c - 1;
+        longer += q.class_rows[c];
+    }
+    return -1;
+}
+
+template <class P, int U, spmv_way Short, bool Values> tsr_status launch_classes(const csr_args &q, int shift, void *stream)
 {
     spmv_blocks blocks = {};
+    int one = one_class(q);
     int64_t before = 0;
     for (int c = 0; c < spmv_classes; c++) {
-        blocks.rows[c] = q.class_rows[c];
+        blocks.rows[c] = one < 0 ? q.class_rows[c] : one == c ? q.nrows : 0;
         blocks.first[c] = before;
-        before += q.class_rows[c];
+        before += blocks.rows[c];
     }
     spmv_blocks of_long = blocks;
     int64_t segments = (q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32);
-    int64_t n_short = count_blocks(blocks, q, 0, 0, 4, 0), n_long = count_blocks(of_long, q, segments, 4, spmv_classes, 3);
+    int64_t n_short = count_blocks(blocks, 0, 0, 4, shift), n_long = count_blocks(of_long, segments, 4, spmv_classes, 3);
     if (n_short > INT_MAX || n_long > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
     auto kernel_long = spmv_long<P, U, Values>;
-    auto kernel_short = spmv_short<P, Values>;
+    auto kernel_short = spmv_short<P, Short, Values>;
+    const uint32_t *rows = one < 0 ? q.rows : nullptr;
     if (n_long > 0)
-        TSR_LAUNCH(kernel_long, unsigned(n_long), spmv_threads, 0, stream, q, of_long, q.rows);
+        TSR_LAUNCH(kernel_long, unsigned(n_long), spmv_threads, 0, stream, q, of_long, rows);
     if (n_short > 0)
-        TSR_LAUNCH(kernel_short, unsigned(n_short), spmv_threads, 0, stream, q, blocks, q.rows);
+        TSR_LAUNCH(kernel_short, unsigned(n_short), spmv_threads, 0, stream, q, blocks, rows, shift);
     launch_partials<P>(q, stream);
     return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
+template <class P, int U, spmv_way Short> tsr_status launch_values(const csr_args &q, int shift, void *stream)
+{
+    return q.reads_a ? launch_classes<P, U, Short, true>(q, shift, stream) : launch_classes<P, U, Short, false>(q, shift, stream);
+}
+
 template <class P> tsr_status launch_spmv(const csr_args &q, int variant, void *stream)
 {
-    if constexpr (!P::generic) {
-        if (variant == 1)
-            return launch_spmv_rows<P, 2>(q, 8, stream);
-        if (variant == 2)
-            return q.reads_a ? launch_classes<P, 1, true>(q, stream) : launch_classes<P, 1, false>(q, stream);
-        if (variant == 4)
-            return q.reads_a ? launch_classes<P, 4, true>(q, stream) : launch_classes<P, 4, false>(q, stream);
-    }
-    return q.reads_a ? launch_classes<P, 2, true>(q, stream) : launch_classes<P, 2, false>(q, stream);
+    if constexpr (!P::generic)
+        switch (variant) {
+        case 1: return launch_spmv_rows<P, 2>(q, 8, stream);
+        case 2: return launch_values<P, 1, by_masked_quads>(q, 0, stream);
+        case 3: return launch_values<P, 1, by_masked_quads>(q, 1, stream);
+        case 4: return launch_values<P, 4, by_singles>(q, 1, stream);
+        }
+    return launch_values<P, 2, by_singles>(q, 0, stream);
 }
