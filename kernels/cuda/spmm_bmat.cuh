@@ -48,10 +48,10 @@ enum { at_window, at_first, at_last, at_entry, at_partial, at_block, at_vector, 
 /* Small things that a warp fetches ahead of their use: columns of B and masks, 32 words at a time, and the facts of items.  They come
  * by cp.async: loads into registers that are used rounds later would be copied, and wait, at the end of a round. */
 struct ahead {
-    static constexpr int parts = 3, items = 4;
+    static constexpr int parts = 3, items = 3;
     uint32_t column[parts][32], mask[parts][32];
     int64_t fact[items][facts];
-    const int64_t *array[facts]; // of each fact
+    int64_t target[2]; // window and partial sum of the item whose sums are not stored yet
 };
 
 /* Which parts of `ahead` groups of 32 words go to: those of an item to `even` and `odd` in turn, the first of the next item to `spare`. */
@@ -61,13 +61,14 @@ struct parts {
     __device__ __forceinline__ parts next() const { return {spare, even, odd}; }
 };
 
-/* Stages: of the ring, each of `group` blocks, which one step multiplies.  Aim: warps of an SM, which bounds registers. */
-template <tsr_cuda_math Math, int Height, int Columns, int Stages, int Aim> struct shape {
+constexpr int warps = 4; // of a block of threads
+
+template <tsr_cuda_math Math, int Height, int Columns> struct shape {
     using math = tensor_math<Math>;
     using element = typename math::element;
     using sum = typename math::sum;
     static constexpr tsr_cuda_math arithmetic = Math;
-    static constexpr int height = Height, columns = Columns, stages = Stages;
+    static constexpr int height = Height, columns = Columns;
     static constexpr int piece = 16 / sizeof(sum); // columns
     static constexpr int piece_words = piece * sizeof(element) / 4;
     static constexpr int slab = 8 * piece; // columns that eight lanes g cover with a piece each
@@ -79,21 +80,17 @@ template <tsr_cuda_math Math, int Height, int Columns, int Stages, int Aim> stru
     /* Row r of a block has its 16 bytes number i of every 128 at place i ^ swizzle * (r % 4), or rows are padded. */
     static constexpr int swizzle = row_bytes < 128 ? 0 : height == 16 && sizeof(element) >= 4 ? 1 : 2;
     static constexpr int stride = row_bytes + (swizzle ? 0 : 32);
-    static constexpr int group = row_bytes >= 512 ? 1 : 2;
+    static constexpr int stages = 3, group = row_bytes >= 512 ? 1 : 2; // of the ring; blocks of a stage, which one step multiplies
     static constexpr bool fused = group == 2 && math::pack == 2; // the two blocks of a step in one m16n8k16
     using word = std::conditional_t<sizeof(element) == 8, double, uint32_t>; // by which values of A come
-    static constexpr int rows_bytes = group * 8 * stride, values_bytes = 32 * group * words * 2 * sizeof(word);
-    static constexpr int stage_bytes = rows_bytes + values_bytes;
-    static constexpr int warp_bytes = stages * stage_bytes + static_cast<int>(sizeof(ahead));
-
-    static constexpr int blocks_of(int warps)
-    {
-        int by_memory = 227 * 1024 / (warps * warp_bytes + 1024);
-        return by_memory < Aim / warps ? by_memory : Aim / warps;
-    }
-    static constexpr int warps = 3 * blocks_of(3) > 4 * blocks_of(4) ? 3 : 4; // of a block of threads
-    static constexpr int blocks_per_sm = blocks_of(warps);
-    static_assert(columns % slab == 0 && row_bytes <= 512, "");
+    static constexpr int stage_bytes = group * 8 * stride; // a stage has the rows of B
+    static constexpr int values_bytes = 32 * group * words * 2 * sizeof(word); // and a lane what it multiplies them by
+    static constexpr int rows_bytes = stages * stage_bytes;
+    static constexpr int near_bytes = (stages - 1) * values_bytes + static_cast<int>(sizeof(ahead));
+    static constexpr int shared_bytes = warps * (rows_bytes + near_bytes);
+    /* Registers are given to 16 or 20 warps. */
+    static constexpr int by_registers = row_bytes > 128 || columns * words > 64 ? 4 : 5, by_memory = 228 * 1024 / (shared_bytes + 1024);
+    static constexpr int blocks_per_sm = by_registers < by_memory ? by_registers : by_memory;
     /* Columns and masks of blocks are fetched 4 and 16 / words blocks before they are used, and waits for rows wait for them. */
     static_assert((stages - 1) * group <= 4, "");
 };
@@ -112,21 +109,22 @@ template <class T> __device__ __forceinline__ T keep(T x) { return __shfl_sync(a
 
 /* Where a lane finds its parts in shared memory, in bytes. */
 struct lane_places {
-    int stages, near; // of the warp
-    int to, column;   // rows of B: to a stage, its first column
-    int from, values; // from a stage
+    int rows, near;   // of the warp
+    int to, column;   // rows of B: to the first stage, a first column
+    int from, values; // from the first stage; of A
     int shift;        // of slot t of row g in its half of a mask
 
     template <class Shape> __device__ __forceinline__ void set(int warp, int lane)
     {
         int row = lane / Shape::lanes_per_row, t = lane % 4, piece_bytes = Shape::piece_words * 4;
         int mine = (Shape::height == 8 ? lane / 4 : unit<Shape>(lane / 4)) * piece_bytes;
-        stages = warp * (Shape::stages * Shape::stage_bytes);
-        near = Shape::warps * (Shape::stages * Shape::stage_bytes) + warp * static_cast<int>(sizeof(ahead));
-        to = keep(stages + row * Shape::stride + (lane % Shape::lanes_per_row ^ row % 4 * Shape::swizzle) * 16);
+        int mine_values = lane * (Shape::words * 2 * static_cast<int>(sizeof(typename Shape::word)));
+        rows = warp * Shape::rows_bytes;
+        near = warps * Shape::rows_bytes + warp * Shape::near_bytes + (Shape::stages - 1) * Shape::values_bytes;
+        to = keep(rows + row * Shape::stride + (lane % Shape::lanes_per_row ^ row % 4 * Shape::swizzle) * 16);
         column = keep(near + row * 4);
-        from = keep(stages + t * Shape::stride + (mine ^ t * Shape::swizzle * 16));
-        values = keep(stages + Shape::rows_bytes + lane * (Shape::words * 2 * static_cast<int>(sizeof(typename Shape::word))));
+        from = keep(rows + t * Shape::stride + (mine ^ t * Shape::swizzle * 16));
+        values = keep(near - (Shape::stages - 1) * Shape::values_bytes + mine_values);
         shift = keep(lane / 4 % 4 * 8 + t);
     }
 };
@@ -243,8 +241,8 @@ template <class Shape> struct giver {
                     odd = odd << 2 | (first & 1) | (second & 1) << 1;
                     first = static_cast<unsigned>(first) / 2, second = static_cast<unsigned>(second) / 2;
                 }
-                cp_async<sizeof(word)>(to + q * next_block + w * 2, value + first, rest & 1);
-                cp_async<sizeof(word)>(to + q * next_block + w * 2 + 1, value + second, rest & 16);
+                cp_async<sizeof(word)>(to + q * next_block + w * 2, value + first, (rest & 1) != 0);
+                cp_async<sizeof(word)>(to + q * next_block + w * 2 + 1, value + second, (rest & 16) != 0);
             }
     }
 };
@@ -263,19 +261,20 @@ template <class Shape> struct ring {
     /* No garbage: 0 times NaN is NaN. */
     __device__ __forceinline__ void clear(int lane) const
     {
-        for (int i = lane * 16; i < Shape::stages * Shape::stage_bytes; i += 512)
-            *reinterpret_cast<uint4 *>(dynamic_shared() + place.stages + i) = uint4{0, 0, 0, 0};
+        for (int i = lane * 16; i < Shape::rows_bytes; i += 512)
+            *reinterpret_cast<uint4 *>(dynamic_shared() + place.rows + i) = uint4{0, 0, 0, 0};
     }
     /* The stage after the one at `offset`. */
     static __device__ __forceinline__ int next(int offset)
     {
         offset += Shape::stage_bytes;
-        return offset == Shape::stages * Shape::stage_bytes ? 0 : offset;
+        return offset == Shape::rows_bytes ? 0 : offset;
     }
-    /* Starts fetching the blocks of step number `step`, if the item has it, to `offset`; their columns are there. */
+    /* Starts fetching the blocks of step number `step`, if the item has it, to the stage at `offset` and the values at `values`; their
+     * columns are there. */
     template <bool Whole>
-    __device__ __forceinline__ void fetch(const fetcher &f, giver<Shape> &a, const parts &where, int &offset, int step, int nblocks,
-                                          int lane) const
+    __device__ __forceinline__ void fetch(const fetcher &f, giver<Shape> &a, const parts &where, int &offset, int values, int step,
+                                          int nblocks, int lane) const
     {
         int block = step * Shape::group;
         if (block < nblocks) {
@@ -284,12 +283,14 @@ template <class Shape> struct ring {
             int column = place.column + where.of(block / 4) * 128 + block % 4 * 32;
             fetch_rows<Shape, Whole>(f, reinterpret_cast<const uint32_t *>(dynamic_shared() + column),
                                      dynamic_shared() + place.to + offset, block);
-            a.fetch(near(), where, reinterpret_cast<typename Shape::word *>(dynamic_shared() + place.values + offset), block, place.shift,
+            a.fetch(near(), where, reinterpret_cast<typename Shape::word *>(dynamic_shared() + place.values + values), block, place.shift,
                     lane);
             offset = next(offset);
         }
         cp_async_commit();
     }
+    /* The values after those at `values`: there is a place less than stages, since they are read before others are fetched. */
+    static __device__ __forceinline__ int next_values(int values) { return values ^ Shape::values_bytes; }
     /* Until the oldest stage is there, for all lanes; then the one before it is free. */
     __device__ __forceinline__ void wait() const
     {
@@ -509,13 +510,18 @@ __device__ __forceinline__ const int64_t *fact_array(const matrix &a, int lane)
 
 /* Fetches what the arrays of items say of `item` (< 0: none) to place `to`, and what those of windows say of the item at place `of`
  * (< 0: none). */
-__device__ __forceinline__ void fetch_facts(ahead *near, int64_t item, int to, int of, int lane)
+__device__ __forceinline__ void fetch_facts(const matrix &a, ahead *near, int64_t item, int to, int of, int lane)
 {
     if (lane < at_block ? item >= 0 : lane < facts && of >= 0) {
         int64_t index = lane < at_block ? item : near->fact[of][at_window];
-        cp_async<8>(&near->fact[lane < at_block ? to : of][lane], near->array[lane] + index, true);
+        cp_async<8>(&near->fact[lane < at_block ? to : of][lane], fact_array(a, lane) + index, true);
     }
 }
+
+/* In the ring: the stage to multiply next, the one to fetch to next, and the values of both. */
+struct progress {
+    int at, to, values;
+};
 
 /* One item. */
 template <class Shape> struct item {
@@ -550,8 +556,8 @@ template <class Shape> struct item {
         fetch_word(r.near()->column[where.even] + lane, f.column, lane, f.vectors);
         fetch_word(r.near()->mask[where.even] + lane, g.m.from, lane, g.m.count);
     }
-    /* Starts fetching the first steps, to `to`; the first columns and masks are there.  skip: bytes before the tile. */
-    __device__ __forceinline__ void start(const tsr_cuda_spmm &p, int64_t skip, int &to)
+    /* Starts fetching the first steps; the first columns and masks are there.  skip: bytes before the tile. */
+    __device__ __forceinline__ void start(const tsr_cuda_spmm &p, int64_t skip, progress &now)
     {
         int64_t pitch = p.ldb * static_cast<int64_t>(sizeof(element));
         int within = lane % Shape::lanes_per_row * 16;
@@ -561,23 +567,25 @@ template <class Shape> struct item {
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
         whole = pitch - skip >= Shape::row_bytes;
 #pragma unroll 1
-        for (int k = 0; k < Shape::stages - 1; k++)
-            r.template fetch<false>(f, g, where, to, k, nblocks, lane);
+        for (int k = 0; k < Shape::stages - 1; k++) {
+            r.template fetch<false>(f, g, where, now.to, now.values, k, nblocks, lane);
+            now.values = r.next_values(now.values);
+        }
     }
-    /* The rest; `at`: where the first step is. */
-    template <bool Whole> __device__ __forceinline__ void compute(sums &total, int &at, int &to)
+    template <bool Whole> __device__ __forceinline__ void compute(sums &total, progress &now)
     {
         constexpr int bits = 2 * Shape::group * Shape::words; // of g.odd per step
         int steps = (nblocks + Shape::group - 1) / Shape::group;
 #pragma unroll 1
         for (int k = 0; k < steps; k++) {
             r.wait();
-            r.template fetch<Whole>(f, g, where, to, k + Shape::stages - 1, nblocks, lane);
-            int ahead_steps = min(steps - 1 - k, Shape::stages - 1);
-            const operand<Shape> x(reinterpret_cast<const typename Shape::word *>(dynamic_shared() + r.place.values + at),
+            int ahead_steps = min(steps - k, Shape::stages - 1) - 1;
+            const operand<Shape> x(reinterpret_cast<const typename Shape::word *>(dynamic_shared() + r.place.values + now.values),
                                    g.odd >> bits * ahead_steps);
-            multiply<Shape>(total, r.place.from + at, x);
-            at = r.next(at);
+            r.template fetch<Whole>(f, g, where, now.to, now.values, k + Shape::stages - 1, nblocks, lane);
+            multiply<Shape>(total, r.place.from + now.at, x);
+            now.at = r.next(now.at);
+            now.values = r.next_values(now.values);
         }
     }
 };
@@ -591,47 +599,47 @@ __device__ __forceinline__ void wait_all()
 }
 
 template <class Shape>
-__global__ void __launch_bounds__(Shape::warps * 32, Shape::blocks_per_sm) spmm(const __grid_constant__ matrix a,
+__global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const __grid_constant__ matrix a,
                                                                          const __grid_constant__ tsr_cuda_spmm p)
 {
     using sum = typename Shape::sum;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    int step = a.team * Shape::warps;
+    int step = a.team * warps;
     int64_t start = static_cast<int64_t>(blockIdx.x / a.team) * a.tasks * step, end = min(start + a.tasks * step, a.ntasks);
-    int64_t task = start + blockIdx.x % a.team * Shape::warps + warp;
+    int64_t task = start + blockIdx.x % a.team * warps + warp;
     if (task >= end)
         return;
     const ring<Shape> r(warp, lane);
     parts where = {0, 1, 2};
-    int at = 0, to = 0; // in the ring: the next step to multiply, to fetch
+    progress now = {0, 0, 0};
     auto item_of = [&](int64_t t) { return t < end ? task_place(a, t).item : -1; };
     auto tile_bytes = [&](int64_t t) { return static_cast<int64_t>(task_place(a, t).tile) * Shape::row_bytes; };
-    if (lane < facts)
-        r.near()->array[lane] = fact_array(a, lane);
     for (int k = 0; k < 3; k++)
-        fetch_facts(r.near(), item_of(task + k * step), k, -1, lane);
+        fetch_facts(a, r.near(), item_of(task + k * step), k, -1, lane);
     wait_all();
-    fetch_facts(r.near(), -1, 0, 0, lane);
-    fetch_facts(r.near(), -1, 0, task + step < end ? 1 : -1, lane);
+    fetch_facts(a, r.near(), -1, 0, 0, lane);
+    fetch_facts(a, r.near(), -1, 0, task + step < end ? 1 : -1, lane);
     wait_all();
     item<Shape> it(a, r, where, r.near()->fact[0], lane);
     it.fetch_first();
     wait_all();
-    it.start(p, tile_bytes(task), to);
+    it.start(p, tile_bytes(task), now);
 
     /* While a task is computed, what its successors say of themselves is on its way, and the first columns of the next one. */
     for (int number = 0; task < end; task += step, number++) {
-        int now = number % ahead::items, next = (number + 1) % ahead::items;
+        int own = number % ahead::items, next = (number + 1) % ahead::items;
         bool more = task + step < end;
-        fetch_facts(r.near(), item_of(task + 3 * step), (number + 3) % ahead::items,
-                    task + 2 * step < end ? (number + 2) % ahead::items : -1, lane);
+        if (lane < 2)
+            r.near()->target[lane] = r.near()->fact[own][lane ? at_partial : at_window];
+        __syncwarp(); // then there is a place for the item after the next two
+        fetch_facts(a, r.near(), item_of(task + 3 * step), own, task + 2 * step < end ? (number + 2) % ahead::items : -1, lane);
         if (more)
             item<Shape>(a, r, where.next(), r.near()->fact[next], lane).fetch_first();
         sum total[Shape::products][4] = {};
         if (it.whole)
-            it.template compute<true>(total, at, to);
+            it.template compute<true>(total, now);
         else
-            it.template compute<false>(total, at, to);
+            it.template compute<false>(total, now);
 
         wait_all();
         int64_t column = static_cast<int64_t>(task_place(a, task).tile) * Shape::columns;
@@ -642,15 +650,15 @@ __global__ void __launch_bounds__(Shape::warps * 32, Shape::blocks_per_sm) spmm(
         where = where.next();
         if (more) {
             it = item<Shape>(a, r, where, r.near()->fact[next], lane);
-            it.start(p, tile_bytes(task + step), to);
+            it.start(p, tile_bytes(task + step), now);
         }
-        const int64_t *fact = r.near()->fact[now];
-        tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, fact[at_window], fact[at_partial], a.iso);
+        const int64_t *target = r.near()->target;
+        tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, target[0], target[1], a.iso);
         if (out.vectors && out.rows == Shape::height && column + Shape::columns <= p.n)
             store<true, Shape>(out, total, column, p.n, lane);
         else
             store<false, Shape>(out, total, column, p.n, lane);
-        __syncwarp(); // all have read these facts
+        __syncwarp(); // all have read the target
     }
 }
 
@@ -662,28 +670,16 @@ template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, const
     a.ntasks = a.nitems * a.tiles;
     a.tasks = choice.tasks;
     a.team = p->device->sms * Shape::blocks_per_sm;
-    int64_t most = static_cast<int64_t>(a.team) * Shape::warps * a.tasks, blocks = (a.ntasks + most - 1) / most * a.team;
+    int64_t most = static_cast<int64_t>(a.team) * warps * a.tasks, blocks = (a.ntasks + most - 1) / most * a.team;
     if (a.tasks == 1)
-        blocks = (a.ntasks + Shape::warps - 1) / Shape::warps;
+        blocks = (a.ntasks + warps - 1) / warps;
     auto kernel = spmm<Shape>;
     if (blocks > INT32_MAX)
         return TSR_DECLINED;
-    constexpr int shared = Shape::warps * Shape::warp_bytes;
-    if (!tensor_allow_shared(kernel, shared))
+    if (!tensor_allow_shared(kernel, Shape::shared_bytes))
         return TSR_INTERNAL_ERROR;
-    TSR_LAUNCH(kernel, static_cast<unsigned>(blocks), Shape::warps * 32, shared, p->stream, a, *p);
+    TSR_LAUNCH(kernel, static_cast<unsigned>(blocks), warps * 32, Shape::shared_bytes, p->stream, a, *p);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
-}
-
-template <tsr_cuda_math Math, int Height, int Columns>
-tsr_status launch_ring(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
-{
-    constexpr int bytes = Columns * sizeof(typename tensor_math<Math>::element);
-    /* narrow rows: few registers, and little memory for 3 stages */
-    constexpr int few = bytes >= 256 ? 2 : 3;
-    if (choice.short_ring)
-        return launch<shape<Math, Height, Columns, few, 20>>(a, p, choice);
-    return launch<shape<Math, Height, Columns, 3, 16>>(a, p, choice);
 }
 
 template <tsr_cuda_math Math, int Height>
@@ -691,10 +687,10 @@ tsr_status launch_columns(const matrix &a, const tsr_cuda_spmm *p, const tsr_bma
 {
     if constexpr (Math != TSR_CUDA_FP64)
         if (choice.columns == 128)
-            return launch_ring<Math, Height, 128>(a, p, choice);
+            return launch<shape<Math, Height, 128>>(a, p, choice);
     if (choice.columns == 64)
-        return launch_ring<Math, Height, 64>(a, p, choice);
-    return launch_ring<Math, Height, 32>(a, p, choice);
+        return launch<shape<Math, Height, 64>>(a, p, choice);
+    return launch<shape<Math, Height, 32>>(a, p, choice);
 }
 
 template <tsr_cuda_math Math>

@@ -6,7 +6,6 @@
 #include "kernels/cuda/cuda_kernels.h"
 
 typedef struct tsr_bmat_choice {
-    bool short_ring; /* 2 stages of rows of B, and more warps; else 3 or, where rows are narrow, more */
     int tasks;       /* a warp computes one after the other: items x tiles of columns */
     bool tile_major; /* all items of one column tile before the next tile */
     int columns;     /* of a tile: 128 (not FP64), 64 or 32 */
