@@ -21,8 +21,8 @@ __global__ void __launch_bounds__(threads) longest_window(const int64_t *block, 
         atomicMax(longest, static_cast<unsigned long long>(most));
 }
 
-/* A warp of 128 registers; 16 of them fit one multiprocessor. */
-constexpr int resident_warps = 16;
+/* Warps of 168 registers per multiprocessor: those of the widest tiles. */
+constexpr int resident_warps = 12;
 /* The start of an item and its partial sum cost about as much as this many blocks. */
 constexpr double overhead = 8;
 
@@ -54,14 +54,13 @@ extern "C" tsr_status tsr_cuda_longest_window(int64_t *longest, const tsr_window
 
 /* Section 5 of DTC-SpMM: windows taken in order by whoever is free end at most one window after the ideal, so that their makespan is
  * estimated as ideal + longest, and AR is its ratio to the ideal.  Up to AR = 1.2 windows stay whole (base form), else all
- * items are made short enough for AR = 1.2 (strict balance). */
+ * items are made short enough for AR = 1.05 (strict balance). */
 extern "C" int64_t tsr_cuda_me_tcf_most(const tsr_windows *w, int64_t longest, const tsr_cuda_device *device)
 {
-    constexpr double allowed = 0.2;
     const double ideal = static_cast<double>(w->nblocks) / (device->sms * resident_warps);
-    if (static_cast<double>(longest) <= allowed * ideal)
+    if (static_cast<double>(longest) <= 0.2 * ideal)
         return longest > 0 ? longest : 1;
-    return bounded(allowed * ideal, static_cast<int64_t>(4 * overhead));
+    return bounded(0.05 * ideal, static_cast<int64_t>(4 * overhead));
 }
 
 /* cuTeSpMM: pieces per panel such that items fill whole waves of the device.  A wave lasts as long as its items; whether one more piece
@@ -80,9 +79,9 @@ extern "C" int64_t tsr_cuda_hrpb_most(const tsr_windows *w, int64_t longest, con
             best_time = time;
         }
     }
-    /* With many waves a panel may take up to a fifth of the whole time. */
-    if (ideal / 5 > best)
-        best = ideal / 5;
+    /* With many waves a panel may take up to a twentieth of the whole time. */
+    if (ideal / 20 > best)
+        best = ideal / 20;
     const int64_t most = bounded(best, static_cast<int64_t>(2 * overhead));
     return most < longest || longest < 1 ? most : longest;
 }
