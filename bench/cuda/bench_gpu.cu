@@ -243,6 +243,15 @@ struct Bench {
         tsr_cuda_free_work(&work, nullptr);
     }
 
+    /* --most, or the format's own choice. */
+    int64_t chosen(const tsr_windows &w, int64_t (*own)(const tsr_windows *, int64_t, const tsr_cuda_device *)) const
+    {
+        int64_t longest;
+        if (!options.own_most || tsr_cuda_longest_window(&longest, &w, nullptr) != TSR_OK)
+            return options.most;
+        return own(&w, longest, &device);
+    }
+
     void tensor(Operands &o, const std::string &kernel, tsr_cuda_math math, int variant) const
     {
         Record r;
@@ -252,7 +261,7 @@ struct Bench {
         if (kernel == "me-tcf") {
             blocks<tsr_me_tcf>(o, r, math, [&](tsr_me_tcf *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_me_tcf(f, s, nullptr);
-                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, most, nullptr) : status;
+                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, chosen(f->w, tsr_cuda_me_tcf_most), nullptr) : status;
             }, tsr_cuda_free_me_tcf, tsr_cuda_spmm_me_tcf, [&](const tsr_me_tcf &f) { return nvals * (1 + size) + 4 * f.w.nblocks; });
         } else if (kernel == "me-bcrs") {
             int width = math == TSR_CUDA_FP16 || math == TSR_CUDA_BF16 ? 16 : 8;
@@ -278,7 +287,7 @@ struct Bench {
         } else if (kernel.compare(0, 5, "hrpb-") == 0) {
             blocks<tsr_hrpb>(o, r, math, [&](tsr_hrpb *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_hrpb(f, s, height, nullptr);
-                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, most, nullptr) : status;
+                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, chosen(f->w, tsr_cuda_hrpb_most), nullptr) : status;
             }, tsr_cuda_free_hrpb, tsr_cuda_spmm_hrpb, [&](const tsr_hrpb &f) { return nvals * size + 13 * f.nbricks + 4 * f.w.nblocks; });
         } else {
             std::fprintf(stderr, "no kernel %s\n", kernel.c_str());
