@@ -87,7 +87,7 @@ template <tsr_cuda_math Math, int Height, int Columns> struct shape {
     static constexpr int values_bytes = 32 * group * words * 2 * sizeof(word); // and a lane what it multiplies them by
     static constexpr int rows_bytes = stages * stage_bytes;
     static constexpr int near_bytes = (stages - 1) * values_bytes + static_cast<int>(sizeof(ahead));
-    static constexpr int shared_bytes = warps * (rows_bytes + near_bytes);
+    static constexpr int arrays_at = warps * (rows_bytes + near_bytes), shared_bytes = arrays_at + facts * 8; // of fact_array
     /* Registers are given to 16 or 20 warps. */
     static constexpr int by_registers = row_bytes > 128 || columns * words > 64 ? 4 : 5, by_memory = 228 * 1024 / (shared_bytes + 1024);
     static constexpr int blocks_per_sm = by_registers < by_memory ? by_registers : by_memory;
@@ -510,11 +510,11 @@ __device__ __forceinline__ const int64_t *fact_array(const matrix &a, int lane)
 
 /* Fetches what the arrays of items say of `item` (< 0: none) to place `to`, and what those of windows say of the item at place `of`
  * (< 0: none). */
-__device__ __forceinline__ void fetch_facts(const matrix &a, ahead *near, int64_t item, int to, int of, int lane)
+__device__ __forceinline__ void fetch_facts(const int64_t *const *array, ahead *near, int64_t item, int to, int of, int lane)
 {
     if (lane < at_block ? item >= 0 : lane < facts && of >= 0) {
         int64_t index = lane < at_block ? item : near->fact[of][at_window];
-        cp_async<8>(&near->fact[lane < at_block ? to : of][lane], fact_array(a, lane) + index, true);
+        cp_async<8>(&near->fact[lane < at_block ? to : of][lane], array[lane] + index, true);
     }
 }
 
@@ -614,11 +614,15 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
     progress now = {0, 0, 0};
     auto item_of = [&](int64_t t) { return t < end ? task_place(a, t).item : -1; };
     auto tile_bytes = [&](int64_t t) { return static_cast<int64_t>(task_place(a, t).tile) * Shape::row_bytes; };
+    /* every warp of the block writes the same */
+    const int64_t **array = reinterpret_cast<const int64_t **>(dynamic_shared() + Shape::arrays_at);
+    if (lane < facts)
+        array[lane] = fact_array(a, lane);
     for (int k = 0; k < 3; k++)
-        fetch_facts(a, r.near(), item_of(task + k * step), k, -1, lane);
+        fetch_facts(array, r.near(), item_of(task + k * step), k, -1, lane);
     wait_all();
-    fetch_facts(a, r.near(), -1, 0, 0, lane);
-    fetch_facts(a, r.near(), -1, 0, task + step < end ? 1 : -1, lane);
+    fetch_facts(array, r.near(), -1, 0, 0, lane);
+    fetch_facts(array, r.near(), -1, 0, task + step < end ? 1 : -1, lane);
     wait_all();
     item<Shape> it(a, r, where, r.near()->fact[0], lane);
     it.fetch_first();
@@ -632,7 +636,7 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
         if (lane < 2)
             r.near()->target[lane] = r.near()->fact[own][lane ? at_partial : at_window];
         __syncwarp(); // then there is a place for the item after the next two
-        fetch_facts(a, r.near(), item_of(task + 3 * step), own, task + 2 * step < end ? (number + 2) % ahead::items : -1, lane);
+        fetch_facts(array, r.near(), item_of(task + 3 * step), own, task + 2 * step < end ? (number + 2) % ahead::items : -1, lane);
         if (more)
             item<Shape>(a, r, where.next(), r.near()->fact[next], lane).fetch_first();
         sum total[Shape::products][4] = {};
