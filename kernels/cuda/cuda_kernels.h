@@ -153,7 +153,7 @@ typedef struct tsr_cuda_masked {
 typedef struct tsr_cuda_masked_plan {
     int64_t begin, end;
     bool positions;
-    int64_t nrecords, npairs, ntasks[3];
+    int64_t nrecords, npairs, ntasks[4];
     void *tasks, *records, *pairs, *mirrors;
     void *memory; /* the one allocation that holds them */
     size_t bytes;

@@ -5,6 +5,7 @@
 // the same owner form a group; a block puts the owner's list into shared memory once, and walks all of the group:
 //   bitmap  a bit per column of A, for groups with much work;
 //   table   a hash table, for groups with some work, and where the bits do not fit;
+//   warp    a hash table that a warp has for itself, for short lists;
 //   search  no group: binary search in the owner's list, 8 lanes an entry.
 // Cutting and choosing the shorter list by entry does for graphs in any order of vertices what relabelling by degree does, and every entry
 // still gets its own sum: nothing is added by atomics.
@@ -14,7 +15,7 @@
 #include "kernels/cuda/cuda_kernels.h"
 #include "kernels/cuda/device.cuh"
 
-enum masked_form { MASKED_BITMAP, MASKED_TABLE, MASKED_LARGE_TABLE, MASKED_FORMS, MASKED_SEARCH = MASKED_FORMS };
+enum masked_form { MASKED_BITMAP, MASKED_TABLE, MASKED_LARGE_TABLE, MASKED_WARP, MASKED_FORMS, MASKED_SEARCH = MASKED_FORMS };
 
 /* An entry of a group. */
 struct alignas(16) masked_record {
@@ -48,8 +49,8 @@ struct masked_lists {
 constexpr uint32_t table_empty = ~0u;
 
 /* What fits into a hash table: lists of at most half its slots. */
-constexpr uint32_t small_slots = 2048;
-constexpr int small_threads = 128;
+constexpr uint32_t small_slots = 2048, warp_slots = 512;
+constexpr int small_threads = 128, warp_threads = 256;
 
 static inline uint32_t large_slots(bool positions) { return positions ? 16384 : 32768; }
 

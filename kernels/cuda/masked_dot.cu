@@ -46,12 +46,12 @@ __device__ __forceinline__ uint64_t store_both(const masked_args &q, const uint3
     return other != entry && passes(q, other) ? products + store_one(q, other, count) : products;
 }
 
-/* The task's records by all groups of the block.  The next record is fetched while this one is walked. */
+/* The task's records by all groups of the team.  The next record is fetched while this one is walked. */
 template <int G, class Set>
 __device__ __forceinline__ uint64_t count_records(const masked_args &q, const masked_task &task, const Set &set)
 {
-    int l = int(threadIdx.x % G);
-    uint32_t groups = blockDim.x / G, group = threadIdx.x / G;
+    int l = int(set.us.rank % G);
+    uint32_t groups = set.us.size / G, group = set.us.rank / G;
     const uint32_t *ids = task.owner_is_b ? q.lists.ai : q.lists.bi;
     uint64_t sum = 0;
     masked_record next = record_at(q, task, group);
@@ -73,7 +73,7 @@ __device__ __forceinline__ uint64_t count_records(const masked_args &q, const ma
 template <class Set> __global__ void __launch_bounds__(1024) count_tasks(const __grid_constant__ masked_args q)
 {
     __shared__ uint32_t turn;
-    Set set(dynamic_shared(), q);
+    Set set(dynamic_shared(), q, { threadIdx.x, blockDim.x });
     set.begin();
     uint64_t sum = 0;
     for (;;) {
@@ -92,6 +92,21 @@ template <class Set> __global__ void __launch_bounds__(1024) count_tasks(const _
         set.clear(list, task.list_length);
     }
     add_products(q, sum);
+}
+
+/* A task for each warp. */
+__global__ void __launch_bounds__(warp_threads) count_warps(const __grid_constant__ masked_args q)
+{
+    uint32_t warp = threadIdx.x / 32, at = blockIdx.x * (warp_threads / 32) + warp;
+    if (at >= q.ntasks)
+        return;
+    masked_task task = q.tasks[at];
+    table_set set(dynamic_shared() + size_t(warp) * warp_slots * 4, q, { threadIdx.x % 32, 32 });
+    set.begin();
+    __syncwarp();
+    set.insert((task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list, task.list_length);
+    __syncwarp();
+    add_products(q, count_records<8>(q, task, set));
 }
 
 /* Entries without a group: eight lanes each. */
@@ -137,7 +152,9 @@ tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan
     for (int form = 0; form < MASKED_FORMS && status == TSR_OK; form++) {
         if (!take_tasks(&q, plan, form))
             continue;
-        status = form == MASKED_BITMAP ? launch_tasks<bitmap_set>(q, form, product) : launch_tasks<table_set>(q, form, product);
+        status = form == MASKED_WARP     ? launch_warps(count_warps, q, false, product->stream)
+                 : form == MASKED_BITMAP ? launch_tasks<bitmap_set>(q, form, product)
+                                         : launch_tasks<table_set>(q, form, product);
     }
     if (status == TSR_OK && q.npairs) {
         auto kernel = count_pairs<true>;

@@ -105,8 +105,8 @@ __device__ __forceinline__ void fold_hits(const masked_args &q, const Set &set, 
 template <int G, class P, class Set>
 __device__ __forceinline__ void fold_records(const masked_args &q, const masked_task &task, const Set &set)
 {
-    int l = int(threadIdx.x % G);
-    uint32_t groups = blockDim.x / G, group = threadIdx.x / G;
+    int l = int(set.us.rank % G);
+    uint32_t groups = set.us.size / G, group = set.us.rank / G;
     const uint32_t *ids = task.owner_is_b ? q.lists.ai : q.lists.bi;
     masked_record next = record_at(q, task, group);
     for (uint32_t base = 0; base < task.count; base += groups) {
@@ -126,7 +126,7 @@ __device__ __forceinline__ void fold_records(const masked_args &q, const masked_
 template <class P, class Set> __global__ void __launch_bounds__(1024) fold_tasks(const __grid_constant__ masked_args q)
 {
     __shared__ uint32_t turn;
-    Set set(dynamic_shared(), q);
+    Set set(dynamic_shared(), q, { threadIdx.x, blockDim.x });
     set.begin();
     for (;;) {
         __syncthreads();
@@ -146,6 +146,20 @@ template <class P, class Set> __global__ void __launch_bounds__(1024) fold_tasks
         __syncthreads();
         set.clear(list, task.list_length);
     }
+}
+
+template <class P> __global__ void __launch_bounds__(warp_threads) fold_warps(const __grid_constant__ masked_args q)
+{
+    uint32_t warp = threadIdx.x / 32, at = blockIdx.x * (warp_threads / 32) + warp;
+    if (at >= q.ntasks)
+        return;
+    masked_task task = q.tasks[at];
+    placed_table_set set(dynamic_shared() + size_t(warp) * warp_slots * 8, q, { threadIdx.x % 32, 32 });
+    set.begin();
+    __syncwarp();
+    set.insert((task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list, task.list_length);
+    __syncwarp();
+    fold_records<8, P>(q, task, set);
 }
 
 template <class P, bool Planned> __global__ void __launch_bounds__(256) fold_pairs(const __grid_constant__ masked_args q)
@@ -182,7 +196,8 @@ template <class P> tsr_status fold_planned(masked_args q, const tsr_cuda_masked_
     tsr_status status = TSR_OK;
     for (int form = 0; form < MASKED_FORMS && status == TSR_OK; form++)
         if (take_tasks(&q, plan, form))
-            status = launch_form(form == MASKED_BITMAP ? bits : table, q, form, true, product);
+            status = form == MASKED_WARP ? launch_warps(fold_warps<P>, q, true, product->stream)
+                                         : launch_form(form == MASKED_BITMAP ? bits : table, q, form, true, product);
     return status == TSR_OK && q.npairs ? launch_pairs<P, true>(q, product) : status;
 }
 

@@ -14,9 +14,10 @@ namespace {
 constexpr int threads = 256;
 constexpr int length_bits = 4;
 constexpr uint32_t record_cost = 16; /* of an entry, in columns walked */
+constexpr uint64_t warp_most = 1 << 13; /* what a warp takes upon itself */
 
 struct plan_rule {
-    uint64_t bitmap_cost, table_cost, most; /* a group's least cost for a form; a task's most */
+    uint64_t bitmap_cost, table_cost, warp_cost, most; /* a group's least cost for a form; a task's most */
     uint32_t bitmap_list, large_list;       /* longest lists of a bitmap (0: it does not fit) and a large table */
     int shift;                              /* key = owner << shift | how short the walker is */
     uint32_t owners;
@@ -31,6 +32,8 @@ struct plan_counts {
 
 __device__ __forceinline__ masked_form form_of(const plan_rule &rule, uint64_t cost, int64_t list)
 {
+    if (cost >= rule.warp_cost && cost < warp_most && list <= warp_slots / 2)
+        return MASKED_WARP;
     if (cost < rule.table_cost)
         return MASKED_SEARCH;
     if (cost >= rule.bitmap_cost && list <= rule.bitmap_list)
@@ -134,14 +137,26 @@ __device__ __forceinline__ uint32_t tasks_of(const plan_rule &rule, uint64_t cos
     return uint32_t((cost + rule.most - 1) / rule.most);
 }
 
+/* The form of a group; MASKED_SEARCH where there is none. */
+__device__ __forceinline__ masked_form owner_form(const masked_lists &q, const plan_rule &rule, const unsigned long long *cost, int64_t owner)
+{
+    bool group = owner < rule.owners && cost[owner];
+    return group ? form_of(rule, cost[owner], list_length(q, uint32_t(owner))) : MASKED_SEARCH;
+}
+
 __global__ void __launch_bounds__(threads) count_tasks(masked_lists q, plan_rule rule, const unsigned long long *cost, plan_counts *counts)
 {
+    __shared__ uint32_t sums[MASKED_FORMS];
+    if (threadIdx.x < MASKED_FORMS)
+        sums[threadIdx.x] = 0;
+    __syncthreads();
     int64_t owner = blockIdx.x * int64_t(threads) + threadIdx.x;
-    if (owner >= rule.owners || cost[owner] == 0)
-        return;
-    masked_form form = form_of(rule, cost[owner], list_length(q, uint32_t(owner)));
+    masked_form form = owner_form(q, rule, cost, owner);
     if (form != MASKED_SEARCH)
-        atomicAdd(counts->tasks + form, (unsigned long long)tasks_of(rule, cost[owner]));
+        atomicAdd(sums + form, tasks_of(rule, cost[owner]));
+    __syncthreads();
+    if (threadIdx.x < MASKED_FORMS && sums[threadIdx.x])
+        atomicAdd(counts->tasks + threadIdx.x, (unsigned long long)sums[threadIdx.x]);
 }
 
 /* Records and pairs in sorted order; where the groups begin and end. */
@@ -176,16 +191,23 @@ __global__ void __launch_bounds__(threads) write_tasks(masked_lists q, plan_rule
     plan_counts *counts)
 {
     constexpr uint64_t cost_most = (1u << 30) - 1, long_walker = 2048;
+    __shared__ uint32_t sum, before;
+    if (threadIdx.x == 0)
+        sum = 0;
+    __syncthreads();
     int64_t owner = blockIdx.x * int64_t(threads) + threadIdx.x;
-    if (owner >= rule.owners || cost[owner] == 0)
+    masked_form form = owner_form(q, rule, cost, owner);
+    uint32_t n = form != MASKED_SEARCH ? tasks_of(rule, cost[owner]) : 0, at = n ? atomicAdd(&sum, n) : 0;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        before = uint32_t(atomicAdd(&counts->written, (unsigned long long)sum));
+    __syncthreads();
+    if (n == 0)
         return;
+    at += before;
     int64_t length = list_length(q, uint32_t(owner));
-    masked_form form = form_of(rule, cost[owner], length);
-    if (form == MASKED_SEARCH)
-        return;
-    uint32_t n = tasks_of(rule, cost[owner]), begin = first[owner], count = last[owner] - begin;
+    uint32_t begin = first[owner], count = last[owner] - begin;
     uint64_t share = cost[owner] / n;
-    auto at = uint32_t(atomicAdd(&counts->written, (unsigned long long)n));
     masked_task task = {};
     task.owner_is_b = owner >= q.nrows;
     task.list = task.owner_is_b ? q.bp[owner - q.nrows] : q.ap[owner];
@@ -281,9 +303,12 @@ struct maker {
     tsr_status allocate(const plan_counts &counts) const
     {
         arena space;
+        size_t ntasks = 0;
+        for (int form = 0; form < MASKED_FORMS; form++)
+            ntasks += counts.tasks[form];
         for (int pass = 0; pass < 2; pass++) {
             space.used = 0;
-            plan->tasks = space.take<masked_task>(counts.tasks[0] + counts.tasks[1] + counts.tasks[2]);
+            plan->tasks = space.take<masked_task>(ntasks);
             plan->records = space.take<masked_record>(counts.grouped);
             plan->pairs = space.take<masked_pair>(counts.pairs);
             plan->mirrors = q.mirrored ? space.take<uint32_t>(counts.grouped + counts.pairs) : nullptr;
@@ -315,7 +340,9 @@ struct maker {
 
     tsr_status write_ordered(const scratch &s, const masked_record *records) const
     {
-        int64_t n = plan->ntasks[0] + plan->ntasks[1] + plan->ntasks[2];
+        int64_t n = 0;
+        for (int64_t of_form : plan->ntasks)
+            n += of_form;
         size_t sort_bytes = tsr_cuda_sort_bytes(n, 4, 32);
         arena space;
         void *memory = nullptr;
@@ -371,13 +398,15 @@ struct maker {
     }
 };
 
-/* variant: 0, or log2 of a task's most cost (0: as usual), a bitmap's least and a table's least, two decimal digits each. */
+/* variant: 0, or log2 of a warp's least cost, a task's most (both 0: as usual), a bitmap's least and a table's least, two decimal digits
+ * each. */
 plan_rule rule_of(const tsr_cuda_masked *q, bool positions, int variant)
 {
     plan_rule rule = {};
-    int most = variant / 10000, bitmap = variant ? variant / 100 % 100 : 14, table = variant ? variant % 100 : 9;
+    int warp = variant / 1000000, most = variant / 10000 % 100, bitmap = variant ? variant / 100 % 100 : 14, table = variant ? variant % 100 : 9;
     rule.bitmap_cost = uint64_t(1) << bitmap;
     rule.table_cost = uint64_t(1) << table;
+    rule.warp_cost = uint64_t(1) << (warp ? warp : 6);
     rule.most = uint64_t(1) << (most ? most : 19);
     bool fits = bitmap_bytes(q->a->ncols, positions) + 1024 <= q->device->shared_bytes_block;
     rule.bitmap_list = !fits ? 0 : positions ? UINT16_MAX : UINT32_MAX;

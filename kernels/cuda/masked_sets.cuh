@@ -182,21 +182,27 @@ struct search_set {
     __device__ __forceinline__ bool has(uint32_t id) const { return find(id) != nowhere; }
 };
 
+/* The threads that share a set: a block, or a warp. */
+struct team {
+    uint32_t rank, size;
+};
+
 /* A bit per column. */
 struct bitmap_set {
     uint32_t *words, nwords;
-    __device__ __forceinline__ bitmap_set(unsigned char *memory, const masked_args &q)
-        : words(reinterpret_cast<uint32_t *>(memory)), nwords(q.words)
+    team us;
+    __device__ __forceinline__ bitmap_set(unsigned char *memory, const masked_args &q, team threads)
+        : words(reinterpret_cast<uint32_t *>(memory)), nwords(q.words), us(threads)
     {
     }
     __device__ __forceinline__ void begin()
     {
-        for (uint32_t w = threadIdx.x; w < nwords; w += blockDim.x)
+        for (uint32_t w = us.rank; w < nwords; w += us.size)
             words[w] = 0;
     }
     __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
     {
-        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x) {
+        for (uint32_t k = us.rank; k < length; k += us.size) {
             uint32_t id = __ldg(list + k);
             atomicOr(words + id / 32, 1u << id % 32);
         }
@@ -207,7 +213,7 @@ struct bitmap_set {
             begin();
             return;
         }
-        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x)
+        for (uint32_t k = us.rank; k < length; k += us.size)
             words[__ldg(list + k) / 32] = 0;
     }
     __device__ __forceinline__ uint32_t has(uint32_t id) const { return __funnelshift_r(words[id / 32], 0, id) & 1; }
@@ -216,13 +222,13 @@ struct bitmap_set {
 /* The same, and beside each word the place of its first column.  Lists of fewer than 2^16. */
 struct ranked_set : bitmap_set {
     uint16_t *places;
-    __device__ __forceinline__ ranked_set(unsigned char *memory, const masked_args &q)
-        : bitmap_set(memory, q), places(reinterpret_cast<uint16_t *>(memory + 4 * size_t(q.words)))
+    __device__ __forceinline__ ranked_set(unsigned char *memory, const masked_args &q, team threads)
+        : bitmap_set(memory, q, threads), places(reinterpret_cast<uint16_t *>(memory + 4 * size_t(q.words)))
     {
     }
     __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
     {
-        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x) {
+        for (uint32_t k = us.rank; k < length; k += us.size) {
             uint32_t id = __ldg(list + k);
             atomicOr(words + id / 32, 1u << id % 32);
             if (k == 0 || __ldg(list + k - 1) / 32 != id / 32)
@@ -240,14 +246,15 @@ struct ranked_set : bitmap_set {
 struct table_set {
     uint32_t *keys, slots;
     int shift;
-    __device__ __forceinline__ table_set(unsigned char *memory, const masked_args &q)
-        : keys(reinterpret_cast<uint32_t *>(memory)), slots(q.slots), shift(q.hash_shift)
+    team us;
+    __device__ __forceinline__ table_set(unsigned char *memory, const masked_args &q, team threads)
+        : keys(reinterpret_cast<uint32_t *>(memory)), slots(q.slots), shift(q.hash_shift), us(threads)
     {
     }
     __device__ __forceinline__ uint32_t slot_of(uint32_t id) const { return id * 2654435769u >> shift; }
     __device__ __forceinline__ void begin()
     {
-        for (uint32_t s = threadIdx.x; s < slots / 4; s += blockDim.x)
+        for (uint32_t s = us.rank; s < slots / 4; s += us.size)
             reinterpret_cast<uint4 *>(keys)[s] = { table_empty, table_empty, table_empty, table_empty };
     }
     __device__ __forceinline__ void clear(const uint32_t *, uint32_t) { begin(); }
@@ -260,7 +267,7 @@ struct table_set {
     }
     __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
     {
-        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x)
+        for (uint32_t k = us.rank; k < length; k += us.size)
             put(__ldg(list + k));
     }
     __device__ __forceinline__ uint32_t slot_with(uint32_t id) const
@@ -276,10 +283,13 @@ struct table_set {
 /* The same with places. */
 struct placed_table_set : table_set {
     uint32_t *places;
-    __device__ __forceinline__ placed_table_set(unsigned char *memory, const masked_args &q) : table_set(memory, q), places(keys + q.slots) {}
+    __device__ __forceinline__ placed_table_set(unsigned char *memory, const masked_args &q, team threads)
+        : table_set(memory, q, threads), places(keys + q.slots)
+    {
+    }
     __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
     {
-        for (uint32_t k = threadIdx.x; k < length; k += blockDim.x)
+        for (uint32_t k = us.rank; k < length; k += us.size)
             places[put(__ldg(list + k))] = k;
     }
     __device__ __forceinline__ uint32_t find(uint32_t id) const
@@ -308,6 +318,24 @@ static inline bool take_tasks(masked_args *q, const tsr_cuda_masked_plan *plan, 
     return q->ntasks > 0;
 }
 
+static inline void set_slots(masked_args *q, uint32_t slots)
+{
+    q->slots = slots;
+    q->hash_shift = 32;
+    for (; slots > 1; slots /= 2)
+        q->hash_shift--;
+}
+
+/* A warp for every task: the device takes blocks in order, and tasks are ordered by cost. */
+template <class Kernel> static tsr_status launch_warps(Kernel kernel, masked_args q, bool positions, void *stream)
+{
+    constexpr uint32_t warps = warp_threads / 32;
+    set_slots(&q, warp_slots);
+    size_t shared = size_t(warps) * warp_slots * (positions ? 8 : 4);
+    TSR_LAUNCH(kernel, (q.ntasks + warps - 1) / warps, warp_threads, shared, stream, q);
+    return launched();
+}
+
 /* As many blocks as fit on the device at once; each form has a queue of its own. */
 template <class Kernel>
 static tsr_status launch_form(Kernel kernel, masked_args q, int form, bool positions, const tsr_cuda_masked *product)
@@ -315,10 +343,7 @@ static tsr_status launch_form(Kernel kernel, masked_args q, int form, bool posit
     const tsr_cuda_device *device = product->device;
     int64_t ncols = product->a->ncols;
     q.words = uint32_t((ncols + 31) / 32);
-    q.slots = form == MASKED_TABLE ? small_slots : large_slots(positions);
-    q.hash_shift = 32;
-    for (uint32_t slots = q.slots; slots > 1; slots /= 2)
-        q.hash_shift--;
+    set_slots(&q, form == MASKED_TABLE ? small_slots : large_slots(positions));
     size_t shared = form == MASKED_BITMAP ? bitmap_bytes(ncols, positions) : size_t(q.slots) * (positions ? 8 : 4);
     size_t per_sm = device->shared_bytes_sm / (shared + 1024 + 128), most = form == MASKED_TABLE ? 16 : 8;
     per_sm = per_sm < 1 ? 1 : per_sm < most ? per_sm : most;

@@ -128,7 +128,7 @@ static tsr_cuda_csr upload_view(const tsr_view *v, bool transposed, size_t size,
 /* A plan of any kind, none, or the mask's entries in two portions. */
 static tsr_status run(tsr_cuda_masked *q, rng *r)
 {
-    static const int variants[] = { 0, 0, 101, 3001, 70630, 101409, 3030, 80805 };
+    static const int variants[] = { 0, 0, 63000101, 63003001, 1070630, 101409, 63003030, 3080805 };
     int64_t end = q->end, middle = rng_chance(r, 20) ? rng_below(r, end + 1) : end;
     char *x = q->x;
     int8_t *present = q->present;
