@@ -11,7 +11,7 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
-constexpr int chunk = 32; // groups that a block of threads places together: a lane for each
+constexpr int chunk = 16; // groups that a warp places together: a lane for each, in two rows
 constexpr int most_height = 64;
 constexpr unsigned all = 0xffffffffu;
 
@@ -114,8 +114,8 @@ template <int Width> __device__ __forceinline__ row_part part_of(const groups &g
     const uint64_t *mask = g.mask + k * g.words;
     int bit = row * Width % 64, word = row * Width / 64, before = 0;
     for (int w = 0; w < word; w++)
-        before += __popcll(mask[w]);
-    uint64_t mine = mask[word];
+        before += __popcll(__ldg(mask + w));
+    uint64_t mine = __ldg(mask + word);
     return {static_cast<unsigned>(mine >> bit) & ((1u << Width) - 1), before + __popcll(mine & ((static_cast<uint64_t>(1) << bit) - 1))};
 }
 
@@ -126,7 +126,7 @@ template <int Width, class Value> __device__ __forceinline__ void copy_run(Value
 #pragma unroll
     for (int k = 0; k < Width; k++)
         if (k < n)
-            held[k] = x[k];
+            held[k] = __ldg(x + k);
 #pragma unroll
     for (int k = 0; k < Width; k++)
         if (k < n)
@@ -144,7 +144,7 @@ __device__ __forceinline__ void fill_run(Value *to, const Value *x, Value iso, u
     } held;
 #pragma unroll
     for (int k = 0; k < Width; k++)
-        held.one[k] = !(bits >> k & 1) ? Value(0) : x ? x[__popc(bits & ((1u << k) - 1))] : iso;
+        held.one[k] = !(bits >> k & 1) ? Value(0) : x ? __ldg(x + __popc(bits & ((1u << k) - 1))) : iso;
     if (n == Width) {
 #pragma unroll
         for (int k = 0; k < Width / pack; k++)
@@ -168,130 +168,147 @@ __device__ __forceinline__ lane_group group_of(const groups &g, int64_t k, int64
     lane_group at;
     at.k = k;
     at.valid = k < last;
-    at.v = at.valid ? g.window[k] : 0;
-    at.first = at.valid ? g.first[at.v] : k;
+    at.v = at.valid ? __ldg(g.window + k) : 0;
+    at.first = at.valid ? __ldg(g.first + at.v) : k;
     return at;
 }
 
-/* Entries of the rows of a warp (row = warp, warp + 8, ...) that come next in the window of group k, which began before. */
+/* The entry of each row that comes next in the window of group k, if that began before. */
 template <int Width> __device__ __forceinline__ void find_cursors(int64_t *cursor, const groups &g, const placing &p, int64_t k)
 {
-    int row = threadIdx.x / 32 + threadIdx.x % 32 * warps;
-    int64_t v = g.window[k], within = k - g.first[v], r = v * g.height + row;
-    if (row < g.height && within && r < g.nrows)
-        cursor[row] = lower_bound(p.i, p.p[r], p.p[r + 1], g.column[g.vector[v] + within * Width]);
+    int64_t v = g.window[k], within = k - g.first[v];
+    for (int row = threadIdx.x % 32; row < g.height; row += 32) {
+        int64_t r = v * g.height + row;
+        if (within && r < g.nrows)
+            cursor[row] = lower_bound(p.i, p.p[r], p.p[r + 1], g.column[g.vector[v] + within * Width]);
+    }
     __syncwarp();
 }
 
-/* The first entry of a row in the lane's group; n: how many it has there.  cursor: the row's next entry, kept for the next chunk. */
+/* The first entry of a row in the lane's group, of n there.  cursor: the row's next entry, kept for the next chunk. */
 __device__ __forceinline__ int64_t find_entry(int64_t *cursor, const groups &g, const placing &p, const lane_group &at, int64_t from,
                                               int row, int n)
 {
-    int lane = threadIdx.x % 32, upto = n;
-    for (int d = 1; d < 32; d *= 2) {
-        int other = __shfl_up_sync(all, upto, d);
+    int lane = threadIdx.x % chunk, upto = n;
+    for (int d = 1; d < chunk; d *= 2) {
+        int other = __shfl_up_sync(all, upto, d, chunk);
         upto += lane >= d ? other : 0;
     }
     int before = upto - n, head = at.first > from ? static_cast<int>(at.first - from) : 0;
-    int within = before - __shfl_sync(all, before, head);
-    int64_t r = at.v * g.height + row, start = at.first < from ? *cursor : at.valid && r < g.nrows ? p.p[r] : 0;
+    int within = before - __shfl_sync(all, before, head, chunk);
+    int64_t r = at.v * g.height + row, start = at.first < from ? cursor[row] : at.valid && r < g.nrows ? __ldg(p.p + r) : 0;
     __syncwarp();
-    if (lane == 31)
-        *cursor = start + within + n;
-    __syncwarp();
+    if (lane == chunk - 1)
+        cursor[row] = start + within + n;
     return start + within;
 }
 
-/* What is collected before it is written: entries [first, first + n) of the result. */
+/* What a warp collects before it is written: entries [first, first + n) of the result. */
 template <class Value> struct staging {
-    static constexpr int capacity = 16384 / static_cast<int>(sizeof(Value));
+    static constexpr int capacity = sizeof(Value) == 8 ? 576 : 832;
+    static constexpr int value_bytes = capacity * static_cast<int>(sizeof(Value)), local_bytes = capacity + 16;
     Value *value;
     uint8_t *local; // as far from a multiple of 4 as its place in the result
     int64_t first;
     int n;
-    bool used;
-};
 
-template <class Value> __device__ __forceinline__ staging<Value> begin_staging(const groups &g, const placing &p, int64_t from, int64_t last)
-{
-    staging<Value> s;
-    s.first = g.entry[from];
-    int64_t n = g.entry[last] - s.first;
-    s.n = static_cast<int>(n);
-    s.used = n <= s.capacity;
-    s.value = reinterpret_cast<Value *>(dynamic_shared());
-    s.local = dynamic_shared() + (p.x ? 16384 : 0) + s.first % 4;
-    return s;
-}
+    __device__ staging(const groups &g, const placing &p, int64_t from, int64_t last)
+    {
+        unsigned char *mine = dynamic_shared() + threadIdx.x / 32 * ((p.x ? value_bytes : 0) + (p.local ? local_bytes : 0));
+        first = __ldg(g.entry + from);
+        n = static_cast<int>(__ldg(g.entry + last) - first);
+        value = reinterpret_cast<Value *>(mine);
+        local = mine + (p.x ? value_bytes : 0) + first % 4;
+    }
+};
 
 template <class Value> __device__ __forceinline__ void flush(const staging<Value> &s, const placing &p)
 {
-    int tid = threadIdx.x;
+    int lane = threadIdx.x % 32;
     if (p.x)
-        for (int k = tid; k < s.n; k += threads)
+        for (int k = lane; k < s.n; k += 32)
             static_cast<Value *>(p.value)[s.first + k] = s.value[k];
     if (!p.local)
         return;
     uint8_t *to = p.local + s.first;
-    int lead = min(static_cast<int>(-s.first & 3), s.n), quads = (s.n - lead) / 4;
-    for (int k = tid; k < quads; k += threads)
+    int lead = min(static_cast<int>(-s.first & 3), s.n), quads = (s.n - lead) / 4, tail = lead + 4 * quads;
+    for (int k = lane; k < quads; k += 32)
         reinterpret_cast<uint32_t *>(to + lead)[k] = reinterpret_cast<const uint32_t *>(s.local + lead)[k];
-    for (int k = tid; k < s.n; k += threads)
-        if (k < lead || k >= lead + 4 * quads)
-            to[k] = s.local[k];
+    if (lane < lead)
+        to[lane] = s.local[lane];
+    if (tail + lane < s.n)
+        to[tail + lane] = s.local[tail + lane];
 }
 
-template <int Width, class Value>
-__device__ __forceinline__ void place_run(const staging<Value> &s, const placing &p, int64_t entry, int64_t to, int row, unsigned bits)
+template <int Width> __device__ __forceinline__ void write_local(uint8_t *to, int row, unsigned bits)
 {
-    const Value *x = static_cast<const Value *>(p.x);
-    if (x)
-        copy_run<Width>(s.used ? s.value + (to - s.first) : static_cast<Value *>(p.value) + to, x + entry, __popc(bits));
-    if (p.local)
-        for (uint8_t *local = s.used ? s.local + (to - s.first) : p.local + to; bits; bits &= bits - 1)
-            *local++ = static_cast<uint8_t>(row * Width + __ffs(static_cast<int>(bits)) - 1);
+    for (; bits; bits &= bits - 1)
+        *to++ = static_cast<uint8_t>(row * Width + __ffs(static_cast<int>(bits)) - 1);
 }
 
-/* Groups [from, last), 32 at most. */
-template <int Width, class Value> __device__ void place_chunk(int64_t *cursor, const groups &g, const placing &p, int64_t from, int64_t last)
+/* The rows of groups [from, last): into the staging, or in place. */
+template <int Width, class Value, bool Staged>
+__device__ __forceinline__ void place_rows(int64_t *cursor, const groups &g, const placing &p, const lane_group &at, const staging<Value> &s,
+                                           int64_t from)
+{
+    int64_t entry = at.valid ? __ldg(g.entry + at.k) : 0;
+#pragma unroll 2
+    for (int row = threadIdx.x % 32 / chunk; row < g.height; row += 2) {
+        row_part part = at.valid ? part_of<Width>(g, at.k, row) : row_part{0, 0};
+        int64_t next = find_entry(cursor, g, p, at, from, row, __popc(part.bits)), to = entry + part.before;
+        if (p.x)
+            copy_run<Width>(Staged ? s.value + (to - s.first) : static_cast<Value *>(p.value) + to, static_cast<const Value *>(p.x) + next,
+                            __popc(part.bits));
+        if (p.local)
+            write_local<Width>(Staged ? s.local + (to - s.first) : p.local + to, row, part.bits);
+    }
+}
+
+/* Groups [from, last), 16 at most. */
+template <int Width, class Value>
+__device__ __forceinline__ void place_chunk(int64_t *cursor, const groups &g, const placing &p, int64_t from, int64_t last)
 {
     int lane = threadIdx.x % 32;
-    lane_group at = group_of(g, from + lane, last);
-    staging<Value> s = begin_staging<Value>(g, p, from, last);
-    int64_t entry = at.valid ? g.entry[at.k] : 0;
-    if (p.block_entry && threadIdx.x < 32 && at.valid)
-        p.block_entry[at.k] = static_cast<uint32_t>(entry - g.entry[at.first]);
-    for (int row = threadIdx.x / 32; row < g.height; row += warps) {
-        row_part part = at.valid ? part_of<Width>(g, at.k, row) : row_part{0, 0};
-        int64_t next = find_entry(cursor + row, g, p, at, from, row, __popc(part.bits));
-        place_run<Width>(s, p, next, entry + part.before, row, part.bits);
-    }
-    __syncthreads();
-    if (s.used)
+    lane_group at = group_of(g, from + lane % chunk, last);
+    staging<Value> s(g, p, from, last);
+    if (p.block_entry && lane < chunk && at.valid)
+        p.block_entry[at.k] = static_cast<uint32_t>(g.entry[at.k] - g.entry[at.first]);
+    if (s.n <= s.capacity) {
+        place_rows<Width, Value, true>(cursor, g, p, at, s, from);
+        __syncwarp();
         flush(s, p);
-    __syncthreads();
+    } else {
+        place_rows<Width, Value, false>(cursor, g, p, at, s, from);
+    }
+    __syncwarp();
 }
 
 /* The same for dense blocks, whose rows are written where they belong. */
-template <int Width, class Value> __device__ void fill_chunk(int64_t *cursor, const groups &g, const placing &p, int64_t from, int64_t last)
+template <int Width, class Value>
+__device__ __forceinline__ void fill_chunk(int64_t *cursor, const groups &g, const placing &p, int64_t from, int64_t last)
 {
-    lane_group at = group_of(g, from + threadIdx.x % 32, last);
-    int64_t vector = at.valid ? g.vector[at.v] + (at.k - at.first) * Width : 0;
-    int width = at.valid ? static_cast<int>(min(g.vector[at.v + 1] - vector, static_cast<int64_t>(Width))) : 0;
-    for (int row = threadIdx.x / 32; row < g.height; row += warps) {
+    lane_group at = group_of(g, from + threadIdx.x % chunk, last);
+    int64_t vector = at.valid ? __ldg(g.vector + at.v) + (at.k - at.first) * Width : 0;
+    int width = at.valid ? static_cast<int>(min(__ldg(g.vector + at.v + 1) - vector, static_cast<int64_t>(Width))) : 0;
+#pragma unroll 2
+    for (int row = threadIdx.x % 32 / chunk; row < g.height; row += 2) {
         row_part part = at.valid ? part_of<Width>(g, at.k, row) : row_part{0, 0};
-        int64_t next = find_entry(cursor + row, g, p, at, from, row, __popc(part.bits));
+        int64_t next = find_entry(cursor, g, p, at, from, row, __popc(part.bits));
         if (at.valid)
             fill_run<Width>(static_cast<Value *>(p.value) + vector * g.height + row * width,
                             p.x ? static_cast<const Value *>(p.x) + next : nullptr, static_cast<Value>(p.iso), part.bits, width);
     }
+    __syncwarp();
 }
 
-/* A block of threads places `chunks` chunks of groups. */
+/* A warp places `chunks` chunks of groups. */
 template <int Width, class Value, bool Dense> __global__ void __launch_bounds__(threads) place_values(groups g, placing p, int chunks)
 {
-    __shared__ int64_t cursor[most_height];
-    int64_t from = static_cast<int64_t>(blockIdx.x) * chunks * chunk, end = min(from + chunks * chunk, g.ngroups);
+    __shared__ int64_t cursors[warps][most_height];
+    int64_t *cursor = cursors[threadIdx.x / 32];
+    int64_t from = (static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32) * chunks * chunk, end = min(from + chunks * chunk, g.ngroups);
+    if (from >= end)
+        return;
     find_cursors<Width>(cursor, g, p, from);
     for (; from < end; from += chunk) {
         int64_t last = min(from + chunk, end);
@@ -304,11 +321,12 @@ template <int Width, class Value, bool Dense> __global__ void __launch_bounds__(
 
 template <int Width, class Value, bool Dense> tsr_status queue_values(const groups &g, const placing &p, void *stream)
 {
+    typedef staging<Value> stage;
     auto kernel = place_values<Width, Value, Dense>;
-    // Blocks that do more find the cursors less often, but there should be enough of them.
-    int chunks = static_cast<int>(min(max(g.ngroups / (chunk * 4096), static_cast<int64_t>(1)), static_cast<int64_t>(8)));
-    int shared = Dense ? 0 : (p.x ? 16384 : 0) + (p.local ? staging<Value>::capacity + 4 : 0);
-    TSR_LAUNCH(kernel, blocks_for(g.ngroups, chunks * chunk), threads, shared, stream, g, p, chunks);
+    // Warps that do more find the cursors less often, but there should be enough of them.
+    int chunks = static_cast<int>(min(max(g.ngroups / (chunk * 16384), static_cast<int64_t>(1)), static_cast<int64_t>(8)));
+    int shared = Dense ? 0 : warps * ((p.x ? stage::value_bytes : 0) + (p.local ? stage::local_bytes : 0));
+    TSR_LAUNCH(kernel, blocks_for(g.ngroups, chunks * chunk * warps), threads, shared, stream, g, p, chunks);
     return queued();
 }
 

@@ -5,7 +5,8 @@
 namespace tsr_convert {
 namespace {
 
-constexpr int threads = 512;
+constexpr int threads = 256;
+constexpr int load_entries = 16 * threads; // of a block, which looks for their rows together
 
 /* What is sorted with the columns.  Rows alone, or with values of up to four bytes above; else the number of the entry. */
 enum payload_kind { payload_row, payload_value, payload_entry };
@@ -40,31 +41,29 @@ __device__ __forceinline__ void store_element(void *x, int64_t e, int size, uint
     }
 }
 
-/* The row of entry e, found among the rows of the entries of the block. */
-__device__ __forceinline__ int64_t row_of(const tsr_cuda_csr &a, int64_t e)
+/* Rows of the entries [begin, end) of a block, found among those of the first and the last: rows[0], rows[1]. */
+__device__ __forceinline__ void find_rows(int64_t rows[2], const tsr_cuda_csr &a, int64_t begin, int64_t end)
 {
-    __shared__ int64_t ends[2];
-    if (threadIdx.x < 2) {
-        int64_t outer = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x * (threads - 1);
-        ends[threadIdx.x] = find_range(a.p, a.nrows, min(outer, a.nvals - 1));
-    }
+    if (threadIdx.x < 2)
+        rows[threadIdx.x] = find_range(a.p, a.nrows, threadIdx.x ? end - 1 : begin);
     __syncthreads();
-    return ends[0] + find_range(a.p + ends[0], ends[1] - ends[0] + 1, min(e, a.nvals - 1));
 }
 
 __global__ void __launch_bounds__(threads) load_pairs(flipping f)
 {
-    int64_t e = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
-    uint64_t row = static_cast<uint64_t>(row_of(f.in, e));
-    if (e >= f.in.nvals)
-        return;
-    f.key[0][e] = f.in.i[e];
-    if (f.kind == payload_entry)
-        f.row[e] = static_cast<uint32_t>(row);
-    uint64_t pay = f.kind == payload_entry ? static_cast<uint64_t>(e)
-                   : f.kind == payload_row ? row
-                                           : load_element(f.in.x, e, f.element_size) << 32 | row;
-    store_element(f.payload[0], e, f.wide ? 8 : 4, pay);
+    __shared__ int64_t rows[2];
+    int64_t begin = static_cast<int64_t>(blockIdx.x) * load_entries, end = min(begin + load_entries, f.in.nvals);
+    find_rows(rows, f.in, begin, end);
+    for (int64_t e = begin + threadIdx.x; e < end; e += threads) {
+        uint64_t row = static_cast<uint64_t>(rows[0] + find_range(f.in.p + rows[0], rows[1] - rows[0] + 1, e));
+        f.key[0][e] = f.in.i[e];
+        if (f.kind == payload_entry)
+            f.row[e] = static_cast<uint32_t>(row);
+        uint64_t pay = f.kind == payload_entry ? static_cast<uint64_t>(e)
+                       : f.kind == payload_row ? row
+                                               : load_element(f.in.x, e, f.element_size) << 32 | row;
+        store_element(f.payload[0], e, f.wide ? 8 : 4, pay);
+    }
 }
 
 __global__ void __launch_bounds__(threads) store_entries(flipping f, const void *payload)
@@ -122,7 +121,7 @@ tsr_status flip(flipping f, void *stream)
     f.payload[0] = pay[0];
     f.payload[1] = pay[1];
     if (n)
-        TSR_LAUNCH(load_pairs, blocks_for(n, threads), threads, 0, stream, f);
+        TSR_LAUNCH(load_pairs, blocks_for(n, load_entries), threads, 0, stream, f);
     status = tsr_cuda_sort_pairs(f.key, f.payload, size, n, bits, &at, scratch, stream);
     if (status != TSR_OK)
         return status;

@@ -77,25 +77,41 @@ __global__ void __launch_bounds__(threads) place_pieces(job j)
             j.window[q] = v;
 }
 
-/* Where piece q, not the first of its window, begins: by bisection a column with `before` entries before it, or up to most_height
- * more, which the entries of one column may be. */
-__device__ void find_cut(const job &j, int64_t q, int64_t v, int64_t before)
+/* Where a piece, not the first of its window, begins: by bisection a column with `before` entries before it, or up to most_height
+ * more, which the entries of one column may be.  It is between the columns that are as far on in their rows as the piece in the window:
+ * before the least of them there are too few entries, up to the largest of them enough. */
+__device__ void find_cut(const job &j, int64_t q, int64_t v)
 {
     constexpr int most = most_height / 32;
     int lane = threadIdx.x % 32, height = 1 << j.log_height;
+    int64_t place = q - j.first[v], pieces = j.first[v + 1] - j.first[v], before = (j.entry[v + 1] - j.entry[v]) * place / pieces;
     const uint32_t *row[most];
-    uint32_t low[most], high[most];
+    uint32_t low[most], high[most], least = ~0u, largest = 0;
 #pragma unroll
     for (int k = 0; k < most; k++) {
         int64_t r = (v << j.log_height) + k * 32 + lane;
         bool mine = k * 32 + lane < height && r < j.nrows;
         row[k] = j.i + (mine ? j.p[r] : 0);
-        low[k] = 0;
         high[k] = mine ? static_cast<uint32_t>(j.p[r + 1] - j.p[r]) : 0;
+        low[k] = static_cast<uint32_t>(high[k] * place / pieces);
+        if (high[k]) {
+            least = min(least, row[k][low[k]]);
+            largest = max(largest, row[k][low[k]]);
+        }
     }
-    int64_t least = 0, most_column = j.ncols, fewest = 0, largest = j.entry[v + 1] - j.entry[v];
-    while (least < most_column && largest - fewest > most_height) {
-        int64_t middle = (least + most_column) / 2;
+    int64_t from = __reduce_min_sync(all, least), to = static_cast<int64_t>(__reduce_max_sync(all, largest)) + 1;
+    uint32_t fewest = 0, enough = 0; // entries before these two columns
+#pragma unroll
+    for (int k = 0; k < most; k++) {
+        high[k] = lower_bound(row[k], low[k], high[k], to);
+        low[k] = lower_bound(row[k], static_cast<uint32_t>(0), low[k], from);
+        fewest += low[k];
+        enough += high[k];
+    }
+    fewest = __reduce_add_sync(all, fewest);
+    enough = __reduce_add_sync(all, enough);
+    while (from < to && enough - fewest > most_height) {
+        int64_t middle = (from + to) / 2;
         uint32_t at[most], sum = 0;
 #pragma unroll
         for (int k = 0; k < most; k++) {
@@ -103,13 +119,13 @@ __device__ void find_cut(const job &j, int64_t q, int64_t v, int64_t before)
             sum += at[k];
         }
         sum = __reduce_add_sync(all, sum);
-        bool enough = sum >= before;
+        bool down = sum >= before;
 #pragma unroll
         for (int k = 0; k < most; k++)
-            (enough ? high[k] : low[k]) = at[k];
-        least = enough ? least : middle + 1;
-        most_column = enough ? middle : most_column;
-        (enough ? largest : fewest) = sum;
+            (down ? high[k] : low[k]) = at[k];
+        from = down ? from : middle + 1;
+        to = down ? middle : to;
+        (down ? enough : fewest) = sum;
     }
 #pragma unroll
     for (int k = 0; k < most; k++)
@@ -121,9 +137,9 @@ __global__ void __launch_bounds__(threads) cut_windows(job j)
 {
     int64_t npieces = count_of_pieces(j);
     for (int64_t q = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32; q < npieces; q += static_cast<int64_t>(gridDim.x) * warps) {
-        int64_t v = j.window[q], place = q - j.first[v], pieces = j.first[v + 1] - j.first[v];
-        if (place > 0)
-            find_cut(j, q, v, (j.entry[v + 1] - j.entry[v]) * place / pieces);
+        int64_t v = j.window[q];
+        if (q > j.first[v])
+            find_cut(j, q, v);
     }
 }
 
