@@ -7,7 +7,10 @@
 // two loads from shared memory: the entry, the same for all lanes, and the lane's part of the row of B.  A barrier tells when a stage is full,
 // another one when all consumers are done with it.
 //
-// variant: 0 = the kernel's own choice, 1 = neighbouring rows of B are one copy where that can be, 2 = each row of B is a copy.
+// FP32 sums go to C (to the partial sum) and begin anew after every 2048 columns of a window: the error of a long sum grows with its length.
+//
+// variant: 0 = the kernel's own choice, 1 = neighbouring rows of B are one copy where that can be, 2 = each row of B is a copy, 3 = as 1, but
+// sums go to C after each block.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor.cuh"
 
@@ -19,6 +22,7 @@
 namespace {
 
 constexpr int rows = 8; // of a consumer
+constexpr int longest_chain = 2048; // columns
 
 struct job {
     tsr_cuda_spmm p;
@@ -30,6 +34,7 @@ struct job {
     uint32_t items, tiles;
     uint32_t row_bytes;            // of B
     uint32_t room;                 // bytes for a block's data in a stage
+    uint32_t chain;                // blocks after which sums go to C
     bool tile_major;
     bool whole_rows;               // rows of B follow each other without gaps, and a tile is all of them
 };
@@ -61,15 +66,15 @@ template <class Element> struct entry {
     __device__ __forceinline__ uint32_t place() const { return w[at]; }
 };
 
-// What a block of threads computes.
-struct task {
-    int64_t window, partial;
+// What a block of threads computes.  In shared memory, so that no thread keeps in registers what it needs at the end only.
+template <class Element> struct alignas(16) task {
+    tensor_output<Element> out;
     int64_t first;       // block
-    int blocks;
     int64_t column;      // of C: the tile's first
+    int blocks;
 };
 
-__device__ __forceinline__ task find_task(const job &j, int tile)
+template <class Element> __device__ __forceinline__ void find_task(task<Element> *t, const job &j, int tile, int height)
 {
     uint32_t item = blockIdx.x, number = 0;
     if (j.tiles > 1) {
@@ -77,21 +82,20 @@ __device__ __forceinline__ task find_task(const job &j, int tile)
         item = j.tile_major ? blockIdx.x - outer * inner : outer;
         number = j.tile_major ? outer : blockIdx.x - outer * inner;
     }
-    task t;
-    t.window = j.item_window[item];
-    t.partial = j.item_partial[item];
-    t.first = j.item_block[item];
-    t.blocks = static_cast<int>(j.item_block[item + 1] - t.first);
-    t.column = static_cast<int64_t>(number) * tile;
-    return t;
+    t->out = tensor_target<Element>(j.p, j.nrows, height, j.item_window[item], j.item_partial[item], 1.0);
+    t->first = j.item_block[item];
+    t->column = static_cast<int64_t>(number) * tile;
+    t->blocks = static_cast<int>(j.item_block[item + 1] - t->first);
 }
 
 // The ring: rows of B of each stage, then data of each stage, then the barriers.
-constexpr int stages = 2;
+constexpr int stages = 2, task_bytes = 80;
+static_assert(sizeof(task<float>) <= task_bytes && sizeof(task<double>) <= task_bytes, "");
 struct ring {
     unsigned char *rows, *data;
     uint64_t *full, *empty;
     uint32_t *columns; // of the block that is copied
+    void *task;
 };
 
 template <class Shape> __device__ __forceinline__ ring ring_at(const job &j)
@@ -99,12 +103,13 @@ template <class Shape> __device__ __forceinline__ ring ring_at(const job &j)
     ring r;
     r.rows = dynamic_shared();
     r.data = r.rows + stages * Shape::stage;
-    r.columns = reinterpret_cast<uint32_t *>(r.data + stages * j.room);
+    r.task = r.data + stages * j.room;
+    r.columns = static_cast<uint32_t *>(r.task) + task_bytes / 4;
     r.full = reinterpret_cast<uint64_t *>(r.columns + Shape::width);
     r.empty = r.full + stages;
     return r;
 }
-template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) + Shape::width * 4; // and room for data
+template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) + Shape::width * 4 + task_bytes; // and room for data
 
 // ---- the producer ----
 
@@ -147,7 +152,7 @@ __device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char
     }
 }
 
-template <class Element, class Shape> __device__ __forceinline__ void produce(const job &j, const task &t, const ring &r)
+template <class Element, class Shape> __device__ __forceinline__ void produce(const job &j, const task<Element> &t, const ring &r)
 {
     constexpr int parts = (Shape::width + 31) / 32;
     int lane = threadIdx.x % 32;
@@ -243,15 +248,17 @@ __device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns]
     }
 }
 
+/* Blocks [from, to) of the item. */
 template <class Element, class Shape>
-__device__ __forceinline__ void consume(const job &j, const task &t, const ring &r, int consumer, int head, Element (&sum)[rows][Shape::columns])
+__device__ __forceinline__ void consume(const job &j, uint32_t from, uint32_t to, const ring &r, int consumer, int head,
+                                        Element (&sum)[rows][Shape::columns])
 {
     constexpr uint32_t entry_bytes = sizeof(entry<Element>);
     const bool speaks = threadIdx.x % 32 == 0;
     const shared_place first_b = keep_place(shared_place_of(r.rows + threadIdx.x % 32 * Shape::columns * static_cast<int>(sizeof(Element)))),
                        data = keep_place(shared_place_of(r.data));
     uint64_t *full = keep_address(r.full);
-    for (uint32_t k = 0; k < static_cast<uint32_t>(t.blocks); k++) {
+    for (uint32_t k = from; k < to; k++) {
         const uint32_t stage = k % stages;
         mbarrier_wait(full + stage, k / stages & 1);
         const shared_place here = data + stage * j.room, b = first_b + stage * Shape::stage;
@@ -266,11 +273,13 @@ __device__ __forceinline__ void consume(const job &j, const task &t, const ring 
     }
 }
 
+/* more: the first sums are there already. */
 template <class Element, class Shape>
-__device__ __forceinline__ void store(const job &j, const task &t, int consumer, int height, const Element (&sum)[rows][Shape::columns])
+__device__ __forceinline__ void store(const job &j, const task<Element> &t, int consumer, const Element (&sum)[rows][Shape::columns], bool more)
 {
     constexpr int piece = 16 / sizeof(Element);
-    tensor_output<Element> out = tensor_target<Element>(j.p, j.nrows, height, t.window, t.partial, 1.0);
+    tensor_output<Element> out = t.out;
+    out.beta = more ? 1 : out.beta;
     int64_t column = t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
     if (column >= j.p.n)
         return;
@@ -296,9 +305,10 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32
     using of = shape<Element, Columns, Width>;
     constexpr int consumers = Height / rows, head = consumers * 4;
     int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
-    task t = find_task(j, of::tile);
     ring r = ring_at<of>(j);
+    task<Element> &t = *static_cast<task<Element> *>(r.task);
     if (threadIdx.x == 0) {
+        find_task(&t, j, of::tile, Height);
         for (int s = 0; s < stages; s++) {
             mbarrier_init(r.full + s, 1);
             mbarrier_init(r.empty + s, consumers);
@@ -310,9 +320,15 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32
         produce<Element, of>(j, t, r);
         return;
     }
-    Element sum[rows][Columns] = {};
-    consume<Element, of>(j, t, r, warp - 1, head, sum);
-    store<Element, of>(j, t, warp - 1, Height, sum);
+    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
+    uint32_t from = 0, to;
+    do {
+        Element sum[rows][Columns] = {};
+        to = min(from + j.chain, blocks);
+        consume<Element, of>(j, from, to, r, warp - 1, head, sum);
+        store<Element, of>(j, t, warp - 1, sum, from > 0);
+        from = to;
+    } while (to < blocks);
 #endif
 }
 
@@ -324,7 +340,8 @@ template <class Element, int Height, int Width, int Columns> tsr_status launch(j
     j.tiles = static_cast<uint32_t>((j.p.n + of::tile - 1) / of::tile);
     if (j.items * static_cast<uint64_t>(j.tiles) > 0x7fffffff)
         return TSR_DECLINED;
-    j.whole_rows = j.p.variant < 2 && j.p.n == of::tile && j.row_bytes == of::pitch;
+    j.chain = j.p.variant == 3 ? 1 : sizeof(Element) == sizeof(float) ? longest_chain / Width : 1u << 30;
+    j.whole_rows = j.p.variant != 2 && j.p.n == of::tile && j.row_bytes == of::pitch;
     size_t shared = static_cast<size_t>(ring_bytes<of>) + stages * static_cast<size_t>(j.room);
     auto kernel = panel_kernel<Element, Height, Width, Columns>;
     if (!tensor_allow_shared(kernel, shared))
@@ -385,7 +402,7 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
     const int64_t size = wide ? sizeof(double) : sizeof(float), row_bytes = p->ldb * size;
     if ((p->math != TSR_CUDA_EXACT && p->math != TSR_CUDA_TF32 && !wide) || p->device->major < 9 || !tensor_takes(p, false))
         return TSR_DECLINED;
-    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 2 || work->nitems > 0x7fffffff)
+    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 3 || work->nitems > 0x7fffffff)
         return TSR_DECLINED;
     job j = {};
     j.p = *p;
