@@ -85,6 +85,35 @@ masked_result result_of(const tsr_cuda_masked *q)
     return r;
 }
 
+/* Is an entry's result zero only where there is no product?  Then what is present is found from the results in one pass, rather than by scattered
+ * stores of single bytes. */
+bool shows_presence(const masked_result &r)
+{
+    return (r.kind == masked_result::INTEGER && r.size >= 4 && r.product == 1) || (r.kind == masked_result::FP32 && r.product == bits_of(1.0f)) ||
+           (r.kind == masked_result::FP64 && r.product == bits_of(1.0));
+}
+
+constexpr int threads = 256;
+
+template <class T> __global__ void __launch_bounds__(threads) mark_present(int8_t *present, const T *x, int64_t n)
+{
+    for (int64_t at = blockIdx.x * int64_t(threads) + threadIdx.x; at < n; at += int64_t(gridDim.x) * threads)
+        present[at] = __ldcs(x + at) != 0;
+}
+
+tsr_status mark(const tsr_cuda_masked *q, int size)
+{
+    int64_t n = q->end - q->begin, wanted = (n + threads - 1) / threads, most = int64_t(q->device->sms) * 64;
+    auto narrow = mark_present<uint32_t>;
+    auto wide = mark_present<unsigned long long>;
+    unsigned blocks = unsigned(wanted < most ? wanted : most);
+    if (size == 4)
+        TSR_LAUNCH(narrow, blocks, threads, 0, q->stream, q->present, static_cast<const uint32_t *>(q->x), n);
+    else
+        TSR_LAUNCH(wide, blocks, threads, 0, q->stream, q->present, static_cast<const unsigned long long *>(q->x), n);
+    return launched();
+}
+
 masked_args args_of(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product)
 {
     masked_args q = {};
@@ -130,11 +159,15 @@ extern "C" tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, cons
     tsr_status status = TSR_OK;
     if (product->x)
         status = tsr_cuda_set(product->x, 0, size_t(n) * size_of(product->semiring.type), product->stream);
-    if (status == TSR_OK && product->present)
-        status = tsr_cuda_set(product->present, 0, size_t(n), product->stream);
-    if (status != TSR_OK || n == 0 || product->a->nvals == 0 || product->b->nvals == 0)
-        return status;
+    bool empty = n == 0 || product->a->nvals == 0 || product->b->nvals == 0;
     masked_args q = args_of(plan, product);
+    bool marked = !empty && !reads && product->x && product->present && shows_presence(q.result);
+    if (marked)
+        q.present = nullptr;
+    else if (status == TSR_OK && product->present)
+        status = tsr_cuda_set(product->present, 0, size_t(n), product->stream);
+    if (status != TSR_OK || empty)
+        return status;
     void *queues;
     status = tsr_cuda_malloc(&queues, MASKED_FORMS * sizeof *q.queue, product->stream);
     if (status != TSR_OK)
@@ -143,6 +176,8 @@ extern "C" tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, cons
     status = tsr_cuda_set(queues, 0, MASKED_FORMS * sizeof *q.queue, product->stream);
     if (status == TSR_OK)
         status = reads ? tsr_cuda_masked_fold(q, plan, product) : tsr_cuda_masked_count(q, plan, product);
+    if (status == TSR_OK && marked)
+        status = mark(product, q.result.size);
     tsr_cuda_free(queues, product->stream);
     return status;
 }
