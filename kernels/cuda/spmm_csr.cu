@@ -38,31 +38,23 @@ int choose_vector(const tsr_cuda_csr_spmm *product, int size)
     return vector;
 }
 
-/* Lanes for all n columns, at most 32.  Then, where B's part for one tile of columns is larger than 0.7 of L2 and halving the tile
- * brings it to 1.2 of L2 or below, the tile is halved, but not below 256 bytes of a row. */
-int choose_lanes(const tsr_cuda_csr_spmm *product, int64_t ncols, int size, int vector)
-{
-    int lanes = 32;
-    while (lanes > 4 && product->n <= lanes / 2 * vector)
-        lanes /= 2;
-    double l2 = double(product->device->l2_bytes), part = double(ncols) * lanes * vector * size;
-    if (lanes * vector * size >= 512 && part > 0.7 * l2 && part / 2 <= 1.2 * l2)
-        lanes /= 2;
-    return lanes;
-}
-
-/* Large blocks share more rows of B in L1; small ones end at more even times. */
-int choose_warps(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product, int size)
-{
-    return size == 8 || a->spmm.nitems < int64_t(product->device->sms) * 256 ? 4 : 8;
-}
-
+/* Lanes for all n columns, at most 32, in blocks of 4 warps.  Where B's part for one tile of columns is larger than 0.7 of L2 and halving
+ * the tile brings it to 1.2 of L2 or below, the tile is halved (not below 256 bytes of a row), and blocks are of 8 warps, which share
+ * more rows of B in L1. */
 csr_shape choose_shape(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
     int size = element_size(product), vector = choose_vector(product, size);
     if (product->variant != 0)
         return { vector, product->variant % 100, product->variant / 100 };
-    return { vector, choose_lanes(product, a->ncols, size, vector), choose_warps(a, product, size) };
+    csr_shape shape = { vector, 32, 4 };
+    while (shape.lanes > 4 && product->n <= shape.lanes / 2 * vector)
+        shape.lanes /= 2;
+    double l2 = double(product->device->l2_bytes), part = double(a->ncols) * shape.lanes * vector * size;
+    if (shape.lanes * vector * size >= 512 && part > 0.7 * l2 && part / 2 <= 1.2 * l2) {
+        shape.lanes /= 2;
+        shape.warps = 8;
+    }
+    return shape;
 }
 
 bool shape_exists(const csr_shape &shape)
