@@ -81,6 +81,7 @@ tsr_status tsr_cuda_longest_window(int64_t *longest, const tsr_windows *windows,
 int64_t tsr_cuda_me_tcf_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device);
 int64_t tsr_cuda_hrpb_most(const tsr_windows *windows, int64_t longest, const tsr_cuda_device *device);
 int64_t tsr_cuda_panel_most(const tsr_windows *windows, const tsr_cuda_device *device); /* sizes only: no array is read */
+int64_t tsr_cuda_me_bcrs_most(const tsr_windows *windows, const tsr_cuda_device *device); /* likewise */
 
 /* ---- CUDA cores: any type and semiring ---- */
 

@@ -20,8 +20,9 @@
 
 namespace {
 
-constexpr int block_warps = 2; // of a block of threads
-constexpr int stages = 2;      // steps in a ring
+constexpr int block_warps = 2;     // of a block of threads
+constexpr int stages = 2;          // steps in a ring
+constexpr int resident_warps = 24; // on a multiprocessor, about
 
 struct job {
     tsr_cuda_spmm p;
@@ -223,7 +224,7 @@ __device__ __forceinline__ void store(const job &j, const task<Shape> &w, typena
 template <tsr_cuda_math Math, int Width, int Tile> struct tuning {
     static constexpr int blocks = Tile * Width <= 1024 ? 2 : 1; /* of a step */
     static constexpr bool late = Tile < 512 || Math == TSR_CUDA_FP64;
-    static constexpr int warps = Tile == 512 && Math == TSR_CUDA_EXACT ? 20 : 24;
+    static constexpr int warps = Tile == 512 && Math == TSR_CUDA_EXACT ? 20 : resident_warps;
 };
 
 /* A step is Blocks blocks.  Row 4 i + t of a block in the ring holds its vector t * rows + i. */
@@ -446,7 +447,7 @@ choice choose(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *p
 {
     if (p->variant > 0)
         return {64 << (p->variant - 1) % 4, (p->variant - 1) / 4 % 2 != 0};
-    const int64_t bytes = p->n * static_cast<int64_t>(size), full = int64_t{24} * p->device->sms; /* warps that run at once */
+    const int64_t bytes = p->n * static_cast<int64_t>(size), full = int64_t{resident_warps} * p->device->sms;
     int tile = size == 2 ? 64 : 128;
     while (tile < bytes && tile < (size == 2 ? 256 : 512))
         tile *= 2;
@@ -475,6 +476,17 @@ tsr_status run(job j, const launch &l, const tsr_work *work, int64_t most)
 }
 
 } // namespace
+
+/* Items of 64 blocks hide their start.  Where a warp gets many, longer ones leave fewer partial sums to add, but not so long that
+ * all wait for one at the end; where there are too few to go round, shorter ones. */
+extern "C" int64_t tsr_cuda_me_bcrs_most(const tsr_windows *windows, const tsr_cuda_device *device)
+{
+    const int64_t usual = 64, least = 32, warps = int64_t{resident_warps} * (device->sms > 0 ? device->sms : 1);
+    const int64_t fair = windows->nblocks / warps;
+    if (fair < usual)
+        return fair > least ? fair : least;
+    return fair / 10 > usual ? fair / 10 : usual;
+}
 
 extern "C" tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *product)
 {

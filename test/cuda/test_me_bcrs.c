@@ -30,8 +30,23 @@ static tsr_status reference(const tensor_any *a, tsr_number number, double iso, 
     return tsr_ref_spmm_me_bcrs(&a->me_bcrs, number, n, b, ldb, c, ldc, alpha, beta, magnitude);
 }
 
+/* Small matrices are split more finely, large ones less. */
+static bool most_is_right(void)
+{
+    static const int64_t nblocks[] = { 0, 24 * 100 * 50, 24 * 100 * 64, 24 * 100 * 2000 }, most[] = { 32, 50, 64, 200 };
+    tsr_cuda_device device = { .sms = 100 };
+    for (int k = 0; k < 4; k++)
+        if (tsr_cuda_me_bcrs_most(&(tsr_windows){ .nblocks = nblocks[k] }, &device) != most[k])
+            return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
+    if (!most_is_right()) {
+        fprintf(stderr, "tsr_cuda_me_bcrs_most: unexpected\n");
+        return 1;
+    }
     static const tensor_format format = { .name = "test_me_bcrs", .nshapes = 1, .shapes = { 0 }, .nvariants = 9,
         .maths = (1u << TSR_CUDA_MATH_COUNT) - 1, .make = make, .free = free_me_bcrs, .arrays = arrays, .run = run,
         .reference = reference };
