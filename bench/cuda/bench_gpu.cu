@@ -267,7 +267,8 @@ struct Bench {
             int width = math == TSR_CUDA_FP16 || math == TSR_CUDA_BF16 ? 16 : 8;
             blocks<tsr_me_bcrs>(o, r, math, [&](tsr_me_bcrs *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_me_bcrs(f, s, width, 1.0, nullptr);
-                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, most, nullptr) : status;
+                int64_t own = options.own_most ? tsr_cuda_me_bcrs_most(&f->w, &device) : most;
+                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, own, nullptr) : status;
             }, tsr_cuda_free_me_bcrs, tsr_cuda_spmm_me_bcrs, [&](const tsr_me_bcrs &f) { return 8 * f.w.nvectors * size; });
         } else if (kernel.compare(0, 5, "bmat-") == 0) {
             blocks<tsr_bmat>(o, r, math, [&](tsr_bmat *f, const tsr_source *s, tsr_work *w) {
