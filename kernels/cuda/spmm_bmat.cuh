@@ -52,6 +52,7 @@ struct ahead {
     uint32_t column[parts][32], mask[parts][32];
     int64_t fact[items][facts];
     int64_t target[2]; // window and partial sum of the item whose sums are not stored yet
+    const uint32_t *columns, *masks; // of that item, from its first on
 };
 
 /* Which parts of `ahead` groups of 32 words go to: those of an item to `even` and `odd` in turn, the first of the next item to `spare`. */
@@ -87,6 +88,10 @@ template <tsr_cuda_math Math, int Height, int Columns> struct shape {
     static constexpr int values_bytes = 32 * group * words * 2 * sizeof(word); // and a lane what it multiplies them by
     static constexpr int rows_bytes = stages * stage_bytes;
     static constexpr int near_bytes = (stages - 1) * values_bytes + static_cast<int>(sizeof(ahead));
+    static __device__ __forceinline__ int near_at(int warp)
+    {
+        return warps * rows_bytes + warp * near_bytes + (stages - 1) * values_bytes;
+    }
     static constexpr int arrays_at = warps * (rows_bytes + near_bytes), shared_bytes = arrays_at + facts * 8; // of fact_array
     /* Registers are given to 16 or 20 warps. */
     static constexpr int by_registers = row_bytes > 128 || columns * words > 64 ? 4 : 5, by_memory = 228 * 1024 / (shared_bytes + 1024);
@@ -109,7 +114,6 @@ template <class T> __device__ __forceinline__ T keep(T x) { return __shfl_sync(a
 
 /* Where a lane finds its parts in shared memory, in bytes. */
 struct lane_places {
-    int rows, near;   // of the warp
     int to, column;   // rows of B: to the first stage, a first column
     int from, values; // from the first stage; of A
     int shift;        // of slot t of row g in its half of a mask
@@ -119,8 +123,7 @@ struct lane_places {
         int row = lane / Shape::lanes_per_row, t = lane % 4, piece_bytes = Shape::piece_words * 4;
         int mine = (Shape::height == 8 ? lane / 4 : unit<Shape>(lane / 4)) * piece_bytes;
         int mine_values = lane * (Shape::words * 2 * static_cast<int>(sizeof(typename Shape::word)));
-        rows = warp * Shape::rows_bytes;
-        near = warps * Shape::rows_bytes + warp * Shape::near_bytes + (Shape::stages - 1) * Shape::values_bytes;
+        int rows = warp * Shape::rows_bytes, near = Shape::near_at(warp);
         to = keep(rows + row * Shape::stride + (lane % Shape::lanes_per_row ^ row % 4 * Shape::swizzle) * 16);
         column = keep(near + row * 4);
         from = keep(rows + t * Shape::stride + (mine ^ t * Shape::swizzle * 16));
@@ -140,10 +143,8 @@ __device__ __forceinline__ void fetch_word(uint32_t *to, const uint32_t *from, i
 /* What a warp needs to fetch the blocks of one item, in order. */
 struct fetcher {
     const unsigned char *b; // this lane's part of row 0 of B
-    const uint32_t *column; // of the item's first vector
     uint32_t pitch;         // bytes between rows of B
-    int vectors;            // of the item
-    int left;               // of these, from the lane's first row on
+    int left;               // vectors of the item from the lane's first row on
     int bytes;              // from b to the end of the tile or of the row of B, whichever comes first
 };
 
@@ -172,16 +173,14 @@ __device__ __forceinline__ void fetch_rows(const fetcher &f, const uint32_t *col
 /* Masks in halves of 32 bits (4 rows), one per lane, and the entries of the item before each. */
 template <class Shape> struct masks {
     static constexpr int halves = 2 * Shape::words, blocks = 32 / halves; // of a block; in use at a time
-    const uint32_t *from;
-    int count; // of the item
     uint32_t mine;
     int before, total; // total: entries before the next group, from giver::value on
 
     /* The masks of `block` and those after it, which are there, are put to use, and the group after them is fetched. */
-    __device__ __forceinline__ void turn(ahead *near, const parts &where, int block, int lane)
+    __device__ __forceinline__ void turn(ahead *near, const parts &where, int block, int nblocks, int lane)
     {
         mine = near->mask[where.of(block / blocks)][lane];
-        fetch_word(near->mask[where.of(block / blocks + 1)] + lane, from, (block + blocks) * halves + lane, count);
+        fetch_word(near->mask[where.of(block / blocks + 1)] + lane, near->masks, (block + blocks) * halves + lane, nblocks * halves);
         int bits = __popc(mine), sum = bits;
 #pragma unroll
         for (int step = 1; step < 32; step *= 2) {
@@ -223,12 +222,12 @@ template <class Shape> struct giver {
     static constexpr int next_block = 32 * Shape::words * 2; // words
 
     /* To [q][w][i]: slot t + 4 i in word w of the mask of block q of the group.  Behind the item's last block: zeros. */
-    __device__ __forceinline__ void fetch(ahead *near, const parts &where, word *to, int block, int shift, int lane)
+    __device__ __forceinline__ void fetch(ahead *near, const parts &where, word *to, int block, int nblocks, int shift, int lane)
     {
         constexpr int halves = masks<Shape>::halves;
         int local = block % masks<Shape>::blocks;
         if (local == 0)
-            m.turn(near, where, block, lane);
+            m.turn(near, where, block, nblocks, lane);
 #pragma unroll
         for (int q = 0; q < Shape::group; q++)
 #pragma unroll
@@ -257,12 +256,15 @@ template <class Shape> struct ring {
         place.set<Shape>(warp, lane);
         clear(lane);
     }
-    __device__ __forceinline__ ahead *near() const { return reinterpret_cast<ahead *>(dynamic_shared() + place.near); }
+    static __device__ __forceinline__ ahead *near()
+    {
+        return reinterpret_cast<ahead *>(dynamic_shared() + Shape::near_at(threadIdx.x / 32));
+    }
     /* No garbage: 0 times NaN is NaN. */
     __device__ __forceinline__ void clear(int lane) const
     {
         for (int i = lane * 16; i < Shape::rows_bytes; i += 512)
-            *reinterpret_cast<uint4 *>(dynamic_shared() + place.rows + i) = uint4{0, 0, 0, 0};
+            *reinterpret_cast<uint4 *>(dynamic_shared() + threadIdx.x / 32 * Shape::rows_bytes + i) = uint4{0, 0, 0, 0};
     }
     /* The stage after the one at `offset`. */
     static __device__ __forceinline__ int next(int offset)
@@ -279,11 +281,12 @@ template <class Shape> struct ring {
         int block = step * Shape::group;
         if (block < nblocks) {
             if (block % 4 == 0)
-                fetch_word(near()->column[where.of(block / 4 + 1)] + lane, f.column, block * 8 + 32 + lane, f.vectors);
+                fetch_word(near()->column[where.of(block / 4 + 1)] + lane, near()->columns, block * 8 + 32 + lane,
+                           f.left + lane / Shape::lanes_per_row);
             int column = place.column + where.of(block / 4) * 128 + block % 4 * 32;
             fetch_rows<Shape, Whole>(f, reinterpret_cast<const uint32_t *>(dynamic_shared() + column),
                                      dynamic_shared() + place.to + offset, block);
-            a.fetch(near(), where, reinterpret_cast<typename Shape::word *>(dynamic_shared() + place.values + values), block, place.shift,
+            a.fetch(near(), where, reinterpret_cast<typename Shape::word *>(dynamic_shared() + place.values + values), block, nblocks, place.shift,
                     lane);
             offset = next(offset);
         }
@@ -533,6 +536,8 @@ template <class Shape> struct item {
     parts where;
     int nblocks, lane;
     bool whole; // no row of B ends inside the tile
+    int vectors; // and pointers: only until start
+    const uint32_t *columns, *masks_of;
 
     __device__ __forceinline__ item(const matrix &a, const ring<Shape> &ring, const parts &where, const int64_t *fact, int lane)
         : r(ring), where(where), lane(lane)
@@ -541,20 +546,19 @@ template <class Shape> struct item {
         int odd = giver<Shape>::pairs ? static_cast<int>(fact[at_entry] & 1) : 0;
         const element *value = static_cast<const element *>(a.value) + (fact[at_entry] - odd);
         nblocks = static_cast<int>(fact[at_last] - first);
-        f.column = a.column + vector;
-        f.vectors = static_cast<int>(min(fact[at_end] - vector, static_cast<int64_t>(nblocks) * 8));
+        vectors = static_cast<int>(min(fact[at_end] - vector, static_cast<int64_t>(nblocks) * 8));
+        columns = a.column + vector;
+        masks_of = reinterpret_cast<const uint32_t *>(a.mask + first * Shape::words);
         g.value = a.value ? reinterpret_cast<const typename Shape::word *>(value) : ones<Shape>();
         g.stored = a.value ? -1 : 0;
         g.odd = 0;
-        g.m.from = reinterpret_cast<const uint32_t *>(a.mask + first * Shape::words);
-        g.m.count = nblocks * masks<Shape>::halves;
         g.m.total = odd;
     }
     /* The first columns and masks. */
     __device__ __forceinline__ void fetch_first() const
     {
-        fetch_word(r.near()->column[where.even] + lane, f.column, lane, f.vectors);
-        fetch_word(r.near()->mask[where.even] + lane, g.m.from, lane, g.m.count);
+        fetch_word(r.near()->column[where.even] + lane, columns, lane, vectors);
+        fetch_word(r.near()->mask[where.even] + lane, masks_of, lane, nblocks * masks<Shape>::halves);
     }
     /* Starts fetching the first steps; the first columns and masks are there.  skip: bytes before the tile. */
     __device__ __forceinline__ void start(const tsr_cuda_spmm &p, int64_t skip, progress &now)
@@ -562,10 +566,15 @@ template <class Shape> struct item {
         int64_t pitch = p.ldb * static_cast<int64_t>(sizeof(element));
         int within = lane % Shape::lanes_per_row * 16;
         f.pitch = keep(static_cast<uint32_t>(pitch));
-        f.left = keep(f.vectors - lane / Shape::lanes_per_row);
+        f.left = keep(vectors - lane / Shape::lanes_per_row);
         f.b = keep_address(static_cast<const unsigned char *>(p.b) + skip + within);
         f.bytes = static_cast<int>(min(pitch - skip, static_cast<int64_t>(Shape::row_bytes))) - within;
         whole = pitch - skip >= Shape::row_bytes;
+        if (lane == 0) {
+            r.near()->columns = columns;
+            r.near()->masks = masks_of;
+        }
+        __syncwarp();
 #pragma unroll 1
         for (int k = 0; k < Shape::stages - 1; k++) {
             r.template fetch<false>(f, g, where, now.to, now.values, k, nblocks, lane);
@@ -604,40 +613,43 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
 {
     using sum = typename Shape::sum;
     int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    int step = a.team * warps;
-    int64_t start = static_cast<int64_t>(blockIdx.x / a.team) * a.tasks * step, end = min(start + a.tasks * step, a.ntasks);
-    int64_t task = start + blockIdx.x % a.team * warps + warp;
-    if (task >= end)
+    /* The tasks of this warp: task_of(0), task_of(1), ... below the end. */
+    auto task_of = [&](int number) {
+        int64_t team = blockIdx.x / a.team, member = blockIdx.x % a.team;
+        return ((team * a.tasks + number) * a.team + member) * warps + warp;
+    };
+    auto has = [&](int number) { return number < a.tasks && task_of(number) < a.ntasks; };
+    if (!has(0))
         return;
     const ring<Shape> r(warp, lane);
     parts where = {0, 1, 2};
     progress now = {0, 0, 0};
-    auto item_of = [&](int64_t t) { return t < end ? task_place(a, t).item : -1; };
-    auto tile_bytes = [&](int64_t t) { return static_cast<int64_t>(task_place(a, t).tile) * Shape::row_bytes; };
+    auto item_of = [&](int number) { return has(number) ? task_place(a, task_of(number)).item : -1; };
+    auto tile_of = [&](int number) { return static_cast<int64_t>(task_place(a, task_of(number)).tile); };
     /* every warp of the block writes the same */
     const int64_t **array = reinterpret_cast<const int64_t **>(dynamic_shared() + Shape::arrays_at);
     if (lane < facts)
         array[lane] = fact_array(a, lane);
     for (int k = 0; k < 3; k++)
-        fetch_facts(array, r.near(), item_of(task + k * step), k, -1, lane);
+        fetch_facts(array, r.near(), item_of(k), k, -1, lane);
     wait_all();
     fetch_facts(array, r.near(), -1, 0, 0, lane);
-    fetch_facts(array, r.near(), -1, 0, task + step < end ? 1 : -1, lane);
+    fetch_facts(array, r.near(), -1, 0, has(1) ? 1 : -1, lane);
     wait_all();
     item<Shape> it(a, r, where, r.near()->fact[0], lane);
     it.fetch_first();
     wait_all();
-    it.start(p, tile_bytes(task), now);
+    it.start(p, tile_of(0) * Shape::row_bytes, now);
 
     /* While a task is computed, what its successors say of themselves is on its way, and the first columns of the next one. */
-    for (int number = 0; task < end; task += step, number++) {
+#pragma unroll 1
+    for (int number = 0; has(number); number++) {
         int own = number % ahead::items, next = (number + 1) % ahead::items;
-        bool more = task + step < end;
         if (lane < 2)
             r.near()->target[lane] = r.near()->fact[own][lane ? at_partial : at_window];
         __syncwarp(); // then there is a place for the item after the next two
-        fetch_facts(array, r.near(), item_of(task + 3 * step), own, task + 2 * step < end ? (number + 2) % ahead::items : -1, lane);
-        if (more)
+        fetch_facts(array, r.near(), item_of(number + 3), own, has(number + 2) ? (number + 2) % ahead::items : -1, lane);
+        if (has(number + 1))
             item<Shape>(a, r, where.next(), r.near()->fact[next], lane).fetch_first();
         sum total[Shape::products][4] = {};
         if (it.whole)
@@ -646,15 +658,15 @@ __global__ void __launch_bounds__(warps * 32, Shape::blocks_per_sm) spmm(const _
             it.template compute<false>(total, now);
 
         wait_all();
-        int64_t column = static_cast<int64_t>(task_place(a, task).tile) * Shape::columns;
+        int64_t column = tile_of(number) * Shape::columns;
         if (a.tiles > 1 && column + Shape::columns > p.n) {
             r.clear(lane); // what follows the columns of B must not meet columns of another tile
             __syncwarp();
         }
         where = where.next();
-        if (more) {
+        if (has(number + 1)) {
             it = item<Shape>(a, r, where, r.near()->fact[next], lane);
-            it.start(p, tile_bytes(task + step), now);
+            it.start(p, tile_of(number + 1) * Shape::row_bytes, now);
         }
         const int64_t *target = r.near()->target;
         tensor_output<sum> out = tensor_target<sum>(p, a.nrows, Shape::height, target[0], target[1], a.iso);
