@@ -38,7 +38,10 @@ constexpr int blocks_ahead = 4;
 struct blocks {
     const uint32_t *column;      /* of the item's first vector */
     const uint32_t *block_brick; /* of the item's first block */
-    int64_t first_brick;         /* of the window */
+    int64_t first_brick;         /* of the window, and their arrays from it on */
+    const uint8_t *position;
+    const uint2 *pattern;
+    const uint32_t *brick_entry;
     int count;
     uint32_t end;         /* bricks of the window before the end of the item */
     uint32_t last_vector; /* of the item, from its first */
@@ -48,14 +51,17 @@ struct blocks {
     __device__ __forceinline__ uint32_t bound(int k, uint32_t loaded) const { return k < count ? loaded : end; }
 };
 
-static __device__ __forceinline__ blocks item_blocks(const tsr_hrpb &a, int64_t window, int64_t first, int64_t last)
+static __device__ __forceinline__ blocks item_blocks(const tsr_hrpb &a, int64_t window, int64_t first, int64_t last, int lane)
 {
     blocks s;
     int64_t vector = a.w.vector[window] + 16 * (first - a.w.block[window]);
     int64_t vectors = a.w.vector[window + 1] - vector, most = 16 * (last - first);
-    s.column = a.w.column + vector;
-    s.block_brick = a.block_brick + first;
+    s.column = tensor_rows::whole(a.w.column + vector, lane);
+    s.block_brick = tensor_rows::whole(a.block_brick + first, lane);
     s.first_brick = a.brick[window];
+    s.position = tensor_rows::whole(a.position + s.first_brick, lane);
+    s.pattern = tensor_rows::whole(reinterpret_cast<const uint2 *>(a.pattern) + s.first_brick, lane);
+    s.brick_entry = tensor_rows::whole(a.brick_entry + s.first_brick, lane);
     s.count = static_cast<int>(last - first);
     s.end = last < a.w.block[window + 1] ? a.block_brick[last] : static_cast<uint32_t>(a.brick[window + 1] - s.first_brick);
     s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
@@ -92,13 +98,13 @@ struct bricks {
     uint32_t count; /* of the block */
 };
 
-static __device__ __forceinline__ bricks load_bricks(const tsr_hrpb &a, int64_t first, uint32_t count, uint32_t lane)
+static __device__ __forceinline__ bricks load_bricks(const blocks &s, uint32_t first, uint32_t count, uint32_t lane)
 {
     bricks d = {0, 0, 0, 0, count};
     if (lane < count) {
-        const uint2 pattern = __ldg(reinterpret_cast<const uint2 *>(a.pattern) + first + lane);
-        d.position = __ldg(a.position + first + lane);
-        d.entry = __ldg(a.brick_entry + first + lane);
+        const uint2 pattern = __ldg(s.pattern + (first + lane));
+        d.position = __ldg(s.position + (first + lane));
+        d.entry = __ldg(s.brick_entry + (first + lane));
         d.low = pattern.x;
         d.high = pattern.y;
     }
@@ -138,12 +144,11 @@ static __device__ __forceinline__ operands<typename Math::element> decode(const 
             a.value[i][0] = low & bit ? Math::one() : 0;
             a.value[i][1] = high & bit ? Math::one() : 0;
         } else {
-            const element *const first = value + __shfl_sync(~0u, d.entry, from);
-            const element *const second = first + __popc(low) + __popc(high & below);
+            const uint32_t first = __shfl_sync(~0u, d.entry, from);
             if (low & bit)
-                a.value[i][0] = __ldg(first + __popc(low & below));
+                a.value[i][0] = __ldg(value + (first + __popc(low & below)));
             if (high & bit)
-                a.value[i][1] = __ldg(second);
+                a.value[i][1] = __ldg(value + (first + __popc(low) + __popc(high & below)));
         }
     }
     return a;
@@ -209,33 +214,34 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
     static_assert(4 * Groups % (Q * Halves) == 0, "every thread copies the same number of pieces");
     static_assert(Halves == 1 || Q == 1, "halves are for one warp");
 
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const int lane = threadIdx.x % 32, warp = Q == 1 ? 0 : threadIdx.x / 32;
     const uint32_t items = static_cast<uint32_t>(p.work.nitems);
     const uint32_t item = p.tile_major ? blockIdx.x % items : blockIdx.x / p.tiles;
     const uint32_t column_tile = p.tile_major ? blockIdx.x / items : blockIdx.x % p.tiles;
     const int64_t window = p.work.window[item];
     const int64_t first_column = static_cast<int64_t>(column_tile) * (8 * width * Groups);
-    const blocks s = item_blocks(p.a, window, p.work.block[item], p.work.block[item + 1]);
+    const blocks s = item_blocks(p.a, window, p.work.block[item], p.work.block[item + 1], lane);
 
     sum total[Groups * width][4] = {};
     if (s.count > 0) {
         unsigned char *const stages = dynamic_shared();
         /* pieces this thread copies: number threadIdx.x % (8 Groups) of the row, rows threadIdx.x / (8 Groups) + i * 32 Q / (8 Groups) */
-        const int piece = threadIdx.x % (8 * Groups), first_row = threadIdx.x / (8 * Groups);
+        const int piece = threadIdx.x % (8 * Groups), first_row = 4 * Q > Groups ? threadIdx.x / (8 * Groups) : 0;
         const bool real = first_column + width * piece < p.p.n;
-        const char *const base = static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element);
+        const char *const base =
+            tensor_rows::whole(static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element), lane);
         unsigned char *const to = stages + first_row * stride + 16 * piece;
         /* of B: the block's vector number lane % 16 */
         auto find_row = [&](int k) {
             const uint32_t vector = 16u * k + lane % 16;
             return __ldg(s.column + (vector < s.last_vector ? vector : s.last_vector));
         };
-        auto copy_rows = [&](unsigned char *here, uint32_t row, int half, uint32_t vectors) {
+        auto copy_rows = [&](unsigned char *here, uint32_t row, int half, bool all, uint32_t vectors) {
 #pragma unroll
             for (int i = 0; i < copies; i++) {
                 constexpr int step = 4 * Q / Groups;
                 const uint32_t slot = first_row + i * step, source = __shfl_sync(~0u, row, slot + 8 * half);
-                cp_async<16>(here + i * step * stride, base + static_cast<uint64_t>(source) * p.row_bytes, real && slot < vectors);
+                cp_async<16>(here + i * step * stride, base + static_cast<uint64_t>(source) * p.row_bytes, real && (all || slot < vectors));
             }
         };
         auto copy = [&](int k, int half, uint32_t row, int stage) {
@@ -243,9 +249,9 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
             if (first <= s.last_vector) {
                 unsigned char *const here = to + stage * stage_bytes<Groups, Halves>;
                 if (s.last_vector - first >= 16 / Halves - 1)
-                    copy_rows(here, row, half, 16);
+                    copy_rows(here, row, half, true, 16);
                 else
-                    copy_rows(here, row, half, s.last_vector - first + 1);
+                    copy_rows(here, row, half, false, s.last_vector - first + 1);
             }
             cp_async_commit();
         };
@@ -258,12 +264,12 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
             row = find_row(k + 1);
         }
 
-        const element *const value = static_cast<const element *>(p.a.value) + p.a.w.entry[window];
+        const element *const value = tensor_rows::whole(static_cast<const element *>(p.a.value) + p.a.w.entry[window], lane);
         const uint32_t begin = s.load_bound(0), second = s.bound(1, s.load_bound(1));
         uint32_t bound = s.bound(2, s.load_bound(2)), loaded_bound = s.load_bound(3);
         operands<element> next =
-            decode<Math, Q, Halves == 2, Pattern>(load_bricks(p.a, s.first_brick + begin, second - begin, lane), value, warp, lane);
-        bricks listed = load_bricks(p.a, s.first_brick + second, bound - second, lane);
+            decode<Math, Q, Halves == 2, Pattern>(load_bricks(s, begin, second - begin, lane), value, warp, lane);
+        bricks listed = load_bricks(s, second, bound - second, lane);
 
         tensor_rows::stream stream = {nullptr, 0};
         if (p.ahead && warp == 0)
@@ -281,7 +287,7 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
             /* What was loaded in the turn before has been used from here on; only now more is loaded: one wait is for all. */
             next = decode<Math, Q, Halves == 2, Pattern>(listed, value, warp, lane);
             const uint32_t next_bound = s.bound(k + 3, loaded_bound);
-            listed = load_bricks(p.a, s.first_brick + bound, next_bound - bound, lane);
+            listed = load_bricks(s, bound, next_bound - bound, lane);
             bound = next_bound;
             loaded_bound = s.load_bound(k + 4);
             row = find_row(k + ahead / Halves + 1);

@@ -14,6 +14,13 @@ namespace tensor_rows {
 
 template <class Math> constexpr int columns = 16 / static_cast<int>(sizeof(typename Math::element)); /* of a piece */
 
+/* The same pointer.  The compiler takes sums of pointers apart to keep what is uniform in uniform registers, and adds up again at every use; it does
+ * not see through this. */
+template <class T> static __device__ __forceinline__ T *whole(T *p, int lane)
+{
+    return reinterpret_cast<T *>(__shfl_sync(~0u, reinterpret_cast<unsigned long long>(p), lane));
+}
+
 /* What a lane brings into the L2 cache a few blocks before it is loaded: every lane has a stream of its own, `stride` bytes per block.  A wait
  * for loads is then not one for DRAM. */
 struct stream {
