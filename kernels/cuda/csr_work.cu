@@ -1,9 +1,10 @@
-// Cuts a matrix by row into items of bounded size, on the device, in three steps: count per block of rows (chunks), scan the blocks, write.
-// The lists are the same every time.
+// Cuts a matrix by row into items of bounded size, on the device, in three steps: count per block of rows (chunks), scan the
+// blocks, write. The lists are the same every time.
 //
-// SpMM: whether a row begins an item depends on the row and its predecessor alone.  A row longer than `cut` becomes items of its own, cut evenly.  A row longer than `chunk` is one item.  Other rows are grouped: a row
-// begins a new item where its first entry lies in another chunk (entry / chunk) than that of the row before, after a row that is not
-// grouped, and at multiples of spmm_item_rows (so that empty rows have a bound too).
+// SpMM: whether a row begins an item depends on the row and its predecessor alone.  A row longer than `cut` becomes items of its
+// own, cut evenly.  A row longer than `chunk` is one item.  Other rows are grouped: a row begins a new item where its first entry
+// lies in another chunk (entry / chunk) than that of the row before, after a row that is not grouped, and at multiples of
+// spmm_item_rows (so that empty rows have a bound too).
 //
 // SpMV: rows are sorted by length into a few classes, ascending in each; rows that are longer still are cut into segments.
 // SPDX-License-Identifier: Apache-2.0
@@ -73,7 +74,8 @@ __device__ counts scan_block(counts mine, counts *total)
         *total = *total + warps[w];
     }
     __syncthreads();
-    return { before.items + sum.items - mine.items, before.partials + sum.partials - mine.partials, before.split + sum.split - mine.split };
+    return { before.items + sum.items - mine.items, before.partials + sum.partials - mine.partials,
+        before.split + sum.split - mine.split };
 }
 
 __global__ void __launch_bounds__(threads) count_rows(const int64_t *p, int64_t nrows, rule rule, counts *blocks)
@@ -100,8 +102,8 @@ __global__ void __launch_bounds__(threads) scan_blocks(counts *blocks, int64_t n
         blocks[n] = before;
 }
 
-__global__ void __launch_bounds__(threads) write_items(const int64_t *p, int64_t nrows, rule rule, const counts *blocks, csr_item *items,
-    csr_split *split)
+__global__ void __launch_bounds__(threads)
+    write_items(const int64_t *p, int64_t nrows, rule rule, const counts *blocks, csr_item *items, csr_split *split)
 {
     int64_t row = blockIdx.x * int64_t(threads) + threadIdx.x;
     counts mine = count_row(p, nrows, row, rule), total;

@@ -4,8 +4,8 @@
 
 #include "kernels/cuda/cuda_kernels.h"
 
-/* SpMM and SpMV: item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise a part
- * of one long row, whose sum is partial sum number `partial`.
+/* SpMM and SpMV: item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise
+ * a part of one long row, whose sum is partial sum number `partial`.
  * Segments: item t is a part of a long row; it ends where the next one of the row begins, or with the row.
  * The list ends with one more item: {nvals, nrows, -1}. */
 struct alignas(16) csr_item {
@@ -23,6 +23,6 @@ struct csr_split {
 /* Rows in one item at most. */
 constexpr int spmm_item_rows = 32, spmv_item_rows = 512;
 
-/* Rows of SpMV by length: class c has rows of at most class_length[c] entries that are in no earlier class; longer ones are segments. */
+/* Rows of SpMV by length: class c has rows of at most the c-th length that are in no earlier class; longer ones are segments. */
 constexpr int spmv_classes = 7;
 #define SPMV_CLASS_LENGTHS { 4, 8, 20, 32, 96, 192, 2048 }

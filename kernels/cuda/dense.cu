@@ -1,4 +1,5 @@
-// Dense operands: transpose, conversion to 16 bits, the search for values that a Tensor-Core kernel must not see.  Bound by memory.
+// Dense operands: transpose, conversion to 16 bits, the search for values that a Tensor-Core kernel must not see.  All
+// bound by memory.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/semiring.cuh"
 
@@ -66,7 +67,8 @@ template <class T> __global__ void __launch_bounds__(32 * transpose_warps) trans
         int64_t row = t / q.col_tiles * size, col = t % q.col_tiles * size;
         for (int r = warp; r < size && row + r < q.rows; r += transpose_warps) {
             T x[pack];
-            read_pack(x, static_cast<const T *>(q.src) + (row + r) * q.src_ld + col + lane * pack, q.cols - col - lane * pack, q.src_packs);
+            read_pack(x, static_cast<const T *>(q.src) + (row + r) * q.src_ld + col + lane * pack, q.cols - col - lane * pack,
+                q.src_packs);
 #pragma unroll
             for (int k = 0; k < pack; k++)
                 stage.at[r][lane * pack + k] = x[k];
@@ -77,7 +79,8 @@ template <class T> __global__ void __launch_bounds__(32 * transpose_warps) trans
 #pragma unroll
             for (int k = 0; k < pack; k++)
                 x[k] = row + lane * pack + k < q.rows ? stage.at[lane * pack + k][c] : T();
-            write_pack(static_cast<T *>(q.dst) + (col + c) * q.dst_ld + row + lane * pack, x, q.rows - row - lane * pack, q.dst_packs);
+            write_pack(
+                static_cast<T *>(q.dst) + (col + c) * q.dst_ld + row + lane * pack, x, q.rows - row - lane * pack, q.dst_packs);
         }
         __syncthreads();
     }
@@ -167,8 +170,8 @@ __device__ __forceinline__ float magnitude(__half x) { return fabsf(__half2float
 __device__ __forceinline__ float magnitude(__nv_bfloat16 x) { return fabsf(__bfloat162float(x)); }
 
 /* All writers write the same. */
-template <class T, class Limit>
-__global__ void __launch_bounds__(sweep_threads) check_quads(int *flag, const T *x, int64_t ld, bool quads, Limit limit, sweep s)
+template <class T, class Limit> __global__ void __launch_bounds__(sweep_threads)
+    check_quads(int *flag, const T *x, int64_t ld, bool quads, Limit limit, sweep s)
 {
     bool bad = false;
     for_quads(s, [&](int64_t row, int64_t col, int64_t left) {
@@ -187,7 +190,8 @@ tsr_status check(int *flag, const void *x, int64_t ld, int64_t rows, int64_t col
 {
     sweep s = make_sweep(rows, cols);
     auto kernel = check_quads<T, Limit>;
-    TSR_LAUNCH(kernel, s.blocks, sweep_threads, 0, stream, flag, static_cast<const T *>(x), ld, aligned(x, ld, sizeof(T), quad), limit, s);
+    TSR_LAUNCH(kernel, s.blocks, sweep_threads, 0, stream, flag, static_cast<const T *>(x), ld, aligned(x, ld, sizeof(T), quad),
+        limit, s);
     return launched();
 }
 
@@ -210,8 +214,8 @@ void join_rows(int64_t *rows, int64_t *cols, int64_t ld, int64_t other_ld)
 
 } // namespace
 
-extern "C" tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, int size,
-    void *stream)
+extern "C" tsr_status tsr_cuda_transpose(
+    void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, int size, void *stream)
 {
     transpose_args q = { dst, dst_ld, src, src_ld, rows, cols, 0, 0, false, false };
     if (rows == 0 || cols == 0)
@@ -249,8 +253,8 @@ extern "C" tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld,
     return TSR_DECLINED;
 }
 
-extern "C" tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, int64_t ld, int64_t rows, int64_t cols,
-    double limit, void *stream)
+extern "C" tsr_status tsr_cuda_check_finite(
+    int *flag, const void *x, tsr_number number, int64_t ld, int64_t rows, int64_t cols, double limit, void *stream)
 {
     if (rows == 0 || cols == 0)
         return TSR_OK;

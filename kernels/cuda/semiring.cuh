@@ -1,6 +1,6 @@
-// Semirings on the device.  A policy says what A, B and the sums are, and how one product joins a sum; the kernels by row are templates
-// over it.  Typed policies start from the identity of the monoid; `any_semiring` looks its operators up while running, keeps a bit per
-// element for "a product was formed", and skips the absent elements of a bitmap.
+// Semirings on the device.  A policy says what A, B and the sums are, and how one product joins a sum; the kernels by row are
+// templates over it.  Typed policies start from the identity of the monoid; `any_semiring` looks its operators up while running,
+// keeps a bit per element for "a product was formed", and skips the absent elements of a bitmap.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -75,8 +75,10 @@ template <class T> __device__ __forceinline__ void store_once(T *at, T x)
     __stcs(reinterpret_cast<raw *>(at), bits);
 }
 
-// ---- Typed policies.  element: what B (and A in memory) holds; sum: what is added up and what C holds.  two_levels: few products are
-// added up by themselves, then joined to the sum of the row, so that errors grow with the number of such groups only ----
+// ---- Typed policies ----
+//
+// element: what B (and A in memory) holds; sum: what is added up and what C holds.  two_levels: few products are added up by
+// themselves, then joined to the sum of the row, so that errors grow with the number of such groups only.
 
 struct operators {
     int add, mul;

@@ -32,15 +32,16 @@ bool mul_reads_b(tsr_mul mul)
 int choose_vector(const tsr_cuda_csr_spmm *product, int size)
 {
     int vector = 16 / size < 8 ? 16 / size : 8;
-    while (vector > 1 && (product->n % vector != 0 || product->ldb % vector != 0
-                          || reinterpret_cast<uintptr_t>(product->b) % size_t(vector * size) != 0 || product->n <= 2 * vector))
+    while (vector > 1
+        && (product->n % vector != 0 || product->ldb % vector != 0
+            || reinterpret_cast<uintptr_t>(product->b) % size_t(vector * size) != 0 || product->n <= 2 * vector))
         vector /= 2;
     return vector;
 }
 
-/* Lanes for all n columns, at most 32, in blocks of 4 warps.  Where B's part for one tile of columns is larger than 0.7 of L2 and halving
- * the tile brings it to 1.2 of L2 or below, the tile is halved (not below 256 bytes of a row), and blocks are of 8 warps, which share
- * more rows of B in L1. */
+/* Lanes for all n columns, at most 32, in blocks of 4 warps.  Where B's part for one tile of columns is larger than 0.7 of L2 and
+ * halving the tile brings it to 1.2 of L2 or below, the tile is halved (not below 256 bytes of a row), and blocks are of 8 warps,
+ * which share more rows of B in L1. */
 csr_shape choose_shape(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
     int size = element_size(product), vector = choose_vector(product, size);
@@ -153,7 +154,8 @@ tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, cons
     tsr_type type = product->semiring.type;
     switch (kind) {
     case family::half:
-        return product->number == TSR_NUMBER_FP16 ? tsr_csr_fp16(q, shape, product->stream) : tsr_csr_bf16(q, shape, product->stream);
+        return product->number == TSR_NUMBER_FP16 ? tsr_csr_fp16(q, shape, product->stream)
+                                                  : tsr_csr_bf16(q, shape, product->stream);
     case family::plus_times: return run_plus_times(type, q, shape, product->stream);
     case family::min_plus: return tsr_csr_min_plus(type, q, shape, product->stream);
     default: return TSR_DECLINED;
@@ -180,7 +182,8 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
         shape = { 1, 8, 4 };
     if (!shape_exists(shape))
         return TSR_DECLINED;
-    csr_args vector = make_args(a, product->variant == 1 ? &a->spmv : &a->segments, product), matrix = make_args(a, &a->spmm, product), any = matrix;
+    csr_args vector = make_args(a, product->variant == 1 ? &a->spmv : &a->segments, product),
+             matrix = make_args(a, &a->spmm, product), any = matrix;
     tsr_status status = TSR_DECLINED;
     if (product->n == 1)
         status = run_spmv(choose_family(product, &vector), vector, product);

@@ -1,13 +1,13 @@
 // SpMM by row on CUDA cores, for any semiring policy.
 //
-// A group of G lanes (32, 16, 8 or 4) computes one item (see csr_work.cuh) for a tile of G * V columns, V consecutive columns per lane.
-// The item's columns, values and row ends are staged in shared memory, so that every lane has the next U entries after a few 16-byte
-// reads; the U rows of B are then fetched by independent loads of V elements before the first is used, whatever rows the entries
-// belong to.  At the end of a row its sums go straight to C, past the caches.  Entries join in their order.  A part of a long row
-// leaves a partial sum; a second kernel adds these in order.
+// A group of G lanes (32, 16, 8 or 4) computes one item (see csr_work.cuh) for a tile of G * V columns, V consecutive columns per
+// lane. The item's columns, values and row ends are staged in shared memory, so that every lane has the next U entries after a
+// few 16-byte reads; the U rows of B are then fetched by independent loads of V elements before the first is used, whatever rows
+// the entries belong to.  At the end of a row its sums go straight to C, past the caches.  Entries join in their order.  A part
+// of a long row leaves a partial sum; a second kernel adds these in order.
 //
-// B tiles are the outer loop (all items of the first tile of columns, then the next), so that a narrow tile keeps its part of B in L2.
-// A and C are streamed.
+// B tiles are the outer loop (all items of the first tile of columns, then the next), so that a narrow tile keeps its part of B
+// in L2. A and C are streamed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -222,7 +222,8 @@ template <class P, int V, bool Plain> struct row_walk {
     sum *at;       /* the same, as an address (Plain) */
     bool whole, inside;
 
-    __device__ __forceinline__ void start(const csr_args &q, const csr_item &item, const int *ends, int64_t column, bool lane_counts)
+    __device__ __forceinline__ void start(
+        const csr_args &q, const csr_item &item, const int *ends, int64_t column, bool lane_counts)
     {
         end_of = ends + 1;
         begin = 0;
@@ -287,9 +288,8 @@ template <bool Plain> __device__ __forceinline__ int64_t b_offset(const csr_args
     return Plain ? int64_t(uint64_t(column) * uint32_t(q.b_stride)) : column * q.b_stride;
 }
 
-template <class P, int V, int G, int U, bool Plain>
-__device__ __forceinline__ void add_entries(const csr_args &q, const csr_stage<P, G> &stage, int at, int entries, const char *b,
-    const int8_t *present, row_walk<P, V, Plain> &walk)
+template <class P, int V, int G, int U, bool Plain> __device__ __forceinline__ void add_entries(const csr_args &q,
+    const csr_stage<P, G> &stage, int at, int entries, const char *b, const int8_t *present, row_walk<P, V, Plain> &walk)
 {
     uint32_t column[U];
     typename P::sum value[U];
@@ -330,8 +330,8 @@ __device__ __forceinline__ void add_entries(const csr_args &q, const csr_stage<P
 }
 
 /* Where the rows of an item end, in entries from its first; more than any behind the last. */
-template <class P, int G> __device__ __forceinline__ void stage_ends(const csr_args &q, csr_stage<P, G> &stage, const csr_item &first,
-    int rows, int count, int l)
+template <class P, int G> __device__ __forceinline__ void stage_ends(
+    const csr_args &q, csr_stage<P, G> &stage, const csr_item &first, int rows, int count, int l)
 {
     const int64_t *ends = q.p + first.row + 1;
 #pragma unroll
@@ -345,7 +345,8 @@ template <class P, int G> __device__ __forceinline__ void stage_ends(const csr_a
 }
 
 /* Block (x, y): items from x * items per block on, columns from y * G * V on. */
-template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bounds__(1024, 1) spmm_rows(const __grid_constant__ csr_args q)
+template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bounds__(1024, 1)
+    spmm_rows(const __grid_constant__ csr_args q)
 {
     int lane = threadIdx.x % 32, warp = threadIdx.x / 32, group = warp * (32 / G) + lane / G, l = lane % G;
     csr_stage<P, G> &stage = reinterpret_cast<csr_stage<P, G> *>(dynamic_shared())[group];
@@ -385,7 +386,8 @@ template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bou
 }
 
 /* The partial sums of a row for one column each lane: numbers [begin, end), in order. */
-template <class P> __device__ __forceinline__ row_sums<P, 1> add_partials(const csr_args &q, int64_t begin, int64_t end, int64_t column)
+template <class P>
+__device__ __forceinline__ row_sums<P, 1> add_partials(const csr_args &q, int64_t begin, int64_t end, int64_t column)
 {
     using sum = typename P::sum;
     row_sums<P, 1> sums;
@@ -400,8 +402,8 @@ template <class P> __device__ __forceinline__ row_sums<P, 1> add_partials(const 
     return sums;
 }
 
-/* Block (x, y): row `split[x]`, columns y * 32 * slices and on.  Few partial sums: a warp adds up 32 columns.  Many: slices of consecutive
- * ones are added by one warp each, then the slices, all in order. */
+/* Block (x, y): row `split[x]`, columns y * 32 * slices and on.  Few partial sums: a warp adds up 32 columns.  Many: slices of
+ * consecutive ones are added by one warp each, then the slices, all in order. */
 constexpr int slices = 8;
 
 template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partials(const __grid_constant__ csr_args q)
@@ -421,7 +423,8 @@ template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partia
     }
     for (int tile = 0; tile < slices; tile++) {
         int64_t column = (int64_t(blockIdx.y) * slices + tile) * 32 + lane;
-        row_sums<P, 1> sums = add_partials<P>(q, mine.first + count * slice / slices, mine.first + count * (slice + 1) / slices, column);
+        row_sums<P, 1> sums =
+            add_partials<P>(q, mine.first + count * slice / slices, mine.first + count * (slice + 1) / slices, column);
         value[slice][lane] = sums.value[0];
         have[slice][lane] = sums.have;
         __syncthreads();
@@ -457,7 +460,8 @@ template <class P, int V> bool is_plain(const csr_args &q)
 
 template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const csr_shape &shape, void *stream)
 {
-    constexpr int per_warp = 32 / G, most = 48 * 1024 / (per_warp * int(sizeof(csr_stage<P, G>))); /* shared memory without asking */
+    constexpr int per_warp = 32 / G,
+                  most = 48 * 1024 / (per_warp * int(sizeof(csr_stage<P, G>))); /* shared memory without asking */
     int warps = shape.warps < most ? shape.warps : most;
     int64_t per_block = int64_t(warps) * per_warp, blocks = (q.nitems + per_block - 1) / per_block;
     int64_t tiles = (q.n + G * V - 1) / (G * V);

@@ -1,8 +1,8 @@
 /* The CUDA-core kernels against the oracle.
  *
- * First every semiring of every type on the random products of test/kernels (operands in any format and orientation, turned into CSR and
- * row-major arrays here), judged as CPU kernels are.  Then what those do not have: alpha and beta, 16-bit operands, shapes by variant,
- * leading dimensions and alignment, against sums in double.
+ * First every semiring of every type on the random products of test/kernels (operands in any format and orientation, turned into
+ * CSR and row-major arrays here), judged as CPU kernels are.  Then what those do not have: alpha and beta, 16-bit operands,
+ * shapes by variant, leading dimensions and alignment, against sums in double.
  *     --seed=N    one case of the second kind     --count=N    cases of the second kind     --semirings=N    cases per semiring
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/cuda_kernels.h"
@@ -159,7 +159,8 @@ static bool download_c(const tsr_product *p, const void *c, int64_t ldc, int64_t
         for (size_t k = 0; k < size && !inside; k++)
             clean = clean && host[(size_t)at * size + k] == 0xA5;
         if (inside && x != NULL)
-            memcpy((char *)x + (size_t)(p->c_by_col ? col * p->m + row : row * p->n + col) * size, host + (size_t)at * size, size);
+            memcpy(
+                (char *)x + (size_t)(p->c_by_col ? col * p->m + row : row * p->n + col) * size, host + (size_t)at * size, size);
     }
     free(host);
     return clean;
@@ -174,7 +175,8 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
 {
     size_t size = type_size(p->semiring.type);
     int64_t ldb = p->n + choose_pad(p->n), ldc = p->n + choose_pad(p->n);
-    int64_t b_shift = rng_chance(&layout, 70) ? 0 : rng_below(&layout, 5), c_shift = rng_chance(&layout, 70) ? 0 : rng_below(&layout, 5);
+    int64_t b_shift = rng_chance(&layout, 70) ? 0 : rng_below(&layout, 5),
+            c_shift = rng_chance(&layout, 70) ? 0 : rng_below(&layout, 5);
     size_t c_bytes = (size_t)(p->m * ldc + c_shift);
     tsr_cuda_csr a = upload_sparse(&p->a, size);
     char *b = p->b.x != NULL ? upload_dense(&p->b, p->b.x, p->b.iso, size, ldb, b_shift) : NULL;
@@ -184,9 +186,16 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
     must(tsr_cuda_set(c, 0xA5, c_bytes * size, NULL), "set");
     if (c_present != NULL)
         must(tsr_cuda_set(c_present, 0xA5, c_bytes, NULL), "set");
-    tsr_cuda_csr_spmm product = { .semiring = p->semiring, .n = p->n, .b = b != NULL ? b + (size_t)b_shift * size : NULL,
-        .b_present = b_present, .ldb = ldb, .c = c + (size_t)c_shift * size, .c_present = c_present != NULL ? c_present + c_shift : NULL,
-        .ldc = ldc, .alpha = 1, .device = &device };
+    tsr_cuda_csr_spmm product = { .semiring = p->semiring,
+        .n = p->n,
+        .b = b != NULL ? b + (size_t)b_shift * size : NULL,
+        .b_present = b_present,
+        .ldb = ldb,
+        .c = c + (size_t)c_shift * size,
+        .c_present = c_present != NULL ? c_present + c_shift : NULL,
+        .ldc = ldc,
+        .alpha = 1,
+        .device = &device };
     if (p->a.x != NULL && p->a.iso)
         memcpy(&product.iso, p->a.x, size);
     tsr_status status = run(&a, &product);
@@ -326,7 +335,8 @@ static void draw_matrix(sums_case *t, rng *r)
     for (int64_t row = 0; row < t->nrows; row++) {
         int64_t degree = t->p[row + 1] - t->p[row];
         for (int64_t k = 0; k < degree; k++) /* one in each of `degree` equal stretches: ascending */
-            t->i[t->p[row] + k] = (uint32_t)(t->ncols * k / degree + rng_below(r, t->ncols * (k + 1) / degree - t->ncols * k / degree));
+            t->i[t->p[row] + k] =
+                (uint32_t)(t->ncols * k / degree + rng_below(r, t->ncols * (k + 1) / degree - t->ncols * k / degree));
     }
     for (int64_t at = 0; at < room; at++)
         t->x[at] = t->pattern ? t->iso : draw_exact(r);
@@ -409,8 +419,8 @@ static bool judge(const sums_case *t, const void *c)
         bool inside = at >= t->c_shift && col < t->n;
         if (inside ? right(t, row, col, out) : out == before || (isnan(out) && isnan(before)))
             continue;
-        printf("FAIL case %llu: %s %lld, %lld is %.17g\n", (unsigned long long)t->seed, inside ? "element" : "outside of C:",
-            (long long)row, (long long)col, out);
+        printf("FAIL case %llu: %s %lld, %lld is %.17g\n", (unsigned long long)t->seed,
+            inside ? "element" : "outside of C:", (long long)row, (long long)col, out);
         return false;
     }
     return true;
@@ -423,9 +433,17 @@ static void *compute(const sums_case *t, const tsr_cuda_csr *a, const void *b)
     char *c = upload_numbers(t->kind == KIND_FP64 ? KIND_FP64 : KIND_FP32, t->c, places);
     bool half = t->kind == KIND_FP16 || t->kind == KIND_BF16;
     tsr_cuda_csr_spmm product = { .semiring = { t->kind == KIND_FP64 ? TSR_FP64 : TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES },
-        .half = half, .number = t->kind == KIND_FP16 ? TSR_NUMBER_FP16 : TSR_NUMBER_BF16, .n = t->n,
-        .b = (const char *)b + (size_t)t->b_shift * element_bytes(t->kind), .ldb = t->ldb, .c = c + (size_t)t->c_shift * sum,
-        .ldc = t->ldc, .alpha = t->alpha, .beta = t->beta, .device = &device, .variant = t->variant };
+        .half = half,
+        .number = t->kind == KIND_FP16 ? TSR_NUMBER_FP16 : TSR_NUMBER_BF16,
+        .n = t->n,
+        .b = (const char *)b + (size_t)t->b_shift * element_bytes(t->kind),
+        .ldb = t->ldb,
+        .c = c + (size_t)t->c_shift * sum,
+        .ldc = t->ldc,
+        .alpha = t->alpha,
+        .beta = t->beta,
+        .device = &device,
+        .variant = t->variant };
     float single = (float)t->iso;
     memcpy(&product.iso, t->kind == KIND_FP64 ? (const void *)&t->iso : &single, sum);
     must(run(a, &product), "product");
@@ -454,9 +472,9 @@ static bool test_sums(uint64_t seed)
         ok = false;
     }
     if (!ok)
-        printf("  kind %d variant %d, %lld x %lld, %lld entries%s, n %lld ldb %lld+%lld ldc %lld+%lld alpha %g beta %g\n", (int)t.kind,
-            t.variant, (long long)t.nrows, (long long)t.ncols, (long long)a.nvals, t.pattern ? " (pattern)" : "", (long long)t.n,
-            (long long)t.ldb, (long long)t.b_shift, (long long)t.ldc, (long long)t.c_shift, t.alpha, t.beta);
+        printf("  kind %d variant %d, %lld x %lld, %lld entries%s, n %lld ldb %lld+%lld ldc %lld+%lld alpha %g beta %g\n",
+            (int)t.kind, t.variant, (long long)t.nrows, (long long)t.ncols, (long long)a.nvals, t.pattern ? " (pattern)" : "",
+            (long long)t.n, (long long)t.ldb, (long long)t.b_shift, (long long)t.ldc, (long long)t.c_shift, t.alpha, t.beta);
     free(once);
     free(again);
     tsr_cuda_free(b, NULL);

@@ -74,18 +74,21 @@ static bool test_transpose(uint64_t seed)
     rng r = { seed };
     size_t size = (size_t)1 << rng_below(&r, 4);
     shape s = draw_shape(&r, true);
-    size_t src_bytes = (size_t)(s.rows * s.src_ld + s.src_shift) * size, dst_bytes = (size_t)(s.cols * s.dst_ld + 2 * SPARE) * size;
+    size_t src_bytes = (size_t)(s.rows * s.src_ld + s.src_shift) * size,
+           dst_bytes = (size_t)(s.cols * s.dst_ld + 2 * SPARE) * size;
     unsigned char *src = checked(malloc(src_bytes + 1)), *want = checked(malloc(dst_bytes)), *got = checked(malloc(dst_bytes));
     for (size_t at = 0; at < src_bytes; at++)
         src[at] = (unsigned char)rng_next(&r);
     memset(want, POISON, dst_bytes);
     for (int64_t i = 0; i < s.rows; i++)
         for (int64_t j = 0; j < s.cols; j++)
-            memcpy(want + (size_t)(s.dst_shift + j * s.dst_ld + i) * size, src + (size_t)(s.src_shift + i * s.src_ld + j) * size, size);
+            memcpy(want + (size_t)(s.dst_shift + j * s.dst_ld + i) * size, src + (size_t)(s.src_shift + i * s.src_ld + j) * size,
+                size);
     memset(got, POISON, dst_bytes);
     char *from = upload(src, src_bytes), *to = upload(got, dst_bytes);
-    must(tsr_cuda_transpose(to + (size_t)s.dst_shift * size, s.dst_ld, from + (size_t)s.src_shift * size, s.src_ld, s.rows, s.cols,
-             (int)size, NULL), "transpose");
+    must(tsr_cuda_transpose(to + (size_t)s.dst_shift * size, s.dst_ld, from + (size_t)s.src_shift * size, s.src_ld, s.rows,
+             s.cols, (int)size, NULL),
+        "transpose");
     must(tsr_cuda_to_host(got, to, dst_bytes, NULL), "to host");
     must(tsr_cuda_wait(NULL), "wait");
     bool ok = memcmp(want, got, dst_bytes) == 0;
@@ -135,8 +138,8 @@ static uint16_t to_bf16(float x)
 
 static float draw_float(rng *r)
 {
-    static const float odd[] = { 0.0f, -0.0f, 65504.0f, 65519.0f, 65520.0f, 1e30f, 3.4e38f, 1e-7f, 6e-8f, 2.9e-8f, 1e-40f, INFINITY,
-        -INFINITY, 2049.0f, 2051.0f, 257.0f, 259.0f };
+    static const float odd[] = { 0.0f, -0.0f, 65504.0f, 65519.0f, 65520.0f, 1e30f, 3.4e38f, 1e-7f, 6e-8f, 2.9e-8f, 1e-40f,
+        INFINITY, -INFINITY, 2049.0f, 2051.0f, 257.0f, 259.0f };
     if (rng_chance(r, 15))
         return odd[rng_below(r, 17)];
     return (float)ldexp((double)(rng_next(r) >> 11) - 0x1p52, (int)rng_below(r, 40) - 72);
@@ -174,8 +177,9 @@ static bool test_convert(uint64_t seed)
     }
     size_t bytes = (size_t)dst_count * sizes[to];
     char *in = upload(src, (size_t)src_count * sizes[from]), *out = upload(got, bytes);
-    must(tsr_cuda_convert(out + (size_t)s.dst_shift * sizes[to], to, s.dst_ld, in + (size_t)s.src_shift * sizes[from], from, s.src_ld,
-             s.rows, s.cols, NULL), "convert");
+    must(tsr_cuda_convert(out + (size_t)s.dst_shift * sizes[to], to, s.dst_ld, in + (size_t)s.src_shift * sizes[from], from,
+             s.src_ld, s.rows, s.cols, NULL),
+        "convert");
     must(tsr_cuda_to_host(got, out, bytes, NULL), "to host");
     must(tsr_cuda_wait(NULL), "wait");
     bool ok = memcmp(want, got, bytes) == 0;
@@ -206,7 +210,8 @@ static bool test_check(uint64_t seed)
     char *in = upload(x, (size_t)count * sizes[number]);
     int *found = upload(&flag, sizeof flag);
     double limit = limited ? 0x1p15 : INFINITY;
-    must(tsr_cuda_check_finite(found, in + (size_t)s.src_shift * sizes[number], number, s.src_ld, s.rows, s.cols, limit, NULL), "check");
+    must(tsr_cuda_check_finite(found, in + (size_t)s.src_shift * sizes[number], number, s.src_ld, s.rows, s.cols, limit, NULL),
+        "check");
     must(tsr_cuda_to_host(&flag, found, sizeof flag, NULL), "to host");
     must(tsr_cuda_wait(NULL), "wait");
     bool ok = (flag != 0) == (inside && s.rows > 0 && s.cols > 0);
