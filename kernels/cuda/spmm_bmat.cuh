@@ -9,8 +9,8 @@
 // With g = lane / 4 and t = lane % 4 a lane reads from rows t and t + 4 of a stage, so that k = t, t + 4 are slots t, t + 4 of the
 // block (with two numbers to a register: k = 2t, 2t + 1 are slots t, t + 4).  It reads pieces of as many columns as 16 bytes of C hold:
 //   height 8   M = 16 columns of B, N = 8 rows of A (operands swapped).  Lane g reads piece g of every 8.  Instruction i takes number
-//              i of one piece as M = g and of another piece as M = g + 8, so that the lane ends up with whole pieces of rows 2t and
-//              2t + 1.
+//              i of the first half of a piece as M = g, of the second as M = g + 8, so that the lane ends up with whole pieces of
+//              rows 2t and 2t + 1.
 //   height 16  M = 16 rows of A, N = 8 columns of B.  Lane g reads piece unit(g) of every 8, instruction i takes number i, and the
 //              lane ends up with pieces unit(2t), unit(2t + 1) of rows g, g + 8; unit() is such that four lanes store whole sectors.
 // The 16-byte parts of rows are permuted so that these reads have no bank conflict.
@@ -427,23 +427,15 @@ __device__ __forceinline__ void multiply(typename Shape::sum total[Shape::produc
                 accumulate<Shape>(total[p * width + i], a, b);
             }
         }
-    } else if constexpr (Shape::pieces == 1) { // column g + 8: the other half of the same piece
-        const pieces<Shape> x(from(0));
-#pragma unroll
-        for (int i = 0; i < width / 2; i++) {
-            b.set(x, i, 0);
-            b.set(x, i + width / 2, 1);
-            accumulate<Shape>(total[i], b, a);
-        }
     } else {
 #pragma unroll
-        for (int p = 0; p < Shape::pieces; p += 2) {
-            const pieces<Shape> x(from(p)), y(from(p + 1));
+        for (int p = 0; p < Shape::pieces; p++) {
+            const pieces<Shape> x(from(p));
 #pragma unroll
-            for (int i = 0; i < width; i++) {
+            for (int i = 0; i < width / 2; i++) {
                 b.set(x, i, 0);
-                b.set(y, i, 1);
-                accumulate<Shape>(total[p / 2 * width + i], b, a);
+                b.set(x, i + width / 2, 1);
+                accumulate<Shape>(total[p * (width / 2) + i], b, a);
             }
         }
     }
@@ -466,10 +458,8 @@ __device__ __forceinline__ void store(const tensor_output<typename Shape::sum> &
             for (int i = 0; i < piece; i++) {
                 if constexpr (Shape::height == 16)
                     x[i] = total[p * piece + i][k];
-                else if constexpr (Shape::pieces == 1)
-                    x[i] = total[i % (piece / 2)][i / (piece / 2) * 2 + k];
                 else
-                    x[i] = total[p / 2 * piece + i][p % 2 * 2 + k];
+                    x[i] = total[p * (piece / 2) + i % (piece / 2)][i / (piece / 2) * 2 + k];
             }
             int row = Shape::height == 16 ? g + k / 2 * 8 : 2 * t + k;
             int mine = Shape::height == 16 ? unit<Shape>(2 * t + k % 2) : g;
