@@ -111,15 +111,18 @@ def main():
     parser.add_argument('file')
     parser.add_argument('--markdown', action='store_true')
     parser.add_argument('--all', action='store_true')
+    parser.add_argument('--best', action='store_true', help="cuSPARSE and the best of our kernels only")
+    parser.add_argument('--n', type=int, help='one width only')
     parser.add_argument('--details', action='store_true', help='share of the bound, errors and conversions too')
     options = parser.parse_args()
     cases = read(options.file)
     print(header(options.file) + '\n')
-    for n in sorted({key[1] for key in cases}):
+    for n in sorted({key[1] for key in cases} if options.n is None else {options.n}):
         table = Table(cases, n, options.all)
         head = [f'GFLOP/s, N = {n}'] + table.matrices + ['/cs32', '/cs64']
         show(head, [[label] + [cell(s, 0) for s in speeds] + [cell(r32, 2), cell(r64, 2)]
-                    for label, speeds, r32, r64 in table.speeds()], options.markdown)
+                    for label, speeds, r32, r64 in table.speeds() if not options.best or label.startswith(('best', 'cusparse'))],
+             options.markdown)
         if not options.details:
             continue
         ours = [row for row in table.rows if row[0] != 'cusparse']
