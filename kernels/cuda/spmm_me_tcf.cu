@@ -52,13 +52,13 @@ struct blocks {
     }
 };
 
-static __device__ __forceinline__ blocks item_blocks(const tsr_me_tcf &a, int64_t window, int64_t first, int64_t last)
+static __device__ __forceinline__ blocks item_blocks(const tsr_me_tcf &a, int64_t window, int64_t first, int64_t last, int lane)
 {
     blocks s;
     int64_t vector = a.w.vector[window] + 8 * (first - a.w.block[window]);
     int64_t vectors = a.w.vector[window + 1] - vector, most = 8 * (last - first);
-    s.column = a.w.column + vector;
-    s.block_entry = a.block_entry + first;
+    s.column = tensor_rows::whole(a.w.column + vector, lane);
+    s.block_entry = tensor_rows::whole(a.block_entry + first, lane);
     s.count = static_cast<int>(last - first);
     s.end = last < a.w.block[window + 1] ? a.block_entry[last] : static_cast<uint32_t>(a.w.entry[window + 1] - a.w.entry[window]);
     s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
@@ -149,44 +149,42 @@ template <class Math, bool Pattern> struct tile {
 /* A lane's entries of the block to be scattered next: numbers lane and lane + 32.  Lanes past the last take the last, all without a
  * condition: a load that some lanes skip has to be waited for before its register is loaded again. */
 template <class Element> struct entries {
-    int64_t first; /* number of the block's first entry in the whole matrix */
-    int count;
+    const uint8_t *locals; /* of the item's first entry */
+    const Element *values;
+    int first, count; /* of the block: number of its first entry in the item */
     uint32_t local[2];
     Element value[2];
 };
 
 /* Of the block after the one in `e`.  Past the end of the item `count` is 0, and lanes take the entry before. */
 template <class Math, bool Pattern>
-static __device__ __forceinline__ void load_entries(entries<typename Math::element> &e, const tsr_me_tcf &a, int count, int lane)
+static __device__ __forceinline__ void load_entries(entries<typename Math::element> &e, int count, int lane)
 {
-    const typename Math::element *const values = static_cast<const typename Math::element *>(a.value);
     e.first += e.count;
     e.count = count;
-    const int64_t mine = e.first + (lane < count ? lane : count - 1);
-    e.local[0] = __ldg(a.local + mine);
+    const int mine = e.first + (lane < count ? lane : count - 1);
+    e.local[0] = __ldg(e.locals + mine);
     if constexpr (!Pattern)
-        e.value[0] = __ldg(values + mine);
+        e.value[0] = __ldg(e.values + mine);
     if (count > 32) {
-        const int64_t other = e.first + (lane + 32 < count ? lane + 32 : count - 1);
-        e.local[1] = __ldg(a.local + other);
+        const int other = e.first + (lane + 32 < count ? lane + 32 : count - 1);
+        e.local[1] = __ldg(e.locals + other);
         if constexpr (!Pattern)
-            e.value[1] = __ldg(values + other);
+            e.value[1] = __ldg(e.values + other);
     }
 }
 
 /* Lanes that hold the same entry write the same to the same place. */
 template <class Math, bool Pattern>
-static __device__ __forceinline__ void scatter(unsigned char *to, const entries<typename Math::element> &e, const tsr_me_tcf &a, int lane)
+static __device__ __forceinline__ void scatter(unsigned char *to, const entries<typename Math::element> &e, int lane)
 {
     using shape = tile<Math, Pattern>;
     shape::put(to, e.local[0], Pattern ? Math::one() : e.value[0]);
     if (e.count > 32) {
         shape::put(to, e.local[1], Pattern ? Math::one() : e.value[1]);
 #pragma unroll 1
-        for (int64_t i = 64 + lane; i < e.count; i += 32) {
-            const typename Math::element *value = static_cast<const typename Math::element *>(a.value) + e.first + i;
-            shape::put(to, __ldg(a.local + e.first + i), Pattern ? Math::one() : __ldg(value));
-        }
+        for (int i = e.first + 64 + lane; i < e.first + e.count; i += 32)
+            shape::put(to, __ldg(e.locals + i), Pattern ? Math::one() : __ldg(e.values + i));
     }
 }
 
@@ -208,7 +206,7 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
     const uint32_t item = p.tile_major ? unit % items : unit / p.tiles, column_tile = p.tile_major ? unit / items : unit % p.tiles;
     const int64_t window = p.work.window[item];
     const int64_t first_column = static_cast<int64_t>(column_tile) * (8 * width * Groups);
-    const blocks s = item_blocks(p.a, window, p.work.block[item], p.work.block[item + 1]);
+    const blocks s = item_blocks(p.a, window, p.work.block[item], p.work.block[item + 1], lane);
 
     sum total[Groups * width][4] = {};
     if (s.count > 0) {
@@ -218,7 +216,8 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
         entries<element> e;
         uint32_t bound, loaded_bound; /* of the block after the one in e, and of the next */
         const int piece = tensor_rows::piece<Sectors>(lane);
-        const char *base = static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element);
+        const char *const base =
+            tensor_rows::whole(static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element), lane);
         const int64_t columns_left = p.p.n - first_column - width * piece;
         const int left = columns_left < width * 8 * Groups ? static_cast<int>(columns_left) : width * 8 * Groups;
         /* Block k of B, whose rows are known; then the rows of block k + 1. */
@@ -240,21 +239,22 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
             reinterpret_cast<uint4 *>(tiles)[k] = make_uint4(0, 0, 0, 0);
         const uint32_t begin = s.load_bound(0);
         bound = s.bound(1, s.load_bound(1));
-        e.first = p.a.w.entry[window] + begin;
-        e.count = 0;
-        load_entries<Math, Pattern>(e, p.a, static_cast<int>(bound - begin), lane);
+        const int64_t first_entry = p.a.w.entry[window] + begin;
+        e.locals = tensor_rows::whole(p.a.local + first_entry, lane);
+        if constexpr (!Pattern)
+            e.values = tensor_rows::whole(static_cast<const element *>(p.a.value) + first_entry, lane);
+        e.first = e.count = 0;
+        load_entries<Math, Pattern>(e, static_cast<int>(bound - begin), lane);
         fetch(0);
         __syncwarp();
-        scatter<Math, Pattern>(tiles, e, p.a, lane);
+        scatter<Math, Pattern>(tiles, e, lane);
         const uint32_t second = s.bound(2, s.load_bound(2));
-        load_entries<Math, Pattern>(e, p.a, static_cast<int>(second - bound), lane);
+        load_entries<Math, Pattern>(e, static_cast<int>(second - bound), lane);
         bound = second;
         loaded_bound = s.load_bound(3);
-        const int64_t first_entry = p.a.w.entry[window] + begin;
         tensor_rows::stream ahead = {nullptr, 0};
         if (p.ahead)
-            ahead = item_stream(s, p.a.local + first_entry, Pattern ? nullptr : static_cast<const element *>(p.a.value) + first_entry,
-                                sizeof(element), static_cast<int>((s.end - begin + s.count - 1) / s.count), lane);
+            ahead = item_stream(s, e.locals, Pattern ? nullptr : e.values, sizeof(element), static_cast<int>((s.end - begin + s.count - 1) / s.count), lane);
 
         /* Here: block k in its tile, entries of block k + 1 and block k of B on their way, and the rows of block k + 1. */
 #pragma unroll 1
@@ -263,9 +263,9 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
             __syncwarp();
             typename Math::sparse a[Math::per_a];
             tile<Math, Pattern>::take(a, tiles + current, lane);
-            scatter<Math, Pattern>(tiles + (tile_bytes - current), e, p.a, lane);
+            scatter<Math, Pattern>(tiles + (tile_bytes - current), e, lane);
             const uint32_t next_bound = s.bound(k + 3, loaded_bound);
-            load_entries<Math, Pattern>(e, p.a, static_cast<int>(next_bound - bound), lane);
+            load_entries<Math, Pattern>(e, static_cast<int>(next_bound - bound), lane);
 #pragma unroll
             for (int j = 0; j < Groups; j++)
                 tensor_rows::multiply<Math, Pattern>(total + j * width, a, b[j][0], b[j][1]);
