@@ -93,13 +93,13 @@ typedef struct tsr_hrpb {
  * vector are no blocks.  w.block and w.nblocks count these blocks.
  * Block k has vectors [begin[k], begin[k+1]); a slot is a vector's place in its block.  Its data are the 16-byte units [first[k], first[k+1]):
  *   - height/8 words of 32 bits, one for every 8 rows: bit r set = row r of the 8 has entries in the block; from bit 8 on, how many
- *     entries of the block come before these rows;
- *   - its entries, ordered by row, then slot: the value, and 32 bits slot << 16 | row in window, plus TSR_PANEL_LAST for a row's
+ *     places for entries come before these rows;
+ *   - its entries, ordered by row, then slot, those of every 8 rows from an even place on (FP32): the value, and 32 bits slot << 16 | row in window, plus TSR_PANEL_LAST for a row's
  *     last entry in the block.  8 bytes with FP32; 16 with FP64 (the last 4 are zero);
- *   - zeros up to a whole unit.
+ *   - zeros: in the gaps, and up to the units of its entries and, with FP32, one more for every 8 rows.
  * A unit of zeros follows the last block. */
 typedef struct tsr_panel {
-    tsr_windows w;   /* height 32 or 64, width 16, 24, 32 or 64 */
+    tsr_windows w;   /* height 32 or 64, width 16, 24, 32, 48 or 64 */
     int64_t nunits;  /* first[nblocks] */
     int64_t largest; /* units of the largest block */
     int64_t *begin;  /* [nblocks+1] */
@@ -108,8 +108,11 @@ typedef struct tsr_panel {
 } tsr_panel;
 #define TSR_PANEL_UNIT 16
 #define TSR_PANEL_LAST 64
-/* Most entries of a block: 72 bytes for each row of the window.  (One vector never has more.) */
-static inline int tsr_panel_most(int height, tsr_number number) { return 36 * height / (int)tsr_number_size(number); }
+/* Most entries of a block: some KB, such that several blocks of threads fit a multiprocessor.  One vector never has more. */
+static inline int tsr_panel_most(int height, tsr_number number)
+{
+    return (height == 32 ? 1152 : 1920) / (int)tsr_number_size(number);
+}
 
 /* Work of bounded size.  Item t computes blocks [block[t], block[t+1]) of window[t]; items ascend, every window has at
  * least one (an empty window's has no blocks: its rows of C are still written).  A window of nb > `most` blocks is split evenly

@@ -27,6 +27,7 @@ struct panels {
     unsigned char *data;
     unsigned long long *largest;
     int most, head, entry_bytes; // entries of a block; bytes of a block's words, of an entry
+    int spare;           // places of a block besides those of its entries
 };
 
 template <class Rows> constexpr int height_of = 8 * static_cast<int>(sizeof(Rows));
@@ -95,6 +96,18 @@ __device__ __forceinline__ int sum_up(int x)
     for (int d = 1; d < 32; d *= 2) {
         int other = __shfl_up_sync(all, x, d);
         x += lane >= d ? other : 0;
+    }
+    return x;
+}
+
+/* The same among 8 lanes. */
+__device__ __forceinline__ int sum_eight(int x)
+{
+    int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int d = 1; d < 8; d *= 2) {
+        int other = __shfl_up_sync(all, x, d);
+        x += lane % 8 >= d ? other : 0;
     }
     return x;
 }
@@ -175,7 +188,7 @@ template <class Rows, int Parts> __global__ void __launch_bounds__(threads) note
         int64_t k = j.parts[at.k];
 #pragma unroll
         for (int h = 0; h < Parts; h++) {
-            uint32_t units = static_cast<uint32_t>((j.head + c.entries[h] * j.entry_bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
+            uint32_t units = static_cast<uint32_t>((j.head + (c.entries[h] + j.spare) * j.entry_bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
             if (c.starts[h] >> lane & 1) {
                 int64_t mine = k + __popc(c.starts[h] & ((1u << lane) - 1));
                 j.begin[mine] = s.first + lane + 32 * h;
@@ -267,6 +280,7 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
 {
     using slots_of = typename std::conditional<Parts == 2, uint64_t, uint32_t>::type;
     constexpr int halves = height_of<Rows> / 32, head = height_of<Rows> / 2;
+    constexpr bool pairs = sizeof(stored<Value>) < TSR_PANEL_UNIT;
     int lane = threadIdx.x % 32;
     position at;
     if (!find_place(at, j, j.w.block, j.w.nblocks))
@@ -289,17 +303,25 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
         int before = 0;
 #pragma unroll
         for (int half = 0; half < halves; half++) {
-            int n = count_bits(slots[half]), upto = sum_up(n);
+            int n = count_bits(slots[half]), upto = sum_eight(n), group = __shfl_sync(all, upto, lane | 7);
             unsigned present = __ballot_sync(all, n > 0);
-            int start = before + upto - n;
+            int taken = pairs ? group + (group & 1) : group, start = before;
+#pragma unroll
+            for (int g = 0; g < 4; g++) {
+                int there = __shfl_sync(all, taken, 8 * g);
+                start += g < lane / 8 ? there : 0;
+                before += there;
+            }
             if (lane % 8 == 0)
                 reinterpret_cast<uint32_t *>(block)[half * 4 + lane / 8] = (present >> lane & 255) | static_cast<uint32_t>(start) << 8;
-            write_row<Value>(to + start, j, entry[half], slots[half], 32 * half + lane);
+            if (lane % 8 == 0 && taken > group)
+                to[start + group] = {};
+            write_row<Value>(to + start + upto - n, j, entry[half], slots[half], 32 * half + lane);
             entry[half] += n;
-            before += __shfl_sync(all, upto, 31);
         }
-        if (sizeof(stored<Value>) < TSR_PANEL_UNIT && before % 2 && lane == 0)
-            to[before] = {};
+        int places = static_cast<int>((j.first[at.k + 1] - j.first[at.k]) * TSR_PANEL_UNIT - head) / static_cast<int>(sizeof *to);
+        if (before + lane < places)
+            to[before + lane] = {};
     }
 }
 
@@ -420,6 +442,7 @@ tsr_status fill_panel(tsr_panel *out, const vectors &v, const tsr_source *in, do
     j.most = tsr_panel_most(out->w.height, number);
     j.head = out->w.height / 2;
     j.entry_bytes = static_cast<int>(2 * tsr_number_size(number));
+    j.spare = j.entry_bytes < TSR_PANEL_UNIT ? out->w.height / 8 : 0;
     tsr_status status = cut_blocks(out, j, number, stream);
     if (status == TSR_OK)
         status = get_array(&data, (out->nunits + 1) * TSR_PANEL_UNIT, stream);
@@ -438,7 +461,7 @@ using namespace tsr_convert;
 extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *stream)
 {
     *out = {};
-    if ((height != 32 && height != 64) || (width != 16 && width != 24 && width != 32 && width != 64) ||
+    if ((height != 32 && height != 64) || (width != 16 && width != 24 && width != 32 && width != 48 && width != 64) ||
         (in->number != TSR_NUMBER_FP32 && in->number != TSR_NUMBER_FP64))
         return TSR_INVALID_VALUE;
     vectors v;

@@ -220,31 +220,73 @@ __device__ __forceinline__ bool add_entry(Element (&sum)[Shape::columns], const 
     return e.place() & TSR_PANEL_LAST;
 }
 
-/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  An entry is loaded while the one before it is added;
- * the two take turns in registers. */
-template <class Element, class Shape>
-__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
+/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  Entries come two at a time (FP64: one), and a row may begin
+ * with the second.  That is told by where in the code the thread is: with a variable the compiler would ask it at every turn. */
+template <class Shape>
+__device__ __forceinline__ void add_entries(float (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
 {
-    entry<Element> e, after;
-    constexpr int bytes = sizeof e;
-    load_shared(e.w, at);
+    uint32_t two[4];
+#define TSR_PANEL_LOAD(r, next)                                 \
+    load_##r : load_shared(two, at);                            \
+    at += sizeof two;                                           \
+    if (add_entry<float, Shape>(sum[r], {{two[0], two[1]}}, b)) \
+        goto second_##next;
+#define TSR_PANEL_ADD(r)                                         \
+    if (!add_entry<float, Shape>(sum[r], {{two[2], two[3]}}, b)) \
+        goto load_##r;
+#define TSR_PANEL_ROW(r, next)     \
+    first_##r :                    \
+    if (!(present >> r & 1))       \
+        goto first_##next;         \
+    TSR_PANEL_LOAD(r, next)        \
+    add_##r : TSR_PANEL_ADD(r)
+#define TSR_PANEL_SECOND(r, next)  \
+    second_##r :                   \
+    if (!(present >> r & 1))       \
+        goto second_##next;        \
+    goto add_##r;
+    if (!(present & 1))
+        goto first_1;
+    TSR_PANEL_LOAD(0, 1)
+    TSR_PANEL_ADD(0)
+    TSR_PANEL_ROW(1, 2)
+    TSR_PANEL_ROW(2, 3)
+    TSR_PANEL_ROW(3, 4)
+    TSR_PANEL_ROW(4, 5)
+    TSR_PANEL_ROW(5, 6)
+    TSR_PANEL_ROW(6, 7)
+    TSR_PANEL_ROW(7, 8)
+first_8:
+second_8:
+    return;
+    TSR_PANEL_SECOND(1, 2)
+    TSR_PANEL_SECOND(2, 3)
+    TSR_PANEL_SECOND(3, 4)
+    TSR_PANEL_SECOND(4, 5)
+    TSR_PANEL_SECOND(5, 6)
+    TSR_PANEL_SECOND(6, 7)
+    TSR_PANEL_SECOND(7, 8)
+#undef TSR_PANEL_LOAD
+#undef TSR_PANEL_ADD
+#undef TSR_PANEL_ROW
+#undef TSR_PANEL_SECOND
+}
+
+template <class Shape>
+__device__ __forceinline__ void add_entries(double (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
+{
 #pragma unroll
     for (int r = 0; r < rows; r++) {
         if (!(present >> r & 1))
             continue;
+        bool last;
 #pragma unroll 1
-        for (;;) {
-            load_shared(after.w, at + bytes);
-            if (add_entry<Element, Shape>(sum[r], e, b)) {
-                e = after;
-                at += bytes;
-                break;
-            }
-            at += 2 * bytes;
+        do {
+            entry<double> e;
             load_shared(e.w, at);
-            if (add_entry<Element, Shape>(sum[r], after, b))
-                break;
-        }
+            at += sizeof e;
+            last = add_entry<double, Shape>(sum[r], e, b);
+        } while (!last);
     }
 }
 
@@ -266,7 +308,7 @@ __device__ __forceinline__ void consume(const job &j, uint32_t from, uint32_t to
         load_shared(word, here + consumer * 4);
         const uint32_t present = word[0] & 255, skip = (word[0] >> 8) * entry_bytes + head;
         if (present)
-            add_entries<Element, Shape>(sum, present, here + skip, b);
+            add_entries<Shape>(sum, present, here + skip, b);
         __syncwarp();
         if (speaks)
             mbarrier_arrive(full + stages + stage); // `empty`
@@ -367,6 +409,7 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
     case 3224: return launch<Element, 32, 24>(j);
     case 3232: return launch<Element, 32, 32>(j);
     case 6432: return launch<Element, 64, 32>(j);
+    case 6448: return launch<Element, 64, 48>(j);
     case 6464: return launch<Element, 64, 64>(j);
     default: return TSR_DECLINED;
     }
@@ -379,7 +422,7 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
 extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_device *device)
 {
     constexpr int least = 8, overhead = 4;
-    const int64_t slots = static_cast<int64_t>(device->sms) * (w->height == 32 ? 6 : 3);
+    const int64_t slots = static_cast<int64_t>(device->sms) * (w->height == 64 ? (w->width < 64 ? 4 : 3) : w->width < 32 ? 7 : 6);
     if (w->nblocks == 0)
         return 1;
     int64_t best = 0, best_time = 0;

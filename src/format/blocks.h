@@ -37,7 +37,7 @@ tsr_status tsr_make_me_tcf(tsr_me_tcf *out, const tsr_source *in, int nthreads);
 tsr_status tsr_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, int nthreads);
 tsr_status tsr_make_bmat(tsr_bmat *out, const tsr_source *in, int height, int nthreads); /* height: 8 or 16 */
 tsr_status tsr_make_hrpb(tsr_hrpb *out, const tsr_source *in, int height, int nthreads); /* height: 16, 32 or 64 */
-/* height: 32 or 64; width: 16, 24, 32 or 64; FP32 and FP64 only.  iso as for ME-BCRS. */
+/* height: 32 or 64; width: 16, 24, 32, 48 or 64; FP32 and FP64 only.  iso as for ME-BCRS. */
 tsr_status tsr_make_panel(tsr_panel *out, const tsr_source *in, int height, int width, double iso, int nthreads);
 void tsr_free_me_tcf(tsr_me_tcf *a);
 void tsr_free_me_bcrs(tsr_me_bcrs *a);

@@ -11,17 +11,21 @@ enum { ROWS = 8, ROWS_BITS = 8 }; /* of a word: as many rows, as many bits */
 /* What the place in data of everything follows from. */
 typedef struct layout {
     size_t value, entry, head; /* bytes: of a value, of an entry, of the words of a block */
+    int64_t align;             /* 8 rows begin at a place that is a multiple of this */
+    int64_t spare;             /* places of a block besides those of its entries */
 } layout;
 
 static layout layout_of(int height, tsr_number number)
 {
     size_t value = tsr_number_size(number);
-    return (layout){.value = value, .entry = 2 * value, .head = (size_t)(height / ROWS) * sizeof(uint32_t)};
+    bool pairs = 2 * value < TSR_PANEL_UNIT;
+    return (layout){.value = value, .entry = 2 * value, .head = (size_t)(height / ROWS) * sizeof(uint32_t),
+                    .align = pairs ? 2 : 1, .spare = pairs ? height / ROWS : 0};
 }
 
 static int64_t units(const layout *l, int64_t entries)
 {
-    return (int64_t)((l->head + (size_t)entries * l->entry + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
+    return (int64_t)((l->head + (size_t)(entries + l->spare) * l->entry + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
 }
 
 static unsigned char *block_data(const tsr_panel *a, int64_t k)
@@ -37,7 +41,7 @@ typedef struct work {
     const uint32_t *place;
     uint32_t *entries; /* [nvectors] of every vector */
     int64_t *owner;    /* [nvectors] block of every vector */
-    uint32_t *count;   /* [nblocks] entries that are there */
+    uint32_t *count;   /* [nblocks] places that are taken */
     layout l;
     double iso;
 } work;
@@ -134,6 +138,7 @@ static void fill_row(const work *w, int64_t v, int64_t row, uint32_t r)
 static void note_counts(const work *w, int64_t v, uint32_t r)
 {
     for (int64_t k = w->a->w.block[v]; k < w->a->w.block[v + 1]; k++) {
+        w->count[k] += (uint32_t)(w->count[k] % w->l.align);
         uint32_t word = w->count[k] << ROWS_BITS;
         memcpy(block_data(w->a, k) + r / ROWS * sizeof word, &word, sizeof word);
     }
@@ -221,11 +226,16 @@ static tsr_status fill(work *w, int nthreads)
     return TSR_OK;
 }
 
+static bool has_width(int width)
+{
+    return width == 16 || width == 24 || width == 32 || width == 48 || width == 64;
+}
+
 tsr_status tsr_make_panel(tsr_panel *out, const tsr_source *in, int height, int width, double iso, int nthreads)
 {
     uint32_t *place;
     memset(out, 0, sizeof *out);
-    if ((height != 32 && height != 64) || (width != 16 && width != 24 && width != 32 && width != 64))
+    if ((height != 32 && height != 64) || !has_width(width))
         return TSR_INVALID_VALUE;
     if (in->number != TSR_NUMBER_FP32 && in->number != TSR_NUMBER_FP64)
         return TSR_INVALID_VALUE;
@@ -317,42 +327,42 @@ tsr_status tsr_expand_panel(tsr_source *out, const tsr_panel *a, tsr_number numb
             return broken;         \
     } while (0)
 
-/* Entries [0, n) of block k; slots vectors, rows rows. */
-static const char *check_entries(const typed *t, int64_t k, int64_t n, uint32_t slots, uint32_t rows)
+/* An entry as it is found. */
+static const char *check_entry(uint32_t place, uint32_t r, bool begin, uint32_t before, uint32_t slots)
+{
+    REQUIRE((place & (TSR_PANEL_LAST - 1)) == r, "entries know their row");
+    REQUIRE(begin || place >> 16 > before, "slots ascend inside a row");
+    REQUIRE(place >> 16 < slots, "slots lie inside the block");
+    return NULL;
+}
+
+/* Entries of block k, which has `slots` vectors and `rows` rows; *n: how many. */
+static const char *check_entries(const typed *t, int64_t k, int64_t *n, uint32_t slots, uint32_t rows)
 {
     const unsigned char *data = block_data(t->a, k), *entry = data + t->l.head;
+    int64_t places = ((t->a->first[k + 1] - t->a->first[k]) * TSR_PANEL_UNIT - (int64_t)t->l.head) / (int64_t)t->l.entry, e = 0;
     uint64_t used = 0;
-    uint32_t word = 0, r = 0;
-    int64_t e = 0;
-    for (; r < (uint32_t)t->a->w.height; r++) {
+    uint32_t word = 0, slot = 0;
+    *n = 0;
+    for (uint32_t r = 0; r < (uint32_t)t->a->w.height; r++) {
         if (r % ROWS == 0) {
             word = word_at(data + r / ROWS * sizeof word);
-            REQUIRE(word >> ROWS_BITS == (uint64_t)e, "words count the entries before");
+            e += e % t->l.align;
+            REQUIRE(word >> ROWS_BITS == (uint64_t)e, "words count the places before");
         }
-        uint32_t slot = 0;
-        for (bool more = word >> r % ROWS & 1, begin = true; more; e++, begin = false) {
-            REQUIRE(e < n && r < rows, "entries lie inside the block");
+        for (bool more = word >> r % ROWS & 1, begin = true; more; e++, ++*n, begin = false) {
+            REQUIRE(e < places && r < rows, "entries lie inside the block");
             uint32_t place = word_at(entry + (size_t)e * t->l.entry + t->l.value);
-            REQUIRE((place & (TSR_PANEL_LAST - 1)) == r, "entries know their row");
-            REQUIRE(begin || place >> 16 > slot, "slots ascend inside a row");
+            const char *broken = check_entry(place, r, begin, slot, slots);
+            REQUIRE(!broken, broken);
             slot = place >> 16;
-            REQUIRE(slot < slots, "slots lie inside the block");
             used |= 1ull << slot;
             more = !(place & TSR_PANEL_LAST);
         }
     }
-    REQUIRE(e == n, "no entry is left over");
+    REQUIRE(units(&t->l, *n) == t->a->first[k + 1] - t->a->first[k], "a block has the units of its entries");
     REQUIRE(used == (slots == 64 ? ~0ull : (1ull << slots) - 1), "every vector has an entry");
     return NULL;
-}
-
-/* Entries of the block at hand: what fills its units, or one fewer if the last is a filler. */
-static int64_t entries_of(const typed *t, int64_t k)
-{
-    size_t bytes = (size_t)(t->a->first[k + 1] - t->a->first[k]) * TSR_PANEL_UNIT - t->l.head;
-    int64_t n = (int64_t)(bytes / t->l.entry);
-    const unsigned char *last = block_data(t->a, k) + t->l.head + (size_t)(n - 1) * t->l.entry;
-    return t->l.entry < TSR_PANEL_UNIT && !(word_at(last + t->l.value) & TSR_PANEL_LAST) ? n - 1 : n;
 }
 
 /* Block k of window v holds n entries. */
@@ -360,8 +370,8 @@ static const char *check_extent(const typed *t, int64_t v, int64_t k, int64_t n)
 {
     const tsr_windows *w = &t->a->w;
     int64_t from = t->a->begin[k] - w->vector[v], to = t->a->begin[k + 1] - w->vector[v];
-    int64_t most = (int64_t)w->height * 72 / (int64_t)t->l.entry;
-    REQUIRE(from < to && from / w->width == (to - 1) / w->width, "a block lies inside a span");
+    int64_t most = tsr_panel_most(w->height, t->l.value == sizeof(double) ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32);
+    REQUIRE(from / w->width == (to - 1) / w->width, "a block lies inside a span");
     REQUIRE(n <= most || to - from == 1, "no block has too many entries");
     return NULL;
 }
@@ -374,10 +384,11 @@ static const char *check_window(const typed *t, int64_t v)
     REQUIRE(w->block[v] <= w->block[v + 1] && t->a->begin[w->block[v]] == w->vector[v], "a window begins with a block");
     for (int64_t k = w->block[v]; k < w->block[v + 1]; k++) {
         REQUIRE(t->a->first[k + 1] - t->a->first[k] > units(&t->l, 0), "no block is empty");
-        int64_t n = entries_of(t, k);
-        const char *broken = check_extent(t, v, k, n);
+        REQUIRE(t->a->begin[k] < t->a->begin[k + 1], "every block has a vector");
+        int64_t n;
+        const char *broken = check_entries(t, k, &n, (uint32_t)(t->a->begin[k + 1] - t->a->begin[k]), (uint32_t)(last - first));
         REQUIRE(!broken, broken);
-        broken = check_entries(t, k, n, (uint32_t)(t->a->begin[k + 1] - t->a->begin[k]), (uint32_t)(last - first));
+        broken = check_extent(t, v, k, n);
         REQUIRE(!broken, broken);
         sum += n;
     }
@@ -398,7 +409,7 @@ static const char *check_vectors(const tsr_windows *w)
 const char *tsr_check_panel(const tsr_panel *a, tsr_number number)
 {
     REQUIRE(a->w.height == 32 || a->w.height == 64, "panels have 32 or 64 rows");
-    REQUIRE(a->w.width == 16 || a->w.width == 24 || a->w.width == 32 || a->w.width == 64, "spans have 16, 24, 32 or 64 columns");
+    REQUIRE(has_width(a->w.width), "spans have 16, 24, 32, 48 or 64 columns");
     const char *broken = check_vectors(&a->w);
     REQUIRE(!broken, broken);
     REQUIRE(a->w.block && a->begin && a->first && a->data, "no array of the panel is NULL");

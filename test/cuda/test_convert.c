@@ -329,7 +329,7 @@ static int arrays_panel(const any *a, tsr_number number, array *out)
 #define KIND(format, shape) \
     { #format, shape, host_##format, device_##format, free_host_##format, free_device_##format, arrays_##format }
 static const kind kinds[] = { KIND(me_tcf, 16), KIND(me_bcrs, 8), KIND(me_bcrs, 16), KIND(bmat, 8), KIND(bmat, 16), KIND(hrpb, 16),
-                              KIND(hrpb, 32), KIND(hrpb, 64), KIND(panel, 3232), KIND(panel, 6464), KIND(panel, 3224), KIND(panel, 6432) };
+                              KIND(hrpb, 32), KIND(hrpb, 64), KIND(panel, 3232), KIND(panel, 6464), KIND(panel, 3224), KIND(panel, 6448) };
 #define KINDS (int)(sizeof kinds / sizeof *kinds)
 
 /* Panels have no 16-bit numbers. */
