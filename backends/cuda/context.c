@@ -6,20 +6,21 @@
 
 #include "backends/cuda/sparse.h"
 
-tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES};
+tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES,
+                            .ring = 8};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static tsr_backend_options wanted;
+static tsr_backend_options chosen;
 static pid_t owner;
 static bool opened;
 
 static tsr_status open_device(void)
 {
     size_t available = 0;
-    tsr_status status = tsr_cuda_open(wanted.device, &tsr_cuda.device);
+    tsr_status status = tsr_cuda_open(chosen.device, &tsr_cuda.device);
     if (status == TSR_OK)
         status = tsr_cuda_free_memory(&available);
-    tsr_cuda.cap = wanted.device_memory ? wanted.device_memory : available / 5 * 4;
+    tsr_cuda.cap = chosen.device_memory ? chosen.device_memory : available / 5 * 4;
     void **const streams[] = {&tsr_cuda.compute, &tsr_cuda.up, &tsr_cuda.down};
     for (int k = 0; k < 3 && status == TSR_OK; k++)
         status = tsr_cuda_stream_new(streams[k]);
@@ -34,7 +35,7 @@ static void open_once(void)
 
 bool tsr_cuda_start(const tsr_backend_options *options)
 {
-    wanted = *options;
+    chosen = *options;
     pthread_once(&once, open_once);
     return opened;
 }
@@ -65,33 +66,40 @@ tsr_status tsr_cuda_settle(void)
 
 /* ---- staging ---- */
 
-static tsr_status new_lane(tsr_cuda_lane *lane)
+static void free_chunk(tsr_cuda_chunk *c)
 {
-    tsr_status status = TSR_OK;
-    for (int turn = 0; turn < TSR_CUDA_TURNS && status == TSR_OK; turn++) {
-        status = tsr_cuda_pin(&lane->staging[turn], (size_t)tsr_cuda.chunk);
-        if (status == TSR_OK)
-            status = tsr_cuda_event_new(&lane->event[turn]);
-    }
+    tsr_cuda_unpin(c->staging);
+    tsr_cuda_event_free(c->event);
+    *c = (tsr_cuda_chunk){0};
+}
+
+static tsr_status new_chunk(tsr_cuda_chunk *c)
+{
+    tsr_status status = tsr_cuda_pin(&c->staging, (size_t)tsr_cuda.chunk);
     if (status == TSR_OK)
-        return status;
-    for (int turn = 0; turn < TSR_CUDA_TURNS; turn++) {
-        tsr_cuda_unpin(lane->staging[turn]);
-        tsr_cuda_event_free(lane->event[turn]);
-    }
-    *lane = (tsr_cuda_lane){0};
+        status = tsr_cuda_event_new(&c->event);
+    if (status != TSR_OK)
+        free_chunk(c);
     return status;
 }
 
-int tsr_cuda_need_lanes(int count)
+static tsr_status new_pair(tsr_cuda_chunk pair[2])
 {
-    count = count > TSR_CUDA_LANES ? TSR_CUDA_LANES : count < 1 ? 1 : count;
+    tsr_status status = new_chunk(&pair[0]);
+    if (status == TSR_OK && (status = new_chunk(&pair[1])) != TSR_OK)
+        free_chunk(&pair[0]);
+    return status;
+}
+
+int tsr_cuda_need_pairs(int64_t wanted)
+{
+    int count = wanted > tsr_cuda.ring ? tsr_cuda.ring : wanted < 1 ? 1 : (int)wanted;
     tsr_status status = TSR_OK;
-    while (tsr_cuda.nlanes < count && (status = new_lane(&tsr_cuda.lanes[tsr_cuda.nlanes])) == TSR_OK)
-        tsr_cuda.nlanes++;
-    if (status == TSR_INTERNAL_ERROR || tsr_cuda.nlanes == 0)
+    while (tsr_cuda.npairs < count && (status = new_pair(&tsr_cuda.chunks[2 * tsr_cuda.npairs])) == TSR_OK)
+        tsr_cuda.npairs++;
+    if (status == TSR_INTERNAL_ERROR || tsr_cuda.npairs == 0)
         return (int)status;
-    return tsr_cuda.nlanes < count ? tsr_cuda.nlanes : count;
+    return tsr_cuda.npairs < count ? tsr_cuda.npairs : count;
 }
 
 /* ---- device memory ---- */

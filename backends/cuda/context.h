@@ -7,22 +7,22 @@
 
 #include "backends/cuda/runtime.h"
 
-/* Sizes that tests make small.  A chunk of pinned memory stays in the cache between the thread and the bus.  A panel has at
- * least this many bytes of B or C, so that kernels and copies have work, and rows of at least a few cache lines. */
+/* Sizes that tests make small.  What is copied at once by the device; a panel has at least so many bytes of B or C, so that kernels
+ * and copies have work, and rows of at least a few cache lines. */
 #ifndef TSR_CUDA_CHUNK_BYTES
-#define TSR_CUDA_CHUNK_BYTES (512 << 10)
+#define TSR_CUDA_CHUNK_BYTES (1 << 20)
 #define TSR_CUDA_PANEL_BYTES (16 << 20)
 #define TSR_CUDA_ROW_BYTES 128
 #endif
 
-/* Pinned memory of one host thread: two chunks, so that one is copied by the device while the thread fills or empties the
- * other. */
-enum { TSR_CUDA_LANES = 32, TSR_CUDA_TURNS = 2 };
+/* Pinned memory that the device copies at once, and the event of its last copy.  There are few: together they stay in the last level
+ * cache, where the bus finds what the threads wrote and the threads what came over the bus; main memory sees B and C only. */
+typedef struct tsr_cuda_chunk {
+    void *staging;
+    void *event;
+} tsr_cuda_chunk;
 
-typedef struct tsr_cuda_lane {
-    void *staging[TSR_CUDA_TURNS];
-    void *event[TSR_CUDA_TURNS];
-} tsr_cuda_lane;
+enum { TSR_CUDA_RING = 16 }; /* most chunks of one direction */
 
 typedef struct tsr_cuda_context {
     pthread_mutex_t busy; /* one product at a time: the bus is the limit.  Guards all below but `device`, `cap` and the streams */
@@ -31,8 +31,9 @@ typedef struct tsr_cuda_context {
     void *order;               /* event of tsr_cuda_after */
     size_t cap, used;          /* bytes of device memory: allowed, reserved */
     int64_t chunk, panel;      /* TSR_CUDA_CHUNK_BYTES and _PANEL_BYTES, unless a benchmark tries others */
-    int nlanes;
-    tsr_cuda_lane lanes[TSR_CUDA_LANES];
+    int ring;                  /* chunks of one direction wanted, <= TSR_CUDA_RING */
+    int npairs;                /* there are 2 npairs chunks: even ones go up, odd ones come down */
+    tsr_cuda_chunk chunks[2 * TSR_CUDA_RING];
 } tsr_cuda_context;
 
 extern tsr_cuda_context tsr_cuda;
@@ -42,8 +43,8 @@ bool tsr_cuda_start(const tsr_backend_options *options);
 /* Not a child forked since: there the device is gone. */
 bool tsr_cuda_alive(void);
 
-/* As many lanes as there can be, at most `wanted`; < 0: a tsr_status. */
-int tsr_cuda_need_lanes(int wanted);
+/* As many pairs of chunks as there can be, at most `wanted` and `ring`; < 0: a tsr_status. */
+int tsr_cuda_need_pairs(int64_t wanted);
 
 /* What is queued on `stream` from now on waits for what is on `earlier` already. */
 tsr_status tsr_cuda_after(void *stream, void *earlier);

@@ -1,9 +1,10 @@
 /* The pipeline: while one panel is computed and goes home, the next one arrives.
  *
- * Every host thread has a lane (two chunks of pinned memory) and takes chunks as they come, of a panel that goes to the device
- * or of one that is computed, whichever way across the bus is less busy.  Chunks are handed out in order.  Whoever comes by
- * when all chunks of a panel are queued, and its buffer has been emptied, queues its kernels.  Who finds nothing to copy writes
- * a piece of the presence of C, where that follows from the rows of A.
+ * Each direction has a ring of chunks of pinned memory.  Threads take pieces of them as they come, whichever direction has fewer at
+ * work: pieces of B to gather into a chunk that will go to the device, pieces of C to scatter from a chunk that has come.  Who completes
+ * a chunk, or finds no piece, sees to the device: sends what is full, queues the kernels of a panel whose chunks are all sent and whose
+ * buffer has been emptied, asks for results, and looks what has arrived; one thread at a time.  Who finds nothing to copy also writes
+ * pieces of the presence of C, where that follows from the rows of A.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/panels.h"
 
@@ -12,38 +13,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum task_kind { TASK_NONE, TASK_UP, TASK_DOWN, TASK_PRESENCE } task_kind;
+typedef enum direction { UP, DOWN } direction;
 
-/* One chunk on its way. */
-typedef struct task {
-    task_kind kind;
-    int64_t panel, first, last; /* positions of the rectangle; places of C */
+enum { PIECES = 8 }; /* of a chunk, at most */
+
+/* Part of a rectangle, one chunk long. */
+typedef struct part {
+    int64_t panel, first, last; /* positions of the rectangle */
     bool presence;              /* of C */
     tsr_cuda_rectangle rectangle;
+} part;
+
+/* A chunk in use. */
+typedef struct load {
+    part part;
+    int64_t handed_out; /* positions, from part.first on */
+    int pieces, done;   /* being copied or copied; copied */
+} load;
+
+/* Loads have numbers; number q is in chunk q % size.  UP: sent <= opened, landed <= sent; DOWN: opened is what has arrived.
+ *   UP    opened: may be filled, served: all pieces handed out, sent: on the way, ended: the chunk is free again
+ *   DOWN  sent: on the way, opened: arrived, served: all pieces handed out, ended: emptied, free again */
+typedef struct ring {
+    int64_t opened, served, sent, ended;
+    int working;                /* threads at a piece */
+    int64_t panel, next;        /* what comes next: the panel, and the number of its part */
+    load load[TSR_CUDA_RING];
+} ring;
+
+/* A piece of work for one thread. */
+typedef struct task {
+    enum { TASK_NONE, TASK_COPY, TASK_PRESENCE } kind;
+    direction direction;
+    int64_t load, first, last; /* positions; places of C */
 } task;
 
-/* The next chunk to hand out, in one direction. */
-typedef struct cursor {
-    int64_t panel, chunk;
-} cursor;
-
-/* Chunks that are through; the counts of the two panels that share a buffer never matter at the same time, but each has its
- * own. */
+/* Chunks of a panel that are through. */
 typedef struct progress {
-    atomic_int_least64_t up, down;
+    int64_t up, down;
 } progress;
 
 typedef struct pipeline {
     tsr_cuda_panels panels;
-    pthread_mutex_t taking, computing;
-    cursor up, down;                /* guarded by `taking`, as are the next four */
-    int64_t finished;               /* panels known to be computed */
-    int flying_up, flying_down;     /* chunks taken and not through */
-    int64_t written;                /* places of C whose presence is taken */
-    atomic_int_least64_t computed;  /* panels whose kernels are queued; grows under `computing` */
-    progress *progress;             /* [npanels] */
-    atomic_int_least64_t present, moved;
-    atomic_int status;              /* the first failure stops everybody */
+    pthread_mutex_t state;    /* guards rings and `written`; held for moments */
+    pthread_mutex_t device;   /* who has it sees to the device; guards `progress` and `computed` */
+    ring ring[2];
+    int size;                 /* chunks of a ring */
+    int64_t written;          /* places of C whose presence is taken */
+    int64_t computed;         /* panels whose kernels are queued */
+    progress *progress;       /* [npanels] */
+    atomic_int_least64_t present;
+    int64_t moved;
+    atomic_int status;        /* the first failure stops everybody */
 } pipeline;
 
 static bool check(pipeline *s, tsr_status status)
@@ -54,7 +75,7 @@ static bool check(pipeline *s, tsr_status status)
     return status == TSR_OK;
 }
 
-/* ---- chunks ---- */
+/* ---- parts ---- */
 
 static int64_t chunks_of(const tsr_cuda_rectangle *r)
 {
@@ -62,31 +83,37 @@ static int64_t chunks_of(const tsr_cuda_rectangle *r)
     return (tsr_cuda_positions(r) + chunk - 1) / chunk;
 }
 
-/* Chunk `number` of the rectangles, or past the last: returns how many there are. */
-static int64_t locate(task *t, const tsr_cuda_rectangle *r, int count, int64_t number)
+/* Part `number` of a panel, if there is one; returns how many there are. */
+static int64_t find_part(part *p, const pipeline *s, direction d, int64_t panel, int64_t number)
 {
+    tsr_cuda_rectangle r[2];
+    int count = d == UP ? tsr_cuda_panel_inputs(r, &s->panels, panel) : tsr_cuda_panel_outputs(r, &s->panels, panel);
     int64_t before = 0;
     for (int k = 0; k < count; k++) {
         int64_t chunks = chunks_of(&r[k]), size = tsr_cuda_chunk_elements(r[k].size), positions = tsr_cuda_positions(&r[k]);
-        if (number >= before && number < before + chunks) {
-            t->first = (number - before) * size;
-            t->last = t->first + size < positions ? t->first + size : positions;
-            t->rectangle = r[k];
-            t->presence = k == 1;
-        }
+        int64_t first = (number - before) * size;
+        if (number >= before && number < before + chunks)
+            *p = (part){.panel = panel, .first = first, .last = first + size < positions ? first + size : positions,
+                        .presence = k == 1, .rectangle = r[k]};
         before += chunks;
     }
     return before;
 }
 
-static int64_t find_chunk(task *t, const pipeline *s, task_kind kind, cursor at)
+static int64_t parts_of(const pipeline *s, direction d, int64_t panel)
 {
-    tsr_cuda_rectangle r[2];
-    bool up = kind == TASK_UP;
-    int count = up ? tsr_cuda_panel_inputs(r, &s->panels, at.panel) : tsr_cuda_panel_outputs(r, &s->panels, at.panel);
-    t->kind = kind;
-    t->panel = at.panel;
-    return locate(t, r, count, at.chunk);
+    part unused;
+    return find_part(&unused, s, d, panel, -1);
+}
+
+static const tsr_cuda_chunk *chunk_of(const pipeline *s, direction d, int64_t number)
+{
+    return &tsr_cuda.chunks[2 * (number % s->size) + (d == DOWN)];
+}
+
+static load *load_of(pipeline *s, direction d, int64_t number)
+{
+    return &s->ring[d].load[number % s->size];
 }
 
 static void *event_of(const pipeline *s, int64_t panel)
@@ -94,47 +121,155 @@ static void *event_of(const pipeline *s, int64_t panel)
     return s->panels.buffer[panel % s->panels.nbuffers].done;
 }
 
-/* ---- handing out (s->taking is held) ---- */
-
-static bool take_up(task *t, pipeline *s)
+static char *device_place(const part *p)
 {
-    const int nbuffers = s->panels.nbuffers;
-    while (s->up.panel < s->panels.npanels) {
-        if (s->up.panel >= nbuffers && s->up.panel - nbuffers >= atomic_load(&s->computed))
+    return p->rectangle.device + (size_t)p->first * p->rectangle.size;
+}
+
+static size_t bytes_of(const part *p)
+{
+    return (size_t)(p->last - p->first) * p->rectangle.size;
+}
+
+/* ---- the device (s->device is held; the state is changed under s->state) ---- */
+
+/* The next part of a ring into *p; false: there is none, or not yet. */
+static bool next_part(part *p, pipeline *s, direction d)
+{
+    ring *r = &s->ring[d];
+    while (r->panel < s->panels.npanels) {
+        if (d == UP && r->panel - s->panels.nbuffers >= s->computed)
             return false; /* its buffer is in use */
-        if (s->up.chunk < find_chunk(t, s, TASK_UP, s->up))
+        if (d == DOWN && r->panel >= s->computed)
+            return false;
+        if (r->next < find_part(p, s, d, r->panel, r->next))
             break;
-        s->up = (cursor){.panel = s->up.panel + 1};
+        r->panel++;
+        r->next = 0;
     }
-    if (s->up.panel == s->panels.npanels)
+    if (r->panel == s->panels.npanels)
         return false;
-    /* what comes after waits until the device has read what was there before */
-    if (s->up.chunk == 0 && s->up.panel >= nbuffers && !check(s, tsr_cuda_event_follow(event_of(s, s->up.panel), tsr_cuda.up)))
+    /* what goes up afterwards waits until the device has read what was there before */
+    bool reused = d == UP && r->next == 0 && r->panel >= s->panels.nbuffers;
+    if (reused && !check(s, tsr_cuda_event_follow(event_of(s, r->panel), tsr_cuda.up)))
         return false;
-    s->up.chunk++;
+    r->next++;
     return true;
 }
 
-static bool is_finished(pipeline *s, int64_t panel)
+static bool is_done(pipeline *s, direction d, int64_t number)
 {
-    if (panel < s->finished)
-        return true;
-    int done = tsr_cuda_event_done(event_of(s, panel));
+    int done = tsr_cuda_event_done(chunk_of(s, d, number)->event);
     if (done < 0)
         check(s, (tsr_status)done);
-    if (done > 0)
-        s->finished = panel + 1;
     return done > 0;
 }
 
-static bool take_down(task *t, pipeline *s, bool only_finished)
+static bool is_copied(pipeline *s, direction d, int64_t number)
 {
-    if (s->down.panel < s->panels.npanels && find_chunk(t, s, TASK_DOWN, s->down) <= s->down.chunk)
-        s->down = (cursor){.panel = s->down.panel + 1};
-    if (s->down.panel >= atomic_load(&s->computed) || (only_finished && !is_finished(s, s->down.panel)))
+    pthread_mutex_lock(&s->state);
+    const load *l = load_of(s, d, number);
+    bool copied = number < s->ring[d].opened && l->handed_out == l->part.last && l->done == l->pieces;
+    pthread_mutex_unlock(&s->state);
+    return copied;
+}
+
+static void advance(pipeline *s, int64_t *counter)
+{
+    pthread_mutex_lock(&s->state);
+    ++*counter;
+    pthread_mutex_unlock(&s->state);
+}
+
+static bool fly(pipeline *s, direction d, int64_t number)
+{
+    const part *p = &load_of(s, d, number)->part;
+    const tsr_cuda_chunk *c = chunk_of(s, d, number);
+    tsr_status status = d == UP ? tsr_cuda_to_device(device_place(p), c->staging, bytes_of(p), tsr_cuda.up)
+                                : tsr_cuda_to_host(c->staging, device_place(p), bytes_of(p), tsr_cuda.down);
+    if (status == TSR_OK)
+        status = tsr_cuda_event_record(c->event, d == UP ? tsr_cuda.up : tsr_cuda.down);
+    s->moved += (int64_t)bytes_of(p);
+    return check(s, status);
+}
+
+static void set_load(pipeline *s, direction d, int64_t number, const part *p)
+{
+    pthread_mutex_lock(&s->state);
+    *load_of(s, d, number) = (load){.part = *p, .handed_out = p->first};
+    pthread_mutex_unlock(&s->state);
+}
+
+static void see_to_up(pipeline *s)
+{
+    ring *r = &s->ring[UP];
+    part p;
+    while (r->sent < r->opened && is_copied(s, UP, r->sent)) {
+        if (!fly(s, UP, r->sent))
+            return;
+        s->progress[load_of(s, UP, r->sent)->part.panel].up++;
+        advance(s, &r->sent);
+    }
+    while (r->ended < r->sent && is_done(s, UP, r->ended))
+        advance(s, &r->ended);
+    while (r->opened - r->ended < s->size && next_part(&p, s, UP)) {
+        set_load(s, UP, r->opened, &p);
+        advance(s, &r->opened);
+    }
+}
+
+static void see_to_down(pipeline *s)
+{
+    ring *r = &s->ring[DOWN];
+    part p;
+    while (r->ended < r->opened && is_copied(s, DOWN, r->ended)) {
+        s->progress[load_of(s, DOWN, r->ended)->part.panel].down++;
+        advance(s, &r->ended);
+    }
+    while (r->sent - r->ended < s->size && next_part(&p, s, DOWN)) {
+        set_load(s, DOWN, r->sent, &p);
+        if (!fly(s, DOWN, r->sent))
+            return;
+        advance(s, &r->sent);
+    }
+    while (r->opened < r->sent && is_done(s, DOWN, r->opened))
+        advance(s, &r->opened);
+}
+
+static bool may_compute(const pipeline *s)
+{
+    int64_t panel = s->computed, before = panel - s->panels.nbuffers;
+    if (panel == s->panels.npanels || s->progress[panel].up < parts_of(s, UP, panel))
         return false;
-    find_chunk(t, s, TASK_DOWN, s->down);
-    s->down.chunk++;
+    return before < 0 || s->progress[before].down == parts_of(s, DOWN, before);
+}
+
+static void see_to_device(pipeline *s)
+{
+    if (pthread_mutex_trylock(&s->device) != 0)
+        return; /* somebody is at it; everybody comes by again */
+    see_to_up(s);
+    see_to_down(s);
+    while (!atomic_load(&s->status) && may_compute(s) && check(s, tsr_cuda_panel_compute(&s->panels, s->computed)))
+        s->computed++;
+    pthread_mutex_unlock(&s->device);
+}
+
+/* ---- handing out (s->state is held) ---- */
+
+static bool take_piece(task *t, pipeline *s, direction d)
+{
+    ring *r = &s->ring[d];
+    if (r->served == r->opened)
+        return false;
+    load *l = load_of(s, d, r->served);
+    int64_t piece = (tsr_cuda_chunk_elements(l->part.rectangle.size) + PIECES - 1) / PIECES, first = l->handed_out;
+    int64_t last = first + piece < l->part.last ? first + piece : l->part.last;
+    *t = (task){.kind = TASK_COPY, .direction = d, .load = r->served, .first = first, .last = last};
+    l->handed_out = last;
+    l->pieces++;
+    r->working++;
+    r->served += last == l->part.last;
     return true;
 }
 
@@ -146,70 +281,33 @@ static int64_t places_of(const pipeline *s)
 
 static bool take_presence(task *t, pipeline *s)
 {
-    int64_t places = places_of(s), piece = tsr_cuda.chunk;
-    if (s->written >= places)
+    int64_t places = places_of(s), first = s->written, last = first + tsr_cuda.chunk < places ? first + tsr_cuda.chunk : places;
+    if (first >= places)
         return false;
-    t->kind = TASK_PRESENCE;
-    t->first = s->written;
-    t->last = s->written = s->written + piece < places ? s->written + piece : places;
+    *t = (task){.kind = TASK_PRESENCE, .first = first, .last = last};
+    s->written = last;
     return true;
 }
 
 static bool take(task *t, pipeline *s)
 {
-    pthread_mutex_lock(&s->taking);
-    bool down_first = s->flying_down <= s->flying_up;
-    bool taken = (down_first && take_down(t, s, true)) || take_up(t, s) || take_down(t, s, true) || take_presence(t, s) ||
-                 take_down(t, s, false);
-    t->kind = taken ? t->kind : TASK_NONE;
-    s->flying_up += t->kind == TASK_UP;
-    s->flying_down += t->kind == TASK_DOWN;
-    pthread_mutex_unlock(&s->taking);
+    pthread_mutex_lock(&s->state);
+    direction d = s->ring[DOWN].working <= s->ring[UP].working ? DOWN : UP;
+    bool taken = take_piece(t, s, d) || take_piece(t, s, d == UP ? DOWN : UP) || take_presence(t, s);
+    pthread_mutex_unlock(&s->state);
     return taken;
 }
 
-static void landed(pipeline *s, const task *t)
-{
-    pthread_mutex_lock(&s->taking);
-    s->flying_up -= t->kind == TASK_UP;
-    s->flying_down -= t->kind == TASK_DOWN;
-    pthread_mutex_unlock(&s->taking);
-}
-
+/* Everything is handed out, and nothing will come any more. */
 static bool all_taken(pipeline *s)
 {
-    task unused;
-    pthread_mutex_lock(&s->taking);
+    pthread_mutex_lock(&s->state);
+    const ring *r = &s->ring[DOWN];
     int64_t last = s->panels.npanels - 1;
-    bool all = s->down.panel > last || (s->down.panel == last && find_chunk(&unused, s, TASK_DOWN, s->down) <= s->down.chunk);
-    all = all && s->written >= places_of(s);
-    pthread_mutex_unlock(&s->taking);
+    bool all = r->served == r->sent && s->written >= places_of(s) &&
+               (r->panel > last || (r->panel == last && r->next == parts_of(s, DOWN, last)));
+    pthread_mutex_unlock(&s->state);
     return all;
-}
-
-/* ---- computing ---- */
-
-static bool may_compute(pipeline *s, int64_t panel)
-{
-    task unused;
-    int64_t before = panel - s->panels.nbuffers;
-    if (panel == s->panels.npanels)
-        return false;
-    if (atomic_load(&s->progress[panel].up) < find_chunk(&unused, s, TASK_UP, (cursor){.panel = panel}))
-        return false;
-    return before < 0 || atomic_load(&s->progress[before].down) == find_chunk(&unused, s, TASK_DOWN, (cursor){.panel = before});
-}
-
-static void compute_ready(pipeline *s)
-{
-    if (pthread_mutex_trylock(&s->computing) != 0)
-        return; /* somebody is at it; everybody comes by again */
-    while (!atomic_load(&s->status) && may_compute(s, atomic_load(&s->computed))) {
-        if (!check(s, tsr_cuda_panel_compute(&s->panels, atomic_load(&s->computed))))
-            break;
-        atomic_fetch_add(&s->computed, 1);
-    }
-    pthread_mutex_unlock(&s->computing);
 }
 
 /* ---- one thread ---- */
@@ -230,97 +328,64 @@ static void write_presence(const pipeline *s, int64_t first, int64_t last)
     }
 }
 
-static size_t bytes_of(const task *t)
+static void copy_piece(pipeline *s, const task *t)
 {
-    return (size_t)(t->last - t->first) * t->rectangle.size;
+    load *l = load_of(s, t->direction, t->load);
+    const tsr_cuda_rectangle *r = &l->part.rectangle;
+    char *staging = (char *)chunk_of(s, t->direction, t->load)->staging + (size_t)(t->first - l->part.first) * r->size;
+    if (t->direction == UP)
+        tsr_cuda_gather(staging, r, t->first, t->last);
+    else
+        tsr_cuda_scatter(r, staging, t->first, t->last);
+    if (t->direction == DOWN && l->part.presence)
+        atomic_fetch_add(&s->present, tsr_cuda_count_present(r, staging, t->first, t->last));
 }
 
-static bool start(pipeline *s, tsr_cuda_lane *lane, int turn, const task *t)
+/* True: the chunk is complete. */
+static bool put_back(pipeline *s, const task *t)
 {
-    if (t->kind == TASK_PRESENCE) {
-        write_presence(s, t->first, t->last);
-        return true;
-    }
-    const tsr_cuda_rectangle *r = &t->rectangle;
-    char *device = r->device + (size_t)t->first * r->size;
-    tsr_status status;
-    if (t->kind == TASK_UP) {
-        tsr_cuda_gather(lane->staging[turn], r, t->first, t->last);
-        status = tsr_cuda_to_device(device, lane->staging[turn], bytes_of(t), tsr_cuda.up);
-    } else {
-        status = tsr_cuda_to_host(lane->staging[turn], device, bytes_of(t), tsr_cuda.down);
-    }
-    if (status == TSR_OK)
-        status = tsr_cuda_event_record(lane->event[turn], t->kind == TASK_UP ? tsr_cuda.up : tsr_cuda.down);
-    if (!check(s, status))
-        return false;
-    atomic_fetch_add(&s->moved, (int64_t)bytes_of(t));
-    if (t->kind == TASK_UP)
-        atomic_fetch_add(&s->progress[t->panel].up, 1);
-    return true;
+    pthread_mutex_lock(&s->state);
+    load *l = load_of(s, t->direction, t->load);
+    s->ring[t->direction].working--;
+    bool complete = ++l->done == l->pieces && l->handed_out == l->part.last;
+    pthread_mutex_unlock(&s->state);
+    return complete;
 }
 
-/* The chunk is through, its staging memory free again. */
-static bool finish(pipeline *s, tsr_cuda_lane *lane, int turn, task *t)
+static void run_thread(pipeline *s)
 {
-    if (t->kind == TASK_UP || t->kind == TASK_DOWN) {
-        if (!check(s, tsr_cuda_event_wait(lane->event[turn])))
-            return false;
-        landed(s, t);
-    }
-    if (t->kind == TASK_DOWN) {
-        tsr_cuda_scatter(&t->rectangle, lane->staging[turn], t->first, t->last);
-        if (t->presence)
-            atomic_fetch_add(&s->present, tsr_cuda_count_present(&t->rectangle, lane->staging[turn], t->first, t->last));
-        atomic_fetch_add(&s->progress[t->panel].down, 1);
-    }
-    t->kind = TASK_NONE;
-    return true;
-}
-
-static void run_lane(pipeline *s, tsr_cuda_lane *lane)
-{
-    task pending[TSR_CUDA_TURNS] = {0};
+    task t;
     if (!check(s, tsr_cuda_use(tsr_cuda.device.ordinal)))
         return;
-    for (int turn = 0; !atomic_load(&s->status); turn = (turn + 1) % TSR_CUDA_TURNS) {
-        if (!finish(s, lane, turn, &pending[turn]))
-            return;
-        compute_ready(s);
-        if (take(&pending[turn], s)) {
-            if (!start(s, lane, turn, &pending[turn]))
+    while (!atomic_load(&s->status)) {
+        if (!take(&t, s)) {
+            if (all_taken(s))
                 return;
-            continue;
+            see_to_device(s);
+            sched_yield();
+        } else if (t.kind == TASK_PRESENCE) {
+            write_presence(s, t.first, t.last);
+        } else {
+            copy_piece(s, &t);
+            if (put_back(s, &t))
+                see_to_device(s);
         }
-        int other = (turn + 1) % TSR_CUDA_TURNS;
-        if (pending[other].kind != TASK_NONE)
-            continue;
-        if (all_taken(s))
-            return;
-        sched_yield(); /* others are copying what everybody waits for */
     }
 }
 
 /* ---- all of it ---- */
 
-static int lanes_for(const pipeline *s)
-{
-    task unused;
-    int64_t chunks = find_chunk(&unused, s, TASK_UP, (cursor){0}) + find_chunk(&unused, s, TASK_DOWN, (cursor){0});
-    chunks *= s->panels.npanels;
-    int nthreads = s->panels.product->nthreads;
-    return tsr_cuda_need_lanes(chunks < nthreads ? (int)chunks : nthreads);
-}
-
 static void run(pipeline *s)
 {
-    int lanes = lanes_for(s);
+    int64_t up = parts_of(s, UP, 0) * s->panels.npanels, down = parts_of(s, DOWN, 0) * s->panels.npanels;
+    int64_t chunks = up > down ? up : down, pieces = (up + down) * PIECES;
+    s->size = tsr_cuda_need_pairs(chunks);
     s->progress = calloc((size_t)s->panels.npanels, sizeof *s->progress);
-    if (!check(s, lanes < 0 ? (tsr_status)lanes : s->progress ? TSR_OK : TSR_OUT_OF_MEMORY))
+    if (!check(s, s->size < 0 ? (tsr_status)s->size : s->progress ? TSR_OK : TSR_OUT_OF_MEMORY))
         return;
-#pragma omp parallel for num_threads(lanes) schedule(static, 1) if (lanes > 1)
-    for (int lane = 0; lane < lanes; lane++)
-        run_lane(s, &tsr_cuda.lanes[lane]);
+    int nthreads = pieces < s->panels.product->nthreads ? (int)pieces : s->panels.product->nthreads;
+#pragma omp parallel num_threads(nthreads) if (nthreads > 1)
+    run_thread(s);
 }
 
 static void report(pipeline *s)
@@ -328,7 +393,7 @@ static void report(pipeline *s)
     tsr_result *result = s->panels.result;
     const tsr_product *p = s->panels.product;
     result->kernel = s->panels.plan->name;
-    result->bytes_moved += atomic_load(&s->moved);
+    result->bytes_moved += s->moved;
     if (s->panels.present)
         result->nvals = atomic_load(&s->present);
     else
@@ -337,7 +402,7 @@ static void report(pipeline *s)
 
 tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
-    pipeline s = {.taking = PTHREAD_MUTEX_INITIALIZER, .computing = PTHREAD_MUTEX_INITIALIZER};
+    pipeline s = {.state = PTHREAD_MUTEX_INITIALIZER, .device = PTHREAD_MUTEX_INITIALIZER};
     tsr_status status = tsr_cuda_panels_open(&s.panels, a, plan, product, result);
     if (status == TSR_OK && places_of(&s))
         status = tsr_cuda_sparse_rows(a);

@@ -147,26 +147,27 @@ typedef struct staging_job {
     atomic_int status;
 } staging_job;
 
-static tsr_status stage_chunk(staging_job *j, tsr_cuda_lane *lane, int turn, int64_t chunk)
+static tsr_status stage_chunk(staging_job *j, const tsr_cuda_chunk *c, int64_t chunk)
 {
     int64_t first = chunk * j->chunk, last = first + j->chunk < j->count ? first + j->chunk : j->count;
     size_t bytes = (size_t)(last - first) * j->size;
-    tsr_status status = tsr_cuda_event_wait(lane->event[turn]); /* of the chunk before; at once when there was none */
+    tsr_status status = tsr_cuda_event_wait(c->event); /* of the chunk before; at once when there was none */
     if (status != TSR_OK)
         return status;
-    j->fill(lane->staging[turn], j->source, first, last);
-    status = tsr_cuda_to_device(j->device + (size_t)first * j->size, lane->staging[turn], bytes, tsr_cuda.up);
-    return status == TSR_OK ? tsr_cuda_event_record(lane->event[turn], tsr_cuda.up) : status;
+    j->fill(c->staging, j->source, first, last);
+    status = tsr_cuda_to_device(j->device + (size_t)first * j->size, c->staging, bytes, tsr_cuda.up);
+    return status == TSR_OK ? tsr_cuda_event_record(c->event, tsr_cuda.up) : status;
 }
 
-static void stage_chunks(staging_job *j, tsr_cuda_lane *lane)
+/* One thread, with two chunks: one is copied by the device while the thread fills the other. */
+static void stage_chunks(staging_job *j, const tsr_cuda_chunk pair[2])
 {
     tsr_status status = tsr_cuda_use(tsr_cuda.device.ordinal);
     int64_t chunk;
-    for (int turn = 0; status == TSR_OK && !atomic_load(&j->status); turn = (turn + 1) % TSR_CUDA_TURNS) {
+    for (int turn = 0; status == TSR_OK && !atomic_load(&j->status); turn = 1 - turn) {
         if ((chunk = atomic_fetch_add(&j->next, 1)) >= j->nchunks)
             return;
-        status = stage_chunk(j, lane, turn, chunk);
+        status = stage_chunk(j, &pair[turn], chunk);
     }
     if (status != TSR_OK)
         atomic_store(&j->status, (int)status);
@@ -178,12 +179,12 @@ tsr_status tsr_cuda_stage(void *device, int64_t count, size_t size, tsr_cuda_fil
     staging_job j = {.device = device, .count = count, .size = size, .fill = fill, .source = source};
     j.chunk = tsr_cuda_chunk_elements(size);
     j.nchunks = (count + j.chunk - 1) / j.chunk;
-    int lanes = tsr_cuda_need_lanes(j.nchunks < nthreads ? (int)j.nchunks : nthreads);
-    if (lanes < 0)
-        return (tsr_status)lanes;
-#pragma omp parallel for num_threads(lanes) schedule(static, 1) if (lanes > 1)
-    for (int lane = 0; lane < lanes; lane++)
-        stage_chunks(&j, &tsr_cuda.lanes[lane]);
+    int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
+    if (pairs < 0)
+        return (tsr_status)pairs;
+#pragma omp parallel for num_threads(pairs) schedule(static, 1) if (pairs > 1)
+    for (int pair = 0; pair < pairs; pair++)
+        stage_chunks(&j, &tsr_cuda.chunks[2 * pair]);
     *moved += count * (int64_t)size;
     return (tsr_status)atomic_load(&j.status);
 }

@@ -12,8 +12,8 @@
 
 #include "backends/cuda/sparse.h"
 
-/* Which format, at which height and width, from how many entries per nonzero vector of some height on; the first that matches.  From
- * bench_gpu on an H200, nine graphs, N = 128, 2026-11-21.  Splitting costs EXACT more instructions than the others. */
+/* Which format, at which height and width, from how many entries per nonzero vector of some height on; the first that matches.
+ * From bench_gpu on an H200, nine graphs, N = 128, 2026-11-21.  Splitting costs EXACT more instructions than the others. */
 typedef struct shape {
     tsr_cuda_kind kind;
     int height, width;

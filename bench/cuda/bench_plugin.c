@@ -112,8 +112,8 @@ static void measure(const bench_case *c)
     qsort(ms, REPEATS, sizeof *ms, by_value);
     double bytes = (double)(rows * c->n) * (double)tsr_cuda_type_size(c->type), bound = bytes / 55e6;
     double median = ms[REPEATS / 2];
-    printf("%-34s n %3lld %2d threads chunk %4lldK panel %3lldM: first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n",
-           c->name, (long long)c->n, c->nthreads, (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.panel >> 20, first, median,
+    printf("%-34s n %3lld %2d threads, %2d x %4lldK, panel %3lldM: first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n",
+           c->name, (long long)c->n, c->nthreads, tsr_cuda.ring, (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.panel >> 20, first, median,
            ms[0], 100 * bound / median, r.kernel);
     fflush(stdout);
     if (slot)
@@ -122,17 +122,22 @@ static void measure(const bench_case *c)
 
 static void try_sizes(const bench_case *c)
 {
-    static const int64_t chunks[] = {2048, 1024, 512, 256, 128}; /* largest first: lanes are made once */
-    static const int64_t panels[] = {16, 64, 256};
+    static const int64_t chunks[] = {2048, 1024, 512}; /* largest first: pinned memory is made once */
+    static const int64_t panels[] = {16, 256};
+    static const int rings[] = {4, 8, 16};
     int64_t chunk = tsr_cuda.chunk, panel = tsr_cuda.panel;
-    for (int k = 0; k < 5; k++)
-        for (int l = 0; l < 3; l++) {
-            tsr_cuda.chunk = chunks[k] << 10;
-            tsr_cuda.panel = panels[l] << 20;
-            measure(c);
-        }
+    int ring = tsr_cuda.ring;
+    for (int k = 0; k < 3; k++)
+        for (int l = 0; l < 2; l++)
+            for (int m = 0; m < 3; m++) {
+                tsr_cuda.chunk = chunks[k] << 10;
+                tsr_cuda.panel = panels[l] << 20;
+                tsr_cuda.ring = rings[m];
+                measure(c);
+            }
     tsr_cuda.chunk = chunk;
     tsr_cuda.panel = panel;
+    tsr_cuda.ring = ring;
 }
 
 int main(int argc, char **argv)
