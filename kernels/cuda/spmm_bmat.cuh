@@ -550,6 +550,14 @@ template <class Shape> struct item {
         fetch_word(r.near()->column[where.even] + lane, columns, lane, vectors);
         fetch_word(r.near()->mask[where.even] + lane, masks_of, lane, nblocks * masks<Shape>::halves);
     }
+    template <bool Whole> __device__ __forceinline__ void fetch_steps(progress &now)
+    {
+#pragma unroll 1
+        for (int k = 0; k < Shape::stages - 1; k++) {
+            r.template fetch<Whole>(f, g, where, now.to, now.values, k, nblocks, lane);
+            now.values = r.next_values(now.values);
+        }
+    }
     /* Starts fetching the first steps; the first columns and masks are there.  skip: bytes before the tile. */
     __device__ __forceinline__ void start(const tsr_cuda_spmm &p, int64_t skip, progress &now)
     {
@@ -565,11 +573,10 @@ template <class Shape> struct item {
             r.near()->masks = masks_of;
         }
         __syncwarp();
-#pragma unroll 1
-        for (int k = 0; k < Shape::stages - 1; k++) {
-            r.template fetch<false>(f, g, where, now.to, now.values, k, nblocks, lane);
-            now.values = r.next_values(now.values);
-        }
+        if (whole)
+            fetch_steps<true>(now);
+        else
+            fetch_steps<false>(now);
     }
     template <bool Whole> __device__ __forceinline__ void compute(sums &total, progress &now)
     {
