@@ -109,9 +109,10 @@ typedef struct tsr_panel {
 #define TSR_PANEL_UNIT 16
 #define TSR_PANEL_LAST 64
 /* Most entries of a block: some KB, such that several blocks of threads fit a multiprocessor.  One vector never has more. */
-static inline int tsr_panel_most(int height, tsr_number number)
+static inline int tsr_panel_most(int height, int width, tsr_number number)
 {
-    return (height == 32 ? 1152 : 1920) / (int)tsr_number_size(number);
+    int bytes = width <= 24 ? 3520 : width == 48 ? 3840 : 72 * height;
+    return bytes / (2 * (int)tsr_number_size(number));
 }
 
 /* Work of bounded size.  Item t computes blocks [block[t], block[t+1]) of window[t]; items ascend, every window has at

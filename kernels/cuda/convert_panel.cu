@@ -439,7 +439,7 @@ tsr_status fill_panel(tsr_panel *out, const vectors &v, const tsr_source *in, do
     j.x = in->x;
     j.iso = bits_of_iso(iso, number);
     j.nspans = out->w.nblocks;
-    j.most = tsr_panel_most(out->w.height, number);
+    j.most = tsr_panel_most(out->w.height, out->w.width, number);
     j.head = out->w.height / 2;
     j.entry_bytes = static_cast<int>(2 * tsr_number_size(number));
     j.spare = j.entry_bytes < TSR_PANEL_UNIT ? out->w.height / 8 : 0;

@@ -9,8 +9,7 @@
 //
 // FP32 sums go to C (to the partial sum) and begin anew after every 2048 columns of a window: the error of a long sum grows with its length.
 //
-// variant: 0 = the kernel's own choice, 1 = neighbouring rows of B are one copy where that can be, 2 = each row of B is a copy, 3 = as 1, but
-// sums go to C after each block.
+// variant: 0 = the kernel's own choice, 1 = sums go to C after each block.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor.cuh"
 
@@ -26,7 +25,7 @@ constexpr int longest_chain = 2048; // columns
 
 struct job {
     tsr_cuda_spmm p;
-    int64_t nrows;
+    int64_t nrows, nvectors;
     const uint32_t *column;
     const int64_t *begin, *first;  // of each block: vectors and units of data before it
     const unsigned char *data;
@@ -36,7 +35,6 @@ struct job {
     uint32_t room;                 // bytes for a block's data in a stage
     uint32_t chain;                // blocks after which sums go to C
     bool tile_major;
-    bool whole_rows;               // rows of B follow each other without gaps, and a tile is all of them
 };
 
 template <class Element, int Columns, int Width> struct shape {
@@ -113,21 +111,6 @@ template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) +
 
 // ---- the producer ----
 
-/* Rows of B that follow each other in B as in the stage are one copy.  starts: bit i = row i begins one; count: rows, 32 at most. */
-template <class Shape>
-__device__ __forceinline__ void copy_runs(unsigned char *to, const unsigned char *b, shared_place columns, uint32_t starts, int count, uint64_t *full)
-{
-#pragma unroll 1
-    while (starts) {
-        int first = __ffs(static_cast<int>(starts)) - 1;
-        starts &= starts - 1;
-        int last = starts ? __ffs(static_cast<int>(starts)) - 1 : count;
-        uint32_t column[1];
-        load_shared(column, columns + first * 4);
-        bulk_copy(to + first * Shape::pitch, advance(b, column[0], Shape::pitch), static_cast<unsigned>((last - first) * Shape::pitch), full);
-    }
-}
-
 /* `count` rows of B into a stage; one thread does this. */
 template <class Shape>
 __device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char *b, uint32_t row_bytes, uint32_t bytes, shared_place columns,
@@ -152,56 +135,56 @@ __device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char
     }
 }
 
+/* Where a block lies, and the lane's columns of it. */
+template <int Parts> struct source {
+    int64_t vector, unit;   // its first
+    uint32_t column[Parts];
+};
+template <class Shape, int Parts> __device__ __forceinline__ void find_columns(source<Parts> &s, const job &j)
+{
+#pragma unroll
+    for (int i = 0; i < Parts; i++) {
+        int64_t place = s.vector + threadIdx.x % 32 + 32 * i;
+        s.column[i] = place < j.nvectors ? __ldg(j.column + place) : 0;
+    }
+}
+
+/* Everything about a block is asked for while the one before it waits for its stage. */
 template <class Element, class Shape> __device__ __forceinline__ void produce(const job &j, const task<Element> &t, const ring &r)
 {
     constexpr int parts = (Shape::width + 31) / 32;
-    int lane = threadIdx.x % 32;
-    int64_t end = j.p.n - t.column;
-    uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * static_cast<int>(sizeof(Element)) + 15) / 16 * 16) : Shape::pitch;
+    const int lane = threadIdx.x % 32;
+    const int64_t end = j.p.n - t.column, *begin = j.begin + t.first, *first = j.first + t.first;
+    const uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * static_cast<int>(sizeof(Element)) + 15) / 16 * 16) : Shape::pitch;
     const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + t.column * static_cast<int64_t>(sizeof(Element)));
-    const int64_t *begin = j.begin + t.first, *first = j.first + t.first;
-    int64_t vector = *begin, unit = *first;
-    for (uint32_t k = 0; k < static_cast<uint32_t>(t.blocks); k++) {
+    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
+    if (blocks == 0)
+        return;
+    source<parts> here = {begin[0], first[0], {}}, next = {begin[1], first[1], {}};
+    find_columns<Shape>(here, j);
+    for (uint32_t k = 0; k < blocks; k++) {
         const uint32_t stage = k % stages;
-        const int64_t next_vector = *++begin, next_unit = *++first;
-        const int count = static_cast<int>(next_vector - vector);
-        const uint32_t size = static_cast<uint32_t>(next_unit - unit) * TSR_PANEL_UNIT;
-        uint32_t which[parts], starts[parts];
-#pragma unroll
-        for (int i = 0; i < parts; i++)
-            which[i] = lane + 32 * i < count ? __ldg(j.column + vector + lane + 32 * i) : 0;
         __syncwarp(); // the columns before are read
-        bool runs = j.whole_rows;
-        if (runs) {
-            int n = 0;
-#pragma unroll
-            for (int i = 0; i < parts; i++) {
-                uint32_t before = __shfl_up_sync(0xffffffffu, which[i], 1);
-                starts[i] = __ballot_sync(0xffffffffu, lane + 32 * i < count && (lane == 0 || which[i] != before + 1));
-                n += __popc(starts[i]);
-            }
-            runs = 2 * n <= count;
-        }
 #pragma unroll
         for (int i = 0; i < parts; i++)
             if (lane + 32 * i < Shape::width)
-                r.columns[lane + 32 * i] = which[i];
+                r.columns[lane + 32 * i] = here.column[i];
         __syncwarp();
+        find_columns<Shape>(next, j);
+        const uint32_t after = k + 2 <= blocks ? k + 2 : blocks;
+        const int64_t vector_after = begin[after], unit_after = first[after];
         mbarrier_wait(r.empty + stage, ~(k / stages) & 1);
         if (elect_lane()) {
+            const int count = static_cast<int>(next.vector - here.vector);
+            const uint32_t size = static_cast<uint32_t>(next.unit - here.unit) * TSR_PANEL_UNIT;
             uint64_t *full = r.full + stage;
-            unsigned char *to = r.rows + stage * Shape::stage;
             mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + size);
-            bulk_copy(r.data + stage * j.room, j.data + unit * TSR_PANEL_UNIT, size, full);
-            if (!runs)
-                copy_rows<Shape>(to, b, j.row_bytes, bytes, shared_place_of(r.columns), count, full);
-#pragma unroll
-            for (int i = 0; i < parts; i++)
-                if (runs)
-                    copy_runs<Shape>(to + 32 * i * Shape::pitch, b, shared_place_of(r.columns) + 128 * i, starts[i], min(count - 32 * i, 32), full);
+            bulk_copy(r.data + stage * j.room, j.data + here.unit * TSR_PANEL_UNIT, size, full);
+            copy_rows<Shape>(r.rows + stage * Shape::stage, b, j.row_bytes, bytes, shared_place_of(r.columns), count, full);
         }
-        vector = next_vector;
-        unit = next_unit;
+        here = next;
+        next.vector = vector_after;
+        next.unit = unit_after;
     }
 }
 
@@ -382,8 +365,7 @@ template <class Element, int Height, int Width, int Columns> tsr_status launch(j
     j.tiles = static_cast<uint32_t>((j.p.n + of::tile - 1) / of::tile);
     if (j.items * static_cast<uint64_t>(j.tiles) > 0x7fffffff)
         return TSR_DECLINED;
-    j.chain = j.p.variant == 3 ? 1 : sizeof(Element) == sizeof(float) ? longest_chain / Width : 1u << 30;
-    j.whole_rows = j.p.variant != 2 && j.p.n == of::tile && j.row_bytes == of::pitch;
+    j.chain = j.p.variant == 1 ? 1 : sizeof(Element) == sizeof(float) ? longest_chain / Width : 1u << 30;
     size_t shared = static_cast<size_t>(ring_bytes<of>) + stages * static_cast<size_t>(j.room);
     auto kernel = panel_kernel<Element, Height, Width, Columns>;
     if (!tensor_allow_shared(kernel, shared))
@@ -445,11 +427,12 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
     const int64_t size = wide ? sizeof(double) : sizeof(float), row_bytes = p->ldb * size;
     if ((p->math != TSR_CUDA_EXACT && p->math != TSR_CUDA_TF32 && !wide) || p->device->major < 9 || !tensor_takes(p, false))
         return TSR_DECLINED;
-    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 3 || work->nitems > 0x7fffffff)
+    if (row_bytes > 0xffffffff || p->variant < 0 || p->variant > 1 || work->nitems > 0x7fffffff)
         return TSR_DECLINED;
     job j = {};
     j.p = *p;
     j.nrows = a->w.nrows;
+    j.nvectors = a->w.nvectors;
     j.column = a->w.column;
     j.begin = a->begin;
     j.first = a->first;

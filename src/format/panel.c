@@ -66,7 +66,7 @@ static int64_t entries_between(const work *w, int64_t from, int64_t to)
 /* Where the block ends that begins with vector `from`, part of a span that begins with `span`; `end`: of the window. */
 static int64_t end_of_block(const work *w, int64_t span, int64_t from, int64_t end)
 {
-    int64_t most = tsr_panel_most(w->a->w.height, w->in->number);
+    int64_t most = tsr_panel_most(w->a->w.height, w->a->w.width, w->in->number);
     for (int64_t size = w->a->w.width;; size /= 2) {
         int64_t to = from + size < end ? from + size : end;
         if ((from - span) % size == 0 && (size == 1 || entries_between(w, from, to) <= most))
@@ -370,7 +370,7 @@ static const char *check_extent(const typed *t, int64_t v, int64_t k, int64_t n)
 {
     const tsr_windows *w = &t->a->w;
     int64_t from = t->a->begin[k] - w->vector[v], to = t->a->begin[k + 1] - w->vector[v];
-    int64_t most = tsr_panel_most(w->height, t->l.value == sizeof(double) ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32);
+    int64_t most = tsr_panel_most(w->height, w->width, t->l.value == sizeof(double) ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32);
     REQUIRE(from / w->width == (to - 1) / w->width, "a block lies inside a span");
     REQUIRE(n <= most || to - from == 1, "no block has too many entries");
     return NULL;
