@@ -6,24 +6,26 @@ namespace {
 
 // ---- One entry: G lanes walk its list ----
 
-/* How many of the ids are in the set.  Ids are read 16 bytes at a time; up to three before and after that one by one. */
-template <int G, class Set> __device__ __forceinline__ uint32_t count_hits(const Set &set, const uint32_t *ids, uint32_t length, int l)
+/* How many of the ids are in the set.  Ids are read 16 bytes at a time, W such loads in flight beside those of the up to three ids before and
+ * after: what this costs is waiting for the L2 cache.  Loads past the end fetch the last vector again, so that none waits for a branch. */
+template <int G, int W, class Set> __device__ __forceinline__ uint32_t count_hits(const Set &set, const uint32_t *ids, uint32_t length, int l)
 {
     walk_shape shape = shape_of(ids, length);
-    uint32_t hits = 0;
-    if (l < shape.loose)
-        hits = set.has(__ldg(ids + shape.loose_place(l)));
     const uint4 *vectors = reinterpret_cast<const uint4 *>(ids + shape.head);
-    auto hits_of = [&](uint4 id) { return uint32_t(set.has(id.x)) + uint32_t(set.has(id.y)) + uint32_t(set.has(id.z)) + uint32_t(set.has(id.w)); };
-    uint32_t v = uint32_t(l);
+    uint32_t hits = 0, loose = __ldg(ids + (l < shape.loose ? shape.loose_place(l) : 0));
 #pragma unroll 1
-    for (; v + G < shape.vectors; v += 2 * G) {
-        uint4 id = __ldg(vectors + v), other = __ldg(vectors + v + G);
-        hits += hits_of(id) + hits_of(other);
+    for (uint32_t v = uint32_t(l); v < shape.vectors; v += W * G) {
+        uint4 id[W];
+#pragma unroll
+        for (int w = 0; w < W; w++)
+            id[w] = __ldg(vectors + min(v + w * G, shape.vectors - 1));
+#pragma unroll
+        for (int w = 0; w < W; w++) {
+            uint32_t found = uint32_t(set.has(id[w].x)) + uint32_t(set.has(id[w].y)) + uint32_t(set.has(id[w].z)) + uint32_t(set.has(id[w].w));
+            hits += v + w * G < shape.vectors ? found : 0;
+        }
     }
-    if (v < shape.vectors)
-        hits += hits_of(__ldg(vectors + v));
-    return hits;
+    return hits + (l < shape.loose ? uint32_t(set.has(loose)) : 0);
 }
 
 /* An entry has so many products; the first lane of its group says so.  Returns what it adds to their number. */
@@ -47,7 +49,7 @@ __device__ __forceinline__ uint64_t store_both(const masked_args &q, const uint3
 }
 
 /* The task's records by all groups of the team.  The next record is fetched while this one is walked. */
-template <int G, class Set>
+template <int G, int W, class Set>
 __device__ __forceinline__ uint64_t count_records(const masked_args &q, const masked_task &task, const Set &set)
 {
     int l = int(set.us.rank % G);
@@ -60,7 +62,7 @@ __device__ __forceinline__ uint64_t count_records(const masked_args &q, const ma
         next = record_at(q, task, base + groups + group);
         uint32_t hits = 0;
         if (record.length && (q.mirrors || passes(q, record.entry)))
-            hits = count_hits<G>(set, ids + record.walker, record.length, l);
+            hits = count_hits<G, W>(set, ids + record.walker, record.length, l);
         hits = add_lanes<G>(hits);
         if (l == 0 && hits)
             sum += q.mirrors ? store_both(q, q.mirrors + record_place(task, base + group), record.entry, hits)
@@ -70,7 +72,7 @@ __device__ __forceinline__ uint64_t count_records(const masked_args &q, const ma
 }
 
 /* Blocks take tasks from the queue. */
-template <class Set> __global__ void __launch_bounds__(1024) count_tasks(const __grid_constant__ masked_args q)
+template <class Set, int W> __global__ void __launch_bounds__(1024) count_tasks(const __grid_constant__ masked_args q)
 {
     __shared__ uint32_t turn;
     Set set(dynamic_shared(), q, { threadIdx.x, blockDim.x });
@@ -87,7 +89,7 @@ template <class Set> __global__ void __launch_bounds__(1024) count_tasks(const _
         const uint32_t *list = (task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list;
         set.insert(list, task.list_length);
         __syncthreads();
-        sum += task.long_walkers ? count_records<32>(q, task, set) : count_records<8>(q, task, set);
+        sum += task.long_walkers ? count_records<32, W>(q, task, set) : count_records<8, W>(q, task, set);
         __syncthreads();
         set.clear(list, task.list_length);
     }
@@ -106,7 +108,7 @@ __global__ void __launch_bounds__(warp_threads) count_warps(const __grid_constan
     __syncwarp();
     set.insert((task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list, task.list_length);
     __syncwarp();
-    add_products(q, count_records<8>(q, task, set));
+    add_products(q, count_records<8, 2>(q, task, set));
 }
 
 /* Entries without a group: eight lanes each. */
@@ -132,9 +134,9 @@ template <bool Planned> __global__ void __launch_bounds__(256) count_pairs(const
     add_products(q, sum);
 }
 
-template <class Set> tsr_status launch_tasks(const masked_args &q, int form, const tsr_cuda_masked *product)
+template <class Set, int W> tsr_status launch_tasks(const masked_args &q, int form, const tsr_cuda_masked *product)
 {
-    auto kernel = count_tasks<Set>;
+    auto kernel = count_tasks<Set, W>;
     return launch_form(kernel, q, form, false, product);
 }
 
@@ -153,8 +155,8 @@ tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan
         if (!take_tasks(&q, plan, form))
             continue;
         status = form == MASKED_WARP     ? launch_warps(count_warps, q, false, product->stream)
-                 : form == MASKED_BITMAP ? launch_tasks<bitmap_set>(q, form, product)
-                                         : launch_tasks<table_set>(q, form, product);
+                 : form == MASKED_BITMAP ? launch_tasks<bitmap_set, 4>(q, form, product)
+                                         : launch_tasks<table_set, 2>(q, form, product);
     }
     if (status == TSR_OK && q.npairs) {
         auto kernel = count_pairs<true>;
