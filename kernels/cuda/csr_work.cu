@@ -220,14 +220,14 @@ unsigned blocks_for(int64_t n)
 
 /* Scratch: one per block of rows, and a total. */
 struct scratch {
-    counts *spmm, *spmv, *segments;
+    counts *spmm, *segments;
     uint32_t *classes;
-    counts total_spmm, total_spmv, total_segments;
+    counts total_spmm, total_segments;
 };
 
 size_t scratch_bytes(const tsr_cuda_csr *a)
 {
-    return (size_t(blocks_for(a->nrows)) + 1) * (3 * sizeof(counts) + spmv_classes * sizeof(uint32_t));
+    return (size_t(blocks_for(a->nrows)) + 1) * (2 * sizeof(counts) + spmv_classes * sizeof(uint32_t));
 }
 
 tsr_status count_list(const tsr_cuda_csr *a, rule rule, counts *blocks, counts *total, void *stream)
@@ -275,28 +275,24 @@ void write_list(const tsr_cuda_csr *a, rule rule, const counts *blocks, const ts
         static_cast<csr_item *>(list->items), static_cast<csr_split *>(list->split));
 }
 
-tsr_status make_lists(tsr_cuda_csr *a, rule spmm, rule spmv, rule segments, scratch *s, void *stream)
+tsr_status make_lists(tsr_cuda_csr *a, rule spmm, rule segments, scratch *s, void *stream)
 {
     tsr_status status = count_list(a, spmm, s->spmm, &s->total_spmm, stream);
-    if (status == TSR_OK)
-        status = count_list(a, spmv, s->spmv, &s->total_spmv, stream);
     if (status == TSR_OK)
         status = count_list(a, segments, s->segments, &s->total_segments, stream);
     if (status == TSR_OK)
         status = count_by_length(a, s->classes, stream);
-    if (status == TSR_OK && (s->total_spmm.partials > INT32_MAX || s->total_spmv.partials > INT32_MAX))
+    if (status == TSR_OK && s->total_spmm.partials > INT32_MAX)
         status = TSR_DECLINED;
-    size_t bytes = list_bytes(s->total_spmm) + list_bytes(s->total_spmv) + list_bytes(s->total_segments);
+    size_t bytes = list_bytes(s->total_spmm) + list_bytes(s->total_segments);
     if (status == TSR_OK)
         status = tsr_cuda_malloc(&a->work, bytes + size_t(a->nrows) * sizeof(uint32_t), stream);
     if (status != TSR_OK)
         return status;
     char *work = describe(&a->spmm, s->total_spmm, static_cast<char *>(a->work));
-    work = describe(&a->spmv, s->total_spmv, work);
     work = describe(&a->segments, s->total_segments, work);
     a->rows = reinterpret_cast<uint32_t *>(work);
     write_list(a, spmm, s->spmm, &a->spmm, stream);
-    write_list(a, spmv, s->spmv, &a->spmv, stream);
     write_list(a, segments, s->segments, &a->segments, stream);
     TSR_LAUNCH(write_classes, blocks_for(a->nrows), threads, 0, stream, a->p, a->nrows, s->classes, a->rows);
     return tsr_cuda_wait(stream);
@@ -306,7 +302,7 @@ void forget_work(tsr_cuda_csr *a)
 {
     a->work = nullptr;
     a->rows = nullptr;
-    a->spmm = a->spmv = a->segments = tsr_cuda_csr_list{};
+    a->spmm = a->segments = tsr_cuda_csr_list{};
     for (int c = 0; c < spmv_classes; c++)
         a->class_rows[c] = 0;
 }
@@ -321,7 +317,7 @@ extern "C" tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *
         return TSR_DECLINED;
     if (a->nrows == 0)
         return TSR_OK;
-    int64_t cut = cut_for(a->nvals, device, 64, 1024), chunk = cut < 128 ? cut : 128, wide = cut_for(a->nvals, device, 128, 1024);
+    int64_t cut = cut_for(a->nvals, device, 64, 1024), chunk = cut < 128 ? cut : 128;
     int64_t n = int64_t(blocks_for(a->nrows)) + 1;
     void *memory;
     tsr_status status = tsr_cuda_malloc(&memory, scratch_bytes(a), stream);
@@ -329,11 +325,9 @@ extern "C" tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *
         return status;
     scratch s = {};
     s.spmm = static_cast<counts *>(memory);
-    s.spmv = s.spmm + n;
-    s.segments = s.spmv + n;
+    s.segments = s.spmm + n;
     s.classes = reinterpret_cast<uint32_t *>(s.segments + n);
-    status = make_lists(a, { chunk, chunk, cut, spmm_item_rows }, { wide, wide < 256 ? wide : 256, 4 * wide, spmv_item_rows },
-        { 0, 0, most[spmv_classes - 1], 0 }, &s, stream);
+    status = make_lists(a, { chunk, chunk, cut, spmm_item_rows }, { 0, 0, most[spmv_classes - 1], 0 }, &s, stream);
     tsr_cuda_free(memory, stream);
     if (status != TSR_OK)
         tsr_cuda_csr_work_free(a, stream);

@@ -21,8 +21,8 @@ struct csr_split {
 };
 
 /* Rows in one item at most. */
-constexpr int spmm_item_rows = 32, spmv_item_rows = 512;
+constexpr int spmm_item_rows = 32;
 
 /* Rows of SpMV by length: class c has rows of at most the c-th length that are in no earlier class; longer ones are segments. */
 constexpr int spmv_classes = 7;
-#define SPMV_CLASS_LENGTHS { 4, 8, 20, 32, 96, 192, 2048 }
+#define SPMV_CLASS_LENGTHS { 4, 8, 12, 32, 96, 192, 8192 }

@@ -97,7 +97,7 @@ typedef struct tsr_cuda_csr {
     int64_t *p;  /* [nrows+1] */
     uint32_t *i; /* [nvals], ascending in a row */
     void *x;     /* [nvals] of the semiring's type (16-bit numbers: of `number`); NULL: every value is iso, or values are not read */
-    tsr_cuda_csr_list spmm, spmv, segments;
+    tsr_cuda_csr_list spmm, segments; /* segments: of rows too long for a class */
     int64_t class_rows[7]; /* SpMV: rows by length */
     uint32_t *rows;        /* their numbers, class by class */
     void *work;  /* the one allocation that holds them */

@@ -95,6 +95,7 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.a_vectors = reinterpret_cast<uintptr_t>(a->i) % 16 == 0 && reinterpret_cast<uintptr_t>(a->x) % 16 == 0;
     q.class_rows = a->class_rows;
     q.rows = a->rows;
+    q.sms = product->device->sms;
     return q;
 }
 
@@ -167,9 +168,7 @@ tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, cons
 /* Enough for any list. */
 extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
-    int64_t most = a->spmm.npartials;
-    most = a->spmv.npartials > most ? a->spmv.npartials : most;
-    most = a->segments.npartials > most ? a->segments.npartials : most;
+    int64_t most = a->spmm.npartials > a->segments.npartials ? a->spmm.npartials : a->segments.npartials;
     return size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
 }
 
@@ -182,7 +181,7 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
         shape = { 1, 8, 4 };
     if (!shape_exists(shape))
         return TSR_DECLINED;
-    csr_args vector = make_args(a, product->variant == 1 ? &a->spmv : &a->segments, product),
+    csr_args vector = make_args(a, &a->segments, product),
              matrix = make_args(a, &a->spmm, product), any = matrix;
     tsr_status status = TSR_DECLINED;
     if (product->n == 1)

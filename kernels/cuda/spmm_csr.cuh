@@ -38,6 +38,7 @@ struct csr_args {
     int8_t *partial_present;
     const int64_t *class_rows; /* SpMV; host memory */
     const uint32_t *rows;
+    int sms;
     int64_t nrows, nvals;
     bool c_vectors; /* C can be stored V elements at a time */
     bool a_vectors; /* columns and values can be loaded 16 bytes at a time */

@@ -150,127 +150,29 @@ __device__ __forceinline__ typename P::sum add_singles(const csr_args &q, const 
     return sum;
 }
 
-/* Lanes a row: at most `each` entries a lane on the average, if 32 lanes suffice. */
-__device__ __forceinline__ int choose_shift(int rows, int count, int each)
-{
-    int shift = 0;
-    while (shift < 5 && (int64_t(each) * rows << shift) < count)
-        shift++;
-    return shift;
-}
+// ---- The kernel ----
 
-/* From which mean length of rows on quads are worth their edges. */
-constexpr int spmv_long_rows = 24;
-
-/* The same by aligned quads, which exist, with any number of lanes: what is outside of the row is masked. */
-template <class P, bool Values>
-__device__ __forceinline__ typename P::sum add_masked(const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end,
-    int part, int shift)
-{
-    using element = typename P::element;
-    typename P::sum sum = neutral<P>(q);
-#pragma unroll 1
-    for (int at = (begin & ~3) + 4 * part; at < end; at += 4 << shift) {
-        uint32_t column[4];
-        element value[4], x[4];
-        stream_vector(column, from.column + at);
-        if (Values)
-            stream_vector(value, from.value + at);
-#pragma unroll
-        for (int k = 0; k < 4; k++) {
-            element one[1] = {};
-            if (at + k >= begin && at + k < end && (!P::generic || q.reads_b))
-                load_vector(one, reinterpret_cast<const char *>(from.x) + b_offset<true>(q, column[k]));
-            x[k] = one[0];
-        }
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            if (at + k >= begin && at + k < end)
-                sum = add_product<P>(q, sum, Values ? P::widen(value[k]) : iso, P::widen(x[k]));
-    }
-    return sum;
-}
-
-/* An offset of A, less `base`; offsets of one item differ by less than 2^31, so that their low halves suffice. */
-__device__ __forceinline__ uint32_t load_offset(const int64_t *p)
-{
-    return __ldg(reinterpret_cast<const uint32_t *>(p));
-}
-
-template <class P, int U, bool Values>
-__global__ void __launch_bounds__(spmv_threads, 4) spmv_rows(const __grid_constant__ csr_args q, int each)
-{
-    int lane = threadIdx.x % 32;
-    int64_t t = int64_t(blockIdx.x) * (spmv_threads / 32) + threadIdx.x / 32;
-    if (t >= q.nitems)
-        return;
-    csr_item item = q.items[t], next = q.items[t + 1];
-    int64_t base = item.entry & ~int64_t(3);
-    int rows = item.partial < 0 ? int(next.row - item.row) : 1;
-    int count = int(next.entry - item.entry);
-    bool quads = q.a_vectors && count >= spmv_long_rows * rows && ((next.entry + 3) & ~int64_t(3)) <= q.nvals;
-    int shift = choose_shift(rows, count, quads ? each : 4);
-    shift = quads && shift < 3 ? 3 : shift;
-    int at_once = 32 >> shift, part = lane & ((1 << shift) - 1);
-    spmv_entries<P> from = { q.i + base, static_cast<const typename P::element *>(q.x) + (Values ? base : 0),
-        static_cast<const typename P::element *>(q.b) };
-    typename P::sum iso = iso_value<P>(q.iso);
-    const int64_t *p = q.p + item.row;
-    int row = lane >> shift;
-    uint32_t begin = uint32_t(item.entry), end = uint32_t(rows > 1 ? item.entry : next.entry);
-    if (rows > 1 && row < rows) {
-        begin = load_offset(p + row);
-        end = load_offset(p + row + 1);
-    }
-#pragma unroll 1
-    for (int done = 0; done < rows; done += at_once) {
-        int next_row = row + at_once, from_entry = int(begin - uint32_t(base)), to_entry = int(end - uint32_t(base));
-        begin = end = uint32_t(base);
-        if (next_row < rows) {
-            begin = load_offset(p + next_row);
-            end = load_offset(p + next_row + 1);
-        }
-        typename P::sum sum = neutral<P>(q);
-        if (quads && to_entry > from_entry)
-            sum = add_quads<P, U, Values>(q, from, iso, from_entry, to_entry, part, shift);
-        if (!quads)
-            sum = add_singles<P, 4, Values>(q, from, iso, from_entry, to_entry, part, shift);
-        sum = add_lanes<P>(q, sum, shift);
-        if (row < rows && part == 0) {
-            if (item.partial < 0)
-                store_sum<P>(q, int64_t(item.row) + row, sum, to_entry > from_entry);
-            else
-                static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
-        }
-        row = next_row;
-    }
-}
-
-template <class P, int U> tsr_status launch_spmv_rows(const csr_args &q, int each, void *stream)
-{
-    int64_t blocks = (q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32);
-    if (blocks > INT_MAX || q.b_stride > UINT32_MAX)
-        return TSR_DECLINED;
-    auto kernel = q.reads_a ? spmv_rows<P, U, true> : spmv_rows<P, U, false>;
-    TSR_LAUNCH(kernel, unsigned(blocks), spmv_threads, 0, stream, q, each);
-    launch_partials<P>(q, stream);
-    return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
-}
-
-// ---- Rows by class ----
-
-/* Blocks of a launch: long rows first, those of class c from block[c] on. */
-struct spmv_blocks {
-    uint32_t block[spmv_classes];
-    int64_t rows[spmv_classes];       /* in the class */
-    int64_t first[spmv_classes];      /* in the list of rows */
+/* How rows are dealt to blocks of threads.  First the segments, a warp each.  Then slabs: as many blocks of every class in each, so that
+ * rows that are neighbours in A are computed at about the same time; long rows first. */
+struct spmv_plan {
+    uint32_t segments, slab;           /* blocks */
+    uint32_t from[spmv_classes];       /* first block of the class in a slab */
+    uint32_t per_slab[spmv_classes];   /* blocks of the class in a slab */
+    int64_t rows[spmv_classes];        /* of the class */
+    const uint32_t *row[spmv_classes]; /* their numbers; NULL: 0, 1, 2 ... */
 };
 
-/* How the lanes of a row take its entries. */
-enum spmv_way { by_singles, by_masked_quads, by_quads };
+/* Classes before this one have short rows. */
+constexpr int spmv_long = 4;
+
+/* Lanes of a row are 2^shift. */
+__host__ __device__ __forceinline__ int spmv_shift(int c)
+{
+    return c < spmv_long ? c : c - 1;
+}
 
 /* Entries [begin, end) of a row (all that this group of 2^shift lanes adds up), in each lane. */
-template <class P, int U, spmv_way Way, bool Values>
+template <class P, int U, bool Quads, bool Values>
 __device__ __forceinline__ typename P::sum add_row(const csr_args &q, int64_t begin, int64_t end, int shift)
 {
     int part = threadIdx.x & ((1 << shift) - 1);
@@ -278,124 +180,149 @@ __device__ __forceinline__ typename P::sum add_row(const csr_args &q, int64_t be
     spmv_entries<P> from = { q.i + base, static_cast<const typename P::element *>(q.x) + (Values ? base : 0),
         static_cast<const typename P::element *>(q.b) };
     typename P::sum sum = neutral<P>(q), iso = iso_value<P>(q.iso);
-    bool quads = Way != by_singles && q.a_vectors && ((end + 3) & ~int64_t(3)) <= q.nvals;
-    if (Way == by_quads && quads && begin < end)
+    bool quads = Quads && q.a_vectors && ((end + 3) & ~int64_t(3)) <= q.nvals;
+    if (quads && begin < end)
         sum = add_quads<P, U, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
-    if (Way == by_masked_quads && quads)
-        sum = add_masked<P, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
     if (!quads && begin < end)
         sum = add_singles<P, 4, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
     return add_lanes<P>(q, sum, shift);
 }
 
-template <class P, int U, spmv_way Way, bool Values>
-__device__ __forceinline__ void spmv_class(const csr_args &q, const spmv_blocks &blocks, const uint32_t *rows, int c, int shift)
+/* The part of class c that block number `block` of the class has. */
+template <class P, int U, bool Quads, bool Values>
+__device__ __forceinline__ void spmv_class(const csr_args &q, const spmv_plan &plan, int c, int64_t block)
 {
-    int64_t at = (int64_t(blockIdx.x - blocks.block[c]) * spmv_threads + threadIdx.x) >> shift, begin = 0, end = 0;
-    bool mine = at < blocks.rows[c];
-    uint32_t row = mine && rows ? __ldg(rows + blocks.first[c] + at) : uint32_t(at);
+    int shift = spmv_shift(c);
+    int64_t at = (block * spmv_threads + threadIdx.x) >> shift, begin = 0, end = 0;
+    bool mine = at < plan.rows[c];
+    uint32_t row = mine && plan.row[c] ? __ldg(plan.row[c] + at) : uint32_t(at);
     if (mine) {
         begin = __ldg(q.p + row);
         end = __ldg(q.p + row + 1);
     }
-    typename P::sum sum = add_row<P, U, Way, Values>(q, begin, end, shift);
+    typename P::sum sum = add_row<P, U, Quads, Values>(q, begin, end, shift);
     if (mine && (threadIdx.x & ((1 << shift) - 1)) == 0)
         store_sum<P>(q, row, sum, end > begin);
 }
 
-/* Rows of up to 32 entries: 2^(shift + c) lanes for class c. */
-template <class P, spmv_way Way, bool Values>
-__global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) == 8 ? 5 : 6) spmv_short(const __grid_constant__ csr_args q, const __grid_constant__ spmv_blocks blocks,
-    const uint32_t *rows, int shift)
+template <class P, int U, bool Values> __device__ __forceinline__ void spmv_segment(const csr_args &q)
 {
-    int c = blockIdx.x >= blocks.block[0] ? 0 : blockIdx.x >= blocks.block[1] ? 1 : blockIdx.x >= blocks.block[2] ? 2 : 3;
-    spmv_class<P, 1, Way, Values>(q, blocks, rows, c, c + shift);
-}
-
-/* Longer rows, and segments (a warp each). */
-template <class P, int U, bool Values>
-__global__ void __launch_bounds__(spmv_threads, sizeof(typename P::element) * U < 16 ? 5 : sizeof(typename P::element) * U < 32 ? 4 : 2) spmv_long(const __grid_constant__ csr_args q, const __grid_constant__ spmv_blocks blocks,
-    const uint32_t *rows)
-{
-    if (blockIdx.x >= blocks.block[6]) {
-        int c = blockIdx.x >= blocks.block[4] ? 4 : blockIdx.x >= blocks.block[5] ? 5 : 6;
-        spmv_class<P, U, by_quads, Values>(q, blocks, rows, c, c - 1);
-        return;
-    }
     int64_t t = (int64_t(blockIdx.x) * spmv_threads + threadIdx.x) / 32;
     if (t >= q.nitems)
         return;
     csr_item item = q.items[t], next = q.items[t + 1];
     int64_t end = next.row == item.row ? next.entry : __ldg(q.p + item.row + 1);
-    typename P::sum sum = add_row<P, U, by_quads, Values>(q, item.entry, end, 5);
+    typename P::sum sum = add_row<P, U, true, Values>(q, item.entry, end, 5);
     if (threadIdx.x % 32 == 0)
         static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
 }
 
-/* Block numbers of classes [first, last) after `total` other blocks, 2^shift lanes a row of the first class, twice as many for the next;
- * returns how many blocks it makes. */
-inline int64_t count_blocks(spmv_blocks &blocks, int64_t total, int first, int last, int shift)
+/* Which rows there are: a kernel for one kind has more registers, or more threads. */
+enum spmv_kind { only_short, only_long, short_and_long };
+
+/* Blocks in a multiprocessor; without this the compiler saves registers and waits for one load after the other. */
+template <class P> constexpr int spmv_blocks(spmv_kind kind)
 {
-    for (int c = last - 1; c >= first; c--) {
-        blocks.block[c] = uint32_t(total);
-        total += ((blocks.rows[c] << (shift + c - first)) + spmv_threads - 1) / spmv_threads;
-    }
-    return total;
+    return sizeof(typename P::element) == 8 ? (kind == only_short ? 5 : 4) : kind == only_short ? 6 : kind == only_long ? 4 : 5;
 }
 
-/* One class for all rows, in their order, where others are few and not much longer: sorted rows read A in pieces. */
+template <class P, spmv_kind Kind, bool Values>
+__global__ void __launch_bounds__(spmv_threads, spmv_blocks<P>(Kind))
+    spmv_rows(const __grid_constant__ csr_args q, const __grid_constant__ spmv_plan plan)
+{
+    constexpr int U = Kind == only_long && sizeof(typename P::element) <= 4 ? 4 : 2;
+    if (Kind != only_short && blockIdx.x < plan.segments) {
+        spmv_segment<P, U, Values>(q);
+        return;
+    }
+    uint32_t block = blockIdx.x - plan.segments, slab = block / plan.slab;
+    int c = Kind == only_short ? spmv_long - 1 : spmv_classes - 1;
+    block -= slab * plan.slab;
+    while (c > 0 && block >= plan.from[c - 1])
+        c--;
+    int64_t of_class = int64_t(slab) * plan.per_slab[c] + (block - plan.from[c]);
+    if (Kind == only_short || (Kind == short_and_long && c < spmv_long))
+        spmv_class<P, U, false, Values>(q, plan, c, of_class);
+    else
+        spmv_class<P, U, true, Values>(q, plan, c, of_class);
+}
+
+// ---- Launching ----
+
+/* The class in whose way all rows are computed, in their order, where the others are few and not much longer: no list is needed; else -1. */
 inline int one_class(const csr_args &q)
 {
     int64_t longer = q.nitems > 0 ? q.nrows : 0;
-    for (int c = spmv_classes - 1; c >= 0; c--) {
-        if (longer == 0 && q.class_rows[c] >= q.nrows / 10 * 7)
+    for (int c = spmv_classes - 1; c >= 0 && longer == 0; c--) {
+        if (q.class_rows[c] >= q.nrows / 10 * 7)
             return c;
-        if (c > 0 && c < spmv_classes - 1 && longer == 0 && q.class_rows[c - 1] >= q.nrows / 10 * 9)
+        if (c > 0 && c < spmv_classes - 1 && q.class_rows[c - 1] >= q.nrows / 10 * 9)
             return c - 1;
         longer += q.class_rows[c];
     }
     return -1;
 }
 
-template <class P, int U, spmv_way Short, bool Values> tsr_status launch_classes(const csr_args &q, int shift, void *stream)
+inline void choose_rows(const csr_args &q, spmv_plan *plan)
 {
-    spmv_blocks blocks = {};
     int one = one_class(q);
-    int64_t before = 0;
+    int64_t before = 0, few = 0;
     for (int c = 0; c < spmv_classes; c++) {
-        blocks.rows[c] = one < 0 ? q.class_rows[c] : one == c ? q.nrows : 0;
-        blocks.first[c] = before;
-        before += blocks.rows[c];
+        plan->rows[c] = one < 0 ? q.class_rows[c] : one == c ? q.nrows : 0;
+        plan->row[c] = one < 0 ? q.rows + before : nullptr;
+        before += q.class_rows[c];
+        few += c < spmv_long ? plan->rows[c] : 0;
     }
-    spmv_blocks of_long = blocks;
-    int64_t segments = (q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32);
-    int64_t n_short = count_blocks(blocks, 0, 0, 4, shift), n_long = count_blocks(of_long, segments, 4, spmv_classes, 3);
-    if (n_short > INT_MAX || n_long > INT_MAX || q.b_stride > UINT32_MAX)
-        return TSR_DECLINED;
-    auto kernel_long = spmv_long<P, U, Values>;
-    auto kernel_short = spmv_short<P, Short, Values>;
-    const uint32_t *rows = one < 0 ? q.rows : nullptr;
-    if (n_long > 0)
-        TSR_LAUNCH(kernel_long, unsigned(n_long), spmv_threads, 0, stream, q, of_long, rows);
-    if (n_short > 0)
-        TSR_LAUNCH(kernel_short, unsigned(n_short), spmv_threads, 0, stream, q, blocks, rows, shift);
-    launch_partials<P>(q, stream);
-    return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    if (few == 0 || few > q.nrows / 20 || one >= 0)
+        return;
+    for (int c = 0; c < spmv_long; c++) /* not worth the mixed kernel */
+        plan->rows[c] = 0;
+    plan->rows[spmv_long] += few;
+    plan->row[spmv_long] = q.rows;
 }
 
-template <class P, int U, spmv_way Short> tsr_status launch_values(const csr_args &q, int shift, void *stream)
+/* Returns the number of blocks. */
+inline int64_t choose_slabs(const csr_args &q, bool slabs, spmv_plan *plan)
 {
-    return q.reads_a ? launch_classes<P, U, Short, true>(q, shift, stream) : launch_classes<P, U, Short, false>(q, shift, stream);
+    int64_t blocks[spmv_classes], all = 0, slab = 0;
+    for (int c = 0; c < spmv_classes; c++) {
+        blocks[c] = ((plan->rows[c] << spmv_shift(c)) + spmv_threads - 1) / spmv_threads;
+        all += blocks[c];
+    }
+    int64_t n = slabs ? all / (int64_t(q.sms) * 6) : 1;
+    n = n > 1 ? n : 1;
+    for (int c = spmv_classes - 1; c >= 0; c--) {
+        plan->from[c] = uint32_t(slab);
+        plan->per_slab[c] = uint32_t((blocks[c] + n - 1) / n);
+        slab += plan->per_slab[c];
+    }
+    plan->slab = slab > 0 ? uint32_t(slab) : 1;
+    plan->segments = uint32_t((q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32));
+    return plan->segments + slab * n;
+}
+
+template <class P, spmv_kind Kind> void launch_kind(const csr_args &q, const spmv_plan &plan, int64_t blocks, void *stream)
+{
+    auto kernel = q.reads_a ? spmv_rows<P, Kind, true> : spmv_rows<P, Kind, false>;
+    TSR_LAUNCH(kernel, unsigned(blocks), spmv_threads, 0, stream, q, plan);
 }
 
 template <class P> tsr_status launch_spmv(const csr_args &q, int variant, void *stream)
 {
-    if constexpr (!P::generic)
-        switch (variant) {
-        case 1: return launch_spmv_rows<P, 2>(q, 8, stream);
-        case 2: return launch_values<P, 1, by_masked_quads>(q, 0, stream);
-        case 3: return launch_values<P, 1, by_masked_quads>(q, 1, stream);
-        case 4: return launch_values<P, 4, by_singles>(q, 1, stream);
-        }
-    return launch_values<P, 2, by_singles>(q, 0, stream);
+    spmv_plan plan = {};
+    choose_rows(q, &plan);
+    int64_t blocks = choose_slabs(q, variant != 1, &plan);
+    if (blocks > INT_MAX || q.b_stride > UINT32_MAX)
+        return TSR_DECLINED;
+    bool any_long = q.nitems > 0, any_short = false;
+    for (int c = 0; c < spmv_classes; c++)
+        (c < spmv_long ? any_short : any_long) |= plan.rows[c] > 0;
+    if (any_long && any_short)
+        launch_kind<P, short_and_long>(q, plan, blocks, stream);
+    else if (any_long)
+        launch_kind<P, only_long>(q, plan, blocks, stream);
+    else
+        launch_kind<P, only_short>(q, plan, blocks, stream);
+    launch_partials<P>(q, stream);
+    return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }

@@ -346,7 +346,7 @@ static int draw_variant(rng *r, int64_t n)
 {
     static const int lanes[] = { 4, 8, 16, 32 };
     if (n == 1)
-        return (int)rng_below(r, 5);
+        return (int)rng_below(r, 2);
     if (rng_chance(r, 30))
         return 0;
     return (int)(1 + rng_below(r, rng_chance(r, 20) ? 32 : 8)) * 100 + lanes[rng_below(r, 4)];
