@@ -82,24 +82,32 @@ struct places_of {
     }
 };
 
+/* As count_hits: two loads of a lane in flight, past the end the last vector again. */
 template <int G, class P, class Set>
 __device__ __forceinline__ void fold_hits(const masked_args &q, const Set &set, const uint32_t *ids, uint32_t length, int l, places_of places,
     lane_sum<P> &sum)
 {
+    constexpr int W = 2;
     walk_shape shape = shape_of(ids, length);
-    if (l < shape.loose) {
-        uint32_t at = shape.loose_place(l);
-        places.add(q, sum, set.find(__ldg(ids + at)), at);
-    }
     const uint4 *vectors = reinterpret_cast<const uint4 *>(ids + shape.head);
+    uint32_t loose_at = l < shape.loose ? shape.loose_place(l) : 0, loose = __ldg(ids + loose_at);
 #pragma unroll 1
-    for (uint32_t v = uint32_t(l); v < shape.vectors; v += G) {
-        uint4 id = __ldg(vectors + v);
-        uint32_t found[4] = { set.find(id.x), set.find(id.y), set.find(id.z), set.find(id.w) };
+    for (uint32_t v = uint32_t(l); v < shape.vectors; v += W * G) {
+        uint4 id[W];
 #pragma unroll
-        for (int k = 0; k < 4; k++)
-            places.add(q, sum, found[k], shape.head + 4 * v + uint32_t(k));
+        for (int w = 0; w < W; w++)
+            id[w] = __ldg(vectors + min(v + w * G, shape.vectors - 1));
+#pragma unroll
+        for (int w = 0; w < W; w++) {
+            uint32_t found[4] = { set.find(id[w].x), set.find(id[w].y), set.find(id[w].z), set.find(id[w].w) };
+            if (v + w * G < shape.vectors)
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    places.add(q, sum, found[k], shape.head + 4 * (v + w * G) + uint32_t(k));
+        }
     }
+    if (l < shape.loose)
+        places.add(q, sum, set.find(loose), loose_at);
 }
 
 template <int G, class P, class Set>
