@@ -1,18 +1,18 @@
-// SpMM of BMat: a warp computes one work item (at most some 64 blocks of one window) times one tile of columns.  Nothing is shared
-// between warps, so that no warp waits for another.
+// SpMM of BMat: a warp computes work items (at most some 64 blocks of one window) times one tile of columns, one after the other.
+// Nothing is shared between warps, so that no warp waits for another.
 //
-// The warp keeps a ring of stages in shared memory; a stage holds the 8 rows of B that one block names, cut to the tile.  Rows come
-// by 16-byte cp.async one or more stages ahead: what limits this kernel is bytes in flight from L2.  (Bulk copies instead, one per
-// row, were 5 to 40 % slower.)  Values of A are read straight into registers one step ahead; their places follow from
-// population counts of the masks.
+// The warp keeps a ring of stages in shared memory; a stage holds the 8 rows of B that one block names (or 16 and two blocks),
+// cut to the tile.  Rows come by 16-byte cp.async two stages ahead: what limits this kernel is bytes in flight from L2.  Values
+// of A come the same way, each lane's to a place of its own; where they are follows from population counts of the masks.
 //
-// With g = lane / 4 and t = lane % 4 a lane reads from rows t and t + 4 of a stage, so that k = t, t + 4 are slots t, t + 4 of the
-// block (with two numbers to a register: k = 2t, 2t + 1 are slots t, t + 4).  It reads pieces of as many columns as 16 bytes of C hold:
-//   height 8   M = 16 columns of B, N = 8 rows of A (operands swapped).  Lane g reads piece g of every 8.  Instruction i takes number
-//              i of the first half of a piece as M = g, of the second as M = g + 8, so that the lane ends up with whole pieces of
-//              rows 2t and 2t + 1.
-//   height 16  M = 16 rows of A, N = 8 columns of B.  Lane g reads piece unit(g) of every 8, instruction i takes number i, and the
-//              lane ends up with pieces unit(2t), unit(2t + 1) of rows g, g + 8; unit() is such that four lanes store whole sectors.
+// With g = lane / 4 and t = lane % 4 a lane reads from rows t and t + 4 of a block, so that k = t, t + 4 are slots t, t + 4 (with
+// two numbers to a register: k = 2t, 2t + 1 are slots t, t + 4).  It reads pieces of as many columns as 16 bytes of C hold:
+//   height 8   M = 16 columns of B, N = 8 rows of A (operands swapped).  Lane g reads piece g of every 8.  Instruction i takes
+//              number i of the first half of a piece as M = g, of the second as M = g + 8, so that the lane ends up with whole
+//              pieces of rows 2t and 2t + 1.
+//   height 16  M = 16 rows of A, N = 8 columns of B.  Lane g reads piece unit(g) of every 8, instruction i takes number i, and
+//              the lane ends up with pieces unit(2t), unit(2t + 1) of rows g, g + 8; unit() is such that four lanes store whole
+//              sectors.
 // The 16-byte parts of rows are permuted so that these reads have no bank conflict.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -45,8 +45,8 @@ struct matrix {
 /* What an item says of itself. */
 enum { at_window, at_first, at_last, at_entry, at_partial, at_block, at_vector, at_end, facts };
 
-/* Small things that a warp fetches ahead of their use: columns of B and masks, 32 words at a time, and the facts of items.  They come
- * by cp.async: loads into registers that are used rounds later would be copied, and wait, at the end of a round. */
+/* Small things that a warp fetches ahead of their use: columns of B and masks, 32 words at a time, and the facts of items.
+ * They come by cp.async: loads into registers that are used rounds later would be copied, and wait, at the end of a round. */
 struct ahead {
     static constexpr int parts = 3, items = 3;
     uint32_t column[parts][32], mask[parts][32];
@@ -55,7 +55,8 @@ struct ahead {
     const uint32_t *columns, *masks; // of that item, from its first on
 };
 
-/* Which parts of `ahead` groups of 32 words go to: those of an item to `even` and `odd` in turn, the first of the next item to `spare`. */
+/* Which parts of `ahead` groups of 32 words go to: those of an item to `even` and `odd` in turn, the first of the next item to
+ * `spare`. */
 struct parts {
     int even, odd, spare;
     __device__ __forceinline__ int of(int group) const { return group % 2 ? odd : even; }
@@ -96,7 +97,8 @@ template <tsr_cuda_math Math, int Height, int Columns, bool Many = false> struct
     }
     static constexpr int arrays_at = warps * (rows_bytes + near_bytes), shared_bytes = arrays_at + facts * 8; // of fact_array
     /* Registers are given to 16 or 20 warps. */
-    static constexpr int by_registers = !Many && (row_bytes > 128 || columns * words > 64) ? 4 : 5, by_memory = 228 * 1024 / (shared_bytes + 1024);
+    static constexpr int by_registers = !Many && (row_bytes > 128 || columns * words > 64) ? 4 : 5,
+                         by_memory = 228 * 1024 / (shared_bytes + 1024);
     static constexpr int blocks_per_sm = by_registers < by_memory ? by_registers : by_memory;
     /* Columns and masks of blocks are fetched 4 and 16 / words blocks before they are used, and waits for rows wait for them. */
     static_assert((stages - 1) * group <= 4, "");
@@ -111,7 +113,7 @@ template <class Shape> __device__ __forceinline__ int unit(int g)
         return (g & 4) | (g & 1) << 1 | (g >> 1 & 1);
 }
 
-/* x, kept in a register: without this the compiler computes such numbers anew, from threadIdx, at every use.  All lanes call it. */
+/* x, kept in a register: else the compiler computes such numbers anew, from threadIdx, at every use.  All lanes call it. */
 template <class T> __device__ __forceinline__ T keep(T x) { return __shfl_sync(all, x, static_cast<int>(threadIdx.x % 32)); }
 
 /* Where a lane finds its parts in shared memory, in bytes. */
@@ -150,8 +152,8 @@ struct fetcher {
     int bytes;              // from b to the end of the tile or of the row of B, whichever comes first
 };
 
-/* Eight lanes copy 128 bytes of a row at a time, so that an instruction touches four lines.  Rows of the stage that the block has no
- * vector for stay as they are: rows of B of long ago, or zeros.  Whole: no row of B ends inside the tile. */
+/* Eight lanes copy 128 bytes of a row at a time, so that an instruction touches four lines.  Rows of the stage that the block
+ * has no vector for stay as they are: rows of B of long ago, or zeros.  Whole: no row of B ends inside the tile. */
 template <class Shape, bool Whole>
 __device__ __forceinline__ void fetch_rows(const fetcher &f, const uint32_t *column, unsigned char *to, int block)
 {
@@ -182,7 +184,8 @@ template <class Shape> struct masks {
     __device__ __forceinline__ void turn(ahead *near, const parts &where, int block, int nblocks, int lane)
     {
         mine = near->mask[where.of(block / blocks)][lane];
-        fetch_word(near->mask[where.of(block / blocks + 1)] + lane, near->masks, (block + blocks) * halves + lane, nblocks * halves);
+        fetch_word(near->mask[where.of(block / blocks + 1)] + lane, near->masks, (block + blocks) * halves + lane,
+                   nblocks * halves);
         int bits = __popc(mine), sum = bits;
 #pragma unroll
         for (int step = 1; step < 32; step *= 2) {
@@ -210,9 +213,9 @@ template <class Shape> __device__ __forceinline__ const typename Shape::word *on
         return &fp32_one;
 }
 
-/* What a warp needs to fetch the values of one item: of each block a lane fetches what it will multiply, rows g and g + 8, slots t and
- * t + 4, to a place of its own in the stage; zeros where there is no entry.  16-bit numbers come as the aligned pair of them that the
- * number is in. */
+/* What a warp needs to fetch the values of one item: of each block a lane fetches what it will multiply, rows g and g + 8,
+ * slots t and t + 4, to a place of its own in the stage; zeros where there is no entry.  16-bit numbers come as the aligned
+ * pair of them that the number is in. */
 template <class Shape> struct giver {
     static constexpr bool pairs = sizeof(typename Shape::element) == 2;
     using word = typename Shape::word;
@@ -236,7 +239,8 @@ template <class Shape> struct giver {
             for (int w = 0; w < Shape::words; w++) {
                 int source = (local + q) * halves + 2 * w + lane / 16;
                 uint32_t half = __shfl_sync(all, m.mine, source), rest = half >> shift;
-                int first = __shfl_sync(all, m.before, source) + __popc(half & ((1u << shift) - 1)), second = first + __popc(rest & 0xf);
+                int first = __shfl_sync(all, m.before, source) + __popc(half & ((1u << shift) - 1)),
+                    second = first + __popc(rest & 0xf);
                 first &= stored, second &= stored;
                 if constexpr (pairs) {
                     odd = odd << 2 | (first & 1) | (second & 1) << 1;
@@ -274,11 +278,10 @@ template <class Shape> struct ring {
         offset += Shape::stage_bytes;
         return offset == Shape::rows_bytes ? 0 : offset;
     }
-    /* Starts fetching the blocks of step number `step`, if the item has it, to the stage at `offset` and the values at `values`; their
-     * columns are there. */
-    template <bool Whole>
-    __device__ __forceinline__ void fetch(const fetcher &f, giver<Shape> &a, const parts &where, int &offset, int values, int step,
-                                          int nblocks, int lane) const
+    /* Starts fetching the blocks of step number `step`, if the item has it, to the stage at `offset` and the values at
+     * `values`; their columns are there. */
+    template <bool Whole> __device__ __forceinline__ void fetch(const fetcher &f, giver<Shape> &a, const parts &where,
+                                                                int &offset, int values, int step, int nblocks, int lane) const
     {
         int block = step * Shape::group;
         if (block < nblocks) {
@@ -288,14 +291,14 @@ template <class Shape> struct ring {
             int column = place.column + where.of(block / 4) * 128 + block % 4 * 32;
             fetch_rows<Shape, Whole>(f, reinterpret_cast<const uint32_t *>(dynamic_shared() + column),
                                      dynamic_shared() + place.to + offset, block);
-            a.fetch(near(), where, reinterpret_cast<typename Shape::word *>(dynamic_shared() + place.values + values), block, nblocks, place.shift,
-                    lane);
+            a.fetch(near(), where, reinterpret_cast<typename Shape::word *>(dynamic_shared() + place.values + values), block,
+                    nblocks, place.shift, lane);
             offset = next(offset);
         }
         cp_async_commit();
     }
     /* The values after those at `values`: there is a place less than stages, since they are read before others are fetched. */
-    static __device__ __forceinline__ int next_values(int values) 
+    static __device__ __forceinline__ int next_values(int values)
     {
         return Shape::stages == 2 ? values : values ^ Shape::values_bytes;
     }
@@ -397,7 +400,8 @@ template <class Shape> struct fragments {
 };
 
 /* total += a b, summed over the blocks of a step: 16 x 8 operands a, 8 x 8 operands b. */
-template <class Shape, class A, class B> __device__ __forceinline__ void accumulate(typename Shape::sum total[4], const A &a, const B &b)
+template <class Shape, class A, class B>
+__device__ __forceinline__ void accumulate(typename Shape::sum total[4], const A &a, const B &b)
 {
     using math = typename Shape::math;
     if constexpr (Shape::fused) {
@@ -447,9 +451,9 @@ __device__ __forceinline__ void multiply(typename Shape::sum total[Shape::produc
 }
 
 /* The lane's sums to C; column: the tile's first.  Inside: see tensor_store. */
-template <bool Inside, class Shape>
-__device__ __forceinline__ void store(const tensor_output<typename Shape::sum> &out, const typename Shape::sum total[Shape::products][4],
-                                      int64_t column, int64_t n, int lane)
+template <bool Inside, class Shape> __device__ __forceinline__ void store(const tensor_output<typename Shape::sum> &out,
+                                                                          const typename Shape::sum total[Shape::products][4],
+                                                                          int64_t column, int64_t n, int lane)
 {
     using sum = typename Shape::sum;
     constexpr int piece = Shape::piece, slab = Shape::slab;
@@ -506,8 +510,8 @@ __device__ __forceinline__ const int64_t *fact_array(const matrix &a, int lane)
     }
 }
 
-/* Fetches what the arrays of items say of `item` (< 0: none) to place `to`, and what those of windows say of the item at place `of`
- * (< 0: none). */
+/* Fetches what the arrays of items say of `item` (< 0: none) to place `to`, and what those of windows say of the item at place
+ * `of` (< 0: none). */
 __device__ __forceinline__ void fetch_facts(const int64_t *const *array, ahead *near, int64_t item, int to, int of, int lane)
 {
     if (lane < at_block ? item >= 0 : lane < facts && of >= 0) {
