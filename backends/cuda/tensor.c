@@ -12,30 +12,33 @@
 
 #include "backends/cuda/sparse.h"
 
-/* Which format, at which height and width, from how many entries per nonzero vector of some height on; the first that matches.
- * From bench_gpu on an H200, nine graphs, N = 128, 2026-11-21.  Splitting costs EXACT more instructions than the others. */
 typedef struct shape {
     tsr_cuda_kind kind;
     int height, width;
 } shape;
 
+/* Which format, from how many entries per nonzero vector of some height on and for how many columns; the first that matches, else
+ * CSR (in 16 bits where these are allowed).  From bench_gpu on an H200, nine graphs, N = 32 and 128, 2026-11-21: Tensor Cores where
+ * windows are dense, else panels where rows share columns, which also compute TF32 products exactly and faster. */
 typedef struct rule {
     tsr_cuda_math math;
     int vector_height;
     double least_density;
+    int64_t least_columns;
     shape shape;
 } rule;
 
 static const rule rules[] = {
-    {TSR_CUDA_EXACT, 8, 2.5, {TSR_CUDA_BMAT, 8, 8}},   {TSR_CUDA_TF32, 16, 1.55, {TSR_CUDA_BMAT, 16, 8}},
-    {TSR_CUDA_FP16, 8, 1.5, {TSR_CUDA_BMAT, 16, 8}},   {TSR_CUDA_BF16, 8, 1.5, {TSR_CUDA_BMAT, 16, 8}},
-    {TSR_CUDA_FP64, 8, 1.25, {TSR_CUDA_BMAT, 8, 8}},
+    {TSR_CUDA_EXACT, 8, 2.5, 2, {TSR_CUDA_ME_BCRS, 8, 8}}, {TSR_CUDA_EXACT, 32, 1.05, 64, {TSR_CUDA_PANEL, 32, 24}},
+    {TSR_CUDA_TF32, 8, 2.5, 2, {TSR_CUDA_HRPB, 16, 16}},   {TSR_CUDA_TF32, 32, 1.05, 64, {TSR_CUDA_PANEL, 32, 24}},
+    {TSR_CUDA_FP64, 8, 2.5, 2, {TSR_CUDA_BMAT, 16, 8}},    {TSR_CUDA_FP64, 32, 1.05, 64, {TSR_CUDA_PANEL, 32, 24}},
+    {TSR_CUDA_FP16, 8, 1.9, 2, {TSR_CUDA_HRPB, 16, 16}},   {TSR_CUDA_BF16, 8, 1.9, 2, {TSR_CUDA_HRPB, 16, 16}},
 };
 
 /* For a kernel asked for by name. */
 static const shape named_shapes[TSR_CUDA_KIND_COUNT] = {
-    {TSR_CUDA_CSR, 0, 0},   {TSR_CUDA_ME_TCF, 16, 8}, {TSR_CUDA_ME_BCRS, 8, 8},
-    {TSR_CUDA_HRPB, 16, 16}, {TSR_CUDA_BMAT, 8, 8},    {TSR_CUDA_PANEL, 32, 32},
+    {TSR_CUDA_CSR, 0, 0},    {TSR_CUDA_ME_TCF, 16, 8}, {TSR_CUDA_ME_BCRS, 8, 8},
+    {TSR_CUDA_HRPB, 16, 16}, {TSR_CUDA_BMAT, 8, 8},    {TSR_CUDA_PANEL, 32, 24},
 };
 
 /* ms, of the same day: fetching a byte of B; counting and building, per entry and at least; any product at least.  And the
@@ -163,11 +166,17 @@ static int64_t vectors_of(const tsr_cuda_sparse *a, int height)
     return a->account.vectors[at];
 }
 
+static bool applies(const rule *r, const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n)
+{
+    return r->math == math && n >= r->least_columns &&
+           (double)a->csr.nvals >= r->least_density * (double)vectors_of(a, r->vector_height);
+}
+
 /* NULL: CSR. */
-static const rule *find_rule(const tsr_cuda_sparse *a, tsr_cuda_math math)
+static const rule *find_rule(const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n)
 {
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
-        if (rules[k].math == math && (double)a->csr.nvals >= rules[k].least_density * (double)vectors_of(a, rules[k].vector_height))
+        if (applies(&rules[k], a, math, n))
             return &rules[k];
     return NULL;
 }
@@ -374,7 +383,7 @@ static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const t
     if (a->account.failed || (!a->account.counted && !paid))
         return TSR_OK;
     tsr_status status = count_vectors(a);
-    const rule *r = status == TSR_OK ? find_rule(a, plan->math) : NULL;
+    const rule *r = status == TSR_OK ? find_rule(a, plan->math, p->n) : NULL;
     if (!r)
         return status;
     tsr_cuda_blocks like = describe(plan, a, r->shape);

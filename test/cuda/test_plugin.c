@@ -271,14 +271,14 @@ static void test_blocks_are_built_when_they_pay(void **state)
         calls++;
     } while (calls < 1000000 && strcmp(used_kernel, "csr") == 0);
     assert_in_range(calls, 2, 1000);
-    assert_string_equal(used_kernel, "bmat-exact");
+    assert_string_equal(used_kernel, "me-bcrs-exact");
     assert_int_equal(check_at(&c, "from blocks"), VERDICT_OK);
-    assert_string_equal(used_kernel, "bmat-exact");
+    assert_string_equal(used_kernel, "me-bcrs-exact");
     release();
     expected_calls = 1e9;
     precision = TSR_PRECISION_BF16;
     assert_int_equal(check_at(&c, "expected"), VERDICT_OK);
-    assert_string_equal(used_kernel, "bmat-bf16");
+    assert_string_equal(used_kernel, "hrpb-bf16");
     release();
 }
 
@@ -442,7 +442,7 @@ static void test_threads(void **state)
     plain();
     pthread_t threads[THREADS];
     size_t cap = tsr_cuda.cap;
-    tsr_cuda.cap = 4 << 20;
+    tsr_cuda.cap = 16 << 20; /* little, but enough for each */
     for (int k = 0; k < THREADS; k++)
         assert_int_equal(pthread_create(&threads[k], NULL, worker, (void *)(uintptr_t)(k + 1)), 0);
     for (int k = 0; k < THREADS; k++) {
