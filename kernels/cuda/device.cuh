@@ -63,9 +63,6 @@ template <int Words> static __device__ __forceinline__ void load_shared(uint32_t
         asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(x[0]), "=r"(x[1]), "=r"(x[2]), "=r"(x[3]) : "r"(p));
 }
 
-/* Brings the sector of this address into the L2 cache some time; nobody waits for it. */
-static __device__ __forceinline__ void prefetch_l2(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
-
 // ---- cp.async: 4, 8 or 16 bytes per thread; zeros when !valid (then `global` is not read) ----
 
 /* Cached: 16 bytes, too, go through L1, which others may then find there. */

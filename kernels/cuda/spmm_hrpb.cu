@@ -13,11 +13,9 @@
 //   Q warps sharing a stage instead of one with Q times the sums: the sums of 128 columns fill half of a lane's registers, and narrower
 //   tiles would decode every brick more often.
 //
-// variant = 100 * ahead + 10 * order + shape; 0 anywhere = the kernel's choice.
-//   ahead  1: A is brought into the L2 cache some blocks before it is loaded.
-//   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
-//   shape  1, 2: 128 bytes of B, a ring of 2 or 4 stages;  3, 4: 256 bytes, 2 or 3 stages;  5, 6, 7: 512 bytes, 2, 3 or 4 stages
-//          (no 16-bit numbers);  8, 9: 256 or 512 bytes, 3 stages of half a block (Q = 1 only).
+// variant = 10 * order + shape; 0 anywhere = the kernel's choice.
+//   order  1: tiles of an item are neighbours; 2: all items of a tile come first.
+//   shape  1, 2, 3: 128, 256, 512 bytes of B (512: no 16-bit numbers).
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor_rows.cuh"
 
@@ -28,20 +26,14 @@ struct arguments {
     tsr_work work;
     tsr_cuda_spmm p;
     uint32_t row_bytes, tiles;
-    int stages;
-    bool tile_major, ahead;
+    bool tile_major;
 };
-
-constexpr int blocks_ahead = 4;
 
 /* Blocks of one item, by their number in the item. */
 struct blocks {
     const uint32_t *column;      /* of the item's first vector */
     const uint32_t *block_brick; /* of the item's first block */
-    int64_t first_brick;         /* of the window, and their arrays from it on */
-    const uint8_t *position;
-    const uint2 *pattern;
-    const uint32_t *brick_entry;
+    int64_t first_brick;         /* of the window */
     int count;
     uint32_t end;         /* bricks of the window before the end of the item */
     uint32_t last_vector; /* of the item, from its first */
@@ -59,37 +51,10 @@ static __device__ __forceinline__ blocks item_blocks(const tsr_hrpb &a, int64_t 
     s.column = tensor_rows::whole(a.w.column + vector, lane);
     s.block_brick = tensor_rows::whole(a.block_brick + first, lane);
     s.first_brick = a.brick[window];
-    s.position = tensor_rows::whole(a.position + s.first_brick, lane);
-    s.pattern = tensor_rows::whole(reinterpret_cast<const uint2 *>(a.pattern) + s.first_brick, lane);
-    s.brick_entry = tensor_rows::whole(a.brick_entry + s.first_brick, lane);
     s.count = static_cast<int>(last - first);
     s.end = last < a.w.block[window + 1] ? a.block_brick[last] : static_cast<uint32_t>(a.brick[window + 1] - s.first_brick);
     s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
     return s;
-}
-
-/* Columns, bricks and values of blocks_ahead blocks further, by the mean numbers of the item's blocks. */
-static __device__ __forceinline__ tensor_rows::stream item_stream(const tsr_hrpb &a, const blocks &s, uint32_t begin, const void *value, int size,
-                                                                  int lane)
-{
-    const int64_t first = s.first_brick + begin;
-    const int bricks = static_cast<int>((s.end - begin + s.count - 1) / s.count);
-    const uint32_t entry = a.brick_entry[first], last_entry = a.brick_entry[s.first_brick + s.end - 1];
-    const int bytes = static_cast<int>((last_entry - entry) / s.count + 1) * size;
-    tensor_rows::stream ahead = {nullptr, 0};
-    if (lane == 0)
-        ahead.start(s.column, 64, blocks_ahead);
-    else if (lane == 1)
-        ahead.start(s.block_brick, 4, blocks_ahead);
-    else if (lane == 2)
-        ahead.start(a.position + first, bricks, blocks_ahead);
-    else if (lane == 3)
-        ahead.start(a.brick_entry + first, 4 * bricks, blocks_ahead);
-    else if (lane == 4)
-        ahead.start(a.pattern + first, 8 * bricks, blocks_ahead);
-    else if (value && 128 * (lane - 5) < bytes)
-        ahead.start(static_cast<const char *>(value) + static_cast<int64_t>(entry) * size + 128 * (lane - 5), bytes, blocks_ahead);
-    return ahead;
 }
 
 /* The bricks of one block, one per lane; lanes 16 to 31 have none, and so an empty pattern. */
@@ -98,13 +63,14 @@ struct bricks {
     uint32_t count; /* of the block */
 };
 
-static __device__ __forceinline__ bricks load_bricks(const blocks &s, uint32_t first, uint32_t count, uint32_t lane)
+/* first: of the block, in the whole matrix */
+static __device__ __forceinline__ bricks load_bricks(const tsr_hrpb &a, int64_t first, uint32_t count, uint32_t lane)
 {
     bricks d = {0, 0, 0, 0, count};
     if (lane < count) {
-        const uint2 pattern = __ldg(s.pattern + (first + lane));
-        d.position = __ldg(s.position + (first + lane));
-        d.entry = __ldg(s.brick_entry + (first + lane));
+        const uint2 pattern = __ldg(reinterpret_cast<const uint2 *>(a.pattern) + first + lane);
+        d.position = __ldg(a.position + first + lane);
+        d.entry = __ldg(a.brick_entry + first + lane);
         d.low = pattern.x;
         d.high = pattern.y;
     }
@@ -114,13 +80,12 @@ static __device__ __forceinline__ bricks load_bricks(const blocks &s, uint32_t f
 /* One warp's bricks of one block, four at most: this lane's values, and the brick columns. */
 template <class Element> struct operands {
     int count;
-    uint32_t column; /* byte i: brick column of brick i; or by column: bit i: there is a brick in column i */
+    uint32_t column; /* byte i: brick column of brick i */
     Element value[4][2];
 };
 
-/* Without a branch, so that all loads of values are on their way together: bricks that do not exist are read from a lane that has none.
- * By_column: brick i is that of brick column i. */
-template <class Math, int Q, bool By_column, bool Pattern>
+/* Without a branch, so that all loads of values are on their way together: bricks that do not exist are read from a lane that has none. */
+template <class Math, int Q, bool Pattern>
 static __device__ __forceinline__ operands<typename Math::element> decode(const bricks &d, const typename Math::element *value,
                                                                            uint32_t row, uint32_t lane)
 {
@@ -129,16 +94,13 @@ static __device__ __forceinline__ operands<typename Math::element> decode(const 
     const uint32_t bit = 1u << lane, below = bit - 1;
     uint32_t mine = Q == 1 ? 0 : __ballot_sync(~0u, lane < d.count && d.position % Q == row);
     a.count = Q == 1 ? static_cast<int>(d.count) : __popc(mine);
-    a.column = By_column ? __reduce_or_sync(~0u, lane < d.count ? 1u << d.position : 0) : 0;
+    a.column = 0;
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        int from = Q == 1 ? i : (__ffs(static_cast<int>(mine)) - 1) & 31;
-        if constexpr (By_column)
-            from = a.column >> i & 1 ? __popc(a.column & ((1u << i) - 1)) : 31;
+        const int from = Q == 1 ? i : (__ffs(static_cast<int>(mine)) - 1) & 31;
         mine &= mine - 1;
         const uint32_t low = __shfl_sync(~0u, d.low, from), high = __shfl_sync(~0u, d.high, from);
-        if constexpr (!By_column)
-            a.column |= __shfl_sync(~0u, d.position, from) / Q % 4 << 8 * i;
+        a.column |= __shfl_sync(~0u, d.position, from) / Q % 4 << 8 * i;
         a.value[i][0] = a.value[i][1] = 0;
         if constexpr (Pattern) {
             a.value[i][0] = low & bit ? Math::one() : 0;
@@ -191,28 +153,18 @@ template <int Q> static __device__ __forceinline__ void sync()
         __syncthreads();
 }
 
-/* Until the oldest of the `stages` - 1 groups of copies on their way has arrived. */
-static __device__ __forceinline__ void wait_stage(int stages)
-{
-    if (stages == 2)
-        cp_async_wait<0>();
-    else if (stages == 3)
-        cp_async_wait<1>();
-    else
-        cp_async_wait<2>();
-}
-
-template <int Groups, int Halves> constexpr int stage_bytes = 16 / Halves * (128 * Groups + 32);
+/* Warps matter more than stages, but narrow ones have little on its way. */
+template <int Groups> constexpr int stages = Groups == 1 ? 4 : 2;
+template <int Groups> constexpr int stage_bytes = 16 * (128 * Groups + 32);
 
 /* Q: warps.  Groups: of 128 bytes of a row of B. */
-template <class Math, int Q, int Groups, int Halves, bool Pattern, int Resident>
+template <class Math, int Q, int Groups, bool Pattern, int Resident>
 __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
 {
     using element = typename Math::element;
     using sum = typename Math::sum;
-    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 32, copies = 4 * Groups / (Q * Halves);
-    static_assert(4 * Groups % (Q * Halves) == 0, "every thread copies the same number of pieces");
-    static_assert(Halves == 1 || Q == 1, "halves are for one warp");
+    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 32, copies = 4 * Groups / Q, ahead = stages<Groups> - 1;
+    static_assert(4 * Groups % Q == 0, "every thread copies the same number of pieces");
 
     const int lane = threadIdx.x % 32, warp = Q == 1 ? 0 : threadIdx.x / 32;
     const uint32_t items = static_cast<uint32_t>(p.work.nitems);
@@ -224,43 +176,42 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
 
     sum total[Groups * width][4] = {};
     if (s.count > 0) {
-        unsigned char *const stages = dynamic_shared();
+        unsigned char *const ring = dynamic_shared();
         /* pieces this thread copies: number threadIdx.x % (8 Groups) of the row, rows threadIdx.x / (8 Groups) + i * 32 Q / (8 Groups) */
         const int piece = threadIdx.x % (8 * Groups), first_row = 4 * Q > Groups ? threadIdx.x / (8 * Groups) : 0;
         const bool real = first_column + width * piece < p.p.n;
         const char *const base =
             tensor_rows::whole(static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element), lane);
-        unsigned char *const to = stages + first_row * stride + 16 * piece;
+        unsigned char *const to = ring + first_row * stride + 16 * piece;
         /* of B: the block's vector number lane % 16 */
         auto find_row = [&](int k) {
             const uint32_t vector = 16u * k + lane % 16;
             return __ldg(s.column + (vector < s.last_vector ? vector : s.last_vector));
         };
-        auto copy_rows = [&](unsigned char *here, uint32_t row, int half, bool all, uint32_t vectors) {
+        auto copy_rows = [&](unsigned char *here, uint32_t row, bool all, uint32_t vectors) {
 #pragma unroll
             for (int i = 0; i < copies; i++) {
                 constexpr int step = 4 * Q / Groups;
-                const uint32_t slot = first_row + i * step, source = __shfl_sync(~0u, row, slot + 8 * half);
-                cp_async<16>(here + i * step * stride, base + static_cast<uint64_t>(source) * p.row_bytes, real && (all || slot < vectors));
+                const uint32_t slot = first_row + i * step, source = __shfl_sync(~0u, row, slot);
+                cp_async<16>(here + i * step * stride, base + static_cast<uint64_t>(source) * p.row_bytes,
+                             real && (all || slot < vectors));
             }
         };
-        auto copy = [&](int k, int half, uint32_t row, int stage) {
-            const uint32_t first = 16u * k + 8u * half;
+        auto copy = [&](int k, uint32_t row, int stage) {
+            const uint32_t first = 16u * k;
             if (first <= s.last_vector) {
-                unsigned char *const here = to + stage * stage_bytes<Groups, Halves>;
-                if (s.last_vector - first >= 16 / Halves - 1)
-                    copy_rows(here, row, half, true, 16);
+                unsigned char *const here = to + stage * stage_bytes<Groups>;
+                if (s.last_vector - first >= 15)
+                    copy_rows(here, row, true, 16);
                 else
-                    copy_rows(here, row, half, false, s.last_vector - first + 1);
+                    copy_rows(here, row, false, s.last_vector - first + 1);
             }
             cp_async_commit();
         };
 
-        const int ahead = p.stages - 1; /* 2 with halves: the next block */
-        uint32_t row = find_row(0);     /* of the block to be copied next */
-        for (int k = 0; k < ahead / Halves; k++) {
-            for (int half = 0; half < Halves; half++)
-                copy(k, half, row, Halves * k + half);
+        uint32_t row = find_row(0); /* of the block to be copied next */
+        for (int k = 0; k < ahead; k++) {
+            copy(k, row, k);
             row = find_row(k + 1);
         }
 
@@ -268,127 +219,92 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
         const uint32_t begin = s.load_bound(0), second = s.bound(1, s.load_bound(1));
         uint32_t bound = s.bound(2, s.load_bound(2)), loaded_bound = s.load_bound(3);
         operands<element> next =
-            decode<Math, Q, Halves == 2, Pattern>(load_bricks(s, begin, second - begin, lane), value, warp, lane);
-        bricks listed = load_bricks(s, second, bound - second, lane);
-
-        tensor_rows::stream stream = {nullptr, 0};
-        if (p.ahead && warp == 0)
-            stream = item_stream(p.a, s, begin, Pattern ? nullptr : value, sizeof(element), lane);
+            decode<Math, Q, Pattern>(load_bricks(p.a, s.first_brick + begin, second - begin, lane), value, warp, lane);
+        bricks listed = load_bricks(p.a, s.first_brick + second, bound - second, lane);
 
         int stage = 0, free_stage = ahead;
-        const unsigned char *const mine = stages + lane % 4 * stride + tensor_rows::piece<true>(lane) * 16;
+        const unsigned char *const mine = ring + lane % 4 * stride + tensor_rows::piece(lane) * 16;
 #pragma unroll 1
         for (int k = 0; k < s.count; k++) {
-            wait_stage(p.stages);
+            cp_async_wait<ahead - 1>();
             sync<Q>(); /* the copies of all threads have arrived, and all have left the stage before */
-            copy(k + ahead / Halves, 0, row, free_stage);
+            copy(k + ahead, row, free_stage);
             const operands<element> a = next;
-            const uint32_t row_again = row;
             /* What was loaded in the turn before has been used from here on; only now more is loaded: one wait is for all. */
-            next = decode<Math, Q, Halves == 2, Pattern>(listed, value, warp, lane);
+            next = decode<Math, Q, Pattern>(listed, value, warp, lane);
             const uint32_t next_bound = s.bound(k + 3, loaded_bound);
-            listed = load_bricks(s, bound, next_bound - bound, lane);
+            listed = load_bricks(p.a, s.first_brick + bound, next_bound - bound, lane);
             bound = next_bound;
             loaded_bound = s.load_bound(k + 4);
-            row = find_row(k + ahead / Halves + 1);
-            stream.advance(k + blocks_ahead < s.count);
+            row = find_row(k + ahead + 1);
 
+            const unsigned char *const rows = mine + stage * stage_bytes<Groups>;
 #pragma unroll
             for (int i = 0; i < 4; i += 2) {
-                if (Halves == 2 && i == 2) {
-                    wait_stage(p.stages);
-                    sync<Q>();
-                    copy(k + ahead / Halves, 1, row_again, free_stage);
-                }
-                const unsigned char *const rows = mine + stage * stage_bytes<Groups, Halves>;
-                if constexpr (Halves == 2) {
-                    const uint32_t there = a.column >> i & 3;
-                    if (there == 3)
-                        multiply<Math, Groups, Pattern, true>(total, a.value + i, rows, rows + 4 * stride);
-                    else if (there == 1)
-                        multiply<Math, Groups, Pattern, false>(total, a.value + i, rows, rows);
-                    else if (there == 2)
-                        multiply<Math, Groups, Pattern, false>(total, a.value + i + 1, rows + 4 * stride, rows);
-                } else {
-                    const unsigned char *const at = rows + (a.column >> 8 * i & 0xff) * (4 * stride);
-                    const unsigned char *const at_second = rows + (a.column >> (8 * i + 8) & 0xff) * (4 * stride);
-                    if (a.count > i + 1)
-                        multiply<Math, Groups, Pattern, true>(total, a.value + i, at, at_second);
-                    else if (a.count > i)
-                        multiply<Math, Groups, Pattern, false>(total, a.value + i, at, at);
-                }
-                if (Halves == 2 || i == 2) {
-                    free_stage = stage;
-                    stage = stage + 1 == p.stages ? 0 : stage + 1;
-                }
+                const unsigned char *const at = rows + (a.column >> 8 * i & 0xff) * (4 * stride);
+                const unsigned char *const at_second = rows + (a.column >> (8 * i + 8) & 0xff) * (4 * stride);
+                if (a.count > i + 1)
+                    multiply<Math, Groups, Pattern, true>(total, a.value + i, at, at_second);
+                else if (a.count > i)
+                    multiply<Math, Groups, Pattern, false>(total, a.value + i, at, at);
             }
+            free_stage = stage;
+            stage = stage + 1 == stages<Groups> ? 0 : stage + 1;
         }
     }
 
     const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16 * Q, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
-    tensor_rows::store<Math, Groups, true>(out, 16 * warp, first_column, p.p.n, total, lane);
+    tensor_rows::store<Math, Groups>(out, 16 * warp, first_column, p.p.n, total, lane);
 }
 
-template <class Math, int Q, int Groups, bool Pattern, int Halves = 1> static tsr_status launch(const arguments &p)
+template <class Math, int Q, int Groups, bool Pattern> static tsr_status launch(const arguments &p)
 {
-    /* 16 warps of 128 registers fit a multiprocessor, or 12 of 168: what tiles of 512 bytes need to have several reads of a stage on their way. */
-    constexpr int resident = Groups == 4 && Halves == 1 ? 12 / Q : 16 / Q;
-    auto kernel = spmm_hrpb<Math, Q, Groups, Halves, Pattern, resident>;
-    const size_t shared = static_cast<size_t>(p.stages) * stage_bytes<Groups, Halves>;
+    /* Warps per multiprocessor: 16 of 128 registers, or 12 of 168 where these would be spilled, or stages leave no room for more. */
+    constexpr int warps = Groups == 4 && (Q == 1 || Math::flushes || sizeof(typename Math::sum) == 8) ? 12 : 16;
+    auto kernel = spmm_hrpb<Math, Q, Groups, Pattern, warps / Q>;
+    const size_t shared = static_cast<size_t>(stages<Groups>) * stage_bytes<Groups>;
     if (!tensor_allow_shared(kernel, shared))
         return TSR_DECLINED;
     TSR_LAUNCH(kernel, static_cast<unsigned>(p.work.nitems) * p.tiles, 32 * Q, shared, p.p.stream, p);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
-/* As wide as N needs; 16-bit numbers have twice the sums.  Warps matter more than stages. */
-static int choose_shape(const tsr_cuda_spmm &p, int q)
+template <class Math, int Groups, bool Pattern> static tsr_status launch_height(const arguments &p)
+{
+    switch (p.a.w.height) {
+    case 16: return launch<Math, 1, Groups, Pattern>(p);
+    case 32: return launch<Math, 2, Groups, Pattern>(p);
+    case 64: return launch<Math, 4, Groups, Pattern>(p);
+    default: return TSR_DECLINED;
+    }
+}
+
+/* As wide as N needs; 16-bit numbers have twice the sums, FP64 twice as large ones. */
+static int choose_shape(const tsr_cuda_spmm &p, int height)
 {
     size_t size = tsr_number_size(tsr_cuda_number(p.math));
     int64_t bytes = p.n * static_cast<int64_t>(size);
-    return bytes <= 128 ? q == 1 ? 1 : 2 : bytes <= 256 || size == 2 ? 3 : 5;
+    return bytes <= 128 ? 1 : bytes <= 256 || size == 2 || (size == 8 && height > 16) ? 2 : 3;
 }
 
 template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
 {
     using math = tensor_math<Math>;
-    static const int groups_of[] = {0, 1, 1, 2, 2, 4, 4, 4, 2, 4}, stages_of[] = {0, 2, 4, 2, 3, 2, 3, 4, 3, 3};
-    const int q = p.a.w.height / 16, order = p.p.variant / 10 % 10;
-    p.ahead = p.p.variant / 100 == 1;
+    const int order = p.p.variant / 10;
     int shape = p.p.variant % 10;
     if (shape == 0)
-        shape = choose_shape(p.p, q);
-    const int groups = groups_of[shape];
-    p.stages = stages_of[shape];
-    int64_t tile = 8 * tensor_rows::columns<math> * groups, tiles = (p.p.n + tile - 1) / tile;
+        shape = choose_shape(p.p, p.a.w.height);
+    if (shape > (math::pack == 1 ? 3 : 2))
+        return TSR_DECLINED;
+    int64_t tile = 4 * tensor_rows::columns<math> << shape, tiles = (p.p.n + tile - 1) / tile;
     if (tiles > INT32_MAX / p.work.nitems)
         return TSR_DECLINED;
     p.tiles = static_cast<uint32_t>(tiles);
     p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
-    if (shape >= 8) {
-        if (q == 1 && shape == 8)
-            return launch<math, 1, 2, Pattern, 2>(p);
-        if constexpr (math::pack == 1)
-            if (q == 1)
-                return launch<math, 1, 4, Pattern, 2>(p);
-        return TSR_DECLINED;
-    }
-    switch (10 * q + groups) {
-    case 11: return launch<math, 1, 1, Pattern>(p);
-    case 12: return launch<math, 1, 2, Pattern>(p);
-    case 21: return launch<math, 2, 1, Pattern>(p);
-    case 22: return launch<math, 2, 2, Pattern>(p);
-    case 41: return launch<math, 4, 1, Pattern>(p);
-    case 42: return launch<math, 4, 2, Pattern>(p);
-    }
-    if constexpr (math::pack == 1) {
-        switch (10 * q + groups) {
-        case 14: return launch<math, 1, 4, Pattern>(p);
-        case 24: return launch<math, 2, 4, Pattern>(p);
-        case 44: return launch<math, 4, 4, Pattern>(p);
-        }
-    }
-    return TSR_DECLINED;
+    if constexpr (math::pack == 1)
+        if (shape == 3)
+            return launch_height<math, 4, Pattern>(p);
+    return shape == 2 ? launch_height<math, 2, Pattern>(p) : launch_height<math, 1, Pattern>(p);
 }
 
 } // namespace
@@ -401,7 +317,7 @@ extern "C" tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work
         return TSR_DECLINED;
     if (work->nitems == 0)
         return TSR_OK;
-    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, 0, false, false};
+    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, false};
     tsr_status status = TSR_DECLINED;
     switch (product->math) {
     case TSR_CUDA_EXACT: status = pattern ? choose<TSR_CUDA_EXACT, true>(p) : choose<TSR_CUDA_EXACT, false>(p); break;

@@ -1,6 +1,6 @@
 // SpMM over ME-TCF (DTC-SpMM, ASPLOS 2024).
 //
-// A warp computes one work item for one tile of columns: 16 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4 and t = lane % 4,
+// A warp, a thread block by itself, computes one work item for one tile of columns: 16 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4 and t = lane % 4,
 // lane (g, t) multiplies slots t and t + 4 of a block.
 //   B     goes from global memory straight to registers: of its two rows a lane loads 16 of every 128 bytes, so that an instruction fetches
 //         4 x 128 whole bytes.  Such 16 bytes are one column each of 16 / size matrix instructions, see tensor_rows.cuh.
@@ -14,11 +14,9 @@
 //
 // DTC-SpMM's base form and its strict balance are two values of `most` in tsr_work, see tsr_cuda_me_tcf_most.
 //
-// variant = 100 * ahead + 10 * order + shape; 0 anywhere = the kernel's choice.
-//   ahead  1: A is brought into the L2 cache some blocks before it is loaded.
-//   order 1: tiles of an item are neighbours; 2: all items of a tile come first.
-//   shape  1: 128 bytes of B, 20 warps per multiprocessor;  2, 3: 256 bytes, 16 or 20 warps;  4, 5: 512 bytes, 12 or 16 warps (no 16-bit numbers);
-//          6, 7: 2 and 4 with thread blocks of one warp;  8: 4, storing whole sectors.
+// variant = 10 * order + shape; 0 anywhere = the kernel's choice.
+//   order  1: tiles of an item are neighbours; 2: all items of a tile come first.
+//   shape  1, 2, 3: 128, 256, 512 bytes of B (512: TF32 and FP64 only).
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/tensor_rows.cuh"
 
@@ -29,10 +27,8 @@ struct arguments {
     tsr_work work;
     tsr_cuda_spmm p;
     uint32_t row_bytes, tiles;
-    bool tile_major, ahead;
+    bool tile_major;
 };
-
-constexpr int blocks_ahead = 6;
 
 /* Blocks of one item, by their number in the item. */
 struct blocks {
@@ -63,22 +59,6 @@ static __device__ __forceinline__ blocks item_blocks(const tsr_me_tcf &a, int64_
     s.end = last < a.w.block[window + 1] ? a.block_entry[last] : static_cast<uint32_t>(a.w.entry[window + 1] - a.w.entry[window]);
     s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
     return s;
-}
-
-/* Columns, bounds, local ids and values of blocks_ahead blocks further, by the mean number of entries of the item's blocks. */
-static __device__ __forceinline__ tensor_rows::stream item_stream(const blocks &s, const uint8_t *local, const void *value, int size, int mean,
-                                                                  int lane)
-{
-    tensor_rows::stream ahead = {nullptr, 0};
-    if (lane == 0)
-        ahead.start(s.column, 32, blocks_ahead);
-    else if (lane == 1)
-        ahead.start(s.block_entry, 4, blocks_ahead);
-    else if (lane == 2)
-        ahead.start(local, mean, blocks_ahead);
-    else if (value && 128 * (lane - 3) < mean * size)
-        ahead.start(static_cast<const char *>(value) + 128 * (lane - 3), mean * size, blocks_ahead);
-    return ahead;
 }
 
 /* Where the entry with this local id lies in the tile: operands of a lane together, in the order of its registers. */
@@ -190,32 +170,30 @@ static __device__ __forceinline__ void scatter(unsigned char *to, const entries<
 
 /* Groups: of 128 bytes of a row of B.  Full: every tile has all its columns; then B is loaded
  * without a condition, past the end of the item its last row again. */
-template <class Math, int Groups, bool Pattern, bool Full, bool Sectors, int Warps, int Resident>
-__global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(const arguments p)
+template <class Math, int Groups, bool Pattern, bool Full, int Resident>
+__global__ void __launch_bounds__(32, Resident) spmm_me_tcf(const arguments p)
 {
     using element = typename Math::element;
     using sum = typename Math::sum;
     constexpr int width = tensor_rows::columns<Math>;
     constexpr int tile_bytes = tile<Math, Pattern>::bytes;
-    __shared__ __align__(16) unsigned char shared_tiles[Warps][2 * tile_bytes];
+    __shared__ __align__(16) unsigned char tiles[2 * tile_bytes];
 
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const uint32_t unit = blockIdx.x * Warps + warp, items = static_cast<uint32_t>(p.work.nitems);
-    if (unit >= items * p.tiles)
-        return;
-    const uint32_t item = p.tile_major ? unit % items : unit / p.tiles, column_tile = p.tile_major ? unit / items : unit % p.tiles;
+    const int lane = threadIdx.x;
+    const uint32_t items = static_cast<uint32_t>(p.work.nitems);
+    const uint32_t item = p.tile_major ? blockIdx.x % items : blockIdx.x / p.tiles;
+    const uint32_t column_tile = p.tile_major ? blockIdx.x / items : blockIdx.x % p.tiles;
     const int64_t window = p.work.window[item];
     const int64_t first_column = static_cast<int64_t>(column_tile) * (8 * width * Groups);
     const blocks s = item_blocks(p.a, window, p.work.block[item], p.work.block[item + 1], lane);
 
     sum total[Groups * width][4] = {};
     if (s.count > 0) {
-        unsigned char *const tiles = shared_tiles[warp];
         uint4 b[Groups][2] = {};
         uint32_t row[2] = {s.row(0, lane % 4), s.row(0, lane % 4 + 4)}; /* of B, of the block to be fetched next */
         entries<element> e;
         uint32_t bound, loaded_bound; /* of the block after the one in e, and of the next */
-        const int piece = tensor_rows::piece<Sectors>(lane);
+        const int piece = tensor_rows::piece(lane);
         const char *const base =
             tensor_rows::whole(static_cast<const char *>(p.p.b) + (first_column + width * piece) * sizeof(element), lane);
         const int64_t columns_left = p.p.n - first_column - width * piece;
@@ -252,9 +230,6 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
         load_entries<Math, Pattern>(e, static_cast<int>(second - bound), lane);
         bound = second;
         loaded_bound = s.load_bound(3);
-        tensor_rows::stream ahead = {nullptr, 0};
-        if (p.ahead)
-            ahead = item_stream(s, e.locals, Pattern ? nullptr : e.values, sizeof(element), static_cast<int>((s.end - begin + s.count - 1) / s.count), lane);
 
         /* Here: block k in its tile, entries of block k + 1 and block k of B on their way, and the rows of block k + 1. */
 #pragma unroll 1
@@ -272,67 +247,49 @@ __global__ void __launch_bounds__(32 * Warps, Resident / Warps) spmm_me_tcf(cons
             fetch(k + 1);
             bound = next_bound;
             loaded_bound = s.load_bound(k + 4);
-            ahead.advance(k + blocks_ahead < s.count);
         }
     }
 
     const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
-    tensor_rows::store<Math, Groups, Sectors>(out, 0, first_column, p.p.n, total, lane);
+    tensor_rows::store<Math, Groups>(out, 0, first_column, p.p.n, total, lane);
 }
 
-/* Resident: warps per multiprocessor, 20 to 12 for 96 to 168 registers. */
-template <class Math, int Groups, bool Pattern, bool Full, int Resident, int Warps = 4, bool Sectors = false> static tsr_status launch(const arguments &p)
+template <class Math, int Groups, bool Pattern> static tsr_status launch(const arguments &p, bool full)
 {
-    auto kernel = spmm_me_tcf<Math, Groups, Pattern, Full, Sectors, Warps, Resident>;
-    unsigned grid = (static_cast<uint32_t>(p.work.nitems) * p.tiles + Warps - 1) / Warps;
-    TSR_LAUNCH(kernel, grid, 32 * Warps, 0, p.p.stream, p);
+    constexpr int resident = Groups == 1 ? 20 : Groups == 2 ? 16 : 12; /* warps of 96, 128, 168 registers */
+    auto kernel = full ? spmm_me_tcf<Math, Groups, Pattern, true, resident> : spmm_me_tcf<Math, Groups, Pattern, false, resident>;
+    TSR_LAUNCH(kernel, static_cast<uint32_t>(p.work.nitems) * p.tiles, 32, 0, p.p.stream, p);
     return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
 }
 
-/* As wide as N needs and registers allow (16-bit numbers have twice the sums, EXACT splits B), but not with fewer than two items for every warp
- * that fits the device. */
-static int choose_shape(const tsr_cuda_spmm &p, int64_t nitems)
+/* The widest tile needs too many registers where B is split (EXACT) and where 16 bytes are eight columns. */
+template <class Math> constexpr bool has_widest = Math::pack == 1 && !Math::flushes;
+
+/* As wide as N needs, but not with fewer than two items for every warp that fits the device. */
+static int choose_shape(const tsr_cuda_spmm &p, int64_t nitems, bool widest)
 {
-    size_t size = tsr_number_size(tsr_cuda_number(p.math));
-    int64_t bytes = p.n * static_cast<int64_t>(size), units = nitems * ((bytes + 511) / 512);
-    if (bytes <= 128)
-        return 1;
-    if (size == 2 || units < 2 * 12 * p.device->sms)
-        return 2;
-    return bytes <= 256 || p.math == TSR_CUDA_EXACT ? 3 : 4;
+    int64_t bytes = p.n * static_cast<int64_t>(tsr_number_size(tsr_cuda_number(p.math))), units = nitems * ((bytes + 511) / 512);
+    return bytes <= 128 ? 1 : bytes <= 256 || !widest || units < 2 * 12 * p.device->sms ? 2 : 3;
 }
 
 template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
 {
     using math = tensor_math<Math>;
-    static const int groups_of[] = {0, 1, 2, 2, 4, 4, 2, 4, 4};
-    int shape = p.p.variant % 10, order = p.p.variant / 10 % 10;
-    p.ahead = p.p.variant / 100 == 1;
+    int shape = p.p.variant % 10, order = p.p.variant / 10;
     if (shape == 0)
-        shape = choose_shape(p.p, p.work.nitems);
-    if (shape > 8)
+        shape = choose_shape(p.p, p.work.nitems, has_widest<math>);
+    if (shape > (has_widest<math> ? 3 : 2))
         return TSR_DECLINED;
-    int64_t tile = 8 * tensor_rows::columns<math> * groups_of[shape], tiles = (p.p.n + tile - 1) / tile;
+    int64_t tile = 4 * tensor_rows::columns<math> << shape, tiles = (p.p.n + tile - 1) / tile;
     if (tiles > INT32_MAX / p.work.nitems)
         return TSR_DECLINED;
     p.tiles = static_cast<uint32_t>(tiles);
     p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
     const bool full = p.p.n % tile == 0;
-    switch (shape) {
-    case 1: return full ? launch<math, 1, Pattern, true, 20>(p) : launch<math, 1, Pattern, false, 20>(p);
-    case 2: return full ? launch<math, 2, Pattern, true, 16>(p) : launch<math, 2, Pattern, false, 16>(p);
-    case 6: return full ? launch<math, 2, Pattern, true, 16, 1>(p) : launch<math, 2, Pattern, false, 16>(p);
-    }
-    if constexpr (math::pack == 1)
-        switch (shape) {
-        case 3: return full ? launch<math, 2, Pattern, true, 20>(p) : launch<math, 2, Pattern, false, 20>(p);
-        /* EXACT: without the conditions so much is done early that registers are spilled. */
-        case 4: return full && !math::flushes ? launch<math, 4, Pattern, true, 12>(p) : launch<math, 4, Pattern, false, 12>(p);
-        case 5: return full ? launch<math, 4, Pattern, true, 16>(p) : launch<math, 4, Pattern, false, 12>(p);
-        case 8: return full ? launch<math, 4, Pattern, true, 12, 4, true>(p) : launch<math, 4, Pattern, false, 12>(p);
-        case 7: return full ? launch<math, 4, Pattern, true, 12, 1>(p) : launch<math, 4, Pattern, false, 12>(p);
-        }
-    return TSR_DECLINED;
+    if constexpr (has_widest<math>)
+        if (shape == 3)
+            return launch<math, 4, Pattern>(p, full);
+    return shape == 2 ? launch<math, 2, Pattern>(p, full) : launch<math, 1, Pattern>(p, full);
 }
 
 } // namespace
@@ -345,7 +302,7 @@ extern "C" tsr_status tsr_cuda_spmm_me_tcf(const tsr_me_tcf *a, const tsr_work *
         return TSR_DECLINED;
     if (work->nitems == 0)
         return TSR_OK;
-    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, false, false};
+    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, false};
     tsr_status status = TSR_DECLINED;
     switch (product->math) {
     case TSR_CUDA_EXACT: status = pattern ? choose<TSR_CUDA_EXACT, true>(p) : choose<TSR_CUDA_EXACT, false>(p); break;

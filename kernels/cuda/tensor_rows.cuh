@@ -2,9 +2,9 @@
 //
 // Lane (g, t) holds pieces of two rows of B, t and t + 4 of eight: the 16 bytes number piece(lane) of 128.  They are P = 16 / size columns, and column
 // g of P matrix instructions.  Which k a row gets is free as long as A agrees: with two elements in a register rows t and t + 4 are k = 2t and
-// 2t + 1.  Which piece is column g is free too.  Sectors: column 2t is piece t and column 2t + 1 piece 4 + (t ^ 1), so that four lanes store two whole
+// 2t + 1.  Which piece is column g is free too: column 2t is piece t and column 2t + 1 piece 4 + (t ^ 1), so that four lanes store two whole
 // sectors of a row of C at once, and eight neighbouring lanes read four rows of shared memory, 32 bytes apart modulo 128, from different
-// banks.  Else column g is piece g, and two neighbouring lanes g load one sector of B.
+// banks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,29 +21,7 @@ template <class T> static __device__ __forceinline__ T *whole(T *p, int lane)
     return reinterpret_cast<T *>(__shfl_sync(~0u, reinterpret_cast<unsigned long long>(p), lane));
 }
 
-/* What a lane brings into the L2 cache a few blocks before it is loaded: every lane has a stream of its own, `stride` bytes per block.  A wait
- * for loads is then not one for DRAM. */
-struct stream {
-    const char *at;
-    int stride;
-
-    __device__ __forceinline__ void start(const void *p, int bytes, int blocks)
-    {
-        stride = bytes;
-        at = static_cast<const char *>(p) + static_cast<int64_t>(bytes) * blocks;
-    }
-    __device__ __forceinline__ void advance(bool on)
-    {
-        if (on && stride > 0)
-            prefetch_l2(at);
-        at += stride;
-    }
-};
-
-template <bool Sectors> static __device__ __forceinline__ int piece(int lane)
-{
-    return Sectors ? lane / 8 ^ lane / 4 % 2 * 5 : lane / 4;
-}
+static __device__ __forceinline__ int piece(int lane) { return lane / 8 ^ lane / 4 % 2 * 5; }
 
 /* Element i of two pieces, as B's operand. */
 template <class Math>
@@ -121,7 +99,7 @@ template <class Math> static __device__ __forceinline__ void gather(typename Mat
 }
 
 /* Columns [column, column + 8 P Groups) of rows `row` + g and `row` + g + 8 of the window; column is a multiple of their number. */
-template <class Math, int Groups, bool Sectors>
+template <class Math, int Groups>
 static __device__ __forceinline__ void store(const tensor_output<typename Math::sum> &out, int row, int64_t column, int64_t n,
                                              const typename Math::sum total[][4], int lane)
 {
@@ -129,7 +107,7 @@ static __device__ __forceinline__ void store(const tensor_output<typename Math::
     constexpr int width = columns<Math>, stored = 16 / static_cast<int>(sizeof(sum));
     sum x[stored];
     row += lane / 4;
-    const int t = lane % 4, even = width * (Sectors ? t : 2 * t), odd = width * (Sectors ? 4 + (t ^ 1) : 2 * t + 1);
+    const int even = width * (lane % 4), odd = width * (4 + (lane % 4 ^ 1)); /* first columns of the pieces of columns 2t and 2t + 1 */
     if (out.vectors && out.beta == 0 && column + 8 * width * Groups <= n) {
         sum *const c = out.c + row * out.ld + column;
 #pragma unroll

@@ -497,7 +497,6 @@ inline __nv_bfloat162 __hfma2(__nv_bfloat162 a, __nv_bfloat162 b, __nv_bfloat162
 #define TSR_STORE(name) \
     template <class T> void name(T *p, T value) { ::tsr_emulate::check_aligned<T>(p, #name), *p = value; }
 TSR_LOAD(__ldg)
-inline void prefetch_l2(const void *p) { ::tsr_emulate::check_aligned<char>(p, "prefetch_l2"); }
 TSR_LOAD(__ldca)
 TSR_LOAD(__ldcg)
 TSR_LOAD(__ldcs)
