@@ -146,7 +146,7 @@ static size_t default_limit(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     const size_t eighth = pages > 0 && page > 0 ? (size_t) pages * (size_t) page / 8 : 0;
-    const size_t most = (size_t) 1 << 30;
+    const size_t most = (size_t) 4 << 30; /* two results of 2 GiB */
     return eighth < most ? eighth : most;
 }
 

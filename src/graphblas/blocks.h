@@ -15,7 +15,7 @@ void *tsr_block_malloc(size_t size);
 void *tsr_block_realloc(void *block, size_t size);
 void tsr_block_free(void *block);
 
-/* Begin to keep blocks: at most min(1 GiB, an eighth of the machine's memory). */
+/* Begin to keep blocks: at most min(4 GiB, an eighth of the machine's memory). */
 void tsr_blocks_enable(void);
 void tsr_blocks_drain(void);   /* give everything back to the C library and keep nothing from now on */
 void tsr_blocks_disable(void); /* as drain but without a lock or a free: for a forked child */
