@@ -51,19 +51,6 @@ __device__ __forceinline__ int64_t warp_row_near(const int64_t *p, int64_t low, 
     return before == ~0u ? warp_row(p, low + 32, high, e) : low + __popc(before);
 }
 
-/* The same for one lane, between two rows, the second included. */
-__device__ __forceinline__ int64_t lane_row(const int64_t *p, int64_t low, int64_t high, int64_t e)
-{
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (__ldg(p + middle + 1) <= e)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The bits are tested, so -0.0 passes. */
 __device__ __forceinline__ bool passes(const sddmm_args &q, int64_t e)
 {
@@ -77,40 +64,64 @@ __device__ __forceinline__ bool passes(const sddmm_args &q, int64_t e)
     }
 }
 
-/* One entry for each lane. */
-struct lane_entries {
-    int64_t entry; /* past the last: the last */
-    uint32_t row, col;
-    bool counts;
-
-    __device__ __forceinline__ void load(const sddmm_args &q, int64_t at, int64_t first_row, int64_t last_row)
-    {
-        counts = at < q.end;
-        entry = counts ? at : q.end - 1;
-        row = uint32_t(lane_row(q.p, first_row, last_row, entry));
-        col = __ldg(q.i + entry);
-    }
-    template <class T> __device__ __forceinline__ void store(const sddmm_args &q, T value) const
-    {
-        if (!counts)
-            return;
-        bool pass = passes(q, entry);
-        store_once(static_cast<T *>(q.x) + (entry - q.begin), pass ? value : T(0));
-        if (q.present)
-            q.present[entry - q.begin] = pass;
-    }
+/* Where the rows of both operands of a warp's entries are; past the last entry: the last again. */
+struct staged_entries {
+    uint32_t row[chunk], col[chunk];
 };
 
-/* Rows [first_row, last_row] hold the entries of this warp; false: it has none. */
-__device__ __forceinline__ bool warp_share(const sddmm_args &q, int64_t *first, int64_t *first_row, int64_t *last_row)
+/* Lane l stages entries l, l + 32, ...  Their rows lie between two rows, the second included; the searches run side by side. */
+__device__ __forceinline__ void stage(const sddmm_args &q, staged_entries &to, int64_t first, int64_t first_row, int64_t last_row)
 {
-    *first = q.begin + (blockIdx.x * int64_t(threads / 32) + threadIdx.x / 32) * chunk;
-    if (*first >= q.end)
-        return false;
-    int64_t last = *first + chunk < q.end ? *first + chunk - 1 : q.end - 1;
-    *first_row = warp_row(q.p, 0, q.nrows, *first);
-    *last_row = warp_row_near(q.p, *first_row, q.nrows, last);
-    return true;
+    constexpr int each = chunk / 32;
+    int lane = int(threadIdx.x % 32);
+    int64_t entry[each];
+    uint32_t low[each], high[each], col[each];
+#pragma unroll
+    for (int k = 0; k < each; k++) {
+        int64_t at = first + k * 32 + lane;
+        entry[k] = at < q.end ? at : q.end - 1;
+        col[k] = load_once(q.i + entry[k]);
+        low[k] = uint32_t(first_row);
+        high[k] = uint32_t(last_row);
+    }
+#pragma unroll 1
+    for (uint32_t span = uint32_t(last_row - first_row); span > 0; span /= 2) {
+#pragma unroll
+        for (int k = 0; k < each; k++) {
+            uint32_t middle = low[k] + (high[k] - low[k]) / 2;
+            bool before = __ldg(q.p + middle + 1) <= entry[k] && low[k] < high[k];
+            low[k] = before ? middle + 1 : low[k];
+            high[k] = before ? high[k] : middle;
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < each; k++) {
+        to.row[k * 32 + lane] = low[k];
+        to.col[k * 32 + lane] = col[k];
+    }
+    __syncwarp();
+}
+
+template <class T> __device__ __forceinline__ void store_result(const sddmm_args &q, int64_t entry, T value)
+{
+    if (entry >= q.end)
+        return;
+    bool pass = passes(q, entry);
+    store_once(static_cast<T *>(q.x) + (entry - q.begin), pass ? value : T(0));
+    if (q.present)
+        q.present[entry - q.begin] = pass;
+}
+
+/* The first entry of this warp's share, staged; past the end when it has none. */
+__device__ __forceinline__ int64_t warp_share(const sddmm_args &q, staged_entries &to)
+{
+    int64_t first = q.begin + (blockIdx.x * int64_t(threads / 32) + threadIdx.x / 32) * chunk;
+    if (first >= q.end)
+        return first;
+    int64_t last = first + chunk < q.end ? first + chunk - 1 : q.end - 1;
+    int64_t first_row = warp_row(q.p, 0, q.nrows, first);
+    stage(q, to, first, first_row, warp_row_near(q.p, first_row, q.nrows, last));
+    return first;
 }
 
 // ---- plus_times ----
@@ -132,14 +143,12 @@ __global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_const
 {
     constexpr int per_step = 32 / G, steps = 32 / per_step, U = steps < 8 / C ? steps : 8 / C;
     int lane = int(threadIdx.x % 32), group = lane / G, l = lane % G;
-    int64_t first, first_row, last_row;
-    if (!warp_share(q, &first, &first_row, &last_row))
-        return;
+    __shared__ staged_entries staged[threads / 32];
+    const staged_entries &mine = staged[threadIdx.x / 32];
+    int64_t first = warp_share(q, staged[threadIdx.x / 32]);
     const T *a = static_cast<const T *>(q.a) + l * V, *b = static_cast<const T *>(q.b) + l * V;
 #pragma unroll 1
-    for (int64_t at = first; at < first + chunk && at < q.end; at += 32) {
-        lane_entries mine;
-        mine.load(q, at + lane, first_row, last_row);
+    for (int base = 0; base < chunk && first + base < q.end; base += 32) {
         T result = 0;
 #pragma unroll 1
         for (int step = 0; step < steps; step += U) {
@@ -147,9 +156,9 @@ __global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_const
             const T *x[U], *y[U];
 #pragma unroll
             for (int u = 0; u < U; u++) {
-                int from = (step + u) * per_step + group;
-                x[u] = a + int64_t(__shfl_sync(~0u, mine.row, from)) * q.lda;
-                y[u] = b + int64_t(__shfl_sync(~0u, mine.col, from)) * q.ldb;
+                int from = base + (step + u) * per_step + group;
+                x[u] = a + int64_t(mine.row[from]) * q.lda;
+                y[u] = b + int64_t(mine.col[from]) * q.ldb;
             }
 #pragma unroll 1
             for (int64_t k = 0; k < (Whole ? 1 : q.k); k += G * V * C) {
@@ -181,7 +190,7 @@ __global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_const
                 result = lane / per_step == step + u ? all : result;
             }
         }
-        mine.store(q, result);
+        store_result(q, first + base + lane, result);
     }
 }
 
@@ -209,16 +218,14 @@ template <class P> __global__ void __launch_bounds__(threads) sddmm_any(const __
 {
     constexpr int G = 8;
     int lane = int(threadIdx.x % 32), group = lane / G, l = lane % G;
-    int64_t first, first_row, last_row;
-    if (!warp_share(q, &first, &first_row, &last_row))
-        return;
-    for (int64_t at = first; at < first + chunk && at < q.end; at += 32) {
-        lane_entries mine;
-        mine.load(q, at + lane, first_row, last_row);
+    __shared__ staged_entries staged[threads / 32];
+    const staged_entries &mine = staged[threadIdx.x / 32];
+    int64_t first = warp_share(q, staged[threadIdx.x / 32]);
+    for (int base = 0; base < chunk && first + base < q.end; base += 32) {
         typename P::sum result = P::identity();
         for (int step = 0; step < G; step++) {
-            int from = step * (32 / G) + group;
-            int64_t row = __shfl_sync(~0u, mine.row, from), col = __shfl_sync(~0u, mine.col, from);
+            int from = base + step * (32 / G) + group;
+            int64_t row = mine.row[from], col = mine.col[from];
             typename P::sum sum = P::identity();
             bool any = false;
             for (int64_t k = l; k < q.k; k += G) {
@@ -239,7 +246,7 @@ template <class P> __global__ void __launch_bounds__(threads) sddmm_any(const __
             if (lane / (32 / G) == step)
                 memcpy(static_cast<void *>(&result), &bits, sizeof result);
         }
-        mine.store(q, result);
+        store_result(q, first + base + lane, result);
     }
 }
 
