@@ -26,7 +26,9 @@ typedef struct tsr_cuda_device {
 
 int tsr_cuda_count(void); /* usable devices; 0 without a driver, never an error message */
 tsr_status tsr_cuda_open(int ordinal, tsr_cuda_device *device); /* makes it current for the calling thread */
-tsr_status tsr_cuda_malloc(void **p, size_t bytes, void *stream); /* stream-ordered pool; *p = NULL on failure */
+/* From a stream-ordered pool; *p = NULL on failure.  Up to the next multiple of 16 bytes may be read, too: kernels read values of a
+ * representation that are 16-bit numbers two at a time. */
+tsr_status tsr_cuda_malloc(void **p, size_t bytes, void *stream);
 void tsr_cuda_free(void *p, void *stream);                        /* NULL allowed */
 tsr_status tsr_cuda_to_device(void *device, const void *host, size_t bytes, void *stream);
 tsr_status tsr_cuda_to_host(void *host, const void *device, size_t bytes, void *stream);

@@ -81,7 +81,8 @@ tsr_status tsr_cuda_open(int ordinal, tsr_cuda_device *device)
 tsr_status tsr_cuda_malloc(void **p, size_t bytes, void *stream)
 {
     *p = nullptr;
-    tsr_status status = as_status(cudaMallocAsync(p, bytes ? bytes : 1, as_stream(stream))); // the pool refuses 0 bytes
+    size_t whole = bytes ? (bytes + 15) & ~size_t{15} : 16; // the pool refuses 0 bytes
+    tsr_status status = as_status(cudaMallocAsync(p, whole > bytes ? whole : bytes, as_stream(stream)));
     if (status)
         *p = nullptr;
     return status;
