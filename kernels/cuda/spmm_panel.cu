@@ -399,26 +399,28 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
 
 } // namespace
 
-/* The start of an item and its partial sum cost about as much as 4 blocks.  Windows of a small matrix are cut such that items fill whole waves
- * of the device; with many waves an item may take an eighth of the whole time. */
+/* Pieces per window such that the device is full and the last items do not take long: the start of a piece and its partial sum cost about
+ * as much as 4 blocks, and at the end a quarter of an item is waited for.  Windows somewhat longer than the mean get no more pieces, others an
+ * eighth of the whole time at most. */
 extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_device *device)
 {
-    constexpr int least = 8, overhead = 4;
-    const int64_t slots = static_cast<int64_t>(device->sms) * (w->height == 64 ? (w->width < 64 ? 4 : 3) : w->width < 32 ? 7 : 6);
+    constexpr double overhead = 4, least = 8;
+    const double slots = device->sms * (w->height == 64 ? (w->width < 64 ? 4.0 : 3.0) : w->width < 32 ? 7.0 : 6.0);
     if (w->nblocks == 0)
         return 1;
-    int64_t best = 0, best_time = 0;
-    for (int64_t pieces = 1; pieces <= 64; pieces++) {
-        int64_t most = (w->nblocks + w->nwindows * pieces - 1) / (w->nwindows * pieces);
-        int64_t time = (w->nwindows * pieces + slots - 1) / slots * (most + overhead);
+    const double windows = static_cast<double>(w->nwindows), mean = static_cast<double>(w->nblocks) / windows;
+    double best = 0, best_time = 0;
+    for (int pieces = 1; pieces <= 64; pieces++) {
+        const double item = mean / pieces + (pieces > 1 ? overhead : 0), share = windows * pieces * item / slots;
+        const double time = (share > item ? share : item) + item / 4;
         if (pieces == 1 || time < best_time) {
-            best = most;
+            best = pieces == 1 ? 2 * mean : 1.15 * mean / pieces;
             best_time = time;
         }
     }
-    const int64_t share = w->nblocks / slots / 8;
-    best = best > share ? best : share;
-    return best > least ? best : least;
+    const double eighth = static_cast<double>(w->nblocks) / slots / 8;
+    best = best > eighth ? best : eighth;
+    return static_cast<int64_t>(best > least ? best : least) + 1;
 }
 
 extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *p)
