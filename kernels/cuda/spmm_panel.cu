@@ -390,6 +390,7 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
     case 3216: return launch<Element, 32, 16>(j);
     case 3224: return launch<Element, 32, 24>(j);
     case 3232: return launch<Element, 32, 32>(j);
+    case 3264: return launch<Element, 32, 64>(j);
     case 6432: return launch<Element, 64, 32>(j);
     case 6448: return launch<Element, 64, 48>(j);
     case 6464: return launch<Element, 64, 64>(j);
@@ -405,7 +406,7 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
 extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_device *device)
 {
     constexpr double overhead = 4, least = 8;
-    const double slots = device->sms * (w->height == 64 ? (w->width < 64 ? 4.0 : 3.0) : w->width < 32 ? 7.0 : 6.0);
+    const double slots = device->sms * (w->height == 64 ? (w->width < 64 ? 4.0 : 3.0) : w->width < 32 ? 7.0 : w->width < 64 ? 6.0 : 3.0);
     if (w->nblocks == 0)
         return 1;
     const double windows = static_cast<double>(w->nwindows), mean = static_cast<double>(w->nblocks) / windows;

@@ -34,7 +34,7 @@ static tsr_status reference(const tensor_any *a, tsr_number number, double iso, 
 
 int main(int argc, char **argv)
 {
-    static const tensor_format format = { .name = "test_panel", .nshapes = 4, .shapes = { 3232, 6464, 3224, 6448 }, .nvariants = 2,
+    static const tensor_format format = { .name = "test_panel", .nshapes = 4, .shapes = { 3264, 6464, 3224, 6448 }, .nvariants = 2,
         .maths = 1u << TSR_CUDA_EXACT | 1u << TSR_CUDA_TF32 | 1u << TSR_CUDA_FP64, .any_b = true, .make = make, .free = free_format,
         .arrays = arrays, .run = run, .reference = reference };
     return tensor_main(argc, argv, &format, 400);
