@@ -4,8 +4,8 @@
 
 #include "kernels/cuda/cuda_kernels.h"
 
-/* SpMM and SpMV: item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1); otherwise
- * a part of one long row, whose sum is partial sum number `partial`.
+/* SpMM and SpMV: item t covers entries [entry of t, entry of t + 1).  partial < 0: all of rows [row of t, row of t + 1);
+ * otherwise a part of one long row, whose sum is partial sum number `partial`.
  * Segments: item t is a part of a long row; it ends where the next one of the row begins, or with the row.
  * The list ends with one more item: {nvals, nrows, -1}. */
 struct alignas(16) csr_item {

@@ -1,8 +1,10 @@
 // SpMV by row: n == 1, a full vector, any monoid but ANY.
 //
-// 1 to 32 lanes compute a row, by its length (see csr_work.cuh); very long rows are cut into segments, whose partial sums a second kernel
-// adds in order.  The lanes of a row load its columns and values, coalesced and 16 bytes at a time where it is long enough, then the
-// elements of the vector, all without conditions, so that many loads are in flight; a shuffle tree adds the lanes.  No shared memory.
+// 1 to 32 lanes compute a row, by its length (see csr_work.cuh); very long rows are cut into segments, whose partial sums a
+// second kernel adds in order.  The lanes of a row load its columns and values, coalesced and 16 bytes at a time where it is long
+// enough, then the elements of the vector, all without conditions, so that many loads are in flight; a shuffle tree adds the
+// lanes.  No shared memory.
+// Variants: 0 = blocks of all classes side by side; 1 = class by class, long rows first.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,14 +28,6 @@ template <class P> __device__ __forceinline__ typename P::sum join(const csr_arg
     else
         return P::merge(s, t);
 }
-template <class P> __device__ __forceinline__ typename P::sum multiply(const csr_args &q, typename P::sum a, typename P::sum b)
-{
-    if constexpr (P::generic)
-        return P::begin(q.ops.add, P::multiply(q.ops.mul, a, b));
-    else
-        return P::step(P::identity(), a, b);
-}
-
 /* The sum over groups of 2^shift neighbouring lanes, in each of them. */
 template <class P> __device__ __forceinline__ typename P::sum add_lanes(const csr_args &q, typename P::sum sum, int shift)
 {
@@ -52,8 +46,8 @@ template <class P> __device__ __forceinline__ void store_sum(const csr_args &q, 
     store_row<P, 1>(q, row * q.ldc, sums, any);
 }
 
-template <class P> __device__ __forceinline__ typename P::sum add_product(const csr_args &q, typename P::sum s, typename P::sum a,
-    typename P::sum b)
+template <class P>
+__device__ __forceinline__ typename P::sum add_product(const csr_args &q, typename P::sum s, typename P::sum a, typename P::sum b)
 {
     if constexpr (P::generic)
         return P::merge(q.ops.add, s, P::begin(q.ops.add, P::multiply(q.ops.mul, a, b)));
@@ -67,8 +61,8 @@ template <class P> struct spmv_entries {
     const typename P::element *value, *x;
 };
 
-/* U entries or quads of entries of one lane, all loads before their use.  Where a lane has fewer, it repeats the last place of its row,
- * which is at hand, and leaves it out of the sum: loads without conditions stay together. */
+/* U entries or quads of entries of one lane, all loads before their use.  Where a lane has fewer, it repeats the last place of
+ * its row, which is at hand, and leaves it out of the sum: loads without conditions stay together. */
 template <class P, int U, int Wide, bool Values> struct spmv_loads {
     uint32_t column[U][Wide];
     typename P::element value[U][Wide], x[U][Wide];
@@ -95,8 +89,8 @@ template <class P, int U, int Wide, bool Values> struct spmv_loads {
                 x[j][k] = one[0];
             }
     }
-    __device__ __forceinline__ typename P::sum add(const csr_args &q, typename P::sum sum, typename P::sum iso, int at, int step,
-        int end) const
+    __device__ __forceinline__ typename P::sum add(
+        const csr_args &q, typename P::sum sum, typename P::sum iso, int at, int step, int end) const
     {
 #pragma unroll
         for (int j = 0; j < U; j++)
@@ -108,10 +102,10 @@ template <class P, int U, int Wide, bool Values> struct spmv_loads {
     }
 };
 
-/* Entries [begin, end) of a row, not none, for lane `part` of 2^shift >= 8: the aligned quads, and the up to six entries around them. */
-template <class P, int U, bool Values>
-__device__ __forceinline__ typename P::sum add_quads(const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end,
-    int part, int shift)
+/* Entries [begin, end) of a row, not none, for lane `part` of 2^shift >= 8: the aligned quads, and the up to six entries around
+ * them. */
+template <class P, int U, bool Values> __device__ __forceinline__ typename P::sum add_quads(
+    const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end, int part, int shift)
 {
     int first = (begin + 3) & ~3, last = end & ~3, step = 4 << shift, at = first + 4 * part;
     int head = (first < end ? first : end) - begin, edges = head + (last >= first ? end - last : 0);
@@ -134,9 +128,8 @@ __device__ __forceinline__ typename P::sum add_quads(const csr_args &q, const sp
 }
 
 /* The same one by one, for any alignment and number of lanes. */
-template <class P, int U, bool Values>
-__device__ __forceinline__ typename P::sum add_singles(const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end,
-    int part, int shift)
+template <class P, int U, bool Values> __device__ __forceinline__ typename P::sum add_singles(
+    const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end, int part, int shift)
 {
     typename P::sum sum = neutral<P>(q);
     int step = 1 << shift;
@@ -152,8 +145,8 @@ __device__ __forceinline__ typename P::sum add_singles(const csr_args &q, const 
 
 // ---- The kernel ----
 
-/* How rows are dealt to blocks of threads.  First the segments, a warp each.  Then slabs: as many blocks of every class in each, so that
- * rows that are neighbours in A are computed at about the same time; long rows first. */
+/* How rows are dealt to blocks of threads.  First the segments, a warp each.  Then slabs: as many blocks of every class in each,
+ * so that rows that are neighbours in A are computed at about the same time; long rows first. */
 struct spmv_plan {
     uint32_t segments, slab;           /* blocks */
     uint32_t from[spmv_classes];       /* first block of the class in a slab */
@@ -226,8 +219,7 @@ template <class P> constexpr int spmv_blocks(spmv_kind kind)
     return sizeof(typename P::element) == 8 ? (kind == only_short ? 5 : 4) : kind == only_short ? 6 : kind == only_long ? 4 : 5;
 }
 
-template <class P, spmv_kind Kind, bool Values>
-__global__ void __launch_bounds__(spmv_threads, spmv_blocks<P>(Kind))
+template <class P, spmv_kind Kind, bool Values> __global__ void __launch_bounds__(spmv_threads, spmv_blocks<P>(Kind))
     spmv_rows(const __grid_constant__ csr_args q, const __grid_constant__ spmv_plan plan)
 {
     constexpr int U = Kind == only_long && sizeof(typename P::element) <= 4 ? 4 : 2;
@@ -249,7 +241,8 @@ __global__ void __launch_bounds__(spmv_threads, spmv_blocks<P>(Kind))
 
 // ---- Launching ----
 
-/* The class in whose way all rows are computed, in their order, where the others are few and not much longer: no list is needed; else -1. */
+/* The class in whose way all rows are computed, in their order, where the others are few and not much longer: no list is needed;
+ * else -1. */
 inline int one_class(const csr_args &q)
 {
     int64_t longer = q.nitems > 0 ? q.nrows : 0;

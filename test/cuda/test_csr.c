@@ -18,6 +18,8 @@
 /* Of the emulator; not there on a GPU. */
 void tsr_emulate_schedule(unsigned order, int early) __attribute__((weak));
 void tsr_emulate_fail_malloc(long k) __attribute__((weak));
+void tsr_emulate_fail_launch(long k) __attribute__((weak));
+long tsr_emulate_launches(void) __attribute__((weak));
 long tsr_emulate_live_blocks(void) __attribute__((weak));
 
 static tsr_cuda_device device;
@@ -483,8 +485,8 @@ static bool test_sums(uint64_t seed)
     return ok;
 }
 
-/* Work lists when memory runs out: nothing is left behind. */
-static int test_memory(void)
+/* Work lists when memory runs out or a launch fails: an error, and nothing is left behind. */
+static int test_failures(void)
 {
     int64_t p[] = { 0, 1, 3 };
     uint32_t i[] = { 0, 0, 1 };
@@ -493,15 +495,23 @@ static int test_memory(void)
     tsr_cuda_csr a = { .nrows = 2, .ncols = 2, .nvals = 3 };
     a.p = upload(p, sizeof p);
     a.i = upload(i, sizeof i);
-    long live = tsr_emulate_live_blocks();
+    long live = tsr_emulate_live_blocks(), launches = tsr_emulate_launches();
+    must(tsr_cuda_csr_work(&a, &device, NULL), "work");
+    launches = tsr_emulate_launches() - launches;
+    tsr_cuda_csr_work_free(&a, NULL);
     int failed = 0;
     for (long k = 1; k <= 2; k++) {
         tsr_emulate_fail_malloc(k);
         failed += tsr_cuda_csr_work(&a, &device, NULL) != TSR_OUT_OF_MEMORY || tsr_emulate_live_blocks() != live;
     }
     tsr_emulate_fail_malloc(0);
+    for (long k = 1; k <= launches; k++) {
+        tsr_emulate_fail_launch(k);
+        failed += tsr_cuda_csr_work(&a, &device, NULL) != TSR_INTERNAL_ERROR || tsr_emulate_live_blocks() != live;
+    }
+    tsr_emulate_fail_launch(0);
     if (failed)
-        printf("FAIL: work lists without memory\n");
+        printf("FAIL: work lists without memory or launches: %d\n", failed);
     free_csr(&a);
     return failed;
 }
@@ -521,7 +531,7 @@ int main(int argc, char **argv)
     must(tsr_cuda_open(0, &device), "open");
     if (one)
         return test_sums(seed) ? 0 : 1;
-    int failed = test_memory() + test_semirings(seed, each);
+    int failed = test_failures() + test_semirings(seed, each);
     for (int k = 0; k < count; k++)
         failed += !test_sums(seed + (uint64_t)k);
     printf("%d semirings x %d cases, %d sums: %d failed\n", TSR_TYPE_COUNT * TSR_ADD_COUNT * TSR_MUL_COUNT, each, count, failed);
