@@ -272,7 +272,11 @@ static void free_format(tsr_cuda_blocks *b)
 static tsr_status most_of(int64_t *most, const tsr_cuda_blocks *b)
 {
     int64_t longest = 0;
-    *most = b->kind == TSR_CUDA_PANEL ? tsr_cuda_panel_most(windows_of(b), &tsr_cuda.device) : 64;
+    *most = 64;
+    if (b->kind == TSR_CUDA_PANEL)
+        *most = tsr_cuda_panel_most(windows_of(b), &tsr_cuda.device);
+    if (b->kind == TSR_CUDA_ME_BCRS)
+        *most = tsr_cuda_me_bcrs_most(windows_of(b), &tsr_cuda.device);
     if (b->kind != TSR_CUDA_ME_TCF && b->kind != TSR_CUDA_HRPB)
         return TSR_OK;
     tsr_status status = tsr_cuda_longest_window(&longest, windows_of(b), tsr_cuda.compute);
