@@ -1,8 +1,8 @@
 // Panels on the device, bitwise those of src/format.
 //
-// Spans are cut into blocks by warps: sums over the entries of lanes' vectors tell every lane how large the block is that it is in.  Then a
-// warp walks a few blocks one after the other.  Lane l has vectors l (and l + 32) of the block as sets of rows; votes turn them into rows l
-// (and l + 32) as sets of slots.  A lane knows which entry of its rows comes next.
+// Spans are cut into blocks by warps: sums over the entries of lanes' vectors tell every lane how large the block is that it is
+// in.  Then a warp walks a few blocks one after the other.  Lane l has vectors l (and l + 32) of the block as sets of rows;
+// votes turn them into rows l (and l + 32) as sets of slots.  A lane knows which entry of its rows comes next.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/convert.cuh"
 
@@ -32,7 +32,8 @@ struct panels {
 
 template <class Rows> constexpr int height_of = 8 * static_cast<int>(sizeof(Rows));
 
-/* Where a warp is: things of windows (spans, blocks) [k, last), and the window of thing k.  before: [nwindows+1] things before a window. */
+/* Where a warp is: things of windows (spans, blocks) [k, last), and the window of thing k.  before: [nwindows+1] things before
+ * a window. */
 struct position {
     const int64_t *before;
     int64_t k, last, v, next; // next: first thing after the window
@@ -188,7 +189,8 @@ template <class Rows, int Parts> __global__ void __launch_bounds__(threads) note
         int64_t k = j.parts[at.k];
 #pragma unroll
         for (int h = 0; h < Parts; h++) {
-            uint32_t units = static_cast<uint32_t>((j.head + (c.entries[h] + j.spare) * j.entry_bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
+            int bytes = j.head + (c.entries[h] + j.spare) * j.entry_bytes;
+            uint32_t units = static_cast<uint32_t>((bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
             if (c.starts[h] >> lane & 1) {
                 int64_t mine = k + __popc(c.starts[h] & ((1u << lane) - 1));
                 j.begin[mine] = s.first + lane + 32 * h;
@@ -241,7 +243,8 @@ template <> struct alignas(16) stored<uint64_t> {
 };
 
 /* Next entries of rows l, l + 32. */
-template <class Rows> __device__ __forceinline__ void find_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j)
+template <class Rows>
+__device__ __forceinline__ void find_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j)
 {
 #pragma unroll
     for (int half = 0; half < height_of<Rows> / 32; half++) {
@@ -252,7 +255,8 @@ template <class Rows> __device__ __forceinline__ void find_entries(int64_t (&ent
 
 /* The same where the warp begins inside the window, at a block that begins with `column`. */
 template <class Rows>
-__device__ __forceinline__ void skip_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j, uint32_t column)
+__device__ __forceinline__ void skip_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j,
+                                             uint32_t column)
 {
 #pragma unroll
     for (int half = 0; half < height_of<Rows> / 32; half++) {
@@ -312,8 +316,9 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
                 start += g < lane / 8 ? there : 0;
                 before += there;
             }
+            uint32_t word = (present >> lane & 255) | static_cast<uint32_t>(start) << 8;
             if (lane % 8 == 0)
-                reinterpret_cast<uint32_t *>(block)[half * 4 + lane / 8] = (present >> lane & 255) | static_cast<uint32_t>(start) << 8;
+                reinterpret_cast<uint32_t *>(block)[half * 4 + lane / 8] = word;
             if (lane % 8 == 0 && taken > group)
                 to[start + group] = {};
             write_row<Value>(to + start + upto - n, j, entry[half], slots[half], 32 * half + lane);
@@ -458,7 +463,8 @@ tsr_status fill_panel(tsr_panel *out, const vectors &v, const tsr_source *in, do
 
 using namespace tsr_convert;
 
-extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *stream)
+extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso,
+                                          void *stream)
 {
     *out = {};
     if ((height != 32 && height != 64) || (width != 16 && width != 24 && width != 32 && width != 48 && width != 64) ||

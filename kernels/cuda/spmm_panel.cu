@@ -1,13 +1,14 @@
-// SpMM over panels: every row of B that a window of 32 or 64 rows needs is brought to shared memory once and used by all of them.  Plain
-// multiply-adds, so that Inf and NaN in B meet real entries only.
+// SpMM over panels: every row of B that a window of 32 or 64 rows needs is brought to shared memory once and used by all of
+// them.  Plain multiply-adds, so that Inf and NaN in B meet real entries only.
 //
-// A block of threads computes one work item for one tile of columns.  Its first warp, the producer, brings the window's blocks one after the
-// other into a ring of stages by bulk copies: one for each row of B (cut to the tile), one for the block's data.  Every other warp, a
-// consumer, owns 8 rows of C, which stay in registers: Lane l has columns V l to V l + V - 1 of the tile of 32 V.  An entry costs a consumer
-// two loads from shared memory: the entry, the same for all lanes, and the lane's part of the row of B.  A barrier tells when a stage is full,
-// another one when all consumers are done with it.
+// A block of threads computes one work item for one tile of columns.  Its first warp, the producer, brings the window's blocks
+// one after the other into a ring of stages by bulk copies: one for each row of B (cut to the tile), one for the block's data.
+// Every other warp, a consumer, owns 8 rows of C, which stay in registers: Lane l has columns V l to V l + V - 1 of the tile of
+// 32 V.  An entry costs a consumer two loads from shared memory: the entry, the same for all lanes, and the lane's part of the
+// row of B.  A barrier tells when a stage is full, another one when all consumers are done with it.
 //
-// FP32 sums go to C (to the partial sum) and begin anew after every 2048 columns of a window: the error of a long sum grows with its length.
+// FP32 sums go to C (to the partial sum) and begin anew after every 2048 columns of a window: the error of a long sum grows
+// with its length.
 //
 // variant: 0 = the kernel's own choice, 1 = sums go to C after each block.
 // SPDX-License-Identifier: Apache-2.0
@@ -107,14 +108,15 @@ template <class Shape> __device__ __forceinline__ ring ring_at(const job &j)
     r.empty = r.full + stages;
     return r;
 }
-template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) + Shape::width * 4 + task_bytes; // and room for data
+/* Without the room for data. */
+template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) + Shape::width * 4 + task_bytes;
 
 // ---- the producer ----
 
 /* `count` rows of B into a stage; one thread does this. */
 template <class Shape>
-__device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char *b, uint32_t row_bytes, uint32_t bytes, shared_place columns,
-                                          int count, uint64_t *full)
+__device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char *b, uint32_t row_bytes, uint32_t bytes,
+                                          shared_place columns, int count, uint64_t *full)
 {
     uint32_t column[4];
     if (count == Shape::width) {
@@ -155,8 +157,9 @@ template <class Element, class Shape> __device__ __forceinline__ void produce(co
     constexpr int parts = (Shape::width + 31) / 32;
     const int lane = threadIdx.x % 32;
     const int64_t end = j.p.n - t.column, *begin = j.begin + t.first, *first = j.first + t.first;
-    const uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * static_cast<int>(sizeof(Element)) + 15) / 16 * 16) : Shape::pitch;
-    const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + t.column * static_cast<int64_t>(sizeof(Element)));
+    constexpr int64_t size = sizeof(Element);
+    const uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * size + 15) / 16 * 16) : Shape::pitch;
+    const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + t.column * size);
     const uint32_t blocks = static_cast<uint32_t>(t.blocks);
     if (blocks == 0)
         return;
@@ -203,10 +206,12 @@ __device__ __forceinline__ bool add_entry(Element (&sum)[Shape::columns], const 
     return e.place() & TSR_PANEL_LAST;
 }
 
-/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  Entries come two at a time (FP64: one), and a row may begin
- * with the second.  That is told by where in the code the thread is: with a variable the compiler would ask it at every turn. */
+/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  Entries come two at a time (FP64:
+ * one), and a row may begin with the second.  That is told by where in the code the thread is: with a variable the compiler
+ * would ask it at every turn. */
 template <class Shape>
-__device__ __forceinline__ void add_entries(float (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
+__device__ __forceinline__ void add_entries(float (&sum)[rows][Shape::columns], uint32_t present, shared_place at,
+                                            shared_place b)
 {
     uint32_t two[4];
 #define TSR_PANEL_LOAD(r, next)                                 \
@@ -256,7 +261,8 @@ second_8:
 }
 
 template <class Shape>
-__device__ __forceinline__ void add_entries(double (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
+__device__ __forceinline__ void add_entries(double (&sum)[rows][Shape::columns], uint32_t present, shared_place at,
+                                            shared_place b)
 {
 #pragma unroll
     for (int r = 0; r < rows; r++) {
@@ -280,8 +286,8 @@ __device__ __forceinline__ void consume(const job &j, uint32_t from, uint32_t to
 {
     constexpr uint32_t entry_bytes = sizeof(entry<Element>);
     const bool speaks = threadIdx.x % 32 == 0;
-    const shared_place first_b = keep_place(shared_place_of(r.rows + threadIdx.x % 32 * Shape::columns * static_cast<int>(sizeof(Element)))),
-                       data = keep_place(shared_place_of(r.data));
+    const unsigned char *part = r.rows + threadIdx.x % 32 * Shape::columns * static_cast<int>(sizeof(Element));
+    const shared_place first_b = keep_place(shared_place_of(part)), data = keep_place(shared_place_of(r.data));
     uint64_t *full = keep_address(r.full);
     for (uint32_t k = from; k < to; k++) {
         const uint32_t stage = k % stages;
@@ -300,7 +306,8 @@ __device__ __forceinline__ void consume(const job &j, uint32_t from, uint32_t to
 
 /* more: the first sums are there already. */
 template <class Element, class Shape>
-__device__ __forceinline__ void store(const job &j, const task<Element> &t, int consumer, const Element (&sum)[rows][Shape::columns], bool more)
+__device__ __forceinline__ void store(const job &j, const task<Element> &t, int consumer,
+                                      const Element (&sum)[rows][Shape::columns], bool more)
 {
     constexpr int piece = 16 / sizeof(Element);
     tensor_output<Element> out = t.out;
@@ -329,7 +336,8 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     using of = shape<Element, Columns, Width>;
     constexpr int consumers = Height / rows, head = consumers * 4;
-    int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
+    // So the compiler learns that it is the same for all lanes.
+    int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0);
     ring r = ring_at<of>(j);
     task<Element> &t = *static_cast<task<Element> *>(r.task);
     if (threadIdx.x == 0) {
@@ -400,13 +408,14 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
 
 } // namespace
 
-/* Pieces per window such that the device is full and the last items do not take long: the start of a piece and its partial sum cost about
- * as much as 4 blocks, and at the end a quarter of an item is waited for.  Windows somewhat longer than the mean get no more pieces, others an
- * eighth of the whole time at most. */
+/* Pieces per window such that the device is full and the last items do not take long: the start of a piece and its partial sum
+ * cost about as much as 4 blocks, and at the end a quarter of an item is waited for.  Windows somewhat longer than the mean get
+ * no more pieces, others an eighth of the whole time at most. */
 extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_device *device)
 {
     constexpr double overhead = 4, least = 8;
-    const double slots = device->sms * (w->height == 64 ? (w->width < 64 ? 4.0 : 3.0) : w->width < 32 ? 7.0 : w->width < 64 ? 6.0 : 3.0);
+    const double low = w->width < 32 ? 7 : w->width < 64 ? 6 : 3, high = w->width < 64 ? 4 : 3;
+    const double slots = device->sms * (w->height == 64 ? high : low);
     if (w->nblocks == 0)
         return 1;
     const double windows = static_cast<double>(w->nwindows), mean = static_cast<double>(w->nblocks) / windows;

@@ -415,7 +415,8 @@ const char *tsr_check_panel(const tsr_panel *a, tsr_number number)
     REQUIRE(a->w.block && a->begin && a->first && a->data, "no array of the panel is NULL");
     REQUIRE(a->w.block[0] == 0 && a->first[0] == 0, "blocks and units begin at 0");
     REQUIRE(a->w.block[a->w.nwindows] == a->w.nblocks, "the last block offset is nblocks");
-    REQUIRE(a->begin[a->w.nblocks] == a->w.nvectors && a->first[a->w.nblocks] == a->nunits, "the last offsets are nvectors and nunits");
+    REQUIRE(a->begin[a->w.nblocks] == a->w.nvectors && a->first[a->w.nblocks] == a->nunits,
+            "the last offsets are nvectors and nunits");
     typed t = {a, layout_of(a->w.height, number)};
     int64_t largest = 0;
     for (int64_t v = 0; v < a->w.nwindows; v++) {

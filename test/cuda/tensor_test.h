@@ -35,7 +35,7 @@ typedef union tensor_any {
 
 typedef struct tensor_format {
     const char *name;
-    int nshapes, shapes[4]; /* heights or widths: what `make` is told */
+    int nshapes, shapes[8]; /* heights or widths: what `make` is told */
     int nvariants;          /* variants 0 .. nvariants-1; any but 0 may decline */
     unsigned maths;         /* bit per tsr_cuda_math that the kernel has */
     bool any_b;             /* WILD cases may have Inf and NaN in B */
