@@ -11,12 +11,13 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int warps = threads / 32;
+constexpr int walk = 32;  // groups that a thread walks
 constexpr int chunk = 16; // groups that a warp places together: a lane for each, in two rows
 constexpr int most_height = 64;
 constexpr unsigned all = 0xffffffffu;
 
 struct groups {
-    int64_t nwindows, nvectors, ngroups, nrows;
+    int64_t nwindows, nvals, ngroups, nrows;
     int height;
     int words;             // 64-bit words of a mask
     const int64_t *vector; // [nwindows+1]
@@ -157,6 +158,66 @@ __device__ __forceinline__ void fill_run(Value *to, const Value *x, Value iso, u
             to[k] = held.one[k];
 }
 
+template <int Width> __device__ __forceinline__ void write_local(uint8_t *to, int row, unsigned bits)
+{
+    for (; bits; bits &= bits - 1)
+        *to++ = static_cast<uint8_t>(row * Width + __ffs(static_cast<int>(bits)) - 1);
+}
+
+/* ---- values where rows have few entries in a group: a thread for each row ---- */
+
+/* Where a thread is: window, row, and the entry of that row that comes next. */
+struct walker {
+    int64_t v, next_group, entry;
+};
+
+__device__ __forceinline__ void enter_window(walker &at, const groups &g, const placing &p, int64_t k, int row)
+{
+    at.v = g.window[k];
+    at.next_group = g.first[at.v + 1];
+    int64_t r = at.v * g.height + row;
+    at.entry = r < g.nrows ? p.p[r] : 0;
+}
+
+/* A thread walks some groups for one row of the windows. */
+template <int Width, class Value, bool Dense> __global__ void __launch_bounds__(threads) walk_values(groups g, placing p)
+{
+    int64_t t = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x, k = t / g.height * walk;
+    int row = static_cast<int>(t % g.height);
+    int64_t last = min(k + walk, g.ngroups);
+    if (k >= last)
+        return;
+    const Value *x = static_cast<const Value *>(p.x);
+    walker at;
+    enter_window(at, g, p, k, row);
+    int64_t within = k - g.first[at.v], r = at.v * g.height + row;
+    if (within && r < g.nrows)
+        at.entry = lower_bound(p.i, at.entry, p.p[r + 1], g.column[g.vector[at.v] + within * Width]);
+    for (; k < last; k++) {
+        if (k >= at.next_group)
+            enter_window(at, g, p, k, row);
+        row_part part = part_of<Width>(g, k, row);
+        int n = __popc(part.bits);
+        if (Dense) {
+            int64_t first = g.vector[at.v] + (k - g.first[at.v]) * Width;
+            int width = static_cast<int>(min(g.vector[at.v + 1] - first, static_cast<int64_t>(Width)));
+            fill_run<Width>(static_cast<Value *>(p.value) + first * g.height + row * width, x ? x + at.entry : nullptr,
+                            static_cast<Value>(p.iso), part.bits, width);
+        } else {
+            int64_t to = g.entry[k] + part.before;
+            if (x)
+                copy_run<Width>(static_cast<Value *>(p.value) + to, x + at.entry, n);
+            if (p.local)
+                write_local<Width>(p.local + to, row, part.bits);
+            if (p.block_entry && row == 0)
+                p.block_entry[k] = static_cast<uint32_t>(g.entry[k] - g.entry[g.first[at.v]]);
+        }
+        at.entry += n;
+    }
+}
+
+/* ---- values where they have more: collected in shared memory, a warp for some groups ---- */
+
 /* Where the group of a lane is. */
 struct lane_group {
     int64_t k, v, first; // group, window, first group of the window
@@ -240,12 +301,6 @@ template <class Value> __device__ __forceinline__ void flush(const staging<Value
         to[tail + lane] = s.local[tail + lane];
 }
 
-template <int Width> __device__ __forceinline__ void write_local(uint8_t *to, int row, unsigned bits)
-{
-    for (; bits; bits &= bits - 1)
-        *to++ = static_cast<uint8_t>(row * Width + __ffs(static_cast<int>(bits)) - 1);
-}
-
 /* The rows of groups [from, last): into the staging, or in place. */
 template <int Width, class Value, bool Staged>
 __device__ __forceinline__ void place_rows(int64_t *cursor, const groups &g, const placing &p, const lane_group &at, const staging<Value> &s,
@@ -283,26 +338,8 @@ __device__ __forceinline__ void place_chunk(int64_t *cursor, const groups &g, co
     __syncwarp();
 }
 
-/* The same for dense blocks, whose rows are written where they belong. */
-template <int Width, class Value>
-__device__ __forceinline__ void fill_chunk(int64_t *cursor, const groups &g, const placing &p, int64_t from, int64_t last)
-{
-    lane_group at = group_of(g, from + threadIdx.x % chunk, last);
-    int64_t vector = at.valid ? __ldg(g.vector + at.v) + (at.k - at.first) * Width : 0;
-    int width = at.valid ? static_cast<int>(min(__ldg(g.vector + at.v + 1) - vector, static_cast<int64_t>(Width))) : 0;
-#pragma unroll 2
-    for (int row = threadIdx.x % 32 / chunk; row < g.height; row += 2) {
-        row_part part = at.valid ? part_of<Width>(g, at.k, row) : row_part{0, 0};
-        int64_t next = find_entry(cursor, g, p, at, from, row, __popc(part.bits));
-        if (at.valid)
-            fill_run<Width>(static_cast<Value *>(p.value) + vector * g.height + row * width,
-                            p.x ? static_cast<const Value *>(p.x) + next : nullptr, static_cast<Value>(p.iso), part.bits, width);
-    }
-    __syncwarp();
-}
-
 /* A warp places `chunks` chunks of groups. */
-template <int Width, class Value, bool Dense> __global__ void __launch_bounds__(threads) place_values(groups g, placing p, int chunks)
+template <int Width, class Value> __global__ void __launch_bounds__(threads) place_values(groups g, placing p, int chunks)
 {
     __shared__ int64_t cursors[warps][most_height];
     int64_t *cursor = cursors[threadIdx.x / 32];
@@ -310,23 +347,30 @@ template <int Width, class Value, bool Dense> __global__ void __launch_bounds__(
     if (from >= end)
         return;
     find_cursors<Width>(cursor, g, p, from);
-    for (; from < end; from += chunk) {
-        int64_t last = min(from + chunk, end);
-        if constexpr (Dense)
-            fill_chunk<Width, Value>(cursor, g, p, from, last);
-        else
-            place_chunk<Width, Value>(cursor, g, p, from, last);
-    }
+    for (; from < end; from += chunk)
+        place_chunk<Width, Value>(cursor, g, p, from, min(from + chunk, end));
+}
+
+/* ---- which of the two ---- */
+
+template <int Width, class Value> tsr_status queue_placing(const groups &g, const placing &p, void *stream)
+{
+    typedef staging<Value> stage;
+    auto kernel = place_values<Width, Value>;
+    // Warps that do more find the cursors less often, but there should be enough of them.
+    int chunks = static_cast<int>(min(max(g.ngroups / (chunk * 16384), static_cast<int64_t>(1)), static_cast<int64_t>(8)));
+    int shared = warps * ((p.x ? stage::value_bytes : 0) + (p.local ? stage::local_bytes : 0));
+    TSR_LAUNCH(kernel, blocks_for(g.ngroups, chunks * chunk * warps), threads, shared, stream, g, p, chunks);
+    return queued();
 }
 
 template <int Width, class Value, bool Dense> tsr_status queue_values(const groups &g, const placing &p, void *stream)
 {
-    typedef staging<Value> stage;
-    auto kernel = place_values<Width, Value, Dense>;
-    // Warps that do more find the cursors less often, but there should be enough of them.
-    int chunks = static_cast<int>(min(max(g.ngroups / (chunk * 16384), static_cast<int64_t>(1)), static_cast<int64_t>(8)));
-    int shared = Dense ? 0 : warps * ((p.x ? stage::value_bytes : 0) + (p.local ? stage::local_bytes : 0));
-    TSR_LAUNCH(kernel, blocks_for(g.ngroups, chunks * chunk * warps), threads, shared, stream, g, p, chunks);
+    if constexpr (Width == 8 && !Dense)
+        if (2 * g.nvals >= 5 * g.ngroups * g.height)
+            return queue_placing<Width, Value>(g, p, stream);
+    auto kernel = walk_values<Width, Value, Dense>;
+    TSR_LAUNCH(kernel, blocks_for(ceil_div(g.ngroups, walk) * g.height, threads), threads, 0, stream, g, p);
     return queued();
 }
 
@@ -362,7 +406,7 @@ groups groups_of(const tsr_windows &w, const vectors &v, int width)
 {
     groups g = {};
     g.nwindows = w.nwindows;
-    g.nvectors = w.nvectors;
+    g.nvals = w.nvals;
     g.nrows = w.nrows;
     g.height = w.height;
     g.words = w.height * width / 64;
