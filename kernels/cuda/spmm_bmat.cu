@@ -1,7 +1,7 @@
 // SpMM of BMat: which shape of the kernel in spmm_bmat.cuh computes a product.
 //
-// Variants: 0 is the kernel's own choice; others are 1 + width + 4 batch + 16 many, where width is 0: own choice, 1: 128, 2: 64,
-// 3: 32 columns; batch is 0: own choice, 1, 2, 3: 1, 4, 16 tasks a warp; many: see tsr_bmat_choice.
+// Variants: 0 is the kernel's own choice; others are 1 + width + 4 batch, where width is 0: own choice, 1: 128, 2: 64, 3: 32
+// columns; batch is 0: own choice, 1, 2, 3: 1, 4, 16 tasks a warp.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/spmm_bmat.h"
 #include "kernels/cuda/tensor.cuh"
@@ -26,13 +26,12 @@ static int own_tasks(const tsr_work *work, int64_t tiles, const tsr_cuda_spmm *p
 
 static bool choose(tsr_bmat_choice *choice, const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *p)
 {
-    int variant = p->variant > 0 ? p->variant - 1 : 0, width = variant % 4, batch = variant / 4 % 4;
+    int variant = p->variant > 0 ? p->variant - 1 : 0, width = variant % 4, batch = variant / 4;
     choice->columns = width == 0 ? own_columns(p) : 256 >> width;
     int64_t tiles = (p->n + choice->columns - 1) / choice->columns;
     choice->tasks = batch == 0 ? own_tasks(work, tiles, p) : 1 << 2 * (batch - 1);
-    choice->many = variant & 16;
     choice->tile_major = tensor_tile_major(p, a->w.ncols, choice->columns, tsr_number_size(tsr_cuda_number(p->math)));
-    return variant < 32 && choice->columns <= widest_tile(p);
+    return variant < 16 && choice->columns <= widest_tile(p);
 }
 
 extern "C" tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product)

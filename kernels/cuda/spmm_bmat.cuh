@@ -65,8 +65,7 @@ struct parts {
 
 constexpr int warps = 4; // of a block of threads
 
-/* Many: 20 warps in an SM instead of 16, with less of everything else. */
-template <tsr_cuda_math Math, int Height, int Columns, bool Many = false> struct shape {
+template <tsr_cuda_math Math, int Height, int Columns> struct shape {
     using math = tensor_math<Math>;
     using element = typename math::element;
     using sum = typename math::sum;
@@ -83,7 +82,7 @@ template <tsr_cuda_math Math, int Height, int Columns, bool Many = false> struct
     /* Row r of a block has its 16 bytes number i of every 128 at place i ^ swizzle * (r % 4), or rows are padded. */
     static constexpr int swizzle = row_bytes < 128 ? 0 : height == 16 && sizeof(element) >= 4 ? 1 : 2;
     static constexpr int stride = row_bytes + (swizzle ? 0 : 32);
-    static constexpr int stages = Many ? 2 : 3; // of the ring
+    static constexpr int stages = 3; // of the ring
     static constexpr int group = row_bytes >= 512 ? 1 : 2; // blocks of a stage, which one step multiplies
     static constexpr bool fused = group == 2 && math::pack == 2; // the two blocks of a step in one m16n8k16
     using word = std::conditional_t<sizeof(element) == 8, double, uint32_t>; // by which values of A come
@@ -97,7 +96,7 @@ template <tsr_cuda_math Math, int Height, int Columns, bool Many = false> struct
     }
     static constexpr int arrays_at = warps * (rows_bytes + near_bytes), shared_bytes = arrays_at + facts * 8; // of fact_array
     /* Registers are given to 16 or 20 warps. */
-    static constexpr int by_registers = !Many && (row_bytes > 128 || columns * words > 64) ? 4 : 5,
+    static constexpr int by_registers = row_bytes > 128 || columns * words > 64 ? 4 : 5,
                          by_memory = 228 * 1024 / (shared_bytes + 1024);
     static constexpr int blocks_per_sm = by_registers < by_memory ? by_registers : by_memory;
     /* Columns and masks of blocks are fetched 4 and 16 / words blocks before they are used, and waits for rows wait for them. */
@@ -298,10 +297,7 @@ template <class Shape> struct ring {
         cp_async_commit();
     }
     /* The values after those at `values`: there is a place less than stages, since they are read before others are fetched. */
-    static __device__ __forceinline__ int next_values(int values)
-    {
-        return Shape::stages == 2 ? values : values ^ Shape::values_bytes;
-    }
+    static __device__ __forceinline__ int next_values(int values) { return values ^ Shape::values_bytes; }
     /* Until the oldest stage is there, for all lanes; then the one before it is free. */
     __device__ __forceinline__ void wait() const
     {
@@ -707,14 +703,9 @@ template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, const
 template <tsr_cuda_math Math, int Height>
 tsr_status launch_columns(const matrix &a, const tsr_cuda_spmm *p, const tsr_bmat_choice &choice)
 {
-    if constexpr (Math != TSR_CUDA_FP64) {
-        if (choice.columns == 128) {
-            if constexpr (Height == 8 && (Math == TSR_CUDA_EXACT || Math == TSR_CUDA_TF32))
-                if (choice.many)
-                    return launch<shape<Math, Height, 128, true>>(a, p, choice);
+    if constexpr (Math != TSR_CUDA_FP64)
+        if (choice.columns == 128)
             return launch<shape<Math, Height, 128>>(a, p, choice);
-        }
-    }
     if (choice.columns == 64)
         return launch<shape<Math, Height, 64>>(a, p, choice);
     return launch<shape<Math, Height, 32>>(a, p, choice);

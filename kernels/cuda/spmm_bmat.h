@@ -6,7 +6,6 @@
 #include "kernels/cuda/cuda_kernels.h"
 
 typedef struct tsr_bmat_choice {
-    bool many;       /* 20 warps in an SM and a ring of 2 stages, not 16 and 3; 128 columns at height 8, EXACT and TF32 */
     int tasks;       /* a warp computes one after the other: items x tiles of columns */
     bool tile_major; /* all items of one column tile before the next tile */
     int columns;     /* of a tile: 128 (not FP64), 64 or 32 */

@@ -33,7 +33,7 @@ static tsr_status reference(const tensor_any *a, tsr_number number, double iso, 
 
 int main(int argc, char **argv)
 {
-    static const tensor_format format = { .name = "test_bmat", .nshapes = 2, .shapes = { 8, 16 }, .nvariants = 33,
+    static const tensor_format format = { .name = "test_bmat", .nshapes = 2, .shapes = { 8, 16 }, .nvariants = 17,
         .maths = (1u << TSR_CUDA_MATH_COUNT) - 1, .make = make, .free = free_bmat, .arrays = arrays, .mask = mask, .run = run,
         .reference = reference };
     return tensor_main(argc, argv, &format, 400);
