@@ -1,17 +1,18 @@
 // SpMM over HRPB (cuTeSpMM): panels of 16 Q rows, bricks of 16 x 4.
 //
-// A thread block of Q warps computes one work item for one tile of columns: 16 Q rows x 128, 256 or 512 bytes of a row of B; warp r computes rows
-// 16 r to 16 r + 15, the bricks of brick row r.
-//   B     The 16 rows that a block of the format names are copied once (cp.async, a ring of stages) into shared memory for all warps: one barrier per
-//         block, no thread block waits for another.  Rows in a stage are padded by 32 bytes, so that the 16-byte pieces of four rows that eight lanes
-//         read together lie in different banks.  See tensor_rows.cuh for what the pieces are.
-//   A     Lane g * 4 + t holds places (g, t) and (g + 8, t) of a brick, which are bits `lane` of the two halves of its pattern: its values are
-//         population counts away from the brick's first.  Lanes load the bricks of a block side by side two blocks ahead, and values one block
-//         ahead.  A pattern needs no load at all.
-//   A matrix instruction multiplies any two bricks of a warp's list at once, (16 x 8): their columns need not be neighbours, since each brings its own
-//   rows of B.  Of an odd number the last is multiplied alone (TF32: by the instruction for 16 x 4).
-//   Q warps sharing a stage instead of one with Q times the sums: the sums of 128 columns fill half of a lane's registers, and narrower
-//   tiles would decode every brick more often.
+// A thread block of Q warps computes one work item for one tile of columns: 16 Q rows x 128, 256 or 512 bytes of a row of B; warp
+// r computes rows 16 r to 16 r + 15, the bricks of brick row r.
+//   B     The 16 rows that a block of the format names are copied once (cp.async, a ring of stages) into shared memory for all
+//         warps: one barrier per block, no thread block waits for another.  Rows in a stage are padded by 32 bytes, so that the
+//         16-byte pieces of four rows that eight lanes read together lie in different banks.  See tensor_rows.cuh for what the
+//         pieces are.
+//   A     Lane g * 4 + t holds places (g, t) and (g + 8, t) of a brick, which are bits `lane` of the two halves of its pattern:
+//         its values are population counts away from the brick's first.  Lanes load the bricks of a block side by side two blocks
+//         ahead, and values one block ahead.  A pattern needs no load at all.
+// A matrix instruction multiplies any two bricks of a warp's list at once (16 x 8): their columns need not be neighbours, since
+// each brings its own rows of B.  Of an odd number the last is multiplied alone (TF32: by the instruction for 16 x 4).
+// Q warps share a stage, instead of one warp with Q times the sums: the sums of 128 columns fill half of a lane's registers, and
+// narrower tiles would decode every brick more often.
 //
 // variant = 10 * order + shape; 0 anywhere = the kernel's choice.
 //   order  1: tiles of an item are neighbours; 2: all items of a tile come first.
@@ -84,7 +85,8 @@ template <class Element> struct operands {
     Element value[4][2];
 };
 
-/* Without a branch, so that all loads of values are on their way together: bricks that do not exist are read from a lane that has none. */
+/* Without a branch, so that all loads of values are on their way together: bricks that do not exist are read from a lane that has
+ * none. */
 template <class Math, int Q, bool Pattern>
 static __device__ __forceinline__ operands<typename Math::element> decode(const bricks &d, const typename Math::element *value,
                                                                            uint32_t row, uint32_t lane)
@@ -163,7 +165,8 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
 {
     using element = typename Math::element;
     using sum = typename Math::sum;
-    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 32, copies = 4 * Groups / Q, ahead = stages<Groups> - 1;
+    constexpr int width = tensor_rows::columns<Math>, stride = 128 * Groups + 32, copies = 4 * Groups / Q;
+    constexpr int ahead = stages<Groups> - 1;
     static_assert(4 * Groups % Q == 0, "every thread copies the same number of pieces");
 
     const int lane = threadIdx.x % 32, warp = Q == 1 ? 0 : threadIdx.x / 32;
@@ -177,7 +180,7 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
     sum total[Groups * width][4] = {};
     if (s.count > 0) {
         unsigned char *const ring = dynamic_shared();
-        /* pieces this thread copies: number threadIdx.x % (8 Groups) of the row, rows threadIdx.x / (8 Groups) + i * 32 Q / (8 Groups) */
+        /* what this thread copies: this piece of every row, of rows first_row + i * 4 Q / Groups */
         const int piece = threadIdx.x % (8 * Groups), first_row = 4 * Q > Groups ? threadIdx.x / (8 * Groups) : 0;
         const bool real = first_column + width * piece < p.p.n;
         const char *const base =
@@ -253,13 +256,14 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
         }
     }
 
-    const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16 * Q, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
+    const tensor_output<sum> out =
+        tensor_target<sum>(p.p, p.a.w.nrows, 16 * Q, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
     tensor_rows::store<Math, Groups>(out, 16 * warp, first_column, p.p.n, total, lane);
 }
 
 template <class Math, int Q, int Groups, bool Pattern> static tsr_status launch(const arguments &p)
 {
-    /* Warps per multiprocessor: 16 of 128 registers, or 12 of 168 where these would be spilled, or stages leave no room for more. */
+    /* Warps per multiprocessor: 16 of 128 registers; 12 of 168 where those would be spilled or stages leave no room for more. */
     constexpr int warps = Groups == 4 && (Q == 1 || Math::flushes || sizeof(typename Math::sum) == 8) ? 12 : 16;
     auto kernel = spmm_hrpb<Math, Q, Groups, Pattern, warps / Q>;
     const size_t shared = static_cast<size_t>(stages<Groups>) * stage_bytes<Groups>;

@@ -1,15 +1,18 @@
 // SpMM over ME-TCF (DTC-SpMM, ASPLOS 2024).
 //
-// A warp, a thread block by itself, computes one work item for one tile of columns: 16 rows x 128, 256 or 512 bytes of a row of B.  With g = lane / 4 and t = lane % 4,
-// lane (g, t) multiplies slots t and t + 4 of a block.
-//   B     goes from global memory straight to registers: of its two rows a lane loads 16 of every 128 bytes, so that an instruction fetches
-//         4 x 128 whole bytes.  Such 16 bytes are one column each of 16 / size matrix instructions, see tensor_rows.cuh.
-//   A     is expanded from (local id, value) into a small tile of shared memory, which belongs to the warp.  There are two: the next block's
-//         entries are scattered while this one is multiplied.  The tile is ordered by lane, so that a lane's four operands are one load, and the lane
-//         that has read them writes the zeros of the next block but one in their place: the only synchronisation is one __syncwarp per block.
-//   All loads are issued together, after the matrix instructions of a block: the next block of B, the rows of the one after it, entries 2 and bounds
-//         of entries 4 blocks ahead.  A wait for one load of the turn before is a wait for all (the compiler has one counter for loads that
-//         cross a branch), so that more buffers or refilling single registers early only adds waits; other warps fill the gap.
+// A warp, a thread block by itself, computes one work item for one tile of columns: 16 rows x 128, 256 or 512 bytes of a row of
+// B.  With g = lane / 4 and t = lane % 4, lane (g, t) multiplies slots t and t + 4 of a block.
+//   B     goes from global memory straight to registers: of its two rows a lane loads 16 of every 128 bytes, so that an
+//         instruction fetches 4 x 128 whole bytes.  Such 16 bytes are one column each of 16 / size matrix instructions, see
+//         tensor_rows.cuh.
+//   A     is expanded from (local id, value) into a small tile of shared memory, which belongs to the warp.  There are two: the
+//         next block's entries are scattered while this one is multiplied.  The tile is ordered by lane, so that a lane's four
+//         operands are one load, and the lane that has read them writes the zeros of the next block but one in their place: the
+//         only synchronisation is one __syncwarp per block.
+//   All loads are issued together, after the matrix instructions of a block: the next block of B, the rows of the one after it,
+//         entries 2 and bounds of entries 4 blocks ahead.  A wait for one load of the turn before is a wait for all (the compiler
+//         has one counter for loads that cross a branch), so that more buffers or refilling single registers early only adds
+//         waits; other warps fill the gap.
 // Slots that the last block of an item lacks fetch its last row again (from L1) and multiply it by zero.
 //
 // DTC-SpMM's base form and its strict balance are two values of `most` in tsr_work, see tsr_cuda_me_tcf_most.
@@ -71,9 +74,9 @@ template <int Pack> static __device__ __forceinline__ uint32_t tile_place(uint32
         return lane | (local >> 1 & 2) | local >> 6;
 }
 
-/* The tile of one block: A's operands as the matrix instructions want them, so that rounding and splitting are done once per entry.
- * EXACT has a second plane with the low parts; a value that is not finite stands there alone, since low parts are multiplied by the high
- * part of B only and so make no NaN of Inf times a part that is 0. */
+/* The tile of one block: A's operands as the matrix instructions want them, so that rounding and splitting are done once per
+ * entry.  EXACT has a second plane with the low parts; a value that is not finite stands there alone, since low parts are
+ * multiplied by the high part of B only and so make no NaN of Inf times a part that is 0. */
 template <class Math, bool Pattern> struct tile {
     using element = typename Math::element;
     static constexpr bool split = Math::flushes && !Pattern;
@@ -126,8 +129,8 @@ template <class Math, bool Pattern> struct tile {
     }
 };
 
-/* A lane's entries of the block to be scattered next: numbers lane and lane + 32.  Lanes past the last take the last, all without a
- * condition: a load that some lanes skip has to be waited for before its register is loaded again. */
+/* A lane's entries of the block to be scattered next: numbers lane and lane + 32.  Lanes past the last take the last, all without
+ * a condition: a load that some lanes skip has to be waited for before its register is loaded again. */
 template <class Element> struct entries {
     const uint8_t *locals; /* of the item's first entry */
     const Element *values;
@@ -250,7 +253,8 @@ __global__ void __launch_bounds__(32, Resident) spmm_me_tcf(const arguments p)
         }
     }
 
-    const tensor_output<sum> out = tensor_target<sum>(p.p, p.a.w.nrows, 16, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
+    const tensor_output<sum> out =
+        tensor_target<sum>(p.p, p.a.w.nrows, 16, window, p.work.partial[item], Pattern ? p.p.iso : 1.0);
     tensor_rows::store<Math, Groups>(out, 0, first_column, p.p.n, total, lane);
 }
 

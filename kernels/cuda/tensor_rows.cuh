@@ -1,10 +1,10 @@
 // Tensor-Core kernels whose matrix instructions compute 16 rows of C times 8 columns: B as whole 16-byte pieces of its rows.
 //
-// Lane (g, t) holds pieces of two rows of B, t and t + 4 of eight: the 16 bytes number piece(lane) of 128.  They are P = 16 / size columns, and column
-// g of P matrix instructions.  Which k a row gets is free as long as A agrees: with two elements in a register rows t and t + 4 are k = 2t and
-// 2t + 1.  Which piece is column g is free too: column 2t is piece t and column 2t + 1 piece 4 + (t ^ 1), so that four lanes store two whole
-// sectors of a row of C at once, and eight neighbouring lanes read four rows of shared memory, 32 bytes apart modulo 128, from different
-// banks.
+// Lane (g, t) holds pieces of two rows of B, t and t + 4 of eight: the 16 bytes number piece(lane) of 128.  They are P = 16 /
+// size columns, and column g of P matrix instructions.  Which k a row gets is free as long as A agrees: with two elements in a
+// register rows t and t + 4 are k = 2t and 2t + 1.  Which piece is column g is free too: column 2t is piece t and column 2t + 1
+// piece 4 + (t ^ 1), so that four lanes store two whole sectors of a row of C at once, and eight neighbouring lanes read four
+// rows of shared memory, 32 bytes apart modulo 128, from different banks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,8 +14,8 @@ namespace tensor_rows {
 
 template <class Math> constexpr int columns = 16 / static_cast<int>(sizeof(typename Math::element)); /* of a piece */
 
-/* The same pointer.  The compiler takes sums of pointers apart to keep what is uniform in uniform registers, and adds up again at every use; it does
- * not see through this. */
+/* The same pointer.  The compiler takes sums of pointers apart to keep what is uniform in uniform registers, and adds up again at
+ * every use; it does not see through this. */
 template <class T> static __device__ __forceinline__ T *whole(T *p, int lane)
 {
     return reinterpret_cast<T *>(__shfl_sync(~0u, reinterpret_cast<unsigned long long>(p), lane));
@@ -25,7 +25,8 @@ static __device__ __forceinline__ int piece(int lane) { return lane / 8 ^ lane /
 
 /* Element i of two pieces, as B's operand. */
 template <class Math>
-static __device__ __forceinline__ void dense(typename Math::dense b[Math::per_b], const uint32_t first[4], const uint32_t second[4], int i)
+static __device__ __forceinline__ void dense(typename Math::dense b[Math::per_b], const uint32_t first[4],
+                                             const uint32_t second[4], int i)
 {
     if constexpr (Math::pack == 2) {
         b[0] = Math::make_dense(first[i / 2], second[i / 2], i & 1);
@@ -40,8 +41,8 @@ static __device__ __forceinline__ void dense(typename Math::dense b[Math::per_b]
 
 /* total[i] += a times column i of the pieces.  Whole: A's operands have no low parts (EXACT; a pattern). */
 template <class Math, bool Whole>
-static __device__ __forceinline__ void multiply(typename Math::sum total[][4], const typename Math::sparse a[Math::per_a], const uint4 &x,
-                                                const uint4 &y)
+static __device__ __forceinline__ void multiply(typename Math::sum total[][4], const typename Math::sparse a[Math::per_a],
+                                                const uint4 &x, const uint4 &y)
 {
     const uint32_t first[4] = {x.x, x.y, x.z, x.w}, second[4] = {y.x, y.y, y.z, y.w};
 #pragma unroll
@@ -91,14 +92,15 @@ static __device__ __forceinline__ void multiply_one(typename Math::sum total[][4
 }
 
 /* 16 bytes of C: sums [i, i + 16 / size) of rows g (+ 8 where d >= 2). */
-template <class Math> static __device__ __forceinline__ void gather(typename Math::sum *x, const typename Math::sum total[][4], int i, int d)
+template <class Math>
+static __device__ __forceinline__ void gather(typename Math::sum *x, const typename Math::sum total[][4], int i, int d)
 {
 #pragma unroll
     for (int k = 0; k < 16 / static_cast<int>(sizeof(typename Math::sum)); k++)
         x[k] = total[i + k][d];
 }
 
-/* Columns [column, column + 8 P Groups) of rows `row` + g and `row` + g + 8 of the window; column is a multiple of their number. */
+/* Columns [column, column + 8 P Groups) of rows `row` + g and `row` + g + 8 of the window; column: a multiple of their number. */
 template <class Math, int Groups>
 static __device__ __forceinline__ void store(const tensor_output<typename Math::sum> &out, int row, int64_t column, int64_t n,
                                              const typename Math::sum total[][4], int lane)
@@ -107,7 +109,7 @@ static __device__ __forceinline__ void store(const tensor_output<typename Math::
     constexpr int width = columns<Math>, stored = 16 / static_cast<int>(sizeof(sum));
     sum x[stored];
     row += lane / 4;
-    const int even = width * (lane % 4), odd = width * (4 + (lane % 4 ^ 1)); /* first columns of the pieces of columns 2t and 2t + 1 */
+    const int even = width * (lane % 4), odd = width * (4 + (lane % 4 ^ 1)); /* where the pieces of columns 2t and 2t + 1 begin */
     if (out.vectors && out.beta == 0 && column + 8 * width * Groups <= n) {
         sum *const c = out.c + row * out.ld + column;
 #pragma unroll
@@ -118,7 +120,8 @@ static __device__ __forceinline__ void store(const tensor_output<typename Math::
 #pragma unroll
                     for (int i = 0; i < width; i += stored) {
                         gather<Math>(x, total, place / 2 * width + i, 2 * half + place % 2);
-                        tensor_store_vector(c + (place % 2 ? odd : even) + 8 * half * out.ld + place / 2 * 8 * width + i, x, out.alpha, sum(0));
+                        const int first = (place % 2 ? odd : even) + place / 2 * 8 * width + i;
+                        tensor_store_vector(c + 8 * half * out.ld + first, x, out.alpha, sum(0));
                     }
         return;
     }

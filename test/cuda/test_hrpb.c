@@ -27,8 +27,8 @@ static tsr_status run(const tensor_any *a, const tsr_work *work, const tsr_cuda_
     return tsr_cuda_spmm_hrpb(&a->hrpb, work, product);
 }
 
-static tsr_status reference(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
-                            int64_t ldc, double alpha, double beta, double *magnitude)
+static tsr_status reference(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb,
+                            double *c, int64_t ldc, double alpha, double beta, double *magnitude)
 {
     return tsr_ref_spmm_hrpb(&a->hrpb, number, iso, n, b, ldb, c, ldc, alpha, beta, magnitude);
 }

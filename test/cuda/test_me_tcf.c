@@ -25,13 +25,14 @@ static tsr_status run(const tensor_any *a, const tsr_work *work, const tsr_cuda_
     return tsr_cuda_spmm_me_tcf(&a->me_tcf, work, product);
 }
 
-static tsr_status reference(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
-                            int64_t ldc, double alpha, double beta, double *magnitude)
+static tsr_status reference(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb,
+                            double *c, int64_t ldc, double alpha, double beta, double *magnitude)
 {
     return tsr_ref_spmm_me_tcf(&a->me_tcf, number, iso, n, b, ldb, c, ldc, alpha, beta, magnitude);
 }
 
-/* Windows of which window `at` has `longest` blocks, the others at most one; 0: what the device finds, and what is made of it, is right. */
+/* Windows of which window `at` has `longest` blocks, the others at most one.  0: what the device finds and what is made of it are
+ * right. */
 static int check_most(const tsr_cuda_device *device, int64_t nwindows, int64_t at, int64_t longest, int64_t height)
 {
     tsr_windows w = { .height = (int32_t)height, .nwindows = nwindows };
@@ -44,8 +45,8 @@ static int check_most(const tsr_cuda_device *device, int64_t nwindows, int64_t a
     int64_t most = tsr_cuda_me_tcf_most(&w, found, device), waves = tsr_cuda_hrpb_most(&w, found, device);
     bool good = found == (nwindows ? longest : 0) && most >= 1 && waves >= 1 && most <= (longest > 32 ? longest : 32);
     if (!good)
-        fprintf(stderr, "%lld windows, longest %lld at %lld: found %lld, most %lld and %lld\n", (long long)nwindows, (long long)longest,
-                (long long)at, (long long)found, (long long)most, (long long)waves);
+        fprintf(stderr, "%lld windows, longest %lld at %lld: found %lld, most %lld and %lld\n", (long long)nwindows,
+                (long long)longest, (long long)at, (long long)found, (long long)most, (long long)waves);
     tsr_cuda_free(w.block, NULL);
     free(block);
     return !good;
