@@ -41,6 +41,7 @@ struct csr_args {
     int sms;
     int64_t nrows, nvals;
     bool c_vectors; /* C can be stored V elements at a time */
+    bool plain;     /* alpha == 1, beta == 0, no flags (SpMV) */
     bool a_vectors; /* columns and values can be loaded 16 bytes at a time */
     bool reads_a, reads_b;
     operators ops;
@@ -453,10 +454,10 @@ template <class P> constexpr bool has_plain = false;
 template <class T> constexpr bool has_plain<plus_times<T>> = true;
 template <class Half> constexpr bool has_plain<plus_times_half<Half>> = true;
 
-template <class P, int V> bool is_plain(const csr_args &q)
+template <class P> bool is_plain(const csr_args &q)
 {
     bool scaled = std::is_floating_point_v<typename P::sum> && (q.alpha != 1 || q.beta != 0);
-    return !scaled && q.c_vectors && q.c_present == nullptr && q.b_stride <= UINT32_MAX;
+    return !scaled && q.c_present == nullptr;
 }
 
 template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const csr_shape &shape, void *stream)
@@ -472,7 +473,7 @@ template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const
         && q.ldc * int64_t(sizeof(typename P::sum)) % piece_bytes<typename P::sum, V> == 0;
     auto kernel = spmm_rows<P, V, G, U, false>;
     if constexpr (has_plain<P>)
-        if (is_plain<P, V>(q))
+        if (is_plain<P>(q) && q.c_vectors && q.b_stride <= UINT32_MAX)
             kernel = spmm_rows<P, V, G, U, true>;
     dim3 grid = dim3(unsigned(blocks), unsigned(tiles));
     TSR_LAUNCH(kernel, grid, unsigned(warps * 32), size_t(per_block) * sizeof(csr_stage<P, G>), stream, q);

@@ -31,6 +31,8 @@ template <class P> __device__ __forceinline__ typename P::sum join(const csr_arg
 /* The sum over groups of 2^shift neighbouring lanes, in each of them. */
 template <class P> __device__ __forceinline__ typename P::sum add_lanes(const csr_args &q, typename P::sum sum, int shift)
 {
+    if (shift == 0)
+        return sum;
 #pragma unroll
     for (int k = 0; k < 5; k++)
         if (k < shift)
@@ -40,6 +42,10 @@ template <class P> __device__ __forceinline__ typename P::sum add_lanes(const cs
 
 template <class P> __device__ __forceinline__ void store_sum(const csr_args &q, int64_t row, typename P::sum sum, bool any)
 {
+    if (has_plain<P> && q.plain) {
+        store_once(static_cast<typename P::sum *>(q.c) + row * q.ldc, sum);
+        return;
+    }
     row_sums<P, 1> sums;
     sums.value[0] = sum;
     sums.have = any;
@@ -227,9 +233,12 @@ template <class P, spmv_kind Kind, bool Values> __global__ void __launch_bounds_
         spmv_segment<P, U, Values>(q);
         return;
     }
-    uint32_t block = blockIdx.x - plan.segments, slab = block / plan.slab;
+    uint32_t block = blockIdx.x - plan.segments, slab = 0;
     int c = Kind == only_short ? spmv_long - 1 : spmv_classes - 1;
-    block -= slab * plan.slab;
+    if (block >= plan.slab) {
+        slab = block / plan.slab;
+        block -= slab * plan.slab;
+    }
     while (c > 0 && block >= plan.from[c - 1])
         c--;
     int64_t of_class = int64_t(slab) * plan.per_slab[c] + (block - plan.from[c]);
@@ -278,11 +287,13 @@ inline void choose_rows(const csr_args &q, spmv_plan *plan)
 inline int64_t choose_slabs(const csr_args &q, bool slabs, spmv_plan *plan)
 {
     int64_t blocks[spmv_classes], all = 0, slab = 0;
+    int classes = 0;
     for (int c = 0; c < spmv_classes; c++) {
         blocks[c] = ((plan->rows[c] << spmv_shift(c)) + spmv_threads - 1) / spmv_threads;
         all += blocks[c];
+        classes += blocks[c] > 0;
     }
-    int64_t n = slabs ? all / (int64_t(q.sms) * 6) : 1;
+    int64_t n = slabs && classes > 1 ? all / (int64_t(q.sms) * 6) : 1;
     n = n > 1 ? n : 1;
     for (int c = spmv_classes - 1; c >= 0; c--) {
         plan->from[c] = uint32_t(slab);
@@ -300,8 +311,9 @@ template <class P, spmv_kind Kind> void launch_kind(const csr_args &q, const spm
     TSR_LAUNCH(kernel, unsigned(blocks), spmv_threads, 0, stream, q, plan);
 }
 
-template <class P> tsr_status launch_spmv(const csr_args &q, int variant, void *stream)
+template <class P> tsr_status launch_spmv(csr_args q, int variant, void *stream)
 {
+    q.plain = is_plain<P>(q);
     spmv_plan plan = {};
     choose_rows(q, &plan);
     int64_t blocks = choose_slabs(q, variant != 1, &plan);
