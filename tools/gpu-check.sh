@@ -35,24 +35,44 @@ archs=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -1 | tr 
 if [ ! -f build-gpu/build.ninja ]; then
     meson setup build-gpu -Dcuda=enabled -Dgpu_archs="$archs" >"$out/configure.log" 2>&1 || { tail -20 "$out/configure.log"; exit 1; }
 fi
+# What the tests of suite "gpu" and the benchmarks need, and no more.
+needed() {
+    python3 - <<'END'
+import json, subprocess
+def introspect(what):
+    return json.loads(subprocess.run(['meson', 'introspect', what, 'build-gpu'], capture_output=True, check=True, text=True).stdout)
+ids = {d for t in introspect('--tests') if any(s.endswith(':gpu') for s in t['suite']) for d in t['depends']}
+names = {'bench_gpu', 'bench_masked', 'bench_products', 'tessera', 'tessera_cuda'}
+for target in introspect('--targets'):
+    if target['id'] in ids or (target['name'] in names and 'emulated' not in target['filename'][0]):
+        print(target['filename'][0].split('/build-gpu/')[1])
+END
+}
 say "compiling for sm_$archs"
-ninja -C build-gpu >"$out/compile.log" 2>&1 || { grep -E "error|FAILED" "$out/compile.log" | head -30; exit 1; }
+# shellcheck disable=SC2046
+ninja -C build-gpu $(needed) >"$out/compile.log" 2>&1 || { grep -E "error|FAILED" "$out/compile.log" | head -30; exit 1; }
 
-sanitize() { # tool
-    local name
-    for name in $(cd build-gpu/test/cuda && ls -p | grep -E '^test_[a-z_]*$' | grep -vE '_emulated|plugin'); do
-        if timeout 150 compute-sanitizer --tool "$1" --error-exitcode 9 "build-gpu/test/cuda/$name" --count=12 >"$out/$1-$name.log" 2>&1; then
-            say "$1 $name: clean"
-        else
-            say "$1 $name: FAILED" && status=1 && grep -E "=====|rror" "$out/$1-$name.log" | head -8
-        fi
-    done
+sanitize_one() { # tool test
+    local count=(--count=12)
+    case $2 in test_csr | test_masked | test_sddmm) count=(--count=12 --semirings=0) ;; esac
+    if timeout 150 compute-sanitizer --tool "$1" --error-exitcode 9 "build-gpu/test/cuda/$2" "${count[@]}" >"$out/$1-$2.log" 2>&1; then
+        echo "$1 $2: clean"
+    else
+        echo "$1 $2: FAILED" && grep -E "=====|rror" "$out/$1-$2.log" | head -8
+        return 1
+    fi
+}
+sanitize() {
+    export -f sanitize_one && export out
+    for tool in memcheck racecheck; do
+        (cd build-gpu/test/cuda && ls -p | grep -E '^test_[a-z_]*$' | grep -vE '_emulated|plugin') | sed "s/^/$tool /"
+    done | xargs -P 4 -L 1 bash -c 'sanitize_one "$@"' _ || status=1
 }
 if [ -n "$tests" ]; then
     say "tests"
-    meson test -C build-gpu --suite gpu --num-processes 4 --print-errorlogs >"$out/tests.log" 2>&1 || status=1
+    meson test -C build-gpu --no-rebuild --suite gpu --num-processes 4 --print-errorlogs >"$out/tests.log" 2>&1 || status=1
     grep -E "^ *[0-9]+/[0-9]+|^Ok|^Fail|^Skip|seed|rror" "$out/tests.log" | tail -40
-    [ -n "$quick" ] || { sanitize memcheck; sanitize racecheck; }
+    [ -n "$quick" ] || { say "sanitizers" && sanitize; }
 fi
 if [ -n "$bench" ]; then
     record=$out/gpu.jsonl
@@ -63,18 +83,22 @@ if [ -n "$bench" ]; then
     say "benchmark, N = 128, every kernel"
     gpu --matrix all --kernel csr,panel-32,panel-64,bmat-8,bmat-16,me-bcrs,me-tcf,hrpb-16,hrpb-32 --repeats 20
     gpu --matrix all --n 1 --kernel csr --math exact,fp64
-    if [ -z "$quick" ]; then
-        some=csr,panel-32,bmat-8,bmat-16,me-bcrs files=()
-        say "benchmark, other widths"
-        gpu --matrix all --n 8,32,256,512 --kernel $some --budget 30 --repeats 1
-        [ -n "$matrices" ] && for f in "$matrices"/*.mtx.gz; do files+=(--file "$f"); done
-        say "benchmark, ${#files[@]} arguments for real matrices"
-        gpu "${files[@]}" --n 32,128 --kernel $some --budget 10 --repeats 1
-    fi
     say "unchanged GraphBLAS programs, R-MAT 20"
     TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/run.py --program build-gpu/bench/bench_products \
-        --library build-gpu/src/graphblas/libtessera.so --grid gpu --scale "$([ -n "$quick" ] && echo 16 || echo 20)" --turns 1 \
+        --library build-gpu/src/graphblas/libtessera.so --grid gpu --scale "$([ -n "$quick" ] && echo 16 || echo 20)" --turns 3 \
         --output "$out/drop-in.json" | tee "$out/drop-in.txt" || status=1
+    say "masked products"
+    rm -f "$out/masked.jsonl"
+    build-gpu/bench/cuda/bench_masked --matrix rmat20,reddit,protein,products,web --what triangles,support,sddmm --order given,degree \
+        --n 32,128 --json "$out/masked.jsonl" || status=1
+    if [ -z "$quick" ]; then
+        some=csr,panel-32,bmat-16,me-bcrs files=()
+        say "benchmark, other widths"
+        gpu --matrix all --n 8,32,512 --kernel $some --budget 25 --repeats 1
+        [ -n "$matrices" ] && for f in "$matrices"/*.mtx.gz; do files+=(--file "$f"); done
+        say "benchmark, real matrices"
+        [ -z "$matrices" ] || gpu "${files[@]}" --n 32,128 --kernel $some --budget 10 --repeats 1
+    fi
     python3 bench/cuda/table.py --details "$record" >"$out/table.txt"
     head -40 "$out/table.txt"
 fi

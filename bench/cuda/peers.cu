@@ -89,7 +89,7 @@ PeerTime cusparse_spmm(const Csr &a, const void *x, const void *b, void *c, int6
             ms = median_ms([&] {
                 return cusparseSpMM(handle(), keep, keep, s.alpha(), ma, mb, s.beta(), mc, s.compute(), algorithm.id, scratch) ==
                        CUSPARSE_STATUS_SUCCESS;
-            }, 150);
+            }, 80);
         if (ms > 0 && (best.ms < 0 || ms < best.ms))
             best = {ms, algorithm.name};
         cudaGetLastError();
@@ -131,7 +131,7 @@ PeerTime cusparse_spmv(const Csr &a, const void *x, const void *v, void *y, tsr_
             ms = median_ms([&] {
                 return cusparseSpMV(handle(), keep, s.alpha(), ma, mv, s.beta(), my, s.compute(), algorithm.id, scratch) ==
                        CUSPARSE_STATUS_SUCCESS;
-            }, 100);
+            }, 60);
         if (ms > 0 && (best.ms < 0 || ms < best.ms))
             best = {ms, algorithm.name};
         cudaGetLastError();
