@@ -27,7 +27,6 @@ struct panels {
     unsigned char *data;
     unsigned long long *largest;
     int most, head, entry_bytes; // entries of a block; bytes of a block's words, of an entry
-    int spare;           // places of a block besides those of its entries
 };
 
 template <class Rows> constexpr int height_of = 8 * static_cast<int>(sizeof(Rows));
@@ -97,18 +96,6 @@ __device__ __forceinline__ int sum_up(int x)
     for (int d = 1; d < 32; d *= 2) {
         int other = __shfl_up_sync(all, x, d);
         x += lane >= d ? other : 0;
-    }
-    return x;
-}
-
-/* The same among 8 lanes. */
-__device__ __forceinline__ int sum_eight(int x)
-{
-    int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int d = 1; d < 8; d *= 2) {
-        int other = __shfl_up_sync(all, x, d);
-        x += lane % 8 >= d ? other : 0;
     }
     return x;
 }
@@ -189,7 +176,7 @@ template <class Rows, int Parts> __global__ void __launch_bounds__(threads) note
         int64_t k = j.parts[at.k];
 #pragma unroll
         for (int h = 0; h < Parts; h++) {
-            int bytes = j.head + (c.entries[h] + j.spare) * j.entry_bytes;
+            int bytes = j.head + c.entries[h] * j.entry_bytes;
             uint32_t units = static_cast<uint32_t>((bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
             if (c.starts[h] >> lane & 1) {
                 int64_t mine = k + __popc(c.starts[h] & ((1u << lane) - 1));
@@ -284,7 +271,6 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
 {
     using slots_of = typename std::conditional<Parts == 2, uint64_t, uint32_t>::type;
     constexpr int halves = height_of<Rows> / 32, head = height_of<Rows> / 2;
-    constexpr bool pairs = sizeof(stored<Value>) < TSR_PANEL_UNIT;
     int lane = threadIdx.x % 32;
     position at;
     if (!find_place(at, j, j.w.block, j.w.nblocks))
@@ -307,26 +293,17 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
         int before = 0;
 #pragma unroll
         for (int half = 0; half < halves; half++) {
-            int n = count_bits(slots[half]), upto = sum_eight(n), group = __shfl_sync(all, upto, lane | 7);
+            int n = count_bits(slots[half]), upto = sum_up(n), start = before + upto - n;
             unsigned present = __ballot_sync(all, n > 0);
-            int taken = pairs ? group + (group & 1) : group, start = before;
-#pragma unroll
-            for (int g = 0; g < 4; g++) {
-                int there = __shfl_sync(all, taken, 8 * g);
-                start += g < lane / 8 ? there : 0;
-                before += there;
-            }
             uint32_t word = (present >> lane & 255) | static_cast<uint32_t>(start) << 8;
             if (lane % 8 == 0)
                 reinterpret_cast<uint32_t *>(block)[half * 4 + lane / 8] = word;
-            if (lane % 8 == 0 && taken > group)
-                to[start + group] = {};
-            write_row<Value>(to + start + upto - n, j, entry[half], slots[half], 32 * half + lane);
+            write_row<Value>(to + start, j, entry[half], slots[half], 32 * half + lane);
             entry[half] += n;
+            before += __shfl_sync(all, upto, 31);
         }
-        int places = static_cast<int>((j.first[at.k + 1] - j.first[at.k]) * TSR_PANEL_UNIT - head) / static_cast<int>(sizeof *to);
-        if (before + lane < places)
-            to[before + lane] = {};
+        if (sizeof(stored<Value>) < TSR_PANEL_UNIT && before % 2 && lane == 0)
+            to[before] = {};
     }
 }
 
@@ -447,7 +424,6 @@ tsr_status fill_panel(tsr_panel *out, const vectors &v, const tsr_source *in, do
     j.most = tsr_panel_most(out->w.height, out->w.width, number);
     j.head = out->w.height / 2;
     j.entry_bytes = static_cast<int>(2 * tsr_number_size(number));
-    j.spare = j.entry_bytes < TSR_PANEL_UNIT ? out->w.height / 8 : 0;
     tsr_status status = cut_blocks(out, j, number, stream);
     if (status == TSR_OK)
         status = get_array(&data, (out->nunits + 1) * TSR_PANEL_UNIT, stream);

@@ -7,7 +7,7 @@
 // 32 V.  An entry costs a consumer two loads from shared memory: the entry, the same for all lanes, and the lane's part of the
 // row of B.  A barrier tells when a stage is full, another one when all consumers are done with it.
 //
-// FP32 sums go to C (to the partial sum) and begin anew after every 2048 columns of a window: the error of a long sum grows
+// FP32 sums go to C (to the partial sum) and begin anew after every 1536 columns of a window: the error of a long sum grows
 // with its length.
 //
 // variant: 0 = the kernel's own choice, 1 = sums go to C after each block.
@@ -22,7 +22,7 @@
 namespace {
 
 constexpr int rows = 8; // of a consumer
-constexpr int longest_chain = 2048; // columns
+constexpr int longest_chain = 1536; // columns
 
 struct job {
     tsr_cuda_spmm p;
@@ -206,76 +206,31 @@ __device__ __forceinline__ bool add_entry(Element (&sum)[Shape::columns], const 
     return e.place() & TSR_PANEL_LAST;
 }
 
-/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  Entries come two at a time (FP64:
- * one), and a row may begin with the second.  That is told by where in the code the thread is: with a variable the compiler
- * would ask it at every turn. */
-template <class Shape>
-__device__ __forceinline__ void add_entries(float (&sum)[rows][Shape::columns], uint32_t present, shared_place at,
-                                            shared_place b)
+/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  An entry is loaded while the one before it
+ * is added; the two take turns in registers.  So what follows the last entry is read, too, and not used. */
+template <class Element, class Shape>
+__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
 {
-    uint32_t two[4];
-#define TSR_PANEL_LOAD(r, next)                                 \
-    load_##r : load_shared(two, at);                            \
-    at += sizeof two;                                           \
-    if (add_entry<float, Shape>(sum[r], {{two[0], two[1]}}, b)) \
-        goto second_##next;
-#define TSR_PANEL_ADD(r)                                         \
-    if (!add_entry<float, Shape>(sum[r], {{two[2], two[3]}}, b)) \
-        goto load_##r;
-#define TSR_PANEL_ROW(r, next)     \
-    first_##r :                    \
-    if (!(present >> r & 1))       \
-        goto first_##next;         \
-    TSR_PANEL_LOAD(r, next)        \
-    add_##r : TSR_PANEL_ADD(r)
-#define TSR_PANEL_SECOND(r, next)  \
-    second_##r :                   \
-    if (!(present >> r & 1))       \
-        goto second_##next;        \
-    goto add_##r;
-    if (!(present & 1))
-        goto first_1;
-    TSR_PANEL_LOAD(0, 1)
-    TSR_PANEL_ADD(0)
-    TSR_PANEL_ROW(1, 2)
-    TSR_PANEL_ROW(2, 3)
-    TSR_PANEL_ROW(3, 4)
-    TSR_PANEL_ROW(4, 5)
-    TSR_PANEL_ROW(5, 6)
-    TSR_PANEL_ROW(6, 7)
-    TSR_PANEL_ROW(7, 8)
-first_8:
-second_8:
-    return;
-    TSR_PANEL_SECOND(1, 2)
-    TSR_PANEL_SECOND(2, 3)
-    TSR_PANEL_SECOND(3, 4)
-    TSR_PANEL_SECOND(4, 5)
-    TSR_PANEL_SECOND(5, 6)
-    TSR_PANEL_SECOND(6, 7)
-    TSR_PANEL_SECOND(7, 8)
-#undef TSR_PANEL_LOAD
-#undef TSR_PANEL_ADD
-#undef TSR_PANEL_ROW
-#undef TSR_PANEL_SECOND
-}
-
-template <class Shape>
-__device__ __forceinline__ void add_entries(double (&sum)[rows][Shape::columns], uint32_t present, shared_place at,
-                                            shared_place b)
-{
+    entry<Element> e, after;
+    constexpr int bytes = sizeof e;
+    load_shared(e.w, at);
 #pragma unroll
     for (int r = 0; r < rows; r++) {
         if (!(present >> r & 1))
             continue;
-        bool last;
 #pragma unroll 1
-        do {
-            entry<double> e;
+        for (;;) {
+            load_shared(after.w, at + bytes);
+            if (add_entry<Element, Shape>(sum[r], e, b)) {
+                e = after;
+                at += bytes;
+                break;
+            }
+            at += 2 * bytes;
             load_shared(e.w, at);
-            at += sizeof e;
-            last = add_entry<double, Shape>(sum[r], e, b);
-        } while (!last);
+            if (add_entry<Element, Shape>(sum[r], after, b))
+                break;
+        }
     }
 }
 
@@ -297,7 +252,7 @@ __device__ __forceinline__ void consume(const job &j, uint32_t from, uint32_t to
         load_shared(word, here + consumer * 4);
         const uint32_t present = word[0] & 255, skip = (word[0] >> 8) * entry_bytes + head;
         if (present)
-            add_entries<Shape>(sum, present, here + skip, b);
+            add_entries<Element, Shape>(sum, present, here + skip, b);
         __syncwarp();
         if (speaks)
             mbarrier_arrive(full + stages + stage); // `empty`
@@ -454,7 +409,7 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
     j.item_partial = work->partial;
     j.items = static_cast<uint32_t>(work->nitems);
     j.row_bytes = static_cast<uint32_t>(row_bytes);
-    j.room = static_cast<uint32_t>(a->largest) * TSR_PANEL_UNIT;
+    j.room = static_cast<uint32_t>(a->largest + 1) * TSR_PANEL_UNIT; // an entry is read past the end
     j.tile_major = tensor_tile_major(p, a->w.ncols, 512 / size, static_cast<size_t>(size));
     if (work->nitems == 0)
         return TSR_OK;
