@@ -269,11 +269,11 @@ template <class Math, int Groups, bool Pattern> static tsr_status launch(const a
 /* The widest tile needs too many registers where B is split (EXACT) and where 16 bytes are eight columns. */
 template <class Math> constexpr bool has_widest = Math::pack == 1 && !Math::flushes;
 
-/* As wide as N needs, but not with fewer than two items for every warp that fits the device. */
+/* As wide as N needs, but not with fewer than four items for every warp that fits the device. */
 static int choose_shape(const tsr_cuda_spmm &p, int64_t nitems, bool widest)
 {
     int64_t bytes = p.n * static_cast<int64_t>(tsr_number_size(tsr_cuda_number(p.math))), units = nitems * ((bytes + 511) / 512);
-    return bytes <= 128 ? 1 : bytes <= 256 || !widest || units < 2 * 12 * p.device->sms ? 2 : 3;
+    return bytes <= 128 ? 1 : bytes <= 256 || !widest || units < 4 * 12 * p.device->sms ? 2 : 3;
 }
 
 template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
