@@ -10,10 +10,9 @@ namespace tsr_convert {
 namespace {
 
 constexpr int threads = 256;
-constexpr int warps = threads / 32;
 constexpr int walk = 32;  // groups that a thread walks
 constexpr int chunk = 16; // groups that a warp places together: a lane for each, in two rows
-constexpr int most_height = 64;
+constexpr int most_height = 16; // of windows whose groups are placed so
 constexpr unsigned all = 0xffffffffu;
 
 struct groups {
@@ -266,7 +265,8 @@ __device__ __forceinline__ int64_t find_entry(int64_t *cursor, const groups &g, 
 
 /* What a warp collects before it is written: entries [first, first + n) of the result. */
 template <class Value> struct staging {
-    static constexpr int capacity = sizeof(Value) == 8 ? 576 : 832;
+    static constexpr int capacity = 832;
+    static constexpr int warps = sizeof(Value) == 8 ? 4 : 8; // that have room for so many in one block of threads
     static constexpr int value_bytes = capacity * static_cast<int>(sizeof(Value)), local_bytes = capacity + 16;
     Value *value;
     uint8_t *local; // as far from a multiple of 4 as its place in the result
@@ -339,8 +339,9 @@ __device__ __forceinline__ void place_chunk(int64_t *cursor, const groups &g, co
 }
 
 /* A warp places `chunks` chunks of groups. */
-template <int Width, class Value> __global__ void __launch_bounds__(threads) place_values(groups g, placing p, int chunks)
+template <int Width, class Value> __global__ void __launch_bounds__(32 * staging<Value>::warps) place_values(groups g, placing p, int chunks)
 {
+    constexpr int warps = staging<Value>::warps;
     __shared__ int64_t cursors[warps][most_height];
     int64_t *cursor = cursors[threadIdx.x / 32];
     int64_t from = (static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32) * chunks * chunk, end = min(from + chunks * chunk, g.ngroups);
@@ -359,8 +360,8 @@ template <int Width, class Value> tsr_status queue_placing(const groups &g, cons
     auto kernel = place_values<Width, Value>;
     // Warps that do more find the cursors less often, but there should be enough of them.
     int chunks = static_cast<int>(min(max(g.ngroups / (chunk * 16384), static_cast<int64_t>(1)), static_cast<int64_t>(8)));
-    int shared = warps * ((p.x ? stage::value_bytes : 0) + (p.local ? stage::local_bytes : 0));
-    TSR_LAUNCH(kernel, blocks_for(g.ngroups, chunks * chunk * warps), threads, shared, stream, g, p, chunks);
+    int shared = stage::warps * ((p.x ? stage::value_bytes : 0) + (p.local ? stage::local_bytes : 0));
+    TSR_LAUNCH(kernel, blocks_for(g.ngroups, chunks * chunk * stage::warps), 32 * stage::warps, shared, stream, g, p, chunks);
     return queued();
 }
 
