@@ -65,15 +65,13 @@ template <class Element> struct entry {
     __device__ __forceinline__ uint32_t place() const { return w[at]; }
 };
 
-// What a block of threads computes.  In shared memory, so that no thread keeps in registers what it needs at the end only.
-template <class Element> struct alignas(16) task {
-    tensor_output<Element> out;
-    int64_t first;       // block
-    int64_t column;      // of C: the tile's first
-    int blocks;
+// Which item and which tile of columns a block of threads computes.
+struct assignment {
+    uint32_t item;
+    int64_t column; // of C: the tile's first
 };
 
-template <class Element> __device__ __forceinline__ void find_task(task<Element> *t, const job &j, int tile, int height)
+__device__ __forceinline__ assignment find_assignment(const job &j, int tile)
 {
     uint32_t item = blockIdx.x, number = 0;
     if (j.tiles > 1) {
@@ -81,10 +79,23 @@ template <class Element> __device__ __forceinline__ void find_task(task<Element>
         item = j.tile_major ? blockIdx.x - outer * inner : outer;
         number = j.tile_major ? outer : blockIdx.x - outer * inner;
     }
-    t->out = tensor_target<Element>(j.p, j.nrows, height, j.item_window[item], j.item_partial[item], 1.0);
-    t->first = j.item_block[item];
-    t->column = static_cast<int64_t>(number) * tile;
-    t->blocks = static_cast<int>(j.item_block[item + 1] - t->first);
+    return {item, static_cast<int64_t>(number) * tile};
+}
+
+// What consumers need at the end, and how many blocks there are.  In shared memory, so that no thread keeps it in registers
+// meanwhile.
+template <class Element> struct alignas(16) task {
+    tensor_output<Element> out;
+    int64_t column;
+    uint32_t blocks;
+};
+
+template <class Element>
+__device__ __forceinline__ void find_task(task<Element> *t, const job &j, const assignment &a, int height)
+{
+    t->out = tensor_target<Element>(j.p, j.nrows, height, j.item_window[a.item], j.item_partial[a.item], 1.0);
+    t->column = a.column;
+    t->blocks = static_cast<uint32_t>(j.item_block[a.item + 1] - j.item_block[a.item]);
 }
 
 // The ring: rows of B of each stage, then data of each stage, then the barriers.
@@ -151,43 +162,58 @@ template <class Shape, int Parts> __device__ __forceinline__ void find_columns(s
     }
 }
 
-/* Everything about a block is asked for while the one before it waits for its stage. */
-template <class Element, class Shape> __device__ __forceinline__ void produce(const job &j, const task<Element> &t, const ring &r)
+/* What the producer knows: everything about a block is asked for while the one before it waits for its stage. */
+template <int Parts> struct outlook {
+    const int64_t *begin, *first; // of the item's blocks
+    uint32_t blocks;
+    source<Parts> here, next;
+};
+
+template <class Shape, int Parts> __device__ __forceinline__ outlook<Parts> look_ahead(const job &j, const assignment &a)
 {
-    constexpr int parts = (Shape::width + 31) / 32;
-    const int lane = threadIdx.x % 32;
-    const int64_t end = j.p.n - t.column, *begin = j.begin + t.first, *first = j.first + t.first;
+    const int64_t block = j.item_block[a.item];
+    outlook<Parts> o = {j.begin + block, j.first + block, static_cast<uint32_t>(j.item_block[a.item + 1] - block), {}, {}};
+    if (o.blocks == 0)
+        return o;
+    o.here.vector = o.begin[0];
+    o.here.unit = o.first[0];
+    o.next.vector = o.begin[1];
+    o.next.unit = o.first[1];
+    find_columns<Shape>(o.here, j);
+    return o;
+}
+
+template <class Element, class Shape, int Parts>
+__device__ __forceinline__ void produce(const job &j, const assignment &a, outlook<Parts> o, const ring &r)
+{
     constexpr int64_t size = sizeof(Element);
+    const int lane = threadIdx.x % 32;
+    const int64_t end = j.p.n - a.column;
     const uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * size + 15) / 16 * 16) : Shape::pitch;
-    const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + t.column * size);
-    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
-    if (blocks == 0)
-        return;
-    source<parts> here = {begin[0], first[0], {}}, next = {begin[1], first[1], {}};
-    find_columns<Shape>(here, j);
-    for (uint32_t k = 0; k < blocks; k++) {
+    const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + a.column * size);
+    for (uint32_t k = 0; k < o.blocks; k++) {
         const uint32_t stage = k % stages;
         __syncwarp(); // the columns before are read
 #pragma unroll
-        for (int i = 0; i < parts; i++)
+        for (int i = 0; i < Parts; i++)
             if (lane + 32 * i < Shape::width)
-                r.columns[lane + 32 * i] = here.column[i];
+                r.columns[lane + 32 * i] = o.here.column[i];
         __syncwarp();
-        find_columns<Shape>(next, j);
-        const uint32_t after = k + 2 <= blocks ? k + 2 : blocks;
-        const int64_t vector_after = begin[after], unit_after = first[after];
+        find_columns<Shape>(o.next, j);
+        const uint32_t after = k + 2 <= o.blocks ? k + 2 : o.blocks;
+        const int64_t vector_after = o.begin[after], unit_after = o.first[after];
         mbarrier_wait(r.empty + stage, ~(k / stages) & 1);
         if (elect_lane()) {
-            const int count = static_cast<int>(next.vector - here.vector);
-            const uint32_t size = static_cast<uint32_t>(next.unit - here.unit) * TSR_PANEL_UNIT;
+            const int count = static_cast<int>(o.next.vector - o.here.vector);
+            const uint32_t data = static_cast<uint32_t>(o.next.unit - o.here.unit) * TSR_PANEL_UNIT;
             uint64_t *full = r.full + stage;
-            mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + size);
-            bulk_copy(r.data + stage * j.room, j.data + here.unit * TSR_PANEL_UNIT, size, full);
+            mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + data);
+            bulk_copy(r.data + stage * j.room, j.data + o.here.unit * TSR_PANEL_UNIT, data, full);
             copy_rows<Shape>(r.rows + stage * Shape::stage, b, j.row_bytes, bytes, shared_place_of(r.columns), count, full);
         }
-        here = next;
-        next.vector = vector_after;
-        next.unit = unit_after;
+        o.here = o.next;
+        o.next.vector = vector_after;
+        o.next.unit = unit_after;
     }
 }
 
@@ -206,10 +232,11 @@ __device__ __forceinline__ bool add_entry(Element (&sum)[Shape::columns], const 
     return e.place() & TSR_PANEL_LAST;
 }
 
-/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  An entry is loaded while the one before it
- * is added; the two take turns in registers.  So what follows the last entry is read, too, and not used. */
+/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  An entry is loaded while the one
+ * before it is added; the two take turns in registers.  So what follows the last entry is read, too, and not used. */
 template <class Element, class Shape>
-__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
+__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at,
+                                            shared_place b)
 {
     entry<Element> e, after;
     constexpr int bytes = sizeof e;
@@ -293,22 +320,26 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32
     constexpr int consumers = Height / rows, head = consumers * 4;
     // So the compiler learns that it is the same for all lanes.
     int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0);
+    const assignment a = find_assignment(j, of::tile);
     ring r = ring_at<of>(j);
     task<Element> &t = *static_cast<task<Element> *>(r.task);
-    if (threadIdx.x == 0) {
-        find_task(&t, j, of::tile, Height);
+    if (warp == 0) { // looks for the first block before there are barriers
+        constexpr int parts = (Width + 31) / 32;
+        outlook<parts> o = look_ahead<of, parts>(j, a);
+        __syncthreads();
+        produce<Element, of>(j, a, o, r);
+        return;
+    }
+    if (threadIdx.x == 32) {
         for (int s = 0; s < stages; s++) {
             mbarrier_init(r.full + s, 1);
             mbarrier_init(r.empty + s, consumers);
         }
         mbarrier_fence_init();
+        find_task(&t, j, a, Height);
     }
     __syncthreads();
-    if (warp == 0) {
-        produce<Element, of>(j, t, r);
-        return;
-    }
-    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
+    const uint32_t blocks = t.blocks;
     uint32_t from = 0, to;
     do {
         Element sum[rows][Columns] = {};
