@@ -28,6 +28,20 @@ template <int G, int W, class Set> __device__ __forceinline__ uint32_t count_hit
     return hits + (l < shape.loose ? uint32_t(set.has(loose)) : 0);
 }
 
+/* The same for short lists: an id of a lane at a time, two in flight. */
+template <int G, class Set> __device__ __forceinline__ uint32_t count_few(const Set &set, const uint32_t *ids, uint32_t length, int l)
+{
+    uint32_t hits = 0;
+#pragma unroll 1
+    for (uint32_t k = uint32_t(l); k < length; k += 2 * G) {
+        uint32_t id = __ldg(ids + k), other = __ldg(ids + min(k + G, length - 1));
+        hits += uint32_t(set.has(id));
+        if (k + G < length)
+            hits += uint32_t(set.has(other));
+    }
+    return hits;
+}
+
 /* An entry has so many products; the first lane of its group says so.  Returns what it adds to their number. */
 __device__ __forceinline__ uint64_t store_one(const masked_args &q, uint32_t entry, uint32_t count)
 {
@@ -48,7 +62,7 @@ __device__ __forceinline__ uint64_t store_both(const masked_args &q, const uint3
     return other != entry && passes(q, other) ? products + store_one(q, other, count) : products;
 }
 
-/* The task's records by all groups of the team.  The next record is fetched while this one is walked. */
+/* W: loads in flight; 0: walkers are short.  The task's records by all groups of the team.  The next record is fetched while this one is walked. */
 template <int G, int W, class Set>
 __device__ __forceinline__ uint64_t count_records(const masked_args &q, const masked_task &task, const Set &set)
 {
@@ -62,7 +76,8 @@ __device__ __forceinline__ uint64_t count_records(const masked_args &q, const ma
         next = record_at(q, task, base + groups + group);
         uint32_t hits = 0;
         if (record.length && (q.mirrors || passes(q, record.entry)))
-            hits = count_hits<G, W>(set, ids + record.walker, record.length, l);
+            hits = W ? count_hits<G, W ? W : 1>(set, ids + record.walker, record.length, l)
+                     : count_few<G>(set, ids + record.walker, record.length, l);
         hits = add_lanes<G>(hits);
         if (l == 0 && hits)
             sum += q.mirrors ? store_both(q, q.mirrors + record_place(task, base + group), record.entry, hits)
@@ -74,24 +89,24 @@ __device__ __forceinline__ uint64_t count_records(const masked_args &q, const ma
 /* Blocks take tasks from the queue. */
 template <class Set, int W> __global__ void __launch_bounds__(1024) count_tasks(const __grid_constant__ masked_args q)
 {
-    __shared__ uint32_t turn;
+    __shared__ uint32_t turns[2];
     Set set(dynamic_shared(), q, { threadIdx.x, blockDim.x });
     set.begin();
     uint64_t sum = 0;
-    for (;;) {
-        __syncthreads();
-        if (threadIdx.x == 0)
-            turn = atomicAdd(q.queue, 1u);
-        __syncthreads();
-        if (turn >= q.ntasks)
-            break;
-        masked_task task = q.tasks[turn];
+    if (threadIdx.x == 0)
+        turns[0] = atomicAdd(q.queue, 1u);
+    __syncthreads();
+    for (int now = 0; turns[now] < q.ntasks; now = 1 - now) {
+        masked_task task = q.tasks[turns[now]];
+        if (threadIdx.x == 0) /* in time for the next task */
+            turns[1 - now] = atomicAdd(q.queue, 1u);
         const uint32_t *list = (task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list;
         set.insert(list, task.list_length);
         __syncthreads();
         sum += task.long_walkers ? count_records<32, W>(q, task, set) : count_records<8, W>(q, task, set);
         __syncthreads();
         set.clear(list, task.list_length);
+        __syncthreads();
     }
     add_products(q, sum);
 }
@@ -108,7 +123,7 @@ __global__ void __launch_bounds__(warp_threads) count_warps(const __grid_constan
     __syncwarp();
     set.insert((task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list, task.list_length);
     __syncwarp();
-    add_products(q, count_records<8, 2>(q, task, set));
+    add_products(q, count_records<8, 0>(q, task, set));
 }
 
 /* Entries without a group: eight lanes each. */

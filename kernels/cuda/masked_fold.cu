@@ -133,17 +133,16 @@ __device__ __forceinline__ void fold_records(const masked_args &q, const masked_
 
 template <class P, class Set> __global__ void __launch_bounds__(1024) fold_tasks(const __grid_constant__ masked_args q)
 {
-    __shared__ uint32_t turn;
+    __shared__ uint32_t turns[2];
     Set set(dynamic_shared(), q, { threadIdx.x, blockDim.x });
     set.begin();
-    for (;;) {
-        __syncthreads();
-        if (threadIdx.x == 0)
-            turn = atomicAdd(q.queue, 1u);
-        __syncthreads();
-        if (turn >= q.ntasks)
-            break;
-        masked_task task = q.tasks[turn];
+    if (threadIdx.x == 0)
+        turns[0] = atomicAdd(q.queue, 1u);
+    __syncthreads();
+    for (int now = 0; turns[now] < q.ntasks; now = 1 - now) {
+        masked_task task = q.tasks[turns[now]];
+        if (threadIdx.x == 0) /* in time for the next task */
+            turns[1 - now] = atomicAdd(q.queue, 1u);
         const uint32_t *list = (task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list;
         set.insert(list, task.list_length);
         __syncthreads();
@@ -153,6 +152,7 @@ template <class P, class Set> __global__ void __launch_bounds__(1024) fold_tasks
             fold_records<8, P>(q, task, set);
         __syncthreads();
         set.clear(list, task.list_length);
+        __syncthreads();
     }
 }
 

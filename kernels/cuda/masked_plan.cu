@@ -14,7 +14,7 @@ namespace {
 constexpr int threads = 256;
 constexpr int length_bits = 4;
 constexpr uint32_t record_cost = 16; /* of an entry, in columns walked */
-constexpr uint64_t warp_most = 1 << 13; /* what a warp takes upon itself */
+constexpr uint64_t warp_most = 1 << 11; /* what a warp takes upon itself */
 
 struct plan_rule {
     uint64_t bitmap_cost, table_cost, warp_cost, most; /* a group's least cost for a form; a task's most */

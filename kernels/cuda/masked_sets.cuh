@@ -187,6 +187,23 @@ struct team {
     uint32_t rank, size;
 };
 
+/* f(column, place) for the columns of a list, eight of a thread fetched together. */
+template <class F> __device__ __forceinline__ void for_list(team us, const uint32_t *list, uint32_t length, F f)
+{
+    constexpr uint32_t each = 8;
+#pragma unroll 1
+    for (uint32_t k = us.rank; k < length; k += each * us.size) {
+        uint32_t id[each];
+#pragma unroll
+        for (uint32_t n = 0; n < each; n++)
+            id[n] = __ldg(list + min(k + n * us.size, length - 1));
+#pragma unroll
+        for (uint32_t n = 0; n < each; n++)
+            if (k + n * us.size < length)
+                f(id[n], k + n * us.size);
+    }
+}
+
 /* A bit per column. */
 struct bitmap_set {
     uint32_t *words, nwords;
@@ -197,24 +214,21 @@ struct bitmap_set {
     }
     __device__ __forceinline__ void begin()
     {
-        for (uint32_t w = us.rank; w < nwords; w += us.size)
-            words[w] = 0;
+        for (uint32_t w = us.rank; w < nwords / 4; w += us.size)
+            reinterpret_cast<uint4 *>(words)[w] = { 0, 0, 0, 0 };
+        if (us.rank < nwords % 4)
+            words[nwords - 1 - us.rank] = 0;
     }
     __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
     {
-        for (uint32_t k = us.rank; k < length; k += us.size) {
-            uint32_t id = __ldg(list + k);
-            atomicOr(words + id / 32, 1u << id % 32);
-        }
+        for_list(us, list, length, [&](uint32_t id, uint32_t) { atomicOr(words + id / 32, 1u << id % 32); });
     }
     __device__ __forceinline__ void clear(const uint32_t *list, uint32_t length)
     {
-        if (length > nwords / 2) {
+        if (length > nwords / 8)
             begin();
-            return;
-        }
-        for (uint32_t k = us.rank; k < length; k += us.size)
-            words[__ldg(list + k) / 32] = 0;
+        else
+            for_list(us, list, length, [&](uint32_t id, uint32_t) { words[id / 32] = 0; });
     }
     __device__ __forceinline__ uint32_t has(uint32_t id) const { return __funnelshift_r(words[id / 32], 0, id) & 1; }
 };
@@ -228,12 +242,11 @@ struct ranked_set : bitmap_set {
     }
     __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
     {
-        for (uint32_t k = us.rank; k < length; k += us.size) {
-            uint32_t id = __ldg(list + k);
+        for_list(us, list, length, [&](uint32_t id, uint32_t k) {
             atomicOr(words + id / 32, 1u << id % 32);
             if (k == 0 || __ldg(list + k - 1) / 32 != id / 32)
                 places[id / 32] = uint16_t(k);
-        }
+        });
     }
     __device__ __forceinline__ uint32_t find(uint32_t id) const
     {
@@ -267,8 +280,7 @@ struct table_set {
     }
     __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
     {
-        for (uint32_t k = us.rank; k < length; k += us.size)
-            put(__ldg(list + k));
+        for_list(us, list, length, [&](uint32_t id, uint32_t) { put(id); });
     }
     __device__ __forceinline__ uint32_t slot_with(uint32_t id) const
     {
@@ -289,8 +301,7 @@ struct placed_table_set : table_set {
     }
     __device__ __forceinline__ void insert(const uint32_t *list, uint32_t length)
     {
-        for (uint32_t k = us.rank; k < length; k += us.size)
-            places[put(__ldg(list + k))] = k;
+        for_list(us, list, length, [&](uint32_t id, uint32_t k) { places[put(id)] = k; });
     }
     __device__ __forceinline__ uint32_t find(uint32_t id) const
     {
