@@ -1,8 +1,8 @@
 // The block formats on the device, bitwise those of src/format.
 //
-// All of them come from a window's vectors, each with the set of its rows (convert_vectors.cu).  A group is what the entries are ordered
-// by: a block of ME-TCF, BMat and ME-BCRS, a brick column (4 vectors) of HRPB.  Its mask has bit row * width + slot; entries of a
-// group are ordered by bit, and so the values of a row are copied in runs.
+// All of them come from a window's vectors, each with the set of its rows (convert_vectors.cu).  A group is what the entries are
+// ordered by: a block of ME-TCF, BMat and ME-BCRS, a brick column (4 vectors) of HRPB.  Its mask has bit row * width + slot;
+// entries of a group are ordered by bit, and so the values of a row are copied in runs.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/convert.cuh"
 
@@ -116,7 +116,8 @@ template <int Width> __device__ __forceinline__ row_part part_of(const groups &g
     for (int w = 0; w < word; w++)
         before += __popcll(__ldg(mask + w));
     uint64_t mine = __ldg(mask + word);
-    return {static_cast<unsigned>(mine >> bit) & ((1u << Width) - 1), before + __popcll(mine & ((static_cast<uint64_t>(1) << bit) - 1))};
+    return {static_cast<unsigned>(mine >> bit) & ((1u << Width) - 1),
+            before + __popcll(mine & ((static_cast<uint64_t>(1) << bit) - 1))};
 }
 
 /* n values from x to `to`. */
@@ -246,8 +247,8 @@ template <int Width> __device__ __forceinline__ void find_cursors(int64_t *curso
 }
 
 /* The first entry of a row in the lane's group, of n there.  cursor: the row's next entry, kept for the next chunk. */
-__device__ __forceinline__ int64_t find_entry(int64_t *cursor, const groups &g, const placing &p, const lane_group &at, int64_t from,
-                                              int row, int n)
+__device__ __forceinline__ int64_t find_entry(int64_t *cursor, const groups &g, const placing &p, const lane_group &at,
+                                              int64_t from, int row, int n)
 {
     int lane = threadIdx.x % chunk, upto = n;
     for (int d = 1; d < chunk; d *= 2) {
@@ -302,9 +303,8 @@ template <class Value> __device__ __forceinline__ void flush(const staging<Value
 }
 
 /* The rows of groups [from, last): into the staging, or in place. */
-template <int Width, class Value, bool Staged>
-__device__ __forceinline__ void place_rows(int64_t *cursor, const groups &g, const placing &p, const lane_group &at, const staging<Value> &s,
-                                           int64_t from)
+template <int Width, class Value, bool Staged> __device__ __forceinline__ void
+place_rows(int64_t *cursor, const groups &g, const placing &p, const lane_group &at, const staging<Value> &s, int64_t from)
 {
     int64_t entry = at.valid ? __ldg(g.entry + at.k) : 0;
 #pragma unroll 2
@@ -312,8 +312,8 @@ __device__ __forceinline__ void place_rows(int64_t *cursor, const groups &g, con
         row_part part = at.valid ? part_of<Width>(g, at.k, row) : row_part{0, 0};
         int64_t next = find_entry(cursor, g, p, at, from, row, __popc(part.bits)), to = entry + part.before;
         if (p.x)
-            copy_run<Width>(Staged ? s.value + (to - s.first) : static_cast<Value *>(p.value) + to, static_cast<const Value *>(p.x) + next,
-                            __popc(part.bits));
+            copy_run<Width>(Staged ? s.value + (to - s.first) : static_cast<Value *>(p.value) + to,
+                            static_cast<const Value *>(p.x) + next, __popc(part.bits));
         if (p.local)
             write_local<Width>(Staged ? s.local + (to - s.first) : p.local + to, row, part.bits);
     }
@@ -339,12 +339,14 @@ __device__ __forceinline__ void place_chunk(int64_t *cursor, const groups &g, co
 }
 
 /* A warp places `chunks` chunks of groups. */
-template <int Width, class Value> __global__ void __launch_bounds__(32 * staging<Value>::warps) place_values(groups g, placing p, int chunks)
+template <int Width, class Value> __global__ void __launch_bounds__(32 * staging<Value>::warps)
+    place_values(groups g, placing p, int chunks)
 {
     constexpr int warps = staging<Value>::warps;
     __shared__ int64_t cursors[warps][most_height];
     int64_t *cursor = cursors[threadIdx.x / 32];
-    int64_t from = (static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32) * chunks * chunk, end = min(from + chunks * chunk, g.ngroups);
+    int64_t from = (static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32) * chunks * chunk,
+            end = min(from + chunks * chunk, g.ngroups);
     if (from >= end)
         return;
     find_cursors<Width>(cursor, g, p, from);

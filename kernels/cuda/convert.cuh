@@ -83,9 +83,10 @@ template <class T, class N, class L> static __device__ __forceinline__ N lower_b
     return low;
 }
 
-/* Windows of a source, their vectors' columns, and the rows of each vector.  Fills *w (arrays of the device) and *rows: [nvectors]
- * elements of height/8 bytes, bit r = row r of the window, freed by the caller.  group_width > 0: also *group, [nwindows+1], vectors
- * of a window in groups of group_width, freed by the caller, and their number.  On failure nothing is left allocated. */
+/* Windows of a source, their vectors' columns, and the rows of each vector.  Fills *w (arrays of the device) and *rows:
+ * [nvectors] elements of height/8 bytes, bit r = row r of the window, freed by the caller.  group_width > 0: also *group,
+ * [nwindows+1], vectors of a window in groups of group_width, freed by the caller, and their number.  On failure nothing is left
+ * allocated. */
 struct vectors {
     void *rows;
     int64_t *group;

@@ -127,7 +127,8 @@ tsr_status flip(flipping f, void *stream)
         return status;
     if (n)
         TSR_LAUNCH(store_entries, blocks_for(n, threads), threads, 0, stream, f, static_cast<const void *>(f.payload[at]));
-    TSR_LAUNCH(find_offsets, blocks_for(f.out.nrows + 1, threads), threads, 0, stream, f.out, static_cast<const uint32_t *>(f.key[at]));
+    TSR_LAUNCH(find_offsets, blocks_for(f.out.nrows + 1, threads), threads, 0, stream, f.out,
+               static_cast<const uint32_t *>(f.key[at]));
     return queued();
 }
 

@@ -1,12 +1,12 @@
 // Nonzero vectors of row windows.
 //
-// The rows of a window are sorted, so its vectors come from merging them.  Work is cut into pieces of at most `capacity` entries: some
-// consecutive windows, or a range of columns of one large window.  A block of threads merges a piece in shared memory, two rows
-// at a time, then two pairs of rows, and so on.  In each round a thread writes the same few places of the result: it finds by
-// bisection where the lists are at its first place, and merges from there.  Nothing is moved but keys (column, row in window).
+// The rows of a window are sorted, so its vectors come from merging them.  Work is cut into pieces of at most `capacity` entries:
+// some consecutive windows, or a range of columns of one large window.  A block of threads merges a piece in shared memory, two
+// rows at a time, then two pairs of rows, and so on.  In each round a thread writes the same few places of the result: it finds
+// by bisection where the lists are at its first place, and merges from there.  Nothing is moved but keys (column, row in window).
 //
-// Where the columns of each window of the piece are near each other there is a shorter way: a bit for every column of its range; an
-// entry's vector is the number of bits before its own.
+// Where the columns of each window of the piece are near each other there is a shorter way: a bit for every column of its range;
+// an entry's vector is the number of bits before its own.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/convert.cuh"
 
@@ -78,8 +78,8 @@ __global__ void __launch_bounds__(threads) place_pieces(job j)
 }
 
 /* Where a piece, not the first of its window, begins: by bisection a column with `before` entries before it, or up to most_height
- * more, which the entries of one column may be.  It is between the columns that are as far on in their rows as the piece in the window:
- * before the least of them there are too few entries, up to the largest of them enough. */
+ * more, which the entries of one column may be.  It is between the columns that are as far on in their rows as the piece in the
+ * window: before the least of them there are too few entries, up to the largest of them enough. */
 __device__ void find_cut(const job &j, int64_t q, int64_t v)
 {
     constexpr int most = most_height / 32;
@@ -136,7 +136,8 @@ __device__ void find_cut(const job &j, int64_t q, int64_t v)
 __global__ void __launch_bounds__(threads) cut_windows(job j)
 {
     int64_t npieces = count_of_pieces(j);
-    for (int64_t q = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32; q < npieces; q += static_cast<int64_t>(gridDim.x) * warps) {
+    for (int64_t q = static_cast<int64_t>(blockIdx.x) * warps + threadIdx.x / 32; q < npieces;
+         q += static_cast<int64_t>(gridDim.x) * warps) {
         int64_t v = j.window[q];
         if (q > j.first[v])
             find_cut(j, q, v);
@@ -458,7 +459,8 @@ template <class Key> __device__ void list_merged(piece &s, const job &j, int64_t
 
 /* ---- a bit for every column ---- */
 
-/* Where the bits of the windows would be, from the ends of the (stored) rows; false: there are too many.  Keys may be overwritten then. */
+/* Where the bits of the windows would be, from the ends of the (stored) rows; false: there are too many.  Keys may be overwritten
+ * then. */
 template <class Key> __device__ bool map_windows(piece &s, const job &j, const Key *keys)
 {
     int tid = threadIdx.x;
@@ -477,7 +479,8 @@ template <class Key> __device__ bool map_windows(piece &s, const job &j, const K
         uint32_t n[2], upto = 0;
         for (int k = 0; k < 2; k++) {
             int w = 2 * tid + k;
-            n[k] = w < s.nwindows && s.low[w] <= s.high[w] ? min(s.high[w] - s.low[w], static_cast<uint32_t>(most_map_words)) + 1 : 0;
+            n[k] = w < s.nwindows && s.low[w] <= s.high[w] ? min(s.high[w] - s.low[w], static_cast<uint32_t>(most_map_words)) + 1
+                                                           : 0;
             upto += n[k];
         }
         uint32_t sum = upto;
@@ -533,8 +536,8 @@ __device__ __forceinline__ uint32_t word_of(const piece &s, uint64_t windows, in
 }
 
 /* Sets the bits of the columns.  Bit k of the result: the thread's place k was the first in its vector to do so. */
-template <class Key>
-__device__ unsigned mark_columns(const piece &s, const job &j, const mapping &m, int wide, const Key (&key)[per_thread], uint64_t windows)
+template <class Key> __device__ unsigned mark_columns(const piece &s, const job &j, const mapping &m, int wide,
+                                                      const Key (&key)[per_thread], uint64_t windows)
 {
     int tid = threadIdx.x;
     unsigned owned = 0;
@@ -584,8 +587,8 @@ __device__ void list_mapped(piece &s, const job &j, int64_t q, void *shared, con
 }
 
 /* Adds the numbers of vectors at heights 8 to 128 of a piece at height 128, by way of the bits. */
-template <class Key>
-__device__ void count_mapped(uint32_t (&sum)[5], piece &s, const job &j, void *shared, const Key (&key)[per_thread], uint64_t windows)
+template <class Key> __device__ void count_mapped(uint32_t (&sum)[5], piece &s, const job &j, void *shared,
+                                                  const Key (&key)[per_thread], uint64_t windows)
 {
     mapping m(shared, 1);
     mark_columns(s, j, m, 1, key, windows);
@@ -609,7 +612,8 @@ __device__ void count_mapped(uint32_t (&sum)[5], piece &s, const job &j, void *s
 }
 
 /* The same from the merged piece. */
-template <class Key> __device__ void count_merged(uint32_t (&sum)[5], const piece &s, const job &j, const Key *keys, const Key (&key)[per_thread])
+template <class Key>
+__device__ void count_merged(uint32_t (&sum)[5], const piece &s, const job &j, const Key *keys, const Key (&key)[per_thread])
 {
     int first = static_cast<int>(threadIdx.x) * per_thread;
     unsigned heads = find_heads(s, j, keys, key);
@@ -806,7 +810,8 @@ tsr_status close_pieces(const job &j, tsr_windows *w, void **rows, void *stream)
     }
 }
 
-tsr_status sum_up(const job &j, tsr_windows *w, int64_t *group, int group_width, int64_t host[totals], void *scratch, void *stream)
+tsr_status sum_up(const job &j, tsr_windows *w, int64_t *group, int group_width, int64_t host[totals], void *scratch,
+                  void *stream)
 {
     TSR_LAUNCH(sum_windows, blocks_for(w->nwindows + 1, threads), threads, 0, stream, j, *w, group, group_width);
     tsr_status status = tsr_cuda_scan(w->block, w->nwindows, 1, scratch, stream);

@@ -99,7 +99,8 @@ tsr_status sum_entries(const tsr_work &work, const tsr_windows &w, const uint64_
     return tsr_cuda_scan(work.entry, work.nitems, 1, scratch, stream);
 }
 
-tsr_status count_all(tsr_work *work, const tsr_windows &w, const sums &s, int64_t *total, int64_t most, void *scratch, void *stream)
+tsr_status count_all(tsr_work *work, const tsr_windows &w, const sums &s, int64_t *total, int64_t most, void *scratch,
+                     void *stream)
 {
     int64_t host[3];
     if (w.nwindows)
@@ -148,7 +149,8 @@ tsr_status fill(tsr_work *work, const tsr_windows &w, const uint64_t *mask, int6
 
 using namespace tsr_convert;
 
-extern "C" tsr_status tsr_cuda_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most, void *stream)
+extern "C" tsr_status tsr_cuda_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most,
+                                         void *stream)
 {
     *out = {};
     if (most < 1)

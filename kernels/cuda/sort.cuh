@@ -7,8 +7,8 @@
 
 #include "tessera/tessera.h"
 
-/* Sums before each element, in place, of `arrays` arrays of n + 1 elements one after the other; the last element, whatever it was,
- * becomes the total.  scratch: tsr_cuda_scan_bytes(n). */
+/* Sums before each element, in place, of `arrays` arrays of n + 1 elements one after the other; the last element, whatever it
+ * was, becomes the total.  scratch: tsr_cuda_scan_bytes(n). */
 size_t tsr_cuda_scan_bytes(int64_t n);
 tsr_status tsr_cuda_scan(int64_t *x, int64_t n, int arrays, void *scratch, void *stream);
 

@@ -50,8 +50,8 @@ static void *alloc(size_t bytes)
 
 static bool wrong(sample *t, const char *what, const char *detail)
 {
-    printf("test_convert --seed=%llu: %s: %s (%lld x %lld, %lld entries)\n", (unsigned long long)t->seed, what, detail, (long long)t->nrows,
-           (long long)t->ncols, (long long)t->nvals);
+    printf("test_convert --seed=%llu: %s: %s (%lld x %lld, %lld entries)\n", (unsigned long long)t->seed, what, detail,
+           (long long)t->nrows, (long long)t->ncols, (long long)t->nvals);
     t->failures++;
     return false;
 }
@@ -87,7 +87,9 @@ static void draw_matrix(sample *t)
     bool large = t->seed % 50 == 7; /* sums over more than one block of threads; much larger where that takes no time */
     int kind = large ? 4 : (int)below(t, 10);
     int64_t most = 6000, size = 1 << 10;
-    t->nrows = large ? (tsr_emulate_schedule ? 50000 : 2000000) : chance(t, 30) ? few_rows[below(t, 9)] : 1 + below(t, chance(t, 15) ? 3000 : 200);
+    t->nrows = large           ? (tsr_emulate_schedule ? 50000 : 2000000)
+               : chance(t, 30) ? few_rows[below(t, 9)]
+                               : 1 + below(t, chance(t, 15) ? 3000 : 200);
     switch (below(t, 6)) {
     case 0: t->ncols = below(t, 4); break;
     case 1: t->ncols = (int64_t)1 << 32; break;
@@ -328,8 +330,9 @@ static int arrays_panel(const any *a, tsr_number number, array *out)
 
 #define KIND(format, shape) \
     { #format, shape, host_##format, device_##format, free_host_##format, free_device_##format, arrays_##format }
-static const kind kinds[] = { KIND(me_tcf, 16), KIND(me_bcrs, 8), KIND(me_bcrs, 16), KIND(bmat, 8), KIND(bmat, 16), KIND(hrpb, 16),
-                              KIND(hrpb, 32), KIND(hrpb, 64), KIND(panel, 3232), KIND(panel, 6464), KIND(panel, 3224), KIND(panel, 6448) };
+static const kind kinds[] = {KIND(me_tcf, 16),  KIND(me_bcrs, 8),  KIND(me_bcrs, 16), KIND(bmat, 8),
+                             KIND(bmat, 16),    KIND(hrpb, 16),    KIND(hrpb, 32),    KIND(hrpb, 64),
+                             KIND(panel, 3232), KIND(panel, 6464), KIND(panel, 3224), KIND(panel, 6448)};
 #define KINDS (int)(sizeof kinds / sizeof *kinds)
 
 /* Panels have no 16-bit numbers. */
@@ -359,8 +362,8 @@ static bool same_arrays(sample *t, const char *name, const array *host, const ar
 
 static bool same_sizes(const tsr_windows *a, const tsr_windows *b)
 {
-    return a->height == b->height && a->width == b->width && a->nrows == b->nrows && a->ncols == b->ncols && a->nvals == b->nvals &&
-           a->nwindows == b->nwindows && a->nvectors == b->nvectors && a->nblocks == b->nblocks;
+    return a->height == b->height && a->width == b->width && a->nrows == b->nrows && a->ncols == b->ncols &&
+           a->nvals == b->nvals && a->nwindows == b->nwindows && a->nvectors == b->nvectors && a->nblocks == b->nblocks;
 }
 
 static int work_arrays(const tsr_work *w, array *out)
@@ -470,7 +473,8 @@ static void check_flip(sample *t)
     int size = sizes[below(t, 5)];
     if (t->ncols > 10000)
         return; /* as many offsets */
-    size_t bytes = (size_t)size * (size_t)t->nvals, of_i = sizeof(uint32_t) * (size_t)t->nvals, of_p = sizeof(int64_t) * (size_t)(t->ncols + 1);
+    size_t bytes = (size_t)size * (size_t)t->nvals, of_i = sizeof(uint32_t) * (size_t)t->nvals,
+           of_p = sizeof(int64_t) * (size_t)(t->ncols + 1);
     uint32_t *i = alloc(of_i), *rows = alloc(of_i);
     int64_t *p = alloc(of_p);
     char *x = alloc(bytes);
@@ -507,8 +511,13 @@ static tsr_status make_all(sample *t, int what, const tsr_source *source)
 {
     any a;
     tsr_work work;
-    tsr_cuda_csr in = { .nrows = t->nrows, .ncols = t->ncols, .nvals = t->nvals, .p = (int64_t *)source->p, .i = (uint32_t *)source->i,
-                        .x = (void *)source->x }, out;
+    tsr_cuda_csr in = {.nrows = t->nrows,
+                       .ncols = t->ncols,
+                       .nvals = t->nvals,
+                       .p = (int64_t *)source->p,
+                       .i = (uint32_t *)source->i,
+                       .x = (void *)source->x},
+                 out;
     int64_t vectors[5];
     tsr_status status;
     if (what == KINDS)
@@ -561,11 +570,13 @@ static void check_refusals(sample *t)
     tsr_windows none = { .height = 8 };
     tsr_work work;
     int64_t vectors[5];
-    if (tsr_cuda_make_bmat(&a.bmat, &large, 32, NULL) != TSR_INVALID_VALUE || tsr_cuda_make_hrpb(&a.hrpb, &large, 8, NULL) != TSR_INVALID_VALUE ||
+    if (tsr_cuda_make_bmat(&a.bmat, &large, 32, NULL) != TSR_INVALID_VALUE ||
+        tsr_cuda_make_hrpb(&a.hrpb, &large, 8, NULL) != TSR_INVALID_VALUE ||
         tsr_cuda_make_me_bcrs(&a.me_bcrs, &large, 4, 1, NULL) != TSR_INVALID_VALUE ||
         tsr_cuda_make_work(&work, &none, NULL, 0, NULL) != TSR_INVALID_VALUE)
         wrong(t, "invalid sizes", "accepted");
-    if (tsr_cuda_make_bmat(&a.bmat, &large, 8, NULL) != TSR_NOT_SUPPORTED || tsr_cuda_count_vectors(vectors, &large, NULL) != TSR_NOT_SUPPORTED)
+    if (tsr_cuda_make_bmat(&a.bmat, &large, 8, NULL) != TSR_NOT_SUPPORTED ||
+        tsr_cuda_count_vectors(vectors, &large, NULL) != TSR_NOT_SUPPORTED)
         wrong(t, "too many columns", "accepted");
     if (tsr_cuda_make_bmat(&a.bmat, &crowded, 8, NULL) != TSR_NOT_SUPPORTED ||
         tsr_cuda_count_vectors(vectors, &crowded, NULL) != TSR_NOT_SUPPORTED)
