@@ -95,7 +95,6 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.a_vectors = reinterpret_cast<uintptr_t>(a->i) % 16 == 0 && reinterpret_cast<uintptr_t>(a->x) % 16 == 0;
     q.class_rows = a->class_rows;
     q.rows = a->rows;
-    q.sms = product->device->sms;
     return q;
 }
 
@@ -134,9 +133,9 @@ family choose_family(const tsr_cuda_csr_spmm *product, csr_args *q)
 tsr_status run_spmv(family kind, const csr_args &q, const tsr_cuda_csr_spmm *product)
 {
     switch (kind) {
-    case family::half: return tsr_csr_spmv_half(product->number, q, product->variant, product->stream);
-    case family::plus_times: return tsr_csr_spmv_plus_times(product->semiring.type, q, product->variant, product->stream);
-    case family::min_plus: return tsr_csr_spmv_min_plus(product->semiring.type, q, product->variant, product->stream);
+    case family::half: return tsr_csr_spmv_half(product->number, q, product->stream);
+    case family::plus_times: return tsr_csr_spmv_plus_times(product->semiring.type, q, product->stream);
+    case family::min_plus: return tsr_csr_spmv_min_plus(product->semiring.type, q, product->stream);
     default: return TSR_DECLINED;
     }
 }
@@ -177,8 +176,6 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
     if (a->nrows == 0 || product->n == 0)
         return TSR_OK;
     csr_shape shape = choose_shape(a, product);
-    if (product->n == 1 && product->variant < 100)
-        shape = { 1, 8, 4 };
     if (!shape_exists(shape))
         return TSR_DECLINED;
     csr_args vector = make_args(a, &a->segments, product),

@@ -38,7 +38,6 @@ struct csr_args {
     int8_t *partial_present;
     const int64_t *class_rows; /* SpMV; host memory */
     const uint32_t *rows;
-    int sms;
     int64_t nrows, nvals;
     bool c_vectors; /* C can be stored V elements at a time */
     bool plain;     /* alpha == 1, beta == 0, no flags (SpMV) */
@@ -518,9 +517,9 @@ tsr_status tsr_csr_bf16(const csr_args &q, const csr_shape &shape, void *stream)
 /* plus_times of 32-bit and 64-bit integers; min_plus of them and of floating point. */
 tsr_status tsr_csr_plus_times(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 tsr_status tsr_csr_min_plus(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
-tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, int variant, void *stream);
-tsr_status tsr_csr_spmv_plus_times(tsr_type type, const csr_args &q, int variant, void *stream);
-tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, int variant, void *stream);
+tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, void *stream);
+tsr_status tsr_csr_spmv_plus_times(tsr_type type, const csr_args &q, void *stream);
+tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_any(tsr_type type, const csr_args &q, void *stream);
 /* Everything: also bitmaps. */
 tsr_status tsr_csr_any(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);

@@ -4,7 +4,6 @@
 // second kernel adds in order.  The lanes of a row load its columns and values, coalesced and 16 bytes at a time where it is long
 // enough, then the elements of the vector, all without conditions, so that many loads are in flight; a shuffle tree adds the
 // lanes.  No shared memory.
-// Variants: 0 = blocks of all classes side by side; 1 = class by class, long rows first.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -151,12 +150,10 @@ template <class P, int U, bool Values> __device__ __forceinline__ typename P::su
 
 // ---- The kernel ----
 
-/* How rows are dealt to blocks of threads.  First the segments, a warp each.  Then slabs: as many blocks of every class in each,
- * so that rows that are neighbours in A are computed at about the same time; long rows first. */
+/* How rows are dealt to blocks of threads: segments first, a warp each, then class by class, long rows first. */
 struct spmv_plan {
-    uint32_t segments, slab;           /* blocks */
-    uint32_t from[spmv_classes];       /* first block of the class in a slab */
-    uint32_t per_slab[spmv_classes];   /* blocks of the class in a slab */
+    uint32_t segments;                 /* blocks */
+    uint32_t from[spmv_classes];       /* first block of the class */
     int64_t rows[spmv_classes];        /* of the class */
     const uint32_t *row[spmv_classes]; /* their numbers; NULL: 0, 1, 2 ... */
 };
@@ -164,11 +161,12 @@ struct spmv_plan {
 /* Classes before this one have short rows. */
 constexpr int spmv_long = 4;
 
-/* Lanes of a row are 2^shift. */
+/* Lanes of a row are 2^shift; of class 0 a lane has two rows. */
 __host__ __device__ __forceinline__ int spmv_shift(int c)
 {
     return c < spmv_long ? c : c - 1;
 }
+constexpr int spmv_pair = 2 * spmv_threads;
 
 /* Entries [begin, end) of a row (all that this group of 2^shift lanes adds up), in each lane. */
 template <class P, int U, bool Quads, bool Values>
@@ -204,6 +202,56 @@ __device__ __forceinline__ void spmv_class(const csr_args &q, const spmv_plan &p
         store_sum<P>(q, row, sum, end > begin);
 }
 
+/* Class 0: each lane adds up two rows, two entries of each in flight. */
+template <class P, bool Values> __device__ __forceinline__ void spmv_pairs(const csr_args &q, const spmv_plan &plan, int64_t block)
+{
+    using element = typename P::element;
+    int64_t begin[2];
+    uint32_t row[2];
+    int length[2];
+    typename P::sum sum[2], iso = iso_value<P>(q.iso);
+    bool mine[2];
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        int64_t at = block * spmv_pair + r * spmv_threads + threadIdx.x;
+        mine[r] = at < plan.rows[0];
+        row[r] = mine[r] && plan.row[0] ? __ldg(plan.row[0] + at) : uint32_t(at);
+        begin[r] = mine[r] ? __ldg(q.p + row[r]) : 0;
+        length[r] = mine[r] ? int(__ldg(q.p + row[r] + 1) - begin[r]) : 0;
+        sum[r] = neutral<P>(q);
+    }
+    begin[0] = length[0] > 0 ? begin[0] : begin[1]; /* an empty row reads with the other */
+    begin[1] = length[1] > 0 ? begin[1] : begin[0];
+    int most = length[0] > length[1] ? length[0] : length[1];
+#pragma unroll 1
+    for (int k = 0; k < most; k += 2) {
+        uint32_t column[4];
+        element value[4], x[4];
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            int last = length[j / 2] > 1 ? length[j / 2] - 1 : 0, place = k + j % 2 < last ? k + j % 2 : last;
+            column[j] = load_once(q.i + begin[j / 2] + place);
+            if (Values)
+                value[j] = load_once(static_cast<const element *>(q.x) + begin[j / 2] + place);
+        }
+#pragma unroll
+        for (int j = 0; j < 4; j++) {
+            element one[1] = {};
+            if (!P::generic || q.reads_b)
+                load_vector(one, static_cast<const char *>(q.b) + b_offset<true>(q, column[j]));
+            x[j] = one[0];
+        }
+#pragma unroll
+        for (int j = 0; j < 4; j++)
+            if (k + j % 2 < length[j / 2])
+                sum[j / 2] = add_product<P>(q, sum[j / 2], Values ? P::widen(value[j]) : iso, P::widen(x[j]));
+    }
+#pragma unroll
+    for (int r = 0; r < 2; r++)
+        if (mine[r])
+            store_sum<P>(q, row[r], sum[r], length[r] > 0);
+}
+
 template <class P, int U, bool Values> __device__ __forceinline__ void spmv_segment(const csr_args &q)
 {
     int64_t t = (int64_t(blockIdx.x) * spmv_threads + threadIdx.x) / 32;
@@ -233,19 +281,16 @@ template <class P, spmv_kind Kind, bool Values> __global__ void __launch_bounds_
         spmv_segment<P, U, Values>(q);
         return;
     }
-    uint32_t block = blockIdx.x - plan.segments, slab = 0;
     int c = Kind == only_short ? spmv_long - 1 : spmv_classes - 1;
-    if (block >= plan.slab) {
-        slab = block / plan.slab;
-        block -= slab * plan.slab;
-    }
-    while (c > 0 && block >= plan.from[c - 1])
+    while (c > 0 && blockIdx.x >= plan.from[c - 1])
         c--;
-    int64_t of_class = int64_t(slab) * plan.per_slab[c] + (block - plan.from[c]);
-    if (Kind == only_short || (Kind == short_and_long && c < spmv_long))
-        spmv_class<P, U, false, Values>(q, plan, c, of_class);
+    int64_t block = blockIdx.x - plan.from[c];
+    if (Kind != only_long && c == 0)
+        spmv_pairs<P, Values>(q, plan, block);
+    else if (Kind == only_short || (Kind == short_and_long && c < spmv_long))
+        spmv_class<P, U, false, Values>(q, plan, c, block);
     else
-        spmv_class<P, U, true, Values>(q, plan, c, of_class);
+        spmv_class<P, U, true, Values>(q, plan, c, block);
 }
 
 // ---- Launching ----
@@ -284,25 +329,16 @@ inline void choose_rows(const csr_args &q, spmv_plan *plan)
 }
 
 /* Returns the number of blocks. */
-inline int64_t choose_slabs(const csr_args &q, bool slabs, spmv_plan *plan)
+inline int64_t choose_blocks(const csr_args &q, spmv_plan *plan)
 {
-    int64_t blocks[spmv_classes], all = 0, slab = 0;
-    int classes = 0;
-    for (int c = 0; c < spmv_classes; c++) {
-        blocks[c] = ((plan->rows[c] << spmv_shift(c)) + spmv_threads - 1) / spmv_threads;
-        all += blocks[c];
-        classes += blocks[c] > 0;
-    }
-    int64_t n = slabs && classes > 1 ? all / (int64_t(q.sms) * 6) : 1;
-    n = n > 1 ? n : 1;
+    int64_t blocks = (q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32);
+    plan->segments = uint32_t(blocks);
     for (int c = spmv_classes - 1; c >= 0; c--) {
-        plan->from[c] = uint32_t(slab);
-        plan->per_slab[c] = uint32_t((blocks[c] + n - 1) / n);
-        slab += plan->per_slab[c];
+        int64_t threads = c == 0 ? (plan->rows[0] + 1) / 2 : plan->rows[c] << spmv_shift(c);
+        plan->from[c] = uint32_t(blocks);
+        blocks += (threads + spmv_threads - 1) / spmv_threads;
     }
-    plan->slab = slab > 0 ? uint32_t(slab) : 1;
-    plan->segments = uint32_t((q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32));
-    return plan->segments + slab * n;
+    return blocks;
 }
 
 template <class P, spmv_kind Kind> void launch_kind(const csr_args &q, const spmv_plan &plan, int64_t blocks, void *stream)
@@ -311,12 +347,12 @@ template <class P, spmv_kind Kind> void launch_kind(const csr_args &q, const spm
     TSR_LAUNCH(kernel, unsigned(blocks), spmv_threads, 0, stream, q, plan);
 }
 
-template <class P> tsr_status launch_spmv(csr_args q, int variant, void *stream)
+template <class P> tsr_status launch_spmv(csr_args q, void *stream)
 {
     q.plain = is_plain<P>(q);
     spmv_plan plan = {};
     choose_rows(q, &plan);
-    int64_t blocks = choose_slabs(q, variant != 1, &plan);
+    int64_t blocks = choose_blocks(q, &plan);
     if (blocks > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
     bool any_long = q.nitems > 0, any_short = false;

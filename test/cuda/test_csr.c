@@ -344,11 +344,9 @@ static void draw_matrix(sums_case *t, rng *r)
         t->x[at] = t->pattern ? t->iso : draw_exact(r);
 }
 
-static int draw_variant(rng *r, int64_t n)
+static int draw_variant(rng *r)
 {
     static const int lanes[] = { 4, 8, 16, 32 };
-    if (n == 1)
-        return (int)rng_below(r, 2);
     if (rng_chance(r, 30))
         return 0;
     return (int)(1 + rng_below(r, rng_chance(r, 20) ? 32 : 8)) * 100 + lanes[rng_below(r, 4)];
@@ -363,7 +361,7 @@ static void draw_case(sums_case *t, uint64_t seed)
     t->nrows = 1 + rng_below(&r, rng_chance(&r, 10) ? 3000 : 150);
     t->ncols = 1 + rng_below(&r, rng_chance(&r, 15) ? 9000 : 300);
     t->n = widths[rng_below(&r, t->ncols > 1000 ? 9 : 21)];
-    t->variant = draw_variant(&r, t->n);
+    t->variant = draw_variant(&r);
     int64_t multiple = rng_chance(&r, 50) ? 8 : 1;
     t->ldb = (t->n + rng_below(&r, 5) + multiple - 1) / multiple * multiple;
     t->ldc = (t->n + rng_below(&r, 5) + multiple - 1) / multiple * multiple;
