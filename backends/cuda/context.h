@@ -10,9 +10,9 @@
 /* Sizes that tests make small.  What is copied at once by the device; a panel has at least so many bytes of B or C, so that kernels
  * and copies have work, and rows of at least a few cache lines. */
 #ifndef TSR_CUDA_CHUNK_BYTES
-#define TSR_CUDA_CHUNK_BYTES (1 << 20)
+#define TSR_CUDA_CHUNK_BYTES (2 << 20)
 #define TSR_CUDA_PANEL_BYTES (16 << 20)
-#define TSR_CUDA_ROW_BYTES 128
+#define TSR_CUDA_ROW_BYTES 256
 #endif
 
 /* Pinned memory that the device copies at once, and the event of its last copy.  There are few: together they stay in the last level

@@ -260,11 +260,13 @@ static void set_width(tsr_cuda_panels *s, int64_t width)
     s->npanels = (s->product->n - s->shift + s->width - 1) / s->width;
 }
 
+/* Rows of a panel are long enough for the host's memory, but there are two panels where they can be of half that. */
 static int64_t preferred_width(const tsr_cuda_panels *s)
 {
     const tsr_product *p = s->product;
-    int64_t column = (p->k > p->m ? p->k : p->m) * (int64_t)s->size, step = TSR_CUDA_ROW_BYTES / (int64_t)s->size;
-    int64_t width = (p->n + PANELS - 1) / PANELS, least = tsr_cuda.panel / column + 1;
+    int64_t size = (int64_t)s->size, column = (p->k > p->m ? p->k : p->m) * size, row = p->n * size / 2;
+    row = row > TSR_CUDA_ROW_BYTES ? TSR_CUDA_ROW_BYTES : row < TSR_CUDA_ROW_BYTES / 2 ? TSR_CUDA_ROW_BYTES / 2 : row;
+    int64_t width = (p->n + PANELS - 1) / PANELS, least = tsr_cuda.panel / column + 1, step = row / size;
     width = width > least ? width : least;
     return (width + step - 1) / step * step;
 }

@@ -29,13 +29,15 @@ typedef struct load {
     part part;
     int64_t handed_out; /* positions, from part.first on */
     int pieces, done;   /* being copied or copied; copied */
+    atomic_bool copied; /* all of it */
 } load;
 
 /* Loads have numbers; number q is in chunk q % size.  UP: sent <= opened, landed <= sent; DOWN: opened is what has arrived.
  *   UP    opened: may be filled, served: all pieces handed out, sent: on the way, ended: the chunk is free again
  *   DOWN  sent: on the way, opened: arrived, served: all pieces handed out, ended: emptied, free again */
 typedef struct ring {
-    int64_t opened, served, sent, ended;
+    atomic_int_least64_t opened, served, sent;
+    int64_t ended;
     int working;                /* threads at a piece */
     int64_t panel, next;        /* what comes next: the panel, and the number of its part */
     load load[TSR_CUDA_RING];
@@ -55,11 +57,12 @@ typedef struct progress {
 
 typedef struct pipeline {
     tsr_cuda_panels panels;
-    pthread_mutex_t state;    /* guards rings and `written`; held for moments */
-    pthread_mutex_t device;   /* who has it sees to the device; guards `progress` and `computed` */
+    atomic_flag handing_out;  /* a lock of a few instructions; guards what is handed out and put back */
+    pthread_mutex_t device;   /* who has it sees to the device, and alone opens, sends and ends loads */
+    atomic_bool all_sent;     /* nothing more will come down */
     ring ring[2];
     int size;                 /* chunks of a ring */
-    int64_t written;          /* places of C whose presence is taken */
+    atomic_int_least64_t written; /* places of C whose presence is taken */
     int64_t computed;         /* panels whose kernels are queued */
     progress *progress;       /* [npanels] */
     atomic_int_least64_t present;
@@ -73,6 +76,30 @@ static bool check(pipeline *s, tsr_status status)
     if (status != TSR_OK)
         atomic_compare_exchange_strong(&s->status, &none, (int)status);
     return status == TSR_OK;
+}
+
+/* Waiting costs nobody else anything: no system call unless it takes long, and the lock is looked for only when there is something to
+ * take. */
+static void pause_briefly(int *waited)
+{
+    if (++*waited % 256 == 0)
+        sched_yield();
+#if defined(__x86_64__)
+    for (int k = 0; k < 16; k++)
+        __builtin_ia32_pause();
+#endif
+}
+
+static void lock(pipeline *s)
+{
+    int waited = 0;
+    while (atomic_flag_test_and_set_explicit(&s->handing_out, memory_order_acquire))
+        pause_briefly(&waited);
+}
+
+static void unlock(pipeline *s)
+{
+    atomic_flag_clear_explicit(&s->handing_out, memory_order_release);
 }
 
 /* ---- parts ---- */
@@ -131,7 +158,7 @@ static size_t bytes_of(const part *p)
     return (size_t)(p->last - p->first) * p->rectangle.size;
 }
 
-/* ---- the device (s->device is held; the state is changed under s->state) ---- */
+/* ---- the device (s->device is held) ---- */
 
 /* The next part of a ring into *p; false: there is none, or not yet. */
 static bool next_part(part *p, pipeline *s, direction d)
@@ -167,18 +194,7 @@ static bool is_done(pipeline *s, direction d, int64_t number)
 
 static bool is_copied(pipeline *s, direction d, int64_t number)
 {
-    pthread_mutex_lock(&s->state);
-    const load *l = load_of(s, d, number);
-    bool copied = number < s->ring[d].opened && l->handed_out == l->part.last && l->done == l->pieces;
-    pthread_mutex_unlock(&s->state);
-    return copied;
-}
-
-static void advance(pipeline *s, int64_t *counter)
-{
-    pthread_mutex_lock(&s->state);
-    ++*counter;
-    pthread_mutex_unlock(&s->state);
+    return atomic_load(&load_of(s, d, number)->copied);
 }
 
 static bool fly(pipeline *s, direction d, int64_t number)
@@ -193,11 +209,14 @@ static bool fly(pipeline *s, direction d, int64_t number)
     return check(s, status);
 }
 
+/* Nobody looks at a load before it is opened. */
 static void set_load(pipeline *s, direction d, int64_t number, const part *p)
 {
-    pthread_mutex_lock(&s->state);
-    *load_of(s, d, number) = (load){.part = *p, .handed_out = p->first};
-    pthread_mutex_unlock(&s->state);
+    load *l = load_of(s, d, number);
+    l->part = *p;
+    l->handed_out = p->first;
+    l->pieces = l->done = 0;
+    atomic_store(&l->copied, false);
 }
 
 static void see_to_up(pipeline *s)
@@ -208,13 +227,13 @@ static void see_to_up(pipeline *s)
         if (!fly(s, UP, r->sent))
             return;
         s->progress[load_of(s, UP, r->sent)->part.panel].up++;
-        advance(s, &r->sent);
+        atomic_fetch_add(&r->sent, 1);
     }
     while (r->ended < r->sent && is_done(s, UP, r->ended))
-        advance(s, &r->ended);
+        r->ended++;
     while (r->opened - r->ended < s->size && next_part(&p, s, UP)) {
         set_load(s, UP, r->opened, &p);
-        advance(s, &r->opened);
+        atomic_fetch_add(&r->opened, 1);
     }
 }
 
@@ -224,16 +243,19 @@ static void see_to_down(pipeline *s)
     part p;
     while (r->ended < r->opened && is_copied(s, DOWN, r->ended)) {
         s->progress[load_of(s, DOWN, r->ended)->part.panel].down++;
-        advance(s, &r->ended);
+        r->ended++;
     }
     while (r->sent - r->ended < s->size && next_part(&p, s, DOWN)) {
         set_load(s, DOWN, r->sent, &p);
         if (!fly(s, DOWN, r->sent))
             return;
-        advance(s, &r->sent);
+        atomic_fetch_add(&r->sent, 1);
     }
     while (r->opened < r->sent && is_done(s, DOWN, r->opened))
-        advance(s, &r->opened);
+        atomic_fetch_add(&r->opened, 1);
+    int64_t last = s->panels.npanels - 1;
+    if (r->panel > last || (r->panel == last && r->next == parts_of(s, DOWN, last)))
+        atomic_store(&s->all_sent, true);
 }
 
 static bool may_compute(const pipeline *s)
@@ -255,12 +277,18 @@ static void see_to_device(pipeline *s)
     pthread_mutex_unlock(&s->device);
 }
 
-/* ---- handing out (s->state is held) ---- */
+/* ---- handing out ---- */
 
+static bool has_piece(pipeline *s, direction d)
+{
+    return atomic_load(&s->ring[d].served) < atomic_load(&s->ring[d].opened);
+}
+
+/* The lock is held. */
 static bool take_piece(task *t, pipeline *s, direction d)
 {
     ring *r = &s->ring[d];
-    if (r->served == r->opened)
+    if (!has_piece(s, d))
         return false;
     load *l = load_of(s, d, r->served);
     int64_t piece = (tsr_cuda_chunk_elements(l->part.rectangle.size) + PIECES - 1) / PIECES, first = l->handed_out;
@@ -269,7 +297,8 @@ static bool take_piece(task *t, pipeline *s, direction d)
     l->handed_out = last;
     l->pieces++;
     r->working++;
-    r->served += last == l->part.last;
+    if (last == l->part.last)
+        atomic_fetch_add(&r->served, 1);
     return true;
 }
 
@@ -281,33 +310,31 @@ static int64_t places_of(const pipeline *s)
 
 static bool take_presence(task *t, pipeline *s)
 {
-    int64_t places = places_of(s), first = s->written, last = first + tsr_cuda.chunk < places ? first + tsr_cuda.chunk : places;
-    if (first >= places)
+    int64_t places = places_of(s), first, last;
+    if (atomic_load(&s->written) >= places || (first = atomic_fetch_add(&s->written, tsr_cuda.chunk)) >= places)
         return false;
+    last = first + tsr_cuda.chunk < places ? first + tsr_cuda.chunk : places;
     *t = (task){.kind = TASK_PRESENCE, .first = first, .last = last};
-    s->written = last;
     return true;
 }
 
 static bool take(task *t, pipeline *s)
 {
-    pthread_mutex_lock(&s->state);
-    direction d = s->ring[DOWN].working <= s->ring[UP].working ? DOWN : UP;
-    bool taken = take_piece(t, s, d) || take_piece(t, s, d == UP ? DOWN : UP) || take_presence(t, s);
-    pthread_mutex_unlock(&s->state);
-    return taken;
+    bool taken = false;
+    if (has_piece(s, UP) || has_piece(s, DOWN)) {
+        lock(s);
+        direction d = s->ring[DOWN].working <= s->ring[UP].working ? DOWN : UP;
+        taken = take_piece(t, s, d) || take_piece(t, s, d == UP ? DOWN : UP);
+        unlock(s);
+    }
+    return taken || take_presence(t, s);
 }
 
 /* Everything is handed out, and nothing will come any more. */
 static bool all_taken(pipeline *s)
 {
-    pthread_mutex_lock(&s->state);
-    const ring *r = &s->ring[DOWN];
-    int64_t last = s->panels.npanels - 1;
-    bool all = r->served == r->sent && s->written >= places_of(s) &&
-               (r->panel > last || (r->panel == last && r->next == parts_of(s, DOWN, last)));
-    pthread_mutex_unlock(&s->state);
-    return all;
+    ring *r = &s->ring[DOWN];
+    return atomic_load(&s->all_sent) && atomic_load(&r->served) == atomic_load(&r->sent) && atomic_load(&s->written) >= places_of(s);
 }
 
 /* ---- one thread ---- */
@@ -344,17 +371,20 @@ static void copy_piece(pipeline *s, const task *t)
 /* True: the chunk is complete. */
 static bool put_back(pipeline *s, const task *t)
 {
-    pthread_mutex_lock(&s->state);
+    lock(s);
     load *l = load_of(s, t->direction, t->load);
     s->ring[t->direction].working--;
     bool complete = ++l->done == l->pieces && l->handed_out == l->part.last;
-    pthread_mutex_unlock(&s->state);
+    unlock(s);
+    if (complete)
+        atomic_store(&l->copied, true);
     return complete;
 }
 
 static void run_thread(pipeline *s)
 {
     task t;
+    int waited = 0;
     if (!check(s, tsr_cuda_use(tsr_cuda.device.ordinal)))
         return;
     while (!atomic_load(&s->status)) {
@@ -362,7 +392,7 @@ static void run_thread(pipeline *s)
             if (all_taken(s))
                 return;
             see_to_device(s);
-            sched_yield();
+            pause_briefly(&waited);
         } else if (t.kind == TASK_PRESENCE) {
             write_presence(s, t.first, t.last);
         } else {
@@ -402,7 +432,7 @@ static void report(pipeline *s)
 
 tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
-    pipeline s = {.state = PTHREAD_MUTEX_INITIALIZER, .device = PTHREAD_MUTEX_INITIALIZER};
+    pipeline s = {.handing_out = ATOMIC_FLAG_INIT, .device = PTHREAD_MUTEX_INITIALIZER};
     tsr_status status = tsr_cuda_panels_open(&s.panels, a, plan, product, result);
     if (status == TSR_OK && places_of(&s))
         status = tsr_cuda_sparse_rows(a);

@@ -122,12 +122,12 @@ static void measure(const bench_case *c)
 
 static void try_sizes(const bench_case *c)
 {
-    static const int64_t chunks[] = {2048, 1024, 512}; /* largest first: pinned memory is made once */
+    static const int64_t chunks[] = {4096, 2048, 1024, 512}; /* largest first: pinned memory is made once */
     static const int64_t panels[] = {16, 256};
     static const int rings[] = {4, 8, 16};
     int64_t chunk = tsr_cuda.chunk, panel = tsr_cuda.panel;
     int ring = tsr_cuda.ring;
-    for (int k = 0; k < 3; k++)
+    for (int k = 0; k < 4; k++)
         for (int l = 0; l < 2; l++)
             for (int m = 0; m < 3; m++) {
                 tsr_cuda.chunk = chunks[k] << 10;

@@ -620,6 +620,11 @@ int64_t tsr_cuda_panel_most(const tsr_windows *windows, const tsr_cuda_device *d
     return windows->nblocks / device->sms + 1;
 }
 
+int64_t tsr_cuda_me_bcrs_most(const tsr_windows *windows, const tsr_cuda_device *device)
+{
+    return tsr_cuda_panel_most(windows, device);
+}
+
 void tsr_cuda_free_work(tsr_work *work_list, void *on)
 {
     (void)on;
