@@ -137,60 +137,107 @@ template <class T, int V> __device__ __forceinline__ void load_or_zero(T (&out)[
     }
 }
 
-/* Whole: k == G * V * C.  U steps are computed together.  Blocks: on an SM at once, at least. */
+/* U sums of each lane, added over groups of G lanes: afterwards s[0] of lane l is the total number l / (G / U).  A lane gives away half of its sums
+ * for the other half of its partner's, as long as it has several. */
+template <int G, int U, class T> __device__ __forceinline__ void add_across(T (&s)[U])
+{
+    int lane = int(threadIdx.x % 32);
+#pragma unroll
+    for (int by = G / 2, n = U; by > 0; by /= 2) {
+        bool upper = lane & by;
+        if (n == 1) {
+            s[0] += __shfl_xor_sync(~0u, s[0], by);
+            continue;
+        }
+        n /= 2;
+#pragma unroll
+        for (int k = 0; k < U / 2; k++)
+            if (k < n) {
+                T given = upper ? s[k] : s[k + n], kept = upper ? s[k + n] : s[k];
+                s[k] = kept + __shfl_xor_sync(~0u, given, by);
+            }
+    }
+}
+
+/* Products of U steps from `step` on, entries base + ..., into sum.  One_row: all entries have one row of A, in xs already. */
+template <class T, int V, int G, int C, int U, bool Whole, bool One_row>
+__device__ __forceinline__ void add_steps(const sddmm_args &q, const staged_entries &mine, const T *a, const T *b, int from, int l, const T (&row)[C][V],
+    T (&sum)[U])
+{
+    constexpr int per_step = 32 / G;
+    const T *x[U], *y[U];
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        x[u] = One_row ? a : a + int64_t(mine.row[from + u * per_step]) * q.lda;
+        y[u] = b + int64_t(mine.col[from + u * per_step]) * q.ldb;
+        sum[u] = T(0);
+    }
+#pragma unroll 1
+    for (int64_t k = 0; k < (Whole ? 1 : q.k); k += G * V * C) {
+        T ys[U][C][V];
+#pragma unroll
+        for (int u = 0; u < U; u++)
+#pragma unroll
+            for (int c = 0; c < C; c++)
+                load_or_zero(ys[u][c], y[u] + k + c * G * V, Whole || k + (c * G + l) * V < q.k);
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            T xs[C][V];
+#pragma unroll
+            for (int c = 0; c < C; c++) {
+                if (One_row)
+                    memcpy(xs[c], row[c], sizeof xs[c]);
+                else
+                    load_or_zero(xs[c], x[u] + k + c * G * V, Whole || k + (c * G + l) * V < q.k);
+            }
+#pragma unroll
+            for (int c = 0; c < C; c++)
+#pragma unroll
+                for (int v = 0; v < V; v++)
+                    sum[u] = fused(xs[c][v], ys[u][c][v], sum[u]);
+        }
+    }
+}
+
+/* Results of the 32 entries from `base` on: lane l returns that of entry number `place`. */
+template <class T, int V, int G, int C, bool Whole, bool One_row>
+__device__ __forceinline__ T batch_sums(const sddmm_args &q, const staged_entries &mine, const T *a, const T *b, int base, int lane)
+{
+    constexpr int per_step = 32 / G, U = G < 8 / C ? G : 8 / C, share = G / U;
+    int l = lane % G;
+    T row[C][V] = {}, result = 0;
+    if (One_row)
+#pragma unroll
+        for (int c = 0; c < C; c++)
+            load_vector(row[c], a + int64_t(mine.row[base]) * q.lda + c * G * V);
+#pragma unroll 1
+    for (int part = 0; part < share; part++) {
+        T sum[U];
+        add_steps<T, V, G, C, U, Whole, One_row>(q, mine, a, b, base + part * U * per_step + lane / G, l, row, sum);
+        add_across<G>(sum);
+        result = l % share == part ? sum[0] : result;
+    }
+    return result;
+}
+
+/* Whole: k == G * V * C.  Blocks: on an SM at once, at least. */
 template <class T, int V, int G, int C, bool Whole, int Blocks>
 __global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_constant__ sddmm_args q)
 {
-    constexpr int per_step = 32 / G, steps = 32 / per_step, U = steps < 8 / C ? steps : 8 / C;
-    int lane = int(threadIdx.x % 32), group = lane / G, l = lane % G;
+    constexpr int U = G < 8 / C ? G : 8 / C, share = G / U;
+    int lane = int(threadIdx.x % 32), l = lane % G, place = (l % share * U + l / share) * (32 / G) + lane / G;
     __shared__ staged_entries staged[threads / 32];
     const staged_entries &mine = staged[threadIdx.x / 32];
     int64_t first = warp_share(q, staged[threadIdx.x / 32]);
     const T *a = static_cast<const T *>(q.a) + l * V, *b = static_cast<const T *>(q.b) + l * V;
 #pragma unroll 1
     for (int base = 0; base < chunk && first + base < q.end; base += 32) {
-        T result = 0;
-#pragma unroll 1
-        for (int step = 0; step < steps; step += U) {
-            T sum[U] = {};
-            const T *x[U], *y[U];
-#pragma unroll
-            for (int u = 0; u < U; u++) {
-                int from = base + (step + u) * per_step + group;
-                x[u] = a + int64_t(mine.row[from]) * q.lda;
-                y[u] = b + int64_t(mine.col[from]) * q.ldb;
-            }
-#pragma unroll 1
-            for (int64_t k = 0; k < (Whole ? 1 : q.k); k += G * V * C) {
-                T ys[U][C][V];
-#pragma unroll
-                for (int u = 0; u < U; u++)
-#pragma unroll
-                    for (int c = 0; c < C; c++)
-                        load_or_zero(ys[u][c], y[u] + k + c * G * V, Whole || k + (c * G + l) * V < q.k);
-#pragma unroll
-                for (int u = 0; u < U; u++) {
-                    T xs[C][V];
-#pragma unroll
-                    for (int c = 0; c < C; c++)
-                        load_or_zero(xs[c], x[u] + k + c * G * V, Whole || k + (c * G + l) * V < q.k);
-#pragma unroll
-                    for (int c = 0; c < C; c++)
-#pragma unroll
-                        for (int v = 0; v < V; v++)
-                            sum[u] = fused(xs[c][v], ys[u][c][v], sum[u]);
-                }
-            }
-#pragma unroll
-            for (int u = 0; u < U; u++) {
-#pragma unroll
-                for (int by = G / 2; by > 0; by /= 2)
-                    sum[u] += __shfl_xor_sync(~0u, sum[u], by);
-                T all = __shfl_sync(~0u, sum[u], lane % per_step * G);
-                result = lane / per_step == step + u ? all : result;
-            }
-        }
-        store_result(q, first + base + lane, result);
+        T result;
+        if (Whole && mine.row[base] == mine.row[base + 31])
+            result = batch_sums<T, V, G, C, Whole, Whole>(q, mine, a, b, base, lane);
+        else
+            result = batch_sums<T, V, G, C, Whole, false>(q, mine, a, b, base, lane);
+        store_result(q, first + base + place, result);
     }
 }
 
@@ -288,12 +335,12 @@ template <class T, int Blocks> tsr_status launch_vectors(const sddmm_args &q, vo
     return launch(sddmm_sums<T, V, 8, 4, false, Blocks>, q, stream);
 }
 
-/* variant: blocks on an SM, 2 or 3; 0: 2. */
+/* variant: blocks on an SM, 2 or 3; 0: 3. */
 template <class T> tsr_status launch_sums(const sddmm_args &q, int variant, void *stream)
 {
     if (!has_vectors<T>(q))
         return launch(sddmm_sums<T, 1, 8, 4, false, 2>, q, stream);
-    return variant == 3 ? launch_vectors<T, 3>(q, stream) : launch_vectors<T, 2>(q, stream);
+    return variant == 2 ? launch_vectors<T, 2>(q, stream) : launch_vectors<T, 3>(q, stream);
 }
 
 template <class T> tsr_status launch_any(const sddmm_args &q, void *stream)
