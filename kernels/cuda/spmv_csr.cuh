@@ -203,7 +203,8 @@ __device__ __forceinline__ void spmv_class(const csr_args &q, const spmv_plan &p
 }
 
 /* Class 0: each lane adds up two rows, two entries of each in flight. */
-template <class P, bool Values> __device__ __forceinline__ void spmv_pairs(const csr_args &q, const spmv_plan &plan, int64_t block)
+template <class P, bool Values>
+__device__ __forceinline__ void spmv_pairs(const csr_args &q, const spmv_plan &plan, int64_t block)
 {
     using element = typename P::element;
     int64_t begin[2];
@@ -223,16 +224,23 @@ template <class P, bool Values> __device__ __forceinline__ void spmv_pairs(const
     begin[0] = length[0] > 0 ? begin[0] : begin[1]; /* an empty row reads with the other */
     begin[1] = length[1] > 0 ? begin[1] : begin[0];
     int most = length[0] > length[1] ? length[0] : length[1];
+    const uint32_t *columns[2] = { q.i + begin[0], q.i + begin[1] };
+    const element *all = static_cast<const element *>(q.x), *values[2] = { all, all };
+    if (Values) {
+        values[0] += begin[0];
+        values[1] += begin[1];
+    }
+    int last[2] = { length[0] > 1 ? length[0] - 1 : 0, length[1] > 1 ? length[1] - 1 : 0 };
 #pragma unroll 1
     for (int k = 0; k < most; k += 2) {
         uint32_t column[4];
         element value[4], x[4];
 #pragma unroll
         for (int j = 0; j < 4; j++) {
-            int last = length[j / 2] > 1 ? length[j / 2] - 1 : 0, place = k + j % 2 < last ? k + j % 2 : last;
-            column[j] = load_once(q.i + begin[j / 2] + place);
+            int place = k + j % 2 < last[j / 2] ? k + j % 2 : last[j / 2];
+            column[j] = load_once(keep_address(columns[j / 2]) + place);
             if (Values)
-                value[j] = load_once(static_cast<const element *>(q.x) + begin[j / 2] + place);
+                value[j] = load_once(keep_address(values[j / 2]) + place);
         }
 #pragma unroll
         for (int j = 0; j < 4; j++) {
