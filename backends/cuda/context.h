@@ -7,16 +7,17 @@
 
 #include "backends/cuda/runtime.h"
 
-/* Sizes that tests make small.  What is copied at once by the device; a panel has at least so many bytes of B or C, so that kernels
- * and copies have work, and rows of at least a few cache lines. */
+/* Sizes that tests make small.  What is copied at once by the device; a panel has at least so many bytes of B or C, so that
+ * kernels and copies have work, and rows of at least a few cache lines. */
 #ifndef TSR_CUDA_CHUNK_BYTES
 #define TSR_CUDA_CHUNK_BYTES (2 << 20)
 #define TSR_CUDA_PANEL_BYTES (16 << 20)
 #define TSR_CUDA_ROW_BYTES 256
 #endif
 
-/* Pinned memory that the device copies at once, and the event of its last copy.  There are few: together they stay in the last level
- * cache, where the bus finds what the threads wrote and the threads what came over the bus; main memory sees B and C only. */
+/* Pinned memory that the device copies at once, and the event of its last copy.  There are few: together they stay in the last
+ * level cache, where the bus finds what the threads wrote and the threads what came over the bus; main memory sees B and C
+ * only. */
 typedef struct tsr_cuda_chunk {
     void *staging;
     void *event;

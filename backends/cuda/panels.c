@@ -1,10 +1,10 @@
 /* The pipeline: while one panel is computed and goes home, the next one arrives.
  *
- * Each direction has a ring of chunks of pinned memory.  Threads take pieces of them as they come, whichever direction has fewer at
- * work: pieces of B to gather into a chunk that will go to the device, pieces of C to scatter from a chunk that has come.  Who completes
- * a chunk, or finds no piece, sees to the device: sends what is full, queues the kernels of a panel whose chunks are all sent and whose
- * buffer has been emptied, asks for results, and looks what has arrived; one thread at a time.  Who finds nothing to copy also writes
- * pieces of the presence of C, where that follows from the rows of A.
+ * Each direction has a ring of chunks of pinned memory.  Threads take pieces of them as they come, whichever direction has
+ * fewer at work: pieces of B to gather into a chunk that will go to the device, pieces of C to scatter from a chunk that has
+ * come.  Who completes a chunk, or finds no piece, sees to the device: sends what is full, queues the kernels of a panel whose
+ * chunks are all sent and whose buffer has been emptied, asks for results, and looks what has arrived; one thread at a time.
+ * Who finds nothing to copy also writes pieces of the presence of C, where that follows from the rows of A.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/panels.h"
 
@@ -78,8 +78,8 @@ static bool check(pipeline *s, tsr_status status)
     return status == TSR_OK;
 }
 
-/* Waiting costs nobody else anything: no system call unless it takes long, and the lock is looked for only when there is something to
- * take. */
+/* Waiting costs nobody else anything: no system call unless it takes long, and the lock is looked for only when there is
+ * something to take. */
 static void pause_briefly(int *waited)
 {
     if (++*waited % 256 == 0)
@@ -334,7 +334,8 @@ static bool take(task *t, pipeline *s)
 static bool all_taken(pipeline *s)
 {
     ring *r = &s->ring[DOWN];
-    return atomic_load(&s->all_sent) && atomic_load(&r->served) == atomic_load(&r->sent) && atomic_load(&s->written) >= places_of(s);
+    return atomic_load(&s->all_sent) && atomic_load(&r->served) == atomic_load(&r->sent) &&
+           atomic_load(&s->written) >= places_of(s);
 }
 
 /* ---- one thread ---- */

@@ -17,9 +17,9 @@ typedef struct shape {
     int height, width;
 } shape;
 
-/* Which format, from how many entries per nonzero vector of some height on and for how many columns; the first that matches, else
- * CSR (in 16 bits where these are allowed).  From bench_gpu on an H200, nine graphs, N = 32 and 128, 2026-11-21: Tensor Cores where
- * windows are dense, else panels where rows share columns, which also compute TF32 products exactly and faster. */
+/* Which format, from how many entries per nonzero vector of some height on and for how many columns; the first that matches,
+ * else CSR (in 16 bits where these are allowed).  From bench_gpu on an H200, nine graphs, N = 32 and 128, 2026-11-21: Tensor
+ * Cores where windows are dense, else panels where rows share columns, which also compute TF32 products exactly and faster. */
 typedef struct rule {
     tsr_cuda_math math;
     int vector_height;

@@ -78,7 +78,8 @@ typedef struct bench_case {
 static tsr_product product_of(const bench_case *c, void **slot)
 {
     tsr_product p = {.op = c->n == 1 ? TSR_OP_SPMV : TSR_OP_SPMM, .semiring = {c->type, TSR_ADD_PLUS, TSR_MUL_TIMES},
-                     .m = rows, .n = c->n, .k = rows, .c_by_col = c->c_by_col, .nthreads = c->nthreads, .a_slot = slot, .precision = c->precision,
+                     .m = rows, .n = c->n, .k = rows, .c_by_col = c->c_by_col, .nthreads = c->nthreads,
+                     .a_slot = slot, .precision = c->precision,
                      .kernel = c->kernel};
     p.a = (tsr_view){.format = TSR_SPARSE, .type = c->type, .by_col = c->a_by_col, .index_size = 8, .nrows = rows, .ncols = rows,
                      .nvec = rows, .vlen = rows, .nvals = rows * degree, .p = offsets, .i = columns, .x = values};
@@ -112,9 +113,10 @@ static void measure(const bench_case *c)
     qsort(ms, REPEATS, sizeof *ms, by_value);
     double bytes = (double)(rows * c->n) * (double)tsr_cuda_type_size(c->type), bound = bytes / 55e6;
     double median = ms[REPEATS / 2];
-    printf("%-34s n %3lld %2d threads, %2d x %4lldK, panel %3lldM: first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n",
-           c->name, (long long)c->n, c->nthreads, tsr_cuda.ring, (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.panel >> 20, first, median,
-           ms[0], 100 * bound / median, r.kernel);
+    printf("%-24s n %3lld %2d threads, %2d x %4lldK, panel %3lldM: ", c->name, (long long)c->n, c->nthreads, tsr_cuda.ring,
+           (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.panel >> 20);
+    printf("first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n", first, median, ms[0], 100 * bound / median,
+           r.kernel);
     fflush(stdout);
     if (slot)
         gpu->release(slot);

@@ -9,8 +9,8 @@
 /* Order of what has none: streams, threads. */
 void control_seed(uint64_t seed);
 
-/* The k-th call from now on that may fail does so, for want of memory if it is about memory; 0: none.  sticky: and all after it.  False:
- * this device cannot do that. */
+/* The k-th call from now on that may fail does so, for want of memory if it is about memory; 0: none.  sticky: and all after
+ * it.  False: this device cannot do that. */
 bool control_fail(long k, bool sticky);
 long control_calls(void); /* such calls since control_fail */
 

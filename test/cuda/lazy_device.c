@@ -1,5 +1,6 @@
-/* The lazy device does its work as late as the contract allows, its streams in any order: what is missing between two streams, or
- * between a stream and the host, shows as a wrong answer.  Kernels are the reference kernels.  Every stream is a list of work, done only while the host waits for something.
+/* The lazy device does its work as late as the contract allows, its streams in any order: what is missing between two streams,
+ * or between a stream and the host, shows as a wrong answer.  Kernels are the reference kernels.  Every stream is a list of
+ * work, done only while the host waits for something.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "test/cuda/device_control.h"
 
@@ -459,7 +460,8 @@ static void run_csr(work *w)
     size_t size = tsr_type_size(q->semiring.type), places = (size_t)(c->nrows * q->n);
     tsr_product p = {.op = TSR_OP_SPMM, .semiring = q->semiring, .m = c->nrows, .n = q->n, .k = c->ncols, .nthreads = 1};
     p.a = (tsr_view){.format = TSR_SPARSE, .type = q->semiring.type, .iso = !c->x, .index_size = 4, .nrows = c->nrows,
-                     .ncols = c->ncols, .nvec = c->nrows, .vlen = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i, .x = c->x ? c->x : &q->iso};
+                     .ncols = c->ncols, .nvec = c->nrows, .vlen = c->ncols, .nvals = c->nvals,
+                     .p = c->p, .i = c->i, .x = c->x ? c->x : &q->iso};
     p.b = (tsr_view){.format = q->b_present ? TSR_BITMAP : TSR_FULL, .type = q->semiring.type, .nrows = c->ncols, .ncols = q->n,
                      .nvec = c->ncols, .vlen = q->n, .ld = q->ldb, .nvals = c->ncols * q->n, .b = q->b_present, .x = q->b};
     char *x = malloc(places * size);

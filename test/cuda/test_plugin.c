@@ -1,5 +1,5 @@
-/* The plug-in's own code on the lazy device, the emulated one or a GPU: every semiring and layout against the oracle, what it keeps of A, tight memory,
- * failures.
+/* The plug-in's own code on the lazy device, the emulated one or a GPU: every semiring and layout against the oracle, what it
+ * keeps of A, tight memory, failures.
  *   test_plugin [seed] [rounds]
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
