@@ -15,10 +15,11 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
     .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
 };
 
-/* Pinned copies run at 55 GB/s each way, rows of B are gathered at 4.5 to 10 TB/s; the rest is a first estimate, not a fit. */
+/* Pinned copies run at 55 GB/s each way, rows of B are gathered at 4.5 to 10 TB/s; the host's part is from bench_plugin with 8 and 16
+ * threads on R-MAT 20's sizes, 2026-11-21. */
 const tsr_cost_gpu tsr_cost_gpu_default = {
-    .start_ms = 0.25,
-    .pcie_byte = 0.018, .stage_byte = 0.15, .unstaged_share = 0.3,
+    .start_ms = 0.8,
+    .pcie_byte = 0.018, .stage_byte = 0.6, .unstaged_share = 0.3,
     .narrow_entry = 1.0, .prepare_entry = 0.01, .flip_entry = 0.2,
     .gather_byte = 0.0002, .entry = 0.008, .output_byte = 0.0005,
 };
