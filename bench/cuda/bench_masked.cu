@@ -1,12 +1,12 @@
-// Masked products on the GPU: triangle counting per entry in any labelling, support of edges, products of values; SDDMM beside cuSPARSE.  One
-// JSON record a line.
+// Masked products on the GPU: triangle counting per entry in any labelling, support of edges, products of values; SDDMM beside
+// cuSPARSE.  One JSON record a line.
 //
-//   bench_masked [--matrix all|name,…] [--what triangles,support,values,sddmm] [--order given,degree] [--n 32,64,128] [--variant 0,1409,…]
-//                [--shrink k] [--no-peers] [--budget ms] [--json FILE]
+//   bench_masked [--matrix all|name,…] [--what triangles,support,values,sddmm] [--order given,degree] [--n 32,64,128]
+//                [--variant 0,1409,…] [--shrink k] [--no-peers] [--budget ms] [--json FILE]
 //
-// triangles: C<L> = L U', plus_pair int64, L the strictly lower part of A | A'; order degree: vertices renumbered by ascending degree.
-// support: C<S> = S S', plus_pair uint32, S = A | A'.  values: as triangles, plus_times FP64.  Every result is compared with that of the
-// kernel without a plan.  variant: of the plan (triangles, support, values), of the kernel (sddmm).
+// triangles: C<L> = L U', plus_pair int64, L the strictly lower part of A | A'; order degree: vertices renumbered by ascending
+// degree. support: C<S> = S S', plus_pair uint32, S = A | A'.  values: as triangles, plus_times FP64.  Every result is compared
+// with that of the kernel without a plan.  variant: of the plan (triangles, support, values), of the kernel (sddmm).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
@@ -52,7 +52,8 @@ __device__ int64_t row_of(const int64_t *p, int64_t nrows, int64_t e)
 }
 
 // Both directions of every entry off the diagonal, renumbered.
-__global__ void both_directions(uint64_t *keys, const int64_t *p, const uint32_t *i, int64_t nrows, int64_t nvals, const uint32_t *rank)
+__global__ void both_directions(uint64_t *keys, const int64_t *p, const uint32_t *i, int64_t nrows, int64_t nvals,
+    const uint32_t *rank)
 {
     int64_t e = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
     if (e >= nvals)
@@ -235,9 +236,12 @@ struct Bench {
                          "{\"what\":\"%s\",\"matrix\":\"%s\",\"order\":\"%s\",\"entries\":%lld,\"variant\":%lld,\"ms\":%.5g,\"sum_ms\":%.5g,"
                          "\"plan_ms\":%.4g,\"no_plan_ms\":%.5g,\"bitmaps_ms\":%.5g,\"groups_ms\":%.5g,\"products\":%llu,\"same\":%s,\"records\":%lld,"
                          "\"pairs\":%lld,\"tasks\":[%lld,%lld,%lld,%lld],\"plan_bytes\":%lld}\n",
-                         what, matrix.name.c_str(), order.c_str(), (long long)mask.nvals, (long long)variant, ms, sum_ms, plan_ms, plain, bitmaps,
-                         groups, (unsigned long long)products, same ? "true" : "false", (long long)plan.nrecords, (long long)plan.npairs,
-                         (long long)plan.ntasks[0], (long long)plan.ntasks[1], (long long)plan.ntasks[2], (long long)plan.ntasks[3], (long long)plan.bytes);
+                         what, matrix.name.c_str(), order.c_str(), (long long)mask.nvals, (long long)variant, ms, sum_ms, plan_ms,
+                         plain, bitmaps,
+                         groups, (unsigned long long)products, same ? "true" : "false", (long long)plan.nrecords,
+                         (long long)plan.npairs,
+                         (long long)plan.ntasks[0], (long long)plan.ntasks[1], (long long)plan.ntasks[2],
+                         (long long)plan.ntasks[3], (long long)plan.bytes);
             std::fflush(options.json);
             tsr_cuda_free_masked_plan(&plan, nullptr);
         }
@@ -273,7 +277,8 @@ struct Bench {
 
 // ---- Dense operands ----
 
-__global__ void exact_dots(double *out, const int64_t *p, const uint32_t *i, int64_t nrows, int64_t nvals, const float *a, const float *b, int64_t k)
+__global__ void exact_dots(double *out, const int64_t *p, const uint32_t *i, int64_t nrows, int64_t nvals, const float *a,
+    const float *b, int64_t k)
 {
     int64_t e = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
     if (e >= nvals)
@@ -298,7 +303,8 @@ double cusparse_sddmm(const Csr &m, const float *a, const float *b, float *c, in
     CHECK(cudaMemcpy(p, narrow.data(), narrow.size() * 4, cudaMemcpyHostToDevice));
     cusparseSpMatDescr_t mc = nullptr;
     cusparseDnMatDescr_t ma = nullptr, mb = nullptr;
-    cusparseCreateCsr(&mc, m.nrows, m.ncols, m.nvals, p, m.i, c, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_32F);
+    cusparseCreateCsr(&mc, m.nrows, m.ncols, m.nvals, p, m.i, c, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
+        CUDA_R_32F);
     cusparseCreateDnMat(&ma, m.nrows, k, k, const_cast<float *>(a), CUDA_R_32F, CUSPARSE_ORDER_ROW);
     cusparseCreateDnMat(&mb, k, m.ncols, k, const_cast<float *>(b), CUDA_R_32F, CUSPARSE_ORDER_COL);
     float one = 1, zero = 0;
@@ -355,7 +361,8 @@ void Bench::sddmm(const Csr &matrix, int64_t k) const
                      "{\"what\":\"sddmm\",\"matrix\":\"%s\",\"entries\":%lld,\"n\":%lld,\"variant\":%lld,\"ms\":%.5g,\"gflops\":%.5g,\"error\":%.3g,"
                      "\"same\":%s,\"cusparse_ms\":%.5g,\"cusparse_error\":%.3g,\"gather_ms\":%.5g}\n",
                      matrix.name.c_str(), (long long)matrix.nvals, (long long)k, (long long)variant, ms,
-                     2e-6 * double(matrix.nvals) * double(k) / ms, relative_error(c, false, exact, matrix.nvals), same ? "true" : "false", peer,
+                     2e-6 * double(matrix.nvals) * double(k) / ms, relative_error(c, false, exact, matrix.nvals), same ? "true" : "false",
+                     peer,
                      peer_error, gather);
         std::fflush(options.json);
     }

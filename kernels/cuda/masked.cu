@@ -85,11 +85,12 @@ masked_result result_of(const tsr_cuda_masked *q)
     return r;
 }
 
-/* Is an entry's result zero only where there is no product?  Then what is present is found from the results in one pass, rather than by scattered
- * stores of single bytes. */
+/* Is an entry's result zero only where there is no product?  Then what is present is found from the results in one pass, rather
+ * than by scattered stores of single bytes. */
 bool shows_presence(const masked_result &r)
 {
-    return (r.kind == masked_result::INTEGER && r.size >= 4 && r.product == 1) || (r.kind == masked_result::FP32 && r.product == bits_of(1.0f)) ||
+    return (r.kind == masked_result::INTEGER && r.size >= 4 && r.product == 1) ||
+           (r.kind == masked_result::FP32 && r.product == bits_of(1.0f)) ||
            (r.kind == masked_result::FP64 && r.product == bits_of(1.0));
 }
 
@@ -154,7 +155,8 @@ extern "C" tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, cons
     bool reads = tsr_cuda_masked_reads(product);
     int64_t n = product->end - product->begin;
     if (n >= UINT32_MAX || product->mask->nrows + product->mask->ncols >= UINT32_MAX - 1 || product->a->ncols >= UINT32_MAX ||
-        (plan && (plan->begin != product->begin || plan->end != product->end || plan->positions < reads)) || (reads && product->products))
+        (plan && (plan->begin != product->begin || plan->end != product->end || plan->positions < reads)) ||
+        (reads && product->products))
         return TSR_DECLINED;
     tsr_status status = TSR_OK;
     if (product->x)

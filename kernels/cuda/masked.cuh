@@ -1,14 +1,14 @@
 // Masked products of sparse matrices: what the plan (masked_plan.cu) says to the kernels (masked_dot.cu, masked_fold.cu).
 //
-// Entry (i, j) of the mask needs the intersection of row i of A and row j of B'.  Both lists are first cut to the columns where they
-// overlap.  The shorter one (the walker) is then walked, and each of its columns is looked up in the longer one (the owner).  Entries with
-// the same owner form a group; a block puts the owner's list into shared memory once, and walks all of the group:
+// Entry (i, j) of the mask needs the intersection of row i of A and row j of B'.  Both lists are first cut to the columns where
+// they overlap.  The shorter one (the walker) is then walked, and each of its columns is looked up in the longer one (the owner).
+// Entries with the same owner form a group; a block puts the owner's list into shared memory once, and walks all of the group:
 //   bitmap  a bit per column of A, for groups with much work;
 //   table   a hash table, for groups with some work, and where the bits do not fit;
 //   warp    a hash table that a warp has for itself, for short lists;
 //   search  no group: binary search in the owner's list, 8 lanes an entry.
-// Cutting and choosing the shorter list by entry does for graphs in any order of vertices what relabelling by degree does, and every entry
-// still gets its own sum: nothing is added by atomics.
+// Cutting and choosing the shorter list by entry does for graphs in any order of vertices what relabelling by degree does, and
+// every entry still gets its own sum: nothing is added by atomics.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -43,7 +43,8 @@ struct masked_lists {
     const uint32_t *ai, *bi, *mi;
     int64_t nrows; /* of the mask */
     int64_t begin, end;
-    bool mirrored; /* A and B' are the same lists, so that entries (i, j) and (j, i) are equal: one is computed where the mask has both */
+    /* A and B' are the same lists, so that entries (i, j) and (j, i) are equal: one is computed where the mask has both */
+    bool mirrored;
 };
 
 constexpr uint32_t table_empty = ~0u;

@@ -6,9 +6,11 @@ namespace {
 
 // ---- One entry: G lanes walk its list ----
 
-/* How many of the ids are in the set.  Ids are read 16 bytes at a time, W such loads in flight beside those of the up to three ids before and
- * after: what this costs is waiting for the L2 cache.  Loads past the end fetch the last vector again, so that none waits for a branch. */
-template <int G, int W, class Set> __device__ __forceinline__ uint32_t count_hits(const Set &set, const uint32_t *ids, uint32_t length, int l)
+/* How many of the ids are in the set.  Ids are read 16 bytes at a time, W such loads in flight beside those of the up to three
+ * ids before and after: what this costs is waiting for the L2 cache.  Loads past the end fetch the last vector again, so that
+ * none waits for a branch. */
+template <int G, int W, class Set> __device__ __forceinline__ uint32_t count_hits(const Set &set, const uint32_t *ids,
+    uint32_t length, int l)
 {
     walk_shape shape = shape_of(ids, length);
     const uint4 *vectors = reinterpret_cast<const uint4 *>(ids + shape.head);
@@ -21,7 +23,8 @@ template <int G, int W, class Set> __device__ __forceinline__ uint32_t count_hit
             id[w] = __ldg(vectors + min(v + w * G, shape.vectors - 1));
 #pragma unroll
         for (int w = 0; w < W; w++) {
-            uint32_t found = uint32_t(set.has(id[w].x)) + uint32_t(set.has(id[w].y)) + uint32_t(set.has(id[w].z)) + uint32_t(set.has(id[w].w));
+            uint32_t found = uint32_t(set.has(id[w].x)) + uint32_t(set.has(id[w].y));
+            found += uint32_t(set.has(id[w].z)) + uint32_t(set.has(id[w].w));
             hits += v + w * G < shape.vectors ? found : 0;
         }
     }
@@ -29,7 +32,8 @@ template <int G, int W, class Set> __device__ __forceinline__ uint32_t count_hit
 }
 
 /* The same for short lists: an id of a lane at a time, two in flight. */
-template <int G, class Set> __device__ __forceinline__ uint32_t count_few(const Set &set, const uint32_t *ids, uint32_t length, int l)
+template <int G, class Set> __device__ __forceinline__ uint32_t count_few(const Set &set, const uint32_t *ids, uint32_t length,
+    int l)
 {
     uint32_t hits = 0;
 #pragma unroll 1
@@ -62,7 +66,8 @@ __device__ __forceinline__ uint64_t store_both(const masked_args &q, const uint3
     return other != entry && passes(q, other) ? products + store_one(q, other, count) : products;
 }
 
-/* W: loads in flight; 0: walkers are short.  The task's records by all groups of the team.  The next record is fetched while this one is walked. */
+/* W: loads in flight; 0: walkers are short.  The task's records by all groups of the team.  The next record is fetched while this
+ * one is walked. */
 template <int G, int W, class Set>
 __device__ __forceinline__ uint64_t count_records(const masked_args &q, const masked_task &task, const Set &set)
 {

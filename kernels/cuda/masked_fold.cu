@@ -1,6 +1,6 @@
-// Masked products of sparse matrices (see masked.cuh) that add up products of values.  Every lane adds its products in the order of its
-// columns, then the lanes of an entry are added as a tree: the same order every time.  plus_times of FP32 and FP64 has typed kernels and
-// uses the plan; all else looks its operators up and searches.
+// Masked products of sparse matrices (see masked.cuh) that add up products of values.  Every lane adds its products in the order
+// of its columns, then the lanes of an entry are added as a tree: the same order every time.  plus_times of FP32 and FP64 has
+// typed kernels and uses the plan; all else looks its operators up and searches.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/masked_sets.cuh"
 #include "kernels/cuda/semiring.cuh"
@@ -75,7 +75,8 @@ template <class P> struct lane_sum {
 struct places_of {
     int64_t owner, walker;
     bool owner_is_b;
-    template <class P> __device__ __forceinline__ void add(const masked_args &q, lane_sum<P> &sum, uint32_t found, uint32_t walked) const
+    template <class P> __device__ __forceinline__ void add(const masked_args &q, lane_sum<P> &sum, uint32_t found,
+        uint32_t walked) const
     {
         if (found != nowhere)
             sum.add(q, owner_is_b ? walker + walked : owner + found, owner_is_b ? owner + found : walker + walked);
@@ -84,8 +85,8 @@ struct places_of {
 
 /* As count_hits: two loads of a lane in flight, past the end the last vector again. */
 template <int G, class P, class Set>
-__device__ __forceinline__ void fold_hits(const masked_args &q, const Set &set, const uint32_t *ids, uint32_t length, int l, places_of places,
-    lane_sum<P> &sum)
+__device__ __forceinline__ void fold_hits(const masked_args &q, const Set &set, const uint32_t *ids, uint32_t length, int l,
+    places_of places, lane_sum<P> &sum)
 {
     constexpr int W = 2;
     walk_shape shape = shape_of(ids, length);
@@ -221,10 +222,12 @@ tsr_status tsr_cuda_masked_fold(masked_args q, const tsr_cuda_masked_plan *plan,
     tsr_semiring s = product->semiring;
     bool typed = s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && (s.type == TSR_FP32 || s.type == TSR_FP64);
     if (typed && plan)
-        return s.type == TSR_FP32 ? fold_planned<plus_times<float>>(q, plan, product) : fold_planned<plus_times<double>>(q, plan, product);
+        return s.type == TSR_FP32 ? fold_planned<plus_times<float>>(q, plan, product)
+                                  : fold_planned<plus_times<double>>(q, plan, product);
     q.npairs = product->end - product->begin;
     if (typed)
-        return s.type == TSR_FP32 ? launch_pairs<plus_times<float>, false>(q, product) : launch_pairs<plus_times<double>, false>(q, product);
+        return s.type == TSR_FP32 ? launch_pairs<plus_times<float>, false>(q, product)
+                                  : launch_pairs<plus_times<double>, false>(q, product);
     switch (s.type) {
     case TSR_BOOL: return fold_any<bool>(q, product);
     case TSR_INT8: return fold_any<int8_t>(q, product);

@@ -1,8 +1,8 @@
-// The plan of a masked product (see masked.cuh): which list is walked for each entry, groups by owner, tasks of bounded work, heavy first.
-// It depends on patterns only.
+// The plan of a masked product (see masked.cuh): which list is walked for each entry, groups by owner, tasks of bounded work,
+// heavy first. It depends on patterns only.
 //
-// Entries are sorted by owner (and, within a group, by the length of the walker, longest first); entries without a group come after
-// them in the mask's order, entries with empty intersections of the column ranges last, and are forgotten.
+// Entries are sorted by owner (and, within a group, by the length of the walker, longest first); entries without a group come
+// after them in the mask's order, entries with empty intersections of the column ranges last, and are forgotten.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/masked.cuh"
 #include "kernels/cuda/sort.cuh"
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(threads) measure_entries(masked_lists q, plan_
 }
 
 /* Entries of owners without a group get the key of all such. */
-__global__ void __launch_bounds__(threads) choose_groups(masked_lists q, plan_rule rule, uint32_t *keys, const unsigned long long *cost,
-    plan_counts *counts)
+__global__ void __launch_bounds__(threads) choose_groups(masked_lists q, plan_rule rule, uint32_t *keys,
+    const unsigned long long *cost, plan_counts *counts)
 {
     int64_t at = blockIdx.x * int64_t(threads) + threadIdx.x;
     bool grouped = false, pair = false;
@@ -138,13 +138,15 @@ __device__ __forceinline__ uint32_t tasks_of(const plan_rule &rule, uint64_t cos
 }
 
 /* The form of a group; MASKED_SEARCH where there is none. */
-__device__ __forceinline__ masked_form owner_form(const masked_lists &q, const plan_rule &rule, const unsigned long long *cost, int64_t owner)
+__device__ __forceinline__ masked_form owner_form(const masked_lists &q, const plan_rule &rule, const unsigned long long *cost,
+    int64_t owner)
 {
     bool group = owner < rule.owners && cost[owner];
     return group ? form_of(rule, cost[owner], list_length(q, uint32_t(owner))) : MASKED_SEARCH;
 }
 
-__global__ void __launch_bounds__(threads) count_tasks(masked_lists q, plan_rule rule, const unsigned long long *cost, plan_counts *counts)
+__global__ void __launch_bounds__(threads) count_tasks(masked_lists q, plan_rule rule, const unsigned long long *cost,
+    plan_counts *counts)
 {
     __shared__ uint32_t sums[MASKED_FORMS];
     if (threadIdx.x < MASKED_FORMS)
@@ -160,8 +162,9 @@ __global__ void __launch_bounds__(threads) count_tasks(masked_lists q, plan_rule
 }
 
 /* Records and pairs in sorted order; where the groups begin and end. */
-__global__ void __launch_bounds__(threads) write_records(masked_lists q, plan_rule rule, const uint32_t *keys, const uint32_t *entries,
-    uint32_t grouped, uint32_t count, masked_record *records, masked_pair *pairs, uint32_t *mirrors, uint32_t *first, uint32_t *last)
+__global__ void __launch_bounds__(threads) write_records(masked_lists q, plan_rule rule, const uint32_t *keys,
+    const uint32_t *entries, uint32_t grouped, uint32_t count, masked_record *records, masked_pair *pairs, uint32_t *mirrors,
+    uint32_t *first, uint32_t *last)
 {
     uint32_t at = blockIdx.x * uint32_t(threads) + threadIdx.x;
     if (at >= count)
@@ -187,8 +190,8 @@ __global__ void __launch_bounds__(threads) write_records(masked_lists q, plan_ru
 
 /* Tasks in any order; the key puts them in order of form, then by cost, heavy first. */
 __global__ void __launch_bounds__(threads) write_tasks(masked_lists q, plan_rule rule, const unsigned long long *cost,
-    const masked_record *records, const uint32_t *first, const uint32_t *last, masked_task *tasks, uint32_t *keys, uint32_t *numbers,
-    plan_counts *counts)
+    const masked_record *records, const uint32_t *first, const uint32_t *last, masked_task *tasks, uint32_t *keys,
+    uint32_t *numbers, plan_counts *counts)
 {
     constexpr uint64_t cost_most = (1u << 30) - 1, long_walker = 2048;
     __shared__ uint32_t sum, before;
@@ -223,7 +226,8 @@ __global__ void __launch_bounds__(threads) write_tasks(masked_lists q, plan_rule
     }
 }
 
-__global__ void __launch_bounds__(threads) order_tasks(const masked_task *from, const uint32_t *numbers, uint32_t n, masked_task *to)
+__global__ void __launch_bounds__(threads) order_tasks(const masked_task *from, const uint32_t *numbers, uint32_t n,
+    masked_task *to)
 {
     uint32_t at = blockIdx.x * uint32_t(threads) + threadIdx.x;
     if (at < n)
@@ -333,7 +337,8 @@ struct maker {
         auto *records = static_cast<masked_record *>(plan->records);
         auto grouped = uint32_t(plan->nrecords), count = uint32_t(plan->nrecords + plan->npairs);
         if (count)
-            TSR_LAUNCH(write_records, blocks_for(count), threads, 0, stream, q, rule, s.keys[at], s.entries[at], grouped, count, records,
+            TSR_LAUNCH(write_records, blocks_for(count), threads, 0, stream, q, rule, s.keys[at], s.entries[at], grouped, count,
+            records,
                 static_cast<masked_pair *>(plan->pairs), static_cast<uint32_t *>(plan->mirrors), s.first, s.last);
         return plan->nrecords ? write_ordered(s, records) : TSR_OK;
     }
@@ -358,7 +363,8 @@ struct maker {
                 space.memory = static_cast<char *>(memory);
                 continue;
             }
-            TSR_LAUNCH(write_tasks, blocks_for(rule.owners), threads, 0, stream, q, rule, s.cost, records, s.first, s.last, tasks, keys[0],
+            TSR_LAUNCH(write_tasks, blocks_for(rule.owners), threads, 0, stream, q, rule, s.cost, records, s.first, s.last, tasks,
+                keys[0],
                 numbers[0], s.counts);
             int at = 0;
             tsr_status status = tsr_cuda_sort_pairs(keys, payloads, 4, n, 32, &at, sort, stream);
@@ -398,12 +404,13 @@ struct maker {
     }
 };
 
-/* variant: 0, or log2 of a warp's least cost, a task's most (both 0: as usual), a bitmap's least and a table's least, two decimal digits
- * each. */
+/* variant: 0, or log2 of a warp's least cost, a task's most (both 0: as usual), a bitmap's least and a table's least, two decimal
+ * digits each. */
 plan_rule rule_of(const tsr_cuda_masked *q, bool positions, int variant)
 {
     plan_rule rule = {};
-    int warp = variant / 1000000, most = variant / 10000 % 100, bitmap = variant ? variant / 100 % 100 : 14, table = variant ? variant % 100 : 9;
+    int warp = variant / 1000000, most = variant / 10000 % 100, bitmap = variant ? variant / 100 % 100 : 14;
+    int table = variant ? variant % 100 : 9;
     rule.bitmap_cost = uint64_t(1) << bitmap;
     rule.table_cost = uint64_t(1) << table;
     rule.warp_cost = uint64_t(1) << (warp ? warp : 6);
@@ -419,7 +426,8 @@ plan_rule rule_of(const tsr_cuda_masked *q, bool positions, int variant)
 
 } // namespace
 
-extern "C" tsr_status tsr_cuda_make_masked_plan(tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product, bool positions, int variant)
+extern "C" tsr_status tsr_cuda_make_masked_plan(tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product, bool positions,
+    int variant)
 {
     *plan = {};
     plan->begin = product->begin;

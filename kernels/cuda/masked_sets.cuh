@@ -39,7 +39,8 @@ struct masked_args {
     const masked_record *records;
     const masked_pair *pairs;
     int64_t npairs;
-    const uint32_t *mirrors, *pair_mirrors; /* beside records and pairs: the entry that has the same result, or the same entry; NULL: none */
+    /* beside records and pairs: the entry that has the same result, or the same entry; NULL: none */
+    const uint32_t *mirrors, *pair_mirrors;
     uint32_t words, slots; /* of a bitmap, of a table (a power of two) */
     int hash_shift;
     const void *mask;
@@ -87,7 +88,10 @@ __device__ __forceinline__ void add_products(const masked_args &q, uint64_t sum)
 
 // ---- Walks ----
 
-__device__ __forceinline__ int64_t record_place(const masked_task &task, uint32_t k) { return task.first + int64_t(k) * task.stride; }
+__device__ __forceinline__ int64_t record_place(const masked_task &task, uint32_t k)
+{
+    return task.first + int64_t(k) * task.stride;
+}
 
 __device__ __forceinline__ masked_record record_at(const masked_args &q, const masked_task &task, uint32_t k)
 {
@@ -103,7 +107,10 @@ __device__ __forceinline__ masked_record record_at(const masked_args &q, const m
 struct walk_shape {
     uint32_t head, vectors, rest;
     int loose;
-    __device__ __forceinline__ uint32_t loose_place(int l) const { return uint32_t(l) < head ? uint32_t(l) : uint32_t(l) + 4 * vectors; }
+    __device__ __forceinline__ uint32_t loose_place(int l) const
+    {
+        return uint32_t(l) < head ? uint32_t(l) : uint32_t(l) + 4 * vectors;
+    }
 };
 
 __device__ __forceinline__ walk_shape shape_of(const uint32_t *ids, uint32_t length)

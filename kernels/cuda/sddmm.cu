@@ -1,10 +1,10 @@
 // SDDMM: C<S> = A (+).(x) B with A and B' dense by row, at the entries of the sparse mask S.
 //
-// A warp takes `chunk` consecutive entries, finds their rows (one wide search for the first, a short one for each entry), and computes
-// 32 / G entries at a time: G lanes fetch V consecutive elements each of both rows, C times before they go on, so that a load of a group
-// is a whole line of 128 bytes.  The rows of U such steps are in flight together.  Neighbouring entries share their row of A, which is
-// then one line for the whole warp.  Lanes add their own products, then a tree adds the lanes: the same order every time, whatever the
-// device.  plus_times of FP32 and FP64 is typed, everything else looks its operators up.
+// A warp takes `chunk` consecutive entries, finds their rows (one wide search for the first, a short one for each entry), and
+// computes 32 / G entries at a time: G lanes fetch V consecutive elements each of both rows, C times before they go on, so that a
+// load of a group is a whole line of 128 bytes.  The rows of U such steps are in flight together.  Neighbouring entries share
+// their row of A, which is then one line for the whole warp.  Lanes add their own products, then a tree adds the lanes: the same
+// order every time, whatever the device.  plus_times of FP32 and FP64 is typed, everything else looks its operators up.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/semiring.cuh"
 
@@ -137,8 +137,8 @@ template <class T, int V> __device__ __forceinline__ void load_or_zero(T (&out)[
     }
 }
 
-/* U sums of each lane, added over groups of G lanes: afterwards s[0] of lane l is the total number l / (G / U).  A lane gives away half of its sums
- * for the other half of its partner's, as long as it has several. */
+/* U sums of each lane, added over groups of G lanes: afterwards s[0] of lane l is the total number l / (G / U).  A lane gives
+ * away half of its sums for the other half of its partner's, as long as it has several. */
 template <int G, int U, class T> __device__ __forceinline__ void add_across(T (&s)[U])
 {
     int lane = int(threadIdx.x % 32);
@@ -161,8 +161,8 @@ template <int G, int U, class T> __device__ __forceinline__ void add_across(T (&
 
 /* Products of U steps from `step` on, entries base + ..., into sum.  One_row: all entries have one row of A, in xs already. */
 template <class T, int V, int G, int C, int U, bool Whole, bool One_row>
-__device__ __forceinline__ void add_steps(const sddmm_args &q, const staged_entries &mine, const T *a, const T *b, int from, int l, const T (&row)[C][V],
-    T (&sum)[U])
+__device__ __forceinline__ void add_steps(const sddmm_args &q, const staged_entries &mine, const T *a, const T *b, int from,
+    int l, const T (&row)[C][V], T (&sum)[U])
 {
     constexpr int per_step = 32 / G;
     const T *x[U], *y[U];
@@ -201,7 +201,8 @@ __device__ __forceinline__ void add_steps(const sddmm_args &q, const staged_entr
 
 /* Results of the 32 entries from `base` on: lane l returns that of entry number `place`. */
 template <class T, int V, int G, int C, bool Whole, bool One_row>
-__device__ __forceinline__ T batch_sums(const sddmm_args &q, const staged_entries &mine, const T *a, const T *b, int base, int lane)
+__device__ __forceinline__ T batch_sums(const sddmm_args &q, const staged_entries &mine, const T *a, const T *b, int base,
+    int lane)
 {
     constexpr int per_step = 32 / G, U = G < 8 / C ? G : 8 / C, share = G / U;
     int l = lane % G;

@@ -1,8 +1,9 @@
 /* Masked products of sparse matrices against the oracle.
  *
- * First every semiring of every type on the random products of test/kernels (turned into rows of A, of B' and of the mask here; jumbled
- * operands are sorted on the way: the kernels want ascending rows), with a plan and without.  Then graphs: hubs, empty rows and columns far
- * apart, triangle counting in all its forms, plans that choose every form of set, entries in portions, two runs of the same bits.
+ * First every semiring of every type on the random products of test/kernels (turned into rows of A, of B' and of the mask here;
+ * jumbled operands are sorted on the way: the kernels want ascending rows), with a plan and without.  Then graphs: hubs, empty
+ * rows and columns far apart, triangle counting in all its forms, plans that choose every form of set, entries in portions, two
+ * runs of the same bits.
  *     --seed=N    one case of the second kind     --count=N    cases of the second kind     --semirings=N    cases per semiring
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/cuda_kernels.h"
@@ -93,7 +94,8 @@ static entry *list_entries(const tsr_view *v, bool transposed)
     return list;
 }
 
-static tsr_cuda_csr upload_rows(const entry *list, int64_t nvals, int64_t nrows, int64_t ncols, const void *x, bool iso, size_t size)
+static tsr_cuda_csr upload_rows(const entry *list, int64_t nvals, int64_t nrows, int64_t ncols, const void *x, bool iso,
+    size_t size)
 {
     int64_t *p = checked(calloc((size_t)nrows + 1, sizeof *p));
     uint32_t *i = checked(malloc((size_t)nvals * sizeof *i + 1));
@@ -289,7 +291,8 @@ static tsr_cuda_csr upload_marks(const marks *m, int64_t spread, rng *r, tsr_typ
         else
             ((double *)x)[k] = (double)value;
     }
-    tsr_cuda_csr a = upload_rows(list, n, m->nrows, (m->ncols - 1) * spread + 1, r != NULL ? x : NULL, false, type == TSR_FP32 ? 4 : 8);
+    tsr_cuda_csr a = upload_rows(list, n, m->nrows, (m->ncols - 1) * spread + 1, r != NULL ? x : NULL, false,
+        type == TSR_FP32 ? 4 : 8);
     free(list);
     free(x);
     return a;
@@ -331,7 +334,8 @@ static void draw_any(graph_case *t, rng *r)
 static void draw_case(graph_case *t, uint64_t seed, rng *r)
 {
     static const tsr_semiring counts[] = { { TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR }, { TSR_UINT32, TSR_ADD_PLUS, TSR_MUL_PAIR },
-        { TSR_INT8, TSR_ADD_PLUS, TSR_MUL_PAIR }, { TSR_FP64, TSR_ADD_PLUS, TSR_MUL_PAIR }, { TSR_BOOL, TSR_ADD_LOR, TSR_MUL_PAIR } };
+        { TSR_INT8, TSR_ADD_PLUS, TSR_MUL_PAIR }, { TSR_FP64, TSR_ADD_PLUS, TSR_MUL_PAIR },
+        { TSR_BOOL, TSR_ADD_LOR, TSR_MUL_PAIR } };
     memset(t, 0, sizeof *t);
     t->seed = seed;
     t->spread = rng_chance(r, 25) ? 1 + rng_below(r, 100000) : 1;
@@ -386,14 +390,16 @@ static bool judge(const graph_case *t, const void *x, const int8_t *present, uin
             double out = read_number(t->semiring.type, x, at);
             all += (uint64_t)products;
             if (present[at] != (products > 0) || out != wanted) {
-                printf("FAIL case %llu: entry %lld, %lld is %g (%d), not %g\n", (unsigned long long)t->seed, (long long)i, (long long)j, out,
+                printf("FAIL case %llu: entry %lld, %lld is %g (%d), not %g\n", (unsigned long long)t->seed, (long long)i,
+                    (long long)j, out,
                     present[at], wanted);
                 return false;
             }
             at++;
         }
     if (!t->values && total != all)
-        printf("FAIL case %llu: %llu products, not %llu\n", (unsigned long long)t->seed, (unsigned long long)total, (unsigned long long)all);
+        printf("FAIL case %llu: %llu products, not %llu\n", (unsigned long long)t->seed, (unsigned long long)total,
+        (unsigned long long)all);
     return t->values || total == all;
 }
 
@@ -433,7 +439,8 @@ static bool test_graph(uint64_t seed)
         tsr_cuda_free(q.products, NULL);
     }
     if (!ok)
-        printf("  A %lld x %lld, B' %lld rows, spread %lld, type %s%s\n", (long long)t.a.nrows, (long long)t.a.ncols, (long long)t.b.nrows,
+        printf("  A %lld x %lld, B' %lld rows, spread %lld, type %s%s\n", (long long)t.a.nrows, (long long)t.a.ncols,
+        (long long)t.b.nrows,
             (long long)t.spread, type_name(t.semiring.type), t.values ? ", values" : "");
     free(first);
     free(x);
@@ -498,6 +505,7 @@ int main(int argc, char **argv)
     int failed = test_memory() + test_semirings(seed, each);
     for (int k = 0; k < count; k++)
         failed += !test_graph(seed + (uint64_t)k);
-    printf("%d semirings x %d cases, %d graphs: %d failed\n", TSR_TYPE_COUNT * TSR_ADD_COUNT * TSR_MUL_COUNT, each, count, failed);
+    printf("%d semirings x %d cases, %d graphs: %d failed\n", TSR_TYPE_COUNT * TSR_ADD_COUNT * TSR_MUL_COUNT, each, count,
+        failed);
     return failed != 0;
 }

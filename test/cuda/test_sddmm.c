@@ -1,6 +1,6 @@
-/* SDDMM against the oracle: every semiring of every type on the random products of test/kernels (dense operands in any orientation, masks
- * of any format, turned into row-major arrays and CSR here), then plus_times of FP32 and FP64 for every length of rows, leading dimension and
- * alignment against sums in long double, two runs of the same bits.
+/* SDDMM against the oracle: every semiring of every type on the random products of test/kernels (dense operands in any
+ * orientation, masks of any format, turned into row-major arrays and CSR here), then plus_times of FP32 and FP64 for every length
+ * of rows, leading dimension and alignment against sums in long double, two runs of the same bits.
  *     --seed=N    one case of the second kind     --count=N    cases of the second kind     --semirings=N    cases per semiring
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/cuda_kernels.h"
@@ -89,7 +89,8 @@ static entry *list_entries(const tsr_view *v, bool transposed)
     return list;
 }
 
-static tsr_cuda_csr upload_rows(const entry *list, int64_t nvals, int64_t nrows, int64_t ncols, const void *x, bool iso, size_t size)
+static tsr_cuda_csr upload_rows(const entry *list, int64_t nvals, int64_t nrows, int64_t ncols, const void *x, bool iso,
+    size_t size)
 {
     int64_t *p = checked(calloc((size_t)nrows + 1, sizeof *p));
     uint32_t *i = checked(malloc((size_t)nvals * sizeof *i + 1));
@@ -175,7 +176,8 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
     char *x = device_new((size_t)n * size), *host = checked(malloc((size_t)n * size + 1));
     int8_t *present = device_new((size_t)n), *host_present = checked(malloc((size_t)n + 1));
     tsr_cuda_sddmm q = { .semiring = p->semiring, .mask = &mask, .mask_size = (int)mask_size, .end = n, .k = p->k,
-        .a = a != NULL ? a + (size_t)a_shift * size : NULL, .lda = lda, .b = b != NULL ? b + (size_t)b_shift * size : NULL, .ldb = ldb,
+        .a = a != NULL ? a + (size_t)a_shift * size : NULL, .lda = lda, .b = b != NULL ? b + (size_t)b_shift * size : NULL,
+        .ldb = ldb,
         .a_iso = first_value(&p->a, size), .b_iso = first_value(&p->b, size), .x = x, .present = present, .device = &device };
     tsr_status status = run(&q, &layout);
     if (status == TSR_OK) {
@@ -347,7 +349,8 @@ static bool test_sums(uint64_t seed)
         char *x = device_new(bytes);
         rng same = { seed };
         tsr_cuda_sddmm q = { .semiring = { t.type, TSR_ADD_PLUS, TSR_MUL_TIMES }, .mask = &t.mask, .end = t.mask.nvals, .k = t.k,
-            .a = a + (size_t)t.a_shift * size, .lda = t.lda, .b = b + (size_t)t.b_shift * size, .ldb = t.ldb, .x = x, .device = &device };
+            .a = a + (size_t)t.a_shift * size, .lda = t.lda, .b = b + (size_t)t.b_shift * size, .ldb = t.ldb, .x = x,
+            .device = &device };
         must(run(&q, &same), "product");
         out[k] = checked(malloc(bytes + 1));
         download(out[k], x, bytes);
