@@ -139,20 +139,23 @@ typedef struct tsr_cuda_masked {
     tsr_semiring semiring;
     const tsr_cuda_csr *a;    /* m x k by row; rows ascend.  Work lists are not used, here and below */
     const tsr_cuda_csr *b;    /* B', n x k by row: row j is column j of B */
-    const tsr_cuda_csr *mask; /* m x n by row.  x: values of mask_size bytes, an entry with all bits zero is not computed; NULL: structural */
+    const tsr_cuda_csr *mask; /* m x n by row.  x: values of mask_size bytes, an entry with all bits zero is not computed; NULL:
+                               * structural */
     int mask_size;
     int64_t begin, end;       /* entries of the mask to compute; fewer than 2^32 - 1 (call again for the rest) */
     uint64_t a_iso, b_iso;    /* bits of the one value of A (B) in the semiring's type, where x == NULL and mul reads it */
     void *x;                  /* [end - begin] of the semiring's type, 0 where there is no product; NULL: not wanted */
     int8_t *present;          /* [end - begin] 0/1; NULL: not wanted */
-    uint64_t *products;       /* their number over all entries is added to this; only where values do not matter.  NULL: not wanted */
+    uint64_t *products;       /* their number over all entries is added to this; only where values do not matter.  NULL: not
+                               * wanted */
     const tsr_cuda_device *device;
     void *stream;
 } tsr_cuda_masked;
 
-/* Which list is walked for which entry, in which order: depends on the patterns of A, B and M, not on values, and serves all products of these
- * patterns.  16 bytes for an entry; while it is made, 48 more and 16 for a row or column of the mask.  Where A and B' are the same arrays (support of
- * edges) and only counts are wanted, an entry and its mirror image in the mask are computed once.  Private to the kernels. */
+/* Which list is walked for which entry, in which order: depends on the patterns of A, B and M, not on values, and serves all
+ * products of these patterns.  16 bytes for an entry; while it is made, 48 more and 16 for a row or column of the mask.  Where A
+ * and B' are the same arrays (support of edges) and only counts are wanted, an entry and its mirror image in the mask are computed
+ * once.  Private to the kernels. */
 typedef struct tsr_cuda_masked_plan {
     int64_t begin, end;
     bool positions;
@@ -162,13 +165,15 @@ typedef struct tsr_cuda_masked_plan {
     size_t bytes;
 } tsr_cuda_masked_plan;
 
-/* Are products told apart by values (plus_times of values, say; not plus_pair, or iso operands)?  Then `positions` below must be true. */
+/* Are products told apart by values (plus_times of values, say; not plus_pair, or iso operands)?  Then `positions` below must be
+ * true. */
 bool tsr_cuda_masked_reads(const tsr_cuda_masked *product);
 /* Of the product only a, b, mask (without values), begin, end, device and stream are used.  Waits for the stream. */
 tsr_status tsr_cuda_make_masked_plan(tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product, bool positions, int variant);
 void tsr_cuda_free_masked_plan(tsr_cuda_masked_plan *plan, void *stream);
 
-/* Semantics of kernels/kernels.h; counts are exact (FP32 and FP64: rounded once).  plan == NULL: without, slower, no memory needed. */
+/* Semantics of kernels/kernels.h; counts are exact (FP32 and FP64: rounded once).  plan == NULL: without, slower, no memory
+ * needed.  TSR_DECLINED: a plan of other entries, or without positions where they are needed; `products` where values matter. */
 tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product);
 
 /* SDDMM: both operands dense, the mask by row, fewer than 2^32 - 1 rows. */
@@ -183,14 +188,15 @@ typedef struct tsr_cuda_sddmm {
     const void *b;            /* B', n x k row-major: row j is column j of B; NULL: b_iso, or not read */
     int64_t ldb;
     uint64_t a_iso, b_iso;
-    void *x;                  /* [end - begin] of the semiring's type, in the mask's order; 0 where the mask is false, or k == 0 */
+    void *x;                  /* [end - begin] of the semiring's type, in the mask's order; 0 where the mask is false or k == 0 */
     int8_t *present;          /* [end - begin] 0/1; NULL: not wanted */
     const tsr_cuda_device *device;
     void *stream;
     int variant;
 } tsr_cuda_sddmm;
 
-/* Semantics of kernels/kernels.h; sums are FMAs in a fixed order, of many short sums (error well below that of adding one by one). */
+/* Semantics of kernels/kernels.h; sums are FMAs in a fixed order, of many short sums (error well below that of adding one by
+ * one). */
 tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product);
 
 /* ---- Dense operands (kernels/cuda/dense.cu) ---- */
