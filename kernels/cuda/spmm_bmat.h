@@ -1,7 +1,6 @@
 /* Between spmm_bmat.cu, which chooses a shape, and spmm_bmat_<arithmetic>.cu, which have the kernels.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_CUDA_SPMM_BMAT_H
-#define TSR_CUDA_SPMM_BMAT_H
+#pragma once
 
 #include "kernels/cuda/cuda_kernels.h"
 
@@ -16,5 +15,3 @@ typedef tsr_status tsr_bmat_run(const tsr_bmat *a, const tsr_work *work, const t
 extern "C" {
 tsr_bmat_run tsr_bmat_exact, tsr_bmat_tf32, tsr_bmat_fp16, tsr_bmat_bf16, tsr_bmat_fp64;
 }
-
-#endif

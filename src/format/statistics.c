@@ -94,7 +94,7 @@ static bool count_all(counts *sum, const tsr_source *in, int64_t *entry, int64_t
         counts mine = {0};
         for (int64_t v = shares[part].first; v < shares[part].last; v++)
             count_window(&mine, in, shares[part].scratch, v);
-#pragma omp critical(tsr_statistics)
+#pragma omp critical
         add(sum, &mine);
     }
     tsr_free_shares(shares);
