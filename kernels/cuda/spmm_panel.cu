@@ -7,7 +7,7 @@
 // 32 V.  An entry costs a consumer two loads from shared memory: the entry, the same for all lanes, and the lane's part of the
 // row of B.  A barrier tells when a stage is full, another one when all consumers are done with it.
 //
-// FP32 sums go to C (to the partial sum) and begin anew after every 1536 columns of a window: the error of a long sum grows
+// FP32 sums go to C (to the partial sum) and begin anew after every 2048 columns of a window: the error of a long sum grows
 // with its length.
 //
 // variant: 0 = the kernel's own choice, 1 = sums go to C after each block.
@@ -22,7 +22,7 @@
 namespace {
 
 constexpr int rows = 8; // of a consumer
-constexpr int longest_chain = 1536; // columns
+constexpr int longest_chain = 2048; // columns
 
 struct job {
     tsr_cuda_spmm p;
@@ -394,29 +394,27 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
 
 } // namespace
 
-/* Pieces per window such that the device is full and the last items do not take long: the start of a piece and its partial sum
- * cost about as much as 4 blocks, and at the end a quarter of an item is waited for.  Windows somewhat longer than the mean get
- * no more pieces, others an eighth of the whole time at most. */
+/* The start of an item and its partial sum cost about as much as 4 blocks.  Windows of a small matrix are cut such that items fill whole
+ * waves of the device; with many waves an item may take an eighth of the whole time. */
 extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_device *device)
 {
-    constexpr double overhead = 4, least = 8;
-    const double low = w->width < 32 ? 7 : w->width < 64 ? 6 : 3, high = w->width < 64 ? 4 : 3;
-    const double slots = device->sms * (w->height == 64 ? high : low);
+    constexpr int least = 8, overhead = 4;
+    const int low = w->width < 32 ? 7 : w->width < 64 ? 6 : 3, high = w->width < 64 ? 4 : 3;
+    const int64_t slots = static_cast<int64_t>(device->sms) * (w->height == 64 ? high : low);
     if (w->nblocks == 0)
         return 1;
-    const double windows = static_cast<double>(w->nwindows), mean = static_cast<double>(w->nblocks) / windows;
-    double best = 0, best_time = 0;
-    for (int pieces = 1; pieces <= 64; pieces++) {
-        const double item = mean / pieces + (pieces > 1 ? overhead : 0), share = windows * pieces * item / slots;
-        const double time = (share > item ? share : item) + item / 4;
+    int64_t best = 0, best_time = 0;
+    for (int64_t pieces = 1; pieces <= 64; pieces++) {
+        int64_t most = (w->nblocks + w->nwindows * pieces - 1) / (w->nwindows * pieces);
+        int64_t time = (w->nwindows * pieces + slots - 1) / slots * (most + overhead);
         if (pieces == 1 || time < best_time) {
-            best = pieces == 1 ? 2 * mean : 1.15 * mean / pieces;
+            best = most;
             best_time = time;
         }
     }
-    const double eighth = static_cast<double>(w->nblocks) / slots / 8;
-    best = best > eighth ? best : eighth;
-    return static_cast<int64_t>(best > least ? best : least) + 1;
+    const int64_t share = w->nblocks / slots / 8;
+    best = best > share ? best : share;
+    return best > least ? best : least;
 }
 
 extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *p)
