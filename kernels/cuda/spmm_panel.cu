@@ -394,8 +394,8 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
 
 } // namespace
 
-/* The start of an item and its partial sum cost about as much as 4 blocks.  Windows of a small matrix are cut such that items fill whole
- * waves of the device; with many waves an item may take an eighth of the whole time. */
+/* The start of an item and its partial sum cost about as much as 4 blocks.  Windows of a small matrix are cut such that items
+ * fill whole waves of the device; with many waves an item may take an eighth of the whole time. */
 extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_device *device)
 {
     constexpr int least = 8, overhead = 4;
