@@ -87,17 +87,16 @@ typedef struct tsr_hrpb {
     void *value;           /* [nvals]; NULL: pattern */
 } tsr_hrpb;
 
-/* Panels, a format of our own: blocks as lists of entries, for kernels that bring a block's rows of B to many rows of A at
- * once.  Blocks are bounded in entries, too: the vectors of a window are cut into spans of `width` (the last may have fewer), and
- * a span with more than tsr_panel_most entries is halved - at multiples of width/2, then width/4 ..., rounded down - until no
- * part has more; parts without a vector are no blocks.  w.block and w.nblocks count these blocks.
- * Block k has vectors [begin[k], begin[k+1]); a slot is a vector's place in its block.  Its data are the 16-byte units
- * [first[k], first[k+1]):
- *   - height/8 words of 32 bits, one for every 8 rows: bit r set = row r of the 8 has entries in the block; from bit 8 on, how
- *     many entries of the block come before these rows;
- *   - its entries, ordered by row, then slot: the value, and 32 bits slot << 16 | row in window, plus TSR_PANEL_LAST for a row's
- *     last entry in the block.  8 bytes with FP32; 16 with FP64 (the last 4 are zero);
- *   - zeros up to a whole unit.
+/* Panels, a format of our own: blocks as lists of entries, for kernels that bring a block's rows of B to many rows of A at once.
+ * Blocks are bounded in entries, too: the vectors of a window are cut into spans of `width` (the last may have fewer), and a span with
+ * more than tsr_panel_most entries is halved - at multiples of width/2, then width/4 ..., rounded down - until no part has more; parts without a
+ * vector are no blocks.  w.block and w.nblocks count these blocks.
+ * Block k has vectors [begin[k], begin[k+1]); a slot is a vector's place in its block.  Its data are the 16-byte units [first[k], first[k+1]):
+ *   - height/8 words of 32 bits, one for every 8 rows: bit r set = row r of the 8 has entries in the block; from bit 8 on, how many
+ *     places for entries come before these rows;
+ *   - its entries, ordered by row, then slot, those of every 8 rows from an even place on (FP32): the value, and 32 bits slot << 16 |
+ *     row in window, plus TSR_PANEL_LAST for a row's last entry in the block.  8 bytes with FP32; 16 with FP64 (the last 4 are zero);
+ *   - zeros: in the gaps, and up to the units of its entries and, with FP32, one more for every 8 rows.
  * A unit of zeros follows the last block. */
 typedef struct tsr_panel {
     tsr_windows w;   /* height 32 or 64, width 16, 24, 32, 48 or 64 */

@@ -1,8 +1,8 @@
 // Panels on the device, bitwise those of src/format.
 //
-// Spans are cut into blocks by warps: sums over the entries of lanes' vectors tell every lane how large the block is that it is
-// in.  Then a warp walks a few blocks one after the other.  Lane l has vectors l (and l + 32) of the block as sets of rows;
-// votes turn them into rows l (and l + 32) as sets of slots.  A lane knows which entry of its rows comes next.
+// Spans are cut into blocks by warps: sums over the entries of lanes' vectors tell every lane how large the block is that it is in.  Then a
+// warp walks a few blocks one after the other.  Lane l has vectors l (and l + 32) of the block as sets of rows; votes turn them into rows l
+// (and l + 32) as sets of slots.  A lane knows which entry of its rows comes next.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/convert.cuh"
 
@@ -27,12 +27,12 @@ struct panels {
     unsigned char *data;
     unsigned long long *largest;
     int most, head, entry_bytes; // entries of a block; bytes of a block's words, of an entry
+    int spare;           // places of a block besides those of its entries
 };
 
 template <class Rows> constexpr int height_of = 8 * static_cast<int>(sizeof(Rows));
 
-/* Where a warp is: things of windows (spans, blocks) [k, last), and the window of thing k.  before: [nwindows+1] things before
- * a window. */
+/* Where a warp is: things of windows (spans, blocks) [k, last), and the window of thing k.  before: [nwindows+1] things before a window. */
 struct position {
     const int64_t *before;
     int64_t k, last, v, next; // next: first thing after the window
@@ -96,6 +96,18 @@ __device__ __forceinline__ int sum_up(int x)
     for (int d = 1; d < 32; d *= 2) {
         int other = __shfl_up_sync(all, x, d);
         x += lane >= d ? other : 0;
+    }
+    return x;
+}
+
+/* The same among 8 lanes. */
+__device__ __forceinline__ int sum_eight(int x)
+{
+    int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int d = 1; d < 8; d *= 2) {
+        int other = __shfl_up_sync(all, x, d);
+        x += lane % 8 >= d ? other : 0;
     }
     return x;
 }
@@ -176,8 +188,7 @@ template <class Rows, int Parts> __global__ void __launch_bounds__(threads) note
         int64_t k = j.parts[at.k];
 #pragma unroll
         for (int h = 0; h < Parts; h++) {
-            int bytes = j.head + c.entries[h] * j.entry_bytes;
-            uint32_t units = static_cast<uint32_t>((bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
+            uint32_t units = static_cast<uint32_t>((j.head + (c.entries[h] + j.spare) * j.entry_bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
             if (c.starts[h] >> lane & 1) {
                 int64_t mine = k + __popc(c.starts[h] & ((1u << lane) - 1));
                 j.begin[mine] = s.first + lane + 32 * h;
@@ -230,8 +241,7 @@ template <> struct alignas(16) stored<uint64_t> {
 };
 
 /* Next entries of rows l, l + 32. */
-template <class Rows>
-__device__ __forceinline__ void find_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j)
+template <class Rows> __device__ __forceinline__ void find_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j)
 {
 #pragma unroll
     for (int half = 0; half < height_of<Rows> / 32; half++) {
@@ -242,8 +252,7 @@ __device__ __forceinline__ void find_entries(int64_t (&entry)[height_of<Rows> / 
 
 /* The same where the warp begins inside the window, at a block that begins with `column`. */
 template <class Rows>
-__device__ __forceinline__ void skip_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j,
-                                             uint32_t column)
+__device__ __forceinline__ void skip_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j, uint32_t column)
 {
 #pragma unroll
     for (int half = 0; half < height_of<Rows> / 32; half++) {
@@ -271,6 +280,7 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
 {
     using slots_of = typename std::conditional<Parts == 2, uint64_t, uint32_t>::type;
     constexpr int halves = height_of<Rows> / 32, head = height_of<Rows> / 2;
+    constexpr bool pairs = sizeof(stored<Value>) < TSR_PANEL_UNIT;
     int lane = threadIdx.x % 32;
     position at;
     if (!find_place(at, j, j.w.block, j.w.nblocks))
@@ -293,17 +303,25 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
         int before = 0;
 #pragma unroll
         for (int half = 0; half < halves; half++) {
-            int n = count_bits(slots[half]), upto = sum_up(n), start = before + upto - n;
+            int n = count_bits(slots[half]), upto = sum_eight(n), group = __shfl_sync(all, upto, lane | 7);
             unsigned present = __ballot_sync(all, n > 0);
-            uint32_t word = (present >> lane & 255) | static_cast<uint32_t>(start) << 8;
+            int taken = pairs ? group + (group & 1) : group, start = before;
+#pragma unroll
+            for (int g = 0; g < 4; g++) {
+                int there = __shfl_sync(all, taken, 8 * g);
+                start += g < lane / 8 ? there : 0;
+                before += there;
+            }
             if (lane % 8 == 0)
-                reinterpret_cast<uint32_t *>(block)[half * 4 + lane / 8] = word;
-            write_row<Value>(to + start, j, entry[half], slots[half], 32 * half + lane);
+                reinterpret_cast<uint32_t *>(block)[half * 4 + lane / 8] = (present >> lane & 255) | static_cast<uint32_t>(start) << 8;
+            if (lane % 8 == 0 && taken > group)
+                to[start + group] = {};
+            write_row<Value>(to + start + upto - n, j, entry[half], slots[half], 32 * half + lane);
             entry[half] += n;
-            before += __shfl_sync(all, upto, 31);
         }
-        if (sizeof(stored<Value>) < TSR_PANEL_UNIT && before % 2 && lane == 0)
-            to[before] = {};
+        int places = static_cast<int>((j.first[at.k + 1] - j.first[at.k]) * TSR_PANEL_UNIT - head) / static_cast<int>(sizeof *to);
+        if (before + lane < places)
+            to[before + lane] = {};
     }
 }
 
@@ -424,6 +442,7 @@ tsr_status fill_panel(tsr_panel *out, const vectors &v, const tsr_source *in, do
     j.most = tsr_panel_most(out->w.height, out->w.width, number);
     j.head = out->w.height / 2;
     j.entry_bytes = static_cast<int>(2 * tsr_number_size(number));
+    j.spare = j.entry_bytes < TSR_PANEL_UNIT ? out->w.height / 8 : 0;
     tsr_status status = cut_blocks(out, j, number, stream);
     if (status == TSR_OK)
         status = get_array(&data, (out->nunits + 1) * TSR_PANEL_UNIT, stream);
@@ -439,8 +458,7 @@ tsr_status fill_panel(tsr_panel *out, const vectors &v, const tsr_source *in, do
 
 using namespace tsr_convert;
 
-extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso,
-                                          void *stream)
+extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *stream)
 {
     *out = {};
     if ((height != 32 && height != 64) || (width != 16 && width != 24 && width != 32 && width != 48 && width != 64) ||

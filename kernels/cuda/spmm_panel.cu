@@ -1,14 +1,13 @@
-// SpMM over panels: every row of B that a window of 32 or 64 rows needs is brought to shared memory once and used by all of
-// them.  Plain multiply-adds, so that Inf and NaN in B meet real entries only.
+// SpMM over panels: every row of B that a window of 32 or 64 rows needs is brought to shared memory once and used by all of them.  Plain
+// multiply-adds, so that Inf and NaN in B meet real entries only.
 //
-// A block of threads computes one work item for one tile of columns.  Its first warp, the producer, brings the window's blocks
-// one after the other into a ring of stages by bulk copies: one for each row of B (cut to the tile), one for the block's data.
-// Every other warp, a consumer, owns 8 rows of C, which stay in registers: Lane l has columns V l to V l + V - 1 of the tile of
-// 32 V.  An entry costs a consumer two loads from shared memory: the entry, the same for all lanes, and the lane's part of the
-// row of B.  A barrier tells when a stage is full, another one when all consumers are done with it.
+// A block of threads computes one work item for one tile of columns.  Its first warp, the producer, brings the window's blocks one after the
+// other into a ring of stages by bulk copies: one for each row of B (cut to the tile), one for the block's data.  Every other warp, a
+// consumer, owns 8 rows of C, which stay in registers: Lane l has columns V l to V l + V - 1 of the tile of 32 V.  An entry costs a consumer
+// two loads from shared memory: the entry, the same for all lanes, and the lane's part of the row of B.  A barrier tells when a stage is full,
+// another one when all consumers are done with it.
 //
-// FP32 sums go to C (to the partial sum) and begin anew after every 2048 columns of a window: the error of a long sum grows
-// with its length.
+// FP32 sums go to C (to the partial sum) and begin anew after every 2048 columns of a window: the error of a long sum grows with its length.
 //
 // variant: 0 = the kernel's own choice, 1 = sums go to C after each block.
 // SPDX-License-Identifier: Apache-2.0
@@ -65,13 +64,15 @@ template <class Element> struct entry {
     __device__ __forceinline__ uint32_t place() const { return w[at]; }
 };
 
-// Which item and which tile of columns a block of threads computes.
-struct assignment {
-    uint32_t item;
-    int64_t column; // of C: the tile's first
+// What a block of threads computes.  In shared memory, so that no thread keeps in registers what it needs at the end only.
+template <class Element> struct alignas(16) task {
+    tensor_output<Element> out;
+    int64_t first;       // block
+    int64_t column;      // of C: the tile's first
+    int blocks;
 };
 
-__device__ __forceinline__ assignment find_assignment(const job &j, int tile)
+template <class Element> __device__ __forceinline__ void find_task(task<Element> *t, const job &j, int tile, int height)
 {
     uint32_t item = blockIdx.x, number = 0;
     if (j.tiles > 1) {
@@ -79,23 +80,10 @@ __device__ __forceinline__ assignment find_assignment(const job &j, int tile)
         item = j.tile_major ? blockIdx.x - outer * inner : outer;
         number = j.tile_major ? outer : blockIdx.x - outer * inner;
     }
-    return {item, static_cast<int64_t>(number) * tile};
-}
-
-// What consumers need at the end, and how many blocks there are.  In shared memory, so that no thread keeps it in registers
-// meanwhile.
-template <class Element> struct alignas(16) task {
-    tensor_output<Element> out;
-    int64_t column;
-    uint32_t blocks;
-};
-
-template <class Element>
-__device__ __forceinline__ void find_task(task<Element> *t, const job &j, const assignment &a, int height)
-{
-    t->out = tensor_target<Element>(j.p, j.nrows, height, j.item_window[a.item], j.item_partial[a.item], 1.0);
-    t->column = a.column;
-    t->blocks = static_cast<uint32_t>(j.item_block[a.item + 1] - j.item_block[a.item]);
+    t->out = tensor_target<Element>(j.p, j.nrows, height, j.item_window[item], j.item_partial[item], 1.0);
+    t->first = j.item_block[item];
+    t->column = static_cast<int64_t>(number) * tile;
+    t->blocks = static_cast<int>(j.item_block[item + 1] - t->first);
 }
 
 // The ring: rows of B of each stage, then data of each stage, then the barriers.
@@ -119,15 +107,14 @@ template <class Shape> __device__ __forceinline__ ring ring_at(const job &j)
     r.empty = r.full + stages;
     return r;
 }
-/* Without the room for data. */
-template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) + Shape::width * 4 + task_bytes;
+template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) + Shape::width * 4 + task_bytes; // and room for data
 
 // ---- the producer ----
 
 /* `count` rows of B into a stage; one thread does this. */
 template <class Shape>
-__device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char *b, uint32_t row_bytes, uint32_t bytes,
-                                          shared_place columns, int count, uint64_t *full)
+__device__ __forceinline__ void copy_rows(unsigned char *to, const unsigned char *b, uint32_t row_bytes, uint32_t bytes, shared_place columns,
+                                          int count, uint64_t *full)
 {
     uint32_t column[4];
     if (count == Shape::width) {
@@ -162,58 +149,42 @@ template <class Shape, int Parts> __device__ __forceinline__ void find_columns(s
     }
 }
 
-/* What the producer knows: everything about a block is asked for while the one before it waits for its stage. */
-template <int Parts> struct outlook {
-    const int64_t *begin, *first; // of the item's blocks
-    uint32_t blocks;
-    source<Parts> here, next;
-};
-
-template <class Shape, int Parts> __device__ __forceinline__ outlook<Parts> look_ahead(const job &j, const assignment &a)
+/* Everything about a block is asked for while the one before it waits for its stage. */
+template <class Element, class Shape> __device__ __forceinline__ void produce(const job &j, const task<Element> &t, const ring &r)
 {
-    const int64_t block = j.item_block[a.item];
-    outlook<Parts> o = {j.begin + block, j.first + block, static_cast<uint32_t>(j.item_block[a.item + 1] - block), {}, {}};
-    if (o.blocks == 0)
-        return o;
-    o.here.vector = o.begin[0];
-    o.here.unit = o.first[0];
-    o.next.vector = o.begin[1];
-    o.next.unit = o.first[1];
-    find_columns<Shape>(o.here, j);
-    return o;
-}
-
-template <class Element, class Shape, int Parts>
-__device__ __forceinline__ void produce(const job &j, const assignment &a, outlook<Parts> o, const ring &r)
-{
-    constexpr int64_t size = sizeof(Element);
+    constexpr int parts = (Shape::width + 31) / 32;
     const int lane = threadIdx.x % 32;
-    const int64_t end = j.p.n - a.column;
-    const uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * size + 15) / 16 * 16) : Shape::pitch;
-    const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + a.column * size);
-    for (uint32_t k = 0; k < o.blocks; k++) {
+    const int64_t end = j.p.n - t.column, *begin = j.begin + t.first, *first = j.first + t.first;
+    const uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * static_cast<int>(sizeof(Element)) + 15) / 16 * 16) : Shape::pitch;
+    const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + t.column * static_cast<int64_t>(sizeof(Element)));
+    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
+    if (blocks == 0)
+        return;
+    source<parts> here = {begin[0], first[0], {}}, next = {begin[1], first[1], {}};
+    find_columns<Shape>(here, j);
+    for (uint32_t k = 0; k < blocks; k++) {
         const uint32_t stage = k % stages;
         __syncwarp(); // the columns before are read
 #pragma unroll
-        for (int i = 0; i < Parts; i++)
+        for (int i = 0; i < parts; i++)
             if (lane + 32 * i < Shape::width)
-                r.columns[lane + 32 * i] = o.here.column[i];
+                r.columns[lane + 32 * i] = here.column[i];
         __syncwarp();
-        find_columns<Shape>(o.next, j);
-        const uint32_t after = k + 2 <= o.blocks ? k + 2 : o.blocks;
-        const int64_t vector_after = o.begin[after], unit_after = o.first[after];
+        find_columns<Shape>(next, j);
+        const uint32_t after = k + 2 <= blocks ? k + 2 : blocks;
+        const int64_t vector_after = begin[after], unit_after = first[after];
         mbarrier_wait(r.empty + stage, ~(k / stages) & 1);
         if (elect_lane()) {
-            const int count = static_cast<int>(o.next.vector - o.here.vector);
-            const uint32_t data = static_cast<uint32_t>(o.next.unit - o.here.unit) * TSR_PANEL_UNIT;
+            const int count = static_cast<int>(next.vector - here.vector);
+            const uint32_t size = static_cast<uint32_t>(next.unit - here.unit) * TSR_PANEL_UNIT;
             uint64_t *full = r.full + stage;
-            mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + data);
-            bulk_copy(r.data + stage * j.room, j.data + o.here.unit * TSR_PANEL_UNIT, data, full);
+            mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + size);
+            bulk_copy(r.data + stage * j.room, j.data + here.unit * TSR_PANEL_UNIT, size, full);
             copy_rows<Shape>(r.rows + stage * Shape::stage, b, j.row_bytes, bytes, shared_place_of(r.columns), count, full);
         }
-        o.here = o.next;
-        o.next.vector = vector_after;
-        o.next.unit = unit_after;
+        here = next;
+        next.vector = vector_after;
+        next.unit = unit_after;
     }
 }
 
@@ -232,32 +203,73 @@ __device__ __forceinline__ bool add_entry(Element (&sum)[Shape::columns], const 
     return e.place() & TSR_PANEL_LAST;
 }
 
-/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  An entry is loaded while the one
- * before it is added; the two take turns in registers.  So what follows the last entry is read, too, and not used. */
-template <class Element, class Shape>
-__device__ __forceinline__ void add_entries(Element (&sum)[rows][Shape::columns], uint32_t present, shared_place at,
-                                            shared_place b)
+/* sum += entries of the 8 rows, from `at` on; b: the lane's part of row 0 of the stage.  Entries come two at a time (FP64: one), and a row may begin
+ * with the second.  That is told by where in the code the thread is: with a variable the compiler would ask it at every turn. */
+template <class Shape>
+__device__ __forceinline__ void add_entries(float (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
 {
-    entry<Element> e, after;
-    constexpr int bytes = sizeof e;
-    load_shared(e.w, at);
+    uint32_t two[4];
+#define TSR_PANEL_LOAD(r, next)                                 \
+    load_##r : load_shared(two, at);                            \
+    at += sizeof two;                                           \
+    if (add_entry<float, Shape>(sum[r], {{two[0], two[1]}}, b)) \
+        goto second_##next;
+#define TSR_PANEL_ADD(r)                                         \
+    if (!add_entry<float, Shape>(sum[r], {{two[2], two[3]}}, b)) \
+        goto load_##r;
+#define TSR_PANEL_ROW(r, next)     \
+    first_##r :                    \
+    if (!(present >> r & 1))       \
+        goto first_##next;         \
+    TSR_PANEL_LOAD(r, next)        \
+    add_##r : TSR_PANEL_ADD(r)
+#define TSR_PANEL_SECOND(r, next)  \
+    second_##r :                   \
+    if (!(present >> r & 1))       \
+        goto second_##next;        \
+    goto add_##r;
+    if (!(present & 1))
+        goto first_1;
+    TSR_PANEL_LOAD(0, 1)
+    TSR_PANEL_ADD(0)
+    TSR_PANEL_ROW(1, 2)
+    TSR_PANEL_ROW(2, 3)
+    TSR_PANEL_ROW(3, 4)
+    TSR_PANEL_ROW(4, 5)
+    TSR_PANEL_ROW(5, 6)
+    TSR_PANEL_ROW(6, 7)
+    TSR_PANEL_ROW(7, 8)
+first_8:
+second_8:
+    return;
+    TSR_PANEL_SECOND(1, 2)
+    TSR_PANEL_SECOND(2, 3)
+    TSR_PANEL_SECOND(3, 4)
+    TSR_PANEL_SECOND(4, 5)
+    TSR_PANEL_SECOND(5, 6)
+    TSR_PANEL_SECOND(6, 7)
+    TSR_PANEL_SECOND(7, 8)
+#undef TSR_PANEL_LOAD
+#undef TSR_PANEL_ADD
+#undef TSR_PANEL_ROW
+#undef TSR_PANEL_SECOND
+}
+
+template <class Shape>
+__device__ __forceinline__ void add_entries(double (&sum)[rows][Shape::columns], uint32_t present, shared_place at, shared_place b)
+{
 #pragma unroll
     for (int r = 0; r < rows; r++) {
         if (!(present >> r & 1))
             continue;
+        bool last;
 #pragma unroll 1
-        for (;;) {
-            load_shared(after.w, at + bytes);
-            if (add_entry<Element, Shape>(sum[r], e, b)) {
-                e = after;
-                at += bytes;
-                break;
-            }
-            at += 2 * bytes;
+        do {
+            entry<double> e;
             load_shared(e.w, at);
-            if (add_entry<Element, Shape>(sum[r], after, b))
-                break;
-        }
+            at += sizeof e;
+            last = add_entry<double, Shape>(sum[r], e, b);
+        } while (!last);
     }
 }
 
@@ -268,8 +280,8 @@ __device__ __forceinline__ void consume(const job &j, uint32_t from, uint32_t to
 {
     constexpr uint32_t entry_bytes = sizeof(entry<Element>);
     const bool speaks = threadIdx.x % 32 == 0;
-    const unsigned char *part = r.rows + threadIdx.x % 32 * Shape::columns * static_cast<int>(sizeof(Element));
-    const shared_place first_b = keep_place(shared_place_of(part)), data = keep_place(shared_place_of(r.data));
+    const shared_place first_b = keep_place(shared_place_of(r.rows + threadIdx.x % 32 * Shape::columns * static_cast<int>(sizeof(Element)))),
+                       data = keep_place(shared_place_of(r.data));
     uint64_t *full = keep_address(r.full);
     for (uint32_t k = from; k < to; k++) {
         const uint32_t stage = k % stages;
@@ -279,7 +291,7 @@ __device__ __forceinline__ void consume(const job &j, uint32_t from, uint32_t to
         load_shared(word, here + consumer * 4);
         const uint32_t present = word[0] & 255, skip = (word[0] >> 8) * entry_bytes + head;
         if (present)
-            add_entries<Element, Shape>(sum, present, here + skip, b);
+            add_entries<Shape>(sum, present, here + skip, b);
         __syncwarp();
         if (speaks)
             mbarrier_arrive(full + stages + stage); // `empty`
@@ -288,8 +300,7 @@ __device__ __forceinline__ void consume(const job &j, uint32_t from, uint32_t to
 
 /* more: the first sums are there already. */
 template <class Element, class Shape>
-__device__ __forceinline__ void store(const job &j, const task<Element> &t, int consumer,
-                                      const Element (&sum)[rows][Shape::columns], bool more)
+__device__ __forceinline__ void store(const job &j, const task<Element> &t, int consumer, const Element (&sum)[rows][Shape::columns], bool more)
 {
     constexpr int piece = 16 / sizeof(Element);
     tensor_output<Element> out = t.out;
@@ -318,28 +329,23 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     using of = shape<Element, Columns, Width>;
     constexpr int consumers = Height / rows, head = consumers * 4;
-    // So the compiler learns that it is the same for all lanes.
-    int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0);
-    const assignment a = find_assignment(j, of::tile);
+    int warp = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
     ring r = ring_at<of>(j);
     task<Element> &t = *static_cast<task<Element> *>(r.task);
-    if (warp == 0) { // looks for the first block before there are barriers
-        constexpr int parts = (Width + 31) / 32;
-        outlook<parts> o = look_ahead<of, parts>(j, a);
-        __syncthreads();
-        produce<Element, of>(j, a, o, r);
-        return;
-    }
-    if (threadIdx.x == 32) {
+    if (threadIdx.x == 0) {
+        find_task(&t, j, of::tile, Height);
         for (int s = 0; s < stages; s++) {
             mbarrier_init(r.full + s, 1);
             mbarrier_init(r.empty + s, consumers);
         }
         mbarrier_fence_init();
-        find_task(&t, j, a, Height);
     }
     __syncthreads();
-    const uint32_t blocks = t.blocks;
+    if (warp == 0) {
+        produce<Element, of>(j, t, r);
+        return;
+    }
+    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
     uint32_t from = 0, to;
     do {
         Element sum[rows][Columns] = {};
@@ -384,7 +390,6 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
     case 3216: return launch<Element, 32, 16>(j);
     case 3224: return launch<Element, 32, 24>(j);
     case 3232: return launch<Element, 32, 32>(j);
-    case 3264: return launch<Element, 32, 64>(j);
     case 6432: return launch<Element, 64, 32>(j);
     case 6448: return launch<Element, 64, 48>(j);
     case 6464: return launch<Element, 64, 64>(j);
@@ -394,13 +399,12 @@ template <class Element> tsr_status launch(const job &j, const tsr_windows &w)
 
 } // namespace
 
-/* The start of an item and its partial sum cost about as much as 4 blocks.  Windows of a small matrix are cut such that items
- * fill whole waves of the device; with many waves an item may take an eighth of the whole time. */
+/* The start of an item and its partial sum cost about as much as 4 blocks.  Windows of a small matrix are cut such that items fill whole waves
+ * of the device; with many waves an item may take an eighth of the whole time. */
 extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_device *device)
 {
     constexpr int least = 8, overhead = 4;
-    const int low = w->width < 32 ? 7 : w->width < 64 ? 6 : 3, high = w->width < 64 ? 4 : 3;
-    const int64_t slots = static_cast<int64_t>(device->sms) * (w->height == 64 ? high : low);
+    const int64_t slots = static_cast<int64_t>(device->sms) * (w->height == 64 ? (w->width < 64 ? 4 : 3) : w->width < 32 ? 7 : 6);
     if (w->nblocks == 0)
         return 1;
     int64_t best = 0, best_time = 0;
@@ -438,7 +442,7 @@ extern "C" tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *wo
     j.item_partial = work->partial;
     j.items = static_cast<uint32_t>(work->nitems);
     j.row_bytes = static_cast<uint32_t>(row_bytes);
-    j.room = static_cast<uint32_t>(a->largest + 1) * TSR_PANEL_UNIT; // an entry is read past the end
+    j.room = static_cast<uint32_t>(a->largest) * TSR_PANEL_UNIT;
     j.tile_major = tensor_tile_major(p, a->w.ncols, 512 / size, static_cast<size_t>(size));
     if (work->nitems == 0)
         return TSR_OK;

@@ -18,8 +18,8 @@ static void add_rows(tsr_ref_tile *tile, const tsr_panel *a, tsr_number number, 
     }
 }
 
-tsr_status tsr_ref_spmm_panel(const tsr_panel *a, tsr_number number, int64_t n, const double *b, int64_t ldb, double *c,
-                              int64_t ldc, double alpha, double beta, double *magnitude)
+tsr_status tsr_ref_spmm_panel(const tsr_panel *a, tsr_number number, int64_t n, const double *b, int64_t ldb, double *c, int64_t ldc,
+                              double alpha, double beta, double *magnitude)
 {
     const tsr_windows *w = &a->w;
     tsr_ref_tile tile = {n, b, ldb, c, ldc, alpha, beta, magnitude, NULL, NULL};

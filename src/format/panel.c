@@ -11,17 +11,21 @@ enum { ROWS = 8, ROWS_BITS = 8 }; /* of a word: as many rows, as many bits */
 /* What the place in data of everything follows from. */
 typedef struct layout {
     size_t value, entry, head; /* bytes: of a value, of an entry, of the words of a block */
+    int64_t align;             /* 8 rows begin at a place that is a multiple of this */
+    int64_t spare;             /* places of a block besides those of its entries */
 } layout;
 
 static layout layout_of(int height, tsr_number number)
 {
     size_t value = tsr_number_size(number);
-    return (layout){.value = value, .entry = 2 * value, .head = (size_t)(height / ROWS) * sizeof(uint32_t)};
+    bool pairs = 2 * value < TSR_PANEL_UNIT;
+    return (layout){.value = value, .entry = 2 * value, .head = (size_t)(height / ROWS) * sizeof(uint32_t),
+                    .align = pairs ? 2 : 1, .spare = pairs ? height / ROWS : 0};
 }
 
 static int64_t units(const layout *l, int64_t entries)
 {
-    return (int64_t)((l->head + (size_t)entries * l->entry + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
+    return (int64_t)((l->head + (size_t)(entries + l->spare) * l->entry + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
 }
 
 static unsigned char *block_data(const tsr_panel *a, int64_t k)
@@ -37,7 +41,7 @@ typedef struct work {
     const uint32_t *place;
     uint32_t *entries; /* [nvectors] of every vector */
     int64_t *owner;    /* [nvectors] block of every vector */
-    uint32_t *count;   /* [nblocks] entries that are there */
+    uint32_t *count;   /* [nblocks] places that are taken */
     layout l;
     double iso;
 } work;
@@ -134,6 +138,7 @@ static void fill_row(const work *w, int64_t v, int64_t row, uint32_t r)
 static void note_counts(const work *w, int64_t v, uint32_t r)
 {
     for (int64_t k = w->a->w.block[v]; k < w->a->w.block[v + 1]; k++) {
+        w->count[k] += (uint32_t)(w->count[k] % w->l.align);
         uint32_t word = w->count[k] << ROWS_BITS;
         memcpy(block_data(w->a, k) + r / ROWS * sizeof word, &word, sizeof word);
     }
@@ -338,12 +343,14 @@ static const char *check_entries(const typed *t, int64_t k, int64_t *n, uint32_t
     int64_t places = ((t->a->first[k + 1] - t->a->first[k]) * TSR_PANEL_UNIT - (int64_t)t->l.head) / (int64_t)t->l.entry, e = 0;
     uint64_t used = 0;
     uint32_t word = 0, slot = 0;
+    *n = 0;
     for (uint32_t r = 0; r < (uint32_t)t->a->w.height; r++) {
         if (r % ROWS == 0) {
             word = word_at(data + r / ROWS * sizeof word);
-            REQUIRE(word >> ROWS_BITS == (uint64_t)e, "words count the entries before");
+            e += e % t->l.align;
+            REQUIRE(word >> ROWS_BITS == (uint64_t)e, "words count the places before");
         }
-        for (bool more = word >> r % ROWS & 1, begin = true; more; e++, begin = false) {
+        for (bool more = word >> r % ROWS & 1, begin = true; more; e++, ++*n, begin = false) {
             REQUIRE(e < places && r < rows, "entries lie inside the block");
             uint32_t place = word_at(entry + (size_t)e * t->l.entry + t->l.value);
             const char *broken = check_entry(place, r, begin, slot, slots);
@@ -353,8 +360,7 @@ static const char *check_entries(const typed *t, int64_t k, int64_t *n, uint32_t
             more = !(place & TSR_PANEL_LAST);
         }
     }
-    *n = e;
-    REQUIRE(units(&t->l, e) == t->a->first[k + 1] - t->a->first[k], "a block has the units of its entries");
+    REQUIRE(units(&t->l, *n) == t->a->first[k + 1] - t->a->first[k], "a block has the units of its entries");
     REQUIRE(used == (slots == 64 ? ~0ull : (1ull << slots) - 1), "every vector has an entry");
     return NULL;
 }
@@ -409,8 +415,7 @@ const char *tsr_check_panel(const tsr_panel *a, tsr_number number)
     REQUIRE(a->w.block && a->begin && a->first && a->data, "no array of the panel is NULL");
     REQUIRE(a->w.block[0] == 0 && a->first[0] == 0, "blocks and units begin at 0");
     REQUIRE(a->w.block[a->w.nwindows] == a->w.nblocks, "the last block offset is nblocks");
-    REQUIRE(a->begin[a->w.nblocks] == a->w.nvectors && a->first[a->w.nblocks] == a->nunits,
-            "the last offsets are nvectors and nunits");
+    REQUIRE(a->begin[a->w.nblocks] == a->w.nvectors && a->first[a->w.nblocks] == a->nunits, "the last offsets are nvectors and nunits");
     typed t = {a, layout_of(a->w.height, number)};
     int64_t largest = 0;
     for (int64_t v = 0; v < a->w.nwindows; v++) {

@@ -25,8 +25,8 @@ static tsr_status run(const tensor_any *a, const tsr_work *work, const tsr_cuda_
     return tsr_cuda_spmm_panel(&a->panel, work, product);
 }
 
-static tsr_status reference(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb,
-                            double *c, int64_t ldc, double alpha, double beta, double *magnitude)
+static tsr_status reference(const tensor_any *a, tsr_number number, double iso, int64_t n, const double *b, int64_t ldb, double *c,
+                            int64_t ldc, double alpha, double beta, double *magnitude)
 {
     (void)iso;
     return tsr_ref_spmm_panel(&a->panel, number, n, b, ldb, c, ldc, alpha, beta, magnitude);
@@ -34,9 +34,8 @@ static tsr_status reference(const tensor_any *a, tsr_number number, double iso, 
 
 int main(int argc, char **argv)
 {
-    static const tensor_format format = { .name = "test_panel", .nshapes = 7,
-        .shapes = { 3216, 3224, 3232, 3264, 6432, 6448, 6464 }, .nvariants = 2,
-        .maths = 1u << TSR_CUDA_EXACT | 1u << TSR_CUDA_TF32 | 1u << TSR_CUDA_FP64, .any_b = true, .make = make,
-        .free = free_format, .arrays = arrays, .run = run, .reference = reference };
+    static const tensor_format format = { .name = "test_panel", .nshapes = 4, .shapes = { 3232, 6464, 3224, 6448 }, .nvariants = 2,
+        .maths = 1u << TSR_CUDA_EXACT | 1u << TSR_CUDA_TF32 | 1u << TSR_CUDA_FP64, .any_b = true, .make = make, .free = free_format,
+        .arrays = arrays, .run = run, .reference = reference };
     return tensor_main(argc, argv, &format, 400);
 }
