@@ -7,6 +7,7 @@ import argparse
 import json
 import math
 
+GENERATED = ('rmat20', 'reddit', 'protein', 'ddi', 'molecules', 'products', 'fem', 'er', 'web')
 
 def read(path):
     """Records; a later record of the same case replaces an earlier one."""
@@ -112,10 +113,11 @@ def main():
     parser.add_argument('--markdown', action='store_true')
     parser.add_argument('--all', action='store_true')
     parser.add_argument('--best', action='store_true', help="cuSPARSE and the best of our kernels only")
+    parser.add_argument('--generated', action='store_true', help='without the matrices that came from files')
     parser.add_argument('--n', type=int, help='one width only')
     parser.add_argument('--details', action='store_true', help='share of the bound, errors and conversions too')
     options = parser.parse_args()
-    cases = read(options.file)
+    cases = {key: r for key, r in read(options.file).items() if not options.generated or key[0] in GENERATED}
     print(header(options.file) + '\n')
     for n in sorted({key[1] for key in cases} if options.n is None else {options.n}):
         table = Table(cases, n, options.all)
