@@ -86,9 +86,9 @@ fi
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 for kind in address,undefined thread; do
     dir=build-${kind%%,*}
-    # Of CUDA, the emulated kernels and the plug-in's own code; nothing that nvcc makes is a dependency of these tests.
-    if [ $kind = thread ]; then suites=threads optimize=0 cuda=disabled; else suites="unit kernels fuzz cuda" optimize=1 cuda=auto; fi
-    step "$dir: configure" configure "$dir" -Dcuda=$cuda -Dgpu_archs=90 -Doptimization=$optimize -Db_lundef=false -Db_sanitize=$kind || continue
+    # Emulated CUDA kernels run under sanitizers too (-Db_sanitize=… -Dcuda=enabled), but compiling them takes a quarter of an hour.
+    if [ $kind = thread ]; then suites=threads optimize=0; else suites="unit kernels fuzz" optimize=1; fi
+    step "$dir: configure" configure "$dir" -Dcuda=disabled -Doptimization=$optimize -Db_lundef=false -Db_sanitize=$kind || continue
     # libgomp is not instrumented: its barriers are invisible to ThreadSanitizer, which then reports every parallel loop.
     [ $kind = thread ] && export OMP_NUM_THREADS=1
     # shellcheck disable=SC2086
