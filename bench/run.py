@@ -127,7 +127,9 @@ def write(path, options, ready, results, started):
     record = {'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'graph': options.graph,
               'vertices': int(ready['vertices']), 'entries': int(ready['entries']), 'threads': int(ready['threads']),
               'cpu': processor(), 'turns': options.turns, 'library': bool(options.library),
-              'environment': {key: value for key, value in os.environ.items() if key.startswith(('TESSERA_', 'OMP_'))},
+              # Where files lie says nothing about a result, and is nobody else's business.
+              'environment': {key: value for key, value in os.environ.items()
+                              if key.startswith(('TESSERA_', 'OMP_')) and '/' not in value},
               'cases': results}
     with open(path, 'w', encoding='utf-8') as file:
         head = {key: value for key, value in record.items() if key != 'cases'}
