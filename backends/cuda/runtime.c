@@ -60,7 +60,6 @@ int tsr_cuda_event_done(void *event)
 
 tsr_status tsr_cuda_use(int ordinal)
 {
-    (void)cudaGetLastError(); /* of a launch that failed before: it is not that of the next one */
     return status_of(cudaSetDevice(ordinal));
 }
 

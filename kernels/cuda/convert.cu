@@ -364,7 +364,7 @@ template <int Width, class Value> tsr_status queue_placing(const groups &g, cons
     int chunks = static_cast<int>(min(max(g.ngroups / (chunk * 16384), static_cast<int64_t>(1)), static_cast<int64_t>(8)));
     int shared = stage::warps * ((p.x ? stage::value_bytes : 0) + (p.local ? stage::local_bytes : 0));
     TSR_LAUNCH(kernel, blocks_for(g.ngroups, chunks * chunk * stage::warps), 32 * stage::warps, shared, stream, g, p, chunks);
-    return queued();
+    return launch_status();
 }
 
 template <int Width, class Value, bool Dense> tsr_status queue_values(const groups &g, const placing &p, void *stream)
@@ -374,7 +374,7 @@ template <int Width, class Value, bool Dense> tsr_status queue_values(const grou
             return queue_placing<Width, Value>(g, p, stream);
     auto kernel = walk_values<Width, Value, Dense>;
     TSR_LAUNCH(kernel, blocks_for(ceil_div(g.ngroups, walk) * g.height, threads), threads, 0, stream, g, p);
-    return queued();
+    return launch_status();
 }
 
 template <int Width, bool Dense> tsr_status queue_values(const groups &g, const placing &p, tsr_number number, void *stream)
@@ -397,7 +397,7 @@ template <class Rows, int Width> tsr_status fill_groups(const groups &g, void *s
         auto kernel = make_masks<Rows, Width>;
         TSR_LAUNCH(kernel, blocks_for(g.ngroups, threads), threads, 0, stream, g);
     }
-    tsr_status status = queued();
+    tsr_status status = launch_status();
     if (status == TSR_OK && g.entry)
         status = tsr_cuda_scan(g.entry, g.ngroups, 1, scratch, stream);
     if (status == TSR_OK && g.brick)
@@ -592,7 +592,7 @@ tsr_status fill_bricks(const tsr_hrpb *out, const groups &g, void *stream)
     TSR_LAUNCH(sum_bricks, blocks_for(g.nwindows + 1, threads), threads, 0, stream, g, out->brick);
     if (g.ngroups)
         TSR_LAUNCH(list_bricks, blocks_for(g.ngroups, threads), threads, 0, stream, g, b);
-    return queued();
+    return launch_status();
 }
 
 tsr_status fill_brick_columns(const groups &g, void *scratch, void *stream)

@@ -8,8 +8,6 @@
 
 namespace tsr_convert {
 
-static inline tsr_status queued() { return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR; }
-
 static inline unsigned blocks_for(int64_t n, int threads) { return static_cast<unsigned>((n + threads - 1) / threads); }
 
 static inline int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }

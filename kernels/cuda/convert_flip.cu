@@ -129,7 +129,7 @@ tsr_status flip(flipping f, void *stream)
         TSR_LAUNCH(store_entries, blocks_for(n, threads), threads, 0, stream, f, static_cast<const void *>(f.payload[at]));
     TSR_LAUNCH(find_offsets, blocks_for(f.out.nrows + 1, threads), threads, 0, stream, f.out,
                static_cast<const uint32_t *>(f.key[at]));
-    return queued();
+    return launch_status();
 }
 
 } // namespace

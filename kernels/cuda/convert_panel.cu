@@ -333,21 +333,21 @@ template <class Rows, int Parts> tsr_status count_all(const panels &j, tsr_numbe
 {
     auto kernel = count_parts<Rows, Parts>;
     TSR_LAUNCH(kernel, warps_for(j.nspans), threads, 0, stream, j);
-    return queued();
+    return launch_status();
 }
 
 template <class Rows, int Parts> tsr_status note_all(const panels &j, tsr_number, void *stream)
 {
     auto kernel = note_parts<Rows, Parts>;
     TSR_LAUNCH(kernel, warps_for(j.nspans), threads, 0, stream, j);
-    return queued();
+    return launch_status();
 }
 
 template <class Rows, int Parts> tsr_status write_all(const panels &j, tsr_number number, void *stream)
 {
     auto kernel = number == TSR_NUMBER_FP64 ? write_blocks<Rows, Parts, uint64_t> : write_blocks<Rows, Parts, uint32_t>;
     TSR_LAUNCH(kernel, warps_for(j.w.nblocks), threads, 0, stream, j);
-    return queued();
+    return launch_status();
 }
 
 /* step: one of these, for the shape of the windows. */
@@ -364,7 +364,7 @@ tsr_status count_blocks(const panels &j, tsr_number number, int64_t *nblocks, vo
     if (status != TSR_OK)
         return status;
     TSR_LAUNCH(sum_windows, blocks_for(j.w.nwindows + 1, threads), threads, 0, stream, j);
-    status = queued();
+    status = launch_status();
     if (status == TSR_OK)
         status = tsr_cuda_to_host(nblocks, j.parts + j.nspans, sizeof *nblocks, stream);
     return status == TSR_OK ? tsr_cuda_wait(stream) : status;

@@ -770,7 +770,7 @@ tsr_status cut_pieces(const job &j, void *scratch, void *stream)
     status = tsr_cuda_scan(j.first, j.nwindows, 1, scratch, stream);
     TSR_LAUNCH(place_pieces, blocks_for(j.nwindows + 1, threads), threads, 0, stream, j);
     TSR_LAUNCH(cut_windows, piece_blocks(j), threads, 0, stream, j);
-    return status != TSR_OK ? status : queued();
+    return status != TSR_OK ? status : launch_status();
 }
 
 /* 32 bits are enough for a column and a row, and one more. */
@@ -784,7 +784,7 @@ tsr_status list_all(const job &j, void *scratch, void *stream)
     auto kernel = short_keys(j) ? unite_rows<uint32_t> : unite_rows<uint64_t>;
     TSR_LAUNCH(kernel, piece_blocks(j), threads, shared_bytes(j.log_height > 5 ? 2 : 1), stream, j);
     tsr_status status = tsr_cuda_scan(j.count, j.most_pieces, 1, scratch, stream);
-    return status != TSR_OK ? status : queued();
+    return status != TSR_OK ? status : launch_status();
 }
 
 template <class Rows> tsr_status close_pieces(const job &j, tsr_windows *w, void **rows, void *stream)
@@ -797,7 +797,7 @@ template <class Rows> tsr_status close_pieces(const job &j, tsr_windows *w, void
         return status;
     *rows = to;
     TSR_LAUNCH(close_gaps<Rows>, piece_blocks(j), threads, 0, stream, j, w->column, to);
-    return queued();
+    return launch_status();
 }
 
 tsr_status close_pieces(const job &j, tsr_windows *w, void **rows, void *stream)
@@ -820,7 +820,7 @@ tsr_status sum_up(const job &j, tsr_windows *w, int64_t *group, int group_width,
     if (status != TSR_OK)
         return status;
     TSR_LAUNCH(tell_totals, 1, 1, 0, stream, j, *w, static_cast<const int64_t *>(group));
-    status = queued();
+    status = launch_status();
     if (status == TSR_OK)
         status = tsr_cuda_to_host(host, j.total, totals * sizeof *host, stream);
     return status != TSR_OK ? status : tsr_cuda_wait(stream);
@@ -925,7 +925,7 @@ extern "C" tsr_status tsr_cuda_count_vectors(int64_t counts[5], const tsr_cuda_s
     auto kernel = short_keys(j) ? count_rows<uint32_t> : count_rows<uint64_t>;
     TSR_LAUNCH(kernel, piece_blocks(j), threads, shared_bytes(1), stream, j,
                reinterpret_cast<unsigned long long *>(j.total + totals));
-    status = queued();
+    status = launch_status();
     if (status == TSR_OK)
         status = tsr_cuda_to_host(host, j.total, sizeof host, stream);
     if (status == TSR_OK)

@@ -108,7 +108,7 @@ tsr_status count_all(tsr_work *work, const tsr_windows &w, const sums &s, int64_
     tsr_status status = tsr_cuda_scan(s.item, w.nwindows, 3, scratch, stream);
     TSR_LAUNCH(tell_totals, 1, 1, 0, stream, s, w.nwindows, total);
     if (status == TSR_OK)
-        status = queued();
+        status = launch_status();
     if (status == TSR_OK)
         status = tsr_cuda_to_host(host, total, sizeof host, stream);
     if (status == TSR_OK)
@@ -141,7 +141,7 @@ tsr_status fill(tsr_work *work, const tsr_windows &w, const uint64_t *mask, int6
     if (status != TSR_OK)
         return status;
     TSR_LAUNCH(list_items, blocks_for(work->nitems + 1, threads), threads, 0, stream, w, s, *work);
-    return mask ? sum_entries(*work, w, mask, stream) : queued();
+    return mask ? sum_entries(*work, w, mask, stream) : launch_status();
 }
 
 } // namespace

@@ -213,12 +213,6 @@ int64_t cut_for(int64_t nvals, const tsr_cuda_device *device, int64_t least, int
     return cut;
 }
 
-/* A launch that failed leaves garbage: nothing may be written by it. */
-tsr_status launched()
-{
-    return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
-}
-
 unsigned blocks_for(int64_t n)
 {
     return unsigned((n + threads - 1) / threads);
@@ -241,7 +235,7 @@ tsr_status count_list(const tsr_cuda_csr *a, rule rule, counts *blocks, counts *
     unsigned n = blocks_for(a->nrows);
     TSR_LAUNCH(count_rows, n, threads, 0, stream, a->p, a->nrows, rule, blocks);
     TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, blocks, int64_t(n));
-    tsr_status status = launched();
+    tsr_status status = launch_status();
     return status == TSR_OK ? tsr_cuda_to_host(total, blocks + n, sizeof *total, stream) : status;
 }
 
@@ -251,7 +245,7 @@ tsr_status count_by_length(tsr_cuda_csr *a, uint32_t *count, void *stream)
     uint32_t total[spmv_classes];
     TSR_LAUNCH(count_classes, unsigned(n), threads, 0, stream, a->p, a->nrows, count);
     TSR_LAUNCH(scan_classes, spmv_classes, threads, 0, stream, count, n);
-    tsr_status status = launched();
+    tsr_status status = launch_status();
     for (int c = 0; c < spmv_classes && status == TSR_OK; c++)
         status = tsr_cuda_to_host(&total[c], count + c * (n + 1) + n, sizeof total[c], stream);
     if (status == TSR_OK)
@@ -302,7 +296,7 @@ tsr_status make_lists(tsr_cuda_csr *a, rule spmm, rule segments, scratch *s, voi
     write_list(a, spmm, s->spmm, &a->spmm, stream);
     write_list(a, segments, s->segments, &a->segments, stream);
     TSR_LAUNCH(write_classes, blocks_for(a->nrows), threads, 0, stream, a->p, a->nrows, s->classes, a->rows);
-    status = launched();
+    status = launch_status();
     return status == TSR_OK ? tsr_cuda_wait(stream) : status;
 }
 

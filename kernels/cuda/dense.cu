@@ -7,11 +7,6 @@
 
 namespace {
 
-tsr_status launched()
-{
-    return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
-}
-
 bool aligned(const void *p, int64_t ld, int element, int vector)
 {
     return reinterpret_cast<uintptr_t>(p) % size_t(element * vector) == 0 && ld % vector == 0;
@@ -95,7 +90,7 @@ template <class T> tsr_status transpose(transpose_args q, void *stream)
     q.dst_packs = aligned(q.dst, q.dst_ld, sizeof(T), tile::pack);
     int64_t blocks = q.tiles < INT_MAX ? q.tiles : INT_MAX;
     TSR_LAUNCH(transpose_tiles<T>, unsigned(blocks), 32 * transpose_warps, sizeof(tile), stream, q);
-    return launched();
+    return launch_status();
 }
 
 // ---- Element by element: threads take `quad` columns of a row each, a block some columns of some rows ----
@@ -162,7 +157,7 @@ template <class To, class From> tsr_status convert(convert_args q, int64_t rows,
     sweep s = make_sweep(rows, cols);
     auto kernel = convert_quads<To, From>;
     TSR_LAUNCH(kernel, s.blocks, sweep_threads, 0, stream, q, s);
-    return launched();
+    return launch_status();
 }
 
 template <class T> __device__ __forceinline__ T magnitude(T x) { return fabs(x); }
@@ -192,7 +187,7 @@ tsr_status check(int *flag, const void *x, int64_t ld, int64_t rows, int64_t col
     auto kernel = check_quads<T, Limit>;
     TSR_LAUNCH(kernel, s.blocks, sweep_threads, 0, stream, flag, static_cast<const T *>(x), ld, aligned(x, ld, sizeof(T), quad),
         limit, s);
-    return launched();
+    return launch_status();
 }
 
 /* x >= this exactly if x >= limit, for floats x. */

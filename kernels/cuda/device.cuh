@@ -3,6 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "tessera/tessera.h"
+
 #ifdef TSR_EMULATE
 #include "kernels/cuda/emulate/emulate.h"
 #else
@@ -190,3 +192,6 @@ static __device__ __forceinline__ void ldmatrix_x4_trans(uint32_t r[4], const vo
 }
 
 #endif
+
+/* After launches: were they all accepted?  What went wrong does not stay behind for whoever launches next. */
+static inline tsr_status launch_status() { return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR; }

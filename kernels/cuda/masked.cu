@@ -112,7 +112,7 @@ tsr_status mark(const tsr_cuda_masked *q, int size)
         TSR_LAUNCH(narrow, blocks, threads, 0, q->stream, q->present, static_cast<const uint32_t *>(q->x), n);
     else
         TSR_LAUNCH(wide, blocks, threads, 0, q->stream, q->present, static_cast<const unsigned long long *>(q->x), n);
-    return launched();
+    return launch_status();
 }
 
 masked_args args_of(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product)

@@ -169,7 +169,7 @@ tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan
         q.npairs = product->end - product->begin;
         auto kernel = count_pairs<false>;
         TSR_LAUNCH(kernel, pair_blocks(q, product), 256, 0, product->stream, q);
-        return launched();
+        return launch_status();
     }
     for (int form = 0; form < MASKED_FORMS && status == TSR_OK; form++) {
         if (!take_tasks(&q, plan, form))
@@ -181,7 +181,7 @@ tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan
     if (status == TSR_OK && q.npairs) {
         auto kernel = count_pairs<true>;
         TSR_LAUNCH(kernel, pair_blocks(q, product), 256, 0, product->stream, q);
-        status = launched();
+        status = launch_status();
     }
     return status;
 }

@@ -195,7 +195,7 @@ template <class P, bool Planned> tsr_status launch_pairs(const masked_args &q, c
 {
     auto kernel = fold_pairs<P, Planned>;
     TSR_LAUNCH(kernel, pair_blocks(q, product), 256, 0, product->stream, q);
-    return launched();
+    return launch_status();
 }
 
 template <class P> tsr_status fold_planned(masked_args q, const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product)

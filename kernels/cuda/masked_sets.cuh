@@ -323,8 +323,6 @@ struct placed_table_set : table_set {
 tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product);
 tsr_status tsr_cuda_masked_fold(masked_args q, const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product);
 
-static inline tsr_status launched() { return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR; }
-
 /* The tasks of one form, or false. */
 static inline bool take_tasks(masked_args *q, const tsr_cuda_masked_plan *plan, int form)
 {
@@ -351,7 +349,7 @@ template <class Kernel> static tsr_status launch_warps(Kernel kernel, masked_arg
     set_slots(&q, warp_slots);
     size_t shared = size_t(warps) * warp_slots * (positions ? 8 : 4);
     TSR_LAUNCH(kernel, (q.ntasks + warps - 1) / warps, warp_threads, shared, stream, q);
-    return launched();
+    return launch_status();
 }
 
 /* As many blocks as fit on the device at once; each form has a queue of its own. */
@@ -375,7 +373,7 @@ static tsr_status launch_form(Kernel kernel, masked_args q, int form, bool posit
     if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)) != cudaSuccess)
         return TSR_INTERNAL_ERROR;
     TSR_LAUNCH(kernel, unsigned(blocks), threads, shared, product->stream, q);
-    return launched();
+    return launch_status();
 }
 
 static inline unsigned pair_blocks(const masked_args &q, const tsr_cuda_masked *product)

@@ -62,5 +62,5 @@ extern "C" tsr_status tsr_cuda_add_partials(const tsr_windows *windows, const ts
     else
         TSR_LAUNCH(add_partials<float>, grid, threads, 0, product->stream, work->split_window, work->split_partial, work->nsplit,
                    windows->nrows, windows->height, *product);
-    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }

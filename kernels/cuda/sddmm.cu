@@ -309,7 +309,7 @@ unsigned blocks_for(const sddmm_args &q)
 template <class Kernel> tsr_status launch(Kernel kernel, const sddmm_args &q, void *stream)
 {
     TSR_LAUNCH(kernel, blocks_for(q), threads, 0, stream, q);
-    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }
 
 /* Rows of both operands begin at multiples of 16 bytes, and so does what is left of k. */

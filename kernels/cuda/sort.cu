@@ -48,8 +48,6 @@ __global__ void __launch_bounds__(threads) scan_small(int64_t *x, int n)
         x[n] = before;
 }
 
-tsr_status queued() { return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR; }
-
 #ifdef TSR_EMULATE
 
 size_t scan_bytes(int64_t) { return 1; }
@@ -125,7 +123,7 @@ tsr_status tsr_cuda_scan(int64_t *x, int64_t n, int arrays, void *scratch, void 
 {
     if (n <= small) {
         TSR_LAUNCH(scan_small, static_cast<unsigned>(arrays), threads, 0, stream, x, static_cast<int>(n));
-        return queued();
+        return launch_status();
     }
     size_t bytes = scan_bytes(n);
     for (int k = 0; k < arrays; k++)

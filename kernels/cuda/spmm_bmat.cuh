@@ -697,7 +697,7 @@ template <class Shape> tsr_status launch(matrix a, const tsr_cuda_spmm *p, const
     if (!tensor_allow_shared(kernel, Shape::shared_bytes))
         return TSR_INTERNAL_ERROR;
     TSR_LAUNCH(kernel, static_cast<unsigned>(blocks), warps * 32, Shape::shared_bytes, p->stream, a, *p);
-    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }
 
 template <tsr_cuda_math Math, int Height>

@@ -477,7 +477,7 @@ template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const
     dim3 grid = dim3(unsigned(blocks), unsigned(tiles));
     TSR_LAUNCH(kernel, grid, unsigned(warps * 32), size_t(per_block) * sizeof(csr_stage<P, G>), stream, q);
     launch_partials<P>(q, stream);
-    return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }
 
 /* Entries in flight: more where their rows of B are short. */

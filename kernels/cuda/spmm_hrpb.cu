@@ -270,7 +270,7 @@ template <class Math, int Q, int Groups, bool Pattern> static tsr_status launch(
     if (!tensor_allow_shared(kernel, shared))
         return TSR_DECLINED;
     TSR_LAUNCH(kernel, static_cast<unsigned>(p.work.nitems) * p.tiles, 32 * Q, shared, p.p.stream, p);
-    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }
 
 template <class Math, int Groups, bool Pattern> static tsr_status launch_height(const arguments &p)

@@ -472,7 +472,7 @@ tsr_status run(job j, const launch &l, const tsr_work *work, int64_t most)
         kernel function = l.function;
         TSR_LAUNCH(function, (j.items * j.tiles + block_warps - 1) / block_warps, 32 * block_warps, shared, j.p.stream, j);
     }
-    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }
 
 } // namespace

@@ -263,7 +263,7 @@ template <class Math, int Groups, bool Pattern> static tsr_status launch(const a
     constexpr int resident = Groups == 1 ? 20 : Groups == 2 ? 16 : 12; /* warps of 96, 128, 168 registers */
     auto kernel = full ? spmm_me_tcf<Math, Groups, Pattern, true, resident> : spmm_me_tcf<Math, Groups, Pattern, false, resident>;
     TSR_LAUNCH(kernel, static_cast<uint32_t>(p.work.nitems) * p.tiles, 32, 0, p.p.stream, p);
-    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }
 
 /* The widest tile needs too many registers where B is split (EXACT) and where 16 bytes are eight columns. */

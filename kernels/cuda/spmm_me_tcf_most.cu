@@ -48,7 +48,7 @@ extern "C" tsr_status tsr_cuda_longest_window(int64_t *longest, const tsr_window
         int64_t grid = (w->nwindows + threads - 1) / threads;
         TSR_LAUNCH(longest_window, static_cast<unsigned>(grid < 1024 ? grid : 1024), threads, 0, stream, w->block, w->nwindows,
                    static_cast<unsigned long long *>(device));
-        status = cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+        status = launch_status();
     }
     if (status == TSR_OK)
         status = tsr_cuda_to_host(longest, device, sizeof *longest, stream);

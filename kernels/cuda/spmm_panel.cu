@@ -371,7 +371,7 @@ template <class Element, int Height, int Width, int Columns> tsr_status launch(j
     if (!tensor_allow_shared(kernel, shared))
         return TSR_INTERNAL_ERROR;
     TSR_LAUNCH(kernel, j.items * j.tiles, 4 * Height + 32, shared, j.p.stream, j);
-    return cudaPeekAtLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }
 
 template <class Element, int Height, int Width> tsr_status launch(const job &j)

@@ -373,5 +373,5 @@ template <class P> tsr_status launch_spmv(csr_args q, void *stream)
     else
         launch_kind<P, only_short>(q, plan, blocks, stream);
     launch_partials<P>(q, stream);
-    return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }

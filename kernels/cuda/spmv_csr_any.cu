@@ -33,7 +33,7 @@ template <class T> tsr_status launch(const csr_args &q, void *stream)
     if (q.ops.add != TSR_ADD_ANY)
         return launch_spmv<P>(q, stream);
     TSR_LAUNCH(spmv_first<P>, unsigned((q.nrows + threads - 1) / threads), threads, 0, stream, q);
-    return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    return launch_status();
 }
 
 } // namespace

@@ -3,11 +3,9 @@
  * First every semiring of every type on the random products of test/kernels (operands in any format and orientation, turned into
  * CSR and row-major arrays here), judged as CPU kernels are.  Then what those do not have: alpha and beta, 16-bit operands,
  * shapes by variant, leading dimensions and alignment, against sums in double.
- *     --seed=N    one case of the second kind     --count=N    cases of the second kind     --semirings=N    cases per semiring
  * SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/cuda/cuda_kernels.h"
 #include "kernels/ref/value.h"
-#include "test/kernels/compare.h"
+#include "test/cuda/semirings.h"
 
 #include <float.h>
 #include <math.h>
@@ -15,65 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the emulator; not there on a GPU. */
-void tsr_emulate_schedule(unsigned order, int early) __attribute__((weak));
-void tsr_emulate_fail_malloc(long k) __attribute__((weak));
-void tsr_emulate_fail_launch(long k) __attribute__((weak));
-long tsr_emulate_launches(void) __attribute__((weak));
-long tsr_emulate_live_blocks(void) __attribute__((weak));
-
-static tsr_cuda_device device;
-static rng layout; /* of operands on the device */
-
-static void *checked(void *p)
-{
-    if (p == NULL)
-        abort();
-    return p;
-}
-
-static void must(tsr_status status, const char *what)
-{
-    if (status != TSR_OK) {
-        printf("%s: status %d\n", what, (int)status);
-        exit(1);
-    }
-}
-
-static void *device_new(size_t bytes)
-{
-    void *p = NULL;
-    must(tsr_cuda_malloc(&p, bytes + 1, NULL), "malloc");
-    return p;
-}
-
-static void *upload(const void *host, size_t bytes)
-{
-    void *p = device_new(bytes);
-    must(tsr_cuda_to_device(p, host, bytes, NULL), "to device");
-    return p;
-}
-
-static void download(void *host, const void *p, size_t bytes)
-{
-    must(tsr_cuda_to_host(host, p, bytes, NULL), "to host");
-    must(tsr_cuda_wait(NULL), "wait");
-}
-
-static void free_csr(tsr_cuda_csr *a)
-{
-    tsr_cuda_csr_work_free(a, NULL);
-    tsr_cuda_free(a->p, NULL);
-    tsr_cuda_free(a->i, NULL);
-    tsr_cuda_free(a->x, NULL);
-}
-
-/* The product, with scratch; wipes the scratch first. */
+/* The product, with scratch. */
 static tsr_status run(const tsr_cuda_csr *a, tsr_cuda_csr_spmm *product)
 {
     size_t bytes = tsr_cuda_csr_partial_bytes(a, product);
     product->partial = device_new(bytes);
-    must(tsr_cuda_set(product->partial, 0xA5, bytes, NULL), "set");
     tsr_status status = tsr_cuda_spmm_csr(a, product);
     must(tsr_cuda_wait(NULL), "wait");
     tsr_cuda_free(product->partial, NULL);
@@ -82,70 +26,11 @@ static tsr_status run(const tsr_cuda_csr *a, tsr_cuda_csr_spmm *product)
 
 /* ---- Products of test/kernels ---- */
 
-typedef struct entry {
-    int64_t row, col, at; /* at: of the value */
-} entry;
-
-static int by_place(const void *x, const void *y)
-{
-    const entry *a = x, *b = y;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    return a->col < b->col ? -1 : a->col > b->col;
-}
-
-static entry *list_entries(const tsr_view *v)
-{
-    entry *list = checked(malloc((size_t)(v->nvals + 1) * sizeof *list));
-    for (int64_t s = 0; s < v->nvec; s++)
-        for (int64_t at = v->p[s]; at < v->p[s + 1]; at++) {
-            int64_t major = v->format == TSR_HYPERSPARSE ? v->h[s] : s;
-            int64_t minor = v->index_size == 4 ? (int64_t)((const uint32_t *)v->i)[at] : ((const int64_t *)v->i)[at];
-            list[at] = (entry){ v->by_col ? minor : major, v->by_col ? major : minor, at };
-        }
-    qsort(list, (size_t)v->nvals, sizeof *list, by_place);
-    return list;
-}
-
 static tsr_cuda_csr upload_sparse(const tsr_view *v, size_t size)
 {
-    entry *list = list_entries(v);
-    int64_t *p = checked(calloc((size_t)v->nrows + 1, sizeof *p));
-    uint32_t *i = checked(malloc((size_t)v->nvals * sizeof *i + 1));
-    char *x = checked(malloc((size_t)v->nvals * size + 1));
-    for (int64_t at = 0; at < v->nvals; at++) {
-        p[list[at].row + 1]++;
-        i[at] = (uint32_t)list[at].col;
-        if (v->x != NULL && !v->iso)
-            memcpy(x + (size_t)at * size, (const char *)v->x + (size_t)list[at].at * size, size);
-    }
-    for (int64_t row = 0; row < v->nrows; row++)
-        p[row + 1] += p[row];
-    tsr_cuda_csr a = { .nrows = v->nrows, .ncols = v->ncols, .nvals = v->nvals };
-    a.p = upload(p, (size_t)(v->nrows + 1) * sizeof *p);
-    a.i = upload(i, (size_t)v->nvals * sizeof *i);
-    a.x = v->x != NULL && !v->iso ? upload(x, (size_t)v->nvals * size) : NULL;
+    tsr_cuda_csr a = upload_view(v, false, size, !v->iso);
     must(tsr_cuda_csr_work(&a, &device, NULL), "work");
-    free(list);
-    free(p);
-    free(i);
-    free(x);
     return a;
-}
-
-/* Row-major with leading dimension ld, `shift` elements into an allocation. */
-static void *upload_dense(const tsr_view *v, const void *from, bool iso, size_t size, int64_t ld, int64_t shift)
-{
-    size_t bytes = (size_t)(v->nrows * ld + shift + 1) * size;
-    char *host = checked(malloc(bytes));
-    memset(host, 0xA5, bytes);
-    for (int64_t row = 0; row < v->nrows; row++)
-        for (int64_t col = 0; col < v->ncols; col++)
-            memcpy(host + (size_t)(row * ld + col + shift) * size,
-                (const char *)from + (iso ? 0 : (size_t)(v->by_col ? col * v->ld + row : row * v->ld + col) * size), size);
-    void *p = upload(host, bytes);
-    free(host);
-    return p;
 }
 
 /* Values of C, as a tsr_result has them; 0xA5 elsewhere must have stayed. */
@@ -181,13 +66,10 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
             c_shift = rng_chance(&layout, 70) ? 0 : rng_below(&layout, 5);
     size_t c_bytes = (size_t)(p->m * ldc + c_shift);
     tsr_cuda_csr a = upload_sparse(&p->a, size);
-    char *b = p->b.x != NULL ? upload_dense(&p->b, p->b.x, p->b.iso, size, ldb, b_shift) : NULL;
-    int8_t *b_present = p->b.format == TSR_BITMAP ? upload_dense(&p->b, p->b.b, false, 1, ldb, 0) : NULL;
+    char *b = p->b.x != NULL ? upload_dense(&p->b, p->b.x, p->b.iso, false, size, ldb, b_shift) : NULL;
+    int8_t *b_present = p->b.format == TSR_BITMAP ? upload_dense(&p->b, p->b.b, false, false, 1, ldb, 0) : NULL;
     char *c = device_new(c_bytes * size);
     int8_t *c_present = result->b != NULL ? device_new(c_bytes) : NULL;
-    must(tsr_cuda_set(c, 0xA5, c_bytes * size, NULL), "set");
-    if (c_present != NULL)
-        must(tsr_cuda_set(c_present, 0xA5, c_bytes, NULL), "set");
     tsr_cuda_csr_spmm product = { .semiring = p->semiring,
         .n = p->n,
         .b = b != NULL ? b + (size_t)b_shift * size : NULL,
@@ -198,8 +80,7 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
         .ldc = ldc,
         .alpha = 1,
         .device = &device };
-    if (p->a.x != NULL && p->a.iso)
-        memcpy(&product.iso, p->a.x, size);
+    product.iso = first_value(&p->a, size);
     tsr_status status = run(&a, &product);
     if (status == TSR_OK && !download_c(p, c, ldc, c_shift, size, result->x))
         status = TSR_INTERNAL_ERROR;
@@ -214,35 +95,6 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
     tsr_cuda_free(c, NULL);
     tsr_cuda_free(c_present, NULL);
     return status;
-}
-
-static bool test_semiring(tsr_semiring semiring, uint64_t seed)
-{
-    rng r = { seed };
-    test_case c;
-    char why[200] = "";
-    layout.state = ~seed;
-    case_make(&c, &r, rng_chance(&r, 25) ? TSR_OP_SPMV : TSR_OP_SPMM, semiring, (int)rng_below(&r, 2));
-    verdict v = check_case(&c, run_product, why, sizeof why);
-    if (v != VERDICT_OK) {
-        printf("FAIL %s %s %s, case %llu: %s\n", type_name(semiring.type), add_name(semiring.add), mul_name(semiring.mul),
-            (unsigned long long)seed, v == VERDICT_DECLINED ? "declined" : why);
-        case_print(&c);
-    }
-    case_free(&c);
-    return v == VERDICT_OK;
-}
-
-static int test_semirings(uint64_t seed, int each)
-{
-    int failed = 0;
-    for (int type = 0; type < TSR_TYPE_COUNT; type++)
-        for (int add = 0; add < TSR_ADD_COUNT; add++)
-            for (int mul = 0; mul < TSR_MUL_COUNT; mul++)
-                for (int k = 0; k < each; k++)
-                    failed += !test_semiring((tsr_semiring){ (tsr_type)type, (tsr_add)add, (tsr_mul)mul },
-                        seed + (uint64_t)(((type * TSR_ADD_COUNT + add) * TSR_MUL_COUNT + mul) * each + k));
-    return failed;
 }
 
 /* ---- plus_times with everything a caller can ask for ---- */
@@ -514,24 +366,13 @@ static int test_failures(void)
     return failed;
 }
 
+static tsr_op choose_op(rng *r)
+{
+    return rng_chance(r, 25) ? TSR_OP_SPMV : TSR_OP_SPMM;
+}
+
 int main(int argc, char **argv)
 {
-    unsigned long long seed = 1;
-    int count = 150, each = 2;
-    bool one = false;
-    for (int at = 1; at < argc; at++) {
-        one = sscanf(argv[at], "--seed=%llu", &seed) == 1 || one;
-        if (sscanf(argv[at], "--count=%d", &count) != 1)
-            (void)sscanf(argv[at], "--semirings=%d", &each);
-    }
-    if (tsr_cuda_count() == 0)
-        return 77;
-    must(tsr_cuda_open(0, &device), "open");
-    if (one)
-        return test_sums(seed) ? 0 : 1;
-    int failed = test_failures() + test_semirings(seed, each);
-    for (int k = 0; k < count; k++)
-        failed += !test_sums(seed + (uint64_t)k);
-    printf("%d semirings x %d cases, %d sums: %d failed\n", TSR_TYPE_COUNT * TSR_ADD_COUNT * TSR_MUL_COUNT, each, count, failed);
-    return failed != 0;
+    const semiring_test test = { choose_op, run_product, test_failures, test_sums, 150, "sums" };
+    return semiring_main(argc, argv, &test);
 }

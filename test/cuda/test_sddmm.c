@@ -1,10 +1,8 @@
 /* SDDMM against the oracle: every semiring of every type on the random products of test/kernels (dense operands in any
  * orientation, masks of any format, turned into row-major arrays and CSR here), then plus_times of FP32 and FP64 for every length
  * of rows, leading dimension and alignment against sums in long double, two runs of the same bits.
- *     --seed=N    one case of the second kind     --count=N    cases of the second kind     --semirings=N    cases per semiring
  * SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/cuda/cuda_kernels.h"
-#include "test/kernels/compare.h"
+#include "test/cuda/semirings.h"
 
 #include <float.h>
 #include <math.h>
@@ -12,140 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the emulator; not there on a GPU. */
-void tsr_emulate_schedule(unsigned order, int early) __attribute__((weak));
-
-static tsr_cuda_device device;
-static rng layout; /* of how a product is computed */
-
-static void *checked(void *p)
-{
-    if (p == NULL)
-        abort();
-    return p;
-}
-
-static void must(tsr_status status, const char *what)
-{
-    if (status != TSR_OK) {
-        printf("%s: status %d\n", what, (int)status);
-        exit(1);
-    }
-}
-
-static void *device_new(size_t bytes)
-{
-    void *p = NULL;
-    must(tsr_cuda_malloc(&p, bytes, NULL), "malloc");
-    must(tsr_cuda_set(p, 0xA5, bytes, NULL), "set");
-    return p;
-}
-
-static void *upload(const void *host, size_t bytes)
-{
-    void *p = device_new(bytes);
-    must(tsr_cuda_to_device(p, host, bytes, NULL), "to device");
-    return p;
-}
-
-static void download(void *host, const void *p, size_t bytes)
-{
-    must(tsr_cuda_to_host(host, p, bytes, NULL), "to host");
-    must(tsr_cuda_wait(NULL), "wait");
-}
-
-static void free_csr(tsr_cuda_csr *a)
-{
-    tsr_cuda_free(a->p, NULL);
-    tsr_cuda_free(a->i, NULL);
-    tsr_cuda_free(a->x, NULL);
-}
-
 /* ---- Products of test/kernels ---- */
-
-typedef struct entry {
-    int64_t row, col, at; /* at: place in the view */
-} entry;
-
-static int by_place(const void *x, const void *y)
-{
-    const entry *a = x, *b = y;
-    if (a->row != b->row)
-        return a->row < b->row ? -1 : 1;
-    return a->col < b->col ? -1 : a->col > b->col;
-}
-
-static entry *list_entries(const tsr_view *v, bool transposed)
-{
-    entry *list = checked(malloc((size_t)(v->nvals + 1) * sizeof *list));
-    for (int64_t s = 0; s < v->nvec; s++)
-        for (int64_t at = v->p[s]; at < v->p[s + 1]; at++) {
-            int64_t major = v->format == TSR_HYPERSPARSE ? v->h[s] : s;
-            int64_t minor = v->index_size == 4 ? (int64_t)((const uint32_t *)v->i)[at] : ((const int64_t *)v->i)[at];
-            bool flip = v->by_col != transposed;
-            list[at] = (entry){ flip ? minor : major, flip ? major : minor, at };
-        }
-    qsort(list, (size_t)v->nvals, sizeof *list, by_place);
-    return list;
-}
-
-static tsr_cuda_csr upload_rows(const entry *list, int64_t nvals, int64_t nrows, int64_t ncols, const void *x, bool iso,
-    size_t size)
-{
-    int64_t *p = checked(calloc((size_t)nrows + 1, sizeof *p));
-    uint32_t *i = checked(malloc((size_t)nvals * sizeof *i + 1));
-    char *values = checked(malloc((size_t)nvals * size + 1));
-    for (int64_t at = 0; at < nvals; at++) {
-        p[list[at].row + 1]++;
-        i[at] = (uint32_t)list[at].col;
-        if (x != NULL)
-            memcpy(values + (size_t)at * size, (const char *)x + (iso ? 0 : (size_t)list[at].at * size), size);
-    }
-    for (int64_t row = 0; row < nrows; row++)
-        p[row + 1] += p[row];
-    tsr_cuda_csr a = { .nrows = nrows, .ncols = ncols, .nvals = nvals };
-    a.p = upload(p, (size_t)(nrows + 1) * sizeof *p);
-    a.i = upload(i, (size_t)nvals * sizeof *i);
-    a.x = x != NULL ? upload(values, (size_t)nvals * size) : NULL;
-    free(p);
-    free(i);
-    free(values);
-    return a;
-}
-
-static tsr_cuda_csr upload_view(const tsr_view *v, bool transposed, size_t size, bool with_values)
-{
-    entry *list = list_entries(v, transposed);
-    tsr_cuda_csr a = upload_rows(list, v->nvals, transposed ? v->ncols : v->nrows, transposed ? v->nrows : v->ncols,
-        with_values ? v->x : NULL, v->iso, size);
-    free(list);
-    return a;
-}
-
-/* Row-major with leading dimension ld, `shift` elements into an allocation. */
-static void *upload_dense(const tsr_view *v, bool transposed, size_t size, int64_t ld, int64_t shift)
-{
-    int64_t nrows = transposed ? v->ncols : v->nrows, ncols = transposed ? v->nrows : v->ncols;
-    size_t bytes = (size_t)(nrows * ld + shift + 1) * size;
-    char *host = checked(malloc(bytes));
-    memset(host, 0xA5, bytes);
-    for (int64_t row = 0; row < nrows; row++)
-        for (int64_t col = 0; col < ncols; col++) {
-            int64_t at = v->by_col != transposed ? col * v->ld + row : row * v->ld + col;
-            memcpy(host + (size_t)(shift + row * ld + col) * size, (const char *)v->x + (size_t)at * size, size);
-        }
-    void *p = upload(host, bytes);
-    free(host);
-    return p;
-}
-
-static uint64_t first_value(const tsr_view *v, size_t size)
-{
-    uint64_t bits = 0;
-    if (v->x != NULL && v->iso)
-        memcpy(&bits, v->x, size);
-    return bits;
-}
 
 /* All entries at once, or in two portions. */
 static tsr_status run(tsr_cuda_sddmm *q, rng *r)
@@ -170,65 +35,24 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
     size_t size = type_size(p->semiring.type), mask_size = type_size(p->mask.type);
     int64_t lda = p->k + rng_below(&layout, 4), ldb = p->k + rng_below(&layout, 4);
     int64_t a_shift = rng_below(&layout, 3), b_shift = rng_below(&layout, 3), n = p->mask.nvals;
-    char *a = p->a.x != NULL && !p->a.iso ? upload_dense(&p->a, false, size, lda, a_shift) : NULL;
-    char *b = p->b.x != NULL && !p->b.iso ? upload_dense(&p->b, true, size, ldb, b_shift) : NULL;
+    char *a = p->a.x != NULL && !p->a.iso ? upload_dense(&p->a, p->a.x, false, false, size, lda, a_shift) : NULL;
+    char *b = p->b.x != NULL && !p->b.iso ? upload_dense(&p->b, p->b.x, false, true, size, ldb, b_shift) : NULL;
     tsr_cuda_csr mask = upload_view(&p->mask, false, mask_size, !p->mask_structural);
-    char *x = device_new((size_t)n * size), *host = checked(malloc((size_t)n * size + 1));
-    int8_t *present = device_new((size_t)n), *host_present = checked(malloc((size_t)n + 1));
+    char *x = device_new((size_t)n * size);
+    int8_t *present = device_new((size_t)n);
     tsr_cuda_sddmm q = { .semiring = p->semiring, .mask = &mask, .mask_size = (int)mask_size, .end = n, .k = p->k,
         .a = a != NULL ? a + (size_t)a_shift * size : NULL, .lda = lda, .b = b != NULL ? b + (size_t)b_shift * size : NULL,
         .ldb = ldb,
         .a_iso = first_value(&p->a, size), .b_iso = first_value(&p->b, size), .x = x, .present = present, .device = &device };
     tsr_status status = run(&q, &layout);
-    if (status == TSR_OK) {
-        download(host, x, (size_t)n * size);
-        download(host_present, present, (size_t)n);
-        entry *list = list_entries(&p->mask, false);
-        result->nvals = 0;
-        for (int64_t at = 0; at < n; at++) {
-            memcpy((char *)result->x + (size_t)list[at].at * size, host + (size_t)at * size, size);
-            result->b[list[at].at] = host_present[at];
-            result->nvals += host_present[at];
-        }
-        free(list);
-    }
-    free(host);
-    free(host_present);
+    if (status == TSR_OK)
+        download_entries(result, &p->mask, x, present, size);
     tsr_cuda_free(a, NULL);
     tsr_cuda_free(b, NULL);
     tsr_cuda_free(x, NULL);
     tsr_cuda_free(present, NULL);
     free_csr(&mask);
     return status;
-}
-
-static bool test_semiring(tsr_semiring semiring, uint64_t seed)
-{
-    rng r = { seed };
-    test_case c;
-    char why[200] = "";
-    layout.state = ~seed;
-    case_make(&c, &r, TSR_OP_SDDMM, semiring, (int)rng_below(&r, 2));
-    verdict v = check_case(&c, run_product, why, sizeof why);
-    if (v != VERDICT_OK) {
-        printf("FAIL %s %s %s, case %llu: %s\n", type_name(semiring.type), add_name(semiring.add), mul_name(semiring.mul),
-            (unsigned long long)seed, v == VERDICT_DECLINED ? "declined" : why);
-        case_print(&c);
-    }
-    case_free(&c);
-    return v == VERDICT_OK;
-}
-
-static int test_semirings(uint64_t seed, int each)
-{
-    int failed = 0;
-    for (int type = 0; type < TSR_TYPE_COUNT; type++)
-        for (int add = 0; add < TSR_ADD_COUNT; add++)
-            for (int mul = 0; mul < TSR_MUL_COUNT; mul++)
-                for (int k = 0; k < each; k++)
-                    failed += !test_semiring((tsr_semiring){ (tsr_type)type, (tsr_add)add, (tsr_mul)mul },
-                        seed + (uint64_t)(((type * TSR_ADD_COUNT + add) * TSR_MUL_COUNT + mul) * each + k));
-    return failed;
 }
 
 /* ---- plus_times of every shape ---- */
@@ -371,24 +195,14 @@ static bool test_sums(uint64_t seed)
     return ok;
 }
 
+static tsr_op choose_op(rng *r)
+{
+    (void)r;
+    return TSR_OP_SDDMM;
+}
+
 int main(int argc, char **argv)
 {
-    unsigned long long seed = 1;
-    int count = 200, each = 2;
-    bool one = false;
-    for (int at = 1; at < argc; at++) {
-        one = sscanf(argv[at], "--seed=%llu", &seed) == 1 || one;
-        if (sscanf(argv[at], "--count=%d", &count) != 1)
-            (void)sscanf(argv[at], "--semirings=%d", &each);
-    }
-    if (tsr_cuda_count() == 0)
-        return 77;
-    must(tsr_cuda_open(0, &device), "open");
-    if (one)
-        return test_sums(seed) ? 0 : 1;
-    int failed = test_semirings(seed, each);
-    for (int k = 0; k < count; k++)
-        failed += !test_sums(seed + (uint64_t)k);
-    printf("%d semirings x %d cases, %d sums: %d failed\n", TSR_TYPE_COUNT * TSR_ADD_COUNT * TSR_MUL_COUNT, each, count, failed);
-    return failed != 0;
+    const semiring_test test = { choose_op, run_product, NULL, test_sums, 200, "sums" };
+    return semiring_main(argc, argv, &test);
 }
