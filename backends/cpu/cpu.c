@@ -5,44 +5,21 @@
 
 #define ISA_COUNT 3
 
-static bool is_compressed(const tsr_view *v)
-{
-    return v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE;
-}
-
-static bool has_values(const tsr_view *v, tsr_type type, bool ignored)
-{
-    return ignored || (v->x != NULL && v->type == type);
-}
-
-static bool values_fit(const tsr_product *product)
-{
-    tsr_semiring s = product->semiring;
-    return has_values(&product->a, s.type, s.mul == TSR_MUL_SECOND || s.mul == TSR_MUL_PAIR)
-        && has_values(&product->b, s.type, s.mul == TSR_MUL_FIRST || s.mul == TSR_MUL_PAIR);
-}
-
-/* On bool there are two monoids. */
-static bool monoid_fits(tsr_semiring s)
-{
-    return s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY;
-}
-
 static bool formats_fit(const tsr_product *product)
 {
     const tsr_view *a = &product->a, *b = &product->b;
     switch (product->op) {
-    case TSR_OP_SPMM: return is_compressed(a) && !is_compressed(b);
-    case TSR_OP_SPMV: return is_compressed(a) && !is_compressed(b) && product->n == 1;
-    case TSR_OP_SDDMM: return a->format == TSR_FULL && b->format == TSR_FULL && is_compressed(&product->mask);
-    case TSR_OP_MASKED_DOT: return is_compressed(a) && is_compressed(b) && is_compressed(&product->mask);
+    case TSR_OP_SPMM: return tsr_is_compressed(a) && !tsr_is_compressed(b);
+    case TSR_OP_SPMV: return tsr_is_compressed(a) && !tsr_is_compressed(b) && product->n == 1;
+    case TSR_OP_SDDMM: return a->format == TSR_FULL && b->format == TSR_FULL && tsr_is_compressed(&product->mask);
+    case TSR_OP_MASKED_DOT: return tsr_is_compressed(a) && tsr_is_compressed(b) && tsr_is_compressed(&product->mask);
     }
     return false;
 }
 
 static bool supports(const tsr_product *product)
 {
-    return monoid_fits(product->semiring) && formats_fit(product) && values_fit(product);
+    return tsr_monoid_fits(product->semiring) && formats_fit(product) && tsr_values_fit(product);
 }
 
 static tsr_status execute(const tsr_product *product, tsr_result *result)

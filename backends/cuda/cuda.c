@@ -9,29 +9,6 @@ TSR_PUBLIC int tsr_backend_score(const tsr_backend_options *options);
 
 enum { SCORE = 100 };
 
-static bool is_compressed(const tsr_view *v)
-{
-    return v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE;
-}
-
-static bool has_values(const tsr_view *v, tsr_type type, bool ignored)
-{
-    return ignored || (v->x != NULL && v->type == type);
-}
-
-static bool values_fit(const tsr_product *p)
-{
-    tsr_semiring s = p->semiring;
-    return has_values(&p->a, s.type, s.mul == TSR_MUL_SECOND || s.mul == TSR_MUL_PAIR) &&
-           has_values(&p->b, s.type, s.mul == TSR_MUL_FIRST || s.mul == TSR_MUL_PAIR);
-}
-
-/* On bool there are two monoids. */
-static bool monoid_fits(tsr_semiring s)
-{
-    return s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY;
-}
-
 /* On the device a row or column number has 32 bits. */
 static bool sizes_fit(const tsr_product *p)
 {
@@ -40,8 +17,8 @@ static bool sizes_fit(const tsr_product *p)
 
 static bool supports(const tsr_product *p)
 {
-    return (p->op == TSR_OP_SPMM || (p->op == TSR_OP_SPMV && p->n == 1)) && is_compressed(&p->a) && !is_compressed(&p->b) &&
-           sizes_fit(p) && monoid_fits(p->semiring) && values_fit(p);
+    return (p->op == TSR_OP_SPMM || (p->op == TSR_OP_SPMV && p->n == 1)) && tsr_is_compressed(&p->a) && !tsr_is_compressed(&p->b) &&
+           sizes_fit(p) && tsr_monoid_fits(p->semiring) && tsr_values_fit(p);
 }
 
 static bool holds(const tsr_product *p)

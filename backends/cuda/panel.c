@@ -83,7 +83,7 @@ static uint64_t iso_bits(const tsr_cuda_panels *s)
 {
     uint64_t bits = 0;
     const tsr_view *a = &s->product->a;
-    if (a->iso && a->x && s->product->semiring.mul != TSR_MUL_SECOND && s->product->semiring.mul != TSR_MUL_PAIR)
+    if (a->iso && a->x && tsr_reads_a(s->product))
         memcpy(&bits, a->x, s->size);
     return bits;
 }
@@ -323,7 +323,7 @@ tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda
                                 tsr_result *result)
 {
     *s = (tsr_cuda_panels){.product = p, .result = result, .a = a, .plan = plan, .size = tsr_cuda_type_size(p->semiring.type)};
-    s->reads_b = p->semiring.mul != TSR_MUL_FIRST && p->semiring.mul != TSR_MUL_PAIR;
+    s->reads_b = tsr_reads_b(p);
     s->b_bitmap = p->b.format == TSR_BITMAP;
     s->present = s->b_bitmap && result->b;
     return fit(s) ? allocate(s) : TSR_DECLINED;

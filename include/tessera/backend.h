@@ -69,6 +69,24 @@ typedef struct tsr_product {
     const char *kernel;      /* TESSERA_KERNEL, a wish; NULL or "": the backend chooses */
 } tsr_product;
 
+/* ---- what every layer asks of a product ---- */
+
+static inline bool tsr_mul_reads_a(tsr_mul mul) { return mul != TSR_MUL_SECOND && mul != TSR_MUL_PAIR; }
+static inline bool tsr_mul_reads_b(tsr_mul mul) { return mul != TSR_MUL_FIRST && mul != TSR_MUL_PAIR; }
+static inline bool tsr_reads_a(const tsr_product *p) { return tsr_mul_reads_a(p->semiring.mul); }
+static inline bool tsr_reads_b(const tsr_product *p) { return tsr_mul_reads_b(p->semiring.mul); }
+static inline bool tsr_is_compressed(const tsr_view *v) { return v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE; }
+
+/* The values that are read are there, in the semiring's type. */
+static inline bool tsr_values_fit(const tsr_product *p)
+{
+    tsr_type type = p->semiring.type;
+    return (!tsr_reads_a(p) || (p->a.x && p->a.type == type)) && (!tsr_reads_b(p) || (p->b.x && p->b.type == type));
+}
+
+/* On bool there are two monoids. */
+static inline bool tsr_monoid_fits(tsr_semiring s) { return s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY; }
+
 /* Where a product goes.  All arrays belong to the caller and are large enough.
  *   dense C   x: m*n values in c_by_col order, no padding.  b: m*n bytes written 0/1, or NULL when the caller knows
  *             that every entry is present (then b need not be computed).  x at absent places is unspecified but written.

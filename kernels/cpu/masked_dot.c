@@ -50,16 +50,6 @@ static tsr_md_vectors vectors_of(const tsr_view *v, bool with_values)
                             .nvals = v->nvals, .wide = v->index_size == 8, .iso = v->iso, .sorted = !v->jumbled};
 }
 
-static bool reads_a(tsr_mul mul)
-{
-    return mul != TSR_MUL_SECOND && mul != TSR_MUL_PAIR;
-}
-
-static bool reads_b(tsr_mul mul)
-{
-    return mul != TSR_MUL_FIRST && mul != TSR_MUL_PAIR;
-}
-
 static void set_kind(tsr_md_job *job)
 {
     bool same = (!job->a.x || job->a.iso) && (!job->b.x || job->b.iso);
@@ -77,8 +67,8 @@ static tsr_md_job job_of(const tsr_product *p, tsr_result *result)
                       .semiring = p->semiring, .size = tsr_type_size(p->semiring.type),
                       .mask_x = p->mask_structural ? NULL : p->mask.x, .mask_size = tsr_type_size(p->mask.type),
                       .mask_iso = p->mask.iso, .x = result->x, .present = result->b, .nthreads = p->nthreads};
-    job.a = vectors_of(&p->a, reads_a(p->semiring.mul));
-    job.b = vectors_of(&p->b, reads_b(p->semiring.mul));
+    job.a = vectors_of(&p->a, tsr_reads_a(p));
+    job.b = vectors_of(&p->b, tsr_reads_b(p));
     set_kind(&job);
     return job;
 }
@@ -247,11 +237,11 @@ static tsr_status compute(tsr_product *p, tsr_result *result, temporaries *t)
 {
     tsr_status status = TSR_OK;
     if (p->a.by_col)
-        status = flip(&t->a, &p->a, p->semiring.type, reads_a(p->semiring.mul), p->nthreads);
+        status = flip(&t->a, &p->a, p->semiring.type, tsr_reads_a(p), p->nthreads);
     if (status == TSR_OK && !p->b.by_col) {
         if (spread_is_cheap(p))
             return spread_form(p, result);
-        status = flip(&t->b, &p->b, p->semiring.type, reads_b(p->semiring.mul), p->nthreads);
+        status = flip(&t->b, &p->b, p->semiring.type, tsr_reads_b(p), p->nthreads);
     }
     return status == TSR_OK ? pairs_form(p, result, t) : status;
 }

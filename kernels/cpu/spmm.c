@@ -12,31 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_compressed(const tsr_view *v)
-{
-    return v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE;
-}
-
-static bool values_fit(const tsr_view *v, tsr_type type, bool ignored)
-{
-    return ignored || (v->x != NULL && v->type == type);
-}
-
 static bool accepts(const tsr_product *product)
 {
-    tsr_semiring s = product->semiring;
-    bool a_ignored = s.mul == TSR_MUL_SECOND || s.mul == TSR_MUL_PAIR;
-    bool b_ignored = s.mul == TSR_MUL_FIRST || s.mul == TSR_MUL_PAIR;
-    return is_compressed(&product->a) && !is_compressed(&product->b) && values_fit(&product->a, s.type, a_ignored)
-        && values_fit(&product->b, s.type, b_ignored);
+    return tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b) && tsr_values_fit(product);
 }
 
 static void plan_a(tsr_spmm_plan *plan)
 {
     const tsr_view *a = &plan->product->a;
-    tsr_mul mul = plan->product->semiring.mul;
     plan->a_one = tsr_one_bits(plan->product->semiring.type);
-    bool constant = mul == TSR_MUL_PAIR || mul == TSR_MUL_SECOND || a->x == NULL;
+    bool constant = !tsr_reads_a(plan->product) || a->x == NULL;
     plan->a = constant ? (const char *)&plan->a_one : a->x;
     plan->a_step = constant || a->iso ? 0 : 1;
 }
@@ -44,8 +29,7 @@ static void plan_a(tsr_spmm_plan *plan)
 static tsr_status plan_b(tsr_spmm_plan *plan)
 {
     const tsr_view *b = &plan->product->b;
-    tsr_mul mul = plan->product->semiring.mul;
-    bool ignored = mul == TSR_MUL_PAIR || mul == TSR_MUL_FIRST || b->x == NULL;
+    bool ignored = !tsr_reads_b(plan->product) || b->x == NULL;
     plan->flags = b->format == TSR_BITMAP;
     plan->b = b->x;
     plan->ldb = b->ld;

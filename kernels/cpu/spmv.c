@@ -28,8 +28,7 @@ typedef struct spmv {
 static void take_a(spmv *s)
 {
     const tsr_view *a = &s->product->a;
-    tsr_mul mul = s->product->semiring.mul;
-    bool constant = mul == TSR_MUL_PAIR || mul == TSR_MUL_SECOND || a->x == NULL;
+    bool constant = !tsr_reads_a(s->product) || a->x == NULL;
     s->job.p = a->p;
     s->job.h = a->h;
     s->job.i = a->i;
@@ -59,8 +58,7 @@ static tsr_status pack_x(spmv *s)
 static tsr_status take_x(spmv *s)
 {
     const tsr_view *x = &s->product->b;
-    tsr_mul mul = s->product->semiring.mul;
-    bool ignored = mul == TSR_MUL_PAIR || mul == TSR_MUL_FIRST || x->x == NULL;
+    bool ignored = !tsr_reads_b(s->product) || x->x == NULL;
     bool same = ignored || x->iso;
     s->job.x = ignored ? &s->one : x->x;
     s->job.x_mask = same ? 0 : -1;
@@ -203,19 +201,9 @@ static tsr_status spmv_by_column(spmv *s)
 
 /* ---- the whole ---- */
 
-static bool has_values(const tsr_view *v, tsr_type type, bool ignored)
-{
-    return ignored || (v->x != NULL && v->type == type);
-}
-
 static bool accepts(const tsr_product *product)
 {
-    tsr_semiring s = product->semiring;
-    bool sparse_a = product->a.format == TSR_SPARSE || product->a.format == TSR_HYPERSPARSE;
-    bool dense_x = product->b.format == TSR_FULL || product->b.format == TSR_BITMAP;
-    return product->n == 1 && sparse_a && dense_x
-        && has_values(&product->a, s.type, s.mul == TSR_MUL_SECOND || s.mul == TSR_MUL_PAIR)
-        && has_values(&product->b, s.type, s.mul == TSR_MUL_FIRST || s.mul == TSR_MUL_PAIR);
+    return product->n == 1 && tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b) && tsr_values_fit(product);
 }
 
 static void spmv_end(spmv *s)

@@ -4,9 +4,6 @@
 
 namespace {
 
-bool reads_a(tsr_mul mul) { return mul != TSR_MUL_SECOND && mul != TSR_MUL_PAIR; }
-bool reads_b(tsr_mul mul) { return mul != TSR_MUL_FIRST && mul != TSR_MUL_PAIR; }
-
 size_t size_of(tsr_type type)
 {
     switch (type) {
@@ -133,8 +130,8 @@ masked_args args_of(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *pro
     q.x = product->x;
     q.present = product->present;
     q.products = product->products;
-    q.ax = reads_a(product->semiring.mul) ? product->a->x : nullptr;
-    q.bx = reads_b(product->semiring.mul) ? product->b->x : nullptr;
+    q.ax = tsr_mul_reads_a(product->semiring.mul) ? product->a->x : nullptr;
+    q.bx = tsr_mul_reads_b(product->semiring.mul) ? product->b->x : nullptr;
     q.a_iso = product->a_iso;
     q.b_iso = product->b_iso;
     q.add = product->semiring.add;
@@ -147,7 +144,7 @@ masked_args args_of(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *pro
 extern "C" bool tsr_cuda_masked_reads(const tsr_cuda_masked *product)
 {
     tsr_mul mul = product->semiring.mul;
-    return (reads_a(mul) && product->a->x) || (reads_b(mul) && product->b->x);
+    return (tsr_mul_reads_a(mul) && product->a->x) || (tsr_mul_reads_b(mul) && product->b->x);
 }
 
 extern "C" tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product)

@@ -398,8 +398,7 @@ extern "C" tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product)
         return TSR_DECLINED;
     if (s->k == 0 || s->begin == s->end)
         return nothing(s);
-    bool reads_a = s->semiring.mul != TSR_MUL_SECOND && s->semiring.mul != TSR_MUL_PAIR;
-    bool reads_b = s->semiring.mul != TSR_MUL_FIRST && s->semiring.mul != TSR_MUL_PAIR;
+    bool reads_a = tsr_mul_reads_a(s->semiring.mul), reads_b = tsr_mul_reads_b(s->semiring.mul);
     sddmm_args q = {};
     q.p = s->mask->p;
     q.i = s->mask->i;

@@ -18,16 +18,6 @@ int sum_size(const tsr_cuda_csr_spmm *product)
     return product->half ? 4 : element_size(product);
 }
 
-bool mul_reads_a(tsr_mul mul)
-{
-    return mul != TSR_MUL_SECOND && mul != TSR_MUL_PAIR;
-}
-
-bool mul_reads_b(tsr_mul mul)
-{
-    return mul != TSR_MUL_FIRST && mul != TSR_MUL_PAIR;
-}
-
 /* The most elements that one load can bring, and at least four lanes with something to do. */
 int choose_vector(const tsr_cuda_csr_spmm *product, int size)
 {
@@ -87,8 +77,8 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.beta = product->beta;
     q.partial = product->partial;
     q.partial_present = static_cast<int8_t *>(product->partial) + list->npartials * product->n * sum_size(product);
-    q.reads_a = mul_reads_a(product->semiring.mul) && a->x != nullptr;
-    q.reads_b = mul_reads_b(product->semiring.mul);
+    q.reads_a = tsr_mul_reads_a(product->semiring.mul) && a->x != nullptr;
+    q.reads_b = tsr_mul_reads_b(product->semiring.mul);
     q.ops = { product->semiring.add, product->semiring.mul };
     q.nrows = a->nrows;
     q.nvals = a->nvals;

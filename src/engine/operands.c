@@ -6,16 +6,6 @@
 
 #include "src/registry/config.h"
 
-bool tsr_reads_a(const tsr_product *p)
-{
-    return p->semiring.mul != TSR_MUL_SECOND && p->semiring.mul != TSR_MUL_PAIR;
-}
-
-bool tsr_reads_b(const tsr_product *p)
-{
-    return p->semiring.mul != TSR_MUL_FIRST && p->semiring.mul != TSR_MUL_PAIR;
-}
-
 bool tsr_wanted_by_col_a(const tsr_product *p)
 {
     return p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV ? false : p->a.by_col;

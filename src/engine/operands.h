@@ -5,10 +5,6 @@
 
 #include "src/engine/engine.h"
 
-/* Does the multiply look at the values of a (b)? */
-bool tsr_reads_a(const tsr_product *p);
-bool tsr_reads_b(const tsr_product *p);
-
 /* Orientation of A that the kernels of this product like best. */
 bool tsr_wanted_by_col_a(const tsr_product *p);
 

@@ -136,11 +136,6 @@ double tsr_predict_suitesparse_ms(const tsr_features *f)
 
 /* ---- the GPU ---- */
 
-static bool reads_b(const tsr_features *f)
-{
-    return f->semiring.mul != TSR_MUL_FIRST && f->semiring.mul != TSR_MUL_PAIR;
-}
-
 /* One way across PCIe: as fast as the bus, or as the threads that stage. */
 static double transfer_ns(double bytes, const tsr_features *f, const tsr_cost_gpu *c)
 {
@@ -157,7 +152,7 @@ static double gpu_a_ns(const tsr_features *f, const tsr_cost_gpu *c)
 
 static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
 {
-    double up = transfer_ns(f->k * f->n * ((reads_b(f) ? value_bytes(f) : 0) + (f->b_bitmap ? 1 : 0)), f, c);
+    double up = transfer_ns(f->k * f->n * ((tsr_mul_reads_b(f->semiring.mul) ? value_bytes(f) : 0) + (f->b_bitmap ? 1 : 0)), f, c);
     double down = transfer_ns(f->m * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c);
     return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
 }

@@ -4,8 +4,7 @@
 
 void tsr_features_of(tsr_features *f, const tsr_product *p)
 {
-    bool reads_a = p->semiring.mul != TSR_MUL_SECOND && p->semiring.mul != TSR_MUL_PAIR;
-    bool reads_b = p->semiring.mul != TSR_MUL_FIRST && p->semiring.mul != TSR_MUL_PAIR;
+    bool reads_a = tsr_reads_a(p), reads_b = tsr_reads_b(p);
     *f = (tsr_features){
         .op = p->op,
         .semiring = p->semiring,
