@@ -9,6 +9,7 @@ import fnmatch
 import json
 import os
 import platform
+import select
 import statistics
 import subprocess
 import sys
@@ -18,30 +19,42 @@ import time
 import grid
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-TURNS_MS = 1500.0  # time one process may spend in the warm calls of one case
+
+
+class TooLong(Exception):
+    """An answer did not come in time; the process is gone."""
 
 
 class Worker:
     """One process of bench_products."""
 
     def __init__(self, program, graph, threads, environment):
-        self.process = subprocess.Popen([program, graph] + ([str(threads)] if threads else []), env=environment, text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.command = [program, graph] + ([str(threads)] if threads else [])
+        self.environment = environment
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, env=self.environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.ready = dict(zip(*[iter(self.answer().split()[1:])] * 2))
 
-    def answer(self):
+    def answer(self, seconds=None):
+        if seconds and not select.select([self.process.stdout], [], [], seconds)[0]:
+            self.process.kill()
+            self.process.wait()
+            self.start()
+            raise TooLong
         line = self.process.stdout.readline()
         if not line:
             raise RuntimeError(f'bench_products ended with status {self.process.wait()}')
         return line.strip()
 
-    def ask(self, line):
+    def ask(self, line, seconds=None):
         self.process.stdin.write(line + '\n')
         self.process.stdin.flush()
-        return self.answer()
+        return self.answer(seconds)
 
-    def times(self, count):
-        answer = self.ask(f'run {count}')
+    def times(self, count, seconds=None):
+        answer = self.ask(f'run {count}', seconds)
         if 'error' in answer:
             raise RuntimeError(answer)
         return [float(ms) for ms in answer.split()[1:]]
@@ -65,13 +78,28 @@ def routes_of(workers, path):
     return {record['route']: record.get('reason') for record in records}
 
 
-def measure(spec, workers, trace, turns, turn_ms):
-    """One case: first calls, then turns of warm calls; both fingerprints."""
+def only_ours(spec, ours, trace, seconds):
+    """A case that takes plain SuiteSparse longer than `seconds`: the ratio is a lower bound, and nothing is compared."""
+    warm = statistics.median(ours.times(3))
+    routes = routes_of([ours], trace)
+    return {'case': spec, 'plain_ms': 1e3 * seconds, 'plain_stopped': True, 'tessera_ms': round(warm, 4), 'same': True,
+            'ratio': round(1e3 * seconds / warm, 3), 'first_ratio': 0, 'routes': routes}
+
+
+def measure(spec, workers, trace, turns, turn_ms, longest=None):
+    """One case: first calls, then turns of warm calls; both fingerprints.  None: takes longer than `longest` seconds in both."""
     result = {'case': spec}
     for worker in workers:
         if worker.ask('open ' + spec) != 'ok':
             raise RuntimeError(f'cannot make {spec}')
-    first = [worker.times(1)[0] for worker in workers]
+    try:
+        first = [workers[1].times(1, longest)[0]]
+    except TooLong:
+        return None
+    try:
+        first.insert(0, workers[0].times(1, longest)[0])
+    except TooLong:
+        return only_ours(spec, workers[1], trace, longest)
     warm = [[], []]
     each = max(1, min(20, int(turn_ms / max(first[0], 1e-3))))
     for turn in range(turns):
@@ -120,6 +148,8 @@ def environments(options):
 
 def pick(options):
     cases = list(dict.fromkeys(grid.GRIDS['quick' if options.quick else options.grid]()))
+    part, parts = options.slice
+    cases = cases[part::parts]
     return [spec for spec in cases if all(fnmatch.fnmatch(' ' + spec + ' ', f'* {word} *') for word in options.filter)]
 
 
@@ -137,6 +167,11 @@ def write(path, options, ready, results, started):
         file.write(json.dumps(head, indent=1)[:-2] + ',\n "cases": [\n' + rows + '\n ]\n}\n')
 
 
+def slice_of(text):
+    part, parts = map(int, text.split('/'))
+    return part, parts
+
+
 def options_of(arguments):
     root = os.path.dirname(HERE)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -146,8 +181,11 @@ def options_of(arguments):
     parser.add_argument('--scale', type=int, default=18, help='short for --graph rmat:SCALE:16')
     parser.add_argument('--grid', choices=grid.GRIDS, default='full')
     parser.add_argument('--filter', nargs='*', default=[], help="only cases with these words, such as op=spmm 'n=1*'")
+    parser.add_argument('--slice', type=slice_of, default=(0, 1), metavar='K/N', help='of the cases only number K, K + N, K + 2N, …')
+    parser.add_argument('--longest', type=float, default=None, help='stop a first call after so many seconds; the ratio is a bound then')
     parser.add_argument('--threads', type=int, default=0)
     parser.add_argument('--turns', type=int, default=5)
+    parser.add_argument('--warm-ms', type=float, default=1500, help='time one process may spend in the warm calls of one case')
     parser.add_argument('--name', default='products', help='results go to bench/results/<date>-<name>.json')
     parser.add_argument('--output', default=None, help='write the results here instead')
     parser.add_argument('--quick', action='store_true', help='a small graph and a sample of the grid; writes nothing')
@@ -159,17 +197,23 @@ def options_of(arguments):
     return options
 
 
+def describe(row):
+    marks = ('' if row['same'] else ' DIFFERENT') + (' at least' if 'plain_stopped' in row else '')
+    return (f"{row['plain_ms']:10.3f} {row['tessera_ms']:10.3f} ms{marks} {row['ratio']:6.2f}x first {row['first_ratio']:5.2f}x"
+            f" [{', '.join(row['routes'])}]")
+
+
 def run(options, cases, folder):
     workers = [Worker(options.program, options.graph, options.threads, environment) for environment in environments(options)]
     trace = os.path.join(folder, 'trace') if options.library else None
     results, began = [], time.monotonic()
     for number, spec in enumerate(cases, 1):
-        result = measure(spec, workers, trace, options.turns, 0 if options.quick else TURNS_MS / options.turns)
-        results.append(result)
-        left = (time.monotonic() - began) / number * (len(cases) - number)
-        print(f"{number:4}/{len(cases)} {result['plain_ms']:10.3f} {result['tessera_ms']:10.3f} ms {result['ratio']:6.2f}x "
-              f"first {result['first_ratio']:5.2f}x {'' if result['same'] else 'DIFFERENT '}{spec}"
-              f" [{', '.join(result['routes'])}] {left / 60:.0f} min left", flush=True)
+        result = measure(spec, workers, trace, options.turns, 0 if options.quick else options.warm_ms / options.turns,
+                         options.longest)
+        left = (time.monotonic() - began) / number * (len(cases) - number) / 60
+        print(f'{number:4}/{len(cases)} {describe(result) if result else "too long"} {spec} {left:.0f} min left', flush=True)
+        if result:
+            results.append(result)
     return results, workers[0].ready, any([worker.close() for worker in workers])
 
 
