@@ -17,6 +17,12 @@ extern "C" {
 
 typedef enum tsr_format { TSR_SPARSE, TSR_HYPERSPARSE, TSR_BITMAP, TSR_FULL } tsr_format;
 
+/* In which order a representation may hold the rows of its matrix (tessera/row_order.h); never visible outside.  AUTO: in another one
+ * where that pays. */
+typedef enum tsr_reorder {
+    TSR_REORDER_NONE, TSR_REORDER_AUTO, TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA
+} tsr_reorder;
+
 /* A read-only look at one matrix held in somebody's arrays (those of SuiteSparse, of the native caller, or of a
  * representation). A vector is a matrix of one column (nrows x 1, by_col = true).
  *
@@ -67,6 +73,7 @@ typedef struct tsr_product {
     tsr_precision precision; /* arithmetic allowed for FP32 plus_times */
     double expected_calls;   /* products of this kind with this A still to come; 0: unknown */
     const char *kernel;      /* TESSERA_KERNEL, a wish; NULL or "": the backend chooses */
+    tsr_reorder reorder;     /* of the rows of A */
 } tsr_product;
 
 /* ---- what every layer asks of a product ---- */

@@ -59,6 +59,19 @@ size_t tsr_bytes_panel(const tsr_panel *a);
 /* TSR_NOT_SUPPORTED (ncols > 2^32) and TSR_OUT_OF_MEMORY leave *out zero. */
 tsr_status tsr_make_statistics(tsr_statistics *out, const tsr_source *in, int nthreads);
 
+/* ---- Orders of rows (tessera/row_order.h) ---- */
+
+/* order: [nrows], written.  TSR_INVALID_VALUE: AUTO, LOA.  TSR_NOT_SUPPORTED: 2^32 rows or columns.  TSR_OUT_OF_MEMORY. */
+tsr_status tsr_make_order(uint32_t *order, const tsr_source *in, tsr_reorder which, int nthreads);
+
+/* Row r of out = row rows[r] of in, r < n; a row may be taken several times.  *out owns its arrays: tsr_free_source.
+ * TSR_OUT_OF_MEMORY: *out is empty. */
+tsr_status tsr_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, int nthreads);
+
+/* Nonzero vectors at heights 8, 16, 32, 64, 128 in a sample of the rows in this order (NULL: their own), for tsr_order_pays.
+ * Errors of tsr_make_statistics. */
+tsr_status tsr_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, int nthreads);
+
 /* ---- Back to CSR: tests and inspection ---- */
 
 /* *out owns its arrays: tsr_free_source.  x is NULL where the representation has no values.  ME-BCRS gives back the entries whose

@@ -4,14 +4,11 @@
 #ifndef TSR_CONFIG_H
 #define TSR_CONFIG_H
 
-#include "tessera/tessera.h"
+#include "tessera/backend.h"
 
 /* auto: the router decides. cpu, gpu: every product above min_work that this backend supports goes there.
  * off: everything is forwarded. */
 typedef enum tsr_mode { TSR_MODE_AUTO, TSR_MODE_CPU, TSR_MODE_GPU, TSR_MODE_OFF } tsr_mode;
-typedef enum tsr_reorder {
-    TSR_REORDER_NONE, TSR_REORDER_AUTO, TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA
-} tsr_reorder;
 
 /* Bits of tsr_config.disabled: GraphBLAS calls and kinds of product (TESSERA_DISABLE=mxm,sddmm,…). */
 enum {

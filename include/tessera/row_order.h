@@ -1,0 +1,92 @@
+/* Row orders of a representation: what the makers on the host (src/format) and on the device (kernels/cuda) share, so that both give the same
+ * order.  Integers only; nothing depends on timing or on the number of threads.
+ *
+ * An order is a list of rows: place r of the representation holds row order[r] of the matrix.  It never shows outside: kernels write row r of
+ * the representation to row order[r] of C.  Columns keep their numbers.
+ *
+ * LPA, sampled label propagation.  Rows and columns have labels.  First a row's label is its column of least hash (a min-hash), a column's its
+ * own number; then, TSR_ORDER_STEPS times, columns take the label of one of their rows, and rows the most frequent label of a sample of
+ * their columns.  Rows are sorted by their last label, then by their first.  Rows and columns being told apart, matrices need not be square,
+ * and rows and columns may have been numbered differently.
+ * TCA, after the TCU-cache-aware reordering of DTC-SpMM (ASPLOS 2024, section 4.2), clusters found by sorting: rows by two min-hashes;
+ * then, in turn, windows of TSR_ORDER_WINDOW rows by two min-hashes of their union.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESSERA_ROW_ORDER_H
+#define TESSERA_ROW_ORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define TSR_EVERYWHERE static __host__ __device__ inline
+#else
+#define TSR_EVERYWHERE static inline
+#endif
+
+#define TSR_ORDER_STEPS 5      /* of label propagation */
+#define TSR_ORDER_SAMPLE 32    /* entries of a row whose labels are counted */
+#define TSR_ORDER_VOTES 8      /* columns that a row offers its label to */
+#define TSR_ORDER_LONGEST 4096 /* entries of a row that min-hashes look at: the first */
+#define TSR_ORDER_HASHES 4     /* min-hashes of TCA: two for rows, two for windows */
+#define TSR_ORDER_WINDOW 16    /* rows */
+#define TSR_ORDER_EMPTY UINT32_MAX /* label and min-hash of a row without entries: they come last */
+
+/* One to one, so that different labels never tie. */
+TSR_EVERYWHERE uint32_t tsr_order_hash(uint32_t x)
+{
+    x = (x ^ x >> 16) * 0x7feb352du;
+    x = (x ^ x >> 15) * 0x846ca68bu;
+    return x ^ x >> 16;
+}
+
+/* Min-hash number k of TCA is the least of these. */
+TSR_EVERYWHERE uint32_t tsr_order_hash_of(int k, uint32_t column)
+{
+    return tsr_order_hash(column + (uint32_t)k * 0x9e3779b9u);
+}
+
+/* Entry number k of a sample of `count` (a power of two) of a row's `length` > count entries: one of each of `count` equal parts. */
+TSR_EVERYWHERE int64_t tsr_order_pick(int64_t length, int k, int count, uint32_t row, int step)
+{
+    int64_t first = length * k / count, last = length * (k + 1) / count;
+    uint64_t drawn = tsr_order_hash(row * 37u + (uint32_t)step * 1000003u + (uint32_t)k);
+    return first + (int64_t)(drawn * (uint64_t)(last - first) >> 32);
+}
+
+/* A row's offer of its label to a column; the least one is taken. */
+TSR_EVERYWHERE uint64_t tsr_order_offer(uint32_t row, uint32_t column, int step, uint32_t label)
+{
+    return (uint64_t)tsr_order_hash(row * 2654435761u + column * 40503u + (uint32_t)step * 77777u) << 32 | label;
+}
+#define TSR_ORDER_NO_OFFER UINT64_MAX
+
+/* ---- Does an order pay? ---- */
+
+/* Nonzero vectors are counted in a sample of the rows: groups of consecutive places, spread evenly. */
+#define TSR_ORDER_SAMPLE_GROUP 128
+#define TSR_ORDER_SAMPLE_GROUPS 64
+
+/* Rows of the sample of nrows rows; all where there are few. */
+TSR_EVERYWHERE int64_t tsr_order_sampled(int64_t nrows)
+{
+    const int64_t most = (int64_t)TSR_ORDER_SAMPLE_GROUP * TSR_ORDER_SAMPLE_GROUPS;
+    return nrows < most ? nrows : most;
+}
+
+/* The place of row k of the sample. */
+TSR_EVERYWHERE int64_t tsr_order_sample_place(int64_t nrows, int64_t k)
+{
+    if (tsr_order_sampled(nrows) == nrows)
+        return k;
+    int64_t spare = nrows / TSR_ORDER_SAMPLE_GROUP - TSR_ORDER_SAMPLE_GROUPS, group = k / TSR_ORDER_SAMPLE_GROUP;
+    return (group + spare * group / TSR_ORDER_SAMPLE_GROUPS) * TSR_ORDER_SAMPLE_GROUP + k % TSR_ORDER_SAMPLE_GROUP;
+}
+
+/* own, ordered: nonzero vectors at heights 8, 16, 32, 64, 128 in the matrix's own order and in another one.  Fetches of rows of B must become
+ * fewer by a tenth where windows have 32 rows, and not more where they have 128, which stands for what a cache holds. */
+TSR_EVERYWHERE bool tsr_order_pays(const int64_t own[5], const int64_t ordered[5])
+{
+    return (double)ordered[2] <= 0.9 * (double)own[2] && ordered[4] <= own[4];
+}
+
+#endif

@@ -1,0 +1,19 @@
+/* Row orders, what their files share.  include/tessera/row_order.h describes the orders.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_FORMAT_ORDER_H
+#define TSR_FORMAT_ORDER_H
+
+#include "src/format/blocks.h"
+#include "tessera/row_order.h"
+
+/* Each writes order[nrows]; arguments as those of tsr_make_order.  TSR_OK or TSR_OUT_OF_MEMORY. */
+tsr_status tsr_order_lpa(uint32_t *order, const tsr_source *in, int nthreads);
+tsr_status tsr_order_tca(uint32_t *order, const tsr_source *in, int nthreads);
+
+/* The least hash of each row's columns, hash number k of tsr_order_hash_of. */
+void tsr_min_hashes(uint32_t *least, const tsr_source *in, int k, int nthreads);
+
+/* Sorts items [n] by key[item], ascending; equal keys keep their order.  scratch: [n]. */
+void tsr_sort_by_key(uint32_t *items, uint32_t *scratch, const uint32_t *key, int64_t n);
+
+#endif
