@@ -32,6 +32,10 @@ tsr_status tsr_cpu_masked_dot(const tsr_product *product, tsr_result *result);
 /* x[0..n) = c + x, c one value if iso; any type but bool, integers wrap. */
 void tsr_cpu_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
 
+/* Softmax of every row of values held by row, FP32 or FP64, as tsr_cuda_softmax_rows: y = exp(x - m) / sum of exp(x - m), m the row's
+ * largest value; sums in FP64.  Row r has x and y [p[r], p[r+1]); y may be x. */
+void tsr_cpu_softmax_rows(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
+
 /* Which instruction set the kernels use: the best the CPU has, or less when limited (tests, TESSERA_CPU_ISA). */
 typedef enum tsr_isa { TSR_ISA_BASELINE, TSR_ISA_AVX2, TSR_ISA_AVX512 } tsr_isa;
 tsr_isa tsr_cpu_isa(void);

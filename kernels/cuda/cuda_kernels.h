@@ -199,6 +199,11 @@ typedef struct tsr_cuda_sddmm {
  * one). */
 tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product);
 
+/* Softmax of the values of every row: y = exp(x - m) / (sum of exp(x - m) over the row), m the row's largest value.  x, y: [nvals] FP32 or
+ * FP64 in the pattern's order (others: TSR_DECLINED); y may be x.  Rows with NaN or +Inf become NaN throughout, as do rows of -Inf alone.
+ * Of the pattern p, nrows and nvals are used. */
+tsr_status tsr_cuda_softmax_rows(void *y, const void *x, const tsr_cuda_csr *pattern, tsr_type type, void *stream);
+
 /* ---- Dense operands (kernels/cuda/dense.cu) ---- */
 
 /* dst[j*dst_ld + i] = src[i*src_ld + j], elements of 1, 2, 4 or 8 bytes. */

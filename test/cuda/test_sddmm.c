@@ -1,7 +1,8 @@
 /* SDDMM against the oracle: every semiring of every type on the random products of test/kernels (dense operands in any
  * orientation, masks of any format, turned into row-major arrays and CSR here), then plus_times of FP32 and FP64 for every length
- * of rows, leading dimension and alignment against sums in long double, two runs of the same bits.
+ * of rows, leading dimension and alignment against sums in long double, two runs of the same bits.  Softmax of rows likewise.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/kernels.h"
 #include "test/cuda/semirings.h"
 
 #include <float.h>
@@ -195,6 +196,104 @@ static bool test_sums(uint64_t seed)
     return ok;
 }
 
+/* ---- Softmax of rows ---- */
+
+/* Rows of every kind: empty, in registers, in passes, by a whole block; y = x or another array. */
+static int64_t draw_row_offsets(int64_t *p, int64_t nrows, rng *r)
+{
+    static const int64_t lengths[] = { 0, 1, 2, 8, 9, 31, 64, 65, 100, 256, 257, 700, 2048, 2049, 5000 };
+    int kinds = rng_chance(r, 50) ? 5 : 15;
+    p[0] = 0;
+    for (int64_t row = 0; row < nrows; row++)
+        p[row + 1] = p[row] + (rng_chance(r, 20) ? 0 : lengths[rng_below(r, rng_chance(r, 70) ? 5 : kinds)]);
+    return p[nrows];
+}
+
+static double draw_exponent(rng *r)
+{
+    if (rng_chance(r, 2))
+        return -INFINITY;
+    return (double)(rng_below(r, 2000) - 1000) / (rng_chance(r, 5) ? 1 : 100);
+}
+
+static double number_at(const void *x, tsr_type type, int64_t at)
+{
+    return type == TSR_FP32 ? (double)((const float *)x)[at] : ((const double *)x)[at];
+}
+
+static bool right_row(const void *y, const void *x, tsr_type type, int64_t first, int64_t last)
+{
+    long double most = -INFINITY, sum = 0, unit = type == TSR_FP64 ? DBL_EPSILON : FLT_EPSILON;
+    bool nan = false;
+    for (int64_t e = first; e < last; e++) {
+        most = fmaxl(most, number_at(x, type, e));
+        nan = nan || isnan(number_at(x, type, e));
+    }
+    for (int64_t e = first; e < last; e++)
+        sum += expl(number_at(x, type, e) - most);
+    for (int64_t e = first; e < last; e++) {
+        long double out = number_at(y, type, e), exact = expl(number_at(x, type, e) - most) / sum;
+        long double distance = fminl(most - number_at(x, type, e), 1e4L); /* is rounded, too */
+        long double error = (16 + distance) * unit * exact + (type == TSR_FP64 ? DBL_MIN : FLT_MIN);
+        if (nan || isinf(most) ? !isnan(out) : !(fabsl(out - exact) <= error))
+            return false;
+    }
+    return true;
+}
+
+/* On the device twice, then on the host. */
+static bool test_softmax(uint64_t seed)
+{
+    rng r = { seed };
+    tsr_type type = rng_chance(&r, 50) ? TSR_FP32 : TSR_FP64;
+    int64_t nrows = 1 + rng_below(&r, 300), p[302];
+    tsr_cuda_csr pattern = { .nrows = nrows, .nvals = draw_row_offsets(p, nrows, &r) };
+    size_t count = (size_t)pattern.nvals, bytes = count * type_size(type);
+    double *drawn = checked(malloc((count + 1) * sizeof *drawn));
+    char *x = checked(malloc(bytes + 1)), *y[3] = { NULL };
+    for (size_t e = 0; e < count; e++) {
+        drawn[e] = rng_chance(&r, 1) && rng_chance(&r, 10) ? NAN : draw_exponent(&r);
+        if (type == TSR_FP32)
+            ((float *)x)[e] = (float)drawn[e];
+        else
+            ((double *)x)[e] = drawn[e];
+    }
+    pattern.p = upload(p, (size_t)(nrows + 1) * sizeof *p);
+    bool ok = true;
+    for (int k = 0; k < 3; k++) {
+        y[k] = checked(malloc(bytes + 1));
+        if (k == 2) {
+            tsr_cpu_softmax_rows(y[k], x, p, nrows, type, 2);
+        } else {
+            void *from = upload(x, bytes), *to = k == 0 ? from : device_new(bytes);
+            must(tsr_cuda_softmax_rows(to, from, &pattern, type, NULL), "softmax");
+            download(y[k], to, bytes);
+            tsr_cuda_free(from, NULL);
+            if (to != from)
+                tsr_cuda_free(to, NULL);
+        }
+        for (int64_t row = 0; row < nrows; row++)
+            ok = ok && right_row(y[k], x, type, p[row], p[row + 1]);
+    }
+    ok = ok && memcmp(y[0], y[1], bytes) == 0;
+    if (!ok)
+        printf("FAIL softmax %llu: %s, %lld rows\n", (unsigned long long)seed, type_name(type), (long long)nrows);
+    tsr_cuda_free(pattern.p, NULL);
+    free(drawn);
+    free(x);
+    for (int k = 0; k < 3; k++)
+        free(y[k]);
+    return ok;
+}
+
+static int test_softmaxes(void)
+{
+    int failed = 0;
+    for (uint64_t seed = 1; seed <= 12; seed++)
+        failed += !test_softmax(seed);
+    return failed;
+}
+
 static tsr_op choose_op(rng *r)
 {
     (void)r;
@@ -203,6 +302,6 @@ static tsr_op choose_op(rng *r)
 
 int main(int argc, char **argv)
 {
-    const semiring_test test = { choose_op, run_product, NULL, test_sums, 200, "sums" };
+    const semiring_test test = { choose_op, run_product, test_softmaxes, test_sums, 200, "sums" };
     return semiring_main(argc, argv, &test);
 }
