@@ -23,6 +23,7 @@ static const command commands[] = {
     {"run", "tessera run", tsr_tool_run},
     {"info", "tessera info", tsr_tool_info},
     {"inspect", "tessera inspect", tsr_tool_inspect},
+    {"train", "tessera train", tsr_tool_train},
 };
 
 int tsr_tool_fail(int code, const char *format, ...)
@@ -129,6 +130,7 @@ int main(int argc, char **argv)
         "  run [OPTION...] -- PROGRAM [ARGUMENT...]   start a program\n"
         "  info                     what was found, how it is configured\n"
         "  inspect FILE.mtx[.gz]    a matrix as Tensor Cores see it\n"
+        "  train                    time the GPU, fit the model that routes products\n"
         "\n`tessera COMMAND --help' tells more.\n\nOptions:";
     static const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
     choice c = {0};

@@ -13,6 +13,7 @@ enum { TSR_EXIT_FILE = 2, TSR_EXIT_BROKEN = 70, TSR_EXIT_NOT_EXECUTABLE = 126, T
 int tsr_tool_run(int argc, char **argv);
 int tsr_tool_info(int argc, char **argv);
 int tsr_tool_inspect(int argc, char **argv);
+int tsr_tool_train(int argc, char **argv);
 
 /* One line on stderr, "tessera: …"; returns `code`. */
 int tsr_tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,5 +1,6 @@
 /* The CUDA plug-in: what the engine sees of it.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/measure.h"
 #include "backends/cuda/panels.h"
 
 #include <string.h>
@@ -95,6 +96,6 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,
                                         .execute = execute, .kernel_name = kernel_name, .holds = holds,
-                                        .release = tsr_cuda_slot_release};
+                                        .release = tsr_cuda_slot_release, .measure = tsr_cuda_measure};
     return tsr_cuda_start(options) ? &backend : NULL;
 }

@@ -41,6 +41,9 @@ static const shape named_shapes[TSR_CUDA_KIND_COUNT] = {
     {TSR_CUDA_HRPB, 16, 16}, {TSR_CUDA_BMAT, 8, 8},    {TSR_CUDA_PANEL, 32, 24},
 };
 
+/* Heights that a kernel has beside that one, all of them powers of 2. */
+static const int other_heights[TSR_CUDA_KIND_COUNT] = {[TSR_CUDA_HRPB] = 32 | 64, [TSR_CUDA_BMAT] = 16, [TSR_CUDA_PANEL] = 64};
+
 /* ms, of the same day: fetching a byte of B; counting and building, per entry and at least; any product at least.  And the
  * share of a CSR product that blocks are hoped to spare. */
 static const double fetch_ms = 1.1e-10, build_entry_ms = 7e-8, build_start_ms = 0.2, launch_ms = 0.005, spared = 0.3;
@@ -71,13 +74,22 @@ static bool could_be_blocks(const tsr_product *p)
            (s.mul == TSR_MUL_TIMES || s.mul == TSR_MUL_SECOND) && (s.type == TSR_FP32 || s.type == TSR_FP64);
 }
 
-/* -1: the wish is none of ours. */
-static int named_kind(const tsr_product *p)
+/* A kernel asked for by name, "bmat", or by name and height, "bmat-16". */
+static bool named_shape(shape *s, const tsr_product *p)
 {
-    for (int kind = 0; p->kernel && kind < TSR_CUDA_KIND_COUNT; kind++)
-        if (strcmp(p->kernel, kind_name[kind]) == 0)
-            return kind;
-    return -1;
+    for (int kind = 0; p->kernel && kind < TSR_CUDA_KIND_COUNT; kind++) {
+        size_t length = strlen(kind_name[kind]);
+        if (strncmp(p->kernel, kind_name[kind], length) != 0 || (p->kernel[length] && p->kernel[length] != '-'))
+            continue;
+        *s = named_shapes[kind];
+        int height = p->kernel[length] ? atoi(p->kernel + length + 1) : s->height;
+        if (height == s->height)
+            return true;
+        s->height = height;
+        s->width = kind == TSR_CUDA_PANEL ? 64 : s->width;
+        return (height == 16 || height == 32 || height == 64) && (other_heights[kind] & height);
+    }
+    return false;
 }
 
 /* Values of A beyond FP16 would become infinite. */
@@ -397,14 +409,15 @@ static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const t
 tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
 {
     *plan = (tsr_cuda_plan){.name = "csr", .iso = 1.0};
-    int kind = named_kind(p);
+    shape wanted;
+    bool named = named_shape(&wanted, p);
     if (!could_be_blocks(p))
         return TSR_OK;
     plan->iso = iso_value(p);
     tsr_status status = choose_math(&plan->math, a, p, plan->iso);
-    if (status == TSR_OK && kind > TSR_CUDA_CSR && names[kind][plan->math])
-        status = find_or_build(plan, a, named_shapes[kind]);
-    else if (status == TSR_OK && kind != TSR_CUDA_CSR && keep)
+    if (status == TSR_OK && named && wanted.kind != TSR_CUDA_CSR && names[wanted.kind][plan->math])
+        status = find_or_build(plan, a, wanted);
+    else if (status == TSR_OK && (!named || wanted.kind != TSR_CUDA_CSR) && keep)
         status = choose_blocks(plan, a, p);
     if (!plan->blocks)
         a->account.spent_ms += csr_ms(a, p);

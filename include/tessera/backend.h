@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 2
+#define TSR_BACKEND_API_VERSION 3
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -109,6 +109,15 @@ typedef struct tsr_result {
     int64_t bytes_moved;
 } tsr_result;
 
+/* What `measure` found out.  Times in ms, the best of several. */
+typedef struct tsr_measured {
+    double ms;          /* one product, B and C in the backend's own memory */
+    double build_ms;    /* making the representation from A as it came; 0: it was there */
+    const char *kernel; /* what computed it; static storage */
+    char device[64];    /* "NVIDIA H200" */
+    int arch;           /* 90: compute capability 9.0 */
+} tsr_measured;
+
 /* A backend.  `supports` is cheap (no allocation, no device work) and honest; `execute` may still return TSR_DECLINED,
  * TSR_OUT_OF_MEMORY or TSR_INTERNAL_ERROR: the product is then computed elsewhere, the inputs being untouched.  After
  * TSR_INTERNAL_ERROR a plug-in is not asked again in this process.  Any thread may call any function at any time.
@@ -128,6 +137,10 @@ typedef struct tsr_backend {
      * semiring's, execute returns TSR_DECLINED, and is called again with everything. */
     bool (*holds)(const tsr_product *product);
     void (*release)(void *kept);
+    /* Optional.  Time a product (sparse x full) with operands that stay where the backend computes: b.x is not looked at, its place
+     * is taken by numbers of the backend's own, and there is no result.  a_slot is needed: what was brought is found again.
+     * Status as for execute. */
+    tsr_status (*measure)(const tsr_product *product, tsr_measured *measured);
 } tsr_backend;
 
 /* What a plug-in is told once. */

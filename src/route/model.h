@@ -1,0 +1,74 @@
+/* What products cost on a GPU: the time of every kernel from a few counts of the matrix, and which row windows are worth Tensor
+ * Cores.  Coefficients come from `tessera train`; those of the build are in model_default.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_MODEL_H
+#define TSR_MODEL_H
+
+#include "tessera/backend.h"
+
+/* Kernels by the names of TESSERA_KERNEL, heights of row windows included. */
+typedef enum tsr_gpu_kernel {
+    TSR_GPU_CSR, TSR_GPU_PANEL_32, TSR_GPU_PANEL_64, TSR_GPU_ME_TCF, TSR_GPU_ME_BCRS, TSR_GPU_HRPB_16, TSR_GPU_HRPB_32,
+    TSR_GPU_BMAT_8, TSR_GPU_BMAT_16
+} tsr_gpu_kernel;
+#define TSR_GPU_KERNELS 9
+
+/* In the order of tsr_cuda_math. */
+typedef enum tsr_gpu_math { TSR_GPU_EXACT, TSR_GPU_TF32, TSR_GPU_FP16, TSR_GPU_BF16, TSR_GPU_FP64 } tsr_gpu_math;
+#define TSR_GPU_MATHS 5
+
+extern const char *const tsr_gpu_kernel_names[TSR_GPU_KERNELS]; /* "csr", "panel-32", … */
+extern const char *const tsr_gpu_math_names[TSR_GPU_MATHS];     /* "exact", … */
+int tsr_gpu_kernel_height(tsr_gpu_kernel kernel);               /* rows of a window; 1: csr */
+
+#define TSR_KERNEL_TERMS 8
+#define TSR_WINDOW_TERMS 6
+
+typedef struct tsr_model {
+    int arch;        /* 90: measured on compute capability 9.0 */
+    char device[64]; /* "NVIDIA H200" */
+    char date[11];   /* "2026-11-21" */
+    double kernel[TSR_GPU_KERNELS][TSR_GPU_MATHS][TSR_KERNEL_TERMS]; /* >= 0; all 0: not measured */
+    double window[TSR_GPU_MATHS][TSR_WINDOW_TERMS];                  /* all 0: not measured */
+} tsr_model;
+
+/* The model of the build whose architecture is nearest to `arch` (0: unknown). */
+const tsr_model *tsr_model_default(int arch);
+
+/* ---- Kernels ---- */
+
+/* One product C = A B, counted. */
+typedef struct tsr_gpu_product {
+    double nrows, ncols, nvals, n; /* of A; columns of B and C */
+    double vectors[5];             /* nonzero h x 1 vectors of A, h = 8, 16, 32, 64, 128 */
+    tsr_gpu_math math;
+} tsr_gpu_product;
+
+/* What the time is linear in: 1, entries, rows, nonzero vectors, entries times n, bytes of B gathered, those that miss the L2 cache,
+ * bytes of dense operands. */
+void tsr_kernel_terms(double terms[TSR_KERNEL_TERMS], tsr_gpu_kernel kernel, const tsr_gpu_product *product);
+
+/* Milliseconds with everything on the device; 0: the model does not know this kernel. */
+double tsr_predict_kernel_ms(const tsr_model *model, tsr_gpu_kernel kernel, const tsr_gpu_product *product);
+
+/* ---- Row windows ---- */
+
+/* The kernel that competes with csr for the windows of a product. */
+tsr_gpu_kernel tsr_window_kernel(tsr_gpu_math math);
+
+void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors, double n);
+
+/* Probability that Tensor Cores are faster than CUDA cores for a window with so many entries and nonzero vectors; 0: no entry, or
+ * the model does not know this arithmetic. */
+double tsr_window_probability(const tsr_model *model, tsr_gpu_math math, double nvals, double vectors, double n);
+
+/* ---- As text ---- */
+
+/* Reads a file's bytes; NULL, or what is wrong with them (static storage; *model is then unchanged): another version, a line that
+ * is not known, numbers missing or not finite, no end. */
+const char *tsr_model_parse(tsr_model *model, const char *text, size_t length);
+
+/* Writes at most `size` bytes, with a 0; returns the length it needs. */
+size_t tsr_model_print(char *text, size_t size, const tsr_model *model);
+
+#endif
