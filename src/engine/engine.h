@@ -9,6 +9,7 @@
 typedef struct tsr_request {
     tsr_product product;      /* normal form; a and b may still have another type than the semiring's (the engine casts) */
     tsr_matrix *a_matrix;     /* the record that may hold representations of a; NULL = none */
+    tsr_matrix *b_matrix, *mask_matrix; /* of a masked product: likewise of b and the mask, for a backend's slots */
     bool a_transposed;        /* product.a shows the matrix of a_matrix transposed; so for b */
     bool b_transposed;
     const char *call;         /* for the trace: "GrB_mxm" */
