@@ -115,6 +115,15 @@ static inline int tsr_panel_most(int height, int width, tsr_number number)
     return bytes / (2 * (int)tsr_number_size(number));
 }
 
+/* The pattern of a mask for SDDMM, a format of our own: which rows of its window every nonzero vector has entries in.  No values, and no
+ * places of entries: those of a row come in the order of the vectors, as in CSR.  8 bytes per nonzero vector. */
+typedef struct tsr_stencil {
+    tsr_windows w;  /* height 32, width 32 */
+    uint32_t *rows; /* [nvectors] bit r: row r of the window; never 0 */
+} tsr_stencil;
+#define TSR_STENCIL_HEIGHT 32
+#define TSR_STENCIL_WIDTH 32
+
 /* Work of bounded size.  Item t computes blocks [block[t], block[t+1]) of window[t]; items ascend, every window has at
  * least one (an empty window's has no blocks: its rows of C are still written).  A window of nb > `most` blocks is split evenly
  * into q = ceil(nb / most) items, item j covers its blocks [nb*j/q, nb*(j+1)/q); each writes a partial sum, numbered in the order

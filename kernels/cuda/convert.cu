@@ -696,6 +696,19 @@ extern "C" tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_cuda_source *i
     return status;
 }
 
+/* The rows of the vectors are all there is to it. */
+extern "C" tsr_status tsr_cuda_make_stencil(tsr_stencil *out, const tsr_cuda_source *in, void *stream)
+{
+    *out = {};
+    vectors v;
+    tsr_status status = make_vectors(&out->w, &v, in, TSR_STENCIL_HEIGHT, TSR_STENCIL_WIDTH, 0, stream);
+    out->rows = static_cast<uint32_t *>(v.rows);
+    status = finish(status, stream);
+    if (status != TSR_OK)
+        tsr_cuda_free_stencil(out, stream);
+    return status;
+}
+
 extern "C" void tsr_cuda_free_bmat(tsr_bmat *a, void *stream)
 {
     free_windows(&a->w, stream);
@@ -729,5 +742,12 @@ extern "C" void tsr_cuda_free_hrpb(tsr_hrpb *a, void *stream)
     tsr_cuda_free(a->pattern, stream);
     tsr_cuda_free(a->brick_entry, stream);
     tsr_cuda_free(a->value, stream);
+    *a = {};
+}
+
+extern "C" void tsr_cuda_free_stencil(tsr_stencil *a, void *stream)
+{
+    free_windows(&a->w, stream);
+    tsr_cuda_free(a->rows, stream);
     *a = {};
 }

@@ -199,6 +199,14 @@ typedef struct tsr_cuda_sddmm {
  * one). */
 tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product);
 
+/* The same over a stencil of the mask, rows of B fetched once for 32 rows of A, on Tensor Cores (sm_90).  Of the mask p, i (ascending in a row),
+ * nrows and values are used.  plus_times only, both operands there; the semiring's type is FP32 (FP64 for FP64), a and b are stored as
+ * tsr_cuda_number(math), their rows (k, lda, ldb times the size) multiples of 16 bytes, aligned to that; the rest is TSR_DECLINED.  EXACT errs as
+ * FP32 sums do, and whatever is not finite is right; TF32 wants finite elements below 2^127.  work: of the stencil's windows with
+ * tsr_cuda_stencil_most. */
+int64_t tsr_cuda_stencil_most(const tsr_windows *windows, const tsr_cuda_device *device); /* sizes only: no array is read */
+tsr_status tsr_cuda_sddmm_stencil(const tsr_stencil *stencil, const tsr_work *work, tsr_cuda_math math, const tsr_cuda_sddmm *product);
+
 /* Softmax of the values of every row: y = exp(x - m) / (sum of exp(x - m) over the row), m the row's largest value.  x, y: [nvals] FP32 or
  * FP64 in the pattern's order (others: TSR_DECLINED); y may be x.  Rows with NaN or +Inf become NaN throughout, as do rows of -Inf alone.
  * Of the pattern p, nrows and nvals are used. */
@@ -227,6 +235,7 @@ tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_cuda_source *in, in
 tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_cuda_source *in, int height, void *stream);
 tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_cuda_source *in, int height, void *stream);
 tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *stream);
+tsr_status tsr_cuda_make_stencil(tsr_stencil *out, const tsr_cuda_source *in, void *stream); /* in->x is not looked at */
 /* mask: that of a BMat (two words a block at height 16), for work->entry; NULL: work->entry is NULL, the format has offsets of its own. */
 tsr_status tsr_cuda_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most, void *stream);
 void tsr_cuda_free_me_tcf(tsr_me_tcf *a, void *stream);
@@ -234,6 +243,7 @@ void tsr_cuda_free_me_bcrs(tsr_me_bcrs *a, void *stream);
 void tsr_cuda_free_bmat(tsr_bmat *a, void *stream);
 void tsr_cuda_free_hrpb(tsr_hrpb *a, void *stream);
 void tsr_cuda_free_panel(tsr_panel *a, void *stream);
+void tsr_cuda_free_stencil(tsr_stencil *a, void *stream);
 void tsr_cuda_free_work(tsr_work *work, void *stream);
 
 /* The other orientation, and sorting: out is CSR of the transpose of `in` (in->x of element_size bytes, may be NULL), in entry order stable.

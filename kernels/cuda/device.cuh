@@ -109,6 +109,11 @@ static __device__ __forceinline__ void mbarrier_wait(uint64_t *bar, unsigned par
                  "@done bra.uni TSR_DONE;\nbra.uni TSR_WAIT;\nTSR_DONE:\n}" ::"r"(shared_address(bar)), "r"(parity)
                  : "memory");
 }
+/* Arrive when the copies that this thread has made by cp_async so far are there. */
+static __device__ __forceinline__ void cp_async_arrive(uint64_t *bar)
+{
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared_address(bar)) : "memory");
+}
 /* One lane of a whole warp; the compiler knows that it is one, and issues bulk copies under it without a loop over lanes. */
 static __device__ __forceinline__ bool elect_lane()
 {

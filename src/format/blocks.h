@@ -39,11 +39,13 @@ tsr_status tsr_make_bmat(tsr_bmat *out, const tsr_source *in, int height, int nt
 tsr_status tsr_make_hrpb(tsr_hrpb *out, const tsr_source *in, int height, int nthreads); /* height: 16, 32 or 64 */
 /* height: 32 or 64; width: 16, 24, 32, 48 or 64; FP32 and FP64 only.  iso as for ME-BCRS. */
 tsr_status tsr_make_panel(tsr_panel *out, const tsr_source *in, int height, int width, double iso, int nthreads);
+tsr_status tsr_make_stencil(tsr_stencil *out, const tsr_source *in, int nthreads); /* in->x is not looked at */
 void tsr_free_me_tcf(tsr_me_tcf *a);
 void tsr_free_me_bcrs(tsr_me_bcrs *a);
 void tsr_free_bmat(tsr_bmat *a);
 void tsr_free_hrpb(tsr_hrpb *a);
 void tsr_free_panel(tsr_panel *a);
+void tsr_free_stencil(tsr_stencil *a);
 
 /* mask: that of a BMat, for work->entry; NULL: work->entry is NULL.  TSR_INVALID_VALUE: most < 1. */
 tsr_status tsr_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most);
@@ -55,6 +57,7 @@ size_t tsr_bytes_me_bcrs(const tsr_me_bcrs *a, tsr_number number);
 size_t tsr_bytes_bmat(const tsr_bmat *a, tsr_number number);
 size_t tsr_bytes_hrpb(const tsr_hrpb *a, tsr_number number);
 size_t tsr_bytes_panel(const tsr_panel *a);
+size_t tsr_bytes_stencil(const tsr_stencil *a);
 
 /* TSR_NOT_SUPPORTED (ncols > 2^32) and TSR_OUT_OF_MEMORY leave *out zero. */
 tsr_status tsr_make_statistics(tsr_statistics *out, const tsr_source *in, int nthreads);

@@ -197,6 +197,7 @@ typedef union any {
     tsr_bmat bmat;
     tsr_hrpb hrpb;
     tsr_panel panel;
+    tsr_stencil stencil;
 } any;
 
 typedef struct kind {
@@ -328,11 +329,33 @@ static int arrays_panel(const any *a, tsr_number number, array *out)
     return n;
 }
 
+static tsr_status host_stencil(any *a, const tsr_source *in, int shape, double iso)
+{
+    (void)shape, (void)iso;
+    return tsr_make_stencil(&a->stencil, in, 1);
+}
+static tsr_status device_stencil(any *a, const tsr_source *in, int shape, double iso)
+{
+    (void)shape, (void)iso;
+    return tsr_cuda_make_stencil(&a->stencil, in, NULL);
+}
+static void free_host_stencil(any *a) { tsr_free_stencil(&a->stencil); }
+static void free_device_stencil(any *a) { tsr_cuda_free_stencil(&a->stencil, NULL); }
+static int arrays_stencil(const any *a, tsr_number number, array *out)
+{
+    const tsr_stencil *m = &a->stencil;
+    int n = windows_arrays(&m->w, out);
+    (void)number;
+    out[n++] = (array){ "rows", m->rows, sizeof *m->rows * (size_t)m->w.nvectors };
+    return n;
+}
+
 #define KIND(format, shape) \
     { #format, shape, host_##format, device_##format, free_host_##format, free_device_##format, arrays_##format }
 static const kind kinds[] = {KIND(me_tcf, 16),  KIND(me_bcrs, 8),  KIND(me_bcrs, 16), KIND(bmat, 8),
                              KIND(bmat, 16),    KIND(hrpb, 16),    KIND(hrpb, 32),    KIND(hrpb, 64),
-                             KIND(panel, 3232), KIND(panel, 6464), KIND(panel, 3224), KIND(panel, 6448)};
+                             KIND(panel, 3232), KIND(panel, 6464), KIND(panel, 3224), KIND(panel, 6448),
+                             KIND(stencil, 32)};
 #define KINDS (int)(sizeof kinds / sizeof *kinds)
 
 /* Panels have no 16-bit numbers. */

@@ -1,8 +1,11 @@
 /* SDDMM against the oracle: every semiring of every type on the random products of test/kernels (dense operands in any
  * orientation, masks of any format, turned into row-major arrays and CSR here), then plus_times of FP32 and FP64 for every length
- * of rows, leading dimension and alignment against sums in long double, two runs of the same bits.  Softmax of rows likewise.
+ * of rows, leading dimension and alignment against sums in long double, two runs of the same bits.  Softmax of rows likewise;
+ * SDDMM over stencils in every arithmetic, with mask values, in portions, and with elements that are not finite.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/kernels.h"
+#include "kernels/ref/formats.h"
+#include "src/format/blocks.h"
 #include "test/cuda/semirings.h"
 
 #include <float.h>
@@ -116,6 +119,11 @@ static void draw_case(sums_case *t, uint64_t seed, rng *r)
     t->b = draw_operand(r, t->type, t->n * t->ldb + t->b_shift);
 }
 
+static double number_at(const void *x, tsr_type type, int64_t at)
+{
+    return type == TSR_FP32 ? (double)((const float *)x)[at] : ((const double *)x)[at];
+}
+
 static void *upload_numbers(tsr_type type, const double *from, int64_t count)
 {
     size_t bytes = (size_t)count * type_size(type);
@@ -146,7 +154,7 @@ static bool right(const sums_case *t, const entry *e, double out)
 static bool compare(const sums_case *t, const char *x, const char *again)
 {
     for (int64_t at = 0; at < t->mask.nvals; at++) {
-        double out = t->type == TSR_FP32 ? (double)((const float *)x)[at] : ((const double *)x)[at];
+        double out = number_at(x, t->type, at);
         if (right(t, &t->entries[at], out))
             continue;
         printf("FAIL case %llu: entry %lld of %lld (%lld, %lld) is %.17g\n", (unsigned long long)t->seed, (long long)at,
@@ -196,6 +204,167 @@ static bool test_sums(uint64_t seed)
     return ok;
 }
 
+/* ---- The same over a stencil, in every arithmetic ---- */
+
+typedef struct stencil_case {
+    sums_case t; /* a and b: what is stored */
+    tsr_cuda_math math;
+    tsr_stencil stencil;
+    tsr_work work;
+    void *host_mask, *x_host; /* mask values: NULL: structural */
+    int8_t *present_host;
+    int mask_size;
+    bool wild;                /* some elements are not finite, or large */
+} stencil_case;
+
+static double draw_element(rng *r, bool wild)
+{
+    static const double strange[] = { INFINITY, -INFINITY, NAN, 3e38, -3.4e38, 1e-40, 0, -0.0 };
+    return wild && rng_chance(r, 3) ? strange[rng_below(r, 8)] : draw_number(r, TSR_FP32);
+}
+
+/* As many numbers as there are, rounded to what is stored; returned on the device. */
+static void *store_operand(double *x, int64_t count, tsr_cuda_math math)
+{
+    tsr_number number = tsr_cuda_number(math);
+    void *stored = checked(malloc((size_t)(count + 1) * 8));
+    tsr_round_values(stored, number, x, TSR_FP64, count, 1);
+    for (int64_t at = 0; at < count; at++)
+        x[at] = tsr_ref_number(stored, number, at);
+    void *p = upload(stored, (size_t)count * tsr_number_size(number));
+    free(stored);
+    return p;
+}
+
+static void draw_stencil_case(stencil_case *s, uint64_t seed, rng *r)
+{
+    static const int64_t lengths[] = { 4, 8, 12, 16, 24, 32, 40, 64, 72, 100, 128, 136, 200, 256, 300 };
+    memset(s, 0, sizeof *s);
+    s->math = (tsr_cuda_math)rng_below(r, TSR_CUDA_MATH_COUNT);
+    s->wild = s->math != TSR_CUDA_TF32 && rng_chance(r, 20);
+    sums_case *t = &s->t;
+    *t = (sums_case){ .seed = seed, .type = s->math == TSR_CUDA_FP64 ? TSR_FP64 : TSR_FP32, .m = 1 + rng_below(r, 100),
+        .n = 1 + rng_below(r, 300) };
+    int64_t pieces = (int64_t)(16 / tsr_number_size(tsr_cuda_number(s->math)));
+    t->k = (lengths[rng_below(r, 15)] + pieces - 1) / pieces * pieces;
+    t->lda = t->k + pieces * rng_below(r, 3);
+    t->ldb = t->k + pieces * rng_below(r, 3);
+    draw_mask(t, r);
+    t->a = checked(malloc((size_t)(t->m * t->lda + 1) * sizeof *t->a));
+    t->b = checked(malloc((size_t)(t->n * t->ldb + 1) * sizeof *t->b));
+    for (int64_t at = 0; at < t->m * t->lda; at++)
+        t->a[at] = draw_element(r, s->wild);
+    for (int64_t at = 0; at < t->n * t->ldb; at++)
+        t->b[at] = draw_element(r, s->wild);
+    if (rng_chance(r, 30)) {
+        s->mask_size = 1 << rng_below(r, 4);
+        s->host_mask = checked(calloc((size_t)t->mask.nvals + 1, (size_t)s->mask_size));
+        for (int64_t e = 0; e < t->mask.nvals; e++)
+            ((char *)s->host_mask)[e * s->mask_size + rng_below(r, s->mask_size)] = (char)rng_below(r, 2);
+        t->mask.x = upload(s->host_mask, (size_t)(t->mask.nvals * s->mask_size));
+    }
+    tsr_cuda_source source = { .nrows = t->m, .ncols = t->n, .nvals = t->mask.nvals, .p = t->mask.p, .i = t->mask.i };
+    must(tsr_cuda_make_stencil(&s->stencil, &source, NULL), "stencil");
+    must(tsr_cuda_make_work(&s->work, &s->stencil.w, NULL, 1 + rng_below(r, 5), NULL), "work");
+}
+
+static bool passes(const stencil_case *s, int64_t e)
+{
+    static const char zero[8];
+    return s->host_mask == NULL || memcmp((const char *)s->host_mask + e * s->mask_size, zero, (size_t)s->mask_size) != 0;
+}
+
+/* Entry e: what is not finite must be just that; else the error that the arithmetic allows. */
+static bool right_dot(const stencil_case *s, int64_t e)
+{
+    const sums_case *t = &s->t;
+    const double *a = t->a + t->entries[e].row * t->lda, *b = t->b + t->entries[e].col * t->ldb;
+    double out = number_at(s->x_host, t->type, e);
+    if (s->present_host != NULL && s->present_host[e] != passes(s, e))
+        return false;
+    if (!passes(s, e))
+        return out == 0;
+    long double sum = 0, magnitude = 0, unit = t->type == TSR_FP64 ? DBL_EPSILON : FLT_EPSILON;
+    for (int64_t k = 0; k < t->k; k++) {
+        long double term = (long double)a[k] * b[k];
+        sum += term;
+        magnitude += isinf(term) || isnan(term) ? 0 : fabsl(term);
+    }
+    if (t->type == TSR_FP32 && magnitude > 1e37L) /* sums on the way may overflow */
+        return true;
+    if (isnan(sum) || isinf(sum))
+        return isnan(sum) ? isnan(out) : (double)sum == out;
+    long double one_by_one = unit * (magnitude * (1 + sqrtl((long double)t->k)) / 2 + fabsl(sum)) + 1e-37L;
+    return fabsl(out - sum) <= (s->math == TSR_CUDA_TF32 ? magnitude / 1024 : 2 * one_by_one);
+}
+
+static bool compare_dots(stencil_case *s)
+{
+    for (int64_t e = 0; e < s->t.mask.nvals; e++)
+        if (!right_dot(s, e)) {
+            printf("FAIL stencil %llu: math %d, %lld x %lld, k %lld, lda %lld ldb %lld: entry %lld (%lld, %lld) is %.17g\n",
+                (unsigned long long)s->t.seed, (int)s->math, (long long)s->t.m, (long long)s->t.n, (long long)s->t.k,
+                (long long)s->t.lda, (long long)s->t.ldb, (long long)e, (long long)s->t.entries[e].row,
+                (long long)s->t.entries[e].col, number_at(s->x_host, s->t.type, e));
+            return false;
+        }
+    return true;
+}
+
+/* All entries at once, or in two portions. */
+static void run_stencil(const stencil_case *s, tsr_cuda_sddmm *q, int64_t middle)
+{
+    char *x = q->x;
+    int8_t *present = q->present;
+    size_t size = type_size(q->semiring.type);
+    for (int part = 0; part < 2; part++) {
+        q->begin = part ? middle : 0;
+        q->end = part ? s->t.mask.nvals : middle;
+        q->x = x + (size_t)q->begin * size;
+        q->present = present != NULL ? present + q->begin : NULL;
+        must(tsr_cuda_sddmm_stencil(&s->stencil, &s->work, s->math, q), "product over a stencil");
+    }
+    q->x = x;
+    q->present = present;
+}
+
+static bool test_stencil(uint64_t seed)
+{
+    rng r = { seed };
+    stencil_case s;
+    draw_stencil_case(&s, seed, &r);
+    sums_case *t = &s.t;
+    if (tsr_emulate_schedule)
+        tsr_emulate_schedule((unsigned)(seed % 4), 0);
+    size_t n = (size_t)t->mask.nvals, bytes = n * type_size(t->type);
+    void *a = store_operand(t->a, t->m * t->lda, s.math), *b = store_operand(t->b, t->n * t->ldb, s.math);
+    int8_t *present = rng_chance(&r, 30) ? device_new(n) : NULL;
+    tsr_cuda_sddmm q = { .semiring = { t->type, TSR_ADD_PLUS, TSR_MUL_TIMES }, .mask = &t->mask, .mask_size = s.mask_size,
+        .k = t->k, .a = a, .lda = t->lda, .b = b, .ldb = t->ldb, .x = device_new(bytes), .present = present, .device = &device };
+    run_stencil(&s, &q, rng_chance(&r, 30) ? rng_below(&r, t->mask.nvals + 1) : t->mask.nvals);
+    s.x_host = checked(malloc(bytes + 1));
+    download(s.x_host, q.x, bytes);
+    if (present != NULL) {
+        s.present_host = checked(malloc(n + 1));
+        download(s.present_host, present, n);
+    }
+    bool ok = compare_dots(&s);
+    tsr_cuda_free(a, NULL);
+    tsr_cuda_free(b, NULL);
+    tsr_cuda_free(q.x, NULL);
+    tsr_cuda_free(present, NULL);
+    tsr_cuda_free_stencil(&s.stencil, NULL);
+    tsr_cuda_free_work(&s.work, NULL);
+    free_csr(&t->mask);
+    free(t->entries);
+    free(t->a);
+    free(t->b);
+    free(s.host_mask);
+    free(s.x_host);
+    free(s.present_host);
+    return ok;
+}
+
 /* ---- Softmax of rows ---- */
 
 /* Rows of every kind: empty, in registers, in passes, by a whole block; y = x or another array. */
@@ -214,11 +383,6 @@ static double draw_exponent(rng *r)
     if (rng_chance(r, 2))
         return -INFINITY;
     return (double)(rng_below(r, 2000) - 1000) / (rng_chance(r, 5) ? 1 : 100);
-}
-
-static double number_at(const void *x, tsr_type type, int64_t at)
-{
-    return type == TSR_FP32 ? (double)((const float *)x)[at] : ((const double *)x)[at];
 }
 
 static bool right_row(const void *y, const void *x, tsr_type type, int64_t first, int64_t last)
@@ -286,12 +450,10 @@ static bool test_softmax(uint64_t seed)
     return ok;
 }
 
-static int test_softmaxes(void)
+static bool test_one(uint64_t seed)
 {
-    int failed = 0;
-    for (uint64_t seed = 1; seed <= 12; seed++)
-        failed += !test_softmax(seed);
-    return failed;
+    bool ok = test_sums(seed) && test_stencil(seed);
+    return ok && (seed % 8 != 0 || test_softmax(seed));
 }
 
 static tsr_op choose_op(rng *r)
@@ -302,6 +464,6 @@ static tsr_op choose_op(rng *r)
 
 int main(int argc, char **argv)
 {
-    const semiring_test test = { choose_op, run_product, test_softmaxes, test_sums, 200, "sums" };
+    const semiring_test test = { choose_op, run_product, NULL, test_one, 200, "sums" };
     return semiring_main(argc, argv, &test);
 }

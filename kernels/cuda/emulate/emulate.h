@@ -595,6 +595,12 @@ inline void mbarrier_fence_init() {}
 void mbarrier_arrive(uint64_t *bar);
 void mbarrier_arrive_expect(uint64_t *bar, unsigned bytes);
 void mbarrier_wait(uint64_t *bar, unsigned parity);
+inline void cp_async_arrive(uint64_t *bar)
+{
+    cp_async_commit();
+    cp_async_wait<0>();
+    mbarrier_arrive(bar);
+}
 inline bool elect_lane()
 {
     __syncwarp();
