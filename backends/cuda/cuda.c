@@ -1,5 +1,6 @@
 /* The CUDA plug-in: what the engine sees of it.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/masked.h"
 #include "backends/cuda/measure.h"
 #include "backends/cuda/panels.h"
 
@@ -16,21 +17,33 @@ static bool sizes_fit(const tsr_product *p)
     return p->m <= UINT32_MAX && p->k <= UINT32_MAX;
 }
 
+static bool is_masked(const tsr_product *p)
+{
+    return p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT;
+}
+
+static bool formats_fit(const tsr_product *p)
+{
+    if (is_masked(p))
+        return tsr_cuda_masked_supports(p);
+    return (p->op == TSR_OP_SPMM || p->n == 1) && tsr_is_compressed(&p->a) && !tsr_is_compressed(&p->b);
+}
+
 static bool supports(const tsr_product *p)
 {
-    return (p->op == TSR_OP_SPMM || (p->op == TSR_OP_SPMV && p->n == 1)) && tsr_is_compressed(&p->a) && !tsr_is_compressed(&p->b) &&
-           sizes_fit(p) && tsr_monoid_fits(p->semiring) && tsr_values_fit(p);
+    return formats_fit(p) && sizes_fit(p) && tsr_monoid_fits(p->semiring) && tsr_values_fit(p);
 }
 
 static bool holds(const tsr_product *p)
 {
-    return tsr_cuda_alive() && p->a_slot && tsr_cuda_sparse_held(p);
+    tsr_cuda_operand a = tsr_cuda_operand_a(p);
+    return tsr_cuda_alive() && p->a_slot && (is_masked(p) ? tsr_cuda_masked_held(p) : tsr_cuda_sparse_held(&a));
 }
 
 /* Nothing is multiplied: no entry anywhere. */
 static tsr_status no_products(const tsr_product *p, tsr_result *result)
 {
-    size_t places = (size_t)(p->m * p->n);
+    size_t places = (size_t)(is_masked(p) ? p->mask.nvals : p->m * p->n);
     if (places) {
         memset(result->x, 0, places * tsr_cuda_type_size(p->semiring.type));
         if (result->b)
@@ -42,10 +55,13 @@ static tsr_status no_products(const tsr_product *p, tsr_result *result)
 
 static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
 {
+    if (is_masked(p))
+        return tsr_cuda_masked_execute(p, result);
     tsr_cuda_sparse *a;
     tsr_cuda_plan plan;
+    tsr_cuda_operand operand = tsr_cuda_operand_a(p);
     result->bytes_moved = 0;
-    tsr_status status = tsr_cuda_sparse_use(&a, p, &result->bytes_moved);
+    tsr_status status = tsr_cuda_sparse_use(&a, &operand, &result->bytes_moved);
     if (status != TSR_OK)
         return status;
     status = tsr_cuda_make_plan(&plan, a, p, p->a_slot != NULL);
@@ -71,7 +87,8 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
 {
     if (!tsr_cuda_alive())
         return TSR_DECLINED;
-    if (p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0)
+    bool nothing = p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0;
+    if (nothing || (is_masked(p) && (p->b.nvals == 0 || tsr_cuda_masked_empty(p))))
         return no_products(p, result);
     pthread_mutex_lock(&tsr_cuda.busy);
     tsr_status status = tsr_cuda_use(tsr_cuda.device.ordinal);
@@ -84,7 +101,7 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
 static const char *kernel_name(const tsr_product *p)
 {
     (void)p;
-    return "csr"; /* until a product has shown that blocks pay */
+    return "csr"; /* until a product has shown what else there is */
 }
 
 int tsr_backend_score(const tsr_backend_options *options)

@@ -1,10 +1,11 @@
-/* Bringing A to the device, and keeping it there.
+/* Bringing sparse operands to the device, and keeping them there.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/sparse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/masked.h"
 #include "backends/cuda/stage.h"
 
 struct tsr_cuda_slot {
@@ -40,31 +41,27 @@ static void unlink_slot(tsr_cuda_sparse *a)
     a->next = NULL;
 }
 
-static bool reads_a(const tsr_product *p)
+tsr_cuda_operand tsr_cuda_operand_a(const tsr_product *p)
 {
-    return p->semiring.mul != TSR_MUL_SECOND && p->semiring.mul != TSR_MUL_PAIR;
+    bool pattern = !tsr_reads_a(p) || p->a.iso || !p->a.x;
+    tsr_cuda_key key = {.transposed = p->a_transposed, .pattern = pattern, .type = pattern ? TSR_BOOL : p->semiring.type};
+    return (tsr_cuda_operand){.view = p->a, .slot = p->a_slot, .key = key, .work_lists = true, .nthreads = p->nthreads};
 }
 
-tsr_cuda_key tsr_cuda_key_of(const tsr_product *p)
+static tsr_cuda_sparse *find(const tsr_cuda_operand *o)
 {
-    bool pattern = !reads_a(p) || p->a.iso || !p->a.x;
-    return (tsr_cuda_key){.transposed = p->a_transposed, .pattern = pattern, .type = pattern ? TSR_BOOL : p->semiring.type};
-}
-
-static tsr_cuda_sparse *find(const tsr_product *p)
-{
-    tsr_cuda_key key = tsr_cuda_key_of(p);
-    tsr_cuda_slot *slot = p->a_slot ? *p->a_slot : NULL;
+    tsr_cuda_key key = o->key;
+    tsr_cuda_slot *slot = o->slot ? *o->slot : NULL;
     tsr_cuda_sparse *a = slot ? slot->first : NULL;
     while (a && (a->key.transposed != key.transposed || a->key.pattern != key.pattern || a->key.type != key.type))
         a = a->next;
     return a;
 }
 
-bool tsr_cuda_sparse_held(const tsr_product *product)
+bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand)
 {
     pthread_mutex_lock(&lists);
-    bool held = find(product) != NULL;
+    bool held = find(operand) != NULL;
     pthread_mutex_unlock(&lists);
     return held;
 }
@@ -83,6 +80,7 @@ static void free_csr(tsr_cuda_csr *csr)
 static void free_sparse(tsr_cuda_sparse *a)
 {
     tsr_cuda_blocks_free(a->blocks);
+    tsr_cuda_masked_plans_free(a->plans);
     free_csr(&a->csr);
     tsr_cuda_unreserve(a->bytes);
     free(a->row_present);
@@ -93,7 +91,7 @@ bool tsr_cuda_evict_oldest(void)
 {
     pthread_mutex_lock(&lists);
     tsr_cuda_sparse *a = oldest;
-    while (a && a->busy)
+    while (a && a->users)
         a = a->newer;
     if (a) {
         unlink_use(a);
@@ -221,15 +219,13 @@ static tsr_status flip(tsr_cuda_csr *csr, size_t value_size)
     return TSR_OK;
 }
 
-/* By row, columns ascending, with row lists. */
+/* By row, columns ascending. */
 static tsr_status make_csr(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
 {
     tsr_status status = upload(csr, v, value_size, nthreads, moved);
     int flips = v->by_col ? 1 : v->jumbled ? 2 : 0;
     for (int k = 0; k < flips && status == TSR_OK; k++)
         status = flip(csr, value_size);
-    if (status == TSR_OK)
-        status = tsr_cuda_csr_work(csr, &tsr_cuda.device, tsr_cuda.compute);
     return status;
 }
 
@@ -248,30 +244,32 @@ static size_t working_bytes(const tsr_view *v, size_t value_size)
     return v->by_col || v->jumbled ? csr_bytes(v, value_size) + (size_t)v->nvals * 24 : 0;
 }
 
-static tsr_status make_within(tsr_cuda_sparse *a, const tsr_product *p, size_t value_size, int64_t *moved)
+static tsr_status make_within(tsr_cuda_sparse *a, const tsr_cuda_operand *o, size_t value_size, int64_t *moved)
 {
-    size_t working = working_bytes(&p->a, value_size);
+    size_t working = working_bytes(&o->view, value_size);
     if (!tsr_cuda_reserve(a->bytes + working)) {
         a->bytes = 0;
         return TSR_DECLINED;
     }
-    tsr_status status = make_csr(&a->csr, &p->a, value_size, p->nthreads, moved);
+    tsr_status status = make_csr(&a->csr, &o->view, value_size, o->nthreads, moved);
     if (status != TSR_OK)
         tsr_cuda_settle();
     tsr_cuda_unreserve(working);
     return status;
 }
 
-static tsr_status make(tsr_cuda_sparse **out, const tsr_product *p, int64_t *moved)
+static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_operand *o, int64_t *moved)
 {
+    static uint64_t made; /* tsr_cuda.busy is held */
     tsr_cuda_sparse *a = calloc(1, sizeof *a);
     if (!a)
         return TSR_OUT_OF_MEMORY;
-    a->key = tsr_cuda_key_of(p);
-    a->busy = true;
+    a->number = ++made;
+    a->key = o->key;
+    a->users = 1;
     size_t value_size = a->key.pattern ? 0 : tsr_cuda_type_size(a->key.type);
-    a->bytes = csr_bytes(&p->a, value_size);
-    tsr_status status = make_within(a, p, value_size, moved);
+    a->bytes = csr_bytes(&o->view, value_size);
+    tsr_status status = make_within(a, o, value_size, moved);
     if (status == TSR_OK)
         *out = a;
     else
@@ -295,12 +293,12 @@ static void keep(tsr_cuda_sparse *a, void **place)
     pthread_mutex_unlock(&lists);
 }
 
-static tsr_cuda_sparse *take_found(const tsr_product *product)
+static tsr_cuda_sparse *take_found(const tsr_cuda_operand *operand)
 {
     pthread_mutex_lock(&lists);
-    tsr_cuda_sparse *a = find(product);
+    tsr_cuda_sparse *a = find(operand);
     if (a) {
-        a->busy = true;
+        a->users++;
         unlink_use(a);
         link_newest(a);
     }
@@ -308,28 +306,47 @@ static tsr_cuda_sparse *take_found(const tsr_product *product)
     return a;
 }
 
-tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_product *product, int64_t *moved)
+static tsr_status find_or_make(tsr_cuda_sparse **out, const tsr_cuda_operand *o, int64_t *moved)
 {
-    *out = take_found(product);
+    *out = take_found(o);
     if (*out)
         return TSR_OK;
-    if (reads_a(product) && product->a.type != product->semiring.type)
+    if (!o->key.pattern && o->view.type != o->key.type)
         return TSR_DECLINED;
-    tsr_status status = make(out, product, moved);
-    if (status == TSR_OK && product->a_slot)
-        keep(*out, product->a_slot);
+    tsr_status status = make(out, o, moved);
+    if (status == TSR_OK && o->slot)
+        keep(*out, o->slot);
     return status;
+}
+
+tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *operand, int64_t *moved)
+{
+    tsr_status status = find_or_make(out, operand, moved);
+    if (status != TSR_OK || !operand->work_lists || (*out)->csr.work)
+        return status;
+    status = tsr_cuda_csr_work(&(*out)->csr, &tsr_cuda.device, tsr_cuda.compute);
+    if (status != TSR_OK) {
+        tsr_cuda_settle();
+        tsr_cuda_sparse_leave(*out);
+    }
+    return status;
+}
+
+tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a)
+{
+    pthread_mutex_lock(&lists);
+    a->users++;
+    pthread_mutex_unlock(&lists);
+    return a;
 }
 
 void tsr_cuda_sparse_leave(tsr_cuda_sparse *a)
 {
-    if (!a->slot) {
-        free_sparse(a);
-        return;
-    }
     pthread_mutex_lock(&lists);
-    a->busy = false;
+    a->users--;
     pthread_mutex_unlock(&lists);
+    if (!a->slot && !a->users)
+        free_sparse(a);
 }
 
 tsr_status tsr_cuda_sparse_rows(tsr_cuda_sparse *a)

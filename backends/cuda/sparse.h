@@ -1,12 +1,12 @@
-/* Representations of A on the device, kept in the slots of the records, evicted least recently used.
+/* Sparse operands on the device, kept in the slots of the records, evicted least recently used.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_SPARSE_H
 #define TSR_CUDA_SPARSE_H
 
 #include "backends/cuda/tensor.h"
 
-/* What tells the representations of one slot apart.  An iso A and one whose values are not read are both patterns: the value
- * comes with the product. */
+/* What tells the representations of one slot apart.  An iso operand and one whose values are not read are both patterns: the
+ * value comes with the product. */
 typedef struct tsr_cuda_key {
     bool transposed, pattern;
     tsr_type type;
@@ -14,29 +14,43 @@ typedef struct tsr_cuda_key {
 
 typedef struct tsr_cuda_sparse tsr_cuda_sparse;
 typedef struct tsr_cuda_slot tsr_cuda_slot;
+typedef struct tsr_cuda_kept_plan tsr_cuda_kept_plan; /* backends/cuda/masked.c */
+
+/* A sparse operand of one product. */
+typedef struct tsr_cuda_operand {
+    tsr_view view;   /* by row, or turned on the device */
+    void **slot;     /* NULL: nothing is kept */
+    tsr_cuda_key key;
+    bool work_lists; /* those of tsr_cuda_csr are needed */
+    int nthreads;
+} tsr_cuda_operand;
 
 struct tsr_cuda_sparse {
+    uint64_t number;                      /* never used again */
     tsr_cuda_key key;
     tsr_cuda_slot *slot;                  /* NULL: of one product only */
     tsr_cuda_sparse *next;                /* in the slot */
     tsr_cuda_sparse *older, *newer;       /* by last use */
-    bool busy;                            /* a product uses it */
+    int users;                            /* operands of the present product */
     tsr_cuda_csr csr;
     size_t bytes;                         /* reserved for the CSR */
     tsr_cuda_blocks *blocks;              /* list of block formats made of it */
     tsr_cuda_account account;             /* whether they would pay */
     int8_t *row_present;                  /* on the host, [nrows]: does the row have an entry?  NULL: not yet asked */
     int64_t rows_present;
+    tsr_cuda_kept_plan *plans;            /* of masked products with this mask */
 };
 
-tsr_cuda_key tsr_cuda_key_of(const tsr_product *product);
+/* A of SpMM and SpMV. */
+tsr_cuda_operand tsr_cuda_operand_a(const tsr_product *product);
 
 /* Is it there? */
-bool tsr_cuda_sparse_held(const tsr_product *product);
+bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand);
 
-/* The representation that the product needs, found or made; tsr_cuda_sparse_leave when the product is done.  *moved grows by
+/* The representation of an operand, found or made; tsr_cuda_sparse_leave when the product is done, as often.  *moved grows by
  * the bytes brought to the device.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed, or of another type. */
-tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_product *product, int64_t *moved);
+tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *operand, int64_t *moved);
+tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a); /* for another operand of the same product */
 void tsr_cuda_sparse_leave(tsr_cuda_sparse *a);
 
 /* Fills row_present. */

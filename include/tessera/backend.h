@@ -70,6 +70,8 @@ typedef struct tsr_product {
     /* What the product need not say to be computed; all zero: nothing is kept, exact, unknown. */
     void **a_slot;           /* where the backend may keep its own forms of A between calls; NULL: it may not */
     bool a_transposed;       /* `a` shows the matrix that the slot belongs to transposed */
+    void **b_slot, **mask_slot; /* MASKED_DOT and SDDMM: likewise for B and the mask; the same slot where it is the same matrix */
+    bool b_transposed;       /* the mask is never shown transposed */
     tsr_precision precision; /* arithmetic allowed for FP32 plus_times */
     double expected_calls;   /* products of this kind with this A still to come; 0: unknown */
     const char *kernel;      /* TESSERA_KERNEL, a wish; NULL or "": the backend chooses */
@@ -132,9 +134,9 @@ typedef struct tsr_backend {
     bool (*supports)(const tsr_product *product);
     tsr_status (*execute)(const tsr_product *product, tsr_result *result);
     const char *(*kernel_name)(const tsr_product *product); /* for the trace; static storage */
-    /* Optional (NULL: false, nothing to do).  holds: the slot has all that execute needs of A.  Its values are then not cast
-     * before: should they be needed after all (the representation was evicted meanwhile) and be of another type than the
-     * semiring's, execute returns TSR_DECLINED, and is called again with everything. */
+    /* Optional (NULL: false, nothing to do).  holds: the slots have all that execute needs of the sparse operands.  Values are
+     * then not cast before: should they be needed after all (a representation was evicted meanwhile) and be of another type
+     * than the semiring's, execute returns TSR_DECLINED, and is called again with everything. */
     bool (*holds)(const tsr_product *product);
     void (*release)(void *kept);
     /* Optional.  Time a product (sparse x full) with operands that stay where the backend computes: b.x is not looked at, its place

@@ -48,25 +48,39 @@ static tsr_rep *use_representation(tsr_view *v, tsr_matrix *m, tsr_rep_key key, 
     return rep;
 }
 
-/* What a backend may know beside the operands, and where it may keep A. */
-static tsr_slot *offer_slot(tsr_product *ready, const tsr_request *r, const tsr_backend *backend)
+static void **offer_slot(tsr_slot **slot, tsr_matrix *m, const tsr_backend *backend)
+{
+    *slot = m && backend->holds ? tsr_matrix_slot(m, backend) : NULL;
+    return *slot ? tsr_slot_place(*slot) : NULL;
+}
+
+/* What a backend may know beside the operands, and where it may keep them. */
+static void offer(tsr_slot *slots[3], tsr_product *ready, const tsr_request *r, const tsr_backend *backend)
 {
     const tsr_config *config = tsr_config_get();
     ready->precision = r->precision != TSR_PRECISION_EXACT ? r->precision : config->precision;
     ready->expected_calls = config->eager ? 1e9 : r->expected_calls;
     ready->kernel = config->kernel;
     ready->a_transposed = r->a_transposed;
-    tsr_slot *slot = r->a_matrix && backend->holds ? tsr_matrix_slot(r->a_matrix, backend) : NULL;
-    ready->a_slot = slot ? tsr_slot_place(slot) : NULL;
-    return slot;
+    ready->b_transposed = r->b_transposed;
+    ready->a_slot = offer_slot(&slots[0], r->a_matrix, backend);
+    ready->b_slot = offer_slot(&slots[1], r->b_matrix, backend);
+    ready->mask_slot = offer_slot(&slots[2], r->mask_matrix, backend);
+}
+
+static void release_slots(tsr_slot *slots[3])
+{
+    for (int k = 0; k < 3; k++)
+        tsr_slot_unref(slots[k]);
 }
 
 bool tsr_operands_kept(const tsr_request *r, const tsr_backend *backend)
 {
     tsr_product p = r->product;
-    tsr_slot *slot = offer_slot(&p, r, backend);
-    bool kept = slot && backend->holds(&p);
-    tsr_slot_unref(slot);
+    tsr_slot *slots[3];
+    offer(slots, &p, r, backend);
+    bool kept = p.a_slot && backend->holds(&p);
+    release_slots(slots);
     return kept;
 }
 
@@ -78,11 +92,12 @@ tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const ts
     tsr_status status = TSR_OK;
     if (d->build_a && r->a_matrix)
         held->a_rep = use_representation(&ready->a, r->a_matrix, d->a_key, r->a_transposed, ready->nthreads);
-    held->a_slot = offer_slot(ready, r, d->backend);
-    held->kept = !all && held->a_slot && !ready->a.iso && d->backend->holds(ready);
+    offer(held->slots, ready, r, d->backend);
+    bool sparse_b = ready->op == TSR_OP_MASKED_DOT;
+    held->kept = !all && ready->a_slot && !ready->a.iso && !(sparse_b && ready->b.iso) && d->backend->holds(ready);
     if (!held->kept)
         status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);
-    if (status == TSR_OK)
+    if (status == TSR_OK && !(held->kept && sparse_b))
         status = cast_operand(&ready->b, type, tsr_reads_b(ready), &held->b_iso, &held->b_cast, ready->nthreads);
     if (status != TSR_OK)
         tsr_operands_release(held);
@@ -92,7 +107,7 @@ tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const ts
 void tsr_operands_release(tsr_operands *held)
 {
     tsr_rep_unref(held->a_rep);
-    tsr_slot_unref(held->a_slot);
+    release_slots(held->slots);
     free(held->a_cast);
     free(held->b_cast);
     *held = (tsr_operands){0};

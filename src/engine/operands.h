@@ -11,18 +11,18 @@ bool tsr_wanted_by_col_a(const tsr_product *p);
 /* What one execution holds beside the caller's arrays. */
 typedef struct tsr_operands {
     tsr_rep *a_rep;
-    tsr_slot *a_slot;
-    bool kept;            /* the backend holds A: its values were not cast */
+    tsr_slot *slots[3];   /* of A, B and the mask */
+    bool kept;            /* the backend holds A (and B and the mask of a masked product): its values were not cast */
     void *a_cast, *b_cast; /* converted values; NULL = none */
     union { uint64_t u; double d; } a_iso, b_iso; /* converted iso values */
 } tsr_operands;
 
 /* *ready = r->product with operands of type semiring.type, pattern where values are not read, and the representation that
- * d asks for.  Values of A that the backend holds are left as they are, unless `all`.  On error nothing is held (release is still
- * allowed). */
+ * d asks for.  Values of sparse operands that the backend holds are left as they are, unless `all`.  On error nothing is
+ * held (release is still allowed). */
 tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_request *r, const tsr_decision *d, bool all);
 
-/* Does the backend keep what it needs of A (of which only the shape is looked at)? */
+/* Does the backend keep what it needs of the sparse operands (of which only the shape is looked at)? */
 bool tsr_operands_kept(const tsr_request *r, const tsr_backend *backend);
 void tsr_operands_release(tsr_operands *held);
 

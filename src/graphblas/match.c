@@ -287,6 +287,7 @@ static const char *fill_product(matcher *s)
     out->request.finish_extra = out->through_t && !out->add_c;
     out->request.accum_full = out->add_c;
     out->a_handle = out->swapped ? s->call->B : s->call->A;
+    out->b_handle = out->swapped ? s->call->A : s->call->B;
     return NULL;
 }
 

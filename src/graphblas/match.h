@@ -34,7 +34,7 @@ typedef struct tsr_match {
     bool add_c;        /* instead of that: C, which is full, is added to the product, should it be full as well */
     tsr_view c;        /* with add_c: C before the call */
     GrB_Type t_type;   /* handle of the semiring's type */
-    const void *a_handle; /* the object behind request.product.a */
+    const void *a_handle, *b_handle; /* the objects behind request.product.a and .b */
 } tsr_match;
 
 /* NULL: matched.  Otherwise why the call is forwarded (static text). */

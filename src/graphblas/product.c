@@ -23,15 +23,22 @@ static bool is_masked(const tsr_product *p)
     return p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT;
 }
 
+static void release_records(tsr_request *r)
+{
+    tsr_matrix_unref(r->a_matrix);
+    tsr_matrix_unref(r->b_matrix);
+    tsr_matrix_unref(r->mask_matrix);
+    r->a_matrix = r->b_matrix = r->mask_matrix = NULL;
+}
+
 static void release(job *j)
 {
     tsr_arrays_free(&j->arrays);
     free(j->masked_x);
     free(j->masked_b);
-    tsr_matrix_unref(j->match.request.a_matrix);
     j->masked_x = NULL;
     j->masked_b = NULL;
-    j->match.request.a_matrix = NULL;
+    release_records(&j->match.request);
 }
 
 /* SuiteSparse 7.4.0 crashes in C<M> += T with a full T (its method 08n), so there a full T is handed over as bitmap. */
@@ -201,6 +208,22 @@ static const char *not_ours(const tsr_call *call)
     return config->disabled & call->disable_bit ? "disabled" : NULL;
 }
 
+/* What is built of an operand that is about to be overwritten would be stale. */
+static tsr_matrix *record_of(const job *j, const void *handle)
+{
+    return handle == j->call.C ? NULL : tsr_table_get(handle, true);
+}
+
+static void find_records(job *j)
+{
+    tsr_request *r = &j->match.request;
+    r->a_matrix = record_of(j, j->match.a_handle);
+    if (!is_masked(&r->product))
+        return;
+    r->b_matrix = record_of(j, j->match.b_handle);
+    r->mask_matrix = record_of(j, j->call.M);
+}
+
 static bool try_call(GrB_Info *info, const tsr_call *call)
 {
     job j = {.call = *call};
@@ -213,8 +236,7 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
         report_forward(&j, why);
         return false;
     }
-    if (j.match.a_handle != call->C) /* what is built of an operand that is about to be overwritten would be stale */
-        j.match.request.a_matrix = tsr_table_get(j.match.a_handle, true);
+    find_records(&j);
     tsr_engine_decide(&j.match.request, &j.decision);
     if (j.decision.backend)
         return compute_now(info, &j);

@@ -3,6 +3,7 @@
  * work, done only while the host waits for something.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "test/cuda/device_control.h"
+#include "test/cuda/lazy_device.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -36,6 +37,8 @@ typedef struct work {
     tsr_number number, number_from;
     const void *format;
     int kind;
+    void (*by_others)(const void *described); /* lazy_queue */
+    void *described;
 } work;
 
 typedef struct lazy_event {
@@ -155,6 +158,24 @@ static tsr_status queue(const work *w, void *on)
         s->last = kept;
     }
     pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static void run_described(work *w)
+{
+    w->by_others(w->described);
+    free(w->described);
+}
+
+tsr_status lazy_queue(void (*run)(const void *described), const void *described, size_t bytes, void *on)
+{
+    work w = {.run = run_described, .by_others = run, .described = malloc(bytes)};
+    if (!w.described)
+        fatal("no memory");
+    memcpy(w.described, described, bytes);
+    tsr_status status = queue(&w, on);
+    if (status != TSR_OK)
+        free(w.described);
     return status;
 }
 
@@ -413,14 +434,14 @@ size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm
 }
 
 /* Sums of floating-point numbers are exact but for the last rounding, whatever the order of the entries. */
-static tsr_status run_product(const tsr_product *p, tsr_result *result)
+tsr_status lazy_product(const tsr_product *p, int64_t places, tsr_result *result)
 {
     bool sums = tsr_type_is_float(p->semiring.type) && p->semiring.add == TSR_ADD_PLUS;
     if (!sums)
         return tsr_ref_execute(p, result);
-    long double *exact = malloc((size_t)(p->m * p->n) * sizeof *exact);
+    long double *exact = malloc((size_t)places * sizeof *exact + 1);
     tsr_status status = exact ? tsr_ref_execute_exact(p, exact, result->b, &result->nvals) : TSR_OUT_OF_MEMORY;
-    for (int64_t place = 0; status == TSR_OK && place < p->m * p->n; place++)
+    for (int64_t place = 0; status == TSR_OK && place < places; place++)
         tsr_value_store(p->semiring.type, result->x, place, (tsr_value){.real = result->b[place] ? exact[place] : 0});
     free(exact);
     return status;
@@ -467,7 +488,7 @@ static void run_csr(work *w)
     char *x = malloc(places * size);
     int8_t *present = malloc(places);
     tsr_result result = {.x = x, .b = present};
-    if (!x || !present || run_product(&p, &result) != TSR_OK)
+    if (!x || !present || lazy_product(&p, (int64_t)places, &result) != TSR_OK)
         fatal("the reference kernel failed");
     memset(q->partial, 0xff, (size_t)q->n * 8);
     for (int64_t row = 0; row < c->nrows; row++) {

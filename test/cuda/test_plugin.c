@@ -27,7 +27,7 @@ static int rounds = 1;
 
 /* ---- a product as the engine would send it ---- */
 
-static void *slot;
+static void *slot, *b_slot, *mask_slot;
 static bool use_slot;
 static const char *kernel;
 static tsr_precision precision;
@@ -35,10 +35,22 @@ static double expected_calls;
 static const char *used_kernel;
 static int64_t bytes_moved;
 
+static bool is_masked(const tsr_product *p)
+{
+    return p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT;
+}
+
+static int64_t places_of(const tsr_product *p)
+{
+    return is_masked(p) ? p->mask.nvals : p->m * p->n;
+}
+
 static tsr_status execute(const tsr_product *product, tsr_result *result)
 {
     tsr_product p = *product;
     p.a_slot = use_slot ? &slot : NULL;
+    p.b_slot = use_slot && is_masked(product) ? &b_slot : NULL;
+    p.mask_slot = use_slot && is_masked(product) ? &mask_slot : NULL;
     p.kernel = kernel;
     p.precision = precision;
     p.expected_calls = expected_calls;
@@ -60,9 +72,12 @@ static void plain(void)
 
 static void release(void)
 {
-    if (slot)
-        gpu->release(slot);
-    slot = NULL;
+    void **const slots[] = {&slot, &b_slot, &mask_slot};
+    for (int k = 0; k < 3; k++) {
+        if (*slots[k])
+            gpu->release(*slots[k]);
+        *slots[k] = NULL;
+    }
 }
 
 static verdict check_at(const test_case *c, const char *where)
@@ -85,7 +100,7 @@ static bool exists(tsr_semiring s)
 static void for_every_semiring(void (*body)(rng *r, tsr_op op, tsr_semiring s))
 {
     rng r = {seed};
-    for (int op = TSR_OP_SPMM; op <= TSR_OP_SPMV; op++)
+    for (int op = TSR_OP_SPMM; op < TSR_OP_COUNT; op++)
         for (int type = 0; type < TSR_TYPE_COUNT; type++)
             for (int add = 0; add < TSR_ADD_COUNT; add++)
                 for (int mul = 0; mul < TSR_MUL_COUNT; mul++) {
@@ -97,10 +112,21 @@ static void for_every_semiring(void (*body)(rng *r, tsr_op op, tsr_semiring s))
 
 /* ---- right answers ---- */
 
-static void one_of_each(rng *r, tsr_op op, tsr_semiring s)
+/* A jumbled mask is not taken. */
+static test_case make_case(rng *r, tsr_op op, tsr_semiring s, int size)
 {
     test_case c;
-    case_make(&c, r, op, s, (int)rng_below(r, 2));
+    for (;;) {
+        case_make(&c, r, op, s, size);
+        if (!is_masked(&c.product) || !c.product.mask.jumbled)
+            return c;
+        case_free(&c);
+    }
+}
+
+static void one_of_each(rng *r, tsr_op op, tsr_semiring s)
+{
+    test_case c = make_case(r, op, s, (int)rng_below(r, 2));
     assert_int_equal(check_at(&c, "semiring"), VERDICT_OK);
     case_free(&c);
 }
@@ -115,8 +141,7 @@ static void test_every_semiring(void **state)
 /* With a slot: at first, and from what is kept; another version; the other orientation in the same slot. */
 static void kept_and_again(rng *r, tsr_op op, tsr_semiring s)
 {
-    test_case c;
-    case_make(&c, r, op, s, 0);
+    test_case c = make_case(r, op, s, 0);
     assert_int_equal(check_at(&c, "first"), VERDICT_OK);
     assert_int_equal(check_at(&c, "kept"), VERDICT_OK);
     case_free(&c);
@@ -296,7 +321,7 @@ static void test_little_memory(void **state)
         tsr_semiring s = {(tsr_type)rng_below(&r, TSR_TYPE_COUNT), TSR_ADD_ANY, TSR_MUL_TIMES};
         if (s.type != TSR_BOOL)
             s.add = (tsr_add)rng_below(&r, 3);
-        case_make(&c, &r, TSR_OP_SPMM, s, (int)rng_below(&r, 2));
+        case_make(&c, &r, (tsr_op)rng_below(&r, TSR_OP_COUNT), s, (int)rng_below(&r, 2));
         use_slot = rng_chance(&r, 70);
         kernel = rng_chance(&r, 50) && by_blocks(&c) ? "bmat" : NULL;
         tsr_cuda.cap = (size_t)1 << rng_below(&r, 20);
@@ -363,9 +388,9 @@ static void fail_everywhere(test_case *c, bool sticky)
     if (!control_fail(1, sticky))
         return;
     control_fail(0, false);
-    size_t places = (size_t)(c->product.m * c->product.n);
-    void *x = malloc(places * 8);
-    int8_t *b = malloc(places);
+    size_t places = (size_t)places_of(&c->product);
+    void *x = malloc(places * 8 + 1);
+    int8_t *b = malloc(places + 1);
     c->product.nthreads = 1;
     assert_int_equal(check_at(c, "before failures"), VERDICT_OK);
     release();
@@ -393,6 +418,17 @@ static void fail_everywhere(test_case *c, bool sticky)
     free(b);
 }
 
+static test_case make_masked(rng *r, tsr_op op)
+{
+    for (;;) {
+        tsr_semiring s = {TSR_FP64, TSR_ADD_PLUS, rng_chance(r, 50) ? TSR_MUL_TIMES : TSR_MUL_PAIR};
+        test_case c = make_case(r, op, s, 0);
+        if (c.product.k > 0 && c.product.mask.nvals > 0 && c.product.a.nvals > 0 && c.product.b.nvals > 0)
+            return c;
+        case_free(&c);
+    }
+}
+
 static void test_failures(void **state)
 {
     (void)state;
@@ -402,6 +438,12 @@ static void test_failures(void **state)
         test_case c = make_plus_times(&r, TSR_FP32, 0);
         use_slot = round % 2;
         kernel = round % 4 < 2 && by_blocks(&c) ? "bmat" : NULL;
+        fail_everywhere(&c, round / 2 % 2);
+        case_free(&c);
+    }
+    for (int round = 0; round < 8 * rounds; round++) {
+        test_case c = make_masked(&r, round / 4 ? TSR_OP_SDDMM : TSR_OP_MASKED_DOT);
+        use_slot = round % 2;
         fail_everywhere(&c, round / 2 % 2);
         case_free(&c);
     }
@@ -465,13 +507,15 @@ static void test_declines(void **state)
     (void)state;
     plain();
     rng r = {seed};
+    tsr_product p;
     for (int op = TSR_OP_SDDMM; op < TSR_OP_COUNT; op++) {
-        test_case c;
-        case_make(&c, &r, (tsr_op)op, (tsr_semiring){TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, 0);
-        assert_false(gpu->supports(&c.product));
+        test_case c = make_masked(&r, (tsr_op)op);
+        p = c.product;
+        assert_true(gpu->supports(&p));
+        p.mask.jumbled = true;
+        assert_false(gpu->supports(&p));
         case_free(&c);
     }
-    tsr_product p;
     make_dense_windows(&p);
     assert_true(gpu->supports(&p));
     p.k = (int64_t)1 << 33;

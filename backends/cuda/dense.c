@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/dense.h"
+
+#include <string.h>
+
+#include "backends/cuda/stage.h"
+
+enum { ALIGNMENT = 16 }; /* of rows, for loads of 16 bytes */
+
+static int64_t aligned(int64_t count, size_t size)
+{
+    int64_t step = ALIGNMENT / (int64_t)size;
+    return (count + step - 1) / step * step;
+}
+
+static void fill(void *staging, const void *source, int64_t first, int64_t last)
+{
+    tsr_cuda_gather(staging, source, first, last);
+}
+
+/* The vectors as they are, `ld` elements apart. */
+static tsr_status upload(void *to, const tsr_view *v, size_t size, int64_t ld, int nthreads, int64_t *moved)
+{
+    tsr_cuda_rectangle r = {.host = (char *)(uintptr_t)v->x, .host_ld = v->ld, .outer = v->nvec, .inner = v->vlen,
+                            .device_ld = ld, .size = size, .device = to};
+    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_stage(to, tsr_cuda_positions(&r), size, fill, &r, nthreads, moved);
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+}
+
+static tsr_status upload_by_col(tsr_cuda_dense *d, const tsr_view *v, size_t size, int nthreads, int64_t *moved)
+{
+    size_t working = (size_t)(v->nvec * v->vlen) * size;
+    void *by_col = NULL;
+    if (!tsr_cuda_reserve(working))
+        return TSR_DECLINED;
+    tsr_status status = tsr_cuda_new(&by_col, working);
+    if (status == TSR_OK)
+        status = upload(by_col, v, size, v->vlen, nthreads, moved);
+    if (status == TSR_OK)
+        status = tsr_cuda_transpose(d->x, d->ld, by_col, v->vlen, v->nvec, v->vlen, (int)size, tsr_cuda.compute);
+    if (status != TSR_OK)
+        tsr_cuda_settle(); /* nothing writes there any more */
+    tsr_cuda_delete(by_col);
+    tsr_cuda_unreserve(working);
+    return status;
+}
+
+tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *v, bool reads, int nthreads, int64_t *moved)
+{
+    size_t size = tsr_cuda_type_size(v->type);
+    *d = (tsr_cuda_dense){0};
+    if (!reads || !v->x || v->iso) {
+        if (v->x)
+            memcpy(&d->iso, v->x, size);
+        return TSR_OK;
+    }
+    d->ld = aligned(v->ncols, size);
+    d->bytes = (size_t)(v->nrows * d->ld) * size;
+    if (!tsr_cuda_reserve(d->bytes)) {
+        d->bytes = 0;
+        return TSR_DECLINED;
+    }
+    tsr_status status = tsr_cuda_new(&d->x, d->bytes);
+    if (status != TSR_OK)
+        return status;
+    return v->by_col ? upload_by_col(d, v, size, nthreads, moved) : upload(d->x, v, size, d->ld, nthreads, moved);
+}
+
+void tsr_cuda_dense_free(tsr_cuda_dense *d)
+{
+    if (d->bytes)
+        tsr_cuda_delete(d->x);
+    tsr_cuda_unreserve(d->bytes);
+    *d = (tsr_cuda_dense){0};
+}

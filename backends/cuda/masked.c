@@ -1,0 +1,307 @@
+/* C<M> = A B where all are sparse.  The kernels want A, B' and the mask by row; a product with a mask by column is turned:
+ * C' = B' A'.  The three are kept in their slots (often they are one matrix, and one representation), and with the mask the plan,
+ * which depends on patterns only.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/masked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/dense.h"
+#include "backends/cuda/entries.h"
+
+enum { A, B, MASK, OPERANDS, MOST_PLANS = 4 };
+
+struct tsr_cuda_kept_plan {
+    tsr_cuda_kept_plan *next;
+    uint64_t a, b; /* numbers of the representations */
+    bool positions;
+    tsr_cuda_masked_plan plan;
+};
+
+/* One product on its way. */
+typedef struct masked {
+    tsr_product product; /* turned */
+    tsr_cuda_operand operand[OPERANDS];
+    tsr_cuda_sparse *held[OPERANDS]; /* NULL: not yet, or (A and B of SDDMM) never */
+    tsr_cuda_csr csr[OPERANDS];      /* as the kernels see them */
+    tsr_cuda_dense dense[2];         /* SDDMM: A and B' */
+    const char *kernel;
+} masked;
+
+/* ---- what there is to compute ---- */
+
+static tsr_mul flipped(tsr_mul mul)
+{
+    return mul == TSR_MUL_FIRST ? TSR_MUL_SECOND : mul == TSR_MUL_SECOND ? TSR_MUL_FIRST : mul;
+}
+
+static tsr_view transposed(tsr_view v)
+{
+    int64_t rows = v.nrows;
+    v.nrows = v.ncols;
+    v.ncols = rows;
+    v.by_col = !v.by_col;
+    return v;
+}
+
+static tsr_product turned(const tsr_product *p)
+{
+    if (!p->mask.by_col)
+        return *p;
+    tsr_product t = *p;
+    t.semiring.mul = flipped(p->semiring.mul);
+    t.m = p->n;
+    t.n = p->m;
+    t.a = transposed(p->b);
+    t.b = transposed(p->a);
+    t.mask = transposed(p->mask);
+    t.a_slot = p->b_slot;
+    t.b_slot = p->a_slot;
+    t.a_transposed = !p->b_transposed;
+    t.b_transposed = !p->a_transposed;
+    return t;
+}
+
+static tsr_cuda_operand operand_of(const tsr_view *v, bool reads, tsr_type type, void **slot, bool is_transposed, int nthreads)
+{
+    bool pattern = !reads || v->iso || !v->x;
+    tsr_cuda_key key = {.transposed = is_transposed, .pattern = pattern, .type = pattern ? TSR_BOOL : type};
+    return (tsr_cuda_operand){.view = *v, .slot = slot, .key = key, .nthreads = nthreads};
+}
+
+static void start(masked *s, const tsr_product *product)
+{
+    *s = (masked){.product = turned(product)};
+    const tsr_product *p = &s->product;
+    tsr_type type = p->semiring.type;
+    tsr_view b = transposed(p->b);
+    s->operand[A] = operand_of(&p->a, tsr_reads_a(p), type, p->a_slot, p->a_transposed, p->nthreads);
+    s->operand[B] = operand_of(&b, tsr_reads_b(p), type, p->b_slot, !p->b_transposed, p->nthreads);
+    s->operand[MASK] = operand_of(&p->mask, !p->mask_structural, p->mask.type, p->mask_slot, product->mask.by_col, p->nthreads);
+}
+
+bool tsr_cuda_masked_supports(const tsr_product *p)
+{
+    if (!tsr_is_compressed(&p->mask) || p->mask.jumbled || p->m + p->n >= UINT32_MAX - 1)
+        return false;
+    if (p->op == TSR_OP_SDDMM)
+        return p->a.format == TSR_FULL && p->b.format == TSR_FULL;
+    return tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b);
+}
+
+bool tsr_cuda_masked_held(const tsr_product *product)
+{
+    masked s;
+    start(&s, product);
+    for (int k = product->op == TSR_OP_SDDMM ? MASK : A; k < OPERANDS; k++)
+        if (!tsr_cuda_sparse_held(&s.operand[k]))
+            return false;
+    return true;
+}
+
+bool tsr_cuda_masked_empty(const tsr_product *p)
+{
+    static const char zeros[8];
+    return p->mask.nvals == 0 || (!p->mask_structural && p->mask.iso && memcmp(p->mask.x, zeros, tsr_cuda_type_size(p->mask.type)) == 0);
+}
+
+/* ---- operands ---- */
+
+/* Without slots, too, one matrix is brought to the device once. */
+static int same_operand(const masked *s, int k)
+{
+    const tsr_view *v = &s->operand[k].view;
+    for (int before = 0; before < k; before++) {
+        const tsr_view *w = &s->operand[before].view;
+        const tsr_cuda_key *x = &s->operand[k].key, *y = &s->operand[before].key;
+        bool same_key = x->pattern == y->pattern && x->type == y->type;
+        if (s->held[before] && same_key && v->p == w->p && v->i == w->i && v->h == w->h && v->by_col == w->by_col &&
+            (x->pattern || v->x == w->x))
+            return before;
+    }
+    return k;
+}
+
+static tsr_status use_operand(masked *s, int k, int64_t *moved)
+{
+    int same = same_operand(s, k);
+    tsr_status status = TSR_OK;
+    if (same < k)
+        s->held[k] = tsr_cuda_sparse_again(s->held[same]);
+    else
+        status = tsr_cuda_sparse_use(&s->held[k], &s->operand[k], moved);
+    if (status != TSR_OK) {
+        s->held[k] = NULL;
+        return status;
+    }
+    s->csr[k] = s->held[k]->csr;
+    return TSR_OK;
+}
+
+static void leave(masked *s)
+{
+    for (int k = 0; k < 2; k++)
+        tsr_cuda_dense_free(&s->dense[k]);
+    for (int k = 0; k < OPERANDS; k++)
+        if (s->held[k])
+            tsr_cuda_sparse_leave(s->held[k]);
+}
+
+/* ---- plans ---- */
+
+static void free_plan(tsr_cuda_kept_plan *k)
+{
+    tsr_cuda_unreserve(k->plan.bytes);
+    tsr_cuda_free_masked_plan(&k->plan, tsr_cuda.compute);
+    free(k);
+}
+
+void tsr_cuda_masked_plans_free(tsr_cuda_kept_plan *plans)
+{
+    for (tsr_cuda_kept_plan *k = plans, *next; k; k = next) {
+        next = k->next;
+        free_plan(k);
+    }
+}
+
+static tsr_cuda_kept_plan *find_plan(const masked *s, bool positions)
+{
+    tsr_cuda_kept_plan *k = s->held[MASK]->plans;
+    while (k && (k->a != s->held[A]->number || k->b != s->held[B]->number || k->positions != positions))
+        k = k->next;
+    return k;
+}
+
+/* What the kernels' contract says making one takes, and tasks. */
+static size_t plan_working_bytes(const tsr_cuda_masked *q)
+{
+    return (size_t)(q->end - q->begin) * 72 + (size_t)(q->mask->nrows + q->mask->ncols) * 16 + 65536;
+}
+
+/* NULL in *out: there is no memory for one, and the product goes without. */
+static tsr_status make_plan(tsr_cuda_kept_plan **out, const masked *s, const tsr_cuda_masked *q, bool positions)
+{
+    *out = NULL;
+    size_t working = plan_working_bytes(q);
+    tsr_cuda_kept_plan *k = calloc(1, sizeof *k);
+    if (!k || !tsr_cuda_reserve(working)) {
+        free(k);
+        return TSR_OK;
+    }
+    *k = (tsr_cuda_kept_plan){.a = s->held[A]->number, .b = s->held[B]->number, .positions = positions};
+    tsr_status status = tsr_cuda_make_masked_plan(&k->plan, q, positions, 0);
+    tsr_cuda_unreserve(working);
+    if (status == TSR_OK && tsr_cuda_reserve(k->plan.bytes)) {
+        *out = k;
+        return TSR_OK;
+    }
+    tsr_cuda_free_masked_plan(&k->plan, tsr_cuda.compute);
+    free(k);
+    return status == TSR_INTERNAL_ERROR ? status : TSR_OK;
+}
+
+/* The oldest are dropped. */
+static void keep_plan(tsr_cuda_sparse *mask, tsr_cuda_kept_plan *k)
+{
+    k->next = mask->plans;
+    mask->plans = k;
+    for (int count = 1; count < MOST_PLANS && k; count++)
+        k = k->next;
+    if (k) {
+        tsr_cuda_masked_plans_free(k->next);
+        k->next = NULL;
+    }
+}
+
+static bool may_keep_plan(const masked *s, const tsr_cuda_masked *q)
+{
+    return q->begin == 0 && q->end == q->mask->nvals && s->held[A]->slot && s->held[B]->slot && s->held[MASK]->slot;
+}
+
+/* ---- computing ---- */
+
+static uint64_t first_value(const tsr_view *v)
+{
+    uint64_t bits = 0;
+    if (v->iso && v->x)
+        memcpy(&bits, v->x, tsr_cuda_type_size(v->type));
+    return bits;
+}
+
+static tsr_status compute_dot(void *product, const tsr_cuda_entries *e)
+{
+    masked *s = product;
+    const tsr_product *p = &s->product;
+    tsr_cuda_csr mask = s->csr[MASK];
+    tsr_cuda_masked q = {.semiring = p->semiring, .a = &s->csr[A], .b = &s->csr[B], .mask = &mask,
+                         .mask_size = (int)tsr_cuda_type_size(p->mask.type), .begin = e->begin, .end = e->end,
+                         .a_iso = first_value(&p->a), .b_iso = first_value(&p->b), .x = e->x, .present = e->present,
+                         .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+    bool positions = tsr_cuda_masked_reads(&q), keeps = may_keep_plan(s, &q);
+    tsr_cuda_kept_plan *plan = keeps ? find_plan(s, positions) : NULL;
+    bool made = !plan;
+    tsr_status status = plan ? TSR_OK : make_plan(&plan, s, &q, positions);
+    if (status == TSR_OK)
+        status = tsr_cuda_masked_dot(plan ? &plan->plan : NULL, &q);
+    s->kernel = plan ? "masked-plan" : "masked-search";
+    if (made && plan && keeps)
+        keep_plan(s->held[MASK], plan);
+    else if (made && plan)
+        free_plan(plan);
+    return status;
+}
+
+static tsr_status compute_sddmm(void *product, const tsr_cuda_entries *e)
+{
+    masked *s = product;
+    const tsr_product *p = &s->product;
+    const tsr_cuda_dense *a = &s->dense[A], *b = &s->dense[B];
+    tsr_cuda_sddmm q = {.semiring = p->semiring, .mask = &s->csr[MASK], .mask_size = (int)tsr_cuda_type_size(p->mask.type),
+                        .begin = e->begin, .end = e->end, .k = p->k, .a = a->x, .lda = a->ld, .b = b->x, .ldb = b->ld,
+                        .a_iso = a->iso, .b_iso = b->iso, .x = e->x, .present = e->present, .device = &tsr_cuda.device,
+                        .stream = tsr_cuda.compute};
+    s->kernel = "sddmm";
+    return tsr_cuda_sddmm_csr(&q);
+}
+
+/* C<S> = X X' brings X there once. */
+static tsr_status use_dense(masked *s, int64_t *moved)
+{
+    const tsr_view *a = &s->operand[A].view, *b = &s->operand[B].view;
+    bool reads_a = !s->operand[A].key.pattern, reads_b = !s->operand[B].key.pattern;
+    tsr_status status = tsr_cuda_dense_use(&s->dense[A], a, reads_a, s->product.nthreads, moved);
+    if (status != TSR_OK)
+        return status;
+    if (reads_a && reads_b && a->x == b->x && a->by_col == b->by_col && a->nrows == b->nrows && a->ld == b->ld) {
+        s->dense[B] = s->dense[A];
+        s->dense[B].bytes = 0;
+        return TSR_OK;
+    }
+    return tsr_cuda_dense_use(&s->dense[B], b, reads_b, s->product.nthreads, moved);
+}
+
+static tsr_status run(masked *s, tsr_result *result)
+{
+    bool dots = s->product.op == TSR_OP_MASKED_DOT;
+    tsr_status status = dots ? TSR_OK : use_dense(s, &result->bytes_moved);
+    for (int k = dots ? A : MASK; k < OPERANDS && status == TSR_OK; k++)
+        status = use_operand(s, k, &result->bytes_moved);
+    if (status != TSR_OK)
+        return status;
+    return tsr_cuda_entries_in_portions(s->product.mask.nvals, tsr_cuda_type_size(s->product.semiring.type),
+                                        dots ? compute_dot : compute_sddmm, s, result, s->product.nthreads);
+}
+
+tsr_status tsr_cuda_masked_execute(const tsr_product *product, tsr_result *result)
+{
+    masked s;
+    start(&s, product);
+    result->nvals = result->bytes_moved = 0;
+    tsr_status status = run(&s, result);
+    if (status != TSR_OK)
+        tsr_cuda_settle();
+    leave(&s);
+    result->kernel = s.kernel;
+    return status;
+}

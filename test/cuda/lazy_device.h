@@ -1,0 +1,14 @@
+/* What the lazy device does for kernels in files of their own.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TEST_CUDA_LAZY_DEVICE_H
+#define TEST_CUDA_LAZY_DEVICE_H
+
+#include "tessera/backend.h"
+
+/* Queues run(copy of *described); a failure queues nothing.  `run` must not call the device. */
+tsr_status lazy_queue(void (*run)(const void *described), const void *described, size_t bytes, void *stream);
+
+/* A product of `places` results by the oracle, sums of floating-point numbers being exact but for the last rounding. */
+tsr_status lazy_product(const tsr_product *product, int64_t places, tsr_result *result);
+
+#endif

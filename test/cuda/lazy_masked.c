@@ -1,0 +1,114 @@
+/* Masked products on the lazy device: the oracle's, for a portion of the mask's entries.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "test/cuda/lazy_device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cuda/cuda_kernels.h"
+#include "src/format/format.h"
+
+/* Arrays of one product, whichever kernel it was asked of. */
+typedef struct masked_work {
+    tsr_product product;
+    tsr_cuda_csr a, b, mask;
+    int64_t begin, end;
+    uint64_t a_iso, b_iso;
+    void *x;
+    int8_t *present;
+} masked_work;
+
+static tsr_view csr_view(const tsr_cuda_csr *c, tsr_type type, const uint64_t *iso)
+{
+    return (tsr_view){.format = TSR_SPARSE, .type = type, .iso = !c->x, .index_size = 4, .nrows = c->nrows, .ncols = c->ncols,
+                      .nvec = c->nrows, .vlen = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i, .x = c->x ? c->x : iso};
+}
+
+static tsr_view dense_view(const void *x, int64_t rows, int64_t cols, int64_t ld, tsr_type type, const uint64_t *iso)
+{
+    return (tsr_view){.format = TSR_FULL, .type = type, .iso = !x, .nrows = rows, .ncols = cols, .nvec = rows, .vlen = cols,
+                      .ld = ld, .nvals = rows * cols, .x = x ? x : (const void *)iso};
+}
+
+/* B' by row is B by column. */
+static tsr_view turned(tsr_view v)
+{
+    int64_t rows = v.nrows;
+    v.nrows = v.ncols;
+    v.ncols = rows;
+    v.by_col = !v.by_col;
+    return v;
+}
+
+/* All of the mask is computed, the portion copied. */
+static void run_masked(const void *described)
+{
+    masked_work w = *(const masked_work *)described;
+    tsr_product p = w.product;
+    size_t size = tsr_type_size(p.semiring.type), n = (size_t)w.mask.nvals, count = (size_t)(w.end - w.begin);
+    p.mask = csr_view(&w.mask, p.mask.type, NULL);
+    p.mask.iso = false;
+    p.mask_structural = !w.mask.x;
+    if (p.op == TSR_OP_MASKED_DOT) {
+        p.a = csr_view(&w.a, p.semiring.type, &w.a_iso);
+        p.b = turned(csr_view(&w.b, p.semiring.type, &w.b_iso));
+    } else {
+        p.a.x = p.a.iso ? (const void *)&w.a_iso : p.a.x;
+        p.b.x = p.b.iso ? (const void *)&w.b_iso : p.b.x;
+    }
+    char *x = malloc(n * size + 1);
+    int8_t *present = malloc(n + 1);
+    if (!x || !present || lazy_product(&p, w.mask.nvals, &(tsr_result){.x = x, .b = present}) != TSR_OK)
+        abort();
+    memcpy(w.x, x + (size_t)w.begin * size, count * size);
+    memcpy(w.present, present + w.begin, count);
+    free(x);
+    free(present);
+}
+
+static tsr_product product_of(tsr_op op, tsr_semiring semiring, const tsr_cuda_csr *mask, int mask_size, int64_t k)
+{
+    static const tsr_type of_size[9] = {[1] = TSR_UINT8, [2] = TSR_UINT16, [4] = TSR_UINT32, [8] = TSR_UINT64};
+    return (tsr_product){.op = op, .semiring = semiring, .m = mask->nrows, .n = mask->ncols, .k = k, .nthreads = 1,
+                         .mask = {.type = of_size[mask_size]}};
+}
+
+tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *q)
+{
+    masked_work w = {.product = product_of(TSR_OP_MASKED_DOT, q->semiring, q->mask, q->mask_size, q->a->ncols), .a = *q->a,
+                     .b = *q->b, .mask = *q->mask, .begin = q->begin, .end = q->end, .a_iso = q->a_iso, .b_iso = q->b_iso,
+                     .x = q->x, .present = q->present};
+    if (plan && (plan->begin != q->begin || plan->end != q->end || plan->positions < tsr_cuda_masked_reads(q)))
+        return TSR_DECLINED;
+    return lazy_queue(run_masked, &w, sizeof w, q->stream);
+}
+
+tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *q)
+{
+    masked_work w = {.product = product_of(TSR_OP_SDDMM, q->semiring, q->mask, q->mask_size, q->k), .mask = *q->mask,
+                     .begin = q->begin, .end = q->end, .a_iso = q->a_iso, .b_iso = q->b_iso, .x = q->x, .present = q->present};
+    tsr_type type = q->semiring.type;
+    w.product.a = dense_view(q->a, q->mask->nrows, q->k, q->lda, type, NULL);
+    w.product.b = turned(dense_view(q->b, q->mask->ncols, q->k, q->ldb, type, NULL));
+    return lazy_queue(run_masked, &w, sizeof w, q->stream);
+}
+
+bool tsr_cuda_masked_reads(const tsr_cuda_masked *q)
+{
+    return (tsr_mul_reads_a(q->semiring.mul) && q->a->x) || (tsr_mul_reads_b(q->semiring.mul) && q->b->x);
+}
+
+tsr_status tsr_cuda_make_masked_plan(tsr_cuda_masked_plan *plan, const tsr_cuda_masked *q, bool positions, int variant)
+{
+    (void)variant;
+    *plan = (tsr_cuda_masked_plan){.begin = q->begin, .end = q->end, .positions = positions};
+    plan->bytes = (size_t)(q->end - q->begin) * 16;
+    tsr_status status = tsr_cuda_malloc(&plan->memory, plan->bytes + 1, q->stream);
+    return status == TSR_OK ? tsr_cuda_wait(q->stream) : status;
+}
+
+void tsr_cuda_free_masked_plan(tsr_cuda_masked_plan *plan, void *stream)
+{
+    tsr_cuda_free(plan->memory, stream);
+    *plan = (tsr_cuda_masked_plan){0};
+}
