@@ -56,6 +56,7 @@ typedef struct tsr_cuda_spmm {
     int64_t ldb;      /* elements; ldb * size is a multiple of 16 bytes; ldb >= n; all ldb elements of a row may be read */
     void *c;          /* A's nrows x n, row-major, FP32 (FP64 for FP64); any alignment, any ldc >= n */
     int64_t ldc;
+    const uint32_t *row; /* [nrows] the row of C of each row of the representation, a permutation; NULL: the same */
     double alpha, beta; /* beta == 0: C is not read */
     double iso;         /* value of every entry where the representation has value == NULL */
     void *partial;      /* tsr_cuda_partial_bytes of scratch; may be NULL if that is 0 */

@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(threads) add_partials(const int64_t *window, c
 #pragma unroll 4
         for (int64_t t = split_partial[s]; t < last; t++)
             sum += __ldcs(partial + t * tile);
-        Sum *c = static_cast<Sum *>(p.c) + row * p.ldc + place % p.n;
+        Sum *c = static_cast<Sum *>(p.c) + (p.row ? p.row[row] : row) * p.ldc + place % p.n;
         Sum y = static_cast<Sum>(p.alpha) * sum;
         *c = p.beta != 0 ? y + static_cast<Sum>(p.beta) * *c : y;
     }

@@ -314,7 +314,7 @@ __device__ __forceinline__ void store(const job &j, const task<Element> &t, int 
         if constexpr (Shape::columns == piece) {
             tensor_store(out, row, column, j.p.n, sum[r]);
         } else if (row < out.rows) {
-            Element *c = out.c + row * out.ld + column;
+            Element *c = tensor_row(out, row) + column;
 #pragma unroll
             for (int i = 0; i < Shape::columns; i++)
                 if (column + i < j.p.n)

@@ -193,7 +193,8 @@ template <tsr_cuda_math Math> struct tensor_math : tensor_detail::choose<Math>::
 
 /* Where the rows of one window go: C itself, or a partial sum. */
 template <class Sum> struct tensor_output {
-    Sum *c;           /* row 0 of the window */
+    Sum *c;           /* row 0 of the window; where there is `row`: of all */
+    const uint32_t *row; /* of each row of the window, in c; NULL: consecutive */
     int64_t ld;
     Sum alpha, beta;  /* alpha includes iso */
     int rows;         /* rows of the window that exist */
@@ -209,13 +210,15 @@ static __device__ __forceinline__ tensor_output<Sum> tensor_target(const tsr_cud
     tensor_output<Sum> out;
     if (partial >= 0) {
         out.c = static_cast<Sum *>(p.partial) + partial * height * p.n;
+        out.row = nullptr;
         out.ld = p.n;
         out.alpha = static_cast<Sum>(iso);
         out.beta = 0;
         out.rows = height;
     } else {
         int64_t left = nrows - window * height;
-        out.c = static_cast<Sum *>(p.c) + window * height * p.ldc;
+        out.c = static_cast<Sum *>(p.c) + (p.row ? 0 : window * height * p.ldc);
+        out.row = p.row ? p.row + window * height : nullptr;
         out.ld = p.ldc;
         out.alpha = static_cast<Sum>(p.alpha * iso);
         out.beta = static_cast<Sum>(p.beta);
@@ -223,6 +226,12 @@ static __device__ __forceinline__ tensor_output<Sum> tensor_target(const tsr_cud
     }
     out.vectors = (reinterpret_cast<uintptr_t>(out.c) & 15) == 0 && out.ld % piece == 0;
     return out;
+}
+
+/* Row `row` of the window; it exists. */
+template <class Sum> static __device__ __forceinline__ Sum *tensor_row(const tensor_output<Sum> &out, int row)
+{
+    return out.c + (out.row ? static_cast<int64_t>(__ldg(out.row + row)) : row) * out.ld;
 }
 
 static __device__ __forceinline__ void tensor_store_vector(float *c, const float x[4], float alpha, float beta)
@@ -251,14 +260,10 @@ static __device__ __forceinline__ void tensor_store(const tensor_output<Sum> &ou
                                                     const Sum *x)
 {
     constexpr int piece = 16 / sizeof(Sum);
-    Sum *c = out.c + row * out.ld + column;
-    if (Inside) {
-        tensor_store_vector(c, x, out.alpha, out.beta);
+    if (!Inside && row >= out.rows)
         return;
-    }
-    if (row >= out.rows)
-        return;
-    if (out.vectors && column + piece <= n) {
+    Sum *c = tensor_row(out, row) + column;
+    if (Inside || (out.vectors && column + piece <= n)) {
         tensor_store_vector(c, x, out.alpha, out.beta);
         return;
     }

@@ -111,18 +111,20 @@ static __device__ __forceinline__ void store(const tensor_output<typename Math::
     row += lane / 4;
     const int even = width * (lane % 4), odd = width * (4 + (lane % 4 ^ 1)); /* where the pieces of columns 2t and 2t + 1 begin */
     if (out.vectors && out.beta == 0 && column + 8 * width * Groups <= n) {
-        sum *const c = out.c + row * out.ld + column;
 #pragma unroll
-        for (int half = 0; half < 2; half++)
-            if (row + 8 * half < out.rows)
+        for (int half = 0; half < 2; half++) {
+            if (row + 8 * half >= out.rows)
+                continue;
+            sum *const c = tensor_row(out, row + 8 * half) + column;
 #pragma unroll
-                for (int place = 0; place < 2 * Groups; place++)
+            for (int place = 0; place < 2 * Groups; place++)
 #pragma unroll
-                    for (int i = 0; i < width; i += stored) {
-                        gather<Math>(x, total, place / 2 * width + i, 2 * half + place % 2);
-                        const int first = (place % 2 ? odd : even) + place / 2 * 8 * width + i;
-                        tensor_store_vector(c + 8 * half * out.ld + first, x, out.alpha, sum(0));
-                    }
+                for (int i = 0; i < width; i += stored) {
+                    gather<Math>(x, total, place / 2 * width + i, 2 * half + place % 2);
+                    const int first = (place % 2 ? odd : even) + place / 2 * 8 * width + i;
+                    tensor_store_vector(c + first, x, out.alpha, sum(0));
+                }
+        }
         return;
     }
 #pragma unroll

@@ -63,6 +63,7 @@ typedef struct tensor_case {
     double alpha, beta, iso;
     int64_t *p;
     uint32_t *i;
+    uint32_t *row;     /* rows of C, shuffled; NULL: as those of A */
     void *x;           /* as number; NULL: pattern */
     void *b, *c;       /* as number; FP32 or FP64 */
     double *b_exact;
@@ -124,6 +125,17 @@ static inline void tensor_make_matrix(tensor_case *t)
     t->i = tensor_alloc(sizeof(uint32_t) * (size_t)(t->nrows * t->ncols));
     for (int64_t r = 0; r < t->nrows; r++)
         t->p[r + 1] = t->p[r] + tensor_row(t, kind, r, t->i + t->p[r]);
+}
+
+/* A shuffled order of the rows. */
+static inline void tensor_make_order(tensor_case *t)
+{
+    t->row = tensor_alloc(sizeof(uint32_t) * (size_t)t->nrows);
+    for (int64_t r = 0; r < t->nrows; r++) {
+        int64_t other = tensor_below(t, r + 1);
+        t->row[r] = t->row[other];
+        t->row[other] = (uint32_t)r;
+    }
 }
 
 static inline void tensor_make_values(tensor_case *t)
@@ -214,11 +226,13 @@ static inline void tensor_make_case(tensor_case *t, uint64_t seed, const tensor_
     if (!t->pattern)
         tensor_make_values(t);
     tensor_make_dense(t, f->any_b);
+    if (tensor_chance(t, 30))
+        tensor_make_order(t);
 }
 
 static inline void tensor_free_case(tensor_case *t)
 {
-    void *all[] = { t->p, t->i, t->x, t->b, t->c, t->b_exact };
+    void *all[] = { t->p, t->i, t->row, t->x, t->b, t->c, t->b_exact };
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
 }
@@ -284,7 +298,7 @@ static inline void tensor_print(const tensor_format *f, const tensor_case *t)
             "alpha %g, beta %g, draw %d%s\n",
             f->name, (unsigned long long)t->seed, maths[t->math], t->shape, t->variant, (long long)t->nrows, (long long)t->ncols,
             (long long)t->p[t->nrows], (long long)t->n, (long long)t->ldb, (long long)t->ldc, (long long)t->shift,
-            (long long)t->most, t->alpha, t->beta, (int)t->draw, t->pattern ? ", pattern" : "");
+            (long long)t->most, t->alpha, t->beta, (int)t->draw, t->pattern ? ", pattern" : t->row ? ", rows shuffled" : "");
 }
 
 /* What an element may differ by, as a multiple of sum |a| |b|. */
@@ -347,8 +361,9 @@ static inline tsr_status tensor_run_device(const tensor_format *f, const tensor_
     count += f->arrays(&a, t->number, arrays + count);
     tensor_upload_all(arrays, count, stream);
     size_t c_bytes = t->sum * (size_t)tensor_c_count(t);
+    void *row = t->row ? tensor_upload(t->row, sizeof(uint32_t) * (size_t)t->nrows, stream) : NULL;
     void *b = tensor_upload(t->b, t->element * (size_t)(t->ncols * t->ldb), stream), *c = tensor_upload(t->c, c_bytes, stream);
-    tsr_cuda_spmm product = { .math = t->math, .n = t->n, .b = b, .ldb = t->ldb, .ldc = t->ldc, .alpha = t->alpha,
+    tsr_cuda_spmm product = { .math = t->math, .n = t->n, .b = b, .ldb = t->ldb, .ldc = t->ldc, .row = row, .alpha = t->alpha,
         .beta = t->beta, .iso = t->iso, .device = device, .stream = stream, .variant = t->variant };
     product.c = (char *)c + (size_t)t->shift * t->sum;
     size_t partial = tsr_cuda_partial_bytes(&work, a.w.height, &product);
@@ -362,6 +377,7 @@ static inline tsr_status tensor_run_device(const tensor_format *f, const tensor_
         tensor_check(tsr_cuda_wait(stream), "tsr_cuda_wait");
     }
     tsr_cuda_free(product.partial, stream);
+    tsr_cuda_free(row, stream);
     tsr_cuda_free(b, stream);
     tsr_cuda_free(c, stream);
     tensor_free_all(arrays, count, stream);
@@ -369,14 +385,33 @@ static inline tsr_status tensor_run_device(const tensor_format *f, const tensor_
     return status;
 }
 
-/* The reference result, shaped like C without the shift. */
+/* to: rows of t->ldc elements, row r of it = row t->row[r] of `from`. */
+static inline void tensor_gather_rows(const tensor_case *t, double *to, const double *from)
+{
+    for (int64_t r = 0; r < t->nrows; r++)
+        memcpy(to + r * t->ldc, from + (t->row ? t->row[r] : r) * t->ldc, sizeof *to * (size_t)t->ldc);
+}
+static inline void tensor_scatter_rows(const tensor_case *t, double *to, const double *from)
+{
+    for (int64_t r = 0; r < t->nrows; r++)
+        memcpy(to + (t->row ? t->row[r] : r) * t->ldc, from + r * t->ldc, sizeof *to * (size_t)t->ldc);
+}
+
+/* The reference result, shaped like C without the shift.  The executor knows the representation's order of rows only. */
 static inline void tensor_reference(const tensor_format *f, const tensor_case *t, const tensor_any *a, double *wanted,
                                     double *magnitude)
 {
+    size_t bytes = sizeof(double) * (size_t)(t->nrows * t->ldc);
+    double *ordered = tensor_alloc(bytes), *ordered_magnitude = tensor_alloc(bytes);
     for (int64_t k = 0; k < t->nrows * t->ldc; k++)
         wanted[k] = tensor_get(t->c, t->sum, t->shift + k);
-    tensor_check(f->reference(a, t->number, t->iso, t->n, t->b_exact, t->ldb, wanted, t->ldc, t->alpha, t->beta, magnitude),
+    tensor_gather_rows(t, ordered, wanted);
+    tensor_check(f->reference(a, t->number, t->iso, t->n, t->b_exact, t->ldb, ordered, t->ldc, t->alpha, t->beta, ordered_magnitude),
                  "reference");
+    tensor_scatter_rows(t, wanted, ordered);
+    tensor_scatter_rows(t, magnitude, ordered_magnitude);
+    free(ordered);
+    free(ordered_magnitude);
 }
 
 /* 0: passed (or declined by a variant that may). */
