@@ -247,6 +247,16 @@ void tsr_cuda_free_panel(tsr_panel *a, void *stream);
 void tsr_cuda_free_stencil(tsr_stencil *a, void *stream);
 void tsr_cuda_free_work(tsr_work *work, void *stream);
 
+/* Orders of rows (tessera/row_order.h; kernels/cuda/order*.cu), bitwise those of src/format.  order: [nrows], written.
+ * TSR_INVALID_VALUE: NONE, AUTO, LOA.  TSR_NOT_SUPPORTED: 2^32 rows or columns. */
+tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_cuda_source *in, tsr_reorder which, void *stream);
+/* Row r of out = row rows[r] of in, r < n.  out's arrays are allocated: tsr_cuda_free_source.  Waits for the stream. */
+tsr_status tsr_cuda_take_rows(tsr_cuda_source *out, const tsr_cuda_source *in, const uint32_t *rows, int64_t n, void *stream);
+void tsr_cuda_free_source(tsr_cuda_source *source, void *stream);
+/* Nonzero vectors at heights 8, 16, 32, 64, 128 in a sample of the rows in this order (NULL: their own) -> host array, for
+ * tsr_order_pays. */
+tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_cuda_source *in, const uint32_t *order, void *stream);
+
 /* The other orientation, and sorting: out is CSR of the transpose of `in` (in->x of element_size bytes, may be NULL), in entry order stable.
  * Arrays p, i, x are allocated.  in's rows need not be sorted (jumbled): transposing twice sorts. */
 tsr_status tsr_cuda_flip(tsr_cuda_csr *out, const tsr_cuda_csr *in, int element_size, void *stream);
