@@ -127,6 +127,7 @@ tsr_status tsr_cuda_measure(const tsr_product *product, tsr_measured *m)
 {
     tsr_cuda_sparse *a;
     int64_t moved = 0;
+    tsr_cuda_operand operand = tsr_cuda_operand_a(product);
     *m = (tsr_measured){0};
     if (!tsr_cuda_alive() || !product->a_slot || product->m == 0 || product->n == 0 || product->a.nvals == 0)
         return TSR_DECLINED;
@@ -134,7 +135,7 @@ tsr_status tsr_cuda_measure(const tsr_product *product, tsr_measured *m)
     describe_device(m);
     tsr_status status = tsr_cuda_use(tsr_cuda.device.ordinal);
     if (status == TSR_OK)
-        status = tsr_cuda_sparse_use(&a, product, &moved);
+        status = tsr_cuda_sparse_use(&a, &operand, &moved);
     if (status == TSR_OK) {
         status = measure_with(a, product, m);
         tsr_cuda_sparse_leave(a);
