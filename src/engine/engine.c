@@ -12,9 +12,10 @@
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
+#include "src/route/experience.h"
 #include "src/route/route.h"
 
-static double now_ms(void)
+double tsr_engine_clock_ms(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -208,6 +209,33 @@ static void choose(const tsr_request *r, tsr_decision *d)
         d->backend = NULL;
 }
 
+static tsr_route route_of(const tsr_decision *d)
+{
+    return !d->backend ? TSR_ROUTE_SUITESPARSE : d->backend == tsr_backend_cpu() ? TSR_ROUTE_CPU : TSR_ROUTE_GPU;
+}
+
+/* Where predictions were wrong before, measured times decide. */
+static void follow_experience(const tsr_request *r, const tsr_features *f, double cpu_ms, tsr_decision *d)
+{
+    const tsr_config *config = tsr_config_get();
+    if (!r->may_forward || config->mode != TSR_MODE_AUTO || config->defer || config->eager || by_reference())
+        return;
+    d->experience = tsr_experience_key(f);
+    tsr_route first = route_of(d);
+    const double predicted[TSR_ROUTE_COUNT] = {d->forward_ms, cpu_ms, first == TSR_ROUTE_GPU ? d->predicted_ms : -1.0};
+    tsr_route route = tsr_experience_choose(d->experience, predicted, first);
+    if (route == first)
+        return;
+    d->backend = route == TSR_ROUTE_CPU ? tsr_backend_cpu() : NULL;
+    d->predicted_ms = predicted[route];
+    snprintf(d->reason, sizeof d->reason, "measured times; predicted %.3g ms, SuiteSparse %.3g ms", cpu_ms, d->forward_ms);
+}
+
+void tsr_engine_learn(const tsr_decision *d, double ms)
+{
+    tsr_experience_add(d->experience, route_of(d), ms);
+}
+
 void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
 {
     *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0};
@@ -221,7 +249,9 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     d->forward_ms = r->may_forward ? tsr_predict_suitesparse_ms(&f) : -1.0;
     d->predicted_ms = plan_representation(r, &f, d);
     choose(r, d);
+    double cpu_ms = d->predicted_ms;
     consider_gpu(r, &f, d);
+    follow_experience(r, &f, cpu_ms, d);
 }
 
 bool tsr_engine_result_full(const tsr_request *r)
@@ -305,7 +335,7 @@ tsr_status tsr_engine_execute_surely(const tsr_request *r, const tsr_decision *d
 
 tsr_status tsr_engine_execute(const tsr_request *r, const tsr_decision *d, tsr_result *result)
 {
-    double start = now_ms();
+    double start = tsr_engine_clock_ms();
     tsr_decision used = *d;
     tsr_status status = execute_with(by_reference() ? tsr_ref_execute : d->backend->execute, r, d, result);
     if (status != TSR_OK && d->backend != tsr_backend_cpu()) {
@@ -317,6 +347,6 @@ tsr_status tsr_engine_execute(const tsr_request *r, const tsr_decision *d, tsr_r
         status = execute_with(used.backend->execute, r, &used, result);
     }
     if (status == TSR_OK)
-        report(r, &used, result, now_ms() - start);
+        report(r, &used, result, tsr_engine_clock_ms() - start);
     return status;
 }

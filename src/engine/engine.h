@@ -26,6 +26,7 @@ typedef struct tsr_decision {
     double predicted_ms;        /* of the chosen route */
     double forward_ms;          /* predicted for SuiteSparse; < 0 unknown */
     char reason[96];
+    uint64_t experience;        /* what this product's time is remembered by; 0: it is not */
     bool build_a;               /* build (or use) the representation below */
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
 } tsr_decision;
@@ -38,6 +39,10 @@ int tsr_engine_useful_threads(const tsr_product *product);
 
 /* Pure but for reading the records: who computes this, with what. */
 void tsr_engine_decide(const tsr_request *request, tsr_decision *decision);
+
+/* What a product of this decision took in the end, from call to return, whoever computed it. */
+void tsr_engine_learn(const tsr_decision *decision, double ms);
+double tsr_engine_clock_ms(void);
 
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
 bool tsr_engine_result_full(const tsr_request *request);

@@ -224,6 +224,25 @@ static void find_records(job *j)
     r->mask_matrix = record_of(j, j->call.M);
 }
 
+static GrB_Info call_real(const tsr_call *c)
+{
+    if (!c->vector)
+        return tsr_real.GrB_mxm(c->C, c->M, c->accum, c->semiring, c->A, c->B, c->desc);
+    GrB_Vector w = (GrB_Vector)c->C, mask = (GrB_Vector)c->M, u = (GrB_Vector)c->B;
+    return c->flip ? tsr_real.GrB_vxm(w, mask, c->accum, c->semiring, u, c->A, c->desc)
+                   : tsr_real.GrB_mxv(w, mask, c->accum, c->semiring, c->A, u, c->desc);
+}
+
+/* The real library computes what the router leaves to it; here, if its time is worth knowing. */
+static bool forward(GrB_Info *info, job *j)
+{
+    report_forward(j, j->decision.reason);
+    release(j);
+    if (j->decision.experience)
+        *info = call_real(&j->call);
+    return j->decision.experience != 0;
+}
+
 static bool try_call(GrB_Info *info, const tsr_call *call)
 {
     job j = {.call = *call};
@@ -238,11 +257,11 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
     }
     find_records(&j);
     tsr_engine_decide(&j.match.request, &j.decision);
-    if (j.decision.backend)
-        return compute_now(info, &j);
-    report_forward(&j, j.decision.reason);
-    release(&j);
-    return false;
+    double start = j.decision.experience ? tsr_engine_clock_ms() : 0;
+    bool done = j.decision.backend ? compute_now(info, &j) : forward(info, &j);
+    if (done && j.decision.experience && *info == GrB_SUCCESS)
+        tsr_engine_learn(&j.decision, tsr_engine_clock_ms() - start);
+    return done;
 }
 
 bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,

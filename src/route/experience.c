@@ -1,0 +1,107 @@
+/* A small table of measured times: a slot per kind of product, the newest kind wins.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/route/experience.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum {
+    SLOTS = 1024,
+    SETTLED = 3, /* calls of the first route before another is tried */
+    TRIALS = 2   /* calls of another route before it is judged: the first does not count */
+};
+#define NEAR 1.25    /* predictions are about this wrong */
+#define BETTER 0.95  /* a switch must be worth it */
+#define FORGET 0.125 /* weight of a slower call: one that was disturbed does little harm, a machine that has changed is noticed */
+
+typedef struct experience {
+    uint64_t key;
+    unsigned calls[TSR_ROUTE_COUNT];
+    double ms[TSR_ROUTE_COUNT];
+} experience;
+
+static experience table[SLOTS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static bool any_order(const tsr_semiring *s)
+{
+    if (s->add == TSR_ADD_ANY)
+        return s->mul == TSR_MUL_PAIR;
+    return s->add == TSR_ADD_MIN || s->add == TSR_ADD_MAX || (s->type != TSR_FP32 && s->type != TSR_FP64);
+}
+
+static uint64_t mix(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 29;
+}
+
+static uint64_t mix_number(uint64_t h, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return mix(h, bits);
+}
+
+uint64_t tsr_experience_key(const tsr_features *f)
+{
+    if (!any_order(&f->semiring))
+        return 0;
+    const bool flags[] = {f->a_by_col, f->b_by_col, f->c_by_col, f->mask_by_col, f->a_pattern, f->a_cast, f->b_cast, f->b_bitmap,
+                          f->finish_extra, f->accum_full};
+    uint64_t h = mix(1 + (uint64_t)f->op, (uint64_t)f->semiring.type << 16 | (uint64_t)f->semiring.add << 8 | (uint64_t)f->semiring.mul);
+    for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
+        h = mix(h, flags[k] + 2 * k);
+    const double sizes[] = {f->m, f->n, f->k, f->a_nnz, f->mask_nnz, (double)f->nthreads};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
+        h = mix_number(h, sizes[k]);
+    return h ? h : 1;
+}
+
+void tsr_experience_add(uint64_t key, tsr_route route, double ms)
+{
+    if (!key)
+        return;
+    pthread_mutex_lock(&lock);
+    experience *e = &table[key % SLOTS];
+    if (e->key != key)
+        *e = (experience){.key = key};
+    double *kept = &e->ms[route];
+    bool better = ++e->calls[route] <= TRIALS || ms < *kept;
+    *kept = better ? ms : *kept + FORGET * (ms - *kept);
+    pthread_mutex_unlock(&lock);
+}
+
+static tsr_route choose(const experience *e, const double predicted[TSR_ROUTE_COUNT], tsr_route first)
+{
+    if (e->calls[first] < SETTLED)
+        return first;
+    tsr_route best = first;
+    for (tsr_route r = 0; r < TSR_ROUTE_COUNT; r++) {
+        if (r == first || predicted[r] < 0)
+            continue;
+        if (e->calls[r] >= TRIALS)
+            best = e->ms[r] < BETTER * e->ms[best] ? r : best;
+        else if (predicted[r] < NEAR * e->ms[first])
+            return r;
+    }
+    return best;
+}
+
+tsr_route tsr_experience_choose(uint64_t key, const double predicted[TSR_ROUTE_COUNT], tsr_route first)
+{
+    if (!key)
+        return first;
+    pthread_mutex_lock(&lock);
+    const experience *e = &table[key % SLOTS];
+    tsr_route route = e->key == key ? choose(e, predicted, first) : first;
+    pthread_mutex_unlock(&lock);
+    return route;
+}
+
+void tsr_experience_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    memset(table, 0, sizeof table);
+    pthread_mutex_unlock(&lock);
+}

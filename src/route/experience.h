@@ -1,0 +1,24 @@
+/* What products took, by route: it corrects the predictions where every route gives the same bits.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_EXPERIENCE_H
+#define TSR_EXPERIENCE_H
+
+#include "src/route/route.h"
+
+typedef enum tsr_route { TSR_ROUTE_SUITESPARSE, TSR_ROUTE_CPU, TSR_ROUTE_GPU, TSR_ROUTE_COUNT } tsr_route;
+
+/* Products that are alike have the same key.  0: nothing is learnt of this one, since a sum in another order would have other
+ * bits, and what is computed must not depend on a clock. */
+uint64_t tsr_experience_key(const tsr_features *f);
+
+/* One such product took `ms` from call to return.  A route's first call, which may build or load something, does not count. */
+void tsr_experience_add(uint64_t key, tsr_route route, double ms);
+
+/* The route for the next one.  predicted: ms of every route, negative where it is not possible; first: the one chosen by
+ * prediction.  Another route is tried, twice, when its prediction is near what the first one really takes; the fastest of those
+ * measured wins. */
+tsr_route tsr_experience_choose(uint64_t key, const double predicted[TSR_ROUTE_COUNT], tsr_route first);
+
+void tsr_experience_forget(void); /* everything (tests) */
+
+#endif

@@ -1,0 +1,126 @@
+/* What is learnt from measured times, and what is not.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "src/route/experience.h"
+
+static tsr_features product(tsr_type type, tsr_add add, tsr_mul mul)
+{
+    return (tsr_features){.op = TSR_OP_SPMM, .semiring = {type, add, mul}, .m = 1e5, .n = 32, .k = 1e5, .a_nnz = 1e6, .b_nnz = 3.2e6,
+                          .nthreads = 2};
+}
+
+/* A product that takes ms[route] and was predicted otherwise: how often each route is taken in `calls` calls. */
+static void repeat(uint64_t key, const double ms[TSR_ROUTE_COUNT], const double predicted[TSR_ROUTE_COUNT], tsr_route first, int calls,
+                   int taken[TSR_ROUTE_COUNT])
+{
+    for (int r = 0; r < TSR_ROUTE_COUNT; r++)
+        taken[r] = 0;
+    for (int k = 0; k < calls; k++) {
+        tsr_route r = tsr_experience_choose(key, predicted, first);
+        taken[r]++;
+        tsr_experience_add(key, r, ms[r] + (taken[r] == 1 ? 50 : 0));
+    }
+}
+
+static int forget(void **state)
+{
+    (void)state;
+    tsr_experience_forget();
+    return 0;
+}
+
+static void test_sums_of_floating_point_are_not_learnt(void **state)
+{
+    (void)state;
+    tsr_features f = product(TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES);
+    assert_int_equal(tsr_experience_key(&f), 0);
+    f = product(TSR_FP64, TSR_ADD_ANY, TSR_MUL_SECOND);
+    assert_int_equal(tsr_experience_key(&f), 0);
+    const double ms[] = {1, 9, 9}, predicted[] = {2, 1, -1};
+    int taken[TSR_ROUTE_COUNT];
+    repeat(0, ms, predicted, TSR_ROUTE_CPU, 10, taken);
+    assert_int_equal(taken[TSR_ROUTE_CPU], 10);
+}
+
+static void test_keys_tell_products_apart(void **state)
+{
+    (void)state;
+    tsr_features f = product(TSR_FP32, TSR_ADD_MIN, TSR_MUL_PLUS), g = f;
+    uint64_t key = tsr_experience_key(&f);
+    assert_int_not_equal(key, 0);
+    assert_int_equal(key, tsr_experience_key(&g));
+    g.n = 33;
+    assert_int_not_equal(key, tsr_experience_key(&g));
+    g = f;
+    g.finish_extra = true;
+    assert_int_not_equal(key, tsr_experience_key(&g));
+}
+
+static void test_a_wrong_prediction_is_corrected(void **state)
+{
+    (void)state;
+    tsr_features f = product(TSR_INT64, TSR_ADD_PLUS, TSR_MUL_TIMES);
+    uint64_t key = tsr_experience_key(&f);
+    const double ms[] = {1.0, 2.0, 0}, predicted[] = {2.2, 1.5, -1};
+    int taken[TSR_ROUTE_COUNT];
+    repeat(key, ms, predicted, TSR_ROUTE_CPU, 100, taken);
+    assert_int_equal(taken[TSR_ROUTE_CPU], 3);
+    assert_int_equal(taken[TSR_ROUTE_SUITESPARSE], 97);
+    assert_int_equal(taken[TSR_ROUTE_GPU], 0);
+}
+
+static void test_a_right_prediction_costs_two_trials_at_most(void **state)
+{
+    (void)state;
+    tsr_features f = product(TSR_INT32, TSR_ADD_PLUS, TSR_MUL_PAIR);
+    const double ms[] = {1.0, 1.1, 0}, predicted[] = {1.0, 1.1, -1};
+    int taken[TSR_ROUTE_COUNT];
+    repeat(tsr_experience_key(&f), ms, predicted, TSR_ROUTE_SUITESPARSE, 100, taken);
+    assert_int_equal(taken[TSR_ROUTE_CPU], 2);
+}
+
+static void test_what_is_far_off_is_not_tried(void **state)
+{
+    (void)state;
+    tsr_features f = product(TSR_BOOL, TSR_ADD_LOR, TSR_MUL_AND);
+    const double ms[] = {1.0, 9.0, 9.0}, predicted[] = {1.0, 1.3, 5.0};
+    int taken[TSR_ROUTE_COUNT];
+    repeat(tsr_experience_key(&f), ms, predicted, TSR_ROUTE_SUITESPARSE, 100, taken);
+    assert_int_equal(taken[TSR_ROUTE_SUITESPARSE], 100);
+}
+
+/* One call that was disturbed changes nothing; a machine that has become slower for good does. */
+static void test_old_times_fade(void **state)
+{
+    (void)state;
+    tsr_features f = product(TSR_INT8, TSR_ADD_MAX, TSR_MUL_TIMES);
+    uint64_t key = tsr_experience_key(&f);
+    const double predicted[] = {1.2, 1.0, -1};
+    double ms[] = {1.2, 1.0, 0};
+    int taken[TSR_ROUTE_COUNT];
+    repeat(key, ms, predicted, TSR_ROUTE_CPU, 20, taken);
+    tsr_experience_add(key, TSR_ROUTE_CPU, 2.0);
+    assert_int_equal(tsr_experience_choose(key, predicted, TSR_ROUTE_CPU), TSR_ROUTE_CPU);
+    for (int k = 0; k < 20; k++)
+        tsr_experience_add(key, TSR_ROUTE_CPU, 4.0);
+    assert_int_equal(tsr_experience_choose(key, predicted, TSR_ROUTE_CPU), TSR_ROUTE_SUITESPARSE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_sums_of_floating_point_are_not_learnt, forget),
+        cmocka_unit_test_setup(test_keys_tell_products_apart, forget),
+        cmocka_unit_test_setup(test_a_wrong_prediction_is_corrected, forget),
+        cmocka_unit_test_setup(test_a_right_prediction_costs_two_trials_at_most, forget),
+        cmocka_unit_test_setup(test_what_is_far_off_is_not_tried, forget),
+        cmocka_unit_test_setup(test_old_times_fade, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
