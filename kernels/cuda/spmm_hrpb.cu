@@ -22,41 +22,7 @@
 
 namespace {
 
-struct arguments {
-    tsr_hrpb a;
-    tsr_work work;
-    tsr_cuda_spmm p;
-    uint32_t row_bytes, tiles;
-    bool tile_major;
-};
-
-/* Blocks of one item, by their number in the item. */
-struct blocks {
-    const uint32_t *column;      /* of the item's first vector */
-    const uint32_t *block_brick; /* of the item's first block */
-    int64_t first_brick;         /* of the window */
-    int count;
-    uint32_t end;         /* bricks of the window before the end of the item */
-    uint32_t last_vector; /* of the item, from its first */
-
-    /* Bricks of the window before block k are bound(k, load_bound(k)): to be asked for early and used late. */
-    __device__ __forceinline__ uint32_t load_bound(int k) const { return __ldg(block_brick + (k < count ? k : count - 1)); }
-    __device__ __forceinline__ uint32_t bound(int k, uint32_t loaded) const { return k < count ? loaded : end; }
-};
-
-static __device__ __forceinline__ blocks item_blocks(const tsr_hrpb &a, int64_t window, int64_t first, int64_t last, int lane)
-{
-    blocks s;
-    int64_t vector = a.w.vector[window] + 16 * (first - a.w.block[window]);
-    int64_t vectors = a.w.vector[window + 1] - vector, most = 16 * (last - first);
-    s.column = tensor_rows::whole(a.w.column + vector, lane);
-    s.block_brick = tensor_rows::whole(a.block_brick + first, lane);
-    s.first_brick = a.brick[window];
-    s.count = static_cast<int>(last - first);
-    s.end = last < a.w.block[window + 1] ? a.block_brick[last] : static_cast<uint32_t>(a.brick[window + 1] - s.first_brick);
-    s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
-    return s;
-}
+using arguments = tensor_rows::arguments<tsr_hrpb>;
 
 /* The bricks of one block, one per lane; lanes 16 to 31 have none, and so an empty pattern. */
 struct bricks {
@@ -175,7 +141,9 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
     const uint32_t column_tile = p.tile_major ? blockIdx.x / items : blockIdx.x % p.tiles;
     const int64_t window = p.work.window[item];
     const int64_t first_column = static_cast<int64_t>(column_tile) * (8 * width * Groups);
-    const blocks s = item_blocks(p.a, window, p.work.block[item], p.work.block[item + 1], lane);
+    const int64_t first_brick = p.a.brick[window], bricks_of_window = p.a.brick[window + 1] - first_brick;
+    const tensor_rows::blocks s = tensor_rows::item_blocks<16>(
+        p.a.w, p.a.block_brick, bricks_of_window, window, p.work.block[item], p.work.block[item + 1], lane);
 
     sum total[Groups * width][4] = {};
     if (s.count > 0) {
@@ -222,8 +190,8 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
         const uint32_t begin = s.load_bound(0), second = s.bound(1, s.load_bound(1));
         uint32_t bound = s.bound(2, s.load_bound(2)), loaded_bound = s.load_bound(3);
         operands<element> next =
-            decode<Math, Q, Pattern>(load_bricks(p.a, s.first_brick + begin, second - begin, lane), value, warp, lane);
-        bricks listed = load_bricks(p.a, s.first_brick + second, bound - second, lane);
+            decode<Math, Q, Pattern>(load_bricks(p.a, first_brick + begin, second - begin, lane), value, warp, lane);
+        bricks listed = load_bricks(p.a, first_brick + second, bound - second, lane);
 
         int stage = 0, free_stage = ahead;
         const unsigned char *const mine = ring + lane % 4 * stride + tensor_rows::piece(lane) * 16;
@@ -236,7 +204,7 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
             /* What was loaded in the turn before has been used from here on; only now more is loaded: one wait is for all. */
             next = decode<Math, Q, Pattern>(listed, value, warp, lane);
             const uint32_t next_bound = s.bound(k + 3, loaded_bound);
-            listed = load_bricks(p.a, s.first_brick + bound, next_bound - bound, lane);
+            listed = load_bricks(p.a, first_brick + bound, next_bound - bound, lane);
             bound = next_bound;
             loaded_bound = s.load_bound(k + 4);
             row = find_row(k + ahead + 1);
@@ -261,74 +229,43 @@ __global__ void __launch_bounds__(32 * Q, Resident) spmm_hrpb(const arguments p)
     tensor_rows::store<Math, Groups>(out, 16 * warp, first_column, p.p.n, total, lane);
 }
 
-template <class Math, int Q, int Groups, bool Pattern> static tsr_status launch(const arguments &p)
-{
-    /* Warps per multiprocessor: 16 of 128 registers; 12 of 168 where those would be spilled or stages leave no room for more. */
-    constexpr int warps = Groups == 4 && (Q == 1 || Math::flushes || sizeof(typename Math::sum) == 8) ? 12 : 16;
-    auto kernel = spmm_hrpb<Math, Q, Groups, Pattern, warps / Q>;
-    const size_t shared = static_cast<size_t>(stages<Groups>) * stage_bytes<Groups>;
-    if (!tensor_allow_shared(kernel, shared))
-        return TSR_DECLINED;
-    TSR_LAUNCH(kernel, static_cast<unsigned>(p.work.nitems) * p.tiles, 32 * Q, shared, p.p.stream, p);
-    return launch_status();
-}
+struct kernel {
+    /* 16-bit numbers have twice the sums. */
+    template <class Math> static constexpr bool has_widest = Math::pack == 1;
 
-template <class Math, int Groups, bool Pattern> static tsr_status launch_height(const arguments &p)
-{
-    switch (p.a.w.height) {
-    case 16: return launch<Math, 1, Groups, Pattern>(p);
-    case 32: return launch<Math, 2, Groups, Pattern>(p);
-    case 64: return launch<Math, 4, Groups, Pattern>(p);
-    default: return TSR_DECLINED;
+    /* As wide as N needs; FP64 has twice as large sums. */
+    static int shape(const arguments &p, bool widest)
+    {
+        const int64_t size = static_cast<int64_t>(tsr_number_size(tsr_cuda_number(p.p.math))), bytes = p.p.n * size;
+        return bytes <= 128 ? 1 : bytes <= 256 || !widest || (size == 8 && p.a.w.height > 16) ? 2 : 3;
     }
-}
 
-/* As wide as N needs; 16-bit numbers have twice the sums, FP64 twice as large ones. */
-static int choose_shape(const tsr_cuda_spmm &p, int height)
-{
-    size_t size = tsr_number_size(tsr_cuda_number(p.math));
-    int64_t bytes = p.n * static_cast<int64_t>(size);
-    return bytes <= 128 ? 1 : bytes <= 256 || size == 2 || (size == 8 && height > 16) ? 2 : 3;
-}
+    template <class Math, int Q, int Groups, bool Pattern> static tsr_status launch_height(const arguments &p)
+    {
+        /* Warps per multiprocessor: 16 of 128 registers; 12 of 168 where those would be spilled or stages leave no room for more. */
+        constexpr int warps = Groups == 4 && (Q == 1 || Math::flushes || sizeof(typename Math::sum) == 8) ? 12 : 16;
+        auto function = spmm_hrpb<Math, Q, Groups, Pattern, warps / Q>;
+        const size_t shared = static_cast<size_t>(stages<Groups>) * stage_bytes<Groups>;
+        if (!tensor_allow_shared(function, shared))
+            return TSR_DECLINED;
+        TSR_LAUNCH(function, static_cast<unsigned>(p.work.nitems) * p.tiles, 32 * Q, shared, p.p.stream, p);
+        return launch_status();
+    }
 
-template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
-{
-    using math = tensor_math<Math>;
-    const int order = p.p.variant / 10;
-    int shape = p.p.variant % 10;
-    if (shape == 0)
-        shape = choose_shape(p.p, p.a.w.height);
-    if (shape > (math::pack == 1 ? 3 : 2))
-        return TSR_DECLINED;
-    int64_t tile = 4 * tensor_rows::columns<math> << shape, tiles = (p.p.n + tile - 1) / tile;
-    if (tiles > INT32_MAX / p.work.nitems)
-        return TSR_DECLINED;
-    p.tiles = static_cast<uint32_t>(tiles);
-    p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
-    if constexpr (math::pack == 1)
-        if (shape == 3)
-            return launch_height<math, 4, Pattern>(p);
-    return shape == 2 ? launch_height<math, 2, Pattern>(p) : launch_height<math, 1, Pattern>(p);
-}
+    template <class Math, int Groups, bool Pattern> static tsr_status launch(const arguments &p)
+    {
+        switch (p.a.w.height) {
+        case 16: return launch_height<Math, 1, Groups, Pattern>(p);
+        case 32: return launch_height<Math, 2, Groups, Pattern>(p);
+        case 64: return launch_height<Math, 4, Groups, Pattern>(p);
+        default: return TSR_DECLINED;
+        }
+    }
+};
 
 } // namespace
 
 extern "C" tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work, const tsr_cuda_spmm *product)
 {
-    const bool pattern = a->value == nullptr;
-    const uint64_t row_bytes = static_cast<uint64_t>(product->ldb) * tsr_number_size(tsr_cuda_number(product->math));
-    if (!tensor_takes(product, pattern) || row_bytes > UINT32_MAX || work->nitems > INT32_MAX)
-        return TSR_DECLINED;
-    if (work->nitems == 0)
-        return TSR_OK;
-    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, false};
-    tsr_status status = TSR_DECLINED;
-    switch (product->math) {
-    case TSR_CUDA_EXACT: status = pattern ? choose<TSR_CUDA_EXACT, true>(p) : choose<TSR_CUDA_EXACT, false>(p); break;
-    case TSR_CUDA_TF32: status = pattern ? choose<TSR_CUDA_TF32, true>(p) : choose<TSR_CUDA_TF32, false>(p); break;
-    case TSR_CUDA_FP16: status = pattern ? choose<TSR_CUDA_FP16, true>(p) : choose<TSR_CUDA_FP16, false>(p); break;
-    case TSR_CUDA_BF16: status = pattern ? choose<TSR_CUDA_BF16, true>(p) : choose<TSR_CUDA_BF16, false>(p); break;
-    case TSR_CUDA_FP64: status = pattern ? choose<TSR_CUDA_FP64, true>(p) : choose<TSR_CUDA_FP64, false>(p); break;
-    }
-    return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, product) : status;
+    return tensor_rows::run<kernel>(a, work, product);
 }

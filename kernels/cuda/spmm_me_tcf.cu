@@ -25,43 +25,13 @@
 
 namespace {
 
-struct arguments {
-    tsr_me_tcf a;
-    tsr_work work;
-    tsr_cuda_spmm p;
-    uint32_t row_bytes, tiles;
-    bool tile_major;
-};
+using arguments = tensor_rows::arguments<tsr_me_tcf>;
 
-/* Blocks of one item, by their number in the item. */
-struct blocks {
-    const uint32_t *column;      /* of the item's first vector */
-    const uint32_t *block_entry; /* of the item's first block */
-    int count;
-    uint32_t end;         /* entries of the window before the end of the item */
-    uint32_t last_vector; /* of the item, from its first */
-
-    /* Entries of the window before block k are bound(k, load_bound(k)): to be asked for early and used late. */
-    __device__ __forceinline__ uint32_t load_bound(int k) const { return __ldg(block_entry + (k < count ? k : count - 1)); }
-    __device__ __forceinline__ uint32_t bound(int k, uint32_t loaded) const { return k < count ? loaded : end; }
-    __device__ __forceinline__ uint32_t row(int k, int slot) const
-    {
-        uint32_t vector = 8u * k + slot;
-        return __ldg(column + (vector < last_vector ? vector : last_vector));
-    }
-};
-
-static __device__ __forceinline__ blocks item_blocks(const tsr_me_tcf &a, int64_t window, int64_t first, int64_t last, int lane)
+/* The row of B in slot `slot` of block k; past the end of the item its last one. */
+static __device__ __forceinline__ uint32_t row_of(const tensor_rows::blocks &s, int k, int slot)
 {
-    blocks s;
-    int64_t vector = a.w.vector[window] + 8 * (first - a.w.block[window]);
-    int64_t vectors = a.w.vector[window + 1] - vector, most = 8 * (last - first);
-    s.column = tensor_rows::whole(a.w.column + vector, lane);
-    s.block_entry = tensor_rows::whole(a.block_entry + first, lane);
-    s.count = static_cast<int>(last - first);
-    s.end = last < a.w.block[window + 1] ? a.block_entry[last] : static_cast<uint32_t>(a.w.entry[window + 1] - a.w.entry[window]);
-    s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
-    return s;
+    const uint32_t vector = 8u * k + slot;
+    return __ldg(s.column + (vector < s.last_vector ? vector : s.last_vector));
 }
 
 /* Where the entry with this local id lies in the tile: operands of a lane together, in the order of its registers. */
@@ -188,12 +158,14 @@ __global__ void __launch_bounds__(32, Resident) spmm_me_tcf(const arguments p)
     const uint32_t column_tile = p.tile_major ? blockIdx.x / items : blockIdx.x % p.tiles;
     const int64_t window = p.work.window[item];
     const int64_t first_column = static_cast<int64_t>(column_tile) * (8 * width * Groups);
-    const blocks s = item_blocks(p.a, window, p.work.block[item], p.work.block[item + 1], lane);
+    const int64_t entries_of_window = p.a.w.entry[window + 1] - p.a.w.entry[window];
+    const tensor_rows::blocks s = tensor_rows::item_blocks<8>(
+        p.a.w, p.a.block_entry, entries_of_window, window, p.work.block[item], p.work.block[item + 1], lane);
 
     sum total[Groups * width][4] = {};
     if (s.count > 0) {
         uint4 b[Groups][2] = {};
-        uint32_t row[2] = {s.row(0, lane % 4), s.row(0, lane % 4 + 4)}; /* of B, of the block to be fetched next */
+        uint32_t row[2] = {row_of(s, 0, lane % 4), row_of(s, 0, lane % 4 + 4)}; /* of B, of the block to be fetched next */
         entries<element> e;
         uint32_t bound, loaded_bound; /* of the block after the one in e, and of the next */
         const int piece = tensor_rows::piece(lane);
@@ -212,8 +184,8 @@ __global__ void __launch_bounds__(32, Resident) spmm_me_tcf(const arguments p)
                     b[j][0] = __ldg(reinterpret_cast<const uint4 *>(first + 128 * j));
                     b[j][1] = __ldg(reinterpret_cast<const uint4 *>(second + 128 * j));
                 }
-            row[0] = s.row(k + 1, lane % 4);
-            row[1] = s.row(k + 1, lane % 4 + 4);
+            row[0] = row_of(s, k + 1, lane % 4);
+            row[1] = row_of(s, k + 1, lane % 4 + 4);
         };
 
         for (int k = lane; k < 2 * tile_bytes / 16; k += 32)
@@ -258,62 +230,31 @@ __global__ void __launch_bounds__(32, Resident) spmm_me_tcf(const arguments p)
     tensor_rows::store<Math, Groups>(out, 0, first_column, p.p.n, total, lane);
 }
 
-template <class Math, int Groups, bool Pattern> static tsr_status launch(const arguments &p, bool full)
-{
-    constexpr int resident = Groups == 1 ? 20 : Groups == 2 ? 16 : 12; /* warps of 96, 128, 168 registers */
-    auto kernel = full ? spmm_me_tcf<Math, Groups, Pattern, true, resident> : spmm_me_tcf<Math, Groups, Pattern, false, resident>;
-    TSR_LAUNCH(kernel, static_cast<uint32_t>(p.work.nitems) * p.tiles, 32, 0, p.p.stream, p);
-    return launch_status();
-}
+struct kernel {
+    /* The widest tile needs too many registers where B is split (EXACT) and where 16 bytes are eight columns. */
+    template <class Math> static constexpr bool has_widest = Math::pack == 1 && !Math::flushes;
 
-/* The widest tile needs too many registers where B is split (EXACT) and where 16 bytes are eight columns. */
-template <class Math> constexpr bool has_widest = Math::pack == 1 && !Math::flushes;
+    /* As wide as N needs, but not with fewer than four items for every warp that fits the device. */
+    static int shape(const arguments &p, bool widest)
+    {
+        const int64_t bytes = p.p.n * static_cast<int64_t>(tsr_number_size(tsr_cuda_number(p.p.math)));
+        const int64_t units = p.work.nitems * ((bytes + 511) / 512);
+        return bytes <= 128 ? 1 : bytes <= 256 || !widest || units < 4 * 12 * p.p.device->sms ? 2 : 3;
+    }
 
-/* As wide as N needs, but not with fewer than four items for every warp that fits the device. */
-static int choose_shape(const tsr_cuda_spmm &p, int64_t nitems, bool widest)
-{
-    int64_t bytes = p.n * static_cast<int64_t>(tsr_number_size(tsr_cuda_number(p.math))), units = nitems * ((bytes + 511) / 512);
-    return bytes <= 128 ? 1 : bytes <= 256 || !widest || units < 4 * 12 * p.device->sms ? 2 : 3;
-}
-
-template <tsr_cuda_math Math, bool Pattern> static tsr_status choose(arguments &p)
-{
-    using math = tensor_math<Math>;
-    int shape = p.p.variant % 10, order = p.p.variant / 10;
-    if (shape == 0)
-        shape = choose_shape(p.p, p.work.nitems, has_widest<math>);
-    if (shape > (has_widest<math> ? 3 : 2))
-        return TSR_DECLINED;
-    int64_t tile = 4 * tensor_rows::columns<math> << shape, tiles = (p.p.n + tile - 1) / tile;
-    if (tiles > INT32_MAX / p.work.nitems)
-        return TSR_DECLINED;
-    p.tiles = static_cast<uint32_t>(tiles);
-    p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
-    const bool full = p.p.n % tile == 0;
-    if constexpr (has_widest<math>)
-        if (shape == 3)
-            return launch<math, 4, Pattern>(p, full);
-    return shape == 2 ? launch<math, 2, Pattern>(p, full) : launch<math, 1, Pattern>(p, full);
-}
+    template <class Math, int Groups, bool Pattern> static tsr_status launch(const arguments &p)
+    {
+        constexpr int resident = Groups == 1 ? 20 : Groups == 2 ? 16 : 12; /* warps of 96, 128, 168 registers */
+        const bool full = p.p.n % (8 * tensor_rows::columns<Math> * Groups) == 0;
+        auto function = full ? spmm_me_tcf<Math, Groups, Pattern, true, resident> : spmm_me_tcf<Math, Groups, Pattern, false, resident>;
+        TSR_LAUNCH(function, static_cast<uint32_t>(p.work.nitems) * p.tiles, 32, 0, p.p.stream, p);
+        return launch_status();
+    }
+};
 
 } // namespace
 
 extern "C" tsr_status tsr_cuda_spmm_me_tcf(const tsr_me_tcf *a, const tsr_work *work, const tsr_cuda_spmm *product)
 {
-    const bool pattern = a->value == nullptr;
-    const uint64_t row_bytes = static_cast<uint64_t>(product->ldb) * tsr_number_size(tsr_cuda_number(product->math));
-    if (!tensor_takes(product, pattern) || row_bytes > UINT32_MAX || work->nitems > INT32_MAX)
-        return TSR_DECLINED;
-    if (work->nitems == 0)
-        return TSR_OK;
-    arguments p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, false};
-    tsr_status status = TSR_DECLINED;
-    switch (product->math) {
-    case TSR_CUDA_EXACT: status = pattern ? choose<TSR_CUDA_EXACT, true>(p) : choose<TSR_CUDA_EXACT, false>(p); break;
-    case TSR_CUDA_TF32: status = pattern ? choose<TSR_CUDA_TF32, true>(p) : choose<TSR_CUDA_TF32, false>(p); break;
-    case TSR_CUDA_FP16: status = pattern ? choose<TSR_CUDA_FP16, true>(p) : choose<TSR_CUDA_FP16, false>(p); break;
-    case TSR_CUDA_BF16: status = pattern ? choose<TSR_CUDA_BF16, true>(p) : choose<TSR_CUDA_BF16, false>(p); break;
-    case TSR_CUDA_FP64: status = pattern ? choose<TSR_CUDA_FP64, true>(p) : choose<TSR_CUDA_FP64, false>(p); break;
-    }
-    return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, product) : status;
+    return tensor_rows::run<kernel>(a, work, product);
 }

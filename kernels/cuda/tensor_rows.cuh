@@ -138,4 +138,91 @@ static __device__ __forceinline__ void store(const tensor_output<typename Math::
             }
 }
 
+// ---- Items ----
+
+/* The blocks of one item, by their number in it.  Members: what a format lists block by block (entries, bricks). */
+struct blocks {
+    const uint32_t *column; /* of the item's first vector */
+    const uint32_t *before; /* members of the window before the item's first block, the next ... */
+    int count;
+    uint32_t end;         /* members of the window before the end of the item */
+    uint32_t last_vector; /* of the item, from its first */
+
+    /* Members of the window before block k are bound(k, load_bound(k)): to be asked for early and used late. */
+    __device__ __forceinline__ uint32_t load_bound(int k) const { return __ldg(before + (k < count ? k : count - 1)); }
+    __device__ __forceinline__ uint32_t bound(int k, uint32_t loaded) const { return k < count ? loaded : end; }
+};
+
+/* Blocks [first, last) of a window with `members` members, of which before[k] come before block k; Width vectors a block. */
+template <int Width>
+static __device__ __forceinline__ blocks item_blocks(const tsr_windows &w, const uint32_t *before, int64_t members, int64_t window,
+                                                     int64_t first, int64_t last, int lane)
+{
+    const int64_t vector = w.vector[window] + Width * (first - w.block[window]);
+    const int64_t vectors = w.vector[window + 1] - vector, most = Width * (last - first);
+    blocks s;
+    s.column = whole(w.column + vector, lane);
+    s.before = whole(before + first, lane);
+    s.count = static_cast<int>(last - first);
+    s.end = last < w.block[window + 1] ? before[last] : static_cast<uint32_t>(members);
+    s.last_vector = static_cast<uint32_t>((vectors < most ? vectors : most) - 1);
+    return s;
+}
+
+// ---- Launching ----
+
+template <class Format> struct arguments {
+    Format a;
+    tsr_work work;
+    tsr_cuda_spmm p;
+    uint32_t row_bytes, tiles;
+    bool tile_major;
+};
+
+/* Kernel: has_widest<math>, whether it has tiles of 512 bytes; shape(arguments, has_widest), the best of 1, 2, 3 for 128, 256, 512
+ * bytes; launch<math, Groups, Pattern>(arguments).  variant: 10 * order + shape, see the kernels. */
+template <class Kernel, tsr_cuda_math Math, bool Pattern, class Format> static tsr_status choose(arguments<Format> &p)
+{
+    using math = tensor_math<Math>;
+    constexpr bool widest = Kernel::template has_widest<math>;
+    const int order = p.p.variant / 10, shape = p.p.variant % 10 ? p.p.variant % 10 : Kernel::shape(p, widest);
+    if (shape > (widest ? 3 : 2))
+        return TSR_DECLINED;
+    const int64_t tile = 4 * columns<math> << shape, tiles = (p.p.n + tile - 1) / tile;
+    if (tiles > INT32_MAX / p.work.nitems)
+        return TSR_DECLINED;
+    p.tiles = static_cast<uint32_t>(tiles);
+    p.tile_major = order ? order == 2 : tensor_tile_major(&p.p, p.a.w.ncols, tile, sizeof(typename math::element));
+    if constexpr (widest)
+        if (shape == 3)
+            return Kernel::template launch<math, 4, Pattern>(p);
+    return shape == 2 ? Kernel::template launch<math, 2, Pattern>(p) : Kernel::template launch<math, 1, Pattern>(p);
+}
+
+template <class Kernel, tsr_cuda_math Math, class Format> static tsr_status choose(arguments<Format> &p)
+{
+    return p.a.value ? choose<Kernel, Math, false>(p) : choose<Kernel, Math, true>(p);
+}
+
+/* The product, of whatever arithmetic. */
+template <class Kernel, class Format>
+static tsr_status run(const Format *a, const tsr_work *work, const tsr_cuda_spmm *product)
+{
+    const uint64_t row_bytes = static_cast<uint64_t>(product->ldb) * tsr_number_size(tsr_cuda_number(product->math));
+    if (!tensor_takes(product, a->value == nullptr) || row_bytes > UINT32_MAX || work->nitems > INT32_MAX)
+        return TSR_DECLINED;
+    if (work->nitems == 0)
+        return TSR_OK;
+    arguments<Format> p = {*a, *work, *product, static_cast<uint32_t>(row_bytes), 0, false};
+    tsr_status status = TSR_DECLINED;
+    switch (product->math) {
+    case TSR_CUDA_EXACT: status = choose<Kernel, TSR_CUDA_EXACT>(p); break;
+    case TSR_CUDA_TF32: status = choose<Kernel, TSR_CUDA_TF32>(p); break;
+    case TSR_CUDA_FP16: status = choose<Kernel, TSR_CUDA_FP16>(p); break;
+    case TSR_CUDA_BF16: status = choose<Kernel, TSR_CUDA_BF16>(p); break;
+    case TSR_CUDA_FP64: status = choose<Kernel, TSR_CUDA_FP64>(p); break;
+    }
+    return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, product) : status;
+}
+
 } // namespace tensor_rows
