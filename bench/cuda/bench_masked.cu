@@ -2,30 +2,28 @@
 // cuSPARSE.  One JSON record a line.
 //
 //   bench_masked [--matrix all|name,…] [--what triangles,support,values,sddmm] [--order given,degree] [--n 32,64,128]
-//                [--variant 0,1409,…] [--shrink k] [--no-peers] [--budget ms] [--json FILE]
+//                [--math exact,tf32,fp16,bf16,fp64] [--variant 0,1409,…] [--shrink k] [--no-peers] [--budget ms] [--json FILE]
 //
 // triangles: C<L> = L U', plus_pair int64, L the strictly lower part of A | A'; order degree: vertices renumbered by ascending
 // degree. support: C<S> = S S', plus_pair uint32, S = A | A'.  values: as triangles, plus_times FP64.  Every result is compared
-// with that of the kernel without a plan.  variant: of the plan (triangles, support, values), of the kernel (sddmm).
+// with that of the kernel without a plan.  variant: of the plan.  sddmm: see sddmm.h.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_select.cuh>
-#include <cusparse.h>
 #include <numeric>
 #include <sstream>
 
 #include "bench/cuda/check.cuh"
 #include "bench/cuda/matrices.h"
 #include "bench/cuda/measure.h"
+#include "bench/cuda/sddmm.h"
 #include "kernels/cuda/cuda_kernels.h"
 
 namespace {
 
 struct Options {
-    std::vector<std::string> matrices = {"rmat20"}, what = {"triangles", "sddmm"}, orders = {"given"};
-    std::vector<int64_t> widths = {64, 128}, variants = {0};
+    std::vector<std::string> matrices = {"rmat20"}, what = {"triangles", "sddmm"}, orders = {"given"}, maths = {"exact", "tf32"};
+    std::vector<int64_t> widths = {32, 128}, variants = {0};
     int shrink = 1;
     double budget_ms = 150;
     bool peers = true;
@@ -74,69 +72,27 @@ __global__ void take_part(uint64_t *out, const uint64_t *keys, int64_t n, int pa
     out[e] = keys[e] != ~0ull && (part == 0 || (part < 0 ? col < row : col > row)) ? keys[e] : ~0ull;
 }
 
-__global__ void begin_rows(int64_t *p, int64_t nrows, const uint64_t *keys, int64_t nvals)
-{
-    int64_t row = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (row > nrows)
-        return;
-    int64_t low = 0, high = nvals;
-    while (low < high) {
-        int64_t middle = (low + high) / 2;
-        if (int64_t(keys[middle] >> 32) < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    p[row] = low;
-}
-
-__global__ void fill_columns(uint32_t *i, double *x, const uint64_t *keys, int64_t nvals)
+// Small integers, so that sums are exact in any order.
+__global__ void fill_values(double *x, const uint32_t *i, int64_t nvals)
 {
     int64_t e = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (e < nvals) {
-        i[e] = uint32_t(keys[e]);
-        x[e] = double(keys[e] % 1000003 % 17) - 8;
-    }
-}
-
-// Sorted, without duplicates and without ~0; the number of keys left.
-int64_t sort_unique(uint64_t *&keys, int64_t n)
-{
-    auto *sorted = device_array<uint64_t>(n);
-    auto *number = device_array<int64_t>(1);
-    size_t sort_bytes = 0, unique_bytes = 0;
-    void *scratch = nullptr;
-    cub::DeviceRadixSort::SortKeys(nullptr, sort_bytes, keys, sorted, n);
-    cub::DeviceSelect::Unique(nullptr, unique_bytes, sorted, keys, number, n);
-    CHECK(cudaMalloc(&scratch, std::max(sort_bytes, unique_bytes)));
-    CHECK(cub::DeviceRadixSort::SortKeys(scratch, sort_bytes, keys, sorted, n));
-    CHECK(cub::DeviceSelect::Unique(scratch, unique_bytes, sorted, keys, number, n));
-    int64_t kept = 0;
-    uint64_t last = 0;
-    CHECK(cudaMemcpy(&kept, number, sizeof kept, cudaMemcpyDeviceToHost));
-    if (kept)
-        CHECK(cudaMemcpy(&last, keys + kept - 1, sizeof last, cudaMemcpyDeviceToHost));
-    CHECK(cudaFree(scratch));
-    CHECK(cudaFree(number));
-    CHECK(cudaFree(sorted));
-    return kept - (last == ~0ull);
+    if (e < nvals)
+        x[e] = double(i[e] % 1000003 % 17) - 8;
 }
 
 tsr_cuda_csr part_of(const uint64_t *edges, int64_t n, int64_t nrows, int part)
 {
     auto *keys = device_array<uint64_t>(n);
     take_part<<<blocks_for(n), threads>>>(keys, edges, n, part);
+    CHECK(cudaGetLastError());
+    Csr part_csr = csr_of("", nrows, keys, n);
     tsr_cuda_csr a = {};
-    a.nrows = a.ncols = nrows;
-    a.nvals = sort_unique(keys, n);
-    a.p = device_array<int64_t>(nrows + 1);
-    a.i = device_array<uint32_t>(a.nvals);
+    a.nrows = part_csr.nrows, a.ncols = part_csr.ncols, a.nvals = part_csr.nvals, a.p = part_csr.p, a.i = part_csr.i;
+    CHECK(cudaFree(part_csr.x));
     auto *x = device_array<double>(a.nvals);
-    a.x = x;
-    begin_rows<<<blocks_for(nrows + 1), threads>>>(a.p, nrows, keys, a.nvals);
-    fill_columns<<<blocks_for(a.nvals), threads>>>(a.i, x, keys, a.nvals);
+    fill_values<<<blocks_for(a.nvals), threads>>>(x, a.i, a.nvals);
     CHECK(cudaDeviceSynchronize());
-    CHECK(cudaFree(keys));
+    a.x = x;
     return a;
 }
 
@@ -170,9 +126,8 @@ uint64_t *edges_of(const Csr &a, bool by_degree, int64_t *count)
     auto *keys = device_array<uint64_t>(2 * a.nvals);
     both_directions<<<blocks_for(a.nvals), threads>>>(keys, a.p, a.i, a.nrows, a.nvals, rank);
     CHECK(cudaGetLastError());
-    *count = sort_unique(keys, 2 * a.nvals);
     CHECK(cudaFree(rank));
-    return keys;
+    return unique_keys(keys, 2 * a.nvals, count);
 }
 
 // ---- Sparse operands ----
@@ -271,107 +226,7 @@ struct Bench {
         }
         CHECK(cudaFree(edges));
     }
-
-    void sddmm(const Csr &matrix, int64_t k) const;
 };
-
-// ---- Dense operands ----
-
-__global__ void exact_dots(double *out, const int64_t *p, const uint32_t *i, int64_t nrows, int64_t nvals, const float *a,
-    const float *b, int64_t k)
-{
-    int64_t e = int64_t(blockIdx.x) * blockDim.x + threadIdx.x;
-    if (e >= nvals)
-        return;
-    const float *x = a + row_of(p, nrows, e) * k, *y = b + int64_t(i[e]) * k;
-    double sum = 0;
-    for (int64_t t = 0; t < k; t++)
-        sum += double(x[t]) * double(y[t]);
-    out[e] = sum;
-}
-
-// B k x n by columns (each row of B' contiguous), preprocessed; -1: it refuses.
-double cusparse_sddmm(const Csr &m, const float *a, const float *b, float *c, int64_t k, double budget_ms)
-{
-    static cusparseHandle_t handle = nullptr;
-    if (!handle && cusparseCreate(&handle) != CUSPARSE_STATUS_SUCCESS)
-        return -1;
-    std::vector<int64_t> wide(size_t(m.nrows) + 1);
-    CHECK(cudaMemcpy(wide.data(), m.p, wide.size() * 8, cudaMemcpyDeviceToHost));
-    std::vector<int32_t> narrow(wide.begin(), wide.end());
-    auto *p = device_array<int32_t>(m.nrows + 1);
-    CHECK(cudaMemcpy(p, narrow.data(), narrow.size() * 4, cudaMemcpyHostToDevice));
-    cusparseSpMatDescr_t mc = nullptr;
-    cusparseDnMatDescr_t ma = nullptr, mb = nullptr;
-    cusparseCreateCsr(&mc, m.nrows, m.ncols, m.nvals, p, m.i, c, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO,
-        CUDA_R_32F);
-    cusparseCreateDnMat(&ma, m.nrows, k, k, const_cast<float *>(a), CUDA_R_32F, CUSPARSE_ORDER_ROW);
-    cusparseCreateDnMat(&mb, k, m.ncols, k, const_cast<float *>(b), CUDA_R_32F, CUSPARSE_ORDER_COL);
-    float one = 1, zero = 0;
-    const auto keep = CUSPARSE_OPERATION_NON_TRANSPOSE;
-    size_t bytes = 0;
-    void *scratch = nullptr;
-    double ms = -1;
-    if (cusparseSDDMM_bufferSize(handle, keep, keep, &one, ma, mb, &zero, mc, CUDA_R_32F, CUSPARSE_SDDMM_ALG_DEFAULT, &bytes) ==
-            CUSPARSE_STATUS_SUCCESS &&
-        cudaMalloc(&scratch, bytes + 16) == cudaSuccess &&
-        cusparseSDDMM_preprocess(handle, keep, keep, &one, ma, mb, &zero, mc, CUDA_R_32F, CUSPARSE_SDDMM_ALG_DEFAULT, scratch) ==
-            CUSPARSE_STATUS_SUCCESS)
-        ms = median_ms([&] {
-            return cusparseSDDMM(handle, keep, keep, &one, ma, mb, &zero, mc, CUDA_R_32F, CUSPARSE_SDDMM_ALG_DEFAULT, scratch) ==
-                   CUSPARSE_STATUS_SUCCESS;
-        }, budget_ms);
-    cudaGetLastError();
-    cudaFree(scratch);
-    cudaFree(p);
-    cusparseDestroySpMat(mc);
-    cusparseDestroyDnMat(ma);
-    cusparseDestroyDnMat(mb);
-    return ms;
-}
-
-void Bench::sddmm(const Csr &matrix, int64_t k) const
-{
-    float *a = device_array<float>(matrix.nrows * k), *b = device_array<float>(matrix.ncols * k);
-    auto *c = device_array<float>(matrix.nvals), *again = device_array<float>(matrix.nvals);
-    auto *exact = device_array<double>(matrix.nvals);
-    fill_uniform(a, matrix.nrows * k, 5);
-    fill_uniform(b, matrix.ncols * k, 7);
-    exact_dots<<<blocks_for(matrix.nvals), threads>>>(exact, matrix.p, matrix.i, matrix.nrows, matrix.nvals, a, b, k);
-    CHECK(cudaGetLastError());
-    double gather = k % 4 == 0 ? gather_ms(matrix, k) : -1, peer = -1, peer_error = -1;
-    if (options.peers) {
-        peer = cusparse_sddmm(matrix, a, b, c, k, options.budget_ms);
-        peer_error = relative_error(c, false, exact, matrix.nvals);
-    }
-    tsr_cuda_csr mask = {};
-    mask.nrows = matrix.nrows, mask.ncols = matrix.ncols, mask.nvals = matrix.nvals, mask.p = matrix.p, mask.i = matrix.i;
-    tsr_cuda_sddmm q = {};
-    q.semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES};
-    q.mask = &mask, q.end = mask.nvals, q.k = k, q.a = a, q.lda = k, q.b = b, q.ldb = k, q.device = &device;
-    for (int64_t variant : options.variants) {
-        q.variant = int(variant);
-        q.x = again;
-        poison(again, size_t(matrix.nvals) * 4);
-        tsr_cuda_sddmm_csr(&q);
-        q.x = c;
-        double ms = median_ms([&] { return tsr_cuda_sddmm_csr(&q) == TSR_OK; }, options.budget_ms);
-        bool same = same_bits(c, again, size_t(matrix.nvals) * 4);
-        std::fprintf(options.json,
-                     "{\"what\":\"sddmm\",\"matrix\":\"%s\",\"entries\":%lld,\"n\":%lld,\"variant\":%lld,\"ms\":%.5g,\"gflops\":%.5g,\"error\":%.3g,"
-                     "\"same\":%s,\"cusparse_ms\":%.5g,\"cusparse_error\":%.3g,\"gather_ms\":%.5g}\n",
-                     matrix.name.c_str(), (long long)matrix.nvals, (long long)k, (long long)variant, ms,
-                     2e-6 * double(matrix.nvals) * double(k) / ms, relative_error(c, false, exact, matrix.nvals), same ? "true" : "false",
-                     peer,
-                     peer_error, gather);
-        std::fflush(options.json);
-    }
-    CHECK(cudaFree(a));
-    CHECK(cudaFree(b));
-    CHECK(cudaFree(c));
-    CHECK(cudaFree(again));
-    CHECK(cudaFree(exact));
-}
 
 // ---- Arguments ----
 
@@ -405,6 +260,8 @@ Options parse(int argc, char **argv)
             o.matrices = value == "all" ? generated_names() : split(value);
         else if (name == "--what")
             o.what = split(value);
+        else if (name == "--math")
+            o.maths = split(value);
         else if (name == "--order")
             o.orders = split(value);
         else if (name == "--n")
@@ -445,7 +302,7 @@ int main(int argc, char **argv)
                 bench.graphs(matrix, order);
         for (int64_t k : options.widths)
             if (options.wants("sddmm"))
-                bench.sddmm(matrix, k);
+                bench_sddmm(matrix, k, options.maths, bench.device, options.peers, options.budget_ms, options.json);
         release(matrix);
     }
     return 0;

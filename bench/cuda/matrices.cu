@@ -190,6 +190,8 @@ __global__ void fill_values(float *x, int64_t n)
         x[e] = float(double(splitmix(uint64_t(e)) >> 11) * 0x1p-52 - 1.0);
 }
 
+} // namespace
+
 // Sorted and without duplicates and `none`; `keys` is consumed.
 uint64_t *unique_keys(uint64_t *keys, int64_t count, int64_t *kept)
 {
@@ -227,6 +229,8 @@ Csr csr_of(const std::string &name, int64_t n, uint64_t *keys, int64_t count)
     CHECK(cudaFree(keys));
     return a;
 }
+
+namespace {
 
 template <class Graph> Csr sampled(const std::string &name, int64_t n, const Graph &graph, int64_t samples)
 {

@@ -143,3 +143,36 @@ PeerTime cusparse_spmv(const Csr &a, const void *x, const void *v, void *y, tsr_
     cudaFree(p);
     return best;
 }
+
+PeerTime cusparse_sddmm(const Csr &pattern, const void *a, const void *b, void *values, int64_t k, tsr_number number, double budget_ms)
+{
+    Scalars s;
+    s.wide = number == TSR_NUMBER_FP64;
+    cudaDataType type = type_of(number);
+    int32_t *p = narrow_pointers(pattern);
+    cusparseSpMatDescr_t mc = matrix_of(pattern, p, values, type);
+    cusparseDnMatDescr_t ma = nullptr, mb = nullptr;
+    cusparseCreateDnMat(&ma, pattern.nrows, k, k, const_cast<void *>(a), type, CUSPARSE_ORDER_ROW);
+    cusparseCreateDnMat(&mb, k, pattern.ncols, k, const_cast<void *>(b), type, CUSPARSE_ORDER_COL);
+    const auto keep = CUSPARSE_OPERATION_NON_TRANSPOSE;
+    const auto algorithm = CUSPARSE_SDDMM_ALG_DEFAULT;
+    size_t bytes = 0;
+    void *scratch = nullptr;
+    PeerTime time;
+    if (cusparseSDDMM_bufferSize(handle(), keep, keep, s.alpha(), ma, mb, s.beta(), mc, s.compute(), algorithm, &bytes) ==
+            CUSPARSE_STATUS_SUCCESS &&
+        cudaMalloc(&scratch, bytes + 16) == cudaSuccess &&
+        cusparseSDDMM_preprocess(handle(), keep, keep, s.alpha(), ma, mb, s.beta(), mc, s.compute(), algorithm, scratch) ==
+            CUSPARSE_STATUS_SUCCESS)
+        time = {median_ms([&] {
+            return cusparseSDDMM(handle(), keep, keep, s.alpha(), ma, mb, s.beta(), mc, s.compute(), algorithm, scratch) ==
+                   CUSPARSE_STATUS_SUCCESS;
+        }, budget_ms), "DEFAULT"};
+    cudaGetLastError();
+    cudaFree(scratch);
+    cudaFree(p);
+    cusparseDestroySpMat(mc);
+    cusparseDestroyDnMat(ma);
+    cusparseDestroyDnMat(mb);
+    return time;
+}
