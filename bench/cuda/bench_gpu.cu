@@ -4,7 +4,7 @@
 //             [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
 //
 // Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 (panel-32x16: 32 rows, 16 columns).
-//  Arithmetic: exact tf32 fp16 bf16 fp64.  n = 1 is SpMV (csr).
+//  Arithmetic: exact tf32 fp16 bf16 fp64; min_plus (FP32; csr, panels).  n = 1 is SpMV (csr).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
@@ -208,15 +208,20 @@ struct Bench {
     static int64_t window_bytes(const tsr_windows &w) { return 24 * (w.nwindows + 1) + 4 * w.nvectors; }
     static int64_t work_bytes(const tsr_work &w) { return 32 * w.nitems; }
 
-    // One representation with its work list, converted (timed), multiplied (timed), freed.
-    template <class Format, class Make, class Free, class Multiply>
-    void blocks(Operands &o, Record r, tsr_cuda_math math, Make make, Free drop, Multiply multiply,
-                const std::function<int64_t(const Format &)> &bytes) const
+    tsr_source source_of(Operands &o, tsr_number number) const
     {
-        tsr_number number = tsr_cuda_number(math);
         tsr_source source = {};
         source.nrows = a->nrows, source.ncols = a->ncols, source.nvals = a->nvals;
         source.p = a->p, source.i = a->i, source.x = o.x_as(number), source.number = number;
+        return source;
+    }
+
+    // One representation with its work list, its values stored as `number`: converted (timed), multiplied (timed), freed.
+    template <class Format, class Make, class Free, class Multiply>
+    void blocks(Operands &o, Record r, tsr_cuda_math math, tsr_number number, Make make, Free drop, Multiply multiply,
+                const std::function<int64_t(const Format &)> &bytes) const
+    {
+        tsr_source source = source_of(o, number);
         r.math = math_names[math];
         Format format = {};
         tsr_work work = {};
@@ -252,6 +257,83 @@ struct Bench {
         return own(&w, longest, &device);
     }
 
+    /* Of panel-32x16, say; or the usual one. */
+    static int panel_width(const std::string &kernel, int height)
+    {
+        size_t by = kernel.find('x');
+        return by == std::string::npos ? height == 32 ? 24 : 64 : std::atoi(kernel.c_str() + by + 1);
+    }
+    static int64_t panel_bytes(const tsr_panel &f) { return 16 * (f.nunits + f.w.nblocks); }
+
+    tsr_status make_panel(tsr_panel *f, tsr_work *w, const tsr_source *s, int height, int width) const
+    {
+        tsr_status status = tsr_cuda_make_panel(f, s, height, width, 1.0, nullptr);
+        int64_t most = options.own_most ? tsr_cuda_panel_most(&f->w, &device) : options.most;
+        return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, most, nullptr) : status;
+    }
+
+    tsr_cuda_csr_spmm min_plus_product(Operands &o, int variant) const
+    {
+        tsr_cuda_csr_spmm product = {};
+        product.semiring = {TSR_FP32, TSR_ADD_MIN, TSR_MUL_PLUS};
+        product.n = o.n, product.b = o.b32, product.ldb = o.n, product.ldc = o.n;
+        product.alpha = 1, product.device = &device, product.variant = variant;
+        return product;
+    }
+
+    // FP32; no reference: errors are not known.
+    void min_plus_csr(Operands &o, Record r) const
+    {
+        tsr_cuda_csr m = {};
+        m.nrows = a->nrows, m.ncols = a->ncols, m.nvals = a->nvals;
+        m.p = a->p, m.i = a->i, m.x = a->x;
+        if (tsr_cuda_csr_work(&m, &device, nullptr) != TSR_OK)
+            return;
+        tsr_cuda_csr_spmm product = min_plus_product(o, r.variant);
+        size_t scratch = tsr_cuda_csr_partial_bytes(&m, &product);
+        product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
+        measure(o, r, false, [&](void *c) {
+            product.c = c;
+            return tsr_cuda_spmm_csr(&m, &product);
+        });
+        cudaFree(product.partial);
+        tsr_cuda_csr_work_free(&m, nullptr);
+    }
+
+    void min_plus_panel(Operands &o, Record r) const
+    {
+        int height = std::atoi(r.kernel.c_str() + 6);
+        tsr_panel f = {};
+        tsr_work w = {};
+        tsr_source source = source_of(o, TSR_NUMBER_FP32);
+        tsr_cuda_csr_spmm product = min_plus_product(o, r.variant);
+        if (make_panel(&f, &w, &source, height, panel_width(r.kernel, height)) == TSR_OK) {
+            size_t scratch = tsr_cuda_panel_partial_bytes(&f, &w, &product);
+            product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
+            r.bytes = panel_bytes(f) + window_bytes(f.w) + work_bytes(w);
+            measure(o, r, false, [&](void *c) {
+                product.c = c;
+                return tsr_cuda_spmm_panel_semiring(&f, &w, a->p, &product);
+            });
+            cudaFree(product.partial);
+        }
+        tsr_cuda_free_panel(&f, nullptr);
+        tsr_cuda_free_work(&w, nullptr);
+    }
+
+    void min_plus(Operands &o, const std::string &kernel, int variant)
+    {
+        Record r;
+        r.kernel = kernel, r.math = "min_plus", r.variant = variant;
+        double *exact = o.exact;
+        o.exact = nullptr; // of another semiring
+        if (kernel == "csr")
+            min_plus_csr(o, r);
+        else if (kernel.compare(0, 6, "panel-") == 0)
+            min_plus_panel(o, r);
+        o.exact = exact;
+    }
+
     void tensor(Operands &o, const std::string &kernel, tsr_cuda_math math, int variant) const
     {
         Record r;
@@ -259,34 +341,30 @@ struct Bench {
         int64_t size = int64_t(size_of(tsr_cuda_number(math))), nvals = a->nvals, most = options.most;
         int height = kernel.find('-') == std::string::npos ? 0 : std::atoi(kernel.c_str() + kernel.find('-') + 1);
         if (kernel == "me-tcf") {
-            blocks<tsr_me_tcf>(o, r, math, [&](tsr_me_tcf *f, const tsr_source *s, tsr_work *w) {
+            blocks<tsr_me_tcf>(o, r, math, tsr_cuda_number(math), [&](tsr_me_tcf *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_me_tcf(f, s, nullptr);
                 return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, chosen(f->w, tsr_cuda_me_tcf_most), nullptr) : status;
             }, tsr_cuda_free_me_tcf, tsr_cuda_spmm_me_tcf, [&](const tsr_me_tcf &f) { return nvals * (1 + size) + 4 * f.w.nblocks; });
         } else if (kernel == "me-bcrs") {
             int width = math == TSR_CUDA_FP16 || math == TSR_CUDA_BF16 ? 16 : 8;
-            blocks<tsr_me_bcrs>(o, r, math, [&](tsr_me_bcrs *f, const tsr_source *s, tsr_work *w) {
+            blocks<tsr_me_bcrs>(o, r, math, tsr_cuda_number(math), [&](tsr_me_bcrs *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_me_bcrs(f, s, width, 1.0, nullptr);
                 int64_t own = options.own_most ? tsr_cuda_me_bcrs_most(&f->w, &device) : most;
                 return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, own, nullptr) : status;
             }, tsr_cuda_free_me_bcrs, tsr_cuda_spmm_me_bcrs, [&](const tsr_me_bcrs &f) { return 8 * f.w.nvectors * size; });
         } else if (kernel.compare(0, 5, "bmat-") == 0) {
-            blocks<tsr_bmat>(o, r, math, [&](tsr_bmat *f, const tsr_source *s, tsr_work *w) {
+            blocks<tsr_bmat>(o, r, math, tsr_cuda_number(math), [&](tsr_bmat *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_bmat(f, s, height, nullptr);
                 return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, f->mask, most, nullptr) : status;
             }, tsr_cuda_free_bmat, tsr_cuda_spmm_bmat, [&](const tsr_bmat &f) { return nvals * size + f.w.nblocks * height; });
         } else if (kernel.compare(0, 6, "panel-") == 0) {
-            size_t by = kernel.find('x');
-            int width = by == std::string::npos ? height == 32 ? 24 : 64 : std::atoi(kernel.c_str() + by + 1);
-            if (size == 2)
-                return;
-            blocks<tsr_panel>(o, r, math, [&](tsr_panel *f, const tsr_source *s, tsr_work *w) {
-                tsr_status status = tsr_cuda_make_panel(f, s, height, width, 1.0, nullptr);
-                int64_t own = options.own_most ? tsr_cuda_panel_most(&f->w, &device) : most;
-                return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, own, nullptr) : status;
-            }, tsr_cuda_free_panel, tsr_cuda_spmm_panel, [&](const tsr_panel &f) { return 16 * (f.nunits + f.w.nblocks); });
+            int width = panel_width(kernel, height);
+            tsr_number number = math == TSR_CUDA_FP64 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32;
+            blocks<tsr_panel>(o, r, math, number, [&](tsr_panel *f, const tsr_source *s, tsr_work *w) {
+                return make_panel(f, w, s, height, width);
+            }, tsr_cuda_free_panel, tsr_cuda_spmm_panel, panel_bytes);
         } else if (kernel.compare(0, 5, "hrpb-") == 0) {
-            blocks<tsr_hrpb>(o, r, math, [&](tsr_hrpb *f, const tsr_source *s, tsr_work *w) {
+            blocks<tsr_hrpb>(o, r, math, tsr_cuda_number(math), [&](tsr_hrpb *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_hrpb(f, s, height, nullptr);
                 return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, chosen(f->w, tsr_cuda_hrpb_most), nullptr) : status;
             }, tsr_cuda_free_hrpb, tsr_cuda_spmm_hrpb, [&](const tsr_hrpb &f) { return nvals * size + 13 * f.nbricks + 4 * f.w.nblocks; });
@@ -306,6 +384,8 @@ struct Bench {
                 peers(o);
             for (int64_t variant : options.variants)
                 for (const std::string &kernel : options.kernels) {
+                    if (n > 1 && options.has_math("min_plus"))
+                        min_plus(o, kernel, int(variant));
                     if (kernel == "csr") {
                         csr(o, int(variant));
                         continue;

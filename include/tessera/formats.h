@@ -89,11 +89,13 @@ typedef struct tsr_hrpb {
 
 /* Panels, a format of our own: blocks as lists of entries, for kernels that bring a block's rows of B to many rows of A at once.
  * Blocks are bounded in entries, too: the vectors of a window are cut into spans of `width` (the last may have fewer), and a span with
- * more than tsr_panel_most entries is halved - at multiples of width/2, then width/4 ..., rounded down - until no part has more; parts without a
- * vector are no blocks.  w.block and w.nblocks count these blocks.
- * Block k has vectors [begin[k], begin[k+1]); a slot is a vector's place in its block.  Its data are the 16-byte units [first[k], first[k+1]):
- *   - height/8 words of 32 bits, one for every 8 rows: bit r set = row r of the 8 has entries in the block; from bit 8 on, how many
- *     places for entries come before these rows;
+ * more than tsr_panel_most entries is halved - at multiples of width/2, then width/4 ..., rounded down - until no part has more; parts
+ * without a vector are no blocks.  w.block and w.nblocks count these blocks.
+ * Block k has vectors [begin[k], begin[k+1]); a slot is a vector's place in its block.  Its data are the 16-byte units
+ * [first[k], first[k+1]):
+ *   - height/8 words of 32 bits, one for every 8 rows: bit r set = row r of the 8 has entries in the block; bits 8 to 23: how many
+ *     places for entries come before these rows; bit 24 + r set = the row's entries (of the whole matrix, up to those of this block)
+ *     have passed a multiple of TSR_PANEL_RENEW, where a kernel begins a new sum lest rounding errors grow;
  *   - its entries, ordered by row, then slot, those of every 8 rows from an even place on (FP32): the value, and 32 bits slot << 16 |
  *     row in window, plus TSR_PANEL_LAST for a row's last entry in the block.  8 bytes with FP32; 16 with FP64 (the last 4 are zero);
  *   - zeros: in the gaps, and up to the units of its entries and, with FP32, one more for every 8 rows.
@@ -108,6 +110,7 @@ typedef struct tsr_panel {
 } tsr_panel;
 #define TSR_PANEL_UNIT 16
 #define TSR_PANEL_LAST 64
+#define TSR_PANEL_RENEW 128
 /* Most entries of a block: some KB, such that several blocks of threads fit a multiprocessor.  One vector never has more. */
 static inline int tsr_panel_most(int height, int width, tsr_number number)
 {

@@ -188,7 +188,8 @@ template <class Rows, int Parts> __global__ void __launch_bounds__(threads) note
         int64_t k = j.parts[at.k];
 #pragma unroll
         for (int h = 0; h < Parts; h++) {
-            uint32_t units = static_cast<uint32_t>((j.head + (c.entries[h] + j.spare) * j.entry_bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
+            int bytes = j.head + (c.entries[h] + j.spare) * j.entry_bytes;
+            uint32_t units = static_cast<uint32_t>((bytes + TSR_PANEL_UNIT - 1) / TSR_PANEL_UNIT);
             if (c.starts[h] >> lane & 1) {
                 int64_t mine = k + __popc(c.starts[h] & ((1u << lane) - 1));
                 j.begin[mine] = s.first + lane + 32 * h;
@@ -240,25 +241,28 @@ template <> struct alignas(16) stored<uint64_t> {
     uint32_t place, zero;
 };
 
-/* Next entries of rows l, l + 32. */
-template <class Rows> __device__ __forceinline__ void find_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j)
+/* Entries of rows l, l + 32: the first, and the next. */
+template <class Rows> struct places {
+    int64_t first[height_of<Rows> / 32], next[height_of<Rows> / 32];
+};
+template <class Rows> __device__ __forceinline__ void find_entries(places<Rows> &entry, const position &at, const panels &j)
 {
 #pragma unroll
     for (int half = 0; half < height_of<Rows> / 32; half++) {
         int64_t row = at.v * height_of<Rows> + 32 * half + static_cast<int>(threadIdx.x % 32);
-        entry[half] = row < j.w.nrows ? j.p[row] : 0;
+        entry.first[half] = entry.next[half] = row < j.w.nrows ? j.p[row] : 0;
     }
 }
 
 /* The same where the warp begins inside the window, at a block that begins with `column`. */
 template <class Rows>
-__device__ __forceinline__ void skip_entries(int64_t (&entry)[height_of<Rows> / 32], const position &at, const panels &j, uint32_t column)
+__device__ __forceinline__ void skip_entries(places<Rows> &entry, const position &at, const panels &j, uint32_t column)
 {
 #pragma unroll
     for (int half = 0; half < height_of<Rows> / 32; half++) {
         int64_t row = at.v * height_of<Rows> + 32 * half + static_cast<int>(threadIdx.x % 32);
         if (row < j.w.nrows)
-            entry[half] = lower_bound(j.i, entry[half], j.p[row + 1], column);
+            entry.next[half] = lower_bound(j.i, entry.next[half], j.p[row + 1], column);
     }
 }
 
@@ -285,7 +289,7 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
     position at;
     if (!find_place(at, j, j.w.block, j.w.nblocks))
         return;
-    int64_t entry[halves];
+    places<Rows> entry;
     find_entries<Rows>(entry, at, j);
     if (at.k > at.before[at.v])
         skip_entries<Rows>(entry, at, j, j.w.column[j.begin[at.k]]);
@@ -304,7 +308,9 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
 #pragma unroll
         for (int half = 0; half < halves; half++) {
             int n = count_bits(slots[half]), upto = sum_eight(n), group = __shfl_sync(all, upto, lane | 7);
-            unsigned present = __ballot_sync(all, n > 0);
+            int64_t past = entry.next[half] - entry.first[half];
+            unsigned present = __ballot_sync(all, n > 0),
+                     renewed = __ballot_sync(all, (past + n) / TSR_PANEL_RENEW > past / TSR_PANEL_RENEW);
             int taken = pairs ? group + (group & 1) : group, start = before;
 #pragma unroll
             for (int g = 0; g < 4; g++) {
@@ -313,11 +319,12 @@ template <class Rows, int Parts, class Value> __global__ void __launch_bounds__(
                 before += there;
             }
             if (lane % 8 == 0)
-                reinterpret_cast<uint32_t *>(block)[half * 4 + lane / 8] = (present >> lane & 255) | static_cast<uint32_t>(start) << 8;
+                reinterpret_cast<uint32_t *>(block)[half * 4 + lane / 8] =
+                    (present >> lane & 255) | static_cast<uint32_t>(start) << 8 | renewed >> lane << 24;
             if (lane % 8 == 0 && taken > group)
                 to[start + group] = {};
-            write_row<Value>(to + start + upto - n, j, entry[half], slots[half], 32 * half + lane);
-            entry[half] += n;
+            write_row<Value>(to + start + upto - n, j, entry.next[half], slots[half], 32 * half + lane);
+            entry.next[half] += n;
         }
         int places = static_cast<int>((j.first[at.k + 1] - j.first[at.k]) * TSR_PANEL_UNIT - head) / static_cast<int>(sizeof *to);
         if (before + lane < places)

@@ -75,8 +75,8 @@ tsr_status tsr_cuda_spmm_me_tcf(const tsr_me_tcf *a, const tsr_work *work, const
 tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product);
-/* Panels: multiply-adds on CUDA cores, sm_90 and later.  EXACT and TF32 (both compute in FP32) and FP64; iso is not looked at.  B may hold
- * anything: Inf and NaN meet the entries of their row of B only. */
+/* Panels: multiply-adds on CUDA cores, sm_90 and later; iso is not looked at.  Values of A are FP32 for every arithmetic but FP64, also
+ * where B has 16 bits.  TF32 computes as EXACT.  B may hold anything: Inf and NaN meet the entries of their row of B only. */
 tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *product);
 
 /* Which `most` to give tsr_cuda_make_work.  longest: blocks of the longest window (found on the device; waits for the stream). */
@@ -132,6 +132,13 @@ typedef struct tsr_cuda_csr_spmm {
  * bitmap B are skipped, rows without products: x = 0 and c_present = 0).  n == 1 runs the SpMV kernel. */
 size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
 tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
+
+/* The same by panels, sm_90 and later, for integers, FP32 and FP64 of 4 and 8 bytes: MIN and MAX over PLUS and TIMES, PLUS over TIMES
+ * of integers; and SECOND, where A's values are stored as 1 (over PLUS) and 0 (over MIN and MAX).  Panels hold the bits of A's values as
+ * numbers of that size.  offsets: A's, by row ([nrows+1], device).  B full and 16-byte aligned, as are its rows; c_present, alpha, beta
+ * and iso are not looked at.  TSR_DECLINED: anything else, or windows other than 32 x 24 and 64 x 64. */
+size_t tsr_cuda_panel_partial_bytes(const tsr_panel *a, const tsr_work *work, const tsr_cuda_csr_spmm *product);
+tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work, const int64_t *offsets, const tsr_cuda_csr_spmm *product);
 
 /* ---- Masked products: C<M> = A (+).(x) B, one result per entry of the mask (kernels/cuda/masked*.cu, sddmm.cu) ---- */
 

@@ -118,37 +118,46 @@ template <class Half> struct plus_times_half {
     static __device__ __forceinline__ float merge(float s, float t) { return s + t; }
 };
 
-/* A quiet NaN is the identity of fmin: a sum of NaNs alone stays NaN. */
-template <class T> struct min_plus {
+/* The least (or greatest) of sums a + b (or products a * b).  A quiet NaN is the identity of fmin and fmax: a sum of NaNs alone stays
+ * NaN. */
+template <class T, bool Greatest, bool Times> struct extreme {
     using element = T;
     using sum = T;
-    static constexpr T greatest = std::numeric_limits<T>::max();
     static constexpr bool generic = false, two_levels = false;
     static __device__ __forceinline__ sum widen(element x) { return x; }
     static __device__ __forceinline__ sum merge(sum s, sum t)
     {
         if constexpr (std::is_same_v<T, float>)
-            return fminf(s, t);
+            return Greatest ? fmaxf(s, t) : fminf(s, t);
         else if constexpr (std::is_same_v<T, double>)
-            return fmin(s, t);
+            return Greatest ? fmax(s, t) : fmin(s, t);
         else
-            return s < t ? s : t;
+            return (s < t) == Greatest ? t : s;
     }
     static __device__ __forceinline__ sum identity()
     {
         if constexpr (std::is_floating_point_v<T>)
             return T(NAN);
         else
-            return greatest;
+            return last;
     }
-    static __device__ __forceinline__ sum step(sum s, sum a, sum b)
+    static __device__ __forceinline__ sum step(sum s, sum a, sum b) { return merge(s, join(a, b)); }
+
+private:
+    static constexpr T last = Greatest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
+    /* Integers modulo 2^bits. */
+    static __device__ __forceinline__ T join(T a, T b)
     {
-        if constexpr (std::is_integral_v<T>)
-            return merge(s, T(std::make_unsigned_t<T>(a) + std::make_unsigned_t<T>(b)));
-        else
-            return merge(s, a + b);
+        if constexpr (std::is_integral_v<T>) {
+            using bits = std::make_unsigned_t<T>;
+            return T(Times ? bits(a) * bits(b) : bits(a) + bits(b));
+        } else {
+            return Times ? a * b : a + b;
+        }
     }
 };
+
+template <class T> using min_plus = extreme<T, false, false>;
 
 // ---- Any semiring of one type ----
 

@@ -8,7 +8,7 @@ static void add_rows(tsr_ref_tile *tile, const tsr_panel *a, tsr_number number, 
     int64_t per_entry = number == TSR_NUMBER_FP64 ? 4 : 2; /* words */
     const uint32_t *block = (const uint32_t *)a->data + a->first[k] * (TSR_PANEL_UNIT / 4);
     uint32_t head = block[row / 8];
-    int64_t at = block - (const uint32_t *)a->data + a->w.height / 8 + (head >> 8) * per_entry;
+    int64_t at = block - (const uint32_t *)a->data + a->w.height / 8 + (head >> 8 & 0xffff) * per_entry;
     for (int r = 0; r < 8; r++) {
         for (bool more = head >> r & 1; more; at += per_entry) {
             uint32_t place = ((const uint32_t *)a->data)[at + per_entry / 2];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 8, ROWS_BITS = 8 }; /* of a word: as many rows, as many bits */
+enum { ROWS = 8, ROWS_BITS = 8, RENEW_BITS = 24 }; /* of a word: as many rows; where counts begin, and rows to renew */
 
 /* What the place in data of everything follows from. */
 typedef struct layout {
@@ -130,6 +130,8 @@ static void fill_row(const work *w, int64_t v, int64_t row, uint32_t r)
         memcpy(entry + w->l.value, &at, sizeof at);
         memcpy(&word, head, sizeof word);
         word |= 1u << r % ROWS;
+        if ((e + 1 - w->in->p[row]) % TSR_PANEL_RENEW == 0)
+            word |= 1u << RENEW_BITS << r % ROWS;
         memcpy(head, &word, sizeof word);
     }
 }
@@ -279,6 +281,12 @@ static uint32_t word_at(const unsigned char *p)
     return word;
 }
 
+/* Of a word: places for entries before its rows. */
+static uint32_t places_before(uint32_t word)
+{
+    return word >> ROWS_BITS & ((1u << (RENEW_BITS - ROWS_BITS)) - 1);
+}
+
 /* A format and what its values are. */
 typedef struct typed {
     const tsr_panel *a;
@@ -292,7 +300,7 @@ static void walk_rows(const typed *t, int64_t v, int64_t k, int r, tsr_visit *vi
     const unsigned char *data = block_data(t->a, k);
     const uint32_t *column = w->column + t->a->begin[k];
     uint32_t head = word_at(data + (size_t)(r / ROWS) * sizeof head);
-    size_t at = (size_t)(data - (const unsigned char *)t->a->data) + t->l.head + (head >> ROWS_BITS) * t->l.entry;
+    size_t at = (size_t)(data - (const unsigned char *)t->a->data) + t->l.head + places_before(head) * t->l.entry;
     for (int i = 0; i < ROWS; i++) {
         bool more = head >> i & 1;
         while (more) {
@@ -348,7 +356,8 @@ static const char *check_entries(const typed *t, int64_t k, int64_t *n, uint32_t
         if (r % ROWS == 0) {
             word = word_at(data + r / ROWS * sizeof word);
             e += e % t->l.align;
-            REQUIRE(word >> ROWS_BITS == (uint64_t)e, "words count the places before");
+            REQUIRE(places_before(word) == (uint64_t)e, "words count the places before");
+            REQUIRE((word >> RENEW_BITS & ~word) == 0, "only rows with entries begin anew");
         }
         for (bool more = word >> r % ROWS & 1, begin = true; more; e++, ++*n, begin = false) {
             REQUIRE(e < places && r < rows, "entries lie inside the block");
