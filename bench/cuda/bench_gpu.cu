@@ -2,6 +2,7 @@
 //
 //   bench_gpu [--matrix all|name,…] [--file x.mtx[.gz]]… [--n 32,128] [--kernel name,…] [--math name,…] [--variant 0,1,…]
 //             [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
+//             [--shuffle seed] [--reorder none,lpa,tca,auto]
 //
 // Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 (panel-32x16: 32 rows, 16 columns).
 //  Arithmetic: exact tf32 fp16 bf16 fp64; min_plus (FP32; csr, panels).  n = 1 is SpMV (csr).
@@ -16,6 +17,7 @@
 #include "bench/cuda/check.cuh"
 #include "bench/cuda/matrices.h"
 #include "bench/cuda/measure.h"
+#include "bench/cuda/orders.h"
 #include "bench/cuda/peers.h"
 #include "kernels/cuda/cuda_kernels.h"
 extern "C" {
@@ -29,10 +31,11 @@ const char *const number_names[] = {"fp32", "fp64", "fp16", "bf16"};
 
 struct Options {
     std::vector<std::string> matrices, files, kernels = {"csr", "me-tcf", "me-bcrs", "hrpb-16", "hrpb-32", "bmat-8", "bmat-16"},
-                                              maths = {"exact", "tf32", "fp16", "fp64"};
+                                              maths = {"exact", "tf32", "fp16", "fp64"}, orders = {"none"};
     std::vector<int64_t> widths = {128}, variants = {0};
     int shrink = 1, repeats = 2;
     int64_t most = 64;
+    int64_t shuffle = 0;    // seed of new numbers for rows and columns; 0: they stay
     double budget_ms = 250; // of timed runs per case
     bool peers = true, own_most = true; // no --most: kernels that can choose do
     FILE *json = stdout;
@@ -103,17 +106,18 @@ struct Bench {
     const Options &options;
     tsr_cuda_device device;
     const Csr *a = nullptr;
-    double gather = 0;
+    std::string suffix = ""; // of kernels: the order of rows
+    double gather = 0, order_ms = 0;
 
     void print(const Operands &o, const Record &r, double compulsory) const
     {
         double flops = 2.0 * double(a->nvals) * double(o.n);
         std::fprintf(options.json,
                      "{\"matrix\":\"%s\",\"nrows\":%lld,\"nvals\":%lld,\"n\":%lld,\"kernel\":\"%s\",\"math\":\"%s\",\"variant\":%d,\"ms\":%.5g,"
-                     "\"gflops\":%.5g,\"error\":%.3g,\"convert_ms\":%.4g,\"bytes\":%lld,\"gather_ms\":%.5g,\"compulsory_ms\":%.5g,"
+                     "\"gflops\":%.5g,\"error\":%.3g,\"order_ms\":%.4g,\"convert_ms\":%.4g,\"bytes\":%lld,\"gather_ms\":%.5g,\"compulsory_ms\":%.5g,"
                      "\"same_bits\":%s,\"note\":\"%s\"}\n",
-                     a->name.c_str(), (long long)a->nrows, (long long)a->nvals, (long long)o.n, r.kernel.c_str(), r.math.c_str(), r.variant,
-                     r.ms, r.ms > 0 ? flops / r.ms * 1e-6 : 0.0, r.error, r.convert_ms, (long long)r.bytes, gather, compulsory,
+                     a->name.c_str(), (long long)a->nrows, (long long)a->nvals, (long long)o.n, (r.kernel + suffix).c_str(), r.math.c_str(),
+                     r.variant, r.ms, r.ms > 0 ? flops / r.ms * 1e-6 : 0.0, r.error, order_ms, r.convert_ms, (long long)r.bytes, gather, compulsory,
                      r.repeats ? "true" : "false", r.note.c_str());
         std::fflush(options.json);
     }
@@ -200,7 +204,7 @@ struct Bench {
     {
         tsr_cuda_spmm product = {};
         product.math = math, product.n = o.n;
-        product.b = o.b_as(tsr_cuda_number(math)), product.ldb = o.n, product.ldc = o.n;
+        product.b = o.b_as(tsr_cuda_number(math)), product.ldb = o.n, product.ldc = o.n, product.row = a->row;
         product.alpha = 1, product.iso = 1, product.device = &device, product.variant = variant;
         return product;
     }
@@ -387,7 +391,8 @@ struct Bench {
                     if (n > 1 && options.has_math("min_plus"))
                         min_plus(o, kernel, int(variant));
                     if (kernel == "csr") {
-                        csr(o, int(variant));
+                        if (!a->row) // it writes C in A's order
+                            csr(o, int(variant));
                         continue;
                     }
                     for (int math = 0; n > 1 && math < TSR_CUDA_MATH_COUNT; math++)
@@ -447,6 +452,10 @@ Options parse(int argc, char **argv)
             o.most = std::atoll(value.c_str()), o.own_most = false;
         else if (is(k, "--budget"))
             o.budget_ms = std::atof(value.c_str());
+        else if (is(k, "--shuffle"))
+            o.shuffle = std::atoll(value.c_str());
+        else if (is(k, "--reorder"))
+            o.orders = split(value);
         else if (is(k, "--repeats"))
             o.repeats = std::atoi(value.c_str());
         else if (is(k, "--json"))
@@ -494,7 +503,15 @@ int main(int argc, char **argv)
         return 77;
     }
     auto one = [&](Csr a) {
-        bench.run(a);
+        if (options.shuffle)
+            shuffle(a, uint64_t(options.shuffle));
+        for (const std::string &order : options.orders) {
+            Csr b = reordered(a, order, &bench.order_ms);
+            bench.suffix = order == "none" ? "" : order == "auto" && !b.row ? "+auto (none)" : "+" + order;
+            bench.run(b);
+            if (b.row)
+                release(b);
+        }
         release(a);
     };
     for (const std::string &name : options.matrices)

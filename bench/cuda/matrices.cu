@@ -333,10 +333,17 @@ Csr upload(const std::string &name, int64_t nrows, int64_t ncols, const std::vec
     return a;
 }
 
-void release(Csr &a)
+void release_arrays(Csr &a)
 {
     cudaFree(a.p);
     cudaFree(a.i);
     cudaFree(a.x);
+    a.p = nullptr, a.i = nullptr, a.x = nullptr;
+}
+
+void release(Csr &a)
+{
+    release_arrays(a);
+    cudaFree(a.row);
     a = Csr();
 }

@@ -12,6 +12,7 @@ struct Csr {
     int64_t *p = nullptr;
     uint32_t *i = nullptr;
     float *x = nullptr;
+    uint32_t *row = nullptr; // rows are held in another order: the row of C of each; null: their own
 };
 
 const std::vector<std::string> &generated_names();
@@ -28,3 +29,5 @@ Csr csr_of(const std::string &name, int64_t n, uint64_t *keys, int64_t count);
 Csr upload(const std::string &name, int64_t nrows, int64_t ncols, const std::vector<int64_t> &p, const std::vector<uint32_t> &i,
            const std::vector<float> &x);
 void release(Csr &matrix);
+// p, i and x only.
+void release_arrays(Csr &matrix);

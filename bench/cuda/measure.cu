@@ -42,14 +42,15 @@ __global__ void gather_rows(float *sink, const uint32_t *i, int64_t nvals, const
         *sink = sum.x;
 }
 
-__global__ void reference_rows(double *c, const int64_t *p, const uint32_t *i, const float *x, int64_t nrows, const float *b, int64_t n)
+__global__ void reference_rows(double *c, const int64_t *p, const uint32_t *i, const float *x, const uint32_t *place, int64_t nrows,
+                               const float *b, int64_t n)
 {
     for (int64_t row = blockIdx.x; row < nrows; row += gridDim.x)
         for (int64_t j = threadIdx.x; j < n; j += blockDim.x) {
             double sum = 0;
             for (int64_t e = p[row]; e < p[row + 1]; e++)
                 sum += double(x[e]) * double(b[int64_t(i[e]) * n + j]);
-            c[row * n + j] = sum;
+            c[(place ? place[row] : row) * n + j] = sum;
         }
 }
 
@@ -166,7 +167,7 @@ double compulsory_ms(const Csr &a, int64_t n, int size)
 
 void reference(double *c, const Csr &a, const float *b, int64_t n)
 {
-    reference_rows<<<int(std::min<int64_t>(a.nrows, 1 << 20)), 128>>>(c, a.p, a.i, a.x, a.nrows, b, n);
+    reference_rows<<<int(std::min<int64_t>(a.nrows, 1 << 20)), 128>>>(c, a.p, a.i, a.x, a.row, a.nrows, b, n);
     CHECK(cudaDeviceSynchronize());
 }
 
