@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/cuda/mask.cuh"
 #include "kernels/cuda/masked.cuh"
 
 // ---- Results ----
@@ -54,18 +55,7 @@ struct masked_args {
     int add, mul;
 };
 
-/* Does the mask let the result of this entry pass?  The bits are tested, so -0.0 passes. */
-__device__ __forceinline__ bool passes(const masked_args &q, uint32_t entry)
-{
-    if (!q.mask)
-        return true;
-    switch (q.mask_size) {
-    case 1: return static_cast<const uint8_t *>(q.mask)[entry] != 0;
-    case 2: return static_cast<const uint16_t *>(q.mask)[entry] != 0;
-    case 4: return static_cast<const uint32_t *>(q.mask)[entry] != 0;
-    default: return static_cast<const uint64_t *>(q.mask)[entry] != 0;
-    }
-}
+__device__ __forceinline__ bool passes(const masked_args &q, uint32_t entry) { return mask_passes(q.mask, q.mask_size, entry); }
 
 /* Sum over groups of G lanes; every lane of the warp takes part. */
 template <int G, class T> __device__ __forceinline__ T add_lanes(T x)

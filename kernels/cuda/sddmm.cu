@@ -6,6 +6,7 @@
 // their row of A, which is then one line for the whole warp.  Lanes add their own products, then a tree adds the lanes: the same
 // order every time, whatever the device.  plus_times of FP32 and FP64 is typed, everything else looks its operators up.
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/mask.cuh"
 #include "kernels/cuda/semiring.cuh"
 
 namespace {
@@ -51,36 +52,35 @@ __device__ __forceinline__ int64_t warp_row_near(const int64_t *p, int64_t low, 
     return before == ~0u ? warp_row(p, low + 32, high, e) : low + __popc(before);
 }
 
-/* The bits are tested, so -0.0 passes. */
-__device__ __forceinline__ bool passes(const sddmm_args &q, int64_t e)
-{
-    if (!q.mask)
-        return true;
-    switch (q.mask_size) {
-    case 1: return static_cast<const uint8_t *>(q.mask)[e] != 0;
-    case 2: return static_cast<const uint16_t *>(q.mask)[e] != 0;
-    case 4: return static_cast<const uint32_t *>(q.mask)[e] != 0;
-    default: return static_cast<const uint64_t *>(q.mask)[e] != 0;
-    }
-}
-
 /* Where the rows of both operands of a warp's entries are; past the last entry: the last again. */
 struct staged_entries {
     uint32_t row[chunk], col[chunk];
 };
 
-/* Lane l stages entries l, l + 32, ...  Their rows lie between two rows, the second included; the searches run side by side. */
-__device__ __forceinline__ void stage(const sddmm_args &q, staged_entries &to, int64_t first, int64_t first_row, int64_t last_row)
-{
-    constexpr int each = chunk / 32;
-    int lane = int(threadIdx.x % 32);
+constexpr int each = chunk / 32; // entries of a lane: l, l + 32, ...
+
+/* A lane's entries and their columns; asked for before the rows are searched. */
+struct lane_entries {
     int64_t entry[each];
-    uint32_t low[each], high[each], col[each];
+    uint32_t col[each];
+    __device__ __forceinline__ lane_entries(const sddmm_args &q, int64_t first)
+    {
+#pragma unroll
+        for (int k = 0; k < each; k++) {
+            int64_t at = first + k * 32 + threadIdx.x % 32;
+            entry[k] = at < q.end ? at : q.end - 1;
+            col[k] = load_once(q.i + entry[k]);
+        }
+    }
+};
+
+/* The entries' rows lie between two rows, the second included; the searches run side by side. */
+__device__ __forceinline__ void stage(const sddmm_args &q, staged_entries &to, const lane_entries &from, int64_t first_row, int64_t last_row)
+{
+    int lane = int(threadIdx.x % 32);
+    uint32_t low[each], high[each];
 #pragma unroll
     for (int k = 0; k < each; k++) {
-        int64_t at = first + k * 32 + lane;
-        entry[k] = at < q.end ? at : q.end - 1;
-        col[k] = load_once(q.i + entry[k]);
         low[k] = uint32_t(first_row);
         high[k] = uint32_t(last_row);
     }
@@ -89,7 +89,7 @@ __device__ __forceinline__ void stage(const sddmm_args &q, staged_entries &to, i
 #pragma unroll
         for (int k = 0; k < each; k++) {
             uint32_t middle = low[k] + (high[k] - low[k]) / 2;
-            bool before = __ldg(q.p + middle + 1) <= entry[k] && low[k] < high[k];
+            bool before = __ldg(q.p + middle + 1) <= from.entry[k] && low[k] < high[k];
             low[k] = before ? middle + 1 : low[k];
             high[k] = before ? high[k] : middle;
         }
@@ -97,7 +97,7 @@ __device__ __forceinline__ void stage(const sddmm_args &q, staged_entries &to, i
 #pragma unroll
     for (int k = 0; k < each; k++) {
         to.row[k * 32 + lane] = low[k];
-        to.col[k * 32 + lane] = col[k];
+        to.col[k * 32 + lane] = from.col[k];
     }
     __syncwarp();
 }
@@ -106,7 +106,7 @@ template <class T> __device__ __forceinline__ void store_result(const sddmm_args
 {
     if (entry >= q.end)
         return;
-    bool pass = passes(q, entry);
+    bool pass = mask_passes(q.mask, q.mask_size, entry);
     store_once(static_cast<T *>(q.x) + (entry - q.begin), pass ? value : T(0));
     if (q.present)
         q.present[entry - q.begin] = pass;
@@ -118,9 +118,10 @@ __device__ __forceinline__ int64_t warp_share(const sddmm_args &q, staged_entrie
     int64_t first = q.begin + (blockIdx.x * int64_t(threads / 32) + threadIdx.x / 32) * chunk;
     if (first >= q.end)
         return first;
+    lane_entries mine(q, first);
     int64_t last = first + chunk < q.end ? first + chunk - 1 : q.end - 1;
     int64_t first_row = warp_row(q.p, 0, q.nrows, first);
-    stage(q, to, first, first_row, warp_row_near(q.p, first_row, q.nrows, last));
+    stage(q, to, mine, first_row, warp_row_near(q.p, first_row, q.nrows, last));
     return first;
 }
 
