@@ -91,44 +91,19 @@ __device__ __forceinline__ uint64_t count_records(const masked_args &q, const ma
     return sum;
 }
 
-/* Blocks take tasks from the queue. */
 template <class Set, int W> __global__ void __launch_bounds__(1024) count_tasks(const __grid_constant__ masked_args q)
 {
-    __shared__ uint32_t turns[2];
     Set set(dynamic_shared(), q, { threadIdx.x, blockDim.x });
-    set.begin();
     uint64_t sum = 0;
-    if (threadIdx.x == 0)
-        turns[0] = atomicAdd(q.queue, 1u);
-    __syncthreads();
-    for (int now = 0; turns[now] < q.ntasks; now = 1 - now) {
-        masked_task task = q.tasks[turns[now]];
-        if (threadIdx.x == 0) /* in time for the next task */
-            turns[1 - now] = atomicAdd(q.queue, 1u);
-        const uint32_t *list = (task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list;
-        set.insert(list, task.list_length);
-        __syncthreads();
+    for_queued(q, set, [&](const masked_task &task) {
         sum += task.long_walkers ? count_records<32, W>(q, task, set) : count_records<8, W>(q, task, set);
-        __syncthreads();
-        set.clear(list, task.list_length);
-        __syncthreads();
-    }
+    });
     add_products(q, sum);
 }
 
-/* A task for each warp. */
 __global__ void __launch_bounds__(warp_threads) count_warps(const __grid_constant__ masked_args q)
 {
-    uint32_t warp = threadIdx.x / 32, at = blockIdx.x * (warp_threads / 32) + warp;
-    if (at >= q.ntasks)
-        return;
-    masked_task task = q.tasks[at];
-    table_set set(dynamic_shared() + size_t(warp) * warp_slots * 4, q, { threadIdx.x % 32, 32 });
-    set.begin();
-    __syncwarp();
-    set.insert((task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list, task.list_length);
-    __syncwarp();
-    add_products(q, count_records<8, 0>(q, task, set));
+    for_own<table_set>(q, 4, [&](const masked_task &task, const table_set &set) { add_products(q, count_records<8, 0>(q, task, set)); });
 }
 
 /* Entries without a group: eight lanes each. */

@@ -134,41 +134,18 @@ __device__ __forceinline__ void fold_records(const masked_args &q, const masked_
 
 template <class P, class Set> __global__ void __launch_bounds__(1024) fold_tasks(const __grid_constant__ masked_args q)
 {
-    __shared__ uint32_t turns[2];
     Set set(dynamic_shared(), q, { threadIdx.x, blockDim.x });
-    set.begin();
-    if (threadIdx.x == 0)
-        turns[0] = atomicAdd(q.queue, 1u);
-    __syncthreads();
-    for (int now = 0; turns[now] < q.ntasks; now = 1 - now) {
-        masked_task task = q.tasks[turns[now]];
-        if (threadIdx.x == 0) /* in time for the next task */
-            turns[1 - now] = atomicAdd(q.queue, 1u);
-        const uint32_t *list = (task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list;
-        set.insert(list, task.list_length);
-        __syncthreads();
+    for_queued(q, set, [&](const masked_task &task) {
         if (task.long_walkers)
             fold_records<32, P>(q, task, set);
         else
             fold_records<8, P>(q, task, set);
-        __syncthreads();
-        set.clear(list, task.list_length);
-        __syncthreads();
-    }
+    });
 }
 
 template <class P> __global__ void __launch_bounds__(warp_threads) fold_warps(const __grid_constant__ masked_args q)
 {
-    uint32_t warp = threadIdx.x / 32, at = blockIdx.x * (warp_threads / 32) + warp;
-    if (at >= q.ntasks)
-        return;
-    masked_task task = q.tasks[at];
-    placed_table_set set(dynamic_shared() + size_t(warp) * warp_slots * 8, q, { threadIdx.x % 32, 32 });
-    set.begin();
-    __syncwarp();
-    set.insert((task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list, task.list_length);
-    __syncwarp();
-    fold_records<8, P>(q, task, set);
+    for_own<placed_table_set>(q, 8, [&](const masked_task &task, const placed_table_set &set) { fold_records<8, P>(q, task, set); });
 }
 
 template <class P, bool Planned> __global__ void __launch_bounds__(256) fold_pairs(const __grid_constant__ masked_args q)

@@ -307,6 +307,50 @@ struct placed_table_set : table_set {
     }
 };
 
+// ---- Tasks ----
+
+__device__ __forceinline__ const uint32_t *owner_list(const masked_args &q, const masked_task &task)
+{
+    return (task.owner_is_b ? q.lists.bi : q.lists.ai) + task.list;
+}
+
+/* Blocks take tasks from the queue: f(task) with the owner's list in the set. */
+template <class Set, class F> __device__ __forceinline__ void for_queued(const masked_args &q, Set &set, F f)
+{
+    __shared__ uint32_t turns[2];
+    set.begin();
+    if (threadIdx.x == 0)
+        turns[0] = atomicAdd(q.queue, 1u);
+    __syncthreads();
+    for (int now = 0; turns[now] < q.ntasks; now = 1 - now) {
+        masked_task task = q.tasks[turns[now]];
+        if (threadIdx.x == 0) /* in time for the next task */
+            turns[1 - now] = atomicAdd(q.queue, 1u);
+        const uint32_t *list = owner_list(q, task);
+        set.insert(list, task.list_length);
+        __syncthreads();
+        f(task);
+        __syncthreads();
+        set.clear(list, task.list_length);
+        __syncthreads();
+    }
+}
+
+/* A task for each warp: f(task, set), the set with slots of slot_bytes. */
+template <class Set, class F> __device__ __forceinline__ void for_own(const masked_args &q, int slot_bytes, F f)
+{
+    uint32_t warp = threadIdx.x / 32, at = blockIdx.x * (warp_threads / 32) + warp;
+    if (at >= q.ntasks)
+        return;
+    masked_task task = q.tasks[at];
+    Set set(dynamic_shared() + size_t(warp) * warp_slots * size_t(slot_bytes), q, { threadIdx.x % 32, 32 });
+    set.begin();
+    __syncwarp();
+    set.insert(owner_list(q, task), task.list_length);
+    __syncwarp();
+    f(task, set);
+}
+
 // ---- Launches ----
 
 /* The two kinds of kernels; outputs are zero before. */
