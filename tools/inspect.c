@@ -1,46 +1,26 @@
-/* Row windows, nonzero vectors and TC blocks of a matrix, counted by marks per column.
+/* Degrees, symmetry and row windows of a matrix.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "tools/inspect.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-const int tsr_window_heights[TSR_WINDOW_HEIGHTS] = {8, 16, 32, 64};
+#include "src/format/blocks.h"
+
+static int degree_class(int64_t degree)
+{
+    return degree > 0 ? 64 - __builtin_clzll((uint64_t)degree) : 0;
+}
 
 static void count_degrees(tsr_inspection *out, const tsr_mm_csr *a)
 {
     for (int64_t row = 0; row < a->nrows; row++) {
         int64_t degree = a->p[row + 1] - a->p[row];
-        out->empty_rows += degree == 0;
+        out->degrees[degree_class(degree)]++;
         out->longest_row = degree > out->longest_row ? degree : out->longest_row;
     }
+    out->empty_rows = out->degrees[0];
     out->mean_row = a->nrows > 0 ? (double)a->nvals / (double)a->nrows : 0;
-}
-
-/* Distinct columns of rows [first, last); mark[c] == stamp: seen in this window. */
-static int64_t distinct_columns(const tsr_mm_csr *a, int64_t first, int64_t last, int64_t *mark, int64_t stamp)
-{
-    int64_t count = 0;
-    for (int64_t k = a->p[first]; k < a->p[last]; k++) {
-        count += mark[a->i[k]] != stamp;
-        mark[a->i[k]] = stamp;
-    }
-    return count;
-}
-
-/* Nonzero vectors for windows of `height` rows; *blocks: of `height` x 8. */
-static int64_t count_vectors(const tsr_mm_csr *a, int height, int64_t *mark, int64_t *blocks)
-{
-    int64_t vectors = 0, stamp = 0;
-    memset(mark, 0, (size_t)a->ncols * sizeof *mark);
-    *blocks = 0;
-    for (int64_t row = 0; row < a->nrows; row += height) {
-        int64_t last = row + height < a->nrows ? row + height : a->nrows;
-        int64_t here = distinct_columns(a, row, last, mark, ++stamp);
-        vectors += here;
-        *blocks += (here + 7) / 8;
-    }
-    return vectors;
 }
 
 /* Columns of A ascend in every row, so one pass in row order meets the entries of each row of A' in order too: next[r]
@@ -62,24 +42,83 @@ static bool is_symmetric(const tsr_mm_csr *a, int64_t *next)
     return true;
 }
 
-bool tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a)
+/* ---- row windows ---- */
+
+double tsr_window_sparsity(double nvals, double vectors)
+{
+    return vectors > 0 ? 1 - nvals / (TSR_INSPECT_HEIGHT * vectors) : 0;
+}
+
+tsr_window_route tsr_route_window(double nvals, double vectors)
+{
+    static const double dense_enough = 2.5; /* entries per nonzero vector */
+    if (nvals <= 0) {
+        return TSR_WINDOW_EMPTY;
+    }
+    return nvals >= dense_enough * vectors ? TSR_WINDOW_TENSOR_CORES : TSR_WINDOW_CUDA_CORES;
+}
+
+/* Distinct columns of entries [first, last); mark[c] == stamp: seen in this window. */
+static int64_t distinct_columns(const tsr_mm_csr *a, int64_t first, int64_t last, int64_t *mark, int64_t stamp)
+{
+    int64_t count = 0;
+    for (int64_t k = first; k < last; k++) {
+        count += mark[a->i[k]] != stamp;
+        mark[a->i[k]] = stamp;
+    }
+    return count;
+}
+
+static void count_windows(tsr_inspection *out, const tsr_mm_csr *a, int64_t *mark)
+{
+    memset(mark, 0xff, (size_t)a->ncols * sizeof *mark);
+    for (int64_t v = 0; v < out->nwindows; v++) {
+        int64_t row = v * TSR_INSPECT_HEIGHT, left = a->nrows - row;
+        int64_t first = a->p[row], last = a->p[row + (left < TSR_INSPECT_HEIGHT ? left : TSR_INSPECT_HEIGHT)];
+        tsr_window *window = &out->windows[v];
+        *window = (tsr_window){last - first, distinct_columns(a, first, last, mark, v)};
+        out->routes[tsr_route_window((double)window->nvals, (double)window->vectors)]++;
+    }
+}
+
+/* ---- all of it ---- */
+
+static tsr_status count_blocks(tsr_statistics *out, const tsr_mm_csr *a, int nthreads)
+{
+    uint32_t *narrow = malloc(((size_t)a->nvals + 1) * sizeof *narrow);
+    if (!narrow) {
+        return TSR_OUT_OF_MEMORY;
+    }
+    for (int64_t k = 0; k < a->nvals; k++) {
+        narrow[k] = (uint32_t)a->i[k];
+    }
+    const tsr_source source = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .p = a->p, .i = narrow};
+    tsr_status status = tsr_make_statistics(out, &source, nthreads);
+    free(narrow);
+    return status;
+}
+
+tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads)
 {
     int64_t longest = a->ncols > a->nrows ? a->ncols : a->nrows;
     int64_t *mark = malloc((size_t)(longest + 1) * sizeof *mark);
-    if (!mark) {
-        return false;
-    }
     *out = (tsr_inspection){.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals};
-    count_degrees(out, a);
-    out->symmetric = is_symmetric(a, mark);
-    for (int k = 0; k < TSR_WINDOW_HEIGHTS; k++) {
-        int64_t blocks;
-        out->vectors[k] = count_vectors(a, tsr_window_heights[k], mark, &blocks);
-        if (tsr_window_heights[k] == 16) {
-            out->tc_blocks = blocks;
-        }
+    out->nwindows = a->nrows / TSR_INSPECT_HEIGHT + (a->nrows % TSR_INSPECT_HEIGHT > 0);
+    out->windows = malloc((size_t)(out->nwindows + 1) * sizeof *out->windows);
+    tsr_status status = mark && out->windows ? count_blocks(&out->statistics, a, nthreads) : TSR_OUT_OF_MEMORY;
+    if (status == TSR_OK) {
+        count_degrees(out, a);
+        out->symmetric = is_symmetric(a, mark);
+        count_windows(out, a, mark);
+    } else {
+        tsr_inspection_free(out);
     }
-    out->mean_nnz_tc = out->tc_blocks > 0 ? (double)a->nvals / (double)out->tc_blocks : 0;
     free(mark);
-    return true;
+    return status;
+}
+
+void tsr_inspection_free(tsr_inspection *inspection)
+{
+    free(inspection->windows);
+    memset(inspection, 0, sizeof *inspection);
 }

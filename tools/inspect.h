@@ -3,23 +3,42 @@
 #ifndef TSR_INSPECT_H
 #define TSR_INSPECT_H
 
+#include "tessera/formats.h"
 #include "tools/mm.h"
 
-enum { TSR_WINDOW_HEIGHTS = 4 };
-extern const int tsr_window_heights[TSR_WINDOW_HEIGHTS]; /* 8, 16, 32, 64 */
+/* Windows are judged one by one at this height. */
+enum { TSR_INSPECT_HEIGHT = 8 };
+/* Classes of rows by their number of entries: 0, 1, 2-3, 4-7, … */
+enum { TSR_DEGREE_CLASSES = 62 };
+
+typedef enum tsr_window_route { TSR_WINDOW_EMPTY, TSR_WINDOW_CUDA_CORES, TSR_WINDOW_TENSOR_CORES, TSR_WINDOW_ROUTES } tsr_window_route;
+
+/* One row window. */
+typedef struct tsr_window {
+    int64_t nvals, vectors; /* entries; nonzero vectors (columns used) */
+} tsr_window;
 
 typedef struct tsr_inspection {
     int64_t nrows, ncols, nvals;
-    bool symmetric;     /* the pattern equals its transpose's */
+    bool symmetric; /* the pattern equals its transpose's */
     int64_t empty_rows;
     int64_t longest_row;
     double mean_row;
-    int64_t vectors[TSR_WINDOW_HEIGHTS]; /* nonzero vectors of h x 1, for each height */
-    int64_t tc_blocks;                   /* of 16 x 8, condensed columns */
-    double mean_nnz_tc;                  /* nvals / tc_blocks; 0 without entries */
+    int64_t degrees[TSR_DEGREE_CLASSES]; /* rows of each class */
+    tsr_statistics statistics;
+    int64_t nwindows;
+    tsr_window *windows; /* [nwindows] of TSR_INSPECT_HEIGHT rows; by malloc */
+    int64_t routes[TSR_WINDOW_ROUTES]; /* windows by route */
 } tsr_inspection;
 
-/* False: out of memory. */
-bool tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a);
+/* TSR_OUT_OF_MEMORY; TSR_NOT_SUPPORTED: more than 2^32 columns.  On failure *out is empty. */
+tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads);
+void tsr_inspection_free(tsr_inspection *inspection);
+
+/* Who computes a window best, FP32 and wide B: the rule of docs/routing.md. */
+tsr_window_route tsr_route_window(double nvals, double vectors);
+
+/* 1 - entries / (height * nonzero vectors); 0 for an empty window. */
+double tsr_window_sparsity(double nvals, double vectors);
 
 #endif

@@ -28,6 +28,9 @@ typedef struct input {
     int64_t line;
     int64_t most_bytes; /* text the file can expand to; < 0: unknown */
     int64_t noise;      /* bytes of comments and blank lines */
+    int64_t file_bytes; /* of the file as it lies there; 0: unknown */
+    tsr_mm_watch watch; /* or NULL */
+    void *watcher;
     const char *name;
     char *error;
     size_t error_size;
@@ -93,6 +96,9 @@ static bool refill(input *in)
         return check_stream(in);
     }
     in->end += (size_t)got;
+    if (in->watch && in->file_bytes > 0) {
+        in->watch(in->watcher, (double)gzoffset(in->file) / (double)in->file_bytes);
+    }
     return true;
 }
 
@@ -481,7 +487,12 @@ bool tsr_mm_parse(tsr_mm *m, const char *text, size_t length, const char *name, 
 
 bool tsr_mm_read(tsr_mm *m, const char *path, char *error, size_t error_size)
 {
-    input in = {.most_bytes = -1, .name = path, .error = error, .error_size = error_size};
+    return tsr_mm_read_watched(m, path, NULL, NULL, error, error_size);
+}
+
+bool tsr_mm_read_watched(tsr_mm *m, const char *path, tsr_mm_watch watch, void *watcher, char *error, size_t error_size)
+{
+    input in = {.most_bytes = -1, .name = path, .watch = watch, .watcher = watcher, .error = error, .error_size = error_size};
     struct stat info;
     memset(m, 0, sizeof *m);
     if (stat(path, &info) != 0) {
@@ -496,6 +507,7 @@ bool tsr_mm_read(tsr_mm *m, const char *path, char *error, size_t error_size)
     }
     gzbuffer(in.file, BUFFER_SIZE / 4);
     if (S_ISREG(info.st_mode)) {
+        in.file_bytes = info.st_size;
         in.most_bytes = gzdirect(in.file) ? info.st_size : (info.st_size + 64) * GZIP_RATIO;
     }
     bool good = read_all(&in, m);

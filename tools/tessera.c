@@ -3,10 +3,12 @@
 #include "tools/tessera.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <unistd.h>
 
 #include "src/registry/paths.h"
@@ -35,6 +37,11 @@ int tsr_tool_fail(int code, const char *format, ...)
     fputc('\n', stderr);
     va_end(args);
     return code;
+}
+
+int tsr_tool_finish(int code)
+{
+    return fflush(stdout) == 0 && !ferror(stdout) ? code : tsr_tool_fail(EX_IOERR, "cannot write the answer: %s", strerror(errno));
 }
 
 void tsr_tool_json_string(FILE *out, const char *text)

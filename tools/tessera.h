@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Exit codes beside 0; EX_USAGE (64) is a wrong option. */
+/* Exit codes beside 0 and those of sysexits.h: 64 wrong option, 69 a program or library that is missing, 73 a file that cannot be made, 74
+ * an answer that cannot be written. */
 enum { TSR_EXIT_FILE = 2, TSR_EXIT_BROKEN = 70, TSR_EXIT_NOT_EXECUTABLE = 126, TSR_EXIT_NOT_FOUND = 127 };
 
 /* argv[0] is "tessera <command>"; returns the exit code. */
@@ -17,6 +18,9 @@ int tsr_tool_train(int argc, char **argv);
 
 /* One line on stderr, "tessera: …"; returns `code`. */
 int tsr_tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The last thing a command does: `code` if all of its answer was written, else EX_IOERR after one line on stderr. */
+int tsr_tool_finish(int code);
 
 /* The library that belongs to this tool: beside it in the build or install tree, else where it was to be installed.
  * name: "libtessera.so", or a replacement's "graphblas7/libgraphblas.so.7". False: not found. */

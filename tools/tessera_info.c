@@ -127,5 +127,5 @@ int tsr_tool_info(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &json);
     collect(&f);
     (json ? print_json : print_text)(&f);
-    return fflush(stdout) == 0 ? 0 : tsr_tool_fail(1, "cannot write the answer");
+    return tsr_tool_finish(0);
 }

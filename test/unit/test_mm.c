@@ -334,18 +334,25 @@ static void test_inspection_by_hand(void **state)
     tsr_inspection in;
     /* 17 rows: rows 1, 2 share column 1; row 9 has columns 1 and 3; row 17 column 17 */
     tsr_mm_csr a = compressed(PATTERN "17 17 5\n1 1\n2 1\n9 1\n9 3\n17 17\n");
-    assert_true(tsr_inspect(&in, &a));
+    assert_int_equal(tsr_inspect(&in, &a, 1), TSR_OK);
     assert_true(in.nrows == 17 && in.ncols == 17 && in.nvals == 5 && in.empty_rows == 13 && in.longest_row == 2);
-    assert_true(in.vectors[0] == 4 && in.vectors[1] == 3 && in.vectors[2] == 3 && in.vectors[3] == 3);
-    assert_true(in.tc_blocks == 2 && in.mean_nnz_tc == 2.5 && !in.symmetric);
+    const tsr_statistics *s = &in.statistics;
+    assert_true(s->vectors[0] == 4 && s->vectors[1] == 3 && s->vectors[2] == 3 && s->vectors[3] == 3);
+    assert_true(s->blocks_16x8 == 2 && s->mean_nnz_tc == 2.5 && !in.symmetric);
+    assert_true(in.degrees[0] == 13 && in.degrees[1] == 3 && in.degrees[2] == 1);
+    assert_true(in.nwindows == 3 && in.windows[0].nvals == 2 && in.windows[0].vectors == 1 && in.windows[1].vectors == 2);
+    assert_true(in.routes[TSR_WINDOW_CUDA_CORES] == 3);
+    tsr_inspection_free(&in);
     tsr_mm_csr_free(&a);
     a = compressed(BANNER "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n");
-    assert_true(tsr_inspect(&in, &a));
+    assert_int_equal(tsr_inspect(&in, &a, 1), TSR_OK);
     assert_true(in.symmetric);
+    tsr_inspection_free(&in);
     tsr_mm_csr_free(&a);
     a = compressed(PATTERN "0 5 0\n");
-    assert_true(tsr_inspect(&in, &a));
-    assert_true(in.tc_blocks == 0 && in.mean_nnz_tc == 0 && in.mean_row == 0);
+    assert_int_equal(tsr_inspect(&in, &a, 1), TSR_OK);
+    assert_true(in.statistics.blocks_16x8 == 0 && in.statistics.mean_nnz_tc == 0 && in.mean_row == 0 && in.nwindows == 0);
+    tsr_inspection_free(&in);
     tsr_mm_csr_free(&a);
 }
 
@@ -398,11 +405,20 @@ static void inspect_random(unsigned seed)
     m.col = col;
     tsr_mm_csr a;
     tsr_inspection in;
-    assert_true(tsr_mm_to_csr(&a, &m, error, sizeof error) && tsr_inspect(&in, &a));
-    for (int h = 0; h < TSR_WINDOW_HEIGHTS; h++) {
-        assert_true(in.vectors[h] == naive_vectors(cell, N, tsr_window_heights[h]));
+    assert_true(tsr_mm_to_csr(&a, &m, error, sizeof error) && tsr_inspect(&in, &a, 2) == TSR_OK);
+    for (int h = 0; h < 5; h++) {
+        assert_true(in.statistics.vectors[h] == naive_vectors(cell, N, 8 << h));
     }
+    int64_t vectors = 0, windows = 0;
+    for (int64_t v = 0; v < in.nwindows; v++) {
+        vectors += in.windows[v].vectors;
+    }
+    for (int r = 0; r < TSR_WINDOW_ROUTES; r++) {
+        windows += in.routes[r];
+    }
+    assert_true(vectors == in.statistics.vectors[0] && windows == in.nwindows);
     assert_int_equal(in.symmetric, naive_symmetric(cell, N));
+    tsr_inspection_free(&in);
     tsr_mm_csr_free(&a);
 }
 

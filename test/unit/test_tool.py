@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import xml.etree.ElementTree
 
 TOOL = sys.argv[1] if len(sys.argv) > 1 else "tessera"
 LIBRARY = sys.argv[2] if len(sys.argv) > 2 else ""
@@ -79,8 +80,54 @@ class Errors(unittest.TestCase):
         with open("/dev/full", "w", encoding="ascii") as full:
             result = subprocess.run([TOOL, "info"], env=environment(), stdout=full, stderr=subprocess.PIPE, text=True,
                                     timeout=60, check=False)
-        self.assertEqual(result.returncode, 1)
-        self.assertIn("cannot write", result.stderr)
+        self.assertEqual(result.returncode, 74)
+        self.assertEqual(result.stderr, "tessera: cannot write the answer: No space left on device\n")
+
+
+class Pictures(unittest.TestCase):
+    """What --plot does when all is well, and when it is not."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.matrix = self.path("m.mtx")
+        pathlib.Path(self.matrix).write_text(TRIANGLE, encoding="ascii")
+
+    def path(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def plot(self, name, matrix=None, **extra):
+        return tessera("inspect", f"--plot={name}", matrix or self.matrix, **extra)
+
+    def fails(self, result, code, text):
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (code, 1), result.stderr)
+        self.assertIn(text, result.stderr)
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
+    def test_pictures(self):
+        empty = self.path("empty.mtx")
+        pathlib.Path(empty).write_text("%%MatrixMarket matrix coordinate pattern general\n0 5 0\n", encoding="ascii")
+        for matrix in (self.matrix, empty):
+            for name, begins in (("a.png", b"\x89PNG"), ("a.svg", b"<?xml")):
+                result = self.plot(self.path(name), matrix)
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertTrue(pathlib.Path(self.path(name)).read_bytes().startswith(begins))
+        xml.etree.ElementTree.parse(self.path("a.svg"))
+
+    @unittest.skipUnless(shutil.which("gnuplot"), "no gnuplot")
+    def test_a_picture_that_cannot_be_written(self):
+        self.fails(self.plot(self.path("no/such/folder.svg")), 73, "No such file or directory")
+        os.symlink("/dev/full", self.path("full.svg"))
+        self.fails(self.plot(self.path("full.svg")), 73, "No space left on device")
+        if os.getuid() != 0:
+            os.mkdir(self.path("closed"), 0o500)
+            self.fails(self.plot(self.path("closed/a.png")), 73, "Permission denied")
+
+    def test_without_gnuplot(self):
+        self.fails(self.plot(self.path("a.svg"), PATH=self.folder.name), 69, "gnuplot")
+
+    def test_other_kinds_of_picture(self):
+        self.assertEqual(self.plot("a.jpeg").returncode, 64)
 
 
 @unittest.skipUnless(LIBRARY, "no library to preload")
@@ -163,6 +210,9 @@ class Answers(unittest.TestCase):
         self.assertEqual([window["nonzero_vectors"] for window in answer["windows"]], [3, 3, 3, 3])
         self.assertEqual((answer["tc_blocks"], answer["mean_nnz_tc"], answer["empty_rows"]), (1, 6, 0))
         self.assertIn("MeanNnzTC 6.00", text)
+        self.assertEqual(answer["window_routes"], {"height": 8, "empty": 0, "cuda_cores": 1, "tensor_cores": 0})
+        self.assertEqual((answer["synergy"], answer["bytes"]["csr"]), ("low", 8 * 4 + 8 * 6))
+        self.assertEqual([list(row) for row in answer["predicted_ms"]], [["n", "suitesparse", "cpu", "gpu"]] * 2)
 
     def test_help_and_version(self):
         for arguments in (("--help",), ("run", "--help"), ("info", "--help"), ("inspect", "--help"), ("--version",)):

@@ -1,0 +1,35 @@
+/* Read a matrix for a command.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "tools/matrix_file.h"
+
+#include "tools/progress.h"
+#include "tools/tessera.h"
+
+static void show(void *bar, double share)
+{
+    tsr_progress_at(bar, share);
+}
+
+int tsr_matrix_file_read(tsr_matrix_file *file, const char *path)
+{
+    char error[512];
+    tsr_progress bar;
+    *file = (tsr_matrix_file){0};
+    tsr_progress_begin(&bar, "reading");
+    bool good = tsr_mm_read_watched(&file->mm, path, show, &bar, error, sizeof error);
+    tsr_progress_end(&bar);
+    if (!good) {
+        return tsr_tool_fail(TSR_EXIT_FILE, "%s", error);
+    }
+    if (!tsr_mm_to_csr(&file->csr, &file->mm, error, sizeof error)) {
+        tsr_mm_free(&file->mm);
+        return tsr_tool_fail(TSR_EXIT_FILE, "%s: %s", path, error);
+    }
+    return 0;
+}
+
+void tsr_matrix_file_free(tsr_matrix_file *file)
+{
+    tsr_mm_csr_free(&file->csr);
+    tsr_mm_free(&file->mm);
+}
