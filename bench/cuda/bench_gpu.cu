@@ -317,7 +317,7 @@ struct Bench {
             r.bytes = panel_bytes(f) + window_bytes(f.w) + work_bytes(w);
             measure(o, r, false, [&](void *c) {
                 product.c = c;
-                return tsr_cuda_spmm_panel_semiring(&f, &w, a->p, &product);
+                return tsr_cuda_spmm_panel_semiring(&f, &w, a->p, nullptr, &product);
             });
             cudaFree(product.partial);
         }

@@ -135,10 +135,11 @@ tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *pro
 
 /* The same by panels, sm_90 and later, for integers, FP32 and FP64 of 4 and 8 bytes: MIN and MAX over PLUS and TIMES, PLUS over TIMES
  * of integers; and SECOND, where A's values are stored as 1 (over PLUS) and 0 (over MIN and MAX).  Panels hold the bits of A's values as
- * numbers of that size.  offsets: A's, by row ([nrows+1], device).  B full and 16-byte aligned, as are its rows; c_present, alpha, beta
- * and iso are not looked at.  TSR_DECLINED: anything else, or windows other than 32 x 24 and 64 x 64. */
+ * numbers of that size.  offsets: A's, by row of C ([nrows+1], device); row: as tsr_cuda_spmm's.  B full and 16-byte aligned, as are its
+ * rows; c_present, alpha, beta and iso are not looked at.  TSR_DECLINED: anything else, or windows other than 32 x 24 and 64 x 64. */
 size_t tsr_cuda_panel_partial_bytes(const tsr_panel *a, const tsr_work *work, const tsr_cuda_csr_spmm *product);
-tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work, const int64_t *offsets, const tsr_cuda_csr_spmm *product);
+tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work, const int64_t *offsets, const uint32_t *row,
+                                        const tsr_cuda_csr_spmm *product);
 
 /* ---- Masked products: C<M> = A (+).(x) B, one result per entry of the mask (kernels/cuda/masked*.cu, sddmm.cu) ---- */
 

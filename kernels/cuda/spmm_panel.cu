@@ -95,7 +95,7 @@ extern "C" size_t tsr_cuda_panel_partial_bytes(const tsr_panel *a, const tsr_wor
 }
 
 extern "C" tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work, const int64_t *offsets,
-                                                   const tsr_cuda_csr_spmm *product)
+                                                   const uint32_t *row, const tsr_cuda_csr_spmm *product)
 {
     const size_t size = panel_type_size(product->semiring.type);
     const bool aligned = reinterpret_cast<uintptr_t>(product->b) % 16 == 0 && size && product->ldb * size % 16 == 0;
@@ -107,6 +107,7 @@ extern "C" tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr
     p.ldb = product->ldb;
     p.c = product->c;
     p.ldc = product->ldc;
+    p.row = row;
     p.alpha = 1;
     p.partial = product->partial;
     p.device = product->device;

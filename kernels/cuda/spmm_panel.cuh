@@ -21,7 +21,7 @@
 
 struct panel_job {
     tsr_cuda_spmm p;
-    const int64_t *offsets;        // CSR's: which rows have entries; only where an empty sum is not 0
+    const int64_t *offsets;        // CSR's, by row of C: which rows have entries; NULL: an empty sum is 0 anyway
     int64_t nrows, nvectors;
     const uint32_t *column;
     const int64_t *begin, *first;  // of each block: vectors and units of data before it
@@ -76,8 +76,8 @@ template <class Sum> struct entry {
 // What a block of threads computes.  In shared memory, so that no thread keeps in registers what it needs at the end only.
 template <class Sum> struct alignas(16) task {
     tensor_output<Sum> out;
-    const int64_t *offsets; // of the window's rows; NULL: a sum of nothing is 0, or a partial sum
-    int64_t first;          // block
+    const int64_t *offsets; // as those of the job; NULL for a partial sum
+    int64_t window, first;  // its first row, the item's first block
     int64_t column;         // of C: the tile's first
     int blocks;
 };
@@ -92,14 +92,15 @@ template <class Sum> __device__ __forceinline__ void find_task(task<Sum> *t, con
     }
     const int64_t partial = j.item_partial[item];
     t->out = tensor_target<Sum>(j.p, j.nrows, height, j.item_window[item], partial, 1.0);
-    t->offsets = j.offsets && partial < 0 ? j.offsets + j.item_window[item] * height : nullptr;
+    t->offsets = partial < 0 ? j.offsets : nullptr;
+    t->window = j.item_window[item] * height;
     t->first = j.item_block[item];
     t->column = static_cast<int64_t>(number) * tile;
     t->blocks = static_cast<int>(j.item_block[item + 1] - t->first);
 }
 
 // The ring: rows of B of each stage, then data of each stage, then the barriers.
-constexpr int stages = 2, task_bytes = 80;
+constexpr int stages = 2, task_bytes = 96;
 static_assert(sizeof(task<float>) <= task_bytes && sizeof(task<double>) <= task_bytes, "");
 struct ring {
     unsigned char *rows, *data;
@@ -374,8 +375,10 @@ __device__ __forceinline__ void store_row(const panel_job &j, const task<typenam
     if constexpr (Shape::is_sum && std::is_floating_point_v<typename Shape::sum>) {
         store_sum<Shape>(out, row, column, j.p.n, sum);
     } else {
-        if (t.offsets)
-            finish<Shape>(sum, t.offsets[row + 1] > t.offsets[row]);
+        if (t.offsets) {
+            const int64_t *at = t.offsets + (out.row ? out.row[row] : t.window + row);
+            finish<Shape>(sum, at[1] > at[0]);
+        }
         store_plain<Shape>(out, row, column, j.p.n, sum);
     }
 }
@@ -471,8 +474,9 @@ __global__ void __launch_bounds__(merge_threads) merge_partials(const int64_t *w
 #pragma unroll 4
         for (int64_t k = split_partial[s]; k < last; k++)
             sum = P::merge(sum, load_once(partial + k * tile));
-        const bool formed = !j.offsets || j.offsets[row + 1] > j.offsets[row];
-        static_cast<sum_type *>(j.p.c)[(j.p.row ? j.p.row[row] : row) * j.p.ldc + place % j.p.n] = formed ? sum : sum_type(0);
+        const int64_t target = j.p.row ? j.p.row[row] : row;
+        const bool formed = j.offsets[target + 1] > j.offsets[target];
+        static_cast<sum_type *>(j.p.c)[target * j.p.ldc + place % j.p.n] = formed ? sum : sum_type(0);
     }
 }
 

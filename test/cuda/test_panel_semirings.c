@@ -90,7 +90,7 @@ static tsr_status run_panel(const panel_case *t, const tsr_cuda_csr *a, tsr_cuda
     must(tsr_cuda_make_panel(&panel, &source, t->height, t->width, constant(t), NULL), "panel");
     must(tsr_cuda_make_work(&work, &panel.w, NULL, t->most, NULL), "work");
     product.partial = device_new(tsr_cuda_panel_partial_bytes(&panel, &work, &product));
-    tsr_status status = tsr_cuda_spmm_panel_semiring(&panel, &work, a->p, &product);
+    tsr_status status = tsr_cuda_spmm_panel_semiring(&panel, &work, a->p, NULL, &product);
     must(tsr_cuda_wait(NULL), "wait");
     tsr_cuda_free(product.partial, NULL);
     tsr_cuda_free_work(&work, NULL);
