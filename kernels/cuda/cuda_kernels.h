@@ -162,9 +162,9 @@ typedef struct tsr_cuda_masked {
 } tsr_cuda_masked;
 
 /* Which list is walked for which entry, in which order: depends on the patterns of A, B and M, not on values, and serves all
- * products of these patterns.  16 bytes for an entry; while it is made, 48 more and 16 for a row or column of the mask.  Where A
- * and B' are the same arrays (support of edges) and only counts are wanted, an entry and its mirror image in the mask are computed
- * once.  Private to the kernels. */
+ * products of these patterns.  16 bytes for an entry, 32 for one without a group; while it is made, 48 more and 16 for a row or
+ * column of the mask.  Where A and B' are the same arrays (support of edges) and only counts are wanted, an entry and its mirror
+ * image in the mask are computed once.  Private to the kernels. */
 typedef struct tsr_cuda_masked_plan {
     int64_t begin, end;
     bool positions;

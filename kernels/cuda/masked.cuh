@@ -32,9 +32,12 @@ struct alignas(16) masked_task {
     uint32_t owner_is_b : 1, long_walkers : 1;
 };
 
-/* An entry without a group. */
-struct masked_pair {
-    uint32_t row, entry;
+/* An entry without a group: both lists, cut to where they overlap. */
+struct alignas(16) masked_pair {
+    int64_t walker, owner; /* places of their first columns in their matrices */
+    uint32_t walked, owned;
+    uint32_t entry;
+    uint32_t owner_is_b;
 };
 
 /* Columns and rows of the operands as the kernels see them. */

@@ -106,25 +106,26 @@ __global__ void __launch_bounds__(warp_threads) count_warps(const __grid_constan
     for_own<table_set>(q, 4, [&](const masked_task &task, const table_set &set) { add_products(q, count_records<8, 0>(q, task, set)); });
 }
 
-/* Entries without a group: eight lanes each. */
+/* Entries without a group: eight lanes each.  The next one's lists are fetched while this one's are walked. */
 template <bool Planned> __global__ void __launch_bounds__(256) count_pairs(const __grid_constant__ masked_args q)
 {
     constexpr int G = 8;
     int l = int(threadIdx.x % G);
     int64_t groups = gridDim.x * int64_t(blockDim.x / G), group = blockIdx.x * int64_t(blockDim.x / G) + threadIdx.x / G;
     uint64_t sum = 0;
+    masked_pair next = pair_at<Planned>(q, group);
     for (int64_t base = 0; base < q.npairs; base += groups) {
-        pair_lists lists = pair_at<Planned>(q, base + group);
+        masked_pair pair = next;
+        next = pair_at<Planned>(q, base + groups + group);
+        const uint32_t *walker = walker_of(q, pair);
+        const search_set set = { owner_of(q, pair), pair.owned };
         uint32_t hits = 0;
-        if (lists.walked) {
-            search_set set(lists);
-            for (uint32_t k = uint32_t(l); k < lists.walked; k += G)
-                hits += set.has(__ldg(lists.walker + k));
-        }
+        for (uint32_t k = uint32_t(l); k < pair.walked; k += G)
+            hits += set.has(__ldg(walker + k));
         hits = add_lanes<G>(hits);
         if (l == 0 && hits)
-            sum += Planned && q.pair_mirrors ? store_both(q, q.pair_mirrors + base + group, lists.entry, hits)
-                                             : store_one(q, lists.entry, hits);
+            sum += Planned && q.pair_mirrors ? store_both(q, q.pair_mirrors + base + group, pair.entry, hits)
+                                             : store_one(q, pair.entry, hits);
     }
     add_products(q, sum);
 }

@@ -154,17 +154,16 @@ template <class P, bool Planned> __global__ void __launch_bounds__(256) fold_pai
     int l = int(threadIdx.x % G);
     int64_t groups = gridDim.x * int64_t(blockDim.x / G), group = blockIdx.x * int64_t(blockDim.x / G) + threadIdx.x / G;
     for (int64_t base = 0; base < q.npairs; base += groups) {
-        pair_lists lists = pair_at<Planned>(q, base + group);
+        const masked_pair pair = pair_at<Planned>(q, base + group);
+        const uint32_t *walker = walker_of(q, pair);
+        const search_set set = { owner_of(q, pair), pair.owned };
+        const places_of places = { pair.owner, pair.walker, pair.owner_is_b != 0 };
         lane_sum<P> sum;
-        if (lists.walked) {
-            search_set set(lists);
-            places_of places = { lists.owner_place, lists.walker_place, lists.owner_is_b };
-            for (uint32_t k = uint32_t(l); k < lists.walked; k += G)
-                places.add(q, sum, set.find(__ldg(lists.walker + k)), k);
-        }
+        for (uint32_t k = uint32_t(l); k < pair.walked; k += G)
+            places.add(q, sum, set.find(__ldg(walker + k)), k);
         sum.template add_lanes_up<G>(q);
         if (l == 0)
-            sum.store(q, lists.entry);
+            sum.store(q, pair.entry);
     }
 }
 

@@ -175,12 +175,15 @@ __global__ void __launch_bounds__(threads) write_records(masked_lists q, plan_ru
         int64_t mirror = mirror_of(q, row, q.mi[q.begin + entry]);
         mirrors[at] = mirror >= 0 ? uint32_t(mirror) : entry;
     }
+    overlap lists = cut(q, row, q.mi[q.begin + entry]);
+    bool owner_is_b = lists.owner_is_b();
+    int64_t walker = owner_is_b ? lists.a : lists.b;
     if (at >= grouped) {
-        pairs[at - grouped] = { uint32_t(row), entry };
+        uint32_t owned = owner_is_b ? lists.b_length : lists.a_length;
+        pairs[at - grouped] = { walker, owner_is_b ? lists.b : lists.a, lists.walked(), owned, entry, owner_is_b };
         return;
     }
-    overlap lists = cut(q, row, q.mi[q.begin + entry]);
-    records[at] = { uint64_t(lists.owner_is_b() ? lists.a : lists.b), lists.walked(), entry };
+    records[at] = { uint64_t(walker), lists.walked(), entry };
     uint32_t owner = keys[at] >> rule.shift;
     if (at == 0 || keys[at - 1] >> rule.shift != owner)
         first[owner] = at;

@@ -114,41 +114,43 @@ __device__ __forceinline__ walk_shape shape_of(const uint32_t *ids, uint32_t len
     return shape;
 }
 
-struct pair_lists {
-    const uint32_t *walker, *owner;
-    uint32_t walked, owned, entry;
-    int64_t walker_place, owner_place;
-    bool owner_is_b;
-};
-
-/* The lists of an entry without a group, or none of them when the mask is false (with mirrors that is seen later). */
-template <bool Planned> __device__ __forceinline__ pair_lists pair_at(const masked_args &q, int64_t at)
+/* An entry and its lists; none of them (walked == 0) when the mask is false (with mirrors that is seen later).  Without a plan they are whole
+ * rows of A and B'. */
+template <bool Planned> __device__ __forceinline__ masked_pair pair_at(const masked_args &q, int64_t at)
 {
-    pair_lists lists = {};
+    masked_pair pair = {};
     if (at >= q.npairs)
-        return lists;
-    int64_t row;
-    if (Planned) {
-        masked_pair pair = q.pairs[at];
-        row = pair.row;
-        lists.entry = pair.entry;
-    } else {
-        row = row_with(q.lists.mp, q.lists.nrows, q.lists.begin + at);
-        lists.entry = uint32_t(at);
+        return pair;
+    if constexpr (Planned) {
+        const uint4 *from = reinterpret_cast<const uint4 *>(q.pairs + at);
+        const uint4 bits[2] = { __ldcs(from), __ldcs(from + 1) };
+        memcpy(&pair, bits, sizeof pair);
+        if (!q.pair_mirrors && !passes(q, pair.entry))
+            pair.walked = 0;
+        return pair;
     }
-    if (!q.pair_mirrors && !passes(q, lists.entry))
-        return lists;
-    uint32_t col = __ldg(q.lists.mi + q.lists.begin + lists.entry);
-    int64_t a = __ldg(q.lists.ap + row), a_end = __ldg(q.lists.ap + row + 1);
-    int64_t b = __ldg(q.lists.bp + col), b_end = __ldg(q.lists.bp + col + 1);
-    lists.owner_is_b = b_end - b > a_end - a;
-    lists.walker_place = lists.owner_is_b ? a : b;
-    lists.owner_place = lists.owner_is_b ? b : a;
-    lists.walked = uint32_t(lists.owner_is_b ? a_end - a : b_end - b);
-    lists.owned = uint32_t(lists.owner_is_b ? b_end - b : a_end - a);
-    lists.walker = (lists.owner_is_b ? q.lists.ai : q.lists.bi) + lists.walker_place;
-    lists.owner = (lists.owner_is_b ? q.lists.bi : q.lists.ai) + lists.owner_place;
-    return lists;
+    int64_t row = row_with(q.lists.mp, q.lists.nrows, q.lists.begin + at);
+    pair.entry = uint32_t(at);
+    if (!passes(q, pair.entry))
+        return pair;
+    uint32_t col = __ldg(q.lists.mi + q.lists.begin + at);
+    int64_t a = __ldg(q.lists.ap + row), b = __ldg(q.lists.bp + col);
+    int64_t a_length = __ldg(q.lists.ap + row + 1) - a, b_length = __ldg(q.lists.bp + col + 1) - b;
+    pair.owner_is_b = b_length > a_length;
+    pair.walker = pair.owner_is_b ? a : b;
+    pair.owner = pair.owner_is_b ? b : a;
+    pair.walked = uint32_t(pair.owner_is_b ? a_length : b_length);
+    pair.owned = uint32_t(pair.owner_is_b ? b_length : a_length);
+    return pair;
+}
+
+__device__ __forceinline__ const uint32_t *walker_of(const masked_args &q, const masked_pair &pair)
+{
+    return (pair.owner_is_b ? q.lists.ai : q.lists.bi) + pair.walker;
+}
+__device__ __forceinline__ const uint32_t *owner_of(const masked_args &q, const masked_pair &pair)
+{
+    return (pair.owner_is_b ? q.lists.bi : q.lists.ai) + pair.owner;
 }
 
 // ---- Sets: where is a column in the owner's list, if at all? ----
@@ -158,15 +160,9 @@ constexpr uint32_t nowhere = ~0u;
 /* The list itself; not empty. */
 struct search_set {
     const uint32_t *list;
-    uint32_t length, first, last;
-    __device__ __forceinline__ explicit search_set(const pair_lists &lists)
-        : list(lists.owner), length(lists.owned), first(__ldg(lists.owner)), last(__ldg(lists.owner + lists.owned - 1))
-    {
-    }
+    uint32_t length;
     __device__ __forceinline__ uint32_t find(uint32_t id) const
     {
-        if (id < first || id > last)
-            return nowhere;
         uint32_t low = 0, n = length;
         while (n > 1) {
             uint32_t half = n / 2;
