@@ -7,7 +7,7 @@
 #include "backends/cuda/sparse.h"
 
 tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES,
-                            .ring = TSR_CUDA_RING};
+                            .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tsr_backend_options chosen;
@@ -29,8 +29,10 @@ static tsr_status open_device(void)
 
 static void open_once(void)
 {
+    void *before = tsr_cuda_current();
     owner = getpid();
     opened = open_device() == TSR_OK;
+    tsr_cuda_restore(before);
 }
 
 bool tsr_cuda_start(const tsr_backend_options *options)
@@ -43,6 +45,17 @@ bool tsr_cuda_start(const tsr_backend_options *options)
 bool tsr_cuda_alive(void)
 {
     return opened && getpid() == owner;
+}
+
+tsr_status tsr_cuda_enter(void **before)
+{
+    *before = tsr_cuda_current();
+    return tsr_cuda_use(tsr_cuda.device.ordinal);
+}
+
+void tsr_cuda_leave(void *before)
+{
+    tsr_cuda_restore(before);
 }
 
 /* ---- streams ---- */

@@ -8,11 +8,12 @@
 #include "backends/cuda/runtime.h"
 
 /* Sizes that tests make small.  What is copied at once by the device; a panel has at least so many bytes of B or C, so that
- * kernels and copies have work, and rows of at least a few cache lines. */
+ * kernels and copies have work, and rows of at least a few cache lines; fewer where the device copies by itself. */
 #ifndef TSR_CUDA_CHUNK_BYTES
 #define TSR_CUDA_CHUNK_BYTES (2 << 20)
 #define TSR_CUDA_PANEL_BYTES (16 << 20)
 #define TSR_CUDA_ROW_BYTES 256
+#define TSR_CUDA_DIRECT_ROW_BYTES 128
 #endif
 
 /* Pinned memory that the device copies at once, and the event of its last copy.  There are few: together they stay in the last
@@ -31,7 +32,7 @@ typedef struct tsr_cuda_context {
     void *compute, *up, *down; /* streams; memory is allocated and freed on `compute` */
     void *order;               /* event of tsr_cuda_after */
     size_t cap, used;          /* bytes of device memory: allowed, reserved */
-    int64_t chunk, panel;      /* TSR_CUDA_CHUNK_BYTES and _PANEL_BYTES, unless a benchmark tries others */
+    int64_t chunk, panel, direct_row; /* TSR_CUDA_CHUNK_BYTES and so on, unless a benchmark tries others */
     int ring;                  /* chunks of one direction wanted, <= TSR_CUDA_RING */
     int npairs;                /* there are 2 npairs chunks: even ones go up, odd ones come down */
     tsr_cuda_chunk chunks[2 * TSR_CUDA_RING];
@@ -43,6 +44,10 @@ extern tsr_cuda_context tsr_cuda;
 bool tsr_cuda_start(const tsr_backend_options *options);
 /* Not a child forked since: there the device is gone. */
 bool tsr_cuda_alive(void);
+
+/* Our device becomes that of the calling thread; leave, also after a failure, gives it back what it had. */
+tsr_status tsr_cuda_enter(void **before);
+void tsr_cuda_leave(void *before);
 
 /* As many pairs of chunks as there can be, at most `wanted` and `ring`; < 0: a tsr_status. */
 int tsr_cuda_need_pairs(int64_t wanted);

@@ -3,6 +3,7 @@
 #include "backends/cuda/masked.h"
 #include "backends/cuda/measure.h"
 #include "backends/cuda/panels.h"
+#include "backends/cuda/pinned.h"
 
 #include <string.h>
 
@@ -90,10 +91,12 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
     bool nothing = p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0;
     if (nothing || (is_masked(p) && (p->b.nvals == 0 || tsr_cuda_masked_empty(p))))
         return no_products(p, result);
+    void *before;
     pthread_mutex_lock(&tsr_cuda.busy);
-    tsr_status status = tsr_cuda_use(tsr_cuda.device.ordinal);
+    tsr_status status = tsr_cuda_enter(&before);
     if (status == TSR_OK)
         status = execute_alone(p, result);
+    tsr_cuda_leave(before);
     pthread_mutex_unlock(&tsr_cuda.busy);
     return status;
 }
@@ -113,6 +116,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,
                                         .execute = execute, .kernel_name = kernel_name, .holds = holds,
-                                        .release = tsr_cuda_slot_release, .measure = tsr_cuda_measure};
+                                        .release = tsr_cuda_slot_release, .measure = tsr_cuda_measure,
+                                        .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block};
     return tsr_cuda_start(options) ? &backend : NULL;
 }

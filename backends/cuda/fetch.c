@@ -51,14 +51,14 @@ static void empty(fetch_job *j, const tsr_cuda_chunk *c, int64_t chunk)
 
 static void fetch_chunks(fetch_job *j, const tsr_cuda_chunk pair[2])
 {
-    if (!check(j, tsr_cuda_use(tsr_cuda.device.ordinal)))
-        return;
-    int64_t coming = ask(j, &pair[0]);
+    void *before;
+    int64_t coming = check(j, tsr_cuda_enter(&before)) ? ask(j, &pair[0]) : -1;
     for (int turn = 0; coming >= 0; turn = 1 - turn) {
         int64_t next = ask(j, &pair[1 - turn]);
         empty(j, &pair[turn], coming);
         coming = next;
     }
+    tsr_cuda_leave(before);
 }
 
 tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cuda_take take, void *target, int nthreads,

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backends/cuda/panels.h"
+#include "backends/cuda/pinned.h"
 
 /* About so many panels, so that little of the first and last is left uncovered. */
 enum { PANELS = 8 };
@@ -37,7 +38,7 @@ typedef struct host_array {
     const void *x;
     size_t size;
     int64_t rows, ld;
-    bool by_col, iso;
+    bool by_col, iso, direct;
 } host_array;
 
 /* One column is the same in both orientations. */
@@ -46,7 +47,7 @@ static tsr_cuda_rectangle part_of(const tsr_cuda_panels *s, int64_t panel, host_
     int64_t columns = columns_of(s, panel), first = first_column(s, panel) * (h.by_col ? h.ld : 1);
     return (tsr_cuda_rectangle){
         .host = (char *)(intptr_t)h.x + (h.iso ? 0 : (size_t)first * h.size), .host_ld = h.ld, .size = h.size, .iso = h.iso,
-        .outer = h.by_col ? columns : h.rows, .inner = h.by_col ? h.rows : columns,
+        .direct = h.direct, .outer = h.by_col ? columns : h.rows, .inner = h.by_col ? h.rows : columns,
         .device_ld = h.by_col ? h.rows : padded(s, columns), .device = h.by_col && columns > 1 ? device_by_col : device};
 }
 
@@ -54,8 +55,8 @@ int tsr_cuda_panel_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int
 {
     const tsr_view *b = &s->product->b;
     const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
-    host_array values = {b->x, s->size, s->product->k, b->ld, b->by_col, b->iso};
-    host_array present = {b->b, 1, s->product->k, b->ld, b->by_col, false};
+    host_array values = {b->x, s->size, s->product->k, b->ld, b->by_col, b->iso, s->b_direct};
+    host_array present = {b->b, 1, s->product->k, b->ld, b->by_col, false, false};
     int count = 0;
     if (s->reads_b)
         r[count++] = part_of(s, panel, values, buffer->b, buffer->b_by_col);
@@ -69,8 +70,8 @@ int tsr_cuda_panel_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, in
     const tsr_product *p = s->product;
     const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
     int64_t ld = p->c_by_col ? p->m : p->n;
-    host_array values = {s->result->x, s->size, p->m, ld, p->c_by_col, false};
-    host_array present = {s->result->b, 1, p->m, ld, p->c_by_col, false};
+    host_array values = {s->result->x, s->size, p->m, ld, p->c_by_col, false, s->c_direct};
+    host_array present = {s->result->b, 1, p->m, ld, p->c_by_col, false, false};
     r[0] = part_of(s, panel, values, buffer->c, buffer->c_by_col);
     if (s->present)
         r[1] = part_of(s, panel, present, buffer->c_present, buffer->c_present_by_col);
@@ -260,12 +261,23 @@ static void set_width(tsr_cuda_panels *s, int64_t width)
     s->npanels = (s->product->n - s->shift + s->width - 1) / s->width;
 }
 
+/* Bytes of a row of a panel that suit the host's memory.  Held by column it has no such rows. */
+static int64_t preferred_row(const tsr_cuda_panels *s)
+{
+    enum { COLUMNS = 8 };
+    const tsr_product *p = s->product;
+    if (p->c_by_col && (p->b.by_col || !s->reads_b))
+        return COLUMNS * (int64_t)s->size;
+    return s->c_direct && (s->b_direct || !s->reads_b) ? tsr_cuda.direct_row : TSR_CUDA_ROW_BYTES;
+}
+
 /* Rows of a panel are long enough for the host's memory, but there are two panels where they can be of half that. */
 static int64_t preferred_width(const tsr_cuda_panels *s)
 {
     const tsr_product *p = s->product;
     int64_t size = (int64_t)s->size, column = (p->k > p->m ? p->k : p->m) * size, row = p->n * size / 2;
-    row = row > TSR_CUDA_ROW_BYTES ? TSR_CUDA_ROW_BYTES : row < TSR_CUDA_ROW_BYTES / 2 ? TSR_CUDA_ROW_BYTES / 2 : row;
+    int64_t most = preferred_row(s);
+    row = row > most ? most : row < most / 2 ? most / 2 : row;
     int64_t width = (p->n + PANELS - 1) / PANELS, least = tsr_cuda.panel / column + 1, step = row / size;
     width = width > least ? width : least;
     return (width + step - 1) / step * step;
@@ -319,6 +331,14 @@ static tsr_status allocate(tsr_cuda_panels *s)
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute) : status;
 }
 
+/* B's vectors may lie further apart than they are long. */
+static bool b_is_pinned(const tsr_cuda_panels *s)
+{
+    const tsr_view *b = &s->product->b;
+    int64_t elements = b->nvec > 0 ? (b->nvec - 1) * b->ld + b->vlen : 0;
+    return s->reads_b && !b->iso && tsr_cuda_is_pinned(b->x, (size_t)elements * s->size);
+}
+
 tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p,
                                 tsr_result *result)
 {
@@ -326,6 +346,8 @@ tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda
     s->reads_b = tsr_reads_b(p);
     s->b_bitmap = p->b.format == TSR_BITMAP;
     s->present = s->b_bitmap && result->b;
+    s->b_direct = b_is_pinned(s);
+    s->c_direct = tsr_cuda_is_pinned(result->x, (size_t)(p->m * p->n) * s->size);
     return fit(s) ? allocate(s) : TSR_DECLINED;
 }
 

@@ -5,6 +5,9 @@
  * come.  Who completes a chunk, or finds no piece, sees to the device: sends what is full, queues the kernels of a panel whose
  * chunks are all sent and whose buffer has been emptied, asks for results, and looks what has arrived; one thread at a time.
  * Who finds nothing to copy also writes pieces of the presence of C, where that follows from the rows of A.
+ *
+ * To and from page-locked memory the device copies by itself, a whole panel at once; such a load is in the ring for its event
+ * only.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/panels.h"
 
@@ -17,7 +20,7 @@ typedef enum direction { UP, DOWN } direction;
 
 enum { PIECES = 8 }; /* of a chunk, at most */
 
-/* Part of a rectangle, one chunk long. */
+/* Part of a rectangle, one chunk long; all of it where the device copies by itself. */
 typedef struct part {
     int64_t panel, first, last; /* positions of the rectangle */
     bool presence;              /* of C */
@@ -64,6 +67,8 @@ typedef struct pipeline {
     int size;                 /* chunks of a ring */
     atomic_int_least64_t written; /* places of C whose presence is taken */
     int64_t computed;         /* panels whose kernels are queued */
+    bool staged;              /* something goes through the chunks */
+    atomic_int threads;       /* that came */
     progress *progress;       /* [npanels] */
     atomic_int_least64_t present;
     int64_t moved;
@@ -104,10 +109,16 @@ static void unlock(pipeline *s)
 
 /* ---- parts ---- */
 
+/* Positions of each part of a rectangle but the last. */
+static int64_t part_size(const tsr_cuda_rectangle *r)
+{
+    return r->direct ? tsr_cuda_positions(r) : tsr_cuda_chunk_elements(r->size);
+}
+
 static int64_t chunks_of(const tsr_cuda_rectangle *r)
 {
-    int64_t chunk = tsr_cuda_chunk_elements(r->size);
-    return (tsr_cuda_positions(r) + chunk - 1) / chunk;
+    int64_t size = part_size(r), positions = tsr_cuda_positions(r);
+    return positions ? (positions + size - 1) / size : 0;
 }
 
 /* Part `number` of a panel, if there is one; returns how many there are. */
@@ -117,7 +128,7 @@ static int64_t find_part(part *p, const pipeline *s, direction d, int64_t panel,
     int count = d == UP ? tsr_cuda_panel_inputs(r, &s->panels, panel) : tsr_cuda_panel_outputs(r, &s->panels, panel);
     int64_t before = 0;
     for (int k = 0; k < count; k++) {
-        int64_t chunks = chunks_of(&r[k]), size = tsr_cuda_chunk_elements(r[k].size), positions = tsr_cuda_positions(&r[k]);
+        int64_t chunks = chunks_of(&r[k]), size = part_size(&r[k]), positions = tsr_cuda_positions(&r[k]);
         int64_t first = (number - before) * size;
         if (number >= before && number < before + chunks)
             *p = (part){.panel = panel, .first = first, .last = first + size < positions ? first + size : positions,
@@ -201,10 +212,12 @@ static bool fly(pipeline *s, direction d, int64_t number)
 {
     const part *p = &load_of(s, d, number)->part;
     const tsr_cuda_chunk *c = chunk_of(s, d, number);
-    tsr_status status = d == UP ? tsr_cuda_to_device(device_place(p), c->staging, bytes_of(p), tsr_cuda.up)
-                                : tsr_cuda_to_host(c->staging, device_place(p), bytes_of(p), tsr_cuda.down);
+    void *stream = d == UP ? tsr_cuda.up : tsr_cuda.down;
+    tsr_status status = p->rectangle.direct ? tsr_cuda_copy_direct(&p->rectangle, d == UP, stream)
+                        : d == UP           ? tsr_cuda_to_device(device_place(p), c->staging, bytes_of(p), stream)
+                                            : tsr_cuda_to_host(c->staging, device_place(p), bytes_of(p), stream);
     if (status == TSR_OK)
-        status = tsr_cuda_event_record(c->event, d == UP ? tsr_cuda.up : tsr_cuda.down);
+        status = tsr_cuda_event_record(c->event, stream);
     s->moved += (int64_t)bytes_of(p);
     return check(s, status);
 }
@@ -214,9 +227,16 @@ static void set_load(pipeline *s, direction d, int64_t number, const part *p)
 {
     load *l = load_of(s, d, number);
     l->part = *p;
-    l->handed_out = p->first;
+    l->handed_out = p->rectangle.direct ? p->last : p->first;
     l->pieces = l->done = 0;
-    atomic_store(&l->copied, false);
+    atomic_store(&l->copied, p->rectangle.direct);
+}
+
+/* A slot of the ring is free again when its load has ended and, if the device copied it, was seen by who hands out. */
+static bool has_room(const pipeline *s, const ring *r, int64_t next)
+{
+    int64_t served = atomic_load(&r->served);
+    return next - (r->ended < served ? r->ended : served) < s->size;
 }
 
 static void see_to_up(pipeline *s)
@@ -231,7 +251,7 @@ static void see_to_up(pipeline *s)
     }
     while (r->ended < r->sent && is_done(s, UP, r->ended))
         r->ended++;
-    while (r->opened - r->ended < s->size && next_part(&p, s, UP)) {
+    while (has_room(s, r, r->opened) && next_part(&p, s, UP)) {
         set_load(s, UP, r->opened, &p);
         atomic_fetch_add(&r->opened, 1);
     }
@@ -245,7 +265,7 @@ static void see_to_down(pipeline *s)
         s->progress[load_of(s, DOWN, r->ended)->part.panel].down++;
         r->ended++;
     }
-    while (r->sent - r->ended < s->size && next_part(&p, s, DOWN)) {
+    while (has_room(s, r, r->sent) && next_part(&p, s, DOWN)) {
         set_load(s, DOWN, r->sent, &p);
         if (!fly(s, DOWN, r->sent))
             return;
@@ -284,10 +304,18 @@ static bool has_piece(pipeline *s, direction d)
     return atomic_load(&s->ring[d].served) < atomic_load(&s->ring[d].opened);
 }
 
+/* Loads that the device copies by itself have no pieces.  The lock is held. */
+static void skip_direct(pipeline *s, direction d)
+{
+    while (has_piece(s, d) && load_of(s, d, s->ring[d].served)->part.rectangle.direct)
+        atomic_fetch_add(&s->ring[d].served, 1);
+}
+
 /* The lock is held. */
 static bool take_piece(task *t, pipeline *s, direction d)
 {
     ring *r = &s->ring[d];
+    skip_direct(s, d);
     if (!has_piece(s, d))
         return false;
     load *l = load_of(s, d, r->served);
@@ -328,6 +356,12 @@ static bool take(task *t, pipeline *s)
         unlock(s);
     }
     return taken || take_presence(t, s);
+}
+
+/* Will there be work for more than the one thread that sees to the device? */
+static bool needs_helpers(const pipeline *s)
+{
+    return s->staged || atomic_load(&s->written) < places_of(s);
 }
 
 /* Everything is handed out, and nothing will come any more. */
@@ -382,15 +416,14 @@ static bool put_back(pipeline *s, const task *t)
     return complete;
 }
 
-static void run_thread(pipeline *s)
+static void work_on(pipeline *s)
 {
     task t;
     int waited = 0;
-    if (!check(s, tsr_cuda_use(tsr_cuda.device.ordinal)))
-        return;
+    bool stays = atomic_fetch_add(&s->threads, 1) == 0;
     while (!atomic_load(&s->status)) {
         if (!take(&t, s)) {
-            if (all_taken(s))
+            if (all_taken(s) || !(stays || needs_helpers(s)))
                 return;
             see_to_device(s);
             pause_briefly(&waited);
@@ -404,17 +437,44 @@ static void run_thread(pipeline *s)
     }
 }
 
+static void run_thread(pipeline *s)
+{
+    void *before;
+    if (check(s, tsr_cuda_enter(&before)))
+        work_on(s);
+    tsr_cuda_leave(before);
+}
+
 /* ---- all of it ---- */
+
+/* Parts of the first panel that go through chunks. */
+static int64_t staged_parts(const pipeline *s, direction d)
+{
+    part p = {0};
+    int64_t parts = parts_of(s, d, 0), staged = 0;
+    for (int64_t number = 0; number < parts; number++) {
+        find_part(&p, s, d, 0, number);
+        staged += !p.rectangle.direct;
+    }
+    return staged;
+}
+
+/* Threads that would find work. */
+static int64_t useful_threads(const pipeline *s, int64_t staged)
+{
+    return 1 + staged * s->panels.npanels * PIECES + places_of(s) / tsr_cuda.chunk;
+}
 
 static void run(pipeline *s)
 {
-    int64_t up = parts_of(s, UP, 0) * s->panels.npanels, down = parts_of(s, DOWN, 0) * s->panels.npanels;
-    int64_t chunks = up > down ? up : down, pieces = (up + down) * PIECES;
-    s->size = tsr_cuda_need_pairs(chunks);
+    int64_t up = parts_of(s, UP, 0), down = parts_of(s, DOWN, 0), staged = staged_parts(s, UP) + staged_parts(s, DOWN);
+    s->staged = staged > 0;
+    s->size = tsr_cuda_need_pairs((up > down ? up : down) * s->panels.npanels);
     s->progress = calloc((size_t)s->panels.npanels, sizeof *s->progress);
     if (!check(s, s->size < 0 ? (tsr_status)s->size : s->progress ? TSR_OK : TSR_OUT_OF_MEMORY))
         return;
-    int nthreads = pieces < s->panels.product->nthreads ? (int)pieces : s->panels.product->nthreads;
+    int64_t useful = useful_threads(s, staged);
+    int nthreads = useful < s->panels.product->nthreads ? (int)useful : s->panels.product->nthreads;
 #pragma omp parallel num_threads(nthreads) if (nthreads > 1)
     run_thread(s);
 }

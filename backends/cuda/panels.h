@@ -32,6 +32,7 @@ typedef struct tsr_cuda_panels {
     size_t size;                  /* bytes of a value */
     bool reads_b, b_bitmap;       /* what of B is needed */
     bool present;                 /* presence of C comes from the kernel */
+    bool b_direct, c_direct;      /* values of B and C are page-locked on the host */
     int64_t width, npanels;       /* columns of every panel but the first and the last */
     int64_t shift;                /* more of the first */
     int nbuffers;

@@ -3,6 +3,8 @@
 #include "backends/cuda/runtime.h"
 
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <pthread.h>
 
 static tsr_status status_of(cudaError_t error)
 {
@@ -22,6 +24,28 @@ void tsr_cuda_unpin(void *p)
 {
     if (p)
         (void)status_of(cudaFreeHost(p));
+}
+
+tsr_status tsr_cuda_lock_pages(void *p, size_t bytes)
+{
+    return status_of(cudaHostRegister(p, bytes, cudaHostRegisterDefault));
+}
+
+void tsr_cuda_unlock_pages(void *p)
+{
+    (void)status_of(cudaHostUnregister(p));
+}
+
+tsr_status tsr_cuda_rows_to_device(const tsr_cuda_copy *c, void *stream)
+{
+    return status_of(cudaMemcpy2DAsync(c->device, c->device_pitch, c->host, c->host_pitch, c->width, c->height,
+                                       cudaMemcpyHostToDevice, stream));
+}
+
+tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *c, void *stream)
+{
+    return status_of(cudaMemcpy2DAsync(c->host, c->host_pitch, c->device, c->device_pitch, c->width, c->height,
+                                       cudaMemcpyDeviceToHost, stream));
 }
 
 tsr_status tsr_cuda_event_new(void **event)
@@ -61,6 +85,51 @@ int tsr_cuda_event_done(void *event)
 tsr_status tsr_cuda_use(int ordinal)
 {
     return status_of(cudaSetDevice(ordinal));
+}
+
+/* The runtime can only name devices, and to name one makes its context: so the driver is asked.  It is there once the runtime
+ * has loaded it. */
+static struct {
+    int (*get_current)(void **context);
+    int (*set_current)(void *context);
+} driver;
+
+/* dlsym gives an object pointer where a function pointer is meant. */
+typedef union symbol {
+    void *address;
+    int (*get_current)(void **context);
+    int (*set_current)(void *context);
+} symbol;
+
+static void find_driver(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+        return;
+    symbol get = {dlsym(library, "cuCtxGetCurrent")}, set = {dlsym(library, "cuCtxSetCurrent")};
+    if (get.address && set.address) {
+        driver.get_current = get.get_current;
+        driver.set_current = set.set_current;
+    }
+}
+
+static bool have_driver(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_driver);
+    return driver.get_current != NULL;
+}
+
+void *tsr_cuda_current(void)
+{
+    void *context = NULL;
+    return have_driver() && driver.get_current(&context) == 0 ? context : NULL;
+}
+
+void tsr_cuda_restore(void *context)
+{
+    if (have_driver())
+        (void)driver.set_current(context);
 }
 
 tsr_status tsr_cuda_free_memory(size_t *bytes)

@@ -8,6 +8,19 @@
 tsr_status tsr_cuda_pin(void **p, size_t bytes); /* *p = NULL on failure */
 void tsr_cuda_unpin(void *p);                    /* NULL allowed */
 
+/* Page-lock memory of others, so that copies to and from it are made by the device alone.  The pages must stay mapped until they
+ * are unlocked. */
+tsr_status tsr_cuda_lock_pages(void *p, size_t bytes);
+void tsr_cuda_unlock_pages(void *p);
+
+/* A rectangle of `height` rows of `width` bytes, whose rows start `pitch` bytes apart; host memory is page-locked. */
+typedef struct tsr_cuda_copy {
+    void *device, *host;
+    size_t device_pitch, host_pitch, width, height;
+} tsr_cuda_copy;
+tsr_status tsr_cuda_rows_to_device(const tsr_cuda_copy *copy, void *stream);
+tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *copy, void *stream);
+
 /* Events without times.  record: everything queued on the stream so far.  follow: what is queued on the stream from now on
  * waits for the event as last recorded.  done: 1, 0, or a negative tsr_status. */
 tsr_status tsr_cuda_event_new(void **event);
@@ -18,6 +31,11 @@ tsr_status tsr_cuda_event_follow(void *event, void *stream);
 int tsr_cuda_event_done(void *event);
 
 tsr_status tsr_cuda_use(int ordinal); /* the device of the calling thread */
+
+/* The context of the calling thread, which its program may have chosen; NULL: none.  Given to restore it is current again. */
+void *tsr_cuda_current(void);
+void tsr_cuda_restore(void *context);
+
 tsr_status tsr_cuda_free_memory(size_t *bytes);
 
 #endif

@@ -130,6 +130,18 @@ int64_t tsr_cuda_count_present(const tsr_cuda_rectangle *r, const void *staging,
     return present;
 }
 
+tsr_status tsr_cuda_copy_direct(const tsr_cuda_rectangle *r, bool to_device, void *stream)
+{
+    tsr_cuda_copy copy = {.device = r->device, .host = r->host, .device_pitch = (size_t)r->device_ld * r->size,
+                          .host_pitch = (size_t)r->host_ld * r->size, .width = (size_t)r->inner * r->size,
+                          .height = (size_t)r->outer};
+    if (copy.width == copy.device_pitch && copy.width == copy.host_pitch) { /* one row */
+        copy.width *= copy.height;
+        copy.height = 1;
+    }
+    return to_device ? tsr_cuda_rows_to_device(&copy, stream) : tsr_cuda_rows_to_host(&copy, stream);
+}
+
 /* ---- arrays made on the way ---- */
 
 int64_t tsr_cuda_chunk_elements(size_t size)
@@ -162,15 +174,17 @@ static tsr_status stage_chunk(staging_job *j, const tsr_cuda_chunk *c, int64_t c
 /* One thread, with two chunks: one is copied by the device while the thread fills the other. */
 static void stage_chunks(staging_job *j, const tsr_cuda_chunk pair[2])
 {
-    tsr_status status = tsr_cuda_use(tsr_cuda.device.ordinal);
+    void *before;
+    tsr_status status = tsr_cuda_enter(&before);
     int64_t chunk;
     for (int turn = 0; status == TSR_OK && !atomic_load(&j->status); turn = 1 - turn) {
         if ((chunk = atomic_fetch_add(&j->next, 1)) >= j->nchunks)
-            return;
+            break;
         status = stage_chunk(j, &pair[turn], chunk);
     }
     if (status != TSR_OK)
         atomic_store(&j->status, (int)status);
+    tsr_cuda_leave(before);
 }
 
 tsr_status tsr_cuda_stage(void *device, int64_t count, size_t size, tsr_cuda_fill fill, const void *source, int nthreads,

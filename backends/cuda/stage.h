@@ -14,6 +14,7 @@ typedef struct tsr_cuda_rectangle {
     int64_t device_ld;    /* >= inner */
     size_t size;          /* bytes of an element */
     bool iso;             /* host holds one value, for every element */
+    bool direct;          /* host is page-locked: the device copies by itself */
     char *device;
 } tsr_cuda_rectangle;
 
@@ -21,6 +22,9 @@ static inline int64_t tsr_cuda_positions(const tsr_cuda_rectangle *r)
 {
     return r->outer * r->device_ld;
 }
+
+/* All of a direct rectangle, queued on the stream. */
+tsr_status tsr_cuda_copy_direct(const tsr_cuda_rectangle *r, bool to_device, void *stream);
 
 /* staging[0..) = the elements at positions [first, last); what is padding is left alone. */
 void tsr_cuda_gather(void *staging, const tsr_cuda_rectangle *r, int64_t first, int64_t last);

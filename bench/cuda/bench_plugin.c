@@ -1,7 +1,8 @@
 /* Products through the CUDA plug-in with operands in host memory: what the way across the bus costs.
  *   bench_plugin [log2 of the rows [entries per row]]
  * For each case: the first call (A goes to the device), then the median of some more, and the share of the bus's 55 GB/s each
- * way that the dense operands got.  Chunk and panel sizes are tried on the first case.
+ * way that the dense operands got.  Sizes of chunks are tried on the first case, of rows that the device copies by itself on the
+ * second.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <omp.h>
 #include <stdio.h>
@@ -69,7 +70,7 @@ typedef struct bench_case {
     const char *name;
     tsr_type type;
     int64_t n;
-    bool a_by_col, b_by_col, c_by_col, wants_present;
+    bool a_by_col, b_by_col, c_by_col, wants_present, pin_b, pin_c;
     int nthreads;
     tsr_precision precision;
     const char *kernel;
@@ -95,12 +96,29 @@ static int by_value(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+/* Pages are locked outside of the time. */
+static void pin(const bench_case *c, size_t bytes)
+{
+    double start = now_ms();
+    if ((c->pin_b && !gpu->pin(dense, bytes)) || (c->pin_c && !gpu->pin(result, bytes)))
+        printf("%s: cannot be pinned\n", c->name);
+    else if (c->pin_b || c->pin_c)
+        printf("%s: pinned in %.1f ms\n", c->name, now_ms() - start);
+}
+
+static void unpin(void)
+{
+    gpu->unpin(dense);
+    gpu->unpin(result);
+}
+
 static void measure(const bench_case *c)
 {
     void *slot = NULL;
     tsr_product p = product_of(c, &slot);
     tsr_result r = {.x = result, .b = c->wants_present ? present : NULL};
     double ms[REPEATS], first = 0;
+    pin(c, (size_t)(rows * c->n) * tsr_cuda_type_size(c->type));
     for (int k = -1; k < REPEATS; k++) {
         double start = now_ms();
         tsr_status status = gpu->execute(&p, &r);
@@ -110,11 +128,12 @@ static void measure(const bench_case *c)
             break;
         }
     }
+    unpin();
     qsort(ms, REPEATS, sizeof *ms, by_value);
     double bytes = (double)(rows * c->n) * (double)tsr_cuda_type_size(c->type), bound = bytes / 55e6;
     double median = ms[REPEATS / 2];
-    printf("%-24s n %3lld %2d threads, %2d x %4lldK, panel %3lldM: ", c->name, (long long)c->n, c->nthreads, tsr_cuda.ring,
-           (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.panel >> 20);
+    printf("%-24s n %3lld %2d threads, %2d x %4lldK, rows %3lld: ", c->name, (long long)c->n, c->nthreads, tsr_cuda.ring,
+           (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.direct_row);
     printf("first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n", first, median, ms[0], 100 * bound / median,
            r.kernel);
     fflush(stdout);
@@ -124,22 +143,26 @@ static void measure(const bench_case *c)
 
 static void try_sizes(const bench_case *c)
 {
-    static const int64_t chunks[] = {4096, 2048, 1024, 512}; /* largest first: pinned memory is made once */
-    static const int64_t panels[] = {16, 256};
+    static const int64_t chunks[] = {4096, 2048, 1024, 512}; /* largest first: staging memory is made once */
     static const int rings[] = {4, 8, 16};
-    int64_t chunk = tsr_cuda.chunk, panel = tsr_cuda.panel;
+    int64_t chunk = tsr_cuda.chunk;
     int ring = tsr_cuda.ring;
     for (int k = 0; k < 4; k++)
-        for (int l = 0; l < 2; l++)
-            for (int m = 0; m < 3; m++) {
-                tsr_cuda.chunk = chunks[k] << 10;
-                tsr_cuda.panel = panels[l] << 20;
-                tsr_cuda.ring = rings[m];
-                measure(c);
-            }
+        for (int m = 0; m < 3; m++) {
+            tsr_cuda.chunk = chunks[k] << 10;
+            tsr_cuda.ring = rings[m];
+            measure(c);
+        }
     tsr_cuda.chunk = chunk;
-    tsr_cuda.panel = panel;
     tsr_cuda.ring = ring;
+}
+
+static void try_rows(const bench_case *c)
+{
+    int64_t row = tsr_cuda.direct_row;
+    for (tsr_cuda.direct_row = 64; tsr_cuda.direct_row <= 256; tsr_cuda.direct_row *= 2)
+        measure(c);
+    tsr_cuda.direct_row = row;
 }
 
 int main(int argc, char **argv)
@@ -153,18 +176,28 @@ int main(int argc, char **argv)
     }
     make_matrix();
     int all = omp_get_max_threads();
+    /* a, b, c by column, presence wanted, B pinned, C pinned */
     const bench_case cases[] = {
-        {"fp32", TSR_FP32, 128, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, 8 threads", TSR_FP32, 128, false, false, false, false, all < 8 ? all : 8, TSR_PRECISION_EXACT, NULL},
-        {"fp32, presence wanted", TSR_FP32, 128, false, false, false, true, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, all by column", TSR_FP32, 128, true, true, true, false, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, tf32 bmat", TSR_FP32, 128, false, false, false, false, all, TSR_PRECISION_TF32, "bmat"},
-        {"fp64", TSR_FP64, 64, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, narrow", TSR_FP32, 32, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, vector", TSR_FP32, 1, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"fp64, vector", TSR_FP64, 1, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32", TSR_FP32, 128, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, pinned", TSR_FP32, 128, false, false, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, C pinned", TSR_FP32, 128, false, false, false, false, false, true, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, B pinned", TSR_FP32, 128, false, false, false, false, true, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, presence wanted", TSR_FP32, 128, false, false, false, true, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"presence, pinned", TSR_FP32, 128, false, false, false, true, true, true, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, all by column", TSR_FP32, 128, true, true, true, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"by column, pinned", TSR_FP32, 128, true, true, true, false, true, true, all, TSR_PRECISION_EXACT, NULL},
+        {"B by column, pinned", TSR_FP32, 128, false, true, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, tf32 bmat", TSR_FP32, 128, false, false, false, false, false, false, all, TSR_PRECISION_TF32, "bmat"},
+        {"fp64", TSR_FP64, 64, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp64, pinned", TSR_FP64, 64, false, false, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, narrow", TSR_FP32, 32, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"narrow, pinned", TSR_FP32, 32, false, false, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32, vector", TSR_FP32, 1, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"vector, pinned", TSR_FP32, 1, false, false, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
+        {"fp64, vector", TSR_FP64, 1, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
     };
     try_sizes(&cases[0]);
+    try_rows(&cases[1]);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         measure(&cases[k]);
     return 0;

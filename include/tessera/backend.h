@@ -143,6 +143,11 @@ typedef struct tsr_backend {
      * is taken by numbers of the backend's own, and there is no result.  a_slot is needed: what was brought is found again.
      * Status as for execute. */
     tsr_status (*measure)(const tsr_product *product, tsr_measured *measured);
+    /* Optional.  pin: the device may read and write the block directly from now on (its pages are locked); false: it may not, and
+     * nothing has changed.  Until unpin the block must be neither freed nor moved, and the process must not fork.  A block is pinned
+     * once; unpin waits for the product that executes. */
+    bool (*pin)(void *block, size_t bytes);
+    void (*unpin)(void *block);
 } tsr_backend;
 
 /* What a plug-in is told once. */

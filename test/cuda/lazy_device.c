@@ -246,6 +246,24 @@ tsr_status tsr_cuda_to_host(void *host, const void *device, size_t bytes, void *
     return queue(&(work){.run = run_copy, .to = host, .from = device, .bytes = bytes}, on);
 }
 
+static void run_rows(work *w)
+{
+    for (int64_t row = 0; row < w->rows; row++)
+        memcpy((char *)w->to + row * w->a, (const char *)w->from + row * w->b, w->bytes);
+}
+
+tsr_status tsr_cuda_rows_to_device(const tsr_cuda_copy *c, void *on)
+{
+    return queue(&(work){.run = run_rows, .to = c->device, .a = (int64_t)c->device_pitch, .from = c->host,
+                         .b = (int64_t)c->host_pitch, .bytes = c->width, .rows = (int64_t)c->height}, on);
+}
+
+tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *c, void *on)
+{
+    return queue(&(work){.run = run_rows, .to = c->host, .a = (int64_t)c->host_pitch, .from = c->device,
+                         .b = (int64_t)c->device_pitch, .bytes = c->width, .rows = (int64_t)c->height}, on);
+}
+
 static void run_set(work *w)
 {
     memset(w->to, w->byte, w->bytes);
@@ -293,10 +311,43 @@ void tsr_cuda_unpin(void *p)
     free(p);
 }
 
+/* Locked blocks are remembered elsewhere: here only that it may fail, and that all are unlocked. */
+tsr_status tsr_cuda_lock_pages(void *p, size_t bytes)
+{
+    (void)p;
+    (void)bytes;
+    pthread_mutex_lock(&lock);
+    bool failed = fails();
+    live += !failed;
+    pthread_mutex_unlock(&lock);
+    return failed ? TSR_OUT_OF_MEMORY : TSR_OK;
+}
+
+void tsr_cuda_unlock_pages(void *p)
+{
+    (void)p;
+    pthread_mutex_lock(&lock);
+    live--;
+    pthread_mutex_unlock(&lock);
+}
+
+/* The context of a thread is the number of its device, as a pointer. */
+static _Thread_local void *current;
+
 tsr_status tsr_cuda_use(int ordinal)
 {
-    (void)ordinal;
+    current = (char *)streams + ordinal;
     return TSR_OK;
+}
+
+void *tsr_cuda_current(void)
+{
+    return current;
+}
+
+void tsr_cuda_restore(void *context)
+{
+    current = context;
 }
 
 tsr_status tsr_cuda_free_memory(size_t *bytes)

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "backends/cuda/context.h"
+#include "backends/cuda/pinned.h"
 #include "test/cuda/device_control.h"
 #include "test/kernels/compare.h"
 
@@ -45,6 +46,34 @@ static int64_t places_of(const tsr_product *p)
     return is_masked(p) ? p->mask.nvals : p->m * p->n;
 }
 
+static bool pin_b, pin_c;
+
+/* What was pinned, or NULL. */
+static void *pin(bool wanted, const void *block, int64_t elements, tsr_type type)
+{
+    void *p = (void *)(intptr_t)block;
+    return wanted && p && elements > 0 && gpu->pin(p, (size_t)elements * tsr_cuda_type_size(type)) ? p : NULL;
+}
+
+static void unpin(void *block)
+{
+    if (block)
+        gpu->unpin(block);
+}
+
+/* The calling thread keeps the context that it had. */
+static tsr_status execute_pinned(const tsr_product *p, tsr_result *result)
+{
+    int64_t elements = p->b.nvec > 0 ? (p->b.nvec - 1) * p->b.ld + p->b.vlen : 0;
+    void *b = pin(pin_b && !p->b.iso && !is_masked(p), p->b.x, elements, p->b.type);
+    void *c = pin(pin_c, result->x, places_of(p), p->semiring.type), *current = tsr_cuda_current();
+    tsr_status status = gpu->execute(p, result);
+    assert_ptr_equal(tsr_cuda_current(), current);
+    unpin(b);
+    unpin(c);
+    return status;
+}
+
 static tsr_status execute(const tsr_product *product, tsr_result *result)
 {
     tsr_product p = *product;
@@ -56,7 +85,7 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
     p.expected_calls = expected_calls;
     if (!gpu->supports(&p))
         return TSR_DECLINED;
-    tsr_status status = gpu->execute(&p, result);
+    tsr_status status = execute_pinned(&p, result);
     used_kernel = result->kernel;
     bytes_moved = result->bytes_moved;
     return status;
@@ -64,7 +93,7 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
 
 static void plain(void)
 {
-    use_slot = false;
+    use_slot = pin_b = pin_c = false;
     kernel = NULL;
     precision = TSR_PRECISION_EXACT;
     expected_calls = 0;
@@ -136,6 +165,39 @@ static void test_every_semiring(void **state)
     (void)state;
     plain();
     for_every_semiring(one_of_each);
+}
+
+/* Arrays that the device reads and writes by itself, beside others that go through the chunks. */
+static void pinned(rng *r, tsr_op op, tsr_semiring s)
+{
+    pin_b = rng_chance(r, 60);
+    pin_c = rng_chance(r, 60);
+    one_of_each(r, op, s);
+}
+
+static void test_pinned(void **state)
+{
+    (void)state;
+    plain();
+    long before = control_live();
+    for_every_semiring(pinned);
+    assert_in_range(control_live(), before, before + 4 * TSR_CUDA_RING);
+}
+
+/* A part of a pinned block is pinned, what sticks out is not. */
+static void test_parts_of_pinned_blocks(void **state)
+{
+    (void)state;
+    static char block[64];
+    assert_false(tsr_cuda_is_pinned(block, 1));
+    assert_true(gpu->pin(block + 8, 48));
+    assert_true(tsr_cuda_is_pinned(block + 8, 48) && tsr_cuda_is_pinned(block + 55, 1) && tsr_cuda_is_pinned(block + 20, 8));
+    assert_false(tsr_cuda_is_pinned(block + 7, 8) || tsr_cuda_is_pinned(block + 8, 49) || tsr_cuda_is_pinned(block + 50, 7));
+    assert_false(tsr_cuda_is_pinned(block + 56, 1) || tsr_cuda_is_pinned(block + 20, SIZE_MAX));
+    gpu->unpin(block + 9);
+    assert_true(tsr_cuda_is_pinned(block + 8, 48));
+    gpu->unpin(block + 8);
+    assert_false(tsr_cuda_is_pinned(block + 8, 1));
 }
 
 /* With a slot: at first, and from what is kept; another version; the other orientation in the same slot. */
@@ -323,6 +385,8 @@ static void test_little_memory(void **state)
             s.add = (tsr_add)rng_below(&r, 3);
         case_make(&c, &r, (tsr_op)rng_below(&r, TSR_OP_COUNT), s, (int)rng_below(&r, 2));
         use_slot = rng_chance(&r, 70);
+        pin_b = rng_chance(&r, 30);
+        pin_c = rng_chance(&r, 30);
         kernel = rng_chance(&r, 50) && by_blocks(&c) ? "bmat" : NULL;
         tsr_cuda.cap = (size_t)1 << rng_below(&r, 20);
         for (int again = 0; again < 2; again++)
@@ -437,6 +501,8 @@ static void test_failures(void **state)
     for (int round = 0; round < 6 * rounds; round++) {
         test_case c = make_plus_times(&r, TSR_FP32, 0);
         use_slot = round % 2;
+        pin_b = round % 3 == 0;
+        pin_c = round % 3 != 1;
         kernel = round % 4 < 2 && by_blocks(&c) ? "bmat" : NULL;
         fail_everywhere(&c, round / 2 % 2);
         case_free(&c);
@@ -535,7 +601,8 @@ int main(int argc, char **argv)
     if (!gpu)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
+        cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned),
+        cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
         cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_eviction),
