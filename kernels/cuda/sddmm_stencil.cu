@@ -167,6 +167,7 @@ template <tsr_cuda_math Math, int Chunks> struct shape : tuning<Math, Chunks> {
     static constexpr int pitch = Chunks * chunk + (Chunks % 2 == 0 ? chunk : 0); // of a row in a stage
     static constexpr int stage = width * pitch;
     static constexpr int shared = tuned::stages * (stage + 16) + width * 4 + consumers * 2 * group;
+    static_assert((tuned::stages * (stage + 16)) % 16 == 0, ""); // the columns are read 16 bytes at a time
 };
 
 struct ring {
@@ -219,17 +220,30 @@ __device__ __forceinline__ item find_item(const job &j)
 // ---- The producer ----
 
 /* count rows of Y, one bulk copy each; one thread does this. */
-template <class Shape> __device__ __forceinline__ void copy_rows(const job &j, unsigned char *to, const uint32_t *columns, int count, uint64_t *full)
+template <class Shape>
+__device__ __forceinline__ void copy_rows(const job &j, unsigned char *to, const uint32_t *columns, int count, uint64_t *full)
 {
     const unsigned bytes = static_cast<unsigned>(j.pieces) * 16;
     mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes);
-#pragma unroll 4
+    if (count == width) {
+#pragma unroll
+        for (int s = 0; s < width; s += 4) {
+            uint32_t column[4];
+            load_shared(column, shared_place_of(columns + s));
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                bulk_copy(to + (s + k) * Shape::pitch, advance(j.y, column[k], j.y_pitch), bytes, full);
+        }
+        return;
+    }
+#pragma unroll 1
     for (int s = 0; s < count; s++)
         bulk_copy(to + s * Shape::pitch, advance(j.y, columns[s], j.y_pitch), bytes, full);
 }
 
 /* The same in pieces of 16 bytes by all lanes; lane l has the column of slot l.  What is past the end of a row is zero. */
-template <class Shape> __device__ __forceinline__ void copy_pieces(const job &j, unsigned char *to, uint32_t column, int count, uint64_t *full)
+template <class Shape>
+__device__ __forceinline__ void copy_pieces(const job &j, unsigned char *to, uint32_t column, int count, uint64_t *full)
 {
     constexpr int lanes = Shape::chunks * 4, together = 32 / lanes; // of a row; rows
     const int lane = threadIdx.x % 32, piece = lane % lanes;
