@@ -25,6 +25,7 @@ static const command commands[] = {
     {"run", "tessera run", tsr_tool_run},
     {"info", "tessera info", tsr_tool_info},
     {"inspect", "tessera inspect", tsr_tool_inspect},
+    {"bench", "tessera bench", tsr_tool_bench},
     {"train", "tessera train", tsr_tool_train},
 };
 
@@ -87,16 +88,16 @@ static bool own_folder(char *folder, size_t size)
 bool tsr_tool_find_library(char *path, size_t size, const char *name)
 {
     char folder[PATH_MAX];
-    const bool replacement = strchr(name, '/') != NULL;
+    const bool inner = strcmp(name, "libtessera.so") != 0; /* installed in a folder of its own */
     if (own_folder(folder, sizeof folder)) {
-        if (try_path(path, size, folder, "../src/graphblas", name)) {
+        if (try_path(path, size, folder, "../src/graphblas", name) || try_path(path, size, folder, ".", name)) {
             return true;
         }
-        if (try_path(path, size, folder, replacement ? TSR_BIN_TO_LIB "/tessera" : TSR_BIN_TO_LIB, name)) {
+        if (try_path(path, size, folder, inner ? TSR_BIN_TO_LIB "/tessera" : TSR_BIN_TO_LIB, name)) {
             return true;
         }
     }
-    return try_path(path, size, TSR_LIBRARY_DIR, replacement ? "tessera" : ".", name);
+    return try_path(path, size, TSR_LIBRARY_DIR, inner ? "tessera" : ".", name);
 }
 
 /* ---- commands ---- */
@@ -137,6 +138,7 @@ int main(int argc, char **argv)
         "  run [OPTION...] -- PROGRAM [ARGUMENT...]   start a program\n"
         "  info                     what was found, how it is configured\n"
         "  inspect FILE.mtx[.gz]    a matrix as Tensor Cores see it\n"
+        "  bench FILE.mtx[.gz]...   its products on every route, side by side\n"
         "  train                    time the GPU, fit the model that routes products\n"
         "\n`tessera COMMAND --help' tells more.\n\nOptions:";
     static const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};

@@ -10,10 +10,13 @@
  * an answer that cannot be written. */
 enum { TSR_EXIT_FILE = 2, TSR_EXIT_BROKEN = 70, TSR_EXIT_NOT_EXECUTABLE = 126, TSR_EXIT_NOT_FOUND = 127 };
 
+#define TSR_SUITESPARSE_MODULE "libtessera_suitesparse.so" /* what bench/suitesparse.h describes */
+
 /* argv[0] is "tessera <command>"; returns the exit code. */
 int tsr_tool_run(int argc, char **argv);
 int tsr_tool_info(int argc, char **argv);
 int tsr_tool_inspect(int argc, char **argv);
+int tsr_tool_bench(int argc, char **argv);
 int tsr_tool_train(int argc, char **argv);
 
 /* One line on stderr, "tessera: …"; returns `code`. */
@@ -23,7 +26,7 @@ int tsr_tool_fail(int code, const char *format, ...) __attribute__((format(print
 int tsr_tool_finish(int code);
 
 /* The library that belongs to this tool: beside it in the build or install tree, else where it was to be installed.
- * name: "libtessera.so", or a replacement's "graphblas7/libgraphblas.so.7". False: not found. */
+ * name: "libtessera.so", TSR_SUITESPARSE_MODULE, or a replacement's "graphblas7/libgraphblas.so.7". False: not found. */
 bool tsr_tool_find_library(char *path, size_t size, const char *name);
 
 /* A JSON string with its quotes. */

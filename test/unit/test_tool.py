@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -130,6 +131,76 @@ class Pictures(unittest.TestCase):
         self.assertEqual(self.plot("a.jpeg").returncode, 64)
 
 
+class Bench(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.matrix = os.path.join(self.folder.name, "ring.mtx")
+        entries = [f"{r + 1} {(r + d) % 60 + 1} {r * 0.25 + d}" for r in range(60) for d in (1, 2, 58, 59)]
+        pathlib.Path(self.matrix).write_text("%%MatrixMarket matrix coordinate real general\n60 60 240\n" + "\n".join(entries) + "\n",
+                                             encoding="ascii")
+
+    def bench(self, *arguments):
+        result = tessera("bench", "--json", "--budget=0", *arguments, self.matrix, TESSERA_MODE="cpu")
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def test_every_product(self):
+        answer = self.bench("--op=all", "--n=3,8", "--precision=exact,fp64", "--kernel=suitesparse,cpu")
+        routes = {row["route"] for row in answer["results"]}
+        self.assertEqual(routes, {"cpu", "suitesparse"} if answer["suitesparse"] else {"cpu"})
+        self.assertEqual(len(answer["results"]), len(routes) * (2 * 2 + 2 + 2 * 2 + 1))
+        for row in answer["results"]:
+            self.assertLess(row["error"], 1e-14 if row["math"] == "fp64" else 1e-6, row)
+            self.assertGreater(row["ms"], 0)
+            self.assertGreaterEqual(row["repeats"], 3)
+
+    def test_rounded_arithmetic_is_the_gpus(self):
+        rows = self.bench("--precision=tf32", "--n=4", "--kernel=cpu")["results"]
+        self.assertEqual([(row["ms"], row["note"]) for row in rows], [(None, "exact only")])
+
+    def test_errors(self):
+        for option, code, text in (("--n=0", 64, "--n"), ("--n=x", 64, "--n"), ("--op=spgemm", 64, "spgemm"), ("--budget=soon", 64, "soon"),
+                                   ("--kernel=cuda", 64, "cuda"), ("--precision=fp8", 64, "fp8"), ("--plot=a.gif", 64, "a.gif")):
+            result = tessera("bench", option, self.matrix)
+            self.assertEqual((result.returncode, result.stdout), (code, ""), result.stderr)
+            self.assertIn(text, result.stderr)
+        self.assertEqual(tessera("bench").returncode, 64)
+        self.assertEqual(tessera("bench", self.matrix + "x").returncode, 2)
+        pathlib.Path(self.matrix).write_text("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 1\n", encoding="ascii")
+        result = tessera("bench", "--op=triangles", self.matrix)
+        self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1))
+        self.assertIn("symmetric", result.stderr)
+
+
+class Completion(unittest.TestCase):
+    """The bash completion, driven as bash drives it."""
+
+    def complete(self, *words):
+        script = pathlib.Path(__file__).parents[2] / "tools" / "tessera.bash"
+        line = f"compopt() {{ :; }}; . {script}; COMP_WORDS=({TOOL} \"$@\"); COMP_CWORD=$#; _tessera; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        return subprocess.run(["bash", "-c", line, "bash", *words], env=environment(), capture_output=True, text=True, timeout=60,
+                              check=True).stdout.split()
+
+    def test_commands_and_options(self):
+        self.assertEqual(self.complete("in"), ["info", "inspect"])
+        self.assertIn("--plot=", self.complete("inspect", "--p"))
+        self.assertEqual(self.complete("run", "--prec"), ["--precision="])
+        self.assertIn("--replace", self.complete("run", "--"))
+
+
+class Manual(unittest.TestCase):
+    def test_every_command_and_option_is_in_the_manual(self):
+        page = (pathlib.Path(__file__).parents[2] / "docs" / "man" / "tessera.1").read_text(encoding="utf-8").replace("\\-", "-")
+        commands = re.findall(r"^  ([a-z]+) ", tessera("--help").stdout.split("Commands:")[1].split("Options:")[0], re.M)
+        self.assertGreaterEqual(len(commands), 4)
+        for command in commands:
+            self.assertIn(f"\n.SS {command}\n", page)
+            options = [] if command in ("run", "train") else re.findall(r"--[a-z]+", tessera(command, "--help").stdout)
+            for option in set(options) - {"--help", "--usage", "--version"}:
+                self.assertIn(option, page, command)
+
+
 @unittest.skipUnless(LIBRARY, "no library to preload")
 class Run(unittest.TestCase):
     def run_shell(self, script, *options, **extra):
@@ -215,7 +286,7 @@ class Answers(unittest.TestCase):
         self.assertEqual([list(row) for row in answer["predicted_ms"]], [["n", "suitesparse", "cpu", "gpu"]] * 2)
 
     def test_help_and_version(self):
-        for arguments in (("--help",), ("run", "--help"), ("info", "--help"), ("inspect", "--help"), ("--version",)):
+        for arguments in (("--help",), ("run", "--help"), ("info", "--help"), ("inspect", "--help"), ("bench", "--help"), ("--version",)):
             result = tessera(*arguments)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertTrue(result.stdout)
