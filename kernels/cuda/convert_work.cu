@@ -13,12 +13,12 @@ struct sums {
     int64_t *item, *partial, *split;
 };
 
-__global__ void __launch_bounds__(threads) count_items(tsr_windows w, sums s, int64_t most)
+__global__ void __launch_bounds__(threads) count_items(tsr_windows w, sums s, int64_t most, bool empty)
 {
     int64_t v = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
     if (v >= w.nwindows)
         return;
-    int64_t n = w.block[v + 1] - w.block[v], items = n > most ? n / most + (n % most > 0) : 1;
+    int64_t n = w.block[v + 1] - w.block[v], items = n > most ? n / most + (n % most > 0) : n > 0 || empty;
     s.item[v] = items;
     s.partial[v] = items > 1 ? items : 0;
     s.split[v] = items > 1;
@@ -99,12 +99,12 @@ tsr_status sum_entries(const tsr_work &work, const tsr_windows &w, const uint64_
     return tsr_cuda_scan(work.entry, work.nitems, 1, scratch, stream);
 }
 
-tsr_status count_all(tsr_work *work, const tsr_windows &w, const sums &s, int64_t *total, int64_t most, void *scratch,
-                     void *stream)
+tsr_status count_all(tsr_work *work, const tsr_windows &w, const sums &s, int64_t *total, int64_t most, bool empty,
+                     void *scratch, void *stream)
 {
     int64_t host[3];
     if (w.nwindows)
-        TSR_LAUNCH(count_items, blocks_for(w.nwindows, threads), threads, 0, stream, w, s, most);
+        TSR_LAUNCH(count_items, blocks_for(w.nwindows, threads), threads, 0, stream, w, s, most, empty);
     tsr_status status = tsr_cuda_scan(s.item, w.nwindows, 3, scratch, stream);
     TSR_LAUNCH(tell_totals, 1, 1, 0, stream, s, w.nwindows, total);
     if (status == TSR_OK)
@@ -121,7 +121,7 @@ tsr_status count_all(tsr_work *work, const tsr_windows &w, const sums &s, int64_
     return TSR_OK;
 }
 
-tsr_status fill(tsr_work *work, const tsr_windows &w, const uint64_t *mask, int64_t most, void *stream)
+tsr_status fill(tsr_work *work, const tsr_windows &w, const uint64_t *mask, int64_t most, bool empty, void *stream)
 {
     Arena arena(stream);
     sums s;
@@ -135,13 +135,26 @@ tsr_status fill(tsr_work *work, const tsr_windows &w, const uint64_t *mask, int6
         return status;
     s.partial = s.item + w.nwindows + 1;
     s.split = s.partial + w.nwindows + 1;
-    status = count_all(work, w, s, total, most, scratch, stream);
+    status = count_all(work, w, s, total, most, empty, scratch, stream);
     if (status == TSR_OK)
         status = get_items(work, mask != nullptr, stream);
     if (status != TSR_OK)
         return status;
     TSR_LAUNCH(list_items, blocks_for(work->nitems + 1, threads), threads, 0, stream, w, s, *work);
     return mask ? sum_entries(*work, w, mask, stream) : launch_status();
+}
+
+tsr_status make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most, bool empty, void *stream)
+{
+    *out = {};
+    if (most < 1)
+        return TSR_INVALID_VALUE;
+    tsr_status status = fill(out, *windows, mask, most, empty, stream), waited = tsr_cuda_wait(stream);
+    if (status == TSR_OK)
+        status = waited;
+    if (status != TSR_OK)
+        tsr_cuda_free_work(out, stream);
+    return status;
 }
 
 } // namespace
@@ -152,15 +165,13 @@ using namespace tsr_convert;
 extern "C" tsr_status tsr_cuda_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most,
                                          void *stream)
 {
-    *out = {};
-    if (most < 1)
-        return TSR_INVALID_VALUE;
-    tsr_status status = fill(out, *windows, mask, most, stream), waited = tsr_cuda_wait(stream);
-    if (status == TSR_OK)
-        status = waited;
-    if (status != TSR_OK)
-        tsr_cuda_free_work(out, stream);
-    return status;
+    return make_work(out, windows, mask, most, true, stream);
+}
+
+extern "C" tsr_status tsr_cuda_make_work_part(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most,
+                                              void *stream)
+{
+    return make_work(out, windows, mask, most, false, stream);
 }
 
 extern "C" void tsr_cuda_free_work(tsr_work *work, void *stream)

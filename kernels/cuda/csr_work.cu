@@ -18,6 +18,10 @@ constexpr int threads = 256; /* rows of a block */
 struct rule {
     int64_t chunk, alone, cut;
     int rows; /* 0: only rows that are cut */
+    const uint8_t *skip = nullptr; /* by row >> log_height: somebody else computes these rows */
+    int log_height = 0;
+
+    __device__ bool skips(int64_t row) const { return skip && skip[row >> log_height]; }
 };
 
 /* What a row (a block of rows, all rows) adds to the lists. */
@@ -39,6 +43,8 @@ __device__ counts count_row(const int64_t *p, int64_t nrows, int64_t row, rule r
 {
     if (row >= nrows)
         return { 0, 0, 0 };
+    if (rule.skips(row))
+        return { row == 0 || !rule.skips(row - 1), 0, 0 };
     int64_t start = p[row], length = p[row + 1] - start;
     if (length > rule.cut) {
         int64_t segments = (length + rule.cut - 1) / rule.cut;
@@ -46,7 +52,7 @@ __device__ counts count_row(const int64_t *p, int64_t nrows, int64_t row, rule r
     }
     if (rule.rows == 0)
         return { 0, 0, 0 };
-    if (length > rule.alone || row % rule.rows == 0)
+    if (length > rule.alone || row % rule.rows == 0 || rule.skips(row - 1))
         return { 1, 0, 0 };
     int64_t before = p[row - 1];
     return { start - before > rule.alone || start / rule.chunk != before / rule.chunk, 0, 0 };
@@ -115,7 +121,7 @@ __global__ void __launch_bounds__(threads)
         split[at.split] = { at.partials, row };
     for (int64_t k = 0; k < mine.items; k++)
         items[at.items + k] = { start + length / mine.items * k + length % mine.items * k / mine.items, uint32_t(row),
-            mine.split ? int32_t(at.partials + k) : -1 };
+            mine.split ? int32_t(at.partials + k) : rule.skips(row) ? csr_skipped : -1 };
     if (row == nrows - 1) {
         items[at.items + mine.items] = { start + length, uint32_t(nrows), -1 };
         split[at.split + mine.split] = { at.partials + mine.partials, 0 };
@@ -330,6 +336,36 @@ extern "C" tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *
     s.segments = s.spmm + n;
     s.classes = reinterpret_cast<uint32_t *>(s.segments + n);
     status = make_lists(a, { chunk, chunk, cut, spmm_item_rows }, { 0, 0, most[spmv_classes - 1], 0 }, &s, stream);
+    tsr_cuda_free(memory, stream);
+    if (status != TSR_OK)
+        tsr_cuda_csr_work_free(a, stream);
+    return status;
+}
+
+extern "C" tsr_status tsr_cuda_csr_work_part(
+    tsr_cuda_csr *a, const uint8_t *skip, int height, const tsr_cuda_device *device, void *stream)
+{
+    forget_work(a);
+    if (a->nrows >= UINT32_MAX)
+        return TSR_DECLINED;
+    int64_t cut = cut_for(a->nvals, device, 64, 1024), chunk = cut < 128 ? cut : 128;
+    rule rule = { chunk, chunk, cut, spmm_item_rows, skip, __builtin_ctz(unsigned(height)) };
+    counts total;
+    void *memory;
+    tsr_status status = tsr_cuda_malloc(&memory, (size_t(blocks_for(a->nrows)) + 1) * sizeof(counts), stream);
+    if (status != TSR_OK)
+        return status;
+    status = count_list(a, rule, static_cast<counts *>(memory), &total, stream);
+    tsr_status waited = tsr_cuda_wait(stream);
+    if (status == TSR_OK)
+        status = waited == TSR_OK && total.partials > INT32_MAX ? TSR_DECLINED : waited;
+    if (status == TSR_OK)
+        status = tsr_cuda_malloc(&a->work, list_bytes(total), stream);
+    if (status == TSR_OK) {
+        describe(&a->spmm, total, static_cast<char *>(a->work));
+        write_list(a, rule, static_cast<counts *>(memory), &a->spmm, stream);
+        status = launch_status();
+    }
     tsr_cuda_free(memory, stream);
     if (status != TSR_OK)
         tsr_cuda_csr_work_free(a, stream);

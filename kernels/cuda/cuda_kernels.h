@@ -108,6 +108,8 @@ typedef struct tsr_cuda_csr {
 
 tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *device, void *stream); /* allocates a->work; waits for the stream */
 void tsr_cuda_csr_work_free(tsr_cuda_csr *a, void *stream);
+/* SpMM only, without the rows r for which skip[r / height] is not 0 (height a power of 2): they are not written. */
+tsr_status tsr_cuda_csr_work_part(tsr_cuda_csr *a, const uint8_t *skip, int height, const tsr_cuda_device *device, void *stream);
 
 typedef struct tsr_cuda_csr_spmm {
     tsr_semiring semiring;
@@ -140,6 +142,42 @@ tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *pro
 size_t tsr_cuda_panel_partial_bytes(const tsr_panel *a, const tsr_work *work, const tsr_cuda_csr_spmm *product);
 tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work, const int64_t *offsets, const uint32_t *row,
                                         const tsr_cuda_csr_spmm *product);
+
+/* ---- Hybrid: dense row windows on Tensor Cores, the others by csr (HC-SpMM, section IV; kernels/cuda/hybrid.cu) ---- */
+
+/* A window with e entries in v nonzero vectors goes to Tensor Cores when w . {1, i, s, log2 n, i s, s s} > 0 with i = log2(e / v),
+ * s = log2 v; one without entries never does. */
+#define TSR_CUDA_SPLIT_TERMS 6
+typedef struct tsr_cuda_split_rule {
+    double w[TSR_CUDA_SPLIT_TERMS];
+    int64_t n; /* columns of B */
+} tsr_cuda_split_rule;
+
+typedef enum tsr_cuda_half { TSR_CUDA_HALF_ME_BCRS, TSR_CUDA_HALF_HRPB, TSR_CUDA_HALF_BMAT } tsr_cuda_half;
+
+/* Both halves of one matrix.  csr shares the arrays of the source, which must stay. */
+typedef struct tsr_cuda_hybrid {
+    tsr_cuda_half half;
+    union {
+        tsr_windows w;
+        tsr_me_bcrs me_bcrs;
+        tsr_hrpb hrpb;
+        tsr_bmat bmat;
+    } as;
+    tsr_work work;
+    tsr_cuda_csr csr;
+    int64_t nwindows; /* on Tensor Cores */
+    void *side, *begun, *done; /* stream of the csr half; events */
+} tsr_cuda_hybrid;
+
+/* height: 8 (ME-BCRS, BMat) or 16 (HRPB, BMat).  iso as for ME-BCRS.  TSR_DECLINED: no window is dense enough.  Waits for the stream. */
+tsr_status tsr_cuda_make_hybrid(tsr_cuda_hybrid *out, const tsr_source *in, tsr_cuda_half half, int height, double iso,
+                                const tsr_cuda_split_rule *rule, const tsr_cuda_device *device, void *stream);
+void tsr_cuda_free_hybrid(tsr_cuda_hybrid *a, void *stream);
+/* As the Tensor-Core kernels; the halves run side by side and write rows of C of their own.  product->math is of the numbers in the
+ * source.  TSR_DECLINED: n == 1. */
+size_t tsr_cuda_hybrid_partial_bytes(const tsr_cuda_hybrid *a, const tsr_cuda_spmm *product);
+tsr_status tsr_cuda_spmm_hybrid(const tsr_cuda_hybrid *a, const tsr_cuda_spmm *product);
 
 /* ---- Masked products: C<M> = A (+).(x) B, one result per entry of the mask (kernels/cuda/masked*.cu, sddmm.cu) ---- */
 
@@ -247,6 +285,8 @@ tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int he
 tsr_status tsr_cuda_make_stencil(tsr_stencil *out, const tsr_cuda_source *in, void *stream); /* in->x is not looked at */
 /* mask: that of a BMat (two words a block at height 16), for work->entry; NULL: work->entry is NULL, the format has offsets of its own. */
 tsr_status tsr_cuda_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most, void *stream);
+/* The same without items for windows that have no block: their rows of C are not written. */
+tsr_status tsr_cuda_make_work_part(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most, void *stream);
 void tsr_cuda_free_me_tcf(tsr_me_tcf *a, void *stream);
 void tsr_cuda_free_me_bcrs(tsr_me_bcrs *a, void *stream);
 void tsr_cuda_free_bmat(tsr_bmat *a, void *stream);

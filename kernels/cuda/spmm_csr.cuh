@@ -359,6 +359,8 @@ template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bou
 
     csr_item first = q.items[item < q.nitems ? item : q.nitems], next = q.items[item < q.nitems ? item + 1 : q.nitems];
     int count = int(next.entry - first.entry), rows = first.partial < 0 ? int(next.row - first.row) : 1;
+    if (first.partial == csr_skipped)
+        count = rows = 0;
     csr_fetch<P, G> fetch = {};
     if (count > 0)
         fetch.load(q, first.entry, count, l);
