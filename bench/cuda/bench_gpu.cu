@@ -1,10 +1,11 @@
 // Tessera's GPU kernels beside cuSPARSE: times, bounds, errors and conversions, one JSON record a line.
 //
 //   bench_gpu [--matrix all|name,…] [--file x.mtx[.gz]]… [--n 32,128] [--kernel name,…] [--math name,…] [--variant 0,1,…]
-//             [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
+//             [--split e] [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
 //             [--shuffle seed] [--reorder none,lpa,tca,auto]
 //
-// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 (panel-32x16: 32 rows, 16 columns).
+// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 (panel-32x16: 32 rows, 16 columns)
+//  hybrid (windows with at least `split` entries in a nonzero vector on Tensor Cores; no --split: by the model of the build).
 //  Arithmetic: exact tf32 fp16 bf16 fp64; min_plus (FP32; csr, panels).  n = 1 is SpMV (csr).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -21,6 +22,7 @@
 #include "bench/cuda/peers.h"
 #include "kernels/cuda/cuda_kernels.h"
 extern "C" {
+#include "src/route/model.h"
 #include "tools/mm.h"
 }
 
@@ -37,6 +39,7 @@ struct Options {
     int64_t most = 64;
     int64_t shuffle = 0;    // seed of new numbers for rows and columns; 0: they stay
     double budget_ms = 250; // of timed runs per case
+    double split = 0;       // of hybrid; 0: by the model
     bool peers = true, own_most = true; // no --most: kernels that can choose do
     FILE *json = stdout;
     bool has_math(const char *name) const { return std::find(maths.begin(), maths.end(), name) != maths.end(); }
@@ -209,9 +212,6 @@ struct Bench {
         return product;
     }
 
-    static int64_t window_bytes(const tsr_windows &w) { return 24 * (w.nwindows + 1) + 4 * w.nvectors; }
-    static int64_t work_bytes(const tsr_work &w) { return 32 * w.nitems; }
-
     tsr_source source_of(Operands &o, tsr_number number) const
     {
         tsr_source source = {};
@@ -219,6 +219,9 @@ struct Bench {
         source.p = a->p, source.i = a->i, source.x = o.x_as(number), source.number = number;
         return source;
     }
+
+    static int64_t window_bytes(const tsr_windows &w) { return 24 * (w.nwindows + 1) + 4 * w.nvectors; }
+    static int64_t work_bytes(const tsr_work &w) { return 32 * w.nitems; }
 
     // One representation with its work list, its values stored as `number`: converted (timed), multiplied (timed), freed.
     template <class Format, class Make, class Free, class Multiply>
@@ -378,6 +381,45 @@ struct Bench {
         }
     }
 
+    // The half that is best where windows are dense, and which windows are.
+    static tsr_cuda_split_rule rule_of(tsr_cuda_math math, int64_t n, double split)
+    {
+        tsr_cuda_split_rule rule = {{-std::log2(split), 1}, n};
+        if (split <= 0)
+            std::copy_n(tsr_model_default(90)->window[math], TSR_CUDA_SPLIT_TERMS, rule.w);
+        return rule;
+    }
+
+    void hybrid(Operands &o, tsr_cuda_math math) const
+    {
+        bool exact = math == TSR_CUDA_EXACT, wide = math == TSR_CUDA_FP64;
+        tsr_cuda_half half = exact ? TSR_CUDA_HALF_ME_BCRS : wide ? TSR_CUDA_HALF_BMAT : TSR_CUDA_HALF_HRPB;
+        tsr_cuda_split_rule rule = rule_of(math, o.n, options.split);
+        tsr_source source = source_of(o, tsr_cuda_number(math));
+        tsr_cuda_hybrid both = {};
+        Record r;
+        r.kernel = "hybrid", r.math = math_names[math];
+        r.convert_ms = median_wall_ms([&] {
+            tsr_cuda_free_hybrid(&both, nullptr);
+            return tsr_cuda_make_hybrid(&both, &source, half, exact ? 8 : 16, 1.0, &rule, &device, nullptr) == TSR_OK;
+        }, 2);
+        if (r.convert_ms < 0) {
+            r.note = "no dense window";
+            print(o, r, 0);
+            return;
+        }
+        r.note = std::to_string(both.nwindows) + " of " + std::to_string(both.as.w.nwindows) + " windows";
+        r.bytes = window_bytes(both.as.w) + work_bytes(both.work);
+        tsr_cuda_spmm product = product_of(o, math, 0);
+        product.partial = device_array<char>(int64_t(tsr_cuda_hybrid_partial_bytes(&both, &product)));
+        measure(o, r, wide, [&](void *c) {
+            product.c = c;
+            return tsr_cuda_spmm_hybrid(&both, &product);
+        });
+        cudaFree(product.partial);
+        tsr_cuda_free_hybrid(&both, nullptr);
+    }
+
     void run(const Csr &matrix)
     {
         a = &matrix;
@@ -396,8 +438,12 @@ struct Bench {
                         continue;
                     }
                     for (int math = 0; n > 1 && math < TSR_CUDA_MATH_COUNT; math++)
-                        if (options.has_math(math_names[math]))
-                            tensor(o, kernel, tsr_cuda_math(math), int(variant));
+                        if (options.has_math(math_names[math])) {
+                            if (kernel == "hybrid")
+                                hybrid(o, tsr_cuda_math(math));
+                            else
+                                tensor(o, kernel, tsr_cuda_math(math), int(variant));
+                        }
                 }
         }
     }
@@ -450,6 +496,8 @@ Options parse(int argc, char **argv)
             o.shrink = std::atoi(value.c_str());
         else if (is(k, "--most"))
             o.most = std::atoll(value.c_str()), o.own_most = false;
+        else if (is(k, "--split"))
+            o.split = std::atof(value.c_str());
         else if (is(k, "--budget"))
             o.budget_ms = std::atof(value.c_str());
         else if (is(k, "--shuffle"))

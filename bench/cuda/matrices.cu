@@ -128,6 +128,22 @@ __global__ void molecule_edges(uint64_t *keys, int64_t n)
     }
 }
 
+// Groups of `size` consecutive ids; every pair is linked with the same probability, either way for itself.
+__global__ void group_edges(uint64_t *keys, int64_t n, int64_t size, double share)
+{
+    int64_t e = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, row = e / size, to = row / size * size + e % size;
+    if (row < n)
+        keys[e] = to < n && uniform(uint64_t(row), uint64_t(e % size)) < share ? uint64_t(row) << 32 | uint64_t(to) : none;
+}
+
+// `degree` links of every row from `first` on, to hubs anywhere.
+__global__ void tail_edges(uint64_t *keys, int64_t first, int64_t rows, int64_t degree, Shuffle all, double a)
+{
+    int64_t e = int64_t(blockIdx.x) * blockDim.x + threadIdx.x, row = first + e / degree;
+    if (e < rows * degree)
+        keys[e] = uint64_t(row) << 32 | uint64_t(power(uniform(uint64_t(row), uint64_t(e % degree)), a, all));
+}
+
 // 27-point stencil on a cube with 3 unknowns a point.
 __global__ void fem_edges(uint64_t *keys, int64_t side)
 {
@@ -240,6 +256,35 @@ template <class Graph> Csr sampled(const std::string &name, int64_t n, const Gra
     return csr_of(name, n, keys, 2 * samples);
 }
 
+// Two parts of mixed density: `head` rows (`head_edges` of them, filled in by the caller), and a sparse tail of `tail` rows.
+Csr with_tail(const std::string &name, uint64_t *keys, int64_t head, int64_t head_edges, int64_t tail, int64_t degree, double a)
+{
+    int64_t n = head + tail;
+    tail_edges<<<blocks_for(tail * degree), threads>>>(keys + head_edges, head, tail, degree, shuffle_of(n), a);
+    CHECK(cudaGetLastError());
+    return csr_of(name, n, keys, head_edges + tail * degree);
+}
+
+// Dense communities with a sparse periphery.
+Csr periphery(const std::string &name, int64_t n)
+{
+    constexpr int64_t size = 96, degree = 12;
+    int64_t dense = n / 5 / size * size, sparse = n - dense;
+    auto *keys = device_array<uint64_t>(dense * size + sparse * degree);
+    group_edges<<<blocks_for(dense * size), threads>>>(keys, dense, size, 0.6);
+    return with_tail(name, keys, dense, dense * size, sparse, degree, 1.3);
+}
+
+// A FEM mesh with a power-law tail.
+Csr mesh_and_tail(const std::string &name, int64_t side, int64_t tail)
+{
+    constexpr int64_t degree = 16;
+    int64_t points = 3 * side * side * side;
+    auto *keys = device_array<uint64_t>(81 * points + tail * degree);
+    fem_edges<<<blocks_for(81 * points), threads>>>(keys, side);
+    return with_tail(name, keys, points, 81 * points, tail, degree, 2.0);
+}
+
 // As many samples as give `target` entries within 2 %.
 Csr communities(const std::string &name, const Communities &graph, int64_t target)
 {
@@ -293,6 +338,10 @@ Csr generate(const std::string &name, int shrink)
         er_edges<<<blocks_for(16 * n), threads>>>(keys, n);
         return csr_of(name, n, keys, 16 * n);
     }
+    if (name == "periphery")
+        return periphery(name, 1500000 / shrink);
+    if (name == "mesh-tail")
+        return mesh_and_tail(name, shrink == 1 ? 50 : int64_t(50 / std::cbrt(shrink)), 1000000 / shrink);
     if (name == "molecules") {
         int64_t n = 3139968 / shrink;
         auto *keys = device_array<uint64_t>(4 * n);

@@ -15,6 +15,7 @@ struct Csr {
     uint32_t *row = nullptr; // rows are held in another order: the row of C of each; null: their own
 };
 
+// Those of "all".  Of mixed density, by name only: periphery (dense communities, sparse periphery), mesh-tail (FEM mesh, power-law tail).
 const std::vector<std::string> &generated_names();
 
 // `shrink` divides the number of rows and entries (about); 1 = the full size.  Exits with a message when memory runs out.

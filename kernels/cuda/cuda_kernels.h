@@ -175,7 +175,7 @@ tsr_status tsr_cuda_make_hybrid(tsr_cuda_hybrid *out, const tsr_source *in, tsr_
                                 const tsr_cuda_split_rule *rule, const tsr_cuda_device *device, void *stream);
 void tsr_cuda_free_hybrid(tsr_cuda_hybrid *a, void *stream);
 /* As the Tensor-Core kernels; the halves run side by side and write rows of C of their own.  product->math is of the numbers in the
- * source.  TSR_DECLINED: n == 1. */
+ * source.  TSR_DECLINED: n == 1, or rows in another order. */
 size_t tsr_cuda_hybrid_partial_bytes(const tsr_cuda_hybrid *a, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_hybrid(const tsr_cuda_hybrid *a, const tsr_cuda_spmm *product);
 

@@ -318,7 +318,7 @@ extern "C" size_t tsr_cuda_hybrid_partial_bytes(const tsr_cuda_hybrid *a, const 
 /* What was begun on the side is waited for also when the other half fails. */
 extern "C" tsr_status tsr_cuda_spmm_hybrid(const tsr_cuda_hybrid *a, const tsr_cuda_spmm *product)
 {
-    if (product->n == 1)
+    if (product->n == 1 || product->row)
         return TSR_DECLINED;
     if (a->nwindows == a->as.w.nwindows)
         return run_tensor_half(a, product);
