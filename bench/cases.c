@@ -19,7 +19,7 @@ static const struct key {
 #define KEY(field, initial) {#field, offsetof(bench_spec, field), sizeof((bench_spec *)0)->field, initial}
     KEY(op, "spmm"),      KEY(type, "fp32"),   KEY(add, "plus"), KEY(mul, "times"),   KEY(n, "64"),
     KEY(a, "row"),        KEY(b, "row"),       KEY(c, "row"),    KEY(t, "none"),      KEY(dense, "full"),
-    KEY(values, "typed"), KEY(finish, "none"), KEY(form, "lut"), KEY(order, "given"),
+    KEY(values, "typed"), KEY(finish, "none"), KEY(form, "lut"), KEY(order, "given"), KEY(first, "no"),
 #undef KEY
 };
 
@@ -175,7 +175,7 @@ static GrB_Info make_vector(bench_case *c, GrB_Index n)
     return info;
 }
 
-/* The masked forms: A, B and M out of the two triangles of the graph. */
+/* The masked forms: A, B and M out of the two triangles of the graph, one object where a program would name one. */
 static GrB_Info make_masked(bench_case *c, const graph *g)
 {
     const char *form = c->spec.form;
@@ -187,8 +187,14 @@ static GrB_Info make_masked(bench_case *c, const graph *g)
     IF_OK(GrB_Matrix_select_INT64(U, NULL, NULL, GrB_TRIU, S, 1, NULL));
     const bool whole = is(form, "burkhardt") || is(form, "ktruss");
     IF_OK(make_sparse(&c->A, whole ? S : L, c));
-    IF_OK(whole || is(form, "ll") ? GrB_Matrix_dup(&c->B, c->A) : make_sparse(&c->B, U, c));
-    IF_OK(GrB_Matrix_dup(&c->M, whole || is(form, "cohen") ? S : L));
+    if (whole || is(form, "ll"))
+        c->B = c->A;
+    else
+        IF_OK(make_sparse(&c->B, U, c));
+    if (is(form, "cohen"))
+        IF_OK(GrB_Matrix_dup(&c->M, S));
+    else
+        c->M = c->A;
     if (is(form, "lut") || is(form, "ktruss")) IF_OK(GrB_Descriptor_set(c->descriptor, GrB_INP1, GrB_TRAN));
     GrB_Matrix_free(&S);
     GrB_Matrix_free(&L);
@@ -252,6 +258,35 @@ static GrB_Info new_result(bench_case *c, GrB_Index rows, GrB_Index columns)
     return info;
 }
 
+static void free_operands(bench_case *c)
+{
+    if (c->M == c->A) c->M = NULL;
+    if (c->B == c->A) c->B = NULL;
+    GrB_Matrix_free(&c->A);
+    GrB_Matrix_free(&c->B);
+    GrB_Matrix_free(&c->M);
+}
+
+/* The same operands as new objects. */
+static GrB_Info renew_operands(bench_case *c)
+{
+    GrB_Matrix A = NULL, B = NULL, M = NULL;
+    GrB_Info info = GrB_Matrix_dup(&A, c->A);
+    if (c->B == c->A)
+        B = A;
+    else if (c->B)
+        IF_OK(GrB_Matrix_dup(&B, c->B));
+    if (c->M == c->A)
+        M = A;
+    else if (c->M)
+        IF_OK(GrB_Matrix_dup(&M, c->M));
+    free_operands(c);
+    c->A = A;
+    c->B = B;
+    c->M = M;
+    return info;
+}
+
 GrB_Info bench_prepare(bench_case *c)
 {
     GrB_Index n, rows, columns;
@@ -259,7 +294,8 @@ GrB_Info bench_prepare(bench_case *c)
     if (c->accum && (c->C || c->w)) return GrB_SUCCESS;
     GrB_Matrix_free(&c->C);
     GrB_Vector_free(&c->w);
-    GrB_Info info = GrB_Matrix_nrows(&n, c->A);
+    GrB_Info info = is(c->spec.first, "yes") ? renew_operands(c) : GrB_SUCCESS;
+    IF_OK(GrB_Matrix_nrows(&n, c->A));
     if (c->vectors) {
         IF_OK(GrB_Vector_new(&c->w, c->type, n));
         if (c->accum) IF_OK(GrB_Vector_assign_FP32(c->w, NULL, NULL, 1, GrB_ALL, n, NULL));
@@ -283,6 +319,10 @@ GrB_Info bench_run(bench_case *c)
         info = GrB_mxm(c->C, c->M, c->accum, c->semiring, c->B, c->A, c->descriptor);
     else
         info = GrB_mxm(c->C, c->M, c->accum, c->semiring, c->A, c->B, c->descriptor);
+    if (is(c->spec.finish, "reduce")) {
+        IF_OK(GrB_Matrix_reduce_INT64(&c->total, NULL, GrB_PLUS_MONOID_INT64, c->C, NULL));
+        return info;
+    }
     IF_OK(c->vectors ? GrB_Vector_wait(c->w, GrB_MATERIALIZE) : GrB_Matrix_wait(c->C, GrB_MATERIALIZE));
     return info;
 }
@@ -374,14 +414,16 @@ static GrB_Info hash_sparse(bench_case *c, uint64_t *hash, uint64_t *entries)
 GrB_Info bench_fingerprint(bench_case *c, uint64_t *hash, uint64_t *entries)
 {
     if (c->vectors) return hash_vector(c, hash, entries);
-    return is(c->spec.op, "masked") || is(c->spec.op, "sddmm") ? hash_sparse(c, hash, entries)
-                                                               : hash_bitmap(c, hash, entries);
+    if (!is(c->spec.op, "masked") && !is(c->spec.op, "sddmm")) return hash_bitmap(c, hash, entries);
+    const GrB_Info info = hash_sparse(c, hash, entries);
+    if (is(c->spec.finish, "reduce")) *hash += mix(1, (uint64_t)c->total);
+    return info;
 }
 
 void bench_close(bench_case *c)
 {
-    GrB_Matrix *matrices[] = {&c->A, &c->B, &c->M, &c->C};
-    for (int k = 0; k < 4; k++) GrB_Matrix_free(matrices[k]);
+    free_operands(c);
+    GrB_Matrix_free(&c->C);
     GrB_Vector_free(&c->u);
     GrB_Vector_free(&c->w);
     GrB_Semiring_free(&c->semiring);

@@ -19,9 +19,10 @@ typedef struct bench_spec {
     char t[8];       /* none, a, b, ab: operands passed through a transposing descriptor */
     char dense[8];   /* full, bitmap: the dense operand */
     char values[8];  /* typed, bool: values of the sparse operand (bool: an iso pattern, typecast) */
-    char finish[12]; /* none, accum (C += into a full C), mask, notmask (structural) */
+    char finish[12]; /* none, accum (C += into a full C), mask, notmask (structural), reduce (C, INT64, is then summed up) */
     char form[12];   /* masked: lut ll burkhardt cohen ktruss */
     char order[8];   /* masked: given, degree (ascending) */
+    char first[8];   /* no, yes: operands are new objects before every product, so that nothing made of them is kept */
 } bench_spec;
 
 typedef struct bench_case {
@@ -31,7 +32,8 @@ typedef struct bench_case {
     GrB_Semiring semiring;
     GrB_BinaryOp accum;
     GrB_Descriptor descriptor;
-    GrB_Matrix A, B, M, C;
+    GrB_Matrix A, B, M, C; /* of A, B and M some may be one object */
+    int64_t total;         /* what finish=reduce came to */
     GrB_Vector u, w;
 } bench_case;
 

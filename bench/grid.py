@@ -119,6 +119,19 @@ def gpu():
                                        ('fp32', 'plus_second', 128, {'values': 'bool'}), ('int64', 'plus_times', 64, {})):
         yield case(semiring=semiring, type=kind, n=n, **variant)
     yield case('dspmm', 'plus_first', type='fp32', n=64)
+    yield from gpu_masked()
+
+
+def gpu_masked():
+    """Triangles and support of edges: summed up only, brought home, and with operands that are new; values of edges."""
+    for order in ('given', 'degree'):
+        for variant in (dict(finish='reduce'), dict(), dict(first='yes', finish='reduce'), dict(first='yes')):
+            yield case('masked', 'plus_pair', type='int64', values='bool', form='lut', order=order, **variant)
+    for variant in (dict(), dict(first='yes')):
+        yield case('masked', 'plus_pair', type='uint32', values='bool', form='ktruss', **variant)
+    yield case('masked', 'plus_times', type='fp64', form='lut')
+    for n in (32, 128):
+        yield case('sddmm', type='fp32', n=n, t='b')
 
 
 GRIDS = {'full': full, 'gpu': gpu, 'headline': headline, 'quick': quick}

@@ -157,12 +157,39 @@ static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
     return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
 }
 
+static double gpu_product_ns(const tsr_features *f, const tsr_cost_gpu *c)
+{
+    double device = f->a_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->n) + outputs_ns(f, c->output_byte);
+    return device + gpu_dense_ns(f, c) + (f->a_on_device ? 0 : gpu_a_ns(f, c));
+}
+
+/* Bringing a sparse operand of a masked product there; the mask is a pattern. */
+static double gpu_operand_ns(double nnz, double vectors, bool values, const tsr_features *f, const tsr_cost_gpu *c)
+{
+    double narrow = nnz * c->narrow_entry / (f->nthreads > 0 ? f->nthreads : 1);
+    return narrow + transfer_ns(nnz * (4 + (values ? value_bytes(f) : 0)) + 8 * vectors, f, c);
+}
+
+static double gpu_masked_ns(const tsr_features *f, const tsr_cost_gpu *c)
+{
+    double home = transfer_ns(f->mask_nnz * (value_bytes(f) + 1), f, c);
+    double mask = f->a_on_device ? 0 : gpu_operand_ns(f->mask_nnz, f->m, false, f, c);
+    if (f->op == TSR_OP_SDDMM)
+        return home + mask + f->mask_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->k) +
+               transfer_ns((f->m + f->n) * f->k * value_bytes(f), f, c);
+    double device = tsr_work(f) * c->masked_step + f->mask_nnz * c->masked_entry;
+    if (f->a_on_device)
+        return home + device;
+    return home + mask + device + f->mask_nnz * c->masked_plan + gpu_operand_ns(f->a_nnz, f->m, !f->a_pattern, f, c) +
+           gpu_operand_ns(f->b_nnz, f->n, tsr_mul_reads_b(f->semiring.mul), f, c);
+}
+
 double tsr_predict_gpu_ms(const tsr_features *f)
 {
     const tsr_cost_gpu *c = &tsr_cost_gpu_default;
     const tsr_cost_cpu *host = &tsr_cost_cpu_default;
-    double device = f->a_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->n) + outputs_ns(f, c->output_byte);
-    device += gpu_dense_ns(f, c) + (f->a_on_device ? 0 : gpu_a_ns(f, c));
+    bool masked = f->op == TSR_OP_SDDMM || f->op == TSR_OP_MASKED_DOT;
+    double device = masked ? gpu_masked_ns(f, c) : gpu_product_ns(f, c);
     double ns = f->a_cast && !f->a_on_device ? f->a_nnz * host->cast_entry : 0;
     ns += f->b_cast ? f->b_nnz * host->cast_entry : 0;
     ns += f->finish_extra ? outputs_ns(f, host->finish_byte) : 0;

@@ -39,6 +39,7 @@ typedef struct tsr_cost_gpu {
     double narrow_entry;        /* of a host thread: staging one index of A */
     double prepare_entry, flip_entry; /* row lists; turning or sorting A */
     double gather_byte, entry, output_byte; /* the kernel */
+    double masked_step, masked_entry, masked_plan; /* masked products; the plan, per entry of the mask */
 } tsr_cost_gpu;
 
 extern const tsr_cost_cpu tsr_cost_cpu_default;
