@@ -26,9 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_range(&m);
     /* sizes that only cost time are left out */
     if (m.nrows < 1 << 16 && m.ncols < 1 << 16 && tsr_mm_to_csr(&a, &m, error, sizeof error)) {
-        if (!tsr_inspect(&in, &a) || in.nvals > m.nvals || in.tc_blocks > in.nvals) {
+        if (tsr_inspect(&in, &a, 1) != TSR_OK || in.nvals > m.nvals || in.statistics.blocks_16x8 > in.nvals) {
             abort();
         }
+        tsr_inspection_free(&in);
         tsr_mm_csr_free(&a);
     }
     tsr_mm_free(&m);
