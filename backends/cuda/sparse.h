@@ -3,6 +3,7 @@
 #ifndef TSR_CUDA_SPARSE_H
 #define TSR_CUDA_SPARSE_H
 
+#include "backends/cuda/order.h"
 #include "backends/cuda/tensor.h"
 
 /* What tells the representations of one slot apart.  An iso operand and one whose values are not read are both patterns: the
@@ -35,6 +36,7 @@ struct tsr_cuda_sparse {
     tsr_cuda_csr csr;
     size_t bytes;                         /* reserved for the CSR */
     tsr_cuda_blocks *blocks;              /* list of block formats made of it */
+    tsr_cuda_order order;                 /* of their rows */
     tsr_cuda_account account;             /* whether they would pay */
     int8_t *row_present;                  /* on the host, [nrows]: does the row have an entry?  NULL: not yet asked */
     int64_t rows_present;

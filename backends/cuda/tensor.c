@@ -144,15 +144,22 @@ static tsr_cuda_source source_of(const tsr_cuda_sparse *a)
                              .number = a->key.type == TSR_FP64 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32};
 }
 
-static tsr_status count_vectors(tsr_cuda_sparse *a)
+/* The order of rows is decided first. */
+static tsr_status count_vectors(tsr_cuda_sparse *a, tsr_reorder wanted)
 {
     if (a->account.counted)
         return TSR_OK;
-    size_t working = (size_t)a->csr.nvals * 24; /* keys to sort */
+    size_t working = (size_t)a->csr.nvals * 28 + (size_t)(a->csr.nrows + a->csr.ncols) * 48; /* keys to sort, a copy, labels */
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
-    tsr_cuda_source source = source_of(a);
-    tsr_status status = tsr_cuda_count_vectors(a->account.vectors, &source, tsr_cuda.compute);
+    tsr_cuda_source pattern = source_of(a), ordered = {0};
+    pattern.x = NULL;
+    tsr_status status = tsr_cuda_decide_order(&a->order, &pattern, wanted);
+    if (status == TSR_OK)
+        status = tsr_cuda_in_order(&ordered, &a->order, &pattern);
+    if (status == TSR_OK)
+        status = tsr_cuda_count_vectors(a->account.vectors, &ordered, tsr_cuda.compute);
+    tsr_cuda_end_order(&ordered, &a->order);
     tsr_cuda_unreserve(working);
     a->account.counted = status == TSR_OK;
     return status;
@@ -330,8 +337,12 @@ static tsr_status make_from_values(tsr_cuda_blocks *b, const tsr_cuda_sparse *a)
         b->as.half = rounded;
         return TSR_OK;
     }
+    tsr_cuda_source ordered = {0};
     if (status == TSR_OK)
-        status = make_blocks(b, &source);
+        status = tsr_cuda_in_order(&ordered, &a->order, &source);
+    if (status == TSR_OK)
+        status = make_blocks(b, &ordered);
+    tsr_cuda_end_order(&ordered, &a->order);
     tsr_cuda_delete(rounded);
     return status;
 }
@@ -344,7 +355,7 @@ static tsr_status build(tsr_cuda_blocks **out, tsr_cuda_sparse *a, const tsr_cud
     if (!b)
         return TSR_OUT_OF_MEMORY;
     *b = *like;
-    size_t working = b->kind == TSR_CUDA_CSR ? 0 : (size_t)a->csr.nvals * 32;
+    size_t working = b->kind == TSR_CUDA_CSR ? 0 : (size_t)a->csr.nvals * (a->order.row ? 44 : 32);
     b->bytes = at_most_bytes(a, b);
     if (!tsr_cuda_reserve(b->bytes + working)) {
         free(b);
@@ -375,12 +386,12 @@ void tsr_cuda_blocks_free(tsr_cuda_blocks *list)
 
 /* ---- the plan ---- */
 
-static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, shape wanted)
+static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, shape wanted, tsr_reorder reorder)
 {
     tsr_cuda_blocks like = describe(plan, a, wanted), *b = find_blocks(a->blocks, &like);
     tsr_status status = TSR_OK;
     if (!b) {
-        status = wanted.kind == TSR_CUDA_CSR ? TSR_OK : count_vectors(a);
+        status = wanted.kind == TSR_CUDA_CSR ? TSR_OK : count_vectors(a, reorder);
         if (status == TSR_OK)
             status = build(&b, a, &like);
     }
@@ -398,12 +409,12 @@ static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const t
     bool paid = has_paid(a, p);
     if (a->account.failed || (!a->account.counted && !paid))
         return TSR_OK;
-    tsr_status status = count_vectors(a);
+    tsr_status status = count_vectors(a, p->reorder);
     const rule *r = status == TSR_OK ? find_rule(a, plan->math, p->n) : NULL;
     if (!r)
         return status;
     tsr_cuda_blocks like = describe(plan, a, r->shape);
-    return paid || find_blocks(a->blocks, &like) ? find_or_build(plan, a, r->shape) : TSR_OK;
+    return paid || find_blocks(a->blocks, &like) ? find_or_build(plan, a, r->shape, p->reorder) : TSR_OK;
 }
 
 tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
@@ -416,13 +427,13 @@ tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr
     plan->iso = iso_value(p);
     tsr_status status = choose_math(&plan->math, a, p, plan->iso);
     if (status == TSR_OK && named && wanted.kind != TSR_CUDA_CSR && names[wanted.kind][plan->math])
-        status = find_or_build(plan, a, wanted);
+        status = find_or_build(plan, a, wanted, p->reorder);
     else if (status == TSR_OK && (!named || wanted.kind != TSR_CUDA_CSR) && keep)
         status = choose_blocks(plan, a, p);
     if (!plan->blocks)
         a->account.spent_ms += csr_ms(a, p);
     if (status == TSR_OK && !plan->blocks && is_half(plan->math))
-        status = find_or_build(plan, a, named_shapes[TSR_CUDA_CSR]); /* rounding the values costs next to nothing */
+        status = find_or_build(plan, a, named_shapes[TSR_CUDA_CSR], p->reorder); /* rounding the values costs next to nothing */
     if (status != TSR_OK && status != TSR_INTERNAL_ERROR) {
         a->account.failed = true;
         status = TSR_OK;
@@ -449,12 +460,14 @@ static tsr_cuda_csr_spmm half_product(tsr_cuda_csr *csr, const tsr_cuda_plan *pl
 tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, const tsr_cuda_spmm *product)
 {
     const tsr_cuda_blocks *b = plan->blocks;
+    tsr_cuda_spmm ordered = *product;
+    ordered.row = a->order.row;
     switch (b->kind) {
-    case TSR_CUDA_ME_TCF: return tsr_cuda_spmm_me_tcf(&b->as.me_tcf, &b->work, product);
-    case TSR_CUDA_ME_BCRS: return tsr_cuda_spmm_me_bcrs(&b->as.me_bcrs, &b->work, product);
-    case TSR_CUDA_HRPB: return tsr_cuda_spmm_hrpb(&b->as.hrpb, &b->work, product);
-    case TSR_CUDA_BMAT: return tsr_cuda_spmm_bmat(&b->as.bmat, &b->work, product);
-    case TSR_CUDA_PANEL: return tsr_cuda_spmm_panel(&b->as.panel, &b->work, product);
+    case TSR_CUDA_ME_TCF: return tsr_cuda_spmm_me_tcf(&b->as.me_tcf, &b->work, &ordered);
+    case TSR_CUDA_ME_BCRS: return tsr_cuda_spmm_me_bcrs(&b->as.me_bcrs, &b->work, &ordered);
+    case TSR_CUDA_HRPB: return tsr_cuda_spmm_hrpb(&b->as.hrpb, &b->work, &ordered);
+    case TSR_CUDA_BMAT: return tsr_cuda_spmm_bmat(&b->as.bmat, &b->work, &ordered);
+    case TSR_CUDA_PANEL: return tsr_cuda_spmm_panel(&b->as.panel, &b->work, &ordered);
     case TSR_CUDA_CSR: break;
     }
     tsr_cuda_csr csr;

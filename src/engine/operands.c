@@ -61,6 +61,7 @@ static void offer(tsr_slot *slots[3], tsr_product *ready, const tsr_request *r, 
     ready->precision = r->precision != TSR_PRECISION_EXACT ? r->precision : config->precision;
     ready->expected_calls = config->eager ? 1e9 : r->expected_calls;
     ready->kernel = config->kernel;
+    ready->reorder = config->reorder;
     ready->a_transposed = r->a_transposed;
     ready->b_transposed = r->b_transposed;
     ready->a_slot = offer_slot(&slots[0], r->a_matrix, backend);

@@ -717,6 +717,31 @@ tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_cuda_source *in,
     return status;
 }
 
+tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_cuda_source *in, tsr_reorder which, void *on)
+{
+    tsr_status status = tsr_cuda_wait(on);
+    return status == TSR_OK ? tsr_make_order(order, in, which, 1) : status;
+}
+
+tsr_status tsr_cuda_take_rows(tsr_cuda_source *out, const tsr_cuda_source *in, const uint32_t *rows, int64_t n, void *on)
+{
+    *out = (tsr_cuda_source){0};
+    WHEN_IDLE(on, tsr_take_rows(out, in, rows, n, 1));
+}
+
+void tsr_cuda_free_source(tsr_cuda_source *source, void *on)
+{
+    (void)on;
+    uncounted(source->p);
+    tsr_free_source(source);
+}
+
+tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_cuda_source *in, const uint32_t *order, void *on)
+{
+    tsr_status status = tsr_cuda_wait(on);
+    return status == TSR_OK ? tsr_sample_vectors(vectors, in, order, 1) : status;
+}
+
 tsr_status tsr_cuda_longest_window(int64_t *longest, const tsr_windows *windows, void *on)
 {
     tsr_status status = tsr_cuda_wait(on);
@@ -792,7 +817,7 @@ static void run_blocks(work *w)
         fatal("the reference kernel failed");
     for (int64_t row = 0; row < windows->nrows; row++)
         for (int64_t col = 0; col < q->n; col++)
-            store(q, row, col, c[row * q->n + col]);
+            store(q, q->row ? q->row[row] : row, col, c[row * q->n + col]);
     free(b);
     free(c);
 }

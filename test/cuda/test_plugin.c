@@ -32,6 +32,7 @@ static void *slot, *b_slot, *mask_slot;
 static bool use_slot;
 static const char *kernel;
 static tsr_precision precision;
+static tsr_reorder reorder;
 static double expected_calls;
 static const char *used_kernel;
 static int64_t bytes_moved;
@@ -82,6 +83,7 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
     p.mask_slot = use_slot && is_masked(product) ? &mask_slot : NULL;
     p.kernel = kernel;
     p.precision = precision;
+    p.reorder = reorder;
     p.expected_calls = expected_calls;
     if (!gpu->supports(&p))
         return TSR_DECLINED;
@@ -96,6 +98,7 @@ static void plain(void)
     use_slot = pin_b = pin_c = false;
     kernel = NULL;
     precision = TSR_PRECISION_EXACT;
+    reorder = TSR_REORDER_NONE;
     expected_calls = 0;
 }
 
@@ -308,6 +311,7 @@ static void test_named_kernels(void **state)
         test_case c = make_plus_times(&r, round % 3 ? TSR_FP32 : TSR_FP64, (int)rng_below(&r, 2));
         kernel = by_blocks(&c) ? names[rng_below(&r, 7)] : "csr";
         precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : TSR_PRECISION_EXACT;
+        reorder = (tsr_reorder)rng_below(&r, 5);
         use_slot = rng_chance(&r, 50);
         for (int again = 0; again < 2; again++)
             assert_int_equal(check_at(&c, kernel), VERDICT_OK);
@@ -321,15 +325,15 @@ static void test_named_kernels(void **state)
     assert_true(by_blocks_so_far > 5 && in_half > 0);
 }
 
-/* 16 rows alike: blocks pay sooner or later, or at once when many calls are expected. */
-static test_case make_dense_windows(tsr_product *p)
+/* 16 rows alike, one after the other or scattered: blocks pay sooner or later, or at once when many calls are expected. */
+static test_case make_dense_windows(tsr_product *p, bool scattered)
 {
     enum { ROWS = 64, COLS = 400, DEGREE = 50, N = 40 };
     static int64_t offsets[ROWS + 1], indices[ROWS * DEGREE];
     static float values[ROWS * DEGREE], b[COLS * N];
     for (int row = 0; row < ROWS; row++)
         for (int e = 0; e < DEGREE; e++) {
-            indices[row * DEGREE + e] = e * 8 + row / 16;
+            indices[row * DEGREE + e] = e * 8 + (scattered ? row % 4 : row / 16);
             values[row * DEGREE + e] = (float)((row + e) % 7);
         }
     for (int row = 0; row <= ROWS; row++)
@@ -351,7 +355,7 @@ static void test_blocks_are_built_when_they_pay(void **state)
     plain();
     use_slot = true;
     tsr_product p;
-    test_case c = make_dense_windows(&p);
+    test_case c = make_dense_windows(&p, false);
     int calls = 0;
     do {
         assert_int_equal(check_at(&c, "lazy"), VERDICT_OK);
@@ -367,6 +371,27 @@ static void test_blocks_are_built_when_they_pay(void **state)
     assert_int_equal(check_at(&c, "expected"), VERDICT_OK);
     assert_string_equal(used_kernel, "hrpb-bf16");
     release();
+}
+
+/* Another order brings scattered rows together, which their own is too sparse for. */
+static void test_order_that_pays(void **state)
+{
+    (void)state;
+    static const char *const used[] = {
+        [TSR_REORDER_NONE] = "csr", [TSR_REORDER_AUTO] = "me-bcrs-exact", [TSR_REORDER_LPA] = "me-bcrs-exact",
+        [TSR_REORDER_TCA] = "me-bcrs-exact",
+    };
+    plain();
+    use_slot = true;
+    expected_calls = 1e9;
+    tsr_product p;
+    test_case c = make_dense_windows(&p, true);
+    for (int which = TSR_REORDER_NONE; which <= TSR_REORDER_TCA; which++) {
+        reorder = (tsr_reorder)which;
+        assert_int_equal(check_at(&c, "ordered"), VERDICT_OK);
+        assert_string_equal(used_kernel, used[which]);
+        release();
+    }
 }
 
 /* ---- tight memory ---- */
@@ -504,6 +529,7 @@ static void test_failures(void **state)
         pin_b = round % 3 == 0;
         pin_c = round % 3 != 1;
         kernel = round % 4 < 2 && by_blocks(&c) ? "bmat" : NULL;
+        reorder = round % 4 ? TSR_REORDER_AUTO : TSR_REORDER_LPA;
         fail_everywhere(&c, round / 2 % 2);
         case_free(&c);
     }
@@ -561,7 +587,7 @@ static void test_threads(void **state)
     tsr_cuda.cap = cap;
     test_case c;
     tsr_product p;
-    c = make_dense_windows(&p);
+    c = make_dense_windows(&p, false);
     check_at(&c, "after threads"); /* frees what others left */
     assert_int_equal(tsr_cuda.used, 0);
 }
@@ -582,7 +608,7 @@ static void test_declines(void **state)
         assert_false(gpu->supports(&p));
         case_free(&c);
     }
-    make_dense_windows(&p);
+    make_dense_windows(&p, false);
     assert_true(gpu->supports(&p));
     p.k = (int64_t)1 << 33;
     assert_false(gpu->supports(&p));
@@ -604,7 +630,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned),
         cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
-        cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_little_memory),
+        cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_order_that_pays),
+        cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_eviction),
         cmocka_unit_test(test_failures), cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),
     };
