@@ -4,7 +4,7 @@
 //             [--split e] [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
 //             [--shuffle seed] [--reorder none,lpa,tca,auto]
 //
-// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 (panel-32x16: 32 rows, 16 columns)
+// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64.
 //  hybrid (windows with at least `split` entries in a nonzero vector on Tensor Cores; no --split: by the model of the build).
 //  Arithmetic: exact tf32 fp16 bf16 fp64; min_plus (FP32; csr, panels).  n = 1 is SpMV (csr).
 // SPDX-License-Identifier: Apache-2.0
@@ -264,12 +264,7 @@ struct Bench {
         return own(&w, longest, &device);
     }
 
-    /* Of panel-32x16, say; or the usual one. */
-    static int panel_width(const std::string &kernel, int height)
-    {
-        size_t by = kernel.find('x');
-        return by == std::string::npos ? height == 32 ? 24 : 64 : std::atoi(kernel.c_str() + by + 1);
-    }
+    static int panel_width(int height) { return height == 32 ? 24 : 48; }
     static int64_t panel_bytes(const tsr_panel &f) { return 16 * (f.nunits + f.w.nblocks); }
 
     tsr_status make_panel(tsr_panel *f, tsr_work *w, const tsr_source *s, int height, int width) const
@@ -314,7 +309,7 @@ struct Bench {
         tsr_work w = {};
         tsr_source source = source_of(o, TSR_NUMBER_FP32);
         tsr_cuda_csr_spmm product = min_plus_product(o, r.variant);
-        if (make_panel(&f, &w, &source, height, panel_width(r.kernel, height)) == TSR_OK) {
+        if (make_panel(&f, &w, &source, height, panel_width(height)) == TSR_OK) {
             size_t scratch = tsr_cuda_panel_partial_bytes(&f, &w, &product);
             product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
             r.bytes = panel_bytes(f) + window_bytes(f.w) + work_bytes(w);
@@ -365,10 +360,9 @@ struct Bench {
                 return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, f->mask, most, nullptr) : status;
             }, tsr_cuda_free_bmat, tsr_cuda_spmm_bmat, [&](const tsr_bmat &f) { return nvals * size + f.w.nblocks * height; });
         } else if (kernel.compare(0, 6, "panel-") == 0) {
-            int width = panel_width(kernel, height);
             tsr_number number = math == TSR_CUDA_FP64 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32;
             blocks<tsr_panel>(o, r, math, number, [&](tsr_panel *f, const tsr_source *s, tsr_work *w) {
-                return make_panel(f, w, s, height, width);
+                return make_panel(f, w, s, height, panel_width(height));
             }, tsr_cuda_free_panel, tsr_cuda_spmm_panel, panel_bytes);
         } else if (kernel.compare(0, 5, "hrpb-") == 0) {
             blocks<tsr_hrpb>(o, r, math, tsr_cuda_number(math), [&](tsr_hrpb *f, const tsr_source *s, tsr_work *w) {

@@ -110,7 +110,7 @@ typedef struct tsr_panel {
 } tsr_panel;
 #define TSR_PANEL_UNIT 16
 #define TSR_PANEL_LAST 64
-#define TSR_PANEL_RENEW 128
+#define TSR_PANEL_RENEW 192
 /* Most entries of a block: some KB, such that several blocks of threads fit a multiprocessor.  One vector never has more. */
 static inline int tsr_panel_most(int height, int width, tsr_number number)
 {

@@ -76,7 +76,8 @@ tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, con
 tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product);
 /* Panels: multiply-adds on CUDA cores, sm_90 and later; iso is not looked at.  Values of A are FP32 for every arithmetic but FP64, also
- * where B has 16 bits.  TF32 computes as EXACT.  B may hold anything: Inf and NaN meet the entries of their row of B only. */
+ * where B has 16 bits.  TF32 computes as EXACT.  B may hold anything: Inf and NaN meet the entries of their row of B only.
+ * TSR_DECLINED: windows other than 32 x 24 and 64 x 48, too. */
 tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *product);
 
 /* Which `most` to give tsr_cuda_make_work.  longest: blocks of the longest window (found on the device; waits for the stream). */
@@ -138,7 +139,7 @@ tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *pro
 /* The same by panels, sm_90 and later, for integers, FP32 and FP64 of 4 and 8 bytes: MIN and MAX over PLUS and TIMES, PLUS over TIMES
  * of integers; and SECOND, where A's values are stored as 1 (over PLUS) and 0 (over MIN and MAX).  Panels hold the bits of A's values as
  * numbers of that size.  offsets: A's, by row of C ([nrows+1], device); row: as tsr_cuda_spmm's.  B full and 16-byte aligned, as are its
- * rows; c_present, alpha, beta and iso are not looked at.  TSR_DECLINED: anything else, or windows other than 32 x 24 and 64 x 64. */
+ * rows; c_present, alpha, beta and iso are not looked at.  TSR_DECLINED: anything else, or windows other than 32 x 24 and 64 x 48. */
 size_t tsr_cuda_panel_partial_bytes(const tsr_panel *a, const tsr_work *work, const tsr_cuda_csr_spmm *product);
 tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work, const int64_t *offsets, const uint32_t *row,
                                         const tsr_cuda_csr_spmm *product);

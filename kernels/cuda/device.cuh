@@ -53,6 +53,8 @@ static __device__ __forceinline__ shared_place keep_place(shared_place p)
     asm("" : "+r"(p));
     return p;
 }
+/* Code before this, in a branch, stays in the branch: otherwise the compiler may compute both sides and choose. */
+static __device__ __forceinline__ void keep_branch() { asm volatile(""); }
 /* 4, 8 or 16 bytes, aligned to that. */
 template <int Words> static __device__ __forceinline__ void load_shared(uint32_t (&x)[Words], shared_place p)
 {

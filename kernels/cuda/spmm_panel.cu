@@ -9,7 +9,7 @@
 extern "C" int64_t tsr_cuda_panel_most(const tsr_windows *w, const tsr_cuda_device *device)
 {
     constexpr int least = 8, overhead = 4;
-    const int64_t slots = static_cast<int64_t>(device->sms) * (w->height == 64 ? (w->width < 64 ? 4 : 3) : w->width < 32 ? 7 : 6);
+    const int64_t slots = static_cast<int64_t>(device->sms) * (w->height == 64 ? 4 : 7);
     if (w->nblocks == 0)
         return 1;
     int64_t best = 0, best_time = 0;

@@ -290,7 +290,7 @@ __device__ __forceinline__ void add_singles(typename Shape::sum (&sum)[rows][Sha
     }
 }
 
-/* Blocks of the item from k on, up to one after which sums of some rows begin anew; returns which rows, 0 after the last block. */
+/* Blocks of the item from k on, up to one after which sums of some rows begin anew; returns which rows: all after the last block. */
 template <class Shape>
 __device__ __forceinline__ uint32_t consume(const panel_job &j, uint32_t &k, uint32_t blocks, const ring &r, int consumer, int head,
                                             typename Shape::sum (&sum)[rows][Shape::columns])
@@ -320,7 +320,7 @@ __device__ __forceinline__ uint32_t consume(const panel_job &j, uint32_t &k, uin
         if (Shape::renews && word[0] >> 24 && j.renews && k < blocks)
             return word[0] >> 24;
     }
-    return 0;
+    return 255;
 }
 
 /* What C holds where the sum of a row is `sum`; formed: of something. */
@@ -383,9 +383,22 @@ __device__ __forceinline__ void store_row(const panel_job &j, const task<typenam
     }
 }
 
-/* Rows `due` go to C, and begin anew.  One after the other: the sums of all rows are alive, there is no room for more. */
+/* one = sum; sum = identity; for the compiler something that is jumped to, not a choice of values. */
 template <class Shape>
-__device__ __forceinline__ void renew(const panel_job &j, const task<typename Shape::sum> &t, int consumer, uint32_t due, uint32_t stored,
+__device__ __forceinline__ void take_row(typename Shape::sum (&one)[Shape::columns], typename Shape::sum (&sum)[Shape::columns])
+{
+#pragma unroll
+    for (int c = 0; c < Shape::columns; c++) {
+        one[c] = sum[c];
+        sum[c] = Shape::policy::identity();
+    }
+    keep_branch();
+}
+
+/* Rows `due` go to C, and begin anew; of rows `stored` a part is there already.  One after the other: the sums of all rows are alive,
+ * there is no room for more. */
+template <class Shape>
+__device__ __forceinline__ void store(const panel_job &j, const task<typename Shape::sum> &t, int consumer, uint32_t due, uint32_t stored,
                                       typename Shape::sum (&sum)[rows][Shape::columns])
 {
     const int64_t column = t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
@@ -393,31 +406,22 @@ __device__ __forceinline__ void renew(const panel_job &j, const task<typename Sh
     for (; due; due &= due - 1) {
         const int mine = __ffs(static_cast<int>(due)) - 1;
         typename Shape::sum one[Shape::columns] = {};
-#pragma unroll
-        for (int r = 0; r < rows; r++)
-#pragma unroll
-            for (int c = 0; c < Shape::columns; c++) {
-                one[c] = r == mine ? sum[r][c] : one[c];
-                sum[r][c] = r == mine ? Shape::policy::identity() : sum[r][c];
-            }
+        switch (mine) {
+        case 0: take_row<Shape>(one, sum[0]); break;
+        case 1: take_row<Shape>(one, sum[1]); break;
+        case 2: take_row<Shape>(one, sum[2]); break;
+        case 3: take_row<Shape>(one, sum[3]); break;
+        case 4: take_row<Shape>(one, sum[4]); break;
+        case 5: take_row<Shape>(one, sum[5]); break;
+        case 6: take_row<Shape>(one, sum[6]); break;
+        default: take_row<Shape>(one, sum[7]); break;
+        }
         store_row<Shape>(j, t, t.out, consumer * rows + mine, column, stored >> mine & 1, one);
     }
 }
 
-/* All rows; of rows `stored` a part is there already. */
-template <class Shape>
-__device__ __forceinline__ void store(const panel_job &j, const task<typename Shape::sum> &t, int consumer, uint32_t stored,
-                                      typename Shape::sum (&sum)[rows][Shape::columns])
-{
-    const tensor_output<typename Shape::sum> out = t.out;
-    const int64_t column = t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
-#pragma unroll
-    for (int r = 0; r < rows; r++)
-        store_row<Shape>(j, t, out, consumer * rows + r, column, stored >> r & 1, sum[r]);
-}
-
 template <class P, int Height, int Width, int Columns>
-__global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32 ? 7 : 6) panel_kernel(panel_job j)
+__global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : 7) panel_kernel(panel_job j)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
     using of = shape<P, Columns, Width>;
@@ -447,11 +451,13 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : Width < 32
 #pragma unroll
         for (int c = 0; c < Columns; c++)
             sum[i][c] = P::identity();
-    while (const uint32_t due = consume<of>(j, k, blocks, r, warp - 1, head, sum)) {
-        renew<of>(j, t, warp - 1, due, stored, sum);
+    bool more;
+    do {
+        const uint32_t due = consume<of>(j, k, blocks, r, warp - 1, head, sum);
+        more = of::renews && k < blocks;
+        store<of>(j, t, warp - 1, due, stored, sum);
         stored |= due;
-    }
-    store<of>(j, t, warp - 1, stored, sum);
+    } while (more);
 #endif
 }
 
@@ -505,24 +511,12 @@ template <class P, int Height, int Width, int Most, int Least> tsr_status launch
     return launch<P, Height, Width, Most>(j);
 }
 
-/* The two shapes that representations are made in by themselves. */
-template <class P, int Most, int Least> tsr_status launch_usual(const panel_job &j, const tsr_windows &w)
+template <class P, int Most, int Least> tsr_status launch_shape(const panel_job &j, const tsr_windows &w)
 {
     switch (w.height * 100 + w.width) {
     case 3224: return launch_columns<P, 32, 24, Most, Least>(j);
-    case 6464: return launch_columns<P, 64, 64, Most, Least>(j);
-    default: return TSR_DECLINED;
-    }
-}
-
-template <class P, int Most, int Least> tsr_status launch_any_shape(const panel_job &j, const tsr_windows &w)
-{
-    switch (w.height * 100 + w.width) {
-    case 3216: return launch_columns<P, 32, 16, Most, Least>(j);
-    case 3232: return launch_columns<P, 32, 32, Most, Least>(j);
-    case 6432: return launch_columns<P, 64, 32, Most, Least>(j);
     case 6448: return launch_columns<P, 64, 48, Most, Least>(j);
-    default: return launch_usual<P, Most, Least>(j, w);
+    default: return TSR_DECLINED;
     }
 }
 

@@ -4,5 +4,5 @@
 
 tsr_status tsr_panel_fp32(const panel_job &j, const tsr_windows &w)
 {
-    return panel::launch_any_shape<plus_times<float>, 4, 1>(j, w);
+    return panel::launch_shape<plus_times<float>, 4, 1>(j, w);
 }

@@ -4,10 +4,10 @@
 
 tsr_status tsr_panel_fp16(const panel_job &j, const tsr_windows &w)
 {
-    return panel::launch_usual<plus_times_half<__half>, 4, 2>(j, w);
+    return panel::launch_shape<plus_times_half<__half>, 4, 2>(j, w);
 }
 
 tsr_status tsr_panel_bf16(const panel_job &j, const tsr_windows &w)
 {
-    return panel::launch_usual<plus_times_half<__nv_bfloat16>, 4, 2>(j, w);
+    return panel::launch_shape<plus_times_half<__nv_bfloat16>, 4, 2>(j, w);
 }

@@ -8,7 +8,7 @@ namespace {
 template <class P> tsr_status run(const panel_job &j, const tsr_windows &w, const tsr_work &work)
 {
     constexpr int columns = 16 / static_cast<int>(sizeof(typename P::sum));
-    tsr_status status = panel::launch_usual<P, columns, columns>(j, w);
+    tsr_status status = panel::launch_shape<P, columns, columns>(j, w);
     if (status != TSR_OK || work.nsplit == 0)
         return status;
     const int64_t blocks = (w.height * j.p.n + panel::merge_threads - 1) / panel::merge_threads;

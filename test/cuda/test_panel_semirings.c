@@ -21,7 +21,7 @@ static void draw_case(panel_case *t, rng *r, tsr_semiring semiring)
     t->semiring = semiring;
     t->size = type_size(semiring.type);
     t->height = tall ? 64 : 32;
-    t->width = tall ? 64 : 24;
+    t->width = tall ? 48 : 24;
     t->nrows = 1 + rng_below(r, 150);
     t->ncols = 1 + rng_below(r, 400);
     t->n = widths[rng_below(r, 11)];

@@ -569,6 +569,7 @@ template <class T> T *advance(T *p, uint32_t a, uint32_t b)
 typedef const unsigned char *shared_place;
 inline shared_place shared_place_of(const void *p) { return static_cast<const unsigned char *>(p); }
 inline shared_place keep_place(shared_place p) { return p; }
+inline void keep_branch() {}
 template <int Words> void load_shared(uint32_t (&x)[Words], shared_place p)
 {
     struct alignas(4 * Words) words {
