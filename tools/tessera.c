@@ -87,11 +87,15 @@ static bool own_folder(char *folder, size_t size)
 
 bool tsr_tool_find_library(char *path, size_t size, const char *name)
 {
+    static const char *const build_folders[] = {"../src/graphblas", "../src/graphblas/replacement", "."};
     char folder[PATH_MAX];
     const bool inner = strcmp(name, "libtessera.so") != 0; /* installed in a folder of its own */
+    const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;
     if (own_folder(folder, sizeof folder)) {
-        if (try_path(path, size, folder, "../src/graphblas", name) || try_path(path, size, folder, ".", name)) {
-            return true;
+        for (size_t k = 0; k < sizeof build_folders / sizeof *build_folders; k++) {
+            if (try_path(path, size, folder, build_folders[k], base)) {
+                return true;
+            }
         }
         if (try_path(path, size, folder, inner ? TSR_BIN_TO_LIB "/tessera" : TSR_BIN_TO_LIB, name)) {
             return true;

@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
+#include <glob.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,26 @@ static int set_preload(void)
     return put_first("LD_PRELOAD", path) ? 0 : tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
 }
 
+/* Folders graphblas7, graphblas9 ... installed beside each other: the loader takes the library with the SONAME that is asked for. */
+static bool put_siblings_first(const char *folder)
+{
+    char pattern[PATH_MAX + 16];
+    glob_t found;
+    const char *name = strrchr(folder, '/') + 1;
+    if (strncmp(name, "graphblas", strlen("graphblas")) != 0) {
+        return true; /* a build folder */
+    }
+    snprintf(pattern, sizeof pattern, "%.*sgraphblas[0-9]*", (int)(name - folder), folder);
+    bool good = true;
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t k = 0; k < found.gl_pathc && good; k++) {
+            good = strcmp(found.gl_pathv[k], folder) == 0 || put_first("LD_LIBRARY_PATH", found.gl_pathv[k]);
+        }
+        globfree(&found);
+    }
+    return good;
+}
+
 static int set_replacement(void)
 {
     char path[PATH_MAX];
@@ -67,7 +88,8 @@ static int set_replacement(void)
     if (strpbrk(path, ":;")) {
         return tsr_tool_fail(TSR_EXIT_BROKEN, "%s cannot be searched for libraries: its path holds a colon", path);
     }
-    return put_first("LD_LIBRARY_PATH", path) ? 0 : tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
+    bool good = put_siblings_first(path) && put_first("LD_LIBRARY_PATH", path);
+    return good ? 0 : tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
 }
 
 /* ---- options ---- */

@@ -98,9 +98,11 @@ static const char *read_descriptor(tsr_modifiers *mod, GrB_Descriptor desc)
     mod->tran0 = v == GrB_TRAN;
     tsr_real.GxB_Desc_get_INT32(desc, GrB_INP1, &v);
     mod->tran1 = v == GrB_TRAN;
+#if GxB_IMPLEMENTATION_MAJOR < 8 /* later descriptors have no threads */
     tsr_real.GxB_Desc_get_INT32(desc, GxB_DESCRIPTOR_NTHREADS, &threads);
     if (threads > 0)
         mod->nthreads = threads;
+#endif
     return NULL;
 }
 

@@ -4,10 +4,16 @@
 #ifndef TSR_TEST_ROUTED_H
 #define TSR_TEST_ROUTED_H
 
+#include <GraphBLAS.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* SONAME of the real library. */
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+#define REAL_GRAPHBLAS "libgraphblas.so." TEXT(GxB_IMPLEMENTATION_MAJOR)
 
 static char trace_name[64];
 

@@ -184,7 +184,7 @@ typedef GrB_Info (*mxm_function)(GrB_Matrix, const GrB_Matrix, const GrB_BinaryO
 
 static void *real_symbol(const char *name)
 {
-    void *library = dlopen("libgraphblas.so.7", RTLD_LAZY | RTLD_NOLOAD);
+    void *library = dlopen(REAL_GRAPHBLAS, RTLD_LAZY | RTLD_NOLOAD);
     return library ? dlsym(library, name) : NULL;
 }
 

@@ -197,7 +197,7 @@ static void check_type(int type)
 
 static mxm_function real_mxm(void)
 {
-    void *library = dlopen("libgraphblas.so.7", RTLD_LAZY | RTLD_NOLOAD);
+    void *library = dlopen(REAL_GRAPHBLAS, RTLD_LAZY | RTLD_NOLOAD);
     mxm_function mxm = library ? (mxm_function)dlsym(library, "GrB_mxm") : NULL;
     assert_true(mxm && mxm != GrB_mxm);
     return mxm;

@@ -5,6 +5,7 @@
 #define TSR_TEST_PROGRAM_H
 
 #include <GraphBLAS.h>
+#undef I /* the imaginary unit of complex.h, which newer headers include */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
