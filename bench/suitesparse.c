@@ -76,8 +76,9 @@ static bool make_full(GrB_Matrix *out, const tsr_view *v)
 {
     GrB_Index nx = (GrB_Index)v->nvals * size_of(v->type);
     void *x = copy_of(v->x, nx);
-    bool made = x && (v->by_col ? GxB_Matrix_import_FullC : GxB_Matrix_import_FullR)(out, type_of(v->type), (GrB_Index)v->nrows,
-                                                                                    (GrB_Index)v->ncols, &x, nx, false, NULL) == GrB_SUCCESS;
+    GrB_Info (*take)(GrB_Matrix *, GrB_Type, GrB_Index, GrB_Index, void **, GrB_Index, bool, const GrB_Descriptor) =
+        v->by_col ? GxB_Matrix_import_FullC : GxB_Matrix_import_FullR;
+    bool made = x && take(out, type_of(v->type), (GrB_Index)v->nrows, (GrB_Index)v->ncols, &x, nx, false, NULL) == GrB_SUCCESS;
     if (!made) {
         free(x);
     }

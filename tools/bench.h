@@ -13,7 +13,9 @@ typedef enum tsr_bench_op { TSR_BENCH_SPMM, TSR_BENCH_SPMV, TSR_BENCH_SDDMM, TSR
 extern const char *const tsr_bench_op_names[TSR_BENCH_OPS];
 
 /* Arithmetic: FP32 as the configuration's precisions, or FP64. */
-typedef enum tsr_bench_math { TSR_BENCH_EXACT, TSR_BENCH_TF32, TSR_BENCH_BF16, TSR_BENCH_FP16, TSR_BENCH_FP64, TSR_BENCH_MATHS } tsr_bench_math;
+typedef enum tsr_bench_math {
+    TSR_BENCH_EXACT, TSR_BENCH_TF32, TSR_BENCH_BF16, TSR_BENCH_FP16, TSR_BENCH_FP64, TSR_BENCH_MATHS
+} tsr_bench_math;
 extern const char *const tsr_bench_math_names[TSR_BENCH_MATHS];
 
 enum { TSR_BENCH_OWNED = 6 };

@@ -87,7 +87,8 @@ static tsr_status make_dense(tsr_bench_case *c, const tsr_mm_csr *a, int64_t n)
     p->m = a->nrows, p->k = a->ncols, p->n = n;
     c->noutputs = p->m * n;
     c->flops = 2.0 * (double)a->nvals * (double)n;
-    c->compulsory_bytes = (double)a->nvals * (double)(8 + (values ? size : 0)) + 8.0 * (double)p->m + (double)(size * (size_t)((p->k + p->m) * n));
+    c->compulsory_bytes = (double)a->nvals * (double)(8 + (values ? size : 0)) + 8.0 * (double)p->m;
+    c->compulsory_bytes += (double)size * (double)(p->k + p->m) * (double)n;
     return TSR_OK;
 }
 
@@ -103,7 +104,8 @@ static tsr_status make_sddmm(tsr_bench_case *c, const tsr_mm_csr *a, int64_t k)
     p->m = a->nrows, p->n = a->ncols, p->k = k;
     c->noutputs = a->nvals;
     c->flops = 2.0 * (double)a->nvals * (double)k;
-    c->compulsory_bytes = (double)a->nvals * (double)(8 + value_size(c)) + 8.0 * (double)p->m + (double)(value_size(c) * (size_t)((p->m + p->n) * k));
+    c->compulsory_bytes = (double)a->nvals * (double)(8 + value_size(c)) + 8.0 * (double)p->m;
+    c->compulsory_bytes += (double)value_size(c) * (double)(p->m + p->n) * (double)k;
     return TSR_OK;
 }
 

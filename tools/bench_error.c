@@ -68,7 +68,9 @@ void tsr_bench_sample(tsr_bench_samples *out, const tsr_bench_case *c)
         if (dense && p->a.p[row] == p->a.p[row + 1]) {
             continue;
         }
-        long double exact = dense ? exact_dense(p, row, col) : p->op == TSR_OP_SDDMM ? exact_sampled(p, row, col) : exact_common(p, row, col);
+        long double exact = dense                    ? exact_dense(p, row, col)
+                            : p->op == TSR_OP_SDDMM ? exact_sampled(p, row, col)
+                                                    : exact_common(p, row, col);
         out->sample[out->count++] = (struct tsr_bench_sample){row, col, place, (double)exact};
         out->norm += (double)(exact * exact);
     }

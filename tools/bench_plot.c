@@ -82,7 +82,8 @@ static void plot_bars(const tsr_plot *plot, const bool used[TSR_BENCH_ROUTES], i
     }
     double width = 0.8 / (count > 0 ? count : 1);
     fprintf(plot->script, "set title 'GFLOP/s by route'\nset ylabel 'GFLOP/s'\nset yrange [0:*]\nset xrange [-0.6:%g]\n"
-                          "set style fill solid\nset boxwidth %g\nset grid ytics lc rgb '#dddddd'\nset key outside top center horizontal noenhanced\nplot ",
+                          "set style fill solid\nset boxwidth %g\nset grid ytics lc rgb '#dddddd'\n"
+                          "set key outside top center horizontal noenhanced\nplot ",
             cases - 0.4, 0.92 * width);
     for (int r = 0; r < TSR_BENCH_ROUTES; r++) {
         if (used[r]) {

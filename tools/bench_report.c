@@ -90,8 +90,9 @@ static void print_object(const tsr_bench_line *line)
         printf(", \"ms\": null, \"note\": \"%s\"}", r->note);
         return;
     }
-    printf(", \"ms\": %.6g, \"spread\": %.4g, \"repeats\": %d, \"gflops\": %.6g, \"convert_ms\": %.6g, \"bound_ms\": %.6g, \"error\": %.3g, "
-           "\"kernel\": \"%s\"}", r->ms, r->spread, r->repeats, gflops(line), r->convert_ms, r->bound_ms, r->error, r->note);
+    printf(", \"ms\": %.6g, \"spread\": %.4g, \"repeats\": %d, \"gflops\": %.6g, \"convert_ms\": %.6g, \"bound_ms\": %.6g, "
+           "\"error\": %.3g, \"kernel\": \"%s\"}",
+           r->ms, r->spread, r->repeats, gflops(line), r->convert_ms, r->bound_ms, r->error, r->note);
 }
 
 void tsr_bench_print_json(const tsr_bench_machine *machine, const tsr_bench_lines *lines)

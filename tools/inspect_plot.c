@@ -127,7 +127,8 @@ static void print_border(FILE *out, const bins *b)
         double vectors = bin_columns(b, (double)y * (COLUMN_BINS - 1) / (BORDER_POINTS - 1));
         for (int x = 0; x < BORDER_STEPS; x++) {
             double here = (double)x / BORDER_STEPS, next = (double)(x + 1) / BORDER_STEPS, full = TSR_INSPECT_HEIGHT * vectors;
-            if (x + 1 < BORDER_STEPS && tsr_route_window((1 - here) * full, vectors) != tsr_route_window((1 - next) * full, vectors)) {
+            bool last = x + 1 == BORDER_STEPS;
+            if (!last && tsr_route_window((1 - here) * full, vectors) != tsr_route_window((1 - next) * full, vectors)) {
                 fprintf(out, "%g %g\n", (here + next) / 2, vectors);
             }
         }
@@ -143,7 +144,8 @@ static void plot_windows(const tsr_plot *plot, const bins *b, const tsr_inspecti
     fprintf(plot->script,
             "set title \"%lld windows of %d rows\"\n"
             "set xlabel 'sparsity of the window'\nset ylabel 'nonzero columns'\nset logscale y\n"
-            "set xrange [-0.02:0.9]\nset yrange [0.8:%g]\nset grid lc rgb '#dddddd'\nset key bottom left reverse Left opaque box lc rgb '#dddddd'\n"
+            "set xrange [-0.02:0.9]\nset yrange [0.8:%g]\nset grid lc rgb '#dddddd'\n"
+            "set key bottom left reverse Left opaque box lc rgb '#dddddd'\n"
             "plot NaN with points pt 7 ps 1 lc rgb '" TSR_PLOT_TENSOR "' title 'Tensor Cores', "
             "NaN with points pt 7 ps 1 lc rgb '" TSR_PLOT_CUDA "' title 'CUDA cores', "
             "$route%d using 1:2:3 with points pt 7 ps variable lc rgb '" TSR_PLOT_TENSOR "' notitle, "

@@ -63,7 +63,8 @@ static void print_windows(const tsr_inspection *i)
     puts("  row window   nonzero vectors   entries per vector   window sparsity");
     for (int k = 0; k < HEIGHTS; k++) {
         double each = per_vector(i, k);
-        printf("  %10d   %15lld   %18.3f   %14.1f%%\n", heights[k], (long long)i->statistics.vectors[k], each, 100 * (1 - each / heights[k]));
+        printf("  %10d   %15lld   %18.3f   %14.1f%%\n", heights[k], (long long)i->statistics.vectors[k], each,
+               100 * (1 - each / heights[k]));
     }
     printf("  windows of %d rows     %lld for Tensor Cores, %lld for CUDA cores, %lld empty\n", TSR_INSPECT_HEIGHT,
            (long long)i->routes[TSR_WINDOW_TENSOR_CORES], (long long)i->routes[TSR_WINDOW_CUDA_CORES],
@@ -87,8 +88,8 @@ static void print_text(const request *r, const tsr_mm *m, const tsr_inspection *
     for (int k = 0; k < FORMATS; k++) {
         printf("    %-19s %lld\n", formats[k].name, (long long)formats[k].bytes);
     }
-    printf("  predicted ms, FP32          N = %-3d     N = %-3d   (%d threads; GPU: an H200, B and C in host memory)\n", widths[0], widths[1],
-           omp_get_max_threads());
+    printf("  predicted ms, FP32          N = %-3d     N = %-3d   (%d threads; GPU: an H200, B and C in host memory)\n", widths[0],
+           widths[1], omp_get_max_threads());
     for (int p = 0; p < TSR_PREDICTORS; p++) {
         printf("    %-19s", tsr_predictor_labels[p]);
         for (int w = 0; w < WIDTHS; w++) {
