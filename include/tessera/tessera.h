@@ -188,7 +188,8 @@ typedef struct tsr_plan tsr_plan;
 
 /* Flags of tsr_plan_create */
 enum {
-    TSR_TRANSPOSE_A = 1 /* op(A) is the transpose (SpMM, SpMV) */
+    TSR_TRANSPOSE_A = 1,  /* op(A) is the transpose (SpMM, SpMV) */
+    TSR_SOFTMAX_ROWS = 2  /* SDDMM: then the softmax of each row of S over its entries, as an attention layer has it */
 };
 
 /* Decide how to compute `op` with matrix a and dense operands shaped and typed like `first` and `second` (their data is
@@ -201,7 +202,8 @@ enum {
  * TSR_INVALID_VALUE: null pointer, unknown enumerator or flag, a monoid the type does not have, C of another type, ld
  * too small.
  * TSR_DIMENSION_MISMATCH.  TSR_NOT_SUPPORTED: no backend, an operation disabled by configuration, or
- * TSR_OP_MASKED_DOT.  TSR_OUT_OF_MEMORY. */
+ * TSR_OP_MASKED_DOT; TSR_SOFTMAX_ROWS with S held by columns or a semiring's type other than TSR_FP32 and TSR_FP64.
+ * TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_plan_create(tsr_plan **plan, tsr_op op, tsr_semiring semiring, tsr_sparse *a,
                                       const tsr_dense *first, const tsr_dense *second, unsigned flags);
 
@@ -237,7 +239,9 @@ TSR_PUBLIC tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse
 /* SDDMM:  values[e] = alpha (X (+).(.) Y)(i, j) + beta values[e]  for every entry e = (i, j) of S, in the order of S's
  * arrays.
  * values has one element of the semiring's type per entry of S and is not S's own array unless the caller wants
- * that (values of S are not looked at).  The rest as for tsr_execute. */
+ * that (values of S are not looked at).  With TSR_SOFTMAX_ROWS these values v of each row then become exp(v - m) / sum of
+ * exp(v - m), m the largest of the row; given to tsr_sparse_create_csr beside S's pattern they are the A of an SpMM.  The rest
+ * as for tsr_execute. */
 TSR_PUBLIC tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y,
                                         double beta, tsr_sparse *s, void *values, void *stream);
 

@@ -321,6 +321,11 @@ void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t 
     tsr_cpu_add_to(x, type, c, iso, n, nthreads);
 }
 
+void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads)
+{
+    tsr_cpu_softmax_rows(x, x, p, nrows, type, nthreads);
+}
+
 tsr_status tsr_engine_execute_surely(const tsr_request *r, const tsr_decision *d, tsr_result *result)
 {
     tsr_status status = tsr_engine_execute(r, d, result);

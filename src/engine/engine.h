@@ -51,6 +51,9 @@ bool tsr_engine_result_full(const tsr_request *request);
  * is computed by the CPU.  Anything but TSR_OK: nothing usable was written, inputs are untouched, compute it elsewhere. */
 tsr_status tsr_engine_execute(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
 
+/* Softmax of every row of x, values of FP32 or FP64 held by row: row r has x[p[r]..p[r+1]). */
+void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
+
 /* x[0..n) = c + x: the end of C += A*B where C and the product are full. */
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
 

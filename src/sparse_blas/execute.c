@@ -165,8 +165,12 @@ static void finish_values(const tsr_finish *whole, int64_t count)
     tsr_native_finish(&rest);
 }
 
-static tsr_status sddmm(run *r, int64_t count)
+static tsr_status sampled_values(run *r, int64_t count)
 {
+    if (is_nothing(r, count)) {
+        finish_values(&r->finish, count);
+        return TSR_OK;
+    }
     const bool direct = r->finish.alpha == 1 && r->finish.beta == 0;
     tsr_status status = reserve(r, count, direct, false);
     if (status == TSR_OK) {
@@ -176,6 +180,15 @@ static tsr_status sddmm(run *r, int64_t count)
         finish_values(&r->finish, count);
     }
     release(r);
+    return status;
+}
+
+static tsr_status sddmm(run *r, const tsr_view *s)
+{
+    tsr_status status = sampled_values(r, s->nvals);
+    if (status == TSR_OK && r->plan->flags & TSR_SOFTMAX_ROWS) {
+        tsr_engine_softmax_rows(r->finish.c, s->p, s->nrows, r->finish.semiring.type, r->finish.nthreads);
+    }
     return status;
 }
 
@@ -196,9 +209,5 @@ tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense
     tsr_native_bind(&r.request, plan, s, x, y);
     r.finish.nthreads = r.request.product.nthreads;
     r.finish.c = values;
-    if (is_nothing(&r, s->view.nvals)) {
-        finish_values(&r.finish, s->view.nvals);
-        return TSR_OK;
-    }
-    return sddmm(&r, s->view.nvals);
+    return sddmm(&r, &s->view);
 }

@@ -49,8 +49,10 @@ static tsr_view transposed(tsr_view v)
     return v;
 }
 
-static void bind_sddmm(tsr_product *p, const tsr_sparse *s, const tsr_dense *x, const tsr_dense *y)
+static void bind_sddmm(tsr_request *r, const tsr_sparse *s, const tsr_dense *x, const tsr_dense *y)
 {
+    tsr_product *p = &r->product;
+    r->mask_matrix = s->record;
     p->m = s->view.nrows;
     p->n = s->view.ncols;
     p->k = x->ncols;
@@ -80,7 +82,7 @@ void tsr_native_bind(tsr_request *r, const tsr_plan *plan, tsr_sparse *a, const 
     *r = plan->request;
     r->product.nthreads = omp_get_max_threads();
     if (r->product.op == TSR_OP_SDDMM) {
-        bind_sddmm(&r->product, a, first, second);
+        bind_sddmm(r, a, first, second);
     } else {
         bind_spmm(r, a, plan->flags & TSR_TRANSPOSE_A, first, second);
     }
@@ -118,7 +120,7 @@ static tsr_status check_plan(const tsr_plan *plan, tsr_op op)
     if (op == TSR_OP_MASKED_DOT) {
         return TSR_NOT_SUPPORTED;
     }
-    unsigned allowed = op == TSR_OP_SDDMM ? 0 : TSR_TRANSPOSE_A;
+    unsigned allowed = op == TSR_OP_SDDMM ? TSR_SOFTMAX_ROWS : TSR_TRANSPOSE_A;
     if (plan->flags & ~allowed || tsr_native_check_dense(&plan->first) != TSR_OK ||
         tsr_native_check_dense(&plan->second) != TSR_OK) {
         return TSR_INVALID_VALUE;
@@ -126,7 +128,12 @@ static tsr_status check_plan(const tsr_plan *plan, tsr_op op)
     if (op != TSR_OP_SDDMM && plan->second.type != plan->request.product.semiring.type) {
         return TSR_INVALID_VALUE;
     }
-    return shapes_fit(plan, op) ? TSR_OK : TSR_DIMENSION_MISMATCH;
+    if (!shapes_fit(plan, op)) {
+        return TSR_DIMENSION_MISMATCH;
+    }
+    tsr_type type = plan->request.product.semiring.type;
+    bool has_softmax = !plan->a->view.by_col && (type == TSR_FP32 || type == TSR_FP64);
+    return plan->flags & TSR_SOFTMAX_ROWS && !has_softmax ? TSR_NOT_SUPPORTED : TSR_OK;
 }
 
 /* ---- what is told ---- */

@@ -415,6 +415,55 @@ static void test_execute_refuses_wrong_arguments(void **state)
     tsr_sparse_destroy(other);
 }
 
+/* ---- softmax of rows ---- */
+
+static tsr_status softmax_plan(tsr_plan **plan, tsr_sparse *s, tsr_type type, const tsr_dense *x, const tsr_dense *y)
+{
+    *plan = NULL;
+    return tsr_plan_create(plan, TSR_OP_SDDMM, (tsr_semiring){type, TSR_ADD_PLUS, TSR_MUL_TIMES}, s, x, y, TSR_SOFTMAX_ROWS);
+}
+
+/* One attention layer, C = softmax(S .* (X Y)) V, by hand; the values of the row with one entry become 1, large ones do not overflow. */
+static void test_attention_by_hand(void **state)
+{
+    (void)state;
+    float x[6] = {1, 0, 0, 0, 300, 2}, y[8] = {0, 5, 1, 0, 0.5f, 0, 1, 1}, weights[3] = {7, 7, 7}, v[4] = {1, 10, 100, 1000}, c[3];
+    tsr_dense dx = dense(x, 3, 2), dy = {y, TSR_FP32, TSR_COL_MAJOR, 2, 4, 2}, dv = dense(v, 4, 1), dc = dense(c, 3, 1);
+    tsr_sparse *s = small_matrix(0), *attention;
+    tsr_plan *plan;
+    assert_int_equal(softmax_plan(&plan, s, TSR_FP32, &dx, &dy), TSR_OK);
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, weights, NULL), TSR_OK);
+    tsr_plan_destroy(plan);
+    double first = 10, second = 300 * 0.5; /* entries (2, 0) and (2, 2) of X Y */
+    double share = exp(first - second) / (1 + exp(first - second));
+    assert_true(weights[0] == 1);
+    assert_true(fabs(weights[1] - share) <= 1e-6 && fabs(weights[2] - (1 - share)) <= 1e-6);
+    tsr_arrays arrays = {TSR_INDEX_64, offsets, columns, TSR_FP32, weights};
+    assert_int_equal(tsr_sparse_create_csr(&attention, 3, 4, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), attention, &dv, &dc, 0), TSR_OK);
+    assert_int_equal(tsr_execute(plan, 1, attention, &dv, 0, &dc, NULL), TSR_OK);
+    assert_true(c[0] == 10 && c[1] == 0 && fabs(c[2] - 100) <= 1e-4);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(attention);
+    tsr_sparse_destroy(s);
+}
+
+static void test_softmax_is_refused(void **state)
+{
+    (void)state;
+    tsr_dense x = dense(NULL, 3, 2), y = {NULL, TSR_FP32, TSR_COL_MAJOR, 2, 4, 2};
+    tsr_plan *plan;
+    tsr_sparse *s = small_matrix(0), *by_col;
+    assert_int_equal(softmax_plan(&plan, s, TSR_INT32, &x, &y), TSR_NOT_SUPPORTED);
+    assert_int_equal(plan_with(TSR_OP_SPMM, plus_times(), s, dense(NULL, 4, 2), dense(NULL, 3, 2), TSR_SOFTMAX_ROWS),
+                     TSR_INVALID_VALUE);
+    tsr_sparse_destroy(s);
+    tsr_arrays arrays = {TSR_INDEX_64, (int64_t[]){0, 0, 0, 0, 1}, (int64_t[]){2}, TSR_FP32, NULL};
+    assert_int_equal(tsr_sparse_create_csc(&by_col, 3, 4, &arrays, 0), TSR_OK);
+    assert_int_equal(softmax_plan(&plan, by_col, TSR_FP32, &x, &y), TSR_NOT_SUPPORTED);
+    tsr_sparse_destroy(by_col);
+}
+
 static void test_small_functions(void **state)
 {
     (void)state;
@@ -473,6 +522,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_create_refuses_wrong_arrays),
         cmocka_unit_test(test_plan_refuses_wrong_arguments),
         cmocka_unit_test(test_execute_refuses_wrong_arguments),
+        cmocka_unit_test(test_attention_by_hand),
+        cmocka_unit_test(test_softmax_is_refused),
         cmocka_unit_test(test_small_functions),
         cmocka_unit_test(test_disabled_operation),
     };
