@@ -118,11 +118,11 @@ static inline int tsr_panel_most(int height, int width, tsr_number number)
     return bytes / (2 * (int)tsr_number_size(number));
 }
 
-/* The pattern of a mask for SDDMM, a format of our own: which rows of its window every nonzero vector has entries in.  No values, and no
- * places of entries: those of a row come in the order of the vectors, as in CSR.  8 bytes per nonzero vector. */
+/* The pattern of a mask for SDDMM, a format of our own: blocks as bits, a word for every row.  No values, and no places of entries: those
+ * of a row come in the order of the vectors, as in CSR.  8 bytes per nonzero vector where blocks are full. */
 typedef struct tsr_stencil {
-    tsr_windows w;  /* height 32, width 32 */
-    uint32_t *rows; /* [nvectors] bit r: row r of the window; never 0 */
+    tsr_windows w;   /* height 32, width 32 */
+    uint32_t *slots; /* [32 * nblocks] word 32 k + r: row r of block k's window; bit s: it has an entry in slot s */
 } tsr_stencil;
 #define TSR_STENCIL_HEIGHT 32
 #define TSR_STENCIL_WIDTH 32

@@ -445,6 +445,36 @@ tsr_status finish(tsr_status status, void *stream)
     return status != TSR_OK ? status : waited;
 }
 
+/* ---- Stencils ---- */
+
+/* A warp turns the rows of a block's vectors, one for each lane, into slots of its rows. */
+__global__ void __launch_bounds__(threads) turn_vectors(tsr_windows w, const uint32_t *rows, uint32_t *slots)
+{
+    const int64_t block = (blockIdx.x * int64_t(threads) + threadIdx.x) / 32;
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    if (block >= w.nblocks)
+        return;
+    const int64_t v = find_range(w.block, w.nwindows, block), vector = w.vector[v] + (block - w.block[v]) * w.width + lane;
+    const uint32_t mine = vector < w.vector[v + 1] ? rows[vector] : 0;
+    uint32_t turned = 0;
+#pragma unroll
+    for (int r = 0; r < 32; r++) {
+        const uint32_t row = __ballot_sync(0xffffffffu, static_cast<int>(mine >> r & 1));
+        turned = lane == r ? row : turned;
+    }
+    slots[block * 32 + lane] = turned;
+}
+
+tsr_status fill_stencil(tsr_stencil *out, const vectors &v, void *stream)
+{
+    tsr_status status = get_array(&out->slots, out->w.nblocks * TSR_STENCIL_HEIGHT, stream);
+    if (status != TSR_OK || out->w.nblocks == 0)
+        return status;
+    TSR_LAUNCH(turn_vectors, blocks_for(out->w.nblocks, threads / 32), threads, 0, stream, out->w, static_cast<const uint32_t *>(v.rows),
+               out->slots);
+    return launch_status();
+}
+
 /* ---- BMat and ME-TCF ---- */
 
 /* mask: NULL, then it is scratch. */
@@ -696,13 +726,14 @@ extern "C" tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_cuda_source *i
     return status;
 }
 
-/* The rows of the vectors are all there is to it. */
 extern "C" tsr_status tsr_cuda_make_stencil(tsr_stencil *out, const tsr_cuda_source *in, void *stream)
 {
     *out = {};
     vectors v;
     tsr_status status = make_vectors(&out->w, &v, in, TSR_STENCIL_HEIGHT, TSR_STENCIL_WIDTH, 0, stream);
-    out->rows = static_cast<uint32_t *>(v.rows);
+    if (status == TSR_OK)
+        status = fill_stencil(out, v, stream);
+    tsr_cuda_free(v.rows, stream);
     status = finish(status, stream);
     if (status != TSR_OK)
         tsr_cuda_free_stencil(out, stream);
@@ -748,6 +779,6 @@ extern "C" void tsr_cuda_free_hrpb(tsr_hrpb *a, void *stream)
 extern "C" void tsr_cuda_free_stencil(tsr_stencil *a, void *stream)
 {
     free_windows(&a->w, stream);
-    tsr_cuda_free(a->rows, stream);
+    tsr_cuda_free(a->slots, stream);
     *a = {};
 }

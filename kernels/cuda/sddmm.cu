@@ -1,6 +1,6 @@
 // SDDMM: C<S> = A (+).(x) B with A and B' dense by row, at the entries of the sparse mask S.
 //
-// A warp takes `chunk` consecutive entries, finds their rows (one wide search for the first, a short one for each entry), and
+// A warp takes 128 or 256 consecutive entries, finds their rows (one wide search for the first, a short one for each entry), and
 // computes 32 / G entries at a time: G lanes fetch V consecutive elements each of both rows, C times before they go on, so that a
 // load of a group is a whole line of 128 bytes.  The rows of U such steps are in flight together.  Neighbouring entries share
 // their row of A, which is then one line for the whole warp.  Lanes add their own products, then a tree adds the lanes: the same
@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr int threads = 256, chunk = 128;
+constexpr int threads = 256;
 
 struct sddmm_args {
     const int64_t *p;
@@ -53,14 +53,13 @@ __device__ __forceinline__ int64_t warp_row_near(const int64_t *p, int64_t low, 
 }
 
 /* Where the rows of both operands of a warp's entries are; past the last entry: the last again. */
-struct staged_entries {
-    uint32_t row[chunk], col[chunk];
+template <int Chunk> struct staged_entries {
+    uint32_t row[Chunk], col[Chunk];
 };
 
-constexpr int each = chunk / 32; // entries of a lane: l, l + 32, ...
-
-/* A lane's entries and their columns; asked for before the rows are searched. */
-struct lane_entries {
+/* A lane's entries, l, l + 32, ..., and their columns; asked for before the rows are searched. */
+template <int Chunk> struct lane_entries {
+    static constexpr int each = Chunk / 32;
     int64_t entry[each];
     uint32_t col[each];
     __device__ __forceinline__ lane_entries(const sddmm_args &q, int64_t first)
@@ -75,8 +74,11 @@ struct lane_entries {
 };
 
 /* The entries' rows lie between two rows, the second included; the searches run side by side. */
-__device__ __forceinline__ void stage(const sddmm_args &q, staged_entries &to, const lane_entries &from, int64_t first_row, int64_t last_row)
+template <int Chunk>
+__device__ __forceinline__ void stage(const sddmm_args &q, staged_entries<Chunk> &to, const lane_entries<Chunk> &from, int64_t first_row,
+    int64_t last_row)
 {
+    constexpr int each = Chunk / 32;
     int lane = int(threadIdx.x % 32);
     uint32_t low[each], high[each];
 #pragma unroll
@@ -113,13 +115,13 @@ template <class T> __device__ __forceinline__ void store_result(const sddmm_args
 }
 
 /* The first entry of this warp's share, staged; past the end when it has none. */
-__device__ __forceinline__ int64_t warp_share(const sddmm_args &q, staged_entries &to)
+template <int Chunk> __device__ __forceinline__ int64_t warp_share(const sddmm_args &q, staged_entries<Chunk> &to)
 {
-    int64_t first = q.begin + (blockIdx.x * int64_t(threads / 32) + threadIdx.x / 32) * chunk;
+    int64_t first = q.begin + (blockIdx.x * int64_t(threads / 32) + threadIdx.x / 32) * Chunk;
     if (first >= q.end)
         return first;
-    lane_entries mine(q, first);
-    int64_t last = first + chunk < q.end ? first + chunk - 1 : q.end - 1;
+    lane_entries<Chunk> mine(q, first);
+    int64_t last = first + Chunk < q.end ? first + Chunk - 1 : q.end - 1;
     int64_t first_row = warp_row(q.p, 0, q.nrows, first);
     stage(q, to, mine, first_row, warp_row_near(q.p, first_row, q.nrows, last));
     return first;
@@ -161,8 +163,8 @@ template <int G, int U, class T> __device__ __forceinline__ void add_across(T (&
 }
 
 /* Products of U steps from `step` on, entries base + ..., into sum.  One_row: all entries have one row of A, in xs already. */
-template <class T, int V, int G, int C, int U, bool Whole, bool One_row>
-__device__ __forceinline__ void add_steps(const sddmm_args &q, const staged_entries &mine, const T *a, const T *b, int from,
+template <class T, int V, int G, int C, int U, bool Whole, bool One_row, int Chunk>
+__device__ __forceinline__ void add_steps(const sddmm_args &q, const staged_entries<Chunk> &mine, const T *a, const T *b, int from,
     int l, const T (&row)[C][V], T (&sum)[U])
 {
     constexpr int per_step = 32 / G;
@@ -201,8 +203,8 @@ __device__ __forceinline__ void add_steps(const sddmm_args &q, const staged_entr
 }
 
 /* Results of the 32 entries from `base` on: lane l returns that of entry number `place`. */
-template <class T, int V, int G, int C, bool Whole, bool One_row>
-__device__ __forceinline__ T batch_sums(const sddmm_args &q, const staged_entries &mine, const T *a, const T *b, int base,
+template <class T, int V, int G, int C, bool Whole, bool One_row, int Chunk>
+__device__ __forceinline__ T batch_sums(const sddmm_args &q, const staged_entries<Chunk> &mine, const T *a, const T *b, int base,
     int lane)
 {
     constexpr int per_step = 32 / G, U = G < 8 / C ? G : 8 / C, share = G / U;
@@ -222,14 +224,18 @@ __device__ __forceinline__ T batch_sums(const sddmm_args &q, const staged_entrie
     return result;
 }
 
+/* How many entries a warp takes: more where each is little work, for the start of a warp is a chain of loads. */
+template <int C> constexpr int chunk_of = C == 1 ? 256 : 128;
+
 /* Whole: k == G * V * C.  Blocks: on an SM at once, at least. */
 template <class T, int V, int G, int C, bool Whole, int Blocks>
 __global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_constant__ sddmm_args q)
 {
     constexpr int U = G < 8 / C ? G : 8 / C, share = G / U;
     int lane = int(threadIdx.x % 32), l = lane % G, place = (l % share * U + l / share) * (32 / G) + lane / G;
-    __shared__ staged_entries staged[threads / 32];
-    const staged_entries &mine = staged[threadIdx.x / 32];
+    constexpr int chunk = chunk_of<C>;
+    __shared__ staged_entries<chunk> staged[threads / 32];
+    const staged_entries<chunk> &mine = staged[threadIdx.x / 32];
     int64_t first = warp_share(q, staged[threadIdx.x / 32]);
     const T *a = static_cast<const T *>(q.a) + l * V, *b = static_cast<const T *>(q.b) + l * V;
 #pragma unroll 1
@@ -262,13 +268,15 @@ template <class P> __device__ __forceinline__ typename P::sum element_at(const v
     return P::widen(x ? __ldg(static_cast<const typename P::element *>(x) + at) : value);
 }
 
+constexpr int any_chunk = 128;
+
 /* Eight lanes an entry; a lane that has no product of its own does not count. */
 template <class P> __global__ void __launch_bounds__(threads) sddmm_any(const __grid_constant__ sddmm_args q)
 {
-    constexpr int G = 8;
+    constexpr int G = 8, chunk = any_chunk;
     int lane = int(threadIdx.x % 32), group = lane / G, l = lane % G;
-    __shared__ staged_entries staged[threads / 32];
-    const staged_entries &mine = staged[threadIdx.x / 32];
+    __shared__ staged_entries<chunk> staged[threads / 32];
+    const staged_entries<chunk> &mine = staged[threadIdx.x / 32];
     int64_t first = warp_share(q, staged[threadIdx.x / 32]);
     for (int base = 0; base < chunk && first + base < q.end; base += 32) {
         typename P::sum result = P::identity();
@@ -301,16 +309,21 @@ template <class P> __global__ void __launch_bounds__(threads) sddmm_any(const __
 
 // ---- Launches ----
 
-unsigned blocks_for(const sddmm_args &q)
+unsigned blocks_for(const sddmm_args &q, int chunk)
 {
     int64_t per_block = threads / 32 * chunk;
     return unsigned((q.end - q.begin + per_block - 1) / per_block);
 }
 
-template <class Kernel> tsr_status launch(Kernel kernel, const sddmm_args &q, void *stream)
+template <class Kernel> tsr_status launch(Kernel kernel, const sddmm_args &q, int chunk, void *stream)
 {
-    TSR_LAUNCH(kernel, blocks_for(q), threads, 0, stream, q);
+    TSR_LAUNCH(kernel, blocks_for(q, chunk), threads, 0, stream, q);
     return launch_status();
+}
+
+template <class T, int V, int G, int C, bool Whole, int Blocks> tsr_status launch_typed(const sddmm_args &q, void *stream)
+{
+    return launch(sddmm_sums<T, V, G, C, Whole, Blocks>, q, chunk_of<C>, stream);
 }
 
 /* Rows of both operands begin at multiples of 16 bytes, and so does what is left of k. */
@@ -321,33 +334,30 @@ template <class T> bool has_vectors(const sddmm_args &q)
     return q.k % v == 0 && q.lda % v == 0 && q.ldb % v == 0 && at_16(q.a) && at_16(q.b);
 }
 
-template <class T, int Blocks> tsr_status launch_vectors(const sddmm_args &q, void *stream)
+template <class T> tsr_status launch_vectors(const sddmm_args &q, void *stream)
 {
     constexpr int V = 16 / sizeof(T);
     if (q.k <= 4 * V)
-        return launch(sddmm_sums<T, V, 4, 1, false, Blocks>, q, stream);
+        return launch_typed<T, V, 4, 1, false, 3>(q, stream);
     if (q.k == 8 * V)
-        return launch(sddmm_sums<T, V, 8, 1, true, Blocks>, q, stream);
+        return launch_typed<T, V, 8, 1, true, 3>(q, stream);
     if (q.k == 16 * V)
-        return launch(sddmm_sums<T, V, 8, 2, true, Blocks>, q, stream);
+        return launch_typed<T, V, 8, 2, true, 3>(q, stream);
     if (q.k == 32 * V)
-        return launch(sddmm_sums<T, V, 8, 4, true, Blocks>, q, stream);
+        return launch_typed<T, V, 8, 4, true, 3>(q, stream);
     if (q.k <= 16 * V)
-        return launch(sddmm_sums<T, V, 8, 2, false, Blocks>, q, stream);
-    return launch(sddmm_sums<T, V, 8, 4, false, Blocks>, q, stream);
+        return launch_typed<T, V, 8, 2, false, 3>(q, stream);
+    return launch_typed<T, V, 8, 4, false, 3>(q, stream);
 }
 
-/* variant: blocks on an SM, 2 or 3; 0: 3. */
-template <class T> tsr_status launch_sums(const sddmm_args &q, int variant, void *stream)
+template <class T> tsr_status launch_sums(const sddmm_args &q, void *stream)
 {
-    if (!has_vectors<T>(q))
-        return launch(sddmm_sums<T, 1, 8, 4, false, 2>, q, stream);
-    return variant == 2 ? launch_vectors<T, 2>(q, stream) : launch_vectors<T, 3>(q, stream);
+    return has_vectors<T>(q) ? launch_vectors<T>(q, stream) : launch_typed<T, 1, 8, 4, false, 2>(q, stream);
 }
 
 template <class T> tsr_status launch_any(const sddmm_args &q, void *stream)
 {
-    return launch(sddmm_any<any_semiring<T>>, q, stream);
+    return launch(sddmm_any<any_semiring<T>>, q, any_chunk, stream);
 }
 
 tsr_status launch_by_type(const sddmm_args &q, tsr_type type, void *stream)
@@ -395,7 +405,7 @@ tsr_status nothing(const tsr_cuda_sddmm *q)
 extern "C" tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product)
 {
     const tsr_cuda_sddmm *s = product;
-    if (s->mask->nrows >= UINT32_MAX || (s->end - s->begin) / (threads / 32 * chunk) >= INT32_MAX)
+    if (s->mask->nrows >= UINT32_MAX || (s->end - s->begin) / (threads / 32 * any_chunk) >= INT32_MAX)
         return TSR_DECLINED;
     if (s->k == 0 || s->begin == s->end)
         return nothing(s);
@@ -420,8 +430,8 @@ extern "C" tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product)
     q.ops = { int(s->semiring.add), int(s->semiring.mul) };
     bool sums = s->semiring.add == TSR_ADD_PLUS && s->semiring.mul == TSR_MUL_TIMES && q.a && q.b;
     if (sums && s->semiring.type == TSR_FP32)
-        return launch_sums<float>(q, s->variant, s->stream);
+        return launch_sums<float>(q, s->stream);
     if (sums && s->semiring.type == TSR_FP64)
-        return launch_sums<double>(q, s->variant, s->stream);
+        return launch_sums<double>(q, s->stream);
     return launch_by_type(q, s->semiring.type, s->stream);
 }

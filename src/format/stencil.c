@@ -1,4 +1,4 @@
-/* Stencils: the nonzero vectors of windows, and the rows that each has entries in.
+/* Stencils: blocks of windows as bits.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/format/blocks.h"
 #include "src/format/split.h"
@@ -9,18 +9,18 @@
 static void fill_window(tsr_stencil *a, const tsr_source *in, const uint32_t *place, int64_t v)
 {
     int64_t first, last;
-    uint32_t *rows = a->rows + a->w.vector[v];
+    uint32_t *slots = a->slots + a->w.block[v] * TSR_STENCIL_HEIGHT;
     tsr_window_rows(&a->w, v, &first, &last);
-    memset(rows, 0, (size_t)(a->w.vector[v + 1] - a->w.vector[v]) * sizeof *rows);
+    memset(slots, 0, (size_t)(a->w.block[v + 1] - a->w.block[v]) * TSR_STENCIL_HEIGHT * sizeof *slots);
     for (int64_t row = first; row < last; row++)
         for (int64_t e = in->p[row]; e < in->p[row + 1]; e++)
-            rows[place[e]] |= 1u << (row - first);
+            slots[place[e] / TSR_STENCIL_WIDTH * TSR_STENCIL_HEIGHT + (row - first)] |= 1u << place[e] % TSR_STENCIL_WIDTH;
 }
 
 static tsr_status fill(tsr_stencil *a, const tsr_source *in, const uint32_t *place, int nthreads)
 {
-    a->rows = tsr_format_alloc(a->w.nvectors, sizeof *a->rows);
-    if (!a->rows)
+    a->slots = tsr_format_alloc(a->w.nblocks * TSR_STENCIL_HEIGHT, sizeof *a->slots);
+    if (!a->slots)
         return TSR_OUT_OF_MEMORY;
     int nparts = tsr_parts(in->nvals, 1 << 15, nthreads);
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
@@ -48,11 +48,11 @@ tsr_status tsr_make_stencil(tsr_stencil *out, const tsr_source *in, int nthreads
 void tsr_free_stencil(tsr_stencil *a)
 {
     tsr_free_windows(&a->w);
-    free(a->rows);
+    free(a->slots);
     memset(a, 0, sizeof *a);
 }
 
 size_t tsr_bytes_stencil(const tsr_stencil *a)
 {
-    return tsr_bytes_windows(&a->w) + (size_t)a->w.nvectors * sizeof *a->rows;
+    return tsr_bytes_windows(&a->w) + (size_t)a->w.nblocks * TSR_STENCIL_HEIGHT * sizeof *a->slots;
 }

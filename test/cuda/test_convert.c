@@ -346,7 +346,7 @@ static int arrays_stencil(const any *a, tsr_number number, array *out)
     const tsr_stencil *m = &a->stencil;
     int n = windows_arrays(&m->w, out);
     (void)number;
-    out[n++] = (array){ "rows", m->rows, sizeof *m->rows * (size_t)m->w.nvectors };
+    out[n++] = (array){ "slots", m->slots, sizeof *m->slots * 32 * (size_t)m->w.nblocks };
     return n;
 }
 

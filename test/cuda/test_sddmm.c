@@ -23,7 +23,6 @@ static tsr_status run(tsr_cuda_sddmm *q, rng *r)
     char *x = q->x;
     int8_t *present = q->present;
     q->end = middle;
-    q->variant = (int)rng_below(r, 4);
     tsr_status status = tsr_cuda_sddmm_csr(q);
     q->begin = middle;
     q->end = end;
