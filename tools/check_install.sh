@@ -14,7 +14,8 @@ fail() {
 DESTDIR=$where meson install -C "$build" --no-rebuild >"$where/log" || fail "meson install: $(tail -5 "$where/log")"
 find_one() { find "$where" -path "$where/*$1" | head -1; }
 
-for file in /include/tessera/tessera.h /include/tessera/backend.h /pkgconfig/tessera.pc /bin/tessera /libtessera.so; do
+for file in /include/tessera/tessera.h /include/tessera/backend.h /pkgconfig/tessera.pc /bin/tessera /libtessera.so \
+    /man1/tessera.1 /man5/tessera.conf.5 /bash-completion/completions/tessera /tessera/libtessera_suitesparse.so; do
     [ -n "$(find_one "$file")" ] || fail "$file is not installed"
 done
 library=$(find_one /libtessera.so)
@@ -53,4 +54,23 @@ LD_PRELOAD=$library "$program" karate | expect_45 "preloaded"
 LD_LIBRARY_PATH=$(dirname "$replacement") "$program" karate | expect_45 "replacement"
 LD_LIBRARY_PATH=$(dirname "$replacement") ldd "$program" | grep -q "$replacement" || fail "the replacement is not what is loaded"
 "$(find_one /bin/tessera)" run -- "$program" karate | expect_45 "tessera run"
+
+# Packed, unpacked elsewhere and used by somebody who is not root.
+"$(dirname "$0")"/make_tarball.sh "$build" "$where/tessera.tar.gz" >/dev/null || fail "make_tarball.sh"
+mkdir "$where/opt" && tar -C "$where/opt" -xzf "$where/tessera.tar.gz" && chmod -R go+rX "$where"
+cp "$program" "$where/triangles"
+root=$(echo "$where"/opt/tessera-*)
+as_user() { if [ "$(id -u)" -eq 0 ]; then setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/ "$@"; else "$@"; fi; }
+as_user "$root/bin/tessera" run -- "$where/triangles" karate | expect_45 "unpacked, tessera run"
+as_user "$root/bin/tessera" run --replace -- "$where/triangles" karate | expect_45 "unpacked, replacement"
+as_user "$root/bin/tessera" info --json | grep -q "\"library\": \"$root/" || fail "unpacked, another library is found"
+unpacked=$(dirname "$(find "$root" -name tessera.pc)")
+[ "$(PKG_CONFIG_PATH=$unpacked pkg-config --variable=prefix tessera | xargs realpath)" = "$root" ] || fail "unpacked, tessera.pc"
+
+# Taken away again, nothing stays.
+DESTDIR=$where/again meson install -C "$build" --no-rebuild >"$where/log"
+ninja -C "$build" uninstall >"$where/log" 2>&1 || fail "uninstall: $(tail -5 "$where/log")"
+mkdir -p "$where/again"
+left=$(find "$where/again" -type f -o -type l | head -3)
+[ -z "$left" ] || fail "uninstall left $left"
 echo "installed files: ok"

@@ -48,15 +48,38 @@ static const tsr_backend *ask(void *plugin, const char *path)
     return backend;
 }
 
+static bool try_folder(char *path, size_t size, const char *folder, const char *relative)
+{
+    int n = snprintf(path, size, "%s/%slibtessera_cuda.so", folder, relative);
+    return n < (int)size && access(path, F_OK) == 0;
+}
+
+/* Beside the file that this code is in, wherever the installed tree was moved to: the library, a replacement, the command. */
+static bool try_own_folder(char *path, size_t size)
+{
+    char file[PATH_MAX];
+    Dl_info info;
+    if (!dladdr((void *)(uintptr_t)tsr_backend_gpu, &info) || !realpath(info.dli_fname, file)) {
+        return false;
+    }
+    *strrchr(file, '/') = '\0';
+    return try_folder(path, size, file, "tessera/") || try_folder(path, size, file, "../") ||
+           try_folder(path, size, file, TSR_BIN_TO_LIB "/tessera/");
+}
+
+static bool find_plugin(char *path, size_t size)
+{
+    const char *folder = secure_getenv("TESSERA_PLUGIN_DIR");
+    if (folder && *folder == '/') {
+        return try_folder(path, size, folder, "");
+    }
+    return try_own_folder(path, size) || try_folder(path, size, TSR_PLUGIN_DIR, "");
+}
+
 static void load(void)
 {
     char path[PATH_MAX];
-    const char *folder = secure_getenv("TESSERA_PLUGIN_DIR");
-    if (!folder || *folder != '/') {
-        folder = TSR_PLUGIN_DIR;
-    }
-    int n = snprintf(path, sizeof path, "%s/libtessera_cuda.so", folder);
-    if (n >= (int)sizeof path || access(path, F_OK) != 0) {
+    if (!find_plugin(path, sizeof path)) {
         return;
     }
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);

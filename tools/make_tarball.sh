@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Pack a build into a tarball that works in any folder and without root: unpack it, run bin/tessera.
+# usage: make_tarball.sh BUILD_DIR [FILE.tar.gz]          SPDX-License-Identifier: Apache-2.0
+set -eu
+build=$(cd "$1" && pwd)
+option() { meson introspect --buildoptions "$build" | python3 -c "import json, sys
+print(next(o['value'] for o in json.load(sys.stdin) if o['name'] == '$1'))"; }
+version=$(meson introspect --projectinfo "$build" | python3 -c "import json, sys; print(json.load(sys.stdin)['version'])")
+name=tessera-$version-$(uname -m)
+file=$(realpath -m "${2:-$name.tar.gz}")
+where=$(mktemp -d)
+trap 'rm -rf "$where"' EXIT
+
+DESTDIR=$where/root meson install -C "$build" --no-rebuild --strip >"$where/log" || { tail -5 "$where/log" >&2; exit 1; }
+mv "$where/root$(option prefix)" "$where/$name"
+for pc in "$where/$name/$(option libdir)"/pkgconfig/*.pc; do
+    up=$(realpath --relative-to="$(dirname "$pc")" "$where/$name")
+    sed -i "s|^prefix=.*|prefix=\${pcfiledir}/$up|" "$pc"
+done
+tar -C "$where" --owner=0 --group=0 --sort=name -czf "$file" "$name"
+echo "$file"
