@@ -32,7 +32,8 @@ static tsr_status make(tsr_cuda_order *order, const tsr_cuda_source *a, tsr_reor
 tsr_status tsr_cuda_decide_order(tsr_cuda_order *order, const tsr_cuda_source *a, tsr_reorder wanted)
 {
     size_t bytes = (size_t)a->nrows * sizeof *order->row;
-    if (wanted == TSR_REORDER_NONE || order->row || !tsr_cuda_reserve(bytes))
+    bool small = wanted == TSR_REORDER_AUTO && a->nvals < TSR_ORDER_LEAST_ENTRIES;
+    if (wanted == TSR_REORDER_NONE || small || order->row || !tsr_cuda_reserve(bytes))
         return TSR_OK;
     order->bytes = bytes;
     return make(order, a, wanted) == TSR_INTERNAL_ERROR ? TSR_INTERNAL_ERROR : TSR_OK;

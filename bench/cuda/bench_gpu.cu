@@ -2,7 +2,7 @@
 //
 //   bench_gpu [--matrix all|name,…] [--file x.mtx[.gz]]… [--n 32,128] [--kernel name,…] [--math name,…] [--variant 0,1,…]
 //             [--split e] [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
-//             [--shuffle seed] [--reorder none,lpa,tca,auto]
+//             [--shuffle seed] [--reorder none,lpa,tca,loa,auto]
 //
 // Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64.
 //  hybrid (windows with at least `split` entries in a nonzero vector on Tensor Cores; no --split: by the model of the build).

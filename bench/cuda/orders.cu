@@ -83,6 +83,8 @@ void sort_rows(Csr &a)
 bool pays(const tsr_source &s, const uint32_t *order)
 {
     int64_t own[5], ordered[5];
+    if (s.nvals < TSR_ORDER_LEAST_ENTRIES)
+        return false;
     must(tsr_cuda_sample_vectors(own, &s, nullptr, nullptr), "tsr_cuda_sample_vectors");
     must(tsr_cuda_sample_vectors(ordered, &s, order, nullptr), "tsr_cuda_sample_vectors");
     return tsr_order_pays(own, ordered);
@@ -121,7 +123,8 @@ Csr reordered(const Csr &a, const std::string &which, double *ms)
         if (out.p != a.p)
             release_arrays(out);
         out = a;
-        must(tsr_cuda_make_order(order, &s, which == "tca" ? TSR_REORDER_TCA : TSR_REORDER_LPA, nullptr), "tsr_cuda_make_order");
+        must(tsr_cuda_make_order(order, &s, which == "tca" ? TSR_REORDER_TCA : which == "loa" ? TSR_REORDER_LOA : TSR_REORDER_LPA, nullptr),
+             "tsr_cuda_make_order");
         good = which != "auto" || pays(s, order);
         if (good)
             out = taken(a, order);

@@ -6,10 +6,13 @@
  *
  * LPA, sampled label propagation.  Rows and columns have labels.  First a row's label is its column of least hash (a min-hash), a column's its
  * own number; then, TSR_ORDER_STEPS times, columns take the label of one of their rows, and rows the most frequent label of a sample of
- * their columns.  Rows are sorted by their last label, then by their first.  Rows and columns being told apart, matrices need not be square,
- * and rows and columns may have been numbered differently.
+ * their columns.  Rows are sorted by their last label, then by their first, then by another min-hash.  Rows and columns being told apart,
+ * matrices need not be square, and rows and columns may have been numbered differently.
  * TCA, after the TCU-cache-aware reordering of DTC-SpMM (ASPLOS 2024, section 4.2), clusters found by sorting: rows by two min-hashes;
  * then, in turn, windows of TSR_ORDER_WINDOW rows by two min-hashes of their union.
+ * LOA, after the layout optimization of HC-SpMM (ICDE 2025): LPA; then, in every group of TSR_ORDER_GROUP rows of that order, windows are filled
+ * row by row with the one that shares most with the rows so far.  That is told by sketches: a row's columns fall into TSR_ORDER_BUCKETS
+ * buckets by hash, of each the least hash is kept, and rows share a bucket in which these are the same.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESSERA_ROW_ORDER_H
 #define TESSERA_ROW_ORDER_H
@@ -29,6 +32,9 @@
 #define TSR_ORDER_LONGEST 4096 /* entries of a row that min-hashes look at: the first */
 #define TSR_ORDER_HASHES 4     /* min-hashes of TCA: two for rows, two for windows */
 #define TSR_ORDER_WINDOW 16    /* rows */
+#define TSR_ORDER_GROUP 512    /* rows among which LOA looks */
+#define TSR_ORDER_FILLED 32    /* rows of the windows that LOA fills */
+#define TSR_ORDER_BUCKETS 32   /* of a sketch */
 #define TSR_ORDER_EMPTY UINT32_MAX /* label and min-hash of a row without entries: they come last */
 
 /* One to one, so that different labels never tie. */
@@ -44,6 +50,19 @@ TSR_EVERYWHERE uint32_t tsr_order_hash_of(int k, uint32_t column)
 {
     return tsr_order_hash(column + (uint32_t)k * 0x9e3779b9u);
 }
+
+/* The bucket of a column in sketches, and its hash there. */
+TSR_EVERYWHERE int tsr_order_bucket(uint32_t column)
+{
+    return (int)(tsr_order_hash_of(TSR_ORDER_HASHES, column) / (UINT32_MAX / TSR_ORDER_BUCKETS + 1));
+}
+TSR_EVERYWHERE uint32_t tsr_order_bucket_hash(uint32_t column)
+{
+    return tsr_order_hash_of(TSR_ORDER_HASHES, column) & 0x7fff;
+}
+/* Of a bucket without columns: of a row, and of a window.  They never meet. */
+#define TSR_ORDER_NOTHING 0xffffu
+#define TSR_ORDER_NOTHING_YET 0xfffeu
 
 /* Entry number k of a sample of `count` (a power of two) of a row's `length` > count entries: one of each of `count` equal parts. */
 TSR_EVERYWHERE int64_t tsr_order_pick(int64_t length, int k, int count, uint32_t row, int step)
@@ -61,6 +80,11 @@ TSR_EVERYWHERE uint64_t tsr_order_offer(uint32_t row, uint32_t column, int step,
 #define TSR_ORDER_NO_OFFER UINT64_MAX
 
 /* ---- Does an order pay? ---- */
+
+/* Small matrices are bound by launches and by their longest row, not by fetches: entries from which AUTO looks at a matrix at all. */
+#ifndef TSR_ORDER_LEAST_ENTRIES
+#define TSR_ORDER_LEAST_ENTRIES (1 << 20)
+#endif
 
 /* Nonzero vectors are counted in a sample of the rows: groups of consecutive places, spread evenly. */
 #define TSR_ORDER_SAMPLE_GROUP 128

@@ -296,7 +296,7 @@ void tsr_cuda_free_stencil(tsr_stencil *a, void *stream);
 void tsr_cuda_free_work(tsr_work *work, void *stream);
 
 /* Orders of rows (tessera/row_order.h; kernels/cuda/order*.cu), bitwise those of src/format.  order: [nrows], written.
- * TSR_INVALID_VALUE: NONE, AUTO, LOA.  TSR_NOT_SUPPORTED: 2^32 rows or columns. */
+ * TSR_INVALID_VALUE: NONE, AUTO.  TSR_NOT_SUPPORTED: 2^32 rows or columns. */
 tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_cuda_source *in, tsr_reorder which, void *stream);
 /* Row r of out = row rows[r] of in, r < n.  out's arrays are allocated: tsr_cuda_free_source.  Waits for the stream. */
 tsr_status tsr_cuda_take_rows(tsr_cuda_source *out, const tsr_cuda_source *in, const uint32_t *rows, int64_t n, void *stream);

@@ -69,6 +69,7 @@ extern "C" tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_cuda_source
         return TSR_NOT_SUPPORTED;
     switch (which) {
     case TSR_REORDER_LPA: return tsr_order::label_propagation(order, in, stream);
+    case TSR_REORDER_LOA: return tsr_order::filled_windows(order, in, stream);
     case TSR_REORDER_TCA: return tsr_order::clusters(order, in, stream);
     default: return TSR_INVALID_VALUE;
     }

@@ -31,6 +31,7 @@ class Sorter {
 
 /* Each writes order[nrows], as those of src/format/order.h. */
 tsr_status label_propagation(uint32_t *order, const tsr_source *in, void *stream);
+tsr_status filled_windows(uint32_t *order, const tsr_source *in, void *stream);
 tsr_status clusters(uint32_t *order, const tsr_source *in, void *stream);
 
 } // namespace tsr_order

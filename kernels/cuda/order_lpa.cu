@@ -11,6 +11,7 @@ struct labels {
     const int64_t *p;
     const uint32_t *i;
     uint32_t *first, *row;     // [nrows] a row's first and present label
+    uint32_t *second;          // [nrows] another min-hash
     uint32_t *column;          // [ncols]
     unsigned long long *offer; // [ncols] the least that rows have made
 };
@@ -35,17 +36,19 @@ __device__ __forceinline__ void offer_label(const labels &l, const row_part &r, 
         atomicMin(l.offer + column, static_cast<unsigned long long>(tsr_order_offer(row, column, step, label)));
 }
 
-/* The column of least hash, the same in all lanes. */
-__device__ __forceinline__ uint32_t first_label(const row_part &r, int lane)
+/* The column of least hash, and the least of another hash, the same in all lanes. */
+__device__ __forceinline__ uint32_t first_label(uint32_t *second, const row_part &r, int lane)
 {
-    uint32_t least = TSR_ORDER_EMPTY, column = TSR_ORDER_EMPTY;
+    uint32_t least = TSR_ORDER_EMPTY, column = TSR_ORDER_EMPTY, other = TSR_ORDER_EMPTY;
     int length = static_cast<int>(min(r.length, static_cast<int64_t>(TSR_ORDER_LONGEST)));
 #pragma unroll 4
     for (int k = lane; k < length; k += 32) {
         uint32_t here = __ldg(r.columns + k), hash = tsr_order_hash_of(0, here);
         column = hash <= least ? here : column;
         least = min(hash, least);
+        other = min(tsr_order_hash_of(1, here), other);
     }
+    *second = __reduce_min_sync(all, other);
     bool leads = least == __reduce_min_sync(all, least) && r.length > lane;
     unsigned winners = __ballot_sync(all, leads);
     return winners ? __shfl_sync(all, column, __ffs(static_cast<int>(winners)) - 1) : TSR_ORDER_EMPTY;
@@ -75,10 +78,12 @@ __global__ void __launch_bounds__(threads) label_rows(labels l, int step)
         return;
     int64_t begin = l.p[row];
     row_part r = {l.i + begin, l.p[row + 1] - begin};
-    uint32_t number = static_cast<uint32_t>(row);
-    uint32_t label = step < 0 ? first_label(r, lane) : next_label(l, r, lane, number, step);
+    uint32_t number = static_cast<uint32_t>(row), second = 0;
+    uint32_t label = step < 0 ? first_label(&second, r, lane) : next_label(l, r, lane, number, step);
     if (lane == 0)
         (step < 0 ? l.first : l.row)[row] = label;
+    if (lane == 0 && step < 0)
+        l.second[row] = second;
     if (step + 1 < TSR_ORDER_STEPS)
         offer_label(l, r, lane, number, step + 1, label);
 }
@@ -119,13 +124,14 @@ tsr_status label_propagation(uint32_t *order, const tsr_source *in, void *stream
 {
     Arena arena(stream);
     Sorter sorter;
-    labels l = {in->nrows, in->ncols, in->p, in->i, nullptr, nullptr, nullptr, nullptr};
+    labels l = {in->nrows, in->ncols, in->p, in->i, nullptr, nullptr, nullptr, nullptr, nullptr};
     int bits = 1; // of a label; all ones is that of an empty row
     while (bits < 32 && (static_cast<int64_t>(1) << bits) <= in->ncols)
         bits++;
     if (in->nrows == 0)
         return TSR_OK;
     arena.want(&l.first, l.nrows);
+    arena.want(&l.second, l.nrows);
     arena.want(&l.row, l.nrows);
     arena.want(&l.column, l.ncols);
     arena.want(&l.offer, l.ncols);
@@ -136,7 +142,9 @@ tsr_status label_propagation(uint32_t *order, const tsr_source *in, void *stream
     if (status != TSR_OK)
         return status;
     sorter.from_zero(l.nrows, stream);
-    status = sorter.sort(l.first, bits, stream);
+    status = sorter.sort(l.second, 32, stream);
+    if (status == TSR_OK)
+        status = sorter.sort(l.first, bits, stream);
     if (status == TSR_OK)
         status = sorter.sort(l.row, bits, stream);
     if (status == TSR_OK)

@@ -64,7 +64,7 @@ tsr_status tsr_make_statistics(tsr_statistics *out, const tsr_source *in, int nt
 
 /* ---- Orders of rows (tessera/row_order.h) ---- */
 
-/* order: [nrows], written.  TSR_INVALID_VALUE: AUTO, LOA.  TSR_NOT_SUPPORTED: 2^32 rows or columns.  TSR_OUT_OF_MEMORY. */
+/* order: [nrows], written.  TSR_INVALID_VALUE: AUTO.  TSR_NOT_SUPPORTED: 2^32 rows or columns.  TSR_OUT_OF_MEMORY. */
 tsr_status tsr_make_order(uint32_t *order, const tsr_source *in, tsr_reorder which, int nthreads);
 
 /* Row r of out = row rows[r] of in, r < n; a row may be taken several times.  *out owns its arrays: tsr_free_source.

@@ -23,6 +23,7 @@ tsr_status tsr_make_order(uint32_t *order, const tsr_source *in, tsr_reorder whi
     case TSR_REORDER_NONE: count_from_zero(order, in->nrows); return TSR_OK;
     case TSR_REORDER_LPA: return tsr_order_lpa(order, in, nthreads);
     case TSR_REORDER_TCA: return tsr_order_tca(order, in, nthreads);
+    case TSR_REORDER_LOA: return tsr_order_loa(order, in, nthreads);
     default: return TSR_INVALID_VALUE;
     }
 }

@@ -8,6 +8,7 @@
 
 /* Each writes order[nrows]; arguments as those of tsr_make_order.  TSR_OK or TSR_OUT_OF_MEMORY. */
 tsr_status tsr_order_lpa(uint32_t *order, const tsr_source *in, int nthreads);
+tsr_status tsr_order_loa(uint32_t *order, const tsr_source *in, int nthreads);
 tsr_status tsr_order_tca(uint32_t *order, const tsr_source *in, int nthreads);
 
 /* The least hash of each row's columns, hash number k of tsr_order_hash_of. */

@@ -9,6 +9,7 @@
 typedef struct labels {
     const tsr_source *in;
     uint32_t *first, *row; /* [nrows] a row's first and present label */
+    uint32_t *second;      /* [nrows] another min-hash */
     uint32_t *column;      /* [ncols] */
     uint64_t *offer;       /* [ncols] the least that rows have made */
     int nthreads;
@@ -86,6 +87,7 @@ static uint32_t first_label(const tsr_source *in, int64_t row, uint32_t least)
 static void begin(labels *l)
 {
     tsr_min_hashes(l->first, l->in, 0, l->nthreads);
+    tsr_min_hashes(l->second, l->in, 1, l->nthreads);
     for (int64_t row = 0; row < l->in->nrows; row++)
         l->row[row] = l->first[row] = first_label(l->in, row, l->first[row]);
     for (int64_t column = 0; column < l->in->ncols; column++) {
@@ -119,21 +121,24 @@ tsr_status tsr_order_lpa(uint32_t *order, const tsr_source *in, int nthreads)
 {
     labels l = {.in = in, .nthreads = nthreads};
     l.first = tsr_format_alloc(in->nrows, sizeof *l.first);
+    l.second = tsr_format_alloc(in->nrows, sizeof *l.second);
     l.row = tsr_format_alloc(in->nrows, sizeof *l.row);
     l.column = tsr_format_alloc(in->ncols, sizeof *l.column);
     l.offer = tsr_format_alloc(in->ncols, sizeof *l.offer);
     uint32_t *scratch = tsr_format_alloc(in->nrows, sizeof *scratch);
-    bool done = l.first && l.row && l.column && l.offer && scratch;
+    bool done = l.first && l.second && l.row && l.column && l.offer && scratch;
     if (done) {
         begin(&l);
         for (int step = 0; step < TSR_ORDER_STEPS; step++)
             propagate(&l, step);
         for (int64_t row = 0; row < in->nrows; row++)
             order[row] = (uint32_t)row;
+        tsr_sort_by_key(order, scratch, l.second, in->nrows);
         tsr_sort_by_key(order, scratch, l.first, in->nrows);
         tsr_sort_by_key(order, scratch, l.row, in->nrows);
     }
     free(l.first);
+    free(l.second);
     free(l.row);
     free(l.column);
     free(l.offer);

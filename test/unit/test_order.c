@@ -36,7 +36,7 @@ static int tell_seed(void **state)
     return 0;
 }
 
-static const tsr_reorder orders[] = {TSR_REORDER_NONE, TSR_REORDER_LPA, TSR_REORDER_TCA};
+static const tsr_reorder orders[] = {TSR_REORDER_NONE, TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA};
 #define ORDERS (sizeof orders / sizeof *orders)
 
 static void *get(int64_t count, size_t size)
@@ -188,6 +188,7 @@ static void test_quality_of(int64_t nrows, int64_t ncols)
     double best = (double)vectors_of_height_32(&own, NULL), worst = (double)vectors_of_height_32(&a, NULL);
     assert_true(worst > 2 * best);
     check_quality(&a, TSR_REORDER_LPA, 1.15 * best);
+    check_quality(&a, TSR_REORDER_LOA, 1.15 * best);
     check_quality(&a, TSR_REORDER_TCA, 0.9 * worst);
     tsr_free_source(&own);
     tsr_free_source(&a);

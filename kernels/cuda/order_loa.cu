@@ -1,0 +1,104 @@
+// Windows filled greedily by sketches: a block of threads for a group of rows, a thread for a row.  SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/order.cuh"
+
+namespace tsr_order {
+namespace {
+
+constexpr unsigned all = 0xffffffffu;
+constexpr int group = TSR_ORDER_GROUP, group_warps = group / 32;
+constexpr int words = TSR_ORDER_BUCKETS / 2; // of a sketch: two buckets in each
+static_assert(TSR_ORDER_BUCKETS == 32, "a lane for a bucket");
+
+struct sketch {
+    uint32_t word[words];
+};
+
+/* The least of both halves. */
+__device__ __forceinline__ uint32_t least_halves(uint32_t a, uint32_t b)
+{
+    return min(a & 0xffffu, b & 0xffffu) | min(a >> 16, b >> 16) << 16;
+}
+
+/* The sketches of the rows of a warp's lanes; least: scratch of the warp. */
+__device__ __forceinline__ sketch sketch_rows(const int64_t *p, const uint32_t *i, uint32_t row, int rows, uint32_t *least)
+{
+    const int lane = threadIdx.x % 32;
+    sketch mine = {};
+    for (int r = 0; r < rows; r++) {
+        int64_t begin = p[__shfl_sync(all, row, r)], end = p[__shfl_sync(all, row, r) + static_cast<int64_t>(1)];
+        least[lane] = TSR_ORDER_NOTHING;
+        __syncwarp();
+        for (int64_t e = begin + lane; e < min(end, begin + TSR_ORDER_LONGEST); e += 32) {
+            uint32_t column = __ldg(i + e);
+            atomicMin(least + tsr_order_bucket(column), tsr_order_bucket_hash(column));
+        }
+        __syncwarp();
+        if (lane == r)
+            for (int w = 0; w < words; w++)
+                mine.word[w] = least[2 * w] | least[2 * w + 1] << 16;
+        __syncwarp();
+    }
+    return mine;
+}
+
+__device__ __forceinline__ int shared_buckets(const sketch &mine, const uint32_t *window)
+{
+    int n = 0;
+#pragma unroll
+    for (int w = 0; w < words; w++) {
+        uint32_t differs = mine.word[w] ^ window[w];
+        n += (differs & 0xffffu) == 0;
+        n += differs >> 16 == 0;
+    }
+    return n;
+}
+
+/* The largest rank of the block, the same in all threads. */
+__device__ __forceinline__ unsigned largest(unsigned rank, unsigned *of_warp)
+{
+    unsigned mine = __reduce_max_sync(all, rank);
+    if (threadIdx.x % 32 == 0)
+        of_warp[threadIdx.x / 32] = mine;
+    __syncthreads();
+    return __reduce_max_sync(all, threadIdx.x % 32 < group_warps ? of_warp[threadIdx.x % 32] : 0);
+}
+
+__global__ void __launch_bounds__(group) fill_windows(uint32_t *order, const int64_t *p, const uint32_t *i, int64_t nrows)
+{
+    __shared__ uint32_t least[group_warps][32], window[words];
+    __shared__ unsigned of_warp[2][group_warps];
+    const int me = static_cast<int>(threadIdx.x), warp = me / 32;
+    order += static_cast<int64_t>(blockIdx.x) * group;
+    const int n = static_cast<int>(min(nrows - static_cast<int64_t>(blockIdx.x) * group, static_cast<int64_t>(group)));
+    const uint32_t row = me < n ? order[me] : 0;
+    const sketch mine = sketch_rows(p, i, row, max(0, min(32, n - 32 * warp)), least[warp]);
+    bool waits = me < n;
+    __syncthreads();
+    for (int place = 0; place < n; place++) {
+        if (place % TSR_ORDER_FILLED == 0 && me < words)
+            window[me] = TSR_ORDER_NOTHING_YET | TSR_ORDER_NOTHING_YET << 16;
+        __syncthreads();
+        unsigned rank = waits ? static_cast<unsigned>(1 + shared_buckets(mine, window)) * group + static_cast<unsigned>(group - 1 - me) : 0;
+        if (rank == largest(rank, of_warp[place % 2]) && waits) {
+            waits = false;
+            order[place] = row;
+#pragma unroll
+            for (int w = 0; w < words; w++)
+                window[w] = least_halves(window[w], mine.word[w]);
+        }
+        __syncthreads();
+    }
+}
+
+} // namespace
+
+tsr_status filled_windows(uint32_t *order, const tsr_source *in, void *stream)
+{
+    tsr_status status = label_propagation(order, in, stream);
+    if (status != TSR_OK || in->nrows == 0)
+        return status;
+    TSR_LAUNCH(fill_windows, blocks_for(in->nrows, group), group, 0, stream, order, in->p, in->i, in->nrows);
+    return launch_status();
+}
+
+} // namespace tsr_order
