@@ -1,13 +1,16 @@
-// SpMM over panels: plus_times, B in 16 bits, values of A and sums in FP32.
+// SpMM over panels: plus_times, B in 16 bits, sums in FP32.
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/spmm_panel.cuh"
+#include "kernels/cuda/spmm_panel_mma.cuh"
 
-tsr_status tsr_panel_fp16(const panel_job &j, const tsr_windows &w)
+namespace {
+
+template <bool Bf16, class Half> tsr_status run(const panel_job &j, const tsr_windows &w)
 {
-    return panel::launch_shape<plus_times_half<__half>, 4, 2>(j, w);
+    return j.p.variant == 1 ? panel::launch_shape<plus_times_half<Half>, 4, 2>(j, w) : panel_mma::launch_shape<Bf16>(j, w);
 }
 
-tsr_status tsr_panel_bf16(const panel_job &j, const tsr_windows &w)
-{
-    return panel::launch_shape<plus_times_half<__nv_bfloat16>, 4, 2>(j, w);
-}
+} // namespace
+
+tsr_status tsr_panel_fp16(const panel_job &j, const tsr_windows &w) { return run<false, __half>(j, w); }
+
+tsr_status tsr_panel_bf16(const panel_job &j, const tsr_windows &w) { return run<true, __nv_bfloat16>(j, w); }
