@@ -1,8 +1,8 @@
 // SDDMM over a stencil: FP32 and FP64 by multiply-adds; and the entry of all arithmetics.
 //
 // A consumer's 8 rows belong to groups of 8 lanes, two rows to each, which a lane has 16 bytes of every 128 of.  In a step every group
-// multiplies the next entry of both its rows: 8 lanes read 128 bytes of a row of Y at a time, so that there are no bank conflicts, whatever
-// the slots.  The sums of both entries are added across lanes together: half of the group ends with the one, half with the other.
+// multiplies the next entries of both its rows.  Half of the lanes begin with the one, half with the other, which makes two times 64 bytes
+// of different banks, whatever the slots; and when the halves have exchanged what they have of the other one's, each adds up one dot.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/sddmm_stencil.cuh"
 
@@ -32,23 +32,25 @@ template <class T> __device__ __forceinline__ T number_of(const uint32_t *words)
 template <class T, int Lines> struct consumer {
     static constexpr int group = 8, words = sizeof(T) / 4, numbers = 4 / words; /* of 16 bytes */
     using shape = ring_shape<Lines * 128, Lines * 128, tuning<Lines>::stages>;
-    T x[2][Lines][numbers];
-    uint32_t entries[2], next[2]; // slots of the rows' entries in this block, and the one after it
-    const uint32_t *sets;         // of the two rows, in the block after that
+    T own[Lines][numbers], other[Lines][numbers]; // the row that this half of the group ends with the sum of, and the other half's
+    uint32_t entries[2], next[2];                 // slots of the own and the other row's entries in this block, and the one after it
+    const uint32_t *sets;                         // of the two rows, in the block after that
     const uint32_t *sets_end;
     target<T> results;
-    uint32_t place;               // of the next entry of this half's row
+    uint32_t place;                               // of the own row's next entry
     shared_place y;
+    int half;
 
     __device__ __forceinline__ consumer(const job &j, const item &t, int number) : results(j, t.window)
     {
         const int lane = threadIdx.x % 32, first = number * rows + lane / group * 2;
         const int64_t row = t.window * height + first;
-        for (int k = 0; k < 2; k++)
-            load_row(x[k], j, row + k, lane % group);
+        half = lane / (group / 2) % 2;
+        load_row(own, j, row + half, lane % group);
+        load_row(other, j, row + 1 - half, lane % group);
         sets = j.sets + t.block * height + first;
         sets_end = sets + (t.count + width - 1) / width * height;
-        place = static_cast<uint32_t>(first_entry(j, t, row + lane % group / (group / 2)) - results.entry);
+        place = static_cast<uint32_t>(first_entry(j, t, row + half) - results.entry);
         y = keep_place(shared_place_of(dynamic_shared() + lane % group * 16));
         load_sets();
     }
@@ -68,8 +70,8 @@ template <class T, int Lines> struct consumer {
     __device__ __forceinline__ void load_sets()
     {
         const uint2 both = sets < sets_end ? __ldg(reinterpret_cast<const uint2 *>(sets)) : uint2{0, 0};
-        next[0] = both.x;
-        next[1] = both.y;
+        next[0] = half ? both.y : both.x;
+        next[1] = half ? both.x : both.y;
         sets += height;
     }
     __device__ __forceinline__ void next_block()
@@ -78,43 +80,46 @@ template <class T, int Lines> struct consumer {
         entries[1] = next[1];
         load_sets();
     }
-    /* The lane's part of the dot of one of its rows with the first of the slots. */
-    __device__ __forceinline__ T multiply(const T (&row)[Lines][numbers], uint32_t slots, shared_place stage) const
+    /* Where the lane's part of the row of Y in the first of the slots is; without one, some place in the stage. */
+    static __device__ __forceinline__ shared_place first_slot(shared_place stage, uint32_t slots)
     {
-        const shared_place from = stage + static_cast<uint32_t>((__ffs(static_cast<int>(slots)) - 1) * shape::pitch);
+        return stage + static_cast<uint32_t>(((__ffs(static_cast<int>(slots)) - 1) & (width - 1)) * shape::pitch);
+    }
+    /* The lane's part of a dot. */
+    static __device__ __forceinline__ T multiply(const T (&x)[Lines][numbers], shared_place y)
+    {
         uint32_t w[Lines][4];
-        T sum[2] = {};
+        T sum = 0;
 #pragma unroll
         for (int c = 0; c < Lines; c++)
-            load_shared(w[c], from + c * 128);
+            load_shared(w[c], y + c * 128);
 #pragma unroll
         for (int c = 0; c < Lines; c++)
 #pragma unroll
             for (int k = 0; k < numbers; k++)
-                sum[c % 2] = fma(row[c][k], number_of<T>(w[c] + k * words), sum[c % 2]);
-        return sum[0] + sum[1];
+                sum = fma(x[c][k], number_of<T>(w[c] + k * words), sum);
+        return sum;
     }
     __device__ __forceinline__ void consume(const job &j, int stage)
     {
-        const int l = threadIdx.x % group;
-        const bool second = l >= group / 2;
-        const shared_place from = y + static_cast<uint32_t>(stage * shape::stage);
-        while (__any_sync(every_lane, (entries[0] | entries[1]) != 0)) {
-            T sum[2] = {};
-#pragma unroll
-            for (int k = 0; k < 2; k++)
-                if (entries[k])
-                    sum[k] = multiply(x[k], entries[k], from);
-            T total = (second ? sum[1] : sum[0]) + __shfl_xor_sync(every_lane, second ? sum[0] : sum[1], group / 2);
-            total += __shfl_xor_sync(every_lane, total, 2);
-            total += __shfl_xor_sync(every_lane, total, 1);
-            if (second ? entries[1] : entries[0]) {
-                if (l % (group / 2) == 0)
-                    results.store(j, place, total);
-                place++;
+        const bool speaks = threadIdx.x % (group / 2) == 0;
+        const shared_place from = keep_place(y + static_cast<uint32_t>(stage * shape::stage));
+        uint32_t mine = entries[0], theirs = entries[1];
+#pragma unroll 1
+        while (__any_sync(every_lane, (mine | theirs) != 0)) {
+            T sum = 0, given = 0;
+            if (mine | theirs) {
+                sum = multiply(own, first_slot(from, mine));
+                given = multiply(other, first_slot(from, theirs));
             }
-            entries[0] &= entries[0] - 1;
-            entries[1] &= entries[1] - 1;
+            sum += __shfl_xor_sync(every_lane, given, 4);
+            sum += __shfl_xor_sync(every_lane, sum, 2);
+            sum += __shfl_xor_sync(every_lane, sum, 1);
+            if (mine && speaks)
+                results.store(j, place, sum);
+            place += mine != 0;
+            mine &= mine - 1;
+            theirs &= theirs - 1;
         }
     }
 };

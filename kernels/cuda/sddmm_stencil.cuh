@@ -152,7 +152,7 @@ template <class Sum> struct target {
     {
         const int64_t first = window * height;
         entry = j.p[first];
-        out = static_cast<Sum *>(j.out) + (entry - j.begin);
+        out = keep_address(static_cast<Sum *>(j.out) + (entry - j.begin));
         plain = !j.mask && !j.present && !j.more && entry >= j.begin && j.p[min(first + height, j.nrows)] <= j.end;
     }
     /* place: of the entry, from the window's first on. */
