@@ -1,6 +1,7 @@
 /* Every allocation of the converters fails once: out of memory is reported and nothing stays behind.
  * Linked with --wrap for the allocation functions.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "src/format/blocks.h"
 #include "src/format/format.h"
 
 #include <setjmp.h>
@@ -117,6 +118,45 @@ static void test_large(void **state)
     free(x);
 }
 
+static tsr_status order_and_take(const tsr_source *a, tsr_reorder which)
+{
+    uint32_t order[40];
+    int64_t vectors[5];
+    tsr_source taken = {0};
+    tsr_status status = tsr_make_order(order, a, which, 1);
+    if (status == TSR_OK)
+        status = tsr_take_rows(&taken, a, order, a->nrows, 1);
+    tsr_free_source(&taken);
+    return status == TSR_OK ? tsr_sample_vectors(vectors, a, order, 1) : status;
+}
+
+/* Orders of rows: the same. */
+static void test_orders(void **state)
+{
+    (void)state;
+    int64_t p[41];
+    uint32_t i[80];
+    float x[80] = {0};
+    for (int r = 0; r <= 40; r++)
+        p[r] = 2 * r;
+    for (int e = 0; e < 80; e++)
+        i[e] = (uint32_t)(e % 2 * 50 + e / 10);
+    tsr_source a = {40, 100, 80, p, i, x, TSR_NUMBER_FP32};
+    for (int which = TSR_REORDER_LPA; which <= TSR_REORDER_LOA; which++) {
+        tsr_status status = TSR_OUT_OF_MEMORY;
+        for (int k = 0; status != TSR_OK; k++) {
+            live = 0;
+            until_fail = k;
+            counting = true;
+            status = order_and_take(&a, (tsr_reorder)which);
+            counting = false;
+            assert_true(status == TSR_OK || status == TSR_OUT_OF_MEMORY);
+            assert_int_equal(live, 0);
+            assert_true(status != TSR_OK || k >= 8);
+        }
+    }
+}
+
 /* A size that no memory holds is an error, not a crash. */
 static void test_absurd(void **state)
 {
@@ -134,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small),
         cmocka_unit_test(test_large),
+        cmocka_unit_test(test_orders),
         cmocka_unit_test(test_absurd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
