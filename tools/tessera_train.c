@@ -264,7 +264,7 @@ static void train_on_windows(training *t)
     tsr_train_window w;
     char name[48];
     for (int at = 0; !t->stopped && tsr_train_make_window(&w, name, at); at++) {
-        show(t, 0.2 + 0.6 * at / 208);
+        show(t, 0.25 + 0.55 * at / 240);
         if (w.height == 16 ? !is_complete(t, name) : true)
             visit_window(t, &w, TSR_SAMPLE_WINDOW, name);
         tsr_train_window_free(&w);
@@ -275,7 +275,7 @@ static void train_on_graphs(training *t)
 {
     tsr_train_matrix m;
     for (int at = 0; !t->stopped && tsr_train_graph_name(at); at++) {
-        show(t, 0.015 * at);
+        show(t, 0.01 * at);
         if (is_complete(t, tsr_train_graph_name(at)))
             continue;
         if (!tsr_train_graph(&m, at, t->request->shrink)) {

@@ -46,7 +46,7 @@ void tsr_train_matrix_free(tsr_train_matrix *m)
 
 /* ---- windows ---- */
 
-static const int window_counts[] = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 130, 256};
+static const int window_counts[] = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 130, 256, 600, 2000};
 static const int window_sixteenths[] = {1, 2, 3, 4, 6, 8, 12, 15};
 
 bool tsr_train_make_window(tsr_train_window *w, char name[48], int at)
@@ -99,8 +99,14 @@ void tsr_train_window_free(tsr_train_window *w)
     *w = (tsr_train_window){0};
 }
 
-/* About so many entries, and at least so many windows: two and more for every place of a large device. */
-enum { REPEATED_ENTRIES = 1500000, LEAST_WINDOWS = 2048, COLUMNS = 65536 };
+/* About so many entries, more where there would be few windows for the places of a large device. */
+enum { REPEATED_ENTRIES = 1500000, MOST_ENTRIES = 8000000, MANY_WINDOWS = 2048, COLUMNS = 65536 };
+
+static int64_t copies_of(int64_t entries)
+{
+    int64_t windows = REPEATED_ENTRIES / entries, most = MOST_ENTRIES / entries;
+    return windows < MANY_WINDOWS ? (most < MANY_WINDOWS ? most : MANY_WINDOWS) : windows;
+}
 
 /* Column of vector k of copy number v: one of each stretch of columns. */
 static uint32_t column_of(const tsr_train_window *w, int64_t ncols, int64_t v, int64_t k)
@@ -114,7 +120,7 @@ bool tsr_train_repeat(tsr_train_matrix *m, const tsr_train_window *w, int shrink
     int64_t each = 0;
     for (int64_t k = 0; k < w->count; k++)
         each += __builtin_popcount(w->vector[k]);
-    int64_t windows = (REPEATED_ENTRIES / each < LEAST_WINDOWS ? LEAST_WINDOWS : REPEATED_ENTRIES / each) / shrink + 1;
+    int64_t windows = copies_of(each) / shrink + 1;
     m->height = w->height;
     m->nrows = windows * w->height;
     m->ncols = w->count > COLUMNS ? w->count : COLUMNS;
@@ -164,6 +170,18 @@ static const recipe recipes[] = {
     {"web", 500000, 12, 0.2, 8, 100, 0.6, 0.3, 200, 1},
     {"short-rows", 1500000, 2, 0, 4, 8, 0.7, 0, 1, 1},
     {"diagonals", 700000, 9, 0, 16, 60, 0.8, 0.2, 64, 1},
+    {"hubs", 1000000, 16, 0.6, 8, 0, 0, 0, 1, 4},
+    {"communities-large", 250000, 200, 0.3, 8, 0, 0, 0.8, 4600, 1.5},
+    {"small-mesh", 9000, 60, 0, 6, 200, 1, 0, 1, 1},
+    {"small-grid", 36000, 9, 0, 12, 40, 0.9, 0.1, 100, 1},
+    {"small-hubs", 10000, 60, 0.6, 8, 0, 0, 0, 1, 2.5},
+    {"small-graph", 24000, 8, 0.4, 8, 0, 0, 0.3, 400, 1.3},
+    {"small-citations", 34000, 12, 0.5, 8, 300, 0.3, 0.3, 1000, 1.5},
+    {"small-dense", 2000, 300, 0.2, 8, 0, 0, 0, 1, 1.3},
+    {"small-short", 20000, 4, 0.3, 8, 0, 0, 0, 1, 1.5},
+    {"middle-web", 300000, 10, 0.4, 8, 100, 0.7, 0.2, 200, 1.5},
+    {"middle-mesh", 150000, 13, 0.1, 8, 200, 0.7, 0.3, 300, 1},
+    {"middle-hubs", 80000, 25, 0.6, 8, 0, 0, 0.2, 500, 2},
 };
 enum { RECIPES = sizeof recipes / sizeof *recipes };
 

@@ -378,9 +378,9 @@ struct Bench {
     // The half that is best where windows are dense, and which windows are.
     static tsr_cuda_split_rule rule_of(tsr_cuda_math math, int64_t n, double split)
     {
-        tsr_cuda_split_rule rule = {{-std::log2(split), 1}, n};
+        tsr_cuda_split_rule rule = {{-std::log2(split), 1}};
         if (split <= 0)
-            std::copy_n(tsr_model_default(90)->window[math], TSR_CUDA_SPLIT_TERMS, rule.w);
+            std::copy_n(tsr_model_default(90)->window[math][tsr_nearest_width(double(n))], TSR_CUDA_SPLIT_TERMS, rule.w);
         return rule;
     }
 

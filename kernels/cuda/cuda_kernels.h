@@ -146,12 +146,11 @@ tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work
 
 /* ---- Hybrid: dense row windows on Tensor Cores, the others by csr (HC-SpMM, section IV; kernels/cuda/hybrid.cu) ---- */
 
-/* A window with e entries in v nonzero vectors goes to Tensor Cores when w . {1, i, s, log2 n, i s, s s} > 0 with i = log2(e / v),
- * s = log2 v; one without entries never does. */
+/* A window with e entries in v nonzero vectors goes to Tensor Cores when w . {1, i, s, i s, s s, i i} > 0 with i = log2(e / v), s = log2 v;
+ * one without entries never does. */
 #define TSR_CUDA_SPLIT_TERMS 6
 typedef struct tsr_cuda_split_rule {
     double w[TSR_CUDA_SPLIT_TERMS];
-    int64_t n; /* columns of B */
 } tsr_cuda_split_rule;
 
 typedef enum tsr_cuda_half { TSR_CUDA_HALF_ME_BCRS, TSR_CUDA_HALF_HRPB, TSR_CUDA_HALF_BMAT } tsr_cuda_half;

@@ -10,6 +10,8 @@ const char *const tsr_gpu_kernel_names[TSR_GPU_KERNELS] = {"csr",     "panel-32"
                                                            "hrpb-16", "hrpb-32",  "bmat-8",   "bmat-16"};
 const char *const tsr_gpu_math_names[TSR_GPU_MATHS] = {"exact", "tf32", "fp16", "bf16", "fp64"};
 
+const int tsr_model_widths[TSR_MODEL_WIDTHS] = {8, 32, 128, 512};
+
 int tsr_gpu_kernel_height(tsr_gpu_kernel kernel)
 {
     static const int heights[TSR_GPU_KERNELS] = {1, 32, 64, 16, 8, 16, 32, 8, 16};
@@ -40,24 +42,38 @@ static double missing(const tsr_gpu_product *p)
 
 void tsr_kernel_terms(double terms[TSR_KERNEL_TERMS], tsr_gpu_kernel kernel, const tsr_gpu_product *p)
 {
-    double rows = fetched(kernel, p), bytes = b_bytes(p), c_bytes = bytes == 8 ? 8 : 4;
     terms[0] = 1;
     terms[1] = p->nvals;
     terms[2] = p->nrows;
-    terms[3] = rows;
-    terms[4] = p->nvals * p->n;
-    terms[5] = rows * p->n * bytes;
-    terms[6] = rows * p->n * bytes * missing(p);
-    terms[7] = (p->ncols * bytes + p->nrows * c_bytes) * p->n;
+    terms[3] = p->ncols;
+    terms[4] = fetched(kernel, p);
+    terms[5] = p->vectors[4] * missing(p);
+}
+
+/* For one of the widths; 0: not known. */
+static double predict_width(const tsr_model *model, tsr_gpu_kernel kernel, const tsr_gpu_product *product, int width)
+{
+    tsr_gpu_product wide = *product;
+    double terms[TSR_KERNEL_TERMS], ms = 0;
+    wide.n = tsr_model_widths[width];
+    tsr_kernel_terms(terms, kernel, &wide);
+    for (int k = 0; k < TSR_KERNEL_TERMS; k++)
+        ms += model->kernel[kernel][product->math][width][k] * terms[k];
+    return ms;
 }
 
 double tsr_predict_kernel_ms(const tsr_model *model, tsr_gpu_kernel kernel, const tsr_gpu_product *product)
 {
-    double terms[TSR_KERNEL_TERMS], ms = 0;
-    tsr_kernel_terms(terms, kernel, product);
-    for (int k = 0; k < TSR_KERNEL_TERMS; k++)
-        ms += model->kernel[kernel][product->math][k] * terms[k];
-    return ms;
+    int above = 0, last = TSR_MODEL_WIDTHS - 1;
+    while (above < last && tsr_model_widths[above] < product->n)
+        above++;
+    double at = tsr_model_widths[above], ms = predict_width(model, kernel, product, above);
+    if (above == 0)
+        return ms; /* hardly less than the least */
+    if (product->n >= at)
+        return ms * product->n / at; /* beyond the last: column tiles, one after the other */
+    double below = predict_width(model, kernel, product, above - 1), from = tsr_model_widths[above - 1];
+    return ms > 0 && below > 0 ? below + (ms - below) * (product->n - from) / (at - from) : 0;
 }
 
 tsr_gpu_kernel tsr_window_kernel(tsr_gpu_math math)
@@ -67,26 +83,35 @@ tsr_gpu_kernel tsr_window_kernel(tsr_gpu_math math)
     return kernels[math];
 }
 
-void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors, double n)
+int tsr_nearest_width(double n)
+{
+    int nearest = 0;
+    for (int k = 1; k < TSR_MODEL_WIDTHS; k++)
+        if (n * n > (double)tsr_model_widths[k - 1] * tsr_model_widths[k])
+            nearest = k;
+    return nearest;
+}
+
+void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors)
 {
     double intensity = log2(nvals / vectors), size = log2(vectors);
     terms[0] = 1;
     terms[1] = intensity;
     terms[2] = size;
-    terms[3] = log2(n);
-    terms[4] = intensity * size;
-    terms[5] = size * size;
+    terms[3] = intensity * size;
+    terms[4] = size * size;
+    terms[5] = intensity * intensity;
 }
 
 double tsr_window_probability(const tsr_model *model, tsr_gpu_math math, double nvals, double vectors, double n)
 {
     double terms[TSR_WINDOW_TERMS];
-    const double *w = model->window[math];
+    const double *w = model->window[math][tsr_nearest_width(n)];
     bool known = false;
     for (int k = 0; k < TSR_WINDOW_TERMS; k++)
         known |= w[k] != 0;
-    if (!known || !(nvals > 0) || !(vectors > 0) || !(n > 0))
+    if (!known || !(nvals > 0) || !(vectors > 0))
         return 0;
-    tsr_window_terms(terms, nvals, vectors, n);
+    tsr_window_terms(terms, nvals, vectors);
     return tsr_logistic(w, terms, TSR_WINDOW_TERMS);
 }

@@ -21,15 +21,19 @@ extern const char *const tsr_gpu_kernel_names[TSR_GPU_KERNELS]; /* "csr", "panel
 extern const char *const tsr_gpu_math_names[TSR_GPU_MATHS];     /* "exact", … */
 int tsr_gpu_kernel_height(tsr_gpu_kernel kernel);               /* rows of a window; 1: csr */
 
-#define TSR_KERNEL_TERMS 8
+/* Everything is known for these widths of B, and interpolated between. */
+#define TSR_MODEL_WIDTHS 4
+extern const int tsr_model_widths[TSR_MODEL_WIDTHS]; /* 8, 32, 128, 512 */
+
+#define TSR_KERNEL_TERMS 6
 #define TSR_WINDOW_TERMS 6
 
 typedef struct tsr_model {
     int arch;        /* 90: measured on compute capability 9.0 */
     char device[64]; /* "NVIDIA H200" */
     char date[11];   /* "2026-11-21" */
-    double kernel[TSR_GPU_KERNELS][TSR_GPU_MATHS][TSR_KERNEL_TERMS]; /* >= 0; all 0: not measured */
-    double window[TSR_GPU_MATHS][TSR_WINDOW_TERMS];                  /* all 0: not measured */
+    double kernel[TSR_GPU_KERNELS][TSR_GPU_MATHS][TSR_MODEL_WIDTHS][TSR_KERNEL_TERMS]; /* >= 0; all 0: not measured */
+    double window[TSR_GPU_MATHS][TSR_MODEL_WIDTHS][TSR_WINDOW_TERMS];                  /* all 0: not measured */
 } tsr_model;
 
 /* The model of the build whose architecture is nearest to `arch` (0: unknown). */
@@ -44,8 +48,8 @@ typedef struct tsr_gpu_product {
     tsr_gpu_math math;
 } tsr_gpu_product;
 
-/* What the time is linear in: 1, entries, rows, nonzero vectors, entries times n, bytes of B gathered, those that miss the L2 cache,
- * bytes of dense operands. */
+/* What the time for one width is linear in: 1, entries, rows, columns, rows of B fetched (entries for csr, else nonzero vectors),
+ * and how many of these come from beyond the L2 cache: nonzero 128 x 1 vectors times the share of B that the cache does not hold. */
 void tsr_kernel_terms(double terms[TSR_KERNEL_TERMS], tsr_gpu_kernel kernel, const tsr_gpu_product *product);
 
 /* Milliseconds with everything on the device; 0: the model does not know this kernel. */
@@ -56,7 +60,11 @@ double tsr_predict_kernel_ms(const tsr_model *model, tsr_gpu_kernel kernel, cons
 /* The kernel that competes with csr for the windows of a product. */
 tsr_gpu_kernel tsr_window_kernel(tsr_gpu_math math);
 
-void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors, double n);
+/* Number of the width that is nearest to n: windows are told apart by its weights. */
+int tsr_nearest_width(double n);
+
+/* 1, i, s, i s, s s, i i with i = log2(nvals / vectors), s = log2(vectors). */
+void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors);
 
 /* Probability that Tensor Cores are faster than CUDA cores for a window with so many entries and nonzero vectors; 0: no entry, or
  * the model does not know this arithmetic. */

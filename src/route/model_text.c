@@ -3,8 +3,8 @@
  *     device NVIDIA H200
  *     arch 90
  *     date 2026-11-21
- *     window <arithmetic> <TSR_WINDOW_TERMS numbers>
- *     kernel <kernel> <arithmetic> <TSR_KERNEL_TERMS numbers>
+ *     window <arithmetic> <width of B> <TSR_WINDOW_TERMS numbers>
+ *     kernel <kernel> <arithmetic> <width of B> <TSR_KERNEL_TERMS numbers>
  *     end
  * The first three come in this order, nothing follows the last.  What is not named is not known.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -57,17 +57,25 @@ static const char *read_numbers(double *x, int count, const char *at, double lea
     return *at ? "too many numbers" : NULL;
 }
 
+/* Number of one of the widths; -1: it is none. */
+static int find_width(const char **at)
+{
+    static const char *const widths[TSR_MODEL_WIDTHS] = {"8", "32", "128", "512"};
+    return find_word(at, widths, TSR_MODEL_WIDTHS);
+}
+
 static const char *read_kernel(tsr_model *m, const char *at)
 {
     int kernel = find_word(&at, tsr_gpu_kernel_names, TSR_GPU_KERNELS);
     int math = kernel < 0 ? -1 : find_word(&at, tsr_gpu_math_names, TSR_GPU_MATHS);
-    return math < 0 ? "a kernel that is not known" : read_numbers(m->kernel[kernel][math], TSR_KERNEL_TERMS, at, 0);
+    int width = math < 0 ? -1 : find_width(&at);
+    return width < 0 ? "a kernel that is not known" : read_numbers(m->kernel[kernel][math][width], TSR_KERNEL_TERMS, at, 0);
 }
 
 static const char *read_window(tsr_model *m, const char *at)
 {
-    int math = find_word(&at, tsr_gpu_math_names, TSR_GPU_MATHS);
-    return math < 0 ? "an arithmetic that is not known" : read_numbers(m->window[math], TSR_WINDOW_TERMS, at, -1e9);
+    int math = find_word(&at, tsr_gpu_math_names, TSR_GPU_MATHS), width = math < 0 ? -1 : find_width(&at);
+    return width < 0 ? "an arithmetic that is not known" : read_numbers(m->window[math][width], TSR_WINDOW_TERMS, at, -1e9);
 }
 
 static const char *read_device(tsr_model *m, const char *at)
@@ -180,19 +188,25 @@ static void put(output *o, const char *format, ...)
     o->length += written > 0 ? (size_t)written : 0;
 }
 
-static void put_numbers(output *o, const double *x, int count)
-{
-    for (int k = 0; k < count; k++)
-        put(o, " %.6g", x[k]);
-    put(o, "\n");
-}
-
 static bool any(const double *x, int count)
 {
     for (int k = 0; k < count; k++)
         if (x[k] != 0)
             return true;
     return false;
+}
+
+/* One statement for every width that is known; kernel is NULL for windows. */
+static void put_widths(output *o, const char *kernel, int math, const double *x, int terms)
+{
+    for (int width = 0; width < TSR_MODEL_WIDTHS; width++, x += terms) {
+        if (!any(x, terms))
+            continue;
+        put(o, "%s%s %s %d", kernel ? "kernel " : "window", kernel ? kernel : "", tsr_gpu_math_names[math], tsr_model_widths[width]);
+        for (int k = 0; k < terms; k++)
+            put(o, " %.6g", x[k]);
+        put(o, "\n");
+    }
 }
 
 size_t tsr_model_print(char *text, size_t size, const tsr_model *m)
@@ -202,16 +216,10 @@ size_t tsr_model_print(char *text, size_t size, const tsr_model *m)
     if (*m->date)
         put(&o, "date %s\n", m->date);
     for (int math = 0; math < TSR_GPU_MATHS; math++)
-        if (any(m->window[math], TSR_WINDOW_TERMS)) {
-            put(&o, "window %s", tsr_gpu_math_names[math]);
-            put_numbers(&o, m->window[math], TSR_WINDOW_TERMS);
-        }
+        put_widths(&o, NULL, math, m->window[math][0], TSR_WINDOW_TERMS);
     for (int kernel = 0; kernel < TSR_GPU_KERNELS; kernel++)
         for (int math = 0; math < TSR_GPU_MATHS; math++)
-            if (any(m->kernel[kernel][math], TSR_KERNEL_TERMS)) {
-                put(&o, "kernel %s %s", tsr_gpu_kernel_names[kernel], tsr_gpu_math_names[math]);
-                put_numbers(&o, m->kernel[kernel][math], TSR_KERNEL_TERMS);
-            }
+            put_widths(&o, tsr_gpu_kernel_names[kernel], math, m->kernel[kernel][math][0], TSR_KERNEL_TERMS);
     put(&o, "end\n");
     return o.length;
 }

@@ -109,8 +109,13 @@ static bool find_duel(duel *d, const tsr_sample *samples, size_t count, const ts
 
 /* ---- fitting ---- */
 
-static const double ridge = 1e-3;
-enum { LEAST_SAMPLES = 24 };
+static const double ridge = 1e-2;
+enum { LEAST_SAMPLES = 8 };
+
+static bool is_for(const tsr_sample *s, tsr_sample_role role, tsr_gpu_math math, int width)
+{
+    return s->role == role && s->product.math == math && s->product.n == tsr_model_widths[width];
+}
 
 /* What a wrong choice costs is what a sample is worth. */
 static double importance_of(const duel *d)
@@ -140,7 +145,7 @@ static bool new_rows(rows *r, size_t most, int terms)
     return false;
 }
 
-static bool fit_window(tsr_model *model, tsr_gpu_math math, const tsr_sample *samples, size_t count)
+static bool fit_window(tsr_model *model, tsr_gpu_math math, int width, const tsr_sample *samples, size_t count)
 {
     rows r;
     duel d;
@@ -148,41 +153,54 @@ static bool fit_window(tsr_model *model, tsr_gpu_math math, const tsr_sample *sa
     if (!new_rows(&r, count, TSR_WINDOW_TERMS))
         return false;
     for (size_t k = 0; k < count; k++)
-        if (samples[k].role == TSR_SAMPLE_WINDOW && samples[k].product.math == math && find_duel(&d, samples, count, &samples[k])) {
-            tsr_window_terms(r.x + r.count * TSR_WINDOW_TERMS, d.nvals, d.vectors, d.n);
+        if (is_for(&samples[k], TSR_SAMPLE_WINDOW, math, width) && find_duel(&d, samples, count, &samples[k])) {
+            tsr_window_terms(r.x + r.count * TSR_WINDOW_TERMS, d.nvals, d.vectors);
             r.y[r.count] = importance_of(&d);
             r.label[r.count++] = d.tensor_ms < d.csr_ms;
         }
     if (r.count >= LEAST_SAMPLES && tsr_fit_logistic(w, r.x, r.label, r.y, r.count, TSR_WINDOW_TERMS, ridge))
-        memcpy(model->window[math], w, sizeof w);
+        memcpy(model->window[math][width], w, sizeof w);
     free_rows(&r);
     return true;
 }
 
-static bool fit_kernel(tsr_model *model, tsr_gpu_kernel kernel, tsr_gpu_math math, const tsr_sample *samples, size_t count)
+static bool fit_kernel(tsr_model *model, tsr_gpu_kernel kernel, tsr_gpu_math math, int width, const tsr_sample *samples, size_t count)
 {
     rows r;
     if (!new_rows(&r, count, TSR_KERNEL_TERMS))
         return false;
     for (size_t k = 0; k < count; k++)
-        if (samples[k].role == TSR_SAMPLE_GRAPH && samples[k].kernel == kernel && samples[k].product.math == math) {
+        if (samples[k].kernel == kernel && is_for(&samples[k], TSR_SAMPLE_GRAPH, math, width)) {
             tsr_kernel_terms(r.x + r.count * TSR_KERNEL_TERMS, kernel, &samples[k].product);
             r.y[r.count++] = samples[k].ms;
         }
     if (r.count >= LEAST_SAMPLES)
-        tsr_fit_nonnegative(model->kernel[kernel][math], r.x, r.y, r.count, TSR_KERNEL_TERMS);
+        tsr_fit_nonnegative(model->kernel[kernel][math][width], r.x, r.y, r.count, TSR_KERNEL_TERMS);
     free_rows(&r);
     return true;
+}
+
+/* BF16 moves as many bytes as FP16 by the same kernels. */
+static void fit_bf16(tsr_model *model)
+{
+    memcpy(model->window[TSR_GPU_BF16], model->window[TSR_GPU_FP16], sizeof model->window[0]);
+    for (int kernel = 0; kernel < TSR_GPU_KERNELS; kernel++)
+        memcpy(model->kernel[kernel][TSR_GPU_BF16], model->kernel[kernel][TSR_GPU_FP16], sizeof model->kernel[0][0]);
 }
 
 bool tsr_model_fit(tsr_model *model, const tsr_sample *samples, size_t count)
 {
     bool good = true;
-    for (int math = 0; math < TSR_GPU_MATHS && good; math++) {
-        good = fit_window(model, (tsr_gpu_math)math, samples, count);
+    for (int at = 0; at < TSR_GPU_MATHS * TSR_MODEL_WIDTHS && good; at++) {
+        if (at / TSR_MODEL_WIDTHS == TSR_GPU_BF16)
+            continue;
+        tsr_gpu_math math = (tsr_gpu_math)(at / TSR_MODEL_WIDTHS);
+        int width = at % TSR_MODEL_WIDTHS;
+        good = fit_window(model, math, width, samples, count);
         for (int kernel = 0; kernel < TSR_GPU_KERNELS && good; kernel++)
-            good = fit_kernel(model, (tsr_gpu_kernel)kernel, (tsr_gpu_math)math, samples, count);
+            good = fit_kernel(model, (tsr_gpu_kernel)kernel, math, width, samples, count);
     }
+    fit_bf16(model);
     return good;
 }
 

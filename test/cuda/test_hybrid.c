@@ -16,7 +16,7 @@ static split_case draw_split(tensor_case *t)
     static const struct { tsr_cuda_half half; int height; } halves[] = {
         { TSR_CUDA_HALF_ME_BCRS, 8 }, { TSR_CUDA_HALF_HRPB, 16 }, { TSR_CUDA_HALF_BMAT, 8 }, { TSR_CUDA_HALF_BMAT, 16 } };
     int which = (int)tensor_below(t, 4);
-    split_case s = { .half = halves[which].half, .height = halves[which].height, .rule = { .n = t->n } };
+    split_case s = { .half = halves[which].half, .height = halves[which].height };
     bool all = tensor_chance(t, 10);
     for (int k = 0; k < TSR_CUDA_SPLIT_TERMS; k++)
         s.rule.w[k] = all ? k == 0 : tensor_draw_value(t);
@@ -29,7 +29,7 @@ static int chosen_by(const tsr_cuda_split_rule *rule, double entries, double vec
     if (entries == 0)
         return 0;
     double i = log2(entries / vectors), s = log2(vectors), sum = 0;
-    double terms[TSR_CUDA_SPLIT_TERMS] = { 1, i, s, log2((double)rule->n), i * s, s * s };
+    double terms[TSR_CUDA_SPLIT_TERMS] = { 1, i, s, i * s, s * s, i * i };
     for (int k = 0; k < TSR_CUDA_SPLIT_TERMS; k++)
         sum += rule->w[k] * terms[k];
     return fabs(sum) < 1e-9 ? -1 : sum > 0;
@@ -125,6 +125,7 @@ static int run_case(const tensor_format *f, const tsr_cuda_device *device, uint6
     tensor_case t;
     tensor_make_case(&t, seed, f, 0);
     split_case s = draw_split(&t);
+    t.iso = floor(t.iso * 64) / 64; /* the same in 16 bits, which ME-BCRS stores */
     tsr_source source = { t.nrows, t.ncols, t.p[t.nrows], t.p, t.i, t.x, t.number };
     size_t places = (size_t)(t.nrows * t.ldc), c_bytes = t.sum * (size_t)tensor_c_count(&t);
     double *wanted = tensor_alloc(sizeof(double) * places), *magnitude = tensor_alloc(sizeof(double) * places);
