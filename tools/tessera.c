@@ -26,6 +26,7 @@ static const command commands[] = {
     {"info", "tessera info", tsr_tool_info},
     {"inspect", "tessera inspect", tsr_tool_inspect},
     {"bench", "tessera bench", tsr_tool_bench},
+    {"explain", "tessera explain", tsr_tool_explain},
     {"train", "tessera train", tsr_tool_train},
 };
 
@@ -143,6 +144,7 @@ int main(int argc, char **argv)
         "  info                     what was found, how it is configured\n"
         "  inspect FILE.mtx[.gz]    a matrix as Tensor Cores see it\n"
         "  bench FILE.mtx[.gz]...   its products on every route, side by side\n"
+        "  explain FILE.mtx[.gz]    who would compute its products, and why\n"
         "  train                    time the GPU, fit the model that routes products\n"
         "\n`tessera COMMAND --help' tells more.\n\nOptions:";
     static const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};

@@ -17,6 +17,7 @@ int tsr_tool_run(int argc, char **argv);
 int tsr_tool_info(int argc, char **argv);
 int tsr_tool_inspect(int argc, char **argv);
 int tsr_tool_bench(int argc, char **argv);
+int tsr_tool_explain(int argc, char **argv);
 int tsr_tool_train(int argc, char **argv);
 
 /* One line on stderr, "tessera: …"; returns `code`. */

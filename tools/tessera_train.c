@@ -11,6 +11,7 @@
 #include "src/format/blocks.h"
 #include "src/registry/backends.h"
 #include "tools/mm.h"
+#include "tools/progress.h"
 #include "tools/tessera.h"
 #include "tools/train_matrices.h"
 
@@ -34,6 +35,7 @@ typedef struct training {
     double began;
     bool stopped; /* out of time, or after an error that `failed` tells */
     int failed;
+    tsr_progress bar;
 } training;
 
 static double now(void)
@@ -122,9 +124,11 @@ static bool write_sample(training *t, const tsr_sample *s)
 static const double widths[] = {8, 32, 128, 512};
 static const tsr_gpu_kernel kernels[TSR_GPU_MATHS][8] = {
     [TSR_GPU_EXACT] = {TSR_GPU_CSR, TSR_GPU_PANEL_32, TSR_GPU_PANEL_64, TSR_GPU_ME_BCRS, TSR_GPU_BMAT_8, TSR_GPU_BMAT_16},
-    [TSR_GPU_TF32] = {TSR_GPU_CSR, TSR_GPU_PANEL_32, TSR_GPU_ME_BCRS, TSR_GPU_HRPB_16, TSR_GPU_HRPB_32, TSR_GPU_BMAT_16},
-    [TSR_GPU_FP16] = {TSR_GPU_CSR, TSR_GPU_ME_BCRS, TSR_GPU_HRPB_16, TSR_GPU_HRPB_32, TSR_GPU_BMAT_16},
-    [TSR_GPU_FP64] = {TSR_GPU_CSR, TSR_GPU_PANEL_32, TSR_GPU_ME_BCRS, TSR_GPU_BMAT_16},
+    [TSR_GPU_TF32] = {TSR_GPU_CSR, TSR_GPU_PANEL_32, TSR_GPU_PANEL_64, TSR_GPU_ME_BCRS, TSR_GPU_HRPB_16, TSR_GPU_HRPB_32,
+                      TSR_GPU_BMAT_16},
+    [TSR_GPU_FP16] = {TSR_GPU_CSR, TSR_GPU_PANEL_32, TSR_GPU_PANEL_64, TSR_GPU_ME_BCRS, TSR_GPU_HRPB_16, TSR_GPU_HRPB_32,
+                      TSR_GPU_BMAT_16},
+    [TSR_GPU_FP64] = {TSR_GPU_CSR, TSR_GPU_PANEL_32, TSR_GPU_PANEL_64, TSR_GPU_ME_BCRS, TSR_GPU_BMAT_16},
 };
 
 /* A matrix on its way: what the backend keeps of it, and its values. */
@@ -239,15 +243,6 @@ static bool is_complete(const training *t, const char *name)
     return false;
 }
 
-static void show(const training *t, double share)
-{
-    static double shown;
-    if (!isatty(STDERR_FILENO) || (share < 1 && now() - shown < 0.2))
-        return;
-    shown = now();
-    fprintf(stderr, "\rtraining on %s: %3.0f %%, %zu samples%s", t->device, 100 * share, t->count, share < 1 ? "" : "\n");
-}
-
 static bool visit_window(training *t, const tsr_train_window *w, tsr_sample_role role, const char *name)
 {
     tsr_train_matrix m = {.role = role};
@@ -264,7 +259,7 @@ static void train_on_windows(training *t)
     tsr_train_window w;
     char name[48];
     for (int at = 0; !t->stopped && tsr_train_make_window(&w, name, at); at++) {
-        show(t, 0.25 + 0.55 * at / 240);
+        tsr_progress_at(&t->bar, 0.25 + 0.55 * at / 240);
         if (w.height == 16 ? !is_complete(t, name) : true)
             visit_window(t, &w, TSR_SAMPLE_WINDOW, name);
         tsr_train_window_free(&w);
@@ -275,7 +270,7 @@ static void train_on_graphs(training *t)
 {
     tsr_train_matrix m;
     for (int at = 0; !t->stopped && tsr_train_graph_name(at); at++) {
-        show(t, 0.01 * at);
+        tsr_progress_at(&t->bar, 0.01 * at);
         if (is_complete(t, tsr_train_graph_name(at)))
             continue;
         if (!tsr_train_graph(&m, at, t->request->shrink)) {
@@ -436,10 +431,11 @@ static int train(const request *r)
     training t = {.request = r, .began = now()};
     bool good = (!r->measure || find_gpu(&t)) && open_samples(&t);
     if (good && r->measure) {
+        tsr_progress_begin(&t.bar, "training");
         train_on_graphs(&t);
         train_on_windows(&t);
         check_files(&t);
-        show(&t, 1);
+        tsr_progress_end(&t.bar);
     }
     if (good && !t.failed)
         t.failed = t.count ? fit(&t) : tsr_tool_fail(TSR_EXIT_FILE, "%s: no samples", r->samples);

@@ -52,14 +52,14 @@ bool tsr_engine_too_small(const tsr_product *p)
     tsr_features f;
     tsr_features_of(&f, p);
     double least = tsr_config_get()->min_work;
-    return tsr_work(&f) < (least >= 0 ? least : tsr_least_work(&f));
+    return tsr_work_of(&f) < (least >= 0 ? least : tsr_least_work(&f));
 }
 
 int tsr_engine_useful_threads(const tsr_product *p)
 {
     tsr_features f;
     tsr_features_of(&f, p);
-    double useful = tsr_work(&f) / 65536.0;
+    double useful = tsr_work_of(&f) / 65536.0;
     return useful < 1 ? 1 : useful < p->nthreads ? (int)useful : p->nthreads;
 }
 

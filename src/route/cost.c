@@ -69,7 +69,7 @@ static double cpu_ns(const tsr_features *f, const tsr_cost_cpu *c)
     case TSR_OP_SPMM: return cpu_spmm_ns(f, c);
     case TSR_OP_SPMV: return cpu_spmv_ns(f, c);
     case TSR_OP_SDDMM: return f->mask_nnz * (c->sddmm_entry + c->sddmm_byte * value_bytes(f) * f->k);
-    default: return tsr_work(f) * c->masked_step + f->mask_nnz * c->masked_entry;
+    default: return tsr_work_of(f) * c->masked_step + f->mask_nnz * c->masked_entry;
     }
 }
 
@@ -119,7 +119,7 @@ static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *
     case TSR_OP_SPMM: return suitesparse_spmm_ns(f, c);
     case TSR_OP_SPMV: return suitesparse_spmv_ns(f, c);
     case TSR_OP_SDDMM: return f->mask_nnz * (c->sddmm_entry + c->sddmm_flop * f->k);
-    default: return tsr_work(f) * c->masked_step + f->mask_nnz * c->masked_entry;
+    default: return tsr_work_of(f) * c->masked_step + f->mask_nnz * c->masked_entry;
     }
 }
 
@@ -177,7 +177,7 @@ static double gpu_masked_ns(const tsr_features *f, const tsr_cost_gpu *c)
     if (f->op == TSR_OP_SDDMM)
         return home + mask + f->mask_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->k) +
                transfer_ns((f->m + f->n) * f->k * value_bytes(f), f, c);
-    double device = tsr_work(f) * c->masked_step + f->mask_nnz * c->masked_entry;
+    double device = tsr_work_of(f) * c->masked_step + f->mask_nnz * c->masked_entry;
     if (f->a_on_device)
         return home + device;
     return home + mask + device + f->mask_nnz * c->masked_plan + gpu_operand_ns(f->a_nnz, f->m, !f->a_pattern, f, c) +

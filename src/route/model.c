@@ -18,8 +18,7 @@ int tsr_gpu_kernel_height(tsr_gpu_kernel kernel)
     return heights[kernel];
 }
 
-/* Rows of B fetched. */
-static double fetched(tsr_gpu_kernel kernel, const tsr_gpu_product *p)
+double tsr_gpu_rows_fetched(tsr_gpu_kernel kernel, const tsr_gpu_product *p)
 {
     int height = tsr_gpu_kernel_height(kernel), at = 0;
     while (8 << at < height)
@@ -46,7 +45,7 @@ void tsr_kernel_terms(double terms[TSR_KERNEL_TERMS], tsr_gpu_kernel kernel, con
     terms[1] = p->nvals;
     terms[2] = p->nrows;
     terms[3] = p->ncols;
-    terms[4] = fetched(kernel, p);
+    terms[4] = tsr_gpu_rows_fetched(kernel, p);
     terms[5] = p->vectors[4] * missing(p);
 }
 

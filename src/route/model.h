@@ -48,6 +48,9 @@ typedef struct tsr_gpu_product {
     tsr_gpu_math math;
 } tsr_gpu_product;
 
+/* Rows of B that a kernel fetches: entries for csr, else nonzero vectors of its height. */
+double tsr_gpu_rows_fetched(tsr_gpu_kernel kernel, const tsr_gpu_product *product);
+
 /* What the time for one width is linear in: 1, entries, rows, columns, rows of B fetched (entries for csr, else nonzero vectors),
  * and how many of these come from beyond the L2 cache: nonzero 128 x 1 vectors times the share of B that the cache does not hold. */
 void tsr_kernel_terms(double terms[TSR_KERNEL_TERMS], tsr_gpu_kernel kernel, const tsr_gpu_product *product);

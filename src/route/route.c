@@ -36,7 +36,7 @@ static double masked_work(const tsr_features *f)
     return walked * (1.0 + per_vector);
 }
 
-double tsr_work(const tsr_features *f)
+double tsr_work_of(const tsr_features *f)
 {
     switch (f->op) {
     case TSR_OP_SPMM:

@@ -31,7 +31,7 @@ double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, wi
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */
 double tsr_predict_gpu_ms(const tsr_features *f);         /* B and C across PCIe, and A unless a_on_device */
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
-double tsr_work(const tsr_features *f);                   /* multiply-adds, or a cheap bound */
+double tsr_work_of(const tsr_features *f);                /* multiply-adds, or a cheap bound */
 
 /* Multiply-adds below which SuiteSparse is called without further thought (its own start costs more than we could win). */
 double tsr_least_work(const tsr_features *f);

@@ -24,7 +24,7 @@ static void test_more_work_takes_longer(void **state)
         large.a_nnz *= 4;
         large.b_nnz *= 4;
         large.mask_nnz *= 4;
-        assert_true(tsr_work(&large) > tsr_work(&small));
+        assert_true(tsr_work_of(&large) > tsr_work_of(&small));
         assert_true(tsr_predict_cpu_ms(&large) > tsr_predict_cpu_ms(&small));
         assert_true(tsr_predict_suitesparse_ms(&large) > tsr_predict_suitesparse_ms(&small));
     }
