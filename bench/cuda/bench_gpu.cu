@@ -4,7 +4,7 @@
 //             [--split e] [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
 //             [--shuffle seed] [--reorder none,lpa,tca,loa,auto]
 //
-// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64.
+// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 panel (as the matrix wants).
 //  hybrid (windows with at least `split` entries in a nonzero vector on Tensor Cores; no --split: by the model of the build).
 //  Arithmetic: exact tf32 fp16 bf16 fp64; min_plus (FP32; csr, panels).  n = 1 is SpMV (csr).
 // SPDX-License-Identifier: Apache-2.0
@@ -264,8 +264,17 @@ struct Bench {
         return own(&w, longest, &device);
     }
 
-    static int panel_width(int height) { return height == 32 ? 24 : 48; }
     static int64_t panel_bytes(const tsr_panel &f) { return 16 * (f.nunits + f.w.nblocks); }
+
+    /* Of panel-32, say; of panel: its own choice. */
+    int panel_height(Operands &o, const std::string &kernel) const
+    {
+        int64_t vectors[5];
+        tsr_source source = source_of(o, TSR_NUMBER_FP32);
+        if (kernel != "panel")
+            return std::atoi(kernel.c_str() + 6);
+        return tsr_cuda_count_vectors(vectors, &source, nullptr) == TSR_OK ? tsr_panel_height(a->nrows, vectors) : 32;
+    }
 
     tsr_status make_panel(tsr_panel *f, tsr_work *w, const tsr_source *s, int height, int width) const
     {
@@ -304,12 +313,12 @@ struct Bench {
 
     void min_plus_panel(Operands &o, Record r) const
     {
-        int height = std::atoi(r.kernel.c_str() + 6);
+        int height = panel_height(o, r.kernel);
         tsr_panel f = {};
         tsr_work w = {};
         tsr_source source = source_of(o, TSR_NUMBER_FP32);
         tsr_cuda_csr_spmm product = min_plus_product(o, r.variant);
-        if (make_panel(&f, &w, &source, height, panel_width(height)) == TSR_OK) {
+        if (make_panel(&f, &w, &source, height, tsr_panel_width(height)) == TSR_OK) {
             size_t scratch = tsr_cuda_panel_partial_bytes(&f, &w, &product);
             product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
             r.bytes = panel_bytes(f) + window_bytes(f.w) + work_bytes(w);
@@ -331,7 +340,7 @@ struct Bench {
         o.exact = nullptr; // of another semiring
         if (kernel == "csr")
             min_plus_csr(o, r);
-        else if (kernel.compare(0, 6, "panel-") == 0)
+        else if (kernel.compare(0, 5, "panel") == 0)
             min_plus_panel(o, r);
         o.exact = exact;
     }
@@ -359,10 +368,11 @@ struct Bench {
                 tsr_status status = tsr_cuda_make_bmat(f, s, height, nullptr);
                 return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, f->mask, most, nullptr) : status;
             }, tsr_cuda_free_bmat, tsr_cuda_spmm_bmat, [&](const tsr_bmat &f) { return nvals * size + f.w.nblocks * height; });
-        } else if (kernel.compare(0, 6, "panel-") == 0) {
+        } else if (kernel.compare(0, 5, "panel") == 0) {
+            height = panel_height(o, kernel);
             tsr_number number = math == TSR_CUDA_FP64 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32;
             blocks<tsr_panel>(o, r, math, number, [&](tsr_panel *f, const tsr_source *s, tsr_work *w) {
-                return make_panel(f, w, s, height, panel_width(height));
+                return make_panel(f, w, s, height, tsr_panel_width(height));
             }, tsr_cuda_free_panel, tsr_cuda_spmm_panel, panel_bytes);
         } else if (kernel.compare(0, 5, "hrpb-") == 0) {
             blocks<tsr_hrpb>(o, r, math, tsr_cuda_number(math), [&](tsr_hrpb *f, const tsr_source *s, tsr_work *w) {

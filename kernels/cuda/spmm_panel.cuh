@@ -540,6 +540,7 @@ template <class P, int Most, int Least> tsr_status launch_shape(const panel_job 
 /* plus_times; TSR_DECLINED: no kernel for this shape of windows. */
 tsr_status tsr_panel_fp32(const panel_job &j, const tsr_windows &w);
 tsr_status tsr_panel_fp64(const panel_job &j, const tsr_windows &w);
+tsr_status tsr_panel_tf32(const panel_job &j, const tsr_windows &w); /* on Tensor Cores */
 tsr_status tsr_panel_fp16(const panel_job &j, const tsr_windows &w); /* B; values of A and sums are FP32 */
 tsr_status tsr_panel_bf16(const panel_job &j, const tsr_windows &w);
 /* Other semirings, partial sums joined, too. */

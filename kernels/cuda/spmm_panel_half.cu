@@ -4,13 +4,13 @@
 
 namespace {
 
-template <bool Bf16, class Half> tsr_status run(const panel_job &j, const tsr_windows &w)
+template <class Math, class Half> tsr_status run(const panel_job &j, const tsr_windows &w)
 {
-    return j.p.variant == 1 ? panel::launch_shape<plus_times_half<Half>, 4, 2>(j, w) : panel_mma::launch_shape<Bf16>(j, w);
+    return j.p.variant == 1 ? panel::launch_shape<plus_times_half<Half>, 4, 2>(j, w) : panel_mma::launch_shape<Math>(j, w);
 }
 
 } // namespace
 
-tsr_status tsr_panel_fp16(const panel_job &j, const tsr_windows &w) { return run<false, __half>(j, w); }
+tsr_status tsr_panel_fp16(const panel_job &j, const tsr_windows &w) { return run<panel_mma::half<false>, __half>(j, w); }
 
-tsr_status tsr_panel_bf16(const panel_job &j, const tsr_windows &w) { return run<true, __nv_bfloat16>(j, w); }
+tsr_status tsr_panel_bf16(const panel_job &j, const tsr_windows &w) { return run<panel_mma::half<true>, __nv_bfloat16>(j, w); }

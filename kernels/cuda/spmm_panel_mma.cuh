@@ -1,12 +1,12 @@
-// SpMM over panels with B in 16 bits, on Tensor Cores: the same representation, the same producer as plain multiply-adds
+// SpMM over panels on Tensor Cores, TF32, FP16 and BF16: the same representation, the same producer as plain multiply-adds
 // (spmm_panel.cuh), other consumers.
 //
 // A consumer owns 16 rows and 128 columns of C.  Of a block it finds which slots its entries use, numbers these, spreads the entries out
-// as a dense tile of 16 rows by as many columns, and multiplies that with the slots' rows of B, 16 at a time: ldmatrix takes rows of B
-// from wherever they are.  Rows of B lie 16 bytes more than 256 apart, so that 8 slots with different remainders of 8 are read without
-// bank conflicts; numbers are given such that nearly all groups of 8 are of that kind.
+// as a dense tile of 16 rows by as many columns, and multiplies that with the slots' rows of B, a step of 8 or 16 slots at a time, wherever
+// these rows are.  Rows of B lie a little more than 256 (512) bytes apart, so that 8 (4) slots with different remainders are read without
+// bank conflicts; numbers are given such that nearly all groups of 8 (4) are of that kind.
 //
-// What is not an entry is multiplied as 0: B must be finite.  Values of A are rounded to the 16 bits of B.
+// What is not an entry is multiplied as 0: B must be finite (TF32: and below 2^127).  Values of A are rounded to what B is.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,22 +16,20 @@ namespace panel_mma {
 
 constexpr unsigned all = 0xffffffffu;
 constexpr int rows = 16;     // of a consumer
-constexpr int step = 16;     // slots of a matrix instruction
 constexpr int columns = 128; // of C
+typedef float sums[columns / 8][4];
 
-template <bool Bf16, int Width> struct shape {
-    using element = uint16_t;
+template <class Math, int Width> struct shape {
+    using element = typename Math::element;
     using sum = float;
     static constexpr int width = Width;
     static constexpr int tile = columns;
-    static constexpr int pitch = columns * 2 + 16;
+    static constexpr int pitch = columns * static_cast<int>(sizeof(element)) + 128 / Math::classes;
     static constexpr int stage = Width * pitch;
     static constexpr bool sized = true;
-    static constexpr int padded = (Width + step - 1) / step * step;
-    static constexpr int tile_pitch = padded * 2 + 16; // of the dense tile, an odd number of 16 bytes
-    static constexpr int list_bytes = padded + step;
-    static constexpr int scratch = rows * tile_pitch + list_bytes; // of a consumer
-    static_assert(tile_pitch / 16 % 2 == 1 && scratch % 16 == 0, "");
+    static constexpr int steps = (Width + Math::step - 1) / Math::step;
+    static constexpr int tile_pitch = steps * 32 + 16; // of the dense tile: an odd number of 16 bytes
+    static constexpr int scratch = rows * tile_pitch + (steps + 1) * 16; // of a consumer
 };
 
 /* What a consumer works with in shared memory: the dense tile, then the slot of each of its columns. */
@@ -94,33 +92,33 @@ template <int Height> __device__ __forceinline__ usage find_usage(shared_place d
     return u;
 }
 
-/* Numbers of slots l and l + 32, if they are used: first one of every remainder of 8, then the second ones, and so on. */
+/* Numbers of slots l and l + 32, if they are used: first one of every class (remainder), then the second ones, and so on. */
 struct numbering {
     int low, high, count;
 };
-__device__ __forceinline__ numbering number_slots(const usage &u)
+template <int Classes> __device__ __forceinline__ numbering number_slots(const usage &u)
 {
     const int lane = threadIdx.x % 32;
-    const uint32_t alike = 0x01010101u << (lane % 8), earlier = below(lane) & alike;
+    const uint32_t alike = (Classes == 8 ? 0x01010101u : 0x11111111u) << (lane % Classes), earlier = below(lane) & alike;
     const int low_before = __popc(u.low & earlier), low_all = __popc(u.low & alike), high_before = low_all + __popc(u.high & earlier),
               total = low_all + __popc(u.high & alike);
     numbering n = {};
     for (int round = 0;; round++) {
-        const uint32_t have = __ballot_sync(all, total > round) & 255;
+        const uint32_t have = __ballot_sync(all, total > round) & ((1u << Classes) - 1);
         if (!have)
             return n;
-        const int mine = n.count + __popc(have & below(lane % 8));
+        const int mine = n.count + __popc(have & below(lane % Classes));
         n.low = low_before == round ? mine : n.low;
         n.high = high_before == round ? mine : n.high;
         n.count += __popc(have);
     }
 }
 
-/* Which slot each number means; up to the next multiple of 16, any that there is. */
-__device__ __forceinline__ void list_slots(const scratch &s, const usage &u, const numbering &n)
+/* Which slot each number means; up to the next whole step, any that there is. */
+template <int Step> __device__ __forceinline__ void list_slots(const scratch &s, const usage &u, const numbering &n)
 {
     const int lane = threadIdx.x % 32;
-    if (lane < step)
+    if (lane < Step)
         s.slot[n.count + lane] = 0;
     if (u.low >> lane & 1)
         s.slot[n.low] = static_cast<unsigned char>(lane);
@@ -128,79 +126,21 @@ __device__ __forceinline__ void list_slots(const scratch &s, const usage &u, con
         s.slot[n.high] = static_cast<unsigned char>(lane + 32);
 }
 
-template <bool Bf16> __device__ __forceinline__ uint16_t round_value(uint32_t bits)
-{
-    uint16_t x;
-    if constexpr (Bf16) {
-        __nv_bfloat16 y = __float2bfloat16_rn(__uint_as_float(bits));
-        memcpy(&x, &y, sizeof x);
-    } else {
-        __half y = __float2half_rn(__uint_as_float(bits));
-        memcpy(&x, &y, sizeof x);
-    }
-    return x;
-}
-
-/* The dense tile. */
-template <bool Bf16, class Shape> __device__ __forceinline__ void spread(const scratch &s, const usage &u, const numbering &n)
+/* The dense tile: 32 bytes of a row for every step. */
+template <class Math, class Shape> __device__ __forceinline__ void spread(const scratch &s, const usage &u, const numbering &n)
 {
     const int lane = threadIdx.x % 32;
-    for (int at = 0; at < n.count; at += step)
-        *reinterpret_cast<uint4 *>(s.tile + lane / 2 * Shape::tile_pitch + at * 2 + lane % 2 * 16) = make_uint4(0, 0, 0, 0);
+    for (int at = 0; at < n.count; at += Math::step)
+        *reinterpret_cast<uint4 *>(s.tile + lane / 2 * Shape::tile_pitch + at / Math::step * 32 + lane % 2 * 16) = make_uint4(0, 0, 0, 0);
     __syncwarp();
     for (int at = u.begin; at < u.end; at += 32) {
         const item e = load_item(u, at);
-        const int lane_of = static_cast<int>(e.slot() & 31);
-        const int low = __shfl_sync(all, n.low, lane_of), high = __shfl_sync(all, n.high, lane_of);
-        const int number = e.slot() < 32 ? low : high;
+        const int owner = static_cast<int>(e.slot() & 31);
+        const int low = __shfl_sync(all, n.low, owner), high = __shfl_sync(all, n.high, owner), number = e.slot() < 32 ? low : high;
         if (e.is())
-            *reinterpret_cast<uint16_t *>(s.tile + e.row() * Shape::tile_pitch + number * 2) = round_value<Bf16>(e.w[0]);
+            reinterpret_cast<typename Math::stored *>(s.tile + e.row() * Shape::tile_pitch)[number] = Math::rounded(e.w[0]);
     }
     __syncwarp();
-}
-
-/* sum += tile * rows of B. */
-template <bool Bf16, class Shape>
-__device__ __forceinline__ void multiply(float (&sum)[columns / 8][4], const scratch &s, const unsigned char *b, int count, int inside)
-{
-    const int lane = threadIdx.x % 32;
-#pragma unroll 1
-    for (int at = 0; at < count; at += step) {
-        uint32_t a[4];
-        ldmatrix_x4(a, s.tile + lane % 16 * Shape::tile_pitch + at * 2 + lane / 16 * 16);
-        const unsigned char *row = keep_address(b + s.slot[at + lane % 16] * Shape::pitch + lane / 16 * 16);
-#pragma unroll
-        for (int q = 0; q < columns / 16; q++) {
-            if (q * 16 >= inside)
-                break;
-            uint32_t x[4];
-            ldmatrix_x4_trans(x, row + q * 32);
-            mma_m16n8k16_half<Bf16>(sum[2 * q], a, x);
-            mma_m16n8k16_half<Bf16>(sum[2 * q + 1], a, x + 2);
-        }
-    }
-}
-
-template <bool Bf16, class Shape, int Height>
-__device__ __forceinline__ void consume(const panel_job &j, const panel::task<float> &t, const panel::ring &r, const scratch &s, int consumer,
-                                        float (&sum)[columns / 8][4])
-{
-    const bool speaks = threadIdx.x % 32 == 0;
-    const int64_t left = j.p.n - t.column;
-    const int inside = left < columns ? static_cast<int>(left) : columns;
-    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
-    for (uint32_t k = 0; k < blocks; k++) {
-        const uint32_t stage = k % panel::stages;
-        mbarrier_wait(r.full + stage, k / panel::stages & 1);
-        const usage u = find_usage<Height>(shared_place_of(r.data + stage * j.room), consumer, r.size[stage]);
-        const numbering n = number_slots(u);
-        list_slots(s, u, n);
-        spread<Bf16, Shape>(s, u, n);
-        multiply<Bf16, Shape>(sum, s, r.rows + stage * Shape::stage, n.count, inside);
-        __syncwarp();
-        if (speaks)
-            mbarrier_arrive(r.empty + stage);
-    }
 }
 
 /* Two neighbouring elements of a row. */
@@ -225,23 +165,138 @@ __device__ __forceinline__ void store_two(const tensor_output<float> &out, int r
     }
 }
 
-__device__ __forceinline__ void store(const panel_job &j, const panel::task<float> &t, int consumer, const float (&sum)[columns / 8][4])
-{
-    const int lane = threadIdx.x % 32, row = consumer * rows + lane / 4;
-    const tensor_output<float> out = t.out;
+// ---- Arithmetic: how B is read, and which columns a lane's sums are of ----
+//
+// multiply: sum += tile * rows of B, of which `inside` columns matter.
+
+template <bool Bf16> struct half {
+    using element = uint16_t;
+    using stored = uint16_t; // in the dense tile
+    static constexpr int step = 16, classes = 8;
+
+    static __device__ __forceinline__ stored rounded(uint32_t bits)
+    {
+        using number = std::conditional_t<Bf16, __nv_bfloat16, __half>;
+        number y;
+        if constexpr (Bf16)
+            y = __float2bfloat16_rn(__uint_as_float(bits));
+        else
+            y = __float2half_rn(__uint_as_float(bits));
+        stored x;
+        memcpy(&x, &y, sizeof x);
+        return x;
+    }
+
+    template <class Shape>
+    static __device__ __forceinline__ void multiply(sums &sum, const scratch &s, const unsigned char *b, int count, int inside)
+    {
+        const int lane = threadIdx.x % 32;
+#pragma unroll 1
+        for (int at = 0; at < count; at += step) {
+            uint32_t a[4];
+            ldmatrix_x4(a, s.tile + lane % 16 * Shape::tile_pitch + at * 2 + lane / 16 * 16);
+            const unsigned char *row = keep_address(b + s.slot[at + lane % 16] * Shape::pitch + lane / 16 * 16);
 #pragma unroll
-    for (int q = 0; q < columns / 8; q++) {
-        const int64_t column = t.column + q * 8 + lane % 4 * 2;
-        store_two(out, row, column, j.p.n, sum[q][0], sum[q][1]);
-        store_two(out, row + 8, column, j.p.n, sum[q][2], sum[q][3]);
+            for (int q = 0; q < columns / 16; q++) {
+                if (q * 16 >= inside)
+                    break;
+                uint32_t x[4];
+                ldmatrix_x4_trans(x, row + q * 32);
+                mma_m16n8k16_half<Bf16>(sum[2 * q], a, x);
+                mma_m16n8k16_half<Bf16>(sum[2 * q + 1], a, x + 2);
+            }
+        }
+    }
+
+    static __device__ __forceinline__ void store(const tensor_output<float> &out, int row, int64_t first, int64_t n, const sums &sum)
+    {
+        const int t = threadIdx.x % 4;
+#pragma unroll
+        for (int q = 0; q < columns / 8; q++) {
+            store_two(out, row, first + q * 8 + t * 2, n, sum[q][0], sum[q][1]);
+            store_two(out, row + 8, first + q * 8 + t * 2, n, sum[q][2], sum[q][3]);
+        }
+    }
+};
+
+/* A lane reads 4 neighbouring columns of two rows of B at once: column 32 q + 4 g + i is column g of matrix instruction 4 q + i. */
+struct tf32 {
+    using element = float;
+    using stored = uint32_t;
+    static constexpr int step = 8, classes = 4;
+
+    static __device__ __forceinline__ stored rounded(uint32_t bits) { return tensor_detail::tf32::make_sparse(__uint_as_float(bits)).bits; }
+
+    template <class Shape>
+    static __device__ __forceinline__ void multiply(sums &sum, const scratch &s, const unsigned char *b, int count, int inside)
+    {
+        const int lane = threadIdx.x % 32;
+#pragma unroll 1
+        for (int at = 0; at < count; at += step) {
+            uint32_t a[4];
+            ldmatrix_x4(a, s.tile + lane % 16 * Shape::tile_pitch + at * 4 + lane / 16 * 16);
+            const shared_place first = keep_place(shared_place_of(b + s.slot[at + lane % 4] * Shape::pitch + lane / 4 * 16)),
+                               second = keep_place(shared_place_of(b + s.slot[at + 4 + lane % 4] * Shape::pitch + lane / 4 * 16));
+#pragma unroll
+            for (int q = 0; q < columns / 32; q++) {
+                if (q * 32 >= inside)
+                    break;
+                uint32_t x[4], y[4];
+                load_shared(x, first + q * 128);
+                load_shared(y, second + q * 128);
+#pragma unroll
+                for (int i = 0; i < 4; i++) {
+                    const uint32_t both[2] = {x[i] + 0x1000u, y[i] + 0x1000u}; // rounded, as tensor_detail::tf32 does
+                    mma_m16n8k8_tf32(sum[4 * q + i], a, both);
+                }
+            }
+        }
+    }
+
+    static __device__ __forceinline__ void store(const tensor_output<float> &out, int row, int64_t first, int64_t n, const sums &sum)
+    {
+        const int t = threadIdx.x % 4;
+#pragma unroll
+        for (int q = 0; q < columns / 32; q++)
+#pragma unroll
+            for (int part = 0; part < 4; part++) { // of columns: the first or second 4; of rows: the upper or lower 8
+                const float four[4] = {sum[4 * q][part], sum[4 * q + 1][part], sum[4 * q + 2][part], sum[4 * q + 3][part]};
+                const int64_t column = first + q * 32 + t * 8 + part % 2 * 4;
+                if (column < n)
+                    tensor_store(out, row + part / 2 * 8, column, n, four);
+            }
+    }
+};
+
+// ---- The kernel ----
+
+template <class Math, class Shape, int Height>
+__device__ __forceinline__ void consume(const panel_job &j, const panel::task<float> &t, const panel::ring &r, const scratch &s,
+                                        int consumer, sums &sum)
+{
+    const bool speaks = threadIdx.x % 32 == 0;
+    const int64_t left = j.p.n - t.column;
+    const int inside = left < columns ? static_cast<int>(left) : columns;
+    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
+    for (uint32_t k = 0; k < blocks; k++) {
+        const uint32_t stage = k % panel::stages;
+        mbarrier_wait(r.full + stage, k / panel::stages & 1);
+        const usage u = find_usage<Height>(shared_place_of(r.data + stage * j.room), consumer, r.size[stage]);
+        const numbering n = number_slots<Math::classes>(u);
+        list_slots<Math::step>(s, u, n);
+        spread<Math, Shape>(s, u, n);
+        Math::template multiply<Shape>(sum, s, r.rows + stage * Shape::stage, n.count, inside);
+        __syncwarp();
+        if (speaks)
+            mbarrier_arrive(r.empty + stage);
     }
 }
 
-template <bool Bf16, int Height, int Width>
+template <class Math, int Height, int Width>
 __global__ void __launch_bounds__(2 * Height + 32, Height == 64 ? 4 : 6) panel_mma_kernel(panel_job j)
 {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
-    using of = shape<Bf16, Width>;
+    using of = shape<Math, Width>;
     constexpr int consumers = Height / rows;
     int warp = __shfl_sync(all, static_cast<int>(threadIdx.x / 32), 0); // the compiler learns that it is the same for all lanes
     panel::ring r = panel::ring_at<of>(j);
@@ -253,27 +308,26 @@ __global__ void __launch_bounds__(2 * Height + 32, Height == 64 ? 4 : 6) panel_m
         panel::produce<of>(j, t, r);
         return;
     }
-    float sum[columns / 8][4] = {};
+    sums sum = {};
     scratch s;
     s.tile = dynamic_shared() + panel::ring_bytes<of> + panel::stages * j.room + (warp - 1) * of::scratch;
     s.slot = s.tile + rows * of::tile_pitch;
-    consume<Bf16, of, Height>(j, t, r, s, warp - 1, sum);
-    store(j, t, warp - 1, sum);
+    consume<Math, of, Height>(j, t, r, s, warp - 1, sum);
+    Math::store(t.out, (warp - 1) * rows + static_cast<int>(threadIdx.x % 32 / 4), t.column, j.p.n, sum);
 #endif
 }
 
-template <bool Bf16, int Height, int Width> tsr_status launch(panel_job j)
+template <class Math, int Height, int Width> tsr_status launch(const panel_job &j)
 {
-    using of = shape<Bf16, Width>;
-    const size_t scratch = static_cast<size_t>(Height / rows * of::scratch);
-    return panel::launch_kernel<of>(panel_mma_kernel<Bf16, Height, Width>, 2 * Height + 32, scratch, j);
+    using of = shape<Math, Width>;
+    return panel::launch_kernel<of>(panel_mma_kernel<Math, Height, Width>, 2 * Height + 32, Height / rows * of::scratch, j);
 }
 
-template <bool Bf16> tsr_status launch_shape(const panel_job &j, const tsr_windows &w)
+template <class Math> tsr_status launch_shape(const panel_job &j, const tsr_windows &w)
 {
     switch (w.height * 100 + w.width) {
-    case 3224: return launch<Bf16, 32, 24>(j);
-    case 6448: return launch<Bf16, 64, 48>(j);
+    case 3224: return launch<Math, 32, 24>(j);
+    case 6448: return launch<Math, 64, 48>(j);
     default: return TSR_DECLINED;
     }
 }
