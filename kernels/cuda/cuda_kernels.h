@@ -207,7 +207,7 @@ typedef struct tsr_cuda_masked_plan {
     int64_t begin, end;
     bool positions;
     int64_t nrecords, npairs, ntasks[4];
-    void *tasks, *records, *pairs, *mirrors;
+    void *tasks, *records, *pairs, *mirrors, *bits, *spans, *rows;
     void *memory; /* the one allocation that holds them */
     size_t bytes;
 } tsr_cuda_masked_plan;

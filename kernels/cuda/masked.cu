@@ -112,6 +112,18 @@ tsr_status mark(const tsr_cuda_masked *q, int size)
     return launch_status();
 }
 
+masked_bits bits_of_plan(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product)
+{
+    masked_bits bits = {};
+    bits.quads = uint32_t((product->a->ncols + quad_columns - 1) / quad_columns);
+    bits.a = static_cast<const uint4 *>(plan->bits);
+    bits.b = bits.a + product->a->nrows * int64_t(bits.quads);
+    bits.a_span = static_cast<const uint2 *>(plan->spans);
+    bits.b_span = bits.a_span + product->a->nrows;
+    bits.row = static_cast<const uint32_t *>(plan->rows);
+    return bits;
+}
+
 masked_args args_of(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product)
 {
     masked_args q = {};
@@ -122,6 +134,8 @@ masked_args args_of(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *pro
         q.npairs = plan->npairs;
         q.mirrors = static_cast<const uint32_t *>(plan->mirrors);
         q.pair_mirrors = q.mirrors ? q.mirrors + plan->nrecords : nullptr;
+        if (plan->bits)
+            q.bits = bits_of_plan(plan, product);
     }
     if (product->mask->x)
         q.mask = static_cast<const char *>(product->mask->x) + product->begin * product->mask_size;

@@ -7,6 +7,8 @@
 //   table   a hash table, for groups with some work, and where the bits do not fit;
 //   warp    a hash table that a warp has for itself, for short lists;
 //   search  no group: binary search in the owner's list, 8 lanes an entry.
+// Where lists are long for the number of columns (a small dense graph) and only counts are wanted, there are no groups at all: every list is
+// stored as bits, a result is the population count of two of them.
 // Cutting and choosing the shorter list by entry does for graphs in any order of vertices what relabelling by degree does, and
 // every entry still gets its own sum: nothing is added by atomics.
 // SPDX-License-Identifier: Apache-2.0
@@ -38,6 +40,16 @@ struct alignas(16) masked_pair {
     uint32_t walked, owned;
     uint32_t entry;
     uint32_t owner_is_b;
+};
+
+constexpr uint32_t quad_columns = 128; /* of a 16-byte word of bits */
+
+/* Lists as bits. */
+struct masked_bits {
+    const uint4 *a, *b;           /* `quads` words for every row of A and of B' */
+    const uint2 *a_span, *b_span; /* of each row: the first of them with a column, and past the last */
+    const uint32_t *row;          /* of each entry */
+    uint32_t quads;
 };
 
 /* Columns and rows of the operands as the kernels see them. */

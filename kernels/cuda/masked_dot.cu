@@ -130,6 +130,30 @@ template <bool Planned> __global__ void __launch_bounds__(256) count_pairs(const
     add_products(q, sum);
 }
 
+/* Lists as bits: eight lanes an entry, 128 columns of a lane at a time. */
+__global__ void __launch_bounds__(256) count_bits(const __grid_constant__ masked_args q)
+{
+    constexpr int G = 8;
+    int64_t groups = gridDim.x * int64_t(blockDim.x / G), group = blockIdx.x * int64_t(blockDim.x / G) + threadIdx.x / G;
+    uint64_t sum = 0;
+    for (int64_t base = 0; base < q.npairs; base += groups) {
+        uint32_t entry = uint32_t(base + group), hits = 0;
+        if (base + group < q.npairs && passes(q, entry)) {
+            uint32_t row = __ldg(q.bits.row + entry), col = __ldg(q.lists.mi + q.lists.begin + entry);
+            uint2 a = __ldg(q.bits.a_span + row), b = __ldg(q.bits.b_span + col);
+            const uint4 *x = q.bits.a + size_t(row) * q.bits.quads, *y = q.bits.b + size_t(col) * q.bits.quads;
+            for (uint32_t k = max(a.x, b.x) + threadIdx.x % G; k < min(a.y, b.y); k += G) {
+                uint4 s = __ldg(x + k), t = __ldg(y + k);
+                hits += uint32_t(__popc(s.x & t.x) + __popc(s.y & t.y) + __popc(s.z & t.z) + __popc(s.w & t.w));
+            }
+        }
+        hits = add_lanes<G>(hits);
+        if (threadIdx.x % G == 0)
+            sum += store_one(q, entry, hits);
+    }
+    add_products(q, sum);
+}
+
 template <class Set, int W> tsr_status launch_tasks(const masked_args &q, int form, const tsr_cuda_masked *product)
 {
     auto kernel = count_tasks<Set, W>;
@@ -145,6 +169,11 @@ tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan
         q.npairs = product->end - product->begin;
         auto kernel = count_pairs<false>;
         TSR_LAUNCH(kernel, pair_blocks(q, product), 256, 0, product->stream, q);
+        return launch_status();
+    }
+    if (plan->bits) {
+        q.npairs = product->end - product->begin;
+        TSR_LAUNCH(count_bits, pair_blocks(q, product), 256, 0, product->stream, q);
         return launch_status();
     }
     for (int form = 0; form < MASKED_FORMS && status == TSR_OK; form++) {

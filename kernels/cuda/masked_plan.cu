@@ -3,6 +3,8 @@
 //
 // Entries are sorted by owner (and, within a group, by the length of the walker, longest first); entries without a group come
 // after them in the mask's order, entries with empty intersections of the column ranges last, and are forgotten.
+//
+// Where it is less work and only counts are wanted, there is none of this: the plan is the lists as bits.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/masked.cuh"
 #include "kernels/cuda/sort.cuh"
@@ -22,12 +24,14 @@ struct plan_rule {
     int shift;                              /* key = owner << shift | how short the walker is */
     uint32_t owners;
     uint32_t search_key; /* of entries without a group; the next one: of those that have no product */
+    bool bits;           /* may lists be stored as bits? */
 };
 
 struct plan_counts {
     unsigned long long grouped, pairs;
     unsigned long long tasks[MASKED_FORMS];
     unsigned long long written; /* tasks, while they are written */
+    unsigned long long walked, quads; /* over all entries: columns walked; words of 128 columns in which both lists have columns */
 };
 
 __device__ __forceinline__ masked_form form_of(const plan_rule &rule, uint64_t cost, int64_t list)
@@ -49,6 +53,7 @@ __device__ __forceinline__ masked_form form_of(const plan_rule &rule, uint64_t c
 struct overlap {
     int64_t a, b;
     uint32_t a_length, b_length;
+    uint32_t quads; /* words of 128 columns there */
     __device__ __forceinline__ bool owner_is_b() const { return b_length > a_length; }
     __device__ __forceinline__ uint32_t walked() const { return owner_is_b() ? a_length : b_length; }
 };
@@ -71,7 +76,8 @@ __device__ __forceinline__ overlap cut(const masked_lists &q, int64_t row, int64
         b_end = lower_place(q.bi, b, b_end, a_last + 1);
     if (a >= a_end || b >= b_end)
         return {};
-    return { a, b, uint32_t(a_end - a), uint32_t(b_end - b) };
+    uint32_t quads = min(a_last, b_last) / quad_columns - max(a_first, b_first) / quad_columns + 1;
+    return { a, b, uint32_t(a_end - a), uint32_t(b_end - b), quads };
 }
 
 __device__ __forceinline__ int64_t list_length(const masked_lists &q, uint32_t owner)
@@ -90,16 +96,22 @@ __device__ __forceinline__ int64_t mirror_of(const masked_lists &q, int64_t row,
 
 /* Keys of the entries as if all had groups, and the cost of every group. */
 __global__ void __launch_bounds__(threads) measure_entries(masked_lists q, plan_rule rule, uint32_t *keys, uint32_t *entries,
-    unsigned long long *cost)
+    unsigned long long *cost, plan_counts *counts)
 {
     int64_t at = blockIdx.x * int64_t(threads) + threadIdx.x;
-    if (at >= q.end - q.begin)
-        return;
-    int64_t row = row_with(q.mp, q.nrows, q.begin + at);
-    uint32_t col = q.mi[q.begin + at];
-    bool skipped = q.mirrored && col > row && mirror_of(q, row, col) >= 0;
+    bool inside = at < q.end - q.begin;
+    int64_t row = inside ? row_with(q.mp, q.nrows, q.begin + at) : 0;
+    uint32_t col = inside ? q.mi[q.begin + at] : 0;
+    bool skipped = !inside || (q.mirrored && col > row && mirror_of(q, row, col) >= 0);
     overlap lists = skipped ? overlap{} : cut(q, row, col);
     uint32_t length = lists.walked(), key = rule.search_key + 1;
+    unsigned walked = __reduce_add_sync(~0u, min(length, 1u << 26)), quads = __reduce_add_sync(~0u, lists.quads);
+    if (threadIdx.x % 32 == 0 && walked) {
+        atomicAdd(&counts->walked, (unsigned long long)walked);
+        atomicAdd(&counts->quads, (unsigned long long)quads);
+    }
+    if (!inside)
+        return;
     if (length) {
         int bits = 32 - __clz(int(length));
         uint32_t owner = lists.owner_is_b() ? uint32_t(q.nrows) + col : uint32_t(row);
@@ -284,6 +296,26 @@ scratch lay_out(arena *space, size_t n, size_t owners, size_t sort_bytes)
     return s;
 }
 
+/* ---- Lists as bits ---- */
+
+/* A warp for every row; the bits are zero before. */
+__global__ void __launch_bounds__(threads) set_bits(const int64_t *p, const uint32_t *i, int64_t nrows, uint32_t quads, uint32_t *bits,
+    uint2 *span)
+{
+    int64_t row = (blockIdx.x * int64_t(threads) + threadIdx.x) / 32, begin = row < nrows ? p[row] : 0, end = row < nrows ? p[row + 1] : 0;
+    for (int64_t e = begin + threadIdx.x % 32; e < end; e += 32)
+        atomicOr(bits + row * quads * 4 + i[e] / 32, 1u << i[e] % 32);
+    if (row < nrows && threadIdx.x % 32 == 0)
+        span[row] = begin < end ? uint2{ i[begin] / quad_columns, i[end - 1] / quad_columns + 1 } : uint2{ 0, 0 };
+}
+
+__global__ void __launch_bounds__(threads) find_rows(masked_lists q, uint32_t *rows)
+{
+    int64_t at = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (at < q.end - q.begin)
+        rows[at] = uint32_t(row_with(q.mp, q.nrows, q.begin + at));
+}
+
 struct maker {
     tsr_cuda_masked_plan *plan;
     const tsr_cuda_masked *product;
@@ -300,11 +332,55 @@ struct maker {
             status = tsr_cuda_set(s.counts, 0, sizeof *s.counts, stream);
         if (status != TSR_OK)
             return status;
-        TSR_LAUNCH(measure_entries, blocks_for(entries()), threads, 0, stream, q, rule, s.keys[0], s.entries[0], s.cost);
+        TSR_LAUNCH(measure_entries, blocks_for(entries()), threads, 0, stream, q, rule, s.keys[0], s.entries[0], s.cost,
+            s.counts);
         TSR_LAUNCH(choose_groups, blocks_for(entries()), threads, 0, stream, q, rule, s.keys[0], s.cost, s.counts);
         TSR_LAUNCH(count_tasks, blocks_for(rule.owners), threads, 0, stream, q, rule, s.cost, s.counts);
         status = tsr_cuda_to_host(counts, s.counts, sizeof *counts, stream);
         return status == TSR_OK ? tsr_cuda_wait(stream) : status;
+    }
+
+    /* As bits: 128 columns cost a lane about as much as walking 3, and mirror images are computed; and no more memory than records take. */
+    bool bits_pay(const plan_counts &counts) const
+    {
+        int64_t quads = (product->a->ncols + quad_columns - 1) / quad_columns, lists = product->a->nrows + product->b->nrows;
+        return rule.bits && !plan->positions && (q.mirrored ? 6 : 3) * counts.quads < counts.walked && lists * quads <= int64_t(entries());
+    }
+
+    tsr_status make_bits() const
+    {
+        const tsr_cuda_csr *a = product->a, *b = product->b;
+        arena space;
+        size_t quads = size_t((a->ncols + quad_columns - 1) / quad_columns), bytes = 0;
+        uint4 *bits = nullptr;
+        uint2 *spans = nullptr;
+        uint32_t *rows = nullptr;
+        for (int pass = 0; pass < 2; pass++) {
+            space.used = 0;
+            bits = space.take<uint4>(size_t(a->nrows + b->nrows) * quads);
+            bytes = space.used;
+            spans = space.take<uint2>(size_t(a->nrows + b->nrows));
+            rows = space.take<uint32_t>(entries());
+            if (pass == 1)
+                break;
+            tsr_status status = tsr_cuda_malloc(&plan->memory, space.used, stream);
+            if (status != TSR_OK)
+                return status;
+            space.memory = static_cast<char *>(plan->memory);
+        }
+        plan->bytes = space.used;
+        plan->bits = bits;
+        plan->spans = spans;
+        plan->rows = rows;
+        tsr_status status = tsr_cuda_set(bits, 0, bytes, stream);
+        if (status != TSR_OK)
+            return status;
+        TSR_LAUNCH(set_bits, blocks_for(a->nrows * 32), threads, 0, stream, a->p, a->i, a->nrows, uint32_t(quads),
+            reinterpret_cast<uint32_t *>(bits), spans);
+        TSR_LAUNCH(set_bits, blocks_for(b->nrows * 32), threads, 0, stream, b->p, b->i, b->nrows, uint32_t(quads),
+            reinterpret_cast<uint32_t *>(bits + size_t(a->nrows) * quads), spans + a->nrows);
+        TSR_LAUNCH(find_rows, blocks_for(entries()), threads, 0, stream, q, rows);
+        return launch_status();
     }
 
     tsr_status allocate(const plan_counts &counts) const
@@ -395,12 +471,13 @@ struct maker {
         plan_counts counts;
         int at = 0;
         status = measure(s, &counts);
+        bool bits = status == TSR_OK && bits_pay(counts);
         if (status == TSR_OK)
-            status = allocate(counts);
+            status = bits ? make_bits() : allocate(counts);
         void *payloads[2] = { s.entries[0], s.entries[1] };
-        if (status == TSR_OK)
+        if (status == TSR_OK && !bits)
             status = tsr_cuda_sort_pairs(s.keys, payloads, 4, int64_t(n), bits_of(rule.search_key + 1), &at, s.sort, stream);
-        if (status == TSR_OK)
+        if (status == TSR_OK && !bits)
             status = write(s, at);
         tsr_cuda_free(memory, stream);
         return status == TSR_OK ? tsr_cuda_wait(stream) : status;
@@ -408,12 +485,13 @@ struct maker {
 };
 
 /* variant: 0, or log2 of a warp's least cost, a task's most (both 0: as usual), a bitmap's least and a table's least, two decimal
- * digits each. */
+ * digits each, and no lists as bits. */
 plan_rule rule_of(const tsr_cuda_masked *q, bool positions, int variant)
 {
     plan_rule rule = {};
     int warp = variant / 1000000, most = variant / 10000 % 100, bitmap = variant ? variant / 100 % 100 : 14;
     int table = variant ? variant % 100 : 9;
+    rule.bits = variant == 0;
     rule.bitmap_cost = uint64_t(1) << bitmap;
     rule.table_cost = uint64_t(1) << table;
     rule.warp_cost = uint64_t(1) << (warp ? warp : 6);

@@ -40,6 +40,7 @@ struct masked_args {
     const masked_record *records;
     const masked_pair *pairs;
     int64_t npairs;
+    masked_bits bits;
     /* beside records and pairs: the entry that has the same result, or the same entry; NULL: none */
     const uint32_t *mirrors, *pair_mirrors;
     uint32_t words, slots; /* of a bitmap, of a table (a power of two) */
