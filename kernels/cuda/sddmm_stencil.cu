@@ -19,6 +19,7 @@ using namespace sddmm_stencil;
 template <int Lines> struct tuning {
     static constexpr int stages = Lines < 4 ? 4 : 2;
     static constexpr int blocks = Lines < 4 ? 6 : 5;
+    static constexpr bool bulk = false;
 };
 
 template <class T> __device__ __forceinline__ T number_of(const uint32_t *words)
@@ -31,7 +32,7 @@ template <class T> __device__ __forceinline__ T number_of(const uint32_t *words)
 
 template <class T, int Lines> struct consumer {
     static constexpr int group = 8, words = sizeof(T) / 4, numbers = 4 / words; /* of 16 bytes */
-    using shape = ring_shape<Lines * 128, Lines * 128, tuning<Lines>::stages>;
+    using shape = ring_shape<Lines * 128, Lines * 128, tuning<Lines>::stages, tuning<Lines>::bulk>;
     T own[Lines][numbers], other[Lines][numbers]; // the row that this half of the group ends with the sum of, and the other half's
     uint32_t entries[2], next[2];                 // slots of the own and the other row's entries in this block, and the one after it
     const uint32_t *sets;                         // of the two rows, in the block after that
