@@ -5,6 +5,19 @@
 #include "backends/cuda/context.h"
 #include "tessera/row_order.h"
 
+/* ms for a row and for an entry: from bench_gpu --reorder on an H200, 2026-11-21. */
+static const double row_ms = 1.5e-6, entry_ms = 2e-8;
+
+static bool is_wanted(const tsr_cuda_source *a, tsr_reorder wanted)
+{
+    return wanted != TSR_REORDER_NONE && (wanted != TSR_REORDER_AUTO || a->nvals >= TSR_ORDER_LEAST_ENTRIES);
+}
+
+double tsr_cuda_order_ms(const tsr_cuda_source *a, tsr_reorder wanted)
+{
+    return is_wanted(a, wanted) ? (double)a->nrows * row_ms + (double)a->nvals * entry_ms : 0;
+}
+
 /* Are there fewer nonzero vectors in this order? */
 static tsr_status judge(bool *pays, const tsr_cuda_source *a, const uint32_t *row)
 {
@@ -32,8 +45,7 @@ static tsr_status make(tsr_cuda_order *order, const tsr_cuda_source *a, tsr_reor
 tsr_status tsr_cuda_decide_order(tsr_cuda_order *order, const tsr_cuda_source *a, tsr_reorder wanted)
 {
     size_t bytes = (size_t)a->nrows * sizeof *order->row;
-    bool small = wanted == TSR_REORDER_AUTO && a->nvals < TSR_ORDER_LEAST_ENTRIES;
-    if (wanted == TSR_REORDER_NONE || small || order->row || !tsr_cuda_reserve(bytes))
+    if (!is_wanted(a, wanted) || order->row || !tsr_cuda_reserve(bytes))
         return TSR_OK;
     order->bytes = bytes;
     return make(order, a, wanted) == TSR_INTERNAL_ERROR ? TSR_INTERNAL_ERROR : TSR_OK;

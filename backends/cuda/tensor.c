@@ -173,7 +173,9 @@ static double csr_ms(const tsr_cuda_sparse *a, const tsr_product *p)
 static bool has_paid(const tsr_cuda_sparse *a, const tsr_product *p)
 {
     double products = p->expected_calls > 0 ? p->expected_calls * csr_ms(a, p) : a->account.spent_ms;
-    return products * spared >= (double)a->csr.nvals * build_entry_ms + build_start_ms;
+    tsr_cuda_source source = source_of(a);
+    double order_ms = a->account.counted ? 0 : tsr_cuda_order_ms(&source, p->reorder);
+    return products * spared >= (double)a->csr.nvals * build_entry_ms + build_start_ms + order_ms;
 }
 
 /* Nonzero vectors, counted before. */
