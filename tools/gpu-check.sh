@@ -91,8 +91,9 @@ if [ -n "$bench" ]; then
         --output "$out/drop-in.json" | tee "$out/drop-in.txt" || status=1
     say "masked products"
     rm -f "$out/masked.jsonl"
-    build-gpu/bench/cuda/bench_masked --matrix rmat20,reddit,protein,products,web --what triangles,support,sddmm --order given,degree \
-        --n 32,128 --json "$out/masked.jsonl" || status=1
+    build-gpu/bench/cuda/bench_masked --matrix rmat20,reddit,protein,ddi,products,web --what triangles,support --order given,degree \
+        --budget 60 --json "$out/masked.jsonl" || status=1
+    build-gpu/bench/cuda/bench_masked --matrix all --what sddmm --n 32,128 --math exact,tf32 --budget 60 --json "$out/masked.jsonl" || status=1
     if [ -z "$quick" ]; then
         some=csr,panel-32,bmat-16,me-bcrs files=()
         say "benchmark, other widths"
