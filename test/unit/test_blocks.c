@@ -342,6 +342,18 @@ static void test_hand_bmat(void **state)
     tsr_free_bmat(&a);
 }
 
+static void test_hand_stencil(void **state)
+{
+    (void)state;
+    tsr_stencil a;
+    uint32_t slots[32] = { [0] = 0x12, [1] = 0x211, [3] = 0x400, [5] = 0xee, [9] = 0x10, [15] = 0x401, [17] = 0x104, [19] = 0x4 };
+    assert_int_equal(tsr_make_stencil(&a, &hand, 1), TSR_OK);
+    assert_true(a.w.height == 32 && a.w.width == 32 && a.w.nblocks == 1 && a.w.nvectors == 11);
+    assert_memory_equal(a.slots, slots, sizeof slots);
+    assert_int_equal(tsr_bytes_stencil(&a), 2 * 3 * 8 + 11 * 4 + 128);
+    tsr_free_stencil(&a);
+}
+
 static void test_hand_hrpb(void **state)
 {
     (void)state;
@@ -1005,6 +1017,7 @@ int main(void)
         cmocka_unit_test(test_hand_me_tcf),
         cmocka_unit_test(test_hand_me_bcrs),
         cmocka_unit_test(test_hand_bmat),
+        cmocka_unit_test(test_hand_stencil),
         cmocka_unit_test(test_hand_hrpb),
         cmocka_unit_test(test_hand_work),
         cmocka_unit_test(test_hand_statistics),
