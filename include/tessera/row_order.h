@@ -1,18 +1,18 @@
-/* Row orders of a representation: what the makers on the host (src/format) and on the device (kernels/cuda) share, so that both give the same
- * order.  Integers only; nothing depends on timing or on the number of threads.
+/* Row orders of a representation: what the makers on the host (src/format) and on the device (kernels/cuda) share, so that both give
+ * the same order.  Integers only; nothing depends on timing or on the number of threads.
  *
- * An order is a list of rows: place r of the representation holds row order[r] of the matrix.  It never shows outside: kernels write row r of
- * the representation to row order[r] of C.  Columns keep their numbers.
+ * An order is a list of rows: place r of the representation holds row order[r] of the matrix.  It never shows outside: kernels write
+ * row r of the representation to row order[r] of C.  Columns keep their numbers.
  *
- * LPA, sampled label propagation.  Rows and columns have labels.  First a row's label is its column of least hash (a min-hash), a column's its
- * own number; then, TSR_ORDER_STEPS times, columns take the label of one of their rows, and rows the most frequent label of a sample of
- * their columns.  Rows are sorted by their last label, then by their first, then by another min-hash.  Rows and columns being told apart,
- * matrices need not be square, and rows and columns may have been numbered differently.
- * TCA, after the TCU-cache-aware reordering of DTC-SpMM (ASPLOS 2024, section 4.2), clusters found by sorting: rows by two min-hashes;
+ * LPA, sampled label propagation.  Rows and columns have labels.  First a row's label is its column of least hash (a min-hash), a
+ * column's its own number; then, TSR_ORDER_STEPS times, columns take the label of one of their rows, and rows the most frequent label
+ * of a sample of their columns.  Rows are sorted by their last label, then by their first, then by another min-hash.  Rows and columns
+ * being told apart, matrices need not be square, and rows and columns may have been numbered differently.
+ * TCA, after the TCU-cache-aware reordering of DTC-SpMM (ASPLOS 2024), clusters found by sorting: rows by two min-hashes;
  * then, in turn, windows of TSR_ORDER_WINDOW rows by two min-hashes of their union.
- * LOA, after the layout optimization of HC-SpMM (ICDE 2025): LPA; then, in every group of TSR_ORDER_GROUP rows of that order, windows are filled
- * row by row with the one that shares most with the rows so far.  That is told by sketches: a row's columns fall into TSR_ORDER_BUCKETS
- * buckets by hash, of each the least hash is kept, and rows share a bucket in which these are the same.
+ * LOA, after the layout optimization of HC-SpMM (ICDE 2025): LPA; then, in every group of TSR_ORDER_GROUP rows of that order, windows
+ * are filled row by row with the one that shares most with the rows so far.  That is told by sketches: a row's columns fall into
+ * TSR_ORDER_BUCKETS buckets by hash, of each the least hash is kept, and rows share a bucket in which these are the same.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESSERA_ROW_ORDER_H
 #define TESSERA_ROW_ORDER_H
@@ -106,8 +106,8 @@ TSR_EVERYWHERE int64_t tsr_order_sample_place(int64_t nrows, int64_t k)
     return (group + spare * group / TSR_ORDER_SAMPLE_GROUPS) * TSR_ORDER_SAMPLE_GROUP + k % TSR_ORDER_SAMPLE_GROUP;
 }
 
-/* own, ordered: nonzero vectors at heights 8, 16, 32, 64, 128 in the matrix's own order and in another one.  Fetches of rows of B must become
- * fewer by a tenth where windows have 32 rows, and not more where they have 128, which stands for what a cache holds. */
+/* own, ordered: nonzero vectors at heights 8, 16, 32, 64, 128 in the matrix's own order and in another one.  Fetches of rows of B
+ * must become fewer by a tenth where windows have 32 rows, and not more where they have 128, which stands for what a cache holds. */
 TSR_EVERYWHERE bool tsr_order_pays(const int64_t own[5], const int64_t ordered[5])
 {
     return (double)ordered[2] <= 0.9 * (double)own[2] && ordered[4] <= own[4];

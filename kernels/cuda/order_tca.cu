@@ -48,7 +48,8 @@ __global__ void __launch_bounds__(threads) hash_windows(uint32_t *window, const 
 }
 
 /* Rows in the order of their windows; those left over stay. */
-__global__ void __launch_bounds__(threads) place_rows(uint32_t *order, const uint32_t *row, const uint32_t *window, int64_t nwindows, int64_t n)
+__global__ void __launch_bounds__(threads) place_rows(uint32_t *order, const uint32_t *row, const uint32_t *window,
+                                                      int64_t nwindows, int64_t n)
 {
     int64_t place = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x, v = place / TSR_ORDER_WINDOW;
     if (place < n)
