@@ -1,23 +1,9 @@
 // The entry of masked products of sparse matrices: what the products are, and which kernels add them up.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/masked_sets.cuh"
+#include "kernels/cuda/semiring.cuh"
 
 namespace {
-
-size_t size_of(tsr_type type)
-{
-    switch (type) {
-    case TSR_BOOL:
-    case TSR_INT8:
-    case TSR_UINT8: return 1;
-    case TSR_INT16:
-    case TSR_UINT16: return 2;
-    case TSR_INT32:
-    case TSR_UINT32:
-    case TSR_FP32: return 4;
-    default: return 8;
-    }
-}
 
 template <class T> T value_of(uint64_t bits)
 {

@@ -7,16 +7,6 @@
 
 namespace {
 
-template <class T> __device__ __forceinline__ T lane_xor(T x, int by)
-{
-    using raw = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
-    raw bits = 0;
-    memcpy(&bits, &x, sizeof x);
-    bits = __shfl_xor_sync(~0u, bits, by);
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 template <class P> __device__ __forceinline__ typename P::sum iso_of(uint64_t bits)
 {
     typename P::element x;

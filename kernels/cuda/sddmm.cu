@@ -251,16 +251,6 @@ __global__ void __launch_bounds__(threads, Blocks) sddmm_sums(const __grid_const
 
 // ---- Any semiring ----
 
-template <class T> __device__ __forceinline__ T lane_xor(T x, int by)
-{
-    using raw = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
-    raw bits = 0;
-    memcpy(&bits, &x, sizeof x);
-    bits = __shfl_xor_sync(~0u, bits, by);
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 template <class P> __device__ __forceinline__ typename P::sum element_at(const void *x, int64_t at, uint64_t iso)
 {
     typename P::element value;
@@ -374,21 +364,6 @@ tsr_status launch_by_type(const sddmm_args &q, tsr_type type, void *stream)
     case TSR_UINT64: return launch_any<uint64_t>(q, stream);
     case TSR_FP32: return launch_any<float>(q, stream);
     default: return launch_any<double>(q, stream);
-    }
-}
-
-size_t size_of(tsr_type type)
-{
-    switch (type) {
-    case TSR_BOOL:
-    case TSR_INT8:
-    case TSR_UINT8: return 1;
-    case TSR_INT16:
-    case TSR_UINT16: return 2;
-    case TSR_INT32:
-    case TSR_UINT32:
-    case TSR_FP32: return 4;
-    default: return 8;
     }
 }
 

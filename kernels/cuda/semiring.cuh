@@ -75,6 +75,35 @@ template <class T> __device__ __forceinline__ void store_once(T *at, T x)
     __stcs(reinterpret_cast<raw *>(at), bits);
 }
 
+// ---- Elements ----
+
+/* What the lane whose number differs by these bits has. */
+template <class T> __device__ __forceinline__ T lane_xor(T x, int by)
+{
+    using raw = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
+    raw bits = 0;
+    memcpy(&bits, &x, sizeof x);
+    bits = __shfl_xor_sync(~0u, bits, by);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Bytes of an element. */
+static inline size_t size_of(tsr_type type)
+{
+    switch (type) {
+    case TSR_BOOL:
+    case TSR_INT8:
+    case TSR_UINT8: return 1;
+    case TSR_INT16:
+    case TSR_UINT16: return 2;
+    case TSR_INT32:
+    case TSR_UINT32:
+    case TSR_FP32: return 4;
+    default: return 8;
+    }
+}
+
 // ---- Typed policies ----
 //
 // element: what B (and A in memory) holds; sum: what is added up and what C holds.  two_levels: few products are added up by
