@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/format/blocks.h"
+#include "src/route/model.h"
 
 static int degree_class(int64_t degree)
 {
@@ -51,11 +52,11 @@ double tsr_window_sparsity(double nvals, double vectors)
 
 tsr_window_route tsr_route_window(double nvals, double vectors)
 {
-    static const double dense_enough = 2.5; /* entries per nonzero vector */
     if (nvals <= 0) {
         return TSR_WINDOW_EMPTY;
     }
-    return nvals >= dense_enough * vectors ? TSR_WINDOW_TENSOR_CORES : TSR_WINDOW_CUDA_CORES;
+    double tensor = tsr_window_probability(tsr_model_default(0), TSR_GPU_EXACT, nvals, vectors, TSR_INSPECT_WIDTH);
+    return tensor > 0.5 ? TSR_WINDOW_TENSOR_CORES : TSR_WINDOW_CUDA_CORES;
 }
 
 /* Distinct columns of entries [first, last); mark[c] == stamp: seen in this window. */

@@ -6,8 +6,8 @@
 #include "tessera/formats.h"
 #include "tools/mm.h"
 
-/* Windows are judged one by one at this height. */
-enum { TSR_INSPECT_HEIGHT = 8 };
+/* Windows are judged one by one at this height, for a B of this many columns. */
+enum { TSR_INSPECT_HEIGHT = 8, TSR_INSPECT_WIDTH = 128 };
 /* Classes of rows by their number of entries: 0, 1, 2-3, 4-7, … */
 enum { TSR_DEGREE_CLASSES = 62 };
 
@@ -35,7 +35,7 @@ typedef struct tsr_inspection {
 tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads);
 void tsr_inspection_free(tsr_inspection *inspection);
 
-/* Who computes a window best, FP32 and wide B: the rule of docs/routing.md. */
+/* Who computes a window best, exact FP32, by the model of the build (docs/routing.md). */
 tsr_window_route tsr_route_window(double nvals, double vectors);
 
 /* 1 - entries / (height * nonzero vectors); 0 for an empty window. */

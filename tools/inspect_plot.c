@@ -9,7 +9,7 @@
 #include "tools/tessera.h"
 
 /* Cells of the spy picture along the longer side; bins of the window picture. */
-enum { SPY = 360, SPARSITY_BINS = 96, COLUMN_BINS = 80, BORDER_POINTS = 120, BORDER_STEPS = 400 };
+enum { SPY = 360, SPARSITY_BINS = 96, COLUMN_BINS = 80, BORDER_POINTS = 400, BORDER_STEPS = 800 };
 
 /* ---- the spy picture ---- */
 
@@ -126,7 +126,8 @@ static void print_border(FILE *out, const bins *b)
     for (int y = 0; y < BORDER_POINTS; y++) {
         double vectors = bin_columns(b, (double)y * (COLUMN_BINS - 1) / (BORDER_POINTS - 1));
         for (int x = 0; x < BORDER_STEPS; x++) {
-            double here = (double)x / BORDER_STEPS, next = (double)(x + 1) / BORDER_STEPS, full = TSR_INSPECT_HEIGHT * vectors;
+            const double most = 1 - 1.0 / TSR_INSPECT_HEIGHT, full = TSR_INSPECT_HEIGHT * vectors; /* an entry in every vector */
+            double here = most * x / BORDER_STEPS, next = most * (x + 1) / BORDER_STEPS;
             bool last = x + 1 == BORDER_STEPS;
             if (!last && tsr_route_window((1 - here) * full, vectors) != tsr_route_window((1 - next) * full, vectors)) {
                 fprintf(out, "%g %g\n", (here + next) / 2, vectors);
@@ -150,7 +151,8 @@ static void plot_windows(const tsr_plot *plot, const bins *b, const tsr_inspecti
             "NaN with points pt 7 ps 1 lc rgb '" TSR_PLOT_CUDA "' title 'CUDA cores', "
             "$route%d using 1:2:3 with points pt 7 ps variable lc rgb '" TSR_PLOT_TENSOR "' notitle, "
             "$route%d using 1:2:3 with points pt 7 ps variable lc rgb '" TSR_PLOT_CUDA "' notitle, "
-            "$border using 1:2 with lines lw 2 dt 2 lc rgb 'black' title 'border of the model'\n"
+            "$border using 1:2 with points pt 7 ps 0.3 lc rgb 'black' notitle, "
+            "NaN with lines lw 3 lc rgb 'black' title 'border of the model'\n"
             "reset\n",
             (long long)i->nwindows, TSR_INSPECT_HEIGHT, 1.5 * b->most_columns, TSR_WINDOW_TENSOR_CORES, TSR_WINDOW_CUDA_CORES);
 }

@@ -196,7 +196,7 @@ class Manual(unittest.TestCase):
         self.assertGreaterEqual(len(commands), 4)
         for command in commands:
             self.assertIn(f"\n.SS {command}\n", page)
-            options = [] if command in ("run", "train") else re.findall(r"--[a-z]+", tessera(command, "--help").stdout)
+            options = [] if command == "run" else re.findall(r"--[a-z-]*[a-z]", tessera(command, "--help").stdout)
             for option in set(options) - {"--help", "--usage", "--version"}:
                 self.assertIn(option, page, command)
 

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""Is what README and docs say true?  Their shell blocks run, their figures come from bench/results, what they name is there.
+
+usage: check_docs.py BUILD_DIR
+
+  - Every block ```sh of docs/ is run, with the installed build in PATH, in a folder that holds `graph.mtx.gz` and the sources of examples/.
+    Blocks of one file share the folder; a block that fails is an error.  What follows `#=> ` in a block must be in its output.
+  - Every row of figures in README.md is one that bench/table.py, bench/cuda/table.py or the drop-in's record gives.
+  - docs/native-reference.md and docs/benchmarks.md are what tools/make_reference.py and tools/make_benchmarks.py make.
+  - Links, files in backquotes, TESSERA_ variables and options of the command exist.
+
+SPDX-License-Identifier: Apache-2.0"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md', *sorted((ROOT / 'docs').glob('*.md'))]
+FOLDERS = ('backends/', 'bench/', 'docs/', 'examples/', 'include/', 'kernels/', 'src/', 'test/', 'tools/')
+TEST_VARIABLES = {'TESSERA_TEST_SEED', 'TESSERA_TEST_DATA', 'TESSERA_CONFIG', 'TESSERA_PLUGIN_DIR', 'TESSERA_CPU_ISA'}
+problems = []
+
+
+def complain(page, what):
+    problems.append(f'{page.relative_to(ROOT)}: {what}')
+
+
+def output_of(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, **options).stdout
+
+
+# ---- figures ----
+
+def figures_of(row):
+    """The numbers of a table row; words and units are left out."""
+    cells = (cell.strip().replace(',', '').replace('−', '-') for cell in row.strip().strip('|').split('|'))
+    return tuple(float(cell) for cell in cells if re.fullmatch(r'-?\d+(\.\d+)?', cell))
+
+
+def three_digits(x):
+    return float(f'{x:.3g}') if x < 100 else round(x)
+
+
+def recorded_figures():
+    """Figures of every row that the records in bench/results give, in each form that the pages use."""
+    rows = []
+    for record in sorted((ROOT / 'bench' / 'results').glob('*.json')):
+        rows += output_of('python3', 'bench/table.py', '--all', str(record)).splitlines()
+        for case in json.loads(record.read_text(encoding='utf-8'))['cases']:
+            keys = ('plain_ms', 'tessera_ms', 'ratio', 'tessera_first_ms')
+            if all(case.get(key) is not None for key in keys):
+                rows.append('|'.join(str(three_digits(case[key])) for key in keys))
+                rows.append('|'.join(f'{case[key]:.{digits}f}' for key, digits in zip(keys, (0, 1, 1, 0))))
+    for record in sorted((ROOT / 'bench' / 'results').glob('*.jsonl')):
+        if 'masked' not in record.name:
+            for matrices in ([], ['--generated']):
+                rows += output_of('python3', 'bench/cuda/table.py', '--markdown', *matrices, str(record)).splitlines()
+    return {figures_of(row) for row in rows}
+
+
+def check_figures(page, known):
+    for row in page.read_text(encoding='utf-8').splitlines():
+        figures = figures_of(row) if row.startswith('|') else ()
+        if len(figures) >= 3 and figures not in known:
+            complain(page, f'no record has the figures of this row: {row}')
+
+
+# ---- names ----
+
+def check_names(page, variables):
+    text = page.read_text(encoding='utf-8')
+    for link in re.findall(r'\]\(([^)#:]+)(?:#[^)]*)?\)', text):
+        if not (page.parent / link).exists():
+            complain(page, f'link to {link}, which is not there')
+    for name in re.findall(r'`([\w./-]+)`', text):
+        if name.startswith(FOLDERS) and '*' not in name and not (ROOT / name).exists() and not list(ROOT.glob(name + '.*')):
+            complain(page, f'names {name}, which is not there')
+    for variable in set(re.findall(r'TESSERA_[A-Z_]*[A-Z]\b', text)) - variables:
+        complain(page, f'{variable} is no setting')
+
+
+def check_options(page, tool, helps):
+    text = page.read_text(encoding='utf-8')
+    for command, rest in re.findall(r'\btessera ([a-z]+)((?: +--[a-z-]+(?:=\S+)?)+)', text):
+        if command not in helps:
+            helps[command] = output_of(tool, command, '--help')
+        for option in re.findall(r' (--[a-z-]+)', rest):
+            if option not in helps[command]:
+                complain(page, f'tessera {command} has no {option}')
+
+
+# ---- commands ----
+
+def prepare(folder):
+    """What blocks find: a small graph, and the plain GraphBLAS programs to compile."""
+    entries = sorted({(max(a, b), min(a, b)) for i in range(400) for a, b in ((i, (i * 7 + 3) % 400), (i, (i * i + 1) % 400)) if a != b})
+    lines = ['%%MatrixMarket matrix coordinate pattern symmetric', f'400 400 {len(entries)}', *(f'{a + 1} {b + 1}' for a, b in entries)]
+    subprocess.run(['gzip', '-c'], input='\n'.join(lines).encode() + b'\n', stdout=open(folder / 'graph.mtx.gz', 'wb'), check=True)
+    for name in ('examples', 'tools'):
+        os.symlink(ROOT / name, folder / name)
+
+
+def run_blocks(page, environment):
+    blocks = re.findall(r'^```sh\n(.*?)^```', page.read_text(encoding='utf-8'), re.S | re.M)
+    if not blocks:
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(pathlib.Path(folder))
+        for block in blocks:
+            done = subprocess.run(['bash', '-eo', 'pipefail', '-c', block], cwd=folder, env=environment, capture_output=True, text=True,
+                                  timeout=300, check=False)
+            if done.returncode:
+                complain(page, f'a block fails ({done.returncode}):\n{block}{done.stdout[-500:]}{done.stderr[-1500:]}')
+            for wanted in re.findall(r'#=> (.*)', block):
+                if wanted not in done.stdout + done.stderr:
+                    complain(page, f'a block does not print "{wanted}", but:\n{done.stdout[-800:]}{done.stderr[-800:]}')
+    return len(blocks)
+
+
+def installed(build, folder):
+    """The build, installed: (environment with it in front, path of the command)."""
+    subprocess.run(['meson', 'install', '-C', build, '--no-rebuild'], env={**os.environ, 'DESTDIR': folder}, capture_output=True, check=True)
+    tool, library, pc = (next(str(path) for path in pathlib.Path(folder).rglob(name)) for name in ('bin/tessera', 'libtessera.so', 'tessera.pc'))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith('TESSERA_')}
+    kept.update(PATH=f'{os.path.dirname(tool)}:{os.environ["PATH"]}', PKG_CONFIG_PATH=os.path.dirname(pc), PKG_CONFIG_SYSROOT_DIR=folder,
+                LIBRARY_PATH=os.path.dirname(library), LD_LIBRARY_PATH=os.path.dirname(library), LIBDIR=os.path.dirname(library))
+    return kept, tool
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.split('\n\n')[1])
+    with tempfile.TemporaryDirectory() as folder:
+        environment, tool = installed(sys.argv[1], folder)
+        settings = json.loads(output_of(tool, 'info', '--json', env=environment))['configuration']
+        variables = {'TESSERA_' + name.upper() for name in settings} | TEST_VARIABLES
+        known, helps, blocks = recorded_figures(), {}, 0
+        for page in PAGES:
+            check_names(page, variables)
+            check_options(page, tool, helps)
+            blocks += run_blocks(page, environment)
+            if page.name == 'README.md':
+                check_figures(page, known)
+    for name, script in (('native-reference.md', 'make_reference.py'), ('benchmarks.md', 'make_benchmarks.py')):
+        page = ROOT / 'docs' / name
+        if output_of('python3', f'tools/{script}') != page.read_text(encoding='utf-8'):
+            complain(page, f'is not what tools/{script} > docs/{name} makes now')
+    for problem in problems:
+        print(f'check_docs: {problem}', file=sys.stderr)
+    print(f'{len(PAGES)} pages, {blocks} blocks run, {len(problems)} problems')
+    sys.exit(bool(problems))
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Make docs/benchmarks.md from the newest records in bench/results.
+
+usage: make_benchmarks.py > docs/benchmarks.md     SPDX-License-Identifier: Apache-2.0"""
+import pathlib
+import subprocess
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Title, pattern of the record's name, command that makes the table, what to say.
+TABLES = [
+    ('On a CPU: unchanged GraphBLAS programs', '*-headline-*.json', ['bench/table.py'],
+     'The same program plain and with Tessera preloaded, taking turns; medians of warm calls, the first call (with whatever it builds) beside them. '
+     'Made by `bench/run.py --grid headline`.'),
+    ('On a GPU: unchanged GraphBLAS programs', '*-drop-in.json', ['bench/table.py', '--all'],
+     'Operands in host memory; SuiteSparse on the processor beside the GPU. Made by `tools/gpu-check.sh`.'),
+    ('On a GPU: kernels', '*-h200.jsonl', ['bench/cuda/table.py', '--markdown', '--best', '--generated'],
+     'Operands on the device, the best of cuSPARSE\'s algorithms in the same run; geometric means against cuSPARSE FP32 and FP64 in the last '
+     'columns. Matrices are generated with the densities of well-known data sets (`bench/cuda/matrices.cu`). Made by `tools/gpu-check.sh`.'),
+]
+
+
+def main():
+    print('# Benchmarks\n\nMade from the records in `bench/results` by `tools/make_benchmarks.py`; how to measure: '
+          '[CONTRIBUTING.md](../CONTRIBUTING.md). For your own matrices: `tessera bench` ([tool.md](tool.md)).')
+    for title, pattern, command, words in TABLES:
+        record = sorted((ROOT / 'bench' / 'results').glob(pattern))[-1]
+        table = subprocess.run(['python3', *command, str(record)], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        print(f'\n## {title}\n\n{words} Record: `{record.relative_to(ROOT)}`.\n\n{table.strip()}')
+
+
+if __name__ == '__main__':
+    main()
