@@ -104,6 +104,9 @@ tsr_status tsr_make_windows(tsr_windows *out, uint32_t **place, const tsr_source
 void tsr_free_windows(tsr_windows *w);
 size_t tsr_bytes_windows(const tsr_windows *w);
 
+/* step(context, v) for every window v, on up to nthreads threads. */
+void tsr_for_windows(const tsr_windows *w, int nthreads, void (*step)(void *context, int64_t v), void *context);
+
 /* Rows of window v: [*first, *last). */
 void tsr_window_rows(const tsr_windows *w, int64_t v, int64_t *first, int64_t *last);
 

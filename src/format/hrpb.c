@@ -25,8 +25,9 @@ static inline int64_t brick_place(const work *w, int64_t row, uint32_t place)
 }
 
 /* Entries of every brick -> table; brick[v+1] = nonempty bricks. */
-static void count_window(const work *w, int64_t v)
+static void count_window(void *context, int64_t v)
 {
+    const work *w = context;
     int64_t first, last, begin = w->a->w.block[v] * w->block_places, end = w->a->w.block[v + 1] * w->block_places, bricks = 0;
     uint32_t *count = w->table + begin;
     memset(count, 0, (size_t)(end - begin) * sizeof *count);
@@ -62,8 +63,9 @@ static void number_bricks(const work *w, int64_t v)
 }
 
 /* Rows are taken in order, so entries of a brick come out by bit.  Meanwhile brick_entry is where a brick's next entry goes. */
-static void fill_window(const work *w, int64_t v)
+static void fill_window(void *context, int64_t v)
 {
+    const work *w = context;
     tsr_hrpb *a = w->a;
     int64_t first, last, nbricks = a->brick[v + 1] - a->brick[v];
     const uint32_t *number = w->table + a->w.block[v] * w->block_places;
@@ -86,18 +88,6 @@ static void fill_window(const work *w, int64_t v)
     start[0] = 0;
 }
 
-static void for_windows(const work *w, void (*step)(const work *w, int64_t v), int nthreads)
-{
-    const tsr_windows *windows = &w->a->w;
-    int nparts = tsr_parts(windows->nvals, 1 << 15, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
-    for (int part = 0; part < nparts; part++) {
-        int64_t last = tsr_part_vector(windows->entry, windows->nwindows, part + 1, nparts);
-        for (int64_t v = tsr_part_vector(windows->entry, windows->nwindows, part, nparts); v < last; v++)
-            step(w, v);
-    }
-}
-
 static tsr_status make_bricks(work *w, int nthreads)
 {
     tsr_hrpb *a = w->a;
@@ -105,7 +95,7 @@ static tsr_status make_bricks(work *w, int nthreads)
     w->table = tsr_format_alloc(a->w.nblocks, (size_t)w->block_places * sizeof *w->table);
     if (!a->brick || !w->table)
         return TSR_OUT_OF_MEMORY;
-    for_windows(w, count_window, nthreads);
+    tsr_for_windows(&a->w, nthreads, count_window, w);
     a->brick[0] = 0;
     for (int64_t v = 0; v < a->w.nwindows; v++)
         a->brick[v + 1] += a->brick[v];
@@ -117,7 +107,7 @@ static tsr_status make_bricks(work *w, int nthreads)
     a->value = w->in->x ? tsr_format_alloc(a->w.nvals, tsr_number_size(w->in->number)) : NULL;
     if (!a->block_brick || !a->position || !a->pattern || !a->brick_entry || (w->in->x && !a->value))
         return TSR_OUT_OF_MEMORY;
-    for_windows(w, fill_window, nthreads);
+    tsr_for_windows(&a->w, nthreads, fill_window, w);
     return TSR_OK;
 }
 

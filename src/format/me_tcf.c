@@ -24,8 +24,17 @@ static void count_blocks(uint32_t *start, int64_t nblocks, const uint32_t *place
 
 /* Rows are taken in order, so entries of a block come out by row, then slot.  Meanwhile start[b] is where the next entry of
  * block b goes. */
-static void fill_window(tsr_me_tcf *a, const tsr_source *in, const uint32_t *place, int64_t v)
+struct work {
+    tsr_me_tcf *a;
+    const tsr_source *in;
+    const uint32_t *place;
+};
+
+static void fill_window(void *context, int64_t v)
 {
+    tsr_me_tcf *a = ((const struct work *)context)->a;
+    const tsr_source *in = ((const struct work *)context)->in;
+    const uint32_t *place = ((const struct work *)context)->place;
     int64_t first, last, begin = a->w.entry[v], nblocks = a->w.block[v + 1] - a->w.block[v];
     uint32_t *start = a->block_entry + a->w.block[v];
     size_t size = tsr_number_size(in->number);
@@ -52,13 +61,7 @@ static tsr_status fill(tsr_me_tcf *a, const tsr_source *in, const uint32_t *plac
     a->value = in->x ? tsr_format_alloc(in->nvals, tsr_number_size(in->number)) : NULL;
     if (!a->block_entry || !a->local || (in->x && !a->value))
         return TSR_OUT_OF_MEMORY;
-    int nparts = tsr_parts(in->nvals, 1 << 15, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
-    for (int part = 0; part < nparts; part++) {
-        int64_t last = tsr_part_vector(a->w.entry, a->w.nwindows, part + 1, nparts);
-        for (int64_t v = tsr_part_vector(a->w.entry, a->w.nwindows, part, nparts); v < last; v++)
-            fill_window(a, in, place, v);
-    }
+    tsr_for_windows(&a->w, nthreads, fill_window, &(struct work){ a, in, place });
     return TSR_OK;
 }
 

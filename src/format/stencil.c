@@ -6,30 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fill_window(tsr_stencil *a, const tsr_source *in, const uint32_t *place, int64_t v)
+struct work {
+    tsr_stencil *a;
+    const tsr_source *in;
+    const uint32_t *place;
+};
+
+static void fill_window(void *context, int64_t v)
 {
+    const struct work *w = context;
+    const tsr_stencil *a = w->a;
     int64_t first, last;
     uint32_t *slots = a->slots + a->w.block[v] * TSR_STENCIL_HEIGHT;
     tsr_window_rows(&a->w, v, &first, &last);
     memset(slots, 0, (size_t)(a->w.block[v + 1] - a->w.block[v]) * TSR_STENCIL_HEIGHT * sizeof *slots);
     for (int64_t row = first; row < last; row++)
-        for (int64_t e = in->p[row]; e < in->p[row + 1]; e++)
-            slots[place[e] / TSR_STENCIL_WIDTH * TSR_STENCIL_HEIGHT + (row - first)] |= 1u << place[e] % TSR_STENCIL_WIDTH;
-}
-
-static tsr_status fill(tsr_stencil *a, const tsr_source *in, const uint32_t *place, int nthreads)
-{
-    a->slots = tsr_format_alloc(a->w.nblocks * TSR_STENCIL_HEIGHT, sizeof *a->slots);
-    if (!a->slots)
-        return TSR_OUT_OF_MEMORY;
-    int nparts = tsr_parts(in->nvals, 1 << 15, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
-    for (int part = 0; part < nparts; part++) {
-        int64_t last = tsr_part_vector(a->w.entry, a->w.nwindows, part + 1, nparts);
-        for (int64_t v = tsr_part_vector(a->w.entry, a->w.nwindows, part, nparts); v < last; v++)
-            fill_window(a, in, place, v);
-    }
-    return TSR_OK;
+        for (int64_t e = w->in->p[row]; e < w->in->p[row + 1]; e++)
+            slots[w->place[e] / TSR_STENCIL_WIDTH * TSR_STENCIL_HEIGHT + (row - first)] |= 1u << w->place[e] % TSR_STENCIL_WIDTH;
 }
 
 tsr_status tsr_make_stencil(tsr_stencil *out, const tsr_source *in, int nthreads)
@@ -38,7 +31,11 @@ tsr_status tsr_make_stencil(tsr_stencil *out, const tsr_source *in, int nthreads
     memset(out, 0, sizeof *out);
     tsr_status status = tsr_make_windows(&out->w, &place, in, TSR_STENCIL_HEIGHT, TSR_STENCIL_WIDTH, nthreads);
     if (status == TSR_OK)
-        status = fill(out, in, place, nthreads);
+        out->slots = tsr_format_alloc(out->w.nblocks * TSR_STENCIL_HEIGHT, sizeof *out->slots);
+    if (out->slots)
+        tsr_for_windows(&out->w, nthreads, fill_window, &(struct work){ out, in, place });
+    else if (status == TSR_OK)
+        status = TSR_OUT_OF_MEMORY;
     free(place);
     if (status != TSR_OK)
         tsr_free_stencil(out);

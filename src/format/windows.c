@@ -15,6 +15,17 @@ void tsr_window_rows(const tsr_windows *w, int64_t v, int64_t *first, int64_t *l
     *last = w->nrows - *first < w->height ? w->nrows : *first + w->height;
 }
 
+void tsr_for_windows(const tsr_windows *w, int nthreads, void (*step)(void *context, int64_t v), void *context)
+{
+    int nparts = tsr_parts(w->nvals, 1 << 15, nthreads);
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++) {
+        int64_t last = tsr_part_vector(w->entry, w->nwindows, part + 1, nparts);
+        for (int64_t v = tsr_part_vector(w->entry, w->nwindows, part, nparts); v < last; v++)
+            step(context, v);
+    }
+}
+
 /* ---- the union of the rows of one window ---- */
 
 /* Keys are distinct; which side gives the next one is hard to predict, so it is computed.  Both ends at once: two chains of
