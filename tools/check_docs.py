@@ -7,7 +7,7 @@ usage: check_docs.py BUILD_DIR
     Blocks of one file share the folder; a block that fails is an error.  What follows `#=> ` in a block must be in its output.
   - Every row of figures in README.md is one that bench/table.py, bench/cuda/table.py or the drop-in's record gives.
   - docs/native-reference.md and docs/benchmarks.md are what tools/make_reference.py and tools/make_benchmarks.py make.
-  - Links, files in backquotes, TESSERA_ variables and options of the command exist.
+  - Links, files in backquotes, TESSERA_ variables, options of the command and messages of the library exist.
 
 SPDX-License-Identifier: Apache-2.0"""
 import json
@@ -83,6 +83,20 @@ def check_names(page, variables):
         complain(page, f'{variable} is no setting')
 
 
+def messages():
+    """The text of all our sources, adjacent string literals joined."""
+    sources = (path.read_text(encoding='utf-8') for path in (ROOT / 'src').rglob('*.c'))
+    return re.sub(r'"\s*"', '', '\n'.join(sources))
+
+
+def check_messages(page, sources):
+    """Messages that a table lists in its first column are ones that the library prints."""
+    for cell in re.findall(r'^\| ([^|]*) \|', page.read_text(encoding='utf-8'), re.M):
+        for part in (part.strip() for message in re.findall(r'`([^`]*)`', cell) for part in re.split(r'[\d…]+', message)):
+            if part not in sources:
+                complain(page, f'no source prints "{part}"')
+
+
 def check_options(page, tool, helps):
     text = page.read_text(encoding='utf-8')
     for command, rest in re.findall(r'\btessera ([a-z]+)((?: +--[a-z-]+(?:=\S+)?)+)', text):
@@ -145,6 +159,8 @@ def main():
             blocks += run_blocks(page, environment)
             if page.name == 'README.md':
                 check_figures(page, known)
+            if page.name == 'troubleshooting.md':
+                check_messages(page, messages())
     for name, script in (('native-reference.md', 'make_reference.py'), ('benchmarks.md', 'make_benchmarks.py')):
         page = ROOT / 'docs' / name
         if output_of('python3', f'tools/{script}') != page.read_text(encoding='utf-8'):
