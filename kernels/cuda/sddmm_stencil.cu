@@ -1,8 +1,8 @@
 // SDDMM over a stencil: FP32 and FP64 by multiply-adds; and the entry of all arithmetics.
 //
-// A consumer's 8 rows belong to groups of 8 lanes, two rows to each, which a lane has 16 bytes of every 128 of.  In a step every group
-// multiplies the next entries of both its rows.  Half of the lanes begin with the one, half with the other, which makes two times 64 bytes
-// of different banks, whatever the slots; and when the halves have exchanged what they have of the other one's, each adds up one dot.
+// Four lanes have a row of X, 16 bytes of every 64 each.  In a step each of a consumer's 8 rows is multiplied by the row of Y of its next
+// entry.  Eight neighbouring lanes read 64 bytes of two rows of Y, those of even rows the first half of 128 bytes while those of odd ones
+// read the second, so that there are no bank conflicts, whatever the slots.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/sddmm_stencil.cuh"
 
@@ -31,96 +31,90 @@ template <class T> __device__ __forceinline__ T number_of(const uint32_t *words)
 }
 
 template <class T, int Lines> struct consumer {
-    static constexpr int group = 8, words = sizeof(T) / 4, numbers = 4 / words; /* of 16 bytes */
+    static constexpr int group = 4, words = sizeof(T) / 4, numbers = 4 / words; /* of 16 bytes */
     using shape = ring_shape<Lines * 128, Lines * 128, tuning<Lines>::stages, tuning<Lines>::bulk>;
-    T own[Lines][numbers], other[Lines][numbers]; // the row that this half of the group ends with the sum of, and the other half's
-    uint32_t entries[2], next[2];                 // slots of the own and the other row's entries in this block, and the one after it
-    const uint32_t *sets;                         // of the two rows, in the block after that
+    T x[Lines][2][numbers];  // of the row: in every 128 bytes the half that the lane reads first, and the other one
+    uint32_t entries, next;  // slots of the row's entries in this block, and the one after it
+    const uint32_t *sets;    // in the block after that
     const uint32_t *sets_end;
     target<T> results;
-    uint32_t place;                               // of the own row's next entry
-    shared_place y;
-    int half;
+    uint32_t place;          // of the row's next entry
+    shared_place y;          // the half read first
+    int other;               // where the other one is from there
 
     __device__ __forceinline__ consumer(const job &j, const item &t, int number) : results(j, t.window)
     {
-        const int lane = threadIdx.x % 32, first = number * rows + lane / group * 2;
-        const int64_t row = t.window * height + first;
-        half = lane / (group / 2) % 2;
-        load_row(own, j, row + half, lane % group);
-        load_row(other, j, row + 1 - half, lane % group);
-        sets = j.sets + t.block * height + first;
+        const int lane = threadIdx.x % 32, r = number * rows + lane / group, odd = r % 2;
+        const int64_t row = t.window * height + r;
+        other = odd ? -64 : 64;
+        load_row(j, row, lane % group, odd);
+        sets = j.sets + t.block * height + r;
         sets_end = sets + (t.count + width - 1) / width * height;
-        place = static_cast<uint32_t>(first_entry(j, t, row + half) - results.entry);
-        y = keep_place(shared_place_of(dynamic_shared() + lane % group * 16));
+        place = static_cast<uint32_t>(first_entry(j, t, row) - results.entry);
+        y = keep_place(shared_place_of(dynamic_shared() + odd * 64 + lane % group * 16));
         load_sets();
     }
-    static __device__ __forceinline__ void load_row(T (&to)[Lines][numbers], const job &j, int64_t row, int l)
+    __device__ __forceinline__ void load_row(const job &j, int64_t row, int t, int odd)
     {
 #pragma unroll
-        for (int c = 0; c < Lines; c++) {
-            uint4 v = {0, 0, 0, 0};
-            if (row < j.nrows && c * group + l < j.pieces)
-                v = __ldg(reinterpret_cast<const uint4 *>(j.x + row * j.x_pitch) + c * group + l);
-            const uint32_t w[4] = {v.x, v.y, v.z, v.w};
+        for (int c = 0; c < Lines; c++)
 #pragma unroll
-            for (int k = 0; k < numbers; k++)
-                to[c][k] = number_of<T>(w + k * words);
-        }
+            for (int k = 0; k < 2; k++) {
+                const int piece = c * 8 + (k ^ odd) * 4 + t;
+                uint4 v = {0, 0, 0, 0};
+                if (row < j.nrows && piece < j.pieces)
+                    v = __ldg(reinterpret_cast<const uint4 *>(j.x + row * j.x_pitch) + piece);
+                const uint32_t w[4] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+                for (int n = 0; n < numbers; n++)
+                    x[c][k][n] = number_of<T>(w + n * words);
+            }
     }
     __device__ __forceinline__ void load_sets()
     {
-        const uint2 both = sets < sets_end ? __ldg(reinterpret_cast<const uint2 *>(sets)) : uint2{0, 0};
-        next[0] = half ? both.y : both.x;
-        next[1] = half ? both.x : both.y;
+        next = sets < sets_end ? __ldg(sets) : 0;
         sets += height;
     }
     __device__ __forceinline__ void next_block()
     {
-        entries[0] = next[0];
-        entries[1] = next[1];
+        entries = next;
         load_sets();
     }
-    /* Where the lane's part of the row of Y in the first of the slots is; without one, some place in the stage. */
-    static __device__ __forceinline__ shared_place first_slot(shared_place stage, uint32_t slots)
+    /* The lane's part of the dot with the row of Y in the first of the slots. */
+    __device__ __forceinline__ T multiply(shared_place stage, uint32_t slots) const
     {
-        return stage + static_cast<uint32_t>(((__ffs(static_cast<int>(slots)) - 1) & (width - 1)) * shape::pitch);
-    }
-    /* The lane's part of a dot. */
-    static __device__ __forceinline__ T multiply(const T (&x)[Lines][numbers], shared_place y)
-    {
-        uint32_t w[Lines][4];
-        T sum = 0;
+        const shared_place first = stage + static_cast<uint32_t>((__ffs(static_cast<int>(slots)) - 1) * shape::pitch), second = first + other;
+        uint32_t w[Lines][2][4];
+        T sum[2] = {};
 #pragma unroll
-        for (int c = 0; c < Lines; c++)
-            load_shared(w[c], y + c * 128);
+        for (int c = 0; c < Lines; c++) {
+            load_shared(w[c][0], first + c * 128);
+            load_shared(w[c][1], second + c * 128);
+        }
 #pragma unroll
         for (int c = 0; c < Lines; c++)
 #pragma unroll
-            for (int k = 0; k < numbers; k++)
-                sum = fma(x[c][k], number_of<T>(w[c] + k * words), sum);
-        return sum;
+            for (int k = 0; k < 2; k++)
+#pragma unroll
+                for (int n = 0; n < numbers; n++)
+                    sum[k] = fma(x[c][k][n], number_of<T>(w[c][k] + n * words), sum[k]);
+        return sum[0] + sum[1];
     }
     __device__ __forceinline__ void consume(const job &j, int stage)
     {
-        const bool speaks = threadIdx.x % (group / 2) == 0;
+        const bool speaks = threadIdx.x % group == 0;
         const shared_place from = keep_place(y + static_cast<uint32_t>(stage * shape::stage));
-        uint32_t mine = entries[0], theirs = entries[1];
 #pragma unroll 1
-        while (__any_sync(every_lane, (mine | theirs) != 0)) {
-            T sum = 0, given = 0;
-            if (mine | theirs) {
-                sum = multiply(own, first_slot(from, mine));
-                given = multiply(other, first_slot(from, theirs));
-            }
-            sum += __shfl_xor_sync(every_lane, given, 4);
-            sum += __shfl_xor_sync(every_lane, sum, 2);
+        while (__any_sync(every_lane, entries != 0)) {
+            T sum = 0;
+            if (entries)
+                sum = multiply(from, entries);
             sum += __shfl_xor_sync(every_lane, sum, 1);
-            if (mine && speaks)
+            sum += __shfl_xor_sync(every_lane, sum, 2);
+            if (entries && speaks)
                 results.store(j, place, sum);
-            place += mine != 0;
-            mine &= mine - 1;
-            theirs &= theirs - 1;
+            place += entries != 0;
+            entries &= entries - 1;
         }
     }
 };
