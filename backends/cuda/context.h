@@ -13,7 +13,7 @@
 #define TSR_CUDA_CHUNK_BYTES (2 << 20)
 #define TSR_CUDA_PANEL_BYTES (16 << 20)
 #define TSR_CUDA_ROW_BYTES 256
-#define TSR_CUDA_DIRECT_ROW_BYTES 128
+#define TSR_CUDA_DIRECT_ROW_BYTES 256
 #endif
 
 /* Pinned memory that the device copies at once, and the event of its last copy.  There are few: together they stay in the last

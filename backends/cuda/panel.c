@@ -5,8 +5,11 @@
 #include "backends/cuda/panels.h"
 #include "backends/cuda/pinned.h"
 
-/* About so many panels, so that little of the first and last is left uncovered. */
-enum { PANELS = 8 };
+enum {
+    PANELS = 8, /* about so many, so that little of the first and last is left uncovered */
+    TURNED = 8, /* columns that are turned at once */
+    LINE = 64   /* bytes of a cache line */
+};
 
 /* ---- geometry ---- */
 
@@ -246,7 +249,6 @@ static size_t all_bytes(const tsr_cuda_panels *s)
  * cache lines: a line that two panels share is fetched twice. */
 static int64_t aligning_shift(const tsr_cuda_panels *s)
 {
-    enum { LINE = 64 };
     const tsr_product *p = s->product;
     size_t size = s->size, off = (uintptr_t)s->result->x % LINE;
     if (p->c_by_col || off % size || (size_t)p->n * size % LINE || (size_t)s->width * size % LINE)
@@ -261,24 +263,36 @@ static void set_width(tsr_cuda_panels *s, int64_t width)
     s->npanels = (s->product->n - s->shift + s->width - 1) / s->width;
 }
 
-/* Bytes of a row of a panel that suit the host's memory.  Held by column it has no such rows. */
-static int64_t preferred_row(const tsr_cuda_panels *s)
+/* Rows of a panel are long enough for the host's memory, but there are two panels where they can be of half that. */
+static int64_t staged_row(int64_t whole)
 {
-    enum { COLUMNS = 8 };
-    const tsr_product *p = s->product;
-    if (p->c_by_col && (p->b.by_col || !s->reads_b))
-        return COLUMNS * (int64_t)s->size;
-    return s->c_direct && (s->b_direct || !s->reads_b) ? tsr_cuda.direct_row : TSR_CUDA_ROW_BYTES;
+    int64_t most = TSR_CUDA_ROW_BYTES, row = whole / 2;
+    return row > most ? most : row < most / 2 ? most / 2 : row;
 }
 
-/* Rows of a panel are long enough for the host's memory, but there are two panels where they can be of half that. */
+/* Where the device copies by itself.  Narrow panels leave less of the first and last copy uncovered, but the bus is slower with
+ * short rows, and with parts of cache lines; measured: docs/architecture.md. */
+static int64_t direct_row(int64_t whole)
+{
+    int64_t most = tsr_cuda.direct_row, row = (whole * 3 / 8 + LINE - 1) / LINE * LINE;
+    return row > most ? most : row < most / 2 ? most / 2 : row;
+}
+
+/* Held by column B and C have no rows that could be too short. */
+static int64_t preferred_row(const tsr_cuda_panels *s)
+{
+    const tsr_product *p = s->product;
+    int64_t size = (int64_t)s->size, whole = p->n * size;
+    if (p->c_by_col && (p->b.by_col || !s->reads_b))
+        return TURNED * size;
+    return s->c_direct && (s->b_direct || !s->reads_b) ? direct_row(whole) : staged_row(whole);
+}
+
 static int64_t preferred_width(const tsr_cuda_panels *s)
 {
     const tsr_product *p = s->product;
-    int64_t size = (int64_t)s->size, column = (p->k > p->m ? p->k : p->m) * size, row = p->n * size / 2;
-    int64_t most = preferred_row(s);
-    row = row > most ? most : row < most / 2 ? most / 2 : row;
-    int64_t width = (p->n + PANELS - 1) / PANELS, least = tsr_cuda.panel / column + 1, step = row / size;
+    int64_t size = (int64_t)s->size, column = (p->k > p->m ? p->k : p->m) * size, row = preferred_row(s);
+    int64_t width = (p->n + PANELS - 1) / PANELS, least = tsr_cuda.panel / column + 1, step = row > size ? row / size : 1;
     width = width > least ? width : least;
     return (width + step - 1) / step * step;
 }

@@ -11,7 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "src/graphblas/pins.h"
+
 #define HUGE_PAGE ((size_t) 2 << 20)
+#define ALIGNMENT ((size_t) 4096)
 
 typedef struct kept {
     void *block;
@@ -69,6 +72,13 @@ static void advise_huge(void *block, size_t size)
         (void) madvise((void *) begin, end - begin, MADV_HUGEPAGE);
 }
 
+/* To the C library. */
+static void give_back(void *block)
+{
+    tsr_pins_forget(block);
+    free(block);
+}
+
 static void release_all(void)
 {
     for (;;) {
@@ -79,8 +89,27 @@ static void release_all(void)
         pthread_mutex_unlock(&mutex);
         if (!taken.block)
             return;
-        free(taken.block);
+        give_back(taken.block);
     }
+}
+
+/* Aligned: the bus writes whole cache lines. */
+static void *aligned(size_t size)
+{
+    void *block;
+    return posix_memalign(&block, ALIGNMENT, size) == 0 ? block : NULL;
+}
+
+static void *fresh(size_t size)
+{
+    void *block = aligned(size);
+    if (!block) {
+        release_all();
+        block = aligned(size);
+    }
+    if (block)
+        advise_huge(block, size);
+    return block;
 }
 
 void *tsr_block_malloc(size_t size)
@@ -88,25 +117,26 @@ void *tsr_block_malloc(size_t size)
     if (size < TSR_BLOCKS_MIN || !is_enabled())
         return malloc(size);
     void *block = find_kept(size);
+    if (!block)
+        block = fresh(size);
     if (block)
-        return block;
-    block = malloc(size);
-    if (!block) {
-        release_all();
-        block = malloc(size);
-    }
-    if (block)
-        advise_huge(block, size);
+        tsr_pins_note(block, malloc_usable_size(block));
     return block;
 }
 
 void *tsr_block_realloc(void *block, size_t size)
 {
+    if (!is_enabled())
+        return realloc(block, size);
+    if (block && malloc_usable_size(block) >= TSR_BLOCKS_MIN)
+        tsr_pins_forget(block);
     void *moved = realloc(block, size);
-    if (!moved && size >= TSR_BLOCKS_MIN && is_enabled()) {
+    if (!moved && size >= TSR_BLOCKS_MIN) {
         release_all();
         moved = realloc(block, size);
     }
+    if (moved && size >= TSR_BLOCKS_MIN)
+        tsr_pins_note(moved, malloc_usable_size(moved));
     return moved;
 }
 
@@ -137,9 +167,28 @@ void tsr_block_free(void *block)
         return;
     }
     if (!keep(block, size, victims, &nvictims))
-        free(block);
+        give_back(block);
     for (size_t n = 0; n < nvictims; n++)
-        free(victims[n]);
+        give_back(victims[n]);
+}
+
+/* A data pointer holds a function pointer here, as it does in the API. */
+typedef union function {
+    void *value;
+    void *(*malloc)(size_t);
+    void *(*realloc)(void *, size_t);
+    void (*free)(void *);
+} function;
+
+void tsr_blocks_hide(void *value)
+{
+    static const function ours[] = {{.malloc = tsr_block_malloc}, {.realloc = tsr_block_realloc}, {.free = tsr_block_free}};
+    static const function plain[] = {{.malloc = malloc}, {.realloc = realloc}, {.free = free}};
+    for (size_t n = 0; value && n < 3; n++)
+        if (memcmp(value, &ours[n], sizeof ours[n]) == 0) {
+            memcpy(value, &plain[n], sizeof plain[n]);
+            return;
+        }
 }
 
 static size_t default_limit(void)
@@ -159,19 +208,25 @@ void tsr_blocks_enable(void)
     pthread_mutex_unlock(&mutex);
 }
 
-/* Also at exit, so that leak checkers see no block of ours. */
-__attribute__((destructor)) static void drain_at_exit(void)
-{
-    if (is_enabled())
-        tsr_blocks_drain();
-}
-
-void tsr_blocks_drain(void)
+static void drain(bool unlock)
 {
     pthread_mutex_lock(&mutex);
     __atomic_store_n(&enabled, false, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&mutex);
+    tsr_pins_clear(unlock);
     release_all();
+}
+
+/* Also at exit, so that leak checkers see no block of ours. */
+__attribute__((destructor)) static void drain_at_exit(void)
+{
+    if (is_enabled())
+        drain(false);
+}
+
+void tsr_blocks_drain(void)
+{
+    drain(true);
 }
 
 void tsr_blocks_disable(void)

@@ -15,6 +15,10 @@ void *tsr_block_malloc(size_t size);
 void *tsr_block_realloc(void *block, size_t size);
 void tsr_block_free(void *block);
 
+/* *(function *)value is what GraphBLAS says it allocates with: functions of ours become the C library's, whose blocks a program may
+ * give to anybody. */
+void tsr_blocks_hide(void *value);
+
 /* Begin to keep blocks: at most min(4 GiB, an eighth of the machine's memory). */
 void tsr_blocks_enable(void);
 void tsr_blocks_drain(void);   /* give everything back to the C library and keep nothing from now on */

@@ -67,9 +67,20 @@ static tsr_status execute(const job *j, tsr_result *result)
                        : tsr_engine_execute(&j->match.request, &j->decision, result);
 }
 
+/* The device reads and writes B and C by itself once they lie in blocks that products have often used. */
+static void use_blocks(const job *j)
+{
+    const tsr_product *p = &j->match.request.product;
+    const tsr_backend *device = j->decision.backend;
+    tsr_pins_use(j->arrays.x, device);
+    if (tsr_reads_b(p) && p->b.type == p->semiring.type && !p->b.iso)
+        tsr_pins_use(p->b.x, device);
+}
+
 static tsr_status compute_dense(job *j)
 {
     tsr_result result = {.x = j->arrays.x, .b = j->arrays.b};
+    use_blocks(j);
     tsr_status status = execute(j, &result);
     if (status != TSR_OK || !j->arrays.b)
         return status;

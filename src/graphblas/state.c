@@ -6,6 +6,7 @@
 #include "src/graphblas/blocks.h"
 #include "src/graphblas/door.h"
 #include "src/graphblas/hooks.h"
+#include "src/graphblas/pins.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
 
@@ -52,6 +53,7 @@ static void before_fork(void)
 {
     if (__atomic_load_n(&started, __ATOMIC_ACQUIRE))
         tsr_defer_run_all();
+    tsr_pins_before_fork();
 }
 
 /* Locks may be held by threads that are not there any more: from here on nothing of ours is touched. */
@@ -69,7 +71,7 @@ static void in_forked_child(void)
 static void watch_fork(void)
 {
     (void) tsr_trace_wanted();
-    (void) pthread_atfork(before_fork, NULL, in_forked_child);
+    (void) pthread_atfork(before_fork, tsr_pins_after_fork, in_forked_child);
 }
 
 /* ---- init and finalize ---- */

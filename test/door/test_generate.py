@@ -126,6 +126,19 @@ class Classes(unittest.TestCase):
                 roles('GrB_Info GxB_made_up (%s);' % parameters)
 
 
+class Leaving(unittest.TestCase):
+    def test_arrays_that_leave(self):
+        for text, numbers in (('GxB_Matrix_unpack_BitmapR (GrB_Matrix A, int8_t **Ab, void **Ax, GrB_Index *n);', [1, 2]),
+                              ('GxB_Matrix_serialize (void **blob, GrB_Index *n, GrB_Matrix A);', [0]),
+                              ('GrB_Matrix_export_FP32 (GrB_Index *Ap, float *Ax, GrB_Matrix A);', []),
+                              ('GxB_Container_free (GxB_Container **c);', []),
+                              ('GrB_Global_error (const char **error);', [])):
+            self.assertEqual(classify.handed_out(only('GrB_Info ' + text)), numbers, text)
+
+    def test_allocator(self):
+        self.assertEqual(classify.tells_allocator(only('GrB_Info GrB_Global_get_VOID (GrB_Global, void *, int);')), [1])
+
+
 class Generator(unittest.TestCase):
     def run_on(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -176,6 +189,15 @@ class Installed(unittest.TestCase):
             with_role = {number for number, _, _ in classify.classify(p)}
             handles = {n for n, q in enumerate(p.parameters) if q.base in classify.HANDLES}
             self.assertEqual(with_role, handles, p.name)
+
+    def test_what_leaves_is_forgotten(self):
+        names = {name for name, p in self.found.items() if classify.handed_out(p)}
+        for name in ('GxB_Matrix_unpack_FullR', 'GxB_Vector_export_Full', 'GxB_Matrix_serialize', 'GxB_Vector_serialize'):
+            self.assertIn(name, names)
+        text = emit.wrappers(self.found)
+        for name in names:
+            body = text[text.index('TSR_WRAPPER GrB_Info %s(' % name):]
+            self.assertIn('tsr_pins_forget', body[:body.index('\n}\n')], name)
 
     def test_every_function_has_a_wrapper(self):
         text = emit.wrappers(self.found)

@@ -136,6 +136,17 @@ def classify(prototype):
     return roles
 
 
+def handed_out(prototype):
+    """Numbers of the arguments through which arrays may become the program's."""
+    return [number for number, p in enumerate(prototype.parameters)
+            if p.kind == 'value' and p.stars == 2 and not p.const and p.base not in HANDLES | {'GxB_Container'}]
+
+
+def tells_allocator(prototype):
+    """Numbers of the arguments through which the program may get the functions that GraphBLAS allocates with."""
+    return [1] if prototype.name == 'GrB_Global_get_VOID' else []
+
+
 def runs_operators(prototype, roles):
     """May the call run a user's operator (and so re-enter GraphBLAS)?"""
     return bool(roles) and any(p.base in OPERATORS and p.stars == 0 for p in prototype.parameters)

@@ -6,7 +6,8 @@ SPDX-License-Identifier: Apache-2.0
 import classify as roles_of
 
 NOTE = '/* %s Made by src/graphblas/gen from the installed GraphBLAS.h.\n * SPDX-License-Identifier: Apache-2.0 */\n'
-INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/door.h"\n#include "src/graphblas/hooks.h"\n'
+INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/blocks.h"\n#include "src/graphblas/door.h"\n' \
+           '#include "src/graphblas/hooks.h"\n#include "src/graphblas/pins.h"\n'
 
 # Wrappers written by hand: what they call instead of the real function.
 BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize'}
@@ -140,6 +141,12 @@ def _real_call(prototype, deep):
     return ['const %s result = %s;' % (prototype.returns, call)]
 
 
+def _handed_out(prototype):
+    """Lines after the call: what the program owns from now on is not ours any more."""
+    return (['tsr_pins_forget(a%d ? *a%d : NULL);' % (n, n) for n in roles_of.handed_out(prototype)]
+            + ['tsr_blocks_hide(a%d);' % n for n in roles_of.tells_allocator(prototype)])
+
+
 def _checked(prototype, roles, deep):
     containers = [r for r in roles if r[1] not in TOUCH]
     lines = [line.strip() for line in _hooks(containers, HOOKS)]
@@ -147,6 +154,7 @@ def _checked(prototype, roles, deep):
              'tsr_check_before(&check, "%s", touches, sizeof touches / sizeof *touches);' % prototype.name]
     lines += _real_call(prototype, deep)
     lines.append('tsr_check_after(&check);')
+    lines += _handed_out(prototype)
     after = _hooks(containers, AFTER)
     if after:
         lines += ['if (result == GrB_SUCCESS) {'] + after + ['}']
@@ -166,14 +174,17 @@ def _wrapper(prototype, roles):
         return _function(head, ['return %s(%s);' % (BY_HAND[prototype.name], _pass_on(prototype))])
     lines = _read_varargs(prototype)
     call = 'TSR_SLOT(%s)(%s)' % (prototype.name, _pass_on(prototype))
+    leaves = _handed_out(prototype)
+    if not roles and leaves:
+        return _function(head, lines + _real_call(prototype, False) + leaves + ['return result;'])
     if not roles:
         return _function(head, lines + [('' if prototype.returns == 'void' else 'return ') + call + ';'])
     deep = roles_of.runs_operators(prototype, roles)
     before, after = _hooks(roles, HOOKS), _hooks(roles, AFTER)
     lines += ['const unsigned busy = tsr_busy();', 'if (TSR_UNLIKELY(busy)) {', '    if (busy & TSR_BUSY_CHECK) {',
               '        return checked_%s(%s);' % (prototype.name, _pass_on(prototype)), '    }'] + before + ['}']
-    if after or deep or prototype.name in PRODUCTS:
-        lines += _real_call(prototype, deep)
+    if after or deep or leaves or prototype.name in PRODUCTS:
+        lines += _real_call(prototype, deep) + leaves
         if after:
             lines += ['if (TSR_UNLIKELY(busy) && result == GrB_SUCCESS) {'] + after + ['}']
         lines.append('return result;')
