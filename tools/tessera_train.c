@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,9 +46,9 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static bool stop(training *t, const char *why)
+static bool stop(training *t, int code, const char *why)
 {
-    t->failed = tsr_tool_fail(1, "%s", why);
+    t->failed = tsr_tool_fail(code, "%s", why);
     t->stopped = true;
     return false;
 }
@@ -62,7 +63,7 @@ static bool remember(training *t, const tsr_sample *s)
         size_t room = t->room ? 2 * t->room : 1024;
         tsr_sample *more = realloc(t->samples, room * sizeof *more);
         if (!more)
-            return stop(t, "out of memory");
+            return stop(t, TSR_EXIT_BROKEN, "out of memory");
         t->samples = more;
         t->room = room;
     }
@@ -79,9 +80,9 @@ static bool read_samples(training *t, FILE *file)
     if (!fgets(line, sizeof line, file))
         return true;
     if (sscanf(line, "# tessera-samples %d %d %63[^\n]", &version, &arch, device) != 3 || version != 1)
-        return stop(t, "the file of samples is of another program or version");
+        return stop(t, TSR_EXIT_FILE, "the file of samples is of another program or version");
     if (*t->device && (arch != t->arch || strcmp(device, t->device) != 0))
-        return stop(t, "the file of samples is of another GPU");
+        return stop(t, TSR_EXIT_FILE, "the file of samples is of another GPU");
     t->arch = arch;
     snprintf(t->device, sizeof t->device, "%s", device);
     while (fgets(line, sizeof line, file))
@@ -113,7 +114,7 @@ static bool write_sample(training *t, const tsr_sample *s)
     char line[1024];
     tsr_sample_print(line, sizeof line, s);
     if (fputs(line, t->file) < 0 || fflush(t->file) != 0)
-        return stop(t, "cannot write the samples");
+        return stop(t, EX_CANTCREAT, "cannot write the samples");
     t->measured++;
     return remember(t, s);
 }
@@ -181,7 +182,7 @@ static bool measure(training *t, subject *s, tsr_sample *want)
     product.a_slot = &s->slot;
     tsr_status status = t->gpu->measure(&product, &m);
     if (status == TSR_INTERNAL_ERROR)
-        return stop(t, "the GPU failed");
+        return stop(t, EX_SOFTWARE, "the GPU failed");
     if (status != TSR_OK || !is_kernel(m.kernel, want->kernel) || !(m.ms > 0))
         return true;
     want->ms = m.ms;
@@ -227,7 +228,7 @@ static bool visit(training *t, tsr_train_matrix *m)
     bool good = s.x && tsr_make_statistics(&s.statistics, &source, omp_get_max_threads()) == TSR_OK;
     if (good)
         memset(s.x, 0x3c, (size_t)m->nvals * sizeof(double));
-    good = good ? measure_all(t, &s) : stop(t, "out of memory");
+    good = good ? measure_all(t, &s) : stop(t, TSR_EXIT_BROKEN, "out of memory");
     if (s.slot)
         t->gpu->release(s.slot);
     free(s.x);
@@ -248,7 +249,7 @@ static bool visit_window(training *t, const tsr_train_window *w, tsr_sample_role
     tsr_train_matrix m = {.role = role};
     snprintf(m.name, sizeof m.name, "%s", name);
     if (!tsr_train_repeat(&m, w, t->request->shrink))
-        return stop(t, "out of memory");
+        return stop(t, TSR_EXIT_BROKEN, "out of memory");
     bool good = visit(t, &m);
     tsr_train_matrix_free(&m);
     return good;
@@ -274,7 +275,7 @@ static void train_on_graphs(training *t)
         if (is_complete(t, tsr_train_graph_name(at)))
             continue;
         if (!tsr_train_graph(&m, at, t->request->shrink)) {
-            stop(t, "out of memory");
+            stop(t, TSR_EXIT_BROKEN, "out of memory");
             return;
         }
         visit(t, &m);
@@ -413,14 +414,14 @@ static bool find_gpu(training *t)
     tsr_measured m;
     t->gpu = tsr_backend_gpu();
     if (!t->gpu || !t->gpu->measure)
-        return stop(t, "no GPU was found (tessera info says more)");
+        return stop(t, EX_UNAVAILABLE, "no GPU was found (tessera info says more)");
     tsr_product product = product_of(&s, &want);
     product.a_slot = &s.slot;
     tsr_status status = t->gpu->measure(&product, &m);
     if (s.slot)
         t->gpu->release(s.slot);
     if (status != TSR_OK)
-        return stop(t, "the GPU cannot be measured");
+        return stop(t, EX_UNAVAILABLE, "the GPU cannot be measured");
     snprintf(t->device, sizeof t->device, "%s", m.device);
     t->arch = m.arch;
     return true;
@@ -486,5 +487,5 @@ int tsr_tool_train(int argc, char **argv)
                                      "Time the GPU's kernels, fit the model that chooses among them. The files are matrices to check it "
                                      "with.", NULL, NULL, NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &r);
-    return train(&r);
+    return tsr_tool_finish(train(&r));
 }

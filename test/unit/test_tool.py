@@ -78,11 +78,23 @@ class Errors(unittest.TestCase):
             self.one_line(tessera("inspect", str(bad)), 2, "too large")
 
     def test_a_full_disk_is_an_error(self):
-        with open("/dev/full", "w", encoding="ascii") as full:
-            result = subprocess.run([TOOL, "info"], env=environment(), stdout=full, stderr=subprocess.PIPE, text=True,
-                                    timeout=60, check=False)
-        self.assertEqual(result.returncode, 74)
-        self.assertEqual(result.stderr, "tessera: cannot write the answer: No space left on device\n")
+        with tempfile.NamedTemporaryFile("w", suffix=".mtx") as matrix:
+            matrix.write(TRIANGLE)
+            matrix.flush()
+            for arguments in (("info",), ("inspect", matrix.name), ("bench", "--budget=0", "--n=2", matrix.name), ("explain", matrix.name)):
+                with open("/dev/full", "w", encoding="ascii") as full:
+                    result = subprocess.run([TOOL, *arguments], env=environment(TESSERA_MODE="cpu"), stdout=full, stderr=subprocess.PIPE,
+                                            text=True, timeout=60, check=False)
+                self.assertEqual((result.returncode, result.stderr),
+                                 (74, "tessera: cannot write the answer: No space left on device\n"), arguments)
+
+    def test_explain(self):
+        self.one_line(tessera("explain", "/nonexistent.mtx"), 2, "No such file")
+        self.assertEqual(tessera("explain").returncode, 64)
+        self.assertEqual(tessera("explain", "--arithmetic=fp8", "a.mtx").returncode, 64)
+
+    def test_train_without_a_gpu(self):
+        self.one_line(tessera("train", TESSERA_PLUGIN_DIR="/nonexistent"), 69, "no GPU")
 
 
 class Pictures(unittest.TestCase):
