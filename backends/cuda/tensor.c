@@ -1,6 +1,7 @@
 /* Representations beside plain CSR: block formats for the Tensor-Core kernels, and values in 16 bits.
  *
- * The rule, where TESSERA_KERNEL does not name a kernel: plus_times (or plus_second) over FP32 or FP64 with a full B; enough
+ * The rule, where TESSERA_KERNEL does not name a kernel: plus_times (or plus_second) over FP32 or FP64 with a full B, by panels
+ * also min and max over plus and times, and integers; enough
  * entries per nonzero vector, so that fewer rows of B are fetched than by CSR (`rules`); and as much time spent on CSR products
  * that blocks could have spared as building them takes (or as many calls announced).
  * SPDX-License-Identifier: Apache-2.0 */
@@ -29,8 +30,8 @@ typedef struct rule {
 } rule;
 
 static const rule rules[] = {
-    {TSR_CUDA_EXACT, 8, 2.5, 2, {TSR_CUDA_ME_BCRS, 8, 8}}, {TSR_CUDA_EXACT, 32, 1.05, 64, {TSR_CUDA_PANEL, 32, 24}},
-    {TSR_CUDA_TF32, 8, 2.5, 2, {TSR_CUDA_HRPB, 16, 16}},   {TSR_CUDA_TF32, 32, 1.05, 64, {TSR_CUDA_PANEL, 32, 24}},
+    {TSR_CUDA_EXACT, 8, 2.5, 2, {TSR_CUDA_ME_BCRS, 8, 8}}, {TSR_CUDA_EXACT, 32, 1.05, 64, {TSR_CUDA_PANEL, 0, 0}},
+    {TSR_CUDA_TF32, 8, 2.5, 2, {TSR_CUDA_HRPB, 16, 16}},   {TSR_CUDA_TF32, 32, 1.05, 64, {TSR_CUDA_PANEL, 0, 0}},
     {TSR_CUDA_FP64, 8, 2.5, 2, {TSR_CUDA_BMAT, 16, 8}},    {TSR_CUDA_FP64, 32, 1.05, 64, {TSR_CUDA_PANEL, 32, 24}},
     {TSR_CUDA_FP16, 8, 1.9, 2, {TSR_CUDA_HRPB, 16, 16}},   {TSR_CUDA_BF16, 8, 1.9, 2, {TSR_CUDA_HRPB, 16, 16}},
 };
@@ -56,7 +57,7 @@ static const char *const names[TSR_CUDA_KIND_COUNT][TSR_CUDA_MATH_COUNT] = {
     {"me-bcrs-exact", "me-bcrs-tf32", "me-bcrs-fp16", "me-bcrs-bf16", "me-bcrs-fp64"},
     {"hrpb-exact", "hrpb-tf32", "hrpb-fp16", "hrpb-bf16", "hrpb-fp64"},
     {"bmat-exact", "bmat-tf32", "bmat-fp16", "bmat-bf16", "bmat-fp64"},
-    {"panel-fp32", "panel-fp32", NULL, NULL, "panel-fp64"},
+    {"panel-fp32", "panel-tf32", "panel-fp16", "panel-bf16", "panel-fp64"},
 };
 
 /* What an element of B must stay below: finite, also after rounding, and 2^127 where FP32 is split or rounded to TF32. */
@@ -67,11 +68,37 @@ static const double limits[TSR_CUDA_MATH_COUNT] = {
 
 /* ---- which ---- */
 
+static bool is_real(tsr_type type)
+{
+    return type == TSR_FP32 || type == TSR_FP64;
+}
+
+/* What Tensor Cores compute: plus_times of real numbers. */
+static bool is_sum(tsr_semiring s)
+{
+    return s.add == TSR_ADD_PLUS && (s.mul == TSR_MUL_TIMES || s.mul == TSR_MUL_SECOND) && is_real(s.type);
+}
+
+/* What only panels compute beside CSR. */
+static bool is_for_panels(tsr_semiring s)
+{
+    bool times = s.mul == TSR_MUL_TIMES || s.mul == TSR_MUL_SECOND;
+    if (tsr_cuda_type_size(s.type) < 4)
+        return false;
+    return s.add == TSR_ADD_PLUS ? times && !is_real(s.type)
+                                 : (s.add == TSR_ADD_MIN || s.add == TSR_ADD_MAX) && (times || s.mul == TSR_MUL_PLUS);
+}
+
+/* The one value of A is kept as a real number: integers have no room in it. */
+static bool iso_fits(const tsr_product *p)
+{
+    return !p->a.iso || p->semiring.mul == TSR_MUL_SECOND || is_real(p->semiring.type);
+}
+
 static bool could_be_blocks(const tsr_product *p)
 {
-    tsr_semiring s = p->semiring;
-    return p->op == TSR_OP_SPMM && p->n > 1 && p->b.format == TSR_FULL && s.add == TSR_ADD_PLUS &&
-           (s.mul == TSR_MUL_TIMES || s.mul == TSR_MUL_SECOND) && (s.type == TSR_FP32 || s.type == TSR_FP64);
+    return p->op == TSR_OP_SPMM && p->n > 1 && p->b.format == TSR_FULL &&
+           (is_sum(p->semiring) || (is_for_panels(p->semiring) && iso_fits(p)));
 }
 
 /* A kernel asked for by name, "bmat", or by name and height, "bmat-16". */
@@ -86,7 +113,7 @@ static bool named_shape(shape *s, const tsr_product *p)
         if (height == s->height)
             return true;
         s->height = height;
-        s->width = kind == TSR_CUDA_PANEL ? 64 : s->width;
+        s->width = kind == TSR_CUDA_PANEL ? tsr_panel_width(height) : s->width;
         return (height == 16 || height == 32 || height == 64) && (other_heights[kind] & height);
     }
     return false;
@@ -121,7 +148,8 @@ static tsr_status choose_math(tsr_cuda_math *math, tsr_cuda_sparse *a, const tsr
         [TSR_PRECISION_EXACT] = TSR_CUDA_EXACT, [TSR_PRECISION_TF32] = TSR_CUDA_TF32, [TSR_PRECISION_BF16] = TSR_CUDA_BF16,
         [TSR_PRECISION_FP16] = TSR_CUDA_FP16,
     };
-    *math = p->semiring.type == TSR_FP64 ? TSR_CUDA_FP64 : of_precision[p->precision];
+    bool wide = tsr_cuda_type_size(p->semiring.type) == 8;
+    *math = wide ? TSR_CUDA_FP64 : is_sum(p->semiring) ? of_precision[p->precision] : TSR_CUDA_EXACT;
     if (*math != TSR_CUDA_FP16)
         return TSR_OK;
     tsr_status status = check_range(a);
@@ -130,9 +158,22 @@ static tsr_status choose_math(tsr_cuda_math *math, tsr_cuda_sparse *a, const tsr
     return status;
 }
 
+/* SECOND is TIMES with ones (over integers: the real number with the bits of one), over MIN and MAX PLUS with zeros. */
+static double second_value(tsr_semiring s)
+{
+    static const uint32_t one = 1;
+    float bits;
+    memcpy(&bits, &one, sizeof bits);
+    if (s.add != TSR_ADD_PLUS)
+        return 0.0;
+    return is_real(s.type) ? 1.0 : tsr_cuda_type_size(s.type) == 8 ? 0x1p-1074 : (double)bits;
+}
+
 static double iso_value(const tsr_product *p)
 {
-    if (!p->a.iso || !p->a.x || p->semiring.mul != TSR_MUL_TIMES)
+    if (p->semiring.mul == TSR_MUL_SECOND)
+        return second_value(p->semiring);
+    if (!p->a.iso || !p->a.x)
         return 1.0;
     return p->semiring.type == TSR_FP64 ? *(const double *)p->a.x : (double)*(const float *)p->a.x;
 }
@@ -141,7 +182,7 @@ static tsr_cuda_source source_of(const tsr_cuda_sparse *a)
 {
     const tsr_cuda_csr *c = &a->csr;
     return (tsr_cuda_source){.nrows = c->nrows, .ncols = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i, .x = c->x,
-                             .number = a->key.type == TSR_FP64 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32};
+                             .number = tsr_cuda_type_size(a->key.type) == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32};
 }
 
 /* The order of rows is decided first. */
@@ -187,19 +228,29 @@ static int64_t vectors_of(const tsr_cuda_sparse *a, int height)
     return a->account.vectors[at];
 }
 
-static bool applies(const rule *r, const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n)
+static bool applies(const rule *r, const tsr_cuda_sparse *a, const tsr_cuda_plan *plan, int64_t n)
 {
-    return r->math == math && n >= r->least_columns &&
+    return r->math == plan->math && n >= r->least_columns && (is_sum(plan->semiring) || r->shape.kind == TSR_CUDA_PANEL) &&
            (double)a->csr.nvals >= r->least_density * (double)vectors_of(a, r->vector_height);
 }
 
 /* NULL: CSR. */
-static const rule *find_rule(const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n)
+static const rule *find_rule(const tsr_cuda_sparse *a, const tsr_cuda_plan *plan, int64_t n)
 {
     for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
-        if (applies(&rules[k], a, math, n))
+        if (applies(&rules[k], a, plan, n))
             return &rules[k];
     return NULL;
+}
+
+/* Height 0: as the matrix wants it. */
+static shape resolve(shape s, const tsr_cuda_sparse *a)
+{
+    if (s.height == 0 && s.kind == TSR_CUDA_PANEL) {
+        s.height = tsr_panel_height(a->csr.nrows, a->account.vectors);
+        s.width = tsr_panel_width(s.height);
+    }
+    return s;
 }
 
 static bool is_half(tsr_cuda_math math)
@@ -215,10 +266,16 @@ static bool stores_iso(tsr_cuda_kind kind)
     return kind == TSR_CUDA_ME_BCRS || kind == TSR_CUDA_PANEL;
 }
 
+/* Panels keep values of A in full where B has 16 bits. */
+static tsr_number stored_number(tsr_cuda_kind kind, tsr_cuda_math math)
+{
+    return kind == TSR_CUDA_PANEL && math != TSR_CUDA_FP64 ? TSR_NUMBER_FP32 : tsr_cuda_number(math);
+}
+
 /* What a format of this shape would be. */
 static tsr_cuda_blocks describe(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, shape s)
 {
-    return (tsr_cuda_blocks){.kind = s.kind, .height = s.height, .width = s.width, .number = tsr_cuda_number(plan->math),
+    return (tsr_cuda_blocks){.kind = s.kind, .height = s.height, .width = s.width, .number = stored_number(s.kind, plan->math),
                              .iso = stores_iso(s.kind) && !a->csr.x ? plan->iso : 1.0};
 }
 
@@ -399,8 +456,9 @@ static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, shape w
     }
     if (b && !b->refused) {
         plan->blocks = b;
-        plan->name = names[wanted.kind][plan->math];
-        plan->limit = wanted.kind == TSR_CUDA_PANEL ? 0 : limits[plan->math];
+        plan->name = is_sum(plan->semiring) ? names[wanted.kind][plan->math] : kind_name[wanted.kind];
+        bool plain = wanted.kind == TSR_CUDA_PANEL && (plan->math == TSR_CUDA_EXACT || plan->math == TSR_CUDA_FP64);
+        plan->limit = plain ? 0 : limits[plan->math];
     }
     return status;
 }
@@ -412,23 +470,25 @@ static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const t
     if (a->account.failed || (!a->account.counted && !paid))
         return TSR_OK;
     tsr_status status = count_vectors(a, p->reorder);
-    const rule *r = status == TSR_OK ? find_rule(a, plan->math, p->n) : NULL;
+    const rule *r = status == TSR_OK ? find_rule(a, plan, p->n) : NULL;
     if (!r)
         return status;
-    tsr_cuda_blocks like = describe(plan, a, r->shape);
-    return paid || find_blocks(a->blocks, &like) ? find_or_build(plan, a, r->shape, p->reorder) : TSR_OK;
+    shape wanted = resolve(r->shape, a);
+    tsr_cuda_blocks like = describe(plan, a, wanted);
+    return paid || find_blocks(a->blocks, &like) ? find_or_build(plan, a, wanted, p->reorder) : TSR_OK;
 }
 
 tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
 {
-    *plan = (tsr_cuda_plan){.name = "csr", .iso = 1.0};
+    *plan = (tsr_cuda_plan){.name = "csr", .iso = 1.0, .semiring = p->semiring};
     shape wanted;
     bool named = named_shape(&wanted, p);
     if (!could_be_blocks(p))
         return TSR_OK;
     plan->iso = iso_value(p);
     tsr_status status = choose_math(&plan->math, a, p, plan->iso);
-    if (status == TSR_OK && named && wanted.kind != TSR_CUDA_CSR && names[wanted.kind][plan->math])
+    bool takes = named && wanted.kind != TSR_CUDA_CSR && (is_sum(p->semiring) || wanted.kind == TSR_CUDA_PANEL);
+    if (status == TSR_OK && takes)
         status = find_or_build(plan, a, wanted, p->reorder);
     else if (status == TSR_OK && (!named || wanted.kind != TSR_CUDA_CSR) && keep)
         status = choose_blocks(plan, a, p);
@@ -459,6 +519,15 @@ static tsr_cuda_csr_spmm half_product(tsr_cuda_csr *csr, const tsr_cuda_plan *pl
     return half;
 }
 
+static tsr_status run_panel(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, const tsr_cuda_spmm *q)
+{
+    const tsr_cuda_blocks *b = plan->blocks;
+    tsr_cuda_csr_spmm product = {.semiring = plan->semiring, .n = q->n, .b = q->b, .ldb = q->ldb, .c = q->c, .ldc = q->ldc, .alpha = 1,
+                                 .partial = q->partial, .device = q->device, .stream = q->stream};
+    return is_sum(plan->semiring) ? tsr_cuda_spmm_panel(&b->as.panel, &b->work, q)
+                                  : tsr_cuda_spmm_panel_semiring(&b->as.panel, &b->work, a->csr.p, q->row, &product);
+}
+
 tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, const tsr_cuda_spmm *product)
 {
     const tsr_cuda_blocks *b = plan->blocks;
@@ -469,7 +538,7 @@ tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_sparse 
     case TSR_CUDA_ME_BCRS: return tsr_cuda_spmm_me_bcrs(&b->as.me_bcrs, &b->work, &ordered);
     case TSR_CUDA_HRPB: return tsr_cuda_spmm_hrpb(&b->as.hrpb, &b->work, &ordered);
     case TSR_CUDA_BMAT: return tsr_cuda_spmm_bmat(&b->as.bmat, &b->work, &ordered);
-    case TSR_CUDA_PANEL: return tsr_cuda_spmm_panel(&b->as.panel, &b->work, &ordered);
+    case TSR_CUDA_PANEL: return run_panel(plan, a, &ordered);
     case TSR_CUDA_CSR: break;
     }
     tsr_cuda_csr csr;

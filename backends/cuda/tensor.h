@@ -44,7 +44,8 @@ struct tsr_cuda_sparse;
 
 /* What computes a product. */
 typedef struct tsr_cuda_plan {
-    tsr_cuda_math math;
+    tsr_cuda_math math;      /* other than plus_times: EXACT for types of 4 bytes, FP64 for 8 */
+    tsr_semiring semiring;
     tsr_cuda_blocks *blocks; /* NULL: plain CSR */
     double iso;
     double limit;            /* elements of B must be below this in magnitude, else CSR; 0: they may be anything */

@@ -785,7 +785,7 @@ static tsr_status run_reference(const work *w, tsr_number number, const double *
     switch (w->kind) {
     case ME_TCF: return tsr_ref_spmm_me_tcf(w->format, number, q->iso, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
     case ME_BCRS: return tsr_ref_spmm_me_bcrs(w->format, number, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
-    case PANEL: return tsr_ref_spmm_panel(w->format, number, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
+    case PANEL: return tsr_ref_spmm_panel(w->format, number == TSR_NUMBER_FP64 ? number : TSR_NUMBER_FP32, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
     case HRPB: return tsr_ref_spmm_hrpb(w->format, number, q->iso, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
     default: return tsr_ref_spmm_bmat(w->format, number, q->iso, q->n, b, q->n, c, q->n, q->alpha, 0, NULL);
     }
@@ -863,4 +863,12 @@ tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work_list, co
 {
     (void)work_list;
     return spmm_blocks(PANEL, a, product);
+}
+
+/* As a device before sm_90 answers. */
+tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work_list, const int64_t *offsets, const uint32_t *row,
+                                        const tsr_cuda_csr_spmm *product)
+{
+    (void)a, (void)work_list, (void)offsets, (void)row, (void)product;
+    return TSR_DECLINED;
 }
