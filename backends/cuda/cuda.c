@@ -101,6 +101,33 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
     return status;
 }
 
+/* result == NULL: forget it.  In a forked child nothing is left to fetch, and nothing to free. */
+static tsr_status end_stay(void *stays, tsr_result *result)
+{
+    if (!tsr_cuda_alive())
+        return TSR_INTERNAL_ERROR;
+    void *before;
+    pthread_mutex_lock(&tsr_cuda.busy);
+    tsr_status status = tsr_cuda_enter(&before);
+    if (status == TSR_OK && result)
+        status = tsr_cuda_masked_fetch(stays, result);
+    else
+        tsr_cuda_masked_forget(stays);
+    tsr_cuda_leave(before);
+    pthread_mutex_unlock(&tsr_cuda.busy);
+    return status;
+}
+
+static tsr_status fetch(void *stays, tsr_result *result)
+{
+    return end_stay(stays, result);
+}
+
+static void forget(void *stays)
+{
+    end_stay(stays, NULL);
+}
+
 static const char *kernel_name(const tsr_product *p)
 {
     (void)p;
@@ -117,6 +144,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,
                                         .execute = execute, .kernel_name = kernel_name, .holds = holds,
                                         .release = tsr_cuda_slot_release, .measure = tsr_cuda_measure,
+                                        .fetch = fetch, .forget = forget,
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block};
     return tsr_cuda_start(options) ? &backend : NULL;
 }

@@ -26,8 +26,18 @@ typedef struct masked {
     tsr_cuda_sparse *held[OPERANDS]; /* NULL: not yet, or (A and B of SDDMM) never */
     tsr_cuda_csr csr[OPERANDS];      /* as the kernels see them */
     tsr_cuda_dense dense[2];         /* SDDMM: A and B' */
+    uint64_t *products;              /* device: their number; NULL: not wanted */
     const char *kernel;
 } masked;
+
+/* A result that stays on the device: all entries of a mask. */
+typedef struct staying {
+    tsr_cuda_entries entries;
+    int nthreads;
+} staying;
+
+enum { STAYING_SHARE = 4 }; /* of the memory allowed, at most */
+static size_t staying_bytes; /* tsr_cuda.busy is held */
 
 /* ---- what there is to compute ---- */
 
@@ -237,7 +247,7 @@ static tsr_status compute_dot(void *product, const tsr_cuda_entries *e)
     tsr_cuda_masked q = {.semiring = p->semiring, .a = &s->csr[A], .b = &s->csr[B], .mask = &mask,
                          .mask_size = (int)tsr_cuda_type_size(p->mask.type), .begin = e->begin, .end = e->end,
                          .a_iso = first_value(&p->a), .b_iso = first_value(&p->b), .x = e->x, .present = e->present,
-                         .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+                         .products = s->products, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
     bool positions = tsr_cuda_masked_reads(&q), keeps = may_keep_plan(s, &q);
     tsr_cuda_kept_plan *plan = keeps ? find_plan(s, positions) : NULL;
     bool made = !plan;
@@ -281,12 +291,83 @@ static tsr_status use_dense(masked *s, int64_t *moved)
     return tsr_cuda_dense_use(&s->dense[B], b, reads_b, s->product.nthreads, moved);
 }
 
+/* ---- results that stay ---- */
+
+/* Exact counts, of which the sum is known with them. */
+static bool may_stay(const masked *s, const tsr_result *result)
+{
+    tsr_semiring r = s->product.semiring;
+    bool counts = r.add == TSR_ADD_PLUS && r.mul == TSR_MUL_PAIR && r.type != TSR_BOOL && r.type != TSR_FP32 && r.type != TSR_FP64;
+    size_t bytes = (size_t)s->product.mask.nvals * (tsr_cuda_type_size(r.type) + 1);
+    return result->may_stay && s->product.op == TSR_OP_MASKED_DOT && counts &&
+           bytes + staying_bytes <= tsr_cuda.cap / STAYING_SHARE;
+}
+
+static tsr_status compute_and_count(masked *s, const tsr_cuda_entries *e, uint64_t *total)
+{
+    tsr_status status = tsr_cuda_new((void **)&s->products, sizeof *total);
+    if (status == TSR_OK)
+        status = tsr_cuda_set(s->products, 0, sizeof *total, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = compute_dot(s, e);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(total, s->products, sizeof *total, tsr_cuda.compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    tsr_cuda_delete(s->products);
+    s->products = NULL;
+    return status == TSR_OK ? waited : status;
+}
+
+static tsr_status compute_and_stay(masked *s, tsr_result *result)
+{
+    staying *kept = malloc(sizeof *kept);
+    if (!kept)
+        return TSR_OUT_OF_MEMORY;
+    tsr_status status = tsr_cuda_entries_open(&kept->entries, 0, s->product.mask.nvals, tsr_cuda_type_size(s->product.semiring.type));
+    if (status == TSR_OK) {
+        status = compute_and_count(s, &kept->entries, &result->total);
+        if (status != TSR_OK)
+            tsr_cuda_entries_close(&kept->entries);
+    }
+    if (status != TSR_OK) {
+        free(kept);
+        return status;
+    }
+    kept->nthreads = s->product.nthreads;
+    staying_bytes += kept->entries.bytes;
+    result->stays = kept;
+    return TSR_OK;
+}
+
+void tsr_cuda_masked_forget(void *stays)
+{
+    staying *kept = stays;
+    staying_bytes -= kept->entries.bytes;
+    tsr_cuda_entries_close(&kept->entries);
+    free(kept);
+}
+
+tsr_status tsr_cuda_masked_fetch(void *stays, tsr_result *result)
+{
+    staying *kept = stays;
+    result->nvals = result->bytes_moved = 0;
+    tsr_status status = tsr_cuda_entries_fetch(&kept->entries, result, kept->nthreads);
+    if (status != TSR_OK)
+        tsr_cuda_settle();
+    tsr_cuda_masked_forget(kept);
+    return status;
+}
+
+/* ---- all of it ---- */
+
 static tsr_status run(masked *s, tsr_result *result)
 {
     bool dots = s->product.op == TSR_OP_MASKED_DOT;
     tsr_status status = dots ? TSR_OK : use_dense(s, &result->bytes_moved);
     for (int k = dots ? A : MASK; k < OPERANDS && status == TSR_OK; k++)
         status = use_operand(s, k, &result->bytes_moved);
+    if (status == TSR_OK && may_stay(s, result))
+        return compute_and_stay(s, result);
     if (status != TSR_OK)
         return status;
     return tsr_cuda_entries_in_portions(s->product.mask.nvals, tsr_cuda_type_size(s->product.semiring.type),

@@ -102,13 +102,18 @@ static inline bool tsr_monoid_fits(tsr_semiring s) { return s.type != TSR_BOOL |
  *   masked C  x: one value per entry of the mask, in the mask's order.  b: the same, 1 where the entry exists
  *             (the intersection is not empty and the mask lets it pass); never NULL.
  * nvals: entries present, set by the backend.  kernel (static storage) and bytes_moved (between host and device) are for the
- * trace; a backend that leaves kernel NULL is asked for its kernel_name. */
+ * trace; a backend that leaves kernel NULL is asked for its kernel_name.
+ * With may_stay a backend may leave the result of a masked product where it was computed: then `stays` is not NULL, nothing is
+ * written to x and b, and `total` is the number of products over all entries (of a count of pairs: the sum of C). */
 typedef struct tsr_result {
     void *x;
     int8_t *b;
     int64_t nvals;
     const char *kernel;
     int64_t bytes_moved;
+    bool may_stay;
+    void *stays;
+    uint64_t total;
 } tsr_result;
 
 /* What `measure` found out.  Times in ms, the best of several. */
@@ -139,6 +144,10 @@ typedef struct tsr_backend {
      * than the semiring's, execute returns TSR_DECLINED, and is called again with everything. */
     bool (*holds)(const tsr_product *product);
     void (*release)(void *kept);
+    /* Optional, for results that stay: bring one into result->x and ->b (nvals and bytes_moved are set; status as for execute), or
+     * forget it.  One of the two, once, on any thread. */
+    tsr_status (*fetch)(void *stays, tsr_result *result);
+    void (*forget)(void *stays);
     /* Optional.  Time a product (sparse x full) with operands that stay where the backend computes: b.x is not looked at, its place
      * is taken by numbers of the backend's own, and there is no result.  a_slot is needed: what was brought is found again.
      * Status as for execute. */

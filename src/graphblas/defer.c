@@ -138,6 +138,36 @@ void tsr_defer_run_all(void)
     settle(NULL, TOUCH_ALL);
 }
 
+static int64_t extended(tsr_type type, uint64_t total)
+{
+    switch (type) {
+    case TSR_INT8: return (int8_t)total;
+    case TSR_INT16: return (int16_t)total;
+    case TSR_INT32: return (int32_t)total;
+    case TSR_UINT8: return (uint8_t)total;
+    case TSR_UINT16: return (uint16_t)total;
+    case TSR_UINT32: return (uint32_t)total;
+    default: return (int64_t)total;
+    }
+}
+
+bool tsr_defer_total(const void *target, tsr_type *type, int64_t *total)
+{
+    if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
+        return false;
+    bool found = false;
+    pthread_mutex_lock(&mutex);
+    for (pending *p = first; p && !found; p = p->next) {
+        found = p->product.target == target && p->product.counted && !p->running;
+        if (found) {
+            *type = p->product.type;
+            *total = extended(p->product.type, p->product.total);
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return found;
+}
+
 bool tsr_defer_is_target(const void *handle)
 {
     if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))

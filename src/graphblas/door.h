@@ -43,10 +43,17 @@ typedef struct tsr_deferred {
     void (*run)(void *closure);
     void (*cancel)(void *closure);
     void *closure;
+    bool counted;                /* the sum of C is known: of integers of `type`, modulo its range */
+    tsr_type type;
+    uint64_t total;
 } tsr_deferred;
 
 /* False: no memory for it; the caller runs it now. */
 bool tsr_defer(const tsr_deferred *product);
+
+/* The sum of a matrix that is the target of a deferred product, as an integer of its type extended to 64 bits.  False: it is none,
+ * or its sum is not known. */
+bool tsr_defer_total(const void *target, tsr_type *type, int64_t *total);
 
 /* ---- products (product.c, match.c): true = done, *info is the result; false = forward to the real function ---- */
 bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,
@@ -55,5 +62,9 @@ bool tsr_try_mxv(GrB_Info *info, GrB_Vector w, const GrB_Vector mask, const GrB_
                  const GrB_Matrix A, const GrB_Vector u, const GrB_Descriptor desc);
 bool tsr_try_vxm(GrB_Info *info, GrB_Vector w, const GrB_Vector mask, const GrB_BinaryOp accum, const GrB_Semiring semiring,
                  const GrB_Vector u, const GrB_Matrix A, const GrB_Descriptor desc);
+
+/* ---- sums (reduce.c): true = *c is the sum of A, whose product is deferred ---- */
+bool tsr_try_total_INT64(int64_t *c, const GrB_BinaryOp accum, const GrB_Monoid monoid, const GrB_Matrix A, const GrB_Descriptor desc);
+bool tsr_try_total_UINT64(uint64_t *c, const GrB_BinaryOp accum, const GrB_Monoid monoid, const GrB_Matrix A, const GrB_Descriptor desc);
 
 #endif

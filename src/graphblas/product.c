@@ -16,6 +16,9 @@ typedef struct job {
     void *masked_x;   /* masked results before compaction, one per mask entry */
     int8_t *masked_b;
     bool deferred;    /* nobody else can compute it any more */
+    bool may_stay;    /* a backend may leave the result where it computed it … */
+    void *stays;      /* … and has: */
+    uint64_t total;   /* the sum of its entries */
 } job;
 
 static bool is_masked(const tsr_product *p)
@@ -33,9 +36,12 @@ static void release_records(tsr_request *r)
 
 static void release(job *j)
 {
+    if (j->stays)
+        j->decision.backend->forget(j->stays);
+    j->stays = NULL;
     tsr_arrays_free(&j->arrays);
-    free(j->masked_x);
-    free(j->masked_b);
+    tsr_user_free(j->masked_x);
+    tsr_user_free(j->masked_b);
     j->masked_x = NULL;
     j->masked_b = NULL;
     release_records(&j->match.request);
@@ -54,8 +60,8 @@ static bool reserve(job *j, bool deferred)
     if (!is_masked(p))
         return tsr_arrays_dense(&j->arrays, p, keep_presence(j) || !tsr_engine_result_full(&j->match.request));
     size_t entries = (size_t)(p->mask.nvals > 0 ? p->mask.nvals : 1);
-    j->masked_x = malloc(entries * tsr_type_size(p->semiring.type));
-    j->masked_b = malloc(entries);
+    j->masked_x = tsr_user_malloc(entries * tsr_type_size(p->semiring.type));
+    j->masked_b = tsr_user_malloc(entries);
     if (!j->masked_x || !j->masked_b)
         return false;
     return !deferred || tsr_arrays_sparse(&j->arrays, p, p->mask.nvals);
@@ -110,11 +116,22 @@ static bool compact(job *j)
     return ok;
 }
 
+/* What stays somewhere is brought here, or computed once more. */
+static tsr_status bring_home(job *j, tsr_result *result)
+{
+    void *stays = j->stays;
+    j->stays = NULL;
+    tsr_status status = j->decision.backend->fetch(stays, result);
+    return status == TSR_OK ? status : execute(j, result);
+}
+
 static tsr_status compute_masked(job *j)
 {
-    tsr_result result = {.x = j->masked_x, .b = j->masked_b};
-    tsr_status status = execute(j, &result);
-    if (status == TSR_OK && !compact(j))
+    tsr_result result = {.x = j->masked_x, .b = j->masked_b, .may_stay = j->may_stay};
+    tsr_status status = j->stays ? bring_home(j, &result) : execute(j, &result);
+    j->stays = result.stays;
+    j->total = result.total;
+    if (status == TSR_OK && !j->stays && !compact(j))
         status = TSR_OUT_OF_MEMORY;
     return status;
 }
@@ -152,10 +169,10 @@ static void add_c(job *j)
 }
 
 /* Only a hand-over that cannot fail may wait. */
-static bool may_defer(const job *j)
+static bool may_wait(const job *j)
 {
     int32_t control = GxB_AUTO_SPARSITY;
-    if (!tsr_config_get()->defer || tsr_door_blocking() || j->match.through_t)
+    if (tsr_door_blocking() || j->match.through_t)
         return false;
     return tsr_real.GxB_Matrix_Option_get_INT32(j->call.C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS &&
            control == GxB_AUTO_SPARSITY;
@@ -169,10 +186,24 @@ static bool defer(const job *j)
     *kept = *j;
     kept->deferred = true;
     const tsr_call *c = &j->call;
-    tsr_deferred d = {.target = c->C, .operands = {c->A, c->B, c->M}, .run = run_deferred, .cancel = cancel_deferred, .closure = kept};
+    kept->may_stay = false;
+    tsr_deferred d = {.target = c->C, .operands = {c->A, c->B, c->M}, .run = run_deferred, .cancel = cancel_deferred, .closure = kept,
+                      .counted = j->stays, .type = j->match.request.product.semiring.type, .total = j->total};
     if (tsr_defer(&d))
         return true;
     free(kept);
+    return false;
+}
+
+/* The result stays on the device until somebody wants to see it.  False: it was brought here, or *status says why not. */
+static bool leave_there(job *j, tsr_status *status)
+{
+    const tsr_product *p = &j->match.request.product;
+    if (tsr_arrays_sparse(&j->arrays, p, p->mask.nvals) && defer(j))
+        return true;
+    tsr_arrays_free(&j->arrays);
+    j->may_stay = false;
+    *status = compute_masked(j);
     return false;
 }
 
@@ -187,17 +218,19 @@ static GrB_Info finish(job *j)
 /* true: *info is the result of the call. */
 static bool compute_now(GrB_Info *info, job *j)
 {
-    bool deferred = may_defer(j);
+    bool waits = may_wait(j), deferred = waits && tsr_config_get()->defer;
     bool done = reserve(j, deferred);
-    if (done && deferred && defer(j)) {
-        *info = GrB_SUCCESS;
+    *info = GrB_SUCCESS;
+    if (done && deferred && defer(j))
         return true;
-    }
-    done = done && compute(j) == TSR_OK;
-    if (done)
+    j->may_stay = waits && j->decision.backend->fetch;
+    tsr_status status = done ? compute(j) : TSR_OUT_OF_MEMORY;
+    if (j->stays && leave_there(j, &status))
+        return true;
+    if (status == TSR_OK)
         *info = finish(j);
     release(j);
-    return done;
+    return status == TSR_OK;
 }
 
 static void report_forward(const job *j, const char *reason)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda_kernels.h"
+#include "kernels/kernels.h"
 #include "src/format/format.h"
 
 /* Arrays of one product, whichever kernel it was asked of. */
@@ -16,6 +17,7 @@ typedef struct masked_work {
     uint64_t a_iso, b_iso;
     void *x;
     int8_t *present;
+    uint64_t *products; /* NULL: not wanted */
 } masked_work;
 
 static tsr_view csr_view(const tsr_cuda_csr *c, tsr_type type, const uint64_t *iso)
@@ -40,6 +42,23 @@ static tsr_view turned(tsr_view v)
     return v;
 }
 
+/* Over all entries of the mask. */
+static uint64_t count_products(const tsr_product *product)
+{
+    tsr_product p = *product;
+    size_t n = (size_t)p.mask.nvals;
+    uint64_t *x = malloc(n * sizeof *x + 1), sum = 0;
+    int8_t *present = malloc(n + 1);
+    p.semiring = (tsr_semiring){TSR_UINT64, TSR_ADD_PLUS, TSR_MUL_PAIR};
+    if (!x || !present || tsr_ref_execute(&p, &(tsr_result){.x = x, .b = present}) != TSR_OK)
+        abort();
+    for (size_t k = 0; k < n; k++)
+        sum += present[k] ? x[k] : 0;
+    free(x);
+    free(present);
+    return sum;
+}
+
 /* All of the mask is computed, the portion copied. */
 static void run_masked(const void *described)
 {
@@ -62,6 +81,8 @@ static void run_masked(const void *described)
         abort();
     memcpy(w.x, x + (size_t)w.begin * size, count * size);
     memcpy(w.present, present + w.begin, count);
+    if (w.products)
+        *w.products += count_products(&p);
     free(x);
     free(present);
 }
@@ -77,7 +98,7 @@ tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, const tsr_cuda_
 {
     masked_work w = {.product = product_of(TSR_OP_MASKED_DOT, q->semiring, q->mask, q->mask_size, q->a->ncols), .a = *q->a,
                      .b = *q->b, .mask = *q->mask, .begin = q->begin, .end = q->end, .a_iso = q->a_iso, .b_iso = q->b_iso,
-                     .x = q->x, .present = q->present};
+                     .x = q->x, .present = q->present, .products = q->products};
     if (plan && (plan->begin != q->begin || plan->end != q->end || plan->positions < tsr_cuda_masked_reads(q)))
         return TSR_DECLINED;
     return lazy_queue(run_masked, &w, sizeof w, q->stream);

@@ -325,6 +325,27 @@ static void test_named_kernels(void **state)
     assert_true(by_blocks_so_far > 5 && in_half > 0);
 }
 
+/* By panels where these have the semiring, else by CSR: min and max, integers, all that they do not have. */
+static void panel_of_each(rng *r, tsr_op op, tsr_semiring s)
+{
+    test_case c = make_case(r, op, s, (int)rng_below(r, 2));
+    kernel = rng_chance(r, 50) ? "panel" : "panel-64";
+    reorder = (tsr_reorder)rng_below(r, 5);
+    use_slot = rng_chance(r, 50);
+    if (by_blocks(&c) || s.add != TSR_ADD_PLUS || (s.type != TSR_FP32 && s.type != TSR_FP64))
+        for (int again = 0; again < 2; again++)
+            assert_int_equal(check_at(&c, kernel), VERDICT_OK);
+    case_free(&c);
+    release();
+}
+
+static void test_panels_over_semirings(void **state)
+{
+    (void)state;
+    plain();
+    for_every_semiring(panel_of_each);
+}
+
 /* 16 rows alike, one after the other or scattered: blocks pay sooner or later, or at once when many calls are expected. */
 static test_case make_dense_windows(tsr_product *p, bool scattered)
 {
@@ -562,6 +583,77 @@ static void *worker(void *argument)
         free(x);
         free(y);
         free(b);
+/* ---- results that stay on the device ---- */
+
+static uint64_t sum_of(tsr_type type, const void *x, const int8_t *b, int64_t count)
+{
+    uint64_t sum = 0;
+    for (int64_t k = 0; k < count; k++) {
+        uint64_t value = 0;
+        memcpy(&value, (const char *)x + (size_t)k * type_size(type), type_size(type));
+        sum += b[k] ? value : 0;
+    }
+    return sum;
+}
+
+/* As the door asks for it. */
+static tsr_status execute_and_fetch(const tsr_product *product, tsr_result *result)
+{
+    result->may_stay = true;
+    tsr_status status = execute(product, result);
+    if (status != TSR_OK || !result->stays)
+        return status;
+    uint64_t total = result->total, range = type_size(product->semiring.type) == 8 ? 0 : UINT64_C(1) << 8 * type_size(product->semiring.type);
+    status = gpu->fetch(result->stays, result);
+    result->stays = NULL;
+    uint64_t sum = status == TSR_OK ? sum_of(product->semiring.type, result->x, result->b, product->mask.nvals) : total;
+    assert_int_equal(range ? sum % range : sum, range ? total % range : total);
+    return status;
+}
+
+static verdict check_staying(const test_case *c)
+{
+    char why[200] = "";
+    verdict v = check_case(c, execute_and_fetch, why, sizeof why);
+    if (v == VERDICT_WRONG)
+        fail_msg("stays, seed %llu: %s", (unsigned long long)seed, why);
+    return v;
+}
+
+static test_case make_counts(rng *r, tsr_type type)
+{
+    for (;;) {
+        test_case c = make_case(r, TSR_OP_MASKED_DOT, (tsr_semiring){type, TSR_ADD_PLUS, TSR_MUL_PAIR}, (int)rng_below(r, 2));
+        if (c.product.k > 0 && c.product.mask.nvals > 0 && c.product.a.nvals > 0 && c.product.b.nvals > 0)
+            return c;
+        case_free(&c);
+    }
+}
+
+static void test_results_that_stay(void **state)
+{
+    (void)state;
+    plain();
+    rng r = {seed};
+    for (int round = 0; round < 60 * rounds; round++) {
+        test_case c = make_counts(&r, (tsr_type)(TSR_INT8 + rng_below(&r, TSR_FP32 - TSR_INT8)));
+        use_slot = rng_chance(&r, 50);
+        assert_int_equal(check_staying(&c), VERDICT_OK);
+        tsr_result result = {.may_stay = true};
+        size_t places = (size_t)places_of(&c.product);
+        result.x = malloc(places * 8);
+        result.b = malloc(places);
+        assert_int_equal(execute(&c.product, &result), TSR_OK);
+        if (result.stays)
+            gpu->forget(result.stays);
+        free(result.x);
+        free(result.b);
+        release();
+        assert_int_equal(tsr_cuda.used, 0);
+        case_free(&c);
+    }
+}
+
         case_free(&c);
         if (!same)
             return (void *)1;
@@ -630,10 +722,11 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned),
         cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
+        cmocka_unit_test(test_panels_over_semirings),
         cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_order_that_pays),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_eviction),
-        cmocka_unit_test(test_failures), cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),
+        cmocka_unit_test(test_failures), cmocka_unit_test(test_results_that_stay), cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

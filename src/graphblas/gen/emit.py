@@ -13,6 +13,9 @@ INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/blocks.h"\n#include "
 BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize'}
 PRODUCTS = {'GrB_mxm': 'tsr_try_mxm', 'GrB_mxv': 'tsr_try_mxv', 'GrB_vxm': 'tsr_try_vxm'}
 
+# Answered from a deferred product, which stays deferred, where its sum is known.
+TOTALS = {'GrB_Matrix_reduce_INT64': 'tsr_try_total_INT64', 'GrB_Matrix_reduce_UINT64': 'tsr_try_total_UINT64'}
+
 HOOKS = {
     roles_of.READ: 'TSR_HOOK_READ(a{n});',
     roles_of.WRITE: 'TSR_HOOK_WRITE(a{n});',
@@ -182,7 +185,10 @@ def _wrapper(prototype, roles):
     deep = roles_of.runs_operators(prototype, roles)
     before, after = _hooks(roles, HOOKS), _hooks(roles, AFTER)
     lines += ['const unsigned busy = tsr_busy();', 'if (TSR_UNLIKELY(busy)) {', '    if (busy & TSR_BUSY_CHECK) {',
-              '        return checked_%s(%s);' % (prototype.name, _pass_on(prototype)), '    }'] + before + ['}']
+              '        return checked_%s(%s);' % (prototype.name, _pass_on(prototype)), '    }']
+    if prototype.name in TOTALS:
+        lines += ['    if (%s(%s)) {' % (TOTALS[prototype.name], _pass_on(prototype)), '        return GrB_SUCCESS;', '    }']
+    lines += before + ['}']
     if after or deep or leaves or prototype.name in PRODUCTS:
         lines += _real_call(prototype, deep) + leaves
         if after:
