@@ -345,12 +345,24 @@ static tsr_status allocate(tsr_cuda_panels *s)
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute) : status;
 }
 
+/* What the device can copy by itself. */
+static bool pitch_fits(int64_t ld, size_t size)
+{
+    return ld <= INT32_MAX / (int64_t)size;
+}
+
 /* B's vectors may lie further apart than they are long. */
 static bool b_is_pinned(const tsr_cuda_panels *s)
 {
     const tsr_view *b = &s->product->b;
     int64_t elements = b->nvec > 0 ? (b->nvec - 1) * b->ld + b->vlen : 0;
-    return s->reads_b && !b->iso && tsr_cuda_is_pinned(b->x, (size_t)elements * s->size);
+    return s->reads_b && !b->iso && pitch_fits(b->ld, s->size) && tsr_cuda_is_pinned(b->x, (size_t)elements * s->size);
+}
+
+static bool c_is_pinned(const tsr_cuda_panels *s)
+{
+    const tsr_product *p = s->product;
+    return pitch_fits(p->c_by_col ? p->m : p->n, s->size) && tsr_cuda_is_pinned(s->result->x, (size_t)(p->m * p->n) * s->size);
 }
 
 tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p,
@@ -361,7 +373,7 @@ tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda
     s->b_bitmap = p->b.format == TSR_BITMAP;
     s->present = s->b_bitmap && result->b;
     s->b_direct = b_is_pinned(s);
-    s->c_direct = tsr_cuda_is_pinned(result->x, (size_t)(p->m * p->n) * s->size);
+    s->c_direct = c_is_pinned(s);
     return fit(s) ? allocate(s) : TSR_DECLINED;
 }
 

@@ -38,12 +38,16 @@ void tsr_cuda_unlock_pages(void *p)
 
 tsr_status tsr_cuda_rows_to_device(const tsr_cuda_copy *c, void *stream)
 {
+    if (c->height == 1) /* of any width */
+        return tsr_cuda_to_device(c->device, c->host, c->width, stream);
     return status_of(cudaMemcpy2DAsync(c->device, c->device_pitch, c->host, c->host_pitch, c->width, c->height,
                                        cudaMemcpyHostToDevice, stream));
 }
 
 tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *c, void *stream)
 {
+    if (c->height == 1)
+        return tsr_cuda_to_host(c->host, c->device, c->width, stream);
     return status_of(cudaMemcpy2DAsync(c->host, c->host_pitch, c->device, c->device_pitch, c->width, c->height,
                                        cudaMemcpyDeviceToHost, stream));
 }

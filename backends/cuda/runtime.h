@@ -13,7 +13,8 @@ void tsr_cuda_unpin(void *p);                    /* NULL allowed */
 tsr_status tsr_cuda_lock_pages(void *p, size_t bytes);
 void tsr_cuda_unlock_pages(void *p);
 
-/* A rectangle of `height` rows of `width` bytes, whose rows start `pitch` bytes apart; host memory is page-locked. */
+/* A rectangle of `height` rows of `width` bytes, whose rows start `pitch` bytes apart: width <= pitch < 2^31 unless it is one row.
+ * Host memory is page-locked. */
 typedef struct tsr_cuda_copy {
     void *device, *host;
     size_t device_pitch, host_pitch, width, height;

@@ -136,7 +136,7 @@ tsr_status tsr_cuda_copy_direct(const tsr_cuda_rectangle *r, bool to_device, voi
                           .host_pitch = (size_t)r->host_ld * r->size, .width = (size_t)r->inner * r->size,
                           .height = (size_t)r->outer};
     if (copy.width == copy.device_pitch && copy.width == copy.host_pitch) { /* one row */
-        copy.width *= copy.height;
+        copy.width = copy.device_pitch = copy.host_pitch = copy.width * copy.height;
         copy.height = 1;
     }
     return to_device ? tsr_cuda_rows_to_device(&copy, stream) : tsr_cuda_rows_to_host(&copy, stream);

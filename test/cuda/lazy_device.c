@@ -252,14 +252,22 @@ static void run_rows(work *w)
         memcpy((char *)w->to + row * w->a, (const char *)w->from + row * w->b, w->bytes);
 }
 
+static void check_rows(const tsr_cuda_copy *c)
+{
+    if (c->width > c->device_pitch || c->width > c->host_pitch)
+        fatal("rows overlap");
+}
+
 tsr_status tsr_cuda_rows_to_device(const tsr_cuda_copy *c, void *on)
 {
+    check_rows(c);
     return queue(&(work){.run = run_rows, .to = c->device, .a = (int64_t)c->device_pitch, .from = c->host,
                          .b = (int64_t)c->host_pitch, .bytes = c->width, .rows = (int64_t)c->height}, on);
 }
 
 tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *c, void *on)
 {
+    check_rows(c);
     return queue(&(work){.run = run_rows, .to = c->host, .a = (int64_t)c->host_pitch, .from = c->device,
                          .b = (int64_t)c->device_pitch, .bytes = c->width, .rows = (int64_t)c->height}, on);
 }
