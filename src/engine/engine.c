@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/engine.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,11 +143,39 @@ static double plan_representation(const tsr_request *r, const tsr_features *f, t
     return without;
 }
 
-/* The GPU, if it may compute this: `best_ms` is what the product takes without. */
-static const tsr_backend *gpu_for(const tsr_request *r, double best_ms)
+/* To start the GPU costs as much as many products gain: it is started when so much has been lost without it, or at once by a
+ * product that gains as much, or is expected often enough. */
+static bool start_pays(const tsr_request *r, const tsr_features *f, double base)
 {
-    tsr_mode mode = tsr_config_get()->mode;
-    if (by_reference() || (mode != TSR_MODE_GPU && (mode != TSR_MODE_AUTO || best_ms < TSR_GPU_LEAST_MS)))
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static double lost;
+    tsr_features g = *f;
+    g.a_on_device = true;
+    double gain = base - tsr_predict_gpu_ms(&g);
+    if (gain <= 0)
+        return false;
+    pthread_mutex_lock(&lock);
+    lost += gain;
+    bool pays = tsr_worth_building(TSR_GPU_START_MS, lost, gain, r->expected_calls) || lost >= TSR_GPU_START_MS;
+    pthread_mutex_unlock(&lock);
+    return pays;
+}
+
+/* Is the GPU wanted for a product that takes `base` ms without? */
+static bool wants_gpu(const tsr_request *r, const tsr_features *f, double base)
+{
+    const tsr_config *config = tsr_config_get();
+    if (by_reference() || config->mode != TSR_MODE_AUTO)
+        return !by_reference() && config->mode == TSR_MODE_GPU;
+    if (base < TSR_GPU_LEAST_MS)
+        return false;
+    return config->eager || tsr_backend_gpu_asked() || start_pays(r, f, base);
+}
+
+/* The GPU, if it may compute this. */
+static const tsr_backend *gpu_for(const tsr_request *r, const tsr_features *f, double base)
+{
+    if (!wants_gpu(r, f, base))
         return NULL;
     const tsr_backend *gpu = tsr_backend_gpu();
     tsr_product cast = as_cast(&r->product);
@@ -179,7 +208,7 @@ static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decisi
 {
     double cpu_ms = d->predicted_ms;
     double base = d->forward_ms >= 0 && d->forward_ms < cpu_ms ? d->forward_ms : cpu_ms;
-    const tsr_backend *gpu = gpu_for(r, base);
+    const tsr_backend *gpu = gpu_for(r, f, base);
     if (!gpu)
         return;
     bool forced = tsr_config_get()->mode == TSR_MODE_GPU;

@@ -18,7 +18,7 @@
 
 static const tsr_backend *gpu;
 static pid_t loader; /* a device does not survive a fork */
-static atomic_bool off;
+static atomic_bool off, asked;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* dlsym gives an object pointer where a function pointer is meant. */
@@ -96,7 +96,13 @@ static void load(void)
 const tsr_backend *tsr_backend_gpu(void)
 {
     pthread_once(&once, load);
+    atomic_store_explicit(&asked, true, memory_order_relaxed);
     return gpu && !atomic_load_explicit(&off, memory_order_relaxed) && getpid() == loader ? gpu : NULL;
+}
+
+bool tsr_backend_gpu_asked(void)
+{
+    return atomic_load_explicit(&asked, memory_order_relaxed);
 }
 
 void tsr_backend_gpu_off(void)

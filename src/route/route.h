@@ -39,9 +39,11 @@ double tsr_least_work(const tsr_features *f);
 /* Our predicted time must be below this share of SuiteSparse's: what the prediction may be wrong by. */
 #define TSR_ROUTE_MARGIN 0.85
 
-/* The GPU is asked for (its driver loaded, memory pinned: about a second, once) only by a product that would take longer than
- * this without. */
+/* The GPU is considered only for a product that would take longer than this without. */
 #define TSR_GPU_LEAST_MS 2.0
+
+/* Once per process: the driver is loaded, the device opened, staging memory made. */
+#define TSR_GPU_START_MS 300.0
 
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */
 bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls);

@@ -148,6 +148,43 @@ static void gpu_only_when_worth_it(void)
     REQUIRE(!computed());
 }
 
+/* Only decided, not computed: sizes are all that counts. */
+static bool gpu_chosen(double expected_calls)
+{
+    tsr_request r = one_row();
+    tsr_decision d;
+    r.expected_calls = expected_calls;
+    r.product.op = TSR_OP_SPMM;
+    r.product.n = r.product.b.ncols = r.product.b.vlen = r.product.b.ld = 128;
+    r.product.b.by_col = false;
+    r.product.a.nvals = 1000 * 1000;
+    r.a_matrix = NULL;
+    tsr_engine_decide(&r, &d);
+    return d.backend != NULL && d.backend != tsr_backend_cpu();
+}
+
+/* Products of some 50 ms: the start pays after a few, and is not paid again. */
+static void gpu_starts_when_it_pays(void)
+{
+    int calls = 1;
+    while (calls < 100 && !gpu_chosen(0))
+        calls++;
+    REQUIRE(calls > 1 && calls < 20);
+    REQUIRE(gpu_chosen(0));
+}
+
+static void gpu_starts_when_much_is_expected(void)
+{
+    REQUIRE(gpu_chosen(1000));
+}
+
+static void test_start(void **state)
+{
+    (void)state;
+    assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_pays).code, 0);
+    assert_int_equal(with_plugin(plugins[0], gpu_starts_when_much_is_expected).code, 0);
+}
+
 static void test_failing_plugin(void **state)
 {
     (void)state;
@@ -219,7 +256,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_unusable_here_is_silent),
         cmocka_unit_test(test_not_a_plugin),
         cmocka_unit_test(test_no_plugin_is_silent),
-        cmocka_unit_test(test_failing_plugin),
+        cmocka_unit_test(test_start), cmocka_unit_test(test_failing_plugin),
         cmocka_unit_test(test_declining_plugin),
         cmocka_unit_test(test_not_in_a_child),
         cmocka_unit_test(test_real_plugin),
