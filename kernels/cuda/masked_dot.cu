@@ -106,10 +106,10 @@ __global__ void __launch_bounds__(warp_threads) count_warps(const __grid_constan
     for_own<table_set>(q, 4, [&](const masked_task &task, const table_set &set) { add_products(q, count_records<8, 0>(q, task, set)); });
 }
 
-/* Entries without a group: eight lanes each.  The next one's lists are fetched while this one's are walked. */
+/* Entries without a group: a few lanes each.  The next one's lists are fetched while this one's are walked. */
 template <bool Planned> __global__ void __launch_bounds__(256) count_pairs(const __grid_constant__ masked_args q)
 {
-    constexpr int G = 8;
+    constexpr int G = pair_lanes<Planned>;
     int l = int(threadIdx.x % G);
     int64_t groups = gridDim.x * int64_t(blockDim.x / G), group = blockIdx.x * int64_t(blockDim.x / G) + threadIdx.x / G;
     uint64_t sum = 0;

@@ -140,7 +140,7 @@ template <class P> __global__ void __launch_bounds__(warp_threads) fold_warps(co
 
 template <class P, bool Planned> __global__ void __launch_bounds__(256) fold_pairs(const __grid_constant__ masked_args q)
 {
-    constexpr int G = 8;
+    constexpr int G = pair_lanes<Planned>;
     int l = int(threadIdx.x % G);
     int64_t groups = gridDim.x * int64_t(blockDim.x / G), group = blockIdx.x * int64_t(blockDim.x / G) + threadIdx.x / G;
     for (int64_t base = 0; base < q.npairs; base += groups) {

@@ -17,8 +17,8 @@ using namespace sddmm_stencil;
 
 /* What measured best on an H200: stages of the ring, blocks of threads on a multiprocessor.  Lines: 128 bytes of a row each. */
 template <int Lines> struct tuning {
-    static constexpr int stages = Lines < 4 ? 4 : 2;
-    static constexpr int blocks = Lines < 4 ? 6 : 5;
+    static constexpr int stages = Lines < 4 ? 3 : 2;
+    static constexpr int blocks = Lines < 4 ? 8 : 6;
     static constexpr bool bulk = false;
 };
 
@@ -44,7 +44,7 @@ template <class T, int Lines> struct consumer {
 
     __device__ __forceinline__ consumer(const job &j, const item &t, int number) : results(j, t.window)
     {
-        const int lane = threadIdx.x % 32, r = number * rows + lane / group, odd = r % 2;
+        const int lane = threadIdx.x % 32, r = row_by_length(j, t.window, number * rows + lane / group), odd = lane / group % 2;
         const int64_t row = t.window * height + r;
         other = odd ? -64 : 64;
         load_row(j, row, lane % group, odd);
@@ -53,6 +53,22 @@ template <class T, int Lines> struct consumer {
         place = static_cast<uint32_t>(first_entry(j, t, row) - results.entry);
         y = keep_place(shared_place_of(dynamic_shared() + odd * 64 + lane % group * 16));
         load_sets();
+    }
+    /* The window's row that so many are longer than.  Rows of one warp are of similar length then, and take as many steps. */
+    static __device__ __forceinline__ int row_by_length(const job &j, int64_t window, int rank)
+    {
+        const int lane = threadIdx.x % 32;
+        const int64_t row = window * height + lane;
+        const int length = row < j.nrows ? static_cast<int>(j.p[row + 1] - j.p[row]) : -1;
+        int longer = 0, found = 0;
+        for (int other = 0; other < height; other++) {
+            const int its = __shfl_sync(every_lane, length, other);
+            longer += its > length || (its == length && other < lane);
+        }
+        for (int other = 0; other < height; other++)
+            if (__shfl_sync(every_lane, longer, other) == rank)
+                found = other;
+        return found;
     }
     __device__ __forceinline__ void load_row(const job &j, int64_t row, int t, int odd)
     {
