@@ -8,6 +8,8 @@
 #include "src/format/blocks.h"
 #include "src/route/model.h"
 
+const char *const tsr_inspect_order_names[TSR_INSPECT_ORDERS] = {"lpa", "tca", "loa"};
+
 static int degree_class(int64_t degree)
 {
     return degree > 0 ? 64 - __builtin_clzll((uint64_t)degree) : 0;
@@ -84,7 +86,34 @@ static void count_windows(tsr_inspection *out, const tsr_mm_csr *a, int64_t *mar
 
 /* ---- all of it ---- */
 
-static tsr_status count_blocks(tsr_statistics *out, const tsr_mm_csr *a, int nthreads)
+static tsr_status count_ordered(int64_t vectors[5], const tsr_source *source, tsr_reorder which, uint32_t *order, int nthreads)
+{
+    tsr_source ordered = {0};
+    tsr_statistics statistics;
+    tsr_status status = tsr_make_order(order, source, which, nthreads);
+    status = status == TSR_OK ? tsr_take_rows(&ordered, source, order, source->nrows, nthreads) : status;
+    status = status == TSR_OK ? tsr_make_statistics(&statistics, &ordered, nthreads) : status;
+    tsr_free_source(&ordered);
+    if (status == TSR_OK) {
+        memcpy(vectors, statistics.vectors, sizeof statistics.vectors);
+    }
+    return status;
+}
+
+static tsr_status count_orders(tsr_inspection *out, const tsr_source *source, int nthreads)
+{
+    static const tsr_reorder orders[TSR_INSPECT_ORDERS] = {TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA};
+    uint32_t *order = malloc(((size_t)source->nrows + 1) * sizeof *order);
+    tsr_status status = order ? TSR_OK : TSR_OUT_OF_MEMORY;
+    for (int k = 0; k < TSR_INSPECT_ORDERS && status == TSR_OK; k++) {
+        status = count_ordered(out->ordered_vectors[k], source, orders[k], order, nthreads);
+    }
+    free(order);
+    return status;
+}
+
+/* Everything that needs the pattern with narrow indices. */
+static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, int nthreads)
 {
     uint32_t *narrow = malloc(((size_t)a->nvals + 1) * sizeof *narrow);
     if (!narrow) {
@@ -94,7 +123,8 @@ static tsr_status count_blocks(tsr_statistics *out, const tsr_mm_csr *a, int nth
         narrow[k] = (uint32_t)a->i[k];
     }
     const tsr_source source = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .p = a->p, .i = narrow};
-    tsr_status status = tsr_make_statistics(out, &source, nthreads);
+    tsr_status status = tsr_make_statistics(&out->statistics, &source, nthreads);
+    status = status == TSR_OK ? count_orders(out, &source, nthreads) : status;
     free(narrow);
     return status;
 }
@@ -106,7 +136,7 @@ tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads)
     *out = (tsr_inspection){.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals};
     out->nwindows = a->nrows / TSR_INSPECT_HEIGHT + (a->nrows % TSR_INSPECT_HEIGHT > 0);
     out->windows = malloc((size_t)(out->nwindows + 1) * sizeof *out->windows);
-    tsr_status status = mark && out->windows ? count_blocks(&out->statistics, a, nthreads) : TSR_OUT_OF_MEMORY;
+    tsr_status status = mark && out->windows ? count_blocks(out, a, nthreads) : TSR_OUT_OF_MEMORY;
     if (status == TSR_OK) {
         count_degrees(out, a);
         out->symmetric = is_symmetric(a, mark);

@@ -18,6 +18,10 @@ typedef struct tsr_window {
     int64_t nvals, vectors; /* entries; nonzero vectors (columns used) */
 } tsr_window;
 
+/* Row orders that a representation could have beside the rows' own (docs/row-order.md). */
+enum { TSR_INSPECT_ORDERS = 3 };
+extern const char *const tsr_inspect_order_names[TSR_INSPECT_ORDERS]; /* "lpa", "tca", "loa" */
+
 typedef struct tsr_inspection {
     int64_t nrows, ncols, nvals;
     bool symmetric; /* the pattern equals its transpose's */
@@ -26,12 +30,13 @@ typedef struct tsr_inspection {
     double mean_row;
     int64_t degrees[TSR_DEGREE_CLASSES]; /* rows of each class */
     tsr_statistics statistics;
+    int64_t ordered_vectors[TSR_INSPECT_ORDERS][5]; /* nonzero vectors after reordering; heights as in statistics.vectors */
     int64_t nwindows;
     tsr_window *windows; /* [nwindows] of TSR_INSPECT_HEIGHT rows; by malloc */
     int64_t routes[TSR_WINDOW_ROUTES]; /* windows by route */
 } tsr_inspection;
 
-/* TSR_OUT_OF_MEMORY; TSR_NOT_SUPPORTED: more than 2^32 columns.  On failure *out is empty. */
+/* TSR_OUT_OF_MEMORY; TSR_NOT_SUPPORTED: 2^32 rows or columns.  On failure *out is empty. */
 tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads);
 void tsr_inspection_free(tsr_inspection *inspection);
 

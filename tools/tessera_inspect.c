@@ -25,10 +25,14 @@ enum { HEIGHTS = 4, FORMATS = 6, WIDTHS = 2 };
 static const int heights[HEIGHTS] = {8, 16, 32, 64};
 static const int widths[WIDTHS] = {32, 128};
 
+static double ratio(int64_t nvals, int64_t vectors)
+{
+    return vectors > 0 ? (double)nvals / (double)vectors : 0;
+}
+
 static double per_vector(const tsr_inspection *i, int height)
 {
-    int64_t vectors = i->statistics.vectors[height];
-    return vectors > 0 ? (double)i->nvals / (double)vectors : 0;
+    return ratio(i->nvals, i->statistics.vectors[height]);
 }
 
 /* cuTeSpMM's classes. */
@@ -65,6 +69,13 @@ static void print_windows(const tsr_inspection *i)
         double each = per_vector(i, k);
         printf("  %10d   %15lld   %18.3f   %14.1f%%\n", heights[k], (long long)i->statistics.vectors[k], each,
                100 * (1 - each / heights[k]));
+    }
+    for (int order = 0; order < TSR_INSPECT_ORDERS; order++) {
+        printf("  rows ordered by %s   ", tsr_inspect_order_names[order]);
+        for (int k = 0; k < HEIGHTS; k++) {
+            printf(" %.3f", ratio(i->nvals, i->ordered_vectors[order][k]));
+        }
+        puts(" entries per vector");
     }
     printf("  windows of %d rows     %lld for Tensor Cores, %lld for CUDA cores, %lld empty\n", TSR_INSPECT_HEIGHT,
            (long long)i->routes[TSR_WINDOW_TENSOR_CORES], (long long)i->routes[TSR_WINDOW_CUDA_CORES],
@@ -107,6 +118,14 @@ static void print_json_windows(const tsr_inspection *i)
     for (int k = 0; k < HEIGHTS; k++) {
         printf("%s{\"height\": %d, \"nonzero_vectors\": %lld, \"nnz_per_vector\": %.6g}", k ? ", " : "", heights[k],
                (long long)i->statistics.vectors[k], per_vector(i, k));
+    }
+    fputs("], \"orders\": [", stdout);
+    for (int order = 0; order < TSR_INSPECT_ORDERS; order++) {
+        printf("%s{\"order\": \"%s\", \"nnz_per_vector\": [", order ? ", " : "", tsr_inspect_order_names[order]);
+        for (int k = 0; k < HEIGHTS; k++) {
+            printf("%s%.6g", k ? ", " : "", ratio(i->nvals, i->ordered_vectors[order][k]));
+        }
+        fputs("]}", stdout);
     }
     printf("], \"window_routes\": {\"height\": %d", TSR_INSPECT_HEIGHT);
     for (int k = 0; k < TSR_WINDOW_ROUTES; k++) {

@@ -294,6 +294,8 @@ class Answers(unittest.TestCase):
         self.assertEqual((answer["tc_blocks"], answer["mean_nnz_tc"], answer["empty_rows"]), (1, 6, 0))
         self.assertIn("MeanNnzTC 6.00", text)
         self.assertEqual(answer["window_routes"], {"height": 8, "empty": 0, "cuda_cores": 1, "tensor_cores": 0})
+        self.assertEqual([(row["order"], row["nnz_per_vector"]) for row in answer["orders"]],
+                         [(name, [2, 2, 2, 2]) for name in ("lpa", "tca", "loa")])
         self.assertEqual((answer["synergy"], answer["bytes"]["csr"]), ("low", 8 * 4 + 8 * 6))
         self.assertEqual([list(row) for row in answer["predicted_ms"]], [["n", "suitesparse", "cpu", "gpu"]] * 2)
 
