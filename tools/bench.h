@@ -93,8 +93,8 @@ typedef struct tsr_bench_machine {
 
 void tsr_bench_find(tsr_bench_machine *machine);
 
-/* Is the route there at all on this machine? */
-bool tsr_bench_available(const tsr_bench_machine *machine, const tsr_bench_route *route);
+/* Is the route there at all on this machine, for this product?  The GPU's kernels have names in SpMM only. */
+bool tsr_bench_available(const tsr_bench_machine *machine, const tsr_bench_route *route, tsr_bench_op op);
 
 /* Time one case on one route, for about `budget_ms`, at least three times. */
 void tsr_bench_measure(tsr_bench_result *out, const tsr_bench_machine *machine, const tsr_bench_route *route, const tsr_bench_case *c,

@@ -78,9 +78,13 @@ void tsr_bench_find(tsr_bench_machine *machine)
     *machine = (tsr_bench_machine){find_suitesparse(), tsr_backend_gpu(), threads, measure_bandwidth(threads)};
 }
 
-bool tsr_bench_available(const tsr_bench_machine *machine, const tsr_bench_route *route)
+bool tsr_bench_available(const tsr_bench_machine *machine, const tsr_bench_route *route, tsr_bench_op op)
 {
-    return route->who == TSR_BENCH_SUITESPARSE ? machine->suitesparse != NULL : route->who == TSR_BENCH_CPU || machine->gpu;
+    switch (route->who) {
+    case TSR_BENCH_SUITESPARSE: return machine->suitesparse != NULL;
+    case TSR_BENCH_CPU: return true;
+    default: return machine->gpu && (op == TSR_BENCH_SPMM || !*route->kernel);
+    }
 }
 
 /* ---- times ---- */

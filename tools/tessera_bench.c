@@ -41,7 +41,7 @@ static int measure_case(bench *b, const tsr_bench_case *c, int64_t nvals)
     tsr_bench_sample(&samples, c);
     for (int r = 0; r < TSR_BENCH_ROUTES; r++) {
         tsr_bench_result result;
-        if (!b->request->routes[r] || !tsr_bench_available(&b->machine, &tsr_bench_routes[r])) {
+        if (!b->request->routes[r] || !tsr_bench_available(&b->machine, &tsr_bench_routes[r], c->op)) {
             continue;
         }
         tsr_bench_measure(&result, &b->machine, &tsr_bench_routes[r], c, &samples, b->request->budget_ms);
@@ -98,16 +98,17 @@ static int bench_file(bench *b, const char *path)
 static int count_measurements(const bench *b)
 {
     const request *r = b->request;
-    int maths = 0, routes = 0, cases = 0;
+    int maths = 0, all = 0;
     for (int k = 0; k < TSR_BENCH_MATHS; k++) {
         maths += r->maths[k];
     }
-    for (int k = 0; k < TSR_BENCH_ROUTES; k++) {
-        routes += r->routes[k] && tsr_bench_available(&b->machine, &tsr_bench_routes[k]);
+    const int cases[TSR_BENCH_OPS] = {r->nwidths * maths, maths, r->nwidths * maths, 1};
+    for (int op = 0; op < TSR_BENCH_OPS; op++) {
+        for (int k = 0; k < TSR_BENCH_ROUTES && r->ops[op]; k++) {
+            all += r->routes[k] && tsr_bench_available(&b->machine, &tsr_bench_routes[k], (tsr_bench_op)op) ? cases[op] : 0;
+        }
     }
-    cases += (r->ops[TSR_BENCH_SPMM] + r->ops[TSR_BENCH_SDDMM]) * r->nwidths * maths;
-    cases += r->ops[TSR_BENCH_SPMV] * maths + r->ops[TSR_BENCH_TRIANGLES];
-    return r->nfiles * cases * routes;
+    return r->nfiles * all;
 }
 
 static int run_bench(const request *r)
