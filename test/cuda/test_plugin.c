@@ -562,27 +562,6 @@ static void test_failures(void **state)
     }
 }
 
-/* ---- threads ---- */
-
-static void *worker(void *argument)
-{
-    rng r = {seed ^ (uint64_t)(uintptr_t)argument};
-    for (int round = 0; round < 40; round++) {
-        test_case c = make_plus_times(&r, TSR_FP64, 0);
-        void *mine = NULL;
-        tsr_product p = c.product;
-        p.a_slot = &mine;
-        size_t places = (size_t)(p.m * p.n);
-        double *x = malloc(places * sizeof *x), *y = malloc(places * sizeof *y);
-        int8_t *b = malloc(places);
-        tsr_status first = gpu->execute(&p, &(tsr_result){.x = x, .b = b});
-        tsr_status second = gpu->execute(&p, &(tsr_result){.x = y, .b = b});
-        bool same = first == TSR_OK && second == TSR_OK && memcmp(x, y, places * sizeof *x) == 0;
-        if (mine)
-            gpu->release(mine);
-        free(x);
-        free(y);
-        free(b);
 /* ---- results that stay on the device ---- */
 
 static uint64_t sum_of(tsr_type type, const void *x, const int8_t *b, int64_t count)
@@ -654,6 +633,27 @@ static void test_results_that_stay(void **state)
     }
 }
 
+/* ---- threads ---- */
+
+static void *worker(void *argument)
+{
+    rng r = {seed ^ (uint64_t)(uintptr_t)argument};
+    for (int round = 0; round < 40; round++) {
+        test_case c = make_plus_times(&r, TSR_FP64, 0);
+        void *mine = NULL;
+        tsr_product p = c.product;
+        p.a_slot = &mine;
+        size_t places = (size_t)(p.m * p.n);
+        double *x = malloc(places * sizeof *x), *y = malloc(places * sizeof *y);
+        int8_t *b = malloc(places);
+        tsr_status first = gpu->execute(&p, &(tsr_result){.x = x, .b = b});
+        tsr_status second = gpu->execute(&p, &(tsr_result){.x = y, .b = b});
+        bool same = first == TSR_OK && second == TSR_OK && memcmp(x, y, places * sizeof *x) == 0;
+        if (mine)
+            gpu->release(mine);
+        free(x);
+        free(y);
+        free(b);
         case_free(&c);
         if (!same)
             return (void *)1;
