@@ -34,6 +34,8 @@ static const rule rules[] = {
     {TSR_CUDA_TF32, 8, 2.5, 2, {TSR_CUDA_HRPB, 16, 16}},   {TSR_CUDA_TF32, 32, 1.05, 64, {TSR_CUDA_PANEL, 0, 0}},
     {TSR_CUDA_FP64, 8, 2.5, 2, {TSR_CUDA_BMAT, 16, 8}},    {TSR_CUDA_FP64, 32, 1.05, 64, {TSR_CUDA_PANEL, 32, 24}},
     {TSR_CUDA_FP16, 8, 1.9, 2, {TSR_CUDA_HRPB, 16, 16}},   {TSR_CUDA_BF16, 8, 1.9, 2, {TSR_CUDA_HRPB, 16, 16}},
+    {TSR_CUDA_FP16, 8, 1.4, 2, {TSR_CUDA_CSR, 0, 0}},      {TSR_CUDA_BF16, 8, 1.4, 2, {TSR_CUDA_CSR, 0, 0}},
+    {TSR_CUDA_FP16, 64, 1.7, 96, {TSR_CUDA_PANEL, 64, 48}}, {TSR_CUDA_BF16, 64, 1.7, 96, {TSR_CUDA_PANEL, 64, 48}},
 };
 
 /* For a kernel asked for by name. */
@@ -57,7 +59,7 @@ static const char *const names[TSR_CUDA_KIND_COUNT][TSR_CUDA_MATH_COUNT] = {
     {"me-bcrs-exact", "me-bcrs-tf32", "me-bcrs-fp16", "me-bcrs-bf16", "me-bcrs-fp64"},
     {"hrpb-exact", "hrpb-tf32", "hrpb-fp16", "hrpb-bf16", "hrpb-fp64"},
     {"bmat-exact", "bmat-tf32", "bmat-fp16", "bmat-bf16", "bmat-fp64"},
-    {"panel-fp32", "panel-tf32", "panel-fp16", "panel-bf16", "panel-fp64"},
+    {"panel-fp32", "panel-fp32", "panel-fp16", "panel-bf16", "panel-fp64"},
 };
 
 /* What an element of B must stay below: finite, also after rounding, and 2^127 where FP32 is split or rounded to TF32. */
@@ -457,8 +459,7 @@ static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, shape w
     if (b && !b->refused) {
         plan->blocks = b;
         plan->name = is_sum(plan->semiring) ? names[wanted.kind][plan->math] : kind_name[wanted.kind];
-        bool plain = wanted.kind == TSR_CUDA_PANEL && (plan->math == TSR_CUDA_EXACT || plan->math == TSR_CUDA_FP64);
-        plan->limit = plain ? 0 : limits[plan->math];
+        plan->limit = wanted.kind == TSR_CUDA_PANEL && !is_half(plan->math) ? 0 : limits[plan->math];
     }
     return status;
 }

@@ -75,8 +75,8 @@ tsr_status tsr_cuda_spmm_me_tcf(const tsr_me_tcf *a, const tsr_work *work, const
 tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work, const tsr_cuda_spmm *product);
 tsr_status tsr_cuda_spmm_bmat(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product);
-/* Panels, sm_90 and later; iso is not looked at.  EXACT and FP64 are multiply-adds on CUDA cores: B may hold anything, Inf and NaN meet the
- * entries of their row of B only.  Values of A are FP32 for every arithmetic but FP64, rounded on the way where B has 16 bits.
+/* Panels: multiply-adds on CUDA cores, sm_90 and later; iso is not looked at.  Values of A are FP32 for every arithmetic but FP64, also
+ * where B has 16 bits.  TF32 computes as EXACT.  B may hold anything: Inf and NaN meet the entries of their row of B only.
  * TSR_DECLINED: windows other than 32 x 24 and 64 x 48, too. */
 tsr_status tsr_cuda_spmm_panel(const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *product);
 

@@ -56,7 +56,6 @@ bool make_job(panel_job *j, const tsr_panel *a, const tsr_work *work, const tsr_
 tsr_status run_math(tsr_cuda_math math, const panel_job &j, const tsr_windows &w)
 {
     switch (math) {
-    case TSR_CUDA_TF32: return j.p.variant == 1 ? tsr_panel_fp32(j, w) : tsr_panel_tf32(j, w);
     case TSR_CUDA_FP16: return tsr_panel_fp16(j, w);
     case TSR_CUDA_BF16: return tsr_panel_bf16(j, w);
     case TSR_CUDA_FP64: return tsr_panel_fp64(j, w);

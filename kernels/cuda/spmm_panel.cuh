@@ -52,7 +52,6 @@ template <class P, int Columns, int Width> struct shape {
     /* An entry names its row of B by slot << 16: shifted right by this, the offset in the stage. */
     static constexpr int shift = pitch == 512 ? 7 : pitch == 256 ? 8 : 9;
     static_assert(pitch << shift == 1 << 16, "");
-    static constexpr bool sized = false; // consumers need not know how large a block is
     static constexpr bool is_sum = std::is_same_v<P, plus_times<sum>> || !std::is_same_v<element, sum>; // plus_times
     static constexpr bool renews = is_sum && std::is_same_v<sum, float>;
 };
@@ -107,7 +106,6 @@ struct ring {
     unsigned char *rows, *data;
     uint64_t *full, *empty;
     uint32_t *columns; // of the block that is copied
-    uint32_t *size;    // bytes of the data of each stage, where consumers want to know
     void *task;
 };
 
@@ -120,10 +118,9 @@ template <class Shape> __device__ __forceinline__ ring ring_at(const panel_job &
     r.columns = static_cast<uint32_t *>(r.task) + task_bytes / 4;
     r.full = reinterpret_cast<uint64_t *>(r.columns + Shape::width);
     r.empty = r.full + stages;
-    r.size = reinterpret_cast<uint32_t *>(r.empty + stages);
     return r;
 }
-template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) + Shape::width * 4 + 16 + task_bytes; // and room for data
+template <class Shape> constexpr int ring_bytes = stages * (Shape::stage + 16) + Shape::width * 4 + task_bytes; // and room for data
 
 /* By one thread, before all others begin. */
 template <class Shape>
@@ -184,7 +181,7 @@ __device__ __forceinline__ void produce(const panel_job &j, const task<typename 
     constexpr int parts = (Shape::width + 31) / 32, size = sizeof(typename Shape::element);
     const int lane = threadIdx.x % 32;
     const int64_t end = j.p.n - t.column, *begin = j.begin + t.first, *first = j.first + t.first;
-    const uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * size + 15) / 16 * 16) : Shape::tile * size;
+    const uint32_t bytes = end < Shape::tile ? static_cast<uint32_t>((end * size + 15) / 16 * 16) : Shape::pitch;
     const unsigned char *b = keep_address(static_cast<const unsigned char *>(j.p.b) + t.column * size);
     const uint32_t blocks = static_cast<uint32_t>(t.blocks);
     if (blocks == 0)
@@ -207,8 +204,6 @@ __device__ __forceinline__ void produce(const panel_job &j, const task<typename 
             const int count = static_cast<int>(next.vector - here.vector);
             const uint32_t size = static_cast<uint32_t>(next.unit - here.unit) * TSR_PANEL_UNIT;
             uint64_t *full = r.full + stage;
-            if (Shape::sized)
-                r.size[stage] = size;
             mbarrier_arrive_expect(full, static_cast<unsigned>(count) * bytes + size);
             bulk_copy(r.data + stage * j.room, j.data + here.unit * TSR_PANEL_UNIT, size, full);
             copy_rows<Shape>(r.rows + stage * Shape::stage, b, j.row_bytes, bytes, shared_place_of(r.columns), count, full);
@@ -499,22 +494,18 @@ __global__ void __launch_bounds__(merge_threads) merge_partials(const int64_t *w
 
 // ---- the host's side ----
 
-/* scratch: bytes of shared memory besides the ring. */
-template <class Shape> tsr_status launch_kernel(void (*kernel)(panel_job), int threads, size_t scratch, panel_job j)
+template <class P, int Height, int Width, int Columns> tsr_status launch(panel_job j)
 {
-    j.tiles = static_cast<uint32_t>((j.p.n + Shape::tile - 1) / Shape::tile);
+    using of = shape<P, Columns, Width>;
+    j.tiles = static_cast<uint32_t>((j.p.n + of::tile - 1) / of::tile);
     if (j.items * static_cast<uint64_t>(j.tiles) > 0x7fffffff)
         return TSR_DECLINED;
-    const size_t shared = static_cast<size_t>(ring_bytes<Shape>) + stages * static_cast<size_t>(j.room) + scratch;
+    const size_t shared = static_cast<size_t>(ring_bytes<of>) + stages * static_cast<size_t>(j.room);
+    auto kernel = panel_kernel<P, Height, Width, Columns>;
     if (!tensor_allow_shared(kernel, shared))
         return TSR_INTERNAL_ERROR;
-    TSR_LAUNCH(kernel, j.items * j.tiles, threads, shared, j.p.stream, j);
+    TSR_LAUNCH(kernel, j.items * j.tiles, 4 * Height + 32, shared, j.p.stream, j);
     return launch_status();
-}
-
-template <class P, int Height, int Width, int Columns> tsr_status launch(const panel_job &j)
-{
-    return launch_kernel<shape<P, Columns, Width>>(panel_kernel<P, Height, Width, Columns>, 4 * Height + 32, 0, j);
 }
 
 /* Narrow tiles where n is small, down to `Least` columns a lane. */
@@ -540,7 +531,6 @@ template <class P, int Most, int Least> tsr_status launch_shape(const panel_job 
 /* plus_times; TSR_DECLINED: no kernel for this shape of windows. */
 tsr_status tsr_panel_fp32(const panel_job &j, const tsr_windows &w);
 tsr_status tsr_panel_fp64(const panel_job &j, const tsr_windows &w);
-tsr_status tsr_panel_tf32(const panel_job &j, const tsr_windows &w); /* on Tensor Cores */
 tsr_status tsr_panel_fp16(const panel_job &j, const tsr_windows &w); /* B; values of A and sums are FP32 */
 tsr_status tsr_panel_bf16(const panel_job &j, const tsr_windows &w);
 /* Other semirings, partial sums joined, too. */

@@ -38,7 +38,7 @@ typedef struct tensor_format {
     int nshapes, shapes[8]; /* heights or widths: what `make` is told */
     int nvariants;          /* variants 0 .. nvariants-1; any but 0 may decline */
     unsigned maths;         /* bit per tsr_cuda_math that the kernel has */
-    unsigned any_b;         /* bit per tsr_cuda_math: WILD cases may have Inf and NaN in B */
+    bool any_b;             /* WILD cases may have Inf and NaN in B */
     tsr_status (*make)(tensor_any *out, const tsr_source *in, int shape, double iso);
     void (*free)(tensor_any *a);
     /* The arrays besides those of the windows; returns how many. */
@@ -225,7 +225,7 @@ static inline void tensor_make_case(tensor_case *t, uint64_t seed, const tensor_
     tensor_make_matrix(t);
     if (!t->pattern)
         tensor_make_values(t);
-    tensor_make_dense(t, f->any_b >> t->math & 1);
+    tensor_make_dense(t, f->any_b);
     if (tensor_chance(t, 30))
         tensor_make_order(t);
 }
