@@ -19,7 +19,6 @@ using namespace sddmm_stencil;
 template <int Lines> struct tuning {
     static constexpr int stages = Lines < 4 ? 3 : 2;
     static constexpr int blocks = Lines < 4 ? 8 : 6;
-    static constexpr bool bulk = false;
 };
 
 template <class T> __device__ __forceinline__ T number_of(const uint32_t *words)
@@ -32,7 +31,7 @@ template <class T> __device__ __forceinline__ T number_of(const uint32_t *words)
 
 template <class T, int Lines> struct consumer {
     static constexpr int group = 4, words = sizeof(T) / 4, numbers = 4 / words; /* of 16 bytes */
-    using shape = ring_shape<Lines * 128, Lines * 128, tuning<Lines>::stages, tuning<Lines>::bulk>;
+    using shape = ring_shape<Lines * 128, Lines * 128, tuning<Lines>::stages>;
     T x[Lines][2][numbers];  // of the row: in every 128 bytes the half that the lane reads first, and the other one
     uint32_t entries, next;  // slots of the row's entries in this block, and the one after it
     const uint32_t *sets;    // in the block after that

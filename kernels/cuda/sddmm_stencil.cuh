@@ -43,24 +43,21 @@ struct job {
 
 // ---- The ring of stages ----
 
-/* Bytes of a row, rounded up; how far rows are apart in a stage; stages; whole rows by bulk copies. */
-template <int Bytes, int Pitch, int Stages, bool Bulk> struct ring_shape {
+/* Bytes of a row, rounded up; how far rows are apart in a stage; stages. */
+template <int Bytes, int Pitch, int Stages> struct ring_shape {
     static constexpr int bytes = Bytes, pitch = Pitch, stages = Stages;
     static constexpr int stage = width * Pitch;
-    static constexpr int shared = Stages * (stage + 16) + width * 4; // bytes in all
-    /* What is past the end of a row must be zero: bulk copies would leave what was there. */
-    static __device__ __forceinline__ bool bulk(const job &j) { return Bulk && j.pieces * 16 == Bytes; }
+    static constexpr int shared = Stages * (stage + 16); // bytes in all
 };
 
 template <class Shape> struct ring {
     unsigned char *data = dynamic_shared();
     uint64_t *full = reinterpret_cast<uint64_t *>(data + Shape::stages * Shape::stage), *empty = full + Shape::stages;
-    uint32_t *columns = reinterpret_cast<uint32_t *>(empty + Shape::stages); // of the block that is copied in bulk
 
-    __device__ __forceinline__ void begin(const job &j) const
+    __device__ __forceinline__ void begin() const
     {
         for (int s = 0; s < Shape::stages; s++) {
-            mbarrier_init(full + s, Shape::bulk(j) ? 1 : 32);
+            mbarrier_init(full + s, 32);
             mbarrier_init(empty + s, consumers);
         }
         mbarrier_fence_init();
@@ -112,27 +109,6 @@ __device__ __forceinline__ void copy_rows(const job &j, unsigned char *to, uint3
     cp_async_arrive(full);
 }
 
-/* The same, one bulk copy each; one thread does this. */
-template <class Shape>
-__device__ __forceinline__ void copy_in_bulk(const job &j, unsigned char *to, const uint32_t *columns, int count, uint64_t *full)
-{
-    mbarrier_arrive_expect(full, static_cast<unsigned>(count * Shape::bytes));
-    if (count == width) {
-#pragma unroll
-        for (int s = 0; s < width; s += 4) {
-            uint32_t column[4];
-            load_shared(column, shared_place_of(columns + s));
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                bulk_copy(to + (s + k) * Shape::pitch, advance(j.y, column[k], j.y_pitch), Shape::bytes, full);
-        }
-        return;
-    }
-#pragma unroll 1
-    for (int s = 0; s < count; s++)
-        bulk_copy(to + s * Shape::pitch, advance(j.y, columns[s], j.y_pitch), Shape::bytes, full);
-}
-
 template <class Shape> __device__ __forceinline__ void produce(const job &j, const item &t, const ring<Shape> &r)
 {
     const int lane = threadIdx.x % 32;
@@ -143,18 +119,8 @@ template <class Shape> __device__ __forceinline__ void produce(const job &j, con
         const uint32_t mine = next;
         column += width;
         next = lane < left - width ? __ldg(column + lane) : 0;
-        unsigned char *to = r.data + at.stage * Shape::stage;
-        if (Shape::bulk(j)) {
-            __syncwarp(); // the columns before are read
-            r.columns[lane] = mine;
-            __syncwarp();
-            mbarrier_wait(r.empty + at.stage, ~at.round & 1);
-            if (elect_lane())
-                copy_in_bulk<Shape>(j, to, r.columns, min(left, width), r.full + at.stage);
-        } else {
-            mbarrier_wait(r.empty + at.stage, ~at.round & 1);
-            copy_rows<Shape>(j, to, mine, min(left, width), r.full + at.stage);
-        }
+        mbarrier_wait(r.empty + at.stage, ~at.round & 1);
+        copy_rows<Shape>(j, r.data + at.stage * Shape::stage, mine, min(left, width), r.full + at.stage);
         at.next();
     }
 }
@@ -220,7 +186,7 @@ template <class Consumer> __device__ __forceinline__ void compute(const job &j)
         return;
     const ring<shape> r;
     if (threadIdx.x == 0)
-        r.begin(j);
+        r.begin();
     __syncthreads();
     if (warp == 0) {
         produce<shape>(j, t, r);

@@ -60,14 +60,13 @@ template <tsr_cuda_math Math> struct arithmetic {
 
 /* What measured best on an H200: stages of the ring, blocks of threads on a multiprocessor. */
 template <int Chunks> struct tuning {
-    static constexpr int stages = Chunks < 8 ? 4 : 2;
+    static constexpr int stages = Chunks < 8 ? 4 : 3;
     static constexpr int blocks = Chunks < 8 ? 5 : 4;
-    static constexpr bool bulk = false;
 };
 
 template <tsr_cuda_math Math, int Chunks> struct consumer {
     using math = arithmetic<Math>;
-    using shape = ring_shape<Chunks * chunk, Chunks * chunk + chunk, tuning<Chunks>::stages, tuning<Chunks>::bulk>;
+    using shape = ring_shape<Chunks * chunk, Chunks * chunk + chunk, tuning<Chunks>::stages>;
     static constexpr int shared = shape::shared + consumers * 2 * group;
     uint32_t x[Chunks][4];
     uint32_t entries[2], next[2]; // slots of the entries of rows 2t and 2t + 1 in this block, and the one after it
