@@ -85,6 +85,9 @@ if [ -n "$bench" ]; then
     say "benchmark, N = 128, every kernel"
     gpu --matrix all --kernel csr,panel-32,panel-64,bmat-8,bmat-16,me-bcrs,me-tcf,hrpb-16,hrpb-32 --repeats 20
     gpu --matrix all --n 1 --kernel csr --math exact,fp64
+    [ -n "$quick" ] || gpu --matrix periphery,mesh-tail --n 32,128 --kernel csr,me-bcrs,hrpb-16,bmat-16,panel-32,hybrid --repeats 1 --no-peers
+    say "benchmark, shuffled ids"
+    gpu --matrix reddit,protein,products --shuffle 1 --math exact --kernel csr,panel-32,panel-64 --reorder none,auto --repeats 1 --no-peers
     say "unchanged GraphBLAS programs, R-MAT 20"
     TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/run.py --program build-gpu/bench/bench_products \
         --library build-gpu/src/graphblas/libtessera.so --grid gpu --scale "$([ -n "$quick" ] && echo 16 || echo 20)" --turns 3 \
