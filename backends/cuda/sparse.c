@@ -237,7 +237,7 @@ static tsr_status make_csr(tsr_cuda_csr *csr, const tsr_view *v, size_t value_si
 static size_t csr_bytes(const tsr_view *v, size_t value_size)
 {
     int64_t vectors = v->nrows > v->ncols ? v->nrows : v->ncols;
-    size_t lists_of_rows = (size_t)v->nvals / 8 + (size_t)v->nrows / 2 + 4096;
+    size_t lists_of_rows = (size_t)v->nvals * 3 / 8 + (size_t)v->nrows * 9 / 2 + 4096;
     return (size_t)(vectors + 1) * 8 + (size_t)v->nvals * (4 + value_size) + lists_of_rows;
 }
 

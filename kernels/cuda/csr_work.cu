@@ -1,12 +1,12 @@
 // Cuts a matrix by row into items of bounded size, on the device, in three steps: count per block of rows (chunks), scan the
 // blocks, write. The lists are the same every time.
 //
-// SpMM: whether a row begins an item depends on the row and its predecessor alone.  A row longer than `cut` becomes items of its
-// own, cut evenly.  A row longer than `chunk` is one item.  Other rows are grouped: a row begins a new item where its first entry
-// lies in another chunk (entry / chunk) than that of the row before, after a row that is not grouped, and at multiples of
-// spmm_item_rows (so that empty rows have a bound too).
+// Whether a row begins an item depends on the row and its predecessor alone.  A row longer than `cut` becomes items of its own,
+// cut evenly.  A row longer than `alone` is one item.  Other rows are grouped: a row begins a new item where its first entry lies
+// in another chunk (entry / chunk) than that of the row before, after a row that is not grouped, and at multiples of `rows` (in
+// SpMM empty rows have a bound too).
 //
-// SpMV: rows are sorted by length into a few classes, ascending in each; rows that are longer still are cut into segments.
+// For SpMV also: the numbers of rows with entries, and which entries end a row.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/csr_work.cuh"
 #include "kernels/cuda/device.cuh"
@@ -16,46 +16,42 @@ namespace {
 constexpr int threads = 256; /* rows of a block */
 
 struct rule {
-    int64_t chunk, alone, cut;
-    int rows; /* 0: only rows that are cut */
+    int64_t chunk, alone, cut, rows;
     const uint8_t *skip = nullptr; /* by row >> log_height: somebody else computes these rows */
     int log_height = 0;
 
     __device__ bool skips(int64_t row) const { return skip && skip[row >> log_height]; }
 };
 
-/* What a row (a block of rows, all rows) adds to the lists. */
+/* What a row (a block of rows, all rows) adds to the lists; filled: rows with entries. */
 struct counts {
-    int64_t items, partials, split;
+    int64_t items, partials, split, filled;
 };
 
 __device__ __forceinline__ counts operator+(counts a, counts b)
 {
-    return { a.items + b.items, a.partials + b.partials, a.split + b.split };
+    return { a.items + b.items, a.partials + b.partials, a.split + b.split, a.filled + b.filled };
 }
 
 __device__ __forceinline__ counts shift_up(counts c, int by)
 {
-    return { __shfl_up_sync(~0u, c.items, by), __shfl_up_sync(~0u, c.partials, by), __shfl_up_sync(~0u, c.split, by) };
+    return { __shfl_up_sync(~0u, c.items, by), __shfl_up_sync(~0u, c.partials, by), __shfl_up_sync(~0u, c.split, by),
+        __shfl_up_sync(~0u, c.filled, by) };
 }
 
 __device__ counts count_row(const int64_t *p, int64_t nrows, int64_t row, rule rule)
 {
     if (row >= nrows)
-        return { 0, 0, 0 };
+        return {};
     if (rule.skips(row))
-        return { row == 0 || !rule.skips(row - 1), 0, 0 };
-    int64_t start = p[row], length = p[row + 1] - start;
-    if (length > rule.cut) {
-        int64_t segments = (length + rule.cut - 1) / rule.cut;
-        return { segments, segments, 1 };
-    }
-    if (rule.rows == 0)
-        return { 0, 0, 0 };
+        return { row == 0 || !rule.skips(row - 1), 0, 0, 0 };
+    int64_t start = p[row], length = p[row + 1] - start, parts = (length + rule.cut - 1) / rule.cut;
+    if (length > rule.cut)
+        return { parts, parts, 1, 1 };
     if (length > rule.alone || row % rule.rows == 0 || rule.skips(row - 1))
-        return { 1, 0, 0 };
+        return { 1, 0, 0, length > 0 };
     int64_t before = p[row - 1];
-    return { start - before > rule.alone || start / rule.chunk != before / rule.chunk, 0, 0 };
+    return { start - before > rule.alone || start / rule.chunk != before / rule.chunk, 0, 0, length > 0 };
 }
 
 /* Sum of the values of the threads before this one; *total: of all threads of the block. */
@@ -72,7 +68,7 @@ __device__ counts scan_block(counts mine, counts *total)
     if (lane == 31)
         warps[warp] = sum;
     __syncthreads();
-    counts before = { 0, 0, 0 };
+    counts before = {};
     *total = before;
     for (int w = 0; w < threads / 32; w++) {
         if (w == warp)
@@ -81,7 +77,7 @@ __device__ counts scan_block(counts mine, counts *total)
     }
     __syncthreads();
     return { before.items + sum.items - mine.items, before.partials + sum.partials - mine.partials,
-        before.split + sum.split - mine.split };
+        before.split + sum.split - mine.split, before.filled + sum.filled - mine.filled };
 }
 
 __global__ void __launch_bounds__(threads) count_rows(const int64_t *p, int64_t nrows, rule rule, counts *blocks)
@@ -95,10 +91,10 @@ __global__ void __launch_bounds__(threads) count_rows(const int64_t *p, int64_t 
 /* blocks[0 .. n) become sums of those before; blocks[n] the total. */
 __global__ void __launch_bounds__(threads) scan_blocks(counts *blocks, int64_t n)
 {
-    counts before = { 0, 0, 0 };
+    counts before = {};
     for (int64_t first = 0; first < n; first += threads) {
         int64_t at = first + threadIdx.x;
-        counts total, none = { 0, 0, 0 };
+        counts total, none = {};
         counts sum = scan_block(at < n ? blocks[at] : none, &total);
         if (at < n)
             blocks[at] = before + sum;
@@ -128,84 +124,49 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-// ---- Classes of rows ----
+// ---- Rows with entries ----
 
-__device__ int class_of(const int64_t *p, int64_t nrows, int64_t row)
+/* rows: the numbers of those with entries, then of the others.  blocks: of any list, scanned. */
+__global__ void __launch_bounds__(threads) write_rows(const int64_t *p, int64_t nrows, const counts *blocks, uint32_t *rows)
 {
-    constexpr int most[spmv_classes] = SPMV_CLASS_LENGTHS;
-    if (row >= nrows)
-        return spmv_classes;
-    int64_t length = p[row + 1] - p[row];
-    int c = 0;
-#pragma unroll
-    for (int k = 0; k < spmv_classes; k++)
-        c += length > most[k];
-    return c;
+    int64_t row = blockIdx.x * int64_t(threads) + threadIdx.x;
+    bool filled = row < nrows && p[row + 1] > p[row];
+    counts mine = {}, total;
+    mine.filled = filled;
+    int64_t before = blocks[blockIdx.x].filled + scan_block(mine, &total).filled;
+    if (row < nrows)
+        rows[filled ? before : blocks[gridDim.x].filled + row - before] = uint32_t(row);
 }
 
-/* How many threads of the block before this one have the same class; in[c]: how many of all have class c. */
-__device__ int rank_in_class(int c, int in[spmv_classes])
+/* Which of the rows with entries holds entry `entry`. */
+__device__ int64_t row_of(int64_t entry, const int64_t *p, const uint32_t *rows, int64_t filled)
 {
-    __shared__ int warps[spmv_classes][threads / 32];
-    int lane = threadIdx.x % 32, warp = threadIdx.x / 32, rank = 0;
-#pragma unroll
-    for (int k = 0; k < spmv_classes; k++) {
-        unsigned same = __ballot_sync(~0u, c == k);
-        if (c == k)
-            rank = __popc(same & ((1u << lane) - 1));
-        if (lane == 0)
-            warps[k][warp] = __popc(same);
+    int64_t low = 0, high = filled - 1;
+    while (low < high) {
+        int64_t middle = (low + high) / 2;
+        if (p[rows[middle] + 1] <= entry)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < spmv_classes; k++) {
-        in[k] = 0;
-        for (int w = 0; w < threads / 32; w++) {
-            if (c == k && w == warp)
-                rank += in[k];
-            in[k] += warps[k][w];
-        }
-    }
-    return rank;
+    return low;
 }
 
-/* count[k * (nblocks + 1) + b]: rows of class k in block b. */
-__global__ void __launch_bounds__(threads) count_classes(const int64_t *p, int64_t nrows, uint32_t *count)
+__global__ void __launch_bounds__(threads)
+    write_ends(const int64_t *p, int64_t nvals, const uint32_t *rows, int64_t filled, csr_ends *ends)
 {
-    int in[spmv_classes];
-    rank_in_class(class_of(p, nrows, blockIdx.x * int64_t(threads) + threadIdx.x), in);
-    if (threadIdx.x == 0)
-#pragma unroll
-        for (int k = 0; k < spmv_classes; k++)
-            count[k * (int64_t(gridDim.x) + 1) + blockIdx.x] = in[k];
-}
-
-/* Block k: the counts of class k become sums of those before, the last the total. */
-__global__ void __launch_bounds__(threads) scan_classes(uint32_t *count, int64_t nblocks)
-{
-    counts before = { 0, 0, 0 };
-    uint32_t *mine = count + blockIdx.x * (nblocks + 1);
-    for (int64_t first = 0; first < nblocks; first += threads) {
-        int64_t at = first + threadIdx.x;
-        counts total, here = { at < nblocks ? mine[at] : 0, 0, 0 };
-        counts sum = scan_block(here, &total);
-        if (at < nblocks)
-            mine[at] = uint32_t(before.items + sum.items);
-        before = before + total;
-    }
-    if (threadIdx.x == 0)
-        mine[nblocks] = uint32_t(before.items);
-}
-
-__global__ void __launch_bounds__(threads) write_classes(const int64_t *p, int64_t nrows, const uint32_t *count, uint32_t *rows)
-{
-    int64_t row = blockIdx.x * int64_t(threads) + threadIdx.x, nblocks = gridDim.x, start = 0;
-    int in[spmv_classes], c = class_of(p, nrows, row), rank = rank_in_class(c, in);
-    if (c == spmv_classes)
+    int64_t k = blockIdx.x * int64_t(threads) + threadIdx.x, first = 32 * k;
+    if (first >= nvals)
         return;
-    for (int k = 0; k < c; k++)
-        start += count[k * (nblocks + 1) + nblocks];
-    rows[start + count[c * (nblocks + 1) + blockIdx.x] + rank] = uint32_t(row);
+    int64_t row = row_of(first, p, rows, filled);
+    csr_ends out = { 0, uint32_t(row) };
+    for (; row < filled; row++) {
+        int64_t last = p[rows[row] + 1] - 1 - first;
+        if (last >= 32)
+            break;
+        out.bits |= 1u << last;
+    }
+    ends[k] = out;
 }
 
 // ---- All ----
@@ -226,14 +187,13 @@ unsigned blocks_for(int64_t n)
 
 /* Scratch: one per block of rows, and a total. */
 struct scratch {
-    counts *spmm, *segments;
-    uint32_t *classes;
-    counts total_spmm, total_segments;
+    counts *spmm, *spmv;
+    counts total_spmm, total_spmv;
 };
 
 size_t scratch_bytes(const tsr_cuda_csr *a)
 {
-    return (size_t(blocks_for(a->nrows)) + 1) * (2 * sizeof(counts) + spmv_classes * sizeof(uint32_t));
+    return (size_t(blocks_for(a->nrows)) + 1) * 2 * sizeof(counts);
 }
 
 tsr_status count_list(const tsr_cuda_csr *a, rule rule, counts *blocks, counts *total, void *stream)
@@ -243,22 +203,6 @@ tsr_status count_list(const tsr_cuda_csr *a, rule rule, counts *blocks, counts *
     TSR_LAUNCH(scan_blocks, 1, threads, 0, stream, blocks, int64_t(n));
     tsr_status status = launch_status();
     return status == TSR_OK ? tsr_cuda_to_host(total, blocks + n, sizeof *total, stream) : status;
-}
-
-tsr_status count_by_length(tsr_cuda_csr *a, uint32_t *count, void *stream)
-{
-    int64_t n = blocks_for(a->nrows);
-    uint32_t total[spmv_classes];
-    TSR_LAUNCH(count_classes, unsigned(n), threads, 0, stream, a->p, a->nrows, count);
-    TSR_LAUNCH(scan_classes, spmv_classes, threads, 0, stream, count, n);
-    tsr_status status = launch_status();
-    for (int c = 0; c < spmv_classes && status == TSR_OK; c++)
-        status = tsr_cuda_to_host(&total[c], count + c * (n + 1) + n, sizeof total[c], stream);
-    if (status == TSR_OK)
-        status = tsr_cuda_wait(stream);
-    for (int c = 0; c < spmv_classes; c++)
-        a->class_rows[c] = status == TSR_OK ? total[c] : 0;
-    return status;
 }
 
 size_t list_bytes(counts total)
@@ -282,60 +226,93 @@ void write_list(const tsr_cuda_csr *a, rule rule, const counts *blocks, const ts
         static_cast<csr_item *>(list->items), static_cast<csr_split *>(list->split));
 }
 
-tsr_status make_lists(tsr_cuda_csr *a, rule spmm, rule segments, scratch *s, void *stream)
+/* SpMV: entries of an item.  As many as one block of all that are resident gets, if that is little; else so few that blocks are
+ * dealt out some twenty times and all end together. */
+int64_t spmv_chunk(int64_t nvals, const tsr_cuda_device *device)
+{
+    int64_t share = nvals / (int64_t(device->sms) * 5) + 32, even = share + share / 64, dealt = share / 20;
+    if (even <= 16384)
+        return even > 1024 ? even : 1024;
+    return dealt < 2048 ? 2048 : dealt > 8192 ? 8192 : dealt;
+}
+
+int64_t ends_of(const tsr_cuda_csr *a)
+{
+    return (a->nvals + 31) / 32;
+}
+
+/* Where the lists lie in a->work. */
+size_t work_bytes(const tsr_cuda_csr *a, const scratch *s)
+{
+    return list_bytes(s->total_spmm) + list_bytes(s->total_spmv) + size_t(ends_of(a)) * sizeof(csr_ends)
+        + size_t(a->nrows) * sizeof(uint32_t);
+}
+
+void lay_out(tsr_cuda_csr *a, const scratch *s)
+{
+    char *work = describe(&a->spmm, s->total_spmm, static_cast<char *>(a->work));
+    work = describe(&a->spmv, s->total_spmv, work);
+    a->ends = work;
+    a->rows = reinterpret_cast<uint32_t *>(work + size_t(ends_of(a)) * sizeof(csr_ends));
+    a->filled = s->total_spmv.filled;
+}
+
+void write_all(const tsr_cuda_csr *a, rule spmm, rule spmv, const scratch *s, void *stream)
+{
+    write_list(a, spmm, s->spmm, &a->spmm, stream);
+    write_list(a, spmv, s->spmv, &a->spmv, stream);
+    TSR_LAUNCH(write_rows, blocks_for(a->nrows), threads, 0, stream, a->p, a->nrows, s->spmv, a->rows);
+    if (a->nvals > 0)
+        TSR_LAUNCH(write_ends, blocks_for(ends_of(a)), threads, 0, stream, a->p, a->nvals, a->rows, a->filled,
+            static_cast<csr_ends *>(a->ends));
+}
+
+tsr_status make_lists(tsr_cuda_csr *a, rule spmm, rule spmv, scratch *s, void *stream)
 {
     tsr_status status = count_list(a, spmm, s->spmm, &s->total_spmm, stream);
     if (status == TSR_OK)
-        status = count_list(a, segments, s->segments, &s->total_segments, stream);
+        status = count_list(a, spmv, s->spmv, &s->total_spmv, stream);
     if (status == TSR_OK)
-        status = count_by_length(a, s->classes, stream);
+        status = tsr_cuda_wait(stream);
     if (status == TSR_OK && s->total_spmm.partials > INT32_MAX)
         status = TSR_DECLINED;
-    size_t bytes = list_bytes(s->total_spmm) + list_bytes(s->total_segments);
     if (status == TSR_OK)
-        status = tsr_cuda_malloc(&a->work, bytes + size_t(a->nrows) * sizeof(uint32_t), stream);
+        status = tsr_cuda_malloc(&a->work, work_bytes(a, s), stream);
     if (status != TSR_OK)
         return status;
-    char *work = describe(&a->spmm, s->total_spmm, static_cast<char *>(a->work));
-    work = describe(&a->segments, s->total_segments, work);
-    a->rows = reinterpret_cast<uint32_t *>(work);
-    write_list(a, spmm, s->spmm, &a->spmm, stream);
-    write_list(a, segments, s->segments, &a->segments, stream);
-    TSR_LAUNCH(write_classes, blocks_for(a->nrows), threads, 0, stream, a->p, a->nrows, s->classes, a->rows);
+    lay_out(a, s);
+    write_all(a, spmm, spmv, s, stream);
     status = launch_status();
     return status == TSR_OK ? tsr_cuda_wait(stream) : status;
 }
 
 void forget_work(tsr_cuda_csr *a)
 {
-    a->work = nullptr;
+    a->work = a->ends = nullptr;
     a->rows = nullptr;
-    a->spmm = a->segments = tsr_cuda_csr_list{};
-    for (int c = 0; c < spmv_classes; c++)
-        a->class_rows[c] = 0;
+    a->filled = 0;
+    a->spmm = a->spmv = tsr_cuda_csr_list{};
 }
 
 } // namespace
 
 extern "C" tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *device, void *stream)
 {
-    constexpr int most[spmv_classes] = SPMV_CLASS_LENGTHS;
     forget_work(a);
     if (a->nrows >= UINT32_MAX)
         return TSR_DECLINED;
     if (a->nrows == 0)
         return TSR_OK;
-    int64_t cut = cut_for(a->nvals, device, 64, 1024), chunk = cut < 128 ? cut : 128;
-    int64_t n = int64_t(blocks_for(a->nrows)) + 1;
+    int64_t cut = cut_for(a->nvals, device, 64, 1024), grouped = cut < 128 ? cut : 128;
+    int64_t chunk = spmv_chunk(a->nvals, device);
     void *memory;
     tsr_status status = tsr_cuda_malloc(&memory, scratch_bytes(a), stream);
     if (status != TSR_OK)
         return status;
     scratch s = {};
     s.spmm = static_cast<counts *>(memory);
-    s.segments = s.spmm + n;
-    s.classes = reinterpret_cast<uint32_t *>(s.segments + n);
-    status = make_lists(a, { chunk, chunk, cut, spmm_item_rows }, { 0, 0, most[spmv_classes - 1], 0 }, &s, stream);
+    s.spmv = s.spmm + blocks_for(a->nrows) + 1;
+    status = make_lists(a, { grouped, grouped, cut, spmm_item_rows }, { chunk, 2 * chunk, 2 * chunk, INT64_MAX }, &s, stream);
     tsr_cuda_free(memory, stream);
     if (status != TSR_OK)
         tsr_cuda_csr_work_free(a, stream);

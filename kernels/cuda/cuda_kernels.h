@@ -101,10 +101,11 @@ typedef struct tsr_cuda_csr {
     int64_t *p;  /* [nrows+1] */
     uint32_t *i; /* [nvals], ascending in a row */
     void *x;     /* [nvals] of the semiring's type (16-bit numbers: of `number`); NULL: every value is iso, or values are not read */
-    tsr_cuda_csr_list spmm, segments; /* segments: of rows too long for a class */
-    int64_t class_rows[7]; /* SpMV: rows by length */
-    uint32_t *rows;        /* their numbers, class by class */
-    void *work;  /* the one allocation that holds them */
+    tsr_cuda_csr_list spmm, spmv;
+    int64_t filled; /* rows with entries */
+    uint32_t *rows; /* [nrows] numbers of these, ascending, then of the others */
+    void *ends;     /* SpMV: which entries end a row */
+    void *work;  /* the one allocation that holds the lists and these */
 } tsr_cuda_csr;
 
 tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *device, void *stream); /* allocates a->work; waits for the stream */

@@ -81,10 +81,10 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.reads_b = tsr_mul_reads_b(product->semiring.mul);
     q.ops = { product->semiring.add, product->semiring.mul };
     q.nrows = a->nrows;
-    q.nvals = a->nvals;
     q.a_vectors = reinterpret_cast<uintptr_t>(a->i) % 16 == 0 && reinterpret_cast<uintptr_t>(a->x) % 16 == 0;
-    q.class_rows = a->class_rows;
+    q.ends = static_cast<const csr_ends *>(a->ends);
     q.rows = a->rows;
+    q.filled = a->filled;
     return q;
 }
 
@@ -157,7 +157,7 @@ tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, cons
 /* Enough for any list. */
 extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
-    int64_t most = a->spmm.npartials > a->segments.npartials ? a->spmm.npartials : a->segments.npartials;
+    int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
     return size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
 }
 
@@ -168,13 +168,13 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
     csr_shape shape = choose_shape(a, product);
     if (!shape_exists(shape))
         return TSR_DECLINED;
-    csr_args vector = make_args(a, &a->segments, product),
+    csr_args vector = make_args(a, &a->spmv, product),
              matrix = make_args(a, &a->spmm, product), any = matrix;
     tsr_status status = TSR_DECLINED;
     if (product->n == 1)
         status = run_spmv(choose_family(product, &vector), vector, product);
     if (product->n == 1 && product->b_present == nullptr && status == TSR_DECLINED)
-        status = tsr_csr_spmv_any(product->semiring.type, make_args(a, &a->segments, product), product->stream);
+        status = tsr_csr_spmv_any(product->semiring.type, make_args(a, &a->spmv, product), product->stream);
     if (status == TSR_DECLINED)
         status = run_spmm(choose_family(product, &matrix), matrix, shape, product);
     return status == TSR_DECLINED ? tsr_csr_any(product->semiring.type, any, shape, product->stream) : status;

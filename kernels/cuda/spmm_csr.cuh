@@ -36,12 +36,12 @@ struct csr_args {
     double alpha, beta;
     void *partial;
     int8_t *partial_present;
-    const int64_t *class_rows; /* SpMV; host memory */
-    const uint32_t *rows;
-    int64_t nrows, nvals;
+    const csr_ends *ends; /* SpMV */
+    const uint32_t *rows; /* those with entries, `filled` of them, then those without */
+    int64_t nrows, filled;
     bool c_vectors; /* C can be stored V elements at a time */
     bool plain;     /* alpha == 1, beta == 0, no flags (SpMV) */
-    bool a_vectors; /* columns and values can be loaded 16 bytes at a time */
+    bool a_vectors; /* columns and values can be loaded 16 bytes at a time (SpMV) */
     bool reads_a, reads_b;
     operators ops;
 };

@@ -1,15 +1,20 @@
 // SpMV by row: n == 1, a full vector, any monoid but ANY.
 //
-// 1 to 32 lanes compute a row, by its length (see csr_work.cuh); very long rows are cut into segments, whose partial sums a
-// second kernel adds in order.  The lanes of a row load its columns and values, coalesced and 16 bytes at a time where it is long
-// enough, then the elements of the vector, all without conditions, so that many loads are in flight; a shuffle tree adds the
-// lanes.  No shared memory.
+// Entries are taken as they lie, whatever their rows, in strips of 128, four neighbours a lane: columns and values come in whole
+// lines.  (What bounds SpMV is how many lines a multiprocessor can ask L2 for.)  Which entries end a row is known beforehand, see
+// csr_work.cuh.
+//
+// A block computes one item, consecutive whole rows or a part of a long one; its warps take even shares of the item's strips.
+// Where no row ends in a strip, its products join the sums of the lanes.  Else every lane adds up what it has before its first
+// end and after its last, a segmented scan over the lanes adds what went before, and the lanes store their rows.  Rows that
+// several warps have a share of are joined in the end, in order; parts of a row leave partial sums, which a second kernel adds.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "kernels/cuda/spmm_csr.cuh"
 
-constexpr int spmv_threads = 256;
+constexpr int spmv_warps = 8, spmv_threads = 32 * spmv_warps;
+constexpr int spmv_strip = 128; /* entries */
 
 // ---- Arithmetic: of the policy, or of the operators given at run time ----
 
@@ -20,6 +25,7 @@ template <class P> __device__ __forceinline__ typename P::sum neutral(const csr_
     else
         return P::identity();
 }
+
 template <class P> __device__ __forceinline__ typename P::sum join(const csr_args &q, typename P::sum s, typename P::sum t)
 {
     if constexpr (P::generic)
@@ -27,15 +33,35 @@ template <class P> __device__ __forceinline__ typename P::sum join(const csr_arg
     else
         return P::merge(s, t);
 }
-/* The sum over groups of 2^shift neighbouring lanes, in each of them. */
-template <class P> __device__ __forceinline__ typename P::sum add_lanes(const csr_args &q, typename P::sum sum, int shift)
+
+template <class P> __device__ __forceinline__ typename P::sum add_product(
+    const csr_args &q, typename P::sum s, typename P::sum a, typename P::sum b)
 {
-    if (shift == 0)
-        return sum;
+    if constexpr (P::generic)
+        return P::merge(q.ops.add, s, P::begin(q.ops.add, P::multiply(q.ops.mul, a, b)));
+    else
+        return P::step(s, a, b);
+}
+
+/* The sum over the warp, in every lane. */
+template <class P> __device__ __forceinline__ typename P::sum add_lanes(const csr_args &q, typename P::sum sum)
+{
 #pragma unroll
-    for (int k = 0; k < 5; k++)
-        if (k < shift)
-            sum = join<P>(q, sum, typename P::sum(__shfl_xor_sync(~0u, sum, 1 << k)));
+    for (int by = 1; by < 32; by *= 2)
+        sum = join<P>(q, sum, typename P::sum(__shfl_xor_sync(~0u, sum, by)));
+    return sum;
+}
+
+/* The sum of the lanes from `start` (this lane's own, not above it) up to this one. */
+template <class P> __device__ __forceinline__ typename P::sum add_lanes_from(
+    const csr_args &q, typename P::sum sum, int start, int lane)
+{
+#pragma unroll
+    for (int by = 1; by < 32; by *= 2) {
+        typename P::sum below = typename P::sum(__shfl_up_sync(~0u, sum, by));
+        if (lane - by >= start)
+            sum = join<P>(q, below, sum);
+    }
     return sum;
 }
 
@@ -51,327 +77,293 @@ template <class P> __device__ __forceinline__ void store_sum(const csr_args &q, 
     store_row<P, 1>(q, row * q.ldc, sums, any);
 }
 
-template <class P>
-__device__ __forceinline__ typename P::sum add_product(const csr_args &q, typename P::sum s, typename P::sum a, typename P::sum b)
+/* Row number `row` of those with entries is complete. */
+template <class P> __device__ __forceinline__ void store_filled(const csr_args &q, uint32_t row, typename P::sum sum)
 {
-    if constexpr (P::generic)
-        return P::merge(q.ops.add, s, P::begin(q.ops.add, P::multiply(q.ops.mul, a, b)));
-    else
-        return P::step(s, a, b);
+    store_sum<P>(q, q.filled == q.nrows ? row : __ldg(q.rows + row), sum, true);
 }
 
-/* The entries of the item, from the quad before its first one on. */
-template <class P> struct spmv_entries {
-    const uint32_t *column;
-    const typename P::element *value, *x;
+// ---- The rows of a warp ----
+
+constexpr uint32_t no_row = ~0u;
+
+/* What rows that began or go on in another warp get from this one. */
+template <class P> struct spmv_share {
+    typename P::sum head, tail; /* the sums up to the first end of a row, and after the last one; without an end all is tail */
+    uint32_t row;               /* that ends first, or no_row */
 };
 
-/* U entries or quads of entries of one lane, all loads before their use.  Where a lane has fewer, it repeats the last place of
- * its row, which is at hand, and leaves it out of the sum: loads without conditions stay together. */
-template <class P, int U, int Wide, bool Values> struct spmv_loads {
-    uint32_t column[U][Wide];
-    typename P::element value[U][Wide], x[U][Wide];
+/* What a lane has of a strip: products of four neighbours (neutral: no entry); a bit for each that ends a row; the first such row. */
+template <class P> struct spmv_quad {
+    typename P::sum product[4];
+    uint32_t ends, row;
+};
 
-    __device__ __forceinline__ void load(const spmv_entries<P> &from, int at, int step, int most)
+/* A warp on its way through its strips. */
+template <class P> struct spmv_walk {
+    using sum = typename P::sum;
+    int lane;
+    spmv_share<P> *share; /* in shared memory; head and row */
+    sum carry;            /* since the last end of a row up to ...; the same in all lanes */
+    sum since;            /* ... here: strips without an end, each lane its own */
+    bool pending, ended;  /* there were such strips; there was an end */
+
+    __device__ __forceinline__ void start(const csr_args &q, spmv_share<P> *to)
     {
+        lane = threadIdx.x % 32;
+        share = to;
+        carry = since = neutral<P>(q);
+        pending = ended = false;
+        if (lane == 0)
+            share->row = no_row;
+        __syncwarp();
+    }
+
+    /* All since the last end becomes `carry`. */
+    __device__ __forceinline__ void collect(const csr_args &q)
+    {
+        if (!pending)
+            return;
+        carry = join<P>(q, carry, add_lanes<P>(q, since));
+        since = neutral<P>(q);
+        pending = false;
+    }
+
+    /* first: up to the first end; last: after the last one, all without an end.  Rows between are stored. */
+    __device__ __forceinline__ void split(const csr_args &q, const spmv_quad<P> &mine, sum &first, sum &last) const
+    {
+        if (__any_sync(~0u, mine.ends & (mine.ends - 1))) {
+            uint32_t row = mine.row;
+            first = last = neutral<P>(q);
 #pragma unroll
-        for (int j = 0; j < U; j++) {
-            int place = at + j * step < most ? at + j * step : most;
-            stream_vector(column[j], from.column + place);
-            if (Values)
-                stream_vector(value[j], from.value + place);
+            for (int k = 0; k < 4; k++) {
+                last = join<P>(q, last, mine.product[k]);
+                if (mine.ends >> k & 1) {
+                    if (row == mine.row)
+                        first = last;
+                    else
+                        store_filled<P>(q, row, last);
+                    row++;
+                    last = neutral<P>(q);
+                }
+            }
+        } else {
+            first = mine.product[0];
+            last = neutral<P>(q);
+#pragma unroll
+            for (int k = 1; k < 4; k++)
+                if (mine.ends & ((1u << k) - 1))
+                    last = join<P>(q, last, mine.product[k]);
+                else
+                    first = join<P>(q, first, mine.product[k]);
+            last = mine.ends ? last : first;
         }
     }
-    __device__ __forceinline__ void gather(const csr_args &q, const spmv_entries<P> &from)
+
+    __device__ __forceinline__ void take(const csr_args &q, const spmv_quad<P> &mine)
     {
+        uint32_t lanes = __ballot_sync(~0u, mine.ends != 0);
+        if (lanes == 0) {
 #pragma unroll
-        for (int j = 0; j < U; j++)
-#pragma unroll
-            for (int k = 0; k < Wide; k++) {
-                typename P::element one[1] = {};
-                if (!P::generic || q.reads_b)
-                    load_vector(one, reinterpret_cast<const char *>(from.x) + b_offset<true>(q, column[j][k]));
-                x[j][k] = one[0];
-            }
-    }
-    __device__ __forceinline__ typename P::sum add(
-        const csr_args &q, typename P::sum sum, typename P::sum iso, int at, int step, int end) const
-    {
-#pragma unroll
-        for (int j = 0; j < U; j++)
-            if (at + j * step < end)
-#pragma unroll
-                for (int k = 0; k < Wide; k++)
-                    sum = add_product<P>(q, sum, Values ? P::widen(value[j][k]) : iso, P::widen(x[j][k]));
-        return sum;
+            for (int k = 0; k < 4; k++)
+                since = join<P>(q, since, mine.product[k]);
+            pending = true;
+            return;
+        }
+        collect(q);
+        sum first, last;
+        split(q, mine, first, last);
+        uint32_t before = lanes & ((1u << lane) - 1);
+        int start = 31 - __clz(int((lanes & ((2u << lane) - 1)) | 1));
+        last = add_lanes_from<P>(q, last, start, lane);
+        sum left = sum(__shfl_up_sync(~0u, last, 1));
+        left = lane == 0 ? neutral<P>(q) : left;
+        left = before == 0 ? join<P>(q, carry, left) : left;
+        first = join<P>(q, left, first);
+        if (mine.ends && before == 0 && !ended) {
+            share->head = first;
+            share->row = mine.row;
+        } else if (mine.ends) {
+            store_filled<P>(q, mine.row, first);
+        }
+        carry = sum(__shfl_sync(~0u, last, 31));
+        ended = true;
     }
 };
 
-/* Entries [begin, end) of a row, not none, for lane `part` of 2^shift >= 8: the aligned quads, and the up to six entries around
- * them. */
-template <class P, int U, bool Values> __device__ __forceinline__ typename P::sum add_quads(
-    const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end, int part, int shift)
+// ---- Strips ----
+
+/* Entries [begin, end) from `base`, a multiple of the length of a strip, on. */
+struct spmv_span {
+    int64_t base;
+    int begin, end;
+    bool whole; /* rows; else a part of one, whose end does not count */
+};
+
+template <class P> __device__ __forceinline__ typename P::element load_x(const csr_args &q, uint32_t column)
 {
-    int first = (begin + 3) & ~3, last = end & ~3, step = 4 << shift, at = first + 4 * part;
-    int head = (first < end ? first : end) - begin, edges = head + (last >= first ? end - last : 0);
-    int most = last - 4 > (begin & ~3) ? last - 4 : begin & ~3, edge = part < head ? begin + part : last + part - head;
-    spmv_loads<P, U, 4, Values> quads;
-    spmv_loads<P, 1, 1, Values> single;
-    quads.load(from, at, step, most);
-    single.load(from, part < edges ? edge : begin, 0, end);
-    quads.gather(q, from);
-    single.gather(q, from);
-    typename P::sum sum = quads.add(q, neutral<P>(q), iso, at, step, last);
-    sum = single.add(q, sum, iso, part, 0, edges);
-#pragma unroll 1
-    for (at += U * step; at < last; at += U * step) {
-        quads.load(from, at, step, most);
-        quads.gather(q, from);
-        sum = quads.add(q, sum, iso, at, step, last);
-    }
-    return sum;
+    typename P::element x[1] = {};
+    if (!P::generic || q.reads_b)
+        load_vector(x, static_cast<const char *>(q.b) + b_offset<true>(q, column));
+    return x[0];
 }
 
-/* The same one by one, for any alignment and number of lanes. */
-template <class P, int U, bool Values> __device__ __forceinline__ typename P::sum add_singles(
-    const csr_args &q, const spmv_entries<P> &from, typename P::sum iso, int begin, int end, int part, int shift)
+template <class P, bool Values> __device__ __forceinline__ const typename P::element *values_from(const csr_args &q, int64_t base)
 {
-    typename P::sum sum = neutral<P>(q);
-    int step = 1 << shift;
-    spmv_loads<P, U, 1, Values> singles;
-#pragma unroll 1
-    for (int at = begin + part; at < end; at += U * step) {
-        singles.load(from, at, step, end - 1);
-        singles.gather(q, from);
-        sum = singles.add(q, sum, iso, at, step, end);
+    return static_cast<const typename P::element *>(q.x) + (Values ? base : 0);
+}
+
+/* The ends of rows among the four entries at `place` of which only those from number `skip` on count. */
+template <class P>
+__device__ __forceinline__ void set_ends(spmv_quad<P> &mine, const csr_ends &ends, int place, int skip, uint32_t counts)
+{
+    int shift = place % 32;
+    mine.ends = ends.bits >> shift & counts;
+    mine.row = ends.row + __popc(ends.bits & ((1u << (shift + skip)) - 1));
+}
+
+/* U strips from number `at` of the span on that lie inside it, all loads before their use. */
+template <class P, int U, bool Values>
+__device__ __forceinline__ void add_strips(const csr_args &q, const spmv_span &span, int at, spmv_walk<P> &walk)
+{
+    using element = typename P::element;
+    const uint32_t *columns = q.i + span.base;
+    const element *values = values_from<P, Values>(q, span.base);
+    const csr_ends *ends = q.ends + span.base / 32;
+    int place = at * spmv_strip + 4 * walk.lane;
+    uint32_t column[U][4];
+    element value[U][4], x[U][4];
+    csr_ends mine[U];
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        stream_vector(column[u], columns + place + u * spmv_strip);
+        if (Values)
+            stream_vector(value[u], values + place + u * spmv_strip);
+        mine[u] = ends[place / 32 + u * (spmv_strip / 32)];
     }
-    return sum;
+#pragma unroll
+    for (int u = 0; u < U; u++)
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            x[u][k] = load_x<P>(q, column[u][k]);
+    typename P::sum iso = iso_value<P>(q.iso);
+#pragma unroll
+    for (int u = 0; u < U; u++) {
+        spmv_quad<P> quad;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            quad.product[k] = add_product<P>(q, neutral<P>(q), Values ? P::widen(value[u][k]) : iso, P::widen(x[u][k]));
+        set_ends(quad, mine[u], place, 0, span.whole ? 15 : 0);
+        walk.take(q, quad);
+    }
+}
+
+/* A strip that may lie partly outside of the span, for any alignment.  Lanes without an entry read one that is at hand. */
+template <class P, bool Values>
+__device__ __forceinline__ void add_edge(const csr_args &q, const spmv_span &span, int at, spmv_walk<P> &walk)
+{
+    const uint32_t *columns = q.i + span.base;
+    const typename P::element *values = values_from<P, Values>(q, span.base);
+    int place = at * spmv_strip + 4 * walk.lane, last = (span.end - 1) / 32;
+    typename P::sum iso = iso_value<P>(q.iso);
+    spmv_quad<P> quad;
+    uint32_t counts = 0;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        bool exists = place + k >= span.begin && place + k < span.end;
+        int from = exists ? place + k : span.end - 1;
+        typename P::sum a = Values ? P::widen(load_once(values + from)) : iso;
+        typename P::sum product = add_product<P>(q, neutral<P>(q), a, P::widen(load_x<P>(q, load_once(columns + from))));
+        quad.product[k] = exists ? product : neutral<P>(q);
+        counts |= uint32_t(exists && span.whole) << k;
+    }
+    int skip = span.begin - place;
+    csr_ends ends = q.ends[span.base / 32 + (place / 32 < last ? place / 32 : last)];
+    set_ends(quad, ends, place, skip < 0 ? 0 : skip > 3 ? 3 : skip, counts);
+    walk.take(q, quad);
 }
 
 // ---- The kernel ----
 
-/* How rows are dealt to blocks of threads: segments first, a warp each, then class by class, long rows first. */
-struct spmv_plan {
-    uint32_t segments;                 /* blocks */
-    uint32_t from[spmv_classes];       /* first block of the class */
-    int64_t rows[spmv_classes];        /* of the class */
-    const uint32_t *row[spmv_classes]; /* their numbers; NULL: 0, 1, 2 ... */
-};
+/* Strips in flight, and blocks that a multiprocessor has registers for: more of FP64 drive each other's elements of the vector out
+ * of L1. */
+constexpr int spmv_unroll = 2;
+template <class P> constexpr int spmv_blocks = P::generic || sizeof(typename P::sum) == 8 ? 3 : 5;
 
-/* Classes before this one have short rows. */
-constexpr int spmv_long = 4;
-
-/* Lanes of a row are 2^shift; of class 0 a lane has two rows. */
-__host__ __device__ __forceinline__ int spmv_shift(int c)
-{
-    return c < spmv_long ? c : c - 1;
-}
-constexpr int spmv_pair = 2 * spmv_threads;
-
-/* Entries [begin, end) of a row (all that this group of 2^shift lanes adds up), in each lane. */
-template <class P, int U, bool Quads, bool Values>
-__device__ __forceinline__ typename P::sum add_row(const csr_args &q, int64_t begin, int64_t end, int shift)
-{
-    int part = threadIdx.x & ((1 << shift) - 1);
-    int64_t base = begin & ~int64_t(3);
-    spmv_entries<P> from = { q.i + base, static_cast<const typename P::element *>(q.x) + (Values ? base : 0),
-        static_cast<const typename P::element *>(q.b) };
-    typename P::sum sum = neutral<P>(q), iso = iso_value<P>(q.iso);
-    bool quads = Quads && q.a_vectors && ((end + 3) & ~int64_t(3)) <= q.nvals;
-    if (quads && begin < end)
-        sum = add_quads<P, U, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
-    if (!quads && begin < end)
-        sum = add_singles<P, 4, Values>(q, from, iso, int(begin - base), int(end - base), part, shift);
-    return add_lanes<P>(q, sum, shift);
-}
-
-/* The part of class c that block number `block` of the class has. */
-template <class P, int U, bool Quads, bool Values>
-__device__ __forceinline__ void spmv_class(const csr_args &q, const spmv_plan &plan, int c, int64_t block)
-{
-    int shift = spmv_shift(c);
-    int64_t at = (block * spmv_threads + threadIdx.x) >> shift, begin = 0, end = 0;
-    bool mine = at < plan.rows[c];
-    uint32_t row = mine && plan.row[c] ? __ldg(plan.row[c] + at) : uint32_t(at);
-    if (mine) {
-        begin = __ldg(q.p + row);
-        end = __ldg(q.p + row + 1);
-    }
-    typename P::sum sum = add_row<P, U, Quads, Values>(q, begin, end, shift);
-    if (mine && (threadIdx.x & ((1 << shift) - 1)) == 0)
-        store_sum<P>(q, row, sum, end > begin);
-}
-
-/* Class 0: each lane adds up two rows, two entries of each in flight. */
+/* This warp's share of the item; head and row are written by the way, the tail is returned. */
 template <class P, bool Values>
-__device__ __forceinline__ void spmv_pairs(const csr_args &q, const spmv_plan &plan, int64_t block)
+__device__ __forceinline__ typename P::sum add_share(const csr_args &q, const csr_item &item, int64_t end, spmv_share<P> *share)
 {
-    using element = typename P::element;
-    int64_t begin[2];
-    uint32_t row[2];
-    int length[2];
-    typename P::sum sum[2], iso = iso_value<P>(q.iso);
-    bool mine[2];
-#pragma unroll
-    for (int r = 0; r < 2; r++) {
-        int64_t at = block * spmv_pair + r * spmv_threads + threadIdx.x;
-        mine[r] = at < plan.rows[0];
-        row[r] = mine[r] && plan.row[0] ? __ldg(plan.row[0] + at) : uint32_t(at);
-        begin[r] = mine[r] ? __ldg(q.p + row[r]) : 0;
-        length[r] = mine[r] ? int(__ldg(q.p + row[r] + 1) - begin[r]) : 0;
-        sum[r] = neutral<P>(q);
-    }
-    begin[0] = length[0] > 0 ? begin[0] : begin[1]; /* an empty row reads with the other */
-    begin[1] = length[1] > 0 ? begin[1] : begin[0];
-    int most = length[0] > length[1] ? length[0] : length[1];
-    const uint32_t *columns[2] = { q.i + begin[0], q.i + begin[1] };
-    const element *all = static_cast<const element *>(q.x), *values[2] = { all, all };
-    if (Values) {
-        values[0] += begin[0];
-        values[1] += begin[1];
-    }
-    int last[2] = { length[0] > 1 ? length[0] - 1 : 0, length[1] > 1 ? length[1] - 1 : 0 };
+    spmv_span span = { item.entry / spmv_strip * spmv_strip, int(item.entry % spmv_strip), 0, item.partial < 0 };
+    span.end = int(end - span.base);
+    int strips = span.end > span.begin ? (span.end + spmv_strip - 1) / spmv_strip : 0;
+    int each = (strips + spmv_warps - 1) / spmv_warps, at = threadIdx.x / 32 * each;
+    int last = at + each < strips ? at + each : strips;
+    int inside = q.a_vectors ? span.begin > 0 : strips, inside_end = span.end / spmv_strip; /* strips inside the span */
+    spmv_walk<P> walk;
+    walk.start(q, share);
 #pragma unroll 1
-    for (int k = 0; k < most; k += 2) {
-        uint32_t column[4];
-        element value[4], x[4];
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            int place = k + j % 2 < last[j / 2] ? k + j % 2 : last[j / 2];
-            column[j] = load_once(keep_address(columns[j / 2]) + place);
-            if (Values)
-                value[j] = load_once(keep_address(values[j / 2]) + place);
+    while (at < last) {
+        int left = (last < inside_end ? last : inside_end) - at;
+        if (at < inside || left <= 0)
+            add_edge<P, Values>(q, span, at++, walk);
+        else if (left < spmv_unroll)
+            add_strips<P, 1, Values>(q, span, at++, walk);
+        else {
+            add_strips<P, spmv_unroll, Values>(q, span, at, walk);
+            at += spmv_unroll;
         }
-#pragma unroll
-        for (int j = 0; j < 4; j++) {
-            element one[1] = {};
-            if (!P::generic || q.reads_b)
-                load_vector(one, static_cast<const char *>(q.b) + b_offset<true>(q, column[j]));
-            x[j] = one[0];
-        }
-#pragma unroll
-        for (int j = 0; j < 4; j++)
-            if (k + j % 2 < length[j / 2])
-                sum[j / 2] = add_product<P>(q, sum[j / 2], Values ? P::widen(value[j]) : iso, P::widen(x[j]));
     }
-#pragma unroll
-    for (int r = 0; r < 2; r++)
-        if (mine[r])
-            store_sum<P>(q, row[r], sum[r], length[r] > 0);
+    walk.collect(q);
+    return walk.carry;
 }
 
-template <class P, int U, bool Values> __device__ __forceinline__ void spmv_segment(const csr_args &q)
+/* Rows that end in the strips of warp `warp`, first of them, and began in others'; or the item's partial sum. */
+template <class P>
+__device__ __forceinline__ void join_shares(const csr_args &q, const csr_item &item, const spmv_share<P> *shares, int warp)
 {
-    int64_t t = (int64_t(blockIdx.x) * spmv_threads + threadIdx.x) / 32;
-    if (t >= q.nitems)
-        return;
-    csr_item item = q.items[t], next = q.items[t + 1];
-    int64_t end = next.row == item.row ? next.entry : __ldg(q.p + item.row + 1);
-    typename P::sum sum = add_row<P, U, true, Values>(q, item.entry, end, 5);
-    if (threadIdx.x % 32 == 0)
+    bool ends = shares[warp].row != no_row;
+    typename P::sum sum = ends ? shares[warp].head : shares[warp].tail;
+    for (int before = warp - 1; before >= 0; before--) {
+        sum = join<P>(q, shares[before].tail, sum);
+        if (shares[before].row != no_row)
+            break;
+    }
+    if (ends)
+        store_filled<P>(q, shares[warp].row, sum);
+    else if (item.partial >= 0 && warp == spmv_warps - 1)
         static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
 }
 
-/* Which rows there are: a kernel for one kind has more registers, or more threads. */
-enum spmv_kind { only_short, only_long, short_and_long };
-
-/* Blocks in a multiprocessor; without this the compiler saves registers and waits for one load after the other. */
-template <class P> constexpr int spmv_blocks(spmv_kind kind)
+/* One block for each item; then blocks for rows without entries. */
+template <class P, bool Values> __global__ void __launch_bounds__(spmv_threads, spmv_blocks<P>)
+    spmv_rows(const __grid_constant__ csr_args q)
 {
-    return sizeof(typename P::element) == 8 ? (kind == only_short ? 5 : 4) : kind == only_short ? 6 : kind == only_long ? 4 : 5;
-}
-
-template <class P, spmv_kind Kind, bool Values> __global__ void __launch_bounds__(spmv_threads, spmv_blocks<P>(Kind))
-    spmv_rows(const __grid_constant__ csr_args q, const __grid_constant__ spmv_plan plan)
-{
-    constexpr int U = Kind == only_long && sizeof(typename P::element) <= 4 ? 4 : 2;
-    if (Kind != only_short && blockIdx.x < plan.segments) {
-        spmv_segment<P, U, Values>(q);
+    __shared__ spmv_share<P> shares[spmv_warps];
+    if (blockIdx.x >= q.nitems) {
+        int64_t at = q.filled + (blockIdx.x - q.nitems) * spmv_threads + threadIdx.x;
+        if (at < q.nrows)
+            store_sum<P>(q, __ldg(q.rows + at), neutral<P>(q), false);
         return;
     }
-    int c = Kind == only_short ? spmv_long - 1 : spmv_classes - 1;
-    while (c > 0 && blockIdx.x >= plan.from[c - 1])
-        c--;
-    int64_t block = blockIdx.x - plan.from[c];
-    if (Kind != only_long && c == 0)
-        spmv_pairs<P, Values>(q, plan, block);
-    else if (Kind == only_short || (Kind == short_and_long && c < spmv_long))
-        spmv_class<P, U, false, Values>(q, plan, c, block);
-    else
-        spmv_class<P, U, true, Values>(q, plan, c, block);
-}
-
-// ---- Launching ----
-
-/* The class in whose way all rows are computed, in their order, where the others are few and not much longer: no list is needed;
- * else -1. */
-inline int one_class(const csr_args &q)
-{
-    int64_t longer = q.nitems > 0 ? q.nrows : 0;
-    for (int c = spmv_classes - 1; c >= 0 && longer == 0; c--) {
-        if (q.class_rows[c] >= q.nrows / 10 * 7)
-            return c;
-        if (c > 0 && c < spmv_classes - 1 && q.class_rows[c - 1] >= q.nrows / 10 * 9)
-            return c - 1;
-        longer += q.class_rows[c];
-    }
-    return -1;
-}
-
-inline void choose_rows(const csr_args &q, spmv_plan *plan)
-{
-    int one = one_class(q);
-    int64_t before = 0, few = 0;
-    for (int c = 0; c < spmv_classes; c++) {
-        plan->rows[c] = one < 0 ? q.class_rows[c] : one == c ? q.nrows : 0;
-        plan->row[c] = one < 0 ? q.rows + before : nullptr;
-        before += q.class_rows[c];
-        few += c < spmv_long ? plan->rows[c] : 0;
-    }
-    if (few == 0 || few > q.nrows / 20 || one >= 0)
-        return;
-    for (int c = 0; c < spmv_long; c++) /* not worth the mixed kernel */
-        plan->rows[c] = 0;
-    plan->rows[spmv_long] += few;
-    plan->row[spmv_long] = q.rows;
-}
-
-/* Returns the number of blocks. */
-inline int64_t choose_blocks(const csr_args &q, spmv_plan *plan)
-{
-    int64_t blocks = (q.nitems + spmv_threads / 32 - 1) / (spmv_threads / 32);
-    plan->segments = uint32_t(blocks);
-    for (int c = spmv_classes - 1; c >= 0; c--) {
-        int64_t threads = c == 0 ? (plan->rows[0] + 1) / 2 : plan->rows[c] << spmv_shift(c);
-        plan->from[c] = uint32_t(blocks);
-        blocks += (threads + spmv_threads - 1) / spmv_threads;
-    }
-    return blocks;
-}
-
-template <class P, spmv_kind Kind> void launch_kind(const csr_args &q, const spmv_plan &plan, int64_t blocks, void *stream)
-{
-    auto kernel = q.reads_a ? spmv_rows<P, Kind, true> : spmv_rows<P, Kind, false>;
-    TSR_LAUNCH(kernel, unsigned(blocks), spmv_threads, 0, stream, q, plan);
+    csr_item item = q.items[blockIdx.x];
+    spmv_share<P> *share = shares + threadIdx.x / 32;
+    typename P::sum tail = add_share<P, Values>(q, item, q.items[blockIdx.x + 1].entry, share);
+    if (threadIdx.x % 32 == 0)
+        share->tail = tail;
+    __syncthreads();
+    if (threadIdx.x < spmv_warps)
+        join_shares<P>(q, item, shares, threadIdx.x);
 }
 
 template <class P> tsr_status launch_spmv(csr_args q, void *stream)
 {
     q.plain = is_plain<P>(q);
-    spmv_plan plan = {};
-    choose_rows(q, &plan);
-    int64_t blocks = choose_blocks(q, &plan);
+    int64_t blocks = q.nitems + (q.nrows - q.filled + spmv_threads - 1) / spmv_threads;
     if (blocks > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
-    bool any_long = q.nitems > 0, any_short = false;
-    for (int c = 0; c < spmv_classes; c++)
-        (c < spmv_long ? any_short : any_long) |= plan.rows[c] > 0;
-    if (any_long && any_short)
-        launch_kind<P, short_and_long>(q, plan, blocks, stream);
-    else if (any_long)
-        launch_kind<P, only_long>(q, plan, blocks, stream);
-    else
-        launch_kind<P, only_short>(q, plan, blocks, stream);
+    auto kernel = q.reads_a ? spmv_rows<P, true> : spmv_rows<P, false>;
+    TSR_LAUNCH(kernel, unsigned(blocks), spmv_threads, 0, stream, q);
     launch_partials<P>(q, stream);
     return launch_status();
 }
