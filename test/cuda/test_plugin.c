@@ -582,7 +582,8 @@ static tsr_status execute_and_fetch(const tsr_product *product, tsr_result *resu
     tsr_status status = execute(product, result);
     if (status != TSR_OK || !result->stays)
         return status;
-    uint64_t total = result->total, range = type_size(product->semiring.type) == 8 ? 0 : UINT64_C(1) << 8 * type_size(product->semiring.type);
+    size_t size = type_size(product->semiring.type);
+    uint64_t total = result->total, range = size == 8 ? 0 : UINT64_C(1) << 8 * size;
     status = gpu->fetch(result->stays, result);
     result->stays = NULL;
     uint64_t sum = status == TSR_OK ? sum_of(product->semiring.type, result->x, result->b, product->mask.nvals) : total;
@@ -726,7 +727,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_order_that_pays),
         cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_eviction),
-        cmocka_unit_test(test_failures), cmocka_unit_test(test_results_that_stay), cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),
+        cmocka_unit_test(test_failures), cmocka_unit_test(test_results_that_stay), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_declines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
