@@ -3,6 +3,7 @@
 
 usage: test_examples.py PROGRAM [LIBTESSERA]
 SPDX-License-Identifier: Apache-2.0"""
+import math
 import os
 import re
 import subprocess
@@ -99,6 +100,14 @@ def check_ktruss(graph, program, library):
         assert f'truss k {k} edges {len(expected) // 2} ' in text, text
 
 
+def check_clustering(graph, program, library):
+    closed = [sum(len(graph[u] & graph[v]) for v in graph[u]) for u in range(34)]
+    expected = {u: closed[u] / (len(graph[u]) * (len(graph[u]) - 1)) for u in range(34) if closed[u]}
+    text, (answer,) = run(program, library=library)
+    assert_near(answer, expected, 1e-15, 'clustering')
+    assert 'mean clustering coefficient 0.570638\n' in text, text
+
+
 def distances(graph, source):
     level, queue = {source: 0}, deque([source])
     while queue:
@@ -173,6 +182,21 @@ def check_gcn(graph, program, library):
                 flat = {u * width + c: want[u][c] for u in range(34) for c in range(width)}
                 scale = max(map(abs, flat.values()))
                 assert_near({k: v / scale for k, v in got.items()}, {k: v / scale for k, v in flat.items()}, 1e-5, name)
+
+
+def check_attention(graph, program, library):
+    for width in (7, 64):
+        h = dense(34, width, 1)
+        _, answers = run(program, ['--columns', str(width)], library)
+        for layer in range(2):
+            lengths = [math.hypot(*row) for row in h]
+            scores = [{v: math.exp(sum(map(lambda a, b: a * b, h[u], h[v])) / (lengths[u] * lengths[v])) for v in graph[u]}
+                      for u in range(34)]
+            weights = {u * 34 + v: x / sum(row.values()) for u, row in enumerate(scores) for v, x in row.items()}
+            assert_near(answers[2 * layer], weights, 1e-5, 'weights')
+            h = [[sum(weights[u * 34 + v] * h[v][c] for v in graph[u]) for c in range(width)] for u in range(34)]
+            flat = {u * width + c: h[u][c] for u in range(34) for c in range(width)}
+            assert_near(answers[2 * layer + 1], flat, 1e-5, 'features')
 
 
 def main():
