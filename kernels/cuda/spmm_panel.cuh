@@ -302,10 +302,11 @@ __device__ __forceinline__ void add_singles(typename Shape::sum (&sum)[rows][Sha
     }
 }
 
-/* Blocks of the item from k on, up to one after which sums of some rows begin anew; returns which rows: all after the last block. */
+/* Blocks of the item from k on, up to one after which sums of some rows begin anew; returns which rows: all after the last block.
+ * seen: rows with entries. */
 template <class Shape>
-__device__ __forceinline__ uint32_t consume(const panel_job &j, uint32_t &k, uint32_t blocks, const ring &r, int consumer, int head,
-                                            typename Shape::sum (&sum)[rows][Shape::columns])
+__device__ __forceinline__ uint32_t consume(const panel_job &j, uint32_t &k, uint32_t &seen, uint32_t blocks, const ring &r, int consumer,
+                                            int head, typename Shape::sum (&sum)[rows][Shape::columns])
 {
     using one = entry<typename Shape::sum>;
     const bool speaks = threadIdx.x % 32 == 0;
@@ -325,6 +326,8 @@ __device__ __forceinline__ uint32_t consume(const panel_job &j, uint32_t &k, uin
             else
                 add_singles<Shape>(sum, present, here + skip, b);
         }
+        if (!Shape::is_sum)
+            seen |= present;
         __syncwarp();
         if (speaks)
             mbarrier_arrive(full + stages + stage); // `empty`
@@ -395,6 +398,23 @@ __device__ __forceinline__ void store_row(const panel_job &j, const task<typenam
     }
 }
 
+/* All rows, where that is nothing but storing them: no part is there already, all are inside and have entries, alpha is 1, beta 0.  false:
+ * nothing was stored. */
+template <class Shape>
+__device__ __forceinline__ bool store_all(const panel_job &j, const task<typename Shape::sum> &t, int consumer, uint32_t seen,
+                                          uint32_t stored, const typename Shape::sum (&sum)[rows][Shape::columns])
+{
+    const tensor_output<typename Shape::sum> &out = t.out;
+    const bool inside = out.vectors && !out.row && (consumer + 1) * rows <= out.rows && t.column + Shape::tile <= j.p.n;
+    if (!inside || stored || out.alpha != 1 || out.beta != 0 || (t.offsets && seen != 255))
+        return false;
+    typename Shape::sum *c = out.c + consumer * rows * out.ld + t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
+#pragma unroll
+    for (int r = 0; r < rows; r++, c += out.ld)
+        store_vector(c, sum[r]);
+    return true;
+}
+
 /* one = sum; sum = identity; for the compiler something that is jumped to, not a choice of values. */
 template <class Shape>
 __device__ __forceinline__ void take_row(typename Shape::sum (&one)[Shape::columns], typename Shape::sum (&sum)[Shape::columns])
@@ -450,7 +470,7 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : 7) panel_k
         return;
     }
     const uint32_t blocks = static_cast<uint32_t>(t.blocks);
-    uint32_t k = 0, stored = 0;
+    uint32_t k = 0, seen = 0, stored = 0;
     sum_type sum[rows][Columns];
 #pragma unroll
     for (int i = 0; i < rows; i++)
@@ -459,9 +479,10 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : 7) panel_k
             sum[i][c] = P::identity();
     bool more;
     do {
-        const uint32_t due = consume<of>(j, k, blocks, r, warp - 1, head, sum);
+        const uint32_t due = consume<of>(j, k, seen, blocks, r, warp - 1, head, sum);
         more = of::renews && k < blocks;
-        store<of>(j, t, warp - 1, due, stored, sum);
+        if (more || !store_all<of>(j, t, warp - 1, seen, stored, sum))
+            store<of>(j, t, warp - 1, due, stored, sum);
         stored |= due;
     } while (more);
 #endif
