@@ -29,14 +29,15 @@ static bool is_new_case(const tsr_bench_lines *lines, int64_t k)
 /* "name spmm 32 fp64": the file without its ending, at most 16 letters. */
 static void print_label(const tsr_plot *plot, const tsr_bench_line *line)
 {
-    char name[17], width[24] = "", label[96];
-    snprintf(name, sizeof name, "%s", base_name(line->file));
-    name[strcspn(name, ".")] = '\0';
+    char width[24] = "", label[96];
+    const char *name = base_name(line->file);
+    int length = (int)strcspn(name, ".");
     if (line->op == TSR_BENCH_SPMM || line->op == TSR_BENCH_SDDMM) {
         snprintf(width, sizeof width, " %lld", (long long)line->n);
     }
     const char *math = line->math == TSR_BENCH_EXACT ? "" : tsr_bench_math_names[line->math];
-    snprintf(label, sizeof label, "%s %s%s%s%s", name, tsr_bench_op_names[line->op], width, *math ? " " : "", math);
+    snprintf(label, sizeof label, "%.*s %s%s%s%s", length < 16 ? length : 16, name, tsr_bench_op_names[line->op], width, *math ? " " : "",
+             math);
     tsr_plot_text(plot, label);
 }
 
