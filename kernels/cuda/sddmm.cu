@@ -140,28 +140,6 @@ template <class T, int V> __device__ __forceinline__ void load_or_zero(T (&out)[
     }
 }
 
-/* U sums of each lane, added over groups of G lanes: afterwards s[0] of lane l is the total number l / (G / U).  A lane gives
- * away half of its sums for the other half of its partner's, as long as it has several. */
-template <int G, int U, class T> __device__ __forceinline__ void add_across(T (&s)[U])
-{
-    int lane = int(threadIdx.x % 32);
-#pragma unroll
-    for (int by = G / 2, n = U; by > 0; by /= 2) {
-        bool upper = lane & by;
-        if (n == 1) {
-            s[0] += __shfl_xor_sync(~0u, s[0], by);
-            continue;
-        }
-        n /= 2;
-#pragma unroll
-        for (int k = 0; k < U / 2; k++)
-            if (k < n) {
-                T given = upper ? s[k] : s[k + n], kept = upper ? s[k + n] : s[k];
-                s[k] = kept + __shfl_xor_sync(~0u, given, by);
-            }
-    }
-}
-
 /* Products of U steps from `step` on, entries base + ..., into sum.  One_row: all entries have one row of A, in xs already. */
 template <class T, int V, int G, int C, int U, bool Whole, bool One_row, int Chunk>
 __device__ __forceinline__ void add_steps(const sddmm_args &q, const staged_entries<Chunk> &mine, const T *a, const T *b, int from,

@@ -1,10 +1,11 @@
 // SDDMM over a stencil: FP32 and FP64 by multiply-adds; and the entry of all arithmetics.
 //
 // Four lanes have a row of X, 16 bytes of every 64 each.  In a step each of a consumer's 8 rows is multiplied by the row of Y of its next
-// entry.  Eight neighbouring lanes read 64 bytes of two rows of Y, those of even rows the first half of 128 bytes while those of odd ones
+// entry; after four steps the lanes add up four dots together, and store one each.  Eight neighbouring lanes read 64 bytes of two rows of Y, those of even rows the first half of 128 bytes while those of odd ones
 // read the second, so that there are no bank conflicts, whatever the slots.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/sddmm_stencil.cuh"
+#include "kernels/cuda/semiring.cuh"
 
 // Before sm_90 the kernels are empty, and nvcc complains about all that they do not use.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
@@ -117,19 +118,22 @@ template <class T, int Lines> struct consumer {
     }
     __device__ __forceinline__ void consume(const job &j, int stage)
     {
-        const bool speaks = threadIdx.x % group == 0;
+        const int lane = threadIdx.x % group;
         const shared_place from = keep_place(y + static_cast<uint32_t>(stage * shape::stage));
 #pragma unroll 1
         while (__any_sync(every_lane, entries != 0)) {
-            T sum = 0;
-            if (entries)
-                sum = multiply(from, entries);
-            sum += __shfl_xor_sync(every_lane, sum, 1);
-            sum += __shfl_xor_sync(every_lane, sum, 2);
-            if (entries && speaks)
-                results.store(j, place, sum);
-            place += entries != 0;
-            entries &= entries - 1;
+            const int count = min(__popc(entries), group);
+            T sum[group] = {};
+#pragma unroll
+            for (int k = 0; k < group; k++)
+                if (entries) {
+                    sum[k] = multiply(from, entries);
+                    entries &= entries - 1;
+                }
+            add_across<group>(sum); // lane k: entry k
+            if (lane < count)
+                results.store(j, place + static_cast<uint32_t>(lane), sum[0]);
+            place += static_cast<uint32_t>(count);
         }
     }
 };
