@@ -72,7 +72,7 @@ static void print_tics(const tsr_plot *plot, const tsr_bench_lines *lines)
             fprintf(plot->script, " %d", cases++);
         }
     }
-    fputs(") rotate by -50 noenhanced\n", plot->script);
+    fputs(") rotate by -65 noenhanced\n", plot->script);
 }
 
 static void plot_bars(const tsr_plot *plot, const bool used[TSR_BENCH_ROUTES], int cases)

@@ -77,6 +77,13 @@ class Errors(unittest.TestCase):
             bad.write_text("%%MatrixMarket matrix coordinate pattern general\n900000000000 1 1\n1 1\n", encoding="ascii")
             self.one_line(tessera("inspect", str(bad)), 2, "too large")
 
+    @unittest.skipIf(os.getuid() == 0, "root may read everything")
+    def test_no_permission(self):
+        with tempfile.NamedTemporaryFile(suffix=".mtx") as closed:
+            os.chmod(closed.name, 0)
+            for command in ("inspect", "bench", "explain"):
+                self.one_line(tessera(command, closed.name), 2, "Permission denied")
+
     def test_a_full_disk_is_an_error(self):
         with tempfile.NamedTemporaryFile("w", suffix=".mtx") as matrix:
             matrix.write(TRIANGLE)
