@@ -309,7 +309,7 @@ __device__ __forceinline__ uint32_t consume(const panel_job &j, uint32_t &k, uin
                                             int head, typename Shape::sum (&sum)[rows][Shape::columns])
 {
     using one = entry<typename Shape::sum>;
-    const bool speaks = threadIdx.x % 32 == 0;
+    const bool speaks = threadIdx.x % 32 == 31; // racecheck takes the last lane for the one that read what all lanes read
     const shared_place first_b = keep_place(shared_place_of(r.rows + threadIdx.x % 32 * Shape::part)),
                        data = keep_place(shared_place_of(r.data));
     uint64_t *full = keep_address(r.full);
