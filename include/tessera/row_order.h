@@ -6,13 +6,17 @@
  *
  * LPA, sampled label propagation.  Rows and columns have labels.  First a row's label is its column of least hash (a min-hash), a
  * column's its own number; then, TSR_ORDER_STEPS times, columns take the label of one of their rows, and rows the most frequent label
- * of a sample of their columns.  Rows are sorted by their last label, then by their first, then by another min-hash.  Rows and columns
- * being told apart, matrices need not be square, and rows and columns may have been numbered differently.
+ * of a sample of their columns.  Rows are sorted by their last label, then by their first, then by another min-hash.  Communities
+ * within a community would be merged; so, where rows are not very short, every TSR_ORDER_CHUNK rows of that order are dealt to
+ * TSR_ORDER_PIVOTS of them, evenly spread: a row joins the one that it shares most buckets of their sketches with, the first of several,
+ * or the one before it where there are fewer than TSR_ORDER_LEAST_SHARED.  Rows and columns being told apart, matrices need not be
+ * square, and rows and columns may have been numbered differently.
+ * Sketches: a row's columns fall into TSR_ORDER_BUCKETS buckets by hash, of each the least hash is kept; rows share a bucket in which
+ * these are the same.
  * TCA, after the TCU-cache-aware reordering of DTC-SpMM (ASPLOS 2024), clusters found by sorting: rows by two min-hashes;
  * then, in turn, windows of TSR_ORDER_WINDOW rows by two min-hashes of their union.
  * LOA, after the layout optimization of HC-SpMM (ICDE 2025): LPA; then, in every group of TSR_ORDER_GROUP rows of that order, windows
- * are filled row by row with the one that shares most with the rows so far.  That is told by sketches: a row's columns fall into
- * TSR_ORDER_BUCKETS buckets by hash, of each the least hash is kept, and rows share a bucket in which these are the same.
+ * are filled row by row with the one that shares most buckets with the rows so far.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESSERA_ROW_ORDER_H
 #define TESSERA_ROW_ORDER_H
@@ -32,6 +36,10 @@
 #define TSR_ORDER_LONGEST 4096 /* entries of a row that min-hashes look at: the first */
 #define TSR_ORDER_HASHES 4     /* min-hashes of TCA: two for rows, two for windows */
 #define TSR_ORDER_WINDOW 16    /* rows */
+#define TSR_ORDER_CHUNK 4096   /* rows dealt to pivots together */
+#define TSR_ORDER_PIVOTS 64    /* of a chunk */
+#define TSR_ORDER_LEAST_SHARED 2 /* buckets */
+#define TSR_ORDER_SHORT 8      /* entries of a row on average: below, nothing is dealt */
 #define TSR_ORDER_GROUP 512    /* rows among which LOA looks */
 #define TSR_ORDER_FILLED 32    /* rows of the windows that LOA fills */
 #define TSR_ORDER_BUCKETS 32   /* of a sketch */
@@ -63,6 +71,21 @@ TSR_EVERYWHERE uint32_t tsr_order_bucket_hash(uint32_t column)
 /* Of a bucket without columns: of a row, and of a window.  They never meet. */
 #define TSR_ORDER_NOTHING 0xffffu
 #define TSR_ORDER_NOTHING_YET 0xfffeu
+
+/* Row of a chunk of n rows that is pivot number k < pivots of n; and the pivot at or before row `place`. */
+TSR_EVERYWHERE int tsr_order_pivots(int n)
+{
+    return n < TSR_ORDER_PIVOTS ? n : TSR_ORDER_PIVOTS;
+}
+TSR_EVERYWHERE int tsr_order_pivot(int n, int k)
+{
+    return k * n / tsr_order_pivots(n);
+}
+TSR_EVERYWHERE int tsr_order_pivot_before(int n, int place)
+{
+    int pivots = tsr_order_pivots(n), k = place * pivots / n;
+    return k + 1 < pivots && tsr_order_pivot(n, k + 1) <= place ? k + 1 : k;
+}
 
 /* Entry number k of a sample of `count` (a power of two) of a row's `length` > count entries: one of each of `count` equal parts. */
 TSR_EVERYWHERE int64_t tsr_order_pick(int64_t length, int k, int count, uint32_t row, int step)

@@ -29,6 +29,9 @@ class Sorter {
     int at;
 };
 
+/* Rows of an order dealt to pivots, chunk by chunk. */
+tsr_status deal_rows(uint32_t *order, const tsr_source *in, void *stream);
+
 /* Each writes order[nrows], as those of src/format/order.h. */
 tsr_status label_propagation(uint32_t *order, const tsr_source *in, void *stream);
 tsr_status filled_windows(uint32_t *order, const tsr_source *in, void *stream);

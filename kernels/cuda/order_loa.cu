@@ -1,13 +1,10 @@
 // Windows filled greedily by sketches: a block of threads for a group of rows, a thread for a row.  SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/order.cuh"
+#include "kernels/cuda/order_sketch.cuh"
 
 namespace tsr_order {
 namespace {
 
-constexpr unsigned all = 0xffffffffu;
 constexpr int group = TSR_ORDER_GROUP, group_warps = group / 32;
-constexpr int words = TSR_ORDER_BUCKETS / 2; // of a sketch: two buckets in each
-static_assert(TSR_ORDER_BUCKETS == 32, "a lane for a bucket");
 
 struct sketch {
     uint32_t word[words];
@@ -25,32 +22,13 @@ __device__ __forceinline__ sketch sketch_rows(const int64_t *p, const uint32_t *
     const int lane = threadIdx.x % 32;
     sketch mine = {};
     for (int r = 0; r < rows; r++) {
-        int64_t begin = p[__shfl_sync(all, row, r)], end = p[__shfl_sync(all, row, r) + static_cast<int64_t>(1)];
-        least[lane] = TSR_ORDER_NOTHING;
-        __syncwarp();
-        for (int64_t e = begin + lane; e < min(end, begin + TSR_ORDER_LONGEST); e += 32) {
-            uint32_t column = __ldg(i + e);
-            atomicMin(least + tsr_order_bucket(column), tsr_order_bucket_hash(column));
-        }
-        __syncwarp();
+        sketch_row(least, p, i, __shfl_sync(all, row, r));
         if (lane == r)
             for (int w = 0; w < words; w++)
-                mine.word[w] = least[2 * w] | least[2 * w + 1] << 16;
+                mine.word[w] = sketch_word(least, w);
         __syncwarp();
     }
     return mine;
-}
-
-__device__ __forceinline__ int shared_buckets(const sketch &mine, const uint32_t *window)
-{
-    int n = 0;
-#pragma unroll
-    for (int w = 0; w < words; w++) {
-        uint32_t differs = mine.word[w] ^ window[w];
-        n += (differs & 0xffffu) == 0;
-        n += differs >> 16 == 0;
-    }
-    return n;
 }
 
 /* The largest rank of the block, the same in all threads. */
@@ -78,7 +56,7 @@ __global__ void __launch_bounds__(group) fill_windows(uint32_t *order, const int
         if (place % TSR_ORDER_FILLED == 0 && me < words)
             window[me] = TSR_ORDER_NOTHING_YET | TSR_ORDER_NOTHING_YET << 16;
         __syncthreads();
-        unsigned rank = waits ? static_cast<unsigned>(1 + shared_buckets(mine, window)) * group + static_cast<unsigned>(group - 1 - me) : 0;
+        unsigned rank = waits ? static_cast<unsigned>(1 + shared_buckets(mine.word, window)) * group + static_cast<unsigned>(group - 1 - me) : 0;
         if (rank == largest(rank, of_warp[place % 2]) && waits) {
             waits = false;
             order[place] = row;

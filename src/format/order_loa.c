@@ -3,49 +3,23 @@
 #include "src/format/order.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/format/split.h"
-
-typedef struct sketch {
-    uint16_t least[TSR_ORDER_BUCKETS];
-} sketch;
 
 /* One group of the order. */
 typedef struct group {
     int n;
     uint32_t row[TSR_ORDER_GROUP];
-    sketch of[TSR_ORDER_GROUP];
+    tsr_sketch of[TSR_ORDER_GROUP];
     bool taken[TSR_ORDER_GROUP];
 } group;
 
-static sketch sketch_row(const tsr_source *in, uint32_t row)
-{
-    sketch s;
-    memset(&s, 0xff, sizeof s); /* TSR_ORDER_NOTHING */
-    int64_t begin = in->p[row], length = in->p[row + 1] - begin;
-    length = length < TSR_ORDER_LONGEST ? length : TSR_ORDER_LONGEST;
-    for (int64_t e = begin; e < begin + length; e++) {
-        uint16_t *least = &s.least[tsr_order_bucket(in->i[e])], here = (uint16_t)tsr_order_bucket_hash(in->i[e]);
-        *least = here < *least ? here : *least;
-    }
-    return s;
-}
-
-static int shared_buckets(const sketch *a, const sketch *b)
-{
-    int n = 0;
-    for (int k = 0; k < TSR_ORDER_BUCKETS; k++)
-        n += a->least[k] == b->least[k];
-    return n;
-}
-
 /* The place of the row that shares most with the window; of several, the first.  There is one. */
-static int best_of(const group *g, const sketch *window)
+static int best_of(const group *g, const tsr_sketch *window)
 {
     int best = -1, most = -1;
     for (int k = 0; k < g->n; k++) {
-        int n = g->taken[k] ? -1 : shared_buckets(window, &g->of[k]);
+        int n = g->taken[k] ? -1 : tsr_shared_buckets(window, &g->of[k]);
         if (n > most) {
             most = n;
             best = k;
@@ -57,7 +31,7 @@ static int best_of(const group *g, const sketch *window)
 /* Of an empty window every row shares nothing: the first one is taken. */
 static void fill_windows(uint32_t *order, group *g)
 {
-    sketch window;
+    tsr_sketch window;
     for (int place = 0; place < g->n; place++) {
         for (int k = 0; place % TSR_ORDER_FILLED == 0 && k < TSR_ORDER_BUCKETS; k++)
             window.least[k] = TSR_ORDER_NOTHING_YET;
@@ -74,7 +48,7 @@ static void fill_group(uint32_t *order, group *g, const tsr_source *in, int64_t 
     g->n = n < TSR_ORDER_GROUP ? (int)n : TSR_ORDER_GROUP;
     for (int k = 0; k < g->n; k++) {
         g->row[k] = order[k];
-        g->of[k] = sketch_row(in, order[k]);
+        tsr_sketch_row(&g->of[k], in, order[k]);
         g->taken[k] = false;
     }
     fill_windows(order, g);

@@ -68,6 +68,8 @@ static tsr_source draw_matrix(sample *t)
     static const int64_t few[] = {0, 1, 15, 16, 17, 33};
     int64_t nrows = below(t, 3) ? 1 + below(t, t->seed % 20 ? 300 : 1300) : few[below(t, 6)];
     int64_t ncols = below(t, 4) ? 1 + below(t, 1000) : few[below(t, 6)];
+    if (t->seed % 50 == 25)
+        nrows = 4500, ncols = 100; /* more than one chunk */
     if (t->seed % 50 == 0)
         ncols = 6000; /* a row may be longer than min-hashes look at */
     int64_t *p = alloc(nrows + 1, sizeof *p);
