@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(group) fill_windows(uint32_t *order, const int
         if (place % TSR_ORDER_FILLED == 0 && me < words)
             window[me] = TSR_ORDER_NOTHING_YET | TSR_ORDER_NOTHING_YET << 16;
         __syncthreads();
-        unsigned rank = waits ? static_cast<unsigned>(1 + shared_buckets(mine.word, window)) * group + static_cast<unsigned>(group - 1 - me) : 0;
+        unsigned rank = waits ? static_cast<unsigned>((1 + shared_buckets(mine.word, window)) * group + group - 1 - me) : 0;
         if (rank == largest(rank, of_warp[place % 2]) && waits) {
             waits = false;
             order[place] = row;
