@@ -181,6 +181,30 @@ static void test_hand(void **state)
     tsr_free_panel(&a);
 }
 
+/* Row 9 has 400 entries, the others none: its sum begins anew after the blocks with entries 192 and 384. */
+static void test_renewed_sums(void **state)
+{
+    (void)state;
+    enum { ENTRIES = 400, WIDTH = 24 };
+    int64_t p[33];
+    uint32_t i[ENTRIES];
+    tsr_panel a;
+    for (int row = 0; row <= 32; row++)
+        p[row] = row > 9 ? ENTRIES : 0;
+    for (int k = 0; k < ENTRIES; k++)
+        i[k] = (uint32_t)k;
+    const tsr_source in = {32, ENTRIES, ENTRIES, p, i, NULL, TSR_NUMBER_FP32};
+    assert_int_equal(tsr_make_panel(&a, &in, 32, WIDTH, 1, 1), TSR_OK);
+    assert_int_equal(a.w.nblocks, (ENTRIES + WIDTH - 1) / WIDTH);
+    for (int64_t k = 0; k < a.w.nblocks; k++) {
+        const uint32_t *words = (const uint32_t *)((const char *)a.data + a.first[k] * TSR_PANEL_UNIT);
+        bool renewed = k == (TSR_PANEL_RENEW - 1) / WIDTH || k == (2 * TSR_PANEL_RENEW - 1) / WIDTH;
+        assert_int_equal(words[1], 1u << 1 | (renewed ? 1u << 25 : 0));
+    }
+    assert_null(tsr_check_panel(&a, TSR_NUMBER_FP32));
+    tsr_free_panel(&a);
+}
+
 /* A full 32 x 40 matrix: 1280 entries, 288 fit a block.  Spans of 32 and 8 columns; the first is quartered. */
 static void test_halving(void **state)
 {
@@ -394,6 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hand),
         cmocka_unit_test(test_halving),
+        cmocka_unit_test(test_renewed_sums),
         cmocka_unit_test_setup(test_properties, set_seed),
         cmocka_unit_test_setup(test_wide, set_seed),
         cmocka_unit_test_setup(test_threads, set_seed),
