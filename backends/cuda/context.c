@@ -7,7 +7,7 @@
 #include "backends/cuda/sparse.h"
 
 tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES,
-                            .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};
+                            .row = TSR_CUDA_ROW_BYTES, .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tsr_backend_options chosen;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "backends/cuda/panels.h"
-#include "backends/cuda/pinned.h"
 
 enum {
     PANELS = 8, /* about so many, so that little of the first and last is left uncovered */
@@ -266,7 +265,7 @@ static void set_width(tsr_cuda_panels *s, int64_t width)
 /* Rows of a panel are long enough for the host's memory, but there are two panels where they can be of half that. */
 static int64_t staged_row(int64_t whole)
 {
-    int64_t most = TSR_CUDA_ROW_BYTES, row = whole / 2;
+    int64_t most = tsr_cuda.row, row = whole / 2;
     return row > most ? most : row < most / 2 ? most / 2 : row;
 }
 
@@ -345,26 +344,6 @@ static tsr_status allocate(tsr_cuda_panels *s)
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute) : status;
 }
 
-/* What the device can copy by itself. */
-static bool pitch_fits(int64_t ld, size_t size)
-{
-    return ld <= INT32_MAX / (int64_t)size;
-}
-
-/* B's vectors may lie further apart than they are long. */
-static bool b_is_pinned(const tsr_cuda_panels *s)
-{
-    const tsr_view *b = &s->product->b;
-    int64_t elements = b->nvec > 0 ? (b->nvec - 1) * b->ld + b->vlen : 0;
-    return s->reads_b && !b->iso && pitch_fits(b->ld, s->size) && tsr_cuda_is_pinned(b->x, (size_t)elements * s->size);
-}
-
-static bool c_is_pinned(const tsr_cuda_panels *s)
-{
-    const tsr_product *p = s->product;
-    return pitch_fits(p->c_by_col ? p->m : p->n, s->size) && tsr_cuda_is_pinned(s->result->x, (size_t)(p->m * p->n) * s->size);
-}
-
 tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p,
                                 tsr_result *result)
 {
@@ -372,8 +351,10 @@ tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda
     s->reads_b = tsr_reads_b(p);
     s->b_bitmap = p->b.format == TSR_BITMAP;
     s->present = s->b_bitmap && result->b;
-    s->b_direct = b_is_pinned(s);
-    s->c_direct = c_is_pinned(s);
+    const tsr_view *b = &p->b;
+    s->b_direct = s->reads_b && !b->iso && tsr_cuda_may_copy_direct(b->x, b->nvec, b->vlen, b->ld, s->size);
+    int64_t vectors = p->c_by_col ? p->n : p->m, length = p->c_by_col ? p->m : p->n;
+    s->c_direct = tsr_cuda_may_copy_direct(result->x, vectors, length, length, s->size);
     return fit(s) ? allocate(s) : TSR_DECLINED;
 }
 

@@ -12,6 +12,7 @@
 #endif
 
 #include "backends/cuda/context.h"
+#include "backends/cuda/pinned.h"
 
 enum { LINE = 64, LONG_SEGMENT = 1024 };
 
@@ -128,6 +129,13 @@ int64_t tsr_cuda_count_present(const tsr_cuda_rectangle *r, const void *staging,
         for (int64_t k = 0; k < s.count; k++)
             present += ((const int8_t *)staging)[s.at + k];
     return present;
+}
+
+bool tsr_cuda_may_copy_direct(const void *x, int64_t vectors, int64_t length, int64_t ld, size_t size)
+{
+    bool pitch_fits = ld <= INT32_MAX / (int64_t)size;
+    int64_t elements = vectors > 0 ? (vectors - 1) * ld + length : 0;
+    return pitch_fits && tsr_cuda_is_pinned(x, (size_t)elements * size);
 }
 
 tsr_status tsr_cuda_copy_direct(const tsr_cuda_rectangle *r, bool to_device, void *stream)

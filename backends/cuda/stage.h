@@ -23,6 +23,9 @@ static inline int64_t tsr_cuda_positions(const tsr_cuda_rectangle *r)
     return r->outer * r->device_ld;
 }
 
+/* Can the device copy `vectors` vectors of `length` elements, `ld` elements apart, by itself: are they page-locked? */
+bool tsr_cuda_may_copy_direct(const void *x, int64_t vectors, int64_t length, int64_t ld, size_t size);
+
 /* All of a direct rectangle, queued on the stream. */
 tsr_status tsr_cuda_copy_direct(const tsr_cuda_rectangle *r, bool to_device, void *stream);
 

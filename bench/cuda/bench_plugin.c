@@ -1,8 +1,8 @@
 /* Products through the CUDA plug-in with operands in host memory: what the way across the bus costs.
  *   bench_plugin [log2 of the rows [entries per row]]
  * For each case: the first call (A goes to the device), then the median of some more, and the share of the bus's 55 GB/s each
- * way that the dense operands got.  Sizes of chunks are tried on the first case, of rows that the device copies by itself on the
- * second.
+ * way that the dense operands got.  Sizes of chunks and of rows of panels are tried on the first case, of rows that the device
+ * copies by itself on the second.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <omp.h>
 #include <stdio.h>
@@ -132,8 +132,8 @@ static void measure(const bench_case *c)
     qsort(ms, REPEATS, sizeof *ms, by_value);
     double bytes = (double)(rows * c->n) * (double)tsr_cuda_type_size(c->type), bound = bytes / 55e6;
     double median = ms[REPEATS / 2];
-    printf("%-24s n %3lld %2d threads, %2d x %4lldK, rows %3lld: ", c->name, (long long)c->n, c->nthreads, tsr_cuda.ring,
-           (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.direct_row);
+    printf("%-24s n %3lld %2d threads, %2d x %4lldK, rows %3lld, %3lld: ", c->name, (long long)c->n, c->nthreads, tsr_cuda.ring,
+           (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.row, (long long)tsr_cuda.direct_row);
     printf("first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n", first, median, ms[0], 100 * bound / median,
            r.kernel);
     fflush(stdout);
@@ -141,28 +141,23 @@ static void measure(const bench_case *c)
         gpu->release(slot);
 }
 
-static void try_sizes(const bench_case *c)
+static void try_chunks(const bench_case *c)
 {
-    static const int64_t chunks[] = {4096, 2048, 1024, 512}; /* largest first: staging memory is made once */
-    static const int rings[] = {4, 8, 16};
+    static const int64_t chunks[] = {4096, 2048, 1024}; /* largest first: staging memory is made once */
     int64_t chunk = tsr_cuda.chunk;
-    int ring = tsr_cuda.ring;
-    for (int k = 0; k < 4; k++)
-        for (int m = 0; m < 3; m++) {
-            tsr_cuda.chunk = chunks[k] << 10;
-            tsr_cuda.ring = rings[m];
-            measure(c);
-        }
+    for (int k = 0; k < 3; k++) {
+        tsr_cuda.chunk = chunks[k] << 10;
+        measure(c);
+    }
     tsr_cuda.chunk = chunk;
-    tsr_cuda.ring = ring;
 }
 
-static void try_rows(const bench_case *c)
+static void try_rows(const bench_case *c, int64_t *row)
 {
-    int64_t row = tsr_cuda.direct_row;
-    for (tsr_cuda.direct_row = 128; tsr_cuda.direct_row <= 512; tsr_cuda.direct_row *= 2)
+    int64_t before = *row;
+    for (*row = 128; *row <= 512; *row += *row == 256 ? 256 : 64)
         measure(c);
-    tsr_cuda.direct_row = row;
+    *row = before;
 }
 
 int main(int argc, char **argv)
@@ -196,8 +191,9 @@ int main(int argc, char **argv)
         {"vector, pinned", TSR_FP32, 1, false, false, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
         {"fp64, vector", TSR_FP64, 1, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
     };
-    try_sizes(&cases[0]);
-    try_rows(&cases[1]);
+    try_chunks(&cases[0]);
+    try_rows(&cases[0], &tsr_cuda.row);
+    try_rows(&cases[1], &tsr_cuda.direct_row);
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         measure(&cases[k]);
     return 0;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/graphblas/finish.h"
+#include "src/graphblas/pins.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
 
@@ -73,20 +74,27 @@ static tsr_status execute(const job *j, tsr_result *result)
                        : tsr_engine_execute(&j->match.request, &j->decision, result);
 }
 
-/* The device reads and writes B and C by itself once they lie in blocks that products have often used. */
+/* The device reads and writes large arrays by itself once they lie in blocks that products have often used. */
+static void use_operand(const job *j, const tsr_view *v, bool read)
+{
+    if (read && !v->iso && v->type == j->match.request.product.semiring.type)
+        tsr_pins_use(v->x, j->decision.backend);
+}
+
 static void use_blocks(const job *j)
 {
     const tsr_product *p = &j->match.request.product;
-    const tsr_backend *device = j->decision.backend;
-    tsr_pins_use(j->arrays.x, device);
-    if (tsr_reads_b(p) && p->b.type == p->semiring.type && !p->b.iso)
-        tsr_pins_use(p->b.x, device);
+    if (p->op != TSR_OP_MASKED_DOT)
+        use_operand(j, &p->b, tsr_reads_b(p));
+    if (p->op == TSR_OP_SDDMM)
+        use_operand(j, &p->a, tsr_reads_a(p));
+    if (!is_masked(p))
+        tsr_pins_use(j->arrays.x, j->decision.backend);
 }
 
 static tsr_status compute_dense(job *j)
 {
     tsr_result result = {.x = j->arrays.x, .b = j->arrays.b};
-    use_blocks(j);
     tsr_status status = execute(j, &result);
     if (status != TSR_OK || !j->arrays.b)
         return status;
@@ -138,6 +146,8 @@ static tsr_status compute_masked(job *j)
 
 static tsr_status compute(job *j)
 {
+    if (!j->stays)
+        use_blocks(j);
     return is_masked(&j->match.request.product) ? compute_masked(j) : compute_dense(j);
 }
 

@@ -66,7 +66,7 @@ static void unpin(void *block)
 static tsr_status execute_pinned(const tsr_product *p, tsr_result *result)
 {
     int64_t elements = p->b.nvec > 0 ? (p->b.nvec - 1) * p->b.ld + p->b.vlen : 0;
-    void *b = pin(pin_b && !p->b.iso && !is_masked(p), p->b.x, elements, p->b.type);
+    void *b = pin(pin_b && !p->b.iso && p->op != TSR_OP_MASKED_DOT, p->b.x, elements, p->b.type);
     void *c = pin(pin_c, result->x, places_of(p), p->semiring.type), *current = tsr_cuda_current();
     tsr_status status = gpu->execute(p, result);
     assert_ptr_equal(tsr_cuda_current(), current);
