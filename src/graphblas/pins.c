@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_NOTED = 256, /* what comes when so many are alive is never locked */
+    MOST_NOTED = 1024, /* what comes when so many are alive is never locked */
     USES_BEFORE = 1   /* products that use a block before its pages are locked */
 };
 
