@@ -302,42 +302,6 @@ __device__ __forceinline__ void add_singles(typename Shape::sum (&sum)[rows][Sha
     }
 }
 
-/* Blocks of the item from k on, up to one after which sums of some rows begin anew; returns which rows: all after the last block.
- * seen: rows with entries. */
-template <class Shape>
-__device__ __forceinline__ uint32_t consume(const panel_job &j, uint32_t &k, uint32_t &seen, uint32_t blocks, const ring &r, int consumer,
-                                            int head, typename Shape::sum (&sum)[rows][Shape::columns])
-{
-    using one = entry<typename Shape::sum>;
-    const bool speaks = threadIdx.x % 32 == 31; // racecheck takes the last lane for the one that read what all lanes read
-    const shared_place first_b = keep_place(shared_place_of(r.rows + threadIdx.x % 32 * Shape::part)),
-                       data = keep_place(shared_place_of(r.data));
-    uint64_t *full = keep_address(r.full);
-    while (k < blocks) {
-        const uint32_t stage = k % stages;
-        mbarrier_wait(full + stage, k / stages & 1);
-        const shared_place here = data + stage * j.room, b = first_b + stage * Shape::stage;
-        uint32_t word[1];
-        load_shared(word, here + consumer * 4);
-        const uint32_t present = word[0] & 255, skip = (word[0] >> 8 & 0xffff) * sizeof(one) + head;
-        if (present) {
-            if constexpr (sizeof(one) < TSR_PANEL_UNIT)
-                add_pairs<Shape>(sum, present, here + skip, b);
-            else
-                add_singles<Shape>(sum, present, here + skip, b);
-        }
-        if (!Shape::is_sum)
-            seen |= present;
-        __syncwarp();
-        if (speaks)
-            mbarrier_arrive(full + stages + stage); // `empty`
-        k++;
-        if (Shape::renews && word[0] >> 24 && j.renews && k < blocks)
-            return word[0] >> 24;
-    }
-    return 255;
-}
-
 /* What C holds where the sum of a row is `sum`; formed: of something. */
 template <class Shape>
 __device__ __forceinline__ void finish(typename Shape::sum (&sum)[Shape::columns], bool formed)
@@ -452,6 +416,45 @@ __device__ __forceinline__ void store(const panel_job &j, const task<typename Sh
     }
 }
 
+/* All blocks of the item.  seen: rows with entries (not for plus_times); returns rows of whose sums a part is in C. */
+template <class Shape>
+__device__ __forceinline__ uint32_t consume(const panel_job &j, const task<typename Shape::sum> &t, uint32_t &seen, const ring &r,
+                                            int consumer, int head, typename Shape::sum (&sum)[rows][Shape::columns])
+{
+    using one = entry<typename Shape::sum>;
+    const bool speaks = threadIdx.x % 32 == 31; // racecheck takes the last lane for the one that read what all lanes read
+    const shared_place first_b = keep_place(shared_place_of(r.rows + threadIdx.x % 32 * Shape::part)),
+                       data = keep_place(shared_place_of(r.data));
+    uint64_t *full = keep_address(r.full);
+    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
+    uint32_t stored = 0;
+    for (uint32_t k = 0; k < blocks; k++) {
+        const uint32_t stage = k % stages;
+        mbarrier_wait(full + stage, k / stages & 1);
+        const shared_place here = data + stage * j.room, b = first_b + stage * Shape::stage;
+        uint32_t word[1];
+        load_shared(word, here + consumer * 4);
+        const uint32_t present = word[0] & 255, skip = (word[0] >> 8 & 0xffff) * sizeof(one) + head;
+        if (present) {
+            if constexpr (sizeof(one) < TSR_PANEL_UNIT)
+                add_pairs<Shape>(sum, present, here + skip, b);
+            else
+                add_singles<Shape>(sum, present, here + skip, b);
+        }
+        if (!Shape::is_sum)
+            seen |= present;
+        __syncwarp();
+        if (speaks)
+            mbarrier_arrive(full + stages + stage); // `empty`
+        const uint32_t due = word[0] >> 24;
+        if (Shape::renews && due && j.renews) {
+            store<Shape>(j, t, consumer, due, stored, sum);
+            stored |= due;
+        }
+    }
+    return stored;
+}
+
 template <class P, int Height, int Width, int Columns>
 __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : 7) panel_kernel(panel_job j)
 {
@@ -469,22 +472,16 @@ __global__ void __launch_bounds__(4 * Height + 32, Height == 64 ? 4 : 7) panel_k
         produce<of>(j, t, r);
         return;
     }
-    const uint32_t blocks = static_cast<uint32_t>(t.blocks);
-    uint32_t k = 0, seen = 0, stored = 0;
+    uint32_t seen = 0;
     sum_type sum[rows][Columns];
 #pragma unroll
     for (int i = 0; i < rows; i++)
 #pragma unroll
         for (int c = 0; c < Columns; c++)
             sum[i][c] = P::identity();
-    bool more;
-    do {
-        const uint32_t due = consume<of>(j, k, seen, blocks, r, warp - 1, head, sum);
-        more = of::renews && k < blocks;
-        if (more || !store_all<of>(j, t, warp - 1, seen, stored, sum))
-            store<of>(j, t, warp - 1, due, stored, sum);
-        stored |= due;
-    } while (more);
+    const uint32_t stored = consume<of>(j, t, seen, r, warp - 1, head, sum);
+    if (!store_all<of>(j, t, warp - 1, seen, stored, sum))
+        store<of>(j, t, warp - 1, 255, stored, sum);
 #endif
 }
 
