@@ -230,9 +230,17 @@ static int64_t vectors_of(const tsr_cuda_sparse *a, int height)
     return a->account.vectors[at];
 }
 
+/* Where rows are in another order, CSR, which has their own, brings most rows of B from memory again and again, unless B fits the cache. */
+static int64_t least_columns(const rule *r, const tsr_cuda_sparse *a, int64_t n)
+{
+    double b_bytes = (double)a->csr.ncols * (double)n * (double)tsr_cuda_type_size(a->key.type);
+    bool gains = a->order.row && b_bytes > (double)tsr_cuda.device.l2_bytes;
+    return gains ? r->least_columns / 2 : r->least_columns;
+}
+
 static bool applies(const rule *r, const tsr_cuda_sparse *a, const tsr_cuda_plan *plan, int64_t n)
 {
-    return r->math == plan->math && n >= r->least_columns && (is_sum(plan->semiring) || r->shape.kind == TSR_CUDA_PANEL) &&
+    return r->math == plan->math && n >= least_columns(r, a, n) && (is_sum(plan->semiring) || r->shape.kind == TSR_CUDA_PANEL) &&
            (double)a->csr.nvals >= r->least_density * (double)vectors_of(a, r->vector_height);
 }
 
