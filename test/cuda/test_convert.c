@@ -1,9 +1,9 @@
 /* The converters of the device against those of src/format, bit by bit.
- *     --seed=N    the one case N     --count=N  cases     --first=N  seed of the first case
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/cuda_kernels.h"
 #include "kernels/cuda/emulate/control.h"
 #include "src/format/blocks.h"
+#include "test/cuda/seeds.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -630,20 +630,5 @@ static int run_case(uint64_t seed)
 int main(int argc, char **argv)
 {
     const char *rounds = getenv("TSR_TEST_ROUNDS");
-    unsigned long long first = 1, count = rounds ? strtoull(rounds, NULL, 10) : 200, seed = 0;
-    tsr_cuda_device device;
-    int failures = 0;
-    for (int k = 1; k < argc; k++)
-        if (sscanf(argv[k], "--seed=%llu", &seed) == 1)
-            first = seed, count = 1;
-        else if (sscanf(argv[k], "--count=%llu", &count) != 1 && sscanf(argv[k], "--first=%llu", &first) != 1)
-            return fprintf(stderr, "usage: test_convert [--seed=N] [--count=N] [--first=N]\n"), 2;
-    if (tsr_cuda_count() == 0)
-        return 77;
-    if (tsr_cuda_open(0, &device) != TSR_OK)
-        return 1;
-    for (seed = first; seed < first + count && failures < 20; seed++)
-        failures += run_case(seed);
-    printf("test_convert: %llu cases, %d failures\n", seed - first, failures);
-    return failures != 0;
+    return run_seeds(argc, argv, "test_convert", rounds ? strtoull(rounds, NULL, 10) : 200, run_case);
 }

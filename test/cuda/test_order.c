@@ -1,8 +1,8 @@
 /* Row orders of the device against those of src/format, bit by bit.
- *     --seed=N    the one case N     --count=N  cases     --first=N  seed of the first case
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/cuda_kernels.h"
 #include "src/format/blocks.h"
+#include "test/cuda/seeds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,20 +194,5 @@ static int run(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    unsigned long long first = 1, count = 100, seed;
-    tsr_cuda_device device;
-    int failed = 0;
-    for (int k = 1; k < argc; k++)
-        if (sscanf(argv[k], "--seed=%llu", &seed) == 1)
-            first = seed, count = 1;
-        else if (sscanf(argv[k], "--count=%llu", &count) != 1 && sscanf(argv[k], "--first=%llu", &first) != 1)
-            return fprintf(stderr, "usage: test_order [--seed=N] [--count=N] [--first=N]\n"), 2;
-    if (tsr_cuda_count() == 0)
-        return 77;
-    if (tsr_cuda_open(0, &device) != TSR_OK)
-        return 1;
-    for (seed = first; seed < first + count && failed < 10; seed++)
-        failed += run(seed);
-    printf("test_order: %llu cases, %d failed\n", count, failed);
-    return failed != 0;
+    return run_seeds(argc, argv, "test_order", 100, run);
 }

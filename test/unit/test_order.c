@@ -12,29 +12,7 @@
 
 #include <cmocka.h>
 
-static uint64_t first_seed = 20261121, seed;
-
-static int64_t draw(int64_t n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (int64_t)(seed >> 11) % n;
-}
-
-static int set_seed(void **state)
-{
-    (void)state;
-    seed = first_seed;
-    return 0;
-}
-
-static int tell_seed(void **state)
-{
-    (void)state;
-    print_message("seed %llu\n", (unsigned long long)first_seed);
-    return 0;
-}
+#include "test/unit/seeded.h"
 
 static const tsr_reorder orders[] = {TSR_REORDER_NONE, TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA};
 #define ORDERS (sizeof orders / sizeof *orders)
@@ -273,7 +251,5 @@ int main(void)
         cmocka_unit_test(test_sample),                       cmocka_unit_test(test_pays),
         cmocka_unit_test(test_errors),
     };
-    if (getenv("TESSERA_TEST_SEED"))
-        first_seed = strtoull(getenv("TESSERA_TEST_SEED"), NULL, 10);
     return cmocka_run_group_tests(tests, tell_seed, NULL);
 }

@@ -13,6 +13,8 @@
 
 #include <cmocka.h>
 
+#include "test/unit/seeded.h"
+
 /* ---- failing allocations ---- */
 
 void *__real_malloc(size_t size);
@@ -61,30 +63,6 @@ void __wrap_free(void *block)
 }
 
 /* ---- random matrices ---- */
-
-static uint64_t first_seed = 20261121, seed;
-
-static int64_t draw(int64_t n)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (int64_t)(seed >> 11) % n;
-}
-
-static int set_seed(void **state)
-{
-    (void)state;
-    seed = first_seed;
-    return 0;
-}
-
-static int tell_seed(void **state)
-{
-    (void)state;
-    print_message("seed %llu\n", (unsigned long long)first_seed);
-    return 0;
-}
 
 /* A source that owns its arrays. */
 typedef struct matrix {
@@ -412,9 +390,6 @@ static void test_memory(void **state)
 
 int main(void)
 {
-    const char *text = getenv("TESSERA_TEST_SEED");
-    if (text)
-        first_seed = strtoull(text, NULL, 10) | 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hand),
         cmocka_unit_test(test_halving),
