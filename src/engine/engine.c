@@ -272,6 +272,7 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     tsr_features_of(&f, &r->product);
     f.finish_extra = r->finish_extra;
     f.accum_full = r->accum_full;
+    f.direct = r->direct && !f.b_cast;
     if (!allowed(r, d))
         return;
     wanted_reps(r, d);

@@ -16,6 +16,7 @@ typedef struct tsr_request {
     bool may_forward;         /* drop-in: SuiteSparse is a route.  native: it is not */
     bool finish_extra;        /* drop-in: the result goes through C<M> accum= T afterwards (costs memory traffic) */
     bool accum_full;          /* drop-in: the result is added to a full C */
+    bool direct;              /* drop-in: dense operands lie in blocks that are page-locked when products use them again */
     double expected_calls;    /* native hint; 0 = unknown */
     tsr_precision precision;  /* native hint; EXACT: as configured */
 } tsr_request;

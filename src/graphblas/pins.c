@@ -76,6 +76,14 @@ void tsr_pins_note(void *block, size_t bytes)
     pthread_mutex_unlock(&mutex);
 }
 
+bool tsr_pins_noted(const void *block)
+{
+    pthread_mutex_lock(&mutex);
+    const bool noted = block && find(block);
+    pthread_mutex_unlock(&mutex);
+    return noted;
+}
+
 /* False: it is pinned. */
 static bool forget_plain(const void *block)
 {

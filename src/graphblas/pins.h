@@ -16,6 +16,9 @@ void tsr_pins_note(void *block, size_t bytes);
 /* The block is about to leave; its pages are unlocked.  Others, and NULL, are ignored. */
 void tsr_pins_forget(const void *block);
 
+/* May it be locked some day? */
+bool tsr_pins_noted(const void *block);
+
 /* A product on `device` is about to use the block, from its start. */
 void tsr_pins_use(const void *block, const tsr_backend *device);
 

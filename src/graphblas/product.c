@@ -310,6 +310,7 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
         return false;
     }
     find_records(&j);
+    j.match.request.direct = tsr_pins_noted(j.match.request.product.b.x);
     tsr_engine_decide(&j.match.request, &j.decision);
     double start = j.decision.experience ? tsr_engine_clock_ms() : 0;
     bool done = j.decision.backend ? compute_now(info, &j) : forward(info, &j);

@@ -143,6 +143,11 @@ static double transfer_ns(double bytes, const tsr_features *f, const tsr_cost_gp
     return bytes * (staged > c->pcie_byte ? staged : c->pcie_byte);
 }
 
+static double dense_transfer_ns(double bytes, const tsr_features *f, const tsr_cost_gpu *c)
+{
+    return f->direct ? bytes * c->pcie_byte : transfer_ns(bytes, f, c);
+}
+
 static double gpu_a_ns(const tsr_features *f, const tsr_cost_gpu *c)
 {
     double bytes = f->a_nnz * (4 + (f->a_pattern ? 0 : value_bytes(f))) + 8 * (f->a_by_col ? f->k : f->m);
@@ -152,8 +157,9 @@ static double gpu_a_ns(const tsr_features *f, const tsr_cost_gpu *c)
 
 static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
 {
-    double up = transfer_ns(f->k * f->n * ((tsr_mul_reads_b(f->semiring.mul) ? value_bytes(f) : 0) + (f->b_bitmap ? 1 : 0)), f, c);
-    double down = transfer_ns(f->m * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c);
+    double b_place = (tsr_mul_reads_b(f->semiring.mul) ? value_bytes(f) : 0) + (f->b_bitmap ? 1 : 0);
+    double up = dense_transfer_ns(f->k * f->n * b_place, f, c);
+    double down = dense_transfer_ns(f->m * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c);
     return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
 }
 
@@ -176,7 +182,7 @@ static double gpu_masked_ns(const tsr_features *f, const tsr_cost_gpu *c)
     double mask = f->a_on_device ? 0 : gpu_operand_ns(f->mask_nnz, f->m, false, f, c);
     if (f->op == TSR_OP_SDDMM)
         return home + mask + f->mask_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->k) +
-               transfer_ns((f->m + f->n) * f->k * value_bytes(f), f, c);
+               dense_transfer_ns((f->m + f->n) * f->k * value_bytes(f), f, c);
     double device = tsr_work_of(f) * c->masked_step + f->mask_nnz * c->masked_entry;
     if (f->a_on_device)
         return home + device;

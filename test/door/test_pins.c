@@ -88,6 +88,7 @@ static void not_at_first(void **state)
 {
     (void) state;
     void *block = tsr_block_malloc(4 * MIB);
+    assert_true(tsr_pins_noted(block) && !tsr_pins_noted((char *) block + 16) && !tsr_pins_noted(NULL));
     tsr_pins_use(block, &device);
     assert_false(is_locked(block));
     use_often(block);

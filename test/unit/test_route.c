@@ -63,6 +63,9 @@ static void test_the_gpu_pays_for_the_bus(void **state)
     f.a_nnz = 3e7;
     f.n = 128;
     assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_cpu_ms(&f));
+    there = f;
+    there.direct = true;
+    assert_true(tsr_predict_gpu_ms(&there) < tsr_predict_gpu_ms(&f));
     f.m = f.k = 1e3;
     f.a_nnz = 1e4;
     assert_true(tsr_predict_gpu_ms(&f) > tsr_predict_cpu_ms(&f));
