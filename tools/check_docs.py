@@ -5,7 +5,7 @@ usage: check_docs.py BUILD_DIR
 
   - Every block ```sh of docs/ is run, with the installed build in PATH, in a folder that holds `graph.mtx.gz` and the sources of examples/.
     Blocks of one file share the folder; a block that fails is an error.  What follows `#=> ` in a block must be in its output.
-  - Every row of figures in README.md is one that bench/table.py, bench/cuda/table.py or the drop-in's record gives.
+  - Every row of figures in README.md is one that the records it names give, by bench/table.py, bench/cuda/table.py or rounded.
   - docs/native-reference.md and docs/benchmarks.md are what tools/make_reference.py and tools/make_benchmarks.py make.
   - Links, files in backquotes, TESSERA_ variables, options of the command and messages of the library exist.
 
@@ -45,24 +45,25 @@ def three_digits(x):
     return float(f'{x:.3g}') if x < 100 else round(x)
 
 
-def recorded_figures():
-    """Figures of every row that the records in bench/results give, in each form that the pages use."""
-    rows = []
-    for record in sorted((ROOT / 'bench' / 'results').glob('*.json')):
+def recorded_figures(page):
+    """Figures of every row that the records named by a page give, in each form that pages use."""
+    rows, named = [], sorted({ROOT / name for name in re.findall(r'bench/results/[\w.-]+\.jsonl?', page.read_text(encoding='utf-8'))})
+    for record in (name for name in named if name.suffix == '.json'):
         rows += output_of('python3', 'bench/table.py', '--all', str(record)).splitlines()
         for case in json.loads(record.read_text(encoding='utf-8'))['cases']:
             keys = ('plain_ms', 'tessera_ms', 'ratio', 'tessera_first_ms')
             if all(case.get(key) is not None for key in keys):
                 rows.append('|'.join(str(three_digits(case[key])) for key in keys))
                 rows.append('|'.join(f'{case[key]:.{digits}f}' for key, digits in zip(keys, (0, 1, 1, 0))))
-    for record in sorted((ROOT / 'bench' / 'results').glob('*.jsonl')):
+    for record in (name for name in named if name.suffix == '.jsonl'):
         if 'masked' not in record.name:
             for matrices in ([], ['--generated']):
                 rows += output_of('python3', 'bench/cuda/table.py', '--markdown', *matrices, str(record)).splitlines()
     return {figures_of(row) for row in rows}
 
 
-def check_figures(page, known):
+def check_figures(page):
+    known = recorded_figures(page)
     for row in page.read_text(encoding='utf-8').splitlines():
         figures = figures_of(row) if row.startswith('|') else ()
         if len(figures) >= 3 and figures not in known:
@@ -152,13 +153,13 @@ def main():
         environment, tool = installed(sys.argv[1], folder)
         settings = json.loads(output_of(tool, 'info', '--json', env=environment))['configuration']
         variables = {'TESSERA_' + name.upper() for name in settings} | TEST_VARIABLES
-        known, helps, blocks = recorded_figures(), {}, 0
+        helps, blocks = {}, 0
         for page in PAGES:
             check_names(page, variables)
             check_options(page, tool, helps)
             blocks += run_blocks(page, environment)
             if page.name == 'README.md':
-                check_figures(page, known)
+                check_figures(page)
             if page.name == 'troubleshooting.md':
                 check_messages(page, messages())
     for name, script in (('native-reference.md', 'make_reference.py'), ('benchmarks.md', 'make_benchmarks.py')):
