@@ -32,7 +32,7 @@ def run(program, arguments=(), library=None):
     """(standard output, saved steps as lists of dicts position -> value)."""
     with tempfile.TemporaryDirectory() as folder:
         saved = os.path.join(folder, 'answers')
-        environment = dict(os.environ, TESSERA_MODE='cpu', TESSERA_MIN_WORK='0')
+        environment = dict(os.environ, TESSERA_MODE=os.environ.get('TEST_MODE', 'cpu'), TESSERA_MIN_WORK='0')
         if library:
             environment['LD_PRELOAD'] = library + (' ' + environment['LD_PRELOAD'] if 'LD_PRELOAD' in environment else '')
         done = subprocess.run([program, '--save', saved, *arguments, 'karate'], env=environment, capture_output=True,
