@@ -41,7 +41,7 @@ static void cancel(void *closure)
 
 static void defer(counts *c, const void *target, const void *a, const void *b, const void *m)
 {
-    const tsr_deferred product = {target, {a, b, m}, run, cancel, c};
+    const tsr_deferred product = {.target = target, .operands = {a, b, m}, .run = run, .cancel = cancel, .closure = c};
     assert_true(tsr_defer(&product));
 }
 
@@ -155,12 +155,40 @@ static void readers_wait_for_the_one_that_runs(void **state)
     }
 }
 
+/* Modulo the range of the type, and asking leaves the product where it is. */
+static void sums_are_known_while_deferred(void **state)
+{
+    (void) state;
+    static const struct {
+        tsr_type type;
+        int64_t sum;
+    } expected[] = {{TSR_INT8, -1}, {TSR_UINT8, 255}, {TSR_INT16, -1}, {TSR_UINT16, 65535}, {TSR_INT32, -1},
+                    {TSR_UINT32, UINT32_MAX}, {TSR_INT64, 0x4ffffffff}, {TSR_UINT64, 0x4ffffffff}};
+    tsr_type type;
+    int64_t sum;
+    for (size_t n = 0; n < sizeof expected / sizeof *expected; n++) {
+        counts c = {0};
+        const tsr_deferred product = {.target = C, .operands = {A, B, M}, .run = run, .cancel = cancel, .closure = &c,
+                                      .counted = true, .type = expected[n].type, .total = 0x4ffffffff};
+        assert_true(tsr_defer(&product));
+        assert_true(tsr_defer_total(C, &type, &sum));
+        assert_true(type == expected[n].type && sum == expected[n].sum && c.run == 0);
+        assert_false(tsr_defer_total(A, &type, &sum));
+        tsr_will_read(C);
+        assert_false(tsr_defer_total(C, &type, &sum));
+    }
+    counts c = {0};
+    defer(&c, C, A, B, M);
+    assert_false(tsr_defer_total(C, &type, &sum));
+    tsr_will_read(C);
+}
+
 static void *own_products(void *argument)
 {
     void *const target = handles[20 + (size_t) (uintptr_t) argument];
     for (int round = 0; round < 2000; round++) {
         counts c = {0};
-        const tsr_deferred product = {target, {A, B, NULL}, run, cancel, &c};
+        const tsr_deferred product = {.target = target, .operands = {A, B}, .run = run, .cancel = cancel, .closure = &c};
         if (!tsr_defer(&product))
             return (void *) 1;
         (round % 3 ? tsr_will_read : tsr_freed)(target);
@@ -192,6 +220,7 @@ int main(void)
         cmocka_unit_test_teardown(others_are_left_alone, settled),
         cmocka_unit_test_teardown(all_run_at_the_end, settled),
         cmocka_unit_test_teardown(readers_wait_for_the_one_that_runs, settled),
+        cmocka_unit_test_teardown(sums_are_known_while_deferred, settled),
         cmocka_unit_test_teardown(threads_with_their_own_products, settled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
