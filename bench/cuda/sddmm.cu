@@ -39,8 +39,9 @@ struct Case {
     double peer_error[2] = {-1, -1};
 
     Case(const Csr &pattern, int64_t width, const tsr_cuda_device &on, double budget, FILE *to)
-        : s(pattern), k(width), device(on), budget_ms(budget), json(to), x(device_array<float>(s.nrows * k)), y(device_array<float>(s.ncols * k)),
-          out(device_array<double>(s.nvals)), again(device_array<double>(s.nvals)), exact(device_array<double>(s.nvals))
+        : s(pattern), k(width), device(on), budget_ms(budget), json(to), x(device_array<float>(s.nrows * k)),
+          y(device_array<float>(s.ncols * k)), out(device_array<double>(s.nvals)), again(device_array<double>(s.nvals)),
+          exact(device_array<double>(s.nvals))
     {
         fill_uniform(x, s.nrows * k, 5);
         fill_uniform(y, s.ncols * k, 7);
@@ -86,8 +87,9 @@ struct Case {
                      "{\"what\":\"sddmm\",\"matrix\":\"%s\",\"entries\":%lld,\"n\":%lld,\"kernel\":\"%s\",\"math\":\"%s\",\"ms\":%.5g,"
                      "\"gflops\":%.5g,\"error\":%.3g,\"same\":%s,\"convert_ms\":%.4g,\"vectors\":%lld,\"cusparse_ms\":%.5g,"
                      "\"cusparse_error\":%.3g,\"gather_ms\":%.5g}\n",
-                     s.name.c_str(), (long long)s.nvals, (long long)k, kernel, math_names[math], ms, 2e-6 * double(s.nvals) * double(k) / ms,
-                     error(math), same_bits(out, again, bytes(math)) ? "true" : "false", convert_ms, (long long)vectors, peer[wide].ms,
+                     s.name.c_str(), (long long)s.nvals, (long long)k, kernel, math_names[math], ms,
+                     2e-6 * double(s.nvals) * double(k) / ms, error(math),
+                     same_bits(out, again, bytes(math)) ? "true" : "false", convert_ms, (long long)vectors, peer[wide].ms,
                      peer_error[wide], gather);
         std::fflush(json);
     }

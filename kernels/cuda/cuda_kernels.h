@@ -246,11 +246,11 @@ typedef struct tsr_cuda_sddmm {
  * one). */
 tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product);
 
-/* The same over a stencil of the mask, rows of B fetched once for 32 rows of A (sm_90).  Of the mask p, i (ascending in a row), nrows and values
- * are used.  plus_times only, both operands there; the semiring's type is FP32 (FP64 for FP64), a and b are stored as tsr_cuda_number(math),
- * their rows (k, lda, ldb times the size) multiples of 16 bytes, aligned to that; the rest is TSR_DECLINED.  EXACT and FP64 by multiply-adds,
- * as above; TF32, FP16 and BF16 on Tensor Cores, FP32 sums (TF32: finite elements below 2^127).  work: of the stencil's windows with
- * tsr_cuda_stencil_most. */
+/* The same over a stencil of the mask, rows of B fetched once for 32 rows of A (sm_90).  Of the mask p, i (ascending in a row), nrows and
+ * values are used.  plus_times only, both operands there; the semiring's type is FP32 (FP64 for FP64), a and b are stored as
+ * tsr_cuda_number(math), their rows (k, lda, ldb times the size) multiples of 16 bytes, aligned to that; the rest is TSR_DECLINED.  EXACT
+ * and FP64 by multiply-adds, as above; TF32, FP16 and BF16 on Tensor Cores, FP32 sums (TF32: finite elements below 2^127).  work: of the
+ * stencil's windows with tsr_cuda_stencil_most. */
 int64_t tsr_cuda_stencil_most(const tsr_windows *windows, const tsr_cuda_device *device); /* sizes only: no array is read */
 tsr_status tsr_cuda_sddmm_stencil(const tsr_stencil *stencil, const tsr_work *work, tsr_cuda_math math, const tsr_cuda_sddmm *product);
 

@@ -7,8 +7,8 @@
 //   table   a hash table, for groups with some work, and where the bits do not fit;
 //   warp    a hash table that a warp has for itself, for short lists;
 //   search  no group: binary search in the owner's list, two lanes an entry.
-// Where lists are long for the number of columns (a small dense graph) and only counts are wanted, there are no groups at all: every list is
-// stored as bits, a result is the population count of two of them.
+// Where lists are long for the number of columns (a small dense graph) and only counts are wanted, there are no groups at all: every list
+// is stored as bits, a result is the population count of two of them.
 // Cutting and choosing the shorter list by entry does for graphs in any order of vertices what relabelling by degree does, and
 // every entry still gets its own sum: nothing is added by atomics.
 // SPDX-License-Identifier: Apache-2.0

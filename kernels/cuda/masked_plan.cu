@@ -494,7 +494,7 @@ plan_rule rule_of(const tsr_cuda_masked *q, bool positions, int variant)
     rule.bits = variant == 0;
     rule.bitmap_cost = uint64_t(1) << bitmap;
     rule.table_cost = uint64_t(1) << table;
-    rule.warp_cost = uint64_t(1) << (warp ? warp : 6);
+    rule.warp_cost = uint64_t(1) << (warp ? warp : 8);
     rule.most = uint64_t(1) << (most ? most : 19);
     bool fits = bitmap_bytes(q->a->ncols, positions) + 1024 <= q->device->shared_bytes_block;
     rule.bitmap_list = !fits ? 0 : positions ? UINT16_MAX : UINT32_MAX;

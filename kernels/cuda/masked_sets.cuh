@@ -118,8 +118,8 @@ __device__ __forceinline__ walk_shape shape_of(const uint32_t *ids, uint32_t len
 /* That walk an entry's list.  Where longer ones have groups, what counts is how many are walked at a time. */
 template <bool Planned> constexpr int pair_lanes = Planned ? 2 : 8;
 
-/* An entry and its lists; none of them (walked == 0) when the mask is false (with mirrors that is seen later).  Without a plan they are whole
- * rows of A and B'. */
+/* An entry and its lists; none of them (walked == 0) when the mask is false (with mirrors that is seen later).  Without a plan they are
+ * whole rows of A and B'. */
 template <bool Planned> __device__ __forceinline__ masked_pair pair_at(const masked_args &q, int64_t at)
 {
     masked_pair pair = {};

@@ -1,8 +1,9 @@
 // SDDMM over a stencil: FP32 and FP64 by multiply-adds; and the entry of all arithmetics.
 //
 // Four lanes have a row of X, 16 bytes of every 64 each.  In a step each of a consumer's 8 rows is multiplied by the row of Y of its next
-// entry; after four steps the lanes add up four dots together, and store one each.  Eight neighbouring lanes read 64 bytes of two rows of Y, those of even rows the first half of 128 bytes while those of odd ones
-// read the second, so that there are no bank conflicts, whatever the slots.
+// entry; after four steps the lanes add up four dots together, and store one each.  Eight neighbouring lanes read 64 bytes of two rows of
+// Y, those of even rows the first half of 128 bytes while those of odd ones read the second, so that there are no bank conflicts,
+// whatever the slots.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/sddmm_stencil.cuh"
 #include "kernels/cuda/semiring.cuh"
@@ -99,7 +100,8 @@ template <class T, int Lines> struct consumer {
     /* The lane's part of the dot with the row of Y in the first of the slots. */
     __device__ __forceinline__ T multiply(shared_place stage, uint32_t slots) const
     {
-        const shared_place first = stage + static_cast<uint32_t>((__ffs(static_cast<int>(slots)) - 1) * shape::pitch), second = first + other;
+        const shared_place first = stage + static_cast<uint32_t>((__ffs(static_cast<int>(slots)) - 1) * shape::pitch);
+        const shared_place second = first + other;
         uint32_t w[Lines][2][4];
         T sum[2] = {};
 #pragma unroll

@@ -1,8 +1,8 @@
 // Softmax of every row of values held by row (CSR): what stands between SDDMM and SpMM in attention.
 //
 // A group of 8 or 32 lanes takes a row.  Up to `each` values of a lane stay in registers: read once, written once.  Longer rows are read
-// twice and scaled at the end, those of more than `long_row` values by the whole block of threads.  Lanes are added as a tree: the same bits
-// every time.
+// twice and scaled at the end, those of more than `long_row` values by the whole block of threads.  Lanes are added as a tree: the same
+// bits every time.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/semiring.cuh"
 
@@ -122,13 +122,19 @@ template <int G, class T> __global__ void __launch_bounds__(threads) softmax(T *
             whole_block_row(y + p[r], x + p[r], p[r + 1] - p[r], reinterpret_cast<T *>(scratch));
 }
 
-template <int G, class T> tsr_status launch(void *y, const void *x, const int64_t *p, int64_t nrows, void *stream)
+template <int G, class T> tsr_status launch(void *y, const void *x, const tsr_cuda_csr *pattern, void *stream)
 {
     constexpr int groups = threads / G;
     auto kernel = softmax<G, T>;
-    TSR_LAUNCH(kernel, static_cast<unsigned>((nrows + groups - 1) / groups), threads, 0, stream, static_cast<T *>(y),
-               static_cast<const T *>(x), p, nrows);
+    TSR_LAUNCH(kernel, static_cast<unsigned>((pattern->nrows + groups - 1) / groups), threads, 0, stream, static_cast<T *>(y),
+               static_cast<const T *>(x), pattern->p, pattern->nrows);
     return launch_status();
+}
+
+template <class T> tsr_status launch(void *y, const void *x, const tsr_cuda_csr *pattern, void *stream)
+{
+    bool narrow = pattern->nvals / pattern->nrows <= 16;
+    return narrow ? launch<8, T>(y, x, pattern, stream) : launch<32, T>(y, x, pattern, stream);
 }
 
 } // namespace
@@ -139,8 +145,5 @@ extern "C" tsr_status tsr_cuda_softmax_rows(void *y, const void *x, const tsr_cu
         return TSR_DECLINED;
     if (pattern->nvals == 0)
         return TSR_OK;
-    const bool narrow = pattern->nvals / pattern->nrows <= 16;
-    if (type == TSR_FP32)
-        return narrow ? launch<8, float>(y, x, pattern->p, pattern->nrows, stream) : launch<32, float>(y, x, pattern->p, pattern->nrows, stream);
-    return narrow ? launch<8, double>(y, x, pattern->p, pattern->nrows, stream) : launch<32, double>(y, x, pattern->p, pattern->nrows, stream);
+    return type == TSR_FP32 ? launch<float>(y, x, pattern, stream) : launch<double>(y, x, pattern, stream);
 }
