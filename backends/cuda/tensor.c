@@ -192,7 +192,8 @@ static tsr_status count_vectors(tsr_cuda_sparse *a, tsr_reorder wanted)
 {
     if (a->account.counted)
         return TSR_OK;
-    size_t working = (size_t)a->csr.nvals * 28 + (size_t)(a->csr.nrows + a->csr.ncols) * 48; /* keys to sort, a copy, labels */
+    /* keys to sort and a copy; labels or sketches */
+    size_t working = (size_t)a->csr.nvals * 28 + (size_t)(a->csr.nrows + a->csr.ncols) * 112;
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
     tsr_cuda_source pattern = source_of(a), ordered = {0};

@@ -6,17 +6,16 @@
  *
  * LPA, sampled label propagation.  Rows and columns have labels.  First a row's label is its column of least hash (a min-hash), a
  * column's its own number; then, TSR_ORDER_STEPS times, columns take the label of one of their rows, and rows the most frequent label
- * of a sample of their columns.  Rows are sorted by their last label, then by their first, then by another min-hash.  Communities
- * within a community would be merged; so, where rows are not very short, every TSR_ORDER_CHUNK rows of that order are dealt to
- * TSR_ORDER_PIVOTS of them, evenly spread: a row joins the one that it shares most buckets of their sketches with, the first of several,
- * or the one before it where there are fewer than TSR_ORDER_LEAST_SHARED.  Rows and columns being told apart, matrices need not be
- * square, and rows and columns may have been numbered differently.
- * Sketches: a row's columns fall into TSR_ORDER_BUCKETS buckets by hash, of each the least hash is kept; rows share a bucket in which
- * these are the same.
+ * of a sample of their columns.  Rows are sorted by their last label, then by their first, then by another min-hash.  Rows and columns
+ * being told apart, matrices need not be square, and rows and columns may have been numbered differently.
  * TCA, after the TCU-cache-aware reordering of DTC-SpMM (ASPLOS 2024), clusters found by sorting: rows by two min-hashes;
  * then, in turn, windows of TSR_ORDER_WINDOW rows by two min-hashes of their union.
- * LOA, after the layout optimization of HC-SpMM (ICDE 2025): LPA; then, in every group of TSR_ORDER_GROUP rows of that order, windows
- * are filled row by row with the one that shares most buckets with the rows so far.
+ * LOA, after the layout optimization of HC-SpMM (ICDE 2025): LPA, then two steps by sketches.  A row's columns fall into TSR_ORDER_BUCKETS
+ * buckets by hash, of each the least hash is kept; rows share a bucket in which these are the same.  First, where rows are not very
+ * short, every TSR_ORDER_CHUNK rows are dealt to TSR_ORDER_PIVOTS of them, evenly spread, which tells communities within a community
+ * apart: a row joins the pivot that it shares most buckets with, the first of several, or the one before it where there are fewer than
+ * TSR_ORDER_LEAST_SHARED.  Then, in every group of TSR_ORDER_GROUP rows, windows are filled row by row with the one that shares most
+ * buckets with the rows so far.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESSERA_ROW_ORDER_H
 #define TESSERA_ROW_ORDER_H

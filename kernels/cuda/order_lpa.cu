@@ -149,7 +149,7 @@ tsr_status label_propagation(uint32_t *order, const tsr_source *in, void *stream
         status = sorter.sort(l.row, bits, stream);
     if (status == TSR_OK)
         status = sorter.copy(order, stream);
-    return status == TSR_OK ? deal_rows(order, in, stream) : status;
+    return status;
 }
 
 } // namespace tsr_order

@@ -59,6 +59,8 @@ tsr_status tsr_order_loa(uint32_t *order, const tsr_source *in, int nthreads)
     int nparts = tsr_parts(in->nrows, TSR_ORDER_GROUP, nthreads);
     group *groups = tsr_format_alloc(nparts, sizeof *groups);
     tsr_status status = groups ? tsr_order_lpa(order, in, nthreads) : TSR_OUT_OF_MEMORY;
+    if (status == TSR_OK)
+        status = tsr_order_deal(order, in, nthreads);
     int64_t ngroups = status == TSR_OK ? (in->nrows + TSR_ORDER_GROUP - 1) / TSR_ORDER_GROUP : 0;
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)

@@ -143,5 +143,5 @@ tsr_status tsr_order_lpa(uint32_t *order, const tsr_source *in, int nthreads)
     free(l.column);
     free(l.offer);
     free(scratch);
-    return done ? tsr_order_deal(order, in, nthreads) : TSR_OUT_OF_MEMORY;
+    return done ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
