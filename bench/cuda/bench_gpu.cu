@@ -13,8 +13,8 @@
 #include <cstring>
 #include <map>
 #include <memory>
-#include <sstream>
 
+#include "bench/cuda/arguments.h"
 #include "bench/cuda/check.cuh"
 #include "bench/cuda/matrices.h"
 #include "bench/cuda/measure.h"
@@ -452,23 +452,6 @@ struct Bench {
         }
     }
 };
-
-std::vector<std::string> split(const std::string &list)
-{
-    std::vector<std::string> items;
-    std::stringstream text(list);
-    for (std::string item; std::getline(text, item, ',');)
-        items.push_back(item);
-    return items;
-}
-
-std::vector<int64_t> numbers(const std::string &list)
-{
-    std::vector<int64_t> values;
-    for (const std::string &item : split(list))
-        values.push_back(std::atoll(item.c_str()));
-    return values;
-}
 
 Options parse(int argc, char **argv)
 {

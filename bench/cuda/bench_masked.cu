@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <sstream>
 
+#include "bench/cuda/arguments.h"
 #include "bench/cuda/check.cuh"
 #include "bench/cuda/matrices.h"
 #include "bench/cuda/measure.h"
@@ -229,23 +229,6 @@ struct Bench {
 };
 
 // ---- Arguments ----
-
-std::vector<std::string> split(const std::string &list)
-{
-    std::vector<std::string> items;
-    std::stringstream text(list);
-    for (std::string item; std::getline(text, item, ',');)
-        items.push_back(item);
-    return items;
-}
-
-std::vector<int64_t> numbers(const std::string &list)
-{
-    std::vector<int64_t> values;
-    for (const std::string &item : split(list))
-        values.push_back(std::atoll(item.c_str()));
-    return values;
-}
 
 Options parse(int argc, char **argv)
 {
