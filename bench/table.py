@@ -22,7 +22,9 @@ def describe(case):
     kind, semiring = TYPES.get(k['type'], k['type']), f"{k['add']}_{k['mul']}"
     if k['op'] == 'masked':
         order = ', vertices by ascending degree' if k.get('order') == 'degree' else ''
-        return f"{NAMES[k['form']]}, {semiring} {kind}{order}"
+        end = ', then summed up' if k.get('finish') == 'reduce' else ''
+        first = ', operands new' if k.get('first') == 'yes' else ''
+        return f"{NAMES[k['form']]}, {semiring} {kind}{order}{end}{first}"
     names = {'spmm': 'sparse × dense', 'dspmm': 'dense × sparse', 'sddmm': "SDDMM, C<A> = X Y'", 'mxv': 'mxv', 'vxm': 'vxm'}
     if k['op'] == 'mxv' and k.get('finish') == 'accum' and semiring == 'plus_second':
         names['mxv'] = "PageRank's mxv, y += A x"

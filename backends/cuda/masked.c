@@ -186,7 +186,7 @@ static tsr_cuda_kept_plan *find_plan(const masked *s, bool positions)
 /* What the kernels' contract says making one takes, and tasks. */
 static size_t plan_working_bytes(const tsr_cuda_masked *q)
 {
-    return (size_t)(q->end - q->begin) * 72 + (size_t)(q->mask->nrows + q->mask->ncols) * 16 + 65536;
+    return (size_t)(q->end - q->begin) * 96 + (size_t)(q->mask->nrows + q->mask->ncols) * 16 + 65536;
 }
 
 /* NULL in *out: there is no memory for one, and the product goes without. */
