@@ -188,8 +188,9 @@ struct Bench {
             }
             q.x = x, q.present = present;
             std::fprintf(options.json,
-                         "{\"what\":\"%s\",\"matrix\":\"%s\",\"order\":\"%s\",\"entries\":%lld,\"variant\":%lld,\"ms\":%.5g,\"sum_ms\":%.5g,"
-                         "\"plan_ms\":%.4g,\"no_plan_ms\":%.5g,\"bitmaps_ms\":%.5g,\"groups_ms\":%.5g,\"products\":%llu,\"same\":%s,\"records\":%lld,"
+                         "{\"what\":\"%s\",\"matrix\":\"%s\",\"order\":\"%s\",\"entries\":%lld,\"variant\":%lld,\"ms\":%.5g,"
+                         "\"sum_ms\":%.5g,\"plan_ms\":%.4g,\"no_plan_ms\":%.5g,\"bitmaps_ms\":%.5g,\"groups_ms\":%.5g,"
+                         "\"products\":%llu,\"same\":%s,\"records\":%lld,"
                          "\"pairs\":%lld,\"tasks\":[%lld,%lld,%lld,%lld],\"plan_bytes\":%lld}\n",
                          what, matrix.name.c_str(), order.c_str(), (long long)mask.nvals, (long long)variant, ms, sum_ms, plan_ms,
                          plain, bitmaps,
