@@ -282,6 +282,7 @@ void tsr_config_defaults(tsr_config *config)
 {
     memset(config, 0, sizeof *config);
     config->min_work = -1;
+    config->reorder = TSR_REORDER_AUTO;
 }
 
 /* ---- files ---- */
