@@ -231,6 +231,12 @@ static int64_t vectors_of(const tsr_cuda_sparse *a, int height)
     return a->account.vectors[at];
 }
 
+/* EXACT on Tensor Cores errs about as much as adding six products one by one in FP32: too much for shorter rows. */
+static bool rows_are_too_short(const rule *r, const tsr_cuda_sparse *a)
+{
+    return r->math == TSR_CUDA_EXACT && r->shape.kind != TSR_CUDA_PANEL && a->csr.nvals < 6 * a->csr.nrows;
+}
+
 /* Where rows are in another order, CSR, which has their own, brings most rows of B from memory again and again, unless B fits the cache. */
 static int64_t least_columns(const rule *r, const tsr_cuda_sparse *a, int64_t n)
 {
@@ -241,7 +247,8 @@ static int64_t least_columns(const rule *r, const tsr_cuda_sparse *a, int64_t n)
 
 static bool applies(const rule *r, const tsr_cuda_sparse *a, const tsr_cuda_plan *plan, int64_t n)
 {
-    return r->math == plan->math && n >= least_columns(r, a, n) && (is_sum(plan->semiring) || r->shape.kind == TSR_CUDA_PANEL) &&
+    return r->math == plan->math && !rows_are_too_short(r, a) && n >= least_columns(r, a, n) &&
+           (is_sum(plan->semiring) || r->shape.kind == TSR_CUDA_PANEL) &&
            (double)a->csr.nvals >= r->least_density * (double)vectors_of(a, r->vector_height);
 }
 

@@ -164,9 +164,8 @@ template <class P> struct spmv_walk {
     {
         uint32_t lanes = __ballot_sync(~0u, mine.ends != 0);
         if (lanes == 0) {
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                since = join<P>(q, since, mine.product[k]);
+            sum left = join<P>(q, mine.product[0], mine.product[1]), right = join<P>(q, mine.product[2], mine.product[3]);
+            since = join<P>(q, since, join<P>(q, left, right));
             pending = true;
             return;
         }
