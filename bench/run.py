@@ -101,15 +101,15 @@ def measure(spec, workers, trace, turns, turn_ms, longest=None):
     except TooLong:
         return only_ours(spec, workers[1], trace, longest)
     warm = [[], []]
-    each = max(1, min(20, int(turn_ms / max(first[0], 1e-3))))
+    each = [max(1, min(20, int(turn_ms / max(ms, 1e-3)))) for ms in first]
     for turn in range(turns):
         for side in ((0, 1) if turn % 2 == 0 else (1, 0)):
-            warm[side] += workers[side].times(each)
+            warm[side] += workers[side].times(each[side])
     routes = routes_of(workers, trace)
     sums = [worker.ask('sum') for worker in workers]
     medians = [statistics.median(times) for times in warm]
     result.update(plain_first_ms=round(first[0], 4), tessera_first_ms=round(first[1], 4), plain_ms=round(medians[0], 4),
-                  tessera_ms=round(medians[1], 4), best_ms=[round(min(times), 4) for times in warm], calls=len(warm[0]),
+                  tessera_ms=round(medians[1], 4), best_ms=[round(min(times), 4) for times in warm], calls=[len(times) for times in warm],
                   ratio=round(medians[0] / medians[1], 3), first_ratio=round(first[0] / first[1], 3),
                   same=sums[0] == sums[1] and sums[0].startswith('sum'), entries=int(sums[0].split()[-1]),
                   routes=routes)
