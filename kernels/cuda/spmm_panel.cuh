@@ -90,13 +90,14 @@ template <class Sum> __device__ __forceinline__ void find_task(task<Sum> *t, con
         item = j.tile_major ? blockIdx.x - outer * inner : outer;
         number = j.tile_major ? outer : blockIdx.x - outer * inner;
     }
-    const int64_t partial = j.item_partial[item];
-    t->out = tensor_target<Sum>(j.p, j.nrows, height, j.item_window[item], partial, 1.0);
+    /* Asked for together: the block waits for these before it can do anything. */
+    const int64_t window = j.item_window[item], partial = j.item_partial[item], first = j.item_block[item], last = j.item_block[item + 1];
+    t->out = tensor_target<Sum>(j.p, j.nrows, height, window, partial, 1.0);
     t->offsets = partial < 0 ? j.offsets : nullptr;
-    t->window = j.item_window[item] * height;
-    t->first = j.item_block[item];
+    t->window = window * height;
+    t->first = first;
     t->column = static_cast<int64_t>(number) * tile;
-    t->blocks = static_cast<int>(j.item_block[item + 1] - t->first);
+    t->blocks = static_cast<int>(last - first);
 }
 
 // The ring: rows of B of each stage, then data of each stage, then the barriers.
@@ -422,7 +423,7 @@ __device__ __forceinline__ uint32_t consume(const panel_job &j, const task<typen
                                             int consumer, int head, typename Shape::sum (&sum)[rows][Shape::columns])
 {
     using one = entry<typename Shape::sum>;
-    const bool speaks = threadIdx.x % 32 == 31; // racecheck takes the last lane for the one that read what all lanes read
+    const bool speaks = threadIdx.x % 32 == 0;
     const shared_place first_b = keep_place(shared_place_of(r.rows + threadIdx.x % 32 * Shape::part)),
                        data = keep_place(shared_place_of(r.data));
     uint64_t *full = keep_address(r.full);
