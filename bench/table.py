@@ -36,8 +36,9 @@ def describe(case):
 
 def row(result):
     route = ', '.join(result['routes']) or '–'
+    first = f"{result['tessera_first_ms']:.2f}" if 'tessera_first_ms' in result else '–'
     return (f"| {describe(result['case'])} | {result['plain_ms']:.2f} | {result['tessera_ms']:.2f} | {result['ratio']:.2f} | "
-            f"{result['tessera_first_ms']:.2f} | {route} |")
+            f"{first} | {route} |")
 
 
 def main():
