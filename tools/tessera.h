@@ -30,6 +30,9 @@ int tsr_tool_finish(int code);
  * name: "libtessera.so", TSR_SUITESPARSE_MODULE, or a replacement's "graphblas7/libgraphblas.so.7". False: not found. */
 bool tsr_tool_find_library(char *path, size_t size, const char *name);
 
+/* Name and compute capability (90: 9.0) of the GPU in use, by a small product there.  False: there is none. */
+bool tsr_tool_find_device(char device[64], int *arch);
+
 /* A JSON string with its quotes. */
 void tsr_tool_json_string(FILE *out, const char *text);
 

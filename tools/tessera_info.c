@@ -11,6 +11,7 @@
 #include "kernels/kernels.h"
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
+#include "src/registry/model_file.h"
 #include "tools/tessera.h"
 
 /* One line of the answer; the JSON form has the same names. */
@@ -54,6 +55,21 @@ static void find_graphblas(char *path, size_t size)
     }
 }
 
+/* The model that chooses among the GPU's kernels, and whether it is of another GPU. */
+static void add_model(facts *f, bool has_gpu)
+{
+    char device[64];
+    int arch = 0;
+    bool known = has_gpu && tsr_tool_find_device(device, &arch);
+    const tsr_model *named = tsr_model_named(), *model = named ? named : tsr_model_default(arch);
+    bool other = known && strcmp(device, model->device) != 0;
+    if (named && other)
+        model = tsr_model_default(arch);
+    other = known && strcmp(device, model->device) != 0;
+    add(f, "model", "cost model", "%s: %s, %s%s%s%s", named == model ? tsr_config_get()->model : "built in", model->device, model->date,
+        other ? " (the nearest to " : "", other ? device : "", other ? ")" : "");
+}
+
 static void collect(facts *f)
 {
     char path[PATH_MAX];
@@ -70,7 +86,7 @@ static void collect(facts *f)
     add(f, "cpu_isa", "CPU instructions", "%s", tsr_isa_name(tsr_cpu_isa()));
     add(f, "threads", "threads", "%d", omp_get_max_threads());
     add(f, "backends", "backends", "%s%s%s", tsr_backend_cpu()->name, gpu ? ", " : "", gpu ? gpu->name : "");
-    add(f, "model", "cost model", "%s", *config->model ? config->model : "built in");
+    add_model(f, gpu != NULL);
 }
 
 static void print_text(const facts *f)

@@ -402,8 +402,7 @@ static int fit(training *t)
     return 0;
 }
 
-/* The device's name comes with a first measurement. */
-static bool find_gpu(training *t)
+bool tsr_tool_find_device(char device[64], int *arch)
 {
     int64_t offsets[] = {0, 1};
     uint32_t columns[] = {0};
@@ -412,19 +411,24 @@ static bool find_gpu(training *t)
     subject s = {.matrix = &one, .x = values};
     tsr_sample want = {.kernel = TSR_GPU_CSR, .product = {.n = 8}};
     tsr_measured m;
-    t->gpu = tsr_backend_gpu();
-    if (!t->gpu || !t->gpu->measure)
-        return stop(t, EX_UNAVAILABLE, "no GPU was found (tessera info says more)");
+    const tsr_backend *gpu = tsr_backend_gpu();
+    if (!gpu || !gpu->measure)
+        return false;
     tsr_product product = product_of(&s, &want);
     product.a_slot = &s.slot;
-    tsr_status status = t->gpu->measure(&product, &m);
+    tsr_status status = gpu->measure(&product, &m);
     if (s.slot)
-        t->gpu->release(s.slot);
-    if (status != TSR_OK)
-        return stop(t, EX_UNAVAILABLE, "the GPU cannot be measured");
-    snprintf(t->device, sizeof t->device, "%s", m.device);
-    t->arch = m.arch;
-    return true;
+        gpu->release(s.slot);
+    snprintf(device, 64, "%s", m.device);
+    *arch = m.arch;
+    return status == TSR_OK;
+}
+
+static bool find_gpu(training *t)
+{
+    t->gpu = tsr_backend_gpu();
+    return tsr_tool_find_device(t->device, &t->arch) ||
+           stop(t, EX_UNAVAILABLE, "no GPU was found (tessera info says more)");
 }
 
 static int train(const request *r)
