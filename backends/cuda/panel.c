@@ -179,11 +179,11 @@ static tsr_status turn_outputs(const tsr_cuda_panels *s, const tsr_cuda_buffer *
     return status == TSR_OK ? turn(b->c_present_by_col, rows, b->c_present, padded(s, columns), rows, columns, 1) : status;
 }
 
-tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel)
+tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel, void *arrived)
 {
     const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
     int64_t columns = columns_of(s, panel);
-    tsr_status status = tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up);
+    tsr_status status = arrived ? tsr_cuda_event_follow(arrived, tsr_cuda.compute) : TSR_OK;
     if (status == TSR_OK)
         status = turn_inputs(s, buffer, columns);
     if (status == TSR_OK)

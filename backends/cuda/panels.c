@@ -56,6 +56,7 @@ typedef struct task {
 /* Chunks of a panel that are through. */
 typedef struct progress {
     int64_t up, down;
+    void *arrived; /* event of the last one on its way up; NULL: nothing goes up */
 } progress;
 
 typedef struct pipeline {
@@ -246,7 +247,9 @@ static void see_to_up(pipeline *s)
     while (r->sent < r->opened && is_copied(s, UP, r->sent)) {
         if (!fly(s, UP, r->sent))
             return;
-        s->progress[load_of(s, UP, r->sent)->part.panel].up++;
+        progress *of = &s->progress[load_of(s, UP, r->sent)->part.panel];
+        of->up++;
+        of->arrived = chunk_of(s, UP, r->sent)->event;
         atomic_fetch_add(&r->sent, 1);
     }
     while (r->ended < r->sent && is_done(s, UP, r->ended))
@@ -286,13 +289,18 @@ static bool may_compute(const pipeline *s)
     return before < 0 || s->progress[before].down == parts_of(s, DOWN, before);
 }
 
+static bool compute_next(pipeline *s)
+{
+    return check(s, tsr_cuda_panel_compute(&s->panels, s->computed, s->progress[s->computed].arrived));
+}
+
 static void see_to_device(pipeline *s)
 {
     if (pthread_mutex_trylock(&s->device) != 0)
         return; /* somebody is at it; everybody comes by again */
     see_to_up(s);
     see_to_down(s);
-    while (!atomic_load(&s->status) && may_compute(s) && check(s, tsr_cuda_panel_compute(&s->panels, s->computed)))
+    while (!atomic_load(&s->status) && may_compute(s) && compute_next(s))
         s->computed++;
     pthread_mutex_unlock(&s->device);
 }

@@ -52,7 +52,8 @@ tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda
                                 tsr_result *result);
 void tsr_cuda_panels_close(tsr_cuda_panels *s);
 
-/* Queue the computation of a panel whose copies are queued on `up`; what is queued on `down` afterwards sees its result. */
-tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel);
+/* Queue the computation of a panel when the event `arrived` has come (NULL: at once); what is queued on `down` afterwards sees its
+ * result. */
+tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel, void *arrived);
 
 #endif

@@ -14,6 +14,7 @@ typedef struct job {
     tsr_match match;
     tsr_decision decision;
     tsr_handover arrays;
+    double pin_ms;    /* spent once on memory that products will use again */
     void *masked_x;   /* masked results before compaction, one per mask entry */
     int8_t *masked_b;
     bool deferred;    /* nobody else can compute it any more */
@@ -81,15 +82,17 @@ static void use_operand(const job *j, const tsr_view *v, bool read)
         tsr_pins_use(v->x, j->decision.backend);
 }
 
-static void use_blocks(const job *j)
+static void use_blocks(job *j)
 {
     const tsr_product *p = &j->match.request.product;
+    double start = j->decision.experience ? tsr_engine_clock_ms() : 0;
     if (p->op != TSR_OP_MASKED_DOT)
         use_operand(j, &p->b, tsr_reads_b(p));
     if (p->op == TSR_OP_SDDMM)
         use_operand(j, &p->a, tsr_reads_a(p));
     if (!is_masked(p))
         tsr_pins_use(j->arrays.x, j->decision.backend);
+    j->pin_ms = j->decision.experience ? tsr_engine_clock_ms() - start : 0;
 }
 
 static tsr_status compute_dense(job *j)
@@ -315,7 +318,7 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
     double start = j.decision.experience ? tsr_engine_clock_ms() : 0;
     bool done = j.decision.backend ? compute_now(info, &j) : forward(info, &j);
     if (done && j.decision.experience && *info == GrB_SUCCESS)
-        tsr_engine_learn(&j.decision, tsr_engine_clock_ms() - start);
+        tsr_engine_learn(&j.decision, tsr_engine_clock_ms() - start - j.pin_ms);
     return done;
 }
 
