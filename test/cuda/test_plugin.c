@@ -48,6 +48,7 @@ static int64_t places_of(const tsr_product *p)
 }
 
 static bool pin_b, pin_c;
+static long product_calls; /* of the device, without those that pin */
 
 /* What was pinned, or NULL. */
 static void *pin(bool wanted, const void *block, int64_t elements, tsr_type type)
@@ -68,7 +69,9 @@ static tsr_status execute_pinned(const tsr_product *p, tsr_result *result)
     int64_t elements = p->b.nvec > 0 ? (p->b.nvec - 1) * p->b.ld + p->b.vlen : 0;
     void *b = pin(pin_b && !p->b.iso && p->op != TSR_OP_MASKED_DOT, p->b.x, elements, p->b.type);
     void *c = pin(pin_c, result->x, places_of(p), p->semiring.type), *current = tsr_cuda_current();
+    long calls = control_calls();
     tsr_status status = gpu->execute(p, result);
+    product_calls = control_calls() - calls;
     assert_ptr_equal(tsr_cuda_current(), current);
     unpin(b);
     unpin(c);
@@ -514,7 +517,7 @@ static void fail_everywhere(test_case *c, bool sticky)
         tsr_status status = run_once(c, x, b);
         bool failed = control_calls() >= k; /* how often the device is asked varies */
         control_fail(0, false);
-        if (sticky && failed)
+        if (sticky && failed && product_calls)
             assert_int_not_equal(status, TSR_OK);
         if (status == TSR_OK)
             assert_int_equal(check_at(c, "a failure overcome"), VERDICT_OK);
