@@ -336,7 +336,9 @@ struct maker {
             s.counts);
         TSR_LAUNCH(choose_groups, blocks_for(entries()), threads, 0, stream, q, rule, s.keys[0], s.cost, s.counts);
         TSR_LAUNCH(count_tasks, blocks_for(rule.owners), threads, 0, stream, q, rule, s.cost, s.counts);
-        status = tsr_cuda_to_host(counts, s.counts, sizeof *counts, stream);
+        status = launch_status();
+        if (status == TSR_OK)
+            status = tsr_cuda_to_host(counts, s.counts, sizeof *counts, stream);
         return status == TSR_OK ? tsr_cuda_wait(stream) : status;
     }
 
@@ -417,9 +419,9 @@ struct maker {
         auto grouped = uint32_t(plan->nrecords), count = uint32_t(plan->nrecords + plan->npairs);
         if (count)
             TSR_LAUNCH(write_records, blocks_for(count), threads, 0, stream, q, rule, s.keys[at], s.entries[at], grouped, count,
-            records,
-                static_cast<masked_pair *>(plan->pairs), static_cast<uint32_t *>(plan->mirrors), s.first, s.last);
-        return plan->nrecords ? write_ordered(s, records) : TSR_OK;
+                records, static_cast<masked_pair *>(plan->pairs), static_cast<uint32_t *>(plan->mirrors), s.first, s.last);
+        tsr_status status = launch_status();
+        return status == TSR_OK && plan->nrecords ? write_ordered(s, records) : status;
     }
 
     tsr_status write_ordered(const scratch &s, const masked_record *records) const
@@ -447,9 +449,11 @@ struct maker {
                 numbers[0], s.counts);
             int at = 0;
             tsr_status status = tsr_cuda_sort_pairs(keys, payloads, 4, n, 32, &at, sort, stream);
-            if (status == TSR_OK)
+            if (status == TSR_OK) {
                 TSR_LAUNCH(order_tasks, blocks_for(n), threads, 0, stream, tasks, numbers[at], uint32_t(n),
                     static_cast<masked_task *>(plan->tasks));
+                status = launch_status();
+            }
             tsr_cuda_free(memory, stream);
             return status;
         }
