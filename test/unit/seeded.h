@@ -1,7 +1,15 @@
-/* Random numbers of a test program that TESSERA_TEST_SEED repeats.  Included after cmocka.h, once in a program.
+/* Random numbers of a test program that TESSERA_TEST_SEED repeats.  Included once in a program.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TEST_UNIT_SEEDED_H
 #define TEST_UNIT_SEEDED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
 
 static uint64_t first_seed = 20261121, seed;
 
