@@ -121,6 +121,8 @@ size_t tsr_cuda_scan_bytes(int64_t n) { return n <= small ? 1 : scan_bytes(n); }
 
 tsr_status tsr_cuda_scan(int64_t *x, int64_t n, int arrays, void *scratch, void *stream)
 {
+    if (tsr_status status = launch_status()) /* what is added up has been written */
+        return status;
     if (n <= small) {
         TSR_LAUNCH(scan_small, static_cast<unsigned>(arrays), threads, 0, stream, x, static_cast<int>(n));
         return launch_status();
@@ -140,10 +142,10 @@ size_t tsr_cuda_sort_bytes(int64_t n, int payload_size, int bits)
 tsr_status tsr_cuda_sort_pairs(uint32_t *const keys[2], void *const payloads[2], int payload_size, int64_t n, int bits, int *at,
                                void *scratch, void *stream)
 {
-    if (n == 0 || bits == 0) {
-        *at = 0;
-        return TSR_OK;
-    }
+    *at = 0;
+    tsr_status status = launch_status(); /* what is sorted has been written */
+    if (status != TSR_OK || n == 0 || bits == 0)
+        return status;
     return payload_size == 4 ? sort<uint32_t>(keys, payloads, n, bits, at, scratch, stream)
                              : sort<uint64_t>(keys, payloads, n, bits, at, scratch, stream);
 }
