@@ -45,6 +45,8 @@ tsr_status Sorter::sort(const uint32_t *key, int bits, void *stream)
         return TSR_OK;
     uint32_t *keys[2] = {key_of[0], key_of[1]};
     void *items[2] = {item[at], item[1 - at]};
+    if (tsr_status status = launch_status()) /* items and keys have been written */
+        return status;
     TSR_LAUNCH(gather, blocks_for(n, threads), threads, 0, stream, keys[0], item[at], key, n);
     tsr_status status = launch_status();
     int sorted = 0;
