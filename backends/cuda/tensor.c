@@ -180,10 +180,10 @@ static double iso_value(const tsr_product *p)
     return p->semiring.type == TSR_FP64 ? *(const double *)p->a.x : (double)*(const float *)p->a.x;
 }
 
-static tsr_cuda_source source_of(const tsr_cuda_sparse *a)
+static tsr_source source_of(const tsr_cuda_sparse *a)
 {
     const tsr_cuda_csr *c = &a->csr;
-    return (tsr_cuda_source){.nrows = c->nrows, .ncols = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i, .x = c->x,
+    return (tsr_source){.nrows = c->nrows, .ncols = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i, .x = c->x,
                              .number = tsr_cuda_type_size(a->key.type) == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32};
 }
 
@@ -196,7 +196,7 @@ static tsr_status count_vectors(tsr_cuda_sparse *a, tsr_reorder wanted)
     size_t working = (size_t)a->csr.nvals * 28 + (size_t)(a->csr.nrows + a->csr.ncols) * 112;
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
-    tsr_cuda_source pattern = source_of(a), ordered = {0};
+    tsr_source pattern = source_of(a), ordered = {0};
     pattern.x = NULL;
     tsr_status status = tsr_cuda_decide_order(&a->order, &pattern, wanted);
     if (status == TSR_OK)
@@ -217,7 +217,7 @@ static double csr_ms(const tsr_cuda_sparse *a, const tsr_product *p)
 static bool has_paid(const tsr_cuda_sparse *a, const tsr_product *p)
 {
     double products = p->expected_calls > 0 ? p->expected_calls * csr_ms(a, p) : a->account.spent_ms;
-    tsr_cuda_source source = source_of(a);
+    tsr_source source = source_of(a);
     double order_ms = a->account.counted ? 0 : tsr_cuda_order_ms(&source, p->reorder);
     return products * spared >= (double)a->csr.nvals * build_entry_ms + build_start_ms + order_ms;
 }
@@ -323,7 +323,7 @@ static size_t at_most_bytes(const tsr_cuda_sparse *a, const tsr_cuda_blocks *b)
     }
 }
 
-static tsr_status make_format(tsr_cuda_blocks *b, const tsr_cuda_source *source)
+static tsr_status make_format(tsr_cuda_blocks *b, const tsr_source *source)
 {
     tsr_status status = TSR_DECLINED;
     switch (b->kind) {
@@ -381,7 +381,7 @@ static tsr_status most_of(int64_t *most, const tsr_cuda_blocks *b)
     return status;
 }
 
-static tsr_status make_blocks(tsr_cuda_blocks *b, const tsr_cuda_source *source)
+static tsr_status make_blocks(tsr_cuda_blocks *b, const tsr_source *source)
 {
     int64_t most;
     tsr_status status = make_format(b, source);
@@ -399,7 +399,7 @@ static tsr_status make_blocks(tsr_cuda_blocks *b, const tsr_cuda_source *source)
 /* The values as the format stores them. */
 static tsr_status make_from_values(tsr_cuda_blocks *b, const tsr_cuda_sparse *a)
 {
-    tsr_cuda_source source = source_of(a);
+    tsr_source source = source_of(a);
     void *rounded = NULL;
     tsr_status status = TSR_OK;
     if (source.x && b->number != source.number) {
@@ -414,7 +414,7 @@ static tsr_status make_from_values(tsr_cuda_blocks *b, const tsr_cuda_sparse *a)
         b->as.half = rounded;
         return TSR_OK;
     }
-    tsr_cuda_source ordered = {0};
+    tsr_source ordered = {0};
     if (status == TSR_OK)
         status = tsr_cuda_in_order(&ordered, &a->order, &source);
     if (status == TSR_OK)

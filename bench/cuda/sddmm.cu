@@ -106,7 +106,7 @@ struct Case {
                 q.x = values;
                 return tsr_cuda_sddmm_csr(&q);
             });
-        tsr_cuda_source source = {};
+        tsr_source source = {};
         source.nrows = s.nrows, source.ncols = s.ncols, source.nvals = s.nvals, source.p = s.p, source.i = s.i;
         tsr_stencil stencil = {};
         tsr_work work = {};

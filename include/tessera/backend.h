@@ -5,12 +5,13 @@
 #define TESSERA_BACKEND_H
 
 #include "tessera/tessera.h"
+#include "tessera/values.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 3
+#define TSR_BACKEND_API_VERSION 4
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -72,6 +73,7 @@ typedef struct tsr_product {
     bool a_transposed;       /* `a` shows the matrix that the slot belongs to transposed */
     void **b_slot, **mask_slot; /* MASKED_DOT and SDDMM: likewise for B and the mask; the same slot where it is the same matrix */
     bool b_transposed;       /* the mask is never shown transposed */
+    void *a_value, *b_value; /* dense operands that the backend keeps (tessera/values.h): then the view's x and b are NULL */
     tsr_precision precision; /* arithmetic allowed for FP32 plus_times */
     double expected_calls;   /* products of this kind with this A still to come; 0: unknown */
     const char *kernel;      /* TESSERA_KERNEL, a wish; NULL or "": the backend chooses */
@@ -90,7 +92,8 @@ static inline bool tsr_is_compressed(const tsr_view *v) { return v->format == TS
 static inline bool tsr_values_fit(const tsr_product *p)
 {
     tsr_type type = p->semiring.type;
-    return (!tsr_reads_a(p) || (p->a.x && p->a.type == type)) && (!tsr_reads_b(p) || (p->b.x && p->b.type == type));
+    return (!tsr_reads_a(p) || ((p->a.x || p->a_value) && p->a.type == type)) &&
+           (!tsr_reads_b(p) || ((p->b.x || p->b_value) && p->b.type == type));
 }
 
 /* On bool there are two monoids. */
@@ -103,15 +106,16 @@ static inline bool tsr_monoid_fits(tsr_semiring s) { return s.type != TSR_BOOL |
  *             (the intersection is not empty and the mask lets it pass); never NULL.
  * nvals: entries present, set by the backend.  kernel (static storage) and bytes_moved (between host and device) are for the
  * trace; a backend that leaves kernel NULL is asked for its kernel_name.
- * With may_stay a backend may leave the result of a masked product where it was computed: then `stays` is not NULL, nothing is
- * written to x and b, and `total` is the number of products over all entries (of a count of pairs: the sum of C). */
+ * With may_stay a backend may leave the result where it was computed: then `stays` is not NULL, and nothing is written to x and b.
+ * Of a masked product, `total` is the number of products over all entries then (of a count of pairs: the sum of C).  A dense C stays
+ * as a value (tessera/values.h); with may_keep the result comes home as ever, and a value of it may stay behind as well. */
 typedef struct tsr_result {
     void *x;
     int8_t *b;
     int64_t nvals;
     const char *kernel;
     int64_t bytes_moved;
-    bool may_stay;
+    bool may_stay, may_keep;
     void *stays;
     uint64_t total;
 } tsr_result;
@@ -157,6 +161,7 @@ typedef struct tsr_backend {
      * once; unpin waits for the product that executes. */
     bool (*pin)(void *block, size_t bytes);
     void (*unpin)(void *block);
+    const tsr_backend_values *values; /* optional: dense values that stay */
 } tsr_backend;
 
 /* What a plug-in is told once. */

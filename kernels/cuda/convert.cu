@@ -663,7 +663,7 @@ tsr_status fill_hrpb(tsr_hrpb *out, const vectors &v, const tsr_source *in, void
 
 using namespace tsr_convert;
 
-extern "C" tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_cuda_source *in, int height, void *stream)
+extern "C" tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_source *in, int height, void *stream)
 {
     *out = {};
     if (height != 8 && height != 16)
@@ -679,7 +679,7 @@ extern "C" tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_cuda_source *i
     return status;
 }
 
-extern "C" tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_cuda_source *in, void *stream)
+extern "C" tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_source *in, void *stream)
 {
     *out = {};
     vectors v;
@@ -693,7 +693,7 @@ extern "C" tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_cuda_sourc
     return status;
 }
 
-extern "C" tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_cuda_source *in, int width, double iso, void *stream)
+extern "C" tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, void *stream)
 {
     *out = {};
     if (width != 8 && width != 16)
@@ -709,7 +709,7 @@ extern "C" tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_cuda_sou
     return status;
 }
 
-extern "C" tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_cuda_source *in, int height, void *stream)
+extern "C" tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_source *in, int height, void *stream)
 {
     *out = {};
     if (height != 16 && height != 32 && height != 64)
@@ -726,7 +726,7 @@ extern "C" tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_cuda_source *i
     return status;
 }
 
-extern "C" tsr_status tsr_cuda_make_stencil(tsr_stencil *out, const tsr_cuda_source *in, void *stream)
+extern "C" tsr_status tsr_cuda_make_stencil(tsr_stencil *out, const tsr_source *in, void *stream)
 {
     *out = {};
     vectors v;

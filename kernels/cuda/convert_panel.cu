@@ -465,7 +465,7 @@ tsr_status fill_panel(tsr_panel *out, const vectors &v, const tsr_source *in, do
 
 using namespace tsr_convert;
 
-extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *stream)
+extern "C" tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_source *in, int height, int width, double iso, void *stream)
 {
     *out = {};
     if ((height != 32 && height != 64) || (width != 16 && width != 24 && width != 32 && width != 48 && width != 64) ||

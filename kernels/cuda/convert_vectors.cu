@@ -905,7 +905,7 @@ tsr_status make_vectors(tsr_windows *w, vectors *out, const tsr_source *in, int 
 
 using namespace tsr_convert;
 
-extern "C" tsr_status tsr_cuda_count_vectors(int64_t counts[5], const tsr_cuda_source *in, void *stream)
+extern "C" tsr_status tsr_cuda_count_vectors(int64_t counts[5], const tsr_source *in, void *stream)
 {
     job j;
     Arena arena(stream);

@@ -271,18 +271,15 @@ tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void
 tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, int64_t ld, int64_t rows, int64_t cols, double limit,
                                  void *stream);
 
-/* ---- Converters (kernels/cuda/convert*.cu): from CSR on the device, bitwise the result of src/format ---- */
-
-/* Arrays on the device. */
-typedef tsr_source tsr_cuda_source;
+/* ---- Converters (kernels/cuda/convert*.cu): from CSR on the device, bitwise the result of src/format; `in` lies on the device ---- */
 
 /* Arrays are allocated on the device; free with the matching _free.  Each waits for the stream.  Scratch is freed before return. */
-tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_cuda_source *in, void *stream);
-tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_cuda_source *in, int width, double iso, void *stream);
-tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_cuda_source *in, int height, void *stream);
-tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_cuda_source *in, int height, void *stream);
-tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *stream);
-tsr_status tsr_cuda_make_stencil(tsr_stencil *out, const tsr_cuda_source *in, void *stream); /* in->x is not looked at */
+tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_source *in, void *stream);
+tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, void *stream);
+tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_source *in, int height, void *stream);
+tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_source *in, int height, void *stream);
+tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_source *in, int height, int width, double iso, void *stream);
+tsr_status tsr_cuda_make_stencil(tsr_stencil *out, const tsr_source *in, void *stream); /* in->x is not looked at */
 /* mask: that of a BMat (two words a block at height 16), for work->entry; NULL: work->entry is NULL, the format has offsets of its own. */
 tsr_status tsr_cuda_make_work(tsr_work *out, const tsr_windows *windows, const uint64_t *mask, int64_t most, void *stream);
 /* The same without items for windows that have no block: their rows of C are not written. */
@@ -297,20 +294,20 @@ void tsr_cuda_free_work(tsr_work *work, void *stream);
 
 /* Orders of rows (tessera/row_order.h; kernels/cuda/order*.cu), bitwise those of src/format.  order: [nrows], written.
  * TSR_INVALID_VALUE: NONE, AUTO.  TSR_NOT_SUPPORTED: 2^32 rows or columns. */
-tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_cuda_source *in, tsr_reorder which, void *stream);
+tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_source *in, tsr_reorder which, void *stream);
 /* Row r of out = row rows[r] of in, r < n.  out's arrays are allocated: tsr_cuda_free_source.  Waits for the stream. */
-tsr_status tsr_cuda_take_rows(tsr_cuda_source *out, const tsr_cuda_source *in, const uint32_t *rows, int64_t n, void *stream);
-void tsr_cuda_free_source(tsr_cuda_source *source, void *stream);
+tsr_status tsr_cuda_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, void *stream);
+void tsr_cuda_free_source(tsr_source *source, void *stream);
 /* Nonzero vectors at heights 8, 16, 32, 64, 128 in a sample of the rows in this order (NULL: their own) -> host array, for
  * tsr_order_pays. */
-tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_cuda_source *in, const uint32_t *order, void *stream);
+tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, void *stream);
 
 /* The other orientation, and sorting: out is CSR of the transpose of `in` (in->x of element_size bytes, may be NULL), in entry order stable.
  * Arrays p, i, x are allocated.  in's rows need not be sorted (jumbled): transposing twice sorts. */
 tsr_status tsr_cuda_flip(tsr_cuda_csr *out, const tsr_cuda_csr *in, int element_size, void *stream);
 
 /* Nonzero vectors at heights 8, 16, 32, 64, 128 -> host array. */
-tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_cuda_source *in, void *stream);
+tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_source *in, void *stream);
 
 #ifdef __cplusplus
 }

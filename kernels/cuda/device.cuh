@@ -69,11 +69,10 @@ template <int Words> static __device__ __forceinline__ void load_shared(uint32_t
 
 // ---- cp.async: 4, 8 or 16 bytes per thread; zeros when !valid (then `global` is not read) ----
 
-/* Cached: 16 bytes, too, go through L1, which others may then find there. */
-template <int Bytes, bool Cached = false> static __device__ __forceinline__ void cp_async(void *shared, const void *global, bool valid)
+template <int Bytes> static __device__ __forceinline__ void cp_async(void *shared, const void *global, bool valid)
 {
     int size = valid ? Bytes : 0;
-    if constexpr (Bytes == 16 && !Cached)
+    if constexpr (Bytes == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)), "l"(global), "r"(size) : "memory");
     else
         asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(shared_address(shared)), "l"(global), "n"(Bytes), "r"(size)
@@ -130,8 +129,6 @@ static __device__ __forceinline__ void bulk_copy(void *shared, const void *globa
                  "l"(global), "r"(bytes), "r"(shared_address(bar))
                  : "memory");
 }
-/* Ordinary accesses of this thread to shared memory come before bulk copies that follow. */
-static __device__ __forceinline__ void fence_async_proxy() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 #endif
 
 // ---- Matrix instructions: d += a b.  g = lane / 4, t = lane % 4; d: rows g (0, 1) and g + 8 (2, 3), columns 2t, 2t + 1 ----
@@ -186,16 +183,12 @@ static __device__ __forceinline__ void mma_m16n8k8_f64(double d[4], const double
                          : "+d"(d[2 * half]), "+d"(d[2 * half + 1]) : "d"(a[2 * k + half]), "d"(b[k]));
 #endif
 }
-/* Four 8x8 matrices of 16-bit elements from shared memory; lane l gives the address of row l % 8 of matrix l / 8. */
-static __device__ __forceinline__ void ldmatrix_x4(uint32_t r[4], const void *row)
+/* Bits: d += the number of positions where both are 1.  Word w of a: row g + w % 2 * 8, bits 32 t + w / 2 * 128 and on; of b: column g. */
+static __device__ __forceinline__ void mma_m16n8k256_bits(int d[4], const uint32_t a[4], const uint32_t b[2])
 {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(row)) : "memory");
-}
-static __device__ __forceinline__ void ldmatrix_x4_trans(uint32_t r[4], const void *row)
-{
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(row)) : "memory");
+    asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+                 : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 #endif

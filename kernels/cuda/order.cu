@@ -65,7 +65,7 @@ tsr_status Sorter::copy(uint32_t *to, void *stream) const
 
 } // namespace tsr_order
 
-extern "C" tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_cuda_source *in, tsr_reorder which, void *stream)
+extern "C" tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_source *in, tsr_reorder which, void *stream)
 {
     if (in->nrows > UINT32_MAX || in->ncols > UINT32_MAX)
         return TSR_NOT_SUPPORTED;

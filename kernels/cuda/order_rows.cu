@@ -102,7 +102,7 @@ tsr_status take(taking *t, void *stream)
 
 using namespace tsr_order;
 
-extern "C" tsr_status tsr_cuda_take_rows(tsr_cuda_source *out, const tsr_cuda_source *in, const uint32_t *rows, int64_t n, void *stream)
+extern "C" tsr_status tsr_cuda_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, void *stream)
 {
     taking t = {*in, {}, rows, nullptr, nullptr, nullptr};
     t.out.nrows = n;
@@ -118,7 +118,7 @@ extern "C" tsr_status tsr_cuda_take_rows(tsr_cuda_source *out, const tsr_cuda_so
     return status;
 }
 
-extern "C" void tsr_cuda_free_source(tsr_cuda_source *source, void *stream)
+extern "C" void tsr_cuda_free_source(tsr_source *source, void *stream)
 {
     tsr_cuda_free(const_cast<int64_t *>(source->p), stream);
     tsr_cuda_free(const_cast<uint32_t *>(source->i), stream);
@@ -126,7 +126,7 @@ extern "C" void tsr_cuda_free_source(tsr_cuda_source *source, void *stream)
     *source = {};
 }
 
-extern "C" tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_cuda_source *in, const uint32_t *order, void *stream)
+extern "C" tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, void *stream)
 {
     int64_t n = tsr_order_sampled(in->nrows);
     tsr_source pattern = *in, sample = {};

@@ -632,22 +632,22 @@ tsr_number tsr_cuda_number(tsr_cuda_math math)
     tsr_status waited = tsr_cuda_wait(on);   \
     return waited == TSR_OK ? counted(make) : waited
 
-tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_cuda_source *in, void *on)
+tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_source *in, void *on)
 {
     WHEN_IDLE(on, tsr_make_me_tcf(out, in, 1));
 }
 
-tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_cuda_source *in, int width, double iso, void *on)
+tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, void *on)
 {
     WHEN_IDLE(on, tsr_make_me_bcrs(out, in, width, iso, 1));
 }
 
-tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_cuda_source *in, int height, void *on)
+tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_source *in, int height, void *on)
 {
     WHEN_IDLE(on, tsr_make_bmat(out, in, height, 1));
 }
 
-tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_cuda_source *in, int height, void *on)
+tsr_status tsr_cuda_make_hrpb(tsr_hrpb *out, const tsr_source *in, int height, void *on)
 {
     WHEN_IDLE(on, tsr_make_hrpb(out, in, height, 1));
 }
@@ -685,7 +685,7 @@ void tsr_cuda_free_hrpb(tsr_hrpb *a, void *on)
     tsr_free_hrpb(a);
 }
 
-tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_cuda_source *in, int height, int width, double iso, void *on)
+tsr_status tsr_cuda_make_panel(tsr_panel *out, const tsr_source *in, int height, int width, double iso, void *on)
 {
     WHEN_IDLE(on, tsr_make_panel(out, in, height, width, iso, 1));
 }
@@ -714,7 +714,7 @@ void tsr_cuda_free_work(tsr_work *work_list, void *on)
     tsr_free_work(work_list);
 }
 
-tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_cuda_source *in, void *on)
+tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_source *in, void *on)
 {
     tsr_statistics s;
     tsr_status status = tsr_cuda_wait(on);
@@ -725,26 +725,26 @@ tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_cuda_source *in,
     return status;
 }
 
-tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_cuda_source *in, tsr_reorder which, void *on)
+tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_source *in, tsr_reorder which, void *on)
 {
     tsr_status status = tsr_cuda_wait(on);
     return status == TSR_OK ? tsr_make_order(order, in, which, 1) : status;
 }
 
-tsr_status tsr_cuda_take_rows(tsr_cuda_source *out, const tsr_cuda_source *in, const uint32_t *rows, int64_t n, void *on)
+tsr_status tsr_cuda_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, void *on)
 {
-    *out = (tsr_cuda_source){0};
+    *out = (tsr_source){0};
     WHEN_IDLE(on, tsr_take_rows(out, in, rows, n, 1));
 }
 
-void tsr_cuda_free_source(tsr_cuda_source *source, void *on)
+void tsr_cuda_free_source(tsr_source *source, void *on)
 {
     (void)on;
     uncounted(source->p);
     tsr_free_source(source);
 }
 
-tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_cuda_source *in, const uint32_t *order, void *on)
+tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, void *on)
 {
     tsr_status status = tsr_cuda_wait(on);
     return status == TSR_OK ? tsr_sample_vectors(vectors, in, order, 1) : status;

@@ -83,7 +83,7 @@ static double constant(const panel_case *t)
 static tsr_status run_panel(const panel_case *t, const tsr_cuda_csr *a, tsr_cuda_csr_spmm product)
 {
     bool second = t->semiring.mul == TSR_MUL_SECOND;
-    tsr_cuda_source source = { .nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .p = a->p, .i = a->i, .x = second ? NULL : a->x,
+    tsr_source source = { .nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .p = a->p, .i = a->i, .x = second ? NULL : a->x,
         .number = t->size == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32 };
     tsr_panel panel;
     tsr_work work;

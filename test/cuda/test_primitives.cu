@@ -418,39 +418,38 @@ void test_mma()
     });
 }
 
-__global__ void ldmatrix_kernel(uint32_t *out, const uint16_t *in)
+/* a: 16 rows, b: 8 columns of 256 bits each. */
+__global__ void mma_bits_kernel(int *d, const uint32_t *a, const uint32_t *b)
 {
-    uint16_t *tile = reinterpret_cast<uint16_t *>(dynamic_shared());
-    unsigned lane = threadIdx.x;
-    for (unsigned i = 0; i < 8; i++)
-        tile[lane * 8 + i] = in[lane * 8 + i];
-    __syncwarp();
-    uint32_t r[4];
-    ldmatrix_x4(r, tile + lane * 8);
-    for (unsigned i = 0; i < 4; i++)
-        out[lane * 8 + i] = r[i];
-    ldmatrix_x4_trans(r, tile + lane * 8);
-    for (unsigned i = 0; i < 4; i++)
-        out[lane * 8 + 4 + i] = r[i];
+    int g = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
+    int sum[4];
+    uint32_t fa[4], fb[2] = { b[g * 8 + t], b[g * 8 + 4 + t] };
+    for (int i = 0; i < 4; i++) {
+        sum[i] = d[(g + i / 2 * 8) * 8 + 2 * t + i % 2];
+        fa[i] = a[(g + i % 2 * 8) * 8 + t + i / 2 * 4];
+    }
+    mma_m16n8k256_bits(sum, fa, fb);
+    for (int i = 0; i < 4; i++)
+        d[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = sum[i];
 }
 
-void test_ldmatrix()
+void test_mma_bits()
 {
-    array<uint16_t> in(256);
-    array<uint32_t> out(256);
-    for (size_t i = 0; i < in.count; i++)
-        in.host[i] = static_cast<uint16_t>(random_below(65536));
-    TSR_LAUNCH(ldmatrix_kernel, 1, 32, 512, nullptr, out.up(), in.up());
-    out.down();
-    for (unsigned lane = 0; lane < 32; lane++)
-        for (unsigned m = 0; m < 4; m++) {
-            const uint16_t *tile = in.host + 64 * m;
-            unsigned g = lane / 4, t = 2 * (lane % 4);
-            uint32_t plain = tile[g * 8 + t] | static_cast<uint32_t>(tile[g * 8 + t + 1]) << 16;
-            uint32_t turned = tile[t * 8 + g] | static_cast<uint32_t>(tile[(t + 1) * 8 + g]) << 16;
-            expect(out.host[lane * 8 + m] == plain, "ldmatrix", lane);
-            expect(out.host[lane * 8 + 4 + m] == turned, "ldmatrix_trans", lane);
-        }
+    array<uint32_t> a(16 * 8), b(8 * 8);
+    array<int> d(128);
+    for (array<uint32_t> *x : { &a, &b })
+        for (size_t i = 0; i < x->count; i++)
+            x->host[i] = random_below(65536) << 16 | random_below(65536);
+    int wanted[128];
+    for (int i = 0; i < 128; i++) {
+        wanted[i] = d.host[i] = static_cast<int>(random_below(1000));
+        for (int w = 0; w < 8; w++)
+            wanted[i] += __builtin_popcount(a.host[i / 8 * 8 + w] & b.host[i % 8 * 8 + w]);
+    }
+    TSR_LAUNCH(mma_bits_kernel, 1, 32, 0, nullptr, d.up(), a.up(), b.up());
+    d.down();
+    for (int i = 0; i < 128; i++)
+        expect(d.host[i] == wanted[i], "mma bits", i);
 }
 
 // ---- Launches ----
@@ -648,7 +647,7 @@ void test_all(bool barriers)
     if (barriers)
         test_mbarriers();
     test_mma();
-    test_ldmatrix();
+    test_mma_bits();
     test_launches();
 }
 

@@ -262,7 +262,7 @@ static void draw_stencil_case(stencil_case *s, uint64_t seed, rng *r)
             ((char *)s->host_mask)[e * s->mask_size + rng_below(r, s->mask_size)] = (char)rng_below(r, 2);
         t->mask.x = upload(s->host_mask, (size_t)(t->mask.nvals * s->mask_size));
     }
-    tsr_cuda_source source = { .nrows = t->m, .ncols = t->n, .nvals = t->mask.nvals, .p = t->mask.p, .i = t->mask.i };
+    tsr_source source = { .nrows = t->m, .ncols = t->n, .nvals = t->mask.nvals, .p = t->mask.p, .i = t->mask.i };
     must(tsr_cuda_make_stencil(&s->stencil, &source, NULL), "stencil");
     must(tsr_cuda_make_work(&s->work, &s->stencil.w, NULL, 1 + rng_below(r, 5), NULL), "work");
 }

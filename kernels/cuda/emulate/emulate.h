@@ -579,7 +579,7 @@ template <int Words> void load_shared(uint32_t (&x)[Words], shared_place p)
     memcpy(x, w.x, sizeof x);
 }
 
-template <int Bytes, bool Cached = false> void cp_async(void *shared, const void *global, bool valid)
+template <int Bytes> void cp_async(void *shared, const void *global, bool valid)
 {
     static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "");
     ::tsr_emulate::async_copy(shared, global, Bytes, valid);
@@ -608,12 +608,10 @@ inline bool elect_lane()
     return ::tsr_emulate::self->lane == 0;
 }
 void bulk_copy(void *shared, const void *global, unsigned bytes, uint64_t *bar);
-inline void fence_async_proxy() {}
 
 void mma_m16n8k8_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]);
 void mma_m16n8k4_tf32(float d[4], const uint32_t a[2], uint32_t b);
 template <bool Bf16> void mma_m16n8k8_half(float d[4], const uint32_t a[2], uint32_t b);
 template <bool Bf16> void mma_m16n8k16_half(float d[4], const uint32_t a[4], const uint32_t b[2]);
 void mma_m16n8k8_f64(double d[4], const double a[4], const double b[2]);
-void ldmatrix_x4(uint32_t r[4], const void *row);
-void ldmatrix_x4_trans(uint32_t r[4], const void *row);
+void mma_m16n8k256_bits(int d[4], const uint32_t a[4], const uint32_t b[2]);

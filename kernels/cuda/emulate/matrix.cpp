@@ -159,42 +159,27 @@ template <int K, bool Bf16> void finish_half(void *const brought[warp_lanes], un
     store_d<float>(o, brought);
 }
 
+void finish_bits(void *const brought[warp_lanes], unsigned)
+{
+    check_warp("mma bits", brought);
+    auto at = [&](unsigned lane) { return static_cast<const fragments *>(brought[lane]); };
+    for (unsigned lane = 0; lane < warp_lanes; lane++)
+        for (unsigned i = 0; i < 4; i++) {
+            unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+            int sum = 0;
+            for (unsigned w = 0; w < 8; w++) { /* 32 bits each */
+                uint32_t a = static_cast<const uint32_t *>(at(row % 8 * 4 + w % 4)->a)[row / 8 + w / 4 * 2];
+                uint32_t b = static_cast<const uint32_t *>(at(column * 4 + w % 4)->b)[w / 4];
+                sum += __builtin_popcount(a & b);
+            }
+            static_cast<int *>(at(lane)->d)[i] += sum;
+        }
+}
+
 void mma(const char *name, finish_function finish, void *d, const void *a, const void *b)
 {
     fragments f = {d, a, b};
     meet(name, TSR_FULL_MASK, finish, &f);
-}
-
-struct loaded {
-    uint32_t *r;
-    const unsigned char *row;
-};
-
-template <bool Transposed> void finish_ldmatrix(void *const brought[warp_lanes], unsigned)
-{
-    check_warp("ldmatrix", brought);
-    uint32_t result[warp_lanes][4];
-    auto element = [&](unsigned matrix, unsigned row, unsigned column) {
-        uint16_t x;
-        memcpy(&x, static_cast<const loaded *>(brought[8 * matrix + row])->row + 2 * column, sizeof x);
-        return static_cast<uint32_t>(x);
-    };
-    for (unsigned lane = 0; lane < warp_lanes; lane++)
-        for (unsigned m = 0; m < 4; m++) {
-            unsigned g = lane / 4, t = 2 * (lane % 4);
-            uint32_t low = Transposed ? element(m, t, g) : element(m, g, t);
-            uint32_t high = Transposed ? element(m, t + 1, g) : element(m, g, t + 1);
-            result[lane][m] = low | high << 16;
-        }
-    for (unsigned lane = 0; lane < warp_lanes; lane++)
-        memcpy(static_cast<const loaded *>(brought[lane])->r, result[lane], sizeof result[lane]);
-}
-
-template <bool Transposed> void ldmatrix(const char *name, uint32_t r[4], const void *row)
-{
-    check_shared(name, row, 16, 16);
-    loaded l = {r, static_cast<const unsigned char *>(row)};
-    meet(name, TSR_FULL_MASK, finish_ldmatrix<Transposed>, &l);
 }
 
 } // namespace
@@ -218,5 +203,4 @@ template void mma_m16n8k8_half<true>(float d[4], const uint32_t a[2], uint32_t b
 template void mma_m16n8k16_half<false>(float d[4], const uint32_t a[4], const uint32_t b[2]);
 template void mma_m16n8k16_half<true>(float d[4], const uint32_t a[4], const uint32_t b[2]);
 void mma_m16n8k8_f64(double d[4], const double a[4], const double b[2]) { mma("mma_m16n8k8_f64", finish_f64, d, a, b); }
-void ldmatrix_x4(uint32_t r[4], const void *row) { ldmatrix<false>("ldmatrix_x4", r, row); }
-void ldmatrix_x4_trans(uint32_t r[4], const void *row) { ldmatrix<true>("ldmatrix_x4_trans", r, row); }
+void mma_m16n8k256_bits(int d[4], const uint32_t a[4], const uint32_t b[2]) { mma("mma_m16n8k256_bits", finish_bits, d, a, b); }
