@@ -1,12 +1,13 @@
 /* One product by SuiteSparse:GraphBLAS, from the same operands as our backends.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "bench/suitesparse.h"
+#include "bench/peer.h"
 
 #include <GraphBLAS.h>
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct work {
+    tsr_peer_work peer;
     tsr_op op;
     GrB_Semiring semiring;
     GrB_Matrix a, b, mask, c;
@@ -112,9 +113,9 @@ static bool make_operands(work *w, const tsr_product *p)
                                           : make_sparse(&w->a, &p->a) && make_sparse(&w->b, &p->b));
 }
 
-static void close_work(void *opaque)
+static void close_work(tsr_peer_work *peer)
 {
-    work *w = opaque;
+    work *w = (work *)peer;
     GrB_Matrix *matrices[] = {&w->a, &w->b, &w->mask, &w->c};
     GrB_Vector *vectors[] = {&w->u, &w->w};
     for (int k = 0; k < 4; k++) {
@@ -126,24 +127,25 @@ static void close_work(void *opaque)
     free(w);
 }
 
-static void *open_work(const tsr_product *p)
+static tsr_peer_work *open_work(const tsr_product *p)
 {
     work *w = calloc(1, sizeof *w);
     if (!w) {
         return NULL;
     }
+    w->peer = (tsr_peer_work){0, -1, ""};
     w->op = p->op;
     w->semiring = semiring_of(p->semiring);
     if (!w->semiring || !make_operands(w, p)) {
-        close_work(w);
+        close_work(&w->peer);
         return NULL;
     }
-    return w;
+    return &w->peer;
 }
 
-static bool run_work(void *opaque)
+static bool run_work(tsr_peer_work *peer)
 {
-    work *w = opaque;
+    work *w = (work *)peer;
     if (w->op == TSR_OP_SPMV) {
         return GrB_mxv(w->w, NULL, NULL, w->semiring, w->a, w->u, NULL) == GrB_SUCCESS &&
                GrB_Vector_wait(w->w, GrB_MATERIALIZE) == GrB_SUCCESS;
@@ -153,21 +155,21 @@ static bool run_work(void *opaque)
            GrB_Matrix_wait(w->c, GrB_MATERIALIZE) == GrB_SUCCESS;
 }
 
-static double value_of(void *opaque, int64_t row, int64_t col)
+static double value_of(tsr_peer_work *peer, int64_t row, int64_t col)
 {
-    work *w = opaque;
+    work *w = (work *)peer;
     double value = 0;
     GrB_Info found = w->op == TSR_OP_SPMV ? GrB_Vector_extractElement_FP64(&value, w->w, (GrB_Index)row)
                                           : GrB_Matrix_extractElement_FP64(&value, w->c, (GrB_Index)row, (GrB_Index)col);
     return found == GrB_SUCCESS ? value : 0;
 }
 
-__attribute__((visibility("default"))) const tsr_suitesparse *tsr_suitesparse_get(void);
+__attribute__((visibility("default"))) const tsr_peer *tsr_peer_get(void);
 
-const tsr_suitesparse *tsr_suitesparse_get(void)
+const tsr_peer *tsr_peer_get(void)
 {
     static char version[32];
-    static const tsr_suitesparse all = {TSR_SUITESPARSE_API_VERSION, version, open_work, run_work, value_of, close_work};
+    static const tsr_peer all = {TSR_PEER_API_VERSION, version, open_work, run_work, value_of, close_work};
     int number[3] = {0};
     if (GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS || GxB_Global_Option_get(GxB_LIBRARY_VERSION, number) != GrB_SUCCESS) {
         return NULL;

@@ -3,7 +3,7 @@
 #ifndef TSR_BENCH_H
 #define TSR_BENCH_H
 
-#include "bench/suitesparse.h"
+#include "bench/peer.h"
 #include "src/format/format.h"
 #include "tools/mm.h"
 
@@ -63,14 +63,14 @@ double tsr_bench_tolerance(const tsr_bench_case *c);
 
 /* ---- Routes ---- */
 
-/* Who computes: SuiteSparse, our CPU kernels, the GPU by itself or with one of its kernels. */
+/* Who computes: SuiteSparse, our CPU kernels, cuSPARSE, the GPU by itself or with one of its kernels. */
 typedef struct tsr_bench_route {
-    const char *name; /* "suitesparse", "cpu", "gpu", "gpu:csr", … */
-    enum { TSR_BENCH_SUITESPARSE, TSR_BENCH_CPU, TSR_BENCH_GPU } who;
+    const char *name; /* "suitesparse", "cpu", "cusparse", "gpu", "gpu:csr", … */
+    enum { TSR_BENCH_SUITESPARSE, TSR_BENCH_CPU, TSR_BENCH_CUSPARSE, TSR_BENCH_GPU } who;
     const char *kernel; /* of the GPU; "": its own choice */
 } tsr_bench_route;
 
-enum { TSR_BENCH_ROUTES = 9 };
+enum { TSR_BENCH_ROUTES = 10 };
 extern const tsr_bench_route tsr_bench_routes[TSR_BENCH_ROUTES];
 
 typedef struct tsr_bench_result {
@@ -78,6 +78,7 @@ typedef struct tsr_bench_result {
     const char *note;       /* why there is no time, or the kernel that ran */
     double ms, spread;      /* median, and the distance of the quartiles as a share of it; ms < 0: no time */
     double convert_ms;      /* once, before the first product */
+    double device_ms;       /* with operands and result on the device; < 0: not known, or no GPU */
     double error;
     double bound_ms;        /* memory of the host, or the bus where the operands cross it */
     int repeats;
@@ -85,10 +86,10 @@ typedef struct tsr_bench_result {
 
 /* What is here to be measured. */
 typedef struct tsr_bench_machine {
-    const tsr_suitesparse *suitesparse; /* NULL: not found */
-    const tsr_backend *gpu;             /* NULL: none */
+    const tsr_peer *suitesparse, *cusparse; /* NULL: not found */
+    const tsr_backend *gpu;                 /* NULL: none */
     int threads;
-    double host_gbs;                    /* measured: reading two arrays, writing one */
+    double host_gbs;                        /* measured: reading two arrays, writing one */
 } tsr_bench_machine;
 
 void tsr_bench_find(tsr_bench_machine *machine);

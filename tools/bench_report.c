@@ -49,25 +49,35 @@ static void print_title(const tsr_bench_line *line)
         printf(" %s, N = %lld", tsr_bench_math_names[line->math], (long long)line->n);
     }
     printf(", %lld x %lld, %lld entries\n", (long long)line->nrows, (long long)line->ncols, (long long)line->nvals);
-    printf("  %-14s %12s %8s %10s %12s %9s %9s  %s\n", "route", "median ms", "spread", "GFLOP/s", "convert ms", "of bound", "error", "");
+    printf("  %-14s %12s %8s %10s %12s %9s %9s %12s  %s\n", "route", "median ms", "spread", "GFLOP/s", "convert ms", "of bound", "error",
+           "on device ms", "");
 }
 
 static void print_line(const tsr_bench_line *line)
 {
     const tsr_bench_result *r = &line->result;
     if (r->ms < 0) {
-        printf("  %-14s %12s %8s %10s %12s %9s %9s  %s\n", r->route->name, "-", "", "", "", "", "", r->note);
+        printf("  %-14s %12s %8s %10s %12s %9s %9s %12s  %s\n", r->route->name, "-", "", "", "", "", "", "", r->note);
         return;
     }
-    printf("  %-14s %12.4g %7.1f%% %10.4g %12.4g %8.1f%% %9.1e  %s\n", r->route->name, r->ms, 100 * r->spread, gflops(line), r->convert_ms,
-           100 * r->bound_ms / r->ms, r->error, r->note);
+    char on_device[24] = "-";
+    if (r->device_ms >= 0) {
+        snprintf(on_device, sizeof on_device, "%.4g", r->device_ms);
+    }
+    printf("  %-14s %12.4g %7.1f%% %10.4g %12.4g %8.1f%% %9.1e %12s  %s\n", r->route->name, r->ms, 100 * r->spread, gflops(line),
+           r->convert_ms, 100 * r->bound_ms / r->ms, r->error, on_device, r->note);
+}
+
+static const char *version_of(const tsr_peer *peer, const char *otherwise)
+{
+    return peer ? peer->version : otherwise;
 }
 
 void tsr_bench_print_text(const tsr_bench_machine *machine, const tsr_bench_lines *lines)
 {
-    printf("%d threads (%s), memory %.1f GB/s; SuiteSparse:GraphBLAS %s; GPU %s\n", machine->threads, tsr_isa_name(tsr_cpu_isa()),
-           machine->host_gbs, machine->suitesparse ? machine->suitesparse->version : "not found",
-           machine->gpu ? machine->gpu->name : "none");
+    printf("%d threads (%s), memory %.1f GB/s; SuiteSparse:GraphBLAS %s; GPU %s; cuSPARSE %s\n", machine->threads,
+           tsr_isa_name(tsr_cpu_isa()), machine->host_gbs, version_of(machine->suitesparse, "not found"),
+           machine->gpu ? machine->gpu->name : "none", version_of(machine->cusparse, machine->gpu ? "not found" : "-"));
     for (int64_t k = 0; k < lines->count; k++) {
         if (k == 0 || !same_case(&lines->line[k], &lines->line[k - 1])) {
             print_title(&lines->line[k]);
@@ -91,15 +101,21 @@ static void print_object(const tsr_bench_line *line)
         return;
     }
     printf(", \"ms\": %.6g, \"spread\": %.4g, \"repeats\": %d, \"gflops\": %.6g, \"convert_ms\": %.6g, \"bound_ms\": %.6g, "
-           "\"error\": %.3g, \"kernel\": \"%s\"}",
-           r->ms, r->spread, r->repeats, gflops(line), r->convert_ms, r->bound_ms, r->error, r->note);
+           "\"error\": %.3g, ",
+           r->ms, r->spread, r->repeats, gflops(line), r->convert_ms, r->bound_ms, r->error);
+    if (r->device_ms >= 0) {
+        printf("\"device_ms\": %.6g, ", r->device_ms);
+    }
+    printf("\"kernel\": \"%s\"}", r->note);
 }
 
 void tsr_bench_print_json(const tsr_bench_machine *machine, const tsr_bench_lines *lines)
 {
     printf("{\"threads\": %d, \"cpu_isa\": \"%s\", \"host_gbs\": %.4g, \"suitesparse\": ", machine->threads, tsr_isa_name(tsr_cpu_isa()),
            machine->host_gbs);
-    tsr_tool_json_string(stdout, machine->suitesparse ? machine->suitesparse->version : "");
+    tsr_tool_json_string(stdout, version_of(machine->suitesparse, ""));
+    fputs(", \"cusparse\": ", stdout);
+    tsr_tool_json_string(stdout, version_of(machine->cusparse, ""));
     fputs(", \"gpu\": ", stdout);
     tsr_tool_json_string(stdout, machine->gpu ? machine->gpu->name : "");
     fputs(", \"results\": [", stdout);

@@ -17,10 +17,10 @@
 
 const tsr_bench_route tsr_bench_routes[TSR_BENCH_ROUTES] = {
     {"suitesparse", TSR_BENCH_SUITESPARSE, ""}, {"cpu", TSR_BENCH_CPU, ""},
-    {"gpu", TSR_BENCH_GPU, ""},                 {"gpu:csr", TSR_BENCH_GPU, "csr"},
-    {"gpu:panel", TSR_BENCH_GPU, "panel"},      {"gpu:me-tcf", TSR_BENCH_GPU, "me-tcf"},
-    {"gpu:me-bcrs", TSR_BENCH_GPU, "me-bcrs"},  {"gpu:hrpb", TSR_BENCH_GPU, "hrpb"},
-    {"gpu:bmat", TSR_BENCH_GPU, "bmat"},
+    {"cusparse", TSR_BENCH_CUSPARSE, ""},       {"gpu", TSR_BENCH_GPU, ""},
+    {"gpu:csr", TSR_BENCH_GPU, "csr"},          {"gpu:panel", TSR_BENCH_GPU, "panel"},
+    {"gpu:me-tcf", TSR_BENCH_GPU, "me-tcf"},    {"gpu:me-bcrs", TSR_BENCH_GPU, "me-bcrs"},
+    {"gpu:hrpb", TSR_BENCH_GPU, "hrpb"},        {"gpu:bmat", TSR_BENCH_GPU, "bmat"},
 };
 
 enum { LEAST_REPEATS = 3, MOST_REPEATS = 1000 };
@@ -34,17 +34,17 @@ static double now_ms(void)
 
 /* ---- the machine ---- */
 
-/* The module beside the library; NULL where it or GraphBLAS is missing. */
-static const tsr_suitesparse *find_suitesparse(void)
+/* A module beside the library; NULL where it, or what it needs, is missing. */
+static const tsr_peer *find_peer(const char *name)
 {
     char path[PATH_MAX];
-    void *module = tsr_tool_find_library(path, sizeof path, TSR_SUITESPARSE_MODULE) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
-    tsr_suitesparse_get_fn get = NULL;
+    void *module = tsr_tool_find_library(path, sizeof path, name) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    tsr_peer_get_fn get = NULL;
     if (module) {
-        *(void **)&get = dlsym(module, "tsr_suitesparse_get");
+        *(void **)&get = dlsym(module, "tsr_peer_get");
     }
-    const tsr_suitesparse *found = get ? get() : NULL;
-    return found && found->api_version == TSR_SUITESPARSE_API_VERSION ? found : NULL;
+    const tsr_peer *found = get ? get() : NULL;
+    return found && found->api_version == TSR_PEER_API_VERSION ? found : NULL;
 }
 
 /* GB/s of a = b + s c over arrays beyond any cache, the best of some; 0: no memory. */
@@ -75,7 +75,9 @@ static double measure_bandwidth(int threads)
 void tsr_bench_find(tsr_bench_machine *machine)
 {
     int threads = omp_get_max_threads();
-    *machine = (tsr_bench_machine){find_suitesparse(), tsr_backend_gpu(), threads, measure_bandwidth(threads)};
+    *machine = (tsr_bench_machine){.suitesparse = find_peer(TSR_SUITESPARSE_MODULE), .gpu = tsr_backend_gpu(), .threads = threads,
+                                   .host_gbs = measure_bandwidth(threads)};
+    machine->cusparse = machine->gpu ? find_peer(TSR_CUSPARSE_MODULE) : NULL;
 }
 
 bool tsr_bench_available(const tsr_bench_machine *machine, const tsr_bench_route *route, tsr_bench_op op)
@@ -83,6 +85,7 @@ bool tsr_bench_available(const tsr_bench_machine *machine, const tsr_bench_route
     switch (route->who) {
     case TSR_BENCH_SUITESPARSE: return machine->suitesparse != NULL;
     case TSR_BENCH_CPU: return true;
+    case TSR_BENCH_CUSPARSE: return machine->cusparse && op != TSR_BENCH_TRIANGLES;
     default: return machine->gpu && (op == TSR_BENCH_SPMM || !*route->kernel);
     }
 }
@@ -125,24 +128,37 @@ static bool repeat(tsr_bench_result *out, bool (*run)(void *), void *context, do
     return true;
 }
 
-/* ---- SuiteSparse ---- */
+/* ---- other libraries ---- */
 
-static void measure_suitesparse(tsr_bench_result *out, const tsr_suitesparse *s, const tsr_bench_case *c, const tsr_bench_samples *samples,
-                                double budget_ms)
+typedef struct peer_run {
+    const tsr_peer *peer;
+    tsr_peer_work *work;
+} peer_run;
+
+static bool run_peer(void *context)
+{
+    const peer_run *r = context;
+    return r->peer->run(r->work);
+}
+
+static void measure_peer(tsr_bench_result *out, const tsr_peer *peer, const tsr_bench_case *c, const tsr_bench_samples *samples,
+                         double budget_ms)
 {
     static double got[TSR_BENCH_SAMPLES];
-    void *work = s->open(&c->product);
-    if (work && repeat(out, s->run, work, budget_ms)) {
+    peer_run r = {peer, peer->open(&c->product)};
+    if (r.work && repeat(out, run_peer, &r, budget_ms)) {
         for (int k = 0; k < samples->count; k++) {
-            got[k] = s->value(work, samples->sample[k].row, samples->sample[k].col);
+            got[k] = peer->value(r.work, samples->sample[k].row, samples->sample[k].col);
         }
         out->error = tsr_bench_error(samples, got);
-        out->convert_ms = 0; /* it computes from what it has */
+        out->convert_ms = r.work->convert_ms; /* what the first run took longer is no work of its */
+        out->device_ms = r.work->device_ms;
+        out->note = r.work->kernel;
     } else {
-        out->note = work ? "failed" : "not supported";
+        out->note = r.work ? "failed" : "not supported";
     }
-    if (work) {
-        s->close(work);
+    if (r.work) {
+        peer->close(r.work);
     }
 }
 
@@ -172,6 +188,15 @@ static double result_at(const ours *o, int64_t place)
     }
 }
 
+/* With operands that stay on the device; < 0: it cannot tell. */
+static double time_on_device(const ours *o)
+{
+    tsr_measured measured;
+    bool told = o->product.a_slot && o->product.op == TSR_OP_SPMM && o->backend->measure &&
+                o->backend->measure(&o->product, &measured) == TSR_OK;
+    return told ? measured.ms : -1;
+}
+
 static void time_ours(tsr_bench_result *out, ours *o, const tsr_bench_samples *samples, double budget_ms)
 {
     static double got[TSR_BENCH_SAMPLES];
@@ -185,6 +210,7 @@ static void time_ours(tsr_bench_result *out, ours *o, const tsr_bench_samples *s
         }
         out->error = tsr_bench_error(samples, got);
         out->note = o->result.kernel ? o->result.kernel : o->backend->kernel_name ? o->backend->kernel_name(&o->product) : "";
+        out->device_ms = time_on_device(o);
     }
 }
 
@@ -232,7 +258,7 @@ static void measure_ours(tsr_bench_result *out, const tsr_backend *backend, cons
 /* Host: every operand and the result pass the memory once.  GPU: the dense ones pass the bus, both ways at once. */
 static double bound_ms(const tsr_bench_machine *machine, const tsr_bench_route *route, const tsr_bench_case *c)
 {
-    if (route->who != TSR_BENCH_GPU) {
+    if (route->who == TSR_BENCH_SUITESPARSE || route->who == TSR_BENCH_CPU) {
         return machine->host_gbs > 0 ? c->compulsory_bytes / machine->host_gbs * 1e-6 : 0;
     }
     const tsr_product *p = &c->product;
@@ -244,14 +270,16 @@ static double bound_ms(const tsr_bench_machine *machine, const tsr_bench_route *
 void tsr_bench_measure(tsr_bench_result *out, const tsr_bench_machine *machine, const tsr_bench_route *route, const tsr_bench_case *c,
                        const tsr_bench_samples *samples, double budget_ms)
 {
-    *out = (tsr_bench_result){.route = route, .note = "", .ms = -1, .error = -1};
+    *out = (tsr_bench_result){.route = route, .note = "", .ms = -1, .device_ms = -1, .error = -1};
     bool rounded = c->math != TSR_BENCH_EXACT && c->math != TSR_BENCH_FP64;
     if (rounded && route->who != TSR_BENCH_GPU) {
         out->note = "exact only";
         return;
     }
     if (route->who == TSR_BENCH_SUITESPARSE) {
-        measure_suitesparse(out, machine->suitesparse, c, samples, budget_ms);
+        measure_peer(out, machine->suitesparse, c, samples, budget_ms);
+    } else if (route->who == TSR_BENCH_CUSPARSE) {
+        measure_peer(out, machine->cusparse, c, samples, budget_ms);
     } else {
         measure_ours(out, route->who == TSR_BENCH_CPU ? tsr_backend_cpu() : machine->gpu, c, samples, budget_ms);
     }

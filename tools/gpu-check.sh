@@ -42,7 +42,7 @@ import json, subprocess
 def introspect(what):
     return json.loads(subprocess.run(['meson', 'introspect', what, 'build-gpu'], capture_output=True, check=True, text=True).stdout)
 ids = {d for t in introspect('--tests') if any(s.endswith(':gpu') for s in t['suite']) for d in t['depends']}
-names = {'bench_gpu', 'bench_masked', 'bench_products', 'tessera', 'tessera_cuda', 'tessera_suitesparse'}
+names = {'bench_gpu', 'bench_masked', 'bench_products', 'tessera', 'tessera_cuda', 'tessera_suitesparse', 'tessera_cusparse'}
 for target in introspect('--targets'):
     if target['id'] in ids or (target['name'] in names and 'emulated' not in target['filename'][0]):
         print(target['filename'][0].split('/build-gpu/')[1])

@@ -10,7 +10,9 @@
  * an answer that cannot be written. */
 enum { TSR_EXIT_FILE = 2, TSR_EXIT_BROKEN = 70, TSR_EXIT_NOT_EXECUTABLE = 126, TSR_EXIT_NOT_FOUND = 127 };
 
-#define TSR_SUITESPARSE_MODULE "libtessera_suitesparse.so" /* what bench/suitesparse.h describes */
+/* What bench/peer.h describes. */
+#define TSR_SUITESPARSE_MODULE "libtessera_suitesparse.so"
+#define TSR_CUSPARSE_MODULE "libtessera_cusparse.so"
 
 /* argv[0] is "tessera <command>"; returns the exit code. */
 int tsr_tool_run(int argc, char **argv);
@@ -27,7 +29,7 @@ int tsr_tool_fail(int code, const char *format, ...) __attribute__((format(print
 int tsr_tool_finish(int code);
 
 /* The library that belongs to this tool: beside it in the build or install tree, else where it was to be installed.
- * name: "libtessera.so", TSR_SUITESPARSE_MODULE, or a replacement's "graphblas7/libgraphblas.so.7". False: not found. */
+ * name: "libtessera.so", one of these modules, or a replacement's "graphblas7/libgraphblas.so.7". False: not found. */
 bool tsr_tool_find_library(char *path, size_t size, const char *name);
 
 /* Name and compute capability (90: 9.0) of the GPU in use, by a small product there.  False: there is none. */

@@ -229,15 +229,15 @@ int tsr_tool_bench(int argc, char **argv)
         {"op", 'o', "LIST", 0, "spmm, spmv, sddmm, triangles or all (spmm)", 0},
         {"precision", 'm', "LIST", 0, "exact, tf32, bf16, fp16, fp64 or all (exact: FP32)", 0},
         {"kernel", 'k', "LIST", 0,
-         "suitesparse, cpu, gpu, gpu:csr, gpu:panel, gpu:me-tcf, gpu:me-bcrs, gpu:hrpb, gpu:bmat or all (all)", 0},
+         "suitesparse, cpu, cusparse, gpu, gpu:csr, gpu:panel, gpu:me-tcf, gpu:me-bcrs, gpu:hrpb, gpu:bmat or all (all)", 0},
         {"budget", 'b', "MS", 0, "Time for each case on each route (300); at least three products", 0},
         {"json", 'j', NULL, 0, "One JSON object", 0},
         {"plot", 'p', "FILE.svg|png", 0, "Draw bars and a roofline (needs gnuplot)", 0},
         {0},
     };
     static const struct argp argp = {options, take, "FILE.mtx[.gz]...",
-                                     "Time products of matrices on every route: SuiteSparse:GraphBLAS, our CPU kernels, and on a GPU its "
-                                     "own choice and each of its kernels, dense operands in host memory.\vExit code: 0; 1 a result is "
+                                     "Time products of matrices on every route: SuiteSparse:GraphBLAS, our CPU kernels, and on a GPU "
+                                     "cuSPARSE, our own choice and each of our kernels, dense operands in host memory.\vExit code: 0; 1 a result is "
                                      "wrong; 2 a file cannot be read or does not suit; 64 wrong option; 69 gnuplot is missing; 73 the "
                                      "picture cannot be written; 74 the answer cannot be written.",
                                      NULL, NULL, NULL};
