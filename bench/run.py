@@ -148,6 +148,10 @@ def environments(options):
 
 def pick(options):
     cases = list(dict.fromkeys(grid.GRIDS['quick' if options.quick else options.grid]()))
+    if options.cases:
+        with open(options.cases, encoding='utf-8') as file:
+            wanted = file.read().splitlines()
+        cases = [spec for spec in cases if spec in wanted]
     part, parts = options.slice
     cases = cases[part::parts]
     return [spec for spec in cases if all(fnmatch.fnmatch(' ' + spec + ' ', f'* {word} *') for word in options.filter)]
@@ -181,6 +185,7 @@ def options_of(arguments):
     parser.add_argument('--scale', type=int, default=18, help='short for --graph rmat:SCALE:16')
     parser.add_argument('--grid', choices=grid.GRIDS, default='full')
     parser.add_argument('--filter', nargs='*', default=[], help="only cases with these words, such as op=spmm 'n=1*'")
+    parser.add_argument('--cases', default=None, metavar='FILE', help='only the cases in this file, one on a line as --list prints them')
     parser.add_argument('--slice', type=slice_of, default=(0, 1), metavar='K/N', help='of the cases only number K, K + N, K + 2N, …')
     parser.add_argument('--longest', type=float, default=None, help='stop a first call after so many seconds; the ratio is a bound then')
     parser.add_argument('--threads', type=int, default=0)
