@@ -188,6 +188,7 @@ def options_of(arguments):
     parser.add_argument('--cases', default=None, metavar='FILE', help='only the cases in this file, one on a line as --list prints them')
     parser.add_argument('--slice', type=slice_of, default=(0, 1), metavar='K/N', help='of the cases only number K, K + N, K + 2N, …')
     parser.add_argument('--longest', type=float, default=None, help='stop a first call after so many seconds; the ratio is a bound then')
+    parser.add_argument('--seconds', type=float, default=None, help='begin no case after so many seconds')
     parser.add_argument('--threads', type=int, default=0)
     parser.add_argument('--turns', type=int, default=5)
     parser.add_argument('--warm-ms', type=float, default=1500, help='time one process may spend in the warm calls of one case')
@@ -222,6 +223,9 @@ def run(options, cases, folder):
         start_gpu(workers[1], cases)
     results, began = [], time.monotonic()
     for number, spec in enumerate(cases, 1):
+        if options.seconds and time.monotonic() - began > options.seconds:
+            print(f'stopped for time before case {number} of {len(cases)}')
+            break
         result = measure(spec, workers, trace, options.turns, 0 if options.quick else options.warm_ms / options.turns,
                          options.longest)
         left = (time.monotonic() - began) / number * (len(cases) - number) / 60
