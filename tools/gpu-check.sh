@@ -1,23 +1,27 @@
 #!/usr/bin/env bash
-# Build, test and measure on a machine with a GPU; a short table comes last.
-# usage: tools/gpu-check.sh [--packages DIR] [--matrices DIR] [--out DIR] [--quick] [--tests-only | --bench-only]
+# Build, test and measure on a machine with a GPU, what matters most first; a short table comes last.
+# usage: tools/gpu-check.sh [--packages DIR] [--matrices DIR] [--out DIR] [--quick] [--tests-only | --bench-only | --only STEP,…]
 #   --packages DIR   unpacked Debian packages of GraphBLAS, cmocka and inih (dpkg -x), where the system has none
 #   --matrices DIR   *.mtx.gz to measure beside the generated matrices
-#   --out DIR        where results go (default: build-gpu/results)
-#   --quick          N = 128 only, no sanitizers
+#   --out DIR        where results go (default: build-gpu/results); records there are added to, so that steps can be run one by one
+#   --quick          tests and bench only, the drop-in door on a small graph
+#   --only STEP,…    tests, bench, sanitizers, drop-in, widths, masked, orders
+# A step that takes longer than it should is stopped; what it has written stays.
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck disable=SC2317 # steps are called by name
 set -u
 cd "$(dirname "$0")/.." || exit 1
-packages='' matrices='' out=build-gpu/results quick='' tests=1 bench=1
+packages='' matrices='' out=build-gpu/results quick='' steps=tests,bench,sanitizers,drop-in,widths,masked,orders
 while [ $# -gt 0 ]; do
     case "$1" in
     --packages) packages=$(realpath "$2") && shift ;;
     --matrices) matrices=$2 && shift ;;
     --out) out=$2 && shift ;;
-    --quick) quick=1 ;;
-    --tests-only) bench='' ;;
-    --bench-only) tests='' ;;
-    *) sed -n '2,8s/^# //p' "$0" >&2 && exit 2 ;;
+    --quick) quick=1 steps=tests,bench,drop-in ;;
+    --tests-only) steps=tests,sanitizers ;;
+    --bench-only) steps=bench,drop-in,widths,masked,orders ;;
+    --only) steps=$2 && shift ;;
+    *) sed -n '2,10s/^# //p' "$0" >&2 && exit 2 ;;
     esac
     shift
 done
@@ -53,64 +57,87 @@ say "compiling for sm_$archs"
 ninja -C build-gpu $(needed) >"$out/compile.log" 2>&1 || { grep -E "error|FAILED" "$out/compile.log" | head -30; exit 1; }
 
 sanitize_one() { # tool test
-    local count=(--count=12)
-    case $2 in
-    test_csr | test_masked | test_sddmm) count=(--count=12 --semirings=0) ;;
-    test_panel_semirings) count=(1) ;;
+    local tool=$1 test=$2 options=() arguments=(--count=12)
+    case $test in
+    test_csr | test_masked | test_sddmm) arguments+=(--semirings=0) ;;
+    test_panel_semirings) arguments=(1) ;;
     esac
+    # One lane arrives for its warp, after __syncwarp, where a stage of a ring is handed back.
+    [ "$tool" = racecheck ] && options=(--racecheck-indirect-barrier-dependency yes)
     # test_primitives makes calls that must fail.
-    [ "$1" = memcheck ] && set -- "$1" "$2" --report-api-errors no
-    if timeout 150 compute-sanitizer --tool "$1" "${@:3}" --error-exitcode 9 "build-gpu/test/cuda/$2" "${count[@]}" >"$out/$1-$2.log" 2>&1; then
-        echo "$1 $2: clean"
+    [ "$tool" = memcheck ] && options=(--report-api-errors no)
+    if timeout 60 compute-sanitizer --tool "$tool" "${options[@]}" --error-exitcode 9 "build-gpu/test/cuda/$test" "${arguments[@]}" \
+        >"$out/$tool-$test.log" 2>&1; then
+        echo "$tool $test: clean"
     else
-        echo "$1 $2: FAILED" && grep -E "=====|rror" "$out/$1-$2.log" | head -8
+        echo "$tool $test: FAILED" && grep -E "=====|rror" "$out/$tool-$test.log" | head -8
         return 1
     fi
 }
-sanitize() {
-    export -f sanitize_one && export out
-    for tool in memcheck racecheck; do
-        (cd build-gpu/test/cuda && ls -p | grep -E '^test_[a-z_]*$' | grep -vE '_emulated|plugin') | sed "s/^/$tool /"
-    done | xargs -P 4 -L 1 bash -c 'sanitize_one "$@"' _ || status=1
-}
-if [ -n "$tests" ]; then
-    say "tests"
-    meson test -C build-gpu --no-rebuild --suite gpu --num-processes 4 --print-errorlogs >"$out/tests.log" 2>&1 || status=1
+bench=build-gpu/bench/cuda
+gpu() { "$bench/bench_gpu" --json "$record" "$@"; }
+
+step_tests() {
+    meson test -C build-gpu --no-rebuild --suite gpu --num-processes 8 --print-errorlogs >"$out/tests.log" 2>&1
+    local ended=$?
     grep -E "^ *[0-9]+/[0-9]+|^Ok|^Fail|^Skip|seed|rror" "$out/tests.log" | tail -40
-    [ -n "$quick" ] || { say "sanitizers" && sanitize; }
-fi
-if [ -n "$bench" ]; then
-    record=$out/gpu.jsonl
-    commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || cat COMMIT 2>/dev/null || echo unknown)
-    nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1 | awk -F', ' -v date="$(date -u +%FT%TZ)" -v commit="$commit" \
-        '{printf "{\"gpu\":\"%s\",\"driver\":\"%s\",\"date\":\"%s\",\"commit\":\"%s\"}\n", $1, $2, date, commit}' >"$record"
-    gpu() { build-gpu/bench/cuda/bench_gpu --json "$record" --budget 60 "$@" || status=1; }
-    say "benchmark, N = 128, every kernel"
-    gpu --matrix all --kernel csr,panel-32,panel-64,bmat-8,bmat-16,me-bcrs,me-tcf,hrpb-16,hrpb-32 --repeats 20
-    gpu --matrix all --n 1 --kernel csr --math exact,fp64
-    [ -n "$quick" ] || gpu --matrix periphery,mesh-tail --n 32,128 --kernel csr,me-bcrs,hrpb-16,bmat-16,panel-32,hybrid --repeats 1 --no-peers
-    say "benchmark, shuffled ids"
-    gpu --matrix reddit,protein,products --shuffle 1 --math exact --kernel csr,panel-32,panel-64 --reorder none,auto --repeats 1 --no-peers
-    say "unchanged GraphBLAS programs, R-MAT 20"
-    # Not "auto": that starts CUDA only when products have lost as much time without it as the start takes.
+    return "$ended"
+}
+step_sanitizers() {
+    for tool in racecheck memcheck; do
+        find build-gpu/test/cuda -maxdepth 1 -type f -executable -name 'test_*' ! -name '*_emulated' ! -name 'test_plugin*' \
+            -printf "$tool %f\n" | sort
+    done | xargs -P "$(($(nproc) < 8 ? $(nproc) : 8))" -L 1 bash -c 'sanitize_one "$@"' _
+}
+step_bench() {
+    gpu --matrix all --kernel csr,panel-32,panel-64,bmat-8,bmat-16,me-bcrs,me-tcf,hrpb-16 --repeats 20 --budget 40 &&
+        gpu --matrix all --n 1 --kernel csr --math exact,fp64 --repeats 20 --budget 40
+}
+# Not "auto": that starts CUDA only when products have lost as much time without it as the start takes.
+step_drop_in() {
     TESSERA_MODE=gpu TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/run.py --program build-gpu/bench/bench_products \
-        --library build-gpu/src/graphblas/libtessera.so --grid gpu --scale "$([ -n "$quick" ] && echo 16 || echo 20)" --turns 3 \
-        --output "$out/drop-in.json" | tee "$out/drop-in.txt" || status=1
-    say "masked products"
+        --library build-gpu/src/graphblas/libtessera.so --grid gpu --scale "$([ -n "$quick" ] && echo 16 || echo 20)" --turns 2 \
+        --output "$out/drop-in.json" | tee "$out/drop-in.txt"
+    return "${PIPESTATUS[0]}"
+}
+step_widths() {
+    local best=csr:exact+fp16+fp64,panel:exact+fp16+fp64,me-bcrs:exact+fp16,hrpb-16:tf32+fp16+fp64,bmat-16:tf32+fp64
+    gpu --matrix all --n 32,256,512,8 --kernel "$best" --budget 25 --repeats 1
+}
+step_masked() {
     rm -f "$out/masked.jsonl"
-    build-gpu/bench/cuda/bench_masked --matrix rmat20,reddit,protein,ddi,products,web --what triangles,support --order given,degree \
-        --budget 60 --json "$out/masked.jsonl" || status=1
-    build-gpu/bench/cuda/bench_masked --matrix all --what sddmm --n 32,128 --math exact,tf32 --budget 60 --json "$out/masked.jsonl" || status=1
-    if [ -z "$quick" ]; then
-        some=csr,panel-32,bmat-16,me-bcrs files=()
-        say "benchmark, other widths"
-        gpu --matrix all --n 8,32,512 --kernel $some --budget 25 --repeats 1
-        [ -n "$matrices" ] && for f in "$matrices"/*.mtx.gz; do files+=(--file "$f"); done
-        say "benchmark, real matrices"
-        [ -z "$matrices" ] || gpu "${files[@]}" --n 32,128 --kernel $some --budget 10 --repeats 1
-    fi
+    "$bench/bench_masked" --matrix rmat20,reddit,protein,ddi,products,web --what triangles,support --order given,degree --budget 30 \
+        --json "$out/masked.jsonl" &&
+        "$bench/bench_masked" --matrix all --what sddmm --n 32,128 --math exact,tf32 --budget 30 --json "$out/masked.jsonl"
+}
+step_orders() {
+    local both='--math exact --reorder none,auto --repeats 1 --no-peers --budget 20' files=()
+    [ -n "$matrices" ] && for f in "$matrices"/*.mtx.gz; do files+=(--file "$f"); done
+    # shellcheck disable=SC2086
+    gpu --matrix reddit,protein,products --shuffle 1 --kernel csr,panel $both &&
+        { [ -z "$matrices" ] || gpu "${files[@]}" --shuffle 0,1 --n 128 --kernel csr,panel,me-bcrs $both; } &&
+        gpu --matrix periphery,mesh-tail --n 32,128 --kernel csr,me-bcrs,hrpb-16,bmat-16,panel-32,hybrid --repeats 1 --no-peers --budget 20 &&
+        { [ -z "$matrices" ] || gpu "${files[@]}" --n 32,128 --kernel csr,panel,bmat-16,me-bcrs,hrpb-16 --budget 10 --repeats 1; }
+}
+
+record=$out/gpu.jsonl
+commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || cat COMMIT 2>/dev/null || echo unknown)
+[ -s "$record" ] || nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1 | awk -F', ' -v date="$(date -u +%FT%TZ)" \
+    -v commit="$commit" '{printf "{\"gpu\":\"%s\",\"driver\":\"%s\",\"date\":\"%s\",\"commit\":\"%s\"}\n", $1, $2, date, commit}' >"$record"
+declare -A limit=([tests]=90 [bench]=120 [sanitizers]=110 [drop-in]=120 [widths]=90 [masked]=60 [orders]=70)
+export -f sanitize_one gpu step_tests step_sanitizers step_bench step_drop_in step_widths step_masked step_orders
+export out record bench quick matrices
+for step in ${steps//,/ }; do
+    [ -n "${limit[$step]:-}" ] || { echo "no step $step" >&2 && exit 2; }
+    say "$step"
+    timeout "${limit[$step]}" bash -c "step_${step//-/_}"
+    ended=$?
+    [ $ended -eq 0 ] || { status=1 && say "$step: $([ $ended -eq 124 ] && echo "stopped after ${limit[$step]} s" || echo "FAILED")"; }
+done
+if grep -q '"matrix"' "$record"; then
     python3 bench/cuda/table.py --details "$record" >"$out/table.txt"
-    head -40 "$out/table.txt"
+    python3 bench/cuda/table.py --best --generated "$record"
+    python3 bench/cuda/table.py --orders "$record"
 fi
 say "done, status $status"
 exit $status

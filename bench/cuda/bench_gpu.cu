@@ -2,13 +2,15 @@
 //
 //   bench_gpu [--matrix all|name,…] [--file x.mtx[.gz]]… [--n 32,128] [--kernel name,…] [--math name,…] [--variant 0,1,…]
 //             [--split e] [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
-//             [--shuffle seed] [--reorder none,lpa,tca,loa,auto]
+//             [--shuffle 0,seed,…] [--reorder none,lpa,tca,loa,auto]
 //
-// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 panel (as the matrix wants).
+// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 panel (as the matrix wants); name:math+math
+//  limits one to these of the arithmetics.
 //  hybrid (windows with at least `split` entries in a nonzero vector on Tensor Cores; no --split: by the model of the build).
 //  Arithmetic: exact tf32 fp16 bf16 fp64; min_plus (FP32; csr, panels).  n = 1 is SpMV (csr).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -37,7 +39,7 @@ struct Options {
     std::vector<int64_t> widths = {128}, variants = {0};
     int shrink = 1, repeats = 2;
     int64_t most = 64;
-    int64_t shuffle = 0;    // seed of new numbers for rows and columns; 0: they stay
+    std::vector<int64_t> shuffles = {0}; // seeds of new numbers for rows and columns; 0: they stay
     double budget_ms = 250; // of timed runs per case
     double split = 0;       // of hybrid; 0: by the model
     bool peers = true, own_most = true; // no --most: kernels that can choose do
@@ -138,14 +140,17 @@ struct Bench {
         } else {
             if (o.exact)
                 r.error = relative_error(o.c, wide, o.exact, a->nrows * o.n);
-            for (int k = 0; k < options.repeats && r.repeats; k++) {
+            r.ms = median_ms([&] { return run(o.c_again) == TSR_OK; }, options.budget_ms);
+            int repeats = r.ms * options.repeats <= 4 * options.budget_ms ? options.repeats : std::min(2, options.repeats);
+            for (int k = 0; k < repeats && r.repeats; k++) {
                 poison(o.c_again, bytes);
                 r.repeats = run(o.c_again) == TSR_OK && same_bits(o.c, o.c_again, bytes);
             }
-            r.ms = median_ms([&] { return run(o.c) == TSR_OK; }, options.budget_ms);
         }
         print(o, r, compulsory_ms(*a, o.n, r.math == "fp64" ? 8 : r.math == "fp16" || r.math == "bf16" ? 2 : 4));
     }
+
+    int conversions() const { return options.repeats > 1 ? 3 : 1; } // that are timed
 
     static const char *tsr_status_text(tsr_status status)
     {
@@ -171,36 +176,36 @@ struct Bench {
         }
     }
 
-    void csr(Operands &o, int variant) const
+    // TF32: there is none.
+    void csr(Operands &o, tsr_cuda_math math, int variant) const
     {
-        for (tsr_number number : {TSR_NUMBER_FP32, TSR_NUMBER_FP16, TSR_NUMBER_BF16, TSR_NUMBER_FP64}) {
-            if (!options.has_math(number == TSR_NUMBER_FP32 ? "exact" : number_names[number]))
-                continue;
-            Record r;
-            r.kernel = "csr", r.math = number_names[number], r.variant = variant;
-            tsr_cuda_csr m = {};
-            m.nrows = a->nrows, m.ncols = a->ncols, m.nvals = a->nvals;
-            m.p = a->p, m.i = a->i, m.x = o.x_as(number);
-            r.convert_ms = median_wall_ms([&] {
-                tsr_cuda_csr_work_free(&m, nullptr);
-                return tsr_cuda_csr_work(&m, &device, nullptr) == TSR_OK;
-            }, 3);
-            tsr_cuda_csr_spmm product = {};
-            product.half = size_of(number) == 2;
-            product.number = number;
-            product.semiring = {number == TSR_NUMBER_FP64 ? TSR_FP64 : TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES};
-            product.n = o.n, product.b = o.b_as(number), product.ldb = o.n, product.ldc = o.n;
-            product.alpha = 1, product.device = &device, product.variant = variant;
-            size_t scratch = tsr_cuda_csr_partial_bytes(&m, &product);
-            product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
-            r.bytes = (a->nrows + 1) * 8 + a->nvals * int64_t(4 + size_of(number));
-            measure(o, r, number == TSR_NUMBER_FP64, [&](void *c) {
-                product.c = c;
-                return tsr_cuda_spmm_csr(&m, &product);
-            });
-            cudaFree(product.partial);
+        if (math == TSR_CUDA_TF32)
+            return;
+        const tsr_number number = tsr_cuda_number(math);
+        Record r;
+        r.kernel = "csr", r.math = number_names[number], r.variant = variant;
+        tsr_cuda_csr m = {};
+        m.nrows = a->nrows, m.ncols = a->ncols, m.nvals = a->nvals;
+        m.p = a->p, m.i = a->i, m.x = o.x_as(number);
+        r.convert_ms = median_wall_ms([&] {
             tsr_cuda_csr_work_free(&m, nullptr);
-        }
+            return tsr_cuda_csr_work(&m, &device, nullptr) == TSR_OK;
+        }, conversions());
+        tsr_cuda_csr_spmm product = {};
+        product.half = size_of(number) == 2;
+        product.number = number;
+        product.semiring = {number == TSR_NUMBER_FP64 ? TSR_FP64 : TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES};
+        product.n = o.n, product.b = o.b_as(number), product.ldb = o.n, product.ldc = o.n;
+        product.alpha = 1, product.device = &device, product.variant = variant;
+        size_t scratch = tsr_cuda_csr_partial_bytes(&m, &product);
+        product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
+        r.bytes = (a->nrows + 1) * 8 + a->nvals * int64_t(4 + size_of(number));
+        measure(o, r, number == TSR_NUMBER_FP64, [&](void *c) {
+            product.c = c;
+            return tsr_cuda_spmm_csr(&m, &product);
+        });
+        cudaFree(product.partial);
+        tsr_cuda_csr_work_free(&m, nullptr);
     }
 
     tsr_cuda_spmm product_of(Operands &o, tsr_cuda_math math, int variant) const
@@ -236,7 +241,7 @@ struct Bench {
             drop(&format, nullptr);
             tsr_cuda_free_work(&work, nullptr);
             return make(&format, &source, &work) == TSR_OK;
-        }, 2);
+        }, conversions());
         if (r.convert_ms < 0) {
             r.note = "not converted";
             print(o, r, 0);
@@ -406,7 +411,7 @@ struct Bench {
         r.convert_ms = median_wall_ms([&] {
             tsr_cuda_free_hybrid(&both, nullptr);
             return tsr_cuda_make_hybrid(&both, &source, half, exact ? 8 : 16, 1.0, &rule, &device, nullptr) == TSR_OK;
-        }, 2);
+        }, conversions());
         if (r.convert_ms < 0) {
             r.note = "no dense window";
             print(o, r, 0);
@@ -424,6 +429,34 @@ struct Bench {
         tsr_cuda_free_hybrid(&both, nullptr);
     }
 
+    // Is the arithmetic asked for, of this kernel ("csr", "hrpb-16:tf32+fp16")?
+    bool wants(const std::string &kernel, const char *math) const
+    {
+        size_t colon = kernel.find(':');
+        if (colon == std::string::npos)
+            return options.has_math(math);
+        return ("+" + kernel.substr(colon + 1) + "+").find(std::string("+") + math + "+") != std::string::npos;
+    }
+
+    void run_kernel(Operands &o, const std::string &wanted, int variant)
+    {
+        const std::string kernel = wanted.substr(0, wanted.find(':'));
+        if (o.n > 1 && wants(wanted, "min_plus"))
+            min_plus(o, kernel, variant);
+        if (kernel == "csr" && a->row)
+            return; // it writes C in A's order
+        for (int math = 0; math < TSR_CUDA_MATH_COUNT; math++) {
+            if (!wants(wanted, math_names[math]))
+                continue;
+            if (kernel == "csr")
+                csr(o, tsr_cuda_math(math), variant);
+            else if (o.n > 1 && kernel == "hybrid")
+                hybrid(o, tsr_cuda_math(math));
+            else if (o.n > 1)
+                tensor(o, kernel, tsr_cuda_math(math), variant);
+        }
+    }
+
     void run(const Csr &matrix)
     {
         a = &matrix;
@@ -433,22 +466,8 @@ struct Bench {
             if (options.peers)
                 peers(o);
             for (int64_t variant : options.variants)
-                for (const std::string &kernel : options.kernels) {
-                    if (n > 1 && options.has_math("min_plus"))
-                        min_plus(o, kernel, int(variant));
-                    if (kernel == "csr") {
-                        if (!a->row) // it writes C in A's order
-                            csr(o, int(variant));
-                        continue;
-                    }
-                    for (int math = 0; n > 1 && math < TSR_CUDA_MATH_COUNT; math++)
-                        if (options.has_math(math_names[math])) {
-                            if (kernel == "hybrid")
-                                hybrid(o, tsr_cuda_math(math));
-                            else
-                                tensor(o, kernel, tsr_cuda_math(math), int(variant));
-                        }
-                }
+                for (const std::string &kernel : options.kernels)
+                    run_kernel(o, kernel, int(variant));
         }
     }
 };
@@ -488,7 +507,7 @@ Options parse(int argc, char **argv)
         else if (is(k, "--budget"))
             o.budget_ms = std::atof(value.c_str());
         else if (is(k, "--shuffle"))
-            o.shuffle = std::atoll(value.c_str());
+            o.shuffles = numbers(value);
         else if (is(k, "--reorder"))
             o.orders = split(value);
         else if (is(k, "--repeats"))
@@ -537,16 +556,25 @@ int main(int argc, char **argv)
         std::fprintf(stderr, "no GPU\n");
         return 77;
     }
-    auto one = [&](Csr a) {
-        if (options.shuffle)
-            shuffle(a, uint64_t(options.shuffle));
+    auto in_orders = [&](const Csr &a) {
         for (const std::string &order : options.orders) {
             Csr b = reordered(a, order, &bench.order_ms);
-            bench.suffix = order == "none" ? "" : order == "auto" && !b.row ? "+auto (none)" : "+" + order;
-            bench.run(b);
+            if (order != "auto" || b.row) { // it would be "none" again
+                bench.suffix = order == "none" ? "" : "+" + order;
+                bench.run(b);
+            }
             if (b.row)
                 release(b);
         }
+    };
+    auto one = [&](Csr a) {
+        auto begin = std::chrono::steady_clock::now();
+        for (int64_t seed : options.shuffles) {
+            if (seed)
+                shuffle(a, uint64_t(seed));
+            in_orders(a);
+        }
+        std::fprintf(stderr, "%s: %.1f s\n", a.name.c_str(), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
         release(a);
     };
     for (const std::string &name : options.matrices)

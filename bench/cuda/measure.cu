@@ -113,7 +113,7 @@ double median_ms(const std::function<bool()> &run, double budget_ms)
     std::vector<double> times;
     double spent = 0;
     bool good = true;
-    for (int k = 0; good && k < 52 && (k < 7 || spent < budget_ms); k++) {
+    for (int k = 0; good && k < 52 && (k < 5 || spent < budget_ms); k++) {
         CHECK(cudaEventRecord(begin));
         good = run();
         CHECK(cudaEventRecord(end));

@@ -5,7 +5,7 @@
 #include "bench/cuda/matrices.h"
 #include "tessera/formats.h"
 
-// Median milliseconds of `run` by events, after warm-up; -1 when it fails.  At most `budget_ms` are spent, at least 5 runs.
+// Median milliseconds of `run` by events, after warm-up; -1 when it fails.  At most `budget_ms` are spent, at least 3 runs.
 double median_ms(const std::function<bool()> &run, double budget_ms = 250);
 
 // The same for work that ends on the host (conversions): wall clock.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tables of bench_gpu's records: GFLOP/s per matrix and kernel, geometric means against cuSPARSE, conversion times.
 
-usage: table.py [--markdown] [--all] FILE.jsonl     (--all: every variant; otherwise the kernel's own choice only)
+usage: table.py [--markdown] [--all] [--orders] FILE.jsonl     (--all: every variant; otherwise the kernel's own choice only)
 SPDX-License-Identifier: Apache-2.0"""
 import argparse
 import json
@@ -107,6 +107,16 @@ def show(head, rows, markdown):
     print()
 
 
+def orders(cases):
+    """A line for each matrix and kernel that was run with and without `auto`: times, gain, the order's cost."""
+    for (matrix, n, kernel, arithmetic, variant), with_order in sorted(cases.items()):
+        plain = cases.get((matrix, n, kernel.removesuffix('+auto'), arithmetic, variant))
+        if kernel.endswith('+auto') and plain and plain['ms'] > 0 and with_order['ms'] > 0:
+            by_csr = cases.get((matrix, n, 'csr', 'fp32', 0), {'ms': -1})['ms']
+            yield [matrix, str(n), kernel.removesuffix('+auto'), cell(by_csr, 3), cell(plain['ms'], 3), cell(with_order['ms'], 3),
+                   cell(plain['ms'] / with_order['ms'], 2), cell(with_order['order_ms'], 2), cell(with_order['convert_ms'], 2)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('file')
@@ -115,10 +125,14 @@ def main():
     parser.add_argument('--best', action='store_true', help="cuSPARSE and the best of our kernels only")
     parser.add_argument('--generated', action='store_true', help='without the matrices that came from files')
     parser.add_argument('--n', type=int, help='one width only')
+    parser.add_argument('--orders', action='store_true', help='what the row order of auto gains, where it makes one')
     parser.add_argument('--details', action='store_true', help='share of the bound, errors and conversions too')
     options = parser.parse_args()
     cases = {key: r for key, r in read(options.file).items() if not options.generated or key[0] in GENERATED}
     print(header(options.file) + '\n')
+    if options.orders:
+        show(['ms', 'N', 'kernel', 'csr', 'none', 'auto', 'gain', 'order', 'conversion'], list(orders(cases)), options.markdown)
+        return
     for n in sorted({key[1] for key in cases} if options.n is None else {options.n}):
         table = Table(cases, n, options.all)
         head = [f'GFLOP/s, N = {n}'] + table.matrices + ['/cs32', '/cs64']
