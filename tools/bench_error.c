@@ -59,7 +59,7 @@ static int64_t vector_of(const tsr_view *view, int64_t entry)
 void tsr_bench_sample(tsr_bench_samples *out, const tsr_bench_case *c)
 {
     const tsr_product *p = &c->product;
-    bool dense = p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV;
+    bool dense = !tsr_is_masked(p->op);
     int64_t wanted = c->noutputs < TSR_BENCH_SAMPLES ? c->noutputs : TSR_BENCH_SAMPLES;
     *out = (tsr_bench_samples){0};
     for (int64_t s = 0; s < wanted; s++) {

@@ -44,7 +44,7 @@ static const char *kernel_name(const tsr_product *product)
         { { "masked_dot_csr", "masked_dot_csr", "masked_dot_csr" },
           { "masked_dot_csc", "masked_dot_csc", "masked_dot_csc" } },
     };
-    bool masked = product->op == TSR_OP_SDDMM || product->op == TSR_OP_MASKED_DOT;
+    bool masked = tsr_is_masked(product->op);
     bool by_col = masked ? product->mask.by_col : product->a.by_col;
     return names[product->op][by_col][tsr_cpu_isa()];
 }

@@ -18,14 +18,9 @@ static bool sizes_fit(const tsr_product *p)
     return p->m <= UINT32_MAX && p->k <= UINT32_MAX;
 }
 
-static bool is_masked(const tsr_product *p)
-{
-    return p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT;
-}
-
 static bool formats_fit(const tsr_product *p)
 {
-    if (is_masked(p))
+    if (tsr_is_masked(p->op))
         return tsr_cuda_masked_supports(p);
     return (p->op == TSR_OP_SPMM || p->n == 1) && tsr_is_compressed(&p->a) && !tsr_is_compressed(&p->b);
 }
@@ -38,13 +33,13 @@ static bool supports(const tsr_product *p)
 static bool holds(const tsr_product *p)
 {
     tsr_cuda_operand a = tsr_cuda_operand_a(p);
-    return tsr_cuda_alive() && p->a_slot && (is_masked(p) ? tsr_cuda_masked_held(p) : tsr_cuda_sparse_held(&a));
+    return tsr_cuda_alive() && p->a_slot && (tsr_is_masked(p->op) ? tsr_cuda_masked_held(p) : tsr_cuda_sparse_held(&a));
 }
 
 /* Nothing is multiplied: no entry anywhere. */
 static tsr_status no_products(const tsr_product *p, tsr_result *result)
 {
-    size_t places = (size_t)(is_masked(p) ? p->mask.nvals : p->m * p->n);
+    size_t places = (size_t)(tsr_is_masked(p->op) ? p->mask.nvals : p->m * p->n);
     if (places) {
         memset(result->x, 0, places * tsr_cuda_type_size(p->semiring.type));
         if (result->b)
@@ -56,7 +51,7 @@ static tsr_status no_products(const tsr_product *p, tsr_result *result)
 
 static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
 {
-    if (is_masked(p))
+    if (tsr_is_masked(p->op))
         return tsr_cuda_masked_execute(p, result);
     tsr_cuda_sparse *a;
     tsr_cuda_plan plan;
@@ -89,7 +84,7 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
     if (!tsr_cuda_alive())
         return TSR_DECLINED;
     bool nothing = p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0;
-    if (nothing || (is_masked(p) && (p->b.nvals == 0 || tsr_cuda_masked_empty(p))))
+    if (nothing || (tsr_is_masked(p->op) && (p->b.nvals == 0 || tsr_cuda_masked_empty(p))))
         return no_products(p, result);
     void *before;
     pthread_mutex_lock(&tsr_cuda.busy);

@@ -41,38 +41,6 @@ static size_t staying_bytes; /* tsr_cuda.busy is held */
 
 /* ---- what there is to compute ---- */
 
-static tsr_mul flipped(tsr_mul mul)
-{
-    return mul == TSR_MUL_FIRST ? TSR_MUL_SECOND : mul == TSR_MUL_SECOND ? TSR_MUL_FIRST : mul;
-}
-
-static tsr_view transposed(tsr_view v)
-{
-    int64_t rows = v.nrows;
-    v.nrows = v.ncols;
-    v.ncols = rows;
-    v.by_col = !v.by_col;
-    return v;
-}
-
-static tsr_product turned(const tsr_product *p)
-{
-    if (!p->mask.by_col)
-        return *p;
-    tsr_product t = *p;
-    t.semiring.mul = flipped(p->semiring.mul);
-    t.m = p->n;
-    t.n = p->m;
-    t.a = transposed(p->b);
-    t.b = transposed(p->a);
-    t.mask = transposed(p->mask);
-    t.a_slot = p->b_slot;
-    t.b_slot = p->a_slot;
-    t.a_transposed = !p->b_transposed;
-    t.b_transposed = !p->a_transposed;
-    return t;
-}
-
 static tsr_cuda_operand operand_of(const tsr_view *v, bool reads, tsr_type type, void **slot, bool is_transposed, int nthreads)
 {
     bool pattern = !reads || v->iso || !v->x;
@@ -82,10 +50,10 @@ static tsr_cuda_operand operand_of(const tsr_view *v, bool reads, tsr_type type,
 
 static void start(masked *s, const tsr_product *product)
 {
-    *s = (masked){.product = turned(product)};
+    *s = (masked){.product = tsr_product_by_row(product)};
     const tsr_product *p = &s->product;
     tsr_type type = p->semiring.type;
-    tsr_view b = transposed(p->b);
+    tsr_view b = tsr_view_transposed(p->b);
     s->operand[A] = operand_of(&p->a, tsr_reads_a(p), type, p->a_slot, p->a_transposed, p->nthreads);
     s->operand[B] = operand_of(&b, tsr_reads_b(p), type, p->b_slot, !p->b_transposed, p->nthreads);
     s->operand[MASK] = operand_of(&p->mask, !p->mask_structural, p->mask.type, p->mask_slot, product->mask.by_col, p->nthreads);

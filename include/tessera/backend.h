@@ -86,7 +86,45 @@ static inline bool tsr_mul_reads_a(tsr_mul mul) { return mul != TSR_MUL_SECOND &
 static inline bool tsr_mul_reads_b(tsr_mul mul) { return mul != TSR_MUL_FIRST && mul != TSR_MUL_PAIR; }
 static inline bool tsr_reads_a(const tsr_product *p) { return tsr_mul_reads_a(p->semiring.mul); }
 static inline bool tsr_reads_b(const tsr_product *p) { return tsr_mul_reads_b(p->semiring.mul); }
+static inline bool tsr_is_masked(tsr_op op) { return op == TSR_OP_SDDMM || op == TSR_OP_MASKED_DOT; }
 static inline bool tsr_is_compressed(const tsr_view *v) { return v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE; }
+
+/* mul (y, x) of mul (x, y). */
+static inline tsr_mul tsr_mul_swapped(tsr_mul mul)
+{
+    return mul == TSR_MUL_FIRST ? TSR_MUL_SECOND : mul == TSR_MUL_SECOND ? TSR_MUL_FIRST : mul;
+}
+
+/* The same arrays seen as the transpose. */
+static inline tsr_view tsr_view_transposed(tsr_view v)
+{
+    int64_t rows = v.nrows;
+    v.nrows = v.ncols;
+    v.ncols = rows;
+    v.by_col = !v.by_col;
+    return v;
+}
+
+/* A masked product with its mask by row: C' = B' A' where it is by column. */
+static inline tsr_product tsr_product_by_row(const tsr_product *p)
+{
+    tsr_product t = *p;
+    if (!p->mask.by_col)
+        return t;
+    t.semiring.mul = tsr_mul_swapped(p->semiring.mul);
+    t.m = p->n;
+    t.n = p->m;
+    t.a = tsr_view_transposed(p->b);
+    t.b = tsr_view_transposed(p->a);
+    t.mask = tsr_view_transposed(p->mask);
+    t.a_slot = p->b_slot;
+    t.b_slot = p->a_slot;
+    t.a_value = p->b_value;
+    t.b_value = p->a_value;
+    t.a_transposed = !p->b_transposed;
+    t.b_transposed = !p->a_transposed;
+    return t;
+}
 
 /* The values that are read are there, in the semiring's type. */
 static inline bool tsr_values_fit(const tsr_product *p)

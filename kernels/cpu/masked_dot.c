@@ -15,35 +15,6 @@ static bool compressed(const tsr_view *v)
     return (v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE) && (v->i || !v->nvals);
 }
 
-static tsr_view transposed(const tsr_view *v)
-{
-    tsr_view t = *v;
-    t.by_col = !v->by_col;
-    t.nrows = v->ncols;
-    t.ncols = v->nrows;
-    return t;
-}
-
-static tsr_mul swapped(tsr_mul mul)
-{
-    return mul == TSR_MUL_FIRST ? TSR_MUL_SECOND : mul == TSR_MUL_SECOND ? TSR_MUL_FIRST : mul;
-}
-
-/* The product with its mask by row: C' = B' A' when it is by column. */
-static tsr_product by_row(const tsr_product *product)
-{
-    tsr_product p = *product;
-    if (!p.mask.by_col)
-        return p;
-    p.a = transposed(&product->b);
-    p.b = transposed(&product->a);
-    p.mask = transposed(&product->mask);
-    p.m = product->n;
-    p.n = product->m;
-    p.semiring.mul = swapped(p.semiring.mul);
-    return p;
-}
-
 static tsr_md_vectors vectors_of(const tsr_view *v, bool with_values)
 {
     return (tsr_md_vectors){.p = v->p, .h = v->h, .i = v->i, .x = with_values ? v->x : NULL, .nvec = v->nvec,
@@ -250,7 +221,7 @@ tsr_status tsr_cpu_masked_dot(const tsr_product *product, tsr_result *result)
 {
     if (!compressed(&product->a) || !compressed(&product->b) || !compressed(&product->mask))
         return TSR_DECLINED;
-    tsr_product p = by_row(product);
+    tsr_product p = tsr_product_by_row(product);
     result->nvals = 0;
     if (!p.mask.nvals)
         return TSR_OK;

@@ -91,10 +91,7 @@ static const tsr_md_spread spreads[TSR_TYPE_COUNT][TSR_ADD_COUNT][TSR_MUL_COUNT]
 
 tsr_md_fold tsr_md_fold_of(tsr_semiring s, bool walked_is_a)
 {
-    tsr_mul mul = s.mul;
-    if (!walked_is_a && (mul == TSR_MUL_FIRST || mul == TSR_MUL_SECOND))
-        mul = mul == TSR_MUL_FIRST ? TSR_MUL_SECOND : TSR_MUL_FIRST;
-    return folds[s.type][s.add][mul];
+    return folds[s.type][s.add][walked_is_a ? s.mul : tsr_mul_swapped(s.mul)];
 }
 
 tsr_md_spread tsr_md_spread_of(tsr_semiring s)

@@ -39,31 +39,6 @@ typedef struct scratch {
     char *results;    /* BATCH values */
 } scratch;
 
-static tsr_view transposed(const tsr_view *v)
-{
-    tsr_view t = *v;
-    t.by_col = !v->by_col;
-    t.nrows = v->ncols;
-    t.ncols = v->nrows;
-    return t;
-}
-
-/* The product with its mask by row: C' = Y' X'. */
-static tsr_product by_row(const tsr_product *product)
-{
-    tsr_product p = *product;
-    if (!p.mask.by_col)
-        return p;
-    p.a = transposed(&product->b);
-    p.b = transposed(&product->a);
-    p.mask = transposed(&product->mask);
-    p.m = product->n;
-    p.n = product->m;
-    if (p.semiring.mul == TSR_MUL_FIRST || p.semiring.mul == TSR_MUL_SECOND)
-        p.semiring.mul = p.semiring.mul == TSR_MUL_FIRST ? TSR_MUL_SECOND : TSR_MUL_FIRST;
-    return p;
-}
-
 static int64_t index_of(const tsr_view *mask, int64_t e)
 {
     return mask->index_size == 4 ? (int64_t)((const uint32_t *)mask->i)[e] : ((const int64_t *)mask->i)[e];
@@ -326,7 +301,7 @@ tsr_status tsr_cpu_sddmm(const tsr_product *product, tsr_result *result)
     if (product->a.format != TSR_FULL || product->b.format != TSR_FULL ||
         (mask->format != TSR_SPARSE && mask->format != TSR_HYPERSPARSE))
         return TSR_DECLINED;
-    tsr_product p = by_row(product);
+    tsr_product p = tsr_product_by_row(product);
     tsr_status status = TSR_OK;
     result->nvals = 0;
     if (!p.k)

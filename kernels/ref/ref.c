@@ -126,17 +126,12 @@ static void masked(sums *c, const tsr_product *product)
         }
 }
 
-static bool is_masked(const tsr_product *product)
-{
-    return product->op == TSR_OP_SDDMM || product->op == TSR_OP_MASKED_DOT;
-}
-
 static tsr_status sums_init(sums *c, const tsr_product *product, tsr_rounding rounding)
 {
     c->semiring = &product->semiring;
     c->rounding = rounding;
     c->claimed = NULL;
-    c->size = is_masked(product) ? product->mask.nvals : product->m * product->n;
+    c->size = tsr_is_masked(product->op) ? product->mask.nvals : product->m * product->n;
     c->value = calloc((size_t)c->size + 1, sizeof *c->value);
     c->present = calloc((size_t)c->size + 1, 1);
     return c->value != NULL && c->present != NULL ? TSR_OK : TSR_OUT_OF_MEMORY;
@@ -150,7 +145,7 @@ static void sums_free(sums *c)
 
 static void compute(sums *c, const tsr_product *product)
 {
-    if (is_masked(product))
+    if (tsr_is_masked(product->op))
         masked(c, product);
     else
         spmm(c, product);

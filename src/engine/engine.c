@@ -112,7 +112,7 @@ static tsr_features with_rep(const tsr_features *f, bool by_col)
 static double plan_representation(const tsr_request *r, const tsr_features *f, tsr_decision *d)
 {
     double without = tsr_predict_cpu_ms(f);
-    if (!r->a_matrix || (r->product.op != TSR_OP_SPMM && r->product.op != TSR_OP_SPMV))
+    if (!r->a_matrix || tsr_is_masked(r->product.op))
         return without;
     if (tsr_config_get()->eager) {
         d->build_a = true;
@@ -287,7 +287,7 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
 bool tsr_engine_result_full(const tsr_request *r)
 {
     const tsr_product *p = &r->product;
-    if (p->op != TSR_OP_SPMM && p->op != TSR_OP_SPMV)
+    if (tsr_is_masked(p->op))
         return false;
     return p->b.format == TSR_FULL && p->k > 0 && tsr_matrix_all_rows_present(r->a_matrix, &p->a, r->a_transposed, p->nthreads);
 }

@@ -8,7 +8,7 @@
 
 bool tsr_wanted_by_col_a(const tsr_product *p)
 {
-    return p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV ? false : p->a.by_col;
+    return tsr_is_masked(p->op) && p->a.by_col;
 }
 
 /* Values of one operand in `type`: as they are, none, one (iso, into *one) or a converted copy (*copy). */

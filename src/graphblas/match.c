@@ -18,11 +18,6 @@ static bool is_dense(const tsr_view *v)
     return v->format == TSR_FULL || v->format == TSR_BITMAP;
 }
 
-static tsr_mul flipped(tsr_mul mul)
-{
-    return mul == TSR_MUL_FIRST ? TSR_MUL_SECOND : mul == TSR_MUL_SECOND ? TSR_MUL_FIRST : mul;
-}
-
 bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle)
 {
     GrB_Type t;
@@ -172,7 +167,7 @@ static const char *check_types(matcher *s)
     if (!tsr_match_semiring(&p->semiring, s->call->semiring))
         return "semiring not known";
     if (s->call->flip)
-        p->semiring.mul = flipped(p->semiring.mul);
+        p->semiring.mul = tsr_mul_swapped(p->semiring.mul);
     if (s->call->accum && !tsr_match_accum(s->call->accum))
         return "accum operator not known";
     s->out->t_type = tsr_type_handle(p->semiring.type);
@@ -191,7 +186,7 @@ static void swap_product(matcher *s)
     r->a_transposed = !r->b_transposed;
     r->b_transposed = !of_b;
     s->out->swapped = true;
-    r->product.semiring.mul = flipped(r->product.semiring.mul);
+    r->product.semiring.mul = tsr_mul_swapped(r->product.semiring.mul);
 }
 
 static const char *choose_op(matcher *s)
@@ -236,7 +231,7 @@ static bool needs_t(const matcher *s)
     const tsr_product *p = &s->out->request.product;
     if (c->accum || s->c_type != p->semiring.type)
         return true;
-    if (p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV)
+    if (!tsr_is_masked(p->op))
         return c->M != NULL || mod->mask_comp;
     bool c_is_mask = c->C == c->M && mod->mask_struct;
     GrB_Index nvals = 0;
@@ -250,7 +245,7 @@ static bool adds_to_full(const matcher *s)
 {
     const tsr_call *c = s->call;
     const tsr_product *p = &s->out->request.product;
-    return c->accum && !c->M && !s->out->mod.mask_comp && (p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV) &&
+    return c->accum && !c->M && !s->out->mod.mask_comp && !tsr_is_masked(p->op) &&
            s->c_type == p->semiring.type && tsr_match_plus(c->accum, s->c_type) && tsr_match_view(&s->out->c, c->C) &&
            s->out->c.format == TSR_FULL && s->out->c.by_col == s->out->c_by_col;
 }
@@ -276,7 +271,7 @@ static const char *fill_product(matcher *s)
     p->mask_structural = out->mod.mask_struct;
     p->c_by_col = out->c_by_col != out->swapped;
     p->nthreads = out->mod.nthreads;
-    bool dense_c = p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV;
+    bool dense_c = !tsr_is_masked(p->op);
     if (!dense_c)
         p->c_by_col = p->mask.by_col;
     else if (too_large(p) || mostly_empty(p))

@@ -23,11 +23,6 @@ typedef struct job {
     uint64_t total;   /* the sum of its entries */
 } job;
 
-static bool is_masked(const tsr_product *p)
-{
-    return p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT;
-}
-
 static void release_records(tsr_request *r)
 {
     tsr_matrix_unref(r->a_matrix);
@@ -59,7 +54,7 @@ static bool keep_presence(const job *j)
 static bool reserve(job *j, bool deferred)
 {
     const tsr_product *p = &j->match.request.product;
-    if (!is_masked(p))
+    if (!tsr_is_masked(p->op))
         return tsr_arrays_dense(&j->arrays, p, keep_presence(j) || !tsr_engine_result_full(&j->match.request));
     size_t entries = (size_t)(p->mask.nvals > 0 ? p->mask.nvals : 1);
     j->masked_x = tsr_user_malloc(entries * tsr_type_size(p->semiring.type));
@@ -90,7 +85,7 @@ static void use_blocks(job *j)
         use_operand(j, &p->b, tsr_reads_b(p));
     if (p->op == TSR_OP_SDDMM)
         use_operand(j, &p->a, tsr_reads_a(p));
-    if (!is_masked(p))
+    if (!tsr_is_masked(p->op))
         tsr_pins_use(j->arrays.x, j->decision.backend);
     j->pin_ms = j->decision.experience ? tsr_engine_clock_ms() - start : 0;
 }
@@ -151,7 +146,7 @@ static tsr_status compute(job *j)
 {
     if (!j->stays)
         use_blocks(j);
-    return is_masked(&j->match.request.product) ? compute_masked(j) : compute_dense(j);
+    return tsr_is_masked(j->match.request.product.op) ? compute_masked(j) : compute_dense(j);
 }
 
 /* A deferred product has no other place to go: SuiteSparse's arguments may be gone by now. */
@@ -275,7 +270,7 @@ static void find_records(job *j)
 {
     tsr_request *r = &j->match.request;
     r->a_matrix = record_of(j, j->match.a_handle);
-    if (!is_masked(&r->product))
+    if (!tsr_is_masked(r->product.op))
         return;
     r->b_matrix = record_of(j, j->match.b_handle);
     r->mask_matrix = record_of(j, j->call.M);

@@ -267,15 +267,6 @@ bool tsr_matrix_all_rows_present(tsr_matrix *m, const tsr_view *view, bool trans
     return all;
 }
 
-tsr_view tsr_view_transposed(tsr_view v)
-{
-    int64_t rows = v.nrows;
-    v.nrows = v.ncols;
-    v.ncols = rows;
-    v.by_col = !v.by_col;
-    return v;
-}
-
 tsr_matrix_stats tsr_matrix_get_stats(void)
 {
     return (tsr_matrix_stats){atomic_load(&alive_bytes), atomic_load(&built_count), atomic_load(&dropped_count)};

@@ -50,9 +50,6 @@ double tsr_matrix_regret(tsr_matrix *m, tsr_rep_key key, double lost_ms);
  * view shows the matrix of the record transposed. */
 bool tsr_matrix_all_rows_present(tsr_matrix *m, const tsr_view *view, bool transposed, int nthreads);
 
-/* The same arrays seen as the transposed matrix. */
-tsr_view tsr_view_transposed(tsr_view view);
-
 /* Bytes of all representations alive, and how many were built and dropped (tests, tessera info). */
 typedef struct tsr_matrix_stats { size_t bytes; int64_t built, dropped; } tsr_matrix_stats;
 tsr_matrix_stats tsr_matrix_get_stats(void);

@@ -112,7 +112,7 @@ static double suitesparse_spmv_ns(const tsr_features *f, const tsr_cost_suitespa
 
 static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
-    bool dense_c = f->op == TSR_OP_SPMM || f->op == TSR_OP_SPMV;
+    bool dense_c = !tsr_is_masked(f->op);
     if (dense_c && special_case(f))
         return f->a_nnz * c->special_entry + outputs_ns(f, c->special_byte);
     switch (f->op) {
@@ -194,7 +194,7 @@ double tsr_predict_gpu_ms(const tsr_features *f)
 {
     const tsr_cost_gpu *c = &tsr_cost_gpu_default;
     const tsr_cost_cpu *host = &tsr_cost_cpu_default;
-    bool masked = f->op == TSR_OP_SDDMM || f->op == TSR_OP_MASKED_DOT;
+    bool masked = tsr_is_masked(f->op);
     double device = masked ? gpu_masked_ns(f, c) : gpu_product_ns(f, c);
     double ns = f->a_cast && !f->a_on_device ? f->a_nnz * host->cast_entry : 0;
     ns += f->b_cast ? f->b_nnz * host->cast_entry : 0;

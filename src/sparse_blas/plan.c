@@ -40,15 +40,6 @@ tsr_view tsr_native_dense_view(const tsr_dense *d)
 
 /* ---- the product ---- */
 
-static tsr_view transposed(tsr_view v)
-{
-    int64_t rows = v.nrows;
-    v.nrows = v.ncols;
-    v.ncols = rows;
-    v.by_col = !v.by_col;
-    return v;
-}
-
 static void bind_sddmm(tsr_request *r, const tsr_sparse *s, const tsr_dense *x, const tsr_dense *y)
 {
     tsr_product *p = &r->product;
@@ -66,7 +57,7 @@ static void bind_sddmm(tsr_request *r, const tsr_sparse *s, const tsr_dense *x, 
 static void bind_spmm(tsr_request *r, const tsr_sparse *a, bool transpose, const tsr_dense *b, const tsr_dense *c)
 {
     tsr_product *p = &r->product;
-    p->a = transpose ? transposed(a->view) : a->view;
+    p->a = transpose ? tsr_view_transposed(a->view) : a->view;
     p->b = tsr_native_dense_view(b);
     p->m = p->a.nrows;
     p->k = p->a.ncols;

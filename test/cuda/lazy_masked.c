@@ -32,16 +32,6 @@ static tsr_view dense_view(const void *x, int64_t rows, int64_t cols, int64_t ld
                       .ld = ld, .nvals = rows * cols, .x = x ? x : (const void *)iso};
 }
 
-/* B' by row is B by column. */
-static tsr_view turned(tsr_view v)
-{
-    int64_t rows = v.nrows;
-    v.nrows = v.ncols;
-    v.ncols = rows;
-    v.by_col = !v.by_col;
-    return v;
-}
-
 /* Over all entries of the mask. */
 static uint64_t count_products(const tsr_product *product)
 {
@@ -70,7 +60,7 @@ static void run_masked(const void *described)
     p.mask_structural = !w.mask.x;
     if (p.op == TSR_OP_MASKED_DOT) {
         p.a = csr_view(&w.a, p.semiring.type, &w.a_iso);
-        p.b = turned(csr_view(&w.b, p.semiring.type, &w.b_iso));
+        p.b = tsr_view_transposed(csr_view(&w.b, p.semiring.type, &w.b_iso));
     } else {
         p.a.x = p.a.iso ? (const void *)&w.a_iso : p.a.x;
         p.b.x = p.b.iso ? (const void *)&w.b_iso : p.b.x;
@@ -110,7 +100,7 @@ tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *q)
                      .begin = q->begin, .end = q->end, .a_iso = q->a_iso, .b_iso = q->b_iso, .x = q->x, .present = q->present};
     tsr_type type = q->semiring.type;
     w.product.a = dense_view(q->a, q->mask->nrows, q->k, q->lda, type, NULL);
-    w.product.b = turned(dense_view(q->b, q->mask->ncols, q->k, q->ldb, type, NULL));
+    w.product.b = tsr_view_transposed(dense_view(q->b, q->mask->ncols, q->k, q->ldb, type, NULL));
     return lazy_queue(run_masked, &w, sizeof w, q->stream);
 }
 

@@ -37,14 +37,9 @@ static double expected_calls;
 static const char *used_kernel;
 static int64_t bytes_moved;
 
-static bool is_masked(const tsr_product *p)
-{
-    return p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT;
-}
-
 static int64_t places_of(const tsr_product *p)
 {
-    return is_masked(p) ? p->mask.nvals : p->m * p->n;
+    return tsr_is_masked(p->op) ? p->mask.nvals : p->m * p->n;
 }
 
 static bool pin_b, pin_c;
@@ -82,8 +77,8 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
 {
     tsr_product p = *product;
     p.a_slot = use_slot ? &slot : NULL;
-    p.b_slot = use_slot && is_masked(product) ? &b_slot : NULL;
-    p.mask_slot = use_slot && is_masked(product) ? &mask_slot : NULL;
+    p.b_slot = use_slot && tsr_is_masked(product->op) ? &b_slot : NULL;
+    p.mask_slot = use_slot && tsr_is_masked(product->op) ? &mask_slot : NULL;
     p.kernel = kernel;
     p.precision = precision;
     p.reorder = reorder;
@@ -153,7 +148,7 @@ static test_case make_case(rng *r, tsr_op op, tsr_semiring s, int size)
     test_case c;
     for (;;) {
         case_make(&c, r, op, s, size);
-        if (!is_masked(&c.product) || !c.product.mask.jumbled)
+        if (!tsr_is_masked(c.product.op) || !c.product.mask.jumbled)
             return c;
         case_free(&c);
     }

@@ -275,7 +275,7 @@ static void make_operands(test_case *c, rng *r)
 {
     tsr_product *p = &c->product;
     tsr_type type = p->semiring.type;
-    bool masked = p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT;
+    bool masked = tsr_is_masked(p->op);
     p->a = p->op == TSR_OP_SDDMM ? make_dense(c, r, p->m, p->k, type, false) : make_sparse(c, r, p->m, p->k, type);
     p->b = p->op == TSR_OP_MASKED_DOT ? make_sparse(c, r, p->k, p->n, type)
                                       : make_dense(c, r, p->k, p->n, type, !masked);
@@ -299,14 +299,14 @@ void case_make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size)
     static const int threads[] = { 1, 2, 3, 7 };
     memset(c, 0, sizeof *c);
     c->draw = (draw)rng_below(r, 3);
-    c->wants_flags = op == TSR_OP_SDDMM || op == TSR_OP_MASKED_DOT || rng_chance(r, 85);
+    c->wants_flags = tsr_is_masked(op) || rng_chance(r, 85);
     tsr_product *p = &c->product;
     p->op = op;
     p->semiring = semiring;
     p->m = draw_length(r, size);
     p->n = op == TSR_OP_SPMV ? 1 : draw_length(r, size);
     p->k = draw_length(r, size);
-    if ((op == TSR_OP_SPMM || op == TSR_OP_SPMV) && rng_chance(r, 8))
+    if (!tsr_is_masked(op) && rng_chance(r, 8))
         make_long(p, r);
     p->mask_structural = rng_chance(r, 50);
     p->c_by_col = rng_chance(r, 50);
@@ -331,7 +331,7 @@ void case_print(const test_case *c)
         (int)c->draw, p->mask_structural ? "structural" : "valued");
     print_view("A", &p->a);
     print_view("B", &p->b);
-    if (p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT)
+    if (tsr_is_masked(p->op))
         print_view("mask", &p->mask);
 }
 

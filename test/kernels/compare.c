@@ -66,7 +66,7 @@ typedef struct expected {
 
 static int64_t places_of(const tsr_product *p)
 {
-    return p->op == TSR_OP_SDDMM || p->op == TSR_OP_MASKED_DOT ? p->mask.nvals : p->m * p->n;
+    return tsr_is_masked(p->op) ? p->mask.nvals : p->m * p->n;
 }
 
 static bool rounds(const test_case *c)
