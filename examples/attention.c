@@ -40,27 +40,36 @@ static void attend(GrB_Matrix P, const graph *g, const GrB_Matrix N)
     TRY(GrB_Matrix_free(&D));
 }
 
+static void layers(GrB_Matrix H, GrB_Matrix N, GrB_Matrix P, program *p)
+{
+    for (int layer = 1; layer <= p->iterations; layer++) {
+        char name[32];
+        program_step(p);
+        unit_rows(N, H, p->g.n);
+        attend(P, &p->g, N);
+        snprintf(name, sizeof name, "weights%d", layer);
+        program_step_matrix(p, name, P);
+        program_step(p);
+        TRY(GrB_mxm(H, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, P, H, NULL));
+        snprintf(name, sizeof name, "features%d", layer);
+        program_step_matrix(p, name, H);
+    }
+}
+
 int main(int argc, char **argv)
 {
     program p = {.doc = "Layers of an attention-based graph network", .columns = 64, .iterations = 2};
     program_start(&p, argc, argv);
-    GrB_Matrix H, N, P;
-    TRY(graph_dense(&H, p.g.n, (GrB_Index)p.columns, 1));
+    GrB_Matrix X, H, N, P;
+    TRY(graph_dense(&X, p.g.n, (GrB_Index)p.columns, 1));
     TRY(GrB_Matrix_new(&N, GrB_FP32, p.g.n, (GrB_Index)p.columns));
     TRY(GrB_Matrix_new(&P, GrB_FP32, p.g.n, p.g.n));
-    for (int layer = 1; layer <= p.iterations; layer++) {
-        char name[32];
-        program_step(&p);
-        unit_rows(N, H, p.g.n);
-        attend(P, &p.g, N);
-        snprintf(name, sizeof name, "weights%d", layer);
-        program_step_matrix(&p, name, P);
-        program_step(&p);
-        TRY(GrB_mxm(H, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, P, H, NULL));
-        snprintf(name, sizeof name, "features%d", layer);
-        program_step_matrix(&p, name, H);
+    while (program_turn(&p)) {
+        TRY(GrB_Matrix_dup(&H, X));
+        layers(H, N, P, &p);
+        TRY(GrB_Matrix_free(&H));
     }
-    TRY(GrB_Matrix_free(&H));
+    TRY(GrB_Matrix_free(&X));
     TRY(GrB_Matrix_free(&N));
     TRY(GrB_Matrix_free(&P));
     return program_end(&p);

@@ -33,15 +33,17 @@ int main(int argc, char **argv)
     GrB_Vector closed, open, coefficients;
     double sum = 0;
     TRY(GrB_Vector_new(&coefficients, GrB_FP64, p.g.n));
-    program_step(&p);
-    paths_closed(&closed, p.g.A, p.g.n);
-    paths_open(&open, p.g.A, p.g.n);
-    TRY(GrB_Vector_eWiseMult_BinaryOp(coefficients, NULL, NULL, GrB_DIV_FP64, closed, open, NULL));
-    program_step_vector(&p, "clustering", coefficients);
+    while (program_turn(&p)) {
+        program_step(&p);
+        paths_closed(&closed, p.g.A, p.g.n);
+        paths_open(&open, p.g.A, p.g.n);
+        TRY(GrB_Vector_eWiseMult_BinaryOp(coefficients, NULL, NULL, GrB_DIV_FP64, closed, open, NULL));
+        program_step_vector(&p, "clustering", coefficients);
+        TRY(GrB_Vector_free(&closed));
+        TRY(GrB_Vector_free(&open));
+    }
     TRY(GrB_Vector_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, coefficients, NULL));
     printf("mean clustering coefficient %.6f\n", sum / (double)p.g.n);
-    TRY(GrB_Vector_free(&closed));
-    TRY(GrB_Vector_free(&open));
     TRY(GrB_Vector_free(&coefficients));
     return program_end(&p);
 }

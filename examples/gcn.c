@@ -36,27 +36,26 @@ static void normalized(GrB_Matrix *N, const graph *g)
 
 int main(int argc, char **argv)
 {
-    program p = {.doc = "Layers of a graph convolutional network", .columns = 64, .iterations = 2};
+    program p = {.doc = "Layers of a graph convolutional network", .columns = 128, .iterations = 2};
     program_start(&p, argc, argv);
-    const GrB_Index width = (GrB_Index)p.columns;
-    GrB_Matrix N, H, W, T;
+    const GrB_Index n = p.g.n, width = (GrB_Index)p.columns;
+    GrB_Matrix N, X, H, W, T;
     normalized(&N, &p.g);
-    TRY(graph_dense(&H, p.g.n, width, 1));
+    TRY(graph_dense(&X, n, width, 1));
     TRY(graph_dense(&W, width, width, 2));
-    TRY(GrB_Matrix_new(&T, GrB_FP32, p.g.n, width));
-    for (int layer = 1; layer <= p.iterations; layer++) {
-        char name[32];
+    TRY(GrB_Matrix_new(&H, GrB_FP32, n, width));
+    TRY(GrB_Matrix_new(&T, GrB_FP32, n, width));
+    while (program_turn(&p)) {
         program_step(&p);
-        TRY(GrB_mxm(T, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, N, H, NULL));
-        snprintf(name, sizeof name, "aggregate%d", layer);
-        program_step_matrix(&p, name, T);
-        program_step(&p);
-        TRY(GrB_mxm(H, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, T, W, NULL));
-        TRY(GrB_Matrix_apply_BinaryOp2nd_FP32(H, NULL, NULL, GrB_MAX_FP32, H, 0, NULL));
-        snprintf(name, sizeof name, "transform%d", layer);
-        program_step_matrix(&p, name, H);
+        for (int layer = 0; layer < p.iterations; layer++) {
+            TRY(GrB_mxm(T, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, N, layer == 0 ? X : H, NULL));
+            TRY(GrB_mxm(H, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, T, W, NULL));
+            TRY(GrB_Matrix_apply_BinaryOp2nd_FP32(H, NULL, NULL, GrB_MAX_FP32, H, 0, NULL));
+        }
+        program_step_matrix(&p, "gcn", H);
     }
     TRY(GrB_Matrix_free(&N));
+    TRY(GrB_Matrix_free(&X));
     TRY(GrB_Matrix_free(&H));
     TRY(GrB_Matrix_free(&W));
     TRY(GrB_Matrix_free(&T));

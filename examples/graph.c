@@ -1,7 +1,8 @@
-/* Input graphs: Zachary's karate club, R-MAT, Matrix Market files.
+/* Input graphs: Zachary's karate club, R-MAT, communities, Matrix Market files.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "graph.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,33 +66,87 @@ static bool make_karate(edge_list *e)
     return true;
 }
 
-/* One sample: `scale` times a quadrant with probabilities .57 .19 .19 .05. */
-static void rmat_sample(GrB_Index *i, GrB_Index *j, int scale, uint64_t sample)
+static double uniform(uint64_t sample, uint64_t slot)
+{
+    return (double)(graph_random(12345, sample * 64 + slot) >> 11) * 0x1p-53;
+}
+
+/* Ids of a group of `size`, spread so that its hubs are not the first. */
+typedef struct spread {
+    GrB_Index size, factor; /* without a common divisor */
+} spread;
+
+static spread spread_over(GrB_Index size)
+{
+    for (GrB_Index factor = (GrB_Index)(0.618 * (double)size) | 1;; factor++) {
+        GrB_Index a = size, b = factor;
+        while (b) {
+            const GrB_Index rest = a % b;
+            a = b, b = rest;
+        }
+        if (a == 1) return (spread){size, factor};
+    }
+}
+
+static GrB_Index spread_id(spread s, GrB_Index id)
+{
+    return (id * s.factor + 12345) % s.size;
+}
+
+/* What random graphs are drawn from. */
+typedef struct model {
+    int scale;              /* R-MAT */
+    GrB_Index n;
+    spread all, group;      /* communities: groups of consecutive ids */
+} model;
+
+/* `scale` times a quadrant with probabilities .57 .19 .19 .05. */
+static void rmat_sample(GrB_Index *i, GrB_Index *j, const model *m, uint64_t sample)
 {
     GrB_Index row = 0, column = 0;
-    for (int level = 0; level < scale; level++) {
-        const double u = (double)(graph_random(12345, sample * 64 + (uint64_t)level) >> 11) * 0x1p-53;
+    for (int level = 0; level < m->scale; level++) {
+        const double u = uniform(sample, (uint64_t)level);
         row = 2 * row + (u >= 0.76);
         column = 2 * column + ((u >= 0.57 && u < 0.76) || u >= 0.95);
     }
-    *i = row, *j = column;
+    *i = spread_id(m->all, row), *j = spread_id(m->all, column);
 }
 
-static bool make_rmat(edge_list *e, int scale, int edge_factor)
+/* Power law: the first ids come most often. */
+static GrB_Index skewed(double u, spread s)
 {
-    const GrB_Index n = (GrB_Index)1 << scale, samples = n * (GrB_Index)edge_factor;
-    const GrB_Index spread =
-        (GrB_Index)(0.618 * (double)n) | 1; /* odd: a permutation of the ids, so hubs are not the first */
-    if (!edges_reserve(e, n, 2 * samples)) return false;
+    return spread_id(s, (GrB_Index)((double)s.size * u * sqrt(u)));
+}
+
+/* Four edges of five have both ends in one group; the others go anywhere. */
+static void community_sample(GrB_Index *i, GrB_Index *j, const model *m, uint64_t sample)
+{
+    const bool inside = uniform(sample, 0) < 0.8;
+    const spread s = inside ? m->group : m->all;
+    const GrB_Index groups = m->n / s.size, first = (GrB_Index)(uniform(sample, 1) * (double)groups) * s.size;
+    *i = first + skewed(uniform(sample, 2), s), *j = first + skewed(uniform(sample, 3), s);
+}
+
+static bool make_random(edge_list *e, const model *m, GrB_Index samples)
+{
+    if (!edges_reserve(e, m->n, 2 * samples)) return false;
+#pragma omp parallel for
     for (GrB_Index s = 0; s < samples; s++) {
-        GrB_Index i, j;
-        rmat_sample(&i, &j, scale, s);
-        edges_add(e, (i * spread + 12345) % n, (j * spread + 12345) % n);
+        if (m->scale)
+            rmat_sample(&e->i[s], &e->j[s], m, s);
+        else
+            community_sample(&e->i[s], &e->j[s], m, s);
     }
+    for (GrB_Index s = 0; s < samples; s++) {
+        if (e->i[s] != e->j[s]) e->i[e->count] = e->i[s], e->j[e->count++] = e->j[s];
+    }
+    memcpy(e->i + e->count, e->j, e->count * sizeof *e->i);
+    memcpy(e->j + e->count, e->i, e->count * sizeof *e->j);
+    e->count *= 2;
     return true;
 }
 
-static bool make_named_rmat(edge_list *e, const char *input)
+static bool make_rmat(edge_list *e, const char *input)
 {
     int scale = 0, edge_factor = 16, used = 0;
     const int fields = sscanf(input, "rmat:%d%n:%d%n", &scale, &used, &edge_factor, &used);
@@ -99,7 +154,21 @@ static bool make_named_rmat(edge_list *e, const char *input)
         fprintf(stderr, "graph: '%s' is not rmat:<scale 1-28>[:<edge factor 1-1024>]\n", input);
         return false;
     }
-    return make_rmat(e, scale, edge_factor);
+    const GrB_Index n = (GrB_Index)1 << scale;
+    return make_random(e, &(model){.scale = scale, .n = n, .all = spread_over(n)}, n * (GrB_Index)edge_factor);
+}
+
+static bool make_communities(edge_list *e, const char *input)
+{
+    int vertices = 0, edge_factor = 16, used = 0;
+    const int fields = sscanf(input, "communities:%d%n:%d%n", &vertices, &used, &edge_factor, &used);
+    if (fields < 1 || input[used] != '\0' || vertices < 100 || edge_factor < 1 || edge_factor > 1024) {
+        fprintf(stderr, "graph: '%s' is not communities:<vertices from 100>[:<edge factor 1-1024>]\n", input);
+        return false;
+    }
+    const GrB_Index n = (GrB_Index)vertices;
+    const model m = {.n = n, .all = spread_over(n), .group = spread_over(n / 50)};
+    return make_random(e, &m, n * (GrB_Index)edge_factor);
 }
 
 static bool read_file(edge_list *e, const char *path)
@@ -132,27 +201,76 @@ static GrB_Info build(graph *g, const edge_list *e)
     return info;
 }
 
-bool graph_open(graph *g, const char *input)
+static bool make_or_read(edge_list *e, const char *input)
 {
+    if (strcmp(input, "karate") == 0) return make_karate(e);
+    if (strncmp(input, "rmat:", 5) == 0) return make_rmat(e, input);
+    if (strncmp(input, "communities:", 12) == 0) return make_communities(e, input);
+    return read_file(e, input);
+}
+
+/* What graph_write wrote. */
+static GrB_Info read_written(graph *g, FILE *file)
+{
+    uint64_t size = 0;
+    void *blob = NULL;
+    GrB_Info info = fread(&size, sizeof size, 1, file) == 1 && (blob = malloc(size)) ? GrB_SUCCESS : GrB_OUT_OF_MEMORY;
+    if (info == GrB_SUCCESS && fread(blob, 1, size, file) != size) info = GrB_INVALID_OBJECT;
+    if (info == GrB_SUCCESS) info = GrB_Matrix_deserialize(&g->A, GrB_BOOL, blob, size);
+    free(blob);
+    return info;
+}
+
+bool graph_write(const graph *g, const char *path)
+{
+    FILE *file = fopen(path, "wb");
+    void *blob = NULL;
+    GrB_Index size = 0;
+    GrB_Descriptor plainly = NULL;
+    GrB_Info info = GrB_Descriptor_new(&plainly);
+    if (info == GrB_SUCCESS) info = GxB_Desc_set(plainly, GxB_COMPRESSION, GxB_COMPRESSION_NONE);
+    if (info == GrB_SUCCESS) info = GxB_Matrix_serialize(&blob, &size, g->A, plainly);
+    const uint64_t header = size;
+    bool ok = info == GrB_SUCCESS && file && fwrite(&header, sizeof header, 1, file) == 1;
+    ok = ok && fwrite(blob, 1, size, file) == size;
+    if (file) ok = fclose(file) == 0 && ok;
+    GrB_Descriptor_free(&plainly);
+    free(blob);
+    return ok;
+}
+
+/* g->A of `input`. */
+static bool open_matrix(graph *g, const char *input)
+{
+    const size_t length = strlen(input);
+    const bool written = length > 4 && strcmp(input + length - 4, ".grb") == 0;
+    FILE *file = written ? fopen(input, "rb") : NULL;
     edge_list e = {0};
-    *g = (graph){0};
-    bool ok;
-    if (strcmp(input, "karate") == 0)
-        ok = make_karate(&e);
-    else if (strncmp(input, "rmat:", 5) == 0)
-        ok = make_named_rmat(&e, input);
-    else
-        ok = read_file(&e, input);
-    if (ok) {
-        GrB_Index entries = 0;
-        GrB_Info info = build(g, &e);
-        if (info == GrB_SUCCESS) info = GrB_Matrix_nvals(&entries, g->A);
-        ok = info == GrB_SUCCESS;
-        if (!ok) fprintf(stderr, "graph: GraphBLAS error %d while building '%s'\n", (int)info, input);
-        g->n = e.n;
-        g->edges = entries / 2;
+    GrB_Info info = GrB_INVALID_OBJECT;
+    if (file) {
+        info = read_written(g, file);
+        fclose(file);
+    } else if (written) {
+        perror(input);
+        return false;
+    } else if (make_or_read(&e, input)) {
+        info = build(g, &e);
+    } else {
+        edges_free(&e);
+        return false;
     }
     edges_free(&e);
+    if (info != GrB_SUCCESS) fprintf(stderr, "graph: GraphBLAS error %d while building '%s'\n", (int)info, input);
+    return info == GrB_SUCCESS;
+}
+
+bool graph_open(graph *g, const char *input)
+{
+    GrB_Index entries = 0;
+    *g = (graph){0};
+    const bool ok = open_matrix(g, input) && GrB_Matrix_nrows(&g->n, g->A) == GrB_SUCCESS &&
+                    GrB_Matrix_nvals(&entries, g->A) == GrB_SUCCESS;
+    g->edges = entries / 2;
     if (!ok) graph_close(g);
     return ok;
 }
@@ -174,6 +292,28 @@ GrB_Info graph_dense(GrB_Matrix *X, GrB_Index rows, GrB_Index columns, uint64_t 
     return info;
 }
 
+/* Uniform in 1..255, the same for an edge and the one back. */
+static int32_t weight(GrB_Index i, GrB_Index j)
+{
+    return 1 + (int32_t)(graph_random(i < j ? i : j, i < j ? j : i) % 255);
+}
+
+GrB_Info graph_weights(GrB_Matrix *W, const graph *g)
+{
+    GrB_Index count = 2 * g->edges;
+    GrB_Index *i = malloc((count + 1) * sizeof *i), *j = malloc((count + 1) * sizeof *j);
+    int32_t *w = malloc((count + 1) * sizeof *w);
+    GrB_Info info = i && j && w ? GrB_Matrix_extractTuples_BOOL(i, j, NULL, &count, g->A) : GrB_OUT_OF_MEMORY;
+    for (GrB_Index k = 0; info == GrB_SUCCESS && k < count; k++) w[k] = weight(i[k], j[k]);
+    if (info == GrB_SUCCESS) info = GrB_Matrix_new(W, GrB_INT32, g->n, g->n);
+    if (info == GrB_SUCCESS) info = GxB_Matrix_Option_set(*W, GxB_FORMAT, GxB_BY_ROW);
+    if (info == GrB_SUCCESS) info = GrB_Matrix_build_INT32(*W, i, j, w, count, GrB_PLUS_INT32);
+    free(i);
+    free(j);
+    free(w);
+    return info;
+}
+
 GrB_Info graph_degrees(GrB_Vector *degrees, const GrB_Matrix A)
 {
     GrB_Index n;
@@ -184,6 +324,43 @@ GrB_Info graph_degrees(GrB_Vector *degrees, const GrB_Matrix A)
     if (info == GrB_SUCCESS) info = GrB_Vector_dup(&ones, *degrees);
     if (info == GrB_SUCCESS) info = GrB_mxv(*degrees, NULL, GrB_PLUS_INT64, GxB_PLUS_PAIR_INT64, A, ones, NULL);
     GrB_Vector_free(&ones);
+    return info;
+}
+
+/* New array of n. */
+static GrB_Info degree_array(int64_t **degree, const graph *g)
+{
+    GrB_Vector degrees = NULL;
+    GrB_Index count = g->n;
+    *degree = malloc((g->n + 1) * sizeof **degree);
+    GrB_Info info = *degree ? graph_degrees(&degrees, g->A) : GrB_OUT_OF_MEMORY;
+    if (info == GrB_SUCCESS) info = GrB_Vector_extractTuples_INT64(NULL, *degree, &count, degrees);
+    GrB_Vector_free(&degrees);
+    return info;
+}
+
+GrB_Info graph_sources(GrB_Index **sources, const graph *g, GrB_Index count)
+{
+    int64_t *degree = NULL;
+    *sources = malloc((count + 1) * sizeof **sources);
+    GrB_Info info = *sources ? degree_array(&degree, g) : GrB_OUT_OF_MEMORY;
+    for (GrB_Index s = 0; info == GrB_SUCCESS && s < count; s++) {
+        GrB_Index v = s * g->n / count, tried = 0;
+        for (; degree[v] == 0 && tried < g->n; tried++) v = (v + 1) % g->n;
+        (*sources)[s] = v;
+    }
+    free(degree);
+    return info;
+}
+
+GrB_Info graph_hub(GrB_Index *hub, const graph *g)
+{
+    int64_t *degree = NULL;
+    GrB_Info info = degree_array(&degree, g);
+    *hub = 0;
+    for (GrB_Index v = 1; info == GrB_SUCCESS && v < g->n; v++)
+        if (degree[v] > degree[*hub]) *hub = v;
+    free(degree);
     return info;
 }
 
@@ -202,18 +379,15 @@ static int by_degree(const void *a, const void *b)
 /* permutation[0] = the vertex of lowest degree, … */
 static GrB_Info degree_order(GrB_Index *permutation, const graph *g)
 {
-    GrB_Vector degrees = NULL;
+    int64_t *degree = NULL;
     ordered *order = malloc((g->n + 1) * sizeof *order);
-    GrB_Info info = order ? graph_degrees(&degrees, g->A) : GrB_OUT_OF_MEMORY;
-    for (GrB_Index v = 0; info == GrB_SUCCESS && v < g->n; v++) {
-        order[v].vertex = v;
-        info = GrB_Vector_extractElement_INT64(&order[v].degree, degrees, v);
-    }
+    GrB_Info info = order ? degree_array(&degree, g) : GrB_OUT_OF_MEMORY;
     if (info == GrB_SUCCESS) {
+        for (GrB_Index v = 0; v < g->n; v++) order[v] = (ordered){degree[v], v};
         qsort(order, g->n, sizeof *order, by_degree);
         for (GrB_Index v = 0; v < g->n; v++) permutation[v] = order[v].vertex;
     }
-    GrB_Vector_free(&degrees);
+    free(degree);
     free(order);
     return info;
 }

@@ -13,9 +13,11 @@ int main(int argc, char **argv)
     TRY(graph_dense(&X, p.g.n, (GrB_Index)p.columns, 3));
     TRY(graph_dense(&Y, p.g.n, (GrB_Index)p.columns, 4));
     TRY(GrB_Matrix_new(&S, GrB_FP32, p.g.n, p.g.n));
-    program_step(&p);
-    TRY(GrB_mxm(S, p.g.A, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, X, Y, GrB_DESC_ST1));
-    program_step_matrix(&p, "sddmm", S);
+    while (program_turn(&p)) {
+        program_step(&p);
+        TRY(GrB_mxm(S, p.g.A, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, X, Y, GrB_DESC_ST1));
+        program_step_matrix(&p, "sddmm", S);
+    }
     TRY(GrB_Matrix_reduce_FP32(&best, NULL, GrB_MAX_MONOID_FP32, S, NULL));
     printf("best score %.5f\n", (double)best);
     TRY(GrB_Matrix_free(&X));

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Run one example on the karate club, plain and (when a library is given) preloaded; compare with plain Python.
+"""Run one example on small graphs, plain and (when a library is given) preloaded; compare with plain Python.
 
 usage: test_examples.py PROGRAM [LIBTESSERA]
 SPDX-License-Identifier: Apache-2.0"""
@@ -28,16 +28,38 @@ def karate():
     return neighbours
 
 
-def run(program, arguments=(), library=None):
-    """(standard output, saved steps as lists of dicts position -> value)."""
+def islands():
+    """Sixty vertices in several components, some alone."""
+    neighbours = [set() for _ in range(60)]
+    for edge in range(45):
+        i, j = random64(5, 2 * edge) % 60, random64(5, 2 * edge + 1) % 60
+        if i != j:
+            neighbours[i].add(j)
+            neighbours[j].add(i)
+    return neighbours
+
+
+def write_graph(path, graph):
+    edges = [(u, v) for u in range(len(graph)) for v in graph[u] if u > v]
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write(f'%%MatrixMarket matrix coordinate pattern symmetric\n{len(graph)} {len(graph)} {len(edges)}\n')
+        file.writelines(f'{u + 1} {v + 1}\n' for u, v in edges)
+
+
+def run(program, arguments=(), library=None, graph=None):
+    """(standard output, saved steps as lists of dicts position -> value): on a graph, or the karate club.  Two turns: the program
+    itself compares the second with the first."""
     with tempfile.TemporaryDirectory() as folder:
-        saved = os.path.join(folder, 'answers')
+        saved, file = os.path.join(folder, 'answers'), os.path.join(folder, 'graph.mtx')
+        if graph:
+            write_graph(file, graph)
         environment = dict(os.environ, TESSERA_MODE=os.environ.get('TEST_MODE', 'cpu'), TESSERA_MIN_WORK='0')
         if library:
             environment['LD_PRELOAD'] = library + (' ' + environment['LD_PRELOAD'] if 'LD_PRELOAD' in environment else '')
-        done = subprocess.run([program, '--save', saved, *arguments, 'karate'], env=environment, capture_output=True,
+        done = subprocess.run([program, '--save', saved, '--repeat', '2', *arguments, file if graph else 'karate'], env=environment, capture_output=True,
                               text=True, check=False)
         assert done.returncode == 0, f'{program}: status {done.returncode}\n{done.stderr}'
+        assert re.search(r'^turns \w+ 2 first [\d.]+ later [\d.]+ read first [\d.]+ later [\d.]+$', done.stdout, re.M), done.stdout
         return done.stdout, read_answers(saved)
 
 
@@ -60,25 +82,54 @@ def assert_near(got, expected, tolerance, what):
         assert abs(got[place] - value) <= tolerance * max(1.0, abs(value)), f'{what}[{place}]: {got[place]}, not {value}'
 
 
+def ranks(graph, start, jump, steps):
+    """Ranks after so many steps, and by how much they changed in the last."""
+    rank, change = start, 0
+    for _ in range(steps):
+        old = rank
+        rank = [jump[v] + 0.85 * sum(old[u] / len(graph[u]) for u in graph[v]) for v in range(len(graph))]
+        change = sum(map(lambda x, y: abs(x - y), rank, old))
+    return rank, change
+
+
+def check_steps(text, wanted, change_after, tolerance, what):
+    """The program stopped at the first step whose change is at most the tolerance; FP32 may see one as good as equal to it."""
+    steps = int(re.search(r'iterations (\d+)', text).group(1))
+    assert change_after(steps) <= 1.001 * tolerance and change_after(steps - 1) > 0.999 * tolerance, f'{what}: {text}'
+    assert steps < wanted, text
+
+
 def check_pagerank(graph, program, library):
-    n, d = len(graph), 0.85
-    rank = [1 / n] * n
-    for _ in range(20):
-        rank = [(1 - d) / n + d * sum(rank[u] / len(graph[u]) for u in graph[v]) for v in range(n)]
+    n = len(graph)
+    after = lambda steps: ranks(graph, [1 / n] * n, [0.15 / n] * n, steps)  # noqa: E731
     text, (answer,) = run(program, library=library)
-    assert_near(answer, dict(enumerate(rank)), 1e-6, 'pagerank')
-    best = sorted(range(n), key=lambda v: -rank[v])[:5]
+    assert_near(answer, dict(enumerate(after(20)[0])), 1e-6, 'pagerank')
+    assert 'iterations 20\n' in text, text
+    best = sorted(range(n), key=lambda v: -after(20)[0][v])[:5]
     assert [int(v) for v in re.findall(r'vertex (\d+)', text)] == best, text
+    text, _ = run(program, ['--iterations', '100', '--tolerance', '1e-4'], library)
+    check_steps(text, 100, lambda steps: after(steps)[1], 1e-4, 'pagerank')
+
+
+def check_ppr(graph, program, library):
+    n = len(graph)
+    for count in (3, 64):
+        seeds = [s * n // count for s in range(count)]
+        jumps = [[0.15 * (v == seed) for v in range(n)] for seed in seeds]
+        after = lambda steps: [ranks(graph, [float(x > 0) for x in jump], jump, steps) for jump in jumps]  # noqa: E731
+        arguments = ['--columns', str(count)]
+        _, (answer,) = run(program, arguments, library)
+        assert_near(answer, {v * count + s: r[v] for s, (r, _) in enumerate(after(20)) for v in range(n)}, 1e-6, 'ppr')
+        text, _ = run(program, arguments + ['--iterations', '100', '--tolerance', '1e-2'], library)
+        check_steps(text, 100, lambda steps: sum(change for _, change in after(steps)) / count, 1e-2, 'ppr')
 
 
 def check_triangles(graph, program, library):
     total = sum(1 for u in range(34) for v in graph[u] for w in graph[v] & graph[u] if u < v < w)
     assert total == 45
-    times = {'lut': 1, 'll': 1, 'ul': 1, 'cohen': 2, 'burkhardt': 6}
-    for form, each in times.items():
-        text, (_, counts) = run(program, ['--form', form], library)
-        assert 'triangles 45\n' in text, f'{form}: {text}'
-        assert sum(counts.values()) == 45 * each, form
+    for form in ('lut', 'll', 'ul', 'cohen', 'burkhardt'):
+        text, (_, answer) = run(program, ['--form', form], library)
+        assert 'triangles 45\n' in text and answer == {0: 45}, f'{form}: {text}'
 
 
 def truss(graph, k):
@@ -119,14 +170,20 @@ def distances(graph, source):
     return level
 
 
+def hub(graph):
+    return max(range(len(graph)), key=lambda v: (len(graph[v]), -v))
+
+
 def check_bfs(graph, program, library):
-    text, (answer,) = run(program, library=library)
-    assert_near(answer, distances(graph, 33), 0, 'bfs')
-    assert 'reached 34 levels 5' in text, text
+    for some in (graph, islands()):
+        level = distances(some, hub(some))
+        text, (answer,) = run(program, library=library, graph=some)
+        assert_near(answer, level, 0, 'bfs')
+        assert f'source {hub(some)} reached {len(level)} levels {max(level.values()) + 1}\n' in text, text
 
 
 def dependencies(graph, source):
-    """Brandes' accumulation: (paths, dependency) of every vertex; the source has none."""
+    """Brandes' accumulation: dependency of every vertex; the source has none."""
     level = distances(graph, source)
     order = sorted(level, key=level.get)
     paths, dependency = {v: 0.0 for v in order}, {v: 0.0 for v in order}
@@ -137,16 +194,44 @@ def dependencies(graph, source):
         for u in graph[v]:
             if level[u] == level[v] - 1 and u != source:
                 dependency[u] += paths[u] / paths[v] * (1 + dependency[v])
-    return paths, dependency
+    return dependency
 
 
 def check_betweenness(graph, program, library):
-    for count in (4, 16, 32):
-        sources = [s * 34 // count for s in range(count)]
-        results = [dependencies(graph, s) for s in sources]
-        _, (paths, total) = run(program, ['--columns', str(count)], library)
-        assert_near(paths, {s * 34 + v: r[0][v] for s, r in enumerate(results) for v in r[0]}, 0, 'paths')
-        assert_near(total, {v: sum(r[1][v] for r in results) for v in range(34)}, 1e-12, 'betweenness')
+    for count in (4, 16, 32, 64):
+        results = [dependencies(graph, s * 34 // count) for s in range(count)]
+        _, (total,) = run(program, ['--columns', str(count)], library)
+        assert_near(total, {v: sum(r[v] for r in results) for v in range(34)}, 1e-12, 'betweenness')
+
+
+def path_lengths(graph, source):
+    length, again = {source: 0}, True
+    while again:
+        again = False
+        for u in list(length):
+            for v in graph[u]:
+                through = length[u] + 1 + random64(min(u, v), max(u, v)) % 255
+                if v not in length or through < length[v]:
+                    length[v], again = through, True
+    return length
+
+
+def check_sssp(graph, program, library):
+    for some in (graph, islands()):
+        expected = path_lengths(some, hub(some))
+        for arguments in (['--delta', '1'], ['--delta', '32'], ['--delta', '1000'], ['--form', 'bellman']):
+            text, (answer,) = run(program, arguments, library, some)
+            assert_near(answer, expected, 0, f'sssp {arguments}')
+            assert f'source {hub(some)} reached {len(expected)} ' in text, text
+
+
+def check_components(graph, program, library):
+    for some in (graph, islands()):
+        expected = {v: min(distances(some, v)) for v in range(len(some))}
+        for form in ('label', 'fastsv'):
+            text, (answer,) = run(program, ['--form', form], library, some)
+            assert_near(answer, expected, 0, form)
+            assert f'components {len(set(expected.values()))} ' in text, text
 
 
 def random64(seed, index):
@@ -171,17 +256,16 @@ def check_sddmm(graph, program, library):
 
 
 def check_gcn(graph, program, library):
-    for width in (7, 64):
+    for width in (7, 128):
         h, w = dense(34, width, 1), dense(width, width, 2)
         root = [(len(near) + 1) ** -0.5 for near in graph]
-        _, answers = run(program, ['--columns', str(width)], library)
-        for layer in range(2):
+        _, (answer,) = run(program, ['--columns', str(width)], library)
+        for _ in range(2):
             t = [[root[u] * sum(root[v] * h[v][c] for v in graph[u] | {u}) for c in range(width)] for u in range(34)]
             h = [[max(0.0, sum(t[u][k] * w[k][c] for k in range(width))) for c in range(width)] for u in range(34)]
-            for name, got, want in (('aggregate', answers[2 * layer], t), ('transform', answers[2 * layer + 1], h)):
-                flat = {u * width + c: want[u][c] for u in range(34) for c in range(width)}
-                scale = max(map(abs, flat.values()))
-                assert_near({k: v / scale for k, v in got.items()}, {k: v / scale for k, v in flat.items()}, 1e-5, name)
+        flat = {u * width + c: h[u][c] for u in range(34) for c in range(width)}
+        scale = max(map(abs, flat.values()))
+        assert_near({k: v / scale for k, v in answer.items()}, {k: v / scale for k, v in flat.items()}, 1e-5, 'gcn')
 
 
 def check_attention(graph, program, library):

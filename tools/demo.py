@@ -9,11 +9,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from array import array
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.join(ROOT, 'build')
-PROGRAMS = ('pagerank', 'triangles', 'ktruss', 'gcn', 'sddmm', 'bfs', 'betweenness')
+PROGRAMS = ('pagerank', 'ppr', 'triangles', 'ktruss', 'gcn', 'sddmm', 'bfs', 'sssp', 'components', 'betweenness')
 TURNS = 3
 LONG = 30.0  # seconds: a program whose turn takes longer gets one turn
 LAUNCHER = os.path.join(BUILD, 'tools', 'tessera')
@@ -47,24 +46,27 @@ class Progress:
 
 
 def parse(text):
-    """Standard output with trace lines in it -> (steps in order: [name, ms, checksum, routes], other lines)."""
+    """Standard output with trace lines in it -> (steps in order: [name, ms, routes, difference], other lines)."""
     steps, lines, routes = [], [], {}
     for line in text.splitlines():
+        word, *values = line.split() or ['']
         if line.startswith('{'):
             record = json.loads(line)
             routes[record['route']] = routes.get(record['route'], 0) + 1
-        elif line.startswith('step '):
-            _, name, ms, _, checksum = line.split()
-            steps.append([name, float(ms), float(checksum), routes])
+        elif word == 'step':
+            steps.append([values[0], float(values[1]), routes, 0.0])
+        elif word == 'answer':
             routes = {}
+        elif word == 'difference':
+            steps[-1][3] = float(values[1])
         else:
             lines.append(line)
     return steps, lines
 
 
-def run(program, graph, saved, through, traced=False):
+def run(program, graph, arguments, through, traced=False):
     """One process: steps and other lines.  Its trace goes to its own standard output, so that every product stands before the step it belongs to."""
-    command = [os.path.join(BUILD, 'examples', program), '--save', saved, graph]
+    command = [os.path.join(BUILD, 'examples', program), *arguments, graph]
     environment = {key: value for key, value in os.environ.items() if key not in ('LD_PRELOAD', 'TESSERA_TRACE')}
     if through:
         command = [LAUNCHER, 'run', '--'] + command
@@ -75,34 +77,6 @@ def run(program, graph, saved, through, traced=False):
         how = ' through Tessera' if through else ''
         raise Failure(f"{done.stderr.strip() or 'no message'} ({program}{how} ended with status {done.returncode})")
     return parse(done.stdout)
-
-
-def answers(path):
-    """Saved steps: arrays of position, value, position, value, …"""
-    numbers = array('d')
-    with open(path, 'rb') as file:
-        numbers.frombytes(file.read())
-    steps, at = [], 0
-    while at < len(numbers):
-        count = int(numbers[at])
-        steps.append(numbers[at + 1:at + 1 + count])
-        at += 1 + count
-    return steps
-
-
-def difference(a, b):
-    """Largest difference of two answers, relative to the largest value; infinite when they have entries in other places."""
-    if a.tobytes() == b.tobytes():
-        return 0.0
-    if a[0::2].tobytes() != b[0::2].tobytes():
-        by_place = dict(zip(b[0::2], b[1::2]))
-        if len(a) != len(b) or set(a[0::2]) != set(by_place):
-            return float('inf')
-        b_values = [by_place[place] for place in a[0::2]]
-    else:
-        b_values = b[1::2]
-    largest = max(map(abs, a[1::2]), default=0.0) or 1.0
-    return max(map(lambda x, y: abs(x - y), a[1::2], b_values), default=0.0) / largest
 
 
 def route_text(routes):
@@ -117,18 +91,20 @@ def compare(program, graph, progress):
     """Rows of one program: step, plain ms, Tessera ms, difference, routes; and what it printed."""
     times = [[], []]
     with tempfile.TemporaryDirectory() as folder:
-        saved = [os.path.join(folder, name) for name in ('plain', 'tessera')]
+        saved = os.path.join(folder, 'plain')
         progress.show(f'{graph}: {program}, routes …')
-        steps, printed = run(program, graph, saved[1], True, traced=True)
+        steps, printed = run(program, graph, [], True, traced=True)
         began = time.monotonic()
-        names, routes = [step[0] for step in steps], [step[3] for step in steps]
+        names, routes = [step[0] for step in steps], [step[2] for step in steps]
         for turn in range(TURNS):
             if turn > 0 and time.monotonic() - began > LONG:
                 break
             for through in ((0, 1) if turn % 2 == 0 else (1, 0)):
                 progress.show(f"{graph}: {program}, turn {turn + 1} of {TURNS}, {('plain', 'Tessera')[through]} …")
-                times[through].append([step[1] for step in run(program, graph, saved[through], through)[0]])
-        differences = [difference(a, b) for a, b in zip(*map(answers, saved))]
+                steps = run(program, graph, ['--against' if through else '--save', saved], through)[0]
+                times[through].append([step[1] for step in steps])
+                if through:
+                    differences = [step[3] for step in steps]
     medians = [[statistics.median(column) for column in zip(*side)] for side in times]
     return list(zip(names, medians[0], medians[1], differences, routes)), printed
 
@@ -160,7 +136,7 @@ def main():
     try:
         for graph in sys.argv[1:]:
             if graph.startswith('/'):  # a file: say what is wrong with it before anything long begins
-                run('bfs', graph, os.devnull, False)
+                run('bfs', graph, [], False)
         results = [show(graph) for graph in sys.argv[1:]]
     except (Failure, OSError) as failure:
         print(f'\ndemo: {failure}', file=sys.stderr)

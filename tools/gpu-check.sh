@@ -5,13 +5,13 @@
 #   --matrices DIR   *.mtx.gz to measure beside the generated matrices
 #   --out DIR        where results go (default: build-gpu/results); records there are added to, so that steps can be run one by one
 #   --quick          tests and bench only, the drop-in door on a small graph
-#   --only STEP,…    tests, bench, sanitizers, drop-in, widths, masked, orders
+#   --only STEP,…    tests, bench, sanitizers, drop-in, pipelines, widths, masked, orders
 # A step that takes longer than it should is stopped; what it has written stays.
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2317 # steps are called by name
 set -u
 cd "$(dirname "$0")/.." || exit 1
-packages='' matrices='' out=build-gpu/results quick='' steps=tests,bench,sanitizers,drop-in,widths,masked,orders
+packages='' matrices='' out=build-gpu/results quick='' steps=tests,bench,sanitizers,drop-in,pipelines,widths,masked,orders
 while [ $# -gt 0 ]; do
     case "$1" in
     --packages) packages=$(realpath "$2") && shift ;;
@@ -19,7 +19,7 @@ while [ $# -gt 0 ]; do
     --out) out=$2 && shift ;;
     --quick) quick=1 steps=tests,bench,drop-in ;;
     --tests-only) steps=tests,sanitizers ;;
-    --bench-only) steps=bench,drop-in,widths,masked,orders ;;
+    --bench-only) steps=bench,drop-in,pipelines,widths,masked,orders ;;
     --only) steps=$2 && shift ;;
     *) sed -n '2,10s/^# //p' "$0" >&2 && exit 2 ;;
     esac
@@ -48,8 +48,10 @@ def introspect(what):
 ids = {d for t in introspect('--tests') if any(s.endswith(':gpu') for s in t['suite']) for d in t['depends']}
 names = {'bench_gpu', 'bench_masked', 'bench_products', 'tessera', 'tessera_cuda', 'tessera_suitesparse', 'tessera_cusparse'}
 for target in introspect('--targets'):
-    if target['id'] in ids or (target['name'] in names and 'emulated' not in target['filename'][0]):
-        print(target['filename'][0].split('/build-gpu/')[1])
+    file = target['filename'][0].split('/build-gpu/')[1]
+    example = target['type'] == 'executable' and file.startswith('examples/')
+    if target['id'] in ids or example or (target['name'] in names and 'emulated' not in file):
+        print(file)
 END
 }
 say "compiling for sm_$archs"
@@ -100,6 +102,11 @@ step_drop_in() {
         --output "$out/drop-in.json" | tee "$out/drop-in.txt"
     return "${PIPESTATUS[0]}"
 }
+step_pipelines() {
+    TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/pipelines.py --programs build-gpu/examples \
+        --library build-gpu/src/graphblas/libtessera.so --modes gpu --scale 20 --output "$out/pipelines.json" | tee "$out/pipelines.txt"
+    return "${PIPESTATUS[0]}"
+}
 step_widths() {
     local best=csr:exact+fp16+fp64,panel:exact+fp16+fp64,me-bcrs:exact+fp16,hrpb-16:tf32+fp16+fp64,bmat-16:tf32+fp64
     gpu --matrix all --n 32,256,512,8 --kernel "$best" --budget 25 --repeats 1
@@ -124,8 +131,8 @@ record=$out/gpu.jsonl
 commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || cat COMMIT 2>/dev/null || echo unknown)
 [ -s "$record" ] || nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1 | awk -F', ' -v date="$(date -u +%FT%TZ)" \
     -v commit="$commit" '{printf "{\"gpu\":\"%s\",\"driver\":\"%s\",\"date\":\"%s\",\"commit\":\"%s\"}\n", $1, $2, date, commit}' >"$record"
-declare -A limit=([tests]=90 [bench]=120 [sanitizers]=110 [drop-in]=120 [widths]=90 [masked]=60 [orders]=70)
-export -f sanitize_one gpu step_tests step_sanitizers step_bench step_drop_in step_widths step_masked step_orders
+declare -A limit=([tests]=90 [bench]=120 [sanitizers]=110 [drop-in]=120 [pipelines]=150 [widths]=90 [masked]=60 [orders]=70)
+export -f sanitize_one gpu step_tests step_sanitizers step_bench step_drop_in step_pipelines step_widths step_masked step_orders
 export out record bench quick matrices
 for step in ${steps//,/ }; do
     [ -n "${limit[$step]:-}" ] || { echo "no step $step" >&2 && exit 2; }

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""Time whole GraphBLAS programs (examples/) plain and with Tessera preloaded: the same work several times in one process, so that
+what is paid once (the start of CUDA, representations) can be told from what every turn costs.
+
+An answer that differs makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
+import argparse
+import datetime
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+from run import commit, processor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+REDDIT = 'communities:232965:261'  # about as many vertices and entries as the graph of that name
+# Name, what it is, program with options, graph ('' = the R-MAT graph of --scale), turns.
+PIPELINES = (
+    ('pagerank', 'PageRank (GAP), 20 iterations', ['pagerank'], '', 6),
+    ('ppr', 'personalised PageRank, 64 seeds, 20 iterations', ['ppr', '--columns', '64'], '', 3),
+    ('betweenness', 'betweenness, 32 sources', ['betweenness', '--columns', '32'], '', 3),
+    ('bfs', 'breadth-first search, push and pull', ['bfs'], '', 8),
+    ('sssp', 'shortest paths, delta-stepping', ['sssp'], '', 4),
+    ('sssp-bellman', 'shortest paths, Bellman-Ford', ['sssp', '--form', 'bellman'], '', 4),
+    ('components', 'components by label propagation', ['components'], '', 4),
+    ('components-fastsv', 'components by FastSV', ['components', '--form', 'fastsv'], '', 4),
+    ('triangles', 'triangle count, sorting included', ['triangles'], '', 3),
+    ('gcn', 'GCN forward, 2 layers, width 128', ['gcn', '--columns', '128'], REDDIT, 3),
+)
+
+
+def parse(text):
+    """Standard output of a program with trace lines in it: times of its steps summed up, and what moved in the last turn."""
+    found = {'first_ms': 0.0, 'later_ms': 0.0, 'read_ms': 0.0, 'difference': 0.0}
+    moved, reading, routes = [0, 0], 0, {}
+    for line in text.splitlines():
+        word, *values = line.split() or ['']
+        if line.startswith('{'):
+            record = json.loads(line)
+            moved[reading] += max(0, record['bytes_moved'])
+            routes[record['route']] = routes.get(record['route'], 0) + 1
+        elif word == 'step':
+            reading = 1
+            found['moved'], found['routes'] = moved, routes
+        elif word in ('answer', 'graph'):
+            moved, reading, routes = [0, 0], 0, {}
+        elif word == 'difference':
+            found['difference'] = max(found['difference'], float(values[1]))
+        elif word == 'turns':
+            for key, value in (('first_ms', values[3]), ('later_ms', values[5]), ('read_ms', values[10])):
+                found[key] = round(found[key] + float(value), 3)
+        if word == 'graph':
+            found['vertices'], found['edges'] = int(values[2]), int(values[4])
+    return found
+
+
+def graph_file(options, graph, folder):
+    """The graph in a form that every process opens at once."""
+    path = os.path.join(folder, ''.join(c if c.isalnum() else '-' for c in graph) + '.grb')
+    if not os.path.exists(path):
+        subprocess.run([os.path.join(options.programs, 'bfs'), '--write-graph', path, graph], check=True)
+    return path
+
+
+def run(options, pipeline, folder, arguments, extra):
+    """One process; extra: its environment beside the plain one."""
+    _, _, (program, *own), graph, turns = pipeline
+    environment = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
+    command = [os.path.join(options.programs, program), *own, '--repeat', str(options.turns or turns), *arguments,
+               graph_file(options, options.graph or graph or f'rmat:{options.scale}', folder)]
+    done = subprocess.run(command, env=dict(environment, **extra), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f'{" ".join(command)}: status {done.returncode}\n{done.stderr.strip()}')
+    return parse(done.stdout)
+
+
+def through(options, mode, **more):
+    given = {key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}
+    return dict(given, LD_PRELOAD=os.path.abspath(options.library), TESSERA_MODE=mode, **more)
+
+
+def measure(options, pipeline, folder):
+    """Rows of one pipeline: one for each mode."""
+    name, saved = pipeline[0], os.path.join(folder, 'answers')
+    plain = run(options, pipeline, folder, ['--save', saved], {})
+    for mode in options.modes:
+        ours = run(options, pipeline, folder, ['--against', saved], through(options, mode))
+        row = {'pipeline': name, 'mode': mode, 'vertices': plain['vertices'], 'edges': plain['edges'],
+               'plain_first_ms': plain['first_ms'], 'plain_ms': plain['later_ms'], 'plain_read_ms': plain['read_ms'],
+               'tessera_first_ms': ours['first_ms'], 'tessera_ms': ours['later_ms'], 'tessera_read_ms': ours['read_ms'],
+               'ratio': round(plain['later_ms'] / ours['later_ms'], 3),
+               'ratio_read': round((plain['later_ms'] + plain['read_ms']) / (ours['later_ms'] + ours['read_ms']), 3),
+               # JSON has no infinity.
+               'difference': ours['difference'] if math.isfinite(ours['difference']) else None}
+        if options.trace:
+            traced = run(options, pipeline, folder, [], through(options, mode, TESSERA_TRACE='/dev/stdout'))
+            row.update(bytes_moved=traced['moved'][0], bytes_read=traced['moved'][1], routes=traced['routes'])
+        yield row
+    os.unlink(saved)
+
+
+def wrong(row):
+    return row['difference'] is None or row['difference'] > 1e-5
+
+
+def route_text(row):
+    ordered = sorted(row.get('routes', {}).items(), key=lambda item: -item[1])
+    return ', '.join(f'{name} ×{count}' for name, count in ordered[:3])
+
+
+def describe(row):
+    moved = f"{row['bytes_moved'] / 1e6:9.3f} MB" if 'bytes_moved' in row else ''
+    apart = 'DIFFERENT' if wrong(row) else f"{row['difference']:.1e}"
+    return (f"{row['pipeline']:18} {row['mode']:5} {row['plain_ms']:10.2f} {row['tessera_first_ms']:10.2f} {row['tessera_ms']:10.2f} ms "
+            f"{row['ratio']:7.2f}x {row['ratio_read']:7.2f}x {moved} {apart:9} {route_text(row)}")
+
+
+def markdown(path):
+    with open(path, encoding='utf-8') as file:
+        record = json.load(file)
+    names = {pipeline[0]: pipeline[1] for pipeline in PIPELINES}
+    machine = f"{record['threads']} threads of {record['cpu']['name']}, {record['gpu'] or 'no GPU'}"
+    lines = [f"{machine}, {record['date'][:10]}, commit {record['commit']}", '',
+             '| program | vertices, edges | SuiteSparse ms | Tessera first ms | later ms | ratio | with the answer read | moved '
+             '| largest difference |',
+             '|---|---:|---:|---:|---:|---:|---:|---:|---:|']
+    for row in record['pipelines']:
+        moved = f"{row['bytes_moved'] / 1e6:.3g} MB" if 'bytes_moved' in row else '–'
+        mode = '' if len({r['mode'] for r in record['pipelines']}) == 1 else f" ({row['mode']})"
+        lines.append(f"| {names[row['pipeline']]}{mode} | {row['vertices']:,}, {row['edges']:,} | {row['plain_ms']:.2f} | "
+                     f"{row['tessera_first_ms']:.2f} | {row['tessera_ms']:.2f} | {row['ratio']:.2f} | {row['ratio_read']:.2f} | {moved} | "
+                     f"{'different' if wrong(row) else format(row['difference'], '.1g')} |")
+    return '\n'.join(lines)
+
+
+def gpu():
+    """Name and driver of the first GPU; None: there is none."""
+    try:
+        done = subprocess.run(['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader'], capture_output=True, text=True,
+                              check=False)
+    except OSError:
+        return None
+    return done.stdout.splitlines()[0] if done.returncode == 0 and done.stdout else None
+
+
+def write(path, rows, started):
+    record = {'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'gpu': gpu(), 'cpu': processor(),
+              'threads': int(os.environ.get('OMP_NUM_THREADS', 0)) or len(os.sched_getaffinity(0)),
+              'environment': {key: value for key, value in os.environ.items()
+                              if key.startswith(('TESSERA_', 'OMP_')) and '/' not in value}}
+    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
+    with open(path, 'w', encoding='utf-8') as file:
+        lines = ',\n'.join('  ' + json.dumps(row) for row in rows)
+        file.write(json.dumps(record, indent=1)[:-2] + ',\n "pipelines": [\n' + lines + '\n ]\n}\n')
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('pipelines', nargs='*', metavar='NAME', help='only these: ' + ', '.join(pipeline[0] for pipeline in PIPELINES))
+    parser.add_argument('--programs', default=os.path.join(ROOT, 'build/examples'), help='folder of the compiled examples')
+    parser.add_argument('--library', default=os.path.join(ROOT, 'build/src/graphblas/libtessera.so'))
+    parser.add_argument('--scale', type=int, default=18, help='of the R-MAT graph')
+    parser.add_argument('--graph', help='this one for every pipeline')
+    parser.add_argument('--turns', type=int, help='in one process; default: as suits the pipeline')
+    parser.add_argument('--modes', type=lambda text: text.split(','), default=['auto'], help='values of TESSERA_MODE, with commas')
+    parser.add_argument('--no-trace', dest='trace', action='store_false', help='without the run that counts bytes and routes')
+    parser.add_argument('--name', default='pipelines', help='results go to bench/results/<date>-<name>.json')
+    parser.add_argument('--output', help='write the results here instead')
+    parser.add_argument('--markdown', metavar='RESULTS', help='only print such a file as a table')
+    options = parser.parse_args(arguments)
+    names = [pipeline[0] for pipeline in PIPELINES]
+    for name in options.pipelines:
+        if name not in names:
+            parser.error(f'no pipeline {name}')
+    if options.turns is not None and options.turns < 2:
+        parser.error('--turns: at least 2')
+    return options
+
+
+def main():
+    options = options_of(sys.argv[1:])
+    if options.markdown:
+        print(markdown(options.markdown))
+        return 0
+    started, rows = datetime.datetime.now(), []
+    path = options.output or os.path.join(HERE, 'results', f'{started:%Y-%m-%d}-{options.name}.json')
+    print(f"{'':24} {'plain':>10} {'first':>10} {'later':>13} {'ratio':>8} {'+ read':>8}")
+    with tempfile.TemporaryDirectory() as folder:
+        for pipeline in PIPELINES:
+            if options.pipelines and pipeline[0] not in options.pipelines:
+                continue
+            for row in measure(options, pipeline, folder):
+                rows.append(row)
+                print(describe(row), flush=True)
+                write(path, rows, started)
+    print('results in', path)
+    return 1 if any(map(wrong, rows)) else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
