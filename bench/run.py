@@ -121,7 +121,13 @@ def measure(spec, workers, trace, turns, turn_ms, longest=None):
 def commit():
     done = subprocess.run(['git', 'describe', '--always', '--dirty', '--abbrev=12'], cwd=HERE, capture_output=True, text=True,
                           check=False)
-    return done.stdout.strip() or 'unknown'
+    if done.stdout.strip():
+        return done.stdout.strip()
+    try:
+        with open(os.path.join(os.path.dirname(HERE), 'COMMIT'), encoding='utf-8') as file:  # a copy without its history
+            return file.read().strip()
+    except OSError:
+        return 'unknown'
 
 
 def processor():

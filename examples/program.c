@@ -119,7 +119,7 @@ void program_start(program *p, int argc, char **argv)
     if (!p->turns) program_check(GrB_OUT_OF_MEMORY, "calloc", __FILE__, __LINE__);
     argp_err_exit_status = 2;
     static const char inputs[] =
-        "[karate | rmat:SCALE[:EDGE_FACTOR] | communities:VERTICES:EDGES | FILE.mtx[.gz] | FILE.grb]";
+        "[karate | rmat:SCALE[:EDGE_FACTOR] | communities:VERTICES[:EDGE_FACTOR] | FILE.mtx[.gz] | FILE.grb]";
     argp_parse(&(struct argp){options, parse, inputs, p->doc, 0, 0, 0}, argc, argv, 0, 0, &c);
     setvbuf(stdout, NULL, _IOLBF, 0);
     TRY(GrB_init(GrB_NONBLOCKING));

@@ -59,7 +59,8 @@ def run(program, arguments=(), library=None, graph=None):
         done = subprocess.run([program, '--save', saved, '--repeat', '2', *arguments, file if graph else 'karate'], env=environment, capture_output=True,
                               text=True, check=False)
         assert done.returncode == 0, f'{program}: status {done.returncode}\n{done.stderr}'
-        assert re.search(r'^turns \w+ 2 first [\d.]+ later [\d.]+ read first [\d.]+ later [\d.]+$', done.stdout, re.M), done.stdout
+        turns = r'^turns \w+ 2 first [\d.]+ later [\d.]+ read first [\d.]+ later [\d.]+$'
+        assert re.search(turns, done.stdout, re.M), done.stdout
         return done.stdout, read_answers(saved)
 
 
