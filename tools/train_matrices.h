@@ -3,7 +3,7 @@
 #ifndef TSR_TRAIN_MATRICES_H
 #define TSR_TRAIN_MATRICES_H
 
-#include "src/route/sample.h"
+#include "tools/fit/sample.h"
 #include "tessera/formats.h"
 
 /* A matrix by row; its arrays are by malloc.  Columns ascend in every row. */

@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-#include "src/route/solve.h"
-
 const char *const tsr_gpu_kernel_names[TSR_GPU_KERNELS] = {"csr",     "panel-32", "panel-64", "me-tcf", "me-bcrs",
                                                            "hrpb-16", "hrpb-32",  "bmat-8",   "bmat-16"};
 const char *const tsr_gpu_math_names[TSR_GPU_MATHS] = {"exact", "tf32", "fp16", "bf16", "fp64"};
@@ -100,6 +98,14 @@ void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vecto
     terms[3] = intensity * size;
     terms[4] = size * size;
     terms[5] = intensity * intensity;
+}
+
+double tsr_logistic(const double *w, const double *x, int n)
+{
+    double sum = 0;
+    for (int k = 0; k < n; k++)
+        sum += w[k] * x[k];
+    return 1 / (1 + exp(-sum));
 }
 
 double tsr_window_probability(const tsr_model *model, tsr_gpu_math math, double nvals, double vectors, double n)

@@ -69,6 +69,9 @@ int tsr_nearest_width(double n);
 /* 1, i, s, i s, s s, i i with i = log2(nvals / vectors), s = log2(vectors). */
 void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors);
 
+/* 1 / (1 + exp(-w.x)). */
+double tsr_logistic(const double *w, const double *x, int n);
+
 /* Probability that Tensor Cores are faster than CUDA cores for a window with so many entries and nonzero vectors; 0: no entry, or
  * the model does not know this arithmetic. */
 double tsr_window_probability(const tsr_model *model, tsr_gpu_math math, double nvals, double vectors, double n);

@@ -13,8 +13,8 @@
 #include <cmocka.h>
 
 #include "src/registry/model_file.h"
-#include "src/route/sample.h"
-#include "src/route/solve.h"
+#include "tools/fit/sample.h"
+#include "tools/fit/solve.h"
 
 static uint64_t state = 1;
 

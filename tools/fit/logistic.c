@@ -3,17 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/route/solve.h"
+#include "src/route/model.h"
+#include "tools/fit/solve.h"
 
 enum { MOST_STEPS = 100 };
-
-double tsr_logistic(const double *w, const double *x, int n)
-{
-    double sum = 0;
-    for (int k = 0; k < n; k++)
-        sum += w[k] * x[k];
-    return 1 / (1 + exp(-sum));
-}
 
 typedef struct problem {
     const double *x, *importance;

@@ -1,6 +1,6 @@
 /* Fitting models to samples, and judging them.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/route/sample.h"
+#include "tools/fit/sample.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/route/solve.h"
+#include "tools/fit/solve.h"
 
 static const char *const role_names[TSR_SAMPLE_ROLES] = {"window", "real-window", "graph", "real"};
 

@@ -1,6 +1,6 @@
 /* Cholesky.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/route/solve.h"
+#include "tools/fit/solve.h"
 
 #include <math.h>
 

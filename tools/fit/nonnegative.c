@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/route/solve.h"
+#include "tools/fit/solve.h"
 
 enum { MOST_SWEEPS = 20000 };
 
