@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "src/registry/model_file.h"
+#include "test/unit/child.h"
 #include "tools/fit/sample.h"
 #include "tools/fit/solve.h"
 
@@ -236,22 +236,25 @@ static void test_hostile_models_are_refused(void **unused)
 static void test_files_that_are_no_models_are_refused(void **unused)
 {
     (void)unused;
-    char path[] = "/tmp/tessera-model-XXXXXX";
+    enum { TOO_LONG = 70000 };
     const char *why;
     tsr_model model;
+    assert_non_null(make_folder());
+    const char *path = in_folder("model");
+    char *text = calloc(1, sizeof small + TOO_LONG);
+    assert_non_null(text);
     assert_false(tsr_model_read(&model, "/nonexistent/model", &why));
     assert_false(tsr_model_read(&model, "/", &why));
     assert_false(tsr_model_read(&model, "/dev/zero", &why));
-    int file = mkstemp(path);
-    assert_true(file >= 0);
-    assert_int_equal(write(file, small, strlen(small)), (ssize_t)strlen(small));
+    write_text(path, small);
     assert_true(tsr_model_read(&model, path, &why));
-    for (int k = 0; k < 70000; k++)
-        assert_int_equal(write(file, "\n", 1), 1);
+    strcpy(text, small);
+    memset(text + strlen(small), '\n', TOO_LONG);
+    write_text(path, text);
     assert_false(tsr_model_read(&model, path, &why));
     assert_string_equal(why, "it is too long");
-    close(file);
-    unlink(path);
+    free(text);
+    remove_folder();
 }
 
 /* Between the widths times lie between theirs; beyond the last they grow with n. */
