@@ -104,6 +104,10 @@ tsr_status tsr_make_windows(tsr_windows *out, uint32_t **place, const tsr_source
 void tsr_free_windows(tsr_windows *w);
 size_t tsr_bytes_windows(const tsr_windows *w);
 
+/* Windows of a source, then the rest of a format by `fill`, which is lent the same `place`.  On failure *w is to be freed. */
+typedef tsr_status tsr_fill(void *context, const tsr_source *in, const uint32_t *place, int nthreads);
+tsr_status tsr_make_format(tsr_windows *w, const tsr_source *in, int height, int width, int nthreads, tsr_fill *fill, void *context);
+
 /* step(context, v) for every window v, on up to nthreads threads. */
 void tsr_for_windows(const tsr_windows *w, int nthreads, void (*step)(void *context, int64_t v), void *context);
 

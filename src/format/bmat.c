@@ -21,9 +21,20 @@ static inline int64_t entries_of(const tsr_bmat *a, int64_t block)
     return sum;
 }
 
-/* Two passes over the entries: bits, then values.  next[b], for all blocks of the matrix: where block b's next value goes. */
-static void fill_window(tsr_bmat *a, const tsr_source *in, const uint32_t *place, int64_t *next, int64_t v)
+struct work {
+    tsr_bmat *a;
+    const tsr_source *in;
+    const uint32_t *place;
+    int64_t *next; /* [nblocks] where a block's next value goes */
+};
+
+/* Two passes over the entries: bits, then values. */
+static void fill_window(void *context, int64_t v)
 {
+    const struct work *w = context;
+    tsr_bmat *a = w->a;
+    const tsr_source *in = w->in;
+    const uint32_t *place = w->place;
     int64_t first, last, block = a->w.block[v], words = a->w.height / 8, to = a->w.entry[v];
     tsr_window_rows(&a->w, v, &first, &last);
     memset(a->mask + block * words, 0, (size_t)((a->w.block[v + 1] - block) * words) * sizeof *a->mask);
@@ -33,16 +44,17 @@ static void fill_window(tsr_bmat *a, const tsr_source *in, const uint32_t *place
     if (!in->x)
         return;
     for (int64_t b = block; b < a->w.block[v + 1]; b++) {
-        next[b] = to;
+        w->next[b] = to;
         to += entries_of(a, b);
     }
     size_t size = tsr_number_size(in->number);
     for (int64_t e = a->w.entry[v]; e < a->w.entry[v + 1]; e++)
-        tsr_move_value(a->value, next[block + place[e] / WIDTH]++, in->x, e, size);
+        tsr_move_value(a->value, w->next[block + place[e] / WIDTH]++, in->x, e, size);
 }
 
-static tsr_status fill(tsr_bmat *a, const tsr_source *in, const uint32_t *place, int nthreads)
+static tsr_status fill(void *context, const tsr_source *in, const uint32_t *place, int nthreads)
 {
+    tsr_bmat *a = context;
     int64_t *next = tsr_format_alloc(in->x ? a->w.nblocks : 0, sizeof *next);
     a->mask = tsr_format_alloc(a->w.nblocks, (size_t)a->w.height / 8 * sizeof *a->mask);
     a->value = in->x ? tsr_format_alloc(in->nvals, tsr_number_size(in->number)) : NULL;
@@ -50,27 +62,17 @@ static tsr_status fill(tsr_bmat *a, const tsr_source *in, const uint32_t *place,
         free(next);
         return TSR_OUT_OF_MEMORY;
     }
-    int nparts = tsr_parts(in->nvals, 1 << 15, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
-    for (int part = 0; part < nparts; part++) {
-        int64_t last = tsr_part_vector(a->w.entry, a->w.nwindows, part + 1, nparts);
-        for (int64_t v = tsr_part_vector(a->w.entry, a->w.nwindows, part, nparts); v < last; v++)
-            fill_window(a, in, place, next, v);
-    }
+    tsr_for_windows(&a->w, nthreads, fill_window, &(struct work){ a, in, place, next });
     free(next);
     return TSR_OK;
 }
 
 tsr_status tsr_make_bmat(tsr_bmat *out, const tsr_source *in, int height, int nthreads)
 {
-    uint32_t *place;
     memset(out, 0, sizeof *out);
     if (height != 8 && height != 16)
         return TSR_INVALID_VALUE;
-    tsr_status status = tsr_make_windows(&out->w, &place, in, height, WIDTH, nthreads);
-    if (status == TSR_OK)
-        status = fill(out, in, place, nthreads);
-    free(place);
+    tsr_status status = tsr_make_format(&out->w, in, height, WIDTH, nthreads, fill, out);
     if (status != TSR_OK)
         tsr_free_bmat(out);
     return status;

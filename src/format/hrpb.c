@@ -88,9 +88,12 @@ static void fill_window(void *context, int64_t v)
     start[0] = 0;
 }
 
-static tsr_status make_bricks(work *w, int nthreads)
+static tsr_status make_bricks(void *context, const tsr_source *in, const uint32_t *place, int nthreads)
 {
+    work *w = context;
     tsr_hrpb *a = w->a;
+    w->in = in;
+    w->place = place;
     a->brick = tsr_format_alloc(a->w.nwindows + 1, sizeof *a->brick);
     w->table = tsr_format_alloc(a->w.nblocks, (size_t)w->block_places * sizeof *w->table);
     if (!a->brick || !w->table)
@@ -113,18 +116,13 @@ static tsr_status make_bricks(work *w, int nthreads)
 
 tsr_status tsr_make_hrpb(tsr_hrpb *out, const tsr_source *in, int height, int nthreads)
 {
-    uint32_t *place;
     memset(out, 0, sizeof *out);
     if (height != 16 && height != 32 && height != 64)
         return TSR_INVALID_VALUE;
-    tsr_status status = tsr_make_windows(&out->w, &place, in, height, WIDTH, nthreads);
-    if (status == TSR_OK) {
-        int64_t q = height / BRICK_HEIGHT;
-        work w = {.a = out, .in = in, .place = place, .brick_rows = q, .block_places = q * (WIDTH / BRICK_WIDTH)};
-        status = make_bricks(&w, nthreads);
-        free(w.table);
-    }
-    free(place);
+    int64_t q = height / BRICK_HEIGHT;
+    work w = {.a = out, .brick_rows = q, .block_places = q * (WIDTH / BRICK_WIDTH)};
+    tsr_status status = tsr_make_format(&out->w, in, height, WIDTH, nthreads, make_bricks, &w);
+    free(w.table);
     if (status != TSR_OK)
         tsr_free_hrpb(out);
     return status;

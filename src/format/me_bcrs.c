@@ -16,44 +16,48 @@ static inline int64_t value_at(const tsr_windows *w, int64_t v, int64_t row, int
     return HEIGHT * (w->vector[v] + start) + row * length + (place - start);
 }
 
-static void fill_window(tsr_me_bcrs *a, const tsr_source *in, const void *one, const uint32_t *place, int64_t v)
+typedef struct work {
+    tsr_me_bcrs *a;
+    const tsr_source *in;
+    const uint32_t *place;
+    double iso;
+    uint64_t one; /* iso, rounded */
+} work;
+
+static void fill_window(void *context, int64_t v)
 {
+    const work *w = context;
+    const tsr_source *in = w->in;
+    tsr_me_bcrs *a = w->a;
     int64_t first, last;
     size_t size = tsr_number_size(in->number), bytes = HEIGHT * size;
     tsr_window_rows(&a->w, v, &first, &last);
     memset((char *)a->value + (size_t)a->w.vector[v] * bytes, 0, (size_t)(a->w.vector[v + 1] - a->w.vector[v]) * bytes);
     for (int64_t row = first; row < last; row++)
         for (int64_t e = in->p[row]; e < in->p[row + 1]; e++)
-            tsr_move_value(a->value, value_at(&a->w, v, row - first, place[e]), in->x ? in->x : one, in->x ? e : 0, size);
+            tsr_move_value(a->value, value_at(&a->w, v, row - first, w->place[e]), in->x ? in->x : &w->one, in->x ? e : 0, size);
 }
 
-static tsr_status fill(tsr_me_bcrs *a, const tsr_source *in, double iso, const uint32_t *place, int nthreads)
+static tsr_status fill(void *context, const tsr_source *in, const uint32_t *place, int nthreads)
 {
-    uint64_t one;
+    work *w = context;
+    tsr_me_bcrs *a = w->a;
+    w->in = in;
+    w->place = place;
     a->value = tsr_format_alloc(a->w.nvectors, HEIGHT * tsr_number_size(in->number));
     if (!a->value)
         return TSR_OUT_OF_MEMORY;
-    tsr_round_values(&one, in->number, &iso, TSR_FP64, 1, 1);
-    int nparts = tsr_parts(in->nvals, 1 << 15, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
-    for (int part = 0; part < nparts; part++) {
-        int64_t last = tsr_part_vector(a->w.entry, a->w.nwindows, part + 1, nparts);
-        for (int64_t v = tsr_part_vector(a->w.entry, a->w.nwindows, part, nparts); v < last; v++)
-            fill_window(a, in, &one, place, v);
-    }
+    tsr_round_values(&w->one, in->number, &w->iso, TSR_FP64, 1, 1);
+    tsr_for_windows(&a->w, nthreads, fill_window, w);
     return TSR_OK;
 }
 
 tsr_status tsr_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, int nthreads)
 {
-    uint32_t *place;
     memset(out, 0, sizeof *out);
     if (width != 8 && width != 16)
         return TSR_INVALID_VALUE;
-    tsr_status status = tsr_make_windows(&out->w, &place, in, HEIGHT, width, nthreads);
-    if (status == TSR_OK)
-        status = fill(out, in, iso, place, nthreads);
-    free(place);
+    tsr_status status = tsr_make_format(&out->w, in, HEIGHT, width, nthreads, fill, &(work){.a = out, .iso = iso});
     if (status != TSR_OK)
         tsr_free_me_bcrs(out);
     return status;

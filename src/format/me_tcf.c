@@ -54,8 +54,9 @@ static void fill_window(void *context, int64_t v)
     start[0] = 0;
 }
 
-static tsr_status fill(tsr_me_tcf *a, const tsr_source *in, const uint32_t *place, int nthreads)
+static tsr_status fill(void *context, const tsr_source *in, const uint32_t *place, int nthreads)
 {
+    tsr_me_tcf *a = context;
     a->block_entry = tsr_format_alloc(a->w.nblocks, sizeof *a->block_entry);
     a->local = tsr_format_alloc(in->nvals, sizeof *a->local);
     a->value = in->x ? tsr_format_alloc(in->nvals, tsr_number_size(in->number)) : NULL;
@@ -67,12 +68,8 @@ static tsr_status fill(tsr_me_tcf *a, const tsr_source *in, const uint32_t *plac
 
 tsr_status tsr_make_me_tcf(tsr_me_tcf *out, const tsr_source *in, int nthreads)
 {
-    uint32_t *place;
     memset(out, 0, sizeof *out);
-    tsr_status status = tsr_make_windows(&out->w, &place, in, HEIGHT, WIDTH, nthreads);
-    if (status == TSR_OK)
-        status = fill(out, in, place, nthreads);
-    free(place);
+    tsr_status status = tsr_make_format(&out->w, in, HEIGHT, WIDTH, nthreads, fill, out);
     if (status != TSR_OK)
         tsr_free_me_tcf(out);
     return status;

@@ -46,8 +46,9 @@ typedef struct work {
     double iso;
 } work;
 
-static void count_window(const work *w, int64_t v)
+static void count_window(void *context, int64_t v)
 {
+    const work *w = context;
     const tsr_windows *windows = &w->a->w;
     for (int64_t k = windows->vector[v]; k < windows->vector[v + 1]; k++)
         w->entries[k] = 0;
@@ -91,13 +92,15 @@ static int64_t cut_window(const work *w, int64_t v, int64_t k)
     return blocks;
 }
 
-static void count_blocks(const work *w, int64_t v)
+static void count_blocks(void *context, int64_t v)
 {
+    const work *w = context;
     w->a->w.block[v + 1] = cut_window(w, v, 0);
 }
 
-static void note_blocks(const work *w, int64_t v)
+static void note_blocks(void *context, int64_t v)
 {
+    const work *w = context;
     cut_window(w, v, w->a->w.block[v]);
 }
 
@@ -146,8 +149,9 @@ static void note_counts(const work *w, int64_t v, uint32_t r)
     }
 }
 
-static void fill_window(const work *w, int64_t v)
+static void fill_window(void *context, int64_t v)
 {
+    const work *w = context;
     const tsr_windows *windows = &w->a->w;
     int64_t first, last, begin = windows->block[v], end = windows->block[v + 1];
     if (begin == end)
@@ -160,18 +164,6 @@ static void fill_window(const work *w, int64_t v)
             note_counts(w, v, r);
         if (first + r < last)
             fill_row(w, v, first + r, r);
-    }
-}
-
-static void for_windows(const work *w, void (*step)(const work *w, int64_t v), int nthreads)
-{
-    const tsr_windows *windows = &w->a->w;
-    int nparts = tsr_parts(windows->nvals, 1 << 15, nthreads);
-#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
-    for (int part = 0; part < nparts; part++) {
-        int64_t last = tsr_part_vector(windows->entry, windows->nwindows, part + 1, nparts);
-        for (int64_t v = tsr_part_vector(windows->entry, windows->nwindows, part, nparts); v < last; v++)
-            step(w, v);
     }
 }
 
@@ -204,15 +196,15 @@ static tsr_status cut(work *w, int nthreads)
     w->owner = tsr_format_alloc(a->w.nvectors, sizeof *w->owner);
     if (!w->entries || !w->owner)
         return TSR_OUT_OF_MEMORY;
-    for_windows(w, count_window, nthreads);
-    for_windows(w, count_blocks, nthreads);
+    tsr_for_windows(&a->w, nthreads, count_window, w);
+    tsr_for_windows(&a->w, nthreads, count_blocks, w);
     a->w.nblocks = add_up(a->w.block, a->w.nwindows);
     a->begin = tsr_format_alloc(a->w.nblocks + 1, sizeof *a->begin);
     a->first = tsr_format_alloc(a->w.nblocks + 1, sizeof *a->first);
     w->count = tsr_format_alloc(a->w.nblocks, sizeof *w->count);
     if (!a->begin || !a->first || !w->count)
         return TSR_OUT_OF_MEMORY;
-    for_windows(w, note_blocks, nthreads);
+    tsr_for_windows(&a->w, nthreads, note_blocks, w);
     sum_units(a);
     return TSR_OK;
 }
@@ -223,9 +215,18 @@ static tsr_status fill(work *w, int nthreads)
     a->data = tsr_format_alloc(a->nunits + 1, TSR_PANEL_UNIT);
     if (!a->data)
         return TSR_OUT_OF_MEMORY;
-    for_windows(w, fill_window, nthreads);
+    tsr_for_windows(&a->w, nthreads, fill_window, w);
     memset(block_data(a, a->w.nblocks), 0, TSR_PANEL_UNIT);
     return TSR_OK;
+}
+
+static tsr_status cut_and_fill(void *context, const tsr_source *in, const uint32_t *place, int nthreads)
+{
+    work *w = context;
+    w->in = in;
+    w->place = place;
+    tsr_status status = cut(w, nthreads);
+    return status == TSR_OK ? fill(w, nthreads) : status;
 }
 
 static bool has_width(int width)
@@ -235,23 +236,16 @@ static bool has_width(int width)
 
 tsr_status tsr_make_panel(tsr_panel *out, const tsr_source *in, int height, int width, double iso, int nthreads)
 {
-    uint32_t *place;
     memset(out, 0, sizeof *out);
     if ((height != 32 && height != 64) || !has_width(width))
         return TSR_INVALID_VALUE;
     if (in->number != TSR_NUMBER_FP32 && in->number != TSR_NUMBER_FP64)
         return TSR_INVALID_VALUE;
-    tsr_status status = tsr_make_windows(&out->w, &place, in, height, width, nthreads);
-    if (status == TSR_OK) {
-        work w = {.a = out, .in = in, .place = place, .l = layout_of(height, in->number), .iso = iso};
-        status = cut(&w, nthreads);
-        if (status == TSR_OK)
-            status = fill(&w, nthreads);
-        free(w.entries);
-        free(w.owner);
-        free(w.count);
-    }
-    free(place);
+    work w = {.a = out, .l = layout_of(height, in->number), .iso = iso};
+    tsr_status status = tsr_make_format(&out->w, in, height, width, nthreads, cut_and_fill, &w);
+    free(w.entries);
+    free(w.owner);
+    free(w.count);
     if (status != TSR_OK)
         tsr_free_panel(out);
     return status;

@@ -25,18 +25,20 @@ static void fill_window(void *context, int64_t v)
             slots[w->place[e] / TSR_STENCIL_WIDTH * TSR_STENCIL_HEIGHT + (row - first)] |= 1u << w->place[e] % TSR_STENCIL_WIDTH;
 }
 
+static tsr_status fill(void *context, const tsr_source *in, const uint32_t *place, int nthreads)
+{
+    tsr_stencil *a = context;
+    a->slots = tsr_format_alloc(a->w.nblocks * TSR_STENCIL_HEIGHT, sizeof *a->slots);
+    if (!a->slots)
+        return TSR_OUT_OF_MEMORY;
+    tsr_for_windows(&a->w, nthreads, fill_window, &(struct work){ a, in, place });
+    return TSR_OK;
+}
+
 tsr_status tsr_make_stencil(tsr_stencil *out, const tsr_source *in, int nthreads)
 {
-    uint32_t *place;
     memset(out, 0, sizeof *out);
-    tsr_status status = tsr_make_windows(&out->w, &place, in, TSR_STENCIL_HEIGHT, TSR_STENCIL_WIDTH, nthreads);
-    if (status == TSR_OK)
-        out->slots = tsr_format_alloc(out->w.nblocks * TSR_STENCIL_HEIGHT, sizeof *out->slots);
-    if (out->slots)
-        tsr_for_windows(&out->w, nthreads, fill_window, &(struct work){ out, in, place });
-    else if (status == TSR_OK)
-        status = TSR_OUT_OF_MEMORY;
-    free(place);
+    tsr_status status = tsr_make_format(&out->w, in, TSR_STENCIL_HEIGHT, TSR_STENCIL_WIDTH, nthreads, fill, out);
     if (status != TSR_OK)
         tsr_free_stencil(out);
     return status;

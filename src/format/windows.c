@@ -208,6 +208,16 @@ tsr_status tsr_make_windows(tsr_windows *out, uint32_t **place, const tsr_source
     return TSR_OK;
 }
 
+tsr_status tsr_make_format(tsr_windows *w, const tsr_source *in, int height, int width, int nthreads, tsr_fill *fill_rest, void *context)
+{
+    uint32_t *place;
+    tsr_status status = tsr_make_windows(w, &place, in, height, width, nthreads);
+    if (status == TSR_OK)
+        status = fill_rest(context, in, place, nthreads);
+    free(place);
+    return status;
+}
+
 void tsr_free_windows(tsr_windows *w)
 {
     free(w->entry);
