@@ -4,7 +4,8 @@
 
 #include <omp.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "tools/inspect.h"
 
 const char *const tsr_bench_op_names[TSR_BENCH_OPS] = {"spmm", "spmv", "sddmm", "triangles"};
 const char *const tsr_bench_math_names[TSR_BENCH_MATHS] = {"exact", "tf32", "bf16", "fp16", "fp64"};
@@ -142,21 +143,6 @@ static double merge_steps(const tsr_mm_csr *l, const tsr_mm_csr *u)
     return steps;
 }
 
-/* Every entry below the diagonal has its mirror: then L and U have the same number of entries and U' = L. */
-static bool mirrors(const tsr_mm_csr *l, const tsr_mm_csr *u, int64_t *next)
-{
-    memcpy(next, u->p, (size_t)u->nrows * sizeof *next);
-    for (int64_t row = 0; row < l->nrows; row++) {
-        for (int64_t k = l->p[row]; k < l->p[row + 1]; k++) {
-            int64_t col = l->i[k];
-            if (next[col] == u->p[col + 1] || u->i[next[col]++] != row) {
-                return false;
-            }
-        }
-    }
-    return l->nvals == u->nvals;
-}
-
 static tsr_status make_triangles(tsr_bench_case *c, const tsr_mm_csr *a)
 {
     tsr_product *p = &c->product;
@@ -168,7 +154,7 @@ static tsr_status make_triangles(tsr_bench_case *c, const tsr_mm_csr *a)
     if (!next || !make_part(c, &l, a, -1) || !make_part(c, &u, a, 1)) {
         return TSR_OUT_OF_MEMORY;
     }
-    if (!mirrors(&l, &u, next)) {
+    if (!tsr_is_transpose(&l, &u, next)) {
         return TSR_NOT_SUPPORTED;
     }
     p->semiring = (tsr_semiring){TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR};

@@ -26,18 +26,18 @@ static void count_degrees(tsr_inspection *out, const tsr_mm_csr *a)
     out->mean_row = a->nrows > 0 ? (double)a->nvals / (double)a->nrows : 0;
 }
 
-/* Columns of A ascend in every row, so one pass in row order meets the entries of each row of A' in order too: next[r]
- * is the place in row r that must hold the next entry of column r. */
-static bool is_symmetric(const tsr_mm_csr *a, int64_t *next)
+/* One pass over A in row order meets the entries of each row of A' in order too: next[r] is the place in row r of B that must hold
+ * the next entry of column r. */
+bool tsr_is_transpose(const tsr_mm_csr *a, const tsr_mm_csr *b, int64_t *next)
 {
-    if (a->nrows != a->ncols) {
+    if (a->nrows != b->ncols || a->ncols != b->nrows || a->nvals != b->nvals) {
         return false;
     }
-    memcpy(next, a->p, (size_t)a->nrows * sizeof *next);
+    memcpy(next, b->p, (size_t)b->nrows * sizeof *next);
     for (int64_t row = 0; row < a->nrows; row++) {
         for (int64_t k = a->p[row]; k < a->p[row + 1]; k++) {
             int64_t col = a->i[k];
-            if (next[col] == a->p[col + 1] || a->i[next[col]++] != row) {
+            if (next[col] == b->p[col + 1] || b->i[next[col]++] != row) {
                 return false;
             }
         }
@@ -139,7 +139,7 @@ tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads)
     tsr_status status = mark && out->windows ? count_blocks(out, a, nthreads) : TSR_OUT_OF_MEMORY;
     if (status == TSR_OK) {
         count_degrees(out, a);
-        out->symmetric = is_symmetric(a, mark);
+        out->symmetric = tsr_is_transpose(a, a, mark);
         count_windows(out, a, mark);
     } else {
         tsr_inspection_free(out);

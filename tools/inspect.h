@@ -36,6 +36,9 @@ typedef struct tsr_inspection {
     int64_t routes[TSR_WINDOW_ROUTES]; /* windows by route */
 } tsr_inspection;
 
+/* Is the pattern of b that of a transposed?  Columns ascend in every row of both; next [b->nrows] is overwritten. */
+bool tsr_is_transpose(const tsr_mm_csr *a, const tsr_mm_csr *b, int64_t *next);
+
 /* TSR_OUT_OF_MEMORY; TSR_NOT_SUPPORTED: 2^32 rows or columns.  On failure *out is empty. */
 tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads);
 void tsr_inspection_free(tsr_inspection *inspection);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/registry/paths.h"
+#include "tools/plot.h"
 
 /* glibc looks it up by name, so it must not be hidden. */
 __attribute__((visibility("default"))) const char *argp_program_version = "tessera " TSR_VERSION_TEXT;
@@ -44,6 +45,29 @@ int tsr_tool_fail(int code, const char *format, ...)
 int tsr_tool_finish(int code)
 {
     return fflush(stdout) == 0 && !ferror(stdout) ? code : tsr_tool_fail(EX_IOERR, "cannot write the answer: %s", strerror(errno));
+}
+
+int tsr_tool_take_file(const char **path, int key, const char *arg, const struct argp_state *state)
+{
+    if (key == ARGP_KEY_NO_ARGS) {
+        argp_error(state, "no file given");
+    }
+    if (key != ARGP_KEY_ARG) {
+        return ARGP_ERR_UNKNOWN;
+    }
+    if (*path) {
+        argp_error(state, "one file at a time: %s", arg);
+    }
+    *path = arg;
+    return 0;
+}
+
+const char *tsr_tool_take_plot(const char *arg, const struct argp_state *state)
+{
+    if (!tsr_plot_name_ok(arg)) {
+        argp_error(state, "--plot=%s: the name must end in .svg or .png", arg);
+    }
+    return arg;
 }
 
 void tsr_tool_json_string(FILE *out, const char *text)

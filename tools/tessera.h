@@ -28,6 +28,12 @@ int tsr_tool_fail(int code, const char *format, ...) __attribute__((format(print
 /* The last thing a command does: `code` if all of its answer was written, else EX_IOERR after one line on stderr. */
 int tsr_tool_finish(int code);
 
+struct argp_state;
+/* The one file of a command, into *path; ARGP_ERR_UNKNOWN: the key is about something else. */
+int tsr_tool_take_file(const char **path, int key, const char *arg, const struct argp_state *state);
+/* The file of --plot; ends the program unless its name is one of a picture. */
+const char *tsr_tool_take_plot(const char *arg, const struct argp_state *state);
+
 /* The library that belongs to this tool: beside it in the build or install tree, else where it was to be installed.
  * name: "libtessera.so", one of these modules, or a replacement's "graphblas7/libgraphblas.so.7". False: not found. */
 bool tsr_tool_find_library(char *path, size_t size, const char *name);

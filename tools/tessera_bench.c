@@ -205,12 +205,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
     case 'k': take_names(state, "kernel", arg, r->routes, TSR_BENCH_ROUTES, route_name); return 0;
     case 'b': take_budget(state, r, arg); return 0;
     case 'j': r->json = true; return 0;
-    case 'p':
-        r->plot = arg;
-        if (!tsr_plot_name_ok(arg)) {
-            argp_error(state, "--plot=%s: the name must end in .svg or .png", arg);
-        }
-        return 0;
+    case 'p': r->plot = tsr_tool_take_plot(arg, state); return 0;
     case ARGP_KEY_ARGS:
         r->files = state->argv + state->next;
         r->nfiles = state->argc - state->next;

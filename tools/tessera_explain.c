@@ -195,7 +195,7 @@ static int run(const request *r)
     }
     tsr_inspection_free(&inspection);
     tsr_matrix_file_free(&file);
-    return status == TSR_OK ? tsr_tool_finish(0) : tsr_tool_fail(TSR_EXIT_FILE, "%s: out of memory, or too many columns", r->path);
+    return status == TSR_OK ? 0 : tsr_tool_fail(TSR_EXIT_FILE, "%s: out of memory, or too many columns", r->path);
 }
 
 /* ---- the command ---- */
@@ -219,13 +219,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
             }
         argp_error(state, "no such arithmetic: %s", arg);
         return 0;
-    case ARGP_KEY_ARG:
-        if (r->path)
-            argp_error(state, "one file at a time: %s", arg);
-        r->path = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no file given"); return 0;
-    default: return ARGP_ERR_UNKNOWN;
+    default: return tsr_tool_take_file(&r->path, key, arg, state);
     }
 }
 
@@ -241,5 +235,5 @@ int tsr_tool_explain(int argc, char **argv)
                                      "Say who would compute the product of a matrix and a dense one: predicted times, the choice, "
                                      "the reason.", NULL, NULL, NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &r);
-    return run(&r);
+    return tsr_tool_finish(run(&r));
 }

@@ -197,22 +197,10 @@ static error_t take(int key, char *arg, struct argp_state *state)
         r->json = true;
         return 0;
     case 'p':
-        r->plot = arg;
-        if (!tsr_plot_name_ok(arg)) {
-            argp_error(state, "--plot=%s: the name must end in .svg or .png", arg);
-        }
-        return 0;
-    case ARGP_KEY_ARG:
-        if (r->path) {
-            argp_error(state, "one file at a time: %s", arg);
-        }
-        r->path = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "no file given");
+        r->plot = tsr_tool_take_plot(arg, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return tsr_tool_take_file(&r->path, key, arg, state);
     }
 }
 
