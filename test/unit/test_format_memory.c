@@ -1,5 +1,4 @@
 /* Every allocation of the converters fails once: out of memory is reported and nothing stays behind.
- * Linked with --wrap for the allocation functions.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/format/blocks.h"
 #include "src/format/format.h"
@@ -11,72 +10,29 @@
 
 #include <cmocka.h>
 
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void __real_free(void *block);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-void __wrap_free(void *block);
+#include "test/unit/failing_memory.h"
 
-static bool counting;   /* only while the code under test runs: the test framework allocates too */
-static int until_fail;  /* allocations that still succeed; negative: all */
-static int64_t live;
+typedef struct compression {
+    const tsr_view *in;
+    tsr_type type;
+    unsigned flags;
+} compression;
 
-static bool granted(void)
+static tsr_status attempt_compress(void *context)
 {
-    return !counting || until_fail < 0 || until_fail-- > 0;
-}
-
-static void *note(void *block)
-{
-    live += counting && block;
-    return block;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return granted() ? note(__real_malloc(size)) : NULL;
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return granted() ? note(__real_calloc(count, size)) : NULL;
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    return granted() ? note(__real_aligned_alloc(alignment, size)) : NULL;
-}
-
-void __wrap_free(void *block)
-{
-    live -= counting && block;
-    __real_free(block);
+    const compression *want = context;
+    tsr_compressed c;
+    tsr_status status = tsr_compress(&c, want->in, want->type, want->flags, 2);
+    if (status == TSR_OK)
+        tsr_compressed_free(&c);
+    else
+        assert_true(!c.view.p && !c.view.x);
+    return status;
 }
 
 static void check_all_failures(const tsr_view *in, tsr_type type, unsigned flags)
 {
-    int failures = 0;
-    for (int k = 0;; k++) {
-        tsr_compressed c;
-        live = 0;
-        until_fail = k;
-        counting = true;
-        tsr_status status = tsr_compress(&c, in, type, flags, 2);
-        if (status == TSR_OK)
-            tsr_compressed_free(&c);
-        counting = false;
-        assert_true(status == TSR_OK || status == TSR_OUT_OF_MEMORY);
-        assert_int_equal(live, 0);
-        if (status == TSR_OK)
-            break;
-        assert_null(c.view.p);
-        assert_null(c.view.x);
-        failures++;
-    }
-    assert_true(failures >= 2);
+    assert_true(memory_failures(attempt_compress, &(compression){in, type, flags}) >= 2);
 }
 
 static void test_small(void **state)
@@ -118,12 +74,18 @@ static void test_large(void **state)
     free(x);
 }
 
-static tsr_status order_and_take(const tsr_source *a, tsr_reorder which)
+typedef struct ordering {
+    const tsr_source *a;
+    tsr_reorder which;
+} ordering;
+
+static tsr_status order_and_take(void *context)
 {
+    const tsr_source *a = ((const ordering *)context)->a;
     uint32_t order[40];
     int64_t vectors[5];
     tsr_source taken = {0};
-    tsr_status status = tsr_make_order(order, a, which, 1);
+    tsr_status status = tsr_make_order(order, a, ((const ordering *)context)->which, 1);
     if (status == TSR_OK)
         status = tsr_take_rows(&taken, a, order, a->nrows, 1);
     tsr_free_source(&taken);
@@ -142,19 +104,8 @@ static void test_orders(void **state)
     for (int e = 0; e < 80; e++)
         i[e] = (uint32_t)(e % 2 * 50 + e / 10);
     tsr_source a = {40, 100, 80, p, i, x, TSR_NUMBER_FP32};
-    for (int which = TSR_REORDER_LPA; which <= TSR_REORDER_LOA; which++) {
-        tsr_status status = TSR_OUT_OF_MEMORY;
-        for (int k = 0; status != TSR_OK; k++) {
-            live = 0;
-            until_fail = k;
-            counting = true;
-            status = order_and_take(&a, (tsr_reorder)which);
-            counting = false;
-            assert_true(status == TSR_OK || status == TSR_OUT_OF_MEMORY);
-            assert_int_equal(live, 0);
-            assert_true(status != TSR_OK || k >= 8);
-        }
-    }
+    for (int which = TSR_REORDER_LPA; which <= TSR_REORDER_LOA; which++)
+        assert_true(memory_failures(order_and_take, &(ordering){&a, (tsr_reorder)which}) >= 8);
 }
 
 /* A size that no memory holds is an error, not a crash. */

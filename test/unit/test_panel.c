@@ -1,5 +1,5 @@
 /* Panels: a worked example by hand, round trips and products on random matrices, damage that the checker sees, failing allocations.
- * TESSERA_TEST_SEED repeats a run.  Linked with --wrap for the allocation functions.
+ * TESSERA_TEST_SEED repeats a run.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ref/formats.h"
 #include "src/format/blocks.h"
@@ -13,54 +13,9 @@
 
 #include <cmocka.h>
 
+#include "test/unit/equal.h"
+#include "test/unit/failing_memory.h"
 #include "test/unit/seeded.h"
-
-/* ---- failing allocations ---- */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void __real_free(void *block);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_aligned_alloc(size_t alignment, size_t size);
-void __wrap_free(void *block);
-
-static bool counting;  /* only while the code under test runs on one thread */
-static int until_fail; /* allocations that still succeed */
-static int64_t live;
-
-static bool granted(void)
-{
-    return !counting || until_fail-- > 0;
-}
-
-static void *note(void *block)
-{
-    live += counting && block;
-    return block;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return granted() ? note(__real_malloc(size)) : NULL;
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-    return granted() ? note(__real_calloc(count, size)) : NULL;
-}
-
-void *__wrap_aligned_alloc(size_t alignment, size_t size)
-{
-    return granted() ? note(__real_aligned_alloc(alignment, size)) : NULL;
-}
-
-void __wrap_free(void *block)
-{
-    live -= counting && block;
-    __real_free(block);
-}
 
 /* ---- random matrices ---- */
 
@@ -116,12 +71,6 @@ static void free_matrix(matrix *m)
 static const int shapes[4][2] = {{32, 32}, {64, 64}, {32, 24}, {64, 48}};
 
 /* ---- by hand ---- */
-
-#define EQUAL(array, ...)                                   \
-    do {                                                    \
-        const __typeof__(*(array)) want_[] = {__VA_ARGS__}; \
-        assert_memory_equal(array, want_, sizeof want_);    \
-    } while (0)
 
 /* Row: columns (values number the entries).  0: 5 | 9: 0 1 2 ... 33 | 31: 5 | 33: 1 7 */
 static void test_hand(void **state)
@@ -338,54 +287,39 @@ static void test_checker(void **state)
     tsr_free_panel(&a);
 }
 
-static tsr_status attempt_make(void)
+static tsr_status attempt_make(void *unused)
 {
     tsr_panel a;
+    (void)unused;
     tsr_status status = tsr_make_panel(&a, &small, 32, 32, 1, 1);
     tsr_free_panel(&a);
     return status;
 }
 
-static tsr_status attempt_use(void)
+static tsr_status attempt_use(void *unused)
 {
     tsr_panel a;
     tsr_source back;
     double b[5] = {0}, c[3];
-    counting = false;
+    (void)unused;
+    memory_pause();
     tsr_make_panel(&a, &small, 32, 32, 1, 1);
-    counting = true;
+    memory_resume();
     tsr_status status = tsr_expand_panel(&back, &a, TSR_NUMBER_FP32);
     tsr_free_source(&back);
     if (status == TSR_OK)
         status = tsr_ref_spmm_panel(&a, TSR_NUMBER_FP32, 1, b, 1, c, 1, 1, 0, NULL);
-    counting = false;
+    memory_pause();
     tsr_free_panel(&a);
-    counting = true;
+    memory_resume();
     return status;
-}
-
-static void assert_survives(tsr_status (*attempt)(void))
-{
-    int failures = 0;
-    for (;; failures++) {
-        live = 0;
-        until_fail = failures;
-        counting = true;
-        tsr_status status = attempt();
-        counting = false;
-        assert_true(status == TSR_OK || status == TSR_OUT_OF_MEMORY);
-        assert_int_equal(live, 0);
-        if (status == TSR_OK)
-            break;
-    }
-    assert_true(failures >= 2);
 }
 
 static void test_memory(void **state)
 {
     (void)state;
-    assert_survives(attempt_make);
-    assert_survives(attempt_use);
+    assert_true(memory_failures(attempt_make, NULL) >= 2);
+    assert_true(memory_failures(attempt_use, NULL) >= 2);
 }
 
 int main(void)
