@@ -88,6 +88,7 @@ typedef struct tsr_bench_result {
 typedef struct tsr_bench_machine {
     const tsr_peer *suitesparse, *cusparse; /* NULL: not found */
     const tsr_backend *gpu;                 /* NULL: none */
+    char device[64];                        /* its name; "": none */
     int threads;
     double host_gbs;                        /* measured: reading two arrays, writing one */
 } tsr_bench_machine;

@@ -101,7 +101,7 @@ static void plot_roofline(const tsr_plot *plot, const tsr_bench_machine *machine
 {
     fprintf(plot->script,
             "set title 'roofline'\nset xlabel 'operations per byte of operands and result'\nset ylabel 'GFLOP/s'\nset logscale xy\n"
-            "set grid lc rgb '#dddddd'\nset key bottom right opaque noenhanced\nset xrange [0.05:200]\n"
+            "set grid lc rgb '#dddddd'\nset key outside right noenhanced\nset xrange [0.05:200]\n"
             "plot %g * x with lines lw 2 dt 2 lc rgb 'black' title 'memory of the host, %.0f GB/s'", machine->host_gbs, machine->host_gbs);
     for (int r = 0; r < TSR_BENCH_ROUTES; r++) {
         if (used[r]) {

@@ -77,7 +77,7 @@ void tsr_bench_print_text(const tsr_bench_machine *machine, const tsr_bench_line
 {
     printf("%d threads (%s), memory %.1f GB/s; SuiteSparse:GraphBLAS %s; GPU %s; cuSPARSE %s\n", machine->threads,
            tsr_isa_name(tsr_cpu_isa()), machine->host_gbs, version_of(machine->suitesparse, "not found"),
-           machine->gpu ? machine->gpu->name : "none", version_of(machine->cusparse, machine->gpu ? "not found" : "-"));
+           machine->gpu ? machine->device : "none", version_of(machine->cusparse, machine->gpu ? "not found" : "-"));
     for (int64_t k = 0; k < lines->count; k++) {
         if (k == 0 || !same_case(&lines->line[k], &lines->line[k - 1])) {
             print_title(&lines->line[k]);
@@ -117,7 +117,7 @@ void tsr_bench_print_json(const tsr_bench_machine *machine, const tsr_bench_line
     fputs(", \"cusparse\": ", stdout);
     tsr_tool_json_string(stdout, version_of(machine->cusparse, ""));
     fputs(", \"gpu\": ", stdout);
-    tsr_tool_json_string(stdout, machine->gpu ? machine->gpu->name : "");
+    tsr_tool_json_string(stdout, machine->device);
     fputs(", \"results\": [", stdout);
     for (int64_t k = 0; k < lines->count; k++) {
         fputs(k ? ",\n " : "\n ", stdout);

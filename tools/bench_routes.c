@@ -77,6 +77,10 @@ void tsr_bench_find(tsr_bench_machine *machine)
     int threads = omp_get_max_threads();
     *machine = (tsr_bench_machine){.suitesparse = find_peer(TSR_SUITESPARSE_MODULE), .gpu = tsr_backend_gpu(), .threads = threads,
                                    .host_gbs = measure_bandwidth(threads)};
+    int arch;
+    if (machine->gpu && !tsr_tool_find_device(machine->device, &arch)) {
+        snprintf(machine->device, sizeof machine->device, "%s", machine->gpu->name);
+    }
     machine->cusparse = machine->gpu ? find_peer(TSR_CUSPARSE_MODULE) : NULL;
 }
 
@@ -188,12 +192,12 @@ static double result_at(const ours *o, int64_t place)
     }
 }
 
-/* With operands that stay on the device; < 0: it cannot tell. */
-static double time_on_device(const ours *o)
+/* The kernel that ran, with operands that stay on the device; < 0: it cannot tell. */
+static double time_on_device(const ours *o, const char *kernel)
 {
     tsr_measured measured;
     bool told = o->product.a_slot && o->product.op == TSR_OP_SPMM && o->backend->measure &&
-                o->backend->measure(&o->product, &measured) == TSR_OK;
+                o->backend->measure(&o->product, &measured) == TSR_OK && strcmp(measured.kernel, kernel) == 0;
     return told ? measured.ms : -1;
 }
 
@@ -210,7 +214,7 @@ static void time_ours(tsr_bench_result *out, ours *o, const tsr_bench_samples *s
         }
         out->error = tsr_bench_error(samples, got);
         out->note = o->result.kernel ? o->result.kernel : o->backend->kernel_name ? o->backend->kernel_name(&o->product) : "";
-        out->device_ms = time_on_device(o);
+        out->device_ms = time_on_device(o, out->note);
     }
 }
 

@@ -3,9 +3,11 @@
 
 usage: check_docs.py BUILD_DIR
 
-  - Every block ```sh of docs/ is run, with the installed build in PATH, in a folder that holds `graph.mtx.gz` and the sources of examples/.
-    Blocks of one file share the folder; a block that fails is an error.  What follows `#=> ` in a block must be in its output.
-  - Every row of figures in README.md is one that the records it names give, by bench/table.py, bench/cuda/table.py or rounded.
+  - Commands stand in blocks ```sh, nowhere else.  Every one is run, with the installed build in PATH, in a folder that holds `graph.mtx.gz`,
+    a program `prog` and the sources of examples/.  Blocks of one file share the folder; a block that fails is an error.  What follows
+    `#=> ` in a block must be in its output.  Only ```sh MARK is not run, with a mark of NOT_HERE; what is left out is printed, and why.
+  - Every row of figures is one that the records named on its page give, by bench/table.py, bench/cuda/table.py or rounded.  Where a
+    section says that it has "no record", its rows are counted and that is printed.
   - docs/native-reference.md and docs/benchmarks.md are what tools/make_reference.py and tools/make_benchmarks.py make.
   - Links, files in backquotes, TESSERA_ variables, options of the command and messages of the library exist.
 
@@ -22,7 +24,17 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md', *sorted((ROOT / 'docs').glob('*.md'))]
 FOLDERS = ('backends/', 'bench/', 'docs/', 'examples/', 'include/', 'kernels/', 'src/', 'test/', 'tools/')
 TEST_VARIABLES = {'TESSERA_TEST_SEED', 'TESSERA_TEST_DATA', 'TESSERA_CONFIG', 'TESSERA_PLUGIN_DIR', 'TESSERA_CPU_ISA'}
-problems = []
+# Why a block ```sh MARK is not run.  Those of NETWORK are, where packages can be had.
+NOT_HERE = {
+    'whole': 'tools/check.sh itself, or a part of it',
+    'gpu': 'needs a GPU',
+    'quiet': 'measures for minutes or hours',
+    'source': 'needs the source of another project',
+}
+NETWORK = 'network'
+# What a line of commands begins with.
+COMMAND = re.compile(r' {4}(?:\$ |sudo |[A-Z_]+=\S+ )*(?:(?:tools|bench)/\w|\./|(?:tessera|meson|ninja|cc|pip|python3?|apt-get|dpkg\S*|git|make) )')
+problems, remarks = [], []
 
 
 def complain(page, what):
@@ -63,11 +75,19 @@ def recorded_figures(page):
 
 
 def check_figures(page):
-    known = recorded_figures(page)
+    known, section, unrecorded = None, '', 0
     for row in page.read_text(encoding='utf-8').splitlines():
+        section = row if row.startswith('#') else f'{section} {row}'
         figures = figures_of(row) if row.startswith('|') else ()
-        if len(figures) >= 3 and figures not in known:
+        if len(figures) < 3:
+            continue
+        known = recorded_figures(page) if known is None else known
+        if figures not in known and 'no record' in section:
+            unrecorded += 1
+        elif figures not in known:
             complain(page, f'no record has the figures of this row: {row}')
+    if unrecorded:
+        remarks.append(f'{page.relative_to(ROOT)}: {unrecorded} rows of figures without a record, as the page says')
 
 
 # ---- names ----
@@ -98,8 +118,18 @@ def check_messages(page, sources):
                 complain(page, f'no source prints "{part}"')
 
 
+def check_scripts(page, text):
+    """Scripts named with arguments are there and know these."""
+    for script, rest in re.findall(r'`((?:tools|bench)/[\w./-]+\.\w+)((?: [^`]*)?)`', text):
+        source = ROOT / script
+        for option in re.findall(r'--[a-z-]+', rest) if source.exists() else ['']:
+            if not source.exists() or option not in source.read_text(encoding='utf-8'):
+                complain(page, f'{script} {option} is not there')
+
+
 def check_options(page, tool, helps):
     text = page.read_text(encoding='utf-8')
+    check_scripts(page, text)
     for command, rest in re.findall(r'\btessera ([a-z]+)((?: +--[a-z-]+(?:=\S+)?)+)', text):
         if command not in helps:
             helps[command] = output_of(tool, command, '--help')
@@ -117,22 +147,55 @@ def prepare(folder):
     subprocess.run(['gzip', '-c'], input='\n'.join(lines).encode() + b'\n', stdout=open(folder / 'graph.mtx.gz', 'wb'), check=True)
     for name in ('examples', 'tools'):
         os.symlink(ROOT / name, folder / name)
+    os.mkdir(folder / 'docs')
+    sources = [str(ROOT / name) for name in ('examples/triangles.c', 'examples/graph.c', 'examples/program.c', 'tools/mm.c')]
+    subprocess.run(['cc', '-O1', '-I', str(ROOT), *sources, '-lgraphblas', '-lz', '-lm', '-o', folder / 'karate'], check=True)
+    (folder / 'prog').write_text('#!/bin/sh\nexec ./karate karate\n', encoding='ascii')
+    os.chmod(folder / 'prog', 0o755)
+
+
+def have_packages(answer=[]):  # pylint: disable=dangerous-default-value
+    """Can a new virtual environment fetch a package?  Asked once."""
+    if not answer:
+        with tempfile.TemporaryDirectory() as folder:
+            ask = f'python3 -m venv {folder}/env && {folder}/env/bin/pip download -q --no-deps -d {folder} wheel'
+            try:
+                answer.append(subprocess.run(ask, shell=True, capture_output=True, timeout=90, check=False).returncode == 0)
+            except subprocess.TimeoutExpired:
+                answer.append(False)
+    return answer[0]
+
+
+def is_run(page, mark, block):
+    """What is not run is said."""
+    if mark and mark != NETWORK and mark not in NOT_HERE:
+        complain(page, f'```sh {mark}: no mark of tools/check_docs.py')
+    why = NOT_HERE.get(mark, '') or ('no packages can be had: no pip, or no network' if mark == NETWORK and not have_packages() else '')
+    if why:
+        remarks.append(f'{page.relative_to(ROOT)}: not run ({why}): {block.splitlines()[0]}')
+    return not why
+
+
+def run_block(page, block, folder, environment):
+    done = subprocess.run(['bash', '-eo', 'pipefail', '-c', block], cwd=folder, env=environment, capture_output=True, text=True, timeout=600,
+                          check=False)
+    if done.returncode:
+        complain(page, f'a block fails ({done.returncode}):\n{block}{done.stdout[-500:]}{done.stderr[-1500:]}')
+    for wanted in re.findall(r'#=> (.*)', block):
+        if wanted not in done.stdout + done.stderr:
+            complain(page, f'a block does not print "{wanted}", but:\n{done.stdout[-800:]}{done.stderr[-800:]}')
 
 
 def run_blocks(page, environment):
-    blocks = re.findall(r'^```sh\n(.*?)^```', page.read_text(encoding='utf-8'), re.S | re.M)
-    if not blocks:
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        prepare(pathlib.Path(folder))
-        for block in blocks:
-            done = subprocess.run(['bash', '-eo', 'pipefail', '-c', block], cwd=folder, env=environment, capture_output=True, text=True,
-                                  timeout=300, check=False)
-            if done.returncode:
-                complain(page, f'a block fails ({done.returncode}):\n{block}{done.stdout[-500:]}{done.stderr[-1500:]}')
-            for wanted in re.findall(r'#=> (.*)', block):
-                if wanted not in done.stdout + done.stderr:
-                    complain(page, f'a block does not print "{wanted}", but:\n{done.stdout[-800:]}{done.stderr[-800:]}')
+    text = page.read_text(encoding='utf-8')
+    for line in filter(COMMAND.match, re.sub(r'^```.*?^```', '', text, flags=re.S | re.M).splitlines()):
+        complain(page, f'a command outside of a block ```sh: {line.strip()}')
+    blocks = [block for mark, block in re.findall(r'^```sh *(\w*)\n(.*?)^```', text, re.S | re.M) if is_run(page, mark, block)]
+    if blocks:
+        with tempfile.TemporaryDirectory() as folder:
+            prepare(pathlib.Path(folder))
+            for block in blocks:
+                run_block(page, block, folder, environment)
     return len(blocks)
 
 
@@ -158,14 +221,15 @@ def main():
             check_names(page, variables)
             check_options(page, tool, helps)
             blocks += run_blocks(page, environment)
-            if page.name == 'README.md':
-                check_figures(page)
+            check_figures(page)
             if page.name == 'troubleshooting.md':
                 check_messages(page, messages())
     for name, script in (('native-reference.md', 'make_reference.py'), ('benchmarks.md', 'make_benchmarks.py')):
         page = ROOT / 'docs' / name
         if output_of('python3', f'tools/{script}') != page.read_text(encoding='utf-8'):
             complain(page, f'is not what tools/{script} > docs/{name} makes now')
+    for remark in remarks:
+        print(remark)
     for problem in problems:
         print(f'check_docs: {problem}', file=sys.stderr)
     print(f'{len(PAGES)} pages, {blocks} blocks run, {len(problems)} problems')

@@ -5,7 +5,7 @@ usage: make_reference.py > docs/native-reference.md     SPDX-License-Identifier:
 import pathlib
 import re
 
-HEADER = pathlib.Path(__file__).parents[1] / 'include' / 'tessera' / 'tessera.h'
+HEADER = pathlib.Path(__file__).resolve().parents[1] / 'include' / 'tessera' / 'tessera.h'
 SECTION = re.compile(r'/\* ---- (.*) ---- \*/')
 
 
