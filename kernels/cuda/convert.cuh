@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/cuda/arena.cuh"
 #include "kernels/cuda/cuda_kernels.h"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/sort.cuh"
@@ -11,39 +12,6 @@ namespace tsr_convert {
 static inline unsigned blocks_for(int64_t n, int threads) { return static_cast<unsigned>((n + threads - 1) / threads); }
 
 static inline int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b > 0); }
-
-/* Arrays that live together: one allocation. */
-class Arena {
-  public:
-    explicit Arena(void *queue) : stream(queue) {}
-    ~Arena() { tsr_cuda_free(base, stream); }
-    Arena(const Arena &) = delete;
-    Arena &operator=(const Arena &) = delete;
-
-    template <class T> void want(T **p, int64_t n)
-    {
-        places[count] = {reinterpret_cast<void **>(p), bytes};
-        count++;
-        bytes += (static_cast<size_t>(n > 0 ? n : 1) * sizeof(T) + 255) / 256 * 256;
-    }
-    tsr_status get()
-    {
-        tsr_status status = tsr_cuda_malloc(&base, bytes, stream);
-        for (int k = 0; k < count && status == TSR_OK; k++)
-            *places[k].p = static_cast<char *>(base) + places[k].at;
-        return status;
-    }
-
-  private:
-    struct place {
-        void **p;
-        size_t at;
-    };
-    void *stream, *base = nullptr;
-    size_t bytes = 0;
-    int count = 0;
-    place places[16];
-};
 
 /* A result's array; also when it has no element. */
 template <class T> tsr_status get_array(T **p, int64_t n, void *stream)

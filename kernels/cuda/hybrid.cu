@@ -9,7 +9,6 @@
 
 namespace {
 
-using tsr_convert::Arena;
 using tsr_convert::blocks_for;
 using tsr_convert::free_windows;
 using tsr_convert::get_array;

@@ -6,6 +6,7 @@
 //
 // Where it is less work and only counts are wanted, there is none of this: the plan is the lists as bits.
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/arena.cuh"
 #include "kernels/cuda/masked.cuh"
 #include "kernels/cuda/sort.cuh"
 
@@ -259,42 +260,12 @@ int bits_of(uint32_t most)
     return bits;
 }
 
-size_t aligned(size_t bytes) { return (bytes + 255) / 256 * 256; }
-
-/* One allocation, cut into arrays. */
-struct arena {
-    char *memory = nullptr;
-    size_t used = 0;
-    template <class T> T *take(size_t n)
-    {
-        char *at = memory + used;
-        used += aligned(n * sizeof(T));
-        return reinterpret_cast<T *>(at);
-    }
-};
-
 struct scratch {
     uint32_t *keys[2], *entries[2], *first, *last;
     unsigned long long *cost;
     plan_counts *counts;
-    void *sort;
+    char *sort;
 };
-
-/* With memory == NULL: how much it takes. */
-scratch lay_out(arena *space, size_t n, size_t owners, size_t sort_bytes)
-{
-    scratch s;
-    for (int k = 0; k < 2; k++) {
-        s.keys[k] = space->take<uint32_t>(n);
-        s.entries[k] = space->take<uint32_t>(n);
-    }
-    s.first = space->take<uint32_t>(owners);
-    s.last = space->take<uint32_t>(owners);
-    s.cost = space->take<unsigned long long>(owners);
-    s.counts = space->take<plan_counts>(1);
-    s.sort = space->take<char>(sort_bytes);
-    return s;
-}
 
 /* ---- Lists as bits ---- */
 
@@ -352,59 +323,57 @@ struct maker {
     tsr_status make_bits() const
     {
         const tsr_cuda_csr *a = product->a, *b = product->b;
-        arena space;
-        size_t quads = size_t((a->ncols + quad_columns - 1) / quad_columns), bytes = 0;
-        uint4 *bits = nullptr;
-        uint2 *spans = nullptr;
-        uint32_t *rows = nullptr;
-        for (int pass = 0; pass < 2; pass++) {
-            space.used = 0;
-            bits = space.take<uint4>(size_t(a->nrows + b->nrows) * quads);
-            bytes = space.used;
-            spans = space.take<uint2>(size_t(a->nrows + b->nrows));
-            rows = space.take<uint32_t>(entries());
-            if (pass == 1)
-                break;
-            tsr_status status = tsr_cuda_malloc(&plan->memory, space.used, stream);
-            if (status != TSR_OK)
-                return status;
-            space.memory = static_cast<char *>(plan->memory);
-        }
-        plan->bytes = space.used;
+        Arena arena(stream);
+        const int64_t quads = (a->ncols + quad_columns - 1) / quad_columns, lists = a->nrows + b->nrows;
+        uint4 *bits;
+        uint2 *spans;
+        uint32_t *rows;
+        arena.want(&bits, lists * quads);
+        arena.want(&spans, lists);
+        arena.want(&rows, entries());
+        tsr_status status = arena.get();
+        if (status != TSR_OK)
+            return status;
+        plan->bytes = arena.size();
+        plan->memory = arena.keep();
         plan->bits = bits;
         plan->spans = spans;
         plan->rows = rows;
-        tsr_status status = tsr_cuda_set(bits, 0, bytes, stream);
+        status = tsr_cuda_set(bits, 0, size_t(lists * quads) * sizeof *bits, stream);
         if (status != TSR_OK)
             return status;
         TSR_LAUNCH(set_bits, blocks_for(a->nrows * 32), threads, 0, stream, a->p, a->i, a->nrows, uint32_t(quads),
             reinterpret_cast<uint32_t *>(bits), spans);
         TSR_LAUNCH(set_bits, blocks_for(b->nrows * 32), threads, 0, stream, b->p, b->i, b->nrows, uint32_t(quads),
-            reinterpret_cast<uint32_t *>(bits + size_t(a->nrows) * quads), spans + a->nrows);
+            reinterpret_cast<uint32_t *>(bits + a->nrows * quads), spans + a->nrows);
         TSR_LAUNCH(find_rows, blocks_for(entries()), threads, 0, stream, q, rows);
         return launch_status();
     }
 
     tsr_status allocate(const plan_counts &counts) const
     {
-        arena space;
-        size_t ntasks = 0;
+        Arena arena(stream);
+        masked_task *tasks;
+        masked_record *records;
+        masked_pair *pairs;
+        uint32_t *mirrors = nullptr;
+        int64_t ntasks = 0;
         for (int form = 0; form < MASKED_FORMS; form++)
-            ntasks += counts.tasks[form];
-        for (int pass = 0; pass < 2; pass++) {
-            space.used = 0;
-            plan->tasks = space.take<masked_task>(ntasks);
-            plan->records = space.take<masked_record>(counts.grouped);
-            plan->pairs = space.take<masked_pair>(counts.pairs);
-            plan->mirrors = q.mirrored ? space.take<uint32_t>(counts.grouped + counts.pairs) : nullptr;
-            if (pass == 1)
-                break;
-            tsr_status status = tsr_cuda_malloc(&plan->memory, space.used, stream);
-            if (status != TSR_OK)
-                return status;
-            space.memory = static_cast<char *>(plan->memory);
-        }
-        plan->bytes = space.used;
+            ntasks += int64_t(counts.tasks[form]);
+        arena.want(&tasks, ntasks);
+        arena.want(&records, int64_t(counts.grouped));
+        arena.want(&pairs, int64_t(counts.pairs));
+        if (q.mirrored)
+            arena.want(&mirrors, int64_t(counts.grouped) + int64_t(counts.pairs));
+        tsr_status status = arena.get();
+        if (status != TSR_OK)
+            return status;
+        plan->bytes = arena.size();
+        plan->memory = arena.keep();
+        plan->tasks = tasks;
+        plan->records = records;
+        plan->pairs = pairs;
+        plan->mirrors = mirrors;
         plan->nrecords = int64_t(counts.grouped);
         plan->npairs = int64_t(counts.pairs);
         for (int form = 0; form < MASKED_FORMS; form++)
@@ -429,49 +398,47 @@ struct maker {
         int64_t n = 0;
         for (int64_t of_form : plan->ntasks)
             n += of_form;
-        size_t sort_bytes = tsr_cuda_sort_bytes(n, 4, 32);
-        arena space;
-        void *memory = nullptr;
-        for (int pass = 0; pass < 2; pass++) {
-            space.used = 0;
-            auto *tasks = space.take<masked_task>(size_t(n));
-            uint32_t *keys[2] = { space.take<uint32_t>(size_t(n)), space.take<uint32_t>(size_t(n)) };
-            uint32_t *numbers[2] = { space.take<uint32_t>(size_t(n)), space.take<uint32_t>(size_t(n)) };
-            void *payloads[2] = { numbers[0], numbers[1] }, *sort = space.take<char>(sort_bytes);
-            if (pass == 0) {
-                if (tsr_status status = tsr_cuda_malloc(&memory, space.used, stream))
-                    return status;
-                space.memory = static_cast<char *>(memory);
-                continue;
-            }
-            TSR_LAUNCH(write_tasks, blocks_for(rule.owners), threads, 0, stream, q, rule, s.cost, records, s.first, s.last, tasks,
-                keys[0],
-                numbers[0], s.counts);
-            int at = 0;
-            tsr_status status = tsr_cuda_sort_pairs(keys, payloads, 4, n, 32, &at, sort, stream);
-            if (status == TSR_OK) {
-                TSR_LAUNCH(order_tasks, blocks_for(n), threads, 0, stream, tasks, numbers[at], uint32_t(n),
-                    static_cast<masked_task *>(plan->tasks));
-                status = launch_status();
-            }
-            tsr_cuda_free(memory, stream);
-            return status;
+        Arena arena(stream);
+        masked_task *tasks;
+        uint32_t *keys[2], *numbers[2];
+        char *sort;
+        arena.want(&tasks, n);
+        for (int k = 0; k < 2; k++) {
+            arena.want(&keys[k], n);
+            arena.want(&numbers[k], n);
         }
-        return TSR_OK;
+        arena.want(&sort, int64_t(tsr_cuda_sort_bytes(n, 4, 32)));
+        tsr_status status = arena.get();
+        if (status != TSR_OK)
+            return status;
+        TSR_LAUNCH(write_tasks, blocks_for(rule.owners), threads, 0, stream, q, rule, s.cost, records, s.first, s.last, tasks, keys[0],
+            numbers[0], s.counts);
+        int at = 0;
+        void *payloads[2] = { numbers[0], numbers[1] };
+        status = tsr_cuda_sort_pairs(keys, payloads, 4, n, 32, &at, sort, stream);
+        if (status != TSR_OK)
+            return status;
+        TSR_LAUNCH(order_tasks, blocks_for(n), threads, 0, stream, tasks, numbers[at], uint32_t(n), static_cast<masked_task *>(plan->tasks));
+        return launch_status();
     }
 
     tsr_status make() const
     {
-        size_t n = entries(), sort_bytes = tsr_cuda_sort_bytes(int64_t(n), 4, 32);
-        arena space;
-        lay_out(&space, n, rule.owners, sort_bytes);
-        void *memory;
-        tsr_status status = tsr_cuda_malloc(&memory, space.used, stream);
+        int64_t n = entries();
+        Arena arena(stream);
+        scratch s;
+        for (int k = 0; k < 2; k++) {
+            arena.want(&s.keys[k], n);
+            arena.want(&s.entries[k], n);
+        }
+        arena.want(&s.first, rule.owners);
+        arena.want(&s.last, rule.owners);
+        arena.want(&s.cost, rule.owners);
+        arena.want(&s.counts, 1);
+        arena.want(&s.sort, int64_t(tsr_cuda_sort_bytes(n, 4, 32)));
+        tsr_status status = arena.get();
         if (status != TSR_OK)
             return status;
-        space = {};
-        space.memory = static_cast<char *>(memory);
-        scratch s = lay_out(&space, n, rule.owners, sort_bytes);
         plan_counts counts;
         int at = 0;
         status = measure(s, &counts);
@@ -480,10 +447,9 @@ struct maker {
             status = bits ? make_bits() : allocate(counts);
         void *payloads[2] = { s.entries[0], s.entries[1] };
         if (status == TSR_OK && !bits)
-            status = tsr_cuda_sort_pairs(s.keys, payloads, 4, int64_t(n), bits_of(rule.search_key + 1), &at, s.sort, stream);
+            status = tsr_cuda_sort_pairs(s.keys, payloads, 4, n, bits_of(rule.search_key + 1), &at, s.sort, stream);
         if (status == TSR_OK && !bits)
             status = write(s, at);
-        tsr_cuda_free(memory, stream);
         return status == TSR_OK ? tsr_cuda_wait(stream) : status;
     }
 };

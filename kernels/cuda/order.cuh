@@ -6,7 +6,6 @@
 
 namespace tsr_order {
 
-using tsr_convert::Arena;
 using tsr_convert::blocks_for;
 
 constexpr int threads = 256, warps = threads / 32;
