@@ -9,15 +9,12 @@
 
 #include <cmocka.h>
 
-#include "src/graphblas/blocks.h"
-
-#define MIB ((size_t) 1 << 20)
+#include "test/door/block_cache.h"
 
 static int set_up(void **state)
 {
     (void) state;
-    tsr_blocks_set_limit(64 * MIB);
-    tsr_blocks_enable();
+    start_cache();
     return 0;
 }
 

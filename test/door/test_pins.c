@@ -9,10 +9,8 @@
 
 #include <cmocka.h>
 
-#include "src/graphblas/blocks.h"
 #include "src/graphblas/pins.h"
-
-#define MIB ((size_t) 1 << 20)
+#include "test/door/block_cache.h"
 
 /* ---- a device that knows what it has locked ---- */
 
@@ -70,8 +68,7 @@ static int set_up(void **state)
 {
     (void) state;
     refusals = 0;
-    tsr_blocks_set_limit(64 * MIB);
-    tsr_blocks_enable();
+    start_cache();
     return 0;
 }
 
