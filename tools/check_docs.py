@@ -61,6 +61,9 @@ def recorded_figures(page):
     """Figures of every row that the records named by a page give, in each form that pages use."""
     rows, named = [], sorted({ROOT / name for name in re.findall(r'bench/results/[\w.-]+\.jsonl?', page.read_text(encoding='utf-8'))})
     for record in (name for name in named if name.suffix == '.json'):
+        if 'pipelines' in record.name:
+            rows += output_of('python3', 'bench/pipelines.py', '--markdown', str(record)).splitlines()
+            continue
         rows += output_of('python3', 'bench/table.py', '--all', str(record)).splitlines()
         for case in json.loads(record.read_text(encoding='utf-8'))['cases']:
             keys = ('plain_ms', 'tessera_ms', 'ratio', 'tessera_first_ms')

@@ -13,6 +13,10 @@ TABLES = [
      'Made by `bench/run.py --grid headline`.'),
     ('On a GPU: unchanged GraphBLAS programs', '*-drop-in.json', ['bench/table.py', '--all'],
      'Operands in host memory; SuiteSparse on the processor beside the GPU. Made by `tools/gpu-check.sh`.'),
+    ('On a GPU: whole programs', '*-pipelines.json', ['bench/pipelines.py', '--markdown'],
+     'The programs of `examples/` ([examples.md](examples.md)), several turns in one process; the last ratio counts the transfer of the '
+     'answer too; "moved" is what crossed the bus in a later turn while it was computed. SuiteSparse on the processor beside the GPU. '
+     'Made by `tools/gpu-check.sh`.'),
     ('On a GPU: kernels', '*-h200.jsonl', ['bench/cuda/table.py', '--markdown', '--best', '--generated'],
      'Operands on the device, the best of cuSPARSE\'s algorithms in the same run; geometric means against cuSPARSE FP32 and FP64 in the last '
      'columns. Matrices are generated with the densities of well-known data sets (`bench/cuda/matrices.cu`). Made by `tools/gpu-check.sh`.'),
@@ -23,7 +27,10 @@ def main():
     print('# Benchmarks\n\nMade from the records in `bench/results` by `tools/make_benchmarks.py`; how to measure: '
           '[CONTRIBUTING.md](../CONTRIBUTING.md). For your own matrices: `tessera bench` ([tool.md](tool.md)).')
     for title, pattern, command, words in TABLES:
-        record = sorted((ROOT / 'bench' / 'results').glob(pattern))[-1]
+        records = sorted((ROOT / 'bench' / 'results').glob(pattern))
+        if not records:
+            continue
+        record = records[-1]
         table = subprocess.run(['python3', *command, str(record)], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         print(f'\n## {title}\n\n{words} Record: `{record.relative_to(ROOT)}`.\n\n{table.strip()}')
 
