@@ -9,6 +9,15 @@
 
 #include "kernels/cuda/cuda_kernels.h"
 
+/* The next random number (splitmix64). */
+static inline uint64_t seeds_next(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
 /* What main returns: 0 when every run returned 0; 77 without a device.  Stops after 20 failures. */
 static inline int run_seeds(int argc, char **argv, const char *name, unsigned long long count, int (*run)(uint64_t seed))
 {

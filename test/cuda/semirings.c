@@ -155,7 +155,7 @@ static bool test_semiring(const semiring_test *test, tsr_semiring semiring, uint
     test_case c;
     char why[200] = "";
     layout.state = ~seed;
-    tsr_op op = test->op(&r);
+    tsr_op op = test->ops[rng_below(&r, 4)];
     case_make(&c, &r, op, semiring, (int)rng_below(&r, 2));
     verdict v = check_case(&c, test->run, why, sizeof why);
     if (v != VERDICT_OK) {

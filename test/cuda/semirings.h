@@ -6,14 +6,8 @@
 #define TSR_TEST_CUDA_SEMIRINGS_H
 
 #include "kernels/cuda/cuda_kernels.h"
+#include "test/cuda/emulator.h"
 #include "test/kernels/compare.h"
-
-/* Of the emulator (kernels/cuda/emulate/control.h); not there on a GPU. */
-void tsr_emulate_schedule(unsigned order, int early) __attribute__((weak));
-void tsr_emulate_fail_malloc(long k) __attribute__((weak));
-void tsr_emulate_fail_launch(long k) __attribute__((weak));
-long tsr_emulate_launches(void) __attribute__((weak));
-long tsr_emulate_live_blocks(void) __attribute__((weak));
 
 extern tsr_cuda_device device;
 extern rng layout; /* of operands on the device, and of how a product is computed */
@@ -46,7 +40,7 @@ void download_entries(tsr_result *result, const tsr_view *mask, const void *x, c
 /* ---- The test ---- */
 
 typedef struct semiring_test {
-    tsr_op (*op)(rng *r);                                    /* of one case */
+    tsr_op ops[4];                                           /* one of them in each case */
     tsr_status (*run)(const tsr_product *p, tsr_result *result); /* the kernel, through host arrays */
     int (*before)(void);                                     /* what needs no seed; returns failures; may be NULL */
     bool (*other)(uint64_t seed);                            /* a case of the second kind */

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/cuda/seeds.h"
+
 #define TENSOR_ARRAYS 8
 
 /* An array of a format, to be copied to the device. */
@@ -71,13 +73,7 @@ typedef struct tensor_case {
     size_t element, sum; /* bytes of an element of B, of C */
 } tensor_case;
 
-static inline uint64_t tensor_next(tensor_case *t) /* splitmix64 */
-{
-    uint64_t z = (t->state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+static inline uint64_t tensor_next(tensor_case *t) { return seeds_next(&t->state); }
 static inline int64_t tensor_below(tensor_case *t, int64_t bound) { return (int64_t)(tensor_next(t) % (uint64_t)bound); }
 static inline bool tensor_chance(tensor_case *t, int percent) { return tensor_below(t, 100) < percent; }
 

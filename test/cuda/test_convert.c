@@ -1,20 +1,14 @@
 /* The converters of the device against those of src/format, bit by bit.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/cuda_kernels.h"
-#include "kernels/cuda/emulate/control.h"
 #include "src/format/blocks.h"
+#include "test/cuda/emulator.h"
 #include "test/cuda/seeds.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Absent on the device. */
-void tsr_emulate_fail_malloc(long k) __attribute__((weak));
-long tsr_emulate_mallocs(void) __attribute__((weak));
-long tsr_emulate_live_blocks(void) __attribute__((weak));
-void tsr_emulate_schedule(unsigned order, int early) __attribute__((weak));
 
 #define MOST_ARRAYS 10
 
@@ -30,13 +24,7 @@ typedef struct sample {
     int failures;
 } sample;
 
-static uint64_t next(sample *t) /* splitmix64 */
-{
-    uint64_t z = (t->state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+static uint64_t next(sample *t) { return seeds_next(&t->state); }
 static int64_t below(sample *t, int64_t bound) { return (int64_t)(next(t) % (uint64_t)bound); }
 static bool chance(sample *t, int percent) { return below(t, 100) < percent; }
 

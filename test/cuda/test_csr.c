@@ -366,13 +366,8 @@ static int test_failures(void)
     return failed;
 }
 
-static tsr_op choose_op(rng *r)
-{
-    return rng_chance(r, 25) ? TSR_OP_SPMV : TSR_OP_SPMM;
-}
-
 int main(int argc, char **argv)
 {
-    const semiring_test test = { choose_op, run_product, test_failures, test_sums, 150, "sums" };
+    const semiring_test test = { { TSR_OP_SPMM, TSR_OP_SPMM, TSR_OP_SPMM, TSR_OP_SPMV }, run_product, test_failures, test_sums, 150, "sums" };
     return semiring_main(argc, argv, &test);
 }

@@ -139,26 +139,18 @@ static int run_case(const tensor_format *f, const tsr_cuda_device *device, uint6
     return failed;
 }
 
+static const tensor_format format = { .name = "test_hybrid", .nshapes = 1, .shapes = { 8 }, .nvariants = 1,
+    .maths = (1u << TSR_CUDA_MATH_COUNT) - 1 };
+static tsr_cuda_device device;
+
+static int run(uint64_t seed)
+{
+    return run_case(&format, &device, seed);
+}
+
 int main(int argc, char **argv)
 {
-    static const tensor_format format = { .name = "test_hybrid", .nshapes = 1, .shapes = { 8 }, .nvariants = 1,
-        .maths = (1u << TSR_CUDA_MATH_COUNT) - 1 };
-    tsr_cuda_device device;
-    unsigned long long first = 1, seed;
-    int count = 400, failed = 0;
-    for (int k = 1; k < argc; k++)
-        if (sscanf(argv[k], "--seed=%llu", &seed) == 1) {
-            first = seed;
-            count = 1;
-        } else if (sscanf(argv[k], "--first=%llu", &first) != 1 && sscanf(argv[k], "--count=%d", &count) != 1) {
-            fprintf(stderr, "unknown argument %s\n", argv[k]);
-            return 2;
-        }
-    if (tsr_cuda_count() == 0)
-        return 77;
-    tensor_check(tsr_cuda_open(0, &device), "tsr_cuda_open");
-    for (int k = 0; k < count && failed < 10; k++)
-        failed += run_case(&format, &device, first + (uint64_t)k);
-    printf("%s: %d cases, %d failed\n", format.name, count, failed);
-    return failed != 0;
+    if (tsr_cuda_count() > 0)
+        tensor_check(tsr_cuda_open(0, &device), "tsr_cuda_open");
+    return run_seeds(argc, argv, format.name, 400, run);
 }

@@ -2,16 +2,12 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/cuda_kernels.h"
 #include "src/format/blocks.h"
+#include "test/cuda/emulator.h"
 #include "test/cuda/seeds.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Absent on the device. */
-void tsr_emulate_fail_malloc(long k) __attribute__((weak));
-long tsr_emulate_mallocs(void) __attribute__((weak));
-long tsr_emulate_live_blocks(void) __attribute__((weak));
 
 typedef struct sample {
     uint64_t seed, state;
@@ -22,13 +18,7 @@ typedef struct sample {
 static const tsr_reorder orders[] = {TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA};
 #define ORDERS (sizeof orders / sizeof *orders)
 
-static uint64_t next(sample *t) /* splitmix64 */
-{
-    uint64_t z = (t->state += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
+static uint64_t next(sample *t) { return seeds_next(&t->state); }
 static int64_t below(sample *t, int64_t bound) { return (int64_t)(next(t) % (uint64_t)bound); }
 
 static void *alloc(int64_t count, size_t size)

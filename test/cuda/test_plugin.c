@@ -526,15 +526,21 @@ static void fail_everywhere(test_case *c, bool sticky)
     free(b);
 }
 
-static test_case make_masked(rng *r, tsr_op op)
+/* Something to compute. */
+static test_case make_busy(rng *r, tsr_op op, tsr_semiring s, int size)
 {
     for (;;) {
-        tsr_semiring s = {TSR_FP64, TSR_ADD_PLUS, rng_chance(r, 50) ? TSR_MUL_TIMES : TSR_MUL_PAIR};
-        test_case c = make_case(r, op, s, 0);
+        test_case c = make_case(r, op, s, size);
         if (c.product.k > 0 && c.product.mask.nvals > 0 && c.product.a.nvals > 0 && c.product.b.nvals > 0)
             return c;
         case_free(&c);
     }
+}
+
+static test_case make_masked(rng *r, tsr_op op)
+{
+    tsr_semiring s = {TSR_FP64, TSR_ADD_PLUS, rng_chance(r, 50) ? TSR_MUL_TIMES : TSR_MUL_PAIR};
+    return make_busy(r, op, s, 0);
 }
 
 static void test_failures(void **state)
@@ -600,12 +606,7 @@ static verdict check_staying(const test_case *c)
 
 static test_case make_counts(rng *r, tsr_type type)
 {
-    for (;;) {
-        test_case c = make_case(r, TSR_OP_MASKED_DOT, (tsr_semiring){type, TSR_ADD_PLUS, TSR_MUL_PAIR}, (int)rng_below(r, 2));
-        if (c.product.k > 0 && c.product.mask.nvals > 0 && c.product.a.nvals > 0 && c.product.b.nvals > 0)
-            return c;
-        case_free(&c);
-    }
+    return make_busy(r, TSR_OP_MASKED_DOT, (tsr_semiring){type, TSR_ADD_PLUS, TSR_MUL_PAIR}, (int)rng_below(r, 2));
 }
 
 static void test_results_that_stay(void **state)
