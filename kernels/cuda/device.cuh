@@ -190,8 +190,8 @@ static __device__ __forceinline__ void mma_m16n8k256_bits(int d[4], const uint32
                  : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
-
 #endif
 
-/* After launches: were they all accepted?  What went wrong does not stay behind for whoever launches next. */
+/* Were the launches so far accepted?  Whoever launches and returns a status asks after its last launch, unless a sort or a scan comes
+ * next: those ask before they begin.  What went wrong does not stay behind for whoever launches next. */
 static inline tsr_status launch_status() { return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR; }

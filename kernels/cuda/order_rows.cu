@@ -133,8 +133,10 @@ extern "C" tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_sour
     uint32_t *rows;
     pattern.x = nullptr;
     tsr_status status = get_array(&rows, n, stream);
-    if (status == TSR_OK && n)
+    if (status == TSR_OK && n) {
         TSR_LAUNCH(sample_rows, blocks_for(n, threads), threads, 0, stream, rows, order, in->nrows, n);
+        status = launch_status();
+    }
     if (status == TSR_OK)
         status = tsr_cuda_take_rows(&sample, &pattern, rows, n, stream);
     if (status == TSR_OK)
