@@ -3,6 +3,7 @@
 #include "src/engine/engine.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,12 +162,19 @@ static bool start_pays(const tsr_request *r, const tsr_features *f, double base)
     return pays;
 }
 
+static bool of_values(const tsr_request *r)
+{
+    return r->product.a_value || r->product.b_value;
+}
+
 /* Is the GPU wanted for a product that takes `base` ms without? */
 static bool wants_gpu(const tsr_request *r, const tsr_features *f, double base)
 {
     const tsr_config *config = tsr_config_get();
     if (by_reference() || config->mode != TSR_MODE_AUTO)
         return !by_reference() && config->mode == TSR_MODE_GPU;
+    if (of_values(r))
+        return true;
     if (base < TSR_GPU_LEAST_MS)
         return false;
     return config->eager || tsr_backend_gpu_asked() || start_pays(r, f, base);
@@ -247,7 +255,7 @@ static tsr_route route_of(const tsr_decision *d)
 static void follow_experience(const tsr_request *r, const tsr_features *f, double cpu_ms, tsr_decision *d)
 {
     const tsr_config *config = tsr_config_get();
-    if (!r->may_forward || config->mode != TSR_MODE_AUTO || config->defer || config->eager || by_reference())
+    if (!r->may_forward || config->mode != TSR_MODE_AUTO || config->defer || config->eager || by_reference() || of_values(r) || r->c_stays)
         return;
     d->experience = tsr_experience_key(f);
     tsr_route first = route_of(d);
@@ -273,6 +281,7 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     f.finish_extra = r->finish_extra;
     f.accum_full = r->accum_full;
     f.direct = r->direct && !f.b_cast;
+    f.c_stays = r->c_stays;
     if (!allowed(r, d))
         return;
     wanted_reps(r, d);
@@ -306,7 +315,7 @@ static void report(const tsr_request *r, const tsr_decision *d, const tsr_result
     snprintf(route, sizeof route, "%s:%s", d->backend->name, kernel_used(r, d, result));
     tsr_trace_product(&(tsr_trace_record){.call = r->call, .pattern = pattern, .route = route, .reason = d->reason,
                                           .predicted_ms = d->predicted_ms, .measured_ms = measured_ms,
-                                          .bytes_moved = result->bytes_moved});
+                                          .bytes_moved = result->bytes_moved + r->brought});
 }
 
 void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason)
@@ -356,6 +365,19 @@ void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type 
     tsr_cpu_softmax_rows(x, x, p, nrows, type, nthreads);
 }
 
+static _Atomic(bool (*)(void)) make_room;
+
+void tsr_engine_set_make_room(bool (*function)(void))
+{
+    atomic_store(&make_room, function);
+}
+
+static bool made_room(void)
+{
+    bool (*function)(void) = atomic_load(&make_room);
+    return function && function();
+}
+
 tsr_status tsr_engine_execute_surely(const tsr_request *r, const tsr_decision *d, tsr_result *result)
 {
     tsr_status status = tsr_engine_execute(r, d, result);
@@ -372,10 +394,13 @@ tsr_status tsr_engine_execute(const tsr_request *r, const tsr_decision *d, tsr_r
 {
     double start = tsr_engine_clock_ms();
     tsr_decision used = *d;
-    tsr_status status = execute_with(by_reference() ? tsr_ref_execute : d->backend->execute, r, d, result);
-    if (status != TSR_OK && d->backend != tsr_backend_cpu()) {
-        if (status == TSR_INTERNAL_ERROR)
-            tsr_backend_gpu_off();
+    execute_fn first = by_reference() ? tsr_ref_execute : d->backend->execute;
+    tsr_status status = execute_with(first, r, d, result);
+    if (status == TSR_OUT_OF_MEMORY && d->backend != tsr_backend_cpu() && made_room())
+        status = execute_with(first, r, d, result);
+    if (status == TSR_INTERNAL_ERROR && d->backend != tsr_backend_cpu())
+        tsr_backend_gpu_off();
+    if (status != TSR_OK && d->backend != tsr_backend_cpu() && !of_values(r)) {
         used = on_cpu(d, status);
         result->kernel = NULL;
         result->bytes_moved = 0;

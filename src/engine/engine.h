@@ -16,6 +16,8 @@ typedef struct tsr_request {
     bool may_forward;         /* drop-in: SuiteSparse is a route.  native: it is not */
     bool finish_extra;        /* drop-in: the result goes through C<M> accum= T afterwards (costs memory traffic) */
     bool accum_full;          /* drop-in: the result is added to a full C */
+    int64_t brought;          /* drop-in: bytes that were moved to have values of the operands */
+    bool c_stays;             /* drop-in: a dense C need not come home */
     bool direct;              /* drop-in: dense operands lie in blocks that are page-locked when products use them again */
     double expected_calls;    /* native hint; 0 = unknown */
     tsr_precision precision;  /* native hint; EXACT: as configured */
@@ -51,6 +53,10 @@ bool tsr_engine_result_full(const tsr_request *request);
 /* Run a decision (decision->backend != NULL) into the caller's arrays and write the trace record.  What the GPU does not finish
  * is computed by the CPU.  Anything but TSR_OK: nothing usable was written, inputs are untouched, compute it elsewhere. */
 tsr_status tsr_engine_execute(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
+
+/* What a backend that is out of memory may be helped by; true: something was freed, so that it is worth trying again.  Products whose
+ * operands are values of a backend (a_value, b_value) are computed by nobody else. */
+void tsr_engine_set_make_room(bool (*make_room)(void));
 
 /* Softmax of every row of x, values of FP32 or FP64 held by row: row r has x[p[r]..p[r+1]). */
 void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);

@@ -13,7 +13,12 @@ typedef struct pending {
     struct pending *next;
 } pending;
 
-typedef enum touch_t { TOUCH_READ, TOUCH_WRITE, TOUCH_FREE, TOUCH_ALL } touch_t;
+typedef enum touch_t {
+    TOUCH_READ, TOUCH_WRITE, TOUCH_FREE, TOUCH_ALL,
+    TOUCH_IDLE, /* all that nobody is running */
+    TOUCH_END,  /* all; values are forgotten */
+    TOUCH_EXIT  /* all but values, which go with the process */
+} touch_t;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
@@ -30,10 +35,12 @@ static void count_handles(const tsr_deferred *product, void (*count)(const void 
     }
 }
 
+static void settle(const void *handle, touch_t touch);
+
 static void run_all_at_exit(void)
 {
     if (!tsr_door_in_child())
-        tsr_defer_run_all();
+        settle(NULL, TOUCH_EXIT);
 }
 
 static void watch_exit(void)
@@ -60,7 +67,9 @@ bool tsr_defer(const tsr_deferred *product)
 
 static bool concerns(const tsr_deferred *product, const void *handle, touch_t touch)
 {
-    if (touch == TOUCH_ALL || product->target == handle)
+    if (touch >= TOUCH_ALL)
+        return touch != TOUCH_EXIT || !product->only_value;
+    if (product->target == handle)
         return true;
     return touch != TOUCH_READ &&
            (product->operands[0] == handle || product->operands[1] == handle || product->operands[2] == handle);
@@ -70,8 +79,8 @@ static bool concerns(const tsr_deferred *product, const void *handle, touch_t to
 static pending *find_locked(const void *handle, touch_t touch)
 {
     for (pending *p = first; p; p = p->next) {
-        const bool mine = p->running && pthread_equal(p->runner, pthread_self());
-        if (!mine && concerns(&p->product, handle, touch))
+        const bool passed = p->running && (touch == TOUCH_IDLE || pthread_equal(p->runner, pthread_self()));
+        if (!passed && concerns(&p->product, handle, touch))
             return p;
     }
     return NULL;
@@ -104,6 +113,11 @@ static void settle_locked(pending *p, bool cancel)
     free(p);
 }
 
+static bool is_cancelled(const tsr_deferred *product, const void *handle, touch_t touch)
+{
+    return touch == TOUCH_END ? product->only_value : touch == TOUCH_FREE && product->target == handle;
+}
+
 static void settle(const void *handle, touch_t touch)
 {
     if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
@@ -113,7 +127,7 @@ static void settle(const void *handle, touch_t touch)
         if (p->running)
             pthread_cond_wait(&finished, &mutex);
         else
-            settle_locked(p, touch == TOUCH_FREE && p->product.target == handle);
+            settle_locked(p, is_cancelled(&p->product, handle, touch));
     }
     pthread_mutex_unlock(&mutex);
 }
@@ -136,6 +150,16 @@ void tsr_defer_before_free(const void *handle)
 void tsr_defer_run_all(void)
 {
     settle(NULL, TOUCH_ALL);
+}
+
+void tsr_defer_run_idle(void)
+{
+    settle(NULL, TOUCH_IDLE);
+}
+
+void tsr_defer_end(void)
+{
+    settle(NULL, TOUCH_END);
 }
 
 static int64_t extended(tsr_type type, uint64_t total)

@@ -34,9 +34,10 @@ void tsr_will_read(const void *handle);
 void tsr_will_write(const void *handle);
 void tsr_freed(const void *handle); /* before the real free / export */
 
-/* ---- deferral (defer.c): DEFER test mode now, residency later ---- */
+/* ---- deferral (defer.c): DEFER test mode, counts and contents that stay with a backend ---- */
 
-/* A product whose arguments are all captured.  run: hand over the result; cancel: free what was reserved (C was freed unread). */
+/* A product whose arguments are all captured, or a result that is only with a backend.  run: hand over the result; cancel: free what was
+ * reserved (C was freed or replaced unread). */
 typedef struct tsr_deferred {
     const void *target;          /* C */
     const void *operands[3];     /* A, B, M; NULL where absent */
@@ -46,6 +47,7 @@ typedef struct tsr_deferred {
     bool counted;                /* the sum of C is known: of integers of `type`, modulo its range */
     tsr_type type;
     uint64_t total;
+    bool only_value;             /* nothing is computed any more: at the end it is forgotten */
 } tsr_deferred;
 
 /* False: no memory for it; the caller runs it now. */

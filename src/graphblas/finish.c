@@ -10,16 +10,25 @@ static void *room(size_t *bytes, int64_t count, size_t size)
     return tsr_user_malloc(*bytes);
 }
 
-bool tsr_arrays_dense(tsr_handover *a, const tsr_product *p, bool present)
+bool tsr_arrays_dense(tsr_handover *a, int64_t count, tsr_type type, bool present)
 {
-    *a = (tsr_handover){.nvals = p->m * p->n};
-    a->x = room(&a->x_bytes, p->m * p->n, tsr_type_size(p->semiring.type));
+    *a = (tsr_handover){.nvals = count};
+    a->x = room(&a->x_bytes, count, tsr_type_size(type));
     if (present)
-        a->b = room(&a->b_bytes, p->m * p->n, 1);
+        a->b = room(&a->b_bytes, count, 1);
     if (a->x && (a->b || !present))
         return true;
     tsr_arrays_free(a);
     return false;
+}
+
+void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)
+{
+    a->nvals = nvals;
+    if (nvals < count)
+        return;
+    tsr_user_free(a->b);
+    a->b = NULL;
 }
 
 bool tsr_arrays_sparse(tsr_handover *a, const tsr_product *p, int64_t most)
@@ -81,11 +90,16 @@ static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
 }
 
 /* T = arrays, O(1) and without allocation.  Orientation: that of C for a dense result, the mask's for a sparse one. */
-static GrB_Info pack(GrB_Matrix T, const tsr_call *call, const tsr_match *m, tsr_handover *a)
+static GrB_Info pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *a)
 {
-    if (call->vector)
+    if (vector)
         return pack_vector((GrB_Vector)T, a);
-    return a->p ? pack_sparse(T, a, m->request.product.mask.by_col) : pack_dense(T, a, m->c_by_col);
+    return a->p ? pack_sparse(T, a, by_col) : pack_dense(T, a, by_col);
+}
+
+static bool packed_by_col(const tsr_match *m, const tsr_handover *a)
+{
+    return a->p ? m->request.product.mask.by_col : m->c_by_col;
 }
 
 /* Settings of C that a pack resets. */
@@ -115,13 +129,23 @@ static GrB_Info restore_settings(GrB_Matrix C, const settings *s, bool conform)
     return GrB_SUCCESS;
 }
 
+static GrB_Info replace(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, bool conform)
+{
+    settings s = read_settings(C);
+    GrB_Info info = pack(C, vector, by_col, arrays);
+    if (info == GrB_SUCCESS)
+        info = restore_settings(C, &s, conform);
+    return info;
+}
+
 GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform)
 {
-    settings s = read_settings(call->C);
-    GrB_Info info = pack(call->C, call, match, arrays);
-    if (info == GrB_SUCCESS)
-        info = restore_settings(call->C, &s, conform);
-    return info;
+    return replace(call->C, call->vector, packed_by_col(match, arrays), arrays, conform);
+}
+
+GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays)
+{
+    return replace(C, vector, by_col, arrays, false);
 }
 
 static GrB_Info new_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
@@ -171,7 +195,7 @@ GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_
     GrB_Matrix T = NULL;
     GrB_Info info = new_t(&T, call, match);
     if (info == GrB_SUCCESS)
-        info = pack(T, call, match, arrays);
+        info = pack(T, call->vector, packed_by_col(match, arrays), arrays);
     if (info == GrB_SUCCESS)
         info = apply_identity(call, match, T);
     if (T)

@@ -15,8 +15,11 @@ typedef struct tsr_handover {
     int64_t nvals, nvec;
 } tsr_handover;
 
-/* Room for a dense result; present = the result may have absent entries.  false: out of memory, nothing held. */
-bool tsr_arrays_dense(tsr_handover *arrays, const tsr_product *p, bool present);
+/* Room for a dense result of `count` places; present = it may have absent entries.  false: out of memory, nothing held. */
+bool tsr_arrays_dense(tsr_handover *arrays, int64_t count, tsr_type type, bool present);
+
+/* `nvals` entries are present; all of them: b is not needed any more. */
+void tsr_arrays_count(tsr_handover *arrays, int64_t nvals, int64_t count);
 
 /* Room for a masked result of at most `most` entries, with the mask's vectors (h copied).  false: out of memory. */
 bool tsr_arrays_sparse(tsr_handover *arrays, const tsr_product *p, int64_t most);
@@ -25,6 +28,9 @@ void tsr_arrays_free(tsr_handover *arrays);
 /* C = T's arrays directly, keeping C's own options (sparsity control, switches). conform: let SuiteSparse choose the format
  * that its rules ask for, which may allocate. */
 GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform);
+
+/* The same of a dense result, held by_col, without conforming: it cannot fail. */
+GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays);
 
 /* C<M> accum= T through the real library. */
 GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays);

@@ -36,6 +36,14 @@ void tsr_will_write(const void *handle)
     invalidate(handle);
 }
 
+void tsr_will_replace(const void *handle)
+{
+    if (!tsr_filter_hit(handle))
+        return;
+    tsr_defer_before_free(handle);
+    invalidate(handle);
+}
+
 void tsr_freed(const void *handle)
 {
     if (!tsr_filter_hit(handle))
@@ -47,7 +55,8 @@ void tsr_freed(const void *handle)
 void tsr_exported(const void *handle)
 {
     tsr_will_write(handle);
-    tsr_freed(handle);
+    if (!tsr_is_lost(handle))
+        tsr_freed(handle);
 }
 
 void tsr_created(const void *handle)
@@ -65,6 +74,14 @@ void tsr_hook_new_array(const void *const *handles, size_t count)
 {
     for (size_t n = 0; handles && n < count; n++)
         tsr_created(handles[n]);
+}
+
+bool tsr_is_lost_array(const void *const *handles, size_t count)
+{
+    bool lost = false;
+    for (size_t n = 0; handles && n < count; n++)
+        lost |= tsr_is_lost(handles[n]);
+    return lost;
 }
 
 size_t tsr_tiles(uint64_t rows, uint64_t columns)

@@ -9,6 +9,8 @@
 
 #include <GraphBLAS.h>
 
+#include "src/matrix/matrix.h"
+
 #define TSR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 #define TSR_NOINLINE __attribute__((noinline))
 #define TSR_WRAPPER __attribute__((visibility("default")))
@@ -19,7 +21,9 @@
 /* Bits of tsr_busy: 0 means that no hook has anything to do. */
 enum {
     TSR_BUSY_HANDLES = 1, /* some handle may have a record or take part in a deferred product */
-    TSR_BUSY_CHECK = 2    /* CHECK mode */
+    TSR_BUSY_CHECK = 2,   /* CHECK mode */
+    TSR_BUSY_VALUES = 4,  /* a backend may keep values, or wants them all (TESSERA_MODE=gpu) */
+    TSR_BUSY_LOST = 8     /* contents went with a device */
 };
 extern unsigned tsr_busy_bits;
 
@@ -54,6 +58,9 @@ void tsr_exported(const void *handle); /* before an export: contents move out, t
 void tsr_created(const void *handle);  /* after a success that made this handle: what stood at its address is history */
 void tsr_hook_read_array(const void *const *handles, size_t count);
 void tsr_hook_new_array(const void *const *handles, size_t count);
+void tsr_will_replace(const void *handle); /* before new contents: the old ones need not be anywhere any more */
+bool tsr_is_lost(const void *handle);     /* its contents are gone: the call returns GrB_PANIC (resident.c) */
+bool tsr_is_lost_array(const void *const *handles, size_t count);
 size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overflows */
 
 #define TSR_HOOK(function, handle)                \
@@ -82,6 +89,11 @@ size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overfl
         }                                   \
     } while (0)
 
+#define TSR_LOST(handle) tsr_is_lost((handle))
+
+/* The function whose wrapper runs hooks on this thread, for the trace. */
+extern _Thread_local const char *tsr_caller __attribute__((tls_model("initial-exec")));
+
 /* ---- routing ---- */
 
 /* Real calls that may run user operators under way on this thread: products inside of them are not routed. */
@@ -103,12 +115,16 @@ GrB_Info tsr_state_finalize(void);
 /* ---- table.c ---- */
 void tsr_table_drop(const void *handle);
 void tsr_table_clear(void);
+/* Calls `visit` for every record, under a lock; how many times it was true. */
+size_t tsr_table_each(bool (*visit)(const void *handle, tsr_matrix *record));
 
 /* ---- defer.c ---- */
 void tsr_defer_before_read(const void *handle);
 void tsr_defer_before_write(const void *handle);
 void tsr_defer_before_free(const void *handle);
 void tsr_defer_run_all(void);
+void tsr_defer_run_idle(void); /* all that no thread is running */
+void tsr_defer_end(void);      /* GrB_finalize: products run, contents that nobody can look at any more are forgotten */
 bool tsr_defer_is_target(const void *handle);
 
 /* ---- check.c ---- */

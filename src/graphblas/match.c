@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/match.h"
 
+#include "src/graphblas/hooks.h"
+#include "src/graphblas/resident.h"
+#include "src/registry/backends.h"
 #include "src/registry/config.h"
 
 /* Where the reading of one call stands. */
@@ -11,6 +14,7 @@ typedef struct matcher {
     tsr_view a, b, m; /* op(A), op(B), M: transposes already resolved */
     int64_t nrows, ncols; /* of C */
     tsr_type c_type;
+    bool values;
 } matcher;
 
 static bool is_dense(const tsr_view *v)
@@ -75,7 +79,7 @@ bool tsr_match_view(tsr_view *v, GrB_Matrix handle)
     return true;
 }
 
-static const char *read_descriptor(tsr_modifiers *mod, GrB_Descriptor desc)
+const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc)
 {
     *mod = (tsr_modifiers){0};
     int32_t threads = 0, v = 0;
@@ -132,16 +136,43 @@ static void resolve_transposes(matcher *s)
     s->out->request.b_transposed = tb;
 }
 
+/* A dense operand that products have taken from the host before; then `v` has its type. */
+static bool worth_bringing(tsr_view *v, GrB_Matrix handle)
+{
+    const tsr_backend *gpu = is_dense(v) && !v->iso && tsr_resident_noted(handle) ? tsr_backend_gpu() : NULL;
+    return gpu && gpu->values && tsr_match_object_type(&v->type, handle);
+}
+
+/* Deferred products may have to run before the host's arrays are looked at. */
+static bool look(const matcher *s, tsr_view *v, tsr_value **value, GrB_Matrix handle)
+{
+    *value = s->values ? tsr_resident_find(handle) : NULL;
+    if (*value) {
+        *v = tsr_value_view(*value);
+        return true;
+    }
+    if (s->values)
+        tsr_will_read(handle);
+    if (tsr_is_lost(handle) || !tsr_match_view(v, handle))
+        return false;
+    if (s->values && worth_bringing(v, handle) && tsr_resident_bring(value, handle, v, tsr_backend_gpu(), &s->out->request.brought) == TSR_OK)
+        *v = tsr_value_view(*value);
+    return true;
+}
+
 static const char *read_operands(matcher *s)
 {
     const tsr_call *c = s->call;
     if (!c->C || !c->A || !c->B || !c->semiring)
         return "a handle is null";
-    if (!tsr_match_view(&s->a, c->A) || !tsr_match_view(&s->b, c->B))
+    if (!look(s, &s->a, &s->out->a_value, c->A) || !look(s, &s->b, &s->out->b_value, c->B))
         return "an operand is not a valid object";
     if (is_dense(&s->a) && is_dense(&s->b) && !c->M)
         return "dense times dense";
-    if (c->M && !tsr_match_view(&s->m, c->M))
+    tsr_value *m_value = NULL; /* a dense mask is not read here */
+    const bool valid = !c->M || look(s, &s->m, &m_value, c->M);
+    tsr_value_unref(m_value);
+    if (!valid)
         return "the mask is not a valid object";
     return NULL;
 }
@@ -160,7 +191,8 @@ static const char *check_shapes(const matcher *s)
 static const char *check_types(matcher *s)
 {
     tsr_product *p = &s->out->request.product;
-    if (!tsr_match_object_type(&s->a.type, s->call->A) || !tsr_match_object_type(&s->b.type, s->call->B))
+    if ((!s->out->a_value && !tsr_match_object_type(&s->a.type, s->call->A)) ||
+        (!s->out->b_value && !tsr_match_object_type(&s->b.type, s->call->B)))
         return "an operand is not of a built-in real type";
     if (s->call->M && !tsr_match_object_type(&s->m.type, s->call->M))
         return "the mask is not of a built-in real type";
@@ -181,6 +213,9 @@ static void swap_product(matcher *s)
     tsr_view a = tsr_view_transposed(s->b), b = tsr_view_transposed(s->a);
     s->a = a;
     s->b = b;
+    tsr_value *of_a = s->out->a_value;
+    s->out->a_value = s->out->b_value;
+    s->out->b_value = of_a;
     s->m = tsr_view_transposed(s->m);
     bool of_b = r->a_transposed;
     r->a_transposed = !r->b_transposed;
@@ -256,6 +291,12 @@ static bool faulty_finish(const matcher *s)
     return s->call->accum && s->call->M && s->m.format == TSR_FULL;
 }
 
+static bool wants_cast(const tsr_product *p)
+{
+    return (p->a_value && tsr_reads_a(p) && p->a.type != p->semiring.type) ||
+           (p->b_value && tsr_reads_b(p) && p->b.type != p->semiring.type);
+}
+
 static const char *fill_product(matcher *s)
 {
     if (faulty_finish(s))
@@ -271,14 +312,20 @@ static const char *fill_product(matcher *s)
     p->mask_structural = out->mod.mask_struct;
     p->c_by_col = out->c_by_col != out->swapped;
     p->nthreads = out->mod.nthreads;
+    p->a_value = out->a_value ? tsr_value_kept(out->a_value) : NULL;
+    p->b_value = out->b_value ? tsr_value_kept(out->b_value) : NULL;
+    if (wants_cast(p))
+        return "a value that stays with a backend is not cast";
     bool dense_c = !tsr_is_masked(p->op);
-    if (!dense_c)
+    if (!dense_c) {
         p->c_by_col = p->mask.by_col;
-    else if (too_large(p) || mostly_empty(p))
+        tsr_will_read(s->call->C);
+    } else if (too_large(p) || mostly_empty(p)) {
         return "C would be mostly empty";
+    }
     p->nthreads = tsr_engine_useful_threads(p);
     out->through_t = needs_t(s);
-    out->add_c = adds_to_full(s);
+    out->add_c = !s->values && adds_to_full(s);
     out->request.call = s->call->name;
     out->request.may_forward = true;
     out->request.finish_extra = out->through_t && !out->add_c;
@@ -301,13 +348,20 @@ static bool iso_result(const tsr_product *p)
     }
 }
 
-const char *tsr_match_call(tsr_match *match, const tsr_call *call)
+void tsr_match_release(tsr_match *match)
+{
+    tsr_value_unref(match->a_value);
+    tsr_value_unref(match->b_value);
+    match->a_value = match->b_value = NULL;
+}
+
+const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values)
 {
     *match = (tsr_match){0};
-    matcher s = {.call = call, .out = match};
+    matcher s = {.call = call, .out = match, .values = values};
     const char *why = read_operands(&s);
     if (!why)
-        why = read_descriptor(&match->mod, call->desc);
+        why = tsr_match_descriptor(&match->mod, call->desc);
     if (why)
         return why;
     resolve_transposes(&s);

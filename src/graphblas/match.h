@@ -35,10 +35,13 @@ typedef struct tsr_match {
     tsr_view c;        /* with add_c: C before the call */
     GrB_Type t_type;   /* handle of the semiring's type */
     const void *a_handle, *b_handle; /* the objects behind request.product.a and .b */
+    tsr_value *a_value, *b_value;    /* what a backend has of them; references */
 } tsr_match;
 
-/* NULL: matched.  Otherwise why the call is forwarded (static text). */
-const char *tsr_match_call(tsr_match *match, const tsr_call *call);
+/* NULL: matched.  Otherwise why the call is forwarded (static text).  values: operands that a backend keeps are taken from there, and C,
+ * which may be only there, is not looked at; else the host has everything. */
+const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values);
+void tsr_match_release(tsr_match *match); /* the references, also of a match that failed */
 
 /* ---- parts ---- */
 
@@ -54,6 +57,9 @@ bool tsr_match_plus(GrB_BinaryOp op, tsr_type type);
 
 /* A binary operator that may be used as accum without an error: not positional, all of its types built in and real. */
 bool tsr_match_accum(GrB_BinaryOp accum);
+
+/* What a descriptor (NULL allowed) says, and the threads allowed.  NULL: fine; else why not. */
+const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc);
 
 /* Look at an object's arrays without changing its content (finishes pending work, as the product itself would). */
 bool tsr_match_view(tsr_view *view, GrB_Matrix handle);

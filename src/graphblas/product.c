@@ -4,9 +4,13 @@
 #include <string.h>
 
 #include "src/graphblas/finish.h"
+#include "src/graphblas/hooks.h"
 #include "src/graphblas/pins.h"
+#include "src/graphblas/resident.h"
+#include "src/graphblas/step.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
+#include "src/route/gravity.h"
 
 /* A product on its way: everything that a deferred run needs. */
 typedef struct job {
@@ -21,6 +25,11 @@ typedef struct job {
     bool may_stay;    /* a backend may leave the result where it computed it … */
     void *stays;      /* … and has: */
     uint64_t total;   /* the sum of its entries */
+    bool may_keep;    /* a dense result comes home, a copy may stay */
+    bool values;      /* operands or C are values of a backend: the hooks have not run */
+    bool steps;       /* C<M> accum= T may be computed there … */
+    tsr_stepper step; /* … so */
+    uint64_t key;     /* of products of this kind */
 } job;
 
 static void release_records(tsr_request *r)
@@ -31,11 +40,18 @@ static void release_records(tsr_request *r)
     r->a_matrix = r->b_matrix = r->mask_matrix = NULL;
 }
 
+static void forget(const job *j, void *stays)
+{
+    if (stays)
+        (tsr_is_masked(j->match.request.product.op) ? j->decision.backend->forget : j->decision.backend->values->forget)(stays);
+}
+
 static void release(job *j)
 {
-    if (j->stays)
-        j->decision.backend->forget(j->stays);
+    forget(j, j->stays);
     j->stays = NULL;
+    tsr_stepper_release(&j->step);
+    tsr_match_release(&j->match);
     tsr_arrays_free(&j->arrays);
     tsr_user_free(j->masked_x);
     tsr_user_free(j->masked_b);
@@ -50,12 +66,18 @@ static bool keep_presence(const job *j)
     return j->match.through_t && j->call.accum && j->call.M;
 }
 
+/* Of a dense result. */
+static bool is_full(const job *j)
+{
+    return !keep_presence(j) && tsr_engine_result_full(&j->match.request);
+}
+
 /* Memory of the result, in the user's allocator, before anything is computed (a deferred product must not fail later). */
 static bool reserve(job *j, bool deferred)
 {
     const tsr_product *p = &j->match.request.product;
     if (!tsr_is_masked(p->op))
-        return tsr_arrays_dense(&j->arrays, p, keep_presence(j) || !tsr_engine_result_full(&j->match.request));
+        return tsr_arrays_dense(&j->arrays, p->m * p->n, p->semiring.type, !is_full(j));
     size_t entries = (size_t)(p->mask.nvals > 0 ? p->mask.nvals : 1);
     j->masked_x = tsr_user_malloc(entries * tsr_type_size(p->semiring.type));
     j->masked_b = tsr_user_malloc(entries);
@@ -92,15 +114,13 @@ static void use_blocks(job *j)
 
 static tsr_status compute_dense(job *j)
 {
-    tsr_result result = {.x = j->arrays.x, .b = j->arrays.b};
+    tsr_result result = {.x = j->arrays.x, .b = j->arrays.b, .may_stay = j->may_stay, .may_keep = j->may_keep};
     tsr_status status = execute(j, &result);
-    if (status != TSR_OK || !j->arrays.b)
+    j->stays = result.stays;
+    if (status != TSR_OK || !j->arrays.b || (j->stays && j->may_stay))
         return status;
-    j->arrays.nvals = result.nvals;
-    if (result.nvals == j->match.request.product.m * j->match.request.product.n && !keep_presence(j)) {
-        tsr_user_free(j->arrays.b);
-        j->arrays.b = NULL;
-    }
+    const int64_t places = j->match.request.product.m * j->match.request.product.n;
+    tsr_arrays_count(&j->arrays, result.nvals, keep_presence(j) ? INT64_MAX : places);
     return status;
 }
 
@@ -215,7 +235,101 @@ static bool leave_there(job *j, tsr_status *status)
     return false;
 }
 
-static GrB_Info finish(job *j)
+/* ---- dense results that stay as values ---- */
+
+static double least_places(void)
+{
+    const double least = tsr_config_get()->min_work;
+    return least >= 0 ? least : TSR_GRAVITY_LEAST;
+}
+
+static bool large(const tsr_product *p)
+{
+    return (double)p->m * (double)p->n >= least_places();
+}
+
+static uint64_t key_of(const job *j)
+{
+    const tsr_product *p = &j->match.request.product;
+    const uint64_t parts[] = {(uint64_t)p->op, (uint64_t)p->semiring.add, (uint64_t)p->semiring.mul, (uint64_t)p->semiring.type,
+                              (uint64_t)p->m, (uint64_t)p->n, (uint64_t)p->k, (uint64_t)p->a.nvals, j->match.through_t};
+    return tsr_gravity_key(parts, sizeof parts / sizeof *parts);
+}
+
+/* C<M> accum= T there.  What only the host has of C and M must be worth bringing. */
+static bool look_at_step(job *j)
+{
+    const tsr_call *c = &j->call;
+    const tsr_type type = j->match.request.product.semiring.type;
+    const tsr_step_call call = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc, .vector = c->vector,
+                                .step = {.op = TSR_STEP_IDENTITY, .type = type, .result = type}};
+    const bool full = is_full(j);
+    if (!tsr_stepper_look(&j->step, &call, &full))
+        return false;
+    const tsr_seen *old = &j->step.c, *mask = &j->step.m;
+    const bool free_old = !old->given || old->value || (old->view.iso && old->view.format == TSR_FULL);
+    return j->values || tsr_gravity_stays(j->key) || (free_old && (!mask->given || mask->value));
+}
+
+/* Where may the result be?  Before the product is routed: what need not come home counts. */
+static void plan_stay(job *j)
+{
+    const tsr_product *p = &j->match.request.product;
+    if (tsr_is_masked(p->op) || tsr_config_get()->defer || !tsr_resident_allowed_inside() || !large(p) || !tsr_resident_may_wait(j->call.C))
+        return;
+    j->key = key_of(j);
+    if (j->match.through_t)
+        j->may_stay = j->steps = look_at_step(j);
+    else
+        j->may_stay = j->values || tsr_gravity_stays(j->key);
+    j->may_keep = !j->may_stay && !j->match.through_t;
+    j->match.request.c_stays = j->may_stay;
+}
+
+static tsr_value *value_of(job *j, bool full)
+{
+    const tsr_product *p = &j->match.request.product;
+    const bool turned = j->match.swapped;
+    const tsr_value_facts facts = {.backend = j->decision.backend, .type = p->semiring.type, .nrows = turned ? p->n : p->m,
+                                   .ncols = turned ? p->m : p->n, .by_col = j->match.c_by_col, .full = full, .origin = j->steps ? 0 : j->key};
+    void *stays = j->stays;
+    j->stays = NULL;
+    return tsr_value_new(&facts, stays);
+}
+
+static tsr_status fetch_value(job *j, tsr_value *value)
+{
+    tsr_result result = {.x = j->arrays.x, .b = j->arrays.b};
+    const tsr_backend_values *values = j->decision.backend->values;
+    tsr_status status = values->fetch(tsr_value_kept(value), &result, j->match.request.product.nthreads);
+    if (status == TSR_OK && j->arrays.b)
+        tsr_arrays_count(&j->arrays, result.nvals, keep_presence(j) ? INT64_MAX : tsr_value_places(value));
+    return status;
+}
+
+/* C is the value from now on, or what C<M> accum= makes of it.  False: it was brought here, or *status says why not. */
+static bool leave_value(job *j, tsr_status *status)
+{
+    tsr_value *value = value_of(j, !j->arrays.b);
+    *status = value ? TSR_OK : TSR_OUT_OF_MEMORY;
+    if (!value)
+        return false;
+    if (j->steps) {
+        j->step.x.value = value;
+        j->step.backend = j->decision.backend;
+        j->step.key = j->key;
+        if (tsr_stepper_finish(&j->step) == TSR_OK)
+            return true;
+        j->step.x.value = NULL;
+    } else if (tsr_resident_put(j->call.C, j->call.vector, value, &j->arrays)) {
+        return true;
+    }
+    *status = fetch_value(j, value);
+    tsr_value_unref(value);
+    return false;
+}
+
+static GrB_Info hand_over(job *j)
 {
     if (j->match.add_c && !j->arrays.b)
         add_c(j);
@@ -223,20 +337,67 @@ static GrB_Info finish(job *j)
                               : tsr_finish_direct(&j->call, &j->match, &j->arrays, true);
 }
 
+static GrB_Info finish(job *j)
+{
+    const bool full = !j->arrays.b;
+    const GrB_Info info = hand_over(j);
+    if (info == GrB_SUCCESS && j->stays && j->may_keep) {
+        tsr_value *value = value_of(j, full);
+        if (value)
+            tsr_resident_keep(j->call.C, value);
+    }
+    return info;
+}
+
+/* C and M as the host must have them: the hooks may not have run, and what was brought of C is stale soon.  False: they are lost. */
+static bool bring_home_target(const job *j)
+{
+    (j->match.through_t ? tsr_will_write : tsr_will_replace)(j->call.C);
+    tsr_will_read(j->call.M);
+    return !tsr_is_lost(j->call.C) && !tsr_is_lost(j->call.M);
+}
+
+static void note_use(const job *j, const tsr_view *v, const void *handle, bool read)
+{
+    if (read && v->x && handle != j->call.C && !v->iso && j->decision.backend->values && (double)v->nrows * (double)v->ncols >= least_places())
+        tsr_resident_note_use(handle);
+}
+
+static void use_operands(const job *j)
+{
+    const tsr_product *p = &j->match.request.product;
+    if (p->op != TSR_OP_MASKED_DOT)
+        note_use(j, &p->b, j->match.b_handle, tsr_reads_b(p));
+    if (p->op == TSR_OP_SDDMM)
+        note_use(j, &p->a, j->match.a_handle, tsr_reads_a(p));
+    tsr_value *const both[] = {j->match.a_value, j->match.b_value};
+    for (int k = 0; k < 2; k++) {
+        if (both[k])
+            tsr_resident_use(both[k]);
+    }
+}
+
 /* true: *info is the result of the call. */
 static bool compute_now(GrB_Info *info, job *j)
 {
+    const bool masked = tsr_is_masked(j->match.request.product.op);
     bool waits = may_wait(j), deferred = waits && tsr_config_get()->defer;
     bool done = reserve(j, deferred);
     *info = GrB_SUCCESS;
     if (done && deferred && defer(j))
         return true;
-    j->may_stay = waits && j->decision.backend->fetch;
+    if (masked)
+        j->may_stay = waits && !j->values && j->decision.backend->fetch;
     tsr_status status = done ? compute(j) : TSR_OUT_OF_MEMORY;
-    if (j->stays && leave_there(j, &status))
-        return true;
+    done = status == TSR_OK && j->stays && j->may_stay && (masked ? leave_there(j, &status) : leave_value(j, &status));
     if (status == TSR_OK)
+        use_operands(j);
+    if (done && masked)
+        return true;
+    if (!done && status == TSR_OK && bring_home_target(j))
         *info = finish(j);
+    else if (!done)
+        status = TSR_DECLINED;
     release(j);
     return status == TSR_OK;
 }
@@ -295,26 +456,74 @@ static bool forward(GrB_Info *info, job *j)
     return j->decision.experience != 0;
 }
 
-static bool try_call(GrB_Info *info, const tsr_call *call)
+/* values: operands are taken from a backend where it keeps them; only that backend computes then. */
+static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
 {
-    job j = {.call = *call};
-    const char *why = not_ours(call);
-    if (!why)
-        why = tsr_match_call(&j.match, call);
+    job j = {.call = *call, .values = values};
+    const char *why = tsr_match_call(&j.match, call, values);
     if (!why && tsr_engine_too_small(&j.match.request.product))
         why = "below min_work";
     if (why) {
-        report_forward(&j, why);
+        if (!values)
+            report_forward(&j, why);
+        release(&j);
         return false;
     }
     find_records(&j);
+    plan_stay(&j);
     j.match.request.direct = tsr_pins_noted(j.match.request.product.b.x);
     tsr_engine_decide(&j.match.request, &j.decision);
+    if (values && !(j.decision.backend && j.decision.backend->values)) {
+        release(&j);
+        return false;
+    }
     double start = j.decision.experience ? tsr_engine_clock_ms() : 0;
     bool done = j.decision.backend ? compute_now(info, &j) : forward(info, &j);
     if (done && j.decision.experience && *info == GrB_SUCCESS)
         tsr_engine_learn(&j.decision, tsr_engine_clock_ms() - start - j.pin_ms);
     return done;
+}
+
+/* ... or will have one. */
+static bool has_value(const void *handle)
+{
+    if (tsr_resident_noted(handle))
+        return true;
+    tsr_value *value = tsr_resident_find(handle);
+    tsr_value_unref(value);
+    return value;
+}
+
+/* Does something of it live with a backend, which would have to come home otherwise or spares a way there? */
+static bool of_values(const tsr_call *c)
+{
+    return (tsr_busy() & TSR_BUSY_VALUES) && !tsr_config_get()->defer && tsr_resident_allowed_inside() &&
+           (has_value(c->A) || has_value(c->B) || (has_value(c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))));
+}
+
+static void run_hooks(const tsr_call *c)
+{
+    TSR_HOOK_WRITE(c->C);
+    TSR_HOOK_READ(c->M);
+    TSR_HOOK_READ(c->A);
+    TSR_HOOK_READ(c->B);
+}
+
+static bool try_call(GrB_Info *info, const tsr_call *call)
+{
+    const char *why = not_ours(call);
+    if (why) {
+        report_forward(&(job){.call = *call}, why);
+        return false;
+    }
+    tsr_caller = call->name;
+    const bool there = of_values(call);
+    if (tsr_try_dense(info, call, there) || (there && try_with(info, call, true)))
+        return true;
+    run_hooks(call);
+    if ((tsr_busy() & TSR_BUSY_LOST) && (tsr_is_lost(call->C) || tsr_is_lost(call->M)))
+        return false;
+    return try_with(info, call, false);
 }
 
 bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,

@@ -7,6 +7,7 @@
 #include "src/graphblas/door.h"
 #include "src/graphblas/hooks.h"
 #include "src/graphblas/pins.h"
+#include "src/graphblas/resident.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
 
@@ -85,8 +86,11 @@ static void start(GrB_Mode mode, malloc_fn user_malloc, free_fn user_free)
     captured.blocking = mode == GrB_BLOCKING || (int) mode == 3; /* GxB_BLOCKING_GPU is not in every header */
     captured.user_malloc = user_malloc;
     captured.user_free = user_free;
+    tsr_engine_set_make_room(tsr_resident_make_room);
     if (tsr_config_get()->check)
         tsr_check_start();
+    if (tsr_config_get()->mode == TSR_MODE_GPU)
+        __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_VALUES, __ATOMIC_RELAXED);
     __atomic_store_n(&started, true, __ATOMIC_RELEASE);
 }
 
@@ -131,7 +135,7 @@ GrB_Info tsr_state_init_with(GrB_Mode mode, void *(*user_malloc)(size_t), void *
 GrB_Info tsr_state_finalize(void)
 {
     if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
-        tsr_defer_run_all();
+        tsr_defer_end();
         __atomic_store_n(&started, false, __ATOMIC_RELEASE);
         __atomic_store_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
         tsr_check_stop();

@@ -123,3 +123,16 @@ void tsr_table_clear(void)
         }
     }
 }
+
+size_t tsr_table_each(bool (*visit)(const void *handle, tsr_matrix *record))
+{
+    size_t count = 0;
+    for (size_t n = 0; n < SHARDS * BUCKETS; n++) {
+        shard *s = &shards[n / BUCKETS];
+        pthread_mutex_lock(&s->mutex);
+        for (const entry *e = s->buckets[n % BUCKETS]; e; e = e->next)
+            count += visit(e->handle, e->matrix);
+        pthread_mutex_unlock(&s->mutex);
+    }
+    return count;
+}

@@ -32,6 +32,8 @@ struct tsr_matrix {
     atomic_uint_least64_t version;
     rep_slot *slots;
     tsr_slot *places; /* one per backend that asked */
+    tsr_value *value;
+    atomic_bool lost;
     int rows_present[2]; /* every row [0], column [1] has an entry: -1 unknown, else 0 or 1; dropped by invalidate */
 };
 
@@ -89,6 +91,7 @@ void tsr_matrix_unref(tsr_matrix *m)
         return;
     drop_slots(m);
     drop_places(m->places);
+    tsr_value_unref(m->value);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -100,9 +103,12 @@ void tsr_matrix_invalidate(tsr_matrix *m)
     drop_slots(m);
     tsr_slot *places = m->places;
     m->places = NULL;
+    tsr_value *value = m->value;
+    m->value = NULL;
     m->rows_present[0] = m->rows_present[1] = -1;
     pthread_mutex_unlock(&m->lock);
     drop_places(places);
+    tsr_value_unref(value);
 }
 
 uint64_t tsr_matrix_version(const tsr_matrix *m)
@@ -230,6 +236,33 @@ void tsr_slot_unref(tsr_slot *slot)
     if (slot->place && slot->owner->release)
         slot->owner->release(slot->place);
     free(slot);
+}
+
+tsr_value *tsr_matrix_value(tsr_matrix *m)
+{
+    pthread_mutex_lock(&m->lock);
+    tsr_value *value = tsr_value_ref(m->value);
+    pthread_mutex_unlock(&m->lock);
+    return value;
+}
+
+void tsr_matrix_set_value(tsr_matrix *m, tsr_value *value)
+{
+    pthread_mutex_lock(&m->lock);
+    tsr_value *old = m->value;
+    m->value = tsr_value_ref(value);
+    pthread_mutex_unlock(&m->lock);
+    tsr_value_unref(old);
+}
+
+void tsr_matrix_lose(tsr_matrix *m)
+{
+    atomic_store(&m->lost, true);
+}
+
+bool tsr_matrix_is_lost(const tsr_matrix *m)
+{
+    return atomic_load(&m->lost);
 }
 
 double tsr_matrix_regret(tsr_matrix *m, tsr_rep_key key, double lost_ms)

@@ -5,6 +5,7 @@
 #define TSR_MATRIX_H
 
 #include "src/format/format.h"
+#include "src/matrix/value.h"
 
 typedef struct tsr_matrix tsr_matrix;
 
@@ -23,7 +24,7 @@ tsr_matrix *tsr_matrix_new(void); /* NULL: out of memory; one reference */
 tsr_matrix *tsr_matrix_ref(tsr_matrix *m);
 void tsr_matrix_unref(tsr_matrix *m); /* NULL allowed */
 
-/* The contents changed: the next version begins, every representation is dropped, regrets are forgotten. */
+/* The contents changed: the next version begins, every representation and the value are dropped, regrets are forgotten. */
 void tsr_matrix_invalidate(tsr_matrix *m);
 uint64_t tsr_matrix_version(const tsr_matrix *m);
 
@@ -42,6 +43,14 @@ typedef struct tsr_slot tsr_slot;
 tsr_slot *tsr_matrix_slot(tsr_matrix *m, const tsr_backend *owner); /* with a reference; NULL: out of memory */
 void **tsr_slot_place(tsr_slot *slot);
 void tsr_slot_unref(tsr_slot *slot); /* NULL allowed */
+
+/* The dense value that a backend keeps of the present version: set by those who computed or brought it, dropped by invalidate. */
+tsr_value *tsr_matrix_value(tsr_matrix *m); /* with a reference; NULL: none */
+void tsr_matrix_set_value(tsr_matrix *m, tsr_value *value); /* takes a reference of its own; NULL: none any more */
+
+/* The contents were only where they cannot be had any more: of no use until the matrix is gone. */
+void tsr_matrix_lose(tsr_matrix *m);
+bool tsr_matrix_is_lost(const tsr_matrix *m);
 
 /* Ski-rental account of one representation: add what one more product lost without it (ms), get the sum since the last write. */
 double tsr_matrix_regret(tsr_matrix *m, tsr_rep_key key, double lost_ms);

@@ -207,7 +207,8 @@ static void print_string(char *text, size_t size, const void *field, const optio
 }
 
 static const char *const modes[] = {"auto", "cpu", "gpu", "off", NULL};
-static const char *const calls[] = {"mxm", "mxv", "vxm", "spmm", "spmv", "sddmm", "masked_dot", NULL};
+static const char *const calls[] = {"mxm", "mxv", "vxm", "spmm", "spmv", "sddmm", "masked_dot", "elementwise", "residency",
+                                    NULL};
 static const char *const precisions[] = {"exact", "tf32", "bf16", "fp16", NULL};
 static const char *const reorders[] = {"none", "auto", "lpa", "tca", "loa", NULL};
 static const char *const switches[] = {"0", "1", "off", "on", "no", "yes", "false", "true", NULL};
@@ -220,8 +221,8 @@ _Static_assert(sizeof(tsr_mode) == sizeof(unsigned) && sizeof(tsr_precision) == 
 
 static const option options[] = {
     {"mode", FIELD(mode), parse_word, print_word, "auto, cpu, gpu, off", modes, 0},
-    {"disable", FIELD(disabled), parse_flags, print_flags, "a list of mxm, mxv, vxm, spmm, spmv, sddmm, masked_dot",
-     calls, 0},
+    {"disable", FIELD(disabled), parse_flags, print_flags, "a list of mxm, mxv, vxm, spmm, spmv, sddmm, masked_dot, "
+     "elementwise, residency", calls, 0},
     {"min_work", FIELD(min_work), parse_work, print_work, "auto, or a number from 0 to 1e18", NULL, 0},
     {"device", FIELD(device), parse_int, print_int, "0 to 255", NULL, 255},
     {"device_memory", FIELD(device_memory), parse_size, print_size, "bytes, with suffix K, M, G or T", NULL, 0},

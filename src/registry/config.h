@@ -10,10 +10,11 @@
  * off: everything is forwarded. */
 typedef enum tsr_mode { TSR_MODE_AUTO, TSR_MODE_CPU, TSR_MODE_GPU, TSR_MODE_OFF } tsr_mode;
 
-/* Bits of tsr_config.disabled: GraphBLAS calls and kinds of product (TESSERA_DISABLE=mxm,sddmm,…). */
+/* Bits of tsr_config.disabled: GraphBLAS calls, kinds of product, what stays with a backend (TESSERA_DISABLE=mxm,sddmm,…). */
 enum {
     TSR_DISABLE_MXM = 1, TSR_DISABLE_MXV = 2, TSR_DISABLE_VXM = 4,
-    TSR_DISABLE_SPMM = 8, TSR_DISABLE_SPMV = 16, TSR_DISABLE_SDDMM = 32, TSR_DISABLE_MASKED_DOT = 64
+    TSR_DISABLE_SPMM = 8, TSR_DISABLE_SPMV = 16, TSR_DISABLE_SDDMM = 32, TSR_DISABLE_MASKED_DOT = 64,
+    TSR_DISABLE_ELEMENTWISE = 128, TSR_DISABLE_RESIDENCY = 256
 };
 
 typedef struct tsr_config {

@@ -158,8 +158,8 @@ static double gpu_a_ns(const tsr_features *f, const tsr_cost_gpu *c)
 static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
 {
     double b_place = (tsr_mul_reads_b(f->semiring.mul) ? value_bytes(f) : 0) + (f->b_bitmap ? 1 : 0);
-    double up = dense_transfer_ns(f->k * f->n * b_place, f, c);
-    double down = dense_transfer_ns(f->m * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c);
+    double up = f->b_there ? 0 : dense_transfer_ns(f->k * f->n * b_place, f, c);
+    double down = f->c_stays ? 0 : dense_transfer_ns(f->m * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c);
     return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
 }
 
@@ -182,7 +182,7 @@ static double gpu_masked_ns(const tsr_features *f, const tsr_cost_gpu *c)
     double mask = f->a_on_device ? 0 : gpu_operand_ns(f->mask_nnz, f->m, false, f, c);
     if (f->op == TSR_OP_SDDMM)
         return home + mask + f->mask_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->k) +
-               dense_transfer_ns((f->m + f->n) * f->k * value_bytes(f), f, c);
+               dense_transfer_ns(((f->a_there ? 0 : f->m) + (f->b_there ? 0 : f->n)) * f->k * value_bytes(f), f, c);
     double device = tsr_work_of(f) * c->masked_step + f->mask_nnz * c->masked_entry;
     if (f->a_on_device)
         return home + device;

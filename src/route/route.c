@@ -21,6 +21,8 @@ void tsr_features_of(tsr_features *f, const tsr_product *p)
         .a_pattern = !reads_a || p->a.iso || !p->a.x,
         .a_cast = reads_a && !p->a.iso && p->a.x && p->a.type != p->semiring.type,
         .b_cast = reads_b && !p->b.iso && p->b.x && p->b.type != p->semiring.type,
+        .a_there = p->a_value != NULL,
+        .b_there = p->b_value != NULL,
         .b_bitmap = p->b.format == TSR_BITMAP,
         .narrow_index = p->a.index_size == 4,
         .nthreads = p->nthreads,

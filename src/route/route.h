@@ -21,6 +21,7 @@ typedef struct tsr_features {
     bool narrow_index;   /* 32-bit indices */
     bool a_on_device;    /* the GPU keeps what it needs of A */
     bool direct;         /* the GPU copies dense operands by itself: no host thread stages them */
+    bool a_there, b_there, c_stays; /* dense operands that the GPU has already, a result that need not come home */
     bool finish_extra;   /* C<M> accum= T afterwards */
     bool accum_full;     /* C += A*B into a full C, which SuiteSparse does in place */
     int nthreads;

@@ -15,7 +15,7 @@ from pathlib import Path
 
 FORCED = {"TESSERA_MODE": "cpu", "TESSERA_MIN_WORK": "0"}
 ROUTED = re.compile(r'"route"\s*:\s*"(?!suitesparse)')
-ON_GPU = re.compile(r'"route"\s*:\s*"cuda:')
+ON_GPU = re.compile(r'"route"\s*:\s*"(cuda|fake):')
 CHECK_REPORT = re.compile(r"^tessera: CHECK: .* changed .* without a write hook", re.M)
 CHECK_SUMMARY = re.compile(r"^tessera: CHECK: (\d+) fingerprints compared", re.M)
 LINES_SHOWN = 3
@@ -45,6 +45,7 @@ def modes(args):
         gpu = {**preload, **FORCED, "TESSERA_MODE": "gpu", "TESSERA_PLUGIN_DIR": str(args.plugin.resolve().parent)}
         table["gpu"] = (args.program, gpu)
         table["gpu-eager"] = (args.program, {**gpu, "TESSERA_EAGER": "1", "TESSERA_DEFER": "1"})
+        table["gpu-check"] = (args.program, {**gpu, "TESSERA_CHECK": "1"})
         table["gpu-bmat"] = (args.program, {**gpu, "TESSERA_KERNEL": "bmat"})
         table["gpu-tight"] = (args.program, {**gpu, "TESSERA_DEVICE_MEMORY": "8K"})
     if args.blind:
@@ -63,8 +64,7 @@ class Runner:
         command = ["timeout", str(self.args.timeout), "env"]
         command += [f"{name}={value}" for name, value in extra.items()]
         command += [str(program), "--seed", str(seed), "--ops", str(self.args.ops)]
-        if self.args.large:
-            command.append("--large")
+        command += ["--large"] * self.args.large + ["--chains"] * self.args.chains
         done = subprocess.run(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               errors="replace", check=False)
         return done.returncode, done.stdout.splitlines(), done.stderr
@@ -97,7 +97,7 @@ class Runner:
         if self.args.spoil and name == "forced" and len(lines) > 20:
             lines[20] += " spoiled"
         routed = self.routed(trace, name)
-        report = check_report(errors) if name == "check" and code == 0 else None
+        report = check_report(errors) if name.endswith("check") and code == 0 else None
         if code == 0 and lines == expected:
             return report and f"seed {seed} {name}: {report}", routed
         return describe(seed, name, code, lines, expected, errors), routed
@@ -175,7 +175,7 @@ def verdict(args, summary):
         print(f"too many references failed: {lost} of {args.programs}")
         failed = True
     if args.min_routed:
-        for name in ("forced", "check", "eager", "defer", "replaced", "linked", "gpu", "gpu-eager"):
+        for name in ("forced", "check", "eager", "defer", "replaced", "linked", "gpu", "gpu-eager", "gpu-check"):
             if name in summary.routed and summary.routed[name] < args.min_routed:
                 print(f"{name}: only {summary.routed[name]} products went to Tessera, expected {args.min_routed}")
                 failed = True
@@ -196,6 +196,7 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--large", action="store_true", help="every program has large objects")
+    parser.add_argument("--chains", action="store_true", help="only chains of calls over dense objects")
     parser.add_argument("--min-routed", type=int, default=0, help="fail unless so many products are routed, per mode")
     parser.add_argument("--blind", help="self-test: CHECK mode without the write hooks of functions of this prefix")
     parser.add_argument("--expect-difference", action="store_true", help="self-test: fail unless something is found")

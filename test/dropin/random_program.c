@@ -1,4 +1,4 @@
-/* A random GraphBLAS program: `random_program --seed S --ops K [--long] [--large]` prints one line per operation.
+/* A random GraphBLAS program: `random_program --seed S --ops K [--long] [--large] [--chains]` prints one line per operation.
  * Run plain and through Tessera it must print the same (differential.py).
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -12,6 +12,7 @@ typedef struct arguments {
     int ops;
     bool full; /* print entries, not only their hash */
     bool large;
+    bool chains; /* nothing else */
 } arguments;
 
 /* ---- an allocator whose blocks cannot be freed by any other ---- */
@@ -73,6 +74,7 @@ static void one_operation(void)
     else if (rare == 1) op_nested();
     else if (rare == 2) op_threads();
     else if (rare <= 4) op_any_products();
+    else if (rare == 5) op_chains();
     else families[rng_below(20)]();
     pool_release();
 }
@@ -95,7 +97,7 @@ static void run(const arguments *a)
     start(a);
     operators_init();
     pool_init(a->large || a->seed % 8 == 7, a->seed % 4 == 3);
-    for (int k = 0; k < a->ops; k++) one_operation();
+    for (int k = 0; k < a->ops; k++) (a->chains ? op_chains : one_operation)();
     report_pool();
     pool_free();
     operators_free();
@@ -108,6 +110,7 @@ static bool parse(int argc, char **argv, arguments *a)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--long")) a->full = true;
         else if (!strcmp(argv[i], "--large")) a->large = true;
+        else if (!strcmp(argv[i], "--chains")) a->chains = true;
         else if (i + 1 == argc) return false;
         else if (!strcmp(argv[i], "--seed")) a->seed = strtoull(argv[++i], NULL, 0);
         else if (!strcmp(argv[i], "--ops")) a->ops = atoi(argv[++i]);
@@ -120,7 +123,7 @@ int main(int argc, char **argv)
 {
     arguments a = {.seed = 1, .ops = 100};
     if (!parse(argc, argv, &a)) {
-        fprintf(stderr, "usage: random_program [--seed S] [--ops K] [--long] [--large]\n");
+        fprintf(stderr, "usage: random_program [--seed S] [--ops K] [--long] [--large] [--chains]\n");
         return 2;
     }
     run(&a);

@@ -4,10 +4,11 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import classify as roles_of
+import steps
 
 NOTE = '/* %s Made by src/graphblas/gen from the installed GraphBLAS.h.\n * SPDX-License-Identifier: Apache-2.0 */\n'
 INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/blocks.h"\n#include "src/graphblas/door.h"\n' \
-           '#include "src/graphblas/hooks.h"\n#include "src/graphblas/pins.h"\n'
+           '#include "src/graphblas/hooks.h"\n#include "src/graphblas/pins.h"\n#include "src/graphblas/step.h"\n'
 
 # Wrappers written by hand: what they call instead of the real function.
 BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize'}
@@ -37,6 +38,11 @@ TOUCH = {
     roles_of.FREE: 'TSR_TOUCH_FREE_AT', roles_of.EXPORT: 'TSR_TOUCH_EXPORT_AT',
     roles_of.READ_ARRAY: 'TSR_TOUCH_READ_ARRAY', roles_of.NEW: 'TSR_TOUCH_NEW_AT',
     roles_of.NEW_ARRAY: 'TSR_TOUCH_NEW_ARRAY'}
+# The call cannot be answered when contents it needs are lost.
+LOST = {
+    roles_of.READ: 'TSR_LOST(a{n})', roles_of.WRITE: 'TSR_LOST(a{n})', roles_of.MOVE: 'TSR_LOST(a{n})',
+    roles_of.MOVE_AT: 'TSR_LOST(a{n} ? *a{n} : NULL)', roles_of.EXPORT: 'TSR_LOST(a{n} ? *a{n} : NULL)',
+    roles_of.READ_ARRAY: 'tsr_is_lost_array((const void *const *) a{n}, {count})'}
 # Number of tiles of GxB_Matrix_concat (C, Tiles, m, n, …) and GxB_Matrix_split (Tiles, m, n, …).
 ARRAY_COUNT = {roles_of.READ_ARRAY: 'tsr_tiles(a2, a3)', roles_of.NEW_ARRAY: 'tsr_tiles(a1, a2)'}
 
@@ -132,13 +138,47 @@ def _touches(roles):
     return '    const tsr_touch touches[] = {' + ', '.join(rows) + '};'
 
 
-def _real_call(prototype, deep):
+def _lost(roles):
+    """Condition after the hooks: contents that the call needs went with a device."""
+    found = [LOST[role].format(n=number, count=ARRAY_COUNT.get(role, '1')) for number, role, _ in roles if role in LOST]
+    return 'TSR_UNLIKELY(tsr_busy() & TSR_BUSY_LOST) && (%s)' % ' || '.join(found) if found else None
+
+
+def _refuse_lost(roles):
+    condition = _lost(roles)
+    return ['if (%s) {' % condition, '    return GrB_PANIC;', '}'] if condition else []
+
+
+def _early(prototype):
+    """Lines before the hooks: what values of a backend can do for the call, without bringing them home."""
+    lines = []
+    step, answer, reduced = steps.step(prototype), steps.answer(prototype), steps.reduces(prototype)
+    if step:
+        lines = ['GrB_Info early;', 'if (%s) {' % step, '    return early;', '}']
+    elif answer:
+        lines = ['if (%s) {' % answer, '    return GrB_SUCCESS;', '}']
+    elif reduced:
+        lines = ['GrB_Matrix one;', 'if (tsr_try_reduce(&one, "%s", a2, (GrB_Matrix) a3)) {' % prototype.name,
+                 '    const GrB_Info early = TSR_SLOT(%s)(a0, a1, a2, (%s) one, a4);' % (prototype.name, reduced),
+                 '    tsr_real.GrB_Matrix_free(&one);', '    return early;', '}']
+    return ['if (busy & TSR_BUSY_VALUES) {'] + ['    ' + line for line in lines] + ['}'] if lines else []
+
+
+def _product(prototype, roles, before):
+    """The product door runs the hooks itself, when it knows what it needs; before the real function they run again."""
+    call = 'TSR_SLOT(%s)(%s)' % (prototype.name, _pass_on(prototype))
+    return (['%s result;' % prototype.returns, 'const bool route = tsr_may_route();', 'tsr_depth++;',
+             'if (!route || !%s(&result, %s)) {' % (PRODUCTS[prototype.name], _pass_on(prototype)),
+             '    if (TSR_UNLIKELY(tsr_busy())) {']
+            + ['    ' + line for line in before]
+            + ['    }', '    result = %s ? GrB_PANIC : %s;' % (_lost(roles), call), '}', 'tsr_depth--;'])
+
+
+def _real_call(prototype, roles, deep, before=()):
     """Lines that set `result` (or nothing for void) from the product door or the real function."""
     call = 'TSR_SLOT(%s)(%s)' % (prototype.name, _pass_on(prototype))
     if prototype.name in PRODUCTS:
-        return ['%s result;' % prototype.returns, 'const bool route = tsr_may_route();', 'tsr_depth++;',
-                'if (!route || !%s(&result, %s)) {' % (PRODUCTS[prototype.name], _pass_on(prototype)),
-                '    result = %s;' % call, '}', 'tsr_depth--;']
+        return _product(prototype, roles, before)
     if deep:
         return ['tsr_depth++;', 'const %s result = %s;' % (prototype.returns, call), 'tsr_depth--;']
     return ['const %s result = %s;' % (prototype.returns, call)]
@@ -150,12 +190,21 @@ def _handed_out(prototype):
             + ['tsr_blocks_hide(a%d);' % n for n in roles_of.tells_allocator(prototype)])
 
 
+def _checked_call(prototype, roles, deep):
+    """In CHECK mode the hooks have run: whatever is only with a backend is at home, and results may go there again."""
+    step = steps.step(prototype)
+    if not step or 'tsr_output' not in step:
+        return _real_call(prototype, roles, deep)
+    return (['GrB_Info early;', 'const bool there = (tsr_busy() & TSR_BUSY_VALUES) && %s;' % step, 'tsr_depth += !there;',
+             'const GrB_Info result = there ? early : TSR_SLOT(%s)(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !there;'])
+
+
 def _checked(prototype, roles, deep):
     containers = [r for r in roles if r[1] not in TOUCH]
     lines = [line.strip() for line in _hooks(containers, HOOKS)]
     lines += [_touches(roles)[4:], 'tsr_check_call check;',
              'tsr_check_before(&check, "%s", touches, sizeof touches / sizeof *touches);' % prototype.name]
-    lines += _real_call(prototype, deep)
+    lines += _refuse_lost(roles) + _checked_call(prototype, roles, deep)
     lines.append('tsr_check_after(&check);')
     lines += _handed_out(prototype)
     after = _hooks(containers, AFTER)
@@ -179,7 +228,7 @@ def _wrapper(prototype, roles):
     call = 'TSR_SLOT(%s)(%s)' % (prototype.name, _pass_on(prototype))
     leaves = _handed_out(prototype)
     if not roles and leaves:
-        return _function(head, lines + _real_call(prototype, False) + leaves + ['return result;'])
+        return _function(head, lines + _real_call(prototype, roles, False) + leaves + ['return result;'])
     if not roles:
         return _function(head, lines + [('' if prototype.returns == 'void' else 'return ') + call + ';'])
     deep = roles_of.runs_operators(prototype, roles)
@@ -188,9 +237,12 @@ def _wrapper(prototype, roles):
               '        return checked_%s(%s);' % (prototype.name, _pass_on(prototype)), '    }']
     if prototype.name in TOTALS:
         lines += ['    if (%s(%s)) {' % (TOTALS[prototype.name], _pass_on(prototype)), '        return GrB_SUCCESS;', '    }']
-    lines += before + ['}']
+    lines += ['    ' + line for line in _early(prototype)]
+    if prototype.name not in PRODUCTS:
+        lines += ['    tsr_caller = "%s";' % prototype.name] + before + ['    ' + line for line in _refuse_lost(roles)]
+    lines.append('}')
     if after or deep or leaves or prototype.name in PRODUCTS:
-        lines += _real_call(prototype, deep) + leaves
+        lines += _real_call(prototype, roles, deep, before) + leaves
         if after:
             lines += ['if (TSR_UNLIKELY(busy) && result == GrB_SUCCESS) {'] + after + ['}']
         lines.append('return result;')

@@ -161,6 +161,7 @@ int random_type(void);
 
 /* ---- report (digest.c) ---- */
 void report_init(bool full);
+void report_rarely(bool rarely); /* objects are seldom looked at from now on */
 void report_text(const char *name, GrB_Info info); /* an operation without an output object */
 void report(const char *name, GrB_Info info, object *out);
 void report_value(const char *name, GrB_Info info, int type, const void *x);
@@ -174,6 +175,7 @@ void op_products(void);   /* products.c */
 void op_any_products(void);
 void op_threads(void);    /* threads.c */
 void op_elementwise(void);/* elementwise.c */
+void op_chains(void);     /* chains.c */
 void op_assign(void);     /* assign.c */
 void op_extract(void);
 void op_mutate(void);     /* mutate.c */

@@ -1,0 +1,157 @@
+/* Products of full matrices, where a backend has them already.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "src/graphblas/hooks.h"
+#include "src/graphblas/resident.h"
+#include "src/graphblas/step.h"
+#include "src/registry/config.h"
+#include "src/registry/trace.h"
+
+/* A product on its way. */
+typedef struct dense {
+    const tsr_call *call;
+    tsr_modifiers mod;
+    tsr_seen a, b;
+    tsr_dense_product product;
+    tsr_stepper step; /* C<M> accum= T */
+} dense;
+
+static bool plus_times(tsr_type *type, GrB_Semiring semiring)
+{
+    tsr_semiring s;
+    if (!semiring || !tsr_match_semiring(&s, semiring))
+        return false;
+    *type = s.type;
+    return s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && (s.type == TSR_FP32 || s.type == TSR_FP64);
+}
+
+static bool look_at_operand(tsr_seen *seen, GrB_Matrix handle, tsr_type type, bool transposed)
+{
+    if (!tsr_see(seen, handle) || seen->view.format != TSR_FULL || seen->view.type != type)
+        return false;
+    if (transposed)
+        seen->view = tsr_view_transposed(seen->view);
+    return true;
+}
+
+static bool look(dense *d)
+{
+    const tsr_call *c = d->call;
+    tsr_dense_product *p = &d->product;
+    const bool full = true;
+    if (c->vector || !c->C || !c->A || !c->B || !plus_times(&p->type, c->semiring) || tsr_match_descriptor(&d->mod, c->desc) ||
+        !look_at_operand(&d->a, c->A, p->type, d->mod.tran0) || !look_at_operand(&d->b, c->B, p->type, d->mod.tran1))
+        return false;
+    const tsr_step_call rest = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc,
+                                .step = {.op = TSR_STEP_IDENTITY, .type = p->type, .result = p->type}};
+    if (!tsr_stepper_look(&d->step, &rest, &full))
+        return false;
+    p->m = d->a.view.nrows;
+    p->k = d->a.view.ncols;
+    p->n = d->b.view.ncols;
+    p->a_by_col = d->a.view.by_col;
+    p->b_by_col = d->b.view.by_col;
+    p->c_by_col = d->step.by_col;
+    return d->b.view.nrows == p->k && d->step.nrows == p->m && d->step.ncols == p->n && p->k > 0;
+}
+
+static const tsr_backend *backend_there(const dense *d)
+{
+    tsr_value *value = d->a.value ? d->a.value : d->b.value;
+    return value ? tsr_value_about(value)->backend : NULL;
+}
+
+static bool pulls(dense *d)
+{
+    const tsr_dense_product *p = &d->product;
+    return tsr_stepper_pulls(&d->step, backend_there(d), (double)p->m * (double)p->k + (double)p->k * (double)p->n);
+}
+
+/* The arrays themselves are brought, whichever way they are looked at. */
+static tsr_status bring(dense *d, tsr_seen *seen, bool transposed, void **value)
+{
+    if (transposed)
+        seen->view = tsr_view_transposed(seen->view);
+    const tsr_status status = tsr_stepper_bring(&d->step, seen);
+    if (status == TSR_OK)
+        *value = tsr_value_kept(seen->value);
+    return status;
+}
+
+static bool is_plain(const dense *d)
+{
+    return !d->call->accum && !d->call->M;
+}
+
+static tsr_status multiply(dense *d, tsr_value **value)
+{
+    const tsr_backend *backend = d->step.backend;
+    void *kept = NULL;
+    tsr_status status = bring(d, &d->a, d->mod.tran0, &d->product.a);
+    if (status == TSR_OK)
+        status = bring(d, &d->b, d->mod.tran1, &d->product.b);
+    if (status == TSR_OK) {
+        status = backend->values->multiply(&d->product, &kept);
+        if (tsr_resident_again(status))
+            status = backend->values->multiply(&d->product, &kept);
+    }
+    if (status != TSR_OK)
+        return status;
+    const tsr_value_facts facts = {.backend = backend, .type = d->product.type, .nrows = d->product.m, .ncols = d->product.n,
+                                   .by_col = d->product.c_by_col, .full = true, .origin = is_plain(d) ? d->step.key : 0};
+    *value = tsr_value_new(&facts, kept);
+    return *value ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+static tsr_status finish(dense *d, tsr_value *value)
+{
+    tsr_status status;
+    if (is_plain(d)) {
+        status = tsr_stepper_put(&d->step, value);
+        if (status != TSR_OK)
+            tsr_value_unref(value);
+        return status;
+    }
+    d->step.x.value = value;
+    return tsr_stepper_finish(&d->step);
+}
+
+static void report(const dense *d, double ms)
+{
+    if (!tsr_trace_wanted())
+        return;
+    const tsr_dense_product *p = &d->product;
+    char pattern[128], route[64];
+    snprintf(pattern, sizeof pattern, "dense plus_times %s m=%lld k=%lld n=%lld", tsr_type_name(p->type), (long long)p->m, (long long)p->k,
+             (long long)p->n);
+    snprintf(route, sizeof route, "%s:multiply", d->step.backend->name);
+    tsr_trace_product(&(tsr_trace_record){.call = d->call->name, .pattern = pattern, .route = route, .reason = "operands are there",
+                                          .predicted_ms = -1.0, .measured_ms = ms, .bytes_moved = d->step.moved});
+}
+
+static bool compute(dense *d)
+{
+    const double start = tsr_engine_clock_ms();
+    tsr_value *value = NULL;
+    if (multiply(d, &value) != TSR_OK || finish(d, value) != TSR_OK)
+        return false;
+    tsr_resident_use(d->a.value);
+    tsr_resident_use(d->b.value);
+    report(d, tsr_engine_clock_ms() - start);
+    return true;
+}
+
+bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there)
+{
+    dense d = {.call = call};
+    const tsr_config *config = tsr_config_get();
+    if ((!there && config->mode != TSR_MODE_GPU) || config->defer || !tsr_resident_allowed_inside())
+        return false;
+    const bool done = look(&d) && pulls(&d) && compute(&d);
+    tsr_value_unref(d.a.value);
+    tsr_value_unref(d.b.value);
+    tsr_stepper_release(&d.step);
+    *info = GrB_SUCCESS;
+    return done;
+}

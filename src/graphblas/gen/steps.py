@@ -1,0 +1,105 @@
+"""Which functions may be computed or answered from values that a backend keeps, and what their wrappers then ask.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import re
+
+TYPES = 'BOOL|INT8|INT16|INT32|INT64|UINT8|UINT16|UINT32|UINT64|FP32|FP64'
+OBJECT = r'^G[rx]B_(?P<object>Matrix|Vector)_'
+
+
+def _output(match, prototype, desc):
+    return '&(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a%d, %s}' % (
+        prototype.name, desc, 'true' if match['object'] == 'Vector' else 'false')
+
+
+def _object(number):
+    return 'TSR_OBJECT(a%d)' % number
+
+
+def _scalar(match, number):
+    if match['type'] == 'Scalar':
+        return 'TSR_BOXED(a%d)' % number
+    return 'TSR_PLAIN(a%d, TSR_%s)' % (number, match['type'])
+
+
+def _apply(match, prototype):
+    return 'tsr_try_unary(&early, %s, a3, (GrB_Matrix) a4)' % _output(match, prototype, 5)
+
+
+def _bind(match, prototype):
+    operands = [_scalar(match, 4), _object(5)] if match['side'] == '1st' else [_object(4), _scalar(match, 5)]
+    return 'tsr_try_binary(&early, %s, a3, %s, TSR_PAIR_MULT)' % (_output(match, prototype, 6), ', '.join(operands))
+
+
+def _ewise(match, prototype):
+    operator = {'BinaryOp': 'a3', 'Monoid': 'tsr_operator_of_monoid(a3)',
+                'Semiring': 'tsr_operator_of_%s(a3)' % ('add' if match['kind'] == 'Add' else 'multiply')}[match['operator']]
+    return 'tsr_try_binary(&early, %s, %s, %s, %s, TSR_PAIR_%s)' % (
+        _output(match, prototype, 6), operator, _object(4), _object(5), match['kind'].upper())
+
+
+def _union(match, prototype):
+    return 'tsr_try_binary(&early, %s, a3, %s, %s, TSR_PAIR_UNION)' % (_output(match, prototype, 8), _object(4), _object(6))
+
+
+def _select(match, prototype):
+    return 'tsr_try_select(&early, %s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6), _scalar(match, 5))
+
+
+def _assign(match, prototype):
+    vector = match['object'] == 'Vector'
+    source = _scalar(match, 3) if match['type'] else _object(3)
+    return 'tsr_try_assign(&early, %s, %s, a4, %s)' % (
+        _output(match, prototype, 6 if vector else 8), source, 'a4' if vector else 'a6')
+
+
+def _dup(match, prototype):
+    return 'tsr_try_dup(&early, "%s", (GrB_Matrix *) a0, (GrB_Matrix) a1, %s)' % (
+        prototype.name, 'true' if match['object'] == 'Vector' else 'false')
+
+
+# What the wrapper of a matching function asks before its hooks; true: `early` is the result.
+STEPS = [(re.compile(pattern), make) for pattern, make in (
+    (OBJECT + r'apply$', _apply),
+    (OBJECT + r'apply_BinaryOp(?P<side>1st|2nd)_(?P<type>%s|Scalar)$' % TYPES, _bind),
+    (OBJECT + r'eWise(?P<kind>Mult|Add)_(?P<operator>BinaryOp|Monoid|Semiring)$', _ewise),
+    (OBJECT + r'eWiseUnion$', _union),
+    (OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES, _select),
+    (OBJECT + r'(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES, _assign),
+    (OBJECT + r'dup$', _dup),
+    (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
+
+# ... true: the answer is written.
+ANSWERS = [(re.compile(pattern), call) for pattern, call in (
+    (r'^GrB_(Matrix|Vector)_nvals$', 'tsr_try_nvals(a0, (GrB_Matrix) a1)'),
+    (r'^GrB_(Matrix_nrows|Vector_size)$', 'tsr_try_nrows(a0, (GrB_Matrix) a1)'),
+    (r'^GrB_Matrix_ncols$', 'tsr_try_ncols(a0, (GrB_Matrix) a1)'),
+    (r'^GxB_(Matrix|Vector)_type$', 'tsr_try_type(a0, (GrB_Matrix) a1)'))]
+
+REDUCE = re.compile(r'^GrB_(Matrix|Vector)_reduce_(%s|Monoid_Scalar)$' % TYPES)
+WAIT_AT = re.compile(r'^GxB_(Matrix|Vector)_wait$')
+
+
+def step(prototype):
+    """C expression, or None."""
+    for pattern, make in STEPS:
+        match = pattern.match(prototype.name)
+        if match and prototype.parameters[0].stars == (1 if prototype.name.endswith('_dup') else 0):
+            return make(match, prototype)
+    return None
+
+
+def answer(prototype):
+    """C expression, or None."""
+    for pattern, call in ANSWERS:
+        if pattern.match(prototype.name):
+            return call
+    return None
+
+
+def reduces(prototype):
+    """The type of the reduced object, or None: does the call reduce all of it to a scalar?"""
+    match = REDUCE.match(prototype.name)
+    return match and 'GrB_' + match[1]

@@ -1,0 +1,257 @@
+/* Values of handles: found with their records, brought there, brought home.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/resident.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/graphblas/hooks.h"
+#include "src/graphblas/pins.h"
+#include "src/registry/backends.h"
+#include "src/registry/config.h"
+#include "src/registry/trace.h"
+#include "src/route/gravity.h"
+
+_Thread_local const char *tsr_caller __attribute__((tls_model("initial-exec")));
+
+static bool enabled(unsigned bit)
+{
+    const tsr_config *config = tsr_config_get();
+    return !tsr_door_blocking() && config->mode != TSR_MODE_CPU && !(config->disabled & (bit | TSR_DISABLE_RESIDENCY));
+}
+
+bool tsr_resident_allowed(unsigned bit)
+{
+    return tsr_may_route() && enabled(bit);
+}
+
+bool tsr_resident_allowed_inside(void)
+{
+    return enabled(0);
+}
+
+const tsr_backend *tsr_resident_backend(void)
+{
+    const tsr_backend *gpu = tsr_config_get()->mode == TSR_MODE_GPU ? tsr_backend_gpu() : NULL;
+    return gpu && gpu->values ? gpu : NULL;
+}
+
+int tsr_resident_threads(void)
+{
+    int32_t threads = 0;
+    tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads);
+    return threads > 0 ? threads : 1;
+}
+
+tsr_value *tsr_resident_find(const void *handle)
+{
+    tsr_matrix *record = tsr_table_get(handle, false);
+    if (!record)
+        return NULL;
+    tsr_value *value = tsr_matrix_value(record);
+    tsr_matrix_unref(record);
+    return value;
+}
+
+bool tsr_resident_only(const void *handle)
+{
+    tsr_value *value = tsr_resident_find(handle);
+    tsr_value_unref(value);
+    return value && tsr_defer_is_target(handle);
+}
+
+bool tsr_is_lost(const void *handle)
+{
+    tsr_matrix *record = tsr_table_get(handle, false);
+    const bool lost = record && tsr_matrix_is_lost(record);
+    tsr_matrix_unref(record);
+    return lost;
+}
+
+void tsr_resident_use(tsr_value *value)
+{
+    if (tsr_value_first_use(value))
+        tsr_gravity_used(tsr_value_about(value)->origin);
+}
+
+/* ---- device memory, device lost ---- */
+
+static bool forget_value(const void *handle, tsr_matrix *record)
+{
+    tsr_value *value = tsr_matrix_value(record);
+    if (value && !tsr_defer_is_target(handle))
+        tsr_matrix_set_value(record, NULL);
+    tsr_value_unref(value);
+    return value;
+}
+
+bool tsr_resident_make_room(void)
+{
+    tsr_defer_run_idle();
+    return tsr_table_each(forget_value) > 0;
+}
+
+bool tsr_resident_again(tsr_status status)
+{
+    if (status == TSR_INTERNAL_ERROR)
+        tsr_backend_gpu_off();
+    return status == TSR_OUT_OF_MEMORY && tsr_resident_make_room();
+}
+
+/* ---- home ---- */
+
+/* C whose contents are only with a backend. */
+typedef struct absent {
+    GrB_Matrix C;
+    bool vector;
+    tsr_value *value;
+    tsr_handover arrays;
+} absent;
+
+static void release(absent *a)
+{
+    tsr_arrays_free(&a->arrays);
+    tsr_value_unref(a->value);
+    free(a);
+}
+
+static void report_home(const absent *a, const tsr_result *result, double ms)
+{
+    if (!tsr_trace_wanted())
+        return;
+    const tsr_value_facts *facts = tsr_value_about(a->value);
+    char pattern[96], route[64];
+    snprintf(pattern, sizeof pattern, "home %s n=%lld", tsr_type_name(facts->type), (long long)tsr_value_places(a->value));
+    snprintf(route, sizeof route, "%s:fetch", facts->backend->name);
+    tsr_trace_product(&(tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern, .route = route,
+                                          .reason = "looked at on the host", .predicted_ms = -1.0, .measured_ms = ms,
+                                          .bytes_moved = result->bytes_moved});
+}
+
+static void lose(const absent *a)
+{
+    tsr_warn_once("lost", "contents that were only on the GPU are lost: calls that need them return GrB_PANIC");
+    tsr_matrix *record = tsr_table_get(a->C, false);
+    if (record) {
+        tsr_matrix_lose(record);
+        tsr_matrix_set_value(record, NULL);
+    }
+    tsr_matrix_unref(record);
+    __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_LOST, __ATOMIC_RELAXED);
+}
+
+static tsr_status fetch(absent *a, tsr_result *result)
+{
+    const tsr_backend *backend = tsr_value_about(a->value)->backend;
+    tsr_pins_use(a->arrays.x, backend);
+    const int threads = tsr_resident_threads();
+    tsr_status status = backend->values->fetch(tsr_value_kept(a->value), result, threads);
+    return tsr_resident_again(status) ? backend->values->fetch(tsr_value_kept(a->value), result, threads) : status;
+}
+
+static void bring_home(void *closure)
+{
+    absent *a = closure;
+    const double start = tsr_engine_clock_ms();
+    tsr_result result = {.x = a->arrays.x, .b = a->arrays.b};
+    const bool fetched = fetch(a, &result) == TSR_OK;
+    if (fetched && a->arrays.b)
+        tsr_arrays_count(&a->arrays, result.nvals, tsr_value_places(a->value));
+    if (!fetched || tsr_finish_dense(a->C, a->vector, tsr_value_about(a->value)->by_col, &a->arrays) != GrB_SUCCESS)
+        lose(a);
+    if (tsr_value_first_use(a->value))
+        tsr_gravity_read(tsr_value_about(a->value)->origin);
+    report_home(a, &result, tsr_engine_clock_ms() - start);
+    release(a);
+}
+
+static void forget(void *closure)
+{
+    release(closure);
+}
+
+/* ---- there ---- */
+
+bool tsr_resident_may_wait(GrB_Matrix C)
+{
+    int32_t control = GxB_AUTO_SPARSITY;
+    const int32_t dense = GxB_BITMAP + GxB_FULL;
+    return !tsr_door_blocking() &&
+           tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS && (control & dense) == dense;
+}
+
+static void set_value(const void *handle, tsr_value *value)
+{
+    tsr_matrix *record = tsr_table_get(handle, true);
+    if (record)
+        tsr_matrix_set_value(record, value);
+    tsr_matrix_unref(record);
+    __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_VALUES, __ATOMIC_RELAXED);
+}
+
+bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover *arrays)
+{
+    absent *now = malloc(sizeof *now);
+    tsr_matrix *record = tsr_table_get(C, true);
+    if (!now || !record) {
+        tsr_matrix_unref(record);
+        free(now);
+        return false;
+    }
+    tsr_will_replace(C);
+    tsr_matrix_set_value(record, value);
+    tsr_matrix_unref(record);
+    __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_VALUES, __ATOMIC_RELAXED);
+    *now = (absent){.C = C, .vector = vector, .value = value, .arrays = *arrays};
+    *arrays = (tsr_handover){0};
+    const tsr_deferred d = {.target = C, .run = bring_home, .cancel = forget, .closure = now, .only_value = true};
+    if (!tsr_defer(&d))
+        bring_home(now);
+    return true;
+}
+
+void tsr_resident_keep(GrB_Matrix C, tsr_value *value)
+{
+    set_value(C, value);
+    tsr_value_unref(value);
+}
+
+/* The account of uses goes with the version, as those of representations do. */
+static const tsr_rep_key uses = {.device = true, .pattern = true};
+
+void tsr_resident_note_use(const void *handle)
+{
+    tsr_matrix *record = tsr_table_get(handle, true);
+    if (record)
+        tsr_matrix_regret(record, uses, 1.0);
+    tsr_matrix_unref(record);
+    __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_VALUES, __ATOMIC_RELAXED);
+}
+
+bool tsr_resident_noted(const void *handle)
+{
+    tsr_matrix *record = tsr_table_get(handle, false);
+    const bool noted = record && tsr_matrix_regret(record, uses, 0.0) > 0;
+    tsr_matrix_unref(record);
+    return noted;
+}
+
+tsr_status tsr_resident_bring(tsr_value **value, const void *handle, const tsr_view *view, const tsr_backend *backend, int64_t *moved)
+{
+    void *kept = NULL;
+    int64_t bytes = 0;
+    const int threads = tsr_resident_threads();
+    tsr_status status = backend->values->bring(view, threads, &kept, &bytes);
+    if (tsr_resident_again(status))
+        status = backend->values->bring(view, threads, &kept, &bytes);
+    if (status != TSR_OK)
+        return status;
+    const tsr_value_facts facts = {.backend = backend, .type = view->type, .nrows = view->nrows, .ncols = view->ncols,
+                                   .by_col = view->by_col, .full = view->format == TSR_FULL};
+    *value = tsr_value_new(&facts, kept);
+    if (!*value)
+        return TSR_OUT_OF_MEMORY;
+    *moved += bytes;
+    set_value(handle, *value);
+    return TSR_OK;
+}

@@ -1,0 +1,49 @@
+/* Matrices and vectors whose dense contents live with a backend: also there, or only there until the host wants them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_RESIDENT_H
+#define TSR_RESIDENT_H
+
+#include "src/graphblas/finish.h"
+
+/* May a call be computed on values at all: routing on, not in blocking mode, not disabled?  bit: TSR_DISABLE_ELEMENTWISE or 0. */
+bool tsr_resident_allowed(unsigned bit);
+bool tsr_resident_allowed_inside(void); /* ... asked by a product that is being routed */
+
+/* The backend for what has no value yet (TESSERA_MODE=gpu); NULL: none. */
+const tsr_backend *tsr_resident_backend(void);
+
+/* What a backend has of the present contents of a handle, with a reference; NULL: nothing. */
+tsr_value *tsr_resident_find(const void *handle);
+
+/* Is that the only place where they are? */
+bool tsr_resident_only(const void *handle);
+
+/* A value of these contents, which the host holds (view), is made and kept with the handle.  The backend's status. */
+tsr_status tsr_resident_bring(tsr_value **value, const void *handle, const tsr_view *view, const tsr_backend *backend, int64_t *moved);
+
+/* A product took these contents from the host; did one before?  Then they are worth bringing. */
+void tsr_resident_note_use(const void *handle);
+bool tsr_resident_noted(const void *handle);
+
+/* May the contents of C be only with a backend?  Only a hand-over that cannot fail may wait. */
+bool tsr_resident_may_wait(GrB_Matrix C);
+
+/* C is `value` from now on (the reference is taken over), with the host's memory for it, which is taken over too.  What C was is gone.
+ * False: out of memory, nothing has changed, nothing was taken over. */
+bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover *arrays);
+
+/* The present contents of C, which the host has, are also `value` (a reference is taken over). */
+void tsr_resident_keep(GrB_Matrix C, tsr_value *value);
+
+/* A value was used by one of our calls. */
+void tsr_resident_use(tsr_value *value);
+
+/* Device memory: values that the host has as well are forgotten, the others come home first.  False: there were none. */
+bool tsr_resident_make_room(void);
+
+/* The answer to `status` of a backend: true = it is worth trying once more. */
+bool tsr_resident_again(tsr_status status);
+
+int tsr_resident_threads(void);
+
+#endif

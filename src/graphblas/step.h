@@ -1,0 +1,119 @@
+/* Elementwise calls on values that a backend keeps: what the wrappers ask before anything is brought home.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_GRAPHBLAS_STEP_H
+#define TSR_GRAPHBLAS_STEP_H
+
+#include "src/graphblas/match.h"
+
+/* ---- built-in operators (match_step.c) ---- */
+
+/* On BOOL every operator is one of LOR, LAND, LXOR, FIRST, SECOND, PAIR and the comparisons (unary: IDENTITY, LNOT, ONE).
+ * False: not built in, or none that a step knows. */
+bool tsr_match_unary(tsr_step_op *op, tsr_type *type, GrB_UnaryOp handle);
+bool tsr_match_binary(tsr_step_op *op, tsr_type *type, GrB_BinaryOp handle);
+bool tsr_match_select(tsr_step_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
+bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_Monoid monoid);
+const char *tsr_step_name(tsr_step_op op);
+
+/* ---- one elementwise call (step.c) ---- */
+
+/* C<M> accum= op (x, y). */
+typedef struct tsr_step_call {
+    const char *name;
+    GrB_Matrix C, M, A, B; /* A, B: x and y; NULL: the scalar in `step` */
+    GrB_BinaryOp accum;
+    GrB_Descriptor desc;
+    tsr_step step; /* op, type, result, scalars, unite, select */
+    bool vector;
+    bool full_only; /* what it means where only one operand is present no step can say */
+} tsr_step_call;
+
+/* One operand as it was found. */
+typedef struct tsr_seen {
+    const void *handle;
+    tsr_value *value;  /* NULL: only the host has it, in */
+    tsr_view view;     /* else without arrays */
+    bool given;
+} tsr_seen;
+
+/* Deferred products may have to run first; what only a backend has is not brought home.  False: not a valid object of a built-in type. */
+bool tsr_see(tsr_seen *seen, GrB_Matrix handle);
+
+/* A call on its way. */
+typedef struct tsr_stepper {
+    tsr_step_call call;
+    tsr_modifiers mod;
+    tsr_seen x, y, c, m;
+    int64_t nrows, ncols; /* of C */
+    bool by_col;
+    bool full; /* every entry of the result is present */
+    const tsr_backend *backend;
+    uint64_t key;
+    int64_t moved;
+} tsr_stepper;
+
+/* Matches without computing or moving anything.  promised: x is not call->A but will be a value of the step's type and of C's shape, held
+ * like C, full or not; x.value is set before tsr_stepper_compute.  False: declined; release in any case. */
+bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *promised);
+
+/* Brings what is not there, computes, and makes the result C.  TSR_OK: done.  Otherwise C is as it was. */
+tsr_status tsr_stepper_finish(tsr_stepper *s);
+void tsr_stepper_release(tsr_stepper *s);
+
+/* The operand's value, brought if need be. */
+tsr_status tsr_stepper_bring(tsr_stepper *s, tsr_seen *seen);
+
+/* C is the value from now on (a reference is taken over when it is done), as far as mask and accum let it. */
+tsr_status tsr_stepper_put(tsr_stepper *s, tsr_value *value);
+
+/* Does the call go to the backend of `there` (NULL: nothing is there)?  Sets s->backend. */
+bool tsr_stepper_pulls(tsr_stepper *s, const tsr_backend *there, double elements);
+
+/* C = A B, full matrices of FP32 or FP64 (dense_product.c).  there: something of it has a value. */
+bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there);
+
+/* ---- calls (step_calls.c): true = done, *info is the result of the call ---- */
+
+typedef struct tsr_output {
+    const char *name;
+    GrB_Matrix C, M;
+    GrB_BinaryOp accum;
+    GrB_Descriptor desc;
+    bool vector;
+} tsr_output;
+
+/* An object, or a scalar of a built-in type. */
+typedef struct tsr_argument {
+    GrB_Matrix object;
+    const void *scalar;
+    tsr_type type;
+    GrB_Scalar boxed; /* a scalar that is an object itself */
+} tsr_argument;
+
+#define TSR_OBJECT(handle) ((tsr_argument){.object = (GrB_Matrix) (handle)})
+#define TSR_PLAIN(variable, its_type) ((tsr_argument){.scalar = &(variable), .type = (its_type)})
+#define TSR_BOXED(handle) ((tsr_argument){.boxed = (handle)})
+
+typedef enum tsr_pairing { TSR_PAIR_MULT, TSR_PAIR_ADD, TSR_PAIR_UNION } tsr_pairing;
+
+GrB_BinaryOp tsr_operator_of_monoid(GrB_Monoid monoid);
+GrB_BinaryOp tsr_operator_of_add(GrB_Semiring semiring);
+GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
+
+bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A);
+bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_argument x, tsr_argument y, tsr_pairing pairing);
+bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
+bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const GrB_Index *rows, const GrB_Index *columns);
+bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector);
+bool tsr_try_wait(GrB_Info *info, GrB_Matrix A);
+
+/* *one is a new vector with at most one entry, whose sum is that of A. */
+bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Matrix A);
+
+/* Answers from a value. */
+bool tsr_try_nvals(GrB_Index *nvals, GrB_Matrix A);
+bool tsr_try_nrows(GrB_Index *nrows, GrB_Matrix A);
+bool tsr_try_ncols(GrB_Index *ncols, GrB_Matrix A);
+bool tsr_try_type(GrB_Type *type, GrB_Matrix A);
+
+#endif

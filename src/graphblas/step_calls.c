@@ -1,0 +1,377 @@
+/* GraphBLAS calls that are elementwise steps, and what is answered from values.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "src/graphblas/hooks.h"
+#include "src/graphblas/resident.h"
+#include "src/graphblas/step.h"
+#include "src/registry/config.h"
+#include "src/registry/trace.h"
+#include "src/route/gravity.h"
+
+/* ---- who computes ---- */
+
+/* The backend of the first of these that has a value. */
+static const tsr_backend *backend_there(const GrB_Matrix handles[4])
+{
+    const tsr_backend *backend = NULL;
+    for (int k = 0; k < 4 && !backend; k++) {
+        tsr_value *value = tsr_resident_find(handles[k]);
+        backend = value ? tsr_value_about(value)->backend : NULL;
+        tsr_value_unref(value);
+    }
+    return backend;
+}
+
+/* C counts where it is needed, or would have to come home first. */
+static const tsr_backend *attracting(const tsr_step_call *call)
+{
+    const bool c = call->accum || call->M || tsr_defer_is_target(call->C);
+    const GrB_Matrix handles[4] = {call->A, call->B, call->M, c ? call->C : NULL};
+    return backend_there(handles);
+}
+
+static bool run(GrB_Info *info, const tsr_step_call *call)
+{
+    const tsr_backend *there = attracting(call);
+    if (!there && tsr_config_get()->mode != TSR_MODE_GPU)
+        return false;
+    tsr_stepper s;
+    const bool done = tsr_stepper_look(&s, call, NULL) && tsr_stepper_pulls(&s, there, (double)s.nrows * (double)s.ncols) &&
+                      tsr_stepper_finish(&s) == TSR_OK;
+    tsr_stepper_release(&s);
+    *info = GrB_SUCCESS;
+    return done;
+}
+
+/* Calls of the real library from here must not come back. */
+static bool try_step(GrB_Info *info, const tsr_step_call *call)
+{
+    tsr_depth++;
+    tsr_caller = call->name;
+    const bool done = run(info, call);
+    tsr_depth--;
+    return done;
+}
+
+static bool allowed(void)
+{
+    return tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE);
+}
+
+static tsr_step_call step_call(const tsr_output *out)
+{
+    return (tsr_step_call){.name = out->name, .C = out->C, .M = out->M, .accum = out->accum, .desc = out->desc, .vector = out->vector};
+}
+
+/* ---- scalars ---- */
+
+typedef union number {
+    uint64_t bits;
+    bool b;
+    int64_t i;
+    uint64_t u;
+    double d;
+    float f;
+} number;
+
+/* A GrB_Scalar's value in a type that holds it. */
+static bool unbox(number *value, tsr_type *type, GrB_Scalar scalar)
+{
+    GrB_Type handle;
+    if (!scalar || tsr_real.GxB_Scalar_type(&handle, scalar) != GrB_SUCCESS || !tsr_match_type(type, handle))
+        return false;
+    switch (*type) {
+    case TSR_FP32: return tsr_real.GrB_Scalar_extractElement_FP32(&value->f, scalar) == GrB_SUCCESS;
+    case TSR_FP64: return tsr_real.GrB_Scalar_extractElement_FP64(&value->d, scalar) == GrB_SUCCESS;
+    case TSR_BOOL: return tsr_real.GrB_Scalar_extractElement_BOOL(&value->b, scalar) == GrB_SUCCESS;
+    case TSR_UINT64: return tsr_real.GrB_Scalar_extractElement_UINT64(&value->u, scalar) == GrB_SUCCESS;
+    default: break;
+    }
+    *type = TSR_INT64;
+    return tsr_real.GrB_Scalar_extractElement_INT64(&value->i, scalar) == GrB_SUCCESS;
+}
+
+/* The scalar's bytes, in `type`. */
+static bool scalar_of(uint64_t *bytes, tsr_type type, const tsr_argument *argument)
+{
+    number value = {0};
+    tsr_type from = argument->type;
+    *bytes = 0;
+    if (argument->boxed && !unbox(&value, &from, argument->boxed))
+        return false;
+    tsr_cast_values(bytes, type, argument->boxed ? (const void *)&value : argument->scalar, from, 1, 1);
+    return true;
+}
+
+/* An operand's place in the call; false: it is missing. */
+static bool place(GrB_Matrix *object, tsr_operand *operand, tsr_type type, const tsr_argument *argument)
+{
+    *object = argument->object;
+    return argument->object || ((argument->scalar || argument->boxed) && scalar_of(&operand->scalar, type, argument));
+}
+
+/* ---- operators inside of others ---- */
+
+GrB_BinaryOp tsr_operator_of_monoid(GrB_Monoid monoid)
+{
+    GrB_BinaryOp op;
+    return monoid && tsr_real.GxB_Monoid_operator(&op, monoid) == GrB_SUCCESS ? op : NULL;
+}
+
+GrB_BinaryOp tsr_operator_of_add(GrB_Semiring semiring)
+{
+    GrB_Monoid monoid;
+    return semiring && tsr_real.GxB_Semiring_add(&monoid, semiring) == GrB_SUCCESS ? tsr_operator_of_monoid(monoid) : NULL;
+}
+
+GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring)
+{
+    GrB_BinaryOp op;
+    return semiring && tsr_real.GxB_Semiring_multiply(&op, semiring) == GrB_SUCCESS ? op : NULL;
+}
+
+/* ---- calls ---- */
+
+bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A)
+{
+    tsr_step_call call = step_call(out);
+    if (!A || !allowed() || !tsr_match_unary(&call.step.op, &call.step.type, op))
+        return false;
+    call.A = A;
+    call.step.result = call.step.type;
+    return try_step(info, &call);
+}
+
+bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_argument x, tsr_argument y, tsr_pairing pairing)
+{
+    tsr_step_call call = step_call(out);
+    tsr_step *step = &call.step;
+    if (!allowed() || !tsr_match_binary(&step->op, &step->type, op) || !place(&call.A, &step->x, step->type, &x) ||
+        !place(&call.B, &step->y, step->type, &y))
+        return false;
+    step->result = tsr_step_compares(step->op) ? TSR_BOOL : step->type;
+    step->unite = pairing == TSR_PAIR_ADD;
+    if (step->unite && step->result != step->type)
+        return false;
+    call.full_only = pairing == TSR_PAIR_UNION;
+    return try_step(info, &call);
+}
+
+bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
+{
+    tsr_step_call call = step_call(out);
+    tsr_step *step = &call.step;
+    GrB_Matrix none;
+    if (!A || !allowed() || !tsr_match_select(&step->op, &step->type, op) || !place(&none, &step->y, step->type, &y))
+        return false;
+    call.A = A;
+    step->result = step->type;
+    step->select = true;
+    return try_step(info, &call);
+}
+
+static bool is_all(const GrB_Index *indices)
+{
+    static const GrB_Index *all;
+    if (!all) {
+        const GrB_Index *const *variable = tsr_real_symbol("GrB_ALL");
+        all = variable ? *variable : NULL;
+    }
+    return indices && indices == all;
+}
+
+bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const GrB_Index *rows, const GrB_Index *columns)
+{
+    tsr_step_call call = step_call(out);
+    tsr_step *step = &call.step;
+    if (!allowed() || !is_all(rows) || !is_all(columns) || !out->C)
+        return false;
+    tsr_value *value = tsr_resident_find(out->C);
+    const bool known = value || tsr_match_object_type(&step->type, out->C);
+    if (value)
+        step->type = tsr_value_about(value)->type;
+    tsr_value_unref(value);
+    if (!known || !place(&call.A, &step->x, step->type, &x))
+        return false;
+    step->op = TSR_STEP_IDENTITY;
+    step->result = step->type;
+    return try_step(info, &call);
+}
+
+/* ---- sums ---- */
+
+/* A vector with that one entry, or none. */
+static bool vector_of(GrB_Matrix *one, tsr_type type, const number *value, bool any)
+{
+    GrB_Vector v = NULL;
+    const size_t size = tsr_type_size(type);
+    if (tsr_real.GrB_Vector_new(&v, tsr_type_handle(type), 1) != GrB_SUCCESS)
+        return false;
+    void *x = any ? tsr_user_malloc(size) : NULL;
+    if (x)
+        memcpy(x, value, size);
+    if (any && (!x || tsr_real.GxB_Vector_pack_Full(v, &x, size, false, NULL) != GrB_SUCCESS)) {
+        tsr_user_free(x);
+        tsr_real.GrB_Vector_free(&v);
+        return false;
+    }
+    *one = (GrB_Matrix)v;
+    return true;
+}
+
+static void report_sum(const char *name, const tsr_value *value, double ms)
+{
+    if (!tsr_trace_wanted())
+        return;
+    const tsr_value_facts *f = tsr_value_about(value);
+    char pattern[96], route[64];
+    snprintf(pattern, sizeof pattern, "reduce %s n=%lld", tsr_type_name(f->type), (long long)tsr_value_places(value));
+    snprintf(route, sizeof route, "%s:reduce", f->backend->name);
+    tsr_trace_product(&(tsr_trace_record){.call = name, .pattern = pattern, .route = route, .reason = "operands are there",
+                                          .predicted_ms = -1.0, .measured_ms = ms, .bytes_moved = (int64_t)tsr_type_size(f->type)});
+}
+
+static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, tsr_value *value)
+{
+    const double start = tsr_engine_clock_ms();
+    const tsr_value_facts *f = tsr_value_about(value);
+    tsr_reduce_op op;
+    tsr_type type;
+    number result = {0};
+    bool any = false;
+    if (!tsr_match_reduce(&op, &type, monoid) || type != f->type)
+        return false;
+    tsr_status status = f->backend->values->reduce(tsr_value_kept(value), type, op, &result, &any);
+    if (tsr_resident_again(status))
+        status = f->backend->values->reduce(tsr_value_kept(value), type, op, &result, &any);
+    if (status != TSR_OK || !vector_of(one, type, &result, any))
+        return false;
+    tsr_resident_use(value);
+    report_sum(name, value, tsr_engine_clock_ms() - start);
+    return true;
+}
+
+bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Matrix A)
+{
+    tsr_value *value = allowed() ? tsr_resident_find(A) : NULL;
+    tsr_depth++;
+    const bool done = value && reduce(one, name, monoid, value);
+    tsr_depth--;
+    tsr_value_unref(value);
+    return done;
+}
+
+/* ---- copies, answers ---- */
+
+/* An empty object like A, which has contents only with a backend. */
+static GrB_Info new_like(GrB_Matrix *C, GrB_Matrix A, const tsr_value_facts *f, bool vector)
+{
+    const GrB_Type type = tsr_type_handle(f->type);
+    double hyper = 0, bitmap = 0;
+    if (vector)
+        return tsr_real.GrB_Vector_new((GrB_Vector *)C, type, (GrB_Index)f->nrows);
+    GrB_Info info = tsr_real.GrB_Matrix_new(C, type, (GrB_Index)f->nrows, (GrB_Index)f->ncols);
+    if (info != GrB_SUCCESS)
+        return info;
+    tsr_real.GxB_Matrix_Option_set_INT32(*C, GxB_FORMAT, f->by_col ? GxB_BY_COL : GxB_BY_ROW);
+    tsr_real.GxB_Matrix_Option_get_FP64(A, GxB_HYPER_SWITCH, &hyper);
+    tsr_real.GxB_Matrix_Option_get_FP64(A, GxB_BITMAP_SWITCH, &bitmap);
+    tsr_real.GxB_Matrix_Option_set_FP64(*C, GxB_HYPER_SWITCH, hyper);
+    tsr_real.GxB_Matrix_Option_set_FP64(*C, GxB_BITMAP_SWITCH, bitmap);
+    return GrB_SUCCESS;
+}
+
+static bool has_auto_control(GrB_Matrix A)
+{
+    int32_t control = 0;
+    return tsr_real.GxB_Matrix_Option_get_INT32(A, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS && control == GxB_AUTO_SPARSITY;
+}
+
+static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_value *value)
+{
+    const tsr_value_facts *f = tsr_value_about(value);
+    tsr_handover arrays;
+    GrB_Matrix copy = NULL;
+    if (!has_auto_control(A) || !tsr_arrays_dense(&arrays, tsr_value_places(value), f->type, !f->full))
+        return false;
+    if (new_like(&copy, A, f, vector) == GrB_SUCCESS) {
+        tsr_created(copy);
+        if (tsr_resident_put(copy, vector, tsr_value_ref(value), &arrays)) {
+            *C = copy;
+            return true;
+        }
+        tsr_value_unref(value);
+        tsr_real.GrB_Matrix_free(&copy);
+    }
+    tsr_arrays_free(&arrays);
+    return false;
+}
+
+bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector)
+{
+    if (!C || !allowed() || !tsr_resident_only(A))
+        return false;
+    tsr_caller = name;
+    tsr_value *value = tsr_resident_find(A);
+    tsr_depth++;
+    const bool done = value && dup(C, A, vector, value);
+    tsr_depth--;
+    tsr_value_unref(value);
+    *info = GrB_SUCCESS;
+    return done;
+}
+
+bool tsr_try_wait(GrB_Info *info, GrB_Matrix A)
+{
+    *info = GrB_SUCCESS;
+    return tsr_resident_only(A);
+}
+
+bool tsr_try_nvals(GrB_Index *nvals, GrB_Matrix A)
+{
+    int64_t count;
+    tsr_value *value = nvals ? tsr_resident_find(A) : NULL;
+    const bool known = value && tsr_value_nvals(value, &count) == TSR_OK;
+    if (known)
+        *nvals = (GrB_Index)count;
+    tsr_value_unref(value);
+    return known;
+}
+
+static bool facts_of(tsr_value_facts *facts, const void *handle)
+{
+    tsr_value *value = tsr_resident_find(handle);
+    if (value)
+        *facts = *tsr_value_about(value);
+    tsr_value_unref(value);
+    return value;
+}
+
+bool tsr_try_nrows(GrB_Index *nrows, GrB_Matrix A)
+{
+    tsr_value_facts facts;
+    if (!nrows || !facts_of(&facts, A))
+        return false;
+    *nrows = (GrB_Index)facts.nrows;
+    return true;
+}
+
+bool tsr_try_ncols(GrB_Index *ncols, GrB_Matrix A)
+{
+    tsr_value_facts facts;
+    if (!ncols || !facts_of(&facts, A))
+        return false;
+    *ncols = (GrB_Index)facts.ncols;
+    return true;
+}
+
+bool tsr_try_type(GrB_Type *type, GrB_Matrix A)
+{
+    tsr_value_facts facts;
+    if (!type || !facts_of(&facts, A))
+        return false;
+    *type = tsr_type_handle(facts.type);
+    return true;
+}

@@ -1,0 +1,37 @@
+/* Where elementwise calls go, and whether results stay: where the operands are, and what became of such results before.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_GRAVITY_H
+#define TSR_GRAVITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Elements below which a result is computed on the host: a kernel's start costs more than it gains. */
+#define TSR_GRAVITY_LEAST 1e5
+
+/* Calls of one kind (operation, operator, type, sizes) have the same key, never 0. */
+uint64_t tsr_gravity_key(const uint64_t *parts, size_t count);
+
+/* A result of this kind of call was used where it was computed; or it was brought to the host before anybody did. */
+void tsr_gravity_used(uint64_t key);
+void tsr_gravity_read(uint64_t key);
+
+/* Were results of this kind used where they were computed, lately? */
+bool tsr_gravity_stays(uint64_t key);
+
+/* What pulls one elementwise call. */
+typedef struct tsr_pull {
+    double elements;
+    double least;  /* elements; < 0: TSR_GRAVITY_LEAST */
+    bool there;    /* an operand, or what is overwritten, has a value with the backend */
+    bool forced;   /* TESSERA_MODE=gpu */
+    uint64_t key;
+} tsr_pull;
+
+/* To the backend?  Not when two results in a row went home unused; then every so often, and more and more seldom, one is tried. */
+bool tsr_gravity_pulls(const tsr_pull *pull);
+
+void tsr_gravity_forget(void); /* everything (tests) */
+
+#endif

@@ -1,0 +1,335 @@
+/* Chains of elementwise calls, products and sums over a few full and bitmap objects of one type, seldom looked at in between: what a
+ * backend may keep for itself all the way.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "program.h"
+
+enum { OBJECTS = 5, MASKS = 2 };
+
+typedef struct chain {
+    object o[OBJECTS]; /* of one type, shape and orientation */
+    object mask[MASKS];
+    GrB_Matrix A;      /* sparse, of their type, square: for products from the left */
+    object small;      /* full, square: dense products from the right */
+    int type, m, n;
+    bool vector;
+} chain;
+
+static object new_object(const chain *c, int type, int want)
+{
+    object o = {.vector = c->vector, .type = type, .nrows = c->m, .ncols = c->n, .dense = want == WANT_DENSE};
+    if (c->vector) o.v = make_vector(c->m, type, want, &o.b);
+    else o.m = make_matrix(c->m, c->n, type, want, &o.b, &o.hyper);
+    return o;
+}
+
+static object *any(chain *c)
+{
+    return &c->o[rng_below(OBJECTS)];
+}
+
+static object *any_mask(chain *c)
+{
+    return rng_chance(70) ? NULL : rng_chance(60) ? &c->mask[rng_below(MASKS)] : any(c);
+}
+
+static GrB_Vector vector_of(const object *o)
+{
+    return o ? o->v : NULL;
+}
+
+static GrB_Matrix matrix_of(const object *o)
+{
+    return o ? o->m : NULL;
+}
+
+/* What a call writes to, under which mask, how. */
+typedef struct output {
+    object *C, *M;
+    GrB_BinaryOp accum;
+    GrB_Descriptor desc;
+} output;
+
+static output any_output(chain *c)
+{
+    static const int accums[] = {OP_PLUS, OP_MINUS, OP_MIN, OP_TIMES, OP_SECOND, OP_FIRST, OP_LOR, OP_ISGT};
+    output out = {.C = any(c), .M = any_mask(c)};
+    if (rng_chance(35)) out.accum = binary_op(accums[rng_below(8)], rng_chance(95) ? c->type : random_type());
+    if (rng_chance(60)) out.desc = descriptor(rng_chance(30), out.M && rng_chance(30), rng_chance(50), false, false);
+    return out;
+}
+
+/* 7.4.0 writes a full eWise result into an iso C that has room for one value. */
+static output any_output_of_ewise(chain *c)
+{
+    output out = any_output(c);
+    void *fresh = NULL;
+    if (out.M || out.accum) return out;
+    if (c->vector) GrB_Vector_new((GrB_Vector *)&fresh, type_handle(c->type), (GrB_Index)c->m);
+    else GrB_Matrix_new((GrB_Matrix *)&fresh, type_handle(c->type), (GrB_Index)c->m, (GrB_Index)c->n);
+    object_replace(out.C, fresh);
+    return out;
+}
+
+static GrB_BinaryOp ordering(int which, int type)
+{
+#define X(N, T, C) case N: { GrB_BinaryOp ops[] = {GrB_EQ_##T, GrB_NE_##T, GrB_GT_##T, GrB_LT_##T, GrB_GE_##T, GrB_LE_##T, \
+                             GrB_DIV_##T, GxB_RDIV_##T}; return ops[which]; }
+    switch (type) {
+        EACH_TYPE(X)
+    }
+#undef X
+    return NULL;
+}
+
+/* Comparisons have results of the chain's type only where that is BOOL. */
+static GrB_BinaryOp any_binary(const chain *c)
+{
+    if (rng_chance(15)) return ordering(6 + rng_below(2), c->type);
+    if (rng_chance(10)) return ordering(rng_below(6), c->type);
+    return binary_op(rng_below(OP_ANY), c->type);
+}
+
+static any_value any_scalar(const chain *c)
+{
+    any_value x = {.i = 0};
+    value_put(c->type, &x, 0, rng_below(7) - (c->type >= T_UINT8 && c->type <= T_UINT64 ? 0 : 2));
+    return x;
+}
+
+/* ---- calls ---- */
+
+static void apply(chain *c)
+{
+    output out = any_output(c);
+    object *A = any(c);
+    GrB_UnaryOp op = plain_unary(rng_below(5), c->type);
+    report("chain_apply", c->vector ? GrB_Vector_apply(out.C->v, vector_of(out.M), out.accum, op, A->v, out.desc)
+                                    : GrB_Matrix_apply(out.C->m, matrix_of(out.M), out.accum, op, A->m, out.desc), out.C);
+}
+
+static void bind(chain *c)
+{
+    output out = any_output(c);
+    object *A = any(c);
+    any_value y = any_scalar(c);
+    GrB_BinaryOp op = any_binary(c);
+    report("chain_bind", c->vector ? vec_bind2(c->type, out.C->v, vector_of(out.M), out.accum, op, A->v, &y, out.desc)
+                                   : mat_bind2(c->type, out.C->m, matrix_of(out.M), out.accum, op, A->m, &y, out.desc), out.C);
+}
+
+static void ewise(chain *c)
+{
+    output out = any_output_of_ewise(c);
+    object *A = any(c), *B = any(c);
+    GrB_BinaryOp op = any_binary(c);
+    bool add = rng_chance(50);
+    if (c->vector)
+        report("chain_ewise", add ? GrB_Vector_eWiseAdd_BinaryOp(out.C->v, vector_of(out.M), out.accum, op, A->v, B->v, out.desc)
+                                  : GrB_Vector_eWiseMult_BinaryOp(out.C->v, vector_of(out.M), out.accum, op, A->v, B->v, out.desc), out.C);
+    else
+        report("chain_ewise", add ? GrB_Matrix_eWiseAdd_BinaryOp(out.C->m, matrix_of(out.M), out.accum, op, A->m, B->m, out.desc)
+                                  : GrB_Matrix_eWiseMult_BinaryOp(out.C->m, matrix_of(out.M), out.accum, op, A->m, B->m, out.desc), out.C);
+}
+
+/* Operators inside of monoids and semirings. */
+static void ewise_inside(chain *c)
+{
+    output out = any_output_of_ewise(c);
+    object *A = any(c), *B = any(c);
+    GrB_Monoid sum = monoid(c->type == T_BOOL ? MON_LOR : MON_MAX, c->type);
+    GrB_Semiring ring = semiring(c->type == T_BOOL ? MON_LOR : MON_PLUS, OP_TIMES, c->type, true);
+    if (c->vector)
+        report("chain_inside", rng_chance(50) ? GrB_Vector_eWiseAdd_Monoid(out.C->v, vector_of(out.M), out.accum, sum, A->v, B->v, out.desc)
+                                              : GrB_Vector_eWiseMult_Semiring(out.C->v, vector_of(out.M), out.accum, ring, A->v, B->v, out.desc), out.C);
+    else
+        report("chain_inside", rng_chance(50) ? GrB_Matrix_eWiseMult_Monoid(out.C->m, matrix_of(out.M), out.accum, sum, A->m, B->m, out.desc)
+                                              : GrB_Matrix_eWiseAdd_Semiring(out.C->m, matrix_of(out.M), out.accum, ring, A->m, B->m, out.desc), out.C);
+}
+
+static void assign_object(chain *c)
+{
+    output out = any_output(c);
+    object *A = any(c);
+    report("chain_assign", c->vector ? GrB_Vector_assign(out.C->v, vector_of(out.M), out.accum, A->v, GrB_ALL, (GrB_Index)c->m, out.desc)
+                                     : GrB_Matrix_assign(out.C->m, matrix_of(out.M), out.accum, A->m, GrB_ALL, (GrB_Index)c->m, GrB_ALL,
+                                                         (GrB_Index)c->n, out.desc), out.C);
+}
+
+static void assign_scalar(chain *c)
+{
+    output out = any_output(c);
+    any_value x = any_scalar(c);
+    if (out.M == out.C) out.M = NULL;
+    if (c->vector)
+        report("chain_fill", vec_assign_value(c->type, out.C->v, vector_of(out.M), out.accum, &x, GrB_ALL, (GrB_Index)c->m, out.desc), out.C);
+    else
+        report("chain_fill", mat_assign_value(c->type, out.C->m, matrix_of(out.M), out.accum, &x, GrB_ALL, (GrB_Index)c->m, GrB_ALL,
+                                              (GrB_Index)c->n, out.desc), out.C);
+}
+
+static void choose(chain *c)
+{
+    output out = any_output(c);
+    object *A = any(c);
+    bool by_value;
+    GrB_IndexUnaryOp op = select_op(7 + rng_below(3), c->type, &by_value);
+    any_value y = any_scalar(c);
+    report("chain_select", c->vector ? vec_select(c->type, out.C->v, vector_of(out.M), out.accum, op, A->v, &y, out.desc)
+                                     : mat_select(c->type, out.C->m, matrix_of(out.M), out.accum, op, A->m, &y, out.desc), out.C);
+}
+
+static GrB_Index count_of(const object *o)
+{
+    GrB_Index n = 0;
+    if (o->vector) GrB_Vector_nvals(&n, o->v);
+    else GrB_Matrix_nvals(&n, o->m);
+    return n;
+}
+
+static void count(chain *c)
+{
+    object *A = any(c);
+    uint64_t n = count_of(A);
+    report_value("chain_nvals", GrB_SUCCESS, T_UINT64, &n);
+}
+
+/* Values 0 and 1 sum up exactly. */
+static void make_small(chain *c, object *A)
+{
+    any_value one = {.i = 0};
+    GrB_BinaryOp op = binary_op(OP_ISGT, c->type);
+    value_put(c->type, &one, 0, is_float(c->type) ? 2 : 1);
+    if (c->vector) vec_bind2(c->type, A->v, NULL, NULL, op, A->v, &one, NULL);
+    else mat_bind2(c->type, A->m, NULL, NULL, op, A->m, &one, NULL);
+}
+
+static void sum(chain *c)
+{
+    static const int mons[] = {MON_PLUS, MON_MIN, MON_MAX, MON_TIMES};
+    object *A = any(c);
+    any_value x = any_scalar(c);
+    int mon = c->type == T_BOOL ? (rng_chance(50) ? MON_LOR : MON_LXOR) : mons[rng_below(4)];
+    GrB_BinaryOp accum = rng_chance(30) ? binary_op(OP_PLUS, c->type) : NULL;
+    make_small(c, A);
+    if (count_of(A) == 0) return report_text("skip", GrB_SUCCESS); /* 7.4.0: an empty iso bitmap is not the identity */
+    GrB_Info info = c->vector ? vec_reduce_value(c->type, &x, accum, monoid(mon, c->type), A->v)
+                              : mat_reduce_value(c->type, &x, accum, monoid(mon, c->type), A->m);
+    report_value("chain_reduce", info, c->type, &x);
+}
+
+/* The sign of a zero depends on the order of a sum, and a later division shows it. */
+static void without_negative_zero(chain *c, object *C)
+{
+    any_value zero = {.i = 0};
+    if (!is_float(c->type)) return;
+    if (c->vector) vec_bind2(c->type, C->v, NULL, NULL, binary_op(OP_PLUS, c->type), C->v, &zero, NULL);
+    else mat_bind2(c->type, C->m, NULL, NULL, binary_op(OP_PLUS, c->type), C->m, &zero, NULL);
+}
+
+static void multiply(chain *c)
+{
+    static const int muls[] = {OP_TIMES, OP_FIRST, OP_SECOND, OP_PAIR};
+    object *B = any(c), *C = any(c), *M = rng_chance(70) ? NULL : any_mask(c);
+    GrB_BinaryOp accum = rng_chance(40) && !M ? binary_op(OP_PLUS, c->type) : NULL;
+    GrB_Semiring ring = semiring(c->type == T_BOOL ? MON_LOR : MON_PLUS, muls[rng_below(4)], c->type, true);
+    GrB_Descriptor desc = descriptor(rng_chance(30), M && rng_chance(30), rng_chance(50), rng_chance(30), false);
+    make_small(c, B);
+    if (accum) make_small(c, C);
+    GrB_Info info = c->vector ? GrB_mxv(C->v, vector_of(M), accum, ring, c->A, B->v, desc)
+                              : GrB_mxm(C->m, matrix_of(M), accum, ring, c->A, B->m, desc);
+    without_negative_zero(c, C);
+    report("chain_product", info, C);
+}
+
+static void multiply_dense(chain *c)
+{
+    object *A = any(c), *C = any(c);
+    GrB_BinaryOp accum = rng_chance(30) ? binary_op(OP_PLUS, c->type) : NULL;
+    if (c->vector || c->type == T_BOOL) return multiply(c);
+    make_small(c, A);
+    if (accum) make_small(c, C);
+    GrB_Info info = GrB_mxm(C->m, NULL, accum, semiring(MON_PLUS, OP_TIMES, c->type, true), A->m, c->small.m,
+                            descriptor(false, false, false, false, rng_chance(50)));
+    without_negative_zero(c, C);
+    report("chain_dense", info, C);
+}
+
+static void duplicate(chain *c)
+{
+    object *A = any(c), *B = any(c);
+    void *copy = NULL;
+    GrB_Info info = c->vector ? GrB_Vector_dup((GrB_Vector *)&copy, A->v) : GrB_Matrix_dup((GrB_Matrix *)&copy, A->m);
+    if (info == GrB_SUCCESS) object_replace(B, copy);
+    report("chain_dup", info, B);
+}
+
+static void swap(chain *c)
+{
+    object *A = any(c), *B = any(c), old = *A;
+    *A = *B;
+    *B = old;
+    report("chain_swap", GrB_SUCCESS, A);
+}
+
+/* One element is looked at or written, or everything at once. */
+static void touch(chain *c)
+{
+    object *A = any(c);
+    any_value x = any_scalar(c);
+    GrB_Index i = (GrB_Index)rng_below(c->m), j = (GrB_Index)rng_below(c->n);
+    switch (rng_below(5)) {
+    case 0: report("chain_set", c->vector ? vec_set(c->type, A->v, &x, i) : mat_set(c->type, A->m, &x, i, j), A); break;
+    case 1: report("chain_clear", c->vector ? GrB_Vector_clear(A->v) : GrB_Matrix_clear(A->m), A); break;
+    case 2: report("chain_wait", object_wait(A), A); break;
+    default: {
+        GrB_Info info = c->vector ? vec_get(c->type, &x, A->v, i) : mat_get(c->type, &x, A->m, i, j);
+        report_value("chain_get", info, c->type, &x);
+    }
+    }
+}
+
+/* ---- a chain ---- */
+
+static void begin(chain *c)
+{
+    bool hyper;
+    bound b;
+    *c = (chain){.vector = rng_chance(50), .type = rng_chance(50) ? (rng_chance(50) ? T_FP32 : T_FP64) : rng_below(NTYPES)};
+    c->m = pool_size();
+    c->n = c->vector ? 1 : pool_size();
+    for (int k = 0; k < OBJECTS; k++) c->o[k] = new_object(c, c->type, rng_chance(85) ? WANT_DENSE : WANT_ANY);
+    for (int k = 0; k < MASKS; k++) c->mask[k] = new_object(c, rng_chance(60) ? T_BOOL : random_type(), WANT_DENSE);
+    c->A = make_matrix(c->m, c->m, c->type, WANT_SPARSE, &b, &hyper);
+    c->small = (object){.type = c->type, .nrows = c->n, .ncols = c->n};
+    c->small.m = make_matrix(c->n, c->n, c->type, WANT_DENSE, &c->small.b, &hyper);
+    GxB_Matrix_Option_set(c->A, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+}
+
+static void end(chain *c)
+{
+    for (int k = 0; k < OBJECTS; k++) {
+        if (rng_chance(70)) make_small(c, &c->o[k]);
+        report("chain_end", GrB_SUCCESS, &c->o[k]);
+        object_free(&c->o[k]);
+    }
+    for (int k = 0; k < MASKS; k++) object_free(&c->mask[k]);
+    object_free(&c->small);
+    GrB_Matrix_free(&c->A);
+}
+
+void op_chains(void)
+{
+    static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_inside, assign_object, assign_object, assign_scalar,
+                                             choose, sum, count, multiply, multiply, multiply_dense, duplicate, swap, touch};
+    chain c;
+    begin(&c);
+    report_rarely(true);
+    for (int k = 10 + rng_below(20); k > 0; k--) {
+        calls[rng_below(18)](&c);
+        for (int o = 0; o < OBJECTS; o++) c.o[o].failed = false;
+    }
+    report_rarely(false);
+    end(&c);
+}

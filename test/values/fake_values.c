@@ -1,0 +1,253 @@
+/* A plug-in that keeps dense values in plain C, far away from the arrays that they came from: the test double of a device.  Obvious loops;
+ * FAKE_FAIL=n:status makes the nth call fail (status 2, …; negative n: that one and all after it).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fake_values.h"
+#include "kernels/kernels.h"
+#include "src/registry/backends.h"
+
+TSR_PUBLIC const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
+TSR_PUBLIC int tsr_backend_score(const tsr_backend_options *options);
+TSR_PUBLIC long fake_alive(void);
+TSR_PUBLIC void fake_fail(long at, int status);
+
+/* ---- failures ---- */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long calls, fail_at, alive;
+static tsr_status fail_status = TSR_OK;
+
+void fake_fail(long at, int status)
+{
+    pthread_mutex_lock(&lock);
+    calls = 0;
+    fail_at = at;
+    fail_status = (tsr_status)status;
+    pthread_mutex_unlock(&lock);
+}
+
+static tsr_status may_fail(void)
+{
+    pthread_mutex_lock(&lock);
+    calls++;
+    bool fails = fail_at > 0 ? calls == fail_at : fail_at < 0 && calls >= -fail_at;
+    tsr_status status = fails ? fail_status : TSR_OK;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+long fake_alive(void)
+{
+    return __atomic_load_n(&alive, __ATOMIC_RELAXED);
+}
+
+/* ---- values ---- */
+
+fake_value *fake_new(int64_t count, tsr_type type, bool present)
+{
+    fake_value *v = calloc(1, sizeof *v);
+    *v = (fake_value){.count = count, .type = type, .x = calloc((size_t)count + 1, tsr_type_size(type)),
+                      .b = present ? calloc((size_t)count + 1, 1) : NULL};
+    __atomic_fetch_add(&alive, 1, __ATOMIC_RELAXED);
+    return v;
+}
+
+/* What is left behind is not what it was. */
+static void forget(void *value)
+{
+    fake_value *v = value;
+    memset(v->x, 0xa5, (size_t)v->count * tsr_type_size(v->type));
+    free(v->x);
+    free(v->b);
+    free(v);
+    __atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
+}
+
+static int64_t bytes_of(const fake_value *v)
+{
+    return v->count * (int64_t)(tsr_type_size(v->type) + (v->b ? 1 : 0));
+}
+
+static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
+{
+    (void)nthreads;
+    tsr_status status = may_fail();
+    if (status != TSR_OK)
+        return status;
+    size_t size = tsr_type_size(view->type);
+    fake_value *v = fake_new(view->nvec * view->vlen, view->type, view->format == TSR_BITMAP);
+    for (int64_t k = 0; k < v->count; k++) {
+        int64_t at = k / view->vlen * view->ld + k % view->vlen;
+        memcpy((char *)v->x + (size_t)k * size, (const char *)view->x + (view->iso ? 0 : (size_t)at * size), size);
+        if (v->b)
+            v->b[k] = view->b[at];
+    }
+    *value = v;
+    *bytes_moved = view->iso ? (int64_t)size : bytes_of(v);
+    return TSR_OK;
+}
+
+static tsr_status step(const tsr_step *s, void **value)
+{
+    tsr_status status = may_fail();
+    if (status == TSR_OK)
+        *value = fake_step(s);
+    return status;
+}
+
+static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any)
+{
+    tsr_status status = may_fail();
+    if (status == TSR_OK)
+        *any = fake_reduce(value, type, op, scalar);
+    return status;
+}
+
+static bool present(const fake_value *v, int64_t k)
+{
+    return !v->b || v->b[k];
+}
+
+static tsr_status count(void *value, int64_t *nvals)
+{
+    const fake_value *v = value;
+    *nvals = 0;
+    for (int64_t k = 0; k < v->count; k++)
+        *nvals += present(v, k);
+    return may_fail();
+}
+
+static void copy_out(const fake_value *v, tsr_result *result)
+{
+    memcpy(result->x, v->x, (size_t)v->count * tsr_type_size(v->type));
+    result->nvals = 0;
+    for (int64_t k = 0; k < v->count; k++) {
+        if (result->b)
+            result->b[k] = present(v, k);
+        else if (!present(v, k))
+            abort();
+        result->nvals += present(v, k);
+    }
+}
+
+static tsr_status fetch(void *value, tsr_result *result, int nthreads)
+{
+    (void)nthreads;
+    tsr_status status = may_fail();
+    if (status != TSR_OK)
+        return status;
+    copy_out(value, result);
+    result->bytes_moved = bytes_of(value);
+    return TSR_OK;
+}
+
+static double element(const fake_value *v, int64_t row, int64_t column, int64_t nrows, int64_t ncols, bool by_col)
+{
+    int64_t at = by_col ? column * nrows + row : row * ncols + column;
+    return v->type == TSR_FP32 ? (double)((const float *)v->x)[at] : ((const double *)v->x)[at];
+}
+
+static tsr_status multiply(const tsr_dense_product *p, void **value)
+{
+    tsr_status status = may_fail();
+    if (status != TSR_OK)
+        return status;
+    fake_value *c = fake_new(p->m * p->n, p->type, false);
+    for (int64_t i = 0; i < p->m; i++)
+        for (int64_t j = 0; j < p->n; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < p->k; k++)
+                sum += element(p->a, i, k, p->m, p->k, p->a_by_col) * element(p->b, k, j, p->k, p->n, p->b_by_col);
+            int64_t at = p->c_by_col ? j * p->m + i : i * p->n + j;
+            if (p->type == TSR_FP32)
+                ((float *)c->x)[at] = (float)sum;
+            else
+                ((double *)c->x)[at] = sum;
+        }
+    *value = c;
+    return TSR_OK;
+}
+
+/* ---- products, by the reference ---- */
+
+static bool supports(const tsr_product *p)
+{
+    return p->op != TSR_OP_MASKED_DOT && tsr_backend_cpu()->supports(p);
+}
+
+static void see(tsr_view *view, const fake_value *v)
+{
+    if (!v)
+        return;
+    view->x = v->x;
+    view->b = v->b;
+    view->format = v->b ? TSR_BITMAP : TSR_FULL;
+}
+
+static bool is_dense(const tsr_product *p)
+{
+    return p->op == TSR_OP_SPMM || p->op == TSR_OP_SPMV;
+}
+
+static tsr_status stay(const tsr_product *p, tsr_result *result)
+{
+    fake_value *c = fake_new(p->m * p->n, p->semiring.type, result->b);
+    tsr_result inner = {.x = c->x, .b = c->b};
+    tsr_status status = tsr_ref_execute(p, &inner);
+    if (status != TSR_OK) {
+        forget(c);
+        return status;
+    }
+    result->nvals = inner.nvals;
+    result->stays = c;
+    return TSR_OK;
+}
+
+static tsr_status execute(const tsr_product *product, tsr_result *result)
+{
+    tsr_product p = *product;
+    tsr_status status = may_fail();
+    if (status != TSR_OK)
+        return status;
+    if ((p.a_value && p.a.x) || (p.b_value && p.b.x))
+        abort();
+    see(&p.a, p.a_value);
+    see(&p.b, p.b_value);
+    p.a_value = p.b_value = NULL;
+    if (is_dense(&p) && (result->may_stay || result->may_keep))
+        status = stay(&p, result);
+    else
+        status = tsr_ref_execute(&p, result);
+    if (status == TSR_OK && result->stays && !result->may_stay)
+        copy_out(result->stays, result);
+    result->bytes_moved = product->b_value ? 0 : p.k * p.n * (int64_t)tsr_type_size(p.semiring.type);
+    return status;
+}
+
+static const char *kernel_name(const tsr_product *product)
+{
+    (void)product;
+    return "loop";
+}
+
+const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
+{
+    static const tsr_backend_values values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply, .count = count,
+                                              .fetch = fetch, .forget = forget};
+    static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "fake", .supports = supports, .execute = execute,
+                                        .kernel_name = kernel_name, .values = &values};
+    const char *fail = getenv("FAKE_FAIL"), *colon = fail ? strchr(fail, ':') : NULL;
+    (void)options;
+    if (colon)
+        fake_fail(atol(fail), atoi(colon + 1));
+    return &backend;
+}
+
+int tsr_backend_score(const tsr_backend_options *options)
+{
+    (void)options;
+    return 1;
+}

@@ -1,0 +1,21 @@
+/* Values of the test double.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_TEST_FAKE_VALUES_H
+#define TSR_TEST_FAKE_VALUES_H
+
+#include "src/format/format.h"
+
+typedef struct fake_value {
+    int64_t count;
+    tsr_type type;
+    void *x;
+    int8_t *b; /* NULL: all are present */
+} fake_value;
+
+fake_value *fake_new(int64_t count, tsr_type type, bool present);
+
+/* fake_step.c: the steps and sums of tessera/values.h, element by element. */
+fake_value *fake_step(const tsr_step *step);
+bool fake_reduce(const fake_value *value, tsr_type type, tsr_reduce_op op, void *scalar);
+
+#endif

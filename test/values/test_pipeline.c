@@ -1,0 +1,194 @@
+/* Loops whose results stay with a backend: what moves in each iteration, and that the numbers are right.  FAKE or the emulated plug-in.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <GraphBLAS.h>
+
+#include "../dropin/routed.h"
+
+enum { N = 400, ITERATIONS = 8 };
+static const float damping = 0.85f;
+
+static GrB_Matrix A;
+static GrB_Vector degree;
+static float weight[N][N], degree_of[N];
+
+static void ok(GrB_Info info)
+{
+    assert_int_equal(info, GrB_SUCCESS);
+}
+
+static int make(void **state)
+{
+    (void)state;
+    srand(3);
+    memset(weight, 0, sizeof weight);
+    ok(GrB_Matrix_new(&A, GrB_BOOL, N, N));
+    ok(GrB_Vector_new(&degree, GrB_FP32, N));
+    for (int i = 0; i < N; i++) {
+        degree_of[i] = 0;
+        for (int j = 0; j < N; j++)
+            if (i != j && (rand() % 20 == 0 || j == (i + 1) % N)) {
+                weight[i][j] = 1;
+                degree_of[i]++;
+                ok(GrB_Matrix_setElement_BOOL(A, true, (GrB_Index)i, (GrB_Index)j));
+            }
+        degree_of[i] /= damping;
+        ok(GrB_Vector_setElement_FP32(degree, degree_of[i], (GrB_Index)i));
+    }
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    ok(GrB_Vector_wait(degree, GrB_MATERIALIZE));
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Vector_free(&degree));
+    return 0;
+}
+
+/* Bytes moved, of the records after the first `skip`; *records: how many there are. */
+static int64_t moved_since(int skip, int *records)
+{
+    FILE *file = fopen(trace_name, "r");
+    char line[4096];
+    int64_t bytes = 0;
+    *records = 0;
+    while (file && fgets(line, sizeof line, file)) {
+        const char *moved = strstr(line, "\"bytes_moved\":");
+        if (moved && (*records)++ >= skip) bytes += atoll(moved + strlen("\"bytes_moved\":"));
+    }
+    if (file) fclose(file);
+    return bytes;
+}
+
+/* LAGraph's PageRank of the GAP benchmark, one iteration: r = teleport + A' (t ./ d), t = |t - r|. */
+static void iterate(GrB_Vector *t, GrB_Vector *r, GrB_Vector w, float *difference)
+{
+    const GrB_Vector old = *t;
+    *t = *r;
+    *r = old;
+    ok(GrB_Vector_eWiseMult_BinaryOp(w, NULL, NULL, GrB_DIV_FP32, *t, degree, NULL));
+    ok(GrB_Vector_assign_FP32(*r, NULL, NULL, (1 - damping) / N, GrB_ALL, N, NULL));
+    ok(GrB_mxv(*r, NULL, GrB_PLUS_FP32, GxB_PLUS_SECOND_FP32, A, w, GrB_DESC_T0));
+    ok(GrB_Vector_assign(*t, NULL, GrB_MINUS_FP32, *r, GrB_ALL, N, NULL));
+    ok(GrB_Vector_apply(*t, NULL, NULL, GrB_ABS_FP32, *t, NULL));
+    ok(GrB_Vector_reduce_FP32(difference, NULL, GrB_PLUS_MONOID_FP32, *t, NULL));
+}
+
+static double iterate_plain(double t[N], double r[N])
+{
+    double difference = 0;
+    for (int j = 0; j < N; j++) {
+        t[j] = r[j];
+        r[j] = (1 - damping) / N;
+    }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) r[j] += weight[i][j] != 0 ? t[i] / degree_of[i] : 0;
+    for (int j = 0; j < N; j++) difference += fabs(t[j] - r[j]);
+    return difference;
+}
+
+static void test_pagerank(void **state)
+{
+    (void)state;
+    GrB_Vector t, r, w;
+    static double plain_t[N], plain_r[N];
+    int records = 0, before = 0;
+    ok(GrB_Vector_new(&t, GrB_FP32, N));
+    ok(GrB_Vector_new(&r, GrB_FP32, N));
+    ok(GrB_Vector_new(&w, GrB_FP32, N));
+    ok(GrB_Vector_assign_FP32(r, NULL, NULL, 1.0f / N, GrB_ALL, N, NULL));
+    for (int i = 0; i < N; i++) plain_r[i] = 1.0 / N;
+    for (int k = 0; k < ITERATIONS; k++) {
+        float difference = 0;
+        moved_since(0, &before);
+        iterate(&t, &r, w, &difference);
+        assert_true(fabs(difference - iterate_plain(plain_t, plain_r)) < 1e-5);
+        const int64_t moved = moved_since(before, &records);
+        assert_int_equal(records - before, 7); /* the product and what adds it to r are two */
+        if (k >= 1) assert_true(moved <= 16); /* the sum */
+    }
+    for (int i = 0; i < N; i++) {
+        float x = 0;
+        ok(GrB_Vector_extractElement_FP32(&x, r, (GrB_Index)i));
+        assert_true(fabs(x - plain_r[i]) < 1e-6);
+    }
+    moved_since(0, &before);
+    assert_int_equal(before, records + 1); /* it came home once */
+    ok(GrB_Vector_free(&t));
+    ok(GrB_Vector_free(&r));
+    ok(GrB_Vector_free(&w));
+}
+
+static GrB_Matrix full_matrix(int rows, int columns)
+{
+    GrB_Matrix M;
+    ok(GrB_Matrix_new(&M, GrB_FP32, (GrB_Index)rows, (GrB_Index)columns));
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++)
+            ok(GrB_Matrix_setElement_FP32(M, (float)(i % 7 - j % 5), (GrB_Index)i, (GrB_Index)j));
+    ok(GrB_Matrix_wait(M, GrB_MATERIALIZE));
+    return M;
+}
+
+static double layer(int i, int j, int width)
+{
+    double sum = 0;
+    for (int k = 0; k < N; k++)
+        for (int l = 0; weight[i][k] != 0 && l < width; l++) sum += (k % 7 - l % 5) * (double)(l % 7 - j % 5);
+    return sum > 0 ? sum : 0;
+}
+
+/* H = max (A X W, 0): a sparse product, a dense one, an elementwise one. */
+static void test_gcn_layer(void **state)
+{
+    (void)state;
+    enum { WIDTH = 9, OUT = 4 };
+    GrB_Matrix X = full_matrix(N, WIDTH), W = full_matrix(WIDTH, OUT), T, H;
+    GrB_Index nvals = 0;
+    int before, records;
+    ok(GrB_Matrix_new(&T, GrB_FP32, N, WIDTH));
+    ok(GrB_Matrix_new(&H, GrB_FP32, N, OUT));
+    for (int k = 0; k < 3; k++) {
+        moved_since(0, &before);
+        ok(GrB_mxm(T, NULL, NULL, GxB_PLUS_SECOND_FP32, A, X, NULL));
+        ok(GrB_mxm(H, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, T, W, NULL));
+        ok(GrB_Matrix_apply_BinaryOp2nd_FP32(H, NULL, NULL, GrB_MAX_FP32, H, 0, NULL));
+        ok(GrB_Matrix_nvals(&nvals, H));
+        assert_int_equal(nvals, N * OUT);
+        assert_true(moved_since(before, &records) <= (k > 1 ? 0 : 4 * (2 * N * WIDTH + WIDTH * OUT)));
+    }
+    for (int i = 0; i < N; i += 13)
+        for (int j = 0; j < OUT; j++) {
+            float x = -1;
+            ok(GrB_Matrix_extractElement_FP32(&x, H, (GrB_Index)i, (GrB_Index)j));
+            assert_true(x == (float)layer(i, j, WIDTH));
+        }
+    GrB_Matrix *const all[] = {&X, &W, &T, &H};
+    for (int k = 0; k < 4; k++) ok(GrB_Matrix_free(all[k]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_pagerank, make, drop),
+        cmocka_unit_test_setup_teardown(test_gcn_layer, make, drop),
+    };
+    setenv("TEST_MODE", "gpu", 0);
+    force_tessera();
+    if (GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS) return 1;
+    const int status = cmocka_run_group_tests(tests, NULL, NULL);
+    GrB_finalize();
+    remove_trace();
+    return status;
+}
