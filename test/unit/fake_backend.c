@@ -3,6 +3,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "tessera/backend.h"
 
+#ifndef FAKE_VERSION
+#define FAKE_VERSION TSR_BACKEND_API_VERSION
+#endif
 #ifndef FAKE_STATUS
 #define FAKE_STATUS TSR_OK
 #endif
