@@ -26,6 +26,7 @@ typedef struct masked {
     tsr_cuda_sparse *held[OPERANDS]; /* NULL: not yet, or (A and B of SDDMM) never */
     tsr_cuda_csr csr[OPERANDS];      /* as the kernels see them */
     tsr_cuda_dense dense[2];         /* SDDMM: A and B' */
+    tsr_cuda_sddmm_plan plan;
     uint64_t *products;              /* device: their number; NULL: not wanted */
     const char *kernel;
 } masked;
@@ -119,6 +120,7 @@ static tsr_status use_operand(masked *s, int k, int64_t *moved)
 
 static void leave(masked *s)
 {
+    tsr_cuda_sddmm_close(&s->plan);
     for (int k = 0; k < 2; k++)
         tsr_cuda_dense_free(&s->dense[k]);
     for (int k = 0; k < OPERANDS; k++)
@@ -239,8 +241,7 @@ static tsr_status compute_sddmm(void *product, const tsr_cuda_entries *e)
                         .begin = e->begin, .end = e->end, .k = p->k, .a = a->x, .lda = a->ld, .b = b->x, .ldb = b->ld,
                         .a_iso = a->iso, .b_iso = b->iso, .x = e->x, .present = e->present, .device = &tsr_cuda.device,
                         .stream = tsr_cuda.compute};
-    s->kernel = "sddmm";
-    return tsr_cuda_sddmm_csr(&q);
+    return tsr_cuda_sddmm_run(&s->plan, &q);
 }
 
 /* C<S> = X X' brings X there once. */
@@ -257,6 +258,14 @@ static tsr_status use_dense(masked *s, int64_t *moved)
         return TSR_OK;
     }
     return tsr_cuda_dense_use(&s->dense[B], b, reads_b, s->product.nthreads, moved);
+}
+
+static tsr_status open_sddmm(masked *s)
+{
+    tsr_cuda_sparse *mask = s->held[MASK];
+    tsr_status status = tsr_cuda_sddmm_open(&s->plan, mask, s->dense, &s->product, mask->slot != NULL);
+    s->kernel = s->plan.name;
+    return status;
 }
 
 /* ---- results that stay ---- */
@@ -336,6 +345,8 @@ static tsr_status run(masked *s, tsr_result *result)
         status = use_operand(s, k, &result->bytes_moved);
     if (status == TSR_OK && may_stay(s, result))
         return compute_and_stay(s, result);
+    if (status == TSR_OK && !dots)
+        status = open_sddmm(s);
     if (status != TSR_OK)
         return status;
     return tsr_cuda_entries_in_portions(s->product.mask.nvals, tsr_cuda_type_size(s->product.semiring.type),

@@ -82,6 +82,7 @@ static void free_sparse(tsr_cuda_sparse *a)
     tsr_cuda_blocks_free(a->blocks);
     tsr_cuda_order_free(&a->order);
     tsr_cuda_masked_plans_free(a->plans);
+    tsr_cuda_stencil_free(&a->stencil);
     free_csr(&a->csr);
     tsr_cuda_unreserve(a->bytes);
     free(a->row_present);

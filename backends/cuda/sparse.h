@@ -4,6 +4,7 @@
 #define TSR_CUDA_SPARSE_H
 
 #include "backends/cuda/order.h"
+#include "backends/cuda/stencil.h"
 #include "backends/cuda/tensor.h"
 
 /* What tells the representations of one slot apart.  An iso operand and one whose values are not read are both patterns: the
@@ -41,6 +42,7 @@ struct tsr_cuda_sparse {
     int8_t *row_present;                  /* on the host, [nrows]: does the row have an entry?  NULL: not yet asked */
     int64_t rows_present;
     tsr_cuda_kept_plan *plans;            /* of masked products with this mask */
+    tsr_cuda_stencil stencil;             /* of this mask */
 };
 
 /* A of SpMM and SpMV. */

@@ -506,7 +506,7 @@ tsr_status lazy_product(const tsr_product *p, int64_t places, tsr_result *result
     return status;
 }
 
-static float *widened(const void *from, tsr_number number, int64_t count)
+float *lazy_widened(const void *from, tsr_number number, int64_t count)
 {
     float *wide = from ? malloc((size_t)count * sizeof *wide + 1) : NULL;
     for (int64_t k = 0; wide && k < count; k++)
@@ -522,8 +522,8 @@ static void run_half(work *w)
     int64_t last = w->csr.ncols ? (w->csr.ncols - 1) * w->by_csr.ldb + w->by_csr.n : 0;
     work wide = *w;
     wide.by_csr.half = false;
-    wide.by_csr.b = widened(w->by_csr.b, w->by_csr.number, last);
-    wide.csr.x = widened(w->csr.x, w->by_csr.number, w->csr.nvals);
+    wide.by_csr.b = lazy_widened(w->by_csr.b, w->by_csr.number, last);
+    wide.csr.x = lazy_widened(w->csr.x, w->by_csr.number, w->csr.nvals);
     run_csr(&wide);
     free(wide.csr.x);
     free((void *)(uintptr_t)wide.by_csr.b);
@@ -697,12 +697,29 @@ void tsr_cuda_free_panel(tsr_panel *a, void *on)
     tsr_free_panel(a);
 }
 
+tsr_status tsr_cuda_make_stencil(tsr_stencil *out, const tsr_source *in, void *on)
+{
+    WHEN_IDLE(on, tsr_make_stencil(out, in, 1));
+}
+
+void tsr_cuda_free_stencil(tsr_stencil *a, void *on)
+{
+    (void)on;
+    uncounted(a->slots);
+    tsr_free_stencil(a);
+}
+
 int64_t tsr_cuda_panel_most(const tsr_windows *windows, const tsr_cuda_device *device)
 {
     return windows->nblocks / device->sms + 1;
 }
 
 int64_t tsr_cuda_me_bcrs_most(const tsr_windows *windows, const tsr_cuda_device *device)
+{
+    return tsr_cuda_panel_most(windows, device);
+}
+
+int64_t tsr_cuda_stencil_most(const tsr_windows *windows, const tsr_cuda_device *device)
 {
     return tsr_cuda_panel_most(windows, device);
 }

@@ -4,11 +4,15 @@
 #define TEST_CUDA_LAZY_DEVICE_H
 
 #include "tessera/backend.h"
+#include "tessera/formats.h"
 
 /* Queues run(copy of *described); a failure queues nothing.  `run` must not call the device. */
 tsr_status lazy_queue(void (*run)(const void *described), const void *described, size_t bytes, void *stream);
 
 /* A product of `places` results by the oracle, sums of floating-point numbers being exact but for the last rounding. */
 tsr_status lazy_product(const tsr_product *product, int64_t places, tsr_result *result);
+
+/* The same numbers in FP32; free.  NULL: none. */
+float *lazy_widened(const void *from, tsr_number number, int64_t count);
 
 #endif

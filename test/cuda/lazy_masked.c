@@ -94,14 +94,50 @@ tsr_status tsr_cuda_masked_dot(const tsr_cuda_masked_plan *plan, const tsr_cuda_
     return lazy_queue(run_masked, &w, sizeof w, q->stream);
 }
 
-tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *q)
+static masked_work work_of(const tsr_cuda_sddmm *q)
 {
     masked_work w = {.product = product_of(TSR_OP_SDDMM, q->semiring, q->mask, q->mask_size, q->k), .mask = *q->mask,
                      .begin = q->begin, .end = q->end, .a_iso = q->a_iso, .b_iso = q->b_iso, .x = q->x, .present = q->present};
     tsr_type type = q->semiring.type;
     w.product.a = dense_view(q->a, q->mask->nrows, q->k, q->lda, type, NULL);
     w.product.b = tsr_view_transposed(dense_view(q->b, q->mask->ncols, q->k, q->ldb, type, NULL));
+    return w;
+}
+
+tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *q)
+{
+    masked_work w = work_of(q);
     return lazy_queue(run_masked, &w, sizeof w, q->stream);
+}
+
+/* Operands as the arithmetic has them. */
+typedef struct stencil_work {
+    tsr_cuda_sddmm q;
+    tsr_cuda_csr mask;
+    tsr_number number;
+} stencil_work;
+
+static void run_stencil(const void *described)
+{
+    stencil_work s = *(const stencil_work *)described;
+    s.q.mask = &s.mask;
+    float *a = lazy_widened(s.q.a, s.number, s.mask.nrows ? (s.mask.nrows - 1) * s.q.lda + s.q.k : 0);
+    float *b = lazy_widened(s.q.b, s.number, s.mask.ncols ? (s.mask.ncols - 1) * s.q.ldb + s.q.k : 0);
+    s.q.a = a;
+    s.q.b = b;
+    masked_work w = work_of(&s.q);
+    run_masked(&w);
+    free(a);
+    free(b);
+}
+
+tsr_status tsr_cuda_sddmm_stencil(const tsr_stencil *stencil, const tsr_work *work, tsr_cuda_math math, const tsr_cuda_sddmm *q)
+{
+    stencil_work s = {.q = *q, .mask = *q->mask, .number = tsr_cuda_number(math)};
+    int64_t size = (int64_t)tsr_number_size(s.number);
+    if (!stencil->slots || !work->block || q->k * size % 16 || q->lda * size % 16 || q->ldb * size % 16)
+        return TSR_DECLINED;
+    return lazy_queue(run_stencil, &s, sizeof s, q->stream);
 }
 
 bool tsr_cuda_masked_reads(const tsr_cuda_masked *q)

@@ -413,6 +413,113 @@ static void test_order_that_pays(void **state)
     }
 }
 
+/* ---- SDDMM over stencils ---- */
+
+static test_case make_sddmm(rng *r, int size)
+{
+    for (;;) {
+        test_case c = make_case(r, TSR_OP_SDDMM, (tsr_semiring){TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, size);
+        if (c.product.k > 0 && c.product.k % 4 == 0 && c.product.mask.nvals > 0 && c.product.a.nvals > 0 && c.product.b.nvals > 0)
+            return c;
+        case_free(&c);
+    }
+}
+
+/* By name, in every precision; what is not exact is judged where it is all the same. */
+static void test_named_stencils(void **state)
+{
+    (void)state;
+    static const char *const wanted[] = {
+        [TSR_PRECISION_EXACT] = "sddmm-stencil", [TSR_PRECISION_TF32] = "sddmm-stencil-tf32",
+        [TSR_PRECISION_BF16] = "sddmm-stencil-bf16", [TSR_PRECISION_FP16] = "sddmm-stencil-fp16",
+    };
+    plain();
+    rng r = {seed};
+    int used[4] = {0};
+    for (int round = 0; round < 80 * rounds || (round < 3000 && !(used[0] && used[1] && used[2] && used[3])); round++) {
+        test_case c = make_sddmm(&r, (int)rng_below(&r, 2));
+        kernel = rng_chance(&r, 90) ? "stencil" : "csr";
+        precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : TSR_PRECISION_EXACT;
+        use_slot = rng_chance(&r, 50);
+        for (int again = 0; again < 2; again++)
+            assert_int_equal(check_at(&c, kernel), VERDICT_OK);
+        bool by_row = !used_kernel || strcmp(used_kernel, "sddmm") == 0; /* NULL: no entry passes */
+        assert_true(by_row || (strcmp(kernel, "stencil") == 0 && strcmp(used_kernel, wanted[precision]) == 0));
+        used[precision] += !by_row;
+        case_free(&c);
+        release();
+        assert_int_equal(tsr_cuda.used, 0);
+    }
+    assert_true(used[0] && used[1] && used[2] && used[3]);
+}
+
+/* 32 rows alike, and operands that are wide enough: C<S> = X Y'. */
+static test_case make_dense_mask(void)
+{
+    enum { ROWS = 32, COLS = 200, DEGREE = 25, K = 128 };
+    static int64_t offsets[ROWS + 1], indices[ROWS * DEGREE];
+    static float x[ROWS * K], y[COLS * K];
+    for (int row = 0; row <= ROWS; row++)
+        offsets[row] = (int64_t)row * DEGREE;
+    for (int e = 0; e < ROWS * DEGREE; e++)
+        indices[e] = e % DEGREE * 8;
+    for (int e = 0; e < COLS * K; e++) {
+        x[e % (ROWS * K)] = (float)(e % 7);
+        y[e] = (float)(e % 11) - 5;
+    }
+    tsr_product p = {.op = TSR_OP_SDDMM, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = ROWS, .n = COLS, .k = K,
+                     .mask_structural = true, .nthreads = 2};
+    p.mask = (tsr_view){.format = TSR_SPARSE, .type = TSR_BOOL, .index_size = 8, .nrows = ROWS, .ncols = COLS, .nvec = ROWS,
+                        .vlen = COLS, .nvals = ROWS * DEGREE, .p = offsets, .i = indices};
+    p.a = (tsr_view){.format = TSR_FULL, .type = TSR_FP32, .nrows = ROWS, .ncols = K, .nvec = ROWS, .vlen = K, .ld = K,
+                     .nvals = ROWS * K, .x = x};
+    p.b = (tsr_view){.format = TSR_FULL, .type = TSR_FP32, .by_col = true, .nrows = K, .ncols = COLS, .nvec = COLS, .vlen = K, .ld = K,
+                     .nvals = COLS * K, .x = y};
+    return (test_case){.product = p, .draw = DRAW_DYADIC, .wants_flags = true};
+}
+
+static void test_stencil_is_built_when_it_pays(void **state)
+{
+    (void)state;
+    plain();
+    use_slot = true;
+    test_case c = make_dense_mask();
+    int calls = 0;
+    do {
+        assert_int_equal(check_at(&c, "lazy"), VERDICT_OK);
+        calls++;
+    } while (calls < 1000000 && strcmp(used_kernel, "sddmm") == 0);
+    assert_in_range(calls, 2, 1000);
+    assert_string_equal(used_kernel, "sddmm-stencil");
+    assert_int_equal(check_at(&c, "from the stencil"), VERDICT_OK);
+    release();
+    expected_calls = 1e9;
+    assert_int_equal(check_at(&c, "expected"), VERDICT_OK);
+    assert_string_equal(used_kernel, "sddmm-stencil");
+    precision = TSR_PRECISION_TF32;
+    assert_int_equal(check_at(&c, "another arithmetic"), VERDICT_OK);
+    assert_string_equal(used_kernel, "sddmm-stencil-tf32");
+    c.product.k = c.product.a.vlen = c.product.a.ncols = c.product.b.vlen = c.product.b.nrows = 16;
+    assert_int_equal(check_at(&c, "narrow"), VERDICT_OK);
+    assert_string_equal(used_kernel, "sddmm");
+    release();
+}
+
+/* One element that FP16 has not: by row. */
+static void test_stencil_out_of_range(void **state)
+{
+    (void)state;
+    plain();
+    kernel = "stencil";
+    precision = TSR_PRECISION_FP16;
+    test_case c = make_dense_mask();
+    assert_int_equal(check_at(&c, "in range"), VERDICT_OK);
+    assert_string_equal(used_kernel, "sddmm-stencil-fp16");
+    ((float *)(intptr_t)c.product.b.x)[1000] = 1e5f;
+    assert_int_equal(check_at(&c, "out of range"), VERDICT_OK);
+    assert_string_equal(used_kernel, "sddmm");
+}
+
 /* ---- tight memory ---- */
 
 static void test_little_memory(void **state)
@@ -431,7 +538,7 @@ static void test_little_memory(void **state)
         use_slot = rng_chance(&r, 70);
         pin_b = rng_chance(&r, 30);
         pin_c = rng_chance(&r, 30);
-        kernel = rng_chance(&r, 50) && by_blocks(&c) ? "bmat" : NULL;
+        kernel = rng_chance(&r, 50) && by_blocks(&c) ? "bmat" : rng_chance(&r, 50) ? "stencil" : NULL;
         tsr_cuda.cap = (size_t)1 << rng_below(&r, 20);
         for (int again = 0; again < 2; again++)
             *(check_at(&c, "little memory") == VERDICT_OK ? &ok : &declined) += 1;
@@ -560,6 +667,14 @@ static void test_failures(void **state)
     }
     for (int round = 0; round < 8 * rounds; round++) {
         test_case c = make_masked(&r, round / 4 ? TSR_OP_SDDMM : TSR_OP_MASKED_DOT);
+        use_slot = round % 2;
+        fail_everywhere(&c, round / 2 % 2);
+        case_free(&c);
+    }
+    kernel = "stencil";
+    for (int round = 0; round < 4 * rounds; round++) {
+        test_case c = make_sddmm(&r, 0);
+        precision = c.draw == DRAW_DYADIC ? TSR_PRECISION_FP16 : TSR_PRECISION_EXACT;
         use_slot = round % 2;
         fail_everywhere(&c, round / 2 % 2);
         case_free(&c);
@@ -724,7 +839,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
         cmocka_unit_test(test_panels_over_semirings),
         cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_order_that_pays),
-        cmocka_unit_test(test_little_memory),
+        cmocka_unit_test(test_named_stencils), cmocka_unit_test(test_stencil_is_built_when_it_pays),
+        cmocka_unit_test(test_stencil_out_of_range), cmocka_unit_test(test_little_memory),
         cmocka_unit_test(test_eviction),
         cmocka_unit_test(test_failures), cmocka_unit_test(test_results_that_stay), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_declines),
