@@ -185,17 +185,17 @@ static GrB_Info make_masked(bench_case *c, const graph *g)
     IF_OK(GrB_Matrix_new(&U, GrB_BOOL, g->n, g->n));
     IF_OK(GrB_Matrix_select_INT64(L, NULL, NULL, GrB_TRIL, S, -1, NULL));
     IF_OK(GrB_Matrix_select_INT64(U, NULL, NULL, GrB_TRIU, S, 1, NULL));
-    const bool whole = is(form, "burkhardt") || is(form, "ktruss");
-    IF_OK(make_sparse(&c->A, whole ? S : L, c));
-    if (whole || is(form, "ll"))
+    const bool whole = is(form, "burkhardt") || is(form, "ktruss"), upper = is(form, "uu") || is(form, "ult");
+    IF_OK(make_sparse(&c->A, whole ? S : upper ? U : L, c));
+    if (whole || is(form, "ll") || is(form, "uu"))
         c->B = c->A;
     else
-        IF_OK(make_sparse(&c->B, U, c));
+        IF_OK(make_sparse(&c->B, upper ? L : U, c));
     if (is(form, "cohen"))
         IF_OK(GrB_Matrix_dup(&c->M, S));
     else
         c->M = c->A;
-    if (is(form, "lut") || is(form, "ktruss")) IF_OK(GrB_Descriptor_set(c->descriptor, GrB_INP1, GrB_TRAN));
+    if (is(form, "lut") || is(form, "ult") || is(form, "ktruss")) IF_OK(GrB_Descriptor_set(c->descriptor, GrB_INP1, GrB_TRAN));
     GrB_Matrix_free(&S);
     GrB_Matrix_free(&L);
     GrB_Matrix_free(&U);

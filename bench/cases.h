@@ -20,7 +20,7 @@ typedef struct bench_spec {
     char dense[8];   /* full, bitmap: the dense operand */
     char values[8];  /* typed, bool: values of the sparse operand (bool: an iso pattern, typecast) */
     char finish[12]; /* none, accum (C += into a full C), mask, notmask (structural), reduce (C, INT64, is then summed up) */
-    char form[12];   /* masked: lut ll burkhardt cohen ktruss */
+    char form[12];   /* masked: lut ult ll uu burkhardt cohen ktruss */
     char order[8];   /* masked: given, degree (ascending) */
     char first[8];   /* no, yes: operands are new objects before every product, so that nothing made of them is kept */
 } bench_spec;

@@ -80,6 +80,14 @@ def masked():
             yield case('masked', semiring, type=kind, values=values, form=form, order='degree')
 
 
+def graphs():
+    """What LAGraph asks of a graph: its six ways to count triangles, support of edges (k-truss), clustering, triangle centrality."""
+    for form in ('burkhardt', 'cohen', 'll', 'uu', 'lut', 'ult'):
+        yield case('masked', 'plus_pair', type='int64', values='bool', form=form)
+    for kind in ('uint32', 'int64', 'fp64'):
+        yield case('masked', 'plus_pair', type=kind, values='bool', form='ktruss')
+
+
 def full():
     yield from semirings(WIDTHS)
     yield from layouts(WIDTHS)
@@ -130,4 +138,4 @@ def gpu_masked():
         yield case('sddmm', type='fp32', n=n, t='b')
 
 
-GRIDS = {'full': full, 'gpu': gpu, 'headline': headline, 'quick': quick}
+GRIDS = {'full': full, 'gpu': gpu, 'graphs': graphs, 'headline': headline, 'quick': quick}

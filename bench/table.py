@@ -7,7 +7,8 @@ import json
 
 import grid
 
-NAMES = {'lut': "triangle count, C<L> = L U'", 'll': 'triangle count, C<L> = L L', 'burkhardt': 'triangle count, C<A> = A A',
+NAMES = {'lut': "triangle count, C<L> = L U'", 'ult': "triangle count, C<U> = U L'", 'll': 'triangle count, C<L> = L L',
+         'uu': 'triangle count, C<U> = U U', 'burkhardt': 'triangle count, C<A> = A A',
          'cohen': 'triangle count, C<A> = L U', 'ktruss': "k-truss support, C<A> = A A'"}
 TYPES = {'fp32': 'FP32', 'fp64': 'FP64'}
 
