@@ -103,9 +103,12 @@ masked_bits bits_of_plan(const tsr_cuda_masked_plan *plan, const tsr_cuda_masked
     masked_bits bits = {};
     bits.quads = uint32_t((product->a->ncols + quad_columns - 1) / quad_columns);
     bits.a = static_cast<const uint4 *>(plan->bits);
-    bits.b = bits.a + product->a->nrows * int64_t(bits.quads);
+    bits.a_rows = uint32_t(product->a->nrows);
+    bits.b_rows = uint32_t(product->b->nrows);
     bits.a_span = static_cast<const uint2 *>(plan->spans);
-    bits.b_span = bits.a_span + product->a->nrows;
+    bool same = same_lists(product);
+    bits.b = same ? bits.a : bits.a + tile_rows(product->a->nrows) * int64_t(bits.quads);
+    bits.b_span = same ? bits.a_span : bits.a_span + product->a->nrows;
     bits.row = static_cast<const uint32_t *>(plan->rows);
     return bits;
 }

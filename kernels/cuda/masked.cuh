@@ -8,7 +8,8 @@
 //   warp    a hash table that a warp has for itself, for short lists;
 //   search  no group: binary search in the owner's list, two lanes an entry.
 // Where lists are long for the number of columns (a small dense graph) and only counts are wanted, there are no groups at all: every list
-// is stored as bits, a result is the population count of two of them.
+// is stored as bits.  A result is the population count of two of them, or, where the mask is dense, too, tiles of results are computed by
+// one-bit matrix instructions (masked_tiles.cu).
 // Cutting and choosing the shorter list by entry does for graphs in any order of vertices what relabelling by degree does, and
 // every entry still gets its own sum: nothing is added by atomics.
 // SPDX-License-Identifier: Apache-2.0
@@ -48,9 +49,20 @@ constexpr uint32_t quad_columns = 128; /* of a 16-byte word of bits */
 struct masked_bits {
     const uint4 *a, *b;           /* `quads` words for every row of A and of B' */
     const uint2 *a_span, *b_span; /* of each row: the first of them with a column, and past the last */
-    const uint32_t *row;          /* of each entry */
-    uint32_t quads;
+    const uint32_t *row;          /* of each entry; NULL: results are computed by tiles */
+    uint32_t quads, a_rows, b_rows;
 };
+
+constexpr int masked_tile_side = 128;
+
+/* A side's rows are stored up to the end of its last tile. */
+static inline int64_t tile_rows(int64_t nrows)
+{
+    return (nrows + masked_tile_side - 1) / masked_tile_side * masked_tile_side;
+}
+
+/* A and B' are the same lists. */
+static inline bool same_lists(const tsr_cuda_masked *q) { return q->a->p == q->b->p && q->a->i == q->b->i; }
 
 /* Columns and rows of the operands as the kernels see them. */
 struct masked_lists {

@@ -46,19 +46,7 @@ template <int G, class Set> __device__ __forceinline__ uint32_t count_few(const 
     return hits;
 }
 
-/* An entry has so many products; the first lane of its group says so.  Returns what it adds to their number. */
-__device__ __forceinline__ uint64_t store_one(const masked_args &q, uint32_t entry, uint32_t count)
-{
-    if (count == 0)
-        return 0;
-    if (q.x)
-        q.result.store(q.x, entry, count);
-    if (q.present)
-        q.present[entry] = 1;
-    return count;
-}
-
-/* The same, and for its mirror image. */
+/* An entry and its mirror image have so many products; the first lane of its group says so. */
 __device__ __forceinline__ uint64_t store_both(const masked_args &q, const uint32_t *mirror, uint32_t entry, uint32_t count)
 {
     uint32_t other = *mirror;
@@ -171,6 +159,8 @@ tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan
         TSR_LAUNCH(kernel, pair_blocks(q, product), 256, 0, product->stream, q);
         return launch_status();
     }
+    if (plan->bits && !plan->rows)
+        return tsr_cuda_masked_tiles(q, product, same_lists(product));
     if (plan->bits) {
         q.npairs = product->end - product->begin;
         TSR_LAUNCH(count_bits, pair_blocks(q, product), 256, 0, product->stream, q);

@@ -19,13 +19,16 @@ constexpr int length_bits = 4;
 constexpr uint32_t record_cost = 16; /* of an entry, in columns walked */
 constexpr uint64_t warp_most = 1 << 11; /* what a warp takes upon itself */
 
+/* Lists as bits: never, where they pay, wherever there is room. */
+enum bits_rule { NO_BITS, BITS_WHERE_THEY_PAY, BITS_IN_PAIRS, BITS_IN_TILES };
+
 struct plan_rule {
     uint64_t bitmap_cost, table_cost, warp_cost, most; /* a group's least cost for a form; a task's most */
     uint32_t bitmap_list, large_list;       /* longest lists of a bitmap (0: it does not fit) and a large table */
     int shift;                              /* key = owner << shift | how short the walker is */
     uint32_t owners;
     uint32_t search_key; /* of entries without a group; the next one: of those that have no product */
-    bool bits;           /* may lists be stored as bits? */
+    bits_rule bits;
 };
 
 struct plan_counts {
@@ -313,24 +316,47 @@ struct maker {
         return status == TSR_OK ? tsr_cuda_wait(stream) : status;
     }
 
-    /* As bits: 128 columns cost a lane about as much as walking 3, and mirror images are computed; and no more memory than records take. */
-    bool bits_pay(const plan_counts &counts) const
+    int64_t quads_of_list() const { return (product->a->ncols + quad_columns - 1) / quad_columns; }
+    int64_t rows_of_bits() const { return tile_rows(product->a->nrows) + (q.mirrored ? 0 : tile_rows(product->b->nrows)); }
+
+    /* What computing costs with lists as bits, in columns walked.  Pairs: 128 columns of a lane about 3, and mirror images are computed. */
+    uint64_t pairs_cost(const plan_counts &counts) const { return uint64_t(q.mirrored ? 6 : 3) * counts.quads; }
+
+    /* Tiles: 128 x 128 results, 512 columns of them; at most, as columns are cut. */
+    uint64_t tiles_cost() const
     {
-        int64_t quads = (product->a->ncols + quad_columns - 1) / quad_columns, lists = product->a->nrows + product->b->nrows;
-        return rule.bits && !plan->positions && (q.mirrored ? 6 : 3) * counts.quads < counts.walked && lists * quads <= int64_t(entries());
+        constexpr uint64_t step_cost = 2048;
+        uint64_t down = uint64_t(tile_rows(product->mask->nrows) / masked_tile_side);
+        uint64_t across = uint64_t(tile_rows(product->mask->ncols) / masked_tile_side), tiles = q.mirrored ? down * (down + 1) / 2 : down * across;
+        return tiles * uint64_t((quads_of_list() + 3) / 4) * step_cost;
     }
 
-    tsr_status make_bits() const
+    bool tiles_pay(const plan_counts &counts) const
+    {
+        return rule.bits == BITS_IN_TILES || (rule.bits == BITS_WHERE_THEY_PAY && tiles_cost() < pairs_cost(counts));
+    }
+
+    /* No more memory than records take; 16 MB where they are asked for. */
+    bool bits_pay(const plan_counts &counts) const
+    {
+        const int64_t room = rule.bits == BITS_WHERE_THEY_PAY ? int64_t(entries()) : 1 << 20;
+        if (rule.bits == NO_BITS || plan->positions || rows_of_bits() * quads_of_list() > room)
+            return false;
+        return rule.bits != BITS_WHERE_THEY_PAY || (tiles_pay(counts) ? tiles_cost() : pairs_cost(counts)) < counts.walked;
+    }
+
+    tsr_status make_bits(bool tiles) const
     {
         const tsr_cuda_csr *a = product->a, *b = product->b;
         Arena arena(stream);
-        const int64_t quads = (a->ncols + quad_columns - 1) / quad_columns, lists = a->nrows + b->nrows;
+        const int64_t quads = quads_of_list();
         uint4 *bits;
         uint2 *spans;
-        uint32_t *rows;
-        arena.want(&bits, lists * quads);
-        arena.want(&spans, lists);
-        arena.want(&rows, entries());
+        uint32_t *rows = nullptr;
+        arena.want(&bits, rows_of_bits() * quads);
+        arena.want(&spans, a->nrows + b->nrows);
+        if (!tiles)
+            arena.want(&rows, entries());
         tsr_status status = arena.get();
         if (status != TSR_OK)
             return status;
@@ -339,14 +365,16 @@ struct maker {
         plan->bits = bits;
         plan->spans = spans;
         plan->rows = rows;
-        status = tsr_cuda_set(bits, 0, size_t(lists * quads) * sizeof *bits, stream);
+        status = tsr_cuda_set(bits, 0, size_t(rows_of_bits() * quads) * sizeof *bits, stream);
         if (status != TSR_OK)
             return status;
         TSR_LAUNCH(set_bits, blocks_for(a->nrows * 32), threads, 0, stream, a->p, a->i, a->nrows, uint32_t(quads),
             reinterpret_cast<uint32_t *>(bits), spans);
-        TSR_LAUNCH(set_bits, blocks_for(b->nrows * 32), threads, 0, stream, b->p, b->i, b->nrows, uint32_t(quads),
-            reinterpret_cast<uint32_t *>(bits + a->nrows * quads), spans + a->nrows);
-        TSR_LAUNCH(find_rows, blocks_for(entries()), threads, 0, stream, q, rows);
+        if (!q.mirrored)
+            TSR_LAUNCH(set_bits, blocks_for(b->nrows * 32), threads, 0, stream, b->p, b->i, b->nrows, uint32_t(quads),
+                reinterpret_cast<uint32_t *>(bits + tile_rows(a->nrows) * quads), spans + a->nrows);
+        if (!tiles)
+            TSR_LAUNCH(find_rows, blocks_for(entries()), threads, 0, stream, q, rows);
         return launch_status();
     }
 
@@ -444,7 +472,7 @@ struct maker {
         status = measure(s, &counts);
         bool bits = status == TSR_OK && bits_pay(counts);
         if (status == TSR_OK)
-            status = bits ? make_bits() : allocate(counts);
+            status = bits ? make_bits(tiles_pay(counts)) : allocate(counts);
         void *payloads[2] = { s.entries[0], s.entries[1] };
         if (status == TSR_OK && !bits)
             status = tsr_cuda_sort_pairs(s.keys, payloads, 4, n, bits_of(rule.search_key + 1), &at, s.sort, stream);
@@ -454,14 +482,15 @@ struct maker {
     }
 };
 
-/* variant: 0, or log2 of a warp's least cost, a task's most (both 0: as usual), a bitmap's least and a table's least, two decimal
- * digits each, and no lists as bits. */
+/* variant: 0; lists as bits where 16 MB have room for them, -1: for pairs, -2: for tiles; or log2 of a warp's least cost, a task's most (both 0: as
+ * usual), a bitmap's least and a table's least, two decimal digits each, and no lists as bits. */
 plan_rule rule_of(const tsr_cuda_masked *q, bool positions, int variant)
 {
     plan_rule rule = {};
+    rule.bits = variant == 0 ? BITS_WHERE_THEY_PAY : variant == -1 ? BITS_IN_PAIRS : variant == -2 ? BITS_IN_TILES : NO_BITS;
+    variant = variant > 0 ? variant : 0;
     int warp = variant / 1000000, most = variant / 10000 % 100, bitmap = variant ? variant / 100 % 100 : 14;
     int table = variant ? variant % 100 : 9;
-    rule.bits = variant == 0;
     rule.bitmap_cost = uint64_t(1) << bitmap;
     rule.table_cost = uint64_t(1) << table;
     rule.warp_cost = uint64_t(1) << (warp ? warp : 8);
@@ -490,7 +519,7 @@ extern "C" tsr_status tsr_cuda_make_masked_plan(tsr_cuda_masked_plan *plan, cons
     if (product->end == product->begin || product->a->nvals == 0 || product->b->nvals == 0)
         return TSR_OK;
     maker m = { plan, product, lists_of(product), rule_of(product, positions, variant), product->stream };
-    m.q.mirrored = !positions && product->a->p == product->b->p && product->a->i == product->b->i;
+    m.q.mirrored = !positions && same_lists(product);
     tsr_status status = m.make();
     if (status != TSR_OK)
         tsr_cuda_free_masked_plan(plan, product->stream);

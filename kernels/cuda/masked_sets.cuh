@@ -58,6 +58,18 @@ struct masked_args {
 
 __device__ __forceinline__ bool passes(const masked_args &q, uint32_t entry) { return mask_passes(q.mask, q.mask_size, entry); }
 
+/* An entry has so many products.  Returns what it adds to their number. */
+__device__ __forceinline__ uint64_t store_one(const masked_args &q, uint32_t entry, uint32_t count)
+{
+    if (count == 0)
+        return 0;
+    if (q.x)
+        q.result.store(q.x, entry, count);
+    if (q.present)
+        q.present[entry] = 1;
+    return count;
+}
+
 /* Sum over groups of G lanes; every lane of the warp takes part. */
 template <int G, class T> __device__ __forceinline__ T add_lanes(T x)
 {
@@ -353,8 +365,9 @@ template <class Set, class F> __device__ __forceinline__ void for_own(const mask
 
 // ---- Launches ----
 
-/* The two kinds of kernels; outputs are zero before. */
+/* The kinds of kernels; outputs are zero before. */
 tsr_status tsr_cuda_masked_count(masked_args q, const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product);
+tsr_status tsr_cuda_masked_tiles(const masked_args &q, const tsr_cuda_masked *product, bool same); /* counts; lists are bits */
 tsr_status tsr_cuda_masked_fold(masked_args q, const tsr_cuda_masked_plan *plan, const tsr_cuda_masked *product);
 
 /* The tasks of one form, or false. */

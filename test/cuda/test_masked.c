@@ -18,7 +18,7 @@
 /* A plan of any kind, none, or the mask's entries in two portions. */
 static tsr_status run(tsr_cuda_masked *q, rng *r)
 {
-    static const int variants[] = { 0, 0, 63000101, 63003001, 1070630, 101409, 63003030, 3080805 };
+    static const int variants[] = { 0, 0, 63000101, 63003001, 1070630, 101409, 63003030, 3080805, -1, -2, -2 };
     int64_t end = q->end, middle = rng_chance(r, 20) ? rng_below(r, end + 1) : end;
     char *x = q->x;
     int8_t *present = q->present;
@@ -31,7 +31,7 @@ static tsr_status run(tsr_cuda_masked *q, rng *r)
         q->x = x != NULL ? x + (size_t)q->begin * size : NULL;
         q->present = present != NULL ? present + q->begin : NULL;
         if (with_plan)
-            must(tsr_cuda_make_masked_plan(&plan, q, positions, variants[rng_below(r, 8)]), "plan");
+            must(tsr_cuda_make_masked_plan(&plan, q, positions, variants[rng_below(r, 11)]), "plan");
         tsr_status status = tsr_cuda_masked_dot(with_plan ? &plan : NULL, q);
         if (status == TSR_OK)
             status = tsr_cuda_wait(NULL);
