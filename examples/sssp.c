@@ -40,7 +40,7 @@ static void lengths_new(lengths *l, const GrB_Matrix W, GrB_Index n, int delta, 
     TRY(GrB_Matrix_new(&l->heavy, GrB_INT32, n, n));
     TRY(GrB_Matrix_select_INT32(l->light, NULL, NULL, GrB_VALUELE_INT32, W, delta, NULL));
     TRY(GrB_Matrix_select_INT32(l->heavy, NULL, NULL, GrB_VALUEGT_INT32, W, delta, NULL));
-    vector_new(&l->path, GrB_INT32, n, GxB_BITMAP + GxB_FULL);
+    TRY(GrB_Vector_new(&l->path, GrB_INT32, n));
     vector_new(&l->bucket, GrB_INT32, n, GxB_SPARSE);
     vector_new(&l->settled, GrB_BOOL, n, GxB_SPARSE);
     vector_new(&l->reach, GrB_BOOL, n, GxB_BITMAP);
