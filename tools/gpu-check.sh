@@ -64,8 +64,6 @@ sanitize_one() { # tool test
     test_csr | test_masked | test_sddmm) arguments+=(--semirings=0) ;;
     test_panel_semirings) arguments=(1) ;;
     esac
-    # One lane arrives for its warp, after __syncwarp, where a stage of a ring is handed back.
-    [ "$tool" = racecheck ] && options=(--racecheck-indirect-barrier-dependency yes)
     # test_primitives makes calls that must fail.
     [ "$tool" = memcheck ] && options=(--report-api-errors no)
     if timeout 60 compute-sanitizer --tool "$tool" "${options[@]}" --error-exitcode 9 "build-gpu/test/cuda/$test" "${arguments[@]}" \

@@ -1,6 +1,6 @@
 // SpMM over panels: which kernel.
 //
-// variant: 0 = the kernel's own choice, 1 = sums never begin anew, 2 = every lane of a consumer arrives (to measure what these cost).
+// variant: 0 = the kernel's own choice, 1 = sums never begin anew (to measure what that costs).
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/spmm_panel.cuh"
 
@@ -32,7 +32,7 @@ namespace {
 bool make_job(panel_job *j, const tsr_panel *a, const tsr_work *work, const tsr_cuda_spmm *p, size_t size)
 {
     const uint64_t row_bytes = static_cast<uint64_t>(p->ldb) * size;
-    if (p->device->major < 9 || row_bytes > 0xffffffff || p->variant < 0 || p->variant > 2 || work->nitems > 0x7fffffff)
+    if (p->device->major < 9 || row_bytes > 0xffffffff || p->variant < 0 || p->variant > 1 || work->nitems > 0x7fffffff)
         return false;
     *j = {};
     j->p = *p;
@@ -48,8 +48,7 @@ bool make_job(panel_job *j, const tsr_panel *a, const tsr_work *work, const tsr_
     j->items = static_cast<uint32_t>(work->nitems);
     j->row_bytes = static_cast<uint32_t>(row_bytes);
     j->room = static_cast<uint32_t>(a->largest) * TSR_PANEL_UNIT;
-    j->renews = p->variant != 1;
-    j->everybody = p->variant == 2;
+    j->renews = p->variant == 0;
     j->tile_major = tensor_tile_major(p, a->w.ncols, static_cast<int64_t>(512 / size), size);
     return true;
 }

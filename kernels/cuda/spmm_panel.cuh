@@ -31,7 +31,6 @@ struct panel_job {
     uint32_t row_bytes;            // of B
     uint32_t room;                 // bytes for a block's data in a stage
     bool renews;                   // sums begin anew where the format says so
-    bool everybody;                // every lane of a consumer says that it is done with a stage, not one for all
     bool tile_major;
 };
 
@@ -131,7 +130,7 @@ __device__ __forceinline__ void begin_task(task<typename Shape::sum> *t, const r
     find_task(t, j, Shape::tile, height);
     for (int s = 0; s < stages; s++) {
         mbarrier_init(r.full + s, 1);
-        mbarrier_init(r.empty + s, static_cast<unsigned>(j.everybody ? 32 * consumers : consumers));
+        mbarrier_init(r.empty + s, static_cast<unsigned>(32 * consumers));
     }
     mbarrier_fence_init();
 }
@@ -424,7 +423,6 @@ __device__ __forceinline__ uint32_t consume(const panel_job &j, const task<typen
                                             int consumer, int head, typename Shape::sum (&sum)[rows][Shape::columns])
 {
     using one = entry<typename Shape::sum>;
-    const bool speaks = threadIdx.x % 32 == 0 || j.everybody;
     const shared_place first_b = keep_place(shared_place_of(r.rows + threadIdx.x % 32 * Shape::part)),
                        data = keep_place(shared_place_of(r.data));
     uint64_t *full = keep_address(r.full);
@@ -445,9 +443,7 @@ __device__ __forceinline__ uint32_t consume(const panel_job &j, const task<typen
         }
         if (!Shape::is_sum)
             seen |= present;
-        __syncwarp();
-        if (speaks)
-            mbarrier_arrive(full + stages + stage); // `empty`
+        mbarrier_arrive(full + stages + stage); // `empty`; every lane for itself
         const uint32_t due = word[0] >> 24;
         if (Shape::renews && due && j.renews) {
             store<Shape>(j, t, consumer, due, stored, sum);

@@ -277,7 +277,7 @@ __global__ void producer_kernel(float *out, const float *in, int tiles)
     if (t == 0) {
         for (int s = 0; s < stages; s++) {
             mbarrier_init(full + s, 1);
-            mbarrier_init(empty + s, static_cast<unsigned>(consumers / 32));
+            mbarrier_init(empty + s, static_cast<unsigned>(consumers));
         }
         mbarrier_fence_init();
     }
@@ -296,9 +296,7 @@ __global__ void producer_kernel(float *out, const float *in, int tiles)
     for (int k = 0; k < tiles; k++) {
         mbarrier_wait(full + k % stages, static_cast<unsigned>(k / stages % 2));
         sum += ring[k % stages * tile + (t * 5 + k) % tile];
-        __syncwarp();
-        if (t % 32 == 0)
-            mbarrier_arrive(empty + k % stages);
+        mbarrier_arrive(empty + k % stages);
     }
     out[t - 32] = sum;
 }
