@@ -190,9 +190,7 @@ tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel, void *arriv
         status = multiply(s, buffer, columns);
     if (status == TSR_OK)
         status = turn_outputs(s, buffer, columns);
-    if (status == TSR_OK)
-        status = tsr_cuda_event_record(buffer->done, tsr_cuda.compute);
-    return status == TSR_OK ? tsr_cuda_event_follow(buffer->done, tsr_cuda.down) : status;
+    return status == TSR_OK ? tsr_cuda_event_record(buffer->done, tsr_cuda.compute) : status;
 }
 
 /* ---- memory ---- */
@@ -273,7 +271,7 @@ static int64_t staged_row(int64_t whole)
  * short rows, and with parts of cache lines; measured: docs/architecture.md. */
 static int64_t direct_row(int64_t whole)
 {
-    int64_t most = tsr_cuda.direct_row, row = (whole * 3 / 8 + LINE - 1) / LINE * LINE;
+    int64_t most = tsr_cuda.direct_row, row = (whole / 4 + LINE - 1) / LINE * LINE;
     return row > most ? most : row < most / 2 ? most / 2 : row;
 }
 

@@ -188,9 +188,9 @@ static bool next_part(part *p, pipeline *s, direction d)
     }
     if (r->panel == s->panels.npanels)
         return false;
-    /* what goes up afterwards waits until the device has read what was there before */
-    bool reused = d == UP && r->next == 0 && r->panel >= s->panels.nbuffers;
-    if (reused && !check(s, tsr_cuda_event_follow(event_of(s, r->panel), tsr_cuda.up)))
+    /* what goes up waits until the device has read what was there before, what comes down for its own panel only */
+    bool waits = r->next == 0 && (d == DOWN || r->panel >= s->panels.nbuffers);
+    if (waits && !check(s, tsr_cuda_event_follow(event_of(s, r->panel), d == UP ? tsr_cuda.up : tsr_cuda.down)))
         return false;
     r->next++;
     return true;
@@ -483,6 +483,7 @@ static void run(pipeline *s)
         return;
     int64_t useful = useful_threads(s, staged);
     int nthreads = useful < s->panels.product->nthreads ? (int)useful : s->panels.product->nthreads;
+    see_to_device(s); /* the bus is at work while threads wake up */
 #pragma omp parallel num_threads(nthreads) if (nthreads > 1)
     run_thread(s);
 }
