@@ -119,9 +119,13 @@ __global__ void __launch_bounds__(block) deal_chunk(uint32_t *order, const uint3
 
 } // namespace
 
-tsr_status sketch_rows(uint32_t *sketches, const uint32_t *order, const tsr_source *in, void *stream)
+tsr_status sketch_rows(Arena *arena, uint32_t **sketches, const uint32_t *order, const tsr_source *in, void *stream)
 {
-    TSR_LAUNCH(make_sketches, blocks_for(in->nrows, warps), threads, 0, stream, sketches, order, in->p, in->i, in->nrows);
+    arena->want(sketches, in->nrows * words);
+    tsr_status status = arena->get();
+    if (status != TSR_OK)
+        return status;
+    TSR_LAUNCH(make_sketches, blocks_for(in->nrows, warps), threads, 0, stream, *sketches, order, in->p, in->i, in->nrows);
     return launch_status();
 }
 
@@ -131,10 +135,7 @@ tsr_status deal_rows(uint32_t *order, const tsr_source *in, void *stream)
         return TSR_OK;
     Arena arena(stream);
     uint32_t *sketches;
-    arena.want(&sketches, in->nrows * words);
-    tsr_status status = arena.get();
-    if (status == TSR_OK)
-        status = sketch_rows(sketches, order, in, stream);
+    tsr_status status = sketch_rows(&arena, &sketches, order, in, stream);
     if (status != TSR_OK)
         return status;
     TSR_LAUNCH(deal_chunk, blocks_for(in->nrows, chunk), block, 0, stream, order, sketches, in->nrows);

@@ -64,10 +64,7 @@ tsr_status filled_windows(uint32_t *order, const tsr_source *in, void *stream)
         return status;
     Arena arena(stream);
     uint32_t *sketches;
-    arena.want(&sketches, in->nrows * words);
-    status = arena.get();
-    if (status == TSR_OK)
-        status = sketch_rows(sketches, order, in, stream);
+    status = sketch_rows(&arena, &sketches, order, in, stream);
     if (status != TSR_OK)
         return status;
     TSR_LAUNCH(fill_windows, blocks_for(in->nrows, group), group, 0, stream, order, sketches, in->nrows);
