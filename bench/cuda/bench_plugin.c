@@ -71,7 +71,6 @@ typedef struct bench_case {
     tsr_type type;
     int64_t n;
     bool a_by_col, b_by_col, c_by_col, wants_present, pin_b, pin_c;
-    int nthreads;
     tsr_precision precision;
     const char *kernel;
 } bench_case;
@@ -79,9 +78,8 @@ typedef struct bench_case {
 static tsr_product product_of(const bench_case *c, void **slot)
 {
     tsr_product p = {.op = c->n == 1 ? TSR_OP_SPMV : TSR_OP_SPMM, .semiring = {c->type, TSR_ADD_PLUS, TSR_MUL_TIMES},
-                     .m = rows, .n = c->n, .k = rows, .c_by_col = c->c_by_col, .nthreads = c->nthreads,
-                     .a_slot = slot, .precision = c->precision,
-                     .kernel = c->kernel};
+                     .m = rows, .n = c->n, .k = rows, .c_by_col = c->c_by_col, .nthreads = omp_get_max_threads(),
+                     .a_slot = slot, .precision = c->precision, .kernel = c->kernel};
     p.a = (tsr_view){.format = TSR_SPARSE, .type = c->type, .by_col = c->a_by_col, .index_size = 8, .nrows = rows, .ncols = rows,
                      .nvec = rows, .vlen = rows, .nvals = rows * degree, .p = offsets, .i = columns, .x = values};
     p.b = (tsr_view){.format = TSR_FULL, .type = c->type, .by_col = c->b_by_col, .nrows = rows, .ncols = c->n,
@@ -132,7 +130,7 @@ static void measure(const bench_case *c)
     qsort(ms, REPEATS, sizeof *ms, by_value);
     double bytes = (double)(rows * c->n) * (double)tsr_cuda_type_size(c->type), bound = bytes / 55e6;
     double median = ms[REPEATS / 2];
-    printf("%-24s n %3lld %2d threads, %2d x %4lldK, rows %3lld, %3lld: ", c->name, (long long)c->n, c->nthreads, tsr_cuda.ring,
+    printf("%-24s n %3lld %2d threads, %2d x %4lldK, rows %3lld, %3lld: ", c->name, (long long)c->n, omp_get_max_threads(), tsr_cuda.ring,
            (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.row, (long long)tsr_cuda.direct_row);
     printf("first %8.2f ms, then %8.3f (best %8.3f), %5.1f %% of the bus, %s\n", first, median, ms[0], 100 * bound / median,
            r.kernel);
@@ -170,26 +168,24 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     make_matrix();
-    int all = omp_get_max_threads();
-    /* a, b, c by column, presence wanted, B pinned, C pinned */
     const bench_case cases[] = {
-        {"fp32", TSR_FP32, 128, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, pinned", TSR_FP32, 128, false, false, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, C pinned", TSR_FP32, 128, false, false, false, false, false, true, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, B pinned", TSR_FP32, 128, false, false, false, false, true, false, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, presence wanted", TSR_FP32, 128, false, false, false, true, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"presence, pinned", TSR_FP32, 128, false, false, false, true, true, true, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, all by column", TSR_FP32, 128, true, true, true, false, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"by column, pinned", TSR_FP32, 128, true, true, true, false, true, true, all, TSR_PRECISION_EXACT, NULL},
-        {"B by column, pinned", TSR_FP32, 128, false, true, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, tf32 bmat", TSR_FP32, 128, false, false, false, false, false, false, all, TSR_PRECISION_TF32, "bmat"},
-        {"fp64", TSR_FP64, 64, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"fp64, pinned", TSR_FP64, 64, false, false, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, narrow", TSR_FP32, 32, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"narrow, pinned", TSR_FP32, 32, false, false, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
-        {"fp32, vector", TSR_FP32, 1, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
-        {"vector, pinned", TSR_FP32, 1, false, false, false, false, true, true, all, TSR_PRECISION_EXACT, NULL},
-        {"fp64, vector", TSR_FP64, 1, false, false, false, false, false, false, all, TSR_PRECISION_EXACT, NULL},
+        {"fp32", TSR_FP32, .n = 128},
+        {"fp32, pinned", TSR_FP32, .n = 128, .pin_b = true, .pin_c = true},
+        {"fp32, C pinned", TSR_FP32, .n = 128, .pin_c = true},
+        {"fp32, B pinned", TSR_FP32, .n = 128, .pin_b = true},
+        {"fp32, presence wanted", TSR_FP32, .n = 128, .wants_present = true},
+        {"presence, pinned", TSR_FP32, .n = 128, .wants_present = true, .pin_b = true, .pin_c = true},
+        {"fp32, all by column", TSR_FP32, .n = 128, .a_by_col = true, .b_by_col = true, .c_by_col = true},
+        {"by column, pinned", TSR_FP32, .n = 128, .a_by_col = true, .b_by_col = true, .c_by_col = true, .pin_b = true, .pin_c = true},
+        {"B by column, pinned", TSR_FP32, .n = 128, .b_by_col = true, .pin_b = true, .pin_c = true},
+        {"fp32, tf32 bmat", TSR_FP32, .n = 128, .precision = TSR_PRECISION_TF32, .kernel = "bmat"},
+        {"fp64", TSR_FP64, .n = 64},
+        {"fp64, pinned", TSR_FP64, .n = 64, .pin_b = true, .pin_c = true},
+        {"fp32, narrow", TSR_FP32, .n = 32},
+        {"narrow, pinned", TSR_FP32, .n = 32, .pin_b = true, .pin_c = true},
+        {"fp32, vector", TSR_FP32, .n = 1},
+        {"vector, pinned", TSR_FP32, .n = 1, .pin_b = true, .pin_c = true},
+        {"fp64, vector", TSR_FP64, .n = 1},
     };
     try_chunks(&cases[0]);
     try_rows(&cases[0], &tsr_cuda.row);
