@@ -13,12 +13,7 @@ namespace {
 
 constexpr int threads = 256;
 
-struct sddmm_args {
-    const int64_t *p;
-    const uint32_t *i;
-    const void *mask;
-    int mask_size;
-    int64_t nrows, begin, end;
+struct sddmm_args : mask_entries {
     int64_t k;
     const void *a, *b;
     int64_t lda, ldb; /* elements */
@@ -364,13 +359,7 @@ extern "C" tsr_status tsr_cuda_sddmm_csr(const tsr_cuda_sddmm *product)
         return nothing(s);
     bool reads_a = tsr_mul_reads_a(s->semiring.mul), reads_b = tsr_mul_reads_b(s->semiring.mul);
     sddmm_args q = {};
-    q.p = s->mask->p;
-    q.i = s->mask->i;
-    q.mask = s->mask->x;
-    q.mask_size = s->mask_size;
-    q.nrows = s->mask->nrows;
-    q.begin = s->begin;
-    q.end = s->end;
+    static_cast<mask_entries &>(q) = entries_of(s);
     q.k = s->k;
     q.a = reads_a ? s->a : nullptr;
     q.b = reads_b ? s->b : nullptr;

@@ -190,13 +190,7 @@ extern "C" tsr_status tsr_cuda_sddmm_stencil(const tsr_stencil *s, const tsr_wor
         return TSR_OK;
     const int64_t size = static_cast<int64_t>(tsr_number_size(tsr_cuda_number(math))), bytes = q->k * size;
     job j = {};
-    j.p = q->mask->p;
-    j.i = q->mask->i;
-    j.mask = q->mask->x;
-    j.mask_size = q->mask_size;
-    j.nrows = q->mask->nrows;
-    j.begin = q->begin;
-    j.end = q->end;
+    static_cast<mask_entries &>(j) = entries_of(q);
     j.out = q->x;
     j.present = q->present;
     j.x_pitch = q->lda * size;

@@ -21,12 +21,7 @@ constexpr int threads = 32 * (consumers + 1);
 constexpr int longest = 512; // bytes of a row that are multiplied at a time
 constexpr unsigned every_lane = 0xffffffffu;
 
-struct job {
-    const int64_t *p;            // of the mask
-    const uint32_t *i;
-    const void *mask;            // its values, or NULL
-    int mask_size;
-    int64_t nrows, begin, end;   // entries wanted
+struct job : mask_entries {
     void *out;
     int8_t *present;
     bool more;                   // add to what is there
