@@ -7,6 +7,7 @@
 #ifndef TSR_CUDA_KERNELS_H
 #define TSR_CUDA_KERNELS_H
 
+#include "kernels/elements.h"
 #include "tessera/backend.h"
 #include "tessera/formats.h"
 
@@ -270,6 +271,30 @@ tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void
 /* *flag (a device int, set to 0 by the caller) becomes nonzero if an element is Inf, NaN or at least `limit` in magnitude. */
 tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, int64_t ld, int64_t rows, int64_t cols, double limit,
                                  void *stream);
+
+/* ---- Values (tessera/values.h): elementwise steps and reductions (kernels/cuda/elementwise.cu, reduce.cu) ---- */
+
+/* One step; bits as those of the C twin (kernels/ref/step.c) but for the payload of a NaN.  Arrays are 16-byte aligned.
+ * TSR_DECLINED: SQRT of integers. */
+tsr_status tsr_cuda_step(const tsr_step *step, const tsr_step_arrays *arrays, const tsr_cuda_device *device, void *stream);
+
+typedef struct tsr_cuda_reduced {
+    uint64_t scalar; /* its bytes, first in memory; 0 without an entry */
+    uint64_t any;    /* 0/1 */
+} tsr_cuda_reduced;
+
+/* *result (device) = all entries present, joined by op.  FP32 and FP64 sums and products are formed in FP64, sums of FP64 with what they
+ * lose; ANY is the first.  scratch: tsr_cuda_reduce_bytes.  TSR_DECLINED: EQ but of BOOL. */
+size_t tsr_cuda_reduce_bytes(int64_t count, const tsr_cuda_device *device);
+tsr_status tsr_cuda_reduce(tsr_cuda_reduced *result, void *scratch, tsr_type type, tsr_reduce_op op, const tsr_elements *elements,
+                           int64_t count, const tsr_cuda_device *device, void *stream);
+
+/* *total (device) = ones in [count] bytes 0/1, 16-byte aligned. */
+tsr_status tsr_cuda_count_ones(int64_t *total, const int8_t *present, int64_t count, const tsr_cuda_device *device, void *stream);
+
+/* present (rows x columns, without padding) = 1 in rows that have entries: offsets [rows+1]. */
+tsr_status tsr_cuda_mark_rows(int8_t *present, const int64_t *offsets, int64_t rows, int64_t columns, bool by_col,
+                              const tsr_cuda_device *device, void *stream);
 
 /* ---- Converters (kernels/cuda/convert*.cu): from CSR on the device, bitwise the result of src/format; `in` lies on the device ---- */
 

@@ -1,0 +1,18 @@
+/* Elementwise steps and reductions: one loop each, element by element.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_REF_STEP_H
+#define TSR_REF_STEP_H
+
+#include "kernels/elements.h"
+#include "kernels/ref/value.h"
+
+/* z = op (x, y) of one type; comparisons give a boolean. */
+tsr_value tsr_ref_operator(tsr_step_op op, tsr_type type, tsr_value x, tsr_value y);
+
+/* C<M> accum= op (x, y) on host arrays. */
+void tsr_ref_step(const tsr_step *step, const tsr_step_arrays *arrays);
+
+/* Over the entries present, one after the other, sums and products of floats in long double; false: there is none. */
+bool tsr_ref_reduce(tsr_value *result, tsr_type type, tsr_reduce_op op, const tsr_elements *elements, int64_t count);
+
+#endif

@@ -1,0 +1,356 @@
+/* Elementwise steps, reductions and counts against loops: all types and operators, with operands of which some elements are present,
+ * scalars, masks and accumulators of all kinds.
+ *     test_elementwise [--seed=N] [--count=N] [--first=N]
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/ref/step.h"
+#include "test/cuda/seeds.h"
+#include "test/kernels/cases.h"
+
+enum { SPARE = 32, POISON = 0xA5, MOST_ARRAYS = 16 };
+
+static tsr_cuda_device device;
+
+/* ---- memory ---- */
+
+static void *host_arrays[MOST_ARRAYS], *device_arrays[MOST_ARRAYS];
+static int nhost, ndevice;
+
+static void must(tsr_status status)
+{
+    if (status != TSR_OK) {
+        printf("the device: status %d\n", (int)status);
+        exit(1);
+    }
+}
+
+static void *take(size_t bytes)
+{
+    void *p = malloc(bytes + SPARE);
+    if (!p || nhost == MOST_ARRAYS)
+        abort();
+    memset(p, POISON, bytes + SPARE);
+    return host_arrays[nhost++] = p;
+}
+
+static void *upload(const void *host, size_t bytes)
+{
+    void *p;
+    if (!host)
+        return NULL;
+    if (ndevice == MOST_ARRAYS)
+        abort();
+    must(tsr_cuda_malloc(&p, bytes, NULL));
+    must(tsr_cuda_to_device(p, host, bytes, NULL));
+    return device_arrays[ndevice++] = p;
+}
+
+static void download(void *host, const void *p, size_t bytes)
+{
+    must(tsr_cuda_to_host(host, p, bytes, NULL));
+    must(tsr_cuda_wait(NULL));
+}
+
+static void free_all(void)
+{
+    while (nhost)
+        free(host_arrays[--nhost]);
+    while (ndevice)
+        tsr_cuda_free(device_arrays[--ndevice], NULL);
+}
+
+/* ---- random elements ---- */
+
+static double draw_real(rng *r)
+{
+    static const double odd[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 1e-40, -0x1p-149, 3e38, -3e38};
+    return rng_chance(r, 40) ? odd[rng_below(r, 11)] : ldexp((double)rng_below(r, 2000) - 1000, (int)rng_below(r, 20) - 10);
+}
+
+static void draw_element(rng *r, tsr_type type, void *x, int64_t at)
+{
+    uint64_t bits = rng_next(r);
+    switch (rng_below(r, 6)) {
+    case 0: bits = 0; break;
+    case 1: bits = 1; break;
+    case 2: bits = UINT64_MAX; break;
+    case 3: bits = UINT64_C(1) << (8 * type_size(type) - 1); break;
+    case 4: bits %= 7; break;
+    default: break;
+    }
+    tsr_value_store(type, x, at, (tsr_value){.bits = type == TSR_BOOL ? bits & 1 : bits, .real = draw_real(r)});
+}
+
+static void *draw_array(rng *r, tsr_type type, int64_t count)
+{
+    char *x = take((size_t)count * type_size(type));
+    for (int64_t k = 0; k < count; k++)
+        draw_element(r, type, x, k);
+    return x;
+}
+
+/* NULL: all are present. */
+static int8_t *draw_presence(rng *r, int64_t count, int percent_full)
+{
+    if (rng_chance(r, percent_full))
+        return NULL;
+    int8_t *present = take((size_t)count);
+    int percent = rng_chance(r, 20) ? 100 : (int)rng_below(r, 101);
+    for (int64_t k = 0; k < count; k++)
+        present[k] = rng_chance(r, percent);
+    return present;
+}
+
+static int64_t draw_count(rng *r)
+{
+    static const int64_t counts[] = {0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 100, 257, 1000, 4099};
+    return rng_chance(r, 1) ? 150001 : counts[rng_below(r, 16)];
+}
+
+static tsr_elements to_device(const tsr_elements *e, tsr_type type, int64_t count)
+{
+    return (tsr_elements){upload(e->x, (size_t)count * type_size(type)), upload(e->present, (size_t)count)};
+}
+
+/* ---- steps ---- */
+
+static tsr_elements draw_operand(rng *r, tsr_type type, int64_t count, uint64_t *scalar)
+{
+    draw_element(r, type, scalar, 0);
+    if (rng_chance(r, 15))
+        return (tsr_elements){NULL, NULL};
+    void *x = draw_array(r, type, count);
+    return (tsr_elements){x, draw_presence(r, count, 50)};
+}
+
+/* Every operator and type in turn; the rest at random, as the contract allows it. */
+static tsr_step draw_step(rng *r, uint64_t seed)
+{
+    tsr_step s = {.op = (tsr_step_op)(seed % TSR_STEP_COUNT), .type = (tsr_type)(seed / TSR_STEP_COUNT % TSR_TYPE_COUNT)};
+    if (s.op == TSR_STEP_SQRT && s.type < TSR_FP32)
+        s.type = TSR_FP32;
+    s.count = draw_count(r);
+    s.select = tsr_step_compares(s.op) && rng_chance(r, 50);
+    s.result = tsr_step_compares(s.op) && !s.select ? TSR_BOOL : s.type;
+    s.unite = !tsr_step_is_unary(s.op) && !s.select && s.result == s.type && rng_chance(r, 40);
+    s.accumulates = rng_chance(r, 40);
+    int binary = (s.result == TSR_BOOL ? TSR_STEP_COUNT : TSR_STEP_EQ) - TSR_STEP_FIRST;
+    s.accum = (tsr_step_op)(TSR_STEP_FIRST + rng_below(r, binary));
+    s.mask_type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
+    s.mask_structural = rng_chance(r, 40);
+    s.mask_complement = rng_chance(r, 40);
+    s.replace = rng_chance(r, 40);
+    return s;
+}
+
+static tsr_step_arrays draw_arrays(rng *r, tsr_step *s)
+{
+    static char is_a_mask;
+    tsr_step_arrays a = {.x = draw_operand(r, s->type, s->count, &s->x.scalar), .y = draw_operand(r, s->type, s->count, &s->y.scalar)};
+    if (rng_chance(r, 50)) {
+        s->mask = &is_a_mask;
+        a.mask.present = draw_presence(r, s->count, 40);
+        a.mask.x = s->mask_structural ? NULL : draw_array(r, s->mask_type, s->count);
+    } else {
+        s->mask_complement = s->replace = false;
+    }
+    if (rng_chance(r, 70)) {
+        a.c.x = draw_array(r, s->result, s->count);
+        a.c.present = draw_presence(r, s->count, 40);
+    }
+    s->accumulates = s->accumulates && a.c.x;
+    size_t bytes = (size_t)s->count * type_size(s->result);
+    a.z = take(bytes);
+    a.z_present = tsr_step_is_full(s, &a) && rng_chance(r, 70) ? NULL : take((size_t)s->count);
+    return a;
+}
+
+static tsr_step_arrays arrays_to_device(const tsr_step *s, const tsr_step_arrays *a)
+{
+    return (tsr_step_arrays){.x = to_device(&a->x, s->type, s->count), .y = to_device(&a->y, s->type, s->count),
+                             .c = to_device(&a->c, s->result, s->count), .mask = to_device(&a->mask, s->mask_type, s->count),
+                             .z = upload(a->z, (size_t)s->count * type_size(s->result) + SPARE),
+                             .z_present = upload(a->z_present, (size_t)s->count + SPARE)};
+}
+
+static bool same_element(tsr_type type, const char *x, const char *y, int64_t k)
+{
+    size_t size = type_size(type);
+    tsr_value p = tsr_value_load(type, x, k), q = tsr_value_load(type, y, k);
+    return memcmp(x + (size_t)k * size, y + (size_t)k * size, size) == 0 || (isnan(p.real) && isnan(q.real));
+}
+
+/* The first place that is wrong; -1: none. */
+static int64_t find_difference(const tsr_step *s, const tsr_step_arrays *want, const char *z, const int8_t *present)
+{
+    for (int64_t k = 0; k < s->count; k++)
+        if (!same_element(s->result, want->z, z, k) || (present && present[k] != want->z_present[k]))
+            return k;
+    return -1;
+}
+
+static bool spare_untouched(const void *p, size_t bytes)
+{
+    const unsigned char *spare = (const unsigned char *)p + bytes;
+    for (int k = 0; k < SPARE; k++)
+        if (spare[k] != POISON)
+            return false;
+    return true;
+}
+
+static int check_step(uint64_t seed)
+{
+    rng r = {seed};
+    tsr_step s = draw_step(&r, seed);
+    tsr_step_arrays want = draw_arrays(&r, &s), there = arrays_to_device(&s, &want);
+    size_t bytes = (size_t)s.count * type_size(s.result);
+    char *z = take(bytes);
+    int8_t *present = want.z_present ? take((size_t)s.count) : NULL;
+    must(tsr_cuda_step(&s, &there, &device, NULL));
+    download(z, there.z, bytes + SPARE);
+    if (present)
+        download(present, there.z_present, (size_t)s.count + SPARE);
+    tsr_ref_step(&s, &want);
+    int64_t at = find_difference(&s, &want, z, present);
+    bool right = at < 0 && spare_untouched(z, bytes) && (!present || spare_untouched(present, (size_t)s.count));
+    if (!right)
+        printf("FAIL step, seed %llu: op %d, %s, %lld elements, at %lld: unite %d, select %d, accum %d (%d), mask %d (%s) structural %d, "
+               "complement %d, replace %d\n", (unsigned long long)seed, (int)s.op, type_name(s.type), (long long)s.count, (long long)at,
+               s.unite, s.select, s.accumulates, (int)s.accum, s.mask != NULL, type_name(s.mask_type), s.mask_structural,
+               s.mask_complement, s.replace);
+    return !right;
+}
+
+/* ---- reductions ---- */
+
+/* Finite where sums and products are compared, and such that these stay finite. */
+static void *draw_summands(rng *r, tsr_type type, tsr_reduce_op op, int64_t count)
+{
+    void *x = draw_array(r, type, count);
+    bool wild = rng_chance(r, 20);
+    for (int64_t k = 0; k < count && tsr_type_is_float(type); k++) {
+        double big = ldexp((double)rng_below(r, 2001) - 1000, (int)rng_below(r, 60) - 30), near_one = rng_chance(r, 50) ? 0.5 : 2.0;
+        if (op == TSR_REDUCE_PLUS && !(wild && rng_chance(r, 1)))
+            tsr_value_store(type, x, k, (tsr_value){.real = big});
+        if (op == TSR_REDUCE_TIMES)
+            tsr_value_store(type, x, k, (tsr_value){.real = rng_chance(r, 90) ? 1.0 + 1e-3 * (double)rng_below(r, 3) : near_one});
+    }
+    return x;
+}
+
+static long double magnitude_of(tsr_type type, const tsr_elements *e, int64_t count)
+{
+    long double sum = 0;
+    for (int64_t k = 0; k < count; k++)
+        sum += !e->present || e->present[k] ? fabsl(tsr_value_load(type, e->x, k).real) : 0;
+    return sum;
+}
+
+/* Sums: within one rounding of the exact one, beside what FP64 (of FP64: nearly twice its digits) loses on the way. */
+static bool close_enough(tsr_type type, tsr_reduce_op op, long double got, long double want, long double magnitude, int64_t count)
+{
+    long double rounding = type == TSR_FP32 ? 0x1p-24L : 0x1p-53L, way = type == TSR_FP32 ? 0x1p-53L : 0x1p-63L;
+    if (!isfinite(want) || !isfinite(magnitude))
+        return got == want || (isnan(got) && isnan(want));
+    if (op == TSR_REDUCE_TIMES)
+        return fabsl(got - want) <= fabsl(want) * (rounding + (long double)count * 0x1p-52L) + 0x1p-149L;
+    return fabsl(got - want) <= fabsl(want) * rounding + magnitude * way * (long double)(count + 1);
+}
+
+static tsr_cuda_reduced reduce(tsr_type type, tsr_reduce_op op, const tsr_elements *e, int64_t count)
+{
+    tsr_cuda_reduced result;
+    size_t bytes = tsr_cuda_reduce_bytes(count, &device);
+    void *there, *scratch;
+    must(tsr_cuda_malloc(&there, sizeof result, NULL));
+    must(tsr_cuda_malloc(&scratch, bytes, NULL));
+    must(tsr_cuda_reduce(there, scratch, type, op, e, count, &device, NULL));
+    download(&result, there, sizeof result);
+    tsr_cuda_free(there, NULL);
+    tsr_cuda_free(scratch, NULL);
+    return result;
+}
+
+static int check_reduce(uint64_t seed)
+{
+    rng r = {seed};
+    tsr_reduce_op op = (tsr_reduce_op)(seed % TSR_REDUCE_COUNT);
+    tsr_type type = op == TSR_REDUCE_EQ ? TSR_BOOL : (tsr_type)(seed / TSR_REDUCE_COUNT % TSR_TYPE_COUNT);
+    int64_t count = draw_count(&r);
+    tsr_elements e = {draw_summands(&r, type, op, count), NULL};
+    e.present = draw_presence(&r, count, 40);
+    tsr_elements there = to_device(&e, type, count);
+    tsr_cuda_reduced got = reduce(type, op, &there, count), again = reduce(type, op, &there, count);
+    tsr_value want = {0, 0};
+    uint64_t want_bits = 0;
+    bool any = tsr_ref_reduce(&want, type, op, &e, count);
+    tsr_value_store(type, &want_bits, 0, want);
+    bool sums = tsr_type_is_float(type) && (op == TSR_REDUCE_PLUS || op == TSR_REDUCE_TIMES);
+    long double real = tsr_value_load(type, &got.scalar, 0).real;
+    bool right = !any || (sums ? close_enough(type, op, real, want.real, magnitude_of(type, &e, count), count)
+                               : same_element(type, (char *)&want_bits, (char *)&got.scalar, 0));
+    right = right && got.any == any && memcmp(&got, &again, sizeof got) == 0;
+    if (!right)
+        printf("FAIL reduce, seed %llu: op %d, %s, %lld elements: %llx (%Lg) for %llx (%Lg)\n", (unsigned long long)seed, (int)op,
+               type_name(type), (long long)count, (unsigned long long)got.scalar, real, (unsigned long long)want_bits, want.real);
+    return !right;
+}
+
+/* ---- presence ---- */
+
+static int check_count(uint64_t seed)
+{
+    rng r = {seed};
+    int64_t count = draw_count(&r), want = 0, got, *total = upload(&want, sizeof want);
+    int8_t *present = draw_presence(&r, count, 0);
+    for (int64_t k = 0; k < count; k++)
+        want += present[k];
+    must(tsr_cuda_count_ones(total, upload(present, (size_t)count), count, &device, NULL));
+    download(&got, total, sizeof got);
+    if (got != want)
+        printf("FAIL count, seed %llu: %lld for %lld\n", (unsigned long long)seed, (long long)got, (long long)want);
+    return got != want;
+}
+
+static int check_rows(uint64_t seed)
+{
+    rng r = {seed};
+    int64_t rows = rng_below(&r, 300), columns = rng_chance(&r, 20) ? 1 : rng_below(&r, 70);
+    bool by_col = rng_chance(&r, 50), right = true;
+    int64_t *offsets = take((size_t)(rows + 1) * sizeof *offsets);
+    int8_t *got = take((size_t)(rows * columns));
+    offsets[0] = 0;
+    for (int64_t row = 0; row < rows; row++)
+        offsets[row + 1] = offsets[row] + (rng_chance(&r, 50) ? 0 : rng_below(&r, 3));
+    int8_t *there = upload(got, (size_t)(rows * columns) + SPARE);
+    must(tsr_cuda_mark_rows(there, upload(offsets, (size_t)(rows + 1) * sizeof *offsets), rows, columns, by_col, &device, NULL));
+    download(got, there, (size_t)(rows * columns) + SPARE);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t column = 0; column < columns; column++)
+            right = right && got[by_col ? column * rows + row : row * columns + column] == (offsets[row + 1] > offsets[row]);
+    right = right && spare_untouched(got, (size_t)(rows * columns));
+    if (!right)
+        printf("FAIL rows, seed %llu: %lld x %lld\n", (unsigned long long)seed, (long long)rows, (long long)columns);
+    return !right;
+}
+
+static int run(uint64_t seed)
+{
+    int (*const checks[])(uint64_t) = {check_step, check_reduce, check_count, check_rows};
+    int failures = 0;
+    for (int k = 0; k < 4; k++) {
+        failures += checks[k](seed);
+        free_all();
+    }
+    return failures != 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (tsr_cuda_count() > 0)
+        must(tsr_cuda_open(0, &device));
+    return run_seeds(argc, argv, "elementwise", 2200, run);
+}
