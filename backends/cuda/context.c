@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "backends/cuda/sparse.h"
+#include "backends/cuda/values.h"
 
 tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES,
                             .row = TSR_CUDA_ROW_BYTES, .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};
@@ -56,6 +57,37 @@ tsr_status tsr_cuda_enter(void **before)
 void tsr_cuda_leave(void *before)
 {
     tsr_cuda_restore(before);
+}
+
+static void free_dead(void)
+{
+    tsr_cuda_free_dead();
+    tsr_cuda_free_forgotten();
+}
+
+tsr_status tsr_cuda_begin(void **before)
+{
+    pthread_mutex_lock(&tsr_cuda.busy);
+    tsr_status status = tsr_cuda_enter(before);
+    if (status == TSR_OK)
+        free_dead();
+    return status;
+}
+
+void tsr_cuda_end(void *before)
+{
+    tsr_cuda_leave(before);
+    pthread_mutex_unlock(&tsr_cuda.busy);
+}
+
+void tsr_cuda_free_dead_unless_busy(void)
+{
+    void *before;
+    if (pthread_mutex_trylock(&tsr_cuda.busy) != 0)
+        return;
+    if (tsr_cuda_enter(&before) == TSR_OK)
+        free_dead();
+    tsr_cuda_end(before);
 }
 
 /* ---- streams ---- */
@@ -126,6 +158,13 @@ bool tsr_cuda_reserve(size_t bytes)
             return false;
     tsr_cuda.used += bytes;
     return true;
+}
+
+void tsr_cuda_evict_all(void)
+{
+    free_dead();
+    while (tsr_cuda_evict_oldest())
+        ;
 }
 
 void tsr_cuda_unreserve(size_t bytes)

@@ -49,6 +49,11 @@ bool tsr_cuda_alive(void);
 tsr_status tsr_cuda_enter(void **before);
 void tsr_cuda_leave(void *before);
 
+/* Takes tsr_cuda.busy, enters, frees what others have let go; end, also after a failure, leaves and gives it back. */
+tsr_status tsr_cuda_begin(void **before);
+void tsr_cuda_end(void *before);
+void tsr_cuda_free_dead_unless_busy(void);
+
 /* As many pairs of chunks as there can be, at most `wanted` and `ring`; < 0: a tsr_status. */
 int tsr_cuda_need_pairs(int64_t wanted);
 
@@ -60,6 +65,7 @@ tsr_status tsr_cuda_settle(void);
 
 /* Account for bytes about to be allocated; representations that are not in use are evicted when it gets tight. False: too much. */
 bool tsr_cuda_reserve(size_t bytes);
+void tsr_cuda_evict_all(void); /* all that are not in use: memory is short of what we account for */
 void tsr_cuda_unreserve(size_t bytes);
 
 static inline size_t tsr_cuda_type_size(tsr_type type)

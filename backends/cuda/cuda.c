@@ -4,6 +4,7 @@
 #include "backends/cuda/measure.h"
 #include "backends/cuda/panels.h"
 #include "backends/cuda/pinned.h"
+#include "backends/cuda/values.h"
 
 #include <string.h>
 
@@ -70,12 +71,10 @@ static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
 /* Device memory may be short of what we account for (other programs, fragments): once more, alone. */
 static tsr_status execute_alone(const tsr_product *p, tsr_result *result)
 {
-    tsr_cuda_free_dead();
     tsr_status status = run_on_device(p, result);
     if (status != TSR_OUT_OF_MEMORY)
         return status;
-    while (tsr_cuda_evict_oldest())
-        ;
+    tsr_cuda_evict_all();
     return run_on_device(p, result);
 }
 
@@ -87,40 +86,34 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
     if (nothing || (tsr_is_masked(p->op) && (p->b.nvals == 0 || tsr_cuda_masked_empty(p))))
         return no_products(p, result);
     void *before;
-    pthread_mutex_lock(&tsr_cuda.busy);
-    tsr_status status = tsr_cuda_enter(&before);
+    tsr_status status = tsr_cuda_begin(&before);
     if (status == TSR_OK)
         status = execute_alone(p, result);
-    tsr_cuda_leave(before);
-    pthread_mutex_unlock(&tsr_cuda.busy);
+    tsr_cuda_end(before);
     return status;
 }
 
-/* result == NULL: forget it.  In a forked child nothing is left to fetch, and nothing to free. */
-static tsr_status end_stay(void *stays, tsr_result *result)
-{
-    if (!tsr_cuda_alive())
-        return TSR_INTERNAL_ERROR;
-    void *before;
-    pthread_mutex_lock(&tsr_cuda.busy);
-    tsr_status status = tsr_cuda_enter(&before);
-    if (status == TSR_OK && result)
-        status = tsr_cuda_masked_fetch(stays, result);
-    else
-        tsr_cuda_masked_forget(stays);
-    tsr_cuda_leave(before);
-    pthread_mutex_unlock(&tsr_cuda.busy);
-    return status;
-}
-
+/* In a forked child nothing is left to fetch, and nothing to free. */
 static tsr_status fetch(void *stays, tsr_result *result)
 {
-    return end_stay(stays, result);
+    void *before;
+    if (!tsr_cuda_alive())
+        return TSR_INTERNAL_ERROR;
+    tsr_status status = tsr_cuda_begin(&before);
+    if (status == TSR_OK)
+        status = tsr_cuda_masked_fetch(stays, result);
+    tsr_cuda_end(before);
+    return status;
 }
 
 static void forget(void *stays)
 {
-    end_stay(stays, NULL);
+    void *before;
+    if (!tsr_cuda_alive())
+        return;
+    (void)tsr_cuda_begin(&before);
+    tsr_cuda_masked_forget(stays);
+    tsr_cuda_end(before);
 }
 
 static const char *kernel_name(const tsr_product *p)
@@ -140,6 +133,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
                                         .execute = execute, .kernel_name = kernel_name, .holds = holds,
                                         .release = tsr_cuda_slot_release, .measure = tsr_cuda_measure,
                                         .fetch = fetch, .forget = forget,
-                                        .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block};
+                                        .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
+                                        .values = &tsr_cuda_values};
     return tsr_cuda_start(options) ? &backend : NULL;
 }

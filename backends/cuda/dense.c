@@ -13,30 +13,12 @@ static int64_t aligned(int64_t count, size_t size)
     return (count + step - 1) / step * step;
 }
 
-static void fill(void *staging, const void *source, int64_t first, int64_t last)
-{
-    tsr_cuda_gather(staging, source, first, last);
-}
-
-/* Waits: afterwards nothing reads the program's array. */
-static tsr_status upload_direct(const tsr_cuda_rectangle *r, int64_t *moved)
-{
-    tsr_status status = tsr_cuda_copy_direct(r, true, tsr_cuda.up), waited = tsr_cuda_wait(tsr_cuda.up);
-    *moved += r->outer * r->inner * (int64_t)r->size;
-    return status == TSR_OK ? waited : status;
-}
-
 /* The vectors as they are, `ld` elements apart. */
 static tsr_status upload(void *to, const tsr_view *v, size_t size, int64_t ld, int nthreads, int64_t *moved)
 {
     tsr_cuda_rectangle r = {.host = (char *)(uintptr_t)v->x, .host_ld = v->ld, .outer = v->nvec, .inner = v->vlen,
                             .device_ld = ld, .size = size, .device = to};
-    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
-    if (status == TSR_OK && tsr_cuda_may_copy_direct(v->x, v->nvec, v->vlen, v->ld, size))
-        status = upload_direct(&r, moved);
-    else if (status == TSR_OK)
-        status = tsr_cuda_stage(to, tsr_cuda_positions(&r), size, fill, &r, nthreads, moved);
-    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+    return tsr_cuda_upload(&r, nthreads, moved);
 }
 
 static tsr_status upload_by_col(tsr_cuda_dense *d, const tsr_view *v, size_t size, int nthreads, int64_t *moved)

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/entries.h"
 
-#include <string.h>
-
 #include "backends/cuda/fetch.h"
 
 enum { MOST_PORTIONS = 256 };
@@ -31,36 +29,13 @@ void tsr_cuda_entries_close(tsr_cuda_entries *e)
 
 /* ---- the way home ---- */
 
-typedef struct target {
-    char *values;
-    size_t size;
-} target;
-
-static int64_t take_values(void *to, const void *staging, int64_t first, int64_t last)
-{
-    const target *t = to;
-    memcpy(t->values + (size_t)first * t->size, staging, (size_t)(last - first) * t->size);
-    return 0;
-}
-
-static int64_t take_presence(void *to, const void *staging, int64_t first, int64_t last)
-{
-    const int8_t *present = staging;
-    int64_t count = 0;
-    for (int64_t k = 0; k < last - first; k++)
-        count += present[k];
-    memcpy((int8_t *)to + first, present, (size_t)(last - first));
-    return count;
-}
-
 tsr_status tsr_cuda_entries_fetch(const tsr_cuda_entries *e, tsr_result *result, int nthreads)
 {
     int64_t count = e->end - e->begin;
-    target values = {.values = (char *)result->x + (size_t)e->begin * e->size, .size = e->size};
-    tsr_status status = tsr_cuda_fetch(e->x, count, e->size, take_values, &values, nthreads, NULL, &result->bytes_moved);
+    tsr_status status = tsr_cuda_fetch_array((char *)result->x + (size_t)e->begin * e->size, e->x, count, e->size, nthreads,
+                                             &result->bytes_moved);
     if (status == TSR_OK)
-        status = tsr_cuda_fetch(e->present, count, 1, take_presence, result->b + e->begin, nthreads, &result->nvals,
-                                &result->bytes_moved);
+        status = tsr_cuda_fetch_presence(result->b + e->begin, e->present, count, nthreads, &result->nvals, &result->bytes_moved);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include "backends/cuda/fetch.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 #include "backends/cuda/stage.h"
 
@@ -78,4 +79,53 @@ tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cu
         *total += atomic_load(&j.total);
     *moved += count * (int64_t)size;
     return (tsr_status)atomic_load(&j.status);
+}
+
+/* ---- arrays as they are ---- */
+
+typedef struct target {
+    char *values;
+    size_t size;
+} target;
+
+static int64_t take_values(void *to, const void *staging, int64_t first, int64_t last)
+{
+    const target *t = to;
+    memcpy(t->values + (size_t)first * t->size, staging, (size_t)(last - first) * t->size);
+    return 0;
+}
+
+static int64_t take_presence(void *to, const void *staging, int64_t first, int64_t last)
+{
+    const int8_t *present = staging;
+    int64_t count = 0;
+    for (int64_t k = 0; k < last - first; k++)
+        count += present[k];
+    memcpy((int8_t *)to + first, present, (size_t)(last - first));
+    return count;
+}
+
+static tsr_status fetch_direct(void *host, const void *device, size_t bytes, int64_t *moved)
+{
+    tsr_status status = tsr_cuda_after(tsr_cuda.down, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(host, device, bytes, tsr_cuda.down);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.down);
+    *moved += (int64_t)bytes;
+    return status == TSR_OK ? waited : status;
+}
+
+tsr_status tsr_cuda_fetch_array(void *host, const void *device, int64_t count, size_t size, int nthreads, int64_t *moved)
+{
+    target t = {.values = host, .size = size};
+    if (count == 0)
+        return TSR_OK;
+    if (tsr_cuda_may_copy_direct(host, 1, count, 0, size))
+        return fetch_direct(host, device, (size_t)count * size, moved);
+    return tsr_cuda_fetch(device, count, size, take_values, &t, nthreads, NULL, moved);
+}
+
+tsr_status tsr_cuda_fetch_presence(int8_t *host, const int8_t *device, int64_t count, int nthreads, int64_t *present, int64_t *moved)
+{
+    return count ? tsr_cuda_fetch(device, count, 1, take_presence, host, nthreads, present, moved) : TSR_OK;
 }

@@ -14,4 +14,9 @@ typedef int64_t (*tsr_cuda_take)(void *target, const void *staging, int64_t firs
 tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cuda_take take, void *target, int nthreads,
                           int64_t *total, int64_t *moved);
 
+/* The array as it is; by the device alone where the host's is page-locked. */
+tsr_status tsr_cuda_fetch_array(void *host, const void *device, int64_t count, size_t size, int nthreads, int64_t *moved);
+/* Bytes 0/1; *present grows by the ones. */
+tsr_status tsr_cuda_fetch_presence(int8_t *host, const int8_t *device, int64_t count, int nthreads, int64_t *present, int64_t *moved);
+
 #endif

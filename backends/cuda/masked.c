@@ -331,7 +331,6 @@ tsr_status tsr_cuda_masked_fetch(void *stays, tsr_result *result)
     tsr_status status = tsr_cuda_entries_fetch(&kept->entries, result, kept->nthreads);
     if (status != TSR_OK)
         tsr_cuda_settle();
-    tsr_cuda_masked_forget(kept);
     return status;
 }
 

@@ -132,16 +132,14 @@ tsr_status tsr_cuda_measure(const tsr_product *product, tsr_measured *m)
     if (!tsr_cuda_alive() || !product->a_slot || product->m == 0 || product->n == 0 || product->a.nvals == 0)
         return TSR_DECLINED;
     void *before;
-    pthread_mutex_lock(&tsr_cuda.busy);
+    tsr_status status = tsr_cuda_begin(&before);
     describe_device(m);
-    tsr_status status = tsr_cuda_enter(&before);
     if (status == TSR_OK)
         status = tsr_cuda_sparse_use(&a, &operand, &moved);
     if (status == TSR_OK) {
         status = measure_with(a, product, m);
         tsr_cuda_sparse_leave(a);
     }
-    tsr_cuda_leave(before);
-    pthread_mutex_unlock(&tsr_cuda.busy);
+    tsr_cuda_end(before);
     return status;
 }

@@ -40,10 +40,8 @@ bool tsr_cuda_pin_block(void *block, size_t bytes)
     if (!tsr_cuda_alive())
         return false;
     void *before;
-    pthread_mutex_lock(&tsr_cuda.busy);
-    bool pinned = tsr_cuda_enter(&before) == TSR_OK && pin(block, bytes);
-    tsr_cuda_leave(before);
-    pthread_mutex_unlock(&tsr_cuda.busy);
+    bool pinned = tsr_cuda_begin(&before) == TSR_OK && pin(block, bytes);
+    tsr_cuda_end(before);
     return pinned;
 }
 
@@ -52,11 +50,9 @@ void tsr_cuda_unpin_block(void *block)
     if (!tsr_cuda_alive())
         return;
     void *before;
-    pthread_mutex_lock(&tsr_cuda.busy);
-    (void)tsr_cuda_enter(&before); /* even where it fails the block must be off the list */
+    (void)tsr_cuda_begin(&before); /* even where it fails the block must be off the list */
     unpin(block);
-    tsr_cuda_leave(before);
-    pthread_mutex_unlock(&tsr_cuda.busy);
+    tsr_cuda_end(before);
 }
 
 bool tsr_cuda_is_pinned(const void *p, size_t bytes)

@@ -132,13 +132,7 @@ void tsr_cuda_slot_release(void *kept)
     }
     pthread_mutex_unlock(&lists);
     free(slot);
-    if (pthread_mutex_trylock(&tsr_cuda.busy) == 0) {
-        void *before;
-        if (tsr_cuda_enter(&before) == TSR_OK)
-            tsr_cuda_free_dead();
-        tsr_cuda_leave(before);
-        pthread_mutex_unlock(&tsr_cuda.busy);
-    }
+    tsr_cuda_free_dead_unless_busy();
 }
 
 /* ---- bringing the arrays to the device ---- */

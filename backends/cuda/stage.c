@@ -210,3 +210,28 @@ tsr_status tsr_cuda_stage(void *device, int64_t count, size_t size, tsr_cuda_fil
     *moved += count * (int64_t)size;
     return (tsr_status)atomic_load(&j.status);
 }
+
+/* ---- rectangles ---- */
+
+static void fill(void *staging, const void *source, int64_t first, int64_t last)
+{
+    tsr_cuda_gather(staging, source, first, last);
+}
+
+/* Waits: afterwards nothing reads the program's array. */
+static tsr_status upload_direct(const tsr_cuda_rectangle *r, int64_t *moved)
+{
+    tsr_status status = tsr_cuda_copy_direct(r, true, tsr_cuda.up), waited = tsr_cuda_wait(tsr_cuda.up);
+    *moved += r->outer * r->inner * (int64_t)r->size;
+    return status == TSR_OK ? waited : status;
+}
+
+tsr_status tsr_cuda_upload(const tsr_cuda_rectangle *r, int nthreads, int64_t *moved)
+{
+    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    if (status == TSR_OK && tsr_cuda_may_copy_direct(r->host, r->outer, r->inner, r->host_ld, r->size))
+        status = upload_direct(r, moved);
+    else if (status == TSR_OK)
+        status = tsr_cuda_stage(r->device, tsr_cuda_positions(r), r->size, fill, r, nthreads, moved);
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+}

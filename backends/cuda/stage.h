@@ -29,6 +29,11 @@ bool tsr_cuda_may_copy_direct(const void *x, int64_t vectors, int64_t length, in
 /* All of a direct rectangle, queued on the stream. */
 tsr_status tsr_cuda_copy_direct(const tsr_cuda_rectangle *r, bool to_device, void *stream);
 
+/* A rectangle (not iso) to the device, by the device alone or through the chunks of several threads; it reads what is queued on
+ * `compute` later, after what is queued there already, and nothing reads the host any more when this returns.  *moved grows by the
+ * bytes. */
+tsr_status tsr_cuda_upload(const tsr_cuda_rectangle *r, int nthreads, int64_t *moved);
+
 /* staging[0..) = the elements at positions [first, last); what is padding is left alone. */
 void tsr_cuda_gather(void *staging, const tsr_cuda_rectangle *r, int64_t first, int64_t last);
 

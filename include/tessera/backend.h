@@ -186,8 +186,8 @@ typedef struct tsr_backend {
      * than the semiring's, execute returns TSR_DECLINED, and is called again with everything. */
     bool (*holds)(const tsr_product *product);
     void (*release)(void *kept);
-    /* Optional, for results that stay: bring one into result->x and ->b (nvals and bytes_moved are set; status as for execute), or
-     * forget it.  One of the two, once, on any thread. */
+    /* Optional, for results of masked products that stay: bring one into result->x and ->b (nvals and bytes_moved are set; status as for
+     * execute), as often as wanted; forget it, once.  On any thread. */
     tsr_status (*fetch)(void *stays, tsr_result *result);
     void (*forget)(void *stays);
     /* Optional.  Time a product (sparse x full) with operands that stay where the backend computes: b.x is not looked at, its place

@@ -145,9 +145,9 @@ static bool compact(job *j)
 /* What stays somewhere is brought here, or computed once more. */
 static tsr_status bring_home(job *j, tsr_result *result)
 {
-    void *stays = j->stays;
+    tsr_status status = j->decision.backend->fetch(j->stays, result);
+    j->decision.backend->forget(j->stays);
     j->stays = NULL;
-    tsr_status status = j->decision.backend->fetch(stays, result);
     return status == TSR_OK ? status : execute(j, result);
 }
 

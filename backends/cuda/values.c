@@ -1,0 +1,365 @@
+/* Values on the device: how they come, go and are computed.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/fetch.h"
+#include "backends/cuda/gemm.h"
+#include "backends/cuda/sparse.h"
+#include "backends/cuda/stage.h"
+
+/* ---- memory ---- */
+
+enum { ALIGNMENT = 256 };
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static tsr_status allocate(tsr_cuda_value *v, bool bitmap)
+{
+    size_t elements = (size_t)v->count * v->size, bytes = bitmap ? aligned(elements) + (size_t)v->count : elements;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OUT_OF_MEMORY;
+    v->bytes = bytes;
+    tsr_status status = tsr_cuda_new(&v->x, bytes);
+    if (status == TSR_OK && bitmap)
+        v->present = (int8_t *)v->x + aligned(elements);
+    return status;
+}
+
+tsr_status tsr_cuda_value_new(tsr_cuda_value **out, int64_t count, size_t size, bool bitmap)
+{
+    tsr_cuda_value *v = calloc(1, sizeof *v);
+    *out = NULL;
+    if (!v)
+        return TSR_OUT_OF_MEMORY;
+    *v = (tsr_cuda_value){.count = count, .size = size, .nvals = bitmap ? -1 : count};
+    tsr_status status = allocate(v, bitmap);
+    if (status == TSR_OK)
+        *out = v;
+    else
+        tsr_cuda_value_free(v);
+    return status;
+}
+
+void tsr_cuda_value_free(tsr_cuda_value *v)
+{
+    if (!v)
+        return;
+    tsr_cuda_delete(v->x);
+    tsr_cuda_unreserve(v->bytes);
+    free(v);
+}
+
+/* Guards the list of those forgotten; held for moments only. */
+static pthread_mutex_t forgetting = PTHREAD_MUTEX_INITIALIZER;
+static tsr_cuda_value *forgotten;
+
+void tsr_cuda_free_forgotten(void)
+{
+    pthread_mutex_lock(&forgetting);
+    tsr_cuda_value *first = forgotten;
+    forgotten = NULL;
+    pthread_mutex_unlock(&forgetting);
+    for (tsr_cuda_value *v = first, *next; v; v = next) {
+        next = v->next;
+        tsr_cuda_value_free(v);
+    }
+}
+
+static void forget(void *value)
+{
+    if (!tsr_cuda_alive())
+        return; /* the lock may be held by a thread that is not there any more */
+    tsr_cuda_value *v = value;
+    pthread_mutex_lock(&forgetting);
+    v->next = forgotten;
+    forgotten = v;
+    pthread_mutex_unlock(&forgetting);
+    tsr_cuda_free_dead_unless_busy();
+}
+
+/* ---- one operation, alone with the device ---- */
+
+typedef tsr_status (*operation)(void *arguments);
+
+/* Representations make room; TSR_OUT_OF_MEMORY: values alone are too much. */
+static tsr_status run_alone(operation run, void *arguments)
+{
+    void *before;
+    if (!tsr_cuda_alive())
+        return TSR_INTERNAL_ERROR;
+    tsr_status status = tsr_cuda_begin(&before);
+    if (status == TSR_OK)
+        status = run(arguments);
+    if (status == TSR_OUT_OF_MEMORY) {
+        tsr_cuda_evict_all();
+        status = run(arguments);
+    }
+    tsr_cuda_end(before);
+    return status;
+}
+
+/* ---- to the device ---- */
+
+static tsr_elements elements_of(const tsr_cuda_value *v)
+{
+    return v ? (tsr_elements){v->x, v->present} : (tsr_elements){NULL, NULL};
+}
+
+/* One value, everywhere. */
+static tsr_status fill(tsr_cuda_value *v, const tsr_view *view)
+{
+    tsr_step s = {.op = TSR_STEP_IDENTITY, .type = view->type, .result = view->type, .count = v->count};
+    memcpy(&s.x.scalar, view->x, v->size);
+    return tsr_cuda_step(&s, &(tsr_step_arrays){.z = v->x}, &tsr_cuda.device, tsr_cuda.compute);
+}
+
+static tsr_status upload(void *to, const void *from, size_t size, const tsr_view *view, int nthreads, int64_t *moved)
+{
+    tsr_cuda_rectangle r = {.host = (char *)(uintptr_t)from, .host_ld = view->ld, .outer = view->nvec, .inner = view->vlen,
+                            .device_ld = view->vlen, .size = size, .device = to};
+    return tsr_cuda_upload(&r, nthreads, moved);
+}
+
+tsr_status tsr_cuda_value_bring(tsr_cuda_value **out, const tsr_view *view, int nthreads, int64_t *moved)
+{
+    tsr_cuda_value *v;
+    bool bitmap = view->format == TSR_BITMAP;
+    tsr_status status = tsr_cuda_value_new(&v, view->nvec * view->vlen, tsr_cuda_type_size(view->type), bitmap);
+    *out = NULL;
+    if (status != TSR_OK)
+        return status;
+    v->nvals = bitmap ? view->nvals : v->count;
+    if (v->count && view->x)
+        status = view->iso ? fill(v, view) : upload(v->x, view->x, v->size, view, nthreads, moved);
+    if (status == TSR_OK && v->count && bitmap)
+        status = upload(v->present, view->b, 1, view, nthreads, moved);
+    if (status == TSR_OK) {
+        *out = v;
+        return TSR_OK;
+    }
+    tsr_cuda_settle(); /* nothing writes there any more */
+    tsr_cuda_value_free(v);
+    return status;
+}
+
+typedef struct bringing {
+    const tsr_view *view;
+    int nthreads;
+    tsr_cuda_value *value;
+    int64_t moved;
+} bringing;
+
+static tsr_status run_bring(void *arguments)
+{
+    bringing *b = arguments;
+    b->moved = 0;
+    return tsr_cuda_value_bring(&b->value, b->view, b->nthreads, &b->moved);
+}
+
+static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
+{
+    bringing b = {.view = view, .nthreads = nthreads};
+    if (tsr_is_compressed(view) || !view->x)
+        return TSR_DECLINED;
+    tsr_status status = run_alone(run_bring, &b);
+    *value = b.value;
+    *bytes_moved = b.moved;
+    return status;
+}
+
+/* ---- home ---- */
+
+/* A few bytes that are on their way when what is queued on `compute` is done; waits. */
+static tsr_status fetch_word(void *host, const void *device, size_t bytes)
+{
+    int pairs = tsr_cuda_need_pairs(1);
+    if (pairs < 0)
+        return (tsr_status)pairs;
+    void *staging = tsr_cuda.chunks[1].staging;
+    tsr_status status = tsr_cuda_to_host(staging, device, bytes, tsr_cuda.compute), waited = tsr_cuda_wait(tsr_cuda.compute);
+    if (status != TSR_OK || waited != TSR_OK)
+        return status != TSR_OK ? status : waited;
+    memcpy(host, staging, bytes);
+    return TSR_OK;
+}
+
+tsr_status tsr_cuda_value_fetch(tsr_cuda_value *v, tsr_result *result, int nthreads)
+{
+    int64_t present = 0;
+    tsr_status status = tsr_cuda_fetch_array(result->x, v->x, v->count, v->size, nthreads, &result->bytes_moved);
+    if (status == TSR_OK && v->present && result->b)
+        status = tsr_cuda_fetch_presence(result->b, v->present, v->count, nthreads, &present, &result->bytes_moved);
+    if (status != TSR_OK) {
+        tsr_cuda_settle();
+        return status;
+    }
+    if (result->b && !v->present && v->count)
+        memset(result->b, 1, (size_t)v->count);
+    if (result->b && v->nvals < 0)
+        v->nvals = present;
+    result->nvals = result->b ? v->nvals : v->count;
+    return TSR_OK;
+}
+
+typedef struct fetching {
+    tsr_cuda_value *value;
+    tsr_result *result;
+    int nthreads;
+} fetching;
+
+static tsr_status run_fetch(void *arguments)
+{
+    fetching *f = arguments;
+    f->result->bytes_moved = 0;
+    return tsr_cuda_value_fetch(f->value, f->result, f->nthreads);
+}
+
+static tsr_status fetch(void *value, tsr_result *result, int nthreads)
+{
+    return run_alone(run_fetch, &(fetching){value, result, nthreads});
+}
+
+/* ---- entries present ---- */
+
+static tsr_status run_count(void *arguments)
+{
+    tsr_cuda_value *v = arguments;
+    int64_t *total;
+    if (v->nvals >= 0)
+        return TSR_OK;
+    tsr_status status = tsr_cuda_new((void **)&total, sizeof *total);
+    if (status == TSR_OK)
+        status = tsr_cuda_count_ones(total, v->present, v->count, &tsr_cuda.device, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = fetch_word(&v->nvals, total, sizeof v->nvals);
+    tsr_cuda_delete(total);
+    return status;
+}
+
+static tsr_status count(void *value, int64_t *nvals)
+{
+    tsr_cuda_value *v = value;
+    tsr_status status = v->present ? run_alone(run_count, v) : TSR_OK;
+    *nvals = v->nvals;
+    return status;
+}
+
+/* ---- steps ---- */
+
+typedef struct stepping {
+    const tsr_step *step;
+    tsr_cuda_value *value;
+} stepping;
+
+static tsr_status run_step(void *arguments)
+{
+    stepping *t = arguments;
+    const tsr_step *s = t->step;
+    tsr_step_arrays a = {.x = elements_of(s->x.value), .y = elements_of(s->y.value), .c = elements_of(s->c),
+                         .mask = elements_of(s->mask)};
+    if (s->mask_structural)
+        a.mask.x = NULL;
+    tsr_status status = tsr_cuda_value_new(&t->value, s->count, tsr_cuda_type_size(s->result), !tsr_step_is_full(s, &a));
+    if (status != TSR_OK)
+        return status;
+    a.z = t->value->x;
+    a.z_present = t->value->present;
+    status = tsr_cuda_step(s, &a, &tsr_cuda.device, tsr_cuda.compute);
+    if (status != TSR_OK) {
+        tsr_cuda_value_free(t->value);
+        t->value = NULL;
+    }
+    return status;
+}
+
+static tsr_status step(const tsr_step *s, void **value)
+{
+    stepping t = {.step = s};
+    tsr_status status = run_alone(run_step, &t);
+    *value = t.value;
+    return status;
+}
+
+/* ---- reductions ---- */
+
+typedef struct reducing {
+    const tsr_cuda_value *value;
+    tsr_type type;
+    tsr_reduce_op op;
+    tsr_cuda_reduced result;
+} reducing;
+
+static tsr_status reduce_within(reducing *r, char *memory)
+{
+    tsr_elements e = elements_of(r->value);
+    tsr_status status = tsr_cuda_reduce((tsr_cuda_reduced *)(void *)memory, memory + ALIGNMENT, r->type, r->op, &e, r->value->count,
+                                        &tsr_cuda.device, tsr_cuda.compute);
+    return status == TSR_OK ? fetch_word(&r->result, memory, sizeof r->result) : status;
+}
+
+static tsr_status run_reduce(void *arguments)
+{
+    reducing *r = arguments;
+    size_t bytes = ALIGNMENT + tsr_cuda_reduce_bytes(r->value->count, &tsr_cuda.device);
+    void *memory;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OUT_OF_MEMORY;
+    tsr_status status = tsr_cuda_new(&memory, bytes);
+    if (status == TSR_OK)
+        status = reduce_within(r, memory);
+    tsr_cuda_delete(memory);
+    tsr_cuda_unreserve(bytes);
+    return status;
+}
+
+static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any)
+{
+    reducing r = {.value = value, .type = type, .op = op};
+    tsr_status status = run_alone(run_reduce, &r);
+    *any = status == TSR_OK && r.result.any;
+    if (*any)
+        memcpy(scalar, &r.result.scalar, tsr_cuda_type_size(type));
+    return status;
+}
+
+/* ---- dense products ---- */
+
+typedef struct multiplying {
+    const tsr_dense_product *product;
+    tsr_cuda_value *value;
+} multiplying;
+
+static tsr_status run_multiply(void *arguments)
+{
+    multiplying *m = arguments;
+    const tsr_dense_product *p = m->product;
+    const tsr_cuda_value *a = p->a, *b = p->b;
+    tsr_status status = tsr_cuda_value_new(&m->value, p->m * p->n, tsr_cuda_type_size(p->type), false);
+    if (status != TSR_OK)
+        return status;
+    bool nothing = p->m == 0 || p->n == 0 || p->k == 0;
+    status = nothing ? tsr_cuda_set(m->value->x, 0, m->value->bytes, tsr_cuda.compute)
+                     : tsr_cuda_gemm(p, a->x, b->x, m->value->x, tsr_cuda.compute);
+    if (status != TSR_OK) {
+        tsr_cuda_value_free(m->value);
+        m->value = NULL;
+    }
+    return status;
+}
+
+static tsr_status multiply(const tsr_dense_product *product, void **value)
+{
+    multiplying m = {.product = product};
+    tsr_status status = run_alone(run_multiply, &m);
+    *value = m.value;
+    return status;
+}
+
+const tsr_backend_values tsr_cuda_values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply, .count = count,
+                                            .fetch = fetch, .forget = forget};

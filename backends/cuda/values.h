@@ -1,0 +1,35 @@
+/* Values: full and bitmap matrices and vectors that stay on the device (tessera/values.h).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_VALUES_H
+#define TSR_CUDA_VALUES_H
+
+#include "backends/cuda/context.h"
+
+/* What a value is, seen from inside.  Its arrays are read and written on `compute` only, or while somebody waits. */
+typedef struct tsr_cuda_value {
+    int64_t count;   /* elements */
+    size_t size;     /* bytes of one */
+    void *x;         /* device; one allocation with: */
+    int8_t *present; /* 0/1; NULL: all are */
+    size_t bytes;    /* reserved */
+    int64_t nvals;   /* entries present; < 0: not yet counted */
+    double below;    /* every element is known to be less in magnitude; 0: not yet looked at */
+    struct tsr_cuda_value *next; /* of those forgotten */
+} tsr_cuda_value;
+
+extern const tsr_backend_values tsr_cuda_values;
+
+/* ---- with tsr_cuda.busy held ---- */
+
+/* Arrays with nothing in them.  TSR_OUT_OF_MEMORY, also for more than is allowed. */
+tsr_status tsr_cuda_value_new(tsr_cuda_value **value, int64_t count, size_t size, bool bitmap);
+void tsr_cuda_value_free(tsr_cuda_value *value); /* NULL allowed; when what is queued on `compute` is done */
+
+/* What the host holds, queued on `compute` when it returns; *moved grows. */
+tsr_status tsr_cuda_value_bring(tsr_cuda_value **value, const tsr_view *view, int nthreads, int64_t *moved);
+tsr_status tsr_cuda_value_fetch(tsr_cuda_value *value, tsr_result *result, int nthreads);
+
+/* What was forgotten while the device was busy. */
+void tsr_cuda_free_forgotten(void);
+
+#endif

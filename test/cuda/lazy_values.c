@@ -1,0 +1,131 @@
+/* Steps, reductions and dense products of values on the lazy device: the C twins.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "test/cuda/lazy_device.h"
+
+#include <string.h>
+
+#include "backends/cuda/gemm.h"
+#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/ref/step.h"
+
+typedef struct step_work {
+    tsr_step step;
+    tsr_step_arrays arrays;
+} step_work;
+
+static void run_step(const void *described)
+{
+    const step_work *w = described;
+    tsr_ref_step(&w->step, &w->arrays);
+}
+
+tsr_status tsr_cuda_step(const tsr_step *step, const tsr_step_arrays *arrays, const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    if (step->op == TSR_STEP_SQRT && !tsr_type_is_float(step->type))
+        return TSR_DECLINED;
+    return lazy_queue(run_step, &(step_work){*step, *arrays}, sizeof(step_work), stream);
+}
+
+typedef struct reduce_work {
+    tsr_cuda_reduced *result;
+    void *scratch;
+    tsr_type type;
+    tsr_reduce_op op;
+    tsr_elements elements;
+    int64_t count;
+} reduce_work;
+
+static void run_reduce(const void *described)
+{
+    const reduce_work *w = described;
+    tsr_value value = {0, 0};
+    *(char *)w->scratch = 0;
+    *w->result = (tsr_cuda_reduced){0, tsr_ref_reduce(&value, w->type, w->op, &w->elements, w->count)};
+    tsr_value_store(w->type, &w->result->scalar, 0, value);
+}
+
+size_t tsr_cuda_reduce_bytes(int64_t count, const tsr_cuda_device *device)
+{
+    (void)device;
+    return (size_t)count % 1000 + 1;
+}
+
+tsr_status tsr_cuda_reduce(tsr_cuda_reduced *result, void *scratch, tsr_type type, tsr_reduce_op op, const tsr_elements *e,
+                           int64_t count, const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    if (op == TSR_REDUCE_EQ && type != TSR_BOOL)
+        return TSR_DECLINED;
+    return lazy_queue(run_reduce, &(reduce_work){result, scratch, type, op, *e, count}, sizeof(reduce_work), stream);
+}
+
+typedef struct presence_work {
+    int8_t *present;
+    int64_t *total;
+    const int64_t *offsets;
+    int64_t rows, columns;
+    bool by_col;
+} presence_work;
+
+static void run_count(const void *described)
+{
+    const presence_work *w = described;
+    *w->total = 0;
+    for (int64_t k = 0; k < w->rows; k++)
+        *w->total += w->present[k];
+}
+
+tsr_status tsr_cuda_count_ones(int64_t *total, const int8_t *present, int64_t count, const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    presence_work w = {.present = (int8_t *)(uintptr_t)present, .total = total, .rows = count};
+    return lazy_queue(run_count, &w, sizeof w, stream);
+}
+
+static void run_mark(const void *described)
+{
+    const presence_work *w = described;
+    for (int64_t row = 0; row < w->rows; row++)
+        for (int64_t column = 0; column < w->columns; column++)
+            w->present[w->by_col ? column * w->rows + row : row * w->columns + column] = w->offsets[row + 1] > w->offsets[row];
+}
+
+tsr_status tsr_cuda_mark_rows(int8_t *present, const int64_t *offsets, int64_t rows, int64_t columns, bool by_col,
+                              const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    presence_work w = {.present = present, .offsets = offsets, .rows = rows, .columns = columns, .by_col = by_col};
+    return lazy_queue(run_mark, &w, sizeof w, stream);
+}
+
+typedef struct gemm_work {
+    tsr_dense_product product;
+    const void *a, *b;
+    void *c;
+} gemm_work;
+
+static tsr_value element(const gemm_work *w, const void *x, int64_t row, int64_t column, int64_t rows, int64_t columns, bool by_col)
+{
+    return tsr_value_load(w->product.type, x, by_col ? column * rows + row : row * columns + column);
+}
+
+static void run_gemm(const void *described)
+{
+    const gemm_work *w = described;
+    const tsr_dense_product *p = &w->product;
+    for (int64_t row = 0; row < p->m; row++)
+        for (int64_t column = 0; column < p->n; column++) {
+            tsr_value sum = {0, 0};
+            for (int64_t at = 0; at < p->k; at++)
+                sum.real += element(w, w->a, row, at, p->m, p->k, p->a_by_col).real * element(w, w->b, at, column, p->k, p->n, p->b_by_col).real;
+            tsr_value_store(p->type, w->c, p->c_by_col ? column * p->m + row : row * p->n + column, sum);
+        }
+}
+
+tsr_status tsr_cuda_gemm(const tsr_dense_product *p, const void *a, const void *b, void *c, void *stream)
+{
+    if (!tsr_type_is_float(p->type))
+        return TSR_DECLINED;
+    return lazy_queue(run_gemm, &(gemm_work){*p, a, b, c}, sizeof(gemm_work), stream);
+}

@@ -1,0 +1,631 @@
+/* Values that stay with the plug-in, on the lazy device, the emulated one or a GPU: coming and going, steps, reductions, dense
+ * products, tight memory, failures, threads.
+ *   test_values [seed] [rounds]
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "backends/cuda/context.h"
+#include "kernels/ref/step.h"
+#include "test/cuda/device_control.h"
+#include "test/kernels/cases.h"
+
+const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
+int tsr_backend_score(const tsr_backend_options *options);
+
+enum { SKIPPED = 77, POISON = 0xA5 };
+
+static const tsr_backend_values *values;
+static const tsr_backend *gpu;
+static uint64_t seed;
+static int rounds = 1;
+
+/* ---- what the host holds ---- */
+
+/* A value on the host: full when b == NULL. */
+typedef struct host_value {
+    tsr_type type;
+    int64_t count;
+    void *x;
+    int8_t *b;
+} host_value;
+
+static void *take(size_t bytes)
+{
+    void *p = malloc(bytes + 1);
+    assert_non_null(p);
+    memset(p, POISON, bytes + 1);
+    return p;
+}
+
+static host_value new_host(tsr_type type, int64_t count, bool bitmap)
+{
+    return (host_value){type, count, take((size_t)count * type_size(type)), bitmap ? take((size_t)count) : NULL};
+}
+
+static void free_host(host_value *h)
+{
+    free(h->x);
+    free(h->b);
+}
+
+static tsr_elements elements_of(const host_value *h)
+{
+    return (tsr_elements){h->x, h->b};
+}
+
+/* Small numbers, so that sums are exact. */
+static void draw_host(host_value *h, rng *r)
+{
+    int percent = (int)rng_below(r, 101);
+    for (int64_t k = 0; k < h->count; k++) {
+        int64_t number = rng_below(r, 9) - (h->type >= TSR_INT8 && h->type <= TSR_INT64 ? 4 : 0);
+        tsr_value_store(h->type, h->x, k, (tsr_value){.bits = h->type == TSR_BOOL ? number & 1 : (uint64_t)number, .real = (double)number / 4});
+        if (h->b)
+            h->b[k] = rng_chance(r, percent);
+    }
+}
+
+static int64_t entries_of(const host_value *h)
+{
+    int64_t entries = 0;
+    for (int64_t k = 0; k < h->count; k++)
+        entries += !h->b || h->b[k];
+    return entries;
+}
+
+/* Where both are present they hold the same. */
+static void assert_same(const host_value *x, const host_value *y)
+{
+    size_t size = type_size(x->type);
+    assert_true(x->type == y->type && x->count == y->count);
+    for (int64_t k = 0; k < x->count; k++) {
+        bool p = !x->b || x->b[k], q = !y->b || y->b[k];
+        if (p != q || (p && memcmp((char *)x->x + (size_t)k * size, (char *)y->x + (size_t)k * size, size) != 0))
+            fail_msg("seed %llu: element %lld of %lld, %s", (unsigned long long)seed, (long long)k, (long long)x->count, type_name(x->type));
+    }
+}
+
+/* ---- coming and going ---- */
+
+static tsr_view view_of(const host_value *h)
+{
+    return (tsr_view){.format = h->b ? TSR_BITMAP : TSR_FULL, .type = h->type, .by_col = true, .nrows = h->count, .ncols = 1, .nvec = 1,
+                      .vlen = h->count, .ld = h->count, .nvals = entries_of(h), .b = h->b, .x = h->x};
+}
+
+static tsr_status bring(const host_value *h, void **value)
+{
+    int64_t moved;
+    tsr_view v = view_of(h);
+    return values->bring(&v, 2, value, &moved);
+}
+
+static void *must_bring(const host_value *h)
+{
+    void *value;
+    assert_int_equal(bring(h, &value), TSR_OK);
+    return value;
+}
+
+static void check_value(void *value, const host_value *want)
+{
+    host_value got = new_host(want->type, want->count, want->b != NULL);
+    tsr_result result = {.x = got.x, .b = got.b};
+    int64_t nvals;
+    assert_int_equal(values->count(value, &nvals), TSR_OK);
+    assert_int_equal(nvals, entries_of(want));
+    assert_int_equal(values->fetch(value, &result, 2), TSR_OK);
+    assert_int_equal(result.nvals, nvals);
+    assert_same(&got, want);
+    free_host(&got);
+}
+
+static int64_t draw_count(rng *r)
+{
+    static const int64_t counts[] = {0, 1, 2, 7, 31, 64, 65, 300, 1000};
+    return counts[rng_below(r, 9)];
+}
+
+/* Vectors further apart than they are long, one value for all, page-locked arrays; what is moved is counted. */
+static void bring_one(rng *r)
+{
+    tsr_type type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
+    int64_t vectors = rng_below(r, 12), length = rng_below(r, 40), ld = length + rng_below(r, 3), moved = -1;
+    bool iso = rng_chance(r, 30), bitmap = rng_chance(r, 50), pinned = rng_chance(r, 30) && vectors * length > 0;
+    host_value held = new_host(type, vectors * ld + 1, bitmap), want = new_host(type, vectors * length, bitmap);
+    size_t size = type_size(type);
+    draw_host(&held, r);
+    for (int64_t k = 0; k < want.count; k++) {
+        int64_t at = k / length * ld + k % length;
+        memcpy((char *)want.x + (size_t)k * size, (char *)held.x + (iso ? 0 : (size_t)at * size), size);
+        if (bitmap)
+            want.b[k] = held.b[at];
+    }
+    tsr_view v = {.format = bitmap ? TSR_BITMAP : TSR_FULL, .type = type, .iso = iso, .nrows = vectors, .ncols = length, .nvec = vectors,
+                  .vlen = length, .ld = ld, .nvals = entries_of(&want), .b = held.b, .x = held.x};
+    pinned = pinned && gpu->pin(held.x, (size_t)held.count * size);
+    void *value;
+    assert_int_equal(values->bring(&v, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
+    assert_int_equal(moved, want.count * (int64_t)((iso ? 0 : size) + (bitmap ? 1 : 0)));
+    if (pinned)
+        gpu->unpin(held.x);
+    memset(held.x, POISON, (size_t)held.count * size); /* it is not looked at any more */
+    check_value(value, &want);
+    values->forget(value);
+    free_host(&held);
+    free_host(&want);
+}
+
+static void test_bring_and_fetch(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    for (int round = 0; round < 300 * rounds; round++)
+        bring_one(&r);
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* A value may be fetched often, also into page-locked arrays, and with presence that it need not have. */
+static void test_fetch_again(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    for (int bitmap = 0; bitmap < 2; bitmap++) {
+        host_value h = new_host(TSR_INT32, 777, bitmap), full = new_host(TSR_INT32, 777, true);
+        draw_host(&h, &r);
+        void *value = must_bring(&h);
+        for (int again = 0; again < 4; again++) {
+            bool pinned = again % 2 && gpu->pin(full.x, 777 * 4);
+            tsr_result result = {.x = full.x, .b = full.b};
+            memset(full.x, POISON, 777 * 4);
+            assert_int_equal(values->fetch(value, &result, 3), TSR_OK);
+            assert_int_equal(result.bytes_moved, 777 * (4 + bitmap));
+            assert_same(&full, &h);
+            if (pinned)
+                gpu->unpin(full.x);
+        }
+        values->forget(value);
+        free_host(&h);
+        free_host(&full);
+    }
+}
+
+/* ---- steps ---- */
+
+enum { OPERANDS = 4 };
+
+/* A step, its operands on the host, and what it must give. */
+typedef struct step_case {
+    tsr_step step;
+    host_value host[OPERANDS], want; /* x, y, c, mask; x.x == NULL: not there */
+    tsr_step_arrays arrays;
+} step_case;
+
+static void draw_operand(step_case *c, int k, rng *r, tsr_type type, int percent_there, bool may_miss)
+{
+    if (may_miss && !rng_chance(r, percent_there))
+        return;
+    c->host[k] = new_host(type, c->step.count, rng_chance(r, 50));
+    draw_host(&c->host[k], r);
+}
+
+static void make_step(step_case *c, rng *r)
+{
+    *c = (step_case){.step = {.op = (tsr_step_op)rng_below(r, TSR_STEP_COUNT), .type = (tsr_type)rng_below(r, TSR_TYPE_COUNT)}};
+    tsr_step *s = &c->step;
+    if (s->op == TSR_STEP_SQRT)
+        s->op = TSR_STEP_ABS;
+    s->count = draw_count(r);
+    s->select = tsr_step_compares(s->op) && rng_chance(r, 50);
+    s->result = tsr_step_compares(s->op) && !s->select ? TSR_BOOL : s->type;
+    s->unite = !tsr_step_is_unary(s->op) && s->op <= TSR_STEP_LXOR && rng_chance(r, 50);
+    s->mask_type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
+    s->mask_structural = rng_chance(r, 40);
+    draw_operand(c, 0, r, s->type, 80, true);
+    draw_operand(c, 1, r, s->type, 80, true);
+    draw_operand(c, 2, r, s->result, 60, true);
+    draw_operand(c, 3, r, s->mask_type, 50, true);
+    s->accumulates = c->host[2].x && rng_chance(r, 50);
+    s->accum = (tsr_step_op)(TSR_STEP_FIRST + rng_below(r, TSR_STEP_LXOR - TSR_STEP_FIRST + 1));
+    s->replace = c->host[3].x && rng_chance(r, 40);
+    s->mask_complement = c->host[3].x && rng_chance(r, 40);
+    tsr_value_store(s->type, &s->x.scalar, 0, (tsr_value){.bits = 1, .real = 1.5});
+    tsr_value_store(s->type, &s->y.scalar, 0, (tsr_value){.bits = 1, .real = 0.5});
+}
+
+static void compute_want(step_case *c)
+{
+    tsr_step s = c->step;
+    tsr_step_arrays a = {.x = elements_of(&c->host[0]), .y = elements_of(&c->host[1]), .c = elements_of(&c->host[2]),
+                         .mask = elements_of(&c->host[3])};
+    if (s.mask_structural)
+        a.mask.x = NULL;
+    s.mask = c->host[3].x;
+    c->want = new_host(s.result, s.count, true);
+    a.z = c->want.x;
+    a.z_present = c->want.b;
+    tsr_ref_step(&s, &a);
+}
+
+static void free_step(step_case *c)
+{
+    for (int k = 0; k < OPERANDS; k++)
+        free_host(&c->host[k]);
+    free_host(&c->want);
+}
+
+/* Operands and all, as a program without results would: what is not OK ends it.  *value: the result, or NULL. */
+static tsr_status run_step(const step_case *c, void **value)
+{
+    tsr_step s = c->step;
+    void *there[OPERANDS] = {NULL};
+    tsr_status status = TSR_OK;
+    *value = NULL;
+    for (int k = 0; k < OPERANDS && status == TSR_OK; k++)
+        status = c->host[k].x ? bring(&c->host[k], &there[k]) : TSR_OK;
+    s.x.value = there[0];
+    s.y.value = there[1];
+    s.c = there[2];
+    s.mask = there[3];
+    if (status == TSR_OK)
+        status = values->step(&s, value);
+    for (int k = 0; k < OPERANDS; k++)
+        if (there[k])
+            values->forget(there[k]); /* what is queued has read them by then */
+    return status;
+}
+
+static void test_steps(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    for (int round = 0; round < 600 * rounds; round++) {
+        step_case c;
+        void *value;
+        make_step(&c, &r);
+        compute_want(&c);
+        assert_int_equal(run_step(&c, &value), TSR_OK);
+        check_value(value, &c.want);
+        values->forget(value);
+        free_step(&c);
+    }
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* Values of values; the programs forgets each as soon as it can. */
+static void test_chain(void **state)
+{
+    enum { COUNT = 500, STEPS = 40 };
+    (void)state;
+    rng r = {seed};
+    host_value h = new_host(TSR_INT64, COUNT, true), want = new_host(TSR_INT64, COUNT, true);
+    draw_host(&h, &r);
+    void *value = must_bring(&h);
+    for (int k = 0; k < STEPS; k++) {
+        tsr_step s = {.op = k % 2 ? TSR_STEP_PLUS : TSR_STEP_TIMES, .type = TSR_INT64, .result = TSR_INT64, .count = COUNT,
+                      .x = {.value = value}, .y = {.scalar = 3}, .c = value, .accumulates = true, .accum = TSR_STEP_RMINUS};
+        tsr_step_arrays a = {.x = elements_of(&h), .c = elements_of(&h), .z = want.x, .z_present = want.b};
+        void *next;
+        assert_int_equal(values->step(&s, &next), TSR_OK);
+        values->forget(value);
+        tsr_ref_step(&s, &a);
+        host_value old = h;
+        h = want;
+        want = old;
+        value = next;
+    }
+    check_value(value, &h);
+    values->forget(value);
+    free_host(&h);
+    free_host(&want);
+}
+
+/* ---- reductions ---- */
+
+static void test_reductions(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    for (int round = 0; round < 300 * rounds; round++) {
+        tsr_reduce_op op = (tsr_reduce_op)rng_below(&r, TSR_REDUCE_COUNT);
+        tsr_type type = op == TSR_REDUCE_EQ ? TSR_BOOL : (tsr_type)rng_below(&r, TSR_TYPE_COUNT);
+        host_value h = new_host(type, draw_count(&r), rng_chance(&r, 50));
+        draw_host(&h, &r);
+        tsr_elements e = elements_of(&h);
+        tsr_value want = {0, 0};
+        uint64_t want_bits = 0, got_bits = 0;
+        bool any = tsr_ref_reduce(&want, type, op, &e, h.count), got;
+        tsr_value_store(type, &want_bits, 0, want);
+        void *value = must_bring(&h);
+        assert_int_equal(values->reduce(value, type, op, &got_bits, &got), TSR_OK);
+        assert_int_equal(got, any);
+        if (any && !(tsr_type_is_float(type) && op == TSR_REDUCE_TIMES))
+            assert_int_equal(got_bits, want_bits);
+        values->forget(value);
+        free_host(&h);
+    }
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* ---- dense products ---- */
+
+static int64_t place(int64_t row, int64_t column, int64_t rows, int64_t columns, bool by_col)
+{
+    return by_col ? column * rows + row : row * columns + column;
+}
+
+static void multiply_host(const tsr_dense_product *p, const host_value *a, const host_value *b, host_value *c)
+{
+    for (int64_t row = 0; row < p->m; row++)
+        for (int64_t column = 0; column < p->n; column++) {
+            long double sum = 0;
+            for (int64_t at = 0; at < p->k; at++)
+                sum += tsr_value_load(p->type, a->x, place(row, at, p->m, p->k, p->a_by_col)).real *
+                       tsr_value_load(p->type, b->x, place(at, column, p->k, p->n, p->b_by_col)).real;
+            tsr_value_store(p->type, c->x, place(row, column, p->m, p->n, p->c_by_col), (tsr_value){.real = sum});
+        }
+}
+
+/* Sums are exact. */
+static void test_dense_products(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    for (int round = 0; round < 100 * rounds; round++) {
+        tsr_dense_product p = {.type = rng_chance(&r, 50) ? TSR_FP32 : TSR_FP64, .m = rng_below(&r, 40), .n = rng_below(&r, 40),
+                               .k = rng_below(&r, 40), .a_by_col = rng_chance(&r, 50), .b_by_col = rng_chance(&r, 50),
+                               .c_by_col = rng_chance(&r, 50)};
+        host_value a = new_host(p.type, p.m * p.k, false), b = new_host(p.type, p.k * p.n, false), c = new_host(p.type, p.m * p.n, false);
+        draw_host(&a, &r);
+        draw_host(&b, &r);
+        multiply_host(&p, &a, &b, &c);
+        p.a = must_bring(&a);
+        p.b = must_bring(&b);
+        void *value;
+        tsr_status status = values->multiply(&p, &value);
+        if (status == TSR_DECLINED && round == 0)
+            print_message("no cuBLAS here\n");
+        assert_true(status == TSR_OK || status == TSR_DECLINED);
+        if (status == TSR_OK) {
+            check_value(value, &c);
+            values->forget(value);
+        }
+        values->forget(p.a);
+        values->forget(p.b);
+        free_host(&a);
+        free_host(&b);
+        free_host(&c);
+    }
+}
+
+/* ---- tight memory ---- */
+
+static void test_little_memory(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    size_t cap = tsr_cuda.cap;
+    int short_of = 0, ok = 0;
+    for (int round = 0; round < 300 * rounds; round++) {
+        step_case c;
+        void *value;
+        make_step(&c, &r);
+        compute_want(&c);
+        tsr_cuda.cap = (size_t)1 << rng_below(&r, 16);
+        tsr_status status = run_step(&c, &value);
+        assert_true(status == TSR_OK || status == TSR_OUT_OF_MEMORY);
+        assert_true(tsr_cuda.used <= tsr_cuda.cap);
+        *(status == TSR_OK ? &ok : &short_of) += 1;
+        if (status == TSR_OK) {
+            tsr_cuda.cap = cap;
+            check_value(value, &c.want);
+            values->forget(value);
+        }
+        free_step(&c);
+        assert_int_equal(tsr_cuda.used, 0);
+    }
+    tsr_cuda.cap = cap;
+    assert_true(ok > 20 && short_of > 20);
+}
+
+/* Representations of matrices go before a value has to. */
+static void test_values_evict(void **state)
+{
+    (void)state;
+    static const int64_t offsets[] = {0, 1, 2}, indices[] = {0, 1};
+    static const float ones[] = {1, 1}, b[] = {3, 4};
+    float c[2];
+    void *slot = NULL, *value;
+    tsr_product p = {.op = TSR_OP_SPMM, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = 2, .n = 1, .k = 2, .nthreads = 1,
+                     .a_slot = &slot};
+    p.a = (tsr_view){.format = TSR_SPARSE, .type = TSR_FP32, .index_size = 8, .nrows = 2, .ncols = 2, .nvec = 2, .vlen = 2, .nvals = 2,
+                     .p = offsets, .i = indices, .x = ones};
+    p.b = (tsr_view){.format = TSR_FULL, .type = TSR_FP32, .nrows = 2, .ncols = 1, .nvec = 2, .vlen = 1, .ld = 1, .nvals = 2, .x = b};
+    assert_int_equal(gpu->execute(&p, &(tsr_result){.x = c}), TSR_OK);
+    assert_true(gpu->holds(&p));
+    size_t cap = tsr_cuda.cap;
+    tsr_cuda.cap = tsr_cuda.used + 4000;
+    rng r = {seed};
+    host_value h = new_host(TSR_UINT8, 4100, false);
+    draw_host(&h, &r);
+    value = must_bring(&h);
+    assert_false(gpu->holds(&p));
+    check_value(value, &h);
+    values->forget(value);
+    free_host(&h);
+    if (slot)
+        gpu->release(slot);
+    tsr_cuda.cap = cap;
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* ---- failures ---- */
+
+/* All that a value can meet; results are thrown away. */
+static tsr_status do_all(const step_case *c, const tsr_dense_product *product, const host_value *a)
+{
+    void *value = NULL, *matrix = NULL, *square = NULL;
+    host_value got = new_host(c->want.type, c->want.count, true);
+    uint64_t scalar;
+    int64_t nvals;
+    bool any;
+    tsr_status status = run_step(c, &value);
+    if (status == TSR_OK)
+        status = values->count(value, &nvals);
+    if (status == TSR_OK)
+        status = values->reduce(value, c->want.type, TSR_REDUCE_PLUS, &scalar, &any);
+    if (status == TSR_OK)
+        status = values->fetch(value, &(tsr_result){.x = got.x, .b = got.b}, 1);
+    if (value && status == TSR_OK)
+        assert_same(&got, &c->want);
+    if (status == TSR_OK)
+        status = bring(a, &matrix);
+    if (status == TSR_OK) {
+        tsr_dense_product p = *product;
+        p.a = p.b = matrix;
+        status = values->multiply(&p, &square);
+    }
+    void *const all[] = {value, matrix, square};
+    for (int k = 0; k < 3; k++)
+        if (all[k])
+            values->forget(all[k]);
+    free_host(&got);
+    return status;
+}
+
+static void fail_everywhere(const step_case *c, rng *r, bool sticky)
+{
+    tsr_dense_product p = {.type = TSR_FP64, .m = 9, .n = 9, .k = 9};
+    host_value a = new_host(TSR_FP64, 81, false);
+    draw_host(&a, r);
+    tsr_status well = do_all(c, &p, &a);
+    assert_true(well == TSR_OK || well == TSR_DECLINED);
+    long live = control_live();
+    control_fail(0, false);
+    do_all(c, &p, &a);
+    long calls = control_calls();
+    for (long k = 1; k <= calls; k++) {
+        control_fail(k, sticky);
+        tsr_status status = do_all(c, &p, &a);
+        control_fail(0, false);
+        assert_true(status == well || status == TSR_OUT_OF_MEMORY || status == TSR_INTERNAL_ERROR);
+        if (sticky)
+            assert_true(status != TSR_OK);
+        assert_int_equal(control_live(), live);
+        assert_int_equal(tsr_cuda.used, 0);
+    }
+    assert_int_equal(do_all(c, &p, &a), well);
+    free_host(&a);
+}
+
+static void test_failures(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    if (!control_fail(1, false))
+        skip();
+    control_fail(0, false);
+    for (int round = 0; round < 6 * rounds; round++) {
+        step_case c;
+        make_step(&c, &r);
+        compute_want(&c);
+        bool sticky = round % 2 && control_fail(1, true);
+        control_fail(0, false);
+        fail_everywhere(&c, &r, sticky);
+        free_step(&c);
+    }
+}
+
+/* ---- threads ---- */
+
+static void *worker(void *argument)
+{
+    rng r = {seed ^ (uint64_t)(uintptr_t)argument};
+    for (int round = 0; round < 60; round++) {
+        step_case c;
+        void *value;
+        make_step(&c, &r);
+        compute_want(&c);
+        host_value got = new_host(c.want.type, c.want.count, true);
+        bool ok = run_step(&c, &value) == TSR_OK && values->fetch(value, &(tsr_result){.x = got.x, .b = got.b}, 2) == TSR_OK;
+        ok = ok && memcmp(got.b, c.want.b, (size_t)got.count) == 0;
+        if (value)
+            values->forget(value);
+        free_host(&got);
+        free_step(&c);
+        if (!ok)
+            return (void *)1;
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    enum { THREADS = 4 };
+    (void)state;
+    pthread_t threads[THREADS];
+    for (int k = 0; k < THREADS; k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, worker, (void *)(uintptr_t)(k + 1)), 0);
+    for (int k = 0; k < THREADS; k++) {
+        void *failed;
+        pthread_join(threads[k], &failed);
+        assert_null(failed);
+    }
+    rng r = {seed};
+    bring_one(&r); /* frees what others left */
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* ---- what it does not take ---- */
+
+static void test_declines(void **state)
+{
+    (void)state;
+    int64_t moved;
+    void *value = NULL;
+    tsr_view v = {.format = TSR_SPARSE, .type = TSR_FP32};
+    assert_int_equal(values->bring(&v, 1, &value, &moved), TSR_DECLINED);
+    rng r = {seed};
+    host_value h = new_host(TSR_INT32, 5, false);
+    draw_host(&h, &r);
+    void *integers = must_bring(&h);
+    tsr_step s = {.op = TSR_STEP_SQRT, .type = TSR_INT32, .result = TSR_INT32, .count = 5, .x = {.value = integers}};
+    assert_int_equal(values->step(&s, &value), TSR_DECLINED);
+    assert_null(value);
+    tsr_dense_product p = {.type = TSR_INT32, .m = 1, .n = 1, .k = 5, .a = integers, .b = integers};
+    assert_int_equal(values->multiply(&p, &value), TSR_DECLINED);
+    values->forget(integers);
+    free_host(&h);
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+int main(int argc, char **argv)
+{
+    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+    rounds = argc > 2 ? atoi(argv[2]) : rounds;
+    printf("seed %llu\n", (unsigned long long)seed);
+    control_seed(seed);
+    const tsr_backend_options options = {0};
+    if (tsr_backend_score(&options) <= 0)
+        return SKIPPED;
+    gpu = tsr_backend_init(&options);
+    if (!gpu)
+        return 1;
+    values = gpu->values;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_chain), cmocka_unit_test(test_reductions), cmocka_unit_test(test_dense_products),
+        cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict), cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
