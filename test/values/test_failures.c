@@ -1,0 +1,217 @@
+/* A backend that fails at its nth call, for every n, once or for good: every number that a program sees is right, or the call says
+ * GrB_PANIC since contents went with the device; nothing stays behind.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <dlfcn.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include <GraphBLAS.h>
+
+#include "../dropin/routed.h"
+#include "tessera/backend.h"
+
+enum { N = 40, WIDTH = 3, WRONG = 1, NOT_REACHED = 2, LEAK = 3 };
+
+static void (*fake_fail)(long at, int status);
+static long (*fake_calls)(void), (*fake_alive)(void);
+static bool may_panic;
+
+static void require(bool condition, int line)
+{
+    if (condition) return;
+    fprintf(stderr, "%s:%d\n", __FILE__, line);
+    _exit(WRONG);
+}
+#define REQUIRE(condition) require(condition, __LINE__)
+
+/* True: done.  False: what the call needs is lost. */
+static bool done(GrB_Info info, int line)
+{
+    require(info == GrB_SUCCESS || (may_panic && info == GrB_PANIC), line);
+    return info == GrB_SUCCESS;
+}
+#define DONE(call) done(call, __LINE__)
+
+/* ---- a program and its numbers ---- */
+
+static double first(int i) { return i % 5 - 1; }
+static double second(int i) { return 1 + i % 3; }
+static double product_of(int i) { return first(i) * second(i) + first(i); }
+static double gathered(int i) { return 10 + product_of(i) + product_of((i + 1) % N); }
+
+static GrB_Vector new_vector(void)
+{
+    GrB_Vector v;
+    REQUIRE(GrB_Vector_new(&v, GrB_FP64, N) == GrB_SUCCESS);
+    return v;
+}
+
+static GrB_Vector vector_of(double (*value)(int))
+{
+    GrB_Vector v = new_vector();
+    for (int i = 0; i < N; i++) REQUIRE(GrB_Vector_setElement_FP64(v, value(i), (GrB_Index)i) == GrB_SUCCESS);
+    REQUIRE(GrB_Vector_wait(v, GrB_MATERIALIZE) == GrB_SUCCESS);
+    return v;
+}
+
+static GrB_Matrix ring(void)
+{
+    GrB_Matrix A;
+    REQUIRE(GrB_Matrix_new(&A, GrB_FP64, N, N) == GrB_SUCCESS);
+    for (GrB_Index i = 0; i < N; i++) {
+        REQUIRE(GrB_Matrix_setElement_FP64(A, 1, i, i) == GrB_SUCCESS);
+        REQUIRE(GrB_Matrix_setElement_FP64(A, 1, i, (i + 1) % N) == GrB_SUCCESS);
+    }
+    REQUIRE(GrB_Matrix_wait(A, GrB_MATERIALIZE) == GrB_SUCCESS);
+    return A;
+}
+
+static void check_vector(GrB_Vector v, double (*value)(int), bool (*kept)(int))
+{
+    for (int i = 0; i < N; i++) {
+        double x = -99;
+        const GrB_Info info = GrB_Vector_extractElement_FP64(&x, v, (GrB_Index)i);
+        if (info == GrB_PANIC && may_panic) return;
+        REQUIRE(info == (kept(i) ? GrB_SUCCESS : GrB_NO_VALUE));
+        REQUIRE(!kept(i) || x == value(i));
+    }
+}
+
+static bool always(int i) { return i >= 0; }
+static bool is_large(int i) { return gathered(i) > 12; }
+
+static void vectors(void)
+{
+    GrB_Vector u = vector_of(first), v = vector_of(second), w = new_vector(), r = new_vector(), s = new_vector(), copy = NULL;
+    GrB_Matrix A = ring();
+    double sum = 0, expected = 0;
+    GrB_Index nvals = 0;
+    int kept = 0;
+    for (int i = 0; i < N; i++) {
+        expected += gathered(i);
+        kept += is_large(i);
+    }
+    bool well = DONE(GrB_Vector_eWiseMult_BinaryOp(w, NULL, NULL, GrB_TIMES_FP64, u, v, NULL));
+    well = well && DONE(GrB_Vector_assign(w, NULL, GrB_PLUS_FP64, u, GrB_ALL, N, NULL));
+    well = well && DONE(GrB_Vector_assign_FP64(r, NULL, NULL, 10, GrB_ALL, N, NULL));
+    well = well && DONE(GrB_mxv(r, NULL, GrB_PLUS_FP64, GrB_PLUS_TIMES_SEMIRING_FP64, A, w, NULL));
+    well = well && DONE(GrB_Vector_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, r, NULL));
+    if (well) REQUIRE(sum == expected);
+    well = well && DONE(GrB_Vector_select_FP64(s, NULL, NULL, GrB_VALUEGT_FP64, r, 12, NULL));
+    well = well && DONE(GrB_Vector_dup(&copy, s));
+    if (well && DONE(GrB_Vector_nvals(&nvals, copy))) REQUIRE(nvals == (GrB_Index)kept);
+    if (well) {
+        check_vector(w, product_of, always);
+        check_vector(r, gathered, always);
+        check_vector(copy, gathered, is_large);
+    }
+    GrB_Vector *const all[] = {&u, &v, &w, &r, &s, &copy};
+    for (int k = 0; k < 6; k++) REQUIRE(GrB_Vector_free(all[k]) == GrB_SUCCESS);
+    REQUIRE(GrB_Matrix_free(&A) == GrB_SUCCESS);
+}
+
+static GrB_Matrix full(int rows, int columns)
+{
+    GrB_Matrix A;
+    REQUIRE(GrB_Matrix_new(&A, GrB_FP32, (GrB_Index)rows, (GrB_Index)columns) == GrB_SUCCESS);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < columns; j++) REQUIRE(GrB_Matrix_setElement_FP32(A, (float)(i + j), (GrB_Index)i, (GrB_Index)j) == GrB_SUCCESS);
+    REQUIRE(GrB_Matrix_wait(A, GrB_MATERIALIZE) == GrB_SUCCESS);
+    return A;
+}
+
+static void matrices(void)
+{
+    GrB_Matrix X = full(N, WIDTH), Y = full(WIDTH, WIDTH), Z = full(N, WIDTH);
+    bool well = DONE(GrB_mxm(Z, NULL, GrB_PLUS_FP32, GrB_PLUS_TIMES_SEMIRING_FP32, X, Y, NULL));
+    well = well && DONE(GrB_Matrix_apply_BinaryOp2nd_FP32(Z, NULL, NULL, GrB_TIMES_FP32, Z, 2, NULL));
+    for (int i = 0; well && i < N; i++)
+        for (int j = 0; j < WIDTH && well; j++) {
+            float x = -1, expected = (float)(i + j);
+            for (int k = 0; k < WIDTH; k++) expected += (float)((i + k) * (k + j));
+            well = DONE(GrB_Matrix_extractElement_FP32(&x, Z, (GrB_Index)i, (GrB_Index)j));
+            REQUIRE(!well || x == 2 * expected);
+        }
+    GrB_Matrix *const all[] = {&X, &Y, &Z};
+    for (int k = 0; k < 3; k++) REQUIRE(GrB_Matrix_free(all[k]) == GrB_SUCCESS);
+}
+
+/* ---- every failure ---- */
+
+static void run(long at, int status)
+{
+    force_tessera();
+    REQUIRE(GrB_init(GrB_NONBLOCKING) == GrB_SUCCESS);
+    fake_fail(at, status);
+    vectors();
+    matrices();
+    may_panic = false; /* a failure was in what has been freed */
+    const long calls = fake_calls();
+    fake_fail(0, TSR_OK);
+    vectors();
+    REQUIRE(GrB_finalize() == GrB_SUCCESS);
+    remove_trace();
+    _exit(fake_alive() ? LEAK : calls < labs(at) ? NOT_REACHED : 0);
+}
+
+static int in_child(long at, int status)
+{
+    int code = 0;
+    const pid_t child = fork();
+    if (child == 0) run(at, status);
+    assert_int_equal(waitpid(child, &code, 0), child);
+    return WIFEXITED(code) ? WEXITSTATUS(code) : 128;
+}
+
+static void fail_everywhere(int status, bool for_good)
+{
+    long at = 1;
+    int code = 0;
+    while ((code = in_child(for_good ? -at : at, status)) == 0) at++;
+    assert_int_equal(code, NOT_REACHED);
+    assert_true(at > 15);
+}
+
+static void test_declined(void **state)
+{
+    (void)state;
+    fail_everywhere(TSR_DECLINED, false);
+}
+
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    fail_everywhere(TSR_OUT_OF_MEMORY, false);
+}
+
+static void test_device_lost(void **state)
+{
+    (void)state;
+    may_panic = true;
+    fail_everywhere(TSR_INTERNAL_ERROR, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_declined),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_device_lost),
+    };
+    char path[4096];
+    snprintf(path, sizeof path, "%s/libtessera_cuda.so", getenv("TESSERA_PLUGIN_DIR"));
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!plugin) return 1;
+    *(void **)&fake_fail = dlsym(plugin, "fake_fail");
+    *(void **)&fake_calls = dlsym(plugin, "fake_calls");
+    *(void **)&fake_alive = dlsym(plugin, "fake_alive");
+    setenv("TEST_MODE", "gpu", 1);
+    return fake_fail && fake_calls && fake_alive ? cmocka_run_group_tests(tests, NULL, NULL) : 1;
+}
