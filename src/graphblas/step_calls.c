@@ -60,6 +60,13 @@ static bool allowed(void)
     return tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE);
 }
 
+/* Of most calls, nothing is with a backend: a few loads say so. */
+static bool concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+{
+    return tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) ||
+           tsr_config_get()->mode == TSR_MODE_GPU;
+}
+
 static tsr_step_call step_call(const tsr_output *out)
 {
     return (tsr_step_call){.name = out->name, .C = out->C, .M = out->M, .accum = out->accum, .desc = out->desc, .vector = out->vector};
@@ -137,7 +144,7 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring)
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A)
 {
     tsr_step_call call = step_call(out);
-    if (!A || !allowed() || !tsr_match_unary(&call.step.op, &call.step.type, op))
+    if (!A || !concerned(out, A, NULL) || !allowed() || !tsr_match_unary(&call.step.op, &call.step.type, op))
         return false;
     call.A = A;
     call.step.result = call.step.type;
@@ -148,7 +155,7 @@ bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
-    if (!allowed() || !tsr_match_binary(&step->op, &step->type, op) || !place(&call.A, &step->x, step->type, &x) ||
+    if (!concerned(out, x.object, y.object) || !allowed() || !tsr_match_binary(&step->op, &step->type, op) || !place(&call.A, &step->x, step->type, &x) ||
         !place(&call.B, &step->y, step->type, &y))
         return false;
     step->result = tsr_step_compares(step->op) ? TSR_BOOL : step->type;
@@ -164,7 +171,7 @@ bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, 
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
     GrB_Matrix none;
-    if (!A || !allowed() || !tsr_match_select(&step->op, &step->type, op) || !place(&none, &step->y, step->type, &y))
+    if (!A || !concerned(out, A, NULL) || !allowed() || !tsr_match_select(&step->op, &step->type, op) || !place(&none, &step->y, step->type, &y))
         return false;
     call.A = A;
     step->result = step->type;
@@ -186,7 +193,7 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
-    if (!allowed() || !is_all(rows) || !is_all(columns) || !out->C)
+    if (!out->C || !concerned(out, x.object, NULL) || !allowed() || !is_all(rows) || !is_all(columns))
         return false;
     tsr_value *value = tsr_resident_find(out->C);
     const bool known = value || tsr_match_object_type(&step->type, out->C);

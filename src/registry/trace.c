@@ -19,12 +19,12 @@
 #include "src/registry/config.h"
 #include "src/registry/trace_config.h"
 
-enum { MAX_ROWS = 256, MAX_KEYS = 256, KEY_SIZE = 128, LINE_SIZE = 4096, TOP_ROUTES = 40, TOP_REASONS = 8 };
+enum { MAX_ROWS = 256, MAX_KEYS = 256, KEY_SIZE = 128, LINE_SIZE = 4096, TOP_ROUTES = 40, TOP_REASONS = 8, TOP_CAUSES = 12 };
 
 typedef struct row {
     char name[KEY_SIZE]; /* "call|route", or a reason without its numbers */
     int64_t count;
-    double ms;
+    double sum; /* ms, or bytes */
 } row;
 
 typedef struct table {
@@ -40,7 +40,7 @@ static int trace_fd = -1;
 static pid_t trace_pid; /* the process that opened trace_fd */
 static bool trace_tried;
 static int nwarned;
-static table products, forwards;
+static table products, forwards, moves;
 
 /* ---- text without the program's locale ---- */
 
@@ -199,6 +199,9 @@ static void write_readable(const tsr_trace_record *r)
     if (r->measured_ms >= 0) {
         add(&t, " %.3f ms", r->measured_ms);
     }
+    if (r->bytes_moved > 0) {
+        add(&t, ", %.3f MB moved", (double)r->bytes_moved * 1e-6);
+    }
     if (r->reason && *r->reason) {
         add(&t, " (%s)", r->reason);
     }
@@ -208,7 +211,7 @@ static void write_readable(const tsr_trace_record *r)
 
 /* ---- the summary ---- */
 
-static void count(table *in, const char *name, double ms)
+static void count(table *in, const char *name, double amount)
 {
     int k = 0;
     while (k < in->used && strcmp(in->rows[k].name, name) != 0) {
@@ -222,7 +225,7 @@ static void count(table *in, const char *name, double ms)
         in->used++;
     }
     in->rows[k].count++;
-    in->rows[k].ms += ms >= 0 ? ms : 0;
+    in->rows[k].sum += amount >= 0 ? amount : 0;
 }
 
 /* "predicted 3.1 ms against 14.0 ms" -> "predicted # ms against # ms": one reason, whatever the numbers. */
@@ -252,6 +255,9 @@ static void count_record(const tsr_trace_record *r)
     char name[KEY_SIZE];
     snprintf(name, sizeof name, "%-10.40s %.80s", r->call, r->route);
     count(&products, name, r->measured_ms);
+    if (r->bytes_moved > 0) {
+        count(&moves, name, (double)r->bytes_moved);
+    }
     if (is_forward(r->route) && r->reason) {
         without_numbers(name, sizeof name, r->reason);
         count(&forwards, name, 0);
@@ -264,6 +270,28 @@ static int by_count(const void *left, const void *right)
     return a->count < b->count ? 1 : a->count > b->count ? -1 : strcmp(a->name, b->name);
 }
 
+static int by_sum(const void *left, const void *right)
+{
+    const row *a = left, *b = right;
+    return a->sum < b->sum ? 1 : a->sum > b->sum ? -1 : strcmp(a->name, b->name);
+}
+
+/* What crossed the bus, and for which calls. */
+static void add_moves(text *t)
+{
+    double all = 0;
+    qsort(moves.rows, (size_t)moves.used, sizeof(row), by_sum);
+    for (int k = 0; k < moves.used; k++) {
+        all += moves.rows[k].sum;
+    }
+    if (moves.used) {
+        add(t, "tessera:   moved between host and device: %.3f MB\n", all * 1e-6);
+    }
+    for (int k = 0; k < moves.used && k < TOP_CAUSES; k++) {
+        add(t, "tessera:     %-44s %9lld calls %12.3f MB\n", moves.rows[k].name, (long long)moves.rows[k].count, moves.rows[k].sum * 1e-6);
+    }
+}
+
 static void summarize(void)
 {
     char block[2 * LINE_SIZE];
@@ -273,11 +301,12 @@ static void summarize(void)
     add(&t, "tessera: summary of process %ld%s\n", (long)getpid(), products.used ? "" : ": no products");
     for (int k = 0; k < products.used && k < TOP_ROUTES; k++) {
         add(&t, "tessera:   %-44s %9lld calls %12.3f ms\n", products.rows[k].name, (long long)products.rows[k].count,
-            products.rows[k].ms);
+            products.rows[k].sum);
     }
     for (int k = 0; k < forwards.used && k < TOP_REASONS; k++) {
         add(&t, "tessera:   forwarded %9lld: %s\n", (long long)forwards.rows[k].count, forwards.rows[k].name);
     }
+    add_moves(&t);
     write_all(STDERR_FILENO, block, t.used);
 }
 
@@ -308,6 +337,7 @@ static void in_child(void)
     pthread_mutex_unlock(&lock);
     memset(&products, 0, sizeof products);
     memset(&forwards, 0, sizeof forwards);
+    memset(&moves, 0, sizeof moves);
 }
 
 static void register_fork(void)

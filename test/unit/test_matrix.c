@@ -172,13 +172,80 @@ static void test_slots_belong_to_a_version(void **state)
     assert_int_equal(released, 2);
 }
 
+static int forgotten;
+static tsr_status counted = TSR_OK;
+
+static void forget_value(void *value)
+{
+    assert_ptr_equal(value, &forgotten);
+    forgotten++;
+}
+
+static tsr_status count_value(void *value, int64_t *nvals)
+{
+    assert_ptr_equal(value, &forgotten);
+    *nvals = 5;
+    return counted;
+}
+
+static const tsr_backend_values value_functions = {.forget = forget_value, .count = count_value};
+static const tsr_backend value_backend = {.values = &value_functions};
+
+static tsr_value *new_value(bool full)
+{
+    return tsr_value_new(&(tsr_value_facts){.backend = &value_backend, .type = TSR_FP32, .nrows = 3, .ncols = 4, .full = full}, &forgotten);
+}
+
+static void test_a_value_belongs_to_a_version(void **state)
+{
+    (void)state;
+    tsr_matrix *m = tsr_matrix_new();
+    tsr_value *value = new_value(true), *next = new_value(true);
+    assert_null(tsr_matrix_value(m));
+    tsr_matrix_set_value(m, value);
+    tsr_value *found = tsr_matrix_value(m);
+    assert_ptr_equal(found, value);
+    tsr_value_unref(value);
+    tsr_matrix_invalidate(m);
+    assert_null(tsr_matrix_value(m));
+    assert_int_equal(forgotten, 0); /* somebody still has it */
+    tsr_value_unref(found);
+    assert_int_equal(forgotten, 1);
+    tsr_matrix_set_value(m, next);
+    tsr_value_unref(next);
+    tsr_matrix_unref(m);
+    assert_int_equal(forgotten, 2);
+}
+
+static void test_what_is_known_of_a_value(void **state)
+{
+    (void)state;
+    int64_t nvals = 0;
+    tsr_value *full = new_value(true), *bitmap = new_value(false);
+    const tsr_view view = tsr_value_view(bitmap);
+    assert_true(view.format == TSR_BITMAP && view.nvec == 3 && view.vlen == 4 && view.ld == 4 && !view.x && !view.b);
+    assert_int_equal(tsr_value_view(full).format, TSR_FULL);
+    assert_true(tsr_value_nvals(full, &nvals) == TSR_OK && nvals == 12);
+    counted = TSR_OUT_OF_MEMORY;
+    assert_int_equal(tsr_value_nvals(bitmap, &nvals), TSR_OUT_OF_MEMORY);
+    counted = TSR_OK;
+    assert_true(tsr_value_nvals(bitmap, &nvals) == TSR_OK && nvals == 5);
+    counted = TSR_INTERNAL_ERROR; /* not asked again */
+    assert_true(tsr_value_nvals(bitmap, &nvals) == TSR_OK && nvals == 5);
+    assert_true(tsr_value_first_use(full));
+    assert_false(tsr_value_first_use(full));
+    tsr_value_unref(full);
+    tsr_value_unref(bitmap);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_representation_is_the_matrix), cmocka_unit_test(test_write_drops_but_users_keep),
         cmocka_unit_test(test_keys_are_distinct),            cmocka_unit_test(test_regret_sums_until_write),
         cmocka_unit_test(test_rows_present),                 cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_slots_belong_to_a_version),
+        cmocka_unit_test(test_slots_belong_to_a_version),    cmocka_unit_test(test_a_value_belongs_to_a_version),
+        cmocka_unit_test(test_what_is_known_of_a_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

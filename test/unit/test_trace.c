@@ -287,6 +287,30 @@ static void many_names(void)
     }
 }
 
+static void moving_products(void)
+{
+    for (int k = 0; k < 3; k++)
+        tsr_trace_product(&(tsr_trace_record){.call = "GrB_mxv", .route = "cuda:csr", .measured_ms = 1, .bytes_moved = 2000000});
+    tsr_trace_product(&(tsr_trace_record){.call = "GrB_Vector_nvals", .route = "cuda:fetch", .measured_ms = 1, .bytes_moved = 8000000});
+    tsr_trace_product(&(tsr_trace_record){.call = "GrB_mxm", .route = "cuda:csr", .measured_ms = 1});
+}
+
+/* The largest cause first. */
+static void test_summary_of_what_moved(void **state)
+{
+    (void)state;
+    child c = run_child(moving_products, (const char *[]){"TESSERA_VERBOSE=2", NULL});
+    assert_int_equal(c.code, 0);
+    const char *all = strstr(c.error, "moved between host and device: 14.000 MB\n"), *home = strstr(c.error, "    GrB_Vector_nvals cuda:fetch");
+    const char *product = strstr(c.error, "    GrB_mxv    cuda:csr                                  3 calls        6.000 MB\n");
+    assert_non_null(all);
+    assert_non_null(home);
+    assert_non_null(product);
+    assert_true(all < home && home < product);
+    assert_null(strstr(c.error, "calls        0.000 MB"));
+    assert_int_equal(occurrences(c.error, ", 2.000 MB moved"), 3);
+}
+
 static void test_the_summary_is_bounded(void **state)
 {
     (void)state;
@@ -325,6 +349,7 @@ int main(void)
         cmocka_unit_test(test_a_file_that_cannot_be_opened_is_named_once),
         cmocka_unit_test(test_the_api_changes_the_file),
         cmocka_unit_test(test_summary_and_lines),
+        cmocka_unit_test(test_summary_of_what_moved),
         cmocka_unit_test(test_the_summary_is_bounded),
         cmocka_unit_test(test_warnings_are_said_once),
     };

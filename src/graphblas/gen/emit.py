@@ -156,9 +156,9 @@ def _early(prototype):
     if step:
         lines = ['GrB_Info early;', 'if (%s) {' % step, '    return early;', '}']
     elif answer:
-        lines = ['if (%s) {' % answer, '    return GrB_SUCCESS;', '}']
+        lines = ['if (TSR_UNLIKELY(tsr_filter_hit(a1)) && %s) {' % answer, '    return GrB_SUCCESS;', '}']
     elif reduced:
-        lines = ['GrB_Matrix one;', 'if (tsr_try_reduce(&one, "%s", a2, (GrB_Matrix) a3)) {' % prototype.name,
+        lines = ['GrB_Matrix one;', 'if (tsr_filter_hit(a3) && tsr_try_reduce(&one, "%s", a2, (GrB_Matrix) a3)) {' % prototype.name,
                  '    const GrB_Info early = TSR_SLOT(%s)(a0, a1, a2, (%s) one, a4);' % (prototype.name, reduced),
                  '    tsr_real.GrB_Matrix_free(&one);', '    return early;', '}']
     return ['if (busy & TSR_BUSY_VALUES) {'] + ['    ' + line for line in lines] + ['}'] if lines else []

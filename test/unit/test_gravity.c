@@ -1,0 +1,118 @@
+/* Where elementwise calls go.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "src/route/gravity.h"
+
+static int forget(void **state)
+{
+    (void)state;
+    tsr_gravity_forget();
+    return 0;
+}
+
+static uint64_t key_of(uint64_t op, uint64_t size)
+{
+    const uint64_t parts[] = {op, size};
+    return tsr_gravity_key(parts, 2);
+}
+
+static bool pulls(uint64_t key)
+{
+    return tsr_gravity_pulls(&(tsr_pull){.elements = 1e6, .least = -1, .there = true, .key = key});
+}
+
+static void test_only_what_is_there_and_large(void **state)
+{
+    (void)state;
+    const tsr_pull there = {.elements = 1e6, .least = -1, .there = true, .key = 1};
+    tsr_pull p = there;
+    assert_true(tsr_gravity_pulls(&p));
+    p.there = false;
+    assert_false(tsr_gravity_pulls(&p));
+    p.forced = true;
+    assert_true(tsr_gravity_pulls(&p));
+    p = there;
+    p.elements = TSR_GRAVITY_LEAST - 1;
+    assert_false(tsr_gravity_pulls(&p));
+    p.least = 10;
+    assert_true(tsr_gravity_pulls(&p));
+    p.forced = true;
+    p.elements = 9;
+    assert_false(tsr_gravity_pulls(&p));
+}
+
+static void test_keys(void **state)
+{
+    (void)state;
+    assert_int_not_equal(key_of(1, 2), 0);
+    assert_int_equal(key_of(1, 2), key_of(1, 2));
+    assert_int_not_equal(key_of(1, 2), key_of(2, 1));
+    const uint64_t none = 0;
+    assert_int_not_equal(tsr_gravity_key(&none, 1), 0);
+}
+
+/* A loop that looks at every result on the host. */
+static void test_read_at_once(void **state)
+{
+    (void)state;
+    const uint64_t key = key_of(3, 4), other = key_of(3, 5);
+    int taken = 0;
+    for (int k = 0; k < 1000; k++) {
+        if (!pulls(key)) continue;
+        taken++;
+        tsr_gravity_read(key);
+    }
+    assert_true(taken >= 3 && taken <= 10);
+    assert_true(pulls(other));
+}
+
+/* The loop changes: results are used where they are. */
+static void test_forgotten_when_used(void **state)
+{
+    (void)state;
+    const uint64_t key = key_of(6, 7);
+    for (int k = 0; k < 50; k++)
+        if (pulls(key)) tsr_gravity_read(key);
+    int taken = 0;
+    for (int k = 0; k < 200; k++) {
+        if (!pulls(key)) continue;
+        taken++;
+        tsr_gravity_used(key);
+    }
+    assert_true(taken > 100);
+    assert_true(tsr_gravity_stays(key));
+}
+
+static void test_stays(void **state)
+{
+    (void)state;
+    const uint64_t key = key_of(8, 9);
+    assert_false(tsr_gravity_stays(key));
+    tsr_gravity_used(key);
+    assert_true(tsr_gravity_stays(key));
+    tsr_gravity_read(key);
+    assert_false(tsr_gravity_stays(key));
+    for (int k = 0; k < 10; k++) tsr_gravity_used(key);
+    tsr_gravity_read(key);
+    assert_true(tsr_gravity_stays(key));
+    tsr_gravity_used(0); /* of nobody */
+    tsr_gravity_read(0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_only_what_is_there_and_large, forget),
+        cmocka_unit_test_setup(test_keys, forget),
+        cmocka_unit_test_setup(test_read_at_once, forget),
+        cmocka_unit_test_setup(test_forgotten_when_used, forget),
+        cmocka_unit_test_setup(test_stays, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
