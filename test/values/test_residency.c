@@ -1,0 +1,293 @@
+/* When contents stay with a backend and when they come home: habits, threads, fork, blocking mode, DISABLE, formats, descriptors.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include <GraphBLAS.h>
+
+#include "../dropin/routed.h"
+
+enum { N = 300, THREADS = 6 };
+
+/* In a child: leave with the line number. */
+#define REQUIRE(condition)                                                              \
+    do {                                                                                \
+        if (!(condition)) {                                                             \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);             \
+            _exit(1);                                                                   \
+        }                                                                               \
+    } while (0)
+#define OK(call) REQUIRE((call) == GrB_SUCCESS)
+
+static void in_child(void (*body)(void))
+{
+    int status = 0;
+    const pid_t child = fork();
+    if (child == 0) {
+        force_tessera();
+        body();
+        remove_trace();
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* Records of this route so far. */
+static int records(const char *route)
+{
+    FILE *file = fopen(trace_name, "r");
+    char line[4096];
+    int count = 0;
+    while (file && fgets(line, sizeof line, file)) count += strstr(line, route) != NULL;
+    if (file) fclose(file);
+    return count;
+}
+
+static int steps(void) { return records(":step\""); }
+static int homes(void) { return records(":fetch\""); }
+
+static GrB_Vector filled(double offset)
+{
+    GrB_Vector v;
+    OK(GrB_Vector_new(&v, GrB_FP64, N));
+    for (GrB_Index i = 0; i < N; i++) OK(GrB_Vector_setElement_FP64(v, (double)i + offset, i));
+    OK(GrB_Vector_wait(v, GrB_MATERIALIZE));
+    return v;
+}
+
+static double at(GrB_Vector v, GrB_Index i)
+{
+    double x = -1;
+    OK(GrB_Vector_extractElement_FP64(&x, v, i));
+    return x;
+}
+
+static void twice(GrB_Vector out, GrB_Vector in)
+{
+    OK(GrB_Vector_apply_BinaryOp2nd_FP64(out, NULL, NULL, GrB_TIMES_FP64, in, 2, NULL));
+}
+
+/* Replaced or freed unread: nothing comes home; answers need not either. */
+static void stays_until_read(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), v = filled(1), copy;
+    GrB_Index n = 0;
+    GrB_Type type;
+    for (int k = 0; k < 5; k++) twice(v, u);
+    OK(GrB_Vector_nvals(&n, v));
+    REQUIRE(n == N);
+    OK(GrB_Vector_size(&n, v));
+    OK(GxB_Vector_type(&type, v));
+    REQUIRE(n == N && type == GrB_FP64);
+    OK(GrB_Vector_wait(v, GrB_MATERIALIZE));
+    OK(GrB_Vector_dup(&copy, v));
+    twice(copy, copy);
+    REQUIRE(steps() == 6 && homes() == 0);
+    REQUIRE(at(copy, 7) == 28 && at(copy, 8) == 32 && homes() == 1);
+    REQUIRE(at(v, 7) == 14 && homes() == 2);
+    twice(copy, v);
+    OK(GrB_Vector_free(&copy));
+    twice(v, v);
+    OK(GrB_Vector_setElement_FP64(v, -3, 0));
+    REQUIRE(homes() == 3 && at(v, 0) == -3 && at(v, 1) == 4);
+    twice(v, v); /* what was brought home was written to since */
+    REQUIRE(at(v, 0) == -6 && at(v, 1) == 8);
+    OK(GrB_Vector_free(&u));
+    OK(GrB_Vector_free(&v));
+    OK(GrB_finalize());
+    REQUIRE(homes() == 4);
+}
+
+/* GrB_finalize with results that nobody looked at. */
+static void forgotten_at_the_end(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), v = filled(1);
+    twice(v, u);
+    OK(GrB_finalize());
+    REQUIRE(homes() == 0);
+}
+
+static void nothing_stays_in_blocking_mode(void)
+{
+    OK(GrB_init(GrB_BLOCKING));
+    GrB_Vector u = filled(0), v = filled(1);
+    twice(v, u);
+    REQUIRE(steps() == 0 && at(v, 3) == 6);
+    OK(GrB_finalize());
+}
+
+static void without(const char *word)
+{
+    setenv("TESSERA_DISABLE", word, 1);
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), v = filled(1);
+    twice(v, u);
+    REQUIRE(steps() == 0 && at(v, 3) == 6);
+    OK(GrB_finalize());
+}
+
+static void without_elementwise(void) { without("elementwise"); }
+static void without_residency(void) { without("residency"); }
+
+/* The child of a fork finds everything at home. */
+static void fork_brings_home(void)
+{
+    int status = 0;
+    OK(GrB_init(GrB_NONBLOCKING));
+    OK(GxB_Global_Option_set(GxB_NTHREADS, 1)); /* libgomp's team does not survive a fork */
+    GrB_Vector u = filled(0), v = filled(1);
+    twice(v, u);
+    const pid_t child = fork();
+    if (child == 0) {
+        REQUIRE(at(v, 5) == 10);
+        twice(v, v);
+        REQUIRE(at(v, 5) == 20);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    REQUIRE(homes() == 1 && at(v, 5) == 10);
+    twice(v, v);
+    REQUIRE(at(v, 5) == 20);
+    OK(GrB_finalize());
+}
+
+/* An iterator points into the arrays of v until v is written to. */
+static void iterators_see_the_host(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), v = filled(1), w = filled(2);
+    GxB_Iterator it;
+    OK(GxB_Iterator_new(&it));
+    twice(v, u);
+    OK(GxB_Vector_Iterator_attach(it, v, NULL));
+    REQUIRE(homes() == 1);
+    twice(w, v); /* reads v where it still is as well */
+    REQUIRE(GxB_Vector_Iterator_seek(it, 9) == GrB_SUCCESS && GxB_Iterator_get_FP64(it) == 18);
+    REQUIRE(homes() == 1 && at(w, 9) == 36);
+    OK(GxB_Iterator_free(&it));
+    OK(GrB_finalize());
+}
+
+/* ---- threads ---- */
+
+typedef struct worker {
+    GrB_Vector shared;
+    int number, wrong;
+} worker;
+
+static void *read_and_compute(void *argument)
+{
+    worker *w = argument;
+    GrB_Vector mine;
+    GrB_Index n = 0;
+    double sum = 0, x = 0;
+    w->wrong += GrB_Vector_new(&mine, GrB_FP64, N) != GrB_SUCCESS;
+    for (int round = 0; round < 30; round++) {
+        w->wrong += GrB_Vector_apply_BinaryOp2nd_FP64(mine, NULL, NULL, GrB_PLUS_FP64, w->shared, w->number, NULL) != GrB_SUCCESS;
+        if ((round + w->number) % 3 == 0)
+            w->wrong += GrB_Vector_extractElement_FP64(&x, w->shared, 4) != GrB_SUCCESS || x != 8;
+        w->wrong += GrB_Vector_nvals(&n, w->shared) != GrB_SUCCESS || n != N;
+        w->wrong += GrB_Vector_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, mine, NULL) != GrB_SUCCESS;
+        w->wrong += sum != N * (N - 1.0) + N * (double)w->number;
+    }
+    w->wrong += GrB_Vector_free(&mine) != GrB_SUCCESS;
+    return NULL;
+}
+
+static void threads_share_what_stays(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    OK(GxB_Global_Option_set(GxB_NTHREADS, 1));
+    for (int round = 0; round < 10; round++) {
+        GrB_Vector u = filled(0), v = filled(1);
+        pthread_t ids[THREADS];
+        worker workers[THREADS];
+        twice(v, u);
+        OK(GrB_Vector_wait(v, GrB_MATERIALIZE));
+        for (int k = 0; k < THREADS; k++) {
+            workers[k] = (worker){.shared = v, .number = k};
+            REQUIRE(pthread_create(&ids[k], NULL, read_and_compute, &workers[k]) == 0);
+        }
+        for (int k = 0; k < THREADS; k++) {
+            pthread_join(ids[k], NULL);
+            REQUIRE(workers[k].wrong == 0);
+        }
+        OK(GrB_Vector_free(&u));
+        OK(GrB_Vector_free(&v));
+    }
+    OK(GrB_finalize());
+}
+
+/* ---- what no step may do ---- */
+
+/* Declined or invalid: the real library's codes and results. */
+static void odd_calls(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), v = filled(1), shorter, other;
+    OK(GrB_Vector_new(&shorter, GrB_FP64, N - 1));
+    OK(GrB_Vector_new(&other, GrB_INT32, N));
+    twice(v, u);
+    REQUIRE(GrB_Vector_apply(shorter, NULL, NULL, GrB_ABS_FP64, v, NULL) == GrB_DIMENSION_MISMATCH);
+    REQUIRE(GrB_Vector_apply(NULL, NULL, NULL, GrB_ABS_FP64, v, NULL) == GrB_NULL_POINTER);
+    REQUIRE(GrB_Vector_apply(v, NULL, NULL, NULL, v, NULL) == GrB_NULL_POINTER);
+    twice(v, u);
+    OK(GrB_Vector_apply(other, NULL, NULL, GrB_ABS_FP64, v, NULL)); /* a typecast */
+    int32_t x = 0;
+    OK(GrB_Vector_extractElement_INT32(&x, other, 6));
+    REQUIRE(x == 12);
+    twice(v, u);
+    OK(GrB_Vector_assign_FP64(v, NULL, NULL, -1, (GrB_Index[]){2, 3}, 2, NULL)); /* not everywhere */
+    REQUIRE(at(v, 1) == 2 && at(v, 2) == -1 && at(v, 3) == -1 && at(v, 4) == 8);
+    double sum = 1;
+    float narrow = 0;
+    twice(v, u);
+    OK(GrB_Vector_reduce_FP64(&sum, GrB_PLUS_FP64, GrB_PLUS_MONOID_FP64, v, NULL));
+    OK(GrB_Vector_reduce_FP32(&narrow, NULL, GrB_MAX_MONOID_FP64, v, NULL));
+    REQUIRE(sum == 1 + N * (N - 1.0) && narrow == 2 * (N - 1));
+    OK(GrB_Vector_select_FP64(v, NULL, NULL, GrB_VALUELT_FP64, v, -5, NULL)); /* nothing */
+    OK(GrB_Vector_reduce_FP64(&sum, NULL, GrB_MIN_MONOID_FP64, v, NULL));
+    REQUIRE(sum > 1e300);
+    OK(GrB_finalize());
+}
+
+#define TEST(body) static void test_##body(void **state) { (void)state; in_child(body); }
+TEST(stays_until_read)
+TEST(forgotten_at_the_end)
+TEST(nothing_stays_in_blocking_mode)
+TEST(without_elementwise)
+TEST(without_residency)
+TEST(fork_brings_home)
+TEST(iterators_see_the_host)
+TEST(threads_share_what_stays)
+TEST(odd_calls)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stays_until_read),
+        cmocka_unit_test(test_forgotten_at_the_end),
+        cmocka_unit_test(test_nothing_stays_in_blocking_mode),
+        cmocka_unit_test(test_without_elementwise),
+        cmocka_unit_test(test_without_residency),
+        cmocka_unit_test(test_fork_brings_home),
+        cmocka_unit_test(test_iterators_see_the_host),
+        cmocka_unit_test(test_threads_share_what_stays),
+        cmocka_unit_test(test_odd_calls),
+    };
+    setenv("TEST_MODE", "gpu", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
