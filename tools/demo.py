@@ -11,7 +11,7 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BUILD = os.path.join(ROOT, 'build')
+BUILD = os.path.join(ROOT, os.environ.get('BUILD', 'build'))
 PROGRAMS = ('pagerank', 'ppr', 'triangles', 'ktruss', 'gcn', 'sddmm', 'bfs', 'sssp', 'components', 'betweenness')
 TURNS = 3
 LONG = 30.0  # seconds: a program whose turn takes longer gets one turn

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Run the unchanged GraphBLAS programs of examples/ plain and through Tessera, and print a table.
-# usage: tools/demo.sh [--karate-only] [GRAPH.mtx[.gz]]          SPDX-License-Identifier: Apache-2.0
+# usage: [BUILD=build] tools/demo.sh [--karate-only] [GRAPH.mtx[.gz]]          SPDX-License-Identifier: Apache-2.0
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
@@ -35,10 +35,11 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "demo: '$*' failed" >&2; exit 1; }; }
 
-[ -f build/build.ninja ] || { echo "Configuring build/ …"; quietly meson setup build; }
+export BUILD=${BUILD:-build}
+[ -f "$BUILD/build.ninja" ] || { echo "Configuring $BUILD/ …"; quietly meson setup "$BUILD"; }
 echo "Compiling …"
 targets=$(python3 tools/demo.py --targets)
 # shellcheck disable=SC2086
-quietly meson compile -C build $targets
+quietly meson compile -C "$BUILD" $targets
 # shellcheck disable=SC2086
 exec python3 tools/demo.py $graphs ${file:+"$file"}

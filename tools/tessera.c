@@ -42,9 +42,12 @@ int tsr_tool_fail(int code, const char *format, ...)
     return code;
 }
 
-int tsr_tool_finish(int code)
+/* An answer that was not written in whole is no success, nor is a help text. */
+static void finish(void)
 {
-    return fflush(stdout) == 0 && !ferror(stdout) ? code : tsr_tool_fail(EX_IOERR, "cannot write the answer: %s", strerror(errno));
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        _exit(tsr_tool_fail(EX_IOERR, "cannot write the answer: %s", strerror(errno)));
+    }
 }
 
 int tsr_tool_take_file(const char **path, int key, const char *arg, const struct argp_state *state)
@@ -173,6 +176,7 @@ int main(int argc, char **argv)
         "\n`tessera COMMAND --help' tells more.\n\nOptions:";
     static const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
     choice c = {0};
+    atexit(finish);
     argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &c);
     c.argv[0] = (char *)c.command->full_name;
     return c.command->main(c.argc, c.argv);

@@ -14,7 +14,7 @@ enum { TSR_EXIT_FILE = 2, TSR_EXIT_BROKEN = 70, TSR_EXIT_NOT_EXECUTABLE = 126, T
 #define TSR_SUITESPARSE_MODULE "libtessera_suitesparse.so"
 #define TSR_CUSPARSE_MODULE "libtessera_cusparse.so"
 
-/* argv[0] is "tessera <command>"; returns the exit code. */
+/* argv[0] is "tessera <command>"; returns the exit code, which becomes 74 if standard output cannot be written. */
 int tsr_tool_run(int argc, char **argv);
 int tsr_tool_info(int argc, char **argv);
 int tsr_tool_inspect(int argc, char **argv);
@@ -24,9 +24,6 @@ int tsr_tool_train(int argc, char **argv);
 
 /* One line on stderr, "tessera: …"; returns `code`. */
 int tsr_tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* The last thing a command does: `code` if all of its answer was written, else EX_IOERR after one line on stderr. */
-int tsr_tool_finish(int code);
 
 struct argp_state;
 /* The one file of a command, into *path; ARGP_ERR_UNKNOWN: the key is about something else. */

@@ -238,5 +238,5 @@ int tsr_tool_bench(int argc, char **argv)
                                      NULL, NULL, NULL};
     memset(r.routes, 1, sizeof r.routes);
     argp_parse(&argp, argc, argv, 0, NULL, &r);
-    return tsr_tool_finish(run_bench(&r));
+    return run_bench(&r);
 }

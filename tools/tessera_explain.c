@@ -235,5 +235,5 @@ int tsr_tool_explain(int argc, char **argv)
                                      "Say who would compute the product of a matrix and a dense one: predicted times, the choice, "
                                      "the reason.", NULL, NULL, NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &r);
-    return tsr_tool_finish(run(&r));
+    return run(&r);
 }

@@ -143,5 +143,5 @@ int tsr_tool_info(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &json);
     collect(&f);
     (json ? print_json : print_text)(&f);
-    return tsr_tool_finish(0);
+    return 0;
 }

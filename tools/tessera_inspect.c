@@ -218,5 +218,5 @@ int tsr_tool_inspect(int argc, char **argv)
                                      "picture cannot be written; 74 the answer cannot be written.",
                                      NULL, NULL, NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &r);
-    return tsr_tool_finish(inspect(&r));
+    return inspect(&r);
 }

@@ -491,5 +491,5 @@ int tsr_tool_train(int argc, char **argv)
                                      "Time the GPU's kernels, fit the model that chooses among them. The files are matrices to check it "
                                      "with.", NULL, NULL, NULL};
     argp_parse(&argp, argc, argv, 0, NULL, &r);
-    return tsr_tool_finish(train(&r));
+    return train(&r);
 }

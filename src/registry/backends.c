@@ -77,7 +77,7 @@ static bool find_plugin(char *path, size_t size)
     return try_own_folder(path, size) || try_folder(path, size, TSR_PLUGIN_DIR, "");
 }
 
-static void load(void)
+static void load_plugin(void)
 {
     char path[PATH_MAX];
     if (!find_plugin(path, sizeof path)) {
@@ -91,6 +91,14 @@ static void load(void)
     }
     gpu = ask(plugin, path);
     loader = getpid();
+}
+
+static void load(void)
+{
+    load_plugin();
+    if (!gpu && tsr_config_get()->mode == TSR_MODE_GPU) {
+        tsr_warn_once("no gpu", "mode is gpu, but there is no GPU that can be used; products are computed elsewhere");
+    }
 }
 
 const tsr_backend *tsr_backend_gpu(void)

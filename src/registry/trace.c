@@ -87,14 +87,17 @@ static void add(text *t, const char *format, ...)
     }
 }
 
-static void write_all(int fd, const char *data, size_t n)
+/* In one call, so that lines of several processes do not mix.  0, or what is wrong; errno is the program's. */
+static int write_all(int fd, const char *data, size_t n)
 {
-    int saved = errno;
+    int saved = errno, why;
     ssize_t done;
     do {
         done = write(fd, data, n);
     } while (done < 0 && errno == EINTR);
+    why = done == (ssize_t)n ? 0 : done < 0 ? errno : ENOSPC;
     errno = saved;
+    return why;
 }
 
 /* ---- JSON ---- */
@@ -188,7 +191,10 @@ static void write_json(const tsr_trace_record *r)
     add_json_ms(&t, "predicted_ms", r->predicted_ms);
     add_json_ms(&t, "measured_ms", r->measured_ms);
     add(&t, "\"bytes_moved\":%lld,\"pid\":%ld}\n", (long long)r->bytes_moved, (long)getpid());
-    write_all(trace_fd, line, t.used);
+    int why = write_all(trace_fd, line, t.used);
+    if (why) {
+        warn_locked("trace write", "cannot write the trace: %s", strerror(why));
+    }
 }
 
 static void write_readable(const tsr_trace_record *r)

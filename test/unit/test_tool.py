@@ -29,9 +29,21 @@ def environment(**extra):
     return {**kept, **extra}
 
 
-def tessera(*arguments, **extra):
-    return subprocess.run([TOOL, *arguments], env=environment(**extra), capture_output=True, text=True, timeout=60,
+def tessera(*arguments, first=(), **extra):
+    return subprocess.run([*first, TOOL, *arguments], env=environment(**extra), capture_output=True, text=True, timeout=60,
                           check=False)
+
+
+def nobody():
+    """What makes a command that of a user without rights: nothing, or a prefix; None: it cannot be."""
+    prefix = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.getuid() == 0 else []
+    try:
+        return prefix if tessera("--version", first=prefix).returncode == 0 else None
+    except OSError:
+        return None
+
+
+NOBODY = nobody()
 
 
 class Errors(unittest.TestCase):
@@ -77,18 +89,26 @@ class Errors(unittest.TestCase):
             bad.write_text("%%MatrixMarket matrix coordinate pattern general\n900000000000 1 1\n1 1\n", encoding="ascii")
             self.one_line(tessera("inspect", str(bad)), 2, "too large")
 
-    @unittest.skipIf(os.getuid() == 0, "root may read everything")
+    @unittest.skipIf(NOBODY is None, "root may read everything, and nobody may run the command")
     def test_no_permission(self):
-        with tempfile.NamedTemporaryFile(suffix=".mtx") as closed:
-            os.chmod(closed.name, 0)
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            closed = pathlib.Path(folder) / "closed.mtx"
+            closed.write_text(TRIANGLE, encoding="ascii")
+            os.chmod(closed, 0)
             for command in ("inspect", "bench", "explain"):
-                self.one_line(tessera(command, closed.name), 2, "Permission denied")
+                self.one_line(tessera(command, str(closed), first=NOBODY), 2, "Permission denied")
+            if shutil.which("gnuplot"):
+                os.chmod(closed, 0o644)
+                result = tessera("inspect", f"--plot={folder}/a.svg", str(closed), first=NOBODY) if NOBODY else None
+                self.assertTrue(result is None or (result.returncode, result.stderr.count("\n")) == (73, 1), result)
 
     def test_a_full_disk_is_an_error(self):
         with tempfile.NamedTemporaryFile("w", suffix=".mtx") as matrix:
             matrix.write(TRIANGLE)
             matrix.flush()
-            for arguments in (("info",), ("inspect", matrix.name), ("bench", "--budget=0", "--n=2", matrix.name), ("explain", matrix.name)):
+            for arguments in (("info",), ("info", "--json"), ("inspect", matrix.name), ("bench", "--budget=0", "--n=2", matrix.name),
+                              ("explain", matrix.name), ("--help",), ("bench", "--help"), ("--version",)):
                 with open("/dev/full", "w", encoding="ascii") as full:
                     result = subprocess.run([TOOL, *arguments], env=environment(TESSERA_MODE="cpu"), stdout=full, stderr=subprocess.PIPE,
                                             text=True, timeout=60, check=False)
