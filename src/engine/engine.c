@@ -281,6 +281,8 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     f.finish_extra = r->finish_extra;
     f.accum_full = r->accum_full;
     f.direct = r->direct && !f.b_cast;
+    if (r->product.op == TSR_OP_MASKED_DOT && tsr_work_of(&f) >= TSR_WALK_LEAST)
+        f.walk = tsr_sample_walk(&r->product);
     f.c_stays = r->c_stays;
     if (!allowed(r, d))
         return;

@@ -40,6 +40,12 @@ static bool special_case(const tsr_features *f)
     return s->add == TSR_ADD_ANY || s->mul == TSR_MUL_PAIR || (s->mul == TSR_MUL_FIRST && f->a_pattern);
 }
 
+/* Rows of A meet columns of B, where the lists were looked at: the shorter one is what counts. */
+static bool is_dot(const tsr_features *f)
+{
+    return f->walk > 0 && !f->a_by_col && f->b_by_col;
+}
+
 /* ---- our CPU kernels ---- */
 
 static double cpu_spmm_ns(const tsr_features *f, const tsr_cost_cpu *c)
@@ -69,7 +75,7 @@ static double cpu_ns(const tsr_features *f, const tsr_cost_cpu *c)
     case TSR_OP_SPMM: return cpu_spmm_ns(f, c);
     case TSR_OP_SPMV: return cpu_spmv_ns(f, c);
     case TSR_OP_SDDMM: return f->mask_nnz * (c->sddmm_entry + c->sddmm_byte * value_bytes(f) * f->k);
-    default: return tsr_work_of(f) * c->masked_step + f->mask_nnz * c->masked_entry;
+    default: return tsr_work_of(f) * (is_dot(f) ? c->masked_dot_step : c->masked_step) + f->mask_nnz * c->masked_entry;
     }
 }
 
@@ -119,7 +125,7 @@ static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *
     case TSR_OP_SPMM: return suitesparse_spmm_ns(f, c);
     case TSR_OP_SPMV: return suitesparse_spmv_ns(f, c);
     case TSR_OP_SDDMM: return f->mask_nnz * (c->sddmm_entry + c->sddmm_flop * f->k);
-    default: return tsr_work_of(f) * c->masked_step + f->mask_nnz * c->masked_entry;
+    default: return tsr_work_of(f) * (is_dot(f) ? c->masked_dot_step : c->masked_step) + f->mask_nnz * c->masked_entry;
     }
 }
 

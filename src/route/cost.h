@@ -13,7 +13,7 @@ typedef struct tsr_cost_cpu {
     double finish_byte, add_byte; /* C<M> accum= T through a third matrix; C += T in place */
     double spmv_entry32, spmv_entry64, spmv_scatter, spmv_bitmap;
     double sddmm_entry, sddmm_byte;
-    double masked_step, masked_entry;
+    double masked_step, masked_dot_step, masked_entry; /* dot: A by row, B by column */
     double cast_entry;
     double build_narrow, build_flip, build_value, build_vector;
 } tsr_cost_cpu;
@@ -26,7 +26,7 @@ typedef struct tsr_cost_suitesparse {
     double special_entry, special_byte;   /* any, pair, iso */
     double spmv_entry, spmv_slow, spmv_scatter, spmv_accum_scatter, spmv_bitmap;
     double sddmm_entry, sddmm_flop;
-    double masked_step, masked_entry;
+    double masked_step, masked_dot_step, masked_entry;
     double cast_factor, finish_factor;
 } tsr_cost_suitesparse;
 

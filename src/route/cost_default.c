@@ -10,7 +10,7 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
     .finish_byte = 2.1, .add_byte = 0.4,
     .spmv_entry32 = 1.2, .spmv_entry64 = 1.25, .spmv_scatter = 3.0, .spmv_bitmap = 0.8,
     .sddmm_entry = 14.0, .sddmm_byte = 0.035,
-    .masked_step = 0.8, .masked_entry = 30.0,
+    .masked_step = 0.8, .masked_dot_step = 1.2, .masked_entry = 30.0,
     .cast_entry = 1.5,
     .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
 };
@@ -33,6 +33,6 @@ const tsr_cost_suitesparse tsr_cost_suitesparse_default = {
     .special_entry = 0.1, .special_byte = 0.06,
     .spmv_entry = 1.25, .spmv_slow = 2.7, .spmv_scatter = 3.2, .spmv_accum_scatter = 1.9, .spmv_bitmap = 0.8,
     .sddmm_entry = 3.2, .sddmm_flop = 0.69,
-    .masked_step = 5.0, .masked_entry = 50.0,
+    .masked_step = 5.0, .masked_dot_step = 10.0, .masked_entry = 50.0,
     .cast_factor = 4.0, .finish_factor = 0.65,
 };

@@ -29,9 +29,11 @@ void tsr_features_of(tsr_features *f, const tsr_product *p)
     };
 }
 
-/* Masked dot: an average row of B for each entry of A or of the mask; the degrees themselves are not looked at. */
+/* Masked dot: an average row of B for each entry of A or of the mask, where the degrees themselves were not looked at. */
 static double masked_work(const tsr_features *f)
 {
+    if (f->walk > 0)
+        return f->walk;
     double b_vectors = f->b_by_col ? f->n : f->k;
     double per_vector = b_vectors > 0 ? f->b_nnz / b_vectors : 0;
     double walked = f->a_by_col == f->b_by_col ? f->a_nnz : f->mask_nnz;

@@ -11,6 +11,7 @@ typedef struct tsr_features {
     double m, n, k;      /* shape */
     double a_nnz, b_nnz; /* entries of the sparse operands (b: entries held when dense) */
     double mask_nnz;     /* SDDMM, masked dot */
+    double walk;         /* masked dot: entries walked, by tsr_sample_walk; 0: not looked at */
     bool a_by_col;       /* orientation of the arrays that would be used */
     bool b_by_col;
     bool c_by_col;
@@ -28,6 +29,10 @@ typedef struct tsr_features {
 } tsr_features;
 
 void tsr_features_of(tsr_features *f, const tsr_product *product);
+
+/* Masked dot: entries of the lists that have to be walked, estimated (some 30 us); 0: not for these layouts.  Reads the arrays. */
+double tsr_sample_walk(const tsr_product *product);
+#define TSR_WALK_LEAST 4e6 /* multiply-adds, by averages, from which looking at the lists is cheap */
 
 double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */

@@ -118,13 +118,54 @@ static void test_expected_calls_decide_at_once(void **state)
     assert_true(tsr_worth_building(10.0, 10.0, 1.0, 0.0));
 }
 
+/* 50 vertices know each other, 950 others vertex 0 only. */
+static void test_lists_are_looked_at(void **state)
+{
+    enum { N = 1000, CLIQUE = 50, ENTRIES = CLIQUE * CLIQUE + N - CLIQUE };
+    (void)state;
+    static int64_t p[N + 1], h[N], i[ENTRIES];
+    static uint32_t narrow[ENTRIES];
+    for (int row = 0, e = 0; row < N; row++) {
+        h[row] = row;
+        for (int k = 0; k < (row < CLIQUE ? CLIQUE : 1); k++)
+            narrow[e] = (uint32_t)k, i[e++] = k;
+        p[row + 1] = e;
+    }
+    tsr_view rows = {.format = TSR_SPARSE, .index_size = 8, .nrows = N, .ncols = N, .nvec = N, .vlen = N, .nvals = ENTRIES, .p = p, .i = i};
+    tsr_view columns = rows;
+    columns.by_col = true;
+    columns.index_size = 4;
+    columns.i = narrow;
+    tsr_view named = rows;
+    named.format = TSR_HYPERSPARSE;
+    named.h = h;
+    tsr_product product = {.op = TSR_OP_MASKED_DOT, .m = N, .n = N, .k = N, .mask = rows};
+    const tsr_view *const layouts[][2] = {{&rows, &columns}, {&named, &columns}, {&rows, &rows}, {&columns, &columns}};
+    const double walked = (CLIQUE + 1.0) * CLIQUE * CLIQUE + 2.0 * (N - CLIQUE), more = (N - CLIQUE) * (double)CLIQUE;
+    for (int k = 0; k < 4; k++) {
+        product.a = *layouts[k][0];
+        product.b = *layouts[k][1];
+        assert_true(fabs(tsr_sample_walk(&product) - walked) < 0.1 * walked + (k < 2 ? 0 : more));
+        tsr_features f;
+        tsr_features_of(&f, &product);
+        const double averages = tsr_work_of(&f), predicted = tsr_predict_cpu_ms(&f);
+        f.walk = tsr_sample_walk(&product);
+        assert_true(f.walk > 5 * averages && tsr_work_of(&f) == f.walk && tsr_predict_cpu_ms(&f) > predicted);
+    }
+    product.a = columns;
+    product.b = rows;
+    assert_true(tsr_sample_walk(&product) == 0);
+    product.op = TSR_OP_SPMM;
+    assert_true(tsr_sample_walk(&product) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_more_work_takes_longer), cmocka_unit_test(test_predictions_are_positive_and_finite),
         cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),
         cmocka_unit_test(test_expected_calls_decide_at_once),
-        cmocka_unit_test(test_the_gpu_pays_for_the_bus),
+        cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
