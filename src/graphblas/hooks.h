@@ -72,6 +72,7 @@ size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overfl
 #define TSR_HOOK_READ(handle) TSR_HOOK(tsr_will_read, handle)
 #define TSR_HOOK_MOVE(handle) TSR_HOOK(tsr_will_move, handle)
 #define TSR_HOOK_WRITE(handle) TSR_HOOK(tsr_will_write, handle)
+#define TSR_HOOK_REPLACE(handle) TSR_HOOK(tsr_will_replace, handle)
 #define TSR_HOOK_FREED(handle) TSR_HOOK(tsr_freed, handle)
 #define TSR_HOOK_EXPORTED(handle) TSR_HOOK(tsr_exported, handle)
 #define TSR_HOOK_NEW(handle) TSR_HOOK(tsr_created, handle)

@@ -94,7 +94,7 @@ typedef struct tsr_argument {
 #define TSR_PLAIN(variable, its_type) ((tsr_argument){.scalar = &(variable), .type = (its_type)})
 #define TSR_BOXED(handle) ((tsr_argument){.boxed = (handle)})
 
-typedef enum tsr_pairing { TSR_PAIR_MULT, TSR_PAIR_ADD, TSR_PAIR_UNION } tsr_pairing;
+typedef enum tsr_pairing { TSR_PAIR_MULT, TSR_PAIR_ADD } tsr_pairing;
 
 GrB_BinaryOp tsr_operator_of_monoid(GrB_Monoid monoid);
 GrB_BinaryOp tsr_operator_of_add(GrB_Semiring semiring);
@@ -102,6 +102,7 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
 
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A);
 bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_argument x, tsr_argument y, tsr_pairing pairing);
+bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A, GrB_Scalar alpha, GrB_Matrix B, GrB_Scalar beta);
 bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
 bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const GrB_Index *rows, const GrB_Index *columns);
 bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector);

@@ -162,7 +162,23 @@ bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_
     step->unite = pairing == TSR_PAIR_ADD;
     if (step->unite && step->result != step->type)
         return false;
-    call.full_only = pairing == TSR_PAIR_UNION;
+    return try_step(info, &call);
+}
+
+/* Of full operands the scalars stand nowhere, but must be valid. */
+bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A, GrB_Scalar alpha, GrB_Matrix B, GrB_Scalar beta)
+{
+    tsr_step_call call = step_call(out);
+    tsr_step *step = &call.step;
+    number unused;
+    tsr_type type;
+    if (!A || !B || !concerned(out, A, B) || !allowed() || !tsr_match_binary(&step->op, &step->type, op) || !unbox(&unused, &type, alpha) ||
+        !unbox(&unused, &type, beta))
+        return false;
+    call.A = A;
+    call.B = B;
+    step->result = tsr_step_compares(step->op) ? TSR_BOOL : step->type;
+    call.full_only = true;
     return try_step(info, &call);
 }
 
@@ -181,10 +197,12 @@ bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, 
 
 static bool is_all(const GrB_Index *indices)
 {
-    static const GrB_Index *all;
+    static const GrB_Index *known;
+    const GrB_Index *all = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (!all) {
         const GrB_Index *const *variable = tsr_real_symbol("GrB_ALL");
         all = variable ? *variable : NULL;
+        __atomic_store_n(&known, all, __ATOMIC_RELAXED);
     }
     return indices && indices == all;
 }

@@ -102,7 +102,11 @@ static void stays_until_read(void)
     OK(GrB_Vector_setElement_FP64(v, -3, 0));
     REQUIRE(homes() == 3 && at(v, 0) == -3 && at(v, 1) == 4);
     twice(v, v); /* what was brought home was written to since */
-    REQUIRE(at(v, 0) == -6 && at(v, 1) == 8);
+    REQUIRE(at(v, 0) == -6 && at(v, 1) == 8 && homes() == 4);
+    twice(v, v);
+    OK(GrB_Vector_clear(v));
+    OK(GrB_Vector_nvals(&n, v));
+    REQUIRE(n == 0 && GrB_Vector_extractElement_FP64(&(double){0}, v, 1) == GrB_NO_VALUE);
     OK(GrB_Vector_free(&u));
     OK(GrB_Vector_free(&v));
     OK(GrB_finalize());

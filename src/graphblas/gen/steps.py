@@ -41,7 +41,7 @@ def _ewise(match, prototype):
 
 
 def _union(match, prototype):
-    return 'tsr_try_binary(&early, %s, a3, %s, %s, TSR_PAIR_UNION)' % (_output(match, prototype, 8), _object(4), _object(6))
+    return 'tsr_try_union(&early, %s, a3, (GrB_Matrix) a4, a5, (GrB_Matrix) a6, a7)' % _output(match, prototype, 8)
 
 
 def _select(match, prototype):
@@ -78,8 +78,10 @@ ANSWERS = [(re.compile(pattern), call) for pattern, call in (
     (r'^GrB_Matrix_ncols$', 'tsr_try_ncols(a0, (GrB_Matrix) a1)'),
     (r'^GxB_(Matrix|Vector)_type$', 'tsr_try_type(a0, (GrB_Matrix) a1)'))]
 
+# Old contents need not come home first.
+REPLACES = re.compile(r'^GrB_(Matrix|Vector)_clear$')
+
 REDUCE = re.compile(r'^GrB_(Matrix|Vector)_reduce_(%s|Monoid_Scalar)$' % TYPES)
-WAIT_AT = re.compile(r'^GxB_(Matrix|Vector)_wait$')
 
 
 def step(prototype):

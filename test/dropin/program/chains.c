@@ -133,6 +133,20 @@ static void ewise(chain *c)
                                   : GrB_Matrix_eWiseMult_BinaryOp(out.C->m, matrix_of(out.M), out.accum, op, A->m, B->m, out.desc), out.C);
 }
 
+static void ewise_union(chain *c)
+{
+    output out = any_output_of_ewise(c);
+    object *A = any(c), *B = any(c);
+    GrB_Scalar one = NULL;
+    GrB_Scalar_new(&one, GrB_INT32);
+    GrB_Scalar_setElement_INT32(one, 1);
+    GrB_BinaryOp op = binary_op(rng_below(OP_ANY), c->type);
+    report("chain_union", c->vector
+        ? GxB_Vector_eWiseUnion(out.C->v, vector_of(out.M), out.accum, op, A->v, one, B->v, one, out.desc)
+        : GxB_Matrix_eWiseUnion(out.C->m, matrix_of(out.M), out.accum, op, A->m, one, B->m, one, out.desc), out.C);
+    GrB_Scalar_free(&one);
+}
+
 /* Operators inside of monoids and semirings. */
 static void ewise_inside(chain *c)
 {
@@ -321,13 +335,13 @@ static void end(chain *c)
 
 void op_chains(void)
 {
-    static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_inside, assign_object, assign_object, assign_scalar,
+    static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, assign_object, assign_scalar,
                                              choose, sum, count, multiply, multiply, multiply_dense, duplicate, swap, touch};
     chain c;
     begin(&c);
     report_rarely(true);
     for (int k = 10 + rng_below(20); k > 0; k--) {
-        calls[rng_below(18)](&c);
+        calls[rng_below(19)](&c);
         for (int o = 0; o < OBJECTS; o++) c.o[o].failed = false;
     }
     report_rarely(false);
