@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Turn a results file of bench/run.py into Markdown.
 
-usage: table.py RESULTS.json [--all | --below RATIO]     SPDX-License-Identifier: Apache-2.0"""
+usage: table.py RESULTS.json [--all | --below RATIO | --summary]     SPDX-License-Identifier: Apache-2.0"""
 import argparse
 import json
+import statistics
 
 import grid
 
@@ -42,10 +43,26 @@ def row(result):
             f"{first} | {route} |")
 
 
+def is_forwarded(result):
+    """The call that is traced may try the other route (docs/routing.md); what was fast where SuiteSparse was stopped was ours."""
+    return list(result['routes']) == ['suitesparse'] and 'plain_stopped' not in result
+
+
+def summary(cases):
+    """A row for each kind of product: cases, those routed to us, their ratios; those that SuiteSparse computes on both sides."""
+    print('| product | cases | routed | geometric mean | lowest | below 0.95 | forwarded | geometric mean | lowest |\n|---|' + '---:|' * 8)
+    for op in [*dict.fromkeys(keys_of(result['case'])['op'] for result in cases), None]:
+        some = [result for result in cases if op in (None, keys_of(result['case'])['op'])]
+        ratios = [[r['ratio'] for r in some if is_forwarded(r) == forwarded] for forwarded in (False, True)]
+        means = [f'{statistics.geometric_mean(r):.2f} | {min(r):.2f}' if r else '– | –' for r in ratios]
+        print(f"| {op or 'all'} | {len(some)} | {len(ratios[0])} | {means[0]} | {sum(r < 0.95 for r in ratios[0])} | {len(ratios[1])} | {means[1]} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description='Markdown table of benchmark results')
     parser.add_argument('results')
     parser.add_argument('--all', action='store_true', help='every case, not only the rows of the README')
+    parser.add_argument('--summary', action='store_true', help='one row for each kind of product')
     parser.add_argument('--below', type=float, help='only cases with a smaller ratio')
     options = parser.parse_args()
     with open(options.results, encoding='utf-8') as file:
@@ -53,12 +70,15 @@ def main():
     cases = record['cases']
     if options.below:
         cases = [result for result in cases if result['ratio'] < options.below]
-    elif not options.all:
+    elif not options.all and not options.summary:
         by_case = {result['case']: result for result in cases}
         cases = [by_case[spec] for spec in grid.headline() if spec in by_case]
     vectors = ', '.join(record['cpu'].get('vectors', []))
     print(f"{record['graph']} ({record['vertices']:,} vertices, {record['entries']:,} entries), {record['threads']} threads of "
           f"{record['cpu']['name']} ({vectors}), {record['date'][:10]}, commit {record['commit']}\n")
+    if options.summary:
+        summary(cases)
+        return
     print('| product | SuiteSparse ms | Tessera ms | ratio | first call ms | route |\n|---|---:|---:|---:|---:|---|')
     print('\n'.join(row(result) for result in cases))
 

@@ -64,7 +64,8 @@ def recorded_figures(page):
         if 'pipelines' in record.name:
             rows += output_of('python3', 'bench/pipelines.py', '--markdown', str(record)).splitlines()
             continue
-        rows += output_of('python3', 'bench/table.py', '--all', str(record)).splitlines()
+        for form in ('--all', '--summary'):
+            rows += output_of('python3', 'bench/table.py', form, str(record)).splitlines()
         for case in json.loads(record.read_text(encoding='utf-8'))['cases']:
             keys = ('plain_ms', 'tessera_ms', 'ratio', 'tessera_first_ms')
             if all(case.get(key) is not None for key in keys):

@@ -11,6 +11,9 @@ TABLES = [
     ('On a CPU: unchanged GraphBLAS programs', '*-headline-*.json', ['bench/table.py'],
      'The same program plain and with Tessera preloaded, taking turns; medians of warm calls, the first call (with whatever it builds) beside them. '
      'Made by `bench/run.py --grid headline`.'),
+    ('On a CPU: the whole grid', '*-grid-*.json', ['bench/table.py', '--summary'],
+     'Types, semirings, widths and layouts, made by `bench/run.py --grid full`. Where a product is forwarded both sides run the same code: '
+     'how far their ratios lie from 1 is the noise of this machine.'),
     ('On a GPU: unchanged GraphBLAS programs', '*-drop-in.json', ['bench/table.py', '--all'],
      'Operands in host memory; SuiteSparse on the processor beside the GPU. Made by `tools/gpu-check.sh`.'),
     ('On a GPU: whole programs', '*-pipelines.json', ['bench/pipelines.py', '--markdown'],
