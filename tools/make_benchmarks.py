@@ -13,7 +13,8 @@ TABLES = [
      'Made by `bench/run.py --grid headline`.'),
     ('On a CPU: the whole grid', '*-grid-*.json', ['bench/table.py', '--summary'],
      'Types, semirings, widths and layouts, made by `bench/run.py --grid full`. Where a product is forwarded both sides run the same code: '
-     'how far their ratios lie from 1 is the noise of this machine.'),
+     'how far their ratios lie from 1 is the noise of this machine. (A few count as forwarded because the one call that is traced tried the '
+     'other route, see [routing.md](routing.md).)'),
     ('On a GPU: unchanged GraphBLAS programs', '*-drop-in.json', ['bench/table.py', '--all'],
      'Operands in host memory; SuiteSparse on the processor beside the GPU. Made by `tools/gpu-check.sh`.'),
     ('On a GPU: whole programs', '*-pipelines.json', ['bench/pipelines.py', '--markdown'],
