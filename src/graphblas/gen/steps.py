@@ -55,6 +55,13 @@ def _assign(match, prototype):
         _output(match, prototype, 6 if vector else 8), source, 'a4' if vector else 'a6')
 
 
+def _extract(match, prototype):
+    """Of everything it is an assignment."""
+    vector = match['object'] == 'Vector'
+    return 'tsr_try_assign(&early, %s, %s, a4, %s)' % (
+        _output(match, prototype, 6 if vector else 8), _object(3), 'a4' if vector else 'a6')
+
+
 def _dup(match, prototype):
     return 'tsr_try_dup(&early, "%s", (GrB_Matrix *) a0, (GrB_Matrix) a1, %s)' % (
         prototype.name, 'true' if match['object'] == 'Vector' else 'false')
@@ -68,6 +75,7 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'eWiseUnion$', _union),
     (OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES, _select),
     (OBJECT + r'(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES, _assign),
+    (OBJECT + r'extract$', _extract),
     (OBJECT + r'dup$', _dup),
     (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
 

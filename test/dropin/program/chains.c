@@ -171,6 +171,15 @@ static void assign_object(chain *c)
                                                          (GrB_Index)c->n, out.desc), out.C);
 }
 
+static void extract(chain *c)
+{
+    output out = any_output(c);
+    object *A = any(c);
+    report("chain_extract", c->vector ? GrB_Vector_extract(out.C->v, vector_of(out.M), out.accum, A->v, GrB_ALL, (GrB_Index)c->m, out.desc)
+                                      : GrB_Matrix_extract(out.C->m, matrix_of(out.M), out.accum, A->m, GrB_ALL, (GrB_Index)c->m, GrB_ALL,
+                                                           (GrB_Index)c->n, out.desc), out.C);
+}
+
 static void assign_scalar(chain *c)
 {
     output out = any_output(c);
@@ -335,7 +344,7 @@ static void end(chain *c)
 
 void op_chains(void)
 {
-    static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, assign_object, assign_scalar,
+    static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract, assign_scalar,
                                              choose, sum, count, multiply, multiply, multiply_dense, duplicate, swap, touch};
     chain c;
     begin(&c);
