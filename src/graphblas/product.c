@@ -282,7 +282,7 @@ static void plan_stay(job *j)
         j->may_stay = j->steps = look_at_step(j);
     else
         j->may_stay = j->values || tsr_gravity_stays(j->key);
-    j->may_keep = !j->may_stay && !j->match.through_t;
+    j->may_keep = !j->may_stay && !j->match.through_t && tsr_gravity_keeps(j->key);
     j->match.request.c_stays = j->may_stay;
 }
 

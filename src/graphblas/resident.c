@@ -62,6 +62,8 @@ bool tsr_resident_only(const void *handle)
 
 bool tsr_is_lost(const void *handle)
 {
+    if (!(tsr_busy() & TSR_BUSY_LOST))
+        return false;
     tsr_matrix *record = tsr_table_get(handle, false);
     const bool lost = record && tsr_matrix_is_lost(record);
     tsr_matrix_unref(record);

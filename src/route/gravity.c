@@ -5,12 +5,13 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { SLOTS = 1024, MOST = 2, FIRST_PAUSE = 16, LONGEST_PAUSE = 1024 };
+enum { SLOTS = 1024, MOST = 2, FIRST_PAUSE = 16, LONGEST_PAUSE = 1024, COPIES = 4, FEW_COPIES = 16 };
 
 typedef struct habit {
     uint64_t key;
     int score;              /* -MOST: results go home … MOST: they are used where they are */
     unsigned asked, pause;  /* calls since the score is lowest; calls after which another one is tried */
+    unsigned copies;        /* asked for since one was used */
 } habit;
 
 static habit table[SLOTS];
@@ -43,6 +44,7 @@ void tsr_gravity_used(uint64_t key)
     habit *h = slot_of(key);
     h->score += h->score < MOST;
     h->pause = FIRST_PAUSE;
+    h->copies = 0;
     pthread_mutex_unlock(&lock);
 }
 
@@ -63,6 +65,14 @@ bool tsr_gravity_stays(uint64_t key)
     bool stays = h->key == key && h->score > 0;
     pthread_mutex_unlock(&lock);
     return stays;
+}
+
+bool tsr_gravity_keeps(uint64_t key)
+{
+    pthread_mutex_lock(&lock);
+    unsigned copies = slot_of(key)->copies++;
+    pthread_mutex_unlock(&lock);
+    return copies < COPIES || copies % FEW_COPIES == 0;
 }
 
 /* A lowest score is forgotten a little after `pause` calls. */

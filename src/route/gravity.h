@@ -20,6 +20,9 @@ void tsr_gravity_read(uint64_t key);
 /* Were results of this kind used where they were computed, lately? */
 bool tsr_gravity_stays(uint64_t key);
 
+/* Is a copy of a result that goes home worth keeping?  After four that nobody used one of sixteen is. */
+bool tsr_gravity_keeps(uint64_t key);
+
 /* What pulls one elementwise call. */
 typedef struct tsr_pull {
     double elements;

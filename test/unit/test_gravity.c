@@ -105,6 +105,18 @@ static void test_stays(void **state)
     tsr_gravity_read(0);
 }
 
+static void test_copies_that_nobody_uses(void **state)
+{
+    (void)state;
+    const uint64_t key = key_of(10, 11);
+    int kept = 0;
+    for (int k = 0; k < 4; k++) assert_true(tsr_gravity_keeps(key));
+    for (int k = 0; k < 160; k++) kept += tsr_gravity_keeps(key);
+    assert_int_equal(kept, 10);
+    tsr_gravity_used(key);
+    assert_true(tsr_gravity_keeps(key) && tsr_gravity_keeps(key));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +125,7 @@ int main(void)
         cmocka_unit_test_setup(test_read_at_once, forget),
         cmocka_unit_test_setup(test_forgotten_when_used, forget),
         cmocka_unit_test_setup(test_stays, forget),
+        cmocka_unit_test_setup(test_copies_that_nobody_uses, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
