@@ -34,7 +34,7 @@ static void advance(GrB_Matrix C, const GrB_Matrix mask, const batch *b, bool pu
 static void pattern_of(GrB_Matrix *S, const GrB_Matrix F, const batch *b)
 {
     TRY(GrB_Matrix_new(S, GrB_BOOL, b->sources, b->g->n));
-    TRY(GrB_Matrix_apply(*S, NULL, NULL, GxB_ONE_BOOL, F, NULL));
+    TRY(GrB_Matrix_assign_BOOL(*S, F, NULL, true, GrB_ALL, b->sources, GrB_ALL, b->g->n, GrB_DESC_S));
 }
 
 static void forward(batch *b, const GrB_Index *source)

@@ -22,6 +22,13 @@ bool tsr_arrays_dense(tsr_handover *a, int64_t count, tsr_type type, bool presen
     return false;
 }
 
+bool tsr_arrays_presence(tsr_handover *a, int64_t count)
+{
+    if (!a->b)
+        a->b = room(&a->b_bytes, count, 1);
+    return a->b;
+}
+
 void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)
 {
     a->nvals = nvals;

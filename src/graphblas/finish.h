@@ -18,6 +18,9 @@ typedef struct tsr_handover {
 /* Room for a dense result of `count` places; present = it may have absent entries.  false: out of memory, nothing held. */
 bool tsr_arrays_dense(tsr_handover *arrays, int64_t count, tsr_type type, bool present);
 
+/* Room for their presence, unless there is some.  false: out of memory. */
+bool tsr_arrays_presence(tsr_handover *arrays, int64_t count);
+
 /* `nvals` entries are present; all of them: b is not needed any more. */
 void tsr_arrays_count(tsr_handover *arrays, int64_t nvals, int64_t count);
 

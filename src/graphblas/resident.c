@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/graphblas/hooks.h"
 #include "src/graphblas/pins.h"
@@ -106,6 +107,7 @@ bool tsr_resident_again(tsr_status status)
 typedef struct absent {
     GrB_Matrix C;
     bool vector;
+    bool presence; /* is held as bitmap even when every entry is there */
     tsr_value *value;
     tsr_handover arrays;
 } absent;
@@ -155,10 +157,14 @@ static void bring_home(void *closure)
 {
     absent *a = closure;
     const double start = tsr_engine_clock_ms();
-    tsr_result result = {.x = a->arrays.x, .b = a->arrays.b};
+    const int64_t places = tsr_value_places(a->value);
+    const bool full = tsr_value_about(a->value)->full;
+    tsr_result result = {.x = a->arrays.x, .b = full ? NULL : a->arrays.b};
     const bool fetched = fetch(a, &result) == TSR_OK;
-    if (fetched && a->arrays.b)
-        tsr_arrays_count(&a->arrays, result.nvals, tsr_value_places(a->value));
+    if (fetched && full && a->arrays.b)
+        memset(a->arrays.b, 1, (size_t)places);
+    else if (fetched && a->arrays.b)
+        tsr_arrays_count(&a->arrays, result.nvals, a->presence ? INT64_MAX : places);
     if (!fetched || tsr_finish_dense(a->C, a->vector, tsr_value_about(a->value)->by_col, &a->arrays) != GrB_SUCCESS)
         lose(a);
     if (tsr_value_first_use(a->value))
@@ -174,12 +180,17 @@ static void forget(void *closure)
 
 /* ---- there ---- */
 
+/* 0: not a valid object. */
+static int32_t control_of(GrB_Matrix C)
+{
+    int32_t control = 0;
+    return tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS ? control : 0;
+}
+
 bool tsr_resident_may_wait(GrB_Matrix C)
 {
-    int32_t control = GxB_AUTO_SPARSITY;
-    const int32_t dense = GxB_BITMAP + GxB_FULL;
-    return !tsr_door_blocking() &&
-           tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS && (control & dense) == dense;
+    const int32_t dense = GxB_BITMAP + GxB_FULL, control = tsr_door_blocking() ? 0 : control_of(C);
+    return (control & dense) == dense || control == GxB_BITMAP;
 }
 
 static void set_value(const void *handle, tsr_value *value)
@@ -195,7 +206,8 @@ bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover 
 {
     absent *now = malloc(sizeof *now);
     tsr_matrix *record = tsr_table_get(C, true);
-    if (!now || !record) {
+    const bool presence = control_of(C) == GxB_BITMAP;
+    if (!now || !record || (presence && !tsr_arrays_presence(arrays, tsr_value_places(value)))) {
         tsr_matrix_unref(record);
         free(now);
         return false;
@@ -204,7 +216,7 @@ bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover 
     tsr_matrix_set_value(record, value);
     tsr_matrix_unref(record);
     __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_VALUES, __ATOMIC_RELAXED);
-    *now = (absent){.C = C, .vector = vector, .value = value, .arrays = *arrays};
+    *now = (absent){.C = C, .vector = vector, .presence = presence, .value = value, .arrays = *arrays};
     *arrays = (tsr_handover){0};
     const tsr_deferred d = {.target = C, .run = bring_home, .cancel = forget, .closure = now, .only_value = true};
     if (!tsr_defer(&d))

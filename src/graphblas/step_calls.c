@@ -308,10 +308,10 @@ static GrB_Info new_like(GrB_Matrix *C, GrB_Matrix A, const tsr_value_facts *f, 
     return GrB_SUCCESS;
 }
 
-static bool has_auto_control(GrB_Matrix A)
+static bool has_control(GrB_Matrix A, int32_t wanted)
 {
     int32_t control = 0;
-    return tsr_real.GxB_Matrix_Option_get_INT32(A, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS && control == GxB_AUTO_SPARSITY;
+    return tsr_real.GxB_Matrix_Option_get_INT32(A, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS && control == wanted;
 }
 
 static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_value *value)
@@ -319,7 +319,7 @@ static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_value *value)
     const tsr_value_facts *f = tsr_value_about(value);
     tsr_handover arrays;
     GrB_Matrix copy = NULL;
-    if (!has_auto_control(A) || !tsr_arrays_dense(&arrays, tsr_value_places(value), f->type, !f->full))
+    if (!has_control(A, GxB_AUTO_SPARSITY) || !tsr_arrays_dense(&arrays, tsr_value_places(value), f->type, !f->full))
         return false;
     if (new_like(&copy, A, f, vector) == GrB_SUCCESS) {
         tsr_created(copy);
@@ -399,4 +399,9 @@ bool tsr_try_type(GrB_Type *type, GrB_Matrix A)
         return false;
     *type = tsr_type_handle(facts.type);
     return true;
+}
+
+bool tsr_try_control(GrB_Matrix A, int field, int32_t control)
+{
+    return field == GxB_SPARSITY_CONTROL && tsr_resident_only(A) && has_control(A, control);
 }

@@ -113,6 +113,32 @@ static void stays_until_read(void)
     REQUIRE(homes() == 4);
 }
 
+/* Held as bitmap whatever it has: every entry, some of them.  The same setting again changes nothing, another one does. */
+static void stays_as_bitmap(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), v = filled(1);
+    int status = 0;
+    OK(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_BITMAP));
+    for (int k = 0; k < 3; k++) {
+        OK(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_BITMAP));
+        twice(v, u);
+    }
+    REQUIRE(steps() == 3 && homes() == 0);
+    OK(GxB_Vector_Option_get(v, GxB_SPARSITY_STATUS, &status));
+    REQUIRE(status == GxB_BITMAP && at(v, 7) == 14 && at(v, N - 1) == 2 * (N - 1) && homes() == 1);
+    OK(GrB_Vector_select_FP64(v, NULL, NULL, GrB_VALUEGE_FP64, u, 100, NULL));
+    OK(GrB_Vector_apply_BinaryOp2nd_FP64(v, NULL, NULL, GrB_TIMES_FP64, v, 2, NULL));
+    REQUIRE(steps() == 5 && homes() == 1);
+    OK(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    REQUIRE(homes() == 2);
+    OK(GxB_Vector_Option_get(v, GxB_SPARSITY_STATUS, &status));
+    GrB_Index n = 0;
+    OK(GrB_Vector_nvals(&n, v));
+    REQUIRE(status == GxB_SPARSE && n == N - 100 && at(v, 100) == 200);
+    OK(GrB_finalize());
+}
+
 /* GrB_finalize with results that nobody looked at. */
 static void forgotten_at_the_end(void)
 {
@@ -270,6 +296,7 @@ static void odd_calls(void)
 
 #define TEST(body) static void test_##body(void **state) { (void)state; in_child(body); }
 TEST(stays_until_read)
+TEST(stays_as_bitmap)
 TEST(forgotten_at_the_end)
 TEST(nothing_stays_in_blocking_mode)
 TEST(without_elementwise)
@@ -283,6 +310,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays_until_read),
+        cmocka_unit_test(test_stays_as_bitmap),
         cmocka_unit_test(test_forgotten_at_the_end),
         cmocka_unit_test(test_nothing_stays_in_blocking_mode),
         cmocka_unit_test(test_without_elementwise),

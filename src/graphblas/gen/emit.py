@@ -156,7 +156,7 @@ def _early(prototype):
     if step:
         lines = ['GrB_Info early;', 'if (%s) {' % step, '    return early;', '}']
     elif answer:
-        lines = ['if (TSR_UNLIKELY(tsr_filter_hit(a1)) && %s) {' % answer, '    return GrB_SUCCESS;', '}']
+        lines = ['if (TSR_UNLIKELY(tsr_filter_hit(%s)) && %s) {' % answer, '    return GrB_SUCCESS;', '}']
     elif reduced:
         lines = ['GrB_Matrix one;', 'if (tsr_filter_hit(a3) && tsr_try_reduce(&one, "%s", a2, (GrB_Matrix) a3)) {' % prototype.name,
                  '    const GrB_Info early = TSR_SLOT(%s)(a0, a1, a2, (%s) one, a4);' % (prototype.name, reduced),

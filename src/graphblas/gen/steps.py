@@ -79,12 +79,14 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'dup$', _dup),
     (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
 
-# ... true: the answer is written.
-ANSWERS = [(re.compile(pattern), call) for pattern, call in (
-    (r'^GrB_(Matrix|Vector)_nvals$', 'tsr_try_nvals(a0, (GrB_Matrix) a1)'),
-    (r'^GrB_(Matrix_nrows|Vector_size)$', 'tsr_try_nrows(a0, (GrB_Matrix) a1)'),
-    (r'^GrB_Matrix_ncols$', 'tsr_try_ncols(a0, (GrB_Matrix) a1)'),
-    (r'^GxB_(Matrix|Vector)_type$', 'tsr_try_type(a0, (GrB_Matrix) a1)'))]
+# ... true: the answer is written, or there is nothing to do.  With the object that is asked.
+ANSWERS = [(re.compile(pattern), asked, call) for pattern, asked, call in (
+    (r'^GrB_(Matrix|Vector)_nvals$', 'a1', 'tsr_try_nvals(a0, (GrB_Matrix) a1)'),
+    (r'^GrB_(Matrix_nrows|Vector_size)$', 'a1', 'tsr_try_nrows(a0, (GrB_Matrix) a1)'),
+    (r'^GrB_Matrix_ncols$', 'a1', 'tsr_try_ncols(a0, (GrB_Matrix) a1)'),
+    (r'^GxB_(Matrix|Vector)_type$', 'a1', 'tsr_try_type(a0, (GrB_Matrix) a1)'),
+    (r'^GxB_(Matrix|Vector)_Option_set$', 'a0', 'tsr_try_control((GrB_Matrix) a0, a1, (int32_t) i)'),
+    (r'^GxB_(Matrix|Vector)_Option_set_INT32$', 'a0', 'tsr_try_control((GrB_Matrix) a0, a1, a2)'))]
 
 # Old contents need not come home first.
 REPLACES = re.compile(r'^GrB_(Matrix|Vector)_clear$')
@@ -102,10 +104,10 @@ def step(prototype):
 
 
 def answer(prototype):
-    """C expression, or None."""
-    for pattern, call in ANSWERS:
+    """C expressions: object and condition; or None."""
+    for pattern, asked, call in ANSWERS:
         if pattern.match(prototype.name):
-            return call
+            return asked, call
     return None
 
 
