@@ -153,11 +153,16 @@ bool tsr_cuda_reserve(size_t bytes)
 {
     if (bytes > tsr_cuda.cap)
         return false; /* and nothing is evicted in vain */
-    while (bytes > tsr_cuda.cap - tsr_cuda.used)
+    while (!tsr_cuda_has_room(bytes))
         if (!tsr_cuda_evict_oldest())
             return false;
     tsr_cuda.used += bytes;
     return true;
+}
+
+bool tsr_cuda_has_room(size_t bytes)
+{
+    return bytes <= tsr_cuda.cap - tsr_cuda.used;
 }
 
 void tsr_cuda_evict_all(void)

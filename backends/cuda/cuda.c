@@ -4,6 +4,7 @@
 #include "backends/cuda/measure.h"
 #include "backends/cuda/panels.h"
 #include "backends/cuda/pinned.h"
+#include "backends/cuda/resident.h"
 #include "backends/cuda/values.h"
 
 #include <string.h>
@@ -50,16 +51,21 @@ static tsr_status no_products(const tsr_product *p, tsr_result *result)
     return TSR_OK;
 }
 
-/* Products of what stays here are not there yet. */
-static bool of_values(const tsr_product *p)
+/* What need not come home may have to, for want of memory. */
+static tsr_status multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p, tsr_result *result)
 {
-    return p->a_value || p->b_value;
+    if (p->b_value || result->may_stay) {
+        int64_t moved = result->bytes_moved;
+        tsr_status status = tsr_cuda_resident_multiply(a, plan, p, result);
+        if (status != TSR_OUT_OF_MEMORY || p->b_value)
+            return status;
+        result->bytes_moved = moved;
+    }
+    return tsr_cuda_multiply(a, plan, p, result);
 }
 
 static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
 {
-    if (of_values(p))
-        return TSR_DECLINED;
     if (tsr_is_masked(p->op))
         return tsr_cuda_masked_execute(p, result);
     tsr_cuda_sparse *a;
@@ -71,7 +77,7 @@ static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
         return status;
     status = tsr_cuda_make_plan(&plan, a, p, p->a_slot != NULL);
     if (status == TSR_OK)
-        status = tsr_cuda_multiply(a, &plan, p, result); /* host to host */
+        status = multiply(a, &plan, p, result);
     tsr_cuda_sparse_leave(a);
     return status;
 }

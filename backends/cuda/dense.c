@@ -39,11 +39,21 @@ static tsr_status upload_by_col(tsr_cuda_dense *d, const tsr_view *v, size_t siz
     return status;
 }
 
-tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *v, bool reads, int nthreads, int64_t *moved)
+static tsr_status turn(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_value *value)
+{
+    return tsr_cuda_transpose(d->x, d->ld, value->x, v->vlen, v->nvec, v->vlen, (int)value->size, tsr_cuda.compute);
+}
+
+tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_value *value, bool reads, int nthreads,
+                              int64_t *moved)
 {
     size_t size = tsr_cuda_type_size(v->type);
     *d = (tsr_cuda_dense){0};
-    if (!reads || !v->x || v->iso) {
+    if (reads && value && !v->by_col) {
+        *d = (tsr_cuda_dense){.x = value->x, .ld = v->vlen};
+        return TSR_OK;
+    }
+    if (!reads || (!value && (!v->x || v->iso))) {
         if (v->x)
             memcpy(&d->iso, v->x, size);
         return TSR_OK;
@@ -55,8 +65,8 @@ tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *v, bool reads, 
         return TSR_DECLINED;
     }
     tsr_status status = tsr_cuda_new(&d->x, d->bytes);
-    if (status != TSR_OK)
-        return status;
+    if (status != TSR_OK || value)
+        return status == TSR_OK ? turn(d, v, value) : status;
     return v->by_col ? upload_by_col(d, v, size, nthreads, moved) : upload(d->x, v, size, d->ld, nthreads, moved);
 }
 

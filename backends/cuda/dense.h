@@ -3,7 +3,7 @@
 #ifndef TSR_CUDA_DENSE_H
 #define TSR_CUDA_DENSE_H
 
-#include "backends/cuda/context.h"
+#include "backends/cuda/values.h"
 
 typedef struct tsr_cuda_dense {
     void *x;      /* by row; NULL: every element is `iso`, or the product reads none */
@@ -13,8 +13,10 @@ typedef struct tsr_cuda_dense {
 } tsr_cuda_dense;
 
 /* Brings `view` (FULL, of the semiring's type) to the device, by row, queued on `compute` when it returns; nothing where its
- * values are not read.  *moved grows by the bytes.  TSR_DECLINED: more memory than is allowed.  free: also after a failure. */
-tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *view, bool reads, int nthreads, int64_t *moved);
+ * values are not read.  value: it is there (NULL: it is not), and only turned where it is by column.  *moved grows by the bytes.
+ * TSR_DECLINED: more memory than is allowed.  free: also after a failure. */
+tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *view, const tsr_cuda_value *value, bool reads, int nthreads,
+                              int64_t *moved);
 void tsr_cuda_dense_free(tsr_cuda_dense *d);
 
 #endif

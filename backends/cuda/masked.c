@@ -247,17 +247,20 @@ static tsr_status compute_sddmm(void *product, const tsr_cuda_entries *e)
 /* C<S> = X X' brings X there once. */
 static tsr_status use_dense(masked *s, int64_t *moved)
 {
+    const tsr_product *p = &s->product;
     const tsr_view *a = &s->operand[A].view, *b = &s->operand[B].view;
-    bool reads_a = !s->operand[A].key.pattern, reads_b = !s->operand[B].key.pattern;
-    tsr_status status = tsr_cuda_dense_use(&s->dense[A], a, reads_a, s->product.nthreads, moved);
+    bool reads_a = tsr_reads_a(p) && (p->a_value || !s->operand[A].key.pattern);
+    bool reads_b = tsr_reads_b(p) && (p->b_value || !s->operand[B].key.pattern);
+    tsr_status status = tsr_cuda_dense_use(&s->dense[A], a, p->a_value, reads_a, p->nthreads, moved);
     if (status != TSR_OK)
         return status;
-    if (reads_a && reads_b && a->x == b->x && a->by_col == b->by_col && a->nrows == b->nrows && a->ld == b->ld) {
+    bool same = a->x == b->x && p->a_value == p->b_value && a->by_col == b->by_col && a->nrows == b->nrows && a->ld == b->ld;
+    if (reads_a && reads_b && same) {
         s->dense[B] = s->dense[A];
         s->dense[B].bytes = 0;
         return TSR_OK;
     }
-    return tsr_cuda_dense_use(&s->dense[B], b, reads_b, s->product.nthreads, moved);
+    return tsr_cuda_dense_use(&s->dense[B], b, p->b_value, reads_b, p->nthreads, moved);
 }
 
 static tsr_status open_sddmm(masked *s)

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "backends/cuda/multiply.h"
 #include "backends/cuda/panels.h"
 
 enum {
@@ -29,10 +30,10 @@ static int64_t widest(const tsr_cuda_panels *s)
     return columns_of(s, 0);
 }
 
-/* Leading dimension on the device: blocks want rows of B to start at multiples of 16 bytes, in any number. */
+/* Leading dimension on the device. */
 static int64_t padded(const tsr_cuda_panels *s, int64_t columns)
 {
-    return s->plan->blocks && columns > 1 ? (columns + 7) / 8 * 8 : columns;
+    return tsr_cuda_padded(s->plan, columns);
 }
 
 /* A host array of `rows` rows, of which a panel is a part. */
@@ -82,77 +83,18 @@ int tsr_cuda_panel_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, in
 
 /* ---- kernels ---- */
 
-static uint64_t iso_bits(const tsr_cuda_panels *s)
+static tsr_cuda_multiplication multiplication(const tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
 {
-    uint64_t bits = 0;
-    const tsr_view *a = &s->product->a;
-    if (a->iso && a->x && tsr_reads_a(s->product))
-        memcpy(&bits, a->x, s->size);
-    return bits;
-}
-
-static tsr_cuda_csr_spmm csr_product(const tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
-{
-    return (tsr_cuda_csr_spmm){
-        .semiring = s->product->semiring, .n = columns, .b = buffer->b, .b_present = buffer->b_present, .ldb = padded(s, columns),
-        .c = buffer->c, .c_present = buffer->c_present, .ldc = padded(s, columns), .alpha = 1, .iso = iso_bits(s),
-        .partial = s->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
-}
-
-static tsr_cuda_spmm blocks_product(const tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
-{
-    return (tsr_cuda_spmm){
-        .math = s->plan->math, .n = columns, .b = s->half ? s->half : buffer->b, .ldb = padded(s, columns), .c = buffer->c,
-        .ldc = padded(s, columns), .alpha = 1, .iso = s->plan->iso, .partial = s->partial, .device = &tsr_cuda.device,
-        .stream = tsr_cuda.compute};
-}
-
-/* Waits for the device: the kernel depends on the answer. */
-static tsr_status b_in_range(bool *in_range, const tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
-{
-    int flag = 1;
-    tsr_number number = s->size == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32;
-    tsr_status status = tsr_cuda_set(s->flag, 0, sizeof flag, tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_check_finite(s->flag, buffer->b, number, padded(s, columns), s->product->k, columns, s->plan->limit,
-                                       tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_to_host(&flag, s->flag, sizeof flag, tsr_cuda.compute);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
-    *in_range = flag == 0;
-    return status == TSR_OK ? waited : status;
-}
-
-/* TSR_DECLINED: by CSR. */
-static tsr_status multiply_blocks(tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
-{
-    bool in_range = true;
-    if (!s->plan->blocks || s->plan->blocks->refused || columns == 1)
-        return TSR_DECLINED;
-    tsr_status status = s->plan->limit > 0 ? b_in_range(&in_range, s, buffer, columns) : TSR_OK;
-    if (status != TSR_OK || !in_range)
-        return status != TSR_OK ? status : TSR_DECLINED;
-    if (s->half)
-        status = tsr_cuda_convert(s->half, tsr_cuda_number(s->plan->math), padded(s, columns), buffer->b, TSR_NUMBER_FP32,
-                                  padded(s, columns), s->product->k, columns, tsr_cuda.compute);
-    if (status != TSR_OK)
-        return status;
-    tsr_cuda_spmm product = blocks_product(s, buffer, columns);
-    status = tsr_cuda_run_blocks(s->plan, s->a, &product);
-    if (status == TSR_DECLINED) {
-        s->plan->blocks->refused = true;
-        s->plan->name = "csr";
-    }
-    return status;
+    return (tsr_cuda_multiplication){
+        .a = s->a, .plan = s->plan, .product = s->product, .n = columns, .b = buffer->b, .b_present = buffer->b_present,
+        .ldb = padded(s, columns), .c = buffer->c, .c_present = buffer->c_present, .ldc = padded(s, columns), .half = s->half,
+        .partial = s->partial, .flag = s->flag};
 }
 
 static tsr_status multiply(tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
 {
-    tsr_status status = multiply_blocks(s, buffer, columns);
-    if (status != TSR_DECLINED)
-        return status;
-    tsr_cuda_csr_spmm product = csr_product(s, buffer, columns);
-    return tsr_cuda_spmm_csr(&s->a->csr, &product);
+    tsr_cuda_multiplication m = multiplication(s, buffer, columns);
+    return tsr_cuda_multiply_arrays(&m);
 }
 
 /* to (columns x rows or the reverse) = from, if there is anything to turn. */
@@ -179,6 +121,21 @@ static tsr_status turn_outputs(const tsr_cuda_panels *s, const tsr_cuda_buffer *
     return status == TSR_OK ? turn(b->c_present_by_col, rows, b->c_present, padded(s, columns), rows, columns, 1) : status;
 }
 
+/* The panel into its place in the value: that of the host's array. */
+static tsr_status keep(const tsr_cuda_panels *s, int64_t panel)
+{
+    tsr_cuda_rectangle r[2];
+    const char *const home[] = {s->result->x, (char *)s->result->b};
+    char *const kept[] = {s->kept->x, (char *)s->kept->present};
+    int count = tsr_cuda_panel_outputs(r, s, panel);
+    tsr_status status = TSR_OK;
+    for (int k = 0; k < count && status == TSR_OK; k++)
+        status = tsr_cuda_rows_on_device(kept[k] + (r[k].host - home[k]), (size_t)r[k].host_ld * r[k].size, r[k].device,
+                                         (size_t)r[k].device_ld * r[k].size, (size_t)r[k].inner * r[k].size, (size_t)r[k].outer,
+                                         tsr_cuda.compute);
+    return status;
+}
+
 tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel, void *arrived)
 {
     const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
@@ -190,7 +147,9 @@ tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel, void *arriv
         status = multiply(s, buffer, columns);
     if (status == TSR_OK)
         status = turn_outputs(s, buffer, columns);
-    return status == TSR_OK ? tsr_cuda_event_record(buffer->done, tsr_cuda.compute) : status;
+    if (status == TSR_OK)
+        status = tsr_cuda_event_record(buffer->done, tsr_cuda.compute);
+    return status == TSR_OK && s->kept ? keep(s, panel) : status;
 }
 
 /* ---- memory ---- */
@@ -220,21 +179,23 @@ static size_t buffer_bytes(const tsr_cuda_panels *s)
     return z.b + z.b_by_col + z.b_present + z.b_present_by_col + z.c + z.c_by_col + z.c_present + z.c_present_by_col + 8 * 512;
 }
 
+/* Of the widest panel. */
+static tsr_cuda_multiplication widest_multiplication(const tsr_cuda_panels *s)
+{
+    tsr_cuda_buffer none = {.b_present = s->b_bitmap ? (void *)"" : NULL}; /* only whether there is one matters */
+    return multiplication(s, &none, widest(s));
+}
+
 static size_t half_bytes(const tsr_cuda_panels *s)
 {
-    bool half = s->plan->blocks && (s->plan->math == TSR_CUDA_FP16 || s->plan->math == TSR_CUDA_BF16);
-    return half ? (size_t)s->product->k * (size_t)padded(s, widest(s)) * 2 : 0;
+    tsr_cuda_multiplication m = widest_multiplication(s);
+    return tsr_cuda_half_bytes(&m);
 }
 
 static size_t partial_bytes(const tsr_cuda_panels *s)
 {
-    static const tsr_cuda_buffer none;
-    tsr_cuda_csr_spmm by_csr = csr_product(s, &none, widest(s));
-    by_csr.b_present = s->b_bitmap ? (const int8_t *)"" : NULL; /* only whether there is one matters here */
-    size_t csr = tsr_cuda_csr_partial_bytes(&s->a->csr, &by_csr);
-    tsr_cuda_spmm by_blocks = blocks_product(s, &none, widest(s));
-    size_t blocks = s->plan->blocks ? tsr_cuda_blocks_partial_bytes(s->plan, s->a, &by_blocks) : 0;
-    return csr > blocks ? csr : blocks;
+    tsr_cuda_multiplication m = widest_multiplication(s);
+    return tsr_cuda_scratch_bytes(&m);
 }
 
 static size_t all_bytes(const tsr_cuda_panels *s)

@@ -500,12 +500,36 @@ static void report(pipeline *s)
         result->nvals = (result->b ? s->panels.a->rows_present : p->m) * p->n;
 }
 
+/* Room for all of C where there is some: its presence is the kernels', or that of the rows of A.  Without, nothing is kept. */
+static tsr_status open_kept(tsr_cuda_panels *s)
+{
+    const tsr_product *p = s->product;
+    bool rows_tell = s->result->b && !s->present && s->a->rows_present < p->m;
+    size_t places = (size_t)(p->m * p->n);
+    if (!s->result->may_keep || !tsr_cuda_has_room(places * (s->size + 1) + 512) || (size_t)(p->m > p->n ? p->m : p->n) * s->size > INT32_MAX)
+        return TSR_OK;
+    tsr_status status = tsr_cuda_value_new(&s->kept, p->m * p->n, s->size, s->present || rows_tell);
+    if (status != TSR_OK || !rows_tell)
+        return status == TSR_INTERNAL_ERROR ? status : TSR_OK;
+    return tsr_cuda_mark_rows(s->kept->present, s->a->csr.p, p->m, p->n, p->c_by_col, &tsr_cuda.device, tsr_cuda.compute);
+}
+
+/* What is known of it now. */
+static void report_kept(tsr_cuda_panels *s)
+{
+    s->kept->nvals = s->result->nvals;
+    s->result->stays = s->kept;
+    s->kept = NULL;
+}
+
 tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
     pipeline s = {.handing_out = ATOMIC_FLAG_INIT, .device = PTHREAD_MUTEX_INITIALIZER};
     tsr_status status = tsr_cuda_panels_open(&s.panels, a, plan, product, result);
     if (status == TSR_OK && places_of(&s))
         status = tsr_cuda_sparse_rows(a);
+    if (status == TSR_OK)
+        status = open_kept(&s.panels);
     if (status == TSR_OK) {
         run(&s);
         status = (tsr_status)atomic_load(&s.status);
@@ -517,5 +541,8 @@ tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_
         status = settled;
     if (status == TSR_OK)
         report(&s);
+    if (status == TSR_OK && s.panels.kept)
+        report_kept(&s.panels);
+    tsr_cuda_value_free(s.panels.kept);
     return status;
 }

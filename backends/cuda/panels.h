@@ -5,6 +5,7 @@
 
 #include "backends/cuda/sparse.h"
 #include "backends/cuda/stage.h"
+#include "backends/cuda/values.h"
 
 /* C = A B with A and its plan on the device; B and C are on the host.  Everything is done, or has failed and touches nothing
  * any more, when it returns. */
@@ -40,6 +41,7 @@ typedef struct tsr_cuda_panels {
     void *half, *partial;         /* B in 16 bits; partial sums */
     int *flag;                    /* device: B is out of range */
     size_t bytes;                 /* reserved */
+    tsr_cuda_value *kept;         /* all of C; NULL: its panels are not kept */
 } tsr_cuda_panels;
 
 /* What there is to copy for a panel: at most two rectangles each way. */

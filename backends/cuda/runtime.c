@@ -52,6 +52,12 @@ tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *c, void *stream)
                                        cudaMemcpyDeviceToHost, stream));
 }
 
+tsr_status tsr_cuda_rows_on_device(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                                   void *stream)
+{
+    return status_of(cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width, height, cudaMemcpyDeviceToDevice, stream));
+}
+
 tsr_status tsr_cuda_event_new(void **event)
 {
     *event = NULL;

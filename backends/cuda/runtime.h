@@ -22,6 +22,10 @@ typedef struct tsr_cuda_copy {
 tsr_status tsr_cuda_rows_to_device(const tsr_cuda_copy *copy, void *stream);
 tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *copy, void *stream);
 
+/* Likewise from one place on the device to another. */
+tsr_status tsr_cuda_rows_on_device(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height,
+                                   void *stream);
+
 /* Events without times.  record: everything queued on the stream so far.  follow: what is queued on the stream from now on
  * waits for the event as last recorded.  done: 1, 0, or a negative tsr_status. */
 tsr_status tsr_cuda_event_new(void **event);

@@ -272,6 +272,14 @@ tsr_status tsr_cuda_rows_to_host(const tsr_cuda_copy *c, void *on)
                          .b = (int64_t)c->device_pitch, .bytes = c->width, .rows = (int64_t)c->height}, on);
 }
 
+tsr_status tsr_cuda_rows_on_device(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width, size_t height, void *on)
+{
+    if (width > to_pitch || width > from_pitch)
+        fatal("rows overlap");
+    return queue(&(work){.run = run_rows, .to = to, .a = (int64_t)to_pitch, .from = from, .b = (int64_t)from_pitch, .bytes = width,
+                         .rows = (int64_t)height}, on);
+}
+
 static void run_set(work *w)
 {
     memset(w->to, w->byte, w->bytes);
@@ -614,9 +622,13 @@ static tsr_status counted(tsr_status status)
     return status;
 }
 
+/* Formats are freed by the host: what is queued has used them by then. */
 static void uncounted(const void *array)
 {
     pthread_mutex_lock(&lock);
+    for (int k = 0; k < nstreams; k++)
+        while (streams[k].first)
+            step();
     live -= array != NULL;
     pthread_mutex_unlock(&lock);
 }

@@ -73,6 +73,83 @@ static tsr_status execute_pinned(const tsr_product *p, tsr_result *result)
     return status;
 }
 
+/* ---- operands and results that stay with the backend ---- */
+
+static bool b_is_value, c_may_stay, c_may_keep;
+
+/* A dense operand is brought, and no longer shown. */
+static tsr_status bring(tsr_view *v, void **value)
+{
+    int64_t moved;
+    if (!b_is_value || tsr_is_compressed(v) || !v->x)
+        return TSR_OK;
+    tsr_status status = gpu->values->bring(v, 2, value, &moved);
+    v->x = v->b = NULL;
+    return status;
+}
+
+static void forget(void *value)
+{
+    if (value)
+        gpu->values->forget(value);
+}
+
+/* Also twice. */
+static tsr_status fetch_value(tsr_result *result)
+{
+    int64_t nvals = 0, known = result->nvals;
+    tsr_status status = gpu->values->count(result->stays, &nvals);
+    for (int again = 0; again < 2 && status == TSR_OK; again++)
+        status = gpu->values->fetch(result->stays, result, 2);
+    if (status == TSR_OK) {
+        assert_true(known < 0 || known == nvals);
+        assert_int_equal(result->nvals, nvals);
+    }
+    return status;
+}
+
+/* What was kept is what came home. */
+static tsr_status compare_kept(const tsr_product *p, const tsr_result *result)
+{
+    size_t places = (size_t)places_of(p), size = tsr_cuda_type_size(p->semiring.type);
+    char *x = malloc(places * size);
+    int8_t *b = malloc(places);
+    tsr_result kept = {.x = x, .b = b, .stays = result->stays, .nvals = result->nvals};
+    tsr_status status = fetch_value(&kept);
+    for (size_t k = 0; k < places && status == TSR_OK; k++) {
+        assert_int_equal(b[k], !result->b || result->b[k]);
+        if (b[k])
+            assert_memory_equal(x + k * size, (char *)result->x + k * size, size);
+    }
+    free(x);
+    free(b);
+    return status;
+}
+
+static int results_that_stayed;
+
+static tsr_status execute_with_values(tsr_product *p, tsr_result *result)
+{
+    bool dense = !tsr_is_masked(p->op), stays = c_may_stay && dense;
+    tsr_status status = bring(&p->b, &p->b_value);
+    if (status == TSR_OK && p->op == TSR_OP_SDDMM)
+        status = bring(&p->a, &p->a_value);
+    result->may_stay = stays;
+    result->may_keep = c_may_keep && dense;
+    if (status == TSR_OK)
+        status = execute_pinned(p, result);
+    forget(p->a_value);
+    forget(p->b_value);
+    int64_t moved = result->bytes_moved;
+    results_that_stayed += status == TSR_OK && dense && result->stays;
+    if (status == TSR_OK && dense && result->stays)
+        status = stays ? fetch_value(result) : compare_kept(p, result);
+    if (dense)
+        forget(result->stays);
+    result->bytes_moved = moved;
+    return status == TSR_OUT_OF_MEMORY ? TSR_DECLINED : status; /* less would have to stay */
+}
+
 static tsr_status execute(const tsr_product *product, tsr_result *result)
 {
     tsr_product p = *product;
@@ -85,7 +162,7 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
     p.expected_calls = expected_calls;
     if (!gpu->supports(&p))
         return TSR_DECLINED;
-    tsr_status status = execute_pinned(&p, result);
+    tsr_status status = execute_with_values(&p, result);
     used_kernel = result->kernel;
     bytes_moved = result->bytes_moved;
     return status;
@@ -93,7 +170,7 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
 
 static void plain(void)
 {
-    use_slot = pin_b = pin_c = false;
+    use_slot = pin_b = pin_c = b_is_value = c_may_stay = c_may_keep = false;
     kernel = NULL;
     precision = TSR_PRECISION_EXACT;
     reorder = TSR_REORDER_NONE;
@@ -183,6 +260,47 @@ static void test_pinned(void **state)
     long before = control_live();
     for_every_semiring(pinned);
     assert_in_range(control_live(), before, before + 4 * TSR_CUDA_RING);
+}
+
+/* Whatever stays, in all combinations. */
+static void with_values(rng *r, tsr_op op, tsr_semiring s)
+{
+    b_is_value = rng_chance(r, 60);
+    c_may_stay = rng_chance(r, 50);
+    c_may_keep = !c_may_stay;
+    pin_b = rng_chance(r, 20);
+    pin_c = rng_chance(r, 20);
+    use_slot = rng_chance(r, 30);
+    one_of_each(r, op, s);
+    release();
+}
+
+static void test_values_of_products(void **state)
+{
+    (void)state;
+    plain();
+    results_that_stayed = 0;
+    for_every_semiring(with_values);
+    assert_true(results_that_stayed > 100);
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* With A, B and C there, nothing crosses the bus. */
+static void test_nothing_moves(void **state)
+{
+    (void)state;
+    plain();
+    use_slot = b_is_value = c_may_stay = true;
+    rng r = {seed};
+    for (int round = 0; round < 20; round++) {
+        test_case c;
+        case_make(&c, &r, round % 2 ? TSR_OP_SPMM : TSR_OP_SPMV, (tsr_semiring){TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, 0);
+        check_at(&c, "first");
+        check_at(&c, "there");
+        assert_int_equal(bytes_moved, 0);
+        release();
+        case_free(&c);
+    }
 }
 
 /* A part of a pinned block is pinned, what sticks out is not. */
@@ -311,6 +429,9 @@ static void test_named_kernels(void **state)
         precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : TSR_PRECISION_EXACT;
         reorder = (tsr_reorder)rng_below(&r, 5);
         use_slot = rng_chance(&r, 50);
+        b_is_value = rng_chance(&r, 40);
+        c_may_stay = rng_chance(&r, 40);
+        c_may_keep = rng_chance(&r, 40);
         for (int again = 0; again < 2; again++)
             assert_int_equal(check_at(&c, kernel), VERDICT_OK);
         if (strcmp(kernel, "csr") == 0)
@@ -539,6 +660,9 @@ static void test_little_memory(void **state)
         pin_b = rng_chance(&r, 30);
         pin_c = rng_chance(&r, 30);
         kernel = rng_chance(&r, 50) && by_blocks(&c) ? "bmat" : rng_chance(&r, 50) ? "stencil" : NULL;
+        b_is_value = rng_chance(&r, 30);
+        c_may_stay = rng_chance(&r, 30);
+        c_may_keep = rng_chance(&r, 30);
         tsr_cuda.cap = (size_t)1 << rng_below(&r, 20);
         for (int again = 0; again < 2; again++)
             *(check_at(&c, "little memory") == VERDICT_OK ? &ok : &declined) += 1;
@@ -662,12 +786,16 @@ static void test_failures(void **state)
         pin_c = round % 3 != 1;
         kernel = round % 4 < 2 && by_blocks(&c) ? "bmat" : NULL;
         reorder = round % 4 ? TSR_REORDER_AUTO : TSR_REORDER_LPA;
+        b_is_value = round % 6 > 2;
+        c_may_stay = round % 3 == 2;
+        c_may_keep = round % 3 == 1;
         fail_everywhere(&c, round / 2 % 2);
         case_free(&c);
     }
     for (int round = 0; round < 8 * rounds; round++) {
         test_case c = make_masked(&r, round / 4 ? TSR_OP_SDDMM : TSR_OP_MASKED_DOT);
         use_slot = round % 2;
+        b_is_value = round / 4;
         fail_everywhere(&c, round / 2 % 2);
         case_free(&c);
     }
@@ -836,7 +964,8 @@ int main(int argc, char **argv)
     if (!gpu)
         return 1;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned),
+        cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned), cmocka_unit_test(test_values_of_products),
+        cmocka_unit_test(test_nothing_moves),
         cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
         cmocka_unit_test(test_panels_over_semirings),
