@@ -275,7 +275,8 @@ static bool look_at_step(job *j)
 static void plan_stay(job *j)
 {
     const tsr_product *p = &j->match.request.product;
-    if (tsr_is_masked(p->op) || tsr_config_get()->defer || !tsr_resident_allowed_inside() || !large(p) || !tsr_resident_may_wait(j->call.C))
+    if (tsr_is_masked(p->op) || tsr_config_get()->defer || !tsr_resident_allowed_inside() || !large(p) ||
+        !tsr_resident_possible() || !tsr_resident_may_wait(j->call.C))
         return;
     j->key = key_of(j);
     if (j->match.through_t)

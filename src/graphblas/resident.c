@@ -37,6 +37,13 @@ const tsr_backend *tsr_resident_backend(void)
     return gpu && gpu->values ? gpu : NULL;
 }
 
+bool tsr_resident_possible(void)
+{
+    const bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
+    const tsr_backend *gpu = forced || tsr_backend_gpu_asked() ? tsr_backend_gpu() : NULL;
+    return gpu && gpu->values;
+}
+
 int tsr_resident_threads(void)
 {
     int32_t threads = 0;

@@ -12,6 +12,9 @@ bool tsr_resident_allowed_inside(void); /* ... asked by a product that is being 
 /* The backend for what has no value yet (TESSERA_MODE=gpu); NULL: none. */
 const tsr_backend *tsr_resident_backend(void);
 
+/* Is there a backend that keeps values?  None is loaded for the answer, except with TESSERA_MODE=gpu. */
+bool tsr_resident_possible(void);
+
 /* What a backend has of the present contents of a handle, with a reference; NULL: nothing. */
 tsr_value *tsr_resident_find(const void *handle);
 
