@@ -1,4 +1,4 @@
-/* Products of full matrices, where a backend has them already.
+/* Products of full matrices, and sums of their rows, where a backend has them already.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
@@ -12,7 +12,7 @@
 typedef struct dense {
     const tsr_call *call;
     tsr_modifiers mod;
-    tsr_seen a, b;
+    tsr_seen a, b; /* b without a handle: a column of ones */
     tsr_dense_product product;
     tsr_stepper step; /* C<M> accum= T */
 } dense;
@@ -35,15 +35,38 @@ static bool look_at_operand(tsr_seen *seen, GrB_Matrix handle, tsr_type type, bo
     return true;
 }
 
+static const float one_fp32 = 1;
+static const double one_fp64 = 1;
+
+static void look_at_ones(dense *d)
+{
+    const int64_t count = d->a.view.ncols;
+    d->b = (tsr_seen){.given = true,
+                      .view = {.format = TSR_FULL, .type = d->product.type, .by_col = true, .iso = true, .nrows = count, .ncols = 1, .nvec = 1,
+                               .vlen = count, .ld = count, .nvals = count}};
+    d->b.view.x = d->product.type == TSR_FP32 ? (const void *)&one_fp32 : &one_fp64;
+    d->mod.tran1 = false;
+}
+
+static bool look_at_operands(dense *d)
+{
+    const tsr_call *c = d->call;
+    if (!c->C || !c->A || tsr_match_descriptor(&d->mod, c->desc) || !look_at_operand(&d->a, c->A, d->product.type, d->mod.tran0))
+        return false;
+    if (c->B)
+        return look_at_operand(&d->b, c->B, d->product.type, d->mod.tran1);
+    look_at_ones(d);
+    return true;
+}
+
 static bool look(dense *d)
 {
     const tsr_call *c = d->call;
     tsr_dense_product *p = &d->product;
     const bool full = true;
-    if (c->vector || !c->C || !c->A || !c->B || !plus_times(&p->type, c->semiring) || tsr_match_descriptor(&d->mod, c->desc) ||
-        !look_at_operand(&d->a, c->A, p->type, d->mod.tran0) || !look_at_operand(&d->b, c->B, p->type, d->mod.tran1))
+    if (!look_at_operands(d))
         return false;
-    const tsr_step_call rest = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc,
+    const tsr_step_call rest = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc, .vector = c->vector,
                                 .step = {.op = TSR_STEP_IDENTITY, .type = p->type, .result = p->type}};
     if (!tsr_stepper_look(&d->step, &rest, &full))
         return false;
@@ -79,6 +102,20 @@ static tsr_status bring(dense *d, tsr_seen *seen, bool transposed, void **value)
     return status;
 }
 
+static tsr_status bring_ones(dense *d)
+{
+    const tsr_view *v = &d->b.view;
+    const tsr_value_facts facts = {.backend = d->step.backend, .type = v->type, .nrows = v->nrows, .ncols = v->ncols, .by_col = v->by_col,
+                                   .full = true};
+    int64_t moved = 0;
+    const tsr_status status = facts.backend->values->bring(v, tsr_resident_threads(), &d->product.b, &moved);
+    d->step.moved += moved;
+    if (status != TSR_OK)
+        return status;
+    d->b.value = tsr_value_new(&facts, d->product.b);
+    return d->b.value ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
 static bool is_plain(const dense *d)
 {
     return !d->call->accum && !d->call->M;
@@ -90,7 +127,7 @@ static tsr_status multiply(dense *d, tsr_value **value)
     void *kept = NULL;
     tsr_status status = bring(d, &d->a, d->mod.tran0, &d->product.a);
     if (status == TSR_OK)
-        status = bring(d, &d->b, d->mod.tran1, &d->product.b);
+        status = d->b.handle ? bring(d, &d->b, d->mod.tran1, &d->product.b) : bring_ones(d);
     if (status == TSR_OK) {
         status = backend->values->multiply(&d->product, &kept);
         if (tsr_resident_again(status))
@@ -142,16 +179,43 @@ static bool compute(dense *d)
     return true;
 }
 
+static bool run(GrB_Info *info, dense *d)
+{
+    const bool done = look(d) && pulls(d) && compute(d);
+    tsr_value_unref(d->a.value);
+    tsr_value_unref(d->b.value);
+    tsr_stepper_release(&d->step);
+    *info = GrB_SUCCESS;
+    return done;
+}
+
+static bool allowed(bool there)
+{
+    const tsr_config *config = tsr_config_get();
+    return (there || config->mode == TSR_MODE_GPU) && !config->defer && tsr_resident_allowed_inside();
+}
+
 bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there)
 {
     dense d = {.call = call};
-    const tsr_config *config = tsr_config_get();
-    if ((!there && config->mode != TSR_MODE_GPU) || config->defer || !tsr_resident_allowed_inside())
+    return allowed(there) && !call->vector && call->B && plus_times(&d.product.type, call->semiring) && run(info, &d);
+}
+
+static bool sums(tsr_type *type, GrB_Monoid monoid)
+{
+    tsr_reduce_op op;
+    return tsr_match_reduce(&op, type, monoid) && op == TSR_REDUCE_PLUS && (*type == TSR_FP32 || *type == TSR_FP64);
+}
+
+bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_Monoid monoid, GrB_Matrix A)
+{
+    const tsr_call call = {.name = out->name, .C = out->C, .M = out->M, .A = A, .accum = out->accum, .desc = out->desc, .vector = true};
+    dense d = {.call = &call};
+    if (!tsr_filter_hit(A) || !tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE) || !tsr_resident_only(A) || !sums(&d.product.type, monoid))
         return false;
-    const bool done = look(&d) && pulls(&d) && compute(&d);
-    tsr_value_unref(d.a.value);
-    tsr_value_unref(d.b.value);
-    tsr_stepper_release(&d.step);
-    *info = GrB_SUCCESS;
+    tsr_depth++;
+    tsr_caller = out->name;
+    const bool done = allowed(true) && run(info, &d);
+    tsr_depth--;
     return done;
 }

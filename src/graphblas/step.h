@@ -108,6 +108,9 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
 bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector);
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A);
 
+/* C<M> accum= the sum of each row of A, a full matrix of FP32 or FP64 that is only with a backend (dense_product.c). */
+bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_Monoid monoid, GrB_Matrix A);
+
 /* *one is a new vector with at most one entry, whose sum is that of A. */
 bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Matrix A);
 

@@ -139,6 +139,41 @@ static void stays_as_bitmap(void)
     OK(GrB_finalize());
 }
 
+/* N x 3, rows i, 2 i, 4 i, computed there. */
+static GrB_Matrix three_columns(void)
+{
+    GrB_Matrix A;
+    OK(GrB_Matrix_new(&A, GrB_FP64, N, 3));
+    for (GrB_Index i = 0; i < N; i++)
+        for (GrB_Index j = 0; j < 3; j++) OK(GrB_Matrix_setElement_FP64(A, (double)(i << j) / 2, i, j));
+    OK(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    OK(GrB_Matrix_apply_BinaryOp2nd_FP64(A, NULL, NULL, GrB_TIMES_FP64, A, 2, NULL));
+    return A;
+}
+
+static void sums_of_rows_stay(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A = three_columns();
+    GrB_Vector v = filled(1), w;
+    GrB_Index n = 0;
+    OK(GrB_Vector_new(&w, GrB_FP64, 3));
+    OK(GrB_Matrix_reduce_Monoid(v, NULL, GrB_PLUS_FP64, GrB_PLUS_MONOID_FP64, A, NULL));
+    OK(GrB_Matrix_reduce_Monoid(w, NULL, NULL, GrB_PLUS_MONOID_FP64, A, GrB_DESC_T0));
+    REQUIRE(records(":multiply") == 2 && homes() == 0);
+    REQUIRE(at(v, 0) == 1 && at(v, 5) == 6 + 35 && at(w, 2) == 4 * (N * (N - 1) / 2) && homes() == 2);
+    OK(GrB_Vector_clear(v));
+    OK(GrB_Matrix_reduce_Monoid(v, w, NULL, GrB_PLUS_MONOID_FP64, A, NULL) == GrB_DIMENSION_MISMATCH ? GrB_SUCCESS : GrB_PANIC);
+    OK(GrB_Matrix_apply_BinaryOp2nd_FP64(A, NULL, NULL, GrB_TIMES_FP64, A, 0.5, NULL));
+    OK(GrB_Matrix_reduce_Monoid(v, NULL, NULL, GrB_MAX_MONOID_FP64, A, NULL)); /* not a sum: at home */
+    REQUIRE(records(":multiply") == 2 && at(v, 5) == 10);
+    OK(GrB_Matrix_select_FP64(A, NULL, NULL, GrB_VALUEGT_FP64, A, 0, NULL));
+    OK(GrB_Matrix_reduce_Monoid(v, NULL, NULL, GrB_PLUS_MONOID_FP64, A, NULL)); /* not full: at home */
+    OK(GrB_Vector_nvals(&n, v));
+    REQUIRE(records(":multiply") == 2 && n == N - 1 && at(v, 2) == 7);
+    OK(GrB_finalize());
+}
+
 /* GrB_finalize with results that nobody looked at. */
 static void forgotten_at_the_end(void)
 {
@@ -297,6 +332,7 @@ static void odd_calls(void)
 #define TEST(body) static void test_##body(void **state) { (void)state; in_child(body); }
 TEST(stays_until_read)
 TEST(stays_as_bitmap)
+TEST(sums_of_rows_stay)
 TEST(forgotten_at_the_end)
 TEST(nothing_stays_in_blocking_mode)
 TEST(without_elementwise)
@@ -311,6 +347,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays_until_read),
         cmocka_unit_test(test_stays_as_bitmap),
+        cmocka_unit_test(test_sums_of_rows_stay),
         cmocka_unit_test(test_forgotten_at_the_end),
         cmocka_unit_test(test_nothing_stays_in_blocking_mode),
         cmocka_unit_test(test_without_elementwise),

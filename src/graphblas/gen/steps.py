@@ -62,6 +62,10 @@ def _extract(match, prototype):
         _output(match, prototype, 6 if vector else 8), _object(3), 'a4' if vector else 'a6')
 
 
+def _reduce_rows(match, prototype):
+    return 'tsr_try_row_sums(&early, &(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a5, true}, a3, a4)' % prototype.name
+
+
 def _dup(match, prototype):
     return 'tsr_try_dup(&early, "%s", (GrB_Matrix *) a0, (GrB_Matrix) a1, %s)' % (
         prototype.name, 'true' if match['object'] == 'Vector' else 'false')
@@ -76,6 +80,7 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES, _select),
     (OBJECT + r'(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES, _assign),
     (OBJECT + r'extract$', _extract),
+    (r'^GrB_Matrix_reduce_Monoid$', _reduce_rows),
     (OBJECT + r'dup$', _dup),
     (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
 
