@@ -200,6 +200,8 @@ static tsr_status pairs_form(tsr_product *p, tsr_result *result, temporaries *t)
     if (status != TSR_OK)
         return status;
     tsr_md_job job = job_of(p, result);
+    if (tsr_md_bits_pay(&job))
+        return tsr_md_bits(&job);
     job.mirrored = job.m.sorted && product_symmetric(&job) && mask_looks_symmetric(&job);
     return tsr_md_dot(&job);
 }

@@ -116,8 +116,10 @@ void tsr_md_tasks_finish(tsr_md_tasks *tasks, int nthreads);
 /* Where task t begins; that of ntasks is the end.  Vectors are cut only when they are heavy. */
 tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t);
 
-/* The two forms.  Both fill x and present completely. */
+/* The forms.  All fill x and present completely. */
 tsr_status tsr_md_dot(tsr_md_job *job);
+bool tsr_md_bits_pay(const tsr_md_job *job); /* small dense vectors of which only the number of products counts */
+tsr_status tsr_md_bits(const tsr_md_job *job);
 tsr_status tsr_md_spread_rows(tsr_md_job *job);
 
 #endif
