@@ -155,7 +155,8 @@ static bool look(const matcher *s, tsr_view *v, tsr_value **value, GrB_Matrix ha
         tsr_will_read(handle);
     if (tsr_is_lost(handle) || !tsr_match_view(v, handle))
         return false;
-    if (s->values && worth_bringing(v, handle) && tsr_resident_bring(value, handle, v, tsr_backend_gpu(), &s->out->request.brought) == TSR_OK)
+    if (s->values && worth_bringing(v, handle) &&
+        tsr_resident_bring(value, handle, v, tsr_backend_gpu(), &s->out->request.brought) == TSR_OK)
         *v = tsr_value_view(*value);
     return true;
 }

@@ -292,7 +292,8 @@ static tsr_value *value_of(job *j, bool full)
     const tsr_product *p = &j->match.request.product;
     const bool turned = j->match.swapped;
     const tsr_value_facts facts = {.backend = j->decision.backend, .type = p->semiring.type, .nrows = turned ? p->n : p->m,
-                                   .ncols = turned ? p->m : p->n, .by_col = j->match.c_by_col, .full = full, .origin = j->steps ? 0 : j->key};
+                                   .ncols = turned ? p->m : p->n, .by_col = j->match.c_by_col, .full = full,
+                                   .origin = j->steps ? 0 : j->key};
     void *stays = j->stays;
     j->stays = NULL;
     return tsr_value_new(&facts, stays);
@@ -360,7 +361,8 @@ static bool bring_home_target(const job *j)
 
 static void note_use(const job *j, const tsr_view *v, const void *handle, bool read)
 {
-    if (read && v->x && handle != j->call.C && !v->iso && j->decision.backend->values && (double)v->nrows * (double)v->ncols >= least_places())
+    const bool whole = read && v->x && !v->iso && (double)v->nrows * (double)v->ncols >= least_places();
+    if (whole && handle != j->call.C && j->decision.backend->values)
         tsr_resident_note_use(handle);
 }
 

@@ -155,8 +155,8 @@ bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
-    if (!concerned(out, x.object, y.object) || !allowed() || !tsr_match_binary(&step->op, &step->type, op) || !place(&call.A, &step->x, step->type, &x) ||
-        !place(&call.B, &step->y, step->type, &y))
+    if (!concerned(out, x.object, y.object) || !allowed() || !tsr_match_binary(&step->op, &step->type, op) ||
+        !place(&call.A, &step->x, step->type, &x) || !place(&call.B, &step->y, step->type, &y))
         return false;
     step->result = tsr_step_compares(step->op) ? TSR_BOOL : step->type;
     step->unite = pairing == TSR_PAIR_ADD;
@@ -187,7 +187,8 @@ bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, 
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
     GrB_Matrix none;
-    if (!A || !concerned(out, A, NULL) || !allowed() || !tsr_match_select(&step->op, &step->type, op) || !place(&none, &step->y, step->type, &y))
+    if (!A || !concerned(out, A, NULL) || !allowed() || !tsr_match_select(&step->op, &step->type, op) ||
+        !place(&none, &step->y, step->type, &y))
         return false;
     call.A = A;
     step->result = step->type;

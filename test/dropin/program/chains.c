@@ -154,12 +154,15 @@ static void ewise_inside(chain *c)
     object *A = any(c), *B = any(c);
     GrB_Monoid sum = monoid(c->type == T_BOOL ? MON_LOR : MON_MAX, c->type);
     GrB_Semiring ring = semiring(c->type == T_BOOL ? MON_LOR : MON_PLUS, OP_TIMES, c->type, true);
+    bool first = rng_chance(50);
+    GrB_Info info;
     if (c->vector)
-        report("chain_inside", rng_chance(50) ? GrB_Vector_eWiseAdd_Monoid(out.C->v, vector_of(out.M), out.accum, sum, A->v, B->v, out.desc)
-                                              : GrB_Vector_eWiseMult_Semiring(out.C->v, vector_of(out.M), out.accum, ring, A->v, B->v, out.desc), out.C);
+        info = first ? GrB_Vector_eWiseAdd_Monoid(out.C->v, vector_of(out.M), out.accum, sum, A->v, B->v, out.desc)
+                     : GrB_Vector_eWiseMult_Semiring(out.C->v, vector_of(out.M), out.accum, ring, A->v, B->v, out.desc);
     else
-        report("chain_inside", rng_chance(50) ? GrB_Matrix_eWiseMult_Monoid(out.C->m, matrix_of(out.M), out.accum, sum, A->m, B->m, out.desc)
-                                              : GrB_Matrix_eWiseAdd_Semiring(out.C->m, matrix_of(out.M), out.accum, ring, A->m, B->m, out.desc), out.C);
+        info = first ? GrB_Matrix_eWiseMult_Monoid(out.C->m, matrix_of(out.M), out.accum, sum, A->m, B->m, out.desc)
+                     : GrB_Matrix_eWiseAdd_Semiring(out.C->m, matrix_of(out.M), out.accum, ring, A->m, B->m, out.desc);
+    report("chain_inside", info, out.C);
 }
 
 static void assign_object(chain *c)
@@ -185,11 +188,10 @@ static void assign_scalar(chain *c)
     output out = any_output(c);
     any_value x = any_scalar(c);
     if (out.M == out.C) out.M = NULL;
-    if (c->vector)
-        report("chain_fill", vec_assign_value(c->type, out.C->v, vector_of(out.M), out.accum, &x, GrB_ALL, (GrB_Index)c->m, out.desc), out.C);
-    else
-        report("chain_fill", mat_assign_value(c->type, out.C->m, matrix_of(out.M), out.accum, &x, GrB_ALL, (GrB_Index)c->m, GrB_ALL,
-                                              (GrB_Index)c->n, out.desc), out.C);
+    GrB_Index m = (GrB_Index)c->m, n = (GrB_Index)c->n;
+    report("chain_fill", c->vector ? vec_assign_value(c->type, out.C->v, vector_of(out.M), out.accum, &x, GrB_ALL, m, out.desc)
+                                   : mat_assign_value(c->type, out.C->m, matrix_of(out.M), out.accum, &x, GrB_ALL, m, GrB_ALL, n, out.desc),
+           out.C);
 }
 
 static void choose(chain *c)
@@ -344,7 +346,8 @@ static void end(chain *c)
 
 void op_chains(void)
 {
-    static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract, assign_scalar,
+    static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract,
+                                             assign_scalar,
                                              choose, sum, count, multiply, multiply, multiply_dense, duplicate, swap, touch};
     chain c;
     begin(&c);
