@@ -14,6 +14,7 @@
 #include <GraphBLAS.h>
 
 #include "../dropin/routed.h"
+#include "tessera/tessera.h"
 
 enum { N = 300, THREADS = 6 };
 
@@ -246,6 +247,26 @@ static void iterators_see_the_host(void)
     OK(GrB_finalize());
 }
 
+/* By default calls go where an operand is; results that are read on the host at once are soon computed there. */
+static void habits(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), v = filled(1), w = filled(2);
+    twice(v, u);
+    REQUIRE(tsr_set_option("mode", "auto") == TSR_OK && steps() == 1);
+    twice(w, w); /* only the host has it */
+    REQUIRE(steps() == 1);
+    for (int k = 0; k < 30; k++) {
+        twice(w, v);
+        REQUIRE(at(w, 3) == 12);
+    }
+    REQUIRE(steps() >= 3 && steps() <= 5);
+    const int before = steps();
+    for (int k = 0; k < 10; k++) OK(GrB_Vector_eWiseAdd_BinaryOp(w, NULL, NULL, GrB_PLUS_FP64, v, v, NULL)); /* another kind, not read */
+    REQUIRE(steps() == before + 10 && at(w, 3) == 12);
+    OK(GrB_finalize());
+}
+
 /* ---- threads ---- */
 
 typedef struct worker {
@@ -339,6 +360,7 @@ TEST(without_elementwise)
 TEST(without_residency)
 TEST(fork_brings_home)
 TEST(iterators_see_the_host)
+TEST(habits)
 TEST(threads_share_what_stays)
 TEST(odd_calls)
 
@@ -354,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_without_residency),
         cmocka_unit_test(test_fork_brings_home),
         cmocka_unit_test(test_iterators_see_the_host),
+        cmocka_unit_test(test_habits),
         cmocka_unit_test(test_threads_share_what_stays),
         cmocka_unit_test(test_odd_calls),
     };
