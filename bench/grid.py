@@ -118,6 +118,7 @@ def quick():
     yield from list(vectors())[::3]
     yield from list(sampled((16,)))
     yield from list(masked())[10:]
+    yield from graphs()
 
 
 def gpu():

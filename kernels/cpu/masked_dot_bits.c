@@ -54,7 +54,7 @@ static tsr_status make_bits(bit_vectors *bits, const tsr_md_vectors *v, int64_t 
                           .last = malloc((vectors + 1) * sizeof *bits->last), .length = (int64_t)length};
     if (!bits->words || !bits->first || !bits->last)
         return TSR_OUT_OF_MEMORY;
-#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 64)
+#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 64) if (v->nvals > 1 << 17)
     for (int64_t vector = 0; vector < v->nvec; vector++)
         set_bits(bits, v, vector);
     return TSR_OK;
