@@ -53,7 +53,7 @@ template <class Shape> struct ring {
     {
         for (int s = 0; s < Shape::stages; s++) {
             mbarrier_init(full + s, 32);
-            mbarrier_init(empty + s, consumers);
+            mbarrier_init(empty + s, 32 * consumers);
         }
         mbarrier_fence_init();
     }
@@ -193,9 +193,7 @@ template <class Consumer> __device__ __forceinline__ void compute(const job &j)
         consumer.next_block();
         mbarrier_wait(r.full + at.stage, at.round & 1);
         consumer.consume(j, at.stage);
-        __syncwarp();
-        if (threadIdx.x % 32 == 0)
-            mbarrier_arrive(r.empty + at.stage);
+        mbarrier_arrive(r.empty + at.stage);
         at.next();
     }
 }
