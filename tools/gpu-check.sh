@@ -102,7 +102,7 @@ step_drop_in() {
 }
 step_pipelines() {
     TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/pipelines.py --programs build-gpu/examples \
-        --library build-gpu/src/graphblas/libtessera.so --modes gpu --scale 20 --output "$out/pipelines.json" | tee "$out/pipelines.txt"
+        --library build-gpu/src/graphblas/libtessera.so --modes gpu,auto --scale 20 --output "$out/pipelines.json" | tee "$out/pipelines.txt"
     return "${PIPESTATUS[0]}"
 }
 step_widths() {
@@ -129,7 +129,7 @@ record=$out/gpu.jsonl
 commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || cat COMMIT 2>/dev/null || echo unknown)
 [ -s "$record" ] || nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1 | awk -F', ' -v date="$(date -u +%FT%TZ)" \
     -v commit="$commit" '{printf "{\"gpu\":\"%s\",\"driver\":\"%s\",\"date\":\"%s\",\"commit\":\"%s\"}\n", $1, $2, date, commit}' >"$record"
-declare -A limit=([tests]=90 [bench]=120 [sanitizers]=110 [drop-in]=120 [pipelines]=150 [widths]=90 [masked]=60 [orders]=70)
+declare -A limit=([tests]=90 [bench]=120 [sanitizers]=110 [drop-in]=120 [pipelines]=180 [widths]=90 [masked]=60 [orders]=70)
 export -f sanitize_one gpu step_tests step_sanitizers step_bench step_drop_in step_pipelines step_widths step_masked step_orders
 export out record bench quick matrices
 for step in ${steps//,/ }; do
