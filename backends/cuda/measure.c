@@ -6,20 +6,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "backends/cuda/sparse.h"
+#include "backends/cuda/multiply.h"
 
 /* A batch of products lasts so long, to tell its start from them; the best of some batches counts. */
 static const double batch_ms = 1.0;
 enum { BATCHES = 3, MOST_IN_BATCH = 64 };
-
-/* What a timed product needs beside A and its plan. */
-typedef struct timed {
-    tsr_cuda_sparse *a;
-    const tsr_cuda_plan *plan;
-    const tsr_product *product;
-    int64_t ld;
-    void *b, *c, *partial;
-} timed;
 
 static double now_ms(void)
 {
@@ -28,79 +19,57 @@ static double now_ms(void)
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
 }
 
-static tsr_cuda_csr_spmm csr_product(const timed *t)
-{
-    tsr_cuda_csr_spmm q = {.semiring = t->product->semiring, .n = t->product->n, .b = t->b, .ldb = t->ld, .c = t->c, .ldc = t->ld,
-                           .alpha = 1, .partial = t->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
-    if (t->product->a.x)
-        memcpy(&q.iso, t->product->a.x, tsr_cuda_type_size(t->product->semiring.type));
-    return q;
-}
-
-static tsr_cuda_spmm blocks_product(const timed *t)
-{
-    return (tsr_cuda_spmm){.math = t->plan->math, .n = t->product->n, .b = t->b, .ldb = t->ld, .c = t->c, .ldc = t->ld, .alpha = 1,
-                           .iso = t->plan->iso, .partial = t->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
-}
-
-static tsr_status run(const timed *t)
-{
-    tsr_cuda_spmm by_blocks = blocks_product(t);
-    tsr_cuda_csr_spmm by_csr = csr_product(t);
-    return t->plan->blocks ? tsr_cuda_run_blocks(t->plan, t->a, &by_blocks) : tsr_cuda_spmm_csr(&t->a->csr, &by_csr);
-}
-
-static tsr_status run_batch(const timed *t, int count, double *ms)
+static tsr_status run_batch(const tsr_cuda_multiplication *m, int count, double *ms)
 {
     double began = now_ms();
     tsr_status status = TSR_OK;
     for (int k = 0; k < count && status == TSR_OK; k++)
-        status = run(t);
+        status = tsr_cuda_multiply_arrays(m);
     tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
     *ms = (now_ms() - began) / count;
     return status == TSR_OK ? waited : status;
 }
 
-static tsr_status run_batches(const timed *t, double *best)
+static tsr_status run_batches(const tsr_cuda_multiplication *m, double *best)
 {
     double ms = 0;
-    tsr_status status = run_batch(t, 1, &ms); /* the first one loads the kernel */
+    tsr_status status = run_batch(m, 1, &ms); /* the first one loads the kernel */
     if (status == TSR_OK)
-        status = run_batch(t, 1, best);
+        status = run_batch(m, 1, best);
     int count = *best * MOST_IN_BATCH < batch_ms ? MOST_IN_BATCH : (int)(batch_ms / *best) + 1;
     for (int k = 0; k < BATCHES && status == TSR_OK; k++) {
-        status = run_batch(t, count, &ms);
+        status = run_batch(m, count, &ms);
         *best = ms < *best ? ms : *best;
     }
     return status;
 }
 
-/* Numbers that are finite in every arithmetic: all bytes alike. */
+/* Numbers that are small in every arithmetic: all bytes alike. */
 enum { FILL = 0x3c };
 
-static tsr_status with_operands(timed *t, double *ms)
+static tsr_status with_operands(tsr_cuda_multiplication *m, double *ms)
 {
-    size_t size = tsr_cuda_type_size(t->product->semiring.type);
-    size_t b_bytes = (size_t)(t->product->k * t->ld) * size, c_bytes = (size_t)(t->product->m * t->ld) * size;
-    tsr_cuda_spmm by_blocks = blocks_product(t);
-    tsr_cuda_csr_spmm by_csr = csr_product(t);
-    size_t partial = t->plan->blocks ? tsr_cuda_blocks_partial_bytes(t->plan, t->a, &by_blocks)
-                                     : tsr_cuda_csr_partial_bytes(&t->a->csr, &by_csr);
-    if (!tsr_cuda_reserve(b_bytes + c_bytes + partial))
+    size_t size = tsr_cuda_type_size(m->product->semiring.type), scratch = tsr_cuda_scratch_bytes(m);
+    size_t b_bytes = (size_t)(m->product->k * m->ldb) * size, c_bytes = (size_t)(m->product->m * m->ldc) * size;
+    void *b = NULL, *c = NULL, *partial = NULL;
+    if (!tsr_cuda_reserve(b_bytes + c_bytes + scratch))
         return TSR_OUT_OF_MEMORY;
-    tsr_status status = tsr_cuda_new(&t->b, b_bytes);
+    tsr_status status = tsr_cuda_new(&b, b_bytes);
     if (status == TSR_OK)
-        status = tsr_cuda_new(&t->c, c_bytes);
+        status = tsr_cuda_new(&c, c_bytes);
     if (status == TSR_OK)
-        status = tsr_cuda_new(&t->partial, partial);
+        status = tsr_cuda_new(&partial, scratch);
     if (status == TSR_OK)
-        status = tsr_cuda_set(t->b, FILL, b_bytes, tsr_cuda.compute);
+        status = tsr_cuda_set(b, FILL, b_bytes, tsr_cuda.compute);
+    m->b = b;
+    m->c = c;
+    m->partial = partial;
     if (status == TSR_OK)
-        status = run_batches(t, ms);
-    void *const all[] = {t->b, t->c, t->partial};
+        status = run_batches(m, ms);
+    void *const all[] = {b, c, partial};
     for (int k = 0; k < 3; k++)
         tsr_cuda_delete(all[k]);
-    tsr_cuda_unreserve(b_bytes + c_bytes + partial);
+    tsr_cuda_unreserve(b_bytes + c_bytes + scratch);
     return status;
 }
 
@@ -116,11 +85,16 @@ static tsr_status measure_with(tsr_cuda_sparse *a, const tsr_product *product, t
     double began = now_ms();
     tsr_status status = tsr_cuda_make_plan(&plan, a, product, false), waited = tsr_cuda_wait(tsr_cuda.compute);
     m->build_ms = now_ms() - began;
-    m->kernel = plan.name;
-    timed t = {.a = a, .plan = &plan, .product = product, .ld = product->n > 1 ? (product->n + 7) / 8 * 8 : 1};
+    double below = 1; /* that of FILL */
+    int64_t ld = product->n > 1 ? (product->n + 7) / 8 * 8 : 1;
+    tsr_cuda_multiplication multiplication = {.a = a, .plan = &plan, .product = product, .n = product->n, .ldb = ld, .ldc = ld,
+                                              .below = &below};
     if (status == TSR_OK)
         status = waited;
-    return status == TSR_OK ? with_operands(&t, &m->ms) : status;
+    if (status == TSR_OK)
+        status = with_operands(&multiplication, &m->ms);
+    m->kernel = plan.name;
+    return status;
 }
 
 tsr_status tsr_cuda_measure(const tsr_product *product, tsr_measured *m)

@@ -513,6 +513,27 @@ static void test_blocks_are_built_when_they_pay(void **state)
     release();
 }
 
+/* Timed with numbers of the plug-in's own; only A stays. */
+static void test_measure(void **state)
+{
+    static const char *const names[][2] = {{"csr", "csr"}, {"bmat", "bmat-exact"}, {"panel", "panel-fp32"}};
+    (void)state;
+    plain();
+    tsr_product p;
+    make_dense_windows(&p, false);
+    p.a_slot = &slot;
+    p.b.x = NULL;
+    for (int k = 0; k < 3; k++) {
+        tsr_measured m;
+        p.kernel = names[k][0];
+        assert_int_equal(gpu->measure(&p, &m), TSR_OK);
+        assert_string_equal(m.kernel, names[k][1]);
+        assert_true(m.ms > 0 && gpu->holds(&p));
+    }
+    release();
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
 /* Another order brings scattered rows together, which their own is too sparse for. */
 static void test_order_that_pays(void **state)
 {
@@ -965,7 +986,7 @@ int main(int argc, char **argv)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned), cmocka_unit_test(test_values_of_products),
-        cmocka_unit_test(test_nothing_moves),
+        cmocka_unit_test(test_nothing_moves), cmocka_unit_test(test_measure),
         cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
         cmocka_unit_test(test_panels_over_semirings),
