@@ -119,6 +119,13 @@ def describe(row):
             f"{row['ratio']:7.2f}x {row['ratio_read']:7.2f}x {moved} {apart:9} {route_text(row)}")
 
 
+def amount(count):
+    for unit, size in (('GB', 1e9), ('MB', 1e6), ('KB', 1e3)):
+        if count >= size:
+            return f'{count / size:.3g} {unit}'
+    return f'{count} B'
+
+
 def markdown(path):
     with open(path, encoding='utf-8') as file:
         record = json.load(file)
@@ -129,8 +136,8 @@ def markdown(path):
              '| largest difference |',
              '|---|---:|---:|---:|---:|---:|---:|---:|---:|']
     for row in record['pipelines']:
-        moved = f"{row['bytes_moved'] / 1e6:.3g} MB" if 'bytes_moved' in row else '–'
-        mode = '' if len({r['mode'] for r in record['pipelines']}) == 1 else f" ({row['mode']})"
+        moved = amount(row['bytes_moved']) if 'bytes_moved' in row else '–'
+        mode = f" ({row['mode']})"
         lines.append(f"| {names[row['pipeline']]}{mode} | {row['vertices']:,}, {row['edges']:,} | {row['plain_ms']:.2f} | "
                      f"{row['tessera_first_ms']:.2f} | {row['tessera_ms']:.2f} | {row['ratio']:.2f} | {row['ratio_read']:.2f} | {moved} | "
                      f"{'different' if wrong(row) else format(row['difference'], '.1g')} |")

@@ -18,7 +18,7 @@ TABLES = [
     ('On a GPU: unchanged GraphBLAS programs', '*-drop-in.json', ['bench/table.py', '--all'],
      'Operands in host memory; SuiteSparse on the processor beside the GPU. Made by `tools/gpu-check.sh`.'),
     ('On a GPU: whole programs', '*-pipelines.json', ['bench/pipelines.py', '--markdown'],
-     'The programs of `examples/` ([examples.md](examples.md)), several turns in one process; the last ratio counts the transfer of the '
+     'The programs of `examples/` ([examples.md](examples.md)), several turns in one process, in brackets `TESSERA_MODE`; the last ratio counts the transfer of the '
      'answer too; "moved" is what crossed the bus in a later turn while it was computed. SuiteSparse on the processor beside the GPU. '
      'Made by `tools/gpu-check.sh`.'),
     ('On a GPU: kernels', '*-h200.jsonl', ['bench/cuda/table.py', '--markdown', '--best', '--generated'],
