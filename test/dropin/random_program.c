@@ -74,7 +74,6 @@ static void one_operation(void)
     else if (rare == 1) op_nested();
     else if (rare == 2) op_threads();
     else if (rare <= 4) op_any_products();
-    else if (rare == 5) op_chains();
     else families[rng_below(20)]();
     pool_release();
 }

@@ -13,7 +13,7 @@ typedef struct entry {
 } entry;
 
 static bool full_output;
-static int looks = 45; /* percent of the reports that look at the object */
+static int looks = 45, errors = 10; /* percent of the reports that look at the object, or at its error */
 static int line_number;
 
 void report_init(bool full)
@@ -25,6 +25,7 @@ void report_init(bool full)
 void report_rarely(bool rarely)
 {
     looks = rarely ? 8 : 45;
+    errors = rarely ? 2 : 10;
 }
 
 static int compare_entries(const void *x, const void *y)
@@ -210,7 +211,7 @@ void report_text(const char *name, GrB_Info info)
 void report(const char *name, GrB_Info info, object *out)
 {
     printf("%d %s info=%d type=%d %dx%d", ++line_number, name, (int)info, out->type, out->nrows, out->ncols);
-    if (info < 0 || rng_chance(looks / 4)) print_error(out);
+    if (info < 0 || rng_chance(errors)) print_error(out);
     if (info < 0) out->failed = true;
     if (rng_chance(looks)) print_digest(out);
     printf("\n");
