@@ -45,8 +45,7 @@ static const shape named_shapes[TSR_CUDA_KIND_COUNT] = {
 };
 
 /* Heights that a kernel has beside that one, all of them powers of 2. */
-static const int other_heights[TSR_CUDA_KIND_COUNT] = {
-    [TSR_CUDA_ME_BCRS] = 128, [TSR_CUDA_HRPB] = 32 | 64, [TSR_CUDA_BMAT] = 16, [TSR_CUDA_PANEL] = 64};
+static const int other_heights[TSR_CUDA_KIND_COUNT] = {[TSR_CUDA_HRPB] = 32 | 64, [TSR_CUDA_BMAT] = 16, [TSR_CUDA_PANEL] = 64};
 
 /* ms, of the same day: fetching a byte of B; counting and building, per entry and at least; any product at least.  And the
  * share of a CSR product that blocks are hoped to spare. */
@@ -116,8 +115,8 @@ static bool named_shape(shape *s, const tsr_product *p)
         if (height == s->height)
             return true;
         s->height = height;
-        s->width = kind == TSR_CUDA_PANEL ? tsr_panel_width(height) : kind == TSR_CUDA_ME_BCRS ? 32 : s->width;
-        return (height == 16 || height == 32 || height == 64 || height == 128) && (other_heights[kind] & height);
+        s->width = kind == TSR_CUDA_PANEL ? tsr_panel_width(height) : s->width;
+        return (height == 16 || height == 32 || height == 64) && (other_heights[kind] & height);
     }
     return false;
 }
@@ -317,7 +316,7 @@ static size_t at_most_bytes(const tsr_cuda_sparse *a, const tsr_cuda_blocks *b)
     size_t common = 24 * windows + 4 * vectors + 48 * items + 65536;
     switch (b->kind) {
     case TSR_CUDA_ME_TCF: return common + 4 * blocks + nvals * (1 + size);
-    case TSR_CUDA_ME_BCRS: return common + (size_t)b->height * vectors * size;
+    case TSR_CUDA_ME_BCRS: return common + 8 * vectors * size;
     case TSR_CUDA_HRPB: return common + 8 * windows + 4 * blocks + 13 * vectors + nvals * size;
     case TSR_CUDA_PANEL: return common + 64 * blocks + 2 * nvals * size;
     default: return common + 16 * blocks + nvals * size;

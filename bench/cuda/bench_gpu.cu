@@ -4,7 +4,7 @@
 //             [--split e] [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]
 //             [--shuffle 0,seed,…] [--reorder none,lpa,tca,loa,auto]
 //
-// Kernels: csr me-tcf me-bcrs me-bcrs-128 hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 panel (as the matrix wants); name:math+math
+// Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 panel (as the matrix wants); name:math+math
 //  limits one to these of the arithmetics.
 //  hybrid (windows with at least `split` entries in a nonzero vector on Tensor Cores; no --split: by the model of the build).
 //  Arithmetic: exact tf32 fp16 bf16 fp64; min_plus (FP32; csr, panels).  n = 1 is SpMV (csr).
@@ -355,19 +355,19 @@ struct Bench {
         Record r;
         r.kernel = kernel, r.variant = variant;
         int64_t size = int64_t(size_of(tsr_cuda_number(math))), nvals = a->nvals, most = options.most;
-        int height = std::atoi(kernel.c_str() + kernel.rfind('-') + 1);
+        int height = kernel.find('-') == std::string::npos ? 0 : std::atoi(kernel.c_str() + kernel.find('-') + 1);
         if (kernel == "me-tcf") {
             blocks<tsr_me_tcf>(o, r, math, tsr_cuda_number(math), [&](tsr_me_tcf *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_me_tcf(f, s, nullptr);
                 return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, chosen(f->w, tsr_cuda_me_tcf_most), nullptr) : status;
             }, tsr_cuda_free_me_tcf, tsr_cuda_spmm_me_tcf, [&](const tsr_me_tcf &f) { return nvals * (1 + size) + 4 * f.w.nblocks; });
-        } else if (kernel == "me-bcrs" || kernel == "me-bcrs-128") {
-            int width = height == 128 ? 32 : math == TSR_CUDA_FP16 || math == TSR_CUDA_BF16 ? 16 : 8;
+        } else if (kernel == "me-bcrs") {
+            int width = math == TSR_CUDA_FP16 || math == TSR_CUDA_BF16 ? 16 : 8;
             blocks<tsr_me_bcrs>(o, r, math, tsr_cuda_number(math), [&](tsr_me_bcrs *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_me_bcrs(f, s, width, 1.0, nullptr);
                 int64_t own = options.own_most ? tsr_cuda_me_bcrs_most(&f->w, &device) : most;
                 return status == TSR_OK ? tsr_cuda_make_work(w, &f->w, nullptr, own, nullptr) : status;
-            }, tsr_cuda_free_me_bcrs, tsr_cuda_spmm_me_bcrs, [&](const tsr_me_bcrs &f) { return f.w.height * f.w.nvectors * size; });
+            }, tsr_cuda_free_me_bcrs, tsr_cuda_spmm_me_bcrs, [&](const tsr_me_bcrs &f) { return 8 * f.w.nvectors * size; });
         } else if (kernel.compare(0, 5, "bmat-") == 0) {
             blocks<tsr_bmat>(o, r, math, tsr_cuda_number(math), [&](tsr_bmat *f, const tsr_source *s, tsr_work *w) {
                 tsr_status status = tsr_cuda_make_bmat(f, s, height, nullptr);

@@ -56,12 +56,12 @@ typedef struct tsr_me_tcf {
 } tsr_me_tcf;
 
 /* ME-BCRS of FlashSparse (PPoPP 2025, section 3.3): 8-row windows, blocks dense and zero filled, the last block of a window
- * not padded.  The block of window v that starts at its vector s and has r vectors holds h x r values, row-major, from
- * value[h * (w.vector[v] + s)].  Rows past the end of the matrix are there, filled with zeros.  An entry whose value is zero cannot
- * be told from a missing one; w.nvals counts it.  For matrices that are some tenth full there are windows of h = 128 rows. */
+ * not padded.  The block of window v that starts at its vector s and has r vectors holds 8 x r values, row-major, from
+ * value[8 * (w.vector[v] + s)].  Rows past the end of the matrix are there, filled with zeros.  An entry whose value is zero
+ * cannot be told from a missing one; w.nvals counts it. */
 typedef struct tsr_me_bcrs {
-    tsr_windows w; /* height 8, width 8 or 16; height 128, width 32 */
-    void *value;   /* [height * nvectors]; never NULL (a pattern stores ones) */
+    tsr_windows w; /* height 8, width 8 or 16 */
+    void *value;   /* [8 * nvectors]; never NULL (a pattern stores ones) */
 } tsr_me_bcrs;
 
 /* BMat of Voltrix (USENIX ATC 2025): blocks as bit masks.  Word j of a block covers its rows 8j to 8j+7: bit r*8 + slot, r = row

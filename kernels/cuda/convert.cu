@@ -696,12 +696,11 @@ extern "C" tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_source *in
 extern "C" tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, void *stream)
 {
     *out = {};
-    if (width != 8 && width != 16 && width != 32)
+    if (width != 8 && width != 16)
         return TSR_INVALID_VALUE;
-    vectors v = {};
-    tsr_status status = width == 32 ? make_tall(out, in, bits_of(iso, in->number), stream)
-                                    : make_vectors(&out->w, &v, in, 8, width, 0, stream);
-    if (status == TSR_OK && width < 32)
+    vectors v;
+    tsr_status status = make_vectors(&out->w, &v, in, 8, width, 0, stream);
+    if (status == TSR_OK)
         status = width == 8 ? fill_me_bcrs<8>(out, v, in, iso, stream) : fill_me_bcrs<16>(out, v, in, iso, stream);
     tsr_cuda_free(v.rows, stream);
     status = finish(status, stream);

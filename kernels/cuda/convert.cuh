@@ -61,7 +61,4 @@ struct vectors {
 tsr_status make_vectors(tsr_windows *w, vectors *out, const tsr_source *in, int height, int width, int group_width, void *stream);
 void free_windows(tsr_windows *w, void *stream);
 
-/* ME-BCRS with windows of 128 rows; iso: bits of the one value of a pattern.  What is allocated on failure is the caller's to free. */
-tsr_status make_tall(tsr_me_bcrs *out, const tsr_source *in, uint64_t iso, void *stream);
-
 } // namespace tsr_convert

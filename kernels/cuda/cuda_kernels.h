@@ -298,8 +298,7 @@ tsr_status tsr_cuda_mark_rows(int8_t *present, const int64_t *offsets, int64_t r
 
 /* ---- Converters (kernels/cuda/convert*.cu): from CSR on the device, bitwise the result of src/format; `in` lies on the device ---- */
 
-/* Arrays are allocated on the device; free with the matching _free.  Each waits for the stream.  Scratch is freed before return.  ME-BCRS
- * with windows of 128 rows (width 32): TSR_NOT_SUPPORTED below one entry in 8192. */
+/* Arrays are allocated on the device; free with the matching _free.  Each waits for the stream.  Scratch is freed before return. */
 tsr_status tsr_cuda_make_me_tcf(tsr_me_tcf *out, const tsr_source *in, void *stream);
 tsr_status tsr_cuda_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, void *stream);
 tsr_status tsr_cuda_make_bmat(tsr_bmat *out, const tsr_source *in, int height, void *stream);

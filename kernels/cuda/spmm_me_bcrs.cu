@@ -16,7 +16,7 @@
 //   tile   0, 1, 2, 3: 64 (16-bit numbers only), 128, 256, 512 (not 16-bit: registers) bytes of a row of B
 //   order  0: the tiles of an item are neighbours; 1: all items of a tile before the next tile
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/spmm_me_bcrs_tall.cuh"
+#include "kernels/cuda/tensor.cuh"
 
 namespace {
 
@@ -481,8 +481,6 @@ tsr_status run(job j, const launch &l, const tsr_work *work, int64_t most)
  * all wait for one at the end; where there are too few to go round, shorter ones. */
 extern "C" int64_t tsr_cuda_me_bcrs_most(const tsr_windows *windows, const tsr_cuda_device *device)
 {
-    if (windows->height != 8)
-        return tsr_me_bcrs_tall_most(*windows, *device);
     const int64_t usual = 64, least = 32, warps = int64_t{resident_warps} * (device->sms > 0 ? device->sms : 1);
     const int64_t fair = windows->nblocks / warps;
     if (fair < usual)
@@ -493,10 +491,6 @@ extern "C" int64_t tsr_cuda_me_bcrs_most(const tsr_windows *windows, const tsr_c
 extern "C" tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work, const tsr_cuda_spmm *product)
 {
     size_t size = tsr_number_size(tsr_cuda_number(product->math));
-    if (tensor_takes(product, false) && a->w.height != 8) {
-        tsr_status status = tsr_spmm_me_bcrs_tall(*a, *work, *product);
-        return status == TSR_OK ? tsr_cuda_add_partials(&a->w, work, product) : status;
-    }
     if (!tensor_takes(product, false) || a->w.width != (size == 2 ? 16 : 8))
         return TSR_DECLINED;
     choice c = choose(a, work, product, size);

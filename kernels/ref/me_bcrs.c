@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ref/formats.h"
 
-/* height x length values, row-major, from value number `from`. */
+/* 8 x length values, row-major, from value number `from`. */
 static void add_block(tsr_ref_tile *tile, const tsr_me_bcrs *a, tsr_number number, const uint32_t *column, int64_t from,
                       int64_t length)
 {
-    for (int64_t row = 0; row < a->w.height; row++) {
+    for (int64_t row = 0; row < 8; row++) {
         for (int64_t slot = 0; slot < length; slot++) {
             double value = tsr_ref_number(a->value, number, from + row * length + slot);
             if (value != 0)
@@ -25,7 +25,7 @@ tsr_status tsr_ref_spmm_me_bcrs(const tsr_me_bcrs *a, tsr_number number, int64_t
     for (int64_t v = 0; v < w->nwindows; v++) {
         for (int64_t s = w->vector[v]; s < w->vector[v + 1]; s += w->width) {
             int64_t left = w->vector[v + 1] - s;
-            add_block(&tile, a, number, w->column + s, w->height * s, left < w->width ? left : w->width);
+            add_block(&tile, a, number, w->column + s, 8 * s, left < w->width ? left : w->width);
         }
         tsr_ref_write(&tile, w, v);
     }

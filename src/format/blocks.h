@@ -33,7 +33,7 @@ void tsr_free_viewed(tsr_viewed *viewed);
 /* ---- Formats ---- */
 
 tsr_status tsr_make_me_tcf(tsr_me_tcf *out, const tsr_source *in, int nthreads);
-/* width: 8 or 16; 32: windows of 128 rows.  iso: what entries get when in->x is NULL (1 for a pattern). */
+/* width: 8 or 16.  iso: what entries get when in->x is NULL (1 for a pattern). */
 tsr_status tsr_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, int nthreads);
 tsr_status tsr_make_bmat(tsr_bmat *out, const tsr_source *in, int height, int nthreads); /* height: 8 or 16 */
 tsr_status tsr_make_hrpb(tsr_hrpb *out, const tsr_source *in, int height, int nthreads); /* height: 16, 32 or 64 */

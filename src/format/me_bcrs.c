@@ -6,18 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of windows whose blocks have this width. */
-static int height_of(int width)
-{
-    return width == 32 ? 128 : 8;
-}
+enum { HEIGHT = 8 };
 
 /* Where the value of (row in window, place) of window v is. */
 static inline int64_t value_at(const tsr_windows *w, int64_t v, int64_t row, int64_t place)
 {
     int64_t nvectors = w->vector[v + 1] - w->vector[v], start = place - place % w->width;
     int64_t length = nvectors - start < w->width ? nvectors - start : w->width;
-    return w->height * (w->vector[v] + start) + row * length + (place - start);
+    return HEIGHT * (w->vector[v] + start) + row * length + (place - start);
 }
 
 typedef struct work {
@@ -34,7 +30,7 @@ static void fill_window(void *context, int64_t v)
     const tsr_source *in = w->in;
     tsr_me_bcrs *a = w->a;
     int64_t first, last;
-    size_t size = tsr_number_size(in->number), bytes = (size_t)a->w.height * size;
+    size_t size = tsr_number_size(in->number), bytes = HEIGHT * size;
     tsr_window_rows(&a->w, v, &first, &last);
     memset((char *)a->value + (size_t)a->w.vector[v] * bytes, 0, (size_t)(a->w.vector[v + 1] - a->w.vector[v]) * bytes);
     for (int64_t row = first; row < last; row++)
@@ -48,7 +44,7 @@ static tsr_status fill(void *context, const tsr_source *in, const uint32_t *plac
     tsr_me_bcrs *a = w->a;
     w->in = in;
     w->place = place;
-    a->value = tsr_format_alloc(a->w.nvectors, (size_t)a->w.height * tsr_number_size(in->number));
+    a->value = tsr_format_alloc(a->w.nvectors, HEIGHT * tsr_number_size(in->number));
     if (!a->value)
         return TSR_OUT_OF_MEMORY;
     tsr_round_values(&w->one, in->number, &w->iso, TSR_FP64, 1, 1);
@@ -59,9 +55,9 @@ static tsr_status fill(void *context, const tsr_source *in, const uint32_t *plac
 tsr_status tsr_make_me_bcrs(tsr_me_bcrs *out, const tsr_source *in, int width, double iso, int nthreads)
 {
     memset(out, 0, sizeof *out);
-    if (width != 8 && width != 16 && width != 32)
+    if (width != 8 && width != 16)
         return TSR_INVALID_VALUE;
-    tsr_status status = tsr_make_format(&out->w, in, height_of(width), width, nthreads, fill, &(work){.a = out, .iso = iso});
+    tsr_status status = tsr_make_format(&out->w, in, HEIGHT, width, nthreads, fill, &(work){.a = out, .iso = iso});
     if (status != TSR_OK)
         tsr_free_me_bcrs(out);
     return status;
@@ -76,7 +72,7 @@ void tsr_free_me_bcrs(tsr_me_bcrs *a)
 
 size_t tsr_bytes_me_bcrs(const tsr_me_bcrs *a, tsr_number number)
 {
-    return tsr_bytes_windows(&a->w) + (size_t)a->w.nvectors * (size_t)a->w.height * tsr_number_size(number);
+    return tsr_bytes_windows(&a->w) + (size_t)a->w.nvectors * HEIGHT * tsr_number_size(number);
 }
 
 /* A format and what its values are: zero cannot be seen without. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROW_BITS 7
+#define ROW_BITS 6
 #define MOST_HEIGHT (1 << ROW_BITS)
 
 void tsr_window_rows(const tsr_windows *w, int64_t v, int64_t *first, int64_t *last)

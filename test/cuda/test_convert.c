@@ -244,7 +244,7 @@ static int arrays_me_bcrs(const any *a, tsr_number number, array *out)
 {
     const tsr_me_bcrs *m = &a->me_bcrs;
     int n = windows_arrays(&m->w, out);
-    out[n++] = (array){ "value", m->value, (size_t)m->w.height * tsr_number_size(number) * (size_t)m->w.nvectors };
+    out[n++] = (array){ "value", m->value, 8 * tsr_number_size(number) * (size_t)m->w.nvectors };
     return n;
 }
 
@@ -340,7 +340,7 @@ static int arrays_stencil(const any *a, tsr_number number, array *out)
 
 #define KIND(format, shape) \
     { #format, shape, host_##format, device_##format, free_host_##format, free_device_##format, arrays_##format }
-static const kind kinds[] = {KIND(me_tcf, 16),  KIND(me_bcrs, 8),  KIND(me_bcrs, 16), KIND(me_bcrs, 32), KIND(bmat, 8),
+static const kind kinds[] = {KIND(me_tcf, 16),  KIND(me_bcrs, 8),  KIND(me_bcrs, 16), KIND(bmat, 8),
                              KIND(bmat, 16),    KIND(hrpb, 16),    KIND(hrpb, 32),    KIND(hrpb, 64),
                              KIND(panel, 3232), KIND(panel, 6464), KIND(panel, 3224), KIND(panel, 6448),
                              KIND(stencil, 32)};
@@ -348,12 +348,6 @@ static const kind kinds[] = {KIND(me_tcf, 16),  KIND(me_bcrs, 8),  KIND(me_bcrs,
 
 /* Panels have no 16-bit numbers. */
 static bool has_number(const kind *f, tsr_number number) { return f->device != device_panel || tsr_number_size(number) > 2; }
-
-/* Windows of 128 rows are not for these. */
-static bool is_too_thin(const kind *f, const tsr_source *in)
-{
-    return f->device == device_me_bcrs && f->shape == 32 && (in->nrows > 4096 || in->ncols > 65536);
-}
 
 /* ---- comparing ---- */
 
@@ -420,8 +414,6 @@ static void check_kind(sample *t, const kind *f, const tsr_source *device_source
     any host, device;
     array in_host[MOST_ARRAYS], in_device[MOST_ARRAYS];
     tsr_source source = source_of(t);
-    if (is_too_thin(f, &source))
-        return;
     if (!has_number(f, t->number)) {
         if (f->host(&host, &source, f->shape, t->iso) != TSR_INVALID_VALUE ||
             f->device(&device, device_source, f->shape, t->iso) != TSR_INVALID_VALUE)
@@ -548,7 +540,7 @@ static tsr_status make_all(sample *t, int what, const tsr_source *source)
         tsr_cuda_free(out.x, NULL);
         return status;
     }
-    if (!has_number(&kinds[what], source->number) || is_too_thin(&kinds[what], source))
+    if (!has_number(&kinds[what], source->number))
         return TSR_OK;
     status = kinds[what].device(&a, source, kinds[what].shape, t->iso);
     if (status != TSR_OK)

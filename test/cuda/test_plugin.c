@@ -419,13 +419,13 @@ static bool by_blocks(const test_case *c)
 static void test_named_kernels(void **state)
 {
     (void)state;
-    static const char *const names[] = {"csr", "me-tcf", "me-bcrs", "me-bcrs-128", "hrpb", "bmat", "panel", "something"};
+    static const char *const names[] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "panel", "something"};
     plain();
     rng r = {seed};
     int by_blocks_so_far = 0, in_half = 0;
     for (int round = 0; round < 100 * rounds || (round < 3000 && (by_blocks_so_far <= 5 || in_half == 0)); round++) {
         test_case c = make_plus_times(&r, round % 3 ? TSR_FP32 : TSR_FP64, (int)rng_below(&r, 2));
-        kernel = by_blocks(&c) ? names[rng_below(&r, 8)] : "csr";
+        kernel = by_blocks(&c) ? names[rng_below(&r, 7)] : "csr";
         precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : TSR_PRECISION_EXACT;
         reorder = (tsr_reorder)rng_below(&r, 5);
         use_slot = rng_chance(&r, 50);

@@ -10,7 +10,7 @@
 
 #include "test/unit/seeded.h"
 
-enum { KINDS = 9 };
+enum { KINDS = 8 };
 
 typedef struct format {
     tsr_me_tcf me_tcf;
@@ -19,11 +19,11 @@ typedef struct format {
     tsr_hrpb hrpb;
 } format;
 
-static const int kind_size[KINDS] = {0, 8, 16, 8, 16, 16, 32, 64, 32}; /* width of ME-BCRS, else height */
+static const int kind_size[KINDS] = {0, 8, 16, 8, 16, 16, 32, 64}; /* width of ME-BCRS, else height */
 
 static inline bool is_bcrs(int kind)
 {
-    return kind == 1 || kind == 2 || kind == 8;
+    return kind == 1 || kind == 2;
 }
 
 static inline tsr_status make(format *f, int kind, const tsr_source *in, double iso, int nthreads)
@@ -32,8 +32,7 @@ static inline tsr_status make(format *f, int kind, const tsr_source *in, double 
     switch (kind) {
     case 0: return tsr_make_me_tcf(&f->me_tcf, in, nthreads);
     case 1:
-    case 2:
-    case 8: return tsr_make_me_bcrs(&f->me_bcrs, in, kind_size[kind], iso, nthreads);
+    case 2: return tsr_make_me_bcrs(&f->me_bcrs, in, kind_size[kind], iso, nthreads);
     case 3:
     case 4: return tsr_make_bmat(&f->bmat, in, kind_size[kind], nthreads);
     default: return tsr_make_hrpb(&f->hrpb, in, kind_size[kind], nthreads);

@@ -145,7 +145,7 @@ static void assert_statistics(const tsr_source *in, int nthreads)
     }
     assert_true(s.blocks_8x8 == blocks_8 && s.blocks_16x8 == blocks_16 && s.bricks_16x4 == bricks);
     assert_true(isfinite(s.mean_nnz_tc) && isfinite(s.alpha) && isfinite(s.intensity));
-    const int64_t want[KINDS] = {s.bytes_me_tcf, s.bytes_me_bcrs, -1, s.bytes_bmat_8, s.bytes_bmat_16, s.bytes_hrpb, -1, -1, -1};
+    const int64_t want[KINDS] = {s.bytes_me_tcf, s.bytes_me_bcrs, -1, s.bytes_bmat_8, s.bytes_bmat_16, s.bytes_hrpb, -1, -1};
     for (int kind = 0; kind < KINDS && in->x; kind++) {
         format f;
         assert_int_equal(make(&f, kind, in, 1, nthreads), TSR_OK);
