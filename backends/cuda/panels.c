@@ -530,6 +530,8 @@ tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_
         status = tsr_cuda_sparse_rows(a);
     if (status == TSR_OK)
         status = open_kept(&s.panels);
+    if (status == TSR_OK)
+        status = tsr_cuda_wait(tsr_cuda.up); /* a value may still be in the chunks */
     if (status == TSR_OK) {
         run(&s);
         status = (tsr_status)atomic_load(&s.status);

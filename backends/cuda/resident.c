@@ -119,7 +119,8 @@ static tsr_status prepare_b(resident *r)
 
 static void set_arrays(resident *r)
 {
-    r->m.b = r->array[B_ROWS] ? r->array[B_ROWS] : r->b ? r->b->x : NULL;
+    if (tsr_reads_b(r->product)) /* otherwise it may be of any type */
+        r->m.b = r->array[B_ROWS] ? r->array[B_ROWS] : r->b->x;
     r->m.b_present = r->array[B_PRESENT_ROWS] ? r->array[B_PRESENT_ROWS] : r->m.b_present;
     r->m.c = r->c_turned ? r->array[C_ROWS] : r->c->x;
     if (r->c->present && !r->rows_tell)

@@ -513,6 +513,33 @@ static void test_blocks_are_built_when_they_pay(void **state)
     release();
 }
 
+/* A value that is still on its way, through the chunks that the panels of a product with a kept A use next. */
+static void test_panels_after_bring(void **state)
+{
+    enum { COUNT = 500 };
+    (void)state;
+    plain();
+    use_slot = true;
+    rng r = {seed};
+    int64_t brought[COUNT], home[COUNT], moved;
+    for (int round = 0; round < 20; round++) {
+        test_case c = make_plus_times(&r, TSR_FP64, 0);
+        void *value;
+        for (int k = 0; k < COUNT; k++)
+            brought[k] = (int64_t)rng_next(&r);
+        tsr_view v = {.format = TSR_FULL, .type = TSR_INT64, .by_col = true, .nrows = COUNT, .ncols = 1, .nvec = 1, .vlen = COUNT,
+                      .ld = COUNT, .nvals = COUNT, .x = brought};
+        check_at(&c, "A is kept");
+        assert_int_equal(gpu->values->bring(&v, 2, &value, &moved), TSR_OK);
+        check_at(&c, "panels");
+        assert_int_equal(gpu->values->fetch(value, &(tsr_result){.x = home}, 2), TSR_OK);
+        assert_memory_equal(home, brought, sizeof home);
+        gpu->values->forget(value);
+        release();
+        case_free(&c);
+    }
+}
+
 /* Timed with numbers of the plug-in's own; only A stays. */
 static void test_measure(void **state)
 {
@@ -987,6 +1014,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned), cmocka_unit_test(test_values_of_products),
         cmocka_unit_test(test_nothing_moves), cmocka_unit_test(test_measure),
+        cmocka_unit_test(test_panels_after_bring),
         cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
         cmocka_unit_test(test_panels_over_semirings),
