@@ -15,9 +15,9 @@ def enumerator(name):
 def read(path):
     with open(path, encoding='ascii') as file:
         lines = file.read().splitlines()
-    if lines[0] != 'tessera-model 1' or lines[-1] != 'end':
+    if lines[0] != 'tessera-model 2' or lines[-1] != 'end':
         sys.exit(f'{path}: not a whole model')
-    about, windows, kernels = {}, [], []
+    about, windows, kernels, making = {}, [], [], []
     for line in lines[1:-1]:
         word, rest = line.split(' ', 1)
         if word == 'window':
@@ -26,9 +26,12 @@ def read(path):
         elif word == 'kernel':
             kernel, math, width, numbers = rest.split(' ', 3)
             kernels.append((f'[{enumerator(kernel)}][{enumerator(math)}][{WIDTHS.index(width)}]', numbers))
+        elif word == 'making':
+            kernel, numbers = rest.split(' ', 1)
+            making.append((f'[{enumerator(kernel)}]', numbers))
         else:
             about[word] = rest
-    return about, windows, kernels
+    return about, windows, kernels, making
 
 
 def table(rows):
@@ -37,7 +40,7 @@ def table(rows):
 
 def main():
     path, name = sys.argv[1:]
-    about, windows, kernels = read(path)
+    about, windows, kernels, making = read(path)
     print(f'''/* Written by tools/model_table.py from what `tessera train` measured on an {about['device']}, {about['date']}.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/route/model.h"
@@ -48,6 +51,8 @@ const tsr_model tsr_model_{name} = {{
 {table(windows)}    }},
     .kernel = {{
 {table(kernels)}    }},
+    .making = {{
+{table(making)}    }},
 }};''')
 
 

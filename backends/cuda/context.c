@@ -6,6 +6,7 @@
 
 #include "backends/cuda/sparse.h"
 #include "backends/cuda/values.h"
+#include "src/route/model.h"
 
 tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES,
                             .row = TSR_CUDA_ROW_BYTES, .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};
@@ -21,6 +22,7 @@ static tsr_status open_device(void)
     tsr_status status = tsr_cuda_open(chosen.device, &tsr_cuda.device);
     if (status == TSR_OK)
         status = tsr_cuda_free_memory(&available);
+    tsr_cuda.model = chosen.model ? chosen.model : tsr_model_default(tsr_cuda.device.major * 10 + tsr_cuda.device.minor);
     tsr_cuda.cap = chosen.device_memory ? chosen.device_memory : available / 5 * 4;
     void **const streams[] = {&tsr_cuda.compute, &tsr_cuda.up, &tsr_cuda.down};
     for (int k = 0; k < 3 && status == TSR_OK; k++)

@@ -32,6 +32,8 @@ typedef struct tsr_cuda_context {
     void *compute, *up, *down; /* streams; memory is allocated and freed on `compute` */
     void *order;               /* event of tsr_cuda_after */
     size_t cap, used;          /* bytes of device memory: allowed, reserved */
+    const struct tsr_model *model; /* what kernels cost */
+    int built, evicted;        /* block formats and the like made, sparse operands given up, by the present product */
     int64_t chunk, panel, row, direct_row; /* TSR_CUDA_CHUNK_BYTES and so on, unless a benchmark tries others */
     int ring;                  /* chunks of one direction wanted, <= TSR_CUDA_RING */
     int npairs;                /* there are 2 npairs chunks: even ones go up, odd ones come down */

@@ -101,8 +101,11 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
         return no_products(p, result);
     void *before;
     tsr_status status = tsr_cuda_begin(&before);
+    tsr_cuda.built = tsr_cuda.evicted = 0;
     if (status == TSR_OK)
         status = execute_alone(p, result);
+    result->built = tsr_cuda.built;
+    result->evicted = tsr_cuda.evicted;
     tsr_cuda_end(before);
     return status;
 }

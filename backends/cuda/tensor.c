@@ -1,9 +1,8 @@
-/* Representations beside plain CSR: block formats for the Tensor-Core kernels, and values in 16 bits.
+/* Representations beside plain CSR: block formats for the Tensor-Core kernels, panels, hybrid, and values in 16 bits.
  *
- * The rule, where TESSERA_KERNEL does not name a kernel: plus_times (or plus_second) over FP32 or FP64 with a full B, by panels
- * also min and max over plus and times, and integers; enough
- * entries per nonzero vector, so that fewer rows of B are fetched than by CSR (`rules`); and as much time spent on CSR products
- * that blocks could have spared as building them takes (or as many calls announced).
+ * Where TESSERA_KERNEL does not name a kernel: plus_times (or plus_second) over FP32 or FP64 with a full B, by panels also min and
+ * max over plus and times, and integers, are computed by what the model predicts to be the fastest; what is not there yet is built
+ * when it has paid (src/route/forms.h).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/tensor.h"
 
@@ -18,40 +17,28 @@ typedef struct shape {
     int height, width;
 } shape;
 
-/* Which format, from how many entries per nonzero vector of some height on and for how many columns; the first that matches,
- * else CSR (in 16 bits where these are allowed).  From bench_gpu on an H200, nine graphs, N = 32 and 128, 2026-11-21: Tensor
- * Cores where windows are dense, else panels where rows share columns, which also compute TF32 products exactly and faster. */
-typedef struct rule {
-    tsr_cuda_math math;
-    int vector_height;
-    double least_density;
-    int64_t least_columns;
-    shape shape;
-} rule;
-
-static const rule rules[] = {
-    {TSR_CUDA_EXACT, 8, 2.5, 2, {TSR_CUDA_ME_BCRS, 8, 8}}, {TSR_CUDA_EXACT, 32, 1.05, 64, {TSR_CUDA_PANEL, 0, 0}},
-    {TSR_CUDA_TF32, 8, 2.5, 2, {TSR_CUDA_HRPB, 16, 16}},   {TSR_CUDA_TF32, 32, 1.05, 64, {TSR_CUDA_PANEL, 0, 0}},
-    {TSR_CUDA_FP64, 8, 2.5, 2, {TSR_CUDA_BMAT, 16, 8}},    {TSR_CUDA_FP64, 32, 1.05, 64, {TSR_CUDA_PANEL, 32, 24}},
-    {TSR_CUDA_FP16, 8, 1.9, 2, {TSR_CUDA_HRPB, 16, 16}},   {TSR_CUDA_BF16, 8, 1.9, 2, {TSR_CUDA_HRPB, 16, 16}},
-    {TSR_CUDA_FP16, 8, 1.4, 2, {TSR_CUDA_CSR, 0, 0}},      {TSR_CUDA_BF16, 8, 1.4, 2, {TSR_CUDA_CSR, 0, 0}},
-    {TSR_CUDA_FP16, 64, 1.7, 96, {TSR_CUDA_PANEL, 64, 48}}, {TSR_CUDA_BF16, 64, 1.7, 96, {TSR_CUDA_PANEL, 64, 48}},
-};
-
 /* For a kernel asked for by name. */
 static const shape named_shapes[TSR_CUDA_KIND_COUNT] = {
     {TSR_CUDA_CSR, 0, 0},    {TSR_CUDA_ME_TCF, 16, 8}, {TSR_CUDA_ME_BCRS, 8, 8},
-    {TSR_CUDA_HRPB, 16, 16}, {TSR_CUDA_BMAT, 8, 8},    {TSR_CUDA_PANEL, 32, 24},
+    {TSR_CUDA_HRPB, 16, 16}, {TSR_CUDA_BMAT, 8, 8},    {TSR_CUDA_PANEL, 32, 24},  {TSR_CUDA_HYBRID, 0, 0},
+};
+
+/* Those of the model. */
+static const shape form_shapes[TSR_FORMS] = {
+    [TSR_GPU_CSR] = {TSR_CUDA_CSR, 0, 0},          [TSR_GPU_PANEL_32] = {TSR_CUDA_PANEL, 32, 24},
+    [TSR_GPU_PANEL_64] = {TSR_CUDA_PANEL, 64, 48}, [TSR_GPU_ME_TCF] = {TSR_CUDA_ME_TCF, 16, 8},
+    [TSR_GPU_ME_BCRS] = {TSR_CUDA_ME_BCRS, 8, 8},  [TSR_GPU_HRPB_16] = {TSR_CUDA_HRPB, 16, 16},
+    [TSR_GPU_HRPB_32] = {TSR_CUDA_HRPB, 32, 16},   [TSR_GPU_BMAT_8] = {TSR_CUDA_BMAT, 8, 8},
+    [TSR_GPU_BMAT_16] = {TSR_CUDA_BMAT, 16, 8},    [TSR_FORM_HYBRID] = {TSR_CUDA_HYBRID, 0, 0},
 };
 
 /* Heights that a kernel has beside that one, all of them powers of 2. */
 static const int other_heights[TSR_CUDA_KIND_COUNT] = {[TSR_CUDA_HRPB] = 32 | 64, [TSR_CUDA_BMAT] = 16, [TSR_CUDA_PANEL] = 64};
 
-/* ms, of the same day: fetching a byte of B; counting and building, per entry and at least; any product at least.  And the
- * share of a CSR product that blocks are hoped to spare. */
-static const double fetch_ms = 1.1e-10, build_entry_ms = 7e-8, build_start_ms = 0.2, launch_ms = 0.005, spared = 0.3;
+/* Share of a CSR product that another order of rows is hoped to spare.  ms for a byte across the bus. */
+static const double order_gain = 0.3, bus_ms = 1 / 55e6;
 
-static const char *const kind_name[TSR_CUDA_KIND_COUNT] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "panel"};
+static const char *const kind_name[TSR_CUDA_KIND_COUNT] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "panel", "hybrid"};
 
 static const char *const names[TSR_CUDA_KIND_COUNT][TSR_CUDA_MATH_COUNT] = {
     {"csr", "csr", "csr-fp16", "csr-bf16", "csr"},
@@ -60,6 +47,7 @@ static const char *const names[TSR_CUDA_KIND_COUNT][TSR_CUDA_MATH_COUNT] = {
     {"hrpb-exact", "hrpb-tf32", "hrpb-fp16", "hrpb-bf16", "hrpb-fp64"},
     {"bmat-exact", "bmat-tf32", "bmat-fp16", "bmat-bf16", "bmat-fp64"},
     {"panel-fp32", "panel-fp32", "panel-fp16", "panel-bf16", "panel-fp64"},
+    {"hybrid-exact", "hybrid-tf32", "hybrid-fp16", "hybrid-bf16", "hybrid-fp64"},
 };
 
 /* What an element of B must stay below: finite, also after rounding, and 2^127 where FP32 is split or rounded to TF32. */
@@ -187,39 +175,88 @@ static tsr_source source_of(const tsr_cuda_sparse *a)
                              .number = tsr_cuda_type_size(a->key.type) == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32};
 }
 
-/* The order of rows is decided first. */
-static tsr_status count_vectors(tsr_cuda_sparse *a, tsr_reorder wanted)
+/* ---- what is known of A ---- */
+
+/* Scratch for keys to sort and a copy; labels or sketches. */
+static size_t looking_bytes(const tsr_cuda_sparse *a)
 {
-    if (a->account.counted)
+    return (size_t)a->csr.nvals * 28 + (size_t)(a->csr.nrows + a->csr.ncols) * 112;
+}
+
+static tsr_status look_at_windows(tsr_cuda_account *account, const tsr_source *sample, int at)
+{
+    int height = 8 << at;
+    account->nwindows[at] = (sample->nrows + height - 1) / height;
+    account->windows[at] = calloc((size_t)account->nwindows[at] + 1, sizeof *account->windows[at]);
+    return account->windows[at] ? tsr_cuda_count_windows(account->windows[at], sample, height, tsr_cuda.compute) : TSR_OUT_OF_MEMORY;
+}
+
+void tsr_cuda_account_free(tsr_cuda_account *account)
+{
+    for (int at = 0; at < 2; at++) {
+        free(account->windows[at]);
+        account->windows[at] = NULL;
+    }
+}
+
+/* Vectors and windows of a sample of the rows. */
+static tsr_status look(tsr_cuda_sparse *a)
+{
+    tsr_cuda_account *account = &a->account;
+    size_t working = looking_bytes(a);
+    int64_t vectors[5];
+    tsr_source all = source_of(a), sample = {0};
+    if (account->looked)
         return TSR_OK;
-    /* keys to sort and a copy; labels or sketches */
-    size_t working = (size_t)a->csr.nvals * 28 + (size_t)(a->csr.nrows + a->csr.ncols) * 112;
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
+    tsr_status status = tsr_cuda_sample_rows(&sample, &all, NULL, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_count_vectors(vectors, &sample, tsr_cuda.compute);
+    for (int at = 0; at < 2 && status == TSR_OK; at++)
+        status = look_at_windows(account, &sample, at);
+    for (int h = 0; h < 5 && status == TSR_OK; h++)
+        account->sampled[h] = sample.nvals ? (double)vectors[h] * (double)a->csr.nvals / (double)sample.nvals : (double)a->csr.nvals;
+    tsr_cuda_free_source(&sample, tsr_cuda.compute);
+    tsr_cuda_unreserve(working);
+    if (status != TSR_OK)
+        tsr_cuda_account_free(account);
+    account->looked = status == TSR_OK;
+    return status;
+}
+
+static tsr_status decide_order(tsr_cuda_sparse *a, tsr_reorder wanted)
+{
+    size_t working = looking_bytes(a);
+    tsr_source pattern = source_of(a);
+    pattern.x = NULL;
+    if (a->account.ordered)
+        return TSR_OK;
+    if (!tsr_cuda_reserve(working))
+        return TSR_OUT_OF_MEMORY;
+    tsr_status status = tsr_cuda_decide_order(&a->order, &pattern, wanted);
+    tsr_cuda_unreserve(working);
+    a->account.ordered = status == TSR_OK;
+    return status;
+}
+
+tsr_status tsr_cuda_count_matrix(tsr_cuda_sparse *a, tsr_reorder wanted)
+{
+    size_t working = looking_bytes(a);
     tsr_source pattern = source_of(a), ordered = {0};
     pattern.x = NULL;
-    tsr_status status = tsr_cuda_decide_order(&a->order, &pattern, wanted);
-    if (status == TSR_OK)
-        status = tsr_cuda_in_order(&ordered, &a->order, &pattern);
+    if (a->account.counted)
+        return TSR_OK;
+    tsr_status status = decide_order(a, wanted);
+    if (status != TSR_OK || !tsr_cuda_reserve(working))
+        return status == TSR_OK ? TSR_OUT_OF_MEMORY : status;
+    status = tsr_cuda_in_order(&ordered, &a->order, &pattern);
     if (status == TSR_OK)
         status = tsr_cuda_count_vectors(a->account.vectors, &ordered, tsr_cuda.compute);
     tsr_cuda_end_order(&ordered, &a->order);
     tsr_cuda_unreserve(working);
     a->account.counted = status == TSR_OK;
     return status;
-}
-
-static double csr_ms(const tsr_cuda_sparse *a, const tsr_product *p)
-{
-    return (double)a->csr.nvals * (double)p->n * (double)tsr_cuda_type_size(p->semiring.type) * fetch_ms + launch_ms;
-}
-
-static bool has_paid(const tsr_cuda_sparse *a, const tsr_product *p)
-{
-    double products = p->expected_calls > 0 ? p->expected_calls * csr_ms(a, p) : a->account.spent_ms;
-    tsr_source source = source_of(a);
-    double order_ms = a->account.counted ? 0 : tsr_cuda_order_ms(&source, p->reorder);
-    return products * spared >= (double)a->csr.nvals * build_entry_ms + build_start_ms + order_ms;
 }
 
 /* Nonzero vectors, counted before. */
@@ -231,44 +268,57 @@ static int64_t vectors_of(const tsr_cuda_sparse *a, int height)
     return a->account.vectors[at];
 }
 
-/* EXACT on Tensor Cores errs about as much as adding six products one by one in FP32: too much for shorter rows. */
-static bool rows_are_too_short(const rule *r, const tsr_cuda_sparse *a)
+/* As far as it is known: before anybody has looked no two entries share a vector. */
+static tsr_gpu_matrix matrix_of(const tsr_cuda_sparse *a)
 {
-    return r->math == TSR_CUDA_EXACT && r->shape.kind != TSR_CUDA_PANEL && a->csr.nvals < 6 * a->csr.nrows;
-}
-
-/* Where rows are in another order, CSR, which has their own, brings most rows of B from memory again and again, unless B fits the cache. */
-static int64_t least_columns(const rule *r, const tsr_cuda_sparse *a, int64_t n)
-{
-    double b_bytes = (double)a->csr.ncols * (double)n * (double)tsr_cuda_type_size(a->key.type);
-    bool gains = a->order.row && b_bytes > (double)tsr_cuda.device.l2_bytes;
-    return gains ? r->least_columns / 2 : r->least_columns;
-}
-
-static bool applies(const rule *r, const tsr_cuda_sparse *a, const tsr_cuda_plan *plan, int64_t n)
-{
-    return r->math == plan->math && !rows_are_too_short(r, a) && n >= least_columns(r, a, n) &&
-           (is_sum(plan->semiring) || r->shape.kind == TSR_CUDA_PANEL) &&
-           (double)a->csr.nvals >= r->least_density * (double)vectors_of(a, r->vector_height);
-}
-
-/* NULL: CSR. */
-static const rule *find_rule(const tsr_cuda_sparse *a, const tsr_cuda_plan *plan, int64_t n)
-{
-    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
-        if (applies(&rules[k], a, plan, n))
-            return &rules[k];
-    return NULL;
-}
-
-/* Height 0: as the matrix wants it. */
-static shape resolve(shape s, const tsr_cuda_sparse *a)
-{
-    if (s.height == 0 && s.kind == TSR_CUDA_PANEL) {
-        s.height = tsr_panel_height(a->csr.nrows, a->account.vectors);
-        s.width = tsr_panel_width(s.height);
+    const tsr_cuda_account *account = &a->account;
+    tsr_gpu_matrix m = {.nrows = (double)a->csr.nrows, .ncols = (double)a->csr.ncols, .nvals = (double)a->csr.nvals};
+    for (int h = 0; h < 5; h++) {
+        m.own[h] = account->looked ? account->sampled[h] : m.nvals;
+        m.vectors[h] = account->counted ? (double)account->vectors[h] : m.own[h];
+        if (account->counted && !a->order.row)
+            m.own[h] = m.vectors[h];
     }
-    return s;
+    for (int at = 0; at < 2 && !a->order.row; at++) {
+        m.nwindows[at] = account->nwindows[at];
+        m.windows[at] = account->windows[at];
+    }
+    return m;
+}
+
+static double csr_ms(const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n)
+{
+    double ms[TSR_FORMS];
+    tsr_gpu_matrix m = matrix_of(a);
+    tsr_predict_forms(ms, tsr_cuda.model, &m, (tsr_gpu_math)math, (double)n, TSR_FORM_BIT(TSR_GPU_CSR));
+    return ms[TSR_GPU_CSR] > 0 ? ms[TSR_GPU_CSR] : 0;
+}
+
+/* B and C across the bus, both ways at once. */
+static double transfer_ms(const tsr_product *p)
+{
+    double size = (double)tsr_cuda_type_size(p->semiring.type), n = (double)p->n;
+    double up = p->b_value || p->b.iso ? 0 : (double)p->k * n * size, down = p->b_value ? 0 : (double)p->m * n * size;
+    return (up > down ? up : down) * bus_ms;
+}
+
+/* EXACT on Tensor Cores errs about as much as adding six products one by one in FP32: too much for shorter rows. */
+static bool rows_are_too_short(const tsr_gpu_matrix *m, int form)
+{
+    if (form != TSR_FORM_HYBRID)
+        return m->nvals < 6 * m->nrows;
+    tsr_gpu_split split = tsr_split_windows(tsr_cuda.model, m, TSR_GPU_EXACT, 32);
+    return split.nvals < 6 * split.nrows;
+}
+
+/* What may compute a product of this arithmetic; Tensor Cores only sums. */
+static unsigned allowed_forms(const tsr_gpu_matrix *m, const tsr_cuda_plan *plan)
+{
+    unsigned allowed = TSR_FORM_BIT(TSR_GPU_CSR) | TSR_FORM_BIT(TSR_GPU_PANEL_32) | TSR_FORM_BIT(TSR_GPU_PANEL_64);
+    for (int form = 0; form < TSR_FORMS && is_sum(plan->semiring); form++)
+        if (plan->math != TSR_CUDA_EXACT || !rows_are_too_short(m, form))
+            allowed |= TSR_FORM_BIT(form);
+    return allowed;
 }
 
 static bool is_half(tsr_cuda_math math)
@@ -281,7 +331,7 @@ static bool is_half(tsr_cuda_math math)
 /* Formats without a pattern form store the one value of a pattern. */
 static bool stores_iso(tsr_cuda_kind kind)
 {
-    return kind == TSR_CUDA_ME_BCRS || kind == TSR_CUDA_PANEL;
+    return kind == TSR_CUDA_ME_BCRS || kind == TSR_CUDA_PANEL || kind == TSR_CUDA_HYBRID;
 }
 
 /* Panels keep values of A in full where B has 16 bits. */
@@ -290,18 +340,25 @@ static tsr_number stored_number(tsr_cuda_kind kind, tsr_cuda_math math)
     return kind == TSR_CUDA_PANEL && math != TSR_CUDA_FP64 ? TSR_NUMBER_FP32 : tsr_cuda_number(math);
 }
 
-/* What a format of this shape would be. */
-static tsr_cuda_blocks describe(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, shape s)
+/* What a format of this shape would be, for B of n columns. */
+static tsr_cuda_blocks describe(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, shape s, int64_t n)
 {
-    return (tsr_cuda_blocks){.kind = s.kind, .height = s.height, .width = s.width, .number = stored_number(s.kind, plan->math),
-                             .iso = stores_iso(s.kind) && !a->csr.x ? plan->iso : 1.0};
+    tsr_cuda_blocks b = {.kind = s.kind, .height = s.height, .width = s.width, .number = stored_number(s.kind, plan->math),
+                         .iso = stores_iso(s.kind) && !a->csr.x ? plan->iso : 1.0};
+    if (s.kind == TSR_CUDA_HYBRID) {
+        b.height = tsr_gpu_kernel_height(tsr_window_kernel((tsr_gpu_math)plan->math));
+        b.width = 8;
+        b.math = plan->math;
+        b.split = tsr_nearest_width((double)n);
+    }
+    return b;
 }
 
 static tsr_cuda_blocks *find_blocks(tsr_cuda_blocks *list, const tsr_cuda_blocks *like)
 {
     tsr_cuda_blocks *b = list;
     while (b && (b->kind != like->kind || b->number != like->number || b->height != like->height || b->width != like->width ||
-                 memcmp(&b->iso, &like->iso, sizeof b->iso) != 0))
+                 b->math != like->math || b->split != like->split || memcmp(&b->iso, &like->iso, sizeof b->iso) != 0))
         b = b->next;
     return b;
 }
@@ -319,8 +376,18 @@ static size_t at_most_bytes(const tsr_cuda_sparse *a, const tsr_cuda_blocks *b)
     case TSR_CUDA_ME_BCRS: return common + 8 * vectors * size;
     case TSR_CUDA_HRPB: return common + 8 * windows + 4 * blocks + 13 * vectors + nvals * size;
     case TSR_CUDA_PANEL: return common + 64 * blocks + 2 * nvals * size;
+    case TSR_CUDA_HYBRID: return common + 16 * vectors * size + 16 * blocks + 13 * vectors + 2 * nvals * size + (size_t)a->csr.nrows * 5 + nvals / 2;
     default: return common + 16 * blocks + nvals * size;
     }
+}
+
+static tsr_status make_hybrid(tsr_cuda_blocks *b, const tsr_source *source)
+{
+    tsr_cuda_split_rule rule;
+    tsr_gpu_kernel kernel = tsr_window_kernel((tsr_gpu_math)b->math);
+    tsr_cuda_half half = kernel == TSR_GPU_ME_BCRS ? TSR_CUDA_HALF_ME_BCRS : kernel == TSR_GPU_BMAT_16 ? TSR_CUDA_HALF_BMAT : TSR_CUDA_HALF_HRPB;
+    memcpy(rule.w, tsr_cuda.model->window[b->math][b->split], sizeof rule.w);
+    return tsr_cuda_make_hybrid(&b->as.hybrid, source, half, b->height, b->iso, &rule, &tsr_cuda.device, tsr_cuda.compute);
 }
 
 static tsr_status make_format(tsr_cuda_blocks *b, const tsr_source *source)
@@ -336,6 +403,7 @@ static tsr_status make_format(tsr_cuda_blocks *b, const tsr_source *source)
     case TSR_CUDA_PANEL:
         status = tsr_cuda_make_panel(&b->as.panel, source, b->height, b->width, b->iso, tsr_cuda.compute);
         break;
+    case TSR_CUDA_HYBRID: status = make_hybrid(b, source); break;
     case TSR_CUDA_CSR: return TSR_OK;
     }
     return status;
@@ -360,8 +428,11 @@ static void free_format(tsr_cuda_blocks *b)
     case TSR_CUDA_HRPB: tsr_cuda_free_hrpb(&b->as.hrpb, tsr_cuda.compute); break;
     case TSR_CUDA_BMAT: tsr_cuda_free_bmat(&b->as.bmat, tsr_cuda.compute); break;
     case TSR_CUDA_PANEL: tsr_cuda_free_panel(&b->as.panel, tsr_cuda.compute); break;
+    case TSR_CUDA_HYBRID: tsr_cuda_free_hybrid(&b->as.hybrid, tsr_cuda.compute); break;
     case TSR_CUDA_CSR: tsr_cuda_delete(b->as.half); break;
     }
+    tsr_cuda_delete(b->rounded);
+    b->rounded = NULL;
 }
 
 /* Blocks of a work item: long enough to hide its start, short enough to spread a dense window over the device. */
@@ -385,7 +456,7 @@ static tsr_status make_blocks(tsr_cuda_blocks *b, const tsr_source *source)
 {
     int64_t most;
     tsr_status status = make_format(b, source);
-    if (status != TSR_OK)
+    if (status != TSR_OK || b->kind == TSR_CUDA_HYBRID) /* which has work lists of its own */
         return status;
     const uint64_t *mask = b->kind == TSR_CUDA_BMAT ? b->as.bmat.mask : NULL;
     status = most_of(&most, b);
@@ -393,6 +464,16 @@ static tsr_status make_blocks(tsr_cuda_blocks *b, const tsr_source *source)
         status = tsr_cuda_make_work(&b->work, windows_of(b), mask, most, tsr_cuda.compute);
     if (status != TSR_OK)
         free_format(b);
+    return status;
+}
+
+static tsr_status make_in_order(tsr_cuda_blocks *b, const tsr_cuda_sparse *a, const tsr_source *source)
+{
+    tsr_source ordered = {0};
+    tsr_status status = tsr_cuda_in_order(&ordered, &a->order, source);
+    if (status == TSR_OK)
+        status = make_blocks(b, &ordered);
+    tsr_cuda_end_order(&ordered, &a->order);
     return status;
 }
 
@@ -414,12 +495,13 @@ static tsr_status make_from_values(tsr_cuda_blocks *b, const tsr_cuda_sparse *a)
         b->as.half = rounded;
         return TSR_OK;
     }
-    tsr_source ordered = {0};
-    if (status == TSR_OK)
-        status = tsr_cuda_in_order(&ordered, &a->order, &source);
-    if (status == TSR_OK)
-        status = make_blocks(b, &ordered);
-    tsr_cuda_end_order(&ordered, &a->order);
+    if (status == TSR_OK && b->kind == TSR_CUDA_HYBRID) { /* rows as they are: csr has no other order */
+        status = make_blocks(b, &source);
+        b->rounded = status == TSR_OK ? rounded : NULL;
+        rounded = status == TSR_OK ? NULL : rounded;
+    } else if (status == TSR_OK) {
+        status = make_in_order(b, a, &source);
+    }
     tsr_cuda_delete(rounded);
     return status;
 }
@@ -443,6 +525,7 @@ static tsr_status build(tsr_cuda_blocks **out, tsr_cuda_sparse *a, const tsr_cud
     if (status == TSR_OK) {
         b->next = a->blocks;
         *out = a->blocks = b;
+        tsr_cuda.built++;
         return TSR_OK;
     }
     tsr_cuda_unreserve(b->bytes);
@@ -463,12 +546,12 @@ void tsr_cuda_blocks_free(tsr_cuda_blocks *list)
 
 /* ---- the plan ---- */
 
-static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, shape wanted, tsr_reorder reorder)
+static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, shape wanted, const tsr_product *p)
 {
-    tsr_cuda_blocks like = describe(plan, a, wanted), *b = find_blocks(a->blocks, &like);
+    tsr_cuda_blocks like = describe(plan, a, wanted, p->n), *b = find_blocks(a->blocks, &like);
     tsr_status status = TSR_OK;
     if (!b) {
-        status = wanted.kind == TSR_CUDA_CSR ? TSR_OK : count_vectors(a, reorder);
+        status = wanted.kind == TSR_CUDA_CSR ? TSR_OK : tsr_cuda_count_matrix(a, p->reorder);
         if (status == TSR_OK)
             status = build(&b, a, &like);
     }
@@ -480,19 +563,60 @@ static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, shape w
     return status;
 }
 
-/* The choice by itself: blocks that pay. */
+/* Forms that are there; one that a kernel has refused is not allowed any more. */
+static unsigned built_forms(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, int64_t n, unsigned *allowed)
+{
+    unsigned built = TSR_FORM_BIT(TSR_GPU_CSR);
+    for (int form = TSR_GPU_CSR + 1; form < TSR_FORMS; form++) {
+        tsr_cuda_blocks like = describe(plan, a, form_shapes[form], n), *b = find_blocks(a->blocks, &like);
+        built |= b && !b->refused ? TSR_FORM_BIT(form) : 0;
+        *allowed &= ~(b && b->refused ? TSR_FORM_BIT(form) : 0);
+    }
+    return built;
+}
+
+/* Another order of rows is looked for when products have lost as much without it as finding one takes, if it spares what is hoped. */
+static tsr_status consider_order(tsr_cuda_sparse *a, const tsr_cuda_plan *plan, const tsr_product *p)
+{
+    tsr_source source = source_of(a);
+    tsr_cuda_account *account = &a->account;
+    double price = tsr_cuda_order_ms(&source, p->reorder);
+    if (account->ordered || price == 0)
+        return TSR_OK;
+    double gain = order_gain * csr_ms(a, plan->math, p->n);
+    account->order_regret += gain;
+    bool pays = (p->expected_calls > 0 ? gain * p->expected_calls : account->order_regret) >= price;
+    return pays ? tsr_cuda_count_matrix(a, p->reorder) : TSR_OK;
+}
+
+static int choose_form(tsr_cuda_sparse *a, const tsr_cuda_plan *plan, const tsr_product *p)
+{
+    double ms[TSR_FORMS], price[TSR_FORMS], transfer = transfer_ms(p);
+    tsr_gpu_matrix m = matrix_of(a);
+    unsigned allowed = allowed_forms(&m, plan), built = built_forms(plan, a, p->n, &allowed);
+    tsr_predict_forms(ms, tsr_cuda.model, &m, (tsr_gpu_math)plan->math, (double)p->n, allowed);
+    tsr_predict_making(price, tsr_cuda.model, &m, (tsr_gpu_math)plan->math, (double)p->n);
+    for (int form = 0; form < TSR_FORMS; form++) {
+        ms[form] = ms[form] >= 0 ? tsr_exposed_ms(ms[form], transfer) : ms[form];
+        price[form] *= 1 + a->account.evictions; /* what is given up again and again must gain more */
+    }
+    return tsr_choose_form(&a->account.rental, ms, price, built, (tsr_gpu_math)plan->math, p->expected_calls);
+}
+
+/* The choice by itself. */
 static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p)
 {
-    bool paid = has_paid(a, p);
-    if (a->account.failed || (!a->account.counted && !paid))
+    tsr_cuda_account *account = &a->account;
+    if (account->failed ||
+        (!account->looked && !tsr_may_look(&account->rental, csr_ms(a, plan->math, p->n), p->expected_calls)))
         return TSR_OK;
-    tsr_status status = count_vectors(a, p->reorder);
-    const rule *r = status == TSR_OK ? find_rule(a, plan, p->n) : NULL;
-    if (!r)
+    tsr_status status = look(a);
+    if (status == TSR_OK)
+        status = consider_order(a, plan, p);
+    if (status != TSR_OK)
         return status;
-    shape wanted = resolve(r->shape, a);
-    tsr_cuda_blocks like = describe(plan, a, wanted);
-    return paid || find_blocks(a->blocks, &like) ? find_or_build(plan, a, wanted, p->reorder) : TSR_OK;
+    int form = choose_form(a, plan, p);
+    return form == TSR_GPU_CSR ? TSR_OK : find_or_build(plan, a, form_shapes[form], p);
 }
 
 tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
@@ -506,13 +630,11 @@ tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr
     tsr_status status = choose_math(&plan->math, a, p, plan->iso);
     bool takes = named && wanted.kind != TSR_CUDA_CSR && (is_sum(p->semiring) || wanted.kind == TSR_CUDA_PANEL);
     if (status == TSR_OK && takes)
-        status = find_or_build(plan, a, wanted, p->reorder);
+        status = find_or_build(plan, a, wanted, p);
     else if (status == TSR_OK && (!named || wanted.kind != TSR_CUDA_CSR) && keep)
         status = choose_blocks(plan, a, p);
-    if (!plan->blocks)
-        a->account.spent_ms += csr_ms(a, p);
     if (status == TSR_OK && !plan->blocks && is_half(plan->math))
-        status = find_or_build(plan, a, named_shapes[TSR_CUDA_CSR], p->reorder); /* rounding the values costs next to nothing */
+        status = find_or_build(plan, a, named_shapes[TSR_CUDA_CSR], p); /* rounding the values costs next to nothing */
     if (status != TSR_OK && status != TSR_INTERNAL_ERROR) {
         a->account.failed = true;
         status = TSR_OK;
@@ -556,6 +678,7 @@ tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_sparse 
     case TSR_CUDA_HRPB: return tsr_cuda_spmm_hrpb(&b->as.hrpb, &b->work, &ordered);
     case TSR_CUDA_BMAT: return tsr_cuda_spmm_bmat(&b->as.bmat, &b->work, &ordered);
     case TSR_CUDA_PANEL: return run_panel(plan, a, &ordered);
+    case TSR_CUDA_HYBRID: return tsr_cuda_spmm_hybrid(&b->as.hybrid, product);
     case TSR_CUDA_CSR: break;
     }
     tsr_cuda_csr csr;
@@ -565,6 +688,8 @@ tsr_status tsr_cuda_run_blocks(const tsr_cuda_plan *plan, const tsr_cuda_sparse 
 
 size_t tsr_cuda_blocks_partial_bytes(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, const tsr_cuda_spmm *product)
 {
+    if (plan->blocks->kind == TSR_CUDA_HYBRID)
+        return tsr_cuda_hybrid_partial_bytes(&plan->blocks->as.hybrid, product);
     if (plan->blocks->kind != TSR_CUDA_CSR)
         return tsr_cuda_partial_bytes(&plan->blocks->work, plan->blocks->height, product);
     tsr_cuda_csr csr;

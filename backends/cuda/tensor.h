@@ -1,14 +1,15 @@
-/* Representations beside plain CSR: which one, when it is built, and running it.
+/* Representations beside plain CSR: which one (src/route/forms.h), when it is built, and running it.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_TENSOR_H
 #define TSR_CUDA_TENSOR_H
 
 #include "backends/cuda/context.h"
+#include "src/route/forms.h"
 
 typedef enum tsr_cuda_kind {
-    TSR_CUDA_CSR, TSR_CUDA_ME_TCF, TSR_CUDA_ME_BCRS, TSR_CUDA_HRPB, TSR_CUDA_BMAT, TSR_CUDA_PANEL
+    TSR_CUDA_CSR, TSR_CUDA_ME_TCF, TSR_CUDA_ME_BCRS, TSR_CUDA_HRPB, TSR_CUDA_BMAT, TSR_CUDA_PANEL, TSR_CUDA_HYBRID
 } tsr_cuda_kind;
-#define TSR_CUDA_KIND_COUNT 6
+#define TSR_CUDA_KIND_COUNT 7
 
 /* One block format of one matrix; kind CSR: its values in 16 bits. */
 typedef struct tsr_cuda_blocks {
@@ -16,7 +17,9 @@ typedef struct tsr_cuda_blocks {
     tsr_cuda_kind kind;
     int height, width;
     tsr_number number;
-    double iso;    /* ME-BCRS and panels of a pattern: the value they store */
+    double iso;    /* ME-BCRS, panels and hybrids of a pattern: the value they store */
+    tsr_cuda_math math; /* hybrid: what its windows were chosen for, */
+    int split;          /* and for which width of B (tsr_nearest_width) */
     bool refused;  /* the kernel declined */
     union {
         tsr_me_tcf me_tcf;
@@ -24,23 +27,37 @@ typedef struct tsr_cuda_blocks {
         tsr_hrpb hrpb;
         tsr_bmat bmat;
         tsr_panel panel;
+        tsr_cuda_hybrid hybrid; /* csr half: the arrays of A */
         void *half;
     } as;
+    void *rounded; /* hybrid: values of its csr half where they are not those of A */
     tsr_work work;
     size_t bytes;
 } tsr_cuda_blocks;
 
-/* Ski-rental account of the block formats of one matrix. */
+/* What is known of one matrix, and what products have lost without block formats of it. */
 typedef struct tsr_cuda_account {
-    double spent_ms;    /* predicted time of the products computed with CSR so far */
-    bool counted;       /* vectors[] is known */
-    bool failed;        /* no memory for them, once */
-    bool out_of_range;  /* some value is too large for FP16: that precision is not used */
-    bool checked;       /* out_of_range is known */
-    int64_t vectors[5]; /* nonzero vectors at heights 8, 16, 32, 64, 128 */
+    tsr_rental rental;
+    double order_regret; /* ms that another order of rows may have spared */
+    bool looked;         /* `sampled` and windows are known */
+    bool ordered;        /* the order of rows is decided */
+    bool counted;        /* vectors[] is known */
+    bool failed;         /* no memory for them, once */
+    bool out_of_range;   /* some value is too large for FP16: that precision is not used */
+    bool checked;        /* out_of_range is known */
+    int evictions;       /* of this matrix so far */
+    double sampled[5];   /* nonzero vectors at heights 8, 16, 32, 64, 128, rows as they are, from a sample */
+    int64_t vectors[5];  /* in the order that blocks have, all of them */
+    int64_t nwindows[2];
+    tsr_window_count *windows[2]; /* of the sample, 8 and 16 rows; freed with it */
 } tsr_cuda_account;
 
+void tsr_cuda_account_free(tsr_cuda_account *account);
+
 struct tsr_cuda_sparse;
+
+/* Counts vectors[], once; decides the order of rows first. */
+tsr_status tsr_cuda_count_matrix(struct tsr_cuda_sparse *a, tsr_reorder wanted);
 
 /* What computes a product. */
 typedef struct tsr_cuda_plan {

@@ -156,6 +156,7 @@ typedef struct tsr_result {
     bool may_stay, may_keep;
     void *stays;
     uint64_t total;
+    int built, evicted; /* representations that a backend made for this product, and gave up for their room; for the trace */
 } tsr_result;
 
 /* What `measure` found out.  Times in ms, the best of several. */
@@ -206,6 +207,7 @@ typedef struct tsr_backend {
 typedef struct tsr_backend_options {
     int device;           /* TESSERA_DEVICE */
     size_t device_memory; /* TESSERA_DEVICE_MEMORY: most bytes to use on the device; 0: its own choice */
+    const struct tsr_model *model; /* of TESSERA_MODEL (src/route/model.h), stays; NULL: the built-in one for the device at hand */
 } tsr_backend_options;
 
 /* A plug-in exports two functions of these types, tsr_backend_init and tsr_backend_score.  score: 0 = unusable on this machine

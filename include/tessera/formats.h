@@ -166,6 +166,11 @@ typedef struct tsr_statistics {
     int64_t bytes_csr, bytes_me_tcf, bytes_me_bcrs, bytes_bmat_8, bytes_bmat_16, bytes_hrpb;
 } tsr_statistics;
 
+/* One row window, counted. */
+typedef struct tsr_window_count {
+    uint32_t nvals, vectors; /* entries; nonzero vectors */
+} tsr_window_count;
+
 #ifdef __cplusplus
 }
 #endif

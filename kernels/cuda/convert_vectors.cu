@@ -212,6 +212,13 @@ template <class Rows> __global__ void __launch_bounds__(threads) close_gaps(job 
     }
 }
 
+__global__ void __launch_bounds__(threads) tell_windows(tsr_windows w, tsr_window_count *windows)
+{
+    int64_t v = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
+    if (v < w.nwindows)
+        windows[v] = {static_cast<uint32_t>(w.entry[v + 1] - w.entry[v]), static_cast<uint32_t>(w.vector[v + 1] - w.vector[v])};
+}
+
 /* ---- the host's side ---- */
 
 unsigned piece_blocks(const job &j) { return static_cast<unsigned>(j.most_pieces < 4096 ? j.most_pieces : 4096); }
@@ -415,4 +422,26 @@ extern "C" tsr_status tsr_cuda_count_vectors(int64_t counts[5], const tsr_source
     for (int h = 0; h < 5 && status == TSR_OK; h++)
         counts[h] = host[totals + h];
     return status;
+}
+
+extern "C" tsr_status tsr_cuda_count_windows(tsr_window_count *windows, const tsr_source *in, int height, void *stream)
+{
+    tsr_windows w;
+    vectors made;
+    tsr_window_count *counts = nullptr;
+    tsr_status status = make_vectors(&w, &made, in, height, 8, 0, stream);
+    if (status != TSR_OK)
+        return status;
+    status = get_array(&counts, w.nwindows, stream);
+    if (status == TSR_OK && w.nwindows) {
+        TSR_LAUNCH(tell_windows, blocks_for(w.nwindows, threads), threads, 0, stream, w, counts);
+        status = launch_status();
+    }
+    if (status == TSR_OK && w.nwindows)
+        status = tsr_cuda_to_host(windows, counts, static_cast<size_t>(w.nwindows) * sizeof *windows, stream);
+    tsr_status waited = tsr_cuda_wait(stream);
+    tsr_cuda_free(counts, stream);
+    tsr_cuda_free(made.rows, stream);
+    free_windows(&w, stream);
+    return status == TSR_OK ? waited : status;
 }

@@ -148,9 +148,9 @@ tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work
 
 /* ---- Hybrid: dense row windows on Tensor Cores, the others by csr (HC-SpMM, section IV; kernels/cuda/hybrid.cu) ---- */
 
-/* A window with e entries in v nonzero vectors goes to Tensor Cores when w . {1, i, s, i s, s s, i i} > 0 with i = log2(e / v), s = log2 v;
- * one without entries never does. */
-#define TSR_CUDA_SPLIT_TERMS 6
+/* A window with e entries in v nonzero vectors goes to Tensor Cores when w . {1, i, s, i s, s s, i i, max(0, 2 - r), max(0, r - 2),
+ * max(0, r - 5)} > 0 with i = log2(e / v), s = log2 v, r = log2(e / height); one without entries never does. */
+#define TSR_CUDA_SPLIT_TERMS 9
 typedef struct tsr_cuda_split_rule {
     double w[TSR_CUDA_SPLIT_TERMS];
 } tsr_cuda_split_rule;
@@ -326,6 +326,8 @@ void tsr_cuda_free_source(tsr_source *source, void *stream);
 /* Nonzero vectors at heights 8, 16, 32, 64, 128 in a sample of the rows in this order (NULL: their own) -> host array, for
  * tsr_order_pays. */
 tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, void *stream);
+/* That sample as a matrix of its own, without values: tsr_cuda_free_source. */
+tsr_status tsr_cuda_sample_rows(tsr_source *out, const tsr_source *in, const uint32_t *order, void *stream);
 
 /* The other orientation, and sorting: out is CSR of the transpose of `in` (in->x of element_size bytes, may be NULL), in entry order stable.
  * Arrays p, i, x are allocated.  in's rows need not be sorted (jumbled): transposing twice sorts. */
@@ -333,6 +335,8 @@ tsr_status tsr_cuda_flip(tsr_cuda_csr *out, const tsr_cuda_csr *in, int element_
 
 /* Nonzero vectors at heights 8, 16, 32, 64, 128 -> host array. */
 tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_source *in, void *stream);
+/* Every row window of this height (8, 16, 32 or 64) -> host array [windows]. */
+tsr_status tsr_cuda_count_windows(tsr_window_count *windows, const tsr_source *in, int height, void *stream);
 
 #ifdef __cplusplus
 }

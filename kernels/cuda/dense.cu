@@ -99,16 +99,18 @@ constexpr int quad = 4, sweep_threads = 256;
 
 struct sweep {
     int64_t rows, cols;
-    int across; /* threads along a row: a power of two */
+    int across;     /* threads along a row: a power of two */
+    int64_t pieces; /* of a row, for as many blocks */
     unsigned blocks;
 };
 
 sweep make_sweep(int64_t rows, int64_t cols)
 {
-    sweep s = { rows, cols, 1, 0 };
+    sweep s = { rows, cols, 1, 1, 0 };
     while (s.across < sweep_threads && s.across * quad < cols)
         s.across *= 2;
-    int64_t down = sweep_threads / s.across, blocks = (rows + down - 1) / down;
+    s.pieces = (cols + s.across * quad - 1) / (s.across * quad);
+    int64_t down = sweep_threads / s.across, blocks = (rows + down - 1) / down * s.pieces;
     s.blocks = unsigned(blocks < 65536 ? blocks : 65536);
     return s;
 }
@@ -117,9 +119,12 @@ sweep make_sweep(int64_t rows, int64_t cols)
 template <class What> __device__ __forceinline__ void for_quads(const sweep &s, What what)
 {
     int down = sweep_threads / s.across, across = threadIdx.x % s.across;
-    for (int64_t row = int64_t(blockIdx.x) * down + threadIdx.x / s.across; row < s.rows; row += int64_t(gridDim.x) * down)
-        for (int64_t col = int64_t(across) * quad; col < s.cols; col += int64_t(s.across) * quad)
+    int64_t parts = (s.rows + down - 1) / down * s.pieces;
+    for (int64_t t = blockIdx.x; t < parts; t += gridDim.x) {
+        int64_t row = t / s.pieces * down + threadIdx.x / s.across, col = (t % s.pieces * s.across + across) * quad;
+        if (row < s.rows && col < s.cols)
             what(row, col, s.cols - col);
+    }
 }
 
 __device__ __forceinline__ void cast(float &to, float from) { to = from; }

@@ -22,8 +22,10 @@ __global__ void __launch_bounds__(threads) choose_windows(tsr_windows w, tsr_cud
     if (v >= w.nwindows)
         return;
     double entries = double(w.entry[v + 1] - w.entry[v]), vectors = double(w.vector[v + 1] - w.vector[v]);
-    double intensity = log2(entries / vectors), size = log2(vectors);
-    double terms[TSR_CUDA_SPLIT_TERMS] = { 1, intensity, size, intensity * size, size * size, intensity * intensity }, sum = 0;
+    double intensity = log2(entries / vectors), size = log2(vectors), row = log2(entries / w.height);
+    double terms[TSR_CUDA_SPLIT_TERMS] = { 1, intensity, size, intensity * size, size * size, intensity * intensity, fmax(0., 2 - row),
+        fmax(0., row - 2), fmax(0., row - 5) };
+    double sum = 0;
     for (int k = 0; k < TSR_CUDA_SPLIT_TERMS; k++)
         sum += rule.w[k] * terms[k];
     chosen[v] = entries > 0 && sum > 0;

@@ -126,22 +126,30 @@ extern "C" void tsr_cuda_free_source(tsr_source *source, void *stream)
     *source = {};
 }
 
-extern "C" tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, void *stream)
+extern "C" tsr_status tsr_cuda_sample_rows(tsr_source *out, const tsr_source *in, const uint32_t *order, void *stream)
 {
     int64_t n = tsr_order_sampled(in->nrows);
-    tsr_source pattern = *in, sample = {};
+    tsr_source pattern = *in;
     uint32_t *rows;
     pattern.x = nullptr;
+    *out = {};
     tsr_status status = get_array(&rows, n, stream);
     if (status == TSR_OK && n) {
         TSR_LAUNCH(sample_rows, blocks_for(n, threads), threads, 0, stream, rows, order, in->nrows, n);
         status = launch_status();
     }
     if (status == TSR_OK)
-        status = tsr_cuda_take_rows(&sample, &pattern, rows, n, stream);
+        status = tsr_cuda_take_rows(out, &pattern, rows, n, stream);
+    tsr_cuda_free(rows, stream);
+    return status;
+}
+
+extern "C" tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, void *stream)
+{
+    tsr_source sample;
+    tsr_status status = tsr_cuda_sample_rows(&sample, in, order, stream);
     if (status == TSR_OK)
         status = tsr_cuda_count_vectors(vectors, &sample, stream);
     tsr_cuda_free_source(&sample, stream);
-    tsr_cuda_free(rows, stream);
     return status;
 }

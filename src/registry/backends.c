@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/registry/config.h"
+#include "src/registry/model_file.h"
 #include "src/registry/paths.h"
 #include "src/registry/trace.h"
 
@@ -36,7 +37,7 @@ static const tsr_backend *ask(void *plugin, const char *path)
         return NULL;
     }
     const tsr_config *config = tsr_config_get();
-    const tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory};
+    const tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory, .model = tsr_model_named()};
     if (score.score(&options) <= 0) {
         return NULL;
     }

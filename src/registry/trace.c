@@ -41,6 +41,7 @@ static pid_t trace_pid; /* the process that opened trace_fd */
 static bool trace_tried;
 static int nwarned;
 static table products, forwards, moves;
+static int64_t built, evicted;
 
 /* ---- text without the program's locale ---- */
 
@@ -190,7 +191,8 @@ static void write_json(const tsr_trace_record *r)
     add_json_string(&t, "reason", r->reason, ",");
     add_json_ms(&t, "predicted_ms", r->predicted_ms);
     add_json_ms(&t, "measured_ms", r->measured_ms);
-    add(&t, "\"bytes_moved\":%lld,\"pid\":%ld}\n", (long long)r->bytes_moved, (long)getpid());
+    add(&t, "\"bytes_moved\":%lld,\"built\":%d,\"evicted\":%d,\"pid\":%ld}\n", (long long)r->bytes_moved, r->built, r->evicted,
+        (long)getpid());
     int why = write_all(trace_fd, line, t.used);
     if (why) {
         warn_locked("trace write", "cannot write the trace: %s", strerror(why));
@@ -259,6 +261,8 @@ static bool is_forward(const char *route)
 static void count_record(const tsr_trace_record *r)
 {
     char name[KEY_SIZE];
+    built += r->built;
+    evicted += r->evicted;
     snprintf(name, sizeof name, "%-10.40s %.80s", r->call, r->route);
     count(&products, name, r->measured_ms);
     if (r->bytes_moved > 0) {
@@ -313,6 +317,8 @@ static void summarize(void)
         add(&t, "tessera:   forwarded %9lld: %s\n", (long long)forwards.rows[k].count, forwards.rows[k].name);
     }
     add_moves(&t);
+    if (built || evicted)
+        add(&t, "tessera:   on the GPU %lld representations were built, %lld operands given up\n", (long long)built, (long long)evicted);
     write_all(STDERR_FILENO, block, t.used);
 }
 
@@ -344,6 +350,7 @@ static void in_child(void)
     memset(&products, 0, sizeof products);
     memset(&forwards, 0, sizeof forwards);
     memset(&moves, 0, sizeof moves);
+    built = evicted = 0;
 }
 
 static void register_fork(void)

@@ -13,6 +13,7 @@ typedef struct tsr_trace_record {
     double predicted_ms; /* < 0: not predicted */
     double measured_ms;  /* < 0: not measured */
     int64_t bytes_moved; /* across PCIe; 0 on the CPU */
+    int built, evicted;  /* representations made on the GPU, and given up there, for this product */
 } tsr_trace_record;
 
 /* False: nobody wants records; callers then skip building them (one load). */

@@ -73,6 +73,23 @@ double tsr_predict_kernel_ms(const tsr_model *model, tsr_gpu_kernel kernel, cons
     return ms > 0 && below > 0 ? below + (ms - below) * (product->n - from) / (at - from) : 0;
 }
 
+void tsr_making_terms(double terms[TSR_MAKING_TERMS], tsr_gpu_kernel kernel, const tsr_gpu_product *p)
+{
+    terms[0] = 1;
+    terms[1] = p->nvals;
+    terms[2] = tsr_gpu_rows_fetched(kernel, p);
+    terms[3] = p->nrows;
+}
+
+double tsr_predict_making_ms(const tsr_model *model, tsr_gpu_kernel kernel, const tsr_gpu_product *product)
+{
+    double terms[TSR_MAKING_TERMS], ms = 0;
+    tsr_making_terms(terms, kernel, product);
+    for (int k = 0; k < TSR_MAKING_TERMS; k++)
+        ms += model->making[kernel][k] * terms[k];
+    return ms > 0 ? ms : -1;
+}
+
 tsr_gpu_kernel tsr_window_kernel(tsr_gpu_math math)
 {
     static const tsr_gpu_kernel kernels[TSR_GPU_MATHS] = {TSR_GPU_ME_BCRS, TSR_GPU_HRPB_16, TSR_GPU_HRPB_16, TSR_GPU_HRPB_16,
@@ -89,15 +106,18 @@ int tsr_nearest_width(double n)
     return nearest;
 }
 
-void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors)
+void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors, int height)
 {
-    double intensity = log2(nvals / vectors), size = log2(vectors);
+    double intensity = log2(nvals / vectors), size = log2(vectors), row = log2(nvals / height);
     terms[0] = 1;
     terms[1] = intensity;
     terms[2] = size;
     terms[3] = intensity * size;
     terms[4] = size * size;
     terms[5] = intensity * intensity;
+    terms[6] = fmax(0, 2 - row);
+    terms[7] = fmax(0, row - 2);
+    terms[8] = fmax(0, row - 5);
 }
 
 double tsr_logistic(const double *w, const double *x, int n)
@@ -117,6 +137,6 @@ double tsr_window_probability(const tsr_model *model, tsr_gpu_math math, double 
         known |= w[k] != 0;
     if (!known || !(nvals > 0) || !(vectors > 0))
         return 0;
-    tsr_window_terms(terms, nvals, vectors);
+    tsr_window_terms(terms, nvals, vectors, tsr_gpu_kernel_height(tsr_window_kernel(math)));
     return tsr_logistic(w, terms, TSR_WINDOW_TERMS);
 }

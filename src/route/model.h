@@ -26,7 +26,8 @@ int tsr_gpu_kernel_height(tsr_gpu_kernel kernel);               /* rows of a win
 extern const int tsr_model_widths[TSR_MODEL_WIDTHS]; /* 8, 32, 128, 512 */
 
 #define TSR_KERNEL_TERMS 6
-#define TSR_WINDOW_TERMS 6
+#define TSR_MAKING_TERMS 4
+#define TSR_WINDOW_TERMS 9
 
 typedef struct tsr_model {
     int arch;        /* 90: measured on compute capability 9.0 */
@@ -34,6 +35,7 @@ typedef struct tsr_model {
     char date[11];   /* "2026-11-21" */
     double kernel[TSR_GPU_KERNELS][TSR_GPU_MATHS][TSR_MODEL_WIDTHS][TSR_KERNEL_TERMS]; /* >= 0; all 0: not measured */
     double window[TSR_GPU_MATHS][TSR_MODEL_WIDTHS][TSR_WINDOW_TERMS];                  /* all 0: not measured */
+    double making[TSR_GPU_KERNELS][TSR_MAKING_TERMS];                                  /* >= 0; all 0: not measured */
 } tsr_model;
 
 /* The model of the build whose architecture is nearest to `arch` (0: unknown). */
@@ -58,6 +60,12 @@ void tsr_kernel_terms(double terms[TSR_KERNEL_TERMS], tsr_gpu_kernel kernel, con
 /* Milliseconds with everything on the device; 0: the model does not know this kernel. */
 double tsr_predict_kernel_ms(const tsr_model *model, tsr_gpu_kernel kernel, const tsr_gpu_product *product);
 
+/* What the time of making a kernel's format from csr is linear in: 1, entries, nonzero vectors of its height, rows. */
+void tsr_making_terms(double terms[TSR_MAKING_TERMS], tsr_gpu_kernel kernel, const tsr_gpu_product *product);
+
+/* Milliseconds; < 0: the model does not know this kernel. */
+double tsr_predict_making_ms(const tsr_model *model, tsr_gpu_kernel kernel, const tsr_gpu_product *product);
+
 /* ---- Row windows ---- */
 
 /* The kernel that competes with csr for the windows of a product. */
@@ -66,13 +74,14 @@ tsr_gpu_kernel tsr_window_kernel(tsr_gpu_math math);
 /* Number of the width that is nearest to n: windows are told apart by its weights. */
 int tsr_nearest_width(double n);
 
-/* 1, i, s, i s, s s, i i with i = log2(nvals / vectors), s = log2(vectors). */
-void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors);
+/* 1, i, s, i s, s s, i i with i = log2(nvals / vectors), s = log2(vectors); and max(0, 2 - r), max(0, r - 2), max(0, r - 5) with
+ * r = log2(nvals / height), entries of a row: csr is another kernel below 4 and from 32 on. */
+void tsr_window_terms(double terms[TSR_WINDOW_TERMS], double nvals, double vectors, int height);
 
 /* 1 / (1 + exp(-w.x)). */
 double tsr_logistic(const double *w, const double *x, int n);
 
-/* Probability that Tensor Cores are faster than CUDA cores for a window with so many entries and nonzero vectors; 0: no entry, or
+/* Probability that Tensor Cores are faster than CUDA cores for a window of the window kernel's height with so many entries and nonzero vectors; 0: no entry, or
  * the model does not know this arithmetic. */
 double tsr_window_probability(const tsr_model *model, tsr_gpu_math math, double nvals, double vectors, double n);
 

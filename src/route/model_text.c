@@ -1,10 +1,11 @@
 /* Models as text.  One statement a line:
- *     tessera-model 1
+ *     tessera-model 2
  *     device NVIDIA H200
  *     arch 90
  *     date 2026-11-21
  *     window <arithmetic> <width of B> <TSR_WINDOW_TERMS numbers>
  *     kernel <kernel> <arithmetic> <width of B> <TSR_KERNEL_TERMS numbers>
+ *     making <kernel> <TSR_MAKING_TERMS numbers>
  *     end
  * The first three come in this order, nothing follows the last.  What is not named is not known.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -78,6 +79,12 @@ static const char *read_window(tsr_model *m, const char *at)
     return width < 0 ? "an arithmetic that is not known" : read_numbers(m->window[math][width], TSR_WINDOW_TERMS, at, -1e9);
 }
 
+static const char *read_making(tsr_model *m, const char *at)
+{
+    int kernel = find_word(&at, tsr_gpu_kernel_names, TSR_GPU_KERNELS);
+    return kernel < 0 ? "a kernel that is not known" : read_numbers(m->making[kernel], TSR_MAKING_TERMS, at, 0);
+}
+
 static const char *read_device(tsr_model *m, const char *at)
 {
     for (const char *c = at; *c; c++)
@@ -114,7 +121,7 @@ static const char *read_statement(tsr_model *m, const char *line)
     static const struct {
         const char *word;
         reader *read;
-    } readers[] = {{"kernel", read_kernel}, {"window", read_window}, {"date", read_date}};
+    } readers[] = {{"kernel", read_kernel}, {"window", read_window}, {"making", read_making}, {"date", read_date}};
     for (size_t k = 0; k < sizeof readers / sizeof *readers; k++) {
         const char *rest = after(line, readers[k].word);
         if (rest)
@@ -128,7 +135,7 @@ static const char *read_version(const char *line)
     const char *rest = after(line, "tessera-model");
     if (!rest)
         return "not a model of Tessera";
-    return strcmp(rest, "1") == 0 ? NULL : "another version of models";
+    return strcmp(rest, "2") == 0 ? NULL : "another version of models";
 }
 
 /* Line number `number`, from 0. */
@@ -188,6 +195,13 @@ static void put(output *o, const char *format, ...)
     o->length += written > 0 ? (size_t)written : 0;
 }
 
+static void put_numbers(output *o, const double *x, int count)
+{
+    for (int k = 0; k < count; k++)
+        put(o, " %.6g", x[k]);
+    put(o, "\n");
+}
+
 static bool any(const double *x, int count)
 {
     for (int k = 0; k < count; k++)
@@ -203,16 +217,14 @@ static void put_widths(output *o, const char *kernel, int math, const double *x,
         if (!any(x, terms))
             continue;
         put(o, "%s%s %s %d", kernel ? "kernel " : "window", kernel ? kernel : "", tsr_gpu_math_names[math], tsr_model_widths[width]);
-        for (int k = 0; k < terms; k++)
-            put(o, " %.6g", x[k]);
-        put(o, "\n");
+        put_numbers(o, x, terms);
     }
 }
 
 size_t tsr_model_print(char *text, size_t size, const tsr_model *m)
 {
     output o = {.text = text, .size = size};
-    put(&o, "tessera-model 1\ndevice %s\narch %d\n", m->device, m->arch);
+    put(&o, "tessera-model 2\ndevice %s\narch %d\n", m->device, m->arch);
     if (*m->date)
         put(&o, "date %s\n", m->date);
     for (int math = 0; math < TSR_GPU_MATHS; math++)
@@ -220,6 +232,11 @@ size_t tsr_model_print(char *text, size_t size, const tsr_model *m)
     for (int kernel = 0; kernel < TSR_GPU_KERNELS; kernel++)
         for (int math = 0; math < TSR_GPU_MATHS; math++)
             put_widths(&o, tsr_gpu_kernel_names[kernel], math, m->kernel[kernel][math][0], TSR_KERNEL_TERMS);
+    for (int kernel = 0; kernel < TSR_GPU_KERNELS; kernel++)
+        if (any(m->making[kernel], TSR_MAKING_TERMS)) {
+            put(&o, "making %s", tsr_gpu_kernel_names[kernel]);
+            put_numbers(&o, m->making[kernel], TSR_MAKING_TERMS);
+        }
     put(&o, "end\n");
     return o.length;
 }

@@ -17,6 +17,7 @@
 #include "kernels/ref/ref.h"
 #include "src/format/blocks.h"
 #include "src/format/format.h"
+#include "tessera/row_order.h"
 
 enum { STREAMS = 8 };
 
@@ -779,6 +780,44 @@ tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, con
     return status == TSR_OK ? tsr_sample_vectors(vectors, in, order, 1) : status;
 }
 
+/* tsr_sample_vectors without the counting. */
+static tsr_status sample_rows(tsr_source *out, const tsr_source *in, const uint32_t *order)
+{
+    int64_t n = tsr_order_sampled(in->nrows);
+    uint32_t *rows = malloc((size_t)(n + 1) * sizeof *rows);
+    tsr_source pattern = *in;
+    pattern.x = NULL;
+    for (int64_t k = 0; rows && k < n; k++) {
+        int64_t place = tsr_order_sample_place(in->nrows, k);
+        rows[k] = order ? order[place] : (uint32_t)place;
+    }
+    tsr_status status = rows ? tsr_take_rows(out, &pattern, rows, n, 1) : TSR_OUT_OF_MEMORY;
+    free(rows);
+    return status;
+}
+
+tsr_status tsr_cuda_sample_rows(tsr_source *out, const tsr_source *in, const uint32_t *order, void *on)
+{
+    *out = (tsr_source){0};
+    WHEN_IDLE(on, sample_rows(out, in, order));
+}
+
+tsr_status tsr_cuda_count_windows(tsr_window_count *windows, const tsr_source *in, int height, void *on)
+{
+    tsr_windows w;
+    uint32_t *place;
+    tsr_status status = tsr_cuda_wait(on);
+    if (status == TSR_OK)
+        status = tsr_make_windows(&w, &place, in, height, 8, 1);
+    if (status != TSR_OK)
+        return status;
+    for (int64_t v = 0; v < w.nwindows; v++)
+        windows[v] = (tsr_window_count){(uint32_t)(w.entry[v + 1] - w.entry[v]), (uint32_t)(w.vector[v + 1] - w.vector[v])};
+    free(place);
+    tsr_free_windows(&w);
+    return TSR_OK;
+}
+
 tsr_status tsr_cuda_longest_window(int64_t *longest, const tsr_windows *windows, void *on)
 {
     tsr_status status = tsr_cuda_wait(on);
@@ -908,4 +947,43 @@ tsr_status tsr_cuda_spmm_panel_semiring(const tsr_panel *a, const tsr_work *work
 {
     (void)a, (void)work_list, (void)offsets, (void)row, (void)product;
     return TSR_DECLINED;
+}
+
+/* Hybrid: its Tensor-Core half has all windows. */
+
+tsr_status tsr_cuda_make_hybrid(tsr_cuda_hybrid *out, const tsr_source *in, tsr_cuda_half half, int height, double iso,
+                                const tsr_cuda_split_rule *rule, const tsr_cuda_device *device, void *on)
+{
+    (void)rule, (void)device;
+    *out = (tsr_cuda_hybrid){.half = half};
+    switch (half) {
+    case TSR_CUDA_HALF_ME_BCRS: return tsr_cuda_make_me_bcrs(&out->as.me_bcrs, in, 8, iso, on);
+    case TSR_CUDA_HALF_HRPB: return tsr_cuda_make_hrpb(&out->as.hrpb, in, height, on);
+    default: return tsr_cuda_make_bmat(&out->as.bmat, in, height, on);
+    }
+}
+
+void tsr_cuda_free_hybrid(tsr_cuda_hybrid *a, void *on)
+{
+    switch (a->half) {
+    case TSR_CUDA_HALF_ME_BCRS: tsr_cuda_free_me_bcrs(&a->as.me_bcrs, on); break;
+    case TSR_CUDA_HALF_HRPB: tsr_cuda_free_hrpb(&a->as.hrpb, on); break;
+    case TSR_CUDA_HALF_BMAT: tsr_cuda_free_bmat(&a->as.bmat, on); break;
+    }
+}
+
+size_t tsr_cuda_hybrid_partial_bytes(const tsr_cuda_hybrid *a, const tsr_cuda_spmm *product)
+{
+    return tsr_cuda_partial_bytes(&a->work, a->as.w.height, product);
+}
+
+tsr_status tsr_cuda_spmm_hybrid(const tsr_cuda_hybrid *a, const tsr_cuda_spmm *product)
+{
+    if (product->row)
+        fatal("a hybrid in another order");
+    switch (a->half) {
+    case TSR_CUDA_HALF_ME_BCRS: return tsr_cuda_spmm_me_bcrs(&a->as.me_bcrs, &a->work, product);
+    case TSR_CUDA_HALF_HRPB: return tsr_cuda_spmm_hrpb(&a->as.hrpb, &a->work, product);
+    default: return tsr_cuda_spmm_bmat(&a->as.bmat, &a->work, product);
+    }
 }

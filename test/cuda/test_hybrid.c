@@ -24,12 +24,12 @@ static split_case draw_split(tensor_case *t)
 }
 
 /* Does the rule choose this window?  0, 1, or -1: too close to tell. */
-static int chosen_by(const tsr_cuda_split_rule *rule, double entries, double vectors)
+static int chosen_by(const tsr_cuda_split_rule *rule, int height, double entries, double vectors)
 {
     if (entries == 0)
         return 0;
-    double i = log2(entries / vectors), s = log2(vectors), sum = 0;
-    double terms[TSR_CUDA_SPLIT_TERMS] = { 1, i, s, i * s, s * s, i * i };
+    double i = log2(entries / vectors), s = log2(vectors), r = log2(entries / height), sum = 0;
+    double terms[TSR_CUDA_SPLIT_TERMS] = { 1, i, s, i * s, s * s, i * i, fmax(0, 2 - r), fmax(0, r - 2), fmax(0, r - 5) };
     for (int k = 0; k < TSR_CUDA_SPLIT_TERMS; k++)
         sum += rule->w[k] * terms[k];
     return fabs(sum) < 1e-9 ? -1 : sum > 0;
@@ -42,7 +42,7 @@ static void count_chosen(int64_t range[2], const tsr_source *source, const split
     tensor_check(tsr_make_bmat(&like, source, s->height, 1), "tsr_make_bmat");
     range[0] = range[1] = 0;
     for (int64_t v = 0; v < like.w.nwindows; v++) {
-        int how = chosen_by(&s->rule, (double)(like.w.entry[v + 1] - like.w.entry[v]), (double)(like.w.vector[v + 1] - like.w.vector[v]));
+        int how = chosen_by(&s->rule, s->height, (double)(like.w.entry[v + 1] - like.w.entry[v]), (double)(like.w.vector[v + 1] - like.w.vector[v]));
         range[0] += how == 1;
         range[1] += how != 0;
     }

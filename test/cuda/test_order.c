@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/cuda_kernels.h"
 #include "src/format/blocks.h"
+#include "tessera/row_order.h"
 #include "test/cuda/emulator.h"
 #include "test/cuda/seeds.h"
 
@@ -125,6 +126,30 @@ static void check_sample(sample *t, const uint32_t *order, const uint32_t *devic
     expect(t, memcmp(host, got, sizeof host) == 0, "vectors of the sample");
 }
 
+/* Windows of the sampled rows: as many entries and vectors as src/format says. */
+static void check_sampled_windows(sample *t, const uint32_t *device_order, int height)
+{
+    tsr_source rows = {0}, host = {0};
+    tsr_windows w = {0};
+    uint32_t *place = NULL;
+    expect(t, tsr_cuda_sample_rows(&rows, &t->device, device_order, NULL) == TSR_OK, "rows of the sample");
+    expect(t, rows.nrows == tsr_order_sampled(t->a.nrows) && !rows.x, "shape of the sample");
+    host = rows;
+    host.p = download(rows.p, sizeof *rows.p * (size_t)(rows.nrows + 1));
+    host.i = download(rows.i, sizeof *rows.i * (size_t)rows.nvals);
+    tsr_window_count *got = alloc(rows.nrows / height + 1, sizeof *got);
+    expect(t, tsr_make_windows(&w, &place, &host, height, 8, 1) == TSR_OK, "windows on the host");
+    expect(t, tsr_cuda_count_windows(got, &rows, height, NULL) == TSR_OK, "windows on the device");
+    for (int64_t v = 0; v < w.nwindows && t->failures == 0; v++)
+        expect(t, got[v].nvals == w.entry[v + 1] - w.entry[v] && got[v].vectors == w.vector[v + 1] - w.vector[v], "a window");
+    free(got);
+    free(place);
+    tsr_free_windows(&w);
+    free((void *)(uintptr_t)host.p);
+    free((void *)(uintptr_t)host.i);
+    tsr_cuda_free_source(&rows, NULL);
+}
+
 static void check_order(sample *t, tsr_reorder which)
 {
     size_t bytes = sizeof(uint32_t) * (size_t)t->a.nrows;
@@ -135,6 +160,7 @@ static void check_order(sample *t, tsr_reorder which)
     if (t->failures == 0) {
         check_rows(t, host, device, t->a.nrows);
         check_sample(t, host, device);
+        check_sampled_windows(t, device, 8 << t->seed % 4);
     }
     tsr_cuda_free(device, NULL);
     free(host);
@@ -148,6 +174,7 @@ static void check_memory(sample *t)
     size_t bytes = sizeof(uint32_t) * (size_t)t->a.nrows;
     int64_t vectors[5];
     uint32_t *order = NULL;
+    tsr_window_count *windows = alloc(t->a.nrows / 16 + 1, sizeof *windows);
     if (tsr_cuda_malloc((void **)&order, bytes + 1, NULL) != TSR_OK)
         abort();
     for (size_t o = 0; o < ORDERS; o++)
@@ -156,6 +183,8 @@ static void check_memory(sample *t)
             tsr_emulate_fail_malloc(k);
             tsr_status made = tsr_cuda_make_order(order, &t->device, orders[o], NULL);
             tsr_status counted = made == TSR_OK ? tsr_cuda_sample_vectors(vectors, &t->device, order, NULL) : made;
+            if (counted == TSR_OK)
+                counted = tsr_cuda_count_windows(windows, &t->device, 16, NULL);
             tsr_emulate_fail_malloc(0);
             expect(t, tsr_emulate_live_blocks() == live, "memory is left");
             if (tsr_emulate_mallocs() - before < k)
@@ -163,6 +192,7 @@ static void check_memory(sample *t)
             expect(t, counted == TSR_OUT_OF_MEMORY, "a failed allocation");
         }
     tsr_cuda_free(order, NULL);
+    free(windows);
 }
 
 static int run(uint64_t seed)

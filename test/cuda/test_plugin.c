@@ -14,6 +14,7 @@
 
 #include "backends/cuda/context.h"
 #include "backends/cuda/pinned.h"
+#include "src/route/model.h"
 #include "test/cuda/device_control.h"
 #include "test/kernels/compare.h"
 
@@ -36,6 +37,7 @@ static tsr_reorder reorder;
 static double expected_calls;
 static const char *used_kernel;
 static int64_t bytes_moved;
+static int built, evicted; /* for the last product */
 
 static int64_t places_of(const tsr_product *p)
 {
@@ -165,6 +167,8 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
     tsr_status status = execute_with_values(&p, result);
     used_kernel = result->kernel;
     bytes_moved = result->bytes_moved;
+    built = result->built;
+    evicted = result->evicted;
     return status;
 }
 
@@ -419,13 +423,13 @@ static bool by_blocks(const test_case *c)
 static void test_named_kernels(void **state)
 {
     (void)state;
-    static const char *const names[] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "panel", "something"};
+    static const char *const names[] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "panel", "hybrid", "something"};
     plain();
     rng r = {seed};
     int by_blocks_so_far = 0, in_half = 0;
     for (int round = 0; round < 100 * rounds || (round < 3000 && (by_blocks_so_far <= 5 || in_half == 0)); round++) {
         test_case c = make_plus_times(&r, round % 3 ? TSR_FP32 : TSR_FP64, (int)rng_below(&r, 2));
-        kernel = by_blocks(&c) ? names[rng_below(&r, 7)] : "csr";
+        kernel = by_blocks(&c) ? names[rng_below(&r, 8)] : "csr";
         precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : TSR_PRECISION_EXACT;
         reorder = (tsr_reorder)rng_below(&r, 5);
         use_slot = rng_chance(&r, 50);
@@ -463,6 +467,22 @@ static void test_panels_over_semirings(void **state)
     (void)state;
     plain();
     for_every_semiring(panel_of_each);
+}
+
+/* Kernels as slow as tests can be small: csr pays for entries, two others for nonzero vectors, twice as much each. */
+static tsr_model model = {.arch = 90, .device = "a model"};
+
+static void make_model(void)
+{
+    for (int math = 0; math < TSR_GPU_MATHS; math++)
+        for (int width = 0; width < TSR_MODEL_WIDTHS; width++) {
+            tsr_gpu_kernel blocks = math == TSR_GPU_EXACT ? TSR_GPU_ME_BCRS : TSR_GPU_HRPB_16;
+            model.kernel[TSR_GPU_CSR][math][width][1] = 1e-3;
+            model.kernel[blocks][math][width][4] = 2e-3;
+            model.making[blocks][0] = 10;
+            model.window[math][width][0] = -1; /* two entries in a vector */
+            model.window[math][width][1] = 1;
+        }
 }
 
 /* 16 rows alike, one after the other or scattered: blocks pay sooner or later, or at once when many calls are expected. */
@@ -556,6 +576,46 @@ static void test_measure(void **state)
         assert_int_equal(gpu->measure(&p, &m), TSR_OK);
         assert_string_equal(m.kernel, names[k][1]);
         assert_true(m.ms > 0 && gpu->holds(&p));
+    }
+    release();
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* Every other window dense, the others with an entry a column: neither half of a hybrid would do for all. */
+static test_case make_mixed_windows(tsr_product *p)
+{
+    enum { ROWS = 64, DEGREE = 8 };
+    static int64_t offsets[ROWS + 1], indices[ROWS * DEGREE];
+    test_case c = make_dense_windows(p, false);
+    for (int row = 0; row < ROWS; row++)
+        for (int e = 0; e < DEGREE; e++)
+            indices[row * DEGREE + e] = row / 16 % 2 ? e * 50 + row / 16 : (row % 50) + e * 50;
+    for (int row = 0; row <= ROWS; row++)
+        offsets[row] = (int64_t)row * DEGREE;
+    p->a.nvals = ROWS * DEGREE;
+    p->a.p = offsets;
+    p->a.i = indices;
+    c.product = *p;
+    return c;
+}
+
+static void test_mixed_windows_are_split(void **state)
+{
+    (void)state;
+    static const char *const used[] = {[TSR_PRECISION_EXACT] = "hybrid-exact", [TSR_PRECISION_TF32] = "hybrid-tf32",
+                                       [TSR_PRECISION_BF16] = "hybrid-bf16", [TSR_PRECISION_FP16] = "hybrid-fp16"};
+    plain();
+    use_slot = true;
+    expected_calls = 1e9;
+    tsr_product p;
+    test_case c = make_mixed_windows(&p);
+    for (int which = TSR_PRECISION_EXACT; which <= TSR_PRECISION_FP16; which++) {
+        precision = (tsr_precision)which;
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(check_at(&c, "mixed"), VERDICT_OK);
+            assert_string_equal(used_kernel, used[which]);
+            assert_int_equal(built, again == 0);
+        }
     }
     release();
     assert_int_equal(tsr_cuda.used, 0);
@@ -762,6 +822,33 @@ static void test_eviction(void **state)
     assert_int_equal(tsr_cuda.used, 0);
 }
 
+/* Two matrices with blocks take turns in memory for little more than one: both are counted, given up and built again. */
+static void test_blocks_are_built_again(void **state)
+{
+    (void)state;
+    plain();
+    use_slot = true;
+    expected_calls = 1e9;
+    size_t cap = tsr_cuda.cap;
+    void *slots[2] = {0};
+    tsr_product p;
+    test_case c = make_dense_windows(&p, false);
+    for (int call = 0; call < 6; call++) {
+        slot = slots[call % 2];
+        assert_int_equal(check_at(&c, "in turn"), VERDICT_OK);
+        assert_int_equal(built, 1);
+        assert_int_equal(evicted, call > 0);
+        slots[call % 2] = slot;
+        if (call == 0)
+            tsr_cuda.cap = 2 * tsr_cuda.used - 1;
+    }
+    for (int k = 0; k < 2; k++)
+        gpu->release(slots[k]);
+    slot = NULL;
+    tsr_cuda.cap = cap;
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
 /* ---- failures ---- */
 
 static tsr_status run_once(const test_case *c, void *x, int8_t *b)
@@ -936,6 +1023,7 @@ static void *worker(void *argument)
         void *mine = NULL;
         tsr_product p = c.product;
         p.a_slot = &mine;
+        p.kernel = "csr"; /* blocks, which may be built for the second one, have sums in another order */
         size_t places = (size_t)(p.m * p.n);
         double *x = malloc(places * sizeof *x), *y = malloc(places * sizeof *y);
         int8_t *b = malloc(places);
@@ -1005,7 +1093,8 @@ int main(int argc, char **argv)
     rounds = argc > 2 ? atoi(argv[2]) : rounds;
     printf("seed %llu\n", (unsigned long long)seed);
     control_seed(seed);
-    const tsr_backend_options options = {0};
+    make_model();
+    const tsr_backend_options options = {.model = &model};
     if (tsr_backend_score(&options) <= 0)
         return SKIPPED;
     gpu = tsr_backend_init(&options);
@@ -1019,9 +1108,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels),
         cmocka_unit_test(test_panels_over_semirings),
         cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_order_that_pays),
+        cmocka_unit_test(test_mixed_windows_are_split),
         cmocka_unit_test(test_named_stencils), cmocka_unit_test(test_stencil_is_built_when_it_pays),
         cmocka_unit_test(test_stencil_out_of_range), cmocka_unit_test(test_little_memory),
-        cmocka_unit_test(test_eviction),
+        cmocka_unit_test(test_eviction), cmocka_unit_test(test_blocks_are_built_again),
         cmocka_unit_test(test_failures), cmocka_unit_test(test_results_that_stay), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_declines),
     };

@@ -144,7 +144,7 @@ static void test_fitted_model_chooses_well(void **unused)
 static void test_windows_without_entries_stay_on_csr(void **unused)
 {
     (void)unused;
-    tsr_model model = {.window = {{{0}, {-1, 1, 1, 0, 0, 0}}}};
+    tsr_model model = {.window = {{{0}, {-1, 1, 1}}}};
     assert_true(tsr_window_probability(&model, TSR_GPU_EXACT, 0, 0, 32) == 0);
     assert_true(tsr_window_probability(&model, TSR_GPU_EXACT, 64, 8, 32) > 0.5);
     assert_true(tsr_window_probability(&model, TSR_GPU_EXACT, 1, 1, 32) < 0.5);
@@ -177,8 +177,8 @@ static void test_samples_survive_their_text(void **unused)
 
 /* ---- models as text ---- */
 
-static const char small[] = "tessera-model 1\ndevice NVIDIA H200\narch 90\ndate 2026-11-21\nwindow exact 32 1 2 3 4 5 -6\n"
-                            "kernel csr exact 128 1 2 3 4 5 6\nend\n";
+static const char small[] = "tessera-model 2\ndevice NVIDIA H200\narch 90\ndate 2026-11-21\nwindow exact 32 1 2 3 4 5 -6 7 8 9\n"
+                            "kernel csr exact 128 1 2 3 4 5 6\nmaking me-bcrs 1 2 3 4\nend\n";
 
 static void test_models_survive_their_text(void **unused)
 {
@@ -189,6 +189,7 @@ static void test_models_survive_their_text(void **unused)
     assert_int_equal(model.arch, 90);
     assert_string_equal(model.device, "NVIDIA H200");
     assert_true(model.window[TSR_GPU_EXACT][1][5] == -6 && model.kernel[TSR_GPU_CSR][TSR_GPU_EXACT][2][5] == 6);
+    assert_true(model.making[TSR_GPU_ME_BCRS][0] == 1 && model.making[TSR_GPU_ME_BCRS][3] == 4);
     size_t length = tsr_model_print(text, sizeof text, &model);
     assert_int_equal(length, strlen(text));
     assert_string_equal(text, small);
@@ -209,23 +210,26 @@ static void test_hostile_models_are_refused(void **unused)
 {
     (void)unused;
     static const char *const hostile[] = {
-        "tessera-model 2\ndevice X\narch 90\nend\n",
-        "tessera-model 1\ndevice X\nend\n",
-        "tessera-model 1\ndevice \narch 90\nend\n",
-        "tessera-model 1\ndevice X\narch 0\nend\n",
-        "tessera-model 1\ndevice X\narch 90 1\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nend\nmore\n",
-        "tessera-model 1\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 nan\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 inf\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nwindow fp8 32 1 2 3 4 5 6\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nkernel csr exact 8 1 2 3 4 5 -6\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nkernel csr exact 8 1 2 3 4 5 1e300\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nkernel csr exact 9 1 2 3 4 5 6\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nkernel gemm exact 8 1 2 3 4 5 6\nend\n",
-        "tessera-model 1\ndevice X\narch 90\ndate yesterday\nend\n",
-        "tessera-model 1\ndevice X\narch 90\nsomething else\nend\n",
+        "tessera-model 1\ndevice X\narch 90\nend\n",
+        "tessera-model 2\ndevice X\nend\n",
+        "tessera-model 2\ndevice \narch 90\nend\n",
+        "tessera-model 2\ndevice X\narch 0\nend\n",
+        "tessera-model 2\ndevice X\narch 90 1\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nend\nmore\n",
+        "tessera-model 2\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8 nan\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8 inf\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8 9 10\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nwindow fp8 32 1 2 3 4 5 6 7 8 9\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nkernel csr exact 8 1 2 3 4 5 -6\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nkernel csr exact 8 1 2 3 4 5 1e300\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nkernel csr exact 9 1 2 3 4 5 6\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nkernel gemm exact 8 1 2 3 4 5 6\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nmaking csr 1 2 3\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nmaking bmat-8 1 2 3 -4\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nmaking bread 1 2 3 4\nend\n",
+        "tessera-model 2\ndevice X\narch 90\ndate yesterday\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nsomething else\nend\n",
         "# tessera-samples 1 90 X\n",
     };
     tsr_model model;

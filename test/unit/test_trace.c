@@ -58,7 +58,7 @@ static void one_record(void)
 {
     REQUIRE(tsr_trace_wanted());
     tsr_trace_record r = {.call = "GrB_mxm", .pattern = "a \"b\" \\ \n\t\x01\xC3", .route = "cpu:spmm", .reason = NULL,
-                          .predicted_ms = 3.25, .measured_ms = NAN, .bytes_moved = INT64_MAX};
+                          .predicted_ms = 3.25, .measured_ms = NAN, .bytes_moved = INT64_MAX, .built = 2, .evicted = 1};
     tsr_trace_product(&r);
 }
 
@@ -73,7 +73,7 @@ static void test_a_record_is_one_json_line(void **state)
     snprintf(expected, sizeof expected,
              "{\"call\":\"GrB_mxm\",\"pattern\":\"a \\\"b\\\" \\\\ \\u000a\\u0009\\u0001\\u00c3\","
              "\"route\":\"cpu:spmm\",\"reason\":"
-             "\"\",\"predicted_ms\":3.25,\"measured_ms\":null,\"bytes_moved\":9223372036854775807,\"pid\":");
+             "\"\",\"predicted_ms\":3.25,\"measured_ms\":null,\"bytes_moved\":9223372036854775807,\"built\":2,\"evicted\":1,\"pid\":");
     const char *text = read_text(in_folder("t"));
     assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
     assert_string_equal(text + strlen(text) - 2, "}\n");

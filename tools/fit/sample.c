@@ -154,7 +154,7 @@ static bool fit_window(tsr_model *model, tsr_gpu_math math, int width, const tsr
         return false;
     for (size_t k = 0; k < count; k++)
         if (is_for(&samples[k], TSR_SAMPLE_WINDOW, math, width) && find_duel(&d, samples, count, &samples[k])) {
-            tsr_window_terms(r.x + r.count * TSR_WINDOW_TERMS, d.nvals, d.vectors);
+            tsr_window_terms(r.x + r.count * TSR_WINDOW_TERMS, d.nvals, d.vectors, tsr_gpu_kernel_height(tsr_window_kernel(math)));
             r.y[r.count] = importance_of(&d);
             r.label[r.count++] = d.tensor_ms < d.csr_ms;
         }
@@ -180,6 +180,25 @@ static bool fit_kernel(tsr_model *model, tsr_gpu_kernel kernel, tsr_gpu_math mat
     return true;
 }
 
+/* Formats that were there already took no time to make. */
+static const double least_making_ms = 0.05;
+
+static bool fit_making(tsr_model *model, tsr_gpu_kernel kernel, const tsr_sample *samples, size_t count)
+{
+    rows r;
+    if (!new_rows(&r, count, TSR_MAKING_TERMS))
+        return false;
+    for (size_t k = 0; k < count; k++)
+        if (samples[k].kernel == kernel && samples[k].role == TSR_SAMPLE_GRAPH && samples[k].build_ms > least_making_ms) {
+            tsr_making_terms(r.x + r.count * TSR_MAKING_TERMS, kernel, &samples[k].product);
+            r.y[r.count++] = samples[k].build_ms;
+        }
+    if (r.count >= LEAST_SAMPLES)
+        tsr_fit_nonnegative(model->making[kernel], r.x, r.y, r.count, TSR_MAKING_TERMS);
+    free_rows(&r);
+    return true;
+}
+
 /* BF16 moves as many bytes as FP16 by the same kernels. */
 static void fit_bf16(tsr_model *model)
 {
@@ -200,6 +219,8 @@ bool tsr_model_fit(tsr_model *model, const tsr_sample *samples, size_t count)
         for (int kernel = 0; kernel < TSR_GPU_KERNELS && good; kernel++)
             good = fit_kernel(model, (tsr_gpu_kernel)kernel, math, width, samples, count);
     }
+    for (int kernel = TSR_GPU_CSR + 1; kernel < TSR_GPU_KERNELS && good; kernel++)
+        good = fit_making(model, (tsr_gpu_kernel)kernel, samples, count);
     fit_bf16(model);
     return good;
 }
