@@ -4,6 +4,8 @@
 #ifndef TEST_REPLAY_TIMES_H
 #define TEST_REPLAY_TIMES_H
 
+#include "src/route/forms.h"
+
 typedef struct replay_matrix {
     const char *name;
     double nrows, ncols, nvals, vectors[5];
