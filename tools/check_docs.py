@@ -73,7 +73,7 @@ def recorded_figures(page):
                 rows.append('|'.join(f'{case[key]:.{digits}f}' for key, digits in zip(keys, (0, 1, 1, 0))))
     for record in (name for name in named if name.suffix == '.jsonl'):
         if '\n{"matrix"' in record.read_text(encoding='utf-8'):  # of bench_gpu
-            for matrices in ([], ['--generated']):
+            for matrices in ([], ['--generated'], ['--orders']):
                 rows += output_of('python3', 'bench/cuda/table.py', '--markdown', *matrices, str(record)).splitlines()
     return {figures_of(row) for row in rows}
 
