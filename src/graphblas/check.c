@@ -321,7 +321,7 @@ static void summary(void)
 void tsr_check_start(void)
 {
     (void) atexit(summary);
-    __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_CHECK, __ATOMIC_RELAXED);
+    tsr_busy_add(TSR_BUSY_CHECK);
 }
 
 void tsr_check_stop(void)

@@ -32,6 +32,11 @@ static inline unsigned tsr_busy(void)
     return __atomic_load_n(&tsr_busy_bits, __ATOMIC_RELAXED);
 }
 
+static inline void tsr_busy_add(unsigned bits)
+{
+    __atomic_fetch_or(&tsr_busy_bits, bits, __ATOMIC_RELAXED);
+}
+
 /* Counts, by a hash of the address, how often a handle stands in the side table or in the list of deferred products.
  * Relaxed is enough: a program that touches a matrix from two threads has ordered these calls itself. */
 #define TSR_FILTER_SIZE 4096

@@ -148,7 +148,7 @@ static void lose(const absent *a)
         tsr_matrix_set_value(record, NULL);
     }
     tsr_matrix_unref(record);
-    __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_LOST, __ATOMIC_RELAXED);
+    tsr_busy_add(TSR_BUSY_LOST);
 }
 
 static tsr_status fetch(absent *a, tsr_result *result)
@@ -206,7 +206,7 @@ static void set_value(const void *handle, tsr_value *value)
     if (record)
         tsr_matrix_set_value(record, value);
     tsr_matrix_unref(record);
-    __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_VALUES, __ATOMIC_RELAXED);
+    tsr_busy_add(TSR_BUSY_VALUES);
 }
 
 bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover *arrays)
@@ -222,7 +222,7 @@ bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover 
     tsr_will_replace(C);
     tsr_matrix_set_value(record, value);
     tsr_matrix_unref(record);
-    __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_VALUES, __ATOMIC_RELAXED);
+    tsr_busy_add(TSR_BUSY_VALUES);
     *now = (absent){.C = C, .vector = vector, .presence = presence, .value = value, .arrays = *arrays};
     *arrays = (tsr_handover){0};
     const tsr_deferred d = {.target = C, .run = bring_home, .cancel = forget, .closure = now, .only_value = true};
@@ -246,7 +246,7 @@ void tsr_resident_note_use(const void *handle)
     if (record)
         tsr_matrix_regret(record, uses, 1.0);
     tsr_matrix_unref(record);
-    __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_VALUES, __ATOMIC_RELAXED);
+    tsr_busy_add(TSR_BUSY_VALUES);
 }
 
 bool tsr_resident_noted(const void *handle)

@@ -90,7 +90,7 @@ static void start(GrB_Mode mode, malloc_fn user_malloc, free_fn user_free)
     if (tsr_config_get()->check)
         tsr_check_start();
     if (tsr_config_get()->mode == TSR_MODE_GPU)
-        __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_VALUES, __ATOMIC_RELAXED);
+        tsr_busy_add(TSR_BUSY_VALUES);
     __atomic_store_n(&started, true, __ATOMIC_RELEASE);
 }
 

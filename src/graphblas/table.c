@@ -29,7 +29,7 @@ void tsr_filter_add(const void *handle)
 {
     __atomic_fetch_add(tsr_filter_slot(handle), 1, __ATOMIC_RELAXED);
     if (!(tsr_busy() & TSR_BUSY_HANDLES))
-        __atomic_fetch_or(&tsr_busy_bits, TSR_BUSY_HANDLES, __ATOMIC_RELAXED);
+        tsr_busy_add(TSR_BUSY_HANDLES);
 }
 
 void tsr_filter_remove(const void *handle)

@@ -16,6 +16,15 @@
 #define TEXT(x) TEXT_OF(x)
 #define REAL_GRAPHBLAS "libgraphblas.so." TEXT(GxB_IMPLEMENTATION_MAJOR)
 
+/* In a child: leave with the line, which the parent reports. */
+#define REQUIRE(condition)                                                  \
+    do {                                                                    \
+        if (!(condition)) {                                                 \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition); \
+            _exit(1);                                                       \
+        }                                                                   \
+    } while (0)
+
 static char trace_name[64];
 
 /* Before the first GraphBLAS call. */

@@ -19,14 +19,6 @@
 
 enum { M_ROWS = 50, K_INNER = 40, N_COLUMNS = 30 };
 
-/* In a child: leave with the line number, which the parent reports. */
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                            \
-            _exit(1);                                                                                                  \
-        }                                                                                                              \
-    } while (0)
 
 static int wait_for(pid_t child)
 {

@@ -29,7 +29,7 @@ static void require(bool condition, int line)
     fprintf(stderr, "%s:%d\n", __FILE__, line);
     _exit(WRONG);
 }
-#define REQUIRE(condition) require(condition, __LINE__)
+#define EXPECT(condition) require(condition, __LINE__)
 
 /* True: done.  False: what the call needs is lost. */
 static bool done(GrB_Info info, int line)
@@ -49,27 +49,27 @@ static double gathered(int i) { return 10 + product_of(i) + product_of((i + 1) %
 static GrB_Vector new_vector(void)
 {
     GrB_Vector v;
-    REQUIRE(GrB_Vector_new(&v, GrB_FP64, N) == GrB_SUCCESS);
+    EXPECT(GrB_Vector_new(&v, GrB_FP64, N) == GrB_SUCCESS);
     return v;
 }
 
 static GrB_Vector vector_of(double (*value)(int))
 {
     GrB_Vector v = new_vector();
-    for (int i = 0; i < N; i++) REQUIRE(GrB_Vector_setElement_FP64(v, value(i), (GrB_Index)i) == GrB_SUCCESS);
-    REQUIRE(GrB_Vector_wait(v, GrB_MATERIALIZE) == GrB_SUCCESS);
+    for (int i = 0; i < N; i++) EXPECT(GrB_Vector_setElement_FP64(v, value(i), (GrB_Index)i) == GrB_SUCCESS);
+    EXPECT(GrB_Vector_wait(v, GrB_MATERIALIZE) == GrB_SUCCESS);
     return v;
 }
 
 static GrB_Matrix ring(void)
 {
     GrB_Matrix A;
-    REQUIRE(GrB_Matrix_new(&A, GrB_FP64, N, N) == GrB_SUCCESS);
+    EXPECT(GrB_Matrix_new(&A, GrB_FP64, N, N) == GrB_SUCCESS);
     for (GrB_Index i = 0; i < N; i++) {
-        REQUIRE(GrB_Matrix_setElement_FP64(A, 1, i, i) == GrB_SUCCESS);
-        REQUIRE(GrB_Matrix_setElement_FP64(A, 1, i, (i + 1) % N) == GrB_SUCCESS);
+        EXPECT(GrB_Matrix_setElement_FP64(A, 1, i, i) == GrB_SUCCESS);
+        EXPECT(GrB_Matrix_setElement_FP64(A, 1, i, (i + 1) % N) == GrB_SUCCESS);
     }
-    REQUIRE(GrB_Matrix_wait(A, GrB_MATERIALIZE) == GrB_SUCCESS);
+    EXPECT(GrB_Matrix_wait(A, GrB_MATERIALIZE) == GrB_SUCCESS);
     return A;
 }
 
@@ -79,8 +79,8 @@ static void check_vector(GrB_Vector v, double (*value)(int), bool (*kept)(int))
         double x = -99;
         const GrB_Info info = GrB_Vector_extractElement_FP64(&x, v, (GrB_Index)i);
         if (info == GrB_PANIC && may_panic) return;
-        REQUIRE(info == (kept(i) ? GrB_SUCCESS : GrB_NO_VALUE));
-        REQUIRE(!kept(i) || x == value(i));
+        EXPECT(info == (kept(i) ? GrB_SUCCESS : GrB_NO_VALUE));
+        EXPECT(!kept(i) || x == value(i));
     }
 }
 
@@ -103,27 +103,27 @@ static void vectors(void)
     well = well && DONE(GrB_Vector_assign_FP64(r, NULL, NULL, 10, GrB_ALL, N, NULL));
     well = well && DONE(GrB_mxv(r, NULL, GrB_PLUS_FP64, GrB_PLUS_TIMES_SEMIRING_FP64, A, w, NULL));
     well = well && DONE(GrB_Vector_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, r, NULL));
-    if (well) REQUIRE(sum == expected);
+    if (well) EXPECT(sum == expected);
     well = well && DONE(GrB_Vector_select_FP64(s, NULL, NULL, GrB_VALUEGT_FP64, r, 12, NULL));
     well = well && DONE(GrB_Vector_dup(&copy, s));
-    if (well && DONE(GrB_Vector_nvals(&nvals, copy))) REQUIRE(nvals == (GrB_Index)kept);
+    if (well && DONE(GrB_Vector_nvals(&nvals, copy))) EXPECT(nvals == (GrB_Index)kept);
     if (well) {
         check_vector(w, product_of, always);
         check_vector(r, gathered, always);
         check_vector(copy, gathered, is_large);
     }
     GrB_Vector *const all[] = {&u, &v, &w, &r, &s, &copy};
-    for (int k = 0; k < 6; k++) REQUIRE(GrB_Vector_free(all[k]) == GrB_SUCCESS);
-    REQUIRE(GrB_Matrix_free(&A) == GrB_SUCCESS);
+    for (int k = 0; k < 6; k++) EXPECT(GrB_Vector_free(all[k]) == GrB_SUCCESS);
+    EXPECT(GrB_Matrix_free(&A) == GrB_SUCCESS);
 }
 
 static GrB_Matrix full(int rows, int columns)
 {
     GrB_Matrix A;
-    REQUIRE(GrB_Matrix_new(&A, GrB_FP32, (GrB_Index)rows, (GrB_Index)columns) == GrB_SUCCESS);
+    EXPECT(GrB_Matrix_new(&A, GrB_FP32, (GrB_Index)rows, (GrB_Index)columns) == GrB_SUCCESS);
     for (int i = 0; i < rows; i++)
-        for (int j = 0; j < columns; j++) REQUIRE(GrB_Matrix_setElement_FP32(A, (float)(i + j), (GrB_Index)i, (GrB_Index)j) == GrB_SUCCESS);
-    REQUIRE(GrB_Matrix_wait(A, GrB_MATERIALIZE) == GrB_SUCCESS);
+        for (int j = 0; j < columns; j++) EXPECT(GrB_Matrix_setElement_FP32(A, (float)(i + j), (GrB_Index)i, (GrB_Index)j) == GrB_SUCCESS);
+    EXPECT(GrB_Matrix_wait(A, GrB_MATERIALIZE) == GrB_SUCCESS);
     return A;
 }
 
@@ -137,10 +137,10 @@ static void matrices(void)
             float x = -1, expected = (float)(i + j);
             for (int k = 0; k < WIDTH; k++) expected += (float)((i + k) * (k + j));
             well = DONE(GrB_Matrix_extractElement_FP32(&x, Z, (GrB_Index)i, (GrB_Index)j));
-            REQUIRE(!well || x == 2 * expected);
+            EXPECT(!well || x == 2 * expected);
         }
     GrB_Matrix *const all[] = {&X, &Y, &Z};
-    for (int k = 0; k < 3; k++) REQUIRE(GrB_Matrix_free(all[k]) == GrB_SUCCESS);
+    for (int k = 0; k < 3; k++) EXPECT(GrB_Matrix_free(all[k]) == GrB_SUCCESS);
 }
 
 /* ---- every failure ---- */
@@ -148,7 +148,7 @@ static void matrices(void)
 static void run(long at, int status)
 {
     force_tessera();
-    REQUIRE(GrB_init(GrB_NONBLOCKING) == GrB_SUCCESS);
+    EXPECT(GrB_init(GrB_NONBLOCKING) == GrB_SUCCESS);
     fake_fail(at, status);
     vectors();
     matrices();
@@ -156,7 +156,7 @@ static void run(long at, int status)
     const long calls = fake_calls();
     fake_fail(0, TSR_OK);
     vectors();
-    REQUIRE(GrB_finalize() == GrB_SUCCESS);
+    EXPECT(GrB_finalize() == GrB_SUCCESS);
     remove_trace();
     _exit(fake_alive() ? LEAK : calls < labs(at) ? NOT_REACHED : 0);
 }

@@ -18,14 +18,6 @@
 
 enum { N = 300, THREADS = 6 };
 
-/* In a child: leave with the line number. */
-#define REQUIRE(condition)                                                              \
-    do {                                                                                \
-        if (!(condition)) {                                                             \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);             \
-            _exit(1);                                                                   \
-        }                                                                               \
-    } while (0)
 #define OK(call) REQUIRE((call) == GrB_SUCCESS)
 
 static void in_child(void (*body)(void))
