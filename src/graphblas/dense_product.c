@@ -6,7 +6,6 @@
 #include "src/graphblas/resident.h"
 #include "src/graphblas/step.h"
 #include "src/registry/config.h"
-#include "src/registry/trace.h"
 
 /* A product on its way. */
 typedef struct dense {
@@ -159,12 +158,11 @@ static void report(const dense *d, double ms)
     if (!tsr_trace_wanted())
         return;
     const tsr_dense_product *p = &d->product;
-    char pattern[128], route[64];
+    char pattern[128];
     snprintf(pattern, sizeof pattern, "dense plus_times %s m=%lld k=%lld n=%lld", tsr_type_name(p->type), (long long)p->m, (long long)p->k,
              (long long)p->n);
-    snprintf(route, sizeof route, "%s:multiply", d->step.backend->name);
-    tsr_trace_product(&(tsr_trace_record){.call = d->call->name, .pattern = pattern, .route = route, .reason = "operands are there",
-                                          .predicted_ms = -1.0, .measured_ms = ms, .bytes_moved = d->step.moved});
+    tsr_resident_report(d->step.backend, "multiply", (tsr_trace_record){.call = d->call->name, .pattern = pattern, .measured_ms = ms,
+                                                                        .bytes_moved = d->step.moved});
 }
 
 static bool compute(dense *d)

@@ -126,17 +126,27 @@ static void release(absent *a)
     free(a);
 }
 
+void tsr_resident_report(const tsr_backend *backend, const char *what, tsr_trace_record record)
+{
+    char route[64];
+    snprintf(route, sizeof route, "%s:%s", backend->name, what);
+    record.route = route;
+    record.predicted_ms = -1.0;
+    if (!record.reason)
+        record.reason = "operands are there";
+    tsr_trace_product(&record);
+}
+
 static void report_home(const absent *a, const tsr_result *result, double ms)
 {
     if (!tsr_trace_wanted())
         return;
     const tsr_value_facts *facts = tsr_value_about(a->value);
-    char pattern[96], route[64];
+    char pattern[96];
     snprintf(pattern, sizeof pattern, "home %s n=%lld", tsr_type_name(facts->type), (long long)tsr_value_places(a->value));
-    snprintf(route, sizeof route, "%s:fetch", facts->backend->name);
-    tsr_trace_product(&(tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern, .route = route,
-                                          .reason = "looked at on the host", .predicted_ms = -1.0, .measured_ms = ms,
-                                          .bytes_moved = result->bytes_moved});
+    tsr_resident_report(facts->backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
+                                                                    .reason = "looked at on the host", .measured_ms = ms,
+                                                                    .bytes_moved = result->bytes_moved});
 }
 
 static void lose(const absent *a)

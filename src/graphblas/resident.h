@@ -4,6 +4,7 @@
 #define TSR_RESIDENT_H
 
 #include "src/graphblas/finish.h"
+#include "src/registry/trace.h"
 
 /* May a call be computed on values at all: routing on, not in blocking mode, not disabled?  bit: TSR_DISABLE_ELEMENTWISE or 0. */
 bool tsr_resident_allowed(unsigned bit);
@@ -48,5 +49,8 @@ bool tsr_resident_make_room(void);
 bool tsr_resident_again(tsr_status status);
 
 int tsr_resident_threads(void);
+
+/* In the trace: `what` was done where the values are; `record` says the rest. */
+void tsr_resident_report(const tsr_backend *backend, const char *what, tsr_trace_record record);
 
 #endif

@@ -8,7 +8,6 @@
 #include "src/graphblas/hooks.h"
 #include "src/graphblas/resident.h"
 #include "src/registry/config.h"
-#include "src/registry/trace.h"
 #include "src/route/gravity.h"
 
 /* ---- what is where ---- */
@@ -249,12 +248,11 @@ static void report(const tsr_stepper *s, double ms)
     if (!tsr_trace_wanted())
         return;
     const tsr_step *step = &s->call.step;
-    char pattern[128], route[64];
+    char pattern[128];
     snprintf(pattern, sizeof pattern, "step %s%s%s %s n=%lld", step->select ? "select " : "", tsr_step_name(step->op),
              s->m.given ? " masked" : "", tsr_type_name(step->type), (long long)step->count);
-    snprintf(route, sizeof route, "%s:step", s->backend->name);
-    tsr_trace_product(&(tsr_trace_record){.call = s->call.name, .pattern = pattern, .route = route, .reason = "operands are there",
-                                          .predicted_ms = -1.0, .measured_ms = ms, .bytes_moved = s->moved});
+    tsr_resident_report(s->backend, "step", (tsr_trace_record){.call = s->call.name, .pattern = pattern, .measured_ms = ms,
+                                                               .bytes_moved = s->moved});
 }
 
 tsr_status tsr_stepper_put(tsr_stepper *s, tsr_value *value)

@@ -7,7 +7,6 @@
 #include "src/graphblas/resident.h"
 #include "src/graphblas/step.h"
 #include "src/registry/config.h"
-#include "src/registry/trace.h"
 #include "src/route/gravity.h"
 
 /* ---- who computes ---- */
@@ -252,11 +251,10 @@ static void report_sum(const char *name, const tsr_value *value, double ms)
     if (!tsr_trace_wanted())
         return;
     const tsr_value_facts *f = tsr_value_about(value);
-    char pattern[96], route[64];
+    char pattern[96];
     snprintf(pattern, sizeof pattern, "reduce %s n=%lld", tsr_type_name(f->type), (long long)tsr_value_places(value));
-    snprintf(route, sizeof route, "%s:reduce", f->backend->name);
-    tsr_trace_product(&(tsr_trace_record){.call = name, .pattern = pattern, .route = route, .reason = "operands are there",
-                                          .predicted_ms = -1.0, .measured_ms = ms, .bytes_moved = (int64_t)tsr_type_size(f->type)});
+    tsr_resident_report(f->backend, "reduce", (tsr_trace_record){.call = name, .pattern = pattern, .measured_ms = ms,
+                                                                 .bytes_moved = (int64_t)tsr_type_size(f->type)});
 }
 
 static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, tsr_value *value)
