@@ -186,6 +186,8 @@ static void *write_for_ever(void *unused)
 static void fork_while_writing(void)
 {
     pthread_t writer;
+    /* glibc starts a pthread_once that a fork cut off anew in the child; ThreadSanitizer's waits for ever. */
+    product("GrB_mxm", "cpu:spmm", "first", 1);
     REQUIRE(pthread_create(&writer, NULL, write_for_ever, NULL) == 0);
     for (int k = 0; k < 100; k++) {
         pid_t pid = fork();
