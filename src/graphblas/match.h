@@ -3,7 +3,7 @@
 #ifndef TSR_MATCH_H
 #define TSR_MATCH_H
 
-#include "src/graphblas/door.h"
+#include "src/graphblas/operators.h"
 
 /* One call of GrB_mxm, GrB_mxv or GrB_vxm.  Vectors are held as their matrix handles (the same opaque struct in
  * SuiteSparse); `vector` says that C, M and the dense operand are vectors. */
@@ -44,10 +44,6 @@ const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values);
 void tsr_match_release(tsr_match *match); /* the references, also of a match that failed */
 
 /* ---- parts ---- */
-
-/* Built-in real types only. */
-bool tsr_match_type(tsr_type *type, GrB_Type handle);
-GrB_Type tsr_type_handle(tsr_type type);
 
 /* Taken apart by operators; false: an operator or type that no kernel knows. */
 bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring);

@@ -7,8 +7,7 @@
 
 /* ---- built-in operators (match_step.c) ---- */
 
-/* On BOOL every operator is one of LOR, LAND, LXOR, FIRST, SECOND, PAIR and the comparisons (unary: IDENTITY, LNOT, ONE).
- * False: not built in, or none that a step knows. */
+/* False: not built in, or none that a step knows. */
 bool tsr_match_unary(tsr_step_op *op, tsr_type *type, GrB_UnaryOp handle);
 bool tsr_match_binary(tsr_step_op *op, tsr_type *type, GrB_BinaryOp handle);
 bool tsr_match_select(tsr_step_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
