@@ -208,6 +208,23 @@ static void test_narrow_types(void **state)
     }
 }
 
+/* The identity that is asked for is not taken with a built-in operator. */
+static void test_user_monoid(void **state)
+{
+    (void)state;
+    static const form some_forms[] = {{ALL, ALL, ALL, false}, {UPPER, LOWER, LOWER, false}}; /* the second has no entries */
+    GrB_Monoid adds;
+    ok(GrB_Monoid_new_INT64(&adds, GrB_PLUS_INT64, 7));
+    for (int k = 0; k < 2; k++) {
+        int64_t sum = -1;
+        GrB_Matrix C = multiply(&some_forms[k]);
+        ok(GrB_Matrix_reduce_INT64(&sum, NULL, adds, C, NULL));
+        assert_int_equal(sum, expected_sum(&some_forms[k]));
+        ok(GrB_Matrix_free(&C));
+    }
+    ok(GrB_Monoid_free(&adds));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -215,6 +232,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_operands_go_first, make_graph, free_graph),
         cmocka_unit_test_setup_teardown(test_target_is_used, make_graph, free_graph),
         cmocka_unit_test_setup_teardown(test_narrow_types, make_graph, free_graph),
+        cmocka_unit_test_setup_teardown(test_user_monoid, make_graph, free_graph),
     };
     force_tessera();
     if (GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS) return 1;
