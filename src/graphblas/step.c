@@ -142,6 +142,20 @@ static uint64_t key_of(const tsr_stepper *s)
     return tsr_gravity_key(parts, sizeof parts / sizeof *parts);
 }
 
+/* An apply of C to itself leaves C in its form: a bitmap that has every entry, which any other call makes full.  Where the form matters
+ * (SuiteSparse 7.4.0 crashes in C<M> += T with a full mask), ours would not be plain's. */
+static bool keeps_bitmap(const tsr_stepper *s)
+{
+    const tsr_step_call *call = &s->call;
+    const bool itself = (call->A == call->C && !call->B) || (call->B == call->C && !call->A);
+    int32_t status = 0, control = GxB_BITMAP;
+    if (!itself || call->M || call->accum || tsr_resident_only(call->C) || (call->A ? &s->x : &s->y)->view.format != TSR_FULL)
+        return false;
+    tsr_real.GxB_Matrix_Option_get_INT32(call->C, GxB_SPARSITY_STATUS, &status);
+    tsr_real.GxB_Matrix_Option_get_INT32(call->C, GxB_SPARSITY_CONTROL, &control);
+    return status == GxB_BITMAP && control != GxB_BITMAP;
+}
+
 bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *promised)
 {
     *s = (tsr_stepper){.call = *call};
@@ -152,7 +166,7 @@ bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *pro
         s->x = (tsr_seen){.given = true, .view = {.format = *promised ? TSR_FULL : TSR_BITMAP}};
     if (!promised && (s->mod.tran0 || s->mod.tran1 || !look_at_operand(s, &s->x, call->A)))
         return false;
-    if (!look_at_operand(s, &s->y, call->B) || !look_at_mask(s) || !look_at_old(s))
+    if (!look_at_operand(s, &s->y, call->B) || keeps_bitmap(s) || !look_at_mask(s) || !look_at_old(s))
         return false;
     if (call->full_only && !(all_present(&s->x) && all_present(&s->y)))
         return false;

@@ -132,6 +132,29 @@ static void stays_as_bitmap(void)
     OK(GrB_finalize());
 }
 
+/* A bitmap that got its last entries one by one stays one when an operator is applied in place.  Under a full mask SuiteSparse 7.4.0
+ * would crash here. */
+static void applied_in_place(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector m, a, b = filled(1), c;
+    int status = 0;
+    OK(GrB_Vector_new(&m, GrB_BOOL, N));
+    for (GrB_Index i = 1; i < N; i++) OK(GrB_Vector_setElement_BOOL(m, true, i));
+    OK(GrB_Vector_wait(m, GrB_MATERIALIZE));
+    OK(GrB_Vector_setElement_BOOL(m, true, 0));
+    OK(GrB_Vector_apply(m, NULL, NULL, GrB_IDENTITY_BOOL, m, NULL));
+    OK(GxB_Vector_Option_get(m, GxB_SPARSITY_STATUS, &status));
+    REQUIRE(status == GxB_BITMAP);
+    OK(GrB_Vector_new(&a, GrB_FP64, N));
+    OK(GrB_Vector_new(&c, GrB_FP64, N));
+    OK(GrB_Vector_setElement_FP64(a, 3, 7));
+    OK(GrB_Vector_assign_FP64(c, NULL, NULL, 1, GrB_ALL, N, NULL));
+    OK(GrB_Vector_eWiseMult_BinaryOp(c, m, GrB_PLUS_FP64, GrB_TIMES_FP64, a, b, NULL));
+    REQUIRE(at(c, 7) == 25 && at(c, 8) == 1);
+    OK(GrB_finalize());
+}
+
 /* N x 3, rows i, 2 i, 4 i, computed there. */
 static GrB_Matrix three_columns(void)
 {
@@ -345,6 +368,7 @@ static void odd_calls(void)
 #define TEST(body) static void test_##body(void **state) { (void)state; in_child(body); }
 TEST(stays_until_read)
 TEST(stays_as_bitmap)
+TEST(applied_in_place)
 TEST(sums_of_rows_stay)
 TEST(forgotten_at_the_end)
 TEST(nothing_stays_in_blocking_mode)
@@ -361,6 +385,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays_until_read),
         cmocka_unit_test(test_stays_as_bitmap),
+        cmocka_unit_test(test_applied_in_place),
         cmocka_unit_test(test_sums_of_rows_stay),
         cmocka_unit_test(test_forgotten_at_the_end),
         cmocka_unit_test(test_nothing_stays_in_blocking_mode),
