@@ -300,6 +300,45 @@ static void test_wrapping(void **state)
             }
 }
 
+/* ---- operators that are others on bool ---- */
+
+static GrB_Matrix random_bools(int chance)
+{
+    GrB_Matrix X;
+    GrB_Matrix_new(&X, GrB_BOOL, DENSE_MAX, DENSE_MAX);
+    for (GrB_Index i = 0; i < DENSE_MAX; i++)
+        for (GrB_Index j = 0; j < DENSE_MAX; j++)
+            if (rng_chance(chance)) GrB_Matrix_setElement_BOOL(X, rng_chance(20), i, j);
+    return X;
+}
+
+/* x / y is x. */
+static void test_division_on_bool(void **state)
+{
+    const GrB_BinaryOp ops[] = {GrB_DIV_BOOL, GxB_RDIV_BOOL};
+    (void)state;
+    rng_seed(first_seed);
+    for (int k = 0; k < 2; k++) {
+        GrB_Matrix A = random_bools(20), B = random_bools(100), ours = random_bools(0), theirs = random_bools(0);
+        GrB_Semiring lor;
+        const int before = routed_products();
+        GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+        assert_int_equal(GrB_Semiring_new(&lor, GrB_LOR_MONOID_BOOL, ops[k]), GrB_SUCCESS);
+        assert_int_equal(GrB_mxm(ours, NULL, NULL, lor, A, B, NULL), GrB_SUCCESS);
+        assert_int_equal(real_mxm()(theirs, NULL, NULL, lor, A, B, NULL), GrB_SUCCESS);
+        for (GrB_Index i = 0; i < DENSE_MAX; i++)
+            for (GrB_Index j = 0; j < DENSE_MAX; j++) {
+                bool our = false, their = false;
+                const GrB_Info there = GrB_Matrix_extractElement_BOOL(&our, ours, i, j);
+                assert_int_equal(GrB_Matrix_extractElement_BOOL(&their, theirs, i, j), there);
+                assert_int_equal(our, their);
+            }
+        assert_int_equal(routed_products(), before + 1);
+        GrB_Semiring_free(&lor);
+        for (int m = 0; m < 4; m++) GrB_Matrix_free((GrB_Matrix *[]){&A, &B, &ours, &theirs}[m]);
+    }
+}
+
 #define TYPE_TEST(N, T, C)                                                                                             \
     static void test_##T(void **state)                                                                                 \
     {                                                                                                                  \
@@ -336,7 +375,8 @@ int main(void)
 {
 #define TYPE_ENTRY(N, T, C) cmocka_unit_test(test_##T),
     const struct CMUnitTest tests[] = {EACH_TYPE(TYPE_ENTRY) cmocka_unit_test(test_accuracy),
-                                       cmocka_unit_test(test_special_values), cmocka_unit_test(test_wrapping)};
+                                       cmocka_unit_test(test_special_values), cmocka_unit_test(test_wrapping),
+                                       cmocka_unit_test(test_division_on_bool)};
     force_tessera();
     return cmocka_run_group_tests_name("spec", tests, start, stop);
 }
