@@ -17,6 +17,7 @@
 #include "src/route/model.h"
 #include "test/cuda/device_control.h"
 #include "test/kernels/compare.h"
+#include "test/threads.h"
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
 int tsr_backend_score(const tsr_backend_options *options);
@@ -1045,19 +1046,11 @@ static void *worker(void *argument)
 
 static void test_threads(void **state)
 {
-    enum { THREADS = 4 };
     (void)state;
     plain();
-    pthread_t threads[THREADS];
     size_t cap = tsr_cuda.cap;
     tsr_cuda.cap = 16 << 20; /* little, but enough for each */
-    for (int k = 0; k < THREADS; k++)
-        assert_int_equal(pthread_create(&threads[k], NULL, worker, (void *)(uintptr_t)(k + 1)), 0);
-    for (int k = 0; k < THREADS; k++) {
-        void *failed;
-        pthread_join(threads[k], &failed);
-        assert_null(failed);
-    }
+    assert_int_equal(run_numbered_threads(4, worker), 0);
     tsr_cuda.cap = cap;
     test_case c;
     tsr_product p;

@@ -17,6 +17,7 @@
 #include "kernels/ref/step.h"
 #include "test/cuda/device_control.h"
 #include "test/kernels/cases.h"
+#include "test/threads.h"
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
 int tsr_backend_score(const tsr_backend_options *options);
@@ -577,16 +578,8 @@ static void *worker(void *argument)
 
 static void test_threads(void **state)
 {
-    enum { THREADS = 4 };
     (void)state;
-    pthread_t threads[THREADS];
-    for (int k = 0; k < THREADS; k++)
-        assert_int_equal(pthread_create(&threads[k], NULL, worker, (void *)(uintptr_t)(k + 1)), 0);
-    for (int k = 0; k < THREADS; k++) {
-        void *failed;
-        pthread_join(threads[k], &failed);
-        assert_null(failed);
-    }
+    assert_int_equal(run_numbered_threads(4, worker), 0);
     rng r = {seed};
     bring_one(&r); /* frees what others left */
     assert_int_equal(tsr_cuda.used, 0);

@@ -2,11 +2,12 @@
  * packs, exports, user operators that call GraphBLAS, two threads, fork.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <GraphBLAS.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "../threads.h"
 
 enum { N = 40 };
 static GrB_Matrix A, B, C;
@@ -189,12 +190,8 @@ static void *own_matrices(void *argument)
 
 static void threads(void)
 {
-    pthread_t id[2];
     double result[2] = {11, 12};
-    for (int n = 0; n < 2; n++)
-        pthread_create(&id[n], NULL, own_matrices, &result[n]);
-    for (int n = 0; n < 2; n++)
-        pthread_join(id[n], NULL);
+    run_threads(2, own_matrices, result, sizeof *result);
     printf("threads %.17g %.17g\n", result[0], result[1]);
 }
 

@@ -1,6 +1,5 @@
 /* Cache of large freed blocks: reuse, fit, bounds, drain, threads.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -10,6 +9,7 @@
 #include <cmocka.h>
 
 #include "test/door/block_cache.h"
+#include "test/threads.h"
 
 static int set_up(void **state)
 {
@@ -172,14 +172,7 @@ static void *work(void *argument)
 static void threads_never_share_a_block(void **state)
 {
     (void) state;
-    pthread_t threads[4];
-    for (uintptr_t n = 0; n < 4; n++)
-        assert_int_equal(pthread_create(&threads[n], NULL, work, (void *) (n + 1)), 0);
-    for (size_t n = 0; n < 4; n++) {
-        void *failed;
-        pthread_join(threads[n], &failed);
-        assert_null(failed);
-    }
+    assert_int_equal(run_numbered_threads(4, work), 0);
     assert_true(tsr_blocks_get_stats().hits > 0);
 }
 

@@ -1,6 +1,5 @@
 /* Deferred products: which touch runs or cancels them, exactly once, in which order, with threads.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "src/graphblas/door.h"
 #include "src/graphblas/hooks.h"
+#include "test/threads.h"
 
 #include <cmocka.h>
 
@@ -142,15 +142,8 @@ static void readers_wait_for_the_one_that_runs(void **state)
     (void) state;
     for (int round = 0; round < 50; round++) {
         counts c = {.touch = C, .sleep_us = 300};
-        pthread_t ids[4];
         defer(&c, C, A, B, NULL);
-        for (size_t n = 0; n < 4; n++)
-            assert_int_equal(pthread_create(&ids[n], NULL, read_c, &c), 0);
-        for (size_t n = 0; n < 4; n++) {
-            void *failed;
-            pthread_join(ids[n], &failed);
-            assert_null(failed);
-        }
+        assert_int_equal(run_threads(4, read_c, &c, 0), 0);
         assert_int_equal(c.run, 1);
     }
 }
@@ -201,14 +194,7 @@ static void *own_products(void *argument)
 static void threads_with_their_own_products(void **state)
 {
     (void) state;
-    pthread_t ids[3];
-    for (uintptr_t n = 0; n < 3; n++)
-        assert_int_equal(pthread_create(&ids[n], NULL, own_products, (void *) n), 0);
-    for (size_t n = 0; n < 3; n++) {
-        void *failed;
-        pthread_join(ids[n], &failed);
-        assert_null(failed);
-    }
+    assert_int_equal(run_numbered_threads(3, own_products), 0);
 }
 
 int main(void)

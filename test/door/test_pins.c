@@ -11,6 +11,7 @@
 
 #include "src/graphblas/pins.h"
 #include "test/door/block_cache.h"
+#include "test/threads.h"
 
 /* ---- a device that knows what it has locked ---- */
 
@@ -243,13 +244,8 @@ static void *worker(void *argument)
 
 static void threads(void **state)
 {
-    enum { THREADS = 4 };
     (void) state;
-    pthread_t workers[THREADS];
-    for (intptr_t n = 0; n < THREADS; n++)
-        assert_int_equal(pthread_create(&workers[n], NULL, worker, (void *) n), 0);
-    for (int n = 0; n < THREADS; n++)
-        pthread_join(workers[n], NULL);
+    assert_int_equal(run_numbered_threads(4, worker), 0);
 }
 
 /* What a program that asks for the allocator may use has nothing to do with this. */

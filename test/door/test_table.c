@@ -1,12 +1,12 @@
 /* Side table and hooks: records by address, invalidation, address reuse, threads.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "src/graphblas/door.h"
 #include "src/graphblas/hooks.h"
+#include "test/threads.h"
 
 #include <cmocka.h>
 
@@ -137,14 +137,7 @@ static void *work(void *argument)
 static void threads(void **state)
 {
     (void) state;
-    pthread_t ids[3];
-    for (uintptr_t n = 0; n < 3; n++)
-        assert_int_equal(pthread_create(&ids[n], NULL, work, (void *) n), 0);
-    for (size_t n = 0; n < 3; n++) {
-        void *failed;
-        pthread_join(ids[n], &failed);
-        assert_null(failed);
-    }
+    assert_int_equal(run_numbered_threads(3, work), 0);
 }
 
 int main(void)

@@ -1,7 +1,6 @@
 /* Configuration: every option, the order of the layers, wrong values, hostile files.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <locale.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include <cmocka.h>
 
 #include "src/registry/config.h"
+#include "test/threads.h"
 #include "test/unit/child.h"
 
 static int parse(tsr_config *config, const char *text)
@@ -328,13 +328,7 @@ static void *read_and_set(void *unused)
 
 static void many_threads(void)
 {
-    pthread_t threads[8];
-    for (int t = 0; t < 8; t++) {
-        REQUIRE(pthread_create(&threads[t], NULL, read_and_set, NULL) == 0);
-    }
-    for (int t = 0; t < 8; t++) {
-        pthread_join(threads[t], NULL);
-    }
+    REQUIRE(run_threads(8, read_and_set, NULL, 0) == 0);
 }
 
 static void test_threads(void **state)

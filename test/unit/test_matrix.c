@@ -1,6 +1,5 @@
 /* Versions, representations, regrets and properties of a matrix record; also from several threads at once.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +8,7 @@
 #include <cmocka.h>
 
 #include "src/matrix/matrix.h"
+#include "test/threads.h"
 
 /* 3 x 4, by row: (0,1)=5 (0,3)=6 (2,0)=7; row 1 is empty. */
 static const int64_t p[] = {0, 2, 2, 3}, i[] = {1, 3, 0};
@@ -123,14 +123,7 @@ static void test_threads(void **state)
 {
     (void)state;
     tsr_matrix *m = tsr_matrix_new();
-    pthread_t threads[4];
-    for (int t = 0; t < 4; t++)
-        assert_int_equal(pthread_create(&threads[t], NULL, build_and_read, m), 0);
-    for (int t = 0; t < 4; t++) {
-        void *bad;
-        pthread_join(threads[t], &bad);
-        assert_null(bad);
-    }
+    assert_int_equal(run_threads(4, build_and_read, m, 0), 0);
     tsr_matrix_unref(m);
     assert_int_equal(tsr_matrix_get_stats().bytes, 0);
 }

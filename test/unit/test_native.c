@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <pthread.h>
-
 #include <cmocka.h>
 
 #include "src/matrix/matrix.h"
 #include "tessera/tessera.h"
+#include "test/threads.h"
 #include "test/unit/native_case.h"
 
 static uint64_t only_seed;
@@ -238,7 +237,6 @@ typedef struct shared_plan {
     const tsr_plan *plan;
     tsr_sparse *a;
     double *b;
-    bool good;
 } shared_plan;
 
 static void *execute_often(void *argument)
@@ -255,17 +253,15 @@ static void *execute_often(void *argument)
             good = good && c[r * N] == 6 * r - 8 && c[r * N + 4] == 6 * r - 8;
         }
     }
-    __atomic_and_fetch((char *)&s->good, (char)good, __ATOMIC_SEQ_CST);
-    return NULL;
+    return good ? NULL : argument;
 }
 
 static void test_one_plan_many_threads(void **state)
 {
     (void)state;
-    enum { N = 5, THREADS = 4 };
+    enum { N = 5 };
     static banded m;
     static double b[WIDE * N];
-    pthread_t threads[THREADS];
     make_banded(&m);
     for (int k = 0; k < WIDE * N; k++) {
         b[k] = k / N;
@@ -275,14 +271,8 @@ static void test_one_plan_many_threads(void **state)
     assert_int_equal(tsr_sparse_hint(m.a, TSR_OP_SPMM, N, 1e9, TSR_PRECISION_EXACT, true), TSR_OK);
     assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP64), m.a, &shape, &shape, 0),
                      TSR_OK);
-    shared_plan shared = {plan, m.a, b, true};
-    for (int t = 0; t < THREADS; t++) {
-        assert_int_equal(pthread_create(&threads[t], NULL, execute_often, &shared), 0);
-    }
-    for (int t = 0; t < THREADS; t++) {
-        pthread_join(threads[t], NULL);
-    }
-    assert_true(shared.good);
+    shared_plan shared = {plan, m.a, b};
+    assert_int_equal(run_threads(4, execute_often, &shared, 0), 0);
     tsr_plan_destroy(plan);
     tsr_sparse_destroy(m.a);
 }

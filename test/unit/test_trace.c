@@ -15,6 +15,7 @@
 
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
+#include "test/threads.h"
 #include "test/unit/child.h"
 
 static char trace_variable[256];
@@ -113,13 +114,7 @@ static void *write_records(void *unused)
 
 static void many_threads(void)
 {
-    pthread_t threads[THREADS];
-    for (int t = 0; t < THREADS; t++) {
-        REQUIRE(pthread_create(&threads[t], NULL, write_records, NULL) == 0);
-    }
-    for (int t = 0; t < THREADS; t++) {
-        pthread_join(threads[t], NULL);
-    }
+    REQUIRE(run_threads(THREADS, write_records, NULL, 0) == 0);
 }
 
 static void test_lines_of_threads_stay_whole(void **state)

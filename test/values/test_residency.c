@@ -1,6 +1,5 @@
 /* When contents stay with a backend and when they come home: habits, threads, fork, blocking mode, DISABLE, formats, descriptors.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +13,7 @@
 #include <GraphBLAS.h>
 
 #include "../dropin/routed.h"
+#include "../threads.h"
 #include "tessera/tessera.h"
 
 enum { N = 300, THREADS = 6 };
@@ -286,26 +286,27 @@ static void habits(void)
 
 typedef struct worker {
     GrB_Vector shared;
-    int number, wrong;
+    int number;
 } worker;
 
 static void *read_and_compute(void *argument)
 {
-    worker *w = argument;
+    const worker *w = argument;
+    int wrong = 0;
     GrB_Vector mine;
     GrB_Index n = 0;
     double sum = 0, x = 0;
-    w->wrong += GrB_Vector_new(&mine, GrB_FP64, N) != GrB_SUCCESS;
+    wrong += GrB_Vector_new(&mine, GrB_FP64, N) != GrB_SUCCESS;
     for (int round = 0; round < 30; round++) {
-        w->wrong += GrB_Vector_apply_BinaryOp2nd_FP64(mine, NULL, NULL, GrB_PLUS_FP64, w->shared, w->number, NULL) != GrB_SUCCESS;
+        wrong += GrB_Vector_apply_BinaryOp2nd_FP64(mine, NULL, NULL, GrB_PLUS_FP64, w->shared, w->number, NULL) != GrB_SUCCESS;
         if ((round + w->number) % 3 == 0)
-            w->wrong += GrB_Vector_extractElement_FP64(&x, w->shared, 4) != GrB_SUCCESS || x != 8;
-        w->wrong += GrB_Vector_nvals(&n, w->shared) != GrB_SUCCESS || n != N;
-        w->wrong += GrB_Vector_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, mine, NULL) != GrB_SUCCESS;
-        w->wrong += sum != N * (N - 1.0) + N * (double)w->number;
+            wrong += GrB_Vector_extractElement_FP64(&x, w->shared, 4) != GrB_SUCCESS || x != 8;
+        wrong += GrB_Vector_nvals(&n, w->shared) != GrB_SUCCESS || n != N;
+        wrong += GrB_Vector_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, mine, NULL) != GrB_SUCCESS;
+        wrong += sum != N * (N - 1.0) + N * (double)w->number;
     }
-    w->wrong += GrB_Vector_free(&mine) != GrB_SUCCESS;
-    return NULL;
+    wrong += GrB_Vector_free(&mine) != GrB_SUCCESS;
+    return wrong ? argument : NULL;
 }
 
 static void threads_share_what_stays(void)
@@ -314,18 +315,12 @@ static void threads_share_what_stays(void)
     OK(GxB_Global_Option_set(GxB_NTHREADS, 1));
     for (int round = 0; round < 10; round++) {
         GrB_Vector u = filled(0), v = filled(1);
-        pthread_t ids[THREADS];
         worker workers[THREADS];
         twice(v, u);
         OK(GrB_Vector_wait(v, GrB_MATERIALIZE));
-        for (int k = 0; k < THREADS; k++) {
+        for (int k = 0; k < THREADS; k++)
             workers[k] = (worker){.shared = v, .number = k};
-            REQUIRE(pthread_create(&ids[k], NULL, read_and_compute, &workers[k]) == 0);
-        }
-        for (int k = 0; k < THREADS; k++) {
-            pthread_join(ids[k], NULL);
-            REQUIRE(workers[k].wrong == 0);
-        }
+        REQUIRE(run_threads(THREADS, read_and_compute, workers, sizeof *workers) == 0);
         OK(GrB_Vector_free(&u));
         OK(GrB_Vector_free(&v));
     }
