@@ -9,25 +9,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <cmocka.h>
 
 #include "backends/cuda/context.h"
 #include "kernels/ref/step.h"
 #include "test/cuda/device_control.h"
+#include "test/cuda/plugin_start.h"
 #include "test/kernels/cases.h"
 #include "test/threads.h"
 
-const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
-int tsr_backend_score(const tsr_backend_options *options);
-
-enum { SKIPPED = 77, POISON = 0xA5 };
+enum { POISON = 0xA5 };
 
 static const tsr_backend_values *values;
-static const tsr_backend *gpu;
-static uint64_t seed;
-static int rounds = 1;
 
 /* ---- what the host holds ---- */
 
@@ -610,16 +604,9 @@ static void test_declines(void **state)
 
 int main(int argc, char **argv)
 {
-    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
-    rounds = argc > 2 ? atoi(argv[2]) : rounds;
-    printf("seed %llu\n", (unsigned long long)seed);
-    control_seed(seed);
-    const tsr_backend_options options = {0};
-    if (tsr_backend_score(&options) <= 0)
-        return SKIPPED;
-    gpu = tsr_backend_init(&options);
-    if (!gpu)
-        return 1;
+    int status = start_plugin(argc, argv, &(tsr_backend_options){0});
+    if (status)
+        return status;
     values = gpu->values;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_steps),

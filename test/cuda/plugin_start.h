@@ -1,0 +1,15 @@
+/* The plug-in that a test asks, and with which numbers.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TEST_CUDA_PLUGIN_START_H
+#define TEST_CUDA_PLUGIN_START_H
+
+#include "tessera/backend.h"
+
+extern const tsr_backend *gpu;
+extern uint64_t seed;
+extern int rounds;
+
+/* Arguments: [seed] [rounds].  Not 0: leave with that. */
+int start_plugin(int argc, char **argv, const tsr_backend_options *options);
+
+#endif
