@@ -116,6 +116,14 @@ static double suitesparse_spmv_ns(const tsr_features *f, const tsr_cost_suitespa
     return f->a_nnz * (entry + (f->b_bitmap && !f->a_by_col ? c->spmv_bitmap : 0));
 }
 
+/* By dots only where rows of X and columns of Y' are contiguous; else it multiplies everything and drops what the mask does not name. */
+static double suitesparse_sddmm_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    if (f->a_by_col || !f->b_by_col)
+        return f->m * f->n * f->k * c->sddmm_saxpy;
+    return f->mask_nnz * (c->sddmm_entry + c->sddmm_flop * f->k);
+}
+
 static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
     bool dense_c = !tsr_is_masked(f->op);
@@ -124,7 +132,7 @@ static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *
     switch (f->op) {
     case TSR_OP_SPMM: return suitesparse_spmm_ns(f, c);
     case TSR_OP_SPMV: return suitesparse_spmv_ns(f, c);
-    case TSR_OP_SDDMM: return f->mask_nnz * (c->sddmm_entry + c->sddmm_flop * f->k);
+    case TSR_OP_SDDMM: return suitesparse_sddmm_ns(f, c);
     default: return tsr_work_of(f) * (is_dot(f) ? c->masked_dot_step : c->masked_step) + f->mask_nnz * c->masked_entry;
     }
 }

@@ -25,7 +25,7 @@ typedef struct tsr_cost_suitesparse {
     double accum_gather, accum_scatter;   /* per flop of C += A*B in place */
     double special_entry, special_byte;   /* any, pair, iso */
     double spmv_entry, spmv_slow, spmv_scatter, spmv_accum_scatter, spmv_bitmap;
-    double sddmm_entry, sddmm_flop;
+    double sddmm_entry, sddmm_flop, sddmm_saxpy; /* per dot; per flop of all m*n*k when it takes none */
     double masked_step, masked_dot_step, masked_entry;
     double cast_factor, finish_factor;
 } tsr_cost_suitesparse;

@@ -13,7 +13,7 @@
 static tsr_features base(tsr_op op)
 {
     return (tsr_features){.op = op, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = 1e5, .n = 32, .k = 1e5,
-                          .a_nnz = 1e6, .b_nnz = 3.2e6, .mask_nnz = 1e6, .nthreads = 2};
+                          .a_nnz = 1e6, .b_nnz = 3.2e6, .mask_nnz = 1e6, .b_by_col = op == TSR_OP_SDDMM, .nthreads = 2};
 }
 
 static void test_more_work_takes_longer(void **state)
@@ -49,6 +49,17 @@ static void test_predictions_are_positive_and_finite(void **state)
                 cpu = tsr_predict_cpu_ms(&f), real = tsr_predict_suitesparse_ms(&f);
                 assert_true(isfinite(cpu) && cpu >= 0 && isfinite(real) && real >= 0);
             }
+}
+
+/* SuiteSparse walks all of m*n*k where it cannot take dots: such a call must not even be tried. */
+static void test_sddmm_without_dots(void **state)
+{
+    (void)state;
+    tsr_features dots = base(TSR_OP_SDDMM), x_by_col = dots, y_by_row = dots;
+    x_by_col.a_by_col = true;
+    y_by_row.b_by_col = false;
+    assert_true(tsr_predict_suitesparse_ms(&x_by_col) > 50 * tsr_predict_suitesparse_ms(&dots));
+    assert_true(tsr_predict_suitesparse_ms(&y_by_row) > 50 * tsr_predict_suitesparse_ms(&dots));
 }
 
 /* What is on the device already is not paid for again; and a large product is worth the way there, a small one is not. */
@@ -165,6 +176,7 @@ int main(void)
         cmocka_unit_test(test_more_work_takes_longer), cmocka_unit_test(test_predictions_are_positive_and_finite),
         cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),
         cmocka_unit_test(test_expected_calls_decide_at_once),
+        cmocka_unit_test(test_sddmm_without_dots),
         cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
