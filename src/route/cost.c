@@ -96,16 +96,33 @@ double tsr_predict_cpu_ms(const tsr_features *f)
 
 /* ---- SuiteSparse ---- */
 
+/* C += A*B into a full C, per flop. */
+static double accum_flop(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    double bytes = value_bytes(f);
+    bool turned = f->b_by_col && f->c_by_col;
+    if (f->a_by_col)
+        return f->c_by_col ? c->accum_scatter_turned : c->accum_scatter + c->accum_scatter_byte * bytes;
+    if (turned)
+        return c->accum_turned_byte * bytes;
+    if (f->b_by_col || f->c_by_col)
+        return c->accum_mixed_byte * bytes;
+    double flop = bytes < 4 ? c->accum_narrow : c->accum_byte * bytes;
+    bool cached = f->k * f->n * bytes <= c->accum_cache;
+    return flop * (!f->a_pattern ? 1 : cached ? c->accum_pattern_cached : c->accum_pattern);
+}
+
 static double suitesparse_spmm_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
     double flop = slow_monoid(&f->semiring) ? c->spmm_flop_slow : c->spmm_flop;
+    bool adds = !f->b_bitmap && f->accum_full && f->semiring.add == TSR_ADD_PLUS;
     if (f->semiring.type == TSR_BOOL)
         flop = c->spmm_flop_bool; /* lor stops at the first true */
     if (f->b_bitmap)
         flop *= f->a_by_col || slow_monoid(&f->semiring) ? c->bitmap_scatter : c->bitmap_gather;
-    else if (f->accum_full && f->semiring.add == TSR_ADD_PLUS)
-        flop = f->a_by_col ? c->accum_scatter : c->accum_gather;
-    return f->a_nnz * (c->spmm_entry + (f->a_by_col ? c->spmm_scatter : 0) + flop * f->n);
+    else if (adds)
+        flop = accum_flop(f, c);
+    return f->a_nnz * (c->spmm_entry + (f->a_by_col && !(adds && f->c_by_col) ? c->spmm_scatter : 0) + flop * f->n);
 }
 
 static double suitesparse_spmv_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
@@ -141,7 +158,7 @@ double tsr_predict_suitesparse_ms(const tsr_features *f)
 {
     const tsr_cost_suitesparse *c = &tsr_cost_suitesparse_default;
     double ns = suitesparse_ns(f, c);
-    if (f->a_cast || f->b_cast)
+    if (f->typecast)
         ns *= c->cast_factor;
     if (f->finish_extra)
         ns *= c->finish_factor;
@@ -228,5 +245,5 @@ double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, 
 
 double tsr_least_work(const tsr_features *f)
 {
-    return f->op == TSR_OP_MASKED_DOT ? 1e6 : 2e5;
+    return f->op == TSR_OP_MASKED_DOT ? 2e4 : 2e5;
 }

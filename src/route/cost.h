@@ -22,7 +22,11 @@ typedef struct tsr_cost_suitesparse {
     double start_ms;
     double spmm_entry, spmm_scatter, spmm_flop, spmm_flop_slow, spmm_flop_bool;
     double bitmap_gather, bitmap_scatter; /* factors on the flops when B is bitmap */
-    double accum_gather, accum_scatter;   /* per flop of C += A*B in place */
+    double accum_byte, accum_narrow;                /* C += A*B in place, per byte and flop; per flop of 1 or 2 bytes */
+    double accum_pattern, accum_pattern_cached;     /* factors without A's values; with B of no more bytes than */
+    double accum_cache;
+    double accum_turned_byte, accum_mixed_byte;     /* instead: B and C by column; one of them */
+    double accum_scatter, accum_scatter_byte, accum_scatter_turned; /* per flop when A is held by column; C as well */
     double special_entry, special_byte;   /* any, pair, iso */
     double spmv_entry, spmv_slow, spmv_scatter, spmv_accum_scatter, spmv_bitmap;
     double sddmm_entry, sddmm_flop, sddmm_saxpy; /* per dot; per flop of all m*n*k when it takes none */

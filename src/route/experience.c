@@ -11,6 +11,7 @@ enum {
     TRIALS = 2   /* calls of another route before it is judged: the first does not count */
 };
 #define NEAR 1.25    /* predictions are about this wrong */
+#define FAR 3.0      /* a first call so much slower has said enough, where it builds nothing */
 #define BETTER 0.95  /* a switch must be worth it */
 #define FORGET 0.125 /* weight of a slower call: one that was disturbed does little harm, a machine that has changed is noticed */
 
@@ -47,8 +48,8 @@ uint64_t tsr_experience_key(const tsr_features *f)
 {
     if (!any_order(&f->semiring))
         return 0;
-    const bool flags[] = {f->a_by_col, f->b_by_col, f->c_by_col, f->mask_by_col, f->a_pattern, f->a_cast, f->b_cast, f->b_bitmap,
-                          f->finish_extra, f->accum_full};
+    const bool flags[] = {f->a_by_col, f->b_by_col, f->c_by_col, f->mask_by_col, f->a_pattern, f->a_cast, f->b_cast, f->typecast,
+                          f->b_bitmap, f->finish_extra, f->accum_full};
     uint64_t h = mix(1 + (uint64_t)f->op, (uint64_t)f->semiring.type << 16 | (uint64_t)f->semiring.add << 8 | (uint64_t)f->semiring.mul);
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
         h = mix(h, flags[k] + 2 * k);
@@ -72,6 +73,12 @@ void tsr_experience_add(uint64_t key, tsr_route route, double ms)
     pthread_mutex_unlock(&lock);
 }
 
+/* Is what is known of a route enough to judge it beside one that takes `best` ms?  SuiteSparse builds nothing in its first call. */
+static bool judged(const experience *e, tsr_route r, double best)
+{
+    return e->calls[r] >= TRIALS || (r == TSR_ROUTE_SUITESPARSE && e->calls[r] > 0 && e->ms[r] > FAR * best);
+}
+
 static tsr_route choose(const experience *e, const double predicted[TSR_ROUTE_COUNT], tsr_route first)
 {
     if (e->calls[first] < SETTLED)
@@ -80,7 +87,7 @@ static tsr_route choose(const experience *e, const double predicted[TSR_ROUTE_CO
     for (tsr_route r = 0; r < TSR_ROUTE_COUNT; r++) {
         if (r == first || predicted[r] < 0)
             continue;
-        if (e->calls[r] >= TRIALS)
+        if (judged(e, r, e->ms[best]))
             best = e->ms[r] < BETTER * e->ms[best] ? r : best;
         else if (predicted[r] < NEAR * e->ms[first])
             return r;

@@ -2,6 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/route/route.h"
 
+static bool other_type(const tsr_view *v, bool read, const tsr_product *p)
+{
+    return read && v->x && v->type != p->semiring.type;
+}
+
 void tsr_features_of(tsr_features *f, const tsr_product *p)
 {
     bool reads_a = tsr_reads_a(p), reads_b = tsr_reads_b(p);
@@ -19,8 +24,9 @@ void tsr_features_of(tsr_features *f, const tsr_product *p)
         .c_by_col = p->c_by_col,
         .mask_by_col = p->mask.by_col,
         .a_pattern = !reads_a || p->a.iso || !p->a.x,
-        .a_cast = reads_a && !p->a.iso && p->a.x && p->a.type != p->semiring.type,
-        .b_cast = reads_b && !p->b.iso && p->b.x && p->b.type != p->semiring.type,
+        .a_cast = !p->a.iso && other_type(&p->a, reads_a, p),
+        .b_cast = !p->b.iso && other_type(&p->b, reads_b, p),
+        .typecast = other_type(&p->a, reads_a, p) || other_type(&p->b, reads_b, p),
         .a_there = p->a_value != NULL,
         .b_there = p->b_value != NULL,
         .b_bitmap = p->b.format == TSR_BITMAP,

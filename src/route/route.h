@@ -18,6 +18,7 @@ typedef struct tsr_features {
     bool mask_by_col;
     bool a_pattern;      /* values of a not read */
     bool a_cast, b_cast; /* values must be converted first */
+    bool typecast;       /* of another type, maybe only one: SuiteSparse takes its generic kernels */
     bool b_bitmap;
     bool narrow_index;   /* 32-bit indices */
     bool a_on_device;    /* the GPU keeps what it needs of A */
@@ -32,7 +33,7 @@ void tsr_features_of(tsr_features *f, const tsr_product *product);
 
 /* Masked dot: entries of the lists that have to be walked, estimated (some 30 us); 0: not for these layouts.  Reads the arrays. */
 double tsr_sample_walk(const tsr_product *product);
-#define TSR_WALK_LEAST 4e6 /* multiply-adds, by averages, from which looking at the lists is cheap */
+#define TSR_WALK_LEAST 3e5 /* multiply-adds, by averages, from which looking at the lists is cheap */
 
 double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */

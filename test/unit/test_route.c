@@ -90,6 +90,60 @@ static void test_a_cast_is_not_free(void **state)
     assert_true(tsr_predict_cpu_ms(&cast) > tsr_predict_cpu_ms(&plain));
 }
 
+static bool ours(const tsr_features *f)
+{
+    return tsr_predict_cpu_ms(f) < tsr_predict_suitesparse_ms(f) * TSR_ROUTE_MARGIN;
+}
+
+/* C += A*B into a full C is fast in SuiteSparse while rows of B are short; measured on R-MAT 14 and 16, docs/routing.md. */
+static void test_adding_to_a_full_c(void **state)
+{
+    (void)state;
+    const struct {
+        tsr_type type;
+        double n;
+        bool a_pattern, b_by_col, c_by_col, ours;
+    } measured[] = {
+        {TSR_FP32, 4, false, false, false, false}, {TSR_FP32, 32, false, false, false, true}, {TSR_FP32, 64, true, false, false, true},
+        {TSR_FP64, 4, false, false, false, false}, {TSR_FP64, 16, true, false, false, true},  {TSR_UINT16, 32, false, false, false, false},
+        {TSR_FP32, 8, false, true, false, true},   {TSR_FP32, 4, false, true, true, false},   {TSR_FP64, 16, false, true, true, true},
+    };
+    for (size_t k = 0; k < sizeof measured / sizeof *measured; k++) {
+        tsr_features f = base(TSR_OP_SPMM);
+        f.m = f.k = 65536;
+        f.a_nnz = 26 * f.m;
+        f.accum_full = true;
+        f.semiring.type = measured[k].type;
+        f.n = measured[k].n;
+        f.a_pattern = measured[k].a_pattern;
+        f.b_by_col = measured[k].b_by_col;
+        f.c_by_col = measured[k].c_by_col;
+        assert_int_equal(ours(&f), measured[k].ours);
+        f.typecast = true;
+        assert_true(ours(&f));
+    }
+}
+
+/* Also a single value of another type sends SuiteSparse to its generic kernels. */
+static void test_a_typecast_is_seen(void **state)
+{
+    (void)state;
+    const float x = 1;
+    const bool yes = true;
+    tsr_product p = {.op = TSR_OP_SPMM, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .a = {.type = TSR_BOOL, .iso = true, .x = &yes},
+                     .b = {.type = TSR_FP32, .x = &x}};
+    tsr_features f;
+    tsr_features_of(&f, &p);
+    assert_true(f.typecast && !f.a_cast && f.a_pattern);
+    p.semiring.mul = TSR_MUL_SECOND;
+    tsr_features_of(&f, &p);
+    assert_false(f.typecast);
+    p.semiring.mul = TSR_MUL_TIMES;
+    p.a.type = TSR_FP32;
+    tsr_features_of(&f, &p);
+    assert_false(f.typecast);
+}
+
 /* Play `calls` products: each costs `slow` without the representation and `fast` with it. */
 static double played(double slow, double fast, double price, int calls)
 {
@@ -178,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_expected_calls_decide_at_once),
         cmocka_unit_test(test_sddmm_without_dots),
         cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at),
+        cmocka_unit_test(test_adding_to_a_full_c), cmocka_unit_test(test_a_typecast_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
