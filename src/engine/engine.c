@@ -57,6 +57,13 @@ bool tsr_engine_too_small(const tsr_product *p)
     return tsr_work_of(&f) < (least >= 0 ? least : tsr_least_work(&f));
 }
 
+bool tsr_engine_hopeless(double most_work, bool masked)
+{
+    const double configured = tsr_config_get()->min_work;
+    const tsr_features f = {.op = masked ? TSR_OP_MASKED_DOT : TSR_OP_SPMM};
+    return most_work < (configured >= 0 ? configured : tsr_least_work(&f));
+}
+
 int tsr_engine_useful_threads(const tsr_product *p)
 {
     tsr_features f;

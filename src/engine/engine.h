@@ -36,6 +36,8 @@ typedef struct tsr_decision {
 
 /* So little work that nothing we could do pays (drop-in door; no record is made for such operands). */
 bool tsr_engine_too_small(const tsr_product *product);
+/* The same of a product that is not known yet, but for the most multiply-adds it can have. */
+bool tsr_engine_hopeless(double most_work, bool masked);
 
 /* How many of the allowed threads the work of a product keeps busy (SuiteSparse's own rule: one per 65536 steps). */
 int tsr_engine_useful_threads(const tsr_product *product);

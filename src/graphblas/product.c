@@ -459,9 +459,34 @@ static bool forward(GrB_Info *info, job *j)
     return j->decision.experience != 0;
 }
 
+/* No entry of A or B meets more of the other than C has rows or columns. */
+static bool most_work(double *work, const tsr_call *c)
+{
+    GrB_Index a, b = 0, nrows = 1, ncols = 1;
+    if (tsr_real.GrB_Matrix_nvals(&a, c->A) != GrB_SUCCESS)
+        return false;
+    *work = (double)a;
+    if (c->vector)
+        return true;
+    if (tsr_real.GrB_Matrix_nvals(&b, c->B) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&nrows, c->C) != GrB_SUCCESS ||
+        tsr_real.GrB_Matrix_ncols(&ncols, c->C) != GrB_SUCCESS)
+        return false;
+    *work = (double)(a < b ? a : b) * (double)(nrows > ncols ? nrows : ncols);
+    return true;
+}
+
+/* Sizes tell that it is below min_work, before anything is looked at; the trace wants to know more of it. */
+static bool hopeless(const tsr_call *c)
+{
+    double work;
+    return !tsr_trace_wanted() && most_work(&work, c) && tsr_engine_hopeless(work, c->M && !c->vector);
+}
+
 /* values: operands are taken from a backend where it keeps them; only that backend computes then. */
 static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
 {
+    if (!values && hopeless(call))
+        return false;
     job j = {.call = *call, .values = values};
     const char *why = tsr_match_call(&j.match, call, values);
     if (!why && tsr_engine_too_small(&j.match.request.product))
