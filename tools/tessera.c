@@ -42,6 +42,43 @@ int tsr_tool_fail(int code, const char *format, ...)
     return code;
 }
 
+void tsr_tool_wrong(const struct argp_state *state, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: ", state->name);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    exit(EX_USAGE);
+}
+
+/* A parser and its input, behind one that keeps argp from adding a line of its own to messages. */
+typedef struct quiet {
+    argp_parser_t parser;
+    void *input;
+} quiet;
+
+static error_t parse_quietly(int key, char *arg, struct argp_state *state)
+{
+    const quiet *q = state->input;
+    if (key == ARGP_KEY_INIT) {
+        state->err_stream = NULL;
+    }
+    state->input = q->input;
+    return q->parser(key, arg, state);
+}
+
+void tsr_tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+    quiet q = {argp->parser, input};
+    struct argp silent = *argp;
+    silent.parser = parse_quietly;
+    if (argp_parse(&silent, argc, argv, flags, NULL, &q) != 0) {
+        exit(EX_USAGE);
+    }
+}
+
 /* An answer that was not written in whole is no success, nor is a help text. */
 static void finish(void)
 {
@@ -53,13 +90,13 @@ static void finish(void)
 int tsr_tool_take_file(const char **path, int key, const char *arg, const struct argp_state *state)
 {
     if (key == ARGP_KEY_NO_ARGS) {
-        argp_error(state, "no file given");
+        tsr_tool_wrong(state, "no file given");
     }
     if (key != ARGP_KEY_ARG) {
         return ARGP_ERR_UNKNOWN;
     }
     if (*path) {
-        argp_error(state, "one file at a time: %s", arg);
+        tsr_tool_wrong(state, "one file at a time: %s", arg);
     }
     *path = arg;
     return 0;
@@ -68,7 +105,7 @@ int tsr_tool_take_file(const char **path, int key, const char *arg, const struct
 const char *tsr_tool_take_plot(const char *arg, const struct argp_state *state)
 {
     if (!tsr_plot_name_ok(arg)) {
-        argp_error(state, "--plot=%s: the name must end in .svg or .png", arg);
+        tsr_tool_wrong(state, "--plot=%s: the name must end in .svg or .png", arg);
     }
     return arg;
 }
@@ -144,7 +181,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
 {
     choice *c = state->input;
     if (key == ARGP_KEY_NO_ARGS) {
-        argp_usage(state);
+        tsr_tool_wrong(state, "no command given; tessera --help lists them");
     }
     if (key != ARGP_KEY_ARG) {
         return ARGP_ERR_UNKNOWN;
@@ -155,7 +192,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
         }
     }
     if (!c->command) {
-        argp_error(state, "unknown command: %s", arg);
+        tsr_tool_wrong(state, "unknown command: %s; tessera --help lists them", arg);
     }
     c->argc = state->argc - state->next + 1;
     c->argv = state->argv + state->next - 1;
@@ -177,7 +214,8 @@ int main(int argc, char **argv)
     static const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
     choice c = {0};
     atexit(finish);
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &c);
+    argv[0] = (char *)"tessera";
+    tsr_tool_parse(&argp, argc, argv, ARGP_IN_ORDER, &c);
     c.argv[0] = (char *)c.command->full_name;
     return c.command->main(c.argc, c.argv);
 }

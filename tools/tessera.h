@@ -25,7 +25,12 @@ int tsr_tool_train(int argc, char **argv);
 /* One line on stderr, "tessera: …"; returns `code`. */
 int tsr_tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+struct argp;
 struct argp_state;
+/* argp_parse; a wrong option ends the program with one line and 64. */
+void tsr_tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+/* One line on stderr, "tessera <command>: …"; ends the program with 64. */
+_Noreturn void tsr_tool_wrong(const struct argp_state *state, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The one file of a command, into *path; ARGP_ERR_UNKNOWN: the key is about something else. */
 int tsr_tool_take_file(const char **path, int key, const char *arg, const struct argp_state *state);
 /* The file of --plot; ends the program unless its name is one of a picture. */

@@ -133,7 +133,7 @@ static int run_bench(const request *r)
 
 /* ---- options ---- */
 
-/* "spmm,sddmm" or "all" -> flags; argp_error names the word that is wrong. */
+/* "spmm,sddmm" or "all" -> flags; tsr_tool_wrong names the word that is wrong. */
 static void take_names(struct argp_state *state, const char *option, char *list, bool *flags, int count, const char *(*name)(int))
 {
     char *rest = NULL;
@@ -150,8 +150,11 @@ static void take_names(struct argp_state *state, const char *option, char *list,
             }
         }
         if (!known) {
-            argp_error(state, "--%s: %s is not known", option, word);
+            tsr_tool_wrong(state, "--%s: %s is not known", option, word);
         }
+    }
+    if (!memchr(flags, true, (size_t)count * sizeof *flags)) {
+        tsr_tool_wrong(state, "--%s: nothing given", option);
     }
 }
 
@@ -177,12 +180,12 @@ static void take_widths(struct argp_state *state, request *r, char *list)
     for (char *word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
         long n = strtol(word, &end, 10);
         if (*end || n < 1 || n > 1 << 20 || r->nwidths == MOST_WIDTHS) {
-            argp_error(state, "--n: %s is not a width (1 to 2^20, at most %d of them)", word, MOST_WIDTHS);
+            tsr_tool_wrong(state, "--n: %s is not a width (1 to 2^20, at most %d of them)", word, MOST_WIDTHS);
         }
         r->widths[r->nwidths++] = n;
     }
     if (r->nwidths == 0) {
-        argp_error(state, "--n: no width given");
+        tsr_tool_wrong(state, "--n: no width given");
     }
 }
 
@@ -191,7 +194,7 @@ static void take_budget(struct argp_state *state, request *r, const char *text)
     char *end;
     r->budget_ms = strtod(text, &end);
     if (end == text || *end || !(r->budget_ms >= 0 && r->budget_ms <= 1e7)) {
-        argp_error(state, "--budget: %s is not a time in ms", text);
+        tsr_tool_wrong(state, "--budget: %s is not a time in ms", text);
     }
 }
 
@@ -210,7 +213,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
         r->files = state->argv + state->next;
         r->nfiles = state->argc - state->next;
         return 0;
-    case ARGP_KEY_NO_ARGS: argp_error(state, "no file given"); return 0;
+    case ARGP_KEY_NO_ARGS: tsr_tool_wrong(state, "no file given");
     default: return ARGP_ERR_UNKNOWN;
     }
 }
@@ -237,6 +240,6 @@ int tsr_tool_bench(int argc, char **argv)
                                      "picture cannot be written; 74 the answer cannot be written.",
                                      NULL, NULL, NULL};
     memset(r.routes, 1, sizeof r.routes);
-    argp_parse(&argp, argc, argv, 0, NULL, &r);
+    tsr_tool_parse(&argp, argc, argv, 0, &r);
     return run_bench(&r);
 }

@@ -209,7 +209,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
     case 'n':
         r->n = strtoll(arg, &end, 10);
         if (*end || r->n < 1 || r->n > 1000000)
-            argp_error(state, "not a number of columns: %s", arg);
+            tsr_tool_wrong(state, "not a number of columns: %s", arg);
         return 0;
     case 'p':
         for (int math = 0; math < TSR_GPU_MATHS; math++)
@@ -217,7 +217,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
                 r->math = (tsr_gpu_math)math;
                 return 0;
             }
-        argp_error(state, "no such arithmetic: %s", arg);
+        tsr_tool_wrong(state, "no such arithmetic: %s", arg);
         return 0;
     default: return tsr_tool_take_file(&r->path, key, arg, state);
     }
@@ -233,7 +233,9 @@ int tsr_tool_explain(int argc, char **argv)
         {0}};
     static const struct argp argp = {options, take, "FILE.mtx[.gz]",
                                      "Say who would compute the product of a matrix and a dense one: predicted times, the choice, "
-                                     "the reason.", NULL, NULL, NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, &r);
+                                     "the reason.\vExit code: 0; 2 the file cannot be read; 64 wrong option; 74 the answer cannot be "
+                                     "written.",
+                                     NULL, NULL, NULL};
+    tsr_tool_parse(&argp, argc, argv, 0, &r);
     return run(&r);
 }

@@ -124,7 +124,7 @@ static void print_json(const facts *f)
 static error_t take(int key, char *arg, struct argp_state *state)
 {
     if (key == ARGP_KEY_ARG) {
-        argp_error(state, "unexpected argument: %s", arg);
+        tsr_tool_wrong(state, "unexpected argument: %s", arg);
     }
     if (key != 'j') {
         return ARGP_ERR_UNKNOWN;
@@ -138,9 +138,10 @@ int tsr_tool_info(int argc, char **argv)
     static facts f;
     bool json = false;
     static const struct argp_option options[] = {{"json", 'j', NULL, 0, "One JSON object", 0}, {0}};
-    static const struct argp argp = {options, take, NULL, "Say what was found and how it is configured.", NULL, NULL,
-                                     NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, &json);
+    static const struct argp argp = {options, take, NULL, "Say what was found and how it is configured.\vExit code: 0; 64 wrong option; 74 the answer cannot be "
+                                     "written.",
+                                     NULL, NULL, NULL};
+    tsr_tool_parse(&argp, argc, argv, 0, &json);
     collect(&f);
     (json ? print_json : print_text)(&f);
     return 0;

@@ -217,6 +217,6 @@ int tsr_tool_inspect(int argc, char **argv)
                                      "file.\vExit code: 0; 2 the file cannot be read; 64 wrong option; 69 gnuplot is missing; 73 the "
                                      "picture cannot be written; 74 the answer cannot be written.",
                                      NULL, NULL, NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, &r);
+    tsr_tool_parse(&argp, argc, argv, 0, &r);
     return inspect(&r);
 }

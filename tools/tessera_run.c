@@ -101,7 +101,7 @@ static error_t set_option(struct argp_state *state, int index, const char *value
     char variable[64];
     tsr_config_describe(index, &row);
     if (tsr_config_set(row.name, value) != TSR_OK) {
-        argp_failure(state, EX_USAGE, 0, "--%s=%s: wrong value, allowed: %s", s->names[index], value, row.allowed);
+        tsr_tool_wrong(state, "--%s=%s: wrong value, allowed: %s", s->names[index], value, row.allowed);
     }
     variable_name(variable, sizeof variable, row.name);
     return setenv(variable, value, 1) == 0 ? 0 : ENOMEM;
@@ -122,8 +122,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
         state->next = state->argc;
         return 0;
     case ARGP_KEY_NO_ARGS:
-        argp_failure(state, EX_USAGE, 0, "no program given; usage: tessera run [OPTION...] -- PROGRAM [ARGUMENT...]");
-        return EINVAL;
+        tsr_tool_wrong(state, "no program given; usage: tessera run [OPTION...] -- PROGRAM [ARGUMENT...]");
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -166,7 +165,7 @@ int tsr_tool_run(int argc, char **argv)
     }
     list_options(&s);
     const struct argp argp = {s.options, take, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL};
-    argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &s);
+    tsr_tool_parse(&argp, argc, argv, ARGP_IN_ORDER, &s);
     int failed = s.replace ? set_replacement() : set_preload();
     return failed ? failed : become(s.program);
 }

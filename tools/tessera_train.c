@@ -20,8 +20,8 @@ typedef struct request {
     const char *output, *samples;
     char **files; /* real matrices, to check the model with; NULL-terminated */
     double seconds;
-    int shrink;
-    bool measure;
+    long shrink;
+    bool measure, json;
 } request;
 
 /* Samples so far; new ones go to the file, too. */
@@ -36,6 +36,7 @@ typedef struct training {
     double began;
     bool stopped; /* out of time, or after an error that `failed` tells */
     int failed;
+    bool unread; /* a file of real matrices could not be used */
     tsr_progress bar;
 } training;
 
@@ -101,7 +102,7 @@ static bool open_samples(training *t)
         return good;
     t->file = fopen(t->request->samples, "a");
     if (!t->file) {
-        t->failed = tsr_tool_fail(TSR_EXIT_FILE, "%s: %s", t->request->samples, strerror(errno));
+        t->failed = tsr_tool_fail(EX_CANTCREAT, "%s: %s", t->request->samples, strerror(errno));
         return false;
     }
     if (t->count == 0)
@@ -248,7 +249,7 @@ static bool visit_window(training *t, const tsr_train_window *w, tsr_sample_role
 {
     tsr_train_matrix m = {.role = role};
     snprintf(m.name, sizeof m.name, "%s", name);
-    if (!tsr_train_repeat(&m, w, t->request->shrink))
+    if (!tsr_train_repeat(&m, w, (int)t->request->shrink))
         return stop(t, TSR_EXIT_BROKEN, "out of memory");
     bool good = visit(t, &m);
     tsr_train_matrix_free(&m);
@@ -274,7 +275,7 @@ static void train_on_graphs(training *t)
         tsr_progress_at(&t->bar, 0.01 * at);
         if (is_complete(t, tsr_train_graph_name(at)))
             continue;
-        if (!tsr_train_graph(&m, at, t->request->shrink)) {
+        if (!tsr_train_graph(&m, at, (int)t->request->shrink)) {
             stop(t, TSR_EXIT_BROKEN, "out of memory");
             return;
         }
@@ -325,6 +326,7 @@ static bool read_matrix(tsr_train_matrix *m, const char *path)
     tsr_mm_csr_free(&csr);
     if (m->i && m->nvals > 0)
         return true;
+    tsr_tool_fail(0, "%s: %s", path, m->i ? "no entries" : "out of memory");
     tsr_train_matrix_free(m);
     return false;
 }
@@ -333,8 +335,10 @@ static void check_files(training *t)
 {
     tsr_train_matrix m;
     for (char **file = t->request->files; *file && !t->stopped; file++) {
-        if (!read_matrix(&m, *file))
+        if (!read_matrix(&m, *file)) {
+            t->unread = true;
             continue;
+        }
         if (visit(t, &m)) {
             check_windows(t, &m, 8);
             check_windows(t, &m, 16);
@@ -345,6 +349,22 @@ static void check_files(training *t)
 
 /* ---- the model ---- */
 
+/* Said before minutes of measuring: what cannot be written or read in the end. */
+static int cannot_begin(const request *r)
+{
+    bool old = access(r->output, F_OK) == 0;
+    FILE *model = fopen(r->output, "a");
+    if (!model)
+        return tsr_tool_fail(EX_CANTCREAT, "%s: %s", r->output, strerror(errno));
+    fclose(model);
+    if (!old)
+        remove(r->output);
+    for (char **file = r->files; *file; file++)
+        if (access(*file, R_OK) != 0)
+            return tsr_tool_fail(TSR_EXIT_FILE, "%s: %s", *file, strerror(errno));
+    return 0;
+}
+
 static bool write_model(const request *r, const tsr_model *model)
 {
     static char text[32768];
@@ -354,29 +374,75 @@ static bool write_model(const request *r, const tsr_model *model)
     return file && fclose(file) == 0 && good;
 }
 
-static void tell(const char *what, tsr_accuracy windows, tsr_accuracy kernels_chosen)
+/* How good the model is on made-up matrices, and on real ones. */
+typedef struct verdict {
+    const char *math;
+    bool real;
+    tsr_accuracy windows, products;
+} verdict;
+
+static int judge(const training *t, const tsr_model *model, verdict list[2 * TSR_GPU_MATHS])
 {
-    printf("%-10s", what);
-    if (windows.cases)
-        printf("  windows %5zu  right %5.1f %%  lost %5.2f %%", windows.cases, 100 * windows.right, 100 * windows.loss);
-    if (kernels_chosen.cases)
-        printf("  products %4zu  best chosen %5.1f %%  lost %5.2f %%  worst %5.1f %%", kernels_chosen.cases, 100 * kernels_chosen.right,
-               100 * kernels_chosen.loss, 100 * kernels_chosen.worst);
+    int count = 0;
+    for (int real = 0; real < 2; real++)
+        for (int math = 0; math < TSR_GPU_MATHS; math++) {
+            verdict v = {.math = tsr_gpu_math_names[math], .real = real};
+            v.windows = tsr_judge_windows(model, t->samples, t->count, real ? TSR_SAMPLE_REAL_WINDOW : TSR_SAMPLE_WINDOW, math);
+            v.products = tsr_judge_kernels(model, t->samples, t->count, real ? TSR_SAMPLE_REAL : TSR_SAMPLE_GRAPH, math);
+            if (v.windows.cases || v.products.cases)
+                list[count++] = v;
+        }
+    return count;
+}
+
+static void tell(const verdict *v)
+{
+    printf("%s%-*s", v->real ? "real " : "", v->real ? 5 : 10, v->math);
+    if (v->windows.cases)
+        printf("  windows %5zu  right %5.1f %%  lost %5.2f %%", v->windows.cases, 100 * v->windows.right, 100 * v->windows.loss);
+    if (v->products.cases)
+        printf("  products %4zu  best chosen %5.1f %%  lost %5.2f %%  worst %5.1f %%", v->products.cases, 100 * v->products.right,
+               100 * v->products.loss, 100 * v->products.worst);
     putchar('\n');
+}
+
+static void tell_json(const char *name, tsr_accuracy a)
+{
+    printf(", \"%s\": {\"cases\": %zu", name, a.cases);
+    if (a.cases)
+        printf(", \"right\": %.4f, \"lost\": %.4f, \"worst\": %.4f", a.right, a.loss, a.worst);
+    putchar('}');
+}
+
+static void report_json(const training *t, const verdict *list, int count)
+{
+    fputs("{\"device\": ", stdout);
+    tsr_tool_json_string(stdout, t->device);
+    printf(", \"samples\": %zu, \"measured\": %zu, \"seconds\": %.1f, \"complete\": %s, \"model\": ", t->count, t->measured,
+           now() - t->began, t->stopped ? "false" : "true");
+    tsr_tool_json_string(stdout, t->request->output);
+    fputs(", \"accuracy\": [", stdout);
+    for (int k = 0; k < count; k++) {
+        printf("%s{\"arithmetic\": \"%s\", \"real\": %s", k ? ", " : "", list[k].math, list[k].real ? "true" : "false");
+        tell_json("windows", list[k].windows);
+        tell_json("products", list[k].products);
+        putchar('}');
+    }
+    puts("]}");
 }
 
 static void report(const training *t, const tsr_model *model)
 {
+    verdict list[2 * TSR_GPU_MATHS];
+    const int count = judge(t, model, list);
+    if (t->request->json) {
+        report_json(t, list, count);
+        return;
+    }
     printf("%s: %zu samples, %zu of them new, %.0f s\n", t->device, t->count, t->measured, now() - t->began);
-    for (int real = 0; real < 2; real++)
-        for (int math = 0; math < TSR_GPU_MATHS; math++) {
-            tsr_accuracy w = tsr_judge_windows(model, t->samples, t->count, real ? TSR_SAMPLE_REAL_WINDOW : TSR_SAMPLE_WINDOW, math);
-            tsr_accuracy k = tsr_judge_kernels(model, t->samples, t->count, real ? TSR_SAMPLE_REAL : TSR_SAMPLE_GRAPH, math);
-            char what[32];
-            snprintf(what, sizeof what, "%s%s", real ? "real " : "", tsr_gpu_math_names[math]);
-            if (w.cases || k.cases)
-                tell(what, w, k);
-        }
+    for (int k = 0; k < count; k++)
+        tell(&list[k]);
+    printf("written: %s%s\n", t->request->output, t->stopped ? " (out of time: the same command goes on)" : "");
 }
 
 static void date_of_today(char date[11])
@@ -394,11 +460,10 @@ static int fit(training *t)
     model.arch = t->arch;
     date_of_today(model.date);
     if (!tsr_model_fit(&model, t->samples, t->count))
-        return tsr_tool_fail(1, "out of memory");
-    report(t, &model);
+        return tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
     if (!write_model(t->request, &model))
-        return tsr_tool_fail(TSR_EXIT_FILE, "%s: cannot be written", t->request->output);
-    printf("written: %s%s\n", t->request->output, t->stopped ? " (out of time: the same command goes on)" : "");
+        return tsr_tool_fail(EX_CANTCREAT, "%s: %s", t->request->output, strerror(errno));
+    report(t, &model);
     return 0;
 }
 
@@ -434,7 +499,8 @@ static bool find_gpu(training *t)
 static int train(const request *r)
 {
     training t = {.request = r, .began = now()};
-    bool good = (!r->measure || find_gpu(&t)) && open_samples(&t);
+    t.failed = cannot_begin(r);
+    bool good = !t.failed && (!r->measure || find_gpu(&t)) && open_samples(&t);
     if (good && r->measure) {
         tsr_progress_begin(&t.bar, "training");
         train_on_graphs(&t);
@@ -447,7 +513,7 @@ static int train(const request *r)
     if (t.file)
         fclose(t.file);
     free(t.samples);
-    return t.failed;
+    return !t.failed && t.unread ? TSR_EXIT_FILE : t.failed;
 }
 
 /* ---- the command ---- */
@@ -460,15 +526,16 @@ static error_t take(int key, char *arg, struct argp_state *state)
     case 'o': r->output = arg; return 0;
     case 's': r->samples = arg; return 0;
     case 'f': r->measure = false; return 0;
+    case 'j': r->json = true; return 0;
     case 'k':
-        r->shrink = atoi(arg);
-        if (r->shrink < 1 || r->shrink > 1000)
-            argp_error(state, "not a number from 1 to 1000: %s", arg);
+        r->shrink = strtol(arg, &end, 10);
+        if (*end || r->shrink < 1 || r->shrink > 1000)
+            tsr_tool_wrong(state, "not a number from 1 to 1000: %s", arg);
         return 0;
     case 't':
         r->seconds = strtod(arg, &end);
         if (*end || !(r->seconds > 0))
-            argp_error(state, "not a number of seconds: %s", arg);
+            tsr_tool_wrong(state, "not a number of seconds: %s", arg);
         return 0;
     case ARGP_KEY_ARGS: r->files = state->argv + state->next; return 0;
     default: return ARGP_ERR_UNKNOWN;
@@ -486,10 +553,13 @@ int tsr_tool_train(int argc, char **argv)
         {"seconds", 't', "S", 0, "Measure for so long at most (default: 170)", 0},
         {"shrink", 'k', "K", 0, "Matrices K times smaller: quick, and wrong", 0},
         {"fit-only", 'f', NULL, 0, "Measure nothing, fit the samples", 0},
+        {"json", 'j', NULL, 0, "One JSON object", 0},
         {0}};
     static const struct argp argp = {options, take, "[FILE.mtx[.gz]...]",
                                      "Time the GPU's kernels, fit the model that chooses among them. The files are matrices to check it "
-                                     "with.", NULL, NULL, NULL};
-    argp_parse(&argp, argc, argv, 0, NULL, &r);
+                                     "with.\vExit code: 0; 2 a file cannot be read, or there are no samples; 64 wrong option; 69 there is "
+                                     "no GPU; 73 samples or model cannot be written; 74 the answer cannot be written.",
+                                     NULL, NULL, NULL};
+    tsr_tool_parse(&argp, argc, argv, 0, &r);
     return train(&r);
 }

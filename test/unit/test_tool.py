@@ -56,11 +56,11 @@ class Errors(unittest.TestCase):
             self.assertIn(part, result.stderr)
 
     def test_command_line(self):
-        for arguments in ((), ("frobnicate",), ("--nonsense",), ("info", "extra"), ("inspect",), ("inspect", "a", "b"),
-                          ("run", "--nonsense=1", "true")):
-            result = tessera(*arguments)
-            self.assertEqual(result.returncode, 64, (arguments, result.stderr))
-            self.assertEqual(result.stdout, "")
+        for arguments, said in (((), "no command"), (("frobnicate",), "frobnicate"), (("--nonsense",), "--nonsense"), (("info", "extra"), "extra"),
+                                (("inspect",), "no file"), (("inspect", "a", "b"), "one file"), (("inspect", "--plot"), "requires"),
+                                (("bench",), "no file"), (("bench", "--op=", "a"), "--op"), (("explain", "--json=1", "a"), "--json"),
+                                (("train", "--shrink=1x"), "1x"), (("run", "--nonsense=1", "true"), "--nonsense")):
+            self.one_line(tessera(*arguments), 64, said)
 
     def test_run_without_a_program(self):
         self.one_line(tessera("run"), 64, "no program given")
@@ -120,8 +120,14 @@ class Errors(unittest.TestCase):
         self.assertEqual(tessera("explain").returncode, 64)
         self.assertEqual(tessera("explain", "--arithmetic=fp8", "a.mtx").returncode, 64)
 
-    def test_train_without_a_gpu(self):
-        self.one_line(tessera("train", TESSERA_PLUGIN_DIR="/nonexistent"), 69, "no GPU")
+    def test_train(self):
+        with tempfile.TemporaryDirectory() as folder:
+            model, samples = f"--output={folder}/model", f"--samples={folder}/samples"
+            self.one_line(tessera("train", model, samples, TESSERA_PLUGIN_DIR="/nonexistent"), 69, "no GPU")
+            self.one_line(tessera("train", model, samples, folder + "/none.mtx"), 2, "none.mtx: No such file")
+            self.one_line(tessera("train", "--fit-only", model, samples), 2, "no samples")
+            self.one_line(tessera("train", "--fit-only", f"--output={folder}/none/model", samples), 73, "No such file")
+            self.assertEqual(os.listdir(folder), [])
 
 
 class Pictures(unittest.TestCase):
@@ -326,8 +332,26 @@ class Answers(unittest.TestCase):
         self.assertEqual((answer["synergy"], answer["bytes"]["csr"]), ("low", 8 * 4 + 8 * 6))
         self.assertEqual([list(row) for row in answer["predicted_ms"]], [["n", "suitesparse", "cpu", "gpu"]] * 2)
 
+    def test_train(self):
+        """The model of made-up measurements: one kernel is always twice as fast."""
+        with tempfile.TemporaryDirectory() as folder:
+            rows = [["graph", f"g{k}", 0, kernel, "exact", 128, 1000 * k, 1000 * k, 9000 * k, 8000 * k, 7000 * k, 6000 * k, 5000 * k, 4000 * k,
+                     ms * k, 0.1] for k in range(1, 30) for kernel, ms in (("csr", 0.2), ("panel-32", 0.1))]
+            samples = pathlib.Path(folder, "samples")
+            samples.write_text("# tessera-samples 1 90 A GPU\n" + "".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="ascii")
+            arguments = ("train", "--fit-only", f"--samples={samples}", f"--output={folder}/model")
+            answer, text = json.loads(tessera(*arguments, "--json").stdout), tessera(*arguments).stdout
+            model = tessera("info", "--json", TESSERA_MODEL=folder + "/model")
+        self.assertEqual((answer["device"], answer["samples"], answer["measured"]), ("A GPU", len(rows), 0))
+        self.assertEqual([(row["arithmetic"], row["real"], row["windows"], row["products"]["cases"]) for row in answer["accuracy"]],
+                         [("exact", False, {"cases": 0}, 29)])
+        self.assertGreater(answer["accuracy"][0]["products"]["right"], 0.9)
+        self.assertIn("products   29", text)
+        self.assertEqual((model.returncode, model.stderr), (0, ""))
+
     def test_help_and_version(self):
-        for arguments in (("--help",), ("run", "--help"), ("info", "--help"), ("inspect", "--help"), ("bench", "--help"), ("--version",)):
+        for arguments in (("--help",), ("run", "--help"), ("info", "--help"), ("inspect", "--help"), ("bench", "--help"), ("explain", "--help"),
+                          ("train", "--help"), ("--version",)):
             result = tessera(*arguments)
             self.assertEqual((result.returncode, result.stderr), (0, ""))
             self.assertTrue(result.stdout)
