@@ -9,6 +9,14 @@
 /* Queues run(copy of *described); a failure queues nothing.  `run` must not call the device. */
 tsr_status lazy_queue(void (*run)(const void *described), const void *described, size_t bytes, void *stream);
 
+/* Blocks that the host allocated (freed, when negative) in the place of the device. */
+void lazy_count(long blocks);
+
+/* Does all that is queued. */
+void lazy_finish(void);
+
+_Noreturn void lazy_fatal(const char *what);
+
 /* A product of `places` results by the oracle, sums of floating-point numbers being exact but for the last rounding. */
 tsr_status lazy_product(const tsr_product *product, int64_t places, tsr_result *result);
 

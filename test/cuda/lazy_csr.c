@@ -1,0 +1,215 @@
+/* Dense operands and products of CSR on the lazy device: the oracle's.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "test/cuda/lazy_device.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/runtime.h"
+#include "kernels/kernels.h"
+#include "kernels/ref/formats.h"
+#include "kernels/ref/ref.h"
+#include "src/format/blocks.h"
+#include "src/format/format.h"
+
+/* ---- dense operands ---- */
+
+typedef struct dense_work {
+    void *to;
+    const void *from;
+    int64_t to_ld, from_ld, rows, cols;
+    size_t element;
+    tsr_number number, number_from;
+    double limit;
+} dense_work;
+
+static void run_transpose(const void *described)
+{
+    const dense_work *w = described;
+    for (int64_t i = 0; i < w->rows; i++)
+        for (int64_t j = 0; j < w->cols; j++)
+            memcpy((char *)w->to + (size_t)(j * w->to_ld + i) * w->element,
+                   (const char *)w->from + (size_t)(i * w->from_ld + j) * w->element, w->element);
+}
+
+tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, int size,
+                              void *on)
+{
+    dense_work w = {.to = dst, .from = src, .to_ld = dst_ld, .from_ld = src_ld, .rows = rows, .cols = cols, .element = (size_t)size};
+    return lazy_queue(run_transpose, &w, sizeof w, on);
+}
+
+static void run_convert(const void *described)
+{
+    const dense_work *w = described;
+    size_t to_size = tsr_number_size(w->number), from_size = tsr_number_size(w->number_from);
+    for (int64_t row = 0; row < w->rows; row++) {
+        void *to = (char *)w->to + (size_t)(row * w->to_ld) * to_size;
+        const void *from = (const char *)w->from + (size_t)(row * w->from_ld) * from_size;
+        tsr_round_values(to, w->number, from, w->number_from == TSR_NUMBER_FP64 ? TSR_FP64 : TSR_FP32, w->cols, 1);
+    }
+}
+
+tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld,
+                            int64_t rows, int64_t cols, void *on)
+{
+    dense_work w = {.to = dst, .from = src, .to_ld = dst_ld, .from_ld = src_ld, .rows = rows, .cols = cols, .number = to,
+                    .number_from = from};
+    return lazy_queue(run_convert, &w, sizeof w, on);
+}
+
+static void run_check(const void *described)
+{
+    const dense_work *w = described;
+    for (int64_t row = 0; row < w->rows; row++)
+        for (int64_t col = 0; col < w->cols; col++)
+            if (!(fabs(tsr_ref_number(w->from, w->number_from, row * w->from_ld + col)) < w->limit))
+                *(int *)w->to = 1;
+}
+
+tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, int64_t ld, int64_t rows, int64_t cols,
+                                 double limit, void *on)
+{
+    dense_work w = {.to = flag, .from = x, .number_from = number, .from_ld = ld, .rows = rows, .cols = cols, .limit = limit};
+    return lazy_queue(run_check, &w, sizeof w, on);
+}
+
+/* ---- CSR ---- */
+
+tsr_status tsr_cuda_csr_work(tsr_cuda_csr *a, const tsr_cuda_device *device, void *on)
+{
+    (void)device;
+    tsr_status status = tsr_cuda_malloc(&a->work, 1, on);
+    return status == TSR_OK ? tsr_cuda_wait(on) : status;
+}
+
+void tsr_cuda_csr_work_free(tsr_cuda_csr *a, void *on)
+{
+    tsr_cuda_free(a->work, on);
+    a->work = NULL;
+}
+
+size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+{
+    (void)a;
+    return (size_t)product->n * 8;
+}
+
+/* Sums of floating-point numbers are exact but for the last rounding, whatever the order of the entries. */
+tsr_status lazy_product(const tsr_product *p, int64_t places, tsr_result *result)
+{
+    bool sums = tsr_type_is_float(p->semiring.type) && p->semiring.add == TSR_ADD_PLUS;
+    if (!sums)
+        return tsr_ref_execute(p, result);
+    long double *exact = malloc((size_t)places * sizeof *exact + 1);
+    tsr_status status = exact ? tsr_ref_execute_exact(p, exact, result->b, &result->nvals) : TSR_OUT_OF_MEMORY;
+    for (int64_t place = 0; status == TSR_OK && place < places; place++)
+        tsr_value_store(p->semiring.type, result->x, place, (tsr_value){.real = result->b[place] ? exact[place] : 0});
+    free(exact);
+    return status;
+}
+
+float *lazy_widened(const void *from, tsr_number number, int64_t count)
+{
+    float *wide = from ? malloc((size_t)count * sizeof *wide + 1) : NULL;
+    for (int64_t k = 0; wide && k < count; k++)
+        wide[k] = (float)tsr_ref_number(from, number, k);
+    return wide;
+}
+
+typedef struct csr_work {
+    tsr_cuda_csr a;
+    tsr_cuda_csr_spmm product;
+} csr_work;
+
+static void run_csr(const void *described);
+
+/* The same product with everything widened to FP32. */
+static void run_half(const csr_work *w)
+{
+    int64_t last = w->a.ncols ? (w->a.ncols - 1) * w->product.ldb + w->product.n : 0;
+    csr_work wide = *w;
+    wide.product.half = false;
+    wide.product.b = lazy_widened(w->product.b, w->product.number, last);
+    wide.a.x = lazy_widened(w->a.x, w->product.number, w->a.nvals);
+    run_csr(&wide);
+    free(wide.a.x);
+    free((void *)(uintptr_t)wide.product.b);
+}
+
+static void run_csr(const void *described)
+{
+    const csr_work *w = described;
+    const tsr_cuda_csr_spmm *q = &w->product;
+    const tsr_cuda_csr *c = &w->a;
+    if (q->half) {
+        run_half(w);
+        return;
+    }
+    size_t size = tsr_type_size(q->semiring.type), places = (size_t)(c->nrows * q->n);
+    tsr_product p = {.op = TSR_OP_SPMM, .semiring = q->semiring, .m = c->nrows, .n = q->n, .k = c->ncols, .nthreads = 1};
+    p.a = (tsr_view){.format = TSR_SPARSE, .type = q->semiring.type, .iso = !c->x, .index_size = 4, .nrows = c->nrows,
+                     .ncols = c->ncols, .nvec = c->nrows, .vlen = c->ncols, .nvals = c->nvals,
+                     .p = c->p, .i = c->i, .x = c->x ? c->x : &q->iso};
+    p.b = (tsr_view){.format = q->b_present ? TSR_BITMAP : TSR_FULL, .type = q->semiring.type, .nrows = c->ncols, .ncols = q->n,
+                     .nvec = c->ncols, .vlen = q->n, .ld = q->ldb, .nvals = c->ncols * q->n, .b = q->b_present, .x = q->b};
+    char *x = malloc(places * size);
+    int8_t *present = malloc(places);
+    tsr_result result = {.x = x, .b = present};
+    if (!x || !present || lazy_product(&p, (int64_t)places, &result) != TSR_OK)
+        lazy_fatal("the reference kernel failed");
+    memset(q->partial, 0xff, (size_t)q->n * 8);
+    for (int64_t row = 0; row < c->nrows; row++) {
+        memcpy((char *)q->c + (size_t)(row * q->ldc) * size, x + (size_t)(row * q->n) * size, (size_t)q->n * size);
+        if (q->c_present)
+            memcpy(q->c_present + row * q->ldc, present + row * q->n, (size_t)q->n);
+    }
+    free(x);
+    free(present);
+}
+
+tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+{
+    return lazy_queue(run_csr, &(csr_work){*a, *product}, sizeof(csr_work), product->stream);
+}
+
+static void fill_flipped(tsr_cuda_csr *out, const tsr_cuda_csr *in, size_t size)
+{
+    memset(out->p, 0, (size_t)(out->nrows + 1) * sizeof *out->p);
+    for (int64_t k = 0; k < in->nvals; k++)
+        out->p[in->i[k] + 1]++;
+    for (int64_t row = 0; row < out->nrows; row++)
+        out->p[row + 1] += out->p[row];
+    int64_t *at = malloc((size_t)(out->nrows + 1) * sizeof *at);
+    memcpy(at, out->p, (size_t)(out->nrows + 1) * sizeof *at);
+    for (int64_t row = 0; row < in->nrows; row++)
+        for (int64_t k = in->p[row]; k < in->p[row + 1]; k++) {
+            int64_t to = at[in->i[k]]++;
+            out->i[to] = (uint32_t)row;
+            if (in->x)
+                memcpy((char *)out->x + (size_t)to * size, (const char *)in->x + (size_t)k * size, size);
+        }
+    free(at);
+}
+
+tsr_status tsr_cuda_flip(tsr_cuda_csr *out, const tsr_cuda_csr *in, int element_size, void *on)
+{
+    *out = (tsr_cuda_csr){.nrows = in->ncols, .ncols = in->nrows, .nvals = in->nvals};
+    tsr_status status = tsr_cuda_malloc((void **)&out->p, (size_t)(out->nrows + 1) * sizeof *out->p, on);
+    if (status == TSR_OK)
+        status = tsr_cuda_malloc((void **)&out->i, (size_t)in->nvals * sizeof *out->i, on);
+    if (status == TSR_OK && in->x)
+        status = tsr_cuda_malloc(&out->x, (size_t)in->nvals * (size_t)element_size, on);
+    tsr_status waited = tsr_cuda_wait(on);
+    status = status == TSR_OK ? waited : status;
+    if (status == TSR_OK) {
+        fill_flipped(out, in, (size_t)element_size);
+        return status;
+    }
+    tsr_cuda_free(out->p, on);
+    tsr_cuda_free(out->i, on);
+    tsr_cuda_free(out->x, on);
+    *out = (tsr_cuda_csr){0};
+    return status;
+}
