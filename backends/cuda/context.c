@@ -4,8 +4,6 @@
 
 #include <unistd.h>
 
-#include "backends/cuda/sparse.h"
-#include "backends/cuda/values.h"
 #include "src/route/model.h"
 
 tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES,
@@ -13,6 +11,7 @@ tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUD
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tsr_backend_options chosen;
+static bool (*evict)(void);
 static pid_t owner;
 static bool opened;
 
@@ -38,9 +37,10 @@ static void open_once(void)
     tsr_cuda_restore(before);
 }
 
-bool tsr_cuda_start(const tsr_backend_options *options)
+bool tsr_cuda_start(const tsr_backend_options *options, bool (*evict_oldest)(void))
 {
     chosen = *options;
+    evict = evict_oldest;
     pthread_once(&once, open_once);
     return opened;
 }
@@ -61,10 +61,29 @@ void tsr_cuda_leave(void *before)
     tsr_cuda_restore(before);
 }
 
+/* Guards the list; held for moments only. */
+static pthread_mutex_t letting_go = PTHREAD_MUTEX_INITIALIZER;
+static tsr_cuda_dead *all_dead;
+
+void tsr_cuda_let_go(tsr_cuda_dead *dead)
+{
+    pthread_mutex_lock(&letting_go);
+    dead->next = all_dead;
+    all_dead = dead;
+    pthread_mutex_unlock(&letting_go);
+}
+
+/* tsr_cuda.busy is held. */
 static void free_dead(void)
 {
-    tsr_cuda_free_dead();
-    tsr_cuda_free_forgotten();
+    pthread_mutex_lock(&letting_go);
+    tsr_cuda_dead *first = all_dead;
+    all_dead = NULL;
+    pthread_mutex_unlock(&letting_go);
+    for (tsr_cuda_dead *dead = first, *next; dead; dead = next) {
+        next = dead->next;
+        dead->free(dead);
+    }
 }
 
 tsr_status tsr_cuda_begin(void **before)
@@ -156,7 +175,7 @@ bool tsr_cuda_reserve(size_t bytes)
     if (bytes > tsr_cuda.cap)
         return false; /* and nothing is evicted in vain */
     while (!tsr_cuda_has_room(bytes))
-        if (!tsr_cuda_evict_oldest())
+        if (!evict())
             return false;
     tsr_cuda.used += bytes;
     return true;
@@ -170,7 +189,7 @@ bool tsr_cuda_has_room(size_t bytes)
 void tsr_cuda_evict_all(void)
 {
     free_dead();
-    while (tsr_cuda_evict_oldest())
+    while (evict())
         ;
 }
 

@@ -42,8 +42,9 @@ typedef struct tsr_cuda_context {
 
 extern tsr_cuda_context tsr_cuda;
 
-/* Opens the device once per process.  False: it cannot be used. */
-bool tsr_cuda_start(const tsr_backend_options *options);
+/* Opens the device once per process.  False: it cannot be used.  evict_oldest: frees the representation that was not used for longest,
+ * false when none is left. */
+bool tsr_cuda_start(const tsr_backend_options *options, bool (*evict_oldest)(void));
 /* Not a child forked since: there the device is gone. */
 bool tsr_cuda_alive(void);
 
@@ -54,6 +55,14 @@ void tsr_cuda_leave(void *before);
 /* Takes tsr_cuda.busy, enters, frees what others have let go; end, also after a failure, leaves and gives it back. */
 tsr_status tsr_cuda_begin(void **before);
 void tsr_cuda_end(void *before);
+
+/* The first member of what any thread may let go at any time: freed by whoever takes tsr_cuda.busy next. */
+typedef struct tsr_cuda_dead {
+    struct tsr_cuda_dead *next;
+    void (*free)(void *whole);
+} tsr_cuda_dead;
+
+void tsr_cuda_let_go(tsr_cuda_dead *dead);
 void tsr_cuda_free_dead_unless_busy(void);
 
 /* As many pairs of chunks as there can be, at most `wanted` and `ring`; < 0: a tsr_status. */

@@ -152,5 +152,5 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
                                         .fetch = fetch, .forget = forget,
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
                                         .values = &tsr_cuda_values};
-    return tsr_cuda_start(options) ? &backend : NULL;
+    return tsr_cuda_start(options, tsr_cuda_evict_oldest) ? &backend : NULL;
 }

@@ -15,7 +15,7 @@ struct tsr_cuda_slot {
 
 /* Guards slots and the order of use; held for moments only.  Device memory is freed by whoever holds tsr_cuda.busy. */
 static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
-static tsr_cuda_sparse *oldest, *newest, *dead;
+static tsr_cuda_sparse *oldest, *newest;
 
 /* ---- lists ---- */
 
@@ -78,8 +78,9 @@ static void free_csr(tsr_cuda_csr *csr)
     *csr = (tsr_cuda_csr){0};
 }
 
-static void free_sparse(tsr_cuda_sparse *a)
+static void free_sparse(void *whole)
 {
+    tsr_cuda_sparse *a = whole;
     tsr_cuda_blocks_free(a->blocks);
     tsr_cuda_account_free(&a->account);
     tsr_cuda_order_free(&a->order);
@@ -109,18 +110,6 @@ bool tsr_cuda_evict_oldest(void)
     return a != NULL;
 }
 
-void tsr_cuda_free_dead(void)
-{
-    pthread_mutex_lock(&lists);
-    tsr_cuda_sparse *first = dead;
-    dead = NULL;
-    pthread_mutex_unlock(&lists);
-    for (tsr_cuda_sparse *a = first, *next; a; a = next) {
-        next = a->next;
-        free_sparse(a);
-    }
-}
-
 void tsr_cuda_slot_release(void *kept)
 {
     if (!tsr_cuda_alive())
@@ -131,8 +120,7 @@ void tsr_cuda_slot_release(void *kept)
         tsr_cuda_sparse *a = slot->first;
         slot->first = a->next;
         unlink_use(a);
-        a->next = dead;
-        dead = a;
+        tsr_cuda_let_go(&a->dead);
     }
     pthread_mutex_unlock(&lists);
     free(slot);
@@ -266,6 +254,7 @@ static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_operand *o, int64_t
     tsr_cuda_sparse *a = calloc(1, sizeof *a);
     if (!a)
         return TSR_OUT_OF_MEMORY;
+    a->dead.free = free_sparse;
     a->number = ++made;
     a->key = o->key;
     a->users = 1;

@@ -3,6 +3,7 @@
 #ifndef TSR_CUDA_SPARSE_H
 #define TSR_CUDA_SPARSE_H
 
+#include "backends/cuda/context.h"
 #include "backends/cuda/order.h"
 #include "backends/cuda/stencil.h"
 #include "backends/cuda/tensor.h"
@@ -28,6 +29,7 @@ typedef struct tsr_cuda_operand {
 } tsr_cuda_operand;
 
 struct tsr_cuda_sparse {
+    tsr_cuda_dead dead;                   /* once its slot is released */
     uint64_t number;                      /* never used again */
     tsr_cuda_key key;
     tsr_cuda_slot *slot;                  /* NULL: of one product only */
@@ -60,11 +62,10 @@ void tsr_cuda_sparse_leave(tsr_cuda_sparse *a);
 /* Fills row_present. */
 tsr_status tsr_cuda_sparse_rows(tsr_cuda_sparse *a);
 
-/* Free the representation that was not used for longest; false: none is left. */
+/* Free the representation that was not used for longest; false: none is left.  For tsr_cuda_start. */
 bool tsr_cuda_evict_oldest(void);
 
 /* A slot's content is not wanted any more.  Any thread, at any time: what cannot be freed at once is freed by the next product. */
 void tsr_cuda_slot_release(void *slot);
-void tsr_cuda_free_dead(void); /* tsr_cuda.busy is held */
 
 #endif

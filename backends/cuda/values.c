@@ -7,7 +7,6 @@
 
 #include "backends/cuda/fetch.h"
 #include "backends/cuda/gemm.h"
-#include "backends/cuda/sparse.h"
 #include "backends/cuda/stage.h"
 
 /* ---- memory ---- */
@@ -31,13 +30,18 @@ static tsr_status allocate(tsr_cuda_value *v, bool bitmap)
     return status;
 }
 
+static void free_value(void *whole)
+{
+    tsr_cuda_value_free(whole);
+}
+
 tsr_status tsr_cuda_value_new(tsr_cuda_value **out, int64_t count, size_t size, bool bitmap)
 {
     tsr_cuda_value *v = calloc(1, sizeof *v);
     *out = NULL;
     if (!v)
         return TSR_OUT_OF_MEMORY;
-    *v = (tsr_cuda_value){.count = count, .size = size, .nvals = bitmap ? -1 : count};
+    *v = (tsr_cuda_value){.dead.free = free_value, .count = count, .size = size, .nvals = bitmap ? -1 : count};
     tsr_status status = allocate(v, bitmap);
     if (status == TSR_OK)
         *out = v;
@@ -55,31 +59,11 @@ void tsr_cuda_value_free(tsr_cuda_value *v)
     free(v);
 }
 
-/* Guards the list of those forgotten; held for moments only. */
-static pthread_mutex_t forgetting = PTHREAD_MUTEX_INITIALIZER;
-static tsr_cuda_value *forgotten;
-
-void tsr_cuda_free_forgotten(void)
-{
-    pthread_mutex_lock(&forgetting);
-    tsr_cuda_value *first = forgotten;
-    forgotten = NULL;
-    pthread_mutex_unlock(&forgetting);
-    for (tsr_cuda_value *v = first, *next; v; v = next) {
-        next = v->next;
-        tsr_cuda_value_free(v);
-    }
-}
-
 static void forget(void *value)
 {
     if (!tsr_cuda_alive())
         return; /* the lock may be held by a thread that is not there any more */
-    tsr_cuda_value *v = value;
-    pthread_mutex_lock(&forgetting);
-    v->next = forgotten;
-    forgotten = v;
-    pthread_mutex_unlock(&forgetting);
+    tsr_cuda_let_go(&((tsr_cuda_value *)value)->dead);
     tsr_cuda_free_dead_unless_busy();
 }
 

@@ -7,6 +7,7 @@
 
 /* What a value is, seen from inside.  Its arrays are read and written on `compute` only, or while somebody waits. */
 typedef struct tsr_cuda_value {
+    tsr_cuda_dead dead; /* once it is forgotten */
     int64_t count;   /* elements */
     size_t size;     /* bytes of one */
     void *x;         /* device; one allocation with: */
@@ -14,7 +15,6 @@ typedef struct tsr_cuda_value {
     size_t bytes;    /* reserved */
     int64_t nvals;   /* entries present; < 0: not yet counted */
     double below;    /* every element is known to be less in magnitude; 0: not yet looked at */
-    struct tsr_cuda_value *next; /* of those forgotten */
 } tsr_cuda_value;
 
 extern const tsr_backend_values tsr_cuda_values;
@@ -28,8 +28,5 @@ void tsr_cuda_value_free(tsr_cuda_value *value); /* NULL allowed; when what is q
 /* What the host holds, queued on `compute` when it returns; *moved grows. */
 tsr_status tsr_cuda_value_bring(tsr_cuda_value **value, const tsr_view *view, int nthreads, int64_t *moved);
 tsr_status tsr_cuda_value_fetch(tsr_cuda_value *value, tsr_result *result, int nthreads);
-
-/* What was forgotten while the device was busy. */
-void tsr_cuda_free_forgotten(void);
 
 #endif
