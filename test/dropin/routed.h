@@ -53,6 +53,22 @@ static inline void remove_trace(void)
     unlink(trace_name);
 }
 
+/* Set-up and tear-down of a group of tests that share one session. */
+static inline int start_session(void **state)
+{
+    (void)state;
+    force_tessera();
+    return GrB_init(GrB_NONBLOCKING);
+}
+
+static inline int stop_session(void **state)
+{
+    (void)state;
+    const GrB_Info info = GrB_finalize();
+    remove_trace();
+    return info;
+}
+
 /* In a child: does the plug-in that is looked for compute anything here? */
 static inline bool backend_answers(void)
 {
@@ -68,6 +84,13 @@ static inline bool backend_answers(void)
     }
     waitpid(child, &status, 0);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Everything goes to the plug-in.  False: it cannot be used here, and the test may be skipped. */
+static inline bool use_backend(void)
+{
+    setenv("TEST_MODE", "gpu", 1);
+    return !getenv("TEST_MAY_SKIP") || backend_answers();
 }
 
 #endif

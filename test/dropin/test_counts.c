@@ -234,10 +234,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_narrow_types, make_graph, free_graph),
         cmocka_unit_test_setup_teardown(test_user_monoid, make_graph, free_graph),
     };
-    force_tessera();
-    if (GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS) return 1;
-    const int status = cmocka_run_group_tests(tests, NULL, NULL);
-    GrB_finalize();
-    remove_trace();
-    return status;
+    return cmocka_run_group_tests(tests, start_session, stop_session);
 }

@@ -115,22 +115,8 @@ static void test_threads(void **state)
     GrB_Matrix_free(&s.expected);
 }
 
-static int start(void **state)
-{
-    (void)state;
-    return GrB_init(GrB_NONBLOCKING);
-}
-
-static int stop(void **state)
-{
-    (void)state;
-    remove_trace();
-    return GrB_finalize();
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_threads)};
-    force_tessera();
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, start_session, stop_session);
 }

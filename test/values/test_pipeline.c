@@ -185,12 +185,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pagerank, make, drop),
         cmocka_unit_test_setup_teardown(test_gcn_layer, make, drop),
     };
-    setenv("TEST_MODE", "gpu", 1);
-    if (getenv("TEST_MAY_SKIP") && !backend_answers()) return 77;
-    force_tessera();
-    if (GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS) return 1;
-    const int status = cmocka_run_group_tests(tests, NULL, NULL);
-    GrB_finalize();
-    remove_trace();
-    return status;
+    if (!use_backend()) return 77;
+    return cmocka_run_group_tests(tests, start_session, stop_session);
 }

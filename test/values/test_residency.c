@@ -392,7 +392,6 @@ int main(void)
         cmocka_unit_test(test_threads_share_what_stays),
         cmocka_unit_test(test_odd_calls),
     };
-    setenv("TEST_MODE", "gpu", 1);
-    if (getenv("TEST_MAY_SKIP") && !backend_answers()) return 77;
+    if (!use_backend()) return 77;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

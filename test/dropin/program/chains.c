@@ -165,22 +165,29 @@ static void ewise_inside(chain *c)
     report("chain_inside", info, out.C);
 }
 
-static void assign_object(chain *c)
+/* GrB_assign or GrB_extract. */
+typedef GrB_Info (*vector_move)(GrB_Vector, const GrB_Vector, const GrB_BinaryOp, const GrB_Vector, const GrB_Index *, GrB_Index,
+                                const GrB_Descriptor);
+typedef GrB_Info (*matrix_move)(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp, const GrB_Matrix, const GrB_Index *, GrB_Index,
+                                const GrB_Index *, GrB_Index, const GrB_Descriptor);
+
+static void move_all(chain *c, const char *name, vector_move of_vector, matrix_move of_matrix)
 {
     output out = any_output(c);
     object *A = any(c);
-    report("chain_assign", c->vector ? GrB_Vector_assign(out.C->v, vector_of(out.M), out.accum, A->v, GrB_ALL, (GrB_Index)c->m, out.desc)
-                                     : GrB_Matrix_assign(out.C->m, matrix_of(out.M), out.accum, A->m, GrB_ALL, (GrB_Index)c->m, GrB_ALL,
-                                                         (GrB_Index)c->n, out.desc), out.C);
+    GrB_Index m = (GrB_Index)c->m, n = (GrB_Index)c->n;
+    report(name, c->vector ? of_vector(out.C->v, vector_of(out.M), out.accum, A->v, GrB_ALL, m, out.desc)
+                           : of_matrix(out.C->m, matrix_of(out.M), out.accum, A->m, GrB_ALL, m, GrB_ALL, n, out.desc), out.C);
+}
+
+static void assign_object(chain *c)
+{
+    move_all(c, "chain_assign", GrB_Vector_assign, GrB_Matrix_assign);
 }
 
 static void extract(chain *c)
 {
-    output out = any_output(c);
-    object *A = any(c);
-    report("chain_extract", c->vector ? GrB_Vector_extract(out.C->v, vector_of(out.M), out.accum, A->v, GrB_ALL, (GrB_Index)c->m, out.desc)
-                                      : GrB_Matrix_extract(out.C->m, matrix_of(out.M), out.accum, A->m, GrB_ALL, (GrB_Index)c->m, GrB_ALL,
-                                                           (GrB_Index)c->n, out.desc), out.C);
+    move_all(c, "chain_extract", GrB_Vector_extract, GrB_Matrix_extract);
 }
 
 static void assign_scalar(chain *c)
