@@ -10,6 +10,7 @@
 #include "src/graphblas/step.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
+#include "src/registry/warn.h"
 #include "src/route/gravity.h"
 
 /* A product on its way: everything that a deferred run needs. */

@@ -12,6 +12,7 @@
 #include "src/graphblas/door.h"
 #include "src/graphblas/hooks.h"
 #include "src/registry/trace.h"
+#include "src/registry/warn.h"
 
 typedef void *__attribute__((may_alias)) slot_t;
 

@@ -11,6 +11,7 @@
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
+#include "src/registry/warn.h"
 #include "src/route/gravity.h"
 
 _Thread_local const char *tsr_caller __attribute__((tls_model("initial-exec")));

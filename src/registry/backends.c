@@ -15,7 +15,7 @@
 #include "src/registry/config.h"
 #include "src/registry/model_file.h"
 #include "src/registry/paths.h"
-#include "src/registry/trace.h"
+#include "src/registry/warn.h"
 
 static const tsr_backend *gpu;
 static pid_t loader; /* a device does not survive a fork */

@@ -21,8 +21,7 @@
 #include <unistd.h>
 
 #include "src/registry/paths.h"
-#include "src/registry/trace.h"
-#include "src/registry/trace_config.h"
+#include "src/registry/warn.h"
 
 enum { MAX_FILE = 1 << 20 };
 
@@ -571,9 +570,6 @@ tsr_status tsr_config_set(const char *name, const char *value)
     pthread_mutex_lock(&api_lock);
     tsr_status status = publish(o, value);
     pthread_mutex_unlock(&api_lock);
-    if (status == TSR_OK) {
-        tsr_trace_reconfigure();
-    }
     return status;
 }
 

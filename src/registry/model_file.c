@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "src/registry/config.h"
-#include "src/registry/trace.h"
+#include "src/registry/warn.h"
 
 enum { MOST_BYTES = 65536 };
 

@@ -17,9 +17,10 @@
 #include <unistd.h>
 
 #include "src/registry/config.h"
-#include "src/registry/trace_config.h"
+#include "src/registry/warn.h"
 
-enum { MAX_ROWS = 256, MAX_KEYS = 256, KEY_SIZE = 128, LINE_SIZE = 4096, TOP_ROUTES = 40, TOP_REASONS = 8, TOP_CAUSES = 12 };
+enum { MAX_ROWS = 256, KEY_SIZE = 128, LINE_SIZE = 4096, TOP_ROUTES = 40, TOP_REASONS = 8, TOP_CAUSES = 12 };
+enum { PATH_SIZE = sizeof((tsr_config *)0)->trace + 64 };
 
 typedef struct row {
     char name[KEY_SIZE]; /* "call|route", or a reason without its numbers */
@@ -34,12 +35,11 @@ typedef struct table {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_INIT;
-static atomic_int wanted = -1; /* -1: not known yet */
-static pid_t started_in;       /* the process whose exit prints the summary */
+static _Atomic(const tsr_config *) started_for; /* the last configuration seen */
+static pid_t started_in; /* the process whose exit prints the summary */
 static int trace_fd = -1;
 static pid_t trace_pid; /* the process that opened trace_fd */
-static bool trace_tried;
-static int nwarned;
+static const tsr_config *tried_for; /* the configuration that trace_fd was opened for */
 static table products, forwards, moves;
 static int64_t built, evicted;
 
@@ -88,19 +88,6 @@ static void add(text *t, const char *format, ...)
     }
 }
 
-/* In one call, so that lines of several processes do not mix.  0, or what is wrong; errno is the program's. */
-static int write_all(int fd, const char *data, size_t n)
-{
-    int saved = errno, why;
-    ssize_t done;
-    do {
-        done = write(fd, data, n);
-    } while (done < 0 && errno == EINTR);
-    why = done == (ssize_t)n ? 0 : done < 0 ? errno : ENOSPC;
-    errno = saved;
-    return why;
-}
-
 /* ---- JSON ---- */
 
 static void add_json_string(text *t, const char *name, const char *value, const char *separator)
@@ -146,41 +133,32 @@ static void expand_path(char *path, size_t size, const char *pattern)
     path[t.used] = '\0';
 }
 
-static void warn_locked(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void vwarn_locked(const char *key, const char *format, va_list args);
-
-static void warn_locked(const char *key, const char *format, ...)
+/* The file of this process; a forked child opens its own when the name has %p.  0, or what was wrong just now. */
+static int open_trace(const tsr_config *config)
 {
-    va_list args;
-    va_start(args, format);
-    vwarn_locked(key, format, args);
-    va_end(args);
+    if (tried_for == config && (trace_pid == getpid() || !strstr(config->trace, "%p"))) {
+        return 0;
+    }
+    char path[PATH_SIZE];
+    expand_path(path, sizeof path, config->trace);
+    if (trace_fd >= 0) {
+        close(trace_fd);
+    }
+    trace_fd = *path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666) : -1;
+    tried_for = config;
+    trace_pid = getpid();
+    return *path && trace_fd < 0 ? errno : 0;
 }
 
-/* The file of this process; a forked child opens its own when the name has %p. Lock held. */
-static int trace_file(void)
+static void warn_of_opening(const tsr_config *config, int why)
 {
-    const char *pattern = tsr_config_get()->trace;
-    if (trace_tried && trace_pid != getpid() && strstr(pattern, "%p")) {
-        trace_tried = false;
-    }
-    if (!trace_tried) {
-        char path[sizeof((tsr_config *)0)->trace + 64];
-        expand_path(path, sizeof path, pattern);
-        if (trace_fd >= 0) {
-            close(trace_fd);
-        }
-        trace_fd = *path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666) : -1;
-        trace_tried = true;
-        trace_pid = getpid();
-        if (*path && trace_fd < 0) {
-            warn_locked("trace file", "cannot write trace file %.200s: %s", path, strerror(errno));
-        }
-    }
-    return trace_fd;
+    char path[PATH_SIZE];
+    expand_path(path, sizeof path, config->trace);
+    tsr_warn_once("trace file", "cannot write trace file %.200s: %s", path, strerror(why));
 }
 
-static void write_json(const tsr_trace_record *r)
+/* 0, or what is wrong. */
+static int write_json(const tsr_trace_record *r)
 {
     char line[LINE_SIZE];
     text t = {line, 0, sizeof line};
@@ -193,10 +171,7 @@ static void write_json(const tsr_trace_record *r)
     add_json_ms(&t, "measured_ms", r->measured_ms);
     add(&t, "\"bytes_moved\":%lld,\"built\":%d,\"evicted\":%d,\"pid\":%ld}\n", (long long)r->bytes_moved, r->built, r->evicted,
         (long)getpid());
-    int why = write_all(trace_fd, line, t.used);
-    if (why) {
-        warn_locked("trace write", "cannot write the trace: %s", strerror(why));
-    }
+    return tsr_write_all(trace_fd, line, t.used);
 }
 
 static void write_readable(const tsr_trace_record *r)
@@ -214,7 +189,7 @@ static void write_readable(const tsr_trace_record *r)
         add(&t, " (%s)", r->reason);
     }
     add(&t, "\n");
-    write_all(STDERR_FILENO, line, t.used);
+    tsr_write_all(STDERR_FILENO, line, t.used);
 }
 
 /* ---- the summary ---- */
@@ -319,7 +294,7 @@ static void summarize(void)
     add_moves(&t);
     if (built || evicted)
         add(&t, "tessera:   on the GPU %lld representations were built, %lld operands given up\n", (long long)built, (long long)evicted);
-    write_all(STDERR_FILENO, block, t.used);
+    tsr_write_all(STDERR_FILENO, block, t.used);
 }
 
 static void at_exit(void)
@@ -364,32 +339,22 @@ static void register_exit(void)
     atexit(at_exit);
 }
 
-static void start(void)
+static void start(const tsr_config *config)
 {
-    const tsr_config *config = tsr_config_get();
     pthread_once(&fork_once, register_fork);
     if (config->verbose >= 1) {
         pthread_once(&exit_once, register_exit);
     }
-    atomic_store(&wanted, config->verbose >= 1 || *config->trace);
-}
-
-void tsr_trace_reconfigure(void)
-{
-    pthread_mutex_lock(&lock);
-    trace_tried = false;
-    pthread_mutex_unlock(&lock);
-    atomic_store(&wanted, -1);
+    atomic_store_explicit(&started_for, config, memory_order_relaxed);
 }
 
 bool tsr_trace_wanted(void)
 {
-    int known = atomic_load_explicit(&wanted, memory_order_relaxed);
-    if (__builtin_expect(known < 0, 0)) {
-        start();
-        known = atomic_load(&wanted);
+    const tsr_config *config = tsr_config_get();
+    if (__builtin_expect(config != atomic_load_explicit(&started_for, memory_order_relaxed), 0)) {
+        start(config);
     }
-    return known != 0;
+    return config->verbose >= 1 || *config->trace;
 }
 
 void tsr_trace_product(const tsr_trace_record *record)
@@ -397,63 +362,24 @@ void tsr_trace_product(const tsr_trace_record *record)
     if (!tsr_trace_wanted()) {
         return;
     }
-    const tsr_config *config = tsr_config_get();
+    int cannot_open = 0, cannot_write = 0;
     pthread_mutex_lock(&lock);
+    const tsr_config *config = tsr_config_get();
     if (config->verbose >= 1) {
         count_record(record);
     }
     if (config->verbose >= 2) {
         write_readable(record);
     }
-    if (*config->trace && trace_file() >= 0) {
-        write_json(record);
+    if (*config->trace) {
+        cannot_open = open_trace(config);
+        cannot_write = trace_fd >= 0 ? write_json(record) : 0;
     }
     pthread_mutex_unlock(&lock);
-}
-
-/* ---- warnings ---- */
-
-static bool first_time(const char *key)
-{
-    static char keys[MAX_KEYS][KEY_SIZE];
-    for (int k = 0; k < nwarned; k++) {
-        if (strncmp(keys[k], key, KEY_SIZE - 1) == 0) {
-            return false;
-        }
+    if (cannot_open) {
+        warn_of_opening(config, cannot_open);
     }
-    if (nwarned == MAX_KEYS) {
-        return false;
+    if (cannot_write) {
+        tsr_warn_once("trace write", "cannot write the trace: %s", strerror(cannot_write));
     }
-    snprintf(keys[nwarned++], KEY_SIZE, "%s", key);
-    return true;
-}
-
-static void vwarn_locked(const char *key, const char *format, va_list args)
-{
-    char line[1024] = "tessera: ";
-    const size_t prefix = strlen(line);
-    if (!first_time(key)) {
-        return;
-    }
-    int n = vsnprintf(line + prefix, sizeof line - prefix - 1, format, args);
-    size_t end = n < 0 ? prefix : prefix + (size_t)n;
-    end = end < sizeof line - 2 ? end : sizeof line - 2;
-    for (size_t k = prefix; k < end; k++) {
-        if (iscntrl((unsigned char)line[k])) {
-            line[k] = '?';
-        }
-    }
-    line[end] = '\n';
-    write_all(STDERR_FILENO, line, end + 1);
-}
-
-void tsr_warn_once(const char *key, const char *format, ...)
-{
-    va_list args;
-    pthread_once(&fork_once, register_fork);
-    pthread_mutex_lock(&lock);
-    va_start(args, format);
-    vwarn_locked(key, format, args);
-    va_end(args);
-    pthread_mutex_unlock(&lock);
 }

@@ -16,14 +16,11 @@ typedef struct tsr_trace_record {
     int built, evicted;  /* representations made on the GPU, and given up there, for this product */
 } tsr_trace_record;
 
-/* False: nobody wants records; callers then skip building them (one load). */
+/* False: nobody wants records; callers then skip building them (a few loads). */
 bool tsr_trace_wanted(void);
 
 /* Thread-safe.  Writes one JSON line to the trace file, one readable line to stderr at verbose 2, and counts for the
  * summary that verbose >= 1 prints at exit. */
 void tsr_trace_product(const tsr_trace_record *record);
-
-/* One message on stderr, prefix "tessera: ", at most once per `key` and process.  printf style. */
-void tsr_warn_once(const char *key, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

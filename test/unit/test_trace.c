@@ -15,6 +15,7 @@
 
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
+#include "src/registry/warn.h"
 #include "test/threads.h"
 #include "test/unit/child.h"
 
