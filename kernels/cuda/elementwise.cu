@@ -106,6 +106,13 @@ template <class T> __device__ __forceinline__ T times(T x, T y)
 template <class T> struct range {
     static constexpr T least = std::numeric_limits<T>::lowest(), most = std::numeric_limits<T>::max();
 };
+template <class T> __device__ __forceinline__ bool is_negative(T x)
+{
+    if constexpr (std::is_signed_v<T>)
+        return x < T(0);
+    else
+        return false;
+}
 /* x / 0 of integers: the most or the least there is, 0 / 0 = 0. */
 template <class T> __device__ __forceinline__ T quotient(T x, T y)
 {
@@ -114,7 +121,7 @@ template <class T> __device__ __forceinline__ T quotient(T x, T y)
     else if constexpr (std::is_floating_point_v<T>)
         return x / y;
     else if (y == 0)
-        return x == 0 ? T(0) : x < T(0) ? range<T>::least : range<T>::most;
+        return x == 0 ? T(0) : is_negative(x) ? range<T>::least : range<T>::most;
     else
         return std::is_signed_v<T> && y == T(-1) ? minus(T(0), x) : T(x / y);
 }

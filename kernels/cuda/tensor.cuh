@@ -259,17 +259,21 @@ template <bool Inside = false, class Sum>
 static __device__ __forceinline__ void tensor_store(const tensor_output<Sum> &out, int row, int64_t column, int64_t n,
                                                     const Sum *x)
 {
-    constexpr int piece = 16 / sizeof(Sum);
     if (!Inside && row >= out.rows)
         return;
     Sum *c = tensor_row(out, row) + column;
-    if (Inside || (out.vectors && column + piece <= n)) {
+    if constexpr (Inside) {
         tensor_store_vector(c, x, out.alpha, out.beta);
-        return;
+    } else {
+        constexpr int piece = 16 / sizeof(Sum);
+        if (out.vectors && column + piece <= n) {
+            tensor_store_vector(c, x, out.alpha, out.beta);
+            return;
+        }
+        for (int i = 0; i < piece; i++)
+            if (column + i < n)
+                c[i] = out.beta != 0 ? out.alpha * x[i] + out.beta * c[i] : out.alpha * x[i];
     }
-    for (int i = 0; i < piece; i++)
-        if (column + i < n)
-            c[i] = out.beta != 0 ? out.alpha * x[i] + out.beta * c[i] : out.alpha * x[i];
 }
 
 // ---- Host side ----
