@@ -333,15 +333,22 @@ __device__ uint32_t pair(const float *x, int stride, bool bf16)
     return half_bits(x[0], bf16) | half_bits(x[stride], bf16) << 16;
 }
 
+/* Of the calling thread's i-th sum in d. */
+__device__ int sum_place(int i)
+{
+    int g = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
+    return (g + i / 2 * 8) * 8 + 2 * t + i % 2;
+}
+
 /* a: 16 x k, b: k x 8, d: 16 x 8, all row-major. */
 __global__ void mma_kernel(shape which, int k, float *d, const float *a, const float *b)
 {
     int g = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
-    float *place[4] = { d + g * 8 + 2 * t, d + g * 8 + 2 * t + 1, d + (g + 8) * 8 + 2 * t, d + (g + 8) * 8 + 2 * t + 1 };
-    float sum[4] = { *place[0], *place[1], *place[2], *place[3] };
+    float sum[4];
     uint32_t fa[4], fb[2];
     const bool bf16 = which == bf16_k8 || which == bf16_k16;
     for (int i = 0; i < 4; i++) {
+        sum[i] = d[sum_place(i)];
         int row = g + i % 2 * 8, column = i / 2 * 4 + t, wide = i / 2 * 8 + 2 * t;
         if (which == tf32_k8 || which == tf32_k4)
             fa[i] = column < k ? __float_as_uint(a[row * k + column]) | 0x1abc : 0; // the low bits do not count
@@ -364,7 +371,7 @@ __global__ void mma_kernel(shape which, int k, float *d, const float *a, const f
     case bf16_k16: mma_m16n8k16_half<true>(sum, fa, fb); break;
     }
     for (int i = 0; i < 4; i++)
-        *place[i] = sum[i];
+        d[sum_place(i)] = sum[i];
 }
 
 __global__ void mma_f64_kernel(double *d, const double *a, const double *b)
@@ -372,12 +379,12 @@ __global__ void mma_f64_kernel(double *d, const double *a, const double *b)
     int g = static_cast<int>(threadIdx.x) / 4, t = static_cast<int>(threadIdx.x) % 4;
     double sum[4], fa[4], fb[2] = { b[t * 8 + g], b[(t + 4) * 8 + g] };
     for (int i = 0; i < 4; i++) {
-        sum[i] = d[(g + i / 2 * 8) * 8 + 2 * t + i % 2];
+        sum[i] = d[sum_place(i)];
         fa[i] = a[(g + i % 2 * 8) * 8 + t + i / 2 * 4];
     }
     mma_m16n8k8_f64(sum, fa, fb);
     for (int i = 0; i < 4; i++)
-        d[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = sum[i];
+        d[sum_place(i)] = sum[i];
 }
 
 template <class T, class Launch> void check_mma(int k, const char *name, Launch launch)
@@ -423,12 +430,12 @@ __global__ void mma_bits_kernel(int *d, const uint32_t *a, const uint32_t *b)
     int sum[4];
     uint32_t fa[4], fb[2] = { b[g * 8 + t], b[g * 8 + 4 + t] };
     for (int i = 0; i < 4; i++) {
-        sum[i] = d[(g + i / 2 * 8) * 8 + 2 * t + i % 2];
+        sum[i] = d[sum_place(i)];
         fa[i] = a[(g + i % 2 * 8) * 8 + t + i / 2 * 4];
     }
     mma_m16n8k256_bits(sum, fa, fb);
     for (int i = 0; i < 4; i++)
-        d[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = sum[i];
+        d[sum_place(i)] = sum[i];
 }
 
 void test_mma_bits()
