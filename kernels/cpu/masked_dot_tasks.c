@@ -1,6 +1,7 @@
 /* Work of the masked dot product in equal portions.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked_dot.h"
+#include "src/format/split.h"
 
 #define TASKS_PER_THREAD 24
 #define LEAST_COST 20000 /* a smaller task is not worth its bookkeeping */
@@ -14,20 +15,6 @@ void tsr_md_tasks_finish(tsr_md_tasks *tasks, int nthreads)
     tasks->ntasks = nthreads == 1 ? 1 : wanted < affordable ? wanted : affordable;
 }
 
-/* Last vector that begins at or before `target`. */
-static int64_t vector_at(const tsr_md_tasks *tasks, int64_t target)
-{
-    int64_t low = 0, high = tasks->nvec;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (tasks->c[middle + 1] <= target)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t)
 {
     int64_t total = tasks->c[tasks->nvec];
@@ -36,7 +23,7 @@ tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t)
         return (tsr_md_position){v, tasks->q[v]};
     }
     int64_t target = (int64_t)((double)total / (double)tasks->ntasks * (double)t);
-    int64_t v = vector_at(tasks, target);
+    int64_t v = tsr_first_at_least(tasks->c + 1, tasks->nvec, target + 1); /* the last one that begins there or before */
     if (v >= tasks->nvec)
         return (tsr_md_position){tasks->nvec, tasks->q[tasks->nvec]};
     int64_t cost = tasks->c[v + 1] - tasks->c[v], entries = tasks->q[v + 1] - tasks->q[v];

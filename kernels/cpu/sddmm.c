@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/sddmm_dots.h"
 #include "src/format/format.h"
+#include "src/format/split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -169,25 +170,11 @@ static void compute_row(const job *w, scratch *s, int64_t r, int64_t e, int64_t 
     }
 }
 
-/* Stored vector of the mask that holds entry e: the last one beginning at or before it. */
-static int64_t vector_with(const tsr_view *mask, int64_t e)
-{
-    int64_t low = 0, high = mask->nvec;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (mask->p[middle + 1] <= e)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void run_task(const job *w, scratch *s, int64_t task)
 {
     const tsr_view *mask = &w->p->mask;
     int64_t e = task * w->per_task, end = e + w->per_task < mask->nvals ? e + w->per_task : mask->nvals;
-    for (int64_t v = vector_with(mask, e); e < end; v++) {
+    for (int64_t v = tsr_first_at_least(mask->p + 1, mask->nvec, e + 1); e < end; v++) {
         int64_t row_end = mask->p[v + 1] < end ? mask->p[v + 1] : end;
         if (e < row_end)
             compute_row(w, s, mask->h ? mask->h[v] : v, e, row_end);

@@ -1,4 +1,4 @@
-/* How the converters cut their work into parts and get memory.
+/* How work is cut into parts, and where the memory of the converters comes from.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/format/split.h"
 
@@ -22,22 +22,26 @@ int64_t tsr_part_begin(int64_t n, int part, int nparts)
     return n / nparts * part + n % nparts * part / nparts;
 }
 
+int64_t tsr_first_at_least(const int64_t *p, int64_t n, int64_t x)
+{
+    int64_t low = 0, high = n;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (p[middle] < x)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int64_t tsr_part_vector(const int64_t *p, int64_t nvec, int part, int nparts)
 {
     if (part <= 0)
         return 0;
     if (part >= nparts)
         return nvec;
-    int64_t target = p[0] + tsr_part_begin(p[nvec] - p[0], part, nparts);
-    int64_t low = 0, high = nvec;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (p[middle] < target)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tsr_first_at_least(p, nvec, p[0] + tsr_part_begin(p[nvec] - p[0], part, nparts));
 }
 
 void *tsr_format_alloc(int64_t count, size_t size)

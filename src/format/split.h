@@ -1,4 +1,4 @@
-/* Helpers shared by the converters: how work is cut into parts, and where their memory comes from.
+/* How work is cut into parts, and where the memory of the converters comes from.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_FORMAT_SPLIT_H
 #define TSR_FORMAT_SPLIT_H
@@ -15,6 +15,9 @@ int64_t tsr_part_begin(int64_t n, int part, int nparts);
 
 /* First vector of part `part`, the entries of p[0..nvec] being cut into equal parts at vector boundaries. */
 int64_t tsr_part_vector(const int64_t *p, int64_t nvec, int part, int nparts);
+
+/* First k in [0, n) with p[k] >= x, p ascending; n: none. */
+int64_t tsr_first_at_least(const int64_t *p, int64_t n, int64_t x);
 
 /* malloc of count * size bytes with huge pages asked for when large; NULL when out of memory or on overflow.
  * Never NULL for count = 0 otherwise.  Freed with free. */
