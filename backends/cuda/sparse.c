@@ -69,7 +69,7 @@ bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand)
 
 /* ---- freeing ---- */
 
-static void free_csr(tsr_cuda_csr *csr)
+void tsr_cuda_csr_delete(tsr_cuda_csr *csr)
 {
     tsr_cuda_csr_work_free(csr, tsr_cuda.compute);
     tsr_cuda_delete(csr->p);
@@ -86,7 +86,7 @@ static void free_sparse(void *whole)
     tsr_cuda_order_free(&a->order);
     tsr_cuda_masked_plans_free(a->plans);
     tsr_cuda_stencil_free(&a->stencil);
-    free_csr(&a->csr);
+    tsr_cuda_csr_delete(&a->csr);
     tsr_cuda_unreserve(a->bytes);
     free(a->row_present);
     free(a);
@@ -182,8 +182,7 @@ static tsr_status new_csr(tsr_cuda_csr *csr, size_t value_size)
     return status;
 }
 
-/* The arrays as they are, but for narrow indices and offsets for every vector: A, or its transpose when A is held by column. */
-static tsr_status upload(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
+tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
 {
     *csr = (tsr_cuda_csr){.nrows = v->by_col ? v->ncols : v->nrows, .ncols = v->vlen, .nvals = v->nvals};
     tsr_status status = new_csr(csr, value_size);
@@ -204,7 +203,7 @@ static tsr_status flip(tsr_cuda_csr *csr, size_t value_size)
     tsr_status status = tsr_cuda_flip(&turned, csr, (int)value_size, tsr_cuda.compute);
     if (status != TSR_OK)
         return status;
-    free_csr(csr);
+    tsr_cuda_csr_delete(csr);
     *csr = turned;
     return TSR_OK;
 }
@@ -212,7 +211,7 @@ static tsr_status flip(tsr_cuda_csr *csr, size_t value_size)
 /* By row, columns ascending. */
 static tsr_status make_csr(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
 {
-    tsr_status status = upload(csr, v, value_size, nthreads, moved);
+    tsr_status status = tsr_cuda_csr_upload(csr, v, value_size, nthreads, moved);
     int flips = v->by_col ? 1 : v->jumbled ? 2 : 0;
     for (int k = 0; k < flips && status == TSR_OK; k++)
         status = flip(csr, value_size);

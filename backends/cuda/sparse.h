@@ -59,6 +59,11 @@ tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *op
 tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a); /* for another operand of the same product */
 void tsr_cuda_sparse_leave(tsr_cuda_sparse *a);
 
+/* The arrays of a sparse or hypersparse view as they are, but for narrow indices and offsets for every vector: CSR of the matrix, or of its
+ * transpose when it is held by column.  value_size 0: no values.  Queued on `compute`; delete what there is of them in any case. */
+tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *view, size_t value_size, int nthreads, int64_t *moved);
+void tsr_cuda_csr_delete(tsr_cuda_csr *csr);
+
 /* Fills row_present. */
 tsr_status tsr_cuda_sparse_rows(tsr_cuda_sparse *a);
 

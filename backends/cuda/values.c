@@ -7,7 +7,9 @@
 
 #include "backends/cuda/fetch.h"
 #include "backends/cuda/gemm.h"
+#include "backends/cuda/sparse.h"
 #include "backends/cuda/stage.h"
+#include "kernels/cuda/spread.h"
 
 /* ---- memory ---- */
 
@@ -110,16 +112,47 @@ static tsr_status upload(void *to, const void *from, size_t size, const tsr_view
     return tsr_cuda_upload(&r, nthreads, moved);
 }
 
+/* What a sparse matrix takes on the way. */
+static size_t csr_bytes(const tsr_view *view, size_t value_size)
+{
+    return (size_t)((view->by_col ? view->ncols : view->nrows) + 1) * 8 + (size_t)view->nvals * (sizeof(uint32_t) + value_size);
+}
+
+/* Entries to their places. */
+static tsr_status spread(tsr_cuda_value *v, const tsr_view *view, int nthreads, int64_t *moved)
+{
+    size_t value_size = view->iso ? 0 : v->size, bytes = csr_bytes(view, value_size);
+    tsr_cuda_csr csr = {0};
+    uint64_t iso = 0;
+    tsr_status status = tsr_cuda_set(v->x, 0, v->bytes, tsr_cuda.compute);
+    if (status != TSR_OK || view->nvals == 0)
+        return status;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OUT_OF_MEMORY;
+    if (view->iso)
+        memcpy(&iso, view->x, v->size);
+    status = tsr_cuda_csr_upload(&csr, view, value_size, nthreads, moved);
+    if (status == TSR_OK)
+        status = tsr_cuda_spread(v->x, v->present, &csr, (int)v->size, iso, &tsr_cuda.device, tsr_cuda.compute);
+    if (status != TSR_OK)
+        tsr_cuda_settle();
+    tsr_cuda_csr_delete(&csr);
+    tsr_cuda_unreserve(bytes);
+    return status;
+}
+
 tsr_status tsr_cuda_value_bring(tsr_cuda_value **out, const tsr_view *view, int nthreads, int64_t *moved)
 {
     tsr_cuda_value *v;
-    bool bitmap = view->format == TSR_BITMAP;
-    tsr_status status = tsr_cuda_value_new(&v, view->nvec * view->vlen, tsr_cuda_type_size(view->type), bitmap);
+    bool compressed = tsr_is_compressed(view), bitmap = view->format == TSR_BITMAP;
+    tsr_status status = tsr_cuda_value_new(&v, view->nrows * view->ncols, tsr_cuda_type_size(view->type), bitmap || compressed);
     *out = NULL;
     if (status != TSR_OK)
         return status;
-    v->nvals = bitmap ? view->nvals : v->count;
-    if (v->count && view->x)
+    v->nvals = bitmap || compressed ? view->nvals : v->count;
+    if (v->count && compressed)
+        status = spread(v, view, nthreads, moved);
+    else if (v->count && view->x)
         status = view->iso ? fill(v, view) : upload(v->x, view->x, v->size, view, nthreads, moved);
     if (status == TSR_OK && v->count && bitmap)
         status = upload(v->present, view->b, 1, view, nthreads, moved);
@@ -149,7 +182,7 @@ static tsr_status run_bring(void *arguments)
 static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
 {
     bringing b = {.view = view, .nthreads = nthreads};
-    if (tsr_is_compressed(view) || !view->x)
+    if (tsr_is_compressed(view) ? view->vlen > UINT32_MAX : !view->x)
         return TSR_DECLINED;
     tsr_status status = run_alone(run_bring, &b);
     *value = b.value;

@@ -76,7 +76,7 @@ typedef struct tsr_dense_product {
  * one not here), TSR_OUT_OF_MEMORY (nothing has changed; with less kept it might do), TSR_INTERNAL_ERROR (the device is not usable any
  * more).  What is computed may still be under way when they return; whoever looks waits for it. */
 typedef struct tsr_backend_values {
-    /* A full or bitmap matrix that the host holds (type of the view, iso or not, leading dimension or not) becomes a value. */
+    /* A matrix that the host holds (full, bitmap: any leading dimension; sparse: becomes a bitmap; iso or not) becomes a value of its type. */
     tsr_status (*bring)(const struct tsr_view *view, int nthreads, void **value, int64_t *bytes_moved);
     tsr_status (*step)(const tsr_step *step, void **value);
     /* Over the entries present, into *scalar (of `type`); *any: is there one?  Sums of FP32 and FP64 do not depend on the run. */

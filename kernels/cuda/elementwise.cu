@@ -2,6 +2,7 @@
 // known when compiling, operators while running (every thread takes the same branch).
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/semiring.cuh"
+#include "kernels/cuda/spread.h"
 
 #include <climits>
 
@@ -424,10 +425,48 @@ __global__ void __launch_bounds__(threads) mark_by_column(int8_t *present, const
     }
 }
 
+// ---- Sparse to bitmap ----
+
+/* Entry e lies in the last row that begins at or before it. */
+__device__ __forceinline__ int64_t row_of(const int64_t *offsets, int64_t rows, int64_t e)
+{
+    int64_t low = 0, high = rows - 1;
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        if (offsets[middle] <= e)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* values == NULL: `one` everywhere. */
+template <class S>
+__global__ void __launch_bounds__(threads) spread_entries(S *x, int8_t *present, tsr_cuda_csr a, const S *values, S one)
+{
+    for (int64_t e = int64_t(blockIdx.x) * threads + threadIdx.x; e < a.nvals; e += int64_t(gridDim.x) * threads) {
+        int64_t at = row_of(a.p, a.nrows, e) * a.ncols + a.i[e];
+        x[at] = values ? values[e] : one;
+        present[at] = 1;
+    }
+}
+
 unsigned at_most(int64_t blocks, const tsr_cuda_device *device)
 {
     int64_t most = int64_t(device->sms) * blocks_per_sm;
     return unsigned(blocks < most ? blocks : most);
+}
+
+template <class S>
+tsr_status spread(void *x, int8_t *present, const tsr_cuda_csr *csr, uint64_t iso, const tsr_cuda_device *device, void *stream)
+{
+    auto kernel = spread_entries<S>;
+    S one;
+    memcpy(&one, &iso, sizeof one);
+    TSR_LAUNCH(kernel, at_most((csr->nvals + threads - 1) / threads, device), threads, 0, stream, static_cast<S *>(x), present, *csr,
+        static_cast<const S *>(csr->x), one);
+    return launch_status();
 }
 
 } // namespace
@@ -467,4 +506,17 @@ extern "C" tsr_status tsr_cuda_mark_rows(int8_t *present, const int64_t *offsets
         TSR_LAUNCH(mark_by_row, at_most((rows + threads / 32 - 1) / (threads / 32), device), threads, 0, stream, present, offsets, rows,
             columns);
     return launch_status();
+}
+
+extern "C" tsr_status tsr_cuda_spread(void *x, int8_t *present, const tsr_cuda_csr *csr, int size, uint64_t iso,
+    const tsr_cuda_device *device, void *stream)
+{
+    if (csr->nvals == 0)
+        return TSR_OK;
+    switch (size) {
+    case 1: return spread<uint8_t>(x, present, csr, iso, device, stream);
+    case 2: return spread<uint16_t>(x, present, csr, iso, device, stream);
+    case 4: return spread<uint32_t>(x, present, csr, iso, device, stream);
+    default: return spread<uint64_t>(x, present, csr, iso, device, stream);
+    }
 }

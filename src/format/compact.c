@@ -79,6 +79,44 @@ void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mas
     }
 }
 
+/* Places [begin, end) of a bitmap, of which q come before. */
+static void compact_part(int64_t *p, int64_t *i, char *x, const int8_t *b, const char *from, size_t size, int64_t vlen, int64_t begin,
+                         int64_t end, int64_t q)
+{
+    for (int64_t v = begin / vlen, k = begin; k < end; v++) {
+        const int64_t first = v * vlen, last = first + vlen < end ? first + vlen : end;
+        for (; k < last; k++) {
+            if (b && !b[k])
+                continue;
+            i[q] = k - first;
+            memcpy(x + (size_t)q++ * size, from + (size_t)k * size, size);
+        }
+        if (k == first + vlen)
+            p[v + 1] = q;
+    }
+}
+
+void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const void *from, size_t element_size, int64_t nvec,
+                        int64_t vlen, int nthreads)
+{
+    enum { MOST = 64 };
+    const int64_t places = nvec * vlen;
+    const int wanted = tsr_parts(places, 1 << 15, nthreads), nparts = wanted < MOST ? wanted : MOST;
+    int64_t before[MOST + 1] = {0};
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++) {
+        const int64_t begin = tsr_part_begin(places, part, nparts), end = tsr_part_begin(places, part + 1, nparts);
+        before[part + 1] = b ? sum_bytes(b, begin, end) : end - begin;
+    }
+    for (int part = 0; part < nparts; part++)
+        before[part + 1] += before[part];
+    p[0] = 0;
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++)
+        compact_part(p, i, x, b, from, element_size, vlen, tsr_part_begin(places, part, nparts),
+                     tsr_part_begin(places, part + 1, nparts), before[part]);
+}
+
 static void flag_vectors(int8_t *flags, const tsr_view *a)
 {
     if (a->h)

@@ -45,6 +45,11 @@ int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int
 void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads);
 
+/* A bitmap (b NULL: everything is present) of nvec vectors of vlen > 0 places to compressed arrays: p [nvec+1], i and x with room for all
+ * that is present. */
+void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const void *from, size_t element_size, int64_t nvec,
+                        int64_t vlen, int nthreads);
+
 /* flags[r] = 1 for every row r of a sparse view that has an entry; returns how many. */
 int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads);
 

@@ -58,6 +58,12 @@ static bool look_at_operands(dense *d)
     return true;
 }
 
+/* Then few entries of the product are wanted. */
+static bool sparse_mask(const tsr_seen *m)
+{
+    return m->given && (m->value ? tsr_value_about(m->value)->sparse : tsr_is_compressed(&m->view));
+}
+
 static bool look(dense *d)
 {
     const tsr_call *c = d->call;
@@ -67,7 +73,7 @@ static bool look(dense *d)
         return false;
     const tsr_step_call rest = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc, .vector = c->vector,
                                 .step = {.op = TSR_STEP_IDENTITY, .type = p->type, .result = p->type}};
-    if (!tsr_stepper_look(&d->step, &rest, &full))
+    if (!tsr_stepper_look(&d->step, &rest, &full) || sparse_mask(&d->step.m))
         return false;
     p->m = d->a.view.nrows;
     p->k = d->a.view.ncols;

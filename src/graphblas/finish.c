@@ -29,6 +29,18 @@ bool tsr_arrays_presence(tsr_handover *a, int64_t count)
     return a->b;
 }
 
+bool tsr_arrays_compressed(tsr_handover *a, int64_t nvec, int64_t nvals, tsr_type type)
+{
+    *a = (tsr_handover){.nvals = nvals, .nvec = nvec};
+    a->x = room(&a->x_bytes, nvals, tsr_type_size(type));
+    a->i = room(&a->i_bytes, nvals, sizeof(GrB_Index));
+    a->p = room(&a->p_bytes, nvec + 1, sizeof(GrB_Index));
+    if (a->x && a->i && a->p)
+        return true;
+    tsr_arrays_free(a);
+    return false;
+}
+
 void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)
 {
     a->nvals = nvals;
@@ -99,9 +111,9 @@ static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
 /* T = arrays, O(1) and without allocation.  Orientation: that of C for a dense result, the mask's for a sparse one. */
 static GrB_Info pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *a)
 {
-    if (vector)
-        return pack_vector((GrB_Vector)T, a);
-    return a->p ? pack_sparse(T, a, by_col) : pack_dense(T, a, by_col);
+    if (a->p)
+        return pack_sparse(T, a, by_col); /* that of a vector would allocate */
+    return vector ? pack_vector((GrB_Vector)T, a) : pack_dense(T, a, by_col);
 }
 
 static bool packed_by_col(const tsr_match *m, const tsr_handover *a)
@@ -126,33 +138,36 @@ static settings read_settings(GrB_Matrix C)
 
 static GrB_Info restore_settings(GrB_Matrix C, const settings *s, bool conform)
 {
-    settings now = read_settings(C);
+    const settings now = read_settings(C);
+    GrB_Info info = GrB_SUCCESS;
+    if (!conform && now.control != s->control) /* first: then the switches change nothing */
+        info = tsr_real.GxB_Matrix_Option_set_INT32(C, GxB_SPARSITY_CONTROL, s->control);
     if (now.hyper_switch != s->hyper_switch)
         tsr_real.GxB_Matrix_Option_set_FP64(C, GxB_HYPER_SWITCH, s->hyper_switch);
     if (now.bitmap_switch != s->bitmap_switch)
         tsr_real.GxB_Matrix_Option_set_FP64(C, GxB_BITMAP_SWITCH, s->bitmap_switch);
-    if (conform || now.control != s->control)
-        return tsr_real.GxB_Matrix_Option_set_INT32(C, GxB_SPARSITY_CONTROL, s->control);
-    return GrB_SUCCESS;
+    return conform ? tsr_real.GxB_Matrix_Option_set_INT32(C, GxB_SPARSITY_CONTROL, s->control) : info;
 }
 
-static GrB_Info replace(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, bool conform)
+static GrB_Info replace(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const settings *s, bool conform)
 {
-    settings s = read_settings(C);
     GrB_Info info = pack(C, vector, by_col, arrays);
     if (info == GrB_SUCCESS)
-        info = restore_settings(C, &s, conform);
+        info = restore_settings(C, s, conform);
     return info;
 }
 
 GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform)
 {
-    return replace(call->C, call->vector, packed_by_col(match, arrays), arrays, conform);
+    const settings s = read_settings(call->C);
+    return replace(call->C, call->vector, packed_by_col(match, arrays), arrays, &s, conform);
 }
 
-GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays)
+GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, int32_t control)
 {
-    return replace(C, vector, by_col, arrays, false);
+    settings s = read_settings(C);
+    s.control = control;
+    return replace(C, vector, by_col, arrays, &s, false);
 }
 
 static GrB_Info new_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)

@@ -21,6 +21,9 @@ bool tsr_arrays_dense(tsr_handover *arrays, int64_t count, tsr_type type, bool p
 /* Room for their presence, unless there is some.  false: out of memory. */
 bool tsr_arrays_presence(tsr_handover *arrays, int64_t count);
 
+/* Room for a sparse result of `nvals` entries in `nvec` vectors.  false: out of memory, nothing held. */
+bool tsr_arrays_compressed(tsr_handover *arrays, int64_t nvec, int64_t nvals, tsr_type type);
+
 /* `nvals` entries are present; all of them: b is not needed any more. */
 void tsr_arrays_count(tsr_handover *arrays, int64_t nvals, int64_t count);
 
@@ -32,8 +35,9 @@ void tsr_arrays_free(tsr_handover *arrays);
  * that its rules ask for, which may allocate. */
 GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform);
 
-/* The same of a dense result, held by_col, without conforming: it cannot fail. */
-GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays);
+/* The same of a result held by_col, without conforming: it cannot fail.  control: the sparsity control that C has from now on, which
+ * allows the arrays as they are. */
+GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, int32_t control);
 
 /* C<M> accum= T through the real library. */
 GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays);

@@ -36,12 +36,20 @@ void tsr_will_write(const void *handle)
     invalidate(handle);
 }
 
-void tsr_will_replace(const void *handle)
+void tsr_discard(const void *handle)
 {
     if (!tsr_filter_hit(handle))
         return;
     tsr_defer_before_free(handle);
     invalidate(handle);
+}
+
+void tsr_will_replace(const void *handle)
+{
+    if (!tsr_filter_hit(handle))
+        return;
+    tsr_discard(handle);
+    tsr_settle_form(handle);
 }
 
 void tsr_freed(const void *handle)

@@ -64,6 +64,8 @@ void tsr_created(const void *handle);  /* after a success that made this handle:
 void tsr_hook_read_array(const void *const *handles, size_t count);
 void tsr_hook_new_array(const void *const *handles, size_t count);
 void tsr_will_replace(const void *handle); /* before new contents: the old ones need not be anywhere any more */
+void tsr_discard(const void *handle);      /* the same where the new contents are not the host's either */
+void tsr_settle_form(const void *handle); /* the host's object, whose contents do not matter, is told its sparsity control (resident.c) */
 bool tsr_is_lost(const void *handle);     /* its contents are gone: the call returns GrB_PANIC (resident.c) */
 bool tsr_is_lost_array(const void *const *handles, size_t count);
 size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overflows */

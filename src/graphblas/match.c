@@ -146,7 +146,7 @@ static bool worth_bringing(tsr_view *v, GrB_Matrix handle)
 /* Deferred products may have to run before the host's arrays are looked at. */
 static bool look(const matcher *s, tsr_view *v, tsr_value **value, GrB_Matrix handle)
 {
-    *value = s->values ? tsr_resident_find(handle) : NULL;
+    *value = s->values ? tsr_resident_find_dense(handle) : NULL;
     if (*value) {
         *v = tsr_value_view(*value);
         return true;

@@ -518,7 +518,7 @@ static bool has_value(const void *handle)
 {
     if (tsr_resident_noted(handle))
         return true;
-    tsr_value *value = tsr_resident_find(handle);
+    tsr_value *value = tsr_resident_find_dense(handle);
     tsr_value_unref(value);
     return value;
 }

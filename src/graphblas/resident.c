@@ -62,6 +62,15 @@ tsr_value *tsr_resident_find(const void *handle)
     return value;
 }
 
+tsr_value *tsr_resident_find_dense(const void *handle)
+{
+    tsr_value *value = tsr_resident_find(handle);
+    if (!value || !tsr_value_about(value)->sparse)
+        return value;
+    tsr_value_unref(value);
+    return NULL;
+}
+
 bool tsr_resident_only(const void *handle)
 {
     tsr_value *value = tsr_resident_find(handle);
@@ -83,6 +92,47 @@ void tsr_resident_use(tsr_value *value)
 {
     if (tsr_value_first_use(value))
         tsr_gravity_used(tsr_value_about(value)->origin);
+}
+
+/* ---- sparsity control ---- */
+
+/* 0: not a valid object. */
+int32_t tsr_resident_control(GrB_Matrix C)
+{
+    int32_t control = 0;
+    tsr_matrix *record = tsr_table_get(C, false);
+    const int32_t form = record ? tsr_matrix_form(record) : 0;
+    tsr_matrix_unref(record);
+    if (form)
+        return form;
+    return tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS ? control : 0;
+}
+
+static void set_form(const void *handle, int32_t form)
+{
+    tsr_matrix *record = tsr_table_get(handle, false);
+    if (record)
+        tsr_matrix_set_form(record, form);
+    tsr_matrix_unref(record);
+}
+
+bool tsr_resident_promise_control(GrB_Matrix C, int32_t control)
+{
+    tsr_matrix *record = tsr_table_get(C, true);
+    tsr_matrix_unref(record);
+    set_form(C, control);
+    return record;
+}
+
+void tsr_settle_form(const void *handle)
+{
+    tsr_matrix *record = tsr_table_get(handle, false);
+    const int32_t form = record ? tsr_matrix_form(record) : 0;
+    tsr_matrix_unref(record);
+    if (!form)
+        return;
+    tsr_real.GxB_Matrix_Option_set_INT32((GrB_Matrix)handle, GxB_SPARSITY_CONTROL, form);
+    set_form(handle, 0);
 }
 
 /* ---- device memory, device lost ---- */
@@ -117,12 +167,13 @@ typedef struct absent {
     bool vector;
     bool presence; /* is held as bitmap even when every entry is there */
     tsr_value *value;
-    tsr_handover arrays;
+    tsr_handover arrays, sparse; /* sparse: with p where C is to be held so */
 } absent;
 
 static void release(absent *a)
 {
     tsr_arrays_free(&a->arrays);
+    tsr_arrays_free(&a->sparse);
     tsr_value_unref(a->value);
     free(a);
 }
@@ -171,20 +222,42 @@ static tsr_status fetch(absent *a, tsr_result *result)
     return tsr_resident_again(status) ? backend->values->fetch(tsr_value_kept(a->value), result, threads) : status;
 }
 
+static void compact(absent *a)
+{
+    const tsr_view v = tsr_value_view(a->value);
+    tsr_handover *s = &a->sparse;
+    tsr_compact_bitmap((int64_t *)s->p, (int64_t *)s->i, s->x, a->arrays.b, a->arrays.x, tsr_type_size(v.type), v.nvec, v.vlen,
+                       tsr_resident_threads());
+    tsr_arrays_free(&a->arrays);
+}
+
+/* The arrays of C, from what was fetched. */
+static tsr_handover *form(absent *a, int64_t nvals)
+{
+    const int64_t places = tsr_value_places(a->value);
+    if (a->sparse.p) {
+        compact(a);
+        return &a->sparse;
+    }
+    if (a->arrays.b && tsr_value_about(a->value)->full)
+        memset(a->arrays.b, 1, (size_t)places);
+    else if (a->arrays.b)
+        tsr_arrays_count(&a->arrays, nvals, a->presence ? INT64_MAX : places);
+    return &a->arrays;
+}
+
 static void bring_home(void *closure)
 {
     absent *a = closure;
     const double start = tsr_engine_clock_ms();
-    const int64_t places = tsr_value_places(a->value);
-    const bool full = tsr_value_about(a->value)->full;
-    tsr_result result = {.x = a->arrays.x, .b = full ? NULL : a->arrays.b};
+    const tsr_value_facts *facts = tsr_value_about(a->value);
+    const int32_t control = tsr_resident_control(a->C);
+    tsr_result result = {.x = a->arrays.x, .b = facts->full ? NULL : a->arrays.b};
     const bool fetched = fetch(a, &result) == TSR_OK;
-    if (fetched && full && a->arrays.b)
-        memset(a->arrays.b, 1, (size_t)places);
-    else if (fetched && a->arrays.b)
-        tsr_arrays_count(&a->arrays, result.nvals, a->presence ? INT64_MAX : places);
-    if (!fetched || tsr_finish_dense(a->C, a->vector, tsr_value_about(a->value)->by_col, &a->arrays) != GrB_SUCCESS)
+    if (!fetched || tsr_finish_dense(a->C, a->vector, facts->by_col, form(a, result.nvals), control) != GrB_SUCCESS)
         lose(a);
+    else
+        set_form(a->C, 0);
     if (tsr_value_first_use(a->value))
         tsr_gravity_read(tsr_value_about(a->value)->origin);
     report_home(a, &result, tsr_engine_clock_ms() - start);
@@ -198,17 +271,15 @@ static void forget(void *closure)
 
 /* ---- there ---- */
 
-/* 0: not a valid object. */
-static int32_t control_of(GrB_Matrix C)
+static bool may_wait(int32_t control)
 {
-    int32_t control = 0;
-    return tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS ? control : 0;
+    const int32_t dense = GxB_BITMAP + GxB_FULL;
+    return (control & dense) == dense || control == GxB_BITMAP || control == GxB_SPARSE;
 }
 
 bool tsr_resident_may_wait(GrB_Matrix C)
 {
-    const int32_t dense = GxB_BITMAP + GxB_FULL, control = tsr_door_blocking() ? 0 : control_of(C);
-    return (control & dense) == dense || control == GxB_BITMAP;
+    return !tsr_door_blocking() && may_wait(tsr_resident_control(C));
 }
 
 static void set_value(const void *handle, tsr_value *value)
@@ -220,26 +291,61 @@ static void set_value(const void *handle, tsr_value *value)
     tsr_busy_add(TSR_BUSY_VALUES);
 }
 
+/* What C must have beside `arrays` to come home in the form that its sparsity control asks for. */
+static bool reserve_form(absent *now, tsr_handover *arrays)
+{
+    const int32_t control = tsr_resident_control(now->C);
+    int64_t nvals;
+    now->presence = control == GxB_BITMAP;
+    if (now->presence)
+        return tsr_arrays_presence(arrays, tsr_value_places(now->value));
+    if (control != GxB_SPARSE)
+        return true;
+    const tsr_view v = tsr_value_view(now->value);
+    return tsr_value_nvals(now->value, &nvals) == TSR_OK && tsr_arrays_compressed(&now->sparse, v.nvec, nvals, v.type);
+}
+
 bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover *arrays)
 {
-    absent *now = malloc(sizeof *now);
+    absent *now = calloc(1, sizeof *now);
     tsr_matrix *record = tsr_table_get(C, true);
-    const bool presence = control_of(C) == GxB_BITMAP;
-    if (!now || !record || (presence && !tsr_arrays_presence(arrays, tsr_value_places(value)))) {
+    if (now)
+        *now = (absent){.C = C, .vector = vector, .value = value};
+    if (!now || !record || !reserve_form(now, arrays)) {
         tsr_matrix_unref(record);
         free(now);
         return false;
     }
-    tsr_will_replace(C);
+    tsr_discard(C);
     tsr_matrix_set_value(record, value);
     tsr_matrix_unref(record);
     tsr_busy_add(TSR_BUSY_VALUES);
-    *now = (absent){.C = C, .vector = vector, .presence = presence, .value = value, .arrays = *arrays};
+    now->arrays = *arrays;
     *arrays = (tsr_handover){0};
     const tsr_deferred d = {.target = C, .run = bring_home, .cancel = forget, .closure = now, .only_value = true};
     if (!tsr_defer(&d))
         bring_home(now);
     return true;
+}
+
+bool tsr_resident_set_control(GrB_Matrix C, bool vector, int32_t control)
+{
+    tsr_value *value = may_wait(control) ? tsr_resident_find(C) : NULL;
+    if (!value)
+        return false;
+    tsr_matrix *record = tsr_table_get(C, false);
+    const int32_t before = record ? tsr_matrix_form(record) : 0;
+    tsr_matrix_unref(record);
+    const tsr_value_facts *facts = tsr_value_about(value);
+    tsr_handover arrays = {0};
+    const bool done = tsr_arrays_dense(&arrays, tsr_value_places(value), facts->type, !facts->full) &&
+                      tsr_resident_promise_control(C, control) && tsr_resident_put(C, vector, value, &arrays);
+    if (!done) {
+        set_form(C, before);
+        tsr_arrays_free(&arrays);
+        tsr_value_unref(value);
+    }
+    return done;
 }
 
 void tsr_resident_keep(GrB_Matrix C, tsr_value *value)
@@ -279,7 +385,7 @@ tsr_status tsr_resident_bring(tsr_value **value, const void *handle, const tsr_v
     if (status != TSR_OK)
         return status;
     const tsr_value_facts facts = {.backend = backend, .type = view->type, .nrows = view->nrows, .ncols = view->ncols,
-                                   .by_col = view->by_col, .full = view->format == TSR_FULL};
+                                   .by_col = view->by_col, .full = view->format == TSR_FULL, .sparse = tsr_is_compressed(view)};
     *value = tsr_value_new(&facts, kept);
     if (!*value)
         return TSR_OUT_OF_MEMORY;

@@ -19,6 +19,8 @@ bool tsr_resident_possible(void);
 /* What a backend has of the present contents of a handle, with a reference; NULL: nothing. */
 tsr_value *tsr_resident_find(const void *handle);
 
+tsr_value *tsr_resident_find_dense(const void *handle); /* ... unless the host holds them sparse */
+
 /* Is that the only place where they are? */
 bool tsr_resident_only(const void *handle);
 
@@ -31,6 +33,15 @@ bool tsr_resident_noted(const void *handle);
 
 /* May the contents of C be only with a backend?  Only a hand-over that cannot fail may wait. */
 bool tsr_resident_may_wait(GrB_Matrix C);
+
+/* The sparsity control that the program sees; of contents that are only with a backend the host's object may not know it yet. */
+int32_t tsr_resident_control(GrB_Matrix C);
+
+/* C, which has no contents yet, will have this one. */
+bool tsr_resident_promise_control(GrB_Matrix C, int32_t control);
+
+/* Another one, of such contents, which stay where they are.  False: they must be brought home for it. */
+bool tsr_resident_set_control(GrB_Matrix C, bool vector, int32_t control);
 
 /* C is `value` from now on (the reference is taken over), with the host's memory for it, which is taken over too.  What C was is gone.
  * False: out of memory, nothing has changed, nothing was taken over. */

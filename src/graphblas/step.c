@@ -12,11 +12,6 @@
 
 /* ---- what is where ---- */
 
-static bool is_dense(const tsr_view *v)
-{
-    return v->format == TSR_FULL || v->format == TSR_BITMAP;
-}
-
 bool tsr_see(tsr_seen *seen, GrB_Matrix handle)
 {
     *seen = (tsr_seen){.handle = handle, .given = true};
@@ -35,7 +30,7 @@ bool tsr_see(tsr_seen *seen, GrB_Matrix handle)
 static bool fits(const tsr_stepper *s, const tsr_view *v)
 {
     const bool either = s->nrows == 1 || s->ncols == 1;
-    return is_dense(v) && v->nrows == s->nrows && v->ncols == s->ncols && (either || v->by_col == s->by_col);
+    return v->nrows == s->nrows && v->ncols == s->ncols && (either || v->by_col == s->by_col);
 }
 
 /* Shape, type and orientation of C; its contents may be anywhere. */
@@ -134,6 +129,26 @@ static bool result_full(const tsr_stepper *s)
     return c && !step->replace && (z || step->accumulates);
 }
 
+/* Is one of them sparse on the host?  It goes to the backend as a bitmap. */
+static bool any_sparse(const tsr_stepper *s)
+{
+    const tsr_seen *const all[] = {&s->x, &s->y, &s->c, &s->m};
+    bool sparse = false;
+    for (int k = 0; k < 4; k++)
+        sparse |= all[k]->given && !all[k]->value && tsr_is_compressed(&all[k]->view);
+    return sparse;
+}
+
+/* Would one of them have to come home otherwise? */
+static bool any_away(const tsr_stepper *s)
+{
+    const tsr_seen *const all[] = {&s->x, &s->y, &s->c, &s->m};
+    bool away = false;
+    for (int k = 0; k < 4; k++)
+        away |= all[k]->value && tsr_defer_is_target(all[k]->handle);
+    return away;
+}
+
 static uint64_t key_of(const tsr_stepper *s)
 {
     const tsr_step *step = &s->call.step;
@@ -167,6 +182,8 @@ bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *pro
     if (!promised && (s->mod.tran0 || s->mod.tran1 || !look_at_operand(s, &s->x, call->A)))
         return false;
     if (!look_at_operand(s, &s->y, call->B) || keeps_bitmap(s) || !look_at_mask(s) || !look_at_old(s))
+        return false;
+    if (any_sparse(s) && !promised && !any_away(s))
         return false;
     if (call->full_only && !(all_present(&s->x) && all_present(&s->y)))
         return false;

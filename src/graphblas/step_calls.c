@@ -16,7 +16,7 @@ static const tsr_backend *backend_there(const GrB_Matrix handles[4])
 {
     const tsr_backend *backend = NULL;
     for (int k = 0; k < 4 && !backend; k++) {
-        tsr_value *value = tsr_resident_find(handles[k]);
+        tsr_value *value = tsr_resident_find_dense(handles[k]);
         backend = value ? tsr_value_about(value)->backend : NULL;
         tsr_value_unref(value);
     }
@@ -307,26 +307,21 @@ static GrB_Info new_like(GrB_Matrix *C, GrB_Matrix A, const tsr_value_facts *f, 
     return GrB_SUCCESS;
 }
 
-static bool has_control(GrB_Matrix A, int32_t wanted)
-{
-    int32_t control = 0;
-    return tsr_real.GxB_Matrix_Option_get_INT32(A, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS && control == wanted;
-}
-
 static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_value *value)
 {
     const tsr_value_facts *f = tsr_value_about(value);
     tsr_handover arrays;
     GrB_Matrix copy = NULL;
-    if (!has_control(A, GxB_AUTO_SPARSITY) || !tsr_arrays_dense(&arrays, tsr_value_places(value), f->type, !f->full))
+    if (!tsr_arrays_dense(&arrays, tsr_value_places(value), f->type, !f->full))
         return false;
     if (new_like(&copy, A, f, vector) == GrB_SUCCESS) {
         tsr_created(copy);
-        if (tsr_resident_put(copy, vector, tsr_value_ref(value), &arrays)) {
+        if (tsr_resident_promise_control(copy, tsr_resident_control(A)) && tsr_resident_put(copy, vector, value, &arrays)) {
+            tsr_value_ref(value);
             *C = copy;
             return true;
         }
-        tsr_value_unref(value);
+        tsr_freed(copy);
         tsr_real.GrB_Matrix_free(&copy);
     }
     tsr_arrays_free(&arrays);
@@ -400,7 +395,9 @@ bool tsr_try_type(GrB_Type *type, GrB_Matrix A)
     return true;
 }
 
-bool tsr_try_control(GrB_Matrix A, int field, int32_t control)
+bool tsr_try_control(GrB_Matrix A, bool vector, int field, int32_t control)
 {
-    return field == GxB_SPARSITY_CONTROL && tsr_resident_only(A) && has_control(A, control);
+    if (field != GxB_SPARSITY_CONTROL || !tsr_resident_only(A))
+        return false;
+    return tsr_resident_control(A) == control || tsr_resident_set_control(A, vector, control);
 }

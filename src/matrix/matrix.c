@@ -34,6 +34,7 @@ struct tsr_matrix {
     tsr_slot *places; /* one per backend that asked */
     tsr_value *value;
     atomic_bool lost;
+    atomic_int form;
     int rows_present[2]; /* every row [0], column [1] has an entry: -1 unknown, else 0 or 1; dropped by invalidate */
 };
 
@@ -253,6 +254,16 @@ void tsr_matrix_set_value(tsr_matrix *m, tsr_value *value)
     m->value = tsr_value_ref(value);
     pthread_mutex_unlock(&m->lock);
     tsr_value_unref(old);
+}
+
+int tsr_matrix_form(tsr_matrix *m)
+{
+    return atomic_load(&m->form);
+}
+
+void tsr_matrix_set_form(tsr_matrix *m, int form)
+{
+    atomic_store(&m->form, form);
 }
 
 void tsr_matrix_lose(tsr_matrix *m)

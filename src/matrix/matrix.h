@@ -48,6 +48,11 @@ void tsr_slot_unref(tsr_slot *slot); /* NULL allowed */
 tsr_value *tsr_matrix_value(tsr_matrix *m); /* with a reference; NULL: none */
 void tsr_matrix_set_value(tsr_matrix *m, tsr_value *value); /* takes a reference of its own; NULL: none any more */
 
+/* What the owner of the arrays is still to be told about the form it holds them in, when it gets contents again; 0: nothing.  Survives
+ * an invalidate. */
+int tsr_matrix_form(tsr_matrix *m);
+void tsr_matrix_set_form(tsr_matrix *m, int form);
+
 /* The contents were only where they cannot be had any more: of no use until the matrix is gone. */
 void tsr_matrix_lose(tsr_matrix *m);
 bool tsr_matrix_is_lost(const tsr_matrix *m);

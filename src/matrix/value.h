@@ -14,6 +14,7 @@ typedef struct tsr_value_facts {
     int64_t nrows, ncols;
     bool by_col;
     bool full;       /* every entry is present */
+    bool sparse;     /* the host, which has it too, holds it sparse: of use as an operand of steps, not of products */
     uint64_t origin; /* the kind of call that computed it (src/route/gravity.h); 0: it was brought */
 } tsr_value_facts;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "backends/cuda/gemm.h"
-#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/spread.h"
 #include "kernels/ref/step.h"
 
 typedef struct step_work {
@@ -58,6 +58,32 @@ tsr_status tsr_cuda_reduce(tsr_cuda_reduced *result, void *scratch, tsr_type typ
     if (op == TSR_REDUCE_EQ && type != TSR_BOOL)
         return TSR_DECLINED;
     return lazy_queue(run_reduce, &(reduce_work){result, scratch, type, op, *e, count}, sizeof(reduce_work), stream);
+}
+
+typedef struct spread_work {
+    void *x;
+    int8_t *present;
+    tsr_cuda_csr csr;
+    size_t size;
+    uint64_t iso;
+} spread_work;
+
+static void run_spread(const void *described)
+{
+    const spread_work *w = described;
+    for (int64_t row = 0; row < w->csr.nrows; row++)
+        for (int64_t e = w->csr.p[row]; e < w->csr.p[row + 1]; e++) {
+            int64_t at = row * w->csr.ncols + w->csr.i[e];
+            memcpy((char *)w->x + (size_t)at * w->size, w->csr.x ? (char *)w->csr.x + (size_t)e * w->size : (const char *)&w->iso, w->size);
+            w->present[at] = 1;
+        }
+}
+
+tsr_status tsr_cuda_spread(void *x, int8_t *present, const tsr_cuda_csr *csr, int size, uint64_t iso, const tsr_cuda_device *device,
+                           void *stream)
+{
+    (void)device;
+    return lazy_queue(run_spread, &(spread_work){x, present, *csr, (size_t)size, iso}, sizeof(spread_work), stream);
 }
 
 typedef struct presence_work {

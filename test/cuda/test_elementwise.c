@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/spread.h"
 #include "kernels/ref/step.h"
 #include "test/cuda/seeds.h"
 #include "test/kernels/cases.h"
@@ -337,11 +338,54 @@ static int check_rows(uint64_t seed)
     return !right;
 }
 
+/* ---- sparse to bitmap ---- */
+
+static int check_spread(uint64_t seed)
+{
+    static const int sizes[] = {1, 2, 4, 8};
+    rng r = {seed};
+    int64_t rows = 1 + rng_below(&r, 90), columns = 1 + rng_below(&r, 300), count = rows * columns, nvals = 0;
+    size_t size = (size_t)sizes[rng_below(&r, 4)];
+    int percent = (int)rng_below(&r, 101);
+    uint64_t iso = rng_next(&r);
+    bool is_iso = rng_chance(&r, 30);
+    int64_t *p = take((size_t)(rows + 1) * sizeof *p);
+    uint32_t *i = take((size_t)count * sizeof *i);
+    char *x = take((size_t)count * size), *want = take((size_t)count * size), *got = take((size_t)count * size);
+    int8_t *want_present = take((size_t)count), *present = take((size_t)count);
+    memset(want, 0, (size_t)count * size);
+    memset(got, 0, (size_t)count * size);
+    memset(want_present, 0, (size_t)count);
+    memset(present, 0, (size_t)count);
+    for (int64_t row = p[0] = 0; row < rows; p[++row] = nvals)
+        for (int64_t column = 0; column < columns; column++)
+            if (row % 3 != 1 && rng_chance(&r, percent)) {
+                int64_t at = row * columns + column;
+                uint64_t bits = is_iso ? iso : rng_next(&r);
+                memcpy(x + (size_t)nvals * size, &bits, size);
+                memcpy(want + (size_t)at * size, &bits, size);
+                want_present[at] = 1;
+                i[nvals++] = (uint32_t)column;
+            }
+    tsr_cuda_csr csr = {.nrows = rows, .ncols = columns, .nvals = nvals, .p = upload(p, (size_t)(rows + 1) * sizeof *p),
+                        .i = upload(i, (size_t)nvals * sizeof *i), .x = is_iso ? NULL : upload(x, (size_t)nvals * size)};
+    void *x_there = upload(got, (size_t)count * size + SPARE), *present_there = upload(present, (size_t)count + SPARE);
+    must(tsr_cuda_spread(x_there, present_there, &csr, (int)size, iso, &device, NULL));
+    download(got, x_there, (size_t)count * size + SPARE);
+    download(present, present_there, (size_t)count + SPARE);
+    bool right = memcmp(got, want, (size_t)count * size) == 0 && memcmp(present, want_present, (size_t)count) == 0 &&
+                 spare_untouched(got, (size_t)count * size) && spare_untouched(present, (size_t)count);
+    if (!right)
+        printf("FAIL spread, seed %llu: %lld x %lld, %lld entries\n", (unsigned long long)seed, (long long)rows, (long long)columns,
+               (long long)nvals);
+    return !right;
+}
+
 static int run(uint64_t seed)
 {
-    int (*const checks[])(uint64_t) = {check_step, check_reduce, check_count, check_rows};
+    int (*const checks[])(uint64_t) = {check_step, check_reduce, check_count, check_rows, check_spread};
     int failures = 0;
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 5; k++) {
         failures += checks[k](seed);
         free_all();
     }

@@ -167,12 +167,53 @@ static void bring_one(rng *r)
     free_host(&want);
 }
 
+/* Sparse or hypersparse on the host, a bitmap there. */
+static void bring_sparse(rng *r)
+{
+    tsr_type type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
+    int64_t vectors = 1 + rng_below(r, 12), length = 1 + rng_below(r, 40), count = vectors * length, nvals = 0, stored = 0, moved = -1;
+    bool iso = rng_chance(r, 30), hyper = rng_chance(r, 50), by_col = rng_chance(r, 50);
+    host_value want = new_host(type, count, true), entries = new_host(type, count + 1, false);
+    int64_t *p = take((size_t)(vectors + 1) * 8), *h = take((size_t)vectors * 8), *i = take((size_t)count * 8);
+    size_t size = type_size(type);
+    draw_host(&want, r);
+    draw_host(&entries, r);
+    p[0] = 0;
+    for (int64_t v = 0; v < vectors; v++) {
+        for (int64_t k = v * length; k < (v + 1) * length; k++)
+            if (want.b[k]) {
+                memcpy((char *)want.x + (size_t)k * size, (char *)entries.x + (iso ? 0 : (size_t)nvals * size), size);
+                i[nvals++] = k - v * length;
+            }
+        if (hyper && p[stored] == nvals)
+            continue;
+        h[stored++] = v;
+        p[stored] = nvals;
+    }
+    tsr_view view = {.format = hyper ? TSR_HYPERSPARSE : TSR_SPARSE, .type = type, .iso = iso, .by_col = by_col, .index_size = 8,
+                     .nrows = by_col ? length : vectors, .ncols = by_col ? vectors : length, .nvec = stored, .vlen = length, .ld = length,
+                     .nvals = nvals, .p = p, .h = hyper ? h : NULL, .i = i, .x = nvals ? entries.x : NULL};
+    void *value;
+    assert_int_equal(values->bring(&view, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
+    assert_int_equal(moved, nvals ? (vectors + 1) * 8 + nvals * (int64_t)(4 + (iso ? 0 : size)) : 0);
+    memset(entries.x, POISON, (size_t)count * size); /* it is not looked at any more */
+    check_value(value, &want);
+    values->forget(value);
+    free_host(&want);
+    free_host(&entries);
+    free(p);
+    free(h);
+    free(i);
+}
+
 static void test_bring_and_fetch(void **state)
 {
     (void)state;
     rng r = {seed};
-    for (int round = 0; round < 300 * rounds; round++)
+    for (int round = 0; round < 300 * rounds; round++) {
         bring_one(&r);
+        bring_sparse(&r);
+    }
     assert_int_equal(tsr_cuda.used, 0);
 }
 
@@ -586,7 +627,7 @@ static void test_declines(void **state)
     (void)state;
     int64_t moved;
     void *value = NULL;
-    tsr_view v = {.format = TSR_SPARSE, .type = TSR_FP32};
+    tsr_view v = {.format = TSR_SPARSE, .type = TSR_FP32, .vlen = INT64_C(1) << 32};
     assert_int_equal(values->bring(&v, 1, &value, &moved), TSR_DECLINED);
     rng r = {seed};
     host_value h = new_host(TSR_INT32, 5, false);

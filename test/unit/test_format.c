@@ -396,6 +396,46 @@ static void check_compaction(int64_t nrows, int64_t ncols, bool hyper, int keep,
     free_sample(&s);
 }
 
+static void check_bitmap(int64_t nvec, int64_t vlen, int keep, bool full, int nthreads)
+{
+    const int64_t places = nvec * vlen;
+    int8_t *b = malloc((size_t)places);
+    int32_t *from = malloc((size_t)places * sizeof *from), *x = malloc((size_t)places * sizeof *x);
+    int64_t *p = malloc((size_t)(nvec + 1) * sizeof *p), *i = malloc((size_t)places * sizeof *i), q = 0;
+    for (int64_t k = 0; k < places; k++) {
+        b[k] = full || (k * 7919 % 100 < keep && k / vlen % 5 != 2);
+        from[k] = (int32_t)k;
+    }
+    tsr_compact_bitmap(p, i, x, full ? NULL : b, from, sizeof *from, nvec, vlen, nthreads);
+    assert_int_equal(p[0], 0);
+    for (int64_t v = 0; v < nvec; v++) {
+        for (int64_t k = 0; k < vlen; k++) {
+            if (!b[v * vlen + k])
+                continue;
+            assert_int_equal(i[q], k);
+            assert_int_equal(x[q++], v * vlen + k);
+        }
+        assert_int_equal(p[v + 1], q);
+    }
+    free(b);
+    free(from);
+    free(x);
+    free(p);
+    free(i);
+}
+
+static void test_bitmap_compaction(void **state)
+{
+    (void)state;
+    static const int keeps[] = {0, 3, 60, 100};
+    for (int k = 0; k < 4; k++)
+        for (int nthreads = 1; nthreads < 4; nthreads++) {
+            check_bitmap(1, 200000, keeps[k], false, nthreads);
+            check_bitmap(60000, 3, keeps[k], false, nthreads);
+            check_bitmap(7, 20000, keeps[k], k == 3, nthreads);
+        }
+}
+
 static void test_compaction(void **state)
 {
     (void)state;
@@ -445,6 +485,7 @@ int main(void)
         cmocka_unit_test(test_compress_refuses_dense),
         cmocka_unit_test(test_dense_flip),
         cmocka_unit_test(test_compaction),
+        cmocka_unit_test(test_bitmap_compaction),
         cmocka_unit_test(test_nonempty_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,6 +77,22 @@ static int64_t bytes_of(const fake_value *v)
     return v->count * (int64_t)(tsr_type_size(v->type) + (v->b ? 1 : 0));
 }
 
+/* Sparse on the host, a bitmap here. */
+static fake_value *spread(const tsr_view *view, int64_t *bytes_moved)
+{
+    size_t size = tsr_type_size(view->type);
+    fake_value *v = fake_new(view->nrows * view->ncols, view->type, true);
+    const int64_t *index = view->i;
+    for (int64_t k = 0; k < view->nvec; k++)
+        for (int64_t e = view->p[k]; e < view->p[k + 1]; e++) {
+            int64_t at = (view->h ? view->h[k] : k) * view->vlen + index[e];
+            memcpy((char *)v->x + (size_t)at * size, (const char *)view->x + (view->iso ? 0 : (size_t)e * size), size);
+            v->b[at] = 1;
+        }
+    *bytes_moved = (view->nvec + 1) * 8 + view->nvals * (int64_t)(8 + (view->iso ? 0 : size));
+    return v;
+}
+
 static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
 {
     (void)nthreads;
@@ -84,6 +100,10 @@ static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_
     if (status != TSR_OK)
         return status;
     size_t size = tsr_type_size(view->type);
+    if (tsr_is_compressed(view)) {
+        *value = spread(view, bytes_moved);
+        return TSR_OK;
+    }
     fake_value *v = fake_new(view->nvec * view->vlen, view->type, view->format == TSR_BITMAP);
     for (int64_t k = 0; k < v->count; k++) {
         int64_t at = k / view->vlen * view->ld + k % view->vlen;

@@ -123,12 +123,88 @@ static void stays_as_bitmap(void)
     OK(GrB_Vector_select_FP64(v, NULL, NULL, GrB_VALUEGE_FP64, u, 100, NULL));
     OK(GrB_Vector_apply_BinaryOp2nd_FP64(v, NULL, NULL, GrB_TIMES_FP64, v, 2, NULL));
     REQUIRE(steps() == 5 && homes() == 1);
-    OK(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    OK(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_HYPERSPARSE + GxB_BITMAP));
     REQUIRE(homes() == 2);
-    OK(GxB_Vector_Option_get(v, GxB_SPARSITY_STATUS, &status));
+    OK(GrB_finalize());
+}
+
+static int form_of(GrB_Matrix A, GxB_Option_Field field)
+{
+    int form = 0;
+    OK(GxB_Matrix_Option_get(A, field, &form));
+    return form;
+}
+
+/* The sparsity control of what is away: it stays there, and comes home in that form, also by way of a copy. */
+static void comes_home_in_form(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A, B, C;
+    GrB_Vector v = filled(0), w;
     GrB_Index n = 0;
-    OK(GrB_Vector_nvals(&n, v));
-    REQUIRE(status == GxB_SPARSE && n == N - 100 && at(v, 100) == 200);
+    double x = 0;
+    int status = 0;
+    for (int by_col = 0; by_col < 2; by_col++) {
+        OK(GrB_Matrix_new(&A, GrB_FP64, N, 4));
+        OK(GxB_Matrix_Option_set(A, GxB_FORMAT, by_col ? GxB_BY_COL : GxB_BY_ROW));
+        OK(GrB_Matrix_assign_FP64(A, NULL, NULL, 3, GrB_ALL, N, GrB_ALL, 4, NULL));
+        OK(GrB_Matrix_dup(&C, A));
+        OK(GrB_Matrix_setElement_FP64(C, -1, 7, 2));
+        OK(GrB_Matrix_setElement_FP64(C, -2, 7, 3));
+        OK(GrB_Matrix_eWiseMult_BinaryOp(A, NULL, NULL, GrB_MIN_FP64, A, C, NULL));
+        OK(GrB_Matrix_select_FP64(A, NULL, NULL, GrB_VALUELT_FP64, A, 0, NULL));
+        const int before = homes();
+        OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+        OK(GrB_Matrix_apply(A, NULL, NULL, GrB_AINV_FP64, A, NULL));
+        OK(GrB_Matrix_dup(&B, A));
+        OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_BITMAP));
+        OK(GrB_Matrix_nvals(&n, B));
+        REQUIRE(n == 2 && homes() == before);
+        REQUIRE(form_of(A, GxB_SPARSITY_CONTROL) == GxB_BITMAP && form_of(A, GxB_SPARSITY_STATUS) == GxB_BITMAP);
+        REQUIRE(form_of(B, GxB_SPARSITY_STATUS) == GxB_SPARSE && form_of(B, GxB_SPARSITY_CONTROL) == GxB_SPARSE);
+        REQUIRE(homes() == before + 2 && form_of(B, GxB_FORMAT) == (by_col ? GxB_BY_COL : GxB_BY_ROW));
+        OK(GrB_Matrix_extractElement_FP64(&x, B, 7, 2));
+        REQUIRE(x == 1);
+        OK(GrB_Matrix_extractElement_FP64(&x, B, 7, 3));
+        REQUIRE(x == 2);
+        OK(GrB_Matrix_apply_BinaryOp2nd_FP64(A, NULL, NULL, GrB_PLUS_FP64, C, 1, NULL));
+        OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+        OK(GrB_Matrix_clear(A)); /* never came home, but is sparse from now on */
+        REQUIRE(homes() == before + 2 && form_of(A, GxB_SPARSITY_CONTROL) == GxB_SPARSE);
+        OK(GrB_Matrix_free(&A));
+        OK(GrB_Matrix_free(&B));
+        OK(GrB_Matrix_free(&C));
+    }
+    OK(GrB_Vector_dup(&w, v));
+    OK(GxB_Vector_Option_set(w, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    OK(GrB_Vector_select_FP64(w, NULL, NULL, GrB_VALUELT_FP64, v, 10, NULL));
+    const int before = homes();
+    OK(GxB_Vector_Option_get(w, GxB_SPARSITY_STATUS, &status));
+    REQUIRE(homes() == before + 1 && status == GxB_SPARSE && at(w, 9) == 9);
+    OK(GrB_Vector_nvals(&n, w));
+    REQUIRE(n == 10);
+    OK(GrB_finalize());
+}
+
+/* A sparse operand and a sparse mask go there; what is there does not come home for them. */
+static void sparse_operands_come(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), few, v = filled(1), empty;
+    GrB_Index n = 0;
+    OK(GrB_Vector_new(&few, GrB_FP64, N));
+    OK(GrB_Vector_new(&empty, GrB_FP64, N));
+    for (GrB_Index i = 5; i < 8; i++) OK(GrB_Vector_setElement_FP64(few, 10, i));
+    OK(GrB_Vector_eWiseAdd_BinaryOp(v, NULL, NULL, GrB_PLUS_FP64, few, few, NULL)); /* nothing is there: SuiteSparse's */
+    REQUIRE(steps() == 0);
+    twice(v, u);
+    OK(GrB_Vector_assign(v, NULL, GrB_PLUS_FP64, few, GrB_ALL, N, NULL));
+    OK(GrB_Vector_eWiseAdd_BinaryOp(v, NULL, NULL, GrB_PLUS_FP64, v, empty, NULL));
+    OK(GrB_Vector_eWiseMult_BinaryOp(u, few, NULL, GrB_TIMES_FP64, v, few, GrB_DESC_RS));
+    OK(GrB_Vector_assign_FP64(v, few, NULL, -1, GrB_ALL, N, GrB_DESC_SC));
+    OK(GrB_Vector_nvals(&n, u));
+    REQUIRE(steps() == 5 && homes() == 0 && n == 3);
+    REQUIRE(at(u, 6) == 220 && at(v, 6) == 22 && at(v, 4) == -1 && homes() == 2);
     OK(GrB_finalize());
 }
 
@@ -363,6 +439,8 @@ static void odd_calls(void)
 #define TEST(body) static void test_##body(void **state) { (void)state; in_child(body); }
 TEST(stays_until_read)
 TEST(stays_as_bitmap)
+TEST(comes_home_in_form)
+TEST(sparse_operands_come)
 TEST(applied_in_place)
 TEST(sums_of_rows_stay)
 TEST(forgotten_at_the_end)
@@ -380,6 +458,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays_until_read),
         cmocka_unit_test(test_stays_as_bitmap),
+        cmocka_unit_test(test_comes_home_in_form),
+        cmocka_unit_test(test_sparse_operands_come),
         cmocka_unit_test(test_applied_in_place),
         cmocka_unit_test(test_sums_of_rows_stay),
         cmocka_unit_test(test_forgotten_at_the_end),

@@ -90,8 +90,10 @@ ANSWERS = [(re.compile(pattern), asked, call) for pattern, asked, call in (
     (r'^GrB_(Matrix_nrows|Vector_size)$', 'a1', 'tsr_try_nrows(a0, (GrB_Matrix) a1)'),
     (r'^GrB_Matrix_ncols$', 'a1', 'tsr_try_ncols(a0, (GrB_Matrix) a1)'),
     (r'^GxB_(Matrix|Vector)_type$', 'a1', 'tsr_try_type(a0, (GrB_Matrix) a1)'),
-    (r'^GxB_(Matrix|Vector)_Option_set$', 'a0', 'tsr_try_control((GrB_Matrix) a0, a1, (int32_t) i)'),
-    (r'^GxB_(Matrix|Vector)_Option_set_INT32$', 'a0', 'tsr_try_control((GrB_Matrix) a0, a1, a2)'))]
+    (r'^GxB_Matrix_Option_set$', 'a0', 'tsr_try_control((GrB_Matrix) a0, false, a1, (int32_t) i)'),
+    (r'^GxB_Vector_Option_set$', 'a0', 'tsr_try_control((GrB_Matrix) a0, true, a1, (int32_t) i)'),
+    (r'^GxB_Matrix_Option_set_INT32$', 'a0', 'tsr_try_control((GrB_Matrix) a0, false, a1, a2)'),
+    (r'^GxB_Vector_Option_set_INT32$', 'a0', 'tsr_try_control((GrB_Matrix) a0, true, a1, a2)'))]
 
 # Old contents need not come home first.
 REPLACES = re.compile(r'^GrB_(Matrix|Vector)_clear$')
