@@ -61,7 +61,7 @@ static bool look_at_operands(dense *d)
 /* Then few entries of the product are wanted. */
 static bool sparse_mask(const tsr_seen *m)
 {
-    return m->given && (m->value ? tsr_value_about(m->value)->sparse : tsr_is_compressed(&m->view));
+    return m->given && (m->value ? tsr_value_is_sparse(m->value) : tsr_is_compressed(&m->view));
 }
 
 static bool look(dense *d)

@@ -65,7 +65,7 @@ tsr_value *tsr_resident_find(const void *handle)
 tsr_value *tsr_resident_find_dense(const void *handle)
 {
     tsr_value *value = tsr_resident_find(handle);
-    if (!value || !tsr_value_about(value)->sparse)
+    if (!value || !tsr_value_is_sparse(value) || tsr_defer_is_target(handle))
         return value;
     tsr_value_unref(value);
     return NULL;
@@ -229,13 +229,28 @@ static void compact(absent *a)
     tsr_compact_bitmap((int64_t *)s->p, (int64_t *)s->i, s->x, a->arrays.b, a->arrays.x, tsr_type_size(v.type), v.nvec, v.vlen,
                        tsr_resident_threads());
     tsr_arrays_free(&a->arrays);
+    tsr_value_set_sparse(a->value);
+}
+
+/* SuiteSparse holds so few entries sparse, where it may; without memory for that they stay a bitmap.  To set another switch than the
+ * usual one on a sparse matrix may fail. */
+static bool wants_sparse(absent *a, int32_t control, int64_t nvals)
+{
+    double bitmap_switch = 0, hyper_switch = 0, usual = 0;
+    tsr_real.GxB_Matrix_Option_get_FP64(a->C, GxB_BITMAP_SWITCH, &bitmap_switch);
+    tsr_real.GxB_Matrix_Option_get_FP64(a->C, GxB_HYPER_SWITCH, &hyper_switch);
+    tsr_real.GxB_Global_Option_get_FP64(GxB_HYPER_SWITCH, &usual);
+    if (a->presence || !a->arrays.b || !(control & GxB_SPARSE) || hyper_switch != usual)
+        return false;
+    const tsr_view v = tsr_value_view(a->value);
+    return (double)nvals <= bitmap_switch / 2 * (double)v.nvals && tsr_arrays_compressed(&a->sparse, v.nvec, nvals, v.type);
 }
 
 /* The arrays of C, from what was fetched. */
-static tsr_handover *form(absent *a, int64_t nvals)
+static tsr_handover *form(absent *a, int32_t control, int64_t nvals)
 {
     const int64_t places = tsr_value_places(a->value);
-    if (a->sparse.p) {
+    if (a->sparse.p || wants_sparse(a, control, nvals)) {
         compact(a);
         return &a->sparse;
     }
@@ -254,7 +269,7 @@ static void bring_home(void *closure)
     const int32_t control = tsr_resident_control(a->C);
     tsr_result result = {.x = a->arrays.x, .b = facts->full ? NULL : a->arrays.b};
     const bool fetched = fetch(a, &result) == TSR_OK;
-    if (!fetched || tsr_finish_dense(a->C, a->vector, facts->by_col, form(a, result.nvals), control) != GrB_SUCCESS)
+    if (!fetched || tsr_finish_dense(a->C, a->vector, facts->by_col, form(a, control, result.nvals), control) != GrB_SUCCESS)
         lose(a);
     else
         set_form(a->C, 0);
@@ -385,10 +400,12 @@ tsr_status tsr_resident_bring(tsr_value **value, const void *handle, const tsr_v
     if (status != TSR_OK)
         return status;
     const tsr_value_facts facts = {.backend = backend, .type = view->type, .nrows = view->nrows, .ncols = view->ncols,
-                                   .by_col = view->by_col, .full = view->format == TSR_FULL, .sparse = tsr_is_compressed(view)};
+                                   .by_col = view->by_col, .full = view->format == TSR_FULL};
     *value = tsr_value_new(&facts, kept);
     if (!*value)
         return TSR_OUT_OF_MEMORY;
+    if (tsr_is_compressed(view))
+        tsr_value_set_sparse(*value);
     *moved += bytes;
     set_value(handle, *value);
     return TSR_OK;

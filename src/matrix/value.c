@@ -10,7 +10,7 @@ struct tsr_value {
     tsr_value_facts facts;
     void *kept;
     atomic_int_least64_t nvals; /* -1: not asked yet */
-    atomic_bool used;
+    atomic_bool used, sparse;
 };
 
 tsr_value *tsr_value_new(const tsr_value_facts *facts, void *kept)
@@ -74,6 +74,16 @@ tsr_view tsr_value_view(const tsr_value *value)
     int64_t nvec = f->by_col ? f->ncols : f->nrows, vlen = f->by_col ? f->nrows : f->ncols;
     return (tsr_view){.format = f->full ? TSR_FULL : TSR_BITMAP, .type = f->type, .by_col = f->by_col, .nrows = f->nrows,
                       .ncols = f->ncols, .nvec = nvec, .vlen = vlen, .ld = vlen, .nvals = tsr_value_places(value)};
+}
+
+void tsr_value_set_sparse(tsr_value *value)
+{
+    atomic_store(&value->sparse, true);
+}
+
+bool tsr_value_is_sparse(const tsr_value *value)
+{
+    return atomic_load(&value->sparse);
 }
 
 bool tsr_value_first_use(tsr_value *value)

@@ -14,7 +14,6 @@ typedef struct tsr_value_facts {
     int64_t nrows, ncols;
     bool by_col;
     bool full;       /* every entry is present */
-    bool sparse;     /* the host, which has it too, holds it sparse: of use as an operand of steps, not of products */
     uint64_t origin; /* the kind of call that computed it (src/route/gravity.h); 0: it was brought */
 } tsr_value_facts;
 
@@ -32,6 +31,10 @@ tsr_status tsr_value_nvals(tsr_value *value, int64_t *nvals);
 
 /* The matrix as a product sees it: full or bitmap, without arrays. */
 tsr_view tsr_value_view(const tsr_value *value);
+
+/* The host, which has it too, holds it sparse: it is of use as an operand of steps, not of products. */
+void tsr_value_set_sparse(tsr_value *value);
+bool tsr_value_is_sparse(const tsr_value *value);
 
 /* True: nobody had used it where it is, nor seen it on the host, before. */
 bool tsr_value_first_use(tsr_value *value);

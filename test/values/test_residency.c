@@ -205,6 +205,11 @@ static void sparse_operands_come(void)
     OK(GrB_Vector_nvals(&n, u));
     REQUIRE(steps() == 5 && homes() == 0 && n == 3);
     REQUIRE(at(u, 6) == 220 && at(v, 6) == 22 && at(v, 4) == -1 && homes() == 2);
+    int status = 0;
+    OK(GxB_Vector_Option_get(u, GxB_SPARSITY_STATUS, &status)); /* as SuiteSparse would hold three entries */
+    REQUIRE(status == GxB_SPARSE);
+    OK(GrB_Vector_eWiseMult_BinaryOp(v, NULL, NULL, GrB_TIMES_FP64, v, u, NULL)); /* but the bitmap is there still */
+    REQUIRE(steps() == 6 && homes() == 2 && at(v, 6) == 4840);
     OK(GrB_finalize());
 }
 
