@@ -79,6 +79,13 @@ static bool judged(const experience *e, tsr_route r, double best)
     return e->calls[r] >= TRIALS || (r == TSR_ROUTE_SUITESPARSE && e->calls[r] > 0 && e->ms[r] > FAR * best);
 }
 
+/* Times far above their prediction tell of a wrong model, or of a machine that is slow for every route.  Ski-rental: if it is the
+ * latter, a trial of r costs no more than the calls so far. */
+static bool worth_a_trial(const experience *e, const double predicted[TSR_ROUTE_COUNT], tsr_route r, tsr_route first)
+{
+    return predicted[r] < NEAR * e->ms[first] && predicted[r] <= e->calls[first] * predicted[first];
+}
+
 static tsr_route choose(const experience *e, const double predicted[TSR_ROUTE_COUNT], tsr_route first)
 {
     if (e->calls[first] < SETTLED)
@@ -89,7 +96,7 @@ static tsr_route choose(const experience *e, const double predicted[TSR_ROUTE_CO
             continue;
         if (judged(e, r, e->ms[best]))
             best = e->ms[r] < BETTER * e->ms[best] ? r : best;
-        else if (predicted[r] < NEAR * e->ms[first])
+        else if (worth_a_trial(e, predicted, r, first))
             return r;
     }
     return best;

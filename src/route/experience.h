@@ -15,8 +15,8 @@ uint64_t tsr_experience_key(const tsr_features *f);
 void tsr_experience_add(uint64_t key, tsr_route route, double ms);
 
 /* The route for the next one.  predicted: ms of every route, negative where it is not possible; first: the one chosen by
- * prediction.  Another route is tried, twice, when its prediction is near what the first one really takes (SuiteSparse once, if it is
- * far slower); the fastest of those measured wins. */
+ * prediction.  Another route is tried, twice, when its prediction is near what the first one really takes and as many calls have been made
+ * as its prediction is longer than the first one's (SuiteSparse once, if it is far slower); the fastest of those measured wins. */
 tsr_route tsr_experience_choose(uint64_t key, const double predicted[TSR_ROUTE_COUNT], tsr_route first);
 
 void tsr_experience_forget(void); /* everything (tests) */

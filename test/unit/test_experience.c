@@ -114,6 +114,20 @@ static void test_what_is_far_off_is_not_tried(void **state)
 }
 
 /* One call that was disturbed changes nothing; a machine that has become slower for good does. */
+/* Everything takes eight times what was predicted: the trial waits until it costs no more than what has been spent. */
+static void test_a_slow_machine_is_no_wrong_model(void **state)
+{
+    (void)state;
+    const tsr_features f = product(TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR);
+    const double predicted[] = {75, 10, -1}, ms[] = {600, 80, 80};
+    int taken[TSR_ROUTE_COUNT];
+    repeat(tsr_experience_key(&f), ms, predicted, TSR_ROUTE_CPU, 7, taken);
+    assert_int_equal(taken[TSR_ROUTE_CPU], 7);
+    tsr_experience_forget();
+    repeat(tsr_experience_key(&f), ms, predicted, TSR_ROUTE_CPU, 100, taken);
+    assert_int_equal(taken[TSR_ROUTE_SUITESPARSE], 1);
+}
+
 static void test_old_times_fade(void **state)
 {
     (void)state;
@@ -139,6 +153,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_right_prediction_costs_two_trials_at_most, forget),
         cmocka_unit_test_setup(test_a_far_slower_library_is_tried_once, forget),
         cmocka_unit_test_setup(test_what_is_far_off_is_not_tried, forget),
+        cmocka_unit_test_setup(test_a_slow_machine_is_no_wrong_model, forget),
         cmocka_unit_test_setup(test_old_times_fade, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
