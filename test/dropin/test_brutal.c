@@ -233,6 +233,17 @@ static void test_masked_and_accumulated(void **state)
     brutal(&s);
 }
 
+/* Contents that wait on a GPU come home sparse. */
+static void test_sparse_result(void **state)
+{
+    (void)state;
+    scene s = spmm_scene(GrB_FP64, GrB_MIN_PLUS_SEMIRING_FP64);
+    s.M = random_matrix(GrB_BOOL, M_ROWS, N_COLUMNS, 15);
+    s.desc = GrB_DESC_RS;
+    GxB_Matrix_Option_set(s.C, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    brutal(&s);
+}
+
 static void test_sddmm(void **state)
 {
     (void)state;
@@ -292,7 +303,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plain),        cmocka_unit_test(test_casts_and_transpose),
         cmocka_unit_test(test_accumulated),  cmocka_unit_test(test_masked),
-        cmocka_unit_test(test_masked_and_accumulated), cmocka_unit_test(test_sddmm),
+        cmocka_unit_test(test_masked_and_accumulated), cmocka_unit_test(test_sparse_result),
+        cmocka_unit_test(test_sddmm),
         cmocka_unit_test(test_masked_dot),   cmocka_unit_test(test_dense_first),
     };
     return cmocka_run_group_tests(tests, start, stop);

@@ -117,6 +117,35 @@ static void vectors(void)
     EXPECT(GrB_Matrix_free(&A) == GrB_SUCCESS);
 }
 
+static bool is_few(int i) { return i % 8 == 3; }
+static double raised(int i) { return first(i) * second(i) + (is_few(i) ? 100 : 0); }
+static double few_raised(int i) { return -5 * raised(i); }
+
+/* A sparse operand and mask, sparsity controls that change while contents are away. */
+static void forms(void)
+{
+    GrB_Vector u = vector_of(first), v = vector_of(second), w = new_vector(), few = new_vector(), s = new_vector(), copy = NULL;
+    for (int i = 0; i < N; i++)
+        if (is_few(i)) EXPECT(GrB_Vector_setElement_FP64(few, -5, (GrB_Index)i) == GrB_SUCCESS);
+    EXPECT(GrB_Vector_wait(few, GrB_MATERIALIZE) == GrB_SUCCESS);
+    bool well = DONE(GrB_Vector_eWiseMult_BinaryOp(w, NULL, NULL, GrB_TIMES_FP64, u, v, NULL));
+    well = well && DONE(GrB_Vector_assign_FP64(w, few, GrB_PLUS_FP64, 100, GrB_ALL, N, GrB_DESC_S));
+    well = well && DONE(GrB_Vector_eWiseMult_BinaryOp(s, NULL, NULL, GrB_TIMES_FP64, w, few, NULL));
+    well = well && DONE(GxB_Vector_Option_set(s, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    well = well && DONE(GrB_Vector_apply(s, NULL, NULL, GrB_AINV_FP64, s, NULL));
+    well = well && DONE(GrB_Vector_dup(&copy, s));
+    well = well && DONE(GxB_Vector_Option_set(copy, GxB_SPARSITY_CONTROL, GxB_BITMAP));
+    well = well && DONE(GrB_Vector_apply(copy, NULL, NULL, GrB_AINV_FP64, copy, NULL));
+    if (well) {
+        check_vector(w, raised, always);
+        check_vector(copy, few_raised, is_few);
+        well = DONE(GrB_Vector_apply(s, NULL, NULL, GrB_AINV_FP64, s, NULL));
+    }
+    if (well) check_vector(s, few_raised, is_few);
+    GrB_Vector *const all[] = {&u, &v, &w, &few, &s, &copy};
+    for (int k = 0; k < 6; k++) EXPECT(GrB_Vector_free(all[k]) == GrB_SUCCESS);
+}
+
 static GrB_Matrix full(int rows, int columns)
 {
     GrB_Matrix A;
@@ -151,6 +180,7 @@ static void run(long at, int status)
     EXPECT(GrB_init(GrB_NONBLOCKING) == GrB_SUCCESS);
     fake_fail(at, status);
     vectors();
+    forms();
     matrices();
     may_panic = false; /* a failure was in what has been freed */
     const long calls = fake_calls();
