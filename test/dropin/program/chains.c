@@ -310,6 +310,16 @@ static void swap(chain *c)
     report("chain_swap", GrB_SUCCESS, A);
 }
 
+/* What may hold an object: also while its contents are away. */
+static void set_control(chain *c)
+{
+    static const int controls[] = {GxB_AUTO_SPARSITY, GxB_BITMAP, GxB_BITMAP + GxB_FULL, GxB_SPARSE, GxB_SPARSE + GxB_FULL};
+    object *A = any(c);
+    const int control = controls[rng_below(5)];
+    report("chain_control", c->vector ? GxB_Vector_Option_set(A->v, GxB_SPARSITY_CONTROL, control)
+                                      : GxB_Matrix_Option_set(A->m, GxB_SPARSITY_CONTROL, control), A);
+}
+
 /* One element is looked at or written, or everything at once. */
 static void touch(chain *c)
 {
@@ -337,7 +347,7 @@ static void begin(chain *c)
     c->m = pool_size();
     c->n = c->vector ? 1 : pool_size();
     for (int k = 0; k < OBJECTS; k++) c->o[k] = new_object(c, c->type, rng_chance(85) ? WANT_DENSE : WANT_ANY);
-    for (int k = 0; k < MASKS; k++) c->mask[k] = new_object(c, rng_chance(60) ? T_BOOL : random_type(), WANT_DENSE);
+    for (int k = 0; k < MASKS; k++) c->mask[k] = new_object(c, rng_chance(60) ? T_BOOL : random_type(), rng_chance(70) ? WANT_DENSE : WANT_ANY);
     c->A = make_matrix(c->m, c->m, c->type, WANT_SPARSE, &b, &hyper);
     c->small = (object){.type = c->type, .nrows = c->n, .ncols = c->n};
     c->small.m = make_matrix(c->n, c->n, c->type, WANT_DENSE, &c->small.b, &hyper);
@@ -360,12 +370,12 @@ void op_chains(void)
 {
     static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract,
                                              assign_scalar,
-                                             choose, sum, count, multiply, multiply, multiply_dense, duplicate, swap, touch};
+                                             choose, sum, count, multiply, multiply, multiply_dense, duplicate, swap, touch, set_control};
     chain c;
     begin(&c);
     report_rarely(true);
     for (int k = 10 + rng_below(20); k > 0; k--) {
-        calls[rng_below(19)](&c);
+        calls[rng_below(20)](&c);
         for (int o = 0; o < OBJECTS; o++) c.o[o].failed = false;
     }
     report_rarely(false);
