@@ -36,6 +36,14 @@ static GrB_Descriptor random_descriptor(const object *M, bool t0, bool t1)
     return descriptor(rng_chance(25), M && rng_chance(30), rng_chance(50), t0, t1);
 }
 
+/* Of op where both have an entry, of either where one has. */
+static void bound_of_pairs(object *C, int op, int type, const object *A, const object *B, int accum)
+{
+    object_bound(C, op_bound(op, bound_cast(A->b, A->type, type), bound_cast(B->b, B->type, type)), T_FP64, accum);
+    object_bound(C, A->b, A->type, accum);
+    object_bound(C, B->b, B->type, accum);
+}
+
 static void ewise_matrix(void)
 {
     int m = pool_size(), n = pool_size(), accum_type, type = rng_chance(95) ? random_type() : T_USER;
@@ -50,10 +58,7 @@ static void ewise_matrix(void)
     GrB_Descriptor desc = random_descriptor(M, t0, t1);
     GrB_Info info = add ? GrB_Matrix_eWiseAdd_BinaryOp(C->m, mask_of(M), acc, f, A->m, B->m, desc)
                         : GrB_Matrix_eWiseMult_BinaryOp(C->m, mask_of(M), acc, f, A->m, B->m, desc);
-    bound t = op_bound(op, bound_cast(A->b, A->type, type), bound_cast(B->b, B->type, type));
-    object_bound(C, t, T_FP64, accum);
-    object_bound(C, A->b, A->type, accum);
-    object_bound(C, B->b, B->type, accum);
+    bound_of_pairs(C, op, type, A, B, accum);
     report(add ? "ewise_add" : "ewise_mult", info, C);
 }
 
@@ -70,10 +75,7 @@ static void ewise_vector(void)
     GrB_Vector mask = M ? M->v : NULL;
     GrB_Info info = add ? GrB_Vector_eWiseAdd_BinaryOp(w->v, mask, acc, f, u->v, v->v, desc)
                         : GrB_Vector_eWiseMult_BinaryOp(w->v, mask, acc, f, u->v, v->v, desc);
-    bound t = op_bound(op, bound_cast(u->b, u->type, type), bound_cast(v->b, v->type, type));
-    object_bound(w, t, T_FP64, accum);
-    object_bound(w, u->b, u->type, accum);
-    object_bound(w, v->b, v->type, accum);
+    bound_of_pairs(w, op, type, u, v, accum);
     report(add ? "vec_add" : "vec_mult", info, w);
 }
 
