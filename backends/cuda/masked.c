@@ -10,14 +10,7 @@
 #include "backends/cuda/dense.h"
 #include "backends/cuda/entries.h"
 
-enum { A, B, MASK, OPERANDS, MOST_PLANS = 4 };
-
-struct tsr_cuda_kept_plan {
-    tsr_cuda_kept_plan *next;
-    uint64_t a, b; /* numbers of the representations */
-    bool positions;
-    tsr_cuda_masked_plan plan;
-};
+enum { A, B, MASK, OPERANDS };
 
 /* One product on its way. */
 typedef struct masked {
@@ -128,77 +121,6 @@ static void leave(masked *s)
             tsr_cuda_sparse_leave(s->held[k]);
 }
 
-/* ---- plans ---- */
-
-static void free_plan(tsr_cuda_kept_plan *k)
-{
-    tsr_cuda_unreserve(k->plan.bytes);
-    tsr_cuda_free_masked_plan(&k->plan, tsr_cuda.compute);
-    free(k);
-}
-
-void tsr_cuda_masked_plans_free(tsr_cuda_kept_plan *plans)
-{
-    for (tsr_cuda_kept_plan *k = plans, *next; k; k = next) {
-        next = k->next;
-        free_plan(k);
-    }
-}
-
-static tsr_cuda_kept_plan *find_plan(const masked *s, bool positions)
-{
-    tsr_cuda_kept_plan *k = s->held[MASK]->plans;
-    while (k && (k->a != s->held[A]->number || k->b != s->held[B]->number || k->positions != positions))
-        k = k->next;
-    return k;
-}
-
-/* What the kernels' contract says making one takes, and tasks. */
-static size_t plan_working_bytes(const tsr_cuda_masked *q)
-{
-    return (size_t)(q->end - q->begin) * 96 + (size_t)(q->mask->nrows + q->mask->ncols) * 16 + 65536;
-}
-
-/* NULL in *out: there is no memory for one, and the product goes without. */
-static tsr_status make_plan(tsr_cuda_kept_plan **out, const masked *s, const tsr_cuda_masked *q, bool positions)
-{
-    *out = NULL;
-    size_t working = plan_working_bytes(q);
-    tsr_cuda_kept_plan *k = calloc(1, sizeof *k);
-    if (!k || !tsr_cuda_reserve(working)) {
-        free(k);
-        return TSR_OK;
-    }
-    *k = (tsr_cuda_kept_plan){.a = s->held[A]->number, .b = s->held[B]->number, .positions = positions};
-    tsr_status status = tsr_cuda_make_masked_plan(&k->plan, q, positions, 0);
-    tsr_cuda_unreserve(working);
-    if (status == TSR_OK && tsr_cuda_reserve(k->plan.bytes)) {
-        *out = k;
-        return TSR_OK;
-    }
-    tsr_cuda_free_masked_plan(&k->plan, tsr_cuda.compute);
-    free(k);
-    return status == TSR_INTERNAL_ERROR ? status : TSR_OK;
-}
-
-/* The oldest are dropped. */
-static void keep_plan(tsr_cuda_sparse *mask, tsr_cuda_kept_plan *k)
-{
-    k->next = mask->plans;
-    mask->plans = k;
-    for (int count = 1; count < MOST_PLANS && k; count++)
-        k = k->next;
-    if (k) {
-        tsr_cuda_masked_plans_free(k->next);
-        k->next = NULL;
-    }
-}
-
-static bool may_keep_plan(const masked *s, const tsr_cuda_masked *q)
-{
-    return q->begin == 0 && q->end == q->mask->nvals && s->held[A]->slot && s->held[B]->slot && s->held[MASK]->slot;
-}
-
 /* ---- computing ---- */
 
 static uint64_t first_value(const tsr_view *v)
@@ -207,6 +129,11 @@ static uint64_t first_value(const tsr_view *v)
     if (v->iso && v->x)
         memcpy(&bits, v->x, tsr_cuda_type_size(v->type));
     return bits;
+}
+
+static bool may_keep(const masked *s, const tsr_cuda_masked *q)
+{
+    return q->begin == 0 && q->end == q->mask->nvals && s->held[A]->slot && s->held[B]->slot && s->held[MASK]->slot;
 }
 
 static tsr_status compute_dot(void *product, const tsr_cuda_entries *e)
@@ -218,17 +145,18 @@ static tsr_status compute_dot(void *product, const tsr_cuda_entries *e)
                          .mask_size = (int)tsr_cuda_type_size(p->mask.type), .begin = e->begin, .end = e->end,
                          .a_iso = first_value(&p->a), .b_iso = first_value(&p->b), .x = e->x, .present = e->present,
                          .products = s->products, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
-    bool positions = tsr_cuda_masked_reads(&q), keeps = may_keep_plan(s, &q);
-    tsr_cuda_kept_plan *plan = keeps ? find_plan(s, positions) : NULL;
+    bool positions = tsr_cuda_masked_reads(&q), keeps = may_keep(s, &q);
+    uint64_t of_a = s->held[A]->number, of_b = s->held[B]->number;
+    tsr_cuda_kept_plan **plans = &s->held[MASK]->plans, *plan = keeps ? tsr_cuda_plan_find(*plans, of_a, of_b, positions) : NULL;
     bool made = !plan;
-    tsr_status status = plan ? TSR_OK : make_plan(&plan, s, &q, positions);
+    tsr_status status = plan ? TSR_OK : tsr_cuda_plan_make(&plan, of_a, of_b, positions, &q);
     if (status == TSR_OK)
         status = tsr_cuda_masked_dot(plan ? &plan->plan : NULL, &q);
     s->kernel = plan ? "masked-plan" : "masked-search";
     if (made && plan && keeps)
-        keep_plan(s->held[MASK], plan);
+        tsr_cuda_plan_keep(plans, plan);
     else if (made && plan)
-        free_plan(plan);
+        tsr_cuda_plans_free(plan);
     return status;
 }
 

@@ -22,7 +22,4 @@ tsr_status tsr_cuda_masked_execute(const tsr_product *product, tsr_result *resul
 tsr_status tsr_cuda_masked_fetch(void *stays, tsr_result *result);
 void tsr_cuda_masked_forget(void *stays);
 
-/* Plans of masked products, kept with the mask. */
-void tsr_cuda_masked_plans_free(tsr_cuda_kept_plan *plans);
-
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/masked.h"
 #include "backends/cuda/stage.h"
 
 struct tsr_cuda_slot {
@@ -84,7 +83,7 @@ static void free_sparse(void *whole)
     tsr_cuda_blocks_free(a->blocks);
     tsr_cuda_account_free(&a->account);
     tsr_cuda_order_free(&a->order);
-    tsr_cuda_masked_plans_free(a->plans);
+    tsr_cuda_plans_free(a->plans);
     tsr_cuda_stencil_free(&a->stencil);
     tsr_cuda_csr_delete(&a->csr);
     tsr_cuda_unreserve(a->bytes);

@@ -5,6 +5,7 @@
 
 #include "backends/cuda/context.h"
 #include "backends/cuda/order.h"
+#include "backends/cuda/plans.h"
 #include "backends/cuda/stencil.h"
 #include "backends/cuda/tensor.h"
 
@@ -17,7 +18,6 @@ typedef struct tsr_cuda_key {
 
 typedef struct tsr_cuda_sparse tsr_cuda_sparse;
 typedef struct tsr_cuda_slot tsr_cuda_slot;
-typedef struct tsr_cuda_kept_plan tsr_cuda_kept_plan; /* backends/cuda/masked.c */
 
 /* A sparse operand of one product. */
 typedef struct tsr_cuda_operand {
