@@ -64,7 +64,6 @@ void tsr_md_finish(const tsr_md_job *job, int64_t e, int64_t count);
 void tsr_md_one_product(void *product, tsr_semiring semiring, const void *a, const void *b);
 
 /* Searches (masked_dot_walk.c).  mark: one byte, 0 or 1, for every value an index can take. */
-int64_t tsr_md_count(const uint8_t *mark, const void *index, bool wide, int64_t begin, int64_t n);
 /* Places (relative to begin) and indices of the entries that are marked; n <= TSR_MD_CHUNK. */
 int64_t tsr_md_find(const uint8_t *mark, const void *index, bool wide, int64_t begin, int64_t n, uint32_t *place,
                     int64_t *found);

@@ -6,12 +6,16 @@
  * searched in each other.  When product and mask are symmetric (C = A A'), half is computed and half is copied.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked_dot.h"
+#include "kernels/cpu/template.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define BATCH 128             /* partners looked at together: their first lines are prefetched */
 #define TRIM_LEAST 64
+#define AHEAD 2               /* partners whose lists are prefetched … */
+#define LINE 64
+#define LINES_MOST 64         /* … up to so many cache lines of each */
 #define ENTRY_COST 16         /* of a mask entry, in walked entries */
 #define COLUMN_FACTOR 1       /* an entry goes to the columns when |B_c| > factor * |A_r| + margin */
 #define COLUMN_MARGIN 16
@@ -20,14 +24,19 @@
 /* present[e] while the product is under way; afterwards 0 or 1. */
 enum { BY_ROW = 2, BY_COLUMN = 3, BY_MIRROR = 4 };
 
+typedef int64_t count_function(const uint32_t *marks, const void *index, bool wide, int64_t begin, int64_t n);
+TSR_DECLARE_ISA(count_function, tsr_md_count_marked);
+
 typedef struct partner {
     int64_t begin, end; /* its entries */
     int64_t e;          /* the mask entry */
 } partner;
 
 typedef struct scratch {
-    uint8_t *mark;
-    char *dense; /* values of the marked vector, or NULL when one value or none is enough */
+    uint32_t *bits; /* of the marked vector, where only the number of products counts … */
+    uint8_t *mark;  /* … otherwise; both NULL: nothing can be marked */
+    char *dense;    /* values of the marked vector, or NULL when one value or none is enough */
+    count_function *count;
     partner partners[BATCH];
     uint32_t place[TSR_MD_CHUNK];
     int64_t index[TSR_MD_CHUNK];
@@ -74,12 +83,35 @@ static const void *values_at(const tsr_md_vectors *v, int64_t at, size_t size, i
 
 /* ---- one meeting ---- */
 
+/* First place >= key at or after `from`, by doubling steps. */
+static int64_t gallop(const tsr_md_vectors *v, int64_t from, int64_t end, int64_t key)
+{
+    int64_t step = 1, low = from;
+    while (from + step < end && tsr_md_index(v->i, v->wide, from + step) < key) {
+        low = from + step;
+        step *= 2;
+    }
+    int64_t high = from + step < end ? from + step + 1 : end;
+    return tsr_md_lower_bound(v->i, v->wide, low, high, key);
+}
+
+/* The same from the end: all from there on are >= key. */
+static int64_t gallop_back(const tsr_md_vectors *v, int64_t begin, int64_t end, int64_t key)
+{
+    int64_t step = 1;
+    while (end - step > begin && tsr_md_index(v->i, v->wide, end - step) >= key)
+        step *= 2;
+    int64_t low = end - step > begin ? end - step : begin;
+    return tsr_md_lower_bound(v->i, v->wide, low, end - step / 2, key);
+}
+
+/* Entries beyond those of the hub, which are few at most times, are left out. */
 static void trim(const tsr_md_vectors *w, const hub_vector *hub, int64_t *begin, int64_t *end)
 {
     if (tsr_md_index(w->i, w->wide, *begin) < hub->low)
-        *begin = tsr_md_lower_bound(w->i, w->wide, *begin, *end, hub->low);
+        *begin = gallop(w, *begin, *end, hub->low);
     if (*begin < *end && tsr_md_index(w->i, w->wide, *end - 1) > hub->high)
-        *end = tsr_md_lower_bound(w->i, w->wide, *begin, *end, hub->high + 1);
+        *end = gallop_back(w, *begin, *end, hub->high + 1);
 }
 
 /* Hits of walked entries beginning at `walked_at` into result e. */
@@ -99,7 +131,7 @@ static bool meet_marked(const tsr_md_job *job, scratch *s, const hub_vector *hub
     if (w->sorted && end - begin > TRIM_LEAST)
         trim(w, hub, &begin, &end);
     if (job->kind == TSR_MD_COUNT) {
-        int64_t count = tsr_md_count(s->mark, w->i, w->wide, begin, end - begin);
+        int64_t count = s->count(s->bits, w->i, w->wide, begin, end - begin);
         if (count)
             tsr_md_finish(job, with->e, count);
         return count;
@@ -120,18 +152,6 @@ static bool meet_marked(const tsr_md_job *job, scratch *s, const hub_vector *hub
             break;
     }
     return found;
-}
-
-/* First place >= key at or after `from`, by doubling steps. */
-static int64_t gallop(const tsr_md_vectors *v, int64_t from, int64_t end, int64_t key)
-{
-    int64_t step = 1, low = from;
-    while (from + step < end && tsr_md_index(v->i, v->wide, from + step) < key) {
-        low = from + step;
-        step *= 2;
-    }
-    int64_t high = from + step < end ? from + step + 1 : end;
-    return tsr_md_lower_bound(v->i, v->wide, low, high, key);
 }
 
 /* Both vectors sorted: entries of the shorter are searched in the longer. */
@@ -180,7 +200,10 @@ static void mark_hub(const tsr_md_job *job, scratch *s, hub_vector *hub)
     const char *x = values_at(v, hub->begin, job->size, &step);
     for (int64_t e = hub->begin; e < hub->end; e++) {
         int64_t k = tsr_md_index(v->i, v->wide, e);
-        s->mark[k] = 1;
+        if (s->bits)
+            s->bits[k / 32] |= (uint32_t)1 << k % 32;
+        else
+            s->mark[k] = 1;
         low = k < low ? k : low;
         high = k > high ? k : high;
     }
@@ -195,8 +218,18 @@ static void mark_hub(const tsr_md_job *job, scratch *s, hub_vector *hub)
 
 static void unmark_hub(scratch *s, const hub_vector *hub)
 {
-    for (int64_t e = hub->begin; hub->marked && e < hub->end; e++)
-        s->mark[tsr_md_index(hub->of->i, hub->of->wide, e)] = 0;
+    for (int64_t e = hub->begin; hub->marked && e < hub->end; e++) {
+        int64_t k = tsr_md_index(hub->of->i, hub->of->wide, e);
+        if (s->bits)
+            s->bits[k / 32] = 0;
+        else
+            s->mark[k] = 0;
+    }
+}
+
+static bool can_mark(const scratch *s)
+{
+    return s->bits || s->mark;
 }
 
 static int64_t log2_ratio(int64_t a, int64_t b)
@@ -208,7 +241,7 @@ static int64_t log2_ratio(int64_t a, int64_t b)
 /* Is marking the hub for these partners dearer than searching each?  In units of one walked entry. */
 static bool merging_pays(const tsr_md_job *job, const scratch *s, const hub_vector *hub, int64_t n)
 {
-    if (!s->mark)
+    if (!can_mark(s))
         return true;
     if (!job->a.sorted || !job->b.sorted || hub->marked)
         return false;
@@ -235,6 +268,17 @@ static void copy_to_mirror(const tsr_md_job *job, int64_t r, int64_t e, bool fou
     set_state(job, at, found);
 }
 
+/* The lists are short and lie anywhere: no processor sees them coming. */
+static void prefetch_partner(const tsr_md_vectors *v, const partner *with)
+{
+    size_t width = v->wide ? 8 : 4;
+    const char *begin = (const char *)v->i + (size_t)with->begin * width, *end = (const char *)v->i + (size_t)with->end * width;
+    if (end - begin > LINES_MOST * LINE)
+        end = begin + LINES_MOST * LINE;
+    for (const char *line = begin + LINE; line < end; line += LINE)
+        __builtin_prefetch(line);
+}
+
 static void meet_batch(const tsr_md_job *job, scratch *s, hub_vector *hub, int64_t n, int64_t mirror_row)
 {
     bool merging = merging_pays(job, s, hub, n);
@@ -242,6 +286,8 @@ static void meet_batch(const tsr_md_job *job, scratch *s, hub_vector *hub, int64
         mark_hub(job, s, hub);
     for (int64_t j = 0; j < n; j++) {
         const partner *with = &s->partners[j];
+        if (!merging && j + AHEAD < n)
+            prefetch_partner(hub->others, &s->partners[j + AHEAD]);
         bool found = merging ? meet_merging(job, s, hub, with) : meet_marked(job, s, hub, with);
         set_state(job, with->e, found);
         if (mirror_row >= 0)
@@ -300,7 +346,7 @@ static int8_t choose(const tsr_md_job *job, const scratch *s, int64_t r, int64_t
         return 0;
     if (job->mirrored)
         return b_length < a_length || (b_length == a_length && c <= r) ? BY_ROW : BY_MIRROR;
-    return s->mark && b_length > COLUMN_FACTOR * a_length + COLUMN_MARGIN ? BY_COLUMN : BY_ROW;
+    return can_mark(s) && b_length > COLUMN_FACTOR * a_length + COLUMN_MARGIN ? BY_COLUMN : BY_ROW;
 }
 
 /* Sets the states of one mask row and returns what its BY_ROW entries cost.  `again`: only what no mirror filled. */
@@ -475,6 +521,7 @@ static bool may_mark(const tsr_md_job *job)
 static void free_scratches(scratch *s, int n)
 {
     for (int t = 0; s && t < n; t++) {
+        free(s[t].bits);
         free(s[t].mark);
         free(s[t].dense);
     }
@@ -486,9 +533,13 @@ static scratch *new_scratches(const tsr_md_job *job)
     scratch *s = calloc((size_t)job->nthreads, sizeof *s);
     bool dense = job->kind == TSR_MD_FOLD && (values_vary(&job->a) || values_vary(&job->b)), complete = s != NULL;
     for (int t = 0; complete && may_mark(job) && t < job->nthreads; t++) {
-        s[t].mark = calloc((size_t)job->k + 1, 1);
+        if (job->kind == TSR_MD_COUNT)
+            s[t].bits = calloc((size_t)job->k / 32 + 1, sizeof *s[t].bits);
+        else
+            s[t].mark = calloc((size_t)job->k + 1, 1);
+        s[t].count = TSR_PICK_ISA(tsr_md_count_marked);
         s[t].dense = dense ? malloc(((size_t)job->k + 1) * job->size) : NULL;
-        complete = s[t].mark && (s[t].dense || !dense);
+        complete = can_mark(&s[t]) && (s[t].dense || !dense);
     }
     if (complete)
         return s;
