@@ -30,6 +30,7 @@ typedef struct job {
     bool values;      /* operands or C are values of a backend: the hooks have not run */
     bool steps;       /* C<M> accum= T may be computed there … */
     tsr_stepper step; /* … so */
+    bool ventured;    /* … though nobody asked for such a result there before */
     uint64_t key;     /* of products of this kind */
 } job;
 
@@ -257,7 +258,7 @@ static uint64_t key_of(const job *j)
     return tsr_gravity_key(parts, sizeof parts / sizeof *parts);
 }
 
-/* C<M> accum= T there.  What only the host has of C and M must be worth bringing. */
+/* C<M> accum= T there.  What only the host has of C and M must be worth bringing: a mask alone is, T would have to come here to meet it. */
 static bool look_at_step(job *j)
 {
     const tsr_call *c = &j->call;
@@ -269,7 +270,9 @@ static bool look_at_step(job *j)
         return false;
     const tsr_seen *old = &j->step.c, *mask = &j->step.m;
     const bool free_old = !old->given || old->value || (old->view.iso && old->view.format == TSR_FULL);
-    return j->values || tsr_gravity_stays(j->key) || (free_old && (!mask->given || mask->value));
+    const bool wanted = j->values || tsr_gravity_stays(j->key) || (free_old && (!mask->given || mask->value));
+    j->ventured = !wanted && !old->given;
+    return wanted || j->ventured;
 }
 
 /* Where may the result be?  Before the product is routed: what need not come home counts. */
@@ -285,7 +288,7 @@ static void plan_stay(job *j)
     else
         j->may_stay = j->values || tsr_gravity_stays(j->key);
     j->may_keep = !j->may_stay && !j->match.through_t && tsr_gravity_keeps(j->key);
-    j->match.request.c_stays = j->may_stay;
+    j->match.request.c_stays = j->may_stay && !j->ventured;
 }
 
 static tsr_value *value_of(job *j, bool full)

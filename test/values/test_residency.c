@@ -213,6 +213,28 @@ static void sparse_operands_come(void)
     OK(GrB_finalize());
 }
 
+/* The mask goes there; the product does not come here to meet it. */
+static void masked_product_stays(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A;
+    GrB_Vector u = filled(1), m, w = filled(5);
+    GrB_Index n = 0;
+    OK(GrB_Matrix_new(&A, GrB_FP64, N, N));
+    OK(GrB_Vector_new(&m, GrB_BOOL, N));
+    for (GrB_Index i = 0; i < N; i++) {
+        OK(GrB_Matrix_setElement_FP64(A, 2, i, (i + 1) % N));
+        if (i % 2) OK(GrB_Vector_setElement_BOOL(m, true, i));
+    }
+    OK(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    OK(GrB_Vector_wait(m, GrB_MATERIALIZE));
+    OK(GrB_mxv(w, m, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, u, GrB_DESC_RSC));
+    OK(GrB_Vector_nvals(&n, w));
+    REQUIRE(n == N / 2 && steps() == 1 && homes() == 0);
+    REQUIRE(at(w, 4) == 12 && at(w, N - 2) == 2 * N && homes() == 1);
+    OK(GrB_finalize());
+}
+
 /* A bitmap that got its last entries one by one stays one when an operator is applied in place.  Under a full mask SuiteSparse 7.4.0
  * would crash here. */
 static void applied_in_place(void)
@@ -446,6 +468,7 @@ TEST(stays_until_read)
 TEST(stays_as_bitmap)
 TEST(comes_home_in_form)
 TEST(sparse_operands_come)
+TEST(masked_product_stays)
 TEST(applied_in_place)
 TEST(sums_of_rows_stay)
 TEST(forgotten_at_the_end)
@@ -465,6 +488,7 @@ int main(void)
         cmocka_unit_test(test_stays_as_bitmap),
         cmocka_unit_test(test_comes_home_in_form),
         cmocka_unit_test(test_sparse_operands_come),
+        cmocka_unit_test(test_masked_product_stays),
         cmocka_unit_test(test_applied_in_place),
         cmocka_unit_test(test_sums_of_rows_stay),
         cmocka_unit_test(test_forgotten_at_the_end),
