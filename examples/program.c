@@ -16,7 +16,7 @@
 enum { MOST_STEPS = 16, MOST_TURNS = 100, SMALL_ANSWER = 1 << 22 };
 
 typedef struct step_turns {
-    const char *name;
+    char name[32];
     double ms[MOST_TURNS], read_ms[MOST_TURNS];
     double *pairs; /* answer of the first turn, `count` numbers: position, value, … */
     GrB_Index count;
@@ -191,7 +191,7 @@ static step_turns *computed(program *p, const char *name)
 {
     const double ms = program_now_ms() - p->started;
     step_turns *s = &p->turns->steps[p->step++];
-    if (p->turn == 1) s->name = name;
+    snprintf(s->name, sizeof s->name, "%s", name);
     s->ms[p->turn - 1] = ms;
     printf("step %s %.3f\n", name, ms);
     p->started = program_now_ms();

@@ -59,8 +59,9 @@ def run(program, arguments=(), library=None, graph=None):
         done = subprocess.run([program, '--save', saved, '--repeat', '2', *arguments, file if graph else 'karate'], env=environment, capture_output=True,
                               text=True, check=False)
         assert done.returncode == 0, f'{program}: status {done.returncode}\n{done.stderr}'
-        turns = r'^turns \w+ 2 first [\d.]+ later [\d.]+ read first [\d.]+ later [\d.]+$'
-        assert re.search(turns, done.stdout, re.M), done.stdout
+        turns = r'^turns (\S+) 2 first [\d.]+ later [\d.]+ read first [\d.]+ later [\d.]+$'
+        steps = re.findall(r'^step (\S+) ', done.stdout, re.M)
+        assert re.findall(turns, done.stdout, re.M) == steps[:len(steps) // 2], done.stdout
         return done.stdout, read_answers(saved)
 
 

@@ -98,10 +98,10 @@ static int check_type(const library *l)
         else
             must(GrB_Vector_eWiseMult_BinaryOp(z, NULL, NULL, l->binary[op - TSR_STEP_FIRST], u, v, NULL), "eWiseMult");
         failures += compare(l, op, z, x, y);
-        GrB_free(&z);
+        GrB_Vector_free(&z);
     }
-    GrB_free(&u);
-    GrB_free(&v);
+    GrB_Vector_free(&u);
+    GrB_Vector_free(&v);
     return failures;
 }
 
