@@ -4,7 +4,7 @@
 usage: check_docs.py BUILD_DIR
 
   - Commands stand in blocks ```sh, nowhere else.  Every one is run, with the installed build in PATH, in a folder that holds `graph.mtx.gz`,
-    a program `prog` and the sources of examples/.  Blocks of one file share the folder; a block that fails is an error.  What follows
+    a program `prog`, the sources of examples/ and the scripts of bench/; those marked `large` on less (SMALLER).  Blocks of one file share the folder; a block that fails is an error.  What follows
     `#=> ` in a block must be in its output.  Only ```sh MARK is not run, with a mark of NOT_HERE; what is left out is printed, and why.
   - Every row of figures is one that the records named on its page give, by bench/table.py, bench/cuda/table.py or rounded.  Where a
     section says that it has "no record", its rows are counted and that is printed.
@@ -28,10 +28,15 @@ TEST_VARIABLES = {'TESSERA_TEST_SEED', 'TESSERA_TEST_DATA', 'TESSERA_CONFIG', 'T
 NOT_HERE = {
     'whole': 'tools/check.sh itself, or a part of it',
     'gpu': 'needs a GPU',
-    'quiet': 'measures for minutes or hours',
+    'root': 'installs; tools/check_install.sh does, into a folder',
+    'script': 'tools/check_graphblas.sh runs it',
     'source': 'needs the source of another project',
 }
 NETWORK = 'network'
+# What makes a block ```sh LARGE one of seconds.
+LARGE = 'large'
+SMALLER = ((r'--scale \d+', '--scale 8'), (r'(bench/run\.py .*)', r'\1 --turns 1 --warm-ms 20'),
+           (r'bench/pipelines\.py', 'bench/pipelines.py pagerank bfs triangles'))
 # What a line of commands begins with.
 COMMAND = re.compile(r' {4}(?:\$ |sudo |[A-Z_]+=\S+ )*(?:(?:tools|bench)/\w|\./|(?:tessera|meson|ninja|cc|pip|python3?|apt-get|dpkg\S*|git|make) )')
 problems, remarks = [], []
@@ -144,14 +149,18 @@ def check_options(page, tool, helps):
 
 # ---- commands ----
 
-def prepare(folder):
-    """What blocks find: a small graph, and the plain GraphBLAS programs to compile."""
+def prepare(folder, build):
+    """What blocks find: a small graph, the plain GraphBLAS programs to compile, the benchmark and the build."""
     entries = sorted({(max(a, b), min(a, b)) for i in range(400) for a, b in ((i, (i * 7 + 3) % 400), (i, (i * i + 1) % 400)) if a != b})
     lines = ['%%MatrixMarket matrix coordinate pattern symmetric', f'400 400 {len(entries)}', *(f'{a + 1} {b + 1}' for a, b in entries)]
     subprocess.run(['gzip', '-c'], input='\n'.join(lines).encode() + b'\n', stdout=open(folder / 'graph.mtx.gz', 'wb'), check=True)
     for name in ('examples', 'tools'):
         os.symlink(ROOT / name, folder / name)
     os.mkdir(folder / 'docs')
+    os.makedirs(folder / 'bench' / 'results')
+    for script in (ROOT / 'bench').glob('*.py'):
+        os.symlink(script, folder / 'bench' / script.name)
+    os.symlink(os.path.realpath(build), folder / 'build')
     sources = [str(ROOT / name) for name in ('examples/triangles.c', 'examples/graph.c', 'examples/program.c', 'tools/mm.c')]
     subprocess.run(['cc', '-O1', '-I', str(ROOT), *sources, '-lgraphblas', '-lz', '-lm', '-o', folder / 'karate'], check=True)
     (folder / 'prog').write_text('#!/bin/sh\nexec ./karate karate\n', encoding='ascii')
@@ -172,7 +181,7 @@ def have_packages(answer=[]):  # pylint: disable=dangerous-default-value
 
 def is_run(page, mark, block):
     """What is not run is said."""
-    if mark and mark != NETWORK and mark not in NOT_HERE:
+    if mark and mark not in (NETWORK, LARGE, *NOT_HERE):
         complain(page, f'```sh {mark}: no mark of tools/check_docs.py')
     why = NOT_HERE.get(mark, '') or ('no packages can be had: no pip, or no network' if mark == NETWORK and not have_packages() else '')
     if why:
@@ -190,14 +199,20 @@ def run_block(page, block, folder, environment):
             complain(page, f'a block does not print "{wanted}", but:\n{done.stdout[-800:]}{done.stderr[-800:]}')
 
 
-def run_blocks(page, environment):
+def smaller(block):
+    for large, small in SMALLER:
+        block = re.sub(large, small, block)
+    return block
+
+
+def run_blocks(page, environment, build):
     text = page.read_text(encoding='utf-8')
     for line in filter(COMMAND.match, re.sub(r'^```.*?^```', '', text, flags=re.S | re.M).splitlines()):
         complain(page, f'a command outside of a block ```sh: {line.strip()}')
-    blocks = [block for mark, block in re.findall(r'^```sh *(\w*)\n(.*?)^```', text, re.S | re.M) if is_run(page, mark, block)]
+    blocks = [smaller(block) if mark == LARGE else block for mark, block in re.findall(r'^```sh *(\w*)\n(.*?)^```', text, re.S | re.M) if is_run(page, mark, block)]
     if blocks:
         with tempfile.TemporaryDirectory() as folder:
-            prepare(pathlib.Path(folder))
+            prepare(pathlib.Path(folder), build)
             for block in blocks:
                 run_block(page, block, folder, environment)
     return len(blocks)
@@ -224,7 +239,7 @@ def main():
         for page in PAGES:
             check_names(page, variables)
             check_options(page, tool, helps)
-            blocks += run_blocks(page, environment)
+            blocks += run_blocks(page, environment, sys.argv[1])
             check_figures(page)
             if page.name == 'troubleshooting.md':
                 check_messages(page, messages())

@@ -37,6 +37,7 @@ quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "demo: '$*' failed" >&2;
 
 export BUILD=${BUILD:-build}
 [ -f "$BUILD/build.ninja" ] || { echo "Configuring $BUILD/ …"; quietly meson setup "$BUILD"; }
+quietly meson configure "$BUILD" -Dtests=true
 echo "Compiling …"
 targets=$(python3 tools/demo.py --targets)
 # shellcheck disable=SC2086
