@@ -30,14 +30,14 @@ def compiled_module(package):
     return module.lib
 
 
-def output_of(*command, **options):
-    return subprocess.run(command, capture_output=True, text=True, check=True, **options).stdout
+def output_of(*command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def of_the_system(text, library):
     """Declarations of the system's header for what `text` lacks and the library has."""
     exported = set(re.findall(r' [TDBR] (\w+)', output_of('nm', '-D', '--defined-only', str(library))))
-    system = output_of('cc', '-E', '-P', '-x', 'c', '-', input='#include <GraphBLAS.h>\n')
+    system = output_of('cc', '-E', '-P', '-include', 'GraphBLAS.h', '-x', 'c', '/dev/null')
     missing = [re.search(r'struct GB_Iterator_opaque\s*\{.*?\}', system, re.S)[0]]
     wanted = exported - set(re.findall(r'\w+', text))
     for declaration in prototypes.declarations(prototypes.clean(system)):
