@@ -100,12 +100,13 @@ static tsr_status count_ordered(int64_t vectors[5], const tsr_source *source, ts
     return status;
 }
 
-static tsr_status count_orders(tsr_inspection *out, const tsr_source *source, int nthreads)
+static tsr_status count_orders(tsr_inspection *out, const tsr_source *source, int nthreads, tsr_mm_watch watch, void *watcher)
 {
     static const tsr_reorder orders[TSR_INSPECT_ORDERS] = {TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA};
     uint32_t *order = malloc(((size_t)source->nrows + 1) * sizeof *order);
     tsr_status status = order ? TSR_OK : TSR_OUT_OF_MEMORY;
     for (int k = 0; k < TSR_INSPECT_ORDERS && status == TSR_OK; k++) {
+        watch(watcher, (k + 1.0) / (TSR_INSPECT_ORDERS + 1));
         status = count_ordered(out->ordered_vectors[k], source, orders[k], order, nthreads);
     }
     free(order);
@@ -113,7 +114,7 @@ static tsr_status count_orders(tsr_inspection *out, const tsr_source *source, in
 }
 
 /* Everything that needs the pattern with narrow indices. */
-static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, int nthreads)
+static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, int nthreads, tsr_mm_watch watch, void *watcher)
 {
     uint32_t *narrow = malloc(((size_t)a->nvals + 1) * sizeof *narrow);
     if (!narrow) {
@@ -124,20 +125,31 @@ static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, int nth
     }
     const tsr_source source = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .p = a->p, .i = narrow};
     tsr_status status = tsr_make_statistics(&out->statistics, &source, nthreads);
-    status = status == TSR_OK ? count_orders(out, &source, nthreads) : status;
+    status = status == TSR_OK ? count_orders(out, &source, nthreads, watch, watcher) : status;
     free(narrow);
     return status;
 }
 
+static void nobody_watches(void *watcher, double share)
+{
+    (void)watcher, (void)share;
+}
+
 tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads)
+{
+    return tsr_inspect_watched(out, a, nthreads, nobody_watches, NULL);
+}
+
+tsr_status tsr_inspect_watched(tsr_inspection *out, const tsr_mm_csr *a, int nthreads, tsr_mm_watch watch, void *watcher)
 {
     int64_t longest = a->ncols > a->nrows ? a->ncols : a->nrows;
     int64_t *mark = malloc((size_t)(longest + 1) * sizeof *mark);
     *out = (tsr_inspection){.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals};
     out->nwindows = a->nrows / TSR_INSPECT_HEIGHT + (a->nrows % TSR_INSPECT_HEIGHT > 0);
     out->windows = malloc((size_t)(out->nwindows + 1) * sizeof *out->windows);
-    tsr_status status = mark && out->windows ? count_blocks(out, a, nthreads) : TSR_OUT_OF_MEMORY;
+    tsr_status status = mark && out->windows ? count_blocks(out, a, nthreads, watch, watcher) : TSR_OUT_OF_MEMORY;
     if (status == TSR_OK) {
+        watch(watcher, 1);
         count_degrees(out, a);
         out->symmetric = tsr_is_transpose(a, a, mark);
         count_windows(out, a, mark);

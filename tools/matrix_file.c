@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "tools/matrix_file.h"
 
+#include <omp.h>
+
 #include "tools/progress.h"
 #include "tools/tessera.h"
 
@@ -26,6 +28,15 @@ int tsr_matrix_file_read(tsr_matrix_file *file, const char *path)
         return tsr_tool_fail(TSR_EXIT_FILE, "%s: %s", path, error);
     }
     return 0;
+}
+
+tsr_status tsr_matrix_file_inspect(tsr_inspection *inspection, const tsr_matrix_file *file)
+{
+    tsr_progress bar;
+    tsr_progress_begin(&bar, "looking at windows");
+    tsr_status status = tsr_inspect_watched(inspection, &file->csr, omp_get_max_threads(), show, &bar);
+    tsr_progress_end(&bar);
+    return status;
 }
 
 void tsr_matrix_file_free(tsr_matrix_file *file)

@@ -3,7 +3,7 @@
 #ifndef TSR_MATRIX_FILE_H
 #define TSR_MATRIX_FILE_H
 
-#include "tools/mm.h"
+#include "tools/inspect.h"
 
 typedef struct tsr_matrix_file {
     tsr_mm mm;      /* as the file lists it */
@@ -12,6 +12,8 @@ typedef struct tsr_matrix_file {
 
 /* 0, or an exit code after one line on stderr; *file is empty then. */
 int tsr_matrix_file_read(tsr_matrix_file *file, const char *path);
+/* tsr_inspect of it, with a progress bar. */
+tsr_status tsr_matrix_file_inspect(tsr_inspection *inspection, const tsr_matrix_file *file);
 void tsr_matrix_file_free(tsr_matrix_file *file);
 
 #endif

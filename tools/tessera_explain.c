@@ -188,7 +188,7 @@ static int run(const request *r)
     int code = tsr_matrix_file_read(&file, r->path);
     if (code)
         return code;
-    tsr_status status = tsr_inspect(&inspection, &file.csr, omp_get_max_threads());
+    tsr_status status = tsr_matrix_file_inspect(&inspection, &file);
     if (status == TSR_OK) {
         explain(&e, r, &inspection, file.mm.field == TSR_MM_PATTERN);
         (r->json ? print_json : print_text)(&e);

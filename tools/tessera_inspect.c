@@ -177,7 +177,7 @@ static int inspect(const request *r)
     if (code != 0) {
         return code;
     }
-    tsr_status status = tsr_inspect(&i, &file.csr, omp_get_max_threads());
+    tsr_status status = tsr_matrix_file_inspect(&i, &file);
     if (status == TSR_OK) {
         (r->json ? print_json : print_text)(r, &file.mm, &i);
         code = r->plot ? tsr_inspect_plot(&i, &file.csr, r->path, r->plot) : 0;
