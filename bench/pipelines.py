@@ -5,6 +5,7 @@ what is paid once (the start of CUDA, representations) can be told from what eve
 An answer that differs makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
 import argparse
 import datetime
+import itertools
 import json
 import math
 import os
@@ -30,7 +31,11 @@ PIPELINES = (
     ('components-fastsv', 'components by FastSV', ['components', '--form', 'fastsv'], '', 4),
     ('triangles', 'triangle count, sorting included', ['triangles'], '', 3),
     ('gcn', 'GCN forward, 2 layers, width 128', ['gcn', '--columns', '128'], REDDIT, 3),
+    ('attention', 'graph attention, width 32', ['attention', '--columns', '32'], '', 3),
+    ('ktruss', '3-truss', ['ktruss'], '', 3),
+    ('clustering', 'clustering coefficients', ['clustering'], '', 3),
 )
+NAMED_ONLY = ('attention', 'ktruss', 'clustering')  # SuiteSparse takes minutes on large graphs
 
 
 def parse(text):
@@ -69,6 +74,7 @@ def graph_file(options, graph, folder):
 def run(options, pipeline, folder, arguments, extra):
     """One process; extra: its environment beside the plain one."""
     _, _, (program, *own), graph, turns = pipeline
+    arguments = [*arguments, '--cpu-time'] if options.cpu_time else arguments
     environment = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
     command = [os.path.join(options.programs, program), *own, '--repeat', str(options.turns or turns), *arguments,
                graph_file(options, options.graph or graph or f'rmat:{options.scale}', folder)]
@@ -83,13 +89,21 @@ def through(options, mode, **more):
     return dict(given, LD_PRELOAD=os.path.abspath(options.library), TESSERA_MODE=mode, **more)
 
 
+def lower(best, times):
+    for key in ('first_ms', 'later_ms', 'read_ms'):
+        best[key] = min(best[key], times[key])
+
+
 def measure(options, pipeline, folder):
-    """Rows of one pipeline: one for each mode."""
+    """Rows of one pipeline: one for each mode; the least times of all pairs of processes, which take turns."""
     name, saved = pipeline[0], os.path.join(folder, 'answers')
     plain = run(options, pipeline, folder, ['--save', saved], {})
     for mode in options.modes:
         ours = run(options, pipeline, folder, ['--against', saved], through(options, mode))
-        row = {'pipeline': name, 'mode': mode, 'vertices': plain['vertices'], 'edges': plain['edges'],
+        for _ in range(options.pairs - 1):
+            lower(plain, run(options, pipeline, folder, [], {}))
+            lower(ours, run(options, pipeline, folder, [], through(options, mode)))
+        row = {'pipeline': name, 'graph': options.graph or pipeline[3] or f'rmat:{options.scale}', 'mode': mode, 'vertices': plain['vertices'], 'edges': plain['edges'],
                'plain_first_ms': plain['first_ms'], 'plain_ms': plain['later_ms'], 'plain_read_ms': plain['read_ms'],
                'tessera_first_ms': ours['first_ms'], 'tessera_ms': ours['later_ms'], 'tessera_read_ms': ours['read_ms'],
                'ratio': round(plain['later_ms'] / ours['later_ms'], 3),
@@ -154,9 +168,9 @@ def gpu():
     return done.stdout.splitlines()[0] if done.returncode == 0 and done.stdout else None
 
 
-def write(path, rows, started):
+def write(options, path, rows, started):
     record = {'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'gpu': gpu(), 'cpu': processor(),
-              'threads': int(os.environ.get('OMP_NUM_THREADS', 0)) or len(os.sched_getaffinity(0)),
+              'pairs': options.pairs, 'cpu_time': options.cpu_time, 'threads': int(os.environ.get('OMP_NUM_THREADS', 0)) or len(os.sched_getaffinity(0)),
               'environment': {key: value for key, value in os.environ.items()
                               if key.startswith(('TESSERA_', 'OMP_')) and '/' not in value}}
     os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
@@ -171,8 +185,10 @@ def options_of(arguments):
     parser.add_argument('--programs', default=os.path.join(ROOT, 'build/examples'), help='folder of the compiled examples')
     parser.add_argument('--library', default=os.path.join(ROOT, 'build/src/graphblas/libtessera.so'))
     parser.add_argument('--scale', type=int, default=18, help='of the R-MAT graph')
-    parser.add_argument('--graph', help='this one for every pipeline')
+    parser.add_argument('--graph', help='this one for every pipeline; several with commas')
     parser.add_argument('--turns', type=int, help='in one process; default: as suits the pipeline')
+    parser.add_argument('--pairs', type=int, default=1, help='so many processes of each kind in turns; the least times count')
+    parser.add_argument('--cpu-time', action='store_true', help='CPU time of the processes instead of the time that passes: a busy machine')
     parser.add_argument('--modes', type=lambda text: text.split(','), default=['auto'], help='values of TESSERA_MODE, with commas')
     parser.add_argument('--no-trace', dest='trace', action='store_false', help='without the run that counts bytes and routes')
     parser.add_argument('--name', default='pipelines', help='results go to bench/results/<date>-<name>.json')
@@ -196,14 +212,14 @@ def main():
     started, rows = datetime.datetime.now(), []
     path = options.output or os.path.join(HERE, 'results', f'{started:%Y-%m-%d}-{options.name}.json')
     print(f"{'':24} {'plain':>10} {'first':>10} {'later':>13} {'ratio':>8} {'+ read':>8}")
+    chosen = options.pipelines or [pipeline[0] for pipeline in PIPELINES if pipeline[0] not in NAMED_ONLY]
+    graphs = options.graph.split(',') if options.graph else [None]
     with tempfile.TemporaryDirectory() as folder:
-        for pipeline in PIPELINES:
-            if options.pipelines and pipeline[0] not in options.pipelines:
-                continue
-            for row in measure(options, pipeline, folder):
+        for options.graph, pipeline in itertools.product(graphs, PIPELINES):
+            for row in measure(options, pipeline, folder) if pipeline[0] in chosen else ():
                 rows.append(row)
                 print(describe(row), flush=True)
-                write(path, rows, started)
+                write(options, path, rows, started)
     print('results in', path)
     return 1 if any(map(wrong, rows)) else 0
 
