@@ -3,6 +3,7 @@
 #include "src/engine/engine.h"
 
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,6 +48,18 @@ static bool forward(tsr_decision *d, const char *reason)
     d->backend = NULL;
     snprintf(d->reason, sizeof d->reason, "%s", reason);
     return false;
+}
+
+/* Adds to the reason, which only the trace reads: numbers cost as much time as a small product. */
+__attribute__((format(printf, 2, 3))) static void explain(tsr_decision *d, const char *format, ...)
+{
+    if (!tsr_trace_wanted())
+        return;
+    const size_t used = strlen(d->reason);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(d->reason + used, sizeof d->reason - used, format, arguments);
+    va_end(arguments);
 }
 
 bool tsr_engine_too_small(const tsr_product *p)
@@ -233,22 +246,22 @@ static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decisi
     d->backend = gpu;
     d->build_a = false;
     d->predicted_ms = ms;
-    int used = snprintf(d->reason, sizeof d->reason, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : "", ms, cpu_ms);
+    d->reason[0] = '\0';
+    explain(d, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : "", ms, cpu_ms);
     if (d->forward_ms >= 0)
-        snprintf(d->reason + used, sizeof d->reason - (size_t)used, ", SuiteSparse %.3g ms", d->forward_ms);
+        explain(d, ", SuiteSparse %.3g ms", d->forward_ms);
 }
 
 static void choose(const tsr_request *r, tsr_decision *d)
 {
     d->backend = tsr_backend_cpu();
     if (!r->may_forward) {
-        snprintf(d->reason, sizeof d->reason, "predicted %.3g ms", d->predicted_ms);
+        explain(d, "predicted %.3g ms", d->predicted_ms);
         return;
     }
     bool forced = tsr_config_get()->mode == TSR_MODE_CPU;
     bool better = d->predicted_ms < d->forward_ms * TSR_ROUTE_MARGIN;
-    snprintf(d->reason, sizeof d->reason, "%spredicted %.3g ms, SuiteSparse %.3g ms", forced ? "forced; " : "",
-             d->predicted_ms, d->forward_ms);
+    explain(d, "%spredicted %.3g ms, SuiteSparse %.3g ms", forced ? "forced; " : "", d->predicted_ms, d->forward_ms);
     if (!better && !forced)
         d->backend = NULL;
 }
@@ -272,7 +285,8 @@ static void follow_experience(const tsr_request *r, const tsr_features *f, doubl
         return;
     d->backend = route == TSR_ROUTE_CPU ? tsr_backend_cpu() : NULL;
     d->predicted_ms = predicted[route];
-    snprintf(d->reason, sizeof d->reason, "measured times; predicted %.3g ms, SuiteSparse %.3g ms", cpu_ms, d->forward_ms);
+    d->reason[0] = '\0';
+    explain(d, "measured times; predicted %.3g ms, SuiteSparse %.3g ms", cpu_ms, d->forward_ms);
 }
 
 void tsr_engine_learn(const tsr_decision *d, double ms)
