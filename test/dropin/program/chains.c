@@ -224,6 +224,7 @@ static void assign_scalar(chain *c)
     output out = any_output(c);
     any_value x = any_scalar(c);
     if (out.M == out.C) out.M = NULL;
+    if (!out.M) object_wait(out.C); /* 7.4.0 keeps counting zombies when a value fills all of C */
     GrB_Index m = (GrB_Index)c->m, n = (GrB_Index)c->n;
     report("chain_fill", c->vector ? vec_assign_value(c->type, out.C->v, vector_of(out.M), out.accum, &x, GrB_ALL, m, out.desc)
                                    : mat_assign_value(c->type, out.C->m, matrix_of(out.M), out.accum, &x, GrB_ALL, m, GrB_ALL, n, out.desc),
