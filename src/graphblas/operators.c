@@ -1,9 +1,11 @@
 /* Built-in types and operators, recognised by their handles.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "src/graphblas/operators.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { SLOTS = 2048 };
 
@@ -122,7 +124,7 @@ static void build(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         for (int t = 0; t < TSR_TYPE_COUNT; t++) {
             char name[48];
-            snprintf(name, sizeof name, "%s%s", names[i].prefix, suffix[t]);
+            stpcpy(stpcpy(name, names[i].prefix), suffix[t]);
             add(name, names[i].code, (tsr_type)t);
         }
     for (size_t i = 0; i < sizeof bool_names / sizeof *bool_names; i++)

@@ -11,6 +11,7 @@
 
 #include "src/graphblas/door.h"
 #include "src/graphblas/hooks.h"
+#include "src/graphblas/symbols.h"
 #include "src/registry/trace.h"
 #include "src/registry/warn.h"
 
@@ -22,29 +23,16 @@ const char tsr_door_mark[] = "tessera";
 
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 static void *library;        /* handle of the real library; set once, under load_mutex */
+static tsr_symbols library_symbols; /* set before `library` */
 static bool compatible;      /* set with `library` */
 static const char *mismatch; /* why not */
 
 /* ---- finding it ---- */
 
-static struct link_map *map_of(void *handle)
-{
-    struct link_map *map = NULL;
-    return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map : NULL;
-}
-
-/* Does the object itself, not one of its dependencies, define the symbol? */
-static bool defines(void *handle, const char *name)
-{
-    void *symbol = dlsym(handle, name);
-    Dl_info info;
-    struct link_map *owner = NULL;
-    return symbol && dladdr1(symbol, &info, (void **) &owner, RTLD_DL_LINKMAP) && owner == map_of(handle);
-}
-
 static bool is_real(void *handle)
 {
-    return defines(handle, "GrB_mxm") && !defines(handle, "tsr_door_mark");
+    tsr_symbols symbols;
+    return tsr_symbols_open(&symbols, handle) && tsr_symbols_find(&symbols, "GrB_mxm") && !tsr_symbols_find(&symbols, "tsr_door_mark");
 }
 
 /* A handle of the loaded object of this name if it is the real library. */
@@ -107,54 +95,7 @@ static void *find_loaded(void)
     return found;
 }
 
-/* ---- its dynamic section ---- */
-
-typedef struct dynamic_t {
-    const ElfW(Sym) *symbols;
-    const char *strings;
-    const uint32_t *gnu_hash;
-    const char *soname;
-} dynamic_t;
-
-/* glibc has added the load address to these pointers, other loaders have not. */
-static const void *relocated(const struct link_map *map, ElfW(Addr) value)
-{
-    return (const void *) (value < map->l_addr ? value + map->l_addr : value);
-}
-
-static dynamic_t read_dynamic(const struct link_map *map)
-{
-    dynamic_t found = {0};
-    ElfW(Xword) soname = 0;
-    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
-        switch (d->d_tag) {
-        case DT_SYMTAB: found.symbols = relocated(map, d->d_un.d_ptr); break;
-        case DT_STRTAB: found.strings = relocated(map, d->d_un.d_ptr); break;
-        case DT_GNU_HASH: found.gnu_hash = relocated(map, d->d_un.d_ptr); break;
-        case DT_SONAME: soname = d->d_un.d_val; break;
-        default: break;
-        }
-    }
-    if (found.strings && soname)
-        found.soname = found.strings + soname;
-    return found;
-}
-
-/* Number of dynamic symbols: the GNU hash table ends each chain by an odd hash. */
-static uint32_t symbol_count(const uint32_t *table)
-{
-    const uint32_t nbuckets = table[0], first = table[1], bloom = table[2];
-    const uint32_t *buckets = table + 4 + bloom * (sizeof(ElfW(Addr)) / sizeof(uint32_t));
-    const uint32_t *chain = buckets + nbuckets;
-    uint32_t last = 0;
-    for (uint32_t n = 0; n < nbuckets; n++)
-        last = buckets[n] > last ? buckets[n] : last;
-    if (last < first)
-        return first;
-    while (!(chain[last - first] & 1))
-        last++;
-    return last + 1;
-}
+/* ---- does it fit? ---- */
 
 static int compare_name(const void *key, const void *entry)
 {
@@ -166,17 +107,20 @@ static bool is_wrapped(const char *name)
     return bsearch(name, tsr_real_entries, TSR_REAL_COUNT, sizeof *tsr_real_entries, compare_name) != NULL;
 }
 
-/* A GrB_ or GxB_ function that the library exports and this door lacks: calling it would change a matrix unseen. */
-static const char *unwrapped_name(const dynamic_t *dynamic)
+static bool is_graphblas(const char *name)
 {
-    if (!dynamic->symbols || !dynamic->strings || !dynamic->gnu_hash)
-        return NULL;
-    const uint32_t count = symbol_count(dynamic->gnu_hash);
+    return name[0] == 'G' && (name[1] == 'r' || name[1] == 'x') && name[2] == 'B' && name[3] == '_';
+}
+
+/* A GrB_ or GxB_ function that the library exports and this door lacks: calling it would change a matrix unseen. */
+static const char *unwrapped_name(const tsr_symbols *symbols)
+{
+    const uint32_t count = tsr_symbols_count(symbols);
     for (uint32_t n = 0; n < count; n++) {
-        const ElfW(Sym) *symbol = &dynamic->symbols[n];
-        const char *name = dynamic->strings + symbol->st_name;
+        const ElfW(Sym) *symbol = &symbols->entries[n];
+        const char *name = symbols->strings + symbol->st_name;
         const bool function = ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF;
-        if (function && (!strncmp(name, "GrB_", 4) || !strncmp(name, "GxB_", 4)) && !is_wrapped(name))
+        if (function && is_graphblas(name) && !is_wrapped(name))
             return name;
     }
     return NULL;
@@ -189,24 +133,20 @@ static int soname_major(const char *soname)
     return dot ? atoi(dot + 4) : 0;
 }
 
-static const char *find_mismatch(void *handle)
+static const char *find_mismatch(const tsr_symbols *symbols)
 {
-    const struct link_map *map = map_of(handle);
-    if (!map)
-        return "its dynamic section cannot be read";
-    const dynamic_t dynamic = read_dynamic(map);
-    const int major = soname_major(dynamic.soname);
+    const int major = soname_major(symbols->soname);
     if (major && major != GxB_IMPLEMENTATION_MAJOR)
-        return dynamic.soname;
-    return unwrapped_name(&dynamic);
+        return symbols->soname;
+    return unwrapped_name(symbols);
 }
 
 /* ---- loading ---- */
 
-static void fill_slots(void *handle)
+static void fill_slots(const tsr_symbols *symbols)
 {
     for (size_t n = 0; n < TSR_REAL_COUNT; n++) {
-        void *symbol = dlsym(handle, tsr_real_entries[n].name);
+        void *symbol = tsr_symbols_find(symbols, tsr_real_entries[n].name);
         if (symbol)
             __atomic_store_n((slot_t *) ((char *) &tsr_real + tsr_real_entries[n].offset), symbol, __ATOMIC_RELEASE);
     }
@@ -223,13 +163,13 @@ static void load_locked(void)
     void *handle = find_next();
     if (!handle)
         handle = find_loaded();
-    if (!handle)
+    if (!handle || !tsr_symbols_open(&library_symbols, handle))
         return;
-    mismatch = find_mismatch(handle);
+    mismatch = find_mismatch(&library_symbols);
     __atomic_store_n(&compatible, !mismatch, __ATOMIC_RELAXED);
     if (mismatch)
         warn_mismatch(mismatch);
-    fill_slots(handle);
+    fill_slots(&library_symbols);
     __atomic_store_n(&library, handle, __ATOMIC_RELEASE);
 }
 
@@ -265,8 +205,7 @@ bool tsr_real_version_agrees(void)
 void *tsr_real_symbol(const char *name)
 {
     (void) tsr_real_load();
-    void *handle = __atomic_load_n(&library, __ATOMIC_ACQUIRE);
-    return handle ? dlsym(handle, name) : NULL;
+    return __atomic_load_n(&library, __ATOMIC_ACQUIRE) ? tsr_symbols_find(&library_symbols, name) : NULL;
 }
 
 GrB_Info tsr_real_missing(const char *name)
