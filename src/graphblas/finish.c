@@ -57,7 +57,7 @@ bool tsr_arrays_sparse(tsr_handover *a, const tsr_product *p, int64_t most)
     *a = (tsr_handover){.nvec = mask->nvec};
     a->x = room(&a->x_bytes, most, tsr_type_size(p->semiring.type));
     a->i = room(&a->i_bytes, most, sizeof(GrB_Index));
-    a->p = room(&a->p_bytes, mask->nvec + 1, sizeof(GrB_Index));
+    a->p = room(&a->p_bytes, (mask->nvec > 0 ? mask->nvec : 1) + 1, sizeof(GrB_Index)); /* GB_import wants two where C has one vector */
     if (hyper)
         a->h = room(&a->h_bytes, mask->nvec, sizeof(GrB_Index));
     if (!a->x || !a->i || !a->p || (hyper && !a->h)) {
@@ -66,6 +66,7 @@ bool tsr_arrays_sparse(tsr_handover *a, const tsr_product *p, int64_t most)
     }
     if (hyper)
         memcpy(a->h, mask->h, (size_t)mask->nvec * sizeof *a->h);
+    a->p[0] = a->p[1] = 0;
     return true;
 }
 

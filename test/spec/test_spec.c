@@ -339,6 +339,40 @@ static void test_division_on_bool(void **state)
     }
 }
 
+/* ---- one vector, and a hypersparse mask without any: SuiteSparse wants room for two offsets all the same ---- */
+
+static GrB_Matrix empty_hypersparse(void)
+{
+    GrB_Matrix M;
+    GrB_Index *p = calloc(2, sizeof *p), *h = calloc(1, sizeof *h), *i = calloc(1, sizeof *i);
+    void *x = calloc(1, sizeof(int64_t));
+    GrB_Matrix_new(&M, GrB_INT64, 1, 1);
+    assert_int_equal(GxB_Matrix_pack_HyperCSR(M, &p, &h, &i, &x, 2 * sizeof *p, sizeof *h, sizeof *i, sizeof(int64_t), false, 0, false,
+                                              NULL), GrB_SUCCESS);
+    return M;
+}
+
+static void test_empty_hypersparse_mask(void **state)
+{
+    (void)state;
+    for (int replace = 0; replace < 2; replace++) {
+        GrB_Matrix A, B, C, M = empty_hypersparse(), *const others[] = {&A, &B, &C};
+        GrB_Index nvals;
+        const int before = routed_products();
+        for (int k = 0; k < 3; k++) {
+            GrB_Matrix_new(others[k], GrB_INT16, 1, 1);
+            GxB_Matrix_Option_set(*others[k], GxB_SPARSITY_CONTROL, GxB_SPARSE);
+            GrB_Matrix_setElement_INT16(*others[k], 3, 0, 0);
+        }
+        assert_int_equal(GrB_mxm(C, M, NULL, GrB_MIN_SECOND_SEMIRING_INT16, A, B, replace ? GrB_DESC_RT1 : GrB_DESC_T1), GrB_SUCCESS);
+        assert_int_equal(GrB_Matrix_nvals(&nvals, C), GrB_SUCCESS);
+        assert_int_equal(nvals, !replace);
+        assert_int_equal(routed_products(), before + 1);
+        for (int k = 0; k < 3; k++) GrB_Matrix_free(others[k]);
+        GrB_Matrix_free(&M);
+    }
+}
+
 #define TYPE_TEST(N, T, C)                                                                                             \
     static void test_##T(void **state)                                                                                 \
     {                                                                                                                  \
@@ -376,7 +410,7 @@ int main(void)
 #define TYPE_ENTRY(N, T, C) cmocka_unit_test(test_##T),
     const struct CMUnitTest tests[] = {EACH_TYPE(TYPE_ENTRY) cmocka_unit_test(test_accuracy),
                                        cmocka_unit_test(test_special_values), cmocka_unit_test(test_wrapping),
-                                       cmocka_unit_test(test_division_on_bool)};
+                                       cmocka_unit_test(test_division_on_bool), cmocka_unit_test(test_empty_hypersparse_mask)};
     force_tessera();
     return cmocka_run_group_tests_name("spec", tests, start, stop);
 }
