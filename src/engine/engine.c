@@ -62,19 +62,23 @@ __attribute__((format(printf, 2, 3))) static void explain(tsr_decision *d, const
     va_end(arguments);
 }
 
+static bool below_least(const tsr_features *f, double work)
+{
+    const double configured = tsr_config_get()->min_work;
+    return work < (configured >= 0 ? configured : tsr_least_work(f));
+}
+
 bool tsr_engine_too_small(const tsr_product *p)
 {
     tsr_features f;
     tsr_features_of(&f, p);
-    double least = tsr_config_get()->min_work;
-    return tsr_work_of(&f) < (least >= 0 ? least : tsr_least_work(&f));
+    return below_least(&f, tsr_work_of(&f));
 }
 
 bool tsr_engine_hopeless(double most_work, bool masked)
 {
-    const double configured = tsr_config_get()->min_work;
     const tsr_features f = {.op = masked ? TSR_OP_MASKED_DOT : TSR_OP_SPMM};
-    return most_work < (configured >= 0 ? configured : tsr_least_work(&f));
+    return below_least(&f, most_work);
 }
 
 int tsr_engine_useful_threads(const tsr_product *p)

@@ -29,14 +29,17 @@ bool tsr_arrays_presence(tsr_handover *a, int64_t count)
     return a->b;
 }
 
+/* Room for two offsets at least: GB_import wants them where C has one vector, also when a hypersparse one has none. */
 bool tsr_arrays_compressed(tsr_handover *a, int64_t nvec, int64_t nvals, tsr_type type)
 {
     *a = (tsr_handover){.nvals = nvals, .nvec = nvec};
     a->x = room(&a->x_bytes, nvals, tsr_type_size(type));
     a->i = room(&a->i_bytes, nvals, sizeof(GrB_Index));
-    a->p = room(&a->p_bytes, nvec + 1, sizeof(GrB_Index));
-    if (a->x && a->i && a->p)
+    a->p = room(&a->p_bytes, (nvec > 0 ? nvec : 1) + 1, sizeof(GrB_Index));
+    if (a->x && a->i && a->p) {
+        a->p[0] = a->p[1] = 0;
         return true;
+    }
     tsr_arrays_free(a);
     return false;
 }
@@ -53,20 +56,16 @@ void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)
 bool tsr_arrays_sparse(tsr_handover *a, const tsr_product *p, int64_t most)
 {
     const tsr_view *mask = &p->mask;
-    bool hyper = mask->format == TSR_HYPERSPARSE;
-    *a = (tsr_handover){.nvec = mask->nvec};
-    a->x = room(&a->x_bytes, most, tsr_type_size(p->semiring.type));
-    a->i = room(&a->i_bytes, most, sizeof(GrB_Index));
-    a->p = room(&a->p_bytes, (mask->nvec > 0 ? mask->nvec : 1) + 1, sizeof(GrB_Index)); /* GB_import wants two where C has one vector */
-    if (hyper)
-        a->h = room(&a->h_bytes, mask->nvec, sizeof(GrB_Index));
-    if (!a->x || !a->i || !a->p || (hyper && !a->h)) {
+    if (!tsr_arrays_compressed(a, mask->nvec, most, p->semiring.type))
+        return false;
+    if (mask->format != TSR_HYPERSPARSE)
+        return true;
+    a->h = room(&a->h_bytes, mask->nvec, sizeof(GrB_Index));
+    if (!a->h) {
         tsr_arrays_free(a);
         return false;
     }
-    if (hyper)
-        memcpy(a->h, mask->h, (size_t)mask->nvec * sizeof *a->h);
-    a->p[0] = a->p[1] = 0;
+    memcpy(a->h, mask->h, (size_t)mask->nvec * sizeof *a->h);
     return true;
 }
 

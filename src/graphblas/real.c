@@ -22,8 +22,8 @@ TSR_WRAPPER extern const char tsr_door_mark[];
 const char tsr_door_mark[] = "tessera";
 
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
-static void *library;        /* handle of the real library; set once, under load_mutex */
-static tsr_symbols library_symbols; /* set before `library` */
+static tsr_symbols real_symbols;   /* filled under load_mutex */
+static const tsr_symbols *library; /* of the real library: &real_symbols, once they are filled */
 static bool compatible;      /* set with `library` */
 static const char *mismatch; /* why not */
 
@@ -163,14 +163,14 @@ static void load_locked(void)
     void *handle = find_next();
     if (!handle)
         handle = find_loaded();
-    if (!handle || !tsr_symbols_open(&library_symbols, handle))
+    if (!handle || !tsr_symbols_open(&real_symbols, handle))
         return;
-    mismatch = find_mismatch(&library_symbols);
+    mismatch = find_mismatch(&real_symbols);
     __atomic_store_n(&compatible, !mismatch, __ATOMIC_RELAXED);
     if (mismatch)
         warn_mismatch(mismatch);
-    fill_slots(&library_symbols);
-    __atomic_store_n(&library, handle, __ATOMIC_RELEASE);
+    fill_slots(&real_symbols);
+    __atomic_store_n(&library, &real_symbols, __ATOMIC_RELEASE);
 }
 
 bool tsr_real_load(void)
@@ -205,7 +205,8 @@ bool tsr_real_version_agrees(void)
 void *tsr_real_symbol(const char *name)
 {
     (void) tsr_real_load();
-    return __atomic_load_n(&library, __ATOMIC_ACQUIRE) ? tsr_symbols_find(&library_symbols, name) : NULL;
+    const tsr_symbols *symbols = __atomic_load_n(&library, __ATOMIC_ACQUIRE);
+    return symbols ? tsr_symbols_find(symbols, name) : NULL;
 }
 
 GrB_Info tsr_real_missing(const char *name)

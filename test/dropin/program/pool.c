@@ -289,7 +289,7 @@ void operand(object *o)
 }
 
 /* 7.4.0 takes -0.0 in a mask for true in some methods and for false in others. */
-static void without_negative_zero(object *o)
+void without_negative_zero(object *o)
 {
     double zero = 0;
     if (!is_float(o->type)) return;

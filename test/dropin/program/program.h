@@ -147,6 +147,7 @@ void object_replace(object *o, void *handle); /* frees the old handle */
 void object_free(object *o);
 GrB_Info object_wait(object *o);
 void operand(object *o); /* about to be read: an error string is dropped first */
+void without_negative_zero(object *o);
 void operand_mask(object *o, bool with_accum);
 void without_hyper(object *o, bool only_if_empty); /* no longer held hypersparse */
 void tame(object *o);     /* make its values small and dyadic */
