@@ -96,13 +96,20 @@ void tsr_resident_use(tsr_value *value)
 
 /* ---- sparsity control ---- */
 
+/* The control that was promised while contents are away; 0: none was. */
+static int32_t form_of(const void *handle)
+{
+    tsr_matrix *record = tsr_table_get(handle, false);
+    const int32_t form = record ? tsr_matrix_form(record) : 0;
+    tsr_matrix_unref(record);
+    return form;
+}
+
 /* 0: not a valid object. */
 int32_t tsr_resident_control(GrB_Matrix C)
 {
     int32_t control = 0;
-    tsr_matrix *record = tsr_table_get(C, false);
-    const int32_t form = record ? tsr_matrix_form(record) : 0;
-    tsr_matrix_unref(record);
+    const int32_t form = form_of(C);
     if (form)
         return form;
     return tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS ? control : 0;
@@ -126,9 +133,7 @@ bool tsr_resident_promise_control(GrB_Matrix C, int32_t control)
 
 void tsr_settle_form(const void *handle)
 {
-    tsr_matrix *record = tsr_table_get(handle, false);
-    const int32_t form = record ? tsr_matrix_form(record) : 0;
-    tsr_matrix_unref(record);
+    const int32_t form = form_of(handle);
     if (!form)
         return;
     tsr_real.GxB_Matrix_Option_set_INT32((GrB_Matrix)handle, GxB_SPARSITY_CONTROL, form);
@@ -348,9 +353,7 @@ bool tsr_resident_set_control(GrB_Matrix C, bool vector, int32_t control)
     tsr_value *value = may_wait(control) ? tsr_resident_find(C) : NULL;
     if (!value)
         return false;
-    tsr_matrix *record = tsr_table_get(C, false);
-    const int32_t before = record ? tsr_matrix_form(record) : 0;
-    tsr_matrix_unref(record);
+    const int32_t before = form_of(C);
     const tsr_value_facts *facts = tsr_value_about(value);
     tsr_handover arrays = {0};
     const bool done = tsr_arrays_dense(&arrays, tsr_value_places(value), facts->type, !facts->full) &&
