@@ -4,9 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "test/cuda/device_control.h"
+#include "test/seed.h"
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
 int tsr_backend_score(const tsr_backend_options *options);
@@ -19,7 +19,7 @@ int rounds = 1;
 
 int start_plugin(int argc, char **argv, const tsr_backend_options *options)
 {
-    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : (uint64_t)time(NULL);
+    seed = argc > 1 ? strtoull(argv[1], NULL, 0) : test_seed();
     rounds = argc > 2 ? atoi(argv[2]) : rounds;
     printf("seed %llu\n", (unsigned long long)seed);
     control_seed(seed);

@@ -9,7 +9,7 @@ extern const tsr_backend *gpu;
 extern uint64_t seed;
 extern int rounds;
 
-/* Arguments: [seed] [rounds].  Not 0: leave with that. */
+/* Arguments: [seed] [rounds] (else test/seed.h).  Not 0: leave with that. */
 int start_plugin(int argc, char **argv, const tsr_backend_options *options);
 
 #endif

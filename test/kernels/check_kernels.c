@@ -3,6 +3,7 @@
  * A test is named op/type/add_mul/isa.  The seed is printed; with --seed and --test a failure repeats.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "test/kernels/compare.h"
+#include "test/seed.h"
 
 #include <argp.h>
 #include <stdio.h>
@@ -155,7 +156,7 @@ static void all_tests(const options *o, tally *t)
 /* ---- options ---- */
 
 static const struct argp_option known[] = {
-    { "seed", 's', "N", 0, "seed of all random products (default: the clock)", 0 },
+    { "seed", 's', "N", 0, "seed of all random products (default: TESSERA_TEST_SEED, else a fixed one)", 0 },
     { "test", 't', "PREFIX", 0, "only tests whose name begins so", 0 },
     { "rounds", 'r', "N", 0, "products per test (default 3; 40 with TESSERA_TEST_LONG=1)", 0 },
     { "list", 'l', NULL, 0, "print the names", 0 },
@@ -188,7 +189,7 @@ int main(int argc, char **argv)
 {
     const struct argp argp = { known, take_option, NULL, "Checks the CPU kernels against the oracle.", NULL, NULL,
         NULL };
-    options o = { .seed = (uint64_t)time(NULL), .rounds = wants_long() ? 40 : 3, .scale = 16 };
+    options o = { .seed = test_seed(), .rounds = wants_long() ? 40 : 3, .scale = 16 };
     tally t = { 0, 0, 0 };
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     if (!o.list && !o.bench)

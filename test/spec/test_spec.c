@@ -11,6 +11,7 @@
 
 #include "../dropin/routed.h"
 #include "objects.h"
+#include "../seed.h"
 
 enum { CALL_MXM, CALL_MXV, CALL_VXM };
 enum { SHAPE_SPMM, SHAPE_DENSE_FIRST, SHAPE_SDDMM, SHAPE_DOT, SHAPES };
@@ -21,7 +22,7 @@ typedef GrB_Info (*mxm_function)(GrB_Matrix, const GrB_Matrix, const GrB_BinaryO
 
 static const char *const monoid_names[] = {"plus", "min", "max", "any", "lor"};
 static const char *const op_names[] = {"times", "first", "second", "pair", "plus", "land", "minus", "min", "max"};
-static uint64_t first_seed = 1;
+static uint64_t first_seed;
 
 /* ---- one random case ---- */
 
@@ -385,9 +386,9 @@ EACH_TYPE(TYPE_TEST)
 
 static int start(void **state)
 {
-    const char *seed = getenv("TESSERA_TEST_SEED");
     (void)state;
-    if (seed) first_seed = strtoull(seed, NULL, 0);
+    first_seed = test_seed();
+    print_message("seed %llu\n", (unsigned long long)first_seed);
     GrB_Info info = GrB_init(GrB_NONBLOCKING);
     GxB_Global_Option_set(GxB_HYPER_SWITCH, GxB_NEVER_HYPER);
     operators_init();

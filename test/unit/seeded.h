@@ -7,11 +7,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
-static uint64_t first_seed = 20261121, seed;
+#include "test/seed.h"
+
+static uint64_t first_seed, seed;
 
 /* 0 to n - 1 (xorshift64). */
 static inline int64_t draw(int64_t n)
@@ -33,10 +34,8 @@ static inline int set_seed(void **state)
 /* Setup of the group. */
 static inline int tell_seed(void **state)
 {
-    const char *text = getenv("TESSERA_TEST_SEED");
     (void)state;
-    if (text)
-        first_seed = strtoull(text, NULL, 10) | 1;
+    first_seed = test_seed() | 1; /* xorshift stays at 0 */
     print_message("seed %llu\n", (unsigned long long)first_seed);
     return 0;
 }
