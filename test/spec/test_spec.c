@@ -218,10 +218,15 @@ static long double unit(int type, long double f)
                           : nextafter((double)fabsl(f), INFINITY) - (double)fabsl(f);
 }
 
-static void check_accuracy(const problem *t)
+/* Largest errors of entries. */
+typedef struct errors {
+    long double ours, theirs;
+} errors;
+
+static errors errors_of(const problem *t)
 {
     dense exact, ours, theirs;
-    long double our_error = 0, their_error = 0, ulp = 0;
+    errors worst = {0, 0};
     exact_of(t, &exact);
     run_mxm(t, real_mxm(), &theirs);
     run(t, &ours);
@@ -231,25 +236,34 @@ static void check_accuracy(const problem *t)
             if (o.there != e.there) describe(t);
             assert_true(o.there == e.there && s.there == e.there);
             if (!e.there) continue;
-            our_error = fmaxl(our_error, fabsl(o.f - e.f));
-            their_error = fmaxl(their_error, fabsl(s.f - e.f));
-            ulp = fmaxl(ulp, unit(exact.type, e.f));
+            worst.ours = fmaxl(worst.ours, fabsl(o.f - e.f));
+            worst.theirs = fmaxl(worst.theirs, fabsl(s.f - e.f));
         }
-    if (our_error > 2 * their_error + ulp) describe(t);
-    assert_true(our_error <= 2 * their_error + ulp);
+    return worst;
+}
+
+/* The worst of many products with values below 4: a single small one may be rounded luckily. */
+static void check_accuracy(int type, int op)
+{
+    static problem t, worst;
+    errors most = {0, 0};
+    for (int k = 0; k < CASES_OF_ERRORS; k++) {
+        make_problem(&t, first_seed * 77 + (uint64_t)(type * 8 + op) * 1000 + (uint64_t)k, MON_PLUS, op, type, VALUES_RANDOM);
+        if (t.call != CALL_MXM) continue;
+        const errors e = errors_of(&t);
+        worst = e.ours > most.ours ? t : worst;
+        most = (errors){fmaxl(most.ours, e.ours), fmaxl(most.theirs, e.theirs)};
+    }
+    const long double allowed = 2 * most.theirs + unit(type, 4);
+    if (most.ours > allowed) describe(&worst);
+    assert_true(most.ours <= allowed);
 }
 
 static void test_accuracy(void **state)
 {
-    static problem t;
     (void)state;
     for (int type = T_FP32; type <= T_FP64; type++)
-        for (int op = OP_TIMES; op <= OP_PLUS; op++)
-            for (int k = 0; k < CASES_OF_ERRORS; k++) {
-                make_problem(&t, first_seed * 77 + (uint64_t)(type * 8 + op) * 1000 + (uint64_t)k, MON_PLUS, op, type,
-                             VALUES_RANDOM);
-                if (t.call == CALL_MXM) check_accuracy(&t);
-            }
+        for (int op = OP_TIMES; op <= OP_PLUS; op++) check_accuracy(type, op);
 }
 
 static bool same_class(long double x, long double y)
@@ -259,15 +273,23 @@ static bool same_class(long double x, long double y)
     return fabsl(x - y) <= 1e-5L * (fabsl(x) + fabsl(y)) + 1e26L;
 }
 
+static long double rounded(int type, long double x)
+{
+    return type == T_FP32 ? (long double)(float)x : (long double)(double)x;
+}
+
+/* Sums that overflow on their way depend on the order, and on whether a product is rounded before it is added (FMA): only where
+ * SuiteSparse's result is that of the exact sum must it be ours. */
 static void check_special(const problem *t)
 {
-    dense ours, theirs;
+    dense exact, ours, theirs;
+    exact_of(t, &exact);
     run_mxm(t, real_mxm(), &theirs);
     run(t, &ours);
     for (int i = 0; i < ours.nrows; i++)
         for (int j = 0; j < ours.ncols; j++) {
-            cell o = ours.at[i][j], s = theirs.at[i][j];
-            if (o.there == s.there && (!o.there || same_class(o.f, s.f))) continue;
+            cell o = ours.at[i][j], s = theirs.at[i][j], e = exact.at[i][j];
+            if (o.there == s.there && (!o.there || same_class(o.f, s.f) || !same_class(s.f, rounded(exact.type, e.f)))) continue;
             describe(t);
             fail_msg("C(%d,%d): SuiteSparse has %d %Lg, Tessera %d %Lg", i, j, s.there, s.f, o.there, o.f);
         }
