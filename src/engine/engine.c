@@ -71,6 +71,8 @@ static bool below_least(const tsr_features *f, double work)
 bool tsr_engine_too_small(const tsr_product *p)
 {
     tsr_features f;
+    if ((p->a_value || p->b_value) && tsr_config_get()->min_work < 0)
+        return false;
     tsr_features_of(&f, p);
     return below_least(&f, tsr_work_of(&f));
 }
@@ -137,7 +139,7 @@ static tsr_features with_rep(const tsr_features *f, bool by_col)
 static double plan_representation(const tsr_request *r, const tsr_features *f, tsr_decision *d)
 {
     double without = tsr_predict_cpu_ms(f);
-    if (!r->a_matrix || tsr_is_masked(r->product.op))
+    if (!r->a_matrix || tsr_is_masked(r->product.op) || r->b_sparse)
         return without;
     if (tsr_config_get()->eager) {
         d->build_a = true;
@@ -239,7 +241,7 @@ static double plan_gpu(const tsr_request *r, const tsr_features *f, const tsr_de
 static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decision *d)
 {
     double cpu_ms = d->predicted_ms;
-    double base = d->forward_ms >= 0 && d->forward_ms < cpu_ms ? d->forward_ms : cpu_ms;
+    double base = r->b_sparse || (d->forward_ms >= 0 && d->forward_ms < cpu_ms) ? d->forward_ms : cpu_ms;
     const tsr_backend *gpu = gpu_for(r, f, base);
     if (!gpu)
         return;
@@ -279,7 +281,8 @@ static tsr_route route_of(const tsr_decision *d)
 static void follow_experience(const tsr_request *r, const tsr_features *f, double cpu_ms, tsr_decision *d)
 {
     const tsr_config *config = tsr_config_get();
-    if (!r->may_forward || config->mode != TSR_MODE_AUTO || config->defer || config->eager || by_reference() || of_values(r) || r->c_stays)
+    if (!r->may_forward || config->mode != TSR_MODE_AUTO || config->defer || config->eager || by_reference() || of_values(r) || r->b_sparse ||
+        r->c_stays)
         return;
     d->experience = tsr_experience_key(f);
     tsr_route first = route_of(d);
@@ -309,6 +312,7 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     if (r->product.op == TSR_OP_MASKED_DOT && tsr_work_of(&f) >= TSR_WALK_LEAST)
         f.walk = tsr_sample_walk(&r->product);
     f.c_stays = r->c_stays;
+    f.b_sparse = r->b_sparse;
     if (!allowed(r, d))
         return;
     wanted_reps(r, d);

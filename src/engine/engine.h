@@ -18,6 +18,7 @@ typedef struct tsr_request {
     bool accum_full;          /* drop-in: the result is added to a full C */
     int64_t brought;          /* drop-in: bytes that were moved to have values of the operands */
     bool c_stays;             /* drop-in: a dense C need not come home */
+    bool b_sparse;            /* drop-in: the host holds b sparse; product.b is the bitmap that would be brought: x tells that there are values */
     bool direct;              /* drop-in: dense operands lie in blocks that are page-locked when products use them again */
     double expected_calls;    /* native hint; 0 = unknown */
     tsr_precision precision;  /* native hint; EXACT: as configured */
@@ -34,7 +35,8 @@ typedef struct tsr_decision {
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
 } tsr_decision;
 
-/* So little work that nothing we could do pays (drop-in door; no record is made for such operands). */
+/* So little work that nothing we could do pays (drop-in door; no record is made for such operands).  Not where an operand is with a
+ * backend: it would have to come home. */
 bool tsr_engine_too_small(const tsr_product *product);
 /* The same of a product that is not known yet, but for the most multiply-adds it can have. */
 bool tsr_engine_hopeless(double most_work, bool masked);

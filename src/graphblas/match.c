@@ -225,8 +225,24 @@ static void swap_product(matcher *s)
     r->product.semiring.mul = tsr_mul_swapped(r->product.semiring.mul);
 }
 
+/* A vector that the host holds sparse may be brought as a bitmap. */
+static bool may_spread(const matcher *s)
+{
+    return s->values && s->call->vector && tsr_is_compressed(&s->a) && tsr_is_compressed(&s->b);
+}
+
+static void spread(matcher *s)
+{
+    s->out->sparse = s->b;
+    s->out->request.b_sparse = true;
+    s->b = (tsr_view){.format = TSR_BITMAP, .type = s->b.type, .by_col = true, .nrows = s->b.nrows, .ncols = 1, .nvec = 1,
+                      .vlen = s->b.nrows, .ld = s->b.nrows, .nvals = s->b.nvals, .x = s->b.x};
+}
+
 static const char *choose_op(matcher *s)
 {
+    if (may_spread(s))
+        spread(s);
     bool dense_a = is_dense(&s->a), dense_b = is_dense(&s->b);
     bool usable_mask = s->call->M && !s->out->mod.mask_comp && !is_dense(&s->m);
     tsr_op *op = &s->out->request.product.op;
@@ -292,10 +308,12 @@ static bool faulty_finish(const matcher *s)
     return s->call->accum && s->call->M && s->m.format == TSR_FULL;
 }
 
-static bool wants_cast(const tsr_product *p)
+static bool wants_cast(const matcher *s)
 {
+    const tsr_product *p = &s->out->request.product;
+    const bool b_there = p->b_value || s->out->request.b_sparse;
     return (p->a_value && tsr_reads_a(p) && p->a.type != p->semiring.type) ||
-           (p->b_value && tsr_reads_b(p) && p->b.type != p->semiring.type);
+           (b_there && tsr_reads_b(p) && p->b.type != p->semiring.type);
 }
 
 static const char *fill_product(matcher *s)
@@ -315,7 +333,7 @@ static const char *fill_product(matcher *s)
     p->nthreads = out->mod.nthreads;
     p->a_value = out->a_value ? tsr_value_kept(out->a_value) : NULL;
     p->b_value = out->b_value ? tsr_value_kept(out->b_value) : NULL;
-    if (wants_cast(p))
+    if (wants_cast(s))
         return "a value that stays with a backend is not cast";
     bool dense_c = !tsr_is_masked(p->op);
     if (!dense_c) {

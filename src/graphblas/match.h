@@ -36,6 +36,7 @@ typedef struct tsr_match {
     GrB_Type t_type;   /* handle of the semiring's type */
     const void *a_handle, *b_handle; /* the objects behind request.product.a and .b */
     tsr_value *a_value, *b_value;    /* what a backend has of them; references */
+    tsr_view sparse;   /* with request.b_sparse: b as the host holds it */
 } tsr_match;
 
 /* NULL: matched.  Otherwise why the call is forwarded (static text).  values: operands that a backend keeps are taken from there, and C,

@@ -8,6 +8,7 @@
 #include "src/graphblas/pins.h"
 #include "src/graphblas/resident.h"
 #include "src/graphblas/step.h"
+#include "src/registry/backends.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
 #include "src/registry/warn.h"
@@ -241,8 +242,8 @@ static bool leave_there(job *j, tsr_status *status)
 
 static double least_places(void)
 {
-    const double least = tsr_config_get()->min_work;
-    return least >= 0 ? least : TSR_GRAVITY_LEAST;
+    const tsr_config *config = tsr_config_get();
+    return tsr_gravity_least(config->min_work, config->mode == TSR_MODE_GPU);
 }
 
 static bool large(const tsr_product *p)
@@ -486,6 +487,19 @@ static bool hopeless(const tsr_call *c)
     return !tsr_trace_wanted() && most_work(&work, c) && tsr_engine_hopeless(work, c->M && !c->vector);
 }
 
+/* B, which the host holds sparse, becomes a value. */
+static bool bring_sparse(job *j)
+{
+    tsr_match *m = &j->match;
+    tsr_request *r = &m->request;
+    m->b_value = tsr_resident_find(m->b_handle);
+    if (!m->b_value && tsr_resident_bring(&m->b_value, m->b_handle, &m->sparse, j->decision.backend, &r->brought) != TSR_OK)
+        return false;
+    r->product.b_value = tsr_value_kept(m->b_value);
+    r->product.b.x = NULL;
+    return true;
+}
+
 /* values: operands are taken from a backend where it keeps them; only that backend computes then. */
 static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
 {
@@ -505,7 +519,8 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
     plan_stay(&j);
     j.match.request.direct = tsr_pins_noted(j.match.request.product.b.x);
     tsr_engine_decide(&j.match.request, &j.decision);
-    if (values && !(j.decision.backend && j.decision.backend->values)) {
+    const bool there = j.decision.backend && j.decision.backend->values;
+    if (values && !(there && (!j.match.request.b_sparse || bring_sparse(&j)))) {
         release(&j);
         return false;
     }
@@ -526,11 +541,24 @@ static bool has_value(const void *handle)
     return value;
 }
 
-/* Does something of it live with a backend, which would have to come home otherwise or spares a way there? */
+/* Is u sparse on the host, and is there a GPU that it might be brought to, or may there be one? */
+static bool may_spread(const tsr_call *c)
+{
+    int32_t status = 0;
+    double work;
+    return c->vector && tsr_real.GxB_Matrix_Option_get_INT32(c->B, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS &&
+           status == GxB_SPARSE && (tsr_resident_possible() || !tsr_backend_gpu_asked()) && most_work(&work, c) &&
+           !tsr_engine_hopeless(work, false);
+}
+
+/* Does something of it live with a backend, which would have to come home otherwise or spares a way there?  Or might it? */
 static bool of_values(const tsr_call *c)
 {
-    return (tsr_busy() & TSR_BUSY_VALUES) && !tsr_config_get()->defer && tsr_resident_allowed_inside() &&
-           (has_value(c->A) || has_value(c->B) || (has_value(c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))));
+    if (tsr_config_get()->defer || !tsr_resident_allowed_inside())
+        return false;
+    return ((tsr_busy() & TSR_BUSY_VALUES) &&
+            (has_value(c->A) || has_value(c->B) || (has_value(c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
+           may_spread(c);
 }
 
 static void run_hooks(const tsr_call *c)

@@ -149,6 +149,12 @@ static bool any_away(const tsr_stepper *s)
     return away;
 }
 
+/* With the GPU forced, as the products of a loop would bring them. */
+static bool may_spread(const tsr_stepper *s)
+{
+    return tsr_resident_backend() && s->call.vector && (double)s->nrows <= 0x1p28;
+}
+
 static uint64_t key_of(const tsr_stepper *s)
 {
     const tsr_step *step = &s->call.step;
@@ -183,7 +189,7 @@ bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *pro
         return false;
     if (!look_at_operand(s, &s->y, call->B) || keeps_bitmap(s) || !look_at_mask(s) || !look_at_old(s))
         return false;
-    if (any_sparse(s) && !promised && !any_away(s))
+    if (any_sparse(s) && !promised && !any_away(s) && !may_spread(s))
         return false;
     if (call->full_only && !(all_present(&s->x) && all_present(&s->y)))
         return false;

@@ -133,6 +133,14 @@ static double suitesparse_spmv_ns(const tsr_features *f, const tsr_cost_suitespa
     return f->a_nnz * (entry + (f->b_bitmap && !f->a_by_col ? c->spmv_bitmap : 0));
 }
 
+/* It searches a sparse vector for every entry of a row, or adds up columns with one thread. */
+static double suitesparse_frontier_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    if (!f->a_by_col)
+        return f->a_nnz * c->frontier_dot;
+    return f->a_nnz * f->b_nnz / f->k * c->frontier_edge * (f->nthreads > 0 ? f->nthreads : 1);
+}
+
 /* By dots only where rows of X and columns of Y' are contiguous; else it multiplies everything and drops what the mask does not name. */
 static double suitesparse_sddmm_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
@@ -144,6 +152,8 @@ static double suitesparse_sddmm_ns(const tsr_features *f, const tsr_cost_suitesp
 static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
     bool dense_c = !tsr_is_masked(f->op);
+    if (f->b_sparse)
+        return suitesparse_frontier_ns(f, c);
     if (dense_c && special_case(f))
         return f->a_nnz * c->special_entry + outputs_ns(f, c->special_byte);
     switch (f->op) {
@@ -188,8 +198,9 @@ static double gpu_a_ns(const tsr_features *f, const tsr_cost_gpu *c)
 
 static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
 {
-    double b_place = (tsr_mul_reads_b(f->semiring.mul) ? value_bytes(f) : 0) + (f->b_bitmap ? 1 : 0);
-    double up = f->b_there ? 0 : dense_transfer_ns(f->k * f->n * b_place, f, c);
+    double b_value = tsr_mul_reads_b(f->semiring.mul) ? value_bytes(f) : 0;
+    double b_bytes = f->b_sparse ? f->b_nnz * (4 + b_value) : f->k * f->n * (b_value + (f->b_bitmap ? 1 : 0));
+    double up = f->b_there ? 0 : dense_transfer_ns(b_bytes, f, c);
     double down = f->c_stays ? 0 : dense_transfer_ns(f->m * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c);
     return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
 }

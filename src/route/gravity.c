@@ -87,10 +87,14 @@ static bool may_try(habit *h)
     return true;
 }
 
+double tsr_gravity_least(double configured, bool forced)
+{
+    return configured >= 0 ? configured : forced ? TSR_GRAVITY_LEAST_FORCED : TSR_GRAVITY_LEAST;
+}
+
 bool tsr_gravity_pulls(const tsr_pull *pull)
 {
-    double least = pull->least >= 0 ? pull->least : TSR_GRAVITY_LEAST;
-    if (pull->elements < least)
+    if (pull->elements < tsr_gravity_least(pull->least, pull->forced))
         return false;
     if (pull->forced)
         return true;

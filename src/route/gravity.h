@@ -7,8 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Elements below which a result is computed on the host: a kernel's start costs more than it gains. */
+/* Elements below which a result is computed on the host: a kernel's start costs more than it gains; with TESSERA_MODE=gpu, where what it
+ * needs is mostly there. */
 #define TSR_GRAVITY_LEAST 1e5
+#define TSR_GRAVITY_LEAST_FORCED 1e4
+double tsr_gravity_least(double configured, bool forced); /* configured (min_work) < 0: one of these */
 
 /* Calls of one kind (operation, operator, type, sizes) have the same key, never 0. */
 uint64_t tsr_gravity_key(const uint64_t *parts, size_t count);
@@ -26,7 +29,7 @@ bool tsr_gravity_keeps(uint64_t key);
 /* What pulls one elementwise call. */
 typedef struct tsr_pull {
     double elements;
-    double least;  /* elements; < 0: TSR_GRAVITY_LEAST */
+    double least;  /* elements, as configured */
     bool there;    /* an operand, or what is overwritten, has a value with the backend */
     bool forced;   /* TESSERA_MODE=gpu */
     uint64_t key;

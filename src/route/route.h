@@ -20,6 +20,7 @@ typedef struct tsr_features {
     bool a_cast, b_cast; /* values must be converted first */
     bool typecast;       /* of another type, maybe only one: SuiteSparse takes its generic kernels */
     bool b_bitmap;
+    bool b_sparse;       /* a vector that the host holds sparse: SuiteSparse multiplies its entries alone, the GPU has a bitmap brought */
     bool narrow_index;   /* 32-bit indices */
     bool a_on_device;    /* the GPU keeps what it needs of A */
     bool direct;         /* the GPU copies dense operands by itself: no host thread stages them */

@@ -37,6 +37,10 @@ static void test_only_what_is_there_and_large(void **state)
     assert_false(tsr_gravity_pulls(&p));
     p.forced = true;
     assert_true(tsr_gravity_pulls(&p));
+    p.elements = TSR_GRAVITY_LEAST_FORCED;
+    assert_true(tsr_gravity_pulls(&p));
+    p.elements--;
+    assert_false(tsr_gravity_pulls(&p));
     p = there;
     p.elements = TSR_GRAVITY_LEAST - 1;
     assert_false(tsr_gravity_pulls(&p));

@@ -82,6 +82,24 @@ static void test_the_gpu_pays_for_the_bus(void **state)
     assert_true(tsr_predict_gpu_ms(&f) > tsr_predict_cpu_ms(&f));
 }
 
+/* SuiteSparse multiplies the entries of a sparse vector, the GPU all of A: few are left where they are, many are worth the way. */
+static void test_a_sparse_vector(void **state)
+{
+    (void)state;
+    tsr_features f = {.op = TSR_OP_SPMV, .semiring = {TSR_INT32, TSR_ADD_MIN, TSR_MUL_PLUS}, .m = 1e6, .n = 1, .k = 1e6, .a_nnz = 3e7,
+                      .b_nnz = 1e3, .a_by_col = true, .b_by_col = true, .b_bitmap = true, .b_sparse = true, .a_on_device = true,
+                      .c_stays = true, .nthreads = 16};
+    tsr_features bitmap = f;
+    bitmap.b_sparse = false;
+    assert_true(tsr_predict_suitesparse_ms(&f) < tsr_predict_gpu_ms(&f));
+    assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_gpu_ms(&bitmap));
+    f.b_nnz = 3e5;
+    assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_suitesparse_ms(&f) / 10);
+    f.b_nnz = 1e3;
+    f.a_by_col = false; /* by dots every entry of A is looked for */
+    assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_suitesparse_ms(&f) / 3);
+}
+
 static void test_a_cast_is_not_free(void **state)
 {
     (void)state;
@@ -230,7 +248,7 @@ int main(void)
         cmocka_unit_test(test_more_work_takes_longer), cmocka_unit_test(test_predictions_are_positive_and_finite),
         cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),
         cmocka_unit_test(test_expected_calls_decide_at_once),
-        cmocka_unit_test(test_sddmm_without_dots),
+        cmocka_unit_test(test_sddmm_without_dots),     cmocka_unit_test(test_a_sparse_vector),
         cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at),
         cmocka_unit_test(test_adding_to_a_full_c), cmocka_unit_test(test_a_typecast_is_seen),
     };

@@ -179,11 +179,84 @@ static void test_gcn_layer(void **state)
     for (int k = 0; k < 4; k++) ok(GrB_Matrix_free(all[k]));
 }
 
+static GrB_Vector sparse_vector(GrB_Type type)
+{
+    GrB_Vector v;
+    ok(GrB_Vector_new(&v, type, N));
+    ok(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    return v;
+}
+
+static int length(int i, int j)
+{
+    return 1 + (7 * i + 13 * j) % 50;
+}
+
+enum { FAR = 1 << 20 };
+
+/* Until nothing changes. */
+static void paths_plain(int *path)
+{
+    bool changed = true;
+    for (int i = 0; i < N; i++) path[i] = i == 0 ? 0 : FAR;
+    while (changed) {
+        changed = false;
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++)
+                if (weight[i][j] != 0 && path[i] + length(i, j) < path[j]) {
+                    path[j] = path[i] + length(i, j);
+                    changed = true;
+                }
+    }
+}
+
+/* The inner loop of delta-stepping: vectors held sparse never come home. */
+static void test_shortest_paths(void **state)
+{
+    (void)state;
+    GrB_Matrix W;
+    GrB_Vector path, bucket = sparse_vector(GrB_INT32), request = sparse_vector(GrB_INT32), less = sparse_vector(GrB_BOOL);
+    GrB_Index left = 1;
+    static int plain[N];
+    int rounds = 0, before, records;
+    ok(GrB_Matrix_new(&W, GrB_INT32, N, N));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            if (weight[i][j] != 0) ok(GrB_Matrix_setElement_INT32(W, length(i, j), (GrB_Index)i, (GrB_Index)j));
+    ok(GrB_Vector_new(&path, GrB_INT32, N));
+    ok(GrB_Vector_assign_INT32(path, NULL, NULL, FAR, GrB_ALL, N, NULL));
+    ok(GrB_Vector_setElement_INT32(path, 0, 0));
+    ok(GrB_Vector_setElement_INT32(bucket, 0, 0));
+    for (; left > 0; rounds++) {
+        moved_since(0, &before);
+        ok(GrB_vxm(request, NULL, NULL, GrB_MIN_PLUS_SEMIRING_INT32, bucket, W, NULL));
+        ok(GrB_Vector_eWiseMult_BinaryOp(less, NULL, NULL, GrB_LT_INT32, request, path, NULL));
+        ok(GrB_Vector_select_BOOL(less, NULL, NULL, GrB_VALUEEQ_BOOL, less, true, NULL));
+        ok(GrB_Vector_select_INT32(bucket, less, NULL, GrB_VALUELT_INT32, request, FAR, GrB_DESC_RS));
+        ok(GrB_Vector_assign(path, less, NULL, request, GrB_ALL, N, GrB_DESC_S));
+        ok(GrB_Vector_nvals(&left, bucket));
+        const int64_t moved = moved_since(before, &records);
+        assert_int_equal(records - before, 5);
+        assert_true(rounds == 0 || moved == 0);
+    }
+    paths_plain(plain);
+    assert_true(rounds > 3);
+    for (int i = 0; i < N; i++) {
+        int x = -1;
+        ok(GrB_Vector_extractElement_INT32(&x, path, (GrB_Index)i));
+        assert_int_equal(x, plain[i]);
+    }
+    GrB_Vector *const all[] = {&path, &bucket, &request, &less};
+    for (int k = 0; k < 4; k++) ok(GrB_Vector_free(all[k]));
+    ok(GrB_Matrix_free(&W));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pagerank, make, drop),
         cmocka_unit_test_setup_teardown(test_gcn_layer, make, drop),
+        cmocka_unit_test_setup_teardown(test_shortest_paths, make, drop),
     };
     if (!use_backend()) return 77;
     return cmocka_run_group_tests(tests, start_session, stop_session);

@@ -195,21 +195,47 @@ static void sparse_operands_come(void)
     OK(GrB_Vector_new(&few, GrB_FP64, N));
     OK(GrB_Vector_new(&empty, GrB_FP64, N));
     for (GrB_Index i = 5; i < 8; i++) OK(GrB_Vector_setElement_FP64(few, 10, i));
-    OK(GrB_Vector_eWiseAdd_BinaryOp(v, NULL, NULL, GrB_PLUS_FP64, few, few, NULL)); /* nothing is there: SuiteSparse's */
-    REQUIRE(steps() == 0);
+    OK(GrB_Vector_eWiseAdd_BinaryOp(v, NULL, NULL, GrB_PLUS_FP64, few, few, NULL));
+    REQUIRE(steps() == 1);
     twice(v, u);
     OK(GrB_Vector_assign(v, NULL, GrB_PLUS_FP64, few, GrB_ALL, N, NULL));
     OK(GrB_Vector_eWiseAdd_BinaryOp(v, NULL, NULL, GrB_PLUS_FP64, v, empty, NULL));
     OK(GrB_Vector_eWiseMult_BinaryOp(u, few, NULL, GrB_TIMES_FP64, v, few, GrB_DESC_RS));
     OK(GrB_Vector_assign_FP64(v, few, NULL, -1, GrB_ALL, N, GrB_DESC_SC));
     OK(GrB_Vector_nvals(&n, u));
-    REQUIRE(steps() == 5 && homes() == 0 && n == 3);
+    REQUIRE(steps() == 6 && homes() == 0 && n == 3);
     REQUIRE(at(u, 6) == 220 && at(v, 6) == 22 && at(v, 4) == -1 && homes() == 2);
     int status = 0;
     OK(GxB_Vector_Option_get(u, GxB_SPARSITY_STATUS, &status)); /* as SuiteSparse would hold three entries */
     REQUIRE(status == GxB_SPARSE);
     OK(GrB_Vector_eWiseMult_BinaryOp(v, NULL, NULL, GrB_TIMES_FP64, v, u, NULL)); /* but the bitmap is there still */
-    REQUIRE(steps() == 6 && homes() == 2 && at(v, 6) == 4840);
+    REQUIRE(steps() == 7 && homes() == 2 && at(v, 6) == 4840);
+    OK(GrB_finalize());
+}
+
+/* A sparse vector goes there for a product, and what is held sparse stays there. */
+static void sparse_vector_multiplies(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A;
+    GrB_Vector few, w;
+    GrB_Index n = 0;
+    int status = 0;
+    OK(GrB_Matrix_new(&A, GrB_FP64, N, N));
+    for (GrB_Index i = 0; i < N; i++) OK(GrB_Matrix_setElement_FP64(A, 2, i, (i + 1) % N));
+    OK(GrB_Vector_new(&few, GrB_FP64, N));
+    OK(GrB_Vector_new(&w, GrB_FP64, N));
+    OK(GxB_Vector_Option_set(few, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    OK(GxB_Vector_Option_set(w, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (GrB_Index i = 5; i < 8; i++) OK(GrB_Vector_setElement_FP64(few, 10, i));
+    OK(GrB_vxm(w, NULL, NULL, GrB_MIN_PLUS_SEMIRING_FP64, few, A, NULL));
+    OK(GrB_vxm(w, few, NULL, GrB_MIN_PLUS_SEMIRING_FP64, w, A, GrB_DESC_RSC));
+    OK(GrB_mxv(w, NULL, GrB_PLUS_FP64, GrB_PLUS_TIMES_SEMIRING_FP64, A, few, NULL));
+    OK(GrB_Vector_nvals(&n, w));
+    REQUIRE(n == 5 && homes() == 0 && records("\"suitesparse\"") == 0);
+    OK(GxB_Vector_Option_get(w, GxB_SPARSITY_STATUS, &status));
+    REQUIRE(homes() == 1 && status == GxB_SPARSE);
+    REQUIRE(at(w, 4) == 20 && at(w, 6) == 20 && at(w, 8) == 14 && at(w, 9) == 14);
     OK(GrB_finalize());
 }
 
@@ -468,6 +494,7 @@ TEST(stays_until_read)
 TEST(stays_as_bitmap)
 TEST(comes_home_in_form)
 TEST(sparse_operands_come)
+TEST(sparse_vector_multiplies)
 TEST(masked_product_stays)
 TEST(applied_in_place)
 TEST(sums_of_rows_stay)
@@ -488,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_stays_as_bitmap),
         cmocka_unit_test(test_comes_home_in_form),
         cmocka_unit_test(test_sparse_operands_come),
+        cmocka_unit_test(test_sparse_vector_multiplies),
         cmocka_unit_test(test_masked_product_stays),
         cmocka_unit_test(test_applied_in_place),
         cmocka_unit_test(test_sums_of_rows_stay),

@@ -1,5 +1,5 @@
-/* Chains of elementwise calls, products and sums over a few full and bitmap objects of one type, seldom looked at in between: what a
- * backend may keep for itself all the way.
+/* Chains of elementwise calls, products and sums over a few full, bitmap or sparse objects of one type, seldom looked at in between: what
+ * a backend may keep for itself all the way.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
@@ -14,6 +14,7 @@ typedef struct chain {
     object small;      /* full, square: dense products from the right */
     int type, m, n;
     bool vector;
+    bool sparse;       /* the objects, which stay so */
 } chain;
 
 static object new_object(const chain *c, int type, int want)
@@ -79,15 +80,21 @@ static output any_output(chain *c)
     return out;
 }
 
-/* 7.4.0 writes a full eWise result into an iso C that has room for one value; a mask with every entry is none to it. */
+/* 7.4.0 writes a full eWise result into an iso C that has room for one value: a new one then. */
+static void make_new(const chain *c, object *C)
+{
+    void *fresh = NULL;
+    if (c->vector) GrB_Vector_new((GrB_Vector *)&fresh, type_handle(C->type), (GrB_Index)c->m);
+    else GrB_Matrix_new((GrB_Matrix *)&fresh, type_handle(C->type), (GrB_Index)c->m, (GrB_Index)c->n);
+    object_replace(C, fresh);
+    if (c->sparse) GxB_Vector_Option_set(C->v, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+}
+
+/* A mask with every entry is none to it. */
 static output any_output_of_ewise(chain *c)
 {
     output out = any_output(c);
-    void *fresh = NULL;
-    if (out.accum || (out.M && !has_every_entry(c, out.M))) return out;
-    if (c->vector) GrB_Vector_new((GrB_Vector *)&fresh, type_handle(c->type), (GrB_Index)c->m);
-    else GrB_Matrix_new((GrB_Matrix *)&fresh, type_handle(c->type), (GrB_Index)c->m, (GrB_Index)c->n);
-    object_replace(out.C, fresh);
+    if (!out.accum && (!out.M || has_every_entry(c, out.M))) make_new(c, out.C);
     return out;
 }
 
@@ -269,13 +276,43 @@ static void multiply(chain *c)
     object *B = any(c), *C = any(c), *M = rng_chance(70) ? NULL : any_mask(c);
     GrB_BinaryOp accum = rng_chance(40) && !M ? binary_op(OP_PLUS, c->type) : NULL;
     GrB_Semiring ring = semiring(c->type == T_BOOL ? MON_LOR : MON_PLUS, muls[rng_below(4)], c->type, true);
-    GrB_Descriptor desc = descriptor(rng_chance(30), M && rng_chance(30), rng_chance(50), rng_chance(30), false);
+    bool pushes = c->vector && rng_chance(50), turned = rng_chance(30);
+    GrB_Descriptor desc = descriptor(rng_chance(30), M && rng_chance(30), rng_chance(50), !pushes && turned, pushes && turned);
     make_small(c, B);
     if (accum) make_small(c, C);
-    GrB_Info info = c->vector ? GrB_mxv(C->v, vector_of(M), accum, ring, c->A, B->v, desc)
-                              : GrB_mxm(C->m, matrix_of(M), accum, ring, c->A, B->m, desc);
+    GrB_Info info = pushes      ? GrB_vxm(C->v, vector_of(M), accum, ring, B->v, c->A, desc)
+                    : c->vector ? GrB_mxv(C->v, vector_of(M), accum, ring, c->A, B->v, desc)
+                                : GrB_mxm(C->m, matrix_of(M), accum, ring, c->A, B->m, desc);
     without_negative_zero(C); /* whose sign depends on the order of a sum, and a later division shows it */
     report("chain_product", info, C);
+}
+
+/* Where the objects are sparse vectors, products of few entries. */
+static void thin(chain *c, object *A)
+{
+    any_value y = any_scalar(c);
+    bool by_value;
+    GrB_IndexUnaryOp op = select_op(7 + rng_below(3), c->type, &by_value);
+    report("chain_thin", vec_select(c->type, A->v, NULL, NULL, op, A->v, &y, NULL), A);
+}
+
+/* A round of delta-stepping: paths over one edge more, where they are shorter, and those of them below a limit. */
+static void relax(chain *c)
+{
+    object *bucket = any(c), *request = any(c), *path = any(c), *less = &c->mask[0];
+    if (!c->vector || c->type == T_BOOL || less->type != T_BOOL) return multiply(c);
+    const GrB_Index n = (GrB_Index)c->m;
+    any_value limit = any_scalar(c);
+    bool by_value;
+    GrB_Semiring ring = semiring(rng_chance(50) ? MON_MIN : MON_MAX, OP_PLUS, c->type, true);
+    if (rng_chance(50)) thin(c, bucket);
+    report("relax_product", GrB_vxm(request->v, NULL, NULL, ring, bucket->v, c->A, NULL), request);
+    make_new(c, less);
+    report("relax_less", GrB_Vector_eWiseMult_BinaryOp(less->v, NULL, NULL, ordering(3, c->type), request->v, path->v, NULL), less);
+    report("relax_true", GrB_Vector_select_BOOL(less->v, NULL, NULL, GrB_VALUEEQ_BOOL, less->v, true, NULL), less);
+    report("relax_bucket", vec_select(c->type, bucket->v, less->v, NULL, select_op(7 + rng_below(3), c->type, &by_value), request->v,
+                                      &limit, GrB_DESC_RS), bucket);
+    report("relax_path", GrB_Vector_assign(path->v, less->v, NULL, request->v, GrB_ALL, n, GrB_DESC_S), path);
 }
 
 static void multiply_dense(chain *c)
@@ -341,11 +378,12 @@ static void begin(chain *c)
 {
     bool hyper;
     bound b;
-    *c = (chain){.vector = rng_chance(50), .type = rng_chance(50) ? (rng_chance(50) ? T_FP32 : T_FP64) : rng_below(NTYPES)};
+    *c = (chain){.vector = rng_chance(60), .type = rng_chance(50) ? (rng_chance(50) ? T_FP32 : T_FP64) : rng_below(NTYPES)};
+    c->sparse = c->vector && rng_chance(50);
     c->m = pool_size();
     c->n = c->vector ? 1 : pool_size();
-    for (int k = 0; k < OBJECTS; k++) c->o[k] = new_object(c, c->type, rng_chance(85) ? WANT_DENSE : WANT_ANY);
-    for (int k = 0; k < MASKS; k++) c->mask[k] = new_object(c, rng_chance(60) ? T_BOOL : random_type(), rng_chance(70) ? WANT_DENSE : WANT_ANY);
+    for (int k = 0; k < OBJECTS; k++) c->o[k] = new_object(c, c->type, c->sparse ? WANT_SPARSE : rng_chance(85) ? WANT_DENSE : WANT_ANY);
+    for (int k = 0; k < MASKS; k++) c->mask[k] = new_object(c, rng_chance(60) ? T_BOOL : random_type(), rng_chance(70) && !c->sparse ? WANT_DENSE : WANT_ANY);
     c->A = make_matrix(c->m, c->m, c->type, WANT_SPARSE, &b, &hyper);
     c->small = (object){.type = c->type, .nrows = c->n, .ncols = c->n};
     c->small.m = make_matrix(c->n, c->n, c->type, WANT_DENSE, &c->small.b, &hyper);
@@ -368,12 +406,12 @@ void op_chains(void)
 {
     static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract,
                                              assign_scalar,
-                                             choose, sum, count, multiply, multiply, multiply_dense, duplicate, swap, touch, set_control};
+                                             choose, sum, count, multiply, multiply, multiply_dense, relax, relax, duplicate, swap, touch, set_control};
     chain c;
     begin(&c);
     report_rarely(true);
     for (int k = 10 + rng_below(20); k > 0; k--) {
-        calls[rng_below(20)](&c);
+        calls[rng_below(22)](&c);
         for (int o = 0; o < OBJECTS; o++) c.o[o].failed = false;
     }
     report_rarely(false);
