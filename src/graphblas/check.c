@@ -86,7 +86,7 @@ static uint64_t hash_dense(const struct GB_Iterator_opaque *it)
 static bool fingerprint_of(const void *handle, uint64_t *fingerprint, int64_t *places)
 {
     struct GB_Iterator_opaque it = {.header_size = sizeof it};
-    if (!handle || TSR_SLOT(GB_Iterator_attach)(&it, (GrB_Matrix) handle, GxB_NO_FORMAT, NULL) != GrB_SUCCESS)
+    if (!handle || tsr_real.GB_Iterator_attach(&it, (GrB_Matrix) handle, GxB_NO_FORMAT, NULL) != GrB_SUCCESS)
         return false;
     const uint64_t rows = (uint64_t) (it.by_col ? it.avlen : it.avdim);
     const uint64_t columns = (uint64_t) (it.by_col ? it.avdim : it.avlen);

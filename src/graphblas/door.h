@@ -11,7 +11,7 @@
 
 /* ---- the real library (real.c) ---- */
 
-/* Resolve everything once; false: no real library, or its version differs from the header's (pass-through, warned once). */
+/* Find it once; false: no real library, or its version differs from the header's (pass-through, warned once). */
 bool tsr_real_load(void);
 bool tsr_real_compatible(void);
 /* Address of a data symbol ("GrB_PLUS_FP32") of the real library; NULL if it has none. */

@@ -15,9 +15,6 @@
 #define TSR_NOINLINE __attribute__((noinline))
 #define TSR_WRAPPER __attribute__((visibility("default")))
 
-/* The real function behind a slot.  Acquire: a slot that changed is followed by everything the loader wrote before. */
-#define TSR_SLOT(name) __atomic_load_n(&tsr_real.name, __ATOMIC_ACQUIRE)
-
 /* Bits of tsr_busy: 0 means that no hook has anything to do. */
 enum {
     TSR_BUSY_HANDLES = 1, /* some handle may have a record or take part in a deferred product */
@@ -111,7 +108,7 @@ extern _Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
 bool tsr_may_route(void);
 
 /* ---- real.c ---- */
-GrB_Info tsr_real_missing(const char *name); /* one line on stderr; GrB_PANIC */
+bool tsr_real_resolve(void *slot, const char *name); /* false: no such function, one line on stderr */
 bool tsr_real_version_agrees(void);          /* after GrB_init: ask the library itself */
 
 /* ---- state.c ---- */

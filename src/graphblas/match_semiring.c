@@ -31,12 +31,13 @@ bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring)
 {
     GrB_Monoid monoid;
     GrB_BinaryOp add, mul;
+    GrB_Type type;
     if (tsr_real.GxB_Semiring_add(&monoid, semiring) != GrB_SUCCESS ||
         tsr_real.GxB_Semiring_multiply(&mul, semiring) != GrB_SUCCESS ||
-        tsr_real.GxB_Monoid_operator(&add, monoid) != GrB_SUCCESS)
+        tsr_real.GxB_Monoid_operator(&add, monoid) != GrB_SUCCESS || tsr_real.GxB_BinaryOp_xtype(&type, mul) != GrB_SUCCESS)
         return false;
     tsr_operator a, m;
-    if (!tsr_match_operator(&a, add) || !tsr_match_operator(&m, mul) || a.type != m.type)
+    if (!tsr_match_operator(&a, add, type) || !tsr_match_operator(&m, mul, type))
         return false;
     out->type = a.type;
     return as_add(&out->add, a) && as_mul(&out->mul, m);
@@ -45,17 +46,18 @@ bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring)
 bool tsr_match_plus(GrB_BinaryOp op, tsr_type type)
 {
     tsr_operator known;
-    return tsr_match_operator(&known, op) && known.code == TSR_STEP_PLUS && known.type == type;
+    return tsr_match_operator(&known, op, tsr_type_handle(type)) && known.code == TSR_STEP_PLUS;
 }
 
 bool tsr_match_accum(GrB_BinaryOp accum)
 {
     tsr_operator known;
-    if (tsr_match_operator(&known, accum))
-        return known.code != TSR_OPERATOR_POSITIONAL;
     GrB_Type z, x, y;
     tsr_type unused;
-    return tsr_real.GxB_BinaryOp_ztype(&z, accum) == GrB_SUCCESS && tsr_match_type(&unused, z) &&
-           tsr_real.GxB_BinaryOp_xtype(&x, accum) == GrB_SUCCESS && tsr_match_type(&unused, x) &&
+    if (tsr_real.GxB_BinaryOp_xtype(&x, accum) != GrB_SUCCESS)
+        return false;
+    if (tsr_match_operator(&known, accum, x))
+        return known.code != TSR_OPERATOR_POSITIONAL;
+    return tsr_match_type(&unused, x) && tsr_real.GxB_BinaryOp_ztype(&z, accum) == GrB_SUCCESS && tsr_match_type(&unused, z) &&
            tsr_real.GxB_BinaryOp_ytype(&y, accum) == GrB_SUCCESS && tsr_match_type(&unused, y);
 }

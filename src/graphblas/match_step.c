@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/step.h"
 
-static bool match_step(tsr_step_op *op, tsr_type *type, const void *handle)
+static bool match_step(tsr_step_op *op, tsr_type *type, const void *handle, GrB_Type first)
 {
     tsr_operator found;
-    if (!tsr_match_operator(&found, handle) || found.code >= TSR_STEP_COUNT)
+    if (!tsr_match_operator(&found, handle, first) || found.code >= TSR_STEP_COUNT)
         return false;
     *op = (tsr_step_op)found.code;
     *type = found.type;
@@ -14,24 +14,31 @@ static bool match_step(tsr_step_op *op, tsr_type *type, const void *handle)
 
 bool tsr_match_unary(tsr_step_op *op, tsr_type *type, GrB_UnaryOp handle)
 {
-    return match_step(op, type, handle);
+    GrB_Type x;
+    return tsr_real.GxB_UnaryOp_xtype(&x, handle) == GrB_SUCCESS && match_step(op, type, handle, x);
 }
 
 bool tsr_match_binary(tsr_step_op *op, tsr_type *type, GrB_BinaryOp handle)
 {
-    return match_step(op, type, handle);
+    GrB_Type x;
+    return tsr_real.GxB_BinaryOp_xtype(&x, handle) == GrB_SUCCESS && match_step(op, type, handle, x);
 }
 
 bool tsr_match_select(tsr_step_op *op, tsr_type *type, GrB_IndexUnaryOp handle)
 {
-    return match_step(op, type, handle);
+    char name[GxB_MAX_NAME_LEN];
+    GrB_Type y;
+    return tsr_real.GxB_IndexUnaryOp_ytype_name(name, handle) == GrB_SUCCESS && tsr_real.GxB_Type_from_name(&y, name) == GrB_SUCCESS &&
+           match_step(op, type, handle, y);
 }
 
 bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_Monoid monoid)
 {
     tsr_operator found;
     GrB_BinaryOp handle;
-    if (!monoid || tsr_real.GxB_Monoid_operator(&handle, monoid) != GrB_SUCCESS || !tsr_match_operator(&found, handle))
+    GrB_Type x;
+    if (!monoid || tsr_real.GxB_Monoid_operator(&handle, monoid) != GrB_SUCCESS ||
+        tsr_real.GxB_BinaryOp_xtype(&x, handle) != GrB_SUCCESS || !tsr_match_operator(&found, handle, x))
         return false;
     *type = found.type;
     switch (found.code) {

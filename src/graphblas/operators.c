@@ -3,51 +3,76 @@
 #define _GNU_SOURCE
 #include "src/graphblas/operators.h"
 
-#include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-
-enum { SLOTS = 2048 };
-
-typedef struct entry {
-    const void *handle;
-    tsr_operator op;
-} entry;
-
-static entry table[SLOTS]; /* unary, binary and selecting operators have different handles */
-static GrB_Type type_handles[TSR_TYPE_COUNT];
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static const char *const suffix[TSR_TYPE_COUNT] = {"BOOL",  "INT8",   "INT16",  "INT32", "INT64", "UINT8",
                                                    "UINT16", "UINT32", "UINT64", "FP32",  "FP64"};
 
+/* What products have most comes first: names are asked for one after the other until a handle is found. */
 static const struct {
-    const char *prefix;
+    const char *name; /* after "_" follows a type */
     int code;
-} names[] = {
-    {"GrB_IDENTITY_", TSR_STEP_IDENTITY}, {"GrB_AINV_", TSR_STEP_AINV},     {"GrB_MINV_", TSR_STEP_MINV},
-    {"GrB_ABS_", TSR_STEP_ABS},           {"GxB_LNOT_", TSR_STEP_LNOT},     {"GxB_ONE_", TSR_STEP_ONE},
-    {"GxB_SQRT_", TSR_STEP_SQRT},         {"GrB_FIRST_", TSR_STEP_FIRST},   {"GrB_SECOND_", TSR_STEP_SECOND},
-    {"GrB_ONEB_", TSR_STEP_PAIR},         {"GxB_PAIR_", TSR_STEP_PAIR},     {"GrB_PLUS_", TSR_STEP_PLUS},
-    {"GrB_MINUS_", TSR_STEP_MINUS},       {"GxB_RMINUS_", TSR_STEP_RMINUS}, {"GrB_TIMES_", TSR_STEP_TIMES},
-    {"GrB_DIV_", TSR_STEP_DIV},           {"GxB_RDIV_", TSR_STEP_RDIV},     {"GrB_MIN_", TSR_STEP_MIN},
-    {"GrB_MAX_", TSR_STEP_MAX},           {"GxB_ISEQ_", TSR_STEP_ISEQ},     {"GxB_ISNE_", TSR_STEP_ISNE},
-    {"GxB_ISGT_", TSR_STEP_ISGT},         {"GxB_ISLT_", TSR_STEP_ISLT},     {"GxB_ISGE_", TSR_STEP_ISGE},
-    {"GxB_ISLE_", TSR_STEP_ISLE},         {"GxB_LOR_", TSR_STEP_LOR},       {"GxB_LAND_", TSR_STEP_LAND},
-    {"GxB_LXOR_", TSR_STEP_LXOR},         {"GrB_EQ_", TSR_STEP_EQ},         {"GrB_NE_", TSR_STEP_NE},
-    {"GrB_GT_", TSR_STEP_GT},             {"GrB_LT_", TSR_STEP_LT},         {"GrB_GE_", TSR_STEP_GE},
-    {"GrB_LE_", TSR_STEP_LE},             {"GrB_VALUEEQ_", TSR_STEP_EQ},    {"GrB_VALUENE_", TSR_STEP_NE},
-    {"GrB_VALUEGT_", TSR_STEP_GT},        {"GrB_VALUELT_", TSR_STEP_LT},    {"GrB_VALUEGE_", TSR_STEP_GE},
-    {"GrB_VALUELE_", TSR_STEP_LE},        {"GxB_ANY_", TSR_OPERATOR_ANY},
+} operators[] = {
+    {"GrB_PLUS_", TSR_STEP_PLUS},
+    {"GrB_TIMES_", TSR_STEP_TIMES},
+    {"GrB_SECOND_", TSR_STEP_SECOND},
+    {"GrB_FIRST_", TSR_STEP_FIRST},
+    {"GxB_PAIR_", TSR_STEP_PAIR},
+    {"GrB_ONEB_", TSR_STEP_PAIR},
+    {"GxB_ANY_", TSR_OPERATOR_ANY},
+    {"GrB_MIN_", TSR_STEP_MIN},
+    {"GrB_MAX_", TSR_STEP_MAX},
+    {"GxB_LOR_", TSR_STEP_LOR},
+    {"GxB_LAND_", TSR_STEP_LAND},
+    {"GxB_LXOR_", TSR_STEP_LXOR},
+    {"GrB_MINUS_", TSR_STEP_MINUS},
+    {"GxB_RMINUS_", TSR_STEP_RMINUS},
+    {"GrB_DIV_", TSR_STEP_DIV},
+    {"GxB_RDIV_", TSR_STEP_RDIV},
+    {"GxB_ISEQ_", TSR_STEP_ISEQ},
+    {"GxB_ISNE_", TSR_STEP_ISNE},
+    {"GxB_ISGT_", TSR_STEP_ISGT},
+    {"GxB_ISLT_", TSR_STEP_ISLT},
+    {"GxB_ISGE_", TSR_STEP_ISGE},
+    {"GxB_ISLE_", TSR_STEP_ISLE},
+    {"GrB_EQ_", TSR_STEP_EQ},
+    {"GrB_NE_", TSR_STEP_NE},
+    {"GrB_GT_", TSR_STEP_GT},
+    {"GrB_LT_", TSR_STEP_LT},
+    {"GrB_GE_", TSR_STEP_GE},
+    {"GrB_LE_", TSR_STEP_LE},
+    {"GrB_IDENTITY_", TSR_STEP_IDENTITY},
+    {"GrB_AINV_", TSR_STEP_AINV},
+    {"GrB_MINV_", TSR_STEP_MINV},
+    {"GrB_ABS_", TSR_STEP_ABS},
+    {"GxB_LNOT_", TSR_STEP_LNOT},
+    {"GxB_ONE_", TSR_STEP_ONE},
+    {"GxB_SQRT_", TSR_STEP_SQRT},
+    {"GrB_VALUEEQ_", TSR_STEP_EQ},
+    {"GrB_VALUENE_", TSR_STEP_NE},
+    {"GrB_VALUEGT_", TSR_STEP_GT},
+    {"GrB_VALUELT_", TSR_STEP_LT},
+    {"GrB_VALUEGE_", TSR_STEP_GE},
+    {"GrB_VALUELE_", TSR_STEP_LE},
+    {"GxB_FIRSTI_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_FIRSTI1_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_FIRSTJ_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_FIRSTJ1_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_SECONDI_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_SECONDI1_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_SECONDJ_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_SECONDJ1_", TSR_OPERATOR_POSITIONAL},
+    {"GrB_LNOT", TSR_STEP_LNOT}, /* from here on only BOOL */
+    {"GrB_LOR", TSR_STEP_LOR},
+    {"GrB_LAND", TSR_STEP_LAND},
+    {"GrB_LXOR", TSR_STEP_LXOR},
+    {"GrB_LXNOR", TSR_STEP_EQ},
 };
+enum { BOOL_ONLY = 5, OPERATORS = sizeof operators / sizeof *operators };
 
-static const struct {
-    const char *name;
-    int code;
-} bool_names[] = {{"GrB_LNOT", TSR_STEP_LNOT}, {"GrB_LOR", TSR_STEP_LOR}, {"GrB_LAND", TSR_STEP_LAND},
-                  {"GrB_LXOR", TSR_STEP_LXOR}, {"GrB_LXNOR", TSR_STEP_EQ}};
-
-static const char *const positional_names[] = {"FIRSTI", "FIRSTI1", "FIRSTJ", "FIRSTJ1", "SECONDI", "SECONDI1", "SECONDJ", "SECONDJ1"};
+/* NULL: never asked for.  Whoever asks gets the same. */
+static const void *type_handles[TSR_TYPE_COUNT], *operator_handles[TSR_TYPE_COUNT][OPERATORS];
+static const char absent[1];
 
 /* SuiteSparse renames them too. */
 static int on_bool(int code)
@@ -74,87 +99,52 @@ static int on_bool(int code)
     }
 }
 
-static unsigned slot_of(const void *handle)
+/* The global variable of the real library holds the handle. */
+static const void *handle_named(const void **kept, const char *start, tsr_type type)
 {
-    return (unsigned)(((uintptr_t)handle >> 4) * UINT64_C(0x9E3779B97F4A7C15) >> 53) % SLOTS;
-}
-
-static entry *find(const void *handle)
-{
-    unsigned s = slot_of(handle);
-    while (table[s].handle && table[s].handle != handle)
-        s = (s + 1) % SLOTS;
-    return &table[s];
-}
-
-/* The global variable `name` of the real library holds the handle; a name it lacks is skipped. */
-static void add(const char *name, int code, tsr_type type)
-{
+    const void *handle = __atomic_load_n(kept, __ATOMIC_RELAXED);
+    if (handle)
+        return handle;
+    char name[48], *end = stpcpy(name, start);
+    if (end[-1] == '_')
+        strcpy(end, suffix[type]);
     void *const *variable = tsr_real_symbol(name);
-    if (!variable || !*variable)
-        return;
-    entry *e = find(*variable);
-    if (!e->handle)
-        *e = (entry){*variable, {type == TSR_BOOL ? on_bool(code) : code, type}};
+    handle = variable && *variable ? *variable : absent;
+    __atomic_store_n(kept, handle, __ATOMIC_RELAXED);
+    return handle;
 }
 
-static void add_positional(void)
+static const void *handle_of(tsr_type type)
 {
-    for (size_t i = 0; i < sizeof positional_names / sizeof *positional_names; i++)
-        for (int bits = 32; bits <= 64; bits += 32) {
-            char name[48];
-            snprintf(name, sizeof name, "GxB_%s_INT%d", positional_names[i], bits);
-            add(name, TSR_OPERATOR_POSITIONAL, TSR_INT64);
-        }
-}
-
-static void add_types(void)
-{
-    for (int t = 0; t < TSR_TYPE_COUNT; t++) {
-        char name[16];
-        snprintf(name, sizeof name, "GrB_%s", suffix[t]);
-        GrB_Type *variable = tsr_real_symbol(name);
-        type_handles[t] = variable ? *variable : NULL;
-    }
-}
-
-static void build(void)
-{
-    add_types();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (int t = 0; t < TSR_TYPE_COUNT; t++) {
-            char name[48];
-            stpcpy(stpcpy(name, names[i].prefix), suffix[t]);
-            add(name, names[i].code, (tsr_type)t);
-        }
-    for (size_t i = 0; i < sizeof bool_names / sizeof *bool_names; i++)
-        add(bool_names[i].name, bool_names[i].code, TSR_BOOL);
-    add_positional();
+    return handle_named(&type_handles[type], "GrB_", type);
 }
 
 bool tsr_match_type(tsr_type *type, GrB_Type handle)
 {
-    pthread_once(&once, build);
-    for (int t = 0; t < TSR_TYPE_COUNT; t++)
-        if (type_handles[t] == handle) {
+    for (int t = TSR_TYPE_COUNT - 1; handle && t >= 0; t--)
+        if (handle_of((tsr_type)t) == handle) {
             *type = (tsr_type)t;
-            return handle != NULL;
+            return true;
         }
     return false;
 }
 
 GrB_Type tsr_type_handle(tsr_type type)
 {
-    pthread_once(&once, build);
-    return type_handles[type];
+    const void *handle = handle_of(type);
+    return handle == absent ? NULL : (GrB_Type)(uintptr_t)handle;
 }
 
-bool tsr_match_operator(tsr_operator *op, const void *handle)
+bool tsr_match_operator(tsr_operator *op, const void *handle, GrB_Type first)
 {
-    pthread_once(&once, build);
-    const entry *e = handle ? find(handle) : NULL;
-    if (!e || !e->handle)
+    tsr_type type;
+    if (!handle || !tsr_match_type(&type, first))
         return false;
-    *op = e->op;
-    return true;
+    const int count = type == TSR_BOOL ? OPERATORS : OPERATORS - BOOL_ONLY;
+    for (int i = 0; i < count; i++)
+        if (handle_named(&operator_handles[type][i], operators[i].name, type) == handle) {
+            *op = (tsr_operator){type == TSR_BOOL ? on_bool(operators[i].code) : operators[i].code, type};
+            return true;
+        }
+    return false;
 }

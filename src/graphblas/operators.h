@@ -18,7 +18,7 @@ typedef struct tsr_operator {
 } tsr_operator;
 
 /* On BOOL every operator is one of LOR, LAND, LXOR, FIRST, SECOND, PAIR, ANY and the comparisons (unary: IDENTITY, LNOT, ONE).
- * False: not built in, or of no use here. */
-bool tsr_match_operator(tsr_operator *op, const void *handle);
+ * first: type of its first operand; of what selects by value, of that value.  False: not built in, or of no use here. */
+bool tsr_match_operator(tsr_operator *op, const void *handle, GrB_Type first);
 
 #endif

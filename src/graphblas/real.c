@@ -1,5 +1,5 @@
-/* Reaches the real SuiteSparse:GraphBLAS: finds it among the loaded objects, fills the function table, compares
- * versions.
+/* Reaches the real SuiteSparse:GraphBLAS: finds it among the loaded objects, resolves its functions when they are first called,
+ * compares versions.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -24,36 +24,27 @@ const char tsr_door_mark[] = "tessera";
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 static tsr_symbols real_symbols;   /* filled under load_mutex */
 static const tsr_symbols *library; /* of the real library: &real_symbols, once they are filled */
-static bool compatible;      /* set with `library` */
-static const char *mismatch; /* why not */
+static bool compatible; /* set with `library` */
 
 /* ---- finding it ---- */
 
-static bool is_real(void *handle)
+/* `mxm`: GrB_mxm must be this one; NULL: whichever. */
+static bool is_real(const tsr_symbols *symbols, const void *mxm)
 {
-    tsr_symbols symbols;
-    return tsr_symbols_open(&symbols, handle) && tsr_symbols_find(&symbols, "GrB_mxm") && !tsr_symbols_find(&symbols, "tsr_door_mark");
+    const void *own = tsr_symbols_find(symbols, "GrB_mxm");
+    return own && (!mxm || own == mxm) && !tsr_symbols_find(symbols, "tsr_door_mark");
 }
 
 /* A handle of the loaded object of this name if it is the real library. */
-static void *open_if_real(const char *name)
+static void *open_if_real(const char *name, const void *mxm)
 {
-    void *handle = name && *name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    if (handle && !is_real(handle)) {
+    tsr_symbols symbols;
+    void *handle = *name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    if (handle && !(tsr_symbols_open(&symbols, handle) && is_real(&symbols, mxm))) {
         dlclose(handle);
         handle = NULL;
     }
     return handle;
-}
-
-static void *find_next(void)
-{
-    void *symbol = dlsym(RTLD_NEXT, "GrB_mxm");
-    Dl_info info;
-    struct link_map *owner = NULL;
-    if (!symbol || !dladdr1(symbol, &info, (void **) &owner, RTLD_DL_LINKMAP) || !owner)
-        return NULL;
-    return open_if_real(owner->l_name);
 }
 
 typedef struct name_list {
@@ -80,31 +71,39 @@ static int collect_name(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-/* Names first, dlopen afterwards: the loader's lock is held during the walk. */
-static void *find_loaded(void)
+static void *open_first(const name_list *list, const void *mxm)
+{
+    void *found = NULL;
+    for (size_t n = 0; n < list->count && !found; n++)
+        found = open_if_real(list->names[n], mxm);
+    return found;
+}
+
+/* The one that comes after this object, or else any.  Names first, dlopen afterwards: the loader's lock is held during the walk. */
+static void *find_library(void)
 {
     name_list list = {0};
-    void *found = NULL;
+    const void *next = dlsym(RTLD_NEXT, "GrB_mxm");
     dl_iterate_phdr(collect_name, &list);
-    for (size_t n = 0; n < list.count; n++) {
-        if (!found)
-            found = open_if_real(list.names[n]);
+    void *found = next ? open_first(&list, next) : NULL;
+    if (!found)
+        found = open_first(&list, NULL);
+    for (size_t n = 0; n < list.count; n++)
         free(list.names[n]);
-    }
     free(list.names);
     return found;
 }
 
 /* ---- does it fit? ---- */
 
-static int compare_name(const void *key, const void *entry)
+static int compare_name(const void *key, const void *name)
 {
-    return strcmp(key, ((const tsr_real_entry *) entry)->name);
+    return strcmp(key, name);
 }
 
 static bool is_wrapped(const char *name)
 {
-    return bsearch(name, tsr_real_entries, TSR_REAL_COUNT, sizeof *tsr_real_entries, compare_name) != NULL;
+    return bsearch(name, tsr_real_names, TSR_REAL_COUNT, sizeof *tsr_real_names, compare_name) != NULL;
 }
 
 static bool is_graphblas(const char *name)
@@ -133,24 +132,7 @@ static int soname_major(const char *soname)
     return dot ? atoi(dot + 4) : 0;
 }
 
-static const char *find_mismatch(const tsr_symbols *symbols)
-{
-    const int major = soname_major(symbols->soname);
-    if (major && major != GxB_IMPLEMENTATION_MAJOR)
-        return symbols->soname;
-    return unwrapped_name(symbols);
-}
-
 /* ---- loading ---- */
-
-static void fill_slots(const tsr_symbols *symbols)
-{
-    for (size_t n = 0; n < TSR_REAL_COUNT; n++) {
-        void *symbol = tsr_symbols_find(symbols, tsr_real_entries[n].name);
-        if (symbol)
-            __atomic_store_n((slot_t *) ((char *) &tsr_real + tsr_real_entries[n].offset), symbol, __ATOMIC_RELEASE);
-    }
-}
 
 static void warn_mismatch(const char *what)
 {
@@ -160,16 +142,14 @@ static void warn_mismatch(const char *what)
 
 static void load_locked(void)
 {
-    void *handle = find_next();
-    if (!handle)
-        handle = find_loaded();
+    void *handle = find_library();
     if (!handle || !tsr_symbols_open(&real_symbols, handle))
         return;
-    mismatch = find_mismatch(&real_symbols);
-    __atomic_store_n(&compatible, !mismatch, __ATOMIC_RELAXED);
-    if (mismatch)
-        warn_mismatch(mismatch);
-    fill_slots(&real_symbols);
+    const int major = soname_major(real_symbols.soname);
+    const bool fits = !major || major == GxB_IMPLEMENTATION_MAJOR;
+    if (!fits)
+        warn_mismatch(real_symbols.soname);
+    __atomic_store_n(&compatible, fits, __ATOMIC_RELAXED);
     __atomic_store_n(&library, &real_symbols, __ATOMIC_RELEASE);
 }
 
@@ -189,17 +169,25 @@ bool tsr_real_compatible(void)
     return __atomic_load_n(&library, __ATOMIC_ACQUIRE) && __atomic_load_n(&compatible, __ATOMIC_RELAXED);
 }
 
-bool tsr_real_version_agrees(void)
+/* NULL: nothing is wrong.  The very version of the header has its functions. */
+static const char *find_mismatch(void)
 {
     int version[16] = {0};
-    if (!tsr_real_compatible())
-        return false;
-    if (TSR_SLOT(GxB_Global_Option_get)(GxB_LIBRARY_VERSION, version) == GrB_SUCCESS &&
-        version[0] == GxB_IMPLEMENTATION_MAJOR)
-        return true;
-    __atomic_store_n(&compatible, false, __ATOMIC_RELAXED);
-    warn_mismatch("it says so itself");
-    return false;
+    if (tsr_real.GxB_Global_Option_get(GxB_LIBRARY_VERSION, version) != GrB_SUCCESS || version[0] != GxB_IMPLEMENTATION_MAJOR)
+        return "it says so itself";
+    if (version[1] == GxB_IMPLEMENTATION_MINOR && version[2] == GxB_IMPLEMENTATION_SUB)
+        return NULL;
+    return unwrapped_name(&real_symbols);
+}
+
+bool tsr_real_version_agrees(void)
+{
+    const char *mismatch = tsr_real_compatible() ? find_mismatch() : NULL;
+    if (mismatch) {
+        __atomic_store_n(&compatible, false, __ATOMIC_RELAXED);
+        warn_mismatch(mismatch);
+    }
+    return tsr_real_compatible();
 }
 
 void *tsr_real_symbol(const char *name)
@@ -209,12 +197,21 @@ void *tsr_real_symbol(const char *name)
     return symbols ? tsr_symbols_find(symbols, name) : NULL;
 }
 
-GrB_Info tsr_real_missing(const char *name)
+static void warn_missing(const char *name)
 {
     if (__atomic_load_n(&library, __ATOMIC_ACQUIRE))
         tsr_warn_once(name, "the SuiteSparse:GraphBLAS loaded has no %s", name);
     else
         tsr_warn_once("graphblas-missing", "%s was called, but no SuiteSparse:GraphBLAS is loaded to forward to: "
                       "link the program with -lgraphblas", name);
-    return GrB_PANIC;
+}
+
+bool tsr_real_resolve(void *slot, const char *name)
+{
+    void *symbol = tsr_real_symbol(name);
+    if (symbol)
+        __atomic_store_n((slot_t *) slot, symbol, __ATOMIC_RELEASE);
+    else
+        warn_missing(name);
+    return symbol != NULL;
 }

@@ -80,8 +80,6 @@ static void watch_fork(void)
 static void start(GrB_Mode mode, malloc_fn user_malloc, free_fn user_free)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (!tsr_real_version_agrees())
-        return;
     pthread_once(&once, watch_fork);
     captured.blocking = mode == GrB_BLOCKING || (int) mode == 3; /* GxB_BLOCKING_GPU is not in every header */
     captured.user_malloc = user_malloc;
@@ -103,9 +101,9 @@ static bool switched_off(void)
  * blocks. */
 static GrB_Info init_with_blocks(GrB_Mode mode, bool with_realloc)
 {
-    const GrB_Info info = TSR_SLOT(GxB_init)(mode, tsr_block_malloc, NULL, with_realloc ? tsr_block_realloc : NULL,
+    const GrB_Info info = tsr_real.GxB_init(mode, tsr_block_malloc, NULL, with_realloc ? tsr_block_realloc : NULL,
                                              tsr_block_free);
-    if (info == GrB_SUCCESS) {
+    if (info == GrB_SUCCESS && tsr_real_version_agrees()) {
         tsr_blocks_enable();
         start(mode, tsr_block_malloc, tsr_block_free);
     }
@@ -115,7 +113,7 @@ static GrB_Info init_with_blocks(GrB_Mode mode, bool with_realloc)
 GrB_Info tsr_state_init(GrB_Mode mode)
 {
     if (switched_off())
-        return TSR_SLOT(GrB_init)(mode);
+        return tsr_real.GrB_init(mode);
     return init_with_blocks(mode, true);
 }
 
@@ -123,11 +121,11 @@ GrB_Info tsr_state_init_with(GrB_Mode mode, void *(*user_malloc)(size_t), void *
                              void *(*user_realloc)(void *, size_t), void (*user_free)(void *))
 {
     if (switched_off())
-        return TSR_SLOT(GxB_init)(mode, user_malloc, user_calloc, user_realloc, user_free);
+        return tsr_real.GxB_init(mode, user_malloc, user_calloc, user_realloc, user_free);
     if (user_malloc == malloc && user_free == free && (!user_realloc || user_realloc == realloc))
         return init_with_blocks(mode, user_realloc != NULL);
-    const GrB_Info info = TSR_SLOT(GxB_init)(mode, user_malloc, user_calloc, user_realloc, user_free);
-    if (info == GrB_SUCCESS)
+    const GrB_Info info = tsr_real.GxB_init(mode, user_malloc, user_calloc, user_realloc, user_free);
+    if (info == GrB_SUCCESS && tsr_real_version_agrees())
         start(mode, user_malloc, user_free);
     return info;
 }
@@ -137,12 +135,14 @@ GrB_Info tsr_state_finalize(void)
     if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
         tsr_defer_end();
         __atomic_store_n(&started, false, __ATOMIC_RELEASE);
-        __atomic_store_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
-        tsr_check_stop();
-        tsr_table_clear();
-        const GrB_Info info = TSR_SLOT(GrB_finalize)();
+        const unsigned busy = __atomic_exchange_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
+        if (busy & TSR_BUSY_CHECK)
+            tsr_check_stop();
+        if (busy & TSR_BUSY_HANDLES)
+            tsr_table_clear();
+        const GrB_Info info = tsr_real.GrB_finalize();
         tsr_blocks_drain();
         return info;
     }
-    return TSR_SLOT(GrB_finalize)();
+    return tsr_real.GrB_finalize();
 }

@@ -94,13 +94,12 @@ static void *find_by_loader(const tsr_symbols *s, const char *name)
 
 void *tsr_symbols_find(const tsr_symbols *s, const char *name)
 {
-    if (!s->gnu_hash || s->versioned)
-        return find_by_loader(s, name);
-    const ElfW(Sym) *symbol = look_up(s, name);
-    if (!symbol)
+    const ElfW(Sym) *symbol = s->gnu_hash ? look_up(s, name) : NULL;
+    if (s->gnu_hash && !symbol)
         return NULL;
-    const int type = ELF64_ST_TYPE(symbol->st_info);
-    return type == STT_FUNC || type == STT_OBJECT ? (void *)(s->map->l_addr + symbol->st_value) : find_by_loader(s, name);
+    const int type = symbol ? ELF64_ST_TYPE(symbol->st_info) : STT_NOTYPE;
+    const bool plain = !s->versioned && (type == STT_FUNC || type == STT_OBJECT);
+    return plain ? (void *)(s->map->l_addr + symbol->st_value) : find_by_loader(s, name);
 }
 
 uint32_t tsr_symbols_count(const tsr_symbols *s)

@@ -103,19 +103,24 @@ void tsr_table_drop(const void *handle)
         free_entry(e);
 }
 
-static entry *take_bucket(shard *s, size_t bucket)
+static entry *take_all(shard *s)
 {
+    entry *all = NULL;
     pthread_mutex_lock(&s->mutex);
-    entry *list = s->buckets[bucket];
-    s->buckets[bucket] = NULL;
+    for (size_t n = 0; n < BUCKETS; n++)
+        for (entry *e = s->buckets[n]; e; e = s->buckets[n]) {
+            s->buckets[n] = e->next;
+            e->next = all;
+            all = e;
+        }
     pthread_mutex_unlock(&s->mutex);
-    return list;
+    return all;
 }
 
 void tsr_table_clear(void)
 {
-    for (size_t n = 0; n < SHARDS * BUCKETS; n++) {
-        entry *list = take_bucket(&shards[n / BUCKETS], n % BUCKETS);
+    for (size_t n = 0; n < SHARDS; n++) {
+        entry *list = take_all(&shards[n]);
         while (list) {
             entry *next = list->next;
             free_entry(list);

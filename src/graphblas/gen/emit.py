@@ -84,34 +84,25 @@ def real_header(prototypes):
            '#ifndef TSR_REAL_H\n#define TSR_REAL_H\n\n#include <GraphBLAS.h>\n',
            '/* The header has function-like macros with these names. */']
     out += ['#undef %s' % name for name in prototypes]
-    out += ['\n/* Never NULL: before the first call every slot resolves the table and calls again. */',
+    out += ['\n/* Never NULL: before its first call every slot resolves itself and calls again. */',
             'struct tsr_real {']
     for p in prototypes.values():
-        out.append('    %s (*%s)(%s);' % (p.returns, p.name, _parameters(p)))
+        out.append('    %s (*_Atomic %s)(%s);' % (p.returns, p.name, _parameters(p)))
     out.append('};\nextern struct tsr_real tsr_real;\n')
-    out.append('#define TSR_REAL_COUNT %d\n' % len(prototypes))
-    out.append('/* Slots by name, ascending. */\ntypedef struct tsr_real_entry {\n    const char *name;\n'
-               '    size_t offset;\n} tsr_real_entry;\n'
-               'extern const tsr_real_entry tsr_real_entries[TSR_REAL_COUNT];\n\n#endif')
+    out.append('/* Ascending.  Rows of characters: pointers would be relocated when a process starts. */\n'
+               'enum { TSR_REAL_COUNT = %d, TSR_REAL_LONGEST = %d };\n'
+               'extern const char tsr_real_names[TSR_REAL_COUNT][TSR_REAL_LONGEST + 1];\n\n#endif'
+               % (len(prototypes), max(map(len, prototypes))))
     return '\n'.join(out) + '\n'
-
-
-def _missing(prototype):
-    if prototype.returns == 'void':
-        return ['tsr_real_missing("%s");' % prototype.name, 'return;']
-    if prototype.returns == 'GrB_Info':
-        return ['return tsr_real_missing("%s");' % prototype.name]
-    return ['tsr_real_missing("%s");' % prototype.name, 'return (%s) 0;' % prototype.returns]
 
 
 def _lazy(prototype):
     name = prototype.name
     result = '' if prototype.returns == 'void' else 'return '
-    missing = _missing(prototype)
+    missing = {'void': '', 'GrB_Info': ' GrB_PANIC'}.get(prototype.returns, ' (%s) 0' % prototype.returns)
     lines = _read_varargs(prototype)
-    lines += ['tsr_real_load();', 'if (TSR_SLOT(%s) == lazy_%s) {' % (name, name)]
-    lines += ['    ' + line for line in missing] + ['}']
-    lines.append('%sTSR_SLOT(%s)(%s);' % (result, name, _pass_on(prototype)))
+    lines += ['if (!tsr_real_resolve(&tsr_real.%s, "%s")) {' % (name, name), '    return%s;' % missing, '}']
+    lines.append('%stsr_real.%s(%s);' % (result, name, _pass_on(prototype)))
     return _function('static ' + _signature(prototype, 'lazy_' + name), lines)
 
 
@@ -121,8 +112,8 @@ def real_table(prototypes):
     out += [_lazy(p) for p in prototypes.values()]
     out.append('struct tsr_real tsr_real = {')
     out += ['    .%s = lazy_%s,' % (name, name) for name in prototypes]
-    out.append('};\n\nconst tsr_real_entry tsr_real_entries[TSR_REAL_COUNT] = {')
-    out += ['    {"%s", offsetof(struct tsr_real, %s)},' % (name, name) for name in sorted(prototypes)]
+    out.append('};\n\nconst char tsr_real_names[TSR_REAL_COUNT][TSR_REAL_LONGEST + 1] = {')
+    out += ['    "%s",' % name for name in sorted(prototypes)]
     out.append('};')
     return '\n'.join(out) + '\n'
 
@@ -159,14 +150,14 @@ def _early(prototype):
         lines = ['if (TSR_UNLIKELY(tsr_filter_hit(%s)) && %s) {' % answer, '    return GrB_SUCCESS;', '}']
     elif reduced:
         lines = ['GrB_Matrix one;', 'if (tsr_filter_hit(a3) && tsr_try_reduce(&one, "%s", a2, (GrB_Matrix) a3)) {' % prototype.name,
-                 '    const GrB_Info early = TSR_SLOT(%s)(a0, a1, a2, (%s) one, a4);' % (prototype.name, reduced),
+                 '    const GrB_Info early = tsr_real.%s(a0, a1, a2, (%s) one, a4);' % (prototype.name, reduced),
                  '    tsr_real.GrB_Matrix_free(&one);', '    return early;', '}']
     return ['if (busy & TSR_BUSY_VALUES) {'] + ['    ' + line for line in lines] + ['}'] if lines else []
 
 
 def _product(prototype, roles, before):
     """The product door runs the hooks itself, when it knows what it needs; before the real function they run again."""
-    call = 'TSR_SLOT(%s)(%s)' % (prototype.name, _pass_on(prototype))
+    call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
     return (['%s result;' % prototype.returns, 'const bool route = tsr_may_route();', 'tsr_depth++;',
              'if (!route || !%s(&result, %s)) {' % (PRODUCTS[prototype.name], _pass_on(prototype)),
              '    if (TSR_UNLIKELY(tsr_busy())) {']
@@ -176,7 +167,7 @@ def _product(prototype, roles, before):
 
 def _real_call(prototype, roles, deep, before=()):
     """Lines that set `result` (or nothing for void) from the product door or the real function."""
-    call = 'TSR_SLOT(%s)(%s)' % (prototype.name, _pass_on(prototype))
+    call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
     if prototype.name in PRODUCTS:
         return _product(prototype, roles, before)
     if deep:
@@ -196,7 +187,7 @@ def _checked_call(prototype, roles, deep):
     if not step or 'tsr_output' not in step:
         return _real_call(prototype, roles, deep)
     return (['GrB_Info early;', 'const bool there = (tsr_busy() & TSR_BUSY_VALUES) && %s;' % step, 'tsr_depth += !there;',
-             'const GrB_Info result = there ? early : TSR_SLOT(%s)(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !there;'])
+             'const GrB_Info result = there ? early : tsr_real.%s(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !there;'])
 
 
 def _checked(prototype, roles, deep):
@@ -225,7 +216,7 @@ def _wrapper(prototype, roles):
     if prototype.name in BY_HAND:
         return _function(head, ['return %s(%s);' % (BY_HAND[prototype.name], _pass_on(prototype))])
     lines = _read_varargs(prototype)
-    call = 'TSR_SLOT(%s)(%s)' % (prototype.name, _pass_on(prototype))
+    call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
     leaves = _handed_out(prototype)
     if not roles and leaves:
         return _function(head, lines + _real_call(prototype, roles, False) + leaves + ['return result;'])
