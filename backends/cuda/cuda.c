@@ -4,6 +4,7 @@
 #include "backends/cuda/measure.h"
 #include "backends/cuda/panels.h"
 #include "backends/cuda/pinned.h"
+#include "backends/cuda/push.h"
 #include "backends/cuda/resident.h"
 #include "backends/cuda/values.h"
 
@@ -34,8 +35,11 @@ static bool supports(const tsr_product *p)
 
 static bool holds(const tsr_product *p)
 {
-    tsr_cuda_operand a = tsr_cuda_operand_a(p);
-    return tsr_cuda_alive() && p->a_slot && (tsr_is_masked(p->op) ? tsr_cuda_masked_held(p) : tsr_cuda_sparse_held(&a));
+    tsr_cuda_operand a = tsr_cuda_operand_a(p), columns;
+    if (!tsr_cuda_alive() || !p->a_slot)
+        return false;
+    return tsr_is_masked(p->op) ? tsr_cuda_masked_held(p)
+                                : tsr_cuda_sparse_held(&a) || (tsr_cuda_push_operand(&columns, p) && tsr_cuda_sparse_held(&columns));
 }
 
 /* Nothing is multiplied: no entry anywhere. */
@@ -72,7 +76,10 @@ static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
     tsr_cuda_plan plan;
     tsr_cuda_operand operand = tsr_cuda_operand_a(p);
     result->bytes_moved = 0;
-    tsr_status status = tsr_cuda_sparse_use(&a, &operand, &result->bytes_moved);
+    tsr_status status = tsr_cuda_push_multiply(p, result);
+    if (status != TSR_DECLINED)
+        return status;
+    status = tsr_cuda_sparse_use(&a, &operand, &result->bytes_moved);
     if (status != TSR_OK)
         return status;
     status = tsr_cuda_make_plan(&plan, a, p, p->a_slot != NULL);

@@ -165,13 +165,13 @@ static tsr_status compute(resident *r, bool presence_wanted, int64_t *moved)
 
 /* ---- where it goes ---- */
 
-static tsr_status deliver(resident *r, tsr_result *result)
+tsr_status tsr_cuda_deliver(tsr_cuda_value **c, const tsr_product *product, tsr_result *result)
 {
-    result->nvals = r->c->nvals;
-    tsr_status status = result->may_stay ? TSR_OK : tsr_cuda_value_fetch(r->c, result, r->product->nthreads);
+    result->nvals = (*c)->nvals;
+    tsr_status status = result->may_stay ? TSR_OK : tsr_cuda_value_fetch(*c, result, product->nthreads);
     if (status == TSR_OK && (result->may_stay || result->may_keep)) {
-        result->stays = r->c;
-        r->c = NULL;
+        result->stays = *c;
+        *c = NULL;
     }
     return status;
 }
@@ -182,7 +182,7 @@ tsr_status tsr_cuda_resident_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, c
                   .size = tsr_cuda_type_size(product->semiring.type)};
     tsr_status status = compute(&r, result->b != NULL, &result->bytes_moved);
     if (status == TSR_OK)
-        status = deliver(&r, result);
+        status = tsr_cuda_deliver(&r.c, product, result);
     result->kernel = plan->name;
     if (status != TSR_OK)
         tsr_cuda_settle();

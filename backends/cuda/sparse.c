@@ -208,7 +208,7 @@ static tsr_status flip(tsr_cuda_csr *csr, size_t value_size)
 }
 
 /* By row, columns ascending. */
-static tsr_status make_csr(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
+static tsr_status bring_csr(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
 {
     tsr_status status = tsr_cuda_csr_upload(csr, v, value_size, nthreads, moved);
     int flips = v->by_col ? 1 : v->jumbled ? 2 : 0;
@@ -232,21 +232,23 @@ static size_t working_bytes(const tsr_view *v, size_t value_size)
     return v->by_col || v->jumbled ? csr_bytes(v, value_size) + (size_t)v->nvals * 24 : 0;
 }
 
-static tsr_status make_within(tsr_cuda_sparse *a, const tsr_cuda_operand *o, size_t value_size, int64_t *moved)
+/* The transpose of a representation that is there, or what the host has. */
+static tsr_status make_csr(tsr_cuda_sparse *a, const tsr_cuda_sparse *turned, const tsr_cuda_operand *o, size_t value_size, int64_t *moved)
 {
-    size_t working = working_bytes(&o->view, value_size);
+    size_t working = turned ? csr_bytes(&o->view, value_size) + (size_t)o->view.nvals * 24 : working_bytes(&o->view, value_size);
     if (!tsr_cuda_reserve(a->bytes + working)) {
         a->bytes = 0;
         return TSR_DECLINED;
     }
-    tsr_status status = make_csr(&a->csr, &o->view, value_size, o->nthreads, moved);
+    tsr_status status = turned ? tsr_cuda_flip(&a->csr, &turned->csr, (int)value_size, tsr_cuda.compute)
+                               : bring_csr(&a->csr, &o->view, value_size, o->nthreads, moved);
     if (status != TSR_OK)
         tsr_cuda_settle();
     tsr_cuda_unreserve(working);
     return status;
 }
 
-static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_operand *o, int64_t *moved)
+static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_sparse *turned, const tsr_cuda_operand *o, int64_t *moved)
 {
     static uint64_t made; /* tsr_cuda.busy is held */
     tsr_cuda_sparse *a = calloc(1, sizeof *a);
@@ -258,7 +260,7 @@ static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_operand *o, int64_t
     a->users = 1;
     size_t value_size = a->key.pattern ? 0 : tsr_cuda_type_size(a->key.type);
     a->bytes = csr_bytes(&o->view, value_size);
-    tsr_status status = make_within(a, o, value_size, moved);
+    tsr_status status = make_csr(a, turned, o, value_size, moved);
     if (status == TSR_OK)
         *out = a;
     else
@@ -298,12 +300,17 @@ static tsr_cuda_sparse *take_found(const tsr_cuda_operand *operand)
 
 static tsr_status find_or_make(tsr_cuda_sparse **out, const tsr_cuda_operand *o, int64_t *moved)
 {
+    tsr_cuda_operand other = *o;
+    other.key.transposed = !o->key.transposed;
     *out = take_found(o);
     if (*out)
         return TSR_OK;
-    if (!o->key.pattern && o->view.type != o->key.type)
+    tsr_cuda_sparse *turned = take_found(&other);
+    if (!turned && !o->key.pattern && o->view.type != o->key.type)
         return TSR_DECLINED;
-    tsr_status status = make(out, o, moved);
+    tsr_status status = make(out, turned, o, moved);
+    if (turned)
+        tsr_cuda_sparse_leave(turned);
     if (status == TSR_OK && o->slot)
         keep(*out, o->slot);
     return status;

@@ -53,8 +53,9 @@ tsr_cuda_operand tsr_cuda_operand_a(const tsr_product *product);
 /* Is it there? */
 bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand);
 
-/* The representation of an operand, found or made; tsr_cuda_sparse_leave when the product is done, as often.  *moved grows by
- * the bytes brought to the device.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed, or of another type. */
+/* The representation of an operand, found, made of its transpose that is there, or brought; tsr_cuda_sparse_leave when the product is
+ * done, as often.  *moved grows by the bytes brought to the device.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed,
+ * or of another type. */
 tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *operand, int64_t *moved);
 tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a); /* for another operand of the same product */
 void tsr_cuda_sparse_leave(tsr_cuda_sparse *a);

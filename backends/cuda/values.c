@@ -192,8 +192,7 @@ static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_
 
 /* ---- home ---- */
 
-/* A few bytes that are on their way when what is queued on `compute` is done; waits. */
-static tsr_status fetch_word(void *host, const void *device, size_t bytes)
+tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes)
 {
     int pairs = tsr_cuda_need_pairs(1);
     if (pairs < 0)
@@ -244,9 +243,8 @@ static tsr_status fetch(void *value, tsr_result *result, int nthreads)
 
 /* ---- entries present ---- */
 
-static tsr_status run_count(void *arguments)
+tsr_status tsr_cuda_value_count(tsr_cuda_value *v)
 {
-    tsr_cuda_value *v = arguments;
     int64_t *total;
     if (v->nvals >= 0)
         return TSR_OK;
@@ -254,9 +252,14 @@ static tsr_status run_count(void *arguments)
     if (status == TSR_OK)
         status = tsr_cuda_count_ones(total, v->present, v->count, &tsr_cuda.device, tsr_cuda.compute);
     if (status == TSR_OK)
-        status = fetch_word(&v->nvals, total, sizeof v->nvals);
+        status = tsr_cuda_fetch_word(&v->nvals, total, sizeof v->nvals);
     tsr_cuda_delete(total);
     return status;
+}
+
+static tsr_status run_count(void *arguments)
+{
+    return tsr_cuda_value_count(arguments);
 }
 
 static tsr_status count(void *value, int64_t *nvals)
@@ -317,7 +320,7 @@ static tsr_status reduce_within(reducing *r, char *memory)
     tsr_elements e = elements_of(r->value);
     tsr_status status = tsr_cuda_reduce((tsr_cuda_reduced *)(void *)memory, memory + ALIGNMENT, r->type, r->op, &e, r->value->count,
                                         &tsr_cuda.device, tsr_cuda.compute);
-    return status == TSR_OK ? fetch_word(&r->result, memory, sizeof r->result) : status;
+    return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
 }
 
 static tsr_status run_reduce(void *arguments)

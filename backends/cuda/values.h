@@ -27,6 +27,10 @@ void tsr_cuda_value_free(tsr_cuda_value *value); /* NULL allowed; when what is q
 
 /* What the host holds, queued on `compute` when it returns; *moved grows. */
 tsr_status tsr_cuda_value_bring(tsr_cuda_value **value, const tsr_view *view, int nthreads, int64_t *moved);
+/* Entries present, counted if need be (then it waits): value->nvals. */
+tsr_status tsr_cuda_value_count(tsr_cuda_value *value);
+/* A few bytes when what is queued on `compute` is done; waits. */
+tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes);
 tsr_status tsr_cuda_value_fetch(tsr_cuda_value *value, tsr_result *result, int nthreads);
 
 #endif

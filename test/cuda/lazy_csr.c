@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/cuda/runtime.h"
+#include "kernels/cuda/push.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/formats.h"
 #include "kernels/ref/ref.h"
@@ -172,6 +173,60 @@ static void run_csr(const void *described)
 tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
     return lazy_queue(run_csr, &(csr_work){*a, *product}, sizeof(csr_work), product->stream);
+}
+
+typedef struct push_work {
+    tsr_cuda_push push;
+    tsr_cuda_csr columns;
+    tsr_cuda_push_work *work;
+} push_work;
+
+size_t tsr_cuda_push_bytes(const tsr_cuda_csr *columns)
+{
+    return (size_t)columns->nrows + 1;
+}
+
+static void run_list(const void *described)
+{
+    const push_work *w = described;
+    *w->work = (tsr_cuda_push_work){0};
+    for (int64_t k = 0; k < w->columns.nrows; k++) {
+        const uint64_t entries = w->push.u_present[k] ? (uint64_t)(w->columns.p[k + 1] - w->columns.p[k]) : 0;
+        w->work->entries += entries;
+        w->work->pieces += entries > 0;
+    }
+}
+
+tsr_status tsr_cuda_push_list(tsr_cuda_push_work *work, void *pieces, const tsr_cuda_push *push)
+{
+    (void)pieces;
+    return lazy_queue(run_list, &(push_work){*push, *push->columns, work}, sizeof(push_work), push->stream);
+}
+
+static void run_push(const void *described)
+{
+    const push_work *w = described;
+    const tsr_cuda_push *q = &w->push;
+    const tsr_cuda_csr *c = &w->columns;
+    const tsr_type type = q->semiring.type;
+    tsr_product p = {.op = TSR_OP_SPMV, .semiring = q->semiring, .m = c->ncols, .n = 1, .k = c->nrows, .c_by_col = true, .nthreads = 1};
+    p.a = (tsr_view){.format = TSR_SPARSE, .type = type, .by_col = true, .iso = !c->x, .index_size = 4, .nrows = c->ncols,
+                     .ncols = c->nrows, .nvec = c->nrows, .vlen = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i,
+                     .x = c->x ? c->x : &q->iso};
+    p.b = (tsr_view){.format = TSR_BITMAP, .type = type, .by_col = true, .nrows = c->nrows, .ncols = 1, .nvec = 1, .vlen = c->nrows,
+                     .ld = c->nrows, .nvals = c->nrows, .b = q->u_present, .x = q->u};
+    tsr_result result = {.x = q->w, .b = q->w_present};
+    if (lazy_product(&p, c->ncols, &result) != TSR_OK)
+        lazy_fatal("the reference kernel failed");
+}
+
+tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, uint64_t npieces)
+{
+    (void)pieces;
+    (void)npieces;
+    if (!tsr_cuda_push_takes(push->semiring))
+        return TSR_DECLINED;
+    return lazy_queue(run_push, &(push_work){*push, *push->columns, NULL}, sizeof(push_work), push->stream);
 }
 
 static void fill_flipped(tsr_cuda_csr *out, const tsr_cuda_csr *in, size_t size)

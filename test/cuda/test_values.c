@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "backends/cuda/context.h"
+#include "kernels/ref/ref.h"
 #include "kernels/ref/step.h"
 #include "test/cuda/device_control.h"
 #include "test/cuda/plugin_start.h"
@@ -511,6 +512,119 @@ static void test_values_evict(void **state)
     assert_int_equal(tsr_cuda.used, 0);
 }
 
+/* ---- products of few entries ---- */
+
+enum { PATHS = 64, PATHS_ENTRIES = PATHS + 2 * (PATHS - 1) };
+
+/* Column 0 has every row, others two. */
+typedef struct frontier {
+    int64_t p[PATHS + 1], i[PATHS_ENTRIES];
+    int32_t x[PATHS_ENTRIES], u[PATHS], want[PATHS], got[PATHS];
+    int8_t b[PATHS], want_b[PATHS], got_b[PATHS];
+    tsr_product product;
+    void *slot;
+} frontier;
+
+static void make_frontier(frontier *f)
+{
+    int64_t count = 0;
+    memset(f, 0, sizeof *f);
+    for (int64_t column = 0; column < PATHS; f->p[++column] = count)
+        for (int64_t k = 0; k < (column ? 2 : PATHS); k++, count++) {
+            f->i[count] = column ? (7 * column) % 32 + 32 * k : k;
+            f->x[count] = (int32_t)(count % 11) - 3;
+        }
+    for (int k = 0; k < PATHS; k++)
+        f->u[k] = 5 * k % 17;
+    f->product = (tsr_product){.op = TSR_OP_SPMV, .semiring = {TSR_INT32, TSR_ADD_MIN, TSR_MUL_PLUS}, .m = PATHS, .n = 1, .k = PATHS,
+        .c_by_col = true, .nthreads = 1, .a_transposed = true,
+        .a = {.format = TSR_SPARSE, .type = TSR_INT32, .by_col = true, .index_size = 8, .nrows = PATHS, .ncols = PATHS, .nvec = PATHS,
+              .vlen = PATHS, .nvals = count, .p = f->p, .i = f->i, .x = f->x}};
+}
+
+/* With entries in these columns.  The status; which kernel it was, what moved. */
+static tsr_status multiply_frontier(frontier *f, const int *columns, int count, tsr_result *got)
+{
+    tsr_product p = f->product;
+    memset(f->b, 0, sizeof f->b);
+    for (int k = 0; k < count; k++)
+        f->b[columns[k]] = 1;
+    p.b = (tsr_view){.format = TSR_BITMAP, .type = TSR_INT32, .by_col = true, .nrows = PATHS, .ncols = 1, .nvec = 1, .vlen = PATHS,
+                     .ld = PATHS, .nvals = count, .b = f->b, .x = f->u};
+    assert_int_equal(tsr_ref_execute(&p, &(tsr_result){.x = f->want, .b = f->want_b}), TSR_OK);
+    *got = (tsr_result){.x = f->got, .b = f->got_b};
+    int64_t moved;
+    tsr_status status = values->bring(&p.b, 1, &p.b_value, &moved);
+    p.a_slot = &f->slot;
+    p.b.x = NULL;
+    p.b.b = NULL;
+    if (status == TSR_OK)
+        status = gpu->execute(&p, got);
+    if (p.b_value)
+        values->forget(p.b_value);
+    for (int row = 0; status == TSR_OK && row < PATHS; row++) {
+        assert_int_equal(f->got_b[row], f->want_b[row]);
+        assert_true(!f->want_b[row] || f->got[row] == f->want[row]);
+    }
+    return status;
+}
+
+/* Few entries of short columns are pushed; what A's rows are needed for afterwards is made of its columns there. */
+static void test_frontiers(void **state)
+{
+    (void)state;
+    static const int few[] = {3, 5, 40}, hub[] = {0}, none[] = {1};
+    int all[PATHS];
+    frontier f;
+    tsr_result got;
+    const int64_t home = PATHS * (int64_t)(sizeof(int32_t) + 1);
+    for (int k = 0; k < PATHS; k++)
+        all[k] = k;
+    make_frontier(&f);
+    assert_int_equal(multiply_frontier(&f, few, 3, &got), TSR_OK);
+    assert_string_equal(got.kernel, "push");
+    assert_true(got.bytes_moved > home);
+    assert_int_equal(multiply_frontier(&f, none, 0, &got), TSR_OK);
+    assert_string_equal(got.kernel, "push");
+    assert_true(got.bytes_moved == home && got.nvals == 0);
+    assert_int_equal(multiply_frontier(&f, hub, 1, &got), TSR_OK);
+    assert_string_equal(got.kernel, "csr");
+    assert_int_equal(got.bytes_moved, home);
+    assert_int_equal(multiply_frontier(&f, all, PATHS, &got), TSR_OK);
+    assert_string_equal(got.kernel, "csr");
+    assert_int_equal(multiply_frontier(&f, few, 2, &got), TSR_OK);
+    assert_string_equal(got.kernel, "push");
+    gpu->release(f.slot);
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+static void test_failing_frontiers(void **state)
+{
+    (void)state;
+    static const int few[] = {3, 5, 40};
+    frontier f;
+    tsr_result got;
+    if (!control_fail(1, false))
+        skip();
+    control_fail(0, false);
+    make_frontier(&f);
+    const long live = control_live();
+    multiply_frontier(&f, few, 3, &got);
+    gpu->release(f.slot);
+    const long calls = control_calls();
+    for (long k = 1; k <= calls; k++) {
+        f.slot = NULL;
+        control_fail(k, false);
+        const tsr_status status = multiply_frontier(&f, few, 3, &got);
+        control_fail(0, false);
+        assert_true(status == TSR_OK || status == TSR_OUT_OF_MEMORY || status == TSR_INTERNAL_ERROR);
+        if (f.slot)
+            gpu->release(f.slot);
+        assert_int_equal(control_live(), live);
+        assert_int_equal(tsr_cuda.used, 0);
+    }
+}
+
 /* ---- failures ---- */
 
 /* All that a value can meet; results are thrown away. */
@@ -652,7 +766,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_steps),
         cmocka_unit_test(test_chain), cmocka_unit_test(test_reductions), cmocka_unit_test(test_dense_products),
-        cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict), cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict), cmocka_unit_test(test_frontiers),
+        cmocka_unit_test(test_failing_frontiers), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

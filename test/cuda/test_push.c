@@ -1,0 +1,127 @@
+/* Products from a frontier against the oracle: every semiring of every type, on the random vectors of test/kernels; and long columns, few
+ * entries of u, none.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cuda/push.h"
+#include "kernels/ref/ref.h"
+#include "test/cuda/semirings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int8_t *presence_of(const tsr_view *b)
+{
+    int8_t *present = checked(malloc((size_t)b->nrows + 1));
+    for (int64_t k = 0; k < b->nrows; k++)
+        present[k] = b->format == TSR_FULL || b->b[b->by_col ? k : k * b->ld];
+    return present;
+}
+
+/* Are pieces and entries those of the columns that u names? */
+static bool counted(const tsr_cuda_push_work *work, const tsr_product *p, const int8_t *present)
+{
+    entry *list = list_entries(&p->a, true);
+    uint64_t entries = 0;
+    for (int64_t k = 0; k < p->a.nvals; k++)
+        entries += present[list[k].row];
+    free(list);
+    return work->entries == entries && work->pieces <= entries && work->pieces * 256 >= entries;
+}
+
+static tsr_status run(tsr_cuda_push *push, const tsr_product *p, const int8_t *present)
+{
+    tsr_cuda_push_work *there = device_new(sizeof *there), work;
+    void *pieces = device_new(tsr_cuda_push_bytes(push->columns));
+    tsr_status status = tsr_cuda_push_list(there, pieces, push);
+    download(&work, there, sizeof work);
+    if (status == TSR_OK && !counted(&work, p, present))
+        status = TSR_INTERNAL_ERROR;
+    if (status == TSR_OK)
+        status = tsr_cuda_push_run(push, pieces, work.pieces);
+    must(tsr_cuda_wait(NULL), "wait");
+    tsr_cuda_free(there, NULL);
+    tsr_cuda_free(pieces, NULL);
+    return status;
+}
+
+/* What cannot be pushed must be declined, and is computed otherwise. */
+static tsr_status run_product(const tsr_product *p, tsr_result *result)
+{
+    if (!tsr_cuda_push_takes(p->semiring)) {
+        const tsr_cuda_push none = {.semiring = p->semiring, .columns = &(tsr_cuda_csr){0}};
+        return tsr_cuda_push_run(&none, NULL, 0) == TSR_DECLINED ? tsr_ref_execute(p, result) : TSR_INTERNAL_ERROR;
+    }
+    const size_t size = type_size(p->semiring.type);
+    tsr_cuda_csr columns = upload_view(&p->a, true, size, !p->a.iso);
+    int8_t *present = presence_of(&p->b), *b = checked(malloc((size_t)p->m + 1));
+    void *u = p->b.x ? upload_dense(&p->b, p->b.x, p->b.iso, false, size, 1, 0) : NULL;
+    tsr_cuda_push push = {.semiring = p->semiring, .columns = &columns, .u = u, .u_present = upload(present, (size_t)p->k),
+                          .iso = first_value(&p->a, size), .w = device_new((size_t)p->m * size), .w_present = device_new((size_t)p->m),
+                          .device = &device};
+    tsr_status status = run(&push, p, present);
+    if (status == TSR_OK) {
+        download(result->x, push.w, (size_t)p->m * size);
+        download(b, push.w_present, (size_t)p->m);
+        result->nvals = 0;
+        for (int64_t row = 0; row < p->m; row++)
+            result->nvals += b[row];
+        if (result->b)
+            memcpy(result->b, b, (size_t)p->m);
+    }
+    free(present);
+    free(b);
+    free_csr(&columns);
+    tsr_cuda_free(u, NULL);
+    tsr_cuda_free((void *)push.u_present, NULL);
+    tsr_cuda_free(push.w, NULL);
+    tsr_cuda_free(push.w_present, NULL);
+    return status;
+}
+
+/* ---- long columns ---- */
+
+enum { ROWS = 3000, COLUMNS = 40 };
+
+/* min_plus and plus_times of one column with all rows and others with few. */
+static bool long_columns(uint64_t seed)
+{
+    rng r = {seed};
+    int64_t *p = checked(malloc((COLUMNS + 1) * sizeof *p)), count = 0;
+    int64_t *i = checked(malloc(sizeof *i * ROWS * COLUMNS));
+    int32_t *x = checked(malloc(sizeof *x * ROWS * COLUMNS)), u[COLUMNS], *want = checked(malloc(ROWS * sizeof *want)),
+            *got = checked(malloc(ROWS * sizeof *got));
+    int8_t b[COLUMNS], *want_b = checked(malloc(ROWS)), *got_b = checked(malloc(ROWS));
+    const int percent = (int)rng_below(&r, 4) * 10;
+    for (int64_t column = 0; column < COLUMNS; p[++column] = count) {
+        const int64_t of = rng_chance(&r, 30) ? ROWS : rng_chance(&r, 50) ? rng_below(&r, 600) : 0, first = rng_below(&r, ROWS - of + 1);
+        if (column == 0)
+            p[0] = 0;
+        u[column] = (int32_t)rng_below(&r, 1000);
+        b[column] = rng_chance(&r, percent);
+        for (int64_t row = first; row < first + of; row++, count++) {
+            i[count] = row;
+            x[count] = (int32_t)rng_below(&r, 1000) - 300;
+        }
+    }
+    const tsr_semiring semiring = {TSR_INT32, rng_chance(&r, 50) ? TSR_ADD_MIN : TSR_ADD_PLUS, TSR_MUL_PLUS};
+    const tsr_product product = {.op = TSR_OP_SPMV, .semiring = semiring, .m = ROWS, .n = 1, .k = COLUMNS, .nthreads = 1,
+        .a = {.format = TSR_SPARSE, .type = TSR_INT32, .by_col = true, .index_size = 8, .nrows = ROWS, .ncols = COLUMNS, .nvec = COLUMNS,
+              .vlen = ROWS, .nvals = count, .p = p, .i = i, .x = x},
+        .b = {.format = TSR_BITMAP, .type = TSR_INT32, .by_col = true, .nrows = COLUMNS, .ncols = 1, .nvec = 1, .vlen = COLUMNS,
+              .ld = COLUMNS, .nvals = COLUMNS, .b = b, .x = u}, .c_by_col = true};
+    tsr_result plain = {.x = want, .b = want_b}, pushed = {.x = got, .b = got_b};
+    must(tsr_ref_execute(&product, &plain), "reference");
+    bool right = run_product(&product, &pushed) == TSR_OK && plain.nvals == pushed.nvals && memcmp(want_b, got_b, ROWS) == 0;
+    for (int64_t row = 0; right && row < ROWS; row++)
+        right = got[row] == (want_b[row] ? want[row] : 0);
+    void *const all[] = {p, i, x, want, got, want_b, got_b};
+    for (int k = 0; k < 7; k++)
+        free(all[k]);
+    return right;
+}
+
+int main(int argc, char **argv)
+{
+    const semiring_test test = {.ops = {TSR_OP_SPMV, TSR_OP_SPMV, TSR_OP_SPMV, TSR_OP_SPMV}, .run = run_product, .other = long_columns,
+                                .count = 40, .name = "long columns"};
+    return semiring_main(argc, argv, &test);
+}
