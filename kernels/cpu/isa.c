@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/kernels.h"
 
+#ifdef TSR_HAVE_X86_ISA
+#include <cpuid.h>
+#endif
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,20 +20,26 @@ const char *tsr_isa_name(tsr_isa isa)
     return (unsigned)isa < 3 ? names[isa] : "unknown";
 }
 
+#ifdef TSR_HAVE_X86_ISA
+/* Not __builtin_cpu_supports: a constructor of its own would ask for everything whenever a process starts. */
 static tsr_isa best_of_machine(void)
 {
-#ifdef TSR_HAVE_X86_ISA
-    __builtin_cpu_init();
-    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2"))
+    const unsigned avx2 = bit_AVX2 | bit_BMI2, avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL | bit_AVX512CD;
+    const unsigned ymm = 0x6, zmm = 0xe6; /* registers that the operating system saves */
+    unsigned a, b, c, d, saved;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_FMA) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
         return TSR_ISA_BASELINE;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
-        && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512cd"))
-        return TSR_ISA_AVX512;
-    return TSR_ISA_AVX2;
-#else
-    return TSR_ISA_BASELINE;
-#endif
+    __asm__("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
+    if ((b & avx2) != avx2 || (saved & ymm) != ymm)
+        return TSR_ISA_BASELINE;
+    return (b & avx512) == avx512 && (saved & zmm) == zmm ? TSR_ISA_AVX512 : TSR_ISA_AVX2;
 }
+#else
+static tsr_isa best_of_machine(void)
+{
+    return TSR_ISA_BASELINE;
+}
+#endif
 
 /* TESSERA_CPU_ISA, or the most there is; a wrong value is named once and ignored. */
 static tsr_isa limit_of_environment(void)
