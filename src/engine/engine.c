@@ -316,8 +316,9 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     if (!allowed(r, d))
         return;
     wanted_reps(r, d);
-    d->forward_ms = r->may_forward ? tsr_predict_suitesparse_ms(&f) : -1.0;
-    d->predicted_ms = plan_representation(r, &f, d);
+    double home = r->b_away ? tsr_predict_home_ms(&f) : 0;
+    d->forward_ms = r->may_forward ? home + tsr_predict_suitesparse_ms(&f) : -1.0;
+    d->predicted_ms = home + plan_representation(r, &f, d);
     choose(r, d);
     double cpu_ms = d->predicted_ms;
     consider_gpu(r, &f, d);

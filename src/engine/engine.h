@@ -18,6 +18,7 @@ typedef struct tsr_request {
     bool accum_full;          /* drop-in: the result is added to a full C */
     int64_t brought;          /* drop-in: bytes that were moved to have values of the operands */
     bool c_stays;             /* drop-in: a dense C need not come home */
+    bool b_away;              /* drop-in: b is only with a backend */
     bool b_sparse;            /* drop-in: the host holds b sparse; product.b is the bitmap that would be brought: x tells that there are values */
     bool direct;              /* drop-in: dense operands lie in blocks that are page-locked when products use them again */
     double expected_calls;    /* native hint; 0 = unknown */

@@ -517,6 +517,7 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
     }
     find_records(&j);
     plan_stay(&j);
+    j.match.request.b_away = j.match.b_value && tsr_defer_is_target(j.match.b_handle);
     j.match.request.direct = tsr_pins_noted(j.match.request.product.b.x);
     tsr_engine_decide(&j.match.request, &j.decision);
     const bool there = j.decision.backend && j.decision.backend->values;

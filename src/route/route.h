@@ -39,6 +39,7 @@ double tsr_sample_walk(const tsr_product *product);
 double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */
 double tsr_predict_gpu_ms(const tsr_features *f);         /* B and C across PCIe, and A unless a_on_device */
+double tsr_predict_home_ms(const tsr_features *f);        /* B, which only the GPU has, comes home for another route */
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
 double tsr_work_of(const tsr_features *f);                /* multiply-adds, or a cheap bound */
 
