@@ -71,10 +71,7 @@ static void forget(void *value)
 
 /* ---- one operation, alone with the device ---- */
 
-typedef tsr_status (*operation)(void *arguments);
-
-/* Representations make room; TSR_OUT_OF_MEMORY: values alone are too much. */
-static tsr_status run_alone(operation run, void *arguments)
+tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments)
 {
     void *before;
     if (!tsr_cuda_alive())
@@ -91,11 +88,6 @@ static tsr_status run_alone(operation run, void *arguments)
 }
 
 /* ---- to the device ---- */
-
-static tsr_elements elements_of(const tsr_cuda_value *v)
-{
-    return v ? (tsr_elements){v->x, v->present} : (tsr_elements){NULL, NULL};
-}
 
 /* One value, everywhere. */
 static tsr_status fill(tsr_cuda_value *v, const tsr_view *view)
@@ -184,7 +176,7 @@ static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_
     bringing b = {.view = view, .nthreads = nthreads};
     if (tsr_is_compressed(view) ? view->vlen > UINT32_MAX : !view->x)
         return TSR_DECLINED;
-    tsr_status status = run_alone(run_bring, &b);
+    tsr_status status = tsr_cuda_alone(run_bring, &b);
     *value = b.value;
     *bytes_moved = b.moved;
     return status;
@@ -238,7 +230,7 @@ static tsr_status run_fetch(void *arguments)
 
 static tsr_status fetch(void *value, tsr_result *result, int nthreads)
 {
-    return run_alone(run_fetch, &(fetching){value, result, nthreads});
+    return tsr_cuda_alone(run_fetch, &(fetching){value, result, nthreads});
 }
 
 /* ---- entries present ---- */
@@ -265,7 +257,7 @@ static tsr_status run_count(void *arguments)
 static tsr_status count(void *value, int64_t *nvals)
 {
     tsr_cuda_value *v = value;
-    tsr_status status = v->present ? run_alone(run_count, v) : TSR_OK;
+    tsr_status status = v->present ? tsr_cuda_alone(run_count, v) : TSR_OK;
     *nvals = v->nvals;
     return status;
 }
@@ -281,8 +273,8 @@ static tsr_status run_step(void *arguments)
 {
     stepping *t = arguments;
     const tsr_step *s = t->step;
-    tsr_step_arrays a = {.x = elements_of(s->x.value), .y = elements_of(s->y.value), .c = elements_of(s->c),
-                         .mask = elements_of(s->mask)};
+    tsr_step_arrays a = {.x = tsr_cuda_elements(s->x.value), .y = tsr_cuda_elements(s->y.value), .c = tsr_cuda_elements(s->c),
+                         .mask = tsr_cuda_elements(s->mask)};
     if (s->mask_structural)
         a.mask.x = NULL;
     tsr_status status = tsr_cuda_value_new(&t->value, s->count, tsr_cuda_type_size(s->result), !tsr_step_is_full(s, &a));
@@ -301,7 +293,7 @@ static tsr_status run_step(void *arguments)
 static tsr_status step(const tsr_step *s, void **value)
 {
     stepping t = {.step = s};
-    tsr_status status = run_alone(run_step, &t);
+    tsr_status status = tsr_cuda_alone(run_step, &t);
     *value = t.value;
     return status;
 }
@@ -317,7 +309,7 @@ typedef struct reducing {
 
 static tsr_status reduce_within(reducing *r, char *memory)
 {
-    tsr_elements e = elements_of(r->value);
+    tsr_elements e = tsr_cuda_elements(r->value);
     tsr_status status = tsr_cuda_reduce((tsr_cuda_reduced *)(void *)memory, memory + ALIGNMENT, r->type, r->op, &e, r->value->count,
                                         &tsr_cuda.device, tsr_cuda.compute);
     return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
@@ -341,7 +333,7 @@ static tsr_status run_reduce(void *arguments)
 static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any)
 {
     reducing r = {.value = value, .type = type, .op = op};
-    tsr_status status = run_alone(run_reduce, &r);
+    tsr_status status = tsr_cuda_alone(run_reduce, &r);
     *any = status == TSR_OK && r.result.any;
     if (*any)
         memcpy(scalar, &r.result.scalar, tsr_cuda_type_size(type));
@@ -376,10 +368,11 @@ static tsr_status run_multiply(void *arguments)
 static tsr_status multiply(const tsr_dense_product *product, void **value)
 {
     multiplying m = {.product = product};
-    tsr_status status = run_alone(run_multiply, &m);
+    tsr_status status = tsr_cuda_alone(run_multiply, &m);
     *value = m.value;
     return status;
 }
 
-const tsr_backend_values tsr_cuda_values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply, .count = count,
-                                            .fetch = fetch, .forget = forget};
+const tsr_backend_values tsr_cuda_values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply,
+                                            .sums = tsr_cuda_value_sums, .cast = tsr_cuda_value_cast, .turn = tsr_cuda_value_turn,
+                                            .places = tsr_cuda_value_places, .count = count, .fetch = fetch, .forget = forget};

@@ -19,6 +19,21 @@ typedef struct tsr_cuda_value {
 
 extern const tsr_backend_values tsr_cuda_values;
 
+/* One operation, alone with the device: representations make room, and it is tried again.  TSR_OUT_OF_MEMORY: values alone are too much. */
+typedef tsr_status (*tsr_cuda_operation)(void *arguments);
+tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments);
+
+static inline tsr_elements tsr_cuda_elements(const tsr_cuda_value *value) /* NULL allowed */
+{
+    return value ? (tsr_elements){value->x, value->present} : (tsr_elements){NULL, NULL};
+}
+
+/* Values made of one value (derive.c), as tsr_backend_values has them. */
+tsr_status tsr_cuda_value_sums(const tsr_sums *sums, void **value);
+tsr_status tsr_cuda_value_cast(void *value, tsr_type from, tsr_type to, void **result);
+tsr_status tsr_cuda_value_turn(void *value, int64_t vectors, int64_t length, void **result);
+tsr_status tsr_cuda_value_places(const tsr_places *places, void **value);
+
 /* ---- with tsr_cuda.busy held ---- */
 
 /* Arrays with nothing in them.  TSR_OUT_OF_MEMORY, also for more than is allowed. */

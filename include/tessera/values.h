@@ -72,6 +72,26 @@ typedef struct tsr_dense_product {
     bool a_by_col, b_by_col, c_by_col;  /* how they are held */
 } tsr_dense_product;
 
+/* The entries of each vector joined: one element a vector, present unless none of its entries is. */
+typedef struct tsr_sums {
+    void *value;
+    tsr_type type;
+    tsr_reduce_op op;          /* logical ones: of BOOL only */
+    int64_t vectors, length;   /* vectors * length elements */
+    bool across;               /* false: vector v is elements v * length and on; true: v, v + vectors, v + 2 vectors, ... */
+} tsr_sums;
+
+/* What elements become by where they are.  Element k of vector v (k < length) has the index by_vector * v + by_place * k + offset, modulo
+ * 2^64. */
+typedef struct tsr_places {
+    void *value;
+    int64_t vectors, length;
+    int by_vector, by_place;   /* -1, 0, 1 */
+    int64_t offset;
+    bool select;               /* elements stay where keep (index, 0) holds; false: each becomes its index, INT64 */
+    tsr_step_op keep;          /* compares */
+} tsr_places;
+
 /* Functions of a backend that keeps values.  Any thread may call any of them at any time.  Status as for execute: TSR_DECLINED (this
  * one not here), TSR_OUT_OF_MEMORY (nothing has changed; with less kept it might do), TSR_INTERNAL_ERROR (the device is not usable any
  * more).  What is computed may still be under way when they return; whoever looks waits for it. */
@@ -82,6 +102,11 @@ typedef struct tsr_backend_values {
     /* Over the entries present, into *scalar (of `type`); *any: is there one?  Sums of FP32 and FP64 do not depend on the run. */
     tsr_status (*reduce)(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any);
     tsr_status (*multiply)(const tsr_dense_product *product, void **value);
+    tsr_status (*sums)(const tsr_sums *sums, void **value); /* exactness as for reduce */
+    /* The elements in another type: floats to integers saturate, NaN gives 0, to BOOL all but 0 is true. */
+    tsr_status (*cast)(void *value, tsr_type from, tsr_type to, void **result);
+    tsr_status (*turn)(void *value, int64_t vectors, int64_t length, void **result); /* the transpose: length vectors */
+    tsr_status (*places)(const tsr_places *places, void **value);
     tsr_status (*count)(void *value, int64_t *nvals); /* entries present */
     /* To the host: x and b (NULL: only when all are present); nvals and bytes_moved are set.  The value stays. */
     tsr_status (*fetch)(void *value, struct tsr_result *result, int nthreads);

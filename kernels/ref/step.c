@@ -229,7 +229,7 @@ void tsr_ref_step(const tsr_step *s, const tsr_step_arrays *a)
 
 /* ---- a reduction ---- */
 
-static tsr_value add(tsr_type type, tsr_reduce_op op, tsr_value s, tsr_value x)
+tsr_value tsr_ref_join(tsr_type type, tsr_reduce_op op, tsr_value s, tsr_value x)
 {
     static const tsr_step_op operators[TSR_REDUCE_COUNT] = {
         [TSR_REDUCE_PLUS] = TSR_STEP_PLUS, [TSR_REDUCE_TIMES] = TSR_STEP_TIMES, [TSR_REDUCE_MIN] = TSR_STEP_MIN,
@@ -250,7 +250,7 @@ bool tsr_ref_reduce(tsr_value *result, tsr_type type, tsr_reduce_op op, const ts
         if (!is_present(e, k))
             continue;
         tsr_value x = tsr_value_load(type, e->x, k);
-        *result = any ? add(type, op, *result, x) : x;
+        *result = any ? tsr_ref_join(type, op, *result, x) : x;
         any = true;
     }
     return any;

@@ -12,6 +12,9 @@ tsr_value tsr_ref_operator(tsr_step_op op, tsr_type type, tsr_value x, tsr_value
 /* C<M> accum= op (x, y) on host arrays. */
 void tsr_ref_step(const tsr_step *step, const tsr_step_arrays *arrays);
 
+/* Two parts of a sum, as tsr_ref_reduce joins them. */
+tsr_value tsr_ref_join(tsr_type type, tsr_reduce_op op, tsr_value sum, tsr_value x);
+
 /* Over the entries present, one after the other, sums and products of floats in long double; false: there is none. */
 bool tsr_ref_reduce(tsr_value *result, tsr_type type, tsr_reduce_op op, const tsr_elements *elements, int64_t count);
 

@@ -1,4 +1,4 @@
-/* Products of full matrices, and sums of their rows, where a backend has them already.
+/* Products of full matrices where a backend has them already.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
@@ -11,7 +11,7 @@
 typedef struct dense {
     const tsr_call *call;
     tsr_modifiers mod;
-    tsr_seen a, b; /* b without a handle: a column of ones */
+    tsr_seen a, b;
     tsr_dense_product product;
     tsr_stepper step; /* C<M> accum= T */
 } dense;
@@ -34,28 +34,11 @@ static bool look_at_operand(tsr_seen *seen, GrB_Matrix handle, tsr_type type, bo
     return true;
 }
 
-static const float one_fp32 = 1;
-static const double one_fp64 = 1;
-
-static void look_at_ones(dense *d)
-{
-    const int64_t count = d->a.view.ncols;
-    d->b = (tsr_seen){.given = true,
-                      .view = {.format = TSR_FULL, .type = d->product.type, .by_col = true, .iso = true, .nrows = count, .ncols = 1, .nvec = 1,
-                               .vlen = count, .ld = count, .nvals = count}};
-    d->b.view.x = d->product.type == TSR_FP32 ? (const void *)&one_fp32 : &one_fp64;
-    d->mod.tran1 = false;
-}
-
 static bool look_at_operands(dense *d)
 {
     const tsr_call *c = d->call;
-    if (!c->C || !c->A || tsr_match_descriptor(&d->mod, c->desc) || !look_at_operand(&d->a, c->A, d->product.type, d->mod.tran0))
-        return false;
-    if (c->B)
-        return look_at_operand(&d->b, c->B, d->product.type, d->mod.tran1);
-    look_at_ones(d);
-    return true;
+    return c->C && c->A && !tsr_match_descriptor(&d->mod, c->desc) && look_at_operand(&d->a, c->A, d->product.type, d->mod.tran0) &&
+           look_at_operand(&d->b, c->B, d->product.type, d->mod.tran1);
 }
 
 /* Then few entries of the product are wanted. */
@@ -107,20 +90,6 @@ static tsr_status bring(dense *d, tsr_seen *seen, bool transposed, void **value)
     return status;
 }
 
-static tsr_status bring_ones(dense *d)
-{
-    const tsr_view *v = &d->b.view;
-    const tsr_value_facts facts = {.backend = d->step.backend, .type = v->type, .nrows = v->nrows, .ncols = v->ncols, .by_col = v->by_col,
-                                   .full = true};
-    int64_t moved = 0;
-    const tsr_status status = facts.backend->values->bring(v, tsr_resident_threads(), &d->product.b, &moved);
-    d->step.moved += moved;
-    if (status != TSR_OK)
-        return status;
-    d->b.value = tsr_value_new(&facts, d->product.b);
-    return d->b.value ? TSR_OK : TSR_OUT_OF_MEMORY;
-}
-
 static bool is_plain(const dense *d)
 {
     return !d->call->accum && !d->call->M;
@@ -132,7 +101,7 @@ static tsr_status multiply(dense *d, tsr_value **value)
     void *kept = NULL;
     tsr_status status = bring(d, &d->a, d->mod.tran0, &d->product.a);
     if (status == TSR_OK)
-        status = d->b.handle ? bring(d, &d->b, d->mod.tran1, &d->product.b) : bring_ones(d);
+        status = bring(d, &d->b, d->mod.tran1, &d->product.b);
     if (status == TSR_OK) {
         status = backend->values->multiply(&d->product, &kept);
         if (tsr_resident_again(status))
@@ -144,19 +113,6 @@ static tsr_status multiply(dense *d, tsr_value **value)
                                    .by_col = d->product.c_by_col, .full = true, .origin = is_plain(d) ? d->step.key : 0};
     *value = tsr_value_new(&facts, kept);
     return *value ? TSR_OK : TSR_OUT_OF_MEMORY;
-}
-
-static tsr_status finish(dense *d, tsr_value *value)
-{
-    tsr_status status;
-    if (is_plain(d)) {
-        status = tsr_stepper_put(&d->step, value);
-        if (status != TSR_OK)
-            tsr_value_unref(value);
-        return status;
-    }
-    d->step.x.value = value;
-    return tsr_stepper_finish(&d->step);
 }
 
 static void report(const dense *d, double ms)
@@ -175,7 +131,7 @@ static bool compute(dense *d)
 {
     const double start = tsr_engine_clock_ms();
     tsr_value *value = NULL;
-    if (multiply(d, &value) != TSR_OK || finish(d, value) != TSR_OK)
+    if (multiply(d, &value) != TSR_OK || tsr_stepper_take(&d->step, value) != TSR_OK)
         return false;
     tsr_resident_use(d->a.value);
     tsr_resident_use(d->b.value);
@@ -203,23 +159,4 @@ bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there)
 {
     dense d = {.call = call};
     return allowed(there) && !call->vector && call->B && plus_times(&d.product.type, call->semiring) && run(info, &d);
-}
-
-static bool sums(tsr_type *type, GrB_Monoid monoid)
-{
-    tsr_reduce_op op;
-    return tsr_match_reduce(&op, type, monoid) && op == TSR_REDUCE_PLUS && (*type == TSR_FP32 || *type == TSR_FP64);
-}
-
-bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_Monoid monoid, GrB_Matrix A)
-{
-    const tsr_call call = {.name = out->name, .C = out->C, .M = out->M, .A = A, .accum = out->accum, .desc = out->desc, .vector = true};
-    dense d = {.call = &call};
-    if (!tsr_filter_hit(A) || !tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE) || !tsr_resident_only(A) || !sums(&d.product.type, monoid))
-        return false;
-    tsr_depth++;
-    tsr_caller = out->name;
-    const bool done = allowed(true) && run(info, &d);
-    tsr_depth--;
-    return done;
 }

@@ -32,13 +32,11 @@ bool tsr_match_select(tsr_step_op *op, tsr_type *type, GrB_IndexUnaryOp handle)
            match_step(op, type, handle, y);
 }
 
-bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_Monoid monoid)
+bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle)
 {
     tsr_operator found;
-    GrB_BinaryOp handle;
     GrB_Type x;
-    if (!monoid || tsr_real.GxB_Monoid_operator(&handle, monoid) != GrB_SUCCESS ||
-        tsr_real.GxB_BinaryOp_xtype(&x, handle) != GrB_SUCCESS || !tsr_match_operator(&found, handle, x))
+    if (!handle || tsr_real.GxB_BinaryOp_xtype(&x, handle) != GrB_SUCCESS || !tsr_match_operator(&found, handle, x))
         return false;
     *type = found.type;
     switch (found.code) {
@@ -50,6 +48,7 @@ bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_Monoid monoid)
     case TSR_STEP_LAND: *op = TSR_REDUCE_LAND; return *type == TSR_BOOL;
     case TSR_STEP_LXOR: *op = TSR_REDUCE_LXOR; return *type == TSR_BOOL;
     case TSR_STEP_EQ: *op = TSR_REDUCE_EQ; return *type == TSR_BOOL;
+    case TSR_OPERATOR_ANY: *op = TSR_REDUCE_ANY; return true;
     default: return false;
     }
 }

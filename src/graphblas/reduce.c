@@ -8,7 +8,7 @@ static bool adds(GrB_Monoid monoid, tsr_type type)
 {
     tsr_reduce_op op;
     tsr_type own;
-    return tsr_match_reduce(&op, &own, monoid) && op == TSR_REDUCE_PLUS && own == type;
+    return tsr_match_reduce(&op, &own, tsr_operator_of_monoid(monoid)) && op == TSR_REDUCE_PLUS && own == type;
 }
 
 static bool known_total(int64_t *total, const GrB_BinaryOp accum, const GrB_Monoid monoid, const GrB_Matrix A, const GrB_Descriptor desc)

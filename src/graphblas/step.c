@@ -26,11 +26,17 @@ bool tsr_see(tsr_seen *seen, GrB_Matrix handle)
     return tsr_match_view(&seen->view, handle) && tsr_match_object_type(&seen->view.type, handle);
 }
 
-/* Held like C, in C's shape. */
-static bool fits(const tsr_stepper *s, const tsr_view *v)
+/* In C's shape. */
+static bool fits(const tsr_stepper *s, const tsr_seen *seen)
 {
-    const bool either = s->nrows == 1 || s->ncols == 1;
-    return v->nrows == s->nrows && v->ncols == s->ncols && (either || v->by_col == s->by_col);
+    const tsr_view *v = &seen->view;
+    return (seen->transposed ? v->ncols : v->nrows) == s->nrows && (seen->transposed ? v->nrows : v->ncols) == s->ncols;
+}
+
+/* Held otherwise than C; a row or a column is the same either way. */
+static bool is_turned(const tsr_stepper *s, const tsr_seen *seen)
+{
+    return s->nrows > 1 && s->ncols > 1 && seen->view.by_col != (s->by_col != seen->transposed);
 }
 
 /* Shape, type and orientation of C; its contents may be anywhere. */
@@ -57,13 +63,20 @@ static bool look_at_target(tsr_stepper *s)
     }
     s->nrows = (int64_t)nrows;
     s->ncols = (int64_t)ncols;
+    s->type = type;
     s->by_col = format == GxB_BY_COL;
-    return nrows > 0 && ncols > 0 && type == s->call.step.result && (double)nrows * (double)ncols < 0x1p40;
+    return nrows > 0 && ncols > 0 && (double)nrows * (double)ncols < 0x1p40;
 }
 
-static bool look_at_operand(tsr_stepper *s, tsr_seen *seen, GrB_Matrix handle)
+/* What is selected by value keeps its type. */
+static bool look_at_operand(tsr_stepper *s, tsr_seen *seen, GrB_Matrix handle, bool transposed)
 {
-    return !handle || (tsr_see(seen, handle) && fits(s, &seen->view) && seen->view.type == s->call.step.type);
+    if (!handle)
+        return true;
+    if (!tsr_see(seen, handle) || (transposed && s->call.vector))
+        return false;
+    seen->transposed = transposed;
+    return fits(s, seen) && (seen->view.type == s->call.step.type || !s->call.step.select);
 }
 
 /* A full mask by structure says nothing. */
@@ -72,7 +85,7 @@ static bool look_at_mask(tsr_stepper *s)
     const GrB_Matrix M = s->call.M;
     if (!M)
         return !s->mod.mask_comp;
-    if (!tsr_see(&s->m, M) || !fits(s, &s->m.view))
+    if (!tsr_see(&s->m, M) || !fits(s, &s->m))
         return false;
     if (s->m.view.format != TSR_FULL || !s->mod.mask_struct || s->mod.mask_comp)
         return true;
@@ -96,7 +109,7 @@ static bool look_at_old(tsr_stepper *s)
     if (!tsr_see(&s->c, s->call.C))
         return false;
     if (!empty(&s->c))
-        return fits(s, &s->c.view);
+        return fits(s, &s->c);
     s->c = (tsr_seen){0};
     step->accumulates = false;
     step->replace = true;
@@ -110,7 +123,7 @@ static bool match_accum(tsr_stepper *s)
     step->accumulates = s->call.accum;
     if (!s->call.accum)
         return true;
-    return tsr_match_binary(&step->accum, &type, s->call.accum) && type == step->result &&
+    return tsr_match_binary(&step->accum, &type, s->call.accum) && type == s->type &&
            (!tsr_step_compares(step->accum) || type == TSR_BOOL);
 }
 
@@ -158,7 +171,7 @@ static bool may_spread(const tsr_stepper *s)
 static uint64_t key_of(const tsr_stepper *s)
 {
     const tsr_step *step = &s->call.step;
-    const uint64_t parts[] = {(uint64_t)step->op, (uint64_t)step->type, step->unite, step->select, (uint64_t)s->nrows, (uint64_t)s->ncols,
+    const uint64_t parts[] = {(uint64_t)step->op, (uint64_t)step->type, (uint64_t)s->type, step->unite, step->select, (uint64_t)s->nrows, (uint64_t)s->ncols,
                               step->accumulates ? 1 + (uint64_t)step->accum : 0, s->call.M != NULL, s->call.A != NULL, s->call.B != NULL};
     return tsr_gravity_key(parts, sizeof parts / sizeof *parts);
 }
@@ -184,10 +197,10 @@ bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *pro
         return false;
     s->key = key_of(s);
     if (promised)
-        s->x = (tsr_seen){.given = true, .view = {.format = *promised ? TSR_FULL : TSR_BITMAP}};
-    if (!promised && (s->mod.tran0 || s->mod.tran1 || !look_at_operand(s, &s->x, call->A)))
+        s->x = (tsr_seen){.given = true, .view = {.format = *promised ? TSR_FULL : TSR_BITMAP, .type = call->step.type, .by_col = s->by_col}};
+    else if (!look_at_operand(s, &s->x, call->A, s->mod.tran0))
         return false;
-    if (!look_at_operand(s, &s->y, call->B) || keeps_bitmap(s) || !look_at_mask(s) || !look_at_old(s))
+    if (!look_at_operand(s, &s->y, call->B, s->mod.tran1) || keeps_bitmap(s) || !look_at_mask(s) || !look_at_old(s))
         return false;
     if (any_sparse(s) && !promised && !any_away(s) && !may_spread(s))
         return false;
@@ -209,16 +222,23 @@ bool tsr_stepper_pulls(tsr_stepper *s, const tsr_backend *there, double elements
     return s->backend;
 }
 
+void tsr_seen_release(tsr_seen *seen)
+{
+    if (seen->made)
+        tsr_value_about(seen->value)->backend->values->forget(seen->made);
+    tsr_value_unref(seen->value);
+    seen->made = NULL;
+    seen->value = NULL;
+}
+
 void tsr_stepper_release(tsr_stepper *s)
 {
     tsr_seen *const all[] = {&s->x, &s->y, &s->c, &s->m};
-    for (int k = 0; k < 4; k++) {
-        tsr_value_unref(all[k]->value);
-        all[k]->value = NULL;
-    }
+    for (int k = 0; k < 4; k++)
+        tsr_seen_release(all[k]);
 }
 
-/* ---- computing ---- */
+/* ---- operands ---- */
 
 tsr_status tsr_stepper_bring(tsr_stepper *s, tsr_seen *seen)
 {
@@ -227,16 +247,63 @@ tsr_status tsr_stepper_bring(tsr_stepper *s, tsr_seen *seen)
     return tsr_resident_bring(&seen->value, seen->handle, &seen->view, s->backend, &s->moved);
 }
 
+/* *kept was made of another, ... */
+typedef tsr_status (*derivation)(const tsr_backend_values *values, const tsr_seen *seen, void *from, tsr_type to, void **result);
+
+static tsr_status cast(const tsr_backend_values *values, const tsr_seen *seen, void *from, tsr_type to, void **result)
+{
+    return values->cast(from, seen->view.type, to, result);
+}
+
+static tsr_status turn(const tsr_backend_values *values, const tsr_seen *seen, void *from, tsr_type to, void **result)
+{
+    const tsr_view *v = &seen->view;
+    (void)to;
+    return values->turn(from, v->by_col ? v->ncols : v->nrows, v->by_col ? v->nrows : v->ncols, result);
+}
+
+/* ... which is not needed any more. */
+static tsr_status derive(tsr_stepper *s, tsr_seen *seen, derivation make, tsr_type to, void **kept)
+{
+    const tsr_backend_values *values = s->backend->values;
+    void *result = NULL;
+    tsr_status status = make(values, seen, *kept, to, &result);
+    if (tsr_resident_again(status))
+        status = make(values, seen, *kept, to, &result);
+    if (status != TSR_OK)
+        return status;
+    if (seen->made)
+        values->forget(seen->made);
+    *kept = seen->made = result;
+    return TSR_OK;
+}
+
+tsr_status tsr_stepper_cast(tsr_stepper *s, tsr_seen *seen, tsr_type type, void **kept)
+{
+    *kept = tsr_value_kept(seen->value);
+    return seen->view.type == type ? TSR_OK : derive(s, seen, cast, type, kept);
+}
+
+/* Of this type, held like C. */
+static tsr_status prepare(tsr_stepper *s, tsr_seen *seen, tsr_type type, void **kept)
+{
+    tsr_status status = tsr_stepper_bring(s, seen);
+    if (status == TSR_OK && seen->value)
+        status = tsr_stepper_cast(s, seen, type, kept);
+    if (status == TSR_OK && seen->value && is_turned(s, seen))
+        status = derive(s, seen, turn, type, kept);
+    return status;
+}
+
 static tsr_status bring_operand(tsr_stepper *s, tsr_seen *seen, tsr_operand *operand)
 {
     const tsr_view *v = &seen->view;
     if (seen->given && !seen->value && v->iso && v->format == TSR_FULL) {
-        memcpy(&operand->scalar, v->x, tsr_type_size(v->type));
+        operand->scalar = 0;
+        tsr_cast_values(&operand->scalar, s->call.step.type, v->x, v->type, 1, 1);
         return TSR_OK;
     }
-    const tsr_status status = tsr_stepper_bring(s, seen);
-    operand->value = seen->value ? tsr_value_kept(seen->value) : NULL;
-    return status;
+    return prepare(s, seen, s->call.step.type, &operand->value);
 }
 
 static tsr_status bring_all(tsr_stepper *s)
@@ -246,26 +313,68 @@ static tsr_status bring_all(tsr_stepper *s)
     if (status == TSR_OK)
         status = bring_operand(s, &s->y, &step->y);
     if (status == TSR_OK)
-        status = tsr_stepper_bring(s, &s->c);
+        status = prepare(s, &s->c, s->type, &step->c);
     if (status == TSR_OK)
-        status = tsr_stepper_bring(s, &s->m);
+        status = prepare(s, &s->m, s->m.view.type, &step->mask);
     step->count = s->nrows * s->ncols;
-    step->c = s->c.value ? tsr_value_kept(s->c.value) : NULL;
-    step->mask = s->m.value ? tsr_value_kept(s->m.value) : NULL;
     step->mask_type = s->m.view.type;
+    return status;
+}
+
+/* ---- computing ---- */
+
+static tsr_status run_step(const tsr_stepper *s, const tsr_step *step, void **kept)
+{
+    const tsr_backend_values *values = s->backend->values;
+    tsr_status status = values->step(step, kept);
+    return tsr_resident_again(status) ? values->step(step, kept) : status;
+}
+
+/* T = op (x, y), of its own type. */
+static tsr_status make_t(const tsr_stepper *s, void **t)
+{
+    const tsr_step *all = &s->call.step;
+    const tsr_step step = {.op = all->op, .type = all->type, .result = all->result, .count = all->count, .x = all->x, .y = all->y,
+                           .unite = all->unite, .select = all->select};
+    const tsr_backend_values *values = s->backend->values;
+    void *plain = NULL;
+    tsr_status status = run_step(s, &step, &plain);
+    if (status != TSR_OK)
+        return status;
+    status = values->cast(plain, step.result, s->type, t);
+    if (tsr_resident_again(status))
+        status = values->cast(plain, step.result, s->type, t);
+    values->forget(plain);
+    return status;
+}
+
+/* C<M> accum= T, T in C's type. */
+static tsr_status step_through_t(const tsr_stepper *s, void **kept)
+{
+    tsr_step step = s->call.step;
+    void *t = NULL;
+    tsr_status status = make_t(s, &t);
+    if (status != TSR_OK || (!step.c && !step.mask)) {
+        *kept = t;
+        return status;
+    }
+    step.op = TSR_STEP_IDENTITY;
+    step.type = step.result = s->type;
+    step.x = (tsr_operand){.value = t};
+    step.unite = step.select = false;
+    status = run_step(s, &step, kept);
+    s->backend->values->forget(t);
     return status;
 }
 
 static tsr_status compute(tsr_stepper *s, tsr_value **value)
 {
-    const tsr_backend_values *values = s->backend->values;
+    const tsr_step *step = &s->call.step;
     void *kept = NULL;
-    tsr_status status = values->step(&s->call.step, &kept);
-    if (tsr_resident_again(status))
-        status = values->step(&s->call.step, &kept);
+    const tsr_status status = step->result == s->type ? run_step(s, step, &kept) : step_through_t(s, &kept);
     if (status != TSR_OK)
         return status;
-    const tsr_value_facts facts = {.backend = s->backend, .type = s->call.step.result, .nrows = s->nrows, .ncols = s->ncols,
+    const tsr_value_facts facts = {.backend = s->backend, .type = s->type, .nrows = s->nrows, .ncols = s->ncols,
                                    .by_col = s->by_col, .full = s->full, .origin = s->key};
     *value = tsr_value_new(&facts, kept);
     return *value ? TSR_OK : TSR_OUT_OF_MEMORY;
@@ -292,10 +401,11 @@ static void report(const tsr_stepper *s, double ms)
                                                                .bytes_moved = s->moved});
 }
 
-tsr_status tsr_stepper_put(tsr_stepper *s, tsr_value *value)
+/* C is the value from now on (a reference is taken over when it is done). */
+static tsr_status put(tsr_stepper *s, tsr_value *value)
 {
     tsr_handover arrays;
-    if (!tsr_arrays_dense(&arrays, s->nrows * s->ncols, s->call.step.result, !s->full))
+    if (!tsr_arrays_dense(&arrays, s->nrows * s->ncols, s->type, !s->full))
         return TSR_OUT_OF_MEMORY;
     if (tsr_resident_put(s->call.C, s->call.vector, value, &arrays))
         return TSR_OK;
@@ -311,7 +421,7 @@ tsr_status tsr_stepper_finish(tsr_stepper *s)
     if (status == TSR_OK)
         status = compute(s, &value);
     if (status == TSR_OK)
-        status = tsr_stepper_put(s, value);
+        status = put(s, value);
     if (status != TSR_OK) {
         tsr_value_unref(value);
         return status;
@@ -319,4 +429,17 @@ tsr_status tsr_stepper_finish(tsr_stepper *s)
     use_operands(s);
     report(s, tsr_engine_clock_ms() - start);
     return TSR_OK;
+}
+
+tsr_status tsr_stepper_take(tsr_stepper *s, tsr_value *value)
+{
+    const tsr_step_call *call = &s->call;
+    if (call->accum || call->M || call->step.result != s->type) {
+        s->x.value = value;
+        return tsr_stepper_finish(s);
+    }
+    const tsr_status status = put(s, value);
+    if (status != TSR_OK)
+        tsr_value_unref(value);
+    return status;
 }

@@ -11,7 +11,7 @@
 bool tsr_match_unary(tsr_step_op *op, tsr_type *type, GrB_UnaryOp handle);
 bool tsr_match_binary(tsr_step_op *op, tsr_type *type, GrB_BinaryOp handle);
 bool tsr_match_select(tsr_step_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
-bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_Monoid monoid);
+bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle); /* of a monoid */
 const char *tsr_step_name(tsr_step_op op);
 
 /* ---- one elementwise call (step.c) ---- */
@@ -33,6 +33,8 @@ typedef struct tsr_seen {
     tsr_value *value;  /* NULL: only the host has it, in */
     tsr_view view;     /* else without arrays */
     bool given;
+    bool transposed;   /* its transpose is the operand */
+    void *made;        /* the value in the form that the step wants it in, if that is another one */
 } tsr_seen;
 
 /* Deferred products may have to run first; what only a backend has is not brought home.  False: not a valid object of a built-in type. */
@@ -44,6 +46,7 @@ typedef struct tsr_stepper {
     tsr_modifiers mod;
     tsr_seen x, y, c, m;
     int64_t nrows, ncols; /* of C */
+    tsr_type type;
     bool by_col;
     bool full; /* every entry of the result is present */
     const tsr_backend *backend;
@@ -59,11 +62,13 @@ bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *pro
 tsr_status tsr_stepper_finish(tsr_stepper *s);
 void tsr_stepper_release(tsr_stepper *s);
 
-/* The operand's value, brought if need be. */
+/* The operand's value, brought if need be; and one of another type, made of it. */
 tsr_status tsr_stepper_bring(tsr_stepper *s, tsr_seen *seen);
+tsr_status tsr_stepper_cast(tsr_stepper *s, tsr_seen *seen, tsr_type type, void **kept);
+void tsr_seen_release(tsr_seen *seen);
 
-/* C is the value from now on (a reference is taken over when it is done), as far as mask and accum let it. */
-tsr_status tsr_stepper_put(tsr_stepper *s, tsr_value *value);
+/* The promised x is there (the reference is taken over, also when it fails): as tsr_stepper_finish. */
+tsr_status tsr_stepper_take(tsr_stepper *s, tsr_value *value);
 
 /* Does the call go to the backend of `there` (NULL: nothing is there)?  Sets s->backend. */
 bool tsr_stepper_pulls(tsr_stepper *s, const tsr_backend *there, double elements);
@@ -107,8 +112,8 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
 bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector);
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A);
 
-/* C<M> accum= the sum of each row of A, a full matrix of FP32 or FP64 that is only with a backend (dense_product.c). */
-bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_Monoid monoid, GrB_Matrix A);
+/* C<M> accum= the sum of each row of A (row_sums.c). */
+bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A);
 
 /* *one is a new vector with at most one entry, whose sum is that of A. */
 bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Matrix A);

@@ -265,7 +265,7 @@ static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, tsr_val
     tsr_type type;
     number result = {0};
     bool any = false;
-    if (!tsr_match_reduce(&op, &type, monoid) || type != f->type)
+    if (!tsr_match_reduce(&op, &type, tsr_operator_of_monoid(monoid)) || type != f->type)
         return false;
     tsr_status status = f->backend->values->reduce(tsr_value_kept(value), type, op, &result, &any);
     if (tsr_resident_again(status))

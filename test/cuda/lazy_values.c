@@ -2,10 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "test/cuda/lazy_device.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "backends/cuda/gemm.h"
+#include "kernels/cuda/derive.h"
 #include "kernels/cuda/spread.h"
+#include "kernels/ref/derive.h"
 #include "kernels/ref/step.h"
 
 typedef struct step_work {
@@ -58,6 +61,105 @@ tsr_status tsr_cuda_reduce(tsr_cuda_reduced *result, void *scratch, tsr_type typ
     if (op == TSR_REDUCE_EQ && type != TSR_BOOL)
         return TSR_DECLINED;
     return lazy_queue(run_reduce, &(reduce_work){result, scratch, type, op, *e, count}, sizeof(reduce_work), stream);
+}
+
+/* One of the functions of kernels/cuda/derive.h. */
+typedef struct derive_work {
+    tsr_elements e;
+    void *z;
+    int8_t *z_present;
+    void *scratch;
+    tsr_sums sums;
+    tsr_places places;
+    tsr_type from, to;
+    size_t size;
+    int64_t vectors, length;
+} derive_work;
+
+/* The twins always write presence. */
+static int8_t *presence_of(const derive_work *w, int64_t count)
+{
+    return w->z_present ? w->z_present : malloc((size_t)count + 1);
+}
+
+static void let_go(const derive_work *w, int8_t *present)
+{
+    if (!w->z_present)
+        free(present);
+}
+
+static void run_sums(const void *described)
+{
+    const derive_work *w = described;
+    int8_t *present = presence_of(w, w->sums.vectors);
+    if (w->scratch)
+        *(char *)w->scratch = 0;
+    tsr_ref_sums(&w->sums, &w->e, w->z, present);
+    let_go(w, present);
+}
+
+size_t tsr_cuda_sums_bytes(const tsr_sums *sums, const tsr_cuda_device *device)
+{
+    (void)device;
+    return (size_t)sums->length % 3;
+}
+
+tsr_status tsr_cuda_sums(const tsr_sums *sums, const tsr_elements *e, void *z, int8_t *z_present, void *scratch,
+                         const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    if (sums->op == TSR_REDUCE_EQ && sums->type != TSR_BOOL)
+        return TSR_DECLINED;
+    return lazy_queue(run_sums, &(derive_work){.e = *e, .z = z, .z_present = z_present, .scratch = scratch, .sums = *sums},
+                      sizeof(derive_work), stream);
+}
+
+static void run_cast(const void *described)
+{
+    const derive_work *w = described;
+    int8_t *present = presence_of(w, w->length);
+    tsr_ref_cast_all(w->z, present, w->to, &w->e, w->from, w->length);
+    let_go(w, present);
+}
+
+tsr_status tsr_cuda_cast(void *z, int8_t *z_present, tsr_type to, const tsr_elements *e, tsr_type from, int64_t count,
+                         const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    return lazy_queue(run_cast, &(derive_work){.e = *e, .z = z, .z_present = z_present, .from = from, .to = to, .length = count},
+                      sizeof(derive_work), stream);
+}
+
+static void run_turn(const void *described)
+{
+    const derive_work *w = described;
+    int8_t *present = presence_of(w, w->vectors * w->length);
+    tsr_ref_turn(w->z, present, &w->e, w->size, w->vectors, w->length);
+    let_go(w, present);
+}
+
+tsr_status tsr_cuda_turn(void *z, int8_t *z_present, const tsr_elements *e, int size, int64_t vectors, int64_t length,
+                         const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    return lazy_queue(run_turn, &(derive_work){.e = *e, .z = z, .z_present = z_present, .size = (size_t)size, .vectors = vectors,
+                                               .length = length}, sizeof(derive_work), stream);
+}
+
+static void run_places(const void *described)
+{
+    const derive_work *w = described;
+    int8_t *present = presence_of(w, w->places.vectors * w->places.length);
+    tsr_ref_places(&w->places, &w->e, w->size, w->z, present);
+    let_go(w, present);
+}
+
+tsr_status tsr_cuda_places(const tsr_places *places, const tsr_elements *e, int size, void *z, int8_t *z_present,
+                           const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    return lazy_queue(run_places, &(derive_work){.e = *e, .z = z, .z_present = z_present, .places = *places, .size = (size_t)size},
+                      sizeof(derive_work), stream);
 }
 
 typedef struct spread_work {

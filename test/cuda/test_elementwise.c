@@ -1,4 +1,4 @@
-/* Elementwise steps, reductions and counts against loops: all types and operators, with operands of which some elements are present,
+/* Elementwise steps, reductions, counts, typecasts, transposes and places against loops: all types and operators, with operands of which some elements are present,
  * scalars, masks and accumulators of all kinds.
  *     test_elementwise [--seed=N] [--count=N] [--first=N]
  * SPDX-License-Identifier: Apache-2.0 */
@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/derive.h"
 #include "kernels/cuda/spread.h"
+#include "kernels/ref/derive.h"
 #include "kernels/ref/step.h"
 #include "test/cuda/seeds.h"
 #include "test/kernels/cases.h"
@@ -381,11 +383,186 @@ static int check_spread(uint64_t seed)
     return !right;
 }
 
+/* ---- values made of one value ---- */
+
+/* Arrays of a result: ours, the reference's, and where the device writes. */
+typedef struct derived {
+    tsr_type type;
+    int64_t count;
+    char *got, *want;
+    int8_t *got_present, *want_present;
+    void *there;
+    int8_t *there_present; /* NULL: all are present */
+} derived;
+
+static derived take_derived(tsr_type type, int64_t count, bool full)
+{
+    size_t bytes = (size_t)count * type_size(type);
+    derived d = {.type = type, .count = count, .got = take(bytes), .want = take(bytes), .got_present = take((size_t)count),
+                 .want_present = take((size_t)count)};
+    d.there = upload(d.got, bytes + SPARE);
+    d.there_present = full ? NULL : upload(d.got_present, (size_t)count + SPARE);
+    return d;
+}
+
+/* The first place that is wrong; -1: none; count: something was written behind the end. */
+static int64_t find_wrong(const derived *d)
+{
+    size_t bytes = (size_t)d->count * type_size(d->type);
+    download(d->got, d->there, bytes + SPARE);
+    if (d->there_present)
+        download(d->got_present, d->there_present, (size_t)d->count + SPARE);
+    else
+        memset(d->got_present, 1, (size_t)d->count);
+    for (int64_t k = 0; k < d->count; k++)
+        if (d->got_present[k] != d->want_present[k] || (d->want_present[k] && !same_element(d->type, d->want, d->got, k)))
+            return k;
+    return spare_untouched(d->got, bytes) && spare_untouched(d->got_present, (size_t)d->count) ? -1 : d->count;
+}
+
+static int64_t draw_side(rng *r)
+{
+    static const int64_t sides[] = {1, 1, 2, 3, 16, 31, 32, 33, 64, 65, 100, 130};
+    return rng_chance(r, 3) ? 0 : sides[rng_below(r, 12)];
+}
+
+/* Shapes of all proportions; vectors so long that they are cut. */
+static void draw_shape(rng *r, int64_t *vectors, int64_t *length)
+{
+    *vectors = draw_side(r);
+    *length = rng_chance(r, 10) ? 1000 + rng_below(r, 4000) : draw_side(r);
+    if (*vectors > 10 && *length > 200)
+        *vectors = 1 + *vectors % 10;
+}
+
+static tsr_elements draw_elements(rng *r, tsr_type type, int64_t count)
+{
+    return (tsr_elements){draw_array(r, type, count), draw_presence(r, count, 40)};
+}
+
+static bool right_sum(const tsr_sums *s, const tsr_elements *e, const derived *d, int64_t vector)
+{
+    long double magnitude = 0;
+    for (int64_t k = 0; k < s->length; k++) {
+        int64_t at = s->across ? k * s->vectors + vector : vector * s->length + k;
+        magnitude += !e->present || e->present[at] ? fabsl(tsr_value_load(s->type, e->x, at).real) : 0;
+    }
+    return close_enough(s->type, s->op, tsr_value_load(s->type, d->got, vector).real, tsr_value_load(s->type, d->want, vector).real,
+                        magnitude, s->length);
+}
+
+/* ANY: one of the entries. */
+static bool is_entry(const tsr_sums *s, const tsr_elements *e, const derived *d, int64_t vector)
+{
+    size_t size = type_size(s->type);
+    for (int64_t k = 0; k < s->length; k++) {
+        int64_t at = s->across ? k * s->vectors + vector : vector * s->length + k;
+        if ((!e->present || e->present[at]) && memcmp((const char *)e->x + (size_t)at * size, d->got + (size_t)vector * size, size) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool right_sums(const tsr_sums *s, const tsr_elements *e, const derived *d)
+{
+    bool sums = tsr_type_is_float(s->type) && (s->op == TSR_REDUCE_PLUS || s->op == TSR_REDUCE_TIMES);
+    if (!sums && s->op != TSR_REDUCE_ANY)
+        return find_wrong(d) < 0;
+    if (find_wrong(d) == d->count || memcmp(d->got_present, d->want_present, (size_t)d->count) != 0)
+        return false;
+    for (int64_t vector = 0; vector < s->vectors; vector++)
+        if (d->want_present[vector] && !(sums ? right_sum(s, e, d, vector) : is_entry(s, e, d, vector)))
+            return false;
+    return true;
+}
+
+static int check_sums(uint64_t seed)
+{
+    rng r = {seed};
+    tsr_sums s = {.op = (tsr_reduce_op)(seed % TSR_REDUCE_COUNT), .type = (tsr_type)(seed / TSR_REDUCE_COUNT % TSR_TYPE_COUNT),
+                  .across = rng_chance(&r, 50)};
+    if (s.op == TSR_REDUCE_EQ)
+        s.type = TSR_BOOL;
+    draw_shape(&r, &s.vectors, &s.length);
+    int64_t count = s.vectors * s.length;
+    tsr_elements e = {draw_summands(&r, s.type, s.op, count), draw_presence(&r, count, 40)};
+    tsr_elements there = to_device(&e, s.type, count);
+    derived d = take_derived(s.type, s.vectors, !e.present && s.length);
+    size_t bytes = tsr_cuda_sums_bytes(&s, &device);
+    void *scratch = NULL;
+    if (bytes)
+        must(tsr_cuda_malloc(&scratch, bytes, NULL));
+    must(tsr_cuda_sums(&s, &there, d.there, d.there_present, scratch, &device, NULL));
+    tsr_ref_sums(&s, &e, d.want, d.want_present);
+    bool right = right_sums(&s, &e, &d);
+    if (!right)
+        printf("FAIL sums, seed %llu: op %d, %s, %lld x %lld, across %d, cut %d\n", (unsigned long long)seed, (int)s.op,
+               type_name(s.type), (long long)s.vectors, (long long)s.length, s.across, bytes > 0);
+    tsr_cuda_free(scratch, NULL);
+    return !right;
+}
+
+static int check_cast(uint64_t seed)
+{
+    rng r = {seed};
+    tsr_type from = (tsr_type)(seed % TSR_TYPE_COUNT), to = (tsr_type)(seed / TSR_TYPE_COUNT % TSR_TYPE_COUNT);
+    int64_t count = draw_count(&r);
+    tsr_elements e = draw_elements(&r, from, count), there = to_device(&e, from, count);
+    derived d = take_derived(to, count, !e.present);
+    must(tsr_cuda_cast(d.there, d.there_present, to, &there, from, count, &device, NULL));
+    tsr_ref_cast_all(d.want, d.want_present, to, &e, from, count);
+    int64_t at = find_wrong(&d);
+    if (at >= 0)
+        printf("FAIL cast, seed %llu: %s to %s, %lld of %lld\n", (unsigned long long)seed, type_name(from), type_name(to), (long long)at,
+               (long long)count);
+    return at >= 0;
+}
+
+static int check_turn(uint64_t seed)
+{
+    rng r = {seed};
+    tsr_type type = (tsr_type)(seed % TSR_TYPE_COUNT);
+    int64_t vectors, length;
+    draw_shape(&r, &vectors, &length);
+    tsr_elements e = draw_elements(&r, type, vectors * length), there = to_device(&e, type, vectors * length);
+    derived d = take_derived(type, vectors * length, !e.present);
+    must(tsr_cuda_turn(d.there, d.there_present, &there, (int)type_size(type), vectors, length, &device, NULL));
+    tsr_ref_turn(d.want, d.want_present, &e, type_size(type), vectors, length);
+    int64_t at = find_wrong(&d);
+    if (at >= 0)
+        printf("FAIL turn, seed %llu: %s, %lld x %lld, at %lld\n", (unsigned long long)seed, type_name(type), (long long)vectors,
+               (long long)length, (long long)at);
+    return at >= 0;
+}
+
+static int check_places(uint64_t seed)
+{
+    rng r = {seed};
+    tsr_type type = (tsr_type)(seed % TSR_TYPE_COUNT);
+    tsr_places p = {.by_vector = (int)rng_below(&r, 3) - 1, .by_place = (int)rng_below(&r, 3) - 1, .offset = rng_below(&r, 60) - 30,
+                    .select = rng_chance(&r, 60), .keep = (tsr_step_op)(TSR_STEP_EQ + rng_below(&r, 6))};
+    if (rng_chance(&r, 5))
+        p.offset = INT64_MAX;
+    draw_shape(&r, &p.vectors, &p.length);
+    int64_t count = p.vectors * p.length;
+    tsr_elements e = draw_elements(&r, type, count), there = to_device(&e, type, count);
+    derived d = take_derived(p.select ? type : TSR_INT64, count, !e.present && !p.select);
+    must(tsr_cuda_places(&p, &there, (int)type_size(type), d.there, d.there_present, &device, NULL));
+    tsr_ref_places(&p, &e, type_size(type), d.want, d.want_present);
+    int64_t at = find_wrong(&d);
+    if (at >= 0)
+        printf("FAIL places, seed %llu: %s, %lld x %lld, at %lld: %d v + %d k + %lld, select %d by %d\n", (unsigned long long)seed,
+               type_name(type), (long long)p.vectors, (long long)p.length, (long long)at, p.by_vector, p.by_place, (long long)p.offset,
+               p.select, (int)p.keep);
+    return at >= 0;
+}
+
 static int run(uint64_t seed)
 {
-    int (*const checks[])(uint64_t) = {check_step, check_reduce, check_count, check_rows, check_spread};
+    int (*const checks[])(uint64_t) = {check_step, check_reduce, check_count, check_rows, check_spread, check_sums, check_cast, check_turn,
+                                       check_places};
     int failures = 0;
-    for (int k = 0; k < 5; k++) {
+    for (int k = 0; k < 9; k++) {
         failures += checks[k](seed);
         free_all();
     }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "backends/cuda/context.h"
+#include "kernels/ref/derive.h"
 #include "kernels/ref/ref.h"
 #include "kernels/ref/step.h"
 #include "test/cuda/device_control.h"
@@ -400,6 +401,94 @@ static void test_reductions(void **state)
     assert_int_equal(tsr_cuda.used, 0);
 }
 
+/* ---- values made of one value ---- */
+
+/* Vectors of a length; small numbers, so that sums are exact. */
+typedef struct derive_case {
+    int64_t vectors, length;
+    host_value host;
+    tsr_elements e;
+    void *value;
+} derive_case;
+
+static derive_case draw_derive(rng *r, tsr_type type)
+{
+    derive_case c = {.vectors = rng_below(r, 40), .length = rng_below(r, 60)};
+    c.host = new_host(type, c.vectors * c.length, rng_chance(r, 50));
+    draw_host(&c.host, r);
+    c.e = elements_of(&c.host);
+    c.value = must_bring(&c.host);
+    return c;
+}
+
+/* The source may go before its result is looked at. */
+static void check_derived(derive_case *c, tsr_status status, void *const *value, host_value *want)
+{
+    assert_int_equal(status, TSR_OK);
+    values->forget(c->value);
+    check_value(*value, want);
+    values->forget(*value);
+    free_host(want);
+    free_host(&c->host);
+}
+
+static void check_sums(rng *r)
+{
+    tsr_reduce_op op = (tsr_reduce_op)rng_below(r, TSR_REDUCE_ANY);
+    tsr_type type = op == TSR_REDUCE_EQ ? TSR_BOOL : (tsr_type)rng_below(r, TSR_TYPE_COUNT);
+    if (op == TSR_REDUCE_TIMES && tsr_type_is_float(type))
+        op = TSR_REDUCE_PLUS;
+    derive_case c = draw_derive(r, type);
+    tsr_sums s = {.value = c.value, .type = type, .op = op, .vectors = c.vectors, .length = c.length, .across = rng_chance(r, 50)};
+    host_value want = new_host(type, c.vectors, true);
+    void *value;
+    tsr_ref_sums(&s, &c.e, want.x, want.b);
+    check_derived(&c, values->sums(&s, &value), &value, &want);
+}
+
+static void check_cast(rng *r)
+{
+    derive_case c = draw_derive(r, (tsr_type)rng_below(r, TSR_TYPE_COUNT));
+    host_value want = new_host((tsr_type)rng_below(r, TSR_TYPE_COUNT), c.host.count, true);
+    void *value;
+    tsr_ref_cast_all(want.x, want.b, want.type, &c.e, c.host.type, c.host.count);
+    check_derived(&c, values->cast(c.value, c.host.type, want.type, &value), &value, &want);
+}
+
+static void check_turn(rng *r)
+{
+    derive_case c = draw_derive(r, (tsr_type)rng_below(r, TSR_TYPE_COUNT));
+    host_value want = new_host(c.host.type, c.host.count, true);
+    void *value;
+    tsr_ref_turn(want.x, want.b, &c.e, type_size(c.host.type), c.vectors, c.length);
+    check_derived(&c, values->turn(c.value, c.vectors, c.length, &value), &value, &want);
+}
+
+static void check_places(rng *r)
+{
+    derive_case c = draw_derive(r, (tsr_type)rng_below(r, TSR_TYPE_COUNT));
+    tsr_places p = {.value = c.value, .vectors = c.vectors, .length = c.length, .by_vector = (int)rng_below(r, 3) - 1,
+                    .by_place = (int)rng_below(r, 3) - 1, .offset = rng_below(r, 9) - 4, .select = rng_chance(r, 50),
+                    .keep = (tsr_step_op)(TSR_STEP_EQ + rng_below(r, 6))};
+    host_value want = new_host(p.select ? c.host.type : TSR_INT64, c.host.count, true);
+    void *value;
+    tsr_ref_places(&p, &c.e, type_size(c.host.type), want.x, want.b);
+    check_derived(&c, values->places(&p, &value), &value, &want);
+}
+
+static void test_derived(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    for (int round = 0; round < 150 * rounds; round++) {
+        check_sums(&r);
+        check_cast(&r);
+        check_turn(&r);
+        check_places(&r);
+    }
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
 /* ---- dense products ---- */
 
 static int64_t place(int64_t row, int64_t column, int64_t rows, int64_t columns, bool by_col)
@@ -651,8 +740,19 @@ static tsr_status do_all(const step_case *c, const tsr_dense_product *product, c
         p.a = p.b = matrix;
         status = values->multiply(&p, &square);
     }
-    void *const all[] = {value, matrix, square};
-    for (int k = 0; k < 3; k++)
+    tsr_sums s = {.value = matrix, .type = TSR_FP64, .op = TSR_REDUCE_PLUS, .vectors = 9, .length = 9};
+    tsr_places at = {.value = matrix, .vectors = 9, .length = 9, .by_vector = 1, .by_place = -1, .select = true, .keep = TSR_STEP_GE};
+    void *made[4] = {NULL};
+    if (status == TSR_OK)
+        status = values->sums(&s, &made[0]);
+    if (status == TSR_OK)
+        status = values->cast(matrix, TSR_FP64, TSR_INT8, &made[1]);
+    if (status == TSR_OK)
+        status = values->turn(matrix, 9, 9, &made[2]);
+    if (status == TSR_OK)
+        status = values->places(&at, &made[3]);
+    void *const all[] = {value, matrix, square, made[0], made[1], made[2], made[3]};
+    for (int k = 0; k < 7; k++)
         if (all[k])
             values->forget(all[k]);
     free_host(&got);
@@ -752,6 +852,8 @@ static void test_declines(void **state)
     assert_null(value);
     tsr_dense_product p = {.type = TSR_INT32, .m = 1, .n = 1, .k = 5, .a = integers, .b = integers};
     assert_int_equal(values->multiply(&p, &value), TSR_DECLINED);
+    tsr_sums sums = {.value = integers, .type = TSR_INT32, .op = TSR_REDUCE_EQ, .vectors = 1, .length = 5};
+    assert_int_equal(values->sums(&sums, &value), TSR_DECLINED);
     values->forget(integers);
     free_host(&h);
     assert_int_equal(tsr_cuda.used, 0);
@@ -765,7 +867,8 @@ int main(int argc, char **argv)
     values = gpu->values;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_chain), cmocka_unit_test(test_reductions), cmocka_unit_test(test_dense_products),
+        cmocka_unit_test(test_chain), cmocka_unit_test(test_reductions), cmocka_unit_test(test_derived),
+        cmocka_unit_test(test_dense_products),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict), cmocka_unit_test(test_frontiers),
         cmocka_unit_test(test_failing_frontiers), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),

@@ -275,3 +275,23 @@ bool fake_reduce(const fake_value *v, tsr_type type, tsr_reduce_op op, void *sca
         memcpy(scalar, &sum, tsr_type_size(type));
     return any;
 }
+
+fake_value *fake_sums(const tsr_sums *s)
+{
+    const fake_value *v = s->value;
+    const size_t size = tsr_type_size(s->type);
+    fake_value *r = fake_new(s->vectors, s->type, v->b != NULL || s->length == 0), *one = fake_new(s->length, s->type, v->b != NULL);
+    for (int64_t vector = 0; vector < s->vectors; vector++) {
+        for (int64_t k = 0; k < s->length; k++) {
+            int64_t at = s->across ? k * s->vectors + vector : vector * s->length + k;
+            store(one->x, s->type, k, load(v->x, s->type, at));
+            if (one->b)
+                one->b[k] = has(v, at);
+        }
+        bool any = fake_reduce(one, s->type, s->op, (char *)r->x + (size_t)vector * size);
+        if (r->b)
+            r->b[vector] = any;
+    }
+    fake_free(one);
+    return r;
+}

@@ -62,14 +62,18 @@ fake_value *fake_new(int64_t count, tsr_type type, bool present)
 }
 
 /* What is left behind is not what it was. */
-static void forget(void *value)
+void fake_free(fake_value *v)
 {
-    fake_value *v = value;
     memset(v->x, 0xa5, (size_t)v->count * tsr_type_size(v->type));
     free(v->x);
     free(v->b);
     free(v);
     __atomic_fetch_sub(&alive, 1, __ATOMIC_RELAXED);
+}
+
+static void forget(void *value)
+{
+    fake_free(value);
 }
 
 static int64_t bytes_of(const fake_value *v)
@@ -129,6 +133,44 @@ static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *sca
     tsr_status status = may_fail();
     if (status == TSR_OK)
         *any = fake_reduce(value, type, op, scalar);
+    return status;
+}
+
+static tsr_status sums(const tsr_sums *s, void **value)
+{
+    tsr_status status = may_fail();
+    if (status == TSR_OK)
+        *value = fake_sums(s);
+    return status;
+}
+
+static tsr_status cast(void *value, tsr_type from, tsr_type to, void **result)
+{
+    const fake_value *v = value;
+    tsr_status status = may_fail();
+    if (v->type != from)
+        abort();
+    if (status == TSR_OK)
+        *result = fake_cast(v, to);
+    return status;
+}
+
+static tsr_status turn(void *value, int64_t vectors, int64_t length, void **result)
+{
+    const fake_value *v = value;
+    tsr_status status = may_fail();
+    if (v->count != vectors * length)
+        abort();
+    if (status == TSR_OK)
+        *result = fake_turn(v, vectors, length);
+    return status;
+}
+
+static tsr_status places(const tsr_places *p, void **value)
+{
+    tsr_status status = may_fail();
+    if (status == TSR_OK)
+        *value = fake_places(p);
     return status;
 }
 
@@ -261,8 +303,9 @@ static const char *kernel_name(const tsr_product *product)
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
-    static const tsr_backend_values values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply, .count = count,
-                                              .fetch = fetch, .forget = forget};
+    static const tsr_backend_values values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply, .sums = sums,
+                                              .cast = cast, .turn = turn, .places = places, .count = count, .fetch = fetch,
+                                              .forget = forget};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "fake", .supports = supports, .execute = execute,
                                         .kernel_name = kernel_name, .values = &values};
     (void)options;

@@ -13,9 +13,16 @@ typedef struct fake_value {
 } fake_value;
 
 fake_value *fake_new(int64_t count, tsr_type type, bool present);
+void fake_free(fake_value *value);
 
 /* fake_step.c: the steps and sums of tessera/values.h, element by element. */
 fake_value *fake_step(const tsr_step *step);
 bool fake_reduce(const fake_value *value, tsr_type type, tsr_reduce_op op, void *scalar);
+fake_value *fake_sums(const tsr_sums *sums);
+
+/* fake_derive.c */
+fake_value *fake_cast(const fake_value *value, tsr_type to);
+fake_value *fake_turn(const fake_value *value, int64_t vectors, int64_t length);
+fake_value *fake_places(const tsr_places *places);
 
 #endif

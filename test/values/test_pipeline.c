@@ -251,12 +251,54 @@ static void test_shortest_paths(void **state)
     ok(GrB_Matrix_free(&W));
 }
 
+/* Rows and columns of what is there are added up there, whatever their number; nothing moves. */
+static void test_sums_of_rows(void **state)
+{
+    (void)state;
+    enum { WIDTH = 9 };
+    GrB_Matrix X = full_matrix(N, WIDTH), T;
+    GrB_Vector most, sum;
+    int before, records;
+    ok(GrB_Matrix_new(&T, GrB_FP32, N, WIDTH));
+    ok(GrB_Vector_new(&most, GrB_FP32, N));
+    ok(GrB_Vector_new(&sum, GrB_FP32, WIDTH));
+    ok(GrB_mxm(T, NULL, NULL, GxB_PLUS_SECOND_FP32, A, X, NULL));
+    moved_since(0, &before);
+    ok(GrB_Matrix_select_FP32(T, NULL, NULL, GrB_VALUENE_FP32, T, 0, NULL)); /* a bitmap */
+    ok(GrB_Matrix_reduce_Monoid(most, NULL, NULL, GrB_MAX_MONOID_FP32, T, NULL));
+    ok(GrB_Matrix_reduce_BinaryOp(sum, NULL, NULL, GrB_PLUS_FP32, T, GrB_DESC_T0));
+    assert_int_equal(moved_since(before, &records), 0);
+    assert_int_equal(records - before, 3);
+    double total[WIDTH] = {0};
+    for (int i = 0; i < N; i++) {
+        float x = 0, greatest = -INFINITY;
+        for (int j = 0; j < WIDTH; j++) {
+            float t = 0;
+            for (int k = 0; k < N; k++) t += weight[i][k] != 0 ? (float)(k % 7 - j % 5) : 0;
+            if (t != 0 && t > greatest) greatest = t;
+            total[j] += t;
+        }
+        assert_int_equal(GrB_Vector_extractElement_FP32(&x, most, (GrB_Index)i), isinf(greatest) ? GrB_NO_VALUE : GrB_SUCCESS);
+        assert_true(isinf(greatest) || x == greatest);
+    }
+    for (int j = 0; j < WIDTH; j++) {
+        float x = 0;
+        ok(GrB_Vector_extractElement_FP32(&x, sum, (GrB_Index)j));
+        assert_true(x == (float)total[j]);
+    }
+    ok(GrB_Matrix_free(&X));
+    ok(GrB_Matrix_free(&T));
+    ok(GrB_Vector_free(&most));
+    ok(GrB_Vector_free(&sum));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_pagerank, make, drop),
         cmocka_unit_test_setup_teardown(test_gcn_layer, make, drop),
         cmocka_unit_test_setup_teardown(test_shortest_paths, make, drop),
+        cmocka_unit_test_setup_teardown(test_sums_of_rows, make, drop),
     };
     if (!use_backend()) return 77;
     return cmocka_run_group_tests(tests, start_session, stop_session);

@@ -63,7 +63,9 @@ def _extract(match, prototype):
 
 
 def _reduce_rows(match, prototype):
-    return 'tsr_try_row_sums(&early, &(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a5, true}, a3, a4)' % prototype.name
+    operator = 'a3' if match['operator'] == 'BinaryOp' else 'tsr_operator_of_monoid(a3)'
+    return 'tsr_try_row_sums(&early, &(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a5, true}, %s, a4)' % (
+        prototype.name, operator)
 
 
 def _dup(match, prototype):
@@ -80,7 +82,7 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES, _select),
     (OBJECT + r'(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES, _assign),
     (OBJECT + r'extract$', _extract),
-    (r'^GrB_Matrix_reduce_Monoid$', _reduce_rows),
+    (r'^GrB_Matrix_reduce_(?P<operator>Monoid|BinaryOp)$', _reduce_rows),
     (OBJECT + r'dup$', _dup),
     (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
 

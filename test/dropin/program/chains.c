@@ -12,6 +12,7 @@ typedef struct chain {
     object mask[MASKS];
     GrB_Matrix A;      /* sparse, of their type, square: for products from the left */
     object small;      /* full, square: dense products from the right */
+    object sums[2], sums_mask[2]; /* vectors: of rows, of columns; not where the objects are vectors */
     int type, m, n;
     bool vector;
     bool sparse;       /* the objects, which stay so */
@@ -22,6 +23,13 @@ static object new_object(const chain *c, int type, int want)
     object o = {.vector = c->vector, .type = type, .nrows = c->m, .ncols = c->n, .dense = want == WANT_DENSE};
     if (c->vector) o.v = make_vector(c->m, type, want, &o.b);
     else o.m = make_matrix(c->m, c->n, type, want, &o.b, &o.hyper);
+    return o;
+}
+
+static object new_vector(int size, int type, int want)
+{
+    object o = {.vector = true, .type = type, .nrows = size, .ncols = 1, .dense = want == WANT_DENSE};
+    o.v = make_vector(size, type, want, &o.b);
     return o;
 }
 
@@ -270,6 +278,33 @@ static void sum(chain *c)
     report_value("chain_reduce", info, c->type, &x);
 }
 
+static GrB_BinaryOp operator_of(GrB_Monoid sum)
+{
+    GrB_BinaryOp op = NULL;
+    GxB_Monoid_operator(&op, sum);
+    return op;
+}
+
+/* To a vector.  Any value is the same where all are 1. */
+static void sum_rows(chain *c)
+{
+    object *A = any(c);
+    const bool columns = rng_chance(40);
+    object *w = &c->sums[columns], *M = rng_chance(70) ? NULL : &c->sums_mask[columns];
+    const int mon = rng_below(MON_COUNT);
+    GrB_Monoid sum = monoid(mon, c->type);
+    if (c->vector || !sum) return report_text("skip", GrB_SUCCESS);
+    GrB_BinaryOp accum = rng_chance(30) ? binary_op(rng_chance(50) ? OP_PLUS : OP_MIN, c->type) : NULL;
+    GrB_Descriptor desc = descriptor(rng_chance(30), M && rng_chance(30), rng_chance(50), columns, false);
+    if (accum && M && count_of(M) == (GrB_Index)w->nrows) accum = NULL;
+    if (mon == MON_ANY) GrB_Matrix_apply(A->m, NULL, NULL, plain_unary(3, c->type), A->m, NULL);
+    else if (rng_chance(70) || mon == MON_PLUS || mon == MON_TIMES) make_small(c, A);
+    GrB_Info info = rng_chance(50) && c->type != T_BOOL
+        ? GrB_Matrix_reduce_BinaryOp(w->v, vector_of(M), accum, operator_of(sum), A->m, desc)
+        : GrB_Matrix_reduce_Monoid(w->v, vector_of(M), accum, sum, A->m, desc);
+    report("chain_rows", info, w);
+}
+
 static void multiply(chain *c)
 {
     static const int muls[] = {OP_TIMES, OP_FIRST, OP_SECOND, OP_PAIR};
@@ -382,8 +417,14 @@ static void begin(chain *c)
     c->sparse = c->vector && rng_chance(50);
     c->m = pool_size();
     c->n = c->vector ? 1 : pool_size();
-    for (int k = 0; k < OBJECTS; k++) c->o[k] = new_object(c, c->type, c->sparse ? WANT_SPARSE : rng_chance(85) ? WANT_DENSE : WANT_ANY);
-    for (int k = 0; k < MASKS; k++) c->mask[k] = new_object(c, rng_chance(60) ? T_BOOL : random_type(), rng_chance(70) && !c->sparse ? WANT_DENSE : WANT_ANY);
+    for (int k = 0; k < OBJECTS; k++)
+        c->o[k] = new_object(c, c->type, c->sparse ? WANT_SPARSE : rng_chance(85) ? WANT_DENSE : WANT_ANY);
+    for (int k = 0; k < MASKS; k++)
+        c->mask[k] = new_object(c, rng_chance(60) ? T_BOOL : random_type(), rng_chance(70) && !c->sparse ? WANT_DENSE : WANT_ANY);
+    for (int k = 0; k < 2 && !c->vector; k++) {
+        c->sums[k] = new_vector(k ? c->n : c->m, c->type, WANT_ANY);
+        c->sums_mask[k] = new_vector(k ? c->n : c->m, T_BOOL, WANT_DENSE);
+    }
     c->A = make_matrix(c->m, c->m, c->type, WANT_SPARSE, &b, &hyper);
     c->small = (object){.type = c->type, .nrows = c->n, .ncols = c->n};
     c->small.m = make_matrix(c->n, c->n, c->type, WANT_DENSE, &c->small.b, &hyper);
@@ -398,6 +439,11 @@ static void end(chain *c)
         object_free(&c->o[k]);
     }
     for (int k = 0; k < MASKS; k++) object_free(&c->mask[k]);
+    for (int k = 0; k < 2 && !c->vector; k++) {
+        report("chain_end", GrB_SUCCESS, &c->sums[k]);
+        object_free(&c->sums[k]);
+        object_free(&c->sums_mask[k]);
+    }
     object_free(&c->small);
     GrB_Matrix_free(&c->A);
 }
@@ -405,14 +451,15 @@ static void end(chain *c)
 void op_chains(void)
 {
     static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract,
-                                             assign_scalar,
-                                             choose, sum, count, multiply, multiply, multiply_dense, relax, relax, duplicate, swap, touch, set_control};
+                                             assign_scalar, choose, sum, sum_rows, sum_rows, count, multiply, multiply, multiply_dense,
+                                             relax, relax, duplicate, swap, touch, set_control};
     chain c;
     begin(&c);
     report_rarely(true);
     for (int k = 10 + rng_below(20); k > 0; k--) {
-        calls[rng_below(22)](&c);
+        calls[rng_below(sizeof calls / sizeof *calls)](&c);
         for (int o = 0; o < OBJECTS; o++) c.o[o].failed = false;
+        c.sums[0].failed = c.sums[1].failed = false;
     }
     report_rarely(false);
     end(&c);

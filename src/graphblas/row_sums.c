@@ -1,0 +1,123 @@
+/* GrB_reduce of a full or bitmap matrix to a vector, where a backend has something of the call already.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "src/graphblas/hooks.h"
+#include "src/graphblas/resident.h"
+#include "src/graphblas/step.h"
+#include "src/registry/config.h"
+
+/* One reduction on its way. */
+typedef struct row_sums {
+    const tsr_output *out;
+    GrB_Matrix A;
+    tsr_seen a;
+    tsr_sums sums;
+    tsr_stepper step; /* C<M> accum= T */
+} row_sums;
+
+/* Rows of A, or of its transpose, as the vectors of what is held. */
+static bool look(row_sums *r)
+{
+    const tsr_output *o = r->out;
+    const tsr_step_call rest = {.name = o->name, .C = o->C, .M = o->M, .accum = o->accum, .desc = o->desc, .vector = true,
+                                .step = {.op = TSR_STEP_IDENTITY, .type = r->sums.type, .result = r->sums.type}};
+    const tsr_view *v = &r->a.view;
+    if (!tsr_see(&r->a, r->A))
+        return false;
+    const bool full = v->format == TSR_FULL;
+    if ((!full && v->format != TSR_BITMAP) || !tsr_stepper_look(&r->step, &rest, &full))
+        return false;
+    const bool columns = r->step.mod.tran0;
+    r->sums.vectors = columns ? v->ncols : v->nrows;
+    r->sums.length = columns ? v->nrows : v->ncols;
+    r->sums.across = v->by_col != columns;
+    return r->step.ncols == 1 && r->step.nrows == r->sums.vectors && r->sums.length > 0;
+}
+
+/* The backend of what is there; C counts where it is needed, or would have to come home first. */
+static const tsr_backend *backend_there(const row_sums *r)
+{
+    const tsr_output *o = r->out;
+    const bool c = o->accum || o->M || tsr_defer_is_target(o->C);
+    const GrB_Matrix handles[] = {r->A, o->M, c ? o->C : NULL};
+    const tsr_backend *backend = NULL;
+    for (int k = 0; k < 3 && !backend; k++) {
+        tsr_value *value = tsr_resident_find_dense(handles[k]);
+        backend = value ? tsr_value_about(value)->backend : NULL;
+        tsr_value_unref(value);
+    }
+    return backend;
+}
+
+static bool pulls(row_sums *r)
+{
+    return tsr_stepper_pulls(&r->step, backend_there(r), (double)r->sums.vectors * (double)r->sums.length);
+}
+
+static tsr_status add_up(row_sums *r, tsr_value **value)
+{
+    const tsr_backend *backend = r->step.backend;
+    void *kept = NULL;
+    tsr_status status = tsr_stepper_bring(&r->step, &r->a);
+    if (status == TSR_OK)
+        status = tsr_stepper_cast(&r->step, &r->a, r->sums.type, &r->sums.value);
+    if (status == TSR_OK)
+        status = backend->values->sums(&r->sums, &kept);
+    if (tsr_resident_again(status))
+        status = backend->values->sums(&r->sums, &kept);
+    if (status != TSR_OK)
+        return status;
+    const tsr_value_facts facts = {.backend = backend, .type = r->sums.type, .nrows = r->sums.vectors, .ncols = 1, .by_col = true,
+                                   .full = r->a.view.format == TSR_FULL, .origin = r->step.key};
+    *value = tsr_value_new(&facts, kept);
+    return *value ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+static void report(const row_sums *r, double ms)
+{
+    if (!tsr_trace_wanted())
+        return;
+    char pattern[96];
+    snprintf(pattern, sizeof pattern, "reduce rows %s n=%lld by %lld", tsr_type_name(r->sums.type), (long long)r->sums.vectors,
+             (long long)r->sums.length);
+    tsr_resident_report(r->step.backend, "reduce", (tsr_trace_record){.call = r->out->name, .pattern = pattern, .measured_ms = ms,
+                                                                      .bytes_moved = r->step.moved});
+}
+
+static bool compute(row_sums *r)
+{
+    const double start = tsr_engine_clock_ms();
+    tsr_value *value = NULL;
+    if (add_up(r, &value) != TSR_OK || tsr_stepper_take(&r->step, value) != TSR_OK)
+        return false;
+    tsr_resident_use(r->a.value);
+    report(r, tsr_engine_clock_ms() - start);
+    return true;
+}
+
+static bool run(GrB_Info *info, row_sums *r)
+{
+    const bool done = look(r) && pulls(r) && compute(r);
+    tsr_seen_release(&r->a);
+    tsr_stepper_release(&r->step);
+    *info = GrB_SUCCESS;
+    return done;
+}
+
+static bool concerned(const tsr_output *out, GrB_Matrix A)
+{
+    return tsr_filter_hit(A) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) || tsr_config_get()->mode == TSR_MODE_GPU;
+}
+
+bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)
+{
+    row_sums r = {.out = out, .A = A};
+    if (!A || !concerned(out, A) || !tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE) || !tsr_match_reduce(&r.sums.op, &r.sums.type, op))
+        return false;
+    tsr_depth++;
+    tsr_caller = out->name;
+    const bool done = run(info, &r);
+    tsr_depth--;
+    return done;
+}
