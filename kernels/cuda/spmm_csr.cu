@@ -175,6 +175,8 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
         status = run_spmv(choose_family(product, &vector), vector, product);
     if (product->n == 1 && product->b_present == nullptr && status == TSR_DECLINED)
         status = tsr_csr_spmv_any(product->semiring.type, make_args(a, &a->spmv, product), product->stream);
+    if (product->n == 1 && product->b_present != nullptr && product->semiring.add == TSR_ADD_ANY)
+        status = tsr_csr_spmv_any(product->semiring.type, any, product->stream);
     if (status == TSR_DECLINED)
         status = run_spmm(choose_family(product, &matrix), matrix, shape, product);
     return status == TSR_DECLINED ? tsr_csr_any(product->semiring.type, any, shape, product->stream) : status;
