@@ -291,6 +291,8 @@ static void forget(void *closure)
 
 /* ---- there ---- */
 
+enum { UNCOUNTED_PLACES = 1 << 22 };
+
 static bool may_wait(int32_t control)
 {
     const int32_t dense = GxB_BITMAP + GxB_FULL;
@@ -311,18 +313,26 @@ static void set_value(const void *handle, tsr_value *value)
     tsr_busy_add(TSR_BUSY_VALUES);
 }
 
+/* Entries that there may be at most.  To count them is to wait for the backend: where room for all places is cheap, which it is while nobody
+ * writes to it, they are not counted. */
+static bool most_entries(int64_t *most, tsr_value *value)
+{
+    *most = tsr_value_places(value);
+    return *most <= UNCOUNTED_PLACES || tsr_value_nvals(value, most) == TSR_OK;
+}
+
 /* What C must have beside `arrays` to come home in the form that its sparsity control asks for. */
 static bool reserve_form(absent *now, tsr_handover *arrays)
 {
     const int32_t control = tsr_resident_control(now->C);
-    int64_t nvals;
+    int64_t most;
     now->presence = control == GxB_BITMAP;
     if (now->presence)
         return tsr_arrays_presence(arrays, tsr_value_places(now->value));
     if (control != GxB_SPARSE)
         return true;
     const tsr_view v = tsr_value_view(now->value);
-    return tsr_value_nvals(now->value, &nvals) == TSR_OK && tsr_arrays_compressed(&now->sparse, v.nvec, nvals, v.type);
+    return most_entries(&most, now->value) && tsr_arrays_compressed(&now->sparse, v.nvec, most, v.type);
 }
 
 bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover *arrays)
