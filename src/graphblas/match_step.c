@@ -24,12 +24,39 @@ bool tsr_match_binary(tsr_step_op *op, tsr_type *type, GrB_BinaryOp handle)
     return tsr_real.GxB_BinaryOp_xtype(&x, handle) == GrB_SUCCESS && match_step(op, type, handle, x);
 }
 
-bool tsr_match_select(tsr_step_op *op, tsr_type *type, GrB_IndexUnaryOp handle)
+static bool type_of_y(GrB_Type *y, GrB_IndexUnaryOp handle)
 {
     char name[GxB_MAX_NAME_LEN];
+    return tsr_real.GxB_IndexUnaryOp_ytype_name(name, handle) == GrB_SUCCESS && tsr_real.GxB_Type_from_name(y, name) == GrB_SUCCESS;
+}
+
+bool tsr_match_select(tsr_step_op *op, tsr_type *type, GrB_IndexUnaryOp handle)
+{
     GrB_Type y;
-    return tsr_real.GxB_IndexUnaryOp_ytype_name(name, handle) == GrB_SUCCESS && tsr_real.GxB_Type_from_name(&y, name) == GrB_SUCCESS &&
-           match_step(op, type, handle, y);
+    return type_of_y(&y, handle) && match_step(op, type, handle, y);
+}
+
+bool tsr_match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp handle)
+{
+    static const tsr_place_rule rules[] = {
+        [TSR_OPERATOR_ROWINDEX] = {.by_row = 1, .by_y = 1},
+        [TSR_OPERATOR_COLINDEX] = {.by_column = 1, .by_y = 1},
+        [TSR_OPERATOR_DIAGINDEX] = {.by_row = -1, .by_column = 1, .by_y = -1},
+        [TSR_OPERATOR_TRIL] = {.by_row = -1, .by_column = 1, .by_y = -1, .select = true, .keep = TSR_STEP_LE},
+        [TSR_OPERATOR_TRIU] = {.by_row = -1, .by_column = 1, .by_y = -1, .select = true, .keep = TSR_STEP_GE},
+        [TSR_OPERATOR_DIAG] = {.by_row = -1, .by_column = 1, .by_y = -1, .select = true, .keep = TSR_STEP_EQ},
+        [TSR_OPERATOR_OFFDIAG] = {.by_row = -1, .by_column = 1, .by_y = -1, .select = true, .keep = TSR_STEP_NE},
+        [TSR_OPERATOR_ROWLE] = {.by_row = 1, .by_y = -1, .select = true, .keep = TSR_STEP_LE},
+        [TSR_OPERATOR_ROWGT] = {.by_row = 1, .by_y = -1, .select = true, .keep = TSR_STEP_GT},
+        [TSR_OPERATOR_COLLE] = {.by_column = 1, .by_y = -1, .select = true, .keep = TSR_STEP_LE},
+        [TSR_OPERATOR_COLGT] = {.by_column = 1, .by_y = -1, .select = true, .keep = TSR_STEP_GT}};
+    tsr_operator found;
+    GrB_Type y;
+    if (!handle || !type_of_y(&y, handle) || !tsr_match_operator(&found, handle, y) || found.code < TSR_OPERATOR_ROWINDEX)
+        return false;
+    *rule = rules[found.code];
+    *type = found.type;
+    return true;
 }
 
 bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle)

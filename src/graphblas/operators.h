@@ -9,8 +9,12 @@
 bool tsr_match_type(tsr_type *type, GrB_Type handle);
 GrB_Type tsr_type_handle(tsr_type type);
 
-/* What is no tsr_step_op: ANY; operators of positions, of all types the same. */
-enum { TSR_OPERATOR_ANY = TSR_STEP_COUNT, TSR_OPERATOR_POSITIONAL };
+/* What is no tsr_step_op: ANY; binary operators of positions, of all types the same; what an IndexUnaryOp does with positions. */
+enum {
+    TSR_OPERATOR_ANY = TSR_STEP_COUNT, TSR_OPERATOR_POSITIONAL,
+    TSR_OPERATOR_ROWINDEX, TSR_OPERATOR_COLINDEX, TSR_OPERATOR_DIAGINDEX, TSR_OPERATOR_TRIL, TSR_OPERATOR_TRIU, TSR_OPERATOR_DIAG,
+    TSR_OPERATOR_OFFDIAG, TSR_OPERATOR_ROWLE, TSR_OPERATOR_ROWGT, TSR_OPERATOR_COLLE, TSR_OPERATOR_COLGT
+};
 
 typedef struct tsr_operator {
     int code; /* tsr_step_op, or one of the above */
@@ -18,7 +22,7 @@ typedef struct tsr_operator {
 } tsr_operator;
 
 /* On BOOL every operator is one of LOR, LAND, LXOR, FIRST, SECOND, PAIR, ANY and the comparisons (unary: IDENTITY, LNOT, ONE).
- * first: type of its first operand; of what selects by value, of that value.  False: not built in, or of no use here. */
+ * first: type of its first operand; of an IndexUnaryOp, of its value y.  False: not built in, or of no use here. */
 bool tsr_match_operator(tsr_operator *op, const void *handle, GrB_Type first);
 
 #endif

@@ -129,7 +129,7 @@ static bool match_accum(tsr_stepper *s)
 
 static bool all_present(const tsr_seen *seen)
 {
-    return !seen->given || seen->view.format == TSR_FULL;
+    return !seen->given || (seen->view.format == TSR_FULL && !(seen->rule && seen->rule->select));
 }
 
 static bool result_full(const tsr_stepper *s)
@@ -198,8 +198,10 @@ bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *pro
     s->key = key_of(s);
     if (promised)
         s->x = (tsr_seen){.given = true, .view = {.format = *promised ? TSR_FULL : TSR_BITMAP, .type = call->step.type, .by_col = s->by_col}};
-    else if (!look_at_operand(s, &s->x, call->A, s->mod.tran0))
+    else if (!look_at_operand(s, &s->x, call->A, s->mod.tran0 != call->flip))
         return false;
+    if (call->placed)
+        s->x.rule = &s->call.place;
     if (!look_at_operand(s, &s->y, call->B, s->mod.tran1) || keeps_bitmap(s) || !look_at_mask(s) || !look_at_old(s))
         return false;
     if (any_sparse(s) && !promised && !any_away(s) && !may_spread(s))
@@ -250,9 +252,28 @@ tsr_status tsr_stepper_bring(tsr_stepper *s, tsr_seen *seen)
 /* *kept was made of another, ... */
 typedef tsr_status (*derivation)(const tsr_backend_values *values, const tsr_seen *seen, void *from, tsr_type to, void **result);
 
+/* Of the value, or of what a rule made of it. */
+static tsr_type type_of(const tsr_seen *seen)
+{
+    return seen->rule && !seen->rule->select ? TSR_INT64 : seen->view.type;
+}
+
 static tsr_status cast(const tsr_backend_values *values, const tsr_seen *seen, void *from, tsr_type to, void **result)
 {
-    return values->cast(from, seen->view.type, to, result);
+    return values->cast(from, type_of(seen), to, result);
+}
+
+/* Vectors are rows or columns of the operand. */
+static tsr_status apply_rule(const tsr_backend_values *values, const tsr_seen *seen, void *from, tsr_type to, void **result)
+{
+    const tsr_view *v = &seen->view;
+    const tsr_place_rule *r = seen->rule;
+    const bool columns = v->by_col != seen->transposed;
+    const tsr_places places = {.value = from, .vectors = v->by_col ? v->ncols : v->nrows, .length = v->by_col ? v->nrows : v->ncols,
+                               .by_vector = columns ? r->by_column : r->by_row, .by_place = columns ? r->by_row : r->by_column,
+                               .offset = r->by_y * r->y, .select = r->select, .keep = r->keep};
+    (void)to;
+    return values->places(&places, result);
 }
 
 static tsr_status turn(const tsr_backend_values *values, const tsr_seen *seen, void *from, tsr_type to, void **result)
@@ -280,8 +301,11 @@ static tsr_status derive(tsr_stepper *s, tsr_seen *seen, derivation make, tsr_ty
 
 tsr_status tsr_stepper_cast(tsr_stepper *s, tsr_seen *seen, tsr_type type, void **kept)
 {
+    tsr_status status = TSR_OK;
     *kept = tsr_value_kept(seen->value);
-    return seen->view.type == type ? TSR_OK : derive(s, seen, cast, type, kept);
+    if (seen->rule)
+        status = derive(s, seen, apply_rule, type, kept);
+    return status == TSR_OK && type_of(seen) != type ? derive(s, seen, cast, type, kept) : status;
 }
 
 /* Of this type, held like C. */
@@ -298,7 +322,7 @@ static tsr_status prepare(tsr_stepper *s, tsr_seen *seen, tsr_type type, void **
 static tsr_status bring_operand(tsr_stepper *s, tsr_seen *seen, tsr_operand *operand)
 {
     const tsr_view *v = &seen->view;
-    if (seen->given && !seen->value && v->iso && v->format == TSR_FULL) {
+    if (seen->given && !seen->value && !seen->rule && v->iso && v->format == TSR_FULL) {
         operand->scalar = 0;
         tsr_cast_values(&operand->scalar, s->call.step.type, v->x, v->type, 1, 1);
         return TSR_OK;
@@ -395,7 +419,7 @@ static void report(const tsr_stepper *s, double ms)
         return;
     const tsr_step *step = &s->call.step;
     char pattern[128];
-    snprintf(pattern, sizeof pattern, "step %s%s%s %s n=%lld", step->select ? "select " : "", tsr_step_name(step->op),
+    snprintf(pattern, sizeof pattern, "step %s%s%s %s n=%lld", step->select ? "select " : s->call.placed ? "by place " : "", tsr_step_name(step->op),
              s->m.given ? " masked" : "", tsr_type_name(step->type), (long long)step->count);
     tsr_resident_report(s->backend, "step", (tsr_trace_record){.call = s->call.name, .pattern = pattern, .measured_ms = ms,
                                                                .bytes_moved = s->moved});

@@ -5,12 +5,21 @@
 
 #include "src/graphblas/match.h"
 
+/* What becomes of entry (i, j) by where it is: of by_row i + by_column j + by_y y. */
+typedef struct tsr_place_rule {
+    int by_row, by_column, by_y; /* -1, 0, 1 */
+    bool select;                 /* the entry stays where keep (that, 0) holds; false: that is its value */
+    tsr_step_op keep;
+    int64_t y;
+} tsr_place_rule;
+
 /* ---- built-in operators (match_step.c) ---- */
 
 /* False: not built in, or none that a step knows. */
 bool tsr_match_unary(tsr_step_op *op, tsr_type *type, GrB_UnaryOp handle);
 bool tsr_match_binary(tsr_step_op *op, tsr_type *type, GrB_BinaryOp handle);
 bool tsr_match_select(tsr_step_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
+bool tsr_match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp handle); /* all but y, which is of the type */
 bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle); /* of a monoid */
 const char *tsr_step_name(tsr_step_op op);
 
@@ -24,6 +33,9 @@ typedef struct tsr_step_call {
     GrB_Descriptor desc;
     tsr_step step; /* op, type, result, scalars, unite, select */
     bool vector;
+    bool placed;           /* x is what `place` makes of A */
+    tsr_place_rule place;
+    bool flip;             /* A stands for its transpose, whatever the descriptor says beside that */
     bool full_only; /* what it means where only one operand is present no step can say */
 } tsr_step_call;
 
@@ -34,6 +46,7 @@ typedef struct tsr_seen {
     tsr_view view;     /* else without arrays */
     bool given;
     bool transposed;   /* its transpose is the operand */
+    const tsr_place_rule *rule; /* the operand is what this makes of it; NULL: itself */
     void *made;        /* the value in the form that the step wants it in, if that is another one */
 } tsr_seen;
 
@@ -108,6 +121,8 @@ bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Ma
 bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_argument x, tsr_argument y, tsr_pairing pairing);
 bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A, GrB_Scalar alpha, GrB_Matrix B, GrB_Scalar beta);
 bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
+bool tsr_try_index(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
+bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A);
 bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const GrB_Index *rows, const GrB_Index *columns);
 bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector);
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A);

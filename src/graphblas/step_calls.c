@@ -181,17 +181,86 @@ bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_M
     return try_step(info, &call);
 }
 
+static bool type_of(tsr_type *type, GrB_Matrix A)
+{
+    tsr_value *value = tsr_resident_find(A);
+    const bool known = value || tsr_match_object_type(type, A);
+    if (value)
+        *type = tsr_value_about(value)->type;
+    tsr_value_unref(value);
+    return known;
+}
+
+/* Sums of places and y do not overflow. */
+static bool match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp op, const tsr_argument *argument)
+{
+    GrB_Matrix none;
+    tsr_operand y = {0};
+    if (!tsr_match_place(rule, type, op) || !place(&none, &y, *type, argument))
+        return false;
+    tsr_cast_values(&rule->y, TSR_INT64, &y.scalar, *type, 1, 1);
+    return rule->y > -(INT64_C(1) << 50) && rule->y < INT64_C(1) << 50;
+}
+
+/* Of A's type. */
+static bool select_by_place(GrB_Info *info, tsr_step_call *call)
+{
+    tsr_step *step = &call->step;
+    if (!call->place.select || !type_of(&step->type, call->A))
+        return false;
+    step->op = TSR_STEP_IDENTITY;
+    step->result = step->type;
+    call->placed = true;
+    return try_step(info, call);
+}
+
 bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
     GrB_Matrix none;
-    if (!A || !concerned(out, A, NULL) || !allowed() || !tsr_match_select(&step->op, &step->type, op) ||
-        !place(&none, &step->y, step->type, &y))
-        return false;
     call.A = A;
+    if (!A || !concerned(out, A, NULL) || !allowed())
+        return false;
+    if (match_place(&call.place, &step->type, op, &y))
+        return select_by_place(info, &call);
+    if (!tsr_match_select(&step->op, &step->type, op) || !place(&none, &step->y, step->type, &y))
+        return false;
     step->result = step->type;
     step->select = true;
+    return try_step(info, &call);
+}
+
+bool tsr_try_index(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
+{
+    tsr_step_call call = step_call(out);
+    tsr_step *step = &call.step;
+    GrB_Matrix none;
+    call.A = A;
+    if (!A || !concerned(out, A, NULL) || !allowed())
+        return false;
+    if (match_place(&call.place, &step->type, op, &y)) {
+        call.placed = !call.place.select;
+        step->op = TSR_STEP_IDENTITY;
+        step->result = step->type;
+        return call.placed && try_step(info, &call);
+    }
+    if (!tsr_match_select(&step->op, &step->type, op) || !place(&none, &step->y, step->type, &y))
+        return false;
+    step->result = TSR_BOOL;
+    return try_step(info, &call);
+}
+
+bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A)
+{
+    tsr_step_call call = step_call(out);
+    tsr_step *step = &call.step;
+    if (!out->C || !A || !concerned(out, A, NULL) || !allowed() || !type_of(&step->type, out->C))
+        return false;
+    call.A = A;
+    call.flip = true;
+    step->op = TSR_STEP_IDENTITY;
+    step->result = step->type;
     return try_step(info, &call);
 }
 
@@ -213,12 +282,7 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
     tsr_step *step = &call.step;
     if (!out->C || !concerned(out, x.object, NULL) || !allowed() || !is_all(rows) || !is_all(columns))
         return false;
-    tsr_value *value = tsr_resident_find(out->C);
-    const bool known = value || tsr_match_object_type(&step->type, out->C);
-    if (value)
-        step->type = tsr_value_about(value)->type;
-    tsr_value_unref(value);
-    if (!known || !place(&call.A, &step->x, step->type, &x))
+    if (!type_of(&step->type, out->C) || !place(&call.A, &step->x, step->type, &x))
         return false;
     step->op = TSR_STEP_IDENTITY;
     step->result = step->type;

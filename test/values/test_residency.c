@@ -320,6 +320,34 @@ static void sums_of_rows_stay(void)
     OK(GrB_finalize());
 }
 
+static double entry(GrB_Matrix A, GrB_Index i, GrB_Index j)
+{
+    double x = -1;
+    return GrB_Matrix_extractElement_FP64(&x, A, i, j) == GrB_NO_VALUE ? -1 : x;
+}
+
+/* Another type, held otherwise, transposed, selected and numbered by place; what is out of reach comes home. */
+static void other_forms_stay(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A = three_columns(), B, C, D;
+    OK(GrB_Matrix_new(&B, GrB_UINT8, 3, N));
+    OK(GrB_Matrix_new(&C, GrB_FP64, N, 3));
+    OK(GrB_Matrix_new(&D, GrB_INT32, N, 3));
+    OK(GxB_Matrix_Option_set(C, GxB_FORMAT, GxB_BY_COL));
+    OK(GrB_transpose(B, NULL, NULL, A, NULL));
+    OK(GrB_Matrix_eWiseAdd_BinaryOp(C, NULL, NULL, GrB_PLUS_FP64, A, B, GrB_DESC_T1));
+    OK(GrB_Matrix_select_INT64(C, NULL, NULL, GrB_TRIL, C, -1, NULL));
+    OK(GrB_Matrix_apply_IndexOp_INT64(D, NULL, NULL, GrB_DIAGINDEX_INT64, C, 1, NULL));
+    REQUIRE(steps() == 5 && homes() == 0);
+    REQUIRE(entry(B, 2, 20) == 80 && entry(B, 2, N - 1) == 255 && entry(C, 20, 2) == 160 && entry(C, 2, 2) == -1);
+    REQUIRE(entry(D, 20, 2) == -19 && entry(D, 1, 2) == -1 && homes() == 3);
+    OK(GrB_Matrix_apply_BinaryOp2nd_FP64(C, NULL, NULL, GrB_TIMES_FP64, C, 2, NULL));
+    OK(GrB_Matrix_select_INT64(C, NULL, NULL, GrB_ROWGT, C, INT64_MIN, NULL)); /* so is y */
+    REQUIRE(homes() == 4 && entry(C, 20, 2) == 320);
+    OK(GrB_finalize());
+}
+
 /* GrB_finalize with results that nobody looked at. */
 static void forgotten_at_the_end(void)
 {
@@ -499,6 +527,7 @@ TEST(sparse_vector_multiplies)
 TEST(masked_product_stays)
 TEST(applied_in_place)
 TEST(sums_of_rows_stay)
+TEST(other_forms_stay)
 TEST(forgotten_at_the_end)
 TEST(nothing_stays_in_blocking_mode)
 TEST(without_elementwise)
@@ -520,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_masked_product_stays),
         cmocka_unit_test(test_applied_in_place),
         cmocka_unit_test(test_sums_of_rows_stay),
+        cmocka_unit_test(test_other_forms_stay),
         cmocka_unit_test(test_forgotten_at_the_end),
         cmocka_unit_test(test_nothing_stays_in_blocking_mode),
         cmocka_unit_test(test_without_elementwise),

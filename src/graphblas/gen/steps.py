@@ -48,6 +48,14 @@ def _select(match, prototype):
     return 'tsr_try_select(&early, %s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6), _scalar(match, 5))
 
 
+def _index(match, prototype):
+    return 'tsr_try_index(&early, %s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6), _scalar(match, 5))
+
+
+def _transpose(_, prototype):
+    return 'tsr_try_transpose(&early, &(tsr_output){"%s", a0, a1, a2, a4, false}, a3)' % prototype.name
+
+
 def _assign(match, prototype):
     vector = match['object'] == 'Vector'
     source = _scalar(match, 3) if match['type'] else _object(3)
@@ -79,6 +87,8 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'apply_BinaryOp(?P<side>1st|2nd)_(?P<type>%s|Scalar)$' % TYPES, _bind),
     (OBJECT + r'eWise(?P<kind>Mult|Add)_(?P<operator>BinaryOp|Monoid|Semiring)$', _ewise),
     (OBJECT + r'eWiseUnion$', _union),
+    (OBJECT + r'apply_IndexOp_(?P<type>%s|Scalar)$' % TYPES, _index),
+    (r'^GrB_transpose$', _transpose),
     (OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES, _select),
     (OBJECT + r'(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES, _assign),
     (OBJECT + r'extract$', _extract),

@@ -8,7 +8,7 @@
 enum { OBJECTS = 5, MASKS = 2 };
 
 typedef struct chain {
-    object o[OBJECTS]; /* of one type, shape and orientation */
+    object o[OBJECTS]; /* of one type and shape */
     object mask[MASKS];
     GrB_Matrix A;      /* sparse, of their type, square: for products from the left */
     object small;      /* full, square: dense products from the right */
@@ -23,6 +23,7 @@ static object new_object(const chain *c, int type, int want)
     object o = {.vector = c->vector, .type = type, .nrows = c->m, .ncols = c->n, .dense = want == WANT_DENSE};
     if (c->vector) o.v = make_vector(c->m, type, want, &o.b);
     else o.m = make_matrix(c->m, c->n, type, want, &o.b, &o.hyper);
+    if (!c->vector && rng_chance(30)) GxB_Matrix_Option_set(o.m, GxB_FORMAT, rng_chance(50) ? GxB_BY_COL : GxB_BY_ROW);
     return o;
 }
 
@@ -36,6 +37,18 @@ static object new_vector(int size, int type, int want)
 static object *any(chain *c)
 {
     return &c->o[rng_below(OBJECTS)];
+}
+
+/* Masks are of other types. */
+static object *any_source(chain *c)
+{
+    return rng_chance(90) ? any(c) : &c->mask[rng_below(MASKS)];
+}
+
+/* An operator's type: its operands and its result are cast. */
+static int any_type(const chain *c)
+{
+    return rng_chance(85) ? c->type : random_type();
 }
 
 static object *any_mask(chain *c)
@@ -83,7 +96,9 @@ static output any_output(chain *c)
     static const int accums[] = {OP_PLUS, OP_MINUS, OP_MIN, OP_TIMES, OP_SECOND, OP_FIRST, OP_LOR, OP_ISGT};
     output out = {.C = any(c), .M = any_mask(c)};
     if (rng_chance(35)) out.accum = binary_op(accums[rng_below(8)], rng_chance(95) ? c->type : random_type());
-    if (rng_chance(60)) out.desc = descriptor(rng_chance(30), out.M && rng_chance(30), rng_chance(50), false, false);
+    const bool square = !c->vector && c->m == c->n;
+    if (rng_chance(60))
+        out.desc = descriptor(rng_chance(30), out.M && rng_chance(30), rng_chance(50), square && rng_chance(30), square && rng_chance(30));
     if (out.accum && out.M && has_every_entry(c, out.M)) out.accum = NULL;
     return out;
 }
@@ -117,12 +132,13 @@ static GrB_BinaryOp ordering(int which, int type)
     return NULL;
 }
 
-/* Comparisons have results of the chain's type only where that is BOOL. */
+/* Comparisons have results of type BOOL. */
 static GrB_BinaryOp any_binary(const chain *c)
 {
-    if (rng_chance(15)) return ordering(6 + rng_below(2), c->type);
-    if (rng_chance(10)) return ordering(rng_below(6), c->type);
-    return binary_op(rng_below(OP_ANY), c->type);
+    const int type = any_type(c);
+    if (rng_chance(15)) return ordering(6 + rng_below(2), type);
+    if (rng_chance(10)) return ordering(rng_below(6), type);
+    return binary_op(rng_below(OP_ANY), type);
 }
 
 static any_value any_scalar(const chain *c)
@@ -137,8 +153,8 @@ static any_value any_scalar(const chain *c)
 static void apply(chain *c)
 {
     output out = any_output(c);
-    object *A = any(c);
-    GrB_UnaryOp op = plain_unary(rng_below(5), c->type);
+    object *A = any_source(c);
+    GrB_UnaryOp op = plain_unary(rng_below(5), any_type(c));
     report("chain_apply", c->vector ? GrB_Vector_apply(out.C->v, vector_of(out.M), out.accum, op, A->v, out.desc)
                                     : GrB_Matrix_apply(out.C->m, matrix_of(out.M), out.accum, op, A->m, out.desc), out.C);
 }
@@ -146,7 +162,7 @@ static void apply(chain *c)
 static void bind(chain *c)
 {
     output out = any_output(c);
-    object *A = any(c);
+    object *A = any_source(c);
     any_value y = any_scalar(c);
     GrB_BinaryOp op = any_binary(c);
     report("chain_bind", c->vector ? vec_bind2(c->type, out.C->v, vector_of(out.M), out.accum, op, A->v, &y, out.desc)
@@ -156,7 +172,7 @@ static void bind(chain *c)
 static void ewise(chain *c)
 {
     output out = any_output_of_ewise(c);
-    object *A = any(c), *B = any(c);
+    object *A = any_source(c), *B = any_source(c);
     GrB_BinaryOp op = any_binary(c);
     bool add = rng_chance(50);
     if (c->vector)
@@ -174,7 +190,7 @@ static void ewise_union(chain *c)
     GrB_Scalar one = NULL;
     GrB_Scalar_new(&one, GrB_INT32);
     GrB_Scalar_setElement_INT32(one, 1);
-    GrB_BinaryOp op = binary_op(rng_below(OP_ANY), c->type);
+    GrB_BinaryOp op = binary_op(rng_below(OP_ANY), any_type(c));
     report("chain_union", c->vector
         ? GxB_Vector_eWiseUnion(out.C->v, vector_of(out.M), out.accum, op, A->v, one, B->v, one, out.desc)
         : GxB_Matrix_eWiseUnion(out.C->m, matrix_of(out.M), out.accum, op, A->m, one, B->m, one, out.desc), out.C);
@@ -208,7 +224,7 @@ typedef GrB_Info (*matrix_move)(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp
 static void move_all(chain *c, const char *name, vector_move of_vector, matrix_move of_matrix)
 {
     output out = any_output(c);
-    object *A = any(c);
+    object *A = any_source(c);
     GrB_Index m = (GrB_Index)c->m, n = (GrB_Index)c->n;
     report(name, c->vector ? of_vector(out.C->v, vector_of(out.M), out.accum, A->v, GrB_ALL, m, out.desc)
                            : of_matrix(out.C->m, matrix_of(out.M), out.accum, A->m, GrB_ALL, m, GrB_ALL, n, out.desc), out.C);
@@ -222,6 +238,14 @@ static void assign_object(chain *c)
 static void extract(chain *c)
 {
     move_all(c, "chain_extract", GrB_Vector_extract, GrB_Matrix_extract);
+}
+
+static void transpose(chain *c)
+{
+    output out = any_output(c);
+    object *A = any_source(c);
+    if (c->vector) return report_text("skip", GrB_SUCCESS);
+    report("chain_transpose", GrB_transpose(out.C->m, matrix_of(out.M), out.accum, A->m, out.desc), out.C);
 }
 
 static void assign_scalar(chain *c)
@@ -241,10 +265,25 @@ static void choose(chain *c)
     output out = any_output(c);
     object *A = any(c);
     bool by_value;
-    GrB_IndexUnaryOp op = select_op(7 + rng_below(3), c->type, &by_value);
+    GrB_IndexUnaryOp op = select_op(rng_below(10), c->type, &by_value);
     any_value y = any_scalar(c);
     report("chain_select", c->vector ? vec_select(c->type, out.C->v, vector_of(out.M), out.accum, op, A->v, &y, out.desc)
                                      : mat_select(c->type, out.C->m, matrix_of(out.M), out.accum, op, A->m, &y, out.desc), out.C);
+}
+
+/* Entries become where they are, or how they compare. */
+static void number_places(chain *c)
+{
+    const GrB_IndexUnaryOp ops[] = {GrB_ROWINDEX_INT32, GrB_ROWINDEX_INT64, GrB_COLINDEX_INT32, GrB_COLINDEX_INT64, GrB_DIAGINDEX_INT32,
+                                    GrB_DIAGINDEX_INT64};
+    output out = any_output(c);
+    object *A = any_source(c);
+    bool by_value;
+    GrB_IndexUnaryOp op = rng_chance(80) ? ops[rng_below(6)] : select_op(7 + rng_below(3), A->type, &by_value);
+    const int64_t y = rng_below(9) - 4;
+    report("chain_index", c->vector
+        ? GrB_Vector_apply_IndexOp_INT64(out.C->v, vector_of(out.M), out.accum, op, A->v, y, out.desc)
+        : GrB_Matrix_apply_IndexOp_INT64(out.C->m, matrix_of(out.M), out.accum, op, A->m, y, out.desc), out.C);
 }
 
 static void count(chain *c)
@@ -416,7 +455,7 @@ static void begin(chain *c)
     *c = (chain){.vector = rng_chance(60), .type = rng_chance(50) ? (rng_chance(50) ? T_FP32 : T_FP64) : rng_below(NTYPES)};
     c->sparse = c->vector && rng_chance(50);
     c->m = pool_size();
-    c->n = c->vector ? 1 : pool_size();
+    c->n = c->vector ? 1 : rng_chance(40) ? c->m : pool_size();
     for (int k = 0; k < OBJECTS; k++)
         c->o[k] = new_object(c, c->type, c->sparse ? WANT_SPARSE : rng_chance(85) ? WANT_DENSE : WANT_ANY);
     for (int k = 0; k < MASKS; k++)
@@ -450,9 +489,10 @@ static void end(chain *c)
 
 void op_chains(void)
 {
-    static void (*const calls[])(chain *) = {apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract,
-                                             assign_scalar, choose, sum, sum_rows, sum_rows, count, multiply, multiply, multiply_dense,
-                                             relax, relax, duplicate, swap, touch, set_control};
+    static void (*const calls[])(chain *) = {
+        apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract, assign_scalar, transpose,
+        choose, choose, number_places, sum, sum_rows, sum_rows, count, multiply, multiply, multiply_dense, relax,
+        relax, duplicate, swap, touch, set_control};
     chain c;
     begin(&c);
     report_rarely(true);
