@@ -26,6 +26,11 @@ tsr_status tsr_ref_execute(const tsr_product *product, tsr_result *result);
 /* Fast kernels.  TSR_DECLINED for what one does not take (the list is in its file). */
 tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result);
 tsr_status tsr_cpu_spmv(const tsr_product *product, tsr_result *result);
+
+/* SPMM with a full A: both full, not iso, plus_times in FP32 or FP64. */
+bool tsr_cpu_gemm_takes(const tsr_product *product);
+tsr_status tsr_cpu_gemm(const tsr_product *product, tsr_result *result);
+
 tsr_status tsr_cpu_sddmm(const tsr_product *product, tsr_result *result);
 tsr_status tsr_cpu_masked_dot(const tsr_product *product, tsr_result *result);
 

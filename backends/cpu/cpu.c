@@ -9,7 +9,7 @@ static bool formats_fit(const tsr_product *product)
 {
     const tsr_view *a = &product->a, *b = &product->b;
     switch (product->op) {
-    case TSR_OP_SPMM: return tsr_is_compressed(a) && !tsr_is_compressed(b);
+    case TSR_OP_SPMM: return (tsr_is_compressed(a) && !tsr_is_compressed(b)) || tsr_cpu_gemm_takes(product);
     case TSR_OP_SPMV: return tsr_is_compressed(a) && !tsr_is_compressed(b) && product->n == 1;
     case TSR_OP_SDDMM: return a->format == TSR_FULL && b->format == TSR_FULL && tsr_is_compressed(&product->mask);
     case TSR_OP_MASKED_DOT: return tsr_is_compressed(a) && tsr_is_compressed(b) && tsr_is_compressed(&product->mask);
@@ -44,7 +44,10 @@ static const char *kernel_name(const tsr_product *product)
         { { "masked_dot_csr", "masked_dot_csr", "masked_dot_csr" },
           { "masked_dot_csc", "masked_dot_csc", "masked_dot_csc" } },
     };
+    static const char *const dense[ISA_COUNT] = { "gemm_baseline", "gemm_avx2", "gemm_avx512" };
     bool masked = tsr_is_masked(product->op);
+    if (product->op == TSR_OP_SPMM && product->a.format == TSR_FULL)
+        return dense[tsr_cpu_isa()];
     bool by_col = masked ? product->mask.by_col : product->a.by_col;
     return names[product->op][by_col][tsr_cpu_isa()];
 }

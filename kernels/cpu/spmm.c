@@ -5,7 +5,9 @@
  *   columns of C all equal FIRST and PAIR with a full B, or a full iso B: one SpMV, then copies
  *   n = 1                  SpMV
  *
- * Declined: operands of another type than the semiring's, a sparse B, a dense A.
+ *   A full                 gemm.c
+ *
+ * Declined: operands of another type than the semiring's, a sparse B, a dense A that gemm.c does not take.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/spmm_plan.h"
 
@@ -14,7 +16,7 @@
 
 static bool accepts(const tsr_product *product)
 {
-    return tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b) && tsr_values_fit(product);
+    return ((tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b)) || tsr_cpu_gemm_takes(product)) && tsr_values_fit(product);
 }
 
 static void plan_a(tsr_spmm_plan *plan)
@@ -136,6 +138,8 @@ tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result)
         return TSR_DECLINED;
     if (is_trivial(product, result))
         return TSR_OK;
+    if (product->a.format == TSR_FULL)
+        return tsr_cpu_gemm(product, result);
     if (product->n == 1)
         return tsr_cpu_spmv(product, result);
     if (columns_equal(product))

@@ -85,9 +85,23 @@ static void add_row(sums *c, const tsr_product *product, int64_t i, int64_t k, t
     }
 }
 
+static void gemm(sums *c, const tsr_product *product)
+{
+    for (int64_t i = 0; i < product->m; i++)
+        for (int64_t k = 0; k < product->k; k++) {
+            tsr_value a;
+            if (look_up(&product->a, i, k, &a))
+                add_row(c, product, i, k, a);
+        }
+}
+
 static void spmm(sums *c, const tsr_product *product)
 {
     const tsr_view *a = &product->a;
+    if (!tsr_is_compressed(a)) {
+        gemm(c, product);
+        return;
+    }
     for (int64_t s = 0; s < a->nvec; s++)
         for (int64_t position = a->p[s]; position < a->p[s + 1]; position++) {
             int64_t major = vector_name(a, s), minor = index_at(a, position);

@@ -170,6 +170,12 @@ static double plan_representation(const tsr_request *r, const tsr_features *f, t
     return without;
 }
 
+/* May dense operands and results of such products live on the device, once it runs?  In a loop of a program they come to. */
+static bool may_settle(const tsr_request *r)
+{
+    return r->may_forward && !tsr_is_masked(r->product.op) && !(tsr_config_get()->disabled & TSR_DISABLE_RESIDENCY);
+}
+
 /* To start the GPU costs as much as many products gain: it is started when so much has been lost without it, or at once by a
  * product that gains as much, or is expected often enough. */
 static bool start_pays(const tsr_request *r, const tsr_features *f, double base)
@@ -178,6 +184,7 @@ static bool start_pays(const tsr_request *r, const tsr_features *f, double base)
     static double lost;
     tsr_features g = *f;
     g.a_on_device = true;
+    g.a_there = g.b_there = g.c_stays = may_settle(r);
     double gain = base - tsr_predict_gpu_ms(&g);
     if (gain <= 0)
         return false;
@@ -256,6 +263,17 @@ static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decisi
     explain(d, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : "", ms, cpu_ms);
     if (d->forward_ms >= 0)
         explain(d, ", SuiteSparse %.3g ms", d->forward_ms);
+}
+
+bool tsr_engine_gpu_multiplies(const tsr_request *r)
+{
+    if (tsr_config_get()->mode != TSR_MODE_AUTO || tsr_config_get()->eager)
+        return false;
+    tsr_features f;
+    tsr_features_of(&f, &r->product);
+    f.direct = r->direct;
+    const double cpu = tsr_predict_cpu_ms(&f), real = tsr_predict_suitesparse_ms(&f), base = cpu < real ? cpu : real;
+    return tsr_predict_gpu_ms(&f) < base * TSR_ROUTE_MARGIN && wants_gpu(r, &f, base);
 }
 
 static void choose(const tsr_request *r, tsr_decision *d)

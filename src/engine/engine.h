@@ -48,6 +48,9 @@ int tsr_engine_useful_threads(const tsr_product *product);
 /* Pure but for reading the records: who computes this, with what. */
 void tsr_engine_decide(const tsr_request *request, tsr_decision *decision);
 
+/* Would a GPU that has nothing of two full matrices multiply them sooner?  Counts towards starting it. */
+bool tsr_engine_gpu_multiplies(const tsr_request *request);
+
 /* What a product of this decision took in the end, from call to return, whoever computed it. */
 void tsr_engine_learn(const tsr_decision *decision, double ms);
 double tsr_engine_clock_ms(void);

@@ -5,6 +5,7 @@
 #include "src/graphblas/hooks.h"
 #include "src/graphblas/resident.h"
 #include "src/graphblas/step.h"
+#include "src/registry/backends.h"
 #include "src/registry/config.h"
 
 /* A product on its way. */
@@ -14,6 +15,7 @@ typedef struct dense {
     tsr_seen a, b;
     tsr_dense_product product;
     tsr_stepper step; /* C<M> accum= T */
+    bool pays;        /* to bring the operands and the result home */
 } dense;
 
 static bool plus_times(tsr_type *type, GrB_Semiring semiring)
@@ -75,6 +77,11 @@ static const tsr_backend *backend_there(const dense *d)
 
 static bool pulls(dense *d)
 {
+    if (d->pays) {
+        const tsr_backend *gpu = tsr_backend_gpu();
+        d->step.backend = gpu && gpu->values ? gpu : NULL;
+        return d->step.backend;
+    }
     const tsr_dense_product *p = &d->product;
     return tsr_stepper_pulls(&d->step, backend_there(d), (double)p->m * (double)p->k + (double)p->k * (double)p->n);
 }
@@ -159,4 +166,10 @@ bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there)
 {
     dense d = {.call = call};
     return allowed(there) && !call->vector && call->B && plus_times(&d.product.type, call->semiring) && run(info, &d);
+}
+
+bool tsr_dense_there(GrB_Info *info, const tsr_call *call)
+{
+    dense d = {.call = call, .pays = true};
+    return allowed(true) && plus_times(&d.product.type, call->semiring) && run(info, &d);
 }

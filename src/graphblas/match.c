@@ -161,6 +161,11 @@ static bool look(const matcher *s, tsr_view *v, tsr_value **value, GrB_Matrix ha
     return true;
 }
 
+static bool both_full(const matcher *s)
+{
+    return s->a.format == TSR_FULL && s->b.format == TSR_FULL;
+}
+
 static const char *read_operands(matcher *s)
 {
     const tsr_call *c = s->call;
@@ -168,7 +173,7 @@ static const char *read_operands(matcher *s)
         return "a handle is null";
     if (!look(s, &s->a, &s->out->a_value, c->A) || !look(s, &s->b, &s->out->b_value, c->B))
         return "an operand is not a valid object";
-    if (is_dense(&s->a) && is_dense(&s->b) && !c->M)
+    if (is_dense(&s->a) && is_dense(&s->b) && !c->M && !both_full(s))
         return "dense times dense";
     tsr_value *m_value = NULL; /* a dense mask is not read here */
     const bool valid = !c->M || look(s, &s->m, &m_value, c->M);
@@ -256,6 +261,10 @@ static const char *choose_op(matcher *s)
     }
     if (s->call->vector)
         return dense_a ? "dense times dense" : "sparse vector";
+    if (!usable_mask && both_full(s)) {
+        *op = TSR_OP_SPMM;
+        return NULL;
+    }
     if (!usable_mask)
         return dense_a ? "dense times dense" : s->call->M ? "mask is complemented or dense" : "sparse times sparse without a mask";
     if (dense_a && (s->a.format != TSR_FULL || s->b.format != TSR_FULL))

@@ -435,9 +435,18 @@ static tsr_matrix *record_of(const job *j, const void *handle)
     return handle == j->call.C ? NULL : tsr_table_get(handle, true);
 }
 
+/* Nothing is kept of full operands. */
+static bool is_gemm(const job *j)
+{
+    const tsr_product *p = &j->match.request.product;
+    return p->op == TSR_OP_SPMM && !tsr_is_compressed(&p->a);
+}
+
 static void find_records(job *j)
 {
     tsr_request *r = &j->match.request;
+    if (is_gemm(j))
+        return;
     r->a_matrix = record_of(j, j->match.a_handle);
     if (!tsr_is_masked(r->product.op))
         return;
@@ -516,6 +525,10 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
         return false;
     }
     find_records(&j);
+    if (is_gemm(&j) && !values && tsr_engine_gpu_multiplies(&j.match.request) && tsr_dense_there(info, call)) {
+        release(&j);
+        return true;
+    }
     plan_stay(&j);
     j.match.request.b_away = j.match.b_value && tsr_defer_is_target(j.match.b_handle);
     j.match.request.direct = tsr_pins_noted(j.match.request.product.b.x);

@@ -88,6 +88,8 @@ bool tsr_stepper_pulls(tsr_stepper *s, const tsr_backend *there, double elements
 
 /* C = A B, full matrices of FP32 or FP64 (dense_product.c).  there: something of it has a value. */
 bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there);
+/* The same on the GPU, which has nothing of it (tsr_engine_gpu_multiplies). */
+bool tsr_dense_there(GrB_Info *info, const tsr_call *call);
 
 /* ---- calls (step_calls.c): true = done, *info is the result of the call ---- */
 

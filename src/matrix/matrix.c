@@ -292,6 +292,8 @@ static bool rows_present(const tsr_view *a, int nthreads)
         return true;
     if (a->nvals < a->nrows)
         return false;
+    if (a->format == TSR_FULL)
+        return true;
     int8_t *flags = malloc((size_t)a->nrows);
     bool all = flags && tsr_nonempty_rows(flags, a, nthreads) == a->nrows;
     free(flags);

@@ -46,10 +46,24 @@ static bool is_dot(const tsr_features *f)
     return f->walk > 0 && !f->a_by_col && f->b_by_col;
 }
 
+/* How much longer a product takes whose gathers leave the caches (CPU). */
+static double gather_slowdown(const tsr_features *f)
+{
+    const tsr_cost_memory *c = &tsr_cost_memory_default;
+    const bool vector = f->op == TSR_OP_SPMV, sampled = f->op == TSR_OP_SDDMM;
+    const double row = value_bytes(f) * (sampled ? f->k : f->n), rows = sampled ? f->n : f->k;
+    const double bytes = rows * (vector || row > c->line ? row : c->line), cache = vector ? c->spmv_cache : c->spmm_cache;
+    if (f->op == TSR_OP_MASKED_DOT || f->a_full || f->b_sparse || bytes <= cache || !tsr_mul_reads_b(f->semiring.mul))
+        return 1;
+    return 1 + (vector ? c->spmv_far : sampled ? c->sddmm_far : c->spmm_far) * (1 - cache / bytes);
+}
+
 /* ---- our CPU kernels ---- */
 
 static double cpu_spmm_ns(const tsr_features *f, const tsr_cost_cpu *c)
 {
+    if (f->a_full)
+        return tsr_work_of(f) * value_bytes(f) * c->gemm_byte + outputs_ns(f, c->output_byte);
     double row = value_bytes(f) * f->n;
     double entry = row < 16 && value_bytes(f) < 4 ? c->spmm_entry_narrow : c->spmm_entry;
     entry += c->spmm_byte * row + (f->a_by_col ? c->spmm_scatter : 0);
@@ -82,7 +96,7 @@ static double cpu_ns(const tsr_features *f, const tsr_cost_cpu *c)
 double tsr_predict_cpu_ms(const tsr_features *f)
 {
     const tsr_cost_cpu *c = &tsr_cost_cpu_default;
-    double ns = cpu_ns(f, c);
+    double ns = cpu_ns(f, c) * gather_slowdown(f);
     if (f->a_cast)
         ns += f->a_nnz * c->cast_entry;
     if (f->b_cast)
@@ -114,6 +128,8 @@ static double accum_flop(const tsr_features *f, const tsr_cost_suitesparse *c)
 
 static double suitesparse_spmm_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
+    if (f->a_full)
+        return tsr_work_of(f) * c->gemm_flop;
     double flop = slow_monoid(&f->semiring) ? c->spmm_flop_slow : c->spmm_flop;
     bool adds = !f->b_bitmap && f->accum_full && f->semiring.add == TSR_ADD_PLUS;
     if (f->semiring.type == TSR_BOOL)
@@ -167,7 +183,7 @@ static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *
 double tsr_predict_suitesparse_ms(const tsr_features *f)
 {
     const tsr_cost_suitesparse *c = &tsr_cost_suitesparse_default;
-    double ns = suitesparse_ns(f, c);
+    double ns = suitesparse_ns(f, c) * gather_slowdown(f);
     if (f->typecast)
         ns *= c->cast_factor;
     if (f->finish_extra)
@@ -205,8 +221,23 @@ static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
     return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
 }
 
+/* Dense operands and results on their way: launches of the kernels overlap with nothing then. */
+static double gpu_start_ms(const tsr_features *f, const tsr_cost_gpu *c)
+{
+    const bool up = f->op != TSR_OP_MASKED_DOT && !f->b_there, down = !f->c_stays;
+    return c->start_ms + c->crossing_ms * (up + down);
+}
+
+static double gpu_gemm_ns(const tsr_features *f, const tsr_cost_gpu *c)
+{
+    double up = ((f->a_there ? 0 : f->m) + (f->b_there ? 0 : f->n)) * f->k, down = f->c_stays ? 0 : f->m * f->n;
+    return dense_transfer_ns((up + down) * value_bytes(f), f, c) + tsr_work_of(f) * value_bytes(f) * c->gemm_byte;
+}
+
 static double gpu_product_ns(const tsr_features *f, const tsr_cost_gpu *c)
 {
+    if (f->a_full)
+        return gpu_gemm_ns(f, c);
     double device = f->a_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->n) + outputs_ns(f, c->output_byte);
     return device + gpu_dense_ns(f, c) + (f->a_on_device ? 0 : gpu_a_ns(f, c));
 }
@@ -242,7 +273,7 @@ double tsr_predict_gpu_ms(const tsr_features *f)
     ns += f->b_cast ? f->b_nnz * host->cast_entry : 0;
     ns += f->finish_extra ? outputs_ns(f, host->finish_byte) : 0;
     ns += f->accum_full ? outputs_ns(f, host->add_byte) : 0;
-    return device * 1e-6 + ns_to_ms(ns, f) + c->start_ms;
+    return device * 1e-6 + ns_to_ms(ns, f) + gpu_start_ms(f, c);
 }
 
 double tsr_predict_home_ms(const tsr_features *f)

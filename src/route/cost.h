@@ -12,6 +12,7 @@ typedef struct tsr_cost_cpu {
     double flip_byte, output_byte;
     double finish_byte, add_byte; /* C<M> accum= T through a third matrix; C += T in place */
     double spmv_entry32, spmv_entry64, spmv_scatter, spmv_bitmap;
+    double gemm_byte;             /* product of full matrices: per multiply-add and byte of a value */
     double sddmm_entry, sddmm_byte;
     double masked_step, masked_dot_step, masked_entry; /* dot: A by row, B by column */
     double cast_entry;
@@ -30,24 +31,37 @@ typedef struct tsr_cost_suitesparse {
     double special_entry, special_byte;   /* any, pair, iso */
     double spmv_entry, spmv_slow, spmv_scatter, spmv_accum_scatter, spmv_bitmap;
     double frontier_edge, frontier_dot;   /* a sparse vector: one thread, per multiply-add; A by row, per entry of A */
+    double gemm_flop;
     double sddmm_entry, sddmm_flop, sddmm_saxpy; /* per dot; per flop of all m*n*k when it takes none */
     double masked_step, masked_dot_step, masked_entry;
     double cast_factor, finish_factor;
 } tsr_cost_suitesparse;
 
+/* What every route on the CPU waits for: rows of B (entries of u, rows of Y) that the caches do not hold.  A share s of them beyond `cache`
+ * bytes makes a product 1 + far * s times as long. */
+typedef struct tsr_cost_memory {
+    double line;                  /* bytes of B that one gather occupies at least */
+    double spmm_cache, spmm_far;
+    double spmv_cache, spmv_far;  /* entries of hubs stay: no lines are counted */
+    double sddmm_far;             /* spmm_cache */
+} tsr_cost_memory;
+
 /* The GPU: products whose dense operands are in host memory.  ns of the device, or of one host thread where it says so. */
 typedef struct tsr_cost_gpu {
-    double start_ms;            /* memory, launches, waits */
+    double start_ms;            /* launches, a wait */
+    double crossing_ms;         /* more for each dense operand that crosses the bus: memory, staging, waits */
     double pcie_byte;           /* one way, from or to pinned memory; both ways at once */
     double stage_byte;          /* of a host thread: to or from pinned memory */
     double unstaged_share;      /* of the shorter way that the longer one does not hide */
     double narrow_entry;        /* of a host thread: staging one index of A */
     double prepare_entry, flip_entry; /* row lists; turning or sorting A */
     double gather_byte, entry, output_byte; /* the kernel */
+    double gemm_byte;           /* product of full matrices: per multiply-add and byte of a value */
     double masked_step, masked_entry, masked_plan; /* masked products; the plan, per entry of the mask */
 } tsr_cost_gpu;
 
 extern const tsr_cost_cpu tsr_cost_cpu_default;
+extern const tsr_cost_memory tsr_cost_memory_default;
 extern const tsr_cost_gpu tsr_cost_gpu_default;
 extern const tsr_cost_suitesparse tsr_cost_suitesparse_default;
 

@@ -21,6 +21,7 @@ typedef struct tsr_features {
     bool typecast;       /* of another type, maybe only one: SuiteSparse takes its generic kernels */
     bool b_bitmap;
     bool b_sparse;       /* a vector that the host holds sparse: SuiteSparse multiplies its entries alone, the GPU has a bitmap brought */
+    bool a_full;         /* product of full matrices */
     bool narrow_index;   /* 32-bit indices */
     bool a_on_device;    /* the GPU keeps what it needs of A */
     bool direct;         /* the GPU copies dense operands by itself: no host thread stages them */
@@ -50,7 +51,7 @@ double tsr_least_work(const tsr_features *f);
 #define TSR_ROUTE_MARGIN 0.85
 
 /* The GPU is considered only for a product that would take longer than this without. */
-#define TSR_GPU_LEAST_MS 2.0
+#define TSR_GPU_LEAST_MS 0.5
 
 /* Once per process: the driver is loaded, the device opened, staging memory made. */
 #define TSR_GPU_START_MS 300.0

@@ -276,9 +276,12 @@ static void make_operands(test_case *c, rng *r)
     tsr_product *p = &c->product;
     tsr_type type = p->semiring.type;
     bool masked = tsr_is_masked(p->op);
-    p->a = p->op == TSR_OP_SDDMM ? make_dense(c, r, p->m, p->k, type, false) : make_sparse(c, r, p->m, p->k, type);
+    bool gemm = p->op == TSR_OP_SPMM && p->semiring.add == TSR_ADD_PLUS && p->semiring.mul == TSR_MUL_TIMES
+        && (type == TSR_FP32 || type == TSR_FP64) && rng_chance(r, 40);
+    bool dense_a = p->op == TSR_OP_SDDMM || gemm;
+    p->a = dense_a ? make_dense(c, r, p->m, p->k, type, false) : make_sparse(c, r, p->m, p->k, type);
     p->b = p->op == TSR_OP_MASKED_DOT ? make_sparse(c, r, p->k, p->n, type)
-                                      : make_dense(c, r, p->k, p->n, type, !masked);
+                                      : make_dense(c, r, p->k, p->n, type, !dense_a);
     if (masked)
         p->mask = make_sparse(c, r, p->m, p->n, draw_type(r));
     tsr_mul mul = p->semiring.mul;

@@ -14,7 +14,7 @@
 #include "../seed.h"
 
 enum { CALL_MXM, CALL_MXV, CALL_VXM };
-enum { SHAPE_SPMM, SHAPE_DENSE_FIRST, SHAPE_SDDMM, SHAPE_DOT, SHAPES };
+enum { SHAPE_SPMM, SHAPE_DENSE_FIRST, SHAPE_SDDMM, SHAPE_DOT, SHAPE_DENSE, SHAPES };
 enum { CASES_PER_SEMIRING = 24, CASES_OF_ERRORS = 60 };
 
 typedef GrB_Info (*mxm_function)(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp, const GrB_Semiring, const GrB_Matrix,
@@ -72,12 +72,12 @@ static void choose_flags(problem *t)
 
 static void choose_operands(problem *t)
 {
-    static const bool dense_a[SHAPES] = {false, true, true, false}, dense_b[SHAPES] = {true, false, true, false};
+    static const bool dense_a[SHAPES] = {false, true, true, false, true}, dense_b[SHAPES] = {true, false, true, false, true};
     product_case *p = &t->p;
     int m = 1 + rng_below(DENSE_MAX), k = 1 + rng_below(DENSE_MAX);
     int n = t->call == CALL_MXM ? 1 + rng_below(DENSE_MAX) : 1;
     int a = dense_a[t->shape] ? 100 : 5 + rng_below(50);
-    int b = !dense_b[t->shape] ? 5 + rng_below(50) : rng_chance(70) ? 100 : 75;
+    int b = !dense_b[t->shape] ? 5 + rng_below(50) : t->shape == SHAPE_DENSE || rng_chance(70) ? 100 : 75;
     bool exact = t->values == VALUES_DYADIC || t->values == VALUES_ISO;
     dense_random(&t->A, exact ? any_type(p->type) : p->type, p->t0 ? k : m, p->t0 ? m : k, a, t->values);
     dense_random(&t->B, exact ? any_type(p->type) : p->type, p->t1 ? n : k, p->t1 ? k : n, b, t->values);

@@ -102,17 +102,60 @@ static void test_a_sparse_vector(void **state)
     assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_suitesparse_ms(&f) / 3);
 }
 
+static bool ours(const tsr_features *f)
+{
+    return tsr_predict_cpu_ms(f) < tsr_predict_suitesparse_ms(f) * TSR_ROUTE_MARGIN;
+}
+
+/* Beyond the caches both CPU routes wait alike: who is faster stays, against the GPU they lose. */
+static void test_gathers_beyond_the_caches(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 128; n *= 8) {
+        tsr_features near = base(n == 1 ? TSR_OP_SPMV : TSR_OP_SPMM), far;
+        near.n = n;
+        near.m = near.k = 1e3;
+        near.a_nnz = 3e7;
+        far = near;
+        far.k = 1e7;
+        assert_true(tsr_predict_cpu_ms(&far) > 2 * tsr_predict_cpu_ms(&near));
+        assert_true(tsr_predict_suitesparse_ms(&far) > 2 * tsr_predict_suitesparse_ms(&near));
+        assert_true(ours(&near) == ours(&far));
+        far.semiring.mul = near.semiring.mul = TSR_MUL_FIRST; /* nothing of B is read */
+        assert_true(tsr_predict_cpu_ms(&far) == tsr_predict_cpu_ms(&near));
+    }
+}
+
+/* PageRank on R-MAT 20: nothing crosses the bus in a loop that has settled there. */
+static void test_settled_loops(void **state)
+{
+    (void)state;
+    tsr_features f = {.op = TSR_OP_SPMV, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_SECOND}, .m = 1 << 20, .n = 1, .k = 1 << 20,
+                      .a_nnz = 3.14e7, .b_nnz = 1 << 20, .a_pattern = true, .a_on_device = true, .nthreads = 16};
+    const double real = tsr_predict_suitesparse_ms(&f), first = tsr_predict_gpu_ms(&f);
+    f.b_there = f.c_stays = true;
+    assert_true(real > TSR_GPU_LEAST_MS && first < real * TSR_ROUTE_MARGIN && tsr_predict_gpu_ms(&f) < first / 2);
+}
+
+/* Two full matrices: ours by far, and the GPU where the operands are large. */
+static void test_full_matrices(void **state)
+{
+    (void)state;
+    tsr_features f = {.op = TSR_OP_SPMM, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = 2e5, .n = 128, .k = 128, .a_nnz = 2e5 * 128,
+                      .b_nnz = 128 * 128, .a_full = true, .nthreads = 16};
+    assert_true(tsr_predict_cpu_ms(&f) < tsr_predict_suitesparse_ms(&f) / 5);
+    assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_cpu_ms(&f));
+    f.m = 2e3;
+    f.a_nnz = f.m * f.k;
+    assert_true(tsr_predict_gpu_ms(&f) > tsr_predict_cpu_ms(&f));
+}
+
 static void test_a_cast_is_not_free(void **state)
 {
     (void)state;
     tsr_features plain = base(TSR_OP_SPMM), cast = plain;
     cast.a_cast = true;
     assert_true(tsr_predict_cpu_ms(&cast) > tsr_predict_cpu_ms(&plain));
-}
-
-static bool ours(const tsr_features *f)
-{
-    return tsr_predict_cpu_ms(f) < tsr_predict_suitesparse_ms(f) * TSR_ROUTE_MARGIN;
 }
 
 /* C += A*B into a full C is fast in SuiteSparse while rows of B are short; measured on R-MAT 14 and 16, docs/routing.md. */
@@ -248,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_more_work_takes_longer), cmocka_unit_test(test_predictions_are_positive_and_finite),
+        cmocka_unit_test(test_gathers_beyond_the_caches), cmocka_unit_test(test_settled_loops), cmocka_unit_test(test_full_matrices),
         cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),
         cmocka_unit_test(test_expected_calls_decide_at_once),
         cmocka_unit_test(test_sddmm_without_dots),     cmocka_unit_test(test_a_sparse_vector),
