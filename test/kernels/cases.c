@@ -271,14 +271,12 @@ static tsr_type draw_type(rng *r)
     return (tsr_type)rng_below(r, TSR_TYPE_COUNT);
 }
 
-static void make_operands(test_case *c, rng *r)
+static void make_operands(test_case *c, rng *r, bool full_a)
 {
     tsr_product *p = &c->product;
     tsr_type type = p->semiring.type;
     bool masked = tsr_is_masked(p->op);
-    bool gemm = p->op == TSR_OP_SPMM && p->semiring.add == TSR_ADD_PLUS && p->semiring.mul == TSR_MUL_TIMES
-        && (type == TSR_FP32 || type == TSR_FP64) && rng_chance(r, 40);
-    bool dense_a = p->op == TSR_OP_SDDMM || gemm;
+    bool dense_a = p->op == TSR_OP_SDDMM || full_a;
     p->a = dense_a ? make_dense(c, r, p->m, p->k, type, false) : make_sparse(c, r, p->m, p->k, type);
     p->b = p->op == TSR_OP_MASKED_DOT ? make_sparse(c, r, p->k, p->n, type)
                                       : make_dense(c, r, p->k, p->n, type, !dense_a);
@@ -297,7 +295,7 @@ static void make_long(tsr_product *p, rng *r)
     p->n = p->op == TSR_OP_SPMV ? 1 : 1 + rng_below(r, 9);
 }
 
-void case_make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size)
+static void make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size, bool full_a)
 {
     static const int threads[] = { 1, 2, 3, 7 };
     memset(c, 0, sizeof *c);
@@ -314,7 +312,17 @@ void case_make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size)
     p->mask_structural = rng_chance(r, 50);
     p->c_by_col = rng_chance(r, 50);
     p->nthreads = threads[rng_below(r, 4)];
-    make_operands(c, r);
+    make_operands(c, r, full_a);
+}
+
+void case_make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size)
+{
+    make(c, r, op, semiring, size, false);
+}
+
+void case_make_full(test_case *c, rng *r, tsr_semiring semiring, int size)
+{
+    make(c, r, TSR_OP_SPMM, semiring, size, true);
 }
 
 static void print_view(const char *name, const tsr_view *v)

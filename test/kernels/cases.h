@@ -31,6 +31,8 @@ typedef struct test_case {
 
 /* size: 0 small (hundreds of places) … 2 large. */
 void case_make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size);
+/* SPMM of two full matrices. */
+void case_make_full(test_case *c, rng *r, tsr_semiring semiring, int size);
 void case_free(test_case *c);
 
 /* A hash of everything a kernel may read, to see that it wrote nothing there. */

@@ -59,13 +59,22 @@ static void report(const options *o, const char *name, int round, const test_cas
     printf("  again: --seed=%llu --test=%s --rounds=%d\n", (unsigned long long)o->seed, name, round + 1);
 }
 
+static bool multiplies_full(tsr_op op, tsr_semiring s)
+{
+    return op == TSR_OP_SPMM && s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && (s.type == TSR_FP32 || s.type == TSR_FP64);
+}
+
 static void check(const options *o, tally *t, const char *name, tsr_op op, tsr_semiring s)
 {
     rng r = { seed_of(o->seed, op, s) };
     for (int round = 0; round < o->rounds; round++) {
         test_case c;
         char why[200] = "";
-        case_make(&c, &r, op, s, round % 4 == 3 ? 2 : round % 2);
+        const int size = round % 4 == 3 ? 2 : round % 2;
+        if (multiplies_full(op, s) && rng_chance(&r, 40))
+            case_make_full(&c, &r, s, size);
+        else
+            case_make(&c, &r, op, s, size);
         verdict v = check_case(&c, kernels[op], why, sizeof why);
         t->run++;
         t->declined += v == VERDICT_DECLINED;
