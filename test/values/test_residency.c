@@ -239,6 +239,44 @@ static void sparse_vector_multiplies(void)
     OK(GrB_finalize());
 }
 
+/* Of sparse vectors, which nothing else calls there, only those with many entries. */
+static void large_frontiers_go(void)
+{
+    enum { BIG = 3000, DEGREE = 200, FEW = 5, MANY = 2500 };
+    setenv("TESSERA_MODE", "auto", 1);
+    setenv("TESSERA_EAGER", "1", 1);
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Index *i = malloc(BIG * DEGREE * sizeof *i), *j = malloc(BIG * DEGREE * sizeof *j), n = 0;
+    int32_t *x = malloc(BIG * DEGREE * sizeof *x), path = 0;
+    GrB_Matrix A;
+    GrB_Vector u, w;
+    REQUIRE(i && j && x);
+    for (int k = 0; k < BIG * DEGREE; k++) {
+        i[k] = (GrB_Index)(k / DEGREE);
+        j[k] = (GrB_Index)((k / DEGREE + k % DEGREE) % BIG);
+        x[k] = k % DEGREE;
+    }
+    OK(GrB_Matrix_new(&A, GrB_INT32, BIG, BIG));
+    OK(GrB_Matrix_build_INT32(A, i, j, x, BIG * DEGREE, NULL));
+    OK(GrB_Vector_new(&u, GrB_INT32, BIG));
+    OK(GrB_Vector_new(&w, GrB_INT32, BIG));
+    OK(GxB_Vector_Option_set(u, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (GrB_Index k = 0; k < FEW; k++) OK(GrB_Vector_setElement_INT32(u, 7, k));
+    OK(GrB_vxm(w, NULL, NULL, GrB_MIN_PLUS_SEMIRING_INT32, u, A, NULL));
+    OK(GrB_Vector_nvals(&n, w));
+    REQUIRE(n == DEGREE + FEW - 1 && records("\"sparse vector\"") == 1 && routed_products() == 0);
+    for (GrB_Index k = 0; k < MANY; k++) OK(GrB_Vector_setElement_INT32(u, 7, k));
+    OK(GrB_vxm(w, NULL, NULL, GrB_MIN_PLUS_SEMIRING_INT32, u, A, NULL));
+    OK(GrB_Vector_nvals(&n, w));
+    REQUIRE(n == MANY + DEGREE - 1 && records("\"sparse vector\"") == 1 && routed_products() > 0);
+    OK(GrB_Vector_extractElement_INT32(&path, w, MANY + 1));
+    REQUIRE(path == 9);
+    free(i);
+    free(j);
+    free(x);
+    OK(GrB_finalize());
+}
+
 /* The mask goes there; the product does not come here to meet it. */
 static void masked_product_stays(void)
 {
@@ -524,6 +562,7 @@ TEST(stays_as_bitmap)
 TEST(comes_home_in_form)
 TEST(sparse_operands_come)
 TEST(sparse_vector_multiplies)
+TEST(large_frontiers_go)
 TEST(masked_product_stays)
 TEST(applied_in_place)
 TEST(sums_of_rows_stay)
@@ -546,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_comes_home_in_form),
         cmocka_unit_test(test_sparse_operands_come),
         cmocka_unit_test(test_sparse_vector_multiplies),
+        cmocka_unit_test(test_large_frontiers_go),
         cmocka_unit_test(test_masked_product_stays),
         cmocka_unit_test(test_applied_in_place),
         cmocka_unit_test(test_sums_of_rows_stay),
