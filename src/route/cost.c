@@ -279,7 +279,7 @@ double tsr_predict_gpu_ms(const tsr_features *f)
 double tsr_predict_home_ms(const tsr_features *f)
 {
     const tsr_cost_gpu *c = &tsr_cost_gpu_default;
-    return dense_transfer_ns(f->k * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c) * 1e-6 + c->start_ms;
+    return dense_transfer_ns(f->k * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c) * 1e-6 + c->crossing_ms;
 }
 
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads)
