@@ -1,4 +1,4 @@
-/* The operators of the oracle (kernels/ref/step.c) against those of the real library, on all pairs of odd values, for every type.
+/* The operators and typecasts of the oracle (kernels/ref) against those of the real library, on all pairs of odd values, for every type.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <GraphBLAS.h>
 #include <math.h>
@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/ref/derive.h"
 #include "kernels/ref/step.h"
 
 enum { VALUES = 12, PAIRS = VALUES * VALUES };
@@ -105,6 +106,50 @@ static int check_type(const library *l)
     return failures;
 }
 
+/* The ends of integer types, and what lies beside them. */
+static tsr_value edge_value(tsr_type type, int k)
+{
+    static const int powers[] = {7, 8, 15, 16, 31, 32, 53, 63, 64};
+    const double edge = ldexp(1, powers[k / 8 % 9]);
+    const double beside[] = {edge, -edge, edge - 1, 1 - edge, edge + 1, -edge - 1, edge - 0.5, 0.5 - edge};
+    tsr_value v = odd_value(type, k % VALUES);
+    return k < PAIRS / 2 ? (tsr_value){.bits = v.bits << k % 64, .real = beside[k % 8]} : v;
+}
+
+static int check_cast(const library *from, const library *to)
+{
+    const size_t bytes = PAIRS * sizes[from->type];
+    void *x = malloc(bytes), *got = NULL;
+    char copy[PAIRS * 8];
+    GrB_Vector u, z;
+    GrB_Index got_bytes;
+    bool iso;
+    int failures = 0;
+    for (int k = 0; k < PAIRS; k++)
+        tsr_value_store(from->type, x, k, edge_value(from->type, k));
+    memcpy(copy, x, bytes);
+    must(GrB_Vector_new(&u, from->handle, PAIRS), "new");
+    must(GrB_Vector_new(&z, to->handle, PAIRS), "new");
+    must(GxB_Vector_pack_Full(u, &x, bytes, false, NULL), "pack");
+    must(GrB_Vector_assign(z, NULL, NULL, u, GrB_ALL, PAIRS, NULL), "assign");
+    must(GxB_Vector_unpack_Full(z, &got, &got_bytes, &iso, NULL), "unpack");
+    for (int k = 0; k < PAIRS; k++) {
+        uint64_t have = 0, want = 0;
+        tsr_value value = tsr_value_load(from->type, copy, k);
+        tsr_value_store(to->type, &have, 0, tsr_ref_cast(to->type, from->type, value));
+        memcpy(&want, (char *)got + (iso ? 0 : (size_t)k * sizes[to->type]), sizes[to->type]);
+        if (have == want || (tsr_type_is_float(to->type) && isnan(value.real)))
+            continue;
+        printf("type %d to %d (%llx %Lg): %llx for %llx\n", (int)from->type, (int)to->type, (unsigned long long)value.bits, value.real,
+               (unsigned long long)have, (unsigned long long)want);
+        failures++;
+    }
+    free(got);
+    GrB_Vector_free(&u);
+    GrB_Vector_free(&z);
+    return failures;
+}
+
 int main(void)
 {
     must(GrB_init(GrB_NONBLOCKING), "init");
@@ -115,6 +160,8 @@ int main(void)
     int failures = 0;
     for (size_t k = 0; k < sizeof libraries / sizeof *libraries; k++)
         failures += check_type(&libraries[k]);
+    for (size_t k = 0; k < TSR_TYPE_COUNT * TSR_TYPE_COUNT; k++)
+        failures += check_cast(&libraries[k / TSR_TYPE_COUNT], &libraries[k % TSR_TYPE_COUNT]);
     GrB_finalize();
     printf("%d differences\n", failures);
     return failures != 0;
