@@ -194,6 +194,23 @@ void tsr_resident_report(const tsr_backend *backend, const char *what, tsr_trace
     tsr_trace_product(&record);
 }
 
+/* The last call of this thread that was not computed where its operands are. */
+static _Thread_local struct {
+    const char *call, *why;
+} declined __attribute__((tls_model("initial-exec")));
+
+void tsr_resident_decline(const char *call, const char *why)
+{
+    declined.call = call;
+    declined.why = why;
+}
+
+static const char *why_home(void)
+{
+    const bool by_it = tsr_caller && declined.why && strcmp(tsr_caller, declined.call) == 0;
+    return by_it ? declined.why : "looked at on the host";
+}
+
 static void report_home(const absent *a, const tsr_result *result, double ms)
 {
     if (!tsr_trace_wanted())
@@ -202,7 +219,7 @@ static void report_home(const absent *a, const tsr_result *result, double ms)
     char pattern[96];
     snprintf(pattern, sizeof pattern, "home %s n=%lld", tsr_type_name(facts->type), (long long)tsr_value_places(a->value));
     tsr_resident_report(facts->backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
-                                                                    .reason = "looked at on the host", .measured_ms = ms,
+                                                                    .reason = why_home(), .measured_ms = ms,
                                                                     .bytes_moved = result->bytes_moved});
 }
 

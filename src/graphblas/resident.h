@@ -59,6 +59,9 @@ bool tsr_resident_make_room(void);
 /* The answer to `status` of a backend: true = it is worth trying once more. */
 bool tsr_resident_again(tsr_status status);
 
+/* Should contents come home for this call (its name), that is why (static text; NULL: it is no longer): for the trace. */
+void tsr_resident_decline(const char *call, const char *why);
+
 int tsr_resident_threads(void);
 
 /* In the trace: `what` was done where the values are; `record` says the rest. */

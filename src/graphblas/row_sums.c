@@ -101,6 +101,7 @@ static bool run(GrB_Info *info, row_sums *r)
     const bool done = look(r) && pulls(r) && compute(r);
     tsr_seen_release(&r->a);
     tsr_stepper_release(&r->step);
+    tsr_resident_decline(r->out->name, done ? NULL : r->step.why ? r->step.why : "the matrix does not fit");
     *info = GrB_SUCCESS;
     return done;
 }

@@ -190,23 +190,48 @@ static bool keeps_bitmap(const tsr_stepper *s)
     return status == GxB_BITMAP && control != GxB_BITMAP;
 }
 
-bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *promised)
+static bool look_at_operands(tsr_stepper *s, const bool *promised)
 {
-    *s = (tsr_stepper){.call = *call};
-    if (!look_at_target(s) || !match_accum(s) || tsr_match_descriptor(&s->mod, call->desc))
-        return false;
-    s->key = key_of(s);
+    const tsr_step_call *call = &s->call;
     if (promised)
         s->x = (tsr_seen){.given = true, .view = {.format = *promised ? TSR_FULL : TSR_BITMAP, .type = call->step.type, .by_col = s->by_col}};
     else if (!look_at_operand(s, &s->x, call->A, s->mod.tran0 != call->flip))
         return false;
     if (call->placed)
         s->x.rule = &s->call.place;
-    if (!look_at_operand(s, &s->y, call->B, s->mod.tran1) || keeps_bitmap(s) || !look_at_mask(s) || !look_at_old(s))
-        return false;
+    return look_at_operand(s, &s->y, call->B, s->mod.tran1);
+}
+
+/* NULL: matched. */
+static const char *look(tsr_stepper *s, const bool *promised)
+{
+    const tsr_step_call *call = &s->call;
+    const char *descriptor = tsr_match_descriptor(&s->mod, call->desc);
+    if (descriptor)
+        return descriptor;
+    if (!look_at_target(s))
+        return "C may not stay there";
+    if (!match_accum(s))
+        return "accumulator of another type";
+    s->key = key_of(s);
+    if (!look_at_operands(s, promised))
+        return "an operand does not fit";
+    if (keeps_bitmap(s))
+        return "C keeps its form";
+    if (!look_at_mask(s) || !look_at_old(s))
+        return "the mask or C does not fit";
     if (any_sparse(s) && !promised && !any_away(s) && !may_spread(s))
-        return false;
+        return "operands are sparse";
     if (call->full_only && !(all_present(&s->x) && all_present(&s->y)))
+        return "an operand is not full";
+    return NULL;
+}
+
+bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *promised)
+{
+    *s = (tsr_stepper){.call = *call};
+    s->why = look(s, promised);
+    if (s->why)
         return false;
     s->full = result_full(s);
     s->call.step.mask_structural = s->mod.mask_struct;
@@ -221,6 +246,8 @@ bool tsr_stepper_pulls(tsr_stepper *s, const tsr_backend *there, double elements
                            .key = s->key};
     if (tsr_gravity_pulls(&pull))
         s->backend = there ? there : tsr_resident_backend();
+    if (!s->backend)
+        s->why = "not worth it there";
     return s->backend;
 }
 
@@ -447,6 +474,7 @@ tsr_status tsr_stepper_finish(tsr_stepper *s)
     if (status == TSR_OK)
         status = put(s, value);
     if (status != TSR_OK) {
+        s->why = "the backend declined";
         tsr_value_unref(value);
         return status;
     }

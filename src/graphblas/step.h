@@ -63,6 +63,7 @@ typedef struct tsr_stepper {
     bool by_col;
     bool full; /* every entry of the result is present */
     const tsr_backend *backend;
+    const char *why; /* it was declined, for the trace */
     uint64_t key;
     int64_t moved;
 } tsr_stepper;

@@ -40,6 +40,7 @@ static bool run(GrB_Info *info, const tsr_step_call *call)
     const bool done = tsr_stepper_look(&s, call, NULL) && tsr_stepper_pulls(&s, there, (double)s.nrows * (double)s.ncols) &&
                       tsr_stepper_finish(&s) == TSR_OK;
     tsr_stepper_release(&s);
+    tsr_resident_decline(call->name, s.why);
     *info = GrB_SUCCESS;
     return done;
 }
@@ -49,6 +50,7 @@ static bool try_step(GrB_Info *info, const tsr_step_call *call)
 {
     tsr_depth++;
     tsr_caller = call->name;
+    tsr_resident_decline(call->name, NULL);
     const bool done = run(info, call);
     tsr_depth--;
     return done;
@@ -62,8 +64,11 @@ static bool allowed(void)
 /* Of most calls, nothing is with a backend: a few loads say so. */
 static bool concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
 {
-    return tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) ||
-           tsr_config_get()->mode == TSR_MODE_GPU;
+    const bool hit = tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) ||
+                     tsr_config_get()->mode == TSR_MODE_GPU;
+    if (hit)
+        tsr_resident_decline(out->name, "this call is not computed there");
+    return hit;
 }
 
 static tsr_step_call step_call(const tsr_output *out)
