@@ -326,20 +326,39 @@ static void report_sum(const char *name, const tsr_value *value, double ms)
                                                                  .bytes_moved = (int64_t)tsr_type_size(f->type)});
 }
 
+/* Of the value's type. */
+static tsr_status reduce_kept(const tsr_backend_values *values, void *kept, tsr_type type, tsr_reduce_op op, number *result, bool *any)
+{
+    const tsr_status status = values->reduce(kept, type, op, result, any);
+    return tsr_resident_again(status) ? values->reduce(kept, type, op, result, any) : status;
+}
+
+static tsr_status reduce_cast(tsr_value *value, tsr_type type, tsr_reduce_op op, number *result, bool *any)
+{
+    const tsr_value_facts *f = tsr_value_about(value);
+    const tsr_backend_values *values = f->backend->values;
+    void *other = NULL;
+    if (type == f->type)
+        return reduce_kept(values, tsr_value_kept(value), type, op, result, any);
+    tsr_status status = values->cast(tsr_value_kept(value), f->type, type, &other);
+    if (tsr_resident_again(status))
+        status = values->cast(tsr_value_kept(value), f->type, type, &other);
+    if (status != TSR_OK)
+        return status;
+    status = reduce_kept(values, other, type, op, result, any);
+    values->forget(other);
+    return status;
+}
+
 static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, tsr_value *value)
 {
     const double start = tsr_engine_clock_ms();
-    const tsr_value_facts *f = tsr_value_about(value);
     tsr_reduce_op op;
     tsr_type type;
     number result = {0};
     bool any = false;
-    if (!tsr_match_reduce(&op, &type, tsr_operator_of_monoid(monoid)) || type != f->type)
-        return false;
-    tsr_status status = f->backend->values->reduce(tsr_value_kept(value), type, op, &result, &any);
-    if (tsr_resident_again(status))
-        status = f->backend->values->reduce(tsr_value_kept(value), type, op, &result, &any);
-    if (status != TSR_OK || !vector_of(one, type, &result, any))
+    if (!tsr_match_reduce(&op, &type, tsr_operator_of_monoid(monoid)) || reduce_cast(value, type, op, &result, &any) != TSR_OK ||
+        !vector_of(one, type, &result, any))
         return false;
     tsr_resident_use(value);
     report_sum(name, value, tsr_engine_clock_ms() - start);

@@ -27,10 +27,16 @@
 
 static char trace_name[64];
 
-/* Before the first GraphBLAS call. */
+static inline void remove_trace(void)
+{
+    unlink(trace_name);
+}
+
+/* Before the first GraphBLAS call.  A process of this number may have ended in the middle of a test. */
 static inline void force_tessera(void)
 {
     snprintf(trace_name, sizeof trace_name, "/tmp/tessera-test-trace-%ld", (long)getpid());
+    remove_trace();
     setenv("TESSERA_MODE", getenv("TEST_MODE") ? getenv("TEST_MODE") : "cpu", 1);
     setenv("TESSERA_MIN_WORK", "0", 1);
     setenv("TESSERA_TRACE", trace_name, 1);
@@ -46,11 +52,6 @@ static inline int routed_products(void)
         count += strstr(line, "\"route\":") && !strstr(line, "\"route\":\"suitesparse\"");
     if (file) fclose(file);
     return count;
-}
-
-static inline void remove_trace(void)
-{
-    unlink(trace_name);
 }
 
 /* Set-up and tear-down of a group of tests that share one session. */

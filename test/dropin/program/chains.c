@@ -308,12 +308,12 @@ static void sum(chain *c)
     static const int mons[] = {MON_PLUS, MON_MIN, MON_MAX, MON_TIMES};
     object *A = any(c);
     any_value x = any_scalar(c);
-    int mon = c->type == T_BOOL ? (rng_chance(50) ? MON_LOR : MON_LXOR) : mons[rng_below(4)];
+    const int type = any_type(c), mon = type == T_BOOL ? (rng_chance(50) ? MON_LOR : MON_LXOR) : mons[rng_below(4)];
     GrB_BinaryOp accum = rng_chance(30) ? binary_op(OP_PLUS, c->type) : NULL;
     make_small(c, A);
     if (count_of(A) == 0) return report_text("skip", GrB_SUCCESS); /* 7.4.0: an empty iso bitmap is not the identity */
-    GrB_Info info = c->vector ? vec_reduce_value(c->type, &x, accum, monoid(mon, c->type), A->v)
-                              : mat_reduce_value(c->type, &x, accum, monoid(mon, c->type), A->m);
+    GrB_Info info = c->vector ? vec_reduce_value(c->type, &x, accum, monoid(mon, type), A->v)
+                              : mat_reduce_value(c->type, &x, accum, monoid(mon, type), A->m);
     report_value("chain_reduce", info, c->type, &x);
 }
 
@@ -330,15 +330,15 @@ static void sum_rows(chain *c)
     object *A = any(c);
     const bool columns = rng_chance(40);
     object *w = &c->sums[columns], *M = rng_chance(70) ? NULL : &c->sums_mask[columns];
-    const int mon = rng_below(MON_COUNT);
-    GrB_Monoid sum = monoid(mon, c->type);
+    const int mon = rng_below(MON_COUNT), type = any_type(c);
+    GrB_Monoid sum = monoid(mon, type);
     if (c->vector || !sum) return report_text("skip", GrB_SUCCESS);
     GrB_BinaryOp accum = rng_chance(30) ? binary_op(rng_chance(50) ? OP_PLUS : OP_MIN, c->type) : NULL;
     GrB_Descriptor desc = descriptor(rng_chance(30), M && rng_chance(30), rng_chance(50), columns, false);
     if (accum && M && count_of(M) == (GrB_Index)w->nrows) accum = NULL;
     if (mon == MON_ANY) GrB_Matrix_apply(A->m, NULL, NULL, plain_unary(3, c->type), A->m, NULL);
     else if (rng_chance(70) || mon == MON_PLUS || mon == MON_TIMES) make_small(c, A);
-    GrB_Info info = rng_chance(50) && c->type != T_BOOL
+    GrB_Info info = rng_chance(50) && type != T_BOOL
         ? GrB_Matrix_reduce_BinaryOp(w->v, vector_of(M), accum, operator_of(sum), A->m, desc)
         : GrB_Matrix_reduce_Monoid(w->v, vector_of(M), accum, sum, A->m, desc);
     report("chain_rows", info, w);
