@@ -280,7 +280,8 @@ static bool set_option(tsr_config *config, const option *o, const char *value)
 
 void tsr_config_defaults(tsr_config *config)
 {
-    memset(config, 0, sizeof *config);
+    memset(config, 0, FIELD(kernel));
+    *config->kernel = *config->trace = *config->model = '\0'; /* all of their pages would be touched whenever a process starts */
     config->min_work = -1;
     config->reorder = TSR_REORDER_AUTO;
 }

@@ -26,13 +26,13 @@ typedef struct tsr_config {
     size_t device_memory;    /* TESSERA_DEVICE_MEMORY: bytes (suffix K, M, G), 0 = no cap of ours */
     tsr_precision precision; /* TESSERA_PRECISION */
     tsr_reorder reorder;     /* TESSERA_REORDER */
-    char kernel[32];         /* TESSERA_KERNEL: "" = the router chooses */
-    char model[4096];        /* TESSERA_MODEL */
-    char trace[4096];        /* TESSERA_TRACE, %p = process id */
     int verbose;             /* TESSERA_VERBOSE: 1 = one summary at exit, 2 = a line per product */
     bool check;              /* TESSERA_CHECK=1: test mode, fingerprints operands (docs/testing.md) */
     bool eager;              /* TESSERA_EAGER=1: test mode, every usable representation is built at once */
     bool defer;              /* TESSERA_DEFER=1: test mode, products run when an operand is next touched */
+    char kernel[32];         /* TESSERA_KERNEL: "" = the router chooses */
+    char trace[4096];        /* TESSERA_TRACE, %p = process id */
+    char model[4096];        /* TESSERA_MODEL */
 } tsr_config;
 
 /* Loaded at the first call, thread-safe; afterwards one load.  Never null; what it points to never changes (setting an

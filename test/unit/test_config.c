@@ -59,7 +59,7 @@ static void test_wrong_values_change_nothing(void **state)
         "verbose = 1x", "check = 2", "check = maybe", "defer =", "nonsense = 1", "mode", "= gpu", "[tessera",
             "[other]\nmode = gpu",
     };
-    tsr_config before, c;
+    tsr_config before = {0}, c = {0};
     tsr_config_defaults(&before);
     for (size_t k = 0; k < sizeof wrong / sizeof wrong[0]; k++) {
         int count = parse(&c, wrong[k]);
