@@ -130,31 +130,29 @@ TSR_INLINE void mark_present(int8_t *cb, const int8_t *bb, int64_t columns)
 FOR_ALL(FOR_FULL_MULS, DEFINE_FULL)
 FOR_ALL(FOR_FLAG_MULS, DEFINE_FLAGS)
 
-typedef struct named_fn {
-    tsr_semiring semiring;
-    tsr_entries_fn fn;
-} named_fn;
+#define CASE_FULL(TYPE, type, bits, ADD, add, MUL, mul) \
+    case TSR_SEMIRING(TSR_##TYPE, TSR_ADD_##ADD, TSR_MUL_##MUL): return TSR_PASTE4(full, add, mul, type);
+#define CASE_FLAGS(TYPE, type, bits, ADD, add, MUL, mul) \
+    case TSR_SEMIRING(TSR_##TYPE, TSR_ADD_##ADD, TSR_MUL_##MUL): return TSR_PASTE4(flags, add, mul, type);
 
-#define ROW_FULL(TYPE, type, bits, ADD, add, MUL, mul) \
-    { { TSR_##TYPE, TSR_ADD_##ADD, TSR_MUL_##MUL }, TSR_PASTE4(full, add, mul, type) },
-#define ROW_FLAGS(TYPE, type, bits, ADD, add, MUL, mul) \
-    { { TSR_##TYPE, TSR_ADD_##ADD, TSR_MUL_##MUL }, TSR_PASTE4(flags, add, mul, type) },
-
-static const named_fn full_table[] = { FOR_ALL(FOR_FULL_MULS, ROW_FULL) };
-static const named_fn flags_table[] = { FOR_ALL(FOR_FLAG_MULS, ROW_FLAGS) };
-
-static tsr_entries_fn find(const named_fn *table, size_t rows, tsr_semiring semiring)
+static tsr_entries_fn find_full(tsr_semiring s)
 {
-    for (size_t row = 0; row < rows; row++)
-        if (table[row].semiring.type == semiring.type && table[row].semiring.add == semiring.add
-            && table[row].semiring.mul == semiring.mul)
-            return table[row].fn;
-    return NULL;
+    switch (TSR_SEMIRING(s.type, s.add, s.mul)) {
+    FOR_ALL(FOR_FULL_MULS, CASE_FULL)
+    default: return NULL;
+    }
+}
+
+static tsr_entries_fn find_flags(tsr_semiring s)
+{
+    switch (TSR_SEMIRING(s.type, s.add, s.mul)) {
+    FOR_ALL(FOR_FLAG_MULS, CASE_FLAGS)
+    default: return NULL;
+    }
 }
 
 tsr_entries_fn TSR_NAME(tsr_find_entries)(tsr_semiring semiring, bool flags);
 tsr_entries_fn TSR_NAME(tsr_find_entries)(tsr_semiring semiring, bool flags)
 {
-    return flags ? find(flags_table, sizeof flags_table / sizeof *flags_table, semiring)
-                 : find(full_table, sizeof full_table / sizeof *full_table, semiring);
+    return flags ? find_flags(semiring) : find_full(semiring);
 }

@@ -18,7 +18,8 @@
 
 typedef struct slab {
     const tsr_spmm_plan *plan;
-    const tsr_tile_fn *tiles;
+    tsr_tile_fn tiles[TSR_TILE_WIDTHS];
+    bool tiled;
     tsr_entries_fn entries;
     tsr_chunks chunks;
     int64_t first, columns; /* of B and C */
@@ -99,7 +100,7 @@ static void run_entries(const slab *s, const block *k)
 
 static void run_block(const slab *s, const block *k)
 {
-    if (s->tiles != NULL)
+    if (s->tiled)
         run_tiles(s, k);
     else
         run_entries(s, k);
@@ -254,7 +255,7 @@ static void prepare_tail(slab *s, int64_t end_of_b)
     s->narrow_columns = s->columns % lanes;
     int64_t start = s->columns - s->narrow_columns, room = end_of_b - start - lanes;
     s->safe_row = room < 0 ? -1 : room / s->ldb;
-    if (s->narrow_columns == 0 || s->tiles == NULL)
+    if (s->narrow_columns == 0 || !s->tiled)
         return;
     int64_t k = s->plan->product->k;
     for (int64_t row = s->safe_row + 1; row < k; row++)
@@ -276,7 +277,7 @@ static void prepare_b(slab *s)
         tsr_for_ranges(k, FLIP_ROWS, plan->product->nthreads, pack_flags, s);
     s->bb = !plan->flags ? NULL : b->by_col ? s->packed_flags : b->b + s->first;
     s->ldbb = b->by_col ? s->columns : b->ld;
-    if (s->tiles != NULL)
+    if (s->tiled)
         prepare_tail(s, pack ? k * s->columns : (k - 1) * s->ldb + plan->product->n - s->first);
 }
 
@@ -314,7 +315,7 @@ static void slab_end(slab *s)
 
 static int64_t slab_width(const slab *s)
 {
-    int64_t bytes = s->tiles != NULL ? TILE_VECTORS * s->plan->table->vector_bytes : ENTRY_SLAB_BYTES;
+    int64_t bytes = s->tiled ? TILE_VECTORS * s->plan->table->vector_bytes : ENTRY_SLAB_BYTES;
     int64_t columns = bytes / (int64_t)s->plan->size;
     return columns < s->plan->product->n ? columns : s->plan->product->n;
 }
@@ -344,9 +345,9 @@ tsr_status tsr_spmm_gather(const tsr_spmm_plan *plan, tsr_result *result)
 {
     const tsr_product *product = plan->product;
     slab s = { .plan = plan };
-    s.tiles = plan->flags ? NULL : plan->table->tiles(plan->semiring, product->a.index_size);
+    s.tiled = !plan->flags && plan->table->tiles(s.tiles, plan->semiring, product->a.index_size);
     s.entries = plan->table->entries(plan->semiring, plan->flags);
-    if (s.tiles == NULL && s.entries == NULL)
+    if (!s.tiled && s.entries == NULL)
         return TSR_DECLINED;
     int64_t width = slab_width(&s);
     tsr_status status = slab_begin(&s, width);

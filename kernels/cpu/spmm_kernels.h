@@ -57,8 +57,8 @@ typedef void (*tsr_entries_fn)(const tsr_entries_job *job);
 /* What one instruction set offers. Semirings are canonical (tsr_canonical in spmm_plan.h). */
 typedef struct tsr_spmm_table {
     int64_t vector_bytes;
-    const tsr_tile_fn *(*tiles)(tsr_semiring semiring, int index_size); /* TSR_TILE_WIDTHS functions; NULL: none */
-    tsr_entries_fn (*entries)(tsr_semiring semiring, bool flags);       /* NULL: none */
+    bool (*tiles)(tsr_tile_fn fn[TSR_TILE_WIDTHS], tsr_semiring semiring, int index_size); /* false: none */
+    tsr_entries_fn (*entries)(tsr_semiring semiring, bool flags);                          /* NULL: none */
 } tsr_spmm_table;
 
 TSR_DECLARE_ISA(extern const tsr_spmm_table, tsr_spmm_table);

@@ -153,10 +153,12 @@ TSR_INLINE void prefetch_row(const void *row, int64_t bytes)
 
 #define TILES(type, add, mul) TILE_BODY(type, add, mul, uint32_t) TILE_BODY(type, add, mul, int64_t)
 
-#define ROW(type, add, mul, index) \
-    { TSR_PASTE5(tile1, add, mul, type, index), TSR_PASTE5(tile2, add, mul, type, index), \
-      TSR_PASTE5(tile4, add, mul, type, index), TSR_PASTE5(tile8, add, mul, type, index), \
-      TSR_PASTE5(tile_narrow, add, mul, type, index) },
+#define FILL(type, add, mul, index) \
+    fn[TSR_TILE_1] = TSR_PASTE5(tile1, add, mul, type, index); \
+    fn[TSR_TILE_2] = TSR_PASTE5(tile2, add, mul, type, index); \
+    fn[TSR_TILE_4] = TSR_PASTE5(tile4, add, mul, type, index); \
+    fn[TSR_TILE_8] = TSR_PASTE5(tile8, add, mul, type, index); \
+    fn[TSR_TILE_NARROW] = TSR_PASTE5(tile_narrow, add, mul, type, index);
 
 /* The semirings that have tiles of their own: F(enumerator of type, type, enumerator of add, add, …) */
 #define FOR_MULS(F, TYPE, type, ADD, add) \
@@ -180,21 +182,21 @@ NARROW_ROW(fp64)
 #define DEFINE_TILES(TYPE, type, ADD, add, MUL, mul) TILES(type, add, mul)
 FOR_ALL(DEFINE_TILES)
 
-#define ROWS(TYPE, type, ADD, add, MUL, mul) \
-    { { TSR_##TYPE, TSR_ADD_##ADD, TSR_MUL_##MUL }, { ROW(type, add, mul, uint32_t) ROW(type, add, mul, int64_t) } },
+#define CASE(TYPE, type, ADD, add, MUL, mul) \
+    case TSR_SEMIRING(TSR_##TYPE, TSR_ADD_##ADD, TSR_MUL_##MUL): \
+        if (index_size == 4) { \
+            FILL(type, add, mul, uint32_t) \
+        } else { \
+            FILL(type, add, mul, int64_t) \
+        } \
+        return true;
 
-static const struct {
-    tsr_semiring semiring;
-    tsr_tile_fn fn[2][TSR_TILE_WIDTHS];
-} table[] = { FOR_ALL(ROWS) };
-
-static const tsr_tile_fn *find_tiles(tsr_semiring semiring, int index_size)
+static bool find_tiles(tsr_tile_fn fn[TSR_TILE_WIDTHS], tsr_semiring s, int index_size)
 {
-    for (size_t row = 0; row < sizeof table / sizeof *table; row++)
-        if (table[row].semiring.type == semiring.type && table[row].semiring.add == semiring.add
-            && table[row].semiring.mul == semiring.mul)
-            return table[row].fn[index_size == 4 ? 0 : 1];
-    return NULL;
+    switch (TSR_SEMIRING(s.type, s.add, s.mul)) {
+    FOR_ALL(CASE)
+    default: return false;
+    }
 }
 
 tsr_entries_fn TSR_NAME(tsr_find_entries)(tsr_semiring semiring, bool flags);

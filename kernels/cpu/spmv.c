@@ -11,7 +11,7 @@
 
 typedef struct spmv {
     const tsr_product *product;
-    const tsr_spmv_fns *fns;
+    tsr_spmv_fns fns;
     tsr_semiring semiring;
     int64_t size;
     tsr_spmv_job job; /* what all parts share */
@@ -84,7 +84,7 @@ static void run_rows(void *context, int64_t at)
         job.y = s->carry + chunk->slot * s->size;
         job.yb = s->carry_flags + chunk->slot;
     }
-    s->fns->by_row[s->product->a.index_size == 4 ? 0 : 1](&job);
+    s->fns.by_row[s->product->a.index_size == 4 ? 0 : 1](&job);
 }
 
 /* Pieces of a long row: the first one is copied, the others are joined to it. */
@@ -104,7 +104,7 @@ static void join_pieces(const spmv *s)
             memcpy(y, part, (size_t)s->size);
             *yb = s->carry_flags[chunk->slot];
         } else {
-            s->fns->join(y, part, yb, s->carry_flags + chunk->slot, 1);
+            s->fns.join(y, part, yb, s->carry_flags + chunk->slot, 1);
         }
         before = chunk->first;
     }
@@ -157,7 +157,7 @@ static void run_columns(void *context, int64_t part)
     job.last = nvec;
     for (int64_t at = s->chunks.count - 1; at >= 0 && at * s->parts / s->chunks.count > part; at--)
         job.last = s->chunks.list[at].first;
-    s->fns->by_col[s->product->a.index_size == 4 ? 0 : 1](&job);
+    s->fns.by_col[s->product->a.index_size == 4 ? 0 : 1](&job);
 }
 
 static void join_columns(void *context, int64_t first, int64_t last)
@@ -165,7 +165,7 @@ static void join_columns(void *context, int64_t first, int64_t last)
     const spmv *s = context;
     for (int64_t part = 1; part < s->parts; part++) {
         int8_t *yb = s->job.yb, *part_b = flags_of_part(s, part);
-        s->fns->join((char *)s->job.y + first * s->size, s->carry + ((part - 1) * s->product->m + first) * s->size,
+        s->fns.join((char *)s->job.y + first * s->size, s->carry + ((part - 1) * s->product->m + first) * s->size,
             yb != NULL ? yb + first : NULL, part_b != NULL ? part_b + first : NULL, last - first);
     }
 }
@@ -232,8 +232,7 @@ tsr_status tsr_cpu_spmv(const tsr_product *product, tsr_result *result)
         return empty_result(product, result);
     spmv s = { .product = product, .semiring = tsr_canonical(product->semiring),
         .size = (int64_t)tsr_value_size(product->semiring.type), .one = tsr_one_bits(product->semiring.type) };
-    s.fns = tsr_find_spmv(s.semiring);
-    if (s.fns == NULL)
+    if (!tsr_find_spmv(&s.fns, s.semiring))
         return TSR_DECLINED;
     take_a(&s);
     s.job.y = result->x;

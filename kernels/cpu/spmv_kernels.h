@@ -32,7 +32,7 @@ typedef struct tsr_spmv_fns {
     void (*join)(void *y, const void *part, int8_t *yb, const int8_t *part_b, int64_t n); /* y (+)= part */
 } tsr_spmv_fns;
 
-/* NULL: none. The semiring is canonical. */
-const tsr_spmv_fns *tsr_find_spmv(tsr_semiring semiring);
+/* False: none. The semiring is canonical. */
+bool tsr_find_spmv(tsr_spmv_fns *fns, tsr_semiring semiring);
 
 #endif

@@ -166,23 +166,18 @@
 FOR_MONOIDS(ALL_LOOPS)
 FOR_MONOIDS(JOIN)
 
-#define ROW(TYPE, type, ADD, add, MUL, mul) \
-    { { TSR_##TYPE, TSR_ADD_##ADD, TSR_MUL_##MUL }, \
-      { { TSR_PASTE5(rows, add, mul, type, uint32_t), TSR_PASTE5(rows, add, mul, type, int64_t) }, \
-        { TSR_PASTE5(cols, add, mul, type, uint32_t), TSR_PASTE5(cols, add, mul, type, int64_t) }, \
-        TSR_PASTE3(join, add, type) } },
-#define ALL_ROWS(TYPE, type, ADD, add) FOR_MULS(ROW, TYPE, type, ADD, add)
+#define CASE(TYPE, type, ADD, add, MUL, mul) \
+    case TSR_SEMIRING(TSR_##TYPE, TSR_ADD_##ADD, TSR_MUL_##MUL): \
+        *fns = (tsr_spmv_fns){{TSR_PASTE5(rows, add, mul, type, uint32_t), TSR_PASTE5(rows, add, mul, type, int64_t)}, \
+                              {TSR_PASTE5(cols, add, mul, type, uint32_t), TSR_PASTE5(cols, add, mul, type, int64_t)}, \
+                              TSR_PASTE3(join, add, type)}; \
+        return true;
+#define ALL_CASES(TYPE, type, ADD, add) FOR_MULS(CASE, TYPE, type, ADD, add)
 
-static const struct {
-    tsr_semiring semiring;
-    tsr_spmv_fns fns;
-} table[] = { FOR_MONOIDS(ALL_ROWS) };
-
-const tsr_spmv_fns *tsr_find_spmv(tsr_semiring semiring)
+bool tsr_find_spmv(tsr_spmv_fns *fns, tsr_semiring s)
 {
-    for (size_t row = 0; row < sizeof table / sizeof *table; row++)
-        if (table[row].semiring.type == semiring.type && table[row].semiring.add == semiring.add
-            && table[row].semiring.mul == semiring.mul)
-            return &table[row].fns;
-    return NULL;
+    switch (TSR_SEMIRING(s.type, s.add, s.mul)) {
+    FOR_MONOIDS(ALL_CASES)
+    default: return false;
+    }
 }

@@ -25,6 +25,9 @@
 #define TSR_PASTE5_(a, b, c, d, e) a##_##b##_##c##_##d##_##e
 #define TSR_PASTE5(a, b, c, d, e) TSR_PASTE5_(a, b, c, d, e)
 
+/* One number per semiring: cases of a switch need no relocation, as tables of functions would whenever a process starts. */
+#define TSR_SEMIRING(type, add, mul) (((type) * TSR_ADD_COUNT + (add)) * TSR_MUL_COUNT + (mul))
+
 #ifdef TSR_ISA
 #define TSR_NAME(base) TSR_PASTE(base, TSR_ISA)
 #endif
