@@ -276,7 +276,7 @@ tsr_status tsr_stepper_bring(tsr_stepper *s, tsr_seen *seen)
     return tsr_resident_bring(&seen->value, seen->handle, &seen->view, s->backend, &s->moved);
 }
 
-/* *kept was made of another, ... */
+/* Makes *result of `from`; to: of casts. */
 typedef tsr_status (*derivation)(const tsr_backend_values *values, const tsr_seen *seen, void *from, tsr_type to, void **result);
 
 /* Of the value, or of what a rule made of it. */
@@ -310,7 +310,7 @@ static tsr_status turn(const tsr_backend_values *values, const tsr_seen *seen, v
     return values->turn(from, v->by_col ? v->ncols : v->nrows, v->by_col ? v->nrows : v->ncols, result);
 }
 
-/* ... which is not needed any more. */
+/* *kept becomes what is made of it; what was made before is not needed any more. */
 static tsr_status derive(tsr_stepper *s, tsr_seen *seen, derivation make, tsr_type to, void **kept)
 {
     const tsr_backend_values *values = s->backend->values;
