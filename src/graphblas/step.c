@@ -194,7 +194,8 @@ static bool look_at_operands(tsr_stepper *s, const bool *promised)
 {
     const tsr_step_call *call = &s->call;
     if (promised)
-        s->x = (tsr_seen){.given = true, .view = {.format = *promised ? TSR_FULL : TSR_BITMAP, .type = call->step.type, .by_col = s->by_col}};
+        s->x = (tsr_seen){.given = true, .view = {.format = *promised ? TSR_FULL : TSR_BITMAP, .type = call->step.type,
+                                                  .by_col = s->by_col}};
     else if (!look_at_operand(s, &s->x, call->A, s->mod.tran0 != call->flip))
         return false;
     if (call->placed)
@@ -446,7 +447,8 @@ static void report(const tsr_stepper *s, double ms)
         return;
     const tsr_step *step = &s->call.step;
     char pattern[128];
-    snprintf(pattern, sizeof pattern, "step %s%s%s %s n=%lld", step->select ? "select " : s->call.placed ? "by place " : "", tsr_step_name(step->op),
+    const char *how = step->select ? "select " : s->call.placed ? "by place " : "";
+    snprintf(pattern, sizeof pattern, "step %s%s%s %s n=%lld", how, tsr_step_name(step->op),
              s->m.given ? " masked" : "", tsr_type_name(step->type), (long long)step->count);
     tsr_resident_report(s->backend, "step", (tsr_trace_record){.call = s->call.name, .pattern = pattern, .measured_ms = ms,
                                                                .bytes_moved = s->moved});
