@@ -39,23 +39,11 @@ static tsr_status derive(tsr_cuda_operation run, deriving *d, void **value)
 
 /* ---- sums ---- */
 
-static tsr_status sum_within(deriving *d, void *scratch)
+static tsr_status sum_within(void *arguments, void *scratch)
 {
+    deriving *d = arguments;
     tsr_elements e = tsr_cuda_elements(d->from);
     return tsr_cuda_sums(d->how.sums, &e, d->value->x, d->value->present, scratch, &tsr_cuda.device, tsr_cuda.compute);
-}
-
-static tsr_status sum_with_scratch(deriving *d, size_t bytes)
-{
-    void *scratch;
-    if (!tsr_cuda_reserve(bytes))
-        return TSR_OUT_OF_MEMORY;
-    tsr_status status = tsr_cuda_new(&scratch, bytes);
-    if (status == TSR_OK)
-        status = sum_within(d, scratch);
-    tsr_cuda_delete(scratch);
-    tsr_cuda_unreserve(bytes);
-    return status;
 }
 
 static tsr_status run_sums(void *arguments)
@@ -65,7 +53,7 @@ static tsr_status run_sums(void *arguments)
     size_t bytes = tsr_cuda_sums_bytes(s, &tsr_cuda.device);
     tsr_status status = tsr_cuda_value_new(&d->value, s->vectors, d->from->size, d->from->present || s->length == 0);
     if (status == TSR_OK)
-        status = keep(d, bytes ? sum_with_scratch(d, bytes) : sum_within(d, NULL));
+        status = keep(d, bytes ? tsr_cuda_with_scratch(bytes, sum_within, d) : sum_within(d, NULL));
     return status;
 }
 

@@ -87,6 +87,19 @@ tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments)
     return status;
 }
 
+tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments, void *scratch), void *arguments)
+{
+    void *scratch;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OUT_OF_MEMORY;
+    tsr_status status = tsr_cuda_new(&scratch, bytes);
+    if (status == TSR_OK)
+        status = run(arguments, scratch);
+    tsr_cuda_delete(scratch);
+    tsr_cuda_unreserve(bytes);
+    return status;
+}
+
 /* ---- to the device ---- */
 
 /* One value, everywhere. */
@@ -307,8 +320,10 @@ typedef struct reducing {
     tsr_cuda_reduced result;
 } reducing;
 
-static tsr_status reduce_within(reducing *r, char *memory)
+static tsr_status reduce_within(void *arguments, void *scratch)
 {
+    reducing *r = arguments;
+    char *memory = scratch;
     tsr_elements e = tsr_cuda_elements(r->value);
     tsr_status status = tsr_cuda_reduce((tsr_cuda_reduced *)(void *)memory, memory + ALIGNMENT, r->type, r->op, &e, r->value->count,
                                         &tsr_cuda.device, tsr_cuda.compute);
@@ -318,16 +333,7 @@ static tsr_status reduce_within(reducing *r, char *memory)
 static tsr_status run_reduce(void *arguments)
 {
     reducing *r = arguments;
-    size_t bytes = ALIGNMENT + tsr_cuda_reduce_bytes(r->value->count, &tsr_cuda.device);
-    void *memory;
-    if (!tsr_cuda_reserve(bytes))
-        return TSR_OUT_OF_MEMORY;
-    tsr_status status = tsr_cuda_new(&memory, bytes);
-    if (status == TSR_OK)
-        status = reduce_within(r, memory);
-    tsr_cuda_delete(memory);
-    tsr_cuda_unreserve(bytes);
-    return status;
+    return tsr_cuda_with_scratch(ALIGNMENT + tsr_cuda_reduce_bytes(r->value->count, &tsr_cuda.device), reduce_within, r);
 }
 
 static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any)

@@ -23,6 +23,9 @@ extern const tsr_backend_values tsr_cuda_values;
 typedef tsr_status (*tsr_cuda_operation)(void *arguments);
 tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments);
 
+/* Within it: run with `bytes` of device memory, given back afterwards. */
+tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments, void *scratch), void *arguments);
+
 static inline tsr_elements tsr_cuda_elements(const tsr_cuda_value *value) /* NULL allowed */
 {
     return value ? (tsr_elements){value->x, value->present} : (tsr_elements){NULL, NULL};

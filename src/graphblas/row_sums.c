@@ -35,24 +35,11 @@ static bool look(row_sums *r)
     return r->step.ncols == 1 && r->step.nrows == r->sums.vectors && r->sums.length > 0;
 }
 
-/* The backend of what is there; C counts where it is needed, or would have to come home first. */
-static const tsr_backend *backend_there(const row_sums *r)
-{
-    const tsr_output *o = r->out;
-    const bool c = o->accum || o->M || tsr_defer_is_target(o->C);
-    const GrB_Matrix handles[] = {r->A, o->M, c ? o->C : NULL};
-    const tsr_backend *backend = NULL;
-    for (int k = 0; k < 3 && !backend; k++) {
-        tsr_value *value = tsr_resident_find_dense(handles[k]);
-        backend = value ? tsr_value_about(value)->backend : NULL;
-        tsr_value_unref(value);
-    }
-    return backend;
-}
-
 static bool pulls(row_sums *r)
 {
-    return tsr_stepper_pulls(&r->step, backend_there(r), (double)r->sums.vectors * (double)r->sums.length);
+    const tsr_output *o = r->out;
+    const tsr_step_call call = {.C = o->C, .M = o->M, .A = r->A, .accum = o->accum};
+    return tsr_stepper_pulls(&r->step, tsr_step_attracting(&call), (double)r->sums.vectors * (double)r->sums.length);
 }
 
 static tsr_status add_up(row_sums *r, tsr_value **value)
@@ -106,15 +93,11 @@ static bool run(GrB_Info *info, row_sums *r)
     return done;
 }
 
-static bool concerned(const tsr_output *out, GrB_Matrix A)
-{
-    return tsr_filter_hit(A) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) || tsr_config_get()->mode == TSR_MODE_GPU;
-}
-
 bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)
 {
     row_sums r = {.out = out, .A = A};
-    if (!A || !concerned(out, A) || !tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE) || !tsr_match_reduce(&r.sums.op, &r.sums.type, op))
+    if (!A || !tsr_step_concerned(out, A, NULL) || !tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE) ||
+        !tsr_match_reduce(&r.sums.op, &r.sums.type, op))
         return false;
     tsr_depth++;
     tsr_caller = out->name;

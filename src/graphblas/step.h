@@ -120,6 +120,11 @@ GrB_BinaryOp tsr_operator_of_monoid(GrB_Monoid monoid);
 GrB_BinaryOp tsr_operator_of_add(GrB_Semiring semiring);
 GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
 
+/* Is one of them, or C or M, with a backend, or might be?  Looked at before anything else. */
+bool tsr_step_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B);
+/* The backend of the first operand that has a value.  C counts where it is needed, or would have to come home first. */
+const tsr_backend *tsr_step_attracting(const tsr_step_call *call);
+
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A);
 bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_argument x, tsr_argument y, tsr_pairing pairing);
 bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A, GrB_Scalar alpha, GrB_Matrix B, GrB_Scalar beta);

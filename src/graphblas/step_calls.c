@@ -23,8 +23,7 @@ static const tsr_backend *backend_there(const GrB_Matrix handles[4])
     return backend;
 }
 
-/* C counts where it is needed, or would have to come home first. */
-static const tsr_backend *attracting(const tsr_step_call *call)
+const tsr_backend *tsr_step_attracting(const tsr_step_call *call)
 {
     const bool c = call->accum || call->M || tsr_defer_is_target(call->C);
     const GrB_Matrix handles[4] = {call->A, call->B, call->M, c ? call->C : NULL};
@@ -33,7 +32,7 @@ static const tsr_backend *attracting(const tsr_step_call *call)
 
 static bool run(GrB_Info *info, const tsr_step_call *call)
 {
-    const tsr_backend *there = attracting(call);
+    const tsr_backend *there = tsr_step_attracting(call);
     if (!there && tsr_config_get()->mode != TSR_MODE_GPU)
         return false;
     tsr_stepper s;
@@ -62,7 +61,7 @@ static bool allowed(void)
 }
 
 /* Of most calls, nothing is with a backend: a few loads say so. */
-static bool concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+bool tsr_step_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
 {
     const bool hit = tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) ||
                      tsr_config_get()->mode == TSR_MODE_GPU;
@@ -148,7 +147,7 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring)
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A)
 {
     tsr_step_call call = step_call(out);
-    if (!A || !concerned(out, A, NULL) || !allowed() || !tsr_match_unary(&call.step.op, &call.step.type, op))
+    if (!A || !tsr_step_concerned(out, A, NULL) || !allowed() || !tsr_match_unary(&call.step.op, &call.step.type, op))
         return false;
     call.A = A;
     call.step.result = call.step.type;
@@ -159,7 +158,7 @@ bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
-    if (!concerned(out, x.object, y.object) || !allowed() || !tsr_match_binary(&step->op, &step->type, op) ||
+    if (!tsr_step_concerned(out, x.object, y.object) || !allowed() || !tsr_match_binary(&step->op, &step->type, op) ||
         !place(&call.A, &step->x, step->type, &x) || !place(&call.B, &step->y, step->type, &y))
         return false;
     step->result = tsr_step_compares(step->op) ? TSR_BOOL : step->type;
@@ -176,8 +175,8 @@ bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_M
     tsr_step *step = &call.step;
     number unused;
     tsr_type type;
-    if (!A || !B || !concerned(out, A, B) || !allowed() || !tsr_match_binary(&step->op, &step->type, op) || !unbox(&unused, &type, alpha) ||
-        !unbox(&unused, &type, beta))
+    if (!A || !B || !tsr_step_concerned(out, A, B) || !allowed() || !tsr_match_binary(&step->op, &step->type, op) ||
+        !unbox(&unused, &type, alpha) || !unbox(&unused, &type, beta))
         return false;
     call.A = A;
     call.B = B;
@@ -207,52 +206,40 @@ static bool match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp o
     return rule->y > -(INT64_C(1) << 50) && rule->y < INT64_C(1) << 50;
 }
 
-/* Of A's type. */
-static bool select_by_place(GrB_Info *info, tsr_step_call *call)
+/* What an index-unary operator makes of A and y: by places (call->placed), or by comparing values with y. */
+static bool match_index(tsr_step_call *call, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, const tsr_argument *y)
 {
+    *call = step_call(out);
     tsr_step *step = &call->step;
-    if (!call->place.select || !type_of(&step->type, call->A))
+    GrB_Matrix none;
+    call->A = A;
+    if (!A || !tsr_step_concerned(out, A, NULL) || !allowed())
         return false;
-    step->op = TSR_STEP_IDENTITY;
-    step->result = step->type;
-    call->placed = true;
-    return try_step(info, call);
+    call->placed = match_place(&call->place, &step->type, op, y);
+    if (call->placed)
+        step->op = TSR_STEP_IDENTITY;
+    return call->placed || (tsr_match_select(&step->op, &step->type, op) && place(&none, &step->y, step->type, y));
 }
 
+/* What is selected by place is of A's type. */
 bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
-    tsr_step_call call = step_call(out);
+    tsr_step_call call;
     tsr_step *step = &call.step;
-    GrB_Matrix none;
-    call.A = A;
-    if (!A || !concerned(out, A, NULL) || !allowed())
-        return false;
-    if (match_place(&call.place, &step->type, op, &y))
-        return select_by_place(info, &call);
-    if (!tsr_match_select(&step->op, &step->type, op) || !place(&none, &step->y, step->type, &y))
+    if (!match_index(&call, out, op, A, &y) || (call.placed && (!call.place.select || !type_of(&step->type, A))))
         return false;
     step->result = step->type;
-    step->select = true;
+    step->select = !call.placed;
     return try_step(info, &call);
 }
 
 bool tsr_try_index(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
-    tsr_step_call call = step_call(out);
+    tsr_step_call call;
     tsr_step *step = &call.step;
-    GrB_Matrix none;
-    call.A = A;
-    if (!A || !concerned(out, A, NULL) || !allowed())
+    if (!match_index(&call, out, op, A, &y) || (call.placed && call.place.select))
         return false;
-    if (match_place(&call.place, &step->type, op, &y)) {
-        call.placed = !call.place.select;
-        step->op = TSR_STEP_IDENTITY;
-        step->result = step->type;
-        return call.placed && try_step(info, &call);
-    }
-    if (!tsr_match_select(&step->op, &step->type, op) || !place(&none, &step->y, step->type, &y))
-        return false;
-    step->result = TSR_BOOL;
+    step->result = call.placed ? step->type : TSR_BOOL;
     return try_step(info, &call);
 }
 
@@ -260,7 +247,7 @@ bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A)
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
-    if (!out->C || !A || !concerned(out, A, NULL) || !allowed() || !type_of(&step->type, out->C))
+    if (!out->C || !A || !tsr_step_concerned(out, A, NULL) || !allowed() || !type_of(&step->type, out->C))
         return false;
     call.A = A;
     call.flip = true;
@@ -285,7 +272,7 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
-    if (!out->C || !concerned(out, x.object, NULL) || !allowed() || !is_all(rows) || !is_all(columns))
+    if (!out->C || !tsr_step_concerned(out, x.object, NULL) || !allowed() || !is_all(rows) || !is_all(columns))
         return false;
     if (!type_of(&step->type, out->C) || !place(&call.A, &step->x, step->type, &x))
         return false;

@@ -221,7 +221,7 @@ static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
     return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
 }
 
-/* Dense operands and results on their way: launches of the kernels overlap with nothing then. */
+/* More for each side that crosses the bus. */
 static double gpu_start_ms(const tsr_features *f, const tsr_cost_gpu *c)
 {
     const bool up = f->op != TSR_OP_MASKED_DOT && !f->b_there, down = !f->c_stays;
