@@ -46,7 +46,7 @@ static const char *kernel_name(const tsr_product *product)
     };
     static const char *const dense[ISA_COUNT] = { "gemm_baseline", "gemm_avx2", "gemm_avx512" };
     bool masked = tsr_is_masked(product->op);
-    if (product->op == TSR_OP_SPMM && product->a.format == TSR_FULL)
+    if (tsr_is_dense_product(product))
         return dense[tsr_cpu_isa()];
     bool by_col = masked ? product->mask.by_col : product->a.by_col;
     return names[product->op][by_col][tsr_cpu_isa()];

@@ -87,6 +87,8 @@ static inline bool tsr_mul_reads_b(tsr_mul mul) { return mul != TSR_MUL_FIRST &&
 static inline bool tsr_reads_a(const tsr_product *p) { return tsr_mul_reads_a(p->semiring.mul); }
 static inline bool tsr_reads_b(const tsr_product *p) { return tsr_mul_reads_b(p->semiring.mul); }
 static inline bool tsr_is_masked(tsr_op op) { return op == TSR_OP_SDDMM || op == TSR_OP_MASKED_DOT; }
+/* SPMM of a full A: nothing is sparse. */
+static inline bool tsr_is_dense_product(const tsr_product *p) { return p->op == TSR_OP_SPMM && p->a.format == TSR_FULL; }
 static inline bool tsr_is_compressed(const tsr_view *v) { return v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE; }
 
 /* mul (y, x) of mul (x, y). */

@@ -133,8 +133,8 @@ static void run(gemm *g, int nthreads)
 bool tsr_cpu_gemm_takes(const tsr_product *p)
 {
     const tsr_semiring *s = &p->semiring;
-    return p->op == TSR_OP_SPMM && s->add == TSR_ADD_PLUS && s->mul == TSR_MUL_TIMES && (s->type == TSR_FP32 || s->type == TSR_FP64) &&
-           p->a.format == TSR_FULL && p->b.format == TSR_FULL && !p->a.iso && !p->b.iso;
+    return tsr_is_dense_product(p) && s->add == TSR_ADD_PLUS && s->mul == TSR_MUL_TIMES && (s->type == TSR_FP32 || s->type == TSR_FP64) &&
+           p->b.format == TSR_FULL && !p->a.iso && !p->b.iso;
 }
 
 tsr_status tsr_cpu_gemm(const tsr_product *product, tsr_result *result)

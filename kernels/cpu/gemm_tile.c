@@ -12,7 +12,7 @@
 #endif
 #define VECTORS 2
 
-#define UNROLL _Pragma("GCC unroll 12")
+#define UNROLL TSR_UNROLL(12)
 
 #define PACK(type) \
     TSR_INLINE void pack_##type(void *to, const tsr_gemm_strip *s, const int64_t full) \

@@ -23,6 +23,8 @@
 #endif
 
 #define TSR_INLINE static inline __attribute__((always_inline, unused))
+#define TSR_PRAGMA(text) _Pragma(#text)
+#define TSR_UNROLL(times) TSR_PRAGMA(GCC unroll times)
 #define TSR_LANES(type) ((int64_t)(TSR_VECTOR_BYTES / sizeof(tsr_c_##type)))
 
 typedef int8_t tsr_m_8 __attribute__((vector_size(TSR_VECTOR_BYTES)));

@@ -138,7 +138,7 @@ tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result)
         return TSR_DECLINED;
     if (is_trivial(product, result))
         return TSR_OK;
-    if (product->a.format == TSR_FULL)
+    if (tsr_is_dense_product(product))
         return tsr_cpu_gemm(product, result);
     if (product->n == 1)
         return tsr_cpu_spmv(product, result);

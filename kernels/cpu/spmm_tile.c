@@ -8,7 +8,7 @@
 #define AHEAD 12
 #define LINE 64
 
-#define UNROLL _Pragma("GCC unroll 8")
+#define UNROLL TSR_UNROLL(8)
 
 /* sum (+) a (x) b in one expression, so that plus_times becomes a fused multiply-add. */
 #define STEP_plus_times(type, sum, a, b) ((sum) + (a) * (b))

@@ -435,18 +435,11 @@ static tsr_matrix *record_of(const job *j, const void *handle)
     return handle == j->call.C ? NULL : tsr_table_get(handle, true);
 }
 
-/* Nothing is kept of full operands. */
-static bool is_gemm(const job *j)
-{
-    const tsr_product *p = &j->match.request.product;
-    return p->op == TSR_OP_SPMM && !tsr_is_compressed(&p->a);
-}
-
 static void find_records(job *j)
 {
     tsr_request *r = &j->match.request;
-    if (is_gemm(j))
-        return;
+    if (tsr_is_dense_product(&r->product))
+        return; /* nothing is kept of full operands */
     r->a_matrix = record_of(j, j->match.a_handle);
     if (!tsr_is_masked(r->product.op))
         return;
@@ -525,7 +518,7 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
         return false;
     }
     find_records(&j);
-    if (is_gemm(&j) && !values && tsr_engine_gpu_multiplies(&j.match.request) && tsr_dense_there(info, call)) {
+    if (tsr_is_dense_product(&j.match.request.product) && !values && tsr_engine_gpu_multiplies(&j.match.request) && tsr_dense_there(info, call)) {
         release(&j);
         return true;
     }
@@ -560,9 +553,8 @@ static bool may_spread(const tsr_call *c)
 {
     int32_t status = 0;
     double work;
-    return c->vector && tsr_real.GxB_Matrix_Option_get_INT32(c->B, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS &&
-           status == GxB_SPARSE && (tsr_resident_possible() || !tsr_backend_gpu_asked()) && most_work(&work, c) &&
-           !tsr_engine_hopeless(work, false);
+    return c->vector && (tsr_resident_possible() || !tsr_backend_gpu_asked()) && most_work(&work, c) && !tsr_engine_hopeless(work, false) &&
+           tsr_real.GxB_Matrix_Option_get_INT32(c->B, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS && status == GxB_SPARSE;
 }
 
 /* Does something of it live with a backend, which would have to come home otherwise or spares a way there?  Or might it? */

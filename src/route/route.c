@@ -30,7 +30,7 @@ void tsr_features_of(tsr_features *f, const tsr_product *p)
         .a_there = p->a_value != NULL,
         .b_there = p->b_value != NULL,
         .b_bitmap = p->b.format == TSR_BITMAP,
-        .a_full = p->op == TSR_OP_SPMM && p->a.format == TSR_FULL,
+        .a_full = tsr_is_dense_product(p),
         .narrow_index = p->a.index_size == 4,
         .nthreads = p->nthreads,
     };
