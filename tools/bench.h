@@ -70,7 +70,7 @@ typedef struct tsr_bench_route {
     const char *kernel; /* of the GPU; "": its own choice */
 } tsr_bench_route;
 
-enum { TSR_BENCH_ROUTES = 10 };
+enum { TSR_BENCH_ROUTES = 11 };
 extern const tsr_bench_route tsr_bench_routes[TSR_BENCH_ROUTES];
 
 typedef struct tsr_bench_result {

@@ -7,7 +7,7 @@
 #include "tools/plot.h"
 
 static const char *const colours[TSR_BENCH_ROUTES] = {TSR_PLOT_GREY, TSR_PLOT_CUDA, "#000000", TSR_PLOT_TENSOR, "#92c5de",
-                                                      "#1b9e77",     "#e7298a",     "#7570b3", "#a6761d",       "#66a61e"};
+                                                      "#1b9e77",     "#e7298a",     "#7570b3", "#a6761d",       "#66a61e",     "#e6ab02"};
 
 static const char *base_name(const char *path)
 {

@@ -93,7 +93,7 @@ static void print_object(const tsr_bench_line *line)
     const tsr_bench_result *r = &line->result;
     fputs("{\"file\": ", stdout);
     tsr_tool_json_string(stdout, line->file);
-    printf(", \"nrows\": %lld, \"ncols\": %lld, \"nvals\": %lld, \"op\": \"%s\", \"n\": %lld, \"math\": \"%s\", \"route\": \"%s\"",
+    printf(", \"nrows\": %lld, \"ncols\": %lld, \"nvals\": %lld, \"op\": \"%s\", \"n\": %lld, \"precision\": \"%s\", \"route\": \"%s\"",
            (long long)line->nrows, (long long)line->ncols, (long long)line->nvals, tsr_bench_op_names[line->op], (long long)line->n,
            tsr_bench_math_names[line->math], r->route->name);
     if (r->ms < 0) {

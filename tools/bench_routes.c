@@ -21,6 +21,7 @@ const tsr_bench_route tsr_bench_routes[TSR_BENCH_ROUTES] = {
     {"gpu:csr", TSR_BENCH_GPU, "csr"},          {"gpu:panel", TSR_BENCH_GPU, "panel"},
     {"gpu:me-tcf", TSR_BENCH_GPU, "me-tcf"},    {"gpu:me-bcrs", TSR_BENCH_GPU, "me-bcrs"},
     {"gpu:hrpb", TSR_BENCH_GPU, "hrpb"},        {"gpu:bmat", TSR_BENCH_GPU, "bmat"},
+    {"gpu:hybrid", TSR_BENCH_GPU, "hybrid"},
 };
 
 enum { LEAST_REPEATS = 3, MOST_REPEATS = 1000 };

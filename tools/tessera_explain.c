@@ -132,7 +132,7 @@ static void print_kernels(const explanation *e)
     printf("kernels, all on the %s (ms)\n", e->model->device);
     for (int k = 0; k < TSR_GPU_KERNELS; k++)
         if (e->kernels[k] > 0)
-            printf("  %-22s%-10.4g%s\n", tsr_gpu_kernel_names[k], e->kernels[k], k == (int)e->fastest ? "fastest" : "");
+            printf("  %-22s%.4g%s\n", tsr_gpu_kernel_names[k], e->kernels[k], k == (int)e->fastest ? "   fastest" : "");
     if (e->fastest == TSR_GPU_CSR)
         puts("  rows share too few columns for blocks: csr, which builds nothing");
     else
@@ -167,13 +167,14 @@ static void print_json(const explanation *e)
     double ms;
     fputs("{\"file\": ", stdout);
     tsr_tool_json_string(stdout, e->request->path);
-    printf(", \"n\": %lld, \"arithmetic\": \"%s\", \"routes\": {", (long long)e->request->n, tsr_gpu_math_names[e->request->math]);
+    printf(", \"n\": %lld, \"precision\": \"%s\", \"routes\": {", (long long)e->request->n, tsr_gpu_math_names[e->request->math]);
     for (int k = 0; k < ROUTES; k++)
         printf("%s\"%s\": %.6g", k ? ", " : "", e->routes[k].name, e->routes[k].ms);
     printf("}, \"without_gpu\": \"%s\"", best_of(e, 2, &ms));
     printf(", \"with_gpu\": \"%s\", \"kernels\": {", best_of(e, 3, &ms));
-    for (int k = 0; k < TSR_GPU_KERNELS; k++)
-        printf("%s\"%s\": %.6g", k ? ", " : "", tsr_gpu_kernel_names[k], e->kernels[k]);
+    for (int k = 0, known = 0; k < TSR_GPU_KERNELS; k++)
+        if (e->kernels[k] > 0)
+            printf("%s\"%s\": %.6g", known++ ? ", " : "", tsr_gpu_kernel_names[k], e->kernels[k]);
     printf("}, \"fastest\": \"%s\", \"dense_windows\": %lld, \"entries_in_them\": %lld, \"model\": ", tsr_gpu_kernel_names[e->fastest],
            (long long)e->windows, (long long)e->entries);
     tsr_tool_json_string(stdout, e->model->device);
@@ -211,13 +212,13 @@ static error_t take(int key, char *arg, struct argp_state *state)
         if (*end || r->n < 1 || r->n > 1000000)
             tsr_tool_wrong(state, "not a number of columns: %s", arg);
         return 0;
-    case 'p':
+    case 'm':
         for (int math = 0; math < TSR_GPU_MATHS; math++)
             if (strcmp(arg, tsr_gpu_math_names[math]) == 0) {
                 r->math = (tsr_gpu_math)math;
                 return 0;
             }
-        tsr_tool_wrong(state, "no such arithmetic: %s", arg);
+        tsr_tool_wrong(state, "no such precision: %s", arg);
         return 0;
     default: return tsr_tool_take_file(&r->path, key, arg, state);
     }
@@ -227,8 +228,8 @@ int tsr_tool_explain(int argc, char **argv)
 {
     request r = {.n = 128};
     static const struct argp_option options[] = {
-        {"columns", 'n', "N", 0, "Columns of the dense matrix (default: 128)", 0},
-        {"arithmetic", 'p', "NAME", 0, "exact (FP32, the default), tf32, fp16, bf16 or fp64", 0},
+        {"n", 'n', "N", 0, "Columns of the dense matrix (default: 128)", 0},
+        {"precision", 'm', "NAME", 0, "exact (FP32, the default), tf32, fp16, bf16 or fp64", 0},
         {"json", 'j', NULL, 0, "One JSON object", 0},
         {0}};
     static const struct argp argp = {options, take, "FILE.mtx[.gz]",

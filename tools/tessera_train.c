@@ -423,7 +423,7 @@ static void report_json(const training *t, const verdict *list, int count)
     tsr_tool_json_string(stdout, t->request->output);
     fputs(", \"accuracy\": [", stdout);
     for (int k = 0; k < count; k++) {
-        printf("%s{\"arithmetic\": \"%s\", \"real\": %s", k ? ", " : "", list[k].math, list[k].real ? "true" : "false");
+        printf("%s{\"precision\": \"%s\", \"real\": %s", k ? ", " : "", list[k].math, list[k].real ? "true" : "false");
         tell_json("windows", list[k].windows);
         tell_json("products", list[k].products);
         putchar('}');

@@ -118,7 +118,12 @@ class Errors(unittest.TestCase):
     def test_explain(self):
         self.one_line(tessera("explain", "/nonexistent.mtx"), 2, "No such file")
         self.assertEqual(tessera("explain").returncode, 64)
-        self.assertEqual(tessera("explain", "--arithmetic=fp8", "a.mtx").returncode, 64)
+        self.one_line(tessera("explain", "--precision=fp8", "a.mtx"), 64, "fp8")
+        with tempfile.NamedTemporaryFile("w", suffix=".mtx") as matrix:
+            matrix.write(TRIANGLE)
+            matrix.flush()
+            answer = json.loads(tessera("explain", "--json", "--n=7", "--precision=fp64", matrix.name).stdout)
+            self.assertEqual((answer["n"], answer["precision"]), (7, "fp64"))
 
     def test_train(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -196,7 +201,7 @@ class Bench(unittest.TestCase):
         self.assertEqual(routes, {"cpu", "suitesparse"} if answer["suitesparse"] else {"cpu"})
         self.assertEqual(len(answer["results"]), len(routes) * (2 * 2 + 2 + 2 * 2 + 1))
         for row in answer["results"]:
-            self.assertLess(row["error"], 1e-14 if row["math"] == "fp64" else 1e-6, row)
+            self.assertLess(row["error"], 1e-14 if row["precision"] == "fp64" else 1e-6, row)
             self.assertGreater(row["ms"], 0)
             self.assertGreaterEqual(row["repeats"], 3)
 
@@ -343,7 +348,7 @@ class Answers(unittest.TestCase):
             answer, text = json.loads(tessera(*arguments, "--json").stdout), tessera(*arguments).stdout
             model = tessera("info", "--json", TESSERA_MODEL=folder + "/model")
         self.assertEqual((answer["device"], answer["samples"], answer["measured"]), ("A GPU", len(rows), 0))
-        self.assertEqual([(row["arithmetic"], row["real"], row["windows"], row["products"]["cases"]) for row in answer["accuracy"]],
+        self.assertEqual([(row["precision"], row["real"], row["windows"], row["products"]["cases"]) for row in answer["accuracy"]],
                          [("exact", False, {"cases": 0}, 29)])
         self.assertGreater(answer["accuracy"][0]["products"]["right"], 0.9)
         self.assertIn("products   29", text)
