@@ -146,7 +146,7 @@ static void plot_windows(const tsr_plot *plot, const bins *b, const tsr_inspecti
             "set title \"%lld windows of %d rows\"\n"
             "set xlabel 'sparsity of the window'\nset ylabel 'nonzero columns'\nset logscale y\n"
             "set xrange [-0.02:0.9]\nset yrange [0.8:%g]\nset grid lc rgb '#dddddd'\n"
-            "set key bottom left reverse Left opaque box lc rgb '#dddddd'\n"
+            "set key outside below center horizontal reverse Left samplen 2\n"
             "plot NaN with points pt 7 ps 1 lc rgb '" TSR_PLOT_TENSOR "' title 'Tensor Cores', "
             "NaN with points pt 7 ps 1 lc rgb '" TSR_PLOT_CUDA "' title 'CUDA cores', "
             "$route%d using 1:2:3 with points pt 7 ps variable lc rgb '" TSR_PLOT_TENSOR "' notitle, "

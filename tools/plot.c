@@ -64,13 +64,27 @@ static bool have_gnuplot(void)
     return child > 0 && ended_well(child);
 }
 
+int tsr_plot_check(const char *path)
+{
+    if (!have_gnuplot()) {
+        return tsr_tool_fail(EX_UNAVAILABLE, "--plot needs the program gnuplot, which is not here (Debian: gnuplot-nox)");
+    }
+    bool there = access(path, F_OK) == 0;
+    int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0) {
+        return tsr_tool_fail(EX_CANTCREAT, "cannot write %s: %s", path, strerror(errno));
+    }
+    close(file);
+    if (!there) {
+        unlink(path);
+    }
+    return 0;
+}
+
 int tsr_plot_begin(tsr_plot *plot, const char *path, int width, int height)
 {
     const char *terminal = strcasecmp(extension(path), "svg") == 0 ? "svg" : "pngcairo";
     *plot = (tsr_plot){.path = path};
-    if (!have_gnuplot()) {
-        return tsr_tool_fail(EX_UNAVAILABLE, "--plot needs the program gnuplot, which is not here (Debian: gnuplot-nox)");
-    }
     plot->script = tmpfile();
     if (!plot->script) {
         return tsr_tool_fail(EX_CANTCREAT, "cannot make a temporary file: %s", strerror(errno));

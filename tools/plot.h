@@ -19,11 +19,14 @@ typedef struct tsr_plot {
 /* Does the name end in .svg or .png? */
 bool tsr_plot_name_ok(const char *path);
 
+/* Is gnuplot here, and can the file be made?  To be asked before long work.  0, or an exit code after one line on stderr. */
+int tsr_plot_check(const char *path);
+
 /* Begin a picture of width x height pixels in `path` (static storage until the end; tsr_plot_name_ok).  0, or an exit code after
- * one line on stderr: gnuplot is missing, the file cannot be made, no room for temporary files. */
+ * one line on stderr: no room for temporary files. */
 int tsr_plot_begin(tsr_plot *plot, const char *path, int width, int height);
 
-/* Draw and write it.  The same exit codes; the plot is freed always. */
+/* Draw and write it.  0, or an exit code after one line on stderr; the plot is freed always. */
 int tsr_plot_end(tsr_plot *plot);
 
 /* Text inside double quotes of a gnuplot string (enhanced mode is off in titles that need it). */

@@ -19,7 +19,7 @@ typedef struct request {
     int nwidths;
     bool ops[TSR_BENCH_OPS], maths[TSR_BENCH_MATHS], routes[TSR_BENCH_ROUTES];
     double budget_ms;
-    bool json;
+    bool json, fitting; /* fitting: products that do not suit a matrix are left out */
     const char *plot;
 } request;
 
@@ -58,9 +58,13 @@ static int bench_case(bench *b, const char *file, const tsr_mm_csr *a, tsr_bench
 {
     tsr_bench_case c;
     tsr_status status = tsr_bench_make(&c, file, a, op, n, math);
+    if (status == TSR_NOT_SUPPORTED) {
+        const bool fitting = b->request->fitting;
+        int code = tsr_tool_fail(TSR_EXIT_FILE, "%s: triangles need a symmetric pattern%s", file, fitting ? " and are left out" : "");
+        return fitting ? 0 : code;
+    }
     if (status != TSR_OK) {
-        const char *why = status == TSR_NOT_SUPPORTED ? "triangles need a symmetric pattern" : "out of memory";
-        return tsr_tool_fail(status == TSR_NOT_SUPPORTED ? TSR_EXIT_FILE : TSR_EXIT_BROKEN, "%s: %s", file, why);
+        return tsr_tool_fail(TSR_EXIT_BROKEN, "%s: out of memory", file);
     }
     int code = measure_case(b, &c, a->nvals);
     tsr_bench_free(&c);
@@ -114,7 +118,10 @@ static int count_measurements(const bench *b)
 static int run_bench(const request *r)
 {
     static bench b;
-    int code = 0;
+    int code = r->plot ? tsr_plot_check(r->plot) : 0;
+    if (code != 0) {
+        return code;
+    }
     b.request = r;
     tsr_bench_find(&b.machine);
     b.all = count_measurements(&b);
@@ -203,7 +210,10 @@ static error_t take(int key, char *arg, struct argp_state *state)
     request *r = state->input;
     switch (key) {
     case 'n': take_widths(state, r, arg); return 0;
-    case 'o': take_names(state, "op", arg, r->ops, TSR_BENCH_OPS, op_name); return 0;
+    case 'o':
+        r->fitting = strcmp(arg, "all") == 0;
+        take_names(state, "op", arg, r->ops, TSR_BENCH_OPS, op_name);
+        return 0;
     case 'm': take_names(state, "precision", arg, r->maths, TSR_BENCH_MATHS, math_name); return 0;
     case 'k': take_names(state, "kernel", arg, r->routes, TSR_BENCH_ROUTES, route_name); return 0;
     case 'b': take_budget(state, r, arg); return 0;

@@ -6,6 +6,7 @@
 
 #include "tools/inspect.h"
 #include "tools/inspect_plot.h"
+#include "tools/plot.h"
 #include "tools/matrix_file.h"
 #include "tools/predict.h"
 #include "tools/tessera.h"
@@ -173,7 +174,10 @@ static int inspect(const request *r)
 {
     tsr_matrix_file file;
     tsr_inspection i;
-    int code = tsr_matrix_file_read(&file, r->path);
+    int code = r->plot ? tsr_plot_check(r->plot) : 0;
+    if (code == 0) {
+        code = tsr_matrix_file_read(&file, r->path);
+    }
     if (code != 0) {
         return code;
     }

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import xml.etree.ElementTree
 
@@ -221,6 +222,19 @@ class Bench(unittest.TestCase):
         result = tessera("bench", "--op=triangles", self.matrix)
         self.assertEqual((result.returncode, result.stderr.count("\n")), (2, 1))
         self.assertIn("symmetric", result.stderr)
+        result = tessera("bench", "--op=all", "--n=2", "--budget=0", "--kernel=cpu", "--json", self.matrix)
+        self.assertEqual((result.returncode, result.stderr.count("\n"), {row["op"] for row in json.loads(result.stdout)["results"]}),
+                         (0, 1, {"spmm", "spmv", "sddmm"}))
+
+    def test_a_picture_that_cannot_be_made_is_said_before_measuring(self):
+        wanted = [("/nonexistent/a.png", {}, 73)] if shutil.which("gnuplot") else []
+        for path, extra, code in (*wanted, (f"{self.folder.name}/a.png", {"PATH": self.folder.name}, 69)):
+            began = time.monotonic()
+            result = tessera("bench", "--budget=30000", "--n=2", "--kernel=cpu", f"--plot={path}", self.matrix, **extra)
+            self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (code, "", 1), result.stderr)
+            self.assertLess(time.monotonic() - began, 20)
+        self.assertEqual(os.listdir(self.folder.name), ["ring.mtx"])
+
 
 
 class Completion(unittest.TestCase):
