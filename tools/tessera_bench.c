@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "tools/bench.h"
 #include "tools/matrix_file.h"
@@ -125,6 +126,9 @@ static int run_bench(const request *r)
     b.request = r;
     tsr_bench_find(&b.machine);
     b.all = count_measurements(&b);
+    if (b.all == 0) {
+        return tsr_tool_fail(EX_UNAVAILABLE, "nothing of what --kernel names is here for these products (tessera info says more)");
+    }
     tsr_progress_begin(&b.bar, "measuring");
     for (int k = 0; k < r->nfiles && code == 0; k++) {
         code = bench_file(&b, r->files[k]);

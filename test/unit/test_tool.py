@@ -235,6 +235,10 @@ class Bench(unittest.TestCase):
             self.assertLess(time.monotonic() - began, 20)
         self.assertEqual(os.listdir(self.folder.name), ["ring.mtx"])
 
+    def test_nothing_to_measure_with(self):
+        result = tessera("bench", "--kernel=gpu,cusparse", self.matrix, TESSERA_PLUGIN_DIR="/nonexistent")
+        self.assertEqual((result.returncode, result.stdout, result.stderr.count("\n")), (69, "", 1), result.stderr)
+
 
 
 class Completion(unittest.TestCase):
