@@ -244,11 +244,19 @@ static double plan_gpu(const tsr_request *r, const tsr_features *f, const tsr_de
     return without;
 }
 
+/* Without the GPU, ms: the better of what was measured where it was, of what is predicted where not. */
+static double without_gpu(const tsr_request *r, const tsr_features *f, const tsr_decision *d)
+{
+    const uint64_t kind = tsr_experience_key(f);
+    const double cpu = tsr_experience_ms(kind, TSR_ROUTE_CPU), real = tsr_experience_ms(kind, TSR_ROUTE_SUITESPARSE);
+    const double cpu_ms = cpu >= 0 ? cpu : d->predicted_ms, real_ms = real >= 0 ? real : d->forward_ms;
+    return r->b_sparse || (d->forward_ms >= 0 && real_ms < cpu_ms) ? real_ms : cpu_ms;
+}
+
 /* The GPU instead of what was decided, when it is predicted to be faster or asked for. */
 static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decision *d)
 {
-    double cpu_ms = d->predicted_ms;
-    double base = r->b_sparse || (d->forward_ms >= 0 && d->forward_ms < cpu_ms) ? d->forward_ms : cpu_ms;
+    double cpu_ms = d->predicted_ms, base = without_gpu(r, f, d);
     const tsr_backend *gpu = gpu_for(r, f, base);
     if (!gpu)
         return;

@@ -259,7 +259,8 @@ static uint64_t key_of(const job *j)
     return tsr_gravity_key(parts, sizeof parts / sizeof *parts);
 }
 
-/* C<M> accum= T there.  What only the host has of C and M must be worth bringing: a mask alone is, T would have to come here to meet it. */
+/* C<M> accum= T there.  What only the host has of C and M must be worth bringing: a mask alone is, T would have to come here to meet it;
+ * C, where such results are used there, which is tried now and then. */
 static bool look_at_step(job *j)
 {
     const tsr_call *c = &j->call;
@@ -272,7 +273,7 @@ static bool look_at_step(job *j)
     const tsr_seen *old = &j->step.c, *mask = &j->step.m;
     const bool free_old = !old->given || old->value || (old->view.iso && old->view.format == TSR_FULL);
     const bool wanted = j->values || tsr_gravity_stays(j->key) || (free_old && (!mask->given || mask->value));
-    j->ventured = !wanted && !old->given;
+    j->ventured = !wanted && (!old->given || tsr_gravity_keeps(j->key));
     return wanted || j->ventured;
 }
 

@@ -436,6 +436,7 @@ tsr_status tsr_resident_bring(tsr_value **value, const void *handle, const tsr_v
         return TSR_OUT_OF_MEMORY;
     if (tsr_is_compressed(view))
         tsr_value_set_sparse(*value);
+    tsr_gravity_brought(handle);
     *moved += bytes;
     set_value(handle, *value);
     return TSR_OK;

@@ -7,6 +7,7 @@
 
 #include "src/graphblas/hooks.h"
 #include "src/graphblas/resident.h"
+#include "src/registry/backends.h"
 #include "src/registry/config.h"
 #include "src/route/gravity.h"
 
@@ -250,6 +251,17 @@ bool tsr_stepper_pulls(tsr_stepper *s, const tsr_backend *there, double elements
     if (!s->backend)
         s->why = "not worth it there";
     return s->backend;
+}
+
+bool tsr_stepper_follows(tsr_stepper *s)
+{
+    if ((double)s->nrows * (double)s->ncols < tsr_gravity_least(tsr_config_get()->min_work, false))
+        return false;
+    if (tsr_gravity_stays(s->key))
+        s->backend = tsr_backend_gpu();
+    else
+        tsr_gravity_missed(s->call.C, s->key);
+    return s->backend && s->backend->values;
 }
 
 void tsr_seen_release(tsr_seen *seen)

@@ -87,6 +87,9 @@ tsr_status tsr_stepper_take(tsr_stepper *s, tsr_value *value);
 /* Does the call go to the backend of `there` (NULL: nothing is there)?  Sets s->backend. */
 bool tsr_stepper_pulls(tsr_stepper *s, const tsr_backend *there, double elements);
 
+/* Nothing is there: does the call go after its result, since such results are used there?  Sets s->backend. */
+bool tsr_stepper_follows(tsr_stepper *s);
+
 /* C = A B, full matrices of FP32 or FP64 (dense_product.c).  there: something of it has a value. */
 bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there);
 /* The same on the GPU, which has nothing of it (tsr_engine_gpu_multiplies). */

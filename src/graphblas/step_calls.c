@@ -33,10 +33,12 @@ const tsr_backend *tsr_step_attracting(const tsr_step_call *call)
 static bool run(GrB_Info *info, const tsr_step_call *call)
 {
     const tsr_backend *there = tsr_step_attracting(call);
-    if (!there && tsr_config_get()->mode != TSR_MODE_GPU)
+    const bool pulled = there || tsr_config_get()->mode == TSR_MODE_GPU;
+    if (!pulled && !tsr_resident_possible())
         return false;
     tsr_stepper s;
-    const bool done = tsr_stepper_look(&s, call, NULL) && tsr_stepper_pulls(&s, there, (double)s.nrows * (double)s.ncols) &&
+    const bool done = tsr_stepper_look(&s, call, NULL) &&
+                      (pulled ? tsr_stepper_pulls(&s, there, (double)s.nrows * (double)s.ncols) : tsr_stepper_follows(&s)) &&
                       tsr_stepper_finish(&s) == TSR_OK;
     tsr_stepper_release(&s);
     tsr_resident_decline(call->name, s.why);

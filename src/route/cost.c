@@ -271,8 +271,10 @@ double tsr_predict_gpu_ms(const tsr_features *f)
     double device = masked ? gpu_masked_ns(f, c) : gpu_product_ns(f, c);
     double ns = f->a_cast && !f->a_on_device ? f->a_nnz * host->cast_entry : 0;
     ns += f->b_cast ? f->b_nnz * host->cast_entry : 0;
-    ns += f->finish_extra ? outputs_ns(f, host->finish_byte) : 0;
-    ns += f->accum_full ? outputs_ns(f, host->add_byte) : 0;
+    if (f->c_stays && (f->finish_extra || f->accum_full))
+        device += 3 * outputs_ns(f, c->output_byte); /* T and C are read, C is written */
+    else
+        ns += (f->finish_extra ? outputs_ns(f, host->finish_byte) : 0) + (f->accum_full ? outputs_ns(f, host->add_byte) : 0);
     return device * 1e-6 + ns_to_ms(ns, f) + gpu_start_ms(f, c);
 }
 

@@ -73,6 +73,15 @@ void tsr_experience_add(uint64_t key, tsr_route route, double ms)
     pthread_mutex_unlock(&lock);
 }
 
+double tsr_experience_ms(uint64_t key, tsr_route route)
+{
+    pthread_mutex_lock(&lock);
+    const experience *e = &table[key % SLOTS];
+    const double ms = key && e->key == key && e->calls[route] >= TRIALS ? e->ms[route] : -1.0;
+    pthread_mutex_unlock(&lock);
+    return ms;
+}
+
 /* Is what is known of a route enough to judge it beside one that takes `best` ms?  SuiteSparse builds nothing in its first call. */
 static bool judged(const experience *e, tsr_route r, double best)
 {

@@ -14,6 +14,9 @@ uint64_t tsr_experience_key(const tsr_features *f);
 /* One such product took `ms` from call to return.  A route's first call, which may build or load something, does not count. */
 void tsr_experience_add(uint64_t key, tsr_route route, double ms);
 
+/* What such a product takes on this route, ms; negative: not known yet. */
+double tsr_experience_ms(uint64_t key, tsr_route route);
+
 /* The route for the next one.  predicted: ms of every route, negative where it is not possible; first: the one chosen by
  * prediction.  Another route is tried, twice, when its prediction is near what the first one really takes and as many calls have been made
  * as its prediction is longer than the first one's (SuiteSparse once, if it is far slower); the fastest of those measured wins. */

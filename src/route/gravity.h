@@ -26,6 +26,11 @@ bool tsr_gravity_stays(uint64_t key);
 /* Is a copy of a result that goes home worth keeping?  After four that nobody used one of sixteen is. */
 bool tsr_gravity_keeps(uint64_t key);
 
+/* C is computed on the host by a call of this kind, for nothing that it needs is with a backend.  And: C is brought to a backend, where
+ * it would better have been computed. */
+void tsr_gravity_missed(const void *C, uint64_t key);
+void tsr_gravity_brought(const void *C);
+
 /* What pulls one elementwise call. */
 typedef struct tsr_pull {
     double elements;

@@ -144,6 +144,18 @@ static void test_old_times_fade(void **state)
     assert_int_equal(tsr_experience_choose(key, predicted, TSR_ROUTE_CPU), TSR_ROUTE_SUITESPARSE);
 }
 
+static void test_known_after_two_calls(void **state)
+{
+    (void)state;
+    tsr_features f = product(TSR_INT32, TSR_ADD_MIN, TSR_MUL_PLUS);
+    uint64_t key = tsr_experience_key(&f);
+    tsr_experience_add(key, TSR_ROUTE_CPU, 60);
+    assert_true(tsr_experience_ms(key, TSR_ROUTE_CPU) < 0);
+    tsr_experience_add(key, TSR_ROUTE_CPU, 10);
+    assert_true(tsr_experience_ms(key, TSR_ROUTE_CPU) == 10);
+    assert_true(tsr_experience_ms(key, TSR_ROUTE_SUITESPARSE) < 0 && tsr_experience_ms(0, TSR_ROUTE_CPU) < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +167,7 @@ int main(void)
         cmocka_unit_test_setup(test_what_is_far_off_is_not_tried, forget),
         cmocka_unit_test_setup(test_a_slow_machine_is_no_wrong_model, forget),
         cmocka_unit_test_setup(test_old_times_fade, forget),
+        cmocka_unit_test_setup(test_known_after_two_calls, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -121,6 +121,21 @@ static void test_copies_that_nobody_uses(void **state)
     assert_true(tsr_gravity_keeps(key) && tsr_gravity_keeps(key));
 }
 
+static void test_a_host_result_that_is_brought(void **state)
+{
+    (void)state;
+    const uint64_t key = key_of(12, 13);
+    int C, D;
+    tsr_gravity_missed(&C, key);
+    tsr_gravity_brought(&D);
+    assert_false(tsr_gravity_stays(key));
+    tsr_gravity_brought(&C);
+    assert_true(tsr_gravity_stays(key));
+    tsr_gravity_read(key);
+    tsr_gravity_brought(&C); /* counted already */
+    assert_false(tsr_gravity_stays(key));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +145,7 @@ int main(void)
         cmocka_unit_test_setup(test_forgotten_when_used, forget),
         cmocka_unit_test_setup(test_stays, forget),
         cmocka_unit_test_setup(test_copies_that_nobody_uses, forget),
+        cmocka_unit_test_setup(test_a_host_result_that_is_brought, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -478,6 +478,47 @@ static void habits(void)
     OK(GrB_finalize());
 }
 
+/* Personalised PageRank by default: what the loop adds to starts on the host in every round, until that is noticed. */
+static void accumulating_loop_settles(void)
+{
+    enum { VERTICES = 6000, DEGREE = 100, SEEDS = 16, ROUNDS = 8, SETTLED = 5 };
+    setenv("TESSERA_MODE", "auto", 1);
+    setenv("TESSERA_EAGER", "1", 1);
+    OK(GrB_init(GrB_NONBLOCKING));
+    OK(GxB_Global_Option_set(GxB_NTHREADS, 1));
+    GrB_Matrix A, R, T, W, jump, old;
+    int before = 0, homes_before = 0;
+    float change = 0;
+    OK(GrB_Matrix_new(&A, GrB_FP32, VERTICES, VERTICES));
+    for (GrB_Index k = 0; k < VERTICES * DEGREE; k++)
+        OK(GrB_Matrix_setElement_FP32(A, 1.0f / DEGREE, (k / DEGREE + k % DEGREE * 7) % VERTICES, k / DEGREE));
+    OK(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    GrB_Matrix *const full[] = {&R, &T, &W, &jump};
+    for (int k = 0; k < 4; k++) {
+        OK(GrB_Matrix_new(full[k], GrB_FP32, VERTICES, SEEDS));
+        OK(GrB_Matrix_assign_FP32(*full[k], NULL, NULL, 0, GrB_ALL, VERTICES, GrB_ALL, SEEDS, NULL));
+        for (GrB_Index s = 0; s < SEEDS; s++) OK(GrB_Matrix_setElement_FP32(*full[k], 0.25f, s * 31, s));
+        OK(GrB_Matrix_wait(*full[k], GrB_MATERIALIZE));
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        before = round == SETTLED ? steps() : before;
+        homes_before = round == SETTLED ? homes() : homes_before;
+        old = R, R = T, T = old;
+        OK(GrB_Matrix_apply_BinaryOp2nd_FP32(W, NULL, NULL, GrB_TIMES_FP32, T, 0.75f, NULL));
+        OK(GrB_Matrix_assign(R, NULL, NULL, jump, GrB_ALL, VERTICES, GrB_ALL, SEEDS, NULL));
+        OK(GrB_mxm(R, NULL, GrB_PLUS_FP32, GrB_PLUS_TIMES_SEMIRING_FP32, A, W, NULL));
+        OK(GrB_Matrix_assign(T, NULL, GrB_MINUS_FP32, R, GrB_ALL, VERTICES, GrB_ALL, SEEDS, NULL));
+        OK(GrB_Matrix_reduce_FP32(&change, NULL, GrB_PLUS_MONOID_FP32, T, NULL));
+    }
+    REQUIRE(steps() == before + 4 * (ROUNDS - SETTLED) && homes() == homes_before);
+    GrB_Index n = 0;
+    float sum = 0;
+    OK(GrB_Matrix_nvals(&n, R));
+    OK(GrB_Matrix_reduce_FP32(&sum, NULL, GrB_PLUS_MONOID_FP32, R, NULL));
+    REQUIRE(n == VERTICES * SEEDS && sum > 0.25f * SEEDS * 3.5f && sum < 0.25f * SEEDS * 4.0f);
+    OK(GrB_finalize());
+}
+
 /* ---- threads ---- */
 
 typedef struct worker {
@@ -575,6 +616,7 @@ TEST(without_residency)
 TEST(fork_brings_home)
 TEST(iterators_see_the_host)
 TEST(habits)
+TEST(accumulating_loop_settles)
 TEST(threads_share_what_stays)
 TEST(odd_calls)
 
@@ -598,6 +640,7 @@ int main(void)
         cmocka_unit_test(test_fork_brings_home),
         cmocka_unit_test(test_iterators_see_the_host),
         cmocka_unit_test(test_habits),
+        cmocka_unit_test(test_accumulating_loop_settles),
         cmocka_unit_test(test_threads_share_what_stays),
         cmocka_unit_test(test_odd_calls),
     };
