@@ -21,7 +21,7 @@ double tsr_cuda_order_ms(const tsr_source *a, tsr_reorder wanted)
 /* Are there fewer nonzero vectors in this order? */
 static tsr_status judge(bool *pays, const tsr_source *a, const uint32_t *row)
 {
-    int64_t own[5], ordered[5];
+    double own[5], ordered[5];
     tsr_status status = tsr_cuda_sample_vectors(own, a, NULL, tsr_cuda.compute);
     if (status == TSR_OK)
         status = tsr_cuda_sample_vectors(ordered, a, row, tsr_cuda.compute);

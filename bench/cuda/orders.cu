@@ -82,7 +82,7 @@ void sort_rows(Csr &a)
 
 bool pays(const tsr_source &s, const uint32_t *order)
 {
-    int64_t own[5], ordered[5];
+    double own[5], ordered[5];
     if (s.nvals < TSR_ORDER_LEAST_ENTRIES)
         return false;
     must(tsr_cuda_sample_vectors(own, &s, nullptr, nullptr), "tsr_cuda_sample_vectors");

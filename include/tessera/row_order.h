@@ -128,11 +128,18 @@ TSR_EVERYWHERE int64_t tsr_order_sample_place(int64_t nrows, int64_t k)
     return (group + spare * group / TSR_ORDER_SAMPLE_GROUPS) * TSR_ORDER_SAMPLE_GROUP + k % TSR_ORDER_SAMPLE_GROUP;
 }
 
-/* own, ordered: nonzero vectors at heights 8, 16, 32, 64, 128 in the matrix's own order and in another one.  Fetches of rows of B
- * must become fewer by a tenth where windows have 32 rows, and not more where they have 128, which stands for what a cache holds. */
-TSR_EVERYWHERE bool tsr_order_pays(const int64_t own[5], const int64_t ordered[5])
+/* Nonzero vectors for an entry: samples of two orders are of different rows, with more or fewer entries. */
+TSR_EVERYWHERE void tsr_order_per_entry(double out[5], const int64_t vectors[5], int64_t nvals)
 {
-    return (double)ordered[2] <= 0.9 * (double)own[2] && ordered[4] <= own[4];
+    for (int h = 0; h < 5; h++)
+        out[h] = nvals ? (double)vectors[h] / (double)nvals : 0.0;
+}
+
+/* own, ordered: nonzero vectors for an entry at heights 8, 16, 32, 64, 128 in the matrix's own order and in another one.  Fetches of rows
+ * of B must become fewer by a tenth where windows have 32 rows, and not more where they have 128, which stands for what a cache holds. */
+TSR_EVERYWHERE bool tsr_order_pays(const double own[5], const double ordered[5])
+{
+    return ordered[2] <= 0.9 * own[2] && ordered[4] <= own[4];
 }
 
 #endif

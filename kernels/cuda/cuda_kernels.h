@@ -323,9 +323,9 @@ tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_source *in, tsr_reorde
 /* Row r of out = row rows[r] of in, r < n.  out's arrays are allocated: tsr_cuda_free_source.  Waits for the stream. */
 tsr_status tsr_cuda_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, void *stream);
 void tsr_cuda_free_source(tsr_source *source, void *stream);
-/* Nonzero vectors at heights 8, 16, 32, 64, 128 in a sample of the rows in this order (NULL: their own) -> host array, for
+/* Nonzero vectors for an entry at heights 8, 16, 32, 64, 128, in a sample of the rows in this order (NULL: their own) -> host array, for
  * tsr_order_pays. */
-tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, void *stream);
+tsr_status tsr_cuda_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, void *stream);
 /* That sample as a matrix of its own, without values: tsr_cuda_free_source. */
 tsr_status tsr_cuda_sample_rows(tsr_source *out, const tsr_source *in, const uint32_t *order, void *stream);
 

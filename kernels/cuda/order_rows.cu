@@ -144,12 +144,14 @@ extern "C" tsr_status tsr_cuda_sample_rows(tsr_source *out, const tsr_source *in
     return status;
 }
 
-extern "C" tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, void *stream)
+extern "C" tsr_status tsr_cuda_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, void *stream)
 {
+    int64_t count[5] = {};
     tsr_source sample;
     tsr_status status = tsr_cuda_sample_rows(&sample, in, order, stream);
     if (status == TSR_OK)
-        status = tsr_cuda_count_vectors(vectors, &sample, stream);
+        status = tsr_cuda_count_vectors(count, &sample, stream);
+    tsr_order_per_entry(vectors, count, sample.nvals);
     tsr_cuda_free_source(&sample, stream);
     return status;
 }

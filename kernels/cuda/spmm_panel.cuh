@@ -370,10 +370,18 @@ __device__ __forceinline__ bool store_all(const panel_job &j, const task<typenam
                                           uint32_t stored, const typename Shape::sum (&sum)[rows][Shape::columns])
 {
     const tensor_output<typename Shape::sum> &out = t.out;
-    const bool inside = out.vectors && !out.row && (consumer + 1) * rows <= out.rows && t.column + Shape::tile <= j.p.n;
+    const bool inside = out.vectors && (consumer + 1) * rows <= out.rows && t.column + Shape::tile <= j.p.n;
     if (!inside || stored || out.alpha != 1 || out.beta != 0 || (t.offsets && seen != 255))
         return false;
-    typename Shape::sum *c = out.c + consumer * rows * out.ld + t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
+    typename Shape::sum *c = out.c + t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
+    if (out.row) {
+        const uint32_t row = __ldg(out.row + consumer * rows + threadIdx.x % rows);
+#pragma unroll
+        for (int r = 0; r < rows; r++)
+            store_vector(c + __shfl_sync(0xffffffffu, row, r) * out.ld, sum[r]);
+        return true;
+    }
+    c += consumer * rows * out.ld;
 #pragma unroll
     for (int r = 0; r < rows; r++, c += out.ld)
         store_vector(c, sum[r]);

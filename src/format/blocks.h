@@ -71,9 +71,9 @@ tsr_status tsr_make_order(uint32_t *order, const tsr_source *in, tsr_reorder whi
  * TSR_OUT_OF_MEMORY: *out is empty. */
 tsr_status tsr_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, int nthreads);
 
-/* Nonzero vectors at heights 8, 16, 32, 64, 128 in a sample of the rows in this order (NULL: their own), for tsr_order_pays.
+/* Nonzero vectors for an entry at heights 8, 16, 32, 64, 128, in a sample of the rows in this order (NULL: their own), for tsr_order_pays.
  * Errors of tsr_make_statistics. */
-tsr_status tsr_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, int nthreads);
+tsr_status tsr_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, int nthreads);
 
 /* ---- Back to CSR: tests and inspection ---- */
 

@@ -69,7 +69,7 @@ tsr_status tsr_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *
     return TSR_OK;
 }
 
-tsr_status tsr_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, int nthreads)
+tsr_status tsr_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, int nthreads)
 {
     int64_t n = tsr_order_sampled(in->nrows);
     uint32_t *rows = tsr_format_alloc(n, sizeof *rows);
@@ -84,7 +84,7 @@ tsr_status tsr_sample_vectors(int64_t vectors[5], const tsr_source *in, const ui
     tsr_status status = tsr_take_rows(&sample, in, rows, n, nthreads);
     if (status == TSR_OK)
         status = tsr_make_statistics(&statistics, &sample, nthreads);
-    memcpy(vectors, statistics.vectors, sizeof statistics.vectors);
+    tsr_order_per_entry(vectors, statistics.vectors, sample.nvals);
     tsr_free_source(&sample);
     free(rows);
     return status;

@@ -168,7 +168,7 @@ void tsr_cuda_free_source(tsr_source *source, void *on)
     tsr_free_source(source);
 }
 
-tsr_status tsr_cuda_sample_vectors(int64_t vectors[5], const tsr_source *in, const uint32_t *order, void *on)
+tsr_status tsr_cuda_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, void *on)
 {
     tsr_status status = tsr_cuda_wait(on);
     return status == TSR_OK ? tsr_sample_vectors(vectors, in, order, 1) : status;

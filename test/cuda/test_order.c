@@ -120,7 +120,7 @@ static void check_rows(sample *t, const uint32_t *rows, const uint32_t *device_r
 
 static void check_sample(sample *t, const uint32_t *order, const uint32_t *device_order)
 {
-    int64_t host[5], got[5];
+    double host[5], got[5];
     expect(t, tsr_sample_vectors(host, &t->a, order, 1) == TSR_OK, "sample on the host");
     expect(t, tsr_cuda_sample_vectors(got, &t->device, device_order, NULL) == TSR_OK, "sample on the device");
     expect(t, memcmp(host, got, sizeof host) == 0, "vectors of the sample");
@@ -172,7 +172,7 @@ static void check_memory(sample *t)
     if (!tsr_emulate_fail_malloc || t->seed % 10 != 0)
         return;
     size_t bytes = sizeof(uint32_t) * (size_t)t->a.nrows;
-    int64_t vectors[5];
+    double vectors[5];
     uint32_t *order = NULL;
     tsr_window_count *windows = alloc(t->a.nrows / 16 + 1, sizeof *windows);
     if (tsr_cuda_malloc((void **)&order, bytes + 1, NULL) != TSR_OK)

@@ -83,7 +83,7 @@ static tsr_status order_and_take(void *context)
 {
     const tsr_source *a = ((const ordering *)context)->a;
     uint32_t order[40];
-    int64_t vectors[5];
+    double vectors[5];
     tsr_source taken = {0};
     tsr_status status = tsr_make_order(order, a, ((const ordering *)context)->which, 1);
     if (status == TSR_OK)

@@ -142,9 +142,9 @@ static void test_threads(void **state)
     tsr_free_source(&a);
 }
 
-static int64_t vectors_of_height_32(const tsr_source *a, const uint32_t *order)
+static double vectors_of_height_32(const tsr_source *a, const uint32_t *order)
 {
-    int64_t vectors[5];
+    double vectors[5];
     assert_int_equal(tsr_sample_vectors(vectors, a, order, 1), TSR_OK);
     return vectors[2];
 }
@@ -153,9 +153,9 @@ static int64_t vectors_of_height_32(const tsr_source *a, const uint32_t *order)
 static void check_quality(const tsr_source *a, tsr_reorder which, double most)
 {
     uint32_t *order = make(a, which, 2);
-    int64_t got = vectors_of_height_32(a, order);
-    print_message("%d x %d, order %d: %.3f of what is allowed\n", (int)a->nrows, (int)a->ncols, (int)which, (double)got / most);
-    assert_true((double)got <= most);
+    double got = vectors_of_height_32(a, order);
+    print_message("%d x %d, order %d: %.3f of what is allowed\n", (int)a->nrows, (int)a->ncols, (int)which, got / most);
+    assert_true(got <= most);
     free(order);
 }
 
@@ -163,7 +163,7 @@ static void test_quality_of(int64_t nrows, int64_t ncols)
 {
     uint32_t *row_id = shuffled(nrows), *col_id = shuffled(ncols);
     tsr_source own = planted(nrows, ncols, NULL, NULL), a = planted(nrows, ncols, row_id, col_id);
-    double best = (double)vectors_of_height_32(&own, NULL), worst = (double)vectors_of_height_32(&a, NULL);
+    double best = vectors_of_height_32(&own, NULL), worst = vectors_of_height_32(&a, NULL);
     assert_true(worst > 2 * best);
     check_quality(&a, TSR_REORDER_LPA, 1.15 * best);
     check_quality(&a, TSR_REORDER_LOA, 1.15 * best);
@@ -223,13 +223,38 @@ static void test_sample(void **state)
     }
 }
 
+/* No column in two rows; the sample meets the short rows of one order, the long ones of the other. */
+static void test_sample_of_other_rows(void **state)
+{
+    (void)state;
+    enum { ROWS = 32768, MOST = 8 };
+    int64_t *p = get(ROWS + 1, sizeof *p);
+    uint32_t *i = get(ROWS * MOST, sizeof *i), *order = get(ROWS, sizeof *order);
+    p[0] = 0;
+    for (int64_t r = 0; r < ROWS; r++) {
+        order[r] = (uint32_t)(r ^ TSR_ORDER_SAMPLE_GROUP);
+        p[r + 1] = p[r] + (r & TSR_ORDER_SAMPLE_GROUP ? MOST : 1);
+        for (int64_t e = p[r]; e < p[r + 1]; e++)
+            i[e] = (uint32_t)(r * MOST + e - p[r]);
+    }
+    tsr_source a = {.nrows = ROWS, .ncols = ROWS * MOST, .nvals = p[ROWS], .p = p, .i = i};
+    double own[5], other[5];
+    assert_int_equal(tsr_sample_vectors(own, &a, NULL, 2), TSR_OK);
+    assert_int_equal(tsr_sample_vectors(other, &a, order, 2), TSR_OK);
+    for (int h = 0; h < 5; h++)
+        assert_true(own[h] == 1 && other[h] == 1);
+    free(p);
+    free(i);
+    free(order);
+}
+
 static void test_pays(void **state)
 {
     (void)state;
-    const int64_t own[5] = {100, 100, 100, 100, 100};
-    assert_true(tsr_order_pays(own, (int64_t[5]){200, 100, 90, 80, 100}));
-    assert_false(tsr_order_pays(own, (int64_t[5]){50, 50, 91, 50, 50}));
-    assert_false(tsr_order_pays(own, (int64_t[5]){50, 50, 50, 50, 101}));
+    const double own[5] = {1, 1, 1, 1, 1};
+    assert_true(tsr_order_pays(own, (double[5]){2, 1, .9, .8, 1}));
+    assert_false(tsr_order_pays(own, (double[5]){.5, .5, .91, .5, .5}));
+    assert_false(tsr_order_pays(own, (double[5]){.5, .5, .5, .5, 1.01}));
 }
 
 static void test_errors(void **state)
@@ -248,7 +273,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_permutations, set_seed), cmocka_unit_test_setup(test_threads, set_seed),
         cmocka_unit_test_setup(test_quality, set_seed),      cmocka_unit_test_setup(test_take_rows, set_seed),
-        cmocka_unit_test(test_sample),                       cmocka_unit_test(test_pays),
+        cmocka_unit_test(test_sample),                       cmocka_unit_test(test_sample_of_other_rows),
+        cmocka_unit_test(test_pays),
         cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, tell_seed, NULL);
