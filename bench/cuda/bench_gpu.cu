@@ -7,6 +7,8 @@
 // Kernels: csr me-tcf me-bcrs hrpb-16 hrpb-32 hrpb-64 bmat-8 bmat-16 panel-32 panel-64 panel (as the matrix wants); name:math+math
 //  limits one to these of the arithmetics.
 //  hybrid (windows with at least `split` entries in a nonzero vector on Tensor Cores; no --split: by the model of the build).
+//  narrow-csr, narrow-hrpb-16, …: TF32 by that kernel's FP16 form, operands scaled by powers of two; finding B's range and rounding B is
+//  part of the time.
 //  Arithmetic: exact tf32 fp16 bf16 fp64; min_plus (FP32; csr, panels).  n = 1 is SpMV (csr).
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -23,6 +25,7 @@
 #include "bench/cuda/orders.h"
 #include "bench/cuda/peers.h"
 #include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/narrow.h"
 extern "C" {
 #include "src/route/model.h"
 #include "tools/mm.h"
@@ -94,8 +97,53 @@ struct Operands {
         }
         return held[number] = p;
     }
+    // FP16 numbers that are these times 2^*shift, or NULL.
+    static void *narrow(int *shift, const float *from, int64_t count)
+    {
+        uint32_t range[2], *device_range = device_array<uint32_t>(2);
+        void *p = nullptr;
+        CHECK(cudaMemset(device_range, 0, sizeof range));
+        if (tsr_cuda_find_range(device_range, from, count, 1, count, nullptr) != TSR_OK)
+            return nullptr;
+        CHECK(cudaMemcpy(range, device_range, sizeof range, cudaMemcpyDeviceToHost));
+        cudaFree(device_range);
+        if (!tsr_narrow_shift(shift, range))
+            return nullptr;
+        p = device_array<uint16_t>(count);
+        return tsr_cuda_narrow(p, count, from, count, 1, count, std::ldexp(1.0f, *shift), nullptr) == TSR_OK ? p : nullptr;
+    }
     void *b_as(tsr_number number) { return in(b, number, b32, a.ncols * n); }
     void *x_as(tsr_number number) { return in(x, number, a.x, a.nvals); }
+};
+
+// FP16 numbers in place of TF32 ones.
+struct Narrow {
+    void *x = nullptr, *b = nullptr;
+    int x_shift = 0, b_shift = 0;
+    uint32_t *range;
+
+    explicit Narrow(const Operands &o) : range(device_array<uint32_t>(2))
+    {
+        x = o.a.x ? Operands::narrow(&x_shift, o.a.x, o.a.nvals) : nullptr;
+        b = Operands::narrow(&b_shift, o.b32, o.a.ncols * o.n);
+    }
+    ~Narrow()
+    {
+        cudaFree(x);
+        cudaFree(b);
+        cudaFree(range);
+    }
+    Narrow(const Narrow &) = delete;
+    Narrow &operator=(const Narrow &) = delete;
+    bool fits(const Operands &o) const { return b && (x || !o.a.x); }
+    // What a product does with B first.
+    tsr_status prepare(const Operands &o) const
+    {
+        tsr_status status = tsr_cuda_set(range, 0, 2 * sizeof *range, nullptr);
+        if (status == TSR_OK)
+            status = tsr_cuda_find_range(range, o.b32, o.n, o.a.ncols, o.n, nullptr);
+        return status == TSR_OK ? tsr_cuda_narrow(b, o.n, o.b32, o.n, o.a.ncols, o.n, std::ldexp(1.0f, b_shift), nullptr) : status;
+    }
 };
 
 struct Record {
@@ -111,6 +159,7 @@ struct Bench {
     const Options &options;
     tsr_cuda_device device;
     const Csr *a = nullptr;
+    const Narrow *narrow = nullptr; // TF32 by FP16 kernels
     std::string suffix = ""; // of kernels: the order of rows
     double gather = 0, order_ms = 0;
 
@@ -183,10 +232,10 @@ struct Bench {
             return;
         const tsr_number number = tsr_cuda_number(math);
         Record r;
-        r.kernel = "csr", r.math = number_names[number], r.variant = variant;
+        r.kernel = narrow ? "narrow-csr" : "csr", r.math = narrow ? "tf32" : number_names[number], r.variant = variant;
         tsr_cuda_csr m = {};
         m.nrows = a->nrows, m.ncols = a->ncols, m.nvals = a->nvals;
-        m.p = a->p, m.i = a->i, m.x = o.x_as(number);
+        m.p = a->p, m.i = a->i, m.x = narrow ? narrow->x : o.x_as(number);
         r.convert_ms = median_wall_ms([&] {
             tsr_cuda_csr_work_free(&m, nullptr);
             return tsr_cuda_csr_work(&m, &device, nullptr) == TSR_OK;
@@ -195,14 +244,16 @@ struct Bench {
         product.half = size_of(number) == 2;
         product.number = number;
         product.semiring = {number == TSR_NUMBER_FP64 ? TSR_FP64 : TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES};
-        product.n = o.n, product.b = o.b_as(number), product.ldb = o.n, product.ldc = o.n;
-        product.alpha = 1, product.device = &device, product.variant = variant;
+        product.n = o.n, product.b = narrow ? narrow->b : o.b_as(number), product.ldb = o.n, product.ldc = o.n;
+        product.alpha = narrow ? std::ldexp(1.0, -narrow->x_shift - narrow->b_shift) : 1;
+        product.device = &device, product.variant = variant;
         size_t scratch = tsr_cuda_csr_partial_bytes(&m, &product);
         product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
         r.bytes = (a->nrows + 1) * 8 + a->nvals * int64_t(4 + size_of(number));
         measure(o, r, number == TSR_NUMBER_FP64, [&](void *c) {
             product.c = c;
-            return tsr_cuda_spmm_csr(&m, &product);
+            tsr_status status = narrow ? narrow->prepare(o) : TSR_OK;
+            return status == TSR_OK ? tsr_cuda_spmm_csr(&m, &product) : status;
         });
         cudaFree(product.partial);
         tsr_cuda_csr_work_free(&m, nullptr);
@@ -234,7 +285,10 @@ struct Bench {
                 const std::function<int64_t(const Format &)> &bytes) const
     {
         tsr_source source = source_of(o, number);
-        r.math = math_names[math];
+        r.math = narrow ? "tf32" : math_names[math];
+        r.kernel = (narrow ? "narrow-" : "") + r.kernel;
+        if (narrow && number == TSR_NUMBER_FP16)
+            source.x = narrow->x;
         Format format = {};
         tsr_work work = {};
         r.convert_ms = median_wall_ms([&] {
@@ -249,11 +303,16 @@ struct Bench {
         }
         r.bytes = bytes(format) + window_bytes(format.w) + work_bytes(work);
         tsr_cuda_spmm product = product_of(o, math, r.variant);
+        if (narrow) {
+            product.b = narrow->b;
+            product.alpha = std::ldexp(1.0, -narrow->b_shift - (number == TSR_NUMBER_FP16 ? narrow->x_shift : 0));
+        }
         size_t scratch = tsr_cuda_partial_bytes(&work, format.w.height, &product);
         product.partial = scratch ? device_array<char>(int64_t(scratch)) : nullptr;
         measure(o, r, math == TSR_CUDA_FP64, [&](void *c) {
             product.c = c;
-            return multiply(&format, &work, &product);
+            tsr_status status = narrow ? narrow->prepare(o) : TSR_OK;
+            return status == TSR_OK ? multiply(&format, &work, &product) : status;
         });
         cudaFree(product.partial);
         drop(&format, nullptr);
@@ -438,9 +497,27 @@ struct Bench {
         return ("+" + kernel.substr(colon + 1) + "+").find(std::string("+") + math + "+") != std::string::npos;
     }
 
+    void run_narrow(Operands &o, const std::string &kernel, int variant)
+    {
+        Narrow half(o);
+        if (!half.fits(o))
+            return;
+        narrow = &half;
+        if (kernel == "csr" && !a->row)
+            csr(o, TSR_CUDA_FP16, variant);
+        else if (kernel != "csr")
+            tensor(o, kernel, TSR_CUDA_FP16, variant);
+        narrow = nullptr;
+    }
+
     void run_kernel(Operands &o, const std::string &wanted, int variant)
     {
-        const std::string kernel = wanted.substr(0, wanted.find(':'));
+        const std::string kernel = wanted.substr(0, wanted.find(':')), prefix = "narrow-";
+        if (kernel.compare(0, prefix.size(), prefix) == 0) {
+            if (o.n > 1 && wants(wanted, "tf32"))
+                run_narrow(o, kernel.substr(prefix.size()), variant);
+            return;
+        }
         if (o.n > 1 && wants(wanted, "min_plus"))
             min_plus(o, kernel, variant);
         if (kernel == "csr" && a->row)

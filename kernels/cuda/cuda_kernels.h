@@ -268,6 +268,11 @@ tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_
 /* Copy with another leading dimension and number (FP32 -> FP16/BF16 round to nearest even, or the same number). */
 tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld, int64_t rows,
                             int64_t cols, void *stream);
+/* FP32 numbers times `scale` as FP16; and their range, for tsr_narrow_shift (kernels/cuda/narrow.h): range[0] (a device array, set to 0
+ * by the caller) becomes at least the bits of every magnitude, range[1] of those that are not 0 with all bits turned. */
+tsr_status tsr_cuda_narrow(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, float scale,
+                           void *stream);
+tsr_status tsr_cuda_find_range(uint32_t *range, const void *x, int64_t ld, int64_t rows, int64_t cols, void *stream);
 /* *flag (a device int, set to 0 by the caller) becomes nonzero if an element is Inf, NaN or at least `limit` in magnitude. */
 tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, int64_t ld, int64_t rows, int64_t cols, double limit,
                                  void *stream);

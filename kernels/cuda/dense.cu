@@ -140,6 +140,7 @@ struct convert_args {
     const void *src;
     int64_t src_ld;
     bool src_quads, dst_quads;
+    float scale; /* of FP32 numbers that become FP16 (narrow_quads) */
 };
 
 template <class To, class From> __global__ void __launch_bounds__(sweep_threads) convert_quads(convert_args q, sweep s)
@@ -152,6 +153,19 @@ template <class To, class From> __global__ void __launch_bounds__(sweep_threads)
         for (int k = 0; k < quad; k++)
             cast(y[k], x[k]);
         write_pack(static_cast<To *>(q.dst) + row * q.dst_ld + col, y, left, q.dst_quads);
+    });
+}
+
+__global__ void __launch_bounds__(sweep_threads) narrow_quads(convert_args q, sweep s)
+{
+    for_quads(s, [&](int64_t row, int64_t col, int64_t left) {
+        float x[quad];
+        __half y[quad];
+        read_pack(x, static_cast<const float *>(q.src) + row * q.src_ld + col, left, q.src_quads);
+#pragma unroll
+        for (int k = 0; k < quad; k++)
+            y[k] = __float2half_rn(q.scale * x[k]);
+        write_pack(static_cast<__half *>(q.dst) + row * q.dst_ld + col, y, left, q.dst_quads);
     });
 }
 
@@ -195,6 +209,30 @@ tsr_status check(int *flag, const void *x, int64_t ld, int64_t rows, int64_t col
     return launch_status();
 }
 
+/* A few blocks a multiprocessor: each ends with an atomic operation. */
+constexpr unsigned range_blocks = 2048;
+
+__global__ void __launch_bounds__(sweep_threads) range_quads(uint32_t *range, const float *x, int64_t ld, bool quads, sweep s)
+{
+    uint32_t greatest = 0, least = 0; /* least: all bits of it turned */
+    for_quads(s, [&](int64_t row, int64_t col, int64_t left) {
+        float y[quad];
+        read_pack(y, x + row * ld + col, left, quads);
+#pragma unroll
+        for (int k = 0; k < quad; k++) {
+            const uint32_t bits = k < left ? __float_as_uint(y[k]) & 0x7fffffffu : 0;
+            greatest = max(greatest, bits);
+            least = bits ? max(least, ~bits) : least;
+        }
+    });
+    greatest = __reduce_max_sync(0xffffffffu, greatest);
+    least = __reduce_max_sync(0xffffffffu, least);
+    if (threadIdx.x % 32 == 0) {
+        atomicMax(range, greatest);
+        atomicMax(range + 1, least);
+    }
+}
+
 /* x >= this exactly if x >= limit, for floats x. */
 float float_limit(double limit)
 {
@@ -232,7 +270,7 @@ extern "C" tsr_status tsr_cuda_transpose(
 extern "C" tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld,
     int64_t rows, int64_t cols, void *stream)
 {
-    convert_args q = { dst, dst_ld, src, src_ld, false, false };
+    convert_args q = { dst, dst_ld, src, src_ld, false, false, 1 };
     if (rows == 0 || cols == 0)
         return TSR_OK;
     int64_t old_cols = cols;
@@ -251,6 +289,37 @@ extern "C" tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld,
     if (from == TSR_NUMBER_FP32 && to == TSR_NUMBER_BF16)
         return convert<__nv_bfloat16, float>(q, rows, cols, stream);
     return TSR_DECLINED;
+}
+
+extern "C" tsr_status tsr_cuda_narrow(
+    void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, float scale, void *stream)
+{
+    convert_args q = { dst, dst_ld, src, src_ld, false, false, scale };
+    if (rows == 0 || cols == 0)
+        return TSR_OK;
+    int64_t old_cols = cols;
+    join_rows(&rows, &cols, dst_ld, src_ld);
+    if (cols != old_cols)
+        q.dst_ld = q.src_ld = cols;
+    q.src_quads = aligned(q.src, q.src_ld, sizeof(float), quad);
+    q.dst_quads = aligned(q.dst, q.dst_ld, sizeof(__half), quad);
+    sweep s = make_sweep(rows, cols);
+    TSR_LAUNCH(narrow_quads, s.blocks, sweep_threads, 0, stream, q, s);
+    return launch_status();
+}
+
+extern "C" tsr_status tsr_cuda_find_range(uint32_t *range, const void *x, int64_t ld, int64_t rows, int64_t cols, void *stream)
+{
+    if (rows == 0 || cols == 0)
+        return TSR_OK;
+    int64_t old_cols = cols;
+    join_rows(&rows, &cols, ld, ld);
+    ld = cols != old_cols ? cols : ld;
+    sweep s = make_sweep(rows, cols);
+    s.blocks = s.blocks < range_blocks ? s.blocks : range_blocks;
+    TSR_LAUNCH(range_quads, s.blocks, sweep_threads, 0, stream, range, static_cast<const float *>(x), ld,
+        aligned(x, ld, sizeof(float), quad), s);
+    return launch_status();
 }
 
 extern "C" tsr_status tsr_cuda_check_finite(

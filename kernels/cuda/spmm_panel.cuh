@@ -363,16 +363,24 @@ __device__ __forceinline__ void store_row(const panel_job &j, const task<typenam
     }
 }
 
-/* All rows, where that is nothing but storing them: no part is there already, all are inside and have entries, alpha is 1, beta 0.  false:
- * nothing was stored. */
+/* All rows, where that is nothing but storing them: no part is there already, all are inside and have entries, beta is 0.  false: nothing
+ * was stored. */
 template <class Shape>
 __device__ __forceinline__ bool store_all(const panel_job &j, const task<typename Shape::sum> &t, int consumer, uint32_t seen,
-                                          uint32_t stored, const typename Shape::sum (&sum)[rows][Shape::columns])
+                                          uint32_t stored, typename Shape::sum (&sum)[rows][Shape::columns])
 {
     const tensor_output<typename Shape::sum> &out = t.out;
     const bool inside = out.vectors && (consumer + 1) * rows <= out.rows && t.column + Shape::tile <= j.p.n;
-    if (!inside || stored || out.alpha != 1 || out.beta != 0 || (t.offsets && seen != 255))
+    if (!inside || stored || out.beta != 0 || (t.offsets && seen != 255))
         return false;
+    if constexpr (Shape::is_sum && std::is_floating_point_v<typename Shape::sum>) {
+        const typename Shape::sum alpha = out.alpha;
+#pragma unroll
+        for (int r = 0; r < rows; r++)
+#pragma unroll
+            for (int c = 0; c < Shape::columns; c++)
+                sum[r][c] *= alpha;
+    }
     typename Shape::sum *c = out.c + t.column + static_cast<int>(threadIdx.x % 32) * Shape::columns;
     if (out.row) {
         const uint32_t row = __ldg(out.row + consumer * rows + threadIdx.x % rows);

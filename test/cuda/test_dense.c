@@ -2,6 +2,7 @@
  *     --seed=N --count=N
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/narrow.h"
 #include "test/kernels/cases.h"
 
 #include <math.h>
@@ -223,6 +224,77 @@ static bool test_check(uint64_t seed)
     return ok;
 }
 
+static uint32_t magnitude_bits(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits & 0x7fffffff;
+}
+
+/* Whether all keep 11 bits when the greatest is brought to 2^14 or more, below 2^15, by such a shift. */
+static bool fits(int *shift, const float *x, const shape *s)
+{
+    double greatest = 0, least = INFINITY;
+    for (int64_t k = 0; k < s->rows * s->cols; k++) {
+        double y = fabs((double)x[s->src_shift + k / s->cols * s->src_ld + k % s->cols]);
+        if (!(y < INFINITY))
+            return false;
+        greatest = y > greatest ? y : greatest;
+        least = y > 0 && y < least ? y : least;
+    }
+    *shift = greatest > 0 ? 14 - (int)floor(log2(greatest)) : 0;
+    return abs(*shift) <= 40 && ldexp(least, *shift) >= 0x1p-14;
+}
+
+/* Range, shift and numbers of 16 bits; odd numbers anywhere, or some of similar size. */
+static bool test_narrow(uint64_t seed)
+{
+    rng r = { seed };
+    shape s = draw_shape(&r, false);
+    int64_t count = s.rows * s.src_ld + s.src_shift, dst_count = s.rows * s.dst_ld + 2 * SPARE;
+    bool odd = rng_chance(&r, 20);
+    int size = (int)rng_below(&r, 90) - 45, spread = (int)rng_below(&r, 32);
+    float *x = checked(malloc((size_t)count * sizeof *x + 1));
+    uint16_t *want = checked(malloc((size_t)dst_count * 2)), *got = checked(malloc((size_t)dst_count * 2));
+    memset(want, POISON, (size_t)dst_count * 2);
+    memset(got, POISON, (size_t)dst_count * 2);
+    for (int64_t at = 0; at < count; at++) {
+        double y = (double)(rng_next(&r) >> 11) * 0x1p-52 - 1;
+        x[at] = odd ? draw_float(&r) : rng_chance(&r, 5) ? 0 : (float)ldexp(y < 0 ? y - 0.5 : y + 0.5, size - (int)rng_below(&r, spread + 1));
+    }
+    uint32_t range[2] = { 0, 0 };
+    char *in = upload(x, (size_t)count * sizeof *x), *out = upload(got, (size_t)dst_count * 2);
+    uint32_t *found = upload(range, sizeof range);
+    must(tsr_cuda_find_range(found, in + (size_t)s.src_shift * sizeof *x, s.src_ld, s.rows, s.cols, NULL), "range");
+    must(tsr_cuda_to_host(range, found, sizeof range, NULL), "to host");
+    must(tsr_cuda_wait(NULL), "wait");
+    int shift, expected;
+    bool narrow = tsr_narrow_shift(&shift, range), ok = narrow == fits(&expected, x, &s) && (!narrow || shift == expected);
+    must(tsr_cuda_narrow(out + (size_t)s.dst_shift * 2, s.dst_ld, in + (size_t)s.src_shift * sizeof *x, s.src_ld, s.rows, s.cols,
+             ldexpf(1, shift), NULL),
+        "narrow");
+    must(tsr_cuda_to_host(got, out, (size_t)dst_count * 2, NULL), "to host");
+    must(tsr_cuda_wait(NULL), "wait");
+    uint32_t greatest = 0, least = 0;
+    for (int64_t k = 0; k < s.rows * s.cols; k++) {
+        float y = x[s.src_shift + k / s.cols * s.src_ld + k % s.cols];
+        uint32_t bits = magnitude_bits(y);
+        greatest = bits > greatest ? bits : greatest;
+        least = bits && ~bits > least ? ~bits : least;
+        want[s.dst_shift + k / s.cols * s.dst_ld + k % s.cols] = to_fp16(ldexpf(y, shift));
+    }
+    ok = ok && range[0] == greatest && range[1] == least && (!narrow || memcmp(want, got, (size_t)dst_count * 2) == 0);
+    if (!ok)
+        report("narrow", seed, &s);
+    tsr_cuda_free(in, NULL);
+    tsr_cuda_free(out, NULL);
+    tsr_cuda_free(found, NULL);
+    free(x);
+    free(want);
+    free(got);
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     unsigned long long seed = 1;
@@ -235,7 +307,7 @@ int main(int argc, char **argv)
         return 77;
     must(tsr_cuda_open(0, &device), "open");
     for (uint64_t k = seed; k < seed + (uint64_t)count; k++)
-        failed += !test_transpose(k) + !test_convert(k) + !test_check(k);
+        failed += !test_transpose(k) + !test_convert(k) + !test_check(k) + !test_narrow(k);
     printf("%d cases of each: %d failed\n", count, failed);
     return failed != 0;
 }
