@@ -250,10 +250,12 @@ static double plan_gpu(const tsr_request *r, const tsr_features *f, const tsr_de
 /* Without the GPU, ms: the better of what was measured where it was, of what is predicted where not. */
 static double without_gpu(const tsr_request *r, const tsr_features *f, const tsr_decision *d)
 {
+    if (r->b_sparse)
+        return d->forward_ms; /* as its entries go, not as others of this shape */
     const uint64_t kind = tsr_experience_key(f);
     const double cpu = tsr_experience_ms(kind, TSR_ROUTE_CPU), real = tsr_experience_ms(kind, TSR_ROUTE_SUITESPARSE);
     const double cpu_ms = cpu >= 0 ? cpu : d->predicted_ms, real_ms = real >= 0 ? real : d->forward_ms;
-    return r->b_sparse || (d->forward_ms >= 0 && real_ms < cpu_ms) ? real_ms : cpu_ms;
+    return d->forward_ms >= 0 && real_ms < cpu_ms ? real_ms : cpu_ms;
 }
 
 /* The GPU instead of what was decided, when it is predicted to be faster or asked for. */
@@ -330,6 +332,16 @@ void tsr_engine_learn(const tsr_decision *d, double ms)
     tsr_experience_add(d->experience, route_of(d), ms);
 }
 
+/* Entries that SuiteSparse walks; 0: not looked at. */
+static double walk_of(const tsr_request *r, const tsr_features *f)
+{
+    tsr_product held = r->product;
+    if (r->b_sparse)
+        held.b = r->sparse;
+    const bool matrices = held.op == TSR_OP_SPMM && r->b_sparse, dots = held.op == TSR_OP_MASKED_DOT && tsr_work_of(f) >= TSR_WALK_LEAST;
+    return matrices || dots ? tsr_sample_walk(&held) : 0;
+}
+
 void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
 {
     *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0};
@@ -338,10 +350,9 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     f.finish_extra = r->finish_extra;
     f.accum_full = r->accum_full;
     f.direct = r->direct && !f.b_cast;
-    if (r->product.op == TSR_OP_MASKED_DOT && tsr_work_of(&f) >= TSR_WALK_LEAST)
-        f.walk = tsr_sample_walk(&r->product);
     f.c_stays = r->c_stays;
     f.b_sparse = r->b_sparse;
+    f.walk = walk_of(r, &f);
     if (!allowed(r, d))
         return;
     wanted_reps(r, d);

@@ -20,6 +20,7 @@ typedef struct tsr_request {
     bool c_stays;             /* drop-in: a dense C need not come home */
     bool b_away;              /* drop-in: b is only with a backend */
     bool b_sparse;            /* drop-in: the host holds b sparse; product.b is the bitmap that would be brought: x tells that there are values */
+    tsr_view sparse;          /* ... as the host holds it */
     bool direct;              /* drop-in: dense operands lie in blocks that are page-locked when products use them again */
     double expected_calls;    /* native hint; 0 = unknown */
     tsr_precision precision;  /* native hint; EXACT: as configured */

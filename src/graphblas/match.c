@@ -230,18 +230,32 @@ static void swap_product(matcher *s)
     r->product.semiring.mul = tsr_mul_swapped(r->product.semiring.mul);
 }
 
-/* A vector that the host holds sparse may be brought as a bitmap. */
+static bool usable_mask(const matcher *s)
+{
+    return s->call->M && !s->out->mod.mask_comp && !is_dense(&s->m);
+}
+
+static bool is_narrow(const tsr_view *v)
+{
+    return tsr_match_narrow((double)v->nrows, (double)v->ncols);
+}
+
+/* A vector that the host holds sparse may be brought as a bitmap; so may a narrow matrix, unless a mask names the few entries wanted. */
 static bool may_spread(const matcher *s)
 {
-    return s->values && s->call->vector && tsr_is_compressed(&s->a) && tsr_is_compressed(&s->b);
+    if (!s->values || !tsr_is_compressed(&s->a) || !tsr_is_compressed(&s->b))
+        return false;
+    return s->call->vector || (!usable_mask(s) && (is_narrow(&s->a) || is_narrow(&s->b)));
 }
 
 static void spread(matcher *s)
 {
-    s->out->sparse = s->b;
+    if (!s->call->vector && !is_narrow(&s->b))
+        swap_product(s);
+    const tsr_view v = s->out->request.sparse = s->b;
     s->out->request.b_sparse = true;
-    s->b = (tsr_view){.format = TSR_BITMAP, .type = s->b.type, .by_col = true, .nrows = s->b.nrows, .ncols = 1, .nvec = 1,
-                      .vlen = s->b.nrows, .ld = s->b.nrows, .nvals = s->b.nvals, .x = s->b.x};
+    s->b = (tsr_view){.format = TSR_BITMAP, .type = v.type, .by_col = v.by_col, .nrows = v.nrows, .ncols = v.ncols,
+                      .nvec = v.by_col ? v.ncols : v.nrows, .vlen = v.vlen, .ld = v.vlen, .nvals = v.nvals, .x = v.x};
 }
 
 static const char *choose_op(matcher *s)
@@ -249,7 +263,6 @@ static const char *choose_op(matcher *s)
     if (may_spread(s))
         spread(s);
     bool dense_a = is_dense(&s->a), dense_b = is_dense(&s->b);
-    bool usable_mask = s->call->M && !s->out->mod.mask_comp && !is_dense(&s->m);
     tsr_op *op = &s->out->request.product.op;
     if (dense_a != dense_b) {
         if (dense_a && s->call->vector)
@@ -261,11 +274,11 @@ static const char *choose_op(matcher *s)
     }
     if (s->call->vector)
         return dense_a ? "dense times dense" : "sparse vector";
-    if (!usable_mask && both_full(s)) {
+    if (!usable_mask(s) && both_full(s)) {
         *op = TSR_OP_SPMM;
         return NULL;
     }
-    if (!usable_mask)
+    if (!usable_mask(s))
         return dense_a ? "dense times dense" : s->call->M ? "mask is complemented or dense" : "sparse times sparse without a mask";
     if (dense_a && (s->a.format != TSR_FULL || s->b.format != TSR_FULL))
         return "bitmap times bitmap";

@@ -36,8 +36,15 @@ typedef struct tsr_match {
     GrB_Type t_type;   /* handle of the semiring's type */
     const void *a_handle, *b_handle; /* the objects behind request.product.a and .b */
     tsr_value *a_value, *b_value;    /* what a backend has of them; references */
-    tsr_view sparse;   /* with request.b_sparse: b as the host holds it */
 } tsr_match;
+
+/* Rows or columns of a sparse matrix that may be brought as a bitmap, like a vector. */
+#define TSR_NARROW 64
+
+static inline bool tsr_match_narrow(double nrows, double ncols)
+{
+    return (nrows <= TSR_NARROW || ncols <= TSR_NARROW) && nrows * ncols <= 0x1p28;
+}
 
 /* NULL: matched.  Otherwise why the call is forwarded (static text).  values: operands that a backend keeps are taken from there, and C,
  * which may be only there, is not looked at; else the host has everything. */

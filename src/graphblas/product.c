@@ -495,8 +495,9 @@ static bool bring_sparse(job *j)
 {
     tsr_match *m = &j->match;
     tsr_request *r = &m->request;
+    const tsr_view held = r->b_transposed ? tsr_view_transposed(r->sparse) : r->sparse;
     m->b_value = tsr_resident_find(m->b_handle);
-    if (!m->b_value && tsr_resident_bring(&m->b_value, m->b_handle, &m->sparse, j->decision.backend, &r->brought) != TSR_OK)
+    if (!m->b_value && tsr_resident_bring(&m->b_value, m->b_handle, &held, j->decision.backend, &r->brought) != TSR_OK)
         return false;
     r->product.b_value = tsr_value_kept(m->b_value);
     r->product.b.x = NULL;
@@ -549,13 +550,26 @@ static bool has_value(const void *handle)
     return value;
 }
 
-/* Is u sparse on the host, and is there a GPU that it might be brought to, or may there be one? */
-static bool may_spread(const tsr_call *c)
+static bool held_sparse(GrB_Matrix handle)
 {
     int32_t status = 0;
+    return tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS &&
+           (status == GxB_SPARSE || status == GxB_HYPERSPARSE);
+}
+
+static bool narrow(GrB_Matrix handle)
+{
+    GrB_Index nrows, ncols;
+    return tsr_real.GrB_Matrix_nrows(&nrows, handle) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(&ncols, handle) == GrB_SUCCESS &&
+           tsr_match_narrow((double)nrows, (double)ncols);
+}
+
+/* Is u, or a matrix of few rows or columns, sparse on the host, and is there a GPU that it might be brought to, or may there be one? */
+static bool may_spread(const tsr_call *c)
+{
     double work;
-    return c->vector && (tsr_resident_possible() || !tsr_backend_gpu_asked()) && most_work(&work, c) && !tsr_engine_hopeless(work, false) &&
-           tsr_real.GxB_Matrix_Option_get_INT32(c->B, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS && status == GxB_SPARSE;
+    return (c->vector || narrow(c->A) || narrow(c->B)) && (tsr_resident_possible() || !tsr_backend_gpu_asked()) && most_work(&work, c) &&
+           !tsr_engine_hopeless(work, false) && held_sparse(c->B) && (c->vector || held_sparse(c->A));
 }
 
 /* Does something of it live with a backend, which would have to come home otherwise or spares a way there?  Or might it? */

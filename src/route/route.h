@@ -11,7 +11,7 @@ typedef struct tsr_features {
     double m, n, k;      /* shape */
     double a_nnz, b_nnz; /* entries of the sparse operands (b: entries held when dense) */
     double mask_nnz;     /* SDDMM, masked dot */
-    double walk;         /* masked dot: entries walked, by tsr_sample_walk; 0: not looked at */
+    double walk;         /* sparse operands: entries walked, by tsr_sample_walk; 0: not looked at */
     bool a_by_col;       /* orientation of the arrays that would be used */
     bool b_by_col;
     bool c_by_col;
@@ -20,7 +20,7 @@ typedef struct tsr_features {
     bool a_cast, b_cast; /* values must be converted first */
     bool typecast;       /* of another type, maybe only one: SuiteSparse takes its generic kernels */
     bool b_bitmap;
-    bool b_sparse;       /* a vector that the host holds sparse: SuiteSparse multiplies its entries alone, the GPU has a bitmap brought */
+    bool b_sparse;       /* the host holds b sparse: SuiteSparse multiplies its entries alone, the GPU has a bitmap brought */
     bool a_full;         /* product of full matrices */
     bool narrow_index;   /* 32-bit indices */
     bool a_on_device;    /* the GPU keeps what it needs of A */
@@ -33,7 +33,8 @@ typedef struct tsr_features {
 
 void tsr_features_of(tsr_features *f, const tsr_product *product);
 
-/* Masked dot: entries of the lists that have to be walked, estimated (some 30 us); 0: not for these layouts.  Reads the arrays. */
+/* Sparse A and B, masked dot or not: entries of the lists that have to be walked, estimated (some 30 us); 0: not for these layouts.  Reads
+ * the arrays. */
 double tsr_sample_walk(const tsr_product *product);
 #define TSR_WALK_LEAST 3e5 /* multiply-adds, by averages, from which looking at the lists is cheap */
 

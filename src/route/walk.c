@@ -1,4 +1,4 @@
-/* How far a masked product of sparse matrices has to walk, by a sample.  An average row says little: where few rows have most entries, these
+/* How far a product of sparse matrices has to walk, by a sample.  An average row says little: where few rows have most entries, these
  * are what is met.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/route/route.h"
@@ -65,9 +65,9 @@ static double met_list(const tsr_product *p, int64_t e)
 
 double tsr_sample_walk(const tsr_product *p)
 {
-    bool lists = p->op == TSR_OP_MASKED_DOT && tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b) && tsr_is_compressed(&p->mask);
-    bool dots = !p->a.by_col && p->b.by_col;
-    if (!lists || (!dots && p->a.by_col != p->b.by_col))
+    bool lists = tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b), masked = p->op == TSR_OP_MASKED_DOT;
+    bool dots = masked && !p->a.by_col && p->b.by_col;
+    if (!lists || (masked ? !tsr_is_compressed(&p->mask) || (!dots && p->a.by_col != p->b.by_col) : !p->a.by_col))
         return 0;
     int64_t count = dots ? p->mask.nvals : p->a.by_col ? p->b.nvals : p->a.nvals;
     double sum = 0;

@@ -102,6 +102,23 @@ static void test_a_sparse_vector(void **state)
     assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_suitesparse_ms(&f) / 3);
 }
 
+/* Of a matrix the entries that they meet count, with every thread: hubs meet many. */
+static void test_a_sparse_narrow_matrix(void **state)
+{
+    (void)state;
+    tsr_features f = {.op = TSR_OP_SPMM, .semiring = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_SECOND}, .m = 1 << 20, .n = 32, .k = 1 << 20,
+                      .a_nnz = 3.14e7, .b_nnz = 32, .a_by_col = true, .b_by_col = true, .c_by_col = true, .a_pattern = true, .b_bitmap = true,
+                      .b_sparse = true, .a_on_device = true, .c_stays = true, .finish_extra = true, .nthreads = 16};
+    assert_true(tsr_predict_suitesparse_ms(&f) < tsr_predict_gpu_ms(&f));
+    f.b_nnz = f.walk = 4e5;
+    assert_true(tsr_predict_suitesparse_ms(&f) < tsr_predict_gpu_ms(&f));
+    f.walk = 1e8;
+    assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_suitesparse_ms(&f) / 10);
+    tsr_features comes_home = f;
+    comes_home.c_stays = false;
+    assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_gpu_ms(&comes_home) / 4);
+}
+
 static bool ours(const tsr_features *f)
 {
     return tsr_predict_cpu_ms(f) < tsr_predict_suitesparse_ms(f) * TSR_ROUTE_MARGIN;
@@ -284,6 +301,8 @@ static void test_lists_are_looked_at(void **state)
     product.b = rows;
     assert_true(tsr_sample_walk(&product) == 0);
     product.op = TSR_OP_SPMM;
+    assert_true(fabs(tsr_sample_walk(&product) - walked) < 0.1 * walked + more);
+    product.a = rows;
     assert_true(tsr_sample_walk(&product) == 0);
 }
 
@@ -295,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),
         cmocka_unit_test(test_expected_calls_decide_at_once),
         cmocka_unit_test(test_sddmm_without_dots),     cmocka_unit_test(test_a_sparse_vector),
+        cmocka_unit_test(test_a_sparse_narrow_matrix),
         cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at),
         cmocka_unit_test(test_adding_to_a_full_c), cmocka_unit_test(test_a_typecast_is_seen),
     };

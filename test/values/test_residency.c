@@ -239,17 +239,60 @@ static void sparse_vector_multiplies(void)
     OK(GrB_finalize());
 }
 
-/* Of sparse vectors, which nothing else calls there, only those with many entries. */
-static void large_frontiers_go(void)
+/* Paths of one step more from each of a few sources, one per row (turned: per column): what the mask lacks. */
+static void follow(GrB_Matrix F, GrB_Matrix paths, GrB_Matrix A, bool turned)
 {
-    enum { BIG = 3000, DEGREE = 200, FEW = 5, MANY = 2500 };
-    setenv("TESSERA_MODE", "auto", 1);
-    setenv("TESSERA_EAGER", "1", 1);
+    if (turned) OK(GrB_mxm(F, paths, NULL, GxB_PLUS_SECOND_FP64, A, F, GrB_DESC_RSCT0));
+    else OK(GrB_mxm(F, paths, NULL, GxB_PLUS_FIRST_FP64, F, A, GrB_DESC_RSC));
+}
+
+/* Sparse matrices of few rows or columns go there like vectors, hypersparse ones too, and stay. */
+static void narrow_matrices_multiply(void)
+{
+    enum { SOURCES = 3 };
     OK(GrB_init(GrB_NONBLOCKING));
-    GrB_Index *i = malloc(BIG * DEGREE * sizeof *i), *j = malloc(BIG * DEGREE * sizeof *j), n = 0;
-    int32_t *x = malloc(BIG * DEGREE * sizeof *x), path = 0;
+    GrB_Matrix A, F, paths;
+    OK(GrB_Matrix_new(&A, GrB_BOOL, N, N));
+    for (GrB_Index i = 0; i < N; i++) OK(GrB_Matrix_setElement_BOOL(A, true, i, (i + 1) % N));
+    for (GrB_Index i = 0; i < N; i++) OK(GrB_Matrix_setElement_BOOL(A, true, i, (i + 2) % N));
+    for (int form = 0; form < 8; form++) {
+        const bool turned = form & 1;
+        const GrB_Index m = turned ? N : SOURCES, n = turned ? SOURCES : N;
+        const int before = homes(), others = records("\"suitesparse\"");
+        GrB_Index entries = 0;
+        double x = 0;
+        OK(GrB_Matrix_new(&F, GrB_FP64, m, n));
+        OK(GxB_Matrix_Option_set(F, GxB_FORMAT, form & 2 ? GxB_BY_COL : GxB_BY_ROW));
+        OK(GxB_Matrix_Option_set(F, GxB_SPARSITY_CONTROL, form & 4 ? GxB_HYPERSPARSE : GxB_SPARSE));
+        for (GrB_Index s = 0; s < SOURCES; s += 2) OK(GrB_Matrix_setElement_FP64(F, 1, turned ? 10 * s : s, turned ? s : 10 * s));
+        OK(GrB_Matrix_dup(&paths, F));
+        OK(GxB_Matrix_Option_set(paths, GxB_SPARSITY_CONTROL, GxB_BITMAP + GxB_FULL));
+        OK(GxB_Matrix_Option_set(F, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+        for (int k = 0; k < 3; k++) {
+            follow(F, paths, A, turned);
+            OK(GrB_Matrix_assign(paths, NULL, GrB_PLUS_FP64, F, GrB_ALL, m, GrB_ALL, n, NULL));
+        }
+        OK(GrB_Matrix_nvals(&entries, F));
+        REQUIRE(entries == 4 && homes() == before && records("\"suitesparse\"") == others);
+        REQUIRE(form_of(F, GxB_SPARSITY_STATUS) == GxB_SPARSE);
+        OK(GrB_Matrix_extractElement_FP64(&x, F, turned ? 25 : 2, turned ? 2 : 25)); /* by 23, to which two paths lead, and 24 */
+        REQUIRE(x == 3);
+        OK(GrB_Matrix_extractElement_FP64(&x, paths, turned ? 24 : 2, turned ? 2 : 24));
+        REQUIRE(x == 1 && homes() == before + 2);
+        OK(GrB_Matrix_free(&F));
+        OK(GrB_Matrix_free(&paths));
+    }
+    OK(GrB_finalize());
+}
+
+enum { BIG = 3000, DEGREE = 200, FEW = 5, MANY = 2500 };
+
+/* Edges from each vertex to itself and those behind it, longer by one each. */
+static GrB_Matrix long_ring(void)
+{
+    GrB_Index *i = malloc(BIG * DEGREE * sizeof *i), *j = malloc(BIG * DEGREE * sizeof *j);
+    int32_t *x = malloc(BIG * DEGREE * sizeof *x);
     GrB_Matrix A;
-    GrB_Vector u, w;
     REQUIRE(i && j && x);
     for (int k = 0; k < BIG * DEGREE; k++) {
         i[k] = (GrB_Index)(k / DEGREE);
@@ -258,6 +301,27 @@ static void large_frontiers_go(void)
     }
     OK(GrB_Matrix_new(&A, GrB_INT32, BIG, BIG));
     OK(GrB_Matrix_build_INT32(A, i, j, x, BIG * DEGREE, NULL));
+    free(i);
+    free(j);
+    free(x);
+    return A;
+}
+
+static void start_auto(void)
+{
+    setenv("TESSERA_MODE", "auto", 1);
+    setenv("TESSERA_EAGER", "1", 1);
+    OK(GrB_init(GrB_NONBLOCKING));
+}
+
+/* Of sparse vectors, which nothing else calls there, only those with many entries. */
+static void large_frontiers_go(void)
+{
+    start_auto();
+    GrB_Matrix A = long_ring();
+    GrB_Vector u, w;
+    GrB_Index n = 0;
+    int32_t path = 0;
     OK(GrB_Vector_new(&u, GrB_INT32, BIG));
     OK(GrB_Vector_new(&w, GrB_INT32, BIG));
     OK(GxB_Vector_Option_set(u, GxB_SPARSITY_CONTROL, GxB_SPARSE));
@@ -271,9 +335,30 @@ static void large_frontiers_go(void)
     REQUIRE(n == MANY + DEGREE - 1 && records("\"sparse vector\"") == 1 && routed_products() > 0);
     OK(GrB_Vector_extractElement_INT32(&path, w, MANY + 1));
     REQUIRE(path == 9);
-    free(i);
-    free(j);
-    free(x);
+    OK(GrB_finalize());
+}
+
+/* ... and so of narrow matrices; few entries meet many where these are hubs. */
+static void large_matrices_go(void)
+{
+    enum { ROWS = 40 };
+    start_auto();
+    GrB_Matrix A = long_ring(), F, C;
+    GrB_Index n = 0;
+    int32_t path = 0;
+    OK(GrB_Matrix_new(&F, GrB_INT32, ROWS, BIG));
+    OK(GrB_Matrix_new(&C, GrB_INT32, ROWS, BIG));
+    OK(GxB_Matrix_Option_set(F, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (GrB_Index k = 0; k < FEW; k++) OK(GrB_Matrix_setElement_INT32(F, 7, k, k));
+    OK(GrB_mxm(C, F, NULL, GrB_MIN_PLUS_SEMIRING_INT32, F, A, GrB_DESC_RSC));
+    OK(GrB_Matrix_nvals(&n, C));
+    REQUIRE(n == FEW * (DEGREE - 1) && records("\"mask is complemented or dense\"") == 1 && routed_products() == 0);
+    for (GrB_Index k = 0; k < ROWS * MANY; k++) OK(GrB_Matrix_setElement_INT32(F, 7, k / MANY, k % MANY));
+    OK(GrB_mxm(C, F, NULL, GrB_MIN_PLUS_SEMIRING_INT32, F, A, GrB_DESC_RSC));
+    OK(GrB_Matrix_nvals(&n, C));
+    REQUIRE(n == ROWS * (DEGREE - 1) && records("\"mask is complemented or dense\"") == 1 && routed_products() > 0);
+    OK(GrB_Matrix_extractElement_INT32(&path, C, ROWS - 1, MANY + 1));
+    REQUIRE(path == 9);
     OK(GrB_finalize());
 }
 
@@ -481,7 +566,7 @@ static void habits(void)
 /* Personalised PageRank by default: what the loop adds to starts on the host in every round, until that is noticed. */
 static void accumulating_loop_settles(void)
 {
-    enum { VERTICES = 6000, DEGREE = 100, SEEDS = 16, ROUNDS = 8, SETTLED = 5 };
+    enum { VERTICES = 6000, SPREAD = 100, SEEDS = 16, ROUNDS = 8, SETTLED = 5 };
     setenv("TESSERA_MODE", "auto", 1);
     setenv("TESSERA_EAGER", "1", 1);
     OK(GrB_init(GrB_NONBLOCKING));
@@ -490,8 +575,8 @@ static void accumulating_loop_settles(void)
     int before = 0, homes_before = 0;
     float change = 0;
     OK(GrB_Matrix_new(&A, GrB_FP32, VERTICES, VERTICES));
-    for (GrB_Index k = 0; k < VERTICES * DEGREE; k++)
-        OK(GrB_Matrix_setElement_FP32(A, 1.0f / DEGREE, (k / DEGREE + k % DEGREE * 7) % VERTICES, k / DEGREE));
+    for (GrB_Index k = 0; k < VERTICES * SPREAD; k++)
+        OK(GrB_Matrix_setElement_FP32(A, 1.0f / SPREAD, (k / SPREAD + k % SPREAD * 7) % VERTICES, k / SPREAD));
     OK(GrB_Matrix_wait(A, GrB_MATERIALIZE));
     GrB_Matrix *const full[] = {&R, &T, &W, &jump};
     for (int k = 0; k < 4; k++) {
@@ -604,7 +689,9 @@ TEST(stays_as_bitmap)
 TEST(comes_home_in_form)
 TEST(sparse_operands_come)
 TEST(sparse_vector_multiplies)
+TEST(narrow_matrices_multiply)
 TEST(large_frontiers_go)
+TEST(large_matrices_go)
 TEST(masked_product_stays)
 TEST(applied_in_place)
 TEST(sums_of_rows_stay)
@@ -628,7 +715,9 @@ int main(void)
         cmocka_unit_test(test_comes_home_in_form),
         cmocka_unit_test(test_sparse_operands_come),
         cmocka_unit_test(test_sparse_vector_multiplies),
+        cmocka_unit_test(test_narrow_matrices_multiply),
         cmocka_unit_test(test_large_frontiers_go),
+        cmocka_unit_test(test_large_matrices_go),
         cmocka_unit_test(test_masked_product_stays),
         cmocka_unit_test(test_applied_in_place),
         cmocka_unit_test(test_sums_of_rows_stay),

@@ -11,7 +11,7 @@ typedef struct chain {
     object o[OBJECTS]; /* of one type and shape */
     object mask[MASKS];
     GrB_Matrix A;      /* sparse, of their type, square: for products from the left */
-    object small;      /* full, square: dense products from the right */
+    object small;      /* full, sparse where the objects are, square: products from the right */
     object sums[2], sums_mask[2]; /* vectors: of rows, of columns; not where the objects are vectors */
     int type, m, n;
     bool vector;
@@ -112,7 +112,8 @@ static void make_new(const chain *c, object *C)
     if (c->vector) GrB_Vector_new((GrB_Vector *)&fresh, type_handle(C->type), (GrB_Index)c->m);
     else GrB_Matrix_new((GrB_Matrix *)&fresh, type_handle(C->type), (GrB_Index)c->m, (GrB_Index)c->n);
     object_replace(C, fresh);
-    if (c->sparse) GxB_Vector_Option_set(C->v, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    if (c->sparse && c->vector) GxB_Vector_Option_set(C->v, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    else if (c->sparse) GxB_Matrix_Option_set(C->m, GxB_SPARSITY_CONTROL, GxB_SPARSE);
 }
 
 /* A mask with every entry is none to it. */
@@ -352,12 +353,13 @@ static void multiply(chain *c)
     object *B = any(c), *C = any(c), *M = rng_chance(70) ? NULL : any_mask(c);
     GrB_BinaryOp accum = rng_chance(40) && !M ? binary_op(OP_PLUS, c->type) : NULL;
     GrB_Semiring ring = semiring(c->type == T_BOOL ? MON_LOR : MON_PLUS, muls[rng_below(4)], c->type, true);
-    bool pushes = c->vector && rng_chance(50), turned = rng_chance(30);
-    GrB_Descriptor desc = descriptor(rng_chance(30), M && rng_chance(30), rng_chance(50), !pushes && turned, pushes && turned);
+    bool pushes = c->vector && rng_chance(50), turned = rng_chance(30), right = c->sparse && !c->vector && rng_chance(50);
+    GrB_Descriptor desc = descriptor(rng_chance(30), M && rng_chance(30), rng_chance(50), !pushes && !right && turned, (pushes || right) && turned);
     make_small(c, B);
     if (accum) make_small(c, C);
     GrB_Info info = pushes      ? GrB_vxm(C->v, vector_of(M), accum, ring, B->v, c->A, desc)
                     : c->vector ? GrB_mxv(C->v, vector_of(M), accum, ring, c->A, B->v, desc)
+                    : right     ? GrB_mxm(C->m, matrix_of(M), accum, ring, B->m, c->small.m, desc)
                                 : GrB_mxm(C->m, matrix_of(M), accum, ring, c->A, B->m, desc);
     without_negative_zero(C); /* whose sign depends on the order of a sum, and a later division shows it */
     report("chain_product", info, C);
@@ -455,7 +457,7 @@ static void begin(chain *c)
     bool hyper;
     bound b;
     *c = (chain){.vector = rng_chance(60), .type = rng_chance(50) ? (rng_chance(50) ? T_FP32 : T_FP64) : rng_below(NTYPES)};
-    c->sparse = c->vector && rng_chance(50);
+    c->sparse = rng_chance(c->vector ? 50 : 30);
     c->m = pool_size();
     c->n = c->vector ? 1 : rng_chance(40) ? c->m : pool_size();
     for (int k = 0; k < OBJECTS; k++)
@@ -468,7 +470,7 @@ static void begin(chain *c)
     }
     c->A = make_matrix(c->m, c->m, c->type, WANT_SPARSE, &b, &hyper);
     c->small = (object){.type = c->type, .nrows = c->n, .ncols = c->n};
-    c->small.m = make_matrix(c->n, c->n, c->type, WANT_DENSE, &c->small.b, &hyper);
+    c->small.m = make_matrix(c->n, c->n, c->type, c->sparse ? WANT_SPARSE : WANT_DENSE, &c->small.b, &hyper);
     GxB_Matrix_Option_set(c->A, GxB_SPARSITY_CONTROL, GxB_SPARSE);
 }
 
