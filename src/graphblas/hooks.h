@@ -12,8 +12,10 @@
 #include "src/matrix/matrix.h"
 
 #define TSR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
-#define TSR_NOINLINE __attribute__((noinline, cold)) /* apart from what every program runs: fewer pages are touched */
+/* What is cold lies apart from what every program runs, so that a process touches fewer pages. */
+#define TSR_NOINLINE __attribute__((noinline, cold))
 #define TSR_WRAPPER __attribute__((visibility("default")))
+#define TSR_RARE_WRAPPER __attribute__((visibility("default"), cold))
 
 /* Bits of tsr_busy: 0 means that no hook has anything to do. */
 enum {

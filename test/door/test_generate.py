@@ -164,7 +164,7 @@ class Generator(unittest.TestCase):
 
     def test_write_hook_stands_first(self):
         text = self.run_on(MXM + 'GrB_Info GrB_g (const GrB_Matrix A, GrB_Matrix C);')[2]
-        body = text[text.index('TSR_WRAPPER GrB_Info GrB_g('):]
+        body = text[text.index('WRAPPER GrB_Info GrB_g('):]
         self.assertLess(body.index('TSR_HOOK_WRITE(a1)'), body.index('TSR_HOOK_READ(a0)'))
 
 
@@ -196,7 +196,7 @@ class Installed(unittest.TestCase):
             self.assertIn(name, names)
         text = emit.wrappers(self.found)
         for name in names:
-            body = text[text.index('TSR_WRAPPER GrB_Info %s(' % name):]
+            body = text[text.index('WRAPPER GrB_Info %s(' % name):]
             self.assertIn('tsr_pins_forget', body[:body.index('\n}\n')], name)
 
     def test_every_function_has_a_wrapper(self):

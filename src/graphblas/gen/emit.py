@@ -3,6 +3,8 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import re
+
 import classify as roles_of
 import steps
 
@@ -16,6 +18,9 @@ PRODUCTS = {'GrB_mxm': 'tsr_try_mxm', 'GrB_mxv': 'tsr_try_mxv', 'GrB_vxm': 'tsr_
 
 # Answered from a deferred product, which stays deferred, where its sum is known.
 TOTALS = {'GrB_Matrix_reduce_INT64': 'tsr_try_total_INT64', 'GrB_Matrix_reduce_UINT64': 'tsr_try_total_UINT64'}
+
+# Few programs call these.
+RARE = re.compile(r'GxB_(?!.*_Option_)|\w+_(U?INT(8|16)|FC(32|64)|UDT)$')
 
 HOOKS = {
     roles_of.READ: 'TSR_HOOK_READ(a{n});',
@@ -212,7 +217,7 @@ def _hooks(roles, table):
 
 
 def _wrapper(prototype, roles):
-    head = 'TSR_WRAPPER ' + _signature(prototype)
+    head = ('TSR_RARE_WRAPPER ' if RARE.match(prototype.name) else 'TSR_WRAPPER ') + _signature(prototype)
     if prototype.name in BY_HAND:
         return _function(head, ['return %s(%s);' % (BY_HAND[prototype.name], _pass_on(prototype))])
     lines = _read_varargs(prototype)
