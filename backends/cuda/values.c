@@ -44,6 +44,7 @@ tsr_status tsr_cuda_value_new(tsr_cuda_value **out, int64_t count, size_t size, 
     if (!v)
         return TSR_OUT_OF_MEMORY;
     *v = (tsr_cuda_value){.dead.free = free_value, .count = count, .size = size, .nvals = bitmap ? -1 : count};
+    atomic_init(&v->refs, 1);
     tsr_status status = allocate(v, bitmap);
     if (status == TSR_OK)
         *out = v;
@@ -63,9 +64,12 @@ void tsr_cuda_value_free(tsr_cuda_value *v)
 
 static void forget(void *value)
 {
+    tsr_cuda_value *v = value;
     if (!tsr_cuda_alive())
         return; /* the lock may be held by a thread that is not there any more */
-    tsr_cuda_let_go(&((tsr_cuda_value *)value)->dead);
+    if (atomic_fetch_sub(&v->refs, 1) != 1)
+        return;
+    tsr_cuda_let_go(&v->dead);
     tsr_cuda_free_dead_unless_busy();
 }
 
@@ -303,8 +307,19 @@ static tsr_status run_step(void *arguments)
     return status;
 }
 
+/* C = A. */
+static bool is_copy(const tsr_step *s)
+{
+    return s->op == TSR_STEP_IDENTITY && s->x.value && s->type == s->result && !s->mask && !s->c;
+}
+
 static tsr_status step(const tsr_step *s, void **value)
 {
+    if (is_copy(s)) {
+        atomic_fetch_add(&((tsr_cuda_value *)s->x.value)->refs, 1);
+        *value = s->x.value;
+        return TSR_OK;
+    }
     stepping t = {.step = s};
     tsr_status status = tsr_cuda_alone(run_step, &t);
     *value = t.value;

@@ -3,11 +3,14 @@
 #ifndef TSR_CUDA_VALUES_H
 #define TSR_CUDA_VALUES_H
 
+#include <stdatomic.h>
+
 #include "backends/cuda/context.h"
 
 /* What a value is, seen from inside.  Its arrays are read and written on `compute` only, or while somebody waits. */
 typedef struct tsr_cuda_value {
-    tsr_cuda_dead dead; /* once it is forgotten */
+    tsr_cuda_dead dead; /* once it is forgotten by all */
+    atomic_int refs;
     int64_t count;   /* elements */
     size_t size;     /* bytes of one */
     void *x;         /* device; one allocation with: */

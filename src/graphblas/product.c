@@ -95,7 +95,7 @@ static tsr_status execute(const job *j, tsr_result *result)
                        : tsr_engine_execute(&j->match.request, &j->decision, result);
 }
 
-/* The device reads and writes large arrays by itself once they lie in blocks that products have often used. */
+/* The device reads and writes large arrays by itself once they lie in blocks that products have often used; what stays there touches none. */
 static void use_operand(const job *j, const tsr_view *v, bool read)
 {
     if (read && !v->iso && v->type == j->match.request.product.semiring.type)
@@ -110,7 +110,7 @@ static void use_blocks(job *j)
         use_operand(j, &p->b, tsr_reads_b(p));
     if (p->op == TSR_OP_SDDMM)
         use_operand(j, &p->a, tsr_reads_a(p));
-    if (!tsr_is_masked(p->op))
+    if (!tsr_is_masked(p->op) && !j->may_stay)
         tsr_pins_use(j->arrays.x, j->decision.backend);
     j->pin_ms = j->decision.experience ? tsr_engine_clock_ms() - start : 0;
 }

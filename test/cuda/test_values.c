@@ -374,6 +374,22 @@ static void test_chain(void **state)
     free_host(&want);
 }
 
+/* A copy outlives what it is a copy of. */
+static void test_copies(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    host_value h = new_host(TSR_FP32, 300, true);
+    draw_host(&h, &r);
+    void *a = must_bring(&h), *copy;
+    const tsr_step step = {.op = TSR_STEP_IDENTITY, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}};
+    assert_int_equal(values->step(&step, &copy), TSR_OK);
+    values->forget(a);
+    check_value(copy, &h);
+    values->forget(copy);
+    free_host(&h);
+}
+
 /* ---- reductions ---- */
 
 static void test_reductions(void **state)
@@ -867,7 +883,7 @@ int main(int argc, char **argv)
     values = gpu->values;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_chain), cmocka_unit_test(test_reductions), cmocka_unit_test(test_derived),
+        cmocka_unit_test(test_chain), cmocka_unit_test(test_copies), cmocka_unit_test(test_reductions), cmocka_unit_test(test_derived),
         cmocka_unit_test(test_dense_products),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict), cmocka_unit_test(test_frontiers),
         cmocka_unit_test(test_failing_frontiers), cmocka_unit_test(test_failures),
