@@ -39,27 +39,38 @@ NAMED_ONLY = ('attention', 'ktruss', 'clustering')  # SuiteSparse takes minutes 
 
 
 def parse(text):
-    """Standard output of a program with trace lines in it: times of its steps summed up, and what moved in the last turn."""
+    """Standard output of a program with trace lines in it: times of its steps summed up, and what moved in the last turn and what the
+    device took for it, copies to the host left out."""
     found = {'first_ms': 0.0, 'later_ms': 0.0, 'read_ms': 0.0, 'difference': 0.0}
     moved, reading, routes = [0, 0], 0, {}
+    step, steps, step_of, device = 0, 0, {}, {}  # steps of all turns, of one turn; of a line of the trace; ms of a step
     for line in text.splitlines():
         word, *values = line.split() or ['']
         if line.startswith('{'):
             record = json.loads(line)
+            if 'route' not in record:
+                of = step_of.get(record['line'])
+                device[of] = device.get(of, 0.0) + record['device_ms']
+                continue
             moved[reading] += max(0, record['bytes_moved'])
             routes[record['route']] = routes.get(record['route'], 0) + 1
+            if not reading and not record['route'].endswith(':fetch'):
+                step_of[record['line']] = step
         elif word == 'step':
             reading = 1
             found['moved'], found['routes'] = moved, routes
         elif word in ('answer', 'graph'):
             moved, reading, routes = [0, 0], 0, {}
+            step += word == 'answer'
         elif word == 'difference':
             found['difference'] = max(found['difference'], float(values[1]))
         elif word == 'turns':
+            steps += 1
             for key, value in (('first_ms', values[3]), ('later_ms', values[5]), ('read_ms', values[10])):
                 found[key] = round(found[key] + float(value), 3)
         if word == 'graph':
             found['vertices'], found['edges'] = int(values[2]), int(values[4])
+    found['device_ms'] = round(sum(device.get(k, 0.0) for k in range(step - steps, step)), 3)
     return found
 
 
@@ -112,7 +123,8 @@ def measure(options, pipeline, folder):
                'difference': ours['difference'] if math.isfinite(ours['difference']) else None}
         if options.trace:
             traced = run(options, pipeline, folder, [], through(options, mode, TESSERA_TRACE='/dev/stdout'))
-            row.update(bytes_moved=traced['moved'][0], bytes_read=traced['moved'][1], routes=traced['routes'])
+            row.update(bytes_moved=traced['moved'][0], bytes_read=traced['moved'][1], routes=traced['routes'],
+                       device_ms=traced['device_ms'])
         yield row
     os.unlink(saved)
 
@@ -126,11 +138,17 @@ def route_text(row):
     return ', '.join(f'{name} ×{count}' for name, count in ordered[:3])
 
 
+def gaps(row):
+    """Time over what the device took of it; None: it took nothing, or nobody looked."""
+    return row['tessera_ms'] / row['device_ms'] if row.get('device_ms') else None
+
+
 def describe(row):
+    gap = f'{gaps(row):5.2f}' if gaps(row) else '    –'
     moved = f"{row['bytes_moved'] / 1e6:9.3f} MB" if 'bytes_moved' in row else ''
     apart = 'DIFFERENT' if wrong(row) else f"{row['difference']:.1e}"
     return (f"{row['pipeline']:18} {row['mode']:5} {row['plain_ms']:10.2f} {row['tessera_first_ms']:10.2f} {row['tessera_ms']:10.2f} ms "
-            f"{row['ratio']:7.2f}x {row['ratio_read']:7.2f}x {moved} {apart:9} {route_text(row)}")
+            f"{row['ratio']:7.2f}x {row['ratio_read']:7.2f}x {gap} {moved} {apart:9} {route_text(row)}")
 
 
 def amount(count):
@@ -146,14 +164,14 @@ def markdown(path):
     names = {pipeline[0]: pipeline[1] for pipeline in PIPELINES}
     machine = f"{record['threads']} threads of {record['cpu']['name']}, {record['gpu'] or 'no GPU'}"
     lines = [f"{machine}, {record['date'][:10]}, commit {record['commit']}", '',
-             '| program | vertices, edges | SuiteSparse ms | Tessera first ms | later ms | ratio | with the answer read | moved '
-             '| largest difference |',
-             '|---|---:|---:|---:|---:|---:|---:|---:|---:|']
+             '| program | vertices, edges | SuiteSparse ms | Tessera first ms | later ms | ratio | with the answer read | time / device '
+             '| moved | largest difference |',
+             '|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|']
     for row in record['pipelines']:
         moved = amount(row['bytes_moved']) if 'bytes_moved' in row else '–'
-        mode = f" ({row['mode']})"
+        mode, gap = f" ({row['mode']})", f'{gaps(row):.2f}' if gaps(row) else '–'
         lines.append(f"| {names[row['pipeline']]}{mode} | {row['vertices']:,}, {row['edges']:,} | {row['plain_ms']:.2f} | "
-                     f"{row['tessera_first_ms']:.2f} | {row['tessera_ms']:.2f} | {row['ratio']:.2f} | {row['ratio_read']:.2f} | {moved} | "
+                     f"{row['tessera_first_ms']:.2f} | {row['tessera_ms']:.2f} | {row['ratio']:.2f} | {row['ratio_read']:.2f} | {gap} | {moved} | "
                      f"{'different' if wrong(row) else format(row['difference'], '.1g')} |")
     return '\n'.join(lines)
 
@@ -211,7 +229,7 @@ def main():
         return 0
     started, rows = datetime.datetime.now(), []
     path = options.output or os.path.join(HERE, 'results', f'{started:%Y-%m-%d}-{options.name}.json')
-    print(f"{'':24} {'plain':>10} {'first':>10} {'later':>13} {'ratio':>8} {'+ read':>8}")
+    print(f"{'':24} {'plain':>10} {'first':>10} {'later':>13} {'ratio':>8} {'+ read':>8} {'gaps':>5}")
     chosen = options.pipelines or [pipeline[0] for pipeline in PIPELINES if pipeline[0] not in NAMED_ONLY]
     graphs = options.graph.split(',') if options.graph else [None]
     with tempfile.TemporaryDirectory() as folder:

@@ -75,7 +75,7 @@ def routes_of(workers, path):
     with open(path, encoding='utf-8') as file:
         records = [json.loads(line) for line in file if line.strip()]
     os.unlink(path)
-    return {record['route']: record.get('reason') for record in records}
+    return {record['route']: record.get('reason') for record in records if 'route' in record}
 
 
 def only_ours(spec, ours, trace, seconds):

@@ -52,6 +52,8 @@ def parse(text):
         word, *values = line.split() or ['']
         if line.startswith('{'):
             record = json.loads(line)
+            if 'route' not in record:  # what the device took for a line before
+                continue
             routes[record['route']] = routes.get(record['route'], 0) + 1
         elif word == 'step':
             steps.append([values[0], float(values[1]), routes, 0.0])

@@ -19,7 +19,8 @@ TABLES = [
      'Operands in host memory; SuiteSparse on the processor beside the GPU. Made by `tools/gpu-check.sh`.'),
     ('On a GPU: whole programs', '*-pipelines.json', ['bench/pipelines.py', '--markdown'],
      'The programs of `examples/` ([examples.md](examples.md)), several turns in one process, in brackets `TESSERA_MODE`; the last ratio counts the transfer of the '
-     'answer too; "moved" is what crossed the bus in a later turn while it was computed. SuiteSparse on the processor beside the GPU. '
+     'answer too; "time / device" is the time of a later turn over what the device took for its calls (the copies of operands in a call count, '
+     'what comes home does not); "moved" is what crossed the bus in a later turn while it was computed. SuiteSparse on the processor beside the GPU. '
      'Made by `tools/gpu-check.sh`.'),
     ('On a GPU: kernels', '*-h200.jsonl', ['bench/cuda/table.py', '--markdown', '--best', '--generated'],
      'Operands on the device, the best of cuSPARSE\'s algorithms in the same run; geometric means against cuSPARSE FP32 and FP64 in the last '

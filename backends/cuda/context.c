@@ -40,6 +40,7 @@ static void open_once(void)
 bool tsr_cuda_start(const tsr_backend_options *options, bool (*evict_oldest)(void))
 {
     chosen = *options;
+    tsr_cuda.timed = options->timed;
     evict = evict_oldest;
     pthread_once(&once, open_once);
     return opened;

@@ -31,6 +31,7 @@ typedef struct tsr_cuda_context {
     tsr_cuda_device device;
     void *compute, *up, *down; /* streams; memory is allocated and freed on `compute` */
     void *order;               /* event of tsr_cuda_after */
+    bool timed;                /* somebody asks how long the device takes (times.c) */
     size_t cap, used;          /* bytes of device memory: allowed, reserved */
     const struct tsr_model *model; /* what kernels cost */
     int built, evicted;        /* block formats and the like made, sparse operands given up, by the present product */

@@ -6,6 +6,7 @@
 #include "backends/cuda/pinned.h"
 #include "backends/cuda/push.h"
 #include "backends/cuda/resident.h"
+#include "backends/cuda/times.h"
 #include "backends/cuda/values.h"
 
 #include <string.h>
@@ -109,8 +110,10 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
     void *before;
     tsr_status status = tsr_cuda_begin(&before);
     tsr_cuda.built = tsr_cuda.evicted = 0;
+    tsr_cuda_times_start();
     if (status == TSR_OK)
         status = execute_alone(p, result);
+    tsr_cuda_times_stop();
     result->built = tsr_cuda.built;
     result->evicted = tsr_cuda.evicted;
     tsr_cuda_end(before);
@@ -156,7 +159,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,
                                         .execute = execute, .kernel_name = kernel_name, .holds = holds,
                                         .release = tsr_cuda_slot_release, .measure = tsr_cuda_measure,
-                                        .fetch = fetch, .forget = forget,
+                                        .fetch = fetch, .forget = forget, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
                                         .values = &tsr_cuda_values};
     return tsr_cuda_start(options, tsr_cuda_evict_oldest) ? &backend : NULL;

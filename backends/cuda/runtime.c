@@ -64,6 +64,20 @@ tsr_status tsr_cuda_event_new(void **event)
     return status_of(cudaEventCreateWithFlags((cudaEvent_t *)event, cudaEventDisableTiming));
 }
 
+tsr_status tsr_cuda_timer_new(void **event)
+{
+    *event = NULL;
+    return status_of(cudaEventCreate((cudaEvent_t *)event));
+}
+
+tsr_status tsr_cuda_event_ms(double *ms, void *from, void *to)
+{
+    float between = 0;
+    tsr_status status = status_of(cudaEventElapsedTime(&between, from, to));
+    *ms = (double)between;
+    return status;
+}
+
 void tsr_cuda_event_free(void *event)
 {
     if (event)

@@ -35,6 +35,10 @@ tsr_status tsr_cuda_event_wait(void *event);
 tsr_status tsr_cuda_event_follow(void *event, void *stream);
 int tsr_cuda_event_done(void *event);
 
+/* An event with a time, and the ms between two that have been waited for. */
+tsr_status tsr_cuda_timer_new(void **event);
+tsr_status tsr_cuda_event_ms(double *ms, void *from, void *to);
+
 tsr_status tsr_cuda_use(int ordinal); /* the device of the calling thread */
 
 /* The context of the calling thread, which its program may have chosen; NULL: none.  Given to restore it is current again. */

@@ -9,6 +9,7 @@
 #include "backends/cuda/gemm.h"
 #include "backends/cuda/sparse.h"
 #include "backends/cuda/stage.h"
+#include "backends/cuda/times.h"
 #include "kernels/cuda/spread.h"
 
 /* ---- memory ---- */
@@ -81,12 +82,14 @@ tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments)
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
     tsr_status status = tsr_cuda_begin(&before);
+    tsr_cuda_times_start();
     if (status == TSR_OK)
         status = run(arguments);
     if (status == TSR_OUT_OF_MEMORY) {
         tsr_cuda_evict_all();
         status = run(arguments);
     }
+    tsr_cuda_times_stop();
     tsr_cuda_end(before);
     return status;
 }
@@ -297,6 +300,7 @@ static tsr_status run_step(void *arguments)
     tsr_status status = tsr_cuda_value_new(&t->value, s->count, tsr_cuda_type_size(s->result), !tsr_step_is_full(s, &a));
     if (status != TSR_OK)
         return status;
+    tsr_cuda_times_restart();
     a.z = t->value->x;
     a.z_present = t->value->present;
     status = tsr_cuda_step(s, &a, &tsr_cuda.device, tsr_cuda.compute);

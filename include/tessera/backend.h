@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 5
+#define TSR_BACKEND_API_VERSION 6
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -203,12 +203,18 @@ typedef struct tsr_backend {
     bool (*pin)(void *block, size_t bytes);
     void (*unpin)(void *block);
     const tsr_backend_values *values; /* optional: dense values that stay */
+    /* Optional, for the trace.  times: what calls of this thread have put on the device since it was last asked; NULL: nothing, or times were not
+     * asked for when the backend was loaded.  elapsed: the ms that the device took for it, once: then `times` is gone.  Negative: not done
+     * yet (never with `wait`), ask again; NaN: nobody knows.  Any thread. */
+    void *(*times)(void);
+    double (*elapsed)(void *times, bool wait);
 } tsr_backend;
 
 /* What a plug-in is told once. */
 typedef struct tsr_backend_options {
     int device;           /* TESSERA_DEVICE */
     size_t device_memory; /* TESSERA_DEVICE_MEMORY: most bytes to use on the device; 0: its own choice */
+    bool timed;           /* `times` will be asked */
     const struct tsr_model *model; /* of TESSERA_MODEL (src/route/model.h), stays; NULL: the built-in one for the device at hand */
 } tsr_backend_options;
 

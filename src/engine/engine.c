@@ -387,6 +387,7 @@ static void report(const tsr_request *r, const tsr_decision *d, const tsr_result
     snprintf(route, sizeof route, "%s:%s", d->backend->name, kernel_used(r, d, result));
     tsr_trace_product(&(tsr_trace_record){.call = r->call, .pattern = pattern, .route = route, .reason = d->reason,
                                           .predicted_ms = d->predicted_ms, .measured_ms = measured_ms,
+                                          .backend = d->backend,
                                           .bytes_moved = result->bytes_moved + r->brought, .built = result->built,
                                           .evicted = result->evicted});
 }

@@ -188,6 +188,7 @@ void tsr_resident_report(const tsr_backend *backend, const char *what, tsr_trace
     char route[64];
     snprintf(route, sizeof route, "%s:%s", backend->name, what);
     record.route = route;
+    record.backend = backend;
     record.predicted_ms = -1.0;
     if (!record.reason)
         record.reason = "operands are there";

@@ -134,6 +134,7 @@ GrB_Info tsr_state_finalize(void)
 {
     if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
         tsr_defer_end();
+        tsr_trace_settle();
         __atomic_store_n(&started, false, __ATOMIC_RELEASE);
         const unsigned busy = __atomic_exchange_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
         if (busy & TSR_BUSY_CHECK)

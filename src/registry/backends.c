@@ -17,6 +17,7 @@
 #include "src/registry/config.h"
 #include "src/registry/model_file.h"
 #include "src/registry/paths.h"
+#include "src/registry/trace.h"
 #include "src/registry/warn.h"
 
 static const tsr_backend *gpu;
@@ -39,7 +40,8 @@ static const tsr_backend *ask(void *plugin, const char *path)
         return NULL;
     }
     const tsr_config *config = tsr_config_get();
-    const tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory, .model = tsr_model_named()};
+    const tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory,
+                                         .timed = tsr_trace_wanted(), .model = tsr_model_named()};
     if (score.score(&options) <= 0) {
         return NULL;
     }

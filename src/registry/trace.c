@@ -26,6 +26,7 @@ typedef struct row {
     char name[KEY_SIZE]; /* "call|route", or a reason without its numbers */
     int64_t count;
     double sum; /* ms, or bytes */
+    double device_ms;
 } row;
 
 typedef struct table {
@@ -42,6 +43,18 @@ static pid_t trace_pid; /* the process that opened trace_fd */
 static const tsr_config *tried_for; /* the configuration that trace_fd was opened for */
 static table products, forwards, moves;
 static int64_t built, evicted;
+
+/* A record whose calls may still be under way on the device. */
+typedef struct late {
+    const tsr_backend *backend;
+    void *times;
+    int64_t line;
+    char name[KEY_SIZE];
+    struct late *next;
+} late;
+
+static late *oldest, **newest = &oldest;
+static int64_t lines; /* records of this process so far */
 
 /* ---- text without the program's locale ---- */
 
@@ -169,9 +182,20 @@ static int write_json(const tsr_trace_record *r)
     add_json_string(&t, "reason", r->reason, ",");
     add_json_ms(&t, "predicted_ms", r->predicted_ms);
     add_json_ms(&t, "measured_ms", r->measured_ms);
-    add(&t, "\"bytes_moved\":%lld,\"built\":%d,\"evicted\":%d,\"pid\":%ld}\n", (long long)r->bytes_moved, r->built, r->evicted,
-        (long)getpid());
+    add(&t, "\"bytes_moved\":%lld,\"built\":%d,\"evicted\":%d,\"pid\":%ld,\"line\":%lld}\n", (long long)r->bytes_moved, r->built, r->evicted,
+        (long)getpid(), (long long)lines);
     return tsr_write_all(trace_fd, line, t.used);
+}
+
+/* What the device took for record `line`. */
+static int write_late(int64_t line, double ms)
+{
+    char data[LINE_SIZE];
+    text t = {data, 0, sizeof data};
+    add(&t, "{");
+    add_json_ms(&t, "device_ms", ms);
+    add(&t, "\"pid\":%ld,\"line\":%lld}\n", (long)getpid(), (long long)line);
+    return tsr_write_all(trace_fd, data, t.used);
 }
 
 static void write_readable(const tsr_trace_record *r)
@@ -194,12 +218,18 @@ static void write_readable(const tsr_trace_record *r)
 
 /* ---- the summary ---- */
 
-static void count(table *in, const char *name, double amount)
+static int find(const table *in, const char *name)
 {
     int k = 0;
     while (k < in->used && strcmp(in->rows[k].name, name) != 0) {
         k++;
     }
+    return k;
+}
+
+static void count(table *in, const char *name, double amount)
+{
+    int k = find(in, name);
     if (k == MAX_ROWS) {
         k--;
         snprintf(in->rows[k].name, KEY_SIZE, "(others)");
@@ -233,12 +263,17 @@ static bool is_forward(const char *route)
     return strcmp(route, "suitesparse") == 0;
 }
 
+static void name_row(char name[KEY_SIZE], const tsr_trace_record *r)
+{
+    snprintf(name, KEY_SIZE, "%-10.40s %.80s", r->call, r->route);
+}
+
 static void count_record(const tsr_trace_record *r)
 {
     char name[KEY_SIZE];
     built += r->built;
     evicted += r->evicted;
-    snprintf(name, sizeof name, "%-10.40s %.80s", r->call, r->route);
+    name_row(name, r);
     count(&products, name, r->measured_ms);
     if (r->bytes_moved > 0) {
         count(&moves, name, (double)r->bytes_moved);
@@ -247,6 +282,43 @@ static void count_record(const tsr_trace_record *r)
         without_numbers(name, sizeof name, r->reason);
         count(&forwards, name, 0);
     }
+}
+
+/* ---- what the device takes ---- */
+
+static void expect_times(const tsr_trace_record *r)
+{
+    void *times = r->backend && r->backend->times ? r->backend->times() : NULL;
+    late *l = times ? malloc(sizeof *l) : NULL;
+    if (!l) {
+        if (times) {
+            r->backend->elapsed(times, true);
+        }
+        return;
+    }
+    *l = (late){.backend = r->backend, .times = times, .line = lines};
+    name_row(l->name, r);
+    *newest = l;
+    newest = &l->next;
+}
+
+/* 0, or what is wrong. */
+static int take_times(bool wait)
+{
+    int wrong = 0;
+    double ms;
+    for (late *l; (l = oldest) && !((ms = l->backend->elapsed(l->times, wait)) < 0); free(l)) {
+        oldest = l->next;
+        newest = oldest ? newest : &oldest;
+        const int k = find(&products, l->name);
+        if (k < products.used && ms > 0) {
+            products.rows[k].device_ms += ms;
+        }
+        if (trace_fd >= 0 && isfinite(ms)) {
+            wrong = write_late(l->line, ms);
+        }
+    }
+    return wrong;
 }
 
 static int by_count(const void *left, const void *right)
@@ -285,8 +357,11 @@ static void summarize(void)
     qsort(forwards.rows, (size_t)forwards.used, sizeof(row), by_count);
     add(&t, "tessera: summary of process %ld%s\n", (long)getpid(), products.used ? "" : ": no products");
     for (int k = 0; k < products.used && k < TOP_ROUTES; k++) {
-        add(&t, "tessera:   %-44s %9lld calls %12.3f ms\n", products.rows[k].name, (long long)products.rows[k].count,
-            products.rows[k].sum);
+        add(&t, "tessera:   %-44s %9lld calls %12.3f ms", products.rows[k].name, (long long)products.rows[k].count, products.rows[k].sum);
+        if (products.rows[k].device_ms > 0) {
+            add(&t, ", on the device %.3f ms", products.rows[k].device_ms);
+        }
+        add(&t, "\n");
     }
     for (int k = 0; k < forwards.used && k < TOP_REASONS; k++) {
         add(&t, "tessera:   forwarded %9lld: %s\n", (long long)forwards.rows[k].count, forwards.rows[k].name);
@@ -303,6 +378,7 @@ static void at_exit(void)
         return;
     }
     pthread_mutex_lock(&lock);
+    take_times(true);
     summarize();
     pthread_mutex_unlock(&lock);
 }
@@ -325,7 +401,9 @@ static void in_child(void)
     memset(&products, 0, sizeof products);
     memset(&forwards, 0, sizeof forwards);
     memset(&moves, 0, sizeof moves);
-    built = evicted = 0;
+    built = evicted = lines = 0;
+    oldest = NULL; /* whose times are the parent's */
+    newest = &oldest;
 }
 
 static void register_fork(void)
@@ -375,6 +453,11 @@ void tsr_trace_product(const tsr_trace_record *record)
         cannot_open = open_trace(config);
         cannot_write = trace_fd >= 0 ? write_json(record) : 0;
     }
+    expect_times(record);
+    lines++;
+    if (!cannot_write) {
+        cannot_write = take_times(false);
+    }
     pthread_mutex_unlock(&lock);
     if (cannot_open) {
         warn_of_opening(config, cannot_open);
@@ -382,4 +465,11 @@ void tsr_trace_product(const tsr_trace_record *record)
     if (cannot_write) {
         tsr_warn_once("trace write", "cannot write the trace: %s", strerror(cannot_write));
     }
+}
+
+void tsr_trace_settle(void)
+{
+    pthread_mutex_lock(&lock);
+    (void)take_times(true);
+    pthread_mutex_unlock(&lock);
 }

@@ -13,6 +13,7 @@ typedef struct tsr_trace_record {
     double predicted_ms; /* < 0: not predicted */
     double measured_ms;  /* < 0: not measured */
     int64_t bytes_moved; /* across PCIe; 0 on the CPU */
+    const tsr_backend *backend; /* asked how long the device took; NULL: nobody */
     int built, evicted;  /* representations made on the GPU, and given up there, for this product */
 } tsr_trace_record;
 
@@ -20,7 +21,10 @@ typedef struct tsr_trace_record {
 bool tsr_trace_wanted(void);
 
 /* Thread-safe.  Writes one JSON line to the trace file, one readable line to stderr at verbose 2, and counts for the
- * summary that verbose >= 1 prints at exit. */
+ * summary that verbose >= 1 prints at exit.  Nothing is waited for: what the device took follows in a line of its own once it is known. */
 void tsr_trace_product(const tsr_trace_record *record);
+
+/* Waits for what is still under way: its times are written. */
+void tsr_trace_settle(void);
 
 #endif

@@ -382,6 +382,22 @@ tsr_status tsr_cuda_event_new(void **event)
     return new_block(event, sizeof(lazy_event)) == TSR_OK ? (memset(*event, 0, sizeof(lazy_event)), TSR_OK) : TSR_OUT_OF_MEMORY;
 }
 
+tsr_status tsr_cuda_timer_new(void **event)
+{
+    return tsr_cuda_event_new(event);
+}
+
+/* Time passes with what is queued. */
+tsr_status tsr_cuda_event_ms(double *ms, void *from, void *to)
+{
+    const lazy_event *first = from, *last = to;
+    pthread_mutex_lock(&lock);
+    bool failed = fails() || first->reached < first->recorded || last->reached < last->recorded;
+    *ms = (double)(last->recorded - first->recorded);
+    pthread_mutex_unlock(&lock);
+    return failed ? TSR_INTERNAL_ERROR : TSR_OK;
+}
+
 void tsr_cuda_event_free(void *event)
 {
     tsr_cuda_unpin(event);

@@ -390,6 +390,33 @@ static void test_copies(void **state)
     free_host(&h);
 }
 
+/* ---- times ---- */
+
+/* What the device took for the calls of this thread is told once. */
+static void test_times(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    host_value h = new_host(TSR_FP32, 300, false);
+    draw_host(&h, &r);
+    assert_null(gpu->times());
+    tsr_cuda.timed = true;
+    void *a = must_bring(&h), *sum;
+    const tsr_step step = {.op = TSR_STEP_PLUS, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}, .y = {.value = a}};
+    assert_int_equal(values->step(&step, &sum), TSR_OK);
+    void *times = gpu->times(), *none = gpu->times();
+    double ms;
+    do
+        ms = gpu->elapsed(times, rng_chance(&r, 50));
+    while (ms < 0);
+    tsr_cuda.timed = false;
+    assert_null(none);
+    assert_true(ms > 0);
+    values->forget(a);
+    values->forget(sum);
+    free_host(&h);
+}
+
 /* ---- reductions ---- */
 
 static void test_reductions(void **state)
@@ -883,7 +910,8 @@ int main(int argc, char **argv)
     values = gpu->values;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_chain), cmocka_unit_test(test_copies), cmocka_unit_test(test_reductions), cmocka_unit_test(test_derived),
+        cmocka_unit_test(test_chain), cmocka_unit_test(test_copies), cmocka_unit_test(test_times),
+        cmocka_unit_test(test_reductions), cmocka_unit_test(test_derived),
         cmocka_unit_test(test_dense_products),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict), cmocka_unit_test(test_frontiers),
         cmocka_unit_test(test_failing_frontiers), cmocka_unit_test(test_failures),

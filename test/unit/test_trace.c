@@ -83,6 +83,50 @@ static void test_a_record_is_one_json_line(void **state)
     remove_folder();
 }
 
+/* ---- what a device took ---- */
+
+/* Of three calls; every third question is answered. */
+static double took[] = {0, 1.5, 2.5, 4.0};
+static int given, asked;
+
+static void *times(void)
+{
+    return given < 3 ? &took[++given] : NULL;
+}
+
+static double elapsed(void *of, bool wait)
+{
+    return wait || ++asked % 3 == 0 ? *(double *)of : -1.0;
+}
+
+static void three_calls(void)
+{
+    static const tsr_backend device = {.name = "cuda", .times = times, .elapsed = elapsed};
+    tsr_trace_record r = {.call = "GrB_apply", .pattern = "step", .route = "cuda:step", .predicted_ms = -1, .measured_ms = 1, .backend = &device};
+    for (int k = 0; k < 4; k++)
+        tsr_trace_product(&r);
+    tsr_trace_settle();
+}
+
+static void test_what_the_device_took_follows(void **state)
+{
+    (void)state;
+    make_folder();
+    child c = run_child(three_calls, (const char *[]){trace_to("t"), "TESSERA_VERBOSE=1", NULL});
+    assert_int_equal(c.code, 0);
+    assert_non_null(strstr(c.error, "4 calls        4.000 ms, on the device 8.000 ms"));
+    const char *at = read_text(in_folder("t"));
+    static const char *const order[] = {"\"line\":0}\n", "\"line\":1}\n", "\"line\":2}\n", "{\"device_ms\":1.5,", "\"line\":0}\n", "\"line\":3}\n",
+                                        "{\"device_ms\":2.5,", "\"line\":1}\n", "{\"device_ms\":4,", "\"line\":2}\n"};
+    for (int k = 0; k < 10; k++) {
+        at = strstr(at, order[k]);
+        assert_non_null(at);
+        at += strlen(order[k]);
+    }
+    assert_string_equal(at, "");
+    remove_folder();
+}
+
 static void long_record(void)
 {
     static char text[20001];
@@ -339,7 +383,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nothing_unless_wanted),
-        cmocka_unit_test(test_a_record_is_one_json_line),
+        cmocka_unit_test(test_a_record_is_one_json_line), cmocka_unit_test(test_what_the_device_took_follows),
         cmocka_unit_test(test_a_long_record_stays_json),
         cmocka_unit_test(test_lines_of_threads_stay_whole),
         cmocka_unit_test(test_a_forked_child_has_its_own_file_and_no_summary),
