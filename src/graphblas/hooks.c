@@ -7,16 +7,42 @@
 
 _Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
 
+/* Another thread may look at an object without entries, too: nothing of it is unfinished. */
+static bool is_empty(const void *handle)
+{
+    GrB_Index entries;
+    return tsr_real.GrB_Matrix_nvals(&entries, (GrB_Matrix) handle) != GrB_SUCCESS || entries == 0;
+}
+
+static void settle(const void *handle)
+{
+    if (tsr_form_waits(handle))
+        tsr_settle_form(handle);
+}
+
+void tsr_will_look(const void *handle)
+{
+    if (!tsr_filter_hit(handle))
+        return;
+    tsr_defer_before_read(handle);
+    if (tsr_form_waits(handle) && is_empty(handle))
+        tsr_settle_form(handle);
+}
+
 void tsr_will_read(const void *handle)
 {
-    if (tsr_filter_hit(handle))
-        tsr_defer_before_read(handle);
+    if (!tsr_filter_hit(handle))
+        return;
+    tsr_defer_before_read(handle);
+    settle(handle);
 }
 
 void tsr_will_move(const void *handle)
 {
-    if (tsr_filter_hit(handle))
-        tsr_defer_before_write(handle);
+    if (!tsr_filter_hit(handle))
+        return;
+    tsr_defer_before_write(handle);
+    settle(handle);
 }
 
 static void invalidate(const void *handle)
@@ -28,12 +54,20 @@ static void invalidate(const void *handle)
     }
 }
 
-void tsr_will_write(const void *handle)
+void tsr_will_edit(const void *handle)
 {
     if (!tsr_filter_hit(handle))
         return;
     tsr_defer_before_write(handle);
     invalidate(handle);
+}
+
+void tsr_will_write(const void *handle)
+{
+    if (!tsr_filter_hit(handle))
+        return;
+    tsr_will_edit(handle);
+    settle(handle);
 }
 
 void tsr_discard(const void *handle)

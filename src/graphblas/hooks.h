@@ -22,7 +22,8 @@ enum {
     TSR_BUSY_HANDLES = 1, /* some handle may have a record or take part in a deferred product */
     TSR_BUSY_CHECK = 2,   /* CHECK mode */
     TSR_BUSY_VALUES = 4,  /* a backend may keep values, or wants them all (TESSERA_MODE=gpu) */
-    TSR_BUSY_LOST = 8     /* contents went with a device */
+    TSR_BUSY_LOST = 8,    /* contents went with a device */
+    TSR_BUSY_FORMS = 16   /* a host's object may not know its sparsity control */
 };
 extern unsigned tsr_busy_bits;
 
@@ -64,7 +65,11 @@ void tsr_hook_read_array(const void *const *handles, size_t count);
 void tsr_hook_new_array(const void *const *handles, size_t count);
 void tsr_will_replace(const void *handle); /* before new contents: the old ones need not be anywhere any more */
 void tsr_discard(const void *handle);      /* the same where the new contents are not the host's either */
-void tsr_settle_form(const void *handle); /* the host's object, whose contents do not matter, is told its sparsity control (resident.c) */
+void tsr_will_edit(const void *handle);    /* before an entry is written: as a write, but the sparsity control may wait */
+void tsr_will_look(const void *handle);    /* before we look at the host's arrays: as a read, but the sparsity control may wait */
+bool tsr_form_waits(const void *handle);   /* the host has the contents, but its object not the sparsity control that was set (resident.c) */
+void tsr_settle_form(const void *handle);  /* it is told now */
+void tsr_settle_all(void);                 /* ... all that wait for it */
 bool tsr_is_lost(const void *handle);     /* its contents are gone: the call returns GrB_PANIC (resident.c) */
 bool tsr_is_lost_array(const void *const *handles, size_t count);
 size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overflows */
@@ -79,6 +84,7 @@ size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overfl
 #define TSR_HOOK_MOVE(handle) TSR_HOOK(tsr_will_move, handle)
 #define TSR_HOOK_WRITE(handle) TSR_HOOK(tsr_will_write, handle)
 #define TSR_HOOK_REPLACE(handle) TSR_HOOK(tsr_will_replace, handle)
+#define TSR_HOOK_EDIT(handle) TSR_HOOK(tsr_will_edit, handle)
 #define TSR_HOOK_FREED(handle) TSR_HOOK(tsr_freed, handle)
 #define TSR_HOOK_EXPORTED(handle) TSR_HOOK(tsr_exported, handle)
 #define TSR_HOOK_NEW(handle) TSR_HOOK(tsr_created, handle)

@@ -152,7 +152,7 @@ static bool look(const matcher *s, tsr_view *v, tsr_value **value, GrB_Matrix ha
         return true;
     }
     if (s->values)
-        tsr_will_read(handle);
+        tsr_will_look(handle);
     if (tsr_is_lost(handle) || !tsr_match_view(v, handle))
         return false;
     if (s->values && worth_bringing(v, handle) &&
@@ -360,7 +360,7 @@ static const char *fill_product(matcher *s)
     bool dense_c = !tsr_is_masked(p->op);
     if (!dense_c) {
         p->c_by_col = p->mask.by_col;
-        tsr_will_read(s->call->C);
+        tsr_will_look(s->call->C);
     } else if (too_large(p) || mostly_empty(p)) {
         return "C would be mostly empty";
     }

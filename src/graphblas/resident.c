@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/resident.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,13 +132,74 @@ bool tsr_resident_promise_control(GrB_Matrix C, int32_t control)
     return record;
 }
 
+bool tsr_form_waits(const void *handle)
+{
+    return (tsr_busy() & TSR_BUSY_FORMS) && form_of(handle) && !tsr_defer_is_target(handle);
+}
+
+static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
+
+/* Arrays move, so that what waits with them as operands runs first. */
+static void settle_record(const void *handle, tsr_matrix *record)
+{
+    pthread_mutex_lock(&settling);
+    const int32_t form = tsr_matrix_form(record);
+    if (form)
+        tsr_real.GxB_Matrix_Option_set_INT32((GrB_Matrix)handle, GxB_SPARSITY_CONTROL, form);
+    tsr_matrix_set_form(record, 0);
+    pthread_mutex_unlock(&settling);
+}
+
 void tsr_settle_form(const void *handle)
 {
-    const int32_t form = form_of(handle);
-    if (!form)
+    if (!form_of(handle))
         return;
-    tsr_real.GxB_Matrix_Option_set_INT32((GrB_Matrix)handle, GxB_SPARSITY_CONTROL, form);
-    set_form(handle, 0);
+    tsr_defer_before_write(handle);
+    tsr_matrix *record = tsr_table_get(handle, false);
+    if (record)
+        settle_record(handle, record);
+    tsr_matrix_unref(record);
+}
+
+static bool settle_left(const void *handle, tsr_matrix *record)
+{
+    settle_record(handle, record);
+    return true;
+}
+
+void tsr_settle_all(void)
+{
+    if (tsr_busy() & TSR_BUSY_FORMS)
+        tsr_table_each(settle_left);
+}
+
+/* Large, of a type that we know, without an entry, held sparse. */
+static bool may_delay(GrB_Matrix C)
+{
+    const tsr_config *config = tsr_config_get();
+    GrB_Index nrows, ncols, entries;
+    int32_t status;
+    tsr_type type;
+    if (tsr_real.GrB_Matrix_nrows(&nrows, C) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&ncols, C) != GrB_SUCCESS)
+        return false;
+    const double places = (double)nrows * (double)ncols;
+    return places >= tsr_gravity_least(config->min_work, config->mode == TSR_MODE_GPU) && places <= 0x1p28 &&
+           tsr_match_object_type(&type, C) && tsr_real.GrB_Matrix_nvals(&entries, C) == GrB_SUCCESS && entries == 0 &&
+           tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS &&
+           (status == GxB_SPARSE || status == GxB_HYPERSPARSE);
+}
+
+bool tsr_resident_delay_control(GrB_Matrix C, int32_t control)
+{
+    if ((control != GxB_BITMAP && control != GxB_BITMAP + GxB_FULL) || !tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE) ||
+        tsr_config_get()->defer || !tsr_resident_possible())
+        return false;
+    if (!tsr_form_waits(C))
+        tsr_will_look(C);
+    if (tsr_is_lost(C) || !(tsr_form_waits(C) || may_delay(C)) || !tsr_resident_promise_control(C, control))
+        return false;
+    tsr_busy_add(TSR_BUSY_FORMS);
+    return true;
 }
 
 /* ---- device memory, device lost ---- */

@@ -40,6 +40,10 @@ int32_t tsr_resident_control(GrB_Matrix C);
 /* C, which has no contents yet, will have this one. */
 bool tsr_resident_promise_control(GrB_Matrix C, int32_t control);
 
+/* The host's C is large and has no entries yet.  To hold it as bitmap would fill memory that a result of ours replaces: it gets that form
+ * when the host looks at it.  False: not such a one. */
+bool tsr_resident_delay_control(GrB_Matrix C, int32_t control);
+
 /* Another one, of such contents, which stay where they are.  False: they must be brought home for it. */
 bool tsr_resident_set_control(GrB_Matrix C, bool vector, int32_t control);
 

@@ -52,8 +52,10 @@ bool tsr_may_route(void)
 
 static void before_fork(void)
 {
-    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE))
+    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
         tsr_defer_run_all();
+        tsr_settle_all();
+    }
     tsr_pins_before_fork();
 }
 

@@ -23,7 +23,7 @@ bool tsr_see(tsr_seen *seen, GrB_Matrix handle)
         seen->view = tsr_value_view(seen->value);
         return true;
     }
-    tsr_will_read(handle);
+    tsr_will_look(handle);
     return tsr_match_view(&seen->view, handle) && tsr_match_object_type(&seen->view.type, handle);
 }
 
@@ -149,7 +149,7 @@ static bool any_sparse(const tsr_stepper *s)
     const tsr_seen *const all[] = {&s->x, &s->y, &s->c, &s->m};
     bool sparse = false;
     for (int k = 0; k < 4; k++)
-        sparse |= all[k]->given && !all[k]->value && tsr_is_compressed(&all[k]->view);
+        sparse |= all[k]->given && !all[k]->value && tsr_is_compressed(&all[k]->view) && !tsr_form_waits(all[k]->handle);
     return sparse;
 }
 
@@ -186,6 +186,8 @@ static bool keeps_bitmap(const tsr_stepper *s)
     int32_t status = 0, control = GxB_BITMAP;
     if (!itself || call->M || call->accum || tsr_resident_only(call->C) || (call->A ? &s->x : &s->y)->view.format != TSR_FULL)
         return false;
+    if (tsr_form_waits(call->C))
+        return true;
     tsr_real.GxB_Matrix_Option_get_INT32(call->C, GxB_SPARSITY_STATUS, &status);
     tsr_real.GxB_Matrix_Option_get_INT32(call->C, GxB_SPARSITY_CONTROL, &control);
     return status == GxB_BITMAP && control != GxB_BITMAP;

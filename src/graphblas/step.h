@@ -150,7 +150,7 @@ bool tsr_try_nrows(GrB_Index *nrows, GrB_Matrix A);
 bool tsr_try_ncols(GrB_Index *ncols, GrB_Matrix A);
 bool tsr_try_type(GrB_Type *type, GrB_Matrix A);
 
-/* Option set: what may hold A's sparsity, A being only with a backend, where it stays. */
-bool tsr_try_control(GrB_Matrix A, bool vector, int field, int32_t control);
+/* Option set: what may hold A's sparsity, A being only with a backend, where it stays, or empty on the host. */
+bool tsr_try_control(GrB_Info *info, GrB_Matrix A, bool vector, int field, int32_t control);
 
 #endif

@@ -472,9 +472,12 @@ bool tsr_try_type(GrB_Type *type, GrB_Matrix A)
     return true;
 }
 
-bool tsr_try_control(GrB_Matrix A, bool vector, int field, int32_t control)
+bool tsr_try_control(GrB_Info *info, GrB_Matrix A, bool vector, int field, int32_t control)
 {
-    if (field != GxB_SPARSITY_CONTROL || !tsr_resident_only(A))
+    *info = GrB_SUCCESS;
+    if (field != GxB_SPARSITY_CONTROL)
         return false;
+    if (!tsr_filter_hit(A) || !tsr_resident_only(A))
+        return !vector && tsr_resident_delay_control(A, control);
     return tsr_resident_control(A) == control || tsr_resident_set_control(A, vector, control);
 }

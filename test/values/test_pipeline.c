@@ -251,6 +251,68 @@ static void test_shortest_paths(void **state)
     ok(GrB_Matrix_free(&W));
 }
 
+enum { SOURCES = 32 };
+
+/* Shortest paths to each vertex. */
+static void count_paths_plain(int source, double *count)
+{
+    static int distance[N];
+    for (int j = 0; j < N; j++) distance[j] = -1, count[j] = 0;
+    distance[source] = 0;
+    count[source] = 1;
+    bool found = true;
+    for (int d = 0; found; d++) {
+        found = false;
+        for (int i = 0; i < N; i++)
+            for (int j = 0; distance[i] == d && j < N; j++)
+                if (weight[i][j] != 0 && (distance[j] < 0 || distance[j] == d + 1)) {
+                    distance[j] = d + 1;
+                    count[j] += count[i];
+                    found = true;
+                }
+    }
+}
+
+/* The first half of batched betweenness: what the program wrote goes there as its entries, though it is held as bitmap; nothing else moves. */
+static void test_batched_paths(void **state)
+{
+    (void)state;
+    GrB_Matrix paths, frontier;
+    GrB_Index left = 1;
+    static double plain[N];
+    int rounds = 0, before, records, status = 0;
+    ok(GrB_Matrix_new(&paths, GrB_FP64, SOURCES, N));
+    ok(GrB_Matrix_new(&frontier, GrB_FP64, SOURCES, N));
+    ok(GxB_Matrix_Option_set(paths, GxB_SPARSITY_CONTROL, GxB_BITMAP + GxB_FULL));
+    for (GrB_Index s = 0; s < SOURCES; s++) {
+        ok(GrB_Matrix_setElement_FP64(paths, 1, s, 11 * s));
+        ok(GrB_Matrix_setElement_FP64(frontier, 1, s, 11 * s));
+    }
+    for (; left > 0; rounds++) {
+        moved_since(0, &before);
+        ok(GxB_Matrix_Option_set(frontier, GxB_SPARSITY_CONTROL, rounds % 2 ? GxB_BITMAP : GxB_SPARSE));
+        ok(GrB_mxm(frontier, paths, NULL, GxB_PLUS_FIRST_FP64, frontier, A, GrB_DESC_RSC));
+        ok(GrB_Matrix_assign(paths, NULL, GrB_PLUS_FP64, frontier, GrB_ALL, SOURCES, GrB_ALL, N, NULL));
+        ok(GrB_Matrix_nvals(&left, frontier));
+        const int64_t moved = moved_since(before, &records);
+        assert_int_equal(records - before, 3);
+        assert_true(moved <= (rounds == 0 ? 1 << 16 : 0)); /* A and 64 entries; a bitmap has 115,200 bytes */
+    }
+    assert_true(rounds > 2);
+    ok(GxB_Matrix_Option_get(paths, GxB_SPARSITY_STATUS, &status));
+    assert_int_equal(status, GxB_FULL);
+    for (GrB_Index s = 0; s < SOURCES; s++) {
+        count_paths_plain((int)(11 * s), plain);
+        for (int j = 0; j < N; j++) {
+            double x = -1;
+            ok(GrB_Matrix_extractElement_FP64(&x, paths, s, (GrB_Index)j));
+            assert_true(x == plain[j]);
+        }
+    }
+    ok(GrB_Matrix_free(&paths));
+    ok(GrB_Matrix_free(&frontier));
+}
+
 /* Rows and columns of what is there are added up there, whatever their number; nothing moves. */
 static void test_sums_of_rows(void **state)
 {
@@ -298,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_pagerank, make, drop),
         cmocka_unit_test_setup_teardown(test_gcn_layer, make, drop),
         cmocka_unit_test_setup_teardown(test_shortest_paths, make, drop),
+        cmocka_unit_test_setup_teardown(test_batched_paths, make, drop),
         cmocka_unit_test_setup_teardown(test_sums_of_rows, make, drop),
     };
     if (!use_backend()) return 77;

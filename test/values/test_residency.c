@@ -186,6 +186,56 @@ static void comes_home_in_form(void)
     OK(GrB_finalize());
 }
 
+static GrB_Matrix tall_bitmap(void)
+{
+    GrB_Matrix A;
+    OK(GrB_Matrix_new(&A, GrB_FP64, N, 40));
+    OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_BITMAP));
+    OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_BITMAP + GxB_FULL));
+    return A;
+}
+
+static GrB_Index entries_of(GrB_Matrix A)
+{
+    GrB_Index n = 0;
+    OK(GrB_Matrix_nvals(&n, A));
+    return n;
+}
+
+/* An empty matrix becomes a bitmap when the host looks at it, which no call can tell. */
+static void form_waits(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A = tall_bitmap(), B = tall_bitmap(), C, D;
+    double x = 0;
+    REQUIRE(form_of(A, GxB_SPARSITY_CONTROL) == GxB_BITMAP + GxB_FULL && form_of(A, GxB_SPARSITY_STATUS) == GxB_BITMAP);
+    for (GrB_Index i = 0; i < 3; i++) OK(GrB_Matrix_setElement_FP64(B, (double)i, i, i));
+    OK(GrB_Matrix_dup(&C, B));
+    REQUIRE(form_of(C, GxB_SPARSITY_STATUS) == GxB_BITMAP && form_of(C, GxB_SPARSITY_CONTROL) == GxB_BITMAP + GxB_FULL);
+    OK(GrB_Matrix_removeElement(B, 1, 1));
+    REQUIRE(entries_of(B) == 2 && form_of(B, GxB_SPARSITY_STATUS) == GxB_BITMAP);
+    OK(GrB_Matrix_free(&B));
+    B = tall_bitmap(); /* its place may be the same */
+    for (GrB_Index i = 0; i < 3; i++) OK(GrB_Matrix_setElement_FP64(B, (double)i, i, i));
+    OK(GrB_Matrix_apply_BinaryOp2nd_FP64(C, B, NULL, GrB_PLUS_FP64, B, 1, GrB_DESC_RS));
+    OK(GrB_Matrix_assign_FP64(B, C, NULL, 7, GrB_ALL, N, GrB_ALL, 40, GrB_DESC_SC));
+    REQUIRE(homes() == 0 && steps() == 2);
+    REQUIRE(form_of(B, GxB_SPARSITY_STATUS) == GxB_FULL && form_of(B, GxB_SPARSITY_CONTROL) == GxB_BITMAP + GxB_FULL);
+    OK(GrB_Matrix_extractElement_FP64(&x, C, 2, 2));
+    REQUIRE(x == 3 && entries_of(B) == 40 * N && homes() == 2);
+    D = tall_bitmap();
+    OK(GrB_Matrix_setElement_FP64(D, 4, 3, 3));
+    OK(GxB_Matrix_Option_set(D, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    REQUIRE(form_of(D, GxB_SPARSITY_STATUS) == GxB_SPARSE && entries_of(D) == 1);
+    A = tall_bitmap();
+    const pid_t child = fork();
+    if (child == 0) _exit(form_of(A, GxB_SPARSITY_STATUS) != GxB_BITMAP);
+    int status = -1;
+    waitpid(child, &status, 0);
+    REQUIRE(status == 0);
+    OK(GrB_finalize());
+}
+
 /* A sparse operand and a sparse mask go there; what is there does not come home for them. */
 static void sparse_operands_come(void)
 {
@@ -687,6 +737,7 @@ static void odd_calls(void)
 TEST(stays_until_read)
 TEST(stays_as_bitmap)
 TEST(comes_home_in_form)
+TEST(form_waits)
 TEST(sparse_operands_come)
 TEST(sparse_vector_multiplies)
 TEST(narrow_matrices_multiply)
@@ -713,6 +764,7 @@ int main(void)
         cmocka_unit_test(test_stays_until_read),
         cmocka_unit_test(test_stays_as_bitmap),
         cmocka_unit_test(test_comes_home_in_form),
+        cmocka_unit_test(test_form_waits),
         cmocka_unit_test(test_sparse_operands_come),
         cmocka_unit_test(test_sparse_vector_multiplies),
         cmocka_unit_test(test_narrow_matrices_multiply),

@@ -231,6 +231,8 @@ def _wrapper(prototype, roles):
     before, after = _hooks(roles, HOOKS), _hooks(roles, AFTER)
     if steps.REPLACES.match(prototype.name):
         before = ['    TSR_HOOK_REPLACE(a0);']
+    if steps.EDITS.match(prototype.name):
+        before = ['    TSR_HOOK_EDIT(a0);']
     lines += ['const unsigned busy = tsr_busy();', 'if (TSR_UNLIKELY(busy)) {', '    if (busy & TSR_BUSY_CHECK) {',
               '        return checked_%s(%s);' % (prototype.name, _pass_on(prototype)), '    }']
     if prototype.name in TOTALS:

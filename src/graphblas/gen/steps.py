@@ -76,6 +76,11 @@ def _reduce_rows(match, prototype):
         prototype.name, operator)
 
 
+def _control(match, _):
+    return 'tsr_try_control(&early, (GrB_Matrix) a0, %s, a1, %s)' % (
+        'true' if match['object'] == 'Vector' else 'false', 'a2' if match['typed'] else '(int32_t) i')
+
+
 def _dup(match, prototype):
     return 'tsr_try_dup(&early, "%s", (GrB_Matrix *) a0, (GrB_Matrix) a1, %s)' % (
         prototype.name, 'true' if match['object'] == 'Vector' else 'false')
@@ -93,6 +98,7 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES, _assign),
     (OBJECT + r'extract$', _extract),
     (r'^GrB_Matrix_reduce_(?P<operator>Monoid|BinaryOp)$', _reduce_rows),
+    (OBJECT + r'Option_set(?P<typed>_INT32)?$', _control),
     (OBJECT + r'dup$', _dup),
     (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
 
@@ -101,11 +107,10 @@ ANSWERS = [(re.compile(pattern), asked, call) for pattern, asked, call in (
     (r'^GrB_(Matrix|Vector)_nvals$', 'a1', 'tsr_try_nvals(a0, (GrB_Matrix) a1)'),
     (r'^GrB_(Matrix_nrows|Vector_size)$', 'a1', 'tsr_try_nrows(a0, (GrB_Matrix) a1)'),
     (r'^GrB_Matrix_ncols$', 'a1', 'tsr_try_ncols(a0, (GrB_Matrix) a1)'),
-    (r'^GxB_(Matrix|Vector)_type$', 'a1', 'tsr_try_type(a0, (GrB_Matrix) a1)'),
-    (r'^GxB_Matrix_Option_set$', 'a0', 'tsr_try_control((GrB_Matrix) a0, false, a1, (int32_t) i)'),
-    (r'^GxB_Vector_Option_set$', 'a0', 'tsr_try_control((GrB_Matrix) a0, true, a1, (int32_t) i)'),
-    (r'^GxB_Matrix_Option_set_INT32$', 'a0', 'tsr_try_control((GrB_Matrix) a0, false, a1, a2)'),
-    (r'^GxB_Vector_Option_set_INT32$', 'a0', 'tsr_try_control((GrB_Matrix) a0, true, a1, a2)'))]
+    (r'^GxB_(Matrix|Vector)_type$', 'a1', 'tsr_try_type(a0, (GrB_Matrix) a1)'))]
+
+# One entry more or other: where the rest is held as it is, that may stay so.
+EDITS = re.compile(r'^GrB_(Matrix|Vector)_setElement_')
 
 # Old contents need not come home first.
 REPLACES = re.compile(r'^GrB_(Matrix|Vector)_clear$')

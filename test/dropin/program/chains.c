@@ -450,6 +450,20 @@ static void touch(chain *c)
     }
 }
 
+/* Held as bitmap before there is anything in it, then some entries. */
+static void start_bitmap(chain *c)
+{
+    object *A = any(c);
+    make_new(c, A);
+    report("chain_bitmap", c->vector ? GxB_Vector_Option_set(A->v, GxB_SPARSITY_CONTROL, GxB_BITMAP + GxB_FULL)
+                                     : GxB_Matrix_Option_set(A->m, GxB_SPARSITY_CONTROL, GxB_BITMAP + GxB_FULL), A);
+    for (int k = rng_below(4); k > 0; k--) {
+        any_value x = any_scalar(c);
+        GrB_Index i = (GrB_Index)rng_below(c->m), j = (GrB_Index)rng_below(c->n);
+        report("chain_set", c->vector ? vec_set(c->type, A->v, &x, i) : mat_set(c->type, A->m, &x, i, j), A);
+    }
+}
+
 /* ---- a chain ---- */
 
 static void begin(chain *c)
@@ -496,7 +510,7 @@ void op_chains(void)
     static void (*const calls[])(chain *) = {
         apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract, assign_scalar, transpose,
         choose, choose, number_places, sum, sum_rows, sum_rows, count, multiply, multiply, multiply_dense, relax,
-        relax, duplicate, swap, touch, set_control};
+        relax, duplicate, swap, touch, set_control, start_bitmap};
     chain c;
     begin(&c);
     report_rarely(true);
