@@ -8,6 +8,9 @@
 static const double margin = 0.97;
 /* Looking at A costs at most so small a part of what products with it take. */
 static const double looks = 12;
+/* Rows of B that a form may fetch for one of csr: with more of them it was slower in every measurement, whatever the model said (rows of B
+ * that many entries name stay in the cache; it does not know them). */
+static const double most_fetched = 0.9;
 /* Panels of a product that crosses the bus: the kernels of all but one run while others cross. */
 static const double panels = 8;
 
@@ -72,6 +75,13 @@ static double predict_hybrid(const tsr_model *model, const tsr_gpu_matrix *a, ts
     return by_tensor > 0 && by_csr > 0 ? by_tensor + by_csr : -1;
 }
 
+/* In 16 bits the arithmetic counts as well. */
+static bool fetches_as_csr(tsr_gpu_kernel kernel, const tsr_gpu_product *product)
+{
+    return kernel != TSR_GPU_CSR && product->math != TSR_GPU_FP16 && product->math != TSR_GPU_BF16 &&
+           tsr_gpu_rows_fetched(kernel, product) > most_fetched * product->nvals;
+}
+
 void tsr_predict_forms(double ms[TSR_FORMS], const tsr_model *model, const tsr_gpu_matrix *a, tsr_gpu_math math, double n,
                        unsigned allowed)
 {
@@ -79,7 +89,7 @@ void tsr_predict_forms(double ms[TSR_FORMS], const tsr_model *model, const tsr_g
         tsr_gpu_kernel kernel = (tsr_gpu_kernel)form;
         tsr_gpu_product product = product_of(a, form == TSR_FORM_HYBRID ? TSR_GPU_CSR : kernel, math, n);
         ms[form] = -1;
-        if (!(allowed & TSR_FORM_BIT(form)))
+        if (!(allowed & TSR_FORM_BIT(form)) || (form != TSR_FORM_HYBRID && fetches_as_csr(kernel, &product)))
             continue;
         double predicted = form == TSR_FORM_HYBRID ? predict_hybrid(model, a, math, n) : tsr_predict_kernel_ms(model, kernel, &product);
         ms[form] = predicted > 0 ? predicted : -1;
