@@ -176,8 +176,8 @@ static bool may_settle(const tsr_request *r)
     return r->may_forward && !tsr_is_masked(r->product.op) && !(tsr_config_get()->disabled & TSR_DISABLE_RESIDENCY);
 }
 
-/* To start the GPU costs as much as many products gain: it is begun when some of it has been lost without it, used when the start takes
- * nobody's time any more, or at once for a product that gains as much, or is expected often enough. */
+/* To start the GPU costs as much as many products gain: it is started when so much has been lost without it, or at once by a
+ * product that gains as much, or is expected often enough. */
 static bool start_pays(const tsr_request *r, const tsr_features *f, double base)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -190,12 +190,9 @@ static bool start_pays(const tsr_request *r, const tsr_features *f, double base)
         return false;
     pthread_mutex_lock(&lock);
     lost += gain;
-    const double lost_now = lost;
+    bool pays = tsr_worth_building(TSR_GPU_START_MS, lost, gain, r->expected_calls) || lost >= TSR_GPU_START_MS;
     pthread_mutex_unlock(&lock);
-    if (lost_now >= TSR_GPU_BEGIN_MS)
-        tsr_backend_gpu_begin();
-    return gain >= TSR_GPU_START_MS || lost_now >= TSR_GPU_BEGIN_MS + TSR_GPU_START_MS ||
-           (r->expected_calls > 0 && tsr_worth_building(TSR_GPU_START_MS, lost_now, gain, r->expected_calls));
+    return pays;
 }
 
 static bool of_values(const tsr_request *r)

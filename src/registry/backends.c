@@ -6,8 +6,6 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,55 +114,6 @@ const tsr_backend *tsr_backend_gpu(void)
 bool tsr_backend_gpu_asked(void)
 {
     return atomic_load_explicit(&asked, memory_order_relaxed);
-}
-
-/* ---- loaded while others compute ---- */
-
-static pthread_t starter;
-static bool starting;
-static pthread_mutex_t starting_lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* Used only when somebody asks for it: what computes what does not depend on a clock. */
-static void *start(void *nothing)
-{
-    pthread_once(&once, load);
-    return nothing;
-}
-
-/* Neither a fork nor the end of the process may find it half done. */
-static void wait_for_start(void)
-{
-    pthread_mutex_lock(&starting_lock);
-    if (starting)
-        pthread_join(starter, NULL);
-    starting = false;
-    pthread_mutex_unlock(&starting_lock);
-}
-
-/* Signals are for the program's own threads. */
-static void run_starter(void)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    pthread_mutex_lock(&starting_lock);
-    starting = pthread_create(&starter, NULL, start, NULL) == 0;
-    pthread_mutex_unlock(&starting_lock);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-}
-
-static bool alone(void)
-{
-    cpu_set_t cpus;
-    return sched_getaffinity(0, sizeof cpus, &cpus) != 0 || CPU_COUNT(&cpus) < 2;
-}
-
-void tsr_backend_gpu_begin(void)
-{
-    static atomic_flag begun = ATOMIC_FLAG_INIT;
-    if (atomic_flag_test_and_set(&begun) || alone() || pthread_atfork(wait_for_start, NULL, NULL) != 0 || atexit(wait_for_start) != 0)
-        return;
-    run_starter();
 }
 
 void tsr_backend_gpu_off(void)

@@ -16,10 +16,6 @@ const tsr_backend *tsr_backend_gpu(void);
 /* Was it called already, so that it costs nothing now? */
 bool tsr_backend_gpu_asked(void);
 
-/* It is loaded by a thread of its own, where there is a processor for one: before long tsr_backend_gpu will not have to wait.  A fork and
- * the end of the process wait for that thread. */
-void tsr_backend_gpu_begin(void);
-
 /* It failed: not used any more in this process, which one line on stderr says. */
 void tsr_backend_gpu_off(void);
 

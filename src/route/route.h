@@ -54,10 +54,8 @@ double tsr_least_work(const tsr_features *f);
 /* The GPU is considered only for a product that would take longer than this without. */
 #define TSR_GPU_LEAST_MS 0.5
 
-/* Once per process: the driver is loaded, the device opened, staging memory made.  When a third of that has been lost without a GPU the
- * start is begun beside the products; when the whole has been lost since, it is over. */
+/* Once per process: the driver is loaded, the device opened, staging memory made. */
 #define TSR_GPU_START_MS 300.0
-#define TSR_GPU_BEGIN_MS (TSR_GPU_START_MS / 3)
 
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */
 bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls);

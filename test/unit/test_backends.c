@@ -224,43 +224,6 @@ static void test_not_in_a_child(void **state)
     assert_int_equal(c.code, 0);
 }
 
-static void begun_and_forked(void)
-{
-    tsr_backend_gpu_begin();
-    tsr_backend_gpu_begin();
-    REQUIRE(!tsr_backend_gpu_asked());
-    const pid_t pid = fork();
-    if (pid == 0)
-        _exit(tsr_backend_gpu() == NULL ? 0 : 1);
-    int status = 1;
-    REQUIRE(waitpid(pid, &status, 0) == pid && status == 0);
-    use_it();
-    REQUIRE(tsr_backend_gpu_asked());
-}
-
-static void begun_and_used(void)
-{
-    tsr_backend_gpu_begin();
-    use_it();
-}
-
-static void begun_and_ended(void)
-{
-    tsr_backend_gpu_begin();
-    exit(0);
-}
-
-static void test_begun_beside(void **state)
-{
-    (void)state;
-    void (*const bodies[])(void) = {begun_and_forked, begun_and_used, begun_and_ended};
-    for (int k = 0; k < 3; k++) {
-        child c = with_plugin(plugins[0], bodies[k]);
-        assert_int_equal(c.code, 0);
-        assert_string_equal(c.error, "");
-    }
-}
-
 /* With a device: no word; without: that there is none.  Right answers. */
 static void real_plugin(void)
 {
@@ -294,7 +257,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_unusable_here_is_silent),
         cmocka_unit_test(test_not_a_plugin),
         cmocka_unit_test(test_no_plugin_is_silent),
-        cmocka_unit_test(test_start), cmocka_unit_test(test_begun_beside), cmocka_unit_test(test_failing_plugin),
+        cmocka_unit_test(test_start), cmocka_unit_test(test_failing_plugin),
         cmocka_unit_test(test_declining_plugin),
         cmocka_unit_test(test_not_in_a_child),
         cmocka_unit_test(test_real_plugin),
