@@ -55,7 +55,7 @@ double tsr_least_work(const tsr_features *f);
 #define TSR_GPU_LEAST_MS 0.5
 
 /* Once per process: the driver is loaded, the device opened, staging memory made. */
-#define TSR_GPU_START_MS 300.0
+#define TSR_GPU_START_MS 250.0
 
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */
 bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls);
