@@ -164,8 +164,10 @@ static bool allowed(bool there)
 
 bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there)
 {
+    if (!allowed(there) || call->vector || !call->B)
+        return false;
     dense d = {.call = call};
-    return allowed(there) && !call->vector && call->B && plus_times(&d.product.type, call->semiring) && run(info, &d);
+    return plus_times(&d.product.type, call->semiring) && run(info, &d);
 }
 
 bool tsr_dense_there(GrB_Info *info, const tsr_call *call)

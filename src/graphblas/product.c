@@ -507,8 +507,6 @@ static bool bring_sparse(job *j)
 /* values: operands are taken from a backend where it keeps them; only that backend computes then. */
 static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
 {
-    if (!values && hopeless(call))
-        return false;
     job j = {.call = *call, .values = values};
     const char *why = tsr_match_call(&j.match, call, values);
     if (!why && tsr_engine_too_small(&j.match.request.product))
@@ -597,6 +595,9 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
         report_forward(&(job){.call = *call}, why);
         return false;
     }
+    const bool busy = tsr_busy();
+    if (!busy && hopeless(call))
+        return false;
     tsr_caller = call->name;
     const bool there = of_values(call);
     if (tsr_try_dense(info, call, there) || (there && try_with(info, call, true)))
@@ -604,7 +605,7 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
     run_hooks(call);
     if ((tsr_busy() & TSR_BUSY_LOST) && (tsr_is_lost(call->C) || tsr_is_lost(call->M)))
         return false;
-    return try_with(info, call, false);
+    return !(busy && hopeless(call)) && try_with(info, call, false);
 }
 
 bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,
