@@ -9,10 +9,14 @@ template <class T> tsr_status launch(const csr_args &q, const csr_shape &shape, 
     using P = any_semiring<T>;
     constexpr int full = sizeof(T) == 8 ? 2 : 4;
     csr_shape mine = shape;
-    mine.lanes = shape.lanes <= 8 ? 8 : 32;
-    if (shape.vector >= full)
-        return mine.lanes == 8 ? launch_rows<P, full, 8, 4>(q, mine, stream) : launch_rows<P, full, 32, 4>(q, mine, stream);
-    return mine.lanes == 8 ? launch_rows<P, 1, 8, 4>(q, mine, stream) : launch_rows<P, 1, 32, 4>(q, mine, stream);
+    mine.lanes = shape.lanes <= 8 ? 8 : shape.lanes;
+    if (shape.vector < full)
+        return mine.lanes == 8 ? launch_rows<P, 1, 8, 4>(q, mine, stream) : launch_rows<P, 1, 32, 4>(q, mine, stream);
+    switch (mine.lanes) {
+    case 8: return launch_rows<P, full, 8, 4>(q, mine, stream);
+    case 16: return launch_rows<P, full, 16, 4>(q, mine, stream);
+    default: return launch_rows<P, full, 32, 4>(q, mine, stream);
+    }
 }
 
 } // namespace
