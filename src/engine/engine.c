@@ -353,7 +353,7 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     if (!allowed(r, d))
         return;
     wanted_reps(r, d);
-    double home = r->b_away ? tsr_predict_home_ms(&f) : 0;
+    double home = (r->b_away ? tsr_predict_home_ms(&f) : 0) + tsr_predict_settle_ms(r->waiting, f.nthreads);
     d->forward_ms = r->may_forward ? home + tsr_predict_suitesparse_ms(&f) : -1.0;
     d->predicted_ms = home + plan_representation(r, &f, d);
     choose(r, d);

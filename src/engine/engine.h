@@ -19,6 +19,7 @@ typedef struct tsr_request {
     int64_t brought;          /* drop-in: bytes that were moved to have values of the operands */
     bool c_stays;             /* drop-in: a dense C need not come home */
     bool b_away;              /* drop-in: b is only with a backend */
+    double waiting;           /* drop-in: places of C and M that another route makes bitmaps of first */
     bool b_sparse;            /* drop-in: the host holds b sparse; product.b is the bitmap that would be brought: x tells that there are values */
     tsr_view sparse;          /* ... as the host holds it */
     bool direct;              /* drop-in: dense operands lie in blocks that are page-locked when products use them again */

@@ -504,6 +504,12 @@ static bool bring_sparse(job *j)
     return true;
 }
 
+static double waiting_places(const job *j, const void *handle)
+{
+    const tsr_product *p = &j->match.request.product;
+    return handle && tsr_form_waits(handle) ? (double)p->m * (double)p->n : 0;
+}
+
 /* values: operands are taken from a backend where it keeps them; only that backend computes then. */
 static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
 {
@@ -524,6 +530,7 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
     }
     plan_stay(&j);
     j.match.request.b_away = j.match.b_value && tsr_defer_is_target(j.match.b_handle);
+    j.match.request.waiting = waiting_places(&j, call->C) + (call->M == call->C ? 0 : waiting_places(&j, call->M));
     j.match.request.direct = tsr_pins_noted(j.match.request.product.b.x);
     tsr_engine_decide(&j.match.request, &j.decision);
     const bool there = j.decision.backend && j.decision.backend->values;

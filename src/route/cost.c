@@ -286,6 +286,11 @@ double tsr_predict_home_ms(const tsr_features *f)
     return dense_transfer_ns(f->k * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c) * 1e-6 + c->crossing_ms;
 }
 
+double tsr_predict_settle_ms(double places, int nthreads)
+{
+    return places * tsr_cost_suitesparse_default.settle_place * 1e-6 / (nthreads > 0 ? nthreads : 1);
+}
+
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads)
 {
     const tsr_cost_cpu *c = &tsr_cost_cpu_default;

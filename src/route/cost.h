@@ -32,6 +32,7 @@ typedef struct tsr_cost_suitesparse {
     double spmv_entry, spmv_slow, spmv_scatter, spmv_accum_scatter, spmv_bitmap;
     double frontier_edge, frontier_dot;   /* a sparse vector: one thread, per multiply-add; A by row, per entry of A */
     double frontier_flop;                 /* a sparse matrix, per multiply-add */
+    double settle_place;                  /* an empty matrix becomes a bitmap */
     double gemm_flop;
     double sddmm_entry, sddmm_flop, sddmm_saxpy; /* per dot; per flop of all m*n*k when it takes none */
     double masked_step, masked_dot_step, masked_entry;

@@ -42,7 +42,7 @@ const tsr_cost_suitesparse tsr_cost_suitesparse_default = {
     .accum_scatter = 0.5, .accum_scatter_byte = 0.12, .accum_scatter_turned = 0.8,
     .special_entry = 0.1, .special_byte = 0.06,
     .spmv_entry = 1.25, .spmv_slow = 2.7, .spmv_scatter = 3.2, .spmv_accum_scatter = 1.9, .spmv_bitmap = 0.8,
-    .frontier_edge = 20.0, .frontier_dot = 8.0, .frontier_flop = 20.0,
+    .frontier_edge = 20.0, .frontier_dot = 8.0, .frontier_flop = 20.0, .settle_place = 2.0,
     .gemm_flop = 1.0,
     .sddmm_entry = 3.2, .sddmm_flop = 0.69, .sddmm_saxpy = 14.0,
     .masked_step = 5.0, .masked_dot_step = 10.0, .masked_entry = 50.0,

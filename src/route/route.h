@@ -42,6 +42,7 @@ double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, wi
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */
 double tsr_predict_gpu_ms(const tsr_features *f);         /* B and C across PCIe, and A unless a_on_device */
 double tsr_predict_home_ms(const tsr_features *f);        /* B, which only the GPU has, comes home for another route */
+double tsr_predict_settle_ms(double places, int nthreads); /* empty ones of a bitmap are made */
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
 double tsr_work_of(const tsr_features *f);                /* multiply-adds, or a cheap bound */
 
