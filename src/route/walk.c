@@ -70,10 +70,11 @@ double tsr_sample_walk(const tsr_product *p)
     if (!lists || (masked ? !tsr_is_compressed(&p->mask) || (!dots && p->a.by_col != p->b.by_col) : !p->a.by_col))
         return 0;
     int64_t count = dots ? p->mask.nvals : p->a.by_col ? p->b.nvals : p->a.nvals;
+    const int64_t samples = count < SAMPLES ? count : SAMPLES;
     double sum = 0;
-    for (int k = 0; k < SAMPLES && count > 0; k++) {
-        int64_t e = (int64_t)((double)count * (k + 0.5) / SAMPLES);
+    for (int64_t k = 0; k < samples; k++) {
+        int64_t e = (int64_t)((double)count * ((double)k + 0.5) / (double)samples);
         sum += 1 + (dots ? shorter_list(p, e) : met_list(p, e));
     }
-    return sum / SAMPLES * (double)count;
+    return samples > 0 ? sum / (double)samples * (double)count : 0;
 }
