@@ -2,7 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/multiply.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "kernels/cuda/narrow.h"
 
 static size_t value_size(const tsr_cuda_multiplication *m)
 {
@@ -26,11 +29,13 @@ static tsr_cuda_csr_spmm csr_product(const tsr_cuda_multiplication *m)
         .stream = tsr_cuda.compute};
 }
 
-static tsr_cuda_spmm blocks_product(const tsr_cuda_multiplication *m)
+/* shift: of B. */
+static tsr_cuda_spmm blocks_product(const tsr_cuda_multiplication *m, int shift)
 {
+    shift += m->plan->blocks ? m->plan->blocks->shift : 0;
     return (tsr_cuda_spmm){
-        .math = m->plan->math, .n = m->n, .b = m->half ? m->half : m->b, .ldb = m->ldb, .c = m->c, .ldc = m->ldc, .alpha = 1,
-        .iso = m->plan->iso, .partial = m->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+        .math = m->plan->math, .n = m->n, .b = m->half ? m->half : m->b, .ldb = m->ldb, .c = m->c, .ldc = m->ldc,
+        .alpha = ldexp(1, -shift), .iso = m->plan->iso, .partial = m->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
 }
 
 int64_t tsr_cuda_padded(const tsr_cuda_plan *plan, int64_t columns)
@@ -47,7 +52,7 @@ size_t tsr_cuda_half_bytes(const tsr_cuda_multiplication *m)
 size_t tsr_cuda_scratch_bytes(const tsr_cuda_multiplication *m)
 {
     tsr_cuda_csr_spmm by_csr = csr_product(m);
-    tsr_cuda_spmm by_blocks = blocks_product(m);
+    tsr_cuda_spmm by_blocks = blocks_product(m, 0);
     size_t csr = tsr_cuda_csr_partial_bytes(&m->a->csr, &by_csr);
     size_t blocks = m->plan->blocks ? tsr_cuda_blocks_partial_bytes(m->plan, m->a, &by_blocks) : 0;
     return csr > blocks ? csr : blocks;
@@ -81,21 +86,50 @@ static tsr_status b_in_range(bool *in_range, const tsr_cuda_multiplication *m)
     return status;
 }
 
-/* TSR_DECLINED: by CSR. */
-static tsr_status multiply_blocks(const tsr_cuda_multiplication *m)
+/* B as FP16 in place of TF32.  TSR_DECLINED: it does not fit.  Waits for the device. */
+static tsr_status narrow_b(int *shift, const tsr_cuda_multiplication *m)
+{
+    uint32_t range[2] = {0, 0}, *device_range = (uint32_t *)m->flag;
+    tsr_status status = tsr_cuda_set(device_range, 0, sizeof range, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_find_range(device_range, m->b, m->ldb, m->product->k, m->n, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(range, device_range, sizeof range, tsr_cuda.compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    status = status == TSR_OK ? waited : status;
+    if (status != TSR_OK)
+        return status;
+    if (tsr_narrow_shift(shift, range))
+        return tsr_cuda_narrow(m->half, m->ldb, m->b, m->ldb, m->product->k, m->n, ldexpf(1, *shift), tsr_cuda.compute);
+    m->a->account.wide = true;
+    return TSR_DECLINED;
+}
+
+/* B as the kernel wants it.  TSR_DECLINED: it holds elements that the kernel does not take. */
+static tsr_status prepare_b(int *shift, const tsr_cuda_multiplication *m)
 {
     bool in_range;
-    if (!m->plan->blocks || m->plan->blocks->refused || m->n == 1)
-        return TSR_DECLINED;
+    *shift = 0;
+    if (m->plan->narrow)
+        return narrow_b(shift, m);
     tsr_status status = b_in_range(&in_range, m);
     if (status != TSR_OK || !in_range)
         return status != TSR_OK ? status : TSR_DECLINED;
-    if (m->half)
-        status = tsr_cuda_convert(m->half, tsr_cuda_number(m->plan->math), m->ldb, m->b, TSR_NUMBER_FP32, m->ldb, m->product->k, m->n,
-                                  tsr_cuda.compute);
+    return m->half ? tsr_cuda_convert(m->half, tsr_cuda_number(m->plan->math), m->ldb, m->b, TSR_NUMBER_FP32, m->ldb, m->product->k, m->n,
+                                      tsr_cuda.compute)
+                   : TSR_OK;
+}
+
+/* TSR_DECLINED: by CSR. */
+static tsr_status multiply_blocks(const tsr_cuda_multiplication *m)
+{
+    int shift;
+    if (!m->plan->blocks || m->plan->blocks->refused || m->n == 1)
+        return TSR_DECLINED;
+    tsr_status status = prepare_b(&shift, m);
     if (status != TSR_OK)
         return status;
-    tsr_cuda_spmm product = blocks_product(m);
+    tsr_cuda_spmm product = blocks_product(m, shift);
     status = tsr_cuda_run_blocks(m->plan, m->a, &product);
     if (status == TSR_DECLINED) {
         m->plan->blocks->refused = true;

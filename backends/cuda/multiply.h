@@ -18,7 +18,7 @@ typedef struct tsr_cuda_multiplication {
     int8_t *c_present;       /* NULL: not wanted; by CSR only */
     int64_t ldc;
     void *half, *partial;    /* scratch: below */
-    int *flag;               /* device; where there are blocks */
+    int *flag;               /* device, two of them; where there are blocks */
     double *below;           /* what is known of the magnitude of B's elements, grows; NULL: nothing */
 } tsr_cuda_multiplication;
 

@@ -299,7 +299,7 @@ static tsr_status allocate(tsr_cuda_panels *s)
         status = allocate_buffer(&s->buffer[k], &z);
     status = allocate_if(&s->half, half_bytes(s), status);
     status = allocate_if(&s->partial, partial_bytes(s), status);
-    status = allocate_if((void **)&s->flag, s->plan->blocks ? sizeof *s->flag : 0, status);
+    status = allocate_if((void **)&s->flag, s->plan->blocks ? 2 * sizeof *s->flag : 0, status);
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute) : status;
 }
 

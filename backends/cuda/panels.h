@@ -39,7 +39,7 @@ typedef struct tsr_cuda_panels {
     int nbuffers;
     tsr_cuda_buffer buffer[TSR_CUDA_BUFFERS];
     void *half, *partial;         /* B in 16 bits; partial sums */
-    int *flag;                    /* device: B is out of range */
+    int *flag;                    /* device, two of them: B is out of range, or its range */
     size_t bytes;                 /* reserved */
     tsr_cuda_value *kept;         /* all of C; NULL: its panels are not kept */
 } tsr_cuda_panels;

@@ -73,7 +73,7 @@ static void describe(resident *r)
         r->bytes[C_PRESENT_ROWS] = c;
     r->bytes[HALF] = tsr_cuda_half_bytes(&r->m);
     r->bytes[PARTIAL] = tsr_cuda_scratch_bytes(&r->m);
-    r->bytes[FLAG] = r->m.plan->blocks ? sizeof *r->m.flag : 0;
+    r->bytes[FLAG] = r->m.plan->blocks ? 2 * sizeof *r->m.flag : 0;
 }
 
 static tsr_status allocate(resident *r)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "backends/cuda/sparse.h"
+#include "kernels/cuda/narrow.h"
 
 typedef struct shape {
     tsr_cuda_kind kind;
@@ -48,6 +49,10 @@ static const char *const names[TSR_CUDA_KIND_COUNT][TSR_CUDA_MATH_COUNT] = {
     {"bmat-exact", "bmat-tf32", "bmat-fp16", "bmat-bf16", "bmat-fp64"},
     {"panel-fp32", "panel-fp32", "panel-fp16", "panel-bf16", "panel-fp64"},
     {"hybrid-exact", "hybrid-tf32", "hybrid-fp16", "hybrid-bf16", "hybrid-fp64"},
+};
+
+static const char *const narrow_names[TSR_CUDA_KIND_COUNT] = {
+    "csr-narrow", "me-tcf-narrow", "me-bcrs-narrow", "hrpb-narrow", "bmat-narrow", "panel-narrow", "hybrid-narrow",
 };
 
 /* What an element of B must stay below: finite, also after rounding, and 2^127 where FP32 is split or rounded to TF32. */
@@ -129,6 +134,29 @@ static tsr_status check_range(tsr_cuda_sparse *a)
     status = status == TSR_OK ? waited : status;
     a->account.checked = status == TSR_OK;
     a->account.out_of_range = flag != 0;
+    return status;
+}
+
+/* May values of A be FP16 where TF32 is allowed?  Known once it was asked. */
+static tsr_status look_at_values(tsr_cuda_sparse *a)
+{
+    tsr_cuda_account *account = &a->account;
+    uint32_t range[2] = {0, 0}, *device_range;
+    if (account->narrow_known)
+        return TSR_OK;
+    tsr_status status = tsr_cuda_new((void **)&device_range, sizeof range);
+    if (status != TSR_OK)
+        return status;
+    status = tsr_cuda_set(device_range, 0, sizeof range, tsr_cuda.compute);
+    if (status == TSR_OK && a->csr.x)
+        status = tsr_cuda_find_range(device_range, a->csr.x, a->csr.nvals, 1, a->csr.nvals, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(range, device_range, sizeof range, tsr_cuda.compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    tsr_cuda_delete(device_range);
+    status = status == TSR_OK ? waited : status;
+    account->narrow_known = status == TSR_OK;
+    account->narrow = status == TSR_OK && tsr_narrow_shift(&account->shift, range);
     return status;
 }
 
@@ -343,8 +371,9 @@ static tsr_number stored_number(tsr_cuda_kind kind, tsr_cuda_math math)
 /* What a format of this shape would be, for B of n columns. */
 static tsr_cuda_blocks describe(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a, shape s, int64_t n)
 {
+    bool shifted = plan->narrow && a->csr.x && stored_number(s.kind, plan->math) == TSR_NUMBER_FP16;
     tsr_cuda_blocks b = {.kind = s.kind, .height = s.height, .width = s.width, .number = stored_number(s.kind, plan->math),
-                         .iso = stores_iso(s.kind) && !a->csr.x ? plan->iso : 1.0};
+                         .shift = shifted ? a->account.shift : 0, .iso = stores_iso(s.kind) && !a->csr.x ? plan->iso : 1.0};
     if (s.kind == TSR_CUDA_HYBRID) {
         b.height = tsr_gpu_kernel_height(tsr_window_kernel((tsr_gpu_math)plan->math));
         b.width = 8;
@@ -358,7 +387,7 @@ static tsr_cuda_blocks *find_blocks(tsr_cuda_blocks *list, const tsr_cuda_blocks
 {
     tsr_cuda_blocks *b = list;
     while (b && (b->kind != like->kind || b->number != like->number || b->height != like->height || b->width != like->width ||
-                 b->math != like->math || b->split != like->split || memcmp(&b->iso, &like->iso, sizeof b->iso) != 0))
+                 b->math != like->math || b->split != like->split || b->shift != like->shift || memcmp(&b->iso, &like->iso, sizeof b->iso) != 0))
         b = b->next;
     return b;
 }
@@ -485,7 +514,9 @@ static tsr_status make_from_values(tsr_cuda_blocks *b, const tsr_cuda_sparse *a)
     tsr_status status = TSR_OK;
     if (source.x && b->number != source.number) {
         status = tsr_cuda_new(&rounded, (size_t)source.nvals * tsr_number_size(b->number));
-        if (status == TSR_OK)
+        if (status == TSR_OK && b->shift)
+            status = tsr_cuda_narrow(rounded, source.nvals, source.x, source.nvals, 1, source.nvals, ldexpf(1, b->shift), tsr_cuda.compute);
+        else if (status == TSR_OK)
             status = tsr_cuda_convert(rounded, b->number, source.nvals, source.x, source.number, source.nvals, 1, source.nvals,
                                       tsr_cuda.compute);
         source.x = rounded;
@@ -557,7 +588,7 @@ static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, shape w
     }
     if (b && !b->refused) {
         plan->blocks = b;
-        plan->name = is_sum(plan->semiring) ? names[wanted.kind][plan->math] : kind_name[wanted.kind];
+        plan->name = plan->narrow ? narrow_names[wanted.kind] : is_sum(plan->semiring) ? names[wanted.kind][plan->math] : kind_name[wanted.kind];
         plan->limit = wanted.kind == TSR_CUDA_PANEL && !is_half(plan->math) ? 0 : limits[plan->math];
     }
     return status;
@@ -603,6 +634,22 @@ static int choose_form(tsr_cuda_sparse *a, const tsr_cuda_plan *plan, const tsr_
     return tsr_choose_form(&a->account.rental, ms, price, built, (tsr_gpu_math)plan->math, p->expected_calls);
 }
 
+/* TF32 by FP16 kernels, where these are predicted to be faster, finding the range of B and rounding it included. */
+static tsr_status consider_narrow(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p)
+{
+    double iso = fabs(plan->iso);
+    bool iso_fits = a->csr.x || iso == 0 || (iso >= 0x1p-14 && iso < limits[TSR_CUDA_FP16]);
+    if (plan->math != TSR_CUDA_TF32 || a->account.wide || !iso_fits)
+        return TSR_OK;
+    tsr_gpu_matrix m = matrix_of(a);
+    if (!tsr_prefers_narrow(tsr_cuda.model, &m, (double)p->n, allowed_forms(&m, plan)))
+        return TSR_OK;
+    tsr_status status = look_at_values(a);
+    plan->narrow = status == TSR_OK && a->account.narrow;
+    plan->math = plan->narrow ? TSR_CUDA_FP16 : TSR_CUDA_TF32;
+    return status;
+}
+
 /* The choice by itself. */
 static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p)
 {
@@ -613,6 +660,8 @@ static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const t
     tsr_status status = look(a);
     if (status == TSR_OK)
         status = consider_order(a, plan, p);
+    if (status == TSR_OK)
+        status = consider_narrow(plan, a, p);
     if (status != TSR_OK)
         return status;
     int form = choose_form(a, plan, p);
@@ -651,7 +700,7 @@ static tsr_cuda_csr_spmm half_product(tsr_cuda_csr *csr, const tsr_cuda_plan *pl
     float iso = (float)q->iso;
     tsr_cuda_csr_spmm half = {.semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .half = true,
                               .number = plan->blocks->number, .n = q->n, .b = q->b, .ldb = q->ldb, .c = q->c, .ldc = q->ldc,
-                              .alpha = 1, .partial = q->partial, .device = q->device, .stream = q->stream};
+                              .alpha = q->alpha, .partial = q->partial, .device = q->device, .stream = q->stream};
     memcpy(&half.iso, &iso, sizeof iso);
     *csr = a->csr;
     csr->x = plan->blocks->as.half;

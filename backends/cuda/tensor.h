@@ -17,6 +17,7 @@ typedef struct tsr_cuda_blocks {
     tsr_cuda_kind kind;
     int height, width;
     tsr_number number;
+    int shift;     /* values are kept times 2^shift (narrow plans) */
     double iso;    /* ME-BCRS, panels and hybrids of a pattern: the value they store */
     tsr_cuda_math math; /* hybrid: what its windows were chosen for, */
     int split;          /* and for which width of B (tsr_nearest_width) */
@@ -45,6 +46,10 @@ typedef struct tsr_cuda_account {
     bool failed;         /* no memory for them, once */
     bool out_of_range;   /* some value is too large for FP16: that precision is not used */
     bool checked;        /* out_of_range is known */
+    bool narrow;         /* values times 2^shift keep TF32's bits as FP16 */
+    bool narrow_known;   /* narrow and shift are known */
+    int shift;
+    bool wide;           /* some B did not fit FP16 */
     int evictions;       /* of this matrix so far */
     double sampled[5];   /* nonzero vectors at heights 8, 16, 32, 64, 128, rows as they are, from a sample */
     int64_t vectors[5];  /* in the order that blocks have, all of them */
@@ -62,6 +67,7 @@ tsr_status tsr_cuda_count_matrix(struct tsr_cuda_sparse *a, tsr_reorder wanted);
 /* What computes a product. */
 typedef struct tsr_cuda_plan {
     tsr_cuda_math math;      /* other than plus_times: EXACT for types of 4 bytes, FP64 for 8 */
+    bool narrow;             /* FP16 in place of TF32 (kernels/cuda/narrow.h): B times a power of two, if its elements fit, else CSR */
     tsr_semiring semiring;
     tsr_cuda_blocks *blocks; /* NULL: plain CSR */
     double iso;

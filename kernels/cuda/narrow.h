@@ -1,5 +1,6 @@
-/* TF32 numbers held as FP16: both have 11 significant bits, FP16 has less room for exponents.  Scaled by a power of two, numbers that do
- * not differ by more than 2^28 keep all 11 bits, and take half the bytes.
+/* TF32 numbers held as FP16: both have 11 significant bits, FP16 has less room for exponents.  Scaled by a power of two such that the
+ * greatest lies below 2^15, numbers down to 2^-28 of it keep all 11 bits; smaller ones are off by at most 2^-39 of the greatest, and none
+ * becomes 0.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_NARROW_H
 #define TSR_CUDA_NARROW_H
@@ -16,11 +17,11 @@ static inline int tsr_exponent_of_bits(uint32_t bits)
     return ilogbf(x);
 }
 
-/* range: see tsr_cuda_find_range.  Numbers times 2^*shift are FP16 numbers that are not subnormal, but for rounding.  false: there is no
- * such shift, or it is so large that sums of products might leave FP32. */
+/* range: see tsr_cuda_find_range.  *shift: that power of two.  false: numbers differ by more than FP16 can hold, or are so large or small
+ * that sums of products might leave FP32. */
 static inline bool tsr_narrow_shift(int *shift, const uint32_t range[2])
 {
-    enum { GREATEST = 14, LEAST = -14, MOST = 40 }; /* exponents; of a shift */
+    enum { GREATEST = 14, LEAST = -24, MOST = 40 }; /* exponents; of a shift */
     *shift = 0;
     if (range[0] == 0)
         return true;

@@ -11,6 +11,9 @@ static const double looks = 12;
 /* Rows of B that a form may fetch for one of csr: with more of them it was slower in every measurement, whatever the model said (rows of B
  * that many entries name stay in the cache; it does not know them). */
 static const double most_fetched = 0.9;
+/* B is read to find its range, read again and written in 16 bits: ms for an element, at the memory's speed, and for the start and the
+ * answer on the way home. */
+static const double narrow_ms = 10 / 4.0e9, narrow_start_ms = 0.02;
 /* Panels of a product that crosses the bus: the kernels of all but one run while others cross. */
 static const double panels = 8;
 
@@ -106,6 +109,23 @@ void tsr_predict_making(double ms[TSR_FORMS], const tsr_model *model, const tsr_
     double whole = ms[tsr_window_kernel(math)];
     ms[TSR_GPU_CSR] = 0;
     ms[TSR_FORM_HYBRID] = whole < 0 ? -1 : 1.4 * whole;
+}
+
+static double fastest(const double ms[TSR_FORMS])
+{
+    double least = -1;
+    for (int form = 0; form < TSR_FORMS; form++)
+        least = ms[form] >= 0 && (least < 0 || ms[form] < least) ? ms[form] : least;
+    return least;
+}
+
+bool tsr_prefers_narrow(const tsr_model *model, const tsr_gpu_matrix *a, double n, unsigned allowed)
+{
+    double wide[TSR_FORMS], half[TSR_FORMS];
+    tsr_predict_forms(wide, model, a, TSR_GPU_TF32, n, allowed);
+    tsr_predict_forms(half, model, a, TSR_GPU_FP16, n, allowed);
+    double more = a->ncols * n * narrow_ms + narrow_start_ms;
+    return fastest(half) >= 0 && fastest(half) + more < margin * fastest(wide);
 }
 
 double tsr_exposed_ms(double kernel_ms, double transfer_ms)

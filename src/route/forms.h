@@ -36,6 +36,9 @@ void tsr_predict_forms(double ms[TSR_FORMS], const tsr_model *model, const tsr_g
 /* Milliseconds of making a form; csr: 0.  < 0: not known. */
 void tsr_predict_making(double ms[TSR_FORMS], const tsr_model *model, const tsr_gpu_matrix *a, tsr_gpu_math math, double n);
 
+/* Where TF32 is allowed: is an FP16 kernel faster than every TF32 one, although the range of B must be found and B rounded? */
+bool tsr_prefers_narrow(const tsr_model *model, const tsr_gpu_matrix *a, double n, unsigned allowed);
+
 /* B and C cross the bus in panels while others are computed: what `kernel_ms` on the device come to for a product that takes
  * `transfer_ms` to cross. */
 double tsr_exposed_ms(double kernel_ms, double transfer_ms);

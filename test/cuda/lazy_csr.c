@@ -22,7 +22,7 @@ typedef struct dense_work {
     int64_t to_ld, from_ld, rows, cols;
     size_t element;
     tsr_number number, number_from;
-    double limit;
+    double limit; /* narrow: factor */
 } dense_work;
 
 static void run_transpose(const void *described)
@@ -58,6 +58,43 @@ tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void
     dense_work w = {.to = dst, .from = src, .to_ld = dst_ld, .from_ld = src_ld, .rows = rows, .cols = cols, .number = to,
                     .number_from = from};
     return lazy_queue(run_convert, &w, sizeof w, on);
+}
+
+/* Scaled as on the device, in FP32. */
+static void run_narrow(const void *described)
+{
+    const dense_work *w = described;
+    for (int64_t row = 0; row < w->rows; row++)
+        for (int64_t col = 0; col < w->cols; col++) {
+            float x = (float)w->limit * ((const float *)w->from)[row * w->from_ld + col];
+            tsr_round_values((uint16_t *)w->to + row * w->to_ld + col, TSR_NUMBER_FP16, &x, TSR_FP32, 1, 1);
+        }
+}
+
+tsr_status tsr_cuda_narrow(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, float scale, void *on)
+{
+    dense_work w = {.to = dst, .from = src, .to_ld = dst_ld, .from_ld = src_ld, .rows = rows, .cols = cols, .limit = scale};
+    return lazy_queue(run_narrow, &w, sizeof w, on);
+}
+
+static void run_range(const void *described)
+{
+    const dense_work *w = described;
+    uint32_t *range = w->to;
+    for (int64_t row = 0; row < w->rows; row++)
+        for (int64_t col = 0; col < w->cols; col++) {
+            float x = fabsf(((const float *)w->from)[row * w->from_ld + col]);
+            uint32_t bits;
+            memcpy(&bits, &x, sizeof bits);
+            range[0] = bits > range[0] ? bits : range[0];
+            range[1] = bits && ~bits > range[1] ? ~bits : range[1];
+        }
+}
+
+tsr_status tsr_cuda_find_range(uint32_t *range, const void *x, int64_t ld, int64_t rows, int64_t cols, void *on)
+{
+    dense_work w = {.to = range, .from = x, .from_ld = ld, .rows = rows, .cols = cols};
+    return lazy_queue(run_range, &w, sizeof w, on);
 }
 
 static void run_check(const void *described)
@@ -135,6 +172,9 @@ static void run_half(const csr_work *w)
     wide.product.b = lazy_widened(w->product.b, w->product.number, last);
     wide.a.x = lazy_widened(w->a.x, w->product.number, w->a.nvals);
     run_csr(&wide);
+    for (int64_t row = 0; row < w->a.nrows; row++)
+        for (int64_t col = 0; col < w->product.n; col++)
+            ((float *)w->product.c)[row * w->product.ldc + col] *= (float)w->product.alpha;
     free(wide.a.x);
     free((void *)(uintptr_t)wide.product.b);
 }

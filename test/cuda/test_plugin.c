@@ -4,12 +4,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "test/cuda/plugin_case.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/cuda/context.h"
 #include "backends/cuda/pinned.h"
+#include "src/route/model.h"
 #include "test/cuda/device_control.h"
 
 /* ---- right answers ---- */
@@ -254,6 +256,52 @@ static void test_blocks_are_built_when_they_pay(void **state)
     assert_int_equal(check_at(&c, "expected"), VERDICT_OK);
     assert_string_equal(last.kernel, "hrpb-bf16");
     release();
+}
+
+/* A model in which TF32 kernels are slow. */
+static tsr_model slow_tf32(void)
+{
+    tsr_model m = *tsr_cuda.model;
+    for (int kernel = 0; kernel < TSR_GPU_KERNELS; kernel++)
+        for (int width = 0; width < TSR_MODEL_WIDTHS; width++)
+            for (int term = 0; term < TSR_KERNEL_TERMS; term++)
+                m.kernel[kernel][TSR_GPU_TF32][width][term] *= 4;
+    return m;
+}
+
+/* FP16 in place of TF32: numbers far from 1, by blocks and by CSR, and a B that has no room, after which TF32 is taken. */
+static void test_tf32_as_fp16(void **state)
+{
+    (void)state;
+    plain();
+    const tsr_model *model = tsr_cuda.model, slow = slow_tf32();
+    tsr_cuda.model = &slow;
+    tsr_product p;
+    for (int round = 0; round < 40 * rounds; round++) {
+        test_case c = make_dense_windows(&p, false);
+        float *a = (float *)(uintptr_t)p.a.x, *b = (float *)(uintptr_t)p.b.x;
+        bool small = round % 4 < 2, wide = round % 8 == 7;
+        for (int64_t k = 0; k < p.a.nvals; k++)
+            a[k] = ldexpf(a[k], small ? -25 : 0);
+        for (int64_t k = 0; k < p.b.nvals; k++)
+            b[k] = ldexpf(b[k], small ? 25 : -20);
+        b[0] = wide ? 0x1p30f : b[0];
+        how.use_slot = true;
+        how.b_is_value = how.c_may_stay = round % 3 == 0;
+        how.expected_calls = round % 2 ? 1e9 : 0;
+        how.precision = TSR_PRECISION_TF32;
+        const char *first = NULL;
+        for (int again = 0; again < 30; again++) {
+            assert_int_equal(check_at(&c, "narrow"), VERDICT_OK);
+            first = first ? first : last.kernel;
+        }
+        if (round % 2)
+            assert_string_equal(first, "hrpb-narrow");
+        assert_string_equal(last.kernel, wide ? "hrpb-tf32" : "hrpb-narrow");
+        release();
+    }
+    tsr_cuda.model = model;
+    assert_int_equal(tsr_cuda.used, 0);
 }
 
 /* A value that is still on its way, through the chunks that the panels of a product with a kept A use next. */
@@ -559,7 +607,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_nothing_moves), cmocka_unit_test(test_measure), cmocka_unit_test(test_panels_after_bring),
         cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels), cmocka_unit_test(test_panels_over_semirings),
-        cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_order_that_pays),
+        cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_tf32_as_fp16),
+        cmocka_unit_test(test_order_that_pays),
         cmocka_unit_test(test_mixed_windows_are_split), cmocka_unit_test(test_named_stencils),
         cmocka_unit_test(test_stencil_is_built_when_it_pays), cmocka_unit_test(test_stencil_out_of_range),
         cmocka_unit_test(test_results_that_stay), cmocka_unit_test(test_declines),
