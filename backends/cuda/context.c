@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/context.h"
 
+#include "backends/cuda/chain.h"
+
 #include <unistd.h>
 
 #include "src/route/model.h"
@@ -85,6 +87,7 @@ static void free_dead(void)
         next = dead->next;
         dead->free(dead);
     }
+    tsr_cuda_chain_drop();
 }
 
 tsr_status tsr_cuda_begin(void **before)

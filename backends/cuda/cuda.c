@@ -1,5 +1,6 @@
 /* The CUDA plug-in: what the engine sees of it.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/chain.h"
 #include "backends/cuda/masked.h"
 #include "backends/cuda/measure.h"
 #include "backends/cuda/panels.h"
@@ -111,6 +112,8 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
     tsr_status status = tsr_cuda_begin(&before);
     tsr_cuda.built = tsr_cuda.evicted = 0;
     tsr_cuda_times_start();
+    if (status == TSR_OK)
+        status = tsr_cuda_chain_run();
     if (status == TSR_OK)
         status = execute_alone(p, result);
     tsr_cuda_times_stop();

@@ -62,11 +62,6 @@ static span *new_span(void)
 void tsr_cuda_times_start(void)
 {
     current = tsr_cuda.timed ? new_span() : NULL;
-    tsr_cuda_times_restart();
-}
-
-void tsr_cuda_times_restart(void)
-{
     if (!current || tsr_cuda_event_record(current->from, tsr_cuda.compute) == TSR_OK)
         return;
     free_span(current);

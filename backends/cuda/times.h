@@ -9,8 +9,6 @@
  * counts, and what the call waits for. */
 void tsr_cuda_times_start(void);
 void tsr_cuda_times_stop(void);
-/* The device has nothing to do yet for the call that has started: it starts now. */
-void tsr_cuda_times_restart(void);
 
 /* tsr_backend.times and .elapsed. */
 void *tsr_cuda_times(void);

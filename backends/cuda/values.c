@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/chain.h"
 #include "backends/cuda/fetch.h"
 #include "backends/cuda/gemm.h"
 #include "backends/cuda/sparse.h"
@@ -68,30 +69,37 @@ static void forget(void *value)
     tsr_cuda_value *v = value;
     if (!tsr_cuda_alive())
         return; /* the lock may be held by a thread that is not there any more */
-    if (atomic_fetch_sub(&v->refs, 1) != 1)
-        return;
-    tsr_cuda_let_go(&v->dead);
+    if (atomic_fetch_sub(&v->refs, 1) == 1)
+        tsr_cuda_let_go(&v->dead);
     tsr_cuda_free_dead_unless_busy();
 }
 
 /* ---- one operation, alone with the device ---- */
 
-tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments)
+/* goes_on: with what is held back. */
+static tsr_status alone(tsr_cuda_operation run, void *arguments, bool goes_on)
 {
     void *before;
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
     tsr_status status = tsr_cuda_begin(&before);
     tsr_cuda_times_start();
+    if (status == TSR_OK && !goes_on)
+        status = tsr_cuda_chain_run();
     if (status == TSR_OK)
         status = run(arguments);
-    if (status == TSR_OUT_OF_MEMORY) {
+    if (status == TSR_OUT_OF_MEMORY && (status = tsr_cuda_chain_run()) == TSR_OK) {
         tsr_cuda_evict_all();
         status = run(arguments);
     }
     tsr_cuda_times_stop();
     tsr_cuda_end(before);
     return status;
+}
+
+tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments)
+{
+    return alone(run, arguments, false);
 }
 
 tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments, void *scratch), void *arguments)
@@ -300,10 +308,9 @@ static tsr_status run_step(void *arguments)
     tsr_status status = tsr_cuda_value_new(&t->value, s->count, tsr_cuda_type_size(s->result), !tsr_step_is_full(s, &a));
     if (status != TSR_OK)
         return status;
-    tsr_cuda_times_restart();
     a.z = t->value->x;
     a.z_present = t->value->present;
-    status = tsr_cuda_step(s, &a, &tsr_cuda.device, tsr_cuda.compute);
+    status = tsr_cuda_chain_add(s, &a, t->value);
     if (status != TSR_OK) {
         tsr_cuda_value_free(t->value);
         t->value = NULL;
@@ -325,7 +332,7 @@ static tsr_status step(const tsr_step *s, void **value)
         return TSR_OK;
     }
     stepping t = {.step = s};
-    tsr_status status = tsr_cuda_alone(run_step, &t);
+    tsr_status status = alone(run_step, &t, true);
     *value = t.value;
     return status;
 }
@@ -344,8 +351,10 @@ static tsr_status reduce_within(void *arguments, void *scratch)
     reducing *r = arguments;
     char *memory = scratch;
     tsr_elements e = tsr_cuda_elements(r->value);
-    tsr_status status = tsr_cuda_reduce((tsr_cuda_reduced *)(void *)memory, memory + ALIGNMENT, r->type, r->op, &e, r->value->count,
-                                        &tsr_cuda.device, tsr_cuda.compute);
+    tsr_cuda_reduced *result = (void *)memory;
+    tsr_status status = tsr_cuda_chain_reduce_into(result, memory + ALIGNMENT, r->type, r->op, r->value);
+    if (status == TSR_DECLINED && (status = tsr_cuda_chain_run()) == TSR_OK)
+        status = tsr_cuda_reduce(result, memory + ALIGNMENT, r->type, r->op, &e, r->value->count, &tsr_cuda.device, tsr_cuda.compute);
     return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
 }
 
@@ -358,7 +367,7 @@ static tsr_status run_reduce(void *arguments)
 static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any)
 {
     reducing r = {.value = value, .type = type, .op = op};
-    tsr_status status = tsr_cuda_alone(run_reduce, &r);
+    tsr_status status = alone(run_reduce, &r, true);
     *any = status == TSR_OK && r.result.any;
     if (*any)
         memcpy(scalar, &r.result.scalar, tsr_cuda_type_size(type));

@@ -1,31 +1,11 @@
 // Reductions of whole arrays to one element.  The tree is fixed by the number of elements and the device: every thread takes every so
 // many vectors, a block adds up its threads, one block adds up the blocks.
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/sums.cuh"
+#include "kernels/cuda/reduce.cuh"
 
 namespace {
 
-constexpr int threads = 256, blocks_per_sm = 8;
-
-template <class T> constexpr int lanes = 16 / int(sizeof(T));
-
 // ---- Kernels ----
-
-template <class Sum> __device__ Sum *of_block() { return reinterpret_cast<Sum *>(dynamic_shared()); }
-
-/* Afterwards thread 0 has the sum of the block. */
-template <class Sum> __device__ __forceinline__ void join_threads(Sum &sum, tsr_reduce_op op)
-{
-    Sum *all = of_block<Sum>();
-    all[threadIdx.x] = sum;
-    __syncthreads();
-    for (int half = threads / 2; half > 0; half /= 2) {
-        if (int(threadIdx.x) < half)
-            all[threadIdx.x].join(op, all[threadIdx.x + half]);
-        __syncthreads();
-    }
-    sum = all[0];
-}
 
 template <class T, class Sum>
 __global__ void __launch_bounds__(threads) reduce_blocks(Sum *partial, tsr_elements e, int64_t count, tsr_reduce_op op)
@@ -53,21 +33,6 @@ __global__ void __launch_bounds__(threads) reduce_blocks(Sum *partial, tsr_eleme
     join_threads(sum, op);
     if (threadIdx.x == 0)
         partial[blockIdx.x] = sum;
-}
-
-template <class T, class Sum>
-__global__ void __launch_bounds__(threads) reduce_partials(tsr_cuda_reduced *result, const Sum *partial, int nblocks, tsr_reduce_op op)
-{
-    Sum sum = Sum::none(op);
-    for (int k = threadIdx.x; k < nblocks; k += threads)
-        sum.join(op, partial[k]);
-    join_threads(sum, op);
-    if (threadIdx.x == 0) {
-        stored<T> value = sum.result(op);
-        tsr_cuda_reduced r = {0, sum.any};
-        memcpy(&r.scalar, &value, sizeof value);
-        *result = r;
-    }
 }
 
 __global__ void __launch_bounds__(threads) first_present(unsigned long long *first, const int8_t *present, int64_t count)
@@ -115,12 +80,6 @@ __global__ void __launch_bounds__(threads) count_bytes(unsigned long long *total
 }
 
 // ---- Launching ----
-
-int blocks_for(int64_t count, int per_block, const tsr_cuda_device *device)
-{
-    int64_t blocks = (count + per_block - 1) / per_block, most = int64_t(device->sms) * blocks_per_sm;
-    return int(blocks < 1 ? 1 : blocks < most ? blocks : most);
-}
 
 template <class T, class Sum>
 tsr_status reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_elements *e, int64_t count,

@@ -6,6 +6,8 @@
 
 /* bool is stored as bytes. */
 template <class T> using stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+/* Elements that a thread takes at a time. */
+template <class T> constexpr int lanes = 16 / int(sizeof(T));
 
 /* Integers and bool, and the greatest and least of all types; `any` is part of the sum, so that no identity is needed. */
 template <class T> struct plain_sum {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "backends/cuda/gemm.h"
+#include "kernels/cuda/chain.h"
 #include "kernels/cuda/derive.h"
 #include "kernels/cuda/spread.h"
 #include "kernels/ref/derive.h"
@@ -61,6 +62,45 @@ tsr_status tsr_cuda_reduce(tsr_cuda_reduced *result, void *scratch, tsr_type typ
     if (op == TSR_REDUCE_EQ && type != TSR_BOOL)
         return TSR_DECLINED;
     return lazy_queue(run_reduce, &(reduce_work){result, scratch, type, op, *e, count}, sizeof(reduce_work), stream);
+}
+
+typedef struct chain_work {
+    tsr_chain chain;
+    tsr_cuda_reduced *result; /* NULL: none */
+    tsr_reduce_op op;
+} chain_work;
+
+/* What nobody looks at is poisoned. */
+static void run_chain(const void *described)
+{
+    const chain_work *w = described;
+    const tsr_chain *c = &w->chain;
+    const tsr_type type = c->step[0].type;
+    for (int k = 0; k < c->n; k++)
+        tsr_ref_step(&c->step[k], &c->arrays[k]);
+    if (w->result) {
+        tsr_value value = {0, 0};
+        const tsr_elements last = {c->arrays[c->n - 1].z, NULL};
+        *w->result = (tsr_cuda_reduced){0, tsr_ref_reduce(&value, type, w->op, &last, c->step[0].count)};
+        tsr_value_store(type, &w->result->scalar, 0, value);
+    }
+    for (int k = 0; k < c->n; k++)
+        if (!c->looked_at[k])
+            memset(c->arrays[k].z, 0xA5, (size_t)c->step[k].count * (type == TSR_FP32 ? 4 : 8));
+}
+
+tsr_status tsr_cuda_chain(const tsr_chain *chain, const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    return lazy_queue(run_chain, &(chain_work){.chain = *chain}, sizeof(chain_work), stream);
+}
+
+tsr_status tsr_cuda_chain_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_chain *chain,
+                                 const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    (void)scratch;
+    return lazy_queue(run_chain, &(chain_work){*chain, result, op}, sizeof(chain_work), stream);
 }
 
 /* One of the functions of kernels/cuda/derive.h. */

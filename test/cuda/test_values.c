@@ -374,6 +374,88 @@ static void test_chain(void **state)
     free_host(&want);
 }
 
+/* Steps that go on with what others made, and others; some results are looked at, summed up, or forgotten unseen. */
+enum { LIVE = 4, LENGTH = 333 };
+
+typedef struct live_value {
+    void *value;
+    host_value host;
+} live_value;
+
+static void draw_next_step(tsr_step *s, tsr_step_arrays *a, const live_value live[LIVE], int last, rng *r)
+{
+    static const tsr_step_op ops[] = {TSR_STEP_IDENTITY, TSR_STEP_ABS, TSR_STEP_AINV, TSR_STEP_PLUS, TSR_STEP_MINUS, TSR_STEP_RMINUS,
+                                      TSR_STEP_MIN, TSR_STEP_MAX, TSR_STEP_ISGT, TSR_STEP_SECOND};
+    const live_value *x = &live[rng_chance(r, 70) ? last : (int)rng_below(r, LIVE)], *y = &live[rng_below(r, LIVE)];
+    *s = (tsr_step){.op = ops[rng_below(r, 10)], .type = TSR_FP32, .result = TSR_FP32, .count = LENGTH, .x = {.value = x->value}};
+    *a = (tsr_step_arrays){.x = elements_of(&x->host)};
+    if (rng_chance(r, 60)) {
+        s->y.value = y->value;
+        a->y = elements_of(&y->host);
+    }
+    s->unite = !tsr_step_is_unary(s->op) && rng_chance(r, 20);
+    if (rng_chance(r, 50)) {
+        const live_value *c = &live[rng_chance(r, 40) ? last : (int)rng_below(r, LIVE)];
+        s->accumulates = true;
+        s->accum = rng_chance(r, 50) ? TSR_STEP_MINUS : TSR_STEP_MAX;
+        s->c = c->value;
+        a->c = elements_of(&c->host);
+    }
+}
+
+static void look_at_live(const live_value *v, rng *r)
+{
+    static const tsr_reduce_op ops[] = {TSR_REDUCE_PLUS, TSR_REDUCE_TIMES, TSR_REDUCE_MIN, TSR_REDUCE_MAX, TSR_REDUCE_ANY};
+    const tsr_reduce_op op = ops[rng_below(r, 5)];
+    float once = 0, again = 0;
+    bool any_once, any_again;
+    assert_int_equal(values->reduce(v->value, TSR_FP32, op, &once, &any_once), TSR_OK);
+    if (rng_chance(r, 30))
+        check_value(v->value, &v->host);
+    assert_int_equal(values->reduce(v->value, TSR_FP32, op, &again, &any_again), TSR_OK);
+    assert_int_equal(any_once, any_again);
+    assert_true(!any_once || memcmp(&once, &again, sizeof once) == 0 || (isnan(once) && isnan(again)));
+}
+
+static void test_steps_in_chains(void **state)
+{
+    enum { STEPS = 60 };
+    (void)state;
+    rng r = {seed};
+    live_value live[LIVE];
+    for (int k = 0; k < LIVE; k++) {
+        live[k].host = new_host(TSR_FP32, LENGTH, k == 1);
+        draw_host(&live[k].host, &r);
+        live[k].value = must_bring(&live[k].host);
+    }
+    for (int k = 0, last = 0; k < STEPS * rounds; k++) {
+        tsr_step s;
+        tsr_step_arrays a;
+        draw_next_step(&s, &a, live, last, &r);
+        host_value want = new_host(TSR_FP32, LENGTH, !tsr_step_is_full(&s, &a));
+        a.z = want.x;
+        a.z_present = want.b;
+        tsr_ref_step(&s, &a);
+        void *z;
+        assert_int_equal(values->step(&s, &z), TSR_OK);
+        last = (int)rng_below(&r, LIVE);
+        values->forget(live[last].value);
+        free_host(&live[last].host);
+        live[last] = (live_value){z, want};
+        if (rng_chance(&r, 20))
+            look_at_live(&live[last], &r);
+        const live_value *other = &live[rng_below(&r, LIVE)];
+        if (rng_chance(&r, 20))
+            check_value(other->value, &other->host);
+    }
+    for (int k = 0; k < LIVE; k++) {
+        check_value(live[k].value, &live[k].host);
+        values->forget(live[k].value);
+        free_host(&live[k].host);
+    }
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
 /* A copy outlives what it is a copy of. */
 static void test_copies(void **state)
 {
@@ -910,7 +992,7 @@ int main(int argc, char **argv)
     values = gpu->values;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_chain), cmocka_unit_test(test_copies), cmocka_unit_test(test_times),
+        cmocka_unit_test(test_chain), cmocka_unit_test(test_steps_in_chains), cmocka_unit_test(test_copies), cmocka_unit_test(test_times),
         cmocka_unit_test(test_reductions), cmocka_unit_test(test_derived),
         cmocka_unit_test(test_dense_products),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict), cmocka_unit_test(test_frontiers),
