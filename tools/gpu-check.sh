@@ -94,9 +94,10 @@ step_bench() {
     gpu --matrix all --kernel csr,panel-32,panel-64,bmat-8,bmat-16,me-bcrs,me-tcf,hrpb-16 --repeats 20 --budget 40 &&
         gpu --matrix all --n 1 --kernel csr --math exact,fp64 --repeats 20 --budget 40
 }
-# Not "auto": that starts CUDA only when products have lost as much time without it as the start takes.
+# Not "auto": that starts CUDA only when products have lost as much time without it as the start takes.  Operands and results in host
+# memory: what stays on the GPU between calls is measured by whole programs.
 step_drop_in() {
-    TESSERA_MODE=gpu TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/run.py --program build-gpu/bench/bench_products \
+    TESSERA_MODE=gpu TESSERA_DISABLE=residency TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/run.py --program build-gpu/bench/bench_products \
         --library build-gpu/src/graphblas/libtessera.so --grid gpu --scale "$([ -n "$quick" ] && echo 16 || echo 20)" --turns 2 \
         --output "$out/drop-in.json" | tee "$out/drop-in.txt"
     return "${PIPESTATUS[0]}"

@@ -18,8 +18,8 @@ TABLES = [
     ('On a GPU: unchanged GraphBLAS programs', '*-drop-in.json', ['bench/table.py', '--all'],
      'Operands in host memory; SuiteSparse on the processor beside the GPU. Made by `tools/gpu-check.sh`.'),
     ('On a GPU: whole programs', '*-pipelines.json', ['bench/pipelines.py', '--markdown'],
-     'The programs of `examples/` ([examples.md](examples.md)), several turns in one process, in brackets `TESSERA_MODE`; the last ratio counts the transfer of the '
-     'answer too; "time / device" is the time of a later turn over what the device took for its calls (the copies of operands in a call count, '
+     'The programs of `examples/` ([examples.md](examples.md)), several turns in one process, in brackets `TESSERA_MODE`; "with the answer read" counts its transfer '
+     'too; "all turns" is the ratio of everything from the first turn to the last, the start of CUDA included; "time / device" is the time of a later turn over what the device took for its calls (the copies of operands in a call count, '
      'what comes home does not); "moved" is what crossed the bus in a later turn while it was computed. SuiteSparse on the processor beside the GPU. '
      'Made by `tools/gpu-check.sh`.'),
     ('On a GPU: kernels', '*-h200.jsonl', ['bench/cuda/table.py', '--markdown', '--best', '--generated'],
