@@ -569,12 +569,19 @@ static bool narrow(GrB_Matrix handle)
            tsr_match_narrow((double)nrows, (double)ncols);
 }
 
+/* Few of the multiply-adds that a narrow matrix might have it does have: by default only what is far from hopeless is looked at. */
+static bool spreads_much(const tsr_call *c)
+{
+    double work;
+    const double share = c->vector || tsr_config_get()->mode == TSR_MODE_GPU ? 1 : 0.01;
+    return most_work(&work, c) && !tsr_engine_hopeless(work * share, false);
+}
+
 /* Is u, or a matrix of few rows or columns, sparse on the host, and is there a GPU that it might be brought to, or may there be one? */
 static bool may_spread(const tsr_call *c)
 {
-    double work;
-    return (c->vector || narrow(c->A) || narrow(c->B)) && (tsr_resident_possible() || !tsr_backend_gpu_asked()) && most_work(&work, c) &&
-           !tsr_engine_hopeless(work, false) && held_sparse(c->B) && (c->vector || held_sparse(c->A));
+    return (c->vector || narrow(c->A) || narrow(c->B)) && (tsr_resident_possible() || !tsr_backend_gpu_asked()) && spreads_much(c) &&
+           held_sparse(c->B) && (c->vector || held_sparse(c->A));
 }
 
 /* Does something of it live with a backend, which would have to come home otherwise or spares a way there?  Or might it? */
