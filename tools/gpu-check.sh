@@ -76,6 +76,7 @@ sanitize_one() { # tool test
     fi
 }
 bench=build-gpu/bench/cuda
+narrow=narrow-csr,narrow-panel-64,narrow-bmat-8,narrow-me-bcrs,narrow-hrpb-16 # TF32 by FP16 kernels
 gpu() { "$bench/bench_gpu" --json "$record" "$@"; }
 
 step_tests() {
@@ -91,7 +92,7 @@ step_sanitizers() {
     done | xargs -P "$(($(nproc) < 8 ? $(nproc) : 8))" -L 1 bash -c 'sanitize_one "$@"' _
 }
 step_bench() {
-    gpu --matrix all --kernel csr,panel-32,panel-64,bmat-8,bmat-16,me-bcrs,me-tcf,hrpb-16 --repeats 20 --budget 40 &&
+    gpu --matrix all --kernel csr,panel-32,panel-64,bmat-8,bmat-16,me-bcrs,me-tcf,hrpb-16,$narrow --repeats 20 --budget 40 &&
         gpu --matrix all --n 1 --kernel csr --math exact,fp64 --repeats 20 --budget 40
 }
 # Not "auto": that starts CUDA only when products have lost as much time without it as the start takes.  Operands and results in host
@@ -109,7 +110,7 @@ step_pipelines() {
 }
 step_widths() {
     local best=csr:exact+fp16+fp64,panel:exact+fp16+fp64,me-bcrs:exact+fp16,hrpb-16:tf32+fp16+fp64,bmat-16:tf32+fp64
-    gpu --matrix all --n 32,256,512,8 --kernel "$best" --budget 25 --repeats 1
+    gpu --matrix all --n 32,256,512,8 --kernel "$best,$narrow" --budget 25 --repeats 1
 }
 step_masked() {
     rm -f "$out/masked.jsonl"
@@ -133,7 +134,7 @@ commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || cat COMMIT 2>/
     -v commit="$commit" '{printf "{\"gpu\":\"%s\",\"driver\":\"%s\",\"date\":\"%s\",\"commit\":\"%s\"}\n", $1, $2, date, commit}' >"$record"
 declare -A limit=([tests]=90 [bench]=120 [sanitizers]=110 [drop-in]=120 [pipelines]=180 [widths]=90 [masked]=60 [orders]=70)
 export -f sanitize_one gpu step_tests step_sanitizers step_bench step_drop_in step_pipelines step_widths step_masked step_orders
-export out record bench quick matrices
+export out record bench quick matrices narrow
 for step in ${steps//,/ }; do
     [ -n "${limit[$step]:-}" ] || { echo "no step $step" >&2 && exit 2; }
     say "$step"
