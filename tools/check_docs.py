@@ -62,6 +62,19 @@ def three_digits(x):
     return float(f'{x:.3g}') if x < 100 else round(x)
 
 
+def sddmm_rows(record):
+    """Times of bench_masked: a row for each width and kernel, for cuSPARSE and for gathering."""
+    rows = {}
+    for r in (json.loads(line) for line in record.read_text(encoding='utf-8').splitlines()):
+        if r['what'] != 'sddmm':
+            continue
+        rows.setdefault((r['n'], r['kernel'], r['math']), []).append(r['ms'])
+        if (r['kernel'], r['math']) == ('csr', 'exact'):
+            rows.setdefault((r['n'], 'cusparse'), []).append(r['cusparse_ms'])
+            rows.setdefault((r['n'], 'gather'), []).append(r['gather_ms'])
+    return ['|'.join(str(three_digits(ms)) for ms in row) for row in rows.values()]
+
+
 def recorded_figures(page):
     """Figures of every row that the records named by a page give, in each form that pages use."""
     rows, named = [], sorted({ROOT / name for name in re.findall(r'bench/results/[\w.-]+\.jsonl?', page.read_text(encoding='utf-8'))})
@@ -77,6 +90,8 @@ def recorded_figures(page):
                 rows.append('|'.join(str(three_digits(case[key])) for key in keys))
                 rows.append('|'.join(f'{case[key]:.{digits}f}' for key, digits in zip(keys, (0, 1, 1, 0))))
     for record in (name for name in named if name.suffix == '.jsonl'):
+        if '"what":"sddmm"' in record.read_text(encoding='utf-8'):
+            rows += sddmm_rows(record)
         if '\n{"matrix"' in record.read_text(encoding='utf-8'):  # of bench_gpu
             for matrices in ([], ['--generated'], ['--orders']):
                 rows += output_of('python3', 'bench/cuda/table.py', '--markdown', *matrices, str(record)).splitlines()
