@@ -40,7 +40,6 @@ struct csr_args {
     const uint32_t *rows; /* those with entries, `filled` of them, then those without */
     int64_t nrows, filled;
     bool c_vectors; /* C can be stored V elements at a time */
-    bool b_present_vectors; /* b_present can be loaded so */
     bool plain;     /* alpha == 1, beta == 0, no flags (SpMV) */
     bool a_vectors; /* columns and values can be loaded 16 bytes at a time (SpMV) */
     bool reads_a, reads_b;
@@ -107,17 +106,12 @@ template <int V> __device__ __forceinline__ void store_present(int8_t *at, unsig
         at[v] = int8_t(present >> v & 1);
 }
 
-template <int V> __device__ __forceinline__ unsigned load_present(const int8_t *at, bool vectors)
+/* Aligned to V bytes. */
+template <int V> __device__ __forceinline__ unsigned load_present(const int8_t *at)
 {
     int8_t byte[V];
     unsigned present = 0;
-    if (vectors) {
-        load_vector(byte, at);
-    } else {
-#pragma unroll
-        for (int v = 0; v < V; v++)
-            byte[v] = __ldg(at + v);
-    }
+    load_vector(byte, at);
 #pragma unroll
     for (int v = 0; v < V; v++)
         present |= unsigned(byte[v] != 0) << v;
@@ -309,7 +303,7 @@ template <class P, int V, int G, int U, bool Plain> __device__ __forceinline__ v
     read_staged(value, stage.value + at);
 #pragma unroll
     for (int k = 0; k < U; k++)
-        bits[k] = P::generic && present ? load_present<V>(present + column[k] * q.ldb, q.b_present_vectors) : all_present<V>;
+        bits[k] = P::generic && present ? load_present<V>(present + column[k] * q.ldb) : all_present<V>;
 #pragma unroll
     for (int k = 0; k < U; k++) {
         if constexpr (P::generic)
@@ -478,7 +472,6 @@ template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const
         return TSR_DECLINED;
     q.c_vectors = reinterpret_cast<uintptr_t>(q.c) % piece_bytes<typename P::sum, V> == 0
         && q.ldc * int64_t(sizeof(typename P::sum)) % piece_bytes<typename P::sum, V> == 0;
-    q.b_present_vectors = reinterpret_cast<uintptr_t>(q.b_present) % V == 0 && q.ldb % V == 0;
     auto kernel = spmm_rows<P, V, G, U, false>;
     if constexpr (has_plain<P>)
         if (is_plain<P>(q) && q.c_vectors && q.b_stride <= UINT32_MAX)

@@ -10,7 +10,7 @@ template <class T> tsr_status launch(const csr_args &q, const csr_shape &shape, 
     constexpr int full = sizeof(T) == 8 ? 2 : 4;
     csr_shape mine = shape;
     mine.lanes = shape.lanes <= 8 ? 8 : shape.lanes;
-    if (shape.vector < full)
+    if (shape.vector < full || reinterpret_cast<uintptr_t>(q.b_present) % full != 0)
         return mine.lanes == 8 ? launch_rows<P, 1, 8, 4>(q, mine, stream) : launch_rows<P, 1, 32, 4>(q, mine, stream);
     switch (mine.lanes) {
     case 8: return launch_rows<P, full, 8, 4>(q, mine, stream);
