@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backends/cuda/sparse.h"
+#include "kernels/cuda/narrow.h"
 
 /* From bench_masked on an H200, nine graphs, N = 32 and 128, 2026-11-21. */
 typedef struct rule {
@@ -26,6 +27,12 @@ static const rule rules[] = {
 /* ms, of the same day: a byte of B' by row, and any product at least; counting vectors and making a stencil, per entry and at least.  And
  * the share of a product by row that a stencil is hoped to spare. */
 static const double fetch_ms = 1.1e-10, launch_ms = 0.005, build_entry_ms = 1e-7, build_start_ms = 0.2, spared = 0.2;
+
+/* ms, of 2026-11-22, N = 128: a byte of Y over a stencil in 16 bits; an element of X or Y to find its range and round it, and the wait for
+ * the range. */
+static const double half_ms = 2.5e-10, narrow_ms = 2.5e-9, narrow_start_ms = 0.03;
+/* Where TF32 would be computed over the stencil: a byte of Y that is not fetched. */
+static const double spared_ms = 1e-10;
 
 static const char *const names[TSR_CUDA_MATH_COUNT] = {"sddmm-stencil", "sddmm-stencil-tf32", "sddmm-stencil-fp16", "sddmm-stencil-bf16",
                                                        NULL};
@@ -75,6 +82,16 @@ static bool applies(const tsr_cuda_stencil *s, const tsr_product *p, tsr_cuda_ma
 static double by_row_ms(const tsr_product *p)
 {
     return (double)p->mask.nvals * (double)row_bytes(p, TSR_CUDA_EXACT) * fetch_ms + launch_ms;
+}
+
+/* FP16 in place of TF32: over_stencil: else by row. */
+static bool narrow_pays(const tsr_cuda_stencil *s, const tsr_product *p, bool over_stencil)
+{
+    double bytes = (double)s->vectors * (double)row_bytes(p, TSR_CUDA_FP16);
+    double rounding = (double)(p->m + p->n) * (double)p->k * narrow_ms + narrow_start_ms;
+    if (p->k < 128) /* nothing was measured below */
+        return false;
+    return over_stencil ? bytes * spared_ms > rounding : bytes * half_ms + rounding < 0.9 * by_row_ms(p);
 }
 
 static bool has_paid(const tsr_cuda_stencil *s, const tsr_product *p)
@@ -177,7 +194,8 @@ static tsr_status check_range(bool *fits, const tsr_product *p, const tsr_cuda_d
     return status;
 }
 
-static tsr_status round_operands(tsr_cuda_sddmm_plan *plan, const tsr_product *p, const tsr_cuda_dense dense[2])
+/* shift: of each, to FP16; NULL: rounded as they are. */
+static tsr_status round_operands(tsr_cuda_sddmm_plan *plan, const tsr_product *p, const tsr_cuda_dense dense[2], const int *shift)
 {
     size_t bytes = (size_t)(p->m + p->n) * (size_t)p->k * 2;
     if (!tsr_cuda_reserve(bytes))
@@ -187,9 +205,51 @@ static tsr_status round_operands(tsr_cuda_sddmm_plan *plan, const tsr_product *p
     for (int k = 0; k < 2 && status == TSR_OK; k++) {
         plan->ld[k] = p->k;
         status = tsr_cuda_new(&plan->rounded[k], (size_t)(rows_of(p, k) * p->k) * 2);
-        if (status == TSR_OK)
+        if (status == TSR_OK && shift)
+            status = tsr_cuda_narrow(plan->rounded[k], p->k, dense[k].x, dense[k].ld, rows_of(p, k), p->k, ldexpf(1, shift[k]),
+                                     tsr_cuda.compute);
+        else if (status == TSR_OK)
             status = tsr_cuda_convert(plan->rounded[k], tsr_cuda_number(plan->math), p->k, dense[k].x, TSR_NUMBER_FP32, dense[k].ld,
                                       rows_of(p, k), p->k, tsr_cuda.compute);
+    }
+    return status;
+}
+
+/* Powers of two for A and B', of all their elements.  *fits = false: there are none. */
+static tsr_status find_shifts(int shift[2], bool *fits, const tsr_product *p, const tsr_cuda_dense dense[2])
+{
+    uint32_t range[4] = {0, 0, 0, 0}, *device_range;
+    tsr_status status = tsr_cuda_new((void **)&device_range, sizeof range);
+    if (status != TSR_OK)
+        return status;
+    status = tsr_cuda_set(device_range, 0, sizeof range, tsr_cuda.compute);
+    for (int k = 0; k < 2 && status == TSR_OK; k++)
+        status = tsr_cuda_find_range(device_range + 2 * k, dense[k].x, dense[k].ld, rows_of(p, k), p->k, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(range, device_range, sizeof range, tsr_cuda.compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    tsr_cuda_delete(device_range);
+    status = status == TSR_OK ? waited : status;
+    *fits = status == TSR_OK && tsr_narrow_shift(&shift[0], range) && tsr_narrow_shift(&shift[1], range + 2);
+    return status;
+}
+
+/* The stencil computes it in FP16 in place of TF32, if the operands fit; else plan->stencil is NULL. */
+static tsr_status use_narrow(tsr_cuda_sddmm_plan *plan, tsr_cuda_stencil *s, const tsr_product *p, const tsr_cuda_dense dense[2])
+{
+    int shift[2] = {0, 0};
+    bool fits = false;
+    tsr_status status = find_shifts(shift, &fits, p, dense);
+    if (status != TSR_OK || !fits) {
+        s->wide = status == TSR_OK;
+        return status;
+    }
+    plan->math = TSR_CUDA_FP16;
+    status = round_operands(plan, p, dense, shift);
+    if (status == TSR_OK) {
+        plan->shift = shift[0] + shift[1];
+        plan->stencil = s;
+        plan->name = "sddmm-stencil-narrow";
     }
     return status;
 }
@@ -204,7 +264,7 @@ static tsr_status use(tsr_cuda_sddmm_plan *plan, const tsr_cuda_stencil *s, cons
         return status;
     plan->math = math;
     if (is_half(math))
-        status = round_operands(plan, p, dense);
+        status = round_operands(plan, p, dense, NULL);
     if (status == TSR_OK) {
         plan->stencil = s;
         plan->name = names[math];
@@ -218,15 +278,22 @@ static tsr_status choose(tsr_cuda_sddmm_plan *plan, tsr_cuda_stencil *s, const t
                          const tsr_cuda_dense dense[2], bool keep)
 {
     tsr_cuda_math math = math_of(p);
-    bool named = p->kernel && strcmp(p->kernel, "stencil") == 0, others = p->kernel && strcmp(p->kernel, "csr") == 0;
+    bool narrow = p->kernel && strcmp(p->kernel, "stencil-narrow") == 0, named = narrow || (p->kernel && strcmp(p->kernel, "stencil") == 0);
+    bool others = p->kernel && strcmp(p->kernel, "csr") == 0, may_narrow = math == TSR_CUDA_TF32 && p->k % 8 == 0 && !s->wide;
     if (!takes(p, dense, math) || others || s->failed || (!named && !keep))
         return TSR_OK;
     bool paid = named || has_paid(s, p);
     tsr_status status = paid ? count_vectors(s, mask) : TSR_OK;
-    if (status != TSR_OK || (!named && !(s->counted && applies(s, p, math))) || !(paid || s->bytes))
+    if (status != TSR_OK || !(named || s->counted) || !(paid || s->bytes))
         return status;
+    bool over_stencil = named || applies(s, p, math);
+    narrow = may_narrow && (narrow || (!named && narrow_pays(s, p, over_stencil)));
+    if (!over_stencil && !narrow)
+        return TSR_OK;
     status = build(s, mask);
-    return status == TSR_OK ? use(plan, s, p, dense, math) : status;
+    if (status == TSR_OK && narrow)
+        status = use_narrow(plan, s, p, dense);
+    return status == TSR_OK && over_stencil && !plan->stencil ? use(plan, s, p, dense, math) : status;
 }
 
 tsr_status tsr_cuda_sddmm_open(tsr_cuda_sddmm_plan *plan, tsr_cuda_sparse *mask, const tsr_cuda_dense dense[2], const tsr_product *product,
@@ -256,6 +323,7 @@ tsr_status tsr_cuda_sddmm_run(const tsr_cuda_sddmm_plan *plan, const tsr_cuda_sd
     if (!plan->stencil)
         return tsr_cuda_sddmm_csr(product);
     tsr_cuda_sddmm q = *product;
+    q.shift = plan->shift;
     if (plan->rounded[0]) {
         q.a = plan->rounded[0];
         q.lda = plan->ld[0];
