@@ -110,6 +110,8 @@ static void test_a_sparse_narrow_matrix(void **state)
                       .a_nnz = 3.14e7, .b_nnz = 32, .a_by_col = true, .b_by_col = true, .c_by_col = true, .a_pattern = true, .b_bitmap = true,
                       .b_sparse = true, .a_on_device = true, .c_stays = true, .finish_extra = true, .nthreads = 16};
     assert_true(tsr_predict_suitesparse_ms(&f) < tsr_predict_gpu_ms(&f));
+    const double waiting = tsr_predict_settle_ms(f.m * f.n, f.nthreads); /* that the mask becomes a bitmap first turns it round */
+    assert_true(tsr_predict_gpu_ms(&f) < waiting + tsr_predict_suitesparse_ms(&f) && tsr_predict_settle_ms(0, 1) == 0);
     f.b_nnz = f.walk = 4e5;
     assert_true(tsr_predict_suitesparse_ms(&f) < tsr_predict_gpu_ms(&f));
     f.walk = 1e8;
