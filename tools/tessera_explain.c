@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/registry/model_file.h"
+#include "src/route/forms.h"
 #include "src/route/route.h"
 #include "tools/inspect.h"
 #include "tools/matrix_file.h"
@@ -126,6 +127,16 @@ static void print_choice(const explanation *e)
     putchar('\n');
 }
 
+/* FP16 in place of TF32. */
+static bool is_narrow(const explanation *e)
+{
+    const tsr_gpu_product *p = &e->product;
+    tsr_gpu_matrix m = {.nrows = p->nrows, .ncols = p->ncols, .nvals = p->nvals};
+    for (int k = 0; k < HEIGHTS; k++)
+        m.own[k] = m.vectors[k] = p->vectors[k];
+    return p->math == TSR_GPU_TF32 && p->n > 1 && tsr_prefers_narrow(e->model, &m, p->n, TSR_FORM_BIT(TSR_GPU_KERNELS) - 1);
+}
+
 static void print_kernels(const explanation *e)
 {
     double csr = e->kernels[TSR_GPU_CSR];
@@ -139,6 +150,8 @@ static void print_kernels(const explanation *e)
         printf("  %s fetches rows of B %.3g times less often than csr, and is predicted to spare %.0f %% of its time\n",
                tsr_gpu_kernel_names[e->fastest], e->product.nvals / tsr_gpu_rows_fetched(e->fastest, &e->product),
                100 * (1 - e->kernels[e->fastest] / csr));
+    if (is_narrow(e))
+        puts("  with B rounded on the way, a kernel of --precision=fp16 is predicted to be faster, and taken where B and A have room in FP16");
     printf("windows of %d rows       %lld of %lld would go to Tensor Cores, with %.1f %% of the entries\n", TSR_INSPECT_HEIGHT,
            (long long)e->windows, (long long)e->inspection->nwindows,
            e->product.nvals > 0 ? 100 * (double)e->entries / e->product.nvals : 0.0);
