@@ -290,6 +290,19 @@ static tsr_status count(void *value, int64_t *nvals)
     return status;
 }
 
+/* ---- waiting ---- */
+
+static tsr_status run_wait(void *nothing)
+{
+    (void)nothing;
+    return tsr_cuda_wait(tsr_cuda.compute);
+}
+
+static tsr_status wait_for(void *value)
+{
+    return tsr_cuda_alone(run_wait, value);
+}
+
 /* ---- steps ---- */
 
 typedef struct stepping {
@@ -409,4 +422,4 @@ static tsr_status multiply(const tsr_dense_product *product, void **value)
 
 const tsr_backend_values tsr_cuda_values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply,
                                             .sums = tsr_cuda_value_sums, .cast = tsr_cuda_value_cast, .turn = tsr_cuda_value_turn,
-                                            .places = tsr_cuda_value_places, .count = count, .fetch = fetch, .forget = forget};
+                                            .places = tsr_cuda_value_places, .count = count, .wait = wait_for, .fetch = fetch, .forget = forget};

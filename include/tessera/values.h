@@ -108,6 +108,7 @@ typedef struct tsr_backend_values {
     tsr_status (*turn)(void *value, int64_t vectors, int64_t length, void **result); /* the transpose: length vectors */
     tsr_status (*places)(const tsr_places *places, void **value);
     tsr_status (*count)(void *value, int64_t *nvals); /* entries present */
+    tsr_status (*wait)(void *value);                  /* until it is computed */
     /* To the host: x and b (NULL: only when all are present); nvals and bytes_moved are set.  The value stays. */
     tsr_status (*fetch)(void *value, struct tsr_result *result, int nthreads);
     void (*forget)(void *value); /* once */

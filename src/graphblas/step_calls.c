@@ -419,10 +419,14 @@ bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, 
     return done;
 }
 
+/* What is only there is finished there: the program learns now how long it took, and whether it went well.  False: bring it home. */
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A)
 {
+    tsr_value *value = tsr_resident_only(A) ? tsr_resident_find(A) : NULL;
+    const bool done = value && tsr_value_about(value)->backend->values->wait(tsr_value_kept(value)) == TSR_OK;
+    tsr_value_unref(value);
     *info = GrB_SUCCESS;
-    return tsr_resident_only(A);
+    return done;
 }
 
 bool tsr_try_nvals(GrB_Index *nvals, GrB_Matrix A)

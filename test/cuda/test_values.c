@@ -467,6 +467,7 @@ static void test_copies(void **state)
     const tsr_step step = {.op = TSR_STEP_IDENTITY, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}};
     assert_int_equal(values->step(&step, &copy), TSR_OK);
     values->forget(a);
+    assert_int_equal(values->wait(copy), TSR_OK);
     check_value(copy, &h);
     values->forget(copy);
     free_host(&h);

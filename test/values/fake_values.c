@@ -188,6 +188,12 @@ static tsr_status count(void *value, int64_t *nvals)
     return may_fail();
 }
 
+static tsr_status wait_for(void *value)
+{
+    (void)value;
+    return may_fail();
+}
+
 static void copy_out(const fake_value *v, tsr_result *result)
 {
     memcpy(result->x, v->x, (size_t)v->count * tsr_type_size(v->type));
@@ -304,7 +310,7 @@ static const char *kernel_name(const tsr_product *product)
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
     static const tsr_backend_values values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply, .sums = sums,
-                                              .cast = cast, .turn = turn, .places = places, .count = count, .fetch = fetch,
+                                              .cast = cast, .turn = turn, .places = places, .count = count, .wait = wait_for, .fetch = fetch,
                                               .forget = forget};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "fake", .supports = supports, .execute = execute,
                                         .kernel_name = kernel_name, .values = &values};
