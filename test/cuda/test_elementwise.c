@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cuda/chain.h"
 #include "kernels/cuda/derive.h"
 #include "kernels/cuda/spread.h"
 #include "kernels/ref/derive.h"
@@ -13,7 +14,7 @@
 #include "test/cuda/seeds.h"
 #include "test/kernels/cases.h"
 
-enum { SPARE = 32, POISON = 0xA5, MOST_ARRAYS = 16 };
+enum { SPARE = 32, POISON = 0xA5, MOST_ARRAYS = 40 };
 
 static tsr_cuda_device device;
 
@@ -302,6 +303,99 @@ static int check_reduce(uint64_t seed)
     return !right;
 }
 
+/* ---- chains ---- */
+
+/* An operand of step k on the host and on the device: mostly what the step before has made. */
+static void draw_link(rng *r, tsr_elements *host, tsr_elements *there, uint64_t *scalar, const tsr_chain *c, const tsr_step_arrays *want, int percent)
+{
+    const int k = c->n;
+    const tsr_step *s = &c->step[k];
+    if (k && rng_chance(r, percent)) {
+        *host = (tsr_elements){want[k - 1].z, NULL};
+        *there = (tsr_elements){c->arrays[k - 1].z, NULL};
+        return;
+    }
+    *host = draw_operand(r, s->type, s->count, scalar);
+    if (!s->accumulates && !s->unite)
+        host->present = NULL;
+    *there = to_device(host, s->type, s->count);
+}
+
+static void add_step(rng *r, tsr_chain *c, tsr_step_arrays *want, tsr_type type, int64_t count)
+{
+    const int k = c->n;
+    tsr_step *s = &c->step[k];
+    tsr_step_arrays *a = &c->arrays[k], *w = &want[k];
+    *s = (tsr_step){.op = (tsr_step_op)rng_below(r, TSR_STEP_EQ), .type = type, .result = type, .count = count,
+                    .accumulates = rng_chance(r, 50), .accum = (tsr_step_op)(TSR_STEP_FIRST + rng_below(r, TSR_STEP_EQ - TSR_STEP_FIRST))};
+    s->unite = !tsr_step_is_unary(s->op) && rng_chance(r, 30);
+    draw_link(r, &w->x, &a->x, &s->x.scalar, c, want, 75);
+    draw_link(r, &w->y, &a->y, &s->y.scalar, c, want, 30);
+    uint64_t unused;
+    if (s->accumulates)
+        draw_link(r, &w->c, &a->c, &unused, c, want, 30);
+    s->accumulates = w->c.x;
+    w->c.present = a->c.present = NULL;
+    if (!tsr_chain_takes(s, w))
+        w->x.present = w->y.present = a->x.present = a->y.present = NULL;
+    const size_t bytes = (size_t)count * type_size(type);
+    w->z = take(bytes);
+    a->z = upload(w->z, bytes + SPARE);
+    c->looked_at[k] = rng_chance(r, 60);
+    c->n++;
+    tsr_ref_step(s, w);
+}
+
+/* What is looked at is right, and nothing else was written. */
+static int64_t find_wrong_link(const tsr_chain *c, const tsr_step_arrays *want, int k)
+{
+    const tsr_step *s = &c->step[k];
+    const size_t bytes = (size_t)s->count * type_size(s->type);
+    char *z = take(bytes);
+    download(z, c->arrays[k].z, bytes + SPARE);
+    if (!spare_untouched(z, bytes) || (!c->looked_at[k] && !spare_untouched(z, 0)))
+        return s->count;
+    return c->looked_at[k] ? find_difference(s, &want[k], z, NULL) : -1;
+}
+
+static bool same_reduction(const tsr_chain *c, tsr_reduce_op op, const tsr_step_arrays *last)
+{
+    const tsr_step *s = &c->step[0];
+    tsr_cuda_reduced got, *result;
+    void *scratch;
+    must(tsr_cuda_malloc((void **)&result, sizeof got, NULL));
+    must(tsr_cuda_malloc(&scratch, tsr_cuda_reduce_bytes(s->count, &device), NULL));
+    must(tsr_cuda_chain_reduce(result, scratch, op, c, &device, NULL));
+    download(&got, result, sizeof got);
+    tsr_cuda_free(result, NULL);
+    tsr_cuda_free(scratch, NULL);
+    const tsr_elements z = {upload(last->z, (size_t)s->count * type_size(s->type)), NULL};
+    const tsr_cuda_reduced want = reduce(s->type, op, &z, s->count);
+    return got.any == want.any && same_element(s->type, (const char *)&got.scalar, (const char *)&want.scalar, 0);
+}
+
+static int check_chain(uint64_t seed)
+{
+    rng r = {seed};
+    tsr_chain c = {0};
+    tsr_step_arrays want[TSR_CHAIN_MOST] = {0};
+    const int n = 1 + (int)rng_below(&r, TSR_CHAIN_MOST);
+    const int64_t some = draw_count(&r), count = some ? some : 1;
+    const tsr_type type = seed % 2 ? TSR_FP32 : TSR_FP64;
+    const int op = rng_chance(&r, 50) ? (int)rng_below(&r, TSR_REDUCE_MAX + 1) : -1;
+    while (c.n < n)
+        add_step(&r, &c, want, type, count);
+    bool right = op < 0 || same_reduction(&c, (tsr_reduce_op)op, &want[n - 1]);
+    if (op < 0)
+        must(tsr_cuda_chain(&c, &device, NULL));
+    for (int k = 0; k < n && right; k++)
+        right = find_wrong_link(&c, want, k) < 0;
+    if (!right)
+        printf("FAIL chain, seed %llu: %d steps over %lld elements, %s, reduction %d\n", (unsigned long long)seed, n, (long long)count,
+               type_name(type), op);
+    return !right;
+}
+
 /* ---- presence ---- */
 
 static int check_count(uint64_t seed)
@@ -560,9 +654,9 @@ static int check_places(uint64_t seed)
 static int run(uint64_t seed)
 {
     int (*const checks[])(uint64_t) = {check_step, check_reduce, check_count, check_rows, check_spread, check_sums, check_cast, check_turn,
-                                       check_places};
+                                       check_places, check_chain};
     int failures = 0;
-    for (int k = 0; k < 9; k++) {
+    for (int k = 0; k < 10; k++) {
         failures += checks[k](seed);
         free_all();
     }
