@@ -8,9 +8,9 @@
 static const double margin = 0.97;
 /* Looking at A costs at most so small a part of what products with it take. */
 static const double looks = 12;
-/* Rows of B that a form may fetch for one of csr: with more of them it was slower in every measurement, whatever the model said (rows of B
- * that many entries name stay in the cache; it does not know them). */
-static const double most_fetched = 0.9;
+/* Rows of B that a form may fetch for one of csr: with more of them it gained next to nothing where it was measured, whatever the model said
+ * (rows of B that many entries name stay in the cache; it does not know them). */
+static const double most_fetched = 0.7;
 /* B is read to find its range, read again and written in 16 bits: ms for an element, at the memory's speed, and for the start and the
  * answer on the way home. */
 static const double narrow_ms = 10 / 4.0e9, narrow_start_ms = 0.02;
