@@ -34,6 +34,7 @@ struct csr_args {
     int8_t *c_present;
     int64_t ldc;
     double alpha, beta;
+    float value_scale; /* of A's values in 16 bits (spmm_rows): alpha in its place */
     void *partial;
     int8_t *partial_present;
     const csr_ends *ends; /* SpMV */
@@ -157,6 +158,9 @@ template <class P, int G> struct csr_stage {
     alignas(16) int row_end[spmm_item_rows + 4];
 };
 
+template <class P> constexpr bool is_half = false;
+template <class Half> constexpr bool is_half<plus_times_half<Half>> = true;
+
 /* The entries at `from` that a lane brings from global to shared memory. */
 template <class P, int G> struct csr_fetch {
     static constexpr int each = staged_entries<G> / G;
@@ -182,6 +186,8 @@ template <class P, int G> struct csr_fetch {
         for (int k = 0; k < each; k++) {
             stage.column[k * G + l] = column[k];
             stage.value[k * G + l] = q.reads_a ? P::widen(value[k]) : iso;
+            if constexpr (is_half<P>)
+                stage.value[k * G + l] *= q.value_scale;
         }
     }
 };
@@ -470,6 +476,10 @@ template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const
     int64_t tiles = (q.n + G * V - 1) / (G * V);
     if (blocks > INT_MAX || tiles > 65535)
         return TSR_DECLINED;
+    if (is_half<P>) {
+        q.value_scale = static_cast<float>(q.alpha);
+        q.alpha = 1;
+    }
     q.c_vectors = reinterpret_cast<uintptr_t>(q.c) % piece_bytes<typename P::sum, V> == 0
         && q.ldc * int64_t(sizeof(typename P::sum)) % piece_bytes<typename P::sum, V> == 0;
     auto kernel = spmm_rows<P, V, G, U, false>;
