@@ -9,13 +9,14 @@
 /* z, whose memory is there, = the step: queued, or held back (then its operands stay as long). */
 tsr_status tsr_cuda_chain_add(const tsr_step *step, const tsr_step_arrays *arrays, tsr_cuda_value *z);
 
-/* Queues what is held.  Every call but a step and a reduction begins so: afterwards all values have their elements.  When it fails it is still
- * held, and no value can be looked at. */
+/* Queues what is held.  Every call but a step and a reduction begins so: afterwards all values have their elements.  When it fails it is
+ * still held, and no value can be looked at. */
 tsr_status tsr_cuda_chain_run(void);
 
-/* The same, and `value` reduced into *result (device).  TSR_DECLINED: the value is not the last that is held, or not for this op; nothing has
- * happened. */
-tsr_status tsr_cuda_chain_reduce_into(tsr_cuda_reduced *result, void *scratch, tsr_type type, tsr_reduce_op op, const tsr_cuda_value *value);
+/* The same, and `value` reduced into *result (device).  TSR_DECLINED: the value is not the last that is held, or not for this op; nothing
+ * has happened. */
+tsr_status tsr_cuda_chain_reduce_into(tsr_cuda_reduced *result, void *scratch, tsr_type type, tsr_reduce_op op,
+                                      const tsr_cuda_value *value);
 
 /* What nobody can look at any more is not computed. */
 void tsr_cuda_chain_drop(void);

@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/context.h"
 
-#include "backends/cuda/chain.h"
-
 #include <unistd.h>
 
+#include "backends/cuda/chain.h"
 #include "src/route/model.h"
 
 tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES,

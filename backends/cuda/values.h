@@ -22,7 +22,8 @@ typedef struct tsr_cuda_value {
 
 extern const tsr_backend_values tsr_cuda_values;
 
-/* One operation, alone with the device, where all values have their elements: representations make room, and it is tried again.  TSR_OUT_OF_MEMORY: values alone are too much. */
+/* One operation, alone with the device, where all values have their elements: representations make room, and it is tried again.
+ * TSR_OUT_OF_MEMORY: values alone are too much. */
 typedef tsr_status (*tsr_cuda_operation)(void *arguments);
 tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments);
 

@@ -95,7 +95,8 @@ static tsr_status execute(const job *j, tsr_result *result)
                        : tsr_engine_execute(&j->match.request, &j->decision, result);
 }
 
-/* The device reads and writes large arrays by itself once they lie in blocks that products have often used; what stays there touches none. */
+/* The device reads and writes large arrays by itself once they lie in blocks that products have often used; what stays there touches
+ * none. */
 static void use_operand(const job *j, const tsr_view *v, bool read)
 {
     if (read && !v->iso && v->type == j->match.request.product.semiring.type)

@@ -182,8 +182,8 @@ static int write_json(const tsr_trace_record *r)
     add_json_string(&t, "reason", r->reason, ",");
     add_json_ms(&t, "predicted_ms", r->predicted_ms);
     add_json_ms(&t, "measured_ms", r->measured_ms);
-    add(&t, "\"bytes_moved\":%lld,\"built\":%d,\"evicted\":%d,\"pid\":%ld,\"line\":%lld}\n", (long long)r->bytes_moved, r->built, r->evicted,
-        (long)getpid(), (long long)lines);
+    add(&t, "\"bytes_moved\":%lld,\"built\":%d,\"evicted\":%d,\"pid\":%ld,\"line\":%lld}\n", (long long)r->bytes_moved, r->built,
+        r->evicted, (long)getpid(), (long long)lines);
     return tsr_write_all(trace_fd, line, t.used);
 }
 

@@ -8,8 +8,8 @@
 static const double margin = 0.97;
 /* Looking at A costs at most so small a part of what products with it take. */
 static const double looks = 12;
-/* Rows of B that a form may fetch for one of csr: with more of them it gained next to nothing where it was measured, whatever the model said
- * (rows of B that many entries name stay in the cache; it does not know them). */
+/* Rows of B that a form may fetch for one of csr: with more of them it gained next to nothing where it was measured, whatever the model
+ * said (rows of B that many entries name stay in the cache; it does not know them). */
 static const double most_fetched = 0.7;
 /* B is read to find its range, read again and written in 16 bits: ms for an element, at the memory's speed, and for the start and the
  * answer on the way home. */

@@ -306,7 +306,8 @@ static int check_reduce(uint64_t seed)
 /* ---- chains ---- */
 
 /* An operand of step k on the host and on the device: mostly what the step before has made. */
-static void draw_link(rng *r, tsr_elements *host, tsr_elements *there, uint64_t *scalar, const tsr_chain *c, const tsr_step_arrays *want, int percent)
+static void draw_link(rng *r, tsr_elements *host, tsr_elements *there, uint64_t *scalar, const tsr_chain *c,
+                      const tsr_step_arrays *want, int percent)
 {
     const int k = c->n;
     const tsr_step *s = &c->step[k];

@@ -102,7 +102,8 @@ static double elapsed(void *of, bool wait)
 static void three_calls(void)
 {
     static const tsr_backend device = {.name = "cuda", .times = times, .elapsed = elapsed};
-    tsr_trace_record r = {.call = "GrB_apply", .pattern = "step", .route = "cuda:step", .predicted_ms = -1, .measured_ms = 1, .backend = &device};
+    tsr_trace_record r = {.call = "GrB_apply", .pattern = "step", .route = "cuda:step", .predicted_ms = -1, .measured_ms = 1,
+                          .backend = &device};
     for (int k = 0; k < 4; k++)
         tsr_trace_product(&r);
     tsr_trace_settle();
@@ -116,8 +117,8 @@ static void test_what_the_device_took_follows(void **state)
     assert_int_equal(c.code, 0);
     assert_non_null(strstr(c.error, "4 calls        4.000 ms, on the device 8.000 ms"));
     const char *at = read_text(in_folder("t"));
-    static const char *const order[] = {"\"line\":0}\n", "\"line\":1}\n", "\"line\":2}\n", "{\"device_ms\":1.5,", "\"line\":0}\n", "\"line\":3}\n",
-                                        "{\"device_ms\":2.5,", "\"line\":1}\n", "{\"device_ms\":4,", "\"line\":2}\n"};
+    static const char *const order[] = {"\"line\":0}\n", "\"line\":1}\n", "\"line\":2}\n", "{\"device_ms\":1.5,", "\"line\":0}\n",
+                                        "\"line\":3}\n", "{\"device_ms\":2.5,", "\"line\":1}\n", "{\"device_ms\":4,", "\"line\":2}\n"};
     for (int k = 0; k < 10; k++) {
         at = strstr(at, order[k]);
         assert_non_null(at);
