@@ -22,6 +22,9 @@ TABLES = [
      'too; "all turns" is the ratio of everything from the first turn to the last, the start of CUDA included; "time / device" is the time of a later turn over what the device took for its calls (the copies of operands in a call count, '
      'what comes home does not); "moved" is what crossed the bus in a later turn while it was computed. SuiteSparse on the processor beside the GPU. '
      'Made by `tools/gpu-check.sh`.'),
+    ('On a GPU: kernels, more widths', '*-h200-widths.jsonl', ['bench/cuda/table.py', '--markdown', '--best', '--generated'],
+     'As below. "tf32" takes FP16 kernels over scaled operands in ([numerics.md](numerics.md)), the range and the rounding of B timed with them. Made by '
+     '`bench_gpu --n 128,32,256,512`.'),
     ('On a GPU: kernels', '*-h200.jsonl', ['bench/cuda/table.py', '--markdown', '--best', '--generated'],
      'Operands on the device, the best of cuSPARSE\'s algorithms in the same run; geometric means against cuSPARSE FP32 and FP64 in the last '
      'columns. Matrices are generated with the densities of well-known data sets (`bench/cuda/matrices.cu`). Made by `tools/gpu-check.sh`.'),
