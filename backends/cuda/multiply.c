@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "kernels/cuda/narrow.h"
+#include "backends/cuda/shifts.h"
 
 static size_t value_size(const tsr_cuda_multiplication *m)
 {
@@ -89,17 +89,12 @@ static tsr_status b_in_range(bool *in_range, const tsr_cuda_multiplication *m)
 /* B as FP16 in place of TF32.  TSR_DECLINED: it does not fit.  Waits for the device. */
 static tsr_status narrow_b(int *shift, const tsr_cuda_multiplication *m)
 {
-    uint32_t range[2] = {0, 0}, *device_range = (uint32_t *)m->flag;
-    tsr_status status = tsr_cuda_set(device_range, 0, sizeof range, tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_find_range(device_range, m->b, m->ldb, m->product->k, m->n, tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_to_host(range, device_range, sizeof range, tsr_cuda.compute);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
-    status = status == TSR_OK ? waited : status;
+    const tsr_cuda_numbers b = {m->b, m->ldb, m->product->k, m->n};
+    bool fits;
+    tsr_status status = tsr_cuda_find_shifts(shift, &fits, &b, 1, (uint32_t *)m->flag);
     if (status != TSR_OK)
         return status;
-    if (tsr_narrow_shift(shift, range))
+    if (fits)
         return tsr_cuda_narrow(m->half, m->ldb, m->b, m->ldb, m->product->k, m->n, ldexpf(1, *shift), tsr_cuda.compute);
     m->a->account.wide = true;
     return TSR_DECLINED;

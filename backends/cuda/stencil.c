@@ -9,8 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "backends/cuda/shifts.h"
 #include "backends/cuda/sparse.h"
-#include "kernels/cuda/narrow.h"
 
 /* From bench_masked on an H200, nine graphs, N = 32 and 128, 2026-11-21. */
 typedef struct rule {
@@ -215,31 +215,13 @@ static tsr_status round_operands(tsr_cuda_sddmm_plan *plan, const tsr_product *p
     return status;
 }
 
-/* Powers of two for A and B', of all their elements.  *fits = false: there are none. */
-static tsr_status find_shifts(int shift[2], bool *fits, const tsr_product *p, const tsr_cuda_dense dense[2])
-{
-    uint32_t range[4] = {0, 0, 0, 0}, *device_range;
-    tsr_status status = tsr_cuda_new((void **)&device_range, sizeof range);
-    if (status != TSR_OK)
-        return status;
-    status = tsr_cuda_set(device_range, 0, sizeof range, tsr_cuda.compute);
-    for (int k = 0; k < 2 && status == TSR_OK; k++)
-        status = tsr_cuda_find_range(device_range + 2 * k, dense[k].x, dense[k].ld, rows_of(p, k), p->k, tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_to_host(range, device_range, sizeof range, tsr_cuda.compute);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
-    tsr_cuda_delete(device_range);
-    status = status == TSR_OK ? waited : status;
-    *fits = status == TSR_OK && tsr_narrow_shift(&shift[0], range) && tsr_narrow_shift(&shift[1], range + 2);
-    return status;
-}
-
 /* The stencil computes it in FP16 in place of TF32, if the operands fit; else plan->stencil is NULL. */
 static tsr_status use_narrow(tsr_cuda_sddmm_plan *plan, tsr_cuda_stencil *s, const tsr_product *p, const tsr_cuda_dense dense[2])
 {
+    const tsr_cuda_numbers both[2] = {{dense[0].x, dense[0].ld, rows_of(p, 0), p->k}, {dense[1].x, dense[1].ld, rows_of(p, 1), p->k}};
     int shift[2] = {0, 0};
-    bool fits = false;
-    tsr_status status = find_shifts(shift, &fits, p, dense);
+    bool fits;
+    tsr_status status = tsr_cuda_find_shifts(shift, &fits, both, 2, NULL);
     if (status != TSR_OK || !fits) {
         s->wide = status == TSR_OK;
         return status;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/shifts.h"
 #include "backends/cuda/sparse.h"
-#include "kernels/cuda/narrow.h"
 
 typedef struct shape {
     tsr_cuda_kind kind;
@@ -141,22 +141,11 @@ static tsr_status check_range(tsr_cuda_sparse *a)
 static tsr_status look_at_values(tsr_cuda_sparse *a)
 {
     tsr_cuda_account *account = &a->account;
-    uint32_t range[2] = {0, 0}, *device_range;
+    const tsr_cuda_numbers values = {a->csr.x, a->csr.nvals, 1, a->csr.nvals};
     if (account->narrow_known)
         return TSR_OK;
-    tsr_status status = tsr_cuda_new((void **)&device_range, sizeof range);
-    if (status != TSR_OK)
-        return status;
-    status = tsr_cuda_set(device_range, 0, sizeof range, tsr_cuda.compute);
-    if (status == TSR_OK && a->csr.x)
-        status = tsr_cuda_find_range(device_range, a->csr.x, a->csr.nvals, 1, a->csr.nvals, tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_to_host(range, device_range, sizeof range, tsr_cuda.compute);
-    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
-    tsr_cuda_delete(device_range);
-    status = status == TSR_OK ? waited : status;
+    tsr_status status = tsr_cuda_find_shifts(&account->shift, &account->narrow, &values, 1, NULL);
     account->narrow_known = status == TSR_OK;
-    account->narrow = status == TSR_OK && tsr_narrow_shift(&account->shift, range);
     return status;
 }
 

@@ -134,16 +134,26 @@ __device__ __forceinline__ void cast(__half &to, __half from) { to = from; }
 __device__ __forceinline__ void cast(__nv_bfloat16 &to, float from) { to = __float2bfloat16_rn(from); }
 __device__ __forceinline__ void cast(__nv_bfloat16 &to, __nv_bfloat16 from) { to = from; }
 
+/* Without padding, short rows are one long one. */
+void join_rows(int64_t *rows, int64_t *cols, int64_t ld, int64_t other_ld)
+{
+    constexpr int64_t wide = quad * sweep_threads;
+    if (ld != *cols || other_ld != *cols || *cols >= wide || *rows * *cols % wide != 0)
+        return;
+    *rows = *rows * *cols / wide;
+    *cols = wide;
+}
+
 struct convert_args {
     void *dst;
     int64_t dst_ld;
     const void *src;
     int64_t src_ld;
     bool src_quads, dst_quads;
-    float scale; /* of FP32 numbers that become FP16 (narrow_quads) */
+    float scale; /* of numbers, where they are Scaled */
 };
 
-template <class To, class From> __global__ void __launch_bounds__(sweep_threads) convert_quads(convert_args q, sweep s)
+template <class To, class From, bool Scaled> __global__ void __launch_bounds__(sweep_threads) convert_quads(convert_args q, sweep s)
 {
     for_quads(s, [&](int64_t row, int64_t col, int64_t left) {
         From x[quad];
@@ -151,30 +161,25 @@ template <class To, class From> __global__ void __launch_bounds__(sweep_threads)
         read_pack(x, static_cast<const From *>(q.src) + row * q.src_ld + col, left, q.src_quads);
 #pragma unroll
         for (int k = 0; k < quad; k++)
-            cast(y[k], x[k]);
+            if constexpr (Scaled)
+                cast(y[k], q.scale * x[k]);
+            else
+                cast(y[k], x[k]);
         write_pack(static_cast<To *>(q.dst) + row * q.dst_ld + col, y, left, q.dst_quads);
     });
 }
 
-__global__ void __launch_bounds__(sweep_threads) narrow_quads(convert_args q, sweep s)
+/* rows, cols > 0. */
+template <class To, class From, bool Scaled = false> tsr_status convert(convert_args q, int64_t rows, int64_t cols, void *stream)
 {
-    for_quads(s, [&](int64_t row, int64_t col, int64_t left) {
-        float x[quad];
-        __half y[quad];
-        read_pack(x, static_cast<const float *>(q.src) + row * q.src_ld + col, left, q.src_quads);
-#pragma unroll
-        for (int k = 0; k < quad; k++)
-            y[k] = __float2half_rn(q.scale * x[k]);
-        write_pack(static_cast<__half *>(q.dst) + row * q.dst_ld + col, y, left, q.dst_quads);
-    });
-}
-
-template <class To, class From> tsr_status convert(convert_args q, int64_t rows, int64_t cols, void *stream)
-{
+    int64_t old_cols = cols;
+    join_rows(&rows, &cols, q.dst_ld, q.src_ld);
+    if (cols != old_cols)
+        q.dst_ld = q.src_ld = cols;
     q.src_quads = aligned(q.src, q.src_ld, sizeof(From), quad);
     q.dst_quads = aligned(q.dst, q.dst_ld, sizeof(To), quad);
     sweep s = make_sweep(rows, cols);
-    auto kernel = convert_quads<To, From>;
+    auto kernel = convert_quads<To, From, Scaled>;
     TSR_LAUNCH(kernel, s.blocks, sweep_threads, 0, stream, q, s);
     return launch_status();
 }
@@ -240,16 +245,6 @@ float float_limit(double limit)
     return double(nearest) < limit ? nextafterf(nearest, INFINITY) : nearest;
 }
 
-/* Without padding, short rows are one long one. */
-void join_rows(int64_t *rows, int64_t *cols, int64_t ld, int64_t other_ld)
-{
-    constexpr int64_t wide = quad * sweep_threads;
-    if (ld != *cols || other_ld != *cols || *cols >= wide || *rows * *cols % wide != 0)
-        return;
-    *rows = *rows * *cols / wide;
-    *cols = wide;
-}
-
 } // namespace
 
 extern "C" tsr_status tsr_cuda_transpose(
@@ -273,10 +268,6 @@ extern "C" tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld,
     convert_args q = { dst, dst_ld, src, src_ld, false, false, 1 };
     if (rows == 0 || cols == 0)
         return TSR_OK;
-    int64_t old_cols = cols;
-    join_rows(&rows, &cols, dst_ld, src_ld);
-    if (cols != old_cols)
-        q.dst_ld = q.src_ld = cols;
     if (to == from)
         switch (to) {
         case TSR_NUMBER_FP32: return convert<float, float>(q, rows, cols, stream);
@@ -295,17 +286,7 @@ extern "C" tsr_status tsr_cuda_narrow(
     void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, float scale, void *stream)
 {
     convert_args q = { dst, dst_ld, src, src_ld, false, false, scale };
-    if (rows == 0 || cols == 0)
-        return TSR_OK;
-    int64_t old_cols = cols;
-    join_rows(&rows, &cols, dst_ld, src_ld);
-    if (cols != old_cols)
-        q.dst_ld = q.src_ld = cols;
-    q.src_quads = aligned(q.src, q.src_ld, sizeof(float), quad);
-    q.dst_quads = aligned(q.dst, q.dst_ld, sizeof(__half), quad);
-    sweep s = make_sweep(rows, cols);
-    TSR_LAUNCH(narrow_quads, s.blocks, sweep_threads, 0, stream, q, s);
-    return launch_status();
+    return rows == 0 || cols == 0 ? TSR_OK : convert<__half, float, true>(q, rows, cols, stream);
 }
 
 extern "C" tsr_status tsr_cuda_find_range(uint32_t *range, const void *x, int64_t ld, int64_t rows, int64_t cols, void *stream)
