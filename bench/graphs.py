@@ -15,19 +15,20 @@ import grid
 import run
 
 
-def one_form(spec, workers, repeats, budget_ms):
+def one_form(spec, workers, options):
     """Calls in turns; plain ones stop at the budget, their first fingerprint is what all of Tessera's must be."""
+    repeats = options.repeats
     for worker in workers:
         if worker.ask('open ' + spec) != 'ok':
             raise RuntimeError(f'cannot make {spec}')
     times, wanted, different = [[], []], None, 0
     for k in range(repeats):
-        if k < 3 or sum(times[0]) < budget_ms:
+        if k < options.least or sum(times[0]) < options.budget:
             times[0] += workers[0].times(1)
             wanted = wanted or workers[0].ask('sum')
         times[1] += workers[1].times(1)
         different += workers[1].ask('sum') != wanted
-    warm = [statistics.median(side[1:]) for side in times]
+    warm = [statistics.median(side[1:] or side) for side in times]
     plain_total = sum(times[0]) + (repeats - len(times[0])) * warm[0]
     return {'case': spec, 'plain_ms': round(warm[0], 4), 'tessera_ms': round(warm[1], 4), 'first_ms': [round(side[0], 4) for side in times],
             'ratio': round(warm[0] / warm[1], 3), 'total_ratio': round(plain_total / sum(times[1]), 3), 'repeats': repeats,
@@ -42,7 +43,9 @@ def one_graph(graph, options, trace):
             workers.append(run.Worker(options.program, graph, options.threads, environment))
         rows = []
         for spec in grid.graphs():
-            row = one_form(spec, workers, options.repeats, options.budget)
+            if options.forms and not any(f'form={form}' in spec.split() for form in options.forms.split(',')):
+                continue
+            row = one_form(spec, workers, options)
             row['routes'] = run.routes_of(workers[1:], trace)
             rows.append(row)
         return {'graph': os.path.basename(graph), 'vertices': int(workers[0].ready['vertices']),
@@ -75,7 +78,9 @@ def options_of(arguments):
     parser.add_argument('--library', required=True, help='libtessera.so to preload')
     parser.add_argument('--threads', type=int, default=0)
     parser.add_argument('--repeats', type=int, default=20)
-    parser.add_argument('--budget', type=float, default=3000, help='ms that plain calls of one form may take, after three of them')
+    parser.add_argument('--forms', help='only these, separated by commas')
+    parser.add_argument('--least', type=int, default=3, help='plain calls of one form at least')
+    parser.add_argument('--budget', type=float, default=3000, help='ms that plain calls of one form may take, after these')
     parser.add_argument('--output', help='add the records here, one a line')
     options = parser.parse_args(arguments)
     options.quick = False
