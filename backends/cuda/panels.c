@@ -244,6 +244,12 @@ static void see_to_up(pipeline *s)
 {
     ring *r = &s->ring[UP];
     part p;
+    while (r->ended < r->sent && is_done(s, UP, r->ended))
+        r->ended++;
+    while (has_room(s, r, r->opened) && next_part(&p, s, UP)) {
+        set_load(s, UP, r->opened, &p);
+        atomic_fetch_add(&r->opened, 1);
+    }
     while (r->sent < r->opened && is_copied(s, UP, r->sent)) {
         if (!fly(s, UP, r->sent))
             return;
@@ -251,12 +257,6 @@ static void see_to_up(pipeline *s)
         of->up++;
         of->arrived = chunk_of(s, UP, r->sent)->event;
         atomic_fetch_add(&r->sent, 1);
-    }
-    while (r->ended < r->sent && is_done(s, UP, r->ended))
-        r->ended++;
-    while (has_room(s, r, r->opened) && next_part(&p, s, UP)) {
-        set_load(s, UP, r->opened, &p);
-        atomic_fetch_add(&r->opened, 1);
     }
 }
 

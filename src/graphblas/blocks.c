@@ -124,11 +124,24 @@ void *tsr_block_malloc(size_t size)
     return block;
 }
 
+static void *grown(void *block, size_t used, size_t size)
+{
+    void *large = tsr_block_malloc(size);
+    if (large && used)
+        memcpy(large, block, used);
+    if (large)
+        free(block);
+    return large;
+}
+
 void *tsr_block_realloc(void *block, size_t size)
 {
+    const size_t before = block ? malloc_usable_size(block) : 0;
     if (!is_enabled())
         return realloc(block, size);
-    if (block && malloc_usable_size(block) >= TSR_BLOCKS_MIN)
+    if (before < TSR_BLOCKS_MIN && size >= TSR_BLOCKS_MIN)
+        return grown(block, before, size);
+    if (before >= TSR_BLOCKS_MIN)
         tsr_pins_forget(block);
     void *moved = realloc(block, size);
     if (!moved && size >= TSR_BLOCKS_MIN) {
@@ -140,13 +153,19 @@ void *tsr_block_realloc(void *block, size_t size)
     return moved;
 }
 
+/* What the program made itself mostly is not; a result there would cross the bus slowly ever after. */
+static bool is_aligned(const void *block)
+{
+    return (uintptr_t) block % ALIGNMENT == 0;
+}
+
 /* Keep the block; what had to go for it is in victims (freed by the caller, outside of the lock). False: it was
  * not kept. */
 static bool keep(void *block, size_t size, void **victims, size_t *nvictims)
 {
     *nvictims = 0;
     pthread_mutex_lock(&mutex);
-    const bool room = is_enabled() && size <= limit_bytes / 2;
+    const bool room = is_enabled() && is_aligned(block) && size <= limit_bytes / 2;
     while (room && (block_count == TSR_BLOCKS_MAX_COUNT || kept_bytes + size > limit_bytes))
         victims[(*nvictims)++] = take_locked(0).block;
     if (room) {

@@ -113,9 +113,25 @@ static void blocks_belong_to_the_c_library(void **state)
 {
     (void) state;
     free(touched(3 * MIB));
-    void *foreign = malloc(3 * MIB);
-    assert_non_null(foreign);
+    void *foreign = NULL;
+    assert_int_equal(posix_memalign(&foreign, 4096, 3 * MIB), 0);
     tsr_block_free(foreign);
+    assert_int_equal(tsr_blocks_get_stats().count, 1);
+}
+
+/* Rows of a result there would share cache lines with their neighbours. */
+static void unaligned_blocks_are_not_kept(void **state)
+{
+    (void) state;
+    void *foreign = malloc(3 * MIB); /* behind the C library's header */
+    assert_non_null(foreign);
+    assert_int_not_equal((uintptr_t) foreign % 4096, 0);
+    tsr_block_free(foreign);
+    assert_int_equal(tsr_blocks_get_stats().count, 0);
+    unsigned char *grown = tsr_block_realloc(tsr_block_realloc(NULL, 1000), 3 * MIB);
+    assert_non_null(grown);
+    assert_int_equal((uintptr_t) grown % 4096, 0);
+    tsr_block_free(grown);
     assert_int_equal(tsr_blocks_get_stats().count, 1);
 }
 
@@ -184,7 +200,7 @@ int main(void)
         CASE(large_block_comes_back), CASE(small_blocks_are_not_kept), CASE(too_large_does_not_fit),
         CASE(best_fit_wins), CASE(total_is_bounded), CASE(count_is_bounded),
         CASE(block_over_half_the_limit_is_given_back),
-        CASE(blocks_belong_to_the_c_library), CASE(realloc_keeps_contents), CASE(impossible_request_empties_the_cache),
+        CASE(blocks_belong_to_the_c_library), CASE(unaligned_blocks_are_not_kept), CASE(realloc_keeps_contents), CASE(impossible_request_empties_the_cache),
         CASE(nothing_is_kept_when_disabled), CASE(threads_never_share_a_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
