@@ -108,6 +108,8 @@ struct Case {
                 q.x = values;
                 return tsr_cuda_sddmm_csr(&q);
             });
+        if (math == TSR_CUDA_TF32)
+            narrow(q);
         tsr_source source = {};
         source.nrows = s.nrows, source.ncols = s.ncols, source.nvals = s.nvals, source.p = s.p, source.i = s.i;
         tsr_stencil stencil = {};
@@ -122,40 +124,23 @@ struct Case {
             q.x = values;
             return tsr_cuda_sddmm_stencil(&stencil, &work, math, &q);
         });
-        if (math == TSR_CUDA_TF32)
-            narrow(stencil, work, convert_ms, q);
         tsr_cuda_free_stencil(&stencil, nullptr);
         tsr_cuda_free_work(&work, nullptr);
     }
 
-    // FP16 in place of TF32: finding the ranges of X and Y and rounding them is part of the time.
-    void narrow(const tsr_stencil &stencil, const tsr_work &work, double convert_ms, tsr_cuda_sddmm q)
+    // FP16 in place of TF32: rounding the rows of Y is part of the time.
+    void narrow(tsr_cuda_sddmm q)
     {
-        uint32_t *device_range = device_array<uint32_t>(4), range[4];
-        const int64_t count[2] = {s.nrows * k, s.ncols * k};
-        const float *from[2] = {x, y};
-        void *to[2] = {device_array<uint16_t>(count[0]), device_array<uint16_t>(count[1])};
-        int shift[2] = {};
-        auto find = [&] {
-            tsr_status status = tsr_cuda_set(device_range, 0, sizeof range, nullptr);
-            for (int f = 0; f < 2 && status == TSR_OK; f++)
-                status = tsr_cuda_find_range(device_range + 2 * f, from[f], k, count[f] / k, k, nullptr);
-            return status;
-        };
-        CHECK(find() == TSR_OK ? cudaSuccess : cudaErrorUnknown);
-        CHECK(cudaMemcpy(range, device_range, sizeof range, cudaMemcpyDeviceToHost));
-        const bool fits = tsr_narrow_shift(&shift[0], range) && tsr_narrow_shift(&shift[1], range + 2);
-        q.a = to[0], q.b = to[1], q.shift = shift[0] + shift[1];
-        if (fits)
-            measure("stencil-narrow", TSR_CUDA_TF32, convert_ms, stencil.w.nvectors, [&](void *values) {
+        void *rounded = device_array<uint16_t>(s.ncols * k);
+        uint8_t *exponent = device_array<uint8_t>(s.ncols);
+        if (k % 8 == 0)
+            measure("csr-narrow", TSR_CUDA_TF32, 0, 0, [&](void *values) {
                 q.x = values;
-                tsr_status status = find();
-                for (int f = 0; f < 2 && status == TSR_OK; f++)
-                    status = tsr_cuda_narrow(to[f], k, from[f], k, count[f] / k, k, std::ldexp(1.0f, shift[f]), nullptr);
-                return status == TSR_OK ? tsr_cuda_sddmm_stencil(&stencil, &work, TSR_CUDA_FP16, &q) : status;
+                tsr_status status = tsr_cuda_narrow_rows(rounded, exponent, y, k, s.ncols, k, nullptr);
+                return status == TSR_OK ? tsr_cuda_sddmm_narrow(&q, rounded, exponent) : status;
             });
-        for (void *p : {to[0], to[1], static_cast<void *>(device_range)})
-            cudaFree(p);
+        CHECK(cudaFree(rounded));
+        CHECK(cudaFree(exponent));
     }
 };
 

@@ -10,6 +10,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "kernels/cuda/cuda_kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 static inline int tsr_exponent_of_bits(uint32_t bits)
 {
     float x;
@@ -30,5 +36,19 @@ static inline bool tsr_narrow_shift(int *shift, const uint32_t range[2])
     *shift = GREATEST - tsr_exponent_of_bits(range[0]);
     return *shift <= MOST && *shift >= -MOST && tsr_exponent_of_bits(~range[1]) + *shift >= LEAST;
 }
+
+/* Rows of FP32 numbers as FP16, each times a power of two of its own that brings its greatest magnitude just below 2^15; cols apart.
+ * exponent [rows]: times 2^(exponent - 127) undoes it; 255: the row has elements that are not finite, or differ by more than FP16 can
+ * hold.  TSR_DECLINED: cols no multiple of 8, or rows of src that do not begin at multiples of 16 bytes. */
+tsr_status tsr_cuda_narrow_rows(void *dst, uint8_t *exponent, const void *src, int64_t ld, int64_t rows, int64_t cols, void *stream);
+
+/* tsr_cuda_sddmm_csr with the elements of B' rounded as TF32 rounds them: b, exponent: what tsr_cuda_narrow_rows made of product->b, which
+ * is read where that cannot be used.  plus_times of FP32, k a multiple of 8, rows of both operands at multiples of 16 bytes; else
+ * TSR_DECLINED. */
+tsr_status tsr_cuda_sddmm_narrow(const tsr_cuda_sddmm *product, const void *b, const uint8_t *exponent);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -1,8 +1,10 @@
 /* SDDMM against the oracle: every semiring of every type on the random products of test/kernels (dense operands in any
  * orientation, masks of any format, turned into row-major arrays and CSR here), then plus_times of FP32 and FP64 for every length
  * of rows, leading dimension and alignment against sums in long double, two runs of the same bits.  Softmax of rows likewise;
- * SDDMM over stencils in every arithmetic, with mask values, in portions, and with elements that are not finite.
+ * SDDMM over stencils in every arithmetic, with mask values, in portions, and with elements that are not finite; and with rows of
+ * B' rounded to FP16, of any magnitude and spread.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cuda/narrow.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/formats.h"
 #include "src/format/blocks.h"
@@ -365,6 +367,98 @@ static bool test_stencil(uint64_t seed)
     return ok;
 }
 
+/* ---- Rows of B' as FP16 ---- */
+
+/* Magnitudes of a row differ little, by more than 11 bits can tell, or by more than FP16 can hold; a few elements are not finite. */
+static void draw_row(double *x, int64_t k, rng *r, bool wild)
+{
+    static const int spreads[] = { 0, 20, 36, 45 };
+    int middle = rng_chance(r, 70) ? 0 : (int)rng_below(r, 201) - 100, spread = spreads[rng_below(r, 4)];
+    for (int64_t at = 0; at < k; at++)
+        x[at] = (double)(float)ldexp(draw_element(r, wild), middle - (int)rng_below(r, spread + 1));
+}
+
+static void draw_narrow_case(sums_case *t, uint64_t seed, rng *r)
+{
+    static const int64_t lengths[] = { 8, 16, 24, 32, 40, 64, 96, 128, 136, 200, 256, 264, 520 };
+    bool wild = rng_chance(r, 30);
+    *t = (sums_case){ .seed = seed, .type = TSR_FP32, .m = 1 + rng_below(r, rng_chance(r, 15) ? 1000 : 60) };
+    t->n = 1 + rng_below(r, t->m > 200 ? 8 : 200);
+    t->k = lengths[rng_below(r, 13)];
+    t->lda = t->k + 4 * rng_below(r, 3);
+    t->ldb = t->k + 4 * rng_below(r, 3);
+    draw_mask(t, r);
+    t->a = checked(calloc((size_t)(t->m * t->lda), sizeof *t->a));
+    t->b = checked(calloc((size_t)(t->n * t->ldb), sizeof *t->b));
+    for (int64_t row = 0; row < t->m; row++)
+        draw_row(t->a + row * t->lda, t->k, r, wild);
+    for (int64_t row = 0; row < t->n; row++)
+        draw_row(t->b + row * t->ldb, t->k, r, wild);
+}
+
+/* As TF32 would have it: elements of b to 11 bits, the least ones to 2^-39 of the greatest. */
+static bool right_narrow(const sums_case *t, const entry *e, double out)
+{
+    const double *a = t->a + e->row * t->lda, *b = t->b + e->col * t->ldb;
+    long double sum = 0, magnitude = 0, greatest = 0, rounding = 0;
+    for (int64_t k = 0; k < t->k; k++)
+        greatest = fmaxl(greatest, isinf(b[k]) ? 0 : fabsl((long double)b[k]));
+    for (int64_t k = 0; k < t->k; k++) {
+        long double term = (long double)a[k] * b[k];
+        sum += term;
+        magnitude += isinf(term) || isnan(term) ? 0 : fabsl(term);
+        rounding += fabsl((long double)a[k]) * fmaxl(fabsl((long double)b[k]) * 0x1p-11L, greatest * 0x1p-39L);
+    }
+    if (magnitude > 1e37L) /* sums on the way may overflow */
+        return true;
+    if (isnan(sum) || isinf(sum))
+        return isnan(sum) ? isnan(out) : (double)sum == out;
+    return fabsl(out - sum) <= rounding + FLT_EPSILON * (magnitude * (1 + sqrtl((long double)t->k)) + fabsl(sum)) + t->k * 0x1p-149L;
+}
+
+static bool test_narrow(uint64_t seed)
+{
+    rng r = { seed };
+    sums_case t;
+    draw_narrow_case(&t, seed, &r);
+    if (tsr_emulate_schedule)
+        tsr_emulate_schedule((unsigned)(seed % 4), 0);
+    size_t count = (size_t)t.mask.nvals;
+    void *a = upload_numbers(TSR_FP32, t.a, t.m * t.lda), *b = upload_numbers(TSR_FP32, t.b, t.n * t.ldb);
+    void *narrow = device_new((size_t)(t.n * t.k) * 2);
+    uint8_t *exponent = device_new((size_t)t.n);
+    float *x = device_new(count * sizeof *x), *host = checked(malloc((count + 1) * sizeof *host));
+    int8_t *present = device_new(count), *there = checked(malloc(count + 1));
+    tsr_cuda_sddmm q = { .semiring = { TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES }, .mask = &t.mask, .k = t.k, .a = a, .lda = t.lda, .b = b,
+        .ldb = t.ldb, .device = &device };
+    must(tsr_cuda_narrow_rows(narrow, exponent, b, t.ldb, t.n, t.k, NULL), "rounding");
+    for (int64_t middle = rng_below(&r, t.mask.nvals + 1); q.begin < t.mask.nvals; q.begin = q.end) {
+        q.end = q.begin < middle ? middle : t.mask.nvals;
+        q.x = x + q.begin;
+        q.present = present + q.begin;
+        must(tsr_cuda_sddmm_narrow(&q, narrow, exponent), "product of rounded rows");
+    }
+    download(host, x, count * sizeof *x);
+    download(there, present, count);
+    bool ok = true;
+    for (size_t e = 0; e < count && ok; e++) {
+        ok = there[e] == 1 && right_narrow(&t, &t.entries[e], (double)host[e]);
+        if (!ok)
+            printf("FAIL narrow %llu: %lld x %lld, k %lld, lda %lld ldb %lld: entry %zu (%lld, %lld) is %.9g\n", (unsigned long long)seed,
+                (long long)t.m, (long long)t.n, (long long)t.k, (long long)t.lda, (long long)t.ldb, e, (long long)t.entries[e].row,
+                (long long)t.entries[e].col, (double)host[e]);
+    }
+    for (void **p = (void *[]){ a, b, narrow, exponent, x, present, NULL }; *p != NULL; p++)
+        tsr_cuda_free(*p, NULL);
+    free_csr(&t.mask);
+    free(t.entries);
+    free(t.a);
+    free(t.b);
+    free(host);
+    free(there);
+    return ok;
+}
+
 /* ---- Softmax of rows ---- */
 
 /* Rows of every kind: empty, in registers, in passes, by a whole block; y = x or another array. */
@@ -452,7 +546,7 @@ static bool test_softmax(uint64_t seed)
 
 static bool test_one(uint64_t seed)
 {
-    bool ok = test_sums(seed) && test_stencil(seed);
+    bool ok = test_sums(seed) && test_stencil(seed) && test_narrow(seed);
     return ok && (seed % 8 != 0 || test_softmax(seed));
 }
 
