@@ -271,8 +271,11 @@ static void train_on_windows(training *t)
 static void train_on_graphs(training *t)
 {
     tsr_train_matrix m;
-    for (int at = 0; !t->stopped && tsr_train_graph_name(at); at++) {
-        tsr_progress_at(&t->bar, 0.01 * at);
+    int graphs = 0;
+    while (tsr_train_graph_name(graphs))
+        graphs++;
+    for (int at = 0; !t->stopped && at < graphs; at++) {
+        tsr_progress_at(&t->bar, 0.25 * at / graphs);
         if (is_complete(t, tsr_train_graph_name(at)))
             continue;
         if (!tsr_train_graph(&m, at, (int)t->request->shrink)) {

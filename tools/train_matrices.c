@@ -145,7 +145,7 @@ bool tsr_train_repeat(tsr_train_matrix *m, const tsr_train_window *w, int shrink
 
 /* A row has `degree` entries, or of a power law with that mean.  Each is, with a probability, one of the template that `shared`
  * rows have in common (within `reach` of them), one of the row's group of `group` columns, else any.  power > 1: hubs, in the
- * group and among all. */
+ * group and among all; 0: an R-MAT graph of so many entries a row, whatever else. */
 typedef struct recipe {
     const char *name;
     int64_t n, degree;
@@ -182,6 +182,21 @@ static const recipe recipes[] = {
     {"middle-web", 300000, 10, 0.4, 8, 100, 0.7, 0.2, 200, 1.5},
     {"middle-mesh", 150000, 13, 0.1, 8, 200, 0.7, 0.3, 300, 1},
     {"middle-hubs", 80000, 25, 0.6, 8, 0, 0, 0.2, 500, 2},
+    {"rmat", (1 << 20) - 1, 16, 0, 0, 0, 0, 0, 0, 0},
+    {"middle-rmat", (1 << 17) - 1, 24, 0, 0, 0, 0, 0, 0, 0},
+    {"small-rmat", (1 << 14) - 1, 40, 0, 0, 0, 0, 0, 0, 0},
+    {"mesh-large", 300000, 81, 0, 3, 1500, 1, 0, 1, 1},
+    {"mesh-solid", 100000, 14, 0.1, 4, 600, 0.8, 0.2, 2000, 1},
+    {"islands", 1500000, 3, 0, 8, 0, 0, 1, 24, 1},
+    {"roads", 800000, 3, 0, 4, 300, 0.9, 0, 1, 1},
+    {"proteins", 50000, 400, 0.2, 8, 0, 0, 0.9, 2500, 1.2},
+    {"purchases", 800000, 24, 0.4, 8, 50, 0.2, 0.5, 300, 2},
+    {"small-stiff", 9000, 66, 0.1, 3, 300, 1, 0, 1, 1},
+    {"small-social", 14000, 75, 0.5, 8, 0, 0, 0.3, 800, 1.8},
+    {"small-mail", 36000, 10, 0.7, 8, 0, 0, 0.3, 300, 3},
+    {"small-complete", 4200, 450, 0.1, 8, 0, 0, 0, 1, 1.2},
+    {"small-uniform", 30000, 16, 0, 8, 0, 0, 0, 1, 1},
+    {"middle-uniform", 120000, 30, 0, 8, 0, 0, 0, 1, 1},
 };
 enum { RECIPES = sizeof recipes / sizeof *recipes };
 
@@ -190,10 +205,35 @@ const char *tsr_train_graph_name(int at)
     return at < RECIPES ? recipes[at].name : NULL;
 }
 
+/* The quarters of an R-MAT graph, and of every quarter, have 0.57, 0.19, 0.19 and 0.05 of the entries. */
+static int levels_of(const recipe *r)
+{
+    return r->n > 1 ? 64 - __builtin_clzll((uint64_t)r->n - 1) : 0;
+}
+
+static double rmat_factor(const recipe *r, int64_t row)
+{
+    double factor = 1;
+    for (int level = 0; level < levels_of(r); level++)
+        factor *= row >> level & 1 ? 2 * 0.24 : 2 * 0.76;
+    return factor;
+}
+
+static int64_t rmat_column(const recipe *r, int64_t row, uint64_t e)
+{
+    int64_t column = 0;
+    for (int level = 0; level < levels_of(r); level++) {
+        double right = row >> level & 1 ? 0.05 / 0.24 : 0.19 / 0.76;
+        column |= (int64_t)(uniform((uint64_t)row | (uint64_t)(level + 1) << 40, e) < right) << level;
+    }
+    return column % r->n;
+}
+
 /* 0 <= skew < 1: x^-skew has mean 1 / (1 - skew). */
 static int64_t degree_of(const recipe *r, int64_t row)
 {
-    double factor = pow(uniform((uint64_t)row, 1u << 20) + 1e-6, -r->skew) * (1 - r->skew);
+    double skewed = pow(uniform((uint64_t)row, 1u << 20) + 1e-6, -r->skew) * (1 - r->skew);
+    double factor = r->power > 0 ? skewed : rmat_factor(r, row);
     int64_t degree = (int64_t)((double)r->degree * factor + 0.5);
     return degree < 1 ? 1 : degree > r->n / 2 ? r->n / 2 : degree;
 }
@@ -208,6 +248,8 @@ static uint32_t entry_of(const recipe *r, int64_t row, int64_t e)
 {
     uint64_t a = (uint64_t)row, b = (uint64_t)e << 3;
     double u = uniform(a, b);
+    if (r->power <= 0)
+        return (uint32_t)rmat_column(r, row, b);
     if (u < r->shared_share) {
         int64_t family = row / r->shared, off = below((uint64_t)family + (1ull << 40), b + 1, 2 * r->reach) - r->reach;
         return (uint32_t)(((family * r->shared + off) % r->n + r->n) % r->n);
