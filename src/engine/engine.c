@@ -223,6 +223,15 @@ static const tsr_backend *gpu_for(const tsr_request *r, const tsr_features *f, d
     return gpu && gpu->supports(&cast) ? gpu : NULL;
 }
 
+/* The account of A on the GPU. */
+static tsr_rep_key device_key(const tsr_request *r, const tsr_decision *d)
+{
+    tsr_rep_key key = d->a_key;
+    key.by_col = r->a_transposed;
+    key.device = true;
+    return key;
+}
+
 /* Predicted time on the GPU.  Bringing A there is paid for like a representation: when it costs more than this one product
  * gains. */
 static double plan_gpu(const tsr_request *r, const tsr_features *f, const tsr_decision *d, const tsr_backend *gpu, double base)
@@ -234,9 +243,7 @@ static double plan_gpu(const tsr_request *r, const tsr_features *f, const tsr_de
         return with;
     if (!r->a_matrix || without < base * TSR_ROUTE_MARGIN || with >= base * TSR_ROUTE_MARGIN)
         return without;
-    tsr_rep_key key = d->a_key;
-    key.by_col = r->a_transposed;
-    key.device = true;
+    tsr_rep_key key = device_key(r, d);
     double regret = tsr_matrix_regret(r->a_matrix, key, 0.0), gain = base - with;
     if (tsr_worth_building(without - with, regret, gain, r->expected_calls))
         return with;
@@ -273,6 +280,49 @@ static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decisi
     explain(d, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : "", ms, cpu_ms);
     if (d->forward_ms >= 0)
         explain(d, ", SuiteSparse %.3g ms", d->forward_ms);
+}
+
+/* ---- products with an iso result ---- */
+
+/* A GPU that has the dense operands already and keeps the result. */
+static double settled_ms(const tsr_features *f, bool a_on_device)
+{
+    tsr_features g = *f;
+    g.b_there = g.c_stays = true;
+    g.a_on_device = a_on_device;
+    return tsr_predict_gpu_ms(&g);
+}
+
+/* Has the GPU been missed as much as bringing A there, and maybe starting it, costs? */
+static bool gpu_missed(const tsr_request *r, const tsr_features *f, const tsr_decision *d)
+{
+    double price = settled_ms(f, false) - d->watched_ms + (tsr_backend_gpu_asked() ? 0 : TSR_GPU_START_MS);
+    double least = price > TSR_GPU_MISSED_MS ? price : TSR_GPU_MISSED_MS;
+    return tsr_config_get()->eager || tsr_matrix_regret(r->a_matrix, device_key(r, d), 0.0) >= least;
+}
+
+/* A search of SuiteSparse ends at the first hit, so what it takes is not predicted but measured.  What the GPU would have gained, in a
+ * loop that has settled there, is added up; when that is enough, it computes such products of A. */
+static void decide_iso(const tsr_request *r, const tsr_features *f, tsr_decision *d)
+{
+    forward(d, "iso result: SuiteSparse has a special case");
+    if (!r->values || !may_settle(r) || !r->a_matrix || by_reference() || tsr_work_of(f) < TSR_WATCHED_LEAST)
+        return;
+    d->watched_ms = settled_ms(f, true);
+    const tsr_backend *gpu = gpu_missed(r, f, d) ? tsr_backend_gpu() : NULL;
+    tsr_product cast = as_cast(&r->product);
+    if (!gpu || !gpu->supports(&cast))
+        return;
+    d->backend = gpu;
+    d->predicted_ms = d->watched_ms;
+    d->reason[0] = '\0';
+    explain(d, "predicted %.3g ms, SuiteSparse measured", d->watched_ms);
+}
+
+void tsr_engine_watch(const tsr_request *r, const tsr_decision *d, double ms)
+{
+    double missed = tsr_matrix_regret(r->a_matrix, device_key(r, d), 0.0), gain = ms - d->watched_ms;
+    tsr_matrix_regret(r->a_matrix, device_key(r, d), gain > -missed ? gain : -missed);
 }
 
 bool tsr_engine_gpu_multiplies(const tsr_request *r)
@@ -341,7 +391,7 @@ static double walk_of(const tsr_request *r, const tsr_features *f)
 
 void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
 {
-    *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0};
+    *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0, .watched_ms = -1.0};
     tsr_features f;
     tsr_features_of(&f, &r->product);
     f.finish_extra = r->finish_extra;
@@ -353,6 +403,10 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     if (!allowed(r, d))
         return;
     wanted_reps(r, d);
+    if (r->iso && tsr_config_get()->mode == TSR_MODE_AUTO) {
+        decide_iso(r, &f, d);
+        return;
+    }
     double home = (r->b_away ? tsr_predict_home_ms(&f) : 0) + tsr_predict_settle_ms(r->waiting, f.nthreads);
     d->forward_ms = r->may_forward ? home + tsr_predict_suitesparse_ms(&f) : -1.0;
     d->predicted_ms = home + plan_representation(r, &f, d);

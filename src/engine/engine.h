@@ -22,6 +22,8 @@ typedef struct tsr_request {
     double waiting;           /* drop-in: places of C and M that another route makes bitmaps of first */
     bool b_sparse;            /* drop-in: the host holds b sparse; product.b is the bitmap that would be brought: x tells that there are values */
     tsr_view sparse;          /* ... as the host holds it */
+    bool iso;                 /* drop-in: the result is one value and a pattern, for which SuiteSparse has special cases */
+    bool values;              /* drop-in: operands may be values of a backend, the result may stay one */
     bool direct;              /* drop-in: dense operands lie in blocks that are page-locked when products use them again */
     double expected_calls;    /* native hint; 0 = unknown */
     tsr_precision precision;  /* native hint; EXACT: as configured */
@@ -34,6 +36,7 @@ typedef struct tsr_decision {
     double forward_ms;          /* predicted for SuiteSparse; < 0 unknown */
     char reason[96];
     uint64_t experience;        /* what this product's time is remembered by; 0: it is not */
+    double watched_ms;          /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
     bool build_a;               /* build (or use) the representation below */
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
 } tsr_decision;
@@ -55,6 +58,8 @@ bool tsr_engine_gpu_multiplies(const tsr_request *request);
 
 /* What a product of this decision took in the end, from call to return, whoever computed it. */
 void tsr_engine_learn(const tsr_decision *decision, double ms);
+/* ... of a forwarded one with watched_ms. */
+void tsr_engine_watch(const tsr_request *request, const tsr_decision *decision, double ms);
 double tsr_engine_clock_ms(void);
 
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */

@@ -409,7 +409,7 @@ const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values)
     if ((why = read_output(&s)) || (why = check_shapes(&s)) || (why = check_types(&s)) || (why = choose_op(&s)) ||
         (why = fill_product(&s)))
         return why;
-    if (iso_result(&match->request.product) && tsr_config_get()->mode == TSR_MODE_AUTO)
-        return "iso result: SuiteSparse has a special case";
+    match->request.iso = iso_result(&match->request.product);
+    match->request.values = values;
     return NULL;
 }

@@ -13,6 +13,7 @@
 #include "src/registry/trace.h"
 #include "src/registry/warn.h"
 #include "src/route/gravity.h"
+#include "src/route/route.h"
 
 /* A product on its way: everything that a deferred run needs. */
 typedef struct job {
@@ -468,6 +469,27 @@ static bool forward(GrB_Info *info, job *j)
     return j->decision.experience != 0;
 }
 
+static void run_hooks(const tsr_call *c)
+{
+    TSR_HOOK_WRITE(c->C);
+    TSR_HOOK_READ(c->M);
+    TSR_HOOK_READ(c->A);
+    TSR_HOOK_READ(c->B);
+}
+
+/* As forward; whether the GPU is missed is what is found out. */
+static bool watch(GrB_Info *info, job *j)
+{
+    run_hooks(&j->call);
+    if (tsr_is_lost(j->call.C) || tsr_is_lost(j->call.M))
+        return false;
+    report_forward(j, j->decision.reason);
+    const double start = tsr_engine_clock_ms();
+    *info = call_real(&j->call);
+    tsr_engine_watch(&j->match.request, &j->decision, tsr_engine_clock_ms() - start);
+    return true;
+}
+
 /* No entry of A or B meets more of the other than C has rows or columns. */
 static bool most_work(double *work, const tsr_call *c)
 {
@@ -535,6 +557,11 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
     j.match.request.direct = tsr_pins_noted(j.match.request.product.b.x);
     tsr_engine_decide(&j.match.request, &j.decision);
     const bool there = j.decision.backend && j.decision.backend->values;
+    if (values && !there && j.decision.watched_ms >= 0) {
+        const bool done = watch(info, &j);
+        release(&j);
+        return done;
+    }
     if (values && !(there && (!j.match.request.b_sparse || bring_sparse(&j)))) {
         release(&j);
         return false;
@@ -585,6 +612,17 @@ static bool may_spread(const tsr_call *c)
            held_sparse(c->B) && (c->vector || held_sparse(c->A));
 }
 
+/* Is its result iso and so much to do that the GPU may be missed? */
+static bool may_be_watched(const tsr_call *c)
+{
+    double work;
+    tsr_semiring s;
+    if (tsr_config_get()->mode != TSR_MODE_AUTO || !(c->vector || narrow(c->A) || narrow(c->B)) ||
+        !(tsr_resident_possible() || !tsr_backend_gpu_asked()) || !most_work(&work, c) || work < TSR_WATCHED_LEAST)
+        return false;
+    return c->semiring && tsr_match_semiring(&s, c->semiring) && s.add != TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR;
+}
+
 /* Does something of it live with a backend, which would have to come home otherwise or spares a way there?  Or might it? */
 static bool of_values(const tsr_call *c)
 {
@@ -592,15 +630,7 @@ static bool of_values(const tsr_call *c)
         return false;
     return ((tsr_busy() & TSR_BUSY_VALUES) &&
             (has_value(c->A) || has_value(c->B) || (has_value(c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
-           may_spread(c);
-}
-
-static void run_hooks(const tsr_call *c)
-{
-    TSR_HOOK_WRITE(c->C);
-    TSR_HOOK_READ(c->M);
-    TSR_HOOK_READ(c->A);
-    TSR_HOOK_READ(c->B);
+           may_spread(c) || may_be_watched(c);
 }
 
 static bool try_call(GrB_Info *info, const tsr_call *call)

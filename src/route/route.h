@@ -58,6 +58,11 @@ double tsr_least_work(const tsr_features *f);
 /* Once per process: the driver is loaded, the device opened, staging memory made. */
 #define TSR_GPU_START_MS 250.0
 
+/* Products of less work that have an iso result are left to SuiteSparse without looking at a clock; for more the GPU must have been missed
+ * so long at least. */
+#define TSR_WATCHED_LEAST 1e6
+#define TSR_GPU_MISSED_MS 5.0
+
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */
 bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls);
 

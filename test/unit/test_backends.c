@@ -178,11 +178,64 @@ static void gpu_starts_when_much_is_expected(void)
     REQUIRE(gpu_chosen(1000));
 }
 
+/* A product whose time on SuiteSparse is not predicted; returns whether the GPU is to compute it, else it took `ms`. */
+static bool gpu_missed(tsr_matrix *record, double ms)
+{
+    tsr_request r = one_row();
+    tsr_decision d;
+    r.product.semiring = (tsr_semiring){TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR};
+    r.product.a.nvals = 1000 * 1000;
+    r.may_forward = r.iso = r.values = true;
+    r.a_matrix = record;
+    tsr_engine_decide(&r, &d);
+    if (d.backend)
+        return true;
+    REQUIRE(d.watched_ms > 0 && d.watched_ms < 1);
+    tsr_engine_watch(&r, &d, ms);
+    return false;
+}
+
+/* The start, 250 ms, and the way there must have been lost first; what is faster without the GPU counts against it. */
+static void gpu_starts_when_it_was_missed(void)
+{
+    tsr_matrix *record = tsr_matrix_new();
+    for (int calls = 0; calls < 4; calls++)
+        REQUIRE(!gpu_missed(record, 60));
+    for (int calls = 0; calls < 20000; calls++)
+        REQUIRE(!gpu_missed(record, 0));
+    for (int calls = 0; calls < 4; calls++)
+        REQUIRE(!gpu_missed(record, 60));
+    REQUIRE(!gpu_missed(record, 20) && gpu_missed(record, 0) && gpu_missed(record, 0));
+    tsr_matrix_invalidate(record); /* the GPU is there now, A is not */
+    REQUIRE(!gpu_missed(record, 4) && !gpu_missed(record, 4) && gpu_missed(record, 0));
+    tsr_matrix_unref(record);
+}
+
+/* Only loops whose results may stay there are worth it, and nothing is kept of an operand that is being overwritten. */
+static void gpu_is_not_missed_for_what_goes_home(void)
+{
+    tsr_request r = one_row();
+    tsr_decision d;
+    r.product.semiring = (tsr_semiring){TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR};
+    r.product.a.nvals = 1000 * 1000;
+    r.may_forward = r.iso = true;
+    r.a_matrix = tsr_matrix_new();
+    tsr_engine_decide(&r, &d);
+    REQUIRE(!d.backend && d.watched_ms < 0);
+    tsr_matrix_unref(r.a_matrix);
+    r.values = true;
+    r.a_matrix = NULL;
+    tsr_engine_decide(&r, &d);
+    REQUIRE(!d.backend && d.watched_ms < 0);
+}
+
 static void test_start(void **state)
 {
     (void)state;
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_pays).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_much_is_expected).code, 0);
+    assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_was_missed).code, 0);
+    assert_int_equal(with_plugin(plugins[0], gpu_is_not_missed_for_what_goes_home).code, 0);
 }
 
 static void test_failing_plugin(void **state)
