@@ -284,19 +284,32 @@ static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decisi
 
 /* ---- products with an iso result ---- */
 
-/* A GPU that has the dense operands already and keeps the result. */
-static double settled_ms(const tsr_features *f, bool a_on_device)
+/* Share of the entries of A that are looked at: those of the entries of a sparse vector, or up to the first hit. */
+static double searched_share(const tsr_features *f)
+{
+    return f->b_sparse ? f->b_nnz / (f->k * f->n) : TSR_SEARCHED_SHARE;
+}
+
+/* A GPU that has the operands already and keeps the result. */
+static double search_ms(const tsr_features *f)
 {
     tsr_features g = *f;
-    g.b_there = g.c_stays = true;
-    g.a_on_device = a_on_device;
+    g.a_on_device = g.b_there = g.c_stays = true;
+    g.a_nnz *= searched_share(f);
     return tsr_predict_gpu_ms(&g);
+}
+
+static double upload_ms(const tsr_features *f)
+{
+    tsr_features g = *f;
+    g.a_on_device = true;
+    return tsr_predict_gpu_ms(f) - tsr_predict_gpu_ms(&g);
 }
 
 /* Has the GPU been missed as much as bringing A there, and maybe starting it, costs? */
 static bool gpu_missed(const tsr_request *r, const tsr_features *f, const tsr_decision *d)
 {
-    double price = settled_ms(f, false) - d->watched_ms + (tsr_backend_gpu_asked() ? 0 : TSR_GPU_START_MS);
+    double price = upload_ms(f) + (tsr_backend_gpu_asked() ? 0 : TSR_GPU_START_MS);
     double least = price > TSR_GPU_MISSED_MS ? price : TSR_GPU_MISSED_MS;
     return tsr_config_get()->eager || tsr_matrix_regret(r->a_matrix, device_key(r, d), 0.0) >= least;
 }
@@ -308,7 +321,7 @@ static void decide_iso(const tsr_request *r, const tsr_features *f, tsr_decision
     forward(d, "iso result: SuiteSparse has a special case");
     if (!r->values || !may_settle(r) || !r->a_matrix || by_reference() || tsr_work_of(f) < TSR_WATCHED_LEAST)
         return;
-    d->watched_ms = settled_ms(f, true);
+    d->watched_ms = search_ms(f);
     const tsr_backend *gpu = gpu_missed(r, f, d) ? tsr_backend_gpu() : NULL;
     tsr_product cast = as_cast(&r->product);
     if (!gpu || !gpu->supports(&cast))

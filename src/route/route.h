@@ -62,6 +62,7 @@ double tsr_least_work(const tsr_features *f);
  * so long at least. */
 #define TSR_WATCHED_LEAST 1e6
 #define TSR_GPU_MISSED_MS 5.0
+#define TSR_SEARCHED_SHARE 0.08 /* of the entries of A, where a search ends at the first hit */
 
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */
 bool tsr_worth_building(double build_ms, double regret_ms, double gain_per_call_ms, double expected_calls);
