@@ -5,6 +5,7 @@
 #ifndef TSR_KERNELS_H
 #define TSR_KERNELS_H
 
+#include "kernels/elements.h"
 #include "tessera/backend.h"
 
 /* Semantics shared by all kernels, equal to SuiteSparse:GraphBLAS 7.4:
@@ -36,6 +37,19 @@ tsr_status tsr_cpu_masked_dot(const tsr_product *product, tsr_result *result);
 
 /* x[0..n) = c + x, c one value if iso; any type but bool, integers wrap. */
 void tsr_cpu_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
+
+/* One elementwise step over host arrays, with typecasts of operands and result.  step.type and step.result are those of the operator,
+ * `type` that of C: of arrays.c, arrays.z and accum.  unite and select: x_type, y_type, step.type and step.result are the same.  Pointers
+ * of step.x, step.y and step.c are not looked at.  z may be the array of an operand of C's type. */
+typedef struct tsr_host_step {
+    tsr_step step;
+    tsr_step_arrays arrays;
+    tsr_type x_type, y_type, type;
+    void (*cast)(void *dst, tsr_type to, const void *src, tsr_type from, int64_t n, int nthreads);
+} tsr_host_step;
+
+/* Returns how many entries are present.  The bits are those of one operator after the other. */
+int64_t tsr_cpu_step(const tsr_host_step *step, int nthreads);
 
 /* Softmax of every row of values held by row, FP32 or FP64, as tsr_cuda_softmax_rows: y = exp(x - m) / sum of exp(x - m), m the row's
  * largest value; sums in FP64.  Row r has x and y [p[r], p[r+1]); y may be x. */

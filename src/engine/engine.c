@@ -10,7 +10,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/kernels.h"
 #include "src/engine/operands.h"
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
@@ -496,6 +495,12 @@ static tsr_decision on_cpu(const tsr_decision *d, tsr_status status)
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads)
 {
     tsr_cpu_add_to(x, type, c, iso, n, nthreads);
+}
+
+int64_t tsr_engine_step(tsr_host_step *step, int nthreads)
+{
+    step->cast = tsr_cast_values;
+    return tsr_cpu_step(step, nthreads);
 }
 
 void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads)

@@ -163,6 +163,12 @@ GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_han
     return replace(call->C, call->vector, packed_by_col(match, arrays), arrays, &s, conform);
 }
 
+GrB_Info tsr_finish_conforming(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays)
+{
+    const settings s = read_settings(C);
+    return replace(C, vector, by_col, arrays, &s, true);
+}
+
 GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, int32_t control)
 {
     settings s = read_settings(C);

@@ -35,7 +35,10 @@ void tsr_arrays_free(tsr_handover *arrays);
  * that its rules ask for, which may allocate. */
 GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform);
 
-/* The same of a result held by_col, without conforming: it cannot fail.  control: the sparsity control that C has from now on, which
+/* The same of a dense result held by_col, conforming. */
+GrB_Info tsr_finish_conforming(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays);
+
+/* The same, without conforming: it cannot fail.  control: the sparsity control that C has from now on, which
  * allows the arrays as they are. */
 GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, int32_t control);
 

@@ -27,6 +27,15 @@ bool tsr_see(tsr_seen *seen, GrB_Matrix handle)
     return tsr_match_view(&seen->view, handle) && tsr_match_object_type(&seen->view.type, handle);
 }
 
+/* After the hooks the host has everything. */
+static bool see(const tsr_stepper *s, tsr_seen *seen, GrB_Matrix handle)
+{
+    if (!s->call.host)
+        return tsr_see(seen, handle);
+    *seen = (tsr_seen){.handle = handle, .given = true};
+    return tsr_match_view(&seen->view, handle) && tsr_match_object_type(&seen->view.type, handle);
+}
+
 /* In C's shape. */
 static bool fits(const tsr_stepper *s, const tsr_seen *seen)
 {
@@ -49,7 +58,7 @@ static bool look_at_target(tsr_stepper *s)
     tsr_type type;
     if (!C || tsr_is_lost(C))
         return false;
-    tsr_value *value = tsr_resident_only(C) ? tsr_resident_find(C) : NULL;
+    tsr_value *value = !s->call.host && tsr_resident_only(C) ? tsr_resident_find(C) : NULL;
     if (value) {
         const tsr_value_facts *f = tsr_value_about(value);
         nrows = (GrB_Index)f->nrows;
@@ -59,7 +68,7 @@ static bool look_at_target(tsr_stepper *s)
         tsr_value_unref(value);
     } else if (tsr_real.GrB_Matrix_nrows(&nrows, C) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&ncols, C) != GrB_SUCCESS ||
                (!s->call.vector && tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_FORMAT, &format) != GrB_SUCCESS) ||
-               !tsr_match_object_type(&type, C) || !tsr_resident_may_wait(C)) {
+               !tsr_match_object_type(&type, C) || (!s->call.host && !tsr_resident_may_wait(C))) {
         return false;
     }
     s->nrows = (int64_t)nrows;
@@ -74,7 +83,7 @@ static bool look_at_operand(tsr_stepper *s, tsr_seen *seen, GrB_Matrix handle, b
 {
     if (!handle)
         return true;
-    if (!tsr_see(seen, handle) || (transposed && s->call.vector))
+    if (!see(s, seen, handle) || (transposed && s->call.vector))
         return false;
     seen->transposed = transposed;
     return fits(s, seen) && (seen->view.type == s->call.step.type || !s->call.step.select);
@@ -86,7 +95,7 @@ static bool look_at_mask(tsr_stepper *s)
     const GrB_Matrix M = s->call.M;
     if (!M)
         return !s->mod.mask_comp;
-    if (!tsr_see(&s->m, M) || !fits(s, &s->m))
+    if (!see(s, &s->m, M) || !fits(s, &s->m))
         return false;
     if (s->m.view.format != TSR_FULL || !s->mod.mask_struct || s->mod.mask_comp)
         return true;
@@ -107,7 +116,7 @@ static bool look_at_old(tsr_stepper *s)
     step->replace = s->mod.replace;
     if (!step->accumulates && (!s->m.given || step->replace))
         return true;
-    if (!tsr_see(&s->c, s->call.C))
+    if (!see(s, &s->c, s->call.C))
         return false;
     if (!empty(&s->c))
         return fits(s, &s->c);
@@ -151,6 +160,11 @@ static bool any_sparse(const tsr_stepper *s)
     for (int k = 0; k < 4; k++)
         sparse |= all[k]->given && !all[k]->value && tsr_is_compressed(&all[k]->view) && !tsr_form_waits(all[k]->handle);
     return sparse;
+}
+
+static bool any_turned(const tsr_stepper *s)
+{
+    return (s->x.given && is_turned(s, &s->x)) || (s->y.given && is_turned(s, &s->y)) || (s->m.given && is_turned(s, &s->m));
 }
 
 /* Would one of them have to come home otherwise? */
@@ -224,6 +238,8 @@ static const char *look(tsr_stepper *s, const bool *promised)
         return "C keeps its form";
     if (!look_at_mask(s) || !look_at_old(s))
         return "the mask or C does not fit";
+    if (call->host && (any_sparse(s) || any_turned(s) || call->placed))
+        return "operands are sparse or held otherwise";
     if (any_sparse(s) && !promised && !any_away(s) && !may_spread(s))
         return "operands are sparse";
     if (call->full_only && !(all_present(&s->x) && all_present(&s->y)))

@@ -37,6 +37,7 @@ typedef struct tsr_step_call {
     tsr_place_rule place;
     bool flip;             /* A stands for its transpose, whatever the descriptor says beside that */
     bool full_only; /* what it means where only one operand is present no step can say */
+    bool host;      /* the hooks have run, and it is computed on the host's arrays */
 } tsr_step_call;
 
 /* One operand as it was found. */
@@ -103,6 +104,7 @@ typedef struct tsr_output {
     GrB_BinaryOp accum;
     GrB_Descriptor desc;
     bool vector;
+    bool host; /* asked after the hooks, of what the host has */
 } tsr_output;
 
 /* An object, or a scalar of a built-in type. */
@@ -122,6 +124,11 @@ typedef enum tsr_pairing { TSR_PAIR_MULT, TSR_PAIR_ADD } tsr_pairing;
 GrB_BinaryOp tsr_operator_of_monoid(GrB_Monoid monoid);
 GrB_BinaryOp tsr_operator_of_add(GrB_Semiring semiring);
 GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
+
+/* Is C so large that a call may pay on the host (host_step.c)?  A few loads where nothing is computed there. */
+bool tsr_host_wanted(GrB_Matrix C);
+/* Full and bitmap operands on the host, computed by the CPU kernels. */
+bool tsr_step_on_host(GrB_Info *info, const tsr_step_call *call);
 
 /* Is one of them, or C or M, with a backend, or might be?  Looked at before anything else. */
 bool tsr_step_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B);

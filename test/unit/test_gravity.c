@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "src/route/elementwise.h"
 #include "src/route/gravity.h"
 
 static int forget(void **state)
@@ -136,6 +137,33 @@ static void test_a_host_result_that_is_brought(void **state)
     assert_false(tsr_gravity_stays(key));
 }
 
+static void test_what_pays_on_the_host(void **state)
+{
+    (void)state;
+    const tsr_elementwise plain = {.elements = 1e6, .computes = true};
+    tsr_elementwise call = plain;
+    assert_false(tsr_elementwise_pays(&call)); /* SuiteSparse is as fast as memory */
+    call.forced = true;
+    assert_true(tsr_elementwise_pays(&call));
+    call = plain;
+    call.masked = true;
+    assert_true(tsr_elementwise_pays(&call));
+    call.select = true;
+    assert_false(tsr_elementwise_pays(&call));
+    call = plain;
+    call.accumulates = true;
+    assert_true(tsr_elementwise_pays(&call));
+    call.computes = false;
+    assert_false(tsr_elementwise_pays(&call));
+    call.extremes = true;
+    assert_true(tsr_elementwise_pays(&call));
+    call = plain;
+    call.casts = true;
+    assert_true(tsr_elementwise_pays(&call));
+    call.elements = TSR_ELEMENTWISE_LEAST;
+    assert_false(tsr_elementwise_pays(&call));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +174,7 @@ int main(void)
         cmocka_unit_test_setup(test_stays, forget),
         cmocka_unit_test_setup(test_copies_that_nobody_uses, forget),
         cmocka_unit_test_setup(test_a_host_result_that_is_brought, forget),
+        cmocka_unit_test(test_what_pays_on_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

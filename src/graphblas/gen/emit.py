@@ -186,12 +186,19 @@ def _handed_out(prototype):
             + ['tsr_blocks_hide(a%d);' % n for n in roles_of.tells_allocator(prototype)])
 
 
+def _on_host(prototype):
+    """Lines after the hooks: what our kernels do with the host's arrays."""
+    step = steps.host_step(prototype)
+    return ['GrB_Info early;', 'if (%s) {' % step, '    return early;', '}'] if step else []
+
+
 def _checked_call(prototype, roles, deep):
     """In CHECK mode the hooks have run: whatever is only with a backend is at home, and results may go there again."""
-    step = steps.step(prototype)
+    step, host = steps.step(prototype), steps.host_step(prototype)
     if not step or 'tsr_output' not in step:
         return _real_call(prototype, roles, deep)
-    return (['GrB_Info early;', 'const bool there = (tsr_busy() & TSR_BUSY_VALUES) && %s;' % step, 'tsr_depth += !there;',
+    step = '((tsr_busy() & TSR_BUSY_VALUES) && %s)' % step + (' || (%s)' % host if host else '')
+    return (['GrB_Info early;', 'const bool there = %s;' % step, 'tsr_depth += !there;',
              'const GrB_Info result = there ? early : tsr_real.%s(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !there;'])
 
 
@@ -241,6 +248,7 @@ def _wrapper(prototype, roles):
     if prototype.name not in PRODUCTS:
         lines += ['    tsr_caller = "%s";' % prototype.name] + before + ['    ' + line for line in _refuse_lost(roles)]
     lines.append('}')
+    lines += _on_host(prototype)
     if after or deep or leaves or prototype.name in PRODUCTS:
         lines += _real_call(prototype, roles, deep, before) + leaves
         if after:

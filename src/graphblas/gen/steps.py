@@ -10,7 +10,7 @@ OBJECT = r'^G[rx]B_(?P<object>Matrix|Vector)_'
 
 
 def _output(match, prototype, desc):
-    return '&(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a%d, %s}' % (
+    return '&(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a%d, %s, HOST}' % (
         prototype.name, desc, 'true' if match['object'] == 'Vector' else 'false')
 
 
@@ -53,7 +53,7 @@ def _index(match, prototype):
 
 
 def _transpose(_, prototype):
-    return 'tsr_try_transpose(&early, &(tsr_output){"%s", a0, a1, a2, a4, false}, a3)' % prototype.name
+    return 'tsr_try_transpose(&early, &(tsr_output){"%s", a0, a1, a2, a4, false, false}, a3)' % prototype.name
 
 
 def _assign(match, prototype):
@@ -72,7 +72,7 @@ def _extract(match, prototype):
 
 def _reduce_rows(match, prototype):
     operator = 'a3' if match['operator'] == 'BinaryOp' else 'tsr_operator_of_monoid(a3)'
-    return 'tsr_try_row_sums(&early, &(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a5, true}, %s, a4)' % (
+    return 'tsr_try_row_sums(&early, &(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a5, true, false}, %s, a4)' % (
         prototype.name, operator)
 
 
@@ -118,13 +118,23 @@ REPLACES = re.compile(r'^GrB_(Matrix|Vector)_clear$')
 REDUCE = re.compile(r'^GrB_(Matrix|Vector)_reduce_(%s|Monoid_Scalar)$' % TYPES)
 
 
-def step(prototype):
-    """C expression, or None."""
+def _expression(prototype):
     for pattern, make in STEPS:
         match = pattern.match(prototype.name)
         if match and prototype.parameters[0].stars == (1 if prototype.name.endswith('_dup') else 0):
             return make(match, prototype)
-    return None
+    return ''
+
+
+def step(prototype):
+    """C expression, or None."""
+    return _expression(prototype).replace(', HOST}', ', false}') or None
+
+
+def host_step(prototype):
+    """The same of a call that may be computed on the host's own arrays, asked after the hooks."""
+    expression = _expression(prototype)
+    return 'tsr_host_wanted((GrB_Matrix) a0) && ' + expression.replace(', HOST}', ', true}') if ', HOST}' in expression else None
 
 
 def answer(prototype):

@@ -1,0 +1,216 @@
+/* One elementwise call on the host's own full and bitmap arrays, computed by the CPU kernels: in the place of C where that is full, all
+ * of C<M> accum= op (x, y) in one pass.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "src/graphblas/finish.h"
+#include "src/graphblas/hooks.h"
+#include "src/graphblas/step.h"
+#include "src/registry/config.h"
+#include "src/registry/trace.h"
+#include "src/route/elementwise.h"
+
+enum { ELEMENTS_PER_THREAD = 1 << 15 };
+
+static double elements_of(GrB_Matrix C)
+{
+    GrB_Index nrows, ncols;
+    return tsr_real.GrB_Matrix_nrows(&nrows, C) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(&ncols, C) == GrB_SUCCESS
+               ? (double)nrows * (double)ncols : -1;
+}
+
+bool tsr_host_wanted(GrB_Matrix C)
+{
+    const tsr_config *config = tsr_config_get();
+    return C && tsr_may_route() && !(config->disabled & TSR_DISABLE_ELEMENTWISE) &&
+           elements_of(C) >= (config->min_work >= 0 ? config->min_work : TSR_ELEMENTWISE_LEAST);
+}
+
+/* A call on its way. */
+typedef struct host_call {
+    tsr_stepper s;
+    tsr_host_step step;
+    tsr_handover arrays; /* of the result, unless it is left in C's */
+    bool in_place;
+} host_call;
+
+/* ---- operands ---- */
+
+/* One value for all is a scalar. */
+static bool take_operand(tsr_elements *elements, tsr_operand *scalar, const tsr_seen *seen, tsr_type type)
+{
+    const tsr_view *v = &seen->view;
+    if (!seen->given)
+        return true;
+    if (v->iso) {
+        scalar->scalar = 0;
+        tsr_cast_values(&scalar->scalar, type, v->x, v->type, 1, 1);
+        return v->format == TSR_FULL;
+    }
+    *elements = (tsr_elements){v->x, v->b};
+    return true;
+}
+
+static bool take_mask(host_call *h)
+{
+    const tsr_seen *m = &h->s.m;
+    if (!m->given)
+        return true;
+    const bool structural = h->step.step.mask_structural;
+    h->step.step.mask = h->s.call.M;
+    h->step.step.mask_type = m->view.type;
+    h->step.arrays.mask = (tsr_elements){structural ? NULL : m->view.x, m->view.b};
+    return structural || !m->view.iso;
+}
+
+/* Does the result have one value for all, which SuiteSparse knows without a pass?  x, y: are there arrays of them? */
+static bool is_iso(const host_call *h, bool x, bool y)
+{
+    const tsr_step *s = &h->step.step;
+    if (s->accumulates || s->mask)
+        return false;
+    switch (s->op) {
+    case TSR_STEP_ONE:
+    case TSR_STEP_PAIR: return true;
+    case TSR_STEP_SECOND: return !y;
+    case TSR_STEP_FIRST: return !x;
+    default: return !x && !y;
+    }
+}
+
+static bool take_operands(host_call *h)
+{
+    const tsr_stepper *s = &h->s;
+    tsr_host_step *step = &h->step;
+    step->step = s->call.step;
+    step->step.count = s->nrows * s->ncols;
+    step->type = s->type;
+    step->x_type = s->x.given ? s->x.view.type : s->call.step.type;
+    step->y_type = s->y.given ? s->y.view.type : s->call.step.type;
+    if (!take_operand(&step->arrays.x, &step->step.x, &s->x, s->call.step.type) ||
+        !take_operand(&step->arrays.y, &step->step.y, &s->y, s->call.step.type) || !take_mask(h))
+        return false;
+    if (s->c.given)
+        step->arrays.c = (tsr_elements){s->c.view.x, s->c.view.b};
+    return !(s->c.given && s->c.view.iso) && !is_iso(h, step->arrays.x.x, step->arrays.y.x);
+}
+
+/* ---- who computes ---- */
+
+static bool is_extreme(tsr_step_op op, tsr_type type)
+{
+    return (op == TSR_STEP_MIN || op == TSR_STEP_MAX) && (type == TSR_FP32 || type == TSR_FP64);
+}
+
+static bool accumulates_extremes(GrB_BinaryOp accum)
+{
+    tsr_step_op op;
+    tsr_type type;
+    return accum && tsr_match_binary(&op, &type, accum) && is_extreme(op, type);
+}
+
+/* What is known before an object is looked at; of the rest the best is assumed. */
+static tsr_elementwise features_of(const tsr_step_call *call, double elements)
+{
+    const tsr_step *s = &call->step;
+    return (tsr_elementwise){.elements = elements,
+                             .forced = tsr_config_get()->mode == TSR_MODE_CPU,
+                             .select = s->select,
+                             .masked = call->M,
+                             .partial = true,
+                             .casts = true,
+                             .extremes = is_extreme(s->op, s->type) || accumulates_extremes(call->accum),
+                             .computes = s->op != TSR_STEP_IDENTITY && s->op != TSR_STEP_FIRST && s->op != TSR_STEP_SECOND,
+                             .accumulates = call->accum,
+                             .moves = true};
+}
+
+static bool pays(const host_call *h)
+{
+    const tsr_host_step *step = &h->step;
+    const tsr_step *s = &step->step;
+    const tsr_step_arrays *a = &step->arrays;
+    const tsr_step_call *call = &h->s.call;
+    tsr_elementwise features = features_of(call, (double)s->count);
+    features.masked = s->mask;
+    features.partial = a->x.present || a->y.present || a->c.present;
+    features.casts = (a->x.x && step->x_type != s->type) || (a->y.x && step->y_type != s->type) || s->result != step->type;
+    features.accumulates = s->accumulates;
+    features.moves = !(a->x.x && a->y.x) && call->A != call->C && call->B != call->C;
+    return tsr_elementwise_pays(&features);
+}
+
+/* ---- the result ---- */
+
+/* C's own array, if every entry is present before and after. */
+static void *array_of_c(const tsr_stepper *s)
+{
+    int32_t status = 0;
+    tsr_view c;
+    tsr_real.GxB_Matrix_Option_get_INT32(s->call.C, GxB_SPARSITY_STATUS, &status);
+    if (!s->full || status != GxB_FULL || !tsr_match_view(&c, s->call.C) || c.iso)
+        return NULL;
+    return (void *)(uintptr_t)c.x;
+}
+
+static bool reserve(host_call *h)
+{
+    const tsr_stepper *s = &h->s;
+    h->step.arrays.z = array_of_c(s);
+    h->in_place = h->step.arrays.z;
+    if (h->in_place)
+        return true;
+    if (!tsr_arrays_dense(&h->arrays, h->step.step.count, s->type, !s->full))
+        return false;
+    h->step.arrays.z = h->arrays.x;
+    h->step.arrays.z_present = h->arrays.b;
+    return true;
+}
+
+static int useful_threads(const host_call *h)
+{
+    const int64_t most = h->step.step.count / ELEMENTS_PER_THREAD + 1;
+    return h->s.mod.nthreads < most ? h->s.mod.nthreads : (int)most;
+}
+
+static void report(const host_call *h, double ms)
+{
+    if (!tsr_trace_wanted())
+        return;
+    const tsr_step *step = &h->step.step;
+    char pattern[128];
+    snprintf(pattern, sizeof pattern, "step %s%s%s%s%s %s n=%lld", step->select ? "select " : "", tsr_step_name(step->op),
+             step->accumulates ? " accum " : "", step->accumulates ? tsr_step_name(step->accum) : "", step->mask ? " masked" : "",
+             tsr_type_name(step->type), (long long)step->count);
+    const tsr_trace_record record = {.call = h->s.call.name, .pattern = pattern, .route = "cpu:step", .predicted_ms = -1.0, .measured_ms = ms,
+                                     .reason = h->in_place ? "in the place of C" : "operands are full or bitmaps"};
+    tsr_trace_product(&record);
+}
+
+static bool compute(GrB_Info *info, host_call *h)
+{
+    const double start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
+    if (!reserve(h))
+        return false;
+    const int64_t present = tsr_engine_step(&h->step, useful_threads(h));
+    *info = GrB_SUCCESS;
+    if (!h->in_place) {
+        if (h->arrays.b)
+            tsr_arrays_count(&h->arrays, present, h->step.step.count);
+        *info = tsr_finish_conforming(h->s.call.C, h->s.call.vector, h->s.by_col, &h->arrays);
+        tsr_arrays_free(&h->arrays);
+    }
+    report(h, tsr_engine_clock_ms() - start);
+    return true;
+}
+
+bool tsr_step_on_host(GrB_Info *info, const tsr_step_call *call)
+{
+    const tsr_elementwise hoped = features_of(call, elements_of(call->C));
+    if (!tsr_elementwise_pays(&hoped))
+        return false;
+    host_call h = {0};
+    const bool done = tsr_stepper_look(&h.s, call, NULL) && take_operands(&h) && pays(&h) && compute(info, &h);
+    tsr_stepper_release(&h.s);
+    return done;
+}

@@ -1,0 +1,26 @@
+/* Which elementwise calls our CPU kernels do sooner than SuiteSparse, all operands being full or bitmaps on the host.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_ELEMENTWISE_H
+#define TSR_ELEMENTWISE_H
+
+#include <stdbool.h>
+
+/* Elements below which a call is forwarded before it is taken apart. */
+#define TSR_ELEMENTWISE_LEAST 16384.0
+
+typedef struct tsr_elementwise {
+    double elements;
+    bool forced;      /* TESSERA_MODE=cpu: all of them */
+    bool select;      /* by value */
+    bool masked;
+    bool partial;     /* an operand is a bitmap */
+    bool casts;       /* an operand, or the result, has another type than the operator */
+    bool extremes;    /* the operator or the accumulator is MIN or MAX of floating point */
+    bool computes;    /* the operator is more than a copy of an operand */
+    bool accumulates;
+    bool moves;       /* unary or with a scalar, and C is not the operand */
+} tsr_elementwise;
+
+bool tsr_elementwise_pays(const tsr_elementwise *call);
+
+#endif
