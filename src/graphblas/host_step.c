@@ -193,7 +193,7 @@ static bool compute(GrB_Info *info, host_call *h)
     if (!reserve(h))
         return false;
     const int64_t present = tsr_engine_step(&h->step, useful_threads(h));
-    *info = GrB_SUCCESS;
+    *info = tsr_real.GrB_Matrix_wait(h->s.call.C, GrB_COMPLETE); /* a call that succeeds ends C's error text */
     if (!h->in_place) {
         if (h->arrays.b)
             tsr_arrays_count(&h->arrays, present, h->step.step.count);
