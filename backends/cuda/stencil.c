@@ -1,16 +1,17 @@
-/* SDDMM over a stencil of the mask.
+/* SDDMM over a stencil of the mask, or by row with rows of B' as FP16.
  *
- * The rule, where TESSERA_KERNEL does not name one: plus_times of FP32 whose operands have values and rows of whole 16 bytes; enough
- * entries per nonzero vector of 32 rows and wide enough rows of B' (`rules`); and as much time spent on products by row that the stencil
- * could have spared as making it takes (or as many calls announced).
+ * The rule, where TESSERA_KERNEL does not name one: plus_times of FP32 whose operands have values and rows of whole 16 bytes.  A stencil:
+ * enough entries per nonzero vector of 32 rows and wide enough rows of B' (`rules`); and as much time spent on products by row that the
+ * stencil could have spared as making it takes (or as many calls announced).  Else FP16, where TF32 or less is allowed and the bytes of B'
+ * that it spares outweigh rounding B'.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/stencil.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "backends/cuda/shifts.h"
 #include "backends/cuda/sparse.h"
+#include "kernels/cuda/narrow.h"
 
 /* From bench_masked on an H200, nine graphs, N = 32 and 128, 2026-11-21. */
 typedef struct rule {
@@ -20,7 +21,7 @@ typedef struct rule {
 } rule;
 
 static const rule rules[] = {
-    {TSR_CUDA_EXACT, 512, 2.1}, {TSR_CUDA_EXACT, 128, 5}, {TSR_CUDA_TF32, 512, 2.1},
+    {TSR_CUDA_EXACT, 512, 2.1}, {TSR_CUDA_EXACT, 128, 5},
     {TSR_CUDA_TF32, 128, 5},    {TSR_CUDA_FP16, 256, 2.1}, {TSR_CUDA_BF16, 256, 2.1},
 };
 
@@ -28,11 +29,10 @@ static const rule rules[] = {
  * the share of a product by row that a stencil is hoped to spare. */
 static const double fetch_ms = 1.1e-10, launch_ms = 0.005, build_entry_ms = 1e-7, build_start_ms = 0.2, spared = 0.2;
 
-/* ms, of 2026-11-22, N = 128: a byte of Y over a stencil in 16 bits; an element of X or Y to find its range and round it, and the wait for
- * the range. */
-static const double half_ms = 2.5e-10, narrow_ms = 2.5e-9, narrow_start_ms = 0.03;
-/* Where TF32 would be computed over the stencil: a byte of Y that is not fetched. */
-static const double spared_ms = 1e-10;
+/* ms: an element of B' to round it, and the start of that. */
+static const double narrow_ms = 1.5e-9, narrow_start_ms = 0.004;
+/* Nothing was measured with fewer columns. */
+enum { NARROW_LEAST = 32 };
 
 static const char *const names[TSR_CUDA_MATH_COUNT] = {"sddmm-stencil", "sddmm-stencil-tf32", "sddmm-stencil-fp16", "sddmm-stencil-bf16",
                                                        NULL};
@@ -84,14 +84,17 @@ static double by_row_ms(const tsr_product *p)
     return (double)p->mask.nvals * (double)row_bytes(p, TSR_CUDA_EXACT) * fetch_ms + launch_ms;
 }
 
-/* FP16 in place of TF32: over_stencil: else by row. */
-static bool narrow_pays(const tsr_cuda_stencil *s, const tsr_product *p, bool over_stencil)
+/* Can rows of B' be FP16 in place of TF32, by row? */
+static bool may_narrow(const tsr_product *p, const tsr_cuda_dense dense[2], tsr_cuda_math math)
 {
-    double bytes = (double)s->vectors * (double)row_bytes(p, TSR_CUDA_FP16);
-    double rounding = (double)(p->m + p->n) * (double)p->k * narrow_ms + narrow_start_ms;
-    if (p->k < 128) /* nothing was measured below */
-        return false;
-    return over_stencil ? bytes * spared_ms > rounding : bytes * half_ms + rounding < 0.9 * by_row_ms(p);
+    tsr_semiring s = p->semiring;
+    return math != TSR_CUDA_EXACT && s.type == TSR_FP32 && s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && dense[0].x && dense[1].x &&
+           p->k % 8 == 0 && dense[0].ld % 4 == 0 && dense[1].ld % 4 == 0;
+}
+
+static bool narrow_pays(const tsr_product *p)
+{
+    return p->k >= NARROW_LEAST && by_row_ms(p) / 2 > (double)p->n * (double)p->k * narrow_ms + narrow_start_ms;
 }
 
 static bool has_paid(const tsr_cuda_stencil *s, const tsr_product *p)
@@ -194,8 +197,7 @@ static tsr_status check_range(bool *fits, const tsr_product *p, const tsr_cuda_d
     return status;
 }
 
-/* shift: of each, to FP16; NULL: rounded as they are. */
-static tsr_status round_operands(tsr_cuda_sddmm_plan *plan, const tsr_product *p, const tsr_cuda_dense dense[2], const int *shift)
+static tsr_status round_operands(tsr_cuda_sddmm_plan *plan, const tsr_product *p, const tsr_cuda_dense dense[2])
 {
     size_t bytes = (size_t)(p->m + p->n) * (size_t)p->k * 2;
     if (!tsr_cuda_reserve(bytes))
@@ -205,35 +207,30 @@ static tsr_status round_operands(tsr_cuda_sddmm_plan *plan, const tsr_product *p
     for (int k = 0; k < 2 && status == TSR_OK; k++) {
         plan->ld[k] = p->k;
         status = tsr_cuda_new(&plan->rounded[k], (size_t)(rows_of(p, k) * p->k) * 2);
-        if (status == TSR_OK && shift)
-            status = tsr_cuda_narrow(plan->rounded[k], p->k, dense[k].x, dense[k].ld, rows_of(p, k), p->k, ldexpf(1, shift[k]),
-                                     tsr_cuda.compute);
-        else if (status == TSR_OK)
+        if (status == TSR_OK)
             status = tsr_cuda_convert(plan->rounded[k], tsr_cuda_number(plan->math), p->k, dense[k].x, TSR_NUMBER_FP32, dense[k].ld,
                                       rows_of(p, k), p->k, tsr_cuda.compute);
     }
     return status;
 }
 
-/* The stencil computes it in FP16 in place of TF32, if the operands fit; else plan->stencil is NULL. */
-static tsr_status use_narrow(tsr_cuda_sddmm_plan *plan, tsr_cuda_stencil *s, const tsr_product *p, const tsr_cuda_dense dense[2])
+/* Rows of B' become FP16.  Without memory for them nothing changes. */
+static tsr_status use_narrow(tsr_cuda_sddmm_plan *plan, const tsr_product *p, const tsr_cuda_dense dense[2])
 {
-    const tsr_cuda_numbers both[2] = {{dense[0].x, dense[0].ld, rows_of(p, 0), p->k}, {dense[1].x, dense[1].ld, rows_of(p, 1), p->k}};
-    int shift[2] = {0, 0};
-    bool fits;
-    tsr_status status = tsr_cuda_find_shifts(shift, &fits, both, 2, NULL);
-    if (status != TSR_OK || !fits) {
-        s->wide = status == TSR_OK;
-        return status;
-    }
-    plan->math = TSR_CUDA_FP16;
-    status = round_operands(plan, p, dense, shift);
-    if (status == TSR_OK) {
-        plan->shift = shift[0] + shift[1];
-        plan->stencil = s;
-        plan->name = "sddmm-stencil-narrow";
-    }
-    return status;
+    size_t bytes = (size_t)p->n * (size_t)p->k * 2 + (size_t)p->n;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OK;
+    plan->bytes = bytes;
+    tsr_status status = tsr_cuda_new(&plan->rounded[1], (size_t)(p->n * p->k) * 2);
+    if (status == TSR_OK)
+        status = tsr_cuda_new((void **)&plan->exponent, (size_t)p->n);
+    if (status == TSR_OK)
+        status = tsr_cuda_narrow_rows(plan->rounded[1], plan->exponent, dense[1].x, dense[1].ld, p->n, p->k, tsr_cuda.compute);
+    if (status == TSR_OK)
+        plan->name = "sddmm-narrow";
+    else
+        tsr_cuda_sddmm_close(plan);
+    return status == TSR_OUT_OF_MEMORY ? TSR_OK : status;
 }
 
 /* The stencil computes it, unless an element is out of range. */
@@ -246,7 +243,7 @@ static tsr_status use(tsr_cuda_sddmm_plan *plan, const tsr_cuda_stencil *s, cons
         return status;
     plan->math = math;
     if (is_half(math))
-        status = round_operands(plan, p, dense, NULL);
+        status = round_operands(plan, p, dense);
     if (status == TSR_OK) {
         plan->stencil = s;
         plan->name = names[math];
@@ -256,56 +253,60 @@ static tsr_status use(tsr_cuda_sddmm_plan *plan, const tsr_cuda_stencil *s, cons
 
 /* ---- the plan ---- */
 
-static tsr_status choose(tsr_cuda_sddmm_plan *plan, tsr_cuda_stencil *s, const tsr_cuda_csr *mask, const tsr_product *p,
-                         const tsr_cuda_dense dense[2], bool keep)
+static bool is_named(const tsr_product *p, const char *kernel)
+{
+    return p->kernel && strcmp(p->kernel, kernel) == 0;
+}
+
+/* A stencil, if it takes the product and pays. */
+static tsr_status choose_stencil(tsr_cuda_sddmm_plan *plan, tsr_cuda_stencil *s, const tsr_cuda_csr *mask, const tsr_product *p,
+                                 const tsr_cuda_dense dense[2], bool keep)
 {
     tsr_cuda_math math = math_of(p);
-    bool narrow = p->kernel && strcmp(p->kernel, "stencil-narrow") == 0, named = narrow || (p->kernel && strcmp(p->kernel, "stencil") == 0);
-    bool others = p->kernel && strcmp(p->kernel, "csr") == 0, may_narrow = math == TSR_CUDA_TF32 && p->k % 8 == 0 && !s->wide;
-    if (!takes(p, dense, math) || others || s->failed || (!named && !keep))
+    bool named = is_named(p, "stencil");
+    if (!takes(p, dense, math) || s->failed || (!named && !keep))
         return TSR_OK;
     bool paid = named || has_paid(s, p);
     tsr_status status = paid ? count_vectors(s, mask) : TSR_OK;
-    if (status != TSR_OK || !(named || s->counted) || !(paid || s->bytes))
+    if (status != TSR_OK || !(named || s->counted) || !(paid || s->bytes) || !(named || applies(s, p, math)))
         return status;
-    bool over_stencil = named || applies(s, p, math);
-    narrow = may_narrow && (narrow || (!named && narrow_pays(s, p, over_stencil)));
-    if (!over_stencil && !narrow)
-        return TSR_OK;
     status = build(s, mask);
-    if (status == TSR_OK && narrow)
-        status = use_narrow(plan, s, p, dense);
-    return status == TSR_OK && over_stencil && !plan->stencil ? use(plan, s, p, dense, math) : status;
+    return status == TSR_OK ? use(plan, s, p, dense, math) : status;
 }
 
 tsr_status tsr_cuda_sddmm_open(tsr_cuda_sddmm_plan *plan, tsr_cuda_sparse *mask, const tsr_cuda_dense dense[2], const tsr_product *product,
                                bool keep)
 {
-    *plan = (tsr_cuda_sddmm_plan){.name = "sddmm"};
+    const tsr_product *p = product;
     tsr_cuda_stencil *s = &mask->stencil;
-    tsr_status status = choose(plan, s, &mask->csr, product, dense, keep);
-    if (!plan->stencil)
-        s->spent_ms += by_row_ms(product);
-    if (status == TSR_OK || status == TSR_INTERNAL_ERROR)
+    *plan = (tsr_cuda_sddmm_plan){.name = "sddmm"};
+    if (is_named(p, "csr"))
+        return TSR_OK;
+    bool named = is_named(p, "csr-narrow");
+    tsr_status status = named ? TSR_OK : choose_stencil(plan, s, &mask->csr, p, dense, keep);
+    s->failed = s->failed || (status != TSR_OK && status != TSR_INTERNAL_ERROR);
+    if (status == TSR_INTERNAL_ERROR || plan->stencil)
         return status;
-    s->failed = true;
-    return TSR_OK;
+    s->spent_ms += by_row_ms(p);
+    return may_narrow(p, dense, math_of(p)) && (named || narrow_pays(p)) ? use_narrow(plan, p, dense) : TSR_OK;
 }
 
 void tsr_cuda_sddmm_close(tsr_cuda_sddmm_plan *plan)
 {
     for (int k = 0; k < 2; k++)
         tsr_cuda_delete(plan->rounded[k]);
+    tsr_cuda_delete(plan->exponent);
     tsr_cuda_unreserve(plan->bytes);
-    *plan = (tsr_cuda_sddmm_plan){0};
+    *plan = (tsr_cuda_sddmm_plan){.name = "sddmm"};
 }
 
 tsr_status tsr_cuda_sddmm_run(const tsr_cuda_sddmm_plan *plan, const tsr_cuda_sddmm *product)
 {
+    if (plan->exponent)
+        return tsr_cuda_sddmm_narrow(product, plan->rounded[1], plan->exponent);
     if (!plan->stencil)
         return tsr_cuda_sddmm_csr(product);
     tsr_cuda_sddmm q = *product;
-    q.shift = plan->shift;
     if (plan->rounded[0]) {
         q.a = plan->rounded[0];
         q.lda = plan->ld[0];

