@@ -397,8 +397,9 @@ static double walk_of(const tsr_request *r, const tsr_features *f)
     tsr_product held = r->product;
     if (r->b_sparse)
         held.b = r->sparse;
-    const bool matrices = held.op == TSR_OP_SPMM && r->b_sparse, dots = held.op == TSR_OP_MASKED_DOT && tsr_work_of(f) >= TSR_WALK_LEAST;
-    return matrices || dots ? tsr_sample_walk(&held) : 0;
+    const bool frontier = r->b_sparse && (held.op == TSR_OP_SPMM || held.a.by_col);
+    const bool dots = held.op == TSR_OP_MASKED_DOT && tsr_work_of(f) >= TSR_WALK_LEAST;
+    return frontier || dots ? tsr_sample_walk(&held) : 0;
 }
 
 void tsr_engine_decide(const tsr_request *r, tsr_decision *d)

@@ -152,11 +152,12 @@ static double suitesparse_spmv_ns(const tsr_features *f, const tsr_cost_suitespa
 /* It searches a sparse vector for every entry of a row, or adds up columns with one thread; of a matrix with all. */
 static double suitesparse_frontier_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
+    const double met = f->walk > 0 ? f->walk : f->a_nnz * f->b_nnz / f->k;
     if (f->op == TSR_OP_SPMM)
-        return (f->walk > 0 ? f->walk : f->a_nnz * f->b_nnz / f->k) * c->frontier_flop;
+        return met * c->frontier_flop;
     if (!f->a_by_col)
         return f->a_nnz * c->frontier_dot;
-    return f->a_nnz * f->b_nnz / f->k * c->frontier_edge * (f->nthreads > 0 ? f->nthreads : 1);
+    return met * c->frontier_edge * (f->nthreads > 0 ? f->nthreads : 1);
 }
 
 /* By dots only where rows of X and columns of Y' are contiguous; else it multiplies everything and drops what the mask does not name. */

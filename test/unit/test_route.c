@@ -308,6 +308,28 @@ static void test_lists_are_looked_at(void **state)
     assert_true(tsr_sample_walk(&product) == 0);
 }
 
+/* A vector with one entry: that of the hub. */
+static void test_a_hub_is_met(void **state)
+{
+    enum { N = 1000 };
+    (void)state;
+    static int64_t p[N + 1], i[2 * N];
+    for (int k = 0; k < N; k++)
+        i[k] = k; /* column 0 */
+    for (int column = 0; column < N; column++)
+        p[column + 1] = N + column;
+    const int64_t one[] = {0, 1}, first[] = {0};
+    tsr_product product = {.op = TSR_OP_SPMV, .semiring = {TSR_INT32, TSR_ADD_MIN, TSR_MUL_PLUS}, .m = N, .n = 1, .k = N, .nthreads = 4};
+    product.a = (tsr_view){.format = TSR_SPARSE, .by_col = true, .index_size = 8, .nrows = N, .ncols = N, .nvec = N, .vlen = N, .nvals = p[N], .p = p, .i = i};
+    product.b = (tsr_view){.format = TSR_SPARSE, .by_col = true, .index_size = 8, .nrows = N, .ncols = 1, .nvec = 1, .vlen = N, .nvals = 1, .p = one, .i = first};
+    tsr_features f;
+    tsr_features_of(&f, &product);
+    f.b_sparse = true;
+    const double average = tsr_predict_suitesparse_ms(&f);
+    f.walk = tsr_sample_walk(&product);
+    assert_true(f.walk == N + 1 && tsr_predict_suitesparse_ms(&f) > 3 * average);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,7 +339,7 @@ int main(void)
         cmocka_unit_test(test_expected_calls_decide_at_once),
         cmocka_unit_test(test_sddmm_without_dots),     cmocka_unit_test(test_a_sparse_vector),
         cmocka_unit_test(test_a_sparse_narrow_matrix),
-        cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at),
+        cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at), cmocka_unit_test(test_a_hub_is_met),
         cmocka_unit_test(test_adding_to_a_full_c), cmocka_unit_test(test_a_typecast_is_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
