@@ -1,0 +1,224 @@
+/* Elementwise steps of values that stay with the plug-in, and their sums, on the lazy device, the emulated one or a GPU.
+ *   test_steps [seed] [rounds]
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <math.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "test/cuda/plugin_start.h"
+#include "test/cuda/step_case.h"
+
+static void test_steps(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    for (int round = 0; round < 600 * rounds; round++) {
+        step_case c;
+        void *value;
+        make_step(&c, &r);
+        compute_want(&c);
+        assert_int_equal(run_step(&c, &value), TSR_OK);
+        check_value(value, &c.want);
+        values->forget(value);
+        free_step(&c);
+    }
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* Values of values; the programs forgets each as soon as it can. */
+static void test_chain(void **state)
+{
+    enum { COUNT = 500, STEPS = 40 };
+    (void)state;
+    rng r = {seed};
+    host_value h = new_host(TSR_INT64, COUNT, true), want = new_host(TSR_INT64, COUNT, true);
+    draw_host(&h, &r);
+    void *value = must_bring(&h);
+    for (int k = 0; k < STEPS; k++) {
+        tsr_step s = {.op = k % 2 ? TSR_STEP_PLUS : TSR_STEP_TIMES, .type = TSR_INT64, .result = TSR_INT64, .count = COUNT,
+                      .x = {.value = value}, .y = {.scalar = 3}, .c = value, .accumulates = true, .accum = TSR_STEP_RMINUS};
+        tsr_step_arrays a = {.x = elements_of(&h), .c = elements_of(&h), .z = want.x, .z_present = want.b};
+        void *next;
+        assert_int_equal(values->step(&s, &next), TSR_OK);
+        values->forget(value);
+        tsr_ref_step(&s, &a);
+        host_value old = h;
+        h = want;
+        want = old;
+        value = next;
+    }
+    check_value(value, &h);
+    values->forget(value);
+    free_host(&h);
+    free_host(&want);
+}
+
+/* Steps that go on with what others made, and others; some results are looked at, summed up, or forgotten unseen. */
+enum { LIVE = 4, LENGTH = 333 };
+
+typedef struct live_value {
+    void *value;
+    host_value host;
+} live_value;
+
+static void draw_next_step(tsr_step *s, tsr_step_arrays *a, const live_value live[LIVE], int last, rng *r)
+{
+    static const tsr_step_op ops[] = {TSR_STEP_IDENTITY, TSR_STEP_ABS, TSR_STEP_AINV, TSR_STEP_PLUS, TSR_STEP_MINUS, TSR_STEP_RMINUS,
+                                      TSR_STEP_MIN, TSR_STEP_MAX, TSR_STEP_ISGT, TSR_STEP_SECOND};
+    const live_value *x = &live[rng_chance(r, 70) ? last : (int)rng_below(r, LIVE)], *y = &live[rng_below(r, LIVE)];
+    *s = (tsr_step){.op = ops[rng_below(r, 10)], .type = TSR_FP32, .result = TSR_FP32, .count = LENGTH, .x = {.value = x->value}};
+    *a = (tsr_step_arrays){.x = elements_of(&x->host)};
+    if (rng_chance(r, 60)) {
+        s->y.value = y->value;
+        a->y = elements_of(&y->host);
+    }
+    s->unite = !tsr_step_is_unary(s->op) && rng_chance(r, 20);
+    if (rng_chance(r, 50)) {
+        const live_value *c = &live[rng_chance(r, 40) ? last : (int)rng_below(r, LIVE)];
+        s->accumulates = true;
+        s->accum = rng_chance(r, 50) ? TSR_STEP_MINUS : TSR_STEP_MAX;
+        s->c = c->value;
+        a->c = elements_of(&c->host);
+    }
+}
+
+static void look_at_live(const live_value *v, rng *r)
+{
+    static const tsr_reduce_op ops[] = {TSR_REDUCE_PLUS, TSR_REDUCE_TIMES, TSR_REDUCE_MIN, TSR_REDUCE_MAX, TSR_REDUCE_ANY};
+    const tsr_reduce_op op = ops[rng_below(r, 5)];
+    float once = 0, again = 0;
+    bool any_once, any_again;
+    assert_int_equal(values->reduce(v->value, TSR_FP32, op, &once, &any_once), TSR_OK);
+    if (rng_chance(r, 30))
+        check_value(v->value, &v->host);
+    assert_int_equal(values->reduce(v->value, TSR_FP32, op, &again, &any_again), TSR_OK);
+    assert_int_equal(any_once, any_again);
+    assert_true(!any_once || memcmp(&once, &again, sizeof once) == 0 || (isnan(once) && isnan(again)));
+}
+
+static void test_steps_in_chains(void **state)
+{
+    enum { STEPS = 60 };
+    (void)state;
+    rng r = {seed};
+    live_value live[LIVE];
+    for (int k = 0; k < LIVE; k++) {
+        live[k].host = new_host(TSR_FP32, LENGTH, k == 1);
+        draw_host(&live[k].host, &r);
+        live[k].value = must_bring(&live[k].host);
+    }
+    for (int k = 0, last = 0; k < STEPS * rounds; k++) {
+        tsr_step s;
+        tsr_step_arrays a;
+        draw_next_step(&s, &a, live, last, &r);
+        host_value want = new_host(TSR_FP32, LENGTH, !tsr_step_is_full(&s, &a));
+        a.z = want.x;
+        a.z_present = want.b;
+        tsr_ref_step(&s, &a);
+        void *z;
+        assert_int_equal(values->step(&s, &z), TSR_OK);
+        last = (int)rng_below(&r, LIVE);
+        values->forget(live[last].value);
+        free_host(&live[last].host);
+        live[last] = (live_value){z, want};
+        if (rng_chance(&r, 20))
+            look_at_live(&live[last], &r);
+        const live_value *other = &live[rng_below(&r, LIVE)];
+        if (rng_chance(&r, 20))
+            check_value(other->value, &other->host);
+    }
+    for (int k = 0; k < LIVE; k++) {
+        check_value(live[k].value, &live[k].host);
+        values->forget(live[k].value);
+        free_host(&live[k].host);
+    }
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* A copy outlives what it is a copy of. */
+static void test_copies(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    host_value h = new_host(TSR_FP32, 300, true);
+    draw_host(&h, &r);
+    void *a = must_bring(&h), *copy;
+    const tsr_step step = {.op = TSR_STEP_IDENTITY, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}};
+    assert_int_equal(values->step(&step, &copy), TSR_OK);
+    values->forget(a);
+    assert_int_equal(values->wait(copy), TSR_OK);
+    check_value(copy, &h);
+    values->forget(copy);
+    free_host(&h);
+}
+
+/* ---- times ---- */
+
+/* What the device took for the calls of this thread is told once. */
+static void test_times(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    host_value h = new_host(TSR_FP32, 300, false);
+    draw_host(&h, &r);
+    assert_null(gpu->times());
+    tsr_cuda.timed = true;
+    void *a = must_bring(&h), *sum;
+    const tsr_step step = {.op = TSR_STEP_PLUS, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}, .y = {.value = a}};
+    assert_int_equal(values->step(&step, &sum), TSR_OK);
+    void *times = gpu->times(), *none = gpu->times();
+    double ms;
+    do
+        ms = gpu->elapsed(times, rng_chance(&r, 50));
+    while (ms < 0);
+    tsr_cuda.timed = false;
+    assert_null(none);
+    assert_true(ms > 0);
+    values->forget(a);
+    values->forget(sum);
+    free_host(&h);
+}
+
+/* ---- reductions ---- */
+
+static void test_reductions(void **state)
+{
+    (void)state;
+    rng r = {seed};
+    for (int round = 0; round < 300 * rounds; round++) {
+        tsr_reduce_op op = (tsr_reduce_op)rng_below(&r, TSR_REDUCE_COUNT);
+        tsr_type type = op == TSR_REDUCE_EQ ? TSR_BOOL : (tsr_type)rng_below(&r, TSR_TYPE_COUNT);
+        host_value h = new_host(type, draw_count(&r), rng_chance(&r, 50));
+        draw_host(&h, &r);
+        tsr_elements e = elements_of(&h);
+        tsr_value want = {0, 0};
+        uint64_t want_bits = 0, got_bits = 0;
+        bool any = tsr_ref_reduce(&want, type, op, &e, h.count), got;
+        tsr_value_store(type, &want_bits, 0, want);
+        void *value = must_bring(&h);
+        assert_int_equal(values->reduce(value, type, op, &got_bits, &got), TSR_OK);
+        assert_int_equal(got, any);
+        if (any && !(tsr_type_is_float(type) && op == TSR_REDUCE_TIMES))
+            assert_int_equal(got_bits, want_bits);
+        values->forget(value);
+        free_host(&h);
+    }
+    assert_int_equal(tsr_cuda.used, 0);
+}
+
+int main(int argc, char **argv)
+{
+    int status = start_plugin(argc, argv, &(tsr_backend_options){0});
+    if (status)
+        return status;
+    values = gpu->values;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_steps), cmocka_unit_test(test_chain), cmocka_unit_test(test_steps_in_chains),
+        cmocka_unit_test(test_copies), cmocka_unit_test(test_times), cmocka_unit_test(test_reductions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
