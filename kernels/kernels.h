@@ -40,7 +40,8 @@ void tsr_cpu_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, 
 
 /* One elementwise step over host arrays, with typecasts of operands and result.  step.type and step.result are those of the operator,
  * `type` that of C: of arrays.c, arrays.z and accum.  unite and select: x_type, y_type, step.type and step.result are the same.  Pointers
- * of step.x, step.y and step.c are not looked at.  z may be the array of an operand of C's type. */
+ * of step.x, step.y and step.c are not looked at.  z may be the array of an operand of C's type, z_present any presence; what
+ * stands where nothing is present means nothing. */
 typedef struct tsr_host_step {
     tsr_step step;
     tsr_step_arrays arrays;

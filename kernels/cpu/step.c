@@ -200,13 +200,20 @@ static const void *apply_mask(step_block *b, const void *c, const uint8_t *cp, c
     return to;
 }
 
+static void count(step_block *b, const uint8_t *marks)
+{
+    int64_t present = 0;
+    for (int64_t k = 0; k < b->n; k++)
+        present += marks[k];
+    atomic_fetch_add_explicit(&b->job->present, present, memory_order_relaxed);
+}
+
 /* What is not present is 0. */
 static void store(step_block *b, const void *z, char *to)
 {
     static const block_buffer zeros;
     const step_job *j = b->job;
     int8_t *marks = j->h->arrays.z_present;
-    int64_t present = 0;
     if (!marks) {
         if (z != to)
             memcpy(to, z, (size_t)b->n * j->size);
@@ -214,9 +221,7 @@ static void store(step_block *b, const void *z, char *to)
     }
     j->loops.pick(j->size, to, b->flags, z, zeros.bytes, b->n);
     memcpy(marks + b->first, b->flags, (size_t)b->n);
-    for (int64_t k = 0; k < b->n; k++)
-        present += b->flags[k];
-    atomic_fetch_add_explicit(&b->job->present, present, memory_order_relaxed);
+    count(b, b->flags);
 }
 
 static void run_general(step_block *b)
@@ -225,10 +230,13 @@ static void run_general(step_block *b)
     const tsr_elements *old = &j->h->arrays.c;
     char *to = (char *)j->h->arrays.z + (size_t)b->first * j->size;
     const bool passes = !j->masked || look_at_mask(b);
-    if (!passes && j->in_place)
-        return;
-    const void *c = old->x ? at(old->x, j->size, b->first) : NULL, *z = compute(b);
     const uint8_t *cp = presence(b, old);
+    if (!passes && j->in_place) {
+        if (cp)
+            count(b, cp);
+        return;
+    }
+    const void *c = old->x ? at(old->x, j->size, b->first) : NULL, *z = compute(b);
     if (j->h->step.accumulates && c)
         z = accumulate(b, c, cp, z);
     if (j->masked)
@@ -256,7 +264,7 @@ int64_t tsr_cpu_step(const tsr_host_step *h, int nthreads)
     j.plain = !j.masked && !partial && !s->select && !a->z_present;
     j.keeps = j.masked && a->c.x && !s->replace;
     j.counts = a->z_present || a->x.present || a->y.present || s->select;
-    j.in_place = j.keeps && a->z == a->c.x && !a->z_present;
+    j.in_place = j.keeps && a->z == a->c.x && a->z_present == a->c.present;
     if (!a->x.x)
         repeat(&j.x, sizes[s->type], s->x.scalar);
     if (!a->y.x)

@@ -44,6 +44,21 @@ bool tsr_arrays_compressed(tsr_handover *a, int64_t nvec, int64_t nvals, tsr_typ
     return false;
 }
 
+bool tsr_arrays_take(tsr_handover *a, GrB_Matrix C, bool vector, bool by_col)
+{
+    GrB_Index b_bytes = 0, x_bytes = 0, nvals = 0;
+    bool iso = false;
+    *a = (tsr_handover){0};
+    const GrB_Info info =
+        vector ? tsr_real.GxB_Vector_unpack_Bitmap((GrB_Vector)C, &a->b, &a->x, &b_bytes, &x_bytes, &iso, &nvals, NULL)
+        : by_col ? tsr_real.GxB_Matrix_unpack_BitmapC(C, &a->b, &a->x, &b_bytes, &x_bytes, &iso, &nvals, NULL)
+                 : tsr_real.GxB_Matrix_unpack_BitmapR(C, &a->b, &a->x, &b_bytes, &x_bytes, &iso, &nvals, NULL);
+    a->b_bytes = b_bytes;
+    a->x_bytes = x_bytes;
+    a->nvals = (int64_t)nvals;
+    return info == GrB_SUCCESS;
+}
+
 void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)
 {
     a->nvals = nvals;

@@ -24,6 +24,9 @@ bool tsr_arrays_presence(tsr_handover *arrays, int64_t count);
 /* Room for a sparse result of `nvals` entries in `nvec` vectors.  false: out of memory, nothing held. */
 bool tsr_arrays_compressed(tsr_handover *arrays, int64_t nvec, int64_t nvals, tsr_type type);
 
+/* The arrays of C, which is a bitmap held by_col and not iso; C is empty then.  false: nothing has changed. */
+bool tsr_arrays_take(tsr_handover *arrays, GrB_Matrix C, bool vector, bool by_col);
+
 /* `nvals` entries are present; all of them: b is not needed any more. */
 void tsr_arrays_count(tsr_handover *arrays, int64_t nvals, int64_t count);
 

@@ -30,8 +30,8 @@ bool tsr_host_wanted(GrB_Matrix C)
 typedef struct host_call {
     tsr_stepper s;
     tsr_host_step step;
-    tsr_handover arrays; /* of the result, unless it is left in C's */
-    bool in_place;
+    tsr_handover arrays; /* of the result, unless it is left in C's own */
+    bool in_place;       /* in C's own, or in those that were C's */
 } host_call;
 
 /* ---- operands ---- */
@@ -142,29 +142,68 @@ static bool pays(const host_call *h)
 
 /* ---- the result ---- */
 
-/* C's own array, if every entry is present before and after. */
-static void *array_of_c(const tsr_stepper *s)
+/* C's own arrays: where every entry is present before and after they stay where they are; those of a bitmap are taken out, for how many
+ * entries it has afterwards is told with them. */
+static bool reuse_arrays(host_call *h)
 {
+    const tsr_stepper *s = &h->s;
     int32_t status = 0;
     tsr_view c;
     tsr_real.GxB_Matrix_Option_get_INT32(s->call.C, GxB_SPARSITY_STATUS, &status);
-    if (!s->full || status != GxB_FULL || !tsr_match_view(&c, s->call.C) || c.iso)
-        return NULL;
-    return (void *)(uintptr_t)c.x;
+    if (status != (s->full ? GxB_FULL : GxB_BITMAP) || !tsr_match_view(&c, s->call.C) || c.iso)
+        return false;
+    if (s->full)
+        h->step.arrays.z = (void *)(uintptr_t)c.x;
+    return s->full || tsr_arrays_take(&h->arrays, s->call.C, s->call.vector, s->by_col);
 }
 
 static bool reserve(host_call *h)
 {
-    const tsr_stepper *s = &h->s;
-    h->step.arrays.z = array_of_c(s);
-    h->in_place = h->step.arrays.z;
-    if (h->in_place)
-        return true;
-    if (!tsr_arrays_dense(&h->arrays, h->step.step.count, s->type, !s->full))
+    h->in_place = reuse_arrays(h);
+    if (!h->in_place && !tsr_arrays_dense(&h->arrays, h->step.step.count, h->s.type, !h->s.full))
         return false;
-    h->step.arrays.z = h->arrays.x;
-    h->step.arrays.z_present = h->arrays.b;
+    if (h->arrays.x) {
+        h->step.arrays.z = h->arrays.x;
+        h->step.arrays.z_present = h->arrays.b;
+    }
     return true;
+}
+
+/* SuiteSparse holds so few entries sparse, where it may. */
+static bool wants_sparse(const host_call *h, int64_t present)
+{
+    double bitmap_switch = 0;
+    int32_t control = GxB_AUTO_SPARSITY;
+    tsr_real.GxB_Matrix_Option_get_FP64(h->s.call.C, GxB_BITMAP_SWITCH, &bitmap_switch);
+    tsr_real.GxB_Matrix_Option_get_INT32(h->s.call.C, GxB_SPARSITY_CONTROL, &control);
+    if (!(control & GxB_SPARSE))
+        return false;
+    return !(control & (GxB_BITMAP | GxB_FULL)) || (double)present < bitmap_switch / 2 * (double)h->step.step.count;
+}
+
+/* Without memory for that they stay a bitmap, which SuiteSparse may turn. */
+static void compact(host_call *h, int64_t present)
+{
+    const tsr_stepper *s = &h->s;
+    const int64_t nvec = s->by_col ? s->ncols : s->nrows, vlen = s->by_col ? s->nrows : s->ncols;
+    tsr_handover sparse;
+    if (!tsr_arrays_compressed(&sparse, nvec, present, s->type))
+        return;
+    tsr_compact_bitmap((int64_t *)sparse.p, (int64_t *)sparse.i, sparse.x, h->arrays.b, h->arrays.x, tsr_type_size(s->type), nvec, vlen,
+                       s->mod.nthreads);
+    tsr_arrays_free(&h->arrays);
+    h->arrays = sparse;
+}
+
+static GrB_Info hand_over(host_call *h, int64_t present)
+{
+    if (h->arrays.b && wants_sparse(h, present))
+        compact(h, present);
+    else if (h->arrays.b)
+        tsr_arrays_count(&h->arrays, present, h->step.step.count);
+    const GrB_Info info = tsr_finish_conforming(h->s.call.C, h->s.call.vector, h->s.by_col, &h->arrays);
+    tsr_arrays_free(&h->arrays);
+    return info;
 }
 
 static int useful_threads(const host_call *h)
@@ -194,12 +233,8 @@ static bool compute(GrB_Info *info, host_call *h)
         return false;
     const int64_t present = tsr_engine_step(&h->step, useful_threads(h));
     *info = tsr_real.GrB_Matrix_wait(h->s.call.C, GrB_COMPLETE); /* a call that succeeds ends C's error text */
-    if (!h->in_place) {
-        if (h->arrays.b)
-            tsr_arrays_count(&h->arrays, present, h->step.step.count);
-        *info = tsr_finish_conforming(h->s.call.C, h->s.call.vector, h->s.by_col, &h->arrays);
-        tsr_arrays_free(&h->arrays);
-    }
+    if (h->arrays.x)
+        *info = hand_over(h, present);
     report(h, tsr_engine_clock_ms() - start);
     return true;
 }

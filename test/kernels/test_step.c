@@ -170,15 +170,17 @@ static void expect(const tsr_host_step *h)
 }
 
 /* Where the result may be left: in a place of its own, or in that of an operand of its type. */
-static void *place_of(rng *r, const tsr_host_step *h)
+static void place(rng *r, tsr_host_step *h)
 {
     const tsr_step_arrays *a = &h->arrays;
-    const void *const all[] = {a->c.x, a->x.x, a->y.x, a->mask.x};
+    const tsr_elements *const all[] = {&a->c, &a->x, &a->y, &a->mask};
     const tsr_type types[] = {h->type, h->x_type, h->y_type, h->step.mask_type};
     const int64_t k = rng_below(r, 8);
-    if (k < 4 && all[k] && types[k] == h->type)
-        return (void *)(uintptr_t)all[k];
-    return take((size_t)h->step.count * type_size(h->type));
+    const bool there = k < 4 && all[k]->x && types[k] == h->type;
+    int8_t *present = there ? (int8_t *)(uintptr_t)all[k]->present : NULL;
+    h->arrays.z = there ? (void *)(uintptr_t)all[k]->x : take((size_t)h->step.count * type_size(h->type));
+    if (a->z_present)
+        h->arrays.z_present = present ? present : take((size_t)h->step.count);
 }
 
 static bool same_element(tsr_type type, const char *x, const char *y, int64_t k)
@@ -204,7 +206,7 @@ static bool right(const tsr_host_step *want, const tsr_host_step *got, int64_t c
     for (int64_t k = 0; k < count; k++) {
         const bool there = !want->arrays.z_present || want->arrays.z_present[k];
         present += there;
-        if (!same_element(want->type, want->arrays.z, got->arrays.z, k) || (got->arrays.z_present && got->arrays.z_present[k] != there))
+        if ((there && !same_element(want->type, want->arrays.z, got->arrays.z, k)) || (got->arrays.z_present && got->arrays.z_present[k] != there))
             return false;
     }
     return counted == present && spare_untouched(got->arrays.z, (size_t)count * type_size(want->type)) &&
@@ -218,8 +220,7 @@ static int check(uint64_t seed, uint64_t number)
     draw_arrays(&r, &want);
     expect(&want);
     tsr_host_step got = want;
-    got.arrays.z = place_of(&r, &want);
-    got.arrays.z_present = want.arrays.z_present ? take((size_t)want.step.count) : NULL;
+    place(&r, &got);
     const int64_t counted = tsr_cpu_step(&got, 1 + (int)rng_below(&r, 2));
     const bool passed = right(&want, &got, counted);
     const tsr_step *s = &want.step;
