@@ -109,7 +109,31 @@ static bool accumulates_extremes(GrB_BinaryOp accum)
     return accum && tsr_match_binary(&op, &type, accum) && is_extreme(op, type);
 }
 
-/* What is known before an object is looked at; of the rest the best is assumed. */
+/* 0: there is no object. */
+static int32_t format_of(GrB_Matrix handle)
+{
+    int32_t status = 0;
+    if (handle)
+        tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_STATUS, &status);
+    return status;
+}
+
+static bool is_bitmap(GrB_Matrix handle)
+{
+    return format_of(handle) == GxB_BITMAP;
+}
+
+/* A binary operator may be MIN or MAX.  One scalar for all of C SuiteSparse writes but once. */
+bool tsr_host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary)
+{
+    const int32_t a = format_of(A), b = format_of(B), sparse = GxB_SPARSE | GxB_HYPERSPARSE;
+    if (((a | b | format_of(out->M)) & sparse) || !(A || B || out->M || out->accum))
+        return false;
+    return ((a | b) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_get()->mode == TSR_MODE_CPU ||
+           elements_of(out->C) >= TSR_ELEMENTWISE_FEW;
+}
+
+/* What is known before contents are looked at; of the rest the best is assumed. */
 static tsr_elementwise features_of(const tsr_step_call *call, double elements)
 {
     const tsr_step *s = &call->step;
@@ -117,7 +141,7 @@ static tsr_elementwise features_of(const tsr_step_call *call, double elements)
                              .forced = tsr_config_get()->mode == TSR_MODE_CPU,
                              .select = s->select,
                              .masked = call->M,
-                             .partial = true,
+                             .partial = is_bitmap(call->A) || is_bitmap(call->B) || (call->accum && is_bitmap(call->C)),
                              .casts = true,
                              .extremes = is_extreme(s->op, s->type) || accumulates_extremes(call->accum),
                              .computes = s->op != TSR_STEP_IDENTITY && s->op != TSR_STEP_FIRST && s->op != TSR_STEP_SECOND,

@@ -74,18 +74,11 @@ bool tsr_step_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
     return hit;
 }
 
-static bool held_sparse(GrB_Matrix handle)
-{
-    int32_t status = GxB_FULL;
-    return handle && tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS &&
-           (status == GxB_SPARSE || status == GxB_HYPERSPARSE);
-}
-
-/* Looked at before the call is taken apart.  One scalar for all of C SuiteSparse writes but once. */
-static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+/* Looked at before the call is taken apart. */
+static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary)
 {
     if (out->host)
-        return (A || B || out->M || out->accum) && !held_sparse(A) && !held_sparse(B) && !held_sparse(out->M);
+        return tsr_host_considers(out, A, B, binary);
     return tsr_step_concerned(out, A, B) && allowed();
 }
 
@@ -167,7 +160,7 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring)
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A)
 {
     tsr_step_call call = step_call(out);
-    if (!A || !considered(out, A, NULL) || !tsr_match_unary(&call.step.op, &call.step.type, op))
+    if (!A || !considered(out, A, NULL, false) || !tsr_match_unary(&call.step.op, &call.step.type, op))
         return false;
     call.A = A;
     call.step.result = call.step.type;
@@ -178,7 +171,7 @@ bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
-    if (!considered(out, x.object, y.object) || !tsr_match_binary(&step->op, &step->type, op) ||
+    if (!considered(out, x.object, y.object, true) || !tsr_match_binary(&step->op, &step->type, op) ||
         !place(&call.A, &step->x, step->type, &x) || !place(&call.B, &step->y, step->type, &y))
         return false;
     step->result = tsr_step_compares(step->op) ? TSR_BOOL : step->type;
@@ -195,7 +188,7 @@ bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_M
     tsr_step *step = &call.step;
     number unused;
     tsr_type type;
-    if (!A || !B || !considered(out, A, B) || !tsr_match_binary(&step->op, &step->type, op) ||
+    if (!A || !B || !considered(out, A, B, true) || !tsr_match_binary(&step->op, &step->type, op) ||
         !unbox(&unused, &type, alpha) || !unbox(&unused, &type, beta))
         return false;
     call.A = A;
@@ -233,7 +226,7 @@ static bool match_index(tsr_step_call *call, const tsr_output *out, GrB_IndexUna
     tsr_step *step = &call->step;
     GrB_Matrix none;
     call->A = A;
-    if (!A || !considered(out, A, NULL))
+    if (!A || !considered(out, A, NULL, false))
         return false;
     call->placed = match_place(&call->place, &step->type, op, y);
     if (call->placed)
@@ -267,7 +260,7 @@ bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A)
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
-    if (!out->C || !A || !considered(out, A, NULL) || !type_of(&step->type, out->C))
+    if (!out->C || !A || !considered(out, A, NULL, false) || !type_of(&step->type, out->C))
         return false;
     call.A = A;
     call.flip = true;
@@ -292,7 +285,7 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
 {
     tsr_step_call call = step_call(out);
     tsr_step *step = &call.step;
-    if (!out->C || !considered(out, x.object, NULL) || !is_all(rows) || !is_all(columns))
+    if (!out->C || !considered(out, x.object, NULL, false) || !is_all(rows) || !is_all(columns))
         return false;
     if (!type_of(&step->type, out->C) || !place(&call.A, &step->x, step->type, &x))
         return false;

@@ -8,6 +8,9 @@
 /* Elements below which a call is forwarded before it is taken apart. */
 #define TSR_ELEMENTWISE_LEAST 16384.0
 
+/* Elements below which some pays only that takes SuiteSparse many times as long. */
+#define TSR_ELEMENTWISE_FEW 1e5
+
 typedef struct tsr_elementwise {
     double elements;
     bool forced;      /* TESSERA_MODE=cpu: all of them */

@@ -148,8 +148,13 @@ static void test_what_pays_on_the_host(void **state)
     call = plain;
     call.masked = true;
     assert_true(tsr_elementwise_pays(&call));
+    call = plain;
     call.select = true;
+    assert_true(tsr_elementwise_pays(&call));
+    call.elements = TSR_ELEMENTWISE_LEAST;
     assert_false(tsr_elementwise_pays(&call));
+    call.partial = true;
+    assert_true(tsr_elementwise_pays(&call));
     call = plain;
     call.accumulates = true;
     assert_true(tsr_elementwise_pays(&call));
