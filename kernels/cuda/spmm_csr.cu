@@ -88,7 +88,7 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     return q;
 }
 
-template <class T> uint64_t bits_of(T x)
+template <class T> uint64_t raw_bits(T x)
 {
     uint64_t bits = 0;
     memcpy(&bits, &x, sizeof x);
@@ -97,7 +97,7 @@ template <class T> uint64_t bits_of(T x)
 
 uint64_t one(tsr_type type)
 {
-    return type == TSR_FP32 ? bits_of(1.0f) : type == TSR_FP64 ? bits_of(1.0) : 1;
+    return type == TSR_FP32 ? raw_bits(1.0f) : type == TSR_FP64 ? raw_bits(1.0) : 1;
 }
 
 /* Semirings with kernels of their own.  `second` is `times` with ones, and `plus` with zeros. */
@@ -152,13 +152,21 @@ tsr_status run_spmm(family kind, const csr_args &q, const csr_shape &shape, cons
     }
 }
 
+csr_bits bits_of(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+{
+    return tsr_csr_bits_of(product->semiring, product->b_present != nullptr, product->n, a->nvals, a->nrows, a->ncols);
+}
+
 } // namespace
 
-/* Enough for any list. */
+/* Enough for any list, and for fewer columns. */
 extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
+    const csr_bits bits = bits_of(a, product);
+    const size_t by_bits = bits.taken ? tsr_csr_bits_bytes(bits, product->n, a->nrows, a->ncols) : 0;
     int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
-    return size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
+    const size_t partial = size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
+    return by_bits > partial ? by_bits : partial;
 }
 
 extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
@@ -170,6 +178,9 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
         return TSR_DECLINED;
     csr_args vector = make_args(a, &a->spmv, product),
              matrix = make_args(a, &a->spmm, product), any = matrix;
+    const csr_bits bits = bits_of(a, product);
+    if (bits.taken)
+        return tsr_csr_by_bits(product->semiring.type, bits, any, a->ncols, a->nvals, product->stream);
     tsr_status status = TSR_DECLINED;
     if (product->n == 1)
         status = run_spmv(choose_family(product, &vector), vector, product);

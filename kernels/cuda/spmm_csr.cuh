@@ -535,3 +535,16 @@ tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, void *stream)
 tsr_status tsr_csr_spmv_any(tsr_type type, const csr_args &q, void *stream);
 /* Everything: also bitmaps. */
 tsr_status tsr_csr_any(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
+
+// ---- By bits: a product is a logical or, and B has several columns ----
+
+/* What a semiring needs of B: which elements are there, and which of these are true. */
+struct csr_bits {
+    bool taken, present, values;
+    bool weighted; /* values of A that are 0 give no true product */
+};
+/* b_present: B is a bitmap. */
+csr_bits tsr_csr_bits_of(tsr_semiring semiring, bool b_present, int64_t n, int64_t nvals, int64_t nrows, int64_t ncols);
+/* Of scratch, in args.partial. */
+size_t tsr_csr_bits_bytes(const csr_bits &bits, int64_t n, int64_t nrows, int64_t ncols);
+tsr_status tsr_csr_by_bits(tsr_type type, const csr_bits &bits, const csr_args &q, int64_t ncols, int64_t nvals, void *stream);

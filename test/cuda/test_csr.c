@@ -2,7 +2,8 @@
  *
  * First every semiring of every type on the random products of test/kernels (operands in any format and orientation, turned into
  * CSR and row-major arrays here), judged as CPU kernels are.  Then what those do not have: alpha and beta, 16-bit operands,
- * shapes by variant, leading dimensions and alignment, against sums in double.
+ * shapes by variant, leading dimensions and alignment, against sums in double.  Products that join by a logical or, wide enough to be
+ * computed as bits, against the definition.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ref/value.h"
 #include "test/cuda/semirings.h"
@@ -335,6 +336,131 @@ static bool test_sums(uint64_t seed)
     return ok;
 }
 
+/* ---- A logical or over many columns ---- */
+
+typedef struct or_case {
+    sums_case t; /* the matrix; x: values of A, 0 or 1; b: of B */
+    tsr_semiring semiring;
+    int8_t *b_present, *c, *c_present; /* b_present: NULL: full */
+} or_case;
+
+static void draw_or_case(or_case *o, uint64_t seed, rng *r)
+{
+    static const int64_t widths[] = { 32, 33, 40, 63, 64, 65, 96, 100, 128, 130, 256, 300 };
+    static const tsr_add adds[] = { TSR_ADD_LOR, TSR_ADD_MAX, TSR_ADD_PLUS, TSR_ADD_ANY, TSR_ADD_MIN };
+    static const tsr_mul muls[] = { TSR_MUL_TIMES, TSR_MUL_AND, TSR_MUL_FIRST, TSR_MUL_SECOND };
+    *o = (or_case){ .t = { .seed = seed, .pattern = rng_chance(r, 25), .iso = rng_chance(r, 80) } };
+    sums_case *t = &o->t;
+    bool pair = rng_chance(r, 30);
+    o->semiring = (tsr_semiring){ TSR_BOOL, adds[rng_below(r, pair ? 5 : 3)], pair ? TSR_MUL_PAIR : muls[rng_below(r, 4)] };
+    if (pair && o->semiring.add != TSR_ADD_LOR && o->semiring.add != TSR_ADD_PLUS)
+        o->semiring.type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
+    t->nrows = 1 + rng_below(r, rng_chance(r, 10) ? 1000 : 100);
+    t->ncols = 1 + rng_below(r, rng_chance(r, 10) ? 2000 : 100);
+    t->n = widths[rng_below(r, 12)];
+    int64_t multiple = rng_chance(r, 50) ? 16 : 1;
+    t->ldb = (t->n + rng_below(r, 5) + multiple - 1) / multiple * multiple;
+    t->ldc = (t->n + rng_below(r, 5) + multiple - 1) / multiple * multiple;
+    t->b_shift = rng_chance(r, 70) ? 0 : rng_below(r, 9);
+    t->c_shift = rng_chance(r, 70) ? 0 : rng_below(r, 9);
+    draw_matrix(t, r);
+    for (int64_t e = 0; e < t->p[t->nrows]; e++)
+        t->x[e] = t->pattern ? t->iso : rng_chance(r, 70);
+    const int64_t places = t->ncols * t->ldb + t->b_shift;
+    const int share = (int)rng_below(r, 20);
+    t->b = checked(malloc((size_t)places * sizeof *t->b));
+    o->b_present = rng_chance(r, 50) ? checked(malloc((size_t)places)) : NULL;
+    for (int64_t at = 0; at < places; at++) {
+        t->b[at] = rng_chance(r, share);
+        if (o->b_present)
+            o->b_present[at] = rng_chance(r, 2 * share);
+    }
+}
+
+static int8_t *upload_truths(const double *from, int64_t count, size_t size)
+{
+    int8_t *host = checked(calloc((size_t)count + 1, size));
+    for (int64_t at = 0; at < count; at++)
+        host[(size_t)at * size] = (int8_t)from[at];
+    void *p = upload(host, (size_t)count * size);
+    free(host);
+    return p;
+}
+
+static bool is_one(const void *x, tsr_type type, bool wanted)
+{
+    unsigned char bytes[8] = { 0 };
+    const float single = wanted;
+    const double wide = wanted;
+    bytes[0] = wanted;
+    return memcmp(x, type == TSR_FP32 ? (const void *)&single : type == TSR_FP64 ? (const void *)&wide : bytes, type_size(type)) == 0;
+}
+
+static bool right_or(const or_case *o, int64_t row, int64_t col, const void *x, int8_t present)
+{
+    const sums_case *t = &o->t;
+    bool any = false, truth = false;
+    for (int64_t e = t->p[row]; e < t->p[row + 1]; e++) {
+        const int64_t at = t->i[e] * t->ldb + col + t->b_shift;
+        const bool there = !o->b_present || o->b_present[at], a = t->x[e] != 0, b = t->b[at] != 0;
+        const tsr_mul mul = o->semiring.mul;
+        any = any || there;
+        truth = truth || (there && (mul == TSR_MUL_PAIR || (mul == TSR_MUL_FIRST ? a : mul == TSR_MUL_SECOND ? b : a && b)));
+    }
+    return present == any && is_one(x, o->semiring.type, truth);
+}
+
+static bool test_or(uint64_t seed)
+{
+    rng r = { seed };
+    or_case o;
+    draw_or_case(&o, seed, &r);
+    sums_case *t = &o.t;
+    if (tsr_emulate_schedule)
+        tsr_emulate_schedule((unsigned)(seed % 4), 0);
+    const size_t size = type_size(o.semiring.type), places = (size_t)(t->ncols * t->ldb + t->b_shift);
+    const size_t results = (size_t)(t->nrows * t->ldc + t->c_shift);
+    tsr_cuda_csr a = { .nrows = t->nrows, .ncols = t->ncols, .nvals = t->p[t->nrows] };
+    a.p = upload(t->p, (size_t)(t->nrows + 1) * sizeof *t->p);
+    a.i = upload(t->i, (size_t)a.nvals * sizeof *t->i);
+    a.x = t->pattern || o.semiring.type != TSR_BOOL ? NULL : upload_truths(t->x, a.nvals, 1);
+    must(tsr_cuda_csr_work(&a, &device, NULL), "work");
+    int8_t *b = o.semiring.mul == TSR_MUL_PAIR ? NULL : upload_truths(t->b, (int64_t)places, 1);
+    int8_t *b_present = o.b_present ? upload(o.b_present, places) : NULL, *c = device_new(results * size), *c_present = device_new(results);
+    tsr_cuda_csr_spmm product = { .semiring = o.semiring, .n = t->n, .b = b ? b + t->b_shift : NULL, .ldb = t->ldb,
+        .b_present = b_present ? b_present + t->b_shift : NULL, .c = c + (size_t)t->c_shift * size, .c_present = c_present + t->c_shift,
+        .ldc = t->ldc, .alpha = 1, .iso = t->iso != 0, .device = &device };
+    must(run(&a, &product), "product by bits");
+    o.c = checked(malloc(results * size));
+    o.c_present = checked(malloc(results));
+    download(o.c, c, results * size);
+    download(o.c_present, c_present, results);
+    bool ok = true;
+    for (int64_t at = 0; at < (int64_t)results && ok; at++) {
+        const int64_t row = (at - t->c_shift) / t->ldc, col = (at - t->c_shift) % t->ldc;
+        const bool inside = at >= t->c_shift && col < t->n;
+        const unsigned char *x = (const unsigned char *)o.c + (size_t)at * size;
+        ok = inside ? right_or(&o, row, col, x, o.c_present[at]) : x[0] == 0xA5 && x[size - 1] == 0xA5 && o.c_present[at] == (int8_t)0xA5;
+        if (!ok)
+            printf("FAIL or %llu: type %s add %d mul %d, %lld x %lld, %lld entries, n %lld: %s %lld, %lld\n", (unsigned long long)seed,
+                type_name(o.semiring.type), (int)o.semiring.add, (int)o.semiring.mul, (long long)t->nrows, (long long)t->ncols,
+                (long long)a.nvals, (long long)t->n, inside ? "element" : "outside of C:", (long long)row, (long long)col);
+    }
+    for (void **p = (void *[]){ b, b_present, c, c_present }, **end = p + 4; p < end; p++)
+        tsr_cuda_free(*p, NULL);
+    free_csr(&a);
+    free_case(t);
+    free(o.b_present);
+    free(o.c_present);
+    free(o.c);
+    return ok;
+}
+
+static bool test_one(uint64_t seed)
+{
+    return test_sums(seed) && test_or(seed);
+}
+
 /* Work lists when memory runs out or a launch fails: an error, and nothing is left behind. */
 static int test_failures(void)
 {
@@ -368,6 +494,6 @@ static int test_failures(void)
 
 int main(int argc, char **argv)
 {
-    const semiring_test test = { { TSR_OP_SPMM, TSR_OP_SPMM, TSR_OP_SPMM, TSR_OP_SPMV }, run_product, test_failures, test_sums, 150, "sums" };
+    const semiring_test test = { { TSR_OP_SPMM, TSR_OP_SPMM, TSR_OP_SPMM, TSR_OP_SPMV }, run_product, test_failures, test_one, 150, "sums" };
     return semiring_main(argc, argv, &test);
 }
