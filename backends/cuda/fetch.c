@@ -97,12 +97,8 @@ static int64_t take_values(void *to, const void *staging, int64_t first, int64_t
 
 static int64_t take_presence(void *to, const void *staging, int64_t first, int64_t last)
 {
-    const int8_t *present = staging;
-    int64_t count = 0;
-    for (int64_t k = 0; k < last - first; k++)
-        count += present[k];
-    memcpy((int8_t *)to + first, present, (size_t)(last - first));
-    return count;
+    memcpy((int8_t *)to + first, staging, (size_t)(last - first));
+    return tsr_cuda_count_flags(staging, last - first);
 }
 
 static tsr_status fetch_direct(void *host, const void *device, size_t bytes, int64_t *moved)

@@ -40,7 +40,10 @@ void tsr_cuda_gather(void *staging, const tsr_cuda_rectangle *r, int64_t first, 
 /* The other way. */
 void tsr_cuda_scatter(const tsr_cuda_rectangle *r, const void *staging, int64_t first, int64_t last);
 
-/* Bytes that are not zero in the rectangle's part of the same positions (elements of one byte that are 0 or 1). */
+/* Bytes that are 1, of n that are 0 or 1; none for a negative n. */
+int64_t tsr_cuda_count_flags(const int8_t *flags, int64_t n);
+
+/* The same in the rectangle's part of positions [first, last). */
 int64_t tsr_cuda_count_present(const tsr_cuda_rectangle *r, const void *staging, int64_t first, int64_t last);
 
 /* How many elements of `size` bytes fill one chunk. */

@@ -371,8 +371,11 @@ static tsr_route route_of(const tsr_decision *d)
 static void follow_experience(const tsr_request *r, const tsr_features *f, double cpu_ms, tsr_decision *d)
 {
     const tsr_config *config = tsr_config_get();
-    if (!r->may_forward || config->mode != TSR_MODE_AUTO || config->defer || config->eager || by_reference() || of_values(r) || r->b_sparse ||
-        r->c_stays)
+    if (!r->may_forward || config->mode != TSR_MODE_AUTO || config->defer || config->eager || by_reference())
+        return;
+    if (r->b_away)
+        d->away = tsr_experience_key(f);
+    if (of_values(r) || r->b_sparse || r->c_stays)
         return;
     d->experience = tsr_experience_key(f);
     tsr_route first = route_of(d);
@@ -389,6 +392,11 @@ static void follow_experience(const tsr_request *r, const tsr_features *f, doubl
 void tsr_engine_learn(const tsr_decision *d, double ms)
 {
     tsr_experience_add(d->experience, route_of(d), ms);
+}
+
+void tsr_engine_learn_away(uint64_t away, double ms)
+{
+    tsr_experience_add(away, TSR_ROUTE_SUITESPARSE, ms);
 }
 
 /* Entries that SuiteSparse walks; 0: not looked at. */

@@ -37,6 +37,7 @@ typedef struct tsr_decision {
     double forward_ms;          /* predicted for SuiteSparse; < 0 unknown */
     char reason[96];
     uint64_t experience;        /* what this product's time is remembered by; 0: it is not */
+    uint64_t away;              /* the same of one whose operands come home for it */
     double watched_ms;          /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
     bool build_a;               /* build (or use) the representation below */
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
@@ -59,6 +60,8 @@ bool tsr_engine_gpu_multiplies(const tsr_request *request);
 
 /* What a product of this decision took in the end, from call to return, whoever computed it. */
 void tsr_engine_learn(const tsr_decision *decision, double ms);
+/* ... of one that SuiteSparse computed, operands brought home included; away: of the decision. */
+void tsr_engine_learn_away(uint64_t away, double ms);
 /* ... of a forwarded one with watched_ms. */
 void tsr_engine_watch(const tsr_request *request, const tsr_decision *decision, double ms);
 double tsr_engine_clock_ms(void);

@@ -533,8 +533,9 @@ static double waiting_places(const job *j, const void *handle)
     return handle && tsr_form_waits(handle) ? (double)p->m * (double)p->n : 0;
 }
 
-/* values: operands are taken from a backend where it keeps them; only that backend computes then. */
-static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
+/* values: operands are taken from a backend where it keeps them; only that backend computes then.  *away: what the time of another is
+ * remembered by. */
+static bool try_with(GrB_Info *info, const tsr_call *call, bool values, uint64_t *away)
 {
     job j = {.call = *call, .values = values};
     const char *why = tsr_match_call(&j.match, call, values);
@@ -563,6 +564,7 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values)
         return done;
     }
     if (values && !(there && (!j.match.request.b_sparse || bring_sparse(&j)))) {
+        *away = there ? 0 : j.decision.away;
         release(&j);
         return false;
     }
@@ -645,12 +647,20 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
         return false;
     tsr_caller = call->name;
     const bool there = of_values(call);
-    if (tsr_try_dense(info, call, there) || (there && try_with(info, call, true)))
+    uint64_t away = 0;
+    if (tsr_try_dense(info, call, there) || (there && try_with(info, call, true, &away)))
         return true;
+    const double start = away ? tsr_engine_clock_ms() : 0;
     run_hooks(call);
     if ((tsr_busy() & TSR_BUSY_LOST) && (tsr_is_lost(call->C) || tsr_is_lost(call->M)))
         return false;
-    return !(busy && hopeless(call)) && try_with(info, call, false);
+    if (!(busy && hopeless(call)) && try_with(info, call, false, NULL))
+        return true;
+    if (away) {
+        *info = call_real(call);
+        tsr_engine_learn_away(away, tsr_engine_clock_ms() - start);
+    }
+    return away;
 }
 
 bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,

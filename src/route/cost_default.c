@@ -27,7 +27,7 @@ const tsr_cost_memory tsr_cost_memory_default = {
 const tsr_cost_gpu tsr_cost_gpu_default = {
     .start_ms = 0.05, .crossing_ms = 0.375,
     .pcie_byte = 0.018, .stage_byte = 0.6, .unstaged_share = 0.3,
-    .narrow_entry = 1.0, .prepare_entry = 0.01, .flip_entry = 0.2,
+    .narrow_entry = 1.0, .prepare_entry = 0.01, .flip_entry = 0.08,
     .gather_byte = 0.0002, .entry = 0.008, .output_byte = 0.0005,
     .gemm_byte = 0.00001,
     .masked_step = 0.0006, .masked_entry = 0.2, .masked_plan = 0.25,

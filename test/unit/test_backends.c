@@ -16,6 +16,7 @@
 #include "src/engine/engine.h"
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
+#include "src/route/experience.h"
 #include "test/unit/child.h"
 
 static char **plugins;
@@ -229,6 +230,32 @@ static void gpu_is_not_missed_for_what_goes_home(void)
     REQUIRE(!d.backend && d.watched_ms < 0);
 }
 
+/* A product with a vector that only the GPU has. */
+static tsr_decision of_a_value(tsr_type type)
+{
+    tsr_request r = one_row();
+    tsr_decision d;
+    r.product.semiring = (tsr_semiring){type, TSR_ADD_PLUS, TSR_MUL_TIMES};
+    r.product.a.type = r.product.b.type = type;
+    r.product.a.nvals = 1000 * 1000;
+    r.product.b_value = &r;
+    r.may_forward = r.values = r.b_away = true;
+    tsr_engine_decide(&r, &d);
+    return d;
+}
+
+/* What SuiteSparse took for it, the vector's way home included, is remembered; not where the answer would depend on it. */
+static void times_of_what_came_home_count(void)
+{
+    REQUIRE(tsr_backend_gpu() != NULL);
+    const tsr_decision d = of_a_value(TSR_INT64);
+    REQUIRE(!d.backend && d.away && !d.experience && tsr_experience_ms(d.away, TSR_ROUTE_SUITESPARSE) < 0);
+    for (int calls = 0; calls < 3; calls++)
+        tsr_engine_learn_away(d.away, 1000);
+    REQUIRE(tsr_experience_ms(of_a_value(TSR_INT64).away, TSR_ROUTE_SUITESPARSE) == 1000);
+    REQUIRE(!of_a_value(TSR_FP64).away);
+}
+
 static void test_start(void **state)
 {
     (void)state;
@@ -236,6 +263,7 @@ static void test_start(void **state)
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_much_is_expected).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_was_missed).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_is_not_missed_for_what_goes_home).code, 0);
+    assert_int_equal(with_plugin(plugins[0], times_of_what_came_home_count).code, 0);
 }
 
 static void test_failing_plugin(void **state)
