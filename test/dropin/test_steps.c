@@ -1,0 +1,194 @@
+/* Elementwise calls on the host: which are computed by the CPU kernels, where their results are left, what is refused.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include <GraphBLAS.h>
+
+#include "routed.h"
+
+enum { N = 1500 };
+
+static void ok(GrB_Info info)
+{
+    assert_int_equal(info, GrB_SUCCESS);
+}
+
+/* x[k] = first + k, where k is no multiple of `gap` (0: everywhere; then the vector is full). */
+static GrB_Vector make(float first, int gap)
+{
+    GrB_Vector v;
+    float *x = malloc(N * sizeof *x);
+    int8_t *b = malloc(N);
+    GrB_Index present = 0;
+    void *values = x;
+    for (int k = 0; k < N; k++) {
+        x[k] = first + (float)k;
+        b[k] = gap == 0 || k % gap != 0;
+        present += (GrB_Index)b[k];
+    }
+    ok(GrB_Vector_new(&v, GrB_FP32, N));
+    if (gap == 0) {
+        free(b);
+        ok(GxB_Vector_pack_Full(v, &values, N * sizeof *x, false, NULL));
+    } else {
+        ok(GxB_Vector_pack_Bitmap(v, &b, &values, N, N * sizeof *x, false, present, NULL));
+    }
+    return v;
+}
+
+static float at(GrB_Vector v, int k, float absent)
+{
+    float x = absent;
+    const GrB_Info info = GrB_Vector_extractElement_FP32(&x, v, (GrB_Index)k);
+    assert_true(info == GrB_SUCCESS || info == GrB_NO_VALUE);
+    return x;
+}
+
+static void free_all(GrB_Vector a, GrB_Vector b, GrB_Vector c)
+{
+    ok(GrB_Vector_free(&a));
+    ok(GrB_Vector_free(&b));
+    ok(GrB_Vector_free(&c));
+}
+
+static void test_all_of_a_call_in_one_pass(void **state)
+{
+    (void)state;
+    GrB_Vector c = make(0, 0), a = make(10, 0), m = make(0, 3);
+    const int before = routed_products();
+    ok(GrB_Vector_eWiseAdd_BinaryOp(c, m, GrB_PLUS_FP32, GrB_MAX_FP32, a, c, GrB_DESC_S));
+    assert_int_equal(routed_products(), before + 1);
+    for (int k = 0; k < N; k++) {
+        const int want = k % 3 == 0 ? k : 2 * k + 10;
+        assert_float_equal(at(c, k, -1), want, 0);
+    }
+    free_all(c, a, m);
+}
+
+static void test_a_full_result_stays_in_its_array(void **state)
+{
+    (void)state;
+    GrB_Vector c, a = make(1, 0), b = make(2, 0);
+    float *x = malloc(N * sizeof *x);
+    void *values = x, *after = NULL;
+    GrB_Index bytes;
+    bool iso;
+    ok(GrB_Vector_new(&c, GrB_FP32, N));
+    for (int k = 0; k < N; k++)
+        x[k] = (float)(k % 5);
+    ok(GxB_Vector_pack_Full(c, &values, N * sizeof *x, false, NULL));
+    ok(GrB_Vector_eWiseMult_BinaryOp(c, NULL, NULL, GrB_MINUS_FP32, b, a, NULL));
+    ok(GrB_Vector_apply_BinaryOp2nd_FP32(c, NULL, GrB_PLUS_FP32, GrB_TIMES_FP32, c, 3, NULL));
+    ok(GxB_Vector_unpack_Full(c, &after, &bytes, &iso, NULL));
+    assert_ptr_equal(after, x);
+    for (int k = 0; k < N; k++)
+        assert_float_equal(x[k], 4, 0);
+    free(x);
+    free_all(c, a, b);
+}
+
+static void test_a_bitmap_stays_in_its_arrays(void **state)
+{
+    (void)state;
+    GrB_Vector c, a = make(1, 2), m = make(0, 5);
+    float *x = malloc(N * sizeof *x);
+    int8_t *b = malloc(N), *present = NULL;
+    void *values = x, *after = NULL;
+    GrB_Index b_bytes, x_bytes, count = 0, nvals;
+    bool iso;
+    int8_t *own = b;
+    for (int k = 0; k < N; k++) {
+        x[k] = 100;
+        b[k] = k % 7 != 0;
+        count += (GrB_Index)b[k];
+    }
+    ok(GrB_Vector_new(&c, GrB_FP32, N));
+    ok(GxB_Vector_pack_Bitmap(c, &b, &values, N, N * sizeof *x, false, count, NULL));
+    ok(GxB_Vector_Option_set(c, GxB_SPARSITY_CONTROL, GxB_BITMAP));
+    const int before = routed_products();
+    ok(GrB_Vector_assign(c, m, GrB_PLUS_FP32, a, GrB_ALL, N, GrB_DESC_S));
+    assert_int_equal(routed_products(), before + 1);
+    ok(GxB_Vector_unpack_Bitmap(c, &present, &after, &b_bytes, &x_bytes, &iso, &nvals, NULL));
+    assert_ptr_equal(after, x);
+    assert_ptr_equal(present, own);
+    for (int k = 0; k < N; k++) {
+        const bool old = k % 7 != 0, new = k % 2 != 0 && k % 5 != 0;
+        assert_int_equal(present[k], old || new);
+        if (old || new)
+            assert_float_equal(x[k], (old ? 100 : 0) + (new ? k + 1 : 0), 0);
+        nvals -= old || new;
+    }
+    assert_int_equal(nvals, 0);
+    free(x);
+    free(present);
+    free_all(c, a, m);
+}
+
+/* Few entries are held sparse, where they may be. */
+static void test_few_entries_are_sparse(void **state)
+{
+    (void)state;
+    GrB_Vector c, a = make(0, 0), none = NULL;
+    GrB_Index nvals;
+    int32_t status;
+    ok(GrB_Vector_new(&c, GrB_FP32, N));
+    const int before = routed_products();
+    ok(GrB_Vector_select_FP32(c, NULL, NULL, GrB_VALUELT_FP32, a, 5, NULL));
+    assert_int_equal(routed_products(), before + 1);
+    ok(GrB_Vector_nvals(&nvals, c));
+    assert_int_equal(nvals, 5);
+    ok(GxB_Vector_Option_get(c, GxB_SPARSITY_STATUS, &status));
+    assert_int_equal(status, GxB_SPARSE);
+    for (int k = 0; k < N; k++)
+        assert_true(at(c, k, -1) == (float)(k < 5 ? k : -1));
+    free_all(c, a, none);
+}
+
+static void test_what_is_forwarded(void **state)
+{
+    (void)state;
+    GrB_Vector c = make(0, 0), a = make(1, 0), s;
+    ok(GrB_Vector_new(&s, GrB_FP32, N));
+    ok(GrB_Vector_setElement_FP32(s, 1, 3));
+    ok(GrB_Vector_wait(s, GrB_MATERIALIZE));
+    const int before = routed_products();
+    ok(GrB_Vector_assign(c, s, NULL, a, GrB_ALL, N, GrB_DESC_S)); /* a sparse mask */
+    ok(GrB_Vector_eWiseAdd_BinaryOp(c, NULL, NULL, GrB_PLUS_FP32, a, s, NULL));
+    ok(GrB_Vector_assign_FP32(c, NULL, NULL, 2, GrB_ALL, N, NULL)); /* one value for all */
+    ok(GrB_Vector_apply(a, NULL, NULL, GrB_AINV_FP32, c, NULL));
+    assert_int_equal(routed_products(), before);
+    free_all(c, a, s);
+}
+
+static void test_errors_are_the_library_s(void **state)
+{
+    (void)state;
+    GrB_Vector c = make(0, 0), a = make(1, 0), shorter;
+    const char *text;
+    ok(GrB_Vector_new(&shorter, GrB_FP32, N - 1));
+    ok(GrB_Vector_assign_FP32(shorter, NULL, NULL, 1, GrB_ALL, N - 1, NULL));
+    assert_int_equal(GrB_Vector_eWiseMult_BinaryOp(c, NULL, NULL, GrB_MAX_FP32, a, shorter, NULL), GrB_DIMENSION_MISMATCH);
+    ok(GrB_Vector_error(&text, c));
+    assert_true(strlen(text) > 0);
+    ok(GrB_Vector_eWiseMult_BinaryOp(c, NULL, NULL, GrB_MAX_FP32, a, c, NULL));
+    ok(GrB_Vector_error(&text, c));
+    assert_int_equal(strlen(text), 0);
+    assert_int_equal(GrB_Vector_apply(NULL, NULL, NULL, GrB_AINV_FP32, a, NULL), GrB_NULL_POINTER);
+    free_all(c, a, shorter);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_all_of_a_call_in_one_pass),    cmocka_unit_test(test_a_full_result_stays_in_its_array),
+        cmocka_unit_test(test_a_bitmap_stays_in_its_arrays), cmocka_unit_test(test_few_entries_are_sparse),
+        cmocka_unit_test(test_what_is_forwarded),            cmocka_unit_test(test_errors_are_the_library_s),
+    };
+    return cmocka_run_group_tests(tests, start_session, stop_session);
+}
