@@ -18,21 +18,20 @@ typedef struct rule {
     tsr_cuda_math math;
     int64_t least_bytes; /* of a row, as it is multiplied */
     double least_density;
+    bool alone; /* where FP16 by row does not pay */
 } rule;
 
 static const rule rules[] = {
-    {TSR_CUDA_EXACT, 512, 2.1}, {TSR_CUDA_EXACT, 128, 5},
-    {TSR_CUDA_TF32, 128, 5},    {TSR_CUDA_FP16, 256, 2.1}, {TSR_CUDA_BF16, 256, 2.1},
+    {TSR_CUDA_EXACT, 512, 2.1, false}, {TSR_CUDA_EXACT, 128, 5, false},  {TSR_CUDA_TF32, 512, 2.1, true},
+    {TSR_CUDA_TF32, 128, 5, false},    {TSR_CUDA_FP16, 256, 2.1, false}, {TSR_CUDA_BF16, 256, 2.1, false},
 };
 
 /* ms, of the same day: a byte of B' by row, and any product at least; counting vectors and making a stencil, per entry and at least.  And
  * the share of a product by row that a stencil is hoped to spare. */
 static const double fetch_ms = 1.1e-10, launch_ms = 0.005, build_entry_ms = 1e-7, build_start_ms = 0.2, spared = 0.2;
 
-/* ms: an element of B' to round it, and the start of that. */
-static const double narrow_ms = 1.5e-9, narrow_start_ms = 0.004;
-/* Nothing was measured with fewer columns. */
-enum { NARROW_LEAST = 32 };
+/* ms, of 2026-11-22, K = 32 and 128: an element of B' to round it, the start of that, and what an entry costs more than its bytes. */
+static const double narrow_ms = 2e-9, narrow_start_ms = 0.004, narrow_entry_ms = 5.5e-9;
 
 static const char *const names[TSR_CUDA_MATH_COUNT] = {"sddmm-stencil", "sddmm-stencil-tf32", "sddmm-stencil-fp16", "sddmm-stencil-bf16",
                                                        NULL};
@@ -70,15 +69,6 @@ static bool takes(const tsr_product *p, const tsr_cuda_dense dense[2], tsr_cuda_
            dense[1].x && whole;
 }
 
-static bool applies(const tsr_cuda_stencil *s, const tsr_product *p, tsr_cuda_math math)
-{
-    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++)
-        if (rules[k].math == math && row_bytes(p, math) >= rules[k].least_bytes &&
-            (double)p->mask.nvals >= rules[k].least_density * (double)s->vectors)
-            return true;
-    return false;
-}
-
 static double by_row_ms(const tsr_product *p)
 {
     return (double)p->mask.nvals * (double)row_bytes(p, TSR_CUDA_EXACT) * fetch_ms + launch_ms;
@@ -94,7 +84,20 @@ static bool may_narrow(const tsr_product *p, const tsr_cuda_dense dense[2], tsr_
 
 static bool narrow_pays(const tsr_product *p)
 {
-    return p->k >= NARROW_LEAST && by_row_ms(p) / 2 > (double)p->n * (double)p->k * narrow_ms + narrow_start_ms;
+    double spared_ms = (double)p->mask.nvals * ((double)p->k * 2 * fetch_ms - narrow_entry_ms);
+    return p->k % 8 == 0 && spared_ms > (double)p->n * (double)p->k * narrow_ms + narrow_start_ms;
+}
+
+/* TF32 by a stencil has to beat FP16 by row where that pays. */
+static bool applies(const tsr_cuda_stencil *s, const tsr_product *p, tsr_cuda_math math)
+{
+    for (size_t k = 0; k < sizeof rules / sizeof *rules; k++) {
+        const rule *r = &rules[k];
+        if (r->math == math && row_bytes(p, math) >= r->least_bytes && (double)p->mask.nvals >= r->least_density * (double)s->vectors &&
+            !(r->alone && narrow_pays(p)))
+            return true;
+    }
+    return false;
 }
 
 static bool has_paid(const tsr_cuda_stencil *s, const tsr_product *p)
