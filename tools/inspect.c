@@ -125,6 +125,7 @@ static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, int nth
     }
     const tsr_source source = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .p = a->p, .i = narrow};
     tsr_status status = tsr_make_statistics(&out->statistics, &source, nthreads);
+    status = status == TSR_OK ? tsr_count_degrees(&out->spread, &source, TSR_DEGREE_SAMPLE, nthreads) : status;
     status = status == TSR_OK ? count_orders(out, &source, nthreads, watch, watcher) : status;
     free(narrow);
     return status;

@@ -3,6 +3,7 @@
 #ifndef TSR_INSPECT_H
 #define TSR_INSPECT_H
 
+#include "tessera/degrees.h"
 #include "tessera/formats.h"
 #include "tools/mm.h"
 
@@ -30,6 +31,7 @@ typedef struct tsr_inspection {
     double mean_row;
     int64_t degrees[TSR_DEGREE_CLASSES]; /* rows of each class */
     tsr_statistics statistics;
+    tsr_degrees spread; /* over columns: of a sample of TSR_DEGREE_SAMPLE entries */
     int64_t ordered_vectors[TSR_INSPECT_ORDERS][5]; /* nonzero vectors after reordering; heights as in statistics.vectors */
     int64_t nwindows;
     tsr_window *windows; /* [nwindows] of TSR_INSPECT_HEIGHT rows; by malloc */

@@ -15,7 +15,7 @@ def enumerator(name):
 def read(path):
     with open(path, encoding='ascii') as file:
         lines = file.read().splitlines()
-    if lines[0] != 'tessera-model 2' or lines[-1] != 'end':
+    if lines[0] != 'tessera-model 3' or lines[-1] != 'end':
         sys.exit(f'{path}: not a whole model')
     about, windows, kernels, making = {}, [], [], []
     for line in lines[1:-1]:

@@ -88,6 +88,8 @@ static void explain(explanation *e, const request *r, const tsr_inspection *i, b
                                    .math = r->math};
     for (int k = 0; k < HEIGHTS; k++)
         e->product.vectors[k] = (double)i->statistics.vectors[k];
+    e->product.longest = (double)i->spread.longest_row;
+    tsr_hot_shares(e->product.hot, &i->spread);
     predict_routes(e, pattern);
     predict_kernels(e);
     judge_windows(e);

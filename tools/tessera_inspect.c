@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
+#include "src/route/model.h"
 #include "tools/inspect.h"
 #include "tools/inspect_plot.h"
 #include "tools/plot.h"
@@ -63,6 +64,16 @@ static double predicted_ms(const tsr_mm *m, const tsr_inspection *i, int predict
 
 /* ---- text ---- */
 
+/* Shares of the entries in the hottest 4096, 16384, … columns. */
+static void print_hot(const tsr_inspection *i)
+{
+    double hot[TSR_HOT_SIZES];
+    tsr_hot_shares(hot, &i->spread);
+    fputs("  hottest columns      ", stdout);
+    for (int k = 0; k < TSR_HOT_SIZES; k += 4)
+        printf(" %d: %.1f%%%s", TSR_HOT_LEAST << k, 100 * hot[k], k + 4 < TSR_HOT_SIZES ? "," : " of the entries\n");
+}
+
 static void print_windows(const tsr_inspection *i)
 {
     puts("  row window   nonzero vectors   entries per vector   window sparsity");
@@ -94,6 +105,7 @@ static void print_text(const request *r, const tsr_mm *m, const tsr_inspection *
     printf("  pattern symmetric     %s\n", i->symmetric ? "yes" : "no");
     printf("  entries per row       mean %.2f, most %lld, empty rows %lld\n", i->mean_row, (long long)i->longest_row,
            (long long)i->empty_rows);
+    print_hot(i);
     print_windows(i);
     list_formats(formats, &i->statistics);
     puts("  format                bytes with FP32 values");
@@ -136,6 +148,17 @@ static void print_json_windows(const tsr_inspection *i)
            i->statistics.mean_nnz_tc, i->statistics.alpha, synergy(i->statistics.alpha));
 }
 
+static void print_json_hot(const tsr_inspection *i)
+{
+    double hot[TSR_HOT_SIZES];
+    tsr_hot_shares(hot, &i->spread);
+    fputs(", \"hottest_columns\": [", stdout);
+    for (int k = 0; k < TSR_HOT_SIZES; k++) {
+        printf("%s{\"columns\": %d, \"entries\": %.6g}", k ? ", " : "", TSR_HOT_LEAST << k, hot[k]);
+    }
+    putchar(']');
+}
+
 static void print_json_costs(const tsr_mm *m, const tsr_inspection *i)
 {
     format_bytes formats[FORMATS];
@@ -163,6 +186,7 @@ static void print_json(const request *r, const tsr_mm *m, const tsr_inspection *
            (long long)i->nrows, (long long)i->ncols, (long long)i->nvals, fields[m->field], symmetries[m->symmetry]);
     printf(", \"pattern_symmetric\": %s, \"row_mean\": %.6g, \"row_most\": %lld, \"empty_rows\": %lld",
            i->symmetric ? "true" : "false", i->mean_row, (long long)i->longest_row, (long long)i->empty_rows);
+    print_json_hot(i);
     print_json_windows(i);
     print_json_costs(m, i);
     puts("}");

@@ -56,7 +56,7 @@ static bool stop(training *t, int code, const char *why)
 
 /* ---- the file of samples ---- */
 
-static const char header[] = "# tessera-samples 1 %d %s\n";
+static const char header[] = "# tessera-samples 2 %d %s\n";
 
 static bool remember(training *t, const tsr_sample *s)
 {
@@ -80,7 +80,7 @@ static bool read_samples(training *t, FILE *file)
     tsr_sample s;
     if (!fgets(line, sizeof line, file))
         return true;
-    if (sscanf(line, "# tessera-samples %d %d %63[^\n]", &version, &arch, device) != 3 || version != 1)
+    if (sscanf(line, "# tessera-samples %d %d %63[^\n]", &version, &arch, device) != 3 || version != 2)
         return stop(t, TSR_EXIT_FILE, "the file of samples is of another program or version");
     if (*t->device && (arch != t->arch || strcmp(device, t->device) != 0))
         return stop(t, TSR_EXIT_FILE, "the file of samples is of another GPU");
@@ -137,6 +137,7 @@ static const tsr_gpu_kernel kernels[TSR_GPU_MATHS][8] = {
 typedef struct subject {
     tsr_train_matrix *matrix;
     tsr_statistics statistics;
+    tsr_degrees degrees;
     void *slot;
     void *x; /* of either type: all bytes alike */
 } subject;
@@ -206,6 +207,8 @@ static bool measure_all(training *t, subject *s)
     want.product = (tsr_gpu_product){.nrows = (double)m->nrows, .ncols = (double)m->ncols, .nvals = (double)m->nvals};
     for (int k = 0; k < 5; k++)
         want.product.vectors[k] = (double)s->statistics.vectors[k];
+    want.product.longest = (double)s->degrees.longest_row;
+    tsr_hot_shares(want.product.hot, &s->degrees);
     for (int math = 0; math < TSR_GPU_MATHS; math++)
         for (size_t w = 0; w < sizeof widths / sizeof *widths; w++)
             for (int k = 0; k < 8 && (k == 0 || kernels[math][k]); k++) {
@@ -226,7 +229,8 @@ static bool visit(training *t, tsr_train_matrix *m)
 {
     tsr_source source = {.nrows = m->nrows, .ncols = m->ncols, .nvals = m->nvals, .p = m->p, .i = m->i};
     subject s = {.matrix = m, .x = malloc((size_t)m->nvals * sizeof(double))};
-    bool good = s.x && tsr_make_statistics(&s.statistics, &source, omp_get_max_threads()) == TSR_OK;
+    bool good = s.x && tsr_make_statistics(&s.statistics, &source, omp_get_max_threads()) == TSR_OK &&
+                tsr_count_degrees(&s.degrees, &source, TSR_DEGREE_SAMPLE, omp_get_max_threads()) == TSR_OK;
     if (good)
         memset(s.x, 0x3c, (size_t)m->nvals * sizeof(double));
     good = good ? measure_all(t, &s) : stop(t, TSR_EXIT_BROKEN, "out of memory");

@@ -216,12 +216,13 @@ void tsr_cuda_account_free(tsr_cuda_account *account)
     }
 }
 
-/* Vectors and windows of a sample of the rows. */
+/* Vectors and windows of a sample of the rows, its longest row, columns of a sample of the entries. */
 static tsr_status look(tsr_cuda_sparse *a)
 {
     tsr_cuda_account *account = &a->account;
     size_t working = looking_bytes(a);
     int64_t vectors[5];
+    tsr_degrees degrees = {0};
     tsr_source all = source_of(a), sample = {0};
     if (account->looked)
         return TSR_OK;
@@ -232,6 +233,11 @@ static tsr_status look(tsr_cuda_sparse *a)
         status = tsr_cuda_count_vectors(vectors, &sample, tsr_cuda.compute);
     for (int at = 0; at < 2 && status == TSR_OK; at++)
         status = look_at_windows(account, &sample, at);
+    if (status == TSR_OK)
+        status = tsr_cuda_count_degrees(&degrees, &all, TSR_DEGREE_SAMPLE, tsr_cuda.compute);
+    if (status == TSR_OK)
+        tsr_hot_shares(account->hot, &degrees);
+    account->longest = (double)degrees.longest_row;
     for (int h = 0; h < 5 && status == TSR_OK; h++)
         account->sampled[h] = sample.nvals ? (double)vectors[h] * (double)a->csr.nvals / (double)sample.nvals : (double)a->csr.nvals;
     tsr_cuda_free_source(&sample, tsr_cuda.compute);
@@ -296,6 +302,8 @@ static tsr_gpu_matrix matrix_of(const tsr_cuda_sparse *a)
         if (account->counted && !a->order.row)
             m.own[h] = m.vectors[h];
     }
+    m.longest = account->longest;
+    memcpy(m.hot, account->hot, sizeof m.hot);
     for (int at = 0; at < 2 && !a->order.row; at++) {
         m.nwindows[at] = account->nwindows[at];
         m.windows[at] = account->windows[at];

@@ -52,6 +52,7 @@ typedef struct tsr_cuda_account {
     bool wide;           /* some B did not fit FP16 */
     int evictions;       /* of this matrix so far */
     double sampled[5];   /* nonzero vectors at heights 8, 16, 32, 64, 128, rows as they are, from a sample */
+    double longest, hot[TSR_HOT_SIZES]; /* as in tsr_gpu_product */
     int64_t vectors[5];  /* in the order that blocks have, all of them */
     int64_t nwindows[2];
     tsr_window_count *windows[2]; /* of the sample, 8 and 16 rows; freed with it */

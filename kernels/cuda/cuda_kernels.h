@@ -9,6 +9,7 @@
 
 #include "kernels/elements.h"
 #include "tessera/backend.h"
+#include "tessera/degrees.h"
 #include "tessera/formats.h"
 
 #ifdef __cplusplus
@@ -340,6 +341,8 @@ tsr_status tsr_cuda_flip(tsr_cuda_csr *out, const tsr_cuda_csr *in, int element_
 
 /* Nonzero vectors at heights 8, 16, 32, 64, 128 -> host array. */
 tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_source *in, void *stream);
+/* tsr_count_degrees -> host struct. */
+tsr_status tsr_cuda_count_degrees(tsr_degrees *out, const tsr_source *in, int64_t most, void *stream);
 /* Every row window of this height (8, 16, 32 or 64) -> host array [windows]. */
 tsr_status tsr_cuda_count_windows(tsr_window_count *windows, const tsr_source *in, int height, void *stream);
 

@@ -10,6 +10,7 @@
 #define TSR_BLOCKS_H
 
 #include "tessera/backend.h"
+#include "tessera/degrees.h"
 #include "tessera/formats.h"
 
 /* ---- Sources and numbers ---- */
@@ -61,6 +62,9 @@ size_t tsr_bytes_stencil(const tsr_stencil *a);
 
 /* TSR_NOT_SUPPORTED (ncols > 2^32) and TSR_OUT_OF_MEMORY leave *out zero. */
 tsr_status tsr_make_statistics(tsr_statistics *out, const tsr_source *in, int nthreads);
+
+/* A sample of at most `most` entries; TSR_DEGREE_SAMPLE for tsr_hot_shares.  Errors of tsr_make_statistics. */
+tsr_status tsr_count_degrees(tsr_degrees *out, const tsr_source *in, int64_t most, int nthreads);
 
 /* ---- Orders of rows (tessera/row_order.h) ---- */
 

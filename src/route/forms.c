@@ -3,14 +3,12 @@
 #include "src/route/forms.h"
 
 #include <math.h>
+#include <string.h>
 
 /* A form must be predicted to be so much faster: predictions are wrong by as much. */
 static const double margin = 0.97;
 /* Looking at A costs at most so small a part of what products with it take. */
 static const double looks = 12;
-/* Rows of B that a form may fetch for one of csr: with more of them it gained next to nothing where it was measured, whatever the model
- * said (rows of B that many entries name stay in the cache; it does not know them). */
-static const double most_fetched = 0.7;
 /* B is read to find its range, read again and written in 16 bits: ms for an element, at the memory's speed, and for the start and the
  * answer on the way home. */
 static const double narrow_ms = 10 / 4.0e9, narrow_start_ms = 0.02;
@@ -26,9 +24,10 @@ const char *tsr_form_name(int form)
 
 static tsr_gpu_product product_of(const tsr_gpu_matrix *a, tsr_gpu_kernel kernel, tsr_gpu_math math, double n)
 {
-    tsr_gpu_product p = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .n = n, .math = math};
+    tsr_gpu_product p = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .n = n, .longest = a->longest, .math = math};
     for (int h = 0; h < 5; h++)
         p.vectors[h] = kernel == TSR_GPU_CSR ? a->own[h] : a->vectors[h];
+    memcpy(p.hot, a->hot, sizeof p.hot);
     return p;
 }
 
@@ -72,17 +71,11 @@ static double predict_hybrid(const tsr_model *model, const tsr_gpu_matrix *a, ts
     }
     dense.nrows = split.nrows;
     dense.nvals = split.nvals;
+    dense.longest = split.nvals / split.nrows; /* hubs share few columns with their neighbours */
     sparse.nrows -= split.nrows;
     sparse.nvals -= split.nvals;
     double by_tensor = tsr_predict_kernel_ms(model, kernel, &dense), by_csr = tsr_predict_kernel_ms(model, TSR_GPU_CSR, &sparse);
     return by_tensor > 0 && by_csr > 0 ? by_tensor + by_csr : -1;
-}
-
-/* In 16 bits the arithmetic counts as well. */
-static bool fetches_as_csr(tsr_gpu_kernel kernel, const tsr_gpu_product *product)
-{
-    return kernel != TSR_GPU_CSR && product->math != TSR_GPU_FP16 && product->math != TSR_GPU_BF16 &&
-           tsr_gpu_rows_fetched(kernel, product) > most_fetched * product->nvals;
 }
 
 void tsr_predict_forms(double ms[TSR_FORMS], const tsr_model *model, const tsr_gpu_matrix *a, tsr_gpu_math math, double n,
@@ -92,7 +85,7 @@ void tsr_predict_forms(double ms[TSR_FORMS], const tsr_model *model, const tsr_g
         tsr_gpu_kernel kernel = (tsr_gpu_kernel)form;
         tsr_gpu_product product = product_of(a, form == TSR_FORM_HYBRID ? TSR_GPU_CSR : kernel, math, n);
         ms[form] = -1;
-        if (!(allowed & TSR_FORM_BIT(form)) || (form != TSR_FORM_HYBRID && fetches_as_csr(kernel, &product)))
+        if (!(allowed & TSR_FORM_BIT(form)))
             continue;
         double predicted = form == TSR_FORM_HYBRID ? predict_hybrid(model, a, math, n) : tsr_predict_kernel_ms(model, kernel, &product);
         ms[form] = predicted > 0 ? predicted : -1;

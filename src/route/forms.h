@@ -18,6 +18,7 @@ typedef struct tsr_gpu_matrix {
     double nrows, ncols, nvals;
     double own[5];     /* nonzero h x 1 vectors, h = 8, 16, 32, 64, 128, with rows as they are: csr */
     double vectors[5]; /* with rows in the order that block formats have them in */
+    double longest, hot[TSR_HOT_SIZES]; /* as in tsr_gpu_product */
     int64_t nwindows[2];                /* of a sample, of 8 and of 16 rows, rows as they are */
     const tsr_window_count *windows[2]; /* NULL: not counted, and no hybrid */
 } tsr_gpu_matrix;

@@ -29,12 +29,42 @@ static double b_bytes(const tsr_gpu_product *p)
     return p->math == TSR_GPU_FP64 ? 8 : p->math == TSR_GPU_FP16 || p->math == TSR_GPU_BF16 ? 2 : 4;
 }
 
-/* Share of B that the cache does not hold. */
+/* ---- the cache ---- */
+
+void tsr_hot_shares(double hot[TSR_HOT_SIZES], const tsr_degrees *counts)
+{
+    double all = 0;
+    for (int class = 0; class < TSR_COLUMN_CLASSES; class++)
+        all += (double)counts->entries[class];
+    for (int k = 0; k < TSR_HOT_SIZES; k++) {
+        double left = ldexp(TSR_HOT_LEAST, k), found = 0;
+        for (int class = TSR_COLUMN_CLASSES - 1; class >= 0 && left > 0; class--) {
+            double columns = (double)counts->columns[class];
+            found += (double)counts->entries[class] * (columns > left ? left / columns : 1);
+            left -= columns;
+        }
+        hot[k] = all > 0 ? found / all : 1;
+    }
+}
+
+/* Share of the entries in the `columns` hottest ones. */
+static double hot_share(const tsr_gpu_product *p, double columns)
+{
+    double size = TSR_HOT_LEAST, even = columns / p->ncols;
+    int k = 0;
+    while (k < TSR_HOT_SIZES - 1 && columns > size) {
+        size *= 2;
+        k++;
+    }
+    double below = k ? p->hot[k - 1] : 0, from = k ? size / 2 : 0, at = columns < size ? columns : size;
+    return fmin(1, fmax(even, below + (p->hot[k] - below) * (at - from) / (size - from)));
+}
+
+/* Share of the rows of B fetched that the cache, which holds those of the hottest columns, does not have. */
 static double missing(const tsr_gpu_product *p)
 {
     static const double cache = 50e6;
-    double bytes = p->ncols * p->n * b_bytes(p);
-    return bytes > cache ? 1 - cache / bytes : 0;
+    return 1 - hot_share(p, cache / (p->n * b_bytes(p)));
 }
 
 void tsr_kernel_terms(double terms[TSR_KERNEL_TERMS], tsr_gpu_kernel kernel, const tsr_gpu_product *p)
@@ -45,6 +75,7 @@ void tsr_kernel_terms(double terms[TSR_KERNEL_TERMS], tsr_gpu_kernel kernel, con
     terms[3] = p->ncols;
     terms[4] = tsr_gpu_rows_fetched(kernel, p);
     terms[5] = p->vectors[4] * missing(p);
+    terms[6] = p->longest;
 }
 
 /* For one of the widths; 0: not known. */

@@ -5,6 +5,7 @@
 #define TSR_MODEL_H
 
 #include "tessera/backend.h"
+#include "tessera/degrees.h"
 
 /* Kernels by the names of TESSERA_KERNEL, heights of row windows included. */
 typedef enum tsr_gpu_kernel {
@@ -25,7 +26,11 @@ int tsr_gpu_kernel_height(tsr_gpu_kernel kernel);               /* rows of a win
 #define TSR_MODEL_WIDTHS 4
 extern const int tsr_model_widths[TSR_MODEL_WIDTHS]; /* 8, 32, 128, 512 */
 
-#define TSR_KERNEL_TERMS 6
+/* Columns of A are counted by how hot they are, in these numbers: 2^12, 2^13, … 2^22. */
+#define TSR_HOT_LEAST 4096
+#define TSR_HOT_SIZES 11
+
+#define TSR_KERNEL_TERMS 7
 #define TSR_MAKING_TERMS 4
 #define TSR_WINDOW_TERMS 9
 
@@ -47,14 +52,20 @@ const tsr_model *tsr_model_default(int arch);
 typedef struct tsr_gpu_product {
     double nrows, ncols, nvals, n; /* of A; columns of B and C */
     double vectors[5];             /* nonzero h x 1 vectors of A, h = 8, 16, 32, 64, 128 */
+    double longest;                /* entries of its longest row; 0: not known */
+    double hot[TSR_HOT_SIZES];     /* share of A's entries in the hottest 2^12, … columns; 0: not known, as if all had as many */
     tsr_gpu_math math;
 } tsr_gpu_product;
+
+/* As far as a sample of entries shows them; within a class of columns all count alike. */
+void tsr_hot_shares(double hot[TSR_HOT_SIZES], const tsr_degrees *counts);
 
 /* Rows of B that a kernel fetches: entries for csr, else nonzero vectors of its height. */
 double tsr_gpu_rows_fetched(tsr_gpu_kernel kernel, const tsr_gpu_product *product);
 
-/* What the time for one width is linear in: 1, entries, rows, columns, rows of B fetched (entries for csr, else nonzero vectors),
- * and how many of these come from beyond the L2 cache: nonzero 128 x 1 vectors times the share of B that the cache does not hold. */
+/* What the time for one width is linear in: 1, entries, rows, columns, rows of B fetched (entries for csr, else nonzero vectors), how many
+ * of these come from beyond the L2 cache: nonzero 128 x 1 vectors times the share of entries that are not in the hottest columns, as many as
+ * the cache holds rows of B; and the entries of the longest row, which others may have to wait for. */
 void tsr_kernel_terms(double terms[TSR_KERNEL_TERMS], tsr_gpu_kernel kernel, const tsr_gpu_product *product);
 
 /* Milliseconds with everything on the device; 0: the model does not know this kernel. */

@@ -1,5 +1,5 @@
 /* Models as text.  One statement a line:
- *     tessera-model 2
+ *     tessera-model 3
  *     device NVIDIA H200
  *     arch 90
  *     date 2026-11-21
@@ -135,7 +135,7 @@ static const char *read_version(const char *line)
     const char *rest = after(line, "tessera-model");
     if (!rest)
         return "not a model of Tessera";
-    return strcmp(rest, "2") == 0 ? NULL : "another version of models";
+    return strcmp(rest, "3") == 0 ? NULL : "another version of models";
 }
 
 /* Line number `number`, from 0. */
@@ -224,7 +224,7 @@ static void put_widths(output *o, const char *kernel, int math, const double *x,
 size_t tsr_model_print(char *text, size_t size, const tsr_model *m)
 {
     output o = {.text = text, .size = size};
-    put(&o, "tessera-model 2\ndevice %s\narch %d\n", m->device, m->arch);
+    put(&o, "tessera-model 3\ndevice %s\narch %d\n", m->device, m->arch);
     if (*m->date)
         put(&o, "date %s\n", m->date);
     for (int math = 0; math < TSR_GPU_MATHS; math++)

@@ -149,6 +149,12 @@ tsr_status tsr_cuda_count_vectors(int64_t vectors[5], const tsr_source *in, void
     return status;
 }
 
+tsr_status tsr_cuda_count_degrees(tsr_degrees *out, const tsr_source *in, int64_t most, void *on)
+{
+    tsr_status status = tsr_cuda_wait(on);
+    return status == TSR_OK ? tsr_count_degrees(out, in, most, 1) : status;
+}
+
 tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_source *in, tsr_reorder which, void *on)
 {
     tsr_status status = tsr_cuda_wait(on);

@@ -452,6 +452,21 @@ static void check_vectors(sample *t, const tsr_source *device)
         wrong(t, "count_vectors", "other numbers");
 }
 
+static void check_degrees(sample *t, const tsr_source *device)
+{
+    const int64_t mosts[] = {TSR_DEGREE_SAMPLE, t->nvals / 3 + 2};
+    tsr_degrees host, got;
+    tsr_source source = source_of(t);
+    for (int k = 0; k < 2 && t->ncols <= 100000; k++) {
+        if (tsr_count_degrees(&host, &source, mosts[k], 1) != TSR_OK)
+            abort();
+        if (tsr_cuda_count_degrees(&got, device, mosts[k], NULL) != TSR_OK)
+            wrong(t, "count_degrees", "failed");
+        else if (memcmp(&got, &host, sizeof got) != 0)
+            wrong(t, "count_degrees", "other numbers");
+    }
+}
+
 /* ---- transposition ---- */
 
 /* Rows that are not sorted: every row of the sample turned round. */
@@ -530,9 +545,12 @@ static tsr_status make_all(sample *t, int what, const tsr_source *source)
                        .x = (void *)source->x},
                  out;
     int64_t vectors[5];
+    tsr_degrees columns;
     tsr_status status;
     if (what == KINDS)
         return tsr_cuda_count_vectors(vectors, source, NULL);
+    if (what == KINDS + 2)
+        return tsr_cuda_count_degrees(&columns, source, TSR_DEGREE_SAMPLE, NULL);
     if (what == KINDS + 1) {
         status = tsr_cuda_flip(&out, &in, (int)tsr_number_size(t->number), NULL);
         tsr_cuda_free(out.p, NULL);
@@ -554,7 +572,7 @@ static tsr_status make_all(sample *t, int what, const tsr_source *source)
 /* Every allocation fails once. */
 static void check_failures(sample *t, int what, const tsr_source *source)
 {
-    if (!tsr_emulate_fail_malloc || (what == KINDS + 1 && t->ncols > 10000))
+    if (!tsr_emulate_fail_malloc || (what > KINDS && t->ncols > 10000))
         return;
     for (long k = 1;; k++) {
         long live = tsr_emulate_live_blocks(), asked = tsr_emulate_mallocs();
@@ -581,13 +599,15 @@ static void check_refusals(sample *t)
     tsr_windows none = { .height = 8 };
     tsr_work work;
     int64_t vectors[5];
+    tsr_degrees columns;
     if (tsr_cuda_make_bmat(&a.bmat, &large, 32, NULL) != TSR_INVALID_VALUE ||
         tsr_cuda_make_hrpb(&a.hrpb, &large, 8, NULL) != TSR_INVALID_VALUE ||
         tsr_cuda_make_me_bcrs(&a.me_bcrs, &large, 4, 1, NULL) != TSR_INVALID_VALUE ||
         tsr_cuda_make_work(&work, &none, NULL, 0, NULL) != TSR_INVALID_VALUE)
         wrong(t, "invalid sizes", "accepted");
     if (tsr_cuda_make_bmat(&a.bmat, &large, 8, NULL) != TSR_NOT_SUPPORTED ||
-        tsr_cuda_count_vectors(vectors, &large, NULL) != TSR_NOT_SUPPORTED)
+        tsr_cuda_count_vectors(vectors, &large, NULL) != TSR_NOT_SUPPORTED ||
+        tsr_cuda_count_degrees(&columns, &large, TSR_DEGREE_SAMPLE, NULL) != TSR_NOT_SUPPORTED)
         wrong(t, "too many columns", "accepted");
     if (tsr_cuda_make_bmat(&a.bmat, &crowded, 8, NULL) != TSR_NOT_SUPPORTED ||
         tsr_cuda_count_vectors(vectors, &crowded, NULL) != TSR_NOT_SUPPORTED)
@@ -604,10 +624,11 @@ static int run_case(uint64_t seed)
     for (int k = 0; k < KINDS; k++)
         check_kind(&t, &kinds[k], &source);
     check_vectors(&t, &source);
+    check_degrees(&t, &source);
     check_flip(&t);
     check_refusals(&t);
     if (seed % 8 == 0)
-        check_failures(&t, (int)below(&t, KINDS + 2), &source);
+        check_failures(&t, (int)below(&t, KINDS + 3), &source);
     free_source(&source);
     if (tsr_emulate_live_blocks && tsr_emulate_live_blocks() != live)
         wrong(&t, "device memory", "leak");

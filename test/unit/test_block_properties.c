@@ -157,6 +157,33 @@ static void assert_statistics(const tsr_source *in, int nthreads)
     }
 }
 
+/* A sample of a third or so: one entry of each step, and one column after the other. */
+static void assert_degrees(const tsr_source *in, int nthreads)
+{
+    tsr_degrees got, want = {0};
+    int64_t most = in->nvals / 3 + 2, step = tsr_degree_step(in->nvals, most), sampled = (in->nvals + step - 1) / step;
+    int64_t *count = calloc((size_t)in->ncols + 1, sizeof *count), *other = calloc((size_t)in->ncols + 1, sizeof *other);
+    assert_true(count && other && step >= 1 && sampled <= most);
+    for (int64_t k = 0; k < sampled; k++) {
+        int64_t at = tsr_degree_entry(k, step);
+        assert_true(at >= k * step && at < (k + 1) * step);
+        if (at < in->nvals)
+            (k % 2 ? other : count)[in->i[at]]++;
+    }
+    for (int64_t c = 0; c < in->ncols; c++)
+        for (int class = 0; class < TSR_COLUMN_CLASSES; class++)
+            if (count[c] >= (int64_t)1 << class >> 1 && count[c] < (int64_t)1 << class) {
+                want.columns[class]++;
+                want.entries[class] += other[c];
+            }
+    for (int64_t r = 0; r < in->nrows; r++)
+        want.longest_row = in->p[r + 1] - in->p[r] > want.longest_row ? in->p[r + 1] - in->p[r] : want.longest_row;
+    assert_int_equal(tsr_count_degrees(&got, in, most, nthreads), TSR_OK);
+    assert_memory_equal(&got, &want, sizeof got);
+    free(count);
+    free(other);
+}
+
 static void test_properties(void **state)
 {
     (void)state;
@@ -168,6 +195,7 @@ static void test_properties(void **state)
             m.s.x = NULL;
         assert_formats(&m.s, 1);
         assert_statistics(&m.s, 1);
+        assert_degrees(&m.s, 1);
         free_matrix(&m);
     }
 }
@@ -192,6 +220,7 @@ static void test_threads(void **state)
     assert_true(m.s.nvals > 100000);
     assert_formats(&m.s, 4);
     assert_statistics(&m.s, 4);
+    assert_degrees(&m.s, 4);
     tsr_hrpb one, four;
     assert_int_equal(tsr_make_hrpb(&one, &m.s, 32, 1), TSR_OK);
     assert_int_equal(tsr_make_hrpb(&four, &m.s, 32, 4), TSR_OK);

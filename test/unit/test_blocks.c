@@ -248,6 +248,20 @@ static void assert_all(const tsr_source *in, tsr_status want)
     }
 }
 
+/* Entries 0, 2, 4 and 6 are of columns 0, 4, 4 and 2, the others of 1, 1 and 1. */
+static void test_hand_degrees(void **state)
+{
+    (void)state;
+    const int64_t p[] = {0, 3, 5, 7};
+    const uint32_t i[] = {0, 1, 4, 1, 4, 1, 2};
+    const tsr_source in = {.nrows = 3, .ncols = 6, .nvals = 7, .p = p, .i = i};
+    tsr_degrees d;
+    assert_int_equal(tsr_count_degrees(&d, &in, 7, 1), TSR_OK);
+    assert_true(d.longest_row == 3);
+    EQUAL(d.columns, 3, 2, 1, 0);
+    EQUAL(d.entries, 3, 0, 0, 0);
+}
+
 static void test_limits(void **state)
 {
     (void)state;
@@ -256,7 +270,9 @@ static void test_limits(void **state)
     tsr_source in = {.nrows = 1, .ncols = ((int64_t)1 << 32) + 1, .p = nothing, .i = &column};
     tsr_statistics s;
     assert_all(&in, TSR_NOT_SUPPORTED);
+    tsr_degrees columns;
     assert_int_equal(tsr_make_statistics(&s, &in, 1), TSR_NOT_SUPPORTED);
+    assert_int_equal(tsr_count_degrees(&columns, &in, 1, 1), TSR_NOT_SUPPORTED);
     in = (tsr_source){.nrows = 1, .ncols = (int64_t)1 << 32, .nvals = huge[1], .p = huge, .i = &column};
     assert_all(&in, TSR_NOT_SUPPORTED);
     in = (tsr_source){.nrows = 1, .ncols = 5, .p = nothing, .i = &column};
@@ -279,6 +295,13 @@ static tsr_status attempt_statistics(void *unused)
     tsr_statistics s;
     (void)unused;
     return tsr_make_statistics(&s, &hand, 1);
+}
+
+static tsr_status attempt_degrees(void *unused)
+{
+    tsr_degrees columns;
+    (void)unused;
+    return tsr_count_degrees(&columns, &hand, TSR_DEGREE_SAMPLE, 1);
 }
 
 static tsr_status attempt_view(void *unused)
@@ -326,6 +349,7 @@ static void test_memory(void **state)
         assert_true(memory_failures(attempt_use, &kind) >= 2);
     }
     assert_true(memory_failures(attempt_statistics, NULL) >= 2);
+    assert_true(memory_failures(attempt_degrees, NULL) >= 1);
     assert_true(memory_failures(attempt_view, NULL) >= 2);
 }
 
@@ -384,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_hand_hrpb),
         cmocka_unit_test(test_hand_work),
         cmocka_unit_test(test_hand_statistics),
+        cmocka_unit_test(test_hand_degrees),
         cmocka_unit_test(test_missing_entries_contribute_nothing),
         cmocka_unit_test(test_magnitude),
         cmocka_unit_test_setup(test_views, set_seed),

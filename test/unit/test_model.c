@@ -116,7 +116,8 @@ static size_t make_samples(tsr_sample *samples)
                 snprintf(s.matrix, sizeof s.matrix, "m%d", k);
                 s.product = (tsr_gpu_product){.nrows = 8 * windows, .ncols = 65536, .nvals = windows * vectors * each, .n = 32,
                                               .vectors = {windows * vectors, windows * vectors, windows * vectors, windows * vectors,
-                                                          windows * vectors}};
+                                                          windows * vectors},
+                                              .longest = 9, .hot = {0.0625, 0.125, 0.25, 0.5, 1, 1, 1, 1, 1, 1, 1}};
                 s.ms = simple_ms(s.kernel, &s.product);
                 samples[count++] = s;
             }
@@ -141,6 +142,32 @@ static void test_fitted_model_chooses_well(void **unused)
     assert_true(tsr_predict_kernel_ms(&model, TSR_GPU_HRPB_16, &samples[0].product) == 0);
 }
 
+/* 1024 columns of 1024 entries, 2^20 of 4 or 5 (as if alike): four thousand columns have the first and a little of the others. */
+static void test_hot_columns(void **unused)
+{
+    (void)unused;
+    const tsr_degrees counts = {.columns = {[2] = 1 << 20, [10] = 1024}, .entries = {[2] = 5 << 20, [10] = 1 << 20}}, none = {.columns = {0}};
+    tsr_gpu_product p = {.nrows = 1e6, .ncols = 2 << 20, .nvals = 6 << 20, .n = 50e6 / 4 / 4096, .vectors = {0, 0, 0, 0, 6}};
+    double terms[TSR_KERNEL_TERMS], even = 4096.0 / (2 << 20), share = (1 + 5 * 3072.0 / (1 << 20)) / 6;
+    tsr_kernel_terms(terms, TSR_GPU_CSR, &p);
+    assert_true(fabs(terms[5] - 6 * (1 - even)) < 1e-6);
+    tsr_hot_shares(p.hot, &counts);
+    assert_true(fabs(p.hot[0] - share) < 1e-9 && p.hot[7] < 1 && p.hot[9] == 1 && p.hot[10] == 1);
+    tsr_kernel_terms(terms, TSR_GPU_CSR, &p);
+    assert_true(fabs(terms[5] - 6 * (1 - share)) < 1e-6);
+    p.n /= 1.5; /* half of the way to 8192 */
+    tsr_kernel_terms(terms, TSR_GPU_CSR, &p);
+    assert_true(fabs(terms[5] - 6 * (1 - (p.hot[0] + p.hot[1]) / 2)) < 1e-6);
+    p.n *= 3; /* 2048: half of the first */
+    tsr_kernel_terms(terms, TSR_GPU_CSR, &p);
+    assert_true(fabs(terms[5] - 6 * (1 - p.hot[0] / 2)) < 1e-6);
+    p.n = 1; /* all of B */
+    tsr_kernel_terms(terms, TSR_GPU_CSR, &p);
+    assert_true(terms[5] == 0);
+    tsr_hot_shares(p.hot, &none);
+    assert_true(p.hot[0] == 1 && p.hot[10] == 1);
+}
+
 static void test_windows_without_entries_stay_on_csr(void **unused)
 {
     (void)unused;
@@ -153,6 +180,8 @@ static void test_windows_without_entries_stay_on_csr(void **unused)
     assert_true(tsr_window_probability(&model, TSR_GPU_TF32, 64, 8, 32) == 0);
 }
 
+#define HOT "\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1"
+
 static void test_samples_survive_their_text(void **unused)
 {
     (void)unused;
@@ -163,6 +192,7 @@ static void test_samples_survive_their_text(void **unused)
     assert_true(tsr_sample_parse(&read, line));
     assert_string_equal(read.matrix, samples[77].matrix);
     assert_true(read.kernel == samples[77].kernel && fabs(read.product.nvals - samples[77].product.nvals) < 1);
+    assert_true(read.product.longest == 9 && read.product.hot[0] == 0.0625 && read.product.hot[3] == 0.5 && read.product.hot[10] == 1);
     for (int end = 0; end < length - 2; end++) { /* cut off: the last number may only get shorter */
         char part[1024];
         snprintf(part, sizeof part, "%.*s", end, line);
@@ -170,15 +200,18 @@ static void test_samples_survive_their_text(void **unused)
             continue;
         tsr_sample_parse(&read, part);
     }
-    assert_false(tsr_sample_parse(&read, "window\tx\t8\tcsr\texact\tnan\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\n"));
-    assert_false(tsr_sample_parse(&read, "window\tx\t8\tcsr\texact\t1\t1\t1\t1\t1\t1\t1\t1\t1\t-1\t1\n"));
+    assert_false(tsr_sample_parse(&read, "window\tx\t8\tcsr\texact\tnan\t1\t1\t1\t1\t1\t1\t1\t1" HOT "\t1\t1\n"));
+    assert_false(tsr_sample_parse(&read, "window\tx\t8\tcsr\texact\t1\t1\t1\t1\t1\t1\t1\t1\t1" HOT "\t-1\t1\n"));
+    assert_false(tsr_sample_parse(&read, "window\tx\t8\tcsr\texact\t1\t1\t1\t1\t1\t1\t1\t1\t1" HOT "1\t1\t1\n"));
+    assert_false(tsr_sample_parse(&read, "window\tx\t8\tcsr\texact\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\t1\n")); /* version 1 */
     assert_false(tsr_sample_parse(&read, "window\tx\t8\tcsr\texact\t1\n"));
+    assert_true(tsr_sample_parse(&read, "window\tx\t8\tcsr\texact\t1\t1\t1\t1\t1\t1\t1\t1\t1" HOT "\t1\t1\n"));
 }
 
 /* ---- models as text ---- */
 
-static const char small[] = "tessera-model 2\ndevice NVIDIA H200\narch 90\ndate 2026-11-21\nwindow exact 32 1 2 3 4 5 -6 7 8 9\n"
-                            "kernel csr exact 128 1 2 3 4 5 6\nmaking me-bcrs 1 2 3 4\nend\n";
+static const char small[] = "tessera-model 3\ndevice NVIDIA H200\narch 90\ndate 2026-11-21\nwindow exact 32 1 2 3 4 5 -6 7 8 9\n"
+                            "kernel csr exact 128 1 2 3 4 5 6 7\nmaking me-bcrs 1 2 3 4\nend\n";
 
 static void test_models_survive_their_text(void **unused)
 {
@@ -210,26 +243,26 @@ static void test_hostile_models_are_refused(void **unused)
 {
     (void)unused;
     static const char *const hostile[] = {
-        "tessera-model 1\ndevice X\narch 90\nend\n",
-        "tessera-model 2\ndevice X\nend\n",
-        "tessera-model 2\ndevice \narch 90\nend\n",
-        "tessera-model 2\ndevice X\narch 0\nend\n",
-        "tessera-model 2\ndevice X\narch 90 1\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nend\nmore\n",
-        "tessera-model 2\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8 nan\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8 inf\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8 9 10\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nwindow fp8 32 1 2 3 4 5 6 7 8 9\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nkernel csr exact 8 1 2 3 4 5 -6\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nkernel csr exact 8 1 2 3 4 5 1e300\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nkernel csr exact 9 1 2 3 4 5 6\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nkernel gemm exact 8 1 2 3 4 5 6\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nmaking csr 1 2 3\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nmaking bmat-8 1 2 3 -4\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nmaking bread 1 2 3 4\nend\n",
-        "tessera-model 2\ndevice X\narch 90\ndate yesterday\nend\n",
-        "tessera-model 2\ndevice X\narch 90\nsomething else\nend\n",
+        "tessera-model 2\ndevice X\narch 90\nend\n",
+        "tessera-model 3\ndevice X\nend\n",
+        "tessera-model 3\ndevice \narch 90\nend\n",
+        "tessera-model 3\ndevice X\narch 0\nend\n",
+        "tessera-model 3\ndevice X\narch 90 1\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nend\nmore\n",
+        "tessera-model 3\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8 nan\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8 inf\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nwindow exact 32 1 2 3 4 5 6 7 8 9 10\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nwindow fp8 32 1 2 3 4 5 6 7 8 9\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nkernel csr exact 8 1 2 3 4 5 6 -7\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nkernel csr exact 8 1 2 3 4 5 6 1e300\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nkernel csr exact 9 1 2 3 4 5 6 7\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nkernel gemm exact 8 1 2 3 4 5 6 7\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nmaking csr 1 2 3\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nmaking bmat-8 1 2 3 -4\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nmaking bread 1 2 3 4\nend\n",
+        "tessera-model 3\ndevice X\narch 90\ndate yesterday\nend\n",
+        "tessera-model 3\ndevice X\narch 90\nsomething else\nend\n",
         "# tessera-samples 1 90 X\n",
     };
     tsr_model model;
@@ -295,6 +328,7 @@ int main(void)
         cmocka_unit_test(test_nonnegative_fit),
         cmocka_unit_test(test_fitted_model_chooses_well),
         cmocka_unit_test(test_windows_without_entries_stay_on_csr),
+        cmocka_unit_test(test_hot_columns),
         cmocka_unit_test(test_samples_survive_their_text),
         cmocka_unit_test(test_models_survive_their_text),
         cmocka_unit_test(test_every_cut_is_refused),

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -21,7 +22,8 @@ enum { LENGTHS = sizeof lengths / sizeof *lengths };
 static tsr_gpu_matrix matrix_of(const replay_case *c)
 {
     const replay_matrix *m = &replay_matrices[c->matrix];
-    tsr_gpu_matrix a = {.nrows = m->nrows, .ncols = m->ncols, .nvals = m->nvals};
+    tsr_gpu_matrix a = {.nrows = m->nrows, .ncols = m->ncols, .nvals = m->nvals, .longest = m->longest};
+    memcpy(a.hot, m->hot, sizeof a.hot);
     for (int h = 0; h < 5; h++)
         a.own[h] = a.vectors[h] = m->vectors[h];
     return a;
@@ -44,6 +46,8 @@ static double play(const replay_case *c, int products, double expected)
     tsr_gpu_matrix a = matrix_of(c), unseen = a;
     for (int h = 0; h < 5; h++)
         unseen.own[h] = unseen.vectors[h] = a.nvals;
+    unseen.longest = 0;
+    memset(unseen.hot, 0, sizeof unseen.hot);
     const tsr_model *model = tsr_model_default(90);
     bool looked = false;
     for (int k = 0; k < products; k++) {
@@ -130,14 +134,13 @@ static void test_what_shares_nothing_stays_csr(void **state)
     (void)state;
     const tsr_gpu_matrix a = {.nrows = 1048576, .ncols = 1048576, .nvals = 31403833,
                               .own = {31178207, 30929068, 30485775, 29718103, 28479984},
-                              .vectors = {31178207, 30929068, 30485775, 29718103, 28479984}};
+                              .vectors = {31178207, 30929068, 30485775, 29718103, 28479984}, .longest = 64753,
+                              .hot = {0.338, 0.452, 0.563, 0.683, 0.797, 0.89, 0.947, 0.975, 1, 1, 1}};
     const unsigned all = TSR_FORM_BIT(TSR_FORMS) - 1;
     double ms[TSR_FORMS];
     tsr_predict_forms(ms, tsr_model_default(90), &a, TSR_GPU_EXACT, 64, all);
     for (int form = 0; form < TSR_FORMS; form++)
-        assert_true((ms[form] > 0) == (form == TSR_GPU_CSR));
-    tsr_predict_forms(ms, tsr_model_default(90), &a, TSR_GPU_FP16, 64, all);
-    assert_true(ms[TSR_GPU_PANEL_32] > 0);
+        assert_true(form == TSR_GPU_CSR ? fabs(ms[form] / 1.11 - 1) < 0.15 : ms[form] < 0 || ms[form] > ms[TSR_GPU_CSR]);
 }
 
 /* FP16 in place of TF32, B rounded on the way (bench_gpu, H200): n = 128, protein 1.78 ms instead of 2.25; molecules .82 by panels, of which

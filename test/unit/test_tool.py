@@ -359,9 +359,9 @@ class Answers(unittest.TestCase):
         """The model of made-up measurements: one kernel is always twice as fast."""
         with tempfile.TemporaryDirectory() as folder:
             rows = [["graph", f"g{k}", 0, kernel, "exact", 128, 1000 * k, 1000 * k, 9000 * k, 8000 * k, 7000 * k, 6000 * k, 5000 * k, 4000 * k,
-                     ms * k, 0.1] for k in range(1, 30) for kernel, ms in (("csr", 0.2), ("panel-32", 0.1))]
+                     9, *[1] * 11, ms * k, 0.1] for k in range(1, 30) for kernel, ms in (("csr", 0.2), ("panel-32", 0.1))]
             samples = pathlib.Path(folder, "samples")
-            samples.write_text("# tessera-samples 1 90 A GPU\n" + "".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="ascii")
+            samples.write_text("# tessera-samples 2 90 A GPU\n" + "".join("\t".join(map(str, row)) + "\n" for row in rows), encoding="ascii")
             arguments = ("train", "--fit-only", f"--samples={samples}", f"--output={folder}/model")
             answer, text = json.loads(tessera(*arguments, "--json").stdout), tessera(*arguments).stdout
             model = tessera("info", "--json", TESSERA_MODEL=folder + "/model")

@@ -17,10 +17,14 @@ static const char *const role_names[TSR_SAMPLE_ROLES] = {"window", "real-window"
 int tsr_sample_print(char *text, size_t size, const tsr_sample *s)
 {
     const tsr_gpu_product *p = &s->product;
+    char spread[16 * TSR_HOT_SIZES + 32];
+    size_t length = (size_t)snprintf(spread, sizeof spread, "%.0f\t", p->longest);
+    for (int k = 0; k < TSR_HOT_SIZES; k++)
+        length += (size_t)snprintf(spread + length, sizeof spread - length, "%.5f\t", p->hot[k]);
     return snprintf(text, size,
-                    "%s\t%s\t%d\t%s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.6g\t%.4g\n", role_names[s->role],
+                    "%s\t%s\t%d\t%s\t%s\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%.0f\t%s%.6g\t%.4g\n", role_names[s->role],
                     s->matrix, s->height, tsr_gpu_kernel_names[s->kernel], tsr_gpu_math_names[p->math], p->n, p->nrows, p->ncols,
-                    p->nvals, p->vectors[0], p->vectors[1], p->vectors[2], p->vectors[3], p->vectors[4], s->ms, s->build_ms);
+                    p->nvals, p->vectors[0], p->vectors[1], p->vectors[2], p->vectors[3], p->vectors[4], spread, s->ms, s->build_ms);
 }
 
 static int find_name(const char *name, const char *const *names, int count)
@@ -34,9 +38,12 @@ static int find_name(const char *name, const char *const *names, int count)
 static bool is_sane(const tsr_sample *s)
 {
     const tsr_gpu_product *p = &s->product;
-    double all[] = {p->nrows, p->ncols, p->nvals, p->n, s->ms, p->vectors[0], p->vectors[1], p->vectors[2], p->vectors[3], p->vectors[4]};
+    double all[] = {p->nrows, p->ncols, p->nvals, p->n, p->longest, s->ms, p->vectors[0], p->vectors[1], p->vectors[2], p->vectors[3], p->vectors[4]};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         if (!(all[k] > 0 && all[k] < 1e18))
+            return false;
+    for (int k = 0; k < TSR_HOT_SIZES; k++)
+        if (!(p->hot[k] >= 0 && p->hot[k] <= 1))
             return false;
     return isfinite(s->build_ms) && (s->height == 0 || (s->height >= 8 && s->height <= 128));
 }
@@ -46,11 +53,13 @@ bool tsr_sample_parse(tsr_sample *s, const char *line)
     char role[16], kernel[16], math[16];
     tsr_sample r = {0};
     tsr_gpu_product *p = &r.product;
-    int end = 0;
-    int found = sscanf(line, "%15s %47s %d %15s %15s %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf %n", role, r.matrix, &r.height,
-                       kernel, math, &p->n, &p->nrows, &p->ncols, &p->nvals, &p->vectors[0], &p->vectors[1], &p->vectors[2], &p->vectors[3],
-                       &p->vectors[4], &r.ms, &r.build_ms, &end);
-    if (found != 16 || line[end])
+    int at = 0, end = 0;
+    int found = sscanf(line, "%15s %47s %d %15s %15s %lf %lf %lf %lf %lf %lf %lf %lf %lf %lf %n", role, r.matrix, &r.height, kernel, math,
+                       &p->n, &p->nrows, &p->ncols, &p->nvals, &p->vectors[0], &p->vectors[1], &p->vectors[2], &p->vectors[3], &p->vectors[4],
+                       &p->longest, &at);
+    for (int k = 0; k < TSR_HOT_SIZES && found == 15 + k; k++, at += end)
+        found += sscanf(line + at, "%lf %n", &p->hot[k], &end) == 1;
+    if (found != 15 + TSR_HOT_SIZES || sscanf(line + at, "%lf %lf %n", &r.ms, &r.build_ms, &end) != 2 || line[at + end])
         return false;
     int which[3] = {find_name(role, role_names, TSR_SAMPLE_ROLES), find_name(kernel, tsr_gpu_kernel_names, TSR_GPU_KERNELS),
                     find_name(math, tsr_gpu_math_names, TSR_GPU_MATHS)};

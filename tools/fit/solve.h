@@ -17,7 +17,8 @@ bool tsr_solve(double *a, double *b, int n);
  * maximum, also where a line separates the labels.  False: it did not settle in 100 steps, or a number is not finite; *w is then 0. */
 bool tsr_fit_logistic(double *w, const double *x, const uint8_t *label, const double *importance, size_t count, int n, double ridge);
 
-/* Least squares of relative errors without negative weights: w [n] >= 0 least in sum ((x.w - y) / y)^2, by coordinate descent.
+/* Least relative errors without negative weights: w [n] >= 0 least in sum r log r - r, r = x.w / y: half the square of r - 1 where that is
+ * small, less where x.w is far too large.  By coordinate descent on squares, reweighted.
  * x [count x n] row-major, >= 0; y [count], > 0. */
 void tsr_fit_nonnegative(double *w, const double *x, const double *y, size_t count, int n);
 
