@@ -133,34 +133,27 @@ bool tsr_host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool 
            elements_of(out->C) >= TSR_ELEMENTWISE_FEW;
 }
 
-/* What is known before contents are looked at; of the rest the best is assumed. */
-static tsr_elementwise features_of(const tsr_step_call *call, double elements)
+static bool is_of_another_type(GrB_Matrix handle, tsr_type wanted)
 {
-    const tsr_step *s = &call->step;
-    return (tsr_elementwise){.elements = elements,
-                             .forced = tsr_config_get()->mode == TSR_MODE_CPU,
-                             .select = s->select,
-                             .masked = call->M,
-                             .partial = is_bitmap(call->A) || is_bitmap(call->B) || (call->accum && is_bitmap(call->C)),
-                             .casts = true,
-                             .extremes = is_extreme(s->op, s->type) || accumulates_extremes(call->accum),
-                             .computes = s->op != TSR_STEP_IDENTITY && s->op != TSR_STEP_FIRST && s->op != TSR_STEP_SECOND,
-                             .accumulates = call->accum,
-                             .moves = true};
+    tsr_type type;
+    return handle && tsr_match_object_type(&type, handle) && type != wanted;
 }
 
-static bool pays(const host_call *h)
+/* Known before any contents are looked at. */
+static bool pays(const tsr_step_call *call)
 {
-    const tsr_host_step *step = &h->step;
-    const tsr_step *s = &step->step;
-    const tsr_step_arrays *a = &step->arrays;
-    const tsr_step_call *call = &h->s.call;
-    tsr_elementwise features = features_of(call, (double)s->count);
-    features.masked = s->mask;
-    features.partial = a->x.present || a->y.present || a->c.present;
-    features.casts = (a->x.x && step->x_type != s->type) || (a->y.x && step->y_type != s->type) || s->result != step->type;
-    features.accumulates = s->accumulates;
-    features.moves = !(a->x.x && a->y.x) && call->A != call->C && call->B != call->C;
+    const tsr_step *s = &call->step;
+    const tsr_elementwise features = {
+        .elements = elements_of(call->C),
+        .forced = tsr_config_get()->mode == TSR_MODE_CPU,
+        .select = s->select,
+        .masked = call->M,
+        .partial = is_bitmap(call->A) || is_bitmap(call->B) || (call->accum && is_bitmap(call->C)),
+        .casts = is_of_another_type(call->A, s->type) || is_of_another_type(call->B, s->type) || is_of_another_type(call->C, s->result),
+        .extremes = is_extreme(s->op, s->type) || accumulates_extremes(call->accum),
+        .computes = s->op != TSR_STEP_IDENTITY && s->op != TSR_STEP_FIRST && s->op != TSR_STEP_SECOND,
+        .accumulates = call->accum,
+        .moves = !(call->A && call->B) && call->A != call->C && call->B != call->C};
     return tsr_elementwise_pays(&features);
 }
 
@@ -265,11 +258,10 @@ static bool compute(GrB_Info *info, host_call *h)
 
 bool tsr_step_on_host(GrB_Info *info, const tsr_step_call *call)
 {
-    const tsr_elementwise hoped = features_of(call, elements_of(call->C));
-    if (!tsr_elementwise_pays(&hoped))
+    if (!pays(call))
         return false;
     host_call h = {0};
-    const bool done = tsr_stepper_look(&h.s, call, NULL) && take_operands(&h) && pays(&h) && compute(info, &h);
+    const bool done = tsr_stepper_look(&h.s, call, NULL) && take_operands(&h) && compute(info, &h);
     tsr_stepper_release(&h.s);
     return done;
 }

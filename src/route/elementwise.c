@@ -9,7 +9,7 @@ bool tsr_elementwise_pays(const tsr_elementwise *c)
 {
     if (c->forced)
         return true;
-    if (c->masked || c->partial || c->extremes || (c->computes && c->accumulates))
+    if (c->masked || c->partial || c->casts || c->extremes || (c->computes && c->accumulates))
         return true;
-    return c->elements >= TSR_ELEMENTWISE_FEW && (c->select || c->casts || (c->computes && c->moves));
+    return c->elements >= TSR_ELEMENTWISE_FEW && (c->select || (c->computes && c->moves));
 }

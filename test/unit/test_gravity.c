@@ -165,6 +165,9 @@ static void test_what_pays_on_the_host(void **state)
     call = plain;
     call.casts = true;
     assert_true(tsr_elementwise_pays(&call));
+    call = plain;
+    call.moves = true;
+    assert_true(tsr_elementwise_pays(&call));
     call.elements = TSR_ELEMENTWISE_LEAST;
     assert_false(tsr_elementwise_pays(&call));
 }
