@@ -89,9 +89,9 @@ TSR_EVERYWHERE int tsr_order_pivot_before(int n, int place)
 /* Entry number k of a sample of `count` (a power of two) of a row's `length` > count entries: one of each of `count` equal parts. */
 TSR_EVERYWHERE int64_t tsr_order_pick(int64_t length, int k, int count, uint32_t row, int step)
 {
-    int64_t first = length * k / count, last = length * (k + 1) / count;
+    int64_t first = length * k / count, end = length * (k + 1) / count;
     uint64_t drawn = tsr_order_hash(row * 37u + (uint32_t)step * 1000003u + (uint32_t)k);
-    return first + (int64_t)(drawn * (uint64_t)(last - first) >> 32);
+    return first + (int64_t)(drawn * (uint64_t)(end - first) >> 32);
 }
 
 /* A row's offer of its label to a column; the least one is taken. */
