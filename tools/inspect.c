@@ -100,6 +100,35 @@ static tsr_status count_ordered(int64_t vectors[5], const tsr_source *source, ts
     return status;
 }
 
+static tsr_status count_sampled(tsr_inspection *out, const tsr_source *sample, int at, int nthreads)
+{
+    tsr_windows w;
+    uint32_t *place;
+    tsr_status status = tsr_make_windows(&w, &place, sample, 8 << at, 8, nthreads);
+    if (status != TSR_OK) {
+        return status;
+    }
+    out->nsampled[at] = w.nwindows;
+    out->sampled[at] = malloc((size_t)(w.nwindows + 1) * sizeof *out->sampled[at]);
+    for (int64_t v = 0; out->sampled[at] && v < w.nwindows; v++) {
+        out->sampled[at][v] = (tsr_window_count){(uint32_t)(w.entry[v + 1] - w.entry[v]), (uint32_t)(w.vector[v + 1] - w.vector[v])};
+    }
+    free(place);
+    tsr_free_windows(&w);
+    return out->sampled[at] ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+static tsr_status count_sample(tsr_inspection *out, const tsr_source *source, int nthreads)
+{
+    tsr_source sample;
+    tsr_status status = tsr_sample_rows(&sample, source, NULL, nthreads);
+    for (int at = 0; at < 2 && status == TSR_OK; at++) {
+        status = count_sampled(out, &sample, at, nthreads);
+    }
+    tsr_free_source(&sample);
+    return status;
+}
+
 static tsr_status count_orders(tsr_inspection *out, const tsr_source *source, int nthreads, tsr_mm_watch watch, void *watcher)
 {
     static const tsr_reorder orders[TSR_INSPECT_ORDERS] = {TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA};
@@ -126,6 +155,7 @@ static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, int nth
     const tsr_source source = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .p = a->p, .i = narrow};
     tsr_status status = tsr_make_statistics(&out->statistics, &source, nthreads);
     status = status == TSR_OK ? tsr_count_degrees(&out->spread, &source, TSR_DEGREE_SAMPLE, nthreads) : status;
+    status = status == TSR_OK ? count_sample(out, &source, nthreads) : status;
     status = status == TSR_OK ? count_orders(out, &source, nthreads, watch, watcher) : status;
     free(narrow);
     return status;
@@ -164,5 +194,7 @@ tsr_status tsr_inspect_watched(tsr_inspection *out, const tsr_mm_csr *a, int nth
 void tsr_inspection_free(tsr_inspection *inspection)
 {
     free(inspection->windows);
+    free(inspection->sampled[0]);
+    free(inspection->sampled[1]);
     memset(inspection, 0, sizeof *inspection);
 }

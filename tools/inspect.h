@@ -36,6 +36,8 @@ typedef struct tsr_inspection {
     int64_t nwindows;
     tsr_window *windows; /* [nwindows] of TSR_INSPECT_HEIGHT rows; by malloc */
     int64_t routes[TSR_WINDOW_ROUTES]; /* windows by route */
+    int64_t nsampled[2];               /* windows of 8 and of 16 rows in a sample of the rows, the one that the plug-in counts */
+    tsr_window_count *sampled[2];      /* by malloc */
 } tsr_inspection;
 
 /* Is the pattern of b that of a transposed?  Columns ascend in every row of both; next [b->nrows] is overwritten. */

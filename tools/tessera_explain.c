@@ -33,8 +33,9 @@ typedef struct explanation {
     const tsr_model *model;
     tsr_gpu_product product;
     route routes[ROUTES];       /* operands in host memory; the last two with A on the device, and without */
-    double kernels[TSR_GPU_KERNELS]; /* ms on the GPU alone; 0: not known */
-    tsr_gpu_kernel fastest;
+    tsr_gpu_matrix matrix;      /* the same as product, and its row windows */
+    double kernels[TSR_FORMS];  /* ms on the GPU alone; < 0: not known */
+    int fastest;
     int64_t windows, entries;   /* of TSR_INSPECT_HEIGHT rows: for Tensor Cores, and the entries in them */
 } explanation;
 
@@ -61,12 +62,12 @@ static void predict_routes(explanation *e, bool pattern)
 
 static void predict_kernels(explanation *e)
 {
+    unsigned all = e->product.n > 1 ? TSR_FORM_BIT(TSR_FORMS) - 1 : 0;
+    tsr_predict_forms(e->kernels, e->model, &e->matrix, e->product.math, e->product.n, all);
     e->fastest = TSR_GPU_CSR;
-    for (int k = 0; k < TSR_GPU_KERNELS; k++) {
-        e->kernels[k] = e->product.n > 1 ? tsr_predict_kernel_ms(e->model, (tsr_gpu_kernel)k, &e->product) : 0;
-        if (e->kernels[k] > 0 && e->kernels[k] < e->kernels[e->fastest])
-            e->fastest = (tsr_gpu_kernel)k;
-    }
+    for (int form = 0; form < TSR_FORMS; form++)
+        if (e->kernels[form] > 0 && e->kernels[form] < e->kernels[e->fastest])
+            e->fastest = form;
 }
 
 static void judge_windows(explanation *e)
@@ -80,6 +81,20 @@ static void judge_windows(explanation *e)
     }
 }
 
+static tsr_gpu_matrix matrix_of(const tsr_inspection *i)
+{
+    tsr_gpu_matrix m = {.nrows = (double)i->nrows, .ncols = (double)i->ncols, .nvals = (double)i->nvals,
+                        .longest = (double)i->spread.longest_row};
+    for (int k = 0; k < HEIGHTS; k++)
+        m.own[k] = m.vectors[k] = (double)i->statistics.vectors[k];
+    tsr_hot_shares(m.hot, &i->spread);
+    for (int at = 0; at < 2; at++) {
+        m.nwindows[at] = i->nsampled[at];
+        m.windows[at] = i->sampled[at];
+    }
+    return m;
+}
+
 static void explain(explanation *e, const request *r, const tsr_inspection *i, bool pattern)
 {
     const tsr_model *named = tsr_model_named();
@@ -88,8 +103,7 @@ static void explain(explanation *e, const request *r, const tsr_inspection *i, b
                                    .math = r->math};
     for (int k = 0; k < HEIGHTS; k++)
         e->product.vectors[k] = (double)i->statistics.vectors[k];
-    e->product.longest = (double)i->spread.longest_row;
-    tsr_hot_shares(e->product.hot, &i->spread);
+    e->matrix = matrix_of(i);
     predict_routes(e, pattern);
     predict_kernels(e);
     judge_windows(e);
@@ -133,25 +147,28 @@ static void print_choice(const explanation *e)
 static bool is_narrow(const explanation *e)
 {
     const tsr_gpu_product *p = &e->product;
-    tsr_gpu_matrix m = {.nrows = p->nrows, .ncols = p->ncols, .nvals = p->nvals};
-    for (int k = 0; k < HEIGHTS; k++)
-        m.own[k] = m.vectors[k] = p->vectors[k];
-    return p->math == TSR_GPU_TF32 && p->n > 1 && tsr_prefers_narrow(e->model, &m, p->n, TSR_FORM_BIT(TSR_GPU_KERNELS) - 1);
+    return p->math == TSR_GPU_TF32 && p->n > 1 && tsr_prefers_narrow(e->model, &e->matrix, p->n, TSR_FORM_BIT(TSR_FORMS) - 1);
+}
+
+static void print_reason(const explanation *e)
+{
+    double spared = 100 * (1 - e->kernels[e->fastest] / e->kernels[TSR_GPU_CSR]);
+    if (e->fastest == TSR_GPU_CSR)
+        puts("  rows share too few columns for blocks: csr, which builds nothing");
+    else if (e->fastest == TSR_FORM_HYBRID)
+        printf("  some row windows are worth Tensor Cores, others are not: split between them is predicted to spare %.0f %% of csr's time\n", spared);
+    else
+        printf("  %s fetches rows of B %.3g times less often than csr, and is predicted to spare %.0f %% of its time\n",
+               tsr_form_name(e->fastest), e->product.nvals / tsr_gpu_rows_fetched((tsr_gpu_kernel)e->fastest, &e->product), spared);
 }
 
 static void print_kernels(const explanation *e)
 {
-    double csr = e->kernels[TSR_GPU_CSR];
     printf("kernels, all on the %s (ms)\n", e->model->device);
-    for (int k = 0; k < TSR_GPU_KERNELS; k++)
-        if (e->kernels[k] > 0)
-            printf("  %-22s%.4g%s\n", tsr_gpu_kernel_names[k], e->kernels[k], k == (int)e->fastest ? "   fastest" : "");
-    if (e->fastest == TSR_GPU_CSR)
-        puts("  rows share too few columns for blocks: csr, which builds nothing");
-    else
-        printf("  %s fetches rows of B %.3g times less often than csr, and is predicted to spare %.0f %% of its time\n",
-               tsr_gpu_kernel_names[e->fastest], e->product.nvals / tsr_gpu_rows_fetched(e->fastest, &e->product),
-               100 * (1 - e->kernels[e->fastest] / csr));
+    for (int form = 0; form < TSR_FORMS; form++)
+        if (e->kernels[form] > 0)
+            printf("  %-22s%.4g%s\n", tsr_form_name(form), e->kernels[form], form == e->fastest ? "   fastest" : "");
+    print_reason(e);
     if (is_narrow(e))
         puts("  with B rounded on the way, a kernel of --precision=fp16 is predicted to be faster, and taken where B and A have room in FP16");
     printf("windows of %d rows       %lld of %lld would go to Tensor Cores, with %.1f %% of the entries\n", TSR_INSPECT_HEIGHT,
@@ -187,10 +204,10 @@ static void print_json(const explanation *e)
         printf("%s\"%s\": %.6g", k ? ", " : "", e->routes[k].name, e->routes[k].ms);
     printf("}, \"without_gpu\": \"%s\"", best_of(e, 2, &ms));
     printf(", \"with_gpu\": \"%s\", \"kernels\": {", best_of(e, 3, &ms));
-    for (int k = 0, known = 0; k < TSR_GPU_KERNELS; k++)
-        if (e->kernels[k] > 0)
-            printf("%s\"%s\": %.6g", known++ ? ", " : "", tsr_gpu_kernel_names[k], e->kernels[k]);
-    printf("}, \"fastest\": \"%s\", \"dense_windows\": %lld, \"entries_in_them\": %lld, \"model\": ", tsr_gpu_kernel_names[e->fastest],
+    for (int form = 0, known = 0; form < TSR_FORMS; form++)
+        if (e->kernels[form] > 0)
+            printf("%s\"%s\": %.6g", known++ ? ", " : "", tsr_form_name(form), e->kernels[form]);
+    printf("}, \"fastest\": \"%s\", \"dense_windows\": %lld, \"entries_in_them\": %lld, \"model\": ", tsr_form_name(e->fastest),
            (long long)e->windows, (long long)e->entries);
     tsr_tool_json_string(stdout, e->model->device);
     puts("}");

@@ -75,6 +75,9 @@ tsr_status tsr_make_order(uint32_t *order, const tsr_source *in, tsr_reorder whi
  * TSR_OUT_OF_MEMORY: *out is empty. */
 tsr_status tsr_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, int nthreads);
 
+/* A sample of the rows in this order (NULL: their own), without values: *out owns its arrays.  TSR_OUT_OF_MEMORY: *out is empty. */
+tsr_status tsr_sample_rows(tsr_source *out, const tsr_source *in, const uint32_t *order, int nthreads);
+
 /* Nonzero vectors for an entry at heights 8, 16, 32, 64, 128, in a sample of the rows in this order (NULL: their own), for tsr_order_pays.
  * Errors of tsr_make_statistics. */
 tsr_status tsr_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, int nthreads);

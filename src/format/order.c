@@ -69,23 +69,32 @@ tsr_status tsr_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *
     return TSR_OK;
 }
 
-tsr_status tsr_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, int nthreads)
+tsr_status tsr_sample_rows(tsr_source *out, const tsr_source *in, const uint32_t *order, int nthreads)
 {
     int64_t n = tsr_order_sampled(in->nrows);
     uint32_t *rows = tsr_format_alloc(n, sizeof *rows);
+    tsr_source pattern = *in;
+    pattern.x = NULL;
+    *out = (tsr_source){0};
     if (!rows)
         return TSR_OUT_OF_MEMORY;
     for (int64_t k = 0; k < n; k++) {
         int64_t place = tsr_order_sample_place(in->nrows, k);
         rows[k] = order ? order[place] : (uint32_t)place;
     }
+    tsr_status status = tsr_take_rows(out, &pattern, rows, n, nthreads);
+    free(rows);
+    return status;
+}
+
+tsr_status tsr_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, int nthreads)
+{
     tsr_source sample;
     tsr_statistics statistics = {0};
-    tsr_status status = tsr_take_rows(&sample, in, rows, n, nthreads);
+    tsr_status status = tsr_sample_rows(&sample, in, order, nthreads);
     if (status == TSR_OK)
         status = tsr_make_statistics(&statistics, &sample, nthreads);
     tsr_order_per_entry(vectors, statistics.vectors, sample.nvals);
     tsr_free_source(&sample);
-    free(rows);
     return status;
 }

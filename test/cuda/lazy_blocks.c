@@ -180,26 +180,10 @@ tsr_status tsr_cuda_sample_vectors(double vectors[5], const tsr_source *in, cons
     return status == TSR_OK ? tsr_sample_vectors(vectors, in, order, 1) : status;
 }
 
-/* tsr_sample_vectors without the counting. */
-static tsr_status sample_rows(tsr_source *out, const tsr_source *in, const uint32_t *order)
-{
-    int64_t n = tsr_order_sampled(in->nrows);
-    uint32_t *rows = malloc((size_t)(n + 1) * sizeof *rows);
-    tsr_source pattern = *in;
-    pattern.x = NULL;
-    for (int64_t k = 0; rows && k < n; k++) {
-        int64_t place = tsr_order_sample_place(in->nrows, k);
-        rows[k] = order ? order[place] : (uint32_t)place;
-    }
-    tsr_status status = rows ? tsr_take_rows(out, &pattern, rows, n, 1) : TSR_OUT_OF_MEMORY;
-    free(rows);
-    return status;
-}
-
 tsr_status tsr_cuda_sample_rows(tsr_source *out, const tsr_source *in, const uint32_t *order, void *on)
 {
     *out = (tsr_source){0};
-    WHEN_IDLE(on, sample_rows(out, in, order));
+    WHEN_IDLE(on, tsr_sample_rows(out, in, order, 1));
 }
 
 tsr_status tsr_cuda_count_windows(tsr_window_count *windows, const tsr_source *in, int height, void *on)

@@ -342,6 +342,9 @@ static void test_inspection_by_hand(void **state)
     assert_true(in.degrees[0] == 13 && in.degrees[1] == 3 && in.degrees[2] == 1);
     assert_true(in.nwindows == 3 && in.windows[0].nvals == 2 && in.windows[0].vectors == 1 && in.windows[1].vectors == 2);
     assert_true(in.routes[TSR_WINDOW_CUDA_CORES] == 3);
+    assert_true(in.nsampled[0] == 3 && in.sampled[0][0].nvals == 2 && in.sampled[0][0].vectors == 1 && in.sampled[0][1].vectors == 2);
+    assert_true(in.nsampled[1] == 2 && in.sampled[1][0].nvals == 4 && in.sampled[1][0].vectors == 2 && in.sampled[1][1].nvals == 1);
+    assert_true(in.spread.longest_row == 2);
     tsr_inspection_free(&in);
     tsr_mm_csr_free(&a);
     a = compressed(BANNER "coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n");

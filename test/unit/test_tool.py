@@ -126,6 +126,21 @@ class Errors(unittest.TestCase):
             answer = json.loads(tessera("explain", "--json", "--n=7", "--precision=fp64", matrix.name).stdout)
             self.assertEqual((answer["n"], answer["precision"]), (7, "fp64"))
 
+    def test_explain_hybrid(self):
+        """Half of the rows in full blocks, half with two entries here and there: some windows are for Tensor Cores, others are not."""
+        size = 4096
+        dense = [(row, row // 64 * 64 + k) for row in range(size // 2) for k in range(64)]
+        sparse = [(row, (row * 2654435761 + k * 40503) % size) for row in range(size // 2, size) for k in (1, 17)]
+        entries = sorted(set(dense + sparse))
+        with tempfile.NamedTemporaryFile("w", suffix=".mtx") as matrix:
+            matrix.write(f"%%MatrixMarket matrix coordinate pattern general\n{size} {size} {len(entries)}\n")
+            matrix.write("".join(f"{row + 1} {column + 1}\n" for row, column in entries))
+            matrix.flush()
+            mixed = json.loads(tessera("explain", "--json", "--n=128", "--precision=tf32", matrix.name).stdout)
+            text = tessera("explain", "--n=128", "--precision=tf32", matrix.name).stdout
+        self.assertLess(0, mixed["kernels"]["hybrid"])
+        self.assertIn("hybrid", text)
+
     def test_train(self):
         with tempfile.TemporaryDirectory() as folder:
             model, samples = f"--output={folder}/model", f"--samples={folder}/samples"
