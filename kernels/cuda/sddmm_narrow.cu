@@ -1,5 +1,5 @@
-// SDDMM by row in place of TF32: rows of B' as FP16, each scaled by a power of two (narrow.h), half the bytes to fetch.  Rows of A stay as
-// they are, sums are FP32.  Entries whose dot is not finite are computed anew from FP32, so that nothing need be known of the operands.
+// SDDMM by row in place of TF32: rows of B' as FP16, each scaled by a power of two (narrow.h), half the bytes to fetch.  Rows of A stay
+// as they are, sums are FP32.  Entries whose dot is not finite are computed anew from FP32, so nothing need be known of the operands.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/narrow.h"
 #include "kernels/cuda/sddmm.cuh"

@@ -11,6 +11,7 @@ namespace {
 
 constexpr int threads = 256, chunk = 256; // entries of a warp
 constexpr int width = 32;                 // columns of a word
+constexpr int least = 16;                 // columns, for it to pay
 constexpr unsigned every_lane = 0xffffffffu;
 
 /* Words of a row: 1, 2, or a multiple of 4, which are fetched together. */
@@ -111,7 +112,7 @@ template <int Words> __global__ void __launch_bounds__(threads) multiply_bits(co
     for (int64_t base = first; base <= last; base += 32) {
         const bool inside = base + lane <= last;
         const int64_t e = min(base + lane, last), col = load_once(a.q.i + e);
-        const bool on = !a.q.reads_a ? a.q.iso != 0 || !a.bits.weighted : !a.bits.weighted || static_cast<const uint8_t *>(a.q.x)[e] != 0;
+        const bool on = !a.bits.weighted || (a.q.reads_a ? static_cast<const uint8_t *>(a.q.x)[e] != 0 : a.q.iso != 0);
         int64_t low = first_row, high = last_row;
         while (low < high) {
             const int64_t middle = (low + high) / 2;
@@ -221,7 +222,7 @@ csr_bits tsr_csr_bits_of(tsr_semiring semiring, bool b_present, int64_t n, int64
     const bool ones = mul == TSR_MUL_PAIR && (joins || add == TSR_ADD_ANY || add == TSR_ADD_MIN);
     const bool truths = boolean && joins && (mul == TSR_MUL_TIMES || mul == TSR_MUL_AND || mul == TSR_MUL_FIRST || mul == TSR_MUL_SECOND);
     csr_bits bits = {};
-    bits.taken = (ones || truths) && n >= width && nvals >= nrows + ncols;
+    bits.taken = (ones || truths) && n >= least && nvals >= nrows + ncols;
     bits.present = b_present;
     bits.values = !ones;
     bits.weighted = tsr_mul_reads_a(mul);

@@ -189,7 +189,8 @@ static void run_sddmm_narrow(const void *described)
     float *b = lazy_widened(w.rounded, TSR_NUMBER_FP16, rows * k);
     for (int64_t row = 0; row < rows; row++)
         for (int64_t at = 0; at < k; at++)
-            b[row * k + at] = w.exponent[row] == 255 ? ((const float *)w.q.b)[row * w.q.ldb + at] : ldexpf(b[row * k + at], w.exponent[row] - 127);
+            b[row * k + at] = w.exponent[row] == 255 ? ((const float *)w.q.b)[row * w.q.ldb + at]
+                                                     : ldexpf(b[row * k + at], w.exponent[row] - 127);
     w.q.mask = &w.mask;
     w.q.b = b;
     w.q.ldb = k;

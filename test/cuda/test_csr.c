@@ -346,7 +346,7 @@ typedef struct or_case {
 
 static void draw_or_case(or_case *o, uint64_t seed, rng *r)
 {
-    static const int64_t widths[] = { 32, 33, 40, 63, 64, 65, 96, 100, 128, 130, 256, 300 };
+    static const int64_t widths[] = { 16, 31, 32, 33, 63, 64, 65, 100, 128, 130, 256, 300 };
     static const tsr_add adds[] = { TSR_ADD_LOR, TSR_ADD_MAX, TSR_ADD_PLUS, TSR_ADD_ANY, TSR_ADD_MIN };
     static const tsr_mul muls[] = { TSR_MUL_TIMES, TSR_MUL_AND, TSR_MUL_FIRST, TSR_MUL_SECOND };
     *o = (or_case){ .t = { .seed = seed, .pattern = rng_chance(r, 25), .iso = rng_chance(r, 80) } };
@@ -442,8 +442,8 @@ static bool test_or(uint64_t seed)
         const unsigned char *x = (const unsigned char *)o.c + (size_t)at * size;
         ok = inside ? right_or(&o, row, col, x, o.c_present[at]) : x[0] == 0xA5 && x[size - 1] == 0xA5 && o.c_present[at] == (int8_t)0xA5;
         if (!ok)
-            printf("FAIL or %llu: type %s add %d mul %d, %lld x %lld, %lld entries, n %lld: %s %lld, %lld\n", (unsigned long long)seed,
-                type_name(o.semiring.type), (int)o.semiring.add, (int)o.semiring.mul, (long long)t->nrows, (long long)t->ncols,
+            printf("FAIL or %llu: type %s add %d mul %d, %lld x %lld, %lld entries, n %lld: %s %lld, %lld\n",
+                (unsigned long long)seed, type_name(o.semiring.type), (int)o.semiring.add, (int)o.semiring.mul, (long long)t->nrows, (long long)t->ncols,
                 (long long)a.nvals, (long long)t->n, inside ? "element" : "outside of C:", (long long)row, (long long)col);
     }
     for (void **p = (void *[]){ b, b_present, c, c_present }, **end = p + 4; p < end; p++)
