@@ -198,25 +198,25 @@ static bool wants_sparse(const host_call *h, int64_t present)
     return !(control & (GxB_BITMAP | GxB_FULL)) || (double)present < bitmap_switch / 2 * (double)h->step.step.count;
 }
 
-/* Without memory for that they stay a bitmap, which SuiteSparse may turn. */
-static void compact(host_call *h, int64_t present)
+/* False: without memory for that they stay a bitmap, which SuiteSparse may turn. */
+static bool compact(host_call *h, int64_t present)
 {
     const tsr_stepper *s = &h->s;
     const int64_t nvec = s->by_col ? s->ncols : s->nrows, vlen = s->by_col ? s->nrows : s->ncols;
     tsr_handover sparse;
     if (!tsr_arrays_compressed(&sparse, nvec, present, s->type))
-        return;
+        return false;
     tsr_compact_bitmap((int64_t *)sparse.p, (int64_t *)sparse.i, sparse.x, h->arrays.b, h->arrays.x, tsr_type_size(s->type), nvec, vlen,
                        s->mod.nthreads);
     tsr_arrays_free(&h->arrays);
     h->arrays = sparse;
+    return true;
 }
 
 static GrB_Info hand_over(host_call *h, int64_t present)
 {
-    if (h->arrays.b && wants_sparse(h, present))
-        compact(h, present);
-    else if (h->arrays.b)
+    const bool sparse = h->arrays.b && wants_sparse(h, present) && compact(h, present);
+    if (h->arrays.b && !sparse)
         tsr_arrays_count(&h->arrays, present, h->step.step.count);
     const GrB_Info info = tsr_finish_conforming(h->s.call.C, h->s.call.vector, h->s.by_col, &h->arrays);
     tsr_arrays_free(&h->arrays);

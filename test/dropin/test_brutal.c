@@ -1,4 +1,4 @@
-/* Brutal allocation failures: the k-th allocation of every product fails, for every k.  A product then either reports
+/* Brutal allocation failures: the k-th allocation of every call fails, for every k.  A product or elementwise call then either reports
  * GrB_OUT_OF_MEMORY and leaves its operands alone, or succeeds with the right result; nothing leaks.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
@@ -103,9 +103,10 @@ static bool same(GrB_Matrix A, GrB_Matrix B)
     return true;
 }
 
-/* ---- products ---- */
+/* ---- calls ---- */
 
 typedef struct scene {
+    GrB_Info (*run)(GrB_Matrix C, const struct scene *scene); /* NULL: GrB_mxm */
     GrB_Matrix A, B, M, C; /* C: its contents before the product */
     GrB_BinaryOp accum;
     GrB_Semiring semiring;
@@ -120,9 +121,9 @@ static void scene_free(scene *s)
     GrB_Matrix_free(&s->C);
 }
 
-static GrB_Info multiply(GrB_Matrix C, const scene *s)
+static GrB_Info run(GrB_Matrix C, const scene *s)
 {
-    return GrB_mxm(C, s->M, s->accum, s->semiring, s->A, s->B, s->desc);
+    return s->run ? s->run(C, s) : GrB_mxm(C, s->M, s->accum, s->semiring, s->A, s->B, s->desc);
 }
 
 static void check_operands(const scene *s, const scene *copy)
@@ -132,7 +133,7 @@ static void check_operands(const scene *s, const scene *copy)
     if (s->M) assert_true(same(s->M, copy->M));
 }
 
-/* One product whose k-th allocation fails; true while there is a k-th. */
+/* One call whose k-th allocation fails; true while there is a k-th. */
 static bool attempt(const scene *s, const scene *copy, GrB_Matrix expected, long k, bool forever)
 {
     GrB_Matrix C = NULL;
@@ -142,7 +143,7 @@ static bool attempt(const scene *s, const scene *copy, GrB_Matrix expected, long
     has_failed = false;
     fail_forever = forever;
     countdown = k;
-    GrB_Info info = multiply(C, s);
+    GrB_Info info = run(C, s);
     bool failed = has_failed;
     if (info == GrB_SUCCESS) { /* whatever was put off must not need memory */
         countdown = 0;
@@ -167,7 +168,7 @@ static void brutal(scene *s)
     GrB_Matrix_dup(&copy.B, s->B);
     if (s->M) GrB_Matrix_dup(&copy.M, s->M);
     GrB_Matrix_dup(&expected, s->C);
-    assert_int_equal(multiply(expected, s), GrB_SUCCESS);
+    assert_int_equal(run(expected, s), GrB_SUCCESS);
     assert_true(same(expected, expected)); /* it is here before blocks are counted */
     for (int forever = 0; forever < 2; forever++) {
         long k = 0;
@@ -276,6 +277,46 @@ static void test_dense_first(void **state)
     brutal(&s);
 }
 
+static GrB_Matrix bitmap(GrB_Type type, unsigned percent)
+{
+    GrB_Matrix A = random_matrix(type, M_ROWS, N_COLUMNS, percent);
+    GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_BITMAP);
+    return A;
+}
+
+static GrB_Info multiply_elements(GrB_Matrix C, const scene *s)
+{
+    return GrB_Matrix_eWiseMult_BinaryOp(C, s->M, s->accum, GrB_MINUS_FP32, s->A, s->B, s->desc);
+}
+
+static void test_elementwise(void **state)
+{
+    (void)state;
+    scene s = {.run = multiply_elements, .desc = GrB_DESC_RS};
+    s.A = bitmap(GrB_FP32, 60);
+    s.B = bitmap(GrB_INT16, 60);
+    s.M = bitmap(GrB_BOOL, 60);
+    s.C = random_matrix(GrB_FP32, M_ROWS, N_COLUMNS, 10);
+    brutal(&s);
+}
+
+static GrB_Info select_few(GrB_Matrix C, const scene *s)
+{
+    return GrB_Matrix_select_FP32(C, s->M, s->accum, GrB_VALUEEQ_FP32, s->A, 2, s->desc);
+}
+
+/* Few entries are handed over sparse, or as a bitmap. */
+static void test_selected(void **state)
+{
+    (void)state;
+    scene s = {.run = select_few};
+    s.A = random_matrix(GrB_FP32, M_ROWS, N_COLUMNS, 100);
+    s.B = bitmap(GrB_FP32, 1);
+    s.C = random_matrix(GrB_FP32, M_ROWS, N_COLUMNS, 10);
+    GxB_Matrix_Option_set(s.C, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    brutal(&s);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -306,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_masked_and_accumulated), cmocka_unit_test(test_sparse_result),
         cmocka_unit_test(test_sddmm),
         cmocka_unit_test(test_masked_dot),   cmocka_unit_test(test_dense_first),
+        cmocka_unit_test(test_elementwise),  cmocka_unit_test(test_selected),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
