@@ -82,9 +82,12 @@ def recorded_figures(page):
         if 'pipelines' in record.name:
             rows += output_of('python3', 'bench/pipelines.py', '--markdown', str(record)).splitlines()
             continue
+        content = json.loads(record.read_text(encoding='utf-8'))
+        if not isinstance(content, dict) or 'cases' not in content:  # not of bench/run.py
+            continue
         for form in ('--all', '--summary'):
             rows += output_of('python3', 'bench/table.py', form, str(record)).splitlines()
-        for case in json.loads(record.read_text(encoding='utf-8'))['cases']:
+        for case in content['cases']:
             keys = ('plain_ms', 'tessera_ms', 'ratio', 'tessera_first_ms')
             if all(case.get(key) is not None for key in keys):
                 rows.append('|'.join(str(three_digits(case[key])) for key in keys))
