@@ -75,6 +75,15 @@ def sddmm_rows(record):
     return ['|'.join(str(three_digits(ms)) for ms in row) for row in rows.values()]
 
 
+def elementwise_rows(content):
+    """Times of bench/elementwise.py: a row for each call; ms, of one column µs."""
+    rows = {}
+    for case in content['calls']:
+        for key in ('plain', 'forwarded', 'tessera'):
+            rows.setdefault(case['call'], []).append(f'{case[key]:.1f}' if case['columns'] > 1 else f'{1e3 * case[key]:.0f}')
+    return ['|'.join(row) for row in rows.values()]
+
+
 def recorded_figures(page):
     """Figures of every row that the records named by a page give, in each form that pages use."""
     rows, named = [], sorted({ROOT / name for name in re.findall(r'bench/results/[\w.-]+\.jsonl?', page.read_text(encoding='utf-8'))})
@@ -83,7 +92,9 @@ def recorded_figures(page):
             rows += output_of('python3', 'bench/pipelines.py', '--markdown', str(record)).splitlines()
             continue
         content = json.loads(record.read_text(encoding='utf-8'))
-        if not isinstance(content, dict) or 'cases' not in content:  # not of bench/run.py
+        if 'calls' in content:
+            rows += elementwise_rows(content)
+        if 'cases' not in content:  # not of bench/run.py
             continue
         for form in ('--all', '--summary'):
             rows += output_of('python3', 'bench/table.py', form, str(record)).splitlines()
