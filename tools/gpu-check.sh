@@ -64,6 +64,7 @@ sanitize_one() { # tool test
     test_csr | test_masked | test_sddmm) arguments+=(--semirings=0) ;;
     test_panel_semirings) arguments=(1) ;;
     test_convert) [ "$tool" = racecheck ] && arguments=(--count=3) ;; # the seventh has 2 million rows
+    test_order) [ "$tool" = racecheck ] && arguments=(--count=6) ;;   # twelve take a minute beside others
     esac
     # test_primitives makes calls that must fail.
     [ "$tool" = memcheck ] && options=(--report-api-errors no)
