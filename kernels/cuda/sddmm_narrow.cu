@@ -94,9 +94,10 @@ template <int Lanes, bool Once = true> tsr_status launch_rows(const narrow_args 
 
 bool at_16(const void *p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
+/* Four lanes a row leave registers for a fourth block. */
 template <int V, int G, int C, bool Whole> tsr_status launch_narrow(const sddmm_args &q, void *stream)
 {
-    return launch_typed<float, __half, V, G, C, Whole, 3>(q, stream);
+    return launch_typed<float, __half, V, G, C, Whole, G == 4 ? 4 : 3>(q, stream);
 }
 
 } // namespace
