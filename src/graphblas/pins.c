@@ -8,7 +8,9 @@
 
 enum {
     MOST_NOTED = 1024, /* what comes when so many are alive is never locked */
-    USES_BEFORE = 1   /* products that use a block before its pages are locked */
+    USES_BEFORE = 1,       /* products that use a block before its pages are locked; a small one, */
+    USES_OF_SMALL = 4,     /* where threads copy nearly as fast */
+    SMALL_BLOCK = 16 << 20
 };
 
 typedef struct note {
@@ -53,7 +55,7 @@ static void set_pinned(note *n, bool pinned)
 /* Bytes to lock; 0: not now. */
 static size_t wanted(note *n)
 {
-    if (!n || n->pinned || n->uses < 0 || n->uses++ < USES_BEFORE)
+    if (!n || n->pinned || n->uses < 0 || n->uses++ < (n->bytes < SMALL_BLOCK ? USES_OF_SMALL : USES_BEFORE))
         return 0;
     return forks == 0 && pinned_bytes + n->bytes <= limit() ? n->bytes : 0;
 }

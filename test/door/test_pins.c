@@ -61,7 +61,7 @@ static bool is_locked(const void *block)
 /* Used until it is locked, or for long enough. */
 static void use_often(const void *block)
 {
-    for (int k = 0; k < 4; k++)
+    for (int k = 0; k < 5; k++)
         tsr_pins_use(block, &device);
 }
 
@@ -97,6 +97,20 @@ static void not_at_first(void **state)
     assert_ptr_equal(tsr_block_malloc(4 * MIB), block);
     assert_true(is_locked(block));
     tsr_block_free(block);
+}
+
+/* Locking a large one pays sooner. */
+static void large_ones_sooner(void **state)
+{
+    (void) state;
+    void *small = tsr_block_malloc(4 * MIB), *large = tsr_block_malloc(20 * MIB);
+    for (int k = 0; k < 2; k++) {
+        tsr_pins_use(small, &device);
+        tsr_pins_use(large, &device);
+    }
+    assert_true(is_locked(large) && !is_locked(small));
+    tsr_block_free(small);
+    tsr_block_free(large);
 }
 
 /* Memory that came from elsewhere, the middle of a block, small blocks, a device without the functions. */
@@ -269,7 +283,7 @@ static void allocator_is_hidden(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        PINS_TEST(not_at_first), PINS_TEST(only_ours), PINS_TEST(refused_once_is_enough), PINS_TEST(freed_for_good),
+        PINS_TEST(not_at_first), PINS_TEST(large_ones_sooner), PINS_TEST(only_ours), PINS_TEST(refused_once_is_enough), PINS_TEST(freed_for_good),
         PINS_TEST(moved), PINS_TEST(given_to_the_program), PINS_TEST(finalized), PINS_TEST(at_a_fork),
         PINS_TEST(more_than_can_be_noted), PINS_TEST(threads), PINS_TEST(allocator_is_hidden)};
     return cmocka_run_group_tests(tests, NULL, NULL);
