@@ -49,8 +49,8 @@ typedef _Bool bool;
         case TSR_STEP_SQRT: EACH(root(x[k]));                                                                 \
         case TSR_STEP_DIV: EACH(x[k] / y[k]);                                                                 \
         case TSR_STEP_RDIV: EACH(y[k] / x[k]);                                                                \
-        case TSR_STEP_MIN: EACH((x[k] < y[k]) | (y[k] != y[k]) ? x[k] : y[k]);                                \
-        case TSR_STEP_MAX: EACH((x[k] > y[k]) | (y[k] != y[k]) ? x[k] : y[k]);                                \
+        case TSR_STEP_MIN: EACH(((x[k] < y[k]) | (y[k] != y[k])) ? x[k] : y[k]);                              \
+        case TSR_STEP_MAX: EACH(((x[k] > y[k]) | (y[k] != y[k])) ? x[k] : y[k]);                              \
         default: return NULL;                                                                                 \
         }                                                                                                     \
     }

@@ -123,11 +123,11 @@ static void blocks_belong_to_the_c_library(void **state)
 static void unaligned_blocks_are_not_kept(void **state)
 {
     (void) state;
-    void *foreign = malloc(3 * MIB); /* behind the C library's header */
+    void *foreign = malloc(3 * MIB); /* behind the C library's header; sanitizers have none */
     assert_non_null(foreign);
-    assert_int_not_equal((uintptr_t) foreign % 4096, 0);
+    const bool aligned = (uintptr_t) foreign % 4096 == 0;
     tsr_block_free(foreign);
-    assert_int_equal(tsr_blocks_get_stats().count, 0);
+    assert_int_equal(tsr_blocks_get_stats().count, aligned);
     unsigned char *grown = tsr_block_realloc(tsr_block_realloc(NULL, 1000), 3 * MIB);
     assert_non_null(grown);
     assert_int_equal((uintptr_t) grown % 4096, 0);
