@@ -46,7 +46,6 @@ typedef struct tsr_host_step {
     tsr_step step;
     tsr_step_arrays arrays;
     tsr_type x_type, y_type, type;
-    void (*cast)(void *dst, tsr_type to, const void *src, tsr_type from, int64_t n, int nthreads);
 } tsr_host_step;
 
 /* Returns how many entries are present.  The bits are those of one operator after the other. */

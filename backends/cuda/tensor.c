@@ -144,7 +144,7 @@ static tsr_status look_at_values(tsr_cuda_sparse *a)
     const tsr_cuda_numbers values = {a->csr.x, a->csr.nvals, 1, a->csr.nvals};
     if (account->narrow_known)
         return TSR_OK;
-    tsr_status status = tsr_cuda_find_shifts(&account->shift, &account->narrow, &values, 1, NULL);
+    tsr_status status = tsr_cuda_find_shift(&account->shift, &account->narrow, &values, NULL);
     account->narrow_known = status == TSR_OK;
     return status;
 }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/chunks.h"
 #include "kernels/cpu/step_loops.h"
+#include "src/format/format.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -33,7 +34,6 @@ typedef struct step_block {
 } step_block;
 
 static const uint8_t ones[BLOCK] = { [0 ... BLOCK - 1] = 1 };
-static const size_t sizes[TSR_TYPE_COUNT] = { 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8 };
 
 static const void *at(const void *x, size_t size, int64_t k)
 {
@@ -52,10 +52,10 @@ static const void *load(const step_block *b, const tsr_elements *e, tsr_type fro
     const tsr_host_step *h = b->job->h;
     if (!e->x)
         return scalars->bytes;
-    const void *x = at(e->x, sizes[from], b->first);
+    const void *x = at(e->x, tsr_type_size(from), b->first);
     if (from == h->step.type)
         return x;
-    h->cast(cast->bytes, h->step.type, x, from, b->n, 1);
+    tsr_cast_values(cast->bytes, h->step.type, x, from, b->n, 1);
     return cast->bytes;
 }
 
@@ -87,7 +87,7 @@ static const void *convert(const step_block *b, const void *z, void *to)
     const tsr_host_step *h = b->job->h;
     if (h->step.result == h->type)
         return z;
-    h->cast(to, h->type, z, h->step.result, b->n, 1);
+    tsr_cast_values(to, h->type, z, h->step.result, b->n, 1);
     return to;
 }
 
@@ -118,7 +118,7 @@ static bool look_at_mask(step_block *b)
     const tsr_step *s = &h->step;
     const tsr_elements *m = &h->arrays.mask;
     if (m->x && !s->mask_structural)
-        b->job->loops.truth(sizes[s->mask_type], b->pass, at(m->x, sizes[s->mask_type], b->first), b->n);
+        b->job->loops.truth(tsr_type_size(s->mask_type), b->pass, at(m->x, tsr_type_size(s->mask_type), b->first), b->n);
     else
         memset(b->pass, 1, (size_t)b->n);
     join(b->pass, presence(b, m), b->n);
@@ -132,7 +132,7 @@ static bool look_at_mask(step_block *b)
 static const void *unite(step_block *b, const void *x, const void *y, const void *z, const uint8_t *xp, const uint8_t *yp)
 {
     const step_job *j = b->job;
-    const size_t size = sizes[j->h->step.type];
+    const size_t size = tsr_type_size(j->h->step.type);
     memset(b->flags, 1, (size_t)b->n);
     if (!xp && !yp)
         return z;
@@ -259,16 +259,16 @@ int64_t tsr_cpu_step(const tsr_host_step *h, int nthreads)
 {
     const tsr_step *s = &h->step;
     const tsr_step_arrays *a = &h->arrays;
-    step_job j = { .h = h, .loops = TSR_PICK_ISA(tsr_step_table), .size = sizes[h->type], .masked = tsr_step_masked(s, a) };
+    step_job j = { .h = h, .loops = TSR_PICK_ISA(tsr_step_table), .size = tsr_type_size(h->type), .masked = tsr_step_masked(s, a) };
     const bool partial = a->x.present || (a->y.present && !tsr_step_is_unary(s->op)) || (s->accumulates && a->c.present);
     j.plain = !j.masked && !partial && !s->select && !a->z_present;
     j.keeps = j.masked && a->c.x && !s->replace;
     j.counts = a->z_present || a->x.present || a->y.present || s->select;
     j.in_place = j.keeps && a->z == a->c.x && a->z_present == a->c.present;
     if (!a->x.x)
-        repeat(&j.x, sizes[s->type], s->x.scalar);
+        repeat(&j.x, tsr_type_size(s->type), s->x.scalar);
     if (!a->y.x)
-        repeat(&j.y, sizes[s->type], s->y.scalar);
+        repeat(&j.y, tsr_type_size(s->type), s->y.scalar);
     tsr_for_ranges(s->count, GRAIN, nthreads, run_range, &j);
     return a->z_present ? (int64_t)atomic_load(&j.present) : s->count;
 }

@@ -212,11 +212,9 @@ static bool wants_gpu(const tsr_request *r, const tsr_features *f, double base)
     return config->eager || tsr_backend_gpu_asked() || start_pays(r, f, base);
 }
 
-/* The GPU, if it may compute this. */
-static const tsr_backend *gpu_for(const tsr_request *r, const tsr_features *f, double base)
+/* The GPU, started now if it was not, if it computes such products. */
+static const tsr_backend *gpu_that_takes(const tsr_request *r)
 {
-    if (!wants_gpu(r, f, base))
-        return NULL;
     const tsr_backend *gpu = tsr_backend_gpu();
     tsr_product cast = as_cast(&r->product);
     return gpu && gpu->supports(&cast) ? gpu : NULL;
@@ -265,7 +263,7 @@ static double without_gpu(const tsr_request *r, const tsr_features *f, const tsr
 static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decision *d)
 {
     double cpu_ms = d->predicted_ms, base = without_gpu(r, f, d);
-    const tsr_backend *gpu = gpu_for(r, f, base);
+    const tsr_backend *gpu = wants_gpu(r, f, base) ? gpu_that_takes(r) : NULL;
     if (!gpu)
         return;
     bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
@@ -321,9 +319,8 @@ static void decide_iso(const tsr_request *r, const tsr_features *f, tsr_decision
     if (!r->values || !may_settle(r) || !r->a_matrix || by_reference() || tsr_work_of(f) < TSR_WATCHED_LEAST)
         return;
     d->watched_ms = search_ms(f);
-    const tsr_backend *gpu = gpu_missed(r, f, d) ? tsr_backend_gpu() : NULL;
-    tsr_product cast = as_cast(&r->product);
-    if (!gpu || !gpu->supports(&cast))
+    const tsr_backend *gpu = gpu_missed(r, f, d) ? gpu_that_takes(r) : NULL;
+    if (!gpu)
         return;
     d->backend = gpu;
     d->predicted_ms = d->watched_ms;
@@ -506,9 +503,8 @@ void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t 
     tsr_cpu_add_to(x, type, c, iso, n, nthreads);
 }
 
-int64_t tsr_engine_step(tsr_host_step *step, int nthreads)
+int64_t tsr_engine_step(const tsr_host_step *step, int nthreads)
 {
-    step->cast = tsr_cast_values;
     return tsr_cpu_step(step, nthreads);
 }
 

@@ -83,8 +83,8 @@ void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type 
 /* x[0..n) = c + x: the end of C += A*B where C and the product are full. */
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
 
-/* One elementwise step on host arrays (kernels/kernels.h); step->cast is set here.  How many entries are present. */
-int64_t tsr_engine_step(tsr_host_step *step, int nthreads);
+/* One elementwise step on host arrays (kernels/kernels.h); how many entries are present then. */
+int64_t tsr_engine_step(const tsr_host_step *step, int nthreads);
 
 /* tsr_engine_execute for a product that can go nowhere else any more: with one thread, then with the reference kernels.  Fails
  * only when not even scratch of the size of the operands' values can be had. */

@@ -44,6 +44,13 @@ bool tsr_arrays_compressed(tsr_handover *a, int64_t nvec, int64_t nvals, tsr_typ
     return false;
 }
 
+void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *bitmap, int64_t nvec, int64_t vlen, tsr_type type, int nthreads)
+{
+    tsr_compact_bitmap((int64_t *)sparse->p, (int64_t *)sparse->i, sparse->x, bitmap->b, bitmap->x, tsr_type_size(type), nvec, vlen,
+                       nthreads);
+    tsr_arrays_free(bitmap);
+}
+
 bool tsr_arrays_take(tsr_handover *a, GrB_Matrix C, bool vector, bool by_col)
 {
     GrB_Index b_bytes = 0, x_bytes = 0, nvals = 0;

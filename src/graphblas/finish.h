@@ -24,6 +24,9 @@ bool tsr_arrays_presence(tsr_handover *arrays, int64_t count);
 /* Room for a sparse result of `nvals` entries in `nvec` vectors.  false: out of memory, nothing held. */
 bool tsr_arrays_compressed(tsr_handover *arrays, int64_t nvec, int64_t nvals, tsr_type type);
 
+/* The entries of a bitmap, in vectors of `vlen` places, into a sparse result with room for them; the bitmap is freed. */
+void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *bitmap, int64_t nvec, int64_t vlen, tsr_type type, int nthreads);
+
 /* The arrays of C, which is a bitmap held by_col and not iso; C is empty then.  false: nothing has changed. */
 bool tsr_arrays_take(tsr_handover *arrays, GrB_Matrix C, bool vector, bool by_col);
 

@@ -109,25 +109,16 @@ static bool accumulates_extremes(GrB_BinaryOp accum)
     return accum && tsr_match_binary(&op, &type, accum) && is_extreme(op, type);
 }
 
-/* 0: there is no object. */
-static int32_t format_of(GrB_Matrix handle)
-{
-    int32_t status = 0;
-    if (handle)
-        tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_STATUS, &status);
-    return status;
-}
-
 static bool is_bitmap(GrB_Matrix handle)
 {
-    return format_of(handle) == GxB_BITMAP;
+    return tsr_match_sparsity(handle) == GxB_BITMAP;
 }
 
 /* A binary operator may be MIN or MAX.  One scalar for all of C SuiteSparse writes but once. */
 bool tsr_host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary)
 {
-    const int32_t a = format_of(A), b = format_of(B), sparse = GxB_SPARSE | GxB_HYPERSPARSE;
-    if (((a | b | format_of(out->M)) & sparse) || !(A || B || out->M || out->accum))
+    const int32_t a = tsr_match_sparsity(A), b = tsr_match_sparsity(B), sparse = GxB_SPARSE | GxB_HYPERSPARSE;
+    if (((a | b) & sparse) || tsr_match_held_sparse(out->M) || !(A || B || out->M || out->accum))
         return false;
     return ((a | b) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_get()->mode == TSR_MODE_CPU ||
            elements_of(out->C) >= TSR_ELEMENTWISE_FEW;
@@ -164,10 +155,8 @@ static bool pays(const tsr_step_call *call)
 static bool reuse_arrays(host_call *h)
 {
     const tsr_stepper *s = &h->s;
-    int32_t status = 0;
     tsr_view c;
-    tsr_real.GxB_Matrix_Option_get_INT32(s->call.C, GxB_SPARSITY_STATUS, &status);
-    if (status != (s->full ? GxB_FULL : GxB_BITMAP) || !tsr_match_view(&c, s->call.C) || c.iso)
+    if (tsr_match_sparsity(s->call.C) != (s->full ? GxB_FULL : GxB_BITMAP) || !tsr_match_view(&c, s->call.C) || c.iso)
         return false;
     if (s->full)
         h->step.arrays.z = (void *)(uintptr_t)c.x;
@@ -206,9 +195,7 @@ static bool compact(host_call *h, int64_t present)
     tsr_handover sparse;
     if (!tsr_arrays_compressed(&sparse, nvec, present, s->type))
         return false;
-    tsr_compact_bitmap((int64_t *)sparse.p, (int64_t *)sparse.i, sparse.x, h->arrays.b, h->arrays.x, tsr_type_size(s->type), nvec, vlen,
-                       s->mod.nthreads);
-    tsr_arrays_free(&h->arrays);
+    tsr_arrays_compact(&sparse, &h->arrays, nvec, vlen, s->type, s->mod.nthreads);
     h->arrays = sparse;
     return true;
 }

@@ -28,6 +28,17 @@ bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle)
     return tsr_real.GxB_Matrix_type(&t, handle) == GrB_SUCCESS && tsr_match_type(type, t);
 }
 
+int32_t tsr_match_sparsity(GrB_Matrix handle)
+{
+    int32_t status = 0;
+    return handle && tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS ? status : 0;
+}
+
+bool tsr_match_held_sparse(GrB_Matrix handle)
+{
+    return tsr_match_sparsity(handle) & (GxB_SPARSE | GxB_HYPERSPARSE);
+}
+
 static tsr_format format_of(const struct GB_Iterator_opaque *it)
 {
     switch (it->A_sparsity) {

@@ -71,4 +71,8 @@ bool tsr_match_view(tsr_view *view, GrB_Matrix handle);
 /* The type of a matrix or vector; false: not a built-in real type, or not a valid object. */
 bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle);
 
+/* How it is held now: GxB_SPARSE and so on; 0: no valid object, or NULL. */
+int32_t tsr_match_sparsity(GrB_Matrix handle);
+bool tsr_match_held_sparse(GrB_Matrix handle); /* sparse or hypersparse */
+
 #endif

@@ -585,13 +585,6 @@ static bool has_value(const void *handle)
     return value;
 }
 
-static bool held_sparse(GrB_Matrix handle)
-{
-    int32_t status = 0;
-    return tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS &&
-           (status == GxB_SPARSE || status == GxB_HYPERSPARSE);
-}
-
 static bool narrow(GrB_Matrix handle)
 {
     GrB_Index nrows, ncols;
@@ -607,11 +600,16 @@ static bool spreads_much(const tsr_call *c)
     return most_work(&work, c) && !tsr_engine_hopeless(work * share, false);
 }
 
-/* Is u, or a matrix of few rows or columns, sparse on the host, and is there a GPU that it might be brought to, or may there be one? */
+/* Is there a vector, or a matrix of few rows or columns, and a GPU that it might be brought to, or may there be one? */
+static bool may_be_brought(const tsr_call *c)
+{
+    return (c->vector || narrow(c->A) || narrow(c->B)) && (tsr_resident_possible() || !tsr_backend_gpu_asked());
+}
+
+/* Is it sparse on the host? */
 static bool may_spread(const tsr_call *c)
 {
-    return (c->vector || narrow(c->A) || narrow(c->B)) && (tsr_resident_possible() || !tsr_backend_gpu_asked()) && spreads_much(c) &&
-           held_sparse(c->B) && (c->vector || held_sparse(c->A));
+    return spreads_much(c) && tsr_match_held_sparse(c->B) && (c->vector || tsr_match_held_sparse(c->A));
 }
 
 /* Is its result iso and so much to do that the GPU may be missed? */
@@ -619,8 +617,7 @@ static bool may_be_watched(const tsr_call *c)
 {
     double work;
     tsr_semiring s;
-    if (tsr_config_get()->mode != TSR_MODE_AUTO || !(c->vector || narrow(c->A) || narrow(c->B)) ||
-        !(tsr_resident_possible() || !tsr_backend_gpu_asked()) || !most_work(&work, c) || work < TSR_WATCHED_LEAST)
+    if (tsr_config_get()->mode != TSR_MODE_AUTO || !most_work(&work, c) || work < TSR_WATCHED_LEAST)
         return false;
     return c->semiring && tsr_match_semiring(&s, c->semiring) && s.add != TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR;
 }
@@ -632,7 +629,7 @@ static bool of_values(const tsr_call *c)
         return false;
     return ((tsr_busy() & TSR_BUSY_VALUES) &&
             (has_value(c->A) || has_value(c->B) || (has_value(c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
-           may_spread(c) || may_be_watched(c);
+           (may_be_brought(c) && (may_spread(c) || may_be_watched(c)));
 }
 
 static bool try_call(GrB_Info *info, const tsr_call *call)

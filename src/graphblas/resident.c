@@ -178,15 +178,13 @@ static bool may_delay(GrB_Matrix C)
 {
     const tsr_config *config = tsr_config_get();
     GrB_Index nrows, ncols, entries;
-    int32_t status;
     tsr_type type;
     if (tsr_real.GrB_Matrix_nrows(&nrows, C) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&ncols, C) != GrB_SUCCESS)
         return false;
     const double places = (double)nrows * (double)ncols;
     return places >= tsr_gravity_least(config->min_work, config->mode == TSR_MODE_GPU) && places <= 0x1p28 &&
            tsr_match_object_type(&type, C) && tsr_real.GrB_Matrix_nvals(&entries, C) == GrB_SUCCESS && entries == 0 &&
-           tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS &&
-           (status == GxB_SPARSE || status == GxB_HYPERSPARSE);
+           tsr_match_held_sparse(C);
 }
 
 bool tsr_resident_delay_control(GrB_Matrix C, int32_t control)
@@ -310,10 +308,7 @@ static tsr_status fetch(absent *a, tsr_result *result)
 static void compact(absent *a)
 {
     const tsr_view v = tsr_value_view(a->value);
-    tsr_handover *s = &a->sparse;
-    tsr_compact_bitmap((int64_t *)s->p, (int64_t *)s->i, s->x, a->arrays.b, a->arrays.x, tsr_type_size(v.type), v.nvec, v.vlen,
-                       tsr_resident_threads());
-    tsr_arrays_free(&a->arrays);
+    tsr_arrays_compact(&a->sparse, &a->arrays, v.nvec, v.vlen, v.type, tsr_resident_threads());
     tsr_value_set_sparse(a->value);
 }
 

@@ -197,14 +197,13 @@ static bool keeps_bitmap(const tsr_stepper *s)
 {
     const tsr_step_call *call = &s->call;
     const bool itself = (call->A == call->C && !call->B) || (call->B == call->C && !call->A);
-    int32_t status = 0, control = GxB_BITMAP;
+    int32_t control = GxB_BITMAP;
     if (!itself || call->M || call->accum || tsr_resident_only(call->C) || (call->A ? &s->x : &s->y)->view.format != TSR_FULL)
         return false;
     if (tsr_form_waits(call->C))
         return true;
-    tsr_real.GxB_Matrix_Option_get_INT32(call->C, GxB_SPARSITY_STATUS, &status);
     tsr_real.GxB_Matrix_Option_get_INT32(call->C, GxB_SPARSITY_CONTROL, &control);
-    return status == GxB_BITMAP && control != GxB_BITMAP;
+    return tsr_match_sparsity(call->C) == GxB_BITMAP && control != GxB_BITMAP;
 }
 
 static bool look_at_operands(tsr_stepper *s, const bool *promised)

@@ -108,7 +108,7 @@ static tsr_host_step draw_step(rng *r, uint64_t number)
     s.mask_complement = rng_chance(r, 40);
     s.replace = rng_chance(r, 40);
     tsr_host_step h = {.step = s, .type = draw_type(r, s.result), .x_type = s.select ? s.type : draw_type(r, s.type),
-                       .y_type = draw_type(r, s.type), .cast = tsr_cast_values};
+                       .y_type = draw_type(r, s.type)};
     const int binary = (h.type == TSR_BOOL ? TSR_STEP_COUNT : TSR_STEP_EQ) - TSR_STEP_FIRST;
     h.step.accumulates = rng_chance(r, 40);
     h.step.accum = (tsr_step_op)(TSR_STEP_FIRST + rng_below(r, binary));
