@@ -68,31 +68,11 @@ static void free_all(void)
 
 /* ---- random elements ---- */
 
-static double draw_real(rng *r)
-{
-    static const double odd[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 1e-40, -0x1p-149, 3e38, -3e38};
-    return rng_chance(r, 40) ? odd[rng_below(r, 11)] : ldexp((double)rng_below(r, 2000) - 1000, (int)rng_below(r, 20) - 10);
-}
-
-static void draw_element(rng *r, tsr_type type, void *x, int64_t at)
-{
-    uint64_t bits = rng_next(r);
-    switch (rng_below(r, 6)) {
-    case 0: bits = 0; break;
-    case 1: bits = 1; break;
-    case 2: bits = UINT64_MAX; break;
-    case 3: bits = UINT64_C(1) << (8 * type_size(type) - 1); break;
-    case 4: bits %= 7; break;
-    default: break;
-    }
-    tsr_value_store(type, x, at, (tsr_value){.bits = type == TSR_BOOL ? bits & 1 : bits, .real = draw_real(r)});
-}
-
 static void *draw_array(rng *r, tsr_type type, int64_t count)
 {
     char *x = take((size_t)count * type_size(type));
     for (int64_t k = 0; k < count; k++)
-        draw_element(r, type, x, k);
+        draw_odd_element(r, type, x, k);
     return x;
 }
 
@@ -123,7 +103,7 @@ static tsr_elements to_device(const tsr_elements *e, tsr_type type, int64_t coun
 
 static tsr_elements draw_operand(rng *r, tsr_type type, int64_t count, uint64_t *scalar)
 {
-    draw_element(r, type, scalar, 0);
+    draw_odd_element(r, type, scalar, 0);
     if (rng_chance(r, 15))
         return (tsr_elements){NULL, NULL};
     void *x = draw_array(r, type, count);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/ref/value.h"
+
 /* ---- random numbers (splitmix64) ---- */
 
 uint64_t rng_next(rng *r)
@@ -415,4 +417,26 @@ void case_make_bench(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int
         .c_by_col = by_col,
         .nthreads = 2 };
     c->product.a = make_power_law(c, r, scale, semiring.type);
+}
+
+/* ---- odd elements ---- */
+
+static double odd_real(rng *r)
+{
+    static const double odd[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 1e-40, -0x1p-149, 3e38, -3e38};
+    return rng_chance(r, 40) ? odd[rng_below(r, 11)] : ldexp((double)rng_below(r, 2000) - 1000, (int)rng_below(r, 20) - 10);
+}
+
+void draw_odd_element(rng *r, tsr_type type, void *x, int64_t at)
+{
+    uint64_t bits = rng_next(r);
+    switch (rng_below(r, 6)) {
+    case 0: bits = 0; break;
+    case 1: bits = 1; break;
+    case 2: bits = UINT64_MAX; break;
+    case 3: bits = UINT64_C(1) << (8 * type_size(type) - 1); break;
+    case 4: bits %= 7; break;
+    default: break;
+    }
+    tsr_value_store(type, x, at, (tsr_value){.bits = type == TSR_BOOL ? bits & 1 : bits, .real = odd_real(r)});
 }

@@ -13,6 +13,9 @@ uint64_t rng_next(rng *r);
 int64_t rng_below(rng *r, int64_t bound);        /* [0, bound) */
 bool rng_chance(rng *r, int percent);
 
+/* x[at]: any bits, often none, all or the sign; zeros, infinities, NaN and the ends of FP32. */
+void draw_odd_element(rng *r, tsr_type type, void *x, int64_t at);
+
 /* How values are drawn. DYADIC: few bits, so that every sum is exact.  PLAIN: any finite value of moderate size. 
  * WILD: also
  * NaN, infinities and zeros of both signs. Integers are dyadic or use all bits. */
