@@ -14,12 +14,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/registry/config.h"
 #include "src/registry/warn.h"
 
 enum { MAX_ROWS = 256, KEY_SIZE = 128, LINE_SIZE = 4096, TOP_ROUTES = 40, TOP_REASONS = 8, TOP_CAUSES = 12 };
+enum { PATIENCE_MS = 1000 }; /* for a reader of the trace that takes nothing */
+enum { TAKEN = -1 }; /* the trace's descriptor is another file now; beside numbers of errno */
 enum { PATH_SIZE = sizeof((tsr_config *)0)->trace + 64 };
 
 typedef struct row {
@@ -39,6 +42,8 @@ static pthread_once_t fork_once = PTHREAD_ONCE_INIT, exit_once = PTHREAD_ONCE_IN
 static _Atomic(const tsr_config *) started_for; /* the last configuration seen */
 static pid_t started_in; /* the process whose exit prints the summary */
 static int trace_fd = -1;
+static struct stat trace_file, error_file; /* what trace_fd is, and what standard error was then */
+static int cannot_open, cannot_write; /* why, until it is said */
 static pid_t trace_pid; /* the process that opened trace_fd */
 static const tsr_config *tried_for; /* the configuration that trace_fd was opened for */
 static table products, forwards, moves;
@@ -146,32 +151,94 @@ static void expand_path(char *path, size_t size, const char *pattern)
     path[t.used] = '\0';
 }
 
-/* The file of this process; a forked child opens its own when the name has %p.  0, or what was wrong just now. */
-static int open_trace(const tsr_config *config)
+/* Programs close descriptors that they do not know, and open files of their own in their places. */
+static bool is_still(int fd, const struct stat *file)
+{
+    struct stat now;
+    return fstat(fd, &now) == 0 && now.st_dev == file->st_dev && now.st_ino == file->st_ino;
+}
+
+static void close_trace(void)
+{
+    if (trace_fd >= 0 && is_still(trace_fd, &trace_file)) {
+        close(trace_fd);
+    }
+    trace_fd = -1;
+}
+
+/* A pipe that nobody reads is refused, not waited for.  Not in the place of a standard file that the program was started without. */
+static int open_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+    if (fd >= 0 && fd <= STDERR_FILENO) {
+        const int low = fd;
+        fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+        const int why = errno;
+        close(low);
+        errno = why;
+    }
+    return fd;
+}
+
+/* The file of this process; a forked child opens its own when the name has %p. */
+static void open_trace(const tsr_config *config)
 {
     if (tried_for == config && (trace_pid == getpid() || !strstr(config->trace, "%p"))) {
-        return 0;
+        return;
     }
     char path[PATH_SIZE];
     expand_path(path, sizeof path, config->trace);
-    if (trace_fd >= 0) {
-        close(trace_fd);
-    }
-    trace_fd = *path ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0666) : -1;
+    close_trace();
     tried_for = config;
     trace_pid = getpid();
-    return *path && trace_fd < 0 ? errno : 0;
+    trace_fd = *path ? open_file(path) : -1;
+    cannot_open = *path && trace_fd < 0 ? errno : 0;
+    error_file = (struct stat){0};
+    fstat(STDERR_FILENO, &error_file);
+    if (trace_fd >= 0) {
+        fstat(trace_fd, &trace_file);
+    }
+}
+
+/* Ends the trace where it cannot go on. */
+static void write_trace(const text *t)
+{
+    const int why = is_still(trace_fd, &trace_file) ? tsr_write_all(trace_fd, t->data, t->used, PATIENCE_MS) : TAKEN;
+    if (why) {
+        close_trace();
+        cannot_write = why;
+    }
+}
+
+static const char *describe(int why)
+{
+    return why == ENXIO || why == EAGAIN ? "nobody reads it" : why == TAKEN ? "its descriptor was closed" : strerror(why);
 }
 
 static void warn_of_opening(const tsr_config *config, int why)
 {
     char path[PATH_SIZE];
     expand_path(path, sizeof path, config->trace);
-    tsr_warn_once("trace file", "cannot write trace file %.200s: %s", path, strerror(why));
+    tsr_warn_once("trace file", "cannot write trace file %.200s: %s", path, describe(why));
 }
 
-/* 0, or what is wrong. */
-static int write_json(const tsr_trace_record *r)
+/* Warnings have a lock of their own.  Where the trace's descriptor was taken, that of standard error may be a file of the program too. */
+static void unlock_and_warn(void)
+{
+    const int opening = cannot_open, writing = cannot_write;
+    const bool heard = writing != TAKEN || is_still(STDERR_FILENO, &error_file);
+    const tsr_config *config = tried_for;
+    cannot_open = cannot_write = 0;
+    pthread_mutex_unlock(&lock);
+    if (opening) {
+        warn_of_opening(config, opening);
+    }
+    if (writing && heard) {
+        tsr_warn_once("trace write", "cannot write the trace: %s; it ends here", describe(writing));
+    }
+}
+
+static void write_json(const tsr_trace_record *r)
 {
     char line[LINE_SIZE];
     text t = {line, 0, sizeof line};
@@ -184,18 +251,18 @@ static int write_json(const tsr_trace_record *r)
     add_json_ms(&t, "measured_ms", r->measured_ms);
     add(&t, "\"bytes_moved\":%lld,\"built\":%d,\"evicted\":%d,\"pid\":%ld,\"line\":%lld}\n", (long long)r->bytes_moved, r->built,
         r->evicted, (long)getpid(), (long long)lines);
-    return tsr_write_all(trace_fd, line, t.used);
+    write_trace(&t);
 }
 
 /* What the device took for record `line`. */
-static int write_late(int64_t line, double ms)
+static void write_late(int64_t line, double ms)
 {
     char data[LINE_SIZE];
     text t = {data, 0, sizeof data};
     add(&t, "{");
     add_json_ms(&t, "device_ms", ms);
     add(&t, "\"pid\":%ld,\"line\":%lld}\n", (long)getpid(), (long long)line);
-    return tsr_write_all(trace_fd, data, t.used);
+    write_trace(&t);
 }
 
 static void write_readable(const tsr_trace_record *r)
@@ -213,7 +280,7 @@ static void write_readable(const tsr_trace_record *r)
         add(&t, " (%s)", r->reason);
     }
     add(&t, "\n");
-    tsr_write_all(STDERR_FILENO, line, t.used);
+    tsr_write_all(STDERR_FILENO, line, t.used, 0);
 }
 
 /* ---- the summary ---- */
@@ -302,10 +369,8 @@ static void expect_times(const tsr_trace_record *r)
     newest = &l->next;
 }
 
-/* 0, or what is wrong. */
-static int take_times(bool wait)
+static void take_times(bool wait)
 {
-    int wrong = 0;
     double ms;
     for (late *l; (l = oldest) && !((ms = l->backend->elapsed(l->times, wait)) < 0); free(l)) {
         oldest = l->next;
@@ -315,10 +380,9 @@ static int take_times(bool wait)
             products.rows[k].device_ms += ms;
         }
         if (trace_fd >= 0 && isfinite(ms)) {
-            wrong = write_late(l->line, ms);
+            write_late(l->line, ms);
         }
     }
-    return wrong;
 }
 
 static int by_count(const void *left, const void *right)
@@ -369,7 +433,7 @@ static void summarize(void)
     add_moves(&t);
     if (built || evicted)
         add(&t, "tessera:   on the GPU %lld representations were built, %lld operands given up\n", (long long)built, (long long)evicted);
-    tsr_write_all(STDERR_FILENO, block, t.used);
+    tsr_write_all(STDERR_FILENO, block, t.used, 0);
 }
 
 static void at_exit(void)
@@ -380,7 +444,7 @@ static void at_exit(void)
     pthread_mutex_lock(&lock);
     take_times(true);
     summarize();
-    pthread_mutex_unlock(&lock);
+    unlock_and_warn();
 }
 
 /* ---- start, fork ---- */
@@ -402,6 +466,7 @@ static void in_child(void)
     memset(&forwards, 0, sizeof forwards);
     memset(&moves, 0, sizeof moves);
     built = evicted = lines = 0;
+    cannot_open = cannot_write = 0; /* which the parent says */
     oldest = NULL; /* whose times are the parent's */
     newest = &oldest;
 }
@@ -440,7 +505,7 @@ void tsr_trace_product(const tsr_trace_record *record)
     if (!tsr_trace_wanted()) {
         return;
     }
-    int cannot_open = 0, cannot_write = 0;
+    const int saved = errno;
     pthread_mutex_lock(&lock);
     const tsr_config *config = tsr_config_get();
     if (config->verbose >= 1) {
@@ -450,26 +515,21 @@ void tsr_trace_product(const tsr_trace_record *record)
         write_readable(record);
     }
     if (*config->trace) {
-        cannot_open = open_trace(config);
-        cannot_write = trace_fd >= 0 ? write_json(record) : 0;
+        open_trace(config);
+        if (trace_fd >= 0) {
+            write_json(record);
+        }
     }
     expect_times(record);
     lines++;
-    if (!cannot_write) {
-        cannot_write = take_times(false);
-    }
-    pthread_mutex_unlock(&lock);
-    if (cannot_open) {
-        warn_of_opening(config, cannot_open);
-    }
-    if (cannot_write) {
-        tsr_warn_once("trace write", "cannot write the trace: %s", strerror(cannot_write));
-    }
+    take_times(false);
+    unlock_and_warn();
+    errno = saved;
 }
 
 void tsr_trace_settle(void)
 {
     pthread_mutex_lock(&lock);
-    (void)take_times(true);
-    pthread_mutex_unlock(&lock);
+    take_times(true);
+    unlock_and_warn();
 }

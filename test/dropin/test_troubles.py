@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 """
 import os
 import pathlib
+import resource
 import subprocess
 import sys
 import tempfile
@@ -15,10 +16,10 @@ PROGRAM, LIBRARY = sys.argv[1:3]
 HEAD = "%%MatrixMarket matrix coordinate pattern "
 
 
-def triangles(graph="karate", **extra):
+def triangles(graph="karate", before=None, **extra):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TESSERA_")}
     return subprocess.run([PROGRAM, graph], env={**kept, "HOME": "/nonexistent", "LD_PRELOAD": LIBRARY, **extra}, capture_output=True,
-                          text=True, timeout=60, check=False)
+                          text=True, timeout=60, check=False, preexec_fn=before)
 
 
 class Troubles(unittest.TestCase):
@@ -32,6 +33,15 @@ class Troubles(unittest.TestCase):
     def test_a_trace_that_cannot_be_written(self):
         self.says("cannot write the trace: No space left on device", TESSERA_TRACE="/dev/full")
         self.says("cannot write trace file /nonexistent/t: No such file", TESSERA_TRACE="/nonexistent/t")
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(folder + "/t")
+            self.says("cannot write trace file .*/t: nobody reads it", TESSERA_TRACE=folder + "/t")
+
+    def test_a_limit_of_file_sizes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = triangles(before=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10)), TESSERA_TRACE=folder + "/t")
+            self.assertEqual((result.returncode, result.stdout.splitlines()[-1]), (0, "triangles 45"), result.stderr)
+            self.assertEqual(result.stderr, "tessera: cannot write the trace: File too large; it ends here\n")
 
     def test_no_gpu(self):
         self.says("no GPU", TESSERA_MODE="gpu", TESSERA_MIN_WORK="0", TESSERA_PLUGIN_DIR="/nonexistent")

@@ -1,13 +1,18 @@
 /* Trace records, the summary, warnings: once, whole, from the right process.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -291,6 +296,216 @@ static void test_the_api_changes_the_file(void **state)
     remove_folder();
 }
 
+/* ---- the program is not hurt ---- */
+
+/* As daemons do: all descriptors but standard error closed, files of its own in their places. */
+static void close_all_and_write(void)
+{
+    product("GrB_mxm", "cpu:spmm", "r", 1);
+    close_range(STDERR_FILENO + 1, ~0U, 0);
+    close_range(STDIN_FILENO, STDOUT_FILENO, 0);
+    for (int fd = 0; fd < 10; fd++) {
+        if (fd != STDERR_FILENO) {
+            REQUIRE(open(in_folder("own"), O_WRONLY | O_CREAT, 0600) == fd);
+        }
+    }
+    write_three();
+    for (int fd = 0; fd < 10; fd++) {
+        REQUIRE(fcntl(fd, F_GETFD) >= 0);
+    }
+}
+
+/* Its child opens a trace anew, and may not close what has the old one's number. */
+static void fork_and_close_all(void)
+{
+    product("GrB_mxm", "cpu:spmm", "r", 1);
+    if (fork() == 0) {
+        close_all_and_write();
+        _exit(0);
+    }
+    int status = 1;
+    REQUIRE(wait(&status) > 0 && status == 0);
+    product("GrB_mxm", "cpu:spmm", "r", 1);
+}
+
+static void close_everything_and_write(void)
+{
+    product("GrB_mxm", "cpu:spmm", "r", 1);
+    close_range(0, ~0U, 0);
+    for (int fd = 0; fd < 10; fd++) {
+        REQUIRE(open(in_folder("own"), O_WRONLY | O_CREAT, 0600) == fd);
+    }
+    write_three();
+}
+
+static void test_a_descriptor_that_was_taken_is_left_alone(void **state)
+{
+    (void)state;
+    make_folder();
+    child c = run_child(close_all_and_write, (const char *[]){trace_to("t"), NULL});
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "tessera: cannot write the trace: its descriptor was closed; it ends here\n");
+    assert_string_equal(read_text(in_folder("own")), "");
+    assert_int_equal(occurrences(read_text(in_folder("t")), "\n"), 1);
+    assert_int_equal(run_child(fork_and_close_all, (const char *[]){trace_to("t%p"), NULL}).code, 0);
+    assert_string_equal(read_text(in_folder("own")), "");
+    assert_int_equal(run_child(fork_and_close_all, (const char *[]){trace_to("u"), NULL}).code, 0);
+    assert_string_equal(read_text(in_folder("own")), "");
+    assert_int_equal(occurrences(read_text(in_folder("u")), "\n"), 3);
+    assert_int_equal(run_child(close_everything_and_write, (const char *[]){trace_to("t"), NULL}).code, 0);
+    assert_string_equal(read_text(in_folder("own")), "");
+    remove_folder();
+}
+
+/* Started without standard files: the trace does not take their places. */
+static void write_without_standard_files(void)
+{
+    close_range(STDIN_FILENO, STDERR_FILENO, 0);
+    write_three();
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+        REQUIRE(fcntl(fd, F_GETFD) < 0);
+    }
+}
+
+static void test_no_standard_descriptor_is_taken(void **state)
+{
+    (void)state;
+    make_folder();
+    assert_int_equal(run_child(write_without_standard_files, (const char *[]){trace_to("t"), NULL}).code, 0);
+    assert_int_equal(occurrences(read_text(in_folder("t")), "\n"), 3);
+    remove_folder();
+}
+
+static void write_three_in_time(void)
+{
+    alarm(20);
+    write_three();
+}
+
+static void test_a_pipe_that_nobody_reads(void **state)
+{
+    (void)state;
+    make_folder();
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    child c = run_child(write_three_in_time, (const char *[]){trace_to("pipe"), NULL});
+    assert_int_equal(c.code, 0);
+    assert_int_equal(occurrences(c.error, "tessera: cannot write trace file"), 1);
+    assert_non_null(strstr(c.error, ": nobody reads it\n"));
+    assert_int_equal(occurrences(c.error, "\n"), 1);
+    remove_folder();
+}
+
+/* A reader that takes nothing more is waited for once. */
+static void fill_a_pipe(void)
+{
+    alarm(20);
+    REQUIRE(open(in_folder("pipe"), O_RDONLY | O_NONBLOCK) >= 0);
+    for (int k = 0; k < 10000; k++) {
+        product("GrB_mxm", "cpu:spmm", "r", 1);
+    }
+}
+
+static void test_a_reader_that_stands_still(void **state)
+{
+    (void)state;
+    make_folder();
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    child c = run_child(fill_a_pipe, (const char *[]){trace_to("pipe"), NULL});
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "tessera: cannot write the trace: nobody reads it; it ends here\n");
+    remove_folder();
+}
+
+static bool is_pending(int which)
+{
+    sigset_t waiting;
+    REQUIRE(sigpending(&waiting) == 0);
+    return sigismember(&waiting, which);
+}
+
+static bool is_blocked(int which)
+{
+    sigset_t mask;
+    REQUIRE(pthread_sigmask(SIG_BLOCK, NULL, &mask) == 0);
+    return sigismember(&mask, which);
+}
+
+static void lose_the_reader(void)
+{
+    const int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK);
+    REQUIRE(reader >= 0);
+    product("GrB_mxm", "cpu:spmm", "r", 1);
+    close(reader);
+    write_three();
+    REQUIRE(!is_pending(SIGPIPE) && !is_blocked(SIGPIPE));
+}
+
+/* What waited before is still there for the program. */
+static void lose_the_reader_with_a_signal_waiting(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    REQUIRE(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0 && raise(SIGPIPE) == 0);
+    const int reader = open(in_folder("pipe"), O_RDONLY | O_NONBLOCK);
+    product("GrB_mxm", "cpu:spmm", "r", 1);
+    close(reader);
+    write_three();
+    REQUIRE(is_pending(SIGPIPE) && is_blocked(SIGPIPE));
+}
+
+static void test_a_reader_that_goes_away(void **state)
+{
+    (void)state;
+    static void (*const bodies[])(void) = {lose_the_reader, lose_the_reader_with_a_signal_waiting};
+    make_folder();
+    assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
+    for (int k = 0; k < 2; k++) {
+        child c = run_child(bodies[k], (const char *[]){trace_to("pipe"), NULL});
+        assert_int_equal(c.code, 0);
+        assert_string_equal(c.error, "tessera: cannot write the trace: Broken pipe; it ends here\n");
+    }
+    remove_folder();
+}
+
+static void write_beyond_the_limit(void)
+{
+    const struct rlimit limit = {1000, 1000};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    for (int k = 0; k < 100; k++) {
+        product("GrB_mxm", "cpu:spmm", "r", 1);
+    }
+    REQUIRE(!is_pending(SIGXFSZ) && !is_blocked(SIGXFSZ));
+}
+
+static void test_a_file_that_may_not_grow(void **state)
+{
+    (void)state;
+    make_folder();
+    child c = run_child(write_beyond_the_limit, (const char *[]){trace_to("t"), NULL});
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "tessera: cannot write the trace: File too large; it ends here\n");
+    assert_int_equal(strlen(read_text(in_folder("t"))), 1000);
+    remove_folder();
+}
+
+static void speak_to_nobody(void)
+{
+    int ends[2];
+    REQUIRE(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0);
+    close(ends[0]);
+    close(ends[1]);
+    tsr_warn_once("key", "nobody hears");
+    write_three();
+}
+
+/* Lines, warnings and the summary at exit. */
+static void test_standard_error_that_nobody_reads(void **state)
+{
+    (void)state;
+    assert_int_equal(run_child(speak_to_nobody, (const char *[]){"TESSERA_VERBOSE=2", NULL}).code, 0);
+}
+
 /* ---- the summary ---- */
 
 static void mixed_products(void)
@@ -391,6 +606,13 @@ int main(void)
         cmocka_unit_test(test_fork_while_another_thread_writes),
         cmocka_unit_test(test_a_file_that_cannot_be_opened_is_named_once),
         cmocka_unit_test(test_the_api_changes_the_file),
+        cmocka_unit_test(test_a_descriptor_that_was_taken_is_left_alone),
+        cmocka_unit_test(test_no_standard_descriptor_is_taken),
+        cmocka_unit_test(test_a_pipe_that_nobody_reads),
+        cmocka_unit_test(test_a_reader_that_stands_still),
+        cmocka_unit_test(test_a_reader_that_goes_away),
+        cmocka_unit_test(test_a_file_that_may_not_grow),
+        cmocka_unit_test(test_standard_error_that_nobody_reads),
         cmocka_unit_test(test_summary_and_lines),
         cmocka_unit_test(test_summary_of_what_moved),
         cmocka_unit_test(test_the_summary_is_bounded),
