@@ -64,6 +64,10 @@ as_user() { if [ "$(id -u)" -eq 0 ]; then setpriv --reuid=65534 --regid=65534 --
 as_user "$root/bin/tessera" run -- "$where/triangles" karate | expect_45 "unpacked, tessera run"
 as_user "$root/bin/tessera" run --replace -- "$where/triangles" karate | expect_45 "unpacked, replacement"
 as_user "$root/bin/tessera" info --json | grep -q "\"library\": \"$root/" || fail "unpacked, another library is found"
+plugin=$(find "$root" -path '*/tessera/libtessera_cuda.so' -type f)
+for folder in ${plugin:+"${plugin%/*}"/graphblas[0-9]*}; do
+    [ "$folder/tessera/libtessera_cuda.so" -ef "$plugin" ] || fail "unpacked, $folder has no plug-in beside it"
+done
 unpacked=$(dirname "$(find "$root" -name tessera.pc)")
 [ "$(PKG_CONFIG_PATH=$unpacked pkg-config --variable=prefix tessera | xargs realpath)" = "$root" ] || fail "unpacked, tessera.pc"
 

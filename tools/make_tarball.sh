@@ -17,5 +17,10 @@ for pc in "$where/$name/$(option libdir)"/pkgconfig/*.pc; do
     up=$(realpath --relative-to="$(dirname "$pc")" "$where/$name")
     sed -i "s|^prefix=.*|prefix=\${pcfiledir}/$up|" "$pc"
 done
+# The plug-in is looked for beside each library only.
+for folder in "$where/$name/$(option libdir)"/tessera/graphblas[0-9]*; do
+    [ -e "$folder/../libtessera_cuda.so" ] || continue
+    mkdir "$folder/tessera" && ln -s ../../libtessera_cuda.so "$folder/tessera/"
+done
 tar -C "$where" --owner=0 --group=0 --sort=name -czf "$file" "$name"
 echo "$file"

@@ -11,6 +11,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "src/registry/backends.h"
 #include "src/registry/paths.h"
 #include "tools/plot.h"
 
@@ -212,8 +213,12 @@ int main(int argc, char **argv)
         "  train                    time the GPU, fit the model that routes products\n"
         "\n`tessera COMMAND --help' tells more.\n\nOptions:";
     static const struct argp argp = {NULL, take, "COMMAND [ARGUMENT...]", doc, NULL, NULL, NULL};
+    char library[PATH_MAX];
     choice c = {0};
     atexit(finish);
+    if (tsr_tool_find_library(library, sizeof library, "libtessera.so")) {
+        tsr_backend_look_beside(library);
+    }
     argv[0] = (char *)"tessera";
     tsr_tool_parse(&argp, argc, argv, ARGP_IN_ORDER, &c);
     c.argv[0] = (char *)c.command->full_name;

@@ -22,6 +22,7 @@ static const tsr_backend *gpu;
 static pid_t loader; /* a device does not survive a fork */
 static atomic_bool off, asked;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
+static char *commands_library;
 
 /* dlsym gives an object pointer where a function pointer is meant. */
 typedef union symbol {
@@ -58,26 +59,39 @@ static bool try_folder(char *path, size_t size, const char *folder, const char *
     return n < (int)size && access(path, F_OK) == 0;
 }
 
-/* Beside the file that this code is in, wherever the installed tree was moved to: the library, a replacement, the command. */
-static bool try_own_folder(char *path, size_t size)
+/* The folder `tessera` beside a library, wherever the installed tree was moved to. */
+static bool try_beside(char *path, size_t size, const char *library)
 {
     char file[PATH_MAX];
-    Dl_info info;
-    if (!dladdr((void *)(uintptr_t)tsr_backend_gpu, &info) || !realpath(info.dli_fname, file)) {
+    if (!library || !realpath(library, file)) {
         return false;
     }
     *strrchr(file, '/') = '\0';
-    return try_folder(path, size, file, "tessera/") || try_folder(path, size, file, "../") ||
-           try_folder(path, size, file, TSR_BIN_TO_LIB "/tessera/");
+    return try_folder(path, size, file, "tessera/");
 }
 
+/* The file that this code is in: the library, a replacement, the command. */
+static const char *own_file(void)
+{
+    Dl_info info;
+    return dladdr((void *)(uintptr_t)tsr_backend_gpu, &info) ? info.dli_fname : NULL;
+}
+
+/* SECURITY.md names these places. */
 static bool find_plugin(char *path, size_t size)
 {
     const char *folder = secure_getenv("TESSERA_PLUGIN_DIR");
     if (folder && *folder == '/') {
         return try_folder(path, size, folder, "");
     }
-    return try_own_folder(path, size) || try_folder(path, size, TSR_PLUGIN_DIR, "");
+    return try_beside(path, size, own_file()) || try_beside(path, size, commands_library) ||
+           try_folder(path, size, TSR_PLUGIN_DIR, "");
+}
+
+void tsr_backend_look_beside(const char *library)
+{
+    free(commands_library);
+    commands_library = strdup(library);
 }
 
 static void load_plugin(void)

@@ -8,10 +8,13 @@
 /* The CPU backend, linked in; always there. */
 const tsr_backend *tsr_backend_cpu(void);
 
-/* The CUDA plug-in, dlopened at the first call from the install directory (or TESSERA_PLUGIN_DIR, ignored when setuid);
- * NULL when there is none, it scores 0, its api_version differs, it was switched off, or in a child forked since.  Never
+/* The CUDA plug-in, dlopened at the first call from TESSERA_PLUGIN_DIR (ignored when setuid), or else the folder `tessera` beside the
+ * library, or the install directory; NULL when there is none, it scores 0, its api_version differs, it was switched off, or in a child forked since.  Never
  * unloaded. */
 const tsr_backend *tsr_backend_gpu(void);
+
+/* For the command, before the first call: beside this library, too. */
+void tsr_backend_look_beside(const char *library);
 
 /* Was it called already, so that it costs nothing now? */
 bool tsr_backend_gpu_asked(void);

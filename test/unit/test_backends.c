@@ -16,6 +16,7 @@
 #include "src/engine/engine.h"
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
+#include "src/registry/paths.h"
 #include "src/route/experience.h"
 #include "test/unit/child.h"
 
@@ -323,6 +324,49 @@ static void test_real_plugin(void **state)
         assert_string_equal(c.error, "tessera: mode is gpu, but there is no GPU that can be used; products are computed elsewhere\n");
 }
 
+/* ---- where it is looked for ---- */
+
+static void copy_this_program(const char *to)
+{
+    char command[512];
+    snprintf(command, sizeof command, "cp /proc/%ld/exe %s", (long)getpid(), to);
+    assert_int_equal(system(command), 0);
+}
+
+/* What a copy of this program finds; it has the loader's code, so its folder is the library's. */
+static int found_by_copy(void)
+{
+    const pid_t pid = fork();
+    if (pid == 0) {
+        unsetenv("TESSERA_PLUGIN_DIR");
+        execl(in_folder("inner/copy"), in_folder("inner/copy"), "--look", NULL);
+        _exit(1);
+    }
+    int status = -1;
+    assert_true(waitpid(pid, &status, 0) == pid && WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+enum { FOUND = 40, NOT_FOUND = 41 };
+
+static void test_only_beside_the_library(void **state)
+{
+    (void)state;
+    char full[4096], folder[5200];
+    static const struct { const char *place; int result; } cases[] = {
+        {"", NOT_FOUND}, {"lib/tessera", NOT_FOUND}, {"inner/" TSR_BIN_TO_LIB "/tessera", NOT_FOUND}, {"inner", NOT_FOUND}, {"inner/tessera", FOUND}};
+    assert_non_null(realpath(plugins[0], full));
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        make_folder();
+        snprintf(folder, sizeof folder, "mkdir -p %s && mkdir -p %s && ln -s %s %s/libtessera_cuda.so", in_folder("inner"),
+                 in_folder(cases[k].place), full, in_folder(cases[k].place));
+        assert_int_equal(system(folder), 0);
+        copy_this_program(in_folder("inner/copy"));
+        assert_int_equal(found_by_copy(), cases[k].result);
+        remove_folder();
+    }
+}
+
 static void test_the_cpu_is_always_there(void **state)
 {
     (void)state;
@@ -342,8 +386,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_declining_plugin),
         cmocka_unit_test(test_not_in_a_child),
         cmocka_unit_test(test_real_plugin),
+        cmocka_unit_test(test_only_beside_the_library),
         cmocka_unit_test(test_the_cpu_is_always_there),
     };
+    if (argc == 2 && strcmp(argv[1], "--look") == 0) {
+        return tsr_backend_gpu() ? FOUND : NOT_FOUND;
+    }
     if (argc < 7) {
         return 1;
     }
