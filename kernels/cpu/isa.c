@@ -1,12 +1,12 @@
 /* Which instruction set the kernels use.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "kernels/kernels.h"
 
 #ifdef TSR_HAVE_X86_ISA
 #include <cpuid.h>
 #endif
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,16 +41,13 @@ static tsr_isa best_of_machine(void)
 }
 #endif
 
-/* TESSERA_CPU_ISA, or the most there is; a wrong value is named once and ignored. */
+/* TESSERA_CPU_ISA, or the most there is: also for a wrong value, which the configuration names, and in set-user-ID programs. */
 static tsr_isa limit_of_environment(void)
 {
-    const char *text = getenv("TESSERA_CPU_ISA");
-    if (text == NULL || *text == '\0')
-        return TSR_ISA_AVX512;
-    for (int isa = TSR_ISA_BASELINE; isa <= TSR_ISA_AVX512; isa++)
+    const char *text = secure_getenv("TESSERA_CPU_ISA");
+    for (int isa = TSR_ISA_BASELINE; text && isa <= TSR_ISA_AVX512; isa++)
         if (strcmp(text, tsr_isa_name((tsr_isa)isa)) == 0)
             return (tsr_isa)isa;
-    fprintf(stderr, "tessera: TESSERA_CPU_ISA=%s is not one of baseline, avx2, avx512: ignored\n", text);
     return TSR_ISA_AVX512;
 }
 

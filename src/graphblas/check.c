@@ -2,6 +2,7 @@
  * Contents that change while no write hook stood in between would have left a stale representation behind: that is
  * reported.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,7 +254,7 @@ static void look(const char *name, const tsr_touch *touch, const char *when)
 
 static bool is_blind(const char *name)
 {
-    const char *prefix = getenv("TESSERA_CHECK_BLIND");
+    const char *prefix = secure_getenv("TESSERA_CHECK_BLIND");
     return prefix && *prefix && !strncmp(name, prefix, strlen(prefix));
 }
 

@@ -243,6 +243,10 @@ static const char *const other_variables[] = {
     "TESSERA_CONFIG", "TESSERA_CPU_ISA", "TESSERA_PLUGIN_DIR", "TESSERA_CHECK_BLIND", NULL
 };
 
+/* Read where kernels are chosen; judged here. */
+static const char *const instruction_sets[] = {"baseline", "avx2", "avx512", NULL};
+static const option cpu_isa = {.allowed = "baseline, avx2, avx512"};
+
 static atomic_int wrong_count;
 static atomic_bool strict;
 
@@ -484,6 +488,8 @@ static void load_variable(state *s, const char *variable)
     const option *o = find_option(name);
     if (!o && !is_other_variable(variable, length)) {
         wrong_variable(variable, length, "", NULL);
+    } else if (strcmp(name, "cpu_isa") == 0 && find_word(instruction_sets, equals + 1, strlen(equals + 1)) < 0) {
+        wrong_variable(variable, length, equals + 1, &cpu_isa);
     } else if (o && !set_option(&s->config, o, equals + 1)) {
         wrong_variable(variable, length, equals + 1, o);
     } else if (o) {

@@ -6,11 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "kernels/kernels.h"
 #include "src/registry/config.h"
 #include "test/threads.h"
 #include "test/unit/child.h"
@@ -265,6 +267,75 @@ static void test_wrong_variables_are_named_once(void **state)
     assert_int_equal(occurrences(c.error, "TESSERA_VERBOSE=1?2: wrong value, allowed: 0, 1, 2"), 1);
 }
 
+enum { NOT_PRIVILEGED = 50, ISA_CODE = 60 };
+
+static void isa_of_this_process(void)
+{
+    tsr_config_get();
+    REQUIRE(tsr_cpu_isa() <= TSR_ISA_AVX512);
+}
+
+static void isa_of_this_process_as_code(void)
+{
+    exit(ISA_CODE + (int)tsr_cpu_isa());
+}
+
+static void test_a_wrong_instruction_set_is_named(void **state)
+{
+    (void)state;
+    child c = run_child(isa_of_this_process, (const char *[]){"TESSERA_CPU_ISA=sse9", NULL});
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "tessera: TESSERA_CPU_ISA=sse9: wrong value, allowed: baseline, avx2, avx512; ignored\n");
+}
+
+/* ---- with other privileges than its caller's ---- */
+
+/* A copy of this program that runs as somebody else; false: nobody else is at hand. */
+static bool make_privileged_copy(const char *path)
+{
+    char command[512];
+    gid_t groups[64];
+    snprintf(command, sizeof command, "cp /proc/%ld/exe %s", (long)getpid(), path);
+    assert_int_equal(system(command), 0);
+    if (geteuid() == 0) {
+        return chown(path, 65534, (gid_t)-1) == 0 && chmod(path, 04755) == 0;
+    }
+    for (int k = getgroups(64, groups) - 1; k >= 0; k--) {
+        if (groups[k] != getegid() && chown(path, (uid_t)-1, groups[k]) == 0) {
+            return chmod(path, 02755) == 0;
+        }
+    }
+    return false;
+}
+
+static void run_privileged_copy(void)
+{
+    execl(in_folder("copy"), in_folder("copy"), "--privileged", NULL);
+    exit(NOT_PRIVILEGED);
+}
+
+static int what_a_privileged_process_sees(void)
+{
+    if (!getauxval(AT_SECURE)) {
+        return NOT_PRIVILEGED;
+    }
+    return tsr_config_get()->mode == TSR_MODE_AUTO ? ISA_CODE + (int)tsr_cpu_isa() : 1;
+}
+
+static void test_privileged_programs_ignore_the_environment(void **state)
+{
+    (void)state;
+    make_folder();
+    const int code = make_privileged_copy(in_folder("copy"))
+        ? run_child(run_privileged_copy, (const char *[]){"TESSERA_CPU_ISA=baseline", "TESSERA_MODE=gpu", NULL}).code : NOT_PRIVILEGED;
+    remove_folder();
+    if (code == NOT_PRIVILEGED) {
+        skip();
+    }
+    assert_int_equal(code, run_child(isa_of_this_process_as_code, NULL).code);
+    assert_int_equal(run_child(isa_of_this_process_as_code, (const char *[]){"TESSERA_CPU_ISA=baseline", NULL}).code, ISA_CODE);
+}
+
 static void count_strictly(void)
 {
     exit(tsr_config_wrong());
@@ -337,8 +408,11 @@ static void test_threads(void **state)
     assert_int_equal(run_child(many_threads, (const char *[]){"TESSERA_DEVICE=7", NULL}).code, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--privileged") == 0) {
+        return what_a_privileged_process_sees();
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_option_is_parsed),
         cmocka_unit_test(test_wrong_values_change_nothing),
@@ -351,6 +425,8 @@ int main(void)
         cmocka_unit_test(test_home_and_the_current_directory),
         cmocka_unit_test(test_files_that_cannot_be_read),
         cmocka_unit_test(test_wrong_variables_are_named_once),
+        cmocka_unit_test(test_a_wrong_instruction_set_is_named),
+        cmocka_unit_test(test_privileged_programs_ignore_the_environment),
         cmocka_unit_test(test_wrong_lines_are_named_once),
         cmocka_unit_test(test_the_api_says_no_without_a_message),
         cmocka_unit_test(test_numbers_have_points_in_every_locale),
