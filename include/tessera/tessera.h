@@ -223,14 +223,14 @@ TSR_PUBLIC void tsr_plan_destroy(tsr_plan *plan);
 /* ---- Execution ---- */
 
 /* SpMM and SpMV:  C = alpha op(A) (+).(.) B + beta C.
- * a is the matrix the plan was made from; B and C have the shapes, types and layouts the plan was made for (data and ld
- * may differ).  C must not overlap the other operands.  C is not read when beta == 0, A and B not when alpha == 0.
+ * a is the matrix the plan was made from; B and C have the shapes, types and layouts the plan was made for (data and ld may differ).
+ * C overlaps neither B nor an array of A (two blocks of one matrix do not overlap).  C is not read if beta == 0, A and B not if alpha == 0.
  * alpha and beta other than 1 and 0: only for the monoid plus on TSR_FP32 and TSR_FP64; computed in the semiring's
  * type.
  * Places of C where no product is formed (empty rows) count as the monoid's identity: 0 for plus, lor and any;
  * the largest value (infinity) for min, the smallest for max.
  * stream: NULL; a CUDA stream when the GPU backend takes device pointers.
- * TSR_INVALID_VALUE: null pointer, operands not those of the plan, ld too small.  TSR_NOT_SUPPORTED: alpha, beta,
+ * TSR_INVALID_VALUE: null pointer, operands not those of the plan, ld too small, an overlap.  TSR_NOT_SUPPORTED: alpha, beta,
  * stream not NULL, a plan for another op.  TSR_OUT_OF_MEMORY, TSR_INTERNAL_ERROR: contents of C are unspecified; inputs
  * are untouched. */
 TSR_PUBLIC tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
@@ -238,10 +238,10 @@ TSR_PUBLIC tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse
 
 /* SDDMM:  values[e] = alpha (X (+).(.) Y)(i, j) + beta values[e]  for every entry e = (i, j) of S, in the order of S's
  * arrays.
- * values has one element of the semiring's type per entry of S and is not S's own array unless the caller wants
- * that (values of S are not looked at).  With TSR_SOFTMAX_ROWS these values v of each row then become exp(v - m) / sum of
- * exp(v - m), m the largest of the row; given to tsr_sparse_create_csr beside S's pattern they are the A of an SpMM.  The rest
- * as for tsr_execute. */
+ * values has one element of the semiring's type per entry of S.  It may be the array of S's values, which are not looked at, and overlaps
+ * nothing else: not X, Y, the offsets and indices of S (TSR_INVALID_VALUE).  With TSR_SOFTMAX_ROWS these values v of each row then become
+ * exp(v - m) / sum of exp(v - m), m the largest of the row; given to tsr_sparse_create_csr beside S's pattern they are the A of an SpMM.
+ * The rest as for tsr_execute. */
 TSR_PUBLIC tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y,
                                         double beta, tsr_sparse *s, void *values, void *stream);
 

@@ -45,6 +45,57 @@ static tsr_status check_call(const tsr_plan *plan, const tsr_sparse *a, const ts
                                                                                                    : TSR_INVALID_VALUE;
 }
 
+/* ---- overlaps ---- */
+
+/* `count` pieces of `length` bytes, each `period` after the one before. */
+typedef struct span {
+    uintptr_t begin;
+    size_t length, period;
+    int64_t count;
+} span;
+
+static span of_dense(const tsr_dense *d)
+{
+    const bool by_col = d->layout == TSR_COL_MAJOR;
+    const size_t size = tsr_type_size(d->type);
+    return (span){(uintptr_t)d->data, (size_t)(by_col ? d->nrows : d->ncols) * size, (size_t)d->ld * size, by_col ? d->ncols : d->nrows};
+}
+
+static span of_array(const void *data, int64_t n, size_t size)
+{
+    return (span){(uintptr_t)data, (size_t)n * size, (size_t)n * size, 1};
+}
+
+static uintptr_t end_of(const span *s)
+{
+    return s->begin + (size_t)(s->count - 1) * s->period + s->length;
+}
+
+/* Blocks of one larger matrix may lie between each other's rows. */
+static bool overlap(span a, span b)
+{
+    if (!a.count || !b.count || !a.length || !b.length || a.begin >= end_of(&b) || b.begin >= end_of(&a)) {
+        return false;
+    }
+    const size_t period = a.count > 1 ? a.period : b.period;
+    if (b.count > 1 && b.period != period) {
+        return true;
+    }
+    const size_t after = b.begin >= a.begin ? (b.begin - a.begin) % period : period - 1 - (a.begin - b.begin - 1) % period;
+    return after < a.length || after + b.length > period;
+}
+
+/* The arrays of `a` are those that the caller gave, or copies that nobody else has. */
+static bool overlaps_pattern(span written, const tsr_view *a)
+{
+    return overlap(written, of_array(a->p, a->nvec + 1, sizeof *a->p)) || overlap(written, of_array(a->i, a->nvals, a->index_size));
+}
+
+static bool overlaps_matrix(span written, const tsr_view *a)
+{
+    return overlaps_pattern(written, a) || (!a->iso && overlap(written, of_array(a->x, a->nvals, tsr_type_size(a->type))));
+}
+
 /* ---- memory of one call ---- */
 
 static tsr_status reserve(run *r, int64_t cells, bool direct, bool full)
@@ -135,6 +186,9 @@ tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const 
     if (status != TSR_OK || c->nrows == 0 || c->ncols == 0) {
         return status;
     }
+    if (overlap(of_dense(c), of_dense(b)) || overlaps_matrix(of_dense(c), &a->view)) {
+        return TSR_INVALID_VALUE;
+    }
     run r = begin(plan, alpha, beta);
     tsr_native_bind(&r.request, plan, a, b, c);
     r.finish.nthreads = r.request.product.nthreads;
@@ -202,7 +256,8 @@ tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense
     if (status != TSR_OK || s->view.nvals == 0) {
         return status;
     }
-    if (!values) {
+    const span written = of_array(values, s->view.nvals, tsr_type_size(plan->request.product.semiring.type));
+    if (!values || overlap(written, of_dense(x)) || overlap(written, of_dense(y)) || overlaps_pattern(written, &s->view)) {
         return TSR_INVALID_VALUE;
     }
     run r = begin(plan, alpha, beta);

@@ -405,6 +405,113 @@ static void test_execute_refuses_wrong_arguments(void **state)
     tsr_sparse_destroy(other);
 }
 
+/* ---- operands that overlap ---- */
+
+static float pool[64];
+
+static tsr_dense in_pool(int at, int64_t nrows, int64_t ncols, int64_t ld)
+{
+    return (tsr_dense){pool + at, TSR_FP32, TSR_ROW_MAJOR, nrows, ncols, ld};
+}
+
+/* A refused call changes nothing. */
+static tsr_status overlapping(tsr_op op, tsr_sparse *a, tsr_dense b, tsr_dense c)
+{
+    tsr_plan *plan;
+    for (int k = 0; k < 64; k++)
+        pool[k] = (float)k;
+    assert_int_equal(tsr_plan_create(&plan, op, plus_times(), a, &b, &c, 0), TSR_OK);
+    tsr_status status = tsr_execute(plan, 1, a, &b, 0, &c, NULL);
+    for (int k = 0; k < 64 && status != TSR_OK; k++)
+        assert_true(pool[k] == (float)k);
+    tsr_plan_destroy(plan);
+    return status;
+}
+
+static void test_c_overlaps_b(void **state)
+{
+    (void)state;
+    tsr_sparse *a = small_matrix(0);
+    const tsr_dense b = in_pool(8, 4, 2, 2), wide = in_pool(8, 4, 2, 8);
+    assert_int_equal(overlapping(TSR_OP_SPMM, a, b, in_pool(8, 3, 2, 2)), TSR_INVALID_VALUE);
+    assert_int_equal(overlapping(TSR_OP_SPMM, a, b, in_pool(3, 3, 2, 2)), TSR_INVALID_VALUE);
+    assert_int_equal(overlapping(TSR_OP_SPMM, a, b, in_pool(2, 3, 2, 2)), TSR_OK);
+    assert_int_equal(overlapping(TSR_OP_SPMM, a, b, in_pool(15, 3, 2, 2)), TSR_INVALID_VALUE);
+    assert_int_equal(overlapping(TSR_OP_SPMM, a, b, in_pool(16, 3, 2, 2)), TSR_OK);
+    assert_int_equal(overlapping(TSR_OP_SPMM, a, b, in_pool(4, 3, 2, 10)), TSR_INVALID_VALUE);
+    assert_int_equal(overlapping(TSR_OP_SPMM, a, wide, in_pool(33, 3, 2, 2)), TSR_INVALID_VALUE);
+    assert_int_equal(overlapping(TSR_OP_SPMM, a, wide, in_pool(34, 3, 2, 2)), TSR_OK);
+    assert_int_equal(overlapping(TSR_OP_SPMV, a, in_pool(8, 4, 1, 1), in_pool(11, 3, 1, 1)), TSR_INVALID_VALUE);
+    assert_int_equal(overlapping(TSR_OP_SPMV, a, in_pool(8, 4, 1, 1), in_pool(12, 3, 1, 1)), TSR_OK);
+    tsr_sparse_destroy(a);
+}
+
+/* Blocks of one matrix of 8 columns. */
+static void test_c_beside_b(void **state)
+{
+    (void)state;
+    tsr_sparse *a = small_matrix(0);
+    for (int at = 0; at < 24; at++) {
+        const bool apart = at % 8 == 0 || at % 8 >= 4; /* from columns 2 and 3 */
+        assert_int_equal(overlapping(TSR_OP_SPMM, a, in_pool(10, 4, 2, 8), in_pool(at, 3, 2, 8)), apart ? TSR_OK : TSR_INVALID_VALUE);
+    }
+    assert_int_equal(overlapping(TSR_OP_SPMM, a, in_pool(10, 4, 2, 8), in_pool(12, 3, 2, 8)), TSR_OK);
+    assert_true(pool[12] == 18 && pool[13] == 19 && pool[20] == 0 && pool[28] == 2 * 10 + 3 * 26 && pool[14] == 14 && pool[36] == 36);
+    assert_int_equal(overlapping(TSR_OP_SPMV, a, in_pool(10, 4, 1, 8), in_pool(11, 3, 1, 8)), TSR_OK);
+    assert_int_equal(overlapping(TSR_OP_SPMV, a, in_pool(10, 4, 1, 8), in_pool(18, 3, 1, 8)), TSR_INVALID_VALUE);
+    tsr_sparse_destroy(a);
+}
+
+/* C is array number `which` of A, whose elements all have 8 bytes. */
+static tsr_status written_over(int which, unsigned flags)
+{
+    static int64_t p[16], i[16];
+    static double x[16], zeros[8];
+    void *const arrays[] = {p, i, x};
+    memcpy(p, offsets, sizeof offsets);
+    memcpy(i, columns, sizeof columns);
+    tsr_sparse *a;
+    tsr_plan *plan;
+    const tsr_arrays in = {TSR_INDEX_64, p, i, TSR_FP64, x};
+    const tsr_dense b = {zeros, TSR_FP64, TSR_ROW_MAJOR, 4, 2, 2}, c = {arrays[which], TSR_FP64, TSR_ROW_MAJOR, 3, 2, 2};
+    assert_int_equal(tsr_sparse_create_csr(&a, 3, 4, &in, flags), TSR_OK);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP64), a, &b, &c, 0), TSR_OK);
+    const tsr_status status = tsr_execute(plan, 1, a, &b, 0, &c, NULL);
+    assert_int_equal(memcmp(p, offsets, sizeof offsets) || memcmp(i, columns, sizeof columns), flags && which < 2);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+    return status;
+}
+
+static void test_c_overlaps_an_array_of_a(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 3; which++) {
+        assert_int_equal(written_over(which, 0), TSR_INVALID_VALUE);
+        assert_int_equal(written_over(which, TSR_COPY), TSR_OK);
+    }
+}
+
+static void test_sddmm_overlaps(void **state)
+{
+    (void)state;
+    float x[6] = {1, 1, 1, 1, 1, 1}, y[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+    tsr_sparse *s = small_matrix(0);
+    tsr_plan *plan;
+    tsr_dense dx = dense(x, 3, 2), dy = {y, TSR_FP32, TSR_COL_MAJOR, 2, 4, 2};
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SDDMM, plus_times(), s, &dx, &dy, 0), TSR_OK);
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, x, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, x + 3, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, y + 5, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, (void *)columns, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, (char *)offsets + 20, NULL), TSR_INVALID_VALUE);
+    assert_true(x[0] == 1 && y[7] == 1);
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, values, NULL), TSR_OK);
+    assert_true(values[0] == 2 && values[1] == 2 && values[2] == 2);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(s);
+}
+
 /* ---- softmax of rows ---- */
 
 static tsr_status softmax_plan(tsr_plan **plan, tsr_sparse *s, tsr_type type, const tsr_dense *x, const tsr_dense *y)
@@ -512,6 +619,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_create_refuses_wrong_arrays),
         cmocka_unit_test(test_plan_refuses_wrong_arguments),
         cmocka_unit_test(test_execute_refuses_wrong_arguments),
+        cmocka_unit_test(test_c_overlaps_b),
+        cmocka_unit_test(test_c_beside_b),
+        cmocka_unit_test(test_c_overlaps_an_array_of_a),
+        cmocka_unit_test(test_sddmm_overlaps),
         cmocka_unit_test(test_attention_by_hand),
         cmocka_unit_test(test_softmax_is_refused),
         cmocka_unit_test(test_small_functions),
