@@ -15,9 +15,20 @@ static int degree_class(int64_t degree)
     return degree > 0 ? 64 - __builtin_clzll((uint64_t)degree) : 0;
 }
 
+static int64_t stored_rows(const tsr_mm_csr *a)
+{
+    return a->row ? a->nstored : a->nrows;
+}
+
+static int64_t row_number(const tsr_mm_csr *a, int64_t stored)
+{
+    return a->row ? a->row[stored] : stored;
+}
+
 static void count_degrees(tsr_inspection *out, const tsr_mm_csr *a)
 {
-    for (int64_t row = 0; row < a->nrows; row++) {
+    out->degrees[0] = a->nrows - stored_rows(a);
+    for (int64_t row = 0; row < stored_rows(a); row++) {
         int64_t degree = a->p[row + 1] - a->p[row];
         out->degrees[degree_class(degree)]++;
         out->longest_row = degree > out->longest_row ? degree : out->longest_row;
@@ -45,6 +56,85 @@ bool tsr_is_transpose(const tsr_mm_csr *a, const tsr_mm_csr *b, int64_t *next)
     return true;
 }
 
+typedef struct pair {
+    int64_t row, col;
+} pair;
+
+static int by_row(const void *left, const void *right)
+{
+    const pair *a = left, *b = right;
+    return a->row != b->row ? (a->row < b->row ? -1 : 1) : a->col != b->col ? (a->col < b->col ? -1 : 1) : 0;
+}
+
+/* tsr_is_transpose (a, a), of stored rows.  False also without memory, which who comes next lacks as well. */
+static bool is_symmetric(const tsr_mm_csr *a, int64_t *next)
+{
+    if (!a->row) {
+        return tsr_is_transpose(a, a, next);
+    }
+    pair *turned = a->nrows == a->ncols ? malloc(((size_t)a->nvals + 1) * sizeof *turned) : NULL;
+    bool same = turned != NULL;
+    for (int64_t r = 0; same && r < a->nstored; r++) {
+        for (int64_t k = a->p[r]; k < a->p[r + 1]; k++) {
+            turned[k] = (pair){a->i[k], a->row[r]};
+        }
+    }
+    if (same) {
+        qsort(turned, (size_t)a->nvals, sizeof *turned, by_row);
+    }
+    for (int64_t r = 0; same && r < a->nstored; r++) {
+        for (int64_t k = a->p[r]; same && k < a->p[r + 1]; k++) {
+            same = turned[k].row == a->row[r] && turned[k].col == a->i[k];
+        }
+    }
+    free(turned);
+    return same;
+}
+
+/* ---- columns with narrow indices ---- */
+
+/* Those that hold entries, where not all rows are stored. */
+typedef struct columns {
+    uint32_t *of; /* [nvals] */
+    int64_t n;
+} columns;
+
+static int by_number(const void *left, const void *right)
+{
+    const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
+    return a < b ? -1 : a > b;
+}
+
+/* used = i in ascending order without repetitions; returns how many. */
+static int64_t list_columns(int64_t *used, const tsr_mm_csr *a)
+{
+    int64_t n = 0;
+    memcpy(used, a->i, (size_t)a->nvals * sizeof *used);
+    qsort(used, (size_t)a->nvals, sizeof *used, by_number);
+    for (int64_t k = 0; k < a->nvals; k++) {
+        if (n == 0 || used[n - 1] != used[k]) {
+            used[n++] = used[k];
+        }
+    }
+    return n;
+}
+
+static bool make_columns(columns *c, const tsr_mm_csr *a)
+{
+    *c = (columns){malloc(((size_t)a->nvals + 1) * sizeof *c->of), a->ncols};
+    int64_t *used = a->row ? malloc(((size_t)a->nvals + 1) * sizeof *used) : NULL;
+    const bool good = c->of && (used || !a->row);
+    if (good && used) {
+        c->n = list_columns(used, a);
+    }
+    for (int64_t k = 0; good && k < a->nvals; k++) {
+        const int64_t *found = used ? bsearch(&a->i[k], used, (size_t)c->n, sizeof *used, by_number) : NULL;
+        c->of[k] = (uint32_t)(found ? found - used : a->i[k]);
+    }
+    free(used);
+    return good;
+}
+
 /* ---- row windows ---- */
 
 double tsr_window_sparsity(double nvals, double vectors)
@@ -62,26 +152,29 @@ tsr_window_route tsr_route_window(double nvals, double vectors)
 }
 
 /* Distinct columns of entries [first, last); mark[c] == stamp: seen in this window. */
-static int64_t distinct_columns(const tsr_mm_csr *a, int64_t first, int64_t last, int64_t *mark, int64_t stamp)
+static int64_t distinct_columns(const columns *c, int64_t first, int64_t last, int64_t *mark, int64_t stamp)
 {
     int64_t count = 0;
     for (int64_t k = first; k < last; k++) {
-        count += mark[a->i[k]] != stamp;
-        mark[a->i[k]] = stamp;
+        count += mark[c->of[k]] != stamp;
+        mark[c->of[k]] = stamp;
     }
     return count;
 }
 
-static void count_windows(tsr_inspection *out, const tsr_mm_csr *a, int64_t *mark)
+static void count_windows(tsr_inspection *out, const tsr_mm_csr *a, const columns *c, int64_t *mark)
 {
-    memset(mark, 0xff, (size_t)a->ncols * sizeof *mark);
-    for (int64_t v = 0; v < out->nwindows; v++) {
-        int64_t row = v * TSR_INSPECT_HEIGHT, left = a->nrows - row;
-        int64_t first = a->p[row], last = a->p[row + (left < TSR_INSPECT_HEIGHT ? left : TSR_INSPECT_HEIGHT)];
-        tsr_window *window = &out->windows[v];
-        *window = (tsr_window){last - first, distinct_columns(a, first, last, mark, v)};
+    const int64_t stored = stored_rows(a);
+    memset(mark, 0xff, (size_t)c->n * sizeof *mark);
+    for (int64_t row = 0, end; row < stored; row = end) {
+        for (end = row + 1; end < stored && row_number(a, end) / TSR_INSPECT_HEIGHT == row_number(a, row) / TSR_INSPECT_HEIGHT;) {
+            end++;
+        }
+        tsr_window *window = &out->windows[out->nlisted];
+        *window = (tsr_window){a->p[end] - a->p[row], distinct_columns(c, a->p[row], a->p[end], mark, out->nlisted++)};
         out->routes[tsr_route_window((double)window->nvals, (double)window->vectors)]++;
     }
+    out->routes[TSR_WINDOW_EMPTY] += out->nwindows - out->nlisted;
 }
 
 /* ---- all of it ---- */
@@ -118,10 +211,41 @@ static tsr_status count_sampled(tsr_inspection *out, const tsr_source *sample, i
     return out->sampled[at] ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
-static tsr_status count_sample(tsr_inspection *out, const tsr_source *source, int nthreads)
+/* Rows of the sample; the one behind the last is empty. */
+static void find_sample(uint32_t *rows, int64_t n, const tsr_mm_csr *a)
+{
+    for (int64_t k = 0; k < n; k++) {
+        const int64_t place = tsr_order_sample_place(a->nrows, k);
+        const int64_t *found = bsearch(&place, a->row, (size_t)a->nstored, sizeof *a->row, by_number);
+        rows[k] = (uint32_t)(found ? found - a->row : a->nstored);
+    }
+}
+
+static tsr_status sample_stored(tsr_source *out, const tsr_source *source, const tsr_mm_csr *a, int nthreads)
+{
+    const int64_t n = tsr_order_sampled(a->nrows);
+    uint32_t *rows = malloc((size_t)(n + 1) * sizeof *rows);
+    int64_t *p = malloc((size_t)(a->nstored + 2) * sizeof *p);
+    tsr_source longer = *source;
+    tsr_status status = TSR_OUT_OF_MEMORY;
+    *out = (tsr_source){0};
+    if (rows && p) {
+        memcpy(p, a->p, (size_t)(a->nstored + 1) * sizeof *p);
+        p[a->nstored + 1] = a->nvals;
+        longer.p = p;
+        longer.nrows++;
+        find_sample(rows, n, a);
+        status = tsr_take_rows(out, &longer, rows, n, nthreads);
+    }
+    free(rows);
+    free(p);
+    return status;
+}
+
+static tsr_status count_sample(tsr_inspection *out, const tsr_source *source, const tsr_mm_csr *a, int nthreads)
 {
     tsr_source sample;
-    tsr_status status = tsr_sample_rows(&sample, source, NULL, nthreads);
+    tsr_status status = a->row ? sample_stored(&sample, source, a, nthreads) : tsr_sample_rows(&sample, source, NULL, nthreads);
     for (int at = 0; at < 2 && status == TSR_OK; at++) {
         status = count_sampled(out, &sample, at, nthreads);
     }
@@ -143,22 +267,14 @@ static tsr_status count_orders(tsr_inspection *out, const tsr_source *source, in
 }
 
 /* Everything that needs the pattern with narrow indices. */
-static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, int nthreads, tsr_mm_watch watch, void *watcher)
+static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, const columns *c, int nthreads, tsr_mm_watch watch, void *watcher)
 {
-    uint32_t *narrow = malloc(((size_t)a->nvals + 1) * sizeof *narrow);
-    if (!narrow) {
-        return TSR_OUT_OF_MEMORY;
-    }
-    for (int64_t k = 0; k < a->nvals; k++) {
-        narrow[k] = (uint32_t)a->i[k];
-    }
-    const tsr_source source = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .p = a->p, .i = narrow};
-    tsr_status status = tsr_make_statistics(&out->statistics, &source, nthreads);
+    const tsr_source source = {.nrows = stored_rows(a), .ncols = c->n, .nvals = a->nvals, .p = a->p, .i = c->of};
+    tsr_status status = tsr_make_statistics_of_rows(&out->statistics, &source, a->row, a->nrows, nthreads);
     status = status == TSR_OK ? tsr_count_degrees(&out->spread, &source, TSR_DEGREE_SAMPLE, nthreads) : status;
-    status = status == TSR_OK ? count_sample(out, &source, nthreads) : status;
-    status = status == TSR_OK ? count_orders(out, &source, nthreads, watch, watcher) : status;
-    free(narrow);
-    return status;
+    out->spread.columns[0] += a->ncols - c->n;
+    status = status == TSR_OK ? count_sample(out, &source, a, nthreads) : status;
+    return status == TSR_OK ? count_orders(out, &source, nthreads, watch, watcher) : status;
 }
 
 static void nobody_watches(void *watcher, double share)
@@ -173,21 +289,25 @@ tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads)
 
 tsr_status tsr_inspect_watched(tsr_inspection *out, const tsr_mm_csr *a, int nthreads, tsr_mm_watch watch, void *watcher)
 {
-    int64_t longest = a->ncols > a->nrows ? a->ncols : a->nrows;
+    columns c;
+    const bool narrowed = make_columns(&c, a);
+    const int64_t longest = c.n > stored_rows(a) ? c.n : stored_rows(a);
     int64_t *mark = malloc((size_t)(longest + 1) * sizeof *mark);
     *out = (tsr_inspection){.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals};
     out->nwindows = a->nrows / TSR_INSPECT_HEIGHT + (a->nrows % TSR_INSPECT_HEIGHT > 0);
-    out->windows = malloc((size_t)(out->nwindows + 1) * sizeof *out->windows);
-    tsr_status status = mark && out->windows ? count_blocks(out, a, nthreads, watch, watcher) : TSR_OUT_OF_MEMORY;
+    const int64_t most = a->row ? a->nstored : out->nwindows;
+    out->windows = malloc((size_t)(most + 1) * sizeof *out->windows);
+    tsr_status status = narrowed && mark && out->windows ? count_blocks(out, a, &c, nthreads, watch, watcher) : TSR_OUT_OF_MEMORY;
     if (status == TSR_OK) {
         watch(watcher, 1);
         count_degrees(out, a);
-        out->symmetric = tsr_is_transpose(a, a, mark);
-        count_windows(out, a, mark);
+        out->symmetric = is_symmetric(a, mark);
+        count_windows(out, a, &c, mark);
     } else {
         tsr_inspection_free(out);
     }
     free(mark);
+    free(c.of);
     return status;
 }
 

@@ -34,16 +34,18 @@ typedef struct tsr_inspection {
     tsr_degrees spread; /* over columns: of a sample of TSR_DEGREE_SAMPLE entries */
     int64_t ordered_vectors[TSR_INSPECT_ORDERS][5]; /* nonzero vectors after reordering; heights as in statistics.vectors */
     int64_t nwindows;
-    tsr_window *windows; /* [nwindows] of TSR_INSPECT_HEIGHT rows; by malloc */
+    tsr_window *windows; /* [nlisted] of TSR_INSPECT_HEIGHT rows; by malloc */
+    int64_t nlisted;     /* nwindows, or those that have stored rows */
     int64_t routes[TSR_WINDOW_ROUTES]; /* windows by route */
     int64_t nsampled[2];               /* windows of 8 and of 16 rows in a sample of the rows, the one that the plug-in counts */
     tsr_window_count *sampled[2];      /* by malloc */
 } tsr_inspection;
 
-/* Is the pattern of b that of a transposed?  Columns ascend in every row of both; next [b->nrows] is overwritten. */
+/* Is the pattern of b that of a transposed?  Both have all rows.  Columns ascend in every row of both; next [b->nrows] is overwritten. */
 bool tsr_is_transpose(const tsr_mm_csr *a, const tsr_mm_csr *b, int64_t *next);
 
-/* TSR_OUT_OF_MEMORY; TSR_NOT_SUPPORTED: 2^32 rows or columns.  On failure *out is empty. */
+/* Memory and time follow the stored rows and the entries.  Row orders leave out rows that are not stored.
+ * TSR_OUT_OF_MEMORY; TSR_NOT_SUPPORTED: 2^32 rows or columns that are stored.  On failure *out is empty. */
 tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads);
 /* The same, telling the watcher which share is done. */
 tsr_status tsr_inspect_watched(tsr_inspection *out, const tsr_mm_csr *a, int nthreads, tsr_mm_watch watch, void *watcher);

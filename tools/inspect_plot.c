@@ -30,11 +30,14 @@ static bool count_cells(spy *s, const tsr_inspection *i, const tsr_mm_csr *a)
     s->cols = a->ncols > 0 ? (a->ncols * cells + longest - 1) / longest : 1;
     s->most = 1;
     s->cell = calloc((size_t)(s->rows * s->cols), sizeof *s->cell);
-    for (int64_t row = 0; s->cell && row < a->nrows; row++) {
-        const tsr_window *window = &i->windows[row / TSR_INSPECT_HEIGHT];
+    const int64_t stored = a->row ? a->nstored : a->nrows;
+    const tsr_window *window = i->windows;
+    for (int64_t r = 0, row, before = 0; s->cell && r < stored; r++, before = row) {
+        row = a->row ? a->row[r] : r;
+        window += r > 0 && row / TSR_INSPECT_HEIGHT != before / TSR_INSPECT_HEIGHT;
         bool tensor = tsr_route_window((double)window->nvals, (double)window->vectors) == TSR_WINDOW_TENSOR_CORES;
         spy_cell *line = s->cell + row * cells / longest * s->cols;
-        for (int64_t k = a->p[row]; k < a->p[row + 1]; k++) {
+        for (int64_t k = a->p[r]; k < a->p[r + 1]; k++) {
             spy_cell *c = &line[a->i[k] * cells / longest];
             c->all++;
             c->tensor += tensor;
@@ -86,10 +89,10 @@ static void count_bins(bins *b, const tsr_inspection *i)
 {
     memset(b, 0, sizeof *b);
     b->most_columns = 2;
-    for (int64_t v = 0; v < i->nwindows; v++) {
+    for (int64_t v = 0; v < i->nlisted; v++) {
         b->most_columns = fmax(b->most_columns, (double)i->windows[v].vectors);
     }
-    for (int64_t v = 0; v < i->nwindows; v++) {
+    for (int64_t v = 0; v < i->nlisted; v++) {
         double nvals = (double)i->windows[v].nvals, vectors = (double)i->windows[v].vectors;
         if (nvals > 0) {
             int y = (int)(log(vectors) / log(b->most_columns) * (COLUMN_BINS - 1) + 0.5);

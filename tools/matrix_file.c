@@ -12,7 +12,9 @@ static void show(void *bar, double share)
     tsr_progress_at(bar, share);
 }
 
-int tsr_matrix_file_read(tsr_matrix_file *file, const char *path)
+typedef bool compress(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size);
+
+static int read_file(tsr_matrix_file *file, const char *path, compress *to_csr)
 {
     char error[512];
     tsr_progress bar;
@@ -23,11 +25,21 @@ int tsr_matrix_file_read(tsr_matrix_file *file, const char *path)
     if (!good) {
         return tsr_tool_fail(TSR_EXIT_FILE, "%s", error);
     }
-    if (!tsr_mm_to_csr(&file->csr, &file->mm, error, sizeof error)) {
+    if (!to_csr(&file->csr, &file->mm, error, sizeof error)) {
         tsr_mm_free(&file->mm);
         return tsr_tool_fail(TSR_EXIT_FILE, "%s: %s", path, error);
     }
     return 0;
+}
+
+int tsr_matrix_file_read(tsr_matrix_file *file, const char *path)
+{
+    return read_file(file, path, tsr_mm_to_csr);
+}
+
+int tsr_matrix_file_read_rows(tsr_matrix_file *file, const char *path)
+{
+    return read_file(file, path, tsr_mm_to_rows);
 }
 
 tsr_status tsr_matrix_file_inspect(tsr_inspection *inspection, const tsr_matrix_file *file)

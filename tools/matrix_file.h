@@ -12,6 +12,8 @@ typedef struct tsr_matrix_file {
 
 /* 0, or an exit code after one line on stderr; *file is empty then. */
 int tsr_matrix_file_read(tsr_matrix_file *file, const char *path);
+/* The same by tsr_mm_to_rows. */
+int tsr_matrix_file_read_rows(tsr_matrix_file *file, const char *path);
 /* tsr_inspect of it, with a progress bar. */
 tsr_status tsr_matrix_file_inspect(tsr_inspection *inspection, const tsr_matrix_file *file);
 void tsr_matrix_file_free(tsr_matrix_file *file);

@@ -589,17 +589,17 @@ static bool build_csr(tsr_mm_csr *out, const tsr_mm *m)
     return good;
 }
 
-bool tsr_mm_to_csr(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size)
+static bool refuse_size(const tsr_mm *m, char *error, size_t error_size)
 {
-    memset(out, 0, sizeof *out);
-    if (is_too_wide(m->nrows, m->nvals) || is_too_wide(m->ncols, m->nvals)) {
-        snprintf(error, error_size, "%lld x %lld is too large for %lld entries", (long long)m->nrows,
-                 (long long)m->ncols, (long long)m->nvals);
-        return false;
-    }
+    snprintf(error, error_size, "%lld x %lld is too large for %lld entries", (long long)m->nrows, (long long)m->ncols, (long long)m->nvals);
+    return false;
+}
+
+static bool finish_csr(tsr_mm_csr *out, const tsr_mm *m, bool (*build)(tsr_mm_csr *, const tsr_mm *), char *error, size_t error_size)
+{
     out->nrows = m->nrows;
     out->ncols = m->ncols;
-    if (!build_csr(out, m)) {
+    if (!build(out, m)) {
         tsr_mm_csr_free(out);
         snprintf(error, error_size, "out of memory for %lld entries", (long long)m->nvals);
         return false;
@@ -607,9 +607,90 @@ bool tsr_mm_to_csr(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_s
     return true;
 }
 
+bool tsr_mm_to_csr(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size)
+{
+    memset(out, 0, sizeof *out);
+    if (is_too_wide(m->nrows, m->nvals) || is_too_wide(m->ncols, m->nvals)) {
+        return refuse_size(m, error, error_size);
+    }
+    return finish_csr(out, m, build_csr, error, error_size);
+}
+
+/* ---- stored rows only ---- */
+
+typedef struct place {
+    int64_t row, col, entry;
+} place;
+
+static int by_place(const void *left, const void *right)
+{
+    const place *a = left, *b = right;
+    const int64_t x[] = {a->row, a->col, a->entry}, y[] = {b->row, b->col, b->entry};
+    for (int k = 0; k < 3; k++) {
+        if (x[k] != y[k]) {
+            return x[k] < y[k] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+/* Entries in order, equal places added up. */
+static void gather_rows(tsr_mm_csr *out, const tsr_mm *m, const place *at)
+{
+    for (int64_t k = 0; k < m->nvals; k++) {
+        const bool same_row = k > 0 && at[k].row == at[k - 1].row, again = same_row && at[k].col == at[k - 1].col;
+        if (!same_row) {
+            out->p[out->nstored] = out->nvals;
+            out->row[out->nstored++] = at[k].row;
+        }
+        out->nvals += !again;
+        out->i[out->nvals - 1] = at[k].col;
+        if (m->value) {
+            out->value[out->nvals - 1] = (again ? out->value[out->nvals - 1] : 0) + m->value[at[k].entry];
+        }
+    }
+    out->p[out->nstored] = out->nvals;
+}
+
+static bool build_rows(tsr_mm_csr *out, const tsr_mm *m)
+{
+    const size_t n = (size_t)m->nvals + 1;
+    place *at = malloc(n * sizeof *at);
+    out->p = malloc(n * sizeof *out->p);
+    out->row = malloc(n * sizeof *out->row);
+    out->i = malloc(n * sizeof *out->i);
+    out->value = m->value ? malloc(n * sizeof *out->value) : NULL;
+    const bool good = at && out->p && out->row && out->i && (out->value || !m->value);
+    for (int64_t k = 0; good && k < m->nvals; k++) {
+        at[k] = (place){m->row[k], m->col[k], k};
+    }
+    if (good) {
+        qsort(at, (size_t)m->nvals, sizeof *at, by_place);
+        gather_rows(out, m, at);
+    }
+    free(at);
+    return good;
+}
+
+static bool is_mostly_empty(int64_t size, int64_t nvals)
+{
+    return size > INT64_C(1) << 20 && size / 8 > nvals;
+}
+
+bool tsr_mm_to_rows(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size)
+{
+    const int64_t most = INT64_C(1) << 32;
+    if (!is_mostly_empty(m->nrows, m->nvals) && !is_mostly_empty(m->ncols, m->nvals)) {
+        return tsr_mm_to_csr(out, m, error, error_size);
+    }
+    memset(out, 0, sizeof *out);
+    return m->nrows < most && m->ncols < most ? finish_csr(out, m, build_rows, error, error_size) : refuse_size(m, error, error_size);
+}
+
 void tsr_mm_csr_free(tsr_mm_csr *csr)
 {
     free(csr->p);
+    free(csr->row);
     free(csr->i);
     free(csr->value);
     memset(csr, 0, sizeof *csr);

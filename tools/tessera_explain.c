@@ -72,7 +72,7 @@ static void predict_kernels(explanation *e)
 
 static void judge_windows(explanation *e)
 {
-    for (int64_t v = 0; v < e->inspection->nwindows; v++) {
+    for (int64_t v = 0; v < e->inspection->nlisted; v++) {
         const tsr_window *w = &e->inspection->windows[v];
         if (tsr_window_probability(e->model, e->product.math, (double)w->nvals, (double)w->vectors, e->product.n) > 0.5) {
             e->windows++;
@@ -218,7 +218,7 @@ static int run(const request *r)
     tsr_matrix_file file;
     tsr_inspection inspection;
     explanation e;
-    int code = tsr_matrix_file_read(&file, r->path);
+    int code = tsr_matrix_file_read_rows(&file, r->path);
     if (code)
         return code;
     tsr_status status = tsr_matrix_file_inspect(&inspection, &file);

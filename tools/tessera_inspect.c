@@ -200,7 +200,7 @@ static int inspect(const request *r)
     tsr_inspection i;
     int code = r->plot ? tsr_plot_check(r->plot) : 0;
     if (code == 0) {
-        code = tsr_matrix_file_read(&file, r->path);
+        code = tsr_matrix_file_read_rows(&file, r->path);
     }
     if (code != 0) {
         return code;

@@ -62,6 +62,8 @@ size_t tsr_bytes_stencil(const tsr_stencil *a);
 
 /* TSR_NOT_SUPPORTED (ncols > 2^32) and TSR_OUT_OF_MEMORY leave *out zero. */
 tsr_status tsr_make_statistics(tsr_statistics *out, const tsr_source *in, int nthreads);
+/* The same of a matrix of nrows rows of which `in` holds row[0] < row[1] < … only; the others are empty. */
+tsr_status tsr_make_statistics_of_rows(tsr_statistics *out, const tsr_source *in, const int64_t *row, int64_t nrows, int nthreads);
 
 /* A sample of at most `most` entries; TSR_DEGREE_SAMPLE for tsr_hot_shares.  Errors of tsr_make_statistics. */
 tsr_status tsr_count_degrees(tsr_degrees *out, const tsr_source *in, int64_t most, int nthreads);

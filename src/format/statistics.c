@@ -43,16 +43,25 @@ static void count_group(counts *c, int64_t rows, int64_t vectors)
     }
 }
 
+/* The windows of 128 rows that hold stored rows: their first ones. */
+typedef struct tall_windows {
+    const int64_t *row; /* numbers of the stored rows; NULL: all rows are stored */
+    int64_t *first, *entry;
+    int64_t n;
+} tall_windows;
+
 /* Groups of 1, 2, 4, … 128 rows; list g is at from[start[g]], its length is length[g]. */
-static void count_window(counts *c, const tsr_source *in, uint32_t *scratch, int64_t v)
+static void count_window(counts *c, const tsr_source *in, uint32_t *scratch, const tall_windows *w, int64_t v)
 {
-    int64_t first = v * TALLEST, groups = in->nrows - first < TALLEST ? in->nrows - first : TALLEST;
-    int64_t begin = in->p[first], n = in->p[first + groups] - begin, start[TALLEST], length[TALLEST];
+    const int64_t first = w->first[v], last = w->first[v + 1], base = w->row ? w->row[first] / TALLEST * TALLEST : first;
+    int64_t groups = w->row ? TALLEST : last - first, begin = in->p[first], n = in->p[last] - begin, start[TALLEST], length[TALLEST];
     const uint32_t *from = in->i + begin;
     uint32_t *to = scratch, *other = scratch + n;
-    for (int64_t g = 0; g < groups; g++) {
-        start[g] = in->p[first + g] - begin;
-        length[g] = in->p[first + g + 1] - in->p[first + g];
+    for (int64_t g = 0, r = first; g < groups; g++) {
+        const bool stored = !w->row || (r < last && w->row[r] == base + g);
+        start[g] = in->p[r] - begin;
+        length[g] = stored ? in->p[r + 1] - in->p[r] : 0;
+        r += stored;
     }
     for (int64_t rows = 2; rows <= TALLEST; rows *= 2) {
         for (int64_t g = 0; g < groups; g += 2) {
@@ -80,20 +89,28 @@ static void add(counts *sum, const counts *c)
     sum->blocks_16x16 += c->blocks_16x16;
 }
 
-static bool count_all(counts *sum, const tsr_source *in, int64_t *entry, int64_t nwindows, int nthreads)
+static void find_windows(tall_windows *w, const tsr_source *in)
 {
-    for (int64_t v = 0; v < nwindows; v++)
-        entry[v] = in->p[v * TALLEST];
-    entry[nwindows] = in->nvals;
+    for (int64_t r = 0; r < in->nrows; r += w->row ? 1 : TALLEST)
+        if (!w->row || r == 0 || w->row[r] / TALLEST != w->row[r - 1] / TALLEST) {
+            w->first[w->n] = r;
+            w->entry[w->n++] = in->p[r];
+        }
+    w->first[w->n] = in->nrows;
+    w->entry[w->n] = in->nvals;
+}
+
+static bool count_all(counts *sum, const tsr_source *in, const tall_windows *w, int nthreads)
+{
     int nparts = tsr_parts(in->nvals, 1 << 14, nthreads);
-    tsr_share *shares = tsr_make_shares(entry, nwindows, nparts, 2 * sizeof(uint32_t));
+    tsr_share *shares = tsr_make_shares(w->entry, w->n, nparts, 2 * sizeof(uint32_t));
     if (!shares)
         return false;
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         counts mine = {0};
         for (int64_t v = shares[part].first; v < shares[part].last; v++)
-            count_window(&mine, in, shares[part].scratch, v);
+            count_window(&mine, in, shares[part].scratch, w, v);
 #pragma omp critical
         add(sum, &mine);
     }
@@ -107,11 +124,11 @@ static int64_t window_bytes(int64_t nrows, int height, int64_t vectors)
     return 24 * (nrows / height + (nrows % height > 0) + 1) + 4 * vectors;
 }
 
-static void set_bytes(tsr_statistics *out, const tsr_source *in, const counts *c)
+static void set_bytes(tsr_statistics *out, int64_t nrows, int64_t n, const counts *c)
 {
-    int64_t windows_8 = window_bytes(in->nrows, 8, c->vectors[0]), windows_16 = window_bytes(in->nrows, 16, c->vectors[1]);
-    int64_t n = in->nvals, nwindows_16 = in->nrows / 16 + (in->nrows % 16 > 0);
-    out->bytes_csr = 8 * (in->nrows + 1) + 8 * n;
+    int64_t windows_8 = window_bytes(nrows, 8, c->vectors[0]), windows_16 = window_bytes(nrows, 16, c->vectors[1]);
+    int64_t nwindows_16 = nrows / 16 + (nrows % 16 > 0);
+    out->bytes_csr = 8 * (nrows + 1) + 8 * n;
     out->bytes_me_tcf = windows_16 + 4 * c->blocks_16x8 + 5 * n;
     out->bytes_me_bcrs = windows_8 + 32 * c->vectors[0];
     out->bytes_bmat_8 = windows_8 + 8 * c->blocks_8x8 + 4 * n;
@@ -126,14 +143,24 @@ static double ratio(int64_t n, int64_t of)
 
 tsr_status tsr_make_statistics(tsr_statistics *out, const tsr_source *in, int nthreads)
 {
+    return tsr_make_statistics_of_rows(out, in, NULL, in->nrows, nthreads);
+}
+
+tsr_status tsr_make_statistics_of_rows(tsr_statistics *out, const tsr_source *in, const int64_t *row, int64_t nrows, int nthreads)
+{
     memset(out, 0, sizeof *out);
     if (in->ncols > (int64_t)1 << 32)
         return TSR_NOT_SUPPORTED;
-    int64_t nwindows = in->nrows / TALLEST + (in->nrows % TALLEST > 0);
-    int64_t *entry = tsr_format_alloc(nwindows + 1, sizeof *entry);
+    const int64_t most = row ? in->nrows : in->nrows / TALLEST + (in->nrows % TALLEST > 0);
+    tall_windows w = {.row = row, .first = tsr_format_alloc(most + 1, sizeof *w.first), .entry = tsr_format_alloc(most + 1, sizeof *w.entry)};
     counts sum = {0};
-    bool done = entry && count_all(&sum, in, entry, nwindows, nthreads);
-    free(entry);
+    bool done = w.first && w.entry;
+    if (done) {
+        find_windows(&w, in);
+        done = count_all(&sum, in, &w, nthreads);
+    }
+    free(w.first);
+    free(w.entry);
     if (!done)
         return TSR_OUT_OF_MEMORY;
     memcpy(out->vectors, sum.vectors, sizeof out->vectors);
@@ -143,6 +170,6 @@ tsr_status tsr_make_statistics(tsr_statistics *out, const tsr_source *in, int nt
     out->mean_nnz_tc = ratio(in->nvals, sum.blocks_16x8);
     out->alpha = ratio(in->nvals, sum.bricks_16x4) / 64;
     out->intensity = ratio(in->nvals, sum.vectors[1]);
-    set_bytes(out, in, &sum);
+    set_bytes(out, nrows, in->nvals, &sum);
     return TSR_OK;
 }

@@ -458,10 +458,125 @@ static void test_inspection_of_random_matrices(void **state)
     }
 }
 
+/* ---- far more rows or columns than entries ---- */
+
+/* Some rows that share columns, some that stand alone, some entries twice. */
+static tsr_mm sparse_matrix(int64_t nrows, int64_t ncols, int n, bool mirrored)
+{
+    tsr_mm m = {.nrows = nrows, .ncols = ncols, .row = calloc((size_t)n, 16), .col = calloc((size_t)n, 16), .value = calloc((size_t)n, 16)};
+    uint64_t s = (uint64_t)nrows;
+    assert_true(m.row && m.col && m.value);
+    for (int k = 0; k < n; k++) {
+        s = s * 6364136223846793005u + 1442695040888963407u;
+        const int64_t row = (int64_t)(s >> 20) % (k % 3 ? nrows : 300), col = (int64_t)(s >> 33) % (k % 3 == 2 ? ncols : 40);
+        m.row[m.nvals] = k % 100 == 1 ? nrows - 1 : row;
+        m.col[m.nvals] = col;
+        m.value[m.nvals++] = k + 0.1;
+        if (mirrored) {
+            m.row[m.nvals] = m.col[m.nvals - 1];
+            m.col[m.nvals] = m.row[m.nvals - 1];
+            m.value[m.nvals++] = 1;
+        }
+    }
+    return m;
+}
+
+static void expect_same_entries(const tsr_mm_csr *all, const tsr_mm_csr *rows)
+{
+    int64_t r = 0;
+    assert_true(rows->row && all->nvals == rows->nvals && all->nrows == rows->nrows && all->ncols == rows->ncols);
+    for (int64_t row = 0; row < all->nrows; row++) {
+        if (all->p[row + 1] > all->p[row]) {
+            assert_true(r < rows->nstored && rows->row[r] == row && rows->p[r] == all->p[row] && rows->p[r + 1] == all->p[row + 1]);
+            r++;
+        }
+    }
+    assert_true(r == rows->nstored);
+    assert_memory_equal(all->i, rows->i, (size_t)all->nvals * sizeof *all->i);
+    assert_memory_equal(all->value, rows->value, (size_t)all->nvals * sizeof *all->value);
+}
+
+/* Windows without entries are left out of one list. */
+static void expect_same_windows(const tsr_inspection *all, const tsr_inspection *rows)
+{
+    int64_t at = 0;
+    for (int64_t v = 0; v < all->nlisted; v++) {
+        if (all->windows[v].nvals) {
+            assert_true(at < rows->nlisted);
+            assert_memory_equal(&all->windows[v], &rows->windows[at++], sizeof(tsr_window));
+        }
+    }
+    assert_true(at == rows->nlisted && all->nwindows == rows->nwindows && all->nlisted == all->nwindows);
+    assert_memory_equal(all->routes, rows->routes, sizeof all->routes);
+    for (int k = 0; k < 2; k++) {
+        assert_true(all->nsampled[k] == rows->nsampled[k]);
+        assert_memory_equal(all->sampled[k], rows->sampled[k], (size_t)all->nsampled[k] * sizeof *all->sampled[k]);
+    }
+}
+
+static void expect_same_inspection(int64_t nrows, int64_t ncols, bool mirrored)
+{
+    tsr_mm m = sparse_matrix(nrows, ncols, 2000, mirrored);
+    tsr_mm_csr a, b;
+    tsr_inspection all, rows;
+    assert_true(tsr_mm_to_csr(&a, &m, error, sizeof error) && tsr_mm_to_rows(&b, &m, error, sizeof error));
+    expect_same_entries(&a, &b);
+    assert_true(tsr_inspect(&all, &a, 2) == TSR_OK && tsr_inspect(&rows, &b, 2) == TSR_OK);
+    assert_true(all.nvals == rows.nvals && all.symmetric == rows.symmetric && all.symmetric == mirrored);
+    assert_true(all.empty_rows == rows.empty_rows && all.longest_row == rows.longest_row && all.mean_row == rows.mean_row);
+    assert_memory_equal(all.degrees, rows.degrees, sizeof all.degrees);
+    assert_memory_equal(&all.statistics, &rows.statistics, sizeof all.statistics);
+    assert_memory_equal(&all.spread, &rows.spread, sizeof all.spread);
+    expect_same_windows(&all, &rows);
+    tsr_inspection_free(&all);
+    tsr_inspection_free(&rows);
+    tsr_mm_csr_free(&a);
+    tsr_mm_csr_free(&b);
+    tsr_mm_free(&m);
+}
+
+static void test_stored_rows_are_inspected_alike(void **state)
+{
+    (void)state;
+    enum { LARGE = (1 << 20) + 77 };
+    expect_same_inspection(LARGE, LARGE, false);
+    expect_same_inspection(LARGE, LARGE, true);
+    expect_same_inspection(LARGE, 1000, false);
+    expect_same_inspection(1000, LARGE, false);
+}
+
+static void test_only_entries_are_stored(void **state)
+{
+    (void)state;
+    tsr_mm_csr a;
+    tsr_inspection in;
+    tsr_mm m = parsed(PATTERN "4000000000 67000000 3\n4000000000 67000000\n1 5\n4000000000 5\n");
+    assert_true(tsr_mm_to_rows(&a, &m, error, sizeof error) && a.nstored == 2 && tsr_inspect(&in, &a, 1) == TSR_OK);
+    assert_true(in.nlisted == 2 && in.nwindows == 500000000 && in.empty_rows == 3999999998 && in.longest_row == 2);
+    assert_true(in.statistics.vectors[0] == 3 && in.statistics.bytes_csr == 8 * (INT64_C(4000000001) + 3) && !in.symmetric);
+    for (int order = 0; order < TSR_INSPECT_ORDERS; order++) {
+        assert_true(in.ordered_vectors[order][0] == 2);
+    }
+    tsr_inspection_free(&in);
+    tsr_mm_csr_free(&a);
+    tsr_mm_free(&m);
+    m = parsed(PATTERN "67000000 67000000 0\n");
+    assert_true(tsr_mm_to_rows(&a, &m, error, sizeof error) && a.nstored == 0 && tsr_inspect(&in, &a, 1) == TSR_OK);
+    assert_true(in.nlisted == 0 && in.empty_rows == 67000000 && in.symmetric);
+    tsr_inspection_free(&in);
+    tsr_mm_csr_free(&a);
+    tsr_mm_free(&m);
+    m = parsed(PATTERN "4294967296 2 1\n1 1\n");
+    assert_false(tsr_mm_to_rows(&a, &m, error, sizeof error));
+    assert_non_null(strstr(error, "too large"));
+    tsr_mm_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_coordinates), cmocka_unit_test(test_stored_rows_are_inspected_alike),
+        cmocka_unit_test(test_only_entries_are_stored),
         cmocka_unit_test(test_numbers_are_those_of_strtod),
         cmocka_unit_test(test_symmetry_is_spelled_out),
         cmocka_unit_test(test_arrays),

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import xml.etree.ElementTree
@@ -369,6 +370,30 @@ class Answers(unittest.TestCase):
                          [(name, [2, 2, 2, 2]) for name in ("lpa", "tca", "loa")])
         self.assertEqual((answer["synergy"], answer["bytes"]["csr"]), ("low", 8 * 4 + 8 * 6))
         self.assertEqual([list(row) for row in answer["predicted_ms"]], [["n", "suitesparse", "cpu", "gpu"]] * 2)
+
+    def test_few_entries_of_a_large_matrix(self):
+        """What they cost follows the entries."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "one.mtx")
+            path.write_text("%%MatrixMarket matrix coordinate pattern general\n67000000 67000000 1\n5 7\n", encoding="ascii")
+            for command in ("inspect", "explain"):
+                with subprocess.Popen([TOOL, command, "--json", str(path)], env=environment(), stdout=subprocess.PIPE) as process:
+                    limit = threading.Timer(50, process.kill)
+                    limit.start()
+                    answer = process.stdout.read()
+                    _, status, used = os.wait4(process.pid, 0)
+                    limit.cancel()
+                    process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 0)
+                self.assertLess(used.ru_utime + used.ru_stime, 2)
+                self.assertLess(used.ru_maxrss, 200 * 1024)
+                answers = json.loads(answer)
+                if command == "inspect":
+                    self.assertEqual(answers["window_routes"], {"height": 8, "empty": 8374999, "cuda_cores": 1, "tensor_cores": 0})
+                    self.assertEqual((answers["empty_rows"], answers["bytes"]["csr"]), (66999999, 8 * 67000001 + 8))
+                    self.assertEqual([window["nonzero_vectors"] for window in answers["windows"]], [1, 1, 1, 1])
+                else:
+                    self.assertEqual((answers["without_gpu"], answers["dense_windows"]), ("SuiteSparse", 0))
 
     def test_train(self):
         """The model of made-up measurements: one kernel is always twice as fast."""
