@@ -54,7 +54,8 @@ typedef struct tsr_mm_csr {
 
 /* False: no memory, or far more rows or columns than entries (over 2^26 and 64 times as many). */
 bool tsr_mm_to_csr(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size);
-/* The same without empty rows (row is not NULL) where rows or columns are many times the entries.  False: no memory, or 2^32 of them (formats have no more). */
+/* The same without empty rows (row is not NULL) where rows or columns are many times the entries.  False: no memory, or 2^32 rows or
+ * columns. */
 bool tsr_mm_to_rows(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size);
 void tsr_mm_csr_free(tsr_mm_csr *csr);
 

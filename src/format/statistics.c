@@ -152,7 +152,9 @@ tsr_status tsr_make_statistics_of_rows(tsr_statistics *out, const tsr_source *in
     if (in->ncols > (int64_t)1 << 32)
         return TSR_NOT_SUPPORTED;
     const int64_t most = row ? in->nrows : in->nrows / TALLEST + (in->nrows % TALLEST > 0);
-    tall_windows w = {.row = row, .first = tsr_format_alloc(most + 1, sizeof *w.first), .entry = tsr_format_alloc(most + 1, sizeof *w.entry)};
+    tall_windows w = {.row = row};
+    w.first = tsr_format_alloc(most + 1, sizeof *w.first);
+    w.entry = tsr_format_alloc(most + 1, sizeof *w.entry);
     counts sum = {0};
     bool done = w.first && w.entry;
     if (done) {

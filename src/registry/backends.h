@@ -9,8 +9,8 @@
 const tsr_backend *tsr_backend_cpu(void);
 
 /* The CUDA plug-in, dlopened at the first call from TESSERA_PLUGIN_DIR (ignored when setuid), or else the folder `tessera` beside the
- * library, or the install directory; NULL when there is none, it scores 0, its api_version differs, it was switched off, or in a child forked since.  Never
- * unloaded. */
+ * library, or the install directory.  NULL when there is none, it scores 0, its api_version differs, it was switched off, or in a child
+ * forked since.  Never unloaded. */
 const tsr_backend *tsr_backend_gpu(void);
 
 /* For the command, before the first call: beside this library, too. */

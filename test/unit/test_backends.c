@@ -352,15 +352,16 @@ enum { FOUND = 40, NOT_FOUND = 41 };
 static void test_only_beside_the_library(void **state)
 {
     (void)state;
-    char full[4096], folder[5200];
+    char full[4096], command[5200];
     static const struct { const char *place; int result; } cases[] = {
-        {"", NOT_FOUND}, {"lib/tessera", NOT_FOUND}, {"inner/" TSR_BIN_TO_LIB "/tessera", NOT_FOUND}, {"inner", NOT_FOUND}, {"inner/tessera", FOUND}};
+        {"", NOT_FOUND}, {"lib/tessera", NOT_FOUND}, {"inner/" TSR_BIN_TO_LIB "/tessera", NOT_FOUND}, {"inner", NOT_FOUND},
+        {"inner/tessera", FOUND}};
     assert_non_null(realpath(plugins[0], full));
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         make_folder();
-        snprintf(folder, sizeof folder, "mkdir -p %s && mkdir -p %s && ln -s %s %s/libtessera_cuda.so", in_folder("inner"),
+        snprintf(command, sizeof command, "mkdir -p %s && mkdir -p %s && ln -s %s %s/libtessera_cuda.so", in_folder("inner"),
                  in_folder(cases[k].place), full, in_folder(cases[k].place));
-        assert_int_equal(system(folder), 0);
+        assert_int_equal(system(command), 0);
         copy_this_program(in_folder("inner/copy"));
         assert_int_equal(found_by_copy(), cases[k].result);
         remove_folder();
