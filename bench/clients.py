@@ -123,7 +123,7 @@ def command_of(options, cell, sources=None):
 def environment_of(options, cell, side):
     kept = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
     kept['OMP_NUM_THREADS'] = str(cell.threads)
-    if side == 'auto':
+    if side == 'auto' and options.library:
         kept.update({key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}, TESSERA_MODE='auto',
                     LD_PRELOAD=os.path.abspath(options.library))
     return kept
@@ -319,6 +319,7 @@ def report(rows, least):
 
 def head_of(options, started):
     return {'schema': SCHEMA, 'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'gpu': gpu(), 'cpu': processor(),
+            'library': bool(options.library),
             'turns': options.turns, 'jobs': options.jobs, 'seconds': options.seconds, 'budget': options.budget,
             # Where files lie says nothing about a result, and is nobody else's business.
             'command': [os.path.basename(word) for word in sys.argv],
@@ -336,7 +337,8 @@ def options_of(arguments):
     parser.add_argument('--graphs', nargs='+', default=[], metavar='FILE[:DELTA]', help='what the drivers read, .grb or .mtx')
     parser.add_argument('--only', type=lambda text: text.split(','), default=list(DRIVERS),
                         help='drivers, with commas: ' + ','.join(DRIVERS))
-    parser.add_argument('--library', default=os.path.join(ROOT, 'build/src/graphblas/libtessera.so'))
+    parser.add_argument('--library', default=os.path.join(ROOT, 'build/src/graphblas/libtessera.so'),
+                        help="to preload; '': both sides are plain, which shows how far ratios lie from 1 by chance")
     parser.add_argument('--threads', type=lambda text: [int(word) for word in text.split(',')], default=[1, 2], help='with commas')
     parser.add_argument('--turns', type=int, default=7, help='processes of each kind')
     parser.add_argument('--seconds', type=float, default=.3, help='of calls in one process, after which it is stopped')

@@ -152,6 +152,9 @@ class Running(unittest.TestCase):
         self.assertIn('1 cells, 1 below 0.97, 0 different or failed', text)
         self.assertEqual(self.run_with('time=0.005', '--turns', '3', '--threads', '1', '--least', '.7')[0], 0)
 
+    def test_without_library_both_are_plain(self):
+        self.assertEqual(self.run_with('time=0.005', '--turns', '3', '--threads', '1', '--library', '')[2][0]['ratio'], 1.0)
+
     def test_different(self):
         status, text, rows = self.run_with('count=8', '--turns', '3', '--threads', '1')
         self.assertEqual((status, rows[0]['same'], rows[0]['answers']), (1, False, {'plain': ['7'], 'auto': ['8']}))
