@@ -342,7 +342,7 @@ def options_of(arguments):
     parser.add_argument('--threads', type=lambda text: [int(word) for word in text.split(',')], default=[1, 2], help='with commas')
     parser.add_argument('--turns', type=int, default=7, help='processes of each kind')
     parser.add_argument('--seconds', type=float, default=.3, help='of calls in one process, after which it is stopped')
-    parser.add_argument('--budget', type=float, default=60, help=f'seconds of one cell, after which it takes no more turns than {FEWEST}')
+    parser.add_argument('--budget', type=float, default=120, help=f'seconds of one cell, after which it takes no more turns than {FEWEST}')
     parser.add_argument('--silent', type=float, default=120, help='seconds without a line after which a process has failed')
     parser.add_argument('--jobs', type=int, default=1, help='so many cells of one thread at once, each pinned to a core')
     parser.add_argument('--least', type=float, default=.97, help='ratio of plain over auto that no cell may lie below')
