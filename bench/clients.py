@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""Time the GAP drivers of a built LAGraph on graph files, plain and with Tessera preloaded: processes take turns.
+
+The time of a process is what the driver itself prints for its calls of the algorithm (mean; the first call among them, and once more by
+itself).  Beside it stand the CPU time from the end of reading to the last call, and that of the whole process.  Beside GRAPH.grb (or
+.mtx) lies GRAPH.sources.mtx, the vertices to start from, dense and counted from 1.  The exit status is 1 when answers differ, a process
+fails or a ratio lies below --least.
+SPDX-License-Identifier: Apache-2.0"""
+import argparse
+import collections
+import concurrent.futures
+import datetime
+import json
+import math
+import os
+import pty
+import queue
+import re
+import select
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from pipelines import gpu
+from run import commit, processor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+SCHEMA = 'clients-1'
+SIDES = ('plain', 'auto')
+FEWEST = 3  # turns of a cell, also beyond its budget
+ROUNDING = 1e-4  # of answers in FP32
+MOST = 1.02  # instructions over those of plain SuiteSparse
+CLOCK = 2.0  # ms that a single call takes at least to be compared: drivers print tenths
+# trial: seconds of one call; answer: what must agree; stop: nothing behind this line is of interest; whole: never fewer calls, as what
+# must agree is printed behind the last one; function: what --instructions counts.
+Driver = collections.namedtuple('Driver', 'name program arguments trial answer stop whole function')
+DRIVERS = {driver.name: driver for driver in (
+    Driver('bfs', 'bfs_demo', ('{sources}',), r'^(?:warmup:|parent only) .*?([\d.e+-]+) sec$', None, None, False,
+           'LAGr_BreadthFirstSearch'),
+    Driver('sssp', 'sssp_demo', ('{sources}', '{delta}'), r'^sssp\d+: .* time: +([\d.]+) sec', None, None, False,
+           'LAGr_SingleSourceShortestPath'),
+    Driver('bc', 'bc_demo', ('{sources}',), r'^BC time +\d+: +([\d.]+) \(sec\)', None, None, False, 'LAGr_Betweenness'),
+    Driver('cc', 'cc_demo', (), r'^SV6: .* trial: +\d+ time: +([\d.]+) sec', r'^nCC: +(\S+)|^(failure.*)', None, False,
+           'LAGr_ConnectedComponents'),
+    Driver('tc', 'tc_demo', (), r'^(?:trial +\d+: +([\d.]+) sec|nthreads: +\d+ time: +([\d.]+) .*one trial)',
+           r'# of triangles: +(\d[\d.e+]*)', None, False, 'LAGr_TriangleCount'),
+    Driver('pr', 'gappagerank_demo', (), r'^trial: +\d+ time: +([\d.]+) sec', r'^GAP: .* iters: (\d+) rsum: (\S+)', r'^GAP: ', True,
+           'LAGr_PageRankGAP'))}
+Cell = collections.namedtuple('Cell', 'graph driver threads')
+# seconds: of every call; cpu: of these, all threads; whole_cpu: user and system of the process; ended: by itself.
+Process = collections.namedtuple('Process', 'seconds answers cpu whole_cpu ended')
+
+
+class Graph:
+    """FILE[:DELTA]: the width of a bucket of delta-stepping."""
+
+    def __init__(self, text):
+        matched = re.fullmatch(r'(.*?)(?::(\d+))?', text)
+        self.path, self.delta = matched[1], matched[2] or '64'
+        stem = os.path.splitext(self.path)[0]
+        self.name, self.sources = os.path.basename(stem), stem + '.sources.mtx'
+
+    def sizes(self):
+        """Vertices and entries, of a binary file; their text is at its head."""
+        with open(self.path, 'rb') as file:
+            head = file.read(512).decode('ascii', 'replace')
+        found = [re.search(rf'^{key}: +(\d+)', head, re.M) for key in ('nrows', 'nvals')]
+        return {key: int(match[1]) for key, match in zip(('vertices', 'entries'), found) if match}
+
+
+def numbers(pattern, line):
+    """What the groups of a pattern matched in a line."""
+    found = re.search(pattern, line) if pattern else None
+    return [group for group in found.groups() if group is not None] if found else []
+
+
+def lines_of(terminal, silent):
+    """Lines as they are printed; an error when none comes for so many seconds."""
+    rest = b''
+    while True:
+        if not select.select([terminal], [], [], silent)[0]:
+            raise RuntimeError(f'silent for {silent:g} s')
+        try:
+            part = os.read(terminal, 65536)
+        except OSError:  # nobody holds the other end any more
+            part = b''
+        if not part:
+            return
+        *lines, rest = (rest + part).split(b'\n')
+        for line in lines:
+            yield line.decode(errors='replace').strip()
+
+
+def follow(lines, driver, enough, clock):
+    """What a driver printed and took by a clock, read until it ends or enough(times) says so."""
+    seconds, answers, began, last = [], [], clock(), 0.0
+    for line in lines:
+        times = [float(number) for number in numbers(driver.trial, line)]
+        if times:
+            seconds, last = seconds + times, clock()
+        elif line.startswith('read time'):
+            began = clock()
+        answers += numbers(driver.answer, line)
+        stopped = driver.stop and re.search(driver.stop, line)
+        if stopped or (seconds and not driver.whole and enough(seconds)):
+            return Process(seconds, answers, last - began, None, False)
+    return Process(seconds, answers, last - began, None, True)
+
+
+def cpu_clock(process):
+    """Reads the CPU time of all threads of a child in s: the clock that clock_getcpuclockid(3) names."""
+    return lambda: time.clock_gettime(~process.pid << 3 | 2)
+
+
+def command_of(options, cell, sources=None):
+    values = {'sources': sources or cell.graph.sources, 'delta': cell.graph.delta}
+    return [os.path.join(options.drivers, cell.driver.program), cell.graph.path, *(text.format(**values) for text in cell.driver.arguments)]
+
+
+def environment_of(options, cell, side):
+    kept = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
+    kept['OMP_NUM_THREADS'] = str(cell.threads)
+    if side == 'auto' and options.library:
+        kept.update({key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}, TESSERA_MODE='auto',
+                    LD_PRELOAD=os.path.abspath(options.library))
+    return kept
+
+
+def once(options, cell, side, enough):
+    """One process, on a terminal: drivers then print each line at once, and one that has done enough is stopped."""
+    terminal, its_end = pty.openpty()
+    with tempfile.TemporaryFile('w+') as errors:
+        with subprocess.Popen(command_of(options, cell), env=environment_of(options, cell, side), stdin=subprocess.DEVNULL, stdout=its_end,
+                              stderr=errors) as process:
+            os.close(its_end)
+            seen = None
+            try:
+                seen = follow(lines_of(terminal, options.silent), cell.driver, enough, cpu_clock(process))
+            finally:
+                os.close(terminal)
+                if not seen or not seen.ended:
+                    process.kill()
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+        errors.seek(0)
+        if not seen.seconds or (seen.ended and process.returncode != 0):
+            raise RuntimeError(f"status {process.returncode}: {''.join(errors.read().splitlines()[-1:])}")
+    return seen._replace(whole_cpu=used.ru_utime + used.ru_stime)
+
+
+def agree(first, second):
+    """Of two printed answers: fractions but for their rounding, all others exactly."""
+    if '.' not in first or '.' not in second:
+        return first == second
+    try:
+        return math.isclose(float(first), float(second), rel_tol=ROUNDING)
+    except ValueError:
+        return False
+
+
+def same(processes):
+    """Whether all printed what the first one printed; a driver that prints no answers agrees."""
+    first = processes[0].answers
+    return all(len(process.answers) == len(first) and all(map(agree, process.answers, first)) for process in processes)
+
+
+def calls_that_fit(options, cell):
+    """As many calls as plain SuiteSparse makes in the time of one process; None: as many as the driver wants."""
+    probe = once(options, cell, 'plain', lambda seconds: sum(seconds) >= options.seconds)
+    return None if probe.ended or cell.driver.whole else len(probe.seconds)
+
+
+def row_of(cell, done):
+    """The record of a cell; done: the processes of both sides."""
+    row = {'graph': cell.graph.name, **cell.graph.sizes(), 'driver': cell.driver.name, 'threads': cell.threads,
+           'calls': len(done['plain'][0].seconds)}
+    if '{delta}' in cell.driver.arguments:
+        row['delta'] = int(cell.graph.delta)
+    for key, figure in (('', lambda process: statistics.mean(process.seconds)), ('_first', lambda process: process.seconds[0]),
+                        ('_cpu', lambda process: process.cpu / len(process.seconds)), ('_whole_cpu', lambda process: process.whole_cpu)):
+        times = {side: [round(1e3 * figure(process), 4) for process in done[side]] for side in SIDES}
+        row.update({f'{side}{key}_ms': times[side] for side in SIDES})
+        row['ratio' + key] = ratio(times['plain'], times['auto'], CLOCK if key == '_first' else 0)
+    row['same'] = same(done['plain'] + done['auto'])
+    if not row['same']:
+        row['answers'] = {side: done[side][0].answers for side in SIDES}
+    return row
+
+
+def ratio(plain, auto, shortest):
+    """Of medians; None: one is too short for the clock."""
+    medians = statistics.median(plain), statistics.median(auto)
+    return round(medians[0] / medians[1], 3) if min(medians) > shortest else None
+
+
+def measure(options, cell):
+    done, began = {side: [] for side in SIDES}, time.monotonic()
+    try:
+        calls = calls_that_fit(options, cell)
+        for turn in range(options.turns):
+            if turn >= FEWEST and time.monotonic() - began > options.budget:
+                break
+            for side in SIDES if turn % 2 == 0 else SIDES[::-1]:
+                done[side].append(once(options, cell, side, lambda seconds: calls and len(seconds) >= calls))
+    except RuntimeError as error:
+        return {'graph': cell.graph.name, 'driver': cell.driver.name, 'threads': cell.threads, 'failed': str(error)}
+    return row_of(cell, done)
+
+
+def shortened(sources, count, folder):
+    """A file with the first few sources only."""
+    with open(sources, encoding='utf-8') as file:
+        lines = file.read().splitlines()
+    comments = [line for line in lines if line.startswith('%')]
+    path = os.path.join(folder, os.path.basename(sources))
+    with open(path, 'w', encoding='utf-8') as file:
+        file.write('\n'.join([*comments, f'{count} 1', *lines[len(comments) + 1:][:count]]) + '\n')
+    return path
+
+
+def instructions(options, cell, side, folder):
+    """Instructions of all calls of the algorithm in one process under callgrind; betweenness takes its sources by four."""
+    sources = shortened(cell.graph.sources, 4 if cell.driver.name == 'bc' else 1, folder)
+    command = ['valgrind', '--tool=callgrind', '--callgrind-out-file=/dev/null', '--toggle-collect=' + cell.driver.function,
+               *command_of(options, cell, sources)]
+    ran = subprocess.run(command, env=environment_of(options, cell, side), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                         errors='replace', check=False)
+    counted = re.search(r'Collected *: (\d+)', ran.stderr)
+    if ran.returncode != 0 or not counted:
+        raise RuntimeError(f'{" ".join(command)}: status {ran.returncode}\n{ran.stderr[-1000:]}')
+    return int(counted[1])
+
+
+def count_row(options, cell):
+    with tempfile.TemporaryDirectory() as folder:
+        plain, auto = (instructions(options, cell, side, folder) for side in SIDES)
+    return {'graph': cell.graph.name, 'driver': cell.driver.name, 'threads': cell.threads, 'plain_instructions': plain,
+            'auto_instructions': auto, 'ratio_instructions': round(auto / plain, 4)}
+
+
+def rows_of(options, function):
+    """Rows of all cells as they are done: those of one thread several at once, each on its own core."""
+    cells = [Cell(Graph(graph), DRIVERS[name], threads) for threads in options.threads for graph in options.graphs
+             for name in options.only]
+    cores = queue.SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0))[:options.jobs]:
+        cores.put(core)
+
+    def pinned(cell):
+        core = cores.get()
+        os.sched_setaffinity(0, {core})  # of this thread; the processes it starts inherit it
+        try:
+            return function(options, cell)
+        finally:
+            cores.put(core)
+
+    together = [cell for cell in cells if cell.threads == 1 and options.jobs > 1]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for finished in concurrent.futures.as_completed([pool.submit(pinned, cell) for cell in together]):
+            yield finished.result()
+    for cell in cells:
+        if cell not in together:
+            yield function(options, cell)
+
+
+def wrong(row):
+    return 'failed' in row or not row.get('same', True)
+
+
+def below(row, least):
+    """Whether a ratio, of all calls or of the first one, lies below the bound, or instructions above theirs."""
+    return row.get('ratio_instructions', 0) > MOST or any(row.get(key) is not None and row[key] < least for key in ('ratio', 'ratio_first'))
+
+
+def describe(row):
+    head = f"{row['graph'][:20]:20} {row['driver']:5} {row['threads']:2}"
+    if 'failed' in row:
+        return f"{head} FAILED {row['failed']}"
+    if 'plain_instructions' in row:
+        return f"{head} {row['plain_instructions']:13,} {row['auto_instructions']:13,} instructions {row['ratio_instructions']:.4f}x"
+    medians = [statistics.median(row[side + key + '_ms']) for key in ('', '_first') for side in SIDES]
+    best = f"{min(row['plain_ms']) / max(min(row['auto_ms']), 1e-9):.2f}x"
+    shown = [f'{row[key]:.2f}x' if row[key] is not None else '–' for key in ('ratio', 'ratio_first', 'ratio_cpu')]
+    return (f"{head} {medians[0]:10.3f} {medians[1]:10.3f} ms {shown[0]:>7} first {medians[2]:10.3f} {medians[3]:10.3f} ms {shown[1]:>7} "
+            f"best {best:>6} cpu {shown[2]:>6} calls {row['calls']:3} turns {len(row['plain_ms'])}{'' if row['same'] else ' DIFFERENT'}")
+
+
+def geometric(ratios):
+    return f'{math.exp(statistics.mean(map(math.log, ratios))):.3f}' if ratios else '–'
+
+
+def table(rows, key='ratio'):
+    """Plain over auto: a line for each graph, a column for each driver and number of threads."""
+    columns = sorted({(row['threads'], list(DRIVERS).index(row['driver'])) for row in rows})
+    names = [(threads, list(DRIVERS)[index]) for threads, index in columns]
+    found = {(row['graph'], row['threads'], row['driver']): row.get(key) for row in rows}
+    lines = ['| graph | ' + ' | '.join(f'{driver} {threads}' for threads, driver in names) + ' |', '|---|' + '---:|' * len(names)]
+    for graph in dict.fromkeys(row['graph'] for row in rows):
+        cells = [found.get((graph, *name)) for name in names]
+        lines.append(f'| {graph} | ' + ' | '.join(f'{cell:.2f}' if cell is not None else '–' for cell in cells) + ' |')
+    means = [geometric([row[key] for row in rows if (row['threads'], row['driver']) == name and row.get(key)]) for name in names]
+    return '\n'.join([*lines, '| geometric mean | ' + ' | '.join(means) + ' |'])
+
+
+def report(rows, least):
+    """Prints tables and what lies below the bound; the exit status."""
+    timed = sorted((row for row in rows if 'plain_instructions' not in row), key=lambda row: row['graph'].lower())
+    slow, bad = [row for row in rows if below(row, least)], [row for row in rows if wrong(row)]
+    if timed:
+        print('\nplain over auto, medians of all calls (driver, threads)\n\n' + table(timed))
+        print('\nof the first call of a process\n\n' + table(timed, 'ratio_first'))
+        print('\nof CPU time of the calls\n\n' + table(timed, 'ratio_cpu'))
+    print(f'\n{len(rows)} cells, {len(slow)} below {least:g}, {len(bad)} different or failed', *map(describe, slow + bad), sep='\n')
+    return 1 if slow or bad else 0
+
+
+def head_of(options, started):
+    return {'schema': SCHEMA, 'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'gpu': gpu(), 'cpu': processor(),
+            'library': bool(options.library),
+            'turns': options.turns, 'jobs': options.jobs, 'seconds': options.seconds, 'budget': options.budget,
+            # Where files lie says nothing about a result, and is nobody else's business.
+            'command': [os.path.basename(word) for word in sys.argv],
+            'environment': {key: value for key, value in os.environ.items() if key.startswith(('TESSERA_', 'OMP_')) and '/' not in value}}
+
+
+def read(path):
+    with open(path, encoding='utf-8') as file:
+        return [json.loads(line) for line in file][1:]
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument('--drivers', help="folder of LAGraph's compiled benchmark drivers")
+    parser.add_argument('--graphs', nargs='+', default=[], metavar='FILE[:DELTA]', help='what the drivers read, .grb or .mtx')
+    parser.add_argument('--only', type=lambda text: text.split(','), default=list(DRIVERS),
+                        help='drivers, with commas: ' + ','.join(DRIVERS))
+    parser.add_argument('--library', default=os.path.join(ROOT, 'build/src/graphblas/libtessera.so'),
+                        help="to preload; '': both sides are plain, which shows how far ratios lie from 1 by chance")
+    parser.add_argument('--threads', type=lambda text: [int(word) for word in text.split(',')], default=[1, 2], help='with commas')
+    parser.add_argument('--turns', type=int, default=7, help='processes of each kind')
+    parser.add_argument('--seconds', type=float, default=.3, help='of calls in one process, after which it is stopped')
+    parser.add_argument('--budget', type=float, default=120, help=f'seconds of one cell, after which it takes no more turns than {FEWEST}')
+    parser.add_argument('--silent', type=float, default=120, help='seconds without a line after which a process has failed')
+    parser.add_argument('--jobs', type=int, default=1, help='so many cells of one thread at once, each pinned to a core')
+    parser.add_argument('--least', type=float, default=.97, help='ratio of plain over auto that no cell may lie below')
+    parser.add_argument('--instructions', action='store_true', help='count instructions of the calls under callgrind instead')
+    parser.add_argument('--output', metavar='FOLDER', help='the record goes to FOLDER/<date>T<time>-<commit>.jsonl, a line for each cell')
+    parser.add_argument('--table', metavar='RECORD', help='only print such a file')
+    options = parser.parse_args(arguments)
+    if not options.table and not (options.drivers and options.graphs):
+        parser.error('--drivers and --graphs are needed')
+    for name in options.only:
+        if name not in DRIVERS:
+            parser.error(f'no driver {name}')
+    return options
+
+
+def main():
+    options = options_of(sys.argv[1:])
+    if options.table:
+        return report(read(options.table), options.least)
+    started, rows, path = datetime.datetime.now(), [], os.devnull
+    head = head_of(options, started)
+    if options.output:
+        os.makedirs(options.output, exist_ok=True)
+        path = os.path.join(options.output, f"{started:%Y-%m-%dT%H%M}-{head['commit']}.jsonl")
+    with open(path, 'w', encoding='utf-8') as file:
+        print(json.dumps(head), file=file, flush=True)
+        for row in rows_of(options, count_row if options.instructions else measure):
+            rows.append(row)
+            print(json.dumps(row), file=file, flush=True)
+            print(describe(row), flush=True)
+    if options.output:
+        print('results in', path)
+    return report(rows, options.least)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
