@@ -172,6 +172,20 @@ static void matrices(void)
     for (int k = 0; k < 3; k++) EXPECT(GrB_Matrix_free(all[k]) == GrB_SUCCESS);
 }
 
+/* A count that stays, whose operands are freed: the host has them, should it not come back. */
+static void counts(void)
+{
+    GrB_Matrix A = ring(), C;
+    int64_t sum = 0, x = 0;
+    EXPECT(GrB_Matrix_new(&C, GrB_INT64, N, N) == GrB_SUCCESS);
+    EXPECT(GrB_mxm(C, A, NULL, GxB_PLUS_PAIR_INT64, A, A, GrB_DESC_ST1) == GrB_SUCCESS);
+    EXPECT(GrB_Matrix_free(&A) == GrB_SUCCESS);
+    EXPECT(GrB_Matrix_reduce_INT64(&sum, NULL, GrB_PLUS_MONOID_INT64, C, NULL) == GrB_SUCCESS && sum == 3 * N);
+    EXPECT(GrB_Matrix_extractElement_INT64(&x, C, 3, 3) == GrB_SUCCESS && x == 2);
+    EXPECT(GrB_Matrix_extractElement_INT64(&x, C, 3, 4) == GrB_SUCCESS && x == 1);
+    EXPECT(GrB_Matrix_free(&C) == GrB_SUCCESS);
+}
+
 /* ---- every failure ---- */
 
 static void run(long at, int status)
@@ -182,6 +196,7 @@ static void run(long at, int status)
     vectors();
     forms();
     matrices();
+    counts();
     may_panic = false; /* a failure was in what has been freed */
     const long calls = fake_calls();
     fake_fail(0, TSR_OK);
