@@ -578,6 +578,7 @@ static void freed_operands_before_a_fork(void)
     waitpid(child, &status, 0);
     REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0 && homes() == 1);
     check_paths(C, N - 2);
+    OK(GrB_Matrix_free(&C));
     A = band(2);
     D = paths_of_two(A, A);
     OK(GrB_Matrix_free(&A));

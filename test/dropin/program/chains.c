@@ -421,7 +421,8 @@ static void count_pairs(chain *c)
     for (int k = 0; k < 2; k++) {
         C[k] = (object){.type = type, .nrows = n, .ncols = n};
         GrB_Matrix_new(&C[k].m, type_handle(type), (GrB_Index)n, (GrB_Index)n);
-        report("chain_pairs", GrB_mxm(C[k].m, part[of[2]], NULL, semiring(MON_PLUS, OP_PAIR, type, true), part[of[0]], part[of[1]], desc), &C[k]);
+        GrB_Info info = GrB_mxm(C[k].m, part[of[2]], NULL, semiring(MON_PLUS, OP_PAIR, type, true), part[of[0]], part[of[1]], desc);
+        report("chain_pairs", info, &C[k]);
     }
     for (int k = 0; k < 3; k++) disturb(&part[k], n, own);
     for (int k = 0; k < 2; k++) {
