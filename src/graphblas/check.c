@@ -204,6 +204,13 @@ static const void *at(const void *where)
     return where ? *(const void *const *) where : NULL;
 }
 
+/* What is held is not freed now. */
+static void will_free(const void *where)
+{
+    if (tsr_will_free(at(where)))
+        memset((void *) (uintptr_t) where, 0, sizeof(void *));
+}
+
 static bool is_written(const tsr_check_call *call, const tsr_touch *touch)
 {
     return (touch->role & ~TSR_TOUCH_SCALAR) == TSR_TOUCH_WRITE && !call->blind;
@@ -226,7 +233,7 @@ static void hook(const tsr_check_call *call, const tsr_touch *touch)
     case TSR_TOUCH_WRITE: (call->blind ? tsr_will_read : tsr_will_write)(touch->handle); break;
     case TSR_TOUCH_MOVE: tsr_will_move(touch->handle); break;
     case TSR_TOUCH_MOVE_AT: tsr_will_move(at(touch->handle)); break;
-    case TSR_TOUCH_FREE_AT: tsr_freed(at(touch->handle)); break;
+    case TSR_TOUCH_FREE_AT: will_free(touch->handle); break;
     case TSR_TOUCH_EXPORT_AT: tsr_exported(at(touch->handle)); break;
     case TSR_TOUCH_READ_ARRAY: tsr_hook_read_array(touch->handle, touch->count); break;
     default: break;

@@ -8,13 +8,14 @@
 
 typedef struct pending {
     tsr_deferred product;
+    bool held[3];    /* operands that the program has freed: given to product.drop afterwards */
     bool running;    /* taken by `runner`, outside of the lock */
     pthread_t runner;
     struct pending *next;
 } pending;
 
 typedef enum touch_t {
-    TOUCH_READ, TOUCH_WRITE, TOUCH_FREE, TOUCH_ALL,
+    TOUCH_READ, TOUCH_WRITE, TOUCH_REPLACE, TOUCH_FREE, TOUCH_ALL,
     TOUCH_IDLE, /* all that nobody is running */
     TOUCH_END,  /* all; values are forgotten */
     TOUCH_EXIT  /* all but values, which go with the process */
@@ -65,14 +66,19 @@ bool tsr_defer(const tsr_deferred *product)
     return true;
 }
 
+/* Programs free NULL, which is no operand. */
+static bool is_operand(const tsr_deferred *product, const void *handle)
+{
+    return handle && (product->operands[0] == handle || product->operands[1] == handle || product->operands[2] == handle);
+}
+
 static bool concerns(const tsr_deferred *product, const void *handle, touch_t touch)
 {
     if (touch >= TOUCH_ALL)
         return touch != TOUCH_EXIT || !product->only_value;
     if (product->target == handle)
         return true;
-    return touch != TOUCH_READ &&
-           (product->operands[0] == handle || product->operands[1] == handle || product->operands[2] == handle);
+    return touch != TOUCH_READ && !(touch == TOUCH_FREE && product->drop) && is_operand(product, handle);
 }
 
 /* The oldest product concerned that this thread is not running itself; locked. */
@@ -97,6 +103,30 @@ static void unlink_locked(pending *p)
     __atomic_fetch_sub(&pending_count, 1, __ATOMIC_RELAXED);
 }
 
+static bool is_needed_locked(const void *handle)
+{
+    for (const pending *p = first; p; p = p->next) {
+        if (is_operand(&p->product, handle))
+            return true;
+    }
+    return false;
+}
+
+/* Of a product that is in the list no more.  Locked on entry and exit, not in between. */
+static void drop_held_locked(pending *p)
+{
+    const tsr_deferred *product = &p->product;
+    for (int n = 0; n < 3; n++) {
+        const void *handle = product->operands[n];
+        const bool again = (n > 0 && handle == product->operands[0]) || (n > 1 && handle == product->operands[1]);
+        if (!p->held[n] || again || is_needed_locked(handle))
+            continue;
+        pthread_mutex_unlock(&mutex);
+        product->drop(handle);
+        pthread_mutex_lock(&mutex);
+    }
+}
+
 /* Locked on entry and exit, not in between. */
 static void settle_locked(pending *p, bool cancel)
 {
@@ -110,12 +140,13 @@ static void settle_locked(pending *p, bool cancel)
     pthread_mutex_lock(&mutex);
     unlink_locked(p);
     pthread_cond_broadcast(&finished);
+    drop_held_locked(p);
     free(p);
 }
 
 static bool is_cancelled(const tsr_deferred *product, const void *handle, touch_t touch)
 {
-    return touch == TOUCH_END ? product->only_value : touch == TOUCH_FREE && product->target == handle;
+    return touch == TOUCH_END ? product->only_value : touch >= TOUCH_REPLACE && product->target == handle;
 }
 
 static void settle(const void *handle, touch_t touch)
@@ -142,9 +173,31 @@ void tsr_defer_before_write(const void *handle)
     settle(handle, TOUCH_WRITE);
 }
 
-void tsr_defer_before_free(const void *handle)
+void tsr_defer_before_replace(const void *handle)
+{
+    settle(handle, TOUCH_REPLACE);
+}
+
+static bool hold_locked(pending *p, const void *handle)
+{
+    if (!p->product.drop || !is_operand(&p->product, handle))
+        return false;
+    for (int n = 0; n < 3; n++)
+        p->held[n] |= p->product.operands[n] == handle;
+    return true;
+}
+
+bool tsr_defer_before_free(const void *handle)
 {
     settle(handle, TOUCH_FREE);
+    if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
+        return false;
+    bool held = false;
+    pthread_mutex_lock(&mutex);
+    for (pending *p = first; p; p = p->next)
+        held |= hold_locked(p, handle);
+    pthread_mutex_unlock(&mutex);
+    return held;
 }
 
 void tsr_defer_run_all(void)

@@ -32,7 +32,7 @@ tsr_matrix *tsr_table_get(const void *handle, bool create);
 /* ---- hooks (hooks.c), called by every generated wrapper before the real function ---- */
 void tsr_will_read(const void *handle);
 void tsr_will_write(const void *handle);
-void tsr_freed(const void *handle); /* before the real free / export */
+void tsr_freed(const void *handle); /* the object is gone, or goes with an export */
 
 /* ---- deferral (defer.c): DEFER test mode, counts and contents that stay with a backend ---- */
 
@@ -48,6 +48,7 @@ typedef struct tsr_deferred {
     tsr_type type;
     uint64_t total;
     bool only_value;             /* nothing is computed any more: at the end it is forgotten */
+    void (*drop)(const void *operand); /* frees an operand that the program freed while this waited; NULL: it runs before that */
 } tsr_deferred;
 
 /* False: no memory for it; the caller runs it now. */

@@ -74,7 +74,7 @@ void tsr_discard(const void *handle)
 {
     if (!tsr_filter_hit(handle))
         return;
-    tsr_defer_before_free(handle);
+    tsr_defer_before_replace(handle);
     invalidate(handle);
 }
 
@@ -90,8 +90,15 @@ void tsr_freed(const void *handle)
 {
     if (!tsr_filter_hit(handle))
         return;
-    tsr_defer_before_free(handle);
+    tsr_defer_before_replace(handle);
     tsr_table_drop(handle);
+}
+
+bool tsr_will_free(const void *handle)
+{
+    const bool held = tsr_defer_before_free(handle);
+    tsr_table_drop(handle);
+    return held;
 }
 
 void tsr_exported(const void *handle)

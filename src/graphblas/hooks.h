@@ -60,6 +60,7 @@ void tsr_filter_remove(const void *handle);
 
 void tsr_will_move(const void *handle); /* contents stay, arrays may move: whatever looks at them runs first */
 void tsr_exported(const void *handle); /* before an export: contents move out, then the handle goes */
+bool tsr_will_free(const void *handle); /* before a free; true: a result that waits has the object now, it must not be freed */
 void tsr_created(const void *handle);  /* after a success that made this handle: what stood at its address is history */
 void tsr_hook_read_array(const void *const *handles, size_t count);
 void tsr_hook_new_array(const void *const *handles, size_t count);
@@ -86,6 +87,11 @@ size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overfl
 #define TSR_HOOK_REPLACE(handle) TSR_HOOK(tsr_will_replace, handle)
 #define TSR_HOOK_EDIT(handle) TSR_HOOK(tsr_will_edit, handle)
 #define TSR_HOOK_FREED(handle) TSR_HOOK(tsr_freed, handle)
+#define TSR_HOOK_FREE(at)                                                        \
+    do {                                                                         \
+        if ((at) && TSR_UNLIKELY(tsr_filter_hit(*(at))) && tsr_will_free(*(at))) \
+            *(at) = NULL;                                                        \
+    } while (0)
 #define TSR_HOOK_EXPORTED(handle) TSR_HOOK(tsr_exported, handle)
 #define TSR_HOOK_NEW(handle) TSR_HOOK(tsr_created, handle)
 
@@ -134,7 +140,8 @@ size_t tsr_table_each(bool (*visit)(const void *handle, tsr_matrix *record));
 /* ---- defer.c ---- */
 void tsr_defer_before_read(const void *handle);
 void tsr_defer_before_write(const void *handle);
-void tsr_defer_before_free(const void *handle);
+void tsr_defer_before_replace(const void *handle); /* the contents go: targets are cancelled, operands run */
+bool tsr_defer_before_free(const void *handle);    /* the same, but what may drop its operands holds this one: true */
 void tsr_defer_run_all(void);
 void tsr_defer_run_idle(void); /* all that no thread is running */
 void tsr_defer_end(void);      /* GrB_finalize: products run, contents that nobody can look at any more are forgotten */

@@ -150,8 +150,13 @@ static bool compact(job *j)
 /* What stays somewhere is brought here, or computed once more. */
 static tsr_status bring_home(job *j, tsr_result *result)
 {
-    tsr_status status = j->decision.backend->fetch(j->stays, result);
-    j->decision.backend->forget(j->stays);
+    const tsr_backend *backend = j->decision.backend;
+    const tsr_product *p = &j->match.request.product;
+    const double start = tsr_engine_clock_ms();
+    tsr_status status = backend->fetch(j->stays, result);
+    if (status == TSR_OK)
+        tsr_resident_report_home(backend, p->semiring.type, p->mask.nvals, result->bytes_moved, tsr_engine_clock_ms() - start);
+    backend->forget(j->stays);
     j->stays = NULL;
     return status == TSR_OK ? status : execute(j, result);
 }
@@ -211,6 +216,14 @@ static bool may_wait(const job *j)
            control == GxB_AUTO_SPARSITY;
 }
 
+/* A, B or M, freed by the program since: the mask says which entries a result has that stays, and all three what they are, should it
+ * be lost there. */
+static void drop_operand(const void *handle)
+{
+    GrB_Matrix object = (GrB_Matrix)handle;
+    tsr_real.GrB_Matrix_free(&object);
+}
+
 static bool defer(const job *j)
 {
     job *kept = malloc(sizeof *kept);
@@ -221,17 +234,20 @@ static bool defer(const job *j)
     const tsr_call *c = &j->call;
     kept->may_stay = false;
     tsr_deferred d = {.target = c->C, .operands = {c->A, c->B, c->M}, .run = run_deferred, .cancel = cancel_deferred, .closure = kept,
-                      .counted = j->stays, .type = j->match.request.product.semiring.type, .total = j->total};
+                      .counted = j->stays, .type = j->match.request.product.semiring.type, .total = j->total,
+                      .only_value = j->stays, .drop = j->stays ? drop_operand : NULL};
     if (tsr_defer(&d))
         return true;
     free(kept);
     return false;
 }
 
-/* The result stays on the device until somebody wants to see it.  False: it was brought here, or *status says why not. */
+/* The result stays on the device until somebody wants to see it; what the device has of the operands is theirs alone.  False: it was
+ * brought here, or *status says why not. */
 static bool leave_there(job *j, tsr_status *status)
 {
     const tsr_product *p = &j->match.request.product;
+    release_records(&j->match.request);
     if (tsr_arrays_sparse(&j->arrays, p, p->mask.nvals) && defer(j))
         return true;
     tsr_arrays_free(&j->arrays);

@@ -272,16 +272,14 @@ static const char *why_home(void)
     return by_it ? declined.why : "looked at on the host";
 }
 
-static void report_home(const absent *a, const tsr_result *result, double ms)
+void tsr_resident_report_home(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms)
 {
     if (!tsr_trace_wanted())
         return;
-    const tsr_value_facts *facts = tsr_value_about(a->value);
     char pattern[96];
-    snprintf(pattern, sizeof pattern, "home %s n=%lld", tsr_type_name(facts->type), (long long)tsr_value_places(a->value));
-    tsr_resident_report(facts->backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
-                                                                    .reason = why_home(), .measured_ms = ms,
-                                                                    .bytes_moved = result->bytes_moved});
+    snprintf(pattern, sizeof pattern, "home %s n=%lld", tsr_type_name(type), (long long)n);
+    tsr_resident_report(backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
+                                                             .reason = why_home(), .measured_ms = ms, .bytes_moved = bytes_moved});
 }
 
 static void lose(const absent *a)
@@ -355,7 +353,7 @@ static void bring_home(void *closure)
         set_form(a->C, 0);
     if (tsr_value_first_use(a->value))
         tsr_gravity_read(tsr_value_about(a->value)->origin);
-    report_home(a, &result, tsr_engine_clock_ms() - start);
+    tsr_resident_report_home(facts->backend, facts->type, tsr_value_places(a->value), result.bytes_moved, tsr_engine_clock_ms() - start);
     release(a);
 }
 

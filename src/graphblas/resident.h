@@ -71,4 +71,7 @@ int tsr_resident_threads(void);
 /* In the trace: `what` was done where the values are; `record` says the rest. */
 void tsr_resident_report(const tsr_backend *backend, const char *what, tsr_trace_record record);
 
+/* ... that contents (n places or entries) came home. */
+void tsr_resident_report_home(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms);
+
 #endif

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "src/graphblas/door.h"
@@ -107,6 +108,96 @@ static void freed_target_is_cancelled(void **state)
     assert_int_equal(c.run, 0);
 }
 
+static void free_at(void **at)
+{
+    TSR_HOOK_FREE(at);
+}
+
+/* Programs free NULL, and write to it, which is an error of theirs. */
+static void null_is_no_operand(void **state)
+{
+    (void) state;
+    void *const beside = (void *) (uintptr_t) (1 << 17 | 1 << 5);
+    assert_ptr_equal(tsr_filter_slot(beside), tsr_filter_slot(NULL));
+    counts c = {0};
+    void *nothing = NULL;
+    defer(&c, beside, A, NULL, NULL);
+    assert_true(tsr_filter_hit(NULL));
+    tsr_freed(NULL);
+    tsr_will_write(NULL);
+    tsr_discard(NULL);
+    free_at(&nothing);
+    free_at(NULL);
+    assert_int_equal(c.run + c.cancelled, 0);
+    tsr_will_read(beside);
+    assert_int_equal(c.run, 1);
+}
+
+static int dropped[64]; /* by number of the handle */
+
+static void drop(const void *operand)
+{
+    dropped[((const char *) operand - handles[0]) / 64]++;
+}
+
+/* A result that is there, and only needs its operands to be handed over. */
+static void defer_value(counts *c, const void *target, const void *a, const void *b, const void *m)
+{
+    const tsr_deferred product = {.target = target, .operands = {a, b, m}, .run = run, .cancel = cancel, .closure = c,
+                                  .only_value = true, .drop = drop};
+    assert_true(tsr_defer(&product));
+}
+
+static void free_operand(void *handle, bool held)
+{
+    void *at = handle;
+    free_at(&at);
+    assert_ptr_equal(at, held ? NULL : handle);
+}
+
+/* Freed operands wait with the results that may need them, and go with the last of these, once. */
+static void freed_operands_are_held(void **state)
+{
+    (void) state;
+    counts c = {0}, d = {0}, e = {0};
+    memset(dropped, 0, sizeof dropped);
+    defer_value(&c, C, A, A, M);
+    defer_value(&d, D, A, B, M);
+    free_operand(A, true);
+    free_operand(M, true);
+    assert_int_equal(c.run + d.run + c.cancelled + d.cancelled, 0);
+    tsr_will_read(C);
+    assert_int_equal(c.run, 1);
+    assert_int_equal(dropped[1] + dropped[3], 0);
+    free_operand(D, false); /* unread */
+    assert_int_equal(d.cancelled, 1);
+    assert_true(dropped[1] == 1 && dropped[2] == 0 && dropped[3] == 1);
+    free_operand(B, false);
+    defer_value(&e, C, A, C, C); /* its own operand */
+    free_operand(C, false);
+    assert_true(e.cancelled == 1 && dropped[4] == 0);
+}
+
+/* New contents are not held, nor is what a product computes with. */
+static void written_operands_run_first(void **state)
+{
+    (void) state;
+    counts c = {0}, d = {0};
+    memset(dropped, 0, sizeof dropped);
+    void (*const hooks[])(const void *) = {tsr_will_write, tsr_will_move, tsr_discard, tsr_exported, tsr_created};
+    for (int n = 0; n < 5; n++) {
+        defer_value(&c, C, A, B, M);
+        hooks[n](B);
+        assert_int_equal(c.run, n + 1);
+    }
+    defer_value(&c, C, A, B, M);
+    defer(&d, D, A, B, M);
+    free_operand(A, true);
+    assert_true(c.run == 5 && d.run == 1);
+    tsr_defer_end();
+    assert_true(c.run == 5 && c.cancelled == 1 && dropped[1] == 1 && dropped[2] == 0);
+}
+
 static void others_are_left_alone(void **state)
 {
     (void) state;
@@ -197,12 +288,39 @@ static void threads_with_their_own_products(void **state)
     assert_int_equal(run_numbered_threads(3, own_products), 0);
 }
 
+static void *read_or_free(void *argument)
+{
+    const size_t number = (size_t) (uintptr_t) argument;
+    (number ? tsr_will_read : tsr_freed)(handles[20 + number]);
+    return NULL;
+}
+
+/* Results of several threads with the same operands: the last one drops them, once. */
+static void threads_drop_operands_once(void **state)
+{
+    (void) state;
+    for (int round = 0; round < 200; round++) {
+        counts c[4] = {{0}};
+        memset(dropped, 0, sizeof dropped);
+        for (size_t n = 0; n < 4; n++)
+            defer_value(&c[n], handles[20 + n], A, B, n % 2 ? M : NULL);
+        free_operand(A, true);
+        free_operand(M, true);
+        assert_int_equal(run_numbered_threads(4, read_or_free), 0);
+        assert_true(dropped[1] == 1 && dropped[2] == 0 && dropped[3] == 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(target_runs_before_read_and_write, settled),
         cmocka_unit_test_teardown(operands_run_before_write_move_and_free, settled),
         cmocka_unit_test_teardown(freed_target_is_cancelled, settled),
+        cmocka_unit_test_teardown(null_is_no_operand, settled),
+        cmocka_unit_test_teardown(freed_operands_are_held, settled),
+        cmocka_unit_test_teardown(written_operands_run_first, settled),
+        cmocka_unit_test_teardown(threads_drop_operands_once, settled),
         cmocka_unit_test_teardown(others_are_left_alone, settled),
         cmocka_unit_test_teardown(all_run_at_the_end, settled),
         cmocka_unit_test_teardown(readers_wait_for_the_one_that_runs, settled),

@@ -249,7 +249,7 @@ static tsr_status multiply(const tsr_dense_product *p, void **value)
 
 static bool supports(const tsr_product *p)
 {
-    return p->op != TSR_OP_MASKED_DOT && tsr_backend_cpu()->supports(p);
+    return tsr_backend_cpu()->supports(p);
 }
 
 static void see(tsr_view *view, const fake_value *v)
@@ -280,6 +280,44 @@ static tsr_status stay(const tsr_product *p, tsr_result *result)
     return TSR_OK;
 }
 
+/* Sums of pairs of integers, as the plug-in leaves them there. */
+static bool is_count(const tsr_product *p)
+{
+    const tsr_semiring s = p->semiring;
+    return p->op == TSR_OP_MASKED_DOT && s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR && s.type != TSR_BOOL && s.type != TSR_FP32 &&
+           s.type != TSR_FP64;
+}
+
+static uint64_t total_of(const fake_value *v)
+{
+    uint64_t total = 0;
+    for (int64_t k = 0; k < v->count; k++)
+        total += present(v, k) ? ((const uint64_t *)v->x)[k] : 0;
+    return total;
+}
+
+/* One value per entry of the mask; the total in 64 bits. */
+static tsr_status stay_masked(const tsr_product *p, tsr_result *result)
+{
+    tsr_product wide = *p;
+    wide.semiring.type = TSR_UINT64;
+    fake_value *c = fake_new(p->mask.nvals, p->semiring.type, true), *sums = fake_new(p->mask.nvals, TSR_UINT64, true);
+    tsr_status status = tsr_ref_execute(p, &(tsr_result){.x = c->x, .b = c->b});
+    if (status == TSR_OK)
+        status = tsr_ref_execute(&wide, &(tsr_result){.x = sums->x, .b = sums->b});
+    result->total = total_of(sums);
+    result->stays = status == TSR_OK ? c : NULL;
+    if (status != TSR_OK)
+        fake_free(c);
+    fake_free(sums);
+    return status;
+}
+
+static tsr_status fetch_masked(void *stays, tsr_result *result)
+{
+    return fetch(stays, result, 1);
+}
+
 static tsr_status execute(const tsr_product *product, tsr_result *result)
 {
     tsr_product p = *product;
@@ -293,6 +331,8 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
     p.a_value = p.b_value = NULL;
     if (is_dense(&p) && (result->may_stay || result->may_keep))
         status = stay(&p, result);
+    else if (is_count(&p) && result->may_stay)
+        return stay_masked(&p, result);
     else
         status = tsr_ref_execute(&p, result);
     if (status == TSR_OK && result->stays && !result->may_stay)
@@ -313,7 +353,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
                                               .cast = cast, .turn = turn, .places = places, .count = count, .wait = wait_for, .fetch = fetch,
                                               .forget = forget};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "fake", .supports = supports, .execute = execute,
-                                        .kernel_name = kernel_name, .values = &values};
+                                        .kernel_name = kernel_name, .fetch = fetch_masked, .forget = forget, .values = &values};
     (void)options;
     return &backend;
 }

@@ -468,6 +468,161 @@ static void masked_product_stays(void)
     OK(GrB_finalize());
 }
 
+/* Row i has entries in the `width` columns from i + 1 on. */
+static GrB_Matrix band(GrB_Index width)
+{
+    GrB_Matrix A;
+    OK(GrB_Matrix_new(&A, GrB_BOOL, N, N));
+    for (GrB_Index i = 0; i < N; i++)
+        for (GrB_Index j = i + 1; j <= i + width && j < N; j++) OK(GrB_Matrix_setElement_BOOL(A, true, i, j));
+    OK(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+/* C<M> = A A of a band 2 wide: one path from i to i + 2, two to i + 3, no entry at i + 1, where M has one. */
+static GrB_Matrix paths_of_two(GrB_Matrix A, GrB_Matrix M)
+{
+    GrB_Matrix C;
+    OK(GrB_Matrix_new(&C, GrB_INT64, N, N));
+    OK(GrB_mxm(C, M, NULL, GxB_PLUS_PAIR_INT64, A, A, GrB_DESC_S));
+    return C;
+}
+
+static void check_paths(GrB_Matrix C, GrB_Index entries)
+{
+    int64_t x = 0;
+    REQUIRE(entries_of(C) == entries);
+    OK(GrB_Matrix_extractElement_INT64(&x, C, 5, 7));
+    REQUIRE(x == 1 && GrB_Matrix_extractElement_INT64(&x, C, 5, 6) == GrB_NO_VALUE);
+}
+
+/* Results of masked products outlive their operands: nothing comes home but what is read, however the operands went. */
+static void freed_operands_stay(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A = band(2), M = band(3), read, unread, summed, written, nothing = NULL;
+    int64_t sum = 0;
+    read = paths_of_two(A, M);
+    unread = paths_of_two(A, M);
+    summed = paths_of_two(A, A);
+    OK(GrB_Matrix_free(&A));
+    OK(GrB_Matrix_free(&nothing));
+    REQUIRE(!A && homes() == 0);
+    GrB_Matrix others[20]; /* their places may be those of what was freed */
+    for (int k = 0; k < 20; k++) others[k] = band(1);
+    OK(GrB_Matrix_free(&unread));
+    OK(GrB_Matrix_free(&M));
+    OK(GrB_Matrix_reduce_INT64(&sum, NULL, GrB_PLUS_MONOID_INT64, summed, NULL));
+    REQUIRE(sum == N - 2 && homes() == 0);
+    check_paths(read, 2 * N - 5);
+    REQUIRE(homes() == 1);
+    for (int k = 0; k < 20; k++) OK(GrB_Matrix_free(&others[k]));
+    A = band(2);
+    written = paths_of_two(A, A);
+    OK(GrB_Matrix_setElement_BOOL(A, true, 9, 1)); /* before that it has to come */
+    REQUIRE(homes() == 2);
+    OK(GrB_Matrix_free(&A));
+    check_paths(written, N - 2);
+    OK(GrB_Matrix_free(&read));
+    OK(GrB_Matrix_free(&written));
+    REQUIRE(homes() == 2);
+    OK(GrB_finalize()); /* `summed` is not read any more */
+    REQUIRE(homes() == 2);
+}
+
+/* The hooks' filter (src/graphblas/hooks.h) takes NULL for this handle. */
+static bool looks_like_null(const void *handle)
+{
+    const uintptr_t address = (uintptr_t)handle;
+    return (address >> 5 ^ address >> 17) % 4096 == 0;
+}
+
+/* Programs free what they have freed, or never made: that has nothing to do with what waits. */
+static void freeing_null_fetches_nothing(void)
+{
+    enum { MOST = 200000 };
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(1), v = filled(2), *made = calloc(MOST, sizeof *made), no_vector = NULL;
+    GrB_Matrix A = band(2), C = paths_of_two(A, A), no_matrix = NULL;
+    int last = -1;
+    REQUIRE(made);
+    do {
+        OK(GrB_Vector_new(&made[++last], GrB_FP64, N));
+    } while (!looks_like_null(made[last]) && last < MOST - 1);
+    twice(v, u);
+    twice(made[last], v);
+    OK(GrB_Vector_free(&no_vector));
+    OK(GrB_Matrix_free(&no_matrix));
+    REQUIRE(homes() == 0 && at(v, 4) == 10 && homes() == 1);
+    for (int k = 0; k <= last; k++) OK(GrB_Vector_free(&made[k]));
+    OK(GrB_Matrix_free(&A));
+    OK(GrB_Matrix_free(&C));
+    free(made);
+    OK(GrB_finalize());
+    REQUIRE(homes() == 1);
+}
+
+/* The child of a fork finds results whose operands are gone; another waits with them in a process that ends without GrB_finalize. */
+static void freed_operands_before_a_fork(void)
+{
+    int status = 0;
+    OK(GrB_init(GrB_NONBLOCKING));
+    OK(GxB_Global_Option_set(GxB_NTHREADS, 1));
+    GrB_Matrix A = band(2), C = paths_of_two(A, A), D;
+    OK(GrB_Matrix_free(&A));
+    const pid_t child = fork();
+    if (child == 0) {
+        check_paths(C, N - 2);
+        _exit(0);
+    }
+    waitpid(child, &status, 0);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0 && homes() == 1);
+    check_paths(C, N - 2);
+    OK(GrB_Matrix_free(&C));
+    A = band(2);
+    D = paths_of_two(A, A);
+    OK(GrB_Matrix_free(&A));
+    REQUIRE(D && homes() == 1);
+}
+
+static void *read_paths(void *argument)
+{
+    GrB_Matrix C = *(GrB_Matrix *)argument;
+    int64_t x = 0;
+    GrB_Index n = 0;
+    bool well = GrB_Matrix_extractElement_INT64(&x, C, 5, 7) == GrB_SUCCESS && x == 1;
+    well = well && GrB_Matrix_nvals(&n, C) == GrB_SUCCESS && n == N - 2;
+    return well && GrB_Matrix_free(&C) == GrB_SUCCESS ? NULL : argument;
+}
+
+/* One frees the operands while others read the results. */
+static void *free_operand(void *argument)
+{
+    return GrB_Matrix_free(argument) == GrB_SUCCESS ? NULL : argument;
+}
+
+static void *read_or_free(void *argument)
+{
+    GrB_Matrix *const *const both = argument;
+    return both[0] ? read_paths(both[0]) : free_operand(both[1]);
+}
+
+static void operands_freed_while_read(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    OK(GxB_Global_Option_set(GxB_NTHREADS, 1));
+    for (int round = 0; round < 10; round++) {
+        GrB_Matrix A = band(2), C[THREADS - 1], *work[THREADS][2] = {{NULL, &A}};
+        for (int k = 1; k < THREADS; k++) {
+            C[k - 1] = paths_of_two(A, A);
+            work[k][0] = &C[k - 1];
+        }
+        REQUIRE(run_threads(THREADS, read_or_free, work, sizeof *work) == 0);
+        REQUIRE(homes() == (round + 1) * (THREADS - 1));
+    }
+    OK(GrB_finalize());
+}
+
 /* A bitmap that got its last entries one by one stays one when an operator is applied in place.  Under a full mask SuiteSparse 7.4.0
  * would crash here. */
 static void applied_in_place(void)
@@ -779,6 +934,10 @@ TEST(large_frontiers_go)
 TEST(searches_go)
 TEST(large_matrices_go)
 TEST(masked_product_stays)
+TEST(freed_operands_stay)
+TEST(freeing_null_fetches_nothing)
+TEST(freed_operands_before_a_fork)
+TEST(operands_freed_while_read)
 TEST(applied_in_place)
 TEST(sums_of_rows_stay)
 TEST(other_forms_stay)
@@ -806,6 +965,10 @@ int main(void)
         cmocka_unit_test(test_large_frontiers_go),
         cmocka_unit_test(test_searches_go), cmocka_unit_test(test_large_matrices_go),
         cmocka_unit_test(test_masked_product_stays),
+        cmocka_unit_test(test_freed_operands_stay),
+        cmocka_unit_test(test_freeing_null_fetches_nothing),
+        cmocka_unit_test(test_freed_operands_before_a_fork),
+        cmocka_unit_test(test_operands_freed_while_read),
         cmocka_unit_test(test_applied_in_place),
         cmocka_unit_test(test_sums_of_rows_stay),
         cmocka_unit_test(test_other_forms_stay),

@@ -27,7 +27,7 @@ HOOKS = {
     roles_of.WRITE: 'TSR_HOOK_WRITE(a{n});',
     roles_of.MOVE: 'TSR_HOOK_MOVE(a{n});',
     roles_of.MOVE_AT: 'TSR_HOOK_MOVE(a{n} ? *a{n} : NULL);',
-    roles_of.FREE: 'TSR_HOOK_FREED(a{n} ? *a{n} : NULL);',
+    roles_of.FREE: 'TSR_HOOK_FREE(a{n});',
     roles_of.EXPORT: 'TSR_HOOK_EXPORTED(a{n} ? *a{n} : NULL);',
     roles_of.READ_ARRAY: 'tsr_hook_read_array((const void *const *) a{n}, {count});',
     roles_of.CONTAINER: 'TSR_HOOK_CONTAINER(TSR_HOOK_WRITE, a{n});',

@@ -393,6 +393,47 @@ static void relax(chain *c)
     report("relax_path", GrB_Vector_assign(path->v, less->v, NULL, request->v, GrB_ALL, n, GrB_DESC_S), path);
 }
 
+/* Written to, freed, or freed and made anew, often at the same address. */
+static void disturb(GrB_Matrix *A, int n, int type)
+{
+    any_value x;
+    bound b;
+    bool hyper;
+    const int how = rng_below(5);
+    value_put(type, &x, 0, 1);
+    if (how == 0) mat_set(type, *A, &x, (GrB_Index)rng_below(n), (GrB_Index)rng_below(n));
+    if (how > 1) GrB_Matrix_free(A);
+    if (how > 2) *A = make_matrix(n, n, type, WANT_SPARSE, &b, &hyper);
+}
+
+/* Pairs counted under a mask, twice with the same operands, which go before anybody looks at the counts, if anybody does.  Narrow
+ * matrices (64) do not stay on a GPU. */
+static void count_pairs(chain *c)
+{
+    const int n = 66 + rng_below(10), type = T_INT8 + rng_below(8), own = random_type(), of[3] = {0, rng_chance(40) ? 0 : 1, rng_chance(40) ? 0 : 2};
+    GrB_Matrix part[3];
+    object C[2];
+    bound b;
+    bool hyper;
+    (void)c;
+    for (int k = 0; k < 3; k++) part[k] = make_matrix(n, n, own, WANT_SPARSE, &b, &hyper);
+    GrB_Descriptor desc = descriptor(rng_chance(30), false, rng_chance(50), rng_chance(30), rng_chance(50));
+    for (int k = 0; k < 2; k++) {
+        C[k] = (object){.type = type, .nrows = n, .ncols = n};
+        GrB_Matrix_new(&C[k].m, type_handle(type), (GrB_Index)n, (GrB_Index)n);
+        GrB_Info info = GrB_mxm(C[k].m, part[of[2]], NULL, semiring(MON_PLUS, OP_PAIR, type, true), part[of[0]], part[of[1]], desc);
+        report("chain_pairs", info, &C[k]);
+    }
+    for (int k = 0; k < 3; k++) disturb(&part[k], n, own);
+    for (int k = 0; k < 2; k++) {
+        GrB_Index entries = 0;
+        if (rng_chance(60)) report_value("chain_pairs_number", GrB_Matrix_nvals(&entries, C[k].m), T_UINT64, &entries);
+        report("chain_pairs_end", GrB_SUCCESS, &C[k]);
+        object_free(&C[k]);
+    }
+    for (int k = 0; k < 3; k++) GrB_Matrix_free(&part[k]);
+}
+
 static void multiply_dense(chain *c)
 {
     object *A = any(c), *C = any(c);
@@ -510,7 +551,7 @@ void op_chains(void)
     static void (*const calls[])(chain *) = {
         apply, bind, bind, ewise, ewise, ewise_union, ewise_inside, assign_object, extract, assign_scalar, transpose,
         choose, choose, number_places, sum, sum_rows, sum_rows, count, multiply, multiply, multiply_dense, relax,
-        relax, duplicate, swap, touch, set_control, start_bitmap};
+        relax, duplicate, swap, touch, set_control, start_bitmap, count_pairs};
     chain c;
     begin(&c);
     report_rarely(true);
