@@ -120,7 +120,7 @@ bool tsr_host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool 
     const int32_t a = tsr_match_sparsity(A), b = tsr_match_sparsity(B), sparse = GxB_SPARSE | GxB_HYPERSPARSE;
     if (((a | b) & sparse) || tsr_match_held_sparse(out->M) || !(A || B || out->M || out->accum))
         return false;
-    return ((a | b) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_get()->mode == TSR_MODE_CPU ||
+    return ((a | b) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_forces_cpu() ||
            elements_of(out->C) >= TSR_ELEMENTWISE_FEW;
 }
 
@@ -136,7 +136,7 @@ static bool pays(const tsr_step_call *call)
     const tsr_step *s = &call->step;
     const tsr_elementwise features = {
         .elements = elements_of(call->C),
-        .forced = tsr_config_get()->mode == TSR_MODE_CPU,
+        .forced = tsr_config_forces_cpu(),
         .select = s->select,
         .masked = call->M,
         .partial = is_bitmap(call->A) || is_bitmap(call->B) || (call->accum && is_bitmap(call->C)),
