@@ -377,10 +377,12 @@ static void follow_experience(const tsr_request *r, const tsr_features *f, doubl
     if (of_values(r) || r->b_sparse || r->c_stays)
         return;
     d->experience = tsr_experience_key(f);
-    tsr_route first = route_of(d);
+    d->alike = tsr_experience_alike(f);
+    const tsr_route chosen = route_of(d);
+    const tsr_route first = chosen == TSR_ROUTE_CPU && tsr_experience_lost(d->alike) ? TSR_ROUTE_SUITESPARSE : chosen;
     const double predicted[TSR_ROUTE_COUNT] = {d->forward_ms, cpu_ms, first == TSR_ROUTE_GPU ? d->predicted_ms : -1.0};
     tsr_route route = tsr_experience_choose(d->experience, predicted, first);
-    if (route == first)
+    if (route == chosen)
         return;
     d->backend = route == TSR_ROUTE_CPU ? tsr_backend_cpu() : NULL;
     d->predicted_ms = predicted[route];
@@ -391,6 +393,7 @@ static void follow_experience(const tsr_request *r, const tsr_features *f, doubl
 void tsr_engine_learn(const tsr_decision *d, double ms)
 {
     tsr_experience_add(d->experience, route_of(d), ms);
+    tsr_experience_judge(d->alike, route_of(d), ms, d->forward_ms);
 }
 
 void tsr_engine_learn_away(uint64_t away, double ms)

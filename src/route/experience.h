@@ -22,6 +22,15 @@ double tsr_experience_ms(uint64_t key, tsr_route route);
  * as its prediction is longer than the first one's (SuiteSparse once, if it is far slower); the fastest of those measured wins. */
 tsr_route tsr_experience_choose(uint64_t key, const double predicted[TSR_ROUTE_COUNT], tsr_route first);
 
+/* Products that differ in their counts of entries only have the same key here: the turns of an algorithm that thins its matrix out.  0: as
+ * above. */
+uint64_t tsr_experience_alike(const tsr_features *features);
+
+/* One of them took `ms`; SuiteSparse was predicted to take `suitesparse_ms`.  The CPU kernels have lost when they take far longer than that,
+ * until SuiteSparse is as slow as well. */
+void tsr_experience_judge(uint64_t alike, tsr_route route, double ms, double suitesparse_ms);
+bool tsr_experience_lost(uint64_t alike);
+
 void tsr_experience_forget(void); /* everything (tests) */
 
 #endif

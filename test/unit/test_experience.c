@@ -156,6 +156,28 @@ static void test_known_after_two_calls(void **state)
     assert_true(tsr_experience_ms(key, TSR_ROUTE_SUITESPARSE) < 0 && tsr_experience_ms(0, TSR_ROUTE_CPU) < 0);
 }
 
+/* A single loss by a factor sends products that differ in their counts back, until SuiteSparse is seen to be as slow. */
+static void test_one_loss_is_enough(void **state)
+{
+    (void)state;
+    tsr_features f = product(TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR), fewer = f, other = f, float_sum = f;
+    f.op = fewer.op = TSR_OP_MASKED_DOT;
+    fewer.a_nnz = fewer.b_nnz = fewer.mask_nnz = 7e5;
+    other.n++;
+    float_sum.semiring.type = TSR_FP64;
+    const uint64_t alike = tsr_experience_alike(&f);
+    assert_true(alike == tsr_experience_alike(&fewer) && alike != tsr_experience_alike(&other) && !tsr_experience_alike(&float_sum));
+    assert_true(tsr_experience_key(&f) != tsr_experience_key(&fewer));
+    tsr_experience_judge(alike, TSR_ROUTE_CPU, 15, 10);
+    assert_false(tsr_experience_lost(alike));
+    tsr_experience_judge(alike, TSR_ROUTE_CPU, 39, 10);
+    assert_true(tsr_experience_lost(alike) && !tsr_experience_lost(tsr_experience_alike(&other)) && !tsr_experience_lost(0));
+    tsr_experience_judge(alike, TSR_ROUTE_SUITESPARSE, 11, 10);
+    assert_true(tsr_experience_lost(alike));
+    tsr_experience_judge(alike, TSR_ROUTE_SUITESPARSE, 35, 10);
+    assert_false(tsr_experience_lost(alike));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +190,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_slow_machine_is_no_wrong_model, forget),
         cmocka_unit_test_setup(test_old_times_fade, forget),
         cmocka_unit_test_setup(test_known_after_two_calls, forget),
+        cmocka_unit_test_setup(test_one_loss_is_enough, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
