@@ -11,6 +11,9 @@
 /* Entries of one vector looked at in one go; hits of a chunk fit into the buffers of a scratch. */
 #define TSR_MD_CHUNK 512
 
+/* Steps for which another thread is worth its start (and, on a busy machine, waiting for it). */
+#define TSR_MD_THREAD_WORK 65536
+
 /* Compressed vectors of one matrix.  h = NULL: vector v is the v-th. */
 typedef struct tsr_md_vectors {
     const int64_t *p, *h;
@@ -104,6 +107,7 @@ typedef struct tsr_md_tasks {
     int64_t *c; /* nvec + 1, owned */
     int64_t nvec;
     int64_t ntasks;
+    bool whole; /* no vector is cut, however heavy */
 } tsr_md_tasks;
 
 typedef struct tsr_md_position {

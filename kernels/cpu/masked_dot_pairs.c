@@ -32,7 +32,16 @@ typedef struct partner {
     int64_t e;          /* the mask entry */
 } partner;
 
+/* The vector that serves a group of entries. */
+typedef struct hub_vector {
+    const tsr_md_vectors *of, *others;
+    int64_t begin, end;
+    int64_t low, high; /* least and greatest index, once marked */
+    bool marked;
+} hub_vector;
+
 typedef struct scratch {
+    hub_vector hub; /* stays marked until another is needed: a long row of the mask is dealt to a thread in many slices */
     uint32_t *bits; /* of the marked vector, where only the number of products counts … */
     uint8_t *mark;  /* … otherwise; both NULL: nothing can be marked */
     char *dense;    /* values of the marked vector, or NULL when one value or none is enough */
@@ -41,14 +50,6 @@ typedef struct scratch {
     uint32_t place[TSR_MD_CHUNK];
     int64_t index[TSR_MD_CHUNK];
 } scratch;
-
-/* The vector that serves a group of entries. */
-typedef struct hub_vector {
-    const tsr_md_vectors *of, *others;
-    int64_t begin, end;
-    int64_t low, high; /* least and greatest index, once marked */
-    bool marked;
-} hub_vector;
 
 typedef struct listed {
     int64_t e;
@@ -216,8 +217,9 @@ static void mark_hub(const tsr_md_job *job, scratch *s, hub_vector *hub)
     hub->marked = true;
 }
 
-static void unmark_hub(scratch *s, const hub_vector *hub)
+static void unmark_hub(scratch *s)
 {
+    const hub_vector *hub = &s->hub;
     for (int64_t e = hub->begin; hub->marked && e < hub->end; e++) {
         int64_t k = tsr_md_index(hub->of->i, hub->of->wide, e);
         if (s->bits)
@@ -225,6 +227,17 @@ static void unmark_hub(scratch *s, const hub_vector *hub)
         else
             s->mark[k] = 0;
     }
+}
+
+/* Vector `at` of v serves the next entries, which name vectors of `others`. */
+static hub_vector *take_hub(scratch *s, const tsr_md_vectors *v, int64_t at, const tsr_md_vectors *others)
+{
+    hub_vector *hub = &s->hub;
+    if (hub->of == v && hub->begin == v->p[at] && hub->end == v->p[at + 1])
+        return hub;
+    unmark_hub(s);
+    *hub = (hub_vector){.of = v, .others = others, .begin = v->p[at], .end = v->p[at + 1]};
+    return hub;
 }
 
 static bool can_mark(const scratch *s)
@@ -311,31 +324,29 @@ static void meet_row(const tsr_md_job *job, scratch *s, int64_t v, int64_t begin
     int64_t row = tsr_md_vector(&job->a, row_name(job, v)), mirror = job->mirrored ? row_name(job, v) : -1, n = 0;
     if (row < 0)
         return;
-    hub_vector hub = {.of = &job->a, .others = &job->b, .begin = job->a.p[row], .end = job->a.p[row + 1]};
+    hub_vector *hub = take_hub(s, &job->a, row, &job->b);
     for (int64_t e = begin; e < end; e++) {
         if (state_of(job, e) != BY_ROW)
             continue;
         add_partner(s, n++, &job->b, tsr_md_vector(&job->b, tsr_md_index(job->m.i, job->m.wide, e)), e);
         if (n == BATCH) {
-            meet_batch(job, s, &hub, n, mirror);
+            meet_batch(job, s, hub, n, mirror);
             n = 0;
         }
     }
     if (n)
-        meet_batch(job, s, &hub, n, mirror);
-    unmark_hub(s, &hub);
+        meet_batch(job, s, hub, n, mirror);
 }
 
 static void meet_column(const tsr_md_job *job, scratch *s, const columns *cols, int64_t v, int64_t begin, int64_t end)
 {
-    hub_vector hub = {.of = &job->b, .others = &job->a, .begin = job->b.p[v], .end = job->b.p[v + 1]};
+    hub_vector *hub = take_hub(s, &job->b, v, &job->a);
     for (int64_t at = begin; at < end; at += BATCH) {
         int64_t n = end - at < BATCH ? end - at : BATCH;
         for (int64_t j = 0; j < n; j++)
             add_partner(s, j, &job->a, cols->list[at + j].row, cols->list[at + j].e);
-        meet_batch(job, s, &hub, n, -1);
+        meet_batch(job, s, hub, n, -1);
     }
-    unmark_hub(s, &hub);
 }
 
 /* ---- who meets whom ---- */

@@ -27,7 +27,7 @@ tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t)
     if (v >= tasks->nvec)
         return (tsr_md_position){tasks->nvec, tasks->q[tasks->nvec]};
     int64_t cost = tasks->c[v + 1] - tasks->c[v], entries = tasks->q[v + 1] - tasks->q[v];
-    if (cost < total / tasks->ntasks)
+    if (tasks->whole || cost < total / tasks->ntasks)
         return (tsr_md_position){v, tasks->q[v]};
     double share = (double)(target - tasks->c[v]) / (double)cost;
     return (tsr_md_position){v, tasks->q[v] + (int64_t)(share * (double)entries)};
