@@ -116,6 +116,8 @@ typedef struct tsr_md_position {
 
 /* c[v+1] holds the cost of vector v; becomes the running sum. */
 void tsr_md_tasks_finish(tsr_md_tasks *tasks, int nthreads);
+/* Threads that the tasks are worth. */
+int tsr_md_tasks_threads(const tsr_md_tasks *tasks, int nthreads);
 /* Where task t begins; that of ntasks is the end.  Vectors are cut only when they are heavy. */
 tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t);
 

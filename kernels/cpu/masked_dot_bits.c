@@ -91,7 +91,7 @@ tsr_status tsr_md_bits(const tsr_md_job *job)
     tsr_status status = make_bits(&a, &job->a, job->k, job->nthreads);
     if (status == TSR_OK && !same)
         status = make_bits(&b, &job->b, job->k, job->nthreads);
-#pragma omp parallel for num_threads(job->nthreads) schedule(dynamic, 16)
+#pragma omp parallel for num_threads(job->nthreads) schedule(dynamic, 16) if (job->m.nvals > TSR_MD_THREAD_WORK / 8)
     for (int64_t vector = 0; vector < (status == TSR_OK ? job->m.nvec : 0); vector++)
         compute_row(job, count, &a, same ? &a : &b, vector);
     free_bits(&a);

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked_dot.h"
 #include "kernels/cpu/template.h"
+#include "src/format/split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -384,7 +385,8 @@ static int64_t plan_row(const tsr_md_job *job, const scratch *s, int64_t v, bool
 static int64_t plan_rows(const tsr_md_job *job, const scratch *s, tsr_md_tasks *tasks, bool again)
 {
     int64_t by_column = 0;
-#pragma omp parallel for num_threads(job->nthreads) schedule(dynamic, 512) reduction(+ : by_column)
+    const int nthreads = tsr_parts(job->m.nvals + job->m.nvec, TSR_MD_THREAD_WORK, job->nthreads);
+#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 512) reduction(+ : by_column) if (nthreads > 1)
     for (int64_t v = 0; v < job->m.nvec; v++)
         tasks->c[v + 1] = plan_row(job, s, v, again, &by_column);
     tsr_md_tasks_finish(tasks, job->nthreads);
@@ -432,7 +434,8 @@ static void place_parts(columns *cols, int64_t *counts, int64_t nvec, int64_t np
 
 static void cost_columns(const tsr_md_job *job, columns *cols)
 {
-#pragma omp parallel for num_threads(job->nthreads) schedule(dynamic, 512)
+    const int nthreads = tsr_parts(cols->q[job->b.nvec] + job->b.nvec, TSR_MD_THREAD_WORK, job->nthreads);
+#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 512) if (nthreads > 1)
     for (int64_t v = 0; v < job->b.nvec; v++) {
         int64_t cost = cols->q[v] < cols->q[v + 1] ? 2 * (job->b.p[v + 1] - job->b.p[v]) : 0;
         for (int64_t at = cols->q[v]; at < cols->q[v + 1]; at++)
@@ -445,7 +448,8 @@ static void cost_columns(const tsr_md_job *job, columns *cols)
 static tsr_status list_columns(const tsr_md_job *job, columns *cols, int64_t entries)
 {
     int64_t nvec = job->b.nvec, affordable = 1 + entries / (nvec + 1);
-    int64_t nparts = affordable < job->nthreads ? affordable : job->nthreads;
+    const int useful = tsr_parts(job->m.nvals, TSR_MD_THREAD_WORK, job->nthreads);
+    int64_t nparts = affordable < useful ? affordable : useful;
     int64_t *counts = calloc((size_t)nvec * (size_t)nparts, sizeof *counts);
     cols->q = malloc((size_t)(nvec + 1) * sizeof *cols->q);
     cols->list = malloc((size_t)entries * sizeof *cols->list);
@@ -454,11 +458,11 @@ static tsr_status list_columns(const tsr_md_job *job, columns *cols, int64_t ent
     if (status == TSR_OK) {
         cols->tasks.q = cols->q;
         cols->tasks.nvec = nvec;
-#pragma omp parallel for num_threads((int)nparts) schedule(static, 1)
+#pragma omp parallel for num_threads((int)nparts) schedule(static, 1) if (nparts > 1)
         for (int64_t part = 0; part < nparts; part++)
             list_part(job, counts + part * nvec, NULL, part_row(job, part, nparts), part_row(job, part + 1, nparts));
         place_parts(cols, counts, nvec, nparts);
-#pragma omp parallel for num_threads((int)nparts) schedule(static, 1)
+#pragma omp parallel for num_threads((int)nparts) schedule(static, 1) if (nparts > 1)
         for (int64_t part = 0; part < nparts; part++)
             list_part(job, counts + part * nvec, cols->list, part_row(job, part, nparts),
                       part_row(job, part + 1, nparts));
@@ -495,8 +499,9 @@ static void run_task(const tsr_md_job *job, scratch *s, const tsr_md_tasks *task
 static void run_tasks(const tsr_md_job *job, scratch *scratches, const tsr_md_tasks *tasks, const columns *cols)
 {
     int64_t next = 0;
-#pragma omp parallel for num_threads(job->nthreads) schedule(static, 1)
-    for (int thread = 0; thread < job->nthreads; thread++)
+    const int nthreads = tsr_md_tasks_threads(tasks, job->nthreads);
+#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (nthreads > 1)
+    for (int thread = 0; thread < nthreads; thread++)
         for (int64_t t; (t = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < tasks->ntasks;)
             run_task(job, &scratches[thread], tasks, cols, t);
 }

@@ -184,8 +184,9 @@ tsr_status tsr_md_spread_rows(tsr_md_job *job)
     if (status == TSR_OK) {
         int64_t next = 0;
         cost_rows(job, &tasks);
-#pragma omp parallel for num_threads(job->nthreads) schedule(static, 1)
-        for (int thread = 0; thread < job->nthreads; thread++)
+        const int nthreads = tsr_md_tasks_threads(&tasks, job->nthreads);
+#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (nthreads > 1)
+        for (int thread = 0; thread < nthreads; thread++)
             for (int64_t t; (t = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < tasks.ntasks;)
                 run_task(job, &scratches[thread], &tasks, t);
     }
