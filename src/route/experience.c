@@ -12,6 +12,8 @@ enum {
 };
 #define NEAR 1.25    /* predictions are about this wrong */
 #define FAR 3.0      /* a first call so much slower has said enough, where it builds nothing */
+#define CLEARLY 0.6  /* SuiteSparse, which is what programs had before, is left for a trial only for so much less … */
+#define TRIAL_SHARE 0.03 /* … and where both trials together are no more than this of what its calls have taken */
 #define LOSS 2.0     /* one call that takes so many times what SuiteSparse is predicted to take has said enough of our kernels */
 #define BETTER 0.95  /* a switch must be worth it */
 #define FORGET 0.125 /* weight of a slower call: one that was disturbed does little harm, a machine that has changed is noticed */
@@ -112,6 +114,8 @@ static bool judged(const experience *e, tsr_route r, double best)
  * latter, a trial of r costs no more than the calls so far. */
 static bool worth_a_trial(const experience *e, const double predicted[TSR_ROUTE_COUNT], tsr_route r, tsr_route first)
 {
+    if (first == TSR_ROUTE_SUITESPARSE)
+        return predicted[r] < CLEARLY * e->ms[first] && TRIALS * predicted[r] <= TRIAL_SHARE * e->calls[first] * e->ms[first];
     return predicted[r] < NEAR * e->ms[first] && predicted[r] <= e->calls[first] * predicted[first];
 }
 
