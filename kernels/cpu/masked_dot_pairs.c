@@ -20,6 +20,7 @@
 #define ENTRY_COST 16         /* of a mask entry, in walked entries */
 #define COLUMN_FACTOR 1       /* an entry goes to the columns when |B_c| > factor * |A_r| + margin */
 #define COLUMN_MARGIN 16
+#define SEARCH_FACTOR 16      /* a hub is searched in a partner only that is so many times as long */
 #define MARK_MOST ((int64_t)1 << 31)
 
 /* present[e] while the product is under way; afterwards 0 or 1. */
@@ -268,6 +269,13 @@ static bool merging_pays(const tsr_md_job *job, const scratch *s, const hub_vect
     return merging < marking;
 }
 
+/* Is a marked hub so much shorter than its partner that it is rather searched there? */
+static bool searching_pays(const tsr_md_job *job, const hub_vector *hub, const partner *with)
+{
+    const int64_t length = hub->end - hub->begin, other = with->end - with->begin;
+    return job->a.sorted && job->b.sorted && other > SEARCH_FACTOR * length && length * 6 * (1 + log2_ratio(length, other)) < other;
+}
+
 /* The result of e = (r, c) is also that of (c, r), if the mask has it. */
 static void copy_to_mirror(const tsr_md_job *job, int64_t r, int64_t e, bool found)
 {
@@ -302,7 +310,8 @@ static void meet_batch(const tsr_md_job *job, scratch *s, hub_vector *hub, int64
         const partner *with = &s->partners[j];
         if (!merging && j + AHEAD < n)
             prefetch_partner(hub->others, &s->partners[j + AHEAD]);
-        bool found = merging ? meet_merging(job, s, hub, with) : meet_marked(job, s, hub, with);
+        const bool search = merging || searching_pays(job, hub, with);
+        bool found = search ? meet_merging(job, s, hub, with) : meet_marked(job, s, hub, with);
         set_state(job, with->e, found);
         if (mirror_row >= 0)
             copy_to_mirror(job, mirror_row, with->e, found);
@@ -352,13 +361,19 @@ static void meet_column(const tsr_md_job *job, scratch *s, const columns *cols, 
 
 /* ---- who meets whom ---- */
 
+/* Lists of entries for every column cost more than they save where few columns have any; their rows are searched in long columns. */
+static bool lists_columns(const tsr_md_job *job)
+{
+    return job->m.nvals >= job->b.nvec || !job->a.sorted || !job->b.sorted;
+}
+
 static int8_t choose(const tsr_md_job *job, const scratch *s, int64_t r, int64_t c, int64_t a_length, int64_t b_length)
 {
     if (!a_length || !b_length)
         return 0;
     if (job->mirrored)
         return b_length < a_length || (b_length == a_length && c <= r) ? BY_ROW : BY_MIRROR;
-    return can_mark(s) && b_length > COLUMN_FACTOR * a_length + COLUMN_MARGIN ? BY_COLUMN : BY_ROW;
+    return can_mark(s) && lists_columns(job) && b_length > COLUMN_FACTOR * a_length + COLUMN_MARGIN ? BY_COLUMN : BY_ROW;
 }
 
 /* Sets the states of one mask row and returns what its BY_ROW entries cost.  `again`: only what no mirror filled. */

@@ -108,7 +108,7 @@ static double cpu_masked_ns(const tsr_features *f, const tsr_cost_cpu *c)
         return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + f->mask_nnz * c->masked_entry +
                (f->b_by_col ? f->m : f->n) * c->masked_column;
     const bool counts = only_counts(f);
-    return dot_steps(f) * (counts ? c->masked_dot_step : c->masked_fold_step) +
+    return dot_steps(f) * (counts ? c->masked_dot_step : c->masked_fold_step) + f->k * c->masked_column +
            f->mask_nnz * (counts ? c->masked_dot_entry : c->masked_fold_entry);
 }
 
