@@ -3,7 +3,7 @@
 #include "kernels/cpu/chunks.h"
 #include "kernels/cpu/template.h"
 
-enum { GRAIN = 1 << 16 };
+enum { GRAIN = 1 << 17 };
 
 struct addition {
     void *x;

@@ -3,7 +3,7 @@
  * Declines bitmap and full operands or masks, and inner dimensions beyond what can be marked when something is jumbled.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked_dot.h"
-#include "src/format/format.h"
+#include "src/format/split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +167,8 @@ static bool spread_is_cheap(const tsr_product *p)
 static int64_t count_present(const int8_t *present, int64_t n, int nthreads)
 {
     int64_t sum = 0;
-#pragma omp parallel for num_threads(nthreads) schedule(static) reduction(+ : sum) if (n > 1 << 17)
+    const int useful = tsr_parts(n, TSR_THREAD_WORK, nthreads);
+#pragma omp parallel for num_threads(useful) schedule(static) reduction(+ : sum) if (useful > 1)
     for (int64_t e = 0; e < n; e++)
         sum += present[e];
     return sum;

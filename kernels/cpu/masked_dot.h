@@ -11,6 +11,9 @@
 /* Entries of one vector looked at in one go; hits of a chunk fit into the buffers of a scratch. */
 #define TSR_MD_CHUNK 512
 
+/* Steps for which another thread is worth its start (and, on a busy machine, waiting for it). */
+#define TSR_MD_THREAD_WORK 65536
+
 /* Compressed vectors of one matrix.  h = NULL: vector v is the v-th. */
 typedef struct tsr_md_vectors {
     const int64_t *p, *h;
@@ -104,6 +107,7 @@ typedef struct tsr_md_tasks {
     int64_t *c; /* nvec + 1, owned */
     int64_t nvec;
     int64_t ntasks;
+    bool whole; /* no vector is cut, however heavy */
 } tsr_md_tasks;
 
 typedef struct tsr_md_position {
@@ -112,6 +116,8 @@ typedef struct tsr_md_position {
 
 /* c[v+1] holds the cost of vector v; becomes the running sum. */
 void tsr_md_tasks_finish(tsr_md_tasks *tasks, int nthreads);
+/* Threads that the tasks are worth. */
+int tsr_md_tasks_threads(const tsr_md_tasks *tasks, int nthreads);
 /* Where task t begins; that of ntasks is the end.  Vectors are cut only when they are heavy. */
 tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t);
 

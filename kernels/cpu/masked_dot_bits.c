@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked_dot.h"
 #include "kernels/cpu/template.h"
+#include "src/format/split.h"
 
 #include <stdlib.h>
 
@@ -54,7 +55,8 @@ static tsr_status make_bits(bit_vectors *bits, const tsr_md_vectors *v, int64_t 
                           .last = malloc((vectors + 1) * sizeof *bits->last), .length = (int64_t)length};
     if (!bits->words || !bits->first || !bits->last)
         return TSR_OUT_OF_MEMORY;
-#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 64) if (v->nvals > 1 << 17)
+    const int useful = tsr_parts(v->nvals, TSR_THREAD_WORK, nthreads);
+#pragma omp parallel for num_threads(useful) schedule(dynamic, 64) if (useful > 1)
     for (int64_t vector = 0; vector < v->nvec; vector++)
         set_bits(bits, v, vector);
     return TSR_OK;
@@ -91,7 +93,8 @@ tsr_status tsr_md_bits(const tsr_md_job *job)
     tsr_status status = make_bits(&a, &job->a, job->k, job->nthreads);
     if (status == TSR_OK && !same)
         status = make_bits(&b, &job->b, job->k, job->nthreads);
-#pragma omp parallel for num_threads(job->nthreads) schedule(dynamic, 16)
+    const int useful = tsr_parts(job->m.nvals * a.length, TSR_MD_THREAD_WORK, job->nthreads);
+#pragma omp parallel for num_threads(useful) schedule(dynamic, 16) if (useful > 1)
     for (int64_t vector = 0; vector < (status == TSR_OK ? job->m.nvec : 0); vector++)
         compute_row(job, count, &a, same ? &a : &b, vector);
     free_bits(&a);

@@ -7,6 +7,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked_dot.h"
 #include "kernels/cpu/template.h"
+#include "src/format/split.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #define ENTRY_COST 16         /* of a mask entry, in walked entries */
 #define COLUMN_FACTOR 1       /* an entry goes to the columns when |B_c| > factor * |A_r| + margin */
 #define COLUMN_MARGIN 16
+#define SEARCH_FACTOR 16      /* a hub is searched in a partner only that is so many times as long */
 #define MARK_MOST ((int64_t)1 << 31)
 
 /* present[e] while the product is under way; afterwards 0 or 1. */
@@ -32,7 +34,16 @@ typedef struct partner {
     int64_t e;          /* the mask entry */
 } partner;
 
+/* The vector that serves a group of entries. */
+typedef struct hub_vector {
+    const tsr_md_vectors *of, *others;
+    int64_t begin, end;
+    int64_t low, high; /* least and greatest index, once marked */
+    bool marked;
+} hub_vector;
+
 typedef struct scratch {
+    hub_vector hub; /* stays marked until another is needed: a long row of the mask is dealt to a thread in many slices */
     uint32_t *bits; /* of the marked vector, where only the number of products counts … */
     uint8_t *mark;  /* … otherwise; both NULL: nothing can be marked */
     char *dense;    /* values of the marked vector, or NULL when one value or none is enough */
@@ -41,14 +52,6 @@ typedef struct scratch {
     uint32_t place[TSR_MD_CHUNK];
     int64_t index[TSR_MD_CHUNK];
 } scratch;
-
-/* The vector that serves a group of entries. */
-typedef struct hub_vector {
-    const tsr_md_vectors *of, *others;
-    int64_t begin, end;
-    int64_t low, high; /* least and greatest index, once marked */
-    bool marked;
-} hub_vector;
 
 typedef struct listed {
     int64_t e;
@@ -216,8 +219,9 @@ static void mark_hub(const tsr_md_job *job, scratch *s, hub_vector *hub)
     hub->marked = true;
 }
 
-static void unmark_hub(scratch *s, const hub_vector *hub)
+static void unmark_hub(scratch *s)
 {
+    const hub_vector *hub = &s->hub;
     for (int64_t e = hub->begin; hub->marked && e < hub->end; e++) {
         int64_t k = tsr_md_index(hub->of->i, hub->of->wide, e);
         if (s->bits)
@@ -225,6 +229,17 @@ static void unmark_hub(scratch *s, const hub_vector *hub)
         else
             s->mark[k] = 0;
     }
+}
+
+/* Vector `at` of v serves the next entries, which name vectors of `others`. */
+static hub_vector *take_hub(scratch *s, const tsr_md_vectors *v, int64_t at, const tsr_md_vectors *others)
+{
+    hub_vector *hub = &s->hub;
+    if (hub->of == v && hub->begin == v->p[at] && hub->end == v->p[at + 1])
+        return hub;
+    unmark_hub(s);
+    *hub = (hub_vector){.of = v, .others = others, .begin = v->p[at], .end = v->p[at + 1]};
+    return hub;
 }
 
 static bool can_mark(const scratch *s)
@@ -252,6 +267,13 @@ static bool merging_pays(const tsr_md_job *job, const scratch *s, const hub_vect
         merging += shorter * 6 * (1 + log2_ratio(length, other));
     }
     return merging < marking;
+}
+
+/* Is a marked hub so much shorter than its partner that it is rather searched there? */
+static bool searching_pays(const tsr_md_job *job, const hub_vector *hub, const partner *with)
+{
+    const int64_t length = hub->end - hub->begin, other = with->end - with->begin;
+    return job->a.sorted && job->b.sorted && other > SEARCH_FACTOR * length && length * 6 * (1 + log2_ratio(length, other)) < other;
 }
 
 /* The result of e = (r, c) is also that of (c, r), if the mask has it. */
@@ -288,7 +310,8 @@ static void meet_batch(const tsr_md_job *job, scratch *s, hub_vector *hub, int64
         const partner *with = &s->partners[j];
         if (!merging && j + AHEAD < n)
             prefetch_partner(hub->others, &s->partners[j + AHEAD]);
-        bool found = merging ? meet_merging(job, s, hub, with) : meet_marked(job, s, hub, with);
+        const bool search = merging || searching_pays(job, hub, with);
+        bool found = search ? meet_merging(job, s, hub, with) : meet_marked(job, s, hub, with);
         set_state(job, with->e, found);
         if (mirror_row >= 0)
             copy_to_mirror(job, mirror_row, with->e, found);
@@ -311,34 +334,38 @@ static void meet_row(const tsr_md_job *job, scratch *s, int64_t v, int64_t begin
     int64_t row = tsr_md_vector(&job->a, row_name(job, v)), mirror = job->mirrored ? row_name(job, v) : -1, n = 0;
     if (row < 0)
         return;
-    hub_vector hub = {.of = &job->a, .others = &job->b, .begin = job->a.p[row], .end = job->a.p[row + 1]};
+    hub_vector *hub = take_hub(s, &job->a, row, &job->b);
     for (int64_t e = begin; e < end; e++) {
         if (state_of(job, e) != BY_ROW)
             continue;
         add_partner(s, n++, &job->b, tsr_md_vector(&job->b, tsr_md_index(job->m.i, job->m.wide, e)), e);
         if (n == BATCH) {
-            meet_batch(job, s, &hub, n, mirror);
+            meet_batch(job, s, hub, n, mirror);
             n = 0;
         }
     }
     if (n)
-        meet_batch(job, s, &hub, n, mirror);
-    unmark_hub(s, &hub);
+        meet_batch(job, s, hub, n, mirror);
 }
 
 static void meet_column(const tsr_md_job *job, scratch *s, const columns *cols, int64_t v, int64_t begin, int64_t end)
 {
-    hub_vector hub = {.of = &job->b, .others = &job->a, .begin = job->b.p[v], .end = job->b.p[v + 1]};
+    hub_vector *hub = take_hub(s, &job->b, v, &job->a);
     for (int64_t at = begin; at < end; at += BATCH) {
         int64_t n = end - at < BATCH ? end - at : BATCH;
         for (int64_t j = 0; j < n; j++)
             add_partner(s, j, &job->a, cols->list[at + j].row, cols->list[at + j].e);
-        meet_batch(job, s, &hub, n, -1);
+        meet_batch(job, s, hub, n, -1);
     }
-    unmark_hub(s, &hub);
 }
 
 /* ---- who meets whom ---- */
+
+/* Lists of entries for every column cost more than they save where few columns have any; their rows are searched in long columns. */
+static bool lists_columns(const tsr_md_job *job)
+{
+    return job->m.nvals >= job->b.nvec || !job->a.sorted || !job->b.sorted;
+}
 
 static int8_t choose(const tsr_md_job *job, const scratch *s, int64_t r, int64_t c, int64_t a_length, int64_t b_length)
 {
@@ -346,7 +373,7 @@ static int8_t choose(const tsr_md_job *job, const scratch *s, int64_t r, int64_t
         return 0;
     if (job->mirrored)
         return b_length < a_length || (b_length == a_length && c <= r) ? BY_ROW : BY_MIRROR;
-    return can_mark(s) && b_length > COLUMN_FACTOR * a_length + COLUMN_MARGIN ? BY_COLUMN : BY_ROW;
+    return can_mark(s) && lists_columns(job) && b_length > COLUMN_FACTOR * a_length + COLUMN_MARGIN ? BY_COLUMN : BY_ROW;
 }
 
 /* Sets the states of one mask row and returns what its BY_ROW entries cost.  `again`: only what no mirror filled. */
@@ -373,7 +400,8 @@ static int64_t plan_row(const tsr_md_job *job, const scratch *s, int64_t v, bool
 static int64_t plan_rows(const tsr_md_job *job, const scratch *s, tsr_md_tasks *tasks, bool again)
 {
     int64_t by_column = 0;
-#pragma omp parallel for num_threads(job->nthreads) schedule(dynamic, 512) reduction(+ : by_column)
+    const int nthreads = tsr_parts(job->m.nvals + job->m.nvec, TSR_MD_THREAD_WORK, job->nthreads);
+#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 512) reduction(+ : by_column) if (nthreads > 1)
     for (int64_t v = 0; v < job->m.nvec; v++)
         tasks->c[v + 1] = plan_row(job, s, v, again, &by_column);
     tsr_md_tasks_finish(tasks, job->nthreads);
@@ -421,7 +449,8 @@ static void place_parts(columns *cols, int64_t *counts, int64_t nvec, int64_t np
 
 static void cost_columns(const tsr_md_job *job, columns *cols)
 {
-#pragma omp parallel for num_threads(job->nthreads) schedule(dynamic, 512)
+    const int nthreads = tsr_parts(cols->q[job->b.nvec] + job->b.nvec, TSR_MD_THREAD_WORK, job->nthreads);
+#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 512) if (nthreads > 1)
     for (int64_t v = 0; v < job->b.nvec; v++) {
         int64_t cost = cols->q[v] < cols->q[v + 1] ? 2 * (job->b.p[v + 1] - job->b.p[v]) : 0;
         for (int64_t at = cols->q[v]; at < cols->q[v + 1]; at++)
@@ -434,7 +463,8 @@ static void cost_columns(const tsr_md_job *job, columns *cols)
 static tsr_status list_columns(const tsr_md_job *job, columns *cols, int64_t entries)
 {
     int64_t nvec = job->b.nvec, affordable = 1 + entries / (nvec + 1);
-    int64_t nparts = affordable < job->nthreads ? affordable : job->nthreads;
+    const int useful = tsr_parts(job->m.nvals, TSR_MD_THREAD_WORK, job->nthreads);
+    int64_t nparts = affordable < useful ? affordable : useful;
     int64_t *counts = calloc((size_t)nvec * (size_t)nparts, sizeof *counts);
     cols->q = malloc((size_t)(nvec + 1) * sizeof *cols->q);
     cols->list = malloc((size_t)entries * sizeof *cols->list);
@@ -443,11 +473,11 @@ static tsr_status list_columns(const tsr_md_job *job, columns *cols, int64_t ent
     if (status == TSR_OK) {
         cols->tasks.q = cols->q;
         cols->tasks.nvec = nvec;
-#pragma omp parallel for num_threads((int)nparts) schedule(static, 1)
+#pragma omp parallel for num_threads((int)nparts) schedule(static, 1) if (nparts > 1)
         for (int64_t part = 0; part < nparts; part++)
             list_part(job, counts + part * nvec, NULL, part_row(job, part, nparts), part_row(job, part + 1, nparts));
         place_parts(cols, counts, nvec, nparts);
-#pragma omp parallel for num_threads((int)nparts) schedule(static, 1)
+#pragma omp parallel for num_threads((int)nparts) schedule(static, 1) if (nparts > 1)
         for (int64_t part = 0; part < nparts; part++)
             list_part(job, counts + part * nvec, cols->list, part_row(job, part, nparts),
                       part_row(job, part + 1, nparts));
@@ -484,8 +514,9 @@ static void run_task(const tsr_md_job *job, scratch *s, const tsr_md_tasks *task
 static void run_tasks(const tsr_md_job *job, scratch *scratches, const tsr_md_tasks *tasks, const columns *cols)
 {
     int64_t next = 0;
-#pragma omp parallel for num_threads(job->nthreads) schedule(static, 1)
-    for (int thread = 0; thread < job->nthreads; thread++)
+    const int nthreads = tsr_md_tasks_threads(tasks, job->nthreads);
+#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (nthreads > 1)
+    for (int thread = 0; thread < nthreads; thread++)
         for (int64_t t; (t = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < tasks->ntasks;)
             run_task(job, &scratches[thread], tasks, cols, t);
 }

@@ -2,11 +2,13 @@
  * walked, and what falls on a mark is added there.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked_dot.h"
+#include "src/format/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define TRIM_LEAST 24
+#define CUT_LEAST 512 /* entries of an average list from which half a mask row takes about half as long */
 
 typedef struct scratch {
     uint8_t *mark;
@@ -133,12 +135,15 @@ static int64_t row_cost(const tsr_md_job *job, int64_t v)
     return cost;
 }
 
+/* Every part of a mask row begins all lists of its row of A again: with short ones no part would take less than the whole. */
 static void cost_rows(const tsr_md_job *job, tsr_md_tasks *tasks)
 {
-#pragma omp parallel for num_threads(job->nthreads) schedule(dynamic, 512)
+    const int nthreads = tsr_parts(job->m.nvec + job->a.nvals, TSR_MD_THREAD_WORK, job->nthreads);
+#pragma omp parallel for num_threads(nthreads) schedule(dynamic, 512) if (nthreads > 1)
     for (int64_t v = 0; v < job->m.nvec; v++)
         tasks->c[v + 1] = row_cost(job, v);
     tsr_md_tasks_finish(tasks, job->nthreads);
+    tasks->whole = tasks->c[tasks->nvec] - 4 * job->m.nvals < CUT_LEAST * job->a.nvals;
 }
 
 static void free_scratches(scratch *s, int n)
@@ -179,8 +184,9 @@ tsr_status tsr_md_spread_rows(tsr_md_job *job)
     if (status == TSR_OK) {
         int64_t next = 0;
         cost_rows(job, &tasks);
-#pragma omp parallel for num_threads(job->nthreads) schedule(static, 1)
-        for (int thread = 0; thread < job->nthreads; thread++)
+        const int nthreads = tsr_md_tasks_threads(&tasks, job->nthreads);
+#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (nthreads > 1)
+        for (int thread = 0; thread < nthreads; thread++)
             for (int64_t t; (t = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED)) < tasks.ntasks;)
                 run_task(job, &scratches[thread], &tasks, t);
     }

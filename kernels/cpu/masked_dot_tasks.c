@@ -15,6 +15,12 @@ void tsr_md_tasks_finish(tsr_md_tasks *tasks, int nthreads)
     tasks->ntasks = nthreads == 1 ? 1 : wanted < affordable ? wanted : affordable;
 }
 
+int tsr_md_tasks_threads(const tsr_md_tasks *tasks, int nthreads)
+{
+    const int useful = tsr_parts(tasks->c[tasks->nvec], TSR_MD_THREAD_WORK, nthreads);
+    return tasks->ntasks < useful ? (int)tasks->ntasks : useful;
+}
+
 tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t)
 {
     int64_t total = tasks->c[tasks->nvec];
@@ -27,7 +33,7 @@ tsr_md_position tsr_md_task_begin(const tsr_md_tasks *tasks, int64_t t)
     if (v >= tasks->nvec)
         return (tsr_md_position){tasks->nvec, tasks->q[tasks->nvec]};
     int64_t cost = tasks->c[v + 1] - tasks->c[v], entries = tasks->q[v + 1] - tasks->q[v];
-    if (cost < total / tasks->ntasks)
+    if (tasks->whole || cost < total / tasks->ntasks)
         return (tsr_md_position){v, tasks->q[v]};
     double share = (double)(target - tasks->c[v]) / (double)cost;
     return (tsr_md_position){v, tasks->q[v] + (int64_t)(share * (double)entries)};

@@ -316,7 +316,9 @@ static bool gpu_missed(const tsr_request *r, const tsr_features *f, const tsr_de
 static void decide_iso(const tsr_request *r, const tsr_features *f, tsr_decision *d)
 {
     forward(d, "iso result: SuiteSparse has a special case");
-    if (!r->values || !may_settle(r) || !r->a_matrix || by_reference() || tsr_work_of(f) < TSR_WATCHED_LEAST)
+    if (tsr_config_get()->mode == TSR_MODE_CPU || !r->values || !may_settle(r) || !r->a_matrix || by_reference())
+        return;
+    if (tsr_work_of(f) < TSR_WATCHED_LEAST)
         return;
     d->watched_ms = search_ms(f);
     const tsr_backend *gpu = gpu_missed(r, f, d) ? gpu_that_takes(r) : NULL;
@@ -352,7 +354,7 @@ static void choose(const tsr_request *r, tsr_decision *d)
         explain(d, "predicted %.3g ms", d->predicted_ms);
         return;
     }
-    bool forced = tsr_config_get()->mode == TSR_MODE_CPU;
+    bool forced = tsr_config_forces_cpu();
     bool better = d->predicted_ms < d->forward_ms * TSR_ROUTE_MARGIN;
     explain(d, "%spredicted %.3g ms, SuiteSparse %.3g ms", forced ? "forced; " : "", d->predicted_ms, d->forward_ms);
     if (!better && !forced)
@@ -368,17 +370,19 @@ static tsr_route route_of(const tsr_decision *d)
 static void follow_experience(const tsr_request *r, const tsr_features *f, double cpu_ms, tsr_decision *d)
 {
     const tsr_config *config = tsr_config_get();
-    if (!r->may_forward || config->mode != TSR_MODE_AUTO || config->defer || config->eager || by_reference())
+    if (!r->may_forward || config->mode == TSR_MODE_GPU || tsr_config_forces_cpu() || config->defer || config->eager || by_reference())
         return;
     if (r->b_away)
         d->away = tsr_experience_key(f);
     if (of_values(r) || r->b_sparse || r->c_stays)
         return;
     d->experience = tsr_experience_key(f);
-    tsr_route first = route_of(d);
+    d->alike = tsr_experience_alike(f);
+    const tsr_route chosen = route_of(d);
+    const tsr_route first = chosen == TSR_ROUTE_CPU && tsr_experience_lost(d->alike) ? TSR_ROUTE_SUITESPARSE : chosen;
     const double predicted[TSR_ROUTE_COUNT] = {d->forward_ms, cpu_ms, first == TSR_ROUTE_GPU ? d->predicted_ms : -1.0};
     tsr_route route = tsr_experience_choose(d->experience, predicted, first);
-    if (route == first)
+    if (route == chosen)
         return;
     d->backend = route == TSR_ROUTE_CPU ? tsr_backend_cpu() : NULL;
     d->predicted_ms = predicted[route];
@@ -389,6 +393,7 @@ static void follow_experience(const tsr_request *r, const tsr_features *f, doubl
 void tsr_engine_learn(const tsr_decision *d, double ms)
 {
     tsr_experience_add(d->experience, route_of(d), ms);
+    tsr_experience_judge(d->alike, route_of(d), ms, d->forward_ms);
 }
 
 void tsr_engine_learn_away(uint64_t away, double ms)
@@ -421,7 +426,7 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
     if (!allowed(r, d))
         return;
     wanted_reps(r, d);
-    if (r->iso && tsr_config_get()->mode == TSR_MODE_AUTO) {
+    if (r->iso && tsr_config_get()->mode != TSR_MODE_GPU && !tsr_config_forces_cpu()) {
         decide_iso(r, &f, d);
         return;
     }

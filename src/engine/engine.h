@@ -37,6 +37,7 @@ typedef struct tsr_decision {
     double forward_ms;          /* predicted for SuiteSparse; < 0 unknown */
     char reason[96];
     uint64_t experience;        /* what this product's time is remembered by; 0: it is not */
+    uint64_t alike;             /* … and that of others with other counts */
     uint64_t away;              /* the same of one whose operands come home for it */
     double watched_ms;          /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
     bool build_a;               /* build (or use) the representation below */

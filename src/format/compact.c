@@ -24,7 +24,7 @@ static void count_part(int64_t *p, const tsr_view *mask, const int8_t *b, int64_
 
 int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int nthreads)
 {
-    int nparts = tsr_parts(mask->nvals + mask->nvec, 1 << 15, nthreads);
+    int nparts = tsr_parts(mask->nvals + mask->nvec, TSR_THREAD_WORK, nthreads);
     p[0] = 0;
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
@@ -62,7 +62,7 @@ fill_part(int64_t *restrict i, char *restrict x, int64_t q, int64_t kept_end, co
 void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads)
 {
-    int nparts = tsr_parts(mask->nvals, 1 << 15, nthreads);
+    int nparts = tsr_parts(mask->nvals, TSR_THREAD_WORK, nthreads);
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         int64_t first = tsr_part_vector(mask->p, mask->nvec, part, nparts);
@@ -135,7 +135,7 @@ void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const 
 {
     enum { MOST = 64 };
     const int64_t places = nvec * vlen;
-    const int wanted = tsr_parts(places, 1 << 15, nthreads), nparts = wanted < MOST ? wanted : MOST;
+    const int wanted = tsr_parts(places, TSR_THREAD_WORK, nthreads), nparts = wanted < MOST ? wanted : MOST;
     int64_t before[MOST + 1] = {0};
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {

@@ -7,6 +7,10 @@
 
 #include <string.h>
 
+/* Elements or entries that one pass looks at: for fewer, starting another thread and waiting for it, on a busy machine for its turn, takes
+ * longer than the pass. */
+#define TSR_THREAD_WORK (1 << 17)
+
 /* Fewer parts than threads when there is too little to do. */
 int tsr_parts(int64_t work, int64_t least_per_part, int nthreads);
 

@@ -3,14 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "src/format/split.h"
 #include "src/graphblas/finish.h"
 #include "src/graphblas/hooks.h"
 #include "src/graphblas/step.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
 #include "src/route/elementwise.h"
-
-enum { ELEMENTS_PER_THREAD = 1 << 15 };
 
 static double elements_of(GrB_Matrix C)
 {
@@ -120,7 +119,7 @@ bool tsr_host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool 
     const int32_t a = tsr_match_sparsity(A), b = tsr_match_sparsity(B), sparse = GxB_SPARSE | GxB_HYPERSPARSE;
     if (((a | b) & sparse) || tsr_match_held_sparse(out->M) || !(A || B || out->M || out->accum))
         return false;
-    return ((a | b) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_get()->mode == TSR_MODE_CPU ||
+    return ((a | b) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_forces_cpu() ||
            elements_of(out->C) >= TSR_ELEMENTWISE_FEW;
 }
 
@@ -136,7 +135,7 @@ static bool pays(const tsr_step_call *call)
     const tsr_step *s = &call->step;
     const tsr_elementwise features = {
         .elements = elements_of(call->C),
-        .forced = tsr_config_get()->mode == TSR_MODE_CPU,
+        .forced = tsr_config_forces_cpu(),
         .select = s->select,
         .masked = call->M,
         .partial = is_bitmap(call->A) || is_bitmap(call->B) || (call->accum && is_bitmap(call->C)),
@@ -210,12 +209,6 @@ static GrB_Info hand_over(host_call *h, int64_t present)
     return info;
 }
 
-static int useful_threads(const host_call *h)
-{
-    const int64_t most = h->step.step.count / ELEMENTS_PER_THREAD + 1;
-    return h->s.mod.nthreads < most ? h->s.mod.nthreads : (int)most;
-}
-
 static void report(const host_call *h, double ms)
 {
     if (!tsr_trace_wanted())
@@ -235,7 +228,7 @@ static bool compute(GrB_Info *info, host_call *h)
     const double start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
     if (!reserve(h))
         return false;
-    const int64_t present = tsr_engine_step(&h->step, useful_threads(h));
+    const int64_t present = tsr_engine_step(&h->step, tsr_parts(h->step.step.count, TSR_THREAD_WORK, h->s.mod.nthreads));
     *info = tsr_real.GrB_Matrix_wait(h->s.call.C, GrB_COMPLETE); /* a call that succeeds ends C's error text */
     if (h->arrays.x)
         *info = hand_over(h, present);

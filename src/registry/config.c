@@ -542,6 +542,12 @@ const tsr_config *tsr_config_get(void)
     return &loaded()->config;
 }
 
+bool tsr_config_forces_cpu(void)
+{
+    const tsr_config *config = tsr_config_get();
+    return config->mode == TSR_MODE_CPU && config->min_work == 0;
+}
+
 int tsr_config_wrong(void)
 {
     atomic_store(&strict, true);

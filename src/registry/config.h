@@ -6,7 +6,7 @@
 
 #include "tessera/backend.h"
 
-/* auto: the router decides. cpu, gpu: every product above min_work that this backend supports goes there.
+/* auto: the router decides. cpu: the same without a GPU.  gpu: every product above min_work that it supports goes there.
  * off: everything is forwarded. */
 typedef enum tsr_mode { TSR_MODE_AUTO, TSR_MODE_CPU, TSR_MODE_GPU, TSR_MODE_OFF } tsr_mode;
 
@@ -38,6 +38,9 @@ typedef struct tsr_config {
 /* Loaded at the first call, thread-safe; afterwards one load.  Never null; what it points to never changes (setting an
  * option publishes another one). */
 const tsr_config *tsr_config_get(void);
+
+/* Test mode: the CPU kernels compute whatever they support, be it slower (mode = cpu and min_work = 0). */
+bool tsr_config_forces_cpu(void);
 
 /* Set one option by its lower-case name ("mode", "min_work", …) as the environment would.  TSR_INVALID_VALUE: unknown
  * name or wrong value, nothing changed. */

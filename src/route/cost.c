@@ -40,10 +40,29 @@ static bool special_case(const tsr_features *f)
     return s->add == TSR_ADD_ANY || s->mul == TSR_MUL_PAIR || (s->mul == TSR_MUL_FIRST && f->a_pattern);
 }
 
-/* Rows of A meet columns of B, where the lists were looked at: the shorter one is what counts. */
+/* Rows of A meet columns of B: of two lists the shorter one is what counts. */
 static bool is_dot(const tsr_features *f)
 {
-    return f->walk > 0 && !f->a_by_col && f->b_by_col;
+    return !f->a_by_col && f->b_by_col;
+}
+
+/* Steps of a masked product beyond the look at every pair of lists. */
+static double dot_steps(const tsr_features *f)
+{
+    const double steps = tsr_work_of(f) - f->mask_nnz;
+    return steps > 0 ? steps : 0;
+}
+
+/* Both by column is the transposed product. */
+static double walked_lists(const tsr_features *f)
+{
+    return f->b_by_col ? f->b_nnz : f->a_nnz;
+}
+
+/* Masked products that need not read values: their number is the result. */
+static bool only_counts(const tsr_features *f)
+{
+    return f->a_pattern && !tsr_mul_reads_b(f->semiring.mul);
 }
 
 /* How much longer a product takes whose gathers leave the caches (CPU). */
@@ -83,13 +102,23 @@ static double cpu_spmv_ns(const tsr_features *f, const tsr_cost_cpu *c)
     return f->a_nnz * (entry + (f->b_bitmap ? c->spmv_bitmap : 0)) + outputs_ns(f, c->output_byte);
 }
 
+static double cpu_masked_ns(const tsr_features *f, const tsr_cost_cpu *c)
+{
+    if (!is_dot(f))
+        return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + f->mask_nnz * c->masked_entry +
+               (f->b_by_col ? f->m : f->n) * c->masked_column;
+    const bool counts = only_counts(f);
+    return dot_steps(f) * (counts ? c->masked_dot_step : c->masked_fold_step) + f->k * c->masked_column +
+           f->mask_nnz * (counts ? c->masked_dot_entry : c->masked_fold_entry);
+}
+
 static double cpu_ns(const tsr_features *f, const tsr_cost_cpu *c)
 {
     switch (f->op) {
     case TSR_OP_SPMM: return cpu_spmm_ns(f, c);
     case TSR_OP_SPMV: return cpu_spmv_ns(f, c);
     case TSR_OP_SDDMM: return f->mask_nnz * (c->sddmm_entry + c->sddmm_byte * value_bytes(f) * f->k);
-    default: return tsr_work_of(f) * (is_dot(f) ? c->masked_dot_step : c->masked_step) + f->mask_nnz * c->masked_entry;
+    default: return cpu_masked_ns(f, c);
     }
 }
 
@@ -168,6 +197,19 @@ static double suitesparse_sddmm_ns(const tsr_features *f, const tsr_cost_suitesp
     return f->mask_nnz * (c->sddmm_entry + c->sddmm_flop * f->k);
 }
 
+/* What it takes at best: merging two short lists costs it what its branches are mispredicted, little on a grid.  Ours is worth its
+ * look at every entry of the mask only where lists are long. */
+static double suitesparse_masked_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    if (!is_dot(f))
+        return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + (f->b_by_col ? f->n : f->m) * c->masked_row +
+               f->mask_nnz * c->masked_entry;
+    const double length = f->mask_nnz > 0 ? dot_steps(f) / f->mask_nnz : 0;
+    double far = (length - c->masked_short) / (c->masked_long - c->masked_short);
+    far = far < 0 ? 0 : far > 1 ? 1 : far;
+    return dot_steps(f) * (c->masked_dot_step + far * c->masked_dot_far) + f->mask_nnz * c->masked_dot_entry;
+}
+
 static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
 {
     bool dense_c = !tsr_is_masked(f->op);
@@ -179,7 +221,7 @@ static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *
     case TSR_OP_SPMM: return suitesparse_spmm_ns(f, c);
     case TSR_OP_SPMV: return suitesparse_spmv_ns(f, c);
     case TSR_OP_SDDMM: return suitesparse_sddmm_ns(f, c);
-    default: return tsr_work_of(f) * (is_dot(f) ? c->masked_dot_step : c->masked_step) + f->mask_nnz * c->masked_entry;
+    default: return suitesparse_masked_ns(f, c);
     }
 }
 

@@ -14,7 +14,9 @@ typedef struct tsr_cost_cpu {
     double spmv_entry32, spmv_entry64, spmv_scatter, spmv_bitmap;
     double gemm_byte;             /* product of full matrices: per multiply-add and byte of a value */
     double sddmm_entry, sddmm_byte;
-    double masked_step, masked_dot_step, masked_entry; /* dot: A by row, B by column */
+    double masked_step, masked_list, masked_entry, masked_column; /* A and B by row: per step, list, entry of the mask, column */
+    double masked_dot_step, masked_dot_entry;    /* A by row, B by column, where counting products is enough */
+    double masked_fold_step, masked_fold_entry;  /* … and where their values are added */
     double cast_entry;
     double build_narrow, build_flip, build_value, build_vector;
 } tsr_cost_cpu;
@@ -35,7 +37,9 @@ typedef struct tsr_cost_suitesparse {
     double settle_place;                  /* an empty matrix becomes a bitmap */
     double gemm_flop;
     double sddmm_entry, sddmm_flop, sddmm_saxpy; /* per dot; per flop of all m*n*k when it takes none */
-    double masked_step, masked_dot_step, masked_entry;
+    double masked_step, masked_list, masked_row, masked_entry;
+    double masked_dot_step, masked_dot_far, masked_dot_entry; /* far: more per step where lists are long … */
+    double masked_short, masked_long;                         /* … all of it from the latter on, none up to the former */
     double cast_factor, finish_factor;
 } tsr_cost_suitesparse;
 

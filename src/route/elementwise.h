@@ -13,7 +13,7 @@
 
 typedef struct tsr_elementwise {
     double elements;
-    bool forced;      /* TESSERA_MODE=cpu: all of them */
+    bool forced;      /* test mode: all of them */
     bool select;      /* by value */
     bool masked;
     bool partial;     /* an operand is a bitmap */

@@ -36,7 +36,7 @@ void tsr_features_of(tsr_features *f, const tsr_product *product);
 /* Sparse A and B, masked dot or not: entries of the lists that have to be walked, estimated (some 30 us); 0: not for these layouts.  Reads
  * the arrays. */
 double tsr_sample_walk(const tsr_product *product);
-#define TSR_WALK_LEAST 3e5 /* multiply-adds, by averages, from which looking at the lists is cheap */
+#define TSR_WALK_LEAST 2e4 /* multiply-adds, by averages, from which looking at the lists is cheap */
 
 double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */

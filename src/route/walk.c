@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/route/route.h"
 
-enum { SAMPLES = 128 };
+enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64 };
 
 static int64_t index_at(const tsr_view *v, int64_t e)
 {
@@ -70,7 +70,9 @@ double tsr_sample_walk(const tsr_product *p)
     if (!lists || (masked ? !tsr_is_compressed(&p->mask) || (!dots && p->a.by_col != p->b.by_col) : !p->a.by_col))
         return 0;
     int64_t count = dots ? p->mask.nvals : p->a.by_col ? p->b.nvals : p->a.nvals;
-    const int64_t samples = count < SAMPLES ? count : SAMPLES;
+    int64_t samples = count / ENTRIES_PER_SAMPLE < SAMPLES_LEAST ? SAMPLES_LEAST : count / ENTRIES_PER_SAMPLE;
+    samples = samples > SAMPLES ? SAMPLES : samples;
+    samples = samples > count ? count : samples;
     double sum = 0;
     for (int64_t k = 0; k < samples; k++) {
         int64_t e = (int64_t)((double)count * ((double)k + 0.5) / (double)samples);

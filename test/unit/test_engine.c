@@ -149,9 +149,34 @@ static void test_limits(void **state)
     assert_null(d.backend);
     assert_string_equal(d.reason, "disabled");
     set("disable", "sddmm");
+    set("min_work", "0");
     tsr_engine_decide(&r, &d);
     assert_non_null(d.backend);
     set("disable", "");
+}
+
+/* "No GPU" is all that mode=cpu says; with min_work=0 it is the test mode that computes what SuiteSparse does faster. */
+static void test_mode_cpu_forwards_what_is_faster_there(void **state)
+{
+    (void)state;
+    tsr_request r = spmm_request();
+    r.product.op = TSR_OP_SPMV;
+    r.product.n = 1;
+    r.product.a.type = TSR_FP64;
+    tsr_decision d;
+    static const char *const least[] = {"auto", "1", "0"};
+    for (int k = 0; k < 3; k++) {
+        set("mode", "cpu");
+        set("min_work", least[k]);
+        r.iso = false;
+        tsr_engine_decide(&r, &d);
+        assert_int_equal(d.backend != NULL, k == 2);
+        r.iso = true;
+        tsr_engine_decide(&r, &d);
+        assert_int_equal(d.backend != NULL, k == 2);
+    }
+    set("mode", "auto");
+    set("min_work", "auto");
 }
 
 static void test_full_results_are_known(void **state)
@@ -180,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_operands_are_cast),        cmocka_unit_test(test_representation_gives_the_same),
         cmocka_unit_test(test_regret_leads_to_building), cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_mode_cpu_forwards_what_is_faster_there),
         cmocka_unit_test(test_full_results_are_known),   cmocka_unit_test(test_description),
     };
     return cmocka_run_group_tests(tests, fill, NULL);

@@ -352,8 +352,8 @@ static void test_dense_flip(void **state)
         for (int a = 0; a < 11; a++)
             for (int b = 0; b < 11; b++)
                 check_flip(extents[a], extents[b], extents[b] + draw(3), size, 1 + (int)draw(3));
-        check_flip(700, 301, 301, size, 3);
-        check_flip(301, 700, 703, size, 3);
+        check_flip(1700, 301, 301, size, 3);
+        check_flip(301, 1700, 1703, size, 3);
     }
 }
 
@@ -430,9 +430,9 @@ static void test_bitmap_compaction(void **state)
     static const int keeps[] = {0, 3, 60, 100};
     for (int k = 0; k < 4; k++)
         for (int nthreads = 1; nthreads < 4; nthreads++) {
-            check_bitmap(1, 200000, keeps[k], false, nthreads);
-            check_bitmap(60000, 3, keeps[k], false, nthreads);
-            check_bitmap(7, 20000, keeps[k], k == 3, nthreads);
+            check_bitmap(1, 500000, keeps[k], false, nthreads);
+            check_bitmap(150000, 3, keeps[k], false, nthreads);
+            check_bitmap(7, 60000, keeps[k], k == 3, nthreads);
         }
 }
 
@@ -443,7 +443,7 @@ static void test_compaction(void **state)
     for (int k = 0; k < 4; k++)
         for (int bits = 0; bits < 8; bits++) {
             check_compaction(20, 30, bits & 1, keeps[k], bits & 2 ? 3 : 1, bits & 4);
-            check_compaction(700, 600, bits & 1, keeps[k], bits & 2 ? 3 : 1, bits & 4);
+            check_compaction(1700, 1200, bits & 1, keeps[k], bits & 2 ? 3 : 1, bits & 4);
         }
 }
 
