@@ -13,7 +13,10 @@ const tsr_backend *tsr_backend_cpu(void);
  * unloaded. */
 const tsr_backend *tsr_backend_gpu(void);
 
-/* Was it called already, so that it costs nothing now? */
+/* Is there a plug-in that would be loaded? */
+bool tsr_backend_gpu_installed(void);
+
+/* Was tsr_backend_gpu called already, so that it costs nothing now? */
 bool tsr_backend_gpu_asked(void);
 
 /* It failed: not used any more in this process, which one line on stderr says. */
