@@ -234,7 +234,11 @@ static void look(int64_t time)
 /* Also from time to time where only small blocks come and go. */
 static void count_small(void)
 {
-    if (is_set(ACTIVE) && __atomic_add_fetch(&small_events, 1, __ATOMIC_RELAXED) % SMALL_EVENTS == 0)
+    if (!is_set(ACTIVE))
+        return;
+    const unsigned events = __atomic_load_n(&small_events, __ATOMIC_RELAXED) + 1; /* threads may lose some */
+    __atomic_store_n(&small_events, events, __ATOMIC_RELAXED);
+    if (events % SMALL_EVENTS == 0)
         look(now());
 }
 
