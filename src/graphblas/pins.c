@@ -4,7 +4,8 @@
 
 #include <pthread.h>
 #include <stdint.h>
-#include <unistd.h>
+
+#include "src/graphblas/memory.h"
 
 enum {
     MOST_NOTED = 1024, /* what comes when so many are alive is never locked */
@@ -29,8 +30,7 @@ static const tsr_backend *owner; /* of every pinned block; there is one device *
 
 static size_t limit(void)
 {
-    const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    return pages > 0 && page > 0 ? (size_t) pages * (size_t) page / 4 : 0;
+    return tsr_memory_most() / 4;
 }
 
 /* ---- the list; the mutex is held ---- */

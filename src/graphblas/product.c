@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/graphblas/blocks.h"
 #include "src/graphblas/finish.h"
 #include "src/graphblas/hooks.h"
 #include "src/graphblas/pins.h"
@@ -80,7 +81,9 @@ static bool is_full(const job *j)
 static bool reserve(job *j, bool deferred)
 {
     const tsr_product *p = &j->match.request.product;
-    if (!tsr_is_masked(p->op))
+    const bool masked = tsr_is_masked(p->op);
+    tsr_blocks_product((size_t)(masked ? p->mask.nvals : p->m * p->n) * tsr_type_size(p->semiring.type));
+    if (!masked)
         return tsr_arrays_dense(&j->arrays, p->m * p->n, p->semiring.type, !is_full(j));
     size_t entries = (size_t)(p->mask.nvals > 0 ? p->mask.nvals : 1);
     j->masked_x = tsr_user_malloc(entries * tsr_type_size(p->semiring.type));

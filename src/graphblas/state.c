@@ -8,6 +8,7 @@
 #include "src/graphblas/hooks.h"
 #include "src/graphblas/pins.h"
 #include "src/graphblas/resident.h"
+#include "src/registry/backends.h"
 #include "src/registry/config.h"
 #include "src/registry/trace.h"
 
@@ -35,6 +36,8 @@ bool tsr_door_in_child(void)
 
 void *tsr_user_malloc(size_t size)
 {
+    if (size >= TSR_BLOCKS_MIN && tsr_backend_gpu_asked() && !tsr_backend_gpu())
+        tsr_blocks_no_device();
     return captured.user_malloc ? captured.user_malloc(size) : malloc(size);
 }
 
@@ -99,15 +102,26 @@ static bool switched_off(void)
     return !tsr_real_load() || tsr_door_in_child() || tsr_config_get()->mode == TSR_MODE_OFF;
 }
 
+static GrB_Info init_with(GrB_Mode mode, malloc_fn user_malloc, void *(*user_calloc)(size_t, size_t),
+                          void *(*user_realloc)(void *, size_t), free_fn user_free)
+{
+    const GrB_Info info = tsr_real.GxB_init(mode, user_malloc, user_calloc, user_realloc, user_free);
+    if (info == GrB_SUCCESS && tsr_real_version_agrees())
+        start(mode, user_malloc, user_free);
+    return info;
+}
+
 /* The real GrB_init is GxB_init with the C library's functions; ours keep large blocks, which stay the C library's
  * blocks. */
 static GrB_Info init_with_blocks(GrB_Mode mode, bool with_realloc)
 {
+    if (!tsr_blocks_possible())
+        return init_with(mode, malloc, NULL, with_realloc ? realloc : NULL, free);
     const GrB_Info info = tsr_real.GxB_init(mode, tsr_block_malloc, NULL, with_realloc ? tsr_block_realloc : NULL,
                                              tsr_block_free);
     if (info == GrB_SUCCESS && tsr_real_version_agrees()) {
-        tsr_blocks_enable();
-        start(mode, tsr_block_malloc, tsr_block_free);
+        tsr_blocks_enable(tsr_config_get()->mode != TSR_MODE_CPU && tsr_backend_gpu_installed());
+        start(mode, tsr_block_result, tsr_block_free);
     }
     return info;
 }
@@ -126,10 +140,7 @@ GrB_Info tsr_state_init_with(GrB_Mode mode, void *(*user_malloc)(size_t), void *
         return tsr_real.GxB_init(mode, user_malloc, user_calloc, user_realloc, user_free);
     if (user_malloc == malloc && user_free == free && (!user_realloc || user_realloc == realloc))
         return init_with_blocks(mode, user_realloc != NULL);
-    const GrB_Info info = tsr_real.GxB_init(mode, user_malloc, user_calloc, user_realloc, user_free);
-    if (info == GrB_SUCCESS && tsr_real_version_agrees())
-        start(mode, user_malloc, user_free);
-    return info;
+    return init_with(mode, user_malloc, user_calloc, user_realloc, user_free);
 }
 
 GrB_Info tsr_state_finalize(void)

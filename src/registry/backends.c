@@ -125,6 +125,12 @@ const tsr_backend *tsr_backend_gpu(void)
     return gpu && !atomic_load_explicit(&off, memory_order_relaxed) && getpid() == loader ? gpu : NULL;
 }
 
+bool tsr_backend_gpu_installed(void)
+{
+    char path[PATH_MAX];
+    return find_plugin(path, sizeof path);
+}
+
 bool tsr_backend_gpu_asked(void)
 {
     return atomic_load_explicit(&asked, memory_order_relaxed);

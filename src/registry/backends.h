@@ -16,7 +16,10 @@ const tsr_backend *tsr_backend_gpu(void);
 /* For the command, before the first call: beside this library, too. */
 void tsr_backend_look_beside(const char *library);
 
-/* Was it called already, so that it costs nothing now? */
+/* Is there a plug-in that would be loaded? */
+bool tsr_backend_gpu_installed(void);
+
+/* Was tsr_backend_gpu called already, so that it costs nothing now? */
 bool tsr_backend_gpu_asked(void);
 
 /* It failed: not used any more in this process, which one line on stderr says. */

@@ -69,7 +69,7 @@ static int set_up(void **state)
 {
     (void) state;
     refusals = 0;
-    start_cache();
+    start_cache(true);
     return 0;
 }
 
@@ -85,6 +85,7 @@ static int tear_down(void **state)
 static void not_at_first(void **state)
 {
     (void) state;
+    ask_again(1, 4 * MIB);
     void *block = tsr_block_malloc(4 * MIB);
     assert_true(tsr_pins_noted(block) && !tsr_pins_noted((char *) block + 16) && !tsr_pins_noted(NULL));
     tsr_pins_use(block, &device);
@@ -154,9 +155,10 @@ static void *locked_block(size_t size)
 static void freed_for_good(void **state)
 {
     (void) state;
-    void *block = locked_block(40 * MIB); /* more than half of the cache */
+    void *block = locked_block(40 * MIB); /* nobody asked for another one */
     tsr_block_free(block);
     assert_false(is_locked(block));
+    ask_again(4, 20 * MIB);
     for (int k = 0; k < 4; k++) { /* the cache has room for three */
         void *blocks[4];
         for (int n = 0; n < 4; n++)
@@ -196,8 +198,10 @@ static void given_to_the_program(void **state)
 static void finalized(void **state)
 {
     (void) state;
+    ask_again(1, 4 * MIB);
     void *kept = locked_block(4 * MIB), *alive = locked_block(5 * MIB);
     tsr_block_free(kept);
+    assert_true(is_locked(kept));
     tsr_blocks_drain();
     assert_int_equal(nlocked, 0);
     use_often(alive);
@@ -217,6 +221,17 @@ static void at_a_fork(void **state)
     use_often(block);
     assert_true(is_locked(block));
     tsr_block_free(block);
+}
+
+static void no_device_after_all(void **state)
+{
+    (void) state;
+    void *before = tsr_block_malloc(4 * MIB);
+    tsr_blocks_no_device();
+    void *after = tsr_block_malloc(4 * MIB);
+    assert_false(tsr_pins_noted(before) || tsr_pins_noted(after));
+    tsr_block_free(before);
+    tsr_block_free(after);
 }
 
 /* ---- many ---- */
@@ -284,7 +299,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         PINS_TEST(not_at_first), PINS_TEST(large_ones_sooner), PINS_TEST(only_ours), PINS_TEST(refused_once_is_enough), PINS_TEST(freed_for_good),
-        PINS_TEST(moved), PINS_TEST(given_to_the_program), PINS_TEST(finalized), PINS_TEST(at_a_fork),
+        PINS_TEST(moved), PINS_TEST(given_to_the_program), PINS_TEST(finalized), PINS_TEST(at_a_fork), PINS_TEST(no_device_after_all),
         PINS_TEST(more_than_can_be_noted), PINS_TEST(threads), PINS_TEST(allocator_is_hidden)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

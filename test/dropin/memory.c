@@ -1,0 +1,188 @@
+/* What a program's memory looks like. Prints "name value" lines.
+ * usage: memory CASE
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <GraphBLAS.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static void check(GrB_Info info, const char *what)
+{
+    if (info != GrB_SUCCESS) {
+        printf("%s gives %d\n", what, (int)info);
+        exit(1);
+    }
+}
+#define CHECK(call) check(call, #call)
+#define MIB ((size_t)1 << 20)
+
+/* Of a file of /proc/self, in MiB. */
+static double read_mib(const char *file, const char *name)
+{
+    char line[200];
+    long long kib = 0;
+    FILE *f = fopen(file, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (strncmp(line, name, strlen(name)) == 0)
+            kib = atoll(line + strlen(name));
+    if (f)
+        fclose(f);
+    return (double)kib / 1024;
+}
+
+static long page_faults(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
+static GrB_Matrix sparse(GrB_Index n, GrB_Index entries)
+{
+    GrB_Matrix a = NULL;
+    GrB_Index *rows = malloc(entries * sizeof *rows), *columns = malloc(entries * sizeof *columns);
+    double *values = malloc(entries * sizeof *values);
+    if (!rows || !columns || !values)
+        exit(1);
+    for (GrB_Index k = 0; k < entries; k++) {
+        rows[k] = k % n;
+        columns[k] = (k * 7919 + k / n) % n;
+        values[k] = (double)(k % 7);
+    }
+    CHECK(GrB_Matrix_new(&a, GrB_FP64, n, n));
+    CHECK(GrB_Matrix_build_FP64(a, rows, columns, values, entries, GrB_PLUS_FP64));
+    free(rows);
+    free(columns);
+    free(values);
+    return a;
+}
+
+static GrB_Matrix dense(GrB_Index nrows, GrB_Index ncols)
+{
+    GrB_Matrix b = NULL;
+    CHECK(GrB_Matrix_new(&b, GrB_FP64, nrows, ncols));
+    CHECK(GrB_Matrix_assign_FP64(b, NULL, NULL, 2, GrB_ALL, nrows, GrB_ALL, ncols, NULL));
+    CHECK(GrB_Matrix_setElement_FP64(b, 3, 1, 1));
+    return b;
+}
+
+static GrB_Matrix product(GrB_Matrix a, GrB_Matrix b)
+{
+    GrB_Index nrows = 0, ncols = 0;
+    GrB_Matrix c = NULL;
+    CHECK(GrB_Matrix_nrows(&nrows, a));
+    CHECK(GrB_Matrix_ncols(&ncols, b));
+    CHECK(GrB_Matrix_new(&c, GrB_FP64, nrows, ncols));
+    CHECK(GrB_mxm(c, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, a, b, NULL));
+    CHECK(GrB_Matrix_wait(c, GrB_MATERIALIZE));
+    return c;
+}
+
+/* `count` copies alive together, then freed; matrices are products where b is. */
+static void come_and_go(GrB_Matrix a, GrB_Matrix b, int count)
+{
+    GrB_Matrix *all = calloc((size_t)count, sizeof *all);
+    for (int n = 0; all && n < count; n++) {
+        if (b)
+            all[n] = product(a, b);
+        else
+            CHECK(GrB_Matrix_dup(&all[n], a));
+    }
+    for (int n = 0; all && n < count; n++)
+        CHECK(GrB_Matrix_free(&all[n]));
+    free(all);
+}
+
+/* Nothing is multiplied. */
+static void no_products(void)
+{
+    GrB_Matrix a = sparse(20000, 200000);
+    for (int round = 0; round < 3; round++)
+        come_and_go(a, NULL, 100);
+    printf("rss %.0f\n", read_mib("/proc/self/status", "VmRSS:"));
+    CHECK(GrB_Matrix_free(&a));
+}
+
+/* Many results, once. */
+static void many_results(void)
+{
+    GrB_Matrix a = sparse(40000, 200000), b = dense(40000, 8);
+    come_and_go(a, b, 150);
+    printf("rss %.0f\n", read_mib("/proc/self/status", "VmRSS:"));
+    CHECK(GrB_Matrix_free(&a));
+    CHECK(GrB_Matrix_free(&b));
+}
+
+static void limit_addresses(size_t more)
+{
+    const rlim_t bytes = (rlim_t)(read_mib("/proc/self/status", "VmSize:") * (double)MIB) + more;
+    const struct rlimit limit = {bytes, bytes};
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        exit(1);
+}
+
+/* Of 800 MiB GraphBLAS has 500, frees them, and the program wants as many. */
+static void limited(void)
+{
+    GrB_Matrix a = sparse(100000, 200000), b = dense(100000, 64);
+    limit_addresses(800 * MIB);
+    for (int round = 0; round < 3; round++)
+        come_and_go(a, b, 10);
+    void *own = malloc(600 * MIB);
+    printf("own %d\n", own != NULL);
+    free(own);
+    CHECK(GrB_Matrix_free(&a));
+    CHECK(GrB_Matrix_free(&b));
+}
+
+/* What each iteration makes and frees. */
+static void loop(void)
+{
+    enum { ROUNDS = 20 };
+    GrB_Matrix a = sparse(100000, 200000), b = dense(100000, 64);
+    come_and_go(a, b, 1);
+    const long before = page_faults();
+    for (int round = 0; round < ROUNDS; round++)
+        come_and_go(a, b, 1);
+    printf("faults %ld\n", page_faults() - before);
+    CHECK(GrB_Matrix_free(&a));
+    CHECK(GrB_Matrix_free(&b));
+}
+
+/* Large matrices that live for a moment, none of them a product of ours. */
+static void short_lives(void)
+{
+    double huge = 0;
+    GrB_Matrix a = sparse(200000, 3000000);
+    for (int round = 0; round < 10; round++) {
+        GrB_Matrix c = NULL, d = NULL;
+        CHECK(GrB_Matrix_new(&c, GrB_FP64, 200000, 200000));
+        CHECK(GrB_Matrix_dup(&d, a));
+        CHECK(GrB_Matrix_apply(c, NULL, NULL, GrB_AINV_FP64, d, NULL));
+        CHECK(GrB_Matrix_wait(c, GrB_MATERIALIZE));
+        const double now = read_mib("/proc/self/smaps_rollup", "AnonHugePages:");
+        huge = now > huge ? now : huge;
+        CHECK(GrB_Matrix_free(&c));
+        CHECK(GrB_Matrix_free(&d));
+    }
+    printf("huge %.0f\n", huge);
+    CHECK(GrB_Matrix_free(&a));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } cases[] = {{"no_products", no_products}, {"many_results", many_results}, {"limited", limited}, {"loop", loop},
+                 {"short_lives", short_lives}};
+    CHECK(GrB_init(GrB_NONBLOCKING));
+    CHECK(GxB_Global_Option_set_INT32(GxB_GLOBAL_NTHREADS, 1));
+    for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)
+        if (argc == 2 && strcmp(argv[1], cases[n].name) == 0)
+            cases[n].run();
+    CHECK(GrB_finalize());
+    return 0;
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""A program's memory is its own: what it frees is not kept from it, and its allocator may be another.
+
+usage: test_memory.py MEMORY OWN_MALLOC LIBTESSERA [unittest arguments]
+SPDX-License-Identifier: Apache-2.0
+"""
+import os
+import subprocess
+import sys
+import unittest
+
+MEMORY, OWN_MALLOC, LIBRARY = sys.argv[1:4]
+THROUGH = [{"LD_PRELOAD": LIBRARY}, {"LD_PRELOAD": LIBRARY, "TESSERA_MODE": "cpu", "TESSERA_MIN_WORK": "0"}]
+
+
+def run(*command, **extra):
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TESSERA_", "LD_PRELOAD"))}
+    result = subprocess.run(command, env={**kept, "HOME": "/nonexistent", **extra}, capture_output=True, text=True, timeout=100, check=False)
+    return result.returncode, result.stdout, result.stderr
+
+
+def number(case, name, **extra):
+    code, out, err = run(MEMORY, case, **extra)
+    if code != 0 or not out.startswith(name + " "):
+        raise AssertionError((case, extra, code, out, err))
+    return int(out.split()[1])
+
+
+class Memory(unittest.TestCase):
+    def test_own_malloc(self):
+        plain = run(OWN_MALLOC)
+        self.assertEqual(plain[0], 0, plain)
+        for settings in THROUGH:
+            self.assertEqual(run(OWN_MALLOC, **settings), plain)
+
+    def test_what_is_freed_goes_back(self):
+        for case in ("no_products", "many_results"):
+            plain = number(case, "rss")
+            for settings in THROUGH:
+                self.assertLess(number(case, "rss", **settings), plain * 1.1 + 16, case)
+
+    def test_limited_addresses(self):
+        for settings in THROUGH:
+            self.assertEqual(number("limited", "own", **settings), 1)
+
+    def test_results_are_recycled(self):
+        plain = number("loop", "faults")
+        for settings in THROUGH:
+            self.assertLess(number("loop", "faults", **settings), plain / 4)
+
+    def test_huge_pages_are_for_products(self):
+        plain = number("short_lives", "huge")
+        for settings in THROUGH:
+            self.assertLess(number("short_lives", "huge", **settings), plain * 1.1 + 16)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[4:])
