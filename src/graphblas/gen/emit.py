@@ -250,16 +250,24 @@ def _wrapper(prototype, roles):
     if leaves or RARE.match(prototype.name):
         return _checked(prototype, roles, deep) + '\n' + _function(head, lines + _whole(prototype, roles, deep, leaves))
     whole = 'whole_' + prototype.name
-    short = lines + ['if (%s) {' % _needs_whole(prototype), '    return %s(%s);' % (whole, _pass_on(prototype)), '}']
+    short = lines + ['if (%s) {' % _needs_whole(prototype, roles), '    return %s(%s);' % (whole, _pass_on(prototype)), '}']
     short += _real_call(prototype, deep) + ['return result;'] if deep else ['return %s;' % call]
     return '\n'.join((_checked(prototype, roles, deep),
                       _function('static TSR_APART ' + _fixed_signature(prototype, whole), _whole(prototype, roles, deep, leaves)),
                       _function(head, short)))
 
 
-def _needs_whole(prototype):
+def _is_busy(roles):
+    """Condition: some hook may have something to do.  While only handles have records or wait, those of the call say so."""
+    if any(role not in (roles_of.READ, roles_of.WRITE, roles_of.MOVE) for _, role, _ in roles):
+        return 'TSR_UNLIKELY(tsr_busy())'
+    hits = ' || '.join('tsr_filter_hit(a%d)' % number for number, _, _ in roles)
+    return '(TSR_UNLIKELY(tsr_busy()) && (tsr_busy() != TSR_BUSY_HANDLES || %s))' % hits
+
+
+def _needs_whole(prototype, roles):
     """Condition: more is to be done than the real call.  Most calls find that out with a few loads."""
-    conditions = ['TSR_UNLIKELY(tsr_busy())']
+    conditions = [_is_busy(roles)]
     small, host = steps.small(prototype), steps.host_wanted(prototype)
     if small:
         conditions.append('!%s' % small)
