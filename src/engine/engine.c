@@ -78,8 +78,8 @@ bool tsr_engine_too_small(const tsr_product *p)
 
 bool tsr_engine_hopeless(double most_work, bool masked)
 {
-    const tsr_features f = {.op = masked ? TSR_OP_MASKED_DOT : TSR_OP_SPMM};
-    return below_least(&f, most_work);
+    static const tsr_features kinds[2] = {{.op = TSR_OP_SPMM}, {.op = TSR_OP_MASKED_DOT}};
+    return below_least(&kinds[masked], most_work);
 }
 
 int tsr_engine_useful_threads(const tsr_product *p)

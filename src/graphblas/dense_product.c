@@ -29,7 +29,7 @@ static bool plus_times(tsr_type *type, GrB_Semiring semiring)
 
 static bool look_at_operand(tsr_seen *seen, GrB_Matrix handle, tsr_type type, bool transposed)
 {
-    if (!tsr_see(seen, handle) || seen->view.format != TSR_FULL || seen->view.type != type)
+    if (tsr_resident_left_sparse(handle) || !tsr_see(seen, handle) || seen->view.format != TSR_FULL || seen->view.type != type)
         return false;
     if (transposed)
         seen->view = tsr_view_transposed(seen->view);

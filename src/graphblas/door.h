@@ -58,6 +58,9 @@ bool tsr_defer(const tsr_deferred *product);
  * or its sum is not known. */
 bool tsr_defer_total(const void *target, tsr_type *type, int64_t *total);
 
+/* Is a product, of matrices unless C is NULL, so small that SuiteSparse computes it, whatever it is?  A says so alone. */
+bool tsr_is_small(GrB_Matrix A, GrB_Matrix C, bool masked);
+
 /* ---- products (product.c, match.c): true = done, *info is the result; false = forward to the real function ---- */
 bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,
                  const GrB_Matrix A, const GrB_Matrix B, const GrB_Descriptor desc);

@@ -14,6 +14,7 @@
 #define TSR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 /* What is cold lies apart from what every program runs, so that a process touches fewer pages. */
 #define TSR_NOINLINE __attribute__((noinline, cold))
+#define TSR_APART __attribute__((noinline))
 #define TSR_WRAPPER __attribute__((visibility("default")))
 #define TSR_RARE_WRAPPER __attribute__((visibility("default"), cold))
 

@@ -18,11 +18,16 @@ static double elements_of(GrB_Matrix C)
                ? (double)nrows * (double)ncols : -1;
 }
 
-bool tsr_host_wanted(GrB_Matrix C)
+/* Small calls, which are many, end at the size of C. */
+bool tsr_host_wanted(GrB_Matrix C, bool vector)
 {
     const tsr_config *config = tsr_config_get();
-    return C && tsr_may_route() && !(config->disabled & TSR_DISABLE_ELEMENTWISE) &&
-           elements_of(C) >= (config->min_work >= 0 ? config->min_work : TSR_ELEMENTWISE_LEAST);
+    const double least = config->min_work >= 0 ? config->min_work : TSR_ELEMENTWISE_LEAST;
+    GrB_Index rows = 0, columns = 1;
+    if (!C || tsr_real.GrB_Matrix_nrows(&rows, C) != GrB_SUCCESS || (vector && (double)rows < least) ||
+        (!vector && tsr_real.GrB_Matrix_ncols(&columns, C) != GrB_SUCCESS))
+        return false;
+    return (double)rows * (double)columns >= least && tsr_may_route() && !(config->disabled & TSR_DISABLE_ELEMENTWISE);
 }
 
 /* A call on its way. */

@@ -14,6 +14,7 @@ typedef struct matcher {
     tsr_view a, b, m; /* op(A), op(B), M: transposes already resolved */
     int64_t nrows, ncols; /* of C */
     tsr_type c_type;
+    tsr_type a_type, b_type, m_type; /* known before the operands are looked at */
     bool values;
 } matcher;
 
@@ -37,6 +38,18 @@ int32_t tsr_match_sparsity(GrB_Matrix handle)
 bool tsr_match_held_sparse(GrB_Matrix handle)
 {
     return tsr_match_sparsity(handle) & (GxB_SPARSE | GxB_HYPERSPARSE);
+}
+
+bool tsr_match_dense(GrB_Matrix handle)
+{
+    GrB_Index nvals, nrows, ncols;
+    if (!handle || tsr_real.GrB_Matrix_nvals(&nvals, handle) != GrB_SUCCESS)
+        return false;
+    const int32_t status = tsr_match_sparsity(handle);
+    if (status != GxB_SPARSE)
+        return status & (GxB_FULL | GxB_BITMAP);
+    return nvals > 0 && tsr_real.GrB_Matrix_nrows(&nrows, handle) == GrB_SUCCESS &&
+           tsr_real.GrB_Matrix_ncols(&ncols, handle) == GrB_SUCCESS && nvals / nrows == ncols && nvals % nrows == 0;
 }
 
 static tsr_format format_of(const struct GB_Iterator_opaque *it)
@@ -90,29 +103,57 @@ bool tsr_match_view(tsr_view *v, GrB_Matrix handle)
     return true;
 }
 
-const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc)
+/* THREADS times how many; none: as many as everybody. */
+enum { REPLACE = 1, COMPLEMENT = 2, STRUCTURE = 4, TRANSPOSE_0 = 8, TRANSPOSE_1 = 16, THREADS = 32, MOST_THREADS = 1 << 20 };
+
+static bool is_set(GrB_Descriptor desc, GrB_Desc_Field field, int32_t wanted)
 {
-    *mod = (tsr_modifiers){0};
-    int32_t threads = 0, v = 0;
-    tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads);
-    mod->nthreads = threads > 0 ? threads : 1;
-    if (!desc)
-        return NULL;
-    if (tsr_real.GxB_Desc_get_INT32(desc, GrB_OUTP, &v) != GrB_SUCCESS)
-        return "descriptor not valid";
-    mod->replace = v == GrB_REPLACE;
-    tsr_real.GxB_Desc_get_INT32(desc, GrB_MASK, &v);
-    mod->mask_comp = v == GrB_COMP || v == (int32_t)GrB_COMP + (int32_t)GrB_STRUCTURE;
-    mod->mask_struct = v == GrB_STRUCTURE || v == (int32_t)GrB_COMP + (int32_t)GrB_STRUCTURE;
-    tsr_real.GxB_Desc_get_INT32(desc, GrB_INP0, &v);
-    mod->tran0 = v == GrB_TRAN;
-    tsr_real.GxB_Desc_get_INT32(desc, GrB_INP1, &v);
-    mod->tran1 = v == GrB_TRAN;
+    int32_t v = 0;
+    return tsr_real.GxB_Desc_get_INT32(desc, field, &v) == GrB_SUCCESS && v == wanted;
+}
+
+static bool read_descriptor(unsigned *fact, GrB_Descriptor desc)
+{
+    int32_t mask = 0, threads = 0;
+    if (tsr_real.GxB_Desc_get_INT32(desc, GrB_MASK, &mask) != GrB_SUCCESS)
+        return false;
+    const bool both = mask == (int32_t)GrB_COMP + (int32_t)GrB_STRUCTURE;
+    *fact = (is_set(desc, GrB_OUTP, GrB_REPLACE) ? REPLACE : 0) | (both || mask == GrB_COMP ? COMPLEMENT : 0) |
+            (both || mask == GrB_STRUCTURE ? STRUCTURE : 0) | (is_set(desc, GrB_INP0, GrB_TRAN) ? TRANSPOSE_0 : 0) |
+            (is_set(desc, GrB_INP1, GrB_TRAN) ? TRANSPOSE_1 : 0);
 #if GxB_IMPLEMENTATION_MAJOR < 8 /* later descriptors have no threads */
     tsr_real.GxB_Desc_get_INT32(desc, GxB_DESCRIPTOR_NTHREADS, &threads);
-    if (threads > 0)
-        mod->nthreads = threads;
 #endif
+    if (threads > 0)
+        *fact += THREADS * (unsigned)(threads < MOST_THREADS ? threads : MOST_THREADS);
+    return true;
+}
+
+/* False: not valid. */
+static bool know_descriptor(unsigned *fact, GrB_Descriptor desc)
+{
+    *fact = 0;
+    if (!desc || tsr_memo_find(fact, TSR_MEMO_DESCRIPTOR, desc))
+        return true;
+    if (!read_descriptor(fact, desc))
+        return false;
+    tsr_memo_keep(TSR_MEMO_DESCRIPTOR, desc, *fact);
+    return true;
+}
+
+const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc)
+{
+    unsigned fact;
+    int32_t threads = 0;
+    *mod = (tsr_modifiers){0};
+    if (!know_descriptor(&fact, desc))
+        return "descriptor not valid";
+    if (fact < THREADS)
+        tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads);
+    else
+        threads = (int32_t)(fact / THREADS);
+    *mod = (tsr_modifiers){.replace = fact & REPLACE, .mask_comp = fact & COMPLEMENT, .mask_struct = fact & STRUCTURE,
+                           .tran0 = fact & TRANSPOSE_0, .tran1 = fact & TRANSPOSE_1, .nthreads = threads > 0 ? threads : 1};
     return NULL;
 }
 
@@ -180,8 +221,6 @@ static bool both_full(const matcher *s)
 static const char *read_operands(matcher *s)
 {
     const tsr_call *c = s->call;
-    if (!c->C || !c->A || !c->B || !c->semiring)
-        return "a handle is null";
     if (!look(s, &s->a, &s->out->a_value, c->A) || !look(s, &s->b, &s->out->b_value, c->B))
         return "an operand is not a valid object";
     if (is_dense(&s->a) && is_dense(&s->b) && !c->M && !both_full(s))
@@ -205,22 +244,50 @@ static const char *check_shapes(const matcher *s)
     return NULL;
 }
 
-static const char *check_types(matcher *s)
+static const char *check_operators(matcher *s)
 {
-    tsr_product *p = &s->out->request.product;
-    if ((!s->out->a_value && !tsr_match_object_type(&s->a.type, s->call->A)) ||
-        (!s->out->b_value && !tsr_match_object_type(&s->b.type, s->call->B)))
-        return "an operand is not of a built-in real type";
-    if (s->call->M && !tsr_match_object_type(&s->m.type, s->call->M))
-        return "the mask is not of a built-in real type";
-    if (!tsr_match_semiring(&p->semiring, s->call->semiring))
+    const tsr_call *c = s->call;
+    tsr_semiring *semiring = &s->out->request.product.semiring;
+    if (!c->C || !c->A || !c->B || !c->semiring)
+        return "a handle is null";
+    if (!tsr_match_semiring(semiring, c->semiring))
         return "semiring not known";
-    if (s->call->flip)
-        p->semiring.mul = tsr_mul_swapped(p->semiring.mul);
-    if (s->call->accum && !tsr_match_accum(s->call->accum))
+    if (c->flip)
+        semiring->mul = tsr_mul_swapped(semiring->mul);
+    if (c->accum && !tsr_match_accum(c->accum))
         return "accum operator not known";
-    s->out->t_type = tsr_type_handle(p->semiring.type);
-    return NULL;
+    s->out->t_type = tsr_type_handle(semiring->type);
+    return tsr_match_descriptor(&s->out->mod, c->desc);
+}
+
+const char *tsr_match_forms(const tsr_call *c)
+{
+    tsr_modifiers mod;
+    if (!c->C || !c->A || !c->B || tsr_match_dense(c->B) || (!c->vector && tsr_match_dense(c->A)))
+        return NULL;
+    if (c->vector)
+        return "sparse vector";
+    if (!c->M)
+        return "sparse times sparse without a mask";
+    const char *why = tsr_match_descriptor(&mod, c->desc);
+    return why ? why : mod.mask_comp || tsr_match_dense(c->M) ? "mask is complemented or dense" : NULL;
+}
+
+static const char *read_types(matcher *s)
+{
+    const tsr_call *c = s->call;
+    if (!tsr_match_object_type(&s->a_type, c->A) || !tsr_match_object_type(&s->b_type, c->B))
+        return "an operand is not of a built-in real type";
+    return !c->M || tsr_match_object_type(&s->m_type, c->M) ? NULL : "the mask is not of a built-in real type";
+}
+
+static void set_types(matcher *s)
+{
+    if (!s->out->a_value)
+        s->a.type = s->a_type;
+    if (!s->out->b_value)
+        s->b.type = s->b_type;
+    s->m.type = s->m_type;
 }
 
 /* C' = B' A' instead of C = A B: the same arrays seen the other way round. */
@@ -331,8 +398,8 @@ static bool adds_to_full(const matcher *s)
     const tsr_call *c = s->call;
     const tsr_product *p = &s->out->request.product;
     return c->accum && !c->M && !s->out->mod.mask_comp && !tsr_is_masked(p->op) &&
-           s->c_type == p->semiring.type && tsr_match_plus(c->accum, s->c_type) && tsr_match_view(&s->out->c, c->C) &&
-           s->out->c.format == TSR_FULL && s->out->c.by_col == s->out->c_by_col;
+           s->c_type == p->semiring.type && tsr_match_plus(c->accum, s->c_type) && tsr_match_dense(c->C) &&
+           tsr_match_view(&s->out->c, c->C) && s->out->c.format == TSR_FULL && s->out->c.by_col == s->out->c_by_col;
 }
 
 /* SuiteSparse 7.4.0 crashes in C<M> += T with a full mask and a full T, which its own product never comes to. */
@@ -411,14 +478,12 @@ const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values)
 {
     *match = (tsr_match){0};
     matcher s = {.call = call, .out = match, .values = values};
-    const char *why = read_operands(&s);
-    if (!why)
-        why = tsr_match_descriptor(&match->mod, call->desc);
-    if (why)
+    const char *why;
+    if ((why = check_operators(&s)) || (why = read_types(&s)) || (why = read_output(&s)) || (why = read_operands(&s)))
         return why;
+    set_types(&s);
     resolve_transposes(&s);
-    if ((why = read_output(&s)) || (why = check_shapes(&s)) || (why = check_types(&s)) || (why = choose_op(&s)) ||
-        (why = fill_product(&s)))
+    if ((why = check_shapes(&s)) || (why = choose_op(&s)) || (why = fill_product(&s)))
         return why;
     match->request.iso = iso_result(&match->request.product);
     match->request.values = values;

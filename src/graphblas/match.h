@@ -49,11 +49,14 @@ static inline bool tsr_match_narrow(double nrows, double ncols)
 /* NULL: matched.  Otherwise why the call is forwarded (static text).  values: operands that a backend keeps are taken from there, and C,
  * which may be only there, is not looked at; else the host has everything. */
 const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values);
+/* Why it is forwarded, where the forms say so: of what is sparse on the host the kernels take few combinations.  NULL: they may take it.
+ * Asked before arrays are looked at, which would sort them. */
+const char *tsr_match_forms(const tsr_call *call);
 void tsr_match_release(tsr_match *match); /* the references, also of a match that failed */
 
 /* ---- parts ---- */
 
-/* Taken apart by operators; false: an operator or type that no kernel knows. */
+/* Taken apart by operators, which is remembered; false: none, or an operator or type that no kernel knows. */
 bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring);
 
 /* Is it the built-in PLUS of this type (not bool)? */
@@ -70,6 +73,9 @@ bool tsr_match_view(tsr_view *view, GrB_Matrix handle);
 
 /* The type of a matrix or vector; false: not a built-in real type, or not a valid object. */
 bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle);
+
+/* Would a look at it see a full matrix or a bitmap?  Sorts nothing, and finishes pending tuples only. */
+bool tsr_match_dense(GrB_Matrix handle);
 
 /* How it is held now: GxB_SPARSE and so on; 0: no valid object, or NULL. */
 int32_t tsr_match_sparsity(GrB_Matrix handle);

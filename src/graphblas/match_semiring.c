@@ -27,7 +27,7 @@ static bool as_mul(tsr_mul *mul, tsr_operator op)
     }
 }
 
-bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring)
+static bool take_apart(tsr_semiring *out, GrB_Semiring semiring)
 {
     GrB_Monoid monoid;
     GrB_BinaryOp add, mul;
@@ -41,6 +41,22 @@ bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring)
         return false;
     out->type = a.type;
     return as_add(&out->add, a) && as_mul(&out->mul, m);
+}
+
+enum { KNOWN = 1, FIELD_BITS = 4, FIELD = (1 << FIELD_BITS) - 1 };
+
+bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring)
+{
+    unsigned fact;
+    if (!tsr_memo_find(&fact, TSR_MEMO_SEMIRING, semiring)) {
+        *out = (tsr_semiring){0};
+        fact = semiring && take_apart(out, semiring) ? KNOWN : 0;
+        fact |= ((((unsigned)out->add << FIELD_BITS) | (unsigned)out->mul) << FIELD_BITS | (unsigned)out->type) << 1;
+        tsr_memo_keep(TSR_MEMO_SEMIRING, semiring, fact);
+    }
+    *out = (tsr_semiring){.add = (tsr_add)(fact >> (1 + 2 * FIELD_BITS)), .mul = (tsr_mul)(fact >> (1 + FIELD_BITS) & FIELD),
+                          .type = (tsr_type)(fact >> 1 & FIELD)};
+    return fact & KNOWN;
 }
 
 bool tsr_match_plus(GrB_BinaryOp op, tsr_type type)

@@ -5,6 +5,42 @@
 
 #include <string.h>
 
+/* ---- memory ---- */
+
+/* A slot is the handle and the fact in one word, so that no lock is needed; addresses have 47 bits. */
+enum { MEMO_SLOTS = 64, FACT_BITS = 17 };
+static uint64_t memos[TSR_MEMO_COUNT][MEMO_SLOTS];
+
+static uint64_t *memo_slot(tsr_memo memo, const void *handle)
+{
+    const uintptr_t address = (uintptr_t)handle;
+    return &memos[memo][(address >> 4 ^ address >> 10) % MEMO_SLOTS];
+}
+
+bool tsr_memo_find(unsigned *fact, tsr_memo memo, const void *handle)
+{
+    const uint64_t word = __atomic_load_n(memo_slot(memo, handle), __ATOMIC_RELAXED);
+    *fact = (unsigned)word & ((1U << FACT_BITS) - 1);
+    return handle && word >> FACT_BITS == (uintptr_t)handle;
+}
+
+void tsr_memo_keep(tsr_memo memo, const void *handle, unsigned fact)
+{
+    const uint64_t address = (uintptr_t)handle;
+    if (handle && address >> (64 - FACT_BITS) == 0 && fact >> FACT_BITS == 0)
+        __atomic_store_n(memo_slot(memo, handle), address << FACT_BITS | fact, __ATOMIC_RELAXED);
+}
+
+void tsr_memo_forget(const void *handle)
+{
+    unsigned unused;
+    for (int memo = 0; memo < TSR_MEMO_COUNT; memo++)
+        if (tsr_memo_find(&unused, (tsr_memo)memo, handle))
+            __atomic_store_n(memo_slot((tsr_memo)memo, handle), 0, __ATOMIC_RELAXED);
+}
+
+/* ---- names ---- */
+
 static const char *const suffix[TSR_TYPE_COUNT] = {"BOOL",  "INT8",   "INT16",  "INT32", "INT64", "UINT8",
                                                    "UINT16", "UINT32", "UINT64", "FP32",  "FP64"};
 

@@ -5,6 +5,17 @@
 
 #include "src/graphblas/door.h"
 
+/* ---- what was found out about a handle, until it is freed or set (the wrappers say so) ---- */
+
+typedef enum tsr_memo { TSR_MEMO_SEMIRING, TSR_MEMO_DESCRIPTOR, TSR_MEMO_COUNT } tsr_memo;
+
+/* fact: 17 bits. */
+bool tsr_memo_find(unsigned *fact, tsr_memo memo, const void *handle);
+void tsr_memo_keep(tsr_memo memo, const void *handle, unsigned fact);
+void tsr_memo_forget(const void *handle);
+
+/* ---- types and operators ---- */
+
 /* Built-in real types only. */
 bool tsr_match_type(tsr_type *type, GrB_Type handle);
 GrB_Type tsr_type_handle(tsr_type type);

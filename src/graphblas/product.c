@@ -446,9 +446,12 @@ static void report_forward(const job *j, const char *reason)
 static const char *not_ours(const tsr_call *call)
 {
     const tsr_config *config = tsr_config_get();
+    tsr_semiring unused;
     if (config->mode == TSR_MODE_OFF)
         return "mode=off";
-    return config->disabled & call->disable_bit ? "disabled" : NULL;
+    if (config->disabled & call->disable_bit)
+        return "disabled";
+    return tsr_match_semiring(&unused, call->semiring) ? NULL : call->semiring ? "semiring not known" : "a handle is null";
 }
 
 /* What is built of an operand that is about to be overwritten would be stale. */
@@ -509,19 +512,35 @@ static bool watch(GrB_Info *info, job *j)
     return true;
 }
 
-/* No entry of A or B meets more of the other than C has rows or columns. */
+/* No entry of A meets more entries of B than C has columns (C NULL: one). */
+static bool work_of_a(double *work, GrB_Matrix A, GrB_Matrix C)
+{
+    GrB_Index entries, columns = 1;
+    if (tsr_real.GrB_Matrix_nvals(&entries, A) != GrB_SUCCESS || (C && tsr_real.GrB_Matrix_ncols(&columns, C) != GrB_SUCCESS))
+        return false;
+    *work = (double)(int64_t)entries * (double)(int64_t)columns;
+    return true;
+}
+
+/* The trace wants to know more of it. */
+bool tsr_is_small(GrB_Matrix A, GrB_Matrix C, bool masked)
+{
+    double work;
+    return work_of_a(&work, A, C) && tsr_engine_hopeless(work, masked) && !tsr_trace_wanted();
+}
+
+/* No entry of B meets more of A than C has rows, either. */
 static bool most_work(double *work, const tsr_call *c)
 {
-    GrB_Index a, b = 0, nrows = 1, ncols = 1;
-    if (tsr_real.GrB_Matrix_nvals(&a, c->A) != GrB_SUCCESS)
+    GrB_Index entries, rows;
+    if (!work_of_a(work, c->A, c->vector ? NULL : c->C))
         return false;
-    *work = (double)a;
     if (c->vector)
         return true;
-    if (tsr_real.GrB_Matrix_nvals(&b, c->B) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&nrows, c->C) != GrB_SUCCESS ||
-        tsr_real.GrB_Matrix_ncols(&ncols, c->C) != GrB_SUCCESS)
+    if (tsr_real.GrB_Matrix_nvals(&entries, c->B) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&rows, c->C) != GrB_SUCCESS)
         return false;
-    *work = (double)(a < b ? a : b) * (double)(nrows > ncols ? nrows : ncols);
+    const double of_b = (double)entries * (double)rows;
+    *work = of_b < *work ? of_b : *work;
     return true;
 }
 
@@ -556,8 +575,13 @@ static double waiting_places(const job *j, const void *handle)
  * remembered by. */
 static bool try_with(GrB_Info *info, const tsr_call *call, bool values, uint64_t *away)
 {
+    const char *why = values ? NULL : tsr_match_forms(call);
+    if (why) {
+        tsr_engine_report_forward(call->name, "", why);
+        return false;
+    }
     job j = {.call = *call, .values = values};
-    const char *why = tsr_match_call(&j.match, call, values);
+    why = tsr_match_call(&j.match, call, values);
     if (!why && tsr_engine_too_small(&j.match.request.product))
         why = "below min_work";
     if (why) {
@@ -611,18 +635,31 @@ static bool narrow(GrB_Matrix handle)
            tsr_match_narrow((double)nrows, (double)ncols);
 }
 
+/* To look at a sparse vector sorts it.  So only where its entries, should they have 64 times the average degree, are much work it is
+ * looked at for a GPU that does not run yet: the share of A's entries that they meet then. */
+static double met_share(const tsr_call *c)
+{
+    GrB_Index entries, length;
+    const tsr_config *config = tsr_config_get();
+    if (!c->vector || config->mode != TSR_MODE_AUTO || config->eager || tsr_resident_possible() || !tsr_match_held_sparse(c->B) ||
+        tsr_real.GrB_Matrix_nvals(&entries, c->B) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&length, c->B) != GrB_SUCCESS)
+        return 1;
+    const double share = 64.0 * (double)entries / (double)length;
+    return share < 1 ? share : 1;
+}
+
 /* Few of the multiply-adds that a narrow matrix might have it does have: by default only what is far from hopeless is looked at. */
 static bool spreads_much(const tsr_call *c)
 {
     double work;
-    const double share = c->vector || tsr_config_get()->mode == TSR_MODE_GPU ? 1 : 0.01;
+    const double share = c->vector || tsr_config_get()->mode == TSR_MODE_GPU ? met_share(c) : 0.01;
     return most_work(&work, c) && !tsr_engine_hopeless(work * share, false);
 }
 
 /* Is there a vector, or a matrix of few rows or columns, and a GPU that it might be brought to, or may there be one? */
 static bool may_be_brought(const tsr_call *c)
 {
-    return (c->vector || narrow(c->A) || narrow(c->B)) && (tsr_resident_possible() || !tsr_backend_gpu_asked());
+    return (tsr_resident_possible() || tsr_backend_gpu_unasked()) && (c->vector || narrow(c->A) || narrow(c->B));
 }
 
 /* Is it sparse on the host? */
@@ -636,9 +673,9 @@ static bool may_be_watched(const tsr_call *c)
 {
     double work;
     tsr_semiring s;
-    if (tsr_config_get()->mode != TSR_MODE_AUTO || !most_work(&work, c) || work < TSR_WATCHED_LEAST)
+    if (tsr_config_get()->mode != TSR_MODE_AUTO || !tsr_match_semiring(&s, c->semiring) || s.add == TSR_ADD_PLUS || s.mul != TSR_MUL_PAIR)
         return false;
-    return c->semiring && tsr_match_semiring(&s, c->semiring) && s.add != TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR;
+    return most_work(&work, c) && work * met_share(c) >= TSR_WATCHED_LEAST;
 }
 
 /* Does something of it live with a backend, which would have to come home otherwise or spares a way there?  Or might it? */
@@ -655,7 +692,7 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
 {
     const char *why = not_ours(call);
     if (why) {
-        report_forward(&(job){.call = *call}, why);
+        tsr_engine_report_forward(call->name, "", why);
         return false;
     }
     const bool busy = tsr_busy();

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/graphblas/hooks.h"
+#include "src/graphblas/match.h"
 #include "src/graphblas/pins.h"
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
@@ -70,6 +71,16 @@ tsr_value *tsr_resident_find_dense(const void *handle)
         return value;
     tsr_value_unref(value);
     return NULL;
+}
+
+bool tsr_resident_left_sparse(GrB_Matrix handle)
+{
+    tsr_value *value = tsr_resident_find(handle);
+    tsr_value_unref(value);
+    if (!handle || value || tsr_is_lost(handle))
+        return false;
+    tsr_will_look(handle);
+    return !tsr_form_waits(handle) && !tsr_match_dense(handle);
 }
 
 bool tsr_resident_only(const void *handle)

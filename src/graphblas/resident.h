@@ -21,6 +21,9 @@ tsr_value *tsr_resident_find(const void *handle);
 
 tsr_value *tsr_resident_find_dense(const void *handle); /* ... unless the host holds them sparse */
 
+/* Does only the host have them, and sparse?  Nothing is sorted for the answer; deferred products may have to run. */
+bool tsr_resident_left_sparse(GrB_Matrix handle);
+
 /* Is that the only place where they are? */
 bool tsr_resident_only(const void *handle);
 

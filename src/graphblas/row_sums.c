@@ -23,7 +23,7 @@ static bool look(row_sums *r)
     const tsr_step_call rest = {.name = o->name, .C = o->C, .M = o->M, .accum = o->accum, .desc = o->desc, .vector = true,
                                 .step = {.op = TSR_STEP_IDENTITY, .type = r->sums.type, .result = r->sums.type}};
     const tsr_view *v = &r->a.view;
-    if (!tsr_see(&r->a, r->A))
+    if (tsr_resident_left_sparse(r->A) || !tsr_see(&r->a, r->A))
         return false;
     const bool full = v->format == TSR_FULL;
     if ((!full && v->format != TSR_BITMAP) || !tsr_stepper_look(&r->step, &rest, &full))

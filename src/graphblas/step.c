@@ -109,6 +109,16 @@ static bool empty(const tsr_seen *seen)
     return !seen->value && seen->view.nvals == 0;
 }
 
+/* Has C, on the host, entries that are held sparse or pending?  Its memory tells: to count them would finish them, which an assignment
+ * need not do. */
+static bool old_is_sparse(const tsr_stepper *s)
+{
+    const GrB_Matrix C = s->call.C;
+    const size_t vectors = (size_t)(s->by_col ? s->ncols : s->nrows);
+    size_t bytes = 0;
+    return tsr_match_held_sparse(C) && tsr_real.GxB_Matrix_memoryUsage(&bytes, C) == GrB_SUCCESS && bytes > 1024 + 16 * vectors;
+}
+
 /* C before, where it counts; nothing is needed of an empty one. */
 static bool look_at_old(tsr_stepper *s)
 {
@@ -116,7 +126,7 @@ static bool look_at_old(tsr_stepper *s)
     step->replace = s->mod.replace;
     if (!step->accumulates && (!s->m.given || step->replace))
         return true;
-    if (!see(s, &s->c, s->call.C))
+    if ((s->call.host && old_is_sparse(s)) || !see(s, &s->c, s->call.C))
         return false;
     if (!empty(&s->c))
         return fits(s, &s->c);
@@ -183,6 +193,15 @@ static bool may_spread(const tsr_stepper *s)
     return tsr_resident_backend() && s->call.vector && (double)s->nrows <= 0x1p28;
 }
 
+/* Known before operands are looked at, which would sort them. */
+static bool leaves_sparse(const tsr_stepper *s)
+{
+    const tsr_step_call *call = &s->call;
+    return (tsr_resident_left_sparse(call->A) || tsr_resident_left_sparse(call->B) || tsr_resident_left_sparse(call->M)) &&
+           !may_spread(s) && !tsr_resident_only(call->A) && !tsr_resident_only(call->B) && !tsr_resident_only(call->M) &&
+           !tsr_resident_only(call->C);
+}
+
 static uint64_t key_of(const tsr_stepper *s)
 {
     const tsr_step *step = &s->call.step;
@@ -231,6 +250,8 @@ static const char *look(tsr_stepper *s, const bool *promised)
     if (!match_accum(s))
         return "accumulator of another type";
     s->key = key_of(s);
+    if (!call->host && !promised && leaves_sparse(s))
+        return "operands are sparse";
     if (!look_at_operands(s, promised))
         return "an operand does not fit";
     if (keeps_bitmap(s))

@@ -125,8 +125,8 @@ GrB_BinaryOp tsr_operator_of_monoid(GrB_Monoid monoid);
 GrB_BinaryOp tsr_operator_of_add(GrB_Semiring semiring);
 GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
 
-/* Is C so large that a call may pay on the host (host_step.c)?  A few loads where nothing is computed there. */
-bool tsr_host_wanted(GrB_Matrix C);
+/* Is C so large that a call may pay on the host (host_step.c)? */
+bool tsr_host_wanted(GrB_Matrix C, bool vector);
 /* May one with these operands (NULL: none, or a scalar) pay there?  Looked at before it is taken apart.  binary: has such an operator. */
 bool tsr_host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary);
 /* Full and bitmap operands on the host, computed by the CPU kernels. */

@@ -21,7 +21,8 @@
 static const tsr_backend *gpu;
 static pid_t loader; /* a device does not survive a fork */
 static atomic_bool off, asked;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool installed; /* by look_for_plugin */
+static pthread_once_t once = PTHREAD_ONCE_INIT, look_once = PTHREAD_ONCE_INIT;
 static char *commands_library;
 
 /* dlsym gives an object pointer where a function pointer is meant. */
@@ -125,15 +126,26 @@ const tsr_backend *tsr_backend_gpu(void)
     return gpu && !atomic_load_explicit(&off, memory_order_relaxed) && getpid() == loader ? gpu : NULL;
 }
 
-bool tsr_backend_gpu_installed(void)
-{
-    char path[PATH_MAX];
-    return find_plugin(path, sizeof path);
-}
-
 bool tsr_backend_gpu_asked(void)
 {
     return atomic_load_explicit(&asked, memory_order_relaxed);
+}
+
+static void look_for_plugin(void)
+{
+    char path[PATH_MAX];
+    installed = find_plugin(path, sizeof path);
+}
+
+bool tsr_backend_gpu_installed(void)
+{
+    pthread_once(&look_once, look_for_plugin);
+    return installed;
+}
+
+bool tsr_backend_gpu_unasked(void)
+{
+    return !tsr_backend_gpu_asked() && tsr_backend_gpu_installed();
 }
 
 void tsr_backend_gpu_off(void)

@@ -22,6 +22,9 @@ bool tsr_backend_gpu_installed(void);
 /* Was tsr_backend_gpu called already, so that it costs nothing now? */
 bool tsr_backend_gpu_asked(void);
 
+/* Was it not, and is there a plug-in that it would load?  A file is looked for, once. */
+bool tsr_backend_gpu_unasked(void);
+
 /* It failed: not used any more in this process, which one line on stderr says. */
 void tsr_backend_gpu_off(void);
 

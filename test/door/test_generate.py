@@ -139,6 +139,17 @@ class Leaving(unittest.TestCase):
         self.assertEqual(classify.tells_allocator(only('GrB_Info GrB_Global_get_VOID (GrB_Global, void *, int);')), [1])
 
 
+    def test_what_is_remembered_ends(self):
+        for text, number in (('GrB_Semiring_free (GrB_Semiring *semiring);', 0),
+                             ('GrB_Descriptor_free (GrB_Descriptor *d);', 0),
+                             ('GxB_Desc_set (GrB_Descriptor desc, GrB_Desc_Field field, ...);', 0),
+                             ('GxB_Desc_set_INT32 (GrB_Descriptor desc, GrB_Desc_Field field, int32_t value);', 0),
+                             ('GxB_Desc_get (GrB_Descriptor desc, GrB_Desc_Field field, ...);', None),
+                             ('GxB_Vector_Option_set (GrB_Vector v, GxB_Option_Field field, ...);', None),
+                             ('GrB_Matrix_free (GrB_Matrix *A);', None)):
+            self.assertEqual(classify.outdates(only('GrB_Info ' + text)), number, text)
+
+
 class Generator(unittest.TestCase):
     def run_on(self, text):
         with tempfile.TemporaryDirectory() as folder:
@@ -164,7 +175,7 @@ class Generator(unittest.TestCase):
 
     def test_write_hook_stands_first(self):
         text = self.run_on(MXM + 'GrB_Info GrB_g (const GrB_Matrix A, GrB_Matrix C);')[2]
-        body = text[text.index('WRAPPER GrB_Info GrB_g('):]
+        body = text[text.index('GrB_Info whole_GrB_g('):]
         self.assertLess(body.index('TSR_HOOK_WRITE(a1)'), body.index('TSR_HOOK_READ(a0)'))
 
 
@@ -198,6 +209,15 @@ class Installed(unittest.TestCase):
         for name in names:
             body = text[text.index('WRAPPER GrB_Info %s(' % name):]
             self.assertIn('tsr_pins_forget', body[:body.index('\n}\n')], name)
+
+    def test_wrappers_forget(self):
+        text = emit.wrappers(self.found)
+        names = [name for name, p in self.found.items() if classify.outdates(p) is not None]
+        for name in names:
+            body = text[text.index('WRAPPER GrB_Info %s(' % name):]
+            self.assertLess(body.index('tsr_memo_forget'), body.index('tsr_real.' + name + '('), name)
+        self.assertGreaterEqual(set(names), {'GrB_Semiring_free', 'GrB_Descriptor_free', 'GrB_Descriptor_set', 'GxB_Desc_set',
+                                             'GxB_Desc_set_INT32', 'GxB_Desc_set_FP64'})
 
     def test_every_function_has_a_wrapper(self):
         text = emit.wrappers(self.found)

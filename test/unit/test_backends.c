@@ -40,7 +40,9 @@ static child with_plugin(const char *file, void (*body)(void))
 
 static void use_it(void)
 {
+    REQUIRE(tsr_backend_gpu_unasked());
     const tsr_backend *gpu = tsr_backend_gpu();
+    REQUIRE(!tsr_backend_gpu_unasked());
     tsr_result result = {0};
     tsr_product product = {.m = 1};
     REQUIRE(gpu && strcmp(gpu->name, "fake") == 0);
@@ -52,6 +54,12 @@ static void expect_none(void)
 {
     REQUIRE(tsr_backend_gpu() == NULL);
     REQUIRE(tsr_backend_gpu() == NULL);
+}
+
+static void expect_none_installed(void)
+{
+    REQUIRE(!tsr_backend_gpu_unasked());
+    expect_none();
 }
 
 static void test_good_plugin(void **state)
@@ -93,7 +101,7 @@ static void test_not_a_plugin(void **state)
 static void test_no_plugin_is_silent(void **state)
 {
     (void)state;
-    child c = with_plugin(NULL, expect_none);
+    child c = with_plugin(NULL, expect_none_installed);
     assert_int_equal(c.code, 0);
     assert_string_equal(c.error, "");
 }

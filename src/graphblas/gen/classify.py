@@ -35,6 +35,9 @@ KEEPS_CONTENTS = re.compile(
 # ... where only the first argument keeps them: GrB_Matrix_get_Scalar (A, value, field) writes its second.
 KEEPS_FIRST = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_get_(Scalar|String|INT32|SIZE|VOID)$|_Option_get(_\w+)?$')
 
+# What was known of an operator or a descriptor.
+ENDS = re.compile(r'_free$|_set(_\w+)?$')
+
 FREES = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_free$')
 EXPORTS = re.compile(r'^GxB_(Matrix|Vector)_export_\w+$|^GxB_pack_HyperHash$')
 WAITS = re.compile(r'^GxB_(Matrix|Vector|Scalar)_wait$')
@@ -145,6 +148,14 @@ def handed_out(prototype):
 def tells_allocator(prototype):
     """Numbers of the arguments through which the program may get the functions that GraphBLAS allocates with."""
     return [1] if prototype.name == 'GrB_Global_get_VOID' else []
+
+
+def outdates(prototype):
+    """Number of the argument that is a semiring or a descriptor which the call frees or sets, or None."""
+    for number, p in enumerate(prototype.parameters):
+        if p.base in ('GrB_Semiring', 'GrB_Descriptor') and not p.const and ENDS.search(prototype.name):
+            return number
+    return None
 
 
 def runs_operators(prototype, roles):

@@ -83,6 +83,11 @@ def _signature(prototype, name=None):
     return '%s %s(%s)' % (prototype.returns, name or prototype.name, _parameters(prototype))
 
 
+def _fixed_signature(prototype, name):
+    """What a function that the wrapper calls takes for a variable argument: both registers."""
+    return _signature(prototype, name).replace(', ...', ', intptr_t i, double d')
+
+
 def real_header(prototypes):
     """tsr_real.h: one function pointer per function, with its exact prototype."""
     out = [NOTE % 'Functions of the real library.',
@@ -160,7 +165,7 @@ def _early(prototype):
     return ['if (busy & TSR_BUSY_VALUES) {'] + ['    ' + line for line in lines] + ['}'] if lines else []
 
 
-def _product(prototype, roles, before):
+def _product(prototype, roles, before=()):
     """The product door runs the hooks itself, when it knows what it needs; before the real function they run again."""
     call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
     return (['%s result;' % prototype.returns, 'const bool route = tsr_may_route();', 'tsr_depth++;',
@@ -170,11 +175,9 @@ def _product(prototype, roles, before):
             + ['    }', '    result = %s ? GrB_PANIC : %s;' % (_lost(roles), call), '}', 'tsr_depth--;'])
 
 
-def _real_call(prototype, roles, deep, before=()):
-    """Lines that set `result` (or nothing for void) from the product door or the real function."""
+def _real_call(prototype, deep):
+    """Lines that set `result` from the real function."""
     call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
-    if prototype.name in PRODUCTS:
-        return _product(prototype, roles, before)
     if deep:
         return ['tsr_depth++;', 'const %s result = %s;' % (prototype.returns, call), 'tsr_depth--;']
     return ['const %s result = %s;' % (prototype.returns, call)]
@@ -186,6 +189,14 @@ def _handed_out(prototype):
             + ['tsr_blocks_hide(a%d);' % n for n in roles_of.tells_allocator(prototype)])
 
 
+def _forgets(prototype):
+    """Lines before the call: what is remembered of an operator or a descriptor ends when it is freed or set."""
+    number = roles_of.outdates(prototype)
+    if number is None:
+        return []
+    return ['tsr_memo_forget(%s);' % ('a%d ? *a%d : NULL' % (number, number) if prototype.parameters[number].stars else 'a%d' % number)]
+
+
 def _on_host(prototype):
     """Lines after the hooks: what our kernels do with the host's arrays."""
     step = steps.host_step(prototype)
@@ -195,8 +206,10 @@ def _on_host(prototype):
 def _checked_call(prototype, roles, deep):
     """In CHECK mode the hooks have run: whatever is only with a backend is at home, and results may go there again."""
     step, host = steps.step(prototype), steps.host_step(prototype)
+    if prototype.name in PRODUCTS:
+        return _product(prototype, roles)
     if not step or 'tsr_output' not in step:
-        return _real_call(prototype, roles, deep)
+        return _real_call(prototype, deep)
     step = '((tsr_busy() & TSR_BUSY_VALUES) && %s)' % step + (' || (%s)' % host if host else '')
     return (['GrB_Info early;', 'const bool there = %s;' % step, 'tsr_depth += !there;',
              'const GrB_Info result = there ? early : tsr_real.%s(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !there;'])
@@ -214,8 +227,7 @@ def _checked(prototype, roles, deep):
     if after:
         lines += ['if (result == GrB_SUCCESS) {'] + after + ['}']
     lines.append('return result;')
-    return _function('static TSR_NOINLINE ' + _signature(prototype, 'checked_' + prototype.name).replace(
-        ', ...', ', intptr_t i, double d'), lines)
+    return _function('static TSR_NOINLINE ' + _fixed_signature(prototype, 'checked_' + prototype.name), lines)
 
 
 def _hooks(roles, table):
@@ -227,14 +239,46 @@ def _wrapper(prototype, roles):
     head = ('TSR_RARE_WRAPPER ' if RARE.match(prototype.name) else 'TSR_WRAPPER ') + _signature(prototype)
     if prototype.name in BY_HAND:
         return _function(head, ['return %s(%s);' % (BY_HAND[prototype.name], _pass_on(prototype))])
-    lines = _read_varargs(prototype)
+    lines = _read_varargs(prototype) + _forgets(prototype)
     call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
     leaves = _handed_out(prototype)
     if not roles and leaves:
-        return _function(head, lines + _real_call(prototype, roles, False) + leaves + ['return result;'])
+        return _function(head, lines + _real_call(prototype, False) + leaves + ['return result;'])
     if not roles:
         return _function(head, lines + [('' if prototype.returns == 'void' else 'return ') + call + ';'])
     deep = roles_of.runs_operators(prototype, roles)
+    if leaves or RARE.match(prototype.name):
+        return _checked(prototype, roles, deep) + '\n' + _function(head, lines + _whole(prototype, roles, deep, leaves))
+    whole = 'whole_' + prototype.name
+    short = lines + ['if (%s) {' % _needs_whole(prototype, roles), '    return %s(%s);' % (whole, _pass_on(prototype)), '}']
+    short += _real_call(prototype, deep) + ['return result;'] if deep else ['return %s;' % call]
+    return '\n'.join((_checked(prototype, roles, deep),
+                      _function('static TSR_APART ' + _fixed_signature(prototype, whole), _whole(prototype, roles, deep, leaves)),
+                      _function(head, short)))
+
+
+def _is_busy(roles):
+    """Condition: some hook may have something to do.  While only handles have records or wait, those of the call say so."""
+    if any(role not in (roles_of.READ, roles_of.WRITE, roles_of.MOVE) for _, role, _ in roles):
+        return 'TSR_UNLIKELY(tsr_busy())'
+    hits = ' || '.join('tsr_filter_hit(a%d)' % number for number, _, _ in roles)
+    return '(TSR_UNLIKELY(tsr_busy()) && (tsr_busy() != TSR_BUSY_HANDLES || %s))' % hits
+
+
+def _needs_whole(prototype, roles):
+    """Condition: more is to be done than the real call.  Most calls find that out with a few loads."""
+    conditions = [_is_busy(roles)]
+    small, host = steps.small(prototype), steps.host_wanted(prototype)
+    if small:
+        conditions.append('!%s' % small)
+    if host:
+        conditions.append('(%s)' % host)
+    return ' || '.join(conditions)
+
+
+def _whole(prototype, roles, deep, leaves):
+    """Lines of a call that may have to do with records, values or our kernels."""
+    lines, call = [], 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
     before, after = _hooks(roles, HOOKS), _hooks(roles, AFTER)
     if steps.REPLACES.match(prototype.name):
         before = ['    TSR_HOOK_REPLACE(a0);']
@@ -249,14 +293,12 @@ def _wrapper(prototype, roles):
         lines += ['    tsr_caller = "%s";' % prototype.name] + before + ['    ' + line for line in _refuse_lost(roles)]
     lines.append('}')
     lines += _on_host(prototype)
-    if after or deep or leaves or prototype.name in PRODUCTS:
-        lines += _real_call(prototype, roles, deep, before) + leaves
-        if after:
-            lines += ['if (TSR_UNLIKELY(busy) && result == GrB_SUCCESS) {'] + after + ['}']
-        lines.append('return result;')
-    else:
-        lines.append('return %s;' % call)
-    return _checked(prototype, roles, deep) + '\n' + _function(head, lines)
+    if not (after or deep or leaves or prototype.name in PRODUCTS):
+        return lines + ['return %s;' % call]
+    lines += (_product(prototype, roles, before) if prototype.name in PRODUCTS else _real_call(prototype, deep)) + leaves
+    if after:
+        lines += ['if (TSR_UNLIKELY(busy) && result == GrB_SUCCESS) {'] + after + ['}']
+    return lines + ['return result;']
 
 
 def wrappers(prototypes):

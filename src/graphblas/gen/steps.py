@@ -112,6 +112,12 @@ ANSWERS = [(re.compile(pattern), asked, call) for pattern, asked, call in (
 # One entry more or other: where the rest is held as it is, that may stay so.
 EDITS = re.compile(r'^GrB_(Matrix|Vector)_setElement_')
 
+# One scalar everywhere: SuiteSparse writes it once.
+SCALAR_ASSIGN = re.compile(r'^G[rx]B_(Matrix|Vector)_(?:sub)?assign_(%s|Scalar)$' % TYPES)
+
+# A, C unless it is a vector, a mask?
+SMALL = {'GrB_mxm': 'tsr_is_small(a4, a0, a1)', 'GrB_mxv': 'tsr_is_small(a4, NULL, false)', 'GrB_vxm': 'tsr_is_small(a5, NULL, false)'}
+
 # Old contents need not come home first.
 REPLACES = re.compile(r'^GrB_(Matrix|Vector)_clear$')
 
@@ -134,7 +140,21 @@ def step(prototype):
 def host_step(prototype):
     """The same of a call that may be computed on the host's own arrays, asked after the hooks."""
     expression = _expression(prototype)
-    return 'tsr_host_wanted((GrB_Matrix) a0) && ' + expression.replace(', HOST}', ', true}') if ', HOST}' in expression else None
+    return host_wanted(prototype) + ' && ' + expression.replace(', HOST}', ', true}') if ', HOST}' in expression else None
+
+
+def host_wanted(prototype):
+    """C condition, or None: may that be so?"""
+    if ', HOST}' not in _expression(prototype):
+        return None
+    match = SCALAR_ASSIGN.match(prototype.name)
+    given = '(a1 || a2) && ' if match else ''
+    return given + 'tsr_host_wanted((GrB_Matrix) a0, %s)' % ('true' if '_Vector_' in prototype.name else 'false')
+
+
+def small(prototype):
+    """C condition, or None: is it a product of so few entries that it is SuiteSparse's in any case?"""
+    return SMALL.get(prototype.name)
 
 
 def answer(prototype):
