@@ -54,8 +54,8 @@ static bool look(dense *d)
     const tsr_call *c = d->call;
     tsr_dense_product *p = &d->product;
     const bool full = true;
-    if (!look_at_operands(d))
-        return false;
+    if (!look_at_operands(d) || (tsr_seen_iso(&d->a) && tsr_seen_iso(&d->b)))
+        return false; /* one value everywhere is faster known than computed */
     const tsr_step_call rest = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc, .vector = c->vector,
                                 .step = {.op = TSR_STEP_IDENTITY, .type = p->type, .result = p->type}};
     if (!tsr_stepper_look(&d->step, &rest, &full) || sparse_mask(&d->step.m))

@@ -75,6 +75,27 @@ void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)
     a->b = NULL;
 }
 
+static const char *first_value(const tsr_handover *a, size_t size)
+{
+    const int8_t *first = a->b ? memchr(a->b, 1, a->b_bytes) : NULL;
+    if (a->nvals == 0 || (a->b && !first))
+        return NULL;
+    return (const char *)a->x + (first ? (size_t)(first - a->b) * size : 0);
+}
+
+void tsr_arrays_unify(tsr_handover *a, size_t size, const void *one)
+{
+    const void *value = one ? one : first_value(a, size);
+    void *x = value ? tsr_user_malloc(size) : NULL;
+    if (!x)
+        return;
+    memcpy(x, value, size);
+    tsr_user_free(a->x);
+    a->x = x;
+    a->x_bytes = size;
+    a->iso = true;
+}
+
 bool tsr_arrays_sparse(tsr_handover *a, const tsr_product *p, int64_t most)
 {
     const tsr_view *mask = &p->mask;
@@ -104,30 +125,30 @@ void tsr_arrays_free(tsr_handover *a)
 static GrB_Info pack_vector(GrB_Vector v, tsr_handover *a)
 {
     if (!a->b)
-        return tsr_real.GxB_Vector_pack_Full(v, &a->x, a->x_bytes, false, NULL);
-    return tsr_real.GxB_Vector_pack_Bitmap(v, &a->b, &a->x, a->b_bytes, a->x_bytes, false, (GrB_Index)a->nvals, NULL);
+        return tsr_real.GxB_Vector_pack_Full(v, &a->x, a->x_bytes, a->iso, NULL);
+    return tsr_real.GxB_Vector_pack_Bitmap(v, &a->b, &a->x, a->b_bytes, a->x_bytes, a->iso, (GrB_Index)a->nvals, NULL);
 }
 
 static GrB_Info pack_dense(GrB_Matrix T, tsr_handover *a, bool by_col)
 {
     GrB_Index n = (GrB_Index)a->nvals;
     if (!a->b)
-        return by_col ? tsr_real.GxB_Matrix_pack_FullC(T, &a->x, a->x_bytes, false, NULL)
-                      : tsr_real.GxB_Matrix_pack_FullR(T, &a->x, a->x_bytes, false, NULL);
-    return by_col ? tsr_real.GxB_Matrix_pack_BitmapC(T, &a->b, &a->x, a->b_bytes, a->x_bytes, false, n, NULL)
-                  : tsr_real.GxB_Matrix_pack_BitmapR(T, &a->b, &a->x, a->b_bytes, a->x_bytes, false, n, NULL);
+        return by_col ? tsr_real.GxB_Matrix_pack_FullC(T, &a->x, a->x_bytes, a->iso, NULL)
+                      : tsr_real.GxB_Matrix_pack_FullR(T, &a->x, a->x_bytes, a->iso, NULL);
+    return by_col ? tsr_real.GxB_Matrix_pack_BitmapC(T, &a->b, &a->x, a->b_bytes, a->x_bytes, a->iso, n, NULL)
+                  : tsr_real.GxB_Matrix_pack_BitmapR(T, &a->b, &a->x, a->b_bytes, a->x_bytes, a->iso, n, NULL);
 }
 
 static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
 {
     GrB_Index nvec = (GrB_Index)a->nvec;
     if (!a->h)
-        return by_col ? tsr_real.GxB_Matrix_pack_CSC(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, false, false, NULL)
-                      : tsr_real.GxB_Matrix_pack_CSR(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, false, false, NULL);
+        return by_col ? tsr_real.GxB_Matrix_pack_CSC(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, false, NULL)
+                      : tsr_real.GxB_Matrix_pack_CSR(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, false, NULL);
     return by_col ? tsr_real.GxB_Matrix_pack_HyperCSC(T, &a->p, &a->h, &a->i, &a->x, a->p_bytes, a->h_bytes, a->i_bytes,
-                                                      a->x_bytes, false, nvec, false, NULL)
+                                                      a->x_bytes, a->iso, nvec, false, NULL)
                   : tsr_real.GxB_Matrix_pack_HyperCSR(T, &a->p, &a->h, &a->i, &a->x, a->p_bytes, a->h_bytes, a->i_bytes,
-                                                      a->x_bytes, false, nvec, false, NULL);
+                                                      a->x_bytes, a->iso, nvec, false, NULL);
 }
 
 /* T = arrays, O(1) and without allocation.  Orientation: that of C for a dense result, the mask's for a sparse one. */
@@ -234,10 +255,12 @@ static GrB_UnaryOp identity_op(tsr_type type)
 static GrB_Info apply_identity(const tsr_call *call, const tsr_match *m, GrB_Matrix T)
 {
     GrB_UnaryOp op = identity_op(m->request.product.semiring.type);
-    GrB_Descriptor desc = output_descriptor(&m->mod);
+    const bool masked = m->request.product.op == TSR_OP_MASKED_DOT && m->mod.replace && !call->accum; /* T is, and C is nothing else */
+    GrB_Descriptor desc = masked ? NULL : output_descriptor(&m->mod);
+    const GrB_Matrix M = masked ? NULL : call->M;
     if (call->vector)
-        return tsr_real.GrB_Vector_apply((GrB_Vector)call->C, (GrB_Vector)call->M, call->accum, op, (GrB_Vector)T, desc);
-    return tsr_real.GrB_Matrix_apply(call->C, call->M, call->accum, op, T, desc);
+        return tsr_real.GrB_Vector_apply((GrB_Vector)call->C, (GrB_Vector)M, call->accum, op, (GrB_Vector)T, desc);
+    return tsr_real.GrB_Matrix_apply(call->C, M, call->accum, op, T, desc);
 }
 
 GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays)

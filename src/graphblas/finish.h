@@ -13,6 +13,7 @@ typedef struct tsr_handover {
     GrB_Index *p, *h, *i;
     size_t x_bytes, b_bytes, p_bytes, h_bytes, i_bytes;
     int64_t nvals, nvec;
+    bool iso; /* x has one value for all */
 } tsr_handover;
 
 /* Room for a dense result of `count` places; present = it may have absent entries.  false: out of memory, nothing held. */
@@ -32,6 +33,10 @@ bool tsr_arrays_take(tsr_handover *arrays, GrB_Matrix C, bool vector, bool by_co
 
 /* `nvals` entries are present; all of them: b is not needed any more. */
 void tsr_arrays_count(tsr_handover *arrays, int64_t nvals, int64_t count);
+
+/* All entries have this value, of `size` bytes (NULL: that of the first one, if there is one): so the result is handed over iso.  Without
+ * memory for that value nothing changes. */
+void tsr_arrays_unify(tsr_handover *arrays, size_t size, const void *one);
 
 /* Room for a masked result of at most `most` entries, with the mask's vectors (h copied).  false: out of memory. */
 bool tsr_arrays_sparse(tsr_handover *arrays, const tsr_product *p, int64_t most);

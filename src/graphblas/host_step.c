@@ -67,19 +67,11 @@ static bool take_mask(host_call *h)
     return structural || !m->view.iso;
 }
 
-/* Does the result have one value for all, which SuiteSparse knows without a pass?  x, y: are there arrays of them? */
-static bool is_iso(const host_call *h, bool x, bool y)
+/* One value for all: SuiteSparse writes only that. */
+static bool is_iso(const tsr_stepper *s)
 {
-    const tsr_step *s = &h->step.step;
-    if (s->accumulates || s->mask)
-        return false;
-    switch (s->op) {
-    case TSR_STEP_ONE:
-    case TSR_STEP_PAIR: return true;
-    case TSR_STEP_SECOND: return !y;
-    case TSR_STEP_FIRST: return !x;
-    default: return !x && !y;
-    }
+    uint64_t one;
+    return tsr_stepper_iso(&one, s);
 }
 
 static bool take_operands(host_call *h)
@@ -96,7 +88,7 @@ static bool take_operands(host_call *h)
         return false;
     if (s->c.given)
         step->arrays.c = (tsr_elements){s->c.view.x, s->c.view.b};
-    return !(s->c.given && s->c.view.iso) && !is_iso(h, step->arrays.x.x, step->arrays.y.x);
+    return !(s->c.given && s->c.view.iso) && !is_iso(s);
 }
 
 /* ---- who computes ---- */

@@ -2,8 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/match.h"
 
+#include <string.h>
+
 #include "src/graphblas/hooks.h"
 #include "src/graphblas/resident.h"
+#include "src/graphblas/step.h"
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
 
@@ -416,6 +419,64 @@ static bool wants_cast(const matcher *s)
            (b_there && tsr_reads_b(p) && p->b.type != p->semiring.type);
 }
 
+/* One entry is one value, except in a bitmap. */
+static bool one_value(const tsr_view *v, const tsr_value *value, const void *handle)
+{
+    if (value)
+        return tsr_value_about(value)->iso;
+    return v->iso || (v->nvals == 1 && tsr_match_sparsity((GrB_Matrix)handle) != GxB_BITMAP);
+}
+
+/* As SuiteSparse has it: an idempotent monoid over a constant product is one value and a pattern, hard to beat; any monoid over full
+ * operands, each of one value, has the same everywhere. */
+static bool iso_result(const tsr_match *m)
+{
+    const tsr_request *r = &m->request;
+    const tsr_product *p = &r->product;
+    const bool a = one_value(&p->a, m->a_value, m->a_handle);
+    const bool b = one_value(r->b_sparse ? &r->sparse : &p->b, m->b_value, m->b_handle);
+    if (p->semiring.add == TSR_ADD_PLUS)
+        return a && b && p->a.format == TSR_FULL && p->b.format == TSR_FULL;
+    switch (p->semiring.mul) {
+    case TSR_MUL_PAIR: return true;
+    case TSR_MUL_FIRST: return a;
+    case TSR_MUL_SECOND: return b;
+    default: return a && b;
+    }
+}
+
+static uint64_t constant_of(const tsr_view *v, const tsr_value *value)
+{
+    uint64_t one = value ? tsr_value_about(value)->one : 0;
+    if (!value && v->x)
+        memcpy(&one, v->x, tsr_type_size(v->type));
+    return one;
+}
+
+/* The product of two entries, of which only what is read counts. */
+static uint64_t one_product(const tsr_match *m)
+{
+    static const tsr_step_op as_step[TSR_MUL_COUNT] = {[TSR_MUL_TIMES] = TSR_STEP_TIMES, [TSR_MUL_FIRST] = TSR_STEP_FIRST,
+        [TSR_MUL_SECOND] = TSR_STEP_SECOND, [TSR_MUL_PAIR] = TSR_STEP_PAIR, [TSR_MUL_PLUS] = TSR_STEP_PLUS, [TSR_MUL_AND] = TSR_STEP_LAND};
+    const tsr_request *r = &m->request;
+    const tsr_product *p = &r->product;
+    const uint64_t a = constant_of(&p->a, m->a_value), b = r->b_sparse ? constant_of(&r->sparse, NULL) : constant_of(&p->b, m->b_value);
+    const tsr_step step = {.op = as_step[p->semiring.mul], .type = p->semiring.type, .result = p->semiring.type};
+    return tsr_step_one(&step, p->semiring.type, p->a.type, a, p->b.type, b);
+}
+
+/* C<M> = T, of one value: SuiteSparse compares it with that of C, unless C is empty or cleared before. */
+static bool masked_stays_iso(const matcher *s)
+{
+    const tsr_product *p = &s->out->request.product;
+    tsr_view c;
+    if (s->out->mod.replace && (p->op == TSR_OP_MASKED_DOT || tsr_match_held_sparse(s->call->C)))
+        return true;
+    if (!tsr_match_view(&c, s->call->C))
+        return false;
+    return c.nvals == 0 || (c.iso && p->semiring.add != TSR_ADD_PLUS && memcmp(c.x, &s->out->one, tsr_type_size(p->semiring.type)) == 0);
+}
+
 static const char *fill_product(matcher *s)
 {
     if (faulty_finish(s))
@@ -444,27 +505,19 @@ static const char *fill_product(matcher *s)
     }
     p->nthreads = tsr_engine_useful_threads(p);
     out->through_t = needs_t(s);
-    out->add_c = !s->values && adds_to_full(s);
+    out->a_handle = out->swapped ? s->call->B : s->call->A;
+    out->b_handle = out->swapped ? s->call->A : s->call->B;
+    out->request.iso = iso_result(out);
+    if (out->request.iso && s->values && p->semiring.add == TSR_ADD_PLUS)
+        return "full operands of one value each";
+    out->one = out->request.iso && p->semiring.add != TSR_ADD_PLUS ? one_product(out) : 0;
+    out->iso = out->request.iso && (!tsr_is_masked(p->op) || out->through_t || masked_stays_iso(s));
+    out->add_c = !s->values && !out->request.iso && adds_to_full(s);
     out->request.call = s->call->name;
     out->request.may_forward = true;
     out->request.finish_extra = out->through_t && !out->add_c;
     out->request.accum_full = out->add_c;
-    out->a_handle = out->swapped ? s->call->B : s->call->A;
-    out->b_handle = out->swapped ? s->call->A : s->call->B;
     return NULL;
-}
-
-/* An idempotent monoid over a constant product: SuiteSparse computes one value and a pattern, hard to beat. */
-static bool iso_result(const tsr_product *p)
-{
-    if (p->semiring.add == TSR_ADD_PLUS)
-        return false;
-    switch (p->semiring.mul) {
-    case TSR_MUL_PAIR: return true;
-    case TSR_MUL_FIRST: return p->a.iso;
-    case TSR_MUL_SECOND: return p->b.iso;
-    default: return p->a.iso && p->b.iso;
-    }
 }
 
 void tsr_match_release(tsr_match *match)
@@ -474,18 +527,39 @@ void tsr_match_release(tsr_match *match)
     match->a_value = match->b_value = NULL;
 }
 
+/* A mask with every entry, whose values do not count or are all true, says nothing; complemented it lets nothing pass. */
+static bool passes_all(matcher *s)
+{
+    static const uint64_t zero;
+    const tsr_view *m = &s->m;
+    if (!s->call->M || m->format != TSR_FULL)
+        return false;
+    if (s->out->mod.mask_struct)
+        return true;
+    return m->iso && tsr_match_object_type(&s->m.type, s->call->M) && memcmp(m->x, &zero, tsr_type_size(m->type)) != 0;
+}
+
 const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values)
 {
     *match = (tsr_match){0};
+    tsr_call unmasked = *call;
     matcher s = {.call = call, .out = match, .values = values};
     const char *why;
     if ((why = check_operators(&s)) || (why = read_types(&s)) || (why = read_output(&s)) || (why = read_operands(&s)))
         return why;
     set_types(&s);
+    match->unmasked = passes_all(&s);
+    if (match->unmasked && match->mod.mask_comp)
+        return "the mask lets nothing pass";
     resolve_transposes(&s);
-    if ((why = check_shapes(&s)) || (why = choose_op(&s)) || (why = fill_product(&s)))
+    if ((why = check_shapes(&s)))
         return why;
-    match->request.iso = iso_result(&match->request.product);
+    if (match->unmasked) {
+        unmasked.M = NULL;
+        s.call = &unmasked;
+    }
+    if ((why = choose_op(&s)) || (why = fill_product(&s)))
+        return why;
     match->request.values = values;
     return NULL;
 }

@@ -182,11 +182,22 @@ static tsr_status compute(job *j)
     return tsr_is_masked(j->match.request.product.op) ? compute_masked(j) : compute_dense(j);
 }
 
+/* Before a result of one value is handed over.  Of an empty T it counts: C may be iso after it.  An empty iso C is not made, 7.4.0 reduces
+ * it to that value. */
+static void unify(job *j)
+{
+    const tsr_semiring *s = &j->match.request.product.semiring;
+    const bool counts = j->match.through_t && s->add != TSR_ADD_PLUS;
+    if (j->match.iso)
+        tsr_arrays_unify(&j->arrays, tsr_type_size(s->type), counts ? &j->match.one : NULL);
+}
+
 /* A deferred product has no other place to go: SuiteSparse's arguments may be gone by now. */
 static void run_deferred(void *closure)
 {
     job *j = closure;
     tsr_status status = compute(j);
+    unify(j);
     if (status != TSR_OK || tsr_finish_direct(&j->call, &j->match, &j->arrays, false) != GrB_SUCCESS) {
         tsr_warn_once("deferred", "a deferred product could not be computed (status %d)", (int)status);
         abort();
@@ -303,8 +314,8 @@ static void plan_stay(job *j)
 {
     const tsr_product *p = &j->match.request.product;
     if (tsr_is_masked(p->op) || tsr_config_get()->defer || !tsr_resident_allowed_inside() || !large(p) ||
-        !tsr_resident_possible() || !tsr_resident_may_wait(j->call.C))
-        return;
+        !tsr_resident_possible() || !tsr_resident_may_wait(j->call.C) || (j->match.request.iso && p->semiring.add == TSR_ADD_PLUS))
+        return; /* the one value of such a sum is not known before it is here */
     j->key = key_of(j);
     if (j->match.through_t)
         j->may_stay = j->steps = look_at_step(j);
@@ -320,7 +331,7 @@ static tsr_value *value_of(job *j, bool full)
     const bool turned = j->match.swapped;
     const tsr_value_facts facts = {.backend = j->decision.backend, .type = p->semiring.type, .nrows = turned ? p->n : p->m,
                                    .ncols = turned ? p->m : p->n, .by_col = j->match.c_by_col, .full = full,
-                                   .origin = j->steps ? 0 : j->key};
+                                   .iso = j->match.request.iso, .one = j->match.one, .origin = j->steps ? 0 : j->key};
     void *stays = j->stays;
     j->stays = NULL;
     return tsr_value_new(&facts, stays);
@@ -362,6 +373,7 @@ static GrB_Info hand_over(job *j)
 {
     if (j->match.add_c && !j->arrays.b)
         add_c(j);
+    unify(j);
     return j->match.through_t ? tsr_finish_through_t(&j->call, &j->match, &j->arrays)
                               : tsr_finish_direct(&j->call, &j->match, &j->arrays, true);
 }
@@ -590,6 +602,8 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values, uint64_t
         release(&j);
         return false;
     }
+    if (j.match.unmasked)
+        j.call.M = NULL;
     find_records(&j);
     if (tsr_is_dense_product(&j.match.request.product) && !values && tsr_engine_gpu_multiplies(&j.match.request) && tsr_dense_there(info, call)) {
         release(&j);

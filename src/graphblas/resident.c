@@ -358,7 +358,10 @@ static void bring_home(void *closure)
     const int32_t control = tsr_resident_control(a->C);
     tsr_result result = {.x = a->arrays.x, .b = facts->full ? NULL : a->arrays.b};
     const bool fetched = fetch(a, &result) == TSR_OK;
-    if (!fetched || tsr_finish_dense(a->C, a->vector, facts->by_col, form(a, control, result.nvals), control) != GrB_SUCCESS)
+    tsr_handover *arrays = fetched ? form(a, control, result.nvals) : NULL;
+    if (fetched && facts->iso && arrays->nvals > 0)
+        tsr_arrays_unify(arrays, tsr_type_size(facts->type), &facts->one);
+    if (!fetched || tsr_finish_dense(a->C, a->vector, facts->by_col, arrays, control) != GrB_SUCCESS)
         lose(a);
     else
         set_form(a->C, 0);
@@ -496,8 +499,11 @@ tsr_status tsr_resident_bring(tsr_value **value, const void *handle, const tsr_v
         status = backend->values->bring(view, threads, &kept, &bytes);
     if (status != TSR_OK)
         return status;
-    const tsr_value_facts facts = {.backend = backend, .type = view->type, .nrows = view->nrows, .ncols = view->ncols,
-                                   .by_col = view->by_col, .full = view->format == TSR_FULL};
+    tsr_value_facts facts = {.backend = backend, .type = view->type, .nrows = view->nrows, .ncols = view->ncols,
+                             .by_col = view->by_col, .full = view->format == TSR_FULL, 
+                             .iso = view->x && (view->iso || (tsr_is_compressed(view) && view->nvals == 1))};
+    if (facts.iso)
+        memcpy(&facts.one, view->x, tsr_type_size(view->type));
     *value = tsr_value_new(&facts, kept);
     if (!*value)
         return TSR_OUT_OF_MEMORY;

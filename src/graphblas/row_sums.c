@@ -23,8 +23,8 @@ static bool look(row_sums *r)
     const tsr_step_call rest = {.name = o->name, .C = o->C, .M = o->M, .accum = o->accum, .desc = o->desc, .vector = true,
                                 .step = {.op = TSR_STEP_IDENTITY, .type = r->sums.type, .result = r->sums.type}};
     const tsr_view *v = &r->a.view;
-    if (tsr_resident_left_sparse(r->A) || !tsr_see(&r->a, r->A))
-        return false;
+    if (tsr_resident_left_sparse(r->A) || !tsr_see(&r->a, r->A) || tsr_seen_iso(&r->a))
+        return false; /* sums of iso values may be iso as well */
     const bool full = v->format == TSR_FULL;
     if ((!full && v->format != TSR_BITMAP) || !tsr_stepper_look(&r->step, &rest, &full))
         return false;

@@ -476,8 +476,9 @@ static tsr_status compute(tsr_stepper *s, tsr_value **value)
     const tsr_status status = step->result == s->type ? run_step(s, step, &kept) : step_through_t(s, &kept);
     if (status != TSR_OK)
         return status;
-    const tsr_value_facts facts = {.backend = s->backend, .type = s->type, .nrows = s->nrows, .ncols = s->ncols,
-                                   .by_col = s->by_col, .full = s->full, .origin = s->key};
+    tsr_value_facts facts = {.backend = s->backend, .type = s->type, .nrows = s->nrows, .ncols = s->ncols,
+                             .by_col = s->by_col, .full = s->full, .origin = s->key};
+    facts.iso = tsr_stepper_iso(&facts.one, s);
     *value = tsr_value_new(&facts, kept);
     return *value ? TSR_OK : TSR_OUT_OF_MEMORY;
 }

@@ -36,6 +36,7 @@ typedef struct tsr_step_call {
     bool placed;           /* x is what `place` makes of A */
     tsr_place_rule place;
     bool flip;             /* A stands for its transpose, whatever the descriptor says beside that */
+    bool assigns;   /* GrB_assign */
     bool full_only; /* what it means where only one operand is present no step can say */
     bool host;      /* the hooks have run, and it is computed on the host's arrays */
 } tsr_step_call;
@@ -72,6 +73,12 @@ typedef struct tsr_stepper {
 /* Matches without computing or moving anything.  promised: x is not call->A but will be a value of the step's type and of C's shape, held
  * like C, full or not; x.value is set before tsr_stepper_compute.  False: declined; release in any case. */
 bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *promised);
+
+/* Is the result iso, as it would be with SuiteSparse?  Then *one is its value in C's type.  C is as before the call. */
+bool tsr_stepper_iso(uint64_t *one, const tsr_stepper *s);
+bool tsr_seen_iso(const tsr_seen *seen);
+/* op (x, y) of one element, from the types of x and y to `type`. */
+uint64_t tsr_step_one(const tsr_step *step, tsr_type type, tsr_type x_type, uint64_t x, tsr_type y_type, uint64_t y);
 
 /* Brings what is not there, computes, and makes the result C.  TSR_OK: done.  Otherwise C is as it was. */
 tsr_status tsr_stepper_finish(tsr_stepper *s);

@@ -68,6 +68,11 @@ tsr_status tsr_value_nvals(tsr_value *value, int64_t *nvals)
     return status;
 }
 
+int64_t tsr_value_known(const tsr_value *value)
+{
+    return atomic_load(&value->nvals);
+}
+
 tsr_view tsr_value_view(const tsr_value *value)
 {
     const tsr_value_facts *f = &value->facts;

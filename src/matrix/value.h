@@ -14,6 +14,8 @@ typedef struct tsr_value_facts {
     int64_t nrows, ncols;
     bool by_col;
     bool full;       /* every entry is present */
+    bool iso;        /* every entry has one value, and so has the matrix that the host gets … */
+    uint64_t one;    /* … this one: its bytes, of the type */
     uint64_t origin; /* the kind of call that computed it (src/route/gravity.h); 0: it was brought */
 } tsr_value_facts;
 
@@ -28,6 +30,9 @@ int64_t tsr_value_places(const tsr_value *value); /* nrows * ncols */
 
 /* Entries present; the backend is asked once. */
 tsr_status tsr_value_nvals(tsr_value *value, int64_t *nvals);
+
+/* ... if they were counted, else -1. */
+int64_t tsr_value_known(const tsr_value *value);
 
 /* The matrix as a product sees it: full or bitmap, without arrays. */
 tsr_view tsr_value_view(const tsr_value *value);

@@ -64,7 +64,7 @@ class Runner:
         command = ["timeout", str(self.args.timeout), "env"]
         command += [f"{name}={value}" for name, value in extra.items()]
         command += [str(program), "--seed", str(seed), "--ops", str(self.args.ops)]
-        command += ["--large"] * self.args.large + ["--chains"] * self.args.chains
+        command += ["--large"] * self.args.large + ["--chains"] * self.args.chains + ["--iso"] * self.args.iso
         done = subprocess.run(command, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               errors="replace", check=False)
         return done.returncode, done.stdout.splitlines(), done.stderr
@@ -197,6 +197,7 @@ def parse_arguments():
     parser.add_argument("--timeout", type=int, default=60)
     parser.add_argument("--large", action="store_true", help="every program has large objects")
     parser.add_argument("--chains", action="store_true", help="only chains of calls over dense objects")
+    parser.add_argument("--iso", action="store_true", help="more objects are iso, and which are is printed")
     parser.add_argument("--min-routed", type=int, default=0, help="fail unless so many products are routed, per mode")
     parser.add_argument("--blind", help="self-test: CHECK mode without the write hooks of functions of this prefix")
     parser.add_argument("--expect-difference", action="store_true", help="self-test: fail unless something is found")

@@ -1,4 +1,4 @@
-/* A random GraphBLAS program: `random_program --seed S --ops K [--long] [--large] [--chains]` prints one line per operation.
+/* A random GraphBLAS program: `random_program --seed S --ops K [--long] [--large] [--chains] [--iso]` prints one line per operation.
  * Run plain and through Tessera it must print the same (differential.py).
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -13,6 +13,7 @@ typedef struct arguments {
     bool full; /* print entries, not only their hash */
     bool large;
     bool chains; /* nothing else */
+    bool iso;
 } arguments;
 
 /* ---- an allocator whose blocks cannot be freed by any other ---- */
@@ -93,6 +94,8 @@ static void run(const arguments *a)
 {
     rng_seed(a->seed);
     report_init(a->full);
+    report_iso(a->iso);
+    pool_make_iso(a->iso ? 40 : 0);
     start(a);
     operators_init();
     pool_init(a->large || a->seed % 8 == 7, a->seed % 4 == 3);
@@ -110,6 +113,7 @@ static bool parse(int argc, char **argv, arguments *a)
         if (!strcmp(argv[i], "--long")) a->full = true;
         else if (!strcmp(argv[i], "--large")) a->large = true;
         else if (!strcmp(argv[i], "--chains")) a->chains = true;
+        else if (!strcmp(argv[i], "--iso")) a->iso = true;
         else if (i + 1 == argc) return false;
         else if (!strcmp(argv[i], "--seed")) a->seed = strtoull(argv[++i], NULL, 0);
         else if (!strcmp(argv[i], "--ops")) a->ops = atoi(argv[++i]);
@@ -122,7 +126,7 @@ int main(int argc, char **argv)
 {
     arguments a = {.seed = 1, .ops = 100};
     if (!parse(argc, argv, &a)) {
-        fprintf(stderr, "usage: random_program [--seed S] [--ops K] [--long] [--large] [--chains]\n");
+        fprintf(stderr, "usage: random_program [--seed S] [--ops K] [--long] [--large] [--chains] [--iso]\n");
         return 2;
     }
     run(&a);

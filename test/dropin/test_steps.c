@@ -183,12 +183,50 @@ static void test_errors_are_the_library_s(void **state)
     free_all(c, a, shorter);
 }
 
+static bool is_iso(GrB_Vector v)
+{
+    bool iso = false;
+    ok(GxB_Vector_iso(&iso, v));
+    return iso;
+}
+
+/* Iso where it is so without us: one value everywhere, but not where another one of C may stay. */
+static void test_results_are_iso(void **state)
+{
+    (void)state;
+    GrB_Vector c = make(0, 5), m = make(1, 3), none;
+    GrB_Matrix A;
+    ok(GrB_Vector_assign_FP32(c, m, NULL, 1, GrB_ALL, N, GrB_DESC_S));
+    assert_false(is_iso(c));
+    ok(GrB_Vector_assign_FP32(c, c, NULL, 1, GrB_ALL, N, GrB_DESC_S));
+    assert_true(is_iso(c));
+    ok(GrB_Vector_assign_FP32(c, m, NULL, 1, GrB_ALL, N, GrB_DESC_S));
+    assert_true(is_iso(c));
+    ok(GrB_Vector_new(&none, GrB_FP32, N));
+    ok(GrB_Vector_assign_FP32(none, m, NULL, 3, GrB_ALL, N, GrB_DESC_S));
+    assert_true(is_iso(none));
+    ok(GrB_Vector_apply(c, NULL, NULL, GxB_ONE_FP32, m, NULL));
+    assert_true(is_iso(c));
+    ok(GrB_Vector_select_FP32(none, NULL, NULL, GrB_VALUEEQ_FP32, m, 5, NULL));
+    assert_true(is_iso(none));
+    ok(GrB_Matrix_new(&A, GrB_FP32, N, N));
+    for (GrB_Index i = 0; i < N; i++)
+        ok(GrB_Matrix_setElement_FP32(A, (float)i, i, (i * 7) % N));
+    ok(GrB_mxv(none, NULL, NULL, GxB_ANY_PAIR_FP32, A, m, NULL));
+    assert_true(is_iso(none));
+    ok(GrB_mxv(none, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP32, A, m, NULL));
+    assert_false(is_iso(none));
+    ok(GrB_Matrix_free(&A));
+    free_all(c, m, none);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_of_a_call_in_one_pass),    cmocka_unit_test(test_a_full_result_stays_in_its_array),
         cmocka_unit_test(test_a_bitmap_stays_in_its_arrays), cmocka_unit_test(test_few_entries_are_sparse),
         cmocka_unit_test(test_what_is_forwarded),            cmocka_unit_test(test_errors_are_the_library_s),
+        cmocka_unit_test(test_results_are_iso),
     };
     return cmocka_run_group_tests(tests, start_session, stop_session);
 }

@@ -98,6 +98,8 @@ static double draw_real(rng *r, draw d)
         static const double odd[] = { 0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0 };
         return odd[rng_below(r, 6)];
     }
+    if (d == DRAW_NAN && rng_chance(r, 85))
+        return NAN;
     if (d == DRAW_DYADIC)
         return (double)(rng_below(r, 33) - 16) / 8;
     return ldexp((double)(int64_t)(rng_next(r) >> 11) - 0x1p52, (int)rng_below(r, 12) - 58);
@@ -301,7 +303,8 @@ static void make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int siz
 {
     static const int threads[] = { 1, 2, 3, 7 };
     memset(c, 0, sizeof *c);
-    c->draw = (draw)rng_below(r, 3);
+    const bool extreme = semiring.add == TSR_ADD_MIN || semiring.add == TSR_ADD_MAX;
+    c->draw = (draw)rng_below(r, extreme ? 4 : 3);
     c->wants_flags = tsr_is_masked(op) || rng_chance(r, 85);
     tsr_product *p = &c->product;
     p->op = op;

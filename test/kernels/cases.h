@@ -18,8 +18,9 @@ void draw_odd_element(rng *r, tsr_type type, void *x, int64_t at);
 
 /* How values are drawn. DYADIC: few bits, so that every sum is exact.  PLAIN: any finite value of moderate size. 
  * WILD: also
- * NaN, infinities and zeros of both signs. Integers are dyadic or use all bits. */
-typedef enum draw { DRAW_DYADIC, DRAW_PLAIN, DRAW_WILD } draw;
+ * NaN, infinities and zeros of both signs. NAN: hardly anything else, so that many results have no number.
+ * Integers are dyadic or use all bits. */
+typedef enum draw { DRAW_DYADIC, DRAW_PLAIN, DRAW_WILD, DRAW_NAN } draw;
 
 #define CASE_ARRAYS 24
 

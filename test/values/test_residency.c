@@ -922,10 +922,59 @@ static void odd_calls(void)
     OK(GrB_finalize());
 }
 
+static bool is_iso(GrB_Vector v)
+{
+    bool iso = false;
+    OK(GxB_Vector_iso(&iso, v));
+    return iso;
+}
+
+/* What comes home is iso where it would be so without us, whatever was done to it there. */
+static void comes_home_iso(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), v = filled(1), w;
+    GrB_Matrix A;
+    OK(GrB_Vector_apply(v, NULL, NULL, GxB_ONE_FP64, u, NULL));
+    twice(v, v);
+    REQUIRE(is_iso(v) && at(v, 7) == 2 && steps() == 2);
+    OK(GrB_Vector_assign_FP64(v, NULL, GrB_PLUS_FP64, 5, GrB_ALL, N, NULL));
+    REQUIRE(!is_iso(v) && at(v, 7) == 7);
+    OK(GrB_Vector_select_FP64(v, NULL, NULL, GrB_VALUEGE_FP64, u, 100, NULL));
+    OK(GrB_Vector_assign_FP64(v, v, NULL, 1, GrB_ALL, N, GrB_DESC_S));
+    REQUIRE(is_iso(v) && at(v, 100) == 1);
+    OK(GrB_Matrix_new(&A, GrB_FP64, N, N));
+    for (GrB_Index i = 0; i < N; i++) OK(GrB_Matrix_setElement_FP64(A, (double)i, i, i * 7 % N));
+    OK(GrB_Vector_new(&w, GrB_FP64, N));
+    OK(GrB_mxv(w, NULL, NULL, GxB_ANY_PAIR_FP64, A, u, NULL));
+    twice(w, w);
+    REQUIRE(is_iso(w) && at(w, 9) == 2);
+    OK(GrB_mxv(w, NULL, NULL, GxB_MIN_PLUS_FP64, A, u, NULL));
+    REQUIRE(!is_iso(w));
+    for (int k = 0; k < 2; k++) { /* a sum, no product of two entries */
+        GrB_Matrix X, Y;
+        const GrB_Type type = k ? GrB_INT32 : GrB_FP32;
+        OK(GrB_Matrix_new(&X, type, 20, 30));
+        OK(GrB_Matrix_new(&Y, type, 30, 20));
+        OK(GrB_Matrix_assign_FP64(X, NULL, NULL, 2, GrB_ALL, 20, GrB_ALL, 30, NULL));
+        OK(GrB_Matrix_assign_FP64(Y, NULL, NULL, 3, GrB_ALL, 30, GrB_ALL, 20, NULL));
+        OK(GrB_Matrix_free(&A));
+        OK(GrB_Matrix_new(&A, type, 20, 20));
+        OK(GrB_mxm(A, NULL, NULL, k ? GrB_PLUS_TIMES_SEMIRING_INT32 : GrB_PLUS_TIMES_SEMIRING_FP32, X, Y, NULL));
+        double x = 0;
+        bool iso = false;
+        OK(GxB_Matrix_iso(&iso, A));
+        OK(GrB_Matrix_extractElement_FP64(&x, A, 3, 4));
+        REQUIRE(iso && x == 180);
+    }
+    OK(GrB_finalize());
+}
+
 #define TEST(body) static void test_##body(void **state) { (void)state; in_child(body); }
 TEST(stays_until_read)
 TEST(stays_as_bitmap)
 TEST(comes_home_in_form)
+TEST(comes_home_iso)
 TEST(form_waits)
 TEST(sparse_operands_come)
 TEST(sparse_vector_multiplies)
@@ -958,6 +1007,7 @@ int main(void)
         cmocka_unit_test(test_stays_until_read),
         cmocka_unit_test(test_stays_as_bitmap),
         cmocka_unit_test(test_comes_home_in_form),
+        cmocka_unit_test(test_comes_home_iso),
         cmocka_unit_test(test_form_waits),
         cmocka_unit_test(test_sparse_operands_come),
         cmocka_unit_test(test_sparse_vector_multiplies),

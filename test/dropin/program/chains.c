@@ -95,6 +95,7 @@ static output any_output(chain *c)
 {
     static const int accums[] = {OP_PLUS, OP_MINUS, OP_MIN, OP_TIMES, OP_SECOND, OP_FIRST, OP_LOR, OP_ISGT};
     output out = {.C = any(c), .M = any_mask(c)};
+    report_count(out.C);
     int op = accums[rng_below(8)];
     if (op == OP_MIN && is_float(c->type)) op = OP_MINUS; /* of 0 and -0 7.4.0 takes either, and a later division shows it */
     if (rng_chance(35)) out.accum = binary_op(op, rng_chance(95) ? c->type : random_type());

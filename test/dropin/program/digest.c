@@ -12,7 +12,7 @@ typedef struct entry {
     uint64_t bits;
 } entry;
 
-static bool full_output;
+static bool full_output, iso_too;
 static int looks = 45, errors = 10; /* percent of the reports that look at the object, or at its error */
 static int line_number;
 
@@ -20,6 +20,20 @@ void report_init(bool full)
 {
     full_output = full;
     line_number = 0;
+}
+
+void report_iso(bool iso)
+{
+    iso_too = iso;
+}
+
+void report_count(const object *o)
+{
+    GrB_Index n = 0;
+    if (!iso_too) return;
+    if (o->vector) GrB_Vector_nvals(&n, o->v);
+    else GrB_Matrix_nvals(&n, o->m);
+    printf("count=%llu\n", (unsigned long long)n);
 }
 
 void report_rarely(bool rarely)
@@ -192,13 +206,24 @@ static void print_error(const object *o)
     putchar('"');
 }
 
+/* An object with one entry or none may be either. */
+static void print_iso(const object *o, GrB_Index n)
+{
+    bool iso = false;
+    if (!iso_too || n < 2) return;
+    if (o->vector) GxB_Vector_iso(&iso, o->v);
+    else GxB_Matrix_iso(&iso, o->m);
+    printf(" iso=%d", iso);
+}
+
 static void print_digest(const object *o)
 {
     GrB_Index n = 0;
-    uint64_t hash = o->vector ? digest_vector(o->v, o->type, true)
-                              : digest_matrix(o->m, o->type, o->nrows, o->ncols, true);
     if (o->vector) GrB_Vector_nvals(&n, o->v);
     else GrB_Matrix_nvals(&n, o->m);
+    print_iso(o, n);
+    uint64_t hash = o->vector ? digest_vector(o->v, o->type, true)
+                              : digest_matrix(o->m, o->type, o->nrows, o->ncols, true);
     printf(" nvals=%llu hash=%016llx", (unsigned long long)n, (unsigned long long)hash);
 }
 

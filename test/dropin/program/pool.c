@@ -86,6 +86,18 @@ static void *random_values(int type, int64_t n, bool iso, bound *b)
     return x;
 }
 
+static int more_iso;
+
+void pool_make_iso(int percent)
+{
+    more_iso = percent;
+}
+
+static bool random_iso(int percent)
+{
+    return rng_chance(percent + more_iso);
+}
+
 static int64_t random_density(int64_t cells, int want)
 {
     static const int percent[] = {0, 2, 5, 10, 20, 30, 50};
@@ -133,7 +145,7 @@ GrB_Matrix make_matrix(int nrows, int ncols, int type, int want, bound *b, bool 
     GrB_Matrix A = NULL;
     int64_t cells = (int64_t)nrows * ncols, n = random_density(cells, want);
     GrB_Index *place = random_places(cells, n), *column = malloc(((size_t)n + 1) * sizeof *column);
-    void *x = random_values(type, n, rng_chance(25), b);
+    void *x = random_values(type, n, random_iso(25), b);
     for (int64_t k = 0; k < n; k++) {
         column[k] = place[k] % (GrB_Index)ncols;
         place[k] /= (GrB_Index)ncols;
@@ -153,7 +165,7 @@ GrB_Vector make_vector(int size, int type, int want, bound *b)
     GrB_Vector u = NULL;
     int64_t n = random_density(size, want);
     GrB_Index *place = random_places(size, n);
-    void *x = random_values(type, n, rng_chance(20), b);
+    void *x = random_values(type, n, random_iso(20), b);
     GrB_Vector_new(&u, type_handle(type), (GrB_Index)size);
     vec_build(type, u, place, x, (GrB_Index)n, binary_op(OP_PLUS, type));
     if (want == WANT_DENSE && rng_chance(40)) GxB_Vector_Option_set(u, GxB_SPARSITY_CONTROL, GxB_FULL | GxB_BITMAP);

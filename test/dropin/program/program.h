@@ -134,6 +134,7 @@ typedef struct pool {
 extern pool the_pool;
 
 void pool_init(bool large, bool allow_hyper);
+void pool_make_iso(int percent); /* so many more of the objects to come */
 void pool_free(void);
 void pool_release(void);  /* no operand is busy any more */
 int pool_size(void);      /* one of this program's dimensions */
@@ -162,6 +163,8 @@ int random_type(void);
 
 /* ---- report (digest.c) ---- */
 void report_init(bool full);
+void report_count(const object *o); /* with iso: how many entries */
+void report_iso(bool iso); /* also whether an object is iso */
 void report_rarely(bool rarely); /* objects are seldom looked at from now on */
 void report_text(const char *name, GrB_Info info); /* an operation without an output object */
 void report(const char *name, GrB_Info info, object *out);
