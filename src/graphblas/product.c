@@ -142,6 +142,7 @@ static bool compact(job *j)
         tsr_compact_fill((int64_t *)j->arrays.i, j->arrays.x, offsets, &p->mask, j->masked_b, j->masked_x,
                          tsr_type_size(p->semiring.type), p->nthreads);
         j->arrays.nvals = kept;
+        tsr_arrays_drop_empty(&j->arrays);
     }
     free(offsets);
     return ok;
