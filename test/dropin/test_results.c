@@ -18,7 +18,11 @@
 typedef GrB_Info mxm_function(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp, const GrB_Semiring, const GrB_Matrix, const GrB_Matrix,
                               const GrB_Descriptor);
 
+typedef GrB_Info add_function(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp, const GrB_BinaryOp, const GrB_Matrix, const GrB_Matrix,
+                              const GrB_Descriptor);
+
 static mxm_function *real_mxm;
+static add_function *real_add;
 
 static void ok(GrB_Info info)
 {
@@ -28,9 +32,10 @@ static void ok(GrB_Info info)
 static int start(void **state)
 {
     void *library = dlopen(REAL_GRAPHBLAS, RTLD_NOW | RTLD_NOLOAD);
-    void *symbol = library ? dlsym(library, "GrB_mxm") : NULL;
-    memcpy(&real_mxm, &symbol, sizeof symbol);
-    return symbol ? start_session(state) : 1;
+    void *mxm = library ? dlsym(library, "GrB_mxm") : NULL, *add = library ? dlsym(library, "GrB_Matrix_eWiseAdd_BinaryOp") : NULL;
+    memcpy(&real_mxm, &mxm, sizeof mxm);
+    memcpy(&real_add, &add, sizeof add);
+    return mxm && add ? start_session(state) : 1;
 }
 
 static void set_option(GrB_Matrix A, GxB_Option_Field field, int value)
@@ -224,6 +229,81 @@ static void test_settings_of_c_stay(void **state)
     ok(GrB_Matrix_free(&M));
 }
 
+/* ---- burble ---- */
+
+typedef struct burbling { /* one product, one sum (NULL: none) */
+    mxm_function *mxm;
+    add_function *add;
+    GrB_Semiring semiring;
+    GrB_Matrix A, B;
+} burbling;
+
+static void burble(const burbling *b)
+{
+    GrB_Matrix C = new_matrix(N, N, GxB_BY_ROW);
+    ok(GxB_Global_Option_set(GxB_BURBLE, true));
+    ok(b->mxm(C, NULL, NULL, b->semiring, b->A, b->B, NULL));
+    if (b->add) ok(b->add(C, NULL, GrB_PLUS_INT32, GrB_PLUS_FP64, b->B, b->B, NULL));
+    ok(GxB_Global_Option_set(GxB_BURBLE, false));
+    ok(GrB_Matrix_free(&C));
+}
+
+/* What is printed, without times. */
+static size_t printed(char *text, size_t size, const burbling *b)
+{
+    FILE *file = tmpfile();
+    fflush(stdout);
+    const int kept = dup(STDOUT_FILENO);
+    dup2(fileno(file), STDOUT_FILENO);
+    burble(b);
+    fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+    rewind(file);
+    size_t length = 0;
+    for (int c; (c = fgetc(file)) != EOF && length + 1 < size;) {
+        if (!strchr("0123456789.+-e", c)) text[length++] = (char)c;
+    }
+    text[length] = 0;
+    fclose(file);
+    return length;
+}
+
+/* Nobody but SuiteSparse knows this semiring, nor sums of two types. */
+static void assert_same_burble(GrB_Matrix A, GrB_Matrix B)
+{
+    static char ours[4096], plain[4096];
+    const burbling own = {GrB_mxm, GrB_Matrix_eWiseAdd_BinaryOp, GxB_TIMES_PLUS_FP64, A, B};
+    const burbling real = {real_mxm, real_add, GxB_TIMES_PLUS_FP64, A, B};
+    assert_true(printed(ours, sizeof ours, &own) > 0);
+    printed(plain, sizeof plain, &real);
+    assert_string_equal(ours, plain);
+}
+
+static void assert_no_burble(GrB_Matrix A, GrB_Matrix B)
+{
+    static char ours[4096];
+    const burbling own = {GrB_mxm, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B};
+    printed(ours, sizeof ours, &own);
+    assert_string_equal(ours, "");
+}
+
+static void test_only_the_calls_of_the_program_burble(void **state)
+{
+    (void)state;
+    GrB_Matrix A = new_matrix(N, N, GxB_BY_ROW), B = full(N, N, GxB_BY_ROW);
+    for (GrB_Index e = 0; e < N; e++) ok(GrB_Matrix_setElement_FP64(A, 1, e, (e * 7) % N));
+    ok(GrB_Matrix_removeElement(B, 1, 1));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    assert_same_burble(A, A);
+    assert_same_burble(A, B);
+    assert_same_burble(B, B);
+    assert_no_burble(A, B);
+    assert_no_burble(B, A);
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&B));
+}
+
 /* ---- memory ---- */
 
 enum { ROWS = 2000000, INNER = 20000, WIDTH = 64, ROWS_USED = 10, MEGABYTES_ALLOWED = 200 };
@@ -294,6 +374,7 @@ int main(void)
         cmocka_unit_test(test_no_empty_vectors_of_length_one),
         cmocka_unit_test(test_no_empty_vectors_when_sampled),
         cmocka_unit_test(test_settings_of_c_stay),
+        cmocka_unit_test(test_only_the_calls_of_the_program_burble),
     };
     return cmocka_run_group_tests(tests, start, stop_session);
 }
