@@ -59,6 +59,20 @@ fill_part(int64_t *restrict i, char *restrict x, int64_t q, int64_t kept_end, co
     }
 }
 
+int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec)
+{
+    int64_t kept = 0;
+    for (int64_t v = 0; v < nvec; v++) {
+        const int64_t start = p[v];
+        if (start == p[v + 1])
+            continue;
+        p[kept] = start;
+        h[kept++] = h[v];
+    }
+    p[kept] = p[nvec];
+    return kept;
+}
+
 void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads)
 {

@@ -45,6 +45,9 @@ int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int
 void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads);
 
+/* Vectors without entries leave p [nvec+1] and h, in place; returns how many stay. */
+int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec);
+
 /* A bitmap (b NULL: everything is present) of nvec vectors of vlen > 0 places to compressed arrays: p [nvec+1], i and x with room for all
  * that is present. */
 void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const void *from, size_t element_size, int64_t nvec,

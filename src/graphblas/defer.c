@@ -134,7 +134,9 @@ static void settle_locked(pending *p, bool cancel)
     p->runner = pthread_self();
     pthread_mutex_unlock(&mutex);
     tsr_depth++;
+    tsr_quiet_begin();
     (cancel ? p->product.cancel : p->product.run)(p->product.closure);
+    tsr_quiet_end();
     tsr_depth--;
     count_handles(&p->product, tsr_filter_remove);
     pthread_mutex_lock(&mutex);

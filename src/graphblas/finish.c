@@ -112,6 +112,12 @@ bool tsr_arrays_sparse(tsr_handover *a, const tsr_product *p, int64_t most)
     return true;
 }
 
+void tsr_arrays_drop_empty(tsr_handover *a)
+{
+    if (a->h)
+        a->nvec = tsr_compact_vectors((int64_t *)a->p, (int64_t *)a->h, a->nvec);
+}
+
 void tsr_arrays_free(tsr_handover *a)
 {
     tsr_user_free(a->x);
@@ -219,6 +225,14 @@ GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *
     return replace(C, vector, by_col, arrays, &s, false);
 }
 
+/* SuiteSparse 7.4.0 gives an empty C under a structural mask the settings of the mask, where T is dense. */
+static GrB_Info keep_settings(GrB_Matrix C, const settings *s)
+{
+    const settings now = read_settings(C);
+    const bool kept = now.control == s->control && now.hyper_switch == s->hyper_switch && now.bitmap_switch == s->bitmap_switch;
+    return kept ? GrB_SUCCESS : restore_settings(C, s, true);
+}
+
 static GrB_Info new_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
 {
     GrB_Index nrows, ncols;
@@ -265,12 +279,15 @@ static GrB_Info apply_identity(const tsr_call *call, const tsr_match *m, GrB_Mat
 
 GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays)
 {
+    const settings s = read_settings(call->C);
     GrB_Matrix T = NULL;
     GrB_Info info = new_t(&T, call, match);
     if (info == GrB_SUCCESS)
         info = pack(T, call->vector, packed_by_col(match, arrays), arrays);
     if (info == GrB_SUCCESS)
         info = apply_identity(call, match, T);
+    if (info == GrB_SUCCESS)
+        info = keep_settings(call->C, &s);
     if (T)
         tsr_real.GrB_Matrix_free(&T);
     return info;

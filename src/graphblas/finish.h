@@ -40,6 +40,9 @@ void tsr_arrays_unify(tsr_handover *arrays, size_t size, const void *one);
 
 /* Room for a masked result of at most `most` entries, with the mask's vectors (h copied).  false: out of memory. */
 bool tsr_arrays_sparse(tsr_handover *arrays, const tsr_product *p, int64_t most);
+
+/* A hypersparse result loses its vectors without entries: SuiteSparse 7.4.0 reads the list of those of length 1 as that of the entries. */
+void tsr_arrays_drop_empty(tsr_handover *arrays);
 void tsr_arrays_free(tsr_handover *arrays);
 
 /* C = T's arrays directly, keeping C's own options (sparsity control, switches). conform: let SuiteSparse choose the format

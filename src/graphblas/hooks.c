@@ -11,7 +11,10 @@ _Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
 static bool is_empty(const void *handle)
 {
     GrB_Index entries;
-    return tsr_real.GrB_Matrix_nvals(&entries, (GrB_Matrix) handle) != GrB_SUCCESS || entries == 0;
+    tsr_quiet_begin();
+    const bool empty = tsr_real.GrB_Matrix_nvals(&entries, (GrB_Matrix) handle) != GrB_SUCCESS || entries == 0;
+    tsr_quiet_end();
+    return empty;
 }
 
 static void settle(const void *handle)

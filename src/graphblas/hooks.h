@@ -122,6 +122,28 @@ extern _Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
 /* GrB_init seen, versions agree, not switched off, not in a forked child, not inside another call. */
 bool tsr_may_route(void);
 
+/* ---- burble.c ---- */
+void tsr_burble_changed(void); /* after the program may have set GxB_BURBLE */
+extern bool tsr_burbles;
+extern _Thread_local int tsr_quiet_depth __attribute__((tls_model("initial-exec")));
+void tsr_quiet_enter(void);
+void tsr_quiet_leave(void);
+void tsr_quiet_pause(void); /* around a call of the program's, from inside */
+void tsr_quiet_resume(void);
+
+/* Around what we call beside the program's call: the real library prints nothing of it.  Scopes may nest. */
+static inline void tsr_quiet_begin(void)
+{
+    if (TSR_UNLIKELY(__atomic_load_n(&tsr_burbles, __ATOMIC_RELAXED)))
+        tsr_quiet_enter();
+}
+
+static inline void tsr_quiet_end(void)
+{
+    if (TSR_UNLIKELY(tsr_quiet_depth))
+        tsr_quiet_leave();
+}
+
 /* ---- real.c ---- */
 bool tsr_real_resolve(void *slot, const char *name); /* false: no such function, one line on stderr */
 bool tsr_real_version_agrees(void);          /* after GrB_init: ask the library itself */

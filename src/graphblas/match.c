@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/match.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/graphblas/hooks.h"
@@ -9,6 +10,11 @@
 #include "src/graphblas/step.h"
 #include "src/registry/backends.h"
 #include "src/registry/config.h"
+
+enum {
+    MOSTLY_EMPTY = 8,     /* places a dense C may have for each entry that it may get … */
+    FEW_PLACES = 1 << 18  /* … unless it has no more than these */
+};
 
 /* Where the reading of one call stands. */
 typedef struct matcher {
@@ -367,10 +373,54 @@ static const char *choose_op(matcher *s)
     return NULL;
 }
 
-/* A dense C far larger than what is in A: SuiteSparse would keep it sparse. */
-static bool mostly_empty(const tsr_product *p)
+static bool reaches_by_row(const tsr_view *a, int64_t enough)
 {
-    return (double)p->m > 16.0 * (double)p->a.nvals + 4096.0;
+    for (int64_t v = 0; v < a->nvec && enough > 0; v++)
+        enough -= a->p[v] < a->p[v + 1];
+    return enough <= 0;
+}
+
+static bool reaches_by_col(const tsr_view *a, int64_t enough)
+{
+    const int64_t *i = a->i;
+    uint64_t *seen = calloc((size_t)a->nrows / 64 + 1, sizeof *seen);
+    if (!seen)
+        return false;
+    for (int64_t e = 0; e < a->nvals && enough > 0; e++) {
+        const uint64_t bit = 1ull << (i[e] & 63);
+        enough -= !(seen[i[e] >> 6] & bit);
+        seen[i[e] >> 6] |= bit;
+    }
+    free(seen);
+    return enough <= 0;
+}
+
+/* Do so many rows of A have entries?  Counted only where C is far larger than A. */
+static bool reaches(const tsr_product *p, int64_t enough)
+{
+    const tsr_view *a = &p->a;
+    if (!tsr_is_compressed(a))
+        return true;
+    if (a->nvals < enough || (a->format == TSR_HYPERSPARSE && !a->by_col && a->nvec < enough))
+        return false;
+    return p->n <= MOSTLY_EMPTY || (a->by_col ? reaches_by_col(a, enough) : reaches_by_row(a, enough));
+}
+
+/* Is C as large already, and stays so? */
+static bool joins_dense(const tsr_call *c)
+{
+    return (c->accum || c->M) && ((tsr_match_sparsity(c->C) & (GxB_BITMAP | GxB_FULL)) || tsr_resident_only(c->C));
+}
+
+/* A dense C far larger than its entries can be: SuiteSparse would keep it sparse. */
+static bool mostly_empty(const matcher *s)
+{
+    const tsr_product *p = &s->out->request.product;
+    const double places = (double)p->m * (double)p->n;
+    if (places <= FEW_PLACES)
+        return false;
+    const bool few_wanted = usable_mask(s) && (double)s->m.nvals < places / MOSTLY_EMPTY;
+    return (few_wanted || !reaches(p, p->m / MOSTLY_EMPTY)) && !joins_dense(s->call);
 }
 
 static bool too_large(const tsr_product *p)
@@ -500,7 +550,7 @@ static const char *fill_product(matcher *s)
     if (!dense_c) {
         p->c_by_col = p->mask.by_col;
         tsr_will_look(s->call->C);
-    } else if (too_large(p) || mostly_empty(p)) {
+    } else if (too_large(p) || mostly_empty(s)) {
         return "C would be mostly empty";
     }
     p->nthreads = tsr_engine_useful_threads(p);

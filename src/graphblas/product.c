@@ -145,6 +145,7 @@ static bool compact(job *j)
         tsr_compact_fill((int64_t *)j->arrays.i, j->arrays.x, offsets, &p->mask, j->masked_b, j->masked_x,
                          tsr_type_size(p->semiring.type), p->nthreads);
         j->arrays.nvals = kept;
+        tsr_arrays_drop_empty(&j->arrays);
     }
     free(offsets);
     return ok;
@@ -484,13 +485,21 @@ static void find_records(job *j)
     r->mask_matrix = record_of(j, j->call.M);
 }
 
-static GrB_Info call_real(const tsr_call *c)
+static GrB_Info call_aloud(const tsr_call *c)
 {
     if (!c->vector)
         return tsr_real.GrB_mxm(c->C, c->M, c->accum, c->semiring, c->A, c->B, c->desc);
     GrB_Vector w = (GrB_Vector)c->C, mask = (GrB_Vector)c->M, u = (GrB_Vector)c->B;
     return c->flip ? tsr_real.GrB_vxm(w, mask, c->accum, c->semiring, u, c->A, c->desc)
                    : tsr_real.GrB_mxv(w, mask, c->accum, c->semiring, c->A, u, c->desc);
+}
+
+static GrB_Info call_real(const tsr_call *c)
+{
+    tsr_quiet_pause();
+    const GrB_Info info = call_aloud(c);
+    tsr_quiet_resume();
+    return info;
 }
 
 /* The real library computes what the router leaves to it; here, if its time is worth knowing. */
@@ -702,13 +711,8 @@ static bool of_values(const tsr_call *c)
            (may_be_brought(c) && (may_spread(c) || may_be_watched(c)));
 }
 
-static bool try_call(GrB_Info *info, const tsr_call *call)
+static bool try_quietly(GrB_Info *info, const tsr_call *call)
 {
-    const char *why = not_ours(call);
-    if (why) {
-        tsr_engine_report_forward(call->name, "", why);
-        return false;
-    }
     const bool busy = tsr_busy();
     if (!busy && hopeless(call))
         return false;
@@ -728,6 +732,19 @@ static bool try_call(GrB_Info *info, const tsr_call *call)
         tsr_engine_learn_away(away, tsr_engine_clock_ms() - start);
     }
     return away;
+}
+
+static bool try_call(GrB_Info *info, const tsr_call *call)
+{
+    const char *why = not_ours(call);
+    if (why) {
+        tsr_engine_report_forward(call->name, "", why);
+        return false;
+    }
+    tsr_quiet_begin();
+    const bool done = try_quietly(info, call);
+    tsr_quiet_end();
+    return done;
 }
 
 bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,

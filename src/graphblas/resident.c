@@ -155,8 +155,11 @@ static void settle_record(const void *handle, tsr_matrix *record)
 {
     pthread_mutex_lock(&settling);
     const int32_t form = tsr_matrix_form(record);
-    if (form)
+    if (form) {
+        tsr_quiet_begin();
         tsr_real.GxB_Matrix_Option_set_INT32((GrB_Matrix)handle, GxB_SPARSITY_CONTROL, form);
+        tsr_quiet_end();
+    }
     tsr_matrix_set_form(record, 0);
     pthread_mutex_unlock(&settling);
 }
@@ -205,7 +208,10 @@ bool tsr_resident_delay_control(GrB_Matrix C, int32_t control)
         return false;
     if (!tsr_form_waits(C))
         tsr_will_look(C);
-    if (tsr_is_lost(C) || !(tsr_form_waits(C) || may_delay(C)) || !tsr_resident_promise_control(C, control))
+    tsr_quiet_begin();
+    const bool may = tsr_form_waits(C) || may_delay(C);
+    tsr_quiet_end();
+    if (tsr_is_lost(C) || !may || !tsr_resident_promise_control(C, control))
         return false;
     tsr_busy_add(TSR_BUSY_FORMS);
     return true;

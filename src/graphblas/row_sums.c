@@ -101,7 +101,9 @@ bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, Gr
         return false;
     tsr_depth++;
     tsr_caller = out->name;
+    tsr_quiet_begin();
     const bool done = run(info, &r);
+    tsr_quiet_end();
     tsr_depth--;
     return done;
 }

@@ -54,7 +54,9 @@ static bool try_step(GrB_Info *info, const tsr_step_call *call)
         tsr_caller = call->name;
         tsr_resident_decline(call->name, NULL);
     }
+    tsr_quiet_begin();
     const bool done = call->host ? tsr_step_on_host(info, call) : run(info, call);
+    tsr_quiet_end();
     tsr_depth--;
     return done;
 }
@@ -122,7 +124,10 @@ static bool scalar_of(uint64_t *bytes, tsr_type type, const tsr_argument *argume
     number value = {0};
     tsr_type from = argument->type;
     *bytes = 0;
-    if (argument->boxed && !unbox(&value, &from, argument->boxed))
+    tsr_quiet_begin();
+    const bool known = !argument->boxed || unbox(&value, &from, argument->boxed);
+    tsr_quiet_end();
+    if (!known)
         return false;
     tsr_cast_values(bytes, type, argument->boxed ? (const void *)&value : argument->scalar, from, 1, 1);
     return true;
@@ -370,7 +375,9 @@ bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Ma
 {
     tsr_value *value = allowed() ? tsr_resident_find(A) : NULL;
     tsr_depth++;
+    tsr_quiet_begin();
     const bool done = value && reduce(one, name, monoid, value);
+    tsr_quiet_end();
     tsr_depth--;
     tsr_value_unref(value);
     return done;
@@ -424,7 +431,9 @@ bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, 
     tsr_caller = name;
     tsr_value *value = tsr_resident_find(A);
     tsr_depth++;
+    tsr_quiet_begin();
     const bool done = value && dup(C, A, vector, value);
+    tsr_quiet_end();
     tsr_depth--;
     tsr_value_unref(value);
     *info = GrB_SUCCESS;

@@ -359,6 +359,27 @@ static void test_dense_flip(void **state)
 
 /* ---- masked results ---- */
 
+/* h: nvec different names. */
+static void check_vectors(int64_t *p, int64_t nvec)
+{
+    int64_t *h = malloc((size_t)(nvec + 1) * sizeof *h), *before = malloc((size_t)(nvec + 1) * sizeof *before);
+    for (int64_t v = 0; v < nvec; v++)
+        h[v] = 3 * v + 1;
+    memcpy(before, p, (size_t)(nvec + 1) * sizeof *p);
+    const int64_t used = tsr_compact_vectors(p, h, nvec);
+    int64_t u = 0;
+    for (int64_t v = 0; v < nvec; v++) {
+        if (before[v] == before[v + 1])
+            continue;
+        assert_int_equal(h[u], 3 * v + 1);
+        assert_int_equal(p[u++], before[v]);
+    }
+    assert_int_equal(used, u);
+    assert_int_equal(p[u], before[nvec]);
+    free(h);
+    free(before);
+}
+
 static void check_compaction(int64_t nrows, int64_t ncols, bool hyper, int keep, int nthreads, bool wide)
 {
     sample s = new_sample(nrows, ncols, false, hyper, false, 300);
@@ -388,6 +409,7 @@ static void check_compaction(int64_t nrows, int64_t ncols, bool hyper, int keep,
             assert_int_equal(x[q++], ((const int16_t *)mask.x)[e]);
         }
     }
+    check_vectors(p, mask.nvec);
     free(b);
     free(p);
     free(i);

@@ -19,6 +19,9 @@ PRODUCTS = {'GrB_mxm': 'tsr_try_mxm', 'GrB_mxv': 'tsr_try_mxv', 'GrB_vxm': 'tsr_
 # Answered from a deferred product, which stays deferred, where its sum is known.
 TOTALS = {'GrB_Matrix_reduce_INT64': 'tsr_try_total_INT64', 'GrB_Matrix_reduce_UINT64': 'tsr_try_total_UINT64'}
 
+# May change whether the real library prints what it does: the field set.
+BURBLES = {'GxB_Global_Option_set': 'a0', 'GxB_Global_Option_set_INT32': 'a0', 'GrB_Global_set_INT32': 'a2'}
+
 # Few programs call these.
 RARE = re.compile(r'GxB_(?!.*_Option_)|\w+_(U?INT(8|16)|FC(32|64)|UDT)$')
 
@@ -242,6 +245,9 @@ def _wrapper(prototype, roles):
     lines = _read_varargs(prototype) + _forgets(prototype)
     call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
     leaves = _handed_out(prototype)
+    if prototype.name in BURBLES:
+        told = ['if ((int) %s == (int) GxB_BURBLE) {' % BURBLES[prototype.name], '    tsr_burble_changed();', '}']
+        return _function(head, lines + _real_call(prototype, roles, False) + told + ['return result;'])
     if not roles and leaves:
         return _function(head, lines + _real_call(prototype, False) + leaves + ['return result;'])
     if not roles:

@@ -1,0 +1,380 @@
+/* Results as SuiteSparse's own would be: their entries also after a transpose, the settings of C, the memory they ask for.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <GraphBLAS.h>
+#include <dlfcn.h>
+#include <sys/resource.h>
+
+#include "routed.h"
+
+typedef GrB_Info mxm_function(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp, const GrB_Semiring, const GrB_Matrix, const GrB_Matrix,
+                              const GrB_Descriptor);
+
+typedef GrB_Info add_function(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp, const GrB_BinaryOp, const GrB_Matrix, const GrB_Matrix,
+                              const GrB_Descriptor);
+
+static mxm_function *real_mxm;
+static add_function *real_add;
+
+static void ok(GrB_Info info)
+{
+    assert_int_equal(info, GrB_SUCCESS);
+}
+
+static int start(void **state)
+{
+    void *library = dlopen(REAL_GRAPHBLAS, RTLD_NOW | RTLD_NOLOAD);
+    void *mxm = library ? dlsym(library, "GrB_mxm") : NULL, *add = library ? dlsym(library, "GrB_Matrix_eWiseAdd_BinaryOp") : NULL;
+    memcpy(&real_mxm, &mxm, sizeof mxm);
+    memcpy(&real_add, &add, sizeof add);
+    return mxm && add ? start_session(state) : 1;
+}
+
+static void set_option(GrB_Matrix A, GxB_Option_Field field, int value)
+{
+    ok(GxB_Matrix_Option_set(A, field, value));
+}
+
+static GrB_Matrix new_matrix(GrB_Index nrows, GrB_Index ncols, int format)
+{
+    GrB_Matrix A;
+    ok(GrB_Matrix_new(&A, GrB_FP64, nrows, ncols));
+    set_option(A, GxB_FORMAT, format);
+    return A;
+}
+
+/* Every place. */
+static GrB_Matrix full(GrB_Index nrows, GrB_Index ncols, int format)
+{
+    GrB_Matrix A = new_matrix(nrows, ncols, format);
+    ok(GrB_Matrix_assign_FP64(A, NULL, NULL, 1, GrB_ALL, nrows, GrB_ALL, ncols, NULL));
+    ok(GrB_Matrix_setElement_FP64(A, 2, 0, 0)); /* not iso */
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+/* Every place (k step, 0), or (0, k step) of a matrix of one row. */
+static GrB_Matrix line(GrB_Index nrows, GrB_Index ncols, int step, int format)
+{
+    GrB_Matrix A = new_matrix(nrows, ncols, format);
+    const GrB_Index length = ncols == 1 ? nrows : ncols;
+    for (GrB_Index k = 0; k < length; k += (GrB_Index)step)
+        ok(GrB_Matrix_setElement_FP64(A, (double)(k % 7 + 1), ncols == 1 ? k : 0, ncols == 1 ? 0 : k));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+/* ---- comparing ---- */
+
+static void assert_same_entries(GrB_Matrix A, GrB_Matrix B)
+{
+    GrB_Index n, m;
+    ok(GrB_Matrix_nvals(&n, A));
+    ok(GrB_Matrix_nvals(&m, B));
+    assert_int_equal(n, m);
+    GrB_Index *rows = malloc((4 * n + 1) * sizeof *rows), *columns = rows + n;
+    double *x = malloc((2 * n + 1) * sizeof *x);
+    ok(GrB_Matrix_extractTuples_FP64(rows, columns, x, &n, A));
+    ok(GrB_Matrix_extractTuples_FP64(rows + 2 * n, columns + 2 * n, x + n, &m, B));
+    assert_memory_equal(rows, rows + 2 * n, 2 * n * sizeof *rows);
+    assert_memory_equal(x, x + n, n * sizeof *x);
+    free(rows);
+    free(x);
+}
+
+static GrB_Matrix transpose_of(GrB_Matrix A, GrB_Index nrows, GrB_Index ncols)
+{
+    GrB_Matrix T;
+    ok(GrB_Matrix_new(&T, GrB_FP64, ncols, nrows));
+    ok(GrB_transpose(T, NULL, NULL, A, NULL));
+    return T;
+}
+
+static void assert_same_result(GrB_Matrix A, GrB_Matrix B, GrB_Index nrows, GrB_Index ncols)
+{
+    assert_same_entries(A, B);
+    GrB_Matrix S = transpose_of(A, nrows, ncols), T = transpose_of(B, nrows, ncols);
+    assert_same_entries(S, T);
+    ok(GrB_Matrix_free(&S));
+    ok(GrB_Matrix_free(&T));
+}
+
+/* ---- masks with vectors of length 1 ---- */
+
+enum { LENGTH = 20000, MASK_STEP = 100, HIT_STEP = 200 };
+
+/* A B reaches every second place of the mask; inner: entries that meet in each. */
+static void check_line(bool tall, int inner, GrB_Descriptor desc)
+{
+    const GrB_Index nrows = tall ? LENGTH : 1, ncols = tall ? 1 : LENGTH, k = (GrB_Index)inner;
+    const int format = tall ? GxB_BY_ROW : GxB_BY_COL;
+    GrB_Matrix M = line(nrows, ncols, MASK_STEP, format), A = new_matrix(nrows, k, GxB_BY_ROW), B = new_matrix(k, ncols, GxB_BY_COL);
+    for (GrB_Index e = 0; e < LENGTH; e += HIT_STEP)
+        ok(GrB_Matrix_setElement_FP64(tall ? A : B, (double)e, tall ? e : 0, tall ? 0 : e));
+    for (GrB_Index e = 0; e < k; e++)
+        ok(GrB_Matrix_setElement_FP64(tall ? B : A, 3, tall ? e : 0, tall ? 0 : e));
+    GrB_Matrix C = new_matrix(nrows, ncols, format), R = new_matrix(nrows, ncols, format);
+    const int before = routed_products();
+    ok(GrB_mxm(C, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, desc));
+    ok(real_mxm(R, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, desc));
+    assert_same_result(C, R, nrows, ncols);
+    assert_true(routed_products() > before);
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&B));
+    ok(GrB_Matrix_free(&C));
+    ok(GrB_Matrix_free(&M));
+    ok(GrB_Matrix_free(&R));
+}
+
+static void test_no_empty_vectors_of_length_one(void **state)
+{
+    (void)state;
+    for (int inner = 1; inner <= 3; inner += 2) {
+        check_line(true, inner, GrB_DESC_S);
+        check_line(false, inner, GrB_DESC_S);
+        check_line(true, inner, NULL);
+    }
+}
+
+/* Full operands; a valued mask lets every second of its places through. */
+static void check_sampled_line(bool tall)
+{
+    const GrB_Index nrows = tall ? LENGTH : 1, ncols = tall ? 1 : LENGTH;
+    const int format = tall ? GxB_BY_ROW : GxB_BY_COL;
+    GrB_Matrix M = line(nrows, ncols, MASK_STEP, format), A = full(nrows, 4, GxB_BY_ROW), B = full(4, ncols, GxB_BY_COL);
+    for (GrB_Index e = 0; e < LENGTH; e += HIT_STEP)
+        ok(GrB_Matrix_setElement_FP64(M, 0, tall ? e : 0, tall ? 0 : e));
+    GrB_Matrix C = new_matrix(nrows, ncols, format), R = new_matrix(nrows, ncols, format);
+    const int before = routed_products();
+    ok(GrB_mxm(C, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, NULL));
+    ok(real_mxm(R, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, NULL));
+    assert_same_result(C, R, nrows, ncols);
+    assert_true(routed_products() > before);
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&B));
+    ok(GrB_Matrix_free(&C));
+    ok(GrB_Matrix_free(&M));
+    ok(GrB_Matrix_free(&R));
+}
+
+static void test_no_empty_vectors_when_sampled(void **state)
+{
+    (void)state;
+    check_sampled_line(true);
+    check_sampled_line(false);
+}
+
+/* ---- settings ---- */
+
+enum { N = 40 };
+
+/* Sparse times full under a mask, into an empty C with settings of its own. */
+static GrB_Matrix masked_product(mxm_function *mxm, int control, GrB_Matrix M, GrB_Matrix A, GrB_Matrix B)
+{
+    GrB_Matrix C = new_matrix(N, N, GxB_BY_ROW);
+    ok(GxB_Matrix_Option_set(C, GxB_HYPER_SWITCH, .125));
+    ok(GxB_Matrix_Option_set(C, GxB_BITMAP_SWITCH, .375));
+    set_option(C, GxB_SPARSITY_CONTROL, control);
+    ok(mxm(C, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, GrB_DESC_S));
+    return C;
+}
+
+static void assert_same_settings(GrB_Matrix A, GrB_Matrix B)
+{
+    static const GxB_Option_Field whole[] = {GxB_SPARSITY_CONTROL, GxB_FORMAT, GxB_SPARSITY_STATUS};
+    static const GxB_Option_Field switches[] = {GxB_HYPER_SWITCH, GxB_BITMAP_SWITCH};
+    for (int k = 0; k < 3; k++) {
+        int a = -1, b = -2;
+        ok(GxB_Matrix_Option_get(A, whole[k], &a));
+        ok(GxB_Matrix_Option_get(B, whole[k], &b));
+        assert_int_equal(a, b);
+    }
+    for (int k = 0; k < 2; k++) {
+        double a = -1, b = -2;
+        ok(GxB_Matrix_Option_get(A, switches[k], &a));
+        ok(GxB_Matrix_Option_get(B, switches[k], &b));
+        assert_float_equal(a, b, 0);
+    }
+}
+
+static void test_settings_of_c_stay(void **state)
+{
+    (void)state;
+    static const int controls[] = {GxB_SPARSE, GxB_BITMAP, GxB_FULL, GxB_BITMAP | GxB_FULL, GxB_AUTO_SPARSITY};
+    GrB_Matrix A = new_matrix(N, N, GxB_BY_ROW), M = new_matrix(N, N, GxB_BY_ROW), B = full(N, N, GxB_BY_ROW);
+    for (GrB_Index e = 0; e < N; e++) {
+        ok(GrB_Matrix_setElement_FP64(A, 1, e, (e * 7) % N));
+        ok(GrB_Matrix_setElement_FP64(M, 1, (e * 3) % N, e));
+    }
+    set_option(M, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    for (int k = 0; k < 5; k++) {
+        const int before = routed_products();
+        GrB_Matrix C = masked_product(GrB_mxm, controls[k], M, A, B), R = masked_product(real_mxm, controls[k], M, A, B);
+        assert_same_settings(C, R);
+        assert_same_entries(C, R);
+        assert_true(routed_products() > before);
+        ok(GrB_Matrix_free(&C));
+        ok(GrB_Matrix_free(&R));
+    }
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&B));
+    ok(GrB_Matrix_free(&M));
+}
+
+/* ---- burble ---- */
+
+typedef struct burbling { /* one product, one sum (NULL: none) */
+    mxm_function *mxm;
+    add_function *add;
+    GrB_Semiring semiring;
+    GrB_Matrix A, B;
+} burbling;
+
+static void burble(const burbling *b)
+{
+    GrB_Matrix C = new_matrix(N, N, GxB_BY_ROW);
+    ok(GxB_Global_Option_set(GxB_BURBLE, true));
+    ok(b->mxm(C, NULL, NULL, b->semiring, b->A, b->B, NULL));
+    if (b->add) ok(b->add(C, NULL, GrB_PLUS_INT32, GrB_PLUS_FP64, b->B, b->B, NULL));
+    ok(GxB_Global_Option_set(GxB_BURBLE, false));
+    ok(GrB_Matrix_free(&C));
+}
+
+/* What is printed, without times. */
+static size_t printed(char *text, size_t size, const burbling *b)
+{
+    FILE *file = tmpfile();
+    fflush(stdout);
+    const int kept = dup(STDOUT_FILENO);
+    dup2(fileno(file), STDOUT_FILENO);
+    burble(b);
+    fflush(stdout);
+    dup2(kept, STDOUT_FILENO);
+    close(kept);
+    rewind(file);
+    size_t length = 0;
+    for (int c; (c = fgetc(file)) != EOF && length + 1 < size;) {
+        if (!strchr("0123456789.+-e", c)) text[length++] = (char)c;
+    }
+    text[length] = 0;
+    fclose(file);
+    return length;
+}
+
+/* Nobody but SuiteSparse knows this semiring, nor sums of two types. */
+static void assert_same_burble(GrB_Matrix A, GrB_Matrix B)
+{
+    static char ours[4096], plain[4096];
+    const burbling own = {GrB_mxm, GrB_Matrix_eWiseAdd_BinaryOp, GxB_TIMES_PLUS_FP64, A, B};
+    const burbling real = {real_mxm, real_add, GxB_TIMES_PLUS_FP64, A, B};
+    assert_true(printed(ours, sizeof ours, &own) > 0);
+    printed(plain, sizeof plain, &real);
+    assert_string_equal(ours, plain);
+}
+
+static void assert_no_burble(GrB_Matrix A, GrB_Matrix B)
+{
+    static char ours[4096];
+    const burbling own = {GrB_mxm, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B};
+    printed(ours, sizeof ours, &own);
+    assert_string_equal(ours, "");
+}
+
+static void test_only_the_calls_of_the_program_burble(void **state)
+{
+    (void)state;
+    GrB_Matrix A = new_matrix(N, N, GxB_BY_ROW), B = full(N, N, GxB_BY_ROW);
+    for (GrB_Index e = 0; e < N; e++) ok(GrB_Matrix_setElement_FP64(A, 1, e, (e * 7) % N));
+    ok(GrB_Matrix_removeElement(B, 1, 1));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    assert_same_burble(A, A);
+    assert_same_burble(A, B);
+    assert_same_burble(B, B);
+    assert_no_burble(A, B);
+    assert_no_burble(B, A);
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&B));
+}
+
+/* ---- memory ---- */
+
+enum { ROWS = 2000000, INNER = 20000, WIDTH = 64, ROWS_USED = 10, MEGABYTES_ALLOWED = 200 };
+
+static long peak_megabytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+static GrB_Matrix few_long_rows(int format)
+{
+    GrB_Matrix A = new_matrix(ROWS, INNER, GxB_BY_ROW);
+    GrB_Index *rows = malloc(2 * (size_t)ROWS_USED * INNER * sizeof *rows), *columns = rows + (size_t)ROWS_USED * INNER;
+    double *x = malloc((size_t)ROWS_USED * INNER * sizeof *x);
+    for (size_t e = 0; e < (size_t)ROWS_USED * INNER; e++) {
+        rows[e] = e / INNER * (ROWS / ROWS_USED);
+        columns[e] = e % INNER;
+        x[e] = 1 + (double)(e % 3);
+    }
+    ok(GrB_Matrix_build_FP64(A, rows, columns, x, (GrB_Index)ROWS_USED * INNER, NULL));
+    set_option(A, GxB_FORMAT, format);
+    free(rows);
+    free(x);
+    return A;
+}
+
+/* format, control: how A is held. */
+static void check_memory(int format, int control, GrB_Matrix M)
+{
+    GrB_Matrix A = few_long_rows(format), B = full(INNER, WIDTH, GxB_BY_ROW), C = new_matrix(ROWS, WIDTH, GxB_BY_ROW);
+    set_option(A, GxB_SPARSITY_CONTROL, control);
+    const long before = peak_megabytes();
+    ok(GrB_mxm(C, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, M ? GrB_DESC_S : NULL));
+    GrB_Index nvals;
+    ok(GrB_Matrix_nvals(&nvals, C));
+    assert_int_equal(nvals, M ? 1 : ROWS_USED * WIDTH);
+    assert_true(peak_megabytes() - before < MEGABYTES_ALLOWED);
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&B));
+    ok(GrB_Matrix_free(&C));
+}
+
+static void test_rows_without_entries_get_no_memory(void **state)
+{
+    (void)state;
+    check_memory(GxB_BY_ROW, GxB_HYPERSPARSE, NULL);
+    check_memory(GxB_BY_ROW, GxB_SPARSE, NULL);
+    check_memory(GxB_BY_COL, GxB_SPARSE, NULL);
+}
+
+static void test_places_outside_of_the_mask_get_no_memory(void **state)
+{
+    (void)state;
+    GrB_Matrix M = new_matrix(ROWS, WIDTH, GxB_BY_ROW);
+    ok(GrB_Matrix_setElement_FP64(M, 1, 0, 3));
+    ok(GrB_Matrix_setElement_FP64(M, 1, 7, 3));
+    check_memory(GxB_BY_ROW, GxB_SPARSE, M);
+    ok(GrB_Matrix_free(&M));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows_without_entries_get_no_memory),
+        cmocka_unit_test(test_places_outside_of_the_mask_get_no_memory),
+        cmocka_unit_test(test_no_empty_vectors_of_length_one),
+        cmocka_unit_test(test_no_empty_vectors_when_sampled),
+        cmocka_unit_test(test_settings_of_c_stay),
+        cmocka_unit_test(test_only_the_calls_of_the_program_burble),
+    };
+    return cmocka_run_group_tests(tests, start, stop_session);
+}
