@@ -547,7 +547,7 @@ static bool work_of_a(double *work, GrB_Matrix A, GrB_Matrix C)
 bool tsr_is_small(GrB_Matrix A, GrB_Matrix C, bool masked)
 {
     double work;
-    return work_of_a(&work, A, C) && tsr_engine_hopeless(work, masked) && !tsr_trace_wanted();
+    return !tsr_burbles && work_of_a(&work, A, C) && tsr_engine_hopeless(work, masked) && !tsr_trace_wanted();
 }
 
 /* No entry of B meets more of A than C has rows, either. */

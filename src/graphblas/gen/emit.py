@@ -247,7 +247,7 @@ def _wrapper(prototype, roles):
     leaves = _handed_out(prototype)
     if prototype.name in BURBLES:
         told = ['if ((int) %s == (int) GxB_BURBLE) {' % BURBLES[prototype.name], '    tsr_burble_changed();', '}']
-        return _function(head, lines + _real_call(prototype, roles, False) + told + ['return result;'])
+        return _function(head, lines + _real_call(prototype, False) + told + ['return result;'])
     if not roles and leaves:
         return _function(head, lines + _real_call(prototype, False) + leaves + ['return result;'])
     if not roles:
