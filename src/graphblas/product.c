@@ -186,10 +186,9 @@ static tsr_status compute(job *j)
  * it to that value. */
 static void unify(job *j)
 {
-    const tsr_semiring *s = &j->match.request.product.semiring;
-    const bool counts = j->match.through_t && s->add != TSR_ADD_PLUS;
+    const tsr_type type = j->match.request.product.semiring.type;
     if (j->match.iso)
-        tsr_arrays_unify(&j->arrays, tsr_type_size(s->type), counts ? &j->match.one : NULL);
+        tsr_arrays_unify(&j->arrays, tsr_type_size(type), j->match.through_t ? &j->match.one : NULL);
 }
 
 /* A deferred product has no other place to go: SuiteSparse's arguments may be gone by now. */
@@ -314,8 +313,8 @@ static void plan_stay(job *j)
 {
     const tsr_product *p = &j->match.request.product;
     if (tsr_is_masked(p->op) || tsr_config_get()->defer || !tsr_resident_allowed_inside() || !large(p) ||
-        !tsr_resident_possible() || !tsr_resident_may_wait(j->call.C) || (j->match.request.iso && p->semiring.add == TSR_ADD_PLUS))
-        return; /* the one value of such a sum is not known before it is here */
+        !tsr_resident_possible() || !tsr_resident_may_wait(j->call.C))
+        return;
     j->key = key_of(j);
     if (j->match.through_t)
         j->may_stay = j->steps = look_at_step(j);
