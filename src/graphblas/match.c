@@ -428,7 +428,7 @@ static bool one_value(const tsr_view *v, const tsr_value *value, const void *han
 }
 
 typedef struct one_valued {
-    bool a, b, full; /* full: both, and both have every entry */
+    bool a, b, full; /* full: both have every entry, and what is read of them one value */
     bool scales;     /* one of them is diagonal: each sum is of one product */
 } one_valued;
 
@@ -453,7 +453,8 @@ static one_valued operands_of_one_value(const tsr_match *m)
     const tsr_view *a = &r->product.a, *b = r->b_sparse ? &r->sparse : &r->product.b;
     one_valued is = {one_value(a, m->a_value, m->a_handle), one_value(b, m->b_value, m->b_handle), false, false};
     is.scales = is_diagonal(a) || is_diagonal(b);
-    is.full = is.a && is.b && has_every_entry(a, m->a_value) && has_every_entry(b, m->b_value);
+    is.full = (is.a || !tsr_reads_a(&r->product)) && (is.b || !tsr_reads_b(&r->product)) && has_every_entry(a, m->a_value) &&
+              has_every_entry(b, m->b_value);
     return is;
 }
 
@@ -500,6 +501,18 @@ static bool masked_stays_iso(const matcher *s)
     return c.nvals == 0 || (c.iso && memcmp(c.x, &s->out->one, tsr_type_size(p->semiring.type)) == 0);
 }
 
+/* What C<M> accum= T leaves of one value, T's or C's, depends on how many entries SuiteSparse's T has, and how it is held. */
+static bool one_value_is_merged(const matcher *s)
+{
+    const tsr_modifiers *mod = &s->out->mod;
+    bool iso = s->out->request.iso;
+    if (s->values || !s->out->through_t)
+        return false;
+    if (!iso && (s->call->accum || !mod->replace) && !(s->call->accum && tsr_match_sparsity(s->call->C) == GxB_FULL))
+        tsr_real.GxB_Matrix_iso(&iso, s->call->C);
+    return iso;
+}
+
 static const char *fill_product(matcher *s)
 {
     if (faulty_finish(s))
@@ -537,6 +550,8 @@ static const char *fill_product(matcher *s)
     if (one && operands.scales)
         return "one value scaled by a diagonal";
     out->request.iso = one && p->semiring.add != TSR_ADD_PLUS;
+    if (one_value_is_merged(s))
+        return "one value under a mask or an accumulator";
     out->one = out->request.iso ? one_product(out) : 0;
     out->iso = out->request.iso && (!tsr_is_masked(p->op) || out->through_t || masked_stays_iso(s));
     out->add_c = !s->values && !out->request.iso && adds_to_full(s);

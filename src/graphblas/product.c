@@ -182,13 +182,11 @@ static tsr_status compute(job *j)
     return tsr_is_masked(j->match.request.product.op) ? compute_masked(j) : compute_dense(j);
 }
 
-/* Before a result of one value is handed over.  Of an empty T it counts: C may be iso after it.  An empty iso C is not made, 7.4.0 reduces
- * it to that value. */
+/* Before a result of one value is handed over; of an empty one it counts, too. */
 static void unify(job *j)
 {
-    const tsr_type type = j->match.request.product.semiring.type;
     if (j->match.iso)
-        tsr_arrays_unify(&j->arrays, tsr_type_size(type), j->match.through_t ? &j->match.one : NULL);
+        tsr_arrays_unify(&j->arrays, tsr_type_size(j->match.request.product.semiring.type), &j->match.one);
 }
 
 /* A deferred product has no other place to go: SuiteSparse's arguments may be gone by now. */
