@@ -266,15 +266,35 @@ static GrB_UnaryOp identity_op(tsr_type type)
     return variable ? *variable : NULL;
 }
 
-static GrB_Info apply_identity(const tsr_call *call, const tsr_match *m, GrB_Matrix T)
+/* C<M> accum= T */
+static GrB_Info apply_identity(const tsr_call *call, const tsr_match *m, GrB_Matrix M, GrB_Descriptor desc, GrB_Matrix T)
 {
     GrB_UnaryOp op = identity_op(m->request.product.semiring.type);
-    const bool masked = m->request.product.op == TSR_OP_MASKED_DOT && m->mod.replace && !call->accum; /* T is, and C is nothing else */
-    GrB_Descriptor desc = masked ? NULL : output_descriptor(&m->mod);
-    const GrB_Matrix M = masked ? NULL : call->M;
     if (call->vector)
         return tsr_real.GrB_Vector_apply((GrB_Vector)call->C, (GrB_Vector)M, call->accum, op, (GrB_Vector)T, desc);
     return tsr_real.GrB_Matrix_apply(call->C, M, call->accum, op, T, desc);
+}
+
+/* T<M>: with C as output SuiteSparse would compare T's one value with C's entries, which are to go. */
+static GrB_Info mask_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
+{
+    tsr_call masked = *call;
+    GrB_Info info = new_t(&masked.C, call, m);
+    if (info == GrB_SUCCESS)
+        info = apply_identity(&masked, m, call->M, output_descriptor(&m->mod), *T);
+    tsr_real.GrB_Matrix_free(info == GrB_SUCCESS ? T : &masked.C);
+    if (info == GrB_SUCCESS)
+        *T = masked.C;
+    return info;
+}
+
+static GrB_Info put_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
+{
+    const bool masked = m->request.product.op == TSR_OP_MASKED_DOT; /* T is */
+    if (!call->M || !m->mod.replace || call->accum || !(masked || m->iso))
+        return apply_identity(call, m, call->M, output_descriptor(&m->mod), *T);
+    const GrB_Info info = masked ? GrB_SUCCESS : mask_t(T, call, m);
+    return info == GrB_SUCCESS ? apply_identity(call, m, NULL, NULL, *T) : info;
 }
 
 GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays)
@@ -285,7 +305,7 @@ GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_
     if (info == GrB_SUCCESS)
         info = pack(T, call->vector, packed_by_col(match, arrays), arrays);
     if (info == GrB_SUCCESS)
-        info = apply_identity(call, match, T);
+        info = put_t(&T, call, match);
     if (info == GrB_SUCCESS)
         info = keep_settings(call->C, &s);
     if (T)

@@ -477,21 +477,45 @@ static bool one_value(const tsr_view *v, const tsr_value *value, const void *han
     return v->iso || (v->nvals == 1 && tsr_match_sparsity((GrB_Matrix)handle) != GxB_BITMAP);
 }
 
-/* As SuiteSparse has it: an idempotent monoid over a constant product is one value and a pattern, hard to beat; any monoid over full
- * operands, each of one value, has the same everywhere. */
-static bool iso_result(const tsr_match *m)
+typedef struct one_valued {
+    bool a, b, full; /* full: both have every entry, and what is read of them one value */
+    bool scales;     /* one of them is diagonal: each sum is of one product */
+} one_valued;
+
+static bool is_diagonal(const tsr_view *v)
+{
+    const int32_t *narrow = v->i;
+    const int64_t *wide = v->i;
+    bool diagonal = tsr_is_compressed(v) && v->nrows == v->ncols && v->nvals == v->nrows && v->nvec == v->nrows && v->p && v->i;
+    for (int64_t k = 0; diagonal && k < v->nvec; k++)
+        diagonal = v->p[k + 1] == k + 1 && (v->index_size == 4 ? narrow[k] : wide[k]) == k;
+    return diagonal;
+}
+
+static bool has_every_entry(const tsr_view *v, const tsr_value *value)
+{
+    return v->format == TSR_FULL || (!value && (double)v->nvals == (double)v->nrows * (double)v->ncols);
+}
+
+static one_valued operands_of_one_value(const tsr_match *m)
 {
     const tsr_request *r = &m->request;
-    const tsr_product *p = &r->product;
-    const bool a = one_value(&p->a, m->a_value, m->a_handle);
-    const bool b = one_value(r->b_sparse ? &r->sparse : &p->b, m->b_value, m->b_handle);
-    if (p->semiring.add == TSR_ADD_PLUS)
-        return a && b && p->a.format == TSR_FULL && p->b.format == TSR_FULL;
+    const tsr_view *a = &r->product.a, *b = r->b_sparse ? &r->sparse : &r->product.b;
+    one_valued is = {one_value(a, m->a_value, m->a_handle), one_value(b, m->b_value, m->b_handle), false, false};
+    is.scales = is_diagonal(a) || is_diagonal(b);
+    is.full = (is.a || !tsr_reads_a(&r->product)) && (is.b || !tsr_reads_b(&r->product)) && has_every_entry(a, m->a_value) &&
+              has_every_entry(b, m->b_value);
+    return is;
+}
+
+/* Has the product of any two entries one value?  With an idempotent monoid that is SuiteSparse's result, and a pattern: hard to beat. */
+static bool one_result(const tsr_product *p, one_valued is)
+{
     switch (p->semiring.mul) {
     case TSR_MUL_PAIR: return true;
-    case TSR_MUL_FIRST: return a;
-    case TSR_MUL_SECOND: return b;
-    default: return a && b;
+    case TSR_MUL_FIRST: return is.a;
+    case TSR_MUL_SECOND: return is.b;
+    default: return is.a && is.b;
     }
 }
 
@@ -520,11 +544,23 @@ static bool masked_stays_iso(const matcher *s)
 {
     const tsr_product *p = &s->out->request.product;
     tsr_view c;
-    if (s->out->mod.replace && (p->op == TSR_OP_MASKED_DOT || tsr_match_held_sparse(s->call->C)))
+    if (s->out->mod.replace && (tsr_is_masked(p->op) || tsr_match_held_sparse(s->call->C)))
         return true;
     if (!tsr_match_view(&c, s->call->C))
         return false;
-    return c.nvals == 0 || (c.iso && p->semiring.add != TSR_ADD_PLUS && memcmp(c.x, &s->out->one, tsr_type_size(p->semiring.type)) == 0);
+    return c.nvals == 0 || (c.iso && memcmp(c.x, &s->out->one, tsr_type_size(p->semiring.type)) == 0);
+}
+
+/* What C<M> accum= T leaves of one value, T's or C's, depends on how many entries SuiteSparse's T has, and how it is held. */
+static bool one_value_is_merged(const matcher *s)
+{
+    const tsr_modifiers *mod = &s->out->mod;
+    bool iso = s->out->request.iso;
+    if (s->values || !s->out->through_t)
+        return false;
+    if (!iso && (s->call->accum || !mod->replace) && !(s->call->accum && tsr_match_sparsity(s->call->C) == GxB_FULL))
+        tsr_real.GxB_Matrix_iso(&iso, s->call->C);
+    return iso;
 }
 
 static const char *fill_product(matcher *s)
@@ -557,10 +593,16 @@ static const char *fill_product(matcher *s)
     out->through_t = needs_t(s);
     out->a_handle = out->swapped ? s->call->B : s->call->A;
     out->b_handle = out->swapped ? s->call->A : s->call->B;
-    out->request.iso = iso_result(out);
-    if (out->request.iso && s->values && p->semiring.add == TSR_ADD_PLUS)
-        return "full operands of one value each";
-    out->one = out->request.iso && p->semiring.add != TSR_ADD_PLUS ? one_product(out) : 0;
+    const one_valued operands = operands_of_one_value(out);
+    const bool one = one_result(p, operands);
+    if (operands.full)
+        return "full operands of one value each"; /* so is T then, whatever the mask: one value to compute */
+    if (one && operands.scales)
+        return "one value scaled by a diagonal";
+    out->request.iso = one && p->semiring.add != TSR_ADD_PLUS;
+    if (one_value_is_merged(s))
+        return "one value under a mask or an accumulator";
+    out->one = out->request.iso ? one_product(out) : 0;
     out->iso = out->request.iso && (!tsr_is_masked(p->op) || out->through_t || masked_stays_iso(s));
     out->add_c = !s->values && !out->request.iso && adds_to_full(s);
     out->request.call = s->call->name;

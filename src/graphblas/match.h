@@ -35,7 +35,7 @@ typedef struct tsr_match {
     tsr_view c;        /* with add_c: C before the call */
     bool unmasked;     /* the mask says nothing: the call has none */
     bool iso;          /* what is handed over, T or C, is iso */
-    uint64_t one;      /* with request.iso: the value of T, in the semiring's type, unless the monoid adds */
+    uint64_t one;      /* with request.iso: the value of T, in the semiring's type */
     GrB_Type t_type;   /* handle of the semiring's type */
     const void *a_handle, *b_handle; /* the objects behind request.product.a and .b */
     tsr_value *a_value, *b_value;    /* what a backend has of them; references */

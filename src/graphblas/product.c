@@ -183,14 +183,11 @@ static tsr_status compute(job *j)
     return tsr_is_masked(j->match.request.product.op) ? compute_masked(j) : compute_dense(j);
 }
 
-/* Before a result of one value is handed over.  Of an empty T it counts: C may be iso after it.  An empty iso C is not made, 7.4.0 reduces
- * it to that value. */
+/* Before a result of one value is handed over; of an empty one it counts, too. */
 static void unify(job *j)
 {
-    const tsr_semiring *s = &j->match.request.product.semiring;
-    const bool counts = j->match.through_t && s->add != TSR_ADD_PLUS;
     if (j->match.iso)
-        tsr_arrays_unify(&j->arrays, tsr_type_size(s->type), counts ? &j->match.one : NULL);
+        tsr_arrays_unify(&j->arrays, tsr_type_size(j->match.request.product.semiring.type), &j->match.one);
 }
 
 /* A deferred product has no other place to go: SuiteSparse's arguments may be gone by now. */
@@ -315,8 +312,8 @@ static void plan_stay(job *j)
 {
     const tsr_product *p = &j->match.request.product;
     if (tsr_is_masked(p->op) || tsr_config_get()->defer || !tsr_resident_allowed_inside() || !large(p) ||
-        !tsr_resident_possible() || !tsr_resident_may_wait(j->call.C) || (j->match.request.iso && p->semiring.add == TSR_ADD_PLUS))
-        return; /* the one value of such a sum is not known before it is here */
+        !tsr_resident_possible() || !tsr_resident_may_wait(j->call.C))
+        return;
     j->key = key_of(j);
     if (j->match.through_t)
         j->may_stay = j->steps = look_at_step(j);

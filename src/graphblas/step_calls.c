@@ -294,7 +294,7 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
         return false;
     if (!type_of(&step->type, out->C) || !place(&call.A, &step->x, step->type, &x))
         return false;
-    call.assigns = true;
+    call.assigns = strstr(out->name, "assign"); /* GrB_extract is this call as well */
     step->op = TSR_STEP_IDENTITY;
     step->result = step->type;
     return try_step(info, &call);

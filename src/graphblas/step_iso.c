@@ -131,12 +131,18 @@ static bool fits(const tsr_stepper *s, const constant *c, uint64_t t)
                               tsr_step_one(&accum, s->type, c->type, c->value, s->type, t) == t);
 }
 
+/* Is T masked as it is computed, so that it is all of C? */
+static bool masks_t(const tsr_stepper *s)
+{
+    return s->x.given && s->y.given;
+}
+
 static bool stays_iso(const tsr_stepper *s, const tsr_seen *old, uint64_t t)
 {
     const tsr_step_call *call = &s->call;
     const constant c = constant_of(old);
     if (entries(old) != 0)
-        return fits(s, &c, t) || (!call->accum && s->mod.replace && !is_dense(s, old));
+        return fits(s, &c, t) || (!call->accum && s->mod.replace && (!is_dense(s, old) || masks_t(s)));
     return !call->accum || (!old->value && old->view.iso) || !(call->assigns || is_dense(s, old));
 }
 
