@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/mm.h"
+#include "src/mtx/mm.h"
 
 /* W. W. Zachary, An Information Flow Model for Conflict and Fission in Small Groups, 1977: 34 members,
  * 78 friendships. */

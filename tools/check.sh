@@ -11,7 +11,7 @@ case "${1:-}" in
     exit 2
     ;;
 esac
-tools/install_deps.sh check || exit 1
+tools/scripts/install_deps.sh check || exit 1
 command -v ccache >/dev/null || export CCACHE_DISABLE=1
 
 passed=0 failed=0 began=$SECONDS
@@ -47,7 +47,7 @@ build() {
 
 # Needs packages from a network; without one that is said.
 another_graphblas() {
-    tools/check_graphblas.sh build-check >"$logs/step" 2>&1
+    tools/scripts/check_graphblas.sh build-check >"$logs/step" 2>&1
     case $? in
     0) good "another major version of GraphBLAS" ;;
     69) say "another major version of GraphBLAS: not run ($(tail -n 1 "$logs/step"))" ;;
@@ -62,7 +62,7 @@ tests() {
     say "$name: running"
     rm -f "$dir"/meson-logs/*.json
     meson test -C "$dir" --print-errorlogs "$@" >"$logs/tests" 2>&1
-    if ! totals=$(tools/count_tests.py "$dir"/meson-logs/*.json 2>"$logs/failures"); then
+    if ! totals=$(tools/scripts/count_tests.py "$dir"/meson-logs/*.json 2>"$logs/failures"); then
         bad "$name: did not run" "$logs/tests"
         return
     fi
@@ -80,13 +80,13 @@ for test in json.load(sys.stdin):
         print(test['name'])" "${@:2}"
 }
 
-step "layers" tools/check_layers.sh
+step "layers" tools/scripts/check_layers.sh
 
 # Machine code of GPUs is looked at on a GPU (tools/gpu-check.sh); here it has to compile, which is a third of the work without its optimizer.
 if build build-check -Dwerror=true -Dgpu_archs=90+PTX -Dnvcc_args=-Xcicc,-O0; then
     tests "all suites" build-check
-    step "installed files" tools/check_install.sh build-check
-    step "docs" tools/check_docs.py build-check && grep "not run" "$logs/step" | cut -c1-150 | sed 's/^/    /'
+    step "installed files" tools/scripts/check_install.sh build-check
+    step "docs" tools/scripts/check_docs.py build-check && grep "not run" "$logs/step" | cut -c1-150 | sed 's/^/    /'
     another_graphblas
     BUILD=build-check step "demo on the karate club" tools/demo.sh --karate-only
     # One OpenMP thread: valgrind runs one at a time anyway, and waiting ones would spin.

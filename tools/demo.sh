@@ -30,7 +30,7 @@ if [ -n "$file" ]; then
 fi
 
 cd "$root"
-tools/install_deps.sh demo || exit 1
+tools/scripts/install_deps.sh demo || exit 1
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "demo: '$*' failed" >&2; exit 1; }; }
@@ -39,8 +39,8 @@ export BUILD=${BUILD:-build}
 [ -f "$BUILD/build.ninja" ] || { echo "Configuring $BUILD/ …"; quietly meson setup "$BUILD"; }
 quietly meson configure "$BUILD" -Dtests=true
 echo "Compiling …"
-targets=$(python3 tools/demo.py --targets)
+targets=$(python3 tools/scripts/demo.py --targets)
 # shellcheck disable=SC2086
 quietly meson compile -C "$BUILD" $targets
 # shellcheck disable=SC2086
-exec python3 tools/demo.py $graphs ${file:+"$file"}
+exec python3 tools/scripts/demo.py $graphs ${file:+"$file"}

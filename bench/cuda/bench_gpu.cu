@@ -24,11 +24,11 @@
 #include "bench/cuda/measure.h"
 #include "bench/cuda/orders.h"
 #include "bench/cuda/peers.h"
-#include "kernels/cuda/cuda_kernels.h"
-#include "kernels/cuda/narrow.h"
+#include "kernels/cuda/common/cuda_kernels.h"
+#include "kernels/cuda/common/fp16_scaling.h"
 extern "C" {
-#include "src/route/model.h"
-#include "tools/mm.h"
+#include "src/policy/model.h"
+#include "src/mtx/mm.h"
 }
 
 namespace {

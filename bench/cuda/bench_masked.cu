@@ -17,7 +17,7 @@
 #include "bench/cuda/matrices.h"
 #include "bench/cuda/measure.h"
 #include "bench/cuda/sddmm.h"
-#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/common/cuda_kernels.h"
 
 namespace {
 

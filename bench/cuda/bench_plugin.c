@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "backends/cuda/context.h"
+#include "backends/cuda/device/context.h"
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
 int tsr_backend_score(const tsr_backend_options *options);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "backends/cuda/values.h"
+#include "backends/cuda/arrays/arrays.h"
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
 int tsr_backend_score(const tsr_backend_options *options);

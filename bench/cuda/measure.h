@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "bench/cuda/matrices.h"
-#include "tessera/formats.h"
+#include "src/format/blocks/formats.h"
 
 // Median milliseconds of `run` by events, after warm-up; -1 when it fails.  At most `budget_ms` are spent, at least 3 runs.
 double median_ms(const std::function<bool()> &run, double budget_ms = 250);

@@ -7,8 +7,8 @@
 
 #include "bench/cuda/check.cuh"
 #include "bench/cuda/measure.h"
-#include "kernels/cuda/cuda_kernels.h"
-#include "tessera/row_order.h"
+#include "kernels/cuda/common/cuda_kernels.h"
+#include "src/format/order/row_order.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // cuSPARSE beside our kernels.  SPDX-License-Identifier: Apache-2.0
 #pragma once
 #include "bench/cuda/matrices.h"
-#include "tessera/formats.h"
+#include "src/format/blocks/formats.h"
 
 struct PeerTime {
     double ms = -1;         // of the best algorithm

@@ -7,7 +7,7 @@
 #include "bench/cuda/check.cuh"
 #include "bench/cuda/measure.h"
 #include "bench/cuda/peers.h"
-#include "kernels/cuda/narrow.h"
+#include "kernels/cuda/common/fp16_scaling.h"
 
 namespace {
 

@@ -18,7 +18,7 @@ extern "C" {
 
 typedef enum tsr_format { TSR_SPARSE, TSR_HYPERSPARSE, TSR_BITMAP, TSR_FULL } tsr_format;
 
-/* In which order a representation may hold the rows of its matrix (tessera/row_order.h); never visible outside.  AUTO: in another one
+/* In which order a representation may hold the rows of its matrix (src/format/order/row_order.h); never visible outside.  AUTO: in another one
  * where that pays. */
 typedef enum tsr_reorder {
     TSR_REORDER_NONE, TSR_REORDER_AUTO, TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA
@@ -215,7 +215,7 @@ typedef struct tsr_backend_options {
     int device;           /* TESSERA_DEVICE */
     size_t device_memory; /* TESSERA_DEVICE_MEMORY: most bytes to use on the device; 0: its own choice */
     bool timed;           /* `times` will be asked */
-    const struct tsr_model *model; /* of TESSERA_MODEL (src/route/model.h), stays; NULL: the built-in one for the device at hand */
+    const struct tsr_model *model; /* of TESSERA_MODEL (src/policy/model.h), stays; NULL: the built-in one for the device at hand */
 } tsr_backend_options;
 
 /* A plug-in exports two functions of these types, tsr_backend_init and tsr_backend_score.  score: 0 = unusable on this machine

@@ -5,7 +5,7 @@
 #ifndef TSR_REF_FORMATS_H
 #define TSR_REF_FORMATS_H
 
-#include "tessera/formats.h"
+#include "src/format/blocks/formats.h"
 
 /* C = alpha A B + beta C over plus_times.
  *   number     what A's values are stored as

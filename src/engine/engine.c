@@ -11,11 +11,11 @@
 #include <time.h>
 
 #include "src/engine/operands.h"
-#include "src/registry/backends.h"
-#include "src/registry/config.h"
-#include "src/registry/trace.h"
-#include "src/route/experience.h"
-#include "src/route/route.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+#include "src/runtime/trace.h"
+#include "src/policy/timing_history.h"
+#include "src/policy/route.h"
 
 double tsr_engine_clock_ms(void)
 {

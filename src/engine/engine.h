@@ -4,7 +4,7 @@
 #define TSR_ENGINE_H
 
 #include "kernels/kernels.h"
-#include "src/matrix/matrix.h"
+#include "src/object/record.h"
 
 /* What a door knows about one product beyond the product itself. */
 typedef struct tsr_request {

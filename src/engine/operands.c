@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "src/registry/config.h"
+#include "src/runtime/config.h"
 
 bool tsr_wanted_by_col_a(const tsr_product *p)
 {

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "src/graphblas/hooks.h"
-#include "src/graphblas/resident.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/handover/resident.h"
 #include "src/graphblas/step.h"
-#include "src/registry/backends.h"
-#include "src/registry/config.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
 
 /* A product on its way. */
 typedef struct dense {

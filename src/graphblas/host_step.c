@@ -3,13 +3,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "src/format/split.h"
-#include "src/graphblas/finish.h"
-#include "src/graphblas/hooks.h"
+#include "src/base/split.h"
+#include "src/graphblas/handover/finish.h"
+#include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/step.h"
-#include "src/registry/config.h"
-#include "src/registry/trace.h"
-#include "src/route/elementwise.h"
+#include "src/runtime/config.h"
+#include "src/runtime/trace.h"
+#include "src/policy/elementwise.h"
 
 static double elements_of(GrB_Matrix C)
 {

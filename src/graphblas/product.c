@@ -3,18 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/graphblas/blocks.h"
-#include "src/graphblas/finish.h"
-#include "src/graphblas/hooks.h"
-#include "src/graphblas/pins.h"
-#include "src/graphblas/resident.h"
+#include "src/graphblas/intercept/block_cache.h"
+#include "src/graphblas/handover/finish.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/handover/resident.h"
 #include "src/graphblas/step.h"
-#include "src/registry/backends.h"
-#include "src/registry/config.h"
-#include "src/registry/trace.h"
-#include "src/registry/warn.h"
-#include "src/route/gravity.h"
-#include "src/route/route.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+#include "src/runtime/trace.h"
+#include "src/runtime/warn.h"
+#include "src/policy/placement_history.h"
+#include "src/policy/route.h"
 
 /* A product on its way: everything that a deferred run needs. */
 typedef struct job {

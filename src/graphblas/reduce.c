@@ -1,6 +1,6 @@
 /* Sums of matrices that are still deferred.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/graphblas/hooks.h"
+#include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/step.h"
 
 /* Whoever made the monoid: SuiteSparse gives a built-in operator its own identity, whatever was asked for. */

@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
-#include "src/graphblas/hooks.h"
-#include "src/graphblas/resident.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/handover/resident.h"
 #include "src/graphblas/step.h"
-#include "src/registry/config.h"
+#include "src/runtime/config.h"
 
 /* One reduction on its way. */
 typedef struct row_sums {

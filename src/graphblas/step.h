@@ -3,7 +3,7 @@
 #ifndef TSR_GRAPHBLAS_STEP_H
 #define TSR_GRAPHBLAS_STEP_H
 
-#include "src/graphblas/match.h"
+#include "src/graphblas/match/match.h"
 
 /* What becomes of entry (i, j) by where it is: of by_row i + by_column j + by_y y. */
 typedef struct tsr_place_rule {

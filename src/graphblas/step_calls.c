@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/graphblas/hooks.h"
-#include "src/graphblas/resident.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/handover/resident.h"
 #include "src/graphblas/step.h"
-#include "src/registry/config.h"
-#include "src/route/gravity.h"
+#include "src/runtime/config.h"
+#include "src/policy/placement_history.h"
 
 /* ---- who computes ---- */
 

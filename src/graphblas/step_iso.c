@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "src/graphblas/hooks.h"
-#include "src/graphblas/resident.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/handover/resident.h"
 #include "src/graphblas/step.h"
 
 /* The value of every entry, if there is only one. */

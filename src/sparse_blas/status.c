@@ -1,7 +1,7 @@
 /* Version, status texts, options.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/registry/config.h"
-#include "src/registry/paths.h"
+#include "src/runtime/config.h"
+#include "src/runtime/paths.h"
 
 const char *tsr_status_string(tsr_status status)
 {

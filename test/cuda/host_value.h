@@ -3,7 +3,7 @@
 #ifndef TSR_TEST_HOST_VALUE_H
 #define TSR_TEST_HOST_VALUE_H
 
-#include "backends/cuda/context.h"
+#include "backends/cuda/device/context.h"
 #include "kernels/ref/ref.h"
 #include "kernels/ref/step.h"
 #include "test/kernels/cases.h"

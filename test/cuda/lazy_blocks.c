@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/runtime.h"
+#include "backends/cuda/device/runtime.h"
 #include "kernels/ref/formats.h"
 #include "kernels/ref/ref.h"
-#include "src/format/blocks.h"
-#include "src/format/format.h"
-#include "tessera/row_order.h"
+#include "src/format/blocks/tc_blocks.h"
+#include "src/format/sparse/format.h"
+#include "src/format/order/row_order.h"
 
 /* ---- block formats: made by src/format, which is what converters on a device must equal ---- */
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/runtime.h"
-#include "kernels/cuda/push.h"
+#include "backends/cuda/device/runtime.h"
+#include "kernels/cuda/spmv/spmv_push.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/formats.h"
 #include "kernels/ref/ref.h"
-#include "src/format/blocks.h"
-#include "src/format/format.h"
+#include "src/format/blocks/tc_blocks.h"
+#include "src/format/sparse/format.h"
 
 /* ---- dense operands ---- */
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/runtime.h"
+#include "backends/cuda/device/runtime.h"
 
 enum { STREAMS = 8 };
 

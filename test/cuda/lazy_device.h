@@ -4,7 +4,7 @@
 #define TEST_CUDA_LAZY_DEVICE_H
 
 #include "tessera/backend.h"
-#include "tessera/formats.h"
+#include "src/format/blocks/formats.h"
 
 /* Queues run(copy of *described); a failure queues nothing.  `run` must not call the device. */
 tsr_status lazy_queue(void (*run)(const void *described), const void *described, size_t bytes, void *stream);

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/cuda_kernels.h"
-#include "kernels/cuda/narrow.h"
+#include "kernels/cuda/common/cuda_kernels.h"
+#include "kernels/cuda/common/fp16_scaling.h"
 #include "kernels/kernels.h"
-#include "src/format/blocks.h"
-#include "src/format/format.h"
+#include "src/format/blocks/tc_blocks.h"
+#include "src/format/sparse/format.h"
 
 /* Arrays of one product, whichever kernel it was asked of. */
 typedef struct masked_work {

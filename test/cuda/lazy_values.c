@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/gemm.h"
-#include "kernels/cuda/chain.h"
-#include "kernels/cuda/derive.h"
-#include "kernels/cuda/spread.h"
+#include "backends/cuda/spmm/gemm.h"
+#include "kernels/cuda/elementwise/fusion.h"
+#include "kernels/cuda/elementwise/derive.h"
+#include "kernels/cuda/elementwise/spread.h"
 #include "kernels/ref/derive.h"
 #include "kernels/ref/step.h"
 
@@ -103,7 +103,7 @@ tsr_status tsr_cuda_chain_reduce(tsr_cuda_reduced *result, void *scratch, tsr_re
     return lazy_queue(run_chain, &(chain_work){*chain, result, op}, sizeof(chain_work), stream);
 }
 
-/* One of the functions of kernels/cuda/derive.h. */
+/* One of the functions of kernels/cuda/elementwise/derive.h. */
 typedef struct derive_work {
     tsr_elements e;
     void *z;

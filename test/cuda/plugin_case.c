@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "backends/cuda/context.h"
-#include "src/route/model.h"
+#include "backends/cuda/device/context.h"
+#include "src/policy/model.h"
 #include "test/cuda/device_control.h"
 
 sending how;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/common/cuda_kernels.h"
 
 /* The next random number (splitmix64). */
 static inline uint64_t seeds_next(uint64_t *state)

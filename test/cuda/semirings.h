@@ -5,7 +5,7 @@
 #ifndef TSR_TEST_CUDA_SEMIRINGS_H
 #define TSR_TEST_CUDA_SEMIRINGS_H
 
-#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/common/cuda_kernels.h"
 #include "test/cuda/emulator.h"
 #include "test/kernels/compare.h"
 

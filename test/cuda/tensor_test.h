@@ -5,9 +5,9 @@
 #ifndef TEST_CUDA_TENSOR_TEST_H
 #define TEST_CUDA_TENSOR_TEST_H
 
-#include "kernels/cuda/cuda_kernels.h"
+#include "kernels/cuda/common/cuda_kernels.h"
 #include "kernels/ref/formats.h"
-#include "src/format/blocks.h"
+#include "src/format/blocks/tc_blocks.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* Transpose, conversion and the check for finite values, against loops.
  *     --seed=N --count=N
  * SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/cuda/cuda_kernels.h"
-#include "kernels/cuda/narrow.h"
+#include "kernels/cuda/common/cuda_kernels.h"
+#include "kernels/cuda/common/fp16_scaling.h"
 #include "test/kernels/cases.h"
 
 #include <math.h>

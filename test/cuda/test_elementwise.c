@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/cuda/chain.h"
-#include "kernels/cuda/derive.h"
-#include "kernels/cuda/spread.h"
+#include "kernels/cuda/elementwise/fusion.h"
+#include "kernels/cuda/elementwise/derive.h"
+#include "kernels/cuda/elementwise/spread.h"
 #include "kernels/ref/derive.h"
 #include "kernels/ref/step.h"
 #include "test/cuda/seeds.h"

@@ -1,8 +1,8 @@
 /* Row orders of the device against those of src/format, bit by bit.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/cuda/cuda_kernels.h"
-#include "src/format/blocks.h"
-#include "tessera/row_order.h"
+#include "kernels/cuda/common/cuda_kernels.h"
+#include "src/format/blocks/tc_blocks.h"
+#include "src/format/order/row_order.h"
 #include "test/cuda/emulator.h"
 #include "test/cuda/seeds.h"
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/context.h"
-#include "backends/cuda/pinned.h"
-#include "src/route/model.h"
+#include "backends/cuda/device/context.h"
+#include "backends/cuda/transfer/pinned.h"
+#include "src/policy/model.h"
 #include "test/cuda/device_control.h"
 
 /* ---- right answers ---- */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/context.h"
+#include "backends/cuda/device/context.h"
 #include "test/cuda/device_control.h"
 #include "test/threads.h"
 

@@ -1,6 +1,6 @@
 // What kernels use of the chip, against plain loops: on the emulator, and on a GPU to see that the emulator is right.
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/common/device.cuh"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,7 @@
 /* Products from a frontier against the oracle: every semiring of every type, on the random vectors of test/kernels; and long columns, few
  * entries of u, none.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/cuda/push.h"
+#include "kernels/cuda/spmv/spmv_push.h"
 #include "kernels/ref/ref.h"
 #include "test/cuda/semirings.h"
 

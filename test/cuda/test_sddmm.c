@@ -4,10 +4,10 @@
  * SDDMM over stencils in every arithmetic, with mask values, in portions, and with elements that are not finite; and with rows of
  * B' rounded to FP16, of any magnitude and spread.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/cuda/narrow.h"
+#include "kernels/cuda/common/fp16_scaling.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/formats.h"
-#include "src/format/blocks.h"
+#include "src/format/blocks/tc_blocks.h"
 #include "test/cuda/semirings.h"
 
 #include <float.h>

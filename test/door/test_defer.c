@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "src/graphblas/door.h"
-#include "src/graphblas/hooks.h"
+#include "src/graphblas/intercept/hooks.h"
 #include "test/threads.h"
 
 #include <cmocka.h>

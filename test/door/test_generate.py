@@ -10,7 +10,7 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '..', '..', 'src', 'graphblas', 'gen'))
+sys.path.insert(0, os.path.join(HERE, '..', '..', 'src', 'graphblas', 'intercept', 'generate'))
 sys.dont_write_bytecode = True
 
 import classify  # noqa: E402

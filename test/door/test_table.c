@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "src/graphblas/door.h"
-#include "src/graphblas/hooks.h"
+#include "src/graphblas/intercept/hooks.h"
 #include "test/threads.h"
 
 #include <cmocka.h>

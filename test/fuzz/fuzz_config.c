@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/registry/config.h"
+#include "src/runtime/config.h"
 #include "test/fuzz/fuzz.h"
 
 static bool valid(const tsr_config *c)

@@ -9,7 +9,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/ref/step.h"
-#include "src/format/format.h"
+#include "src/format/sparse/format.h"
 #include "test/kernels/cases.h"
 #include "test/seed.h"
 

@@ -4,7 +4,7 @@
 #define TSR_BLOCK_FORMATS_H
 
 #include "kernels/ref/formats.h"
-#include "src/format/blocks.h"
+#include "src/format/blocks/tc_blocks.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef TEST_REPLAY_TIMES_H
 #define TEST_REPLAY_TIMES_H
 
-#include "src/route/forms.h"
+#include "src/policy/forms.h"
 
 typedef struct replay_matrix {
     const char *name;

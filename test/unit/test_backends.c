@@ -14,10 +14,10 @@
 #include <cmocka.h>
 
 #include "src/engine/engine.h"
-#include "src/registry/backends.h"
-#include "src/registry/config.h"
-#include "src/registry/paths.h"
-#include "src/route/experience.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+#include "src/runtime/paths.h"
+#include "src/policy/timing_history.h"
 #include "test/unit/child.h"
 
 static char **plugins;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "test/unit/equal.h"
-#include "tools/mm.h"
+#include "src/mtx/mm.h"
 
 /* ---- random matrices ---- */
 

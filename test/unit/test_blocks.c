@@ -1,6 +1,6 @@
 /* The block formats: a worked example by hand, views, refusals, failing allocations, damage that checkers see.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/format/format.h"
+#include "src/format/sparse/format.h"
 #include "test/unit/block_formats.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "kernels/kernels.h"
-#include "src/registry/config.h"
+#include "src/runtime/config.h"
 #include "test/threads.h"
 #include "test/unit/child.h"
 

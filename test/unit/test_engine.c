@@ -10,7 +10,7 @@
 
 #include "kernels/kernels.h"
 #include "src/engine/engine.h"
-#include "src/registry/config.h"
+#include "src/runtime/config.h"
 
 enum { ROWS = 300, COLS = 200, WIDTH = 24, DEGREE = 7 };
 

@@ -1,6 +1,6 @@
 /* Properties of the format converters on random, edge-biased matrices.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/format/format.h"
+#include "src/format/sparse/format.h"
 
 #include <math.h>
 #include <setjmp.h>

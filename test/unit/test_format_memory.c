@@ -1,7 +1,7 @@
 /* Every allocation of the converters fails once: out of memory is reported and nothing stays behind.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/format/blocks.h"
-#include "src/format/format.h"
+#include "src/format/blocks/tc_blocks.h"
+#include "src/format/sparse/format.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

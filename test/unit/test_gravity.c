@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "src/route/elementwise.h"
-#include "src/route/gravity.h"
+#include "src/policy/elementwise.h"
+#include "src/policy/placement_history.h"
 
 static int forget(void **state)
 {

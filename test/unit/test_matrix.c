@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/matrix/matrix.h"
+#include "src/object/record.h"
 #include "test/threads.h"
 
 /* 3 x 4, by row: (0,1)=5 (0,3)=6 (2,0)=7; row 1 is empty. */

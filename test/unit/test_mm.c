@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "test/unit/child.h"
-#include "tools/inspect.h"
-#include "tools/mm.h"
+#include "tools/tessera/inspect.h"
+#include "src/mtx/mm.h"
 
 #define BANNER "%%MatrixMarket matrix "
 #define PATTERN BANNER "coordinate pattern general\n"

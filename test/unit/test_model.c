@@ -11,10 +11,10 @@
 
 #include <cmocka.h>
 
-#include "src/registry/model_file.h"
+#include "src/runtime/model_file.h"
 #include "test/unit/child.h"
-#include "tools/fit/sample.h"
-#include "tools/fit/solve.h"
+#include "tools/tessera/fit/sample.h"
+#include "tools/tessera/fit/solve.h"
 
 static uint64_t state = 1;
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "src/matrix/matrix.h"
+#include "src/object/record.h"
 #include "tessera/tessera.h"
 #include "test/threads.h"
 #include "test/unit/native_case.h"

@@ -1,8 +1,8 @@
 /* Orders of rows: permutations, the same for any number of threads, and fewer nonzero vectors where rows had been shuffled.
  * TESSERA_TEST_SEED repeats a run.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/format/blocks.h"
-#include "tessera/row_order.h"
+#include "src/format/blocks/tc_blocks.h"
+#include "src/format/order/row_order.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

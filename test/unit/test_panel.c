@@ -2,7 +2,7 @@
  * TESSERA_TEST_SEED repeats a run.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/ref/formats.h"
-#include "src/format/blocks.h"
+#include "src/format/blocks/tc_blocks.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/route/route.h"
+#include "src/policy/route.h"
 
 static tsr_features base(tsr_op op)
 {

@@ -261,7 +261,7 @@ class Completion(unittest.TestCase):
     """The bash completion, driven as bash drives it."""
 
     def complete(self, *words):
-        script = pathlib.Path(__file__).parents[2] / "tools" / "tessera.bash"
+        script = pathlib.Path(__file__).parents[2] / "tools" / "tessera" / "tessera.bash"
         line = f"compopt() {{ :; }}; . {script}; COMP_WORDS=({TOOL} \"$@\"); COMP_CWORD=$#; _tessera; printf '%s\\n' \"${{COMPREPLY[@]}}\""
         return subprocess.run(["bash", "-c", line, "bash", *words], env=environment(), capture_output=True, text=True, timeout=60,
                               check=True).stdout.split()

@@ -18,9 +18,9 @@
 
 #include <cmocka.h>
 
-#include "src/registry/config.h"
-#include "src/registry/trace.h"
-#include "src/registry/warn.h"
+#include "src/runtime/config.h"
+#include "src/runtime/trace.h"
+#include "src/runtime/warn.h"
 #include "test/threads.h"
 #include "test/unit/child.h"
 

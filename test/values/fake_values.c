@@ -7,7 +7,7 @@
 
 #include "fake_values.h"
 #include "kernels/kernels.h"
-#include "src/registry/backends.h"
+#include "src/runtime/backends.h"
 
 TSR_PUBLIC const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
 TSR_PUBLIC int tsr_backend_score(const tsr_backend_options *options);

@@ -3,7 +3,7 @@
 #ifndef TSR_TEST_FAKE_VALUES_H
 #define TSR_TEST_FAKE_VALUES_H
 
-#include "src/format/format.h"
+#include "src/format/sparse/format.h"
 
 typedef struct fake_value {
     int64_t count;

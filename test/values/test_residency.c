@@ -530,7 +530,7 @@ static void freed_operands_stay(void)
     REQUIRE(homes() == 2);
 }
 
-/* The hooks' filter (src/graphblas/hooks.h) takes NULL for this handle. */
+/* The hooks' filter (src/graphblas/intercept/hooks.h) takes NULL for this handle. */
 static bool looks_like_null(const void *handle)
 {
     const uintptr_t address = (uintptr_t)handle;

@@ -1,0 +1,425 @@
+/* Values on the device: how they come, go and are computed.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/arrays/arrays.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/arrays/fusion.h"
+#include "backends/cuda/transfer/fetch.h"
+#include "backends/cuda/spmm/gemm.h"
+#include "backends/cuda/operands/sparse.h"
+#include "backends/cuda/transfer/host_copy.h"
+#include "backends/cuda/device/times.h"
+#include "kernels/cuda/elementwise/spread.h"
+
+/* ---- memory ---- */
+
+enum { ALIGNMENT = 256 };
+
+static size_t aligned(size_t bytes)
+{
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static tsr_status allocate(tsr_cuda_value *v, bool bitmap)
+{
+    size_t elements = (size_t)v->count * v->size, bytes = bitmap ? aligned(elements) + (size_t)v->count : elements;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OUT_OF_MEMORY;
+    v->bytes = bytes;
+    tsr_status status = tsr_cuda_new(&v->x, bytes);
+    if (status == TSR_OK && bitmap)
+        v->present = (int8_t *)v->x + aligned(elements);
+    return status;
+}
+
+static void free_value(void *whole)
+{
+    tsr_cuda_value_free(whole);
+}
+
+tsr_status tsr_cuda_value_new(tsr_cuda_value **out, int64_t count, size_t size, bool bitmap)
+{
+    tsr_cuda_value *v = calloc(1, sizeof *v);
+    *out = NULL;
+    if (!v)
+        return TSR_OUT_OF_MEMORY;
+    *v = (tsr_cuda_value){.dead.free = free_value, .count = count, .size = size, .nvals = bitmap ? -1 : count};
+    atomic_init(&v->refs, 1);
+    tsr_status status = allocate(v, bitmap);
+    if (status == TSR_OK)
+        *out = v;
+    else
+        tsr_cuda_value_free(v);
+    return status;
+}
+
+void tsr_cuda_value_free(tsr_cuda_value *v)
+{
+    if (!v)
+        return;
+    tsr_cuda_delete(v->x);
+    tsr_cuda_unreserve(v->bytes);
+    free(v);
+}
+
+static void forget(void *value)
+{
+    tsr_cuda_value *v = value;
+    if (!tsr_cuda_alive())
+        return; /* the lock may be held by a thread that is not there any more */
+    if (atomic_fetch_sub(&v->refs, 1) == 1)
+        tsr_cuda_let_go(&v->dead);
+    tsr_cuda_free_dead_unless_busy();
+}
+
+/* ---- one operation, alone with the device ---- */
+
+/* goes_on: with what is held back. */
+static tsr_status alone(tsr_cuda_operation run, void *arguments, bool goes_on)
+{
+    void *before;
+    if (!tsr_cuda_alive())
+        return TSR_INTERNAL_ERROR;
+    tsr_status status = tsr_cuda_begin(&before);
+    tsr_cuda_times_start();
+    if (status == TSR_OK && !goes_on)
+        status = tsr_cuda_chain_run();
+    if (status == TSR_OK)
+        status = run(arguments);
+    if (status == TSR_OUT_OF_MEMORY && (status = tsr_cuda_chain_run()) == TSR_OK) {
+        tsr_cuda_evict_all();
+        status = run(arguments);
+    }
+    tsr_cuda_times_stop();
+    tsr_cuda_end(before);
+    return status;
+}
+
+tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments)
+{
+    return alone(run, arguments, false);
+}
+
+tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments, void *scratch), void *arguments)
+{
+    void *scratch;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OUT_OF_MEMORY;
+    tsr_status status = tsr_cuda_new(&scratch, bytes);
+    if (status == TSR_OK)
+        status = run(arguments, scratch);
+    tsr_cuda_delete(scratch);
+    tsr_cuda_unreserve(bytes);
+    return status;
+}
+
+/* ---- to the device ---- */
+
+/* One value, everywhere. */
+static tsr_status fill(tsr_cuda_value *v, const tsr_view *view)
+{
+    tsr_step s = {.op = TSR_STEP_IDENTITY, .type = view->type, .result = view->type, .count = v->count};
+    memcpy(&s.x.scalar, view->x, v->size);
+    return tsr_cuda_step(&s, &(tsr_step_arrays){.z = v->x}, &tsr_cuda.device, tsr_cuda.compute);
+}
+
+static tsr_status upload(void *to, const void *from, size_t size, const tsr_view *view, int nthreads, int64_t *moved)
+{
+    tsr_cuda_rectangle r = {.host = (char *)(uintptr_t)from, .host_ld = view->ld, .outer = view->nvec, .inner = view->vlen,
+                            .device_ld = view->vlen, .size = size, .device = to};
+    return tsr_cuda_upload(&r, nthreads, moved);
+}
+
+/* What a sparse matrix takes on the way. */
+static size_t csr_bytes(const tsr_view *view, size_t value_size)
+{
+    return (size_t)((view->by_col ? view->ncols : view->nrows) + 1) * 8 + (size_t)view->nvals * (sizeof(uint32_t) + value_size);
+}
+
+/* Entries to their places. */
+static tsr_status spread(tsr_cuda_value *v, const tsr_view *view, int nthreads, int64_t *moved)
+{
+    size_t value_size = view->iso ? 0 : v->size, bytes = csr_bytes(view, value_size);
+    tsr_cuda_csr csr = {0};
+    uint64_t iso = 0;
+    tsr_status status = tsr_cuda_set(v->x, 0, v->bytes, tsr_cuda.compute);
+    if (status != TSR_OK || view->nvals == 0)
+        return status;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OUT_OF_MEMORY;
+    if (view->iso)
+        memcpy(&iso, view->x, v->size);
+    status = tsr_cuda_csr_upload(&csr, view, value_size, nthreads, moved);
+    if (status == TSR_OK)
+        status = tsr_cuda_spread(v->x, v->present, &csr, (int)v->size, iso, &tsr_cuda.device, tsr_cuda.compute);
+    if (status != TSR_OK)
+        tsr_cuda_settle();
+    tsr_cuda_csr_delete(&csr);
+    tsr_cuda_unreserve(bytes);
+    return status;
+}
+
+tsr_status tsr_cuda_value_bring(tsr_cuda_value **out, const tsr_view *view, int nthreads, int64_t *moved)
+{
+    tsr_cuda_value *v;
+    bool compressed = tsr_is_compressed(view), bitmap = view->format == TSR_BITMAP;
+    tsr_status status = tsr_cuda_value_new(&v, view->nrows * view->ncols, tsr_cuda_type_size(view->type), bitmap || compressed);
+    *out = NULL;
+    if (status != TSR_OK)
+        return status;
+    v->nvals = bitmap || compressed ? view->nvals : v->count;
+    if (v->count && compressed)
+        status = spread(v, view, nthreads, moved);
+    else if (v->count && view->x)
+        status = view->iso ? fill(v, view) : upload(v->x, view->x, v->size, view, nthreads, moved);
+    if (status == TSR_OK && v->count && bitmap)
+        status = upload(v->present, view->b, 1, view, nthreads, moved);
+    if (status == TSR_OK) {
+        *out = v;
+        return TSR_OK;
+    }
+    tsr_cuda_settle(); /* nothing writes there any more */
+    tsr_cuda_value_free(v);
+    return status;
+}
+
+typedef struct bringing {
+    const tsr_view *view;
+    int nthreads;
+    tsr_cuda_value *value;
+    int64_t moved;
+} bringing;
+
+static tsr_status run_bring(void *arguments)
+{
+    bringing *b = arguments;
+    b->moved = 0;
+    return tsr_cuda_value_bring(&b->value, b->view, b->nthreads, &b->moved);
+}
+
+static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
+{
+    bringing b = {.view = view, .nthreads = nthreads};
+    if (tsr_is_compressed(view) ? view->vlen > UINT32_MAX : !view->x)
+        return TSR_DECLINED;
+    tsr_status status = tsr_cuda_alone(run_bring, &b);
+    *value = b.value;
+    *bytes_moved = b.moved;
+    return status;
+}
+
+/* ---- home ---- */
+
+tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes)
+{
+    int pairs = tsr_cuda_need_pairs(1);
+    if (pairs < 0)
+        return (tsr_status)pairs;
+    void *staging = tsr_cuda.chunks[1].staging;
+    tsr_status status = tsr_cuda_to_host(staging, device, bytes, tsr_cuda.compute), waited = tsr_cuda_wait(tsr_cuda.compute);
+    if (status != TSR_OK || waited != TSR_OK)
+        return status != TSR_OK ? status : waited;
+    memcpy(host, staging, bytes);
+    return TSR_OK;
+}
+
+tsr_status tsr_cuda_value_fetch(tsr_cuda_value *v, tsr_result *result, int nthreads)
+{
+    int64_t present = 0;
+    tsr_status status = tsr_cuda_fetch_array(result->x, v->x, v->count, v->size, nthreads, &result->bytes_moved);
+    if (status == TSR_OK && v->present && result->b)
+        status = tsr_cuda_fetch_presence(result->b, v->present, v->count, nthreads, &present, &result->bytes_moved);
+    if (status != TSR_OK) {
+        tsr_cuda_settle();
+        return status;
+    }
+    if (result->b && !v->present && v->count)
+        memset(result->b, 1, (size_t)v->count);
+    if (result->b && v->nvals < 0)
+        v->nvals = present;
+    result->nvals = result->b ? v->nvals : v->count;
+    return TSR_OK;
+}
+
+typedef struct fetching {
+    tsr_cuda_value *value;
+    tsr_result *result;
+    int nthreads;
+} fetching;
+
+static tsr_status run_fetch(void *arguments)
+{
+    fetching *f = arguments;
+    f->result->bytes_moved = 0;
+    return tsr_cuda_value_fetch(f->value, f->result, f->nthreads);
+}
+
+static tsr_status fetch(void *value, tsr_result *result, int nthreads)
+{
+    return tsr_cuda_alone(run_fetch, &(fetching){value, result, nthreads});
+}
+
+/* ---- entries present ---- */
+
+tsr_status tsr_cuda_value_count(tsr_cuda_value *v)
+{
+    int64_t *total;
+    if (v->nvals >= 0)
+        return TSR_OK;
+    tsr_status status = tsr_cuda_new((void **)&total, sizeof *total);
+    if (status == TSR_OK)
+        status = tsr_cuda_count_ones(total, v->present, v->count, &tsr_cuda.device, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_fetch_word(&v->nvals, total, sizeof v->nvals);
+    tsr_cuda_delete(total);
+    return status;
+}
+
+static tsr_status run_count(void *arguments)
+{
+    return tsr_cuda_value_count(arguments);
+}
+
+static tsr_status count(void *value, int64_t *nvals)
+{
+    tsr_cuda_value *v = value;
+    tsr_status status = v->present ? tsr_cuda_alone(run_count, v) : TSR_OK;
+    *nvals = v->nvals;
+    return status;
+}
+
+/* ---- waiting ---- */
+
+static tsr_status run_wait(void *nothing)
+{
+    (void)nothing;
+    return tsr_cuda_wait(tsr_cuda.compute);
+}
+
+static tsr_status wait_for(void *value)
+{
+    return tsr_cuda_alone(run_wait, value);
+}
+
+/* ---- steps ---- */
+
+typedef struct stepping {
+    const tsr_step *step;
+    tsr_cuda_value *value;
+} stepping;
+
+static tsr_status run_step(void *arguments)
+{
+    stepping *t = arguments;
+    const tsr_step *s = t->step;
+    tsr_step_arrays a = {.x = tsr_cuda_elements(s->x.value), .y = tsr_cuda_elements(s->y.value), .c = tsr_cuda_elements(s->c),
+                         .mask = tsr_cuda_elements(s->mask)};
+    if (s->mask_structural)
+        a.mask.x = NULL;
+    tsr_status status = tsr_cuda_value_new(&t->value, s->count, tsr_cuda_type_size(s->result), !tsr_step_is_full(s, &a));
+    if (status != TSR_OK)
+        return status;
+    a.z = t->value->x;
+    a.z_present = t->value->present;
+    status = tsr_cuda_chain_add(s, &a, t->value);
+    if (status != TSR_OK) {
+        tsr_cuda_value_free(t->value);
+        t->value = NULL;
+    }
+    return status;
+}
+
+/* C = A. */
+static bool is_copy(const tsr_step *s)
+{
+    return s->op == TSR_STEP_IDENTITY && s->x.value && s->type == s->result && !s->mask && !s->c;
+}
+
+static tsr_status step(const tsr_step *s, void **value)
+{
+    if (is_copy(s)) {
+        atomic_fetch_add(&((tsr_cuda_value *)s->x.value)->refs, 1);
+        *value = s->x.value;
+        return TSR_OK;
+    }
+    stepping t = {.step = s};
+    tsr_status status = alone(run_step, &t, true);
+    *value = t.value;
+    return status;
+}
+
+/* ---- reductions ---- */
+
+typedef struct reducing {
+    const tsr_cuda_value *value;
+    tsr_type type;
+    tsr_reduce_op op;
+    tsr_cuda_reduced result;
+} reducing;
+
+static tsr_status reduce_within(void *arguments, void *scratch)
+{
+    reducing *r = arguments;
+    char *memory = scratch;
+    tsr_elements e = tsr_cuda_elements(r->value);
+    tsr_cuda_reduced *result = (void *)memory;
+    tsr_status status = tsr_cuda_chain_reduce_into(result, memory + ALIGNMENT, r->type, r->op, r->value);
+    if (status == TSR_DECLINED && (status = tsr_cuda_chain_run()) == TSR_OK)
+        status = tsr_cuda_reduce(result, memory + ALIGNMENT, r->type, r->op, &e, r->value->count, &tsr_cuda.device, tsr_cuda.compute);
+    return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
+}
+
+static tsr_status run_reduce(void *arguments)
+{
+    reducing *r = arguments;
+    return tsr_cuda_with_scratch(ALIGNMENT + tsr_cuda_reduce_bytes(r->value->count, &tsr_cuda.device), reduce_within, r);
+}
+
+static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any)
+{
+    reducing r = {.value = value, .type = type, .op = op};
+    tsr_status status = alone(run_reduce, &r, true);
+    *any = status == TSR_OK && r.result.any;
+    if (*any)
+        memcpy(scalar, &r.result.scalar, tsr_cuda_type_size(type));
+    return status;
+}
+
+/* ---- dense products ---- */
+
+typedef struct multiplying {
+    const tsr_dense_product *product;
+    tsr_cuda_value *value;
+} multiplying;
+
+static tsr_status run_multiply(void *arguments)
+{
+    multiplying *m = arguments;
+    const tsr_dense_product *p = m->product;
+    const tsr_cuda_value *a = p->a, *b = p->b;
+    tsr_status status = tsr_cuda_value_new(&m->value, p->m * p->n, tsr_cuda_type_size(p->type), false);
+    if (status != TSR_OK)
+        return status;
+    bool nothing = p->m == 0 || p->n == 0 || p->k == 0;
+    status = nothing ? tsr_cuda_set(m->value->x, 0, m->value->bytes, tsr_cuda.compute)
+                     : tsr_cuda_gemm(p, a->x, b->x, m->value->x, tsr_cuda.compute);
+    if (status != TSR_OK) {
+        tsr_cuda_value_free(m->value);
+        m->value = NULL;
+    }
+    return status;
+}
+
+static tsr_status multiply(const tsr_dense_product *product, void **value)
+{
+    multiplying m = {.product = product};
+    tsr_status status = tsr_cuda_alone(run_multiply, &m);
+    *value = m.value;
+    return status;
+}
+
+const tsr_backend_values tsr_cuda_values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply,
+                                            .sums = tsr_cuda_value_sums, .cast = tsr_cuda_value_cast, .turn = tsr_cuda_value_turn,
+                                            .places = tsr_cuda_value_places, .count = count, .wait = wait_for, .fetch = fetch, .forget = forget};

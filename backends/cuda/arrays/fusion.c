@@ -1,0 +1,116 @@
+/* Steps that are held back until the next call.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/arrays/fusion.h"
+
+#include "kernels/cuda/elementwise/fusion.h"
+
+enum { OPERANDS = 3 };
+
+/* Every value here counts one reference. */
+static tsr_chain held;
+static tsr_cuda_value *made[TSR_CHAIN_MOST], *operands[TSR_CHAIN_MOST][OPERANDS];
+
+/* ---- references ---- */
+
+static tsr_cuda_value *keep(tsr_cuda_value *v)
+{
+    if (v)
+        atomic_fetch_add(&v->refs, 1);
+    return v;
+}
+
+static void let_go(tsr_cuda_value *v)
+{
+    if (v && atomic_fetch_sub(&v->refs, 1) == 1)
+        tsr_cuda_value_free(v);
+}
+
+static void forget_last(void)
+{
+    const int k = --held.n;
+    for (int at = 0; at < OPERANDS; at++)
+        let_go(operands[k][at]);
+    let_go(made[k]);
+}
+
+static void forget_all(void)
+{
+    while (held.n)
+        forget_last();
+}
+
+/* ---- queueing ---- */
+
+static bool is_looked_at(int k)
+{
+    return atomic_load(&made[k]->refs) > 1;
+}
+
+void tsr_cuda_chain_drop(void)
+{
+    while (held.n && !is_looked_at(held.n - 1))
+        forget_last();
+}
+
+static void look(void)
+{
+    for (int k = 0; k < held.n; k++)
+        held.looked_at[k] = is_looked_at(k);
+}
+
+tsr_status tsr_cuda_chain_run(void)
+{
+    tsr_cuda_chain_drop();
+    look();
+    tsr_status status = held.n > 1    ? tsr_cuda_chain(&held, &tsr_cuda.device, tsr_cuda.compute)
+                        : held.n == 1 ? tsr_cuda_step(&held.step[0], &held.arrays[0], &tsr_cuda.device, tsr_cuda.compute)
+                                      : TSR_OK;
+    if (status == TSR_OK)
+        forget_all();
+    return status;
+}
+
+static bool joins(tsr_type type, tsr_reduce_op op)
+{
+    return type == held.step[0].type && (op == TSR_REDUCE_PLUS || op == TSR_REDUCE_TIMES || op == TSR_REDUCE_MIN || op == TSR_REDUCE_MAX);
+}
+
+tsr_status tsr_cuda_chain_reduce_into(tsr_cuda_reduced *result, void *scratch, tsr_type type, tsr_reduce_op op, const tsr_cuda_value *value)
+{
+    if (!held.n || made[held.n - 1] != value || !joins(type, op))
+        return TSR_DECLINED;
+    look();
+    tsr_status status = tsr_cuda_chain_reduce(result, scratch, op, &held, &tsr_cuda.device, tsr_cuda.compute);
+    if (status == TSR_OK)
+        forget_all();
+    return status;
+}
+
+/* ---- holding ---- */
+
+/* The last that is held is an operand, and none before it is. */
+static bool goes_on(const tsr_step *s)
+{
+    const void *const wanted[OPERANDS] = {s->x.value, s->y.value, s->c};
+    bool last = false, earlier = false;
+    for (int at = 0; held.n && at < OPERANDS; at++)
+        for (int k = 0; k < held.n; k++)
+            *(k == held.n - 1 ? &last : &earlier) |= wanted[at] == made[k];
+    return last && !earlier && held.n < TSR_CHAIN_MOST && s->type == held.step[0].type && s->count == held.step[0].count;
+}
+
+tsr_status tsr_cuda_chain_add(const tsr_step *s, const tsr_step_arrays *arrays, tsr_cuda_value *z)
+{
+    const bool takes = tsr_chain_takes(s, arrays);
+    tsr_status status = takes && goes_on(s) ? TSR_OK : tsr_cuda_chain_run();
+    if (status != TSR_OK || !takes)
+        return status == TSR_OK ? tsr_cuda_step(s, arrays, &tsr_cuda.device, tsr_cuda.compute) : status;
+    tsr_cuda_value *const wanted[OPERANDS] = {s->x.value, s->y.value, s->c};
+    const int k = held.n++;
+    for (int at = 0; at < OPERANDS; at++)
+        operands[k][at] = k && wanted[at] == made[k - 1] ? NULL : keep(wanted[at]);
+    held.step[k] = *s;
+    held.arrays[k] = *arrays;
+    made[k] = keep(z);
+    return TSR_OK;
+}

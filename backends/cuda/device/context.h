@@ -1,0 +1,94 @@
+/* The device as the plug-in holds it: streams, staging memory, the account of device memory.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_CONTEXT_H
+#define TSR_CUDA_CONTEXT_H
+
+#include <pthread.h>
+
+#include "backends/cuda/device/runtime.h"
+
+/* Sizes that tests make small.  What is copied at once by the device; a panel has at least so many bytes of B or C, so that
+ * kernels and copies have work, and rows of at least a few cache lines; fewer where the device copies by itself. */
+#ifndef TSR_CUDA_CHUNK_BYTES
+#define TSR_CUDA_CHUNK_BYTES (2 << 20)
+#define TSR_CUDA_PANEL_BYTES (16 << 20)
+#define TSR_CUDA_ROW_BYTES 256
+#define TSR_CUDA_DIRECT_ROW_BYTES 256
+#endif
+
+/* Pinned memory that the device copies at once, and the event of its last copy.  There are few: together they stay in the last
+ * level cache, where the bus finds what the threads wrote and the threads what came over the bus; main memory sees B and C
+ * only. */
+typedef struct tsr_cuda_chunk {
+    void *staging;
+    void *event;
+} tsr_cuda_chunk;
+
+enum { TSR_CUDA_RING = 16 }; /* most chunks of one direction */
+
+typedef struct tsr_cuda_context {
+    pthread_mutex_t busy; /* one product at a time: the bus is the limit.  Guards all below but `device`, `cap` and the streams */
+    tsr_cuda_device device;
+    void *compute, *up, *down; /* streams; memory is allocated and freed on `compute` */
+    void *order;               /* event of tsr_cuda_after */
+    bool timed;                /* somebody asks how long the device takes (times.c) */
+    size_t cap, used;          /* bytes of device memory: allowed, reserved */
+    const struct tsr_model *model; /* what kernels cost */
+    int built, evicted;        /* block formats and the like made, sparse operands given up, by the present product */
+    int64_t chunk, panel, row, direct_row; /* TSR_CUDA_CHUNK_BYTES and so on, unless a benchmark tries others */
+    int ring;                  /* chunks of one direction wanted, <= TSR_CUDA_RING */
+    int npairs;                /* there are 2 npairs chunks: even ones go up, odd ones come down */
+    tsr_cuda_chunk chunks[2 * TSR_CUDA_RING];
+} tsr_cuda_context;
+
+extern tsr_cuda_context tsr_cuda;
+
+/* Opens the device once per process.  False: it cannot be used.  evict_oldest: frees the representation that was not used for longest,
+ * false when none is left. */
+bool tsr_cuda_start(const tsr_backend_options *options, bool (*evict_oldest)(void));
+/* Not a child forked since: there the device is gone. */
+bool tsr_cuda_alive(void);
+
+/* Our device becomes that of the calling thread; leave, also after a failure, gives it back what it had. */
+tsr_status tsr_cuda_enter(void **before);
+void tsr_cuda_leave(void *before);
+
+/* Takes tsr_cuda.busy, enters, frees what others have let go; end, also after a failure, leaves and gives it back. */
+tsr_status tsr_cuda_begin(void **before);
+void tsr_cuda_end(void *before);
+
+/* The first member of what any thread may let go at any time: freed by whoever takes tsr_cuda.busy next. */
+typedef struct tsr_cuda_dead {
+    struct tsr_cuda_dead *next;
+    void (*free)(void *whole);
+} tsr_cuda_dead;
+
+void tsr_cuda_let_go(tsr_cuda_dead *dead);
+void tsr_cuda_free_dead_unless_busy(void);
+
+/* As many pairs of chunks as there can be, at most `wanted` and `ring`; < 0: a tsr_status. */
+int tsr_cuda_need_pairs(int64_t wanted);
+
+/* What is queued on `stream` from now on waits for what is on `earlier` already. */
+tsr_status tsr_cuda_after(void *stream, void *earlier);
+
+/* Wait for all streams, whatever happened on them: afterwards nothing touches staging or device memory. */
+tsr_status tsr_cuda_settle(void);
+
+/* Account for bytes about to be allocated; representations that are not in use are evicted when it gets tight. False: too much. */
+bool tsr_cuda_reserve(size_t bytes);
+bool tsr_cuda_has_room(size_t bytes); /* without evicting anything */
+void tsr_cuda_evict_all(void); /* all that are not in use: memory is short of what we account for */
+void tsr_cuda_unreserve(size_t bytes);
+
+static inline size_t tsr_cuda_type_size(tsr_type type)
+{
+    static const uint8_t sizes[TSR_TYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+    return sizes[type];
+}
+
+/* At least one byte, so that NULL means failure. */
+tsr_status tsr_cuda_new(void **p, size_t bytes);
+void tsr_cuda_delete(void *p);
+
+#endif

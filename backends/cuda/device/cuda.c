@@ -1,0 +1,169 @@
+/* The CUDA plug-in: what the engine sees of it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/arrays/fusion.h"
+#include "backends/cuda/masked/masked.h"
+#include "backends/cuda/device/measure.h"
+#include "backends/cuda/transfer/column_tiles.h"
+#include "backends/cuda/transfer/pinned.h"
+#include "backends/cuda/spmm/spmv_push.h"
+#include "backends/cuda/arrays/resident.h"
+#include "backends/cuda/device/times.h"
+#include "backends/cuda/arrays/arrays.h"
+
+#include <string.h>
+
+TSR_PUBLIC const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
+TSR_PUBLIC int tsr_backend_score(const tsr_backend_options *options);
+
+enum { SCORE = 100 };
+
+/* On the device a row or column number has 32 bits. */
+static bool sizes_fit(const tsr_product *p)
+{
+    return p->m <= UINT32_MAX && p->k <= UINT32_MAX;
+}
+
+static bool formats_fit(const tsr_product *p)
+{
+    if (tsr_is_masked(p->op))
+        return tsr_cuda_masked_supports(p);
+    return (p->op == TSR_OP_SPMM || p->n == 1) && tsr_is_compressed(&p->a) && !tsr_is_compressed(&p->b);
+}
+
+static bool supports(const tsr_product *p)
+{
+    return formats_fit(p) && sizes_fit(p) && tsr_monoid_fits(p->semiring) && tsr_values_fit(p);
+}
+
+static bool holds(const tsr_product *p)
+{
+    tsr_cuda_operand a = tsr_cuda_operand_a(p), columns;
+    if (!tsr_cuda_alive() || !p->a_slot)
+        return false;
+    return tsr_is_masked(p->op) ? tsr_cuda_masked_held(p)
+                                : tsr_cuda_sparse_held(&a) || (tsr_cuda_push_operand(&columns, p) && tsr_cuda_sparse_held(&columns));
+}
+
+/* Nothing is multiplied: no entry anywhere. */
+static tsr_status no_products(const tsr_product *p, tsr_result *result)
+{
+    size_t places = (size_t)(tsr_is_masked(p->op) ? p->mask.nvals : p->m * p->n);
+    if (places) {
+        memset(result->x, 0, places * tsr_cuda_type_size(p->semiring.type));
+        if (result->b)
+            memset(result->b, 0, places);
+    }
+    result->nvals = 0;
+    return TSR_OK;
+}
+
+/* What need not come home may have to, for want of memory. */
+static tsr_status multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p, tsr_result *result)
+{
+    if (p->b_value || result->may_stay) {
+        int64_t moved = result->bytes_moved;
+        tsr_status status = tsr_cuda_resident_multiply(a, plan, p, result);
+        if (status != TSR_OUT_OF_MEMORY || p->b_value)
+            return status;
+        result->bytes_moved = moved;
+    }
+    return tsr_cuda_multiply(a, plan, p, result);
+}
+
+static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
+{
+    if (tsr_is_masked(p->op))
+        return tsr_cuda_masked_execute(p, result);
+    tsr_cuda_sparse *a;
+    tsr_cuda_plan plan;
+    tsr_cuda_operand operand = tsr_cuda_operand_a(p);
+    result->bytes_moved = 0;
+    tsr_status status = tsr_cuda_push_multiply(p, result);
+    if (status != TSR_DECLINED)
+        return status;
+    status = tsr_cuda_sparse_use(&a, &operand, &result->bytes_moved);
+    if (status != TSR_OK)
+        return status;
+    status = tsr_cuda_make_plan(&plan, a, p, p->a_slot != NULL);
+    if (status == TSR_OK)
+        status = multiply(a, &plan, p, result);
+    tsr_cuda_sparse_leave(a);
+    return status;
+}
+
+/* Device memory may be short of what we account for (other programs, fragments): once more, alone. */
+static tsr_status execute_alone(const tsr_product *p, tsr_result *result)
+{
+    tsr_status status = run_on_device(p, result);
+    if (status != TSR_OUT_OF_MEMORY)
+        return status;
+    tsr_cuda_evict_all();
+    return run_on_device(p, result);
+}
+
+static tsr_status execute(const tsr_product *p, tsr_result *result)
+{
+    if (!tsr_cuda_alive())
+        return TSR_DECLINED;
+    bool nothing = p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0;
+    if (nothing || (tsr_is_masked(p->op) && (p->b.nvals == 0 || tsr_cuda_masked_empty(p))))
+        return no_products(p, result);
+    void *before;
+    tsr_status status = tsr_cuda_begin(&before);
+    tsr_cuda.built = tsr_cuda.evicted = 0;
+    tsr_cuda_times_start();
+    if (status == TSR_OK)
+        status = tsr_cuda_chain_run();
+    if (status == TSR_OK)
+        status = execute_alone(p, result);
+    tsr_cuda_times_stop();
+    result->built = tsr_cuda.built;
+    result->evicted = tsr_cuda.evicted;
+    tsr_cuda_end(before);
+    return status;
+}
+
+/* In a forked child nothing is left to fetch, and nothing to free. */
+static tsr_status fetch(void *stays, tsr_result *result)
+{
+    void *before;
+    if (!tsr_cuda_alive())
+        return TSR_INTERNAL_ERROR;
+    tsr_status status = tsr_cuda_begin(&before);
+    if (status == TSR_OK)
+        status = tsr_cuda_masked_fetch(stays, result);
+    tsr_cuda_end(before);
+    return status;
+}
+
+static void forget(void *stays)
+{
+    void *before;
+    if (!tsr_cuda_alive())
+        return;
+    (void)tsr_cuda_begin(&before);
+    tsr_cuda_masked_forget(stays);
+    tsr_cuda_end(before);
+}
+
+static const char *kernel_name(const tsr_product *p)
+{
+    (void)p;
+    return "csr"; /* until a product has shown what else there is */
+}
+
+int tsr_backend_score(const tsr_backend_options *options)
+{
+    return tsr_cuda_count() > options->device ? SCORE : 0;
+}
+
+const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
+{
+    static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,
+                                        .execute = execute, .kernel_name = kernel_name, .holds = holds,
+                                        .release = tsr_cuda_slot_release, .measure = tsr_cuda_measure,
+                                        .fetch = fetch, .forget = forget, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
+                                        .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
+                                        .values = &tsr_cuda_values};
+    return tsr_cuda_start(options, tsr_cuda_evict_oldest) ? &backend : NULL;
+}

@@ -1,0 +1,369 @@
+/* Bringing sparse operands to the device, and keeping them there.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/operands/sparse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/transfer/host_copy.h"
+
+struct tsr_cuda_slot {
+    tsr_cuda_sparse *first;
+    int evictions;
+};
+
+/* Guards slots and the order of use; held for moments only.  Device memory is freed by whoever holds tsr_cuda.busy. */
+static pthread_mutex_t lists = PTHREAD_MUTEX_INITIALIZER;
+static tsr_cuda_sparse *oldest, *newest;
+
+/* ---- lists ---- */
+
+static void unlink_use(tsr_cuda_sparse *a)
+{
+    *(a->older ? &a->older->newer : &oldest) = a->newer;
+    *(a->newer ? &a->newer->older : &newest) = a->older;
+    a->older = a->newer = NULL;
+}
+
+static void link_newest(tsr_cuda_sparse *a)
+{
+    a->older = newest;
+    *(newest ? &newest->newer : &oldest) = a;
+    newest = a;
+}
+
+static void unlink_slot(tsr_cuda_sparse *a)
+{
+    tsr_cuda_sparse **at = &a->slot->first;
+    while (*at != a)
+        at = &(*at)->next;
+    *at = a->next;
+    a->next = NULL;
+}
+
+tsr_cuda_operand tsr_cuda_operand_a(const tsr_product *p)
+{
+    bool pattern = !tsr_reads_a(p) || p->a.iso || !p->a.x;
+    tsr_cuda_key key = {.transposed = p->a_transposed, .pattern = pattern, .type = pattern ? TSR_BOOL : p->semiring.type};
+    return (tsr_cuda_operand){.view = p->a, .slot = p->a_slot, .key = key, .work_lists = true, .nthreads = p->nthreads};
+}
+
+static tsr_cuda_sparse *find(const tsr_cuda_operand *o)
+{
+    tsr_cuda_key key = o->key;
+    tsr_cuda_slot *slot = o->slot ? *o->slot : NULL;
+    tsr_cuda_sparse *a = slot ? slot->first : NULL;
+    while (a && (a->key.transposed != key.transposed || a->key.pattern != key.pattern || a->key.type != key.type))
+        a = a->next;
+    return a;
+}
+
+bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand)
+{
+    pthread_mutex_lock(&lists);
+    bool held = find(operand) != NULL;
+    pthread_mutex_unlock(&lists);
+    return held;
+}
+
+/* ---- freeing ---- */
+
+void tsr_cuda_csr_delete(tsr_cuda_csr *csr)
+{
+    tsr_cuda_csr_work_free(csr, tsr_cuda.compute);
+    tsr_cuda_delete(csr->p);
+    tsr_cuda_delete(csr->i);
+    tsr_cuda_delete(csr->x);
+    *csr = (tsr_cuda_csr){0};
+}
+
+static void free_sparse(void *whole)
+{
+    tsr_cuda_sparse *a = whole;
+    tsr_cuda_blocks_free(a->blocks);
+    tsr_cuda_account_free(&a->account);
+    tsr_cuda_order_free(&a->order);
+    tsr_cuda_plans_free(a->plans);
+    tsr_cuda_stencil_free(&a->stencil);
+    tsr_cuda_csr_delete(&a->csr);
+    tsr_cuda_unreserve(a->bytes);
+    free(a->row_present);
+    free(a);
+}
+
+bool tsr_cuda_evict_oldest(void)
+{
+    pthread_mutex_lock(&lists);
+    tsr_cuda_sparse *a = oldest;
+    while (a && a->users)
+        a = a->newer;
+    if (a) {
+        a->slot->evictions += a->blocks != NULL;
+        unlink_use(a);
+        unlink_slot(a);
+    }
+    pthread_mutex_unlock(&lists);
+    tsr_cuda.evicted += a != NULL;
+    if (a)
+        free_sparse(a);
+    return a != NULL;
+}
+
+void tsr_cuda_slot_release(void *kept)
+{
+    if (!tsr_cuda_alive())
+        return; /* the locks may be held by threads that are not there any more */
+    tsr_cuda_slot *slot = kept;
+    pthread_mutex_lock(&lists);
+    while (slot->first) {
+        tsr_cuda_sparse *a = slot->first;
+        slot->first = a->next;
+        unlink_use(a);
+        tsr_cuda_let_go(&a->dead);
+    }
+    pthread_mutex_unlock(&lists);
+    free(slot);
+    tsr_cuda_free_dead_unless_busy();
+}
+
+/* ---- bringing the arrays to the device ---- */
+
+static void fill_offsets(void *staging, const void *source, int64_t first, int64_t last)
+{
+    const tsr_view *v = source;
+    int64_t *to = staging;
+    if (!v->h) {
+        memcpy(to, v->p + first, (size_t)(last - first) * sizeof *to);
+        return;
+    }
+    int64_t low = 0, high = v->nvec; /* stored vectors with a name below `first` */
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (v->h[middle] < first)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (int64_t vector = first; vector < last; vector++) {
+        while (low < v->nvec && v->h[low] < vector)
+            low++;
+        to[vector - first] = v->p[low];
+    }
+}
+
+static void fill_indices(void *staging, const void *source, int64_t first, int64_t last)
+{
+    const tsr_view *v = source;
+    uint32_t *to = staging;
+    if (v->index_size == 4) {
+        memcpy(to, (const uint32_t *)v->i + first, (size_t)(last - first) * sizeof *to);
+        return;
+    }
+    const int64_t *from = (const int64_t *)v->i + first;
+    for (int64_t k = 0; k < last - first; k++)
+        to[k] = (uint32_t)from[k];
+}
+
+static void fill_values(void *staging, const void *source, int64_t first, int64_t last)
+{
+    const tsr_view *v = source;
+    size_t size = tsr_cuda_type_size(v->type);
+    memcpy(staging, (const char *)v->x + (size_t)first * size, (size_t)(last - first) * size);
+}
+
+static tsr_status new_csr(tsr_cuda_csr *csr, size_t value_size)
+{
+    tsr_status status = tsr_cuda_new((void **)&csr->p, (size_t)(csr->nrows + 1) * sizeof *csr->p);
+    if (status == TSR_OK)
+        status = tsr_cuda_new((void **)&csr->i, (size_t)csr->nvals * sizeof *csr->i);
+    if (status == TSR_OK && value_size)
+        status = tsr_cuda_new(&csr->x, (size_t)csr->nvals * value_size);
+    return status;
+}
+
+tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
+{
+    *csr = (tsr_cuda_csr){.nrows = v->by_col ? v->ncols : v->nrows, .ncols = v->vlen, .nvals = v->nvals};
+    tsr_status status = new_csr(csr, value_size);
+    if (status == TSR_OK)
+        status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_stage(csr->p, csr->nrows + 1, sizeof *csr->p, fill_offsets, v, nthreads, moved);
+    if (status == TSR_OK)
+        status = tsr_cuda_stage(csr->i, csr->nvals, sizeof *csr->i, fill_indices, v, nthreads, moved);
+    if (status == TSR_OK && value_size)
+        status = tsr_cuda_stage(csr->x, csr->nvals, value_size, fill_values, v, nthreads, moved);
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+}
+
+static tsr_status flip(tsr_cuda_csr *csr, size_t value_size)
+{
+    tsr_cuda_csr turned = {0};
+    tsr_status status = tsr_cuda_flip(&turned, csr, (int)value_size, tsr_cuda.compute);
+    if (status != TSR_OK)
+        return status;
+    tsr_cuda_csr_delete(csr);
+    *csr = turned;
+    return TSR_OK;
+}
+
+/* By row, columns ascending. */
+static tsr_status bring_csr(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
+{
+    tsr_status status = tsr_cuda_csr_upload(csr, v, value_size, nthreads, moved);
+    int flips = v->by_col ? 1 : v->jumbled ? 2 : 0;
+    for (int k = 0; k < flips && status == TSR_OK; k++)
+        status = flip(csr, value_size);
+    return status;
+}
+
+/* ---- making ---- */
+
+static size_t csr_bytes(const tsr_view *v, size_t value_size)
+{
+    int64_t vectors = v->nrows > v->ncols ? v->nrows : v->ncols;
+    size_t lists_of_rows = (size_t)v->nvals * 3 / 8 + (size_t)v->nrows * 9 / 2 + 4096;
+    return (size_t)(vectors + 1) * 8 + (size_t)v->nvals * (4 + value_size) + lists_of_rows;
+}
+
+/* Turning and sorting hold two of them, and keys to sort. */
+static size_t working_bytes(const tsr_view *v, size_t value_size)
+{
+    return v->by_col || v->jumbled ? csr_bytes(v, value_size) + (size_t)v->nvals * 24 : 0;
+}
+
+/* The transpose of a representation that is there, or what the host has. */
+static tsr_status make_csr(tsr_cuda_sparse *a, const tsr_cuda_sparse *turned, const tsr_cuda_operand *o, size_t value_size, int64_t *moved)
+{
+    size_t working = turned ? csr_bytes(&o->view, value_size) + (size_t)o->view.nvals * 24 : working_bytes(&o->view, value_size);
+    if (!tsr_cuda_reserve(a->bytes + working)) {
+        a->bytes = 0;
+        return TSR_DECLINED;
+    }
+    tsr_status status = turned ? tsr_cuda_flip(&a->csr, &turned->csr, (int)value_size, tsr_cuda.compute)
+                               : bring_csr(&a->csr, &o->view, value_size, o->nthreads, moved);
+    if (status != TSR_OK)
+        tsr_cuda_settle();
+    tsr_cuda_unreserve(working);
+    return status;
+}
+
+static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_sparse *turned, const tsr_cuda_operand *o, int64_t *moved)
+{
+    static uint64_t made; /* tsr_cuda.busy is held */
+    tsr_cuda_sparse *a = calloc(1, sizeof *a);
+    if (!a)
+        return TSR_OUT_OF_MEMORY;
+    a->dead.free = free_sparse;
+    a->number = ++made;
+    a->key = o->key;
+    a->users = 1;
+    size_t value_size = a->key.pattern ? 0 : tsr_cuda_type_size(a->key.type);
+    a->bytes = csr_bytes(&o->view, value_size);
+    tsr_status status = make_csr(a, turned, o, value_size, moved);
+    if (status == TSR_OK)
+        *out = a;
+    else
+        free_sparse(a);
+    return status;
+}
+
+/* Without memory for a slot the representation serves this product only. */
+static void keep(tsr_cuda_sparse *a, void **place)
+{
+    pthread_mutex_lock(&lists);
+    if (!*place)
+        *place = calloc(1, sizeof(tsr_cuda_slot));
+    tsr_cuda_slot *slot = *place;
+    if (slot) {
+        a->slot = slot;
+        a->account.evictions = slot->evictions;
+        a->next = slot->first;
+        slot->first = a;
+        link_newest(a);
+    }
+    pthread_mutex_unlock(&lists);
+}
+
+static tsr_cuda_sparse *take_found(const tsr_cuda_operand *operand)
+{
+    pthread_mutex_lock(&lists);
+    tsr_cuda_sparse *a = find(operand);
+    if (a) {
+        a->users++;
+        unlink_use(a);
+        link_newest(a);
+    }
+    pthread_mutex_unlock(&lists);
+    return a;
+}
+
+static tsr_status find_or_make(tsr_cuda_sparse **out, const tsr_cuda_operand *o, int64_t *moved)
+{
+    tsr_cuda_operand other = *o;
+    other.key.transposed = !o->key.transposed;
+    *out = take_found(o);
+    if (*out)
+        return TSR_OK;
+    tsr_cuda_sparse *turned = take_found(&other);
+    if (!turned && !o->key.pattern && o->view.type != o->key.type)
+        return TSR_DECLINED;
+    tsr_status status = make(out, turned, o, moved);
+    if (turned)
+        tsr_cuda_sparse_leave(turned);
+    if (status == TSR_OK && o->slot)
+        keep(*out, o->slot);
+    return status;
+}
+
+tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *operand, int64_t *moved)
+{
+    tsr_status status = find_or_make(out, operand, moved);
+    if (status != TSR_OK || !operand->work_lists || (*out)->csr.work)
+        return status;
+    status = tsr_cuda_csr_work(&(*out)->csr, &tsr_cuda.device, tsr_cuda.compute);
+    if (status != TSR_OK) {
+        tsr_cuda_settle();
+        tsr_cuda_sparse_leave(*out);
+    }
+    return status;
+}
+
+tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a)
+{
+    pthread_mutex_lock(&lists);
+    a->users++;
+    pthread_mutex_unlock(&lists);
+    return a;
+}
+
+void tsr_cuda_sparse_leave(tsr_cuda_sparse *a)
+{
+    pthread_mutex_lock(&lists);
+    a->users--;
+    pthread_mutex_unlock(&lists);
+    if (!a->slot && !a->users)
+        free_sparse(a);
+}
+
+tsr_status tsr_cuda_sparse_rows(tsr_cuda_sparse *a)
+{
+    if (a->row_present)
+        return TSR_OK;
+    size_t count = (size_t)a->csr.nrows + 1;
+    int64_t *offsets = malloc(count * sizeof *offsets);
+    int8_t *present = malloc(count);
+    tsr_status status = offsets && present ? TSR_OK : TSR_OUT_OF_MEMORY;
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(offsets, a->csr.p, count * sizeof *offsets, tsr_cuda.compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    status = status == TSR_OK ? waited : status;
+    for (int64_t row = 0; status == TSR_OK && row < a->csr.nrows; row++)
+        a->rows_present += present[row] = offsets[row + 1] > offsets[row];
+    free(offsets);
+    if (status == TSR_OK)
+        a->row_present = present;
+    else
+        free(present);
+    return status;
+}

@@ -1,0 +1,143 @@
+/* Which kernel computes a product whose operands are on the device, and its scratch.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/spmm/multiply.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "backends/cuda/operands/fp16_scaling.h"
+
+static size_t value_size(const tsr_cuda_multiplication *m)
+{
+    return tsr_cuda_type_size(m->product->semiring.type);
+}
+
+static uint64_t iso_bits(const tsr_cuda_multiplication *m)
+{
+    uint64_t bits = 0;
+    const tsr_view *a = &m->product->a;
+    if (a->iso && a->x && tsr_reads_a(m->product))
+        memcpy(&bits, a->x, value_size(m));
+    return bits;
+}
+
+static tsr_cuda_csr_spmm csr_product(const tsr_cuda_multiplication *m)
+{
+    return (tsr_cuda_csr_spmm){
+        .semiring = m->product->semiring, .n = m->n, .b = m->b, .b_present = m->b_present, .ldb = m->ldb, .c = m->c,
+        .c_present = m->c_present, .ldc = m->ldc, .alpha = 1, .iso = iso_bits(m), .partial = m->partial, .device = &tsr_cuda.device,
+        .stream = tsr_cuda.compute};
+}
+
+/* shift: of B. */
+static tsr_cuda_spmm blocks_product(const tsr_cuda_multiplication *m, int shift)
+{
+    shift += m->plan->blocks ? m->plan->blocks->shift : 0;
+    return (tsr_cuda_spmm){
+        .math = m->plan->math, .n = m->n, .b = m->half ? m->half : m->b, .ldb = m->ldb, .c = m->c, .ldc = m->ldc,
+        .alpha = ldexp(1, -shift), .iso = m->plan->iso, .partial = m->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+}
+
+int64_t tsr_cuda_padded(const tsr_cuda_plan *plan, int64_t columns)
+{
+    return plan->blocks && columns > 1 ? (columns + 7) / 8 * 8 : columns;
+}
+
+size_t tsr_cuda_half_bytes(const tsr_cuda_multiplication *m)
+{
+    bool half = m->plan->blocks && (m->plan->math == TSR_CUDA_FP16 || m->plan->math == TSR_CUDA_BF16);
+    return half ? (size_t)m->product->k * (size_t)m->ldb * 2 : 0;
+}
+
+size_t tsr_cuda_scratch_bytes(const tsr_cuda_multiplication *m)
+{
+    tsr_cuda_csr_spmm by_csr = csr_product(m);
+    tsr_cuda_spmm by_blocks = blocks_product(m, 0);
+    size_t csr = tsr_cuda_csr_partial_bytes(&m->a->csr, &by_csr);
+    size_t blocks = m->plan->blocks ? tsr_cuda_blocks_partial_bytes(m->plan, m->a, &by_blocks) : 0;
+    return csr > blocks ? csr : blocks;
+}
+
+/* Waits for the device: the kernel depends on the answer. */
+static tsr_status look_at_b(bool *in_range, const tsr_cuda_multiplication *m)
+{
+    int flag = 1;
+    tsr_number number = value_size(m) == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32;
+    tsr_status status = tsr_cuda_set(m->flag, 0, sizeof flag, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_check_finite(m->flag, m->b, number, m->ldb, m->product->k, m->n, m->plan->limit, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(&flag, m->flag, sizeof flag, tsr_cuda.compute);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
+    *in_range = flag == 0;
+    return status == TSR_OK ? waited : status;
+}
+
+static tsr_status b_in_range(bool *in_range, const tsr_cuda_multiplication *m)
+{
+    double limit = m->plan->limit;
+    bool known = m->below && *m->below > 0 && *m->below <= limit;
+    *in_range = true;
+    if (limit == 0 || known)
+        return TSR_OK;
+    tsr_status status = look_at_b(in_range, m);
+    if (status == TSR_OK && *in_range && m->below)
+        *m->below = limit;
+    return status;
+}
+
+/* B as FP16 in place of TF32.  TSR_DECLINED: it does not fit.  Waits for the device. */
+static tsr_status narrow_b(int *shift, const tsr_cuda_multiplication *m)
+{
+    const tsr_cuda_numbers b = {m->b, m->ldb, m->product->k, m->n};
+    bool fits;
+    tsr_status status = tsr_cuda_find_shift(shift, &fits, &b, (uint32_t *)m->flag);
+    if (status != TSR_OK)
+        return status;
+    if (fits)
+        return tsr_cuda_narrow(m->half, m->ldb, m->b, m->ldb, m->product->k, m->n, ldexpf(1, *shift), tsr_cuda.compute);
+    m->a->account.wide = true;
+    return TSR_DECLINED;
+}
+
+/* B as the kernel wants it.  TSR_DECLINED: it holds elements that the kernel does not take. */
+static tsr_status prepare_b(int *shift, const tsr_cuda_multiplication *m)
+{
+    bool in_range;
+    *shift = 0;
+    if (m->plan->narrow)
+        return narrow_b(shift, m);
+    tsr_status status = b_in_range(&in_range, m);
+    if (status != TSR_OK || !in_range)
+        return status != TSR_OK ? status : TSR_DECLINED;
+    return m->half ? tsr_cuda_convert(m->half, tsr_cuda_number(m->plan->math), m->ldb, m->b, TSR_NUMBER_FP32, m->ldb, m->product->k, m->n,
+                                      tsr_cuda.compute)
+                   : TSR_OK;
+}
+
+/* TSR_DECLINED: by CSR. */
+static tsr_status multiply_blocks(const tsr_cuda_multiplication *m)
+{
+    int shift;
+    if (!m->plan->blocks || m->plan->blocks->refused || m->n == 1)
+        return TSR_DECLINED;
+    tsr_status status = prepare_b(&shift, m);
+    if (status != TSR_OK)
+        return status;
+    tsr_cuda_spmm product = blocks_product(m, shift);
+    status = tsr_cuda_run_blocks(m->plan, m->a, &product);
+    if (status == TSR_DECLINED) {
+        m->plan->blocks->refused = true;
+        m->plan->name = "csr";
+    }
+    return status;
+}
+
+tsr_status tsr_cuda_multiply_arrays(const tsr_cuda_multiplication *m)
+{
+    tsr_status status = multiply_blocks(m);
+    if (status != TSR_DECLINED)
+        return status;
+    tsr_cuda_csr_spmm product = csr_product(m);
+    return tsr_cuda_spmm_csr(&m->a->csr, &product);
+}

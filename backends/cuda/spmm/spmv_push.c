@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/spmm/spmv_push.h"
+
+#include <string.h>
+
+#include "backends/cuda/arrays/resident.h"
+#include "backends/cuda/arrays/arrays.h"
+#include "kernels/cuda/spmv/spmv_push.h"
+
+/* Atomic operations here and there in w: pushed are products of at most a quarter of A's entries.  Before A is looked at, u may have an
+ * eighth of all. */
+enum { ENTRIES_SHARE = 4, FRONTIER_SHARE = 8 };
+
+bool tsr_cuda_push_operand(tsr_cuda_operand *columns, const tsr_product *p)
+{
+    if (p->op != TSR_OP_SPMV || p->b.format != TSR_BITMAP || !p->b_value || !tsr_cuda_push_takes(p->semiring))
+        return false;
+    *columns = tsr_cuda_operand_a(p);
+    columns->view = tsr_view_transposed(p->a);
+    columns->key.transposed = !p->a_transposed;
+    columns->work_lists = false;
+    return columns->slot && (tsr_cuda_sparse_held(columns) || (!columns->view.by_col && !columns->view.jumbled));
+}
+
+/* One product on its way. */
+typedef struct pushing {
+    const tsr_product *product;
+    tsr_cuda_sparse *a;      /* its columns */
+    tsr_cuda_push push;
+    tsr_cuda_push_work work;
+    tsr_cuda_push_work *work_there;
+    void *pieces;
+    size_t reserved;
+    tsr_cuda_value *w;
+} pushing;
+
+static tsr_status allocate(pushing *s)
+{
+    size_t bytes = tsr_cuda_push_bytes(&s->a->csr) + sizeof *s->work_there;
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_OUT_OF_MEMORY;
+    s->reserved = bytes;
+    tsr_status status = tsr_cuda_new(&s->pieces, bytes - sizeof *s->work_there);
+    return status == TSR_OK ? tsr_cuda_new((void **)&s->work_there, sizeof *s->work_there) : status;
+}
+
+static void free_all(pushing *s)
+{
+    tsr_cuda_delete(s->pieces);
+    tsr_cuda_delete(s->work_there);
+    tsr_cuda_unreserve(s->reserved);
+}
+
+static void describe(pushing *s)
+{
+    const tsr_product *p = s->product;
+    const tsr_cuda_value *u = p->b_value;
+    s->push = (tsr_cuda_push){.semiring = p->semiring, .columns = &s->a->csr, .u = u->x, .u_present = u->present,
+                              .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+    if (p->a.iso && p->a.x && tsr_reads_a(p))
+        memcpy(&s->push.iso, p->a.x, tsr_cuda_type_size(p->semiring.type));
+}
+
+/* What there is to walk; waits. */
+static tsr_status list(pushing *s)
+{
+    tsr_status status = allocate(s);
+    if (status == TSR_OK)
+        status = tsr_cuda_push_list(s->work_there, s->pieces, &s->push);
+    if (status == TSR_OK)
+        status = tsr_cuda_fetch_word(&s->work, s->work_there, sizeof s->work);
+    if (status != TSR_OK)
+        return status;
+    return s->work.entries <= (uint64_t)s->a->csr.nvals / ENTRIES_SHARE ? TSR_OK : TSR_DECLINED;
+}
+
+static tsr_status run(pushing *s)
+{
+    describe(s);
+    tsr_status status = list(s);
+    if (status == TSR_OK)
+        status = tsr_cuda_value_new(&s->w, s->product->m, tsr_cuda_type_size(s->product->semiring.type), true);
+    if (status != TSR_OK)
+        return status;
+    s->push.w = s->w->x;
+    s->push.w_present = s->w->present;
+    return tsr_cuda_push_run(&s->push, s->pieces, s->work.pieces);
+}
+
+/* Are there few entries?  Where A's columns are at hand their lengths say more. */
+static tsr_status few(tsr_cuda_value *u, const tsr_cuda_operand *columns)
+{
+    if (!u->present)
+        return TSR_DECLINED;
+    tsr_status status = u->nvals < 0 && !tsr_cuda_sparse_held(columns) ? tsr_cuda_value_count(u) : TSR_OK;
+    return status == TSR_OK && u->nvals > u->count / FRONTIER_SHARE ? TSR_DECLINED : status;
+}
+
+tsr_status tsr_cuda_push_multiply(const tsr_product *product, tsr_result *result)
+{
+    tsr_cuda_operand columns;
+    pushing s = {.product = product};
+    if (!result->b || !tsr_cuda_push_operand(&columns, product))
+        return TSR_DECLINED;
+    tsr_status status = few(product->b_value, &columns);
+    if (status == TSR_OK)
+        status = tsr_cuda_sparse_use(&s.a, &columns, &result->bytes_moved);
+    if (status != TSR_OK)
+        return status == TSR_OUT_OF_MEMORY ? TSR_DECLINED : status;
+    status = run(&s);
+    if (status == TSR_OK)
+        status = tsr_cuda_deliver(&s.w, product, result);
+    if (status == TSR_OK)
+        result->kernel = "push";
+    else if (status != TSR_DECLINED)
+        tsr_cuda_settle();
+    free_all(&s);
+    tsr_cuda_value_free(s.w);
+    tsr_cuda_sparse_leave(s.a);
+    return status == TSR_OUT_OF_MEMORY ? TSR_DECLINED : status; /* rows take less */
+}

@@ -1,0 +1,127 @@
+/* Chunks of an array on their way home: each thread has two, one is emptied while the other arrives.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/transfer/fetch.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "backends/cuda/transfer/host_copy.h"
+
+typedef struct fetch_job {
+    const char *device;
+    int64_t count, chunk, nchunks;
+    size_t size;
+    tsr_cuda_take take;
+    void *target;
+    atomic_int_least64_t next, total;
+    atomic_int status;
+} fetch_job;
+
+static int64_t end_of(const fetch_job *j, int64_t chunk)
+{
+    int64_t end = (chunk + 1) * j->chunk;
+    return end < j->count ? end : j->count;
+}
+
+static bool check(fetch_job *j, tsr_status status)
+{
+    if (status != TSR_OK)
+        atomic_store(&j->status, (int)status);
+    return status == TSR_OK;
+}
+
+/* The number of the chunk that is now on its way to c; -1: there is none left, or something has failed. */
+static int64_t ask(fetch_job *j, const tsr_cuda_chunk *c)
+{
+    int64_t chunk = atomic_load(&j->status) ? j->nchunks : atomic_fetch_add(&j->next, 1);
+    if (chunk >= j->nchunks)
+        return -1;
+    int64_t first = chunk * j->chunk;
+    size_t bytes = (size_t)(end_of(j, chunk) - first) * j->size;
+    tsr_status status = tsr_cuda_to_host(c->staging, j->device + (size_t)first * j->size, bytes, tsr_cuda.down);
+    if (status == TSR_OK)
+        status = tsr_cuda_event_record(c->event, tsr_cuda.down);
+    return check(j, status) ? chunk : -1;
+}
+
+static void empty(fetch_job *j, const tsr_cuda_chunk *c, int64_t chunk)
+{
+    if (check(j, tsr_cuda_event_wait(c->event)))
+        atomic_fetch_add(&j->total, j->take(j->target, c->staging, chunk * j->chunk, end_of(j, chunk)));
+}
+
+static void fetch_chunks(fetch_job *j, const tsr_cuda_chunk pair[2])
+{
+    void *before;
+    int64_t coming = check(j, tsr_cuda_enter(&before)) ? ask(j, &pair[0]) : -1;
+    for (int turn = 0; coming >= 0; turn = 1 - turn) {
+        int64_t next = ask(j, &pair[1 - turn]);
+        empty(j, &pair[turn], coming);
+        coming = next;
+    }
+    tsr_cuda_leave(before);
+}
+
+tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cuda_take take, void *target, int nthreads,
+                          int64_t *total, int64_t *moved)
+{
+    fetch_job j = {.device = device, .count = count, .size = size, .take = take, .target = target};
+    j.chunk = tsr_cuda_chunk_elements(size);
+    j.nchunks = (count + j.chunk - 1) / j.chunk;
+    int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
+    tsr_status status = pairs < 0 ? (tsr_status)pairs : tsr_cuda_after(tsr_cuda.down, tsr_cuda.compute);
+    if (status != TSR_OK)
+        return status;
+#pragma omp parallel for num_threads(pairs) schedule(static, 1) if (pairs > 1)
+    for (int pair = 0; pair < pairs; pair++)
+        fetch_chunks(&j, &tsr_cuda.chunks[2 * pair]);
+    if (total)
+        *total += atomic_load(&j.total);
+    *moved += count * (int64_t)size;
+    return (tsr_status)atomic_load(&j.status);
+}
+
+/* ---- arrays as they are ---- */
+
+typedef struct target {
+    char *values;
+    size_t size;
+} target;
+
+static int64_t take_values(void *to, const void *staging, int64_t first, int64_t last)
+{
+    const target *t = to;
+    memcpy(t->values + (size_t)first * t->size, staging, (size_t)(last - first) * t->size);
+    return 0;
+}
+
+static int64_t take_presence(void *to, const void *staging, int64_t first, int64_t last)
+{
+    memcpy((int8_t *)to + first, staging, (size_t)(last - first));
+    return tsr_cuda_count_flags(staging, last - first);
+}
+
+static tsr_status fetch_direct(void *host, const void *device, size_t bytes, int64_t *moved)
+{
+    tsr_status status = tsr_cuda_after(tsr_cuda.down, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_to_host(host, device, bytes, tsr_cuda.down);
+    tsr_status waited = tsr_cuda_wait(tsr_cuda.down);
+    *moved += (int64_t)bytes;
+    return status == TSR_OK ? waited : status;
+}
+
+tsr_status tsr_cuda_fetch_array(void *host, const void *device, int64_t count, size_t size, int nthreads, int64_t *moved)
+{
+    target t = {.values = host, .size = size};
+    if (count == 0)
+        return TSR_OK;
+    if (tsr_cuda_may_copy_direct(host, 1, count, 0, size))
+        return fetch_direct(host, device, (size_t)count * size, moved);
+    return tsr_cuda_fetch(device, count, size, take_values, &t, nthreads, NULL, moved);
+}
+
+tsr_status tsr_cuda_fetch_presence(int8_t *host, const int8_t *device, int64_t count, int nthreads, int64_t *present, int64_t *moved)
+{
+    return count ? tsr_cuda_fetch(device, count, 1, take_presence, host, nthreads, present, moved) : TSR_OK;
+}

@@ -1,0 +1,118 @@
+/* Dealing rows to threads.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/common/chunks.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define CHUNKS_PER_THREAD 16
+#define LEAST_WORK 4096
+#define WORK_PER_VECTOR 2 /* in entries: what an empty row costs */
+
+static int64_t work_before(const int64_t *p, int64_t v)
+{
+    return p[v] - p[0] + WORK_PER_VECTOR * v;
+}
+
+/* The first vector boundary in [from, nvec] with at least `target` work before it. */
+static int64_t boundary(const int64_t *p, int64_t from, int64_t nvec, int64_t target)
+{
+    int64_t lo = from, hi = nvec;
+    while (lo < hi) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (work_before(p, mid) < target)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static void push(tsr_chunks *chunks, tsr_chunk chunk)
+{
+    chunks->list[chunks->count++] = chunk;
+}
+
+static void push_whole(tsr_chunks *chunks, int64_t first, int64_t last)
+{
+    if (first < last)
+        push(chunks, (tsr_chunk){ .first = first, .last = last, .slot = -1 });
+}
+
+static void push_pieces(tsr_chunks *chunks, const int64_t *p, int64_t v, int64_t size)
+{
+    int64_t pieces = (p[v + 1] - p[v] + size - 1) / size;
+    for (int64_t piece = 0; piece < pieces; piece++) {
+        int64_t lo = p[v] + piece * size, hi = piece + 1 < pieces ? lo + size : p[v + 1];
+        push(chunks, (tsr_chunk){ .first = v, .last = v + 1, .bounds = { lo, hi }, .slot = chunks->slots++ });
+    }
+}
+
+/* A vector longer than two chunks' work ends the chunk that its beginning falls into: it is always the last one. */
+static void push_range(tsr_chunks *chunks, const int64_t *p, int64_t first, int64_t last, int64_t size, bool may_split)
+{
+    bool split = may_split && p[last] - p[last - 1] > 2 * size;
+    push_whole(chunks, first, split ? last - 1 : last);
+    if (split)
+        push_pieces(chunks, p, last - 1, size);
+}
+
+tsr_status tsr_chunks_make(tsr_chunks *chunks, const int64_t *p, int64_t nvec, int nthreads, bool may_split)
+{
+    int64_t work = nvec > 0 ? work_before(p, nvec) : 0;
+    int64_t wanted = nthreads > 1 ? (int64_t)nthreads * CHUNKS_PER_THREAD : 1;
+    int64_t size = work / wanted + 1;
+    if (size < LEAST_WORK)
+        size = LEAST_WORK;
+    *chunks = (tsr_chunks){ 0 };
+    /* chunks and pieces have `size` work, but for the last one and two short ones per split vector */
+    chunks->list = malloc((size_t)(4 * (work / size) + 4) * sizeof *chunks->list);
+    if (chunks->list == NULL)
+        return TSR_OUT_OF_MEMORY;
+    for (int64_t first = 0, last; first < nvec; first = last) {
+        last = boundary(p, first + 1, nvec, work_before(p, first) + size);
+        push_range(chunks, p, first, last, size, may_split && nthreads > 1);
+    }
+    return TSR_OK;
+}
+
+void tsr_chunks_free(tsr_chunks *chunks)
+{
+    free(chunks->list);
+    chunks->list = NULL;
+}
+
+void tsr_for_jobs(int64_t jobs, int nthreads, void (*work)(void *context, int64_t job), void *context)
+{
+    if (nthreads > jobs)
+        nthreads = (int)jobs;
+    if (nthreads <= 1) {
+        for (int64_t job = 0; job < jobs; job++)
+            work(context, job);
+        return;
+    }
+    atomic_llong next = 0;
+#pragma omp parallel num_threads(nthreads)
+    for (int64_t job; (job = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed)) < jobs;)
+        work(context, job);
+}
+
+struct ranges {
+    int64_t size, grain;
+    void (*work)(void *context, int64_t first, int64_t last);
+    void *context;
+};
+
+static void one_range(void *context, int64_t job)
+{
+    const struct ranges *r = context;
+    int64_t first = job * r->grain, last = first + r->grain < r->size ? first + r->grain : r->size;
+    r->work(r->context, first, last);
+}
+
+void tsr_for_ranges(int64_t size, int64_t grain, int nthreads,
+    void (*work)(void *context, int64_t first, int64_t last), void *context)
+{
+    struct ranges r = { size, grain, work, context };
+    tsr_for_jobs((size + grain - 1) / grain, nthreads, one_range, &r);
+}

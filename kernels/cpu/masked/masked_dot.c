@@ -1,0 +1,240 @@
+/* Masked dot product C<M> = A (+).(x) B of sparse matrices: normalisation, and the choice of a form.
+ * Takes sparse and hypersparse operands and masks in every orientation, every semiring and type.
+ * Declines bitmap and full operands or masks, and inner dimensions beyond what can be marked when something is jumbled.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/masked/masked_dot.h"
+#include "src/base/split.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SPREAD_MOST ((int64_t)1 << 31) /* columns a mask row may have to be marked */
+
+static bool compressed(const tsr_view *v)
+{
+    return (v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE) && (v->i || !v->nvals);
+}
+
+static tsr_md_vectors vectors_of(const tsr_view *v, bool with_values)
+{
+    return (tsr_md_vectors){.p = v->p, .h = v->h, .i = v->i, .x = with_values ? v->x : NULL, .nvec = v->nvec,
+                            .nvals = v->nvals, .wide = v->index_size == 8, .iso = v->iso, .sorted = !v->jumbled};
+}
+
+static void set_kind(tsr_md_job *job)
+{
+    bool same = (!job->a.x || job->a.iso) && (!job->b.x || job->b.iso);
+    if (!same)
+        job->kind = TSR_MD_FOLD;
+    else
+        job->kind = job->semiring.add == TSR_ADD_PLUS ? TSR_MD_COUNT : TSR_MD_EXISTS;
+    if (same)
+        tsr_md_one_product(job->product, job->semiring, job->a.x, job->b.x);
+}
+
+static tsr_md_job job_of(const tsr_product *p, tsr_result *result)
+{
+    tsr_md_job job = {.m = vectors_of(&p->mask, false), .k = p->k, .mrows = p->m, .mcols = p->n,
+                      .semiring = p->semiring, .size = tsr_type_size(p->semiring.type),
+                      .mask_x = p->mask_structural ? NULL : p->mask.x, .mask_size = tsr_type_size(p->mask.type),
+                      .mask_iso = p->mask.iso, .x = result->x, .present = result->b, .nthreads = p->nthreads};
+    job.a = vectors_of(&p->a, tsr_reads_a(p));
+    job.b = vectors_of(&p->b, tsr_reads_b(p));
+    set_kind(&job);
+    return job;
+}
+
+/* ---- symmetry ---- */
+
+static bool same_indices(const tsr_md_vectors *a, const tsr_md_vectors *b)
+{
+    if (a->i == b->i)
+        return a->wide == b->wide;
+    for (int64_t e = 0; e < a->nvals; e++)
+        if (tsr_md_index(a->i, a->wide, e) != tsr_md_index(b->i, b->wide, e))
+            return false;
+    return true;
+}
+
+static bool same_values(const tsr_md_job *job)
+{
+    if (job->kind != TSR_MD_FOLD || job->a.x == job->b.x)
+        return true;
+    if (!job->a.x || !job->b.x || job->a.iso != job->b.iso)
+        return false;
+    return memcmp(job->a.x, job->b.x, (job->a.iso ? 1 : (size_t)job->a.nvals) * job->size) == 0;
+}
+
+static bool commutes(const tsr_md_job *job)
+{
+    tsr_mul mul = job->semiring.mul;
+    return job->kind != TSR_MD_FOLD || (mul != TSR_MUL_FIRST && mul != TSR_MUL_SECOND);
+}
+
+/* Rows of A and columns of B are the same vectors: the product is symmetric. */
+static bool product_symmetric(const tsr_md_job *job)
+{
+    const tsr_md_vectors *a = &job->a, *b = &job->b;
+    if (job->mrows != job->mcols || a->nvec != b->nvec || a->nvals != b->nvals || a->h || b->h || !commutes(job))
+        return false;
+    if (a->p != b->p && memcmp(a->p, b->p, (size_t)(a->nvec + 1) * sizeof *a->p) != 0)
+        return false;
+    return same_indices(a, b) && same_values(job);
+}
+
+#define SAMPLES 256
+
+/* Most of a few mask entries have their mirror image in the mask. */
+static bool mask_looks_symmetric(const tsr_md_job *job)
+{
+    const tsr_md_vectors *m = &job->m;
+    int64_t mirrored = 0, samples = m->nvals < SAMPLES ? m->nvals : SAMPLES;
+    for (int64_t s = 0; s < samples; s++) {
+        int64_t e = m->nvals / samples * s;
+        int64_t v = tsr_md_lower_bound(m->p, true, 0, m->nvec, e + 1) - 1;
+        int64_t r = m->h ? m->h[v] : v, c = tsr_md_vector(m, tsr_md_index(m->i, m->wide, e));
+        if (c < 0)
+            continue;
+        int64_t at = tsr_md_lower_bound(m->i, m->wide, m->p[c], m->p[c + 1], r);
+        mirrored += at < m->p[c + 1] && tsr_md_index(m->i, m->wide, at) == r;
+    }
+    return mirrored * 10 >= samples * 9;
+}
+
+/* ---- temporary layouts ---- */
+
+typedef struct temporaries {
+    tsr_compressed a, b;
+} temporaries;
+
+static void free_temporaries(temporaries *t)
+{
+    tsr_compressed_free(&t->a);
+    tsr_compressed_free(&t->b);
+}
+
+static tsr_status flip(tsr_compressed *out, tsr_view *v, tsr_type type, bool with_values, int nthreads)
+{
+    unsigned flags = TSR_COMPRESS_FLIP | (with_values ? 0 : TSR_COMPRESS_PATTERN);
+    tsr_status status = tsr_compress(out, v, type, flags, nthreads);
+    if (status == TSR_OK)
+        *v = out->view;
+    return status;
+}
+
+/* Narrow indices halve what is read, worth it when every entry is walked several times.  Values stay where they are. */
+static tsr_status narrow(tsr_compressed *out, tsr_view *v, const tsr_product *p)
+{
+    int64_t names = v->by_col ? v->ncols : v->nrows;
+    bool walked_often = p->mask.nvals / 4 > v->nvec && v->nvals > v->nvec;
+    if (v->index_size == 4 || out->view.p || !walked_often || v->jumbled || v->vlen > UINT32_MAX ||
+        names > 8 * v->nvals)
+        return TSR_OK;
+    tsr_status status = tsr_compress(out, v, p->semiring.type, TSR_COMPRESS_PATTERN, p->nthreads);
+    if (status != TSR_OK)
+        return status == TSR_OUT_OF_MEMORY ? TSR_OK : status;
+    const void *x = v->x;
+    bool iso = v->iso;
+    *v = out->view;
+    v->x = x;
+    v->iso = iso;
+    return TSR_OK;
+}
+
+static int64_t length_of(const tsr_view *v, int64_t name)
+{
+    tsr_md_vectors vectors = vectors_of(v, false);
+    int64_t at = tsr_md_vector(&vectors, name);
+    return at < 0 ? 0 : v->p[at + 1] - v->p[at];
+}
+
+/* Both operands by row.  Walking the rows of B needs no flip; it is chosen when it walks no more than a flip of B and a
+ * look at each mask entry would cost.  Counted until that is exceeded. */
+static bool spread_is_cheap(const tsr_product *p)
+{
+    int64_t allowed = 12 * p->b.nvals + 8 * p->mask.nvals, walked = 0;
+    tsr_md_vectors a = vectors_of(&p->a, false);
+    if (p->n > SPREAD_MOST)
+        return false;
+    for (int64_t v = 0; v < p->mask.nvec && walked <= allowed; v++) {
+        int64_t row = p->mask.p[v] == p->mask.p[v + 1] ? -1 : tsr_md_vector(&a, p->mask.h ? p->mask.h[v] : v);
+        for (int64_t e = row < 0 ? 0 : a.p[row]; row >= 0 && e < a.p[row + 1]; e++)
+            walked += length_of(&p->b, tsr_md_index(a.i, a.wide, e));
+    }
+    return walked <= allowed;
+}
+
+static int64_t count_present(const int8_t *present, int64_t n, int nthreads)
+{
+    int64_t sum = 0;
+    const int useful = tsr_parts(n, TSR_THREAD_WORK, nthreads);
+#pragma omp parallel for num_threads(useful) schedule(static) reduction(+ : sum) if (useful > 1)
+    for (int64_t e = 0; e < n; e++)
+        sum += present[e];
+    return sum;
+}
+
+static tsr_status spread_form(const tsr_product *p, tsr_result *result)
+{
+    tsr_md_job job = job_of(p, result);
+    return tsr_md_spread_rows(&job);
+}
+
+static void share_structure(tsr_view *v, const tsr_view *from)
+{
+    v->format = from->format;
+    v->nvec = from->nvec;
+    v->p = from->p;
+    v->h = from->h;
+    v->i = from->i;
+    v->index_size = from->index_size;
+}
+
+static tsr_status pairs_form(tsr_product *p, tsr_result *result, temporaries *t)
+{
+    bool shared = p->a.p == p->b.p && p->a.i == p->b.i;
+    tsr_status status = narrow(&t->a, &p->a, p);
+    if (status == TSR_OK && !shared)
+        status = narrow(&t->b, &p->b, p);
+    if (shared)
+        share_structure(&p->b, &p->a);
+    if (status != TSR_OK)
+        return status;
+    tsr_md_job job = job_of(p, result);
+    if (tsr_md_bits_pay(&job))
+        return tsr_md_bits(&job);
+    job.mirrored = job.m.sorted && product_symmetric(&job) && mask_looks_symmetric(&job);
+    return tsr_md_dot(&job);
+}
+
+static tsr_status compute(tsr_product *p, tsr_result *result, temporaries *t)
+{
+    tsr_status status = TSR_OK;
+    if (p->a.by_col)
+        status = flip(&t->a, &p->a, p->semiring.type, tsr_reads_a(p), p->nthreads);
+    if (status == TSR_OK && !p->b.by_col) {
+        if (spread_is_cheap(p))
+            return spread_form(p, result);
+        status = flip(&t->b, &p->b, p->semiring.type, tsr_reads_b(p), p->nthreads);
+    }
+    return status == TSR_OK ? pairs_form(p, result, t) : status;
+}
+
+tsr_status tsr_cpu_masked_dot(const tsr_product *product, tsr_result *result)
+{
+    if (!compressed(&product->a) || !compressed(&product->b) || !compressed(&product->mask))
+        return TSR_DECLINED;
+    tsr_product p = tsr_product_by_row(product);
+    result->nvals = 0;
+    if (!p.mask.nvals)
+        return TSR_OK;
+    memset(result->b, 0, (size_t)p.mask.nvals);
+    if (!p.a.nvals || !p.b.nvals)
+        return TSR_OK;
+    temporaries t = {0};
+    tsr_status status = compute(&p, result, &t);
+    free_temporaries(&t);
+    if (status == TSR_OK)
+        result->nvals = count_present(result->b, p.mask.nvals, p.nthreads);
+    return status;
+}

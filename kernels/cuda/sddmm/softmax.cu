@@ -1,0 +1,149 @@
+// Softmax of every row of values held by row (CSR): what stands between SDDMM and SpMM in attention.
+//
+// A group of 8 or 32 lanes takes a row.  Up to `each` values of a lane stay in registers: read once, written once.  Longer rows are read
+// twice and scaled at the end, those of more than `long_row` values by the whole block of threads.  Lanes are added as a tree: the same
+// bits every time.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/common/semiring.cuh"
+
+namespace {
+
+constexpr int threads = 256, each = 8;
+constexpr int64_t long_row = 2048;
+
+__device__ __forceinline__ float exponential(float x) { return expf(x); }
+__device__ __forceinline__ double exponential(double x) { return exp(x); }
+__device__ __forceinline__ float larger(float x, float y) { return fmaxf(x, y); }
+__device__ __forceinline__ double larger(double x, double y) { return fmax(x, y); }
+
+template <class T> constexpr T least = -std::numeric_limits<T>::infinity();
+
+template <int G, class T> __device__ __forceinline__ T largest_of_lanes(T x)
+{
+#pragma unroll
+    for (int by = G / 2; by > 0; by /= 2)
+        x = larger(x, __shfl_xor_sync(~0u, x, by));
+    return x;
+}
+
+template <int G, class T> __device__ __forceinline__ T sum_of_lanes(T x)
+{
+#pragma unroll
+    for (int by = G / 2; by > 0; by /= 2)
+        x += __shfl_xor_sync(~0u, x, by);
+    return x;
+}
+
+/* Rows of at most G * each values, one for every group of the warp; 0 values: none. */
+template <int G, class T> __device__ __forceinline__ void short_row(T *y, const T *x, int n, int l)
+{
+    T value[each], most = least<T>, sum = 0;
+#pragma unroll
+    for (int k = 0; k < each; k++) {
+        value[k] = k * G + l < n ? load_once(x + k * G + l) : least<T>;
+        most = larger(most, value[k]);
+    }
+    most = largest_of_lanes<G>(most);
+#pragma unroll
+    for (int k = 0; k < each; k++)
+        if (k * G + l < n)
+            sum += value[k] = exponential(value[k] - most);
+    sum = sum_of_lanes<G>(sum);
+#pragma unroll
+    for (int k = 0; k < each; k++)
+        if (k * G + l < n)
+            y[k * G + l] = value[k] / sum;
+}
+
+/* What a lane (thread) of `size` finds and leaves behind in a longer row. */
+template <class T> __device__ __forceinline__ T largest_value(const T *x, int64_t n, int rank, int size)
+{
+    T most = least<T>;
+    for (int64_t k = rank; k < n; k += size)
+        most = larger(most, x[k]);
+    return most;
+}
+template <class T> __device__ __forceinline__ T write_exponentials(T *y, const T *x, int64_t n, T most, int rank, int size)
+{
+    T sum = 0;
+    for (int64_t k = rank; k < n; k += size)
+        sum += y[k] = exponential(x[k] - most);
+    return sum;
+}
+template <class T> __device__ __forceinline__ void scale(T *y, int64_t n, T sum, int rank, int size)
+{
+    for (int64_t k = rank; k < n; k += size)
+        y[k] /= sum;
+}
+
+/* The same for rows that do not fit registers; all groups of the warp call it. */
+template <int G, class T> __device__ __forceinline__ void middle_row(T *y, const T *x, int64_t n, int l)
+{
+    T most = largest_of_lanes<G>(largest_value(x, n, l, G));
+    T sum = sum_of_lanes<G>(write_exponentials(y, x, n, most, l, G));
+    scale(y, n, sum, l, G);
+}
+
+/* By the whole block; scratch: one number for each warp. */
+template <class T> __device__ __forceinline__ void whole_block_row(T *y, const T *x, int64_t n, T *scratch)
+{
+    const int rank = static_cast<int>(threadIdx.x);
+    T most = largest_of_lanes<32>(largest_value(x, n, rank, threads));
+    if (rank % 32 == 0)
+        scratch[rank / 32] = most;
+    __syncthreads();
+    most = largest_of_lanes<threads / 32>(scratch[rank % (threads / 32)]);
+    __syncthreads();
+    T sum = sum_of_lanes<32>(write_exponentials(y, x, n, most, rank, threads));
+    if (rank % 32 == 0)
+        scratch[rank / 32] = sum;
+    __syncthreads();
+    sum = sum_of_lanes<threads / 32>(scratch[rank % (threads / 32)]);
+    scale(y, n, sum, rank, threads);
+    __syncthreads();
+}
+
+template <int G, class T> __global__ void __launch_bounds__(threads) softmax(T *y, const T *x, const int64_t *p, int64_t nrows)
+{
+    constexpr int groups = threads / G;
+    __shared__ double scratch[threads / 32];
+    const int group = static_cast<int>(threadIdx.x) / G, l = static_cast<int>(threadIdx.x) % G;
+    const int64_t first = static_cast<int64_t>(blockIdx.x) * groups, row = first + group;
+    const int64_t begin = row < nrows ? p[row] : 0, n = row < nrows ? p[row + 1] - begin : 0;
+    const bool is_short = n <= G * each, is_long = n > long_row;
+    if (__any_sync(~0u, is_short && n > 0))
+        short_row<G>(y + begin, x + begin, is_short ? static_cast<int>(n) : 0, l);
+    if (__any_sync(~0u, !is_short && !is_long))
+        middle_row<G>(y + begin, x + begin, is_short || is_long ? 0 : n, l);
+    if (!__syncthreads_or(is_long))
+        return;
+    for (int64_t r = first; r < first + groups && r < nrows; r++)
+        if (p[r + 1] - p[r] > long_row)
+            whole_block_row(y + p[r], x + p[r], p[r + 1] - p[r], reinterpret_cast<T *>(scratch));
+}
+
+template <int G, class T> tsr_status launch(void *y, const void *x, const tsr_cuda_csr *pattern, void *stream)
+{
+    constexpr int groups = threads / G;
+    auto kernel = softmax<G, T>;
+    TSR_LAUNCH(kernel, static_cast<unsigned>((pattern->nrows + groups - 1) / groups), threads, 0, stream, static_cast<T *>(y),
+               static_cast<const T *>(x), pattern->p, pattern->nrows);
+    return launch_status();
+}
+
+template <class T> tsr_status launch(void *y, const void *x, const tsr_cuda_csr *pattern, void *stream)
+{
+    bool narrow = pattern->nvals / pattern->nrows <= 16;
+    return narrow ? launch<8, T>(y, x, pattern, stream) : launch<32, T>(y, x, pattern, stream);
+}
+
+} // namespace
+
+extern "C" tsr_status tsr_cuda_softmax_rows(void *y, const void *x, const tsr_cuda_csr *pattern, tsr_type type, void *stream)
+{
+    if ((type != TSR_FP32 && type != TSR_FP64) || pattern->nrows >= UINT32_MAX)
+        return TSR_DECLINED;
+    if (pattern->nvals == 0)
+        return TSR_OK;
+    return type == TSR_FP32 ? launch<float>(y, x, pattern, stream) : launch<double>(y, x, pattern, stream);
+}

@@ -1,8 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/spmm_bmat.cuh"
-
-extern "C" tsr_status tsr_bmat_bf16(const tsr_bmat *a, const tsr_work *work, const tsr_cuda_spmm *product,
-                                    const tsr_bmat_choice *choice)
-{
-    return bmat::run<TSR_CUDA_BF16>(a, work, product, choice);
-}

@@ -1,0 +1,55 @@
+/* w = A u from the entries of u alone (kernels/cuda/spmv/spmv_push.cu).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_PUSH_H
+#define TSR_CUDA_PUSH_H
+
+#include "kernels/cuda/common/cuda_kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Columns of A are walked where u has entries; products join in w in any order. */
+typedef struct tsr_cuda_push {
+    tsr_semiring semiring;
+    const tsr_cuda_csr *columns; /* A' by row; its columns may be in any order.  Work lists are not used */
+    const void *u;               /* [columns->nrows] of the semiring's type; NULL: not read */
+    const int8_t *u_present;     /* the same number, 0/1 */
+    uint64_t iso;                /* as tsr_cuda_csr_spmm's */
+    void *w;                     /* [columns->ncols], 0 where there is no product; aligned to its type */
+    int8_t *w_present;           /* written 0/1 */
+    const tsr_cuda_device *device;
+    void *stream;
+} tsr_cuda_push;
+
+/* Is the result the same in any order: any_pair and lor of all types; min and max, and plus of integers, of 4 and 8 bytes? */
+static inline bool tsr_cuda_push_takes(tsr_semiring s)
+{
+    const bool real = s.type == TSR_FP32 || s.type == TSR_FP64;
+    const bool narrow = s.type == TSR_BOOL || s.type == TSR_INT8 || s.type == TSR_UINT8 || s.type == TSR_INT16 || s.type == TSR_UINT16;
+    switch (s.add) {
+    case TSR_ADD_ANY: return s.mul == TSR_MUL_PAIR;
+    case TSR_ADD_LOR: return true;
+    case TSR_ADD_PLUS: return !real && !narrow;
+    default: return !narrow;
+    }
+}
+
+/* What there is to walk: pieces of columns, and their entries. */
+typedef struct tsr_cuda_push_work {
+    uint64_t pieces, entries;
+} tsr_cuda_push_work;
+
+/* *work and pieces (device; tsr_cuda_push_bytes, of any u with this A) are written.  Of push only columns, u_present, device and stream
+ * are used. */
+size_t tsr_cuda_push_bytes(const tsr_cuda_csr *columns);
+tsr_status tsr_cuda_push_list(tsr_cuda_push_work *work, void *pieces, const tsr_cuda_push *push);
+
+/* npieces: as counted.  TSR_DECLINED: not a semiring of these. */
+tsr_status tsr_cuda_push_run(const tsr_cuda_push *push, const void *pieces, uint64_t npieces);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

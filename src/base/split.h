@@ -1,0 +1,53 @@
+/* How work is cut into parts, and where the memory of the converters comes from.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_FORMAT_SPLIT_H
+#define TSR_FORMAT_SPLIT_H
+
+#include "src/format/sparse/format.h"
+
+#include <string.h>
+
+/* Elements or entries that one pass looks at: for fewer, starting another thread and waiting for it, on a busy machine for its turn, takes
+ * longer than the pass. */
+#define TSR_THREAD_WORK (1 << 17)
+
+/* Fewer parts than threads when there is too little to do. */
+int tsr_parts(int64_t work, int64_t least_per_part, int nthreads);
+
+/* First item of part `part` of `nparts` equal parts of [0, n). */
+int64_t tsr_part_begin(int64_t n, int part, int nparts);
+
+/* First vector of part `part`, the entries of p[0..nvec] being cut into equal parts at vector boundaries. */
+int64_t tsr_part_vector(const int64_t *p, int64_t nvec, int part, int nparts);
+
+/* First k in [0, n) with p[k] >= x, p ascending; n: none. */
+int64_t tsr_first_at_least(const int64_t *p, int64_t n, int64_t x);
+
+/* malloc of count * size bytes with huge pages asked for when large; NULL when out of memory or on overflow.
+ * Never NULL for count = 0 otherwise.  Freed with free. */
+void *tsr_format_alloc(int64_t count, size_t size);
+
+/* One thread's vectors (or groups of vectors) [first, last), and scratch for the entries of the largest of them. */
+typedef struct tsr_share {
+    int64_t first, last, largest;
+    void *scratch;
+} tsr_share;
+
+/* The entries of p[0..nvec] in nparts shares of about equal size, each with bytes_per_entry * largest bytes of scratch, aligned
+ * to bytes_per_entry (a power of two up to 16).  NULL: out of memory.  tsr_free_shares. */
+tsr_share *tsr_make_shares(const int64_t *p, int64_t nvec, int nparts, size_t bytes_per_entry);
+void tsr_free_shares(tsr_share *shares);
+
+/* dst[to] = src[from], values of size bytes: 2, 4 or 8. */
+static inline void tsr_move_value(void *dst, int64_t to, const void *src, int64_t from, size_t size)
+{
+    char *out = (char *)dst + (size_t)to * size;
+    const char *in = (const char *)src + (size_t)from * size;
+    switch (size) {
+    case 2: memcpy(out, in, 2); break;
+    case 4: memcpy(out, in, 4); break;
+    default: memcpy(out, in, 8); break;
+    }
+}
+
+#endif

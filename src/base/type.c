@@ -1,0 +1,16 @@
+/* Sizes and names of the element types.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/format/sparse/format.h"
+
+size_t tsr_type_size(tsr_type type)
+{
+    static const uint8_t sizes[TSR_TYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+    return (unsigned)type < TSR_TYPE_COUNT ? sizes[type] : 0;
+}
+
+const char *tsr_type_name(tsr_type type)
+{
+    static const char *const names[TSR_TYPE_COUNT] = {"bool",  "int8",   "int16",  "int32", "int64", "uint8",
+                                                      "uint16", "uint32", "uint64", "fp32",  "fp64"};
+    return (unsigned)type < TSR_TYPE_COUNT ? names[type] : "unknown";
+}

@@ -1,0 +1,205 @@
+/* Masked results into compressed arrays, and which rows of a matrix have entries.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/base/split.h"
+
+#include <string.h>
+
+static int64_t sum_bytes(const int8_t *b, int64_t begin, int64_t end)
+{
+    int64_t sum = 0;
+    for (int64_t e = begin; e < end; e++)
+        sum += b[e];
+    return sum;
+}
+
+/* p[v + 1] = entries kept in the vectors [first, v] of one part. */
+static void count_part(int64_t *p, const tsr_view *mask, const int8_t *b, int64_t first, int64_t last)
+{
+    int64_t kept = 0;
+    for (int64_t v = first; v < last; v++) {
+        kept += sum_bytes(b, mask->p[v], mask->p[v + 1]);
+        p[v + 1] = kept;
+    }
+}
+
+int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int nthreads)
+{
+    int nparts = tsr_parts(mask->nvals + mask->nvec, TSR_THREAD_WORK, nthreads);
+    p[0] = 0;
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++)
+        count_part(p, mask, b, tsr_part_vector(mask->p, mask->nvec, part, nparts),
+                   tsr_part_vector(mask->p, mask->nvec, part + 1, nparts));
+
+    int64_t kept = 0;
+    for (int part = 0; part < nparts; part++) {
+        int64_t first = tsr_part_vector(mask->p, mask->nvec, part, nparts);
+        int64_t last = tsr_part_vector(mask->p, mask->nvec, part + 1, nparts);
+        for (int64_t v = first; kept && v < last; v++)
+            p[v + 1] += kept;
+        kept = p[last];
+    }
+    return kept;
+}
+
+/* Written without a branch per entry: every entry goes to the next free place, only kept ones advance it.
+ * Stops with the last kept one, so nothing is written past `kept_end`. */
+static inline __attribute__((always_inline)) void
+fill_part(int64_t *restrict i, char *restrict x, int64_t q, int64_t kept_end, const tsr_view *mask,
+          const int8_t *restrict b, const char *restrict mask_x, size_t element_size, int64_t e)
+{
+    const uint32_t *i32 = mask->i;
+    const int64_t *i64 = mask->i;
+    bool narrow = mask->index_size == 4;
+    for (; q < kept_end; e++) {
+        i[q] = narrow ? (int64_t)i32[e] : i64[e];
+        if (element_size)
+            memcpy(x + (size_t)q * element_size, mask_x + (size_t)e * element_size, element_size);
+        q += b[e];
+    }
+}
+
+int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec)
+{
+    int64_t kept = 0;
+    for (int64_t v = 0; v < nvec; v++) {
+        const int64_t start = p[v];
+        if (start == p[v + 1])
+            continue;
+        p[kept] = start;
+        h[kept++] = h[v];
+    }
+    p[kept] = p[nvec];
+    return kept;
+}
+
+void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
+                      size_t element_size, int nthreads)
+{
+    int nparts = tsr_parts(mask->nvals, TSR_THREAD_WORK, nthreads);
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++) {
+        int64_t first = tsr_part_vector(mask->p, mask->nvec, part, nparts);
+        int64_t last = tsr_part_vector(mask->p, mask->nvec, part + 1, nparts);
+        int64_t q = p[first], end = p[last], e = mask->p[first];
+        switch (x && mask_x ? element_size : 0) {
+        case 0: fill_part(i, NULL, q, end, mask, b, NULL, 0, e); break;
+        case 1: fill_part(i, x, q, end, mask, b, mask_x, 1, e); break;
+        case 2: fill_part(i, x, q, end, mask, b, mask_x, 2, e); break;
+        case 4: fill_part(i, x, q, end, mask, b, mask_x, 4, e); break;
+        case 8: fill_part(i, x, q, end, mask, b, mask_x, 8, e); break;
+        default: fill_part(i, x, q, end, mask, b, mask_x, element_size, e); break;
+        }
+    }
+}
+
+/* Places of a bitmap on their way, of which q come before. */
+typedef struct compaction {
+    int64_t *p, *i;
+    char *x;
+    const int8_t *b; /* NULL: everything is present */
+    const char *from;
+    int64_t vlen, begin, end, q, kept_end;
+} compaction;
+
+static bool none_present(const int8_t *b)
+{
+    uint64_t eight;
+    memcpy(&eight, b, sizeof eight);
+    return eight == 0;
+}
+
+/* Written without a branch per place, as above. */
+static inline __attribute__((always_inline)) void compact_part(const compaction *c, size_t size)
+{
+    int64_t q = c->q;
+    for (int64_t v = c->begin / c->vlen, k = c->begin; k < c->end; v++) {
+        const int64_t first = v * c->vlen, last = first + c->vlen < c->end ? first + c->vlen : c->end;
+        while (k < last) {
+            const int64_t stop = k + 8 < last ? k + 8 : last;
+            if (c->b && stop - k == 8 && none_present(c->b + k)) {
+                k = stop;
+                continue;
+            }
+            for (; k < stop && q < c->kept_end; k++) {
+                c->i[q] = k - first;
+                memcpy(c->x + (size_t)q * size, c->from + (size_t)k * size, size);
+                q += c->b ? c->b[k] : 1;
+            }
+            k = stop;
+        }
+        if (k == first + c->vlen)
+            c->p[v + 1] = q;
+    }
+}
+
+static void compact_by_size(const compaction *c, size_t size)
+{
+    switch (size) {
+    case 1: compact_part(c, 1); break;
+    case 2: compact_part(c, 2); break;
+    case 4: compact_part(c, 4); break;
+    case 8: compact_part(c, 8); break;
+    default: compact_part(c, size); break;
+    }
+}
+
+void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const void *from, size_t element_size, int64_t nvec,
+                        int64_t vlen, int nthreads)
+{
+    enum { MOST = 64 };
+    const int64_t places = nvec * vlen;
+    const int wanted = tsr_parts(places, TSR_THREAD_WORK, nthreads), nparts = wanted < MOST ? wanted : MOST;
+    int64_t before[MOST + 1] = {0};
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++) {
+        const int64_t begin = tsr_part_begin(places, part, nparts), end = tsr_part_begin(places, part + 1, nparts);
+        before[part + 1] = b ? sum_bytes(b, begin, end) : end - begin;
+    }
+    for (int part = 0; part < nparts; part++)
+        before[part + 1] += before[part];
+    p[0] = 0;
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++) {
+        const compaction c = {.p = p, .i = i, .x = x, .b = b, .from = from, .vlen = vlen, .begin = tsr_part_begin(places, part, nparts),
+                              .end = tsr_part_begin(places, part + 1, nparts), .q = before[part], .kept_end = before[part + 1]};
+        compact_by_size(&c, element_size);
+    }
+}
+
+static void flag_vectors(int8_t *flags, const tsr_view *a)
+{
+    if (a->h)
+        for (int64_t v = 0; v < a->nvec; v++)
+            flags[a->h[v]] = a->p[v + 1] > a->p[v];
+    else
+        for (int64_t v = 0; v < a->nvec; v++)
+            flags[v] = a->p[v + 1] > a->p[v];
+}
+
+/* Parts may flag the same row: relaxed stores of the same value. */
+static void flag_indices(int8_t *flags, const tsr_view *a, int64_t begin, int64_t end)
+{
+    const uint32_t *i32 = a->i;
+    const int64_t *i64 = a->i;
+    if (a->index_size == 4)
+        for (int64_t e = begin; e < end; e++)
+            __atomic_store_n(&flags[i32[e]], 1, __ATOMIC_RELAXED);
+    else
+        for (int64_t e = begin; e < end; e++)
+            __atomic_store_n(&flags[i64[e]], 1, __ATOMIC_RELAXED);
+}
+
+int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads)
+{
+    memset(flags, 0, (size_t)a->nrows);
+    if (!a->by_col) {
+        flag_vectors(flags, a);
+        return sum_bytes(flags, 0, a->nrows);
+    }
+    int nparts = tsr_parts(a->nvals, 1 << 16, nthreads);
+#pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
+    for (int part = 0; part < nparts; part++)
+        flag_indices(flags, a, tsr_part_begin(a->nvals, part, nparts), tsr_part_begin(a->nvals, part + 1, nparts));
+    return sum_bytes(flags, 0, a->nrows);
+}

@@ -1,0 +1,201 @@
+/* What the generated wrappers use: fast paths of the hooks, call depth, CHECK mode.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_HOOKS_H
+#define TSR_HOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <GraphBLAS.h>
+
+#include "src/object/record.h"
+
+#define TSR_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+/* What is cold lies apart from what every program runs, so that a process touches fewer pages. */
+#define TSR_NOINLINE __attribute__((noinline, cold))
+#define TSR_APART __attribute__((noinline))
+#define TSR_WRAPPER __attribute__((visibility("default")))
+#define TSR_RARE_WRAPPER __attribute__((visibility("default"), cold))
+
+/* Bits of tsr_busy: 0 means that no hook has anything to do. */
+enum {
+    TSR_BUSY_HANDLES = 1, /* some handle may have a record or take part in a deferred product */
+    TSR_BUSY_CHECK = 2,   /* CHECK mode */
+    TSR_BUSY_VALUES = 4,  /* a backend may keep values, or wants them all (TESSERA_MODE=gpu) */
+    TSR_BUSY_LOST = 8,    /* contents went with a device */
+    TSR_BUSY_FORMS = 16   /* a host's object may not know its sparsity control */
+};
+extern unsigned tsr_busy_bits;
+
+static inline unsigned tsr_busy(void)
+{
+    return __atomic_load_n(&tsr_busy_bits, __ATOMIC_RELAXED);
+}
+
+static inline void tsr_busy_add(unsigned bits)
+{
+    __atomic_fetch_or(&tsr_busy_bits, bits, __ATOMIC_RELAXED);
+}
+
+/* Counts, by a hash of the address, how often a handle stands in the side table or in the list of deferred products.
+ * Relaxed is enough: a program that touches a matrix from two threads has ordered these calls itself. */
+#define TSR_FILTER_SIZE 4096
+extern uint32_t tsr_filter[TSR_FILTER_SIZE];
+
+static inline uint32_t *tsr_filter_slot(const void *handle)
+{
+    const uintptr_t address = (uintptr_t) handle;
+    return &tsr_filter[(address >> 5 ^ address >> 17) % TSR_FILTER_SIZE];
+}
+
+static inline bool tsr_filter_hit(const void *handle)
+{
+    return __atomic_load_n(tsr_filter_slot(handle), __ATOMIC_RELAXED) != 0;
+}
+
+void tsr_filter_add(const void *handle);
+void tsr_filter_remove(const void *handle);
+
+/* ---- hooks as the wrappers call them: only with TSR_BUSY_HANDLES set ---- */
+
+void tsr_will_move(const void *handle); /* contents stay, arrays may move: whatever looks at them runs first */
+void tsr_exported(const void *handle); /* before an export: contents move out, then the handle goes */
+bool tsr_will_free(const void *handle); /* before a free; true: a result that waits has the object now, it must not be freed */
+void tsr_created(const void *handle);  /* after a success that made this handle: what stood at its address is history */
+void tsr_hook_read_array(const void *const *handles, size_t count);
+void tsr_hook_new_array(const void *const *handles, size_t count);
+void tsr_will_replace(const void *handle); /* before new contents: the old ones need not be anywhere any more */
+void tsr_discard(const void *handle);      /* the same where the new contents are not the host's either */
+void tsr_will_edit(const void *handle);    /* before an entry is written: as a write, but the sparsity control may wait */
+void tsr_will_look(const void *handle);    /* before we look at the host's arrays: as a read, but the sparsity control may wait */
+bool tsr_form_waits(const void *handle);   /* the host has the contents, but its object not the sparsity control that was set (resident.c) */
+void tsr_settle_form(const void *handle);  /* it is told now */
+void tsr_settle_all(void);                 /* ... all that wait for it */
+bool tsr_is_lost(const void *handle);     /* its contents are gone: the call returns GrB_PANIC (resident.c) */
+bool tsr_is_lost_array(const void *const *handles, size_t count);
+size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overflows */
+
+#define TSR_HOOK(function, handle)                \
+    do {                                          \
+        const void *const hooked = (handle);      \
+        if (TSR_UNLIKELY(tsr_filter_hit(hooked))) \
+            function(hooked);                     \
+    } while (0)
+#define TSR_HOOK_READ(handle) TSR_HOOK(tsr_will_read, handle)
+#define TSR_HOOK_MOVE(handle) TSR_HOOK(tsr_will_move, handle)
+#define TSR_HOOK_WRITE(handle) TSR_HOOK(tsr_will_write, handle)
+#define TSR_HOOK_REPLACE(handle) TSR_HOOK(tsr_will_replace, handle)
+#define TSR_HOOK_EDIT(handle) TSR_HOOK(tsr_will_edit, handle)
+#define TSR_HOOK_FREED(handle) TSR_HOOK(tsr_freed, handle)
+#define TSR_HOOK_FREE(at)                                                        \
+    do {                                                                         \
+        if ((at) && TSR_UNLIKELY(tsr_filter_hit(*(at))) && tsr_will_free(*(at))) \
+            *(at) = NULL;                                                        \
+    } while (0)
+#define TSR_HOOK_EXPORTED(handle) TSR_HOOK(tsr_exported, handle)
+#define TSR_HOOK_NEW(handle) TSR_HOOK(tsr_created, handle)
+
+/* The members of a GxB_Container (from version 10 on). */
+#define TSR_HOOK_CONTAINER(hook, container) \
+    do {                                    \
+        if (container) {                    \
+            hook((container)->p);           \
+            hook((container)->h);           \
+            hook((container)->b);           \
+            hook((container)->i);           \
+            hook((container)->x);           \
+            hook((container)->Y);           \
+        }                                   \
+    } while (0)
+
+#define TSR_LOST(handle) tsr_is_lost((handle))
+
+/* The function whose wrapper runs hooks on this thread, for the trace. */
+extern _Thread_local const char *tsr_caller __attribute__((tls_model("initial-exec")));
+
+/* ---- routing ---- */
+
+/* Real calls that may run user operators under way on this thread: products inside of them are not routed. */
+extern _Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
+
+/* GrB_init seen, versions agree, not switched off, not in a forked child, not inside another call. */
+bool tsr_may_route(void);
+
+/* ---- burble.c ---- */
+void tsr_burble_changed(void); /* after the program may have set GxB_BURBLE */
+extern bool tsr_burbles;
+extern _Thread_local int tsr_quiet_depth __attribute__((tls_model("initial-exec")));
+void tsr_quiet_enter(void);
+void tsr_quiet_leave(void);
+void tsr_quiet_pause(void); /* around a call of the program's, from inside */
+void tsr_quiet_resume(void);
+
+/* Around what we call beside the program's call: the real library prints nothing of it.  Scopes may nest. */
+static inline void tsr_quiet_begin(void)
+{
+    if (TSR_UNLIKELY(__atomic_load_n(&tsr_burbles, __ATOMIC_RELAXED)))
+        tsr_quiet_enter();
+}
+
+static inline void tsr_quiet_end(void)
+{
+    if (TSR_UNLIKELY(tsr_quiet_depth))
+        tsr_quiet_leave();
+}
+
+/* ---- real.c ---- */
+bool tsr_real_resolve(void *slot, const char *name); /* false: no such function, one line on stderr */
+bool tsr_real_version_agrees(void);          /* after GrB_init: ask the library itself */
+
+/* ---- state.c ---- */
+GrB_Info tsr_state_init(GrB_Mode mode);
+GrB_Info tsr_state_init_with(GrB_Mode mode, void *(*user_malloc)(size_t), void *(*user_calloc)(size_t, size_t),
+                             void *(*user_realloc)(void *, size_t), void (*user_free)(void *));
+GrB_Info tsr_state_finalize(void);
+
+/* ---- table.c ---- */
+void tsr_table_drop(const void *handle);
+void tsr_table_clear(void);
+/* Calls `visit` for every record, under a lock; how many times it was true. */
+size_t tsr_table_each(bool (*visit)(const void *handle, tsr_matrix *record));
+
+/* ---- defer.c ---- */
+void tsr_defer_before_read(const void *handle);
+void tsr_defer_before_write(const void *handle);
+void tsr_defer_before_replace(const void *handle); /* the contents go: targets are cancelled, operands run */
+bool tsr_defer_before_free(const void *handle);    /* the same, but what may drop its operands holds this one: true */
+void tsr_defer_run_all(void);
+void tsr_defer_run_idle(void); /* all that no thread is running */
+void tsr_defer_end(void);      /* GrB_finalize: products run, contents that nobody can look at any more are forgotten */
+bool tsr_defer_is_target(const void *handle);
+
+/* ---- check.c ---- */
+
+enum {
+    TSR_TOUCH_READ, TSR_TOUCH_WRITE, TSR_TOUCH_MOVE,
+    TSR_TOUCH_MOVE_AT, TSR_TOUCH_FREE_AT, TSR_TOUCH_EXPORT_AT, TSR_TOUCH_NEW_AT, /* handle: where the handle stands */
+    TSR_TOUCH_READ_ARRAY, TSR_TOUCH_NEW_ARRAY,                                   /* handle: the first of count */
+    TSR_TOUCH_SCALAR = 16                                                        /* a GrB_Scalar: no fingerprint */
+};
+
+typedef struct tsr_touch {
+    const void *handle;
+    int role;
+    size_t count;
+} tsr_touch;
+
+typedef struct tsr_check_call {
+    const char *name;
+    const tsr_touch *touches;
+    size_t count;
+    bool blind; /* TESSERA_CHECK_BLIND names this function: its write hooks are left out */
+} tsr_check_call;
+
+/* In CHECK mode these two stand around every call that takes handles; the first one runs the hooks as well. */
+void tsr_check_before(tsr_check_call *call, const char *name, const tsr_touch *touches, size_t count);
+void tsr_check_after(const tsr_check_call *call);
+void tsr_check_start(void);
+void tsr_check_stop(void); /* forget every fingerprint */
+
+#endif

@@ -1,0 +1,162 @@
+/* State of the drop-in door: GrB_init and what it says about mode and allocator, GrB_finalize, fork.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "src/graphblas/intercept/block_cache.h"
+#include "src/graphblas/door.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/handover/resident.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+#include "src/runtime/trace.h"
+
+typedef void *(*malloc_fn)(size_t);
+typedef void (*free_fn)(void *);
+
+/* Written once by the GrB_init that succeeds, before `started` is released. */
+static struct {
+    bool blocking;
+    malloc_fn user_malloc;
+    free_fn user_free;
+} captured;
+static bool started;  /* between GrB_init and GrB_finalize, everything on */
+static bool in_child;
+
+bool tsr_door_blocking(void)
+{
+    return captured.blocking;
+}
+
+bool tsr_door_in_child(void)
+{
+    return __atomic_load_n(&in_child, __ATOMIC_RELAXED);
+}
+
+void *tsr_user_malloc(size_t size)
+{
+    if (size >= TSR_BLOCKS_MIN && tsr_backend_gpu_asked() && !tsr_backend_gpu())
+        tsr_blocks_no_device();
+    return captured.user_malloc ? captured.user_malloc(size) : malloc(size);
+}
+
+void tsr_user_free(void *block)
+{
+    (captured.user_free ? captured.user_free : free)(block);
+}
+
+bool tsr_may_route(void)
+{
+    return __atomic_load_n(&started, __ATOMIC_ACQUIRE) && tsr_depth == 0 && tsr_config_get()->mode != TSR_MODE_OFF;
+}
+
+/* ---- fork: results are complete before, the child only forwards ---- */
+
+static void before_fork(void)
+{
+    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
+        tsr_defer_run_all();
+        tsr_settle_all();
+    }
+    tsr_pins_before_fork();
+}
+
+/* Locks may be held by threads that are not there any more: from here on nothing of ours is touched. */
+static void in_forked_child(void)
+{
+    if (!__atomic_load_n(&started, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&in_child, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&started, false, __ATOMIC_RELAXED);
+    __atomic_store_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
+    tsr_blocks_disable();
+}
+
+/* Handlers run in reverse order: the trace, which takes its lock, must have registered before us, who may still report. */
+static void watch_fork(void)
+{
+    (void) tsr_trace_wanted();
+    (void) pthread_atfork(before_fork, tsr_pins_after_fork, in_forked_child);
+}
+
+/* ---- init and finalize ---- */
+
+static void start(GrB_Mode mode, malloc_fn user_malloc, free_fn user_free)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_fork);
+    captured.blocking = mode == GrB_BLOCKING || (int) mode == 3; /* GxB_BLOCKING_GPU is not in every header */
+    captured.user_malloc = user_malloc;
+    captured.user_free = user_free;
+    tsr_engine_set_make_room(tsr_resident_make_room);
+    if (tsr_config_get()->check)
+        tsr_check_start();
+    if (tsr_config_get()->mode == TSR_MODE_GPU)
+        tsr_busy_add(TSR_BUSY_VALUES);
+    __atomic_store_n(&started, true, __ATOMIC_RELEASE);
+}
+
+static bool switched_off(void)
+{
+    return !tsr_real_load() || tsr_door_in_child() || tsr_config_get()->mode == TSR_MODE_OFF;
+}
+
+static GrB_Info init_with(GrB_Mode mode, malloc_fn user_malloc, void *(*user_calloc)(size_t, size_t),
+                          void *(*user_realloc)(void *, size_t), free_fn user_free)
+{
+    const GrB_Info info = tsr_real.GxB_init(mode, user_malloc, user_calloc, user_realloc, user_free);
+    if (info == GrB_SUCCESS && tsr_real_version_agrees())
+        start(mode, user_malloc, user_free);
+    return info;
+}
+
+/* The real GrB_init is GxB_init with the C library's functions; ours keep large blocks, which stay the C library's
+ * blocks. */
+static GrB_Info init_with_blocks(GrB_Mode mode, bool with_realloc)
+{
+    if (!tsr_blocks_possible())
+        return init_with(mode, malloc, NULL, with_realloc ? realloc : NULL, free);
+    const GrB_Info info = tsr_real.GxB_init(mode, tsr_block_malloc, NULL, with_realloc ? tsr_block_realloc : NULL,
+                                             tsr_block_free);
+    if (info == GrB_SUCCESS && tsr_real_version_agrees()) {
+        tsr_blocks_enable(tsr_config_get()->mode != TSR_MODE_CPU && tsr_backend_gpu_installed());
+        start(mode, tsr_block_result, tsr_block_free);
+    }
+    return info;
+}
+
+GrB_Info tsr_state_init(GrB_Mode mode)
+{
+    if (switched_off())
+        return tsr_real.GrB_init(mode);
+    return init_with_blocks(mode, true);
+}
+
+GrB_Info tsr_state_init_with(GrB_Mode mode, void *(*user_malloc)(size_t), void *(*user_calloc)(size_t, size_t),
+                             void *(*user_realloc)(void *, size_t), void (*user_free)(void *))
+{
+    if (switched_off())
+        return tsr_real.GxB_init(mode, user_malloc, user_calloc, user_realloc, user_free);
+    if (user_malloc == malloc && user_free == free && (!user_realloc || user_realloc == realloc))
+        return init_with_blocks(mode, user_realloc != NULL);
+    return init_with(mode, user_malloc, user_calloc, user_realloc, user_free);
+}
+
+GrB_Info tsr_state_finalize(void)
+{
+    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
+        tsr_defer_end();
+        tsr_trace_settle();
+        __atomic_store_n(&started, false, __ATOMIC_RELEASE);
+        const unsigned busy = __atomic_exchange_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
+        if (busy & TSR_BUSY_CHECK)
+            tsr_check_stop();
+        if (busy & TSR_BUSY_HANDLES)
+            tsr_table_clear();
+        const GrB_Info info = tsr_real.GrB_finalize();
+        tsr_blocks_drain();
+        return info;
+    }
+    return tsr_real.GrB_finalize();
+}

@@ -1,0 +1,143 @@
+/* Side table: handle of the real library -> record, in shards.  No lock is held across a call of the real library.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "src/graphblas/door.h"
+#include "src/graphblas/intercept/hooks.h"
+
+#define SHARDS 64
+#define BUCKETS 64 /* per shard */
+
+typedef struct entry {
+    const void *handle;
+    tsr_matrix *matrix;
+    struct entry *next;
+} entry;
+
+typedef struct shard {
+    pthread_mutex_t mutex;
+    entry *buckets[BUCKETS];
+} __attribute__((aligned(64))) shard;
+
+static shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER}};
+
+uint32_t tsr_filter[TSR_FILTER_SIZE];
+unsigned tsr_busy_bits;
+
+void tsr_filter_add(const void *handle)
+{
+    __atomic_fetch_add(tsr_filter_slot(handle), 1, __ATOMIC_RELAXED);
+    if (!(tsr_busy() & TSR_BUSY_HANDLES))
+        tsr_busy_add(TSR_BUSY_HANDLES);
+}
+
+void tsr_filter_remove(const void *handle)
+{
+    __atomic_fetch_sub(tsr_filter_slot(handle), 1, __ATOMIC_RELAXED);
+}
+
+static uint64_t hash_of(const void *handle)
+{
+    return ((uint64_t) (uintptr_t) handle >> 4) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+static shard *shard_of(uint64_t hash)
+{
+    return &shards[hash >> 58];
+}
+
+static entry **find_link(shard *s, uint64_t hash, const void *handle)
+{
+    entry **link = &s->buckets[(hash >> 52) % BUCKETS];
+    while (*link && (*link)->handle != handle)
+        link = &(*link)->next;
+    return link;
+}
+
+static entry *new_entry(const void *handle)
+{
+    entry *e = malloc(sizeof *e);
+    tsr_matrix *matrix = e ? tsr_matrix_new() : NULL;
+    if (!matrix) {
+        free(e);
+        return NULL;
+    }
+    *e = (entry){.handle = handle, .matrix = matrix};
+    tsr_filter_add(handle);
+    return e;
+}
+
+tsr_matrix *tsr_table_get(const void *handle, bool create)
+{
+    if (!handle || (!create && !tsr_filter_hit(handle)))
+        return NULL;
+    const uint64_t hash = hash_of(handle);
+    shard *s = shard_of(hash);
+    pthread_mutex_lock(&s->mutex);
+    entry **link = find_link(s, hash, handle);
+    if (!*link && create)
+        *link = new_entry(handle);
+    tsr_matrix *found = *link ? tsr_matrix_ref((*link)->matrix) : NULL;
+    pthread_mutex_unlock(&s->mutex);
+    return found;
+}
+
+static void free_entry(entry *e)
+{
+    tsr_filter_remove(e->handle);
+    tsr_matrix_unref(e->matrix);
+    free(e);
+}
+
+void tsr_table_drop(const void *handle)
+{
+    const uint64_t hash = hash_of(handle);
+    shard *s = shard_of(hash);
+    pthread_mutex_lock(&s->mutex);
+    entry **link = find_link(s, hash, handle), *e = *link;
+    if (e)
+        *link = e->next;
+    pthread_mutex_unlock(&s->mutex);
+    if (e)
+        free_entry(e);
+}
+
+static entry *take_all(shard *s)
+{
+    entry *all = NULL;
+    pthread_mutex_lock(&s->mutex);
+    for (size_t n = 0; n < BUCKETS; n++)
+        for (entry *e = s->buckets[n]; e; e = s->buckets[n]) {
+            s->buckets[n] = e->next;
+            e->next = all;
+            all = e;
+        }
+    pthread_mutex_unlock(&s->mutex);
+    return all;
+}
+
+void tsr_table_clear(void)
+{
+    for (size_t n = 0; n < SHARDS; n++) {
+        entry *list = take_all(&shards[n]);
+        while (list) {
+            entry *next = list->next;
+            free_entry(list);
+            list = next;
+        }
+    }
+}
+
+size_t tsr_table_each(bool (*visit)(const void *handle, tsr_matrix *record))
+{
+    size_t count = 0;
+    for (size_t n = 0; n < SHARDS * BUCKETS; n++) {
+        shard *s = &shards[n / BUCKETS];
+        pthread_mutex_lock(&s->mutex);
+        for (const entry *e = s->buckets[n % BUCKETS]; e; e = e->next)
+            count += visit(e->handle, e->matrix);
+        pthread_mutex_unlock(&s->mutex);
+    }
+    return count;
+}

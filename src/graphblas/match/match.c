@@ -1,0 +1,657 @@
+/* From a GraphBLAS call to a product in normal form.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/match/match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/handover/resident.h"
+#include "src/graphblas/step.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+
+enum {
+    MOSTLY_EMPTY = 8,     /* places a dense C may have for each entry that it may get … */
+    FEW_PLACES = 1 << 18  /* … unless it has no more than these */
+};
+
+/* Where the reading of one call stands. */
+typedef struct matcher {
+    const tsr_call *call;
+    tsr_match *out;
+    tsr_view a, b, m; /* op(A), op(B), M: transposes already resolved */
+    int64_t nrows, ncols; /* of C */
+    tsr_type c_type;
+    tsr_type a_type, b_type, m_type; /* known before the operands are looked at */
+    bool values;
+} matcher;
+
+static bool is_dense(const tsr_view *v)
+{
+    return v->format == TSR_FULL || v->format == TSR_BITMAP;
+}
+
+bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle)
+{
+    GrB_Type t;
+    return tsr_real.GxB_Matrix_type(&t, handle) == GrB_SUCCESS && tsr_match_type(type, t);
+}
+
+int32_t tsr_match_sparsity(GrB_Matrix handle)
+{
+    int32_t status = 0;
+    return handle && tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS ? status : 0;
+}
+
+bool tsr_match_held_sparse(GrB_Matrix handle)
+{
+    return tsr_match_sparsity(handle) & (GxB_SPARSE | GxB_HYPERSPARSE);
+}
+
+bool tsr_match_dense(GrB_Matrix handle)
+{
+    GrB_Index nvals, nrows, ncols;
+    if (!handle || tsr_real.GrB_Matrix_nvals(&nvals, handle) != GrB_SUCCESS)
+        return false;
+    const int32_t status = tsr_match_sparsity(handle);
+    if (status != GxB_SPARSE)
+        return status & (GxB_FULL | GxB_BITMAP);
+    return nvals > 0 && tsr_real.GrB_Matrix_nrows(&nrows, handle) == GrB_SUCCESS &&
+           tsr_real.GrB_Matrix_ncols(&ncols, handle) == GrB_SUCCESS && nvals / nrows == ncols && nvals % nrows == 0;
+}
+
+static tsr_format format_of(const struct GB_Iterator_opaque *it)
+{
+    switch (it->A_sparsity) {
+    case GxB_HYPERSPARSE: return TSR_HYPERSPARSE;
+    case GxB_SPARSE: return TSR_SPARSE;
+    case GxB_BITMAP: return TSR_BITMAP;
+    default: return TSR_FULL;
+    }
+}
+
+/* Every entry present although held as bitmap or sparse: the values lie in place, so it may be read as full. */
+static bool complete(const tsr_view *v)
+{
+    return v->format != TSR_HYPERSPARSE && v->nvals > 0 && v->nvals / v->vlen == v->nvec && v->nvals % v->vlen == 0;
+}
+
+bool tsr_match_view(tsr_view *v, GrB_Matrix handle)
+{
+    struct GB_Iterator_opaque it = {.header_size = sizeof it};
+    if (tsr_real.GB_Iterator_attach(&it, handle, GxB_NO_FORMAT, NULL) != GrB_SUCCESS)
+        return false;
+    *v = (tsr_view){
+        .format = format_of(&it),
+        .by_col = it.by_col,
+        .iso = it.iso,
+        .index_size = 8,
+        .nrows = it.by_col ? it.avlen : it.avdim,
+        .ncols = it.by_col ? it.avdim : it.avlen,
+        .nvec = it.anvec,
+        .vlen = it.avlen,
+        .ld = it.avlen,
+        .nvals = it.pmax,
+        .p = it.Ap,
+        .h = it.Ah,
+        .b = it.Ab,
+        .i = it.Ai,
+        .x = it.Ax,
+    };
+    GrB_Index nvals;
+    if (v->format == TSR_BITMAP) {
+        if (tsr_real.GrB_Matrix_nvals(&nvals, handle) != GrB_SUCCESS)
+            return false;
+        v->nvals = (int64_t)nvals;
+    }
+    if (complete(v)) {
+        v->format = TSR_FULL;
+        v->b = NULL;
+    }
+    return true;
+}
+
+/* THREADS times how many; none: as many as everybody. */
+enum { REPLACE = 1, COMPLEMENT = 2, STRUCTURE = 4, TRANSPOSE_0 = 8, TRANSPOSE_1 = 16, THREADS = 32, MOST_THREADS = 1 << 20 };
+
+static bool is_set(GrB_Descriptor desc, GrB_Desc_Field field, int32_t wanted)
+{
+    int32_t v = 0;
+    return tsr_real.GxB_Desc_get_INT32(desc, field, &v) == GrB_SUCCESS && v == wanted;
+}
+
+static bool read_descriptor(unsigned *fact, GrB_Descriptor desc)
+{
+    int32_t mask = 0, threads = 0;
+    if (tsr_real.GxB_Desc_get_INT32(desc, GrB_MASK, &mask) != GrB_SUCCESS)
+        return false;
+    const bool both = mask == (int32_t)GrB_COMP + (int32_t)GrB_STRUCTURE;
+    *fact = (is_set(desc, GrB_OUTP, GrB_REPLACE) ? REPLACE : 0) | (both || mask == GrB_COMP ? COMPLEMENT : 0) |
+            (both || mask == GrB_STRUCTURE ? STRUCTURE : 0) | (is_set(desc, GrB_INP0, GrB_TRAN) ? TRANSPOSE_0 : 0) |
+            (is_set(desc, GrB_INP1, GrB_TRAN) ? TRANSPOSE_1 : 0);
+#if GxB_IMPLEMENTATION_MAJOR < 8 /* later descriptors have no threads */
+    tsr_real.GxB_Desc_get_INT32(desc, GxB_DESCRIPTOR_NTHREADS, &threads);
+#endif
+    if (threads > 0)
+        *fact += THREADS * (unsigned)(threads < MOST_THREADS ? threads : MOST_THREADS);
+    return true;
+}
+
+/* False: not valid. */
+static bool know_descriptor(unsigned *fact, GrB_Descriptor desc)
+{
+    *fact = 0;
+    if (!desc || tsr_memo_find(fact, TSR_MEMO_DESCRIPTOR, desc))
+        return true;
+    if (!read_descriptor(fact, desc))
+        return false;
+    tsr_memo_keep(TSR_MEMO_DESCRIPTOR, desc, *fact);
+    return true;
+}
+
+const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc)
+{
+    unsigned fact;
+    int32_t threads = 0;
+    *mod = (tsr_modifiers){0};
+    if (!know_descriptor(&fact, desc))
+        return "descriptor not valid";
+    if (fact < THREADS)
+        tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads);
+    else
+        threads = (int32_t)(fact / THREADS);
+    *mod = (tsr_modifiers){.replace = fact & REPLACE, .mask_comp = fact & COMPLEMENT, .mask_struct = fact & STRUCTURE,
+                           .tran0 = fact & TRANSPOSE_0, .tran1 = fact & TRANSPOSE_1, .nthreads = threads > 0 ? threads : 1};
+    return NULL;
+}
+
+/* Shape, orientation and type of C, without finishing its pending work: its content may be about to be replaced. */
+static const char *read_output(matcher *s)
+{
+    GrB_Matrix C = s->call->C;
+    GrB_Index nrows, ncols;
+    int32_t format;
+    if (tsr_real.GrB_Matrix_nrows(&nrows, C) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&ncols, C) != GrB_SUCCESS ||
+        tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_FORMAT, &format) != GrB_SUCCESS)
+        return "C is not a valid object";
+    s->nrows = (int64_t)nrows;
+    s->ncols = (int64_t)ncols;
+    s->out->c_by_col = format == GxB_BY_COL;
+    if (!tsr_match_object_type(&s->c_type, C))
+        return "C is not of a built-in real type";
+    return NULL;
+}
+
+/* Transposes of the descriptor.  mxv: INP0 concerns A.  vxm arrives as (A, u) with A to be transposed unless INP1 says so. */
+static void resolve_transposes(matcher *s)
+{
+    const tsr_modifiers *mod = &s->out->mod;
+    bool ta = s->call->flip ? !mod->tran1 : mod->tran0;
+    bool tb = !s->call->vector && mod->tran1;
+    if (ta)
+        s->a = tsr_view_transposed(s->a);
+    if (tb)
+        s->b = tsr_view_transposed(s->b);
+    s->out->request.a_transposed = ta;
+    s->out->request.b_transposed = tb;
+}
+
+/* A dense operand that products have taken from the host before; then `v` has its type. */
+static bool worth_bringing(tsr_view *v, GrB_Matrix handle)
+{
+    const tsr_backend *gpu = is_dense(v) && !v->iso && tsr_resident_noted(handle) ? tsr_backend_gpu() : NULL;
+    return gpu && gpu->values && tsr_match_object_type(&v->type, handle);
+}
+
+/* Deferred products may have to run before the host's arrays are looked at. */
+static bool look(const matcher *s, tsr_view *v, tsr_value **value, GrB_Matrix handle)
+{
+    *value = s->values ? tsr_resident_find_dense(handle) : NULL;
+    if (*value) {
+        *v = tsr_value_view(*value);
+        return true;
+    }
+    if (s->values)
+        tsr_will_look(handle);
+    if (tsr_is_lost(handle) || !tsr_match_view(v, handle))
+        return false;
+    if (s->values && worth_bringing(v, handle) &&
+        tsr_resident_bring(value, handle, v, tsr_backend_gpu(), &s->out->request.brought) == TSR_OK)
+        *v = tsr_value_view(*value);
+    return true;
+}
+
+static bool both_full(const matcher *s)
+{
+    return s->a.format == TSR_FULL && s->b.format == TSR_FULL;
+}
+
+static const char *read_operands(matcher *s)
+{
+    const tsr_call *c = s->call;
+    if (!look(s, &s->a, &s->out->a_value, c->A) || !look(s, &s->b, &s->out->b_value, c->B))
+        return "an operand is not a valid object";
+    if (is_dense(&s->a) && is_dense(&s->b) && !c->M && !both_full(s))
+        return "dense times dense";
+    tsr_value *m_value = NULL; /* a dense mask is not read here */
+    const bool valid = !c->M || look(s, &s->m, &m_value, c->M);
+    tsr_value_unref(m_value);
+    if (!valid)
+        return "the mask is not a valid object";
+    return NULL;
+}
+
+static const char *check_shapes(const matcher *s)
+{
+    if (s->a.ncols != s->b.nrows || s->nrows != s->a.nrows || s->ncols != s->b.ncols)
+        return "dimensions do not match";
+    if (s->call->M && (s->m.nrows != s->nrows || s->m.ncols != s->ncols))
+        return "dimensions of the mask do not match";
+    if (s->nrows == 0 || s->ncols == 0 || s->a.ncols == 0)
+        return "empty";
+    return NULL;
+}
+
+static const char *check_operators(matcher *s)
+{
+    const tsr_call *c = s->call;
+    tsr_semiring *semiring = &s->out->request.product.semiring;
+    if (!c->C || !c->A || !c->B || !c->semiring)
+        return "a handle is null";
+    if (!tsr_match_semiring(semiring, c->semiring))
+        return "semiring not known";
+    if (c->flip)
+        semiring->mul = tsr_mul_swapped(semiring->mul);
+    if (c->accum && !tsr_match_accum(c->accum))
+        return "accum operator not known";
+    s->out->t_type = tsr_type_handle(semiring->type);
+    return tsr_match_descriptor(&s->out->mod, c->desc);
+}
+
+const char *tsr_match_forms(const tsr_call *c)
+{
+    tsr_modifiers mod;
+    if (!c->C || !c->A || !c->B || tsr_match_dense(c->B) || (!c->vector && tsr_match_dense(c->A)))
+        return NULL;
+    if (c->vector)
+        return "sparse vector";
+    if (!c->M)
+        return "sparse times sparse without a mask";
+    const char *why = tsr_match_descriptor(&mod, c->desc);
+    return why ? why : mod.mask_comp || tsr_match_dense(c->M) ? "mask is complemented or dense" : NULL;
+}
+
+static const char *read_types(matcher *s)
+{
+    const tsr_call *c = s->call;
+    if (!tsr_match_object_type(&s->a_type, c->A) || !tsr_match_object_type(&s->b_type, c->B))
+        return "an operand is not of a built-in real type";
+    return !c->M || tsr_match_object_type(&s->m_type, c->M) ? NULL : "the mask is not of a built-in real type";
+}
+
+static void set_types(matcher *s)
+{
+    if (!s->out->a_value)
+        s->a.type = s->a_type;
+    if (!s->out->b_value)
+        s->b.type = s->b_type;
+    s->m.type = s->m_type;
+}
+
+/* C' = B' A' instead of C = A B: the same arrays seen the other way round. */
+static void swap_product(matcher *s)
+{
+    tsr_request *r = &s->out->request;
+    tsr_view a = tsr_view_transposed(s->b), b = tsr_view_transposed(s->a);
+    s->a = a;
+    s->b = b;
+    tsr_value *of_a = s->out->a_value;
+    s->out->a_value = s->out->b_value;
+    s->out->b_value = of_a;
+    s->m = tsr_view_transposed(s->m);
+    bool of_b = r->a_transposed;
+    r->a_transposed = !r->b_transposed;
+    r->b_transposed = !of_b;
+    s->out->swapped = true;
+    r->product.semiring.mul = tsr_mul_swapped(r->product.semiring.mul);
+}
+
+static bool usable_mask(const matcher *s)
+{
+    return s->call->M && !s->out->mod.mask_comp && !is_dense(&s->m);
+}
+
+static bool is_narrow(const tsr_view *v)
+{
+    return tsr_match_narrow((double)v->nrows, (double)v->ncols);
+}
+
+/* A vector that the host holds sparse may be brought as a bitmap; so may a narrow matrix, unless a mask names the few entries wanted. */
+static bool may_spread(const matcher *s)
+{
+    if (!s->values || !tsr_is_compressed(&s->a) || !tsr_is_compressed(&s->b))
+        return false;
+    return s->call->vector || (!usable_mask(s) && (is_narrow(&s->a) || is_narrow(&s->b)));
+}
+
+static void spread(matcher *s)
+{
+    if (!s->call->vector && !is_narrow(&s->b))
+        swap_product(s);
+    const tsr_view v = s->out->request.sparse = s->b;
+    s->out->request.b_sparse = true;
+    s->b = (tsr_view){.format = TSR_BITMAP, .type = v.type, .by_col = v.by_col, .nrows = v.nrows, .ncols = v.ncols,
+                      .nvec = v.by_col ? v.ncols : v.nrows, .vlen = v.vlen, .ld = v.vlen, .nvals = v.nvals, .x = v.x};
+}
+
+static const char *choose_op(matcher *s)
+{
+    if (may_spread(s))
+        spread(s);
+    bool dense_a = is_dense(&s->a), dense_b = is_dense(&s->b);
+    tsr_op *op = &s->out->request.product.op;
+    if (dense_a != dense_b) {
+        if (dense_a && s->call->vector)
+            return "sparse vector";
+        if (dense_a)
+            swap_product(s);
+        *op = s->b.ncols == 1 ? TSR_OP_SPMV : TSR_OP_SPMM;
+        return NULL;
+    }
+    if (s->call->vector)
+        return dense_a ? "dense times dense" : "sparse vector";
+    if (!usable_mask(s) && both_full(s)) {
+        *op = TSR_OP_SPMM;
+        return NULL;
+    }
+    if (!usable_mask(s))
+        return dense_a ? "dense times dense" : s->call->M ? "mask is complemented or dense" : "sparse times sparse without a mask";
+    if (dense_a && (s->a.format != TSR_FULL || s->b.format != TSR_FULL))
+        return "bitmap times bitmap";
+    *op = dense_a ? TSR_OP_SDDMM : TSR_OP_MASKED_DOT;
+    return NULL;
+}
+
+static bool reaches_by_row(const tsr_view *a, int64_t enough)
+{
+    for (int64_t v = 0; v < a->nvec && enough > 0; v++)
+        enough -= a->p[v] < a->p[v + 1];
+    return enough <= 0;
+}
+
+static bool reaches_by_col(const tsr_view *a, int64_t enough)
+{
+    const int64_t *i = a->i;
+    uint64_t *seen = calloc((size_t)a->nrows / 64 + 1, sizeof *seen);
+    if (!seen)
+        return false;
+    for (int64_t e = 0; e < a->nvals && enough > 0; e++) {
+        const uint64_t bit = 1ull << (i[e] & 63);
+        enough -= !(seen[i[e] >> 6] & bit);
+        seen[i[e] >> 6] |= bit;
+    }
+    free(seen);
+    return enough <= 0;
+}
+
+/* Do so many rows of A have entries?  Counted only where C is far larger than A. */
+static bool reaches(const tsr_product *p, int64_t enough)
+{
+    const tsr_view *a = &p->a;
+    if (!tsr_is_compressed(a))
+        return true;
+    if (a->nvals < enough || (a->format == TSR_HYPERSPARSE && !a->by_col && a->nvec < enough))
+        return false;
+    return p->n <= MOSTLY_EMPTY || (a->by_col ? reaches_by_col(a, enough) : reaches_by_row(a, enough));
+}
+
+/* Is C as large already, and stays so? */
+static bool joins_dense(const tsr_call *c)
+{
+    return (c->accum || c->M) && ((tsr_match_sparsity(c->C) & (GxB_BITMAP | GxB_FULL)) || tsr_resident_only(c->C));
+}
+
+/* A dense C far larger than its entries can be: SuiteSparse would keep it sparse. */
+static bool mostly_empty(const matcher *s)
+{
+    const tsr_product *p = &s->out->request.product;
+    const double places = (double)p->m * (double)p->n;
+    if (places <= FEW_PLACES)
+        return false;
+    const bool few_wanted = usable_mask(s) && (double)s->m.nvals < places / MOSTLY_EMPTY;
+    return (few_wanted || !reaches(p, p->m / MOSTLY_EMPTY)) && !joins_dense(s->call);
+}
+
+static bool too_large(const tsr_product *p)
+{
+    return (double)p->m * (double)p->n * (double)tsr_type_size(p->semiring.type) > 0x1p44;
+}
+
+/* Is anything left to do after T = A*B is known? */
+static bool needs_t(const matcher *s)
+{
+    const tsr_call *c = s->call;
+    const tsr_modifiers *mod = &s->out->mod;
+    const tsr_product *p = &s->out->request.product;
+    if (c->accum || s->c_type != p->semiring.type)
+        return true;
+    if (!tsr_is_masked(p->op))
+        return c->M != NULL || mod->mask_comp;
+    bool c_is_mask = c->C == c->M && mod->mask_struct;
+    GrB_Index nvals = 0;
+    bool c_empty = mod->replace || c_is_mask || (tsr_real.GrB_Matrix_nvals(&nvals, c->C) == GrB_SUCCESS && nvals == 0);
+    bool same_orientation = (p->mask.by_col != s->out->swapped) == s->out->c_by_col;
+    return !c_empty || !same_orientation;
+}
+
+/* C += T, all of one type, C full and held the way T will be: no third matrix is needed. */
+static bool adds_to_full(const matcher *s)
+{
+    const tsr_call *c = s->call;
+    const tsr_product *p = &s->out->request.product;
+    return c->accum && !c->M && !s->out->mod.mask_comp && !tsr_is_masked(p->op) &&
+           s->c_type == p->semiring.type && tsr_match_plus(c->accum, s->c_type) && tsr_match_dense(c->C) &&
+           tsr_match_view(&s->out->c, c->C) && s->out->c.format == TSR_FULL && s->out->c.by_col == s->out->c_by_col;
+}
+
+/* SuiteSparse 7.4.0 crashes in C<M> += T with a full mask and a full T, which its own product never comes to. */
+static bool faulty_finish(const matcher *s)
+{
+    return s->call->accum && s->call->M && s->m.format == TSR_FULL;
+}
+
+static bool wants_cast(const matcher *s)
+{
+    const tsr_product *p = &s->out->request.product;
+    const bool b_there = p->b_value || s->out->request.b_sparse;
+    return (p->a_value && tsr_reads_a(p) && p->a.type != p->semiring.type) ||
+           (b_there && tsr_reads_b(p) && p->b.type != p->semiring.type);
+}
+
+/* One entry is one value, except in a bitmap. */
+static bool one_value(const tsr_view *v, const tsr_value *value, const void *handle)
+{
+    if (value)
+        return tsr_value_about(value)->iso;
+    return v->iso || (v->nvals == 1 && tsr_match_sparsity((GrB_Matrix)handle) != GxB_BITMAP);
+}
+
+typedef struct one_valued {
+    bool a, b, full; /* full: both have every entry, and what is read of them one value */
+    bool scales;     /* one of them is diagonal: each sum is of one product */
+} one_valued;
+
+static bool is_diagonal(const tsr_view *v)
+{
+    const int32_t *narrow = v->i;
+    const int64_t *wide = v->i;
+    bool diagonal = tsr_is_compressed(v) && v->nrows == v->ncols && v->nvals == v->nrows && v->nvec == v->nrows && v->p && v->i;
+    for (int64_t k = 0; diagonal && k < v->nvec; k++)
+        diagonal = v->p[k + 1] == k + 1 && (v->index_size == 4 ? narrow[k] : wide[k]) == k;
+    return diagonal;
+}
+
+static bool has_every_entry(const tsr_view *v, const tsr_value *value)
+{
+    return v->format == TSR_FULL || (!value && (double)v->nvals == (double)v->nrows * (double)v->ncols);
+}
+
+static one_valued operands_of_one_value(const tsr_match *m)
+{
+    const tsr_request *r = &m->request;
+    const tsr_view *a = &r->product.a, *b = r->b_sparse ? &r->sparse : &r->product.b;
+    one_valued is = {one_value(a, m->a_value, m->a_handle), one_value(b, m->b_value, m->b_handle), false, false};
+    is.scales = is_diagonal(a) || is_diagonal(b);
+    is.full = (is.a || !tsr_reads_a(&r->product)) && (is.b || !tsr_reads_b(&r->product)) && has_every_entry(a, m->a_value) &&
+              has_every_entry(b, m->b_value);
+    return is;
+}
+
+/* Has the product of any two entries one value?  With an idempotent monoid that is SuiteSparse's result, and a pattern: hard to beat. */
+static bool one_result(const tsr_product *p, one_valued is)
+{
+    switch (p->semiring.mul) {
+    case TSR_MUL_PAIR: return true;
+    case TSR_MUL_FIRST: return is.a;
+    case TSR_MUL_SECOND: return is.b;
+    default: return is.a && is.b;
+    }
+}
+
+static uint64_t constant_of(const tsr_view *v, const tsr_value *value)
+{
+    uint64_t one = value ? tsr_value_about(value)->one : 0;
+    if (!value && v->x)
+        memcpy(&one, v->x, tsr_type_size(v->type));
+    return one;
+}
+
+/* The product of two entries, of which only what is read counts. */
+static uint64_t one_product(const tsr_match *m)
+{
+    static const tsr_step_op as_step[TSR_MUL_COUNT] = {[TSR_MUL_TIMES] = TSR_STEP_TIMES, [TSR_MUL_FIRST] = TSR_STEP_FIRST,
+        [TSR_MUL_SECOND] = TSR_STEP_SECOND, [TSR_MUL_PAIR] = TSR_STEP_PAIR, [TSR_MUL_PLUS] = TSR_STEP_PLUS, [TSR_MUL_AND] = TSR_STEP_LAND};
+    const tsr_request *r = &m->request;
+    const tsr_product *p = &r->product;
+    const uint64_t a = constant_of(&p->a, m->a_value), b = r->b_sparse ? constant_of(&r->sparse, NULL) : constant_of(&p->b, m->b_value);
+    const tsr_step step = {.op = as_step[p->semiring.mul], .type = p->semiring.type, .result = p->semiring.type};
+    return tsr_step_one(&step, p->semiring.type, p->a.type, a, p->b.type, b);
+}
+
+/* C<M> = T, of one value: SuiteSparse compares it with that of C, unless C is empty or cleared before. */
+static bool masked_stays_iso(const matcher *s)
+{
+    const tsr_product *p = &s->out->request.product;
+    tsr_view c;
+    if (s->out->mod.replace && (tsr_is_masked(p->op) || tsr_match_held_sparse(s->call->C)))
+        return true;
+    if (!tsr_match_view(&c, s->call->C))
+        return false;
+    return c.nvals == 0 || (c.iso && memcmp(c.x, &s->out->one, tsr_type_size(p->semiring.type)) == 0);
+}
+
+/* What C<M> accum= T leaves of one value, T's or C's, depends on how many entries SuiteSparse's T has, and how it is held. */
+static bool one_value_is_merged(const matcher *s)
+{
+    const tsr_modifiers *mod = &s->out->mod;
+    bool iso = s->out->request.iso;
+    if (s->values || !s->out->through_t)
+        return false;
+    if (!iso && (s->call->accum || !mod->replace) && !(s->call->accum && tsr_match_sparsity(s->call->C) == GxB_FULL))
+        tsr_real.GxB_Matrix_iso(&iso, s->call->C);
+    return iso;
+}
+
+static const char *fill_product(matcher *s)
+{
+    if (faulty_finish(s))
+        return "accum under a full mask";
+    tsr_match *out = s->out;
+    tsr_product *p = &out->request.product;
+    p->m = s->a.nrows;
+    p->n = s->b.ncols;
+    p->k = s->a.ncols;
+    p->a = s->a;
+    p->b = s->b;
+    p->mask = s->m;
+    p->mask_structural = out->mod.mask_struct;
+    p->c_by_col = out->c_by_col != out->swapped;
+    p->nthreads = out->mod.nthreads;
+    p->a_value = out->a_value ? tsr_value_kept(out->a_value) : NULL;
+    p->b_value = out->b_value ? tsr_value_kept(out->b_value) : NULL;
+    if (wants_cast(s))
+        return "a value that stays with a backend is not cast";
+    bool dense_c = !tsr_is_masked(p->op);
+    if (!dense_c) {
+        p->c_by_col = p->mask.by_col;
+        tsr_will_look(s->call->C);
+    } else if (too_large(p) || mostly_empty(s)) {
+        return "C would be mostly empty";
+    }
+    p->nthreads = tsr_engine_useful_threads(p);
+    out->through_t = needs_t(s);
+    out->a_handle = out->swapped ? s->call->B : s->call->A;
+    out->b_handle = out->swapped ? s->call->A : s->call->B;
+    const one_valued operands = operands_of_one_value(out);
+    const bool one = one_result(p, operands);
+    if (operands.full)
+        return "full operands of one value each"; /* so is T then, whatever the mask: one value to compute */
+    if (one && operands.scales)
+        return "one value scaled by a diagonal";
+    out->request.iso = one && p->semiring.add != TSR_ADD_PLUS;
+    if (one_value_is_merged(s))
+        return "one value under a mask or an accumulator";
+    out->one = out->request.iso ? one_product(out) : 0;
+    out->iso = out->request.iso && (!tsr_is_masked(p->op) || out->through_t || masked_stays_iso(s));
+    out->add_c = !s->values && !out->request.iso && adds_to_full(s);
+    out->request.call = s->call->name;
+    out->request.may_forward = true;
+    out->request.finish_extra = out->through_t && !out->add_c;
+    out->request.accum_full = out->add_c;
+    return NULL;
+}
+
+void tsr_match_release(tsr_match *match)
+{
+    tsr_value_unref(match->a_value);
+    tsr_value_unref(match->b_value);
+    match->a_value = match->b_value = NULL;
+}
+
+/* A mask with every entry, whose values do not count or are all true, says nothing; complemented it lets nothing pass. */
+static bool passes_all(matcher *s)
+{
+    static const uint64_t zero;
+    const tsr_view *m = &s->m;
+    if (!s->call->M || m->format != TSR_FULL)
+        return false;
+    if (s->out->mod.mask_struct)
+        return true;
+    return m->iso && tsr_match_object_type(&s->m.type, s->call->M) && memcmp(m->x, &zero, tsr_type_size(m->type)) != 0;
+}
+
+const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values)
+{
+    *match = (tsr_match){0};
+    tsr_call unmasked = *call;
+    matcher s = {.call = call, .out = match, .values = values};
+    const char *why;
+    if ((why = check_operators(&s)) || (why = read_types(&s)) || (why = read_output(&s)) || (why = read_operands(&s)))
+        return why;
+    set_types(&s);
+    match->unmasked = passes_all(&s);
+    if (match->unmasked && match->mod.mask_comp)
+        return "the mask lets nothing pass";
+    resolve_transposes(&s);
+    if ((why = check_shapes(&s)))
+        return why;
+    if (match->unmasked) {
+        unmasked.M = NULL;
+        s.call = &unmasked;
+    }
+    if ((why = choose_op(&s)) || (why = fill_product(&s)))
+        return why;
+    match->request.values = values;
+    return NULL;
+}

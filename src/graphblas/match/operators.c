@@ -1,0 +1,197 @@
+/* Built-in types and operators, recognised by their handles.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "src/graphblas/match/operators.h"
+
+#include <string.h>
+
+/* ---- memory ---- */
+
+/* A slot is the handle and the fact in one word, so that no lock is needed; addresses have 47 bits. */
+enum { MEMO_SLOTS = 64, FACT_BITS = 17 };
+static uint64_t memos[TSR_MEMO_COUNT][MEMO_SLOTS];
+
+static uint64_t *memo_slot(tsr_memo memo, const void *handle)
+{
+    const uintptr_t address = (uintptr_t)handle;
+    return &memos[memo][(address >> 4 ^ address >> 10) % MEMO_SLOTS];
+}
+
+bool tsr_memo_find(unsigned *fact, tsr_memo memo, const void *handle)
+{
+    const uint64_t word = __atomic_load_n(memo_slot(memo, handle), __ATOMIC_RELAXED);
+    *fact = (unsigned)word & ((1U << FACT_BITS) - 1);
+    return handle && word >> FACT_BITS == (uintptr_t)handle;
+}
+
+void tsr_memo_keep(tsr_memo memo, const void *handle, unsigned fact)
+{
+    const uint64_t address = (uintptr_t)handle;
+    if (handle && address >> (64 - FACT_BITS) == 0 && fact >> FACT_BITS == 0)
+        __atomic_store_n(memo_slot(memo, handle), address << FACT_BITS | fact, __ATOMIC_RELAXED);
+}
+
+void tsr_memo_forget(const void *handle)
+{
+    unsigned unused;
+    for (int memo = 0; memo < TSR_MEMO_COUNT; memo++)
+        if (tsr_memo_find(&unused, (tsr_memo)memo, handle))
+            __atomic_store_n(memo_slot((tsr_memo)memo, handle), 0, __ATOMIC_RELAXED);
+}
+
+/* ---- names ---- */
+
+static const char *const suffix[TSR_TYPE_COUNT] = {"BOOL",  "INT8",   "INT16",  "INT32", "INT64", "UINT8",
+                                                   "UINT16", "UINT32", "UINT64", "FP32",  "FP64"};
+
+/* What products have most comes first: names are asked for one after the other until a handle is found. */
+static const struct {
+    const char *name; /* after "_" follows a type */
+    int code;
+} operators[] = {
+    {"GrB_PLUS_", TSR_STEP_PLUS},
+    {"GrB_TIMES_", TSR_STEP_TIMES},
+    {"GrB_SECOND_", TSR_STEP_SECOND},
+    {"GrB_FIRST_", TSR_STEP_FIRST},
+    {"GxB_PAIR_", TSR_STEP_PAIR},
+    {"GrB_ONEB_", TSR_STEP_PAIR},
+    {"GxB_ANY_", TSR_OPERATOR_ANY},
+    {"GrB_MIN_", TSR_STEP_MIN},
+    {"GrB_MAX_", TSR_STEP_MAX},
+    {"GxB_LOR_", TSR_STEP_LOR},
+    {"GxB_LAND_", TSR_STEP_LAND},
+    {"GxB_LXOR_", TSR_STEP_LXOR},
+    {"GrB_MINUS_", TSR_STEP_MINUS},
+    {"GxB_RMINUS_", TSR_STEP_RMINUS},
+    {"GrB_DIV_", TSR_STEP_DIV},
+    {"GxB_RDIV_", TSR_STEP_RDIV},
+    {"GxB_ISEQ_", TSR_STEP_ISEQ},
+    {"GxB_ISNE_", TSR_STEP_ISNE},
+    {"GxB_ISGT_", TSR_STEP_ISGT},
+    {"GxB_ISLT_", TSR_STEP_ISLT},
+    {"GxB_ISGE_", TSR_STEP_ISGE},
+    {"GxB_ISLE_", TSR_STEP_ISLE},
+    {"GrB_EQ_", TSR_STEP_EQ},
+    {"GrB_NE_", TSR_STEP_NE},
+    {"GrB_GT_", TSR_STEP_GT},
+    {"GrB_LT_", TSR_STEP_LT},
+    {"GrB_GE_", TSR_STEP_GE},
+    {"GrB_LE_", TSR_STEP_LE},
+    {"GrB_IDENTITY_", TSR_STEP_IDENTITY},
+    {"GrB_AINV_", TSR_STEP_AINV},
+    {"GrB_MINV_", TSR_STEP_MINV},
+    {"GrB_ABS_", TSR_STEP_ABS},
+    {"GxB_LNOT_", TSR_STEP_LNOT},
+    {"GxB_ONE_", TSR_STEP_ONE},
+    {"GxB_SQRT_", TSR_STEP_SQRT},
+    {"GrB_VALUEEQ_", TSR_STEP_EQ},
+    {"GrB_VALUENE_", TSR_STEP_NE},
+    {"GrB_VALUEGT_", TSR_STEP_GT},
+    {"GrB_VALUELT_", TSR_STEP_LT},
+    {"GrB_VALUEGE_", TSR_STEP_GE},
+    {"GrB_VALUELE_", TSR_STEP_LE},
+    {"GxB_FIRSTI_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_FIRSTI1_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_FIRSTJ_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_FIRSTJ1_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_SECONDI_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_SECONDI1_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_SECONDJ_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_SECONDJ1_", TSR_OPERATOR_POSITIONAL},
+    {"GrB_TRIL", TSR_OPERATOR_TRIL},
+    {"GrB_TRIU", TSR_OPERATOR_TRIU},
+    {"GrB_DIAG", TSR_OPERATOR_DIAG},
+    {"GrB_OFFDIAG", TSR_OPERATOR_OFFDIAG},
+    {"GrB_ROWLE", TSR_OPERATOR_ROWLE},
+    {"GrB_ROWGT", TSR_OPERATOR_ROWGT},
+    {"GrB_COLLE", TSR_OPERATOR_COLLE},
+    {"GrB_COLGT", TSR_OPERATOR_COLGT},
+    {"GrB_ROWINDEX_", TSR_OPERATOR_ROWINDEX},
+    {"GrB_COLINDEX_", TSR_OPERATOR_COLINDEX},
+    {"GrB_DIAGINDEX_", TSR_OPERATOR_DIAGINDEX},
+    {"GrB_LNOT", TSR_STEP_LNOT}, /* from here on only BOOL */
+    {"GrB_LOR", TSR_STEP_LOR},
+    {"GrB_LAND", TSR_STEP_LAND},
+    {"GrB_LXOR", TSR_STEP_LXOR},
+    {"GrB_LXNOR", TSR_STEP_EQ},
+};
+enum { BOOL_ONLY = 5, OPERATORS = sizeof operators / sizeof *operators };
+
+/* NULL: never asked for.  Whoever asks gets the same. */
+static const void *type_handles[TSR_TYPE_COUNT], *operator_handles[TSR_TYPE_COUNT][OPERATORS];
+static const char absent[1];
+
+/* SuiteSparse renames them too. */
+static int on_bool(int code)
+{
+    switch (code) {
+    case TSR_STEP_AINV:
+    case TSR_STEP_ABS: return TSR_STEP_IDENTITY;
+    case TSR_STEP_MINV: return TSR_STEP_ONE;
+    case TSR_STEP_PLUS:
+    case TSR_STEP_MAX: return TSR_STEP_LOR;
+    case TSR_STEP_TIMES:
+    case TSR_STEP_MIN: return TSR_STEP_LAND;
+    case TSR_STEP_MINUS:
+    case TSR_STEP_RMINUS:
+    case TSR_STEP_ISNE: return TSR_STEP_LXOR;
+    case TSR_STEP_DIV: return TSR_STEP_FIRST;
+    case TSR_STEP_RDIV: return TSR_STEP_SECOND;
+    case TSR_STEP_ISEQ: return TSR_STEP_EQ;
+    case TSR_STEP_ISGT: return TSR_STEP_GT;
+    case TSR_STEP_ISLT: return TSR_STEP_LT;
+    case TSR_STEP_ISGE: return TSR_STEP_GE;
+    case TSR_STEP_ISLE: return TSR_STEP_LE;
+    default: return code;
+    }
+}
+
+/* The global variable of the real library holds the handle. */
+static const void *handle_named(const void **kept, const char *start, tsr_type type)
+{
+    const void *handle = __atomic_load_n(kept, __ATOMIC_RELAXED);
+    if (handle)
+        return handle;
+    char name[48], *end = stpcpy(name, start);
+    if (end[-1] == '_')
+        strcpy(end, suffix[type]);
+    void *const *variable = tsr_real_symbol(name);
+    handle = variable && *variable ? *variable : absent;
+    __atomic_store_n(kept, handle, __ATOMIC_RELAXED);
+    return handle;
+}
+
+static const void *handle_of(tsr_type type)
+{
+    return handle_named(&type_handles[type], "GrB_", type);
+}
+
+bool tsr_match_type(tsr_type *type, GrB_Type handle)
+{
+    for (int t = TSR_TYPE_COUNT - 1; handle && t >= 0; t--)
+        if (handle_of((tsr_type)t) == handle) {
+            *type = (tsr_type)t;
+            return true;
+        }
+    return false;
+}
+
+GrB_Type tsr_type_handle(tsr_type type)
+{
+    const void *handle = handle_of(type);
+    return handle == absent ? NULL : (GrB_Type)(uintptr_t)handle;
+}
+
+bool tsr_match_operator(tsr_operator *op, const void *handle, GrB_Type first)
+{
+    tsr_type type;
+    if (!handle || !tsr_match_type(&type, first))
+        return false;
+    const int count = type == TSR_BOOL ? OPERATORS : OPERATORS - BOOL_ONLY;
+    for (int i = 0; i < count; i++)
+        if (handle_named(&operator_handles[type][i], operators[i].name, type) == handle) {
+            *op = (tsr_operator){type == TSR_BOOL ? on_bool(operators[i].code) : operators[i].code, type};
+            return true;
+        }
+    return false;
+}

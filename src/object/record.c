@@ -1,0 +1,319 @@
+/* Versions, representations and the ski-rental account of one matrix.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/object/record.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct tsr_rep {
+    atomic_int refs;
+    tsr_rep_key key;
+    tsr_compressed store;
+};
+
+typedef struct rep_slot {
+    struct rep_slot *next;
+    tsr_rep_key key;
+    tsr_rep *rep;   /* NULL: not built */
+    double regret;  /* ms lost without it since the last write */
+} rep_slot;
+
+struct tsr_slot {
+    atomic_int refs;
+    const tsr_backend *owner;
+    void *place;
+    tsr_slot *next;
+};
+
+struct tsr_matrix {
+    atomic_int refs;
+    pthread_mutex_t lock; /* guards everything below; held while a representation is built */
+    atomic_uint_least64_t version;
+    rep_slot *slots;
+    tsr_slot *places; /* one per backend that asked */
+    tsr_value *value;
+    atomic_bool lost;
+    atomic_int form;
+    int rows_present[2]; /* every row [0], column [1] has an entry: -1 unknown, else 0 or 1; dropped by invalidate */
+};
+
+static atomic_size_t alive_bytes;
+static atomic_int_least64_t built_count, dropped_count;
+
+static bool same_key(tsr_rep_key x, tsr_rep_key y)
+{
+    return x.by_col == y.by_col && x.pattern == y.pattern && x.device == y.device && (x.pattern || x.type == y.type);
+}
+
+tsr_matrix *tsr_matrix_new(void)
+{
+    tsr_matrix *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    if (pthread_mutex_init(&m->lock, NULL) != 0) {
+        free(m);
+        return NULL;
+    }
+    atomic_init(&m->refs, 1);
+    m->rows_present[0] = m->rows_present[1] = -1;
+    return m;
+}
+
+tsr_matrix *tsr_matrix_ref(tsr_matrix *m)
+{
+    atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+    return m;
+}
+
+static void drop_slots(tsr_matrix *m)
+{
+    for (rep_slot *s = m->slots, *next; s; s = next) {
+        next = s->next;
+        if (s->rep)
+            atomic_fetch_add(&dropped_count, 1);
+        tsr_rep_unref(s->rep);
+        free(s);
+    }
+    m->slots = NULL;
+}
+
+static void drop_places(tsr_slot *places)
+{
+    for (tsr_slot *s = places, *next; s; s = next) {
+        next = s->next;
+        tsr_slot_unref(s);
+    }
+}
+
+void tsr_matrix_unref(tsr_matrix *m)
+{
+    if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    drop_slots(m);
+    drop_places(m->places);
+    tsr_value_unref(m->value);
+    pthread_mutex_destroy(&m->lock);
+    free(m);
+}
+
+void tsr_matrix_invalidate(tsr_matrix *m)
+{
+    pthread_mutex_lock(&m->lock);
+    atomic_fetch_add_explicit(&m->version, 1, memory_order_release);
+    drop_slots(m);
+    tsr_slot *places = m->places;
+    m->places = NULL;
+    tsr_value *value = m->value;
+    m->value = NULL;
+    m->rows_present[0] = m->rows_present[1] = -1;
+    pthread_mutex_unlock(&m->lock);
+    drop_places(places);
+    tsr_value_unref(value);
+}
+
+uint64_t tsr_matrix_version(const tsr_matrix *m)
+{
+    return atomic_load_explicit(&m->version, memory_order_acquire);
+}
+
+static rep_slot *find_slot(tsr_matrix *m, tsr_rep_key key)
+{
+    rep_slot *s = m->slots;
+    while (s && !same_key(s->key, key))
+        s = s->next;
+    return s;
+}
+
+static rep_slot *find_or_add_slot(tsr_matrix *m, tsr_rep_key key)
+{
+    rep_slot *s = find_slot(m, key);
+    if (s)
+        return s;
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->key = key;
+    s->next = m->slots;
+    m->slots = s;
+    return s;
+}
+
+static tsr_rep *ref_rep(tsr_rep *rep)
+{
+    if (rep)
+        atomic_fetch_add_explicit(&rep->refs, 1, memory_order_relaxed);
+    return rep;
+}
+
+tsr_rep *tsr_matrix_find(tsr_matrix *m, tsr_rep_key key)
+{
+    pthread_mutex_lock(&m->lock);
+    const rep_slot *s = find_slot(m, key);
+    tsr_rep *rep = ref_rep(s ? s->rep : NULL);
+    pthread_mutex_unlock(&m->lock);
+    return rep;
+}
+
+static tsr_rep *new_rep(tsr_rep_key key, const tsr_view *view, int nthreads)
+{
+    tsr_rep *rep = calloc(1, sizeof *rep);
+    if (!rep)
+        return NULL;
+    unsigned flags = (key.pattern ? TSR_COMPRESS_PATTERN : 0u) | (key.by_col != view->by_col ? TSR_COMPRESS_FLIP : 0u);
+    if (tsr_compress(&rep->store, view, key.type, flags, nthreads) != TSR_OK) {
+        free(rep);
+        return NULL;
+    }
+    atomic_init(&rep->refs, 1);
+    rep->key = key;
+    atomic_fetch_add(&alive_bytes, rep->store.bytes);
+    atomic_fetch_add(&built_count, 1);
+    return rep;
+}
+
+tsr_rep *tsr_matrix_build(tsr_matrix *m, tsr_rep_key key, const tsr_view *view, int nthreads)
+{
+    pthread_mutex_lock(&m->lock);
+    tsr_rep *rep = NULL;
+    rep_slot *s = find_or_add_slot(m, key);
+    if (s && !s->rep)
+        s->rep = new_rep(key, view, nthreads);
+    if (s)
+        rep = ref_rep(s->rep);
+    pthread_mutex_unlock(&m->lock);
+    return rep;
+}
+
+const tsr_view *tsr_rep_view(const tsr_rep *rep)
+{
+    return &rep->store.view;
+}
+
+void tsr_rep_unref(tsr_rep *rep)
+{
+    if (!rep || atomic_fetch_sub_explicit(&rep->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    atomic_fetch_sub(&alive_bytes, rep->store.bytes);
+    tsr_compressed_free(&rep->store);
+    free(rep);
+}
+
+static tsr_slot *new_slot(const tsr_backend *owner)
+{
+    tsr_slot *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    atomic_init(&s->refs, 1);
+    s->owner = owner;
+    return s;
+}
+
+tsr_slot *tsr_matrix_slot(tsr_matrix *m, const tsr_backend *owner)
+{
+    pthread_mutex_lock(&m->lock);
+    tsr_slot *s = m->places;
+    while (s && s->owner != owner)
+        s = s->next;
+    if (!s && (s = new_slot(owner))) {
+        s->next = m->places;
+        m->places = s;
+    }
+    if (s)
+        atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&m->lock);
+    return s;
+}
+
+void **tsr_slot_place(tsr_slot *slot)
+{
+    return &slot->place;
+}
+
+void tsr_slot_unref(tsr_slot *slot)
+{
+    if (!slot || atomic_fetch_sub_explicit(&slot->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    if (slot->place && slot->owner->release)
+        slot->owner->release(slot->place);
+    free(slot);
+}
+
+tsr_value *tsr_matrix_value(tsr_matrix *m)
+{
+    pthread_mutex_lock(&m->lock);
+    tsr_value *value = tsr_value_ref(m->value);
+    pthread_mutex_unlock(&m->lock);
+    return value;
+}
+
+void tsr_matrix_set_value(tsr_matrix *m, tsr_value *value)
+{
+    pthread_mutex_lock(&m->lock);
+    tsr_value *old = m->value;
+    m->value = tsr_value_ref(value);
+    pthread_mutex_unlock(&m->lock);
+    tsr_value_unref(old);
+}
+
+int tsr_matrix_form(tsr_matrix *m)
+{
+    return atomic_load(&m->form);
+}
+
+void tsr_matrix_set_form(tsr_matrix *m, int form)
+{
+    atomic_store(&m->form, form);
+}
+
+void tsr_matrix_lose(tsr_matrix *m)
+{
+    atomic_store(&m->lost, true);
+}
+
+bool tsr_matrix_is_lost(const tsr_matrix *m)
+{
+    return atomic_load(&m->lost);
+}
+
+double tsr_matrix_regret(tsr_matrix *m, tsr_rep_key key, double lost_ms)
+{
+    pthread_mutex_lock(&m->lock);
+    rep_slot *s = find_or_add_slot(m, key);
+    double sum = s ? (s->regret += lost_ms) : 0.0;
+    pthread_mutex_unlock(&m->lock);
+    return sum;
+}
+
+/* By row: offsets tell.  By column: the indices must be walked. */
+static bool rows_present(const tsr_view *a, int nthreads)
+{
+    if (a->nrows == 0)
+        return true;
+    if (a->nvals < a->nrows)
+        return false;
+    if (a->format == TSR_FULL)
+        return true;
+    int8_t *flags = malloc((size_t)a->nrows);
+    bool all = flags && tsr_nonempty_rows(flags, a, nthreads) == a->nrows;
+    free(flags);
+    return all;
+}
+
+bool tsr_matrix_all_rows_present(tsr_matrix *m, const tsr_view *view, bool transposed, int nthreads)
+{
+    if (!m)
+        return rows_present(view, nthreads);
+    pthread_mutex_lock(&m->lock);
+    int *known = &m->rows_present[transposed];
+    if (*known < 0)
+        *known = rows_present(view, nthreads);
+    bool all = *known;
+    pthread_mutex_unlock(&m->lock);
+    return all;
+}
+
+tsr_matrix_stats tsr_matrix_get_stats(void)
+{
+    return (tsr_matrix_stats){atomic_load(&alive_bytes), atomic_load(&built_count), atomic_load(&dropped_count)};
+}

@@ -1,0 +1,37 @@
+/* What products took, by route: it corrects the predictions where every route gives the same bits.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_EXPERIENCE_H
+#define TSR_EXPERIENCE_H
+
+#include "src/policy/route.h"
+
+typedef enum tsr_route { TSR_ROUTE_SUITESPARSE, TSR_ROUTE_CPU, TSR_ROUTE_GPU, TSR_ROUTE_COUNT } tsr_route;
+
+/* Products that are alike have the same key.  0: nothing is learnt of this one, since a sum in another order would have other
+ * bits, and what is computed must not depend on a clock. */
+uint64_t tsr_experience_key(const tsr_features *f);
+
+/* One such product took `ms` from call to return.  A route's first call, which may build or load something, does not count. */
+void tsr_experience_add(uint64_t key, tsr_route route, double ms);
+
+/* What such a product takes on this route, ms; negative: not known yet. */
+double tsr_experience_ms(uint64_t key, tsr_route route);
+
+/* The route for the next one.  predicted: ms of every route, negative where it is not possible; first: the one chosen by prediction.
+ * Another route is tried, twice, when its prediction is near what the first one really takes and as many calls have been made as its
+ * prediction is longer than the first one's (SuiteSparse once, if it is far slower), or, instead of SuiteSparse, when it is predicted to be
+ * far faster and its trials are a small share of the time so far; the fastest of those measured wins. */
+tsr_route tsr_experience_choose(uint64_t key, const double predicted[TSR_ROUTE_COUNT], tsr_route first);
+
+/* Products that differ in their counts of entries only have the same key: the turns of an algorithm that thins its matrix out.  0: as
+ * above. */
+uint64_t tsr_experience_alike(const tsr_features *features);
+
+/* One of them took `ms`; SuiteSparse was predicted to take `suitesparse_ms`.  The CPU kernels have lost when they take far longer than that,
+ * until SuiteSparse is as slow as well. */
+void tsr_experience_judge(uint64_t alike, tsr_route route, double ms, double suitesparse_ms);
+bool tsr_experience_lost(uint64_t alike);
+
+void tsr_experience_forget(void); /* everything (tests) */
+
+#endif

@@ -1,0 +1,82 @@
+/* How far a product of sparse matrices has to walk, by a sample.  An average row says little: where few rows have most entries, these
+ * are what is met.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/policy/route.h"
+
+enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64 };
+
+static int64_t index_at(const tsr_view *v, int64_t e)
+{
+    return v->index_size == 4 ? ((const uint32_t *)v->i)[e] : ((const int64_t *)v->i)[e];
+}
+
+/* The last of ascending x[0..n) that is <= key; -1: none. */
+static int64_t last_not_above(const int64_t *x, int64_t n, int64_t key)
+{
+    int64_t low = 0;
+    while (n > 0) {
+        int64_t half = n / 2;
+        if (x[low + half] <= key) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return low - 1;
+}
+
+/* Entries of a row (by_col: column). */
+static double length_of(const tsr_view *v, int64_t vector)
+{
+    if (v->h) {
+        int64_t at = last_not_above(v->h, v->nvec, vector);
+        if (at < 0 || v->h[at] != vector)
+            return 0;
+        vector = at;
+    }
+    return (double)(v->p[vector + 1] - v->p[vector]);
+}
+
+/* Row and column of entry e. */
+static void place_of(const tsr_view *v, int64_t e, int64_t place[2])
+{
+    int64_t vector = last_not_above(v->p, v->nvec + 1, e);
+    place[v->by_col] = v->h ? v->h[vector] : vector;
+    place[!v->by_col] = index_at(v, e);
+}
+
+/* Rows of A and columns of B: the shorter one for an entry of the mask. */
+static double shorter_list(const tsr_product *p, int64_t e)
+{
+    int64_t place[2];
+    place_of(&p->mask, e, place);
+    double a = length_of(&p->a, place[0]), b = length_of(&p->b, place[1]);
+    return a < b ? a : b;
+}
+
+/* Rows of both: that of B which an entry of A meets; columns: that of A which an entry of B meets. */
+static double met_list(const tsr_product *p, int64_t e)
+{
+    int64_t place[2];
+    place_of(p->a.by_col ? &p->b : &p->a, e, place);
+    return p->a.by_col ? length_of(&p->a, place[0]) : length_of(&p->b, place[1]);
+}
+
+double tsr_sample_walk(const tsr_product *p)
+{
+    bool lists = tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b), masked = p->op == TSR_OP_MASKED_DOT;
+    bool dots = masked && !p->a.by_col && p->b.by_col;
+    if (!lists || (masked ? !tsr_is_compressed(&p->mask) || (!dots && p->a.by_col != p->b.by_col) : !p->a.by_col))
+        return 0;
+    int64_t count = dots ? p->mask.nvals : p->a.by_col ? p->b.nvals : p->a.nvals;
+    int64_t samples = count / ENTRIES_PER_SAMPLE < SAMPLES_LEAST ? SAMPLES_LEAST : count / ENTRIES_PER_SAMPLE;
+    samples = samples > SAMPLES ? SAMPLES : samples;
+    samples = samples > count ? count : samples;
+    double sum = 0;
+    for (int64_t k = 0; k < samples; k++) {
+        int64_t e = (int64_t)((double)count * ((double)k + 0.5) / (double)samples);
+        sum += 1 + (dots ? shorter_list(p, e) : met_list(p, e));
+    }
+    return samples > 0 ? sum / (double)samples * (double)count : 0;
+}

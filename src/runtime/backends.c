@@ -1,0 +1,155 @@
+/* The GPU plug-in: found, loaded and asked once.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "src/runtime/backends.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/runtime/config.h"
+#include "src/runtime/model_file.h"
+#include "src/runtime/paths.h"
+#include "src/runtime/trace.h"
+#include "src/runtime/warn.h"
+
+static const tsr_backend *gpu;
+static pid_t loader; /* a device does not survive a fork */
+static atomic_bool off, asked;
+static bool installed; /* by look_for_plugin */
+static pthread_once_t once = PTHREAD_ONCE_INIT, look_once = PTHREAD_ONCE_INIT;
+static char *commands_library;
+
+/* dlsym gives an object pointer where a function pointer is meant. */
+typedef union symbol {
+    void *address;
+    tsr_backend_init_fn init;
+    tsr_backend_score_fn score;
+} symbol;
+
+static const tsr_backend *ask(void *plugin, const char *path)
+{
+    symbol init = {dlsym(plugin, "tsr_backend_init")}, score = {dlsym(plugin, "tsr_backend_score")};
+    if (!init.address || !score.address) {
+        tsr_warn_once("plug-in", "%s is not a backend; not used", path);
+        return NULL;
+    }
+    const tsr_config *config = tsr_config_get();
+    const tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory,
+                                         .timed = tsr_trace_wanted(), .model = tsr_model_named()};
+    if (score.score(&options) <= 0) {
+        return NULL;
+    }
+    const tsr_backend *backend = init.init(&options);
+    if (backend && backend->api_version != TSR_BACKEND_API_VERSION) {
+        tsr_warn_once("plug-in", "%s has interface %d, not %d; not used", path, backend->api_version,
+                      TSR_BACKEND_API_VERSION);
+        return NULL;
+    }
+    return backend;
+}
+
+static bool try_folder(char *path, size_t size, const char *folder, const char *relative)
+{
+    int n = snprintf(path, size, "%s/%slibtessera_cuda.so", folder, relative);
+    return n < (int)size && access(path, F_OK) == 0;
+}
+
+/* The folder `tessera` beside a library, wherever the installed tree was moved to. */
+static bool try_beside(char *path, size_t size, const char *library)
+{
+    char file[PATH_MAX];
+    if (!library || !realpath(library, file)) {
+        return false;
+    }
+    *strrchr(file, '/') = '\0';
+    return try_folder(path, size, file, "tessera/");
+}
+
+/* The file that this code is in: the library, a replacement, the command. */
+static const char *own_file(void)
+{
+    Dl_info info;
+    return dladdr((void *)(uintptr_t)tsr_backend_gpu, &info) ? info.dli_fname : NULL;
+}
+
+/* SECURITY.md names these places. */
+static bool find_plugin(char *path, size_t size)
+{
+    const char *folder = secure_getenv("TESSERA_PLUGIN_DIR");
+    if (folder && *folder == '/') {
+        return try_folder(path, size, folder, "");
+    }
+    return try_beside(path, size, own_file()) || try_beside(path, size, commands_library) ||
+           try_folder(path, size, TSR_PLUGIN_DIR, "");
+}
+
+void tsr_backend_look_beside(const char *library)
+{
+    free(commands_library);
+    commands_library = strdup(library);
+}
+
+static void load_plugin(void)
+{
+    char path[PATH_MAX];
+    if (!find_plugin(path, sizeof path)) {
+        return;
+    }
+    void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!plugin) {
+        const char *why = dlerror();
+        tsr_warn_once("plug-in", "cannot load %s: %s", path, why ? why : "unknown error");
+        return;
+    }
+    gpu = ask(plugin, path);
+    loader = getpid();
+}
+
+static void load(void)
+{
+    load_plugin();
+    if (!gpu && tsr_config_get()->mode == TSR_MODE_GPU) {
+        tsr_warn_once("no gpu", "mode is gpu, but there is no GPU that can be used; products are computed elsewhere");
+    }
+}
+
+const tsr_backend *tsr_backend_gpu(void)
+{
+    pthread_once(&once, load);
+    atomic_store_explicit(&asked, true, memory_order_relaxed);
+    return gpu && !atomic_load_explicit(&off, memory_order_relaxed) && getpid() == loader ? gpu : NULL;
+}
+
+bool tsr_backend_gpu_asked(void)
+{
+    return atomic_load_explicit(&asked, memory_order_relaxed);
+}
+
+static void look_for_plugin(void)
+{
+    char path[PATH_MAX];
+    installed = find_plugin(path, sizeof path);
+}
+
+bool tsr_backend_gpu_installed(void)
+{
+    pthread_once(&look_once, look_for_plugin);
+    return installed;
+}
+
+bool tsr_backend_gpu_unasked(void)
+{
+    return !tsr_backend_gpu_asked() && tsr_backend_gpu_installed();
+}
+
+void tsr_backend_gpu_off(void)
+{
+    if (!atomic_exchange(&off, true))
+        tsr_warn_once("gpu", "the GPU failed and is not used any more");
+}

@@ -1,0 +1,290 @@
+#!/usr/bin/env python3
+"""Is what README and docs say true?  Their shell blocks run, their figures come from bench/results, what they name is there.
+
+usage: check_docs.py BUILD_DIR
+
+  - Commands stand in blocks ```sh, nowhere else.  Every one is run, with the installed build in PATH, in a folder that holds `graph.mtx.gz`,
+    a program `prog`, the sources of examples/ and the scripts of bench/; those marked `large` on less (SMALLER).  Blocks of one file share the folder; a block that fails is an error.  What follows
+    `#=> ` in a block must be in its output.  Only ```sh MARK is not run, with a mark of NOT_HERE; what is left out is printed, and why.
+  - Every row of figures is one that the records named on its page give, by bench/table.py, bench/cuda/table.py or rounded.  Where a
+    section says that it has "no record", its rows are counted and that is printed.
+  - docs/native-reference.md and docs/benchmarks.md are what tools/scripts/make_reference.py and tools/scripts/make_benchmarks.py make.
+  - Links, files in backquotes, TESSERA_ variables, options of the command and messages of the library exist.
+
+SPDX-License-Identifier: Apache-2.0"""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md', *sorted((ROOT / 'docs').glob('*.md'))]
+FOLDERS = ('backends/', 'bench/', 'docs/', 'examples/', 'include/', 'kernels/', 'src/', 'test/', 'tools/')
+TEST_VARIABLES = {'TESSERA_TEST_SEED', 'TESSERA_TEST_DATA', 'TESSERA_CONFIG', 'TESSERA_PLUGIN_DIR', 'TESSERA_CPU_ISA'}
+# Why a block ```sh MARK is not run.  Those of NETWORK are, where packages can be had.
+NOT_HERE = {
+    'whole': 'tools/check.sh itself, or a part of it',
+    'gpu': 'needs a GPU',
+    'root': 'installs; tools/scripts/check_install.sh does, into a folder',
+    'script': 'tools/scripts/check_graphblas.sh runs it',
+    'source': 'needs the source of another project',
+}
+NETWORK = 'network'
+# What makes a block ```sh LARGE one of seconds.
+LARGE = 'large'
+SMALLER = ((r'--scale \d+', '--scale 8'), (r'(bench/run\.py .*)', r'\1 --turns 1 --warm-ms 20'),
+           (r'bench/pipelines\.py', 'bench/pipelines.py pagerank bfs triangles'))
+# What a line of commands begins with.
+COMMAND = re.compile(r' {4}(?:\$ |sudo |[A-Z_]+=\S+ )*(?:(?:tools|bench)/\w|\./|(?:tessera|meson|ninja|cc|pip|python3?|apt-get|dpkg\S*|git|make) )')
+problems, remarks = [], []
+
+
+def complain(page, what):
+    problems.append(f'{page.relative_to(ROOT)}: {what}')
+
+
+def output_of(*command, **options):
+    return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, **options).stdout
+
+
+# ---- figures ----
+
+def figures_of(row):
+    """The numbers of a table row; words and units are left out."""
+    cells = (cell.strip().replace(',', '').replace('−', '-') for cell in row.strip().strip('|').split('|'))
+    return tuple(float(cell) for cell in cells if re.fullmatch(r'-?\d+(\.\d+)?', cell))
+
+
+def three_digits(x):
+    return float(f'{x:.3g}') if x < 100 else round(x)
+
+
+def sddmm_rows(record):
+    """Times of bench_masked: a row for each width and kernel, for cuSPARSE and for gathering."""
+    rows = {}
+    for r in (json.loads(line) for line in record.read_text(encoding='utf-8').splitlines()):
+        if r['what'] != 'sddmm':
+            continue
+        rows.setdefault((r['n'], r['kernel'], r['math']), []).append(r['ms'])
+        if (r['kernel'], r['math']) == ('csr', 'exact'):
+            rows.setdefault((r['n'], 'cusparse'), []).append(r['cusparse_ms'])
+            rows.setdefault((r['n'], 'gather'), []).append(r['gather_ms'])
+    return ['|'.join(str(three_digits(ms)) for ms in row) for row in rows.values()]
+
+
+def elementwise_rows(content):
+    """Times of bench/elementwise.py: a row for each call; many columns in ms, one of 16,384 in µs on one thread."""
+    rows = {}
+    for case in content['calls']:
+        if case['columns'] == 1 and (case['rows'], case['threads']) != (16384, 1):
+            continue
+        for key in ('plain', 'forwarded', 'tessera'):
+            rows.setdefault(case['call'], []).append(f'{case[key]:.1f}' if case['columns'] > 1 else f'{1e3 * case[key]:.0f}')
+    return ['|'.join(row) for row in rows.values()]
+
+
+def recorded_figures(page):
+    """Figures of every row that the records named by a page give, in each form that pages use."""
+    rows, named = [], sorted({ROOT / name for name in re.findall(r'bench/results/[\w.-]+\.jsonl?', page.read_text(encoding='utf-8'))})
+    for record in (name for name in named if name.suffix == '.json'):
+        if 'pipelines' in record.name:
+            rows += output_of('python3', 'bench/pipelines.py', '--markdown', str(record)).splitlines()
+            continue
+        content = json.loads(record.read_text(encoding='utf-8'))
+        if 'calls' in content:
+            rows += elementwise_rows(content)
+        if 'cases' not in content:  # not of bench/run.py
+            continue
+        for form in ('--all', '--summary'):
+            rows += output_of('python3', 'bench/table.py', form, str(record)).splitlines()
+        for case in content['cases']:
+            keys = ('plain_ms', 'tessera_ms', 'ratio', 'tessera_first_ms')
+            if all(case.get(key) is not None for key in keys):
+                rows.append('|'.join(str(three_digits(case[key])) for key in keys))
+                rows.append('|'.join(f'{case[key]:.{digits}f}' for key, digits in zip(keys, (0, 1, 1, 0))))
+    for record in (name for name in named if name.suffix == '.jsonl'):
+        if '"what":"sddmm"' in record.read_text(encoding='utf-8'):
+            rows += sddmm_rows(record)
+        if '\n{"matrix"' in record.read_text(encoding='utf-8'):  # of bench_gpu
+            for matrices in ([], ['--generated'], ['--orders']):
+                rows += output_of('python3', 'bench/cuda/table.py', '--markdown', *matrices, str(record)).splitlines()
+    return {figures_of(row) for row in rows}
+
+
+def check_figures(page):
+    known, section, unrecorded = None, '', 0
+    for row in page.read_text(encoding='utf-8').splitlines():
+        section = row if row.startswith('#') else f'{section} {row}'
+        figures = figures_of(row) if row.startswith('|') else ()
+        if len(figures) < 3:
+            continue
+        known = recorded_figures(page) if known is None else known
+        if figures not in known and 'no record' in section:
+            unrecorded += 1
+        elif figures not in known:
+            complain(page, f'no record has the figures of this row: {row}')
+    if unrecorded:
+        remarks.append(f'{page.relative_to(ROOT)}: {unrecorded} rows of figures without a record, as the page says')
+
+
+# ---- names ----
+
+def check_names(page, variables):
+    text = page.read_text(encoding='utf-8')
+    for link in re.findall(r'\]\(([^)#:]+)(?:#[^)]*)?\)', text):
+        if not (page.parent / link).exists():
+            complain(page, f'link to {link}, which is not there')
+    for name in re.findall(r'`([\w./-]+)`', text):
+        if name.startswith(FOLDERS) and '*' not in name and not (ROOT / name).exists() and not list(ROOT.glob(name + '.*')):
+            complain(page, f'names {name}, which is not there')
+    for variable in set(re.findall(r'TESSERA_[A-Z_]*[A-Z]\b', text)) - variables:
+        complain(page, f'{variable} is no setting')
+
+
+def messages():
+    """The text of all our sources, adjacent string literals joined."""
+    sources = (path.read_text(encoding='utf-8') for path in (ROOT / 'src').rglob('*.c'))
+    return re.sub(r'"\s*"', '', '\n'.join(sources))
+
+
+def check_messages(page, sources):
+    """Messages that a table lists in its first column are ones that the library prints."""
+    for cell in re.findall(r'^\| ([^|]*) \|', page.read_text(encoding='utf-8'), re.M):
+        for part in (part.strip() for message in re.findall(r'`([^`]*)`', cell) for part in re.split(r'[\d…]+', message)):
+            if part not in sources:
+                complain(page, f'no source prints "{part}"')
+
+
+def check_scripts(page, text):
+    """Scripts named with arguments are there and know these."""
+    for script, rest in re.findall(r'`((?:tools|bench)/[\w./-]+\.\w+)((?: [^`]*)?)`', text):
+        source = ROOT / script
+        for option in re.findall(r'--[a-z-]+', rest) if source.exists() else ['']:
+            if not source.exists() or option not in source.read_text(encoding='utf-8'):
+                complain(page, f'{script} {option} is not there')
+
+
+def check_options(page, tool, helps):
+    text = page.read_text(encoding='utf-8')
+    check_scripts(page, text)
+    for command, rest in re.findall(r'\btessera ([a-z]+)((?: +--[a-z-]+(?:=\S+)?)+)', text):
+        if command not in helps:
+            helps[command] = output_of(tool, command, '--help')
+        for option in re.findall(r' (--[a-z-]+)', rest):
+            if option not in helps[command]:
+                complain(page, f'tessera {command} has no {option}')
+
+
+# ---- commands ----
+
+def prepare(folder, build):
+    """What blocks find: a small graph, the plain GraphBLAS programs to compile, the benchmark and the build."""
+    entries = sorted({(max(a, b), min(a, b)) for i in range(400) for a, b in ((i, (i * 7 + 3) % 400), (i, (i * i + 1) % 400)) if a != b})
+    lines = ['%%MatrixMarket matrix coordinate pattern symmetric', f'400 400 {len(entries)}', *(f'{a + 1} {b + 1}' for a, b in entries)]
+    subprocess.run(['gzip', '-c'], input='\n'.join(lines).encode() + b'\n', stdout=open(folder / 'graph.mtx.gz', 'wb'), check=True)
+    for name in ('examples', 'tools'):
+        os.symlink(ROOT / name, folder / name)
+    os.mkdir(folder / 'docs')
+    os.makedirs(folder / 'bench' / 'results')
+    for script in (ROOT / 'bench').glob('*.py'):
+        os.symlink(script, folder / 'bench' / script.name)
+    os.symlink(os.path.realpath(build), folder / 'build')
+    sources = [str(ROOT / name) for name in ('examples/triangles.c', 'examples/graph.c', 'examples/program.c', 'src/mtx/mm.c')]
+    subprocess.run(['cc', '-O1', '-I', str(ROOT), *sources, '-lgraphblas', '-lz', '-lm', '-o', folder / 'karate'], check=True)
+    (folder / 'prog').write_text('#!/bin/sh\nexec ./karate karate\n', encoding='ascii')
+    os.chmod(folder / 'prog', 0o755)
+
+
+def have_packages(answer=[]):  # pylint: disable=dangerous-default-value
+    """Can a new virtual environment fetch a package?  Asked once."""
+    if not answer:
+        with tempfile.TemporaryDirectory() as folder:
+            ask = f'python3 -m venv {folder}/env && {folder}/env/bin/pip download -q --no-deps -d {folder} wheel'
+            try:
+                answer.append(subprocess.run(ask, shell=True, capture_output=True, timeout=90, check=False).returncode == 0)
+            except subprocess.TimeoutExpired:
+                answer.append(False)
+    return answer[0]
+
+
+def is_run(page, mark, block):
+    """What is not run is said."""
+    if mark and mark not in (NETWORK, LARGE, *NOT_HERE):
+        complain(page, f'```sh {mark}: no mark of tools/scripts/check_docs.py')
+    why = NOT_HERE.get(mark, '') or ('no packages can be had: no pip, or no network' if mark == NETWORK and not have_packages() else '')
+    if why:
+        remarks.append(f'{page.relative_to(ROOT)}: not run ({why}): {block.splitlines()[0]}')
+    return not why
+
+
+def run_block(page, block, folder, environment):
+    done = subprocess.run(['bash', '-eo', 'pipefail', '-c', block], cwd=folder, env=environment, capture_output=True, text=True, timeout=600,
+                          check=False)
+    if done.returncode:
+        complain(page, f'a block fails ({done.returncode}):\n{block}{done.stdout[-500:]}{done.stderr[-1500:]}')
+    for wanted in re.findall(r'#=> (.*)', block):
+        if wanted not in done.stdout + done.stderr:
+            complain(page, f'a block does not print "{wanted}", but:\n{done.stdout[-800:]}{done.stderr[-800:]}')
+
+
+def smaller(block):
+    for large, small in SMALLER:
+        block = re.sub(large, small, block)
+    return block
+
+
+def run_blocks(page, environment, build):
+    text = page.read_text(encoding='utf-8')
+    for line in filter(COMMAND.match, re.sub(r'^```.*?^```', '', text, flags=re.S | re.M).splitlines()):
+        complain(page, f'a command outside of a block ```sh: {line.strip()}')
+    blocks = [smaller(block) if mark == LARGE else block for mark, block in re.findall(r'^```sh *(\w*)\n(.*?)^```', text, re.S | re.M) if is_run(page, mark, block)]
+    if blocks:
+        with tempfile.TemporaryDirectory() as folder:
+            prepare(pathlib.Path(folder), build)
+            for block in blocks:
+                run_block(page, block, folder, environment)
+    return len(blocks)
+
+
+def installed(build, folder):
+    """The build, installed: (environment with it in front, path of the command)."""
+    subprocess.run(['meson', 'install', '-C', build, '--no-rebuild'], env={**os.environ, 'DESTDIR': folder}, capture_output=True, check=True)
+    tool, library, pc = (next(str(path) for path in pathlib.Path(folder).rglob(name)) for name in ('bin/tessera', 'libtessera.so', 'tessera.pc'))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith('TESSERA_')}
+    kept.update(PATH=f'{os.path.dirname(tool)}:{os.environ["PATH"]}', PKG_CONFIG_PATH=os.path.dirname(pc), PKG_CONFIG_SYSROOT_DIR=folder,
+                LIBRARY_PATH=os.path.dirname(library), LD_LIBRARY_PATH=os.path.dirname(library), LIBDIR=os.path.dirname(library))
+    return kept, tool
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.split('\n\n')[1])
+    with tempfile.TemporaryDirectory() as folder:
+        environment, tool = installed(sys.argv[1], folder)
+        settings = json.loads(output_of(tool, 'info', '--json', env=environment))['configuration']
+        variables = {'TESSERA_' + name.upper() for name in settings} | TEST_VARIABLES
+        helps, blocks = {}, 0
+        for page in PAGES:
+            check_names(page, variables)
+            check_options(page, tool, helps)
+            blocks += run_blocks(page, environment, sys.argv[1])
+            check_figures(page)
+            if page.name == 'troubleshooting.md':
+                check_messages(page, messages())
+    for name, script in (('native-reference.md', 'make_reference.py'), ('benchmarks.md', 'make_benchmarks.py')):
+        page = ROOT / 'docs' / name
+        if output_of('python3', f'tools/{script}') != page.read_text(encoding='utf-8'):
+            complain(page, f'is not what tools/{script} > docs/{name} makes now')
+    for remark in remarks:
+        print(remark)
+    for problem in problems:
+        print(f'check_docs: {problem}', file=sys.stderr)
+    print(f'{len(PAGES)} pages, {blocks} blocks run, {len(problems)} problems')
+    sys.exit(bool(problems))
+
+
+if __name__ == '__main__':
+    main()

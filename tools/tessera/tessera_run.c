@@ -1,0 +1,171 @@
+/* tessera run: set the environment, preload the library, become the program.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <argp.h>
+#include <ctype.h>
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "src/runtime/config.h"
+#include "tools/tessera/tool.h"
+
+enum { FIRST_OPTION = 0x1000, MOST_OPTIONS = 32, KEY_REPLACE = 0x2000 };
+
+typedef struct start {
+    struct argp_option options[MOST_OPTIONS + 2]; /* one per option of the configuration, --replace, the end */
+    char names[MOST_OPTIONS][32];
+    bool replace;
+    char **program;
+} start;
+
+/* ---- environment ---- */
+
+/* "min_work" -> "TESSERA_MIN_WORK" */
+static void variable_name(char *variable, size_t size, const char *name)
+{
+    snprintf(variable, size, "TESSERA_%s", name);
+    for (char *s = variable; *s; s++) {
+        *s = (char)toupper((unsigned char)*s);
+    }
+}
+
+/* name = value, then what it was before. */
+static bool put_first(const char *name, const char *value)
+{
+    const char *before = getenv(name);
+    char *joined = NULL;
+    if (!before || !*before) {
+        return setenv(name, value, 1) == 0;
+    }
+    bool good = asprintf(&joined, "%s:%s", value, before) >= 0 && setenv(name, joined, 1) == 0;
+    free(joined);
+    return good;
+}
+
+static int set_preload(void)
+{
+    char path[PATH_MAX];
+    if (!tsr_tool_find_library(path, sizeof path, "libtessera.so")) {
+        return tsr_tool_fail(TSR_EXIT_BROKEN, "libtessera.so is not where this command looks for it; install again");
+    }
+    if (strpbrk(path, " :")) {
+        return tsr_tool_fail(TSR_EXIT_BROKEN, "%s cannot be preloaded: its path holds a space or a colon", path);
+    }
+    return put_first("LD_PRELOAD", path) ? 0 : tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
+}
+
+/* Folders graphblas7, graphblas9 ... installed beside each other: the loader takes the library with the SONAME that is asked for. */
+static bool put_siblings_first(const char *folder)
+{
+    char pattern[PATH_MAX + 16];
+    glob_t found;
+    const char *name = strrchr(folder, '/') + 1;
+    if (strncmp(name, "graphblas", strlen("graphblas")) != 0) {
+        return true; /* a build folder */
+    }
+    snprintf(pattern, sizeof pattern, "%.*sgraphblas[0-9]*", (int)(name - folder), folder);
+    bool good = true;
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t k = 0; k < found.gl_pathc && good; k++) {
+            good = strcmp(found.gl_pathv[k], folder) == 0 || put_first("LD_LIBRARY_PATH", found.gl_pathv[k]);
+        }
+        globfree(&found);
+    }
+    return good;
+}
+
+static int set_replacement(void)
+{
+    char path[PATH_MAX];
+    if (!tsr_tool_find_library(path, sizeof path, TSR_REPLACEMENT)) {
+        return tsr_tool_fail(TSR_EXIT_BROKEN, "no replacement library (%s) was installed", TSR_REPLACEMENT);
+    }
+    *strrchr(path, '/') = '\0';
+    if (strpbrk(path, ":;")) {
+        return tsr_tool_fail(TSR_EXIT_BROKEN, "%s cannot be searched for libraries: its path holds a colon", path);
+    }
+    bool good = put_siblings_first(path) && put_first("LD_LIBRARY_PATH", path);
+    return good ? 0 : tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
+}
+
+/* ---- options ---- */
+
+static error_t set_option(struct argp_state *state, int index, const char *value)
+{
+    static tsr_config_row row;
+    const start *s = state->input;
+    char variable[64];
+    tsr_config_describe(index, &row);
+    if (tsr_config_set(row.name, value) != TSR_OK) {
+        tsr_tool_wrong(state, "--%s=%s: wrong value, allowed: %s", s->names[index], value, row.allowed);
+    }
+    variable_name(variable, sizeof variable, row.name);
+    return setenv(variable, value, 1) == 0 ? 0 : ENOMEM;
+}
+
+static error_t take(int key, char *arg, struct argp_state *state)
+{
+    start *s = state->input;
+    if (key >= FIRST_OPTION && key < FIRST_OPTION + MOST_OPTIONS) {
+        return set_option(state, key - FIRST_OPTION, arg);
+    }
+    switch (key) {
+    case KEY_REPLACE:
+        s->replace = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        s->program = state->argv + state->next - 1;
+        state->next = state->argc;
+        return 0;
+    case ARGP_KEY_NO_ARGS:
+        tsr_tool_wrong(state, "no program given; usage: tessera run [OPTION...] -- PROGRAM [ARGUMENT...]");
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void list_options(start *s)
+{
+    static char docs[MOST_OPTIONS][128];
+    static tsr_config_row row;
+    int n = 0;
+    for (; n < MOST_OPTIONS && tsr_config_describe(n, &row); n++) {
+        snprintf(s->names[n], sizeof s->names[n], "%s", row.name);
+        for (char *c = s->names[n]; *c; c++) {
+            *c = *c == '_' ? '-' : *c;
+        }
+        snprintf(docs[n], sizeof docs[n], "%s", row.allowed);
+        s->options[n] = (struct argp_option){s->names[n], FIRST_OPTION + n, "VALUE", 0, docs[n], 0};
+    }
+    s->options[n] = (struct argp_option){"replace", KEY_REPLACE, NULL, 0,
+                                         "Search the replacement libgraphblas first instead of preloading: for "
+                                         "programs that load it themselves (Python, Julia)", 1};
+}
+
+static int become(char **program)
+{
+    execvp(program[0], program);
+    int why = errno;
+    return tsr_tool_fail(why == ENOENT ? TSR_EXIT_NOT_FOUND : TSR_EXIT_NOT_EXECUTABLE, "cannot run %s: %s", program[0],
+                         strerror(why));
+}
+
+int tsr_tool_run(int argc, char **argv)
+{
+    static start s;
+    static const char doc[] = "Start PROGRAM through Tessera. The options set the variables TESSERA_* for it."
+                              "\vExit code: the program's; 64 wrong option or variable, 126 not executable, "
+                              "127 not found.";
+    if (tsr_config_wrong() > 0) {
+        return EX_USAGE;
+    }
+    list_options(&s);
+    const struct argp argp = {s.options, take, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL};
+    tsr_tool_parse(&argp, argc, argv, ARGP_IN_ORDER, &s);
+    int failed = s.replace ? set_replacement() : set_preload();
+    return failed ? failed : become(s.program);
+}
