@@ -42,14 +42,14 @@ void tsr_cpu_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, 
  * `type` that of C: of arrays.c, arrays.z and accum.  unite and select: x_type, y_type, step.type and step.result are the same.  Pointers
  * of step.x, step.y and step.c are not looked at.  z may be the array of an operand of C's type, z_present any presence; what
  * stands where nothing is present means nothing. */
-typedef struct tsr_host_step {
-    tsr_step step;
-    tsr_step_arrays arrays;
+typedef struct tsr_host_ewise {
+    tsr_ewise step;
+    tsr_ewise_arrays arrays;
     tsr_type x_type, y_type, type;
-} tsr_host_step;
+} tsr_host_ewise;
 
 /* Returns how many entries are present.  The bits are those of one operator after the other. */
-int64_t tsr_cpu_step(const tsr_host_step *step, int nthreads);
+int64_t tsr_cpu_ewise(const tsr_host_ewise *step, int nthreads);
 
 /* Softmax of every row of values held by row, FP32 or FP64, as tsr_cuda_softmax_rows: y = exp(x - m) / sum of exp(x - m), m the row's
  * largest value; sums in FP64.  Row r has x and y [p[r], p[r+1]); y may be x. */

@@ -107,7 +107,7 @@ struct Operands {
             return nullptr;
         CHECK(cudaMemcpy(range, device_range, sizeof range, cudaMemcpyDeviceToHost));
         cudaFree(device_range);
-        if (!tsr_narrow_shift(shift, range))
+        if (!tsr_fp16_scale(shift, range))
             return nullptr;
         p = device_array<uint16_t>(count);
         return tsr_cuda_narrow(p, count, from, count, 1, count, std::ldexp(1.0f, *shift), nullptr) == TSR_OK ? p : nullptr;

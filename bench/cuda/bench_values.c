@@ -15,7 +15,7 @@ int tsr_backend_score(const tsr_backend_options *options);
 enum { REPEATS = 20, ROUNDS = 5, SKIPPED = 77, DEGREE = 16 };
 
 static const tsr_backend *gpu;
-static const tsr_backend_values *values;
+static const tsr_backend_arrays *arrays;
 
 static double now_us(void)
 {
@@ -61,21 +61,21 @@ static void *make_value(tsr_type type, int64_t count, bool bitmap)
     for (int64_t k = 0; k < count && bitmap; k++)
         b[k] = k % 3 != 0;
     v.nvals = bitmap ? count - (count + 2) / 3 : count;
-    must(values->bring(&v, 8, &value, &moved), "bring");
+    must(arrays->upload(&v, 8, &value, &moved), "bring");
     free(b);
     return value;
 }
 
 /* Best of some rounds, us for one. */
-static double time_step(const tsr_step *s)
+static double time_step(const tsr_ewise *s)
 {
     double best = 1e30;
     for (int round = 0; round < ROUNDS; round++) {
         void *z;
         double start = now_us();
         for (int k = 0; k < REPEATS; k++) {
-            must(values->step(s, &z), "step");
-            values->forget(z);
+            must(arrays->step(s, &z), "step");
+            arrays->drop(z);
         }
         wait();
         double us = (now_us() - start) / REPEATS;
@@ -104,7 +104,7 @@ static double time_copy(int64_t bytes)
     return best;
 }
 
-static void print_step(const char *name, const tsr_step *s, double bytes_per_element)
+static void print_step(const char *name, const tsr_ewise *s, double bytes_per_element)
 {
     double us = time_step(s);
     printf("%-36s %9.1f us %7.0f GB/s\n", name, us, bytes_per_element * (double)s->count / us * 1e-3);
@@ -123,27 +123,27 @@ static void measure_steps(int64_t count)
         void *x = make_value(types[k].type, count, false), *b = make_value(types[k].type, count, true), *mask = make_value(TSR_BOOL, count, true);
         void *c = make_value(types[k].type, count, true);
         double size = types[k].size;
-        tsr_step s = {.op = TSR_STEP_PLUS, .type = types[k].type, .result = types[k].type, .count = count, .x = {.value = x},
+        tsr_ewise s = {.op = TSR_EWISE_PLUS, .type = types[k].type, .result = types[k].type, .count = count, .x = {.value = x},
                       .y = {.value = x}};
-        s.op = TSR_STEP_ABS;
+        s.op = TSR_EWISE_ABS;
         snprintf(name, sizeof name, "%s: abs (x)", types[k].name);
         print_step(name, &s, 2 * size);
-        s.op = TSR_STEP_DIV;
+        s.op = TSR_EWISE_DIV;
         s.y.value = b;
         snprintf(name, sizeof name, "%s: x / y, y a bitmap", types[k].name);
         print_step(name, &s, 3 * size + 2);
-        s.op = TSR_STEP_PLUS;
+        s.op = TSR_EWISE_PLUS;
         s.mask = mask;
         s.mask_type = TSR_BOOL;
         s.c = c;
         s.accumulates = true;
-        s.accum = TSR_STEP_MIN;
+        s.accum = TSR_EWISE_MIN;
         snprintf(name, sizeof name, "%s: C<M> min= x + y, bitmaps but x", types[k].name);
         print_step(name, &s, 4 * size + 5);
-        values->forget(c);
-        values->forget(x);
-        values->forget(b);
-        values->forget(mask);
+        arrays->drop(c);
+        arrays->drop(x);
+        arrays->drop(b);
+        arrays->drop(mask);
     }
 }
 
@@ -157,12 +157,12 @@ static void measure_reductions(int64_t count)
             uint64_t scalar;
             bool any;
             double start = now_us();
-            must(values->reduce(x, types[k], TSR_REDUCE_PLUS, &scalar, &any), "reduce");
+            must(arrays->reduce(x, types[k], TSR_REDUCE_PLUS, &scalar, &any), "reduce");
             double us = now_us() - start;
             best = us < best ? us : best;
         }
         printf("sum of type %d, with its way home    %9.1f us %7.0f GB/s\n", (int)types[k], best, bytes / best * 1e-3);
-        values->forget(x);
+        arrays->drop(x);
     }
 }
 
@@ -176,22 +176,22 @@ static void measure_chain(void)
         void *x = first, *z;
         double start = now_us();
         for (int k = 0; k < STEPS; k++) {
-            tsr_step s = {.op = k % 2 ? TSR_STEP_PLUS : TSR_STEP_TIMES, .type = TSR_FP32, .result = TSR_FP32, .count = COUNT,
+            tsr_ewise s = {.op = k % 2 ? TSR_EWISE_PLUS : TSR_EWISE_TIMES, .type = TSR_FP32, .result = TSR_FP32, .count = COUNT,
                           .x = {.value = x}, .y = {.value = first}};
-            must(values->step(&s, &z), "step");
+            must(arrays->step(&s, &z), "step");
             if (x != first)
-                values->forget(x);
+                arrays->drop(x);
             x = z;
         }
         double queued = (now_us() - start) / STEPS;
         wait();
         double us = (now_us() - start) / STEPS;
-        values->forget(x);
+        arrays->drop(x);
         best_queued = queued < best_queued ? queued : best_queued;
         best = us < best ? us : best;
     }
     printf("six steps of 2^20 fp32: %.2f us each to queue, %.2f us each until done\n", best_queued, best);
-    values->forget(first);
+    arrays->drop(first);
 }
 
 /* ---- an R-MAT graph (a 0.57, b 0.19, c 0.19), by row, without duplicates ---- */
@@ -259,14 +259,14 @@ static void measure_product(int scale)
         double queued = now_us() - start;
         wait();
         double us = now_us() - start;
-        values->forget(r.stays);
+        arrays->drop(r.stays);
         moved = r.bytes_moved;
         best_queued = queued < best_queued ? queued : best_queued;
         best = us < best ? us : best;
     }
     printf("mxv, R-MAT %d, %lld entries: %.2f us to queue, %.2f us until done, %lld bytes moved\n", scale, (long long)a.nvals, best_queued,
            best, (long long)moved);
-    values->forget(u);
+    arrays->drop(u);
     if (slot)
         gpu->release(slot);
     free(x);
@@ -284,7 +284,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "no device\n");
         return SKIPPED;
     }
-    values = gpu->values;
+    arrays = gpu->arrays;
     measure_chain();
     measure_product(argc > 2 ? atoi(argv[2]) : 20);
     measure_reductions(count);

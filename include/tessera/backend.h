@@ -191,8 +191,8 @@ typedef struct tsr_backend {
     void (*release)(void *kept);
     /* Optional, for results of masked products that stay: bring one into result->x and ->b (nvals and bytes_moved are set; status as for
      * execute), as often as wanted; forget it, once.  On any thread. */
-    tsr_status (*fetch)(void *stays, tsr_result *result);
-    void (*forget)(void *stays);
+    tsr_status (*download)(void *stays, tsr_result *result);
+    void (*drop)(void *stays);
     /* Optional.  Time a product (sparse x full) with operands that stay where the backend computes: b.x is not looked at, its place
      * is taken by numbers of the backend's own, and there is no result.  a_slot is needed: what was brought is found again.
      * Status as for execute. */
@@ -202,7 +202,7 @@ typedef struct tsr_backend {
      * once; unpin waits for the product that executes. */
     bool (*pin)(void *block, size_t bytes);
     void (*unpin)(void *block);
-    const tsr_backend_values *values; /* optional: dense values that stay */
+    const tsr_backend_arrays *arrays; /* optional: dense values that stay */
     /* Optional, for the trace.  times: what calls of this thread have put on the device since it was last asked; NULL: nothing, or times were not
      * asked for when the backend was loaded.  elapsed: the ms that the device took for it, once: then `times` is gone.  Negative: not done
      * yet (never with `wait`), ask again; NaN: nobody knows.  Any thread. */

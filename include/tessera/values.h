@@ -20,20 +20,20 @@ struct tsr_result;
 
 /* Operators of SuiteSparse, section "operators" of its user guide; results bit for bit those of the C functions in GB_math.h and the
  * header's definitions (integer division by zero, wrap-around, MIN and MAX ignore NaN as fmin and fmax do). */
-typedef enum tsr_step_op {
+typedef enum tsr_ewise_op {
     /* z = op (x) */
-    TSR_STEP_IDENTITY, TSR_STEP_AINV, TSR_STEP_MINV, TSR_STEP_ABS, TSR_STEP_LNOT, TSR_STEP_ONE, TSR_STEP_SQRT,
+    TSR_EWISE_IDENTITY, TSR_EWISE_AINV, TSR_EWISE_MINV, TSR_EWISE_ABS, TSR_EWISE_LNOT, TSR_EWISE_ONE, TSR_EWISE_SQRT,
     /* z = op (x, y) */
-    TSR_STEP_FIRST, TSR_STEP_SECOND, TSR_STEP_PAIR, TSR_STEP_PLUS, TSR_STEP_MINUS, TSR_STEP_RMINUS, TSR_STEP_TIMES, TSR_STEP_DIV,
-    TSR_STEP_RDIV, TSR_STEP_MIN, TSR_STEP_MAX, TSR_STEP_ISEQ, TSR_STEP_ISNE, TSR_STEP_ISGT, TSR_STEP_ISLT, TSR_STEP_ISGE,
-    TSR_STEP_ISLE, TSR_STEP_LOR, TSR_STEP_LAND, TSR_STEP_LXOR,
+    TSR_EWISE_FIRST, TSR_EWISE_SECOND, TSR_EWISE_PAIR, TSR_EWISE_PLUS, TSR_EWISE_MINUS, TSR_EWISE_RMINUS, TSR_EWISE_TIMES, TSR_EWISE_DIV,
+    TSR_EWISE_RDIV, TSR_EWISE_MIN, TSR_EWISE_MAX, TSR_EWISE_ISEQ, TSR_EWISE_ISNE, TSR_EWISE_ISGT, TSR_EWISE_ISLT, TSR_EWISE_ISGE,
+    TSR_EWISE_ISLE, TSR_EWISE_LOR, TSR_EWISE_LAND, TSR_EWISE_LXOR,
     /* z = op (x, y), z of type BOOL */
-    TSR_STEP_EQ, TSR_STEP_NE, TSR_STEP_GT, TSR_STEP_LT, TSR_STEP_GE, TSR_STEP_LE
-} tsr_step_op;
-#define TSR_STEP_COUNT (TSR_STEP_LE + 1)
+    TSR_EWISE_EQ, TSR_EWISE_NE, TSR_EWISE_GT, TSR_EWISE_LT, TSR_EWISE_GE, TSR_EWISE_LE
+} tsr_ewise_op;
+#define TSR_EWISE_COUNT (TSR_EWISE_LE + 1)
 
-static inline bool tsr_step_is_unary(tsr_step_op op) { return op <= TSR_STEP_SQRT; }
-static inline bool tsr_step_compares(tsr_step_op op) { return op >= TSR_STEP_EQ; }
+static inline bool tsr_ewise_is_unary(tsr_ewise_op op) { return op <= TSR_EWISE_SQRT; }
+static inline bool tsr_ewise_compares(tsr_ewise_op op) { return op >= TSR_EWISE_EQ; }
 
 /* A value, or one scalar that stands at every place. */
 typedef struct tsr_operand {
@@ -43,20 +43,20 @@ typedef struct tsr_operand {
 
 /* One elementwise step: C<M> accum= op (x, y), as GrB_apply, eWiseMult, eWiseAdd, select (by value) and assign to GrB_ALL do it.
  * x and y are of `type`; z, and c if it is looked at, of `result` (BOOL for comparisons unless `select`, else `type`): no typecasts. */
-typedef struct tsr_step {
-    tsr_step_op op;
+typedef struct tsr_ewise {
+    tsr_ewise_op op;
     tsr_type type, result;
     int64_t count;
     tsr_operand x, y;      /* y: not of unary operators */
     bool unite;            /* eWiseAdd: where only one of x and y is present z is that one (type == result); else z needs both */
     bool select;           /* op compares: z = x where op (x, y) holds, nothing elsewhere (type == result) */
     bool accumulates;      /* accum is used */
-    tsr_step_op accum;     /* a binary one of `result` that does not compare, or does on BOOL */
+    tsr_ewise_op accum;     /* a binary one of `result` that does not compare, or does on BOOL */
     void *c;               /* C before: needed with accum, or with a mask unless `replace`; NULL otherwise (then, nothing is present) */
     void *mask;            /* NULL: none; else a value of mask_type */
     tsr_type mask_type;
     bool mask_structural, mask_complement, replace;
-} tsr_step;
+} tsr_ewise;
 
 typedef enum tsr_reduce_op {
     TSR_REDUCE_PLUS, TSR_REDUCE_TIMES, TSR_REDUCE_MIN, TSR_REDUCE_MAX, TSR_REDUCE_LOR, TSR_REDUCE_LAND, TSR_REDUCE_LXOR, TSR_REDUCE_EQ,
@@ -89,16 +89,16 @@ typedef struct tsr_places {
     int by_vector, by_place;   /* -1, 0, 1 */
     int64_t offset;
     bool select;               /* elements stay where keep (index, 0) holds; false: each becomes its index, INT64 */
-    tsr_step_op keep;          /* compares */
+    tsr_ewise_op keep;          /* compares */
 } tsr_places;
 
 /* Functions of a backend that keeps values.  Any thread may call any of them at any time.  Status as for execute: TSR_DECLINED (this
  * one not here), TSR_OUT_OF_MEMORY (nothing has changed; with less kept it might do), TSR_INTERNAL_ERROR (the device is not usable any
  * more).  What is computed may still be under way when they return; whoever looks waits for it. */
-typedef struct tsr_backend_values {
+typedef struct tsr_backend_arrays {
     /* A matrix that the host holds (full, bitmap: any leading dimension; sparse: becomes a bitmap; iso or not) becomes a value of its type. */
-    tsr_status (*bring)(const struct tsr_view *view, int nthreads, void **value, int64_t *bytes_moved);
-    tsr_status (*step)(const tsr_step *step, void **value);
+    tsr_status (*upload)(const struct tsr_view *view, int nthreads, void **value, int64_t *bytes_moved);
+    tsr_status (*step)(const tsr_ewise *step, void **value);
     /* Over the entries present, into *scalar (of `type`); *any: is there one?  Sums of FP32 and FP64 do not depend on the run. */
     tsr_status (*reduce)(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any);
     tsr_status (*multiply)(const tsr_dense_product *product, void **value);
@@ -110,9 +110,9 @@ typedef struct tsr_backend_values {
     tsr_status (*count)(void *value, int64_t *nvals); /* entries present */
     tsr_status (*wait)(void *value);                  /* until it is computed */
     /* To the host: x and b (NULL: only when all are present); nvals and bytes_moved are set.  The value stays. */
-    tsr_status (*fetch)(void *value, struct tsr_result *result, int nthreads);
-    void (*forget)(void *value); /* once */
-} tsr_backend_values;
+    tsr_status (*download)(void *value, struct tsr_result *result, int nthreads);
+    void (*drop)(void *value); /* once */
+} tsr_backend_arrays;
 
 #ifdef __cplusplus
 }

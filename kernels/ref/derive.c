@@ -99,7 +99,7 @@ void tsr_ref_turn(void *z, int8_t *z_present, const tsr_elements *e, size_t size
         }
 }
 
-static bool keeps(tsr_step_op keep, int64_t index)
+static bool keeps(tsr_ewise_op keep, int64_t index)
 {
     return tsr_ref_operator(keep, TSR_INT64, (tsr_value){.bits = (uint64_t)index}, (tsr_value){0, 0}).bits;
 }

@@ -35,26 +35,26 @@ static double real_extreme(double x, double y, bool least)
     return isnan(y) || (least ? x < y : x > y) ? x : y;
 }
 
-static double real_arithmetic(tsr_step_op op, double x, double y)
+static double real_arithmetic(tsr_ewise_op op, double x, double y)
 {
     switch (op) {
-    case TSR_STEP_AINV: return -x;
-    case TSR_STEP_MINV: return 1 / x;
-    case TSR_STEP_ABS: return fabs(x);
-    case TSR_STEP_SQRT: return sqrt(x);
-    case TSR_STEP_PLUS: return x + y;
-    case TSR_STEP_MINUS: return x - y;
-    case TSR_STEP_RMINUS: return y - x;
-    case TSR_STEP_TIMES: return x * y;
-    case TSR_STEP_DIV: return x / y;
-    case TSR_STEP_RDIV: return y / x;
-    case TSR_STEP_MIN: return real_extreme(x, y, true);
+    case TSR_EWISE_AINV: return -x;
+    case TSR_EWISE_MINV: return 1 / x;
+    case TSR_EWISE_ABS: return fabs(x);
+    case TSR_EWISE_SQRT: return sqrt(x);
+    case TSR_EWISE_PLUS: return x + y;
+    case TSR_EWISE_MINUS: return x - y;
+    case TSR_EWISE_RMINUS: return y - x;
+    case TSR_EWISE_TIMES: return x * y;
+    case TSR_EWISE_DIV: return x / y;
+    case TSR_EWISE_RDIV: return y / x;
+    case TSR_EWISE_MIN: return real_extreme(x, y, true);
     default: return real_extreme(x, y, false);
     }
 }
 
 /* Of two floats the double result, rounded once more, is the float one. */
-static tsr_value arithmetic_of_reals(tsr_step_op op, tsr_value x, tsr_value y)
+static tsr_value arithmetic_of_reals(tsr_ewise_op op, tsr_value x, tsr_value y)
 {
     return (tsr_value){.real = real_arithmetic(op, (double)x.real, (double)y.real)};
 }
@@ -80,79 +80,79 @@ static bool integer_less(tsr_type type, uint64_t x, uint64_t y)
     return is_signed(type) ? (int64_t)x < (int64_t)y : x < y;
 }
 
-static uint64_t integer_arithmetic(tsr_step_op op, tsr_type type, uint64_t x, uint64_t y)
+static uint64_t integer_arithmetic(tsr_ewise_op op, tsr_type type, uint64_t x, uint64_t y)
 {
     switch (op) {
-    case TSR_STEP_AINV: return -x;
-    case TSR_STEP_MINV: return quotient(type, 1, x);
-    case TSR_STEP_ABS: return is_signed(type) && (int64_t)x < 0 ? -x : x;
-    case TSR_STEP_PLUS: return x + y;
-    case TSR_STEP_MINUS: return x - y;
-    case TSR_STEP_RMINUS: return y - x;
-    case TSR_STEP_TIMES: return x * y;
-    case TSR_STEP_DIV: return quotient(type, x, y);
-    case TSR_STEP_RDIV: return quotient(type, y, x);
-    case TSR_STEP_MIN: return integer_less(type, y, x) ? y : x;
+    case TSR_EWISE_AINV: return -x;
+    case TSR_EWISE_MINV: return quotient(type, 1, x);
+    case TSR_EWISE_ABS: return is_signed(type) && (int64_t)x < 0 ? -x : x;
+    case TSR_EWISE_PLUS: return x + y;
+    case TSR_EWISE_MINUS: return x - y;
+    case TSR_EWISE_RMINUS: return y - x;
+    case TSR_EWISE_TIMES: return x * y;
+    case TSR_EWISE_DIV: return quotient(type, x, y);
+    case TSR_EWISE_RDIV: return quotient(type, y, x);
+    case TSR_EWISE_MIN: return integer_less(type, y, x) ? y : x;
     default: return integer_less(type, x, y) ? y : x;
     }
 }
 
-static bool boolean_arithmetic(tsr_step_op op, bool x, bool y)
+static bool boolean_arithmetic(tsr_ewise_op op, bool x, bool y)
 {
     switch (op) {
-    case TSR_STEP_MINV: return true;
-    case TSR_STEP_PLUS:
-    case TSR_STEP_MAX: return x || y;
-    case TSR_STEP_MINUS:
-    case TSR_STEP_RMINUS: return x != y;
-    case TSR_STEP_TIMES:
-    case TSR_STEP_MIN: return x && y;
-    case TSR_STEP_RDIV: return y;
+    case TSR_EWISE_MINV: return true;
+    case TSR_EWISE_PLUS:
+    case TSR_EWISE_MAX: return x || y;
+    case TSR_EWISE_MINUS:
+    case TSR_EWISE_RMINUS: return x != y;
+    case TSR_EWISE_TIMES:
+    case TSR_EWISE_MIN: return x && y;
+    case TSR_EWISE_RDIV: return y;
     default: return x; /* AINV, ABS, DIV */
     }
 }
 
-static bool compare(tsr_step_op op, tsr_type type, tsr_value x, tsr_value y)
+static bool compare(tsr_ewise_op op, tsr_type type, tsr_value x, tsr_value y)
 {
     bool real = tsr_type_is_float(type), less = real ? x.real < y.real : integer_less(type, x.bits, y.bits);
     bool more = real ? x.real > y.real : integer_less(type, y.bits, x.bits), same = real ? x.real == y.real : x.bits == y.bits;
     switch (op) {
-    case TSR_STEP_EQ:
-    case TSR_STEP_ISEQ: return same;
-    case TSR_STEP_NE:
-    case TSR_STEP_ISNE: return !same;
-    case TSR_STEP_GT:
-    case TSR_STEP_ISGT: return more;
-    case TSR_STEP_LT:
-    case TSR_STEP_ISLT: return less;
-    case TSR_STEP_GE:
-    case TSR_STEP_ISGE: return more || same;
+    case TSR_EWISE_EQ:
+    case TSR_EWISE_ISEQ: return same;
+    case TSR_EWISE_NE:
+    case TSR_EWISE_ISNE: return !same;
+    case TSR_EWISE_GT:
+    case TSR_EWISE_ISGT: return more;
+    case TSR_EWISE_LT:
+    case TSR_EWISE_ISLT: return less;
+    case TSR_EWISE_GE:
+    case TSR_EWISE_ISGE: return more || same;
     default: return less || same;
     }
 }
 
-tsr_value tsr_ref_operator(tsr_step_op op, tsr_type type, tsr_value x, tsr_value y)
+tsr_value tsr_ref_operator(tsr_ewise_op op, tsr_type type, tsr_value x, tsr_value y)
 {
     bool p = tsr_value_true(type, x), q = tsr_value_true(type, y);
     switch (op) {
-    case TSR_STEP_IDENTITY:
-    case TSR_STEP_FIRST: return x;
-    case TSR_STEP_SECOND: return y;
-    case TSR_STEP_ONE:
-    case TSR_STEP_PAIR: return number(type, 1);
-    case TSR_STEP_LNOT: return number(type, !p);
-    case TSR_STEP_LOR: return number(type, p || q);
-    case TSR_STEP_LAND: return number(type, p && q);
-    case TSR_STEP_LXOR: return number(type, p != q);
-    case TSR_STEP_ISEQ:
-    case TSR_STEP_ISNE:
-    case TSR_STEP_ISGT:
-    case TSR_STEP_ISLT:
-    case TSR_STEP_ISGE:
-    case TSR_STEP_ISLE: return number(type, compare(op, type, x, y));
+    case TSR_EWISE_IDENTITY:
+    case TSR_EWISE_FIRST: return x;
+    case TSR_EWISE_SECOND: return y;
+    case TSR_EWISE_ONE:
+    case TSR_EWISE_PAIR: return number(type, 1);
+    case TSR_EWISE_LNOT: return number(type, !p);
+    case TSR_EWISE_LOR: return number(type, p || q);
+    case TSR_EWISE_LAND: return number(type, p && q);
+    case TSR_EWISE_LXOR: return number(type, p != q);
+    case TSR_EWISE_ISEQ:
+    case TSR_EWISE_ISNE:
+    case TSR_EWISE_ISGT:
+    case TSR_EWISE_ISLT:
+    case TSR_EWISE_ISGE:
+    case TSR_EWISE_ISLE: return number(type, compare(op, type, x, y));
     default: break;
     }
-    if (tsr_step_compares(op))
+    if (tsr_ewise_compares(op))
         return (tsr_value){.bits = compare(op, type, x, y)};
     if (tsr_type_is_float(type))
         return rounded(type, arithmetic_of_reals(op, x, y));
@@ -181,9 +181,9 @@ static entry entry_at(const tsr_elements *e, tsr_type type, int64_t k, const uin
     return (entry){scalar != NULL, tsr_value_load(type, scalar, 0)};
 }
 
-static bool passes(const tsr_step *s, const tsr_step_arrays *a, int64_t k)
+static bool passes(const tsr_ewise *s, const tsr_ewise_arrays *a, int64_t k)
 {
-    if (!tsr_step_masked(s, a))
+    if (!tsr_ewise_masked(s, a))
         return true;
     bool set = is_present(&a->mask, k);
     const uint8_t *bytes = a->mask.x;
@@ -195,9 +195,9 @@ static bool passes(const tsr_step *s, const tsr_step_arrays *a, int64_t k)
     return set != s->mask_complement;
 }
 
-static entry compute(const tsr_step *s, entry x, entry y)
+static entry compute(const tsr_ewise *s, entry x, entry y)
 {
-    if (tsr_step_is_unary(s->op))
+    if (tsr_ewise_is_unary(s->op))
         return (entry){x.present, tsr_ref_operator(s->op, s->type, x.value, x.value)};
     if (s->unite && !(x.present && y.present))
         return x.present ? x : y;
@@ -207,14 +207,14 @@ static entry compute(const tsr_step *s, entry x, entry y)
     return (entry){x.present && y.present, z};
 }
 
-static entry join(const tsr_step *s, entry c, entry z)
+static entry join(const tsr_ewise *s, entry c, entry z)
 {
     if (!s->accumulates || !c.present)
         return z;
     return z.present ? (entry){true, tsr_ref_operator(s->accum, s->result, c.value, z.value)} : c;
 }
 
-void tsr_ref_step(const tsr_step *s, const tsr_step_arrays *a)
+void tsr_ref_ewise(const tsr_ewise *s, const tsr_ewise_arrays *a)
 {
     for (int64_t k = 0; k < s->count; k++) {
         entry x = entry_at(&a->x, s->type, k, &s->x.scalar), y = entry_at(&a->y, s->type, k, &s->y.scalar);
@@ -231,10 +231,10 @@ void tsr_ref_step(const tsr_step *s, const tsr_step_arrays *a)
 
 tsr_value tsr_ref_join(tsr_type type, tsr_reduce_op op, tsr_value s, tsr_value x)
 {
-    static const tsr_step_op operators[TSR_REDUCE_COUNT] = {
-        [TSR_REDUCE_PLUS] = TSR_STEP_PLUS, [TSR_REDUCE_TIMES] = TSR_STEP_TIMES, [TSR_REDUCE_MIN] = TSR_STEP_MIN,
-        [TSR_REDUCE_MAX] = TSR_STEP_MAX, [TSR_REDUCE_LOR] = TSR_STEP_LOR, [TSR_REDUCE_LAND] = TSR_STEP_LAND,
-        [TSR_REDUCE_LXOR] = TSR_STEP_LXOR, [TSR_REDUCE_EQ] = TSR_STEP_ISEQ, [TSR_REDUCE_ANY] = TSR_STEP_FIRST,
+    static const tsr_ewise_op operators[TSR_REDUCE_COUNT] = {
+        [TSR_REDUCE_PLUS] = TSR_EWISE_PLUS, [TSR_REDUCE_TIMES] = TSR_EWISE_TIMES, [TSR_REDUCE_MIN] = TSR_EWISE_MIN,
+        [TSR_REDUCE_MAX] = TSR_EWISE_MAX, [TSR_REDUCE_LOR] = TSR_EWISE_LOR, [TSR_REDUCE_LAND] = TSR_EWISE_LAND,
+        [TSR_REDUCE_LXOR] = TSR_EWISE_LXOR, [TSR_REDUCE_EQ] = TSR_EWISE_ISEQ, [TSR_REDUCE_ANY] = TSR_EWISE_FIRST,
     };
     if (tsr_type_is_float(type) && op == TSR_REDUCE_PLUS)
         return (tsr_value){.real = s.real + x.real};

@@ -1,16 +1,16 @@
 /* Elementwise steps and reductions: one loop each, element by element.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_REF_STEP_H
-#define TSR_REF_STEP_H
+#ifndef TSR_REF_EWISE_H
+#define TSR_REF_EWISE_H
 
 #include "kernels/elements.h"
 #include "kernels/ref/value.h"
 
 /* z = op (x, y) of one type; comparisons give a boolean. */
-tsr_value tsr_ref_operator(tsr_step_op op, tsr_type type, tsr_value x, tsr_value y);
+tsr_value tsr_ref_operator(tsr_ewise_op op, tsr_type type, tsr_value x, tsr_value y);
 
 /* C<M> accum= op (x, y) on host arrays. */
-void tsr_ref_step(const tsr_step *step, const tsr_step_arrays *arrays);
+void tsr_ref_ewise(const tsr_ewise *step, const tsr_ewise_arrays *arrays);
 
 /* Two parts of a sum, as tsr_ref_reduce joins them. */
 tsr_value tsr_ref_join(tsr_type type, tsr_reduce_op op, tsr_value sum, tsr_value x);

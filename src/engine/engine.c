@@ -149,7 +149,7 @@ static double plan_representation(const tsr_request *r, const tsr_features *f, t
     double with = tsr_predict_cpu_ms(&g);
     if (with >= without)
         return without;
-    tsr_rep *rep = tsr_matrix_find(r->a_matrix, d->a_key);
+    tsr_rep *rep = tsr_record_find(r->a_matrix, d->a_key);
     d->build_a = rep != NULL;
     tsr_rep_unref(rep);
     if (d->build_a)
@@ -161,11 +161,11 @@ static double plan_representation(const tsr_request *r, const tsr_features *f, t
     double gain = base - with;
     if (gain <= 0)
         return without;
-    double regret = tsr_matrix_regret(r->a_matrix, d->a_key, 0.0);
+    double regret = tsr_record_regret(r->a_matrix, d->a_key, 0.0);
     d->build_a = tsr_worth_building(price, regret, gain, r->expected_calls);
     if (d->build_a)
         return with;
-    tsr_matrix_regret(r->a_matrix, d->a_key, gain);
+    tsr_record_regret(r->a_matrix, d->a_key, gain);
     return without;
 }
 
@@ -241,10 +241,10 @@ static double plan_gpu(const tsr_request *r, const tsr_features *f, const tsr_de
     if (!r->a_matrix || without < base * TSR_ROUTE_MARGIN || with >= base * TSR_ROUTE_MARGIN)
         return without;
     tsr_rep_key key = device_key(r, d);
-    double regret = tsr_matrix_regret(r->a_matrix, key, 0.0), gain = base - with;
+    double regret = tsr_record_regret(r->a_matrix, key, 0.0), gain = base - with;
     if (tsr_worth_building(without - with, regret, gain, r->expected_calls))
         return with;
-    tsr_matrix_regret(r->a_matrix, key, gain);
+    tsr_record_regret(r->a_matrix, key, gain);
     return without;
 }
 
@@ -253,8 +253,8 @@ static double without_gpu(const tsr_request *r, const tsr_features *f, const tsr
 {
     if (r->b_sparse)
         return d->forward_ms; /* as its entries go, not as others of this shape */
-    const uint64_t kind = tsr_experience_key(f);
-    const double cpu = tsr_experience_ms(kind, TSR_ROUTE_CPU), real = tsr_experience_ms(kind, TSR_ROUTE_SUITESPARSE);
+    const uint64_t kind = tsr_timing_key(f);
+    const double cpu = tsr_timing_ms(kind, TSR_ROUTE_CPU), real = tsr_timing_ms(kind, TSR_ROUTE_SUITESPARSE);
     const double cpu_ms = cpu >= 0 ? cpu : d->predicted_ms, real_ms = real >= 0 ? real : d->forward_ms;
     return d->forward_ms >= 0 && real_ms < cpu_ms ? real_ms : cpu_ms;
 }
@@ -307,8 +307,8 @@ static double upload_ms(const tsr_features *f)
 static bool gpu_missed(const tsr_request *r, const tsr_features *f, const tsr_decision *d)
 {
     double price = upload_ms(f) + (tsr_backend_gpu_asked() ? 0 : TSR_GPU_START_MS);
-    double least = price > TSR_GPU_MISSED_MS ? price : TSR_GPU_MISSED_MS;
-    return tsr_config_get()->eager || tsr_matrix_regret(r->a_matrix, device_key(r, d), 0.0) >= least;
+    double least = price > TSR_GPU_LOST_MS ? price : TSR_GPU_LOST_MS;
+    return tsr_config_get()->eager || tsr_record_regret(r->a_matrix, device_key(r, d), 0.0) >= least;
 }
 
 /* A search of SuiteSparse ends at the first hit, so what it takes is not predicted but measured.  What the GPU would have gained, in a
@@ -318,22 +318,22 @@ static void decide_iso(const tsr_request *r, const tsr_features *f, tsr_decision
     forward(d, "iso result: SuiteSparse has a special case");
     if (tsr_config_get()->mode == TSR_MODE_CPU || !r->values || !may_settle(r) || !r->a_matrix || by_reference())
         return;
-    if (tsr_work_of(f) < TSR_WATCHED_LEAST)
+    if (tsr_work_of(f) < TSR_OBSERVED_LEAST)
         return;
-    d->watched_ms = search_ms(f);
+    d->observed_ms = search_ms(f);
     const tsr_backend *gpu = gpu_missed(r, f, d) ? gpu_that_takes(r) : NULL;
     if (!gpu)
         return;
     d->backend = gpu;
-    d->predicted_ms = d->watched_ms;
+    d->predicted_ms = d->observed_ms;
     d->reason[0] = '\0';
-    explain(d, "predicted %.3g ms, SuiteSparse measured", d->watched_ms);
+    explain(d, "predicted %.3g ms, SuiteSparse measured", d->observed_ms);
 }
 
-void tsr_engine_watch(const tsr_request *r, const tsr_decision *d, double ms)
+void tsr_engine_observe(const tsr_request *r, const tsr_decision *d, double ms)
 {
-    double missed = tsr_matrix_regret(r->a_matrix, device_key(r, d), 0.0), gain = ms - d->watched_ms;
-    tsr_matrix_regret(r->a_matrix, device_key(r, d), gain > -missed ? gain : -missed);
+    double missed = tsr_record_regret(r->a_matrix, device_key(r, d), 0.0), gain = ms - d->observed_ms;
+    tsr_record_regret(r->a_matrix, device_key(r, d), gain > -missed ? gain : -missed);
 }
 
 bool tsr_engine_gpu_multiplies(const tsr_request *r)
@@ -373,15 +373,15 @@ static void follow_experience(const tsr_request *r, const tsr_features *f, doubl
     if (!r->may_forward || config->mode == TSR_MODE_GPU || tsr_config_forces_cpu() || config->defer || config->eager || by_reference())
         return;
     if (r->b_away)
-        d->away = tsr_experience_key(f);
+        d->away = tsr_timing_key(f);
     if (of_values(r) || r->b_sparse || r->c_stays)
         return;
-    d->experience = tsr_experience_key(f);
-    d->alike = tsr_experience_alike(f);
+    d->timing = tsr_timing_key(f);
+    d->alike = tsr_timing_alike(f);
     const tsr_route chosen = route_of(d);
-    const tsr_route first = chosen == TSR_ROUTE_CPU && tsr_experience_lost(d->alike) ? TSR_ROUTE_SUITESPARSE : chosen;
+    const tsr_route first = chosen == TSR_ROUTE_CPU && tsr_timing_lost(d->alike) ? TSR_ROUTE_SUITESPARSE : chosen;
     const double predicted[TSR_ROUTE_COUNT] = {d->forward_ms, cpu_ms, first == TSR_ROUTE_GPU ? d->predicted_ms : -1.0};
-    tsr_route route = tsr_experience_choose(d->experience, predicted, first);
+    tsr_route route = tsr_timing_choose(d->timing, predicted, first);
     if (route == chosen)
         return;
     d->backend = route == TSR_ROUTE_CPU ? tsr_backend_cpu() : NULL;
@@ -392,13 +392,13 @@ static void follow_experience(const tsr_request *r, const tsr_features *f, doubl
 
 void tsr_engine_learn(const tsr_decision *d, double ms)
 {
-    tsr_experience_add(d->experience, route_of(d), ms);
-    tsr_experience_judge(d->alike, route_of(d), ms, d->forward_ms);
+    tsr_timing_add(d->timing, route_of(d), ms);
+    tsr_timing_judge(d->alike, route_of(d), ms, d->forward_ms);
 }
 
 void tsr_engine_learn_away(uint64_t away, double ms)
 {
-    tsr_experience_add(away, TSR_ROUTE_SUITESPARSE, ms);
+    tsr_timing_add(away, TSR_ROUTE_SUITESPARSE, ms);
 }
 
 /* Entries that SuiteSparse walks; 0: not looked at. */
@@ -414,7 +414,7 @@ static double walk_of(const tsr_request *r, const tsr_features *f)
 
 void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
 {
-    *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0, .watched_ms = -1.0};
+    *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0, .observed_ms = -1.0};
     tsr_features f;
     tsr_features_of(&f, &r->product);
     f.finish_extra = r->finish_extra;
@@ -430,7 +430,7 @@ void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
         decide_iso(r, &f, d);
         return;
     }
-    double home = (r->b_away ? tsr_predict_home_ms(&f) : 0) + tsr_predict_settle_ms(r->waiting, f.nthreads);
+    double home = (r->b_away ? tsr_predict_download_ms(&f) : 0) + tsr_predict_settle_ms(r->waiting, f.nthreads);
     d->forward_ms = r->may_forward ? home + tsr_predict_suitesparse_ms(&f) : -1.0;
     d->predicted_ms = home + plan_representation(r, &f, d);
     choose(r, d);
@@ -444,7 +444,7 @@ bool tsr_engine_result_full(const tsr_request *r)
     const tsr_product *p = &r->product;
     if (tsr_is_masked(p->op))
         return false;
-    return p->b.format == TSR_FULL && p->k > 0 && tsr_matrix_all_rows_present(r->a_matrix, &p->a, r->a_transposed, p->nthreads);
+    return p->b.format == TSR_FULL && p->k > 0 && tsr_record_all_rows_present(r->a_matrix, &p->a, r->a_transposed, p->nthreads);
 }
 
 static const char *kernel_used(const tsr_request *r, const tsr_decision *d, const tsr_result *result)
@@ -508,9 +508,9 @@ void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t 
     tsr_cpu_add_to(x, type, c, iso, n, nthreads);
 }
 
-int64_t tsr_engine_step(const tsr_host_step *step, int nthreads)
+int64_t tsr_engine_ewise(const tsr_host_ewise *step, int nthreads)
 {
-    return tsr_cpu_step(step, nthreads);
+    return tsr_cpu_ewise(step, nthreads);
 }
 
 void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads)

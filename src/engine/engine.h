@@ -9,8 +9,8 @@
 /* What a door knows about one product beyond the product itself. */
 typedef struct tsr_request {
     tsr_product product;      /* normal form; a and b may still have another type than the semiring's (the engine casts) */
-    tsr_matrix *a_matrix;     /* the record that may hold representations of a; NULL = none */
-    tsr_matrix *b_matrix, *mask_matrix; /* of a masked product: likewise of b and the mask, for a backend's slots */
+    tsr_record *a_matrix;     /* the record that may hold representations of a; NULL = none */
+    tsr_record *b_matrix, *mask_matrix; /* of a masked product: likewise of b and the mask, for a backend's slots */
     bool a_transposed;        /* product.a shows the matrix of a_matrix transposed; so for b */
     bool b_transposed;
     const char *call;         /* for the trace: "GrB_mxm" */
@@ -36,10 +36,10 @@ typedef struct tsr_decision {
     double predicted_ms;        /* of the chosen route */
     double forward_ms;          /* predicted for SuiteSparse; < 0 unknown */
     char reason[96];
-    uint64_t experience;        /* what this product's time is remembered by; 0: it is not */
+    uint64_t timing;        /* what this product's time is remembered by; 0: it is not */
     uint64_t alike;             /* … and that of others with other counts */
     uint64_t away;              /* the same of one whose operands come home for it */
-    double watched_ms;          /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
+    double observed_ms;          /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
     bool build_a;               /* build (or use) the representation below */
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
 } tsr_decision;
@@ -63,8 +63,8 @@ bool tsr_engine_gpu_multiplies(const tsr_request *request);
 void tsr_engine_learn(const tsr_decision *decision, double ms);
 /* ... of one that SuiteSparse computed, operands brought home included; away: of the decision. */
 void tsr_engine_learn_away(uint64_t away, double ms);
-/* ... of a forwarded one with watched_ms. */
-void tsr_engine_watch(const tsr_request *request, const tsr_decision *decision, double ms);
+/* ... of a forwarded one with observed_ms. */
+void tsr_engine_observe(const tsr_request *request, const tsr_decision *decision, double ms);
 double tsr_engine_clock_ms(void);
 
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
@@ -85,7 +85,7 @@ void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type 
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
 
 /* One elementwise step on host arrays (kernels/kernels.h); how many entries are present then. */
-int64_t tsr_engine_step(const tsr_host_step *step, int nthreads);
+int64_t tsr_engine_ewise(const tsr_host_ewise *step, int nthreads);
 
 /* tsr_engine_execute for a product that can go nowhere else any more: with one thread, then with the reference kernels.  Fails
  * only when not even scratch of the size of the operands' values can be had. */

@@ -38,24 +38,24 @@ static tsr_status cast_operand(tsr_view *v, tsr_type type, bool read, void *one,
 }
 
 /* Replace *v by the representation, built if need be; NULL: *v is as it was. */
-static tsr_rep *use_representation(tsr_view *v, tsr_matrix *m, tsr_rep_key key, bool transposed, int nthreads)
+static tsr_rep *use_representation(tsr_view *v, tsr_record *m, tsr_rep_key key, bool transposed, int nthreads)
 {
     tsr_view own = transposed ? tsr_view_transposed(*v) : *v;
-    tsr_rep *rep = tsr_matrix_build(m, key, &own, nthreads);
+    tsr_rep *rep = tsr_record_build(m, key, &own, nthreads);
     if (!rep)
         return NULL;
     *v = transposed ? tsr_view_transposed(*tsr_rep_view(rep)) : *tsr_rep_view(rep);
     return rep;
 }
 
-static void **offer_slot(tsr_slot **slot, tsr_matrix *m, const tsr_backend *backend)
+static void **offer_slot(tsr_cache_entry **slot, tsr_record *m, const tsr_backend *backend)
 {
-    *slot = m && backend->holds ? tsr_matrix_slot(m, backend) : NULL;
-    return *slot ? tsr_slot_place(*slot) : NULL;
+    *slot = m && backend->holds ? tsr_record_cache_entry(m, backend) : NULL;
+    return *slot ? tsr_cache_entry_place(*slot) : NULL;
 }
 
 /* What a backend may know beside the operands, and where it may keep them. */
-static void offer(tsr_slot *slots[3], tsr_product *ready, const tsr_request *r, const tsr_backend *backend)
+static void offer(tsr_cache_entry *slots[3], tsr_product *ready, const tsr_request *r, const tsr_backend *backend)
 {
     const tsr_config *config = tsr_config_get();
     ready->precision = r->precision != TSR_PRECISION_EXACT ? r->precision : config->precision;
@@ -69,16 +69,16 @@ static void offer(tsr_slot *slots[3], tsr_product *ready, const tsr_request *r, 
     ready->mask_slot = offer_slot(&slots[2], r->mask_matrix, backend);
 }
 
-static void release_slots(tsr_slot *slots[3])
+static void release_slots(tsr_cache_entry *slots[3])
 {
     for (int k = 0; k < 3; k++)
-        tsr_slot_unref(slots[k]);
+        tsr_cache_entry_unref(slots[k]);
 }
 
 bool tsr_operands_kept(const tsr_request *r, const tsr_backend *backend)
 {
     tsr_product p = r->product;
-    tsr_slot *slots[3];
+    tsr_cache_entry *slots[3];
     offer(slots, &p, r, backend);
     bool kept = p.a_slot && backend->holds(&p);
     release_slots(slots);

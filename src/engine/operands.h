@@ -11,7 +11,7 @@ bool tsr_wanted_by_col_a(const tsr_product *p);
 /* What one execution holds beside the caller's arrays. */
 typedef struct tsr_operands {
     tsr_rep *a_rep;
-    tsr_slot *slots[3];   /* of A, B and the mask */
+    tsr_cache_entry *slots[3];   /* of A, B and the mask */
     bool kept;            /* the backend holds A (and B and the mask of a masked product): its values were not cast */
     void *a_cast, *b_cast; /* converted values; NULL = none */
     union { uint64_t u; double d; } a_iso, b_iso; /* converted iso values */

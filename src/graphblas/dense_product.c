@@ -12,9 +12,9 @@
 typedef struct dense {
     const tsr_call *call;
     tsr_modifiers mod;
-    tsr_seen a, b;
+    tsr_inspected a, b;
     tsr_dense_product product;
-    tsr_stepper step; /* C<M> accum= T */
+    tsr_ewise_plan step; /* C<M> accum= T */
     bool pays;        /* to bring the operands and the result home */
 } dense;
 
@@ -27,9 +27,9 @@ static bool plus_times(tsr_type *type, GrB_Semiring semiring)
     return s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && (s.type == TSR_FP32 || s.type == TSR_FP64);
 }
 
-static bool look_at_operand(tsr_seen *seen, GrB_Matrix handle, tsr_type type, bool transposed)
+static bool look_at_operand(tsr_inspected *seen, GrB_Matrix handle, tsr_type type, bool transposed)
 {
-    if (tsr_resident_left_sparse(handle) || !tsr_see(seen, handle) || seen->view.format != TSR_FULL || seen->view.type != type)
+    if (tsr_contents_left_sparse(handle) || !tsr_inspect_operand(seen, handle) || seen->view.format != TSR_FULL || seen->view.type != type)
         return false;
     if (transposed)
         seen->view = tsr_view_transposed(seen->view);
@@ -44,9 +44,9 @@ static bool look_at_operands(dense *d)
 }
 
 /* Then few entries of the product are wanted. */
-static bool sparse_mask(const tsr_seen *m)
+static bool sparse_mask(const tsr_inspected *m)
 {
-    return m->given && (m->value ? tsr_value_is_sparse(m->value) : tsr_is_compressed(&m->view));
+    return m->given && (m->value ? tsr_device_array_is_sparse(m->value) : tsr_is_compressed(&m->view));
 }
 
 static bool look(dense *d)
@@ -54,11 +54,11 @@ static bool look(dense *d)
     const tsr_call *c = d->call;
     tsr_dense_product *p = &d->product;
     const bool full = true;
-    if (!look_at_operands(d) || (tsr_seen_iso(&d->a) && tsr_seen_iso(&d->b)))
+    if (!look_at_operands(d) || (tsr_inspected_iso(&d->a) && tsr_inspected_iso(&d->b)))
         return false; /* one value everywhere is faster known than computed */
-    const tsr_step_call rest = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc, .vector = c->vector,
-                                .step = {.op = TSR_STEP_IDENTITY, .type = p->type, .result = p->type}};
-    if (!tsr_stepper_look(&d->step, &rest, &full) || sparse_mask(&d->step.m))
+    const tsr_ewise_call rest = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc, .vector = c->vector,
+                                .step = {.op = TSR_EWISE_IDENTITY, .type = p->type, .result = p->type}};
+    if (!tsr_ewise_plan_look(&d->step, &rest, &full) || sparse_mask(&d->step.m))
         return false;
     p->m = d->a.view.nrows;
     p->k = d->a.view.ncols;
@@ -71,29 +71,29 @@ static bool look(dense *d)
 
 static const tsr_backend *backend_there(const dense *d)
 {
-    tsr_value *value = d->a.value ? d->a.value : d->b.value;
-    return value ? tsr_value_about(value)->backend : NULL;
+    tsr_device_array *value = d->a.value ? d->a.value : d->b.value;
+    return value ? tsr_device_array_about(value)->backend : NULL;
 }
 
 static bool pulls(dense *d)
 {
     if (d->pays) {
         const tsr_backend *gpu = tsr_backend_gpu();
-        d->step.backend = gpu && gpu->values ? gpu : NULL;
+        d->step.backend = gpu && gpu->arrays ? gpu : NULL;
         return d->step.backend;
     }
     const tsr_dense_product *p = &d->product;
-    return tsr_stepper_pulls(&d->step, backend_there(d), (double)p->m * (double)p->k + (double)p->k * (double)p->n);
+    return tsr_ewise_plan_pulls(&d->step, backend_there(d), (double)p->m * (double)p->k + (double)p->k * (double)p->n);
 }
 
 /* The arrays themselves are brought, whichever way they are looked at. */
-static tsr_status bring(dense *d, tsr_seen *seen, bool transposed, void **value)
+static tsr_status bring(dense *d, tsr_inspected *seen, bool transposed, void **value)
 {
     if (transposed)
         seen->view = tsr_view_transposed(seen->view);
-    const tsr_status status = tsr_stepper_bring(&d->step, seen);
+    const tsr_status status = tsr_ewise_plan_bring(&d->step, seen);
     if (status == TSR_OK)
-        *value = tsr_value_kept(seen->value);
+        *value = tsr_device_array_kept(seen->value);
     return status;
 }
 
@@ -102,7 +102,7 @@ static bool is_plain(const dense *d)
     return !d->call->accum && !d->call->M;
 }
 
-static tsr_status multiply(dense *d, tsr_value **value)
+static tsr_status multiply(dense *d, tsr_device_array **value)
 {
     const tsr_backend *backend = d->step.backend;
     void *kept = NULL;
@@ -110,15 +110,15 @@ static tsr_status multiply(dense *d, tsr_value **value)
     if (status == TSR_OK)
         status = bring(d, &d->b, d->mod.tran1, &d->product.b);
     if (status == TSR_OK) {
-        status = backend->values->multiply(&d->product, &kept);
-        if (tsr_resident_again(status))
-            status = backend->values->multiply(&d->product, &kept);
+        status = backend->arrays->multiply(&d->product, &kept);
+        if (tsr_contents_again(status))
+            status = backend->arrays->multiply(&d->product, &kept);
     }
     if (status != TSR_OK)
         return status;
-    const tsr_value_facts facts = {.backend = backend, .type = d->product.type, .nrows = d->product.m, .ncols = d->product.n,
+    const tsr_device_array_facts facts = {.backend = backend, .type = d->product.type, .nrows = d->product.m, .ncols = d->product.n,
                                    .by_col = d->product.c_by_col, .full = true, .origin = is_plain(d) ? d->step.key : 0};
-    *value = tsr_value_new(&facts, kept);
+    *value = tsr_device_array_new(&facts, kept);
     return *value ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
@@ -130,18 +130,18 @@ static void report(const dense *d, double ms)
     char pattern[128];
     snprintf(pattern, sizeof pattern, "dense plus_times %s m=%lld k=%lld n=%lld", tsr_type_name(p->type), (long long)p->m, (long long)p->k,
              (long long)p->n);
-    tsr_resident_report(d->step.backend, "multiply", (tsr_trace_record){.call = d->call->name, .pattern = pattern, .measured_ms = ms,
+    tsr_contents_report(d->step.backend, "multiply", (tsr_trace_record){.call = d->call->name, .pattern = pattern, .measured_ms = ms,
                                                                         .bytes_moved = d->step.moved});
 }
 
 static bool compute(dense *d)
 {
     const double start = tsr_engine_clock_ms();
-    tsr_value *value = NULL;
-    if (multiply(d, &value) != TSR_OK || tsr_stepper_take(&d->step, value) != TSR_OK)
+    tsr_device_array *value = NULL;
+    if (multiply(d, &value) != TSR_OK || tsr_ewise_plan_take(&d->step, value) != TSR_OK)
         return false;
-    tsr_resident_use(d->a.value);
-    tsr_resident_use(d->b.value);
+    tsr_contents_use(d->a.value);
+    tsr_contents_use(d->b.value);
     report(d, tsr_engine_clock_ms() - start);
     return true;
 }
@@ -149,9 +149,9 @@ static bool compute(dense *d)
 static bool run(GrB_Info *info, dense *d)
 {
     const bool done = look(d) && pulls(d) && compute(d);
-    tsr_value_unref(d->a.value);
-    tsr_value_unref(d->b.value);
-    tsr_stepper_release(&d->step);
+    tsr_device_array_unref(d->a.value);
+    tsr_device_array_unref(d->b.value);
+    tsr_ewise_plan_release(&d->step);
     *info = GrB_SUCCESS;
     return done;
 }
@@ -159,7 +159,7 @@ static bool run(GrB_Info *info, dense *d)
 static bool allowed(bool there)
 {
     const tsr_config *config = tsr_config_get();
-    return (there || config->mode == TSR_MODE_GPU) && !config->defer && tsr_resident_allowed_inside();
+    return (there || config->mode == TSR_MODE_GPU) && !config->defer && tsr_contents_allowed_inside();
 }
 
 bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there)

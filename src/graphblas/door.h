@@ -27,7 +27,7 @@ void tsr_user_free(void *block);
 /* ---- side table (table.c): handle -> record ---- */
 
 /* The record of a matrix or vector, with a reference for the caller; created when missing and `create`.  NULL: none, or no memory. */
-tsr_matrix *tsr_table_get(const void *handle, bool create);
+tsr_record *tsr_table_get(const void *handle, bool create);
 
 /* ---- hooks (hooks.c), called by every generated wrapper before the real function ---- */
 void tsr_will_read(const void *handle);

@@ -22,7 +22,7 @@ static double elements_of(GrB_Matrix C)
 bool tsr_host_wanted(GrB_Matrix C, bool vector)
 {
     const tsr_config *config = tsr_config_get();
-    const double least = config->min_work >= 0 ? config->min_work : TSR_ELEMENTWISE_LEAST;
+    const double least = config->min_work >= 0 ? config->min_work : TSR_EWISE_LEAST;
     GrB_Index rows = 0, columns = 1;
     if (!C || tsr_real.GrB_Matrix_nrows(&rows, C) != GrB_SUCCESS || (vector && (double)rows < least) ||
         (!vector && tsr_real.GrB_Matrix_ncols(&columns, C) != GrB_SUCCESS))
@@ -32,8 +32,8 @@ bool tsr_host_wanted(GrB_Matrix C, bool vector)
 
 /* A call on its way. */
 typedef struct host_call {
-    tsr_stepper s;
-    tsr_host_step step;
+    tsr_ewise_plan s;
+    tsr_host_ewise step;
     tsr_handover arrays; /* of the result, unless it is left in C's own */
     bool in_place;       /* in C's own, or in those that were C's */
 } host_call;
@@ -41,7 +41,7 @@ typedef struct host_call {
 /* ---- operands ---- */
 
 /* One value for all is a scalar. */
-static bool take_operand(tsr_elements *elements, tsr_operand *scalar, const tsr_seen *seen, tsr_type type)
+static bool take_operand(tsr_elements *elements, tsr_operand *scalar, const tsr_inspected *seen, tsr_type type)
 {
     const tsr_view *v = &seen->view;
     if (!seen->given)
@@ -57,7 +57,7 @@ static bool take_operand(tsr_elements *elements, tsr_operand *scalar, const tsr_
 
 static bool take_mask(host_call *h)
 {
-    const tsr_seen *m = &h->s.m;
+    const tsr_inspected *m = &h->s.m;
     if (!m->given)
         return true;
     const bool structural = h->step.step.mask_structural;
@@ -68,16 +68,16 @@ static bool take_mask(host_call *h)
 }
 
 /* One value for all: SuiteSparse writes only that. */
-static bool is_iso(const tsr_stepper *s)
+static bool is_iso(const tsr_ewise_plan *s)
 {
     uint64_t one;
-    return tsr_stepper_iso(&one, s);
+    return tsr_ewise_plan_iso(&one, s);
 }
 
 static bool take_operands(host_call *h)
 {
-    const tsr_stepper *s = &h->s;
-    tsr_host_step *step = &h->step;
+    const tsr_ewise_plan *s = &h->s;
+    tsr_host_ewise *step = &h->step;
     step->step = s->call.step;
     step->step.count = s->nrows * s->ncols;
     step->type = s->type;
@@ -93,14 +93,14 @@ static bool take_operands(host_call *h)
 
 /* ---- who computes ---- */
 
-static bool is_extreme(tsr_step_op op, tsr_type type)
+static bool is_extreme(tsr_ewise_op op, tsr_type type)
 {
-    return (op == TSR_STEP_MIN || op == TSR_STEP_MAX) && (type == TSR_FP32 || type == TSR_FP64);
+    return (op == TSR_EWISE_MIN || op == TSR_EWISE_MAX) && (type == TSR_FP32 || type == TSR_FP64);
 }
 
 static bool accumulates_extremes(GrB_BinaryOp accum)
 {
-    tsr_step_op op;
+    tsr_ewise_op op;
     tsr_type type;
     return accum && tsr_match_binary(&op, &type, accum) && is_extreme(op, type);
 }
@@ -117,7 +117,7 @@ bool tsr_host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool 
     if (((a | b) & sparse) || tsr_match_held_sparse(out->M) || !(A || B || out->M || out->accum))
         return false;
     return ((a | b) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_forces_cpu() ||
-           elements_of(out->C) >= TSR_ELEMENTWISE_FEW;
+           elements_of(out->C) >= TSR_EWISE_FEW;
 }
 
 static bool is_of_another_type(GrB_Matrix handle, tsr_type wanted)
@@ -127,10 +127,10 @@ static bool is_of_another_type(GrB_Matrix handle, tsr_type wanted)
 }
 
 /* Known before any contents are looked at. */
-static bool pays(const tsr_step_call *call)
+static bool pays(const tsr_ewise_call *call)
 {
-    const tsr_step *s = &call->step;
-    const tsr_elementwise features = {
+    const tsr_ewise *s = &call->step;
+    const tsr_ewise_features features = {
         .elements = elements_of(call->C),
         .forced = tsr_config_forces_cpu(),
         .select = s->select,
@@ -138,10 +138,10 @@ static bool pays(const tsr_step_call *call)
         .partial = is_bitmap(call->A) || is_bitmap(call->B) || (call->accum && is_bitmap(call->C)),
         .casts = is_of_another_type(call->A, s->type) || is_of_another_type(call->B, s->type) || is_of_another_type(call->C, s->result),
         .extremes = is_extreme(s->op, s->type) || accumulates_extremes(call->accum),
-        .computes = s->op != TSR_STEP_IDENTITY && s->op != TSR_STEP_FIRST && s->op != TSR_STEP_SECOND,
+        .computes = s->op != TSR_EWISE_IDENTITY && s->op != TSR_EWISE_FIRST && s->op != TSR_EWISE_SECOND,
         .accumulates = call->accum,
         .moves = !(call->A && call->B) && call->A != call->C && call->B != call->C};
-    return tsr_elementwise_pays(&features);
+    return tsr_ewise_pays(&features);
 }
 
 /* ---- the result ---- */
@@ -150,7 +150,7 @@ static bool pays(const tsr_step_call *call)
  * entries it has afterwards is told with them. */
 static bool reuse_arrays(host_call *h)
 {
-    const tsr_stepper *s = &h->s;
+    const tsr_ewise_plan *s = &h->s;
     tsr_view c;
     if (tsr_match_sparsity(s->call.C) != (s->full ? GxB_FULL : GxB_BITMAP) || !tsr_match_view(&c, s->call.C) || c.iso)
         return false;
@@ -186,7 +186,7 @@ static bool wants_sparse(const host_call *h, int64_t present)
 /* False: without memory for that they stay a bitmap, which SuiteSparse may turn. */
 static bool compact(host_call *h, int64_t present)
 {
-    const tsr_stepper *s = &h->s;
+    const tsr_ewise_plan *s = &h->s;
     const int64_t nvec = s->by_col ? s->ncols : s->nrows, vlen = s->by_col ? s->nrows : s->ncols;
     tsr_handover sparse;
     if (!tsr_arrays_compressed(&sparse, nvec, present, s->type))
@@ -210,10 +210,10 @@ static void report(const host_call *h, double ms)
 {
     if (!tsr_trace_wanted())
         return;
-    const tsr_step *step = &h->step.step;
+    const tsr_ewise *step = &h->step.step;
     char pattern[128];
-    snprintf(pattern, sizeof pattern, "step %s%s%s%s%s %s n=%lld", step->select ? "select " : "", tsr_step_name(step->op),
-             step->accumulates ? " accum " : "", step->accumulates ? tsr_step_name(step->accum) : "", step->mask ? " masked" : "",
+    snprintf(pattern, sizeof pattern, "step %s%s%s%s%s %s n=%lld", step->select ? "select " : "", tsr_ewise_name(step->op),
+             step->accumulates ? " accum " : "", step->accumulates ? tsr_ewise_name(step->accum) : "", step->mask ? " masked" : "",
              tsr_type_name(step->type), (long long)step->count);
     const tsr_trace_record record = {.call = h->s.call.name, .pattern = pattern, .route = "cpu:step", .predicted_ms = -1.0, .measured_ms = ms,
                                      .reason = h->in_place ? "in the place of C" : "operands are full or bitmaps"};
@@ -225,7 +225,7 @@ static bool compute(GrB_Info *info, host_call *h)
     const double start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
     if (!reserve(h))
         return false;
-    const int64_t present = tsr_engine_step(&h->step, tsr_parts(h->step.step.count, TSR_THREAD_WORK, h->s.mod.nthreads));
+    const int64_t present = tsr_engine_ewise(&h->step, tsr_parts(h->step.step.count, TSR_THREAD_WORK, h->s.mod.nthreads));
     *info = tsr_real.GrB_Matrix_wait(h->s.call.C, GrB_COMPLETE); /* a call that succeeds ends C's error text */
     if (h->arrays.x)
         *info = hand_over(h, present);
@@ -233,12 +233,12 @@ static bool compute(GrB_Info *info, host_call *h)
     return true;
 }
 
-bool tsr_step_on_host(GrB_Info *info, const tsr_step_call *call)
+bool tsr_ewise_on_host(GrB_Info *info, const tsr_ewise_call *call)
 {
     if (!pays(call))
         return false;
     host_call h = {0};
-    const bool done = tsr_stepper_look(&h.s, call, NULL) && take_operands(&h) && compute(info, &h);
-    tsr_stepper_release(&h.s);
+    const bool done = tsr_ewise_plan_look(&h.s, call, NULL) && take_operands(&h) && compute(info, &h);
+    tsr_ewise_plan_release(&h.s);
     return done;
 }

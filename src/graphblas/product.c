@@ -32,30 +32,30 @@ typedef struct job {
     bool may_keep;    /* a dense result comes home, a copy may stay */
     bool values;      /* operands or C are values of a backend: the hooks have not run */
     bool steps;       /* C<M> accum= T may be computed there … */
-    tsr_stepper step; /* … so */
-    bool ventured;    /* … though nobody asked for such a result there before */
+    tsr_ewise_plan step; /* … so */
+    bool trial;    /* … though nobody asked for such a result there before */
     uint64_t key;     /* of products of this kind */
 } job;
 
 static void release_records(tsr_request *r)
 {
-    tsr_matrix_unref(r->a_matrix);
-    tsr_matrix_unref(r->b_matrix);
-    tsr_matrix_unref(r->mask_matrix);
+    tsr_record_unref(r->a_matrix);
+    tsr_record_unref(r->b_matrix);
+    tsr_record_unref(r->mask_matrix);
     r->a_matrix = r->b_matrix = r->mask_matrix = NULL;
 }
 
 static void forget(const job *j, void *stays)
 {
     if (stays)
-        (tsr_is_masked(j->match.request.product.op) ? j->decision.backend->forget : j->decision.backend->values->forget)(stays);
+        (tsr_is_masked(j->match.request.product.op) ? j->decision.backend->drop : j->decision.backend->arrays->drop)(stays);
 }
 
 static void release(job *j)
 {
     forget(j, j->stays);
     j->stays = NULL;
-    tsr_stepper_release(&j->step);
+    tsr_ewise_plan_release(&j->step);
     tsr_match_release(&j->match);
     tsr_arrays_free(&j->arrays);
     tsr_user_free(j->masked_x);
@@ -110,14 +110,14 @@ static void use_operand(const job *j, const tsr_view *v, bool read)
 static void use_blocks(job *j)
 {
     const tsr_product *p = &j->match.request.product;
-    double start = j->decision.experience ? tsr_engine_clock_ms() : 0;
+    double start = j->decision.timing ? tsr_engine_clock_ms() : 0;
     if (p->op != TSR_OP_MASKED_DOT)
         use_operand(j, &p->b, tsr_reads_b(p));
     if (p->op == TSR_OP_SDDMM)
         use_operand(j, &p->a, tsr_reads_a(p));
     if (!tsr_is_masked(p->op) && !j->may_stay)
         tsr_pins_use(j->arrays.x, j->decision.backend);
-    j->pin_ms = j->decision.experience ? tsr_engine_clock_ms() - start : 0;
+    j->pin_ms = j->decision.timing ? tsr_engine_clock_ms() - start : 0;
 }
 
 static tsr_status compute_dense(job *j)
@@ -152,15 +152,15 @@ static bool compact(job *j)
 }
 
 /* What stays somewhere is brought here, or computed once more. */
-static tsr_status bring_home(job *j, tsr_result *result)
+static tsr_status download(job *j, tsr_result *result)
 {
     const tsr_backend *backend = j->decision.backend;
     const tsr_product *p = &j->match.request.product;
     const double start = tsr_engine_clock_ms();
-    tsr_status status = backend->fetch(j->stays, result);
+    tsr_status status = backend->download(j->stays, result);
     if (status == TSR_OK)
-        tsr_resident_report_home(backend, p->semiring.type, p->mask.nvals, result->bytes_moved, tsr_engine_clock_ms() - start);
-    backend->forget(j->stays);
+        tsr_contents_report_home(backend, p->semiring.type, p->mask.nvals, result->bytes_moved, tsr_engine_clock_ms() - start);
+    backend->drop(j->stays);
     j->stays = NULL;
     return status == TSR_OK ? status : execute(j, result);
 }
@@ -168,7 +168,7 @@ static tsr_status bring_home(job *j, tsr_result *result)
 static tsr_status compute_masked(job *j)
 {
     tsr_result result = {.x = j->masked_x, .b = j->masked_b, .may_stay = j->may_stay};
-    tsr_status status = j->stays ? bring_home(j, &result) : execute(j, &result);
+    tsr_status status = j->stays ? download(j, &result) : execute(j, &result);
     j->stays = result.stays;
     j->total = result.total;
     if (status == TSR_OK && !j->stays && !compact(j))
@@ -273,7 +273,7 @@ static bool leave_there(job *j, tsr_status *status)
 static double least_places(void)
 {
     const tsr_config *config = tsr_config_get();
-    return tsr_gravity_least(config->min_work, config->mode == TSR_MODE_GPU);
+    return tsr_placement_least(config->min_work, config->mode == TSR_MODE_GPU);
 }
 
 static bool large(const tsr_product *p)
@@ -286,7 +286,7 @@ static uint64_t key_of(const job *j)
     const tsr_product *p = &j->match.request.product;
     const uint64_t parts[] = {(uint64_t)p->op, (uint64_t)p->semiring.add, (uint64_t)p->semiring.mul, (uint64_t)p->semiring.type,
                               (uint64_t)p->m, (uint64_t)p->n, (uint64_t)p->k, (uint64_t)p->a.nvals, j->match.through_t};
-    return tsr_gravity_key(parts, sizeof parts / sizeof *parts);
+    return tsr_placement_key(parts, sizeof parts / sizeof *parts);
 }
 
 /* C<M> accum= T there.  What only the host has of C and M must be worth bringing: a mask alone is, T would have to come here to meet it;
@@ -295,60 +295,60 @@ static bool look_at_step(job *j)
 {
     const tsr_call *c = &j->call;
     const tsr_type type = j->match.request.product.semiring.type;
-    const tsr_step_call call = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc, .vector = c->vector,
-                                .step = {.op = TSR_STEP_IDENTITY, .type = type, .result = type}};
+    const tsr_ewise_call call = {.name = c->name, .C = c->C, .M = c->M, .accum = c->accum, .desc = c->desc, .vector = c->vector,
+                                .step = {.op = TSR_EWISE_IDENTITY, .type = type, .result = type}};
     const bool full = is_full(j);
-    if (!tsr_stepper_look(&j->step, &call, &full))
+    if (!tsr_ewise_plan_look(&j->step, &call, &full))
         return false;
-    const tsr_seen *old = &j->step.c, *mask = &j->step.m;
+    const tsr_inspected *old = &j->step.c, *mask = &j->step.m;
     const bool free_old = !old->given || old->value || (old->view.iso && old->view.format == TSR_FULL);
-    const bool wanted = j->values || tsr_gravity_stays(j->key) || (free_old && (!mask->given || mask->value));
-    j->ventured = !wanted && (!old->given || tsr_gravity_keeps(j->key));
-    return wanted || j->ventured;
+    const bool wanted = j->values || tsr_placement_stays(j->key) || (free_old && (!mask->given || mask->value));
+    j->trial = !wanted && (!old->given || tsr_placement_keeps(j->key));
+    return wanted || j->trial;
 }
 
 /* Where may the result be?  Before the product is routed: what need not come home counts. */
 static void plan_stay(job *j)
 {
     const tsr_product *p = &j->match.request.product;
-    if (tsr_is_masked(p->op) || tsr_config_get()->defer || !tsr_resident_allowed_inside() || !large(p) ||
-        !tsr_resident_possible() || !tsr_resident_may_wait(j->call.C))
+    if (tsr_is_masked(p->op) || tsr_config_get()->defer || !tsr_contents_allowed_inside() || !large(p) ||
+        !tsr_contents_possible() || !tsr_contents_may_wait(j->call.C))
         return;
     j->key = key_of(j);
     if (j->match.through_t)
         j->may_stay = j->steps = look_at_step(j);
     else
-        j->may_stay = j->values || tsr_gravity_stays(j->key);
-    j->may_keep = !j->may_stay && !j->match.through_t && tsr_gravity_keeps(j->key);
-    j->match.request.c_stays = j->may_stay && !j->ventured;
+        j->may_stay = j->values || tsr_placement_stays(j->key);
+    j->may_keep = !j->may_stay && !j->match.through_t && tsr_placement_keeps(j->key);
+    j->match.request.c_stays = j->may_stay && !j->trial;
 }
 
-static tsr_value *value_of(job *j, bool full)
+static tsr_device_array *value_of(job *j, bool full)
 {
     const tsr_product *p = &j->match.request.product;
     const bool turned = j->match.swapped;
-    const tsr_value_facts facts = {.backend = j->decision.backend, .type = p->semiring.type, .nrows = turned ? p->n : p->m,
+    const tsr_device_array_facts facts = {.backend = j->decision.backend, .type = p->semiring.type, .nrows = turned ? p->n : p->m,
                                    .ncols = turned ? p->m : p->n, .by_col = j->match.c_by_col, .full = full,
                                    .iso = j->match.request.iso, .one = j->match.one, .origin = j->steps ? 0 : j->key};
     void *stays = j->stays;
     j->stays = NULL;
-    return tsr_value_new(&facts, stays);
+    return tsr_device_array_new(&facts, stays);
 }
 
-static tsr_status fetch_value(job *j, tsr_value *value)
+static tsr_status fetch_value(job *j, tsr_device_array *value)
 {
     tsr_result result = {.x = j->arrays.x, .b = j->arrays.b};
-    const tsr_backend_values *values = j->decision.backend->values;
-    tsr_status status = values->fetch(tsr_value_kept(value), &result, j->match.request.product.nthreads);
+    const tsr_backend_arrays *arrays = j->decision.backend->arrays;
+    tsr_status status = arrays->download(tsr_device_array_kept(value), &result, j->match.request.product.nthreads);
     if (status == TSR_OK && j->arrays.b)
-        tsr_arrays_count(&j->arrays, result.nvals, keep_presence(j) ? INT64_MAX : tsr_value_places(value));
+        tsr_arrays_count(&j->arrays, result.nvals, keep_presence(j) ? INT64_MAX : tsr_device_array_places(value));
     return status;
 }
 
 /* C is the value from now on, or what C<M> accum= makes of it.  False: it was brought here, or *status says why not. */
 static bool leave_value(job *j, tsr_status *status)
 {
-    tsr_value *value = value_of(j, !j->arrays.b);
+    tsr_device_array *value = value_of(j, !j->arrays.b);
     *status = value ? TSR_OK : TSR_OUT_OF_MEMORY;
     if (!value)
         return false;
@@ -356,14 +356,14 @@ static bool leave_value(job *j, tsr_status *status)
         j->step.x.value = value;
         j->step.backend = j->decision.backend;
         j->step.key = j->key;
-        if (tsr_stepper_finish(&j->step) == TSR_OK)
+        if (tsr_ewise_plan_finish(&j->step) == TSR_OK)
             return true;
         j->step.x.value = NULL;
-    } else if (tsr_resident_put(j->call.C, j->call.vector, value, &j->arrays)) {
+    } else if (tsr_contents_put(j->call.C, j->call.vector, value, &j->arrays)) {
         return true;
     }
     *status = fetch_value(j, value);
-    tsr_value_unref(value);
+    tsr_device_array_unref(value);
     return false;
 }
 
@@ -381,15 +381,15 @@ static GrB_Info finish(job *j)
     const bool full = !j->arrays.b;
     const GrB_Info info = hand_over(j);
     if (info == GrB_SUCCESS && j->stays && j->may_keep) {
-        tsr_value *value = value_of(j, full);
+        tsr_device_array *value = value_of(j, full);
         if (value)
-            tsr_resident_keep(j->call.C, value);
+            tsr_contents_keep(j->call.C, value);
     }
     return info;
 }
 
 /* C and M as the host must have them: the hooks may not have run, and what was brought of C is stale soon.  False: they are lost. */
-static bool bring_home_target(const job *j)
+static bool download_target(const job *j)
 {
     (j->match.through_t ? tsr_will_write : tsr_will_replace)(j->call.C);
     tsr_will_read(j->call.M);
@@ -399,8 +399,8 @@ static bool bring_home_target(const job *j)
 static void note_use(const job *j, const tsr_view *v, const void *handle, bool read)
 {
     const bool whole = read && v->x && !v->iso && (double)v->nrows * (double)v->ncols >= least_places();
-    if (whole && handle != j->call.C && j->decision.backend->values)
-        tsr_resident_note_use(handle);
+    if (whole && handle != j->call.C && j->decision.backend->arrays)
+        tsr_contents_note_use(handle);
 }
 
 static void use_operands(const job *j)
@@ -410,10 +410,10 @@ static void use_operands(const job *j)
         note_use(j, &p->b, j->match.b_handle, tsr_reads_b(p));
     if (p->op == TSR_OP_SDDMM)
         note_use(j, &p->a, j->match.a_handle, tsr_reads_a(p));
-    tsr_value *const both[] = {j->match.a_value, j->match.b_value};
+    tsr_device_array *const both[] = {j->match.a_value, j->match.b_value};
     for (int k = 0; k < 2; k++) {
         if (both[k])
-            tsr_resident_use(both[k]);
+            tsr_contents_use(both[k]);
     }
 }
 
@@ -427,14 +427,14 @@ static bool compute_now(GrB_Info *info, job *j)
     if (done && deferred && defer(j))
         return true;
     if (masked)
-        j->may_stay = waits && !j->values && j->decision.backend->fetch;
+        j->may_stay = waits && !j->values && j->decision.backend->download;
     tsr_status status = done ? compute(j) : TSR_OUT_OF_MEMORY;
     done = status == TSR_OK && j->stays && j->may_stay && (masked ? leave_there(j, &status) : leave_value(j, &status));
     if (status == TSR_OK)
         use_operands(j);
     if (done && masked)
         return true;
-    if (!done && status == TSR_OK && bring_home_target(j))
+    if (!done && status == TSR_OK && download_target(j))
         *info = finish(j);
     else if (!done)
         status = TSR_DECLINED;
@@ -465,7 +465,7 @@ static const char *not_ours(const tsr_call *call)
 }
 
 /* What is built of an operand that is about to be overwritten would be stale. */
-static tsr_matrix *record_of(const job *j, const void *handle)
+static tsr_record *record_of(const job *j, const void *handle)
 {
     return handle == j->call.C ? NULL : tsr_table_get(handle, true);
 }
@@ -504,9 +504,9 @@ static bool forward(GrB_Info *info, job *j)
 {
     report_forward(j, j->decision.reason);
     release(j);
-    if (j->decision.experience)
+    if (j->decision.timing)
         *info = call_real(&j->call);
-    return j->decision.experience != 0;
+    return j->decision.timing != 0;
 }
 
 static void run_hooks(const tsr_call *c)
@@ -526,7 +526,7 @@ static bool watch(GrB_Info *info, job *j)
     report_forward(j, j->decision.reason);
     const double start = tsr_engine_clock_ms();
     *info = call_real(&j->call);
-    tsr_engine_watch(&j->match.request, &j->decision, tsr_engine_clock_ms() - start);
+    tsr_engine_observe(&j->match.request, &j->decision, tsr_engine_clock_ms() - start);
     return true;
 }
 
@@ -575,10 +575,10 @@ static bool bring_sparse(job *j)
     tsr_match *m = &j->match;
     tsr_request *r = &m->request;
     const tsr_view held = r->b_transposed ? tsr_view_transposed(r->sparse) : r->sparse;
-    m->b_value = tsr_resident_find(m->b_handle);
-    if (!m->b_value && tsr_resident_bring(&m->b_value, m->b_handle, &held, j->decision.backend, &r->brought) != TSR_OK)
+    m->b_value = tsr_contents_find(m->b_handle);
+    if (!m->b_value && tsr_contents_upload(&m->b_value, m->b_handle, &held, j->decision.backend, &r->brought) != TSR_OK)
         return false;
-    r->product.b_value = tsr_value_kept(m->b_value);
+    r->product.b_value = tsr_device_array_kept(m->b_value);
     r->product.b.x = NULL;
     return true;
 }
@@ -620,8 +620,8 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values, uint64_t
     j.match.request.waiting = waiting_places(&j, call->C) + (call->M == call->C ? 0 : waiting_places(&j, call->M));
     j.match.request.direct = tsr_pins_noted(j.match.request.product.b.x);
     tsr_engine_decide(&j.match.request, &j.decision);
-    const bool there = j.decision.backend && j.decision.backend->values;
-    if (values && !there && j.decision.watched_ms >= 0) {
+    const bool there = j.decision.backend && j.decision.backend->arrays;
+    if (values && !there && j.decision.observed_ms >= 0) {
         const bool done = watch(info, &j);
         release(&j);
         return done;
@@ -631,9 +631,9 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values, uint64_t
         release(&j);
         return false;
     }
-    double start = j.decision.experience ? tsr_engine_clock_ms() : 0;
+    double start = j.decision.timing ? tsr_engine_clock_ms() : 0;
     bool done = j.decision.backend ? compute_now(info, &j) : forward(info, &j);
-    if (done && j.decision.experience && *info == GrB_SUCCESS)
+    if (done && j.decision.timing && *info == GrB_SUCCESS)
         tsr_engine_learn(&j.decision, tsr_engine_clock_ms() - start - j.pin_ms);
     return done;
 }
@@ -641,10 +641,10 @@ static bool try_with(GrB_Info *info, const tsr_call *call, bool values, uint64_t
 /* ... or will have one. */
 static bool has_value(const void *handle)
 {
-    if (tsr_resident_noted(handle))
+    if (tsr_contents_noted(handle))
         return true;
-    tsr_value *value = tsr_resident_find_dense(handle);
-    tsr_value_unref(value);
+    tsr_device_array *value = tsr_contents_find_dense(handle);
+    tsr_device_array_unref(value);
     return value;
 }
 
@@ -661,7 +661,7 @@ static double met_share(const tsr_call *c)
 {
     GrB_Index entries, length;
     const tsr_config *config = tsr_config_get();
-    if (!c->vector || config->mode != TSR_MODE_AUTO || config->eager || tsr_resident_possible() || !tsr_match_held_sparse(c->B) ||
+    if (!c->vector || config->mode != TSR_MODE_AUTO || config->eager || tsr_contents_possible() || !tsr_match_held_sparse(c->B) ||
         tsr_real.GrB_Matrix_nvals(&entries, c->B) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&length, c->B) != GrB_SUCCESS)
         return 1;
     const double share = 64.0 * (double)entries / (double)length;
@@ -679,7 +679,7 @@ static bool spreads_much(const tsr_call *c)
 /* Is there a vector, or a matrix of few rows or columns, and a GPU that it might be brought to, or may there be one? */
 static bool may_be_brought(const tsr_call *c)
 {
-    return (tsr_resident_possible() || tsr_backend_gpu_unasked()) && (c->vector || narrow(c->A) || narrow(c->B));
+    return (tsr_contents_possible() || tsr_backend_gpu_unasked()) && (c->vector || narrow(c->A) || narrow(c->B));
 }
 
 /* Is it sparse on the host? */
@@ -695,15 +695,15 @@ static bool may_be_watched(const tsr_call *c)
     tsr_semiring s;
     if (tsr_config_get()->mode != TSR_MODE_AUTO || !tsr_match_semiring(&s, c->semiring) || s.add == TSR_ADD_PLUS || s.mul != TSR_MUL_PAIR)
         return false;
-    return most_work(&work, c) && work * met_share(c) >= TSR_WATCHED_LEAST;
+    return most_work(&work, c) && work * met_share(c) >= TSR_OBSERVED_LEAST;
 }
 
 /* Does something of it live with a backend, which would have to come home otherwise or spares a way there?  Or might it? */
 static bool of_values(const tsr_call *c)
 {
-    if (tsr_config_get()->defer || !tsr_resident_allowed_inside())
+    if (tsr_config_get()->defer || !tsr_contents_allowed_inside())
         return false;
-    return ((tsr_busy() & TSR_BUSY_VALUES) &&
+    return ((tsr_busy() & TSR_BUSY_ARRAYS) &&
             (has_value(c->A) || has_value(c->B) || (has_value(c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
            (may_be_brought(c) && (may_spread(c) || may_be_watched(c)));
 }

@@ -11,22 +11,22 @@
 typedef struct row_sums {
     const tsr_output *out;
     GrB_Matrix A;
-    tsr_seen a;
+    tsr_inspected a;
     tsr_sums sums;
-    tsr_stepper step; /* C<M> accum= T */
+    tsr_ewise_plan step; /* C<M> accum= T */
 } row_sums;
 
 /* Rows of A, or of its transpose, as the vectors of what is held. */
 static bool look(row_sums *r)
 {
     const tsr_output *o = r->out;
-    const tsr_step_call rest = {.name = o->name, .C = o->C, .M = o->M, .accum = o->accum, .desc = o->desc, .vector = true,
-                                .step = {.op = TSR_STEP_IDENTITY, .type = r->sums.type, .result = r->sums.type}};
+    const tsr_ewise_call rest = {.name = o->name, .C = o->C, .M = o->M, .accum = o->accum, .desc = o->desc, .vector = true,
+                                .step = {.op = TSR_EWISE_IDENTITY, .type = r->sums.type, .result = r->sums.type}};
     const tsr_view *v = &r->a.view;
-    if (tsr_resident_left_sparse(r->A) || !tsr_see(&r->a, r->A) || tsr_seen_iso(&r->a))
+    if (tsr_contents_left_sparse(r->A) || !tsr_inspect_operand(&r->a, r->A) || tsr_inspected_iso(&r->a))
         return false; /* sums of iso values may be iso as well */
     const bool full = v->format == TSR_FULL;
-    if ((!full && v->format != TSR_BITMAP) || !tsr_stepper_look(&r->step, &rest, &full))
+    if ((!full && v->format != TSR_BITMAP) || !tsr_ewise_plan_look(&r->step, &rest, &full))
         return false;
     const bool columns = r->step.mod.tran0;
     r->sums.vectors = columns ? v->ncols : v->nrows;
@@ -38,26 +38,26 @@ static bool look(row_sums *r)
 static bool pulls(row_sums *r)
 {
     const tsr_output *o = r->out;
-    const tsr_step_call call = {.C = o->C, .M = o->M, .A = r->A, .accum = o->accum};
-    return tsr_stepper_pulls(&r->step, tsr_step_attracting(&call), (double)r->sums.vectors * (double)r->sums.length);
+    const tsr_ewise_call call = {.C = o->C, .M = o->M, .A = r->A, .accum = o->accum};
+    return tsr_ewise_plan_pulls(&r->step, tsr_ewise_attracting(&call), (double)r->sums.vectors * (double)r->sums.length);
 }
 
-static tsr_status add_up(row_sums *r, tsr_value **value)
+static tsr_status add_up(row_sums *r, tsr_device_array **value)
 {
     const tsr_backend *backend = r->step.backend;
     void *kept = NULL;
-    tsr_status status = tsr_stepper_bring(&r->step, &r->a);
+    tsr_status status = tsr_ewise_plan_bring(&r->step, &r->a);
     if (status == TSR_OK)
-        status = tsr_stepper_cast(&r->step, &r->a, r->sums.type, &r->sums.value);
+        status = tsr_ewise_plan_cast(&r->step, &r->a, r->sums.type, &r->sums.value);
     if (status == TSR_OK)
-        status = backend->values->sums(&r->sums, &kept);
-    if (tsr_resident_again(status))
-        status = backend->values->sums(&r->sums, &kept);
+        status = backend->arrays->sums(&r->sums, &kept);
+    if (tsr_contents_again(status))
+        status = backend->arrays->sums(&r->sums, &kept);
     if (status != TSR_OK)
         return status;
-    const tsr_value_facts facts = {.backend = backend, .type = r->sums.type, .nrows = r->sums.vectors, .ncols = 1, .by_col = true,
+    const tsr_device_array_facts facts = {.backend = backend, .type = r->sums.type, .nrows = r->sums.vectors, .ncols = 1, .by_col = true,
                                    .full = r->a.view.format == TSR_FULL, .origin = r->step.key};
-    *value = tsr_value_new(&facts, kept);
+    *value = tsr_device_array_new(&facts, kept);
     return *value ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
@@ -68,17 +68,17 @@ static void report(const row_sums *r, double ms)
     char pattern[96];
     snprintf(pattern, sizeof pattern, "reduce rows %s n=%lld by %lld", tsr_type_name(r->sums.type), (long long)r->sums.vectors,
              (long long)r->sums.length);
-    tsr_resident_report(r->step.backend, "reduce", (tsr_trace_record){.call = r->out->name, .pattern = pattern, .measured_ms = ms,
+    tsr_contents_report(r->step.backend, "reduce", (tsr_trace_record){.call = r->out->name, .pattern = pattern, .measured_ms = ms,
                                                                       .bytes_moved = r->step.moved});
 }
 
 static bool compute(row_sums *r)
 {
     const double start = tsr_engine_clock_ms();
-    tsr_value *value = NULL;
-    if (add_up(r, &value) != TSR_OK || tsr_stepper_take(&r->step, value) != TSR_OK)
+    tsr_device_array *value = NULL;
+    if (add_up(r, &value) != TSR_OK || tsr_ewise_plan_take(&r->step, value) != TSR_OK)
         return false;
-    tsr_resident_use(r->a.value);
+    tsr_contents_use(r->a.value);
     report(r, tsr_engine_clock_ms() - start);
     return true;
 }
@@ -86,9 +86,9 @@ static bool compute(row_sums *r)
 static bool run(GrB_Info *info, row_sums *r)
 {
     const bool done = look(r) && pulls(r) && compute(r);
-    tsr_seen_release(&r->a);
-    tsr_stepper_release(&r->step);
-    tsr_resident_decline(r->out->name, done ? NULL : r->step.why ? r->step.why : "the matrix does not fit");
+    tsr_inspected_release(&r->a);
+    tsr_ewise_plan_release(&r->step);
+    tsr_contents_decline(r->out->name, done ? NULL : r->step.why ? r->step.why : "the matrix does not fit");
     *info = GrB_SUCCESS;
     return done;
 }
@@ -96,7 +96,7 @@ static bool run(GrB_Info *info, row_sums *r)
 bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)
 {
     row_sums r = {.out = out, .A = A};
-    if (!A || !tsr_step_concerned(out, A, NULL) || !tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE) ||
+    if (!A || !tsr_ewise_concerned(out, A, NULL) || !tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE) ||
         !tsr_match_reduce(&r.sums.op, &r.sums.type, op))
         return false;
     tsr_depth++;

@@ -1,7 +1,7 @@
 /* Elementwise calls on values that a backend keeps: what the wrappers ask before anything is brought home.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_GRAPHBLAS_STEP_H
-#define TSR_GRAPHBLAS_STEP_H
+#ifndef TSR_GRAPHBLAS_EWISE_H
+#define TSR_GRAPHBLAS_EWISE_H
 
 #include "src/graphblas/match/match.h"
 
@@ -9,29 +9,29 @@
 typedef struct tsr_place_rule {
     int by_row, by_column, by_y; /* -1, 0, 1 */
     bool select;                 /* the entry stays where keep (that, 0) holds; false: that is its value */
-    tsr_step_op keep;
+    tsr_ewise_op keep;
     int64_t y;
 } tsr_place_rule;
 
 /* ---- built-in operators (match_step.c) ---- */
 
 /* False: not built in, or none that a step knows. */
-bool tsr_match_unary(tsr_step_op *op, tsr_type *type, GrB_UnaryOp handle);
-bool tsr_match_binary(tsr_step_op *op, tsr_type *type, GrB_BinaryOp handle);
-bool tsr_match_select(tsr_step_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
+bool tsr_match_unary(tsr_ewise_op *op, tsr_type *type, GrB_UnaryOp handle);
+bool tsr_match_binary(tsr_ewise_op *op, tsr_type *type, GrB_BinaryOp handle);
+bool tsr_match_select(tsr_ewise_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
 bool tsr_match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp handle); /* all but y, which is of the type */
 bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle); /* of a monoid */
-const char *tsr_step_name(tsr_step_op op);
+const char *tsr_ewise_name(tsr_ewise_op op);
 
 /* ---- one elementwise call (step.c) ---- */
 
 /* C<M> accum= op (x, y). */
-typedef struct tsr_step_call {
+typedef struct tsr_ewise_call {
     const char *name;
     GrB_Matrix C, M, A, B; /* A, B: x and y; NULL: the scalar in `step` */
     GrB_BinaryOp accum;
     GrB_Descriptor desc;
-    tsr_step step; /* op, type, result, scalars, unite, select */
+    tsr_ewise step; /* op, type, result, scalars, unite, select */
     bool vector;
     bool placed;           /* x is what `place` makes of A */
     tsr_place_rule place;
@@ -39,27 +39,27 @@ typedef struct tsr_step_call {
     bool assigns;   /* GrB_assign */
     bool full_only; /* what it means where only one operand is present no step can say */
     bool host;      /* the hooks have run, and it is computed on the host's arrays */
-} tsr_step_call;
+} tsr_ewise_call;
 
 /* One operand as it was found. */
-typedef struct tsr_seen {
+typedef struct tsr_inspected {
     const void *handle;
-    tsr_value *value;  /* NULL: only the host has it, in */
+    tsr_device_array *value;  /* NULL: only the host has it, in */
     tsr_view view;     /* else without arrays */
     bool given;
     bool transposed;   /* its transpose is the operand */
     const tsr_place_rule *rule; /* the operand is what this makes of it; NULL: itself */
     void *made;        /* the value in the form that the step wants it in, if that is another one */
-} tsr_seen;
+} tsr_inspected;
 
 /* Deferred products may have to run first; what only a backend has is not brought home.  False: not a valid object of a built-in type. */
-bool tsr_see(tsr_seen *seen, GrB_Matrix handle);
+bool tsr_inspect_operand(tsr_inspected *seen, GrB_Matrix handle);
 
 /* A call on its way. */
-typedef struct tsr_stepper {
-    tsr_step_call call;
+typedef struct tsr_ewise_plan {
+    tsr_ewise_call call;
     tsr_modifiers mod;
-    tsr_seen x, y, c, m;
+    tsr_inspected x, y, c, m;
     int64_t nrows, ncols; /* of C */
     tsr_type type;
     bool by_col;
@@ -68,35 +68,35 @@ typedef struct tsr_stepper {
     const char *why; /* it was declined, for the trace */
     uint64_t key;
     int64_t moved;
-} tsr_stepper;
+} tsr_ewise_plan;
 
 /* Matches without computing or moving anything.  promised: x is not call->A but will be a value of the step's type and of C's shape, held
- * like C, full or not; x.value is set before tsr_stepper_compute.  False: declined; release in any case. */
-bool tsr_stepper_look(tsr_stepper *s, const tsr_step_call *call, const bool *promised);
+ * like C, full or not; x.value is set before tsr_ewise_plan_compute.  False: declined; release in any case. */
+bool tsr_ewise_plan_look(tsr_ewise_plan *s, const tsr_ewise_call *call, const bool *promised);
 
 /* Is the result iso, as it would be with SuiteSparse?  Then *one is its value in C's type.  C is as before the call. */
-bool tsr_stepper_iso(uint64_t *one, const tsr_stepper *s);
-bool tsr_seen_iso(const tsr_seen *seen);
+bool tsr_ewise_plan_iso(uint64_t *one, const tsr_ewise_plan *s);
+bool tsr_inspected_iso(const tsr_inspected *seen);
 /* op (x, y) of one element, from the types of x and y to `type`. */
-uint64_t tsr_step_one(const tsr_step *step, tsr_type type, tsr_type x_type, uint64_t x, tsr_type y_type, uint64_t y);
+uint64_t tsr_ewise_one(const tsr_ewise *step, tsr_type type, tsr_type x_type, uint64_t x, tsr_type y_type, uint64_t y);
 
 /* Brings what is not there, computes, and makes the result C.  TSR_OK: done.  Otherwise C is as it was. */
-tsr_status tsr_stepper_finish(tsr_stepper *s);
-void tsr_stepper_release(tsr_stepper *s);
+tsr_status tsr_ewise_plan_finish(tsr_ewise_plan *s);
+void tsr_ewise_plan_release(tsr_ewise_plan *s);
 
 /* The operand's value, brought if need be; and one of another type, made of it. */
-tsr_status tsr_stepper_bring(tsr_stepper *s, tsr_seen *seen);
-tsr_status tsr_stepper_cast(tsr_stepper *s, tsr_seen *seen, tsr_type type, void **kept);
-void tsr_seen_release(tsr_seen *seen);
+tsr_status tsr_ewise_plan_bring(tsr_ewise_plan *s, tsr_inspected *seen);
+tsr_status tsr_ewise_plan_cast(tsr_ewise_plan *s, tsr_inspected *seen, tsr_type type, void **kept);
+void tsr_inspected_release(tsr_inspected *seen);
 
-/* The promised x is there (the reference is taken over, also when it fails): as tsr_stepper_finish. */
-tsr_status tsr_stepper_take(tsr_stepper *s, tsr_value *value);
+/* The promised x is there (the reference is taken over, also when it fails): as tsr_ewise_plan_finish. */
+tsr_status tsr_ewise_plan_take(tsr_ewise_plan *s, tsr_device_array *value);
 
 /* Does the call go to the backend of `there` (NULL: nothing is there)?  Sets s->backend. */
-bool tsr_stepper_pulls(tsr_stepper *s, const tsr_backend *there, double elements);
+bool tsr_ewise_plan_pulls(tsr_ewise_plan *s, const tsr_backend *there, double elements);
 
 /* Nothing is there: does the call go after its result, since such results are used there?  Sets s->backend. */
-bool tsr_stepper_follows(tsr_stepper *s);
+bool tsr_ewise_plan_follows(tsr_ewise_plan *s);
 
 /* C = A B, full matrices of FP32 or FP64 (dense_product.c).  there: something of it has a value. */
 bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there);
@@ -137,12 +137,12 @@ bool tsr_host_wanted(GrB_Matrix C, bool vector);
 /* May one with these operands (NULL: none, or a scalar) pay there?  Looked at before it is taken apart.  binary: has such an operator. */
 bool tsr_host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary);
 /* Full and bitmap operands on the host, computed by the CPU kernels. */
-bool tsr_step_on_host(GrB_Info *info, const tsr_step_call *call);
+bool tsr_ewise_on_host(GrB_Info *info, const tsr_ewise_call *call);
 
 /* Is one of them, or C or M, with a backend, or might be?  Looked at before anything else. */
-bool tsr_step_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B);
+bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B);
 /* The backend of the first operand that has a value.  C counts where it is needed, or would have to come home first. */
-const tsr_backend *tsr_step_attracting(const tsr_step_call *call);
+const tsr_backend *tsr_ewise_attracting(const tsr_ewise_call *call);
 
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A);
 bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_argument x, tsr_argument y, tsr_pairing pairing);

@@ -16,46 +16,46 @@ static const tsr_backend *backend_there(const GrB_Matrix handles[4])
 {
     const tsr_backend *backend = NULL;
     for (int k = 0; k < 4 && !backend; k++) {
-        tsr_value *value = tsr_resident_find_dense(handles[k]);
-        backend = value ? tsr_value_about(value)->backend : NULL;
-        tsr_value_unref(value);
+        tsr_device_array *value = tsr_contents_find_dense(handles[k]);
+        backend = value ? tsr_device_array_about(value)->backend : NULL;
+        tsr_device_array_unref(value);
     }
     return backend;
 }
 
-const tsr_backend *tsr_step_attracting(const tsr_step_call *call)
+const tsr_backend *tsr_ewise_attracting(const tsr_ewise_call *call)
 {
     const bool c = call->accum || call->M || tsr_defer_is_target(call->C);
     const GrB_Matrix handles[4] = {call->A, call->B, call->M, c ? call->C : NULL};
     return backend_there(handles);
 }
 
-static bool run(GrB_Info *info, const tsr_step_call *call)
+static bool run(GrB_Info *info, const tsr_ewise_call *call)
 {
-    const tsr_backend *there = tsr_step_attracting(call);
+    const tsr_backend *there = tsr_ewise_attracting(call);
     const bool pulled = there || tsr_config_get()->mode == TSR_MODE_GPU;
-    if (!pulled && !tsr_resident_possible())
+    if (!pulled && !tsr_contents_possible())
         return false;
-    tsr_stepper s;
-    const bool done = tsr_stepper_look(&s, call, NULL) &&
-                      (pulled ? tsr_stepper_pulls(&s, there, (double)s.nrows * (double)s.ncols) : tsr_stepper_follows(&s)) &&
-                      tsr_stepper_finish(&s) == TSR_OK;
-    tsr_stepper_release(&s);
-    tsr_resident_decline(call->name, s.why);
+    tsr_ewise_plan s;
+    const bool done = tsr_ewise_plan_look(&s, call, NULL) &&
+                      (pulled ? tsr_ewise_plan_pulls(&s, there, (double)s.nrows * (double)s.ncols) : tsr_ewise_plan_follows(&s)) &&
+                      tsr_ewise_plan_finish(&s) == TSR_OK;
+    tsr_ewise_plan_release(&s);
+    tsr_contents_decline(call->name, s.why);
     *info = GrB_SUCCESS;
     return done;
 }
 
 /* Calls of the real library from here must not come back. */
-static bool try_step(GrB_Info *info, const tsr_step_call *call)
+static bool try_step(GrB_Info *info, const tsr_ewise_call *call)
 {
     tsr_depth++;
     if (!call->host) {
         tsr_caller = call->name;
-        tsr_resident_decline(call->name, NULL);
+        tsr_contents_decline(call->name, NULL);
     }
     tsr_quiet_begin();
-    const bool done = call->host ? tsr_step_on_host(info, call) : run(info, call);
+    const bool done = call->host ? tsr_ewise_on_host(info, call) : run(info, call);
     tsr_quiet_end();
     tsr_depth--;
     return done;
@@ -63,16 +63,16 @@ static bool try_step(GrB_Info *info, const tsr_step_call *call)
 
 static bool allowed(void)
 {
-    return tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE);
+    return tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE);
 }
 
 /* Of most calls, nothing is with a backend: a few loads say so. */
-bool tsr_step_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
 {
     const bool hit = tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) ||
                      tsr_config_get()->mode == TSR_MODE_GPU;
     if (hit)
-        tsr_resident_decline(out->name, "this call is not computed there");
+        tsr_contents_decline(out->name, "this call is not computed there");
     return hit;
 }
 
@@ -81,12 +81,12 @@ static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool b
 {
     if (out->host)
         return tsr_host_considers(out, A, B, binary);
-    return tsr_step_concerned(out, A, B) && allowed();
+    return tsr_ewise_concerned(out, A, B) && allowed();
 }
 
-static tsr_step_call step_call(const tsr_output *out)
+static tsr_ewise_call step_call(const tsr_output *out)
 {
-    return (tsr_step_call){.name = out->name, .C = out->C, .M = out->M, .accum = out->accum, .desc = out->desc, .vector = out->vector,
+    return (tsr_ewise_call){.name = out->name, .C = out->C, .M = out->M, .accum = out->accum, .desc = out->desc, .vector = out->vector,
                            .host = out->host};
 }
 
@@ -164,7 +164,7 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring)
 
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A)
 {
-    tsr_step_call call = step_call(out);
+    tsr_ewise_call call = step_call(out);
     if (!A || !considered(out, A, NULL, false) || !tsr_match_unary(&call.step.op, &call.step.type, op))
         return false;
     call.A = A;
@@ -174,12 +174,12 @@ bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Ma
 
 bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_argument x, tsr_argument y, tsr_pairing pairing)
 {
-    tsr_step_call call = step_call(out);
-    tsr_step *step = &call.step;
+    tsr_ewise_call call = step_call(out);
+    tsr_ewise *step = &call.step;
     if (!considered(out, x.object, y.object, true) || !tsr_match_binary(&step->op, &step->type, op) ||
         !place(&call.A, &step->x, step->type, &x) || !place(&call.B, &step->y, step->type, &y))
         return false;
-    step->result = tsr_step_compares(step->op) ? TSR_BOOL : step->type;
+    step->result = tsr_ewise_compares(step->op) ? TSR_BOOL : step->type;
     step->unite = pairing == TSR_PAIR_ADD;
     if (step->unite && step->result != step->type)
         return false;
@@ -189,8 +189,8 @@ bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_
 /* Of full operands the scalars stand nowhere, but must be valid. */
 bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A, GrB_Scalar alpha, GrB_Matrix B, GrB_Scalar beta)
 {
-    tsr_step_call call = step_call(out);
-    tsr_step *step = &call.step;
+    tsr_ewise_call call = step_call(out);
+    tsr_ewise *step = &call.step;
     number unused;
     tsr_type type;
     if (!A || !B || !considered(out, A, B, true) || !tsr_match_binary(&step->op, &step->type, op) ||
@@ -198,18 +198,18 @@ bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_M
         return false;
     call.A = A;
     call.B = B;
-    step->result = tsr_step_compares(step->op) ? TSR_BOOL : step->type;
+    step->result = tsr_ewise_compares(step->op) ? TSR_BOOL : step->type;
     call.full_only = true;
     return try_step(info, &call);
 }
 
 static bool type_of(tsr_type *type, GrB_Matrix A)
 {
-    tsr_value *value = tsr_resident_find(A);
+    tsr_device_array *value = tsr_contents_find(A);
     const bool known = value || tsr_match_object_type(type, A);
     if (value)
-        *type = tsr_value_about(value)->type;
-    tsr_value_unref(value);
+        *type = tsr_device_array_about(value)->type;
+    tsr_device_array_unref(value);
     return known;
 }
 
@@ -225,25 +225,25 @@ static bool match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp o
 }
 
 /* What an index-unary operator makes of A and y: by places (call->placed), or by comparing values with y. */
-static bool match_index(tsr_step_call *call, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, const tsr_argument *y)
+static bool match_index(tsr_ewise_call *call, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, const tsr_argument *y)
 {
     *call = step_call(out);
-    tsr_step *step = &call->step;
+    tsr_ewise *step = &call->step;
     GrB_Matrix none;
     call->A = A;
     if (!A || !considered(out, A, NULL, false))
         return false;
     call->placed = match_place(&call->place, &step->type, op, y);
     if (call->placed)
-        step->op = TSR_STEP_IDENTITY;
+        step->op = TSR_EWISE_IDENTITY;
     return call->placed || (tsr_match_select(&step->op, &step->type, op) && place(&none, &step->y, step->type, y));
 }
 
 /* What is selected by place is of A's type. */
 bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
-    tsr_step_call call;
-    tsr_step *step = &call.step;
+    tsr_ewise_call call;
+    tsr_ewise *step = &call.step;
     if (!match_index(&call, out, op, A, &y) || (call.placed && (!call.place.select || !type_of(&step->type, A))))
         return false;
     step->result = step->type;
@@ -253,8 +253,8 @@ bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, 
 
 bool tsr_try_index(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
-    tsr_step_call call;
-    tsr_step *step = &call.step;
+    tsr_ewise_call call;
+    tsr_ewise *step = &call.step;
     if (!match_index(&call, out, op, A, &y) || (call.placed && call.place.select))
         return false;
     step->result = call.placed ? step->type : TSR_BOOL;
@@ -263,13 +263,13 @@ bool tsr_try_index(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, G
 
 bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A)
 {
-    tsr_step_call call = step_call(out);
-    tsr_step *step = &call.step;
+    tsr_ewise_call call = step_call(out);
+    tsr_ewise *step = &call.step;
     if (!out->C || !A || !considered(out, A, NULL, false) || !type_of(&step->type, out->C))
         return false;
     call.A = A;
     call.flip = true;
-    step->op = TSR_STEP_IDENTITY;
+    step->op = TSR_EWISE_IDENTITY;
     step->result = step->type;
     return try_step(info, &call);
 }
@@ -288,14 +288,14 @@ static bool is_all(const GrB_Index *indices)
 
 bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const GrB_Index *rows, const GrB_Index *columns)
 {
-    tsr_step_call call = step_call(out);
-    tsr_step *step = &call.step;
+    tsr_ewise_call call = step_call(out);
+    tsr_ewise *step = &call.step;
     if (!out->C || !considered(out, x.object, NULL, false) || !is_all(rows) || !is_all(columns))
         return false;
     if (!type_of(&step->type, out->C) || !place(&call.A, &step->x, step->type, &x))
         return false;
     call.assigns = strstr(out->name, "assign"); /* GrB_extract is this call as well */
-    step->op = TSR_STEP_IDENTITY;
+    step->op = TSR_EWISE_IDENTITY;
     step->result = step->type;
     return try_step(info, &call);
 }
@@ -321,42 +321,42 @@ static bool vector_of(GrB_Matrix *one, tsr_type type, const number *value, bool 
     return true;
 }
 
-static void report_sum(const char *name, const tsr_value *value, double ms)
+static void report_sum(const char *name, const tsr_device_array *value, double ms)
 {
     if (!tsr_trace_wanted())
         return;
-    const tsr_value_facts *f = tsr_value_about(value);
+    const tsr_device_array_facts *f = tsr_device_array_about(value);
     char pattern[96];
-    snprintf(pattern, sizeof pattern, "reduce %s n=%lld", tsr_type_name(f->type), (long long)tsr_value_places(value));
-    tsr_resident_report(f->backend, "reduce", (tsr_trace_record){.call = name, .pattern = pattern, .measured_ms = ms,
+    snprintf(pattern, sizeof pattern, "reduce %s n=%lld", tsr_type_name(f->type), (long long)tsr_device_array_places(value));
+    tsr_contents_report(f->backend, "reduce", (tsr_trace_record){.call = name, .pattern = pattern, .measured_ms = ms,
                                                                  .bytes_moved = (int64_t)tsr_type_size(f->type)});
 }
 
 /* Of the value's type. */
-static tsr_status reduce_kept(const tsr_backend_values *values, void *kept, tsr_type type, tsr_reduce_op op, number *result, bool *any)
+static tsr_status reduce_kept(const tsr_backend_arrays *arrays, void *kept, tsr_type type, tsr_reduce_op op, number *result, bool *any)
 {
-    const tsr_status status = values->reduce(kept, type, op, result, any);
-    return tsr_resident_again(status) ? values->reduce(kept, type, op, result, any) : status;
+    const tsr_status status = arrays->reduce(kept, type, op, result, any);
+    return tsr_contents_again(status) ? arrays->reduce(kept, type, op, result, any) : status;
 }
 
-static tsr_status reduce_cast(tsr_value *value, tsr_type type, tsr_reduce_op op, number *result, bool *any)
+static tsr_status reduce_cast(tsr_device_array *value, tsr_type type, tsr_reduce_op op, number *result, bool *any)
 {
-    const tsr_value_facts *f = tsr_value_about(value);
-    const tsr_backend_values *values = f->backend->values;
+    const tsr_device_array_facts *f = tsr_device_array_about(value);
+    const tsr_backend_arrays *arrays = f->backend->arrays;
     void *other = NULL;
     if (type == f->type)
-        return reduce_kept(values, tsr_value_kept(value), type, op, result, any);
-    tsr_status status = values->cast(tsr_value_kept(value), f->type, type, &other);
-    if (tsr_resident_again(status))
-        status = values->cast(tsr_value_kept(value), f->type, type, &other);
+        return reduce_kept(arrays, tsr_device_array_kept(value), type, op, result, any);
+    tsr_status status = arrays->cast(tsr_device_array_kept(value), f->type, type, &other);
+    if (tsr_contents_again(status))
+        status = arrays->cast(tsr_device_array_kept(value), f->type, type, &other);
     if (status != TSR_OK)
         return status;
-    status = reduce_kept(values, other, type, op, result, any);
-    values->forget(other);
+    status = reduce_kept(arrays, other, type, op, result, any);
+    arrays->drop(other);
     return status;
 }
 
-static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, tsr_value *value)
+static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, tsr_device_array *value)
 {
     const double start = tsr_engine_clock_ms();
     tsr_reduce_op op;
@@ -366,27 +366,27 @@ static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, tsr_val
     if (!tsr_match_reduce(&op, &type, tsr_operator_of_monoid(monoid)) || reduce_cast(value, type, op, &result, &any) != TSR_OK ||
         !vector_of(one, type, &result, any))
         return false;
-    tsr_resident_use(value);
+    tsr_contents_use(value);
     report_sum(name, value, tsr_engine_clock_ms() - start);
     return true;
 }
 
 bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Matrix A)
 {
-    tsr_value *value = allowed() ? tsr_resident_find(A) : NULL;
+    tsr_device_array *value = allowed() ? tsr_contents_find(A) : NULL;
     tsr_depth++;
     tsr_quiet_begin();
     const bool done = value && reduce(one, name, monoid, value);
     tsr_quiet_end();
     tsr_depth--;
-    tsr_value_unref(value);
+    tsr_device_array_unref(value);
     return done;
 }
 
 /* ---- copies, answers ---- */
 
 /* An empty object like A, which has contents only with a backend. */
-static GrB_Info new_like(GrB_Matrix *C, GrB_Matrix A, const tsr_value_facts *f, bool vector)
+static GrB_Info new_like(GrB_Matrix *C, GrB_Matrix A, const tsr_device_array_facts *f, bool vector)
 {
     const GrB_Type type = tsr_type_handle(f->type);
     double hyper = 0, bitmap = 0;
@@ -403,17 +403,17 @@ static GrB_Info new_like(GrB_Matrix *C, GrB_Matrix A, const tsr_value_facts *f, 
     return GrB_SUCCESS;
 }
 
-static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_value *value)
+static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_device_array *value)
 {
-    const tsr_value_facts *f = tsr_value_about(value);
+    const tsr_device_array_facts *f = tsr_device_array_about(value);
     tsr_handover arrays;
     GrB_Matrix copy = NULL;
-    if (!tsr_arrays_dense(&arrays, tsr_value_places(value), f->type, !f->full))
+    if (!tsr_arrays_dense(&arrays, tsr_device_array_places(value), f->type, !f->full))
         return false;
     if (new_like(&copy, A, f, vector) == GrB_SUCCESS) {
         tsr_created(copy);
-        if (tsr_resident_promise_control(copy, tsr_resident_control(A)) && tsr_resident_put(copy, vector, value, &arrays)) {
-            tsr_value_ref(value);
+        if (tsr_contents_promise_control(copy, tsr_contents_control(A)) && tsr_contents_put(copy, vector, value, &arrays)) {
+            tsr_device_array_ref(value);
             *C = copy;
             return true;
         }
@@ -426,16 +426,16 @@ static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_value *value)
 
 bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector)
 {
-    if (!C || !allowed() || !tsr_resident_only(A))
+    if (!C || !allowed() || !tsr_contents_only(A))
         return false;
     tsr_caller = name;
-    tsr_value *value = tsr_resident_find(A);
+    tsr_device_array *value = tsr_contents_find(A);
     tsr_depth++;
     tsr_quiet_begin();
     const bool done = value && dup(C, A, vector, value);
     tsr_quiet_end();
     tsr_depth--;
-    tsr_value_unref(value);
+    tsr_device_array_unref(value);
     *info = GrB_SUCCESS;
     return done;
 }
@@ -443,9 +443,9 @@ bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, 
 /* What is only there is finished there: the program learns now how long it took, and whether it went well.  False: bring it home. */
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A)
 {
-    tsr_value *value = tsr_resident_only(A) ? tsr_resident_find(A) : NULL;
-    const bool done = value && tsr_value_about(value)->backend->values->wait(tsr_value_kept(value)) == TSR_OK;
-    tsr_value_unref(value);
+    tsr_device_array *value = tsr_contents_only(A) ? tsr_contents_find(A) : NULL;
+    const bool done = value && tsr_device_array_about(value)->backend->arrays->wait(tsr_device_array_kept(value)) == TSR_OK;
+    tsr_device_array_unref(value);
     *info = GrB_SUCCESS;
     return done;
 }
@@ -453,26 +453,26 @@ bool tsr_try_wait(GrB_Info *info, GrB_Matrix A)
 bool tsr_try_nvals(GrB_Index *nvals, GrB_Matrix A)
 {
     int64_t count;
-    tsr_value *value = nvals ? tsr_resident_find(A) : NULL;
-    const bool known = value && tsr_value_nvals(value, &count) == TSR_OK;
+    tsr_device_array *value = nvals ? tsr_contents_find(A) : NULL;
+    const bool known = value && tsr_device_array_nvals(value, &count) == TSR_OK;
     if (known)
         *nvals = (GrB_Index)count;
-    tsr_value_unref(value);
+    tsr_device_array_unref(value);
     return known;
 }
 
-static bool facts_of(tsr_value_facts *facts, const void *handle)
+static bool facts_of(tsr_device_array_facts *facts, const void *handle)
 {
-    tsr_value *value = tsr_resident_find(handle);
+    tsr_device_array *value = tsr_contents_find(handle);
     if (value)
-        *facts = *tsr_value_about(value);
-    tsr_value_unref(value);
+        *facts = *tsr_device_array_about(value);
+    tsr_device_array_unref(value);
     return value;
 }
 
 bool tsr_try_nrows(GrB_Index *nrows, GrB_Matrix A)
 {
-    tsr_value_facts facts;
+    tsr_device_array_facts facts;
     if (!nrows || !facts_of(&facts, A))
         return false;
     *nrows = (GrB_Index)facts.nrows;
@@ -481,7 +481,7 @@ bool tsr_try_nrows(GrB_Index *nrows, GrB_Matrix A)
 
 bool tsr_try_ncols(GrB_Index *ncols, GrB_Matrix A)
 {
-    tsr_value_facts facts;
+    tsr_device_array_facts facts;
     if (!ncols || !facts_of(&facts, A))
         return false;
     *ncols = (GrB_Index)facts.ncols;
@@ -490,7 +490,7 @@ bool tsr_try_ncols(GrB_Index *ncols, GrB_Matrix A)
 
 bool tsr_try_type(GrB_Type *type, GrB_Matrix A)
 {
-    tsr_value_facts facts;
+    tsr_device_array_facts facts;
     if (!type || !facts_of(&facts, A))
         return false;
     *type = tsr_type_handle(facts.type);
@@ -502,7 +502,7 @@ bool tsr_try_control(GrB_Info *info, GrB_Matrix A, bool vector, int field, int32
     *info = GrB_SUCCESS;
     if (field != GxB_SPARSITY_CONTROL)
         return false;
-    if (!tsr_filter_hit(A) || !tsr_resident_only(A))
-        return !vector && tsr_resident_delay_control(A, control);
-    return tsr_resident_control(A) == control || tsr_resident_set_control(A, vector, control);
+    if (!tsr_filter_hit(A) || !tsr_contents_only(A))
+        return !vector && tsr_contents_delay_control(A, control);
+    return tsr_contents_control(A) == control || tsr_contents_set_control(A, vector, control);
 }

@@ -19,20 +19,20 @@ typedef struct rep_slot {
     double regret;  /* ms lost without it since the last write */
 } rep_slot;
 
-struct tsr_slot {
+struct tsr_cache_entry {
     atomic_int refs;
     const tsr_backend *owner;
     void *place;
-    tsr_slot *next;
+    tsr_cache_entry *next;
 };
 
-struct tsr_matrix {
+struct tsr_record {
     atomic_int refs;
     pthread_mutex_t lock; /* guards everything below; held while a representation is built */
     atomic_uint_least64_t version;
     rep_slot *slots;
-    tsr_slot *places; /* one per backend that asked */
-    tsr_value *value;
+    tsr_cache_entry *places; /* one per backend that asked */
+    tsr_device_array *value;
     atomic_bool lost;
     atomic_int form;
     int rows_present[2]; /* every row [0], column [1] has an entry: -1 unknown, else 0 or 1; dropped by invalidate */
@@ -46,9 +46,9 @@ static bool same_key(tsr_rep_key x, tsr_rep_key y)
     return x.by_col == y.by_col && x.pattern == y.pattern && x.device == y.device && (x.pattern || x.type == y.type);
 }
 
-tsr_matrix *tsr_matrix_new(void)
+tsr_record *tsr_record_new(void)
 {
-    tsr_matrix *m = calloc(1, sizeof *m);
+    tsr_record *m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
     if (pthread_mutex_init(&m->lock, NULL) != 0) {
@@ -60,13 +60,13 @@ tsr_matrix *tsr_matrix_new(void)
     return m;
 }
 
-tsr_matrix *tsr_matrix_ref(tsr_matrix *m)
+tsr_record *tsr_record_ref(tsr_record *m)
 {
     atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
     return m;
 }
 
-static void drop_slots(tsr_matrix *m)
+static void drop_slots(tsr_record *m)
 {
     for (rep_slot *s = m->slots, *next; s; s = next) {
         next = s->next;
@@ -78,46 +78,46 @@ static void drop_slots(tsr_matrix *m)
     m->slots = NULL;
 }
 
-static void drop_places(tsr_slot *places)
+static void drop_places(tsr_cache_entry *places)
 {
-    for (tsr_slot *s = places, *next; s; s = next) {
+    for (tsr_cache_entry *s = places, *next; s; s = next) {
         next = s->next;
-        tsr_slot_unref(s);
+        tsr_cache_entry_unref(s);
     }
 }
 
-void tsr_matrix_unref(tsr_matrix *m)
+void tsr_record_unref(tsr_record *m)
 {
     if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;
     drop_slots(m);
     drop_places(m->places);
-    tsr_value_unref(m->value);
+    tsr_device_array_unref(m->value);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
 
-void tsr_matrix_invalidate(tsr_matrix *m)
+void tsr_record_invalidate(tsr_record *m)
 {
     pthread_mutex_lock(&m->lock);
     atomic_fetch_add_explicit(&m->version, 1, memory_order_release);
     drop_slots(m);
-    tsr_slot *places = m->places;
+    tsr_cache_entry *places = m->places;
     m->places = NULL;
-    tsr_value *value = m->value;
+    tsr_device_array *value = m->value;
     m->value = NULL;
     m->rows_present[0] = m->rows_present[1] = -1;
     pthread_mutex_unlock(&m->lock);
     drop_places(places);
-    tsr_value_unref(value);
+    tsr_device_array_unref(value);
 }
 
-uint64_t tsr_matrix_version(const tsr_matrix *m)
+uint64_t tsr_record_version(const tsr_record *m)
 {
     return atomic_load_explicit(&m->version, memory_order_acquire);
 }
 
-static rep_slot *find_slot(tsr_matrix *m, tsr_rep_key key)
+static rep_slot *find_slot(tsr_record *m, tsr_rep_key key)
 {
     rep_slot *s = m->slots;
     while (s && !same_key(s->key, key))
@@ -125,7 +125,7 @@ static rep_slot *find_slot(tsr_matrix *m, tsr_rep_key key)
     return s;
 }
 
-static rep_slot *find_or_add_slot(tsr_matrix *m, tsr_rep_key key)
+static rep_slot *find_or_add_slot(tsr_record *m, tsr_rep_key key)
 {
     rep_slot *s = find_slot(m, key);
     if (s)
@@ -146,7 +146,7 @@ static tsr_rep *ref_rep(tsr_rep *rep)
     return rep;
 }
 
-tsr_rep *tsr_matrix_find(tsr_matrix *m, tsr_rep_key key)
+tsr_rep *tsr_record_find(tsr_record *m, tsr_rep_key key)
 {
     pthread_mutex_lock(&m->lock);
     const rep_slot *s = find_slot(m, key);
@@ -172,7 +172,7 @@ static tsr_rep *new_rep(tsr_rep_key key, const tsr_view *view, int nthreads)
     return rep;
 }
 
-tsr_rep *tsr_matrix_build(tsr_matrix *m, tsr_rep_key key, const tsr_view *view, int nthreads)
+tsr_rep *tsr_record_build(tsr_record *m, tsr_rep_key key, const tsr_view *view, int nthreads)
 {
     pthread_mutex_lock(&m->lock);
     tsr_rep *rep = NULL;
@@ -199,9 +199,9 @@ void tsr_rep_unref(tsr_rep *rep)
     free(rep);
 }
 
-static tsr_slot *new_slot(const tsr_backend *owner)
+static tsr_cache_entry *new_slot(const tsr_backend *owner)
 {
-    tsr_slot *s = calloc(1, sizeof *s);
+    tsr_cache_entry *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
     atomic_init(&s->refs, 1);
@@ -209,10 +209,10 @@ static tsr_slot *new_slot(const tsr_backend *owner)
     return s;
 }
 
-tsr_slot *tsr_matrix_slot(tsr_matrix *m, const tsr_backend *owner)
+tsr_cache_entry *tsr_record_cache_entry(tsr_record *m, const tsr_backend *owner)
 {
     pthread_mutex_lock(&m->lock);
-    tsr_slot *s = m->places;
+    tsr_cache_entry *s = m->places;
     while (s && s->owner != owner)
         s = s->next;
     if (!s && (s = new_slot(owner))) {
@@ -225,12 +225,12 @@ tsr_slot *tsr_matrix_slot(tsr_matrix *m, const tsr_backend *owner)
     return s;
 }
 
-void **tsr_slot_place(tsr_slot *slot)
+void **tsr_cache_entry_place(tsr_cache_entry *slot)
 {
     return &slot->place;
 }
 
-void tsr_slot_unref(tsr_slot *slot)
+void tsr_cache_entry_unref(tsr_cache_entry *slot)
 {
     if (!slot || atomic_fetch_sub_explicit(&slot->refs, 1, memory_order_acq_rel) != 1)
         return;
@@ -239,44 +239,44 @@ void tsr_slot_unref(tsr_slot *slot)
     free(slot);
 }
 
-tsr_value *tsr_matrix_value(tsr_matrix *m)
+tsr_device_array *tsr_record_device_array(tsr_record *m)
 {
     pthread_mutex_lock(&m->lock);
-    tsr_value *value = tsr_value_ref(m->value);
+    tsr_device_array *value = tsr_device_array_ref(m->value);
     pthread_mutex_unlock(&m->lock);
     return value;
 }
 
-void tsr_matrix_set_value(tsr_matrix *m, tsr_value *value)
+void tsr_record_set_device_array(tsr_record *m, tsr_device_array *value)
 {
     pthread_mutex_lock(&m->lock);
-    tsr_value *old = m->value;
-    m->value = tsr_value_ref(value);
+    tsr_device_array *old = m->value;
+    m->value = tsr_device_array_ref(value);
     pthread_mutex_unlock(&m->lock);
-    tsr_value_unref(old);
+    tsr_device_array_unref(old);
 }
 
-int tsr_matrix_form(tsr_matrix *m)
+int tsr_record_form(tsr_record *m)
 {
     return atomic_load(&m->form);
 }
 
-void tsr_matrix_set_form(tsr_matrix *m, int form)
+void tsr_record_set_form(tsr_record *m, int form)
 {
     atomic_store(&m->form, form);
 }
 
-void tsr_matrix_lose(tsr_matrix *m)
+void tsr_record_lose(tsr_record *m)
 {
     atomic_store(&m->lost, true);
 }
 
-bool tsr_matrix_is_lost(const tsr_matrix *m)
+bool tsr_record_is_lost(const tsr_record *m)
 {
     return atomic_load(&m->lost);
 }
 
-double tsr_matrix_regret(tsr_matrix *m, tsr_rep_key key, double lost_ms)
+double tsr_record_regret(tsr_record *m, tsr_rep_key key, double lost_ms)
 {
     pthread_mutex_lock(&m->lock);
     rep_slot *s = find_or_add_slot(m, key);
@@ -300,7 +300,7 @@ static bool rows_present(const tsr_view *a, int nthreads)
     return all;
 }
 
-bool tsr_matrix_all_rows_present(tsr_matrix *m, const tsr_view *view, bool transposed, int nthreads)
+bool tsr_record_all_rows_present(tsr_record *m, const tsr_view *view, bool transposed, int nthreads)
 {
     if (!m)
         return rows_present(view, nthreads);
@@ -313,7 +313,7 @@ bool tsr_matrix_all_rows_present(tsr_matrix *m, const tsr_view *view, bool trans
     return all;
 }
 
-tsr_matrix_stats tsr_matrix_get_stats(void)
+tsr_record_stats tsr_record_get_stats(void)
 {
-    return (tsr_matrix_stats){atomic_load(&alive_bytes), atomic_load(&built_count), atomic_load(&dropped_count)};
+    return (tsr_record_stats){atomic_load(&alive_bytes), atomic_load(&built_count), atomic_load(&dropped_count)};
 }

@@ -323,7 +323,7 @@ double tsr_predict_gpu_ms(const tsr_features *f)
     return device * 1e-6 + ns_to_ms(ns, f) + gpu_start_ms(f, c);
 }
 
-double tsr_predict_home_ms(const tsr_features *f)
+double tsr_predict_download_ms(const tsr_features *f)
 {
     const tsr_cost_gpu *c = &tsr_cost_gpu_default;
     return dense_transfer_ns(f->k * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c) * 1e-6 + c->crossing_ms;

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 
 /* Elements below which a call is forwarded before it is taken apart. */
-#define TSR_ELEMENTWISE_LEAST 16384.0
+#define TSR_EWISE_LEAST 16384.0
 
 /* Elements below which some pays only that takes SuiteSparse many times as long. */
-#define TSR_ELEMENTWISE_FEW 1e5
+#define TSR_EWISE_FEW 1e5
 
-typedef struct tsr_elementwise {
+typedef struct tsr_ewise_features {
     double elements;
     bool forced;      /* test mode: all of them */
     bool select;      /* by value */
@@ -22,8 +22,8 @@ typedef struct tsr_elementwise {
     bool computes;    /* the operator is more than a copy of an operand */
     bool accumulates;
     bool moves;       /* unary or with a scalar, and C is not the operand */
-} tsr_elementwise;
+} tsr_ewise_features;
 
-bool tsr_elementwise_pays(const tsr_elementwise *call);
+bool tsr_ewise_pays(const tsr_ewise_features *call);
 
 #endif

@@ -129,7 +129,7 @@ double tsr_exposed_ms(double kernel_ms, double transfer_ms)
 
 /* ---- when ---- */
 
-bool tsr_may_look(tsr_rental *rental, double csr_ms, double expected)
+bool tsr_may_look(tsr_ski_rental *rental, double csr_ms, double expected)
 {
     double before = rental->spent_ms;
     rental->spent_ms += csr_ms > 0 ? csr_ms : 0;
@@ -145,7 +145,7 @@ static int fastest_built(const double ms[TSR_FORMS], unsigned built)
     return best;
 }
 
-int tsr_choose_form(tsr_rental *rental, const double ms[TSR_FORMS], const double price[TSR_FORMS], unsigned built, tsr_gpu_math math,
+int tsr_choose_form(tsr_ski_rental *rental, const double ms[TSR_FORMS], const double price[TSR_FORMS], unsigned built, tsr_gpu_math math,
                     double expected)
 {
     int current = fastest_built(ms, built | TSR_FORM_BIT(TSR_GPU_CSR)), chosen = current;

@@ -17,7 +17,7 @@ typedef struct habit {
 static habit table[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-uint64_t tsr_gravity_key(const uint64_t *parts, size_t count)
+uint64_t tsr_placement_key(const uint64_t *parts, size_t count)
 {
     uint64_t h = count;
     for (size_t k = 0; k < count; k++) {
@@ -36,7 +36,7 @@ static habit *slot_of(uint64_t key)
     return h;
 }
 
-void tsr_gravity_used(uint64_t key)
+void tsr_placement_used(uint64_t key)
 {
     if (!key)
         return;
@@ -48,7 +48,7 @@ void tsr_gravity_used(uint64_t key)
     pthread_mutex_unlock(&lock);
 }
 
-void tsr_gravity_read(uint64_t key)
+void tsr_placement_read(uint64_t key)
 {
     if (!key)
         return;
@@ -58,7 +58,7 @@ void tsr_gravity_read(uint64_t key)
     pthread_mutex_unlock(&lock);
 }
 
-bool tsr_gravity_stays(uint64_t key)
+bool tsr_placement_stays(uint64_t key)
 {
     pthread_mutex_lock(&lock);
     const habit *h = &table[key % SLOTS];
@@ -67,7 +67,7 @@ bool tsr_gravity_stays(uint64_t key)
     return stays;
 }
 
-bool tsr_gravity_keeps(uint64_t key)
+bool tsr_placement_keeps(uint64_t key)
 {
     pthread_mutex_lock(&lock);
     unsigned copies = slot_of(key)->copies++;
@@ -91,14 +91,14 @@ static miss *miss_of(const void *C)
     return &misses[((uintptr_t)C >> 4) * 0x9e3779b97f4a7c15u >> 58];
 }
 
-void tsr_gravity_missed(const void *C, uint64_t key)
+void tsr_placement_lost_time(const void *C, uint64_t key)
 {
     pthread_mutex_lock(&lock);
     *miss_of(C) = (miss){C, key};
     pthread_mutex_unlock(&lock);
 }
 
-void tsr_gravity_brought(const void *C)
+void tsr_placement_brought(const void *C)
 {
     pthread_mutex_lock(&lock);
     miss *m = miss_of(C);
@@ -106,7 +106,7 @@ void tsr_gravity_brought(const void *C)
     if (key)
         *m = (miss){0};
     pthread_mutex_unlock(&lock);
-    tsr_gravity_used(key);
+    tsr_placement_used(key);
 }
 
 /* ---- what pulls ---- */
@@ -123,14 +123,14 @@ static bool may_try(habit *h)
     return true;
 }
 
-double tsr_gravity_least(double configured, bool forced)
+double tsr_placement_least(double configured, bool forced)
 {
-    return configured >= 0 ? configured : forced ? TSR_GRAVITY_LEAST_FORCED : TSR_GRAVITY_LEAST;
+    return configured >= 0 ? configured : forced ? TSR_PLACEMENT_LEAST_FORCED : TSR_PLACEMENT_LEAST;
 }
 
-bool tsr_gravity_pulls(const tsr_pull *pull)
+bool tsr_placement_pulls(const tsr_pull *pull)
 {
-    if (pull->elements < tsr_gravity_least(pull->least, pull->forced))
+    if (pull->elements < tsr_placement_least(pull->least, pull->forced))
         return false;
     if (pull->forced)
         return true;
@@ -142,7 +142,7 @@ bool tsr_gravity_pulls(const tsr_pull *pull)
     return pulls;
 }
 
-void tsr_gravity_forget(void)
+void tsr_placement_forget(void)
 {
     pthread_mutex_lock(&lock);
     memset(table, 0, sizeof table);

@@ -41,7 +41,7 @@ double tsr_sample_walk(const tsr_product *product);
 double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */
 double tsr_predict_gpu_ms(const tsr_features *f);         /* B and C across PCIe, and A unless a_on_device */
-double tsr_predict_home_ms(const tsr_features *f);        /* B, which only the GPU has, comes home for another route */
+double tsr_predict_download_ms(const tsr_features *f);        /* B, which only the GPU has, comes home for another route */
 double tsr_predict_settle_ms(double places, int nthreads); /* empty ones of a bitmap are made */
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
 double tsr_work_of(const tsr_features *f);                /* multiply-adds, or a cheap bound */
@@ -60,8 +60,8 @@ double tsr_least_work(const tsr_features *f);
 
 /* Products of less work that have an iso result are left to SuiteSparse without looking at a clock; for more the GPU must have been missed
  * so long at least. */
-#define TSR_WATCHED_LEAST 1e6
-#define TSR_GPU_MISSED_MS 5.0
+#define TSR_OBSERVED_LEAST 1e6
+#define TSR_GPU_LOST_MS 5.0
 #define TSR_SEARCHED_SHARE 0.08 /* of the entries of A, where a search ends at the first hit */
 
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */

@@ -18,7 +18,7 @@ enum {
 #define BETTER 0.95  /* a switch must be worth it */
 #define FORGET 0.125 /* weight of a slower call: one that was disturbed does little harm, a machine that has changed is noticed */
 
-typedef struct experience {
+typedef struct timing {
     uint64_t key;
     unsigned calls[TSR_ROUTE_COUNT];
     double ms[TSR_ROUTE_COUNT];
@@ -68,7 +68,7 @@ static uint64_t key_of_kind(const tsr_features *f)
     return h;
 }
 
-uint64_t tsr_experience_key(const tsr_features *f)
+uint64_t tsr_timing_key(const tsr_features *f)
 {
     if (!any_order(&f->semiring))
         return 0;
@@ -76,12 +76,12 @@ uint64_t tsr_experience_key(const tsr_features *f)
     return h ? h : 1;
 }
 
-uint64_t tsr_experience_alike(const tsr_features *f)
+uint64_t tsr_timing_alike(const tsr_features *f)
 {
     return any_order(&f->semiring) ? key_of_kind(f) | 1 : 0;
 }
 
-void tsr_experience_add(uint64_t key, tsr_route route, double ms)
+void tsr_timing_add(uint64_t key, tsr_route route, double ms)
 {
     if (!key)
         return;
@@ -95,7 +95,7 @@ void tsr_experience_add(uint64_t key, tsr_route route, double ms)
     pthread_mutex_unlock(&lock);
 }
 
-double tsr_experience_ms(uint64_t key, tsr_route route)
+double tsr_timing_ms(uint64_t key, tsr_route route)
 {
     pthread_mutex_lock(&lock);
     const experience *e = &table[key % SLOTS];
@@ -135,7 +135,7 @@ static tsr_route choose(const experience *e, const double predicted[TSR_ROUTE_CO
     return best;
 }
 
-tsr_route tsr_experience_choose(uint64_t key, const double predicted[TSR_ROUTE_COUNT], tsr_route first)
+tsr_route tsr_timing_choose(uint64_t key, const double predicted[TSR_ROUTE_COUNT], tsr_route first)
 {
     if (!key)
         return first;
@@ -154,7 +154,7 @@ static void judge(judgement *j, tsr_route route, bool far)
         j->lost = far;
 }
 
-void tsr_experience_judge(uint64_t alike, tsr_route route, double ms, double suitesparse_ms)
+void tsr_timing_judge(uint64_t alike, tsr_route route, double ms, double suitesparse_ms)
 {
     if (!alike || route == TSR_ROUTE_GPU || suitesparse_ms <= 0)
         return;
@@ -166,7 +166,7 @@ void tsr_experience_judge(uint64_t alike, tsr_route route, double ms, double sui
     pthread_mutex_unlock(&lock);
 }
 
-bool tsr_experience_lost(uint64_t alike)
+bool tsr_timing_lost(uint64_t alike)
 {
     pthread_mutex_lock(&lock);
     const judgement *j = &judgements[alike / 2 % SLOTS];
@@ -175,7 +175,7 @@ bool tsr_experience_lost(uint64_t alike)
     return lost;
 }
 
-void tsr_experience_forget(void)
+void tsr_timing_forget(void)
 {
     pthread_mutex_lock(&lock);
     memset(judgements, 0, sizeof judgements);

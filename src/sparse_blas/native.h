@@ -14,8 +14,8 @@ typedef struct tsr_hint {
 
 struct tsr_sparse {
     tsr_view view;           /* SPARSE; values absent (x = &one, iso) or the caller's */
-    tsr_matrix *record;      /* representations of A ... */
-    tsr_matrix *transposed;  /* ... and of its transpose: orientation alone does not tell them apart */
+    tsr_record *record;      /* representations of A ... */
+    tsr_record *transposed;  /* ... and of its transpose: orientation alone does not tell them apart */
     tsr_hint hints[TSR_OP_COUNT];
     bool copied;
     void *owned_offsets, *owned_indices, *owned_values; /* NULL: the caller's */

@@ -148,8 +148,8 @@ static tsr_status fill(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
     if (flags & TSR_COPY && (status = copy_arrays(a)) != TSR_OK) {
         return status;
     }
-    a->record = tsr_matrix_new();
-    a->transposed = tsr_matrix_new();
+    a->record = tsr_record_new();
+    a->transposed = tsr_record_new();
     return a->record && a->transposed ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
@@ -208,8 +208,8 @@ tsr_status tsr_sparse_values_changed(tsr_sparse *a)
     if (!a || a->copied) {
         return TSR_INVALID_VALUE;
     }
-    tsr_matrix_invalidate(a->record);
-    tsr_matrix_invalidate(a->transposed);
+    tsr_record_invalidate(a->record);
+    tsr_record_invalidate(a->transposed);
     return TSR_OK;
 }
 
@@ -229,8 +229,8 @@ void tsr_sparse_destroy(tsr_sparse *a)
     if (!a) {
         return;
     }
-    tsr_matrix_unref(a->record);
-    tsr_matrix_unref(a->transposed);
+    tsr_record_unref(a->record);
+    tsr_record_unref(a->transposed);
     free(a->owned_offsets);
     free(a->owned_indices);
     free(a->owned_values);

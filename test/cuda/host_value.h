@@ -10,7 +10,7 @@
 
 enum { POISON = 0xA5 }; /* bytes that nobody has written */
 
-extern const tsr_backend_values *values; /* of the plug-in that is tested */
+extern const tsr_backend_arrays *arrays; /* of the plug-in that is tested */
 
 /* A value on the host: full when b == NULL. */
 typedef struct host_value {

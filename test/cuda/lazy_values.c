@@ -13,20 +13,20 @@
 #include "kernels/ref/step.h"
 
 typedef struct step_work {
-    tsr_step step;
-    tsr_step_arrays arrays;
+    tsr_ewise step;
+    tsr_ewise_arrays arrays;
 } step_work;
 
 static void run_step(const void *described)
 {
     const step_work *w = described;
-    tsr_ref_step(&w->step, &w->arrays);
+    tsr_ref_ewise(&w->step, &w->arrays);
 }
 
-tsr_status tsr_cuda_step(const tsr_step *step, const tsr_step_arrays *arrays, const tsr_cuda_device *device, void *stream)
+tsr_status tsr_cuda_ewise(const tsr_ewise *step, const tsr_ewise_arrays *arrays, const tsr_cuda_device *device, void *stream)
 {
     (void)device;
-    if (step->op == TSR_STEP_SQRT && !tsr_type_is_float(step->type))
+    if (step->op == TSR_EWISE_SQRT && !tsr_type_is_float(step->type))
         return TSR_DECLINED;
     return lazy_queue(run_step, &(step_work){*step, *arrays}, sizeof(step_work), stream);
 }
@@ -65,7 +65,7 @@ tsr_status tsr_cuda_reduce(tsr_cuda_reduced *result, void *scratch, tsr_type typ
 }
 
 typedef struct chain_work {
-    tsr_chain chain;
+    tsr_fusion chain;
     tsr_cuda_reduced *result; /* NULL: none */
     tsr_reduce_op op;
 } chain_work;
@@ -74,10 +74,10 @@ typedef struct chain_work {
 static void run_chain(const void *described)
 {
     const chain_work *w = described;
-    const tsr_chain *c = &w->chain;
+    const tsr_fusion *c = &w->chain;
     const tsr_type type = c->step[0].type;
     for (int k = 0; k < c->n; k++)
-        tsr_ref_step(&c->step[k], &c->arrays[k]);
+        tsr_ref_ewise(&c->step[k], &c->arrays[k]);
     if (w->result) {
         tsr_value value = {0, 0};
         const tsr_elements last = {c->arrays[c->n - 1].z, NULL};
@@ -89,13 +89,13 @@ static void run_chain(const void *described)
             memset(c->arrays[k].z, 0xA5, (size_t)c->step[k].count * (type == TSR_FP32 ? 4 : 8));
 }
 
-tsr_status tsr_cuda_chain(const tsr_chain *chain, const tsr_cuda_device *device, void *stream)
+tsr_status tsr_cuda_fusion(const tsr_fusion *chain, const tsr_cuda_device *device, void *stream)
 {
     (void)device;
     return lazy_queue(run_chain, &(chain_work){.chain = *chain}, sizeof(chain_work), stream);
 }
 
-tsr_status tsr_cuda_chain_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_chain *chain,
+tsr_status tsr_cuda_fusion_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_fusion *chain,
                                  const tsr_cuda_device *device, void *stream)
 {
     (void)device;

@@ -55,7 +55,7 @@ static tsr_status bring(tsr_view *v, void **value)
     int64_t moved;
     if (!how.b_is_value || tsr_is_compressed(v) || !v->x)
         return TSR_OK;
-    tsr_status status = gpu->values->bring(v, 2, value, &moved);
+    tsr_status status = gpu->arrays->upload(v, 2, value, &moved);
     v->x = v->b = NULL;
     return status;
 }
@@ -63,16 +63,16 @@ static tsr_status bring(tsr_view *v, void **value)
 static void forget(void *value)
 {
     if (value)
-        gpu->values->forget(value);
+        gpu->arrays->drop(value);
 }
 
 /* Also twice. */
 static tsr_status fetch_value(tsr_result *result)
 {
     int64_t nvals = 0, known = result->nvals;
-    tsr_status status = gpu->values->count(result->stays, &nvals);
+    tsr_status status = gpu->arrays->count(result->stays, &nvals);
     for (int again = 0; again < 2 && status == TSR_OK; again++)
-        status = gpu->values->fetch(result->stays, result, 2);
+        status = gpu->arrays->download(result->stays, result, 2);
     if (status == TSR_OK) {
         assert_true(known < 0 || known == nvals);
         assert_int_equal(result->nvals, nvals);

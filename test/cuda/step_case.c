@@ -12,14 +12,14 @@ static void draw_operand(step_case *c, int k, rng *r, tsr_type type, int percent
 
 void make_step(step_case *c, rng *r)
 {
-    *c = (step_case){.step = {.op = (tsr_step_op)rng_below(r, TSR_STEP_COUNT), .type = (tsr_type)rng_below(r, TSR_TYPE_COUNT)}};
-    tsr_step *s = &c->step;
-    if (s->op == TSR_STEP_SQRT)
-        s->op = TSR_STEP_ABS;
+    *c = (step_case){.step = {.op = (tsr_ewise_op)rng_below(r, TSR_EWISE_COUNT), .type = (tsr_type)rng_below(r, TSR_TYPE_COUNT)}};
+    tsr_ewise *s = &c->step;
+    if (s->op == TSR_EWISE_SQRT)
+        s->op = TSR_EWISE_ABS;
     s->count = draw_count(r);
-    s->select = tsr_step_compares(s->op) && rng_chance(r, 50);
-    s->result = tsr_step_compares(s->op) && !s->select ? TSR_BOOL : s->type;
-    s->unite = !tsr_step_is_unary(s->op) && s->op <= TSR_STEP_LXOR && rng_chance(r, 50);
+    s->select = tsr_ewise_compares(s->op) && rng_chance(r, 50);
+    s->result = tsr_ewise_compares(s->op) && !s->select ? TSR_BOOL : s->type;
+    s->unite = !tsr_ewise_is_unary(s->op) && s->op <= TSR_EWISE_LXOR && rng_chance(r, 50);
     s->mask_type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
     s->mask_structural = rng_chance(r, 40);
     draw_operand(c, 0, r, s->type, 80, true);
@@ -27,7 +27,7 @@ void make_step(step_case *c, rng *r)
     draw_operand(c, 2, r, s->result, 60, true);
     draw_operand(c, 3, r, s->mask_type, 50, true);
     s->accumulates = c->host[2].x && rng_chance(r, 50);
-    s->accum = (tsr_step_op)(TSR_STEP_FIRST + rng_below(r, TSR_STEP_LXOR - TSR_STEP_FIRST + 1));
+    s->accum = (tsr_ewise_op)(TSR_EWISE_FIRST + rng_below(r, TSR_EWISE_LXOR - TSR_EWISE_FIRST + 1));
     s->replace = c->host[3].x && rng_chance(r, 40);
     s->mask_complement = c->host[3].x && rng_chance(r, 40);
     tsr_value_store(s->type, &s->x.scalar, 0, (tsr_value){.bits = 1, .real = 1.5});
@@ -36,8 +36,8 @@ void make_step(step_case *c, rng *r)
 
 void compute_want(step_case *c)
 {
-    tsr_step s = c->step;
-    tsr_step_arrays a = {.x = elements_of(&c->host[0]), .y = elements_of(&c->host[1]), .c = elements_of(&c->host[2]),
+    tsr_ewise s = c->step;
+    tsr_ewise_arrays a = {.x = elements_of(&c->host[0]), .y = elements_of(&c->host[1]), .c = elements_of(&c->host[2]),
                          .mask = elements_of(&c->host[3])};
     if (s.mask_structural)
         a.mask.x = NULL;
@@ -45,7 +45,7 @@ void compute_want(step_case *c)
     c->want = new_host(s.result, s.count, true);
     a.z = c->want.x;
     a.z_present = c->want.b;
-    tsr_ref_step(&s, &a);
+    tsr_ref_ewise(&s, &a);
 }
 
 void free_step(step_case *c)
@@ -57,7 +57,7 @@ void free_step(step_case *c)
 
 tsr_status run_step(const step_case *c, void **value)
 {
-    tsr_step s = c->step;
+    tsr_ewise s = c->step;
     void *there[OPERANDS] = {NULL};
     tsr_status status = TSR_OK;
     *value = NULL;
@@ -68,9 +68,9 @@ tsr_status run_step(const step_case *c, void **value)
     s.c = there[2];
     s.mask = there[3];
     if (status == TSR_OK)
-        status = values->step(&s, value);
+        status = arrays->step(&s, value);
     for (int k = 0; k < OPERANDS; k++)
         if (there[k])
-            values->forget(there[k]); /* what is queued has read them by then */
+            arrays->drop(there[k]); /* what is queued has read them by then */
     return status;
 }

@@ -1,7 +1,7 @@
 /* One step with random operands.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_TEST_STEP_CASE_H
-#define TSR_TEST_STEP_CASE_H
+#ifndef TSR_TEST_EWISE_CASE_H
+#define TSR_TEST_EWISE_CASE_H
 
 #include "test/cuda/host_value.h"
 
@@ -9,9 +9,9 @@ enum { OPERANDS = 4 };
 
 /* A step, its operands on the host, and what it must give. */
 typedef struct step_case {
-    tsr_step step;
+    tsr_ewise step;
     host_value host[OPERANDS], want; /* x, y, c, mask; x.x == NULL: not there */
-    tsr_step_arrays arrays;
+    tsr_ewise_arrays arrays;
 } step_case;
 
 void make_step(step_case *c, rng *r);

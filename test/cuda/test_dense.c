@@ -269,7 +269,7 @@ static bool test_narrow(uint64_t seed)
     must(tsr_cuda_to_host(range, found, sizeof range, NULL), "to host");
     must(tsr_cuda_wait(NULL), "wait");
     int shift, expected;
-    bool narrow = tsr_narrow_shift(&shift, range), ok = narrow == fits(&expected, x, &s) && (!narrow || shift == expected);
+    bool narrow = tsr_fp16_scale(&shift, range), ok = narrow == fits(&expected, x, &s) && (!narrow || shift == expected);
     must(tsr_cuda_narrow(out + (size_t)s.dst_shift * 2, s.dst_ld, in + (size_t)s.src_shift * sizeof *x, s.src_ld, s.rows, s.cols,
              ldexpf(1, shift), NULL),
         "narrow");

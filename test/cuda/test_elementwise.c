@@ -111,18 +111,18 @@ static tsr_elements draw_operand(rng *r, tsr_type type, int64_t count, uint64_t 
 }
 
 /* Every operator and type in turn; the rest at random, as the contract allows it. */
-static tsr_step draw_step(rng *r, uint64_t seed)
+static tsr_ewise draw_step(rng *r, uint64_t seed)
 {
-    tsr_step s = {.op = (tsr_step_op)(seed % TSR_STEP_COUNT), .type = (tsr_type)(seed / TSR_STEP_COUNT % TSR_TYPE_COUNT)};
-    if (s.op == TSR_STEP_SQRT && s.type < TSR_FP32)
+    tsr_ewise s = {.op = (tsr_ewise_op)(seed % TSR_EWISE_COUNT), .type = (tsr_type)(seed / TSR_EWISE_COUNT % TSR_TYPE_COUNT)};
+    if (s.op == TSR_EWISE_SQRT && s.type < TSR_FP32)
         s.type = TSR_FP32;
     s.count = draw_count(r);
-    s.select = tsr_step_compares(s.op) && rng_chance(r, 50);
-    s.result = tsr_step_compares(s.op) && !s.select ? TSR_BOOL : s.type;
-    s.unite = !tsr_step_is_unary(s.op) && !s.select && s.result == s.type && rng_chance(r, 40);
+    s.select = tsr_ewise_compares(s.op) && rng_chance(r, 50);
+    s.result = tsr_ewise_compares(s.op) && !s.select ? TSR_BOOL : s.type;
+    s.unite = !tsr_ewise_is_unary(s.op) && !s.select && s.result == s.type && rng_chance(r, 40);
     s.accumulates = rng_chance(r, 40);
-    int binary = (s.result == TSR_BOOL ? TSR_STEP_COUNT : TSR_STEP_EQ) - TSR_STEP_FIRST;
-    s.accum = (tsr_step_op)(TSR_STEP_FIRST + rng_below(r, binary));
+    int binary = (s.result == TSR_BOOL ? TSR_EWISE_COUNT : TSR_EWISE_EQ) - TSR_EWISE_FIRST;
+    s.accum = (tsr_ewise_op)(TSR_EWISE_FIRST + rng_below(r, binary));
     s.mask_type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
     s.mask_structural = rng_chance(r, 40);
     s.mask_complement = rng_chance(r, 40);
@@ -130,10 +130,10 @@ static tsr_step draw_step(rng *r, uint64_t seed)
     return s;
 }
 
-static tsr_step_arrays draw_arrays(rng *r, tsr_step *s)
+static tsr_ewise_arrays draw_arrays(rng *r, tsr_ewise *s)
 {
     static char is_a_mask;
-    tsr_step_arrays a = {.x = draw_operand(r, s->type, s->count, &s->x.scalar), .y = draw_operand(r, s->type, s->count, &s->y.scalar)};
+    tsr_ewise_arrays a = {.x = draw_operand(r, s->type, s->count, &s->x.scalar), .y = draw_operand(r, s->type, s->count, &s->y.scalar)};
     if (rng_chance(r, 50)) {
         s->mask = &is_a_mask;
         a.mask.present = draw_presence(r, s->count, 40);
@@ -148,13 +148,13 @@ static tsr_step_arrays draw_arrays(rng *r, tsr_step *s)
     s->accumulates = s->accumulates && a.c.x;
     size_t bytes = (size_t)s->count * type_size(s->result);
     a.z = take(bytes);
-    a.z_present = tsr_step_is_full(s, &a) && rng_chance(r, 70) ? NULL : take((size_t)s->count);
+    a.z_present = tsr_ewise_is_full(s, &a) && rng_chance(r, 70) ? NULL : take((size_t)s->count);
     return a;
 }
 
-static tsr_step_arrays arrays_to_device(const tsr_step *s, const tsr_step_arrays *a)
+static tsr_ewise_arrays arrays_to_device(const tsr_ewise *s, const tsr_ewise_arrays *a)
 {
-    return (tsr_step_arrays){.x = to_device(&a->x, s->type, s->count), .y = to_device(&a->y, s->type, s->count),
+    return (tsr_ewise_arrays){.x = to_device(&a->x, s->type, s->count), .y = to_device(&a->y, s->type, s->count),
                              .c = to_device(&a->c, s->result, s->count), .mask = to_device(&a->mask, s->mask_type, s->count),
                              .z = upload(a->z, (size_t)s->count * type_size(s->result) + SPARE),
                              .z_present = upload(a->z_present, (size_t)s->count + SPARE)};
@@ -168,7 +168,7 @@ static bool same_element(tsr_type type, const char *x, const char *y, int64_t k)
 }
 
 /* The first place that is wrong; -1: none. */
-static int64_t find_difference(const tsr_step *s, const tsr_step_arrays *want, const char *z, const int8_t *present)
+static int64_t find_difference(const tsr_ewise *s, const tsr_ewise_arrays *want, const char *z, const int8_t *present)
 {
     for (int64_t k = 0; k < s->count; k++)
         if (!same_element(s->result, want->z, z, k) || (present && present[k] != want->z_present[k]))
@@ -188,16 +188,16 @@ static bool spare_untouched(const void *p, size_t bytes)
 static int check_step(uint64_t seed)
 {
     rng r = {seed};
-    tsr_step s = draw_step(&r, seed);
-    tsr_step_arrays want = draw_arrays(&r, &s), there = arrays_to_device(&s, &want);
+    tsr_ewise s = draw_step(&r, seed);
+    tsr_ewise_arrays want = draw_arrays(&r, &s), there = arrays_to_device(&s, &want);
     size_t bytes = (size_t)s.count * type_size(s.result);
     char *z = take(bytes);
     int8_t *present = want.z_present ? take((size_t)s.count) : NULL;
-    must(tsr_cuda_step(&s, &there, &device, NULL));
+    must(tsr_cuda_ewise(&s, &there, &device, NULL));
     download(z, there.z, bytes + SPARE);
     if (present)
         download(present, there.z_present, (size_t)s.count + SPARE);
-    tsr_ref_step(&s, &want);
+    tsr_ref_ewise(&s, &want);
     int64_t at = find_difference(&s, &want, z, present);
     bool right = at < 0 && spare_untouched(z, bytes) && (!present || spare_untouched(present, (size_t)s.count));
     if (!right)
@@ -286,11 +286,11 @@ static int check_reduce(uint64_t seed)
 /* ---- chains ---- */
 
 /* An operand of step k on the host and on the device: mostly what the step before has made. */
-static void draw_link(rng *r, tsr_elements *host, tsr_elements *there, uint64_t *scalar, const tsr_chain *c,
-                      const tsr_step_arrays *want, int percent)
+static void draw_link(rng *r, tsr_elements *host, tsr_elements *there, uint64_t *scalar, const tsr_fusion *c,
+                      const tsr_ewise_arrays *want, int percent)
 {
     const int k = c->n;
-    const tsr_step *s = &c->step[k];
+    const tsr_ewise *s = &c->step[k];
     if (k && rng_chance(r, percent)) {
         *host = (tsr_elements){want[k - 1].z, NULL};
         *there = (tsr_elements){c->arrays[k - 1].z, NULL};
@@ -302,14 +302,14 @@ static void draw_link(rng *r, tsr_elements *host, tsr_elements *there, uint64_t 
     *there = to_device(host, s->type, s->count);
 }
 
-static void add_step(rng *r, tsr_chain *c, tsr_step_arrays *want, tsr_type type, int64_t count)
+static void add_step(rng *r, tsr_fusion *c, tsr_ewise_arrays *want, tsr_type type, int64_t count)
 {
     const int k = c->n;
-    tsr_step *s = &c->step[k];
-    tsr_step_arrays *a = &c->arrays[k], *w = &want[k];
-    *s = (tsr_step){.op = (tsr_step_op)rng_below(r, TSR_STEP_EQ), .type = type, .result = type, .count = count,
-                    .accumulates = rng_chance(r, 50), .accum = (tsr_step_op)(TSR_STEP_FIRST + rng_below(r, TSR_STEP_EQ - TSR_STEP_FIRST))};
-    s->unite = !tsr_step_is_unary(s->op) && rng_chance(r, 30);
+    tsr_ewise *s = &c->step[k];
+    tsr_ewise_arrays *a = &c->arrays[k], *w = &want[k];
+    *s = (tsr_ewise){.op = (tsr_ewise_op)rng_below(r, TSR_EWISE_EQ), .type = type, .result = type, .count = count,
+                    .accumulates = rng_chance(r, 50), .accum = (tsr_ewise_op)(TSR_EWISE_FIRST + rng_below(r, TSR_EWISE_EQ - TSR_EWISE_FIRST))};
+    s->unite = !tsr_ewise_is_unary(s->op) && rng_chance(r, 30);
     draw_link(r, &w->x, &a->x, &s->x.scalar, c, want, 75);
     draw_link(r, &w->y, &a->y, &s->y.scalar, c, want, 30);
     uint64_t unused;
@@ -317,20 +317,20 @@ static void add_step(rng *r, tsr_chain *c, tsr_step_arrays *want, tsr_type type,
         draw_link(r, &w->c, &a->c, &unused, c, want, 30);
     s->accumulates = w->c.x;
     w->c.present = a->c.present = NULL;
-    if (!tsr_chain_takes(s, w))
+    if (!tsr_fusion_takes(s, w))
         w->x.present = w->y.present = a->x.present = a->y.present = NULL;
     const size_t bytes = (size_t)count * type_size(type);
     w->z = take(bytes);
     a->z = upload(w->z, bytes + SPARE);
     c->looked_at[k] = rng_chance(r, 60);
     c->n++;
-    tsr_ref_step(s, w);
+    tsr_ref_ewise(s, w);
 }
 
 /* What is looked at is right, and nothing else was written. */
-static int64_t find_wrong_link(const tsr_chain *c, const tsr_step_arrays *want, int k)
+static int64_t find_wrong_link(const tsr_fusion *c, const tsr_ewise_arrays *want, int k)
 {
-    const tsr_step *s = &c->step[k];
+    const tsr_ewise *s = &c->step[k];
     const size_t bytes = (size_t)s->count * type_size(s->type);
     char *z = take(bytes);
     download(z, c->arrays[k].z, bytes + SPARE);
@@ -339,14 +339,14 @@ static int64_t find_wrong_link(const tsr_chain *c, const tsr_step_arrays *want, 
     return c->looked_at[k] ? find_difference(s, &want[k], z, NULL) : -1;
 }
 
-static bool same_reduction(const tsr_chain *c, tsr_reduce_op op, const tsr_step_arrays *last)
+static bool same_reduction(const tsr_fusion *c, tsr_reduce_op op, const tsr_ewise_arrays *last)
 {
-    const tsr_step *s = &c->step[0];
+    const tsr_ewise *s = &c->step[0];
     tsr_cuda_reduced got, *result;
     void *scratch;
     must(tsr_cuda_malloc((void **)&result, sizeof got, NULL));
     must(tsr_cuda_malloc(&scratch, tsr_cuda_reduce_bytes(s->count, &device), NULL));
-    must(tsr_cuda_chain_reduce(result, scratch, op, c, &device, NULL));
+    must(tsr_cuda_fusion_reduce(result, scratch, op, c, &device, NULL));
     download(&got, result, sizeof got);
     tsr_cuda_free(result, NULL);
     tsr_cuda_free(scratch, NULL);
@@ -358,9 +358,9 @@ static bool same_reduction(const tsr_chain *c, tsr_reduce_op op, const tsr_step_
 static int check_chain(uint64_t seed)
 {
     rng r = {seed};
-    tsr_chain c = {0};
-    tsr_step_arrays want[TSR_CHAIN_MOST] = {0};
-    const int n = 1 + (int)rng_below(&r, TSR_CHAIN_MOST);
+    tsr_fusion c = {0};
+    tsr_ewise_arrays want[TSR_FUSION_MOST] = {0};
+    const int n = 1 + (int)rng_below(&r, TSR_FUSION_MOST);
     const int64_t some = draw_count(&r), count = some ? some : 1;
     const tsr_type type = seed % 2 ? TSR_FP32 : TSR_FP64;
     const int op = rng_chance(&r, 50) ? (int)rng_below(&r, TSR_REDUCE_MAX + 1) : -1;
@@ -368,7 +368,7 @@ static int check_chain(uint64_t seed)
         add_step(&r, &c, want, type, count);
     bool right = op < 0 || same_reduction(&c, (tsr_reduce_op)op, &want[n - 1]);
     if (op < 0)
-        must(tsr_cuda_chain(&c, &device, NULL));
+        must(tsr_cuda_fusion(&c, &device, NULL));
     for (int k = 0; k < n && right; k++)
         right = find_wrong_link(&c, want, k) < 0;
     if (!right)
@@ -615,7 +615,7 @@ static int check_places(uint64_t seed)
     rng r = {seed};
     tsr_type type = (tsr_type)(seed % TSR_TYPE_COUNT);
     tsr_places p = {.by_vector = (int)rng_below(&r, 3) - 1, .by_place = (int)rng_below(&r, 3) - 1, .offset = rng_below(&r, 60) - 30,
-                    .select = rng_chance(&r, 60), .keep = (tsr_step_op)(TSR_STEP_EQ + rng_below(&r, 6))};
+                    .select = rng_chance(&r, 60), .keep = (tsr_ewise_op)(TSR_EWISE_EQ + rng_below(&r, 6))};
     if (rng_chance(&r, 5))
         p.offset = INT64_MAX;
     draw_shape(&r, &p.vectors, &p.length);

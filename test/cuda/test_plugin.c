@@ -321,11 +321,11 @@ static void test_panels_after_bring(void **state)
         tsr_view v = {.format = TSR_FULL, .type = TSR_INT64, .by_col = true, .nrows = COUNT, .ncols = 1, .nvec = 1, .vlen = COUNT,
                       .ld = COUNT, .nvals = COUNT, .x = brought};
         check_at(&c, "A is kept");
-        assert_int_equal(gpu->values->bring(&v, 2, &value, &moved), TSR_OK);
+        assert_int_equal(gpu->arrays->upload(&v, 2, &value, &moved), TSR_OK);
         check_at(&c, "panels");
-        assert_int_equal(gpu->values->fetch(value, &(tsr_result){.x = home}, 2), TSR_OK);
+        assert_int_equal(gpu->arrays->download(value, &(tsr_result){.x = home}, 2), TSR_OK);
         assert_memory_equal(home, brought, sizeof home);
-        gpu->values->forget(value);
+        gpu->arrays->drop(value);
         release();
         case_free(&c);
     }
@@ -554,8 +554,8 @@ static tsr_status execute_and_fetch(const tsr_product *product, tsr_result *resu
     size_t size = type_size(product->semiring.type);
     uint64_t total = result->total, range = size == 8 ? 0 : UINT64_C(1) << 8 * size;
     for (int again = 0; again < 2 && status == TSR_OK; again++)
-        status = gpu->fetch(result->stays, result);
-    gpu->forget(result->stays);
+        status = gpu->download(result->stays, result);
+    gpu->drop(result->stays);
     result->stays = NULL;
     uint64_t sum = status == TSR_OK ? sum_of(product->semiring.type, result->x, result->b, product->mask.nvals) : total;
     assert_int_equal(range ? sum % range : sum, range ? total % range : total);
@@ -591,7 +591,7 @@ static void test_results_that_stay(void **state)
         result.b = malloc(places);
         assert_int_equal(execute(&c.product, &result), TSR_OK);
         if (result.stays)
-            gpu->forget(result.stays);
+            gpu->drop(result.stays);
         free(result.x);
         free(result.b);
         release();

@@ -23,7 +23,7 @@ static void test_steps(void **state)
         compute_want(&c);
         assert_int_equal(run_step(&c, &value), TSR_OK);
         check_value(value, &c.want);
-        values->forget(value);
+        arrays->drop(value);
         free_step(&c);
     }
     assert_int_equal(tsr_cuda.used, 0);
@@ -39,20 +39,20 @@ static void test_chain(void **state)
     draw_host(&h, &r);
     void *value = must_bring(&h);
     for (int k = 0; k < STEPS; k++) {
-        tsr_step s = {.op = k % 2 ? TSR_STEP_PLUS : TSR_STEP_TIMES, .type = TSR_INT64, .result = TSR_INT64, .count = COUNT,
-                      .x = {.value = value}, .y = {.scalar = 3}, .c = value, .accumulates = true, .accum = TSR_STEP_RMINUS};
-        tsr_step_arrays a = {.x = elements_of(&h), .c = elements_of(&h), .z = want.x, .z_present = want.b};
+        tsr_ewise s = {.op = k % 2 ? TSR_EWISE_PLUS : TSR_EWISE_TIMES, .type = TSR_INT64, .result = TSR_INT64, .count = COUNT,
+                      .x = {.value = value}, .y = {.scalar = 3}, .c = value, .accumulates = true, .accum = TSR_EWISE_RMINUS};
+        tsr_ewise_arrays a = {.x = elements_of(&h), .c = elements_of(&h), .z = want.x, .z_present = want.b};
         void *next;
-        assert_int_equal(values->step(&s, &next), TSR_OK);
-        values->forget(value);
-        tsr_ref_step(&s, &a);
+        assert_int_equal(arrays->step(&s, &next), TSR_OK);
+        arrays->drop(value);
+        tsr_ref_ewise(&s, &a);
         host_value old = h;
         h = want;
         want = old;
         value = next;
     }
     check_value(value, &h);
-    values->forget(value);
+    arrays->drop(value);
     free_host(&h);
     free_host(&want);
 }
@@ -65,22 +65,22 @@ typedef struct live_value {
     host_value host;
 } live_value;
 
-static void draw_next_step(tsr_step *s, tsr_step_arrays *a, const live_value live[LIVE], int last, rng *r)
+static void draw_next_step(tsr_ewise *s, tsr_ewise_arrays *a, const live_value live[LIVE], int last, rng *r)
 {
-    static const tsr_step_op ops[] = {TSR_STEP_IDENTITY, TSR_STEP_ABS, TSR_STEP_AINV, TSR_STEP_PLUS, TSR_STEP_MINUS, TSR_STEP_RMINUS,
-                                      TSR_STEP_MIN, TSR_STEP_MAX, TSR_STEP_ISGT, TSR_STEP_SECOND};
+    static const tsr_ewise_op ops[] = {TSR_EWISE_IDENTITY, TSR_EWISE_ABS, TSR_EWISE_AINV, TSR_EWISE_PLUS, TSR_EWISE_MINUS, TSR_EWISE_RMINUS,
+                                      TSR_EWISE_MIN, TSR_EWISE_MAX, TSR_EWISE_ISGT, TSR_EWISE_SECOND};
     const live_value *x = &live[rng_chance(r, 70) ? last : (int)rng_below(r, LIVE)], *y = &live[rng_below(r, LIVE)];
-    *s = (tsr_step){.op = ops[rng_below(r, 10)], .type = TSR_FP32, .result = TSR_FP32, .count = LENGTH, .x = {.value = x->value}};
-    *a = (tsr_step_arrays){.x = elements_of(&x->host)};
+    *s = (tsr_ewise){.op = ops[rng_below(r, 10)], .type = TSR_FP32, .result = TSR_FP32, .count = LENGTH, .x = {.value = x->value}};
+    *a = (tsr_ewise_arrays){.x = elements_of(&x->host)};
     if (rng_chance(r, 60)) {
         s->y.value = y->value;
         a->y = elements_of(&y->host);
     }
-    s->unite = !tsr_step_is_unary(s->op) && rng_chance(r, 20);
+    s->unite = !tsr_ewise_is_unary(s->op) && rng_chance(r, 20);
     if (rng_chance(r, 50)) {
         const live_value *c = &live[rng_chance(r, 40) ? last : (int)rng_below(r, LIVE)];
         s->accumulates = true;
-        s->accum = rng_chance(r, 50) ? TSR_STEP_MINUS : TSR_STEP_MAX;
+        s->accum = rng_chance(r, 50) ? TSR_EWISE_MINUS : TSR_EWISE_MAX;
         s->c = c->value;
         a->c = elements_of(&c->host);
     }
@@ -92,10 +92,10 @@ static void look_at_live(const live_value *v, rng *r)
     const tsr_reduce_op op = ops[rng_below(r, 5)];
     float once = 0, again = 0;
     bool any_once, any_again;
-    assert_int_equal(values->reduce(v->value, TSR_FP32, op, &once, &any_once), TSR_OK);
+    assert_int_equal(arrays->reduce(v->value, TSR_FP32, op, &once, &any_once), TSR_OK);
     if (rng_chance(r, 30))
         check_value(v->value, &v->host);
-    assert_int_equal(values->reduce(v->value, TSR_FP32, op, &again, &any_again), TSR_OK);
+    assert_int_equal(arrays->reduce(v->value, TSR_FP32, op, &again, &any_again), TSR_OK);
     assert_int_equal(any_once, any_again);
     assert_true(!any_once || memcmp(&once, &again, sizeof once) == 0 || (isnan(once) && isnan(again)));
 }
@@ -112,17 +112,17 @@ static void test_steps_in_chains(void **state)
         live[k].value = must_bring(&live[k].host);
     }
     for (int k = 0, last = 0; k < STEPS * rounds; k++) {
-        tsr_step s;
-        tsr_step_arrays a;
+        tsr_ewise s;
+        tsr_ewise_arrays a;
         draw_next_step(&s, &a, live, last, &r);
-        host_value want = new_host(TSR_FP32, LENGTH, !tsr_step_is_full(&s, &a));
+        host_value want = new_host(TSR_FP32, LENGTH, !tsr_ewise_is_full(&s, &a));
         a.z = want.x;
         a.z_present = want.b;
-        tsr_ref_step(&s, &a);
+        tsr_ref_ewise(&s, &a);
         void *z;
-        assert_int_equal(values->step(&s, &z), TSR_OK);
+        assert_int_equal(arrays->step(&s, &z), TSR_OK);
         last = (int)rng_below(&r, LIVE);
-        values->forget(live[last].value);
+        arrays->drop(live[last].value);
         free_host(&live[last].host);
         live[last] = (live_value){z, want};
         if (rng_chance(&r, 20))
@@ -133,7 +133,7 @@ static void test_steps_in_chains(void **state)
     }
     for (int k = 0; k < LIVE; k++) {
         check_value(live[k].value, &live[k].host);
-        values->forget(live[k].value);
+        arrays->drop(live[k].value);
         free_host(&live[k].host);
     }
     assert_int_equal(tsr_cuda.used, 0);
@@ -147,12 +147,12 @@ static void test_copies(void **state)
     host_value h = new_host(TSR_FP32, 300, true);
     draw_host(&h, &r);
     void *a = must_bring(&h), *copy;
-    const tsr_step step = {.op = TSR_STEP_IDENTITY, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}};
-    assert_int_equal(values->step(&step, &copy), TSR_OK);
-    values->forget(a);
-    assert_int_equal(values->wait(copy), TSR_OK);
+    const tsr_ewise step = {.op = TSR_EWISE_IDENTITY, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}};
+    assert_int_equal(arrays->step(&step, &copy), TSR_OK);
+    arrays->drop(a);
+    assert_int_equal(arrays->wait(copy), TSR_OK);
     check_value(copy, &h);
-    values->forget(copy);
+    arrays->drop(copy);
     free_host(&h);
 }
 
@@ -168,8 +168,8 @@ static void test_times(void **state)
     assert_null(gpu->times());
     tsr_cuda.timed = true;
     void *a = must_bring(&h), *sum;
-    const tsr_step step = {.op = TSR_STEP_PLUS, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}, .y = {.value = a}};
-    assert_int_equal(values->step(&step, &sum), TSR_OK);
+    const tsr_ewise step = {.op = TSR_EWISE_PLUS, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}, .y = {.value = a}};
+    assert_int_equal(arrays->step(&step, &sum), TSR_OK);
     void *times = gpu->times(), *none = gpu->times();
     double ms;
     do
@@ -178,8 +178,8 @@ static void test_times(void **state)
     tsr_cuda.timed = false;
     assert_null(none);
     assert_true(ms > 0);
-    values->forget(a);
-    values->forget(sum);
+    arrays->drop(a);
+    arrays->drop(sum);
     free_host(&h);
 }
 
@@ -200,11 +200,11 @@ static void test_reductions(void **state)
         bool any = tsr_ref_reduce(&want, type, op, &e, h.count), got;
         tsr_value_store(type, &want_bits, 0, want);
         void *value = must_bring(&h);
-        assert_int_equal(values->reduce(value, type, op, &got_bits, &got), TSR_OK);
+        assert_int_equal(arrays->reduce(value, type, op, &got_bits, &got), TSR_OK);
         assert_int_equal(got, any);
         if (any && !(tsr_type_is_float(type) && op == TSR_REDUCE_TIMES))
             assert_int_equal(got_bits, want_bits);
-        values->forget(value);
+        arrays->drop(value);
         free_host(&h);
     }
     assert_int_equal(tsr_cuda.used, 0);
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
     int status = start_plugin(argc, argv, &(tsr_backend_options){0});
     if (status)
         return status;
-    values = gpu->values;
+    arrays = gpu->arrays;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps), cmocka_unit_test(test_chain), cmocka_unit_test(test_steps_in_chains),
         cmocka_unit_test(test_copies), cmocka_unit_test(test_times), cmocka_unit_test(test_reductions),

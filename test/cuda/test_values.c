@@ -39,13 +39,13 @@ static void bring_one(rng *r)
                   .vlen = length, .ld = ld, .nvals = entries_of(&want), .b = held.b, .x = held.x};
     pinned = pinned && gpu->pin(held.x, (size_t)held.count * size);
     void *value;
-    assert_int_equal(values->bring(&v, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
+    assert_int_equal(arrays->upload(&v, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
     assert_int_equal(moved, want.count * (int64_t)((iso ? 0 : size) + (bitmap ? 1 : 0)));
     if (pinned)
         gpu->unpin(held.x);
     memset(held.x, POISON, (size_t)held.count * size); /* it is not looked at any more */
     check_value(value, &want);
-    values->forget(value);
+    arrays->drop(value);
     free_host(&held);
     free_host(&want);
 }
@@ -77,11 +77,11 @@ static void bring_sparse(rng *r)
                      .nrows = by_col ? length : vectors, .ncols = by_col ? vectors : length, .nvec = stored, .vlen = length, .ld = length,
                      .nvals = nvals, .p = p, .h = hyper ? h : NULL, .i = i, .x = nvals ? entries.x : NULL};
     void *value;
-    assert_int_equal(values->bring(&view, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
+    assert_int_equal(arrays->upload(&view, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
     assert_int_equal(moved, nvals ? (vectors + 1) * 8 + nvals * (int64_t)(4 + (iso ? 0 : size)) : 0);
     memset(entries.x, POISON, (size_t)count * size); /* it is not looked at any more */
     check_value(value, &want);
-    values->forget(value);
+    arrays->drop(value);
     free_host(&want);
     free_host(&entries);
     free(p);
@@ -113,13 +113,13 @@ static void test_fetch_again(void **state)
             bool pinned = again % 2 && gpu->pin(full.x, 777 * 4);
             tsr_result result = {.x = full.x, .b = full.b};
             memset(full.x, POISON, 777 * 4);
-            assert_int_equal(values->fetch(value, &result, 3), TSR_OK);
+            assert_int_equal(arrays->download(value, &result, 3), TSR_OK);
             assert_int_equal(result.bytes_moved, 777 * (4 + bitmap));
             assert_same(&full, &h);
             if (pinned)
                 gpu->unpin(full.x);
         }
-        values->forget(value);
+        arrays->drop(value);
         free_host(&h);
         free_host(&full);
     }
@@ -149,9 +149,9 @@ static derive_case draw_derive(rng *r, tsr_type type)
 static void check_derived(derive_case *c, tsr_status status, void *const *value, host_value *want)
 {
     assert_int_equal(status, TSR_OK);
-    values->forget(c->value);
+    arrays->drop(c->value);
     check_value(*value, want);
-    values->forget(*value);
+    arrays->drop(*value);
     free_host(want);
     free_host(&c->host);
 }
@@ -167,7 +167,7 @@ static void check_sums(rng *r)
     host_value want = new_host(type, c.vectors, true);
     void *value;
     tsr_ref_sums(&s, &c.e, want.x, want.b);
-    check_derived(&c, values->sums(&s, &value), &value, &want);
+    check_derived(&c, arrays->sums(&s, &value), &value, &want);
 }
 
 static void check_cast(rng *r)
@@ -176,7 +176,7 @@ static void check_cast(rng *r)
     host_value want = new_host((tsr_type)rng_below(r, TSR_TYPE_COUNT), c.host.count, true);
     void *value;
     tsr_ref_cast_all(want.x, want.b, want.type, &c.e, c.host.type, c.host.count);
-    check_derived(&c, values->cast(c.value, c.host.type, want.type, &value), &value, &want);
+    check_derived(&c, arrays->cast(c.value, c.host.type, want.type, &value), &value, &want);
 }
 
 static void check_turn(rng *r)
@@ -185,7 +185,7 @@ static void check_turn(rng *r)
     host_value want = new_host(c.host.type, c.host.count, true);
     void *value;
     tsr_ref_turn(want.x, want.b, &c.e, type_size(c.host.type), c.vectors, c.length);
-    check_derived(&c, values->turn(c.value, c.vectors, c.length, &value), &value, &want);
+    check_derived(&c, arrays->turn(c.value, c.vectors, c.length, &value), &value, &want);
 }
 
 static void check_places(rng *r)
@@ -193,11 +193,11 @@ static void check_places(rng *r)
     derive_case c = draw_derive(r, (tsr_type)rng_below(r, TSR_TYPE_COUNT));
     tsr_places p = {.value = c.value, .vectors = c.vectors, .length = c.length, .by_vector = (int)rng_below(r, 3) - 1,
                     .by_place = (int)rng_below(r, 3) - 1, .offset = rng_below(r, 9) - 4, .select = rng_chance(r, 50),
-                    .keep = (tsr_step_op)(TSR_STEP_EQ + rng_below(r, 6))};
+                    .keep = (tsr_ewise_op)(TSR_EWISE_EQ + rng_below(r, 6))};
     host_value want = new_host(p.select ? c.host.type : TSR_INT64, c.host.count, true);
     void *value;
     tsr_ref_places(&p, &c.e, type_size(c.host.type), want.x, want.b);
-    check_derived(&c, values->places(&p, &value), &value, &want);
+    check_derived(&c, arrays->places(&p, &value), &value, &want);
 }
 
 static void test_derived(void **state)
@@ -248,16 +248,16 @@ static void test_dense_products(void **state)
         p.a = must_bring(&a);
         p.b = must_bring(&b);
         void *value;
-        tsr_status status = values->multiply(&p, &value);
+        tsr_status status = arrays->multiply(&p, &value);
         if (status == TSR_DECLINED && round == 0)
             print_message("no cuBLAS here\n");
         assert_true(status == TSR_OK || status == TSR_DECLINED);
         if (status == TSR_OK) {
             check_value(value, &c);
-            values->forget(value);
+            arrays->drop(value);
         }
-        values->forget(p.a);
-        values->forget(p.b);
+        arrays->drop(p.a);
+        arrays->drop(p.b);
         free_host(&a);
         free_host(&b);
         free_host(&c);
@@ -285,7 +285,7 @@ static void test_little_memory(void **state)
         if (status == TSR_OK) {
             tsr_cuda.cap = cap;
             check_value(value, &c.want);
-            values->forget(value);
+            arrays->drop(value);
         }
         free_step(&c);
         assert_int_equal(tsr_cuda.used, 0);
@@ -317,7 +317,7 @@ static void test_values_evict(void **state)
     value = must_bring(&h);
     assert_false(gpu->holds(&p));
     check_value(value, &h);
-    values->forget(value);
+    arrays->drop(value);
     free_host(&h);
     if (slot)
         gpu->release(slot);
@@ -367,14 +367,14 @@ static tsr_status multiply_frontier(frontier *f, const int *columns, int count, 
     assert_int_equal(tsr_ref_execute(&p, &(tsr_result){.x = f->want, .b = f->want_b}), TSR_OK);
     *got = (tsr_result){.x = f->got, .b = f->got_b};
     int64_t moved;
-    tsr_status status = values->bring(&p.b, 1, &p.b_value, &moved);
+    tsr_status status = arrays->upload(&p.b, 1, &p.b_value, &moved);
     p.a_slot = &f->slot;
     p.b.x = NULL;
     p.b.b = NULL;
     if (status == TSR_OK)
         status = gpu->execute(&p, got);
     if (p.b_value)
-        values->forget(p.b_value);
+        arrays->drop(p.b_value);
     for (int row = 0; status == TSR_OK && row < PATHS; row++) {
         assert_int_equal(f->got_b[row], f->want_b[row]);
         assert_true(!f->want_b[row] || f->got[row] == f->want[row]);
@@ -450,11 +450,11 @@ static tsr_status do_all(const step_case *c, const tsr_dense_product *product, c
     bool any;
     tsr_status status = run_step(c, &value);
     if (status == TSR_OK)
-        status = values->count(value, &nvals);
+        status = arrays->count(value, &nvals);
     if (status == TSR_OK)
-        status = values->reduce(value, c->want.type, TSR_REDUCE_PLUS, &scalar, &any);
+        status = arrays->reduce(value, c->want.type, TSR_REDUCE_PLUS, &scalar, &any);
     if (status == TSR_OK)
-        status = values->fetch(value, &(tsr_result){.x = got.x, .b = got.b}, 1);
+        status = arrays->download(value, &(tsr_result){.x = got.x, .b = got.b}, 1);
     if (value && status == TSR_OK)
         assert_same(&got, &c->want);
     if (status == TSR_OK)
@@ -462,23 +462,23 @@ static tsr_status do_all(const step_case *c, const tsr_dense_product *product, c
     if (status == TSR_OK) {
         tsr_dense_product p = *product;
         p.a = p.b = matrix;
-        status = values->multiply(&p, &square);
+        status = arrays->multiply(&p, &square);
     }
     tsr_sums s = {.value = matrix, .type = TSR_FP64, .op = TSR_REDUCE_PLUS, .vectors = 9, .length = 9};
-    tsr_places at = {.value = matrix, .vectors = 9, .length = 9, .by_vector = 1, .by_place = -1, .select = true, .keep = TSR_STEP_GE};
+    tsr_places at = {.value = matrix, .vectors = 9, .length = 9, .by_vector = 1, .by_place = -1, .select = true, .keep = TSR_EWISE_GE};
     void *made[4] = {NULL};
     if (status == TSR_OK)
-        status = values->sums(&s, &made[0]);
+        status = arrays->sums(&s, &made[0]);
     if (status == TSR_OK)
-        status = values->cast(matrix, TSR_FP64, TSR_INT8, &made[1]);
+        status = arrays->cast(matrix, TSR_FP64, TSR_INT8, &made[1]);
     if (status == TSR_OK)
-        status = values->turn(matrix, 9, 9, &made[2]);
+        status = arrays->turn(matrix, 9, 9, &made[2]);
     if (status == TSR_OK)
-        status = values->places(&at, &made[3]);
+        status = arrays->places(&at, &made[3]);
     void *const all[] = {value, matrix, square, made[0], made[1], made[2], made[3]};
     for (int k = 0; k < 7; k++)
         if (all[k])
-            values->forget(all[k]);
+            arrays->drop(all[k]);
     free_host(&got);
     return status;
 }
@@ -537,10 +537,10 @@ static void *worker(void *argument)
         make_step(&c, &r);
         compute_want(&c);
         host_value got = new_host(c.want.type, c.want.count, true);
-        bool ok = run_step(&c, &value) == TSR_OK && values->fetch(value, &(tsr_result){.x = got.x, .b = got.b}, 2) == TSR_OK;
+        bool ok = run_step(&c, &value) == TSR_OK && arrays->download(value, &(tsr_result){.x = got.x, .b = got.b}, 2) == TSR_OK;
         ok = ok && memcmp(got.b, c.want.b, (size_t)got.count) == 0;
         if (value)
-            values->forget(value);
+            arrays->drop(value);
         free_host(&got);
         free_step(&c);
         if (!ok)
@@ -566,19 +566,19 @@ static void test_declines(void **state)
     int64_t moved;
     void *value = NULL;
     tsr_view v = {.format = TSR_SPARSE, .type = TSR_FP32, .vlen = INT64_C(1) << 32};
-    assert_int_equal(values->bring(&v, 1, &value, &moved), TSR_DECLINED);
+    assert_int_equal(arrays->upload(&v, 1, &value, &moved), TSR_DECLINED);
     rng r = {seed};
     host_value h = new_host(TSR_INT32, 5, false);
     draw_host(&h, &r);
     void *integers = must_bring(&h);
-    tsr_step s = {.op = TSR_STEP_SQRT, .type = TSR_INT32, .result = TSR_INT32, .count = 5, .x = {.value = integers}};
-    assert_int_equal(values->step(&s, &value), TSR_DECLINED);
+    tsr_ewise s = {.op = TSR_EWISE_SQRT, .type = TSR_INT32, .result = TSR_INT32, .count = 5, .x = {.value = integers}};
+    assert_int_equal(arrays->step(&s, &value), TSR_DECLINED);
     assert_null(value);
     tsr_dense_product p = {.type = TSR_INT32, .m = 1, .n = 1, .k = 5, .a = integers, .b = integers};
-    assert_int_equal(values->multiply(&p, &value), TSR_DECLINED);
+    assert_int_equal(arrays->multiply(&p, &value), TSR_DECLINED);
     tsr_sums sums = {.value = integers, .type = TSR_INT32, .op = TSR_REDUCE_EQ, .vectors = 1, .length = 5};
-    assert_int_equal(values->sums(&sums, &value), TSR_DECLINED);
-    values->forget(integers);
+    assert_int_equal(arrays->sums(&sums, &value), TSR_DECLINED);
+    arrays->drop(integers);
     free_host(&h);
     assert_int_equal(tsr_cuda.used, 0);
 }
@@ -588,7 +588,7 @@ int main(int argc, char **argv)
     int status = start_plugin(argc, argv, &(tsr_backend_options){0});
     if (status)
         return status;
-    values = gpu->values;
+    arrays = gpu->arrays;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_derived),
         cmocka_unit_test(test_dense_products), cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict),

@@ -35,29 +35,29 @@ static void nothing_without_create(void **state)
 static void record_stays_the_same(void **state)
 {
     (void) state;
-    tsr_matrix *first = tsr_table_get(heap[0], true), *second = tsr_table_get(heap[0], true);
-    tsr_matrix *third = tsr_table_get(heap[0], false), *other = tsr_table_get(heap[1], true);
+    tsr_record *first = tsr_table_get(heap[0], true), *second = tsr_table_get(heap[0], true);
+    tsr_record *third = tsr_table_get(heap[0], false), *other = tsr_table_get(heap[1], true);
     assert_non_null(first);
     assert_ptr_equal(first, second);
     assert_ptr_equal(first, third);
     assert_ptr_not_equal(first, other);
     assert_true(tsr_busy() & TSR_BUSY_HANDLES);
-    tsr_matrix_unref(first);
-    tsr_matrix_unref(second);
-    tsr_matrix_unref(third);
-    tsr_matrix_unref(other);
+    tsr_record_unref(first);
+    tsr_record_unref(second);
+    tsr_record_unref(third);
+    tsr_record_unref(other);
 }
 
 static void write_begins_the_next_version(void **state)
 {
     (void) state;
-    tsr_matrix *m = tsr_table_get(heap[3], true);
-    const uint64_t before = tsr_matrix_version(m);
+    tsr_record *m = tsr_table_get(heap[3], true);
+    const uint64_t before = tsr_record_version(m);
     tsr_will_read(heap[3]);
-    assert_int_equal(tsr_matrix_version(m), before);
+    assert_int_equal(tsr_record_version(m), before);
     tsr_will_write(heap[3]);
-    assert_int_not_equal(tsr_matrix_version(m), before);
-    tsr_matrix_unref(m);
+    assert_int_not_equal(tsr_record_version(m), before);
+    tsr_record_unref(m);
 }
 
 static void reused_address_is_another_matrix(void **state)
@@ -65,13 +65,13 @@ static void reused_address_is_another_matrix(void **state)
     (void) state;
     void (*const ends[])(const void *) = {tsr_freed, tsr_exported, tsr_created};
     for (size_t n = 0; n < 3; n++) {
-        tsr_matrix *old = tsr_table_get(heap[5], true);
+        tsr_record *old = tsr_table_get(heap[5], true);
         ends[n](heap[5]);
         assert_null(tsr_table_get(heap[5], false));
-        tsr_matrix *fresh = tsr_table_get(heap[5], true);
+        tsr_record *fresh = tsr_table_get(heap[5], true);
         assert_ptr_not_equal(old, fresh);
-        tsr_matrix_unref(old);
-        tsr_matrix_unref(fresh);
+        tsr_record_unref(old);
+        tsr_record_unref(fresh);
         tsr_freed(heap[5]);
     }
 }
@@ -95,21 +95,21 @@ static void bad_handles_are_only_addresses(void **state)
 static void many_records(void **state)
 {
     (void) state;
-    tsr_matrix *records[4096];
+    tsr_record *records[4096];
     for (size_t n = 0; n < 4096; n++)
         assert_non_null(records[n] = tsr_table_get(heap[n], true));
     for (size_t n = 0; n < 4096; n++) {
-        tsr_matrix *found = tsr_table_get(heap[n], false);
+        tsr_record *found = tsr_table_get(heap[n], false);
         assert_ptr_equal(found, records[n]);
-        tsr_matrix_unref(found);
-        tsr_matrix_unref(records[n]);
+        tsr_record_unref(found);
+        tsr_record_unref(records[n]);
     }
     for (size_t n = 0; n < 4096; n += 2)
         tsr_freed(heap[n]);
     for (size_t n = 0; n < 4096; n++) {
-        tsr_matrix *found = tsr_table_get(heap[n], false);
+        tsr_record *found = tsr_table_get(heap[n], false);
         assert_int_equal(found != NULL, n % 2);
-        tsr_matrix_unref(found);
+        tsr_record_unref(found);
     }
 }
 
@@ -119,13 +119,13 @@ static void *work(void *argument)
     const size_t base = 1024 * (size_t) (uintptr_t) argument;
     for (int round = 0; round < 20000; round++) {
         const size_t n = base + 1 + (size_t) round % 37;
-        tsr_matrix *shared = tsr_table_get(heap[0], true), *own = tsr_table_get(heap[n], true);
-        const uint64_t version = tsr_matrix_version(own);
+        tsr_record *shared = tsr_table_get(heap[0], true), *own = tsr_table_get(heap[n], true);
+        const uint64_t version = tsr_record_version(own);
         tsr_will_read(heap[0]);
         tsr_will_write(heap[n]);
-        const bool right = shared && tsr_matrix_version(own) != version;
-        tsr_matrix_unref(shared);
-        tsr_matrix_unref(own);
+        const bool right = shared && tsr_record_version(own) != version;
+        tsr_record_unref(shared);
+        tsr_record_unref(own);
         if (round % 5 == 0)
             tsr_freed(heap[n]);
         if (!right)

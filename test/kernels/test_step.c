@@ -74,33 +74,33 @@ static int64_t draw_count(rng *r)
 }
 
 /* Every operator and type in turn; the rest at random, as the contract allows it. */
-static tsr_host_step draw_step(rng *r, uint64_t number)
+static tsr_host_ewise draw_step(rng *r, uint64_t number)
 {
-    tsr_step s = {.op = (tsr_step_op)(number % TSR_STEP_COUNT), .type = (tsr_type)(number / TSR_STEP_COUNT % TSR_TYPE_COUNT)};
-    if (s.op == TSR_STEP_SQRT && s.type < TSR_FP32)
+    tsr_ewise s = {.op = (tsr_ewise_op)(number % TSR_EWISE_COUNT), .type = (tsr_type)(number / TSR_EWISE_COUNT % TSR_TYPE_COUNT)};
+    if (s.op == TSR_EWISE_SQRT && s.type < TSR_FP32)
         s.type = TSR_FP32;
     s.count = draw_count(r);
-    s.select = tsr_step_compares(s.op) && rng_chance(r, 50);
-    s.result = tsr_step_compares(s.op) && !s.select ? TSR_BOOL : s.type;
-    s.unite = !tsr_step_is_unary(s.op) && !s.select && s.result == s.type && rng_chance(r, 40);
+    s.select = tsr_ewise_compares(s.op) && rng_chance(r, 50);
+    s.result = tsr_ewise_compares(s.op) && !s.select ? TSR_BOOL : s.type;
+    s.unite = !tsr_ewise_is_unary(s.op) && !s.select && s.result == s.type && rng_chance(r, 40);
     s.mask_type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
     s.mask_structural = rng_chance(r, 40);
     s.mask_complement = rng_chance(r, 40);
     s.replace = rng_chance(r, 40);
-    tsr_host_step h = {.step = s, .type = draw_type(r, s.result), .x_type = s.select ? s.type : draw_type(r, s.type),
+    tsr_host_ewise h = {.step = s, .type = draw_type(r, s.result), .x_type = s.select ? s.type : draw_type(r, s.type),
                        .y_type = draw_type(r, s.type)};
-    const int binary = (h.type == TSR_BOOL ? TSR_STEP_COUNT : TSR_STEP_EQ) - TSR_STEP_FIRST;
+    const int binary = (h.type == TSR_BOOL ? TSR_EWISE_COUNT : TSR_EWISE_EQ) - TSR_EWISE_FIRST;
     h.step.accumulates = rng_chance(r, 40);
-    h.step.accum = (tsr_step_op)(TSR_STEP_FIRST + rng_below(r, binary));
+    h.step.accum = (tsr_ewise_op)(TSR_EWISE_FIRST + rng_below(r, binary));
     return h;
 }
 
-static void draw_arrays(rng *r, tsr_host_step *h)
+static void draw_arrays(rng *r, tsr_host_ewise *h)
 {
     static char is_a_mask;
-    tsr_step *s = &h->step;
+    tsr_ewise *s = &h->step;
     const int full = rng_chance(r, 40) ? 100 : 40; /* of all operands, often */
-    tsr_step_arrays a = {.x = draw_operand(r, h->x_type, s->type, s->count, full, &s->x.scalar),
+    tsr_ewise_arrays a = {.x = draw_operand(r, h->x_type, s->type, s->count, full, &s->x.scalar),
                          .y = draw_operand(r, h->y_type, s->type, s->count, full, &s->y.scalar)};
     if (rng_chance(r, 50)) {
         s->mask = &is_a_mask;
@@ -115,7 +115,7 @@ static void draw_arrays(rng *r, tsr_host_step *h)
     }
     s->accumulates = s->accumulates && a.c.x;
     a.z = take((size_t)s->count * type_size(h->type));
-    a.z_present = tsr_step_is_full(s, &a) && rng_chance(r, 80) ? NULL : take((size_t)s->count);
+    a.z_present = tsr_ewise_is_full(s, &a) && rng_chance(r, 80) ? NULL : take((size_t)s->count);
     h->arrays = a;
 }
 
@@ -129,30 +129,30 @@ static tsr_elements cast_operand(const tsr_elements *e, tsr_type from, tsr_type 
 }
 
 /* T first, of the operator's type; then C<M> accum= T. */
-static void expect(const tsr_host_step *h)
+static void expect(const tsr_host_ewise *h)
 {
-    const tsr_step *s = &h->step;
-    const tsr_step_arrays *a = &h->arrays;
-    const tsr_step first = {.op = s->op, .type = s->type, .result = s->result, .count = s->count, .x = s->x, .y = s->y, .unite = s->unite,
+    const tsr_ewise *s = &h->step;
+    const tsr_ewise_arrays *a = &h->arrays;
+    const tsr_ewise first = {.op = s->op, .type = s->type, .result = s->result, .count = s->count, .x = s->x, .y = s->y, .unite = s->unite,
                             .select = s->select};
-    tsr_step_arrays t = {.x = cast_operand(&a->x, h->x_type, s->type, s->count), .y = cast_operand(&a->y, h->y_type, s->type, s->count),
+    tsr_ewise_arrays t = {.x = cast_operand(&a->x, h->x_type, s->type, s->count), .y = cast_operand(&a->y, h->y_type, s->type, s->count),
                          .z = take((size_t)s->count * type_size(s->result)), .z_present = take((size_t)s->count)};
-    tsr_ref_step(&first, &t);
-    tsr_step second = *s;
-    tsr_step_arrays b = *a;
+    tsr_ref_ewise(&first, &t);
+    tsr_ewise second = *s;
+    tsr_ewise_arrays b = *a;
     const tsr_elements made = {t.z, t.z_present};
-    second.op = TSR_STEP_IDENTITY;
+    second.op = TSR_EWISE_IDENTITY;
     second.type = second.result = h->type;
     second.unite = second.select = false;
     b.x = cast_operand(&made, s->result, h->type, s->count);
     b.y = (tsr_elements){NULL, NULL};
-    tsr_ref_step(&second, &b);
+    tsr_ref_ewise(&second, &b);
 }
 
 /* Where the result may be left: in a place of its own, or in that of an operand of its type. */
-static void place(rng *r, tsr_host_step *h)
+static void place(rng *r, tsr_host_ewise *h)
 {
-    const tsr_step_arrays *a = &h->arrays;
+    const tsr_ewise_arrays *a = &h->arrays;
     const tsr_elements *const all[] = {&a->c, &a->x, &a->y, &a->mask};
     const tsr_type types[] = {h->type, h->x_type, h->y_type, h->step.mask_type};
     const int64_t k = rng_below(r, 8);
@@ -179,7 +179,7 @@ static bool spare_untouched(const void *p, size_t bytes)
     return true;
 }
 
-static bool right(const tsr_host_step *want, const tsr_host_step *got, int64_t counted)
+static bool right(const tsr_host_ewise *want, const tsr_host_ewise *got, int64_t counted)
 {
     const int64_t count = want->step.count;
     int64_t present = 0;
@@ -196,14 +196,14 @@ static bool right(const tsr_host_step *want, const tsr_host_step *got, int64_t c
 static int check(uint64_t seed, uint64_t number)
 {
     rng r = {seed + number};
-    tsr_host_step want = draw_step(&r, number);
+    tsr_host_ewise want = draw_step(&r, number);
     draw_arrays(&r, &want);
     expect(&want);
-    tsr_host_step got = want;
+    tsr_host_ewise got = want;
     place(&r, &got);
-    const int64_t counted = tsr_cpu_step(&got, 1 + (int)rng_below(&r, 2));
+    const int64_t counted = tsr_cpu_ewise(&got, 1 + (int)rng_below(&r, 2));
     const bool passed = right(&want, &got, counted);
-    const tsr_step *s = &want.step;
+    const tsr_ewise *s = &want.step;
     if (!passed)
         printf("FAIL %s --seed=%llu case %llu: op %d, %s (of %s, %s) to %s, %lld elements: unite %d, select %d, accum %d (%d), mask %d (%s) "
                "structural %d, complement %d, replace %d\n", tsr_isa_name(tsr_cpu_isa()), (unsigned long long)seed, (unsigned long long)number,

@@ -11,7 +11,7 @@
 
 enum { VALUES = 12, PAIRS = VALUES * VALUES };
 
-/* In the order of tsr_step_op. */
+/* In the order of tsr_ewise_op. */
 #define UNARY(T) GrB_IDENTITY_##T, GrB_AINV_##T, GrB_MINV_##T, GrB_ABS_##T, GxB_LNOT_##T, GxB_ONE_##T
 #define BINARY(T)                                                                                                                \
     GrB_FIRST_##T, GrB_SECOND_##T, GrB_ONEB_##T, GrB_PLUS_##T, GrB_MINUS_##T, GxB_RMINUS_##T, GrB_TIMES_##T, GrB_DIV_##T,          \
@@ -19,7 +19,7 @@ enum { VALUES = 12, PAIRS = VALUES * VALUES };
         GxB_ISLE_##T, GxB_LOR_##T, GxB_LAND_##T, GxB_LXOR_##T, GrB_EQ_##T, GrB_NE_##T, GrB_GT_##T, GrB_LT_##T, GrB_GE_##T, GrB_LE_##T
 #define TYPES(X) X(BOOL) X(INT8) X(INT16) X(INT32) X(INT64) X(UINT8) X(UINT16) X(UINT32) X(UINT64) X(FP32) X(FP64)
 
-enum { UNARIES = TSR_STEP_SQRT, BINARIES = TSR_STEP_COUNT - TSR_STEP_FIRST };
+enum { UNARIES = TSR_EWISE_SQRT, BINARIES = TSR_EWISE_COUNT - TSR_EWISE_FIRST };
 
 typedef struct library {
     tsr_type type;
@@ -64,7 +64,7 @@ static GrB_Vector new_vector(const library *l, bool second, void *copy)
 
 static int compare(const library *l, int op, GrB_Vector z, const void *x, const void *y)
 {
-    tsr_type result = tsr_step_compares((tsr_step_op)op) ? TSR_BOOL : l->type;
+    tsr_type result = tsr_ewise_compares((tsr_ewise_op)op) ? TSR_BOOL : l->type;
     void *got = NULL;
     GrB_Index bytes;
     bool iso;
@@ -72,7 +72,7 @@ static int compare(const library *l, int op, GrB_Vector z, const void *x, const 
     must(GxB_Vector_unpack_Full(z, &got, &bytes, &iso, NULL), "unpack");
     for (int k = 0; k < PAIRS; k++) {
         tsr_value p = tsr_value_load(l->type, x, k), q = tsr_value_load(l->type, y, k);
-        tsr_value want = tsr_value_load(result, got, iso ? 0 : k), have = tsr_ref_operator((tsr_step_op)op, l->type, p, q);
+        tsr_value want = tsr_value_load(result, got, iso ? 0 : k), have = tsr_ref_operator((tsr_ewise_op)op, l->type, p, q);
         bool same_sign = signbit(want.real) == signbit(have.real) || isnan(want.real);
         if (tsr_value_same(want, have) && same_sign)
             continue;
@@ -89,15 +89,15 @@ static int check_type(const library *l)
     char x[PAIRS * 8], y[PAIRS * 8];
     GrB_Vector u = new_vector(l, false, x), v = new_vector(l, true, y);
     int failures = 0;
-    for (int op = 0; op < TSR_STEP_COUNT; op++) {
+    for (int op = 0; op < TSR_EWISE_COUNT; op++) {
         GrB_Vector z;
-        if (op == TSR_STEP_SQRT && !l->unary[op])
+        if (op == TSR_EWISE_SQRT && !l->unary[op])
             continue;
-        must(GrB_Vector_new(&z, tsr_step_compares((tsr_step_op)op) ? GrB_BOOL : l->handle, PAIRS), "new");
-        if (tsr_step_is_unary((tsr_step_op)op))
+        must(GrB_Vector_new(&z, tsr_ewise_compares((tsr_ewise_op)op) ? GrB_BOOL : l->handle, PAIRS), "new");
+        if (tsr_ewise_is_unary((tsr_ewise_op)op))
             must(GrB_Vector_apply(z, NULL, NULL, l->unary[op], u, NULL), "apply");
         else
-            must(GrB_Vector_eWiseMult_BinaryOp(z, NULL, NULL, l->binary[op - TSR_STEP_FIRST], u, v, NULL), "eWiseMult");
+            must(GrB_Vector_eWiseMult_BinaryOp(z, NULL, NULL, l->binary[op - TSR_EWISE_FIRST], u, v, NULL), "eWiseMult");
         failures += compare(l, op, z, x, y);
         GrB_Vector_free(&z);
     }
@@ -155,8 +155,8 @@ int main(void)
     must(GrB_init(GrB_NONBLOCKING), "init");
 #define LIBRARY(T) {TSR_##T, GrB_##T, {UNARY(T)}, {BINARY(T)}},
     library libraries[] = {TYPES(LIBRARY)};
-    libraries[TSR_FP32].unary[TSR_STEP_SQRT] = GxB_SQRT_FP32;
-    libraries[TSR_FP64].unary[TSR_STEP_SQRT] = GxB_SQRT_FP64;
+    libraries[TSR_FP32].unary[TSR_EWISE_SQRT] = GxB_SQRT_FP32;
+    libraries[TSR_FP64].unary[TSR_EWISE_SQRT] = GxB_SQRT_FP64;
     int failures = 0;
     for (size_t k = 0; k < sizeof libraries / sizeof *libraries; k++)
         failures += check_type(&libraries[k]);

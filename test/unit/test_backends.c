@@ -189,7 +189,7 @@ static void gpu_starts_when_much_is_expected(void)
 }
 
 /* A product whose time on SuiteSparse is not predicted; returns whether the GPU is to compute it, else it took `ms`. */
-static bool gpu_missed(tsr_matrix *record, double ms)
+static bool gpu_missed(tsr_record *record, double ms)
 {
     tsr_request r = one_row();
     tsr_decision d;
@@ -200,15 +200,15 @@ static bool gpu_missed(tsr_matrix *record, double ms)
     tsr_engine_decide(&r, &d);
     if (d.backend)
         return true;
-    REQUIRE(d.watched_ms > 0 && d.watched_ms < 1);
-    tsr_engine_watch(&r, &d, ms);
+    REQUIRE(d.observed_ms > 0 && d.observed_ms < 1);
+    tsr_engine_observe(&r, &d, ms);
     return false;
 }
 
 /* The start, 250 ms, and the way there must have been lost first; what is faster without the GPU counts against it. */
 static void gpu_starts_when_it_was_missed(void)
 {
-    tsr_matrix *record = tsr_matrix_new();
+    tsr_record *record = tsr_record_new();
     for (int calls = 0; calls < 4; calls++)
         REQUIRE(!gpu_missed(record, 60));
     for (int calls = 0; calls < 20000; calls++)
@@ -216,9 +216,9 @@ static void gpu_starts_when_it_was_missed(void)
     for (int calls = 0; calls < 4; calls++)
         REQUIRE(!gpu_missed(record, 60));
     REQUIRE(!gpu_missed(record, 20) && gpu_missed(record, 0) && gpu_missed(record, 0));
-    tsr_matrix_invalidate(record); /* the GPU is there now, A is not */
+    tsr_record_invalidate(record); /* the GPU is there now, A is not */
     REQUIRE(!gpu_missed(record, 4) && !gpu_missed(record, 4) && gpu_missed(record, 0));
-    tsr_matrix_unref(record);
+    tsr_record_unref(record);
 }
 
 /* Only loops whose results may stay there are worth it, and nothing is kept of an operand that is being overwritten. */
@@ -229,14 +229,14 @@ static void gpu_is_not_missed_for_what_goes_home(void)
     r.product.semiring = (tsr_semiring){TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR};
     r.product.a.nvals = 1000 * 1000;
     r.may_forward = r.iso = true;
-    r.a_matrix = tsr_matrix_new();
+    r.a_matrix = tsr_record_new();
     tsr_engine_decide(&r, &d);
-    REQUIRE(!d.backend && d.watched_ms < 0);
-    tsr_matrix_unref(r.a_matrix);
+    REQUIRE(!d.backend && d.observed_ms < 0);
+    tsr_record_unref(r.a_matrix);
     r.values = true;
     r.a_matrix = NULL;
     tsr_engine_decide(&r, &d);
-    REQUIRE(!d.backend && d.watched_ms < 0);
+    REQUIRE(!d.backend && d.observed_ms < 0);
 }
 
 /* A product with a vector that only the GPU has. */
@@ -258,10 +258,10 @@ static void times_of_what_came_home_count(void)
 {
     REQUIRE(tsr_backend_gpu() != NULL);
     const tsr_decision d = of_a_value(TSR_INT64);
-    REQUIRE(!d.backend && d.away && !d.experience && tsr_experience_ms(d.away, TSR_ROUTE_SUITESPARSE) < 0);
+    REQUIRE(!d.backend && d.away && !d.timing && tsr_timing_ms(d.away, TSR_ROUTE_SUITESPARSE) < 0);
     for (int calls = 0; calls < 3; calls++)
         tsr_engine_learn_away(d.away, 1000);
-    REQUIRE(tsr_experience_ms(of_a_value(TSR_INT64).away, TSR_ROUTE_SUITESPARSE) == 1000);
+    REQUIRE(tsr_timing_ms(of_a_value(TSR_INT64).away, TSR_ROUTE_SUITESPARSE) == 1000);
     REQUIRE(!of_a_value(TSR_FP64).away);
 }
 

@@ -90,7 +90,7 @@ static void test_representation_gives_the_same(void **state)
     (void)state;
     set("mode", "cpu");
     tsr_request r = spmm_request();
-    r.a_matrix = tsr_matrix_new();
+    r.a_matrix = tsr_record_new();
     tsr_decision d;
     tsr_engine_decide(&r, &d);
     d.build_a = true;
@@ -99,12 +99,12 @@ static void test_representation_gives_the_same(void **state)
     assert_int_equal(tsr_engine_execute(&r, &d, &out), TSR_OK);
     oracle(&r);
     assert_memory_equal(result, expected, sizeof result);
-    tsr_rep *rep = tsr_matrix_find(r.a_matrix, d.a_key);
+    tsr_rep *rep = tsr_record_find(r.a_matrix, d.a_key);
     assert_non_null(rep);
     tsr_rep_unref(rep);
     tsr_engine_decide(&r, &d);
     assert_true(d.build_a); /* what is there is used */
-    tsr_matrix_unref(r.a_matrix);
+    tsr_record_unref(r.a_matrix);
 }
 
 /* A held by column: the flipped representation wins sooner or later, and a write forgets what led there. */
@@ -119,19 +119,19 @@ static void test_regret_leads_to_building(void **state)
     r.product.a.ncols = ROWS;
     r.product.m = COLS;
     r.product.k = ROWS;
-    r.a_matrix = tsr_matrix_new();
+    r.a_matrix = tsr_record_new();
     int calls = 0;
     for (tsr_decision d = {0}; calls < 10000 && !d.build_a; calls++)
         tsr_engine_decide(&r, &d);
     assert_in_range(calls, 2, 9999);
-    tsr_matrix_invalidate(r.a_matrix);
+    tsr_record_invalidate(r.a_matrix);
     tsr_decision d;
     tsr_engine_decide(&r, &d);
     assert_false(d.build_a);
     r.expected_calls = 1e6;
     tsr_engine_decide(&r, &d);
     assert_true(d.build_a);
-    tsr_matrix_unref(r.a_matrix);
+    tsr_record_unref(r.a_matrix);
 }
 
 static void test_limits(void **state)

@@ -13,19 +13,19 @@
 static int forget(void **state)
 {
     (void)state;
-    tsr_gravity_forget();
+    tsr_placement_forget();
     return 0;
 }
 
 static uint64_t key_of(uint64_t op, uint64_t size)
 {
     const uint64_t parts[] = {op, size};
-    return tsr_gravity_key(parts, 2);
+    return tsr_placement_key(parts, 2);
 }
 
 static bool pulls(uint64_t key)
 {
-    return tsr_gravity_pulls(&(tsr_pull){.elements = 1e6, .least = -1, .there = true, .key = key});
+    return tsr_placement_pulls(&(tsr_pull){.elements = 1e6, .least = -1, .there = true, .key = key});
 }
 
 static void test_only_what_is_there_and_large(void **state)
@@ -33,23 +33,23 @@ static void test_only_what_is_there_and_large(void **state)
     (void)state;
     const tsr_pull there = {.elements = 1e6, .least = -1, .there = true, .key = 1};
     tsr_pull p = there;
-    assert_true(tsr_gravity_pulls(&p));
+    assert_true(tsr_placement_pulls(&p));
     p.there = false;
-    assert_false(tsr_gravity_pulls(&p));
+    assert_false(tsr_placement_pulls(&p));
     p.forced = true;
-    assert_true(tsr_gravity_pulls(&p));
-    p.elements = TSR_GRAVITY_LEAST_FORCED;
-    assert_true(tsr_gravity_pulls(&p));
+    assert_true(tsr_placement_pulls(&p));
+    p.elements = TSR_PLACEMENT_LEAST_FORCED;
+    assert_true(tsr_placement_pulls(&p));
     p.elements--;
-    assert_false(tsr_gravity_pulls(&p));
+    assert_false(tsr_placement_pulls(&p));
     p = there;
-    p.elements = TSR_GRAVITY_LEAST - 1;
-    assert_false(tsr_gravity_pulls(&p));
+    p.elements = TSR_PLACEMENT_LEAST - 1;
+    assert_false(tsr_placement_pulls(&p));
     p.least = 10;
-    assert_true(tsr_gravity_pulls(&p));
+    assert_true(tsr_placement_pulls(&p));
     p.forced = true;
     p.elements = 9;
-    assert_false(tsr_gravity_pulls(&p));
+    assert_false(tsr_placement_pulls(&p));
 }
 
 static void test_keys(void **state)
@@ -59,7 +59,7 @@ static void test_keys(void **state)
     assert_int_equal(key_of(1, 2), key_of(1, 2));
     assert_int_not_equal(key_of(1, 2), key_of(2, 1));
     const uint64_t none = 0;
-    assert_int_not_equal(tsr_gravity_key(&none, 1), 0);
+    assert_int_not_equal(tsr_placement_key(&none, 1), 0);
 }
 
 /* A loop that looks at every result on the host. */
@@ -71,7 +71,7 @@ static void test_read_at_once(void **state)
     for (int k = 0; k < 1000; k++) {
         if (!pulls(key)) continue;
         taken++;
-        tsr_gravity_read(key);
+        tsr_placement_read(key);
     }
     assert_true(taken >= 3 && taken <= 10);
     assert_true(pulls(other));
@@ -83,31 +83,31 @@ static void test_forgotten_when_used(void **state)
     (void)state;
     const uint64_t key = key_of(6, 7);
     for (int k = 0; k < 50; k++)
-        if (pulls(key)) tsr_gravity_read(key);
+        if (pulls(key)) tsr_placement_read(key);
     int taken = 0;
     for (int k = 0; k < 200; k++) {
         if (!pulls(key)) continue;
         taken++;
-        tsr_gravity_used(key);
+        tsr_placement_used(key);
     }
     assert_true(taken > 100);
-    assert_true(tsr_gravity_stays(key));
+    assert_true(tsr_placement_stays(key));
 }
 
 static void test_stays(void **state)
 {
     (void)state;
     const uint64_t key = key_of(8, 9);
-    assert_false(tsr_gravity_stays(key));
-    tsr_gravity_used(key);
-    assert_true(tsr_gravity_stays(key));
-    tsr_gravity_read(key);
-    assert_false(tsr_gravity_stays(key));
-    for (int k = 0; k < 10; k++) tsr_gravity_used(key);
-    tsr_gravity_read(key);
-    assert_true(tsr_gravity_stays(key));
-    tsr_gravity_used(0); /* of nobody */
-    tsr_gravity_read(0);
+    assert_false(tsr_placement_stays(key));
+    tsr_placement_used(key);
+    assert_true(tsr_placement_stays(key));
+    tsr_placement_read(key);
+    assert_false(tsr_placement_stays(key));
+    for (int k = 0; k < 10; k++) tsr_placement_used(key);
+    tsr_placement_read(key);
+    assert_true(tsr_placement_stays(key));
+    tsr_placement_used(0); /* of nobody */
+    tsr_placement_read(0);
 }
 
 static void test_copies_that_nobody_uses(void **state)
@@ -115,11 +115,11 @@ static void test_copies_that_nobody_uses(void **state)
     (void)state;
     const uint64_t key = key_of(10, 11);
     int kept = 0;
-    for (int k = 0; k < 4; k++) assert_true(tsr_gravity_keeps(key));
-    for (int k = 0; k < 160; k++) kept += tsr_gravity_keeps(key);
+    for (int k = 0; k < 4; k++) assert_true(tsr_placement_keeps(key));
+    for (int k = 0; k < 160; k++) kept += tsr_placement_keeps(key);
     assert_int_equal(kept, 10);
-    tsr_gravity_used(key);
-    assert_true(tsr_gravity_keeps(key) && tsr_gravity_keeps(key));
+    tsr_placement_used(key);
+    assert_true(tsr_placement_keeps(key) && tsr_placement_keeps(key));
 }
 
 static void test_a_host_result_that_is_brought(void **state)
@@ -127,49 +127,49 @@ static void test_a_host_result_that_is_brought(void **state)
     (void)state;
     const uint64_t key = key_of(12, 13);
     int C, D;
-    tsr_gravity_missed(&C, key);
-    tsr_gravity_brought(&D);
-    assert_false(tsr_gravity_stays(key));
-    tsr_gravity_brought(&C);
-    assert_true(tsr_gravity_stays(key));
-    tsr_gravity_read(key);
-    tsr_gravity_brought(&C); /* counted already */
-    assert_false(tsr_gravity_stays(key));
+    tsr_placement_lost_time(&C, key);
+    tsr_placement_brought(&D);
+    assert_false(tsr_placement_stays(key));
+    tsr_placement_brought(&C);
+    assert_true(tsr_placement_stays(key));
+    tsr_placement_read(key);
+    tsr_placement_brought(&C); /* counted already */
+    assert_false(tsr_placement_stays(key));
 }
 
 static void test_what_pays_on_the_host(void **state)
 {
     (void)state;
-    const tsr_elementwise plain = {.elements = 1e6, .computes = true};
-    tsr_elementwise call = plain;
-    assert_false(tsr_elementwise_pays(&call)); /* SuiteSparse is as fast as memory */
+    const tsr_ewise_features plain = {.elements = 1e6, .computes = true};
+    tsr_ewise_features call = plain;
+    assert_false(tsr_ewise_pays(&call)); /* SuiteSparse is as fast as memory */
     call.forced = true;
-    assert_true(tsr_elementwise_pays(&call));
+    assert_true(tsr_ewise_pays(&call));
     call = plain;
     call.masked = true;
-    assert_true(tsr_elementwise_pays(&call));
+    assert_true(tsr_ewise_pays(&call));
     call = plain;
     call.select = true;
-    assert_true(tsr_elementwise_pays(&call));
-    call.elements = TSR_ELEMENTWISE_LEAST;
-    assert_false(tsr_elementwise_pays(&call));
+    assert_true(tsr_ewise_pays(&call));
+    call.elements = TSR_EWISE_LEAST;
+    assert_false(tsr_ewise_pays(&call));
     call.partial = true;
-    assert_true(tsr_elementwise_pays(&call));
+    assert_true(tsr_ewise_pays(&call));
     call = plain;
     call.accumulates = true;
-    assert_true(tsr_elementwise_pays(&call));
+    assert_true(tsr_ewise_pays(&call));
     call.computes = false;
-    assert_false(tsr_elementwise_pays(&call));
+    assert_false(tsr_ewise_pays(&call));
     call.extremes = true;
-    assert_true(tsr_elementwise_pays(&call));
+    assert_true(tsr_ewise_pays(&call));
     call = plain;
     call.casts = true;
-    assert_true(tsr_elementwise_pays(&call));
+    assert_true(tsr_ewise_pays(&call));
     call = plain;
     call.moves = true;
-    assert_true(tsr_elementwise_pays(&call));
-    call.elements = TSR_ELEMENTWISE_LEAST;
-    assert_false(tsr_elementwise_pays(&call));
+    assert_true(tsr_ewise_pays(&call));
+    call.elements = TSR_EWISE_LEAST;
+    assert_false(tsr_ewise_pays(&call));
 }
 
 int main(void)

@@ -22,9 +22,9 @@ static const tsr_rep_key pattern_by_row = {.pattern = true};
 static void test_representation_is_the_matrix(void **state)
 {
     (void)state;
-    tsr_matrix *m = tsr_matrix_new();
-    assert_null(tsr_matrix_find(m, fp64_by_col));
-    tsr_rep *rep = tsr_matrix_build(m, fp64_by_col, &by_row, 2);
+    tsr_record *m = tsr_record_new();
+    assert_null(tsr_record_find(m, fp64_by_col));
+    tsr_rep *rep = tsr_record_build(m, fp64_by_col, &by_row, 2);
     assert_non_null(rep);
     const tsr_view *v = tsr_rep_view(rep);
     assert_true(v->by_col);
@@ -37,52 +37,52 @@ static void test_representation_is_the_matrix(void **state)
     assert_memory_equal(v->i, want_i, sizeof want_i);
     assert_memory_equal(v->x, want_x, sizeof want_x);
     tsr_rep_unref(rep);
-    tsr_matrix_unref(m);
+    tsr_record_unref(m);
 }
 
 static void test_write_drops_but_users_keep(void **state)
 {
     (void)state;
-    tsr_matrix *m = tsr_matrix_new();
-    tsr_rep *rep = tsr_matrix_build(m, fp64_by_col, &by_row, 1);
-    size_t bytes = tsr_matrix_get_stats().bytes;
-    uint64_t version = tsr_matrix_version(m);
-    tsr_matrix_invalidate(m);
-    assert_true(tsr_matrix_version(m) != version);
-    assert_null(tsr_matrix_find(m, fp64_by_col));
-    assert_int_equal(tsr_matrix_get_stats().bytes, bytes);
+    tsr_record *m = tsr_record_new();
+    tsr_rep *rep = tsr_record_build(m, fp64_by_col, &by_row, 1);
+    size_t bytes = tsr_record_get_stats().bytes;
+    uint64_t version = tsr_record_version(m);
+    tsr_record_invalidate(m);
+    assert_true(tsr_record_version(m) != version);
+    assert_null(tsr_record_find(m, fp64_by_col));
+    assert_int_equal(tsr_record_get_stats().bytes, bytes);
     assert_int_equal(((const double *)tsr_rep_view(rep)->x)[0], 7);
     tsr_rep_unref(rep);
-    assert_int_equal(tsr_matrix_get_stats().bytes, 0);
-    tsr_matrix_unref(m);
+    assert_int_equal(tsr_record_get_stats().bytes, 0);
+    tsr_record_unref(m);
 }
 
 static void test_keys_are_distinct(void **state)
 {
     (void)state;
-    tsr_matrix *m = tsr_matrix_new();
-    tsr_rep *one = tsr_matrix_build(m, fp64_by_col, &by_row, 1);
-    tsr_rep *two = tsr_matrix_build(m, pattern_by_row, &by_row, 1);
-    tsr_rep *again = tsr_matrix_find(m, fp64_by_col);
+    tsr_record *m = tsr_record_new();
+    tsr_rep *one = tsr_record_build(m, fp64_by_col, &by_row, 1);
+    tsr_rep *two = tsr_record_build(m, pattern_by_row, &by_row, 1);
+    tsr_rep *again = tsr_record_find(m, fp64_by_col);
     assert_ptr_equal(one, again);
     assert_ptr_not_equal(one, two);
     assert_null(tsr_rep_view(two)->x);
     tsr_rep_unref(one);
     tsr_rep_unref(two);
     tsr_rep_unref(again);
-    tsr_matrix_unref(m);
+    tsr_record_unref(m);
 }
 
 static void test_regret_sums_until_write(void **state)
 {
     (void)state;
-    tsr_matrix *m = tsr_matrix_new();
-    assert_true(tsr_matrix_regret(m, fp64_by_col, 1.5) == 1.5);
-    assert_true(tsr_matrix_regret(m, fp64_by_col, 0.5) == 2.0);
-    assert_true(tsr_matrix_regret(m, pattern_by_row, 0.0) == 0.0);
-    tsr_matrix_invalidate(m);
-    assert_true(tsr_matrix_regret(m, fp64_by_col, 0.0) == 0.0);
-    tsr_matrix_unref(m);
+    tsr_record *m = tsr_record_new();
+    assert_true(tsr_record_regret(m, fp64_by_col, 1.5) == 1.5);
+    assert_true(tsr_record_regret(m, fp64_by_col, 0.5) == 2.0);
+    assert_true(tsr_record_regret(m, pattern_by_row, 0.0) == 0.0);
+    tsr_record_invalidate(m);
+    assert_true(tsr_record_regret(m, fp64_by_col, 0.0) == 0.0);
+    tsr_record_unref(m);
 }
 
 static void test_rows_present(void **state)
@@ -90,42 +90,42 @@ static void test_rows_present(void **state)
     (void)state;
     static const int64_t full_p[] = {0, 1, 2, 3};
     tsr_view full = by_row;
-    tsr_matrix *m = tsr_matrix_new();
-    assert_false(tsr_matrix_all_rows_present(m, &by_row, false, 1));
+    tsr_record *m = tsr_record_new();
+    assert_false(tsr_record_all_rows_present(m, &by_row, false, 1));
     full.p = full_p;
-    assert_false(tsr_matrix_all_rows_present(m, &full, false, 1)); /* cached until the next write */
-    tsr_matrix_invalidate(m);
-    assert_true(tsr_matrix_all_rows_present(m, &full, false, 1));
-    tsr_matrix_unref(m);
-    assert_true(tsr_matrix_all_rows_present(NULL, &full, false, 1));
+    assert_false(tsr_record_all_rows_present(m, &full, false, 1)); /* cached until the next write */
+    tsr_record_invalidate(m);
+    assert_true(tsr_record_all_rows_present(m, &full, false, 1));
+    tsr_record_unref(m);
+    assert_true(tsr_record_all_rows_present(NULL, &full, false, 1));
 }
 
 static void *build_and_read(void *arg)
 {
-    tsr_matrix *m = tsr_matrix_ref(arg);
+    tsr_record *m = tsr_record_ref(arg);
     for (int round = 0; round < 200; round++) {
-        tsr_rep *rep = tsr_matrix_build(m, round % 2 ? fp64_by_col : pattern_by_row, &by_row, 1);
+        tsr_rep *rep = tsr_record_build(m, round % 2 ? fp64_by_col : pattern_by_row, &by_row, 1);
         if (!rep || tsr_rep_view(rep)->nvals != 3) {
             tsr_rep_unref(rep);
-            tsr_matrix_unref(m);
+            tsr_record_unref(m);
             return arg;
         }
-        tsr_matrix_regret(m, fp64_by_col, 0.25);
+        tsr_record_regret(m, fp64_by_col, 0.25);
         if (round % 16 == 0)
-            tsr_matrix_invalidate(m);
+            tsr_record_invalidate(m);
         tsr_rep_unref(rep);
     }
-    tsr_matrix_unref(m);
+    tsr_record_unref(m);
     return NULL;
 }
 
 static void test_threads(void **state)
 {
     (void)state;
-    tsr_matrix *m = tsr_matrix_new();
+    tsr_record *m = tsr_record_new();
     assert_int_equal(run_threads(4, build_and_read, m, 0), 0);
-    tsr_matrix_unref(m);
-    assert_int_equal(tsr_matrix_get_stats().bytes, 0);
+    tsr_record_unref(m);
+    assert_int_equal(tsr_record_get_stats().bytes, 0);
 }
 
 /* ---- what a backend keeps ---- */
@@ -144,24 +144,24 @@ static void test_slots_belong_to_a_version(void **state)
     (void)state;
     int one = 1;
     released = 0;
-    tsr_matrix *m = tsr_matrix_new();
-    tsr_slot *slot = tsr_matrix_slot(m, &keeper), *again = tsr_matrix_slot(m, &keeper), *other = tsr_matrix_slot(m, &other_keeper);
+    tsr_record *m = tsr_record_new();
+    tsr_cache_entry *slot = tsr_record_cache_entry(m, &keeper), *again = tsr_record_cache_entry(m, &keeper), *other = tsr_record_cache_entry(m, &other_keeper);
     assert_ptr_equal(slot, again);
     assert_ptr_not_equal(slot, other);
-    assert_null(*tsr_slot_place(slot));
-    *tsr_slot_place(slot) = &one;
-    tsr_slot_unref(again);
-    tsr_slot_unref(other); /* still empty: nothing will be released */
-    tsr_matrix_invalidate(m);
+    assert_null(*tsr_cache_entry_place(slot));
+    *tsr_cache_entry_place(slot) = &one;
+    tsr_cache_entry_unref(again);
+    tsr_cache_entry_unref(other); /* still empty: nothing will be released */
+    tsr_record_invalidate(m);
     assert_int_equal(released, 0); /* somebody still computes with it */
-    tsr_slot *next = tsr_matrix_slot(m, &keeper);
-    assert_null(*tsr_slot_place(next));
-    *tsr_slot_place(next) = &one;
-    tsr_slot_unref(slot);
+    tsr_cache_entry *next = tsr_record_cache_entry(m, &keeper);
+    assert_null(*tsr_cache_entry_place(next));
+    *tsr_cache_entry_place(next) = &one;
+    tsr_cache_entry_unref(slot);
     assert_int_equal(released, 1);
-    tsr_slot_unref(next);
+    tsr_cache_entry_unref(next);
     assert_int_equal(released, 1);
-    tsr_matrix_unref(m);
+    tsr_record_unref(m);
     assert_int_equal(released, 2);
 }
 
@@ -181,32 +181,32 @@ static tsr_status count_value(void *value, int64_t *nvals)
     return counted;
 }
 
-static const tsr_backend_values value_functions = {.forget = forget_value, .count = count_value};
-static const tsr_backend value_backend = {.values = &value_functions};
+static const tsr_backend_arrays value_functions = {.drop = forget_value, .count = count_value};
+static const tsr_backend value_backend = {.arrays = &value_functions};
 
-static tsr_value *new_value(bool full)
+static tsr_device_array *new_value(bool full)
 {
-    return tsr_value_new(&(tsr_value_facts){.backend = &value_backend, .type = TSR_FP32, .nrows = 3, .ncols = 4, .full = full}, &forgotten);
+    return tsr_device_array_new(&(tsr_device_array_facts){.backend = &value_backend, .type = TSR_FP32, .nrows = 3, .ncols = 4, .full = full}, &forgotten);
 }
 
 static void test_a_value_belongs_to_a_version(void **state)
 {
     (void)state;
-    tsr_matrix *m = tsr_matrix_new();
-    tsr_value *value = new_value(true), *next = new_value(true);
-    assert_null(tsr_matrix_value(m));
-    tsr_matrix_set_value(m, value);
-    tsr_value *found = tsr_matrix_value(m);
+    tsr_record *m = tsr_record_new();
+    tsr_device_array *value = new_value(true), *next = new_value(true);
+    assert_null(tsr_record_device_array(m));
+    tsr_record_set_device_array(m, value);
+    tsr_device_array *found = tsr_record_device_array(m);
     assert_ptr_equal(found, value);
-    tsr_value_unref(value);
-    tsr_matrix_invalidate(m);
-    assert_null(tsr_matrix_value(m));
+    tsr_device_array_unref(value);
+    tsr_record_invalidate(m);
+    assert_null(tsr_record_device_array(m));
     assert_int_equal(forgotten, 0); /* somebody still has it */
-    tsr_value_unref(found);
+    tsr_device_array_unref(found);
     assert_int_equal(forgotten, 1);
-    tsr_matrix_set_value(m, next);
-    tsr_value_unref(next);
-    tsr_matrix_unref(m);
+    tsr_record_set_device_array(m, next);
+    tsr_device_array_unref(next);
+    tsr_record_unref(m);
     assert_int_equal(forgotten, 2);
 }
 
@@ -214,21 +214,21 @@ static void test_what_is_known_of_a_value(void **state)
 {
     (void)state;
     int64_t nvals = 0;
-    tsr_value *full = new_value(true), *bitmap = new_value(false);
-    const tsr_view view = tsr_value_view(bitmap);
+    tsr_device_array *full = new_value(true), *bitmap = new_value(false);
+    const tsr_view view = tsr_device_array_view(bitmap);
     assert_true(view.format == TSR_BITMAP && view.nvec == 3 && view.vlen == 4 && view.ld == 4 && !view.x && !view.b);
-    assert_int_equal(tsr_value_view(full).format, TSR_FULL);
-    assert_true(tsr_value_nvals(full, &nvals) == TSR_OK && nvals == 12);
+    assert_int_equal(tsr_device_array_view(full).format, TSR_FULL);
+    assert_true(tsr_device_array_nvals(full, &nvals) == TSR_OK && nvals == 12);
     counted = TSR_OUT_OF_MEMORY;
-    assert_int_equal(tsr_value_nvals(bitmap, &nvals), TSR_OUT_OF_MEMORY);
+    assert_int_equal(tsr_device_array_nvals(bitmap, &nvals), TSR_OUT_OF_MEMORY);
     counted = TSR_OK;
-    assert_true(tsr_value_nvals(bitmap, &nvals) == TSR_OK && nvals == 5);
+    assert_true(tsr_device_array_nvals(bitmap, &nvals) == TSR_OK && nvals == 5);
     counted = TSR_INTERNAL_ERROR; /* not asked again */
-    assert_true(tsr_value_nvals(bitmap, &nvals) == TSR_OK && nvals == 5);
-    assert_true(tsr_value_first_use(full));
-    assert_false(tsr_value_first_use(full));
-    tsr_value_unref(full);
-    tsr_value_unref(bitmap);
+    assert_true(tsr_device_array_nvals(bitmap, &nvals) == TSR_OK && nvals == 5);
+    assert_true(tsr_device_array_first_use(full));
+    assert_false(tsr_device_array_first_use(full));
+    tsr_device_array_unref(full);
+    tsr_device_array_unref(bitmap);
 }
 
 int main(void)

@@ -198,11 +198,11 @@ static void values_changed_and_transposes(tsr_op op, int64_t n)
         }
     }
     /* representations were built, here or on the device, or this test shows little */
-    assert_true(tsr_matrix_get_stats().bytes > 0 || strstr(tsr_plan_explain(plan[0]), "cuda:"));
+    assert_true(tsr_record_get_stats().bytes > 0 || strstr(tsr_plan_explain(plan[0]), "cuda:"));
     tsr_plan_destroy(plan[0]);
     tsr_plan_destroy(plan[1]);
     tsr_sparse_destroy(m.a);
-    assert_int_equal(tsr_matrix_get_stats().bytes, 0);
+    assert_int_equal(tsr_record_get_stats().bytes, 0);
 }
 
 /* A and its transpose want representations of the same orientation, which must not be mixed up. */

@@ -41,7 +41,7 @@ static unsigned measured(const replay_case *c)
 static double play(const replay_case *c, int products, double expected)
 {
     double ms[TSR_FORMS], price[TSR_FORMS], paid = 0;
-    tsr_rental rental = {0};
+    tsr_ski_rental rental = {0};
     unsigned built = TSR_FORM_BIT(TSR_GPU_CSR);
     tsr_gpu_matrix a = matrix_of(c), unseen = a;
     for (int h = 0; h < 5; h++)

@@ -77,11 +77,11 @@ static void test_the_gpu_pays_for_the_bus(void **state)
     there = f;
     there.direct = true;
     assert_true(tsr_predict_gpu_ms(&there) < tsr_predict_gpu_ms(&f));
-    const double home = tsr_predict_home_ms(&f);
+    const double home = tsr_predict_download_ms(&f);
     f.m = f.k = 1e3;
     f.a_nnz = 1e4;
     assert_true(tsr_predict_gpu_ms(&f) > tsr_predict_cpu_ms(&f));
-    assert_true(tsr_predict_home_ms(&f) > 0 && tsr_predict_home_ms(&f) < home);
+    assert_true(tsr_predict_download_ms(&f) > 0 && tsr_predict_download_ms(&f) < home);
 }
 
 /* SuiteSparse multiplies the entries of a sparse vector, the GPU all of A: few are left where they are, many are worth the way. */

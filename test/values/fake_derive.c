@@ -35,14 +35,14 @@ fake_value *fake_turn(const fake_value *v, int64_t vectors, int64_t length)
     return r;
 }
 
-static bool keeps(tsr_step_op keep, int64_t index)
+static bool keeps(tsr_ewise_op keep, int64_t index)
 {
     switch (keep) {
-    case TSR_STEP_EQ: return index == 0;
-    case TSR_STEP_NE: return index != 0;
-    case TSR_STEP_GT: return index > 0;
-    case TSR_STEP_LT: return index < 0;
-    case TSR_STEP_GE: return index >= 0;
+    case TSR_EWISE_EQ: return index == 0;
+    case TSR_EWISE_NE: return index != 0;
+    case TSR_EWISE_GT: return index > 0;
+    case TSR_EWISE_LT: return index < 0;
+    case TSR_EWISE_GE: return index >= 0;
     default: return index <= 0;
     }
 }

@@ -36,21 +36,21 @@ static void store(void *x, tsr_type type, int64_t k, number n)
     memcpy((char *)x + (size_t)k * size, &n, size);
 }
 
-static bool compare(tsr_step_op op, double order, bool ordered)
+static bool compare(tsr_ewise_op op, double order, bool ordered)
 {
     switch (op) {
-    case TSR_STEP_EQ: case TSR_STEP_ISEQ: return ordered && order == 0;
-    case TSR_STEP_NE: case TSR_STEP_ISNE: return !ordered || order != 0;
-    case TSR_STEP_GT: case TSR_STEP_ISGT: return ordered && order > 0;
-    case TSR_STEP_LT: case TSR_STEP_ISLT: return ordered && order < 0;
-    case TSR_STEP_GE: case TSR_STEP_ISGE: return ordered && order >= 0;
+    case TSR_EWISE_EQ: case TSR_EWISE_ISEQ: return ordered && order == 0;
+    case TSR_EWISE_NE: case TSR_EWISE_ISNE: return !ordered || order != 0;
+    case TSR_EWISE_GT: case TSR_EWISE_ISGT: return ordered && order > 0;
+    case TSR_EWISE_LT: case TSR_EWISE_ISLT: return ordered && order < 0;
+    case TSR_EWISE_GE: case TSR_EWISE_ISGE: return ordered && order >= 0;
     default: return ordered && order <= 0;
     }
 }
 
-static bool is_comparison(tsr_step_op op)
+static bool is_comparison(tsr_ewise_op op)
 {
-    return op >= TSR_STEP_EQ || (op >= TSR_STEP_ISEQ && op <= TSR_STEP_ISLE);
+    return op >= TSR_EWISE_EQ || (op >= TSR_EWISE_ISEQ && op <= TSR_EWISE_ISLE);
 }
 
 #define ORDER(x, y) ((x) > (y) ? 1.0 : (x) < (y) ? -1.0 : 0.0)
@@ -63,27 +63,27 @@ static bool is_comparison(tsr_step_op op)
             return x == 0 ? 0 : x < 0 ? LEAST : MOST;                                           \
         return (LEAST) < 0 && y == (T)-1 ? (T)(0 - (U)x) : (T)(x / y);                          \
     }                                                                                           \
-    static T apply_##T(tsr_step_op op, T x, T y)                                                \
+    static T apply_##T(tsr_ewise_op op, T x, T y)                                                \
     {                                                                                           \
         switch (op) {                                                                           \
-        case TSR_STEP_IDENTITY: case TSR_STEP_FIRST: return x;                                  \
-        case TSR_STEP_AINV: return (T)(0 - (U)x);                                               \
-        case TSR_STEP_MINV: return divide_##T(1, x);                                            \
-        case TSR_STEP_ABS: return x < 0 ? (T)(0 - (U)x) : x;                                    \
-        case TSR_STEP_LNOT: return x == 0;                                                      \
-        case TSR_STEP_ONE: case TSR_STEP_PAIR: return 1;                                        \
-        case TSR_STEP_SECOND: return y;                                                         \
-        case TSR_STEP_PLUS: return (T)((U)x + (U)y);                                            \
-        case TSR_STEP_MINUS: return (T)((U)x - (U)y);                                           \
-        case TSR_STEP_RMINUS: return (T)((U)y - (U)x);                                          \
-        case TSR_STEP_TIMES: return (T)(U)((uint64_t)(U)x * (uint64_t)(U)y);                    \
-        case TSR_STEP_DIV: return divide_##T(x, y);                                             \
-        case TSR_STEP_RDIV: return divide_##T(y, x);                                            \
-        case TSR_STEP_MIN: return x < y ? x : y;                                                \
-        case TSR_STEP_MAX: return x > y ? x : y;                                                \
-        case TSR_STEP_LOR: return x != 0 || y != 0;                                             \
-        case TSR_STEP_LAND: return x != 0 && y != 0;                                            \
-        case TSR_STEP_LXOR: return (x != 0) != (y != 0);                                        \
+        case TSR_EWISE_IDENTITY: case TSR_EWISE_FIRST: return x;                                  \
+        case TSR_EWISE_AINV: return (T)(0 - (U)x);                                               \
+        case TSR_EWISE_MINV: return divide_##T(1, x);                                            \
+        case TSR_EWISE_ABS: return x < 0 ? (T)(0 - (U)x) : x;                                    \
+        case TSR_EWISE_LNOT: return x == 0;                                                      \
+        case TSR_EWISE_ONE: case TSR_EWISE_PAIR: return 1;                                        \
+        case TSR_EWISE_SECOND: return y;                                                         \
+        case TSR_EWISE_PLUS: return (T)((U)x + (U)y);                                            \
+        case TSR_EWISE_MINUS: return (T)((U)x - (U)y);                                           \
+        case TSR_EWISE_RMINUS: return (T)((U)y - (U)x);                                          \
+        case TSR_EWISE_TIMES: return (T)(U)((uint64_t)(U)x * (uint64_t)(U)y);                    \
+        case TSR_EWISE_DIV: return divide_##T(x, y);                                             \
+        case TSR_EWISE_RDIV: return divide_##T(y, x);                                            \
+        case TSR_EWISE_MIN: return x < y ? x : y;                                                \
+        case TSR_EWISE_MAX: return x > y ? x : y;                                                \
+        case TSR_EWISE_LOR: return x != 0 || y != 0;                                             \
+        case TSR_EWISE_LAND: return x != 0 && y != 0;                                            \
+        case TSR_EWISE_LXOR: return (x != 0) != (y != 0);                                        \
         default: return compare(op, ORDER(x, y), true);                                         \
         }                                                                                       \
     }
@@ -99,28 +99,28 @@ INTEGER(uint32_t, uint32_t, 0, UINT32_MAX)
 INTEGER(uint64_t, uint64_t, 0, UINT64_MAX)
 
 #define FLOATING(T, SUFFIX)                                                                     \
-    static T apply_##T(tsr_step_op op, T x, T y)                                                \
+    static T apply_##T(tsr_ewise_op op, T x, T y)                                                \
     {                                                                                           \
         switch (op) {                                                                           \
-        case TSR_STEP_IDENTITY: case TSR_STEP_FIRST: return x;                                  \
-        case TSR_STEP_AINV: return -x;                                                          \
-        case TSR_STEP_MINV: return 1 / x;                                                       \
-        case TSR_STEP_ABS: return fabs##SUFFIX(x);                                              \
-        case TSR_STEP_LNOT: return !(x != 0);                                                   \
-        case TSR_STEP_ONE: case TSR_STEP_PAIR: return 1;                                        \
-        case TSR_STEP_SQRT: return sqrt##SUFFIX(x);                                             \
-        case TSR_STEP_SECOND: return y;                                                         \
-        case TSR_STEP_PLUS: return x + y;                                                       \
-        case TSR_STEP_MINUS: return x - y;                                                      \
-        case TSR_STEP_RMINUS: return y - x;                                                     \
-        case TSR_STEP_TIMES: return x * y;                                                      \
-        case TSR_STEP_DIV: return x / y;                                                        \
-        case TSR_STEP_RDIV: return y / x;                                                       \
-        case TSR_STEP_MIN: return fmin##SUFFIX(x, y);                                           \
-        case TSR_STEP_MAX: return fmax##SUFFIX(x, y);                                           \
-        case TSR_STEP_LOR: return x != 0 || y != 0;                                             \
-        case TSR_STEP_LAND: return x != 0 && y != 0;                                            \
-        case TSR_STEP_LXOR: return (x != 0) != (y != 0);                                        \
+        case TSR_EWISE_IDENTITY: case TSR_EWISE_FIRST: return x;                                  \
+        case TSR_EWISE_AINV: return -x;                                                          \
+        case TSR_EWISE_MINV: return 1 / x;                                                       \
+        case TSR_EWISE_ABS: return fabs##SUFFIX(x);                                              \
+        case TSR_EWISE_LNOT: return !(x != 0);                                                   \
+        case TSR_EWISE_ONE: case TSR_EWISE_PAIR: return 1;                                        \
+        case TSR_EWISE_SQRT: return sqrt##SUFFIX(x);                                             \
+        case TSR_EWISE_SECOND: return y;                                                         \
+        case TSR_EWISE_PLUS: return x + y;                                                       \
+        case TSR_EWISE_MINUS: return x - y;                                                      \
+        case TSR_EWISE_RMINUS: return y - x;                                                     \
+        case TSR_EWISE_TIMES: return x * y;                                                      \
+        case TSR_EWISE_DIV: return x / y;                                                        \
+        case TSR_EWISE_RDIV: return y / x;                                                       \
+        case TSR_EWISE_MIN: return fmin##SUFFIX(x, y);                                           \
+        case TSR_EWISE_MAX: return fmax##SUFFIX(x, y);                                           \
+        case TSR_EWISE_LOR: return x != 0 || y != 0;                                             \
+        case TSR_EWISE_LAND: return x != 0 && y != 0;                                            \
+        case TSR_EWISE_LXOR: return (x != 0) != (y != 0);                                        \
         default: return compare(op, ORDER(x, y), !isnan(x) && !isnan(y));                       \
         }                                                                                       \
     }
@@ -128,16 +128,16 @@ INTEGER(uint64_t, uint64_t, 0, UINT64_MAX)
 FLOATING(float, f)
 FLOATING(double, )
 
-static bool apply_bool(tsr_step_op op, bool x, bool y)
+static bool apply_bool(tsr_ewise_op op, bool x, bool y)
 {
     switch (op) {
-    case TSR_STEP_IDENTITY: case TSR_STEP_FIRST: return x;
-    case TSR_STEP_LNOT: return !x;
-    case TSR_STEP_ONE: case TSR_STEP_PAIR: return true;
-    case TSR_STEP_SECOND: return y;
-    case TSR_STEP_LOR: return x || y;
-    case TSR_STEP_LAND: return x && y;
-    case TSR_STEP_LXOR: return x != y;
+    case TSR_EWISE_IDENTITY: case TSR_EWISE_FIRST: return x;
+    case TSR_EWISE_LNOT: return !x;
+    case TSR_EWISE_ONE: case TSR_EWISE_PAIR: return true;
+    case TSR_EWISE_SECOND: return y;
+    case TSR_EWISE_LOR: return x || y;
+    case TSR_EWISE_LAND: return x && y;
+    case TSR_EWISE_LXOR: return x != y;
     default:
         if (!is_comparison(op))
             abort(); /* the others are no operators on BOOL */
@@ -145,7 +145,7 @@ static bool apply_bool(tsr_step_op op, bool x, bool y)
     }
 }
 
-static number same_type(tsr_step_op op, tsr_type type, number x, number y)
+static number same_type(tsr_ewise_op op, tsr_type type, number x, number y)
 {
     switch (type) {
     case TSR_BOOL: return (number){.b = apply_bool(op, x.b, y.b)};
@@ -185,10 +185,10 @@ static bool operand_at(const tsr_operand *o, tsr_type type, int64_t k, number *n
 }
 
 /* z = op (x, y) at k; false: nothing is there. */
-static bool z_at(const tsr_step *s, int64_t k, number *z)
+static bool z_at(const tsr_ewise *s, int64_t k, number *z)
 {
     number x = {0}, y = {0};
-    bool has_x = operand_at(&s->x, s->type, k, &x), has_y = tsr_step_is_unary(s->op) || operand_at(&s->y, s->type, k, &y);
+    bool has_x = operand_at(&s->x, s->type, k, &x), has_y = tsr_ewise_is_unary(s->op) || operand_at(&s->y, s->type, k, &y);
     if (s->unite && has_x != has_y) {
         *z = has_x ? x : y;
         return true;
@@ -201,12 +201,12 @@ static bool z_at(const tsr_step *s, int64_t k, number *z)
         *z = x;
         return holds;
     }
-    if (tsr_step_compares(s->op) && s->type != TSR_BOOL)
+    if (tsr_ewise_compares(s->op) && s->type != TSR_BOOL)
         *z = (number){.b = is_true(*z)};
     return true;
 }
 
-static bool mask_at(const tsr_step *s, int64_t k)
+static bool mask_at(const tsr_ewise *s, int64_t k)
 {
     const fake_value *m = s->mask;
     if (!m)
@@ -215,7 +215,7 @@ static bool mask_at(const tsr_step *s, int64_t k)
     return in != s->mask_complement;
 }
 
-static bool result_at(const tsr_step *s, int64_t k, number *out)
+static bool result_at(const tsr_ewise *s, int64_t k, number *out)
 {
     const fake_value *c = s->c;
     bool has_c = c && has(c, k);
@@ -233,7 +233,7 @@ static bool result_at(const tsr_step *s, int64_t k, number *out)
     return has_z;
 }
 
-fake_value *fake_step(const tsr_step *s)
+fake_value *fake_step(const tsr_ewise *s)
 {
     fake_value *r = fake_new(s->count, s->result, true);
     bool all = true;
@@ -253,10 +253,10 @@ fake_value *fake_step(const tsr_step *s)
 
 /* ---- a sum ---- */
 
-static tsr_step_op step_of(tsr_reduce_op op)
+static tsr_ewise_op step_of(tsr_reduce_op op)
 {
-    static const tsr_step_op ops[TSR_REDUCE_COUNT] = {
-        TSR_STEP_PLUS, TSR_STEP_TIMES, TSR_STEP_MIN, TSR_STEP_MAX, TSR_STEP_LOR, TSR_STEP_LAND, TSR_STEP_LXOR, TSR_STEP_EQ, TSR_STEP_FIRST};
+    static const tsr_ewise_op ops[TSR_REDUCE_COUNT] = {
+        TSR_EWISE_PLUS, TSR_EWISE_TIMES, TSR_EWISE_MIN, TSR_EWISE_MAX, TSR_EWISE_LOR, TSR_EWISE_LAND, TSR_EWISE_LXOR, TSR_EWISE_EQ, TSR_EWISE_FIRST};
     return ops[op];
 }
 

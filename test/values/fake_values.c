@@ -120,7 +120,7 @@ static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_
     return TSR_OK;
 }
 
-static tsr_status step(const tsr_step *s, void **value)
+static tsr_status step(const tsr_ewise *s, void **value)
 {
     tsr_status status = may_fail();
     if (status == TSR_OK)
@@ -349,11 +349,11 @@ static const char *kernel_name(const tsr_product *product)
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
-    static const tsr_backend_values values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply, .sums = sums,
-                                              .cast = cast, .turn = turn, .places = places, .count = count, .wait = wait_for, .fetch = fetch,
-                                              .forget = forget};
+    static const tsr_backend_arrays arrays = {.upload = bring, .step = step, .reduce = reduce, .multiply = multiply, .sums = sums,
+                                              .cast = cast, .turn = turn, .places = places, .count = count, .wait = wait_for, .download = fetch,
+                                              .drop = forget};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "fake", .supports = supports, .execute = execute,
-                                        .kernel_name = kernel_name, .fetch = fetch_masked, .forget = forget, .values = &values};
+                                        .kernel_name = kernel_name, .download = fetch_masked, .drop = forget, .arrays = &arrays};
     (void)options;
     return &backend;
 }

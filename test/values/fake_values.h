@@ -16,7 +16,7 @@ fake_value *fake_new(int64_t count, tsr_type type, bool present);
 void fake_free(fake_value *value);
 
 /* fake_step.c: the steps and sums of tessera/values.h, element by element. */
-fake_value *fake_step(const tsr_step *step);
+fake_value *fake_step(const tsr_ewise *step);
 bool fake_reduce(const fake_value *value, tsr_type type, tsr_reduce_op op, void *scalar);
 fake_value *fake_sums(const tsr_sums *sums);
 

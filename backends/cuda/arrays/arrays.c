@@ -22,7 +22,7 @@ static size_t aligned(size_t bytes)
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static tsr_status allocate(tsr_cuda_value *v, bool bitmap)
+static tsr_status allocate(tsr_cuda_array *v, bool bitmap)
 {
     size_t elements = (size_t)v->count * v->size, bytes = bitmap ? aligned(elements) + (size_t)v->count : elements;
     if (!tsr_cuda_reserve(bytes))
@@ -36,26 +36,26 @@ static tsr_status allocate(tsr_cuda_value *v, bool bitmap)
 
 static void free_value(void *whole)
 {
-    tsr_cuda_value_free(whole);
+    tsr_cuda_array_free(whole);
 }
 
-tsr_status tsr_cuda_value_new(tsr_cuda_value **out, int64_t count, size_t size, bool bitmap)
+tsr_status tsr_cuda_array_new(tsr_cuda_array **out, int64_t count, size_t size, bool bitmap)
 {
-    tsr_cuda_value *v = calloc(1, sizeof *v);
+    tsr_cuda_array *v = calloc(1, sizeof *v);
     *out = NULL;
     if (!v)
         return TSR_OUT_OF_MEMORY;
-    *v = (tsr_cuda_value){.dead.free = free_value, .count = count, .size = size, .nvals = bitmap ? -1 : count};
+    *v = (tsr_cuda_array){.dead.free = free_value, .count = count, .size = size, .nvals = bitmap ? -1 : count};
     atomic_init(&v->refs, 1);
     tsr_status status = allocate(v, bitmap);
     if (status == TSR_OK)
         *out = v;
     else
-        tsr_cuda_value_free(v);
+        tsr_cuda_array_free(v);
     return status;
 }
 
-void tsr_cuda_value_free(tsr_cuda_value *v)
+void tsr_cuda_array_free(tsr_cuda_array *v)
 {
     if (!v)
         return;
@@ -66,7 +66,7 @@ void tsr_cuda_value_free(tsr_cuda_value *v)
 
 static void forget(void *value)
 {
-    tsr_cuda_value *v = value;
+    tsr_cuda_array *v = value;
     if (!tsr_cuda_alive())
         return; /* the lock may be held by a thread that is not there any more */
     if (atomic_fetch_sub(&v->refs, 1) == 1)
@@ -85,10 +85,10 @@ static tsr_status alone(tsr_cuda_operation run, void *arguments, bool goes_on)
     tsr_status status = tsr_cuda_begin(&before);
     tsr_cuda_times_start();
     if (status == TSR_OK && !goes_on)
-        status = tsr_cuda_chain_run();
+        status = tsr_cuda_fusion_run();
     if (status == TSR_OK)
         status = run(arguments);
-    if (status == TSR_OUT_OF_MEMORY && (status = tsr_cuda_chain_run()) == TSR_OK) {
+    if (status == TSR_OUT_OF_MEMORY && (status = tsr_cuda_fusion_run()) == TSR_OK) {
         tsr_cuda_evict_all();
         status = run(arguments);
     }
@@ -118,11 +118,11 @@ tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments
 /* ---- to the device ---- */
 
 /* One value, everywhere. */
-static tsr_status fill(tsr_cuda_value *v, const tsr_view *view)
+static tsr_status fill(tsr_cuda_array *v, const tsr_view *view)
 {
-    tsr_step s = {.op = TSR_STEP_IDENTITY, .type = view->type, .result = view->type, .count = v->count};
+    tsr_ewise s = {.op = TSR_EWISE_IDENTITY, .type = view->type, .result = view->type, .count = v->count};
     memcpy(&s.x.scalar, view->x, v->size);
-    return tsr_cuda_step(&s, &(tsr_step_arrays){.z = v->x}, &tsr_cuda.device, tsr_cuda.compute);
+    return tsr_cuda_ewise(&s, &(tsr_ewise_arrays){.z = v->x}, &tsr_cuda.device, tsr_cuda.compute);
 }
 
 static tsr_status upload(void *to, const void *from, size_t size, const tsr_view *view, int nthreads, int64_t *moved)
@@ -139,7 +139,7 @@ static size_t csr_bytes(const tsr_view *view, size_t value_size)
 }
 
 /* Entries to their places. */
-static tsr_status spread(tsr_cuda_value *v, const tsr_view *view, int nthreads, int64_t *moved)
+static tsr_status spread(tsr_cuda_array *v, const tsr_view *view, int nthreads, int64_t *moved)
 {
     size_t value_size = view->iso ? 0 : v->size, bytes = csr_bytes(view, value_size);
     tsr_cuda_csr csr = {0};
@@ -161,11 +161,11 @@ static tsr_status spread(tsr_cuda_value *v, const tsr_view *view, int nthreads, 
     return status;
 }
 
-tsr_status tsr_cuda_value_bring(tsr_cuda_value **out, const tsr_view *view, int nthreads, int64_t *moved)
+tsr_status tsr_cuda_array_bring(tsr_cuda_array **out, const tsr_view *view, int nthreads, int64_t *moved)
 {
-    tsr_cuda_value *v;
+    tsr_cuda_array *v;
     bool compressed = tsr_is_compressed(view), bitmap = view->format == TSR_BITMAP;
-    tsr_status status = tsr_cuda_value_new(&v, view->nrows * view->ncols, tsr_cuda_type_size(view->type), bitmap || compressed);
+    tsr_status status = tsr_cuda_array_new(&v, view->nrows * view->ncols, tsr_cuda_type_size(view->type), bitmap || compressed);
     *out = NULL;
     if (status != TSR_OK)
         return status;
@@ -181,14 +181,14 @@ tsr_status tsr_cuda_value_bring(tsr_cuda_value **out, const tsr_view *view, int 
         return TSR_OK;
     }
     tsr_cuda_settle(); /* nothing writes there any more */
-    tsr_cuda_value_free(v);
+    tsr_cuda_array_free(v);
     return status;
 }
 
 typedef struct bringing {
     const tsr_view *view;
     int nthreads;
-    tsr_cuda_value *value;
+    tsr_cuda_array *value;
     int64_t moved;
 } bringing;
 
@@ -196,7 +196,7 @@ static tsr_status run_bring(void *arguments)
 {
     bringing *b = arguments;
     b->moved = 0;
-    return tsr_cuda_value_bring(&b->value, b->view, b->nthreads, &b->moved);
+    return tsr_cuda_array_bring(&b->value, b->view, b->nthreads, &b->moved);
 }
 
 static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
@@ -225,7 +225,7 @@ tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes)
     return TSR_OK;
 }
 
-tsr_status tsr_cuda_value_fetch(tsr_cuda_value *v, tsr_result *result, int nthreads)
+tsr_status tsr_cuda_array_fetch(tsr_cuda_array *v, tsr_result *result, int nthreads)
 {
     int64_t present = 0;
     tsr_status status = tsr_cuda_fetch_array(result->x, v->x, v->count, v->size, nthreads, &result->bytes_moved);
@@ -244,7 +244,7 @@ tsr_status tsr_cuda_value_fetch(tsr_cuda_value *v, tsr_result *result, int nthre
 }
 
 typedef struct fetching {
-    tsr_cuda_value *value;
+    tsr_cuda_array *value;
     tsr_result *result;
     int nthreads;
 } fetching;
@@ -253,7 +253,7 @@ static tsr_status run_fetch(void *arguments)
 {
     fetching *f = arguments;
     f->result->bytes_moved = 0;
-    return tsr_cuda_value_fetch(f->value, f->result, f->nthreads);
+    return tsr_cuda_array_fetch(f->value, f->result, f->nthreads);
 }
 
 static tsr_status fetch(void *value, tsr_result *result, int nthreads)
@@ -263,7 +263,7 @@ static tsr_status fetch(void *value, tsr_result *result, int nthreads)
 
 /* ---- entries present ---- */
 
-tsr_status tsr_cuda_value_count(tsr_cuda_value *v)
+tsr_status tsr_cuda_array_count(tsr_cuda_array *v)
 {
     int64_t *total;
     if (v->nvals >= 0)
@@ -279,12 +279,12 @@ tsr_status tsr_cuda_value_count(tsr_cuda_value *v)
 
 static tsr_status run_count(void *arguments)
 {
-    return tsr_cuda_value_count(arguments);
+    return tsr_cuda_array_count(arguments);
 }
 
 static tsr_status count(void *value, int64_t *nvals)
 {
-    tsr_cuda_value *v = value;
+    tsr_cuda_array *v = value;
     tsr_status status = v->present ? tsr_cuda_alone(run_count, v) : TSR_OK;
     *nvals = v->nvals;
     return status;
@@ -306,41 +306,41 @@ static tsr_status wait_for(void *value)
 /* ---- steps ---- */
 
 typedef struct stepping {
-    const tsr_step *step;
-    tsr_cuda_value *value;
+    const tsr_ewise *step;
+    tsr_cuda_array *value;
 } stepping;
 
 static tsr_status run_step(void *arguments)
 {
     stepping *t = arguments;
-    const tsr_step *s = t->step;
-    tsr_step_arrays a = {.x = tsr_cuda_elements(s->x.value), .y = tsr_cuda_elements(s->y.value), .c = tsr_cuda_elements(s->c),
+    const tsr_ewise *s = t->step;
+    tsr_ewise_arrays a = {.x = tsr_cuda_elements(s->x.value), .y = tsr_cuda_elements(s->y.value), .c = tsr_cuda_elements(s->c),
                          .mask = tsr_cuda_elements(s->mask)};
     if (s->mask_structural)
         a.mask.x = NULL;
-    tsr_status status = tsr_cuda_value_new(&t->value, s->count, tsr_cuda_type_size(s->result), !tsr_step_is_full(s, &a));
+    tsr_status status = tsr_cuda_array_new(&t->value, s->count, tsr_cuda_type_size(s->result), !tsr_ewise_is_full(s, &a));
     if (status != TSR_OK)
         return status;
     a.z = t->value->x;
     a.z_present = t->value->present;
-    status = tsr_cuda_chain_add(s, &a, t->value);
+    status = tsr_cuda_fusion_add(s, &a, t->value);
     if (status != TSR_OK) {
-        tsr_cuda_value_free(t->value);
+        tsr_cuda_array_free(t->value);
         t->value = NULL;
     }
     return status;
 }
 
 /* C = A. */
-static bool is_copy(const tsr_step *s)
+static bool is_copy(const tsr_ewise *s)
 {
-    return s->op == TSR_STEP_IDENTITY && s->x.value && s->type == s->result && !s->mask && !s->c;
+    return s->op == TSR_EWISE_IDENTITY && s->x.value && s->type == s->result && !s->mask && !s->c;
 }
 
-static tsr_status step(const tsr_step *s, void **value)
+static tsr_status step(const tsr_ewise *s, void **value)
 {
     if (is_copy(s)) {
-        atomic_fetch_add(&((tsr_cuda_value *)s->x.value)->refs, 1);
+        atomic_fetch_add(&((tsr_cuda_array *)s->x.value)->refs, 1);
         *value = s->x.value;
         return TSR_OK;
     }
@@ -353,7 +353,7 @@ static tsr_status step(const tsr_step *s, void **value)
 /* ---- reductions ---- */
 
 typedef struct reducing {
-    const tsr_cuda_value *value;
+    const tsr_cuda_array *value;
     tsr_type type;
     tsr_reduce_op op;
     tsr_cuda_reduced result;
@@ -365,8 +365,8 @@ static tsr_status reduce_within(void *arguments, void *scratch)
     char *memory = scratch;
     tsr_elements e = tsr_cuda_elements(r->value);
     tsr_cuda_reduced *result = (void *)memory;
-    tsr_status status = tsr_cuda_chain_reduce_into(result, memory + ALIGNMENT, r->type, r->op, r->value);
-    if (status == TSR_DECLINED && (status = tsr_cuda_chain_run()) == TSR_OK)
+    tsr_status status = tsr_cuda_fusion_reduce_into(result, memory + ALIGNMENT, r->type, r->op, r->value);
+    if (status == TSR_DECLINED && (status = tsr_cuda_fusion_run()) == TSR_OK)
         status = tsr_cuda_reduce(result, memory + ALIGNMENT, r->type, r->op, &e, r->value->count, &tsr_cuda.device, tsr_cuda.compute);
     return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
 }
@@ -391,22 +391,22 @@ static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *sca
 
 typedef struct multiplying {
     const tsr_dense_product *product;
-    tsr_cuda_value *value;
+    tsr_cuda_array *value;
 } multiplying;
 
 static tsr_status run_multiply(void *arguments)
 {
     multiplying *m = arguments;
     const tsr_dense_product *p = m->product;
-    const tsr_cuda_value *a = p->a, *b = p->b;
-    tsr_status status = tsr_cuda_value_new(&m->value, p->m * p->n, tsr_cuda_type_size(p->type), false);
+    const tsr_cuda_array *a = p->a, *b = p->b;
+    tsr_status status = tsr_cuda_array_new(&m->value, p->m * p->n, tsr_cuda_type_size(p->type), false);
     if (status != TSR_OK)
         return status;
     bool nothing = p->m == 0 || p->n == 0 || p->k == 0;
     status = nothing ? tsr_cuda_set(m->value->x, 0, m->value->bytes, tsr_cuda.compute)
                      : tsr_cuda_gemm(p, a->x, b->x, m->value->x, tsr_cuda.compute);
     if (status != TSR_OK) {
-        tsr_cuda_value_free(m->value);
+        tsr_cuda_array_free(m->value);
         m->value = NULL;
     }
     return status;
@@ -420,6 +420,6 @@ static tsr_status multiply(const tsr_dense_product *product, void **value)
     return status;
 }
 
-const tsr_backend_values tsr_cuda_values = {.bring = bring, .step = step, .reduce = reduce, .multiply = multiply,
-                                            .sums = tsr_cuda_value_sums, .cast = tsr_cuda_value_cast, .turn = tsr_cuda_value_turn,
-                                            .places = tsr_cuda_value_places, .count = count, .wait = wait_for, .fetch = fetch, .forget = forget};
+const tsr_backend_arrays tsr_cuda_arrays = {.upload = bring, .step = step, .reduce = reduce, .multiply = multiply,
+                                            .sums = tsr_cuda_array_sums, .cast = tsr_cuda_array_cast, .turn = tsr_cuda_array_turn,
+                                            .places = tsr_cuda_array_places, .count = count, .wait = wait_for, .download = fetch, .drop = forget};

@@ -6,7 +6,7 @@
 
 /* What is made, and of what: one of the members of `how`. */
 typedef struct deriving {
-    const tsr_cuda_value *from;
+    const tsr_cuda_array *from;
     union {
         const tsr_sums *sums;
         struct {
@@ -17,14 +17,14 @@ typedef struct deriving {
         } turn;
         const tsr_places *places;
     } how;
-    tsr_cuda_value *value;
+    tsr_cuda_array *value;
 } deriving;
 
 /* The result that run_... has queued, or nothing. */
 static tsr_status keep(deriving *d, tsr_status status)
 {
     if (status != TSR_OK) {
-        tsr_cuda_value_free(d->value);
+        tsr_cuda_array_free(d->value);
         d->value = NULL;
     }
     return status;
@@ -51,13 +51,13 @@ static tsr_status run_sums(void *arguments)
     deriving *d = arguments;
     const tsr_sums *s = d->how.sums;
     size_t bytes = tsr_cuda_sums_bytes(s, &tsr_cuda.device);
-    tsr_status status = tsr_cuda_value_new(&d->value, s->vectors, d->from->size, d->from->present || s->length == 0);
+    tsr_status status = tsr_cuda_array_new(&d->value, s->vectors, d->from->size, d->from->present || s->length == 0);
     if (status == TSR_OK)
         status = keep(d, bytes ? tsr_cuda_with_scratch(bytes, sum_within, d) : sum_within(d, NULL));
     return status;
 }
 
-tsr_status tsr_cuda_value_sums(const tsr_sums *sums, void **value)
+tsr_status tsr_cuda_array_sums(const tsr_sums *sums, void **value)
 {
     return derive(run_sums, &(deriving){.from = sums->value, .how.sums = sums}, value);
 }
@@ -67,9 +67,9 @@ tsr_status tsr_cuda_value_sums(const tsr_sums *sums, void **value)
 static tsr_status run_cast(void *arguments)
 {
     deriving *d = arguments;
-    const tsr_cuda_value *v = d->from;
+    const tsr_cuda_array *v = d->from;
     tsr_elements e = tsr_cuda_elements(v);
-    tsr_status status = tsr_cuda_value_new(&d->value, v->count, tsr_cuda_type_size(d->how.cast.to), v->present);
+    tsr_status status = tsr_cuda_array_new(&d->value, v->count, tsr_cuda_type_size(d->how.cast.to), v->present);
     if (status != TSR_OK)
         return status;
     d->value->nvals = v->nvals;
@@ -77,7 +77,7 @@ static tsr_status run_cast(void *arguments)
                                  tsr_cuda.compute));
 }
 
-tsr_status tsr_cuda_value_cast(void *value, tsr_type from, tsr_type to, void **result)
+tsr_status tsr_cuda_array_cast(void *value, tsr_type from, tsr_type to, void **result)
 {
     return derive(run_cast, &(deriving){.from = value, .how.cast = {from, to}}, result);
 }
@@ -85,9 +85,9 @@ tsr_status tsr_cuda_value_cast(void *value, tsr_type from, tsr_type to, void **r
 static tsr_status run_turn(void *arguments)
 {
     deriving *d = arguments;
-    const tsr_cuda_value *v = d->from;
+    const tsr_cuda_array *v = d->from;
     tsr_elements e = tsr_cuda_elements(v);
-    tsr_status status = tsr_cuda_value_new(&d->value, v->count, v->size, v->present);
+    tsr_status status = tsr_cuda_array_new(&d->value, v->count, v->size, v->present);
     if (status != TSR_OK)
         return status;
     d->value->nvals = v->nvals;
@@ -95,7 +95,7 @@ static tsr_status run_turn(void *arguments)
                                  &tsr_cuda.device, tsr_cuda.compute));
 }
 
-tsr_status tsr_cuda_value_turn(void *value, int64_t vectors, int64_t length, void **result)
+tsr_status tsr_cuda_array_turn(void *value, int64_t vectors, int64_t length, void **result)
 {
     return derive(run_turn, &(deriving){.from = value, .how.turn = {vectors, length}}, result);
 }
@@ -105,10 +105,10 @@ tsr_status tsr_cuda_value_turn(void *value, int64_t vectors, int64_t length, voi
 static tsr_status run_places(void *arguments)
 {
     deriving *d = arguments;
-    const tsr_cuda_value *v = d->from;
+    const tsr_cuda_array *v = d->from;
     const tsr_places *p = d->how.places;
     tsr_elements e = tsr_cuda_elements(v);
-    tsr_status status = tsr_cuda_value_new(&d->value, v->count, p->select ? v->size : sizeof(int64_t), v->present || p->select);
+    tsr_status status = tsr_cuda_array_new(&d->value, v->count, p->select ? v->size : sizeof(int64_t), v->present || p->select);
     if (status != TSR_OK)
         return status;
     if (!p->select)
@@ -116,7 +116,7 @@ static tsr_status run_places(void *arguments)
     return keep(d, tsr_cuda_places(p, &e, (int)v->size, d->value->x, d->value->present, &tsr_cuda.device, tsr_cuda.compute));
 }
 
-tsr_status tsr_cuda_value_places(const tsr_places *places, void **value)
+tsr_status tsr_cuda_array_places(const tsr_places *places, void **value)
 {
     return derive(run_places, &(deriving){.from = places->value, .how.places = places}, value);
 }

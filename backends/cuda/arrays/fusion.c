@@ -7,22 +7,22 @@
 enum { OPERANDS = 3 };
 
 /* Every value here counts one reference. */
-static tsr_chain held;
-static tsr_cuda_value *made[TSR_CHAIN_MOST], *operands[TSR_CHAIN_MOST][OPERANDS];
+static tsr_fusion held;
+static tsr_cuda_array *made[TSR_FUSION_MOST], *operands[TSR_FUSION_MOST][OPERANDS];
 
 /* ---- references ---- */
 
-static tsr_cuda_value *keep(tsr_cuda_value *v)
+static tsr_cuda_array *keep(tsr_cuda_array *v)
 {
     if (v)
         atomic_fetch_add(&v->refs, 1);
     return v;
 }
 
-static void let_go(tsr_cuda_value *v)
+static void let_go(tsr_cuda_array *v)
 {
     if (v && atomic_fetch_sub(&v->refs, 1) == 1)
-        tsr_cuda_value_free(v);
+        tsr_cuda_array_free(v);
 }
 
 static void forget_last(void)
@@ -46,7 +46,7 @@ static bool is_looked_at(int k)
     return atomic_load(&made[k]->refs) > 1;
 }
 
-void tsr_cuda_chain_drop(void)
+void tsr_cuda_fusion_drop(void)
 {
     while (held.n && !is_looked_at(held.n - 1))
         forget_last();
@@ -58,12 +58,12 @@ static void look(void)
         held.looked_at[k] = is_looked_at(k);
 }
 
-tsr_status tsr_cuda_chain_run(void)
+tsr_status tsr_cuda_fusion_run(void)
 {
-    tsr_cuda_chain_drop();
+    tsr_cuda_fusion_drop();
     look();
-    tsr_status status = held.n > 1    ? tsr_cuda_chain(&held, &tsr_cuda.device, tsr_cuda.compute)
-                        : held.n == 1 ? tsr_cuda_step(&held.step[0], &held.arrays[0], &tsr_cuda.device, tsr_cuda.compute)
+    tsr_status status = held.n > 1    ? tsr_cuda_fusion(&held, &tsr_cuda.device, tsr_cuda.compute)
+                        : held.n == 1 ? tsr_cuda_ewise(&held.step[0], &held.arrays[0], &tsr_cuda.device, tsr_cuda.compute)
                                       : TSR_OK;
     if (status == TSR_OK)
         forget_all();
@@ -75,12 +75,12 @@ static bool joins(tsr_type type, tsr_reduce_op op)
     return type == held.step[0].type && (op == TSR_REDUCE_PLUS || op == TSR_REDUCE_TIMES || op == TSR_REDUCE_MIN || op == TSR_REDUCE_MAX);
 }
 
-tsr_status tsr_cuda_chain_reduce_into(tsr_cuda_reduced *result, void *scratch, tsr_type type, tsr_reduce_op op, const tsr_cuda_value *value)
+tsr_status tsr_cuda_fusion_reduce_into(tsr_cuda_reduced *result, void *scratch, tsr_type type, tsr_reduce_op op, const tsr_cuda_array *value)
 {
     if (!held.n || made[held.n - 1] != value || !joins(type, op))
         return TSR_DECLINED;
     look();
-    tsr_status status = tsr_cuda_chain_reduce(result, scratch, op, &held, &tsr_cuda.device, tsr_cuda.compute);
+    tsr_status status = tsr_cuda_fusion_reduce(result, scratch, op, &held, &tsr_cuda.device, tsr_cuda.compute);
     if (status == TSR_OK)
         forget_all();
     return status;
@@ -89,23 +89,23 @@ tsr_status tsr_cuda_chain_reduce_into(tsr_cuda_reduced *result, void *scratch, t
 /* ---- holding ---- */
 
 /* The last that is held is an operand, and none before it is. */
-static bool goes_on(const tsr_step *s)
+static bool goes_on(const tsr_ewise *s)
 {
     const void *const wanted[OPERANDS] = {s->x.value, s->y.value, s->c};
     bool last = false, earlier = false;
     for (int at = 0; held.n && at < OPERANDS; at++)
         for (int k = 0; k < held.n; k++)
             *(k == held.n - 1 ? &last : &earlier) |= wanted[at] == made[k];
-    return last && !earlier && held.n < TSR_CHAIN_MOST && s->type == held.step[0].type && s->count == held.step[0].count;
+    return last && !earlier && held.n < TSR_FUSION_MOST && s->type == held.step[0].type && s->count == held.step[0].count;
 }
 
-tsr_status tsr_cuda_chain_add(const tsr_step *s, const tsr_step_arrays *arrays, tsr_cuda_value *z)
+tsr_status tsr_cuda_fusion_add(const tsr_ewise *s, const tsr_ewise_arrays *arrays, tsr_cuda_array *z)
 {
-    const bool takes = tsr_chain_takes(s, arrays);
-    tsr_status status = takes && goes_on(s) ? TSR_OK : tsr_cuda_chain_run();
+    const bool takes = tsr_fusion_takes(s, arrays);
+    tsr_status status = takes && goes_on(s) ? TSR_OK : tsr_cuda_fusion_run();
     if (status != TSR_OK || !takes)
-        return status == TSR_OK ? tsr_cuda_step(s, arrays, &tsr_cuda.device, tsr_cuda.compute) : status;
-    tsr_cuda_value *const wanted[OPERANDS] = {s->x.value, s->y.value, s->c};
+        return status == TSR_OK ? tsr_cuda_ewise(s, arrays, &tsr_cuda.device, tsr_cuda.compute) : status;
+    tsr_cuda_array *const wanted[OPERANDS] = {s->x.value, s->y.value, s->c};
     const int k = held.n++;
     for (int at = 0; at < OPERANDS; at++)
         operands[k][at] = k && wanted[at] == made[k - 1] ? NULL : keep(wanted[at]);

@@ -11,9 +11,9 @@ typedef struct resident {
     tsr_cuda_multiplication m;
     const tsr_product *product;
     size_t size;             /* bytes of a value */
-    tsr_cuda_value *b;       /* NULL: nothing of it is needed */
-    tsr_cuda_value *brought; /* the same, if the host held it */
-    tsr_cuda_value *c;
+    tsr_cuda_array *b;       /* NULL: nothing of it is needed */
+    tsr_cuda_array *brought; /* the same, if the host held it */
+    tsr_cuda_array *c;
     bool b_turned, b_padded, c_turned; /* the kernels see another array */
     bool rows_tell;          /* C is present where rows of A have entries */
     size_t bytes[ARRAYS], reserved;
@@ -28,7 +28,7 @@ static tsr_status find_b(resident *r, int64_t *moved)
     if (!tsr_reads_b(p) && p->b.format == TSR_FULL)
         return TSR_OK;
     r->b = p->b_value;
-    tsr_status status = r->b ? TSR_OK : tsr_cuda_value_bring(&r->brought, &p->b, p->nthreads, moved);
+    tsr_status status = r->b ? TSR_OK : tsr_cuda_array_bring(&r->brought, &p->b, p->nthreads, moved);
     if (status != TSR_OK)
         return status;
     r->b = r->b ? r->b : r->brought;
@@ -48,7 +48,7 @@ static tsr_status make_c(resident *r, bool wanted)
             return status;
         r->rows_tell = r->m.a->rows_present < p->m;
     }
-    return tsr_cuda_value_new(&r->c, p->m * p->n, r->size, bitmap || r->rows_tell);
+    return tsr_cuda_array_new(&r->c, p->m * p->n, r->size, bitmap || r->rows_tell);
 }
 
 /* ---- memory ---- */
@@ -97,7 +97,7 @@ static void free_all(resident *r)
     for (int k = 0; k < ARRAYS; k++)
         tsr_cuda_delete(r->array[k]);
     tsr_cuda_unreserve(r->reserved);
-    tsr_cuda_value_free(r->brought);
+    tsr_cuda_array_free(r->brought);
 }
 
 /* ---- computing ---- */
@@ -165,10 +165,10 @@ static tsr_status compute(resident *r, bool presence_wanted, int64_t *moved)
 
 /* ---- where it goes ---- */
 
-tsr_status tsr_cuda_deliver(tsr_cuda_value **c, const tsr_product *product, tsr_result *result)
+tsr_status tsr_cuda_deliver(tsr_cuda_array **c, const tsr_product *product, tsr_result *result)
 {
     result->nvals = (*c)->nvals;
-    tsr_status status = result->may_stay ? TSR_OK : tsr_cuda_value_fetch(*c, result, product->nthreads);
+    tsr_status status = result->may_stay ? TSR_OK : tsr_cuda_array_fetch(*c, result, product->nthreads);
     if (status == TSR_OK && (result->may_stay || result->may_keep)) {
         result->stays = *c;
         *c = NULL;
@@ -187,6 +187,6 @@ tsr_status tsr_cuda_resident_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, c
     if (status != TSR_OK)
         tsr_cuda_settle();
     free_all(&r);
-    tsr_cuda_value_free(r.c);
+    tsr_cuda_array_free(r.c);
     return status;
 }

@@ -11,6 +11,6 @@
 tsr_status tsr_cuda_resident_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result);
 
 /* C to where the result goes: it stays (*c becomes NULL), or comes home. */
-tsr_status tsr_cuda_deliver(tsr_cuda_value **c, const tsr_product *product, tsr_result *result);
+tsr_status tsr_cuda_deliver(tsr_cuda_array **c, const tsr_product *product, tsr_result *result);
 
 #endif

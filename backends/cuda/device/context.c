@@ -7,7 +7,7 @@
 #include "backends/cuda/arrays/fusion.h"
 #include "src/policy/model.h"
 
-tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_PANEL_BYTES,
+tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_TILE_BYTES,
                             .row = TSR_CUDA_ROW_BYTES, .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -86,7 +86,7 @@ static void free_dead(void)
         next = dead->next;
         dead->free(dead);
     }
-    tsr_cuda_chain_drop();
+    tsr_cuda_fusion_drop();
 }
 
 tsr_status tsr_cuda_begin(void **before)

@@ -11,7 +11,7 @@
  * kernels and copies have work, and rows of at least a few cache lines; fewer where the device copies by itself. */
 #ifndef TSR_CUDA_CHUNK_BYTES
 #define TSR_CUDA_CHUNK_BYTES (2 << 20)
-#define TSR_CUDA_PANEL_BYTES (16 << 20)
+#define TSR_CUDA_TILE_BYTES (16 << 20)
 #define TSR_CUDA_ROW_BYTES 256
 #define TSR_CUDA_DIRECT_ROW_BYTES 256
 #endif

@@ -113,7 +113,7 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
     tsr_cuda.built = tsr_cuda.evicted = 0;
     tsr_cuda_times_start();
     if (status == TSR_OK)
-        status = tsr_cuda_chain_run();
+        status = tsr_cuda_fusion_run();
     if (status == TSR_OK)
         status = execute_alone(p, result);
     tsr_cuda_times_stop();
@@ -161,9 +161,9 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,
                                         .execute = execute, .kernel_name = kernel_name, .holds = holds,
-                                        .release = tsr_cuda_slot_release, .measure = tsr_cuda_measure,
-                                        .fetch = fetch, .forget = forget, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
+                                        .release = tsr_cuda_cache_entry_release, .measure = tsr_cuda_measure,
+                                        .download = fetch, .drop = forget, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
-                                        .values = &tsr_cuda_values};
+                                        .arrays = &tsr_cuda_arrays};
     return tsr_cuda_start(options, tsr_cuda_evict_oldest) ? &backend : NULL;
 }

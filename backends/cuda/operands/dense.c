@@ -39,12 +39,12 @@ static tsr_status upload_by_col(tsr_cuda_dense *d, const tsr_view *v, size_t siz
     return status;
 }
 
-static tsr_status turn(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_value *value)
+static tsr_status turn(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_array *value)
 {
     return tsr_cuda_transpose(d->x, d->ld, value->x, v->vlen, v->nvec, v->vlen, (int)value->size, tsr_cuda.compute);
 }
 
-tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_value *value, bool reads, int nthreads,
+tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_array *value, bool reads, int nthreads,
                               int64_t *moved)
 {
     size_t size = tsr_cuda_type_size(v->type);

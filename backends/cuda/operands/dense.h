@@ -15,7 +15,7 @@ typedef struct tsr_cuda_dense {
 /* Brings `view` (FULL, of the semiring's type) to the device, by row, queued on `compute` when it returns; nothing where its
  * values are not read.  value: it is there (NULL: it is not), and only turned where it is by column.  *moved grows by the bytes.
  * TSR_DECLINED: more memory than is allowed.  free: also after a failure. */
-tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *view, const tsr_cuda_value *value, bool reads, int nthreads,
+tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *view, const tsr_cuda_array *value, bool reads, int nthreads,
                               int64_t *moved);
 void tsr_cuda_dense_free(tsr_cuda_dense *d);
 

@@ -17,13 +17,13 @@ static tsr_status fetch_range(uint32_t range[2], const tsr_cuda_numbers *of, uin
     return status == TSR_OK ? waited : status;
 }
 
-tsr_status tsr_cuda_find_shift(int *shift, bool *fits, const tsr_cuda_numbers *of, uint32_t *range)
+tsr_status tsr_cuda_find_fp16_scale(int *shift, bool *fits, const tsr_cuda_numbers *of, uint32_t *range)
 {
     uint32_t found[2] = {0, 0}, *own = NULL;
     tsr_status status = range ? TSR_OK : tsr_cuda_new((void **)&own, sizeof found);
     if (status == TSR_OK)
         status = fetch_range(found, of, range ? range : own);
     tsr_cuda_delete(own);
-    *fits = status == TSR_OK && tsr_narrow_shift(shift, found);
+    *fits = status == TSR_OK && tsr_fp16_scale(shift, found);
     return status;
 }

@@ -7,7 +7,7 @@
 
 #include "backends/cuda/transfer/host_copy.h"
 
-struct tsr_cuda_slot {
+struct tsr_cuda_cache_entry {
     tsr_cuda_sparse *first;
     int evictions;
 };
@@ -51,7 +51,7 @@ tsr_cuda_operand tsr_cuda_operand_a(const tsr_product *p)
 static tsr_cuda_sparse *find(const tsr_cuda_operand *o)
 {
     tsr_cuda_key key = o->key;
-    tsr_cuda_slot *slot = o->slot ? *o->slot : NULL;
+    tsr_cuda_cache_entry *slot = o->slot ? *o->slot : NULL;
     tsr_cuda_sparse *a = slot ? slot->first : NULL;
     while (a && (a->key.transposed != key.transposed || a->key.pattern != key.pattern || a->key.type != key.type))
         a = a->next;
@@ -81,7 +81,7 @@ static void free_sparse(void *whole)
 {
     tsr_cuda_sparse *a = whole;
     tsr_cuda_blocks_free(a->blocks);
-    tsr_cuda_account_free(&a->account);
+    tsr_cuda_statistics_free(&a->account);
     tsr_cuda_order_free(&a->order);
     tsr_cuda_plans_free(a->plans);
     tsr_cuda_stencil_free(&a->stencil);
@@ -109,11 +109,11 @@ bool tsr_cuda_evict_oldest(void)
     return a != NULL;
 }
 
-void tsr_cuda_slot_release(void *kept)
+void tsr_cuda_cache_entry_release(void *kept)
 {
     if (!tsr_cuda_alive())
         return; /* the locks may be held by threads that are not there any more */
-    tsr_cuda_slot *slot = kept;
+    tsr_cuda_cache_entry *slot = kept;
     pthread_mutex_lock(&lists);
     while (slot->first) {
         tsr_cuda_sparse *a = slot->first;
@@ -188,11 +188,11 @@ tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t valu
     if (status == TSR_OK)
         status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
     if (status == TSR_OK)
-        status = tsr_cuda_stage(csr->p, csr->nrows + 1, sizeof *csr->p, fill_offsets, v, nthreads, moved);
+        status = tsr_cuda_host_copy(csr->p, csr->nrows + 1, sizeof *csr->p, fill_offsets, v, nthreads, moved);
     if (status == TSR_OK)
-        status = tsr_cuda_stage(csr->i, csr->nvals, sizeof *csr->i, fill_indices, v, nthreads, moved);
+        status = tsr_cuda_host_copy(csr->i, csr->nvals, sizeof *csr->i, fill_indices, v, nthreads, moved);
     if (status == TSR_OK && value_size)
-        status = tsr_cuda_stage(csr->x, csr->nvals, value_size, fill_values, v, nthreads, moved);
+        status = tsr_cuda_host_copy(csr->x, csr->nvals, value_size, fill_values, v, nthreads, moved);
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
 }
 
@@ -273,8 +273,8 @@ static void keep(tsr_cuda_sparse *a, void **place)
 {
     pthread_mutex_lock(&lists);
     if (!*place)
-        *place = calloc(1, sizeof(tsr_cuda_slot));
-    tsr_cuda_slot *slot = *place;
+        *place = calloc(1, sizeof(tsr_cuda_cache_entry));
+    tsr_cuda_cache_entry *slot = *place;
     if (slot) {
         a->slot = slot;
         a->account.evictions = slot->evictions;

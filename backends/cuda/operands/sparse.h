@@ -17,7 +17,7 @@ typedef struct tsr_cuda_key {
 } tsr_cuda_key;
 
 typedef struct tsr_cuda_sparse tsr_cuda_sparse;
-typedef struct tsr_cuda_slot tsr_cuda_slot;
+typedef struct tsr_cuda_cache_entry tsr_cuda_cache_entry;
 
 /* A sparse operand of one product. */
 typedef struct tsr_cuda_operand {
@@ -32,7 +32,7 @@ struct tsr_cuda_sparse {
     tsr_cuda_dead dead;                   /* once its slot is released */
     uint64_t number;                      /* never used again */
     tsr_cuda_key key;
-    tsr_cuda_slot *slot;                  /* NULL: of one product only */
+    tsr_cuda_cache_entry *slot;                  /* NULL: of one product only */
     tsr_cuda_sparse *next;                /* in the slot */
     tsr_cuda_sparse *older, *newer;       /* by last use */
     int users;                            /* operands of the present product */
@@ -40,7 +40,7 @@ struct tsr_cuda_sparse {
     size_t bytes;                         /* reserved for the CSR */
     tsr_cuda_blocks *blocks;              /* list of block formats made of it */
     tsr_cuda_order order;                 /* of their rows */
-    tsr_cuda_account account;             /* whether they would pay */
+    tsr_cuda_statistics account;             /* whether they would pay */
     int8_t *row_present;                  /* on the host, [nrows]: does the row have an entry?  NULL: not yet asked */
     int64_t rows_present;
     tsr_cuda_kept_plan *plans;            /* of masked products with this mask */
@@ -72,6 +72,6 @@ tsr_status tsr_cuda_sparse_rows(tsr_cuda_sparse *a);
 bool tsr_cuda_evict_oldest(void);
 
 /* A slot's content is not wanted any more.  Any thread, at any time: what cannot be freed at once is freed by the next product. */
-void tsr_cuda_slot_release(void *slot);
+void tsr_cuda_cache_entry_release(void *slot);
 
 #endif

@@ -91,7 +91,7 @@ static tsr_status narrow_b(int *shift, const tsr_cuda_multiplication *m)
 {
     const tsr_cuda_numbers b = {m->b, m->ldb, m->product->k, m->n};
     bool fits;
-    tsr_status status = tsr_cuda_find_shift(shift, &fits, &b, (uint32_t *)m->flag);
+    tsr_status status = tsr_cuda_find_fp16_scale(shift, &fits, &b, (uint32_t *)m->flag);
     if (status != TSR_OK)
         return status;
     if (fits)

@@ -140,11 +140,11 @@ static tsr_status check_range(tsr_cuda_sparse *a)
 /* May values of A be FP16 where TF32 is allowed?  Known once it was asked. */
 static tsr_status look_at_values(tsr_cuda_sparse *a)
 {
-    tsr_cuda_account *account = &a->account;
+    tsr_cuda_statistics *account = &a->account;
     const tsr_cuda_numbers values = {a->csr.x, a->csr.nvals, 1, a->csr.nvals};
     if (account->narrow_known)
         return TSR_OK;
-    tsr_status status = tsr_cuda_find_shift(&account->shift, &account->narrow, &values, NULL);
+    tsr_status status = tsr_cuda_find_fp16_scale(&account->shift, &account->narrow, &values, NULL);
     account->narrow_known = status == TSR_OK;
     return status;
 }
@@ -200,7 +200,7 @@ static size_t looking_bytes(const tsr_cuda_sparse *a)
     return (size_t)a->csr.nvals * 28 + (size_t)(a->csr.nrows + a->csr.ncols) * 112;
 }
 
-static tsr_status look_at_windows(tsr_cuda_account *account, const tsr_source *sample, int at)
+static tsr_status look_at_windows(tsr_cuda_statistics *account, const tsr_source *sample, int at)
 {
     int height = 8 << at;
     account->nwindows[at] = (sample->nrows + height - 1) / height;
@@ -208,7 +208,7 @@ static tsr_status look_at_windows(tsr_cuda_account *account, const tsr_source *s
     return account->windows[at] ? tsr_cuda_count_windows(account->windows[at], sample, height, tsr_cuda.compute) : TSR_OUT_OF_MEMORY;
 }
 
-void tsr_cuda_account_free(tsr_cuda_account *account)
+void tsr_cuda_statistics_free(tsr_cuda_statistics *account)
 {
     for (int at = 0; at < 2; at++) {
         free(account->windows[at]);
@@ -219,7 +219,7 @@ void tsr_cuda_account_free(tsr_cuda_account *account)
 /* Vectors and windows of a sample of the rows, its longest row, columns of a sample of the entries. */
 static tsr_status look(tsr_cuda_sparse *a)
 {
-    tsr_cuda_account *account = &a->account;
+    tsr_cuda_statistics *account = &a->account;
     size_t working = looking_bytes(a);
     int64_t vectors[5];
     tsr_degrees degrees = {0};
@@ -243,7 +243,7 @@ static tsr_status look(tsr_cuda_sparse *a)
     tsr_cuda_free_source(&sample, tsr_cuda.compute);
     tsr_cuda_unreserve(working);
     if (status != TSR_OK)
-        tsr_cuda_account_free(account);
+        tsr_cuda_statistics_free(account);
     account->looked = status == TSR_OK;
     return status;
 }
@@ -294,7 +294,7 @@ static int64_t vectors_of(const tsr_cuda_sparse *a, int height)
 /* As far as it is known: before anybody has looked no two entries share a vector. */
 static tsr_gpu_matrix matrix_of(const tsr_cuda_sparse *a)
 {
-    const tsr_cuda_account *account = &a->account;
+    const tsr_cuda_statistics *account = &a->account;
     tsr_gpu_matrix m = {.nrows = (double)a->csr.nrows, .ncols = (double)a->csr.ncols, .nvals = (double)a->csr.nvals};
     for (int h = 0; h < 5; h++) {
         m.own[h] = account->looked ? account->sampled[h] : m.nvals;
@@ -607,7 +607,7 @@ static unsigned built_forms(const tsr_cuda_plan *plan, const tsr_cuda_sparse *a,
 static tsr_status consider_order(tsr_cuda_sparse *a, const tsr_cuda_plan *plan, const tsr_product *p)
 {
     tsr_source source = source_of(a);
-    tsr_cuda_account *account = &a->account;
+    tsr_cuda_statistics *account = &a->account;
     double price = tsr_cuda_order_ms(&source, p->reorder);
     if (account->ordered || price == 0)
         return TSR_OK;
@@ -650,7 +650,7 @@ static tsr_status consider_narrow(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const
 /* The choice by itself. */
 static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p)
 {
-    tsr_cuda_account *account = &a->account;
+    tsr_cuda_statistics *account = &a->account;
     if (account->failed ||
         (!account->looked && !tsr_may_look(&account->rental, csr_ms(a, plan->math, p->n), p->expected_calls)))
         return TSR_OK;

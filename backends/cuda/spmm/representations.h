@@ -37,8 +37,8 @@ typedef struct tsr_cuda_blocks {
 } tsr_cuda_blocks;
 
 /* What is known of one matrix, and what products have lost without block formats of it. */
-typedef struct tsr_cuda_account {
-    tsr_rental rental;
+typedef struct tsr_cuda_statistics {
+    tsr_ski_rental rental;
     double order_regret; /* ms that another order of rows may have spared */
     bool looked;         /* `sampled` and windows are known */
     bool ordered;        /* the order of rows is decided */
@@ -56,9 +56,9 @@ typedef struct tsr_cuda_account {
     int64_t vectors[5];  /* in the order that blocks have, all of them */
     int64_t nwindows[2];
     tsr_window_count *windows[2]; /* of the sample, 8 and 16 rows; freed with it */
-} tsr_cuda_account;
+} tsr_cuda_statistics;
 
-void tsr_cuda_account_free(tsr_cuda_account *account);
+void tsr_cuda_statistics_free(tsr_cuda_statistics *account);
 
 struct tsr_cuda_sparse;
 

@@ -31,7 +31,7 @@ typedef struct pushing {
     tsr_cuda_push_work *work_there;
     void *pieces;
     size_t reserved;
-    tsr_cuda_value *w;
+    tsr_cuda_array *w;
 } pushing;
 
 static tsr_status allocate(pushing *s)
@@ -54,7 +54,7 @@ static void free_all(pushing *s)
 static void describe(pushing *s)
 {
     const tsr_product *p = s->product;
-    const tsr_cuda_value *u = p->b_value;
+    const tsr_cuda_array *u = p->b_value;
     s->push = (tsr_cuda_push){.semiring = p->semiring, .columns = &s->a->csr, .u = u->x, .u_present = u->present,
                               .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
     if (p->a.iso && p->a.x && tsr_reads_a(p))
@@ -79,7 +79,7 @@ static tsr_status run(pushing *s)
     describe(s);
     tsr_status status = list(s);
     if (status == TSR_OK)
-        status = tsr_cuda_value_new(&s->w, s->product->m, tsr_cuda_type_size(s->product->semiring.type), true);
+        status = tsr_cuda_array_new(&s->w, s->product->m, tsr_cuda_type_size(s->product->semiring.type), true);
     if (status != TSR_OK)
         return status;
     s->push.w = s->w->x;
@@ -88,11 +88,11 @@ static tsr_status run(pushing *s)
 }
 
 /* Are there few entries?  Where A's columns are at hand their lengths say more. */
-static tsr_status few(tsr_cuda_value *u, const tsr_cuda_operand *columns)
+static tsr_status few(tsr_cuda_array *u, const tsr_cuda_operand *columns)
 {
     if (!u->present)
         return TSR_DECLINED;
-    tsr_status status = u->nvals < 0 && !tsr_cuda_sparse_held(columns) ? tsr_cuda_value_count(u) : TSR_OK;
+    tsr_status status = u->nvals < 0 && !tsr_cuda_sparse_held(columns) ? tsr_cuda_array_count(u) : TSR_OK;
     return status == TSR_OK && u->nvals > u->count / FRONTIER_SHARE ? TSR_DECLINED : status;
 }
 
@@ -115,7 +115,7 @@ tsr_status tsr_cuda_push_multiply(const tsr_product *product, tsr_result *result
     else if (status != TSR_DECLINED)
         tsr_cuda_settle();
     free_all(&s);
-    tsr_cuda_value_free(s.w);
+    tsr_cuda_array_free(s.w);
     tsr_cuda_sparse_leave(s.a);
     return status == TSR_OUT_OF_MEMORY ? TSR_DECLINED : status; /* rows take less */
 }

@@ -14,24 +14,24 @@ enum {
 /* ---- geometry ---- */
 
 /* The first panel is wider by `shift`. */
-static int64_t first_column(const tsr_cuda_panels *s, int64_t panel)
+static int64_t first_column(const tsr_cuda_column_tiles *s, int64_t panel)
 {
     return panel > 0 ? panel * s->width + s->shift : 0;
 }
 
-static int64_t columns_of(const tsr_cuda_panels *s, int64_t panel)
+static int64_t columns_of(const tsr_cuda_column_tiles *s, int64_t panel)
 {
     int64_t end = first_column(s, panel + 1);
     return (end < s->product->n ? end : s->product->n) - first_column(s, panel);
 }
 
-static int64_t widest(const tsr_cuda_panels *s)
+static int64_t widest(const tsr_cuda_column_tiles *s)
 {
     return columns_of(s, 0);
 }
 
 /* Leading dimension on the device. */
-static int64_t padded(const tsr_cuda_panels *s, int64_t columns)
+static int64_t padded(const tsr_cuda_column_tiles *s, int64_t columns)
 {
     return tsr_cuda_padded(s->plan, columns);
 }
@@ -45,7 +45,7 @@ typedef struct host_array {
 } host_array;
 
 /* One column is the same in both orientations. */
-static tsr_cuda_rectangle part_of(const tsr_cuda_panels *s, int64_t panel, host_array h, void *device, void *device_by_col)
+static tsr_cuda_rectangle part_of(const tsr_cuda_column_tiles *s, int64_t panel, host_array h, void *device, void *device_by_col)
 {
     int64_t columns = columns_of(s, panel), first = first_column(s, panel) * (h.by_col ? h.ld : 1);
     return (tsr_cuda_rectangle){
@@ -54,7 +54,7 @@ static tsr_cuda_rectangle part_of(const tsr_cuda_panels *s, int64_t panel, host_
         .device_ld = h.by_col ? h.rows : padded(s, columns), .device = h.by_col && columns > 1 ? device_by_col : device};
 }
 
-int tsr_cuda_panel_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int64_t panel)
+int tsr_cuda_column_tile_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_column_tiles *s, int64_t panel)
 {
     const tsr_view *b = &s->product->b;
     const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
@@ -68,7 +68,7 @@ int tsr_cuda_panel_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int
     return count;
 }
 
-int tsr_cuda_panel_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int64_t panel)
+int tsr_cuda_column_tile_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_column_tiles *s, int64_t panel)
 {
     const tsr_product *p = s->product;
     const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
@@ -83,7 +83,7 @@ int tsr_cuda_panel_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, in
 
 /* ---- kernels ---- */
 
-static tsr_cuda_multiplication multiplication(const tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
+static tsr_cuda_multiplication multiplication(const tsr_cuda_column_tiles *s, const tsr_cuda_buffer *buffer, int64_t columns)
 {
     return (tsr_cuda_multiplication){
         .a = s->a, .plan = s->plan, .product = s->product, .n = columns, .b = buffer->b, .b_present = buffer->b_present,
@@ -91,7 +91,7 @@ static tsr_cuda_multiplication multiplication(const tsr_cuda_panels *s, const ts
         .partial = s->partial, .flag = s->flag};
 }
 
-static tsr_status multiply(tsr_cuda_panels *s, const tsr_cuda_buffer *buffer, int64_t columns)
+static tsr_status multiply(tsr_cuda_column_tiles *s, const tsr_cuda_buffer *buffer, int64_t columns)
 {
     tsr_cuda_multiplication m = multiplication(s, buffer, columns);
     return tsr_cuda_multiply_arrays(&m);
@@ -103,7 +103,7 @@ static tsr_status turn(void *to, int64_t to_ld, const void *from, int64_t from_l
     return to && from ? tsr_cuda_transpose(to, to_ld, from, from_ld, rows, columns, (int)size, tsr_cuda.compute) : TSR_OK;
 }
 
-static tsr_status turn_inputs(const tsr_cuda_panels *s, const tsr_cuda_buffer *b, int64_t columns)
+static tsr_status turn_inputs(const tsr_cuda_column_tiles *s, const tsr_cuda_buffer *b, int64_t columns)
 {
     int64_t rows = s->product->k;
     if (columns == 1)
@@ -112,7 +112,7 @@ static tsr_status turn_inputs(const tsr_cuda_panels *s, const tsr_cuda_buffer *b
     return status == TSR_OK ? turn(b->b_present, padded(s, columns), b->b_present_by_col, rows, columns, rows, 1) : status;
 }
 
-static tsr_status turn_outputs(const tsr_cuda_panels *s, const tsr_cuda_buffer *b, int64_t columns)
+static tsr_status turn_outputs(const tsr_cuda_column_tiles *s, const tsr_cuda_buffer *b, int64_t columns)
 {
     int64_t rows = s->product->m;
     if (columns == 1)
@@ -122,12 +122,12 @@ static tsr_status turn_outputs(const tsr_cuda_panels *s, const tsr_cuda_buffer *
 }
 
 /* The panel into its place in the value: that of the host's array. */
-static tsr_status keep(const tsr_cuda_panels *s, int64_t panel)
+static tsr_status keep(const tsr_cuda_column_tiles *s, int64_t panel)
 {
     tsr_cuda_rectangle r[2];
     const char *const home[] = {s->result->x, (char *)s->result->b};
     char *const kept[] = {s->kept->x, (char *)s->kept->present};
-    int count = tsr_cuda_panel_outputs(r, s, panel);
+    int count = tsr_cuda_column_tile_outputs(r, s, panel);
     tsr_status status = TSR_OK;
     for (int k = 0; k < count && status == TSR_OK; k++)
         status = tsr_cuda_rows_on_device(kept[k] + (r[k].host - home[k]), (size_t)r[k].host_ld * r[k].size, r[k].device,
@@ -136,7 +136,7 @@ static tsr_status keep(const tsr_cuda_panels *s, int64_t panel)
     return status;
 }
 
-tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel, void *arrived)
+tsr_status tsr_cuda_column_tile_compute(tsr_cuda_column_tiles *s, int64_t panel, void *arrived)
 {
     const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
     int64_t columns = columns_of(s, panel);
@@ -159,7 +159,7 @@ typedef struct sizes {
     size_t b, b_by_col, b_present, b_present_by_col, c, c_by_col, c_present, c_present_by_col;
 } sizes;
 
-static sizes sizes_of(const tsr_cuda_panels *s)
+static sizes sizes_of(const tsr_cuda_column_tiles *s)
 {
     const tsr_product *p = s->product;
     size_t ld = (size_t)padded(s, widest(s)), columns = (size_t)widest(s), k = (size_t)p->k, m = (size_t)p->m;
@@ -173,39 +173,39 @@ static sizes sizes_of(const tsr_cuda_panels *s)
     };
 }
 
-static size_t buffer_bytes(const tsr_cuda_panels *s)
+static size_t buffer_bytes(const tsr_cuda_column_tiles *s)
 {
     sizes z = sizes_of(s);
     return z.b + z.b_by_col + z.b_present + z.b_present_by_col + z.c + z.c_by_col + z.c_present + z.c_present_by_col + 8 * 512;
 }
 
 /* Of the widest panel. */
-static tsr_cuda_multiplication widest_multiplication(const tsr_cuda_panels *s)
+static tsr_cuda_multiplication widest_multiplication(const tsr_cuda_column_tiles *s)
 {
     tsr_cuda_buffer none = {.b_present = s->b_bitmap ? (void *)"" : NULL}; /* only whether there is one matters */
     return multiplication(s, &none, widest(s));
 }
 
-static size_t half_bytes(const tsr_cuda_panels *s)
+static size_t half_bytes(const tsr_cuda_column_tiles *s)
 {
     tsr_cuda_multiplication m = widest_multiplication(s);
     return tsr_cuda_half_bytes(&m);
 }
 
-static size_t partial_bytes(const tsr_cuda_panels *s)
+static size_t partial_bytes(const tsr_cuda_column_tiles *s)
 {
     tsr_cuda_multiplication m = widest_multiplication(s);
     return tsr_cuda_scratch_bytes(&m);
 }
 
-static size_t all_bytes(const tsr_cuda_panels *s)
+static size_t all_bytes(const tsr_cuda_column_tiles *s)
 {
     return (size_t)s->nbuffers * buffer_bytes(s) + half_bytes(s) + partial_bytes(s) + 3 * 512;
 }
 
 /* Columns by which the first panel must be wider so that in the others rows of C (and B, which mostly lies alike) start at
  * cache lines: a line that two panels share is fetched twice. */
-static int64_t aligning_shift(const tsr_cuda_panels *s)
+static int64_t aligning_shift(const tsr_cuda_column_tiles *s)
 {
     const tsr_product *p = s->product;
     size_t size = s->size, off = (uintptr_t)s->result->x % LINE;
@@ -214,7 +214,7 @@ static int64_t aligning_shift(const tsr_cuda_panels *s)
     return off ? (int64_t)((LINE - off) / size) : 0;
 }
 
-static void set_width(tsr_cuda_panels *s, int64_t width)
+static void set_width(tsr_cuda_column_tiles *s, int64_t width)
 {
     s->width = width < s->product->n ? width : s->product->n;
     s->shift = s->width < s->product->n ? aligning_shift(s) : 0;
@@ -237,7 +237,7 @@ static int64_t direct_row(int64_t whole)
 }
 
 /* Held by column B and C have no rows that could be too short. */
-static int64_t preferred_row(const tsr_cuda_panels *s)
+static int64_t preferred_row(const tsr_cuda_column_tiles *s)
 {
     const tsr_product *p = s->product;
     int64_t size = (int64_t)s->size, whole = p->n * size;
@@ -246,7 +246,7 @@ static int64_t preferred_row(const tsr_cuda_panels *s)
     return s->c_direct && (s->b_direct || !s->reads_b) ? direct_row(whole) : staged_row(whole);
 }
 
-static int64_t preferred_width(const tsr_cuda_panels *s)
+static int64_t preferred_width(const tsr_cuda_column_tiles *s)
 {
     const tsr_product *p = s->product;
     int64_t size = (int64_t)s->size, column = (p->k > p->m ? p->k : p->m) * size, row = preferred_row(s);
@@ -256,7 +256,7 @@ static int64_t preferred_width(const tsr_cuda_panels *s)
 }
 
 /* Narrower until it fits, first with one buffer instead of two. */
-static bool fit(tsr_cuda_panels *s)
+static bool fit(tsr_cuda_column_tiles *s)
 {
     set_width(s, preferred_width(s));
     s->nbuffers = s->npanels > 1 ? TSR_CUDA_BUFFERS : 1;
@@ -291,7 +291,7 @@ static tsr_status allocate_buffer(tsr_cuda_buffer *b, const sizes *z)
     return status == TSR_OK ? tsr_cuda_event_new(&b->done) : status;
 }
 
-static tsr_status allocate(tsr_cuda_panels *s)
+static tsr_status allocate(tsr_cuda_column_tiles *s)
 {
     sizes z = sizes_of(s);
     tsr_status status = TSR_OK;
@@ -303,10 +303,10 @@ static tsr_status allocate(tsr_cuda_panels *s)
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute) : status;
 }
 
-tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p,
+tsr_status tsr_cuda_column_tiles_open(tsr_cuda_column_tiles *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p,
                                 tsr_result *result)
 {
-    *s = (tsr_cuda_panels){.product = p, .result = result, .a = a, .plan = plan, .size = tsr_cuda_type_size(p->semiring.type)};
+    *s = (tsr_cuda_column_tiles){.product = p, .result = result, .a = a, .plan = plan, .size = tsr_cuda_type_size(p->semiring.type)};
     s->reads_b = tsr_reads_b(p);
     s->b_bitmap = p->b.format == TSR_BITMAP;
     s->present = s->b_bitmap && result->b;
@@ -326,7 +326,7 @@ static void free_buffer(tsr_cuda_buffer *b)
     tsr_cuda_event_free(b->done);
 }
 
-void tsr_cuda_panels_close(tsr_cuda_panels *s)
+void tsr_cuda_column_tiles_close(tsr_cuda_column_tiles *s)
 {
     for (int k = 0; k < TSR_CUDA_BUFFERS; k++)
         free_buffer(&s->buffer[k]);

@@ -60,7 +60,7 @@ typedef struct progress {
 } progress;
 
 typedef struct pipeline {
-    tsr_cuda_panels panels;
+    tsr_cuda_column_tiles panels;
     atomic_flag handing_out;  /* a lock of a few instructions; guards what is handed out and put back */
     pthread_mutex_t device;   /* who has it sees to the device, and alone opens, sends and ends loads */
     atomic_bool all_sent;     /* nothing more will come down */
@@ -126,7 +126,7 @@ static int64_t chunks_of(const tsr_cuda_rectangle *r)
 static int64_t find_part(part *p, const pipeline *s, direction d, int64_t panel, int64_t number)
 {
     tsr_cuda_rectangle r[2];
-    int count = d == UP ? tsr_cuda_panel_inputs(r, &s->panels, panel) : tsr_cuda_panel_outputs(r, &s->panels, panel);
+    int count = d == UP ? tsr_cuda_column_tile_inputs(r, &s->panels, panel) : tsr_cuda_column_tile_outputs(r, &s->panels, panel);
     int64_t before = 0;
     for (int k = 0; k < count; k++) {
         int64_t chunks = chunks_of(&r[k]), size = part_size(&r[k]), positions = tsr_cuda_positions(&r[k]);
@@ -291,7 +291,7 @@ static bool may_compute(const pipeline *s)
 
 static bool compute_next(pipeline *s)
 {
-    return check(s, tsr_cuda_panel_compute(&s->panels, s->computed, s->progress[s->computed].arrived));
+    return check(s, tsr_cuda_column_tile_compute(&s->panels, s->computed, s->progress[s->computed].arrived));
 }
 
 static void see_to_device(pipeline *s)
@@ -501,21 +501,21 @@ static void report(pipeline *s)
 }
 
 /* Room for all of C where there is some: its presence is the kernels', or that of the rows of A.  Without, nothing is kept. */
-static tsr_status open_kept(tsr_cuda_panels *s)
+static tsr_status open_kept(tsr_cuda_column_tiles *s)
 {
     const tsr_product *p = s->product;
     bool rows_tell = s->result->b && !s->present && s->a->rows_present < p->m;
     size_t places = (size_t)(p->m * p->n);
     if (!s->result->may_keep || !tsr_cuda_has_room(places * (s->size + 1) + 512) || (size_t)(p->m > p->n ? p->m : p->n) * s->size > INT32_MAX)
         return TSR_OK;
-    tsr_status status = tsr_cuda_value_new(&s->kept, p->m * p->n, s->size, s->present || rows_tell);
+    tsr_status status = tsr_cuda_array_new(&s->kept, p->m * p->n, s->size, s->present || rows_tell);
     if (status != TSR_OK || !rows_tell)
         return status == TSR_INTERNAL_ERROR ? status : TSR_OK;
     return tsr_cuda_mark_rows(s->kept->present, s->a->csr.p, p->m, p->n, p->c_by_col, &tsr_cuda.device, tsr_cuda.compute);
 }
 
 /* What is known of it now. */
-static void report_kept(tsr_cuda_panels *s)
+static void report_kept(tsr_cuda_column_tiles *s)
 {
     s->kept->nvals = s->result->nvals;
     s->result->stays = s->kept;
@@ -525,7 +525,7 @@ static void report_kept(tsr_cuda_panels *s)
 tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
     pipeline s = {.handing_out = ATOMIC_FLAG_INIT, .device = PTHREAD_MUTEX_INITIALIZER};
-    tsr_status status = tsr_cuda_panels_open(&s.panels, a, plan, product, result);
+    tsr_status status = tsr_cuda_column_tiles_open(&s.panels, a, plan, product, result);
     if (status == TSR_OK && places_of(&s))
         status = tsr_cuda_sparse_rows(a);
     if (status == TSR_OK)
@@ -537,7 +537,7 @@ tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_
         status = (tsr_status)atomic_load(&s.status);
     }
     tsr_status settled = tsr_cuda_settle();
-    tsr_cuda_panels_close(&s.panels);
+    tsr_cuda_column_tiles_close(&s.panels);
     free(s.progress);
     if (settled == TSR_INTERNAL_ERROR || (status == TSR_OK && settled != TSR_OK))
         status = settled;
@@ -545,6 +545,6 @@ tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_
         report(&s);
     if (status == TSR_OK && s.panels.kept)
         report_kept(&s.panels);
-    tsr_cuda_value_free(s.panels.kept);
+    tsr_cuda_array_free(s.panels.kept);
     return status;
 }

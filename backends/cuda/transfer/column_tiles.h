@@ -1,7 +1,7 @@
 /* The dense side of a product: column panels of B and C on their way across the bus.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_CUDA_PANELS_H
-#define TSR_CUDA_PANELS_H
+#ifndef TSR_CUDA_COLUMN_TILES_H
+#define TSR_CUDA_COLUMN_TILES_H
 
 #include "backends/cuda/operands/sparse.h"
 #include "backends/cuda/transfer/host_copy.h"
@@ -25,7 +25,7 @@ typedef struct tsr_cuda_buffer {
     void *done;                   /* event: the panel is computed */
 } tsr_cuda_buffer;
 
-typedef struct tsr_cuda_panels {
+typedef struct tsr_cuda_column_tiles {
     const tsr_product *product;
     tsr_result *result;
     tsr_cuda_sparse *a;
@@ -41,21 +41,21 @@ typedef struct tsr_cuda_panels {
     void *half, *partial;         /* B in 16 bits; partial sums */
     int *flag;                    /* device, two of them: B is out of range, or its range */
     size_t bytes;                 /* reserved */
-    tsr_cuda_value *kept;         /* all of C; NULL: its panels are not kept */
-} tsr_cuda_panels;
+    tsr_cuda_array *kept;         /* all of C; NULL: its panels are not kept */
+} tsr_cuda_column_tiles;
 
 /* What there is to copy for a panel: at most two rectangles each way. */
-int tsr_cuda_panel_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int64_t panel);
-int tsr_cuda_panel_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_panels *s, int64_t panel);
+int tsr_cuda_column_tile_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_column_tiles *s, int64_t panel);
+int tsr_cuda_column_tile_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_column_tiles *s, int64_t panel);
 
 /* Choose the width, allocate.  TSR_DECLINED: not even one column fits.  close also after a failure, when the streams have
  * settled. */
-tsr_status tsr_cuda_panels_open(tsr_cuda_panels *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product,
+tsr_status tsr_cuda_column_tiles_open(tsr_cuda_column_tiles *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product,
                                 tsr_result *result);
-void tsr_cuda_panels_close(tsr_cuda_panels *s);
+void tsr_cuda_column_tiles_close(tsr_cuda_column_tiles *s);
 
 /* Queue the computation of a panel when the event `arrived` has come (NULL: at once); what is queued on `down` afterwards sees its
  * result. */
-tsr_status tsr_cuda_panel_compute(tsr_cuda_panels *s, int64_t panel, void *arrived);
+tsr_status tsr_cuda_column_tile_compute(tsr_cuda_column_tiles *s, int64_t panel, void *arrived);
 
 #endif

@@ -212,7 +212,7 @@ static void stage_chunks(staging_job *j, const tsr_cuda_chunk pair[2])
     tsr_cuda_leave(before);
 }
 
-tsr_status tsr_cuda_stage(void *device, int64_t count, size_t size, tsr_cuda_fill fill, const void *source, int nthreads,
+tsr_status tsr_cuda_host_copy(void *device, int64_t count, size_t size, tsr_cuda_fill fill, const void *source, int nthreads,
                           int64_t *moved)
 {
     staging_job j = {.device = device, .count = count, .size = size, .fill = fill, .source = source};
@@ -249,6 +249,6 @@ tsr_status tsr_cuda_upload(const tsr_cuda_rectangle *r, int nthreads, int64_t *m
     if (status == TSR_OK && tsr_cuda_may_copy_direct(r->host, r->outer, r->inner, r->host_ld, r->size))
         status = upload_direct(r, moved);
     else if (status == TSR_OK)
-        status = tsr_cuda_stage(r->device, tsr_cuda_positions(r), r->size, fill, r, nthreads, moved);
+        status = tsr_cuda_host_copy(r->device, tsr_cuda_positions(r), r->size, fill, r, nthreads, moved);
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
 }

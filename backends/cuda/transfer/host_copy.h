@@ -1,7 +1,7 @@
 /* Host arrays to staging memory and back.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_CUDA_STAGE_H
-#define TSR_CUDA_STAGE_H
+#ifndef TSR_CUDA_HOST_COPY_H
+#define TSR_CUDA_HOST_COPY_H
 
 #include "tessera/backend.h"
 
@@ -54,7 +54,7 @@ typedef void (*tsr_cuda_fill)(void *staging, const void *source, int64_t first, 
 
 /* device[0..count) = what `fill` makes, chunk by chunk on several threads; queued on the stream `up` when it returns.  *moved
  * grows by the bytes. */
-tsr_status tsr_cuda_stage(void *device, int64_t count, size_t size, tsr_cuda_fill fill, const void *source, int nthreads,
+tsr_status tsr_cuda_host_copy(void *device, int64_t count, size_t size, tsr_cuda_fill fill, const void *source, int nthreads,
                           int64_t *moved);
 
 #endif

@@ -15,8 +15,8 @@ typedef struct block_buffer {
 } block_buffer;
 
 typedef struct step_job {
-    const tsr_host_step *h;
-    tsr_step_table loops;
+    const tsr_host_ewise *h;
+    tsr_ewise_table loops;
     size_t size;                 /* of an element of C */
     bool plain, masked, keeps;   /* no presence, no mask; a mask; what the mask leaves out stays */
     bool in_place;               /* ... and is where it belongs */
@@ -49,7 +49,7 @@ static void repeat(block_buffer *buffer, size_t size, uint64_t scalar)
 /* An operand in the type of the operator. */
 static const void *load(const step_block *b, const tsr_elements *e, tsr_type from, const block_buffer *scalars, block_buffer *cast)
 {
-    const tsr_host_step *h = b->job->h;
+    const tsr_host_ewise *h = b->job->h;
     if (!e->x)
         return scalars->bytes;
     const void *x = at(e->x, tsr_type_size(from), b->first);
@@ -84,7 +84,7 @@ static void unite_flags(uint8_t *flags, const uint8_t *some, const uint8_t *othe
 /* The result in C's type; *to is where it may be left. */
 static const void *convert(const step_block *b, const void *z, void *to)
 {
-    const tsr_host_step *h = b->job->h;
+    const tsr_host_ewise *h = b->job->h;
     if (h->step.result == h->type)
         return z;
     tsr_cast_values(to, h->type, z, h->step.result, b->n, 1);
@@ -96,8 +96,8 @@ static const void *convert(const step_block *b, const void *z, void *to)
 static void run_plain(step_block *b)
 {
     const step_job *j = b->job;
-    const tsr_host_step *h = j->h;
-    const tsr_step *s = &h->step;
+    const tsr_host_ewise *h = j->h;
+    const tsr_ewise *s = &h->step;
     char *to = (char *)h->arrays.z + (size_t)b->first * j->size;
     const void *x = load(b, &h->arrays.x, h->x_type, &j->x, &b->x), *y = load(b, &h->arrays.y, h->y_type, &j->y, &b->y);
     const bool direct = !s->accumulates && s->result == h->type;
@@ -114,8 +114,8 @@ static void run_plain(step_block *b)
 /* b->pass; false: nothing passes. */
 static bool look_at_mask(step_block *b)
 {
-    const tsr_host_step *h = b->job->h;
-    const tsr_step *s = &h->step;
+    const tsr_host_ewise *h = b->job->h;
+    const tsr_ewise *s = &h->step;
     const tsr_elements *m = &h->arrays.mask;
     if (m->x && !s->mask_structural)
         b->job->loops.truth(tsr_type_size(s->mask_type), b->pass, at(m->x, tsr_type_size(s->mask_type), b->first), b->n);
@@ -151,10 +151,10 @@ static const void *unite(step_block *b, const void *x, const void *y, const void
 static const void *compute(step_block *b)
 {
     const step_job *j = b->job;
-    const tsr_host_step *h = j->h;
-    const tsr_step *s = &h->step;
+    const tsr_host_ewise *h = j->h;
+    const tsr_ewise *s = &h->step;
     const void *x = load(b, &h->arrays.x, h->x_type, &j->x, &b->x), *y = load(b, &h->arrays.y, h->y_type, &j->y, &b->y);
-    const uint8_t *xp = presence(b, &h->arrays.x), *yp = tsr_step_is_unary(s->op) ? NULL : presence(b, &h->arrays.y);
+    const uint8_t *xp = presence(b, &h->arrays.x), *yp = tsr_ewise_is_unary(s->op) ? NULL : presence(b, &h->arrays.y);
     const void *z = j->loops.operate(s->op, s->type, x, y, b->z.bytes, b->n);
     if (s->unite)
         z = unite(b, x, y, z, xp, yp);
@@ -255,12 +255,12 @@ static void run_range(void *context, int64_t first, int64_t last)
     }
 }
 
-int64_t tsr_cpu_step(const tsr_host_step *h, int nthreads)
+int64_t tsr_cpu_ewise(const tsr_host_ewise *h, int nthreads)
 {
-    const tsr_step *s = &h->step;
-    const tsr_step_arrays *a = &h->arrays;
-    step_job j = { .h = h, .loops = TSR_PICK_ISA(tsr_step_table), .size = tsr_type_size(h->type), .masked = tsr_step_masked(s, a) };
-    const bool partial = a->x.present || (a->y.present && !tsr_step_is_unary(s->op)) || (s->accumulates && a->c.present);
+    const tsr_ewise *s = &h->step;
+    const tsr_ewise_arrays *a = &h->arrays;
+    step_job j = { .h = h, .loops = TSR_PICK_ISA(tsr_ewise_table), .size = tsr_type_size(h->type), .masked = tsr_ewise_masked(s, a) };
+    const bool partial = a->x.present || (a->y.present && !tsr_ewise_is_unary(s->op)) || (s->accumulates && a->c.present);
     j.plain = !j.masked && !partial && !s->select && !a->z_present;
     j.keeps = j.masked && a->c.x && !s->replace;
     j.counts = a->z_present || a->x.present || a->y.present || s->select;

@@ -17,40 +17,40 @@ typedef _Bool bool;
 /* ---- numbers ---- */
 
 #define COMMON_CASES(C)                                                                                       \
-    case TSR_STEP_IDENTITY:                                                                                   \
-    case TSR_STEP_FIRST: return x;                                                                            \
-    case TSR_STEP_SECOND: return y;                                                                           \
-    case TSR_STEP_ONE:                                                                                        \
-    case TSR_STEP_PAIR: EACH(1);                                                                              \
-    case TSR_STEP_LNOT: EACH((C)(x[k] == 0));                                                                 \
-    case TSR_STEP_PLUS: EACH((C)(x[k] + y[k]));                                                               \
-    case TSR_STEP_MINUS: EACH((C)(x[k] - y[k]));                                                              \
-    case TSR_STEP_RMINUS: EACH((C)(y[k] - x[k]));                                                             \
-    case TSR_STEP_TIMES: EACH((C)(x[k] * y[k]));                                                              \
-    case TSR_STEP_ISEQ: EACH((C)(x[k] == y[k]));                                                              \
-    case TSR_STEP_ISNE: EACH((C)(x[k] != y[k]));                                                              \
-    case TSR_STEP_ISGT: EACH((C)(x[k] > y[k]));                                                               \
-    case TSR_STEP_ISLT: EACH((C)(x[k] < y[k]));                                                               \
-    case TSR_STEP_ISGE: EACH((C)(x[k] >= y[k]));                                                              \
-    case TSR_STEP_ISLE: EACH((C)(x[k] <= y[k]));                                                              \
-    case TSR_STEP_LOR: EACH((C)((x[k] != 0) | (y[k] != 0)));                                                  \
-    case TSR_STEP_LAND: EACH((C)((x[k] != 0) & (y[k] != 0)));                                                 \
-    case TSR_STEP_LXOR: EACH((C)((x[k] != 0) ^ (y[k] != 0)));
+    case TSR_EWISE_IDENTITY:                                                                                   \
+    case TSR_EWISE_FIRST: return x;                                                                            \
+    case TSR_EWISE_SECOND: return y;                                                                           \
+    case TSR_EWISE_ONE:                                                                                        \
+    case TSR_EWISE_PAIR: EACH(1);                                                                              \
+    case TSR_EWISE_LNOT: EACH((C)(x[k] == 0));                                                                 \
+    case TSR_EWISE_PLUS: EACH((C)(x[k] + y[k]));                                                               \
+    case TSR_EWISE_MINUS: EACH((C)(x[k] - y[k]));                                                              \
+    case TSR_EWISE_RMINUS: EACH((C)(y[k] - x[k]));                                                             \
+    case TSR_EWISE_TIMES: EACH((C)(x[k] * y[k]));                                                              \
+    case TSR_EWISE_ISEQ: EACH((C)(x[k] == y[k]));                                                              \
+    case TSR_EWISE_ISNE: EACH((C)(x[k] != y[k]));                                                              \
+    case TSR_EWISE_ISGT: EACH((C)(x[k] > y[k]));                                                               \
+    case TSR_EWISE_ISLT: EACH((C)(x[k] < y[k]));                                                               \
+    case TSR_EWISE_ISGE: EACH((C)(x[k] >= y[k]));                                                              \
+    case TSR_EWISE_ISLE: EACH((C)(x[k] <= y[k]));                                                              \
+    case TSR_EWISE_LOR: EACH((C)((x[k] != 0) | (y[k] != 0)));                                                  \
+    case TSR_EWISE_LAND: EACH((C)((x[k] != 0) & (y[k] != 0)));                                                 \
+    case TSR_EWISE_LXOR: EACH((C)((x[k] != 0) ^ (y[k] != 0)));
 
 /* Of two zeros MIN and MAX give y, as SuiteSparse's do on x86. */
 #define FLOAT_OPERATORS(type, root, absolute)                                                                 \
-    static const void *operate_##type(tsr_step_op op, const tsr_c_##type *x, const tsr_c_##type *y, tsr_c_##type *z, int64_t n) \
+    static const void *operate_##type(tsr_ewise_op op, const tsr_c_##type *x, const tsr_c_##type *y, tsr_c_##type *z, int64_t n) \
     {                                                                                                         \
         switch (op) {                                                                                         \
         COMMON_CASES(tsr_c_##type)                                                                            \
-        case TSR_STEP_AINV: EACH(-x[k]);                                                                      \
-        case TSR_STEP_MINV: EACH(1 / x[k]);                                                                   \
-        case TSR_STEP_ABS: EACH(absolute(x[k]));                                                              \
-        case TSR_STEP_SQRT: EACH(root(x[k]));                                                                 \
-        case TSR_STEP_DIV: EACH(x[k] / y[k]);                                                                 \
-        case TSR_STEP_RDIV: EACH(y[k] / x[k]);                                                                \
-        case TSR_STEP_MIN: EACH(((x[k] < y[k]) | (y[k] != y[k])) ? x[k] : y[k]);                              \
-        case TSR_STEP_MAX: EACH(((x[k] > y[k]) | (y[k] != y[k])) ? x[k] : y[k]);                              \
+        case TSR_EWISE_AINV: EACH(-x[k]);                                                                      \
+        case TSR_EWISE_MINV: EACH(1 / x[k]);                                                                   \
+        case TSR_EWISE_ABS: EACH(absolute(x[k]));                                                              \
+        case TSR_EWISE_SQRT: EACH(root(x[k]));                                                                 \
+        case TSR_EWISE_DIV: EACH(x[k] / y[k]);                                                                 \
+        case TSR_EWISE_RDIV: EACH(y[k] / x[k]);                                                                \
+        case TSR_EWISE_MIN: EACH(((x[k] < y[k]) | (y[k] != y[k])) ? x[k] : y[k]);                              \
+        case TSR_EWISE_MAX: EACH(((x[k] > y[k]) | (y[k] != y[k])) ? x[k] : y[k]);                              \
         default: return NULL;                                                                                 \
         }                                                                                                     \
     }
@@ -65,18 +65,18 @@ typedef _Bool bool;
 #define UNSIGNED_ABSOLUTE(type, wide, p) (p)
 
 #define INTEGER_OPERATORS(type, wide, QUOTIENT, ABSOLUTE)                                                     \
-    static const void *operate_##type(tsr_step_op op, const tsr_c_##type *x, const tsr_c_##type *y, tsr_c_##type *z, int64_t n) \
+    static const void *operate_##type(tsr_ewise_op op, const tsr_c_##type *x, const tsr_c_##type *y, tsr_c_##type *z, int64_t n) \
     {                                                                                                         \
         const tsr_c_##type one = 1;                                                                           \
         switch (op) {                                                                                         \
         COMMON_CASES(tsr_c_##type)                                                                            \
-        case TSR_STEP_AINV: EACH((tsr_c_##type)(0 - (wide)x[k]));                                             \
-        case TSR_STEP_MINV: EACH(QUOTIENT(type, wide, one, x[k]));                                            \
-        case TSR_STEP_ABS: EACH(ABSOLUTE(type, wide, x[k]));                                                  \
-        case TSR_STEP_DIV: EACH(QUOTIENT(type, wide, x[k], y[k]));                                            \
-        case TSR_STEP_RDIV: EACH(QUOTIENT(type, wide, y[k], x[k]));                                           \
-        case TSR_STEP_MIN: EACH(y[k] < x[k] ? y[k] : x[k]);                                                   \
-        case TSR_STEP_MAX: EACH(y[k] > x[k] ? y[k] : x[k]);                                                   \
+        case TSR_EWISE_AINV: EACH((tsr_c_##type)(0 - (wide)x[k]));                                             \
+        case TSR_EWISE_MINV: EACH(QUOTIENT(type, wide, one, x[k]));                                            \
+        case TSR_EWISE_ABS: EACH(ABSOLUTE(type, wide, x[k]));                                                  \
+        case TSR_EWISE_DIV: EACH(QUOTIENT(type, wide, x[k], y[k]));                                            \
+        case TSR_EWISE_RDIV: EACH(QUOTIENT(type, wide, y[k], x[k]));                                           \
+        case TSR_EWISE_MIN: EACH(y[k] < x[k] ? y[k] : x[k]);                                                   \
+        case TSR_EWISE_MAX: EACH(y[k] > x[k] ? y[k] : x[k]);                                                   \
         default: return NULL;                                                                                 \
         }                                                                                                     \
     }
@@ -89,14 +89,14 @@ FLOAT_OPERATORS(fp32, sqrtf, fabsf)
 FLOAT_OPERATORS(fp64, sqrt, fabs)
 
 #define COMPARISONS(type, wide)                                                                               \
-    static const void *compare_##type(tsr_step_op op, const tsr_c_##type *x, const tsr_c_##type *y, uint8_t *z, int64_t n) \
+    static const void *compare_##type(tsr_ewise_op op, const tsr_c_##type *x, const tsr_c_##type *y, uint8_t *z, int64_t n) \
     {                                                                                                         \
         switch (op) {                                                                                         \
-        case TSR_STEP_EQ: EACH(x[k] == y[k]);                                                                 \
-        case TSR_STEP_NE: EACH(x[k] != y[k]);                                                                 \
-        case TSR_STEP_GT: EACH(x[k] > y[k]);                                                                  \
-        case TSR_STEP_LT: EACH(x[k] < y[k]);                                                                  \
-        case TSR_STEP_GE: EACH(x[k] >= y[k]);                                                                 \
+        case TSR_EWISE_EQ: EACH(x[k] == y[k]);                                                                 \
+        case TSR_EWISE_NE: EACH(x[k] != y[k]);                                                                 \
+        case TSR_EWISE_GT: EACH(x[k] > y[k]);                                                                  \
+        case TSR_EWISE_LT: EACH(x[k] < y[k]);                                                                  \
+        case TSR_EWISE_GE: EACH(x[k] >= y[k]);                                                                 \
         default: EACH(x[k] <= y[k]);                                                                          \
         }                                                                                                     \
     }
@@ -104,41 +104,41 @@ TSR_FOR_NUMBERS(COMPARISONS)
 
 /* ---- booleans: bytes 0 and 1 ---- */
 
-static const void *operate_bool(tsr_step_op op, const uint8_t *x, const uint8_t *y, uint8_t *z, int64_t n)
+static const void *operate_bool(tsr_ewise_op op, const uint8_t *x, const uint8_t *y, uint8_t *z, int64_t n)
 {
     switch (op) {
-    case TSR_STEP_IDENTITY:
-    case TSR_STEP_AINV:
-    case TSR_STEP_ABS:
-    case TSR_STEP_DIV:
-    case TSR_STEP_FIRST: return x;
-    case TSR_STEP_RDIV:
-    case TSR_STEP_SECOND: return y;
-    case TSR_STEP_MINV:
-    case TSR_STEP_ONE:
-    case TSR_STEP_PAIR: EACH(1);
-    case TSR_STEP_LNOT: EACH(x[k] ^ 1);
-    case TSR_STEP_PLUS:
-    case TSR_STEP_MAX:
-    case TSR_STEP_LOR: EACH(x[k] | y[k]);
-    case TSR_STEP_TIMES:
-    case TSR_STEP_MIN:
-    case TSR_STEP_LAND: EACH(x[k] & y[k]);
-    case TSR_STEP_MINUS:
-    case TSR_STEP_RMINUS:
-    case TSR_STEP_ISNE:
-    case TSR_STEP_NE:
-    case TSR_STEP_LXOR: EACH(x[k] ^ y[k]);
-    case TSR_STEP_ISEQ:
-    case TSR_STEP_EQ: EACH(x[k] == y[k]);
-    case TSR_STEP_ISGT:
-    case TSR_STEP_GT: EACH(x[k] > y[k]);
-    case TSR_STEP_ISLT:
-    case TSR_STEP_LT: EACH(x[k] < y[k]);
-    case TSR_STEP_ISGE:
-    case TSR_STEP_GE: EACH(x[k] >= y[k]);
-    case TSR_STEP_ISLE:
-    case TSR_STEP_LE: EACH(x[k] <= y[k]);
+    case TSR_EWISE_IDENTITY:
+    case TSR_EWISE_AINV:
+    case TSR_EWISE_ABS:
+    case TSR_EWISE_DIV:
+    case TSR_EWISE_FIRST: return x;
+    case TSR_EWISE_RDIV:
+    case TSR_EWISE_SECOND: return y;
+    case TSR_EWISE_MINV:
+    case TSR_EWISE_ONE:
+    case TSR_EWISE_PAIR: EACH(1);
+    case TSR_EWISE_LNOT: EACH(x[k] ^ 1);
+    case TSR_EWISE_PLUS:
+    case TSR_EWISE_MAX:
+    case TSR_EWISE_LOR: EACH(x[k] | y[k]);
+    case TSR_EWISE_TIMES:
+    case TSR_EWISE_MIN:
+    case TSR_EWISE_LAND: EACH(x[k] & y[k]);
+    case TSR_EWISE_MINUS:
+    case TSR_EWISE_RMINUS:
+    case TSR_EWISE_ISNE:
+    case TSR_EWISE_NE:
+    case TSR_EWISE_LXOR: EACH(x[k] ^ y[k]);
+    case TSR_EWISE_ISEQ:
+    case TSR_EWISE_EQ: EACH(x[k] == y[k]);
+    case TSR_EWISE_ISGT:
+    case TSR_EWISE_GT: EACH(x[k] > y[k]);
+    case TSR_EWISE_ISLT:
+    case TSR_EWISE_LT: EACH(x[k] < y[k]);
+    case TSR_EWISE_ISGE:
+    case TSR_EWISE_GE: EACH(x[k] >= y[k]);
+    case TSR_EWISE_ISLE:
+    case TSR_EWISE_LE: EACH(x[k] <= y[k]);
     default: return NULL;
     }
 }
@@ -146,9 +146,9 @@ static const void *operate_bool(tsr_step_op op, const uint8_t *x, const uint8_t 
 /* ---- by type, by size ---- */
 
 #define OPERATE_CASE(name, type) \
-    case TSR_##name: return tsr_step_compares(op) ? compare_##type(op, x, y, z, n) : operate_##type(op, x, y, z, n);
+    case TSR_##name: return tsr_ewise_compares(op) ? compare_##type(op, x, y, z, n) : operate_##type(op, x, y, z, n);
 
-static const void *operate(tsr_step_op op, tsr_type type, const void *x, const void *y, void *z, int64_t n)
+static const void *operate(tsr_ewise_op op, tsr_type type, const void *x, const void *y, void *z, int64_t n)
 {
     switch (type) {
     case TSR_BOOL: return operate_bool(op, x, y, z, n);
@@ -203,4 +203,4 @@ static void truth(size_t size, uint8_t *flags, const void *x, int64_t n)
     }
 }
 
-const tsr_step_table TSR_NAME(tsr_step_table) = { operate, pick, truth };
+const tsr_ewise_table TSR_NAME(tsr_ewise_table) = { operate, pick, truth };

@@ -269,7 +269,7 @@ tsr_status tsr_cuda_transpose(void *dst, int64_t dst_ld, const void *src, int64_
 /* Copy with another leading dimension and number (FP32 -> FP16/BF16 round to nearest even, or the same number). */
 tsr_status tsr_cuda_convert(void *dst, tsr_number to, int64_t dst_ld, const void *src, tsr_number from, int64_t src_ld, int64_t rows,
                             int64_t cols, void *stream);
-/* FP32 numbers times `scale` as FP16; and their range, for tsr_narrow_shift (kernels/cuda/common/fp16_scaling.h): range[0] (a device array, set to 0
+/* FP32 numbers times `scale` as FP16; and their range, for tsr_fp16_scale (kernels/cuda/common/fp16_scaling.h): range[0] (a device array, set to 0
  * by the caller) becomes at least the bits of every magnitude, range[1] of those that are not 0 with all bits turned. */
 tsr_status tsr_cuda_narrow(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t cols, float scale,
                            void *stream);
@@ -282,7 +282,7 @@ tsr_status tsr_cuda_check_finite(int *flag, const void *x, tsr_number number, in
 
 /* One step; bits as those of the C twin (kernels/ref/step.c) but for the payload of a NaN.  Arrays are 16-byte aligned.
  * TSR_DECLINED: SQRT of integers. */
-tsr_status tsr_cuda_step(const tsr_step *step, const tsr_step_arrays *arrays, const tsr_cuda_device *device, void *stream);
+tsr_status tsr_cuda_ewise(const tsr_ewise *step, const tsr_ewise_arrays *arrays, const tsr_cuda_device *device, void *stream);
 
 typedef struct tsr_cuda_reduced {
     uint64_t scalar; /* its bytes, first in memory; 0 without an entry */

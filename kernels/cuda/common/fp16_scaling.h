@@ -2,8 +2,8 @@
  * greatest lies below 2^15, numbers down to 2^-28 of it keep all 11 bits; smaller ones are off by at most 2^-39 of the greatest, and none
  * becomes 0.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_CUDA_NARROW_H
-#define TSR_CUDA_NARROW_H
+#ifndef TSR_CUDA_FP16_SCALING_H
+#define TSR_CUDA_FP16_SCALING_H
 
 #include <math.h>
 #include <stdbool.h>
@@ -25,7 +25,7 @@ static inline int tsr_exponent_of_bits(uint32_t bits)
 
 /* range: see tsr_cuda_find_range.  *shift: that power of two.  false: numbers differ by more than FP16 can hold, or are so large or small
  * that sums of products might leave FP32. */
-static inline bool tsr_narrow_shift(int *shift, const uint32_t range[2])
+static inline bool tsr_fp16_scale(int *shift, const uint32_t range[2])
 {
     enum { GREATEST = 14, LEAST = -24, MOST = 40 }; /* exponents; of a shift */
     *shift = 0;

@@ -136,7 +136,7 @@ struct place_args {
     void *z;
     int8_t *z_present;
     int64_t count, length, by_vector, by_place, offset;
-    tsr_step_op keep;
+    tsr_ewise_op keep;
 };
 
 /* Division of 64 bits is long. */
@@ -147,14 +147,14 @@ __device__ __forceinline__ int64_t index_of(const place_args &q, int64_t at)
     return int64_t(uint64_t(q.by_vector * vector + q.by_place * place) + uint64_t(q.offset));
 }
 
-__device__ __forceinline__ bool keeps(tsr_step_op keep, int64_t index)
+__device__ __forceinline__ bool keeps(tsr_ewise_op keep, int64_t index)
 {
     switch (keep) {
-    case TSR_STEP_EQ: return index == 0;
-    case TSR_STEP_NE: return index != 0;
-    case TSR_STEP_GT: return index > 0;
-    case TSR_STEP_LT: return index < 0;
-    case TSR_STEP_GE: return index >= 0;
+    case TSR_EWISE_EQ: return index == 0;
+    case TSR_EWISE_NE: return index != 0;
+    case TSR_EWISE_GT: return index > 0;
+    case TSR_EWISE_LT: return index < 0;
+    case TSR_EWISE_GE: return index >= 0;
     default: return index <= 0;
     }
 }

@@ -41,7 +41,7 @@ template <class T, class R = T> tsr_status launch(const step_args &q, const tsr_
     return launch_status();
 }
 
-template <class T> tsr_status launch_typed(const tsr_step *s, const step_args &q, const tsr_cuda_device *device, void *stream)
+template <class T> tsr_status launch_typed(const tsr_ewise *s, const step_args &q, const tsr_cuda_device *device, void *stream)
 {
     return makes_bool(s) ? launch<T, bool>(q, device, stream) : launch<T>(q, device, stream);
 }
@@ -114,10 +114,10 @@ tsr_status spread(void *x, int8_t *present, const tsr_cuda_csr *csr, uint64_t is
 
 } // namespace
 
-extern "C" tsr_status tsr_cuda_step(
-    const tsr_step *s, const tsr_step_arrays *arrays, const tsr_cuda_device *device, void *stream)
+extern "C" tsr_status tsr_cuda_ewise(
+    const tsr_ewise *s, const tsr_ewise_arrays *arrays, const tsr_cuda_device *device, void *stream)
 {
-    if (s->op == TSR_STEP_SQRT && s->type != TSR_FP32 && s->type != TSR_FP64)
+    if (s->op == TSR_EWISE_SQRT && s->type != TSR_FP32 && s->type != TSR_FP64)
         return TSR_DECLINED;
     if (s->count == 0)
         return TSR_OK;

@@ -162,39 +162,39 @@ __device__ __forceinline__ void each(stored<T> (&z)[V], const stored<T> (&x)[V],
 /* Operators whose result is of the type.  z may be x or y. */
 template <class T, int V>
 __device__ __forceinline__ void operate(
-    tsr_step_op op, stored<T> (&z)[V], const stored<T> (&x)[V], const stored<T> (&y)[V])
+    tsr_ewise_op op, stored<T> (&z)[V], const stored<T> (&x)[V], const stored<T> (&y)[V])
 {
     switch (op) {
-    case TSR_STEP_IDENTITY:
-    case TSR_STEP_FIRST: each<T>(z, x, y, [](T a, T) { return a; }); break;
-    case TSR_STEP_SECOND: each<T>(z, x, y, [](T, T b) { return b; }); break;
-    case TSR_STEP_ONE:
-    case TSR_STEP_PAIR: each<T>(z, x, y, [](T, T) { return T(1); }); break;
-    case TSR_STEP_AINV: each<T>(z, x, y, [](T a, T) { return negative(a); }); break;
-    case TSR_STEP_ABS: each<T>(z, x, y, [](T a, T) { return magnitude(a); }); break;
-    case TSR_STEP_LNOT: each<T>(z, x, y, [](T a, T) { return T(a == T(0)); }); break;
-    case TSR_STEP_SQRT: each<T>(z, x, y, [](T a, T) { return root(a); }); break;
-    case TSR_STEP_PLUS: each<T>(z, x, y, [](T a, T b) { return plus(a, b); }); break;
-    case TSR_STEP_MINUS: each<T>(z, x, y, [](T a, T b) { return minus(a, b); }); break;
-    case TSR_STEP_RMINUS: each<T>(z, x, y, [](T a, T b) { return minus(b, a); }); break;
-    case TSR_STEP_TIMES: each<T>(z, x, y, [](T a, T b) { return times(a, b); }); break;
-    case TSR_STEP_MINV:
-    case TSR_STEP_DIV:
-    case TSR_STEP_RDIV: /* one copy of the long code of a division */
+    case TSR_EWISE_IDENTITY:
+    case TSR_EWISE_FIRST: each<T>(z, x, y, [](T a, T) { return a; }); break;
+    case TSR_EWISE_SECOND: each<T>(z, x, y, [](T, T b) { return b; }); break;
+    case TSR_EWISE_ONE:
+    case TSR_EWISE_PAIR: each<T>(z, x, y, [](T, T) { return T(1); }); break;
+    case TSR_EWISE_AINV: each<T>(z, x, y, [](T a, T) { return negative(a); }); break;
+    case TSR_EWISE_ABS: each<T>(z, x, y, [](T a, T) { return magnitude(a); }); break;
+    case TSR_EWISE_LNOT: each<T>(z, x, y, [](T a, T) { return T(a == T(0)); }); break;
+    case TSR_EWISE_SQRT: each<T>(z, x, y, [](T a, T) { return root(a); }); break;
+    case TSR_EWISE_PLUS: each<T>(z, x, y, [](T a, T b) { return plus(a, b); }); break;
+    case TSR_EWISE_MINUS: each<T>(z, x, y, [](T a, T b) { return minus(a, b); }); break;
+    case TSR_EWISE_RMINUS: each<T>(z, x, y, [](T a, T b) { return minus(b, a); }); break;
+    case TSR_EWISE_TIMES: each<T>(z, x, y, [](T a, T b) { return times(a, b); }); break;
+    case TSR_EWISE_MINV:
+    case TSR_EWISE_DIV:
+    case TSR_EWISE_RDIV: /* one copy of the long code of a division */
         each<T>(z, x, y, [op](T a, T b) {
-            return quotient(op == TSR_STEP_MINV ? T(1) : op == TSR_STEP_DIV ? a : b, op == TSR_STEP_DIV ? b : a);
+            return quotient(op == TSR_EWISE_MINV ? T(1) : op == TSR_EWISE_DIV ? a : b, op == TSR_EWISE_DIV ? b : a);
         });
         break;
-    case TSR_STEP_MIN: each<T>(z, x, y, [](T a, T b) { return least(a, b); }); break;
-    case TSR_STEP_MAX: each<T>(z, x, y, [](T a, T b) { return most(a, b); }); break;
-    case TSR_STEP_ISEQ: each<T>(z, x, y, [](T a, T b) { return T(a == b); }); break;
-    case TSR_STEP_ISNE: each<T>(z, x, y, [](T a, T b) { return T(a != b); }); break;
-    case TSR_STEP_ISGT: each<T>(z, x, y, [](T a, T b) { return T(a > b); }); break;
-    case TSR_STEP_ISLT: each<T>(z, x, y, [](T a, T b) { return T(a < b); }); break;
-    case TSR_STEP_ISGE: each<T>(z, x, y, [](T a, T b) { return T(a >= b); }); break;
-    case TSR_STEP_ISLE: each<T>(z, x, y, [](T a, T b) { return T(a <= b); }); break;
-    case TSR_STEP_LOR: each<T>(z, x, y, [](T a, T b) { return T(a != T(0) || b != T(0)); }); break;
-    case TSR_STEP_LAND: each<T>(z, x, y, [](T a, T b) { return T(a != T(0) && b != T(0)); }); break;
+    case TSR_EWISE_MIN: each<T>(z, x, y, [](T a, T b) { return least(a, b); }); break;
+    case TSR_EWISE_MAX: each<T>(z, x, y, [](T a, T b) { return most(a, b); }); break;
+    case TSR_EWISE_ISEQ: each<T>(z, x, y, [](T a, T b) { return T(a == b); }); break;
+    case TSR_EWISE_ISNE: each<T>(z, x, y, [](T a, T b) { return T(a != b); }); break;
+    case TSR_EWISE_ISGT: each<T>(z, x, y, [](T a, T b) { return T(a > b); }); break;
+    case TSR_EWISE_ISLT: each<T>(z, x, y, [](T a, T b) { return T(a < b); }); break;
+    case TSR_EWISE_ISGE: each<T>(z, x, y, [](T a, T b) { return T(a >= b); }); break;
+    case TSR_EWISE_ISLE: each<T>(z, x, y, [](T a, T b) { return T(a <= b); }); break;
+    case TSR_EWISE_LOR: each<T>(z, x, y, [](T a, T b) { return T(a != T(0) || b != T(0)); }); break;
+    case TSR_EWISE_LAND: each<T>(z, x, y, [](T a, T b) { return T(a != T(0) && b != T(0)); }); break;
     default: each<T>(z, x, y, [](T a, T b) { return T((a != T(0)) != (b != T(0))); }); break;
     }
 }
@@ -210,14 +210,14 @@ __device__ __forceinline__ unsigned bits_of(const stored<T> (&x)[V], const store
 }
 
 template <class T, int V>
-__device__ __forceinline__ unsigned compare(tsr_step_op op, const stored<T> (&x)[V], const stored<T> (&y)[V])
+__device__ __forceinline__ unsigned compare(tsr_ewise_op op, const stored<T> (&x)[V], const stored<T> (&y)[V])
 {
     switch (op) {
-    case TSR_STEP_EQ: return bits_of<T>(x, y, [](T a, T b) { return a == b; });
-    case TSR_STEP_NE: return bits_of<T>(x, y, [](T a, T b) { return a != b; });
-    case TSR_STEP_GT: return bits_of<T>(x, y, [](T a, T b) { return a > b; });
-    case TSR_STEP_LT: return bits_of<T>(x, y, [](T a, T b) { return a < b; });
-    case TSR_STEP_GE: return bits_of<T>(x, y, [](T a, T b) { return a >= b; });
+    case TSR_EWISE_EQ: return bits_of<T>(x, y, [](T a, T b) { return a == b; });
+    case TSR_EWISE_NE: return bits_of<T>(x, y, [](T a, T b) { return a != b; });
+    case TSR_EWISE_GT: return bits_of<T>(x, y, [](T a, T b) { return a > b; });
+    case TSR_EWISE_LT: return bits_of<T>(x, y, [](T a, T b) { return a < b; });
+    case TSR_EWISE_GE: return bits_of<T>(x, y, [](T a, T b) { return a >= b; });
     default: return bits_of<T>(x, y, [](T a, T b) { return a <= b; });
     }
 }
@@ -225,10 +225,10 @@ __device__ __forceinline__ unsigned compare(tsr_step_op op, const stored<T> (&x)
 // ---- One vector of a step ----
 
 struct step_args {
-    tsr_step_arrays a;
+    tsr_ewise_arrays a;
     int64_t count;
     uint64_t x, y; /* scalars */
-    tsr_step_op op, accum;
+    tsr_ewise_op op, accum;
     int mask_size; /* bytes of a mask value */
     bool unary, unite, select, accumulates, masked, complement, replace;
     bool x_before, y_before, c_before; /* of a chain: the operand is what the step before has made */
@@ -345,25 +345,25 @@ __device__ __forceinline__ void join(
 // ---- What a kernel is told of a step ----
 
 /* Of booleans EQ is ISEQ and so on. */
-inline tsr_step_op of_its_type(tsr_step_op op) { return tsr_step_op(op - TSR_STEP_EQ + TSR_STEP_ISEQ); }
+inline tsr_ewise_op of_its_type(tsr_ewise_op op) { return tsr_ewise_op(op - TSR_EWISE_EQ + TSR_EWISE_ISEQ); }
 
-inline bool makes_bool(const tsr_step *s) { return tsr_step_compares(s->op) && !s->select && s->type != TSR_BOOL; }
+inline bool makes_bool(const tsr_ewise *s) { return tsr_ewise_compares(s->op) && !s->select && s->type != TSR_BOOL; }
 
-inline step_args arguments(const tsr_step *s, const tsr_step_arrays *a)
+inline step_args arguments(const tsr_ewise *s, const tsr_ewise_arrays *a)
 {
     step_args q = {};
     q.a = *a;
     q.count = s->count;
     q.x = s->x.scalar;
     q.y = s->y.scalar;
-    q.op = s->type == TSR_BOOL && !s->select && tsr_step_compares(s->op) ? of_its_type(s->op) : s->op;
-    q.accum = s->accumulates && tsr_step_compares(s->accum) ? of_its_type(s->accum) : s->accum;
+    q.op = s->type == TSR_BOOL && !s->select && tsr_ewise_compares(s->op) ? of_its_type(s->op) : s->op;
+    q.accum = s->accumulates && tsr_ewise_compares(s->accum) ? of_its_type(s->accum) : s->accum;
     q.mask_size = int(size_of(s->mask_type));
-    q.unary = tsr_step_is_unary(s->op);
+    q.unary = tsr_ewise_is_unary(s->op);
     q.unite = s->unite;
     q.select = s->select;
     q.accumulates = s->accumulates;
-    q.masked = tsr_step_masked(s, a);
+    q.masked = tsr_ewise_masked(s, a);
     q.complement = s->mask_complement;
     q.replace = s->replace;
     return q;

@@ -11,7 +11,7 @@ constexpr int step_blocks_per_sm = 32; /* without a sum, as of one step */
 struct chain_args {
     int n;
     int64_t count;
-    step_args step[TSR_CHAIN_MOST]; /* a.z == NULL: not written */
+    step_args step[TSR_FUSION_MOST]; /* a.z == NULL: not written */
 };
 
 /* One vector of all steps. */
@@ -61,7 +61,7 @@ template <class T, class Sum> __global__ void __launch_bounds__(threads) chain_b
 
 // ---- Launching ----
 
-chain_args arguments(const tsr_chain *chain)
+chain_args arguments(const tsr_fusion *chain)
 {
     chain_args q = {};
     q.n = chain->n;
@@ -79,7 +79,7 @@ chain_args arguments(const tsr_chain *chain)
     return q;
 }
 
-template <class T> tsr_status launch(const tsr_chain *chain, const tsr_cuda_device *device, void *stream)
+template <class T> tsr_status launch(const tsr_fusion *chain, const tsr_cuda_device *device, void *stream)
 {
     chain_args q = arguments(chain);
     int64_t per_block = int64_t(threads) * lanes<T>, blocks = (q.count + per_block - 1) / per_block;
@@ -90,7 +90,7 @@ template <class T> tsr_status launch(const tsr_chain *chain, const tsr_cuda_devi
 }
 
 template <class T, class Sum>
-tsr_status launch_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_chain *chain,
+tsr_status launch_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_fusion *chain,
     const tsr_cuda_device *device, void *stream)
 {
     chain_args q = arguments(chain);
@@ -104,7 +104,7 @@ tsr_status launch_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op 
 }
 
 template <class T>
-tsr_status launch_reduce_of(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_chain *chain,
+tsr_status launch_reduce_of(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_fusion *chain,
     const tsr_cuda_device *device, void *stream)
 {
     return op == TSR_REDUCE_PLUS || op == TSR_REDUCE_TIMES ? launch_reduce<T, real_sum<T>>(result, scratch, op, chain, device, stream)
@@ -113,12 +113,12 @@ tsr_status launch_reduce_of(tsr_cuda_reduced *result, void *scratch, tsr_reduce_
 
 } // namespace
 
-extern "C" tsr_status tsr_cuda_chain(const tsr_chain *chain, const tsr_cuda_device *device, void *stream)
+extern "C" tsr_status tsr_cuda_fusion(const tsr_fusion *chain, const tsr_cuda_device *device, void *stream)
 {
     return chain->step[0].type == TSR_FP32 ? launch<float>(chain, device, stream) : launch<double>(chain, device, stream);
 }
 
-extern "C" tsr_status tsr_cuda_chain_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_chain *chain,
+extern "C" tsr_status tsr_cuda_fusion_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_fusion *chain,
     const tsr_cuda_device *device, void *stream)
 {
     return chain->step[0].type == TSR_FP32 ? launch_reduce_of<float>(result, scratch, op, chain, device, stream)

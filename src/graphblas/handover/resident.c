@@ -24,69 +24,69 @@ static bool enabled(unsigned bit)
     return !tsr_door_blocking() && config->mode != TSR_MODE_CPU && !(config->disabled & (bit | TSR_DISABLE_RESIDENCY));
 }
 
-bool tsr_resident_allowed(unsigned bit)
+bool tsr_contents_allowed(unsigned bit)
 {
     return tsr_may_route() && enabled(bit);
 }
 
-bool tsr_resident_allowed_inside(void)
+bool tsr_contents_allowed_inside(void)
 {
     return enabled(0);
 }
 
-const tsr_backend *tsr_resident_backend(void)
+const tsr_backend *tsr_contents_backend(void)
 {
     const tsr_backend *gpu = tsr_config_get()->mode == TSR_MODE_GPU ? tsr_backend_gpu() : NULL;
-    return gpu && gpu->values ? gpu : NULL;
+    return gpu && gpu->arrays ? gpu : NULL;
 }
 
-bool tsr_resident_possible(void)
+bool tsr_contents_possible(void)
 {
     const bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
     const tsr_backend *gpu = forced || tsr_backend_gpu_asked() ? tsr_backend_gpu() : NULL;
-    return gpu && gpu->values;
+    return gpu && gpu->arrays;
 }
 
-int tsr_resident_threads(void)
+int tsr_contents_threads(void)
 {
     int32_t threads = 0;
     tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads);
     return threads > 0 ? threads : 1;
 }
 
-tsr_value *tsr_resident_find(const void *handle)
+tsr_device_array *tsr_contents_find(const void *handle)
 {
-    tsr_matrix *record = tsr_table_get(handle, false);
+    tsr_record *record = tsr_table_get(handle, false);
     if (!record)
         return NULL;
-    tsr_value *value = tsr_matrix_value(record);
-    tsr_matrix_unref(record);
+    tsr_device_array *value = tsr_record_device_array(record);
+    tsr_record_unref(record);
     return value;
 }
 
-tsr_value *tsr_resident_find_dense(const void *handle)
+tsr_device_array *tsr_contents_find_dense(const void *handle)
 {
-    tsr_value *value = tsr_resident_find(handle);
-    if (!value || !tsr_value_is_sparse(value) || tsr_defer_is_target(handle))
+    tsr_device_array *value = tsr_contents_find(handle);
+    if (!value || !tsr_device_array_is_sparse(value) || tsr_defer_is_target(handle))
         return value;
-    tsr_value_unref(value);
+    tsr_device_array_unref(value);
     return NULL;
 }
 
-bool tsr_resident_left_sparse(GrB_Matrix handle)
+bool tsr_contents_left_sparse(GrB_Matrix handle)
 {
-    tsr_value *value = tsr_resident_find(handle);
-    tsr_value_unref(value);
+    tsr_device_array *value = tsr_contents_find(handle);
+    tsr_device_array_unref(value);
     if (!handle || value || tsr_is_lost(handle))
         return false;
-    tsr_will_look(handle);
+    tsr_will_inspect(handle);
     return !tsr_form_waits(handle) && !tsr_match_dense(handle);
 }
 
-bool tsr_resident_only(const void *handle)
+bool tsr_contents_only(const void *handle)
 {
-    tsr_value *value = tsr_resident_find(handle);
-    tsr_value_unref(value);
+    tsr_device_array *value = tsr_contents_find(handle);
+    tsr_device_array_unref(value);
     return value && tsr_defer_is_target(handle);
 }
 
@@ -94,16 +94,16 @@ bool tsr_is_lost(const void *handle)
 {
     if (!(tsr_busy() & TSR_BUSY_LOST))
         return false;
-    tsr_matrix *record = tsr_table_get(handle, false);
-    const bool lost = record && tsr_matrix_is_lost(record);
-    tsr_matrix_unref(record);
+    tsr_record *record = tsr_table_get(handle, false);
+    const bool lost = record && tsr_record_is_lost(record);
+    tsr_record_unref(record);
     return lost;
 }
 
-void tsr_resident_use(tsr_value *value)
+void tsr_contents_use(tsr_device_array *value)
 {
-    if (tsr_value_first_use(value))
-        tsr_gravity_used(tsr_value_about(value)->origin);
+    if (tsr_device_array_first_use(value))
+        tsr_placement_used(tsr_device_array_about(value)->origin);
 }
 
 /* ---- sparsity control ---- */
@@ -111,14 +111,14 @@ void tsr_resident_use(tsr_value *value)
 /* The control that was promised while contents are away; 0: none was. */
 static int32_t form_of(const void *handle)
 {
-    tsr_matrix *record = tsr_table_get(handle, false);
-    const int32_t form = record ? tsr_matrix_form(record) : 0;
-    tsr_matrix_unref(record);
+    tsr_record *record = tsr_table_get(handle, false);
+    const int32_t form = record ? tsr_record_form(record) : 0;
+    tsr_record_unref(record);
     return form;
 }
 
 /* 0: not a valid object. */
-int32_t tsr_resident_control(GrB_Matrix C)
+int32_t tsr_contents_control(GrB_Matrix C)
 {
     int32_t control = 0;
     const int32_t form = form_of(C);
@@ -129,16 +129,16 @@ int32_t tsr_resident_control(GrB_Matrix C)
 
 static void set_form(const void *handle, int32_t form)
 {
-    tsr_matrix *record = tsr_table_get(handle, false);
+    tsr_record *record = tsr_table_get(handle, false);
     if (record)
-        tsr_matrix_set_form(record, form);
-    tsr_matrix_unref(record);
+        tsr_record_set_form(record, form);
+    tsr_record_unref(record);
 }
 
-bool tsr_resident_promise_control(GrB_Matrix C, int32_t control)
+bool tsr_contents_promise_control(GrB_Matrix C, int32_t control)
 {
-    tsr_matrix *record = tsr_table_get(C, true);
-    tsr_matrix_unref(record);
+    tsr_record *record = tsr_table_get(C, true);
+    tsr_record_unref(record);
     set_form(C, control);
     return record;
 }
@@ -151,16 +151,16 @@ bool tsr_form_waits(const void *handle)
 static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
 
 /* Arrays move, so that what waits with them as operands runs first. */
-static void settle_record(const void *handle, tsr_matrix *record)
+static void settle_record(const void *handle, tsr_record *record)
 {
     pthread_mutex_lock(&settling);
-    const int32_t form = tsr_matrix_form(record);
+    const int32_t form = tsr_record_form(record);
     if (form) {
         tsr_quiet_begin();
         tsr_real.GxB_Matrix_Option_set_INT32((GrB_Matrix)handle, GxB_SPARSITY_CONTROL, form);
         tsr_quiet_end();
     }
-    tsr_matrix_set_form(record, 0);
+    tsr_record_set_form(record, 0);
     pthread_mutex_unlock(&settling);
 }
 
@@ -169,13 +169,13 @@ void tsr_settle_form(const void *handle)
     if (!form_of(handle))
         return;
     tsr_defer_before_write(handle);
-    tsr_matrix *record = tsr_table_get(handle, false);
+    tsr_record *record = tsr_table_get(handle, false);
     if (record)
         settle_record(handle, record);
-    tsr_matrix_unref(record);
+    tsr_record_unref(record);
 }
 
-static bool settle_left(const void *handle, tsr_matrix *record)
+static bool settle_left(const void *handle, tsr_record *record)
 {
     settle_record(handle, record);
     return true;
@@ -196,22 +196,22 @@ static bool may_delay(GrB_Matrix C)
     if (tsr_real.GrB_Matrix_nrows(&nrows, C) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&ncols, C) != GrB_SUCCESS)
         return false;
     const double places = (double)nrows * (double)ncols;
-    return places >= tsr_gravity_least(config->min_work, config->mode == TSR_MODE_GPU) && places <= 0x1p28 &&
+    return places >= tsr_placement_least(config->min_work, config->mode == TSR_MODE_GPU) && places <= 0x1p28 &&
            tsr_match_object_type(&type, C) && tsr_real.GrB_Matrix_nvals(&entries, C) == GrB_SUCCESS && entries == 0 &&
            tsr_match_held_sparse(C);
 }
 
-bool tsr_resident_delay_control(GrB_Matrix C, int32_t control)
+bool tsr_contents_delay_control(GrB_Matrix C, int32_t control)
 {
-    if ((control != GxB_BITMAP && control != GxB_BITMAP + GxB_FULL) || !tsr_resident_allowed(TSR_DISABLE_ELEMENTWISE) ||
-        tsr_config_get()->defer || !tsr_resident_possible())
+    if ((control != GxB_BITMAP && control != GxB_BITMAP + GxB_FULL) || !tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE) ||
+        tsr_config_get()->defer || !tsr_contents_possible())
         return false;
     if (!tsr_form_waits(C))
-        tsr_will_look(C);
+        tsr_will_inspect(C);
     tsr_quiet_begin();
     const bool may = tsr_form_waits(C) || may_delay(C);
     tsr_quiet_end();
-    if (tsr_is_lost(C) || !may || !tsr_resident_promise_control(C, control))
+    if (tsr_is_lost(C) || !may || !tsr_contents_promise_control(C, control))
         return false;
     tsr_busy_add(TSR_BUSY_FORMS);
     return true;
@@ -219,26 +219,26 @@ bool tsr_resident_delay_control(GrB_Matrix C, int32_t control)
 
 /* ---- device memory, device lost ---- */
 
-static bool forget_value(const void *handle, tsr_matrix *record)
+static bool forget_value(const void *handle, tsr_record *record)
 {
-    tsr_value *value = tsr_matrix_value(record);
+    tsr_device_array *value = tsr_record_device_array(record);
     if (value && !tsr_defer_is_target(handle))
-        tsr_matrix_set_value(record, NULL);
-    tsr_value_unref(value);
+        tsr_record_set_device_array(record, NULL);
+    tsr_device_array_unref(value);
     return value;
 }
 
-bool tsr_resident_make_room(void)
+bool tsr_contents_make_room(void)
 {
     tsr_defer_run_idle();
     return tsr_table_each(forget_value) > 0;
 }
 
-bool tsr_resident_again(tsr_status status)
+bool tsr_contents_again(tsr_status status)
 {
     if (status == TSR_INTERNAL_ERROR)
         tsr_backend_gpu_off();
-    return status == TSR_OUT_OF_MEMORY && tsr_resident_make_room();
+    return status == TSR_OUT_OF_MEMORY && tsr_contents_make_room();
 }
 
 /* ---- home ---- */
@@ -248,7 +248,7 @@ typedef struct absent {
     GrB_Matrix C;
     bool vector;
     bool presence; /* is held as bitmap even when every entry is there */
-    tsr_value *value;
+    tsr_device_array *value;
     tsr_handover arrays, sparse; /* sparse: with p where C is to be held so */
 } absent;
 
@@ -256,11 +256,11 @@ static void release(absent *a)
 {
     tsr_arrays_free(&a->arrays);
     tsr_arrays_free(&a->sparse);
-    tsr_value_unref(a->value);
+    tsr_device_array_unref(a->value);
     free(a);
 }
 
-void tsr_resident_report(const tsr_backend *backend, const char *what, tsr_trace_record record)
+void tsr_contents_report(const tsr_backend *backend, const char *what, tsr_trace_record record)
 {
     char route[64];
     snprintf(route, sizeof route, "%s:%s", backend->name, what);
@@ -277,7 +277,7 @@ static _Thread_local struct {
     const char *call, *why;
 } declined __attribute__((tls_model("initial-exec")));
 
-void tsr_resident_decline(const char *call, const char *why)
+void tsr_contents_decline(const char *call, const char *why)
 {
     declined.call = call;
     declined.why = why;
@@ -289,42 +289,42 @@ static const char *why_home(void)
     return by_it ? declined.why : "looked at on the host";
 }
 
-void tsr_resident_report_home(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms)
+void tsr_contents_report_home(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms)
 {
     if (!tsr_trace_wanted())
         return;
     char pattern[96];
     snprintf(pattern, sizeof pattern, "home %s n=%lld", tsr_type_name(type), (long long)n);
-    tsr_resident_report(backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
+    tsr_contents_report(backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
                                                              .reason = why_home(), .measured_ms = ms, .bytes_moved = bytes_moved});
 }
 
 static void lose(const absent *a)
 {
     tsr_warn_once("lost", "contents that were only on the GPU are lost: calls that need them return GrB_PANIC");
-    tsr_matrix *record = tsr_table_get(a->C, false);
+    tsr_record *record = tsr_table_get(a->C, false);
     if (record) {
-        tsr_matrix_lose(record);
-        tsr_matrix_set_value(record, NULL);
+        tsr_record_lose(record);
+        tsr_record_set_device_array(record, NULL);
     }
-    tsr_matrix_unref(record);
+    tsr_record_unref(record);
     tsr_busy_add(TSR_BUSY_LOST);
 }
 
 static tsr_status fetch(absent *a, tsr_result *result)
 {
-    const tsr_backend *backend = tsr_value_about(a->value)->backend;
+    const tsr_backend *backend = tsr_device_array_about(a->value)->backend;
     tsr_pins_use(a->arrays.x, backend);
-    const int threads = tsr_resident_threads();
-    tsr_status status = backend->values->fetch(tsr_value_kept(a->value), result, threads);
-    return tsr_resident_again(status) ? backend->values->fetch(tsr_value_kept(a->value), result, threads) : status;
+    const int threads = tsr_contents_threads();
+    tsr_status status = backend->arrays->download(tsr_device_array_kept(a->value), result, threads);
+    return tsr_contents_again(status) ? backend->arrays->download(tsr_device_array_kept(a->value), result, threads) : status;
 }
 
 static void compact(absent *a)
 {
-    const tsr_view v = tsr_value_view(a->value);
-    tsr_arrays_compact(&a->sparse, &a->arrays, v.nvec, v.vlen, v.type, tsr_resident_threads());
-    tsr_value_set_sparse(a->value);
+    const tsr_view v = tsr_device_array_view(a->value);
+    tsr_arrays_compact(&a->sparse, &a->arrays, v.nvec, v.vlen, v.type, tsr_contents_threads());
+    tsr_device_array_set_sparse(a->value);
 }
 
 /* SuiteSparse holds so few entries sparse, where it may; without memory for that they stay a bitmap.  To set another switch than the
@@ -337,31 +337,31 @@ static bool wants_sparse(absent *a, int32_t control, int64_t nvals)
     tsr_real.GxB_Global_Option_get_FP64(GxB_HYPER_SWITCH, &usual);
     if (a->presence || !a->arrays.b || !(control & GxB_SPARSE) || hyper_switch != usual)
         return false;
-    const tsr_view v = tsr_value_view(a->value);
+    const tsr_view v = tsr_device_array_view(a->value);
     return (double)nvals <= bitmap_switch / 2 * (double)v.nvals && tsr_arrays_compressed(&a->sparse, v.nvec, nvals, v.type);
 }
 
 /* The arrays of C, from what was fetched. */
 static tsr_handover *form(absent *a, int32_t control, int64_t nvals)
 {
-    const int64_t places = tsr_value_places(a->value);
+    const int64_t places = tsr_device_array_places(a->value);
     if (a->sparse.p || wants_sparse(a, control, nvals)) {
         compact(a);
         return &a->sparse;
     }
-    if (a->arrays.b && tsr_value_about(a->value)->full)
+    if (a->arrays.b && tsr_device_array_about(a->value)->full)
         memset(a->arrays.b, 1, (size_t)places);
     else if (a->arrays.b)
         tsr_arrays_count(&a->arrays, nvals, a->presence ? INT64_MAX : places);
     return &a->arrays;
 }
 
-static void bring_home(void *closure)
+static void download(void *closure)
 {
     absent *a = closure;
     const double start = tsr_engine_clock_ms();
-    const tsr_value_facts *facts = tsr_value_about(a->value);
-    const int32_t control = tsr_resident_control(a->C);
+    const tsr_device_array_facts *facts = tsr_device_array_about(a->value);
+    const int32_t control = tsr_contents_control(a->C);
     tsr_result result = {.x = a->arrays.x, .b = facts->full ? NULL : a->arrays.b};
     const bool fetched = fetch(a, &result) == TSR_OK;
     tsr_handover *arrays = fetched ? form(a, control, result.nvals) : NULL;
@@ -371,9 +371,9 @@ static void bring_home(void *closure)
         lose(a);
     else
         set_form(a->C, 0);
-    if (tsr_value_first_use(a->value))
-        tsr_gravity_read(tsr_value_about(a->value)->origin);
-    tsr_resident_report_home(facts->backend, facts->type, tsr_value_places(a->value), result.bytes_moved, tsr_engine_clock_ms() - start);
+    if (tsr_device_array_first_use(a->value))
+        tsr_placement_read(tsr_device_array_about(a->value)->origin);
+    tsr_contents_report_home(facts->backend, facts->type, tsr_device_array_places(a->value), result.bytes_moved, tsr_engine_clock_ms() - start);
     release(a);
 }
 
@@ -392,130 +392,130 @@ static bool may_wait(int32_t control)
     return (control & dense) == dense || control == GxB_BITMAP || control == GxB_SPARSE;
 }
 
-bool tsr_resident_may_wait(GrB_Matrix C)
+bool tsr_contents_may_wait(GrB_Matrix C)
 {
-    return !tsr_door_blocking() && may_wait(tsr_resident_control(C));
+    return !tsr_door_blocking() && may_wait(tsr_contents_control(C));
 }
 
-static void set_value(const void *handle, tsr_value *value)
+static void set_value(const void *handle, tsr_device_array *value)
 {
-    tsr_matrix *record = tsr_table_get(handle, true);
+    tsr_record *record = tsr_table_get(handle, true);
     if (record)
-        tsr_matrix_set_value(record, value);
-    tsr_matrix_unref(record);
-    tsr_busy_add(TSR_BUSY_VALUES);
+        tsr_record_set_device_array(record, value);
+    tsr_record_unref(record);
+    tsr_busy_add(TSR_BUSY_ARRAYS);
 }
 
 /* Entries that there may be at most.  To count them is to wait for the backend: where room for all places is cheap, which it is while nobody
  * writes to it, they are not counted. */
-static bool most_entries(int64_t *most, tsr_value *value)
+static bool most_entries(int64_t *most, tsr_device_array *value)
 {
-    *most = tsr_value_places(value);
-    return *most <= UNCOUNTED_PLACES || tsr_value_nvals(value, most) == TSR_OK;
+    *most = tsr_device_array_places(value);
+    return *most <= UNCOUNTED_PLACES || tsr_device_array_nvals(value, most) == TSR_OK;
 }
 
 /* What C must have beside `arrays` to come home in the form that its sparsity control asks for. */
 static bool reserve_form(absent *now, tsr_handover *arrays)
 {
-    const int32_t control = tsr_resident_control(now->C);
+    const int32_t control = tsr_contents_control(now->C);
     int64_t most;
     now->presence = control == GxB_BITMAP;
     if (now->presence)
-        return tsr_arrays_presence(arrays, tsr_value_places(now->value));
+        return tsr_arrays_presence(arrays, tsr_device_array_places(now->value));
     if (control != GxB_SPARSE)
         return true;
-    const tsr_view v = tsr_value_view(now->value);
+    const tsr_view v = tsr_device_array_view(now->value);
     return most_entries(&most, now->value) && tsr_arrays_compressed(&now->sparse, v.nvec, most, v.type);
 }
 
-bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover *arrays)
+bool tsr_contents_put(GrB_Matrix C, bool vector, tsr_device_array *value, tsr_handover *arrays)
 {
     absent *now = calloc(1, sizeof *now);
-    tsr_matrix *record = tsr_table_get(C, true);
+    tsr_record *record = tsr_table_get(C, true);
     if (now)
         *now = (absent){.C = C, .vector = vector, .value = value};
     if (!now || !record || !reserve_form(now, arrays)) {
-        tsr_matrix_unref(record);
+        tsr_record_unref(record);
         free(now);
         return false;
     }
     tsr_discard(C);
-    tsr_matrix_set_value(record, value);
-    tsr_matrix_unref(record);
-    tsr_busy_add(TSR_BUSY_VALUES);
+    tsr_record_set_device_array(record, value);
+    tsr_record_unref(record);
+    tsr_busy_add(TSR_BUSY_ARRAYS);
     now->arrays = *arrays;
     *arrays = (tsr_handover){0};
-    const tsr_deferred d = {.target = C, .run = bring_home, .cancel = forget, .closure = now, .only_value = true};
+    const tsr_deferred d = {.target = C, .run = download, .cancel = forget, .closure = now, .only_value = true};
     if (!tsr_defer(&d))
-        bring_home(now);
+        download(now);
     return true;
 }
 
-bool tsr_resident_set_control(GrB_Matrix C, bool vector, int32_t control)
+bool tsr_contents_set_control(GrB_Matrix C, bool vector, int32_t control)
 {
-    tsr_value *value = may_wait(control) ? tsr_resident_find(C) : NULL;
+    tsr_device_array *value = may_wait(control) ? tsr_contents_find(C) : NULL;
     if (!value)
         return false;
     const int32_t before = form_of(C);
-    const tsr_value_facts *facts = tsr_value_about(value);
+    const tsr_device_array_facts *facts = tsr_device_array_about(value);
     tsr_handover arrays = {0};
-    const bool done = tsr_arrays_dense(&arrays, tsr_value_places(value), facts->type, !facts->full) &&
-                      tsr_resident_promise_control(C, control) && tsr_resident_put(C, vector, value, &arrays);
+    const bool done = tsr_arrays_dense(&arrays, tsr_device_array_places(value), facts->type, !facts->full) &&
+                      tsr_contents_promise_control(C, control) && tsr_contents_put(C, vector, value, &arrays);
     if (!done) {
         set_form(C, before);
         tsr_arrays_free(&arrays);
-        tsr_value_unref(value);
+        tsr_device_array_unref(value);
     }
     return done;
 }
 
-void tsr_resident_keep(GrB_Matrix C, tsr_value *value)
+void tsr_contents_keep(GrB_Matrix C, tsr_device_array *value)
 {
     set_value(C, value);
-    tsr_value_unref(value);
+    tsr_device_array_unref(value);
 }
 
 /* The account of uses goes with the version, as those of representations do. */
 static const tsr_rep_key uses = {.device = true, .pattern = true};
 
-void tsr_resident_note_use(const void *handle)
+void tsr_contents_note_use(const void *handle)
 {
-    tsr_matrix *record = tsr_table_get(handle, true);
+    tsr_record *record = tsr_table_get(handle, true);
     if (record)
-        tsr_matrix_regret(record, uses, 1.0);
-    tsr_matrix_unref(record);
-    tsr_busy_add(TSR_BUSY_VALUES);
+        tsr_record_regret(record, uses, 1.0);
+    tsr_record_unref(record);
+    tsr_busy_add(TSR_BUSY_ARRAYS);
 }
 
-bool tsr_resident_noted(const void *handle)
+bool tsr_contents_noted(const void *handle)
 {
-    tsr_matrix *record = tsr_table_get(handle, false);
-    const bool noted = record && tsr_matrix_regret(record, uses, 0.0) > 0;
-    tsr_matrix_unref(record);
+    tsr_record *record = tsr_table_get(handle, false);
+    const bool noted = record && tsr_record_regret(record, uses, 0.0) > 0;
+    tsr_record_unref(record);
     return noted;
 }
 
-tsr_status tsr_resident_bring(tsr_value **value, const void *handle, const tsr_view *view, const tsr_backend *backend, int64_t *moved)
+tsr_status tsr_contents_upload(tsr_device_array **value, const void *handle, const tsr_view *view, const tsr_backend *backend, int64_t *moved)
 {
     void *kept = NULL;
     int64_t bytes = 0;
-    const int threads = tsr_resident_threads();
-    tsr_status status = backend->values->bring(view, threads, &kept, &bytes);
-    if (tsr_resident_again(status))
-        status = backend->values->bring(view, threads, &kept, &bytes);
+    const int threads = tsr_contents_threads();
+    tsr_status status = backend->arrays->upload(view, threads, &kept, &bytes);
+    if (tsr_contents_again(status))
+        status = backend->arrays->upload(view, threads, &kept, &bytes);
     if (status != TSR_OK)
         return status;
-    tsr_value_facts facts = {.backend = backend, .type = view->type, .nrows = view->nrows, .ncols = view->ncols,
+    tsr_device_array_facts facts = {.backend = backend, .type = view->type, .nrows = view->nrows, .ncols = view->ncols,
                              .by_col = view->by_col, .full = view->format == TSR_FULL, 
                              .iso = view->x && (view->iso || (tsr_is_compressed(view) && view->nvals == 1))};
     if (facts.iso)
         memcpy(&facts.one, view->x, tsr_type_size(view->type));
-    *value = tsr_value_new(&facts, kept);
+    *value = tsr_device_array_new(&facts, kept);
     if (!*value)
         return TSR_OUT_OF_MEMORY;
     if (tsr_is_compressed(view))
-        tsr_value_set_sparse(*value);
-    tsr_gravity_brought(handle);
+        tsr_device_array_set_sparse(*value);
+    tsr_placement_brought(handle);
     *moved += bytes;
     set_value(handle, *value);
     return TSR_OK;

@@ -1,80 +1,80 @@
 /* Matrices and vectors whose dense contents live with a backend: also there, or only there until the host wants them.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_RESIDENT_H
-#define TSR_RESIDENT_H
+#ifndef TSR_CONTENTS_H
+#define TSR_CONTENTS_H
 
 #include "src/graphblas/handover/finish.h"
 #include "src/runtime/trace.h"
 
 /* May a call be computed on values at all: routing on, not in blocking mode, not disabled?  bit: TSR_DISABLE_ELEMENTWISE or 0. */
-bool tsr_resident_allowed(unsigned bit);
-bool tsr_resident_allowed_inside(void); /* ... asked by a product that is being routed */
+bool tsr_contents_allowed(unsigned bit);
+bool tsr_contents_allowed_inside(void); /* ... asked by a product that is being routed */
 
 /* The backend for what has no value yet (TESSERA_MODE=gpu); NULL: none. */
-const tsr_backend *tsr_resident_backend(void);
+const tsr_backend *tsr_contents_backend(void);
 
 /* Is there a backend that keeps values?  None is loaded for the answer, except with TESSERA_MODE=gpu. */
-bool tsr_resident_possible(void);
+bool tsr_contents_possible(void);
 
 /* What a backend has of the present contents of a handle, with a reference; NULL: nothing. */
-tsr_value *tsr_resident_find(const void *handle);
+tsr_device_array *tsr_contents_find(const void *handle);
 
-tsr_value *tsr_resident_find_dense(const void *handle); /* ... unless the host holds them sparse */
+tsr_device_array *tsr_contents_find_dense(const void *handle); /* ... unless the host holds them sparse */
 
 /* Does only the host have them, and sparse?  Nothing is sorted for the answer; deferred products may have to run. */
-bool tsr_resident_left_sparse(GrB_Matrix handle);
+bool tsr_contents_left_sparse(GrB_Matrix handle);
 
 /* Is that the only place where they are? */
-bool tsr_resident_only(const void *handle);
+bool tsr_contents_only(const void *handle);
 
 /* A value of these contents, which the host holds (view), is made and kept with the handle.  The backend's status. */
-tsr_status tsr_resident_bring(tsr_value **value, const void *handle, const tsr_view *view, const tsr_backend *backend, int64_t *moved);
+tsr_status tsr_contents_upload(tsr_device_array **value, const void *handle, const tsr_view *view, const tsr_backend *backend, int64_t *moved);
 
 /* A product took these contents from the host; did one before?  Then they are worth bringing. */
-void tsr_resident_note_use(const void *handle);
-bool tsr_resident_noted(const void *handle);
+void tsr_contents_note_use(const void *handle);
+bool tsr_contents_noted(const void *handle);
 
 /* May the contents of C be only with a backend?  Only a hand-over that cannot fail may wait. */
-bool tsr_resident_may_wait(GrB_Matrix C);
+bool tsr_contents_may_wait(GrB_Matrix C);
 
 /* The sparsity control that the program sees; of contents that are only with a backend the host's object may not know it yet. */
-int32_t tsr_resident_control(GrB_Matrix C);
+int32_t tsr_contents_control(GrB_Matrix C);
 
 /* C, which has no contents yet, will have this one. */
-bool tsr_resident_promise_control(GrB_Matrix C, int32_t control);
+bool tsr_contents_promise_control(GrB_Matrix C, int32_t control);
 
 /* The host's C is large and has no entries yet.  To hold it as bitmap would fill memory that a result of ours replaces: it gets that form
  * when the host looks at it.  False: not such a one. */
-bool tsr_resident_delay_control(GrB_Matrix C, int32_t control);
+bool tsr_contents_delay_control(GrB_Matrix C, int32_t control);
 
 /* Another one, of such contents, which stay where they are.  False: they must be brought home for it. */
-bool tsr_resident_set_control(GrB_Matrix C, bool vector, int32_t control);
+bool tsr_contents_set_control(GrB_Matrix C, bool vector, int32_t control);
 
 /* C is `value` from now on (the reference is taken over), with the host's memory for it, which is taken over too.  What C was is gone.
  * False: out of memory, nothing has changed, nothing was taken over. */
-bool tsr_resident_put(GrB_Matrix C, bool vector, tsr_value *value, tsr_handover *arrays);
+bool tsr_contents_put(GrB_Matrix C, bool vector, tsr_device_array *value, tsr_handover *arrays);
 
 /* The present contents of C, which the host has, are also `value` (a reference is taken over). */
-void tsr_resident_keep(GrB_Matrix C, tsr_value *value);
+void tsr_contents_keep(GrB_Matrix C, tsr_device_array *value);
 
 /* A value was used by one of our calls. */
-void tsr_resident_use(tsr_value *value);
+void tsr_contents_use(tsr_device_array *value);
 
 /* Device memory: values that the host has as well are forgotten, the others come home first.  False: there were none. */
-bool tsr_resident_make_room(void);
+bool tsr_contents_make_room(void);
 
 /* The answer to `status` of a backend: true = it is worth trying once more. */
-bool tsr_resident_again(tsr_status status);
+bool tsr_contents_again(tsr_status status);
 
 /* Should contents come home for this call (its name), that is why (static text; NULL: it is no longer): for the trace. */
-void tsr_resident_decline(const char *call, const char *why);
+void tsr_contents_decline(const char *call, const char *why);
 
-int tsr_resident_threads(void);
+int tsr_contents_threads(void);
 
 /* In the trace: `what` was done where the values are; `record` says the rest. */
-void tsr_resident_report(const tsr_backend *backend, const char *what, tsr_trace_record record);
+void tsr_contents_report(const tsr_backend *backend, const char *what, tsr_trace_record record);
 
 /* ... that contents (n places or entries) came home. */
-void tsr_resident_report_home(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms);
+void tsr_contents_report_home(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms);
 
 #endif

@@ -23,7 +23,7 @@ static void settle(const void *handle)
         tsr_settle_form(handle);
 }
 
-void tsr_will_look(const void *handle)
+void tsr_will_inspect(const void *handle)
 {
     if (!tsr_filter_hit(handle))
         return;
@@ -50,10 +50,10 @@ void tsr_will_move(const void *handle)
 
 static void invalidate(const void *handle)
 {
-    tsr_matrix *matrix = tsr_table_get(handle, false);
+    tsr_record *matrix = tsr_table_get(handle, false);
     if (matrix) {
-        tsr_matrix_invalidate(matrix);
-        tsr_matrix_unref(matrix);
+        tsr_record_invalidate(matrix);
+        tsr_record_unref(matrix);
     }
 }
 

@@ -22,7 +22,7 @@
 enum {
     TSR_BUSY_HANDLES = 1, /* some handle may have a record or take part in a deferred product */
     TSR_BUSY_CHECK = 2,   /* CHECK mode */
-    TSR_BUSY_VALUES = 4,  /* a backend may keep values, or wants them all (TESSERA_MODE=gpu) */
+    TSR_BUSY_ARRAYS = 4,  /* a backend may keep values, or wants them all (TESSERA_MODE=gpu) */
     TSR_BUSY_LOST = 8,    /* contents went with a device */
     TSR_BUSY_FORMS = 16   /* a host's object may not know its sparsity control */
 };
@@ -68,7 +68,7 @@ void tsr_hook_new_array(const void *const *handles, size_t count);
 void tsr_will_replace(const void *handle); /* before new contents: the old ones need not be anywhere any more */
 void tsr_discard(const void *handle);      /* the same where the new contents are not the host's either */
 void tsr_will_edit(const void *handle);    /* before an entry is written: as a write, but the sparsity control may wait */
-void tsr_will_look(const void *handle);    /* before we look at the host's arrays: as a read, but the sparsity control may wait */
+void tsr_will_inspect(const void *handle);    /* before we look at the host's arrays: as a read, but the sparsity control may wait */
 bool tsr_form_waits(const void *handle);   /* the host has the contents, but its object not the sparsity control that was set (resident.c) */
 void tsr_settle_form(const void *handle);  /* it is told now */
 void tsr_settle_all(void);                 /* ... all that wait for it */
@@ -158,7 +158,7 @@ GrB_Info tsr_state_finalize(void);
 void tsr_table_drop(const void *handle);
 void tsr_table_clear(void);
 /* Calls `visit` for every record, under a lock; how many times it was true. */
-size_t tsr_table_each(bool (*visit)(const void *handle, tsr_matrix *record));
+size_t tsr_table_each(bool (*visit)(const void *handle, tsr_record *record));
 
 /* ---- defer.c ---- */
 void tsr_defer_before_read(const void *handle);

@@ -89,11 +89,11 @@ static void start(GrB_Mode mode, malloc_fn user_malloc, free_fn user_free)
     captured.blocking = mode == GrB_BLOCKING || (int) mode == 3; /* GxB_BLOCKING_GPU is not in every header */
     captured.user_malloc = user_malloc;
     captured.user_free = user_free;
-    tsr_engine_set_make_room(tsr_resident_make_room);
+    tsr_engine_set_make_room(tsr_contents_make_room);
     if (tsr_config_get()->check)
         tsr_check_start();
     if (tsr_config_get()->mode == TSR_MODE_GPU)
-        tsr_busy_add(TSR_BUSY_VALUES);
+        tsr_busy_add(TSR_BUSY_ARRAYS);
     __atomic_store_n(&started, true, __ATOMIC_RELEASE);
 }
 

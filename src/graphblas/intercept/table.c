@@ -11,7 +11,7 @@
 
 typedef struct entry {
     const void *handle;
-    tsr_matrix *matrix;
+    tsr_record *matrix;
     struct entry *next;
 } entry;
 
@@ -58,7 +58,7 @@ static entry **find_link(shard *s, uint64_t hash, const void *handle)
 static entry *new_entry(const void *handle)
 {
     entry *e = malloc(sizeof *e);
-    tsr_matrix *matrix = e ? tsr_matrix_new() : NULL;
+    tsr_record *matrix = e ? tsr_record_new() : NULL;
     if (!matrix) {
         free(e);
         return NULL;
@@ -68,7 +68,7 @@ static entry *new_entry(const void *handle)
     return e;
 }
 
-tsr_matrix *tsr_table_get(const void *handle, bool create)
+tsr_record *tsr_table_get(const void *handle, bool create)
 {
     if (!handle || (!create && !tsr_filter_hit(handle)))
         return NULL;
@@ -78,7 +78,7 @@ tsr_matrix *tsr_table_get(const void *handle, bool create)
     entry **link = find_link(s, hash, handle);
     if (!*link && create)
         *link = new_entry(handle);
-    tsr_matrix *found = *link ? tsr_matrix_ref((*link)->matrix) : NULL;
+    tsr_record *found = *link ? tsr_record_ref((*link)->matrix) : NULL;
     pthread_mutex_unlock(&s->mutex);
     return found;
 }
@@ -86,7 +86,7 @@ tsr_matrix *tsr_table_get(const void *handle, bool create)
 static void free_entry(entry *e)
 {
     tsr_filter_remove(e->handle);
-    tsr_matrix_unref(e->matrix);
+    tsr_record_unref(e->matrix);
     free(e);
 }
 
@@ -129,7 +129,7 @@ void tsr_table_clear(void)
     }
 }
 
-size_t tsr_table_each(bool (*visit)(const void *handle, tsr_matrix *record))
+size_t tsr_table_each(bool (*visit)(const void *handle, tsr_record *record))
 {
     size_t count = 0;
     for (size_t n = 0; n < SHARDS * BUCKETS; n++) {

@@ -200,25 +200,25 @@ static void resolve_transposes(matcher *s)
 /* A dense operand that products have taken from the host before; then `v` has its type. */
 static bool worth_bringing(tsr_view *v, GrB_Matrix handle)
 {
-    const tsr_backend *gpu = is_dense(v) && !v->iso && tsr_resident_noted(handle) ? tsr_backend_gpu() : NULL;
-    return gpu && gpu->values && tsr_match_object_type(&v->type, handle);
+    const tsr_backend *gpu = is_dense(v) && !v->iso && tsr_contents_noted(handle) ? tsr_backend_gpu() : NULL;
+    return gpu && gpu->arrays && tsr_match_object_type(&v->type, handle);
 }
 
 /* Deferred products may have to run before the host's arrays are looked at. */
-static bool look(const matcher *s, tsr_view *v, tsr_value **value, GrB_Matrix handle)
+static bool look(const matcher *s, tsr_view *v, tsr_device_array **value, GrB_Matrix handle)
 {
-    *value = s->values ? tsr_resident_find_dense(handle) : NULL;
+    *value = s->values ? tsr_contents_find_dense(handle) : NULL;
     if (*value) {
-        *v = tsr_value_view(*value);
+        *v = tsr_device_array_view(*value);
         return true;
     }
     if (s->values)
-        tsr_will_look(handle);
+        tsr_will_inspect(handle);
     if (tsr_is_lost(handle) || !tsr_match_view(v, handle))
         return false;
     if (s->values && worth_bringing(v, handle) &&
-        tsr_resident_bring(value, handle, v, tsr_backend_gpu(), &s->out->request.brought) == TSR_OK)
-        *v = tsr_value_view(*value);
+        tsr_contents_upload(value, handle, v, tsr_backend_gpu(), &s->out->request.brought) == TSR_OK)
+        *v = tsr_device_array_view(*value);
     return true;
 }
 
@@ -234,9 +234,9 @@ static const char *read_operands(matcher *s)
         return "an operand is not a valid object";
     if (is_dense(&s->a) && is_dense(&s->b) && !c->M && !both_full(s))
         return "dense times dense";
-    tsr_value *m_value = NULL; /* a dense mask is not read here */
+    tsr_device_array *m_value = NULL; /* a dense mask is not read here */
     const bool valid = !c->M || look(s, &s->m, &m_value, c->M);
-    tsr_value_unref(m_value);
+    tsr_device_array_unref(m_value);
     if (!valid)
         return "the mask is not a valid object";
     return NULL;
@@ -306,7 +306,7 @@ static void swap_product(matcher *s)
     tsr_view a = tsr_view_transposed(s->b), b = tsr_view_transposed(s->a);
     s->a = a;
     s->b = b;
-    tsr_value *of_a = s->out->a_value;
+    tsr_device_array *of_a = s->out->a_value;
     s->out->a_value = s->out->b_value;
     s->out->b_value = of_a;
     s->m = tsr_view_transposed(s->m);
@@ -409,7 +409,7 @@ static bool reaches(const tsr_product *p, int64_t enough)
 /* Is C as large already, and stays so? */
 static bool joins_dense(const tsr_call *c)
 {
-    return (c->accum || c->M) && ((tsr_match_sparsity(c->C) & (GxB_BITMAP | GxB_FULL)) || tsr_resident_only(c->C));
+    return (c->accum || c->M) && ((tsr_match_sparsity(c->C) & (GxB_BITMAP | GxB_FULL)) || tsr_contents_only(c->C));
 }
 
 /* A dense C far larger than its entries can be: SuiteSparse would keep it sparse. */
@@ -470,10 +470,10 @@ static bool wants_cast(const matcher *s)
 }
 
 /* One entry is one value, except in a bitmap. */
-static bool one_value(const tsr_view *v, const tsr_value *value, const void *handle)
+static bool one_value(const tsr_view *v, const tsr_device_array *value, const void *handle)
 {
     if (value)
-        return tsr_value_about(value)->iso;
+        return tsr_device_array_about(value)->iso;
     return v->iso || (v->nvals == 1 && tsr_match_sparsity((GrB_Matrix)handle) != GxB_BITMAP);
 }
 
@@ -492,7 +492,7 @@ static bool is_diagonal(const tsr_view *v)
     return diagonal;
 }
 
-static bool has_every_entry(const tsr_view *v, const tsr_value *value)
+static bool has_every_entry(const tsr_view *v, const tsr_device_array *value)
 {
     return v->format == TSR_FULL || (!value && (double)v->nvals == (double)v->nrows * (double)v->ncols);
 }
@@ -519,9 +519,9 @@ static bool one_result(const tsr_product *p, one_valued is)
     }
 }
 
-static uint64_t constant_of(const tsr_view *v, const tsr_value *value)
+static uint64_t constant_of(const tsr_view *v, const tsr_device_array *value)
 {
-    uint64_t one = value ? tsr_value_about(value)->one : 0;
+    uint64_t one = value ? tsr_device_array_about(value)->one : 0;
     if (!value && v->x)
         memcpy(&one, v->x, tsr_type_size(v->type));
     return one;
@@ -530,13 +530,13 @@ static uint64_t constant_of(const tsr_view *v, const tsr_value *value)
 /* The product of two entries, of which only what is read counts. */
 static uint64_t one_product(const tsr_match *m)
 {
-    static const tsr_step_op as_step[TSR_MUL_COUNT] = {[TSR_MUL_TIMES] = TSR_STEP_TIMES, [TSR_MUL_FIRST] = TSR_STEP_FIRST,
-        [TSR_MUL_SECOND] = TSR_STEP_SECOND, [TSR_MUL_PAIR] = TSR_STEP_PAIR, [TSR_MUL_PLUS] = TSR_STEP_PLUS, [TSR_MUL_AND] = TSR_STEP_LAND};
+    static const tsr_ewise_op as_step[TSR_MUL_COUNT] = {[TSR_MUL_TIMES] = TSR_EWISE_TIMES, [TSR_MUL_FIRST] = TSR_EWISE_FIRST,
+        [TSR_MUL_SECOND] = TSR_EWISE_SECOND, [TSR_MUL_PAIR] = TSR_EWISE_PAIR, [TSR_MUL_PLUS] = TSR_EWISE_PLUS, [TSR_MUL_AND] = TSR_EWISE_LAND};
     const tsr_request *r = &m->request;
     const tsr_product *p = &r->product;
     const uint64_t a = constant_of(&p->a, m->a_value), b = r->b_sparse ? constant_of(&r->sparse, NULL) : constant_of(&p->b, m->b_value);
-    const tsr_step step = {.op = as_step[p->semiring.mul], .type = p->semiring.type, .result = p->semiring.type};
-    return tsr_step_one(&step, p->semiring.type, p->a.type, a, p->b.type, b);
+    const tsr_ewise step = {.op = as_step[p->semiring.mul], .type = p->semiring.type, .result = p->semiring.type};
+    return tsr_ewise_one(&step, p->semiring.type, p->a.type, a, p->b.type, b);
 }
 
 /* C<M> = T, of one value: SuiteSparse compares it with that of C, unless C is empty or cleared before. */
@@ -578,14 +578,14 @@ static const char *fill_product(matcher *s)
     p->mask_structural = out->mod.mask_struct;
     p->c_by_col = out->c_by_col != out->swapped;
     p->nthreads = out->mod.nthreads;
-    p->a_value = out->a_value ? tsr_value_kept(out->a_value) : NULL;
-    p->b_value = out->b_value ? tsr_value_kept(out->b_value) : NULL;
+    p->a_value = out->a_value ? tsr_device_array_kept(out->a_value) : NULL;
+    p->b_value = out->b_value ? tsr_device_array_kept(out->b_value) : NULL;
     if (wants_cast(s))
         return "a value that stays with a backend is not cast";
     bool dense_c = !tsr_is_masked(p->op);
     if (!dense_c) {
         p->c_by_col = p->mask.by_col;
-        tsr_will_look(s->call->C);
+        tsr_will_inspect(s->call->C);
     } else if (too_large(p) || mostly_empty(s)) {
         return "C would be mostly empty";
     }
@@ -614,8 +614,8 @@ static const char *fill_product(matcher *s)
 
 void tsr_match_release(tsr_match *match)
 {
-    tsr_value_unref(match->a_value);
-    tsr_value_unref(match->b_value);
+    tsr_device_array_unref(match->a_value);
+    tsr_device_array_unref(match->b_value);
     match->a_value = match->b_value = NULL;
 }
 

@@ -38,7 +38,7 @@ typedef struct tsr_match {
     uint64_t one;      /* with request.iso: the value of T, in the semiring's type */
     GrB_Type t_type;   /* handle of the semiring's type */
     const void *a_handle, *b_handle; /* the objects behind request.product.a and .b */
-    tsr_value *a_value, *b_value;    /* what a backend has of them; references */
+    tsr_device_array *a_value, *b_value;    /* what a backend has of them; references */
 } tsr_match;
 
 /* Rows or columns of a sparse matrix that may be brought as a bitmap, like a vector. */

@@ -5,11 +5,11 @@
 static bool as_add(tsr_add *add, tsr_operator op)
 {
     switch (op.code) {
-    case TSR_STEP_PLUS: *add = TSR_ADD_PLUS; return true;
-    case TSR_STEP_MAX: *add = TSR_ADD_MAX; return true;
-    case TSR_STEP_MIN: *add = TSR_ADD_MIN; return true;
+    case TSR_EWISE_PLUS: *add = TSR_ADD_PLUS; return true;
+    case TSR_EWISE_MAX: *add = TSR_ADD_MAX; return true;
+    case TSR_EWISE_MIN: *add = TSR_ADD_MIN; return true;
     case TSR_OPERATOR_ANY: *add = TSR_ADD_ANY; return true;
-    case TSR_STEP_LOR: *add = TSR_ADD_LOR; return op.type == TSR_BOOL;
+    case TSR_EWISE_LOR: *add = TSR_ADD_LOR; return op.type == TSR_BOOL;
     default: return false;
     }
 }
@@ -17,12 +17,12 @@ static bool as_add(tsr_add *add, tsr_operator op)
 static bool as_mul(tsr_mul *mul, tsr_operator op)
 {
     switch (op.code) {
-    case TSR_STEP_TIMES: *mul = TSR_MUL_TIMES; return true;
-    case TSR_STEP_LAND: *mul = TSR_MUL_AND; return true;
-    case TSR_STEP_FIRST: *mul = TSR_MUL_FIRST; return true;
-    case TSR_STEP_SECOND: *mul = TSR_MUL_SECOND; return true;
-    case TSR_STEP_PAIR: *mul = TSR_MUL_PAIR; return true;
-    case TSR_STEP_PLUS: *mul = TSR_MUL_PLUS; return true;
+    case TSR_EWISE_TIMES: *mul = TSR_MUL_TIMES; return true;
+    case TSR_EWISE_LAND: *mul = TSR_MUL_AND; return true;
+    case TSR_EWISE_FIRST: *mul = TSR_MUL_FIRST; return true;
+    case TSR_EWISE_SECOND: *mul = TSR_MUL_SECOND; return true;
+    case TSR_EWISE_PAIR: *mul = TSR_MUL_PAIR; return true;
+    case TSR_EWISE_PLUS: *mul = TSR_MUL_PLUS; return true;
     default: return false;
     }
 }
@@ -62,7 +62,7 @@ bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring)
 bool tsr_match_plus(GrB_BinaryOp op, tsr_type type)
 {
     tsr_operator known;
-    return tsr_match_operator(&known, op, tsr_type_handle(type)) && known.code == TSR_STEP_PLUS;
+    return tsr_match_operator(&known, op, tsr_type_handle(type)) && known.code == TSR_EWISE_PLUS;
 }
 
 bool tsr_match_accum(GrB_BinaryOp accum)

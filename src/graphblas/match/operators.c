@@ -49,47 +49,47 @@ static const struct {
     const char *name; /* after "_" follows a type */
     int code;
 } operators[] = {
-    {"GrB_PLUS_", TSR_STEP_PLUS},
-    {"GrB_TIMES_", TSR_STEP_TIMES},
-    {"GrB_SECOND_", TSR_STEP_SECOND},
-    {"GrB_FIRST_", TSR_STEP_FIRST},
-    {"GxB_PAIR_", TSR_STEP_PAIR},
-    {"GrB_ONEB_", TSR_STEP_PAIR},
+    {"GrB_PLUS_", TSR_EWISE_PLUS},
+    {"GrB_TIMES_", TSR_EWISE_TIMES},
+    {"GrB_SECOND_", TSR_EWISE_SECOND},
+    {"GrB_FIRST_", TSR_EWISE_FIRST},
+    {"GxB_PAIR_", TSR_EWISE_PAIR},
+    {"GrB_ONEB_", TSR_EWISE_PAIR},
     {"GxB_ANY_", TSR_OPERATOR_ANY},
-    {"GrB_MIN_", TSR_STEP_MIN},
-    {"GrB_MAX_", TSR_STEP_MAX},
-    {"GxB_LOR_", TSR_STEP_LOR},
-    {"GxB_LAND_", TSR_STEP_LAND},
-    {"GxB_LXOR_", TSR_STEP_LXOR},
-    {"GrB_MINUS_", TSR_STEP_MINUS},
-    {"GxB_RMINUS_", TSR_STEP_RMINUS},
-    {"GrB_DIV_", TSR_STEP_DIV},
-    {"GxB_RDIV_", TSR_STEP_RDIV},
-    {"GxB_ISEQ_", TSR_STEP_ISEQ},
-    {"GxB_ISNE_", TSR_STEP_ISNE},
-    {"GxB_ISGT_", TSR_STEP_ISGT},
-    {"GxB_ISLT_", TSR_STEP_ISLT},
-    {"GxB_ISGE_", TSR_STEP_ISGE},
-    {"GxB_ISLE_", TSR_STEP_ISLE},
-    {"GrB_EQ_", TSR_STEP_EQ},
-    {"GrB_NE_", TSR_STEP_NE},
-    {"GrB_GT_", TSR_STEP_GT},
-    {"GrB_LT_", TSR_STEP_LT},
-    {"GrB_GE_", TSR_STEP_GE},
-    {"GrB_LE_", TSR_STEP_LE},
-    {"GrB_IDENTITY_", TSR_STEP_IDENTITY},
-    {"GrB_AINV_", TSR_STEP_AINV},
-    {"GrB_MINV_", TSR_STEP_MINV},
-    {"GrB_ABS_", TSR_STEP_ABS},
-    {"GxB_LNOT_", TSR_STEP_LNOT},
-    {"GxB_ONE_", TSR_STEP_ONE},
-    {"GxB_SQRT_", TSR_STEP_SQRT},
-    {"GrB_VALUEEQ_", TSR_STEP_EQ},
-    {"GrB_VALUENE_", TSR_STEP_NE},
-    {"GrB_VALUEGT_", TSR_STEP_GT},
-    {"GrB_VALUELT_", TSR_STEP_LT},
-    {"GrB_VALUEGE_", TSR_STEP_GE},
-    {"GrB_VALUELE_", TSR_STEP_LE},
+    {"GrB_MIN_", TSR_EWISE_MIN},
+    {"GrB_MAX_", TSR_EWISE_MAX},
+    {"GxB_LOR_", TSR_EWISE_LOR},
+    {"GxB_LAND_", TSR_EWISE_LAND},
+    {"GxB_LXOR_", TSR_EWISE_LXOR},
+    {"GrB_MINUS_", TSR_EWISE_MINUS},
+    {"GxB_RMINUS_", TSR_EWISE_RMINUS},
+    {"GrB_DIV_", TSR_EWISE_DIV},
+    {"GxB_RDIV_", TSR_EWISE_RDIV},
+    {"GxB_ISEQ_", TSR_EWISE_ISEQ},
+    {"GxB_ISNE_", TSR_EWISE_ISNE},
+    {"GxB_ISGT_", TSR_EWISE_ISGT},
+    {"GxB_ISLT_", TSR_EWISE_ISLT},
+    {"GxB_ISGE_", TSR_EWISE_ISGE},
+    {"GxB_ISLE_", TSR_EWISE_ISLE},
+    {"GrB_EQ_", TSR_EWISE_EQ},
+    {"GrB_NE_", TSR_EWISE_NE},
+    {"GrB_GT_", TSR_EWISE_GT},
+    {"GrB_LT_", TSR_EWISE_LT},
+    {"GrB_GE_", TSR_EWISE_GE},
+    {"GrB_LE_", TSR_EWISE_LE},
+    {"GrB_IDENTITY_", TSR_EWISE_IDENTITY},
+    {"GrB_AINV_", TSR_EWISE_AINV},
+    {"GrB_MINV_", TSR_EWISE_MINV},
+    {"GrB_ABS_", TSR_EWISE_ABS},
+    {"GxB_LNOT_", TSR_EWISE_LNOT},
+    {"GxB_ONE_", TSR_EWISE_ONE},
+    {"GxB_SQRT_", TSR_EWISE_SQRT},
+    {"GrB_VALUEEQ_", TSR_EWISE_EQ},
+    {"GrB_VALUENE_", TSR_EWISE_NE},
+    {"GrB_VALUEGT_", TSR_EWISE_GT},
+    {"GrB_VALUELT_", TSR_EWISE_LT},
+    {"GrB_VALUEGE_", TSR_EWISE_GE},
+    {"GrB_VALUELE_", TSR_EWISE_LE},
     {"GxB_FIRSTI_", TSR_OPERATOR_POSITIONAL},
     {"GxB_FIRSTI1_", TSR_OPERATOR_POSITIONAL},
     {"GxB_FIRSTJ_", TSR_OPERATOR_POSITIONAL},
@@ -109,11 +109,11 @@ static const struct {
     {"GrB_ROWINDEX_", TSR_OPERATOR_ROWINDEX},
     {"GrB_COLINDEX_", TSR_OPERATOR_COLINDEX},
     {"GrB_DIAGINDEX_", TSR_OPERATOR_DIAGINDEX},
-    {"GrB_LNOT", TSR_STEP_LNOT}, /* from here on only BOOL */
-    {"GrB_LOR", TSR_STEP_LOR},
-    {"GrB_LAND", TSR_STEP_LAND},
-    {"GrB_LXOR", TSR_STEP_LXOR},
-    {"GrB_LXNOR", TSR_STEP_EQ},
+    {"GrB_LNOT", TSR_EWISE_LNOT}, /* from here on only BOOL */
+    {"GrB_LOR", TSR_EWISE_LOR},
+    {"GrB_LAND", TSR_EWISE_LAND},
+    {"GrB_LXOR", TSR_EWISE_LXOR},
+    {"GrB_LXNOR", TSR_EWISE_EQ},
 };
 enum { BOOL_ONLY = 5, OPERATORS = sizeof operators / sizeof *operators };
 
@@ -125,23 +125,23 @@ static const char absent[1];
 static int on_bool(int code)
 {
     switch (code) {
-    case TSR_STEP_AINV:
-    case TSR_STEP_ABS: return TSR_STEP_IDENTITY;
-    case TSR_STEP_MINV: return TSR_STEP_ONE;
-    case TSR_STEP_PLUS:
-    case TSR_STEP_MAX: return TSR_STEP_LOR;
-    case TSR_STEP_TIMES:
-    case TSR_STEP_MIN: return TSR_STEP_LAND;
-    case TSR_STEP_MINUS:
-    case TSR_STEP_RMINUS:
-    case TSR_STEP_ISNE: return TSR_STEP_LXOR;
-    case TSR_STEP_DIV: return TSR_STEP_FIRST;
-    case TSR_STEP_RDIV: return TSR_STEP_SECOND;
-    case TSR_STEP_ISEQ: return TSR_STEP_EQ;
-    case TSR_STEP_ISGT: return TSR_STEP_GT;
-    case TSR_STEP_ISLT: return TSR_STEP_LT;
-    case TSR_STEP_ISGE: return TSR_STEP_GE;
-    case TSR_STEP_ISLE: return TSR_STEP_LE;
+    case TSR_EWISE_AINV:
+    case TSR_EWISE_ABS: return TSR_EWISE_IDENTITY;
+    case TSR_EWISE_MINV: return TSR_EWISE_ONE;
+    case TSR_EWISE_PLUS:
+    case TSR_EWISE_MAX: return TSR_EWISE_LOR;
+    case TSR_EWISE_TIMES:
+    case TSR_EWISE_MIN: return TSR_EWISE_LAND;
+    case TSR_EWISE_MINUS:
+    case TSR_EWISE_RMINUS:
+    case TSR_EWISE_ISNE: return TSR_EWISE_LXOR;
+    case TSR_EWISE_DIV: return TSR_EWISE_FIRST;
+    case TSR_EWISE_RDIV: return TSR_EWISE_SECOND;
+    case TSR_EWISE_ISEQ: return TSR_EWISE_EQ;
+    case TSR_EWISE_ISGT: return TSR_EWISE_GT;
+    case TSR_EWISE_ISLT: return TSR_EWISE_LT;
+    case TSR_EWISE_ISGE: return TSR_EWISE_GE;
+    case TSR_EWISE_ISLE: return TSR_EWISE_LE;
     default: return code;
     }
 }

@@ -20,15 +20,15 @@ void tsr_memo_forget(const void *handle);
 bool tsr_match_type(tsr_type *type, GrB_Type handle);
 GrB_Type tsr_type_handle(tsr_type type);
 
-/* What is no tsr_step_op: ANY; binary operators of positions, of all types the same; what an IndexUnaryOp does with positions. */
+/* What is no tsr_ewise_op: ANY; binary operators of positions, of all types the same; what an IndexUnaryOp does with positions. */
 enum {
-    TSR_OPERATOR_ANY = TSR_STEP_COUNT, TSR_OPERATOR_POSITIONAL,
+    TSR_OPERATOR_ANY = TSR_EWISE_COUNT, TSR_OPERATOR_POSITIONAL,
     TSR_OPERATOR_ROWINDEX, TSR_OPERATOR_COLINDEX, TSR_OPERATOR_DIAGINDEX, TSR_OPERATOR_TRIL, TSR_OPERATOR_TRIU, TSR_OPERATOR_DIAG,
     TSR_OPERATOR_OFFDIAG, TSR_OPERATOR_ROWLE, TSR_OPERATOR_ROWGT, TSR_OPERATOR_COLLE, TSR_OPERATOR_COLGT
 };
 
 typedef struct tsr_operator {
-    int code; /* tsr_step_op, or one of the above */
+    int code; /* tsr_ewise_op, or one of the above */
     tsr_type type;
 } tsr_operator;
 

@@ -165,7 +165,7 @@ def _early(prototype):
         lines = ['GrB_Matrix one;', 'if (tsr_filter_hit(a3) && tsr_try_reduce(&one, "%s", a2, (GrB_Matrix) a3)) {' % prototype.name,
                  '    const GrB_Info early = tsr_real.%s(a0, a1, a2, (%s) one, a4);' % (prototype.name, reduced),
                  '    tsr_real.GrB_Matrix_free(&one);', '    return early;', '}']
-    return ['if (busy & TSR_BUSY_VALUES) {'] + ['    ' + line for line in lines] + ['}'] if lines else []
+    return ['if (busy & TSR_BUSY_ARRAYS) {'] + ['    ' + line for line in lines] + ['}'] if lines else []
 
 
 def _product(prototype, roles, before=()):
@@ -213,7 +213,7 @@ def _checked_call(prototype, roles, deep):
         return _product(prototype, roles)
     if not step or 'tsr_output' not in step:
         return _real_call(prototype, deep)
-    step = '((tsr_busy() & TSR_BUSY_VALUES) && %s)' % step + (' || (%s)' % host if host else '')
+    step = '((tsr_busy() & TSR_BUSY_ARRAYS) && %s)' % step + (' || (%s)' % host if host else '')
     return (['GrB_Info early;', 'const bool there = %s;' % step, 'tsr_depth += !there;',
              'const GrB_Info result = there ? early : tsr_real.%s(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !there;'])
 
