@@ -116,7 +116,7 @@ static void measure(const bench_case *c)
     tsr_product p = product_of(c, &slot);
     tsr_result r = {.x = result, .b = c->wants_present ? present : NULL};
     double ms[REPEATS], first = 0;
-    pin(c, (size_t)(rows * c->n) * tsr_cuda_type_size(c->type));
+    pin(c, (size_t)(rows * c->n) * tsr_type_size(c->type));
     for (int k = -1; k < REPEATS; k++) {
         double start = now_ms();
         tsr_status status = gpu->execute(&p, &r);
@@ -128,7 +128,7 @@ static void measure(const bench_case *c)
     }
     unpin();
     qsort(ms, REPEATS, sizeof *ms, by_value);
-    double bytes = (double)(rows * c->n) * (double)tsr_cuda_type_size(c->type), bound = bytes / 55e6;
+    double bytes = (double)(rows * c->n) * (double)tsr_type_size(c->type), bound = bytes / 55e6;
     double median = ms[REPEATS / 2];
     printf("%-24s n %3lld %2d threads, %2d x %4lldK, rows %3lld, %3lld: ", c->name, (long long)c->n, omp_get_max_threads(), tsr_cuda.ring,
            (long long)tsr_cuda.chunk >> 10, (long long)tsr_cuda.row, (long long)tsr_cuda.direct_row);

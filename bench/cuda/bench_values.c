@@ -152,7 +152,7 @@ static void measure_reductions(int64_t count)
     static const tsr_type types[] = {TSR_FP32, TSR_FP64, TSR_INT64};
     for (int k = 0; k < 3; k++) {
         void *x = make_value(types[k], count, false);
-        double best = 1e30, bytes = (double)count * (double)tsr_cuda_type_size(types[k]);
+        double best = 1e30, bytes = (double)count * (double)tsr_type_size(types[k]);
         for (int round = 0; round < REPEATS; round++) {
             uint64_t scalar;
             bool any;

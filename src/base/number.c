@@ -1,6 +1,6 @@
 /* Rounding to the numbers that representations store.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/format/blocks/tc_blocks.h"
+#include "src/base/number.h"
 #include "src/base/split.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* How work is cut into parts, and where the memory of the converters comes from.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_FORMAT_SPLIT_H
-#define TSR_FORMAT_SPLIT_H
+#ifndef TSR_BASE_SPLIT_H
+#define TSR_BASE_SPLIT_H
 
-#include "src/format/sparse/format.h"
+#include "src/base/types.h"
 
 #include <string.h>
 

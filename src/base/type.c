@@ -1,12 +1,6 @@
 /* Sizes and names of the element types.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/format/sparse/format.h"
-
-size_t tsr_type_size(tsr_type type)
-{
-    static const uint8_t sizes[TSR_TYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
-    return (unsigned)type < TSR_TYPE_COUNT ? sizes[type] : 0;
-}
+#include "src/base/types.h"
 
 const char *tsr_type_name(tsr_type type)
 {

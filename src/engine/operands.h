@@ -1,9 +1,9 @@
 /* Operands as a backend wants them: cast, taken from a representation, or as they are.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_OPERANDS_H
-#define TSR_OPERANDS_H
+#ifndef TSR_ENGINE_OPERANDS_H
+#define TSR_ENGINE_OPERANDS_H
 
-#include "src/engine/engine.h"
+#include "src/engine/request.h"
 
 /* Orientation of A that the kernels of this product like best. */
 bool tsr_wanted_by_col_a(const tsr_product *p);

@@ -5,7 +5,7 @@
 #define TSR_MODEL_H
 
 #include "tessera/backend.h"
-#include "src/format/sparse/degrees.h"
+#include "src/format/blocks/degrees.h"
 
 /* Kernels by the names of TESSERA_KERNEL, heights of row windows included. */
 typedef enum tsr_gpu_kernel {

@@ -23,7 +23,7 @@ int64_t places_of(const tsr_product *p)
 static void *pin(bool wanted, const void *block, int64_t elements, tsr_type type)
 {
     void *p = (void *)(intptr_t)block;
-    return wanted && p && elements > 0 && gpu->pin(p, (size_t)elements * tsr_cuda_type_size(type)) ? p : NULL;
+    return wanted && p && elements > 0 && gpu->pin(p, (size_t)elements * tsr_type_size(type)) ? p : NULL;
 }
 
 static void unpin(void *block)
@@ -83,7 +83,7 @@ static tsr_status fetch_value(tsr_result *result)
 /* What was kept is what came home. */
 static tsr_status compare_kept(const tsr_product *p, const tsr_result *result)
 {
-    size_t places = (size_t)places_of(p), size = tsr_cuda_type_size(p->semiring.type);
+    size_t places = (size_t)places_of(p), size = tsr_type_size(p->semiring.type);
     char *x = malloc(places * size);
     int8_t *b = malloc(places);
     tsr_result kept = {.x = x, .b = b, .stays = result->stays, .nvals = result->nvals};

@@ -3,7 +3,7 @@
 #ifndef TSR_INSPECT_H
 #define TSR_INSPECT_H
 
-#include "src/format/sparse/degrees.h"
+#include "src/format/blocks/degrees.h"
 #include "src/format/blocks/formats.h"
 #include "src/mtx/mm.h"
 

@@ -165,7 +165,7 @@ tsr_status tsr_cuda_array_bring(tsr_cuda_array **out, const tsr_view *view, int 
 {
     tsr_cuda_array *v;
     bool compressed = tsr_is_compressed(view), bitmap = view->format == TSR_BITMAP;
-    tsr_status status = tsr_cuda_array_new(&v, view->nrows * view->ncols, tsr_cuda_type_size(view->type), bitmap || compressed);
+    tsr_status status = tsr_cuda_array_new(&v, view->nrows * view->ncols, tsr_type_size(view->type), bitmap || compressed);
     *out = NULL;
     if (status != TSR_OK)
         return status;
@@ -318,7 +318,7 @@ static tsr_status run_step(void *arguments)
                          .mask = tsr_cuda_elements(s->mask)};
     if (s->mask_structural)
         a.mask.x = NULL;
-    tsr_status status = tsr_cuda_array_new(&t->value, s->count, tsr_cuda_type_size(s->result), !tsr_ewise_is_full(s, &a));
+    tsr_status status = tsr_cuda_array_new(&t->value, s->count, tsr_type_size(s->result), !tsr_ewise_is_full(s, &a));
     if (status != TSR_OK)
         return status;
     a.z = t->value->x;
@@ -383,7 +383,7 @@ static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *sca
     tsr_status status = alone(run_reduce, &r, true);
     *any = status == TSR_OK && r.result.any;
     if (*any)
-        memcpy(scalar, &r.result.scalar, tsr_cuda_type_size(type));
+        memcpy(scalar, &r.result.scalar, tsr_type_size(type));
     return status;
 }
 
@@ -399,7 +399,7 @@ static tsr_status run_multiply(void *arguments)
     multiplying *m = arguments;
     const tsr_dense_product *p = m->product;
     const tsr_cuda_array *a = p->a, *b = p->b;
-    tsr_status status = tsr_cuda_array_new(&m->value, p->m * p->n, tsr_cuda_type_size(p->type), false);
+    tsr_status status = tsr_cuda_array_new(&m->value, p->m * p->n, tsr_type_size(p->type), false);
     if (status != TSR_OK)
         return status;
     bool nothing = p->m == 0 || p->n == 0 || p->k == 0;

@@ -69,7 +69,7 @@ static tsr_status run_cast(void *arguments)
     deriving *d = arguments;
     const tsr_cuda_array *v = d->from;
     tsr_elements e = tsr_cuda_elements(v);
-    tsr_status status = tsr_cuda_array_new(&d->value, v->count, tsr_cuda_type_size(d->how.cast.to), v->present);
+    tsr_status status = tsr_cuda_array_new(&d->value, v->count, tsr_type_size(d->how.cast.to), v->present);
     if (status != TSR_OK)
         return status;
     d->value->nvals = v->nvals;

@@ -179,7 +179,7 @@ tsr_status tsr_cuda_deliver(tsr_cuda_array **c, const tsr_product *product, tsr_
 tsr_status tsr_cuda_resident_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
     resident r = {.m = {.a = a, .plan = plan, .product = product, .n = product->n}, .product = product,
-                  .size = tsr_cuda_type_size(product->semiring.type)};
+                  .size = tsr_type_size(product->semiring.type)};
     tsr_status status = compute(&r, result->b != NULL, &result->bytes_moved);
     if (status == TSR_OK)
         status = tsr_cuda_deliver(&r.c, product, result);

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "backends/cuda/device/runtime.h"
+#include "src/base/types.h"
 
 /* Sizes that tests make small.  What is copied at once by the device; a panel has at least so many bytes of B or C, so that
  * kernels and copies have work, and rows of at least a few cache lines; fewer where the device copies by itself. */
@@ -80,12 +81,6 @@ bool tsr_cuda_reserve(size_t bytes);
 bool tsr_cuda_has_room(size_t bytes); /* without evicting anything */
 void tsr_cuda_evict_all(void); /* all that are not in use: memory is short of what we account for */
 void tsr_cuda_unreserve(size_t bytes);
-
-static inline size_t tsr_cuda_type_size(tsr_type type)
-{
-    static const uint8_t sizes[TSR_TYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
-    return sizes[type];
-}
 
 /* At least one byte, so that NULL means failure. */
 tsr_status tsr_cuda_new(void **p, size_t bytes);

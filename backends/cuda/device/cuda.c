@@ -49,7 +49,7 @@ static tsr_status no_products(const tsr_product *p, tsr_result *result)
 {
     size_t places = (size_t)(tsr_is_masked(p->op) ? p->mask.nvals : p->m * p->n);
     if (places) {
-        memset(result->x, 0, places * tsr_cuda_type_size(p->semiring.type));
+        memset(result->x, 0, places * tsr_type_size(p->semiring.type));
         if (result->b)
             memset(result->b, 0, places);
     }

@@ -49,7 +49,7 @@ enum { FILL = 0x3c };
 
 static tsr_status with_operands(tsr_cuda_multiplication *m, double *ms)
 {
-    size_t size = tsr_cuda_type_size(m->product->semiring.type), scratch = tsr_cuda_scratch_bytes(m);
+    size_t size = tsr_type_size(m->product->semiring.type), scratch = tsr_cuda_scratch_bytes(m);
     size_t b_bytes = (size_t)(m->product->k * m->ldb) * size, c_bytes = (size_t)(m->product->m * m->ldc) * size;
     void *b = NULL, *c = NULL, *partial = NULL;
     if (!tsr_cuda_reserve(b_bytes + c_bytes + scratch))

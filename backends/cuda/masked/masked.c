@@ -75,7 +75,7 @@ bool tsr_cuda_masked_held(const tsr_product *product)
 bool tsr_cuda_masked_empty(const tsr_product *p)
 {
     static const char zeros[8];
-    return p->mask.nvals == 0 || (!p->mask_structural && p->mask.iso && memcmp(p->mask.x, zeros, tsr_cuda_type_size(p->mask.type)) == 0);
+    return p->mask.nvals == 0 || (!p->mask_structural && p->mask.iso && memcmp(p->mask.x, zeros, tsr_type_size(p->mask.type)) == 0);
 }
 
 /* ---- operands ---- */
@@ -127,7 +127,7 @@ static uint64_t first_value(const tsr_view *v)
 {
     uint64_t bits = 0;
     if (v->iso && v->x)
-        memcpy(&bits, v->x, tsr_cuda_type_size(v->type));
+        memcpy(&bits, v->x, tsr_type_size(v->type));
     return bits;
 }
 
@@ -142,7 +142,7 @@ static tsr_status compute_dot(void *product, const tsr_cuda_entries *e)
     const tsr_product *p = &s->product;
     tsr_cuda_csr mask = s->csr[MASK];
     tsr_cuda_masked q = {.semiring = p->semiring, .a = &s->csr[A], .b = &s->csr[B], .mask = &mask,
-                         .mask_size = (int)tsr_cuda_type_size(p->mask.type), .begin = e->begin, .end = e->end,
+                         .mask_size = (int)tsr_type_size(p->mask.type), .begin = e->begin, .end = e->end,
                          .a_iso = first_value(&p->a), .b_iso = first_value(&p->b), .x = e->x, .present = e->present,
                          .products = s->products, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
     bool positions = tsr_cuda_masked_reads(&q), keeps = may_keep(s, &q);
@@ -165,7 +165,7 @@ static tsr_status compute_sddmm(void *product, const tsr_cuda_entries *e)
     masked *s = product;
     const tsr_product *p = &s->product;
     const tsr_cuda_dense *a = &s->dense[A], *b = &s->dense[B];
-    tsr_cuda_sddmm q = {.semiring = p->semiring, .mask = &s->csr[MASK], .mask_size = (int)tsr_cuda_type_size(p->mask.type),
+    tsr_cuda_sddmm q = {.semiring = p->semiring, .mask = &s->csr[MASK], .mask_size = (int)tsr_type_size(p->mask.type),
                         .begin = e->begin, .end = e->end, .k = p->k, .a = a->x, .lda = a->ld, .b = b->x, .ldb = b->ld,
                         .a_iso = a->iso, .b_iso = b->iso, .x = e->x, .present = e->present, .device = &tsr_cuda.device,
                         .stream = tsr_cuda.compute};
@@ -206,7 +206,7 @@ static bool may_stay(const masked *s, const tsr_result *result)
 {
     tsr_semiring r = s->product.semiring;
     bool counts = r.add == TSR_ADD_PLUS && r.mul == TSR_MUL_PAIR && r.type != TSR_BOOL && r.type != TSR_FP32 && r.type != TSR_FP64;
-    size_t bytes = (size_t)s->product.mask.nvals * (tsr_cuda_type_size(r.type) + 1);
+    size_t bytes = (size_t)s->product.mask.nvals * (tsr_type_size(r.type) + 1);
     return result->may_stay && s->product.op == TSR_OP_MASKED_DOT && counts &&
            bytes + staying_bytes <= tsr_cuda.cap / STAYING_SHARE;
 }
@@ -231,7 +231,7 @@ static tsr_status compute_and_stay(masked *s, tsr_result *result)
     staying *kept = malloc(sizeof *kept);
     if (!kept)
         return TSR_OUT_OF_MEMORY;
-    tsr_status status = tsr_cuda_entries_open(&kept->entries, 0, s->product.mask.nvals, tsr_cuda_type_size(s->product.semiring.type));
+    tsr_status status = tsr_cuda_entries_open(&kept->entries, 0, s->product.mask.nvals, tsr_type_size(s->product.semiring.type));
     if (status == TSR_OK) {
         status = compute_and_count(s, &kept->entries, &result->total);
         if (status != TSR_OK)
@@ -279,7 +279,7 @@ static tsr_status run(masked *s, tsr_result *result)
         status = open_sddmm(s);
     if (status != TSR_OK)
         return status;
-    return tsr_cuda_entries_in_portions(s->product.mask.nvals, tsr_cuda_type_size(s->product.semiring.type),
+    return tsr_cuda_entries_in_portions(s->product.mask.nvals, tsr_type_size(s->product.semiring.type),
                                         dots ? compute_dot : compute_sddmm, s, result, s->product.nthreads);
 }
 

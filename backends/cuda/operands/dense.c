@@ -47,7 +47,7 @@ static tsr_status turn(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_arra
 tsr_status tsr_cuda_dense_use(tsr_cuda_dense *d, const tsr_view *v, const tsr_cuda_array *value, bool reads, int nthreads,
                               int64_t *moved)
 {
-    size_t size = tsr_cuda_type_size(v->type);
+    size_t size = tsr_type_size(v->type);
     *d = (tsr_cuda_dense){0};
     if (reads && value && !v->by_col) {
         *d = (tsr_cuda_dense){.x = value->x, .ld = v->vlen};

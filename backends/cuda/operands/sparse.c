@@ -167,7 +167,7 @@ static void fill_indices(void *staging, const void *source, int64_t first, int64
 static void fill_values(void *staging, const void *source, int64_t first, int64_t last)
 {
     const tsr_view *v = source;
-    size_t size = tsr_cuda_type_size(v->type);
+    size_t size = tsr_type_size(v->type);
     memcpy(staging, (const char *)v->x + (size_t)first * size, (size_t)(last - first) * size);
 }
 
@@ -258,7 +258,7 @@ static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_sparse *turned, con
     a->number = ++made;
     a->key = o->key;
     a->users = 1;
-    size_t value_size = a->key.pattern ? 0 : tsr_cuda_type_size(a->key.type);
+    size_t value_size = a->key.pattern ? 0 : tsr_type_size(a->key.type);
     a->bytes = csr_bytes(&o->view, value_size);
     tsr_status status = make_csr(a, turned, o, value_size, moved);
     if (status == TSR_OK)

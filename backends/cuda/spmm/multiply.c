@@ -9,7 +9,7 @@
 
 static size_t value_size(const tsr_cuda_multiplication *m)
 {
-    return tsr_cuda_type_size(m->product->semiring.type);
+    return tsr_type_size(m->product->semiring.type);
 }
 
 static uint64_t iso_bits(const tsr_cuda_multiplication *m)

@@ -78,7 +78,7 @@ static bool is_sum(tsr_semiring s)
 static bool is_for_panels(tsr_semiring s)
 {
     bool times = s.mul == TSR_MUL_TIMES || s.mul == TSR_MUL_SECOND;
-    if (tsr_cuda_type_size(s.type) < 4)
+    if (tsr_type_size(s.type) < 4)
         return false;
     return s.add == TSR_ADD_PLUS ? times && !is_real(s.type)
                                  : (s.add == TSR_ADD_MIN || s.add == TSR_ADD_MAX) && (times || s.mul == TSR_MUL_PLUS);
@@ -155,7 +155,7 @@ static tsr_status choose_math(tsr_cuda_math *math, tsr_cuda_sparse *a, const tsr
         [TSR_PRECISION_EXACT] = TSR_CUDA_EXACT, [TSR_PRECISION_TF32] = TSR_CUDA_TF32, [TSR_PRECISION_BF16] = TSR_CUDA_BF16,
         [TSR_PRECISION_FP16] = TSR_CUDA_FP16,
     };
-    bool wide = tsr_cuda_type_size(p->semiring.type) == 8;
+    bool wide = tsr_type_size(p->semiring.type) == 8;
     *math = wide ? TSR_CUDA_FP64 : is_sum(p->semiring) ? of_precision[p->precision] : TSR_CUDA_EXACT;
     if (*math != TSR_CUDA_FP16)
         return TSR_OK;
@@ -173,7 +173,7 @@ static double second_value(tsr_semiring s)
     memcpy(&bits, &one, sizeof bits);
     if (s.add != TSR_ADD_PLUS)
         return 0.0;
-    return is_real(s.type) ? 1.0 : tsr_cuda_type_size(s.type) == 8 ? 0x1p-1074 : (double)bits;
+    return is_real(s.type) ? 1.0 : tsr_type_size(s.type) == 8 ? 0x1p-1074 : (double)bits;
 }
 
 static double iso_value(const tsr_product *p)
@@ -189,7 +189,7 @@ static tsr_source source_of(const tsr_cuda_sparse *a)
 {
     const tsr_cuda_csr *c = &a->csr;
     return (tsr_source){.nrows = c->nrows, .ncols = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i, .x = c->x,
-                             .number = tsr_cuda_type_size(a->key.type) == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32};
+                             .number = tsr_type_size(a->key.type) == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32};
 }
 
 /* ---- what is known of A ---- */
@@ -322,7 +322,7 @@ static double csr_ms(const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n)
 /* B and C across the bus, both ways at once. */
 static double transfer_ms(const tsr_product *p)
 {
-    double size = (double)tsr_cuda_type_size(p->semiring.type), n = (double)p->n;
+    double size = (double)tsr_type_size(p->semiring.type), n = (double)p->n;
     double up = p->b_value || p->b.iso ? 0 : (double)p->k * n * size, down = p->b_value ? 0 : (double)p->m * n * size;
     return (up > down ? up : down) * bus_ms;
 }

@@ -58,7 +58,7 @@ static void describe(pushing *s)
     s->push = (tsr_cuda_push){.semiring = p->semiring, .columns = &s->a->csr, .u = u->x, .u_present = u->present,
                               .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
     if (p->a.iso && p->a.x && tsr_reads_a(p))
-        memcpy(&s->push.iso, p->a.x, tsr_cuda_type_size(p->semiring.type));
+        memcpy(&s->push.iso, p->a.x, tsr_type_size(p->semiring.type));
 }
 
 /* What there is to walk; waits. */
@@ -79,7 +79,7 @@ static tsr_status run(pushing *s)
     describe(s);
     tsr_status status = list(s);
     if (status == TSR_OK)
-        status = tsr_cuda_array_new(&s->w, s->product->m, tsr_cuda_type_size(s->product->semiring.type), true);
+        status = tsr_cuda_array_new(&s->w, s->product->m, tsr_type_size(s->product->semiring.type), true);
     if (status != TSR_OK)
         return status;
     s->push.w = s->w->x;

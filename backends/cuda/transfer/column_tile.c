@@ -306,7 +306,7 @@ static tsr_status allocate(tsr_cuda_column_tiles *s)
 tsr_status tsr_cuda_column_tiles_open(tsr_cuda_column_tiles *s, tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p,
                                 tsr_result *result)
 {
-    *s = (tsr_cuda_column_tiles){.product = p, .result = result, .a = a, .plan = plan, .size = tsr_cuda_type_size(p->semiring.type)};
+    *s = (tsr_cuda_column_tiles){.product = p, .result = result, .a = a, .plan = plan, .size = tsr_type_size(p->semiring.type)};
     s->reads_b = tsr_reads_b(p);
     s->b_bitmap = p->b.format == TSR_BITMAP;
     s->present = s->b_bitmap && result->b;

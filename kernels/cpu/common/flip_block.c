@@ -1,6 +1,6 @@
 /* Turning a small block of values over, in cache.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "kernels/cpu/spmm/spmm_plan.h"
+#include "kernels/cpu/common/arrays.h"
 
 #define SIDE 8
 

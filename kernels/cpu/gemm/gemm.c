@@ -99,7 +99,7 @@ static operand operand_of(const tsr_view *v, bool rows_are_along_k)
 static gemm of_product(const tsr_product *p, tsr_result *result)
 {
     const tsr_gemm_table *table = TSR_PICK_ISA(&tsr_gemm_table);
-    return (gemm){ .kernel = p->semiring.type == TSR_FP32 ? &table->fp32 : &table->fp64, .size = (int64_t)tsr_value_size(p->semiring.type),
+    return (gemm){ .kernel = p->semiring.type == TSR_FP32 ? &table->fp32 : &table->fp64, .size = (int64_t)tsr_type_size(p->semiring.type),
         .a = operand_of(&p->a, false), .b = operand_of(&p->b, true), .m = p->m, .n = p->n, .k = p->k, .c = result->x,
         .down = p->c_by_col ? 1 : p->n, .across = p->c_by_col ? p->m : 1 };
 }

@@ -53,7 +53,7 @@ static tsr_status plan_make(tsr_spmm_plan *plan, const tsr_product *product, con
     plan->result = result;
     plan->table = TSR_PICK_ISA(&tsr_spmm_table);
     plan->semiring = tsr_canonical(product->semiring);
-    plan->size = tsr_value_size(product->semiring.type);
+    plan->size = tsr_type_size(product->semiring.type);
     plan->identity = tsr_identity_bits(product->semiring.type, product->semiring.add);
     plan_a(plan);
     return plan_b(plan);
@@ -100,7 +100,7 @@ static void copy_column(const tsr_product *product, const char *y, void *c, size
 
 static tsr_status spmm_equal_columns(const tsr_product *product, tsr_result *result)
 {
-    size_t size = tsr_value_size(product->semiring.type);
+    size_t size = tsr_type_size(product->semiring.type);
     char *y = tsr_scratch((size_t)product->m * (size + 1));
     if (y == NULL)
         return TSR_OUT_OF_MEMORY;
@@ -126,7 +126,7 @@ static bool is_trivial(const tsr_product *product, tsr_result *result)
     size_t places = (size_t)product->m * (size_t)product->n;
     result->nvals = 0;
     if (places > 0)
-        memset(result->x, 0, places * tsr_value_size(product->semiring.type));
+        memset(result->x, 0, places * tsr_type_size(product->semiring.type));
     if (places > 0 && result->b != NULL)
         memset(result->b, 0, places);
     return true;

@@ -6,17 +6,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
-#define HUGE_PAGE ((size_t)2 << 20)
-
-size_t tsr_value_size(tsr_type type)
-{
-    static const uint8_t sizes[TSR_TYPE_COUNT] = { 1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8 };
-    return sizes[type];
-}
 
 static tsr_type unsigned_of(tsr_type type)
 {
@@ -61,7 +50,7 @@ tsr_semiring tsr_canonical(tsr_semiring s)
 uint64_t tsr_one_bits(tsr_type type)
 {
     uint64_t bits = 0;
-    switch (tsr_value_size(type)) {
+    switch (tsr_type_size(type)) {
     case 1: BITS_OF(uint8, 1)
     case 2: BITS_OF(uint16, 1)
     case 4:
@@ -103,38 +92,6 @@ uint64_t tsr_identity_bits(tsr_type type, tsr_add add)
     case TSR_BOOL: break;
     }
     return bits;
-}
-
-#define FILL(bits) \
-    { \
-        uint##bits##_t v; \
-        memcpy(&v, value, sizeof v); \
-        for (int64_t j = 0; j < n; j++) \
-            ((uint##bits##_t *)dst)[j] = v; \
-        break; \
-    }
-
-void tsr_fill(void *dst, const void *value, size_t size, int64_t n)
-{
-    switch (size) {
-    case 1: memset(dst, *(const uint8_t *)value, (size_t)n); break;
-    case 2: FILL(16)
-    case 4: FILL(32)
-    default: FILL(64)
-    }
-}
-
-void *tsr_scratch(size_t bytes)
-{
-    if (bytes < 2 * HUGE_PAGE)
-        return malloc(bytes > 0 ? bytes : 1);
-    void *block = NULL;
-    if (posix_memalign(&block, HUGE_PAGE, bytes) != 0)
-        return NULL;
-#if defined(__linux__)
-    madvise(block, bytes, MADV_HUGEPAGE);
-#endif
-    return block;
 }
 
 const int64_t *tsr_widen(const tsr_view *v, int64_t e, int64_t count, int64_t buffer[TSR_BATCH])

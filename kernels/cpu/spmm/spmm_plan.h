@@ -3,6 +3,7 @@
 #ifndef TSR_CPU_SPMM_PLAN_H
 #define TSR_CPU_SPMM_PLAN_H
 
+#include "kernels/cpu/common/arrays.h"
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/cpu/spmm/spmm_kernels.h"
 
@@ -25,9 +26,6 @@ typedef struct tsr_spmm_plan {
     uint64_t identity;     /* storage of the identity of the monoid */
 } tsr_spmm_plan;
 
-/* Bytes of one value (kernels stand alone and do not use src/format). */
-size_t tsr_value_size(tsr_type type);
-
 /* The semiring whose kernel computes this one: bool is uint8 with AND, signed integers are unsigned where that is the
  * same, PAIR is FIRST with a one. */
 tsr_semiring tsr_canonical(tsr_semiring semiring);
@@ -35,16 +33,6 @@ tsr_semiring tsr_canonical(tsr_semiring semiring);
 /* The value 1 of a type, and the identity of a monoid, in the first bytes of the result. */
 uint64_t tsr_one_bits(tsr_type type);
 uint64_t tsr_identity_bits(tsr_type type, tsr_add add);
-
-/* dst[0..n) = value, each `size` bytes. */
-void tsr_fill(void *dst, const void *value, size_t size, int64_t n);
-
-/* dst[c * dst_ld + r] = src[r * src_ld + c], elements of `size` bytes, r < rows, c < columns. */
-void tsr_flip_block(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns,
-    size_t size);
-
-/* Big scratch: at huge-page boundaries where that helps.  NULL: out of memory.  Freed with free. */
-void *tsr_scratch(size_t bytes);
 
 /* entry e of A, widened; and `count` of them from position e on */
 static inline int64_t tsr_index(const tsr_view *v, int64_t e)

@@ -218,7 +218,7 @@ static tsr_status empty_result(const tsr_product *product, tsr_result *result)
 {
     result->nvals = 0;
     if (product->m > 0)
-        memset(result->x, 0, (size_t)product->m * tsr_value_size(product->semiring.type));
+        memset(result->x, 0, (size_t)product->m * tsr_type_size(product->semiring.type));
     if (product->m > 0 && result->b != NULL)
         memset(result->b, 0, (size_t)product->m);
     return TSR_OK;
@@ -231,7 +231,7 @@ tsr_status tsr_cpu_spmv(const tsr_product *product, tsr_result *result)
     if (product->m == 0 || product->a.nvals == 0)
         return empty_result(product, result);
     spmv s = { .product = product, .semiring = tsr_canonical(product->semiring),
-        .size = (int64_t)tsr_value_size(product->semiring.type), .one = tsr_one_bits(product->semiring.type) };
+        .size = (int64_t)tsr_type_size(product->semiring.type), .one = tsr_one_bits(product->semiring.type) };
     if (!tsr_find_spmv(&s.fns, s.semiring))
         return TSR_DECLINED;
     take_a(&s);

@@ -9,7 +9,7 @@
 
 #include "kernels/elements.h"
 #include "tessera/backend.h"
-#include "src/format/sparse/degrees.h"
+#include "src/format/blocks/degrees.h"
 #include "src/format/blocks/formats.h"
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// How the entries of a matrix are spread over its rows and columns: src/format/sparse/degrees.c.
+// How the entries of a matrix are spread over its rows and columns: src/format/blocks/degrees.c.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/convert/convert.cuh"
 

@@ -1,24 +1,14 @@
 /* The block formats of the Tensor-Core kernels: arrays and their meaning.  The same structs hold host arrays (src/format,
  * kernels/ref) and device arrays (kernels/cuda); whoever made one frees it.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TESSERA_FORMATS_H
-#define TESSERA_FORMATS_H
+#ifndef TSR_FORMAT_BLOCKS_FORMATS_H
+#define TSR_FORMAT_BLOCKS_FORMATS_H
 
-#include "tessera/tessera.h"
+#include "src/base/number.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* How the values of a representation are stored. */
-typedef enum tsr_number { TSR_NUMBER_FP32, TSR_NUMBER_FP64, TSR_NUMBER_FP16, TSR_NUMBER_BF16 } tsr_number;
-#define TSR_NUMBER_COUNT 4
-
-/* Bytes of one value. */
-static inline size_t tsr_number_size(tsr_number number)
-{
-    return number == TSR_NUMBER_FP64 ? 8 : number == TSR_NUMBER_FP32 ? 4 : 2;
-}
 
 /* What a representation is made from: CSR, columns strictly ascending in every row, offsets from p[0] = 0. */
 typedef struct tsr_source {

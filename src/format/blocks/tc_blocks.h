@@ -6,18 +6,14 @@
  * Errors of every tsr_make_*: TSR_NOT_SUPPORTED: ncols > 2^32, or 2^31 entries or more in one window.  TSR_OUT_OF_MEMORY.
  * TSR_INVALID_VALUE: a height, width or number that the format does not have.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_BLOCKS_H
-#define TSR_BLOCKS_H
+#ifndef TSR_FORMAT_TC_BLOCKS_H
+#define TSR_FORMAT_TC_BLOCKS_H
 
 #include "tessera/backend.h"
-#include "src/format/sparse/degrees.h"
+#include "src/format/blocks/degrees.h"
 #include "src/format/blocks/formats.h"
 
-/* ---- Sources and numbers ---- */
-
-/* dst[0..n) = src[0..n), FP32 or FP64 (`from`), as numbers: round to nearest even, once; too large gives infinity, and NaN
- * becomes 0x7fff in the 16-bit numbers, as on the device. */
-void tsr_round_values(void *dst, tsr_number to, const void *src, tsr_type from, int64_t n, int nthreads);
+/* ---- Sources ---- */
 
 /* A view seen as a source.  Arrays of the view are borrowed where they fit and copied where not. */
 typedef struct tsr_viewed {
@@ -64,9 +60,6 @@ size_t tsr_bytes_stencil(const tsr_stencil *a);
 tsr_status tsr_make_statistics(tsr_statistics *out, const tsr_source *in, int nthreads);
 /* The same of a matrix of nrows rows of which `in` holds row[0] < row[1] < … only; the others are empty. */
 tsr_status tsr_make_statistics_of_rows(tsr_statistics *out, const tsr_source *in, const int64_t *row, int64_t nrows, int nthreads);
-
-/* A sample of at most `most` entries; TSR_DEGREE_SAMPLE for tsr_hot_shares.  Errors of tsr_make_statistics. */
-tsr_status tsr_count_degrees(tsr_degrees *out, const tsr_source *in, int64_t most, int nthreads);
 
 /* ---- Orders of rows (src/format/order/row_order.h) ---- */
 

@@ -17,17 +17,10 @@
  * TSR_ORDER_LEAST_SHARED.  Then, in every group of TSR_ORDER_GROUP rows, windows are filled row by row with the one that shares most
  * buckets with the rows so far.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TESSERA_ROW_ORDER_H
-#define TESSERA_ROW_ORDER_H
+#ifndef TSR_FORMAT_ROW_ORDER_H
+#define TSR_FORMAT_ROW_ORDER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#ifdef __CUDACC__
-#define TSR_EVERYWHERE static __host__ __device__ inline
-#else
-#define TSR_EVERYWHERE static inline
-#endif
+#include "src/base/hash.h"
 
 #define TSR_ORDER_STEPS 5      /* of label propagation */
 #define TSR_ORDER_SAMPLE 32    /* entries of a row whose labels are counted */
@@ -43,14 +36,6 @@
 #define TSR_ORDER_FILLED 32    /* rows of the windows that LOA fills */
 #define TSR_ORDER_BUCKETS 32   /* of a sketch */
 #define TSR_ORDER_EMPTY UINT32_MAX /* label and min-hash of a row without entries: they come last */
-
-/* One to one, so that different labels never tie. */
-TSR_EVERYWHERE uint32_t tsr_order_hash(uint32_t x)
-{
-    x = (x ^ x >> 16) * 0x7feb352du;
-    x = (x ^ x >> 15) * 0x846ca68bu;
-    return x ^ x >> 16;
-}
 
 /* Min-hash number k of TCA is the least of these. */
 TSR_EVERYWHERE uint32_t tsr_order_hash_of(int k, uint32_t column)

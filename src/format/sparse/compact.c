@@ -1,5 +1,7 @@
 /* Masked results into compressed arrays, and which rows of a matrix have entries.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "src/format/sparse/format.h"
+
 #include "src/base/split.h"
 
 #include <string.h>

@@ -1,5 +1,7 @@
 /* Compressed copies: narrow indices, sorted, in either orientation, values typecast.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "src/format/sparse/format.h"
+
 #include "src/base/split.h"
 
 #include <stdlib.h>

@@ -3,15 +3,7 @@
 #ifndef TSR_FORMAT_H
 #define TSR_FORMAT_H
 
-#include "tessera/backend.h"
-
-/* Bytes of one value. */
-size_t tsr_type_size(tsr_type type);
-const char *tsr_type_name(tsr_type type); /* "fp32", … */
-
-/* dst[0..n) = (to) src[0..n) with the typecast rules of SuiteSparse:GraphBLAS (float to integer: NaN -> 0, saturating,
- * truncating; anything to bool: x != 0).  dst and src do not overlap.  nthreads >= 1. */
-void tsr_cast_values(void *dst, tsr_type to, const void *src, tsr_type from, int64_t n, int nthreads);
+#include "src/base/types.h"
 
 /* An owned compressed matrix: what a representation holds.  Freed with tsr_compressed_free. */
 typedef struct tsr_compressed {
@@ -31,11 +23,6 @@ enum {
  * vector pointers far larger than the matrix (more than 2^32 vectors, nearly all of them empty). */
 tsr_status tsr_compress(tsr_compressed *out, const tsr_view *in, tsr_type type, unsigned flags, int nthreads);
 void tsr_compressed_free(tsr_compressed *c);
-
-/* dst (row-major if !dst_by_col, leading dimension = vector length) = src, a full or bitmap array of nrows x ncols held
- * the other way; element_size in {1,2,4,8}.  Cache blocked, threaded. */
-void tsr_dense_flip(void *dst, const void *src, int64_t src_nvec, int64_t src_vlen, int64_t src_ld, size_t element_size,
-                    int nthreads);
 
 /* Masked result (x, b per mask entry) -> compressed arrays in the mask's orientation: keep the entries with b = 1.
  * p[nvec+1] is written by tsr_compact_count (returns the number kept); i (64-bit) and x by tsr_compact_fill, which

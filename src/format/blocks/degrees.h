@@ -1,9 +1,10 @@
-/* How the entries of a matrix are spread over its rows and columns: what src/format/sparse/degrees.c and kernels/cuda/convert/degrees.cu count alike.
+/* How the entries of a matrix are spread over its rows and columns: what src/format/blocks/degrees.c and kernels/cuda/convert/degrees.cu count alike.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TESSERA_DEGREES_H
-#define TESSERA_DEGREES_H
+#ifndef TSR_FORMAT_DEGREES_H
+#define TSR_FORMAT_DEGREES_H
 
-#include "src/format/order/row_order.h"
+#include "src/base/hash.h"
+#include "src/format/blocks/formats.h"
 
 /* Columns are sorted by one half of a sample of the entries, the other half is counted: where all columns are alike by chance, those that
  * come first by the one have no more of the other.  Class 0: columns without an entry of the first half; k: 2^(k-1) to 2^k - 1. */
@@ -29,5 +30,16 @@ TSR_EVERYWHERE int64_t tsr_degree_entry(int64_t k, int64_t step)
 {
     return k * step + (int64_t)(((uint64_t)tsr_order_hash((uint32_t)k) * (uint64_t)step) >> 32);
 }
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A sample of at most `most` entries; TSR_DEGREE_SAMPLE for tsr_hot_shares.  Errors of tsr_make_statistics. */
+tsr_status tsr_count_degrees(tsr_degrees *out, const tsr_source *in, int64_t most, int nthreads);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

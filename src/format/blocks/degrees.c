@@ -1,6 +1,6 @@
 /* How the entries of a matrix are spread over its rows and columns.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/format/blocks/tc_blocks.h"
+#include "src/format/blocks/degrees.h"
 #include "src/base/split.h"
 
 #include <stdlib.h>

@@ -1,0 +1,44 @@
+/* Arrays of values: sizes, constants, scratch.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include "kernels/cpu/common/arrays.h"
+
+#include <stdlib.h>
+#include <string.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+#define FILL(bits) \
+    { \
+        uint##bits##_t v; \
+        memcpy(&v, value, sizeof v); \
+        for (int64_t j = 0; j < n; j++) \
+            ((uint##bits##_t *)dst)[j] = v; \
+        break; \
+    }
+
+void tsr_fill(void *dst, const void *value, size_t size, int64_t n)
+{
+    switch (size) {
+    case 1: memset(dst, *(const uint8_t *)value, (size_t)n); break;
+    case 2: FILL(16)
+    case 4: FILL(32)
+    default: FILL(64)
+    }
+}
+
+void *tsr_scratch(size_t bytes)
+{
+    if (bytes < 2 * HUGE_PAGE)
+        return malloc(bytes > 0 ? bytes : 1);
+    void *block = NULL;
+    if (posix_memalign(&block, HUGE_PAGE, bytes) != 0)
+        return NULL;
+#if defined(__linux__)
+    madvise(block, bytes, MADV_HUGEPAGE);
+#endif
+    return block;
+}

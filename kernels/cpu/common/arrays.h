@@ -1,0 +1,19 @@
+/* Arrays of values, whatever they are for.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CPU_ARRAYS_H
+#define TSR_CPU_ARRAYS_H
+
+#include "kernels/kernels.h"
+#include "src/base/types.h"
+
+/* dst[0..n) = value, each `size` bytes. */
+void tsr_fill(void *dst, const void *value, size_t size, int64_t n);
+
+/* dst[c * dst_ld + r] = src[r * src_ld + c], elements of `size` bytes, r < rows, c < columns. */
+void tsr_flip_block(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns,
+    size_t size);
+
+/* Big scratch: at huge-page boundaries where that helps.  NULL: out of memory.  Freed with free. */
+void *tsr_scratch(size_t bytes);
+
+#endif

@@ -1,0 +1,26 @@
+/* Element types: sizes, names, casts, and arrays of them turned over.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_BASE_TYPES_H
+#define TSR_BASE_TYPES_H
+
+#include "tessera/backend.h"
+
+/* Bytes of one value. */
+static inline size_t tsr_type_size(tsr_type type)
+{
+    static const uint8_t sizes[TSR_TYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+    return sizes[type];
+}
+
+const char *tsr_type_name(tsr_type type); /* "fp32", … */
+
+/* dst[0..n) = (to) src[0..n) with the typecast rules of SuiteSparse:GraphBLAS (float to integer: NaN -> 0, saturating,
+ * truncating; anything to bool: x != 0).  dst and src do not overlap.  nthreads >= 1. */
+void tsr_cast_values(void *dst, tsr_type to, const void *src, tsr_type from, int64_t n, int nthreads);
+
+/* dst (row-major if !dst_by_col, leading dimension = vector length) = src, a full or bitmap array of nrows x ncols held
+ * the other way; element_size in {1,2,4,8}.  Cache blocked, threaded. */
+void tsr_dense_flip(void *dst, const void *src, int64_t src_nvec, int64_t src_vlen, int64_t src_ld, size_t element_size,
+                    int nthreads);
+
+#endif

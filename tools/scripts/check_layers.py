@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""The walls of docs/architecture.md: what a file includes is compared with tools/scripts/layers.txt.
+
+usage: check_layers.py [--figures]        (--figures: sizes of folders and files, for a report)
+SPDX-License-Identifier: Apache-2.0
+"""
+import collections
+import os
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TABLE = ROOT / 'tools' / 'scripts' / 'layers.txt'
+SOURCE = re.compile(r'\.(c|h|cu|cuh|cpp)$')
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+TREES = ('include', 'src', 'backends', 'kernels', 'adapters', 'tools', 'bench', 'examples', 'test')
+
+
+def read_table():
+    """folder -> folders and outside headers that its files may include; a name ending in /... stands for all below it."""
+    table = {}
+    for line in TABLE.read_text(encoding='utf-8').splitlines():
+        line = line.split('#')[0].strip()
+        if line:
+            folder, allowed = line.split(':')
+            table[folder.strip()] = allowed.split()
+    return table
+
+
+def sources():
+    for tree in TREES:
+        for where, _, names in os.walk(ROOT / tree):
+            for name in names:
+                if SOURCE.search(name):
+                    yield (pathlib.Path(where) / name).relative_to(ROOT).as_posix()
+
+
+def outside(name):
+    if re.match(r'(cuda|cu|nv|mma|cooperative_groups|cub/)', name):
+        return '<cuda>'
+    return '<GraphBLAS>' if name == 'GraphBLAS.h' else None
+
+
+def included(path, known):
+    """What a file of ours includes: our files, and the kinds of outside headers that are walled in."""
+    text = (ROOT / path).read_text(encoding='utf-8', errors='replace')
+    for _, name in INCLUDE.findall(text):
+        beside = os.path.normpath(os.path.join(os.path.dirname(path), name))
+        found = next((c for c in (name, 'include/' + name, beside) if c in known), None)
+        if found or outside(name):
+            yield found or outside(name)
+
+
+def rule_of(folder, table):
+    """The row for a folder: its own, or that of the nearest folder above it."""
+    while folder and folder not in table:
+        folder = os.path.dirname(folder)
+    return folder
+
+
+def is_allowed(folder, target, table):
+    row = rule_of(folder, table)
+    there = target if target.startswith('<') else os.path.dirname(target)
+    if there == folder or rule_of(there, table) == row:
+        return True
+    return any(there == a or (a.endswith('/...') and (there + '/').startswith(a[:-3])) for a in table.get(row, ()))
+
+
+def cycles(graph):
+    """Strongly connected components of more than one node (Tarjan)."""
+    index, low, stack, found = {}, {}, [], []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in graph.get(node, ()):
+            if other not in index:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in stack:
+                low[node] = min(low[node], index[other])
+        if low[node] == index[node]:
+            part = [stack.pop()]
+            while part[-1] != node:
+                part.append(stack.pop())
+            if len(part) > 1:
+                found.append(sorted(part))
+
+    sys.setrecursionlimit(10000)
+    for node in list(graph):
+        if node not in index:
+            visit(node)
+    return found
+
+
+def plain_examples():
+    """Examples but those of the native interface know no name of ours."""
+    ours = re.compile(r'(tsr_[a-z]+ ?\(|[<"]tessera/)')
+    for path in sorted(ROOT.glob('examples/*.c')):
+        if path.name != 'graph.c' and ours.search(path.read_text(encoding='utf-8')):
+            yield f'{path.name}: a Tessera call in an example that is to be plain GraphBLAS'
+
+
+def check(table, graph):
+    folders, units = collections.defaultdict(set), collections.defaultdict(set)
+    for path, targets in graph.items():
+        folder = os.path.dirname(path)
+        if folder and not rule_of(folder, table):
+            yield f'{path}: no row for its folder in {TABLE.name}'
+        for target in targets:
+            if not is_allowed(folder, target, table):
+                yield f'{path}: includes {target}'
+            if not target.startswith('<') and not path.startswith('test/'):
+                folders[folder].add(os.path.dirname(target))
+                units[os.path.splitext(path)[0]].add(os.path.splitext(target)[0])
+    for name, part in (('folders', folders), ('files', units)):
+        for own in part:
+            part[own].discard(own)
+        yield from (f'cycle of {name}: ' + ', '.join(c) for c in cycles(part))
+    yield from plain_examples()
+
+
+def figures(graph):
+    sizes = {path: len((ROOT / path).read_text(encoding='utf-8', errors='replace').splitlines()) for path in graph}
+    folders = collections.Counter(os.path.dirname(path) for path in graph)
+    print('largest folders:', ', '.join(f'{f} {n}' for f, n in folders.most_common(8)))
+    print('largest files:', ', '.join(f'{p} {sizes[p]}' for p in sorted(sizes, key=sizes.get)[-8:][::-1]))
+
+
+def main():
+    known = set(sources())
+    graph = {path: set(included(path, known)) for path in sorted(known)}
+    problems = list(check(read_table(), graph))
+    print('\n'.join(problems))
+    print(f'{len(graph)} files, {len(problems)} problems')
+    if '--figures' in sys.argv[1:]:
+        figures(graph)
+    return 1 if problems else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
