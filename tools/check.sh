@@ -80,7 +80,7 @@ for test in json.load(sys.stdin):
         print(test['name'])" "${@:2}"
 }
 
-step "layers" tools/scripts/check_layers.sh
+step "layers" tools/scripts/check_layers.py
 
 # Machine code of GPUs is looked at on a GPU (tools/gpu-check.sh); here it has to compile, which is a third of the work without its optimizer.
 if build build-check -Dwerror=true -Dgpu_archs=90+PTX -Dnvcc_args=-Xcicc,-O0; then

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/spmm/gemm.h"
+#include "backends/cuda/arrays/gemm.h"
 #include "kernels/cuda/elementwise/fusion.h"
 #include "kernels/cuda/elementwise/derive.h"
 #include "kernels/cuda/elementwise/spread.h"

@@ -7,62 +7,11 @@
 
 #include "backends/cuda/arrays/fusion.h"
 #include "backends/cuda/transfer/fetch.h"
-#include "backends/cuda/spmm/gemm.h"
-#include "backends/cuda/operands/sparse.h"
+#include "backends/cuda/arrays/gemm.h"
+#include "backends/cuda/transfer/csr.h"
 #include "backends/cuda/transfer/host_copy.h"
 #include "backends/cuda/device/times.h"
 #include "kernels/cuda/elementwise/spread.h"
-
-/* ---- memory ---- */
-
-enum { ALIGNMENT = 256 };
-
-static size_t aligned(size_t bytes)
-{
-    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-}
-
-static tsr_status allocate(tsr_cuda_array *v, bool bitmap)
-{
-    size_t elements = (size_t)v->count * v->size, bytes = bitmap ? aligned(elements) + (size_t)v->count : elements;
-    if (!tsr_cuda_reserve(bytes))
-        return TSR_OUT_OF_MEMORY;
-    v->bytes = bytes;
-    tsr_status status = tsr_cuda_new(&v->x, bytes);
-    if (status == TSR_OK && bitmap)
-        v->present = (int8_t *)v->x + aligned(elements);
-    return status;
-}
-
-static void free_value(void *whole)
-{
-    tsr_cuda_array_free(whole);
-}
-
-tsr_status tsr_cuda_array_new(tsr_cuda_array **out, int64_t count, size_t size, bool bitmap)
-{
-    tsr_cuda_array *v = calloc(1, sizeof *v);
-    *out = NULL;
-    if (!v)
-        return TSR_OUT_OF_MEMORY;
-    *v = (tsr_cuda_array){.dead.free = free_value, .count = count, .size = size, .nvals = bitmap ? -1 : count};
-    atomic_init(&v->refs, 1);
-    tsr_status status = allocate(v, bitmap);
-    if (status == TSR_OK)
-        *out = v;
-    else
-        tsr_cuda_array_free(v);
-    return status;
-}
-
-void tsr_cuda_array_free(tsr_cuda_array *v)
-{
-    if (!v)
-        return;
-    tsr_cuda_delete(v->x);
-    tsr_cuda_unreserve(v->bytes);
-    free(v);
-}
 
 static void forget(void *value)
 {
@@ -365,16 +314,16 @@ static tsr_status reduce_within(void *arguments, void *scratch)
     char *memory = scratch;
     tsr_elements e = tsr_cuda_elements(r->value);
     tsr_cuda_reduced *result = (void *)memory;
-    tsr_status status = tsr_cuda_fusion_reduce_into(result, memory + ALIGNMENT, r->type, r->op, r->value);
+    tsr_status status = tsr_cuda_fusion_reduce_into(result, memory + TSR_CUDA_ALIGNMENT, r->type, r->op, r->value);
     if (status == TSR_DECLINED && (status = tsr_cuda_fusion_run()) == TSR_OK)
-        status = tsr_cuda_reduce(result, memory + ALIGNMENT, r->type, r->op, &e, r->value->count, &tsr_cuda.device, tsr_cuda.compute);
+        status = tsr_cuda_reduce(result, memory + TSR_CUDA_ALIGNMENT, r->type, r->op, &e, r->value->count, &tsr_cuda.device, tsr_cuda.compute);
     return status == TSR_OK ? tsr_cuda_fetch_word(&r->result, memory, sizeof r->result) : status;
 }
 
 static tsr_status run_reduce(void *arguments)
 {
     reducing *r = arguments;
-    return tsr_cuda_with_scratch(ALIGNMENT + tsr_cuda_reduce_bytes(r->value->count, &tsr_cuda.device), reduce_within, r);
+    return tsr_cuda_with_scratch(TSR_CUDA_ALIGNMENT + tsr_cuda_reduce_bytes(r->value->count, &tsr_cuda.device), reduce_within, r);
 }
 
 static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any)

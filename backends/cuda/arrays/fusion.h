@@ -4,7 +4,7 @@
 #ifndef TSR_CUDA_FUSION_OF_STEPS_H
 #define TSR_CUDA_FUSION_OF_STEPS_H
 
-#include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/arrays/array.h"
 
 /* z, whose memory is there, = the step: queued, or held back (then its operands stay as long). */
 tsr_status tsr_cuda_fusion_add(const tsr_ewise *step, const tsr_ewise_arrays *arrays, tsr_cuda_array *z);

@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include "backends/cuda/arrays/fusion.h"
 #include "src/policy/model.h"
 
 tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_TILE_BYTES,
@@ -12,7 +11,6 @@ tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUD
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static tsr_backend_options chosen;
-static bool (*evict)(void);
 static pid_t owner;
 static bool opened;
 
@@ -38,11 +36,11 @@ static void open_once(void)
     tsr_cuda_restore(before);
 }
 
-bool tsr_cuda_start(const tsr_backend_options *options, bool (*evict_oldest)(void))
+bool tsr_cuda_start(const tsr_backend_options *options, const tsr_cuda_callbacks *callbacks)
 {
     chosen = *options;
     tsr_cuda.timed = options->timed;
-    evict = evict_oldest;
+    tsr_cuda.callbacks = callbacks;
     pthread_once(&once, open_once);
     return opened;
 }
@@ -86,7 +84,7 @@ static void free_dead(void)
         next = dead->next;
         dead->free(dead);
     }
-    tsr_cuda_fusion_drop();
+    tsr_cuda.callbacks->drop_unseen();
 }
 
 tsr_status tsr_cuda_begin(void **before)
@@ -178,7 +176,7 @@ bool tsr_cuda_reserve(size_t bytes)
     if (bytes > tsr_cuda.cap)
         return false; /* and nothing is evicted in vain */
     while (!tsr_cuda_has_room(bytes))
-        if (!evict())
+        if (!tsr_cuda.callbacks->evict_oldest())
             return false;
     tsr_cuda.used += bytes;
     return true;
@@ -192,7 +190,7 @@ bool tsr_cuda_has_room(size_t bytes)
 void tsr_cuda_evict_all(void)
 {
     free_dead();
-    while (evict())
+    while (tsr_cuda.callbacks->evict_oldest())
         ;
 }
 

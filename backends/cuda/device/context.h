@@ -27,6 +27,15 @@ typedef struct tsr_cuda_chunk {
 
 enum { TSR_CUDA_RING = 16 }; /* most chunks of one direction */
 
+struct tsr_cuda_sparse;
+
+/* What those above are asked to do.  tsr_cuda.busy is held. */
+typedef struct tsr_cuda_callbacks {
+    bool (*evict_oldest)(void); /* free the sparse operand that was not used for longest; false: none is left */
+    void (*free_representations)(struct tsr_cuda_sparse *a); /* all that was made of it */
+    void (*drop_unseen)(void);  /* operations whose results nobody can look at any more */
+} tsr_cuda_callbacks;
+
 typedef struct tsr_cuda_context {
     pthread_mutex_t busy; /* one product at a time: the bus is the limit.  Guards all below but `device`, `cap` and the streams */
     tsr_cuda_device device;
@@ -35,6 +44,7 @@ typedef struct tsr_cuda_context {
     bool timed;                /* somebody asks how long the device takes (times.c) */
     size_t cap, used;          /* bytes of device memory: allowed, reserved */
     const struct tsr_model *model; /* what kernels cost */
+    const tsr_cuda_callbacks *callbacks;
     int built, evicted;        /* block formats and the like made, sparse operands given up, by the present product */
     int64_t chunk, panel, row, direct_row; /* TSR_CUDA_CHUNK_BYTES and so on, unless a benchmark tries others */
     int ring;                  /* chunks of one direction wanted, <= TSR_CUDA_RING */
@@ -44,9 +54,8 @@ typedef struct tsr_cuda_context {
 
 extern tsr_cuda_context tsr_cuda;
 
-/* Opens the device once per process.  False: it cannot be used.  evict_oldest: frees the representation that was not used for longest,
- * false when none is left. */
-bool tsr_cuda_start(const tsr_backend_options *options, bool (*evict_oldest)(void));
+/* Opens the device once per process.  False: it cannot be used. */
+bool tsr_cuda_start(const tsr_backend_options *options, const tsr_cuda_callbacks *callbacks);
 /* Not a child forked since: there the device is gone. */
 bool tsr_cuda_alive(void);
 

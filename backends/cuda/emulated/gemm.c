@@ -1,6 +1,6 @@
 /* Dense products of the emulated device, whose memory the host sees, one element after the other.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "backends/cuda/spmm/gemm.h"
+#include "backends/cuda/arrays/gemm.h"
 
 static int64_t place(int64_t row, int64_t column, int64_t rows, int64_t columns, bool by_col)
 {

@@ -3,6 +3,8 @@
  * which depends on patterns only.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/masked/masked.h"
+#include "backends/cuda/masked/masked_plans.h"
+#include "backends/cuda/masked/stencil.h"
 
 #include <stdlib.h>
 #include <string.h>

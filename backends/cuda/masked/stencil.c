@@ -10,7 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "backends/cuda/operands/sparse.h"
 #include "kernels/cuda/common/fp16_scaling.h"
 
 /* From bench_masked on an H200, nine graphs, N = 32 and 128, 2026-11-21. */

@@ -4,19 +4,7 @@
 #define TSR_CUDA_STENCIL_H
 
 #include "backends/cuda/operands/dense.h"
-
-/* Kept with a mask; all zero: not yet thought of. */
-typedef struct tsr_cuda_stencil {
-    double spent_ms;  /* predicted time of the products computed by row so far */
-    bool counted;     /* vectors is known */
-    bool failed;      /* no memory for it, once */
-    int64_t vectors;  /* nonzero vectors of its height */
-    tsr_stencil blocks;
-    tsr_work work;
-    size_t bytes;     /* reserved; 0: there is none */
-} tsr_cuda_stencil;
-
-struct tsr_cuda_sparse;
+#include "backends/cuda/operands/operand.h"
 
 /* What computes one SDDMM. */
 typedef struct tsr_cuda_sddmm_plan {

@@ -3,13 +3,7 @@
 #ifndef TSR_CUDA_ORDER_H
 #define TSR_CUDA_ORDER_H
 
-#include "kernels/cuda/common/cuda_kernels.h"
-
-/* All zero: their own order. */
-typedef struct tsr_cuda_order {
-    uint32_t *row; /* on the device, [nrows]: which row of the matrix each of theirs is */
-    size_t bytes;  /* reserved for it */
-} tsr_cuda_order;
+#include "backends/cuda/operands/operand.h"
 
 /* Predicted cost of that. */
 double tsr_cuda_order_ms(const tsr_source *a, tsr_reorder wanted);

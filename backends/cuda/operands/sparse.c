@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/cuda/transfer/host_copy.h"
+#include "backends/cuda/transfer/csr.h"
 
 struct tsr_cuda_cache_entry {
     tsr_cuda_sparse *first;
@@ -68,23 +68,10 @@ bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand)
 
 /* ---- freeing ---- */
 
-void tsr_cuda_csr_delete(tsr_cuda_csr *csr)
-{
-    tsr_cuda_csr_work_free(csr, tsr_cuda.compute);
-    tsr_cuda_delete(csr->p);
-    tsr_cuda_delete(csr->i);
-    tsr_cuda_delete(csr->x);
-    *csr = (tsr_cuda_csr){0};
-}
-
 static void free_sparse(void *whole)
 {
     tsr_cuda_sparse *a = whole;
-    tsr_cuda_blocks_free(a->blocks);
-    tsr_cuda_statistics_free(&a->account);
-    tsr_cuda_order_free(&a->order);
-    tsr_cuda_plans_free(a->plans);
-    tsr_cuda_stencil_free(&a->stencil);
+    tsr_cuda.callbacks->free_representations(a);
     tsr_cuda_csr_delete(&a->csr);
     tsr_cuda_unreserve(a->bytes);
     free(a->row_present);
@@ -127,74 +114,6 @@ void tsr_cuda_cache_entry_release(void *kept)
 }
 
 /* ---- bringing the arrays to the device ---- */
-
-static void fill_offsets(void *staging, const void *source, int64_t first, int64_t last)
-{
-    const tsr_view *v = source;
-    int64_t *to = staging;
-    if (!v->h) {
-        memcpy(to, v->p + first, (size_t)(last - first) * sizeof *to);
-        return;
-    }
-    int64_t low = 0, high = v->nvec; /* stored vectors with a name below `first` */
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (v->h[middle] < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (int64_t vector = first; vector < last; vector++) {
-        while (low < v->nvec && v->h[low] < vector)
-            low++;
-        to[vector - first] = v->p[low];
-    }
-}
-
-static void fill_indices(void *staging, const void *source, int64_t first, int64_t last)
-{
-    const tsr_view *v = source;
-    uint32_t *to = staging;
-    if (v->index_size == 4) {
-        memcpy(to, (const uint32_t *)v->i + first, (size_t)(last - first) * sizeof *to);
-        return;
-    }
-    const int64_t *from = (const int64_t *)v->i + first;
-    for (int64_t k = 0; k < last - first; k++)
-        to[k] = (uint32_t)from[k];
-}
-
-static void fill_values(void *staging, const void *source, int64_t first, int64_t last)
-{
-    const tsr_view *v = source;
-    size_t size = tsr_type_size(v->type);
-    memcpy(staging, (const char *)v->x + (size_t)first * size, (size_t)(last - first) * size);
-}
-
-static tsr_status new_csr(tsr_cuda_csr *csr, size_t value_size)
-{
-    tsr_status status = tsr_cuda_new((void **)&csr->p, (size_t)(csr->nrows + 1) * sizeof *csr->p);
-    if (status == TSR_OK)
-        status = tsr_cuda_new((void **)&csr->i, (size_t)csr->nvals * sizeof *csr->i);
-    if (status == TSR_OK && value_size)
-        status = tsr_cuda_new(&csr->x, (size_t)csr->nvals * value_size);
-    return status;
-}
-
-tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
-{
-    *csr = (tsr_cuda_csr){.nrows = v->by_col ? v->ncols : v->nrows, .ncols = v->vlen, .nvals = v->nvals};
-    tsr_status status = new_csr(csr, value_size);
-    if (status == TSR_OK)
-        status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_host_copy(csr->p, csr->nrows + 1, sizeof *csr->p, fill_offsets, v, nthreads, moved);
-    if (status == TSR_OK)
-        status = tsr_cuda_host_copy(csr->i, csr->nvals, sizeof *csr->i, fill_indices, v, nthreads, moved);
-    if (status == TSR_OK && value_size)
-        status = tsr_cuda_host_copy(csr->x, csr->nvals, value_size, fill_values, v, nthreads, moved);
-    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
-}
 
 static tsr_status flip(tsr_cuda_csr *csr, size_t value_size)
 {

@@ -4,6 +4,7 @@
 #define TSR_CUDA_MULTIPLY_H
 
 #include "backends/cuda/operands/sparse.h"
+#include "backends/cuda/spmm/representations.h"
 
 /* B and C by row; one column is one row as well. */
 typedef struct tsr_cuda_multiplication {

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "backends/cuda/operands/fp16_scaling.h"
-#include "backends/cuda/operands/sparse.h"
+#include "backends/cuda/operands/order.h"
 
 typedef struct shape {
     tsr_cuda_kind kind;

@@ -3,8 +3,7 @@
 #ifndef TSR_CUDA_TENSOR_H
 #define TSR_CUDA_TENSOR_H
 
-#include "backends/cuda/device/context.h"
-#include "src/policy/forms.h"
+#include "backends/cuda/operands/operand.h"
 
 typedef enum tsr_cuda_kind {
     TSR_CUDA_CSR, TSR_CUDA_ME_TCF, TSR_CUDA_ME_BCRS, TSR_CUDA_HRPB, TSR_CUDA_BMAT, TSR_CUDA_PANEL, TSR_CUDA_HYBRID
@@ -36,31 +35,7 @@ typedef struct tsr_cuda_blocks {
     size_t bytes;
 } tsr_cuda_blocks;
 
-/* What is known of one matrix, and what products have lost without block formats of it. */
-typedef struct tsr_cuda_statistics {
-    tsr_ski_rental rental;
-    double order_regret; /* ms that another order of rows may have spared */
-    bool looked;         /* `sampled` and windows are known */
-    bool ordered;        /* the order of rows is decided */
-    bool counted;        /* vectors[] is known */
-    bool failed;         /* no memory for them, once */
-    bool out_of_range;   /* some value is too large for FP16: that precision is not used */
-    bool checked;        /* out_of_range is known */
-    bool narrow;         /* values times 2^shift keep TF32's bits as FP16 */
-    bool narrow_known;   /* narrow and shift are known */
-    int shift;
-    bool wide;           /* some B did not fit FP16 */
-    int evictions;       /* of this matrix so far */
-    double sampled[5];   /* nonzero vectors at heights 8, 16, 32, 64, 128, rows as they are, from a sample */
-    double longest, hot[TSR_HOT_SIZES]; /* as in tsr_gpu_product */
-    int64_t vectors[5];  /* in the order that blocks have, all of them */
-    int64_t nwindows[2];
-    tsr_window_count *windows[2]; /* of the sample, 8 and 16 rows; freed with it */
-} tsr_cuda_statistics;
-
 void tsr_cuda_statistics_free(tsr_cuda_statistics *account);
-
-struct tsr_cuda_sparse;
 
 /* Counts vectors[], once; decides the order of rows first. */
 tsr_status tsr_cuda_count_matrix(struct tsr_cuda_sparse *a, tsr_reorder wanted);

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "backends/cuda/arrays/resident.h"
+#include "backends/cuda/spmm/whole_product.h"
 #include "backends/cuda/arrays/arrays.h"
 #include "kernels/cuda/spmv/spmv_push.h"
 

@@ -1,4 +1,4 @@
-// Masked products of sparse matrices (see masked.cuh) where values do not matter: the number of products tells the result.
+// Masked products of sparse matrices (see masked_plan.cuh) where values do not matter: the number of products tells the result.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/masked/masked_sets.cuh"
 

@@ -1,4 +1,4 @@
-// Masked products of sparse matrices (see masked.cuh) that add up products of values.  Every lane adds its products in the order
+// Masked products of sparse matrices (see masked_plan.cuh) that add up products of values.  Every lane adds its products in the order
 // of its columns, then the lanes of an entry are added as a tree: the same order every time.  plus_times of FP32 and FP64 has
 // typed kernels and uses the plan; all else looks its operators up and searches.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// The plan of a masked product (see masked.cuh): which list is walked for each entry, groups by owner, tasks of bounded work,
+// The plan of a masked product (see masked_plan.cuh): which list is walked for each entry, groups by owner, tasks of bounded work,
 // heavy first. It depends on patterns only.
 //
 // Entries are sorted by owner (and, within a group, by the length of the walker, longest first); entries without a group come
@@ -7,7 +7,7 @@
 // Where it is less work and only counts are wanted, there is none of this: the plan is the lists as bits.
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/common/arena.cuh"
-#include "kernels/cuda/masked/masked.cuh"
+#include "kernels/cuda/masked/masked_plan.cuh"
 #include "kernels/cuda/common/sort.cuh"
 
 #include <climits>

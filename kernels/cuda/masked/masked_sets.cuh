@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/common/mask.cuh"
-#include "kernels/cuda/masked/masked.cuh"
+#include "kernels/cuda/masked/masked_plan.cuh"
 
 // ---- Results ----
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "backends/cuda/spmm/multiply.h"
-#include "backends/cuda/transfer/column_tiles.h"
+#include "backends/cuda/spmm/column_tiles.h"
 
 enum {
     PANELS = 8, /* about so many, so that little of the first and last is left uncovered */

@@ -2,18 +2,31 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/arrays/fusion.h"
 #include "backends/cuda/masked/masked.h"
-#include "backends/cuda/device/measure.h"
-#include "backends/cuda/transfer/column_tiles.h"
+#include "backends/cuda/masked/masked_plans.h"
+#include "backends/cuda/masked/stencil.h"
+#include "backends/cuda/operands/order.h"
+#include "backends/cuda/operands/sparse.h"
+#include "backends/cuda/spmm/measure.h"
+#include "backends/cuda/spmm/column_tiles.h"
 #include "backends/cuda/transfer/pinned.h"
 #include "backends/cuda/spmm/spmv_push.h"
-#include "backends/cuda/arrays/resident.h"
+#include "backends/cuda/spmm/whole_product.h"
 #include "backends/cuda/device/times.h"
 #include "backends/cuda/arrays/arrays.h"
 
 #include <string.h>
 
 TSR_PUBLIC const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
-TSR_PUBLIC int tsr_backend_score(const tsr_backend_options *options);
+TSR_PUBLIC static void free_representations(tsr_cuda_sparse *a)
+{
+    tsr_cuda_blocks_free(a->blocks);
+    tsr_cuda_statistics_free(&a->account);
+    tsr_cuda_order_free(&a->order);
+    tsr_cuda_plans_free(a->plans);
+    tsr_cuda_stencil_free(&a->stencil);
+}
+
+int tsr_backend_score(const tsr_backend_options *options);
 
 enum { SCORE = 100 };
 
@@ -165,5 +178,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
                                         .download = fetch, .drop = forget, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
                                         .arrays = &tsr_cuda_arrays};
-    return tsr_cuda_start(options, tsr_cuda_evict_oldest) ? &backend : NULL;
+    static const tsr_cuda_callbacks callbacks = {.evict_oldest = tsr_cuda_evict_oldest, .free_representations = free_representations,
+                                                 .drop_unseen = tsr_cuda_fusion_drop};
+    return tsr_cuda_start(options, &callbacks) ? &backend : NULL;
 }

@@ -1,6 +1,6 @@
 /* cuBLAS is loaded when the first dense product comes: neither building nor loading the plug-in needs it.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "backends/cuda/spmm/gemm.h"
+#include "backends/cuda/arrays/gemm.h"
 
 #include <dlfcn.h>
 #include <limits.h>

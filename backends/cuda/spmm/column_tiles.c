@@ -9,7 +9,7 @@
  * To and from page-locked memory the device copies by itself, a whole panel at once; such a load is in the ring for its event
  * only.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "backends/cuda/transfer/column_tiles.h"
+#include "backends/cuda/spmm/column_tiles.h"
 
 #include <sched.h>
 #include <stdatomic.h>

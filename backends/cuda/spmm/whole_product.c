@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "backends/cuda/arrays/resident.h"
+#include "backends/cuda/spmm/whole_product.h"
 
 #include "backends/cuda/spmm/multiply.h"
 #include "backends/cuda/arrays/arrays.h"

@@ -1,6 +1,6 @@
 /* Products timed on the device: A as the plug-in keeps it, B and C only there.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "backends/cuda/device/measure.h"
+#include "backends/cuda/spmm/measure.h"
 
 #include <stdio.h>
 #include <string.h>

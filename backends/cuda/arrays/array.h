@@ -1,0 +1,36 @@
+/* One device array, as those who compute with it see it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_ARRAY_H
+#define TSR_CUDA_ARRAY_H
+
+#include <stdatomic.h>
+
+#include "backends/cuda/device/context.h"
+
+enum { TSR_CUDA_ALIGNMENT = 256 }; /* bytes, of every array on the device */
+
+/* What a value is, seen from inside.  Its arrays are read and written on `compute` only, or while somebody waits. */
+typedef struct tsr_cuda_array {
+    tsr_cuda_dead dead; /* once it is forgotten by all */
+    atomic_int refs;
+    int64_t count;   /* elements */
+    size_t size;     /* bytes of one */
+    void *x;         /* device; one allocation with: */
+    int8_t *present; /* 0/1; NULL: all are */
+    size_t bytes;    /* reserved */
+    int64_t nvals;   /* entries present; < 0: not yet counted */
+    double below;    /* every element is known to be less in magnitude; 0: not yet looked at */
+} tsr_cuda_array;
+
+static inline tsr_elements tsr_cuda_elements(const tsr_cuda_array *value) /* NULL allowed */
+{
+    return value ? (tsr_elements){value->x, value->present} : (tsr_elements){NULL, NULL};
+}
+
+/* ---- with tsr_cuda.busy held ---- */
+
+/* Arrays with nothing in them.  TSR_OUT_OF_MEMORY, also for more than is allowed. */
+tsr_status tsr_cuda_array_new(tsr_cuda_array **value, int64_t count, size_t size, bool bitmap);
+void tsr_cuda_array_free(tsr_cuda_array *value); /* NULL allowed; when what is queued on `compute` is done */
+
+#endif

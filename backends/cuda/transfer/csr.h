@@ -1,0 +1,13 @@
+/* The arrays of a sparse matrix on their way to the device.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_TRANSFER_CSR_H
+#define TSR_CUDA_TRANSFER_CSR_H
+
+#include "backends/cuda/device/context.h"
+
+/* The arrays of a sparse or hypersparse view as they are, but for narrow indices and offsets for every vector: CSR of the matrix, or of its
+ * transpose when it is held by column.  value_size 0: no values.  Queued on `compute`; delete what there is of them in any case. */
+tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *view, size_t value_size, int nthreads, int64_t *moved);
+void tsr_cuda_csr_delete(tsr_cuda_csr *csr);
+
+#endif
