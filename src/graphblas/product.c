@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/graphblas/intercept/block_cache.h"
-#include "src/graphblas/handover/finish.h"
+#include "src/graphblas/call.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/pins.h"
 #include "src/graphblas/handover/resident.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/format/order/row_order.h"
 #include "src/format/blocks/tc_blocks.h"
 #include "src/policy/model.h"
 

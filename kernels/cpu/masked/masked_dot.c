@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/masked/masked_dot.h"
 #include "src/base/split.h"
+#include "src/format/sparse/format.h"
 
 #include <stdlib.h>
 #include <string.h>

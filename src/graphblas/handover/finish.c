@@ -158,36 +158,25 @@ static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
 }
 
 /* T = arrays, O(1) and without allocation.  Orientation: that of C for a dense result, the mask's for a sparse one. */
-static GrB_Info pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *a)
+GrB_Info tsr_pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *a)
 {
     if (a->p)
         return pack_sparse(T, a, by_col); /* that of a vector would allocate */
     return vector ? pack_vector((GrB_Vector)T, a) : pack_dense(T, a, by_col);
 }
 
-static bool packed_by_col(const tsr_match *m, const tsr_handover *a)
+tsr_settings tsr_settings_read(GrB_Matrix C)
 {
-    return a->p ? m->request.product.mask.by_col : m->c_by_col;
-}
-
-/* Settings of C that a pack resets. */
-typedef struct settings {
-    int32_t control;
-    double hyper_switch, bitmap_switch;
-} settings;
-
-static settings read_settings(GrB_Matrix C)
-{
-    settings s = {GxB_AUTO_SPARSITY, 0, 0};
+    tsr_settings s = {GxB_AUTO_SPARSITY, 0, 0};
     tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &s.control);
     tsr_real.GxB_Matrix_Option_get_FP64(C, GxB_HYPER_SWITCH, &s.hyper_switch);
     tsr_real.GxB_Matrix_Option_get_FP64(C, GxB_BITMAP_SWITCH, &s.bitmap_switch);
     return s;
 }
 
-static GrB_Info restore_settings(GrB_Matrix C, const settings *s, bool conform)
+GrB_Info tsr_settings_restore(GrB_Matrix C, const tsr_settings *s, bool conform)
 {
-    const settings now = read_settings(C);
+    const tsr_settings now = tsr_settings_read(C);
     GrB_Info info = GrB_SUCCESS;
     if (!conform && now.control != s->control) /* first: then the switches change nothing */
         info = tsr_real.GxB_Matrix_Option_set_INT32(C, GxB_SPARSITY_CONTROL, s->control);
@@ -198,117 +187,23 @@ static GrB_Info restore_settings(GrB_Matrix C, const settings *s, bool conform)
     return conform ? tsr_real.GxB_Matrix_Option_set_INT32(C, GxB_SPARSITY_CONTROL, s->control) : info;
 }
 
-static GrB_Info replace(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const settings *s, bool conform)
+GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *s, bool conform)
 {
-    GrB_Info info = pack(C, vector, by_col, arrays);
+    GrB_Info info = tsr_pack(C, vector, by_col, arrays);
     if (info == GrB_SUCCESS)
-        info = restore_settings(C, s, conform);
+        info = tsr_settings_restore(C, s, conform);
     return info;
-}
-
-GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform)
-{
-    const settings s = read_settings(call->C);
-    return replace(call->C, call->vector, packed_by_col(match, arrays), arrays, &s, conform);
 }
 
 GrB_Info tsr_finish_conforming(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays)
 {
-    const settings s = read_settings(C);
-    return replace(C, vector, by_col, arrays, &s, true);
+    const tsr_settings s = tsr_settings_read(C);
+    return tsr_finish_arrays(C, vector, by_col, arrays, &s, true);
 }
 
 GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, int32_t control)
 {
-    settings s = read_settings(C);
+    tsr_settings s = tsr_settings_read(C);
     s.control = control;
-    return replace(C, vector, by_col, arrays, &s, false);
-}
-
-/* SuiteSparse 7.4.0 gives an empty C under a structural mask the settings of the mask, where T is dense. */
-static GrB_Info keep_settings(GrB_Matrix C, const settings *s)
-{
-    const settings now = read_settings(C);
-    const bool kept = now.control == s->control && now.hyper_switch == s->hyper_switch && now.bitmap_switch == s->bitmap_switch;
-    return kept ? GrB_SUCCESS : restore_settings(C, s, true);
-}
-
-static GrB_Info new_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
-{
-    GrB_Index nrows, ncols;
-    GrB_Info info = tsr_real.GrB_Matrix_nrows(&nrows, call->C);
-    if (info == GrB_SUCCESS)
-        info = tsr_real.GrB_Matrix_ncols(&ncols, call->C);
-    if (info != GrB_SUCCESS)
-        return info;
-    if (call->vector)
-        return tsr_real.GrB_Vector_new((GrB_Vector *)T, m->t_type, nrows);
-    return tsr_real.GrB_Matrix_new(T, m->t_type, nrows, ncols);
-}
-
-/* The built-in descriptor with just the parts that concern C and M. */
-static GrB_Descriptor output_descriptor(const tsr_modifiers *mod)
-{
-    static const char *const names[8] = {NULL,            "GrB_DESC_S",  "GrB_DESC_C",  "GrB_DESC_SC",
-                                         "GrB_DESC_R",    "GrB_DESC_RS", "GrB_DESC_RC", "GrB_DESC_RSC"};
-    const char *name = names[(mod->replace ? 4 : 0) + (mod->mask_comp ? 2 : 0) + (mod->mask_struct ? 1 : 0)];
-    GrB_Descriptor *variable = name ? tsr_real_symbol(name) : NULL;
-    return variable ? *variable : NULL;
-}
-
-static GrB_UnaryOp identity_op(tsr_type type)
-{
-    static const char *const names[TSR_TYPE_COUNT] = {
-        "GrB_IDENTITY_BOOL",   "GrB_IDENTITY_INT8",   "GrB_IDENTITY_INT16", "GrB_IDENTITY_INT32",
-        "GrB_IDENTITY_INT64",  "GrB_IDENTITY_UINT8",  "GrB_IDENTITY_UINT16", "GrB_IDENTITY_UINT32",
-        "GrB_IDENTITY_UINT64", "GrB_IDENTITY_FP32",   "GrB_IDENTITY_FP64"};
-    GrB_UnaryOp *variable = tsr_real_symbol(names[type]);
-    return variable ? *variable : NULL;
-}
-
-/* C<M> accum= T */
-static GrB_Info apply_identity(const tsr_call *call, const tsr_match *m, GrB_Matrix M, GrB_Descriptor desc, GrB_Matrix T)
-{
-    GrB_UnaryOp op = identity_op(m->request.product.semiring.type);
-    if (call->vector)
-        return tsr_real.GrB_Vector_apply((GrB_Vector)call->C, (GrB_Vector)M, call->accum, op, (GrB_Vector)T, desc);
-    return tsr_real.GrB_Matrix_apply(call->C, M, call->accum, op, T, desc);
-}
-
-/* T<M>: with C as output SuiteSparse would compare T's one value with C's entries, which are to go. */
-static GrB_Info mask_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
-{
-    tsr_call masked = *call;
-    GrB_Info info = new_t(&masked.C, call, m);
-    if (info == GrB_SUCCESS)
-        info = apply_identity(&masked, m, call->M, output_descriptor(&m->mod), *T);
-    tsr_real.GrB_Matrix_free(info == GrB_SUCCESS ? T : &masked.C);
-    if (info == GrB_SUCCESS)
-        *T = masked.C;
-    return info;
-}
-
-static GrB_Info put_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
-{
-    const bool masked = m->request.product.op == TSR_OP_MASKED_DOT; /* T is */
-    if (!call->M || !m->mod.replace || call->accum || !(masked || m->iso))
-        return apply_identity(call, m, call->M, output_descriptor(&m->mod), *T);
-    const GrB_Info info = masked ? GrB_SUCCESS : mask_t(T, call, m);
-    return info == GrB_SUCCESS ? apply_identity(call, m, NULL, NULL, *T) : info;
-}
-
-GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays)
-{
-    const settings s = read_settings(call->C);
-    GrB_Matrix T = NULL;
-    GrB_Info info = new_t(&T, call, match);
-    if (info == GrB_SUCCESS)
-        info = pack(T, call->vector, packed_by_col(match, arrays), arrays);
-    if (info == GrB_SUCCESS)
-        info = put_t(&T, call, match);
-    if (info == GrB_SUCCESS)
-        info = keep_settings(call->C, &s);
-    if (T)
-        tsr_real.GrB_Matrix_free(&T);
-    return info;
+    return tsr_finish_arrays(C, vector, by_col, arrays, &s, false);
 }

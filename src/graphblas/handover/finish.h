@@ -1,9 +1,9 @@
-/* Results become GraphBLAS objects: hand-over of arrays, C<M> accum= T.
+/* Results become GraphBLAS objects: hand-over of arrays.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_FINISH_H
 #define TSR_FINISH_H
 
-#include "src/graphblas/match/match.h"
+#include "src/graphblas/intercept/door.h"
 
 /* Arrays in the user's allocator, on their way into an object.  Dense: x, b.  Sparse: p, h, i, x.  What an object has taken
  * over is NULL afterwards; tsr_arrays_free frees the rest. */
@@ -45,18 +45,26 @@ bool tsr_arrays_sparse(tsr_handover *arrays, const tsr_product *p, int64_t most)
 void tsr_arrays_drop_empty(tsr_handover *arrays);
 void tsr_arrays_free(tsr_handover *arrays);
 
-/* C = T's arrays directly, keeping C's own options (sparsity control, switches). conform: let SuiteSparse choose the format
- * that its rules ask for, which may allocate. */
-GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform);
+/* Settings of an object that a pack resets. */
+typedef struct tsr_settings {
+    int32_t control;
+    double hyper_switch, bitmap_switch;
+} tsr_settings;
 
-/* The same of a dense result held by_col, conforming. */
+tsr_settings tsr_settings_read(GrB_Matrix C);
+GrB_Info tsr_settings_restore(GrB_Matrix C, const tsr_settings *settings, bool conform);
+
+/* T = arrays, O(1) and without allocation.  by_col: how they are held. */
+GrB_Info tsr_pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *arrays);
+
+/* The same, and C has these settings.  conform: let SuiteSparse choose the format that its rules ask for, which may allocate. */
+GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *settings, bool conform);
+
+/* C = a dense result held by_col, keeping its own settings, conforming. */
 GrB_Info tsr_finish_conforming(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays);
 
 /* The same, without conforming: it cannot fail.  control: the sparsity control that C has from now on, which
  * allows the arrays as they are. */
 GrB_Info tsr_finish_dense(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, int32_t control);
-
-/* C<M> accum= T through the real library. */
-GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays);
 
 #endif

@@ -60,9 +60,6 @@ void tsr_contents_keep(GrB_Matrix C, tsr_device_array *value);
 /* A value was used by one of our calls. */
 void tsr_contents_use(tsr_device_array *value);
 
-/* Device memory: values that the host has as well are forgotten, the others come home first.  False: there were none. */
-bool tsr_contents_make_room(void);
-
 /* The answer to `status` of a backend: true = it is worth trying once more. */
 bool tsr_contents_again(tsr_status status);
 

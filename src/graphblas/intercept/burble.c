@@ -1,6 +1,6 @@
 /* The burble of the real library tells the program's calls: what we ask and set beside them is done with it off.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/graphblas/door.h"
+#include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 
 bool tsr_burbles;

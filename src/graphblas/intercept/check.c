@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/graphblas/door.h"
+#include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 
 #define BUCKETS 4096

@@ -2,7 +2,7 @@
  * They only use the address, so that NULL and garbage handles reach the real library, which answers with its error
  * codes.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/graphblas/door.h"
+#include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 
 _Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));

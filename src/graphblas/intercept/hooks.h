@@ -170,6 +170,10 @@ void tsr_defer_run_idle(void); /* all that no thread is running */
 void tsr_defer_end(void);      /* GrB_finalize: products run, contents that nobody can look at any more are forgotten */
 bool tsr_defer_is_target(const void *handle);
 
+/* ---- handover/resident.c ---- */
+/* Device memory: values that the host has as well are forgotten, the others come home first.  False: there were none. */
+bool tsr_contents_make_room(void);
+
 /* ---- check.c ---- */
 
 enum {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/graphblas/door.h"
+#include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/symbols.h"
 #include "src/runtime/trace.h"

@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "src/graphblas/intercept/block_cache.h"
-#include "src/graphblas/door.h"
+#include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/pins.h"
-#include "src/graphblas/handover/resident.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"

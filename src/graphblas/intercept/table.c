@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "src/graphblas/door.h"
+#include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 
 #define SHARDS 64

@@ -1,63 +1,15 @@
-/* From a GraphBLAS call to a product in normal form, or a reason why not.
+/* What handles of the real library stand for: operators, descriptors, objects.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_MATCH_H
 #define TSR_MATCH_H
 
 #include "src/graphblas/match/operators.h"
 
-/* One call of GrB_mxm, GrB_mxv or GrB_vxm.  Vectors are held as their matrix handles (the same opaque struct in
- * SuiteSparse); `vector` says that C, M and the dense operand are vectors. */
-typedef struct tsr_call {
-    const char *name;
-    GrB_Matrix C, M, A, B;
-    GrB_BinaryOp accum;
-    GrB_Semiring semiring;
-    GrB_Descriptor desc;
-    bool vector;
-    unsigned disable_bit; /* TSR_DISABLE_MXM … */
-    bool flip;            /* vxm: A stands for the transposed matrix and mul is called with operands swapped */
-} tsr_call;
-
 /* What the descriptor says. */
 typedef struct tsr_modifiers {
     bool replace, mask_comp, mask_struct, tran0, tran1;
     int nthreads;
 } tsr_modifiers;
-
-/* A matched call: the product and how its result becomes C. */
-typedef struct tsr_match {
-    tsr_request request;
-    tsr_modifiers mod;
-    bool c_by_col;     /* orientation of C itself (request.product.c_by_col is that of the product, maybe transposed) */
-    bool swapped;      /* the product computes C' */
-    bool through_t;    /* C<M> accum= T must follow */
-    bool add_c;        /* instead of that: C, which is full, is added to the product, should it be full as well */
-    tsr_view c;        /* with add_c: C before the call */
-    bool unmasked;     /* the mask says nothing: the call has none */
-    bool iso;          /* what is handed over, T or C, is iso */
-    uint64_t one;      /* with request.iso: the value of T, in the semiring's type */
-    GrB_Type t_type;   /* handle of the semiring's type */
-    const void *a_handle, *b_handle; /* the objects behind request.product.a and .b */
-    tsr_device_array *a_value, *b_value;    /* what a backend has of them; references */
-} tsr_match;
-
-/* Rows or columns of a sparse matrix that may be brought as a bitmap, like a vector. */
-#define TSR_NARROW 64
-
-static inline bool tsr_match_narrow(double nrows, double ncols)
-{
-    return (nrows <= TSR_NARROW || ncols <= TSR_NARROW) && nrows * ncols <= 0x1p28;
-}
-
-/* NULL: matched.  Otherwise why the call is forwarded (static text).  values: operands that a backend keeps are taken from there, and C,
- * which may be only there, is not looked at; else the host has everything. */
-const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values);
-/* Why it is forwarded, where the forms say so: of what is sparse on the host the kernels take few combinations.  NULL: they may take it.
- * Asked before arrays are looked at, which would sort them. */
-const char *tsr_match_forms(const tsr_call *call);
-void tsr_match_release(tsr_match *match); /* the references, also of a match that failed */
-
-/* ---- parts ---- */
 
 /* Taken apart by operators, which is remembered; false: none, or an operator or type that no kernel knows. */
 bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring);
@@ -83,5 +35,23 @@ bool tsr_match_dense(GrB_Matrix handle);
 /* How it is held now: GxB_SPARSE and so on; 0: no valid object, or NULL. */
 int32_t tsr_match_sparsity(GrB_Matrix handle);
 bool tsr_match_held_sparse(GrB_Matrix handle); /* sparse or hypersparse */
+
+/* ---- operators of elementwise operations (match_step.c) ---- */
+
+/* What becomes of entry (i, j) by where it is: of by_row i + by_column j + by_y y. */
+typedef struct tsr_place_rule {
+    int by_row, by_column, by_y; /* -1, 0, 1 */
+    bool select;                 /* the entry stays where keep (that, 0) holds; false: that is its value */
+    tsr_ewise_op keep;
+    int64_t y;
+} tsr_place_rule;
+
+/* False: not built in, or none that a step knows. */
+bool tsr_match_unary(tsr_ewise_op *op, tsr_type *type, GrB_UnaryOp handle);
+bool tsr_match_binary(tsr_ewise_op *op, tsr_type *type, GrB_BinaryOp handle);
+bool tsr_match_select(tsr_ewise_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
+bool tsr_match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp handle); /* all but y, which is of the type */
+bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle); /* of a monoid */
+const char *tsr_ewise_name(tsr_ewise_op op);
 
 #endif

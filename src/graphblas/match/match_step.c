@@ -1,6 +1,6 @@
 /* Operators of elementwise steps.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/graphblas/step.h"
+#include "src/graphblas/match/match.h"
 
 static bool match_step(tsr_ewise_op *op, tsr_type *type, const void *handle, GrB_Type first)
 {

@@ -3,7 +3,7 @@
 #ifndef TSR_OPERATORS_H
 #define TSR_OPERATORS_H
 
-#include "src/graphblas/door.h"
+#include "src/graphblas/intercept/door.h"
 
 /* ---- what was found out about a handle, until it is freed or set (the wrappers say so) ---- */
 

@@ -9,7 +9,7 @@ import classify as roles_of
 import steps
 
 NOTE = '/* %s Made by src/graphblas/intercept/generate from the installed GraphBLAS.h.\n * SPDX-License-Identifier: Apache-2.0 */\n'
-INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/intercept/block_cache.h"\n#include "src/graphblas/door.h"\n' \
+INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/intercept/block_cache.h"\n#include "src/graphblas/intercept/door.h"\n' \
            '#include "src/graphblas/intercept/hooks.h"\n#include "src/graphblas/intercept/pins.h"\n#include "src/graphblas/step.h"\n'
 
 # Wrappers written by hand: what they call instead of the real function.

@@ -1,0 +1,137 @@
+/* What an object holds, and how; what a descriptor says.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/match/match.h"
+
+bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle)
+{
+    GrB_Type t;
+    return tsr_real.GxB_Matrix_type(&t, handle) == GrB_SUCCESS && tsr_match_type(type, t);
+}
+
+int32_t tsr_match_sparsity(GrB_Matrix handle)
+{
+    int32_t status = 0;
+    return handle && tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS ? status : 0;
+}
+
+bool tsr_match_held_sparse(GrB_Matrix handle)
+{
+    return tsr_match_sparsity(handle) & (GxB_SPARSE | GxB_HYPERSPARSE);
+}
+
+bool tsr_match_dense(GrB_Matrix handle)
+{
+    GrB_Index nvals, nrows, ncols;
+    if (!handle || tsr_real.GrB_Matrix_nvals(&nvals, handle) != GrB_SUCCESS)
+        return false;
+    const int32_t status = tsr_match_sparsity(handle);
+    if (status != GxB_SPARSE)
+        return status & (GxB_FULL | GxB_BITMAP);
+    return nvals > 0 && tsr_real.GrB_Matrix_nrows(&nrows, handle) == GrB_SUCCESS &&
+           tsr_real.GrB_Matrix_ncols(&ncols, handle) == GrB_SUCCESS && nvals / nrows == ncols && nvals % nrows == 0;
+}
+
+static tsr_format format_of(const struct GB_Iterator_opaque *it)
+{
+    switch (it->A_sparsity) {
+    case GxB_HYPERSPARSE: return TSR_HYPERSPARSE;
+    case GxB_SPARSE: return TSR_SPARSE;
+    case GxB_BITMAP: return TSR_BITMAP;
+    default: return TSR_FULL;
+    }
+}
+
+/* Every entry present although held as bitmap or sparse: the values lie in place, so it may be read as full. */
+static bool complete(const tsr_view *v)
+{
+    return v->format != TSR_HYPERSPARSE && v->nvals > 0 && v->nvals / v->vlen == v->nvec && v->nvals % v->vlen == 0;
+}
+
+bool tsr_match_view(tsr_view *v, GrB_Matrix handle)
+{
+    struct GB_Iterator_opaque it = {.header_size = sizeof it};
+    if (tsr_real.GB_Iterator_attach(&it, handle, GxB_NO_FORMAT, NULL) != GrB_SUCCESS)
+        return false;
+    *v = (tsr_view){
+        .format = format_of(&it),
+        .by_col = it.by_col,
+        .iso = it.iso,
+        .index_size = 8,
+        .nrows = it.by_col ? it.avlen : it.avdim,
+        .ncols = it.by_col ? it.avdim : it.avlen,
+        .nvec = it.anvec,
+        .vlen = it.avlen,
+        .ld = it.avlen,
+        .nvals = it.pmax,
+        .p = it.Ap,
+        .h = it.Ah,
+        .b = it.Ab,
+        .i = it.Ai,
+        .x = it.Ax,
+    };
+    GrB_Index nvals;
+    if (v->format == TSR_BITMAP) {
+        if (tsr_real.GrB_Matrix_nvals(&nvals, handle) != GrB_SUCCESS)
+            return false;
+        v->nvals = (int64_t)nvals;
+    }
+    if (complete(v)) {
+        v->format = TSR_FULL;
+        v->b = NULL;
+    }
+    return true;
+}
+
+/* THREADS times how many; none: as many as everybody. */
+enum { REPLACE = 1, COMPLEMENT = 2, STRUCTURE = 4, TRANSPOSE_0 = 8, TRANSPOSE_1 = 16, THREADS = 32, MOST_THREADS = 1 << 20 };
+
+static bool is_set(GrB_Descriptor desc, GrB_Desc_Field field, int32_t wanted)
+{
+    int32_t v = 0;
+    return tsr_real.GxB_Desc_get_INT32(desc, field, &v) == GrB_SUCCESS && v == wanted;
+}
+
+static bool read_descriptor(unsigned *fact, GrB_Descriptor desc)
+{
+    int32_t mask = 0, threads = 0;
+    if (tsr_real.GxB_Desc_get_INT32(desc, GrB_MASK, &mask) != GrB_SUCCESS)
+        return false;
+    const bool both = mask == (int32_t)GrB_COMP + (int32_t)GrB_STRUCTURE;
+    *fact = (is_set(desc, GrB_OUTP, GrB_REPLACE) ? REPLACE : 0) | (both || mask == GrB_COMP ? COMPLEMENT : 0) |
+            (both || mask == GrB_STRUCTURE ? STRUCTURE : 0) | (is_set(desc, GrB_INP0, GrB_TRAN) ? TRANSPOSE_0 : 0) |
+            (is_set(desc, GrB_INP1, GrB_TRAN) ? TRANSPOSE_1 : 0);
+#if GxB_IMPLEMENTATION_MAJOR < 8 /* later descriptors have no threads */
+    tsr_real.GxB_Desc_get_INT32(desc, GxB_DESCRIPTOR_NTHREADS, &threads);
+#endif
+    if (threads > 0)
+        *fact += THREADS * (unsigned)(threads < MOST_THREADS ? threads : MOST_THREADS);
+    return true;
+}
+
+/* False: not valid. */
+static bool know_descriptor(unsigned *fact, GrB_Descriptor desc)
+{
+    *fact = 0;
+    if (!desc || tsr_memo_find(fact, TSR_MEMO_DESCRIPTOR, desc))
+        return true;
+    if (!read_descriptor(fact, desc))
+        return false;
+    tsr_memo_keep(TSR_MEMO_DESCRIPTOR, desc, *fact);
+    return true;
+}
+
+const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc)
+{
+    unsigned fact;
+    int32_t threads = 0;
+    *mod = (tsr_modifiers){0};
+    if (!know_descriptor(&fact, desc))
+        return "descriptor not valid";
+    if (fact < THREADS)
+        tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads);
+    else
+        threads = (int32_t)(fact / THREADS);
+    *mod = (tsr_modifiers){.replace = fact & REPLACE, .mask_comp = fact & COMPLEMENT, .mask_struct = fact & STRUCTURE,
+                           .tran0 = fact & TRANSPOSE_0, .tran1 = fact & TRANSPOSE_1, .nthreads = threads > 0 ? threads : 1};
+    return NULL;
+}
