@@ -4,16 +4,12 @@ SuiteSparse: processes take turns, the least times count.
 
 SPDX-License-Identifier: Apache-2.0"""
 import argparse
-import datetime
-import json
 import os
 import subprocess
 import sys
 
-from run import commit, processor
+import record
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
 
 
 def run(options, size, threads, extra):
@@ -38,15 +34,15 @@ def measure(options, size, threads):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--program', default=os.path.join(ROOT, 'build/bench/elementwise'))
-    parser.add_argument('--library', default=os.path.join(ROOT, 'build/src/graphblas/libtessera.so'))
+    parser.add_argument('--program', default=os.path.join(record.ROOT, 'build/bench/elementwise'))
+    parser.add_argument('--library', default=os.path.join(record.ROOT, 'build/src/graphblas/libtessera.so'))
     parser.add_argument('--threads', type=lambda text: [int(n) for n in text.split(',')], default=[1, 2])
     parser.add_argument('--sizes', type=lambda text: [tuple(map(int, size.split('x'))) for size in text.split(',')],
                         default=[(131072, 64), (131072, 1), (16384, 1)], help='ROWSxCOLUMNS, with commas')
     parser.add_argument('--rounds', type=int, default=3)
-    parser.add_argument('--output', help='write the results here; default: bench/results/<date>-elementwise.json')
+    parser.add_argument('--output', help='write the record here; default: bench/results/<machine>/elementwise/…')
     options = parser.parse_args()
-    started, rows = datetime.datetime.now(), []
+    head, rows = record.header('elementwise/1', uses_gpu=False, rounds=options.rounds), []
     for size in options.sizes:
         for threads in options.threads:
             print(f'{size[0]} x {size[1]}, {threads} threads: ms plain, forwarded, computed')
@@ -54,11 +50,7 @@ def main():
                 rows.append(row)
                 ratio = min(row['plain'], row['forwarded']) / row['tessera']
                 print(f"  {row['call']:26} {row['plain']:9.4f} {row['forwarded']:9.4f} {row['tessera']:9.4f} {ratio:6.2f}x", flush=True)
-    path = options.output or os.path.join(HERE, 'results', f'{started:%Y-%m-%d}-elementwise.json')
-    record = {'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'cpu': processor(), 'rounds': options.rounds}
-    with open(path, 'w', encoding='utf-8') as file:
-        lines = ',\n'.join('  ' + json.dumps(row) for row in rows)
-        file.write(json.dumps(record, indent=1)[:-2] + ',\n "calls": [\n' + lines + '\n ]\n}\n')
+    record.write(options.output or record.place(head, 'elementwise'), head, rows)
     return 0
 
 

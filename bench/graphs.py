@@ -5,13 +5,13 @@ have the entries of SuiteSparse.
 One line a graph: ratios of medians without the first call ("warm") and of all calls together, the lowest and the geometric mean over the
 forms.  A difference makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
 import argparse
-import json
 import math
 import os
 import statistics
 import sys
 
 import grid
+import record
 import run
 
 
@@ -55,8 +55,8 @@ def one_graph(graph, options, trace):
             worker.close()
 
 
-def describe(record):
-    forms = record['forms']
+def describe(graph):
+    forms = graph['forms']
 
     def lowest(key):
         row = min(forms, key=lambda form: form[key])
@@ -66,22 +66,21 @@ def describe(record):
 
     routes = sorted({route for form in forms for route in form['routes']})
     different = sum(form['different'] for form in forms)
-    return (f"{record['graph'][:28]:28} {record['vertices']:9} {record['entries']:10} warm {lowest('ratio')} total {lowest('total_ratio')} "
+    return (f"{graph['graph'][:28]:28} {graph['vertices']:9} {graph['entries']:10} warm {lowest('ratio')} total {lowest('total_ratio')} "
             f"different {different} {','.join(routes)}")
 
 
 def options_of(arguments):
-    root = os.path.dirname(run.HERE)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('graphs', nargs='+', help='rmat:SCALE[:EDGE_FACTOR], karate or Matrix Market files')
-    parser.add_argument('--program', default=os.path.join(root, 'build/bench/bench_products'))
+    parser.add_argument('--program', default=os.path.join(record.ROOT, 'build/bench/bench_products'))
     parser.add_argument('--library', required=True, help='libtessera.so to preload')
     parser.add_argument('--threads', type=int, default=0)
     parser.add_argument('--repeats', type=int, default=20)
     parser.add_argument('--forms', help='only these, separated by commas')
     parser.add_argument('--least', type=int, default=3, help='plain calls of one form at least')
     parser.add_argument('--budget', type=float, default=3000, help='ms that plain calls of one form may take, after these')
-    parser.add_argument('--output', help='add the records here, one a line')
+    parser.add_argument('--output', help='add to this record')
     options = parser.parse_args(arguments)
     options.quick = False
     return options
@@ -90,19 +89,17 @@ def options_of(arguments):
 def main():
     options = options_of(sys.argv[1:])
     trace = f'{options.output or "graphs"}.{os.getpid()}.trace'
-    different = 0
+    head, different = record.header('graphs/1', mode=os.environ.get('TESSERA_MODE', 'auto')), 0
     for graph in options.graphs:
         try:
-            record = one_graph(graph, options, trace)
+            row = one_graph(graph, options, trace)
         except RuntimeError as error:
             print(f'{os.path.basename(graph)}: {error}', flush=True)
             continue
-        record['commit'] = run.commit()
-        different += sum(form['different'] for form in record['forms'])
-        print(describe(record), flush=True)
+        different += sum(form['different'] for form in row['forms'])
+        print(describe(row), flush=True)
         if options.output:
-            with open(options.output, 'a', encoding='utf-8') as file:
-                file.write(json.dumps(record) + '\n')
+            record.append(options.output, head, row)
     return 1 if different else 0
 
 

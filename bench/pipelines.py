@@ -4,7 +4,6 @@ what is paid once (the start of CUDA, representations) can be told from what eve
 
 An answer that differs makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
 import argparse
-import datetime
 import itertools
 import json
 import math
@@ -13,10 +12,8 @@ import subprocess
 import sys
 import tempfile
 
-from run import commit, processor
+import record
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
 REDDIT = 'communities:232965:261'  # about as many vertices and entries as the graph of that name
 ROUNDING = 1e-4  # as in examples/program.c
 # Name, what it is, program with options, graph ('' = the R-MAT graph of --scale), turns.
@@ -47,15 +44,15 @@ def parse(text):
     for line in text.splitlines():
         word, *values = line.split() or ['']
         if line.startswith('{'):
-            record = json.loads(line)
-            if 'route' not in record:
-                of = step_of.get(record['line'])
-                device[of] = device.get(of, 0.0) + record['device_ms']
+            traced = json.loads(line)
+            if 'route' not in traced:
+                of = step_of.get(traced['line'])
+                device[of] = device.get(of, 0.0) + traced['device_ms']
                 continue
-            moved[reading] += max(0, record['bytes_moved'])
-            routes[record['route']] = routes.get(record['route'], 0) + 1
-            if not reading and not record['route'].endswith(':fetch'):
-                step_of[record['line']] = step
+            moved[reading] += max(0, traced['bytes_moved'])
+            routes[traced['route']] = routes.get(traced['route'], 0) + 1
+            if not reading and not traced['route'].endswith(':fetch'):
+                step_of[traced['line']] = step
         elif word == 'step':
             reading = 1
             found['all_ms'] = round(found['all_ms'] + float(values[1]), 3)
@@ -166,15 +163,14 @@ def amount(count):
 
 
 def markdown(path):
-    with open(path, encoding='utf-8') as file:
-        record = json.load(file)
+    head, rows = record.read(path)
     names = {pipeline[0]: pipeline[1] for pipeline in PIPELINES}
-    machine = f"{record['threads']} threads of {record['cpu']['name']}, {record['gpu'] or 'no GPU'}"
-    lines = [f"{machine}, {record['date'][:10]}, commit {record['commit']}", '',
+    device = 'no GPU' if head['device'] == head['cpu']['name'] else f"{head['device']}, {head['driver']}"
+    lines = [f"{head['threads']} threads of {head['cpu']['name']}, {device}, {head['date'][:10]}, commit {head['commit']}", '',
              '| program | vertices, edges | SuiteSparse ms | Tessera first ms | later ms | ratio | with the answer read | all turns '
              '| time / device | moved | largest difference |',
              '|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|']
-    for row in record['pipelines']:
+    for row in rows:
         moved = amount(row['bytes_moved']) if 'bytes_moved' in row else '–'
         mode = f" ({row['mode']})"
         every, gap = (f'{ratio:.2f}' if ratio else '–' for ratio in (ratio_all(row), gaps(row)))
@@ -184,32 +180,16 @@ def markdown(path):
     return '\n'.join(lines)
 
 
-def gpu():
-    """Name and driver of the first GPU; None: there is none."""
-    try:
-        done = subprocess.run(['nvidia-smi', '--query-gpu=name,driver_version', '--format=csv,noheader'], capture_output=True, text=True,
-                              check=False)
-    except OSError:
-        return None
-    return done.stdout.splitlines()[0] if done.returncode == 0 and done.stdout else None
-
-
-def write(options, path, rows, started):
-    record = {'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'gpu': gpu(), 'cpu': processor(),
-              'pairs': options.pairs, 'cpu_time': options.cpu_time, 'threads': int(os.environ.get('OMP_NUM_THREADS', 0)) or len(os.sched_getaffinity(0)),
-              'environment': {key: value for key, value in os.environ.items()
-                              if key.startswith(('TESSERA_', 'OMP_')) and '/' not in value}}
-    os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-    with open(path, 'w', encoding='utf-8') as file:
-        lines = ',\n'.join('  ' + json.dumps(row) for row in rows)
-        file.write(json.dumps(record, indent=1)[:-2] + ',\n "pipelines": [\n' + lines + '\n ]\n}\n')
+def header_of(options):
+    return record.header('pipelines/1', uses_gpu=options.modes != ['cpu'], pairs=options.pairs, cpu_time=options.cpu_time,
+                         threads=int(os.environ.get('OMP_NUM_THREADS', 0)) or len(os.sched_getaffinity(0)), environment=record.settings())
 
 
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('pipelines', nargs='*', metavar='NAME', help='only these: ' + ', '.join(pipeline[0] for pipeline in PIPELINES))
-    parser.add_argument('--programs', default=os.path.join(ROOT, 'build/examples'), help='folder of the compiled examples')
-    parser.add_argument('--library', default=os.path.join(ROOT, 'build/src/graphblas/libtessera.so'))
+    parser.add_argument('--programs', default=os.path.join(record.ROOT, 'build/examples'), help='folder of the compiled examples')
+    parser.add_argument('--library', default=os.path.join(record.ROOT, 'build/src/graphblas/libtessera.so'))
     parser.add_argument('--scale', type=int, default=18, help='of the R-MAT graph')
     parser.add_argument('--graph', help='this one for every pipeline; several with commas')
     parser.add_argument('--turns', type=int, help='in one process; default: as suits the pipeline')
@@ -217,9 +197,9 @@ def options_of(arguments):
     parser.add_argument('--cpu-time', action='store_true', help='CPU time of the processes instead of the time that passes: a busy machine')
     parser.add_argument('--modes', type=lambda text: text.split(','), default=['auto'], help='values of TESSERA_MODE, with commas')
     parser.add_argument('--no-trace', dest='trace', action='store_false', help='without the run that counts bytes and routes')
-    parser.add_argument('--name', default='pipelines', help='results go to bench/results/<date>-<name>.json')
-    parser.add_argument('--output', help='write the results here instead')
-    parser.add_argument('--markdown', metavar='RESULTS', help='only print such a file as a table')
+    parser.add_argument('--topic', default='pipelines', help='the record goes to bench/results/<machine>/<topic>')
+    parser.add_argument('--output', help='write the record here instead')
+    parser.add_argument('--markdown', metavar='RECORD', help='only print such a record as a table')
     options = parser.parse_args(arguments)
     names = [pipeline[0] for pipeline in PIPELINES]
     for name in options.pipelines:
@@ -235,8 +215,8 @@ def main():
     if options.markdown:
         print(markdown(options.markdown))
         return 0
-    started, rows = datetime.datetime.now(), []
-    path = options.output or os.path.join(HERE, 'results', f'{started:%Y-%m-%d}-{options.name}.json')
+    head, rows = header_of(options), []
+    path = options.output or record.place(head, options.topic)
     print(f"{'':24} {'plain':>10} {'first':>10} {'later':>13} {'ratio':>8} {'+ read':>8} {'all':>8} {'gaps':>5}")
     chosen = options.pipelines or [pipeline[0] for pipeline in PIPELINES if pipeline[0] not in NAMED_ONLY]
     graphs = options.graph.split(',') if options.graph else [None]
@@ -245,7 +225,7 @@ def main():
             for row in measure(options, pipeline, folder) if pipeline[0] in chosen else ():
                 rows.append(row)
                 print(describe(row), flush=True)
-                write(options, path, rows, started)
+                record.write(path, head, rows)
     print('results in', path)
     return 1 if any(map(wrong, rows)) else 0
 

@@ -4,11 +4,9 @@
 Every case opens new operands in both, makes one first call (which may build what later calls use), then timed calls in turns.
 A case whose results differ makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
 import argparse
-import datetime
 import fnmatch
 import json
 import os
-import platform
 import select
 import statistics
 import subprocess
@@ -17,8 +15,7 @@ import tempfile
 import time
 
 import grid
-
-HERE = os.path.dirname(os.path.abspath(__file__))
+import record
 
 
 class TooLong(Exception):
@@ -73,9 +70,9 @@ def routes_of(workers, path):
         return {}
     workers[-1].ask('option trace ')
     with open(path, encoding='utf-8') as file:
-        records = [json.loads(line) for line in file if line.strip()]
+        lines = [json.loads(line) for line in file if line.strip()]
     os.unlink(path)
-    return {record['route']: record.get('reason') for record in records if 'route' in record}
+    return {line['route']: line.get('reason') for line in lines if 'route' in line}
 
 
 def only_ours(spec, ours, trace, seconds):
@@ -122,30 +119,6 @@ def measure(spec, workers, trace, turns, turn_ms, longest=None):
     return result
 
 
-def commit():
-    done = subprocess.run(['git', 'describe', '--always', '--dirty', '--abbrev=12'], cwd=HERE, capture_output=True, text=True,
-                          check=False)
-    if done.stdout.strip():
-        return done.stdout.strip()
-    try:
-        with open(os.path.join(os.path.dirname(HERE), 'COMMIT'), encoding='utf-8') as file:  # a copy without its history
-            return file.read().strip()
-    except OSError:
-        return 'unknown'
-
-
-def processor():
-    try:
-        with open('/proc/cpuinfo', encoding='utf-8') as file:
-            fields = dict(line.split(':', 1) for line in file if ':' in line)
-        named = {key.strip(): value.strip() for key, value in fields.items()}
-    except OSError:
-        return {'name': platform.processor()}
-    flags = named.get('flags', '').split()
-    return {'name': named.get('model name', platform.processor()), 'cores': os.cpu_count(),
-            'vectors': [flag for flag in ('avx2', 'fma', 'avx512f') if flag in flags]}
-
-
 def environments(options):
     plain = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD'}
     tessera = dict(plain)
@@ -167,18 +140,16 @@ def pick(options):
     return [spec for spec in cases if all(fnmatch.fnmatch(' ' + spec + ' ', f'* {word} *') for word in options.filter)]
 
 
-def write(path, options, ready, results, started):
-    record = {'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'graph': options.graph,
-              'vertices': int(ready['vertices']), 'entries': int(ready['entries']), 'threads': int(ready['threads']),
-              'cpu': processor(), 'turns': options.turns, 'library': bool(options.library),
-              # Where files lie says nothing about a result, and is nobody else's business.
-              'environment': {key: value for key, value in os.environ.items()
-                              if key.startswith(('TESSERA_', 'OMP_')) and '/' not in value},
-              'cases': results}
-    with open(path, 'w', encoding='utf-8') as file:
-        head = {key: value for key, value in record.items() if key != 'cases'}
-        rows = ',\n'.join('  ' + json.dumps(row) for row in results)
-        file.write(json.dumps(head, indent=1)[:-2] + ',\n "cases": [\n' + rows + '\n ]\n}\n')
+def header_of(options):
+    return record.header('products/1', uses_gpu=os.environ.get('TESSERA_MODE') != 'cpu', graph=options.graph, turns=options.turns,
+                         library=bool(options.library), environment=record.settings())
+
+
+def keep(options, head, ready, results):
+    head.update((key, int(ready[key])) for key in ('vertices', 'entries', 'threads'))
+    path = options.output or record.place(head, options.topic)
+    record.write(path, head, results)
+    print('results in', path)
 
 
 def slice_of(text):
@@ -187,9 +158,8 @@ def slice_of(text):
 
 
 def options_of(arguments):
-    root = os.path.dirname(HERE)
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument('--program', default=os.path.join(root, 'build/bench/bench_products'))
+    parser.add_argument('--program', default=os.path.join(record.ROOT, 'build/bench/bench_products'))
     parser.add_argument('--library', default=None, help='libtessera.so to preload; without it both processes run plain')
     parser.add_argument('--graph', default=None, help='rmat:SCALE[:EDGE_FACTOR], karate or a Matrix Market file')
     parser.add_argument('--scale', type=int, default=18, help='short for --graph rmat:SCALE:16')
@@ -202,8 +172,8 @@ def options_of(arguments):
     parser.add_argument('--threads', type=int, default=0)
     parser.add_argument('--turns', type=int, default=5)
     parser.add_argument('--warm-ms', type=float, default=1500, help='time one process may spend in the warm calls of one case')
-    parser.add_argument('--name', default='products', help='results go to bench/results/<date>-<name>.json')
-    parser.add_argument('--output', default=None, help='write the results here instead')
+    parser.add_argument('--topic', default='products', help='the record goes to bench/results/<machine>/<topic>')
+    parser.add_argument('--output', default=None, help='write the record here instead')
     parser.add_argument('--quick', action='store_true', help='a small graph and a sample of the grid; writes nothing')
     parser.add_argument('--list', action='store_true', help='print the cases')
     options = parser.parse_args(arguments)
@@ -251,17 +221,14 @@ def main():
     if options.list:
         print('\n'.join(cases))
         return 0
-    started = datetime.datetime.now()
+    head = header_of(options)
     with tempfile.TemporaryDirectory() as folder:
         results, ready, status = run(options, cases, folder)
     different = [row['case'] for row in results if not row['same']]
     slow = [row for row in results if row['ratio'] < 0.95]
     print(f'{len(results)} cases, {len(different)} different, {len(slow)} below 0.95x')
     if not options.quick or options.output:
-        path = options.output or os.path.join(HERE, 'results', f'{started:%Y-%m-%d}-{options.name}.json')
-        os.makedirs(os.path.dirname(os.path.abspath(path)), exist_ok=True)
-        write(path, options, ready, results, started)
-        print('results in', path)
+        keep(options, head, ready, results)
     return 1 if different or status else 0
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Turn a results file of bench/run.py into Markdown.
+"""Turn a record of bench/run.py into Markdown.
 
-usage: table.py RESULTS.json [--all | --below RATIO | --summary]     SPDX-License-Identifier: Apache-2.0"""
+usage: table.py RECORD.jsonl [--all | --below RATIO | --summary]     SPDX-License-Identifier: Apache-2.0"""
 import argparse
-import json
 import statistics
 
 import grid
+import record
 
 NAMES = {'lut': "triangle count, C<L> = L U'", 'ult': "triangle count, C<U> = U L'", 'll': 'triangle count, C<L> = L L',
          'uu': 'triangle count, C<U> = U U', 'burkhardt': 'triangle count, C<A> = A A',
@@ -60,22 +60,20 @@ def summary(cases):
 
 def main():
     parser = argparse.ArgumentParser(description='Markdown table of benchmark results')
-    parser.add_argument('results')
+    parser.add_argument('record')
     parser.add_argument('--all', action='store_true', help='every case, not only the rows of the README')
     parser.add_argument('--summary', action='store_true', help='one row for each kind of product')
     parser.add_argument('--below', type=float, help='only cases with a smaller ratio')
     options = parser.parse_args()
-    with open(options.results, encoding='utf-8') as file:
-        record = json.load(file)
-    cases = record['cases']
+    head, cases = record.read(options.record)
     if options.below:
         cases = [result for result in cases if result['ratio'] < options.below]
     elif not options.all and not options.summary:
         by_case = {result['case']: result for result in cases}
         cases = [by_case[spec] for spec in grid.headline() if spec in by_case]
-    vectors = ', '.join(record['cpu'].get('vectors', []))
-    print(f"{record['graph']} ({record['vertices']:,} vertices, {record['entries']:,} entries), {record['threads']} threads of "
-          f"{record['cpu']['name']} ({vectors}), {record['date'][:10]}, commit {record['commit']}\n")
+    vectors = ', '.join(head['cpu'].get('vectors', []))
+    print(f"{head['graph']} ({head['vertices']:,} vertices, {head['entries']:,} entries), {head['threads']} threads of "
+          f"{head['cpu']['name']} ({vectors}), {head['date'][:10]}, commit {head['commit']}\n")
     if options.summary:
         summary(cases)
         return

@@ -3,13 +3,15 @@
 # usage: tools/gpu-check.sh [--packages DIR] [--matrices DIR] [--out DIR] [--quick] [--tests-only | --bench-only | --only STEP,…]
 #   --packages DIR   unpacked Debian packages of GraphBLAS, cmocka and inih (dpkg -x), where the system has none
 #   --matrices DIR   *.mtx.gz to measure beside the generated matrices
-#   --out DIR        where results go (default: build-gpu/results); records there are added to, so that steps can be run one by one
+#   --out DIR        where results go (default: build-gpu/results); records there are added to, so that steps can be run one by one;
+#                    bench/record.py keep TOPIC FILE copies one to its place in bench/results
 #   --quick          tests and bench only, the drop-in door on a small graph
 #   --only STEP,…    tests, bench, sanitizers, drop-in, pipelines, widths, masked, orders
 # A step that takes longer than it should is stopped; what it has written stays.
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2317 # steps are called by name
 set -u
+asked=("$@")
 cd "$(dirname "$0")/.." || exit 1
 packages='' matrices='' out=build-gpu/results quick='' steps=tests,bench,sanitizers,drop-in,pipelines,widths,masked,orders
 while [ $# -gt 0 ]; do
@@ -21,7 +23,7 @@ while [ $# -gt 0 ]; do
     --tests-only) steps=tests,sanitizers ;;
     --bench-only) steps=bench,drop-in,pipelines,widths,masked,orders ;;
     --only) steps=$2 && shift ;;
-    *) sed -n '2,10s/^# //p' "$0" >&2 && exit 2 ;;
+    *) sed -n '2,11s/^# //p' "$0" >&2 && exit 2 ;;
     esac
     shift
 done
@@ -101,12 +103,12 @@ step_bench() {
 step_drop_in() {
     TESSERA_MODE=gpu TESSERA_DISABLE=residency TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/run.py --program build-gpu/bench/bench_products \
         --library build-gpu/src/graphblas/libtessera.so --grid gpu --scale "$([ -n "$quick" ] && echo 16 || echo 20)" --turns 2 \
-        --output "$out/drop-in.json" | tee "$out/drop-in.txt"
+        --output "$out/drop-in.jsonl" | tee "$out/drop-in.txt"
     return "${PIPESTATUS[0]}"
 }
 step_pipelines() {
     TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/pipelines.py --programs build-gpu/examples \
-        --library build-gpu/src/graphblas/libtessera.so --modes gpu,auto --scale 20 --output "$out/pipelines.json" | tee "$out/pipelines.txt"
+        --library build-gpu/src/graphblas/libtessera.so --modes gpu,auto --scale 20 --output "$out/pipelines.jsonl" | tee "$out/pipelines.txt"
     return "${PIPESTATUS[0]}"
 }
 step_widths() {
@@ -114,9 +116,9 @@ step_widths() {
     gpu --matrix all --n 32,256,512,8 --kernel "$best,$narrow" --budget 25 --repeats 1
 }
 step_masked() {
-    rm -f "$out/masked.jsonl"
-    "$bench/bench_masked" --matrix rmat20,reddit,protein,ddi,products,web --what triangles,support --order given,degree --budget 30 \
-        --json "$out/masked.jsonl" &&
+    python3 bench/record.py header masked/1 tools/gpu-check.sh --only masked >"$out/masked.jsonl" &&
+        "$bench/bench_masked" --matrix rmat20,reddit,protein,ddi,products,web --what triangles,support --order given,degree --budget 30 \
+            --json "$out/masked.jsonl" &&
         "$bench/bench_masked" --matrix all --what sddmm --n 32,128 --math exact,tf32 --budget 30 --json "$out/masked.jsonl"
 }
 step_orders() {
@@ -130,9 +132,7 @@ step_orders() {
 }
 
 record=$out/gpu.jsonl
-commit=$(git describe --always --dirty --abbrev=12 2>/dev/null || cat COMMIT 2>/dev/null || echo unknown)
-[ -s "$record" ] || nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1 | awk -F', ' -v date="$(date -u +%FT%TZ)" \
-    -v commit="$commit" '{printf "{\"gpu\":\"%s\",\"driver\":\"%s\",\"date\":\"%s\",\"commit\":\"%s\"}\n", $1, $2, date, commit}' >"$record"
+[ -s "$record" ] || python3 bench/record.py header spmm/1 tools/gpu-check.sh "${asked[@]}" >"$record" || exit 1
 declare -A limit=([tests]=90 [bench]=120 [sanitizers]=110 [drop-in]=120 [pipelines]=180 [widths]=90 [masked]=60 [orders]=70)
 export -f sanitize_one gpu step_tests step_sanitizers step_bench step_drop_in step_pipelines step_widths step_masked step_orders
 export out record bench quick matrices narrow

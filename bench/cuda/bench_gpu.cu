@@ -1,4 +1,5 @@
-// Tessera's GPU kernels beside cuSPARSE: times, bounds, errors and conversions, one JSON record a line.
+// Tessera's GPU kernels beside cuSPARSE: times, bounds, errors and conversions, a row of JSON a line; --json adds to a record that
+// `bench/record.py header spmm/1 bench_gpu …` began.
 //
 //   bench_gpu [--matrix all|name,…] [--file x.mtx[.gz]]… [--n 32,128] [--kernel name,…] [--math name,…] [--variant 0,1,…]
 //             [--split e] [--shrink k] [--most blocks] [--json FILE] [--no-peers] [--repeats k] [--budget ms]

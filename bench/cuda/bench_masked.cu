@@ -1,5 +1,5 @@
 // Masked products on the GPU: triangle counting per entry in any labelling, support of edges, products of values; SDDMM beside
-// cuSPARSE.  One JSON record a line.
+// cuSPARSE.  A row of JSON a line; --json adds to a record that `bench/record.py header masked/1 bench_masked …` began.
 //
 //   bench_masked [--matrix all|name,…] [--what triangles,support,values,sddmm] [--order given,degree] [--n 32,64,128]
 //                [--math exact,tf32,fp16,bf16,fp64] [--variant 0,1409,…] [--shrink k] [--no-peers] [--budget ms] [--json FILE]

@@ -1,31 +1,22 @@
 #!/usr/bin/env python3
-"""Tables of bench_gpu's records: GFLOP/s per matrix and kernel, geometric means against cuSPARSE, conversion times.
+"""Tables of a record of bench_gpu: GFLOP/s per matrix and kernel, geometric means against cuSPARSE, conversion times.
 
-usage: table.py [--markdown] [--all] [--orders] FILE.jsonl     (--all: every variant; otherwise the kernel's own choice only)
+usage: table.py [--markdown] [--all] [--orders] [--hybrid] FILE.jsonl     (--all: every variant; otherwise the kernel's own choice only)
 SPDX-License-Identifier: Apache-2.0"""
 import argparse
-import json
 import math
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import record  # pylint: disable=wrong-import-position
 
 GENERATED = ('rmat20', 'reddit', 'protein', 'ddi', 'molecules', 'products', 'fem', 'er', 'web')
 
-def read(path):
-    """Records; a later record of the same case replaces an earlier one."""
-    cases = {}
-    with open(path, encoding='utf-8') as lines:
-        for line in lines:
-            if not line.startswith('{"matrix"'):
-                continue
-            r = json.loads(line)
-            cases[r['matrix'], r['n'], r['kernel'], r['math'], r['variant']] = r
-    return cases
 
-
-def header(path):
-    """The first line: GPU, driver, date, commit."""
-    with open(path, encoding='utf-8') as lines:
-        first = json.loads(next(lines, '{}'))
-    return ', '.join(first[key] for key in ('gpu', 'driver', 'date', 'commit')) if 'gpu' in first else ''
+def cases_of(rows):
+    """Products; a later row of the same case replaces an earlier one."""
+    return {(r['matrix'], r['n'], r['kernel'], r['math'], r['variant']): r for r in rows if 'gflops' in r and 'what' not in r}
 
 
 def geomean(values):
@@ -117,6 +108,17 @@ def orders(cases):
                    cell(plain['ms'] / with_order['ms'], 2), cell(with_order['order_ms'], 2), cell(with_order['convert_ms'], 2)]
 
 
+def hybrids(cases):
+    """A line for each product that `hybrid` split: its time, and what it gains over the fastest kernel that takes all windows."""
+    for (matrix, n, kernel, arithmetic, variant), r in sorted(cases.items()):
+        same = {'exact': ('exact', 'fp32')}.get(arithmetic, (arithmetic,))
+        others = [(other['ms'], key[2]) for key, other in cases.items() if key[:2] == (matrix, n) and key[3] in same and key[4] == 0 and
+                  key[2] not in ('hybrid', 'cusparse') and other['ms'] > 0]
+        if kernel == 'hybrid' and variant == 0 and r['ms'] > 0 and others:
+            least, name = min(others)
+            yield [matrix, str(n), arithmetic, cell(r['ms'], 3), name, cell(least, 3), cell(least / r['ms'], 2)]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('file')
@@ -126,12 +128,17 @@ def main():
     parser.add_argument('--generated', action='store_true', help='without the matrices that came from files')
     parser.add_argument('--n', type=int, help='one width only')
     parser.add_argument('--orders', action='store_true', help='what the row order of auto gains, where it makes one')
+    parser.add_argument('--hybrid', action='store_true', help='what the choice by windows gains over one kernel for all')
     parser.add_argument('--details', action='store_true', help='share of the bound, errors and conversions too')
     options = parser.parse_args()
-    cases = {key: r for key, r in read(options.file).items() if not options.generated or key[0] in GENERATED}
-    print(header(options.file) + '\n')
+    head, rows = record.read(options.file)
+    cases = {key: r for key, r in cases_of(rows).items() if not options.generated or key[0] in GENERATED}
+    print(', '.join(str(head[key]) for key in ('device', 'driver', 'date', 'commit')) + '\n')
     if options.orders:
         show(['ms', 'N', 'kernel', 'csr', 'none', 'auto', 'gain', 'order', 'conversion'], list(orders(cases)), options.markdown)
+        return
+    if options.hybrid:
+        show(['ms', 'N', 'arithmetic', 'hybrid', 'fastest other', 'its ms', 'gain'], list(hybrids(cases)), options.markdown)
         return
     for n in sorted({key[1] for key in cases} if options.n is None else {options.n}):
         table = Table(cases, n, options.all)

@@ -1,5 +1,6 @@
-/* Measured on one NVIDIA H200: ms of a product and of making its form, bench/results/2026-11-21-h200.jsonl, 2026-11-21-later-h200.jsonl and
- * 2026-11-22-h200-hybrid.jsonl (bench_gpu); 0: not measured.  Counts of the matrices: tessera inspect.
+/* Measured on one NVIDIA H200: ms of a product and of making its form, by bench_gpu; 0: not measured.  In bench/results/h200:
+ * spmm/2026-11-21T2032-4d20eb76c442.jsonl, spmm/2026-11-21T2338-6c43297495ff.jsonl, hybrid/2026-11-22T0111-e8c5bb82c698.jsonl.
+ * Counts of the matrices: tessera inspect.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TEST_REPLAY_TIMES_H
 #define TEST_REPLAY_TIMES_H

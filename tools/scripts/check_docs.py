@@ -8,6 +8,7 @@ usage: check_docs.py BUILD_DIR
     `#=> ` in a block must be in its output.  Only ```sh MARK is not run, with a mark of NOT_HERE; what is left out is printed, and why.
   - Every row of figures is one that the records named on its page give, by bench/table.py, bench/cuda/table.py or rounded.  Where a
     section says that it has "no record", its rows are counted and that is printed.
+  - Every record in bench/results is named as bench/record.py says, and something cites it.
   - docs/native-reference.md and docs/benchmarks.md are what tools/scripts/make_reference.py and tools/scripts/make_benchmarks.py make.
   - Links, files in backquotes, TESSERA_ variables, options of the command and messages of the library exist.
 
@@ -16,11 +17,16 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'bench'))
+import record  # pylint: disable=wrong-import-position
+
 PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md', *sorted((ROOT / 'docs').glob('*.md'))]
 FOLDERS = ('backends/', 'bench/', 'docs/', 'examples/', 'include/', 'kernels/', 'src/', 'test/', 'tools/')
 TEST_VARIABLES = {'TESSERA_TEST_SEED', 'TESSERA_TEST_DATA', 'TESSERA_CONFIG', 'TESSERA_PLUGIN_DIR', 'TESSERA_CPU_ISA'}
@@ -62,12 +68,10 @@ def three_digits(x):
     return float(f'{x:.3g}') if x < 100 else round(x)
 
 
-def sddmm_rows(record):
-    """Times of bench_masked: a row for each width and kernel, for cuSPARSE and for gathering."""
+def rows_of_masked(_, content):
+    """Times of bench_masked's SDDMM: a row for each width and kernel, for cuSPARSE and for gathering."""
     rows = {}
-    for r in (json.loads(line) for line in record.read_text(encoding='utf-8').splitlines()):
-        if r['what'] != 'sddmm':
-            continue
+    for r in (row for row in content if row['what'] == 'sddmm'):
         rows.setdefault((r['n'], r['kernel'], r['math']), []).append(r['ms'])
         if (r['kernel'], r['math']) == ('csr', 'exact'):
             rows.setdefault((r['n'], 'cusparse'), []).append(r['cusparse_ms'])
@@ -75,10 +79,10 @@ def sddmm_rows(record):
     return ['|'.join(str(three_digits(ms)) for ms in row) for row in rows.values()]
 
 
-def elementwise_rows(content):
+def rows_of_elementwise(_, content):
     """Times of bench/elementwise.py: a row for each call; many columns in ms, one of 16,384 in µs on one thread."""
     rows = {}
-    for case in content['calls']:
+    for case in content:
         if case['columns'] == 1 and (case['rows'], case['threads']) != (16384, 1):
             continue
         for key in ('plain', 'forwarded', 'tessera'):
@@ -86,31 +90,45 @@ def elementwise_rows(content):
     return ['|'.join(row) for row in rows.values()]
 
 
+def rows_of_pipelines(path, _):
+    return output_of('python3', 'bench/pipelines.py', '--markdown', path).splitlines()
+
+
+def rows_of_products(path, content):
+    """Of bench/run.py: by its table, and the times of a case with three digits or rounded."""
+    rows = [row for form in ('--all', '--summary') for row in output_of('python3', 'bench/table.py', form, path).splitlines()]
+    keys = ('plain_ms', 'tessera_ms', 'ratio', 'tessera_first_ms')
+    for case in (case for case in content if all(case.get(key) is not None for key in keys)):
+        rows.append('|'.join(str(three_digits(case[key])) for key in keys))
+        rows.append('|'.join(f'{case[key]:.{digits}f}' for key, digits in zip(keys, (0, 1, 1, 0))))
+    return rows
+
+
+def rows_of_spmm(path, _):
+    return [row for matrices in ([], ['--generated'], ['--orders'], ['--hybrid'])
+            for row in output_of('python3', 'bench/cuda/table.py', '--markdown', *matrices, path).splitlines()]
+
+
+def rows_of_graphs(_, content):
+    """Of bench/graphs.py: entries, and the geometric mean, least and greatest ratio of the forms."""
+    rows = []
+    for row in content:
+        ratios = [form['ratio'] for form in row['forms']]
+        rows.append(f"{row['entries']}|{statistics.geometric_mean(ratios):.1f}|{min(ratios):.1f}|{max(ratios):.1f}")
+    return rows
+
+
+# By the schema of a record; figures of others are not compared.
+ROWS_OF = {'elementwise/1': rows_of_elementwise, 'graphs/1': rows_of_graphs, 'masked/1': rows_of_masked, 'pipelines/1': rows_of_pipelines,
+           'products/1': rows_of_products, 'spmm/1': rows_of_spmm}
+
+
 def recorded_figures(page):
     """Figures of every row that the records named by a page give, in each form that pages use."""
-    rows, named = [], sorted({ROOT / name for name in re.findall(r'bench/results/[\w.-]+\.jsonl?', page.read_text(encoding='utf-8'))})
-    for record in (name for name in named if name.suffix == '.json'):
-        if 'pipelines' in record.name:
-            rows += output_of('python3', 'bench/pipelines.py', '--markdown', str(record)).splitlines()
-            continue
-        content = json.loads(record.read_text(encoding='utf-8'))
-        if 'calls' in content:
-            rows += elementwise_rows(content)
-        if 'cases' not in content:  # not of bench/run.py
-            continue
-        for form in ('--all', '--summary'):
-            rows += output_of('python3', 'bench/table.py', form, str(record)).splitlines()
-        for case in content['cases']:
-            keys = ('plain_ms', 'tessera_ms', 'ratio', 'tessera_first_ms')
-            if all(case.get(key) is not None for key in keys):
-                rows.append('|'.join(str(three_digits(case[key])) for key in keys))
-                rows.append('|'.join(f'{case[key]:.{digits}f}' for key, digits in zip(keys, (0, 1, 1, 0))))
-    for record in (name for name in named if name.suffix == '.jsonl'):
-        if '"what":"sddmm"' in record.read_text(encoding='utf-8'):
-            rows += sddmm_rows(record)
-        if '\n{"matrix"' in record.read_text(encoding='utf-8'):  # of bench_gpu
-            for matrices in ([], ['--generated'], ['--orders']):
-                rows += output_of('python3', 'bench/cuda/table.py', '--markdown', *matrices, str(record)).splitlines()
+    rows = []
+    for name in sorted(set(re.findall(r'bench/results/[\w./-]+\.jsonl', page.read_text(encoding='utf-8')))):
+        head, content = record.read(ROOT / name)
+        rows += ROWS_OF.get(head['schema'], lambda *_: [])(str(ROOT / name), content)
     return {figures_of(row) for row in rows}
 
 
@@ -128,6 +146,17 @@ def check_figures(page):
             complain(page, f'no record has the figures of this row: {row}')
     if unrecorded:
         remarks.append(f'{page.relative_to(ROOT)}: {unrecorded} rows of figures without a record, as the page says')
+
+
+def check_records():
+    """Records have a header and the name that it asks for, and something cites them."""
+    citing = ''.join(path.read_text(encoding='utf-8') for path in (*PAGES, ROOT / 'test' / 'unit' / 'replay_times.h'))
+    for path in sorted(path for path in (ROOT / 'bench' / 'results').rglob('*') if path.is_file()):
+        head, _ = record.read(path)
+        if path.name != record.file_name(head):
+            complain(path, 'is not named by the date and the commit of its header')
+        if '/'.join(path.parts[-2:]) not in citing:
+            complain(path, 'is a record that nothing cites')
 
 
 # ---- names ----
@@ -188,9 +217,9 @@ def prepare(folder, build):
     for name in ('examples', 'tools'):
         os.symlink(ROOT / name, folder / name)
     os.mkdir(folder / 'docs')
-    os.makedirs(folder / 'bench' / 'results')
+    os.mkdir(folder / 'bench')
     for script in (ROOT / 'bench').glob('*.py'):
-        os.symlink(script, folder / 'bench' / script.name)
+        shutil.copy(script, folder / 'bench')  # a link would be followed back to this tree
     os.symlink(os.path.realpath(build), folder / 'build')
     sources = [str(ROOT / name) for name in ('examples/triangles.c', 'examples/graph.c', 'examples/program.c', 'src/mtx/mm.c')]
     subprocess.run(['cc', '-O1', '-I', str(ROOT), *sources, '-lgraphblas', '-lz', '-lm', '-o', folder / 'karate'], check=True)
@@ -274,10 +303,11 @@ def main():
             check_figures(page)
             if page.name == 'troubleshooting.md':
                 check_messages(page, messages())
+    check_records()
     for name, script in (('native-reference.md', 'make_reference.py'), ('benchmarks.md', 'make_benchmarks.py')):
         page = ROOT / 'docs' / name
-        if output_of('python3', f'tools/{script}') != page.read_text(encoding='utf-8'):
-            complain(page, f'is not what tools/{script} > docs/{name} makes now')
+        if output_of('python3', f'tools/scripts/{script}') != page.read_text(encoding='utf-8'):
+            complain(page, f'is not what tools/scripts/{script} > docs/{name} makes now')
     for remark in remarks:
         print(remark)
     for problem in problems:

@@ -229,7 +229,7 @@ static int64_t staged_row(int64_t whole)
 }
 
 /* Where the device copies by itself.  Narrow panels leave less of the first and last copy uncovered, but the bus is slower with
- * short rows, and with parts of cache lines; measured: docs/architecture.md. */
+ * short rows, and with parts of cache lines; measured: docs/transfers.md. */
 static int64_t direct_row(int64_t whole)
 {
     int64_t most = tsr_cuda.direct_row, row = (whole / 4 + LINE - 1) / LINE * LINE;
