@@ -9,8 +9,6 @@ SPDX-License-Identifier: Apache-2.0"""
 import argparse
 import collections
 import concurrent.futures
-import datetime
-import json
 import math
 import os
 import pty
@@ -23,12 +21,9 @@ import sys
 import tempfile
 import time
 
-from pipelines import gpu
-from run import commit, processor
+import record
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
-SCHEMA = 'clients-1'
+SCHEMA = 'clients/1'
 SIDES = ('plain', 'auto')
 FEWEST = 3  # turns of a cell, also beyond its budget
 ROUNDING = 1e-4  # of answers in FP32
@@ -317,18 +312,9 @@ def report(rows, least):
     return 1 if slow or bad else 0
 
 
-def head_of(options, started):
-    return {'schema': SCHEMA, 'date': started.isoformat(timespec='seconds'), 'commit': commit(), 'gpu': gpu(), 'cpu': processor(),
-            'library': bool(options.library),
-            'turns': options.turns, 'jobs': options.jobs, 'seconds': options.seconds, 'budget': options.budget,
-            # Where files lie says nothing about a result, and is nobody else's business.
-            'command': [os.path.basename(word) for word in sys.argv],
-            'environment': {key: value for key, value in os.environ.items() if key.startswith(('TESSERA_', 'OMP_')) and '/' not in value}}
-
-
-def read(path):
-    with open(path, encoding='utf-8') as file:
-        return [json.loads(line) for line in file][1:]
+def head_of(options):
+    return record.header(SCHEMA, library=bool(options.library), turns=options.turns, jobs=options.jobs, seconds=options.seconds,
+                         budget=options.budget, environment=record.settings())
 
 
 def options_of(arguments):
@@ -337,7 +323,7 @@ def options_of(arguments):
     parser.add_argument('--graphs', nargs='+', default=[], metavar='FILE[:DELTA]', help='what the drivers read, .grb or .mtx')
     parser.add_argument('--only', type=lambda text: text.split(','), default=list(DRIVERS),
                         help='drivers, with commas: ' + ','.join(DRIVERS))
-    parser.add_argument('--library', default=os.path.join(ROOT, 'build/src/graphblas/libtessera.so'),
+    parser.add_argument('--library', default=os.path.join(record.ROOT, 'build/src/graphblas/libtessera.so'),
                         help="to preload; '': both sides are plain, which shows how far ratios lie from 1 by chance")
     parser.add_argument('--threads', type=lambda text: [int(word) for word in text.split(',')], default=[1, 2], help='with commas')
     parser.add_argument('--turns', type=int, default=7, help='processes of each kind')
@@ -347,8 +333,8 @@ def options_of(arguments):
     parser.add_argument('--jobs', type=int, default=1, help='so many cells of one thread at once, each pinned to a core')
     parser.add_argument('--least', type=float, default=.97, help='ratio of plain over auto that no cell may lie below')
     parser.add_argument('--instructions', action='store_true', help='count instructions of the calls under callgrind instead')
-    parser.add_argument('--output', metavar='FOLDER', help='the record goes to FOLDER/<date>T<time>-<commit>.jsonl, a line for each cell')
-    parser.add_argument('--table', metavar='RECORD', help='only print such a file')
+    parser.add_argument('--output', help='write the record here; default: bench/results/<machine>/clients/…')
+    parser.add_argument('--table', metavar='RECORD', help='only print a record')
     options = parser.parse_args(arguments)
     if not options.table and not (options.drivers and options.graphs):
         parser.error('--drivers and --graphs are needed')
@@ -361,20 +347,15 @@ def options_of(arguments):
 def main():
     options = options_of(sys.argv[1:])
     if options.table:
-        return report(read(options.table), options.least)
-    started, rows, path = datetime.datetime.now(), [], os.devnull
-    head = head_of(options, started)
-    if options.output:
-        os.makedirs(options.output, exist_ok=True)
-        path = os.path.join(options.output, f"{started:%Y-%m-%dT%H%M}-{head['commit']}.jsonl")
-    with open(path, 'w', encoding='utf-8') as file:
-        print(json.dumps(head), file=file, flush=True)
-        for row in rows_of(options, count_row if options.instructions else measure):
-            rows.append(row)
-            print(json.dumps(row), file=file, flush=True)
-            print(describe(row), flush=True)
-    if options.output:
-        print('results in', path)
+        return report(record.read(options.table)[1], options.least)
+    head, rows = head_of(options), []
+    path = options.output or record.place(head, 'clients')
+    record.write(path, head, [])
+    for row in rows_of(options, count_row if options.instructions else measure):
+        rows.append(row)
+        record.append(path, head, row)
+        print(describe(row), flush=True)
+    print('results in', path)
     return report(rows, options.least)
 
 

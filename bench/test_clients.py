@@ -8,6 +8,7 @@ import tempfile
 import unittest
 
 import clients
+import record
 
 CLIENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'clients.py')
 # As LAGraph 1.1.4 prints; times and answers that are to be found in it.
@@ -115,21 +116,19 @@ class Running(unittest.TestCase):
     def run_with(self, shell, *arguments):
         """Status, what is printed and the record of a run whose driver does so through Tessera."""
         with tempfile.TemporaryDirectory() as folder:
-            driver, graph = os.path.join(folder, 'tc_demo'), os.path.join(folder, 'g.grb')
+            driver, graph, path = (os.path.join(folder, name) for name in ('tc_demo', 'g.grb', 'record.jsonl'))
             with open(driver, 'w', encoding='utf-8') as file:
                 file.write(SCRIPT.format(shell=shell))
             os.chmod(driver, 0o755)
             with open(graph, 'w', encoding='utf-8') as file:
                 file.write('SuiteSparse:GraphBLAS matrix\nnrows:  5   \nncols:  5  \nnvals:  12  \n')
-            command = [sys.executable, CLIENTS, '--drivers', folder, '--graphs', graph, '--only', 'tc', '--output', folder + '/out',
+            command = [sys.executable, CLIENTS, '--drivers', folder, '--graphs', graph, '--only', 'tc', '--output', path,
                        '--library', os.path.join(folder, 'none.so'), *arguments]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
-            record, = (os.path.join(folder, 'out', name) for name in os.listdir(folder + '/out'))
-            with open(record, encoding='utf-8') as file:
-                head, *rows = [json.loads(line) for line in file]
+            head, rows = record.read(path)
             self.assertEqual(head['schema'], clients.SCHEMA)
             self.assertNotIn(folder, json.dumps(head))
-            again = subprocess.run([sys.executable, CLIENTS, '--table', record], capture_output=True, text=True, check=False)
+            again = subprocess.run([sys.executable, CLIENTS, '--table', path], capture_output=True, text=True, check=False)
             self.assertIn('geometric mean' if 'ratio' in rows[0] else 'FAILED', again.stdout)
             return done.returncode, done.stdout, rows
 
