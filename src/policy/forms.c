@@ -15,11 +15,6 @@ static const double narrow_ms = 10 / 4.0e9, narrow_start_ms = 0.02;
 /* Panels of a product that crosses the bus: the kernels of all but one run while others cross. */
 static const double panels = 8;
 
-const char *tsr_form_name(int form)
-{
-    return form == TSR_FORM_HYBRID ? "hybrid" : tsr_gpu_kernel_names[form];
-}
-
 /* ---- times ---- */
 
 static tsr_gpu_product product_of(const tsr_gpu_matrix *a, tsr_gpu_kernel kernel, tsr_gpu_math math, double n)
@@ -78,30 +73,35 @@ static double predict_hybrid(const tsr_model *model, const tsr_gpu_matrix *a, ts
     return by_tensor > 0 && by_csr > 0 ? by_tensor + by_csr : -1;
 }
 
+static double predict_kernel(const tsr_model *model, const tsr_gpu_matrix *a, tsr_gpu_kernel kernel, tsr_gpu_math math, double n)
+{
+    tsr_gpu_product product = product_of(a, kernel, math, n);
+    return kernel < TSR_GPU_KERNELS ? tsr_predict_kernel_ms(model, kernel, &product) : -1;
+}
+
 void tsr_predict_forms(double ms[TSR_FORMS], const tsr_model *model, const tsr_gpu_matrix *a, tsr_gpu_math math, double n,
                        unsigned allowed)
 {
     for (int form = 0; form < TSR_FORMS; form++) {
         tsr_gpu_kernel kernel = (tsr_gpu_kernel)form;
-        tsr_gpu_product product = product_of(a, form == TSR_FORM_HYBRID ? TSR_GPU_CSR : kernel, math, n);
         ms[form] = -1;
         if (!(allowed & TSR_FORM_BIT(form)))
             continue;
-        double predicted = form == TSR_FORM_HYBRID ? predict_hybrid(model, a, math, n) : tsr_predict_kernel_ms(model, kernel, &product);
+        double predicted = form == TSR_GPU_HYBRID ? predict_hybrid(model, a, math, n) : predict_kernel(model, a, kernel, math, n);
         ms[form] = predicted > 0 ? predicted : -1;
     }
 }
 
 void tsr_predict_making(double ms[TSR_FORMS], const tsr_model *model, const tsr_gpu_matrix *a, tsr_gpu_math math, double n)
 {
-    for (int form = 0; form < TSR_GPU_KERNELS; form++) {
+    for (int form = 0; form < TSR_FORMS; form++) {
         tsr_gpu_product product = product_of(a, (tsr_gpu_kernel)form, math, n);
-        ms[form] = tsr_predict_making_ms(model, (tsr_gpu_kernel)form, &product);
+        ms[form] = form < TSR_GPU_KERNELS ? tsr_predict_making_ms(model, (tsr_gpu_kernel)form, &product) : -1;
     }
     /* The Tensor-Core half is made of a part of A, after the windows of the whole are counted and the part is copied. */
     double whole = ms[tsr_window_kernel(math)];
     ms[TSR_GPU_CSR] = 0;
-    ms[TSR_FORM_HYBRID] = whole < 0 ? -1 : 1.4 * whole;
+    ms[TSR_GPU_HYBRID] = whole < 0 ? -1 : 1.4 * whole;
 }
 
 static double fastest(const double ms[TSR_FORMS])

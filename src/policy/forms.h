@@ -7,11 +7,7 @@
 #include "src/policy/model.h"
 #include "src/format/blocks/formats.h"
 
-/* Forms: the kernels in their order, and hybrid.  Sets of them are bits. */
-#define TSR_FORM_HYBRID TSR_GPU_KERNELS
-#define TSR_FORMS (TSR_GPU_KERNELS + 1)
-#define TSR_FORM_BIT(form) (1u << (form))
-const char *tsr_form_name(int form);
+/* A form of A is what one kernel computes with (src/policy/gpu_kernels.h): both have one number. */
 
 /* A, counted. */
 typedef struct tsr_gpu_matrix {

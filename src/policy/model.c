@@ -4,17 +4,9 @@
 
 #include <math.h>
 
-const char *const tsr_gpu_kernel_names[TSR_GPU_KERNELS] = {"csr",     "panel-32", "panel-64", "me-tcf", "me-bcrs",
-                                                           "hrpb-16", "hrpb-32",  "bmat-8",   "bmat-16"};
 const char *const tsr_gpu_math_names[TSR_GPU_MATHS] = {"exact", "tf32", "fp16", "bf16", "fp64"};
 
 const int tsr_model_widths[TSR_MODEL_WIDTHS] = {8, 32, 128, 512};
-
-int tsr_gpu_kernel_height(tsr_gpu_kernel kernel)
-{
-    static const int heights[TSR_GPU_KERNELS] = {1, 32, 64, 16, 8, 16, 32, 8, 16};
-    return heights[kernel];
-}
 
 double tsr_gpu_rows_fetched(tsr_gpu_kernel kernel, const tsr_gpu_product *p)
 {

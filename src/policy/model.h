@@ -6,21 +6,13 @@
 
 #include "tessera/backend.h"
 #include "src/format/blocks/degrees.h"
-
-/* Kernels by the names of TESSERA_KERNEL, heights of row windows included. */
-typedef enum tsr_gpu_kernel {
-    TSR_GPU_CSR, TSR_GPU_PANEL_32, TSR_GPU_PANEL_64, TSR_GPU_ME_TCF, TSR_GPU_ME_BCRS, TSR_GPU_HRPB_16, TSR_GPU_HRPB_32,
-    TSR_GPU_BMAT_8, TSR_GPU_BMAT_16
-} tsr_gpu_kernel;
-#define TSR_GPU_KERNELS 9
+#include "src/policy/gpu_kernels.h"
 
 /* In the order of tsr_cuda_math. */
 typedef enum tsr_gpu_math { TSR_GPU_EXACT, TSR_GPU_TF32, TSR_GPU_FP16, TSR_GPU_BF16, TSR_GPU_FP64 } tsr_gpu_math;
 #define TSR_GPU_MATHS 5
 
-extern const char *const tsr_gpu_kernel_names[TSR_GPU_KERNELS]; /* "csr", "panel-32", … */
-extern const char *const tsr_gpu_math_names[TSR_GPU_MATHS];     /* "exact", … */
-int tsr_gpu_kernel_height(tsr_gpu_kernel kernel);               /* rows of a window; 1: csr */
+extern const char *const tsr_gpu_math_names[TSR_GPU_MATHS]; /* "exact", … */
 
 /* Everything is known for these widths of B, and interpolated between. */
 #define TSR_MODEL_WIDTHS 4

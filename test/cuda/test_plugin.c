@@ -185,16 +185,21 @@ static void test_uncast_values(void **state)
 
 /* ---- kernels by name, precisions ---- */
 
+static const char *some_kernel(rng *r)
+{
+    const int which = (int)rng_below(r, 2 * TSR_FORMS + 1);
+    return which < TSR_FORMS ? tsr_gpu_kernel_names[which] : which < 2 * TSR_FORMS ? tsr_gpu_format_names[which - TSR_FORMS] : "something";
+}
+
 static void test_named_kernels(void **state)
 {
     (void)state;
-    static const char *const names[] = {"csr", "me-tcf", "me-bcrs", "hrpb", "bmat", "panel", "hybrid", "something"};
     plain();
     rng r = {seed};
     int by_blocks_so_far = 0, in_half = 0;
     for (int round = 0; round < 100 * rounds || (round < 3000 && (by_blocks_so_far <= 5 || in_half == 0)); round++) {
         test_case c = make_plus_times(&r, round % 3 ? TSR_FP32 : TSR_FP64, (int)rng_below(&r, 2));
-        how.kernel = by_blocks(&c) ? names[rng_below(&r, 8)] : "csr";
+        how.kernel = by_blocks(&c) ? some_kernel(&r) : "csr";
         how.precision = c.draw == DRAW_DYADIC ? (tsr_precision)rng_below(&r, 4) : TSR_PRECISION_EXACT;
         how.reorder = (tsr_reorder)rng_below(&r, 5);
         how.use_slot = rng_chance(&r, 50);
@@ -255,6 +260,47 @@ static void test_blocks_are_built_when_they_pay(void **state)
     how.precision = TSR_PRECISION_BF16;
     assert_int_equal(check_at(&c, "expected"), VERDICT_OK);
     assert_string_equal(last.kernel, "hrpb-bf16");
+    release();
+}
+
+/* A model in which a kernel that is not in the automatic choice is the fastest, and made at once. */
+static tsr_model fast_by_name_only(void)
+{
+    tsr_model m = *tsr_cuda.model;
+    for (int kernel = 0; kernel < TSR_GPU_KERNELS; kernel++) {
+        if (TSR_AUTOMATIC_FORMS & TSR_FORM_BIT(kernel))
+            continue;
+        for (int width = 0; width < TSR_MODEL_WIDTHS; width++)
+            m.kernel[kernel][TSR_GPU_EXACT][width][0] = 1e-9;
+        m.making[kernel][0] = 1e-9;
+    }
+    return m;
+}
+
+static void test_automatic_choice(void **state)
+{
+    (void)state;
+    plain();
+    how.use_slot = true;
+    how.expected_calls = 1e9;
+    const tsr_model *model = tsr_cuda.model, other = fast_by_name_only();
+    tsr_cuda.model = &other;
+    tsr_product p;
+    test_case c = make_dense_windows(&p, false);
+    for (int again = 0; again < 3; again++) {
+        assert_int_equal(check_at(&c, "automatic"), VERDICT_OK);
+        assert_string_equal(last.kernel, "me-bcrs-exact");
+    }
+    how.kernel = "me-tcf";
+    assert_int_equal(check_at(&c, "by name"), VERDICT_OK);
+    assert_string_equal(last.kernel, "me-tcf-exact");
+    how.kernel = "hrpb-64";
+    assert_int_equal(check_at(&c, "by name and height"), VERDICT_OK);
+    assert_string_equal(last.kernel, "hrpb-exact");
+    how.kernel = NULL;
+    assert_int_equal(check_at(&c, "automatic again"), VERDICT_OK);
+    assert_string_equal(last.kernel, "me-bcrs-exact");
+    tsr_cuda.model = model;
     release();
 }
 
@@ -628,7 +674,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned), cmocka_unit_test(test_values_of_products),
         cmocka_unit_test(test_nothing_moves), cmocka_unit_test(test_measure), cmocka_unit_test(test_panels_after_bring),
         cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
-        cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels), cmocka_unit_test(test_panels_over_semirings),
+        cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels), cmocka_unit_test(test_automatic_choice), cmocka_unit_test(test_panels_over_semirings),
         cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_tf32_as_fp16),
         cmocka_unit_test(test_order_that_pays),
         cmocka_unit_test(test_mixed_windows_are_split), cmocka_unit_test(test_named_stencils),

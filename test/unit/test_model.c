@@ -319,6 +319,23 @@ static void test_unknown_gpus_get_the_nearest_model(void **unused)
     assert_non_null(tsr_model_default(999));
 }
 
+static void test_kernels_by_name(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < TSR_FORMS; k++) {
+        assert_int_equal(tsr_gpu_find_kernel(tsr_gpu_kernel_names[k]), k);
+        int first = tsr_gpu_find_kernel(tsr_gpu_format_names[k]);
+        assert_in_range(first, 0, k);
+        assert_string_equal(tsr_gpu_format_names[first], tsr_gpu_format_names[k]);
+    }
+    assert_int_equal(tsr_gpu_find_kernel("panel"), TSR_GPU_PANEL_32);
+    assert_int_equal(tsr_gpu_find_kernel("me-bcrs-8"), TSR_GPU_ME_BCRS);
+    assert_int_equal(tsr_gpu_find_kernel("csr-narrow"), TSR_GPU_CSR);
+    assert_int_equal(tsr_gpu_find_kernel("hrpb-8"), -1);
+    assert_int_equal(tsr_gpu_find_kernel("panels"), -1);
+    assert_int_equal(tsr_gpu_find_kernel(""), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_files_that_are_no_models_are_refused),
         cmocka_unit_test(test_times_between_widths),
         cmocka_unit_test(test_unknown_gpus_get_the_nearest_model),
+        cmocka_unit_test(test_kernels_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,6 +37,11 @@ static unsigned measured(const replay_case *c)
     return forms;
 }
 
+static unsigned choices(const replay_case *c)
+{
+    return measured(c) & TSR_AUTOMATIC_FORMS;
+}
+
 /* As the plug-in does it: the model's times decide, the measured ones are paid. */
 static double play(const replay_case *c, int products, double expected)
 {
@@ -52,11 +57,11 @@ static double play(const replay_case *c, int products, double expected)
     bool looked = false;
     for (int k = 0; k < products; k++) {
         int form = TSR_GPU_CSR;
-        tsr_predict_forms(ms, model, looked ? &a : &unseen, c->math, c->n, measured(c));
+        tsr_predict_forms(ms, model, looked ? &a : &unseen, c->math, c->n, choices(c));
         if (!looked && tsr_may_look(&rental, ms[TSR_GPU_CSR], expected > 0 ? expected - k : 0)) {
             looked = true;
             paid += TSR_LOOK_MS;
-            tsr_predict_forms(ms, model, &a, c->math, c->n, measured(c));
+            tsr_predict_forms(ms, model, &a, c->math, c->n, choices(c));
         }
         if (looked) {
             tsr_predict_making(price, model, &a, c->math, c->n);
@@ -136,7 +141,7 @@ static void test_what_shares_nothing_stays_csr(void **state)
                               .own = {31178207, 30929068, 30485775, 29718103, 28479984},
                               .vectors = {31178207, 30929068, 30485775, 29718103, 28479984}, .longest = 64753,
                               .hot = {0.338, 0.452, 0.563, 0.683, 0.797, 0.89, 0.947, 0.975, 1, 1, 1}};
-    const unsigned all = TSR_FORM_BIT(TSR_FORMS) - 1;
+    const unsigned all = TSR_AUTOMATIC_FORMS;
     double ms[TSR_FORMS];
     tsr_predict_forms(ms, tsr_model_default(90), &a, TSR_GPU_EXACT, 64, all);
     for (int form = 0; form < TSR_FORMS; form++)
@@ -154,7 +159,7 @@ static void test_tf32_as_fp16(void **state)
     const tsr_gpu_matrix molecules = {.nrows = 3139968, .ncols = 3139968, .nvals = 6451530,
                                       .own = {4024660, 3535085, 3342762, 3241975, 3193827},
                                       .vectors = {4024660, 3535085, 3342762, 3241975, 3193827}};
-    const unsigned all = TSR_FORM_BIT(TSR_FORMS) - 1;
+    const unsigned all = TSR_AUTOMATIC_FORMS;
     assert_true(tsr_prefers_narrow(tsr_model_default(90), &protein, 128, all));
     assert_false(tsr_prefers_narrow(tsr_model_default(90), &molecules, 128, all));
     tsr_gpu_matrix small = protein;

@@ -62,11 +62,11 @@ static void predict_routes(explanation *e, bool pattern)
 
 static void predict_kernels(explanation *e)
 {
-    unsigned all = e->product.n > 1 ? TSR_FORM_BIT(TSR_FORMS) - 1 : 0;
+    unsigned all = e->product.n > 1 ? TSR_ALL_FORMS : 0;
     tsr_predict_forms(e->kernels, e->model, &e->matrix, e->product.math, e->product.n, all);
     e->fastest = TSR_GPU_CSR;
     for (int form = 0; form < TSR_FORMS; form++)
-        if (e->kernels[form] > 0 && e->kernels[form] < e->kernels[e->fastest])
+        if ((TSR_AUTOMATIC_FORMS & TSR_FORM_BIT(form)) && e->kernels[form] > 0 && e->kernels[form] < e->kernels[e->fastest])
             e->fastest = form;
 }
 
@@ -147,7 +147,7 @@ static void print_choice(const explanation *e)
 static bool is_narrow(const explanation *e)
 {
     const tsr_gpu_product *p = &e->product;
-    return p->math == TSR_GPU_TF32 && p->n > 1 && tsr_prefers_narrow(e->model, &e->matrix, p->n, TSR_FORM_BIT(TSR_FORMS) - 1);
+    return p->math == TSR_GPU_TF32 && p->n > 1 && tsr_prefers_narrow(e->model, &e->matrix, p->n, TSR_AUTOMATIC_FORMS);
 }
 
 static void print_reason(const explanation *e)
@@ -155,11 +155,18 @@ static void print_reason(const explanation *e)
     double spared = 100 * (1 - e->kernels[e->fastest] / e->kernels[TSR_GPU_CSR]);
     if (e->fastest == TSR_GPU_CSR)
         puts("  rows share too few columns for blocks: csr, which builds nothing");
-    else if (e->fastest == TSR_FORM_HYBRID)
+    else if (e->fastest == TSR_GPU_HYBRID)
         printf("  some row windows are worth Tensor Cores, others are not: split between them is predicted to spare %.0f %% of csr's time\n", spared);
     else
         printf("  %s fetches rows of B %.3g times less often than csr, and is predicted to spare %.0f %% of its time\n",
-               tsr_form_name(e->fastest), e->product.nvals / tsr_gpu_rows_fetched((tsr_gpu_kernel)e->fastest, &e->product), spared);
+               tsr_gpu_kernel_names[e->fastest], e->product.nvals / tsr_gpu_rows_fetched((tsr_gpu_kernel)e->fastest, &e->product), spared);
+}
+
+static const char *remark(const explanation *e, int form)
+{
+    if (form == e->fastest)
+        return "   fastest";
+    return TSR_AUTOMATIC_FORMS & TSR_FORM_BIT(form) ? "" : "   by name only";
 }
 
 static void print_kernels(const explanation *e)
@@ -167,7 +174,7 @@ static void print_kernels(const explanation *e)
     printf("kernels, all on the %s (ms)\n", e->model->device);
     for (int form = 0; form < TSR_FORMS; form++)
         if (e->kernels[form] > 0)
-            printf("  %-22s%.4g%s\n", tsr_form_name(form), e->kernels[form], form == e->fastest ? "   fastest" : "");
+            printf("  %-22s%.4g%s\n", tsr_gpu_kernel_names[form], e->kernels[form], remark(e, form));
     print_reason(e);
     if (is_narrow(e))
         puts("  with B rounded on the way, a kernel of --precision=fp16 is predicted to be faster, and taken where B and A have room in FP16");
@@ -206,8 +213,8 @@ static void print_json(const explanation *e)
     printf(", \"with_gpu\": \"%s\", \"kernels\": {", best_of(e, 3, &ms));
     for (int form = 0, known = 0; form < TSR_FORMS; form++)
         if (e->kernels[form] > 0)
-            printf("%s\"%s\": %.6g", known++ ? ", " : "", tsr_form_name(form), e->kernels[form]);
-    printf("}, \"fastest\": \"%s\", \"dense_windows\": %lld, \"entries_in_them\": %lld, \"model\": ", tsr_form_name(e->fastest),
+            printf("%s\"%s\": %.6g", known++ ? ", " : "", tsr_gpu_kernel_names[form], e->kernels[form]);
+    printf("}, \"fastest\": \"%s\", \"dense_windows\": %lld, \"entries_in_them\": %lld, \"model\": ", tsr_gpu_kernel_names[e->fastest],
            (long long)e->windows, (long long)e->entries);
     tsr_tool_json_string(stdout, e->model->device);
     puts("}");

@@ -29,8 +29,9 @@ static const shape form_shapes[TSR_FORMS] = {
     [TSR_GPU_CSR] = {TSR_CUDA_CSR, 0, 0},          [TSR_GPU_PANEL_32] = {TSR_CUDA_PANEL, 32, 24},
     [TSR_GPU_PANEL_64] = {TSR_CUDA_PANEL, 64, 48}, [TSR_GPU_ME_TCF] = {TSR_CUDA_ME_TCF, 16, 8},
     [TSR_GPU_ME_BCRS] = {TSR_CUDA_ME_BCRS, 8, 8},  [TSR_GPU_HRPB_16] = {TSR_CUDA_HRPB, 16, 16},
-    [TSR_GPU_HRPB_32] = {TSR_CUDA_HRPB, 32, 16},   [TSR_GPU_BMAT_8] = {TSR_CUDA_BMAT, 8, 8},
-    [TSR_GPU_BMAT_16] = {TSR_CUDA_BMAT, 16, 8},    [TSR_FORM_HYBRID] = {TSR_CUDA_HYBRID, 0, 0},
+    [TSR_GPU_HRPB_32] = {TSR_CUDA_HRPB, 32, 16},   [TSR_GPU_HRPB_64] = {TSR_CUDA_HRPB, 64, 16},
+    [TSR_GPU_BMAT_8] = {TSR_CUDA_BMAT, 8, 8},
+    [TSR_GPU_BMAT_16] = {TSR_CUDA_BMAT, 16, 8},    [TSR_GPU_HYBRID] = {TSR_CUDA_HYBRID, 0, 0},
 };
 
 /* Heights that a kernel has beside that one, all of them powers of 2. */
@@ -330,7 +331,7 @@ static double transfer_ms(const tsr_product *p)
 /* EXACT on Tensor Cores errs about as much as adding six products one by one in FP32: too much for shorter rows. */
 static bool rows_are_too_short(const tsr_gpu_matrix *m, int form)
 {
-    if (form != TSR_FORM_HYBRID)
+    if (form != TSR_GPU_HYBRID)
         return m->nvals < 6 * m->nrows;
     tsr_gpu_split split = tsr_split_windows(tsr_cuda.model, m, TSR_GPU_EXACT, 32);
     return split.nvals < 6 * split.nrows;
@@ -343,7 +344,7 @@ static unsigned allowed_forms(const tsr_gpu_matrix *m, const tsr_cuda_plan *plan
     for (int form = 0; form < TSR_FORMS && is_sum(plan->semiring); form++)
         if (plan->math != TSR_CUDA_EXACT || !rows_are_too_short(m, form))
             allowed |= TSR_FORM_BIT(form);
-    return allowed;
+    return allowed & TSR_AUTOMATIC_FORMS;
 }
 
 static bool is_half(tsr_cuda_math math)

@@ -279,7 +279,7 @@ static void play(const tsr_model *model, const tsr_sample *samples, size_t count
         if (!(predicted > 0))
             continue;
         *best = fmin(*best, s->ms);
-        if (predicted < least) {
+        if (predicted < least && (TSR_AUTOMATIC_FORMS & TSR_FORM_BIT(kernel))) {
             least = predicted;
             *chosen = s->ms;
         }

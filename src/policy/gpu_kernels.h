@@ -1,0 +1,56 @@
+/* The kernels for sparse times full products on a GPU, by the names of TESSERA_KERNEL: the one list that the model, the plug-in's table
+ * (backends/cuda/spmm/kernel_table.c), tools and benchmarks read.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_GPU_KERNELS_H
+#define TSR_GPU_KERNELS_H
+
+#include <stdbool.h>
+
+/* X (identifier, name, format, rows of a window, automatic).  The name of a format alone means its first line.  automatic: false for what
+ * was never the fastest on a recorded matrix (docs/kernels.md): computed with only when it is named. */
+
+/* Those that models have coefficients for. */
+#define TSR_GPU_MODEL_LIST(X) \
+    X(CSR,      "csr",      "csr",     1,  true) \
+    X(PANEL_32, "panel-32", "panel",   32, true) \
+    X(PANEL_64, "panel-64", "panel",   64, true) \
+    X(ME_TCF,   "me-tcf",   "me-tcf",  16, false) \
+    X(ME_BCRS,  "me-bcrs",  "me-bcrs", 8,  true) \
+    X(HRPB_16,  "hrpb-16",  "hrpb",    16, true) \
+    X(HRPB_32,  "hrpb-32",  "hrpb",    32, false) \
+    X(BMAT_8,   "bmat-8",   "bmat",    8,  true) \
+    X(BMAT_16,  "bmat-16",  "bmat",    16, true)
+
+/* Hybrid is priced by its two halves, and has windows of the height of one. */
+#define TSR_GPU_OTHER_LIST(X) \
+    X(HYBRID,   "hybrid",   "hybrid",  0,  true) \
+    X(HRPB_64,  "hrpb-64",  "hrpb",    64, false)
+
+#define TSR_GPU_FORM_LIST(X) TSR_GPU_MODEL_LIST(X) TSR_GPU_OTHER_LIST(X)
+
+#define TSR_GPU_ENUMERATOR(id, name, format, height, automatic) TSR_GPU_##id,
+typedef enum tsr_gpu_kernel {
+    TSR_GPU_MODEL_LIST(TSR_GPU_ENUMERATOR)
+    TSR_GPU_KERNELS, /* of models */
+    TSR_GPU_LAST_OF_MODELS = TSR_GPU_KERNELS - 1,
+    TSR_GPU_OTHER_LIST(TSR_GPU_ENUMERATOR)
+    TSR_FORMS
+} tsr_gpu_kernel;
+#undef TSR_GPU_ENUMERATOR
+
+/* Sets of them are bits. */
+#define TSR_FORM_BIT(form) (1u << (form))
+#define TSR_ALL_FORMS (TSR_FORM_BIT(TSR_FORMS) - 1)
+
+#define TSR_GPU_AUTOMATIC_BIT(id, name, format, height, automatic) | ((automatic) ? TSR_FORM_BIT(TSR_GPU_##id) : 0u)
+enum { TSR_AUTOMATIC_FORMS = 0u TSR_GPU_FORM_LIST(TSR_GPU_AUTOMATIC_BIT) };
+#undef TSR_GPU_AUTOMATIC_BIT
+
+extern const char *const tsr_gpu_kernel_names[TSR_FORMS];  /* "csr", "panel-32", … */
+extern const char *const tsr_gpu_format_names[TSR_FORMS];  /* "csr", "panel", … */
+int tsr_gpu_kernel_height(tsr_gpu_kernel kernel);
+
+/* The kernel of that name: "panel-64"; "panel", the first of its format; "csr-…" and "hybrid-…" as well.  -1: there is none. */
+int tsr_gpu_find_kernel(const char *name);
+
+#endif
