@@ -7,6 +7,7 @@
 #include "backends/cuda/operands/order.h"
 #include "backends/cuda/operands/sparse.h"
 #include "backends/cuda/spmm/measure.h"
+#include "backends/cuda/spmm/matrix_statistics.h"
 #include "backends/cuda/spmm/column_tiles.h"
 #include "backends/cuda/transfer/pinned.h"
 #include "backends/cuda/spmm/spmv_push.h"

@@ -4,7 +4,7 @@
 #define TSR_CUDA_COLUMN_TILES_H
 
 #include "backends/cuda/operands/sparse.h"
-#include "backends/cuda/spmm/representations.h"
+#include "backends/cuda/spmm/product_plan.h"
 #include "backends/cuda/transfer/host_copy.h"
 #include "backends/cuda/arrays/arrays.h"
 

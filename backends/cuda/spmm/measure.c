@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "backends/cuda/spmm/matrix_statistics.h"
 #include "backends/cuda/spmm/multiply.h"
 
 /* A batch of products lasts so long, to tell its start from them; the best of some batches counts. */

@@ -3,7 +3,7 @@
 #ifndef TSR_CUDA_MEASURE_H
 #define TSR_CUDA_MEASURE_H
 
-#include "backends/cuda/spmm/representations.h"
+#include "backends/cuda/spmm/product_plan.h"
 
 /* tsr_backend.measure.  TSR_DECLINED also where no time can be told: without a slot, or when the device is not used. */
 tsr_status tsr_cuda_measure(const tsr_product *product, tsr_measured *measured);

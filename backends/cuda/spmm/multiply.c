@@ -34,8 +34,8 @@ static tsr_cuda_spmm blocks_product(const tsr_cuda_multiplication *m, int shift)
 {
     shift += m->plan->blocks ? m->plan->blocks->shift : 0;
     return (tsr_cuda_spmm){
-        .math = m->plan->math, .n = m->n, .b = m->half ? m->half : m->b, .ldb = m->ldb, .c = m->c, .ldc = m->ldc,
-        .alpha = ldexp(1, -shift), .iso = m->plan->iso, .partial = m->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+        .math = m->plan->how.math, .n = m->n, .b = m->half ? m->half : m->b, .ldb = m->ldb, .c = m->c, .ldc = m->ldc,
+        .alpha = ldexp(1, -shift), .iso = m->plan->how.iso, .partial = m->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
 }
 
 int64_t tsr_cuda_padded(const tsr_cuda_plan *plan, int64_t columns)
@@ -45,7 +45,7 @@ int64_t tsr_cuda_padded(const tsr_cuda_plan *plan, int64_t columns)
 
 size_t tsr_cuda_half_bytes(const tsr_cuda_multiplication *m)
 {
-    bool half = m->plan->blocks && (m->plan->math == TSR_CUDA_FP16 || m->plan->math == TSR_CUDA_BF16);
+    bool half = m->plan->blocks && tsr_cuda_is_half(m->plan->how.math);
     return half ? (size_t)m->product->k * (size_t)m->ldb * 2 : 0;
 }
 
@@ -54,7 +54,7 @@ size_t tsr_cuda_scratch_bytes(const tsr_cuda_multiplication *m)
     tsr_cuda_csr_spmm by_csr = csr_product(m);
     tsr_cuda_spmm by_blocks = blocks_product(m, 0);
     size_t csr = tsr_cuda_csr_partial_bytes(&m->a->csr, &by_csr);
-    size_t blocks = m->plan->blocks ? tsr_cuda_blocks_partial_bytes(m->plan, m->a, &by_blocks) : 0;
+    size_t blocks = m->plan->blocks ? tsr_cuda_blocks_partial_bytes(m->plan->blocks, m->a, &by_blocks) : 0;
     return csr > blocks ? csr : blocks;
 }
 
@@ -105,12 +105,12 @@ static tsr_status prepare_b(int *shift, const tsr_cuda_multiplication *m)
 {
     bool in_range;
     *shift = 0;
-    if (m->plan->narrow)
+    if (m->plan->how.narrow)
         return narrow_b(shift, m);
     tsr_status status = b_in_range(&in_range, m);
     if (status != TSR_OK || !in_range)
         return status != TSR_OK ? status : TSR_DECLINED;
-    return m->half ? tsr_cuda_convert(m->half, tsr_cuda_number(m->plan->math), m->ldb, m->b, TSR_NUMBER_FP32, m->ldb, m->product->k, m->n,
+    return m->half ? tsr_cuda_convert(m->half, tsr_cuda_number(m->plan->how.math), m->ldb, m->b, TSR_NUMBER_FP32, m->ldb, m->product->k, m->n,
                                       tsr_cuda.compute)
                    : TSR_OK;
 }
@@ -125,7 +125,7 @@ static tsr_status multiply_blocks(const tsr_cuda_multiplication *m)
     if (status != TSR_OK)
         return status;
     tsr_cuda_spmm product = blocks_product(m, shift);
-    status = tsr_cuda_run_blocks(m->plan, m->a, &product);
+    status = tsr_cuda_run_blocks(m->plan->blocks, m->a, m->plan->semiring, &product);
     if (status == TSR_DECLINED) {
         m->plan->blocks->refused = true;
         m->plan->name = "csr";

@@ -4,7 +4,7 @@
 #define TSR_CUDA_MULTIPLY_H
 
 #include "backends/cuda/operands/sparse.h"
-#include "backends/cuda/spmm/representations.h"
+#include "backends/cuda/spmm/product_plan.h"
 
 /* B and C by row; one column is one row as well. */
 typedef struct tsr_cuda_multiplication {

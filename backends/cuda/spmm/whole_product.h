@@ -4,7 +4,7 @@
 #define TSR_CUDA_RESIDENT_H
 
 #include "backends/cuda/operands/sparse.h"
-#include "backends/cuda/spmm/representations.h"
+#include "backends/cuda/spmm/product_plan.h"
 #include "backends/cuda/arrays/arrays.h"
 
 /* C = A B with A and its plan on the device.  Nothing is waited for where C stays and nothing of B must be known.
