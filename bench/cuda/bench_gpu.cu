@@ -37,8 +37,18 @@ namespace {
 const char *const math_names[] = {"exact", "tf32", "fp16", "bf16", "fp64"};
 const char *const number_names[] = {"fp32", "fp64", "fp16", "bf16"};
 
+// Those that models have coefficients for, but panels, which need --kernel.
+std::vector<std::string> modelled()
+{
+    std::vector<std::string> names;
+    for (int k = 0; k < TSR_GPU_KERNELS; k++)
+        if (k != TSR_GPU_PANEL_32 && k != TSR_GPU_PANEL_64)
+            names.push_back(tsr_gpu_kernel_names[k]);
+    return names;
+}
+
 struct Options {
-    std::vector<std::string> matrices, files, kernels = {"csr", "me-tcf", "me-bcrs", "hrpb-16", "hrpb-32", "bmat-8", "bmat-16"},
+    std::vector<std::string> matrices, files, kernels = modelled(),
                                               maths = {"exact", "tf32", "fp16", "fp64"}, orders = {"none"};
     std::vector<int64_t> widths = {128}, variants = {0};
     int shrink = 1, repeats = 2;

@@ -9,6 +9,9 @@
 /* X (identifier, name, format, rows of a window, automatic).  The name of a format alone means its first line.  automatic: false for what
  * was never the fastest on a recorded matrix (docs/kernels.md): computed with only when it is named. */
 
+/* X (format) */
+#define TSR_GPU_FORMAT_LIST(X) X("csr") X("panel") X("me-tcf") X("me-bcrs") X("hrpb") X("bmat") X("hybrid")
+
 /* Those that models have coefficients for. */
 #define TSR_GPU_MODEL_LIST(X) \
     X(CSR,      "csr",      "csr",     1,  true) \

@@ -319,6 +319,8 @@ static void test_unknown_gpus_get_the_nearest_model(void **unused)
     assert_non_null(tsr_model_default(999));
 }
 
+#define WITH_COMMA(name) name,
+
 static void test_kernels_by_name(void **unused)
 {
     (void)unused;
@@ -328,6 +330,9 @@ static void test_kernels_by_name(void **unused)
         assert_in_range(first, 0, k);
         assert_string_equal(tsr_gpu_format_names[first], tsr_gpu_format_names[k]);
     }
+    const char *const formats[] = {TSR_GPU_FORMAT_LIST(WITH_COMMA)};
+    for (int k = 0; k < (int)(sizeof formats / sizeof *formats); k++)
+        assert_string_equal(tsr_gpu_format_names[tsr_gpu_find_kernel(formats[k])], formats[k]);
     assert_int_equal(tsr_gpu_find_kernel("panel"), TSR_GPU_PANEL_32);
     assert_int_equal(tsr_gpu_find_kernel("me-bcrs-8"), TSR_GPU_ME_BCRS);
     assert_int_equal(tsr_gpu_find_kernel("csr-narrow"), TSR_GPU_CSR);

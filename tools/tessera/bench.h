@@ -6,6 +6,7 @@
 #include "bench/peer.h"
 #include "src/format/sparse/format.h"
 #include "src/mtx/mm.h"
+#include "src/policy/gpu_kernels.h"
 
 /* ---- Cases ---- */
 
@@ -70,7 +71,9 @@ typedef struct tsr_bench_route {
     const char *kernel; /* of the GPU; "": its own choice */
 } tsr_bench_route;
 
-enum { TSR_BENCH_ROUTES = 11 };
+#define TSR_BENCH_ONE(format) + 1
+enum { TSR_BENCH_ROUTES = 4 TSR_GPU_FORMAT_LIST(TSR_BENCH_ONE) };
+#undef TSR_BENCH_ONE
 extern const tsr_bench_route tsr_bench_routes[TSR_BENCH_ROUTES];
 
 typedef struct tsr_bench_result {

@@ -6,8 +6,12 @@
 #include "tools/tessera/bench.h"
 #include "tools/tessera/plot.h"
 
-static const char *const colours[TSR_BENCH_ROUTES] = {TSR_PLOT_GREY, TSR_PLOT_CUDA, "#000000", TSR_PLOT_TENSOR, "#92c5de",
-                                                      "#1b9e77",     "#e7298a",     "#7570b3", "#a6761d",       "#66a61e",     "#e6ab02"};
+static const char *colour_of(int route)
+{
+    static const char *const colours[] = {TSR_PLOT_GREY, TSR_PLOT_CUDA, "#000000", TSR_PLOT_TENSOR, "#92c5de", "#1b9e77",
+                                          "#e7298a",     "#7570b3",     "#a6761d", "#66a61e",       "#e6ab02"};
+    return colours[(size_t)route % (sizeof colours / sizeof *colours)];
+}
 
 static const char *base_name(const char *path)
 {
@@ -89,7 +93,7 @@ static void plot_bars(const tsr_plot *plot, const bool used[TSR_BENCH_ROUTES], i
     for (int r = 0; r < TSR_BENCH_ROUTES; r++) {
         if (used[r]) {
             fprintf(plot->script, "%s$route%d using ($1 + %g):2 with boxes lc rgb '%s' title '%s'", place ? ", " : "", r,
-                    (place + 0.5) * width - 0.4, colours[r], tsr_bench_routes[r].name);
+                    (place + 0.5) * width - 0.4, colour_of(r), tsr_bench_routes[r].name);
             place++;
         }
     }
@@ -105,7 +109,7 @@ static void plot_roofline(const tsr_plot *plot, const tsr_bench_machine *machine
             "plot %g * x with lines lw 2 dt 2 lc rgb 'black' title 'memory of the host, %.0f GB/s'", machine->host_gbs, machine->host_gbs);
     for (int r = 0; r < TSR_BENCH_ROUTES; r++) {
         if (used[r]) {
-            fprintf(plot->script, ", $route%d using 3:2 with points pt 7 ps 1.2 lc rgb '%s' title '%s'", r, colours[r],
+            fprintf(plot->script, ", $route%d using 3:2 with points pt 7 ps 1.2 lc rgb '%s' title '%s'", r, colour_of(r),
                     tsr_bench_routes[r].name);
         }
     }

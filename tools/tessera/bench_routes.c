@@ -15,13 +15,12 @@
 #include "src/policy/cost.h"
 #include "tools/tessera/tool.h"
 
+#define BY_FORMAT(format) {"gpu:" format, TSR_BENCH_GPU, format},
+
 const tsr_bench_route tsr_bench_routes[TSR_BENCH_ROUTES] = {
     {"suitesparse", TSR_BENCH_SUITESPARSE, ""}, {"cpu", TSR_BENCH_CPU, ""},
     {"cusparse", TSR_BENCH_CUSPARSE, ""},       {"gpu", TSR_BENCH_GPU, ""},
-    {"gpu:csr", TSR_BENCH_GPU, "csr"},          {"gpu:panel", TSR_BENCH_GPU, "panel"},
-    {"gpu:me-tcf", TSR_BENCH_GPU, "me-tcf"},    {"gpu:me-bcrs", TSR_BENCH_GPU, "me-bcrs"},
-    {"gpu:hrpb", TSR_BENCH_GPU, "hrpb"},        {"gpu:bmat", TSR_BENCH_GPU, "bmat"},
-    {"gpu:hybrid", TSR_BENCH_GPU, "hybrid"},
+    TSR_GPU_FORMAT_LIST(BY_FORMAT)
 };
 
 enum { LEAST_REPEATS = 3, MOST_REPEATS = 1000 };

@@ -13,6 +13,8 @@
 
 enum { MOST_WIDTHS = 16 };
 
+#define ROUTE_NAME(format) ", gpu:" format
+
 typedef struct request {
     char **files;
     int nfiles;
@@ -241,7 +243,7 @@ int tsr_tool_bench(int argc, char **argv)
         {"op", 'o', "LIST", 0, "spmm, spmv, sddmm, triangles or all (spmm)", 0},
         {"precision", 'm', "LIST", 0, "exact, tf32, bf16, fp16, fp64 or all (exact: FP32)", 0},
         {"kernel", 'k', "LIST", 0,
-         "suitesparse, cpu, cusparse, gpu, gpu:csr, gpu:panel, gpu:me-tcf, gpu:me-bcrs, gpu:hrpb, gpu:bmat, gpu:hybrid or all (all)", 0},
+         "suitesparse, cpu, cusparse, gpu" TSR_GPU_FORMAT_LIST(ROUTE_NAME) " or all (all)", 0},
         {"budget", 'b', "MS", 0, "Time for each case on each route (300); at least three products", 0},
         {"json", 'j', NULL, 0, "One JSON object", 0},
         {"plot", 'p', "FILE.svg|png", 0, "Draw bars and a roofline (needs gnuplot)", 0},

@@ -50,8 +50,11 @@ typedef struct format_bytes {
 
 static void list_formats(format_bytes list[FORMATS], const tsr_statistics *s)
 {
-    const format_bytes all[FORMATS] = {{"csr", s->bytes_csr},           {"me-tcf", s->bytes_me_tcf},   {"me-bcrs", s->bytes_me_bcrs},
-                                       {"bmat-8", s->bytes_bmat_8},     {"bmat-16", s->bytes_bmat_16}, {"hrpb", s->bytes_hrpb}};
+    const char *const *names = tsr_gpu_kernel_names;
+    const format_bytes all[FORMATS] = {
+        {names[TSR_GPU_CSR], s->bytes_csr},       {names[TSR_GPU_ME_TCF], s->bytes_me_tcf},
+        {names[TSR_GPU_ME_BCRS], s->bytes_me_bcrs}, {names[TSR_GPU_BMAT_8], s->bytes_bmat_8},
+        {names[TSR_GPU_BMAT_16], s->bytes_bmat_16}, {tsr_gpu_format_names[TSR_GPU_HRPB_16], s->bytes_hrpb}};
     for (int k = 0; k < FORMATS; k++) {
         list[k] = all[k];
     }
