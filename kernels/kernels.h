@@ -24,7 +24,7 @@
 /* The oracle: obvious triple loops, one thread, every op, semiring, type, format and orientation of tsr_product. */
 tsr_status tsr_ref_execute(const tsr_product *product, tsr_result *result);
 
-/* Fast kernels.  TSR_DECLINED for what one does not take (the list is in its file). */
+/* Fast kernels, the rows of backends/cpu/kernel_table.c.  TSR_DECLINED for what one does not take (the list is in its file). */
 tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result);
 tsr_status tsr_cpu_spmv(const tsr_product *product, tsr_result *result);
 

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 6
+#define TSR_BACKEND_API_VERSION 7
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -170,6 +170,15 @@ typedef struct tsr_measured {
     int arch;           /* 90: compute capability 9.0 */
 } tsr_measured;
 
+struct tsr_host_ewise;
+
+/* What the CPU backend does with arrays of the host beside products (kernels/kernels.h); none of it fails. */
+typedef struct tsr_backend_host {
+    void (*add_to)(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
+    int64_t (*ewise)(const struct tsr_host_ewise *step, int nthreads);
+    void (*softmax_rows)(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
+} tsr_backend_host;
+
 /* A backend.  `supports` is cheap (no allocation, no device work) and honest; `execute` may still return TSR_DECLINED,
  * TSR_OUT_OF_MEMORY or TSR_INTERNAL_ERROR: the product is then computed elsewhere, the inputs being untouched.  After
  * TSR_INTERNAL_ERROR a plug-in is not asked again in this process.  Any thread may call any function at any time.
@@ -208,6 +217,7 @@ typedef struct tsr_backend {
      * yet (never with `wait`), ask again; NaN: nobody knows.  Any thread. */
     void *(*times)(void);
     double (*elapsed)(void *times, bool wait);
+    const tsr_backend_host *host; /* the CPU backend's; of others NULL */
 } tsr_backend;
 
 /* What a plug-in is told once. */

@@ -505,17 +505,17 @@ static tsr_decision on_cpu(const tsr_decision *d, tsr_status status)
 
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads)
 {
-    tsr_cpu_add_to(x, type, c, iso, n, nthreads);
+    tsr_backend_cpu()->host->add_to(x, type, c, iso, n, nthreads);
 }
 
 int64_t tsr_engine_ewise(const tsr_host_ewise *step, int nthreads)
 {
-    return tsr_cpu_ewise(step, nthreads);
+    return tsr_backend_cpu()->host->ewise(step, nthreads);
 }
 
 void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads)
 {
-    tsr_cpu_softmax_rows(x, x, p, nrows, type, nthreads);
+    tsr_backend_cpu()->host->softmax_rows(x, x, p, nrows, type, nthreads);
 }
 
 static _Atomic(bool (*)(void)) make_room;

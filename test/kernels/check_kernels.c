@@ -2,6 +2,7 @@
  *   check_kernels [--seed=N] [--test=PREFIX] [--rounds=N] [--list] [--bench] [--scale=N]
  * A test is named op/type/add_mul/isa.  The seed is printed; with --seed and --test a failure repeats.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cpu/kernel_table.h"
 #include "test/kernels/compare.h"
 #include "test/seed.h"
 
@@ -21,8 +22,6 @@ typedef struct options {
 typedef struct tally {
     long run, failed, declined;
 } tally;
-
-static const kernel_fn kernels[TSR_OP_COUNT] = { tsr_cpu_spmm, tsr_cpu_spmv, tsr_cpu_sddmm, tsr_cpu_masked_dot };
 
 /* ---- names ---- */
 
@@ -75,7 +74,7 @@ static void check(const options *o, tally *t, const char *name, tsr_op op, tsr_s
             case_make_full(&c, &r, s, size);
         else
             case_make(&c, &r, op, s, size);
-        verdict v = check_case(&c, kernels[op], why, sizeof why);
+        verdict v = check_case(&c, tsr_cpu_execute, why, sizeof why);
         t->run++;
         t->declined += v == VERDICT_DECLINED;
         t->failed += v == VERDICT_WRONG;
@@ -117,7 +116,7 @@ static void bench_one(const options *o, const char *name, tsr_op op, tsr_semirin
     if (result.x == NULL || result.b == NULL)
         abort();
     memset(result.x, 0, (size_t)places * 8);
-    double seconds = best_time(&c, kernels[op], &result);
+    double seconds = best_time(&c, tsr_cpu_execute, &result);
     printf("%-36s n %4lld %s  %9.3f ms  %7.2f Gop/s\n", name, (long long)n, by_col ? "by col" : "by row", 1e3 * seconds,
         2e-9 * (double)c.product.a.nvals * (double)n / seconds);
     fflush(stdout);

@@ -30,6 +30,19 @@ void tsr_fill(void *dst, const void *value, size_t size, int64_t n)
     }
 }
 
+bool tsr_is_trivial(const tsr_product *product, tsr_result *result)
+{
+    if (product->m > 0 && product->n > 0 && product->a.nvals > 0)
+        return false;
+    size_t places = (size_t)product->m * (size_t)product->n;
+    result->nvals = 0;
+    if (places > 0)
+        memset(result->x, 0, places * tsr_type_size(product->semiring.type));
+    if (places > 0 && result->b != NULL)
+        memset(result->b, 0, places);
+    return true;
+}
+
 void *tsr_scratch(size_t bytes)
 {
     if (bytes < 2 * HUGE_PAGE)

@@ -13,6 +13,9 @@ void tsr_fill(void *dst, const void *value, size_t size, int64_t n);
 void tsr_flip_block(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns,
     size_t size);
 
+/* Nothing to multiply, or nothing to write: then a dense C is done, without an entry. */
+bool tsr_is_trivial(const tsr_product *product, tsr_result *result);
+
 /* Big scratch: at huge-page boundaries where that helps.  NULL: out of memory.  Freed with free. */
 void *tsr_scratch(size_t bytes);
 

@@ -139,6 +139,10 @@ bool tsr_cpu_gemm_takes(const tsr_product *p)
 
 tsr_status tsr_cpu_gemm(const tsr_product *product, tsr_result *result)
 {
+    if (!tsr_cpu_gemm_takes(product) || !tsr_values_fit(product))
+        return TSR_DECLINED;
+    if (tsr_is_trivial(product, result))
+        return TSR_OK;
     gemm g = of_product(product, result);
     if (g.m < g.n)
         turn(&g); /* rows are what threads share */

@@ -5,9 +5,7 @@
  *   columns of C all equal FIRST and PAIR with a full B, or a full iso B: one SpMV, then copies
  *   n = 1                  SpMV
  *
- *   A full                 gemm.c
- *
- * Declined: operands of another type than the semiring's, a sparse B, a dense A that gemm.c does not take.
+ * Declined: operands of another type than the semiring's, a sparse B, a dense A (gemm.c).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/spmm/spmm_plan.h"
 
@@ -16,7 +14,7 @@
 
 static bool accepts(const tsr_product *product)
 {
-    return ((tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b)) || tsr_cpu_gemm_takes(product)) && tsr_values_fit(product);
+    return tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b) && tsr_values_fit(product);
 }
 
 static void plan_a(tsr_spmm_plan *plan)
@@ -118,28 +116,12 @@ static tsr_status spmm_equal_columns(const tsr_product *product, tsr_result *res
     return status;
 }
 
-/* Nothing to multiply, or nothing to write. */
-static bool is_trivial(const tsr_product *product, tsr_result *result)
-{
-    if (product->m > 0 && product->n > 0 && product->a.nvals > 0)
-        return false;
-    size_t places = (size_t)product->m * (size_t)product->n;
-    result->nvals = 0;
-    if (places > 0)
-        memset(result->x, 0, places * tsr_type_size(product->semiring.type));
-    if (places > 0 && result->b != NULL)
-        memset(result->b, 0, places);
-    return true;
-}
-
 tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result)
 {
     if (!accepts(product))
         return TSR_DECLINED;
-    if (is_trivial(product, result))
+    if (tsr_is_trivial(product, result))
         return TSR_OK;
-    if (tsr_is_dense_product(product))
-        return tsr_cpu_gemm(product, result);
     if (product->n == 1)
         return tsr_cpu_spmv(product, result);
     if (columns_equal(product))

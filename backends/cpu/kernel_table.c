@@ -1,0 +1,91 @@
+/* The rows, in the order in which they are asked.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cpu/kernel_table.h"
+
+/* ---- What they take ---- */
+
+static bool is_sparse_times_dense(const tsr_product *p)
+{
+    return tsr_is_compressed(&p->a) && !tsr_is_compressed(&p->b);
+}
+
+static bool rows_times_dense(const tsr_product *p)
+{
+    return is_sparse_times_dense(p) && !p->a.by_col;
+}
+
+static bool columns_times_dense(const tsr_product *p)
+{
+    return is_sparse_times_dense(p) && p->a.by_col;
+}
+
+static bool rows_times_vector(const tsr_product *p)
+{
+    return rows_times_dense(p) && p->n == 1;
+}
+
+static bool columns_times_vector(const tsr_product *p)
+{
+    return columns_times_dense(p) && p->n == 1;
+}
+
+static bool is_sampled(const tsr_product *p)
+{
+    return p->a.format == TSR_FULL && p->b.format == TSR_FULL && tsr_is_compressed(&p->mask);
+}
+
+static bool sampled_by_row(const tsr_product *p)
+{
+    return is_sampled(p) && !p->mask.by_col;
+}
+
+static bool sampled_by_column(const tsr_product *p)
+{
+    return is_sampled(p) && p->mask.by_col;
+}
+
+static bool is_all_sparse(const tsr_product *p)
+{
+    return tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b) && tsr_is_compressed(&p->mask);
+}
+
+static bool dots_by_row(const tsr_product *p)
+{
+    return is_all_sparse(p) && !p->mask.by_col;
+}
+
+static bool dots_by_column(const tsr_product *p)
+{
+    return is_all_sparse(p) && p->mask.by_col;
+}
+
+/* ---- The table ---- */
+
+#define BY_ISA(name) {name "_baseline", name "_avx2", name "_avx512"}
+#define FOR_ALL(name) {name, name, name}
+
+static const tsr_cpu_kernel table[] = {
+    {BY_ISA("gemm"), TSR_OP_SPMM, tsr_cpu_gemm_takes, tsr_cpu_gemm},
+    {BY_ISA("spmm_csr"), TSR_OP_SPMM, rows_times_dense, tsr_cpu_spmm},
+    {BY_ISA("spmm_csc"), TSR_OP_SPMM, columns_times_dense, tsr_cpu_spmm},
+    {FOR_ALL("spmv_csr"), TSR_OP_SPMV, rows_times_vector, tsr_cpu_spmv},
+    {FOR_ALL("spmv_csc"), TSR_OP_SPMV, columns_times_vector, tsr_cpu_spmv},
+    {BY_ISA("sddmm_csr"), TSR_OP_SDDMM, sampled_by_row, tsr_cpu_sddmm},
+    {BY_ISA("sddmm_csc"), TSR_OP_SDDMM, sampled_by_column, tsr_cpu_sddmm},
+    {FOR_ALL("masked_dot_csr"), TSR_OP_MASKED_DOT, dots_by_row, tsr_cpu_masked_dot},
+    {FOR_ALL("masked_dot_csc"), TSR_OP_MASKED_DOT, dots_by_column, tsr_cpu_masked_dot},
+};
+
+const tsr_cpu_kernel *tsr_cpu_kernel_for(const tsr_product *product)
+{
+    for (size_t k = 0; k < sizeof table / sizeof *table; k++)
+        if (table[k].op == product->op && table[k].takes(product))
+            return &table[k];
+    return NULL;
+}
+
+tsr_status tsr_cpu_execute(const tsr_product *product, tsr_result *result)
+{
+    const tsr_cpu_kernel *kernel = tsr_cpu_kernel_for(product);
+    return kernel ? kernel->run(product, result) : TSR_DECLINED;
+}
