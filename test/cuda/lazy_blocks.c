@@ -311,7 +311,8 @@ tsr_status tsr_cuda_spmm_me_tcf(const tsr_me_tcf *a, const tsr_work *work_list, 
 tsr_status tsr_cuda_spmm_me_bcrs(const tsr_me_bcrs *a, const tsr_work *work_list, const tsr_cuda_spmm *product)
 {
     (void)work_list;
-    return product->n % 2 ? TSR_DECLINED : spmm_blocks(ME_BCRS, a, product);
+    const int width = tsr_number_size(tsr_cuda_number(product->math)) == 2 ? 16 : 8;
+    return product->n % 2 || a->w.width != width ? TSR_DECLINED : spmm_blocks(ME_BCRS, a, product);
 }
 
 tsr_status tsr_cuda_spmm_hrpb(const tsr_hrpb *a, const tsr_work *work_list, const tsr_cuda_spmm *product)

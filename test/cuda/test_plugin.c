@@ -304,6 +304,28 @@ static void test_automatic_choice(void **state)
     release();
 }
 
+/* Each kernel that is named runs in each arithmetic: none declines what was built for it. */
+static void test_named_kernels_run(void **state)
+{
+    (void)state;
+    plain();
+    static const char *const suffix[] = {[TSR_PRECISION_EXACT] = "exact", [TSR_PRECISION_TF32] = "tf32",
+                                         [TSR_PRECISION_BF16] = "bf16", [TSR_PRECISION_FP16] = "fp16"};
+    tsr_product p;
+    test_case c = make_dense_windows(&p, false);
+    for (int form = TSR_GPU_PANEL_32; form < TSR_FORMS; form++)
+        for (int precision = TSR_PRECISION_EXACT; precision <= TSR_PRECISION_FP16 && form != TSR_GPU_HYBRID; precision++) {
+            char wanted[32];
+            const bool panel = form == TSR_GPU_PANEL_32 || form == TSR_GPU_PANEL_64, full = precision <= TSR_PRECISION_TF32;
+            snprintf(wanted, sizeof wanted, "%s-%s", tsr_gpu_format_names[form], panel && full ? "fp32" : suffix[precision]);
+            how.kernel = tsr_gpu_kernel_names[form];
+            how.precision = (tsr_precision)precision;
+            assert_int_equal(check_at(&c, how.kernel), VERDICT_OK);
+            assert_string_equal(last.kernel, wanted);
+        }
+    release();
+}
+
 /* A model in which TF32 kernels are slow. */
 static tsr_model slow_tf32(void)
 {
@@ -674,7 +696,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned), cmocka_unit_test(test_values_of_products),
         cmocka_unit_test(test_nothing_moves), cmocka_unit_test(test_measure), cmocka_unit_test(test_panels_after_bring),
         cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
-        cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels), cmocka_unit_test(test_automatic_choice), cmocka_unit_test(test_panels_over_semirings),
+        cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels), cmocka_unit_test(test_automatic_choice),
+        cmocka_unit_test(test_named_kernels_run), cmocka_unit_test(test_panels_over_semirings),
         cmocka_unit_test(test_blocks_are_built_when_they_pay), cmocka_unit_test(test_tf32_as_fp16),
         cmocka_unit_test(test_order_that_pays),
         cmocka_unit_test(test_mixed_windows_are_split), cmocka_unit_test(test_named_stencils),

@@ -110,7 +110,7 @@ static size_t me_bcrs_bytes(const tsr_cuda_counts *c)
 
 static tsr_status me_bcrs_make(tsr_cuda_blocks *b, const tsr_source *source)
 {
-    return tsr_cuda_make_me_bcrs(&b->as.me_bcrs, source, b->kernel->width, b->iso, tsr_cuda.compute);
+    return tsr_cuda_make_me_bcrs(&b->as.me_bcrs, source, b->width, b->iso, tsr_cuda.compute);
 }
 
 static void me_bcrs_free(tsr_cuda_blocks *b)
@@ -210,7 +210,7 @@ static size_t panel_bytes(const tsr_cuda_counts *c)
 
 static tsr_status panel_make(tsr_cuda_blocks *b, const tsr_source *source)
 {
-    return tsr_cuda_make_panel(&b->as.panel, source, b->height, b->kernel->width, b->iso, tsr_cuda.compute);
+    return tsr_cuda_make_panel(&b->as.panel, source, b->height, b->width, b->iso, tsr_cuda.compute);
 }
 
 static void panel_free(tsr_cuda_blocks *b)
@@ -285,7 +285,7 @@ static const tsr_cuda_kernel table[TSR_FORMS] = {
     ROW(PANEL_32, panel, 24),
     ROW(PANEL_64, panel, 48),
     ROW(ME_TCF, me_tcf, 8),
-    ROW(ME_BCRS, me_bcrs, 8, .half = TSR_CUDA_HALF_ME_BCRS),
+    ROW(ME_BCRS, me_bcrs, 8, .width16 = 16, .half = TSR_CUDA_HALF_ME_BCRS),
     ROW(HRPB_16, hrpb, 16, .half = TSR_CUDA_HALF_HRPB),
     ROW(HRPB_32, hrpb, 16),
     ROW(HRPB_64, hrpb, 16),
@@ -330,6 +330,11 @@ double tsr_cuda_limit(const tsr_cuda_kernel *kernel, tsr_cuda_math math)
         [TSR_CUDA_FP64] = INFINITY,
     };
     return kernel->format->full_values && !tsr_cuda_is_half(math) ? 0 : limits[math];
+}
+
+int tsr_cuda_block_width(const tsr_cuda_kernel *kernel, tsr_number number)
+{
+    return kernel->width16 && tsr_number_size(number) == 2 ? kernel->width16 : kernel->width;
 }
 
 tsr_number tsr_cuda_stored_number(const tsr_cuda_kernel *kernel, tsr_cuda_math math)

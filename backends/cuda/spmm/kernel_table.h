@@ -13,7 +13,7 @@ typedef struct tsr_cuda_kernel tsr_cuda_kernel;
 typedef struct tsr_cuda_blocks {
     struct tsr_cuda_blocks *next;
     const tsr_cuda_kernel *kernel;
-    int height;         /* rows of a window */
+    int height, width;  /* rows of a window, condensed columns of a block */
     tsr_number number;  /* of the values */
     int shift;          /* values are kept times 2^shift (narrow plans) */
     double iso;         /* formats that store the value of a pattern: that value */
@@ -71,7 +71,7 @@ typedef struct tsr_cuda_format {
 struct tsr_cuda_kernel {
     tsr_gpu_kernel form;
     const tsr_cuda_format *format;
-    int width;           /* condensed columns of a block */
+    int width, width16;  /* condensed columns of a block; the same of 16-bit numbers, 0: no other */
     tsr_cuda_half half;  /* of a hybrid, where tsr_window_kernel names it */
 };
 
@@ -82,6 +82,9 @@ const char *tsr_cuda_trace_name(const tsr_cuda_kernel *kernel, unsigned semiring
 
 /* Elements of B must be below this in magnitude; 0: they may be anything. */
 double tsr_cuda_limit(const tsr_cuda_kernel *kernel, tsr_cuda_math math);
+
+/* Condensed columns of its blocks of such values; 0: it has no blocks. */
+int tsr_cuda_block_width(const tsr_cuda_kernel *kernel, tsr_number number);
 
 /* As which values of A are stored. */
 tsr_number tsr_cuda_stored_number(const tsr_cuda_kernel *kernel, tsr_cuda_math math);

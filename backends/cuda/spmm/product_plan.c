@@ -88,7 +88,7 @@ static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, int for
     tsr_cuda_blocks like = tsr_cuda_describe(kernel, &plan->how, a, p->n), *b = tsr_cuda_find_blocks(a->blocks, &like);
     tsr_status status = TSR_OK;
     if (!b) {
-        status = kernel->width == 0 ? TSR_OK : tsr_cuda_count_matrix(a, p->reorder);
+        status = like.width == 0 ? TSR_OK : tsr_cuda_count_matrix(a, p->reorder);
         if (status == TSR_OK)
             status = tsr_cuda_build_blocks(&b, a, &like);
     }

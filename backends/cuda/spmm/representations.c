@@ -13,8 +13,9 @@ tsr_cuda_blocks tsr_cuda_describe(const tsr_cuda_kernel *kernel, const tsr_cuda_
 {
     tsr_number number = tsr_cuda_stored_number(kernel, how->math);
     bool shifted = how->narrow && a->csr.x && number == TSR_NUMBER_FP16;
-    tsr_cuda_blocks b = {.kernel = kernel, .height = tsr_gpu_kernel_height(kernel->form), .number = number,
-                         .shift = shifted ? a->account.shift : 0, .iso = kernel->format->stores_iso && !a->csr.x ? how->iso : 1.0};
+    bool with_iso = kernel->format->stores_iso && !a->csr.x;
+    tsr_cuda_blocks b = {.kernel = kernel, .height = tsr_gpu_kernel_height(kernel->form), .width = tsr_cuda_block_width(kernel, number),
+                         .number = number, .shift = shifted ? a->account.shift : 0, .iso = with_iso ? how->iso : 1.0};
     if (kernel->form == TSR_GPU_HYBRID) {
         b.height = tsr_gpu_kernel_height(tsr_window_kernel((tsr_gpu_math)how->math));
         b.math = how->math;
@@ -39,10 +40,10 @@ static size_t at_most_bytes(const tsr_cuda_sparse *a, const tsr_cuda_blocks *b)
     const tsr_cuda_kernel *kernel = b->kernel;
     tsr_cuda_counts c = {.nrows = (size_t)a->csr.nrows, .nvals = (size_t)a->csr.nvals};
     c.value = a->csr.x || kernel->format->stores_iso ? tsr_number_size(b->number) : 0;
-    if (kernel->width > 0) {
+    if (b->width > 0) {
         c.vectors = (size_t)tsr_cuda_vectors_of(a, b->height);
         c.windows = c.nrows / (size_t)b->height + 1;
-        c.blocks = c.vectors / (size_t)kernel->width + c.windows;
+        c.blocks = c.vectors / (size_t)b->width + c.windows;
     }
     return kernel->format->bytes(&c);
 }
