@@ -18,7 +18,9 @@
 #include <string.h>
 
 TSR_PUBLIC const tsr_backend *tsr_backend_init(const tsr_backend_options *options);
-TSR_PUBLIC static void free_representations(tsr_cuda_sparse *a)
+TSR_PUBLIC int tsr_backend_score(const tsr_backend_options *options);
+
+static void free_representations(tsr_cuda_sparse *a)
 {
     tsr_cuda_blocks_free(a->blocks);
     tsr_cuda_statistics_free(&a->account);
@@ -26,8 +28,6 @@ TSR_PUBLIC static void free_representations(tsr_cuda_sparse *a)
     tsr_cuda_plans_free(a->plans);
     tsr_cuda_stencil_free(&a->stencil);
 }
-
-int tsr_backend_score(const tsr_backend_options *options);
 
 enum { SCORE = 100 };
 
