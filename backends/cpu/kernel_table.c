@@ -66,6 +66,7 @@ static bool dots_by_column(const tsr_product *p)
 
 static const tsr_cpu_kernel table[] = {
     {BY_ISA("gemm"), TSR_OP_SPMM, tsr_cpu_gemm_takes, tsr_cpu_gemm},
+    {FOR_ALL("spmm_copies"), TSR_OP_SPMM, tsr_cpu_spmm_copies_takes, tsr_cpu_spmm_copies},
     {BY_ISA("spmm_csr"), TSR_OP_SPMM, rows_times_dense, tsr_cpu_spmm},
     {BY_ISA("spmm_csc"), TSR_OP_SPMM, columns_times_dense, tsr_cpu_spmm},
     {FOR_ALL("spmv_csr"), TSR_OP_SPMV, rows_times_vector, tsr_cpu_spmv},

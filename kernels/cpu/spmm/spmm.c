@@ -1,9 +1,8 @@
 /* SpMM on the CPU: which way a product goes, and what is common to all ways.
  *
- *   A by row               gather (spmm_gather.c): tiles of C in registers, or entry by entry
- *   A by column            scatter (spmm_scatter.c)
- *   columns of C all equal FIRST and PAIR with a full B, or a full iso B: one SpMV, then copies
- *   n = 1                  SpMV
+ *   A by row     gather (spmm_gather.c): tiles of C in registers, or entry by entry
+ *   A by column  scatter (spmm_scatter.c)
+ *   n = 1        SpMV
  *
  * Declined: operands of another type than the semiring's, a sparse B, a dense A (gemm.c).
  * SPDX-License-Identifier: Apache-2.0 */
@@ -57,65 +56,6 @@ static tsr_status plan_make(tsr_spmm_plan *plan, const tsr_product *product, con
     return plan_b(plan);
 }
 
-/* All columns of C are equal: y = A (+).(x) one column of B, copied n times. */
-struct copies {
-    const tsr_product *product;
-    const char *y;
-    char *c;
-    size_t size;
-};
-
-static void copy_to_rows(void *context, int64_t first, int64_t last)
-{
-    struct copies *s = context;
-    size_t row = (size_t)s->product->n * s->size;
-    for (int64_t r = first; r < last; r++)
-        tsr_fill(s->c + (size_t)r * row, s->y + (size_t)r * s->size, s->size, s->product->n);
-}
-
-static void copy_to_columns(void *context, int64_t first, int64_t last)
-{
-    struct copies *s = context;
-    size_t column = (size_t)s->product->m * s->size;
-    for (int64_t j = first; j < last; j++)
-        memcpy(s->c + (size_t)j * column, s->y, column);
-}
-
-static bool columns_equal(const tsr_product *product)
-{
-    tsr_mul mul = product->semiring.mul;
-    return product->b.format == TSR_FULL && (mul == TSR_MUL_FIRST || mul == TSR_MUL_PAIR || product->b.iso);
-}
-
-static void copy_column(const tsr_product *product, const char *y, void *c, size_t size)
-{
-    struct copies copies = { product, y, c, size };
-    if (product->c_by_col)
-        tsr_for_ranges(product->n, 1, product->nthreads, copy_to_columns, &copies);
-    else
-        tsr_for_ranges(product->m, 1 + (1 << 16) / product->n, product->nthreads, copy_to_rows, &copies);
-}
-
-static tsr_status spmm_equal_columns(const tsr_product *product, tsr_result *result)
-{
-    size_t size = tsr_type_size(product->semiring.type);
-    char *y = tsr_scratch((size_t)product->m * (size + 1));
-    if (y == NULL)
-        return TSR_OUT_OF_MEMORY;
-    tsr_product one = *product;
-    one.op = TSR_OP_SPMV;
-    one.n = 1;
-    one.b.ncols = 1;
-    tsr_result column = { .x = y, .b = (int8_t *)y + (size_t)product->m * size };
-    tsr_status status = tsr_cpu_spmv(&one, &column);
-    if (status == TSR_OK) {
-        copy_column(product, y, result->x, size);
-        result->nvals = result->b != NULL ? tsr_spmm_spread(product, column.b, result->b) : product->m * product->n;
-    }
-    free(y);
-    return status;
-}
-
 tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result)
 {
     if (!accepts(product))
@@ -124,8 +64,6 @@ tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result)
         return TSR_OK;
     if (product->n == 1)
         return tsr_cpu_spmv(product, result);
-    if (columns_equal(product))
-        return spmm_equal_columns(product, result);
     tsr_spmm_plan plan;
     tsr_status status = plan_make(&plan, product, result);
     if (status == TSR_OK)
