@@ -110,9 +110,10 @@ static tsr_status prepare_b(int *shift, const tsr_cuda_multiplication *m)
     tsr_status status = b_in_range(&in_range, m);
     if (status != TSR_OK || !in_range)
         return status != TSR_OK ? status : TSR_DECLINED;
-    return m->half ? tsr_cuda_convert(m->half, tsr_cuda_number(m->plan->how.math), m->ldb, m->b, TSR_NUMBER_FP32, m->ldb, m->product->k, m->n,
-                                      tsr_cuda.compute)
-                   : TSR_OK;
+    if (!m->half)
+        return TSR_OK;
+    return tsr_cuda_convert(m->half, tsr_cuda_number(m->plan->how.math), m->ldb, m->b, TSR_NUMBER_FP32, m->ldb, m->product->k, m->n,
+                            tsr_cuda.compute);
 }
 
 /* TSR_DECLINED: by CSR. */
