@@ -59,7 +59,7 @@ def settings():
 
 def command_of(words):
     """A command line; of absolute paths the last part only."""
-    return ' '.join(os.path.relpath(word, ROOT) if os.path.abspath(word).startswith(ROOT + os.sep) else re.sub(r'(^|=)/\S*/', r'\1', word)
+    return ' '.join(os.path.relpath(word, ROOT) if word and os.path.abspath(word).startswith(ROOT + os.sep) else re.sub(r'(^|=)/\S*/', r'\1', word)
                     for word in words)
 
 

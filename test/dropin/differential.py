@@ -245,7 +245,6 @@ def parse_arguments():
     parser.add_argument("--chains", action="store_true", help="only chains of calls over dense objects")
     parser.add_argument("--cases", action="store_true", help="the program is random_cases, whose lines stand for themselves")
     parser.add_argument("--iso", action="store_true", help="more objects are iso, and which are is printed and compared")
-    parser.add_argument("--iso", action="store_true", help="more objects are iso, and which are is printed")
     parser.add_argument("--most-iso", type=int, default=0, help="lines that may differ in which objects are iso, and in nothing else")
     parser.add_argument("--min-routed", type=int, default=0, help="fail unless so many products are routed, per mode")
     parser.add_argument("--blind", help="self-test: CHECK mode without the write hooks of functions of this prefix")
@@ -262,7 +261,6 @@ def main():
     print(f"{args.programs} programs x {args.ops} operations: {summary.compared} comparisons, "
           f"{len(summary.problems)} differences, {len(summary.skipped)} references failed {summary.skipped}, "
           f"{len(summary.unstable)} unstable {summary.unstable}, {summary.cases_lost} cases lost, {time.monotonic() - start:.0f} s")
-          f"{len(summary.unstable)} unstable {summary.unstable}, {time.monotonic() - start:.0f} s")
     if args.most_iso:
         print(f"{len(summary.iso_lines)} lines differ in iso alone, at most {args.most_iso} may: {summary.iso_lines}")
     print("routed to Tessera:", ", ".join(f"{name} {count}" for name, count in sorted(summary.routed.items())))
