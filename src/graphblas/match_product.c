@@ -135,6 +135,18 @@ static const char *check_operators(matcher *s)
     return tsr_match_descriptor(&s->out->mod, c->desc);
 }
 
+enum { FEW_VECTORS = 16 };
+
+/* A few rows or columns of a mask, as in betweenness: the lists that they meet are in no cache, so SuiteSparse is as fast on the host. */
+static bool few_are_wanted(const tsr_call *c)
+{
+    GrB_Index nrows, ncols;
+    if (tsr_config_get()->mode == TSR_MODE_GPU || tsr_config_forces_cpu() || tsr_contents_possible())
+        return false;
+    return tsr_real.GrB_Matrix_nrows(&nrows, c->C) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(&ncols, c->C) == GrB_SUCCESS &&
+           (nrows <= FEW_VECTORS || ncols <= FEW_VECTORS);
+}
+
 const char *tsr_match_forms(const tsr_call *c)
 {
     tsr_modifiers mod;
@@ -145,7 +157,11 @@ const char *tsr_match_forms(const tsr_call *c)
     if (!c->M)
         return "sparse times sparse without a mask";
     const char *why = tsr_match_descriptor(&mod, c->desc);
-    return why ? why : mod.mask_comp || tsr_match_dense(c->M) ? "mask is complemented or dense" : NULL;
+    if (why)
+        return why;
+    if (mod.mask_comp || tsr_match_dense(c->M))
+        return "mask is complemented or dense";
+    return few_are_wanted(c) ? "few rows or columns under a mask" : NULL;
 }
 
 static const char *read_types(matcher *s)
