@@ -336,8 +336,10 @@ static void test_real_plugin(void **state)
 
 static void copy_this_program(const char *to)
 {
-    char command[512];
-    snprintf(command, sizeof command, "cp /proc/%ld/exe %s", (long)getpid(), to);
+    char own[4096], command[5200];
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1); /* under valgrind only the link says what runs */
+    assert_true(length > 0);
+    snprintf(command, sizeof command, "cp %.*s %s", (int)length, own, to);
     assert_int_equal(system(command), 0);
 }
 

@@ -293,9 +293,10 @@ static void test_a_wrong_instruction_set_is_named(void **state)
 /* A copy of this program that runs as somebody else; false: nobody else is at hand. */
 static bool make_privileged_copy(const char *path)
 {
-    char command[512];
+    char own[4096], command[5200];
     gid_t groups[64];
-    snprintf(command, sizeof command, "cp /proc/%ld/exe %s", (long)getpid(), path);
+    const ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1); /* under valgrind only the link says what runs */
+    snprintf(command, sizeof command, "cp %.*s %s", length > 0 ? (int)length : 0, own, path);
     assert_int_equal(system(command), 0);
     if (geteuid() == 0) {
         return chown(path, 65534, (gid_t)-1) == 0 && chmod(path, 04755) == 0;

@@ -214,7 +214,7 @@ def prepare(folder, build):
     entries = sorted({(max(a, b), min(a, b)) for i in range(400) for a, b in ((i, (i * 7 + 3) % 400), (i, (i * i + 1) % 400)) if a != b})
     lines = ['%%MatrixMarket matrix coordinate pattern symmetric', f'400 400 {len(entries)}', *(f'{a + 1} {b + 1}' for a, b in entries)]
     subprocess.run(['gzip', '-c'], input='\n'.join(lines).encode() + b'\n', stdout=open(folder / 'graph.mtx.gz', 'wb'), check=True)
-    for name in ('examples', 'tools'):
+    for name in ('examples', 'src', 'tools'):
         os.symlink(ROOT / name, folder / name)
     os.mkdir(folder / 'docs')
     os.mkdir(folder / 'bench')

