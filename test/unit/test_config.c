@@ -333,7 +333,10 @@ static void test_privileged_programs_ignore_the_environment(void **state)
     if (code == NOT_PRIVILEGED) {
         skip();
     }
-    assert_int_equal(code, run_child(isa_of_this_process_as_code, NULL).code);
+    assert_true(code >= ISA_CODE);
+    if (run_child(isa_of_this_process_as_code, NULL).code != ISA_CODE) {
+        assert_int_not_equal(code, ISA_CODE); /* maybe another one than this process has under valgrind */
+    }
     assert_int_equal(run_child(isa_of_this_process_as_code, (const char *[]){"TESSERA_CPU_ISA=baseline", NULL}).code, ISA_CODE);
 }
 
