@@ -6,7 +6,7 @@
 #include "src/engine/request.h"
 
 /* So little work that nothing we could do pays (drop-in door; no record is made for such operands).  Not where an operand is with a
- * backend: it would have to come home. */
+ * backend: it would have to be downloaded. */
 bool tsr_engine_too_small(const tsr_product *product);
 /* The same of a product that is not known yet, but for the most multiply-adds it can have. */
 bool tsr_engine_hopeless(double most_work, bool masked);

@@ -18,7 +18,7 @@ typedef struct tsr_request {
     bool finish_extra;        /* drop-in: the result goes through C<M> accum= T afterwards (costs memory traffic) */
     bool accum_full;          /* drop-in: the result is added to a full C */
     int64_t brought;          /* drop-in: bytes that were moved to have values of the operands */
-    bool c_stays;             /* drop-in: a dense C need not come home */
+    bool c_stays;             /* drop-in: a dense C need not be downloaded */
     bool b_away;              /* drop-in: b is only with a backend */
     double waiting;           /* drop-in: places of C and M that another route makes bitmaps of first */
     bool b_sparse;            /* drop-in: the host holds b sparse; product.b is the bitmap that would be brought: x tells that there are values */
@@ -38,7 +38,7 @@ typedef struct tsr_decision {
     char reason[96];
     uint64_t timing;        /* what this product's time is remembered by; 0: it is not */
     uint64_t alike;             /* … and that of others with other counts */
-    uint64_t away;              /* the same of one whose operands come home for it */
+    uint64_t away;              /* the same of one whose operands are downloaded for it */
     double observed_ms;          /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
     bool build_a;               /* build (or use) the representation below */
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */

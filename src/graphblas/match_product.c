@@ -8,6 +8,7 @@
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/resident.h"
 #include "src/graphblas/step.h"
+#include "src/policy/route.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
@@ -135,16 +136,14 @@ static const char *check_operators(matcher *s)
     return tsr_match_descriptor(&s->out->mod, c->desc);
 }
 
-enum { FEW_VECTORS = 16 };
-
-/* A few rows or columns of a mask, as in betweenness: the lists that they meet are in no cache, so SuiteSparse is as fast on the host. */
+/* ... and no GPU that runs, and no test, wants them. */
 static bool few_are_wanted(const tsr_call *c)
 {
     GrB_Index nrows, ncols;
     if (tsr_config_get()->mode == TSR_MODE_GPU || tsr_config_forces_cpu() || tsr_contents_possible())
         return false;
     return tsr_real.GrB_Matrix_nrows(&nrows, c->C) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(&ncols, c->C) == GrB_SUCCESS &&
-           (nrows <= FEW_VECTORS || ncols <= FEW_VECTORS);
+           tsr_few_vectors((double)nrows, (double)ncols);
 }
 
 const char *tsr_match_forms(const tsr_call *c)

@@ -29,7 +29,7 @@ typedef struct job {
     bool may_stay;    /* a backend may leave the result where it computed it … */
     void *stays;      /* … and has: */
     uint64_t total;   /* the sum of its entries */
-    bool may_keep;    /* a dense result comes home, a copy may stay */
+    bool may_keep;    /* a dense result is downloaded, a copy may stay */
     bool values;      /* operands or C are values of a backend: the hooks have not run */
     bool steps;       /* C<M> accum= T may be computed there … */
     tsr_ewise_plan step; /* … so */
@@ -159,7 +159,7 @@ static tsr_status download(job *j, tsr_result *result)
     const double start = tsr_engine_clock_ms();
     tsr_status status = backend->download(j->stays, result);
     if (status == TSR_OK)
-        tsr_contents_report_home(backend, p->semiring.type, p->mask.nvals, result->bytes_moved, tsr_engine_clock_ms() - start);
+        tsr_contents_report_download(backend, p->semiring.type, p->mask.nvals, result->bytes_moved, tsr_engine_clock_ms() - start);
     backend->drop(j->stays);
     j->stays = NULL;
     return status == TSR_OK ? status : execute(j, result);
@@ -307,7 +307,7 @@ static bool look_at_step(job *j)
     return wanted || j->trial;
 }
 
-/* Where may the result be?  Before the product is routed: what need not come home counts. */
+/* Where may the result be?  Before the product is routed: what need not be downloaded counts. */
 static void plan_stay(job *j)
 {
     const tsr_product *p = &j->match.request.product;
@@ -698,7 +698,7 @@ static bool may_be_watched(const tsr_call *c)
     return most_work(&work, c) && work * met_share(c) >= TSR_OBSERVED_LEAST;
 }
 
-/* Does something of it live with a backend, which would have to come home otherwise or spares a way there?  Or might it? */
+/* Does something of it live with a backend, which would have to be downloaded otherwise or spares a way there?  Or might it? */
 static bool of_values(const tsr_call *c)
 {
     if (tsr_config_get()->defer || !tsr_contents_allowed_inside())

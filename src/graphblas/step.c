@@ -177,7 +177,7 @@ static bool any_turned(const tsr_ewise_plan *s)
     return (s->x.given && is_turned(s, &s->x)) || (s->y.given && is_turned(s, &s->y)) || (s->m.given && is_turned(s, &s->m));
 }
 
-/* Would one of them have to come home otherwise? */
+/* Would one of them have to be downloaded otherwise? */
 static bool any_away(const tsr_ewise_plan *s)
 {
     const tsr_inspected *const all[] = {&s->x, &s->y, &s->c, &s->m};

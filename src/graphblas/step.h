@@ -123,7 +123,7 @@ bool tsr_ewise_on_host(GrB_Info *info, const tsr_ewise_call *call);
 
 /* Is one of them, or C or M, with a backend, or might be?  Looked at before anything else. */
 bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B);
-/* The backend of the first operand that has a value.  C counts where it is needed, or would have to come home first. */
+/* The backend of the first operand that has a value.  C counts where it is needed, or would have to be downloaded first. */
 const tsr_backend *tsr_ewise_attracting(const tsr_ewise_call *call);
 
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A);

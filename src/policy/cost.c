@@ -347,3 +347,9 @@ double tsr_least_work(const tsr_features *f)
 {
     return f->op == TSR_OP_MASKED_DOT ? 2e4 : 2e5;
 }
+
+bool tsr_few_vectors(double nrows, double ncols)
+{
+    const double few = 16;
+    return nrows <= few || ncols <= few;
+}

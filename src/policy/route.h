@@ -25,7 +25,7 @@ typedef struct tsr_features {
     bool narrow_index;   /* 32-bit indices */
     bool a_on_device;    /* the GPU keeps what it needs of A */
     bool direct;         /* the GPU copies dense operands by itself: no host thread stages them */
-    bool a_there, b_there, c_stays; /* dense operands that the GPU has already, a result that need not come home */
+    bool a_there, b_there, c_stays; /* dense operands that the GPU has already, a result that need not be downloaded */
     bool finish_extra;   /* C<M> accum= T afterwards */
     bool accum_full;     /* C += A*B into a full C, which SuiteSparse does in place */
     int nthreads;
@@ -41,13 +41,17 @@ double tsr_sample_walk(const tsr_product *product);
 double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */
 double tsr_predict_gpu_ms(const tsr_features *f);         /* B and C across PCIe, and A unless a_on_device */
-double tsr_predict_download_ms(const tsr_features *f);        /* B, which only the GPU has, comes home for another route */
+double tsr_predict_download_ms(const tsr_features *f);        /* B, which only the GPU has, is downloaded for another route */
 double tsr_predict_settle_ms(double places, int nthreads); /* empty ones of a bitmap are made */
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
 double tsr_work_of(const tsr_features *f);                /* multiply-adds, or a cheap bound */
 
 /* Multiply-adds below which SuiteSparse is called without further thought (its own start costs more than we could win). */
 double tsr_least_work(const tsr_features *f);
+
+/* A sparse product of so few rows or columns under a sparse mask, as in betweenness: the lists that it meets are in no cache, so that
+ * SuiteSparse is as fast on the host.  Known before operands are inspected. */
+bool tsr_few_vectors(double nrows, double ncols);
 
 /* Our predicted time must be below this share of SuiteSparse's: what the prediction may be wrong by. */
 #define TSR_ROUTE_MARGIN 0.85

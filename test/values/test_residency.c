@@ -496,7 +496,7 @@ static void check_paths(GrB_Matrix C, GrB_Index entries)
     REQUIRE(x == 1 && GrB_Matrix_extractElement_INT64(&x, C, 5, 6) == GrB_NO_VALUE);
 }
 
-/* Results of masked products outlive their operands: nothing comes home but what is read, however the operands went. */
+/* Results of masked products outlive their operands: nothing is downloaded but what is read, however the operands went. */
 static void freed_operands_stay(void)
 {
     OK(GrB_init(GrB_NONBLOCKING));
@@ -929,7 +929,7 @@ static bool is_iso(GrB_Vector v)
     return iso;
 }
 
-/* What comes home is iso where it would be so without us, whatever was done to it there. */
+/* What is downloaded is iso where it would be so without us, whatever was done to it there. */
 static void comes_home_iso(void)
 {
     OK(GrB_init(GrB_NONBLOCKING));

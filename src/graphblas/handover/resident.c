@@ -289,7 +289,7 @@ static const char *why_home(void)
     return by_it ? declined.why : "looked at on the host";
 }
 
-void tsr_contents_report_home(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms)
+void tsr_contents_report_download(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms)
 {
     if (!tsr_trace_wanted())
         return;
@@ -373,7 +373,7 @@ static void download(void *closure)
         set_form(a->C, 0);
     if (tsr_device_array_first_use(a->value))
         tsr_placement_read(tsr_device_array_about(a->value)->origin);
-    tsr_contents_report_home(facts->backend, facts->type, tsr_device_array_places(a->value), result.bytes_moved, tsr_engine_clock_ms() - start);
+    tsr_contents_report_download(facts->backend, facts->type, tsr_device_array_places(a->value), result.bytes_moved, tsr_engine_clock_ms() - start);
     release(a);
 }
 
@@ -414,7 +414,7 @@ static bool most_entries(int64_t *most, tsr_device_array *value)
     return *most <= UNCOUNTED_PLACES || tsr_device_array_nvals(value, most) == TSR_OK;
 }
 
-/* What C must have beside `arrays` to come home in the form that its sparsity control asks for. */
+/* What C must have beside `arrays` to be downloaded in the form that its sparsity control asks for. */
 static bool reserve_form(absent *now, tsr_handover *arrays)
 {
     const int32_t control = tsr_contents_control(now->C);

@@ -63,7 +63,7 @@ void tsr_contents_use(tsr_device_array *value);
 /* The answer to `status` of a backend: true = it is worth trying once more. */
 bool tsr_contents_again(tsr_status status);
 
-/* Should contents come home for this call (its name), that is why (static text; NULL: it is no longer): for the trace. */
+/* Should contents be downloaded for this call (its name), that is why (static text; NULL: it is no longer): for the trace. */
 void tsr_contents_decline(const char *call, const char *why);
 
 int tsr_contents_threads(void);
@@ -71,7 +71,7 @@ int tsr_contents_threads(void);
 /* In the trace: `what` was done where the values are; `record` says the rest. */
 void tsr_contents_report(const tsr_backend *backend, const char *what, tsr_trace_record record);
 
-/* ... that contents (n places or entries) came home. */
-void tsr_contents_report_home(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms);
+/* ... that contents (n places or entries) were downloaded. */
+void tsr_contents_report_download(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms);
 
 #endif

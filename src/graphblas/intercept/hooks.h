@@ -171,7 +171,7 @@ void tsr_defer_end(void);      /* GrB_finalize: products run, contents that nobo
 bool tsr_defer_is_target(const void *handle);
 
 /* ---- handover/resident.c ---- */
-/* Device memory: values that the host has as well are forgotten, the others come home first.  False: there were none. */
+/* Device memory: values that the host has as well are forgotten, the others are downloaded first.  False: there were none. */
 bool tsr_contents_make_room(void);
 
 /* ---- check.c ---- */

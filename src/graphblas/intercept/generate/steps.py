@@ -118,7 +118,7 @@ SCALAR_ASSIGN = re.compile(r'^G[rx]B_(Matrix|Vector)_(?:sub)?assign_(%s|Scalar)$
 # A, C unless it is a vector, a mask?
 SMALL = {'GrB_mxm': 'tsr_is_small(a4, a0, a1)', 'GrB_mxv': 'tsr_is_small(a4, NULL, false)', 'GrB_vxm': 'tsr_is_small(a5, NULL, false)'}
 
-# Old contents need not come home first.
+# Old contents need not be downloaded first.
 REPLACES = re.compile(r'^GrB_(Matrix|Vector)_clear$')
 
 REDUCE = re.compile(r'^GrB_(Matrix|Vector)_reduce_(%s|Monoid_Scalar)$' % TYPES)
