@@ -40,6 +40,11 @@ compile native tessera <<'C'
 #include <tessera/tessera.h>
 int main(void) { return puts(tsr_version()) < 0 || tsr_set_option("no such name", "1") != TSR_INVALID_VALUE; }
 C
+compile core tessera-core <<'C'
+#include <tessera/tessera.h>
+int main(void) { return tsr_version() == 0; }
+C
+readelf -d "$where/core" | grep -q 'NEEDED.*libtessera-core.so.0' || fail "tessera-core.pc links another library"
 compile ahead tessera-graphblas <<'C'
 #include <GraphBLAS.h>
 int main(void) { return GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS || GrB_PLUS_FP32 == NULL || GrB_finalize() != GrB_SUCCESS; }
