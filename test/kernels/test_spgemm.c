@@ -1,0 +1,173 @@
+/* SpGEMM: the oracle against a product worked out by hand.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "kernels/spgemm.h"
+
+/*      0  1  2  3  4          squared:
+ * 0    .  2  .  .  3           .  .  .  . 18
+ * 1    .  .  .  .  .           .  .  .  .  .
+ * 2    1  .  4  .  .           4  2 16  .  3
+ * 3    .  .  .  5  .           .  .  . 25  .
+ * 4    .  .  .  .  6           .  .  .  . 36   */
+static const int64_t row_p[] = {0, 2, 2, 4, 5, 6}, row_i[] = {4, 1, 0, 2, 3, 4};
+static const double row_x[] = {3, 2, 1, 4, 5, 6};
+static const int64_t col_p[] = {0, 1, 2, 3, 4, 6};
+static const uint32_t col_i[] = {2, 0, 2, 3, 0, 4};
+static const double col_x[] = {1, 2, 4, 5, 3, 6};
+static const int64_t hyper_p[] = {0, 2, 4, 5, 6}, hyper_h[] = {0, 2, 3, 4};
+
+static const int64_t square_i[] = {4, 0, 1, 2, 4, 3, 4};
+static const double square_x[] = {18, 4, 2, 16, 3, 25, 36};
+
+static tsr_view by_row(void)
+{
+    return (tsr_view){.format = TSR_SPARSE, .type = TSR_FP64, .jumbled = true, .index_size = 8, .nrows = 5, .ncols = 5, .nvec = 5, .vlen = 5,
+                      .ld = 5, .nvals = 6, .p = row_p, .i = row_i, .x = row_x};
+}
+
+static tsr_view by_col(void)
+{
+    tsr_view v = by_row();
+    v.by_col = true;
+    v.jumbled = false;
+    v.index_size = 4;
+    v.p = col_p;
+    v.i = col_i;
+    v.x = col_x;
+    return v;
+}
+
+static tsr_view hyper(void)
+{
+    tsr_view v = by_row();
+    v.format = TSR_HYPERSPARSE;
+    v.nvec = 4;
+    v.p = hyper_p;
+    v.h = hyper_h;
+    return v;
+}
+
+static tsr_spgemm square(tsr_view a, tsr_view b)
+{
+    return (tsr_spgemm){.semiring = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = 5, .n = 5, .k = 5, .a = a, .b = b, .nthreads = 1};
+}
+
+typedef struct result {
+    int64_t p[6], h[5], i[16];
+    double x[16];
+    tsr_spgemm_size size;
+} result;
+
+static tsr_spgemm_c arrays_of(result *c)
+{
+    return (tsr_spgemm_c){.p = c->p, .h = c->h, .i = c->i, .x = c->x, .index_size = 8};
+}
+
+static void compute(result *c, const tsr_spgemm *product)
+{
+    memset(c, 0, sizeof *c);
+    const tsr_spgemm_c arrays = arrays_of(c);
+    assert_int_equal(tsr_ref_spgemm_count(product, &c->size, c->p), TSR_OK);
+    assert_true(c->size.nvals <= 16);
+    assert_int_equal(tsr_ref_spgemm_fill(product, &arrays), TSR_OK);
+    assert_int_equal(c->p[c->size.nvec], c->size.nvals);
+}
+
+static void every_orientation(void **state)
+{
+    (void)state;
+    const tsr_view views[] = {by_row(), by_col(), hyper()};
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 3; b++) {
+            result c;
+            const tsr_spgemm s = square(views[a], views[b]);
+            compute(&c, &s);
+            assert_int_equal(c.size.nvec, a == 2 ? 4 : 5);
+            assert_int_equal(c.size.nvals, 7);
+            assert_memory_equal(c.i, square_i, sizeof square_i);
+            assert_memory_equal(c.x, square_x, sizeof square_x);
+        }
+}
+
+static void by_column(void **state)
+{
+    (void)state;
+    static const int64_t p[] = {0, 1, 2, 3, 4, 7}, i[] = {2, 2, 2, 3, 0, 2, 4};
+    result c;
+    tsr_spgemm s = square(by_row(), by_row());
+    s.c_by_col = true;
+    compute(&c, &s);
+    assert_memory_equal(c.p, p, sizeof p);
+    assert_memory_equal(c.i, i, sizeof i);
+    assert_true(c.x[0] == 4 && c.x[4] == 18 && c.x[5] == 3);
+}
+
+static void under_masks(void **state)
+{
+    (void)state;
+    result c;
+    tsr_spgemm s = square(by_row(), by_row());
+    s.masked = s.mask_structural = true;
+    s.mask = by_col();
+    compute(&c, &s); /* (0,4) (2,0) (2,2) (3,3) (4,4) */
+    assert_true(c.size.nvals == 5 && c.x[0] == 18 && c.x[1] == 4 && c.x[2] == 16 && c.x[4] == 36);
+    s.mask_complement = true;
+    compute(&c, &s); /* (2,1) (2,4) */
+    assert_true(c.size.nvals == 2 && c.i[0] == 1 && c.x[0] == 2 && c.x[1] == 3);
+    double zero[6] = {0, 0, 0, 0, 0, -0.0}; /* of all values only -0 is true: (4,4) */
+    s.mask_structural = false;
+    s.mask.x = zero;
+    compute(&c, &s);
+    assert_int_equal(c.size.nvals, 6);
+}
+
+static void positions(void **state)
+{
+    (void)state;
+    int32_t x[16];
+    int64_t p[6], h[5], i[16];
+    tsr_spgemm_size size;
+    tsr_spgemm s = square(by_row(), by_row());
+    s.semiring = (tsr_semiring){TSR_INT32, TSR_ADD_MIN, TSR_MUL_TIMES};
+    s.offset = 1;
+    const int32_t want[3][7] = {{1, 3, 3, 3, 3, 4, 5}, {5, 3, 1, 3, 1, 4, 5}, {5, 1, 2, 3, 5, 4, 5}};
+    for (int which = 0; which < 3; which++) {
+        const tsr_spgemm_c c = {.p = p, .h = h, .i = i, .x = x, .index_size = 8};
+        s.position = (tsr_position)(TSR_POSITION_I + which);
+        assert_int_equal(tsr_ref_spgemm_count(&s, &size, p), TSR_OK);
+        assert_int_equal(tsr_ref_spgemm_fill(&s, &c), TSR_OK);
+        assert_memory_equal(x, want[which], sizeof want[which]);
+    }
+}
+
+static void any_is_one_of_them(void **state)
+{
+    (void)state;
+    result c;
+    tsr_spgemm s = square(by_row(), by_row());
+    s.semiring.add = TSR_ADD_ANY;
+    compute(&c, &s);
+    const tsr_spgemm_c arrays = arrays_of(&c);
+    assert_true(tsr_ref_spgemm_matches_any(&s, &arrays, 5));
+    c.x[2]++;
+    assert_false(tsr_ref_spgemm_matches_any(&s, &arrays, 5));
+    c.x[2]--;
+    c.i[2] = c.i[1];
+    assert_false(tsr_ref_spgemm_matches_any(&s, &arrays, 5));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_orientation), cmocka_unit_test(by_column),          cmocka_unit_test(under_masks),
+        cmocka_unit_test(positions),         cmocka_unit_test(any_is_one_of_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
