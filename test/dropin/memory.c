@@ -115,6 +115,21 @@ static void many_results(void)
     CHECK(GrB_Matrix_free(&b));
 }
 
+/* A product and some thousand elements. */
+static void few(void)
+{
+    double sum = 0;
+    GrB_Matrix a = sparse(400, 4000), b = dense(400, 8), c = NULL;
+    for (GrB_Index k = 0; k < 3000; k++)
+        CHECK(GrB_Matrix_setElement_FP64(a, 1, k % 400, k * 37 % 400));
+    c = product(a, b);
+    CHECK(GrB_Matrix_reduce_FP64(&sum, NULL, GrB_PLUS_MONOID_FP64, c, NULL));
+    printf("sum %.0f\n", sum);
+    CHECK(GrB_Matrix_free(&a));
+    CHECK(GrB_Matrix_free(&b));
+    CHECK(GrB_Matrix_free(&c));
+}
+
 static void limit_addresses(size_t more)
 {
     const rlim_t bytes = (rlim_t)(read_mib("/proc/self/status", "VmSize:") * (double)MIB) + more;
@@ -177,7 +192,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } cases[] = {{"no_products", no_products}, {"many_results", many_results}, {"limited", limited}, {"loop", loop},
-                 {"short_lives", short_lives}};
+                 {"short_lives", short_lives}, {"few", few}};
     CHECK(GrB_init(GrB_NONBLOCKING));
     CHECK(GxB_Global_Option_set_INT32(GxB_GLOBAL_NTHREADS, 1));
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)

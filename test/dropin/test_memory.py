@@ -13,6 +13,9 @@ MEMORY, OWN_MALLOC, LIBRARY = sys.argv[1:4]
 THROUGH = [{"LD_PRELOAD": LIBRARY}, {"LD_PRELOAD": LIBRARY, "TESSERA_MODE": "cpu", "TESSERA_MIN_WORK": "0"}]
 
 
+FENCE = next((path for path in ("/usr/lib/libefence.so.0", "/usr/lib/x86_64-linux-gnu/libefence.so.0") if os.path.exists(path)), None)
+
+
 def run(*command, **extra):
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TESSERA_", "LD_PRELOAD"))}
     result = subprocess.run(command, env={**kept, "HOME": "/nonexistent", **extra}, capture_output=True, text=True, timeout=100, check=False)
@@ -32,6 +35,13 @@ class Memory(unittest.TestCase):
         self.assertEqual(plain[0], 0, plain)
         for settings in THROUGH:
             self.assertEqual(run(OWN_MALLOC, **settings), plain)
+
+    @unittest.skipUnless(FENCE, "Electric Fence is not installed")
+    def test_electric_fence(self):
+        for settings in THROUGH:
+            for order in (LIBRARY + ":" + FENCE, FENCE + ":" + LIBRARY):
+                preloaded = {**settings, "LD_PRELOAD": order, "OMP_NUM_THREADS": "1"}
+                self.assertEqual(number("few", "sum", **preloaded), number("few", "sum"))
 
     def test_what_is_freed_goes_back(self):
         for case in ("no_products", "many_results"):
