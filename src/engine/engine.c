@@ -1,565 +1,242 @@
-/* Route and execute one product.
+/* The life of a call: matched where its operands are, or on the host; decided, run, settled, or left to the door's library.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/engine/engine.h"
-
-#include <pthread.h>
-#include <stdarg.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "src/engine/operands.h"
-#include "src/runtime/backends.h"
+#include "src/base/types.h"
+#include "src/engine/engine.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
-#include "src/policy/timing_history.h"
-#include "src/policy/route.h"
+#include "src/runtime/warn.h"
 
-double tsr_engine_clock_ms(void)
+/* ---- what a call holds ---- */
+
+static void release_object(tsr_object *object)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    tsr_record_unref(object->record);
+    tsr_device_array_unref(object->array);
+    object->record = NULL;
+    object->array = NULL;
 }
 
-static const unsigned disable_bit[TSR_OP_COUNT] = {
-    [TSR_OP_SPMM] = TSR_DISABLE_SPMM,
-    [TSR_OP_SPMV] = TSR_DISABLE_SPMV,
-    [TSR_OP_SDDMM] = TSR_DISABLE_SDDMM,
-    [TSR_OP_MASKED_DOT] = TSR_DISABLE_MASKED_DOT,
-};
-
-static const char *const op_name[TSR_OP_COUNT] = {"spmm", "spmv", "sddmm", "masked_dot"};
-static const char *const add_name[TSR_ADD_COUNT] = {"plus", "min", "max", "any", "lor"};
-static const char *const mul_name[TSR_MUL_COUNT] = {"times", "first", "second", "pair", "plus", "and"};
-
-void tsr_engine_describe(char *text, size_t size, const tsr_product *p)
+static void give_back(const tsr_call *call, void *block)
 {
-    snprintf(text, size, "%s %s_%s %s m=%lld k=%lld n=%lld nnz=%lld", op_name[p->op], add_name[p->semiring.add],
-             mul_name[p->semiring.mul], tsr_type_name(p->semiring.type), (long long)p->m, (long long)p->k,
-             (long long)p->n, (long long)(p->op == TSR_OP_SDDMM ? p->mask.nvals : p->a.nvals));
+    if (block)
+        call->door->memory->release(block);
 }
 
-static bool forward(tsr_decision *d, const char *reason)
+static void release(tsr_call *call)
 {
-    d->backend = NULL;
-    snprintf(d->reason, sizeof d->reason, "%s", reason);
-    return false;
+    if (call->remote.stays)
+        call->operation->drop(call);
+    if (call->remote.update)
+        call->door->drop_update(call->remote.update);
+    tsr_arrays_free(&call->arrays);
+    give_back(call, call->masked_x);
+    give_back(call, call->masked_b);
+    release_object(&call->a);
+    release_object(&call->b);
+    release_object(&call->mask);
 }
 
-/* Adds to the reason, which only the trace reads: numbers cost as much time as a small product. */
-__attribute__((format(printf, 2, 3))) static void explain(tsr_decision *d, const char *format, ...)
+/* ---- the other library ---- */
+
+static void report_forward(const tsr_call *call, const char *reason)
 {
     if (!tsr_trace_wanted())
         return;
-    const size_t used = strlen(d->reason);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(d->reason + used, sizeof d->reason - used, format, arguments);
-    va_end(arguments);
+    char pattern[160] = "";
+    if (call->operation)
+        call->operation->describe(pattern, sizeof pattern, call);
+    tsr_engine_report_forward(call->given.name, pattern, reason);
 }
 
-static bool below_least(const tsr_features *f, double work)
+/* It computes what is left to it; from here, if its time is worth knowing. */
+static bool forward(tsr_call *call)
 {
-    const double configured = tsr_config_get()->min_work;
-    return work < (configured >= 0 ? configured : tsr_least_work(f));
+    report_forward(call, call->decision.reason);
+    if (call->decision.timing)
+        call->info = call->door->forward(&call->given);
+    return call->decision.timing != 0;
 }
 
-bool tsr_engine_too_small(const tsr_product *p)
+/* The same; how much the GPU is missed is what is found out. */
+static bool observe(tsr_call *call)
 {
-    tsr_features f;
-    if ((p->a_value || p->b_value) && tsr_config_get()->min_work < 0)
+    if (!call->door->bring(&call->given))
         return false;
-    tsr_features_of(&f, p);
-    return below_least(&f, tsr_work_of(&f));
-}
-
-bool tsr_engine_hopeless(double most_work, bool masked)
-{
-    static const tsr_features kinds[2] = {{.op = TSR_OP_SPMM}, {.op = TSR_OP_MASKED_DOT}};
-    return below_least(&kinds[masked], most_work);
-}
-
-int tsr_engine_useful_threads(const tsr_product *p)
-{
-    tsr_features f;
-    tsr_features_of(&f, p);
-    double useful = tsr_work_of(&f) / 65536.0;
-    return useful < 1 ? 1 : useful < p->nthreads ? (int)useful : p->nthreads;
-}
-
-/* The product as tsr_operands_prepare will make it. */
-static tsr_product as_cast(const tsr_product *p)
-{
-    tsr_product cast = *p;
-    cast.a.type = cast.b.type = cast.semiring.type;
-    return cast;
-}
-
-/* TESSERA_KERNEL=ref: every routed product by the reference kernels, to check an answer. */
-static bool by_reference(void)
-{
-    return strcmp(tsr_config_get()->kernel, "ref") == 0;
-}
-
-/* Limits that hold before any prediction. */
-static bool allowed(const tsr_request *r, tsr_decision *d)
-{
-    if (tsr_config_get()->disabled & disable_bit[r->product.op])
-        return forward(d, "disabled");
-    tsr_product cast = as_cast(&r->product);
-    if (!tsr_backend_cpu()->supports(&cast))
-        return forward(d, "no backend supports it");
+    report_forward(call, call->decision.reason);
+    const double start = tsr_engine_clock_ms();
+    call->info = call->door->forward(&call->given);
+    tsr_engine_observe(call, &call->decision, tsr_engine_clock_ms() - start);
     return true;
 }
 
-/* Representation that the CPU kernels like best: 32-bit indices, values cast, by row for SpMM and SpMV. */
-static void wanted_reps(const tsr_request *r, tsr_decision *d)
+/* ---- a result that waits ---- */
+
+/* Before a result of one value is handed over; of an empty one it counts, too. */
+static void unify(tsr_call *call)
 {
-    const tsr_product *p = &r->product;
-    d->a_key = (tsr_rep_key){.by_col = tsr_wanted_by_col_a(p) != r->a_transposed, .pattern = !tsr_reads_a(p),
-                             .type = p->semiring.type};
-    if (d->a_key.pattern)
-        d->a_key.type = TSR_BOOL;
+    if (call->iso)
+        tsr_arrays_unify(&call->arrays, tsr_type_size(call->product.semiring.type), &call->one);
 }
 
-static tsr_features with_rep(const tsr_features *f, bool by_col)
+/* It has no other place to go: the program's arguments may be gone by now. */
+static void run_deferred(void *kept)
 {
-    tsr_features g = *f;
-    g.a_by_col = by_col;
-    g.a_cast = false;
-    g.narrow_index = true;
-    return g;
-}
-
-/* Use the representation of A if there is one; build it when it pays (ski-rental). Returns the predicted time. */
-static double plan_representation(const tsr_request *r, const tsr_features *f, tsr_decision *d)
-{
-    double without = tsr_predict_cpu_ms(f);
-    if (!r->a_matrix || tsr_is_masked(r->product.op) || r->b_sparse)
-        return without;
-    if (tsr_config_get()->eager) {
-        d->build_a = true;
-        return without;
+    tsr_call *call = kept;
+    const tsr_status status = call->operation->run(call);
+    unify(call);
+    if (status != TSR_OK || call->door->hand_over(call, false) != 0) {
+        tsr_warn_once("deferred", "a deferred product could not be computed (status %d)", (int)status);
+        abort();
     }
-    bool rep_by_col = d->a_key.by_col != r->a_transposed;
-    tsr_features g = with_rep(f, rep_by_col);
-    double with = tsr_predict_cpu_ms(&g);
-    if (with >= without)
-        return without;
-    tsr_rep *rep = tsr_record_find(r->a_matrix, d->a_key);
-    d->build_a = rep != NULL;
-    tsr_rep_unref(rep);
-    if (d->build_a)
-        return with;
-    bool flip = f->a_by_col != rep_by_col;
-    double price = tsr_predict_build_ms(f->a_nnz, f->m + f->k, flip, !d->a_key.pattern && !r->product.a.iso, f->nthreads);
-    /* What is lost without it is counted against the best of what is possible without. */
-    double base = r->may_forward && d->forward_ms >= 0 && d->forward_ms < without ? d->forward_ms : without;
-    double gain = base - with;
-    if (gain <= 0)
-        return without;
-    double regret = tsr_record_regret(r->a_matrix, d->a_key, 0.0);
-    d->build_a = tsr_worth_building(price, regret, gain, r->expected_calls);
-    if (d->build_a)
-        return with;
-    tsr_record_regret(r->a_matrix, d->a_key, gain);
-    return without;
+    release(call);
+    free(call);
 }
 
-/* May dense operands and results of such products live on the device, once it runs?  In a loop of a program they come to. */
-static bool may_settle(const tsr_request *r)
+static void cancel_deferred(void *kept)
 {
-    return r->may_forward && !tsr_is_masked(r->product.op) && !(tsr_config_get()->disabled & TSR_DISABLE_RESIDENCY);
+    release(kept);
+    free(kept);
 }
 
-/* To start the GPU costs as much as many products gain: it is started when so much has been lost without it, or at once by a
- * product that gains as much, or is expected often enough. */
-static bool start_pays(const tsr_request *r, const tsr_features *f, double base)
+bool tsr_engine_defer(const tsr_call *call)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static double lost;
-    tsr_features g = *f;
-    g.a_on_device = true;
-    g.a_there = g.b_there = g.c_stays = may_settle(r);
-    double gain = base - tsr_predict_gpu_ms(&g);
-    if (gain <= 0)
+    tsr_call *kept = malloc(sizeof *kept);
+    if (!kept)
         return false;
-    pthread_mutex_lock(&lock);
-    lost += gain;
-    bool pays = tsr_worth_building(TSR_GPU_START_MS, lost, gain, r->expected_calls) || lost >= TSR_GPU_START_MS;
-    pthread_mutex_unlock(&lock);
-    return pays;
-}
-
-static bool of_values(const tsr_request *r)
-{
-    return r->product.a_value || r->product.b_value;
-}
-
-/* Is the GPU wanted for a product that takes `base` ms without? */
-static bool wants_gpu(const tsr_request *r, const tsr_features *f, double base)
-{
-    const tsr_config *config = tsr_config_get();
-    if (by_reference() || config->mode != TSR_MODE_AUTO)
-        return !by_reference() && config->mode == TSR_MODE_GPU;
-    if (of_values(r))
+    *kept = *call;
+    kept->deferred = true;
+    kept->remote.may_stay = false;
+    if (call->door->defer(kept, run_deferred, cancel_deferred, kept))
         return true;
-    if (base < TSR_GPU_LEAST_MS)
-        return false;
-    return config->eager || tsr_backend_gpu_asked() || start_pays(r, f, base);
+    free(kept);
+    return false;
 }
 
-/* The GPU, started now if it was not, if it computes such products. */
-static const tsr_backend *gpu_that_takes(const tsr_request *r)
+/* ---- the result ---- */
+
+/* C += T in T's own array. */
+static void add_c(tsr_call *call)
 {
-    const tsr_backend *gpu = tsr_backend_gpu();
-    tsr_product cast = as_cast(&r->product);
-    return gpu && gpu->supports(&cast) ? gpu : NULL;
+    const tsr_product *p = &call->product;
+    tsr_engine_add_to(call->arrays.x, p->semiring.type, call->c.x, call->c.iso, p->m * p->n, p->nthreads);
+    call->through_t = false;
 }
 
-/* The account of A on the GPU. */
-static tsr_rep_key device_key(const tsr_request *r, const tsr_decision *d)
+static void hand_over(tsr_call *call)
 {
-    tsr_rep_key key = d->a_key;
-    key.by_col = r->a_transposed;
-    key.device = true;
-    return key;
-}
-
-/* Predicted time on the GPU.  Bringing A there is paid for like a representation: when it costs more than this one product
- * gains. */
-static double plan_gpu(const tsr_request *r, const tsr_features *f, const tsr_decision *d, const tsr_backend *gpu, double base)
-{
-    tsr_features g = *f;
-    g.a_on_device = true;
-    double without = tsr_predict_gpu_ms(f), with = tsr_predict_gpu_ms(&g);
-    if (r->a_matrix && tsr_operands_kept(r, gpu))
-        return with;
-    if (!r->a_matrix || without < base * TSR_ROUTE_MARGIN || with >= base * TSR_ROUTE_MARGIN)
-        return without;
-    tsr_rep_key key = device_key(r, d);
-    double regret = tsr_record_regret(r->a_matrix, key, 0.0), gain = base - with;
-    if (tsr_worth_building(without - with, regret, gain, r->expected_calls))
-        return with;
-    tsr_record_regret(r->a_matrix, key, gain);
-    return without;
-}
-
-/* Without the GPU, ms: the better of what was measured where it was, of what is predicted where not. */
-static double without_gpu(const tsr_request *r, const tsr_features *f, const tsr_decision *d)
-{
-    if (r->b_sparse)
-        return d->forward_ms; /* as its entries go, not as others of this shape */
-    const uint64_t kind = tsr_timing_key(f);
-    const double cpu = tsr_timing_ms(kind, TSR_ROUTE_CPU), real = tsr_timing_ms(kind, TSR_ROUTE_SUITESPARSE);
-    const double cpu_ms = cpu >= 0 ? cpu : d->predicted_ms, real_ms = real >= 0 ? real : d->forward_ms;
-    return d->forward_ms >= 0 && real_ms < cpu_ms ? real_ms : cpu_ms;
-}
-
-/* The GPU instead of what was decided, when it is predicted to be faster or asked for. */
-static void consider_gpu(const tsr_request *r, const tsr_features *f, tsr_decision *d)
-{
-    double cpu_ms = d->predicted_ms, base = without_gpu(r, f, d);
-    const tsr_backend *gpu = wants_gpu(r, f, base) ? gpu_that_takes(r) : NULL;
-    if (!gpu)
+    const bool full = !call->arrays.b;
+    if (call->add_c && full)
+        add_c(call);
+    unify(call);
+    call->info = call->door->hand_over(call, true);
+    if (call->info != 0 || !call->remote.stays)
         return;
-    bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
-    double ms = plan_gpu(r, f, d, gpu, base);
-    if (!forced && ms >= base * TSR_ROUTE_MARGIN)
-        return;
-    d->backend = gpu;
-    d->build_a = false;
-    d->predicted_ms = ms;
-    d->reason[0] = '\0';
-    explain(d, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : "", ms, cpu_ms);
-    if (d->forward_ms >= 0)
-        explain(d, ", SuiteSparse %.3g ms", d->forward_ms);
+    tsr_device_array *array = tsr_engine_result_array(call, full);
+    if (array)
+        call->door->keep(call, array);
 }
 
-/* ---- products with an iso result ---- */
-
-/* Share of the entries of A that are looked at: those of the entries of a sparse vector, or up to the first hit. */
-static double searched_share(const tsr_features *f)
+/* True: call->info is the result of the call.  The references are gone. */
+static bool compute(tsr_call *call)
 {
-    return f->b_sparse ? f->b_nnz / (f->k * f->n) : TSR_SEARCHED_SHARE;
-}
-
-/* A GPU that has the operands already and keeps the result. */
-static double search_ms(const tsr_features *f)
-{
-    tsr_features g = *f;
-    g.a_on_device = g.b_there = g.c_stays = true;
-    g.a_nnz *= searched_share(f);
-    return tsr_predict_gpu_ms(&g);
-}
-
-static double upload_ms(const tsr_features *f)
-{
-    tsr_features g = *f;
-    g.a_on_device = true;
-    return tsr_predict_gpu_ms(f) - tsr_predict_gpu_ms(&g);
-}
-
-/* Has the GPU been missed as much as bringing A there, and maybe starting it, costs? */
-static bool gpu_missed(const tsr_request *r, const tsr_features *f, const tsr_decision *d)
-{
-    double price = upload_ms(f) + (tsr_backend_gpu_asked() ? 0 : TSR_GPU_START_MS);
-    double least = price > TSR_GPU_LOST_MS ? price : TSR_GPU_LOST_MS;
-    return tsr_config_get()->eager || tsr_record_regret(r->a_matrix, device_key(r, d), 0.0) >= least;
-}
-
-/* A search of SuiteSparse ends at the first hit, so what it takes is not predicted but measured.  What the GPU would have gained, in a
- * loop that has settled there, is added up; when that is enough, it computes such products of A. */
-static void decide_iso(const tsr_request *r, const tsr_features *f, tsr_decision *d)
-{
-    forward(d, "iso result: SuiteSparse has a special case");
-    if (tsr_config_get()->mode == TSR_MODE_CPU || !r->values || !may_settle(r) || !r->a_matrix || by_reference())
-        return;
-    if (tsr_work_of(f) < TSR_OBSERVED_LEAST)
-        return;
-    d->observed_ms = search_ms(f);
-    const tsr_backend *gpu = gpu_missed(r, f, d) ? gpu_that_takes(r) : NULL;
-    if (!gpu)
-        return;
-    d->backend = gpu;
-    d->predicted_ms = d->observed_ms;
-    d->reason[0] = '\0';
-    explain(d, "predicted %.3g ms, SuiteSparse measured", d->observed_ms);
-}
-
-void tsr_engine_observe(const tsr_request *r, const tsr_decision *d, double ms)
-{
-    double missed = tsr_record_regret(r->a_matrix, device_key(r, d), 0.0), gain = ms - d->observed_ms;
-    tsr_record_regret(r->a_matrix, device_key(r, d), gain > -missed ? gain : -missed);
-}
-
-bool tsr_engine_gpu_multiplies(const tsr_request *r)
-{
-    if (tsr_config_get()->mode != TSR_MODE_AUTO || tsr_config_get()->eager)
-        return false;
-    tsr_features f;
-    tsr_features_of(&f, &r->product);
-    f.direct = r->direct;
-    const double cpu = tsr_predict_cpu_ms(&f), real = tsr_predict_suitesparse_ms(&f), base = cpu < real ? cpu : real;
-    return tsr_predict_gpu_ms(&f) < base * TSR_ROUTE_MARGIN && wants_gpu(r, &f, base);
-}
-
-static void choose(const tsr_request *r, tsr_decision *d)
-{
-    d->backend = tsr_backend_cpu();
-    if (!r->may_forward) {
-        explain(d, "predicted %.3g ms", d->predicted_ms);
-        return;
-    }
-    bool forced = tsr_config_forces_cpu();
-    bool better = d->predicted_ms < d->forward_ms * TSR_ROUTE_MARGIN;
-    explain(d, "%spredicted %.3g ms, SuiteSparse %.3g ms", forced ? "forced; " : "", d->predicted_ms, d->forward_ms);
-    if (!better && !forced)
-        d->backend = NULL;
-}
-
-static tsr_route route_of(const tsr_decision *d)
-{
-    return !d->backend ? TSR_ROUTE_SUITESPARSE : d->backend == tsr_backend_cpu() ? TSR_ROUTE_CPU : TSR_ROUTE_GPU;
-}
-
-/* Where predictions were wrong before, measured times decide. */
-static void follow_experience(const tsr_request *r, const tsr_features *f, double cpu_ms, tsr_decision *d)
-{
-    const tsr_config *config = tsr_config_get();
-    if (!r->may_forward || config->mode == TSR_MODE_GPU || tsr_config_forces_cpu() || config->defer || config->eager || by_reference())
-        return;
-    if (r->b_away)
-        d->away = tsr_timing_key(f);
-    if (of_values(r) || r->b_sparse || r->c_stays)
-        return;
-    d->timing = tsr_timing_key(f);
-    d->alike = tsr_timing_alike(f);
-    const tsr_route chosen = route_of(d);
-    const tsr_route first = chosen == TSR_ROUTE_CPU && tsr_timing_lost(d->alike) ? TSR_ROUTE_SUITESPARSE : chosen;
-    const double predicted[TSR_ROUTE_COUNT] = {d->forward_ms, cpu_ms, first == TSR_ROUTE_GPU ? d->predicted_ms : -1.0};
-    tsr_route route = tsr_timing_choose(d->timing, predicted, first);
-    if (route == chosen)
-        return;
-    d->backend = route == TSR_ROUTE_CPU ? tsr_backend_cpu() : NULL;
-    d->predicted_ms = predicted[route];
-    d->reason[0] = '\0';
-    explain(d, "measured times; predicted %.3g ms, SuiteSparse %.3g ms", cpu_ms, d->forward_ms);
-}
-
-void tsr_engine_learn(const tsr_decision *d, double ms)
-{
-    tsr_timing_add(d->timing, route_of(d), ms);
-    tsr_timing_judge(d->alike, route_of(d), ms, d->forward_ms);
-}
-
-void tsr_engine_learn_away(uint64_t away, double ms)
-{
-    tsr_timing_add(away, TSR_ROUTE_SUITESPARSE, ms);
-}
-
-/* Entries that SuiteSparse walks; 0: not looked at. */
-static double walk_of(const tsr_request *r, const tsr_features *f)
-{
-    tsr_product held = r->product;
-    if (r->b_sparse)
-        held.b = r->sparse;
-    const bool frontier = r->b_sparse && (held.op == TSR_OP_SPMM || held.a.by_col);
-    const bool dots = held.op == TSR_OP_MASKED_DOT && tsr_work_of(f) >= TSR_WALK_LEAST;
-    return frontier || dots ? tsr_sample_walk(&held) : 0;
-}
-
-void tsr_engine_decide(const tsr_request *r, tsr_decision *d)
-{
-    *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0, .observed_ms = -1.0};
-    tsr_features f;
-    tsr_features_of(&f, &r->product);
-    f.finish_extra = r->finish_extra;
-    f.accum_full = r->accum_full;
-    f.direct = r->direct && !f.b_cast;
-    f.c_stays = r->c_stays;
-    f.b_sparse = r->b_sparse;
-    f.walk = walk_of(r, &f);
-    if (!allowed(r, d))
-        return;
-    wanted_reps(r, d);
-    if (r->iso && tsr_config_get()->mode != TSR_MODE_GPU && !tsr_config_forces_cpu()) {
-        decide_iso(r, &f, d);
-        return;
-    }
-    double home = (r->b_away ? tsr_predict_download_ms(&f) : 0) + tsr_predict_settle_ms(r->waiting, f.nthreads);
-    d->forward_ms = r->may_forward ? home + tsr_predict_suitesparse_ms(&f) : -1.0;
-    d->predicted_ms = home + plan_representation(r, &f, d);
-    choose(r, d);
-    double cpu_ms = d->predicted_ms;
-    consider_gpu(r, &f, d);
-    follow_experience(r, &f, cpu_ms, d);
-}
-
-bool tsr_engine_result_full(const tsr_request *r)
-{
-    const tsr_product *p = &r->product;
-    if (tsr_is_masked(p->op))
-        return false;
-    return p->b.format == TSR_FULL && p->k > 0 && tsr_record_all_rows_present(r->a_matrix, &p->a, r->a_transposed, p->nthreads);
-}
-
-static const char *kernel_used(const tsr_request *r, const tsr_decision *d, const tsr_result *result)
-{
-    return by_reference() ? "ref" : result->kernel ? result->kernel : d->backend->kernel_name(&r->product);
-}
-
-static void report(const tsr_request *r, const tsr_decision *d, const tsr_result *result, double measured_ms)
-{
-    if (!tsr_trace_wanted())
-        return;
-    char pattern[160], route[96];
-    tsr_engine_describe(pattern, sizeof pattern, &r->product);
-    snprintf(route, sizeof route, "%s:%s", d->backend->name, kernel_used(r, d, result));
-    tsr_trace_product(&(tsr_trace_record){.call = r->call, .pattern = pattern, .route = route, .reason = d->reason,
-                                          .predicted_ms = d->predicted_ms, .measured_ms = measured_ms,
-                                          .backend = d->backend,
-                                          .bytes_moved = result->bytes_moved + r->brought, .built = result->built,
-                                          .evicted = result->evicted});
-}
-
-void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason)
-{
-    if (tsr_trace_wanted())
-        tsr_trace_product(&(tsr_trace_record){.call = call, .pattern = pattern, .route = "suitesparse",
-                                              .reason = reason, .predicted_ms = -1.0, .measured_ms = -1.0});
-}
-
-typedef tsr_status (*execute_fn)(const tsr_product *product, tsr_result *result);
-
-static tsr_status execute_with(execute_fn execute, const tsr_request *r, const tsr_decision *d, tsr_result *result)
-{
-    tsr_status status = TSR_DECLINED;
-    bool kept = true;
-    for (int attempt = 0; status == TSR_DECLINED && kept && attempt < 2; attempt++) {
-        tsr_operands held;
-        tsr_product ready;
-        status = tsr_operands_prepare(&held, &ready, r, d, attempt > 0);
-        kept = held.kept;
-        if (status == TSR_OK)
-            status = execute(&ready, result);
-        tsr_operands_release(&held);
-    }
-    return status;
-}
-
-/* The decision without the GPU, which has failed, is out of memory or has declined. */
-static tsr_decision on_cpu(const tsr_decision *d, tsr_status status)
-{
-    tsr_decision plain = *d;
-    plain.backend = tsr_backend_cpu();
-    plain.build_a = false;
-    plain.predicted_ms = -1.0;
-    snprintf(plain.reason, sizeof plain.reason, "the GPU %s", status == TSR_DECLINED ? "declined"
-                                                              : status == TSR_OUT_OF_MEMORY ? "is out of memory" : "failed");
-    return plain;
-}
-
-void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads)
-{
-    tsr_backend_cpu()->host->add_to(x, type, c, iso, n, nthreads);
-}
-
-int64_t tsr_engine_ewise(const tsr_host_ewise *step, int nthreads)
-{
-    return tsr_backend_cpu()->host->ewise(step, nthreads);
-}
-
-void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads)
-{
-    tsr_backend_cpu()->host->softmax_rows(x, x, p, nrows, type, nthreads);
-}
-
-static _Atomic(bool (*)(void)) make_room;
-
-void tsr_engine_set_make_room(bool (*function)(void))
-{
-    atomic_store(&make_room, function);
-}
-
-static bool made_room(void)
-{
-    bool (*function)(void) = atomic_load(&make_room);
-    return function && function();
-}
-
-tsr_status tsr_engine_execute_surely(const tsr_request *r, const tsr_decision *d, tsr_result *result)
-{
-    tsr_status status = tsr_engine_execute(r, d, result);
+    tsr_status status = TSR_OUT_OF_MEMORY;
+    tsr_settlement settled = TSR_HAND_OVER;
+    const bool reserved = call->operation->reserve(call);
+    if (reserved && tsr_config_get()->defer && call->door->may_wait(call) && tsr_engine_defer(call))
+        return true;
+    if (reserved)
+        status = call->operation->run(call);
     if (status == TSR_OK)
-        return status;
-    tsr_request alone = *r;
-    tsr_decision plain = on_cpu(d, status);
-    alone.product.nthreads = 1;
-    status = execute_with(plain.backend->execute, &alone, &plain, result);
-    return status == TSR_OK ? status : execute_with(tsr_ref_execute, &alone, &plain, result);
+        settled = call->operation->settle(call, &status);
+    if (status == TSR_OK)
+        call->operation->use(call);
+    if (settled == TSR_WAITS)
+        return true;
+    if (settled == TSR_HAND_OVER && status == TSR_OK && call->door->yield(call))
+        hand_over(call);
+    else if (settled == TSR_HAND_OVER)
+        status = TSR_DECLINED;
+    release(call);
+    return status == TSR_OK;
 }
 
-tsr_status tsr_engine_execute(const tsr_request *r, const tsr_decision *d, tsr_result *result)
+/* ---- one attempt ---- */
+
+/* Operands are where they are: only a device that has such operands goes on from here.  *away: what the time of another is remembered by. */
+static bool run_in_place(tsr_call *call, uint64_t *away)
 {
-    double start = tsr_engine_clock_ms();
-    tsr_decision used = *d;
-    execute_fn first = by_reference() ? tsr_ref_execute : d->backend->execute;
-    tsr_status status = execute_with(first, r, d, result);
-    if (status == TSR_OUT_OF_MEMORY && d->backend != tsr_backend_cpu() && made_room())
-        status = execute_with(first, r, d, result);
-    if (status == TSR_INTERNAL_ERROR && d->backend != tsr_backend_cpu())
-        tsr_backend_gpu_off();
-    if (status != TSR_OK && d->backend != tsr_backend_cpu() && !of_values(r)) {
-        used = on_cpu(d, status);
-        result->kernel = NULL;
-        result->bytes_moved = 0;
-        status = execute_with(used.backend->execute, r, &used, result);
+    const bool there = call->decision.backend && call->decision.backend->arrays;
+    if (there)
+        return compute(call);
+    const bool done = call->decision.observed_ms >= 0 && observe(call);
+    if (call->decision.observed_ms < 0)
+        *away = call->decision.away;
+    release(call);
+    return done;
+}
+
+static bool run_on_host(tsr_call *call)
+{
+    if (call->decision.backend)
+        return compute(call);
+    const bool done = forward(call);
+    release(call);
+    return done;
+}
+
+static bool attempt(int *info, tsr_call *call, uint64_t *away)
+{
+    const tsr_arguments given = call->given;
+    const char *why = call->door->match(call);
+    if (why) {
+        if (!call->in_place)
+            report_forward(call, why);
+        release(call);
+        return false;
     }
-    if (status == TSR_OK)
-        report(r, &used, result, tsr_engine_clock_ms() - start);
-    return status;
+    call->operation->resolve(call);
+    if (!call->in_place && tsr_is_dense_product(&call->product) && tsr_engine_gpu_multiplies(call) &&
+        call->door->try_full(info, &given, true, true)) {
+        release(call);
+        return true;
+    }
+    call->operation->decide(call);
+    const double start = call->decision.timing ? tsr_engine_clock_ms() : 0;
+    const bool done = call->in_place ? run_in_place(call, away) : run_on_host(call);
+    *info = call->info;
+    if (done && call->decision.timing && call->info == 0)
+        tsr_engine_learn(&call->decision, tsr_engine_clock_ms() - start - call->pin_ms);
+    return done;
+}
+
+static bool attempt_in_place(int *info, const tsr_door *door, const tsr_arguments *given, uint64_t *away)
+{
+    tsr_call call = {.given = *given, .door = door, .in_place = true};
+    return attempt(info, &call, away);
+}
+
+static bool attempt_on_host(int *info, const tsr_door *door, const tsr_arguments *given)
+{
+    tsr_call call = {.given = *given, .door = door};
+    return attempt(info, &call, NULL);
+}
+
+bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info)
+{
+    uint64_t away = 0;
+    const bool there = door->concerns_device(given);
+    if (door->try_full(info, given, there, false) || (there && attempt_in_place(info, door, given, &away)))
+        return true;
+    const double start = away ? tsr_engine_clock_ms() : 0;
+    if (!door->bring(given))
+        return false;
+    if (door->pays(given) && attempt_on_host(info, door, given))
+        return true;
+    if (!away)
+        return false;
+    *info = door->forward(given);
+    tsr_engine_learn_away(away, tsr_engine_clock_ms() - start);
+    return true;
 }

@@ -1,9 +1,27 @@
-/* One product: route -> plan -> execute -> report.  Both doors call this.
+/* One call: match -> decide -> run -> settle -> report.  Every door calls this.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_ENGINE_H
 #define TSR_ENGINE_H
 
-#include "src/engine/request.h"
+#include "src/engine/call.h"
+
+/* ---- a whole call (engine.c) ---- */
+
+/* Computes a call that came through `door`, or has it computed by the door's library.  true: done, *info is the result; false: nothing has
+ * been done, forward it. */
+bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info);
+
+/* The call is finished later, from a copy that has taken over all it holds.  False: it cannot wait. */
+bool tsr_engine_defer(const tsr_call *call);
+
+/* ---- products as an operation (product.c) ---- */
+
+extern const tsr_operation tsr_product_operation;
+
+/* The result that was left on the device; NULL: out of memory. */
+tsr_device_array *tsr_engine_result_array(tsr_call *call, bool full);
+
+/* ---- decisions about products (decide.c) ---- */
 
 /* So little work that nothing we could do pays (drop-in door; no record is made for such operands).  Not where an operand is with a
  * backend: it would have to be downloaded. */
@@ -15,29 +33,47 @@ bool tsr_engine_hopeless(double most_work, bool masked);
 int tsr_engine_useful_threads(const tsr_product *product);
 
 /* Pure but for reading the records: who computes this, with what. */
-void tsr_engine_decide(const tsr_request *request, tsr_decision *decision);
+void tsr_engine_decide(const tsr_call *call, tsr_decision *decision);
 
 /* Would a GPU that has nothing of two full matrices multiply them sooner?  Counts towards starting it. */
-bool tsr_engine_gpu_multiplies(const tsr_request *request);
+bool tsr_engine_gpu_multiplies(const tsr_call *call);
+
+/* TESSERA_KERNEL=ref: every routed product by the reference kernels, to check an answer. */
+bool tsr_engine_by_reference(void);
 
 /* What a product of this decision took in the end, from call to return, whoever computed it. */
 void tsr_engine_learn(const tsr_decision *decision, double ms);
-/* ... of one that SuiteSparse computed, operands brought home included; away: of the decision. */
+/* ... of one that SuiteSparse computed, operands downloaded for it included; away: of the decision. */
 void tsr_engine_learn_away(uint64_t away, double ms);
 /* ... of a forwarded one with observed_ms. */
-void tsr_engine_observe(const tsr_request *request, const tsr_decision *decision, double ms);
-double tsr_engine_clock_ms(void);
+void tsr_engine_observe(const tsr_call *call, const tsr_decision *decision, double ms);
 
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
-bool tsr_engine_result_full(const tsr_request *request);
+bool tsr_engine_result_full(const tsr_call *call);
+
+/* Operands that only a device can read: nobody else computes the product then. */
+static inline bool tsr_reads_device(const tsr_call *call)
+{
+    return call->product.a_value || call->product.b_value;
+}
+
+/* The result need not be downloaded. */
+static inline bool tsr_result_stays(const tsr_call *call)
+{
+    return call->remote.may_stay && !call->remote.trial;
+}
+
+/* ---- execution (execute.c) ---- */
+
+double tsr_engine_clock_ms(void);
 
 /* Run a decision (decision->backend != NULL) into the caller's arrays and write the trace record.  What the GPU does not finish
  * is computed by the CPU.  Anything but TSR_OK: nothing usable was written, inputs are untouched, compute it elsewhere. */
-tsr_status tsr_engine_execute(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
+tsr_status tsr_engine_execute(const tsr_call *call, const tsr_decision *decision, tsr_result *result);
 
-/* What a backend that is out of memory may be helped by; true: something was freed, so that it is worth trying again.  Products whose
- * operands are values of a backend (a_value, b_value) are computed by nobody else. */
-void tsr_engine_set_make_room(bool (*make_room)(void));
+/* tsr_engine_execute for a product that can go nowhere else any more: with one thread, then with the reference kernels.  Fails
+ * only when not even scratch of the size of the operands' values can be had. */
+tsr_status tsr_engine_execute_surely(const tsr_call *call, const tsr_decision *decision, tsr_result *result);
 
 /* Softmax of every row of x, values of FP32 or FP64 held by row: row r has x[p[r]..p[r+1]). */
 void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
@@ -48,11 +84,7 @@ void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t 
 /* One elementwise step on host arrays (kernels/kernels.h); how many entries are present then. */
 int64_t tsr_engine_ewise(const tsr_host_ewise *step, int nthreads);
 
-/* tsr_engine_execute for a product that can go nowhere else any more: with one thread, then with the reference kernels.  Fails
- * only when not even scratch of the size of the operands' values can be had. */
-tsr_status tsr_engine_execute_surely(const tsr_request *request, const tsr_decision *decision, tsr_result *result);
-
-/* The trace record of a product that is not ours (declined, or forwarded by the router). */
+/* The trace record of a call that is not ours (declined, or forwarded by the router). */
 void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason);
 
 /* Readable one-line description of a product, for traces and messages. */

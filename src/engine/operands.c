@@ -55,18 +55,18 @@ static void **offer_slot(tsr_cache_entry **slot, tsr_record *m, const tsr_backen
 }
 
 /* What a backend may know beside the operands, and where it may keep them. */
-static void offer(tsr_cache_entry *slots[3], tsr_product *ready, const tsr_request *r, const tsr_backend *backend)
+static void offer(tsr_cache_entry *slots[3], tsr_product *ready, const tsr_call *call, const tsr_backend *backend)
 {
     const tsr_config *config = tsr_config_get();
-    ready->precision = r->precision != TSR_PRECISION_EXACT ? r->precision : config->precision;
-    ready->expected_calls = config->eager ? 1e9 : r->expected_calls;
+    ready->precision = call->precision != TSR_PRECISION_EXACT ? call->precision : config->precision;
+    ready->expected_calls = config->eager ? 1e9 : call->expected_calls;
     ready->kernel = config->kernel;
     ready->reorder = config->reorder;
-    ready->a_transposed = r->a_transposed;
-    ready->b_transposed = r->b_transposed;
-    ready->a_slot = offer_slot(&slots[0], r->a_matrix, backend);
-    ready->b_slot = offer_slot(&slots[1], r->b_matrix, backend);
-    ready->mask_slot = offer_slot(&slots[2], r->mask_matrix, backend);
+    ready->a_transposed = call->a.transposed;
+    ready->b_transposed = call->b.transposed;
+    ready->a_slot = offer_slot(&slots[0], call->a.record, backend);
+    ready->b_slot = offer_slot(&slots[1], call->b.record, backend);
+    ready->mask_slot = offer_slot(&slots[2], call->mask.record, backend);
 }
 
 static void release_slots(tsr_cache_entry *slots[3])
@@ -75,25 +75,25 @@ static void release_slots(tsr_cache_entry *slots[3])
         tsr_cache_entry_unref(slots[k]);
 }
 
-bool tsr_operands_kept(const tsr_request *r, const tsr_backend *backend)
+bool tsr_operands_kept(const tsr_call *call, const tsr_backend *backend)
 {
-    tsr_product p = r->product;
+    tsr_product p = call->product;
     tsr_cache_entry *slots[3];
-    offer(slots, &p, r, backend);
+    offer(slots, &p, call, backend);
     bool kept = p.a_slot && backend->holds(&p);
     release_slots(slots);
     return kept;
 }
 
-tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_request *r, const tsr_decision *d, bool all)
+tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_call *call, const tsr_decision *d, bool all)
 {
     *held = (tsr_operands){0};
-    *ready = r->product;
+    *ready = call->product;
     tsr_type type = ready->semiring.type;
     tsr_status status = TSR_OK;
-    if (d->build_a && r->a_matrix)
-        held->a_rep = use_representation(&ready->a, r->a_matrix, d->a_key, r->a_transposed, ready->nthreads);
-    offer(held->slots, ready, r, d->backend);
+    if (d->build_a && call->a.record)
+        held->a_rep = use_representation(&ready->a, call->a.record, d->a_key, call->a.transposed, ready->nthreads);
+    offer(held->slots, ready, call, d->backend);
     bool sparse_b = ready->op == TSR_OP_MASKED_DOT;
     held->kept = !all && ready->a_slot && !ready->a.iso && !(sparse_b && ready->b.iso) && d->backend->holds(ready);
     if (!held->kept)

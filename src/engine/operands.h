@@ -3,7 +3,7 @@
 #ifndef TSR_ENGINE_OPERANDS_H
 #define TSR_ENGINE_OPERANDS_H
 
-#include "src/engine/request.h"
+#include "src/engine/call.h"
 
 /* Orientation of A that the kernels of this product like best. */
 bool tsr_wanted_by_col_a(const tsr_product *p);
@@ -17,13 +17,13 @@ typedef struct tsr_operands {
     union { uint64_t u; double d; } a_iso, b_iso; /* converted iso values */
 } tsr_operands;
 
-/* *ready = r->product with operands of type semiring.type, pattern where values are not read, and the representation that
+/* *ready = call->product with operands of type semiring.type, pattern where values are not read, and the representation that
  * d asks for.  Values of sparse operands that the backend holds are left as they are, unless `all`.  On error nothing is
  * held (release is still allowed). */
-tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_request *r, const tsr_decision *d, bool all);
+tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_call *call, const tsr_decision *d, bool all);
 
 /* Does the backend keep what it needs of the sparse operands (of which only the shape is looked at)? */
-bool tsr_operands_kept(const tsr_request *r, const tsr_backend *backend);
+bool tsr_operands_kept(const tsr_call *call, const tsr_backend *backend);
 void tsr_operands_release(tsr_operands *held);
 
 #endif

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "src/engine/attempt.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/resident.h"
 #include "src/graphblas/step.h"
@@ -10,7 +11,7 @@
 
 /* A product on its way. */
 typedef struct dense {
-    const tsr_call *call;
+    const tsr_arguments *call;
     tsr_modifiers mod;
     tsr_inspected a, b;
     tsr_dense_product product;
@@ -38,7 +39,7 @@ static bool look_at_operand(tsr_inspected *seen, GrB_Matrix handle, tsr_type typ
 
 static bool look_at_operands(dense *d)
 {
-    const tsr_call *c = d->call;
+    const tsr_arguments *c = d->call;
     return c->C && c->A && !tsr_match_descriptor(&d->mod, c->desc) && look_at_operand(&d->a, c->A, d->product.type, d->mod.tran0) &&
            look_at_operand(&d->b, c->B, d->product.type, d->mod.tran1);
 }
@@ -51,7 +52,7 @@ static bool sparse_mask(const tsr_inspected *m)
 
 static bool look(dense *d)
 {
-    const tsr_call *c = d->call;
+    const tsr_arguments *c = d->call;
     tsr_dense_product *p = &d->product;
     const bool full = true;
     if (!look_at_operands(d) || (tsr_inspected_iso(&d->a) && tsr_inspected_iso(&d->b)))
@@ -109,11 +110,8 @@ static tsr_status multiply(dense *d, tsr_device_array **value)
     tsr_status status = bring(d, &d->a, d->mod.tran0, &d->product.a);
     if (status == TSR_OK)
         status = bring(d, &d->b, d->mod.tran1, &d->product.b);
-    if (status == TSR_OK) {
-        status = backend->arrays->multiply(&d->product, &kept);
-        if (tsr_contents_again(status))
-            status = backend->arrays->multiply(&d->product, &kept);
-    }
+    if (status == TSR_OK)
+        status = TSR_ATTEMPT(backend->arrays->multiply(&d->product, &kept));
     if (status != TSR_OK)
         return status;
     const tsr_device_array_facts facts = {.backend = backend, .type = d->product.type, .nrows = d->product.m, .ncols = d->product.n,
@@ -162,7 +160,7 @@ static bool allowed(bool there)
     return (there || config->mode == TSR_MODE_GPU) && !config->defer && tsr_contents_allowed_inside();
 }
 
-bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there)
+bool tsr_try_dense(GrB_Info *info, const tsr_arguments *call, bool there)
 {
     if (!allowed(there) || call->vector || !call->B)
         return false;
@@ -170,7 +168,7 @@ bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there)
     return plus_times(&d.product.type, call->semiring) && run(info, &d);
 }
 
-bool tsr_dense_there(GrB_Info *info, const tsr_call *call)
+bool tsr_dense_there(GrB_Info *info, const tsr_arguments *call)
 {
     dense d = {.call = call, .pays = true};
     return allowed(true) && plus_times(&d.product.type, call->semiring) && run(info, &d);

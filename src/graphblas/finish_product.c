@@ -1,16 +1,12 @@
 /* The result of a product becomes C: directly, or as T of C<M> accum= T.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/graphblas/call.h"
+#include "src/graphblas/product.h"
 
-static bool packed_by_col(const tsr_match *m, const tsr_handover *a)
+static GrB_Info finish_direct(tsr_call *call, bool conform)
 {
-    return a->p ? m->request.product.mask.by_col : m->c_by_col;
-}
-
-GrB_Info tsr_finish_direct(const tsr_call *call, const tsr_match *match, tsr_handover *arrays, bool conform)
-{
-    const tsr_settings s = tsr_settings_read(call->C);
-    return tsr_finish_arrays(call->C, call->vector, packed_by_col(match, arrays), arrays, &s, conform);
+    const tsr_arguments *given = &call->given;
+    const tsr_settings s = tsr_settings_read(given->C);
+    return tsr_finish_arrays(given->C, given->vector, call->t_by_col, &call->arrays, &s, conform);
 }
 
 /* SuiteSparse 7.4.0 gives an empty C under a structural mask the settings of the mask, where T is dense. */
@@ -21,17 +17,18 @@ static GrB_Info keep_settings(GrB_Matrix C, const tsr_settings *s)
     return kept ? GrB_SUCCESS : tsr_settings_restore(C, s, true);
 }
 
-static GrB_Info new_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
+static GrB_Info new_t(GrB_Matrix *T, const tsr_call *call)
 {
+    const GrB_Type type = tsr_type_handle(call->product.semiring.type);
     GrB_Index nrows, ncols;
-    GrB_Info info = tsr_real.GrB_Matrix_nrows(&nrows, call->C);
+    GrB_Info info = tsr_real.GrB_Matrix_nrows(&nrows, call->given.C);
     if (info == GrB_SUCCESS)
-        info = tsr_real.GrB_Matrix_ncols(&ncols, call->C);
+        info = tsr_real.GrB_Matrix_ncols(&ncols, call->given.C);
     if (info != GrB_SUCCESS)
         return info;
-    if (call->vector)
-        return tsr_real.GrB_Vector_new((GrB_Vector *)T, m->t_type, nrows);
-    return tsr_real.GrB_Matrix_new(T, m->t_type, nrows, ncols);
+    if (call->given.vector)
+        return tsr_real.GrB_Vector_new((GrB_Vector *)T, type, nrows);
+    return tsr_real.GrB_Matrix_new(T, type, nrows, ncols);
 }
 
 /* The built-in descriptor with just the parts that concern C and M. */
@@ -55,48 +52,55 @@ static GrB_UnaryOp identity_op(tsr_type type)
 }
 
 /* C<M> accum= T */
-static GrB_Info apply_identity(const tsr_call *call, const tsr_match *m, GrB_Matrix M, GrB_Descriptor desc, GrB_Matrix T)
+static GrB_Info apply_identity(const tsr_call *call, GrB_Matrix C, GrB_Matrix M, GrB_Descriptor desc, GrB_Matrix T)
 {
-    GrB_UnaryOp op = identity_op(m->request.product.semiring.type);
-    if (call->vector)
-        return tsr_real.GrB_Vector_apply((GrB_Vector)call->C, (GrB_Vector)M, call->accum, op, (GrB_Vector)T, desc);
-    return tsr_real.GrB_Matrix_apply(call->C, M, call->accum, op, T, desc);
+    GrB_UnaryOp op = identity_op(call->product.semiring.type);
+    const tsr_arguments *given = &call->given;
+    if (given->vector)
+        return tsr_real.GrB_Vector_apply((GrB_Vector)C, (GrB_Vector)M, given->accum, op, (GrB_Vector)T, desc);
+    return tsr_real.GrB_Matrix_apply(C, M, given->accum, op, T, desc);
 }
 
 /* T<M>: with C as output SuiteSparse would compare T's one value with C's entries, which are to go. */
-static GrB_Info mask_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
+static GrB_Info mask_t(GrB_Matrix *T, const tsr_call *call)
 {
-    tsr_call masked = *call;
-    GrB_Info info = new_t(&masked.C, call, m);
+    GrB_Matrix masked = NULL;
+    GrB_Info info = new_t(&masked, call);
     if (info == GrB_SUCCESS)
-        info = apply_identity(&masked, m, call->M, output_descriptor(&m->mod), *T);
-    tsr_real.GrB_Matrix_free(info == GrB_SUCCESS ? T : &masked.C);
+        info = apply_identity(call, masked, call->given.M, output_descriptor(&call->mod), *T);
+    tsr_real.GrB_Matrix_free(info == GrB_SUCCESS ? T : &masked);
     if (info == GrB_SUCCESS)
-        *T = masked.C;
+        *T = masked;
     return info;
 }
 
-static GrB_Info put_t(GrB_Matrix *T, const tsr_call *call, const tsr_match *m)
+static GrB_Info put_t(GrB_Matrix *T, const tsr_call *call)
 {
-    const bool masked = m->request.product.op == TSR_OP_MASKED_DOT; /* T is */
-    if (!call->M || !m->mod.replace || call->accum || !(masked || m->iso))
-        return apply_identity(call, m, call->M, output_descriptor(&m->mod), *T);
-    const GrB_Info info = masked ? GrB_SUCCESS : mask_t(T, call, m);
-    return info == GrB_SUCCESS ? apply_identity(call, m, NULL, NULL, *T) : info;
+    const tsr_arguments *given = &call->given;
+    const bool masked = call->product.op == TSR_OP_MASKED_DOT; /* T is */
+    if (!given->M || !call->mod.replace || given->accum || !(masked || call->iso))
+        return apply_identity(call, given->C, given->M, output_descriptor(&call->mod), *T);
+    const GrB_Info info = masked ? GrB_SUCCESS : mask_t(T, call);
+    return info == GrB_SUCCESS ? apply_identity(call, given->C, NULL, NULL, *T) : info;
 }
 
-GrB_Info tsr_finish_through_t(const tsr_call *call, const tsr_match *match, tsr_handover *arrays)
+static GrB_Info finish_through_t(tsr_call *call)
 {
-    const tsr_settings s = tsr_settings_read(call->C);
+    const tsr_settings s = tsr_settings_read(call->given.C);
     GrB_Matrix T = NULL;
-    GrB_Info info = new_t(&T, call, match);
+    GrB_Info info = new_t(&T, call);
     if (info == GrB_SUCCESS)
-        info = tsr_pack(T, call->vector, packed_by_col(match, arrays), arrays);
+        info = tsr_pack(T, call->given.vector, call->t_by_col, &call->arrays);
     if (info == GrB_SUCCESS)
-        info = put_t(&T, call, match);
+        info = put_t(&T, call);
     if (info == GrB_SUCCESS)
-        info = keep_settings(call->C, &s);
+        info = keep_settings(call->given.C, &s);
     if (T)
         tsr_real.GrB_Matrix_free(&T);
     return info;
+}
+
+int tsr_finish_call(tsr_call *call, bool conform)
+{
+    return (int)(call->through_t ? finish_through_t(call) : finish_direct(call, conform));
 }

@@ -162,7 +162,7 @@ static bool reuse_arrays(host_call *h)
 static bool reserve(host_call *h)
 {
     h->in_place = reuse_arrays(h);
-    if (!h->in_place && !tsr_arrays_dense(&h->arrays, h->step.step.count, h->s.type, !h->s.full))
+    if (!h->in_place && !tsr_arrays_dense(&h->arrays, &tsr_door_memory, h->step.step.count, h->s.type, !h->s.full))
         return false;
     if (h->arrays.x) {
         h->step.arrays.z = h->arrays.x;
@@ -189,7 +189,7 @@ static bool compact(host_call *h, int64_t present)
     const tsr_ewise_plan *s = &h->s;
     const int64_t nvec = s->by_col ? s->ncols : s->nrows, vlen = s->by_col ? s->nrows : s->ncols;
     tsr_handover sparse;
-    if (!tsr_arrays_compressed(&sparse, nvec, present, s->type))
+    if (!tsr_arrays_compressed(&sparse, &tsr_door_memory, nvec, present, s->type))
         return false;
     tsr_arrays_compact(&sparse, &h->arrays, nvec, vlen, s->type, s->mod.nthreads);
     h->arrays = sparse;

@@ -1,6 +1,6 @@
 /* From a GraphBLAS call to a product in normal form.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/graphblas/call.h"
+#include "src/graphblas/product.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,13 @@ enum {
 
 /* Where the reading of one call stands. */
 typedef struct matcher {
-    const tsr_call *call;
-    tsr_match *out;
+    tsr_call *out;
+    tsr_arguments *call; /* what is given; a mask that says nothing goes */
     tsr_view a, b, m; /* op(A), op(B), M: transposes already resolved */
     int64_t nrows, ncols; /* of C */
     tsr_type c_type;
     tsr_type a_type, b_type, m_type; /* known before the operands are looked at */
-    bool values;
+    bool values; /* operands are taken where they are */
 } matcher;
 
 static bool is_dense(const tsr_view *v)
@@ -60,8 +60,8 @@ static void resolve_transposes(matcher *s)
         s->a = tsr_view_transposed(s->a);
     if (tb)
         s->b = tsr_view_transposed(s->b);
-    s->out->request.a_transposed = ta;
-    s->out->request.b_transposed = tb;
+    s->out->a.transposed = ta;
+    s->out->b.transposed = tb;
 }
 
 /* A dense operand that products have taken from the host before; then `v` has its type. */
@@ -84,7 +84,7 @@ static bool look(const matcher *s, tsr_view *v, tsr_device_array **value, GrB_Ma
     if (tsr_is_lost(handle) || !tsr_match_view(v, handle))
         return false;
     if (s->values && worth_bringing(v, handle) &&
-        tsr_contents_upload(value, handle, v, tsr_backend_gpu(), &s->out->request.brought) == TSR_OK)
+        tsr_contents_upload(value, handle, v, tsr_backend_gpu(), &s->out->moved) == TSR_OK)
         *v = tsr_device_array_view(*value);
     return true;
 }
@@ -96,8 +96,8 @@ static bool both_full(const matcher *s)
 
 static const char *read_operands(matcher *s)
 {
-    const tsr_call *c = s->call;
-    if (!look(s, &s->a, &s->out->a_value, c->A) || !look(s, &s->b, &s->out->b_value, c->B))
+    const tsr_arguments *c = s->call;
+    if (!look(s, &s->a, &s->out->a.array, c->A) || !look(s, &s->b, &s->out->b.array, c->B))
         return "an operand is not a valid object";
     if (is_dense(&s->a) && is_dense(&s->b) && !c->M && !both_full(s))
         return "dense times dense";
@@ -122,8 +122,8 @@ static const char *check_shapes(const matcher *s)
 
 static const char *check_operators(matcher *s)
 {
-    const tsr_call *c = s->call;
-    tsr_semiring *semiring = &s->out->request.product.semiring;
+    const tsr_arguments *c = s->call;
+    tsr_semiring *semiring = &s->out->product.semiring;
     if (!c->C || !c->A || !c->B || !c->semiring)
         return "a handle is null";
     if (!tsr_match_semiring(semiring, c->semiring))
@@ -132,12 +132,11 @@ static const char *check_operators(matcher *s)
         semiring->mul = tsr_mul_swapped(semiring->mul);
     if (c->accum && !tsr_match_accum(c->accum))
         return "accum operator not known";
-    s->out->t_type = tsr_type_handle(semiring->type);
     return tsr_match_descriptor(&s->out->mod, c->desc);
 }
 
 /* ... and no GPU that runs, and no test, wants them. */
-static bool few_are_wanted(const tsr_call *c)
+static bool few_are_wanted(const tsr_arguments *c)
 {
     GrB_Index nrows, ncols;
     if (tsr_config_get()->mode == TSR_MODE_GPU || tsr_config_forces_cpu() || tsr_contents_possible())
@@ -146,7 +145,9 @@ static bool few_are_wanted(const tsr_call *c)
            tsr_few_vectors((double)nrows, (double)ncols);
 }
 
-const char *tsr_match_forms(const tsr_call *c)
+/* Why it is forwarded, where the forms say so: of what is sparse on the host the kernels take few combinations.  Asked before arrays are
+ * inspected, which would sort them. */
+static const char *match_forms(const tsr_arguments *c)
 {
     tsr_modifiers mod;
     if (!c->C || !c->A || !c->B || tsr_match_dense(c->B) || (!c->vector && tsr_match_dense(c->A)))
@@ -165,7 +166,7 @@ const char *tsr_match_forms(const tsr_call *c)
 
 static const char *read_types(matcher *s)
 {
-    const tsr_call *c = s->call;
+    const tsr_arguments *c = s->call;
     if (!tsr_match_object_type(&s->a_type, c->A) || !tsr_match_object_type(&s->b_type, c->B))
         return "an operand is not of a built-in real type";
     return !c->M || tsr_match_object_type(&s->m_type, c->M) ? NULL : "the mask is not of a built-in real type";
@@ -173,9 +174,9 @@ static const char *read_types(matcher *s)
 
 static void set_types(matcher *s)
 {
-    if (!s->out->a_value)
+    if (!s->out->a.array)
         s->a.type = s->a_type;
-    if (!s->out->b_value)
+    if (!s->out->b.array)
         s->b.type = s->b_type;
     s->m.type = s->m_type;
 }
@@ -183,19 +184,19 @@ static void set_types(matcher *s)
 /* C' = B' A' instead of C = A B: the same arrays seen the other way round. */
 static void swap_product(matcher *s)
 {
-    tsr_request *r = &s->out->request;
+    tsr_call *call = s->out;
     tsr_view a = tsr_view_transposed(s->b), b = tsr_view_transposed(s->a);
     s->a = a;
     s->b = b;
-    tsr_device_array *of_a = s->out->a_value;
-    s->out->a_value = s->out->b_value;
-    s->out->b_value = of_a;
+    tsr_device_array *of_a = s->out->a.array;
+    s->out->a.array = s->out->b.array;
+    s->out->b.array = of_a;
     s->m = tsr_view_transposed(s->m);
-    bool of_b = r->a_transposed;
-    r->a_transposed = !r->b_transposed;
-    r->b_transposed = !of_b;
+    bool of_b = call->a.transposed;
+    call->a.transposed = !call->b.transposed;
+    call->b.transposed = !of_b;
     s->out->swapped = true;
-    r->product.semiring.mul = tsr_mul_swapped(r->product.semiring.mul);
+    call->product.semiring.mul = tsr_mul_swapped(call->product.semiring.mul);
 }
 
 static bool usable_mask(const matcher *s)
@@ -220,8 +221,8 @@ static void spread(matcher *s)
 {
     if (!s->call->vector && !is_narrow(&s->b))
         swap_product(s);
-    const tsr_view v = s->out->request.sparse = s->b;
-    s->out->request.b_sparse = true;
+    const tsr_view v = s->out->sparse = s->b;
+    s->out->b_sparse = true;
     s->b = (tsr_view){.format = TSR_BITMAP, .type = v.type, .by_col = v.by_col, .nrows = v.nrows, .ncols = v.ncols,
                       .nvec = v.by_col ? v.ncols : v.nrows, .vlen = v.vlen, .ld = v.vlen, .nvals = v.nvals, .x = v.x};
 }
@@ -231,7 +232,7 @@ static const char *choose_op(matcher *s)
     if (may_spread(s))
         spread(s);
     bool dense_a = is_dense(&s->a), dense_b = is_dense(&s->b);
-    tsr_op *op = &s->out->request.product.op;
+    tsr_op *op = &s->out->product.op;
     if (dense_a != dense_b) {
         if (dense_a && s->call->vector)
             return "sparse vector";
@@ -288,7 +289,7 @@ static bool reaches(const tsr_product *p, int64_t enough)
 }
 
 /* Is C as large already, and stays so? */
-static bool joins_dense(const tsr_call *c)
+static bool joins_dense(const tsr_arguments *c)
 {
     return (c->accum || c->M) && ((tsr_match_sparsity(c->C) & (GxB_BITMAP | GxB_FULL)) || tsr_contents_only(c->C));
 }
@@ -296,7 +297,7 @@ static bool joins_dense(const tsr_call *c)
 /* A dense C far larger than its entries can be: SuiteSparse would keep it sparse. */
 static bool mostly_empty(const matcher *s)
 {
-    const tsr_product *p = &s->out->request.product;
+    const tsr_product *p = &s->out->product;
     const double places = (double)p->m * (double)p->n;
     if (places <= FEW_PLACES)
         return false;
@@ -312,9 +313,9 @@ static bool too_large(const tsr_product *p)
 /* Is anything left to do after T = A*B is known? */
 static bool needs_t(const matcher *s)
 {
-    const tsr_call *c = s->call;
+    const tsr_arguments *c = s->call;
     const tsr_modifiers *mod = &s->out->mod;
-    const tsr_product *p = &s->out->request.product;
+    const tsr_product *p = &s->out->product;
     if (c->accum || s->c_type != p->semiring.type)
         return true;
     if (!tsr_is_masked(p->op))
@@ -329,8 +330,8 @@ static bool needs_t(const matcher *s)
 /* C += T, all of one type, C full and held the way T will be: no third matrix is needed. */
 static bool adds_to_full(const matcher *s)
 {
-    const tsr_call *c = s->call;
-    const tsr_product *p = &s->out->request.product;
+    const tsr_arguments *c = s->call;
+    const tsr_product *p = &s->out->product;
     return c->accum && !c->M && !s->out->mod.mask_comp && !tsr_is_masked(p->op) &&
            s->c_type == p->semiring.type && tsr_match_plus(c->accum, s->c_type) && tsr_match_dense(c->C) &&
            tsr_match_view(&s->out->c, c->C) && s->out->c.format == TSR_FULL && s->out->c.by_col == s->out->c_by_col;
@@ -344,8 +345,8 @@ static bool faulty_finish(const matcher *s)
 
 static bool wants_cast(const matcher *s)
 {
-    const tsr_product *p = &s->out->request.product;
-    const bool b_there = p->b_value || s->out->request.b_sparse;
+    const tsr_product *p = &s->out->product;
+    const bool b_there = p->b_value || s->out->b_sparse;
     return (p->a_value && tsr_reads_a(p) && p->a.type != p->semiring.type) ||
            (b_there && tsr_reads_b(p) && p->b.type != p->semiring.type);
 }
@@ -378,14 +379,13 @@ static bool has_every_entry(const tsr_view *v, const tsr_device_array *value)
     return v->format == TSR_FULL || (!value && (double)v->nvals == (double)v->nrows * (double)v->ncols);
 }
 
-static one_valued operands_of_one_value(const tsr_match *m)
+static one_valued operands_of_one_value(const tsr_call *m)
 {
-    const tsr_request *r = &m->request;
-    const tsr_view *a = &r->product.a, *b = r->b_sparse ? &r->sparse : &r->product.b;
-    one_valued is = {one_value(a, m->a_value, m->a_handle), one_value(b, m->b_value, m->b_handle), false, false};
+    const tsr_view *a = &m->product.a, *b = m->b_sparse ? &m->sparse : &m->product.b;
+    one_valued is = {one_value(a, m->a.array, m->a.handle), one_value(b, m->b.array, m->b.handle), false, false};
     is.scales = is_diagonal(a) || is_diagonal(b);
-    is.full = (is.a || !tsr_reads_a(&r->product)) && (is.b || !tsr_reads_b(&r->product)) && has_every_entry(a, m->a_value) &&
-              has_every_entry(b, m->b_value);
+    is.full = (is.a || !tsr_reads_a(&m->product)) && (is.b || !tsr_reads_b(&m->product)) && has_every_entry(a, m->a.array) &&
+              has_every_entry(b, m->b.array);
     return is;
 }
 
@@ -409,13 +409,12 @@ static uint64_t constant_of(const tsr_view *v, const tsr_device_array *value)
 }
 
 /* The product of two entries, of which only what is read counts. */
-static uint64_t one_product(const tsr_match *m)
+static uint64_t one_product(const tsr_call *m)
 {
     static const tsr_ewise_op as_step[TSR_MUL_COUNT] = {[TSR_MUL_TIMES] = TSR_EWISE_TIMES, [TSR_MUL_FIRST] = TSR_EWISE_FIRST,
         [TSR_MUL_SECOND] = TSR_EWISE_SECOND, [TSR_MUL_PAIR] = TSR_EWISE_PAIR, [TSR_MUL_PLUS] = TSR_EWISE_PLUS, [TSR_MUL_AND] = TSR_EWISE_LAND};
-    const tsr_request *r = &m->request;
-    const tsr_product *p = &r->product;
-    const uint64_t a = constant_of(&p->a, m->a_value), b = r->b_sparse ? constant_of(&r->sparse, NULL) : constant_of(&p->b, m->b_value);
+    const tsr_product *p = &m->product;
+    const uint64_t a = constant_of(&p->a, m->a.array), b = m->b_sparse ? constant_of(&m->sparse, NULL) : constant_of(&p->b, m->b.array);
     const tsr_ewise step = {.op = as_step[p->semiring.mul], .type = p->semiring.type, .result = p->semiring.type};
     return tsr_ewise_one(&step, p->semiring.type, p->a.type, a, p->b.type, b);
 }
@@ -423,7 +422,7 @@ static uint64_t one_product(const tsr_match *m)
 /* C<M> = T, of one value: SuiteSparse compares it with that of C, unless C is empty or cleared before. */
 static bool masked_stays_iso(const matcher *s)
 {
-    const tsr_product *p = &s->out->request.product;
+    const tsr_product *p = &s->out->product;
     tsr_view c;
     if (s->out->mod.replace && (tsr_is_masked(p->op) || tsr_match_held_sparse(s->call->C)))
         return true;
@@ -436,7 +435,7 @@ static bool masked_stays_iso(const matcher *s)
 static bool one_value_is_merged(const matcher *s)
 {
     const tsr_modifiers *mod = &s->out->mod;
-    bool iso = s->out->request.iso;
+    bool iso = s->out->one_value;
     if (s->values || !s->out->through_t)
         return false;
     if (!iso && (s->call->accum || !mod->replace) && !(s->call->accum && tsr_match_sparsity(s->call->C) == GxB_FULL))
@@ -448,8 +447,8 @@ static const char *fill_product(matcher *s)
 {
     if (faulty_finish(s))
         return "accum under a full mask";
-    tsr_match *out = s->out;
-    tsr_product *p = &out->request.product;
+    tsr_call *out = s->out;
+    tsr_product *p = &out->product;
     p->m = s->a.nrows;
     p->n = s->b.ncols;
     p->k = s->a.ncols;
@@ -459,8 +458,8 @@ static const char *fill_product(matcher *s)
     p->mask_structural = out->mod.mask_struct;
     p->c_by_col = out->c_by_col != out->swapped;
     p->nthreads = out->mod.nthreads;
-    p->a_value = out->a_value ? tsr_device_array_kept(out->a_value) : NULL;
-    p->b_value = out->b_value ? tsr_device_array_kept(out->b_value) : NULL;
+    p->a_value = out->a.array ? tsr_device_array_kept(out->a.array) : NULL;
+    p->b_value = out->b.array ? tsr_device_array_kept(out->b.array) : NULL;
     if (wants_cast(s))
         return "a value that stays with a backend is not cast";
     bool dense_c = !tsr_is_masked(p->op);
@@ -470,34 +469,25 @@ static const char *fill_product(matcher *s)
     } else if (too_large(p) || mostly_empty(s)) {
         return "C would be mostly empty";
     }
+    out->t_by_col = dense_c ? out->c_by_col : p->mask.by_col;
     p->nthreads = tsr_engine_useful_threads(p);
     out->through_t = needs_t(s);
-    out->a_handle = out->swapped ? s->call->B : s->call->A;
-    out->b_handle = out->swapped ? s->call->A : s->call->B;
+    out->a.handle = out->swapped ? s->call->B : s->call->A;
+    out->b.handle = out->swapped ? s->call->A : s->call->B;
     const one_valued operands = operands_of_one_value(out);
     const bool one = one_result(p, operands);
     if (operands.full)
         return "full operands of one value each"; /* so is T then, whatever the mask: one value to compute */
     if (one && operands.scales)
         return "one value scaled by a diagonal";
-    out->request.iso = one && p->semiring.add != TSR_ADD_PLUS;
+    out->one_value = one && p->semiring.add != TSR_ADD_PLUS;
     if (one_value_is_merged(s))
         return "one value under a mask or an accumulator";
-    out->one = out->request.iso ? one_product(out) : 0;
-    out->iso = out->request.iso && (!tsr_is_masked(p->op) || out->through_t || masked_stays_iso(s));
-    out->add_c = !s->values && !out->request.iso && adds_to_full(s);
-    out->request.call = s->call->name;
-    out->request.may_forward = true;
-    out->request.finish_extra = out->through_t && !out->add_c;
-    out->request.accum_full = out->add_c;
+    out->one = out->one_value ? one_product(out) : 0;
+    out->iso = out->one_value && (!tsr_is_masked(p->op) || out->through_t || masked_stays_iso(s));
+    out->add_c = !s->values && !out->one_value && adds_to_full(s);
+    out->may_forward = true;
     return NULL;
-}
-
-void tsr_match_release(tsr_match *match)
-{
-    tsr_device_array_unref(match->a_value);
-    tsr_device_array_unref(match->b_value);
-    match->a_value = match->b_value = NULL;
 }
 
 /* A mask with every entry, whose values do not count or are all true, says nothing; complemented it lets nothing pass. */
@@ -512,27 +502,30 @@ static bool passes_all(matcher *s)
     return m->iso && tsr_match_object_type(&s->m.type, s->call->M) && memcmp(m->x, &zero, tsr_type_size(m->type)) != 0;
 }
 
-const char *tsr_match_call(tsr_match *match, const tsr_call *call, bool values)
+static const char *match(tsr_call *call)
 {
-    *match = (tsr_match){0};
-    tsr_call unmasked = *call;
-    matcher s = {.call = call, .out = match, .values = values};
+    matcher s = {.call = &call->given, .out = call, .values = call->in_place};
     const char *why;
     if ((why = check_operators(&s)) || (why = read_types(&s)) || (why = read_output(&s)) || (why = read_operands(&s)))
         return why;
     set_types(&s);
-    match->unmasked = passes_all(&s);
-    if (match->unmasked && match->mod.mask_comp)
+    const bool unmasked = passes_all(&s);
+    if (unmasked && call->mod.mask_comp)
         return "the mask lets nothing pass";
     resolve_transposes(&s);
     if ((why = check_shapes(&s)))
         return why;
-    if (match->unmasked) {
-        unmasked.M = NULL;
-        s.call = &unmasked;
-    }
+    call->mask.handle = call->given.M;
+    if (unmasked)
+        call->given.M = NULL;
     if ((why = choose_op(&s)) || (why = fill_product(&s)))
         return why;
-    match->request.values = values;
-    return NULL;
+    return tsr_engine_too_small(&call->product) ? "below min_work" : NULL;
+}
+
+const char *tsr_match_product(tsr_call *call)
+{
+    const char *why = call->in_place ? NULL : match_forms(&call->given);
+    call->operation = &tsr_product_operation;
+    return why ? why : match(call);
 }

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "src/engine/attempt.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/resident.h"
 #include "src/graphblas/step.h"
@@ -50,9 +51,7 @@ static tsr_status add_up(row_sums *r, tsr_device_array **value)
     if (status == TSR_OK)
         status = tsr_ewise_plan_cast(&r->step, &r->a, r->sums.type, &r->sums.value);
     if (status == TSR_OK)
-        status = backend->arrays->sums(&r->sums, &kept);
-    if (tsr_contents_again(status))
-        status = backend->arrays->sums(&r->sums, &kept);
+        status = TSR_ATTEMPT(backend->arrays->sums(&r->sums, &kept));
     if (status != TSR_OK)
         return status;
     const tsr_device_array_facts facts = {.backend = backend, .type = r->sums.type, .nrows = r->sums.vectors, .ncols = 1, .by_col = true,

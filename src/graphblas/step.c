@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/engine/attempt.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/resident.h"
 #include "src/runtime/backends.h"
@@ -366,9 +367,7 @@ static tsr_status derive(tsr_ewise_plan *s, tsr_inspected *seen, derivation make
 {
     const tsr_backend_arrays *arrays = s->backend->arrays;
     void *result = NULL;
-    tsr_status status = make(arrays, seen, *kept, to, &result);
-    if (tsr_contents_again(status))
-        status = make(arrays, seen, *kept, to, &result);
+    const tsr_status status = TSR_ATTEMPT(make(arrays, seen, *kept, to, &result));
     if (status != TSR_OK)
         return status;
     if (seen->made)
@@ -427,9 +426,7 @@ static tsr_status bring_all(tsr_ewise_plan *s)
 
 static tsr_status run_step(const tsr_ewise_plan *s, const tsr_ewise *step, void **kept)
 {
-    const tsr_backend_arrays *arrays = s->backend->arrays;
-    tsr_status status = arrays->step(step, kept);
-    return tsr_contents_again(status) ? arrays->step(step, kept) : status;
+    return TSR_ATTEMPT(s->backend->arrays->step(step, kept));
 }
 
 /* T = op (x, y), of its own type. */
@@ -443,9 +440,7 @@ static tsr_status make_t(const tsr_ewise_plan *s, void **t)
     tsr_status status = run_step(s, &step, &plain);
     if (status != TSR_OK)
         return status;
-    status = arrays->cast(plain, step.result, s->type, t);
-    if (tsr_contents_again(status))
-        status = arrays->cast(plain, step.result, s->type, t);
+    status = TSR_ATTEMPT(arrays->cast(plain, step.result, s->type, t));
     arrays->drop(plain);
     return status;
 }
@@ -509,7 +504,7 @@ static void report(const tsr_ewise_plan *s, double ms)
 static tsr_status put(tsr_ewise_plan *s, tsr_device_array *value)
 {
     tsr_handover arrays;
-    if (!tsr_arrays_dense(&arrays, s->nrows * s->ncols, s->type, !s->full))
+    if (!tsr_arrays_dense(&arrays, &tsr_door_memory, s->nrows * s->ncols, s->type, !s->full))
         return TSR_OUT_OF_MEMORY;
     if (tsr_contents_put(s->call.C, s->call.vector, value, &arrays))
         return TSR_OK;

@@ -3,7 +3,7 @@
 #ifndef TSR_GRAPHBLAS_EWISE_H
 #define TSR_GRAPHBLAS_EWISE_H
 
-#include "src/graphblas/call.h"
+#include "src/graphblas/product.h"
 
 /* ---- one elementwise call (step.c) ---- */
 
@@ -81,9 +81,9 @@ bool tsr_ewise_plan_pulls(tsr_ewise_plan *s, const tsr_backend *there, double el
 bool tsr_ewise_plan_follows(tsr_ewise_plan *s);
 
 /* C = A B, full matrices of FP32 or FP64 (dense_product.c).  there: something of it has a value. */
-bool tsr_try_dense(GrB_Info *info, const tsr_call *call, bool there);
+bool tsr_try_dense(GrB_Info *info, const tsr_arguments *call, bool there);
 /* The same on the GPU, which has nothing of it (tsr_engine_gpu_multiplies). */
-bool tsr_dense_there(GrB_Info *info, const tsr_call *call);
+bool tsr_dense_there(GrB_Info *info, const tsr_arguments *call);
 
 /* ---- calls (step_calls.c): true = done, *info is the result of the call ---- */
 

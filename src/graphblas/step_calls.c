@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/engine/attempt.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/resident.h"
 #include "src/graphblas/step.h"
@@ -335,8 +336,7 @@ static void report_sum(const char *name, const tsr_device_array *value, double m
 /* Of the value's type. */
 static tsr_status reduce_kept(const tsr_backend_arrays *arrays, void *kept, tsr_type type, tsr_reduce_op op, number *result, bool *any)
 {
-    const tsr_status status = arrays->reduce(kept, type, op, result, any);
-    return tsr_contents_again(status) ? arrays->reduce(kept, type, op, result, any) : status;
+    return TSR_ATTEMPT(arrays->reduce(kept, type, op, result, any));
 }
 
 static tsr_status reduce_cast(tsr_device_array *value, tsr_type type, tsr_reduce_op op, number *result, bool *any)
@@ -346,9 +346,7 @@ static tsr_status reduce_cast(tsr_device_array *value, tsr_type type, tsr_reduce
     void *other = NULL;
     if (type == f->type)
         return reduce_kept(arrays, tsr_device_array_kept(value), type, op, result, any);
-    tsr_status status = arrays->cast(tsr_device_array_kept(value), f->type, type, &other);
-    if (tsr_contents_again(status))
-        status = arrays->cast(tsr_device_array_kept(value), f->type, type, &other);
+    tsr_status status = TSR_ATTEMPT(arrays->cast(tsr_device_array_kept(value), f->type, type, &other));
     if (status != TSR_OK)
         return status;
     status = reduce_kept(arrays, other, type, op, result, any);
@@ -408,7 +406,7 @@ static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_device_array *valu
     const tsr_device_array_facts *f = tsr_device_array_about(value);
     tsr_handover arrays;
     GrB_Matrix copy = NULL;
-    if (!tsr_arrays_dense(&arrays, tsr_device_array_places(value), f->type, !f->full))
+    if (!tsr_arrays_dense(&arrays, &tsr_door_memory, tsr_device_array_places(value), f->type, !f->full))
         return false;
     if (new_like(&copy, A, f, vector) == GrB_SUCCESS) {
         tsr_created(copy);

@@ -7,7 +7,7 @@
 /* One execution: the result goes straight to the caller's array, or through scratch. */
 typedef struct run {
     const tsr_plan *plan;
-    tsr_request request;
+    tsr_call call;
     tsr_decision decision;
     tsr_finish finish;
     void *scratch;   /* T, when it cannot be C itself */
@@ -22,7 +22,7 @@ static bool can_scale(const tsr_semiring *s)
 static tsr_status check_scalars(const tsr_plan *plan, double alpha, double beta, const void *stream)
 {
     bool plain = alpha == 1 && beta == 0;
-    return !stream && (plain || can_scale(&plan->request.product.semiring)) ? TSR_OK : TSR_NOT_SUPPORTED;
+    return !stream && (plain || can_scale(&plan->call.product.semiring)) ? TSR_OK : TSR_NOT_SUPPORTED;
 }
 
 static bool same_operand(const tsr_dense *planned, const tsr_dense *given)
@@ -38,7 +38,7 @@ static tsr_status check_call(const tsr_plan *plan, const tsr_sparse *a, const ts
     if (!plan || !a || !first || !second) {
         return TSR_INVALID_VALUE;
     }
-    if ((plan->request.product.op == TSR_OP_SDDMM) != sddmm) {
+    if ((plan->call.product.op == TSR_OP_SDDMM) != sddmm) {
         return TSR_NOT_SUPPORTED;
     }
     return a == plan->a && same_operand(&plan->first, first) && same_operand(&plan->second, second) ? TSR_OK
@@ -121,12 +121,12 @@ static tsr_status compute(run *r)
     if (r->plan->decision.build_a) {
         r->decision = r->plan->decision;
     } else {
-        tsr_engine_decide(&r->request, &r->decision);
+        tsr_engine_decide(&r->call, &r->decision);
     }
     tsr_result result = {.x = r->scratch ? r->scratch : r->finish.c, .b = r->present};
     tsr_status status = TSR_NOT_SUPPORTED;
     if (r->decision.backend) {
-        status = tsr_engine_execute(&r->request, &r->decision, &result);
+        status = tsr_engine_execute(&r->call, &r->decision, &result);
     }
     r->finish.t = result.x;
     r->finish.present = r->present;
@@ -135,7 +135,7 @@ static tsr_status compute(run *r)
 
 static bool is_nothing(const run *r, int64_t entries)
 {
-    return entries == 0 || r->request.product.k == 0 || r->finish.alpha == 0;
+    return entries == 0 || r->call.product.k == 0 || r->finish.alpha == 0;
 }
 
 /* ---- SpMM, SpMV ---- */
@@ -154,8 +154,8 @@ static tsr_status spmm(run *r)
     tsr_finish *f = &r->finish;
     const bool plain = f->alpha == 1 && f->beta == 0;
     const bool direct = plain && (f->ld == f->inner || f->outer == 1);
-    const bool full = tsr_engine_result_full(&r->request);
-    r->request.finish_extra = !direct;
+    const bool full = tsr_engine_result_full(&r->call);
+    r->call.through_t = !direct;
     tsr_status status = reserve(r, f->outer * f->inner, direct, full);
     if (status == TSR_OK) {
         status = compute(r);
@@ -170,7 +170,7 @@ static tsr_status spmm(run *r)
 static run begin(const tsr_plan *plan, double alpha, double beta)
 {
     run r = {.plan = plan};
-    r.finish.semiring = plan->request.product.semiring;
+    r.finish.semiring = plan->call.product.semiring;
     r.finish.alpha = alpha;
     r.finish.beta = beta;
     return r;
@@ -190,8 +190,8 @@ tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const 
         return TSR_INVALID_VALUE;
     }
     run r = begin(plan, alpha, beta);
-    tsr_native_bind(&r.request, plan, a, b, c);
-    r.finish.nthreads = r.request.product.nthreads;
+    tsr_native_bind(&r.call, plan, a, b, c);
+    r.finish.nthreads = r.call.product.nthreads;
     describe_c(&r, c);
     if (is_nothing(&r, a->view.nvals)) {
         tsr_native_finish(&r.finish);
@@ -256,13 +256,13 @@ tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense
     if (status != TSR_OK || s->view.nvals == 0) {
         return status;
     }
-    const span written = of_array(values, s->view.nvals, tsr_type_size(plan->request.product.semiring.type));
+    const span written = of_array(values, s->view.nvals, tsr_type_size(plan->call.product.semiring.type));
     if (!values || overlap(written, of_dense(x)) || overlap(written, of_dense(y)) || overlaps_pattern(written, &s->view)) {
         return TSR_INVALID_VALUE;
     }
     run r = begin(plan, alpha, beta);
-    tsr_native_bind(&r.request, plan, s, x, y);
-    r.finish.nthreads = r.request.product.nthreads;
+    tsr_native_bind(&r.call, plan, s, x, y);
+    r.finish.nthreads = r.call.product.nthreads;
     r.finish.c = values;
     return sddmm(&r, &s->view);
 }

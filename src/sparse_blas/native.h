@@ -23,7 +23,7 @@ struct tsr_sparse {
 };
 
 struct tsr_plan {
-    tsr_request request; /* operands as given at creation, without data */
+    tsr_call call; /* operands as given at creation, without data */
     tsr_decision decision;
     tsr_dense first, second; /* shapes, types, layouts */
     unsigned flags;
@@ -39,7 +39,7 @@ tsr_view tsr_native_dense_view(const tsr_dense *d);
 tsr_status tsr_native_check_dense(const tsr_dense *d);
 
 /* Product with the operands of a plan (op(A) resolved), dense ones from `first` and `second`. */
-void tsr_native_bind(tsr_request *request, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first,
+void tsr_native_bind(tsr_call *call, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first,
                      const tsr_dense *second);
 
 /* C = alpha T + beta C, where T has the places present[] (NULL: all); T itself NULL: none.  Absent places count as the

@@ -40,10 +40,10 @@ tsr_view tsr_native_dense_view(const tsr_dense *d)
 
 /* ---- the product ---- */
 
-static void bind_sddmm(tsr_request *r, const tsr_sparse *s, const tsr_dense *x, const tsr_dense *y)
+static void bind_sddmm(tsr_call *r, const tsr_sparse *s, const tsr_dense *x, const tsr_dense *y)
 {
     tsr_product *p = &r->product;
-    r->mask_matrix = s->record;
+    r->mask.record = s->record;
     p->m = s->view.nrows;
     p->n = s->view.ncols;
     p->k = x->ncols;
@@ -54,7 +54,7 @@ static void bind_sddmm(tsr_request *r, const tsr_sparse *s, const tsr_dense *x, 
     p->c_by_col = s->view.by_col;
 }
 
-static void bind_spmm(tsr_request *r, const tsr_sparse *a, bool transpose, const tsr_dense *b, const tsr_dense *c)
+static void bind_spmm(tsr_call *r, const tsr_sparse *a, bool transpose, const tsr_dense *b, const tsr_dense *c)
 {
     tsr_product *p = &r->product;
     p->a = transpose ? tsr_view_transposed(a->view) : a->view;
@@ -64,13 +64,13 @@ static void bind_spmm(tsr_request *r, const tsr_sparse *a, bool transpose, const
     p->n = b->ncols;
     p->op = p->n == 1 && p->b.by_col ? TSR_OP_SPMV : TSR_OP_SPMM;
     p->c_by_col = p->n == 1 || c->layout == TSR_COL_MAJOR;
-    r->a_matrix = transpose ? a->transposed : a->record;
+    r->a.record = transpose ? a->transposed : a->record;
 }
 
-void tsr_native_bind(tsr_request *r, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first,
+void tsr_native_bind(tsr_call *r, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first,
                      const tsr_dense *second)
 {
-    *r = plan->request;
+    *r = plan->call;
     r->product.nthreads = omp_get_max_threads();
     if (r->product.op == TSR_OP_SDDMM) {
         bind_sddmm(r, a, first, second);
@@ -105,7 +105,7 @@ static bool shapes_fit(const tsr_plan *plan, tsr_op op)
 
 static tsr_status check_plan(const tsr_plan *plan, tsr_op op)
 {
-    if ((unsigned)op >= TSR_OP_COUNT || !semiring_valid(&plan->request.product.semiring)) {
+    if ((unsigned)op >= TSR_OP_COUNT || !semiring_valid(&plan->call.product.semiring)) {
         return TSR_INVALID_VALUE;
     }
     if (op == TSR_OP_MASKED_DOT) {
@@ -116,20 +116,20 @@ static tsr_status check_plan(const tsr_plan *plan, tsr_op op)
         tsr_native_check_dense(&plan->second) != TSR_OK) {
         return TSR_INVALID_VALUE;
     }
-    if (op != TSR_OP_SDDMM && plan->second.type != plan->request.product.semiring.type) {
+    if (op != TSR_OP_SDDMM && plan->second.type != plan->call.product.semiring.type) {
         return TSR_INVALID_VALUE;
     }
     if (!shapes_fit(plan, op)) {
         return TSR_DIMENSION_MISMATCH;
     }
-    tsr_type type = plan->request.product.semiring.type;
+    tsr_type type = plan->call.product.semiring.type;
     bool has_softmax = !plan->a->view.by_col && (type == TSR_FP32 || type == TSR_FP64);
     return plan->flags & TSR_SOFTMAX_ROWS && !has_softmax ? TSR_NOT_SUPPORTED : TSR_OK;
 }
 
 /* ---- what is told ---- */
 
-static size_t representation_bytes(const tsr_request *r, const tsr_decision *d)
+static size_t representation_bytes(const tsr_call *r, const tsr_decision *d)
 {
     const tsr_view *a = &r->product.a;
     int64_t vectors = d->a_key.by_col ? a->ncols : a->nrows;
@@ -139,13 +139,13 @@ static size_t representation_bytes(const tsr_request *r, const tsr_decision *d)
 
 static size_t work_bytes(const tsr_plan *plan)
 {
-    const tsr_product *p = &plan->request.product;
+    const tsr_product *p = &plan->call.product;
     size_t value = tsr_type_size(p->semiring.type);
     if (p->op == TSR_OP_SDDMM) {
         return (size_t)p->mask.nvals;
     }
     size_t cells = (size_t)(p->m * p->n);
-    size_t present = tsr_engine_result_full(&plan->request) ? 0 : cells;
+    size_t present = tsr_engine_result_full(&plan->call) ? 0 : cells;
     return present + (plan->second.ld > vector_length(&plan->second) ? cells * value : 0);
 }
 
@@ -153,10 +153,10 @@ static void explain(tsr_plan *plan)
 {
     char product[192];
     const tsr_decision *d = &plan->decision;
-    tsr_engine_describe(product, sizeof product, &plan->request.product);
+    tsr_engine_describe(product, sizeof product, &plan->call.product);
     snprintf(plan->explanation, sizeof plan->explanation, "%s%s -> %s:%s, %s, %zu bytes: %s", product,
              plan->flags & TSR_TRANSPOSE_A ? " transposed" : "", d->backend->name,
-             d->backend->kernel_name(&plan->request.product),
+             d->backend->kernel_name(&plan->call.product),
              d->build_a ? "builds a representation" : "reads the caller's arrays", plan->bytes, d->reason);
 }
 
@@ -164,7 +164,7 @@ static void explain(tsr_plan *plan)
 static tsr_status decide(tsr_plan *plan)
 {
     static const uint64_t placeholder[1];
-    tsr_request *r = &plan->request;
+    tsr_call *r = &plan->call;
     tsr_dense first = plan->first, second = plan->second;
     first.data = second.data = (void *)placeholder;
     tsr_native_bind(r, plan, (tsr_sparse *)plan->a, &first, &second);
@@ -183,10 +183,10 @@ static tsr_status prepare(tsr_plan *plan, tsr_op op)
     if (status != TSR_OK) {
         return status;
     }
-    plan->request.product.op = op;
-    plan->request.call = op == TSR_OP_SDDMM ? "tsr_execute_sddmm" : "tsr_execute";
-    plan->request.expected_calls = plan->a->hints[op].expected_calls;
-    plan->request.precision = plan->a->hints[op].precision;
+    plan->call.product.op = op;
+    plan->call.given.name = op == TSR_OP_SDDMM ? "tsr_execute_sddmm" : "tsr_execute";
+    plan->call.expected_calls = plan->a->hints[op].expected_calls;
+    plan->call.precision = plan->a->hints[op].precision;
     return decide(plan);
 }
 
@@ -204,7 +204,7 @@ tsr_status tsr_plan_create(tsr_plan **out, tsr_op op, tsr_semiring semiring, tsr
     plan->first = *first;
     plan->second = *second;
     plan->flags = flags;
-    plan->request.product.semiring = semiring;
+    plan->call.product.semiring = semiring;
     tsr_status status = prepare(plan, op);
     if (status != TSR_OK) {
         free(plan);

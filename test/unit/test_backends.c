@@ -111,9 +111,9 @@ static void test_no_plugin_is_silent(void **state)
 static const int64_t row_offsets[] = {0, 2}, columns[] = {0, 1};
 static const double ones[] = {1, 1}, column[] = {3, 4};
 
-static tsr_request one_row(void)
+static tsr_call one_row(void)
 {
-    tsr_request r = {.call = "test"};
+    tsr_call r = {.given.name = "test"};
     r.product = (tsr_product){.op = TSR_OP_SPMV, .semiring = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = 1, .n = 1, .k = 2,
                               .nthreads = 1};
     r.product.a = (tsr_view){.format = TSR_SPARSE, .type = TSR_FP64, .index_size = 8, .nrows = 1, .ncols = 2, .nvec = 1,
@@ -126,7 +126,7 @@ static tsr_request one_row(void)
 /* The CPU finishes it; returns whether the GPU was asked. */
 static bool computed(void)
 {
-    tsr_request r = one_row();
+    tsr_call r = one_row();
     tsr_decision d;
     double x = 0;
     tsr_engine_decide(&r, &d);
@@ -161,14 +161,14 @@ static void gpu_only_when_worth_it(void)
 /* Only decided, not computed: sizes are all that counts. */
 static bool gpu_chosen(double expected_calls)
 {
-    tsr_request r = one_row();
+    tsr_call r = one_row();
     tsr_decision d;
     r.expected_calls = expected_calls;
     r.product.op = TSR_OP_SPMM;
     r.product.n = r.product.b.ncols = r.product.b.vlen = r.product.b.ld = 128;
     r.product.b.by_col = false;
     r.product.a.nvals = 1000 * 1000;
-    r.a_matrix = NULL;
+    r.a.record = NULL;
     tsr_engine_decide(&r, &d);
     return d.backend != NULL && d.backend != tsr_backend_cpu();
 }
@@ -191,12 +191,12 @@ static void gpu_starts_when_much_is_expected(void)
 /* A product whose time on SuiteSparse is not predicted; returns whether the GPU is to compute it, else it took `ms`. */
 static bool gpu_missed(tsr_record *record, double ms)
 {
-    tsr_request r = one_row();
+    tsr_call r = one_row();
     tsr_decision d;
     r.product.semiring = (tsr_semiring){TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR};
     r.product.a.nvals = 1000 * 1000;
-    r.may_forward = r.iso = r.values = true;
-    r.a_matrix = record;
+    r.may_forward = r.one_value = r.in_place = true;
+    r.a.record = record;
     tsr_engine_decide(&r, &d);
     if (d.backend)
         return true;
@@ -224,17 +224,17 @@ static void gpu_starts_when_it_was_missed(void)
 /* Only loops whose results may stay there are worth it, and nothing is kept of an operand that is being overwritten. */
 static void gpu_is_not_missed_for_what_goes_home(void)
 {
-    tsr_request r = one_row();
+    tsr_call r = one_row();
     tsr_decision d;
     r.product.semiring = (tsr_semiring){TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR};
     r.product.a.nvals = 1000 * 1000;
-    r.may_forward = r.iso = true;
-    r.a_matrix = tsr_record_new();
+    r.may_forward = r.one_value = true;
+    r.a.record = tsr_record_new();
     tsr_engine_decide(&r, &d);
     REQUIRE(!d.backend && d.observed_ms < 0);
-    tsr_record_unref(r.a_matrix);
-    r.values = true;
-    r.a_matrix = NULL;
+    tsr_record_unref(r.a.record);
+    r.in_place = true;
+    r.a.record = NULL;
     tsr_engine_decide(&r, &d);
     REQUIRE(!d.backend && d.observed_ms < 0);
 }
@@ -242,13 +242,13 @@ static void gpu_is_not_missed_for_what_goes_home(void)
 /* A product with a vector that only the GPU has. */
 static tsr_decision of_a_value(tsr_type type)
 {
-    tsr_request r = one_row();
+    tsr_call r = one_row();
     tsr_decision d;
     r.product.semiring = (tsr_semiring){type, TSR_ADD_PLUS, TSR_MUL_TIMES};
     r.product.a.type = r.product.b.type = type;
     r.product.a.nvals = 1000 * 1000;
     r.product.b_value = &r;
-    r.may_forward = r.values = r.b_away = true;
+    r.may_forward = r.in_place = r.b.absent = true;
     tsr_engine_decide(&r, &d);
     return d;
 }

@@ -42,9 +42,9 @@ static tsr_view sparse_view(tsr_type type, const void *x)
                       .nvec = ROWS, .vlen = COLS, .ld = COLS, .nvals = ROWS * DEGREE, .p = offsets, .i = indices, .x = x};
 }
 
-static tsr_request spmm_request(void)
+static tsr_call spmm_request(void)
 {
-    tsr_request r = {.call = "test", .may_forward = true};
+    tsr_call r = {.given.name = "test", .may_forward = true};
     r.product = (tsr_product){
         .op = TSR_OP_SPMM, .semiring = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, .m = ROWS, .n = WIDTH, .k = COLS, .nthreads = 2,
         .a = sparse_view(TSR_INT32, values),
@@ -54,7 +54,7 @@ static tsr_request spmm_request(void)
 }
 
 /* The same product with values cast by hand, by the oracle. */
-static void oracle(const tsr_request *r)
+static void oracle(const tsr_call *r)
 {
     static double cast[ROWS * DEGREE];
     for (int e = 0; e < ROWS * DEGREE; e++)
@@ -75,7 +75,7 @@ static void test_operands_are_cast(void **state)
     (void)state;
     set("mode", "cpu");
     set("min_work", "0");
-    tsr_request r = spmm_request();
+    tsr_call r = spmm_request();
     tsr_decision d;
     tsr_engine_decide(&r, &d);
     assert_non_null(d.backend);
@@ -89,8 +89,8 @@ static void test_representation_gives_the_same(void **state)
 {
     (void)state;
     set("mode", "cpu");
-    tsr_request r = spmm_request();
-    r.a_matrix = tsr_record_new();
+    tsr_call r = spmm_request();
+    r.a.record = tsr_record_new();
     tsr_decision d;
     tsr_engine_decide(&r, &d);
     d.build_a = true;
@@ -99,12 +99,12 @@ static void test_representation_gives_the_same(void **state)
     assert_int_equal(tsr_engine_execute(&r, &d, &out), TSR_OK);
     oracle(&r);
     assert_memory_equal(result, expected, sizeof result);
-    tsr_rep *rep = tsr_record_find(r.a_matrix, d.a_key);
+    tsr_rep *rep = tsr_record_find(r.a.record, d.a_key);
     assert_non_null(rep);
     tsr_rep_unref(rep);
     tsr_engine_decide(&r, &d);
     assert_true(d.build_a); /* what is there is used */
-    tsr_record_unref(r.a_matrix);
+    tsr_record_unref(r.a.record);
 }
 
 /* A held by column: the flipped representation wins sooner or later, and a write forgets what led there. */
@@ -112,32 +112,32 @@ static void test_regret_leads_to_building(void **state)
 {
     (void)state;
     set("mode", "cpu");
-    tsr_request r = spmm_request();
+    tsr_call r = spmm_request();
     r.may_forward = false;
     r.product.a.by_col = true;
     r.product.a.nrows = COLS;
     r.product.a.ncols = ROWS;
     r.product.m = COLS;
     r.product.k = ROWS;
-    r.a_matrix = tsr_record_new();
+    r.a.record = tsr_record_new();
     int calls = 0;
     for (tsr_decision d = {0}; calls < 10000 && !d.build_a; calls++)
         tsr_engine_decide(&r, &d);
     assert_in_range(calls, 2, 9999);
-    tsr_record_invalidate(r.a_matrix);
+    tsr_record_invalidate(r.a.record);
     tsr_decision d;
     tsr_engine_decide(&r, &d);
     assert_false(d.build_a);
     r.expected_calls = 1e6;
     tsr_engine_decide(&r, &d);
     assert_true(d.build_a);
-    tsr_record_unref(r.a_matrix);
+    tsr_record_unref(r.a.record);
 }
 
 static void test_limits(void **state)
 {
     (void)state;
-    tsr_request r = spmm_request();
+    tsr_call r = spmm_request();
     tsr_decision d;
     set("mode", "cpu");
     set("min_work", "1e9");
@@ -159,7 +159,7 @@ static void test_limits(void **state)
 static void test_mode_cpu_forwards_what_is_faster_there(void **state)
 {
     (void)state;
-    tsr_request r = spmm_request();
+    tsr_call r = spmm_request();
     r.product.op = TSR_OP_SPMV;
     r.product.n = 1;
     r.product.a.type = TSR_FP64;
@@ -168,10 +168,10 @@ static void test_mode_cpu_forwards_what_is_faster_there(void **state)
     for (int k = 0; k < 3; k++) {
         set("mode", "cpu");
         set("min_work", least[k]);
-        r.iso = false;
+        r.one_value = false;
         tsr_engine_decide(&r, &d);
         assert_int_equal(d.backend != NULL, k == 2);
-        r.iso = true;
+        r.one_value = true;
         tsr_engine_decide(&r, &d);
         assert_int_equal(d.backend != NULL, k == 2);
     }
@@ -182,7 +182,7 @@ static void test_mode_cpu_forwards_what_is_faster_there(void **state)
 static void test_full_results_are_known(void **state)
 {
     (void)state;
-    tsr_request r = spmm_request();
+    tsr_call r = spmm_request();
     assert_true(tsr_engine_result_full(&r));
     int64_t gap[ROWS + 1];
     memcpy(gap, offsets, sizeof gap);
@@ -195,7 +195,7 @@ static void test_description(void **state)
 {
     (void)state;
     char text[160];
-    tsr_request r = spmm_request();
+    tsr_call r = spmm_request();
     tsr_engine_describe(text, sizeof text, &r.product);
     assert_string_equal(text, "spmm plus_times fp64 m=300 k=200 n=24 nnz=2100");
 }

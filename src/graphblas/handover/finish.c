@@ -2,60 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/handover/finish.h"
 
-#include <string.h>
-
-static void *room(size_t *bytes, int64_t count, size_t size)
-{
-    *bytes = (size_t)(count > 0 ? count : 1) * size;
-    return tsr_user_malloc(*bytes);
-}
-
-bool tsr_arrays_dense(tsr_handover *a, int64_t count, tsr_type type, bool present)
-{
-    *a = (tsr_handover){.nvals = count};
-    a->x = room(&a->x_bytes, count, tsr_type_size(type));
-    if (present)
-        a->b = room(&a->b_bytes, count, 1);
-    if (a->x && (a->b || !present))
-        return true;
-    tsr_arrays_free(a);
-    return false;
-}
-
-bool tsr_arrays_presence(tsr_handover *a, int64_t count)
-{
-    if (!a->b)
-        a->b = room(&a->b_bytes, count, 1);
-    return a->b;
-}
-
-/* Room for two offsets at least: GB_import wants them where C has one vector, also when a hypersparse one has none. */
-bool tsr_arrays_compressed(tsr_handover *a, int64_t nvec, int64_t nvals, tsr_type type)
-{
-    *a = (tsr_handover){.nvals = nvals, .nvec = nvec};
-    a->x = room(&a->x_bytes, nvals, tsr_type_size(type));
-    a->i = room(&a->i_bytes, nvals, sizeof(GrB_Index));
-    a->p = room(&a->p_bytes, (nvec > 0 ? nvec : 1) + 1, sizeof(GrB_Index));
-    if (a->x && a->i && a->p) {
-        a->p[0] = a->p[1] = 0;
-        return true;
-    }
-    tsr_arrays_free(a);
-    return false;
-}
-
-void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *bitmap, int64_t nvec, int64_t vlen, tsr_type type, int nthreads)
-{
-    tsr_compact_bitmap((int64_t *)sparse->p, (int64_t *)sparse->i, sparse->x, bitmap->b, bitmap->x, tsr_type_size(type), nvec, vlen,
-                       nthreads);
-    tsr_arrays_free(bitmap);
-}
-
 bool tsr_arrays_take(tsr_handover *a, GrB_Matrix C, bool vector, bool by_col)
 {
     GrB_Index b_bytes = 0, x_bytes = 0, nvals = 0;
     bool iso = false;
-    *a = (tsr_handover){0};
+    *a = (tsr_handover){.memory = &tsr_door_memory};
     const GrB_Info info =
         vector ? tsr_real.GxB_Vector_unpack_Bitmap((GrB_Vector)C, &a->b, &a->x, &b_bytes, &x_bytes, &iso, &nvals, NULL)
         : by_col ? tsr_real.GxB_Matrix_unpack_BitmapC(C, &a->b, &a->x, &b_bytes, &x_bytes, &iso, &nvals, NULL)
@@ -64,68 +15,6 @@ bool tsr_arrays_take(tsr_handover *a, GrB_Matrix C, bool vector, bool by_col)
     a->x_bytes = x_bytes;
     a->nvals = (int64_t)nvals;
     return info == GrB_SUCCESS;
-}
-
-void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)
-{
-    a->nvals = nvals;
-    if (nvals < count)
-        return;
-    tsr_user_free(a->b);
-    a->b = NULL;
-}
-
-static const char *first_value(const tsr_handover *a, size_t size)
-{
-    const int8_t *first = a->b ? memchr(a->b, 1, a->b_bytes) : NULL;
-    if (a->nvals == 0 || (a->b && !first))
-        return NULL;
-    return (const char *)a->x + (first ? (size_t)(first - a->b) * size : 0);
-}
-
-void tsr_arrays_unify(tsr_handover *a, size_t size, const void *one)
-{
-    const void *value = one ? one : first_value(a, size);
-    void *x = value ? tsr_user_malloc(size) : NULL;
-    if (!x)
-        return;
-    memcpy(x, value, size);
-    tsr_user_free(a->x);
-    a->x = x;
-    a->x_bytes = size;
-    a->iso = true;
-}
-
-bool tsr_arrays_sparse(tsr_handover *a, const tsr_product *p, int64_t most)
-{
-    const tsr_view *mask = &p->mask;
-    if (!tsr_arrays_compressed(a, mask->nvec, most, p->semiring.type))
-        return false;
-    if (mask->format != TSR_HYPERSPARSE)
-        return true;
-    a->h = room(&a->h_bytes, mask->nvec, sizeof(GrB_Index));
-    if (!a->h) {
-        tsr_arrays_free(a);
-        return false;
-    }
-    memcpy(a->h, mask->h, (size_t)mask->nvec * sizeof *a->h);
-    return true;
-}
-
-void tsr_arrays_drop_empty(tsr_handover *a)
-{
-    if (a->h)
-        a->nvec = tsr_compact_vectors((int64_t *)a->p, (int64_t *)a->h, a->nvec);
-}
-
-void tsr_arrays_free(tsr_handover *a)
-{
-    tsr_user_free(a->x);
-    tsr_user_free(a->b);
-    tsr_user_free(a->p);
-    tsr_user_free(a->h);
-    tsr_user_free(a->i);
-    *a = (tsr_handover){0};
 }
 
 static GrB_Info pack_vector(GrB_Vector v, tsr_handover *a)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/engine/attempt.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/match/match.h"
 #include "src/graphblas/intercept/pins.h"
@@ -234,13 +235,6 @@ bool tsr_contents_make_room(void)
     return tsr_table_each(forget_value) > 0;
 }
 
-bool tsr_contents_again(tsr_status status)
-{
-    if (status == TSR_INTERNAL_ERROR)
-        tsr_backend_gpu_off();
-    return status == TSR_OUT_OF_MEMORY && tsr_contents_make_room();
-}
-
 /* ---- home ---- */
 
 /* C whose contents are only with a backend. */
@@ -316,8 +310,7 @@ static tsr_status fetch(absent *a, tsr_result *result)
     const tsr_backend *backend = tsr_device_array_about(a->value)->backend;
     tsr_pins_use(a->arrays.x, backend);
     const int threads = tsr_contents_threads();
-    tsr_status status = backend->arrays->download(tsr_device_array_kept(a->value), result, threads);
-    return tsr_contents_again(status) ? backend->arrays->download(tsr_device_array_kept(a->value), result, threads) : status;
+    return TSR_ATTEMPT(backend->arrays->download(tsr_device_array_kept(a->value), result, threads));
 }
 
 static void compact(absent *a)
@@ -338,7 +331,7 @@ static bool wants_sparse(absent *a, int32_t control, int64_t nvals)
     if (a->presence || !a->arrays.b || !(control & GxB_SPARSE) || hyper_switch != usual)
         return false;
     const tsr_view v = tsr_device_array_view(a->value);
-    return (double)nvals <= bitmap_switch / 2 * (double)v.nvals && tsr_arrays_compressed(&a->sparse, v.nvec, nvals, v.type);
+    return (double)nvals <= bitmap_switch / 2 * (double)v.nvals && tsr_arrays_compressed(&a->sparse, &tsr_door_memory, v.nvec, nvals, v.type);
 }
 
 /* The arrays of C, from what was fetched. */
@@ -425,7 +418,7 @@ static bool reserve_form(absent *now, tsr_handover *arrays)
     if (control != GxB_SPARSE)
         return true;
     const tsr_view v = tsr_device_array_view(now->value);
-    return most_entries(&most, now->value) && tsr_arrays_compressed(&now->sparse, v.nvec, most, v.type);
+    return most_entries(&most, now->value) && tsr_arrays_compressed(&now->sparse, &tsr_door_memory, v.nvec, most, v.type);
 }
 
 bool tsr_contents_put(GrB_Matrix C, bool vector, tsr_device_array *value, tsr_handover *arrays)
@@ -459,7 +452,7 @@ bool tsr_contents_set_control(GrB_Matrix C, bool vector, int32_t control)
     const int32_t before = form_of(C);
     const tsr_device_array_facts *facts = tsr_device_array_about(value);
     tsr_handover arrays = {0};
-    const bool done = tsr_arrays_dense(&arrays, tsr_device_array_places(value), facts->type, !facts->full) &&
+    const bool done = tsr_arrays_dense(&arrays, &tsr_door_memory, tsr_device_array_places(value), facts->type, !facts->full) &&
                       tsr_contents_promise_control(C, control) && tsr_contents_put(C, vector, value, &arrays);
     if (!done) {
         set_form(C, before);
@@ -500,9 +493,7 @@ tsr_status tsr_contents_upload(tsr_device_array **value, const void *handle, con
     void *kept = NULL;
     int64_t bytes = 0;
     const int threads = tsr_contents_threads();
-    tsr_status status = backend->arrays->upload(view, threads, &kept, &bytes);
-    if (tsr_contents_again(status))
-        status = backend->arrays->upload(view, threads, &kept, &bytes);
+    const tsr_status status = TSR_ATTEMPT(backend->arrays->upload(view, threads, &kept, &bytes));
     if (status != TSR_OK)
         return status;
     tsr_device_array_facts facts = {.backend = backend, .type = view->type, .nrows = view->nrows, .ncols = view->ncols,

@@ -60,9 +60,6 @@ void tsr_contents_keep(GrB_Matrix C, tsr_device_array *value);
 /* A value was used by one of our calls. */
 void tsr_contents_use(tsr_device_array *value);
 
-/* The answer to `status` of a backend: true = it is worth trying once more. */
-bool tsr_contents_again(tsr_status status);
-
 /* Should contents be downloaded for this call (its name), that is why (static text; NULL: it is no longer): for the trace. */
 void tsr_contents_decline(const char *call, const char *why);
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "src/engine/attempt.h"
 #include "src/graphblas/intercept/block_cache.h"
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"

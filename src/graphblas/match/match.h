@@ -5,12 +5,6 @@
 
 #include "src/graphblas/match/operators.h"
 
-/* What the descriptor says. */
-typedef struct tsr_modifiers {
-    bool replace, mask_comp, mask_struct, tran0, tran1;
-    int nthreads;
-} tsr_modifiers;
-
 /* Taken apart by operators, which is remembered; false: none, or an operator or type that no kernel knows. */
 bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring);
 

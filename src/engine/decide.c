@@ -1,0 +1,420 @@
+/* Who computes one product, with what: predictions, what was lost without, what was measured.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/engine/engine.h"
+#include "src/engine/operands.h"
+#include "src/policy/route.h"
+#include "src/policy/timing_history.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+#include "src/runtime/trace.h"
+
+static const unsigned disable_bit[TSR_OP_COUNT] = {
+    [TSR_OP_SPMM] = TSR_DISABLE_SPMM,
+    [TSR_OP_SPMV] = TSR_DISABLE_SPMV,
+    [TSR_OP_SDDMM] = TSR_DISABLE_SDDMM,
+    [TSR_OP_MASKED_DOT] = TSR_DISABLE_MASKED_DOT,
+};
+
+static bool forward(tsr_decision *d, const char *reason)
+{
+    d->backend = NULL;
+    snprintf(d->reason, sizeof d->reason, "%s", reason);
+    return false;
+}
+
+/* Adds to the reason, which only the trace reads: numbers cost as much time as a small product. */
+__attribute__((format(printf, 2, 3))) static void explain(tsr_decision *d, const char *format, ...)
+{
+    if (!tsr_trace_wanted())
+        return;
+    const size_t used = strlen(d->reason);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(d->reason + used, sizeof d->reason - used, format, arguments);
+    va_end(arguments);
+}
+
+static bool below_least(const tsr_features *f, double work)
+{
+    const double configured = tsr_config_get()->min_work;
+    return work < (configured >= 0 ? configured : tsr_least_work(f));
+}
+
+bool tsr_engine_too_small(const tsr_product *p)
+{
+    tsr_features f;
+    if ((p->a_value || p->b_value) && tsr_config_get()->min_work < 0)
+        return false;
+    tsr_features_of(&f, p);
+    return below_least(&f, tsr_work_of(&f));
+}
+
+bool tsr_engine_hopeless(double most_work, bool masked)
+{
+    static const tsr_features kinds[2] = {{.op = TSR_OP_SPMM}, {.op = TSR_OP_MASKED_DOT}};
+    return below_least(&kinds[masked], most_work);
+}
+
+int tsr_engine_useful_threads(const tsr_product *p)
+{
+    tsr_features f;
+    tsr_features_of(&f, p);
+    double useful = tsr_work_of(&f) / 65536.0;
+    return useful < 1 ? 1 : useful < p->nthreads ? (int)useful : p->nthreads;
+}
+
+/* The product as tsr_operands_prepare will make it. */
+static tsr_product as_cast(const tsr_product *p)
+{
+    tsr_product cast = *p;
+    cast.a.type = cast.b.type = cast.semiring.type;
+    return cast;
+}
+
+bool tsr_engine_by_reference(void)
+{
+    return strcmp(tsr_config_get()->kernel, "ref") == 0;
+}
+
+/* Limits that hold before any prediction. */
+static bool allowed(const tsr_call *call, tsr_decision *d)
+{
+    if (tsr_config_get()->disabled & disable_bit[call->product.op])
+        return forward(d, "disabled");
+    tsr_product cast = as_cast(&call->product);
+    if (!tsr_backend_cpu()->supports(&cast))
+        return forward(d, "no backend supports it");
+    return true;
+}
+
+/* Representation that the CPU kernels like best: 32-bit indices, values cast, by row for SpMM and SpMV. */
+static void wanted_reps(const tsr_call *call, tsr_decision *d)
+{
+    const tsr_product *p = &call->product;
+    d->a_key = (tsr_rep_key){.by_col = tsr_wanted_by_col_a(p) != call->a.transposed, .pattern = !tsr_reads_a(p),
+                             .type = p->semiring.type};
+    if (d->a_key.pattern)
+        d->a_key.type = TSR_BOOL;
+}
+
+static tsr_features with_rep(const tsr_features *f, bool by_col)
+{
+    tsr_features g = *f;
+    g.a_by_col = by_col;
+    g.a_cast = false;
+    g.narrow_index = true;
+    return g;
+}
+
+/* Use the representation of A if there is one; build it when it pays (ski-rental). Returns the predicted time. */
+static double plan_representation(const tsr_call *call, const tsr_features *f, tsr_decision *d)
+{
+    double without = tsr_predict_cpu_ms(f);
+    if (!call->a.record || tsr_is_masked(call->product.op) || call->b_sparse)
+        return without;
+    if (tsr_config_get()->eager) {
+        d->build_a = true;
+        return without;
+    }
+    bool rep_by_col = d->a_key.by_col != call->a.transposed;
+    tsr_features g = with_rep(f, rep_by_col);
+    double with = tsr_predict_cpu_ms(&g);
+    if (with >= without)
+        return without;
+    tsr_rep *rep = tsr_record_find(call->a.record, d->a_key);
+    d->build_a = rep != NULL;
+    tsr_rep_unref(rep);
+    if (d->build_a)
+        return with;
+    bool flip = f->a_by_col != rep_by_col;
+    double price = tsr_predict_build_ms(f->a_nnz, f->m + f->k, flip, !d->a_key.pattern && !call->product.a.iso, f->nthreads);
+    /* What is lost without it is counted against the best of what is possible without. */
+    double base = call->may_forward && d->forward_ms >= 0 && d->forward_ms < without ? d->forward_ms : without;
+    double gain = base - with;
+    if (gain <= 0)
+        return without;
+    double regret = tsr_record_regret(call->a.record, d->a_key, 0.0);
+    d->build_a = tsr_worth_building(price, regret, gain, call->expected_calls);
+    if (d->build_a)
+        return with;
+    tsr_record_regret(call->a.record, d->a_key, gain);
+    return without;
+}
+
+/* May dense operands and results of such products live on the device, once it runs?  In a loop of a program they come to. */
+static bool may_settle(const tsr_call *call)
+{
+    return call->may_forward && !tsr_is_masked(call->product.op) && !(tsr_config_get()->disabled & TSR_DISABLE_RESIDENCY);
+}
+
+/* To start the GPU costs as much as many products gain: it is started when so much has been lost without it, or at once by a
+ * product that gains as much, or is expected often enough. */
+static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static double lost;
+    tsr_features g = *f;
+    g.a_on_device = true;
+    g.a_there = g.b_there = g.c_stays = may_settle(call);
+    double gain = base - tsr_predict_gpu_ms(&g);
+    if (gain <= 0)
+        return false;
+    pthread_mutex_lock(&lock);
+    lost += gain;
+    bool pays = tsr_worth_building(TSR_GPU_START_MS, lost, gain, call->expected_calls) || lost >= TSR_GPU_START_MS;
+    pthread_mutex_unlock(&lock);
+    return pays;
+}
+
+/* Is the GPU wanted for a product that takes `base` ms without? */
+static bool wants_gpu(const tsr_call *call, const tsr_features *f, double base)
+{
+    const tsr_config *config = tsr_config_get();
+    if (tsr_engine_by_reference() || config->mode != TSR_MODE_AUTO)
+        return !tsr_engine_by_reference() && config->mode == TSR_MODE_GPU;
+    if (tsr_reads_device(call))
+        return true;
+    if (base < TSR_GPU_LEAST_MS)
+        return false;
+    return config->eager || tsr_backend_gpu_asked() || start_pays(call, f, base);
+}
+
+/* The GPU, started now if it was not, if it computes such products. */
+static const tsr_backend *gpu_that_takes(const tsr_call *call)
+{
+    const tsr_backend *gpu = tsr_backend_gpu();
+    tsr_product cast = as_cast(&call->product);
+    return gpu && gpu->supports(&cast) ? gpu : NULL;
+}
+
+/* The account of A on the GPU. */
+static tsr_rep_key device_key(const tsr_call *call, const tsr_decision *d)
+{
+    tsr_rep_key key = d->a_key;
+    key.by_col = call->a.transposed;
+    key.device = true;
+    return key;
+}
+
+/* Predicted time on the GPU.  Bringing A there is paid for like a representation: when it costs more than this one product
+ * gains. */
+static double plan_gpu(const tsr_call *call, const tsr_features *f, const tsr_decision *d, const tsr_backend *gpu, double base)
+{
+    tsr_features g = *f;
+    g.a_on_device = true;
+    double without = tsr_predict_gpu_ms(f), with = tsr_predict_gpu_ms(&g);
+    if (call->a.record && tsr_operands_kept(call, gpu))
+        return with;
+    if (!call->a.record || without < base * TSR_ROUTE_MARGIN || with >= base * TSR_ROUTE_MARGIN)
+        return without;
+    tsr_rep_key key = device_key(call, d);
+    double regret = tsr_record_regret(call->a.record, key, 0.0), gain = base - with;
+    if (tsr_worth_building(without - with, regret, gain, call->expected_calls))
+        return with;
+    tsr_record_regret(call->a.record, key, gain);
+    return without;
+}
+
+/* Without the GPU, ms: the better of what was measured where it was, of what is predicted where not. */
+static double without_gpu(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
+{
+    if (call->b_sparse)
+        return d->forward_ms; /* as its entries go, not as others of this shape */
+    const uint64_t kind = tsr_timing_key(f);
+    const double cpu = tsr_timing_ms(kind, TSR_ROUTE_CPU), real = tsr_timing_ms(kind, TSR_ROUTE_SUITESPARSE);
+    const double cpu_ms = cpu >= 0 ? cpu : d->predicted_ms, real_ms = real >= 0 ? real : d->forward_ms;
+    return d->forward_ms >= 0 && real_ms < cpu_ms ? real_ms : cpu_ms;
+}
+
+/* The GPU instead of what was decided, when it is predicted to be faster or asked for. */
+static void consider_gpu(const tsr_call *call, const tsr_features *f, tsr_decision *d)
+{
+    double cpu_ms = d->predicted_ms, base = without_gpu(call, f, d);
+    const tsr_backend *gpu = wants_gpu(call, f, base) ? gpu_that_takes(call) : NULL;
+    if (!gpu)
+        return;
+    bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
+    double ms = plan_gpu(call, f, d, gpu, base);
+    if (!forced && ms >= base * TSR_ROUTE_MARGIN)
+        return;
+    d->backend = gpu;
+    d->build_a = false;
+    d->predicted_ms = ms;
+    d->reason[0] = '\0';
+    explain(d, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : "", ms, cpu_ms);
+    if (d->forward_ms >= 0)
+        explain(d, ", SuiteSparse %.3g ms", d->forward_ms);
+}
+
+/* ---- products with an iso result ---- */
+
+/* Share of the entries of A that are looked at: those of the entries of a sparse vector, or up to the first hit. */
+static double searched_share(const tsr_features *f)
+{
+    return f->b_sparse ? f->b_nnz / (f->k * f->n) : TSR_SEARCHED_SHARE;
+}
+
+/* A GPU that has the operands already and keeps the result. */
+static double search_ms(const tsr_features *f)
+{
+    tsr_features g = *f;
+    g.a_on_device = g.b_there = g.c_stays = true;
+    g.a_nnz *= searched_share(f);
+    return tsr_predict_gpu_ms(&g);
+}
+
+static double upload_ms(const tsr_features *f)
+{
+    tsr_features g = *f;
+    g.a_on_device = true;
+    return tsr_predict_gpu_ms(f) - tsr_predict_gpu_ms(&g);
+}
+
+/* Has the GPU been missed as much as bringing A there, and maybe starting it, costs? */
+static bool gpu_missed(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
+{
+    double price = upload_ms(f) + (tsr_backend_gpu_asked() ? 0 : TSR_GPU_START_MS);
+    double least = price > TSR_GPU_LOST_MS ? price : TSR_GPU_LOST_MS;
+    return tsr_config_get()->eager || tsr_record_regret(call->a.record, device_key(call, d), 0.0) >= least;
+}
+
+/* A search of SuiteSparse ends at the first hit, so what it takes is not predicted but measured.  What the GPU would have gained, in a
+ * loop that has settled there, is added up; when that is enough, it computes such products of A. */
+static void decide_iso(const tsr_call *call, const tsr_features *f, tsr_decision *d)
+{
+    forward(d, "iso result: SuiteSparse has a special case");
+    if (tsr_config_get()->mode == TSR_MODE_CPU || !call->in_place || !may_settle(call) || !call->a.record || tsr_engine_by_reference())
+        return;
+    if (tsr_work_of(f) < TSR_OBSERVED_LEAST)
+        return;
+    d->observed_ms = search_ms(f);
+    const tsr_backend *gpu = gpu_missed(call, f, d) ? gpu_that_takes(call) : NULL;
+    if (!gpu)
+        return;
+    d->backend = gpu;
+    d->predicted_ms = d->observed_ms;
+    d->reason[0] = '\0';
+    explain(d, "predicted %.3g ms, SuiteSparse measured", d->observed_ms);
+}
+
+void tsr_engine_observe(const tsr_call *call, const tsr_decision *d, double ms)
+{
+    double missed = tsr_record_regret(call->a.record, device_key(call, d), 0.0), gain = ms - d->observed_ms;
+    tsr_record_regret(call->a.record, device_key(call, d), gain > -missed ? gain : -missed);
+}
+
+bool tsr_engine_gpu_multiplies(const tsr_call *call)
+{
+    if (tsr_config_get()->mode != TSR_MODE_AUTO || tsr_config_get()->eager)
+        return false;
+    tsr_features f;
+    tsr_features_of(&f, &call->product);
+    f.direct = call->direct;
+    const double cpu = tsr_predict_cpu_ms(&f), real = tsr_predict_suitesparse_ms(&f), base = cpu < real ? cpu : real;
+    return tsr_predict_gpu_ms(&f) < base * TSR_ROUTE_MARGIN && wants_gpu(call, &f, base);
+}
+
+static void choose(const tsr_call *call, tsr_decision *d)
+{
+    d->backend = tsr_backend_cpu();
+    if (!call->may_forward) {
+        explain(d, "predicted %.3g ms", d->predicted_ms);
+        return;
+    }
+    bool forced = tsr_config_forces_cpu();
+    bool better = d->predicted_ms < d->forward_ms * TSR_ROUTE_MARGIN;
+    explain(d, "%spredicted %.3g ms, SuiteSparse %.3g ms", forced ? "forced; " : "", d->predicted_ms, d->forward_ms);
+    if (!better && !forced)
+        d->backend = NULL;
+}
+
+static tsr_route route_of(const tsr_decision *d)
+{
+    return !d->backend ? TSR_ROUTE_SUITESPARSE : d->backend == tsr_backend_cpu() ? TSR_ROUTE_CPU : TSR_ROUTE_GPU;
+}
+
+/* Where predictions were wrong before, measured times decide. */
+static void follow_times(const tsr_call *call, const tsr_features *f, double cpu_ms, tsr_decision *d)
+{
+    const tsr_config *config = tsr_config_get();
+    if (!call->may_forward || config->mode == TSR_MODE_GPU || tsr_config_forces_cpu() || config->defer || config->eager || tsr_engine_by_reference())
+        return;
+    if (call->b.absent)
+        d->away = tsr_timing_key(f);
+    if (tsr_reads_device(call) || call->b_sparse || tsr_result_stays(call))
+        return;
+    d->timing = tsr_timing_key(f);
+    d->alike = tsr_timing_alike(f);
+    const tsr_route chosen = route_of(d);
+    const tsr_route first = chosen == TSR_ROUTE_CPU && tsr_timing_lost(d->alike) ? TSR_ROUTE_SUITESPARSE : chosen;
+    const double predicted[TSR_ROUTE_COUNT] = {d->forward_ms, cpu_ms, first == TSR_ROUTE_GPU ? d->predicted_ms : -1.0};
+    tsr_route route = tsr_timing_choose(d->timing, predicted, first);
+    if (route == chosen)
+        return;
+    d->backend = route == TSR_ROUTE_CPU ? tsr_backend_cpu() : NULL;
+    d->predicted_ms = predicted[route];
+    d->reason[0] = '\0';
+    explain(d, "measured times; predicted %.3g ms, SuiteSparse %.3g ms", cpu_ms, d->forward_ms);
+}
+
+void tsr_engine_learn(const tsr_decision *d, double ms)
+{
+    tsr_timing_add(d->timing, route_of(d), ms);
+    tsr_timing_judge(d->alike, route_of(d), ms, d->forward_ms);
+}
+
+void tsr_engine_learn_away(uint64_t away, double ms)
+{
+    tsr_timing_add(away, TSR_ROUTE_SUITESPARSE, ms);
+}
+
+/* Entries that SuiteSparse walks; 0: not looked at. */
+static double walk_of(const tsr_call *call, const tsr_features *f)
+{
+    tsr_product held = call->product;
+    if (call->b_sparse)
+        held.b = call->sparse;
+    const bool frontier = call->b_sparse && (held.op == TSR_OP_SPMM || held.a.by_col);
+    const bool dots = held.op == TSR_OP_MASKED_DOT && tsr_work_of(f) >= TSR_WALK_LEAST;
+    return frontier || dots ? tsr_sample_walk(&held) : 0;
+}
+
+void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
+{
+    *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0, .observed_ms = -1.0};
+    tsr_features f;
+    tsr_features_of(&f, &call->product);
+    f.finish_extra = call->through_t && !call->add_c;
+    f.accum_full = call->add_c;
+    f.direct = call->direct && !f.b_cast;
+    f.c_stays = tsr_result_stays(call);
+    f.b_sparse = call->b_sparse;
+    f.walk = walk_of(call, &f);
+    if (!allowed(call, d))
+        return;
+    wanted_reps(call, d);
+    if (call->one_value && tsr_config_get()->mode != TSR_MODE_GPU && !tsr_config_forces_cpu()) {
+        decide_iso(call, &f, d);
+        return;
+    }
+    double home = (call->b.absent ? tsr_predict_download_ms(&f) : 0) + tsr_predict_settle_ms(call->waiting, f.nthreads);
+    d->forward_ms = call->may_forward ? home + tsr_predict_suitesparse_ms(&f) : -1.0;
+    d->predicted_ms = home + plan_representation(call, &f, d);
+    choose(call, d);
+    double cpu_ms = d->predicted_ms;
+    consider_gpu(call, &f, d);
+    follow_times(call, &f, cpu_ms, d);
+}
+
+bool tsr_engine_result_full(const tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    if (tsr_is_masked(p->op))
+        return false;
+    return p->b.format == TSR_FULL && p->k > 0 && tsr_record_all_rows_present(call->a.record, &p->a, call->a.transposed, p->nthreads);
+}

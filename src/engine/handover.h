@@ -1,0 +1,52 @@
+/* Arrays of a result, in the memory of the program that gets them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_ENGINE_HANDOVER_H
+#define TSR_ENGINE_HANDOVER_H
+
+#include "tessera/backend.h"
+
+/* The program's allocator. */
+typedef struct tsr_memory {
+    void *(*allocate)(size_t size);
+    void (*release)(void *block); /* NULL allowed */
+} tsr_memory;
+
+/* On their way into an object.  Dense: x, b.  Sparse: p, h, i, x.  What an object has taken over is NULL afterwards; tsr_arrays_free frees
+ * the rest. */
+typedef struct tsr_handover {
+    const tsr_memory *memory;
+    void *x;
+    int8_t *b;
+    uint64_t *p, *h, *i;
+    size_t x_bytes, b_bytes, p_bytes, h_bytes, i_bytes;
+    int64_t nvals, nvec;
+    bool iso; /* x has one value for all */
+} tsr_handover;
+
+/* Room for a dense result of `count` places; present = it may have absent entries.  false: out of memory, nothing held. */
+bool tsr_arrays_dense(tsr_handover *arrays, const tsr_memory *memory, int64_t count, tsr_type type, bool present);
+
+/* Room for their presence, unless there is some.  false: out of memory. */
+bool tsr_arrays_presence(tsr_handover *arrays, int64_t count);
+
+/* Room for a sparse result of `nvals` entries in `nvec` vectors.  false: out of memory, nothing held. */
+bool tsr_arrays_compressed(tsr_handover *arrays, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type);
+
+/* Room for a masked result of at most `most` entries, with the mask's vectors (h copied).  false: out of memory. */
+bool tsr_arrays_sparse(tsr_handover *arrays, const tsr_memory *memory, const tsr_product *p, int64_t most);
+
+/* The entries of a bitmap, in vectors of `vlen` places, into a sparse result with room for them; the bitmap is freed. */
+void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *bitmap, int64_t nvec, int64_t vlen, tsr_type type, int nthreads);
+
+/* `nvals` entries are present; all of them: b is not needed any more. */
+void tsr_arrays_count(tsr_handover *arrays, int64_t nvals, int64_t count);
+
+/* All entries have this value, of `size` bytes (NULL: that of the first one, if there is one): so the result is handed over iso.  Without
+ * memory for that value nothing changes. */
+void tsr_arrays_unify(tsr_handover *arrays, size_t size, const void *one);
+
+/* A hypersparse result loses its vectors without entries: SuiteSparse 7.4.0 reads the list of those of length 1 as that of the entries. */
+void tsr_arrays_drop_empty(tsr_handover *arrays);
+void tsr_arrays_free(tsr_handover *arrays);
+
+#endif

@@ -1,0 +1,343 @@
+/* Products as an operation: sparse times full, sampled, masked.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/types.h"
+#include "src/engine/engine.h"
+#include "src/format/sparse/format.h"
+#include "src/policy/placement_history.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+
+/* ---- operands ---- */
+
+/* What is built of an operand that is about to be overwritten would be stale. */
+static tsr_record *record_of(const tsr_call *call, const void *handle)
+{
+    return handle == call->given.C ? NULL : call->door->record(handle, true);
+}
+
+static void resolve(tsr_call *call)
+{
+    if (tsr_is_dense_product(&call->product))
+        return; /* nothing is kept of full operands */
+    call->a.record = record_of(call, call->a.handle);
+    if (!tsr_is_masked(call->product.op))
+        return;
+    call->b.record = record_of(call, call->b.handle);
+    call->mask.record = record_of(call, call->given.M);
+}
+
+/* ---- where may the result be? ---- */
+
+static double least_places(void)
+{
+    const tsr_config *config = tsr_config_get();
+    return tsr_placement_least(config->min_work, config->mode == TSR_MODE_GPU);
+}
+
+static bool large(const tsr_product *p)
+{
+    return (double)p->m * (double)p->n >= least_places();
+}
+
+static uint64_t key_of(const tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    const uint64_t parts[] = {(uint64_t)p->op, (uint64_t)p->semiring.add, (uint64_t)p->semiring.mul, (uint64_t)p->semiring.type,
+                              (uint64_t)p->m, (uint64_t)p->n, (uint64_t)p->k, (uint64_t)p->a.nvals, call->through_t};
+    return tsr_placement_key(parts, sizeof parts / sizeof *parts);
+}
+
+/* SuiteSparse 7.4.0 crashes in C<M> += T with a full T (its method 08n), so there a full T is handed over as bitmap. */
+static bool keep_presence(const tsr_call *call)
+{
+    return call->through_t && call->given.accum && call->given.M;
+}
+
+/* Of a dense result. */
+static bool is_full(const tsr_call *call)
+{
+    return !keep_presence(call) && tsr_engine_result_full(call);
+}
+
+/* C<M> accum= T there.  What only the host has of C and M must be worth uploading: a mask alone is, T would have to come here to meet it;
+ * C, where such results are used there, which is tried now and then. */
+static bool plan_update(tsr_call *call)
+{
+    tsr_remote *r = &call->remote;
+    r->update = call->door->plan_update(call, is_full(call));
+    if (!r->update)
+        return false;
+    const bool wanted = call->in_place || tsr_placement_stays(r->key) || (r->update->c_is_free && r->update->mask_there);
+    r->trial = !wanted && (!r->update->reads_c || tsr_placement_keeps(r->key));
+    return wanted || r->trial;
+}
+
+/* Before the product is priced: what need not be downloaded counts. */
+static void place(tsr_call *call)
+{
+    tsr_remote *r = &call->remote;
+    if (tsr_is_masked(call->product.op) || tsr_config_get()->defer || !large(&call->product) || !call->door->may_stay(&call->given))
+        return;
+    r->key = key_of(call);
+    if (call->through_t)
+        r->may_stay = r->updates = plan_update(call);
+    else
+        r->may_stay = call->in_place || tsr_placement_stays(r->key);
+    r->may_keep = !r->may_stay && !call->through_t && tsr_placement_keeps(r->key);
+}
+
+static double waiting_places(const tsr_call *call, const void *handle)
+{
+    const tsr_product *p = &call->product;
+    return handle && call->door->form_waits(handle) ? (double)p->m * (double)p->n : 0;
+}
+
+static void decide(tsr_call *call)
+{
+    const void *C = call->given.C, *M = call->mask.handle;
+    place(call);
+    call->b.absent = call->b.array && call->door->is_absent(call->b.handle);
+    call->waiting = waiting_places(call, C) + (M == C ? 0 : waiting_places(call, M));
+    call->direct = call->door->is_page_locked(call->product.b.x);
+    tsr_engine_decide(call, &call->decision);
+}
+
+/* ---- memory ---- */
+
+/* Memory of the result, in the user's allocator, before anything is computed (a deferred product must not fail later). */
+static bool reserve(tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    const tsr_memory *memory = call->door->memory;
+    const bool masked = tsr_is_masked(p->op);
+    call->door->begin_result((size_t)(masked ? p->mask.nvals : p->m * p->n) * tsr_type_size(p->semiring.type));
+    if (!masked)
+        return tsr_arrays_dense(&call->arrays, memory, p->m * p->n, p->semiring.type, !is_full(call));
+    const bool waits = call->door->may_wait(call);
+    const size_t entries = (size_t)(p->mask.nvals > 0 ? p->mask.nvals : 1);
+    call->masked_x = memory->allocate(entries * tsr_type_size(p->semiring.type));
+    call->masked_b = memory->allocate(entries);
+    call->remote.may_stay = waits && !call->in_place && call->decision.backend->download;
+    if (!call->masked_x || !call->masked_b)
+        return false;
+    return !(waits && tsr_config_get()->defer) || tsr_arrays_sparse(&call->arrays, memory, p, p->mask.nvals);
+}
+
+/* The device reads and writes large arrays by itself once they lie in blocks that products have often used; what stays there touches
+ * none. */
+static void use_operand(const tsr_call *call, const tsr_view *v, bool read)
+{
+    if (read && !v->iso && v->type == call->product.semiring.type)
+        call->door->use_block(v->x, call->decision.backend);
+}
+
+static void use_blocks(tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    const double start = call->decision.timing ? tsr_engine_clock_ms() : 0;
+    if (p->op != TSR_OP_MASKED_DOT)
+        use_operand(call, &p->b, tsr_reads_b(p));
+    if (p->op == TSR_OP_SDDMM)
+        use_operand(call, &p->a, tsr_reads_a(p));
+    if (!tsr_is_masked(p->op) && !call->remote.may_stay)
+        call->door->use_block(call->arrays.x, call->decision.backend);
+    call->pin_ms = call->decision.timing ? tsr_engine_clock_ms() - start : 0;
+}
+
+/* ---- computing ---- */
+
+static tsr_status execute(const tsr_call *call, tsr_result *result)
+{
+    return call->deferred ? tsr_engine_execute_surely(call, &call->decision, result)
+                          : tsr_engine_execute(call, &call->decision, result);
+}
+
+static void count(tsr_call *call, int64_t nvals, int64_t places)
+{
+    tsr_arrays_count(&call->arrays, nvals, keep_presence(call) ? INT64_MAX : places);
+}
+
+static tsr_status run_dense(tsr_call *call)
+{
+    tsr_remote *r = &call->remote;
+    tsr_result result = {.x = call->arrays.x, .b = call->arrays.b, .may_stay = r->may_stay, .may_keep = r->may_keep};
+    const tsr_status status = execute(call, &result);
+    r->stays = result.stays;
+    if (status == TSR_OK && call->arrays.b && !(r->stays && r->may_stay))
+        count(call, result.nvals, call->product.m * call->product.n);
+    return status;
+}
+
+static bool compact(tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    tsr_handover *arrays = &call->arrays;
+    int64_t *offsets = malloc((size_t)(p->mask.nvec + 1) * sizeof *offsets);
+    if (!offsets)
+        return false;
+    int64_t kept = tsr_compact_count(offsets, &p->mask, call->masked_b, p->nthreads);
+    bool ok = arrays->p || tsr_arrays_sparse(arrays, call->door->memory, p, kept);
+    if (ok) {
+        memcpy(arrays->p, offsets, (size_t)(p->mask.nvec + 1) * sizeof *offsets);
+        tsr_compact_fill((int64_t *)arrays->i, arrays->x, offsets, &p->mask, call->masked_b, call->masked_x,
+                         tsr_type_size(p->semiring.type), p->nthreads);
+        arrays->nvals = kept;
+        tsr_arrays_drop_empty(arrays);
+    }
+    free(offsets);
+    return ok;
+}
+
+static void drop(tsr_call *call)
+{
+    const tsr_backend *backend = call->decision.backend;
+    (tsr_is_masked(call->product.op) ? backend->drop : backend->arrays->drop)(call->remote.stays);
+    call->remote.stays = NULL;
+}
+
+/* What stays somewhere is downloaded, or computed once more. */
+static tsr_status download(tsr_call *call, tsr_result *result)
+{
+    const tsr_backend *backend = call->decision.backend;
+    const tsr_product *p = &call->product;
+    const double start = tsr_engine_clock_ms();
+    const tsr_status status = backend->download(call->remote.stays, result);
+    if (status == TSR_OK)
+        call->door->report_download(backend, p->semiring.type, p->mask.nvals, result->bytes_moved, tsr_engine_clock_ms() - start);
+    drop(call);
+    return status == TSR_OK ? status : execute(call, result);
+}
+
+static tsr_status run_masked(tsr_call *call)
+{
+    tsr_remote *r = &call->remote;
+    tsr_result result = {.x = call->masked_x, .b = call->masked_b, .may_stay = r->may_stay};
+    const tsr_status status = r->stays ? download(call, &result) : execute(call, &result);
+    r->stays = result.stays;
+    r->total = result.total;
+    return status == TSR_OK && !r->stays && !compact(call) ? TSR_OUT_OF_MEMORY : status;
+}
+
+/* b, which the host holds sparse, becomes a bitmap on the device. */
+static tsr_status upload_sparse(tsr_call *call)
+{
+    const tsr_view held = call->b.transposed ? tsr_view_transposed(call->sparse) : call->sparse;
+    const tsr_status status = call->door->upload(&call->b, &held, call->decision.backend, &call->moved);
+    if (status != TSR_OK)
+        return status;
+    call->product.b_value = tsr_device_array_kept(call->b.array);
+    call->product.b.x = NULL;
+    return TSR_OK;
+}
+
+static tsr_status run(tsr_call *call)
+{
+    const tsr_status uploaded = call->b_sparse ? upload_sparse(call) : TSR_OK;
+    if (uploaded != TSR_OK)
+        return uploaded;
+    if (!call->remote.stays)
+        use_blocks(call);
+    return tsr_is_masked(call->product.op) ? run_masked(call) : run_dense(call);
+}
+
+/* ---- a result that stays ---- */
+
+static void release_record(tsr_object *object)
+{
+    tsr_record_unref(object->record);
+    object->record = NULL;
+}
+
+/* The result stays on the device until somebody wants to see it; what the device has of the operands is theirs alone. */
+static tsr_settlement settle_masked(tsr_call *call, tsr_status *status)
+{
+    const tsr_product *p = &call->product;
+    release_record(&call->a);
+    release_record(&call->b);
+    release_record(&call->mask);
+    if (tsr_arrays_sparse(&call->arrays, call->door->memory, p, p->mask.nvals) && tsr_engine_defer(call))
+        return TSR_WAITS;
+    tsr_arrays_free(&call->arrays);
+    call->remote.may_stay = false;
+    *status = run_masked(call);
+    return TSR_HAND_OVER;
+}
+
+tsr_device_array *tsr_engine_result_array(tsr_call *call, bool full)
+{
+    const tsr_product *p = &call->product;
+    const bool turned = call->swapped;
+    const tsr_device_array_facts facts = {.backend = call->decision.backend, .type = p->semiring.type, .nrows = turned ? p->n : p->m,
+                                          .ncols = turned ? p->m : p->n, .by_col = call->c_by_col, .full = full,
+                                          .iso = call->one_value, .one = call->one, .origin = call->remote.updates ? 0 : call->remote.key};
+    void *stays = call->remote.stays;
+    call->remote.stays = NULL;
+    return tsr_device_array_new(&facts, stays);
+}
+
+static tsr_status fetch(tsr_call *call, tsr_device_array *array)
+{
+    tsr_result result = {.x = call->arrays.x, .b = call->arrays.b};
+    const tsr_backend_arrays *arrays = call->decision.backend->arrays;
+    const tsr_status status = arrays->download(tsr_device_array_kept(array), &result, call->product.nthreads);
+    if (status == TSR_OK && call->arrays.b)
+        count(call, result.nvals, tsr_device_array_places(array));
+    return status;
+}
+
+/* C is the array from now on, or what C<M> accum= makes of it; else it is downloaded, or *status says why not. */
+static tsr_settlement settle_dense(tsr_call *call, tsr_status *status)
+{
+    tsr_device_array *array = tsr_engine_result_array(call, !call->arrays.b);
+    *status = array ? TSR_OK : TSR_OUT_OF_MEMORY;
+    if (!array)
+        return TSR_HAND_OVER;
+    if (call->remote.updates ? call->door->update(call, array) : call->door->leave(call, array))
+        return TSR_SETTLED;
+    *status = fetch(call, array);
+    tsr_device_array_unref(array);
+    return TSR_HAND_OVER;
+}
+
+static tsr_settlement settle(tsr_call *call, tsr_status *status)
+{
+    if (!call->remote.stays || !call->remote.may_stay)
+        return TSR_HAND_OVER;
+    return tsr_is_masked(call->product.op) ? settle_masked(call, status) : settle_dense(call, status);
+}
+
+/* ---- operands that were used ---- */
+
+static void note_use(const tsr_call *call, const tsr_view *v, const void *handle, bool read)
+{
+    const bool whole = read && v->x && !v->iso && (double)v->nrows * (double)v->ncols >= least_places();
+    if (whole && handle != call->given.C && call->decision.backend->arrays)
+        call->door->note_use(handle);
+}
+
+static void use(tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    if (p->op != TSR_OP_MASKED_DOT)
+        note_use(call, &p->b, call->b.handle, tsr_reads_b(p));
+    if (p->op == TSR_OP_SDDMM)
+        note_use(call, &p->a, call->a.handle, tsr_reads_a(p));
+    tsr_device_array *const both[] = {call->a.array, call->b.array};
+    for (int k = 0; k < 2; k++) {
+        if (both[k] && tsr_device_array_first_use(both[k]))
+            tsr_placement_used(tsr_device_array_about(both[k])->origin);
+    }
+}
+
+static void describe(char *text, size_t size, const tsr_call *call)
+{
+    *text = '\0';
+    if (call->product.m > 0)
+        tsr_engine_describe(text, size, &call->product);
+}
+
+const tsr_operation tsr_product_operation = {.resolve = resolve, .decide = decide, .reserve = reserve, .run = run,
+                                             .settle = settle, .use = use, .drop = drop, .describe = describe};

@@ -1,0 +1,39 @@
+/* GrB_mxm, GrB_mxv and GrB_vxm: from arguments to a call, from its arrays to C.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_GRAPHBLAS_PRODUCT_H
+#define TSR_GRAPHBLAS_PRODUCT_H
+
+#include "src/graphblas/handover/finish.h"
+#include "src/graphblas/match/match.h"
+
+/* Rows or columns of a sparse matrix that may be uploaded as a bitmap, like a vector. */
+#define TSR_NARROW 64
+
+static inline bool tsr_match_narrow(double nrows, double ncols)
+{
+    return (nrows <= TSR_NARROW || ncols <= TSR_NARROW) && nrows * ncols <= 0x1p28;
+}
+
+/* What the engine asks of this door (door.c). */
+extern const tsr_door tsr_graphblas_door;
+
+/* ---- product.c ---- */
+
+bool tsr_product_concerns_device(const tsr_arguments *given);
+bool tsr_product_bring(const tsr_arguments *given);
+bool tsr_product_pays(const tsr_arguments *given);
+int tsr_product_forward(const tsr_arguments *given);
+
+/* ---- match_product.c ---- */
+
+/* NULL: matched.  Otherwise why the call is forwarded (static text).  In place, operands that a device has are taken from there, and C,
+ * which may be only there, is not inspected; else the host has everything. */
+const char *tsr_match_product(tsr_call *call);
+
+/* ---- finish_product.c ---- */
+
+/* C = the arrays of the call directly, keeping C's own options (sparsity control, switches), or C<M> accum= them through the real library.
+ * conform: let SuiteSparse choose the format that its rules ask for, which may allocate. */
+int tsr_finish_call(tsr_call *call, bool conform);
+
+#endif
