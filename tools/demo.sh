@@ -1,46 +1,56 @@
 #!/usr/bin/env bash
 # Run the unchanged GraphBLAS programs of examples/ plain and through Tessera, and print a table.
-# usage: [BUILD=build] tools/demo.sh [--karate-only] [GRAPH.mtx[.gz]]          SPDX-License-Identifier: Apache-2.0
+# usage: [BUILD=build] tools/demo.sh [--karate-only] [--cpu] [--html=PAGE.html] [GRAPH.mtx[.gz]]
+#   --html=PAGE.html  the same as one page with pictures        --cpu  leave a GPU out (its kernels take ten minutes to compile)
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 
-graphs="karate rmat:16"
-file=""
+fail() { echo "demo: $1" >&2; exit "${2:-1}"; }
+
+usage() { sed -n '2,4s/^# //p' "$root/tools/demo.sh"; }
+
+# A Matrix Market file?  Said at once, not after compiling.
+check_graph() {
+    [ -e "$1" ] || fail "$1: no such file"
+    [ ! -d "$1" ] || fail "$1: a directory, not a file"
+    [ -r "$1" ] || fail "$1: cannot be read"
+    [ "$(zcat -f -- "$1" 2>/dev/null | head -c 14)" = '%%MatrixMarket' ] || fail "$1: not a Matrix Market file (.mtx or .mtx.gz)"
+}
+
+graphs="karate rmat:16 communities:30000:16" file="" page="" gpu=auto
 for argument in "$@"; do
     case "$argument" in
     --karate-only) graphs=karate ;;
-    -h | --help)
-        sed -n '2,3s/^# //p' "$0"
-        exit 0
-        ;;
-    -*)
-        echo "demo: no option '$argument'; usage: tools/demo.sh [--karate-only] [GRAPH.mtx[.gz]]" >&2
-        exit 2
-        ;;
+    --cpu) gpu=no ;;
+    --html=?*) page=$(realpath -m -- "${argument#--html=}") ;;
+    -h | --help) usage; exit 0 ;;
+    -*) fail "no option '$argument'; usage: tools/demo.sh [--karate-only] [--cpu] [--html=PAGE.html] [GRAPH.mtx[.gz]]" 2 ;;
     *)
-        [ -z "$file" ] || { echo "demo: one graph file, please" >&2; exit 2; }
+        [ -z "$file" ] || fail "one graph file, please" 2
         file=$argument
         ;;
     esac
 done
 if [ -n "$file" ]; then
-    [ -f "$file" ] || { echo "demo: $file: no such file" >&2; exit 1; }
-    [ -r "$file" ] || { echo "demo: $file: cannot be read" >&2; exit 1; }
-    file=$(realpath "$file")
+    check_graph "$file"
+    file=$(realpath -- "$file")
+fi
+if [ -n "$page" ]; then
+    [ -d "$(dirname -- "$page")" ] || fail "$page: no such folder"
+    [ ! -d "$page" ] || fail "$page: a directory, not a file"
 fi
 
 cd "$root"
 tools/scripts/install_deps.sh demo || exit 1
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-quietly() { "$@" >"$log" 2>&1 || { cat "$log" >&2; echo "demo: '$*' failed" >&2; exit 1; }; }
-
 export BUILD=${BUILD:-build}
-[ -f "$BUILD/build.ninja" ] || { echo "Configuring $BUILD/ …"; quietly meson setup "$BUILD"; }
-quietly meson configure "$BUILD" -Dtests=true
-echo "Compiling …"
-targets=$(python3 tools/scripts/demo.py --targets)
+if [ ! -f "$BUILD/build.ninja" ]; then
+    cuda=disabled
+    if [ $gpu = auto ] && command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q ^GPU; then cuda=auto; fi
+    log=$(mktemp)
+    echo "Configuring $BUILD/ (CUDA kernels: $cuda)"
+    meson setup "$BUILD" -Dtests=false -Ddebug=false -Dcuda=$cuda >"$log" 2>&1 || { cat "$log" >&2; fail "'meson setup' failed"; }
+    rm -f "$log"
+fi
 # shellcheck disable=SC2086
-quietly meson compile -C "$BUILD" $targets
-# shellcheck disable=SC2086
-exec python3 tools/scripts/demo.py $graphs ${file:+"$file"}
+exec python3 tools/scripts/demo.py ${page:+--html="$page"} $graphs ${file:+"$file"}

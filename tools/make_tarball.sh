@@ -11,6 +11,12 @@ file=$(realpath -m "${2:-$name.tar.gz}")
 where=$(mktemp -d)
 trap 'rm -rf "$where"' EXIT
 
+# What `ninja uninstall` deletes is what the last install wrote down: packing must not replace that.
+list=$build/meson-logs/install-log.txt
+if [ -f "$list" ]; then cp -p "$list" "$where/list"; fi
+restore() { if [ -f "$where/list" ]; then cp -p "$where/list" "$list"; else rm -f "$list"; fi; rm -rf "$where"; }
+trap restore EXIT
+
 DESTDIR=$where/root meson install -C "$build" --no-rebuild --strip >"$where/log" || { tail -5 "$where/log" >&2; exit 1; }
 mv "$where/root$(option prefix)" "$where/$name"
 for pc in "$where/$name/$(option libdir)"/pkgconfig/*.pc; do

@@ -240,7 +240,7 @@ enum { OPTION_COUNT = sizeof options / sizeof options[0] };
 
 /* Environment variables of ours that are not options, or belong to the test programs. */
 static const char *const other_variables[] = {
-    "TESSERA_CONFIG", "TESSERA_CPU_ISA", "TESSERA_PLUGIN_DIR", "TESSERA_CHECK_BLIND", NULL
+    "TESSERA_CONFIG", "TESSERA_CPU_ISA", "TESSERA_PLUGIN_DIR", "TESSERA_CHECK_BLIND", "TESSERA_WATCH", NULL
 };
 
 /* Read where kernels are chosen; judged here. */

@@ -272,6 +272,21 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.complete("run", "--prec"), ["--precision="])
         self.assertIn("--replace", self.complete("run", "--"))
 
+    def test_values(self):
+        self.assertEqual(self.complete("run", "--mode", "="), ["auto", "cpu", "gpu", "off"])
+        self.assertEqual(self.complete("run", "--mode", "=", "c"), ["cpu"])
+        self.assertIn("mxm,sddmm", self.complete("run", "--disable", "=", "mxm,s"))
+        self.assertEqual(self.complete("bench", "--op", "=", "sp"), ["spmm", "spmv"])
+        self.assertIn("gpu:panel", self.complete("bench", "--kernel", "=", "gpu:p"))
+        self.assertEqual(self.complete("run", "--device", "="), [])
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("a.svg", "b.mtx.gz"):
+                pathlib.Path(folder, name).touch()
+            self.assertEqual(self.complete("inspect", "--plot", "=", folder + "/a"), [folder + "/a.svg"])
+            self.assertEqual(self.complete("inspect", folder + "/"), [folder + "/b.mtx.gz"])
+
 
 class Manual(unittest.TestCase):
     def test_every_command_and_option_is_in_the_manual(self):
@@ -330,10 +345,24 @@ class Run(unittest.TestCase):
             self.skipTest("no replacement library was built")
         result = self.run_shell("echo $LD_LIBRARY_PATH; echo $LD_PRELOAD", "--replace", LD_LIBRARY_PATH="/before")
         path, preload = result.stdout.split("\n")[:2]
-        self.assertEqual(preload, "")
+        self.assertNotIn("libtessera.so", preload)
         folder, before = path.split(":")
         self.assertEqual(before, "/before")
         self.assertTrue(any(name.startswith("libgraphblas.so") for name in os.listdir(folder)))
+
+    def test_a_replacement_that_does_nothing_says_so(self):
+        if json.loads(tessera("info", "--json").stdout)["replacement"] == "not found":
+            self.skipTest("no replacement library was built")
+        result = tessera("run", "--replace", "--", sys.executable, "-c", "print('here')")
+        self.assertEqual((result.returncode, result.stdout), (0, "here\n"))
+        self.assertRegex(result.stderr, r"^tessera: --replace changed nothing: python\S* loaded no libgraphblas\n$")
+        load = "import ctypes, sys; ctypes.CDLL(sys.argv[1])"
+        found = json.loads(tessera("info", "--json").stdout)["graphblas_found"]
+        result = tessera("run", "--replace", "--", sys.executable, "-c", load, found)  # by its path, not by its name
+        self.assertIn(f"loaded {found}", result.stderr)
+        result = tessera("run", "--replace", "--", sys.executable, "-c", load, os.path.basename(os.path.realpath(found))[:len("libgraphblas.so.7")])
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        self.assertEqual(self.run_shell("true; /bin/true", "--replace").stderr.count("\n"), 1)  # the shell says it, not what it starts
 
 
 class Answers(unittest.TestCase):
@@ -342,6 +371,8 @@ class Answers(unittest.TestCase):
         self.assertRegex(text, r"(?m)^Tessera +\d+\.\d+\.\d+$")
         self.assertRegex(text, r"(?m)^  mode +cpu +\(environment\)$")
         self.assertRegex(text, r"(?m)^  verbose +0 +\(default\)$")
+        library = tessera("info", "--library").stdout.strip()
+        self.assertEqual(library, json.loads(tessera("info", "--json").stdout)["library"])
         answer = json.loads(tessera("info", "--json", TESSERA_KERNEL="csr").stdout)
         self.assertEqual(answer["configuration"]["kernel"], {"value": "csr", "layer": "environment"})
         self.assertIn("cpu", answer["backends"])

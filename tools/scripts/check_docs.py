@@ -174,8 +174,8 @@ def check_names(page, variables):
 
 
 def messages():
-    """The text of all our sources, adjacent string literals joined."""
-    sources = (path.read_text(encoding='utf-8') for path in (ROOT / 'src').rglob('*.c'))
+    """The text of the library and the command, adjacent string literals joined."""
+    sources = (path.read_text(encoding='utf-8') for folder in ('src', 'tools') for path in (ROOT / folder).rglob('*.c'))
     return re.sub(r'"\s*"', '', '\n'.join(sources))
 
 
@@ -284,7 +284,7 @@ def installed(build, folder):
     tool, library, pc = (next(str(path) for path in pathlib.Path(folder).rglob(name)) for name in ('bin/tessera', 'libtessera.so', 'tessera.pc'))
     kept = {name: value for name, value in os.environ.items() if not name.startswith('TESSERA_')}
     kept.update(PATH=f'{os.path.dirname(tool)}:{os.environ["PATH"]}', PKG_CONFIG_PATH=os.path.dirname(pc), PKG_CONFIG_SYSROOT_DIR=folder,
-                LIBRARY_PATH=os.path.dirname(library), LD_LIBRARY_PATH=os.path.dirname(library), LIBDIR=os.path.dirname(library))
+                LIBRARY_PATH=os.path.dirname(library), LD_LIBRARY_PATH=os.path.dirname(library))
     return kept, tool
 
 

@@ -15,9 +15,19 @@ DESTDIR=$where meson install -C "$build" --no-rebuild >"$where/log" || fail "mes
 find_one() { find "$where" -path "$where/*$1" | head -1; }
 
 for file in /include/tessera/tessera.h /include/tessera/backend.h /pkgconfig/tessera.pc /bin/tessera /libtessera.so \
-    /man1/tessera.1 /man5/tessera.conf.5 /bash-completion/completions/tessera /tessera/libtessera_suitesparse.so; do
+    /man1/tessera.1 /man5/tessera.conf.5 /bash-completion/completions/tessera /tessera/libtessera_suitesparse.so \
+    /doc/tessera/README.md /doc/tessera/docs/quickstart.md /doc/tessera/docs/tool.md; do
     [ -n "$(find_one "$file")" ] || fail "$file is not installed"
 done
+# Every page that an installed page links to is installed beside it.
+pages=$(dirname "$(find_one /doc/tessera/README.md)")
+while read -r page link; do
+    [ -e "$(dirname "$page")/$link" ] || fail "${page#"$where"} links to $link, which is not installed"
+done < <(grep -oE '\]\([A-Za-z0-9_./-]+\.(md|svg|png)' -r "$pages" --include=*.md | sed 's/:](/ /')
+# Nothing that only a debugger reads.
+while read -r file; do
+    readelf -S "$file" | grep -q '\.debug_info' && fail "${file#"$where"} is not stripped"
+done < <(find "$where" -type f \( -name '*.so*' -o -path '*/bin/tessera' \))
 library=$(find_one /libtessera.so)
 replacement=$(find_one /libgraphblas.so.7)
 [ -n "$replacement" ] || fail "the replacement directory is not installed"
@@ -76,8 +86,9 @@ done
 unpacked=$(dirname "$(find "$root" -name tessera.pc)")
 [ "$(PKG_CONFIG_PATH=$unpacked pkg-config --variable=prefix tessera | xargs realpath)" = "$root" ] || fail "unpacked, tessera.pc"
 
-# Taken away again, nothing stays.
+# Taken away again, nothing stays; a tarball made in between changes nothing about that.
 DESTDIR=$where/again meson install -C "$build" --no-rebuild >"$where/log"
+"$(dirname "$0")"/../make_tarball.sh "$build" "$where/second.tar.gz" >/dev/null || fail "make_tarball.sh after an install"
 ninja -C "$build" uninstall >"$where/log" 2>&1 || fail "uninstall: $(tail -5 "$where/log")"
 mkdir -p "$where/again"
 left=$(find "$where/again" -type f -o -type l | head -3)

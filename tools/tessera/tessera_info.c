@@ -121,28 +121,44 @@ static void print_json(const facts *f)
     puts("}}");
 }
 
+/* For scripts: LD_PRELOAD=$(tessera info --library) ./prog */
+static int print_library(void)
+{
+    char path[PATH_MAX];
+    if (!tsr_tool_find_library(path, sizeof path, "libtessera.so")) {
+        return tsr_tool_fail(TSR_EXIT_BROKEN, "libtessera.so is not where this command looks for it; install again");
+    }
+    puts(path);
+    return 0;
+}
+
 static error_t take(int key, char *arg, struct argp_state *state)
 {
     if (key == ARGP_KEY_ARG) {
         tsr_tool_wrong(state, "unexpected argument: %s", arg);
     }
-    if (key != 'j') {
+    if (key != 'j' && key != 'l') {
         return ARGP_ERR_UNKNOWN;
     }
-    *(bool *)state->input = true;
+    *(int *)state->input = key;
     return 0;
 }
 
 int tsr_tool_info(int argc, char **argv)
 {
     static facts f;
-    bool json = false;
-    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "One JSON object", 0}, {0}};
+    int what = 0;
+    static const struct argp_option options[] = {{"json", 'j', NULL, 0, "One JSON object", 0},
+                                                 {"library", 'l', NULL, 0, "Only the path of libtessera.so, for LD_PRELOAD", 0},
+                                                 {0}};
     static const struct argp argp = {options, take, NULL, "Say what was found and how it is configured.\vExit code: 0; 64 wrong option; 74 the answer cannot be "
                                      "written.",
                                      NULL, NULL, NULL};
-    tsr_tool_parse(&argp, argc, argv, 0, &json);
+    tsr_tool_parse(&argp, argc, argv, 0, &what);
+    if (what == 'l') {
+        return print_library();
+    }
     collect(&f);
-    (json ? print_json : print_text)(&f);
+    (what == 'j' ? print_json : print_text)(&f);
     return 0;
 }

@@ -78,6 +78,21 @@ static bool put_siblings_first(const char *folder)
     return good;
 }
 
+/* A replacement that nothing asks for does nothing, and would say nothing. */
+static bool watch_for(const char *folder)
+{
+    char module[PATH_MAX], *value = NULL;
+    const char *slash = strrchr(folder, '/');
+    const int length = strncmp(slash + 1, "graphblas", strlen("graphblas")) == 0 ? (int)(slash - folder) + 1 : (int)strlen(folder);
+    if (!tsr_tool_find_library(module, sizeof module, TSR_WATCH_MODULE) || strpbrk(module, " :")) {
+        return true;
+    }
+    bool good = asprintf(&value, "%ld:%.*s", (long)getpid(), length, folder) >= 0 && setenv("TESSERA_WATCH", value, 1) == 0 &&
+                put_first("LD_PRELOAD", module);
+    free(value);
+    return good;
+}
+
 static int set_replacement(void)
 {
     char path[PATH_MAX];
@@ -88,7 +103,7 @@ static int set_replacement(void)
     if (strpbrk(path, ":;")) {
         return tsr_tool_fail(TSR_EXIT_BROKEN, "%s cannot be searched for libraries: its path holds a colon", path);
     }
-    bool good = put_siblings_first(path) && put_first("LD_LIBRARY_PATH", path);
+    bool good = put_siblings_first(path) && put_first("LD_LIBRARY_PATH", path) && watch_for(path);
     return good ? 0 : tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
 }
 
