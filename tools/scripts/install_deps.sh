@@ -3,10 +3,10 @@
 # usage: install_deps.sh demo|check          SPDX-License-Identifier: Apache-2.0
 set -eu
 
-packages="build-essential meson ninja-build pkg-config python3 libgraphblas-dev libinih-dev zlib1g-dev libcmocka-dev"
+packages="build-essential meson ninja-build pkg-config python3 libgraphblas-dev libinih-dev zlib1g-dev"
 case "${1:-}" in
 demo) ;;
-check) packages="$packages git clang libclang-rt-dev valgrind binutils gnuplot-nox electric-fence python3-venv python3-dev" ;;
+check) packages="$packages libcmocka-dev git clang libclang-rt-dev valgrind binutils librsvg2-bin chromium electric-fence python3-venv python3-dev" ;;
 *)
     echo "usage: install_deps.sh demo|check" >&2
     exit 2

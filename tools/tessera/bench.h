@@ -127,7 +127,7 @@ bool tsr_bench_add(tsr_bench_lines *lines, const tsr_bench_case *c, int64_t nval
 void tsr_bench_print_text(const tsr_bench_machine *machine, const tsr_bench_lines *lines);
 void tsr_bench_print_json(const tsr_bench_machine *machine, const tsr_bench_lines *lines);
 
-/* Bars of GFLOP/s by route, and each time against what memory allows.  Exit codes as tsr_plot_begin. */
+/* For each product a bar for each route: GFLOP/s, ms, times as fast as SuiteSparse, what memory allows.  Exit codes as tsr_plot_begin. */
 int tsr_bench_plot(const tsr_bench_machine *machine, const tsr_bench_lines *lines, const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* What was measured, as a picture.
+/* What was measured, as a picture: a bar for each route of each product, with its number and its ratio.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
@@ -6,22 +6,17 @@
 #include "tools/tessera/bench.h"
 #include "tools/tessera/plot.h"
 
-static const char *colour_of(int route)
-{
-    static const char *const colours[] = {TSR_PLOT_GREY, TSR_PLOT_CUDA, "#000000", TSR_PLOT_TENSOR, "#92c5de", "#1b9e77",
-                                          "#e7298a",     "#7570b3",     "#a6761d", "#66a61e",       "#e6ab02"};
-    return colours[(size_t)route % (sizeof colours / sizeof *colours)];
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
+enum { WIDTH = 860, LEFT = 150, BAR_ROOM = 420, TOP = 64, TITLE_HEIGHT = 34, LINE_HEIGHT = 24, GAP = 18, BOTTOM = 34 };
 
 static double gflops(const tsr_bench_line *line)
 {
     return line->flops / line->result.ms * 1e-6;
+}
+
+/* What the memory of the host, or the bus, allows. */
+static double bound(const tsr_bench_line *line)
+{
+    return line->flops / line->result.bound_ms * 1e-6;
 }
 
 static bool is_new_case(const tsr_bench_lines *lines, int64_t k)
@@ -30,105 +25,112 @@ static bool is_new_case(const tsr_bench_lines *lines, int64_t k)
     return k == 0 || strcmp(a->file, b->file) != 0 || a->op != b->op || a->math != b->math || a->n != b->n;
 }
 
-/* "name spmm 32 fp64": the file without its ending, at most 16 letters. */
-static void print_label(const tsr_plot *plot, const tsr_bench_line *line)
+static int64_t end_of_case(const tsr_bench_lines *lines, int64_t first)
 {
-    char width[24] = "", label[96];
-    const char *name = base_name(line->file);
-    int length = (int)strcspn(name, ".");
+    int64_t k = first + 1;
+    while (k < lines->count && !is_new_case(lines, k)) {
+        k++;
+    }
+    return k;
+}
+
+static const char *words_of(const tsr_bench_route *route)
+{
+    return route->who == TSR_BENCH_SUITESPARSE ? "SuiteSparse" : route->who == TSR_BENCH_CPU ? "Tessera, CPU"
+           : route->who == TSR_BENCH_CUSPARSE ? "cuSPARSE" : *route->kernel ? route->name : "Tessera, GPU";
+}
+
+static const char *class_of(const tsr_bench_line *line)
+{
+    const int who = line->result.route->who;
+    return who == TSR_BENCH_CPU ? "ours" : who == TSR_BENCH_GPU ? "device" : "plain";
+}
+
+static void draw_title(const tsr_plot *plot, const tsr_bench_line *line, double y)
+{
+    static const char *const words[TSR_BENCH_OPS] = {"sparse × dense", "sparse × vector", "sampled dense × dense", "triangles"};
+    static const char *const maths[TSR_BENCH_MATHS] = {"FP32", "FP32 as TF32", "FP32 as BF16", "FP32 as FP16", "FP64"};
+    char width[32] = "", entries[32];
     if (line->op == TSR_BENCH_SPMM || line->op == TSR_BENCH_SDDMM) {
-        snprintf(width, sizeof width, " %lld", (long long)line->n);
+        snprintf(width, sizeof width, ", %lld columns", (long long)line->n);
     }
-    const char *math = line->math == TSR_BENCH_EXACT ? "" : tsr_bench_math_names[line->math];
-    snprintf(label, sizeof label, "%.*s %s%s%s%s", length < 16 ? length : 16, name, tsr_bench_op_names[line->op], width, *math ? " " : "",
-             math);
-    tsr_plot_text(plot, label);
+    tsr_plot_text(plot, 16, y, "title", "%s%s%s%s", words[line->op], width, line->op == TSR_BENCH_TRIANGLES ? "" : ", ",
+                  line->op == TSR_BENCH_TRIANGLES ? "" : maths[line->math]);
+    tsr_plot_text(plot, WIDTH - 16, y, "soft number", "%s, %s entries", tsr_plot_name(line->file), tsr_plot_count(entries, line->nvals));
 }
 
-/* A block per route: its place among the cases, the case, GFLOP/s, flops per compulsory byte.  Returns the number of cases. */
-static int print_blocks(const tsr_plot *plot, const tsr_bench_lines *lines, bool used[TSR_BENCH_ROUTES])
+/* Of the same case, SuiteSparse's line; NULL: it was not measured. */
+static const tsr_bench_line *peer_of(const tsr_bench_lines *lines, int64_t first, int64_t end)
 {
-    int cases = 0;
-    for (int r = 0; r < TSR_BENCH_ROUTES; r++) {
-        fprintf(plot->script, "$route%d << EOD\n", r);
-        cases = 0;
-        for (int64_t k = 0; k < lines->count; k++) {
-            const tsr_bench_line *line = &lines->line[k];
-            cases += is_new_case(lines, k);
-            if (line->result.route == &tsr_bench_routes[r] && line->result.ms > 0) {
-                fprintf(plot->script, "%d %g %g\n", cases - 1, gflops(line), line->flops / line->compulsory_bytes);
-                used[r] = true;
-            }
+    for (int64_t k = first; k < end; k++) {
+        if (lines->line[k].result.route->who == TSR_BENCH_SUITESPARSE && lines->line[k].result.ms > 0) {
+            return &lines->line[k];
         }
-        fputs("EOD\n", plot->script);
     }
-    return cases;
+    return NULL;
 }
 
-static void print_tics(const tsr_plot *plot, const tsr_bench_lines *lines)
+static void draw_line(const tsr_plot *plot, const tsr_bench_line *line, const tsr_bench_line *peer, double most, double y)
 {
-    int cases = 0;
-    fputs("set xtics (", plot->script);
-    for (int64_t k = 0; k < lines->count; k++) {
-        if (is_new_case(lines, k)) {
-            fputs(k ? ", " : "", plot->script);
-            print_label(plot, &lines->line[k]);
-            fprintf(plot->script, " %d", cases++);
-        }
+    tsr_plot_text(plot, LEFT - 10, y + 15, "number", "%s", words_of(line->result.route));
+    if (line->result.ms <= 0) {
+        tsr_plot_text(plot, LEFT, y + 15, "soft", "%s", line->result.note);
+        return;
     }
-    fputs(") rotate by -65 noenhanced\n", plot->script);
+    const double length = BAR_ROOM * gflops(line) / most, limit = BAR_ROOM * bound(line) / most;
+    tsr_plot_bar(plot, LEFT, y + 3, length, LINE_HEIGHT - 8, class_of(line));
+    if (limit <= BAR_ROOM) {
+        tsr_plot_line(plot, LEFT + limit, y + 1, LEFT + limit, y + LINE_HEIGHT - 3, "mark");
+    }
+    tsr_plot_text(plot, LEFT + fmax(length, limit <= BAR_ROOM ? limit : 0) + 8, y + 15, "soft", "%.3g GFLOP/s, %.3g ms", gflops(line), line->result.ms);
+    if (peer && line != peer) {
+        const double ratio = peer->result.ms / line->result.ms;
+        tsr_plot_text(plot, WIDTH - 16, y + 15, ratio >= 1.05 ? "good number" : ratio < 0.95 ? "bad number" : "number", "%.2f×", ratio);
+    }
 }
 
-static void plot_bars(const tsr_plot *plot, const bool used[TSR_BENCH_ROUTES], int cases)
+/* One product: where the next one begins. */
+static double draw_case(const tsr_plot *plot, const tsr_bench_lines *lines, int64_t first, int64_t end, double y)
 {
-    int count = 0, place = 0;
-    for (int r = 0; r < TSR_BENCH_ROUTES; r++) {
-        count += used[r];
+    double most = 1e-9;
+    for (int64_t k = first; k < end; k++) {
+        most = lines->line[k].result.ms > 0 ? fmax(most, gflops(&lines->line[k])) : most;
     }
-    double width = 0.8 / (count > 0 ? count : 1);
-    fprintf(plot->script, "set title 'GFLOP/s by route'\nset ylabel 'GFLOP/s'\nset yrange [0:*]\nset xrange [-0.6:%g]\n"
-                          "set style fill solid\nset boxwidth %g\nset grid ytics lc rgb '#dddddd'\n"
-                          "set key outside top center horizontal noenhanced\nplot ",
-            cases - 0.4, 0.92 * width);
-    for (int r = 0; r < TSR_BENCH_ROUTES; r++) {
-        if (used[r]) {
-            fprintf(plot->script, "%s$route%d using ($1 + %g):2 with boxes lc rgb '%s' title '%s'", place ? ", " : "", r,
-                    (place + 0.5) * width - 0.4, colour_of(r), tsr_bench_routes[r].name);
-            place++;
-        }
+    draw_title(plot, &lines->line[first], y + 18);
+    const tsr_bench_line *peer = peer_of(lines, first, end);
+    for (int64_t k = first; k < end; k++) {
+        draw_line(plot, &lines->line[k], peer, most, y + TITLE_HEIGHT + (double)(k - first) * LINE_HEIGHT);
     }
-    fputs("\nreset\n", plot->script);
+    return y + TITLE_HEIGHT + (double)(end - first) * LINE_HEIGHT + GAP;
 }
 
-/* Each product at its flops per compulsory byte, under the line that the memory of the host allows. */
-static void plot_roofline(const tsr_plot *plot, const tsr_bench_machine *machine, const bool used[TSR_BENCH_ROUTES])
+static double height_of(const tsr_bench_lines *lines)
 {
-    fprintf(plot->script,
-            "set title 'roofline'\nset xlabel 'operations per byte of operands and result'\nset ylabel 'GFLOP/s'\nset logscale xy\n"
-            "set grid lc rgb '#dddddd'\nset key outside right noenhanced\nset xrange [0.05:200]\n"
-            "plot %g * x with lines lw 2 dt 2 lc rgb 'black' title 'memory of the host, %.0f GB/s'", machine->host_gbs, machine->host_gbs);
-    for (int r = 0; r < TSR_BENCH_ROUTES; r++) {
-        if (used[r]) {
-            fprintf(plot->script, ", $route%d using 3:2 with points pt 7 ps 1.2 lc rgb '%s' title '%s'", r, colour_of(r),
-                    tsr_bench_routes[r].name);
-        }
+    double height = TOP + BOTTOM;
+    for (int64_t k = 0; k < lines->count; k = end_of_case(lines, k)) {
+        height += TITLE_HEIGHT + (double)(end_of_case(lines, k) - k) * LINE_HEIGHT + GAP;
     }
-    fputs("\nreset\n", plot->script);
+    return height;
 }
 
 int tsr_bench_plot(const tsr_bench_machine *machine, const tsr_bench_lines *lines, const char *path)
 {
     tsr_plot plot;
-    bool used[TSR_BENCH_ROUTES] = {false};
-    int code = tsr_plot_begin(&plot, path, 1400, 600);
+    const double height = height_of(lines);
+    double y = TOP;
+    int code = tsr_plot_begin(&plot, path, WIDTH, height, "Products on every route: GFLOP/s, milliseconds, times as fast as SuiteSparse");
     if (code != 0) {
         return code;
     }
-    int cases = print_blocks(&plot, lines, used);
-    fputs("set multiplot layout 1,2\n", plot.script);
-    print_tics(&plot, lines);
-    plot_bars(&plot, used, cases);
-    plot_roofline(&plot, machine, used);
-    fputs("unset multiplot\n", plot.script);
+    tsr_plot_text(&plot, 16, 30, "title", "Speed of each route");
+    tsr_plot_text(&plot, 16, 50, "soft", "%d threads, memory %.0f GB/s%s%s", machine->threads, machine->host_gbs, machine->gpu ? "; GPU: " : "",
+                  machine->device);
+    if (machine->suitesparse) {
+        tsr_plot_text(&plot, WIDTH - 16, 50, "soft number", "times as fast as SuiteSparse");
+    }
+    for (int64_t k = 0; k < lines->count; k = end_of_case(lines, k)) {
+        y = draw_case(&plot, lines, k, end_of_case(lines, k), y);
+    }
+    tsr_plot_text(&plot, 16, height - 14, "soft", "Longer is faster; | is what passing operands and result once through the memory, or the bus, allows.");
     return tsr_plot_end(&plot);
 }

@@ -49,7 +49,7 @@ static void print_title(const tsr_bench_line *line)
         printf(" %s, N = %lld", tsr_bench_math_names[line->math], (long long)line->n);
     }
     printf(", %lld x %lld, %lld entries\n", (long long)line->nrows, (long long)line->ncols, (long long)line->nvals);
-    printf("  %-14s %12s %8s %10s %12s %9s %9s %12s  %s\n", "route", "median ms", "spread", "GFLOP/s", "convert ms", "of bound", "error",
+    printf("  %-14s %12s %8s %10s %10s %9s %9s %13s  %s\n", "route", "median ms", "spread", "GFLOP/s", "once ms", "of bound", "error",
            "on device ms", "");
 }
 
@@ -57,14 +57,14 @@ static void print_line(const tsr_bench_line *line)
 {
     const tsr_bench_result *r = &line->result;
     if (r->ms < 0) {
-        printf("  %-14s %12s %8s %10s %12s %9s %9s %12s  %s\n", r->route->name, "-", "", "", "", "", "", "", r->note);
+        printf("  %-14s %12s %8s %10s %10s %9s %9s %13s  %s\n", r->route->name, "-", "", "", "", "", "", "", r->note);
         return;
     }
     char on_device[24] = "-";
     if (r->device_ms >= 0) {
         snprintf(on_device, sizeof on_device, "%.4g", r->device_ms);
     }
-    printf("  %-14s %12.4g %7.1f%% %10.4g %12.4g %8.1f%% %9.1e %12s  %s\n", r->route->name, r->ms, 100 * r->spread, gflops(line),
+    printf("  %-14s %12.4g %7.1f%% %10.4g %10.4g %8.1f%% %9.1e %13s  %s\n", r->route->name, r->ms, 100 * r->spread, gflops(line),
            r->convert_ms, 100 * r->bound_ms / r->ms, r->error, on_device, r->note);
 }
 

@@ -8,8 +8,10 @@
 
 #include "tools/tessera/tool.h"
 
-/* Cells of the spy picture along the longer side; bins of the window picture. */
-enum { SPY = 360, SPARSITY_BINS = 96, COLUMN_BINS = 80, BORDER_POINTS = 400, BORDER_STEPS = 800 };
+/* Cells of the spy picture along the longer side, its shades; bins of the window picture. */
+enum { SPY = 240, SHADES = 5, SPARSITY_BINS = 64, COLUMN_BINS = 56, BORDER_POINTS = 200, BORDER_STEPS = 800 };
+/* The three parts, side by side. */
+enum { WIDTH = 1240, HEIGHT = 536, PART = 360, TOP = 96, LEFT_SPY = 24, LEFT_WINDOWS = 470, LEFT_ROWS = 950 };
 
 /* ---- the spy picture ---- */
 
@@ -47,35 +49,51 @@ static bool count_cells(spy *s, const tsr_inspection *i, const tsr_mm_csr *a)
     return s->cell != NULL;
 }
 
-/* Blue for CUDA cores, orange for Tensor Cores; paler where entries are few. */
-static void print_cell(FILE *out, const spy *s, int64_t row, int64_t col)
+/* 0: nothing; paler where entries are few. */
+static int shade_of(const spy *s, const spy_cell *c)
 {
-    static const double blue[3] = {33, 102, 172}, orange[3] = {230, 119, 11};
-    const spy_cell *c = &s->cell[row * s->cols + col];
-    double strength = c->all == 0 ? 0 : s->most == 1 ? 1 : 0.3 + 0.7 * log((double)c->all) / log((double)s->most);
-    double share = c->all == 0 ? 0 : (double)c->tensor / (double)c->all;
-    fprintf(out, "%lld %lld", (long long)col, (long long)row);
-    for (int k = 0; k < 3; k++) {
-        fprintf(out, " %.0f", 255 - strength * (255 - (blue[k] + share * (orange[k] - blue[k]))));
-    }
-    fputc('\n', out);
+    double strength = s->most == 1 ? 1 : log((double)c->all + 1) / log((double)s->most + 1);
+    int shade = (int)ceil(strength * SHADES);
+    return c->all == 0 ? 0 : shade < 1 ? 1 : shade > SHADES ? SHADES : shade;
 }
 
-static void plot_spy(const tsr_plot *plot, const spy *s, const tsr_inspection *i)
+/* The cells of one shade and one route as one path: neighbours in a row are one rectangle. */
+static void draw_shade(const tsr_plot *plot, const spy *s, int shade, bool tensor, double cell)
 {
-    fputs("$spy << EOD\n", plot->script);
+    bool any = false;
     for (int64_t row = 0; row < s->rows; row++) {
-        for (int64_t col = 0; col < s->cols; col++) {
-            print_cell(plot->script, s, row, col);
+        for (int64_t col = 0, run; col < s->cols; col += run + 1) {
+            const spy_cell *c = &s->cell[row * s->cols + col];
+            for (run = 0; col + run < s->cols && shade_of(s, c + run) == shade && (2 * c[run].tensor >= c[run].all) == tensor; run++) {
+            }
+            if (run > 0) {
+                if (!any) {
+                    fprintf(plot->svg, "<path class=\"%s\" fill-opacity=\"%.2f\" transform=\"translate(%d %d) scale(%g)\" d=\"",
+                            tensor ? "device" : "ours", 0.2 + 0.8 * shade / SHADES, LEFT_SPY, TOP, cell);
+                }
+                any = true;
+                fprintf(plot->svg, "M%lld %lldh%lldv1h-%lldz", (long long)col, (long long)row, (long long)run, (long long)run);
+            }
         }
     }
-    fprintf(plot->script,
-            "EOD\nset title \"%lld x %lld, %lld entries\"\n"
-            "set size ratio -1\nset xrange [-0.5:%lld.5]\nset yrange [%lld.5:-0.5]\nunset xtics\nunset ytics\n"
-            "set xlabel 'orange: windows for Tensor Cores, blue: for CUDA cores'\n"
-            "plot $spy using 1:2:3:4:5 with rgbimage notitle\n"
-            "reset\n",
-            (long long)i->nrows, (long long)i->ncols, (long long)i->nvals, (long long)(s->cols - 1), (long long)(s->rows - 1));
+    fputs(any ? "\"/>\n" : "", plot->svg);
+}
+
+static void draw_frame(const tsr_plot *plot, double x, double y, double width, double height)
+{
+    fprintf(plot->svg, "<rect x=\"%g\" y=\"%g\" width=\"%g\" height=\"%g\" fill=\"none\" class=\"grid\"/>\n", x, y, width, height);
+}
+
+static void draw_spy(const tsr_plot *plot, const spy *s, const tsr_inspection *i)
+{
+    const double cell = (double)PART / (double)(s->rows > s->cols ? s->rows : s->cols);
+    char rows[32], cols[32];
+    tsr_plot_text(plot, LEFT_SPY, TOP - 16, "", "Where its entries are: %s × %s", tsr_plot_count(rows, i->nrows), tsr_plot_count(cols, i->ncols));
+    for (int shade = 1; shade <= SHADES; shade++) {
+        draw_shade(plot, s, shade, false, cell);
+        draw_shade(plot, s, shade, true, cell);
+    }
+    draw_frame(plot, LEFT_SPY, TOP, cell * (double)s->cols, cell * (double)s->rows);
 }
 
 /* ---- the row windows ---- */
@@ -107,25 +125,34 @@ static double bin_columns(const bins *b, double y)
     return pow(b->most_columns, y / (COLUMN_BINS - 1));
 }
 
-static void print_bins(FILE *out, const bins *b, tsr_window_route route)
+/* Where a window of such sparsity and so many nonzero columns is drawn. */
+static double window_x(double sparsity)
 {
-    fprintf(out, "$route%d << EOD\n", route);
+    return LEFT_WINDOWS + PART * sparsity;
+}
+
+static double window_y(const bins *b, double columns)
+{
+    return TOP + PART * (1 - log(columns) / log(b->most_columns * 1.3));
+}
+
+static void draw_bins(const tsr_plot *plot, const bins *b, tsr_window_route route)
+{
     for (int y = 0; y < COLUMN_BINS; y++) {
         for (int x = 0; x < SPARSITY_BINS; x++) {
             double vectors = bin_columns(b, y), sparsity = (double)x / (SPARSITY_BINS - 1);
             double nvals = (1 - sparsity) * TSR_INSPECT_HEIGHT * vectors;
             if (b->count[y][x] > 0 && tsr_route_window(nvals, vectors) == route) {
-                fprintf(out, "%g %g %g\n", sparsity, vectors, 0.5 + 0.25 * log10((double)b->count[y][x]));
+                tsr_plot_dot(plot, window_x(sparsity), window_y(b, vectors), 2 + 0.8 * log10((double)b->count[y][x]),
+                             route == TSR_WINDOW_TENSOR_CORES ? "device" : "ours");
             }
         }
     }
-    fputs("EOD\n", out);
 }
 
 /* For each number of columns the sparsity where the route changes. */
-static void print_border(FILE *out, const bins *b)
+static void draw_border(const tsr_plot *plot, const bins *b)
 {
-    fputs("$border << EOD\n", out);
     for (int y = 0; y < BORDER_POINTS; y++) {
         double vectors = bin_columns(b, (double)y * (COLUMN_BINS - 1) / (BORDER_POINTS - 1));
         for (int x = 0; x < BORDER_STEPS; x++) {
@@ -133,75 +160,102 @@ static void print_border(FILE *out, const bins *b)
             double here = most * x / BORDER_STEPS, next = most * (x + 1) / BORDER_STEPS;
             bool last = x + 1 == BORDER_STEPS;
             if (!last && tsr_route_window((1 - here) * full, vectors) != tsr_route_window((1 - next) * full, vectors)) {
-                fprintf(out, "%g %g\n", (here + next) / 2, vectors);
+                tsr_plot_dot(plot, window_x((here + next) / 2), window_y(b, vectors), 0.8, "mark");
             }
         }
     }
-    fputs("EOD\n", out);
 }
 
-static void plot_windows(const tsr_plot *plot, const bins *b, const tsr_inspection *i)
+/* A grid line for each power of ten, and for each fifth of the sparsity. */
+static void draw_axes(const tsr_plot *plot, const bins *b)
 {
-    print_bins(plot->script, b, TSR_WINDOW_CUDA_CORES);
-    print_bins(plot->script, b, TSR_WINDOW_TENSOR_CORES);
-    print_border(plot->script, b);
-    fprintf(plot->script,
-            "set title \"%lld windows of %d rows\"\n"
-            "set xlabel 'sparsity of the window'\nset ylabel 'nonzero columns'\nset logscale y\n"
-            "set xrange [-0.02:0.9]\nset yrange [0.8:%g]\nset grid lc rgb '#dddddd'\n"
-            "set key outside below center horizontal reverse Left samplen 2\n"
-            "plot NaN with points pt 7 ps 1 lc rgb '" TSR_PLOT_TENSOR "' title 'Tensor Cores', "
-            "NaN with points pt 7 ps 1 lc rgb '" TSR_PLOT_CUDA "' title 'CUDA cores', "
-            "$route%d using 1:2:3 with points pt 7 ps variable lc rgb '" TSR_PLOT_TENSOR "' notitle, "
-            "$route%d using 1:2:3 with points pt 7 ps variable lc rgb '" TSR_PLOT_CUDA "' notitle, "
-            "$border using 1:2 with points pt 7 ps 0.3 lc rgb 'black' notitle, "
-            "NaN with lines lw 3 lc rgb 'black' title 'border of the model'\n"
-            "reset\n",
-            (long long)i->nwindows, TSR_INSPECT_HEIGHT, 1.5 * b->most_columns, TSR_WINDOW_TENSOR_CORES, TSR_WINDOW_CUDA_CORES);
+    char text[32];
+    for (double columns = 1; columns <= b->most_columns; columns *= 10) {
+        tsr_plot_line(plot, LEFT_WINDOWS, window_y(b, columns), LEFT_WINDOWS + PART, window_y(b, columns), "grid");
+        tsr_plot_text(plot, LEFT_WINDOWS - 6, window_y(b, columns) + 4, "soft number", "%s", tsr_plot_count(text, (long long)columns));
+    }
+    for (int fifth = 0; fifth <= 5; fifth++) {
+        tsr_plot_text(plot, window_x(fifth / 5.0) + 12, TOP + PART + 16, "soft number", "%d%%", 20 * fifth);
+    }
+    tsr_plot_text(plot, LEFT_WINDOWS, TOP + PART + 34, "soft", "empty places among the columns that a window uses");
+}
+
+static void draw_windows(const tsr_plot *plot, const bins *b, const tsr_inspection *i)
+{
+    char count[32];
+    tsr_plot_text(plot, LEFT_WINDOWS, TOP - 16, "", "%s windows of %d rows, by columns used", tsr_plot_count(count, i->nwindows), TSR_INSPECT_HEIGHT);
+    draw_axes(plot, b);
+    draw_bins(plot, b, TSR_WINDOW_CUDA_CORES);
+    draw_bins(plot, b, TSR_WINDOW_TENSOR_CORES);
+    draw_border(plot, b);
+    draw_frame(plot, LEFT_WINDOWS, TOP, PART, PART);
 }
 
 /* ---- degrees ---- */
 
-static void plot_degrees(const tsr_plot *plot, const tsr_inspection *i)
+static void label_of(char label[64], int class)
+{
+    char first[32], last[32];
+    const long long low = class > 0 ? 1ll << (class - 1) : 0, high = class > 0 ? (1ll << class) - 1 : 0;
+    snprintf(label, 64, low == high ? "%s" : "%s to %s", tsr_plot_count(first, low), tsr_plot_count(last, high));
+}
+
+static void draw_degrees(const tsr_plot *plot, const tsr_inspection *i)
 {
     int classes = TSR_DEGREE_CLASSES;
-    int64_t most = 1;
+    double most = 1;
+    char label[64], count[32];
     while (classes > 1 && i->degrees[classes - 1] == 0) {
         classes--;
     }
-    fputs("$degrees << EOD\n", plot->script);
     for (int k = 0; k < classes; k++) {
-        int64_t first = k > 0 ? INT64_C(1) << (k - 1) : 0;
-        fprintf(plot->script, "%d %lld %lld\n", k, (long long)first, (long long)i->degrees[k]);
-        most = i->degrees[k] > most ? i->degrees[k] : most;
+        most = fmax(most, (double)i->degrees[k]);
     }
-    fprintf(plot->script,
-            "EOD\nset title \"entries per row: mean %.1f, most %lld\"\n"
-            "set xlabel 'entries per row, from'\nset ylabel 'rows'\nset logscale y\nset yrange [0.5:%g]\nset xrange [-0.7:%d.7]\n"
-            "set style fill solid\nset boxwidth 0.8\nset grid ytics lc rgb '#dddddd'\nset xtics rotate by -45\n"
-            "plot $degrees using 1:3:xtic(2) with boxes lc rgb '" TSR_PLOT_GREY "' notitle\n"
-            "reset\n",
-            i->mean_row, (long long)i->longest_row, 2.0 * (double)most, classes - 1);
+    const double height = fmin(22, (double)PART / classes), left = LEFT_ROWS + 86, room = 110;
+    tsr_plot_text(plot, LEFT_ROWS, TOP - 16, "", "Rows by entries: mean %.1f, most %s", i->mean_row, tsr_plot_count(count, i->longest_row));
+    for (int k = 0; k < classes; k++) {
+        const double y = TOP + k * height, length = room * (double)i->degrees[k] / most;
+        label_of(label, k);
+        tsr_plot_text(plot, left - 8, y + height / 2 + 4, "soft number", "%s", label);
+        if (i->degrees[k] > 0) {
+            tsr_plot_bar(plot, left, y + 2, length, height - 4, "plain");
+            tsr_plot_text(plot, left + length + 6, y + height / 2 + 4, "soft", "%s", tsr_plot_count(count, i->degrees[k]));
+        }
+    }
 }
 
-int tsr_inspect_plot(const tsr_inspection *i, const tsr_mm_csr *a, const char *title, const char *path)
+/* ---- the whole ---- */
+
+static void draw_head(const tsr_plot *plot, const tsr_inspection *i, const char *name)
+{
+    char entries[32], tensor[32], cuda[32];
+    tsr_plot_text(plot, LEFT_SPY, 34, "title", "%s: %s entries", name, tsr_plot_count(entries, i->nvals));
+    tsr_plot_bar(plot, LEFT_SPY, HEIGHT - 27, 12, 12, "ours");
+    tsr_plot_text(plot, LEFT_SPY + 18, HEIGHT - 16, "", "windows for CUDA cores: %s", tsr_plot_count(cuda, i->routes[TSR_WINDOW_CUDA_CORES]));
+    tsr_plot_bar(plot, LEFT_SPY + 270, HEIGHT - 27, 12, 12, "device");
+    tsr_plot_text(plot, LEFT_SPY + 288, HEIGHT - 16, "", "for Tensor Cores: %s", tsr_plot_count(tensor, i->routes[TSR_WINDOW_TENSOR_CORES]));
+    tsr_plot_line(plot, LEFT_WINDOWS + 60, HEIGHT - 20, LEFT_WINDOWS + 84, HEIGHT - 20, "mark");
+    tsr_plot_text(plot, LEFT_WINDOWS + 92, HEIGHT - 16, "", "border between them, by the model");
+}
+
+int tsr_inspect_plot(const tsr_inspection *i, const tsr_mm_csr *a, const char *path_of_matrix, const char *path)
 {
     static bins windows;
+    char title[512];
+    const char *name = tsr_plot_name(path_of_matrix);
     spy picture;
     tsr_plot plot;
     if (!count_cells(&picture, i, a)) {
         return tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
     }
-    int code = tsr_plot_begin(&plot, path, 1500, 560);
+    snprintf(title, sizeof title, "%.200s: entries, row windows, rows by number of entries", name);
+    int code = tsr_plot_begin(&plot, path, WIDTH, HEIGHT, title);
     if (code == 0) {
-        fputs("set multiplot layout 1,3 title ", plot.script);
-        tsr_plot_text(&plot, title);
-        fputs(" noenhanced\n", plot.script);
-        plot_spy(&plot, &picture, i);
+        draw_head(&plot, i, name);
+        draw_spy(&plot, &picture, i);
         count_bins(&windows, i);
-        plot_windows(&plot, &windows, i);
-        plot_degrees(&plot, i);
-        fputs("unset multiplot\n", plot.script);
+        draw_windows(&plot, &windows, i);
+        draw_degrees(&plot, i);
         code = tsr_plot_end(&plot);
     }
     free(picture.cell);

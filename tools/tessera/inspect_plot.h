@@ -7,7 +7,7 @@
 #include "tools/tessera/plot.h"
 
 /* Three parts: the spy picture, coloured by the route of each row window; the windows by sparsity and nonzero columns, with the border
- * between the routes (after Fig. 8 of HC-SpMM); rows by number of entries.  `title`: above all.  Exit codes as tsr_plot_begin. */
-int tsr_inspect_plot(const tsr_inspection *inspection, const tsr_mm_csr *a, const char *title, const char *path);
+ * between the routes (after Fig. 8 of HC-SpMM); rows by number of entries.  Exit codes as tsr_plot_begin. */
+int tsr_inspect_plot(const tsr_inspection *inspection, const tsr_mm_csr *a, const char *path_of_matrix, const char *path);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TSR_PREDICTORS = 3 };
+enum { TSR_PREDICT_SUITESPARSE, TSR_PREDICT_CPU, TSR_PREDICT_GPU, TSR_PREDICTORS };
 /* "suitesparse", "cpu", "gpu", and the same in words. */
 extern const char *const tsr_predictor_names[TSR_PREDICTORS], *const tsr_predictor_labels[TSR_PREDICTORS];
 

@@ -246,13 +246,13 @@ int tsr_tool_bench(int argc, char **argv)
          "suitesparse, cpu, cusparse, gpu" TSR_GPU_FORMAT_LIST(ROUTE_NAME) " or all (all)", 0},
         {"budget", 'b', "MS", 0, "Time for each case on each route (300); at least three products", 0},
         {"json", 'j', NULL, 0, "One JSON object", 0},
-        {"plot", 'p', "FILE.svg|png", 0, "Draw bars and a roofline (needs gnuplot)", 0},
+        {"plot", 'p', "FILE.svg|png", 0, "Draw a bar for each route (.png needs rsvg-convert)", 0},
         {0},
     };
     static const struct argp argp = {options, take, "FILE.mtx[.gz]...",
                                      "Time products of matrices on every route: SuiteSparse:GraphBLAS, our CPU kernels, and on a GPU "
                                      "cuSPARSE, our own choice and each of our kernels, dense operands in host memory.\vExit code: 0; 1 a result is "
-                                     "wrong; 2 a file cannot be read or does not suit; 64 wrong option; 69 gnuplot is missing; 73 the "
+                                     "wrong; 2 a file cannot be read or does not suit; 64 wrong option; 69 rsvg-convert is missing; 73 the "
                                      "picture cannot be written; 74 the answer cannot be written.",
                                      NULL, NULL, NULL};
     memset(r.routes, 1, sizeof r.routes);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/policy/model.h"
+#include "src/runtime/backends.h"
 #include "tools/tessera/inspect.h"
 #include "tools/tessera/inspect_plot.h"
 #include "tools/tessera/plot.h"
@@ -99,6 +100,22 @@ static void print_windows(const tsr_inspection *i)
     printf("  synergy alpha         %.1f%% (%s)\n", 100 * i->statistics.alpha, synergy(i->statistics.alpha));
 }
 
+/* What a reader wants to know first: would Tessera help with this matrix, here? */
+static void print_gain(const tsr_mm *m, const tsr_inspection *i, bool gpu)
+{
+    printf("  here (%d threads%s), predicted: A times a dense FP32 matrix\n", omp_get_max_threads(), gpu ? ", GPU" : ", no GPU");
+    for (int w = 0; w < WIDTHS; w++) {
+        const double plain = predicted_ms(m, i, TSR_PREDICT_SUITESPARSE, widths[w]), cpu = predicted_ms(m, i, TSR_PREDICT_CPU, widths[w]);
+        printf("    of %3d columns      %.1f times as fast as SuiteSparse (%.3g ms instead of %.3g)", widths[w], plain / cpu, cpu, plain);
+        if (gpu) {
+            const double device = predicted_ms(m, i, TSR_PREDICT_GPU, widths[w]);
+            printf("; on the GPU %.1f times (%.3g ms, B and C in host memory)", plain / device, device);
+        }
+        putchar('\n');
+    }
+    puts("    `tessera bench' measures it");
+}
+
 static void print_text(const request *r, const tsr_mm *m, const tsr_inspection *i)
 {
     format_bytes formats[FORMATS];
@@ -109,20 +126,13 @@ static void print_text(const request *r, const tsr_mm *m, const tsr_inspection *
     printf("  entries per row       mean %.2f, most %lld, empty rows %lld\n", i->mean_row, (long long)i->longest_row,
            (long long)i->empty_rows);
     print_hot(i);
+    print_gain(m, i, tsr_backend_gpu() != NULL);
+    puts("  as Tensor Cores see it");
     print_windows(i);
     list_formats(formats, &i->statistics);
     puts("  format                bytes with FP32 values");
     for (int k = 0; k < FORMATS; k++) {
         printf("    %-19s %lld\n", formats[k].name, (long long)formats[k].bytes);
-    }
-    printf("  predicted ms, FP32          N = %-3d     N = %-3d   (%d threads; GPU: an H200, B and C in host memory)\n", widths[0],
-           widths[1], omp_get_max_threads());
-    for (int p = 0; p < TSR_PREDICTORS; p++) {
-        printf("    %-19s", tsr_predictor_labels[p]);
-        for (int w = 0; w < WIDTHS; w++) {
-            printf(" %11.3g", predicted_ms(m, i, p, widths[w]));
-        }
-        putchar('\n');
     }
 }
 
@@ -240,12 +250,12 @@ int tsr_tool_inspect(int argc, char **argv)
     request r = {0};
     static const struct argp_option options[] = {
         {"json", 'j', NULL, 0, "One JSON object", 0},
-        {"plot", 'p', "FILE.svg|png", 0, "Draw the matrix, its row windows and its degrees (needs gnuplot)", 0},
+        {"plot", 'p', "FILE.svg|png", 0, "Draw the matrix, its row windows and its degrees (.png needs rsvg-convert)", 0},
         {0},
     };
     static const struct argp argp = {options, take, "FILE.mtx[.gz]",
                                      "Show shape, degrees, row windows, bytes of each format and predicted times of a Matrix Market "
-                                     "file.\vExit code: 0; 2 the file cannot be read; 64 wrong option; 69 gnuplot is missing; 73 the "
+                                     "file.\vExit code: 0; 2 the file cannot be read; 64 wrong option; 69 rsvg-convert is missing; 73 the "
                                      "picture cannot be written; 74 the answer cannot be written.",
                                      NULL, NULL, NULL};
     tsr_tool_parse(&argp, argc, argv, 0, &r);
