@@ -25,14 +25,33 @@ typedef struct tsr_modifiers {
     int nthreads;
 } tsr_modifiers;
 
-/* An operand: whose contents it is.  The references are the call's. */
+/* What becomes of entry (i, j) by where it is: of by_row i + by_column j + by_y y. */
+typedef struct tsr_place_rule {
+    int by_row, by_column, by_y; /* -1, 0, 1 */
+    bool select;                 /* the entry stays where keep (that, 0) holds; false: that is its value */
+    tsr_ewise_op keep;
+    int64_t y;
+} tsr_place_rule;
+
+/* An operand: whose contents it is, and where they are.  The references are the call's. */
 typedef struct tsr_object {
     void *handle;            /* the door's, for identity */
     tsr_record *record;      /* NULL: nothing is kept of it */
-    tsr_device_array *array; /* what a device has of its contents */
-    bool transposed;         /* the operand shows the object transposed */
-    bool absent;             /* only the device has them */
+    tsr_device_array *array; /* what a device has of its contents; NULL: only the host has them, in */
+    tsr_view view;           /* ... else without arrays (a product has its own views) */
+    bool given;
+    bool transposed;         /* its transpose is the operand */
+    bool absent;             /* the host has not got the contents */
+    const tsr_place_rule *rule; /* the operand is what this makes of it; NULL: itself */
+    void *made;              /* on the device, in the form that the operation wants it in, if that is another one */
 } tsr_object;
+
+/* Shape, type and orientation: known without looking at contents. */
+typedef struct tsr_shape {
+    int64_t nrows, ncols;
+    tsr_type type;
+    bool by_col;
+} tsr_shape;
 
 /* Where a product is computed, decided before anything is allocated. */
 typedef struct tsr_decision {
@@ -48,47 +67,54 @@ typedef struct tsr_decision {
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
 } tsr_decision;
 
-/* C<M> accum= T on a device, planned before T is computed.  The rest is the door's. */
-typedef struct tsr_update {
-    bool reads_c;    /* C before the call counts … */
-    bool c_is_free;  /* … and need not be uploaded for it */
-    bool mask_there; /* neither need the mask, if there is one */
-} tsr_update;
-
 /* What a door that stands before another library does for the engine.  A native call has none: its arrays are the caller's. */
 typedef struct tsr_door {
     const tsr_memory *memory;
+    bool (*allows_devices)(void); /* may contents be on a device at all? */
+    int (*threads)(void);
 
     /* ---- the call ---- */
     bool (*concerns_device)(const tsr_arguments *given); /* may it pay to take operands where they are, rather than on the host? */
-    const char *(*match)(struct tsr_call *call);  /* sets operation and operands.  NULL: matched; else why not (static text) */
-    bool (*bring)(const tsr_arguments *given);    /* all contents to the host; false: they are lost */
-    bool (*pays)(const tsr_arguments *given);     /* is a look at the host's contents worth it? */
-    bool (*try_full)(int *info, const tsr_arguments *given, bool there, bool pays); /* full times full, on a device; true: done */
-    int (*forward)(const tsr_arguments *given);   /* the other library computes the call */
+    const char *(*match)(struct tsr_call *call); /* sets operation and operands.  NULL: matched; else why not (static text) */
+    bool (*match_full)(struct tsr_call *call);   /* the same as a product of full matrices on a device: operators and descriptor only */
+    bool (*bring)(const tsr_arguments *given);   /* all contents to the host; false: they are lost */
+    bool (*pays)(const tsr_arguments *given);    /* is a look at the host's contents worth it? */
+    int (*forward)(const tsr_arguments *given);  /* the other library computes the call */
 
-    /* ---- objects ---- */
-    tsr_record *(*record)(const void *handle, bool create); /* with a reference */
-    bool (*is_absent)(const void *handle);        /* the host has not got its contents */
-    bool (*form_waits)(const void *handle);       /* the host makes a bitmap of it before it is read there */
-    tsr_status (*upload)(tsr_object *object, const tsr_view *view, const tsr_backend *backend, int64_t *moved);
-    void (*note_use)(const void *handle);         /* a product has read it whole from the host */
-    bool (*is_page_locked)(const void *block);    /* ... or will be, when products use it again */
+    /* ---- where contents are (handles may be NULL) ---- */
+    tsr_record *(*record)(const void *handle, bool create);  /* with a reference */
+    tsr_device_array *(*array)(const void *handle);          /* what a device has, with a reference; NULL: nothing */
+    bool (*is_absent)(const void *handle);       /* the host has not got its contents */
+    bool (*is_lost)(const void *handle);         /* nobody has */
+    void (*keep)(const void *handle, tsr_device_array *array); /* a device has them as well */
+    void (*note_use)(const void *handle);        /* a product has read it whole from the host */
+    void (*report_download)(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms);
+
+    /* ---- the host's objects ---- */
+    void (*inspect)(const void *handle);         /* what is pending of it is finished */
+    bool (*view)(tsr_view *view, void *handle);  /* after that; sorts */
+    bool (*shape)(tsr_shape *shape, void *handle, bool vector);
+    unsigned (*form)(const void *handle);        /* how it is held: 1 << TSR_SPARSE …; 0: no object */
+    bool (*form_waits)(const void *handle);      /* … and the host makes a bitmap of it before it is read there */
+    bool (*left_sparse)(void *handle);           /* only the host has it, and sparse.  Sorts nothing */
+    bool (*has_entries)(void *handle, size_t vectors); /* of one held sparse, pending ones included */
+    bool (*keeps_bitmap)(void *handle);          /* a bitmap that stays one when every entry is present */
+    bool (*holds_sparse)(void *handle, int64_t entries, double places); /* would so many of a bitmap be held sparse … */
+    bool (*makes_sparse)(void *handle, int64_t entries, double places); /* … when they are handed over? */
+    bool (*accumulator)(tsr_ewise_op *op, tsr_type *type, void *accum);
+    bool (*is_page_locked)(const void *block);   /* ... or will be, when products use it again */
     void (*use_block)(const void *block, const tsr_backend *device);
-    void (*begin_result)(size_t bytes);           /* of so many bytes */
+    void (*begin_result)(size_t bytes);          /* of so many bytes */
 
     /* ---- the result ---- */
-    bool (*may_stay)(const tsr_arguments *given); /* the contents of C may be on a device only */
+    bool (*may_be_absent)(void *C);              /* its contents may be on a device only */
     bool (*may_wait)(const struct tsr_call *call); /* handing it over later cannot fail */
-    bool (*yield)(const struct tsr_call *call);   /* C and M as the host must have them before C is overwritten; false: lost */
+    bool (*yield)(const struct tsr_call *call);  /* C and M as the host must have them before C is overwritten; false: lost */
+    bool (*take)(tsr_handover *arrays, void *C, bool vector, bool by_col); /* the arrays of C, a bitmap, which is empty then */
     int (*hand_over)(struct tsr_call *call, bool conform); /* C<M> accum= the arrays of the call; 0: success.  conform: may allocate */
-    bool (*leave)(struct tsr_call *call, tsr_device_array *array); /* C is the array from now on, which is taken over; false: not */
-    void (*keep)(const struct tsr_call *call, tsr_device_array *array); /* C is the array as well, which is taken over */
+    bool (*leave)(const tsr_arguments *given, tsr_device_array *array, tsr_handover *arrays); /* C is the array from now on, with the
+                                                    host's memory for it; both are taken over.  False: nothing has changed */
     bool (*defer)(const struct tsr_call *call, void (*run)(void *kept), void (*cancel)(void *kept), void *kept);
-    tsr_update *(*plan_update)(struct tsr_call *call, bool full); /* for T full or not; NULL: not on a device */
-    bool (*update)(struct tsr_call *call, tsr_device_array *t); /* T is taken over; false: not, C is as it was */
-    void (*drop_update)(tsr_update *update);
-    void (*report_download)(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms);
 } tsr_door;
 
 /* What is done with a result. */
@@ -98,9 +124,9 @@ typedef enum tsr_settlement {
     TSR_WAITS      /* C will have it: a copy of the call does that */
 } tsr_settlement;
 
-/* A kind of call.  The engine asks in this order. */
+/* A kind of call.  The engine asks in this order; what is NULL has nothing to do. */
 typedef struct tsr_operation {
-    void (*resolve)(struct tsr_call *call);   /* what is matched finds its records */
+    const char *(*resolve)(struct tsr_call *call); /* operands with records and contents; NULL: fine, else why not */
     void (*decide)(struct tsr_call *call);    /* where the result may be, and who computes it: call->decision */
     bool (*reserve)(struct tsr_call *call);   /* memory of the result, in the program's allocator; false: there is none */
     tsr_status (*run)(struct tsr_call *call); /* fills the arrays, or leaves the result on the device */
@@ -108,25 +134,61 @@ typedef struct tsr_operation {
     void (*use)(struct tsr_call *call);       /* it is computed: what is learnt about its operands */
     void (*drop)(struct tsr_call *call);      /* what is left on the device */
     void (*describe)(char *text, size_t size, const struct tsr_call *call);
+    const char *kernel;                       /* for the trace; NULL: whoever runs it reports */
+    bool may_wait;                            /* it can run later, from a copy of the call (TESSERA_DEFER) */
 } tsr_operation;
 
 /* A result that is left on a device, or may be. */
 typedef struct tsr_remote {
+    tsr_device_array *array; /* the result of operations other than products */
     bool may_stay;  /* a backend may leave it where it is computed … */
     void *stays;    /* … and has */
     uint64_t total; /* the sum of its entries */
     bool may_keep;  /* a dense result is downloaded, a copy may stay */
-    bool updates;   /* C<M> accum= T is computed there */
+    bool updates;   /* C<M> accum= T is computed there (call->update) */
     bool trial;     /* … though nobody asked for such a result there before */
     uint64_t key;   /* of products of this kind, in the placement history */
-    tsr_update *update;
 } tsr_remote;
+
+/* All entries joined: one scalar. */
+typedef struct tsr_total {
+    tsr_reduce_op op;
+    tsr_type type;
+    uint64_t value; /* its bytes */
+    bool any;       /* is there an entry? */
+} tsr_total;
+
+/* C<M> accum= op (x, y): an elementwise operation, or the end of another one, which computes x (src/engine/elementwise.h). */
+typedef struct tsr_elementwise {
+    const tsr_door *door;
+    tsr_arguments given; /* A, B: x and y; NULL: a scalar in `step`, or what is promised */
+    tsr_modifiers mod;
+    tsr_ewise step;      /* op, type, result, scalars, unite, select */
+    tsr_place_rule place;
+    bool placed;         /* x is what `place` makes of A */
+    bool flip;           /* A stands for its transpose, whatever the descriptor says beside that */
+    bool assigns;        /* GrB_assign */
+    bool full_only;      /* what it means where only one operand is present no step can say */
+    bool on_host;        /* everything is on the host, where it is computed */
+    bool binary;         /* has such an operator */
+
+    /* ---- planned ---- */
+    tsr_object x, y, c, m;
+    int64_t nrows, ncols; /* of C */
+    tsr_type type;
+    bool by_col;
+    bool full;            /* every entry of the result is present */
+    uint64_t key;         /* in the placement history */
+    const tsr_backend *backend;
+    int64_t moved;
+} tsr_elementwise;
 
 typedef struct tsr_call {
     tsr_arguments given;
     const tsr_door *door; /* NULL: native */
     const tsr_operation *operation;
     int info;             /* what the door returns */
+    const char *why;      /* it is not computed (static text) */
 
     /* ---- matched: the product in normal form; a and b may still have another type than the semiring's ---- */
     tsr_product product;
@@ -142,6 +204,13 @@ typedef struct tsr_call {
     bool one_value;    /* T has one value and a pattern, for which SuiteSparse has special cases … */
     uint64_t one;      /* … this one, in the semiring's type … */
     bool iso;          /* … and what is handed over, T or C, is iso */
+    tsr_elementwise update; /* elementwise operations; C<M> accum= T of others */
+    union {
+        tsr_dense_product full; /* full times full */
+        tsr_sums sums;          /* of rows */
+        tsr_total total;        /* of all entries */
+        tsr_host_ewise host;    /* elementwise on the host */
+    } of;
     bool b_sparse;     /* the host holds b sparse; product.b is the bitmap that would be made of it: x tells that there are values */
     tsr_view sparse;   /* … as the host holds it */
 

@@ -3,20 +3,12 @@
 #include <stdlib.h>
 
 #include "src/base/types.h"
+#include "src/engine/contents.h"
 #include "src/engine/engine.h"
 #include "src/runtime/config.h"
-#include "src/runtime/trace.h"
 #include "src/runtime/warn.h"
 
 /* ---- what a call holds ---- */
-
-static void release_object(tsr_object *object)
-{
-    tsr_record_unref(object->record);
-    tsr_device_array_unref(object->array);
-    object->record = NULL;
-    object->array = NULL;
-}
 
 static void give_back(const tsr_call *call, void *block)
 {
@@ -28,14 +20,13 @@ static void release(tsr_call *call)
 {
     if (call->remote.stays)
         call->operation->drop(call);
-    if (call->remote.update)
-        call->door->drop_update(call->remote.update);
+    tsr_device_array_unref(call->remote.array);
     tsr_arrays_free(&call->arrays);
     give_back(call, call->masked_x);
     give_back(call, call->masked_b);
-    release_object(&call->a);
-    release_object(&call->b);
-    release_object(&call->mask);
+    tsr_object *const objects[] = {&call->a, &call->b, &call->mask, &call->update.x, &call->update.y, &call->update.c, &call->update.m};
+    for (size_t k = 0; k < sizeof objects / sizeof *objects; k++)
+        tsr_object_release(objects[k]);
 }
 
 /* ---- the other library ---- */
@@ -135,23 +126,44 @@ static void hand_over(tsr_call *call)
         return;
     tsr_device_array *array = tsr_engine_result_array(call, full);
     if (array)
-        call->door->keep(call, array);
+        call->door->keep(call->given.C, array);
+    tsr_device_array_unref(array);
+}
+
+static void report(const tsr_call *call, double ms)
+{
+    const tsr_decision *d = &call->decision;
+    char pattern[160];
+    call->operation->describe(pattern, sizeof pattern, call);
+    tsr_engine_report(d->backend, call->operation->kernel,
+                      (tsr_trace_record){.call = call->given.name, .pattern = pattern, .reason = *d->reason ? d->reason : NULL,
+                                         .measured_ms = ms, .bytes_moved = call->moved + call->update.moved});
+}
+
+static tsr_status run(tsr_call *call, tsr_settlement *settled)
+{
+    const tsr_operation *operation = call->operation;
+    const double start = operation->kernel && tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
+    *settled = TSR_HAND_OVER;
+    tsr_status status = operation->run(call);
+    if (status == TSR_OK && operation->settle)
+        *settled = operation->settle(call, &status);
+    if (status == TSR_OK && operation->use)
+        operation->use(call);
+    if (status == TSR_OK && operation->kernel && tsr_trace_wanted())
+        report(call, tsr_engine_clock_ms() - start);
+    return status;
 }
 
 /* True: call->info is the result of the call.  The references are gone. */
 static bool compute(tsr_call *call)
 {
-    tsr_status status = TSR_OUT_OF_MEMORY;
+    const tsr_operation *operation = call->operation;
     tsr_settlement settled = TSR_HAND_OVER;
-    const bool reserved = call->operation->reserve(call);
-    if (reserved && tsr_config_get()->defer && call->door->may_wait(call) && tsr_engine_defer(call))
+    const bool reserved = !operation->reserve || operation->reserve(call);
+    if (reserved && operation->may_wait && tsr_config_get()->defer && call->door->may_wait(call) && tsr_engine_defer(call))
         return true;
-    if (reserved)
-        status = call->operation->run(call);
-    if (status == TSR_OK)
-        settled = call->operation->settle(call, &status);
-    if (status == TSR_OK)
-        call->operation->use(call);
+    tsr_status status = reserved ? run(call, &settled) : TSR_OUT_OF_MEMORY;
     if (settled == TSR_WAITS)
         return true;
     if (settled == TSR_HAND_OVER && status == TSR_OK && call->door->yield(call))
@@ -164,26 +176,49 @@ static bool compute(tsr_call *call)
 
 /* ---- one attempt ---- */
 
-/* Operands are where they are: only a device that has such operands goes on from here.  *away: what the time of another is remembered by. */
-static bool run_in_place(tsr_call *call, uint64_t *away)
+/* *away: what the time of another that computes it is remembered by. */
+static bool leave(tsr_call *call, uint64_t *away)
 {
-    const bool there = call->decision.backend && call->decision.backend->arrays;
-    if (there)
-        return compute(call);
-    const bool done = call->decision.observed_ms >= 0 && observe(call);
-    if (call->decision.observed_ms < 0)
+    bool done = false;
+    if (!call->in_place)
+        done = forward(call);
+    else if (call->decision.observed_ms >= 0)
+        done = observe(call);
+    else
         *away = call->decision.away;
     release(call);
     return done;
 }
 
-static bool run_on_host(tsr_call *call)
+/* In place, only a device that has such operands goes on from here. */
+static bool is_computed(const tsr_call *call)
 {
-    if (call->decision.backend)
-        return compute(call);
-    const bool done = forward(call);
-    release(call);
+    return call->decision.backend && (!call->in_place || call->decision.backend->arrays);
+}
+
+bool tsr_engine_run(tsr_call *call)
+{
+    call->why = call->operation->resolve(call);
+    if (!call->why)
+        call->operation->decide(call);
+    if (call->why || !is_computed(call)) {
+        release(call);
+        return false;
+    }
+    const bool done = compute(call);
+    if (!done)
+        call->why = "the backend declined";
     return done;
+}
+
+/* ---- products ---- */
+
+/* Full times full on a device.  in_place: because it has one of them. */
+static bool run_full(int *info, const tsr_door *door, const tsr_arguments *given, bool in_place)
+{
+    tsr_call call = {.given = *given, .door = door, .in_place = in_place};
+    *info = 0;
+    return !tsr_config_get()->defer && door->allows_devices() && door->match_full(&call) && tsr_engine_run(&call);
 }
 
 static bool attempt(int *info, tsr_call *call, uint64_t *away)
@@ -198,13 +233,13 @@ static bool attempt(int *info, tsr_call *call, uint64_t *away)
     }
     call->operation->resolve(call);
     if (!call->in_place && tsr_is_dense_product(&call->product) && tsr_engine_gpu_multiplies(call) &&
-        call->door->try_full(info, &given, true, true)) {
+        run_full(info, call->door, &given, false)) {
         release(call);
         return true;
     }
     call->operation->decide(call);
     const double start = call->decision.timing ? tsr_engine_clock_ms() : 0;
-    const bool done = call->in_place ? run_in_place(call, away) : run_on_host(call);
+    const bool done = is_computed(call) ? compute(call) : leave(call, away);
     *info = call->info;
     if (done && call->decision.timing && call->info == 0)
         tsr_engine_learn(&call->decision, tsr_engine_clock_ms() - start - call->pin_ms);
@@ -227,7 +262,8 @@ bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info
 {
     uint64_t away = 0;
     const bool there = door->concerns_device(given);
-    if (door->try_full(info, given, there, false) || (there && attempt_in_place(info, door, given, &away)))
+    if (((there || tsr_config_get()->mode == TSR_MODE_GPU) && run_full(info, door, given, true)) ||
+        (there && attempt_in_place(info, door, given, &away)))
         return true;
     const double start = away ? tsr_engine_clock_ms() : 0;
     if (!door->bring(given))

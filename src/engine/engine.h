@@ -4,12 +4,19 @@
 #define TSR_ENGINE_H
 
 #include "src/engine/call.h"
+#include "src/runtime/trace.h"
 
 /* ---- a whole call (engine.c) ---- */
 
 /* Computes a call that came through `door`, or has it computed by the door's library.  true: done, *info is the result; false: nothing has
  * been done, forward it. */
 bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info);
+
+/* Runs a call whose operation and operands are matched.  true: done; false: nothing has been done, call->why may say why.  What the call holds
+ * is released. */
+bool tsr_engine_run(tsr_call *call);
+
+extern const tsr_operation tsr_full_product_operation, tsr_row_sums_operation, tsr_total_operation;
 
 /* The call is finished later, from a copy that has taken over all it holds.  False: it cannot wait. */
 bool tsr_engine_defer(const tsr_call *call);
@@ -83,6 +90,9 @@ void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t 
 
 /* One elementwise step on host arrays (kernels/kernels.h); how many entries are present then. */
 int64_t tsr_engine_ewise(const tsr_host_ewise *step, int nthreads);
+
+/* In the trace: `kernel` of a backend was run, with operands that were there; `record` says the rest. */
+void tsr_engine_report(const tsr_backend *backend, const char *kernel, tsr_trace_record record);
 
 /* The trace record of a call that is not ours (declined, or forwarded by the router). */
 void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason);

@@ -47,6 +47,18 @@ static void report(const tsr_call *call, const tsr_decision *d, const tsr_result
                                           .evicted = result->evicted});
 }
 
+void tsr_engine_report(const tsr_backend *backend, const char *kernel, tsr_trace_record record)
+{
+    char route[64];
+    snprintf(route, sizeof route, "%s:%s", backend->name, kernel);
+    record.route = route;
+    record.backend = backend;
+    record.predicted_ms = -1.0;
+    if (!record.reason)
+        record.reason = "operands are there";
+    tsr_trace_product(&record);
+}
+
 void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason)
 {
     if (tsr_trace_wanted())

@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "src/base/types.h"
+#include "src/engine/contents.h"
+#include "src/engine/elementwise.h"
 #include "src/engine/engine.h"
 #include "src/format/sparse/format.h"
 #include "src/policy/placement_history.h"
-#include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
 /* ---- operands ---- */
@@ -18,15 +19,16 @@ static tsr_record *record_of(const tsr_call *call, const void *handle)
     return handle == call->given.C ? NULL : call->door->record(handle, true);
 }
 
-static void resolve(tsr_call *call)
+static const char *resolve(tsr_call *call)
 {
     if (tsr_is_dense_product(&call->product))
-        return; /* nothing is kept of full operands */
+        return NULL; /* nothing is kept of full operands */
     call->a.record = record_of(call, call->a.handle);
     if (!tsr_is_masked(call->product.op))
-        return;
+        return NULL;
     call->b.record = record_of(call, call->b.handle);
     call->mask.record = record_of(call, call->given.M);
+    return NULL;
 }
 
 /* ---- where may the result be? ---- */
@@ -67,11 +69,12 @@ static bool is_full(const tsr_call *call)
 static bool plan_update(tsr_call *call)
 {
     tsr_remote *r = &call->remote;
-    r->update = call->door->plan_update(call, is_full(call));
-    if (!r->update)
+    if (tsr_update_plan(call, call->product.semiring.type, is_full(call)))
         return false;
-    const bool wanted = call->in_place || tsr_placement_stays(r->key) || (r->update->c_is_free && r->update->mask_there);
-    r->trial = !wanted && (!r->update->reads_c || tsr_placement_keeps(r->key));
+    const tsr_object *old = &call->update.c, *mask = &call->update.m;
+    const bool free_old = !old->given || old->array || (old->view.iso && old->view.format == TSR_FULL);
+    const bool wanted = call->in_place || tsr_placement_stays(r->key) || (free_old && (!mask->given || mask->array));
+    r->trial = !wanted && (!old->given || tsr_placement_keeps(r->key));
     return wanted || r->trial;
 }
 
@@ -79,7 +82,8 @@ static bool plan_update(tsr_call *call)
 static void place(tsr_call *call)
 {
     tsr_remote *r = &call->remote;
-    if (tsr_is_masked(call->product.op) || tsr_config_get()->defer || !large(&call->product) || !call->door->may_stay(&call->given))
+    if (tsr_is_masked(call->product.op) || tsr_config_get()->defer || !call->door->allows_devices() || !large(&call->product) ||
+        !tsr_contents_possible() || !call->door->may_be_absent(call->given.C))
         return;
     r->key = key_of(call);
     if (call->through_t)
@@ -225,7 +229,9 @@ static tsr_status run_masked(tsr_call *call)
 static tsr_status upload_sparse(tsr_call *call)
 {
     const tsr_view held = call->b.transposed ? tsr_view_transposed(call->sparse) : call->sparse;
-    const tsr_status status = call->door->upload(&call->b, &held, call->decision.backend, &call->moved);
+    call->b.array = call->door->array(call->b.handle);
+    const tsr_status status =
+        call->b.array ? TSR_OK : tsr_contents_upload(&call->b, &held, call->door, call->decision.backend, &call->moved);
     if (status != TSR_OK)
         return status;
     call->product.b_value = tsr_device_array_kept(call->b.array);
@@ -288,6 +294,19 @@ static tsr_status fetch(tsr_call *call, tsr_device_array *array)
     return status;
 }
 
+/* C<M> accum= T; T is taken over, unless it fails. */
+static bool update(tsr_call *call, tsr_device_array *t)
+{
+    tsr_elementwise *e = &call->update;
+    e->x.array = t;
+    e->backend = call->decision.backend;
+    e->key = call->remote.key;
+    if (tsr_elementwise_finish(e) == TSR_OK)
+        return true;
+    e->x.array = NULL;
+    return false;
+}
+
 /* C is the array from now on, or what C<M> accum= makes of it; else it is downloaded, or *status says why not. */
 static tsr_settlement settle_dense(tsr_call *call, tsr_status *status)
 {
@@ -295,7 +314,7 @@ static tsr_settlement settle_dense(tsr_call *call, tsr_status *status)
     *status = array ? TSR_OK : TSR_OUT_OF_MEMORY;
     if (!array)
         return TSR_HAND_OVER;
-    if (call->remote.updates ? call->door->update(call, array) : call->door->leave(call, array))
+    if (call->remote.updates ? update(call, array) : call->door->leave(&call->given, array, &call->arrays))
         return TSR_SETTLED;
     *status = fetch(call, array);
     tsr_device_array_unref(array);
@@ -325,11 +344,8 @@ static void use(tsr_call *call)
         note_use(call, &p->b, call->b.handle, tsr_reads_b(p));
     if (p->op == TSR_OP_SDDMM)
         note_use(call, &p->a, call->a.handle, tsr_reads_a(p));
-    tsr_device_array *const both[] = {call->a.array, call->b.array};
-    for (int k = 0; k < 2; k++) {
-        if (both[k] && tsr_device_array_first_use(both[k]))
-            tsr_placement_used(tsr_device_array_about(both[k])->origin);
-    }
+    tsr_contents_use(call->a.array);
+    tsr_contents_use(call->b.array);
 }
 
 static void describe(char *text, size_t size, const tsr_call *call)
@@ -340,4 +356,5 @@ static void describe(char *text, size_t size, const tsr_call *call)
 }
 
 const tsr_operation tsr_product_operation = {.resolve = resolve, .decide = decide, .reserve = reserve, .run = run,
-                                             .settle = settle, .use = use, .drop = drop, .describe = describe};
+                                             .settle = settle, .use = use, .drop = drop, .describe = describe,
+                                             .may_wait = true};

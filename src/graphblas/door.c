@@ -2,30 +2,102 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/product.h"
 
-#include <stdlib.h>
-
 #include "src/graphblas/handover/resident.h"
 #include "src/graphblas/intercept/block_cache.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/pins.h"
-#include "src/graphblas/step.h"
 
 const tsr_memory tsr_door_memory = {.allocate = tsr_user_malloc, .release = tsr_user_free};
 
-/* ---- objects ---- */
+/* ---- the host's objects ---- */
 
-static tsr_status upload(tsr_object *object, const tsr_view *view, const tsr_backend *backend, int64_t *moved)
+static bool view(tsr_view *v, void *handle)
 {
-    object->array = tsr_contents_find(object->handle);
-    return object->array ? TSR_OK : tsr_contents_upload(&object->array, object->handle, view, backend, moved);
+    return tsr_match_view(v, handle) && tsr_match_object_type(&v->type, handle);
+}
+
+static bool shape(tsr_shape *shape, void *handle, bool vector)
+{
+    GrB_Index nrows, ncols;
+    int32_t format = GxB_BY_COL;
+    tsr_type type;
+    if (tsr_real.GrB_Matrix_nrows(&nrows, handle) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&ncols, handle) != GrB_SUCCESS ||
+        (!vector && tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_FORMAT, &format) != GrB_SUCCESS) ||
+        !tsr_match_object_type(&type, handle))
+        return false;
+    *shape = (tsr_shape){.nrows = (int64_t)nrows, .ncols = (int64_t)ncols, .type = type, .by_col = format == GxB_BY_COL};
+    return true;
+}
+
+static unsigned form(const void *handle)
+{
+    switch (tsr_match_sparsity((GrB_Matrix)handle)) {
+    case GxB_HYPERSPARSE: return 1u << TSR_HYPERSPARSE;
+    case GxB_SPARSE: return 1u << TSR_SPARSE;
+    case GxB_BITMAP: return 1u << TSR_BITMAP;
+    case GxB_FULL: return 1u << TSR_FULL;
+    default: return 0;
+    }
+}
+
+/* Its memory tells: to count the entries would finish them, which an assignment need not do. */
+static bool has_entries(void *handle, size_t vectors)
+{
+    size_t bytes = 0;
+    return tsr_match_held_sparse(handle) && tsr_real.GxB_Matrix_memoryUsage(&bytes, handle) == GrB_SUCCESS && bytes > 1024 + 16 * vectors;
+}
+
+static bool keeps_bitmap(void *handle)
+{
+    int32_t control = GxB_BITMAP;
+    tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_CONTROL, &control);
+    return tsr_match_sparsity(handle) == GxB_BITMAP && control != GxB_BITMAP;
+}
+
+static double bitmap_switch(void *handle)
+{
+    double value = 0;
+    tsr_real.GxB_Matrix_Option_get_FP64(handle, GxB_BITMAP_SWITCH, &value);
+    return value;
+}
+
+/* As resident.c does it. */
+static bool holds_sparse(void *handle, int64_t entries, double places)
+{
+    return (tsr_contents_control(handle) & GxB_SPARSE) && (double)entries <= bitmap_switch(handle) / 2 * places;
+}
+
+/* As SuiteSparse does it. */
+static bool makes_sparse(void *handle, int64_t entries, double places)
+{
+    int32_t control = GxB_AUTO_SPARSITY;
+    tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_CONTROL, &control);
+    if (!(control & GxB_SPARSE))
+        return false;
+    return !(control & (GxB_BITMAP | GxB_FULL)) || (double)entries < bitmap_switch(handle) / 2 * places;
+}
+
+static bool left_sparse(void *handle)
+{
+    return tsr_contents_left_sparse(handle);
+}
+
+static bool may_be_absent(void *handle)
+{
+    return tsr_contents_may_wait(handle);
+}
+
+static bool accumulator(tsr_ewise_op *op, tsr_type *type, void *accum)
+{
+    return tsr_match_binary(op, type, accum);
+}
+
+static bool take(tsr_handover *arrays, void *C, bool vector, bool by_col)
+{
+    return tsr_arrays_take(arrays, C, vector, by_col);
 }
 
 /* ---- results ---- */
-
-static bool may_stay(const tsr_arguments *given)
-{
-    return tsr_contents_allowed_inside() && tsr_contents_possible() && tsr_contents_may_wait(given->C);
-}
 
 /* Only a hand-over that cannot fail may wait. */
 static bool may_wait(const tsr_call *call)
@@ -46,14 +118,9 @@ static bool yield_c(const tsr_call *call)
     return !tsr_is_lost(given->C) && !tsr_is_lost(given->M);
 }
 
-static bool leave(tsr_call *call, tsr_device_array *array)
+static bool leave(const tsr_arguments *given, tsr_device_array *array, tsr_handover *arrays)
 {
-    return tsr_contents_put(call->given.C, call->given.vector, array, &call->arrays);
-}
-
-static void keep(const tsr_call *call, tsr_device_array *array)
-{
-    tsr_contents_keep(call->given.C, array);
+    return tsr_contents_put(given->C, given->vector, array, arrays);
 }
 
 /* A, B or M, freed by the program since: the mask says which entries a result has that stays, and all three what they are, should it
@@ -74,63 +141,23 @@ static bool defer(const tsr_call *call, void (*run)(void *kept), void (*cancel)(
     return tsr_defer(&d);
 }
 
-/* ---- C<M> accum= T on the device ---- */
-
-typedef struct update {
-    tsr_update facts;
-    tsr_ewise_plan plan;
-} update;
-
-static void drop_update(tsr_update *facts)
+/* A call that succeeds ends C's error text. */
+static int hand_over(tsr_call *call, bool conform)
 {
-    tsr_ewise_plan_release(&((update *)facts)->plan);
-    free(facts);
-}
-
-static tsr_update *plan_update(tsr_call *call, bool full)
-{
-    const tsr_arguments *given = &call->given;
-    const tsr_type type = call->product.semiring.type;
-    const tsr_ewise_call step = {.name = given->name, .C = given->C, .M = given->M, .accum = given->accum, .desc = given->desc,
-                                 .vector = given->vector, .step = {.op = TSR_EWISE_IDENTITY, .type = type, .result = type}};
-    update *u = calloc(1, sizeof *u);
-    if (u && !tsr_ewise_plan_look(&u->plan, &step, &full)) {
-        drop_update(&u->facts);
-        return NULL;
-    }
-    if (!u)
-        return NULL;
-    const tsr_inspected *old = &u->plan.c, *mask = &u->plan.m;
-    u->facts = (tsr_update){.reads_c = old->given, .mask_there = !mask->given || mask->value,
-                            .c_is_free = !old->given || old->value || (old->view.iso && old->view.format == TSR_FULL)};
-    return &u->facts;
-}
-
-static bool run_update(tsr_call *call, tsr_device_array *t)
-{
-    tsr_ewise_plan *plan = &((update *)call->remote.update)->plan;
-    plan->x.value = t;
-    plan->backend = call->decision.backend;
-    plan->key = call->remote.key;
-    if (tsr_ewise_plan_finish(plan) == TSR_OK)
-        return true;
-    plan->x.value = NULL;
-    return false;
-}
-
-static bool try_full(int *info, const tsr_arguments *given, bool there, bool pays)
-{
-    GrB_Info code = GrB_SUCCESS;
-    const bool done = pays ? tsr_dense_there(&code, given) : tsr_try_dense(&code, given, there);
-    *info = (int)code;
-    return done;
+    GrB_Info info = GrB_SUCCESS;
+    if (call->update.on_host)
+        info = tsr_real.GrB_Matrix_wait(call->given.C, GrB_COMPLETE);
+    return call->arrays.x ? tsr_finish_call(call, conform) : (int)info;
 }
 
 const tsr_door tsr_graphblas_door = {
-    .memory = &tsr_door_memory,
-    .concerns_device = tsr_product_concerns_device, .match = tsr_match_product, .bring = tsr_product_bring, .pays = tsr_product_pays,
-    .try_full = try_full, .forward = tsr_product_forward,
-    .record = tsr_table_get, .is_absent = tsr_defer_is_target, .form_waits = tsr_form_waits, .upload = upload,
-    .note_use = tsr_contents_note_use, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use, .begin_result = tsr_blocks_product,
-    .may_stay = may_stay, .may_wait = may_wait, .yield = yield_c, .hand_over = tsr_finish_call, .leave = leave, .keep = keep, .defer = defer,
-    .plan_update = plan_update, .update = run_update, .drop_update = drop_update, .report_download = tsr_contents_report_download};
+    .memory = &tsr_door_memory, .allows_devices = tsr_contents_allowed_inside, .threads = tsr_contents_threads,
+    .concerns_device = tsr_product_concerns_device, .match = tsr_match_product, .match_full = tsr_match_full_product,
+    .bring = tsr_product_bring, .pays = tsr_product_pays, .forward = tsr_product_forward,
+    .record = tsr_table_get, .array = tsr_contents_find, .is_absent = tsr_defer_is_target, .is_lost = tsr_is_lost,
+    .keep = tsr_contents_keep, .note_use = tsr_contents_note_use, .report_download = tsr_contents_report_download,
+    .inspect = tsr_will_inspect, .view = view, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,
+    .has_entries = has_entries, .keeps_bitmap = keeps_bitmap, .holds_sparse = holds_sparse, .makes_sparse = makes_sparse,
+    .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use, .begin_result = tsr_blocks_product,
+    .may_be_absent = may_be_absent, .may_wait = may_wait, .yield = yield_c, .take = take, .hand_over = hand_over, .leave = leave,
+    .defer = defer};

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/engine/contents.h"
+#include "src/engine/elementwise.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/resident.h"
-#include "src/graphblas/step.h"
 #include "src/policy/route.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -72,11 +73,12 @@ static bool worth_bringing(tsr_view *v, GrB_Matrix handle)
 }
 
 /* Deferred products may have to run before the host's arrays are looked at. */
-static bool look(const matcher *s, tsr_view *v, tsr_device_array **value, GrB_Matrix handle)
+static bool look(const matcher *s, tsr_view *v, tsr_object *object, void *handle)
 {
-    *value = s->values ? tsr_contents_find_dense(handle) : NULL;
-    if (*value) {
-        *v = tsr_device_array_view(*value);
+    object->handle = handle;
+    object->array = s->values ? tsr_contents_dense(&tsr_graphblas_door, handle) : NULL;
+    if (object->array) {
+        *v = tsr_device_array_view(object->array);
         return true;
     }
     if (s->values)
@@ -84,8 +86,8 @@ static bool look(const matcher *s, tsr_view *v, tsr_device_array **value, GrB_Ma
     if (tsr_is_lost(handle) || !tsr_match_view(v, handle))
         return false;
     if (s->values && worth_bringing(v, handle) &&
-        tsr_contents_upload(value, handle, v, tsr_backend_gpu(), &s->out->moved) == TSR_OK)
-        *v = tsr_device_array_view(*value);
+        tsr_contents_upload(object, v, &tsr_graphblas_door, tsr_backend_gpu(), &s->out->moved) == TSR_OK)
+        *v = tsr_device_array_view(object->array);
     return true;
 }
 
@@ -97,13 +99,13 @@ static bool both_full(const matcher *s)
 static const char *read_operands(matcher *s)
 {
     const tsr_arguments *c = s->call;
-    if (!look(s, &s->a, &s->out->a.array, c->A) || !look(s, &s->b, &s->out->b.array, c->B))
+    if (!look(s, &s->a, &s->out->a, c->A) || !look(s, &s->b, &s->out->b, c->B))
         return "an operand is not a valid object";
     if (is_dense(&s->a) && is_dense(&s->b) && !c->M && !both_full(s))
         return "dense times dense";
-    tsr_device_array *m_value = NULL; /* a dense mask is not read here */
-    const bool valid = !c->M || look(s, &s->m, &m_value, c->M);
-    tsr_device_array_unref(m_value);
+    tsr_object mask = {0}; /* a dense one is not read here */
+    const bool valid = !c->M || look(s, &s->m, &mask, c->M);
+    tsr_object_release(&mask);
     if (!valid)
         return "the mask is not a valid object";
     return NULL;
@@ -291,7 +293,7 @@ static bool reaches(const tsr_product *p, int64_t enough)
 /* Is C as large already, and stays so? */
 static bool joins_dense(const tsr_arguments *c)
 {
-    return (c->accum || c->M) && ((tsr_match_sparsity(c->C) & (GxB_BITMAP | GxB_FULL)) || tsr_contents_only(c->C));
+    return (c->accum || c->M) && ((tsr_match_sparsity(c->C) & (GxB_BITMAP | GxB_FULL)) || tsr_contents_only(&tsr_graphblas_door, c->C));
 }
 
 /* A dense C far larger than its entries can be: SuiteSparse would keep it sparse. */
@@ -416,7 +418,7 @@ static uint64_t one_product(const tsr_call *m)
     const tsr_product *p = &m->product;
     const uint64_t a = constant_of(&p->a, m->a.array), b = m->b_sparse ? constant_of(&m->sparse, NULL) : constant_of(&p->b, m->b.array);
     const tsr_ewise step = {.op = as_step[p->semiring.mul], .type = p->semiring.type, .result = p->semiring.type};
-    return tsr_ewise_one(&step, p->semiring.type, p->a.type, a, p->b.type, b);
+    return tsr_elementwise_one(&step, p->semiring.type, p->a.type, a, p->b.type, b);
 }
 
 /* C<M> = T, of one value: SuiteSparse compares it with that of C, unless C is empty or cleared before. */
@@ -528,4 +530,16 @@ const char *tsr_match_product(tsr_call *call)
     const char *why = call->in_place ? NULL : match_forms(&call->given);
     call->operation = &tsr_product_operation;
     return why ? why : match(call);
+}
+
+bool tsr_match_full_product(tsr_call *call)
+{
+    const tsr_arguments *given = &call->given;
+    tsr_semiring s;
+    if (given->vector || !given->B || !given->semiring || !tsr_match_semiring(&s, given->semiring) || s.add != TSR_ADD_PLUS ||
+        s.mul != TSR_MUL_TIMES || (s.type != TSR_FP32 && s.type != TSR_FP64) || tsr_match_descriptor(&call->mod, given->desc))
+        return false;
+    call->of.full.type = s.type;
+    call->operation = &tsr_full_product_operation;
+    return true;
 }

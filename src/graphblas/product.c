@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/product.h"
 
+#include "src/engine/contents.h"
 #include "src/graphblas/handover/resident.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/policy/route.h"
@@ -62,7 +63,7 @@ static bool has_value(const void *handle)
 {
     if (tsr_contents_noted(handle))
         return true;
-    tsr_device_array *value = tsr_contents_find_dense(handle);
+    tsr_device_array *value = tsr_contents_dense(&tsr_graphblas_door, handle);
     tsr_device_array_unref(value);
     return value;
 }

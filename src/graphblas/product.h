@@ -30,6 +30,9 @@ int tsr_product_forward(const tsr_arguments *given);
  * which may be only there, is not inspected; else the host has everything. */
 const char *tsr_match_product(tsr_call *call);
 
+/* As a product of full matrices on a device: operators and descriptor only. */
+bool tsr_match_full_product(tsr_call *call);
+
 /* ---- finish_product.c ---- */
 
 /* C = the arrays of the call directly, keeping C's own options (sparsity control, switches), or C<M> accum= them through the real library.

@@ -1,7 +1,7 @@
 /* Sums of matrices that are still deferred.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/intercept/hooks.h"
-#include "src/graphblas/step.h"
+#include "src/graphblas/elementwise.h"
 
 /* Whoever made the monoid: SuiteSparse gives a built-in operator its own identity, whatever was asked for. */
 static bool adds(GrB_Monoid monoid, tsr_type type)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "src/engine/attempt.h"
+#include "src/engine/contents.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/match/match.h"
 #include "src/graphblas/intercept/pins.h"
@@ -35,19 +36,6 @@ bool tsr_contents_allowed_inside(void)
     return enabled(0);
 }
 
-const tsr_backend *tsr_contents_backend(void)
-{
-    const tsr_backend *gpu = tsr_config_get()->mode == TSR_MODE_GPU ? tsr_backend_gpu() : NULL;
-    return gpu && gpu->arrays ? gpu : NULL;
-}
-
-bool tsr_contents_possible(void)
-{
-    const bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
-    const tsr_backend *gpu = forced || tsr_backend_gpu_asked() ? tsr_backend_gpu() : NULL;
-    return gpu && gpu->arrays;
-}
-
 int tsr_contents_threads(void)
 {
     int32_t threads = 0;
@@ -65,15 +53,6 @@ tsr_device_array *tsr_contents_find(const void *handle)
     return value;
 }
 
-tsr_device_array *tsr_contents_find_dense(const void *handle)
-{
-    tsr_device_array *value = tsr_contents_find(handle);
-    if (!value || !tsr_device_array_is_sparse(value) || tsr_defer_is_target(handle))
-        return value;
-    tsr_device_array_unref(value);
-    return NULL;
-}
-
 bool tsr_contents_left_sparse(GrB_Matrix handle)
 {
     tsr_device_array *value = tsr_contents_find(handle);
@@ -84,13 +63,6 @@ bool tsr_contents_left_sparse(GrB_Matrix handle)
     return !tsr_form_waits(handle) && !tsr_match_dense(handle);
 }
 
-bool tsr_contents_only(const void *handle)
-{
-    tsr_device_array *value = tsr_contents_find(handle);
-    tsr_device_array_unref(value);
-    return value && tsr_defer_is_target(handle);
-}
-
 bool tsr_is_lost(const void *handle)
 {
     if (!(tsr_busy() & TSR_BUSY_LOST))
@@ -99,12 +71,6 @@ bool tsr_is_lost(const void *handle)
     const bool lost = record && tsr_record_is_lost(record);
     tsr_record_unref(record);
     return lost;
-}
-
-void tsr_contents_use(tsr_device_array *value)
-{
-    if (tsr_device_array_first_use(value))
-        tsr_placement_used(tsr_device_array_about(value)->origin);
 }
 
 /* ---- sparsity control ---- */
@@ -254,18 +220,6 @@ static void release(absent *a)
     free(a);
 }
 
-void tsr_contents_report(const tsr_backend *backend, const char *what, tsr_trace_record record)
-{
-    char route[64];
-    snprintf(route, sizeof route, "%s:%s", backend->name, what);
-    record.route = route;
-    record.backend = backend;
-    record.predicted_ms = -1.0;
-    if (!record.reason)
-        record.reason = "operands are there";
-    tsr_trace_product(&record);
-}
-
 /* The last call of this thread that was not computed where its operands are. */
 static _Thread_local struct {
     const char *call, *why;
@@ -289,7 +243,7 @@ void tsr_contents_report_download(const tsr_backend *backend, tsr_type type, int
         return;
     char pattern[96];
     snprintf(pattern, sizeof pattern, "home %s n=%lld", tsr_type_name(type), (long long)n);
-    tsr_contents_report(backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
+    tsr_engine_report(backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
                                                              .reason = why_home(), .measured_ms = ms, .bytes_moved = bytes_moved});
 }
 
@@ -390,7 +344,7 @@ bool tsr_contents_may_wait(GrB_Matrix C)
     return !tsr_door_blocking() && may_wait(tsr_contents_control(C));
 }
 
-static void set_value(const void *handle, tsr_device_array *value)
+void tsr_contents_keep(const void *handle, tsr_device_array *value)
 {
     tsr_record *record = tsr_table_get(handle, true);
     if (record)
@@ -462,12 +416,6 @@ bool tsr_contents_set_control(GrB_Matrix C, bool vector, int32_t control)
     return done;
 }
 
-void tsr_contents_keep(GrB_Matrix C, tsr_device_array *value)
-{
-    set_value(C, value);
-    tsr_device_array_unref(value);
-}
-
 /* The account of uses goes with the version, as those of representations do. */
 static const tsr_rep_key uses = {.device = true, .pattern = true};
 
@@ -486,28 +434,4 @@ bool tsr_contents_noted(const void *handle)
     const bool noted = record && tsr_record_regret(record, uses, 0.0) > 0;
     tsr_record_unref(record);
     return noted;
-}
-
-tsr_status tsr_contents_upload(tsr_device_array **value, const void *handle, const tsr_view *view, const tsr_backend *backend, int64_t *moved)
-{
-    void *kept = NULL;
-    int64_t bytes = 0;
-    const int threads = tsr_contents_threads();
-    const tsr_status status = TSR_ATTEMPT(backend->arrays->upload(view, threads, &kept, &bytes));
-    if (status != TSR_OK)
-        return status;
-    tsr_device_array_facts facts = {.backend = backend, .type = view->type, .nrows = view->nrows, .ncols = view->ncols,
-                             .by_col = view->by_col, .full = view->format == TSR_FULL, 
-                             .iso = view->x && (view->iso || (tsr_is_compressed(view) && view->nvals == 1))};
-    if (facts.iso)
-        memcpy(&facts.one, view->x, tsr_type_size(view->type));
-    *value = tsr_device_array_new(&facts, kept);
-    if (!*value)
-        return TSR_OUT_OF_MEMORY;
-    if (tsr_is_compressed(view))
-        tsr_device_array_set_sparse(*value);
-    tsr_placement_brought(handle);
-    *moved += bytes;
-    set_value(handle, *value);
-    return TSR_OK;
 }

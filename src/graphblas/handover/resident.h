@@ -10,25 +10,11 @@
 bool tsr_contents_allowed(unsigned bit);
 bool tsr_contents_allowed_inside(void); /* ... asked by a product that is being routed */
 
-/* The backend for what has no value yet (TESSERA_MODE=gpu); NULL: none. */
-const tsr_backend *tsr_contents_backend(void);
-
-/* Is there a backend that keeps values?  None is loaded for the answer, except with TESSERA_MODE=gpu. */
-bool tsr_contents_possible(void);
-
 /* What a backend has of the present contents of a handle, with a reference; NULL: nothing. */
 tsr_device_array *tsr_contents_find(const void *handle);
 
-tsr_device_array *tsr_contents_find_dense(const void *handle); /* ... unless the host holds them sparse */
-
 /* Does only the host have them, and sparse?  Nothing is sorted for the answer; deferred products may have to run. */
 bool tsr_contents_left_sparse(GrB_Matrix handle);
-
-/* Is that the only place where they are? */
-bool tsr_contents_only(const void *handle);
-
-/* A value of these contents, which the host holds (view), is made and kept with the handle.  The backend's status. */
-tsr_status tsr_contents_upload(tsr_device_array **value, const void *handle, const tsr_view *view, const tsr_backend *backend, int64_t *moved);
 
 /* A product took these contents from the host; did one before?  Then they are worth bringing. */
 void tsr_contents_note_use(const void *handle);
@@ -54,21 +40,15 @@ bool tsr_contents_set_control(GrB_Matrix C, bool vector, int32_t control);
  * False: out of memory, nothing has changed, nothing was taken over. */
 bool tsr_contents_put(GrB_Matrix C, bool vector, tsr_device_array *value, tsr_handover *arrays);
 
-/* The present contents of C, which the host has, are also `value` (a reference is taken over). */
-void tsr_contents_keep(GrB_Matrix C, tsr_device_array *value);
-
-/* A value was used by one of our calls. */
-void tsr_contents_use(tsr_device_array *value);
+/* The present contents of an object, which the host has, are also `value`. */
+void tsr_contents_keep(const void *handle, tsr_device_array *value);
 
 /* Should contents be downloaded for this call (its name), that is why (static text; NULL: it is no longer): for the trace. */
 void tsr_contents_decline(const char *call, const char *why);
 
 int tsr_contents_threads(void);
 
-/* In the trace: `what` was done where the values are; `record` says the rest. */
-void tsr_contents_report(const tsr_backend *backend, const char *what, tsr_trace_record record);
-
-/* ... that contents (n places or entries) were downloaded. */
+/* In the trace: contents (n places or entries) were downloaded. */
 void tsr_contents_report_download(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms);
 
 #endif

@@ -32,20 +32,11 @@ bool tsr_match_held_sparse(GrB_Matrix handle); /* sparse or hypersparse */
 
 /* ---- operators of elementwise operations (match_step.c) ---- */
 
-/* What becomes of entry (i, j) by where it is: of by_row i + by_column j + by_y y. */
-typedef struct tsr_place_rule {
-    int by_row, by_column, by_y; /* -1, 0, 1 */
-    bool select;                 /* the entry stays where keep (that, 0) holds; false: that is its value */
-    tsr_ewise_op keep;
-    int64_t y;
-} tsr_place_rule;
-
 /* False: not built in, or none that a step knows. */
 bool tsr_match_unary(tsr_ewise_op *op, tsr_type *type, GrB_UnaryOp handle);
 bool tsr_match_binary(tsr_ewise_op *op, tsr_type *type, GrB_BinaryOp handle);
 bool tsr_match_select(tsr_ewise_op *op, tsr_type *type, GrB_IndexUnaryOp handle);
 bool tsr_match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp handle); /* all but y, which is of the type */
 bool tsr_match_reduce(tsr_reduce_op *op, tsr_type *type, GrB_BinaryOp handle); /* of a monoid */
-const char *tsr_ewise_name(tsr_ewise_op op);
 
 #endif

@@ -1,65 +1,67 @@
-/* GraphBLAS calls that are elementwise steps, and what is answered from values.
+/* GraphBLAS calls that are elementwise operations or reductions, and what is answered from device arrays.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <string.h>
 
-#include "src/engine/attempt.h"
+#include "src/engine/contents.h"
+#include "src/engine/elementwise.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/resident.h"
-#include "src/graphblas/step.h"
+#include "src/graphblas/elementwise.h"
+#include "src/graphblas/product.h"
 #include "src/runtime/config.h"
-#include "src/policy/placement_history.h"
+#include "src/policy/elementwise.h"
 
 /* ---- who computes ---- */
 
-/* The backend of the first of these that has a value. */
-static const tsr_backend *backend_there(const GrB_Matrix handles[4])
-{
-    const tsr_backend *backend = NULL;
-    for (int k = 0; k < 4 && !backend; k++) {
-        tsr_device_array *value = tsr_contents_find_dense(handles[k]);
-        backend = value ? tsr_device_array_about(value)->backend : NULL;
-        tsr_device_array_unref(value);
-    }
-    return backend;
-}
-
-const tsr_backend *tsr_ewise_attracting(const tsr_ewise_call *call)
-{
-    const bool c = call->accum || call->M || tsr_defer_is_target(call->C);
-    const GrB_Matrix handles[4] = {call->A, call->B, call->M, c ? call->C : NULL};
-    return backend_there(handles);
-}
-
-static bool run(GrB_Info *info, const tsr_ewise_call *call)
-{
-    const tsr_backend *there = tsr_ewise_attracting(call);
-    const bool pulled = there || tsr_config_get()->mode == TSR_MODE_GPU;
-    if (!pulled && !tsr_contents_possible())
-        return false;
-    tsr_ewise_plan s;
-    const bool done = tsr_ewise_plan_look(&s, call, NULL) &&
-                      (pulled ? tsr_ewise_plan_pulls(&s, there, (double)s.nrows * (double)s.ncols) : tsr_ewise_plan_follows(&s)) &&
-                      tsr_ewise_plan_finish(&s) == TSR_OK;
-    tsr_ewise_plan_release(&s);
-    tsr_contents_decline(call->name, s.why);
-    *info = GrB_SUCCESS;
-    return done;
-}
-
 /* Calls of the real library from here must not come back. */
-static bool try_step(GrB_Info *info, const tsr_ewise_call *call)
+static bool run(GrB_Info *info, tsr_call *call)
 {
     tsr_depth++;
-    if (!call->host) {
-        tsr_caller = call->name;
-        tsr_contents_decline(call->name, NULL);
-    }
+    tsr_caller = call->given.name;
     tsr_quiet_begin();
-    const bool done = call->host ? tsr_ewise_on_host(info, call) : run(info, call);
+    const bool done = tsr_engine_run(call);
     tsr_quiet_end();
     tsr_depth--;
+    *info = (GrB_Info)call->info;
     return done;
+}
+
+static bool run_there(GrB_Info *info, tsr_call *call)
+{
+    tsr_contents_decline(call->given.name, NULL);
+    const bool done = run(info, call);
+    tsr_contents_decline(call->given.name, done ? NULL : call->why);
+    return done;
+}
+
+static tsr_arguments given_of(const tsr_output *out)
+{
+    return (tsr_arguments){.name = out->name, .C = out->C, .M = out->M, .accum = out->accum, .desc = out->desc, .vector = out->vector};
+}
+
+/* What is matched of an elementwise call. */
+typedef struct matched {
+    GrB_Matrix A, B;
+    tsr_ewise step;
+    tsr_place_rule place;
+    bool placed, flip, assigns, full_only;
+} matched;
+
+static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
+{
+    tsr_call call = {.given = given_of(out), .door = &tsr_graphblas_door, .in_place = !out->host,
+                     .operation = out->host ? &tsr_host_elementwise_operation : &tsr_elementwise_operation};
+    const char *why = tsr_match_descriptor(&call.mod, out->desc);
+    call.given.A = m->A;
+    call.given.B = m->B;
+    call.update = (tsr_elementwise){.door = call.door, .given = call.given, .mod = call.mod, .step = m->step, .place = m->place,
+                                    .placed = m->placed, .flip = m->flip, .assigns = m->assigns, .full_only = m->full_only,
+                                    .on_host = out->host};
+    if (why && !out->host)
+        tsr_contents_decline(out->name, why);
+    if (why)
+        return false;
+    return out->host ? run(info, &call) : run_there(info, &call);
 }
 
 static bool allowed(void)
@@ -77,18 +79,41 @@ bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
     return hit;
 }
 
+static double elements_of(GrB_Matrix C)
+{
+    GrB_Index nrows, ncols;
+    return tsr_real.GrB_Matrix_nrows(&nrows, C) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(&ncols, C) == GrB_SUCCESS
+               ? (double)nrows * (double)ncols : -1;
+}
+
+/* Small calls, which are many, end at the size of C. */
+bool tsr_host_wanted(GrB_Matrix C, bool vector)
+{
+    const tsr_config *config = tsr_config_get();
+    const double least = config->min_work >= 0 ? config->min_work : TSR_EWISE_LEAST;
+    GrB_Index rows = 0, columns = 1;
+    if (!C || tsr_real.GrB_Matrix_nrows(&rows, C) != GrB_SUCCESS || (vector && (double)rows < least) ||
+        (!vector && tsr_real.GrB_Matrix_ncols(&columns, C) != GrB_SUCCESS))
+        return false;
+    return (double)rows * (double)columns >= least && tsr_may_route() && !(config->disabled & TSR_DISABLE_ELEMENTWISE);
+}
+
+/* A binary operator may be MIN or MAX.  One scalar for all of C SuiteSparse writes but once. */
+static bool host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary)
+{
+    const int32_t a = tsr_match_sparsity(A), b = tsr_match_sparsity(B), sparse = GxB_SPARSE | GxB_HYPERSPARSE;
+    if (((a | b) & sparse) || tsr_match_held_sparse(out->M) || !(A || B || out->M || out->accum))
+        return false;
+    return ((a | b) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_forces_cpu() ||
+           elements_of(out->C) >= TSR_EWISE_FEW;
+}
+
 /* Looked at before the call is taken apart. */
 static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary)
 {
     if (out->host)
-        return tsr_host_considers(out, A, B, binary);
+        return host_considers(out, A, B, binary);
     return tsr_ewise_concerned(out, A, B) && allowed();
-}
-
-static tsr_ewise_call step_call(const tsr_output *out)
-{
-    return (tsr_ewise_call){.name = out->name, .C = out->C, .M = out->M, .accum = out->accum, .desc = out->desc, .vector = out->vector,
-                           .host = out->host};
 }
 
 /* ---- scalars ---- */
@@ -165,17 +190,17 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring)
 
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A)
 {
-    tsr_ewise_call call = step_call(out);
+    matched call = {0};
     if (!A || !considered(out, A, NULL, false) || !tsr_match_unary(&call.step.op, &call.step.type, op))
         return false;
     call.A = A;
     call.step.result = call.step.type;
-    return try_step(info, &call);
+    return try_step(info, out, &call);
 }
 
 bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_argument x, tsr_argument y, tsr_pairing pairing)
 {
-    tsr_ewise_call call = step_call(out);
+    matched call = {0};
     tsr_ewise *step = &call.step;
     if (!considered(out, x.object, y.object, true) || !tsr_match_binary(&step->op, &step->type, op) ||
         !place(&call.A, &step->x, step->type, &x) || !place(&call.B, &step->y, step->type, &y))
@@ -184,13 +209,13 @@ bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_
     step->unite = pairing == TSR_PAIR_ADD;
     if (step->unite && step->result != step->type)
         return false;
-    return try_step(info, &call);
+    return try_step(info, out, &call);
 }
 
 /* Of full operands the scalars stand nowhere, but must be valid. */
 bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A, GrB_Scalar alpha, GrB_Matrix B, GrB_Scalar beta)
 {
-    tsr_ewise_call call = step_call(out);
+    matched call = {0};
     tsr_ewise *step = &call.step;
     number unused;
     tsr_type type;
@@ -201,7 +226,7 @@ bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_M
     call.B = B;
     step->result = tsr_ewise_compares(step->op) ? TSR_BOOL : step->type;
     call.full_only = true;
-    return try_step(info, &call);
+    return try_step(info, out, &call);
 }
 
 static bool type_of(tsr_type *type, GrB_Matrix A)
@@ -226,9 +251,9 @@ static bool match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp o
 }
 
 /* What an index-unary operator makes of A and y: by places (call->placed), or by comparing values with y. */
-static bool match_index(tsr_ewise_call *call, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, const tsr_argument *y)
+static bool match_index(matched *call, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, const tsr_argument *y)
 {
-    *call = step_call(out);
+    *call = (matched){0};
     tsr_ewise *step = &call->step;
     GrB_Matrix none;
     call->A = A;
@@ -243,28 +268,28 @@ static bool match_index(tsr_ewise_call *call, const tsr_output *out, GrB_IndexUn
 /* What is selected by place is of A's type. */
 bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
-    tsr_ewise_call call;
+    matched call;
     tsr_ewise *step = &call.step;
     if (!match_index(&call, out, op, A, &y) || (call.placed && (!call.place.select || !type_of(&step->type, A))))
         return false;
     step->result = step->type;
     step->select = !call.placed;
-    return try_step(info, &call);
+    return try_step(info, out, &call);
 }
 
 bool tsr_try_index(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
-    tsr_ewise_call call;
+    matched call;
     tsr_ewise *step = &call.step;
     if (!match_index(&call, out, op, A, &y) || (call.placed && call.place.select))
         return false;
     step->result = call.placed ? step->type : TSR_BOOL;
-    return try_step(info, &call);
+    return try_step(info, out, &call);
 }
 
 bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A)
 {
-    tsr_ewise_call call = step_call(out);
+    matched call = {0};
     tsr_ewise *step = &call.step;
     if (!out->C || !A || !considered(out, A, NULL, false) || !type_of(&step->type, out->C))
         return false;
@@ -272,7 +297,7 @@ bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A)
     call.flip = true;
     step->op = TSR_EWISE_IDENTITY;
     step->result = step->type;
-    return try_step(info, &call);
+    return try_step(info, out, &call);
 }
 
 static bool is_all(const GrB_Index *indices)
@@ -289,7 +314,7 @@ static bool is_all(const GrB_Index *indices)
 
 bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const GrB_Index *rows, const GrB_Index *columns)
 {
-    tsr_ewise_call call = step_call(out);
+    matched call = {0};
     tsr_ewise *step = &call.step;
     if (!out->C || !considered(out, x.object, NULL, false) || !is_all(rows) || !is_all(columns))
         return false;
@@ -298,13 +323,13 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
     call.assigns = strstr(out->name, "assign"); /* GrB_extract is this call as well */
     step->op = TSR_EWISE_IDENTITY;
     step->result = step->type;
-    return try_step(info, &call);
+    return try_step(info, out, &call);
 }
 
 /* ---- sums ---- */
 
 /* A vector with that one entry, or none. */
-static bool vector_of(GrB_Matrix *one, tsr_type type, const number *value, bool any)
+static bool vector_of(GrB_Matrix *one, tsr_type type, const uint64_t *value, bool any)
 {
     GrB_Vector v = NULL;
     const size_t size = tsr_type_size(type);
@@ -322,63 +347,37 @@ static bool vector_of(GrB_Matrix *one, tsr_type type, const number *value, bool 
     return true;
 }
 
-static void report_sum(const char *name, const tsr_device_array *value, double ms)
+static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Matrix A)
 {
-    if (!tsr_trace_wanted())
-        return;
-    const tsr_device_array_facts *f = tsr_device_array_about(value);
-    char pattern[96];
-    snprintf(pattern, sizeof pattern, "reduce %s n=%lld", tsr_type_name(f->type), (long long)tsr_device_array_places(value));
-    tsr_contents_report(f->backend, "reduce", (tsr_trace_record){.call = name, .pattern = pattern, .measured_ms = ms,
-                                                                 .bytes_moved = (int64_t)tsr_type_size(f->type)});
-}
-
-/* Of the value's type. */
-static tsr_status reduce_kept(const tsr_backend_arrays *arrays, void *kept, tsr_type type, tsr_reduce_op op, number *result, bool *any)
-{
-    return TSR_ATTEMPT(arrays->reduce(kept, type, op, result, any));
-}
-
-static tsr_status reduce_cast(tsr_device_array *value, tsr_type type, tsr_reduce_op op, number *result, bool *any)
-{
-    const tsr_device_array_facts *f = tsr_device_array_about(value);
-    const tsr_backend_arrays *arrays = f->backend->arrays;
-    void *other = NULL;
-    if (type == f->type)
-        return reduce_kept(arrays, tsr_device_array_kept(value), type, op, result, any);
-    tsr_status status = TSR_ATTEMPT(arrays->cast(tsr_device_array_kept(value), f->type, type, &other));
-    if (status != TSR_OK)
-        return status;
-    status = reduce_kept(arrays, other, type, op, result, any);
-    arrays->drop(other);
-    return status;
-}
-
-static bool reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, tsr_device_array *value)
-{
-    const double start = tsr_engine_clock_ms();
-    tsr_reduce_op op;
-    tsr_type type;
-    number result = {0};
-    bool any = false;
-    if (!tsr_match_reduce(&op, &type, tsr_operator_of_monoid(monoid)) || reduce_cast(value, type, op, &result, &any) != TSR_OK ||
-        !vector_of(one, type, &result, any))
-        return false;
-    tsr_contents_use(value);
-    report_sum(name, value, tsr_engine_clock_ms() - start);
-    return true;
+    tsr_call call = {.given = {.name = name, .A = A}, .door = &tsr_graphblas_door, .operation = &tsr_total_operation, .in_place = true};
+    tsr_total *total = &call.of.total;
+    return tsr_match_reduce(&total->op, &total->type, tsr_operator_of_monoid(monoid)) && tsr_engine_run(&call) &&
+           vector_of(one, total->type, &total->value, total->any);
 }
 
 bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Matrix A)
 {
-    tsr_device_array *value = allowed() ? tsr_contents_find(A) : NULL;
+    if (!allowed())
+        return false;
     tsr_depth++;
     tsr_quiet_begin();
-    const bool done = value && reduce(one, name, monoid, value);
+    const bool done = reduce(one, name, monoid, A);
     tsr_quiet_end();
     tsr_depth--;
-    tsr_device_array_unref(value);
     return done;
+}
+
+static bool row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)
+{
+    tsr_call call = {.given = given_of(out), .door = &tsr_graphblas_door, .operation = &tsr_row_sums_operation, .in_place = true};
+    call.given.A = A;
+    return tsr_match_reduce(&call.of.sums.op, &call.of.sums.type, op) && !tsr_match_descriptor(&call.mod, out->desc) &&
+           run_there(info, &call);
+}
+
+bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)
+{
+    return A && tsr_ewise_concerned(out, A, NULL) && allowed() && row_sums(info, out, op, A);
 }
 
 /* ---- copies, answers ---- */
@@ -424,7 +423,7 @@ static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_device_array *valu
 
 bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector)
 {
-    if (!C || !allowed() || !tsr_contents_only(A))
+    if (!C || !allowed() || !tsr_contents_only(&tsr_graphblas_door, A))
         return false;
     tsr_caller = name;
     tsr_device_array *value = tsr_contents_find(A);
@@ -441,7 +440,7 @@ bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, 
 /* What is only there is finished there: the program learns now how long it took, and whether it went well.  False: bring it home. */
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A)
 {
-    tsr_device_array *value = tsr_contents_only(A) ? tsr_contents_find(A) : NULL;
+    tsr_device_array *value = tsr_contents_only(&tsr_graphblas_door, A) ? tsr_contents_find(A) : NULL;
     const bool done = value && tsr_device_array_about(value)->backend->arrays->wait(tsr_device_array_kept(value)) == TSR_OK;
     tsr_device_array_unref(value);
     *info = GrB_SUCCESS;
@@ -500,7 +499,7 @@ bool tsr_try_control(GrB_Info *info, GrB_Matrix A, bool vector, int field, int32
     *info = GrB_SUCCESS;
     if (field != GxB_SPARSITY_CONTROL)
         return false;
-    if (!tsr_filter_hit(A) || !tsr_contents_only(A))
+    if (!tsr_filter_hit(A) || !tsr_contents_only(&tsr_graphblas_door, A))
         return !vector && tsr_contents_delay_control(A, control);
     return tsr_contents_control(A) == control || tsr_contents_set_control(A, vector, control);
 }

@@ -1,0 +1,114 @@
+/* Where the contents of objects are, and bringing them to a device.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/engine/contents.h"
+
+#include <string.h>
+
+#include "src/base/types.h"
+#include "src/engine/attempt.h"
+#include "src/policy/placement_history.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+
+const tsr_backend *tsr_contents_backend(void)
+{
+    const tsr_backend *gpu = tsr_config_get()->mode == TSR_MODE_GPU ? tsr_backend_gpu() : NULL;
+    return gpu && gpu->arrays ? gpu : NULL;
+}
+
+bool tsr_contents_possible(void)
+{
+    const bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
+    const tsr_backend *gpu = forced || tsr_backend_gpu_asked() ? tsr_backend_gpu() : NULL;
+    return gpu && gpu->arrays;
+}
+
+tsr_device_array *tsr_contents_dense(const tsr_door *door, const void *handle)
+{
+    tsr_device_array *array = door->array(handle);
+    if (!array || !tsr_device_array_is_sparse(array) || door->is_absent(handle))
+        return array;
+    tsr_device_array_unref(array);
+    return NULL;
+}
+
+bool tsr_contents_only(const tsr_door *door, const void *handle)
+{
+    tsr_device_array *array = door->array(handle);
+    tsr_device_array_unref(array);
+    return array && door->is_absent(handle);
+}
+
+const tsr_backend *tsr_contents_there(const tsr_door *door, void *const handles[], int count)
+{
+    const tsr_backend *backend = NULL;
+    for (int k = 0; k < count && !backend; k++) {
+        tsr_device_array *array = tsr_contents_dense(door, handles[k]);
+        backend = array ? tsr_device_array_about(array)->backend : NULL;
+        tsr_device_array_unref(array);
+    }
+    return backend;
+}
+
+bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, bool on_host)
+{
+    *object = (tsr_object){.handle = handle, .given = true};
+    if (on_host)
+        return door->view(&object->view, handle);
+    if (door->is_lost(handle))
+        return false;
+    object->array = door->array(handle);
+    if (object->array) {
+        object->view = tsr_device_array_view(object->array);
+        return true;
+    }
+    door->inspect(handle);
+    return door->view(&object->view, handle);
+}
+
+void tsr_object_release(tsr_object *object)
+{
+    if (object->made)
+        tsr_device_array_about(object->array)->backend->arrays->drop(object->made);
+    tsr_device_array_unref(object->array);
+    tsr_record_unref(object->record);
+    object->made = NULL;
+    object->array = NULL;
+    object->record = NULL;
+}
+
+static tsr_device_array_facts facts_of(const tsr_view *held, const tsr_backend *backend)
+{
+    tsr_device_array_facts facts = {.backend = backend, .type = held->type, .nrows = held->nrows, .ncols = held->ncols,
+                                    .by_col = held->by_col, .full = held->format == TSR_FULL,
+                                    .iso = held->x && (held->iso || (tsr_is_compressed(held) && held->nvals == 1))};
+    if (facts.iso)
+        memcpy(&facts.one, held->x, tsr_type_size(held->type));
+    return facts;
+}
+
+tsr_status tsr_contents_upload(tsr_object *object, const tsr_view *held, const tsr_door *door, const tsr_backend *backend, int64_t *moved)
+{
+    void *kept = NULL;
+    int64_t bytes = 0;
+    const int threads = door->threads();
+    const tsr_status status = TSR_ATTEMPT(backend->arrays->upload(held, threads, &kept, &bytes));
+    if (status != TSR_OK)
+        return status;
+    const tsr_device_array_facts facts = facts_of(held, backend);
+    object->array = tsr_device_array_new(&facts, kept);
+    if (!object->array)
+        return TSR_OUT_OF_MEMORY;
+    if (tsr_is_compressed(held))
+        tsr_device_array_set_sparse(object->array);
+    tsr_placement_brought(object->handle);
+    *moved += bytes;
+    door->keep(object->handle, object->array);
+    return TSR_OK;
+}
+
+void tsr_contents_use(tsr_device_array *array)
+{
+    if (array && tsr_device_array_first_use(array))
+        tsr_placement_used(tsr_device_array_about(array)->origin);
+}

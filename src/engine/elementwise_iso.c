@@ -1,0 +1,175 @@
+/* Which results of elementwise operations are iso: those that are with SuiteSparse 7.4.0.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "src/base/types.h"
+#include "src/engine/contents.h"
+#include "src/engine/elementwise.h"
+#include "src/engine/engine.h"
+
+/* The value of every entry, if there is only one. */
+typedef struct constant {
+    bool known;
+    tsr_type type;
+    uint64_t value;
+} constant;
+
+static constant constant_of(const tsr_object *object)
+{
+    constant c = {.known = tsr_object_iso(object), .type = object->view.type};
+    if (c.known && object->array)
+        c.value = tsr_device_array_about(object->array)->one;
+    else if (c.known)
+        memcpy(&c.value, object->view.x, tsr_type_size(c.type));
+    if (object->rule && !object->rule->select)
+        c.known = false;
+    return c;
+}
+
+bool tsr_object_iso(const tsr_object *object)
+{
+    return object->array ? tsr_device_array_about(object->array)->iso : object->view.iso && object->view.x;
+}
+
+static constant operand(const tsr_object *object, const tsr_operand *scalar, tsr_type type)
+{
+    return object->given ? constant_of(object) : (constant){true, type, scalar->scalar};
+}
+
+uint64_t tsr_elementwise_one(const tsr_ewise *step, tsr_type type, tsr_type x_type, uint64_t x, tsr_type y_type, uint64_t y)
+{
+    uint64_t z = 0;
+    const tsr_host_ewise one = {.step = {.op = step->op, .type = step->type, .result = step->result, .count = 1},
+                               .arrays = {.x = {&x, NULL}, .y = {&y, NULL}, .z = &z}, .type = type, .x_type = x_type, .y_type = y_type};
+    tsr_engine_ewise(&one, 1);
+    return z;
+}
+
+static bool full(const tsr_object *object)
+{
+    return !object->given || object->view.format == TSR_FULL;
+}
+
+/* z = op (x, y) wherever there is an entry. */
+static bool one_result(const tsr_ewise *e, const constant *x, const constant *y)
+{
+    switch (e->op) {
+    case TSR_EWISE_ONE:
+    case TSR_EWISE_PAIR: return true;
+    case TSR_EWISE_FIRST: return x->known;
+    case TSR_EWISE_SECOND: return y->known;
+    default: return x->known && y->known;
+    }
+}
+
+/* The entries kept are all the same: those equal to y, or of two values one. */
+static bool selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y)
+{
+    const bool thunk = y & 0xff;
+    *kept = y;
+    if (e->op == TSR_EWISE_EQ)
+        return true;
+    if (e->type != TSR_BOOL) {
+        const bool is_unsigned = e->type >= TSR_UINT8 && e->type <= TSR_UINT64;
+        return is_unsigned && e->op == TSR_EWISE_LE && y == 0;
+    }
+    *kept = e->op == TSR_EWISE_GT || e->op == TSR_EWISE_GE || (e->op == TSR_EWISE_NE && !thunk);
+    return e->op == TSR_EWISE_NE || (e->op == TSR_EWISE_GE || e->op == TSR_EWISE_LT ? thunk : !thunk);
+}
+
+/* T = op (x, y), in C's type. */
+static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
+{
+    const tsr_ewise *step = &e->step;
+    const constant x = operand(&e->x, &step->x, step->type), y = operand(&e->y, &step->y, step->type);
+    uint64_t kept;
+    *t = 0;
+    if (step->select) {
+        if (!x.known && !selects_one(&kept, step, y.value))
+            return false;
+        tsr_cast_values(t, e->type, x.known ? &x.value : &kept, step->type, 1, 1);
+        return true;
+    }
+    const bool partial = step->unite && !(full(&e->x) && full(&e->y));
+    if (!one_result(step, &x, &y) || (partial && !(x.known && y.known)))
+        return false;
+    *t = tsr_elementwise_one(step, e->type, x.type, x.value, y.type, y.value);
+    return !partial || (tsr_elementwise_one(&(tsr_ewise){.type = e->type, .result = e->type}, e->type, x.type, x.value, x.type, 0) == *t &&
+                        tsr_elementwise_one(&(tsr_ewise){.type = e->type, .result = e->type}, e->type, y.type, y.value, y.type, 0) == *t);
+}
+
+/* ---- C<M> accum= T ---- */
+
+/* Entries of C before; -1: nobody has counted those of an array. */
+static int64_t entries(const tsr_object *c)
+{
+    return c->array ? tsr_value_known(c->array) : c->view.nvals;
+}
+
+static bool few(const tsr_elementwise *e, const tsr_object *c)
+{
+    const int64_t count = entries(c);
+    return count >= 0 && e->door->holds_sparse(e->given.C, count, (double)c->view.nvals);
+}
+
+static bool is_dense(const tsr_elementwise *e, const tsr_object *c)
+{
+    if (c->array)
+        return !(tsr_device_array_is_sparse(c->array) || few(e, c));
+    return !(e->door->form(e->given.C) & (1u << TSR_SPARSE | 1u << TSR_HYPERSPARSE)) || e->door->form_waits(e->given.C);
+}
+
+/* C of one value, and T: does that stay so? */
+static bool fits(const tsr_elementwise *e, const constant *c, uint64_t t)
+{
+    tsr_ewise accum = {.type = e->type, .result = e->type};
+    if (!c->known || c->value != t)
+        return false;
+    return !e->given.accum || (e->door->accumulator(&accum.op, &accum.type, e->given.accum) &&
+                              tsr_elementwise_one(&accum, e->type, c->type, c->value, e->type, t) == t);
+}
+
+/* Is T masked as it is computed, so that it is all of C? */
+static bool masks_t(const tsr_elementwise *e)
+{
+    return e->x.given && e->y.given;
+}
+
+static bool stays_iso(const tsr_elementwise *e, const tsr_object *old, uint64_t t)
+{
+    const tsr_arguments *given = &e->given;
+    const constant c = constant_of(old);
+    if (entries(old) != 0)
+        return fits(e, &c, t) || (!given->accum && e->mod.replace && (!is_dense(e, old) || masks_t(e)));
+    return !given->accum || (!old->array && old->view.iso) || !(e->assigns || is_dense(e, old));
+}
+
+static bool is_zero(const constant *c)
+{
+    return c->known && c->value == 0;
+}
+
+bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
+{
+    const tsr_arguments *given = &e->given;
+    const constant m = constant_of(&e->m);
+    const bool valued = e->m.given && !e->mod.mask_struct, none = !given->M || (valued && is_zero(&m) && e->mod.mask_comp);
+    const bool structural = e->mod.mask_struct || (m.known && m.value != 0), all = structural && e->m.view.format == TSR_FULL;
+    const bool blocked = e->m.given && (e->mod.mask_comp ? all : valued && is_zero(&m));
+    const bool t = t_is_iso(one, e);
+    if (!blocked && (!t || (none && !given->accum)))
+        return t;
+    if (e->assigns && !given->A && given->M == given->C && structural && !e->mod.mask_comp && !given->accum)
+        return t;
+    tsr_object old;
+    bool iso = tsr_object_inspect(&old, e->door, given->C, false);
+    if (blocked) {
+        const constant c = constant_of(&old);
+        *one = c.value;
+        iso = iso && c.known;
+    } else {
+        iso = iso && stays_iso(e, &old, *one);
+    }
+    tsr_object_release(&old);
+    return iso;
+}

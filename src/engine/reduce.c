@@ -1,0 +1,128 @@
+/* Reductions on a device, as operations: of the rows of a matrix, and of all entries to a scalar.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "src/base/types.h"
+#include "src/engine/attempt.h"
+#include "src/engine/contents.h"
+#include "src/engine/elementwise.h"
+#include "src/engine/engine.h"
+
+/* ---- rows ---- */
+
+/* Rows of A, or of its transpose, as the vectors of what is held.  Sums of iso values may be iso as well. */
+static const char *resolve_rows(tsr_call *call)
+{
+    static const char *const no = "the matrix does not fit";
+    tsr_sums *sums = &call->of.sums;
+    const tsr_view *v = &call->a.view;
+    if (call->door->left_sparse(call->given.A) || !tsr_object_inspect(&call->a, call->door, call->given.A, false) ||
+        tsr_object_iso(&call->a))
+        return no;
+    const bool full = v->format == TSR_FULL, columns = call->mod.tran0;
+    if (!full && v->format != TSR_BITMAP)
+        return no;
+    const char *why = tsr_update_plan(call, sums->type, full);
+    if (why)
+        return why;
+    sums->vectors = columns ? v->ncols : v->nrows;
+    sums->length = columns ? v->nrows : v->ncols;
+    sums->across = v->by_col != columns;
+    return call->update.ncols == 1 && call->update.nrows == sums->vectors && sums->length > 0 ? NULL : no;
+}
+
+/* C counts where it is needed, or would have to be downloaded first. */
+static void decide_rows(tsr_call *call)
+{
+    const tsr_arguments *g = &call->given;
+    const tsr_sums *sums = &call->of.sums;
+    const bool c = g->accum || g->M || call->door->is_absent(g->C);
+    void *const handles[] = {g->A, g->M, c ? g->C : NULL};
+    const tsr_backend *there = tsr_contents_there(call->door, handles, 3);
+    if (!tsr_elementwise_pulls(&call->update, there, (double)sums->vectors * (double)sums->length))
+        call->why = "not worth it there";
+    call->decision.backend = call->update.backend;
+}
+
+static tsr_status run_rows(tsr_call *call)
+{
+    const tsr_backend *backend = call->decision.backend;
+    tsr_sums *sums = &call->of.sums;
+    void *kept = NULL;
+    tsr_status status = tsr_elementwise_upload(&call->update, &call->a);
+    if (status == TSR_OK)
+        status = tsr_elementwise_cast(&call->update, &call->a, sums->type, &sums->value);
+    if (status == TSR_OK)
+        status = TSR_ATTEMPT(backend->arrays->sums(sums, &kept));
+    if (status != TSR_OK)
+        return status;
+    const tsr_device_array_facts facts = {.backend = backend, .type = sums->type, .nrows = sums->vectors, .ncols = 1, .by_col = true,
+                                          .full = call->a.view.format == TSR_FULL, .origin = call->update.key};
+    call->remote.array = tsr_device_array_new(&facts, kept);
+    return call->remote.array ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+static void use(tsr_call *call)
+{
+    tsr_contents_use(call->a.array);
+}
+
+static void describe_rows(char *text, size_t size, const tsr_call *call)
+{
+    const tsr_sums *sums = &call->of.sums;
+    snprintf(text, size, "reduce rows %s n=%lld by %lld", tsr_type_name(sums->type), (long long)sums->vectors, (long long)sums->length);
+}
+
+const tsr_operation tsr_row_sums_operation = {.resolve = resolve_rows, .decide = decide_rows, .run = run_rows,
+                                              .settle = tsr_settle_update, .use = use, .describe = describe_rows, .kernel = "reduce"};
+
+/* ---- all entries ---- */
+
+static const char *resolve_total(tsr_call *call)
+{
+    call->a.array = call->door->array(call->given.A);
+    return call->a.array ? NULL : "the matrix is not there";
+}
+
+static void decide_total(tsr_call *call)
+{
+    call->decision.backend = tsr_device_array_about(call->a.array)->backend;
+    call->moved = (int64_t)tsr_type_size(tsr_device_array_about(call->a.array)->type);
+}
+
+static tsr_status reduce(const tsr_call *call, void *kept, tsr_total *total)
+{
+    const tsr_backend_arrays *arrays = call->decision.backend->arrays;
+    return TSR_ATTEMPT(arrays->reduce(kept, total->type, total->op, &total->value, &total->any));
+}
+
+static tsr_status run_total(tsr_call *call)
+{
+    const tsr_device_array_facts *f = tsr_device_array_about(call->a.array);
+    tsr_total *total = &call->of.total;
+    void *kept = tsr_device_array_kept(call->a.array), *other = NULL;
+    if (total->type == f->type)
+        return reduce(call, kept, total);
+    tsr_status status = TSR_ATTEMPT(f->backend->arrays->cast(kept, f->type, total->type, &other));
+    if (status != TSR_OK)
+        return status;
+    status = reduce(call, other, total);
+    f->backend->arrays->drop(other);
+    return status;
+}
+
+static tsr_settlement settle_total(tsr_call *call, tsr_status *status)
+{
+    (void)call;
+    (void)status;
+    return TSR_SETTLED;
+}
+
+static void describe_total(char *text, size_t size, const tsr_call *call)
+{
+    snprintf(text, size, "reduce %s n=%lld", tsr_type_name(tsr_device_array_about(call->a.array)->type),
+             (long long)tsr_device_array_places(call->a.array));
+}
+
+const tsr_operation tsr_total_operation = {.resolve = resolve_total, .decide = decide_total, .run = run_total, .settle = settle_total,
+                                           .use = use, .describe = describe_total, .kernel = "reduce"};

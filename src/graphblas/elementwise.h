@@ -1,0 +1,66 @@
+/* Elementwise calls and reductions: what the wrappers ask, before their hooks or after them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_GRAPHBLAS_EWISE_H
+#define TSR_GRAPHBLAS_EWISE_H
+
+#include "src/graphblas/match/match.h"
+
+/* True: done, *info is the result of the call. */
+
+typedef struct tsr_output {
+    const char *name;
+    GrB_Matrix C, M;
+    GrB_BinaryOp accum;
+    GrB_Descriptor desc;
+    bool vector;
+    bool host; /* asked after the hooks, of what the host has */
+} tsr_output;
+
+/* An object, or a scalar of a built-in type. */
+typedef struct tsr_argument {
+    GrB_Matrix object;
+    const void *scalar;
+    tsr_type type;
+    GrB_Scalar boxed; /* a scalar that is an object itself */
+} tsr_argument;
+
+#define TSR_OBJECT(handle) ((tsr_argument){.object = (GrB_Matrix) (handle)})
+#define TSR_PLAIN(variable, its_type) ((tsr_argument){.scalar = &(variable), .type = (its_type)})
+#define TSR_BOXED(handle) ((tsr_argument){.boxed = (handle)})
+
+typedef enum tsr_pairing { TSR_PAIR_MULT, TSR_PAIR_ADD } tsr_pairing;
+
+GrB_BinaryOp tsr_operator_of_monoid(GrB_Monoid monoid);
+GrB_BinaryOp tsr_operator_of_add(GrB_Semiring semiring);
+GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
+
+/* Is C so large that a call may pay on the host? */
+bool tsr_host_wanted(GrB_Matrix C, bool vector);
+/* Is one of them, or C or M, with a backend, or might be?  Looked at before anything else. */
+bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B);
+bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A);
+bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_argument x, tsr_argument y, tsr_pairing pairing);
+bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A, GrB_Scalar alpha, GrB_Matrix B, GrB_Scalar beta);
+bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
+bool tsr_try_index(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
+bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A);
+bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const GrB_Index *rows, const GrB_Index *columns);
+bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector);
+bool tsr_try_wait(GrB_Info *info, GrB_Matrix A);
+
+/* C<M> accum= the sum of each row of A. */
+bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A);
+
+/* *one is a new vector with at most one entry, whose sum is that of A. */
+bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Matrix A);
+
+/* Answers from a device array. */
+bool tsr_try_nvals(GrB_Index *nvals, GrB_Matrix A);
+bool tsr_try_nrows(GrB_Index *nrows, GrB_Matrix A);
+bool tsr_try_ncols(GrB_Index *ncols, GrB_Matrix A);
+bool tsr_try_type(GrB_Type *type, GrB_Matrix A);
+
+/* Option set: what may hold A's sparsity, A being only with a backend, where it stays, or empty on the host. */
+bool tsr_try_control(GrB_Info *info, GrB_Matrix A, bool vector, int field, int32_t control);
+
+#endif
