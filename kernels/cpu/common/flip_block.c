@@ -1,6 +1,10 @@
-/* Turning a small block of values over, in cache.
+/* Turning a small block of values over, in cache or past it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/common/arrays.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #define SIDE 8
 
@@ -43,3 +47,58 @@ void tsr_flip_block(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, 
     default: flip_64(dst, dst_ld, src, src_ld, rows, columns); break;
     }
 }
+
+/* ---- past the cache ---- */
+
+#if defined(__SSE2__)
+
+/* Two columns of 8 rows: each becomes 64 consecutive bytes. */
+static inline void stream_two(uint64_t *dst, int64_t dst_ld, const uint64_t *src, int64_t src_ld)
+{
+    __m128i x[SIDE];
+    for (int k = 0; k < SIDE; k++)
+        x[k] = _mm_loadu_si128((const __m128i *)(const void *)(src + k * src_ld));
+    for (int k = 0; k < SIDE; k += 2)
+        _mm_stream_si128((__m128i *)(void *)(dst + k), _mm_unpacklo_epi64(x[k], x[k + 1]));
+    for (int k = 0; k < SIDE; k += 2)
+        _mm_stream_si128((__m128i *)(void *)(dst + dst_ld + k), _mm_unpackhi_epi64(x[k], x[k + 1]));
+}
+
+/* Lines of cache are written whole, or side by side.  8 source rows at a time where they are far apart (they may share a set of the
+ * cache), all of them where the destination's are. */
+static void stream_64(uint64_t *dst, int64_t dst_ld, const uint64_t *src, int64_t src_ld, int64_t rows, int64_t columns)
+{
+    if (src_ld > dst_ld) {
+        for (int64_t r = 0; r < rows; r += SIDE)
+            for (int64_t c = 0; c < columns; c += 2)
+                stream_two(dst + c * dst_ld + r, dst_ld, src + r * src_ld + c, src_ld);
+    } else {
+        for (int64_t c = 0; c < columns; c += 2)
+            for (int64_t r = 0; r < rows; r += SIDE)
+                stream_two(dst + c * dst_ld + r, dst_ld, src + r * src_ld + c, src_ld);
+    }
+    _mm_sfence();
+}
+
+static bool can_stream(const void *dst, int64_t dst_ld, size_t size)
+{
+    return size == 8 && (uintptr_t)dst % 16 == 0 && dst_ld % 2 == 0;
+}
+
+void tsr_flip_block_streamed(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns, size_t size)
+{
+    const int64_t r = can_stream(dst, dst_ld, size) ? rows / SIDE * SIDE : 0, c = r > 0 ? columns / 2 * 2 : 0;
+    if (r > 0 && c > 0)
+        stream_64(dst, dst_ld, src, src_ld, r, c);
+    tsr_flip_block((char *)dst + (size_t)r * size, dst_ld, (const char *)src + (size_t)(r * src_ld) * size, src_ld, rows - r, c, size);
+    tsr_flip_block((char *)dst + (size_t)(c * dst_ld) * size, dst_ld, (const char *)src + (size_t)c * size, src_ld, rows, columns - c, size);
+}
+
+#else
+
+void tsr_flip_block_streamed(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns, size_t size)
+{
+    tsr_flip_block(dst, dst_ld, src, src_ld, rows, columns, size);
+}
+
+#endif

@@ -137,13 +137,21 @@ static void run_by_row(slab *s, const tsr_chunk *chunk)
     free(own_flags);
 }
 
+typedef void flip_fn(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns, size_t size);
+
+static flip_fn *flip_to(int64_t bytes)
+{
+    return bytes > TSR_STREAM_BYTES ? tsr_flip_block_streamed : tsr_flip_block;
+}
+
 /* Rows [first, last) of a scratch block to where they belong in a C by column. */
 static void flip_to_c(const slab *s, const void *from, void *to, size_t size, int64_t first, int64_t last)
 {
     const tsr_product *product = s->plan->product;
     char *c = (char *)to + (size_t)(s->first * product->m) * size;
     if (product->a.h == NULL) {
-        tsr_flip_block(c + (size_t)first * size, product->m, from, s->columns, last - first, s->columns, size);
+        flip_fn *flip = flip_to(product->m * product->n * (int64_t)size);
+        flip(c + (size_t)first * size, product->m, from, s->columns, last - first, s->columns, size);
         return;
     }
     for (int64_t r = first; r < last; r++)
@@ -236,8 +244,9 @@ static void pack_values(void *context, int64_t first, int64_t last)
     slab *s = context;
     const tsr_spmm_plan *plan = s->plan;
     int64_t size = (int64_t)plan->size;
-    tsr_flip_block(s->packed + first * s->columns * size, s->columns, plan->b + (s->first * plan->ldb + first) * size,
-        plan->ldb, s->columns, last - first, plan->size);
+    flip_fn *flip = flip_to(plan->product->k * s->columns * size);
+    flip(s->packed + first * s->columns * size, s->columns, plan->b + (s->first * plan->ldb + first) * size, plan->ldb, s->columns,
+        last - first, plan->size);
 }
 
 static void pack_flags(void *context, int64_t first, int64_t last)
