@@ -97,6 +97,22 @@ tsr_status tsr_ref_spgemm_exact(const tsr_spgemm *product, const tsr_spgemm_c *c
 /* For ANY: are these the entries of C (in any order), each with the value of one of its products?  false also when out of memory. */
 bool tsr_ref_spgemm_matches_any(const tsr_spgemm *product, const tsr_spgemm_c *c, int64_t nvec);
 
+/* Memory that the kernel writes C's entries into: as realloc and free. */
+typedef struct tsr_spgemm_memory {
+    void *(*resize)(void *block, size_t bytes);
+    void (*release)(void *block);
+} tsr_spgemm_memory;
+
+/* The CPU's.  count computes all of C, in as many pieces as there are threads, in `memory` (NULL: the C library's).  TSR_OK; or
+ * TSR_OUT_OF_MEMORY, TSR_DECLINED (more than 2^32 - 1 columns; 2^27 under a mask), with *work = NULL.  Operands must stay until `free`.
+ * fill: C in the caller's arrays.  take: C's i (64-bit indices) and x in blocks of `memory`, which are the caller's then; c->p and c->h are
+ * his from the beginning; hardly anything is moved with one thread.  It fails for want of memory only, and may be called again. */
+typedef struct tsr_spgemm_work tsr_spgemm_work;
+tsr_status tsr_cpu_spgemm_count(tsr_spgemm_work **work, const tsr_spgemm *product, const tsr_spgemm_memory *memory, tsr_spgemm_size *size);
+tsr_status tsr_cpu_spgemm_fill(tsr_spgemm_work *work, const tsr_spgemm_c *c);
+tsr_status tsr_cpu_spgemm_take(tsr_spgemm_work *work, tsr_spgemm_c *c);
+void tsr_cpu_spgemm_free(tsr_spgemm_work *work);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,4 +1,4 @@
-/* SpGEMM: the oracle against a product worked out by hand.
+/* SpGEMM: the oracle against a product worked out by hand, and the CPU's kernel without memory.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/spgemm.h"
+#include "test/unit/failing_memory.h"
 
 /*      0  1  2  3  4          squared:
  * 0    .  2  .  .  3           .  .  .  . 18
@@ -163,11 +165,64 @@ static void any_is_one_of_them(void **state)
     assert_false(tsr_ref_spgemm_matches_any(&s, &arrays, 5));
 }
 
+/* ---- every allocation of the CPU's kernel failing once ---- */
+
+/* As realloc, of blocks with their size in front. */
+static void *resize(void *block, size_t bytes)
+{
+    size_t *larger = malloc(bytes + 16);
+    if (!larger)
+        return NULL;
+    larger[0] = bytes;
+    if (block) {
+        size_t *was = (size_t *)block - 2;
+        memcpy(larger + 2, block, was[0] < bytes ? was[0] : bytes);
+        free(was);
+    }
+    return larger + 2;
+}
+
+static void release(void *block)
+{
+    free((size_t *)block - 2);
+}
+
+static tsr_status attempt(void *context)
+{
+    static const tsr_spgemm_memory memory = {resize, release};
+    const tsr_spgemm *product = context;
+    tsr_spgemm_work *work = NULL;
+    tsr_spgemm_size size;
+    int64_t p[64];
+    tsr_spgemm_c c = {.p = p};
+    tsr_status status = tsr_cpu_spgemm_count(&work, product, &memory, &size);
+    if (status == TSR_OK)
+        status = tsr_cpu_spgemm_take(work, &c);
+    tsr_cpu_spgemm_free(work);
+    if (status == TSR_OK) {
+        assert_int_equal(size.nvals, p[size.nvec]);
+        release(c.i);
+        release(c.x);
+    }
+    return status;
+}
+
+static void memory_fails(void **state)
+{
+    (void)state;
+    tsr_spgemm s = square(by_row(), by_col());
+    assert_true(memory_failures(attempt, &s) >= 10);
+    s.sorted = s.masked = s.mask_complement = s.c_by_col = true;
+    s.mask = by_col();
+    assert_true(memory_failures(attempt, &s) >= 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_orientation), cmocka_unit_test(by_column),          cmocka_unit_test(under_masks),
         cmocka_unit_test(positions),         cmocka_unit_test(any_is_one_of_them),
+        cmocka_unit_test(memory_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,203 @@
+/* SpGEMM: which loop computes a row.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/spgemm/driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/common/arrays.h"
+
+enum {
+    WINDOW_MOST = 1 << 18,  /* columns */
+    WINDOW_SHARE = 8,       /* of them for each product */
+    WINDOW_FROM = 32,       /* products */
+    DENSE_MOST = 1 << 22    /* columns of which notes are kept in an array */
+};
+
+typedef enum way { DENSE, HASH, WINDOW, COPY } way;
+
+/* ---- scratch when it is first wanted ---- */
+
+static bool have_places(tsr_sg_thread *t, const tsr_sg_job *job)
+{
+    if (t->place)
+        return true;
+    t->place = tsr_scratch((size_t)(job->n + 1) * sizeof *t->place);
+    if (t->place)
+        memset(t->place, 0, (size_t)(job->n + 1) * sizeof *t->place);
+    return t->place;
+}
+
+/* At most `entries` indices: half of the table stays free. */
+static bool have_table(tsr_sg_thread *t, int64_t entries)
+{
+    int bits = 6;
+    while ((int64_t)1 << bits < 2 * entries)
+        bits++;
+    t->table_shift = 64 - bits;
+    if (t->table_room >= (int64_t)1 << bits)
+        return true;
+    free(t->table);
+    t->table = malloc(sizeof *t->table << bits);
+    t->table_room = t->table ? (int64_t)1 << bits : 0;
+    return t->table;
+}
+
+static bool have_window(tsr_sg_thread *t, const tsr_spgemm_work *w)
+{
+    if (t->window_room >= t->span)
+        return true;
+    const int64_t room = (t->span < WINDOW_MOST / 4 ? t->span * 4 : t->span) + 64;
+    free(t->window);
+    free(t->mark);
+    t->window = w->job.valued ? malloc((size_t)room * w->job.size) : NULL;
+    t->mark = calloc((size_t)room, 1);
+    t->window_room = t->mark && (t->window || !w->job.valued) ? room - 64 : 0;
+    if (t->window_room && w->job.valued)
+        w->loops.start(t->window, room);
+    return t->window_room;
+}
+
+/* ---- the choice ---- */
+
+/* Columns from the least to the greatest of the rows of B that are met. */
+static void find_span(tsr_sg_thread *t, const tsr_sg_job *job, int64_t e, int64_t hi)
+{
+    int64_t least = INT64_MAX, most = -1;
+    for (; e < hi; e++) {
+        int64_t b0, b1;
+        tsr_sg_row_of_b(job, tsr_sg_index(job->a_i, job->a_wide, e), &b0, &b1);
+        if (b0 == b1)
+            continue;
+        const int64_t first = tsr_sg_index(job->b_i, job->b_wide, b0), last = tsr_sg_index(job->b_i, job->b_wide, b1 - 1);
+        least = first < least ? first : least;
+        most = last > most ? last : most;
+    }
+    t->lo = least;
+    t->span = most - least + 1;
+}
+
+static bool window_pays(tsr_sg_thread *t, const tsr_sg_job *job, int64_t products, int64_t e, int64_t hi)
+{
+    if (products < WINDOW_FROM)
+        return false;
+    t->lo = 0;
+    t->span = job->n;
+    if (job->b_sorted)
+        find_span(t, job, e, hi);
+    return t->span <= WINDOW_MOST && t->span <= WINDOW_SHARE * products;
+}
+
+bool tsr_sg_dense_pays(int64_t columns, int64_t products, int nthreads)
+{
+    return columns <= DENSE_MOST && columns / 2 <= products / nthreads;
+}
+
+static way choose(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t products, int64_t e, int64_t hi)
+{
+    const tsr_sg_job *job = &w->job;
+    if (hi - e == 1 && w->loops.copy)
+        return COPY;
+    if (window_pays(t, job, products, e, hi))
+        return WINDOW;
+    const int64_t most = products < job->n ? products : job->n;
+    return w->dense || most > job->n / 4 ? DENSE : HASH;
+}
+
+/* ---- masks ---- */
+
+static bool is_true(const tsr_sg_job *job, int64_t e)
+{
+    const int64_t at = e * job->m_step;
+    switch (job->m_size) {
+    case 0: return true;
+    case 1: return ((const uint8_t *)job->m_x)[at] != 0;
+    case 2: return ((const uint16_t *)job->m_x)[at] != 0;
+    case 4: return ((const uint32_t *)job->m_x)[at] != 0;
+    default: return ((const uint64_t *)job->m_x)[at] != 0;
+    }
+}
+
+static void row_of_mask(const tsr_sg_job *job, int64_t row, int64_t *lo, int64_t *hi)
+{
+    int64_t v = row;
+    if (job->m_h) {
+        v = tsr_sg_search(job->m_h, job->m_nvec, row);
+        if (v == job->m_nvec || job->m_h[v] != row) {
+            *lo = *hi = 0;
+            return;
+        }
+    }
+    *lo = job->m_p[v];
+    *hi = job->m_p[v + 1];
+}
+
+static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v)
+{
+    const tsr_sg_job *job = &w->job;
+    const int64_t row = job->a_h ? job->a_h[v] : v;
+    int64_t lo, end;
+    row_of_mask(job, row, &lo, &end);
+    if (lo == end && !job->complement)
+        return true;
+    if (!have_places(t, job))
+        return false;
+    for (int64_t at = lo; at < end; at++)
+        if (is_true(job, at))
+            t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = !job->complement;
+    w->loops.masked(job, t, row, job->a_p[v], job->a_p[v + 1]);
+    for (int64_t at = lo; at < end; at++)
+        t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = job->complement;
+    return true;
+}
+
+/* ---- one row ---- */
+
+static bool compute_free(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
+{
+    const tsr_sg_job *job = &w->job;
+    const int64_t products = w->before[v + 1] - w->before[v], row = job->a_h ? job->a_h[v] : v, e = job->a_p[v], hi = job->a_p[v + 1];
+    const way how = choose(t, w, products, e, hi);
+    const int64_t most = products < job->n ? products : job->n;
+    *sorted = how == WINDOW || (how == COPY && job->b_sorted);
+    switch (how) {
+    case COPY: w->loops.copy(job, t, row, e, hi); return true;
+    case WINDOW:
+        if (!have_window(t, w))
+            return false;
+        w->loops.window(job, t, row, e, hi);
+        return true;
+    case DENSE:
+        if (!have_places(t, job))
+            return false;
+        w->loops.dense(job, t, row, e, hi);
+        return true;
+    default:
+        if (!have_table(t, most))
+            return false;
+        w->loops.hash(job, t, row, e, hi);
+        return true;
+    }
+}
+
+bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
+{
+    const tsr_sg_job *job = &w->job;
+    const int64_t products = w->before[v + 1] - w->before[v];
+    *sorted = true;
+    if (products == 0)
+        return true;
+    if (!tsr_sg_room(t, w, products < job->n ? products : job->n))
+        return false;
+    const int64_t start = t->used;
+    const bool ok = job->masked ? compute_masked(t, w, v) : compute_free(t, w, v, sorted);
+    if (job->masked)
+        *sorted = false;
+    const int64_t n = t->used - start;
+    if (n <= 1)
+        *sorted = true;
+    if (!ok || *sorted || !w->product.sorted)
+        return ok;
+    *sorted = true;
+    return tsr_sg_sort(t->i + start, job->valued ? (char *)t->x + (size_t)start * job->size : NULL, job->size, n);
+}

@@ -1,0 +1,241 @@
+/* SpGEMM on the CPU: rows in chunks of about equal work to threads, each with an output of its own; then one array.
+ * The first thread takes chunks from the front, the others from the back: what the first has is in place already.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/spgemm/driver.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/common/chunks.h"
+#include "src/base/split.h"
+
+enum {
+    CHUNKS_PER_THREAD = 24,
+    ROW_COST = 8,           /* of a row beside its products, in products */
+    WORK_PER_THREAD = 1 << 15
+};
+
+/* ---- chunks ---- */
+
+static int64_t work_before(const tsr_spgemm_work *w, int64_t v)
+{
+    return w->before[v] + ROW_COST * v;
+}
+
+static int64_t row_at(const tsr_spgemm_work *w, int64_t from, int64_t work)
+{
+    int64_t lo = from, hi = w->job.nvec;
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (work_before(w, mid) < work)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static bool make_chunks(tsr_spgemm_work *w)
+{
+    const int64_t nvec = w->job.nvec, work = work_before(w, nvec);
+    w->nthreads = tsr_parts(work, WORK_PER_THREAD, w->product.nthreads);
+    const int64_t wanted = w->nthreads > 1 ? (int64_t)w->nthreads * CHUNKS_PER_THREAD : 1;
+    w->dense = tsr_sg_dense_pays(w->job.n, w->before[nvec], w->nthreads);
+    w->chunks = malloc((size_t)wanted * sizeof *w->chunks);
+    w->threads = calloc((size_t)w->nthreads, sizeof *w->threads);
+    if (!w->chunks || !w->threads)
+        return false;
+    for (int64_t c = 0, first = 0; c < wanted && first < nvec; c++) {
+        const int64_t last = c + 1 < wanted ? row_at(w, first + 1, (int64_t)((double)work * (double)(c + 1) / (double)wanted)) : nvec;
+        w->chunks[w->nchunks++] = (tsr_sg_chunk){.first = first, .last = last};
+        first = last;
+    }
+    return true;
+}
+
+/* ---- computing ---- */
+
+typedef struct run {
+    tsr_spgemm_work *w;
+    atomic_llong taken; /* chunks from the front << 32 | chunks from the back: one sum, so that no chunk is taken twice */
+    atomic_bool failed, jumbled;
+} run;
+
+/* The next chunk, or -1. */
+static int64_t take_chunk(run *r, int thread)
+{
+    const int64_t count = r->w->nchunks;
+    static const int64_t FRONT = (int64_t)1 << 32;
+    const int64_t was = atomic_fetch_add(&r->taken, thread == 0 ? FRONT : 1), front = was / FRONT, back = was % FRONT;
+    if (front + back >= count)
+        return -1;
+    return thread == 0 ? front : count - 1 - back;
+}
+
+static bool compute_chunk(run *r, int thread, tsr_sg_chunk *chunk)
+{
+    tsr_spgemm_work *w = r->w;
+    tsr_sg_thread *t = &w->threads[thread];
+    bool all_sorted = true;
+    chunk->thread = thread;
+    chunk->at = t->used;
+    for (int64_t v = chunk->first; v < chunk->last; v++) {
+        const int64_t start = t->used;
+        bool sorted;
+        if (!tsr_sg_compute_row(t, w, v, &sorted))
+            return false;
+        w->p[v + 1] = t->used - start;
+        all_sorted = all_sorted && sorted;
+    }
+    if (!all_sorted)
+        atomic_store_explicit(&r->jumbled, true, memory_order_relaxed);
+    return true;
+}
+
+static void work_of_thread(void *context, int64_t thread)
+{
+    run *r = context;
+    const int64_t share = r->w->expected / r->w->nthreads; /* the first one's output becomes C */
+    bool ok = tsr_sg_thread_begin(&r->w->threads[thread], r->w, thread == 0 ? r->w->expected : share + share / 8);
+    for (int64_t c; ok && (c = take_chunk(r, (int)thread)) >= 0;)
+        ok = compute_chunk(r, (int)thread, &r->w->chunks[c]);
+    tsr_sg_thread_drop_scratch(&r->w->threads[thread]);
+    if (!ok)
+        atomic_store(&r->failed, true);
+}
+
+static tsr_status compute(tsr_spgemm_work *w)
+{
+    const int64_t nvec = w->job.nvec;
+    run r = {.w = w};
+    w->expected = tsr_sg_estimate(w);
+    w->p = malloc((size_t)(nvec + 1) * sizeof *w->p);
+    if (!w->p || !make_chunks(w))
+        return TSR_OUT_OF_MEMORY;
+    tsr_for_jobs(w->nthreads, w->nthreads, work_of_thread, &r);
+    if (r.failed)
+        return TSR_OUT_OF_MEMORY;
+    w->sorted = !r.jumbled;
+    w->p[0] = 0;
+    for (int64_t v = 0; v < nvec; v++)
+        w->p[v + 1] += w->p[v];
+    return TSR_OK;
+}
+
+/* ---- one array ---- */
+
+typedef struct gathering {
+    const tsr_spgemm_work *w;
+    tsr_spgemm_c c;
+    bool in_place; /* the first thread's output is where it shall be */
+} gathering;
+
+static void gather_chunk(void *context, int64_t at)
+{
+    const gathering *g = context;
+    const tsr_sg_chunk *chunk = &g->w->chunks[at];
+    const tsr_sg_thread *t = &g->w->threads[chunk->thread];
+    const int64_t to = g->w->p[chunk->first], n = g->w->p[chunk->last] - to;
+    if ((g->in_place && chunk->thread == 0) || n == 0)
+        return;
+    if (g->c.index_size == 8)
+        memcpy((int64_t *)g->c.i + to, t->i + chunk->at, (size_t)n * sizeof *t->i);
+    else
+        for (int64_t e = 0; e < n; e++)
+            ((uint32_t *)g->c.i)[to + e] = (uint32_t)t->i[chunk->at + e];
+    const size_t size = g->w->job.size;
+    if (g->w->job.valued)
+        memcpy((char *)g->c.x + (size_t)to * size, (const char *)t->x + (size_t)chunk->at * size, (size_t)n * size);
+}
+
+static void gather(const gathering *g)
+{
+    tsr_for_jobs(g->w->nchunks, g->w->nthreads, gather_chunk, (void *)g);
+}
+
+static void put_vectors(const tsr_spgemm_work *w, const tsr_spgemm_c *c)
+{
+    const int64_t nvec = w->job.nvec;
+    memcpy(c->p, w->p, (size_t)(nvec + 1) * sizeof *c->p);
+    if (w->job.a_h)
+        memcpy(c->h, w->job.a_h, (size_t)nvec * sizeof *c->h);
+}
+
+/* ---- the door ---- */
+
+static const tsr_spgemm_memory own_memory = {realloc, free};
+
+tsr_status tsr_cpu_spgemm_count(tsr_spgemm_work **work, const tsr_spgemm *product, const tsr_spgemm_memory *memory, tsr_spgemm_size *size)
+{
+    tsr_spgemm_work *w = *work = calloc(1, sizeof *w);
+    if (!w)
+        return TSR_OUT_OF_MEMORY;
+    w->product = tsr_spgemm_by_row(product);
+    w->memory = memory ? *memory : own_memory;
+    tsr_status status = tsr_sg_prepare(w);
+    if (status == TSR_OK)
+        status = compute(w);
+    if (status != TSR_OK) {
+        tsr_cpu_spgemm_free(w);
+        *work = NULL;
+        return status;
+    }
+    *size = (tsr_spgemm_size){.nvec = w->job.nvec, .nvals = w->p[w->job.nvec], .hyper = w->job.a_h, .sorted = w->sorted,
+                              .work = (double)w->before[w->job.nvec]};
+    return TSR_OK;
+}
+
+tsr_status tsr_cpu_spgemm_fill(tsr_spgemm_work *w, const tsr_spgemm_c *c)
+{
+    put_vectors(w, c);
+    const gathering g = {.w = w, .c = *c};
+    gather(&g);
+    return TSR_OK;
+}
+
+/* The first output becomes as large as C; of memory given back nothing is lost if that fails. */
+static bool fit(tsr_spgemm_work *w, int64_t nvals)
+{
+    tsr_sg_thread *t = &w->threads[0];
+    const int64_t room = nvals > 0 ? nvals : 1;
+    void *i = w->memory.resize(t->i, (size_t)room * sizeof *t->i);
+    t->i = i ? i : t->i;
+    void *x = i && w->job.valued ? w->memory.resize(t->x, (size_t)room * w->job.size) : NULL;
+    t->x = x ? x : t->x;
+    return i && (x || !w->job.valued);
+}
+
+tsr_status tsr_cpu_spgemm_take(tsr_spgemm_work *w, tsr_spgemm_c *c)
+{
+    const int64_t nvals = w->p[w->job.nvec];
+    tsr_sg_thread *t = &w->threads[0];
+    if (!fit(w, nvals))
+        return TSR_OUT_OF_MEMORY;
+    put_vectors(w, c);
+    c->i = t->i;
+    c->x = t->x;
+    c->index_size = 8;
+    const gathering g = {.w = w, .c = *c, .in_place = true};
+    gather(&g);
+    t->i = NULL;
+    t->x = NULL;
+    return TSR_OK;
+}
+
+void tsr_cpu_spgemm_free(tsr_spgemm_work *w)
+{
+    if (!w)
+        return;
+    for (int thread = 0; w->threads && thread < w->nthreads; thread++)
+        tsr_sg_thread_end(&w->threads[thread], w);
+    tsr_compressed_free(&w->a);
+    tsr_compressed_free(&w->b);
+    tsr_compressed_free(&w->mask);
+    free(w->b_offsets);
+    free(w->before);
+    free(w->p);
+    free(w->chunks);
+    free(w->threads);
+    free(w);
+}
