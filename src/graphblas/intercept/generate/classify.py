@@ -39,7 +39,8 @@ KEEPS_FIRST = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_get_(Scalar|String|INT
 ENDS = re.compile(r'_free$|_set(_\w+)?$')
 
 FREES = re.compile(r'^G[rx]B_(Matrix|Vector|Scalar)_free$')
-EXPORTS = re.compile(r'^GxB_(Matrix|Vector)_export_\w+$|^GxB_pack_HyperHash$')
+# ... also by a move of the object itself to another handle.
+EXPORTS = re.compile(r'^GxB_(Matrix|Vector)_export_\w+$|^GxB_pack_HyperHash$|^GxB_(Matrix|Vector|Scalar)_set_arenas$')
 WAITS = re.compile(r'^GxB_(Matrix|Vector|Scalar)_wait$')
 CREATES = re.compile(
     r'^G[rx]B_(Matrix|Vector|Scalar)_(new|dup)(_arena)?$|^G[rx]B_(Matrix|Vector)_import_\w+$'

@@ -41,6 +41,7 @@ class Prototype:
     name: str
     returns: str
     parameters: list = field(default_factory=list)
+    roles: list = field(default_factory=list)   # [(argument number, role, handle type)], see classify.py
 
     @property
     def varargs(self):
