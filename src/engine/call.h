@@ -4,6 +4,7 @@
 #define TSR_ENGINE_CALL_H
 
 #include "kernels/kernels.h"
+#include "src/engine/copies.h"
 #include "src/engine/handover.h"
 #include "src/object/record.h"
 
@@ -39,6 +40,7 @@ typedef struct tsr_object {
     tsr_record *record;      /* NULL: nothing is kept of it */
     tsr_device_array *array; /* what a device has of its contents; NULL: only the host has them, in */
     tsr_view view;           /* ... else without arrays (a product has its own views) */
+    tsr_copies copies;       /* what its views show beside the arrays of the host */
     bool given;
     bool transposed;         /* its transpose is the operand */
     bool absent;             /* the host has not got the contents */
@@ -92,7 +94,7 @@ typedef struct tsr_door {
 
     /* ---- the host's objects ---- */
     void (*inspect)(const void *handle);         /* what is pending of it is finished */
-    bool (*view)(tsr_view *view, void *handle);  /* after that; sorts */
+    bool (*view)(tsr_view *view, void *handle, tsr_copies *copies); /* after that; sorts.  NULL copies: perhaps without p and h */
     bool (*shape)(tsr_shape *shape, void *handle, bool vector);
     unsigned (*form)(const void *handle);        /* how it is held: 1 << TSR_SPARSE …; 0: no object */
     bool (*form_waits)(const void *handle);      /* … and the host makes a bitmap of it before it is read there */

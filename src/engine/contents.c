@@ -54,7 +54,7 @@ bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, 
 {
     *object = (tsr_object){.handle = handle, .given = true};
     if (on_host)
-        return door->view(&object->view, handle);
+        return door->view(&object->view, handle, &object->copies);
     if (door->is_lost(handle))
         return false;
     object->array = door->array(handle);
@@ -63,7 +63,7 @@ bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, 
         return true;
     }
     door->inspect(handle);
-    return door->view(&object->view, handle);
+    return door->view(&object->view, handle, &object->copies);
 }
 
 void tsr_object_release(tsr_object *object)
@@ -72,6 +72,7 @@ void tsr_object_release(tsr_object *object)
         tsr_device_array_about(object->array)->backend->arrays->drop(object->made);
     tsr_device_array_unref(object->array);
     tsr_record_unref(object->record);
+    tsr_copies_free(&object->copies);
     object->made = NULL;
     object->array = NULL;
     object->record = NULL;

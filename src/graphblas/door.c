@@ -11,9 +11,9 @@ const tsr_memory tsr_door_memory = {.allocate = tsr_user_malloc, .release = tsr_
 
 /* ---- the host's objects ---- */
 
-static bool view(tsr_view *v, void *handle)
+static bool view(tsr_view *v, void *handle, tsr_copies *copies)
 {
-    return tsr_match_view(v, handle) && tsr_match_object_type(&v->type, handle);
+    return tsr_match_contents(v, handle, copies) && tsr_match_object_type(&v->type, handle);
 }
 
 static bool shape(tsr_shape *shape, void *handle, bool vector)

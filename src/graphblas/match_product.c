@@ -83,7 +83,7 @@ static bool look(const matcher *s, tsr_view *v, tsr_object *object, void *handle
     }
     if (s->values)
         tsr_will_inspect(handle);
-    if (tsr_is_lost(handle) || !tsr_match_view(v, handle))
+    if (tsr_is_lost(handle) || !tsr_match_contents(v, handle, &object->copies))
         return false;
     if (s->values && worth_bringing(v, handle) &&
         tsr_contents_upload(object, v, &tsr_graphblas_door, tsr_backend_gpu(), &s->out->moved) == TSR_OK)
@@ -105,6 +105,8 @@ static const char *read_operands(matcher *s)
         return "dense times dense";
     tsr_object mask = {0}; /* a dense one is not read here */
     const bool valid = !c->M || look(s, &s->m, &mask, c->M);
+    s->out->mask.copies = mask.copies;
+    mask.copies.first = NULL;
     tsr_object_release(&mask);
     if (!valid)
         return "the mask is not a valid object";
@@ -266,14 +268,14 @@ static bool reaches_by_row(const tsr_view *a, int64_t enough)
 
 static bool reaches_by_col(const tsr_view *a, int64_t enough)
 {
-    const int64_t *i = a->i;
+    const tsr_integers i = {a->i, a->index_size};
     uint64_t *seen = calloc((size_t)a->nrows / 64 + 1, sizeof *seen);
     if (!seen)
         return false;
     for (int64_t e = 0; e < a->nvals && enough > 0; e++) {
-        const uint64_t bit = 1ull << (i[e] & 63);
-        enough -= !(seen[i[e] >> 6] & bit);
-        seen[i[e] >> 6] |= bit;
+        const uint64_t row = (uint64_t)tsr_integer(i, e), bit = 1ull << (row & 63);
+        enough -= !(seen[row >> 6] & bit);
+        seen[row >> 6] |= bit;
     }
     free(seen);
     return enough <= 0;

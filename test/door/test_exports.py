@@ -1,6 +1,6 @@
-"""What the libraries export: the public tsr_ functions, those with a drop-in door every wrapper as well, nothing else.
+"""What the libraries export: the core our names only, a door the functions of its version, the preloaded library all of them; nothing else.
 
-usage: test_exports.py NM HEADER.i LIBRARY…      (HEADER.i `none`: libraries without a door)
+usage: test_exports.py NM KIND=LIBRARY…          KIND: core, preload, or the major version of a door
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -10,13 +10,15 @@ import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '..', '..', 'src', 'graphblas', 'intercept', 'generate'))
+ROOT = os.path.join(HERE, '..', '..')
+DECLARATIONS = os.path.join(ROOT, 'src', 'graphblas', 'declarations')
+sys.path.insert(0, os.path.join(ROOT, 'src', 'graphblas', 'intercept', 'generate'))
 sys.dont_write_bytecode = True
 
-import prototypes  # noqa: E402
+import declarations  # noqa: E402
 
-PUBLIC_HEADER = os.path.join(HERE, '..', '..', 'include', 'tessera', 'tessera.h')
-FOR_TESTS = {'tsr_door_mark', 'tsr_check_reports'}
+PUBLIC_HEADER = os.path.join(ROOT, 'include', 'tessera', 'tessera.h')
+MARK, REPORTS = 'tsr_door_library', 'tsr_check_reports'
 
 
 def exported(nm, library):
@@ -24,25 +26,34 @@ def exported(nm, library):
     return {line.split()[-1].split('@')[0] for line in text.splitlines()}
 
 
-def declared(path):
-    with open(path, encoding='utf-8') as source:
+def public():
+    with open(PUBLIC_HEADER, encoding='utf-8') as source:
         return set(re.findall(r'TSR_PUBLIC[^;]*?\b(tsr_\w+)\s*\(', source.read()))
 
 
+def functions(major):
+    return set(declarations.read_functions(os.path.join(DECLARATIONS, major, 'functions.txt')))
+
+
+def expected_of(kind):
+    if kind == 'preload':
+        return set().union(*(functions(major) for major in os.listdir(DECLARATIONS) if major.isdigit())) | public() | {MARK, REPORTS}
+    return functions(kind) | {MARK, REPORTS}
+
+
+def problems(kind, found):
+    if kind == 'core':
+        accidents, missing = {name for name in found if not name.startswith('tsr_')}, public() - found
+    else:
+        accidents, missing = found - expected_of(kind), expected_of(kind) - found
+    return ['exports %s by accident' % name for name in sorted(accidents)] + ['does not export %s' % name for name in sorted(missing)]
+
+
 def main():
-    nm, header, libraries = sys.argv[1], sys.argv[2], sys.argv[3:]
-    expected = declared(PUBLIC_HEADER)
-    if header != 'none':
-        with open(header, encoding='utf-8', errors='replace') as source:
-            expected |= set(prototypes.parse_header(source.read())) | FOR_TESTS
-    wrong = 0
-    for library in libraries:
-        found = exported(nm, library)
-        for name in sorted(found - expected):
-            print('%s exports %s by accident' % (library, name))
-            wrong += 1
-        for name in sorted(expected - found):
-            print('%s does not export %s' % (library, name))
+    nm, wrong = sys.argv[1], 0
+    for kind, library in (argument.split('=', 1) for argument in sys.argv[2:]):
+        for problem in problems(kind, exported(nm, library)):
+            print(library, problem)
             wrong += 1
     return 1 if wrong else 0
 

@@ -10,16 +10,17 @@ import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, '..', '..', 'src', 'graphblas', 'intercept', 'generate'))
+GRAPHBLAS = os.path.join(HERE, '..', '..', 'src', 'graphblas')
+DECLARATIONS = os.path.join(GRAPHBLAS, 'declarations')
+sys.path.insert(0, os.path.join(GRAPHBLAS, 'intercept', 'generate'))
 sys.dont_write_bytecode = True
 
 import classify  # noqa: E402
+import declarations  # noqa: E402
 import emit  # noqa: E402
-import generate  # noqa: E402
 import prototypes  # noqa: E402
 
 MXM = 'extern GrB_Info GrB_mxm (GrB_Matrix C, const GrB_Matrix M, const GrB_Matrix A);\n'
-COUNTS = {'7.4.0': 746}
 HEADER, VERSION = None, None
 
 
@@ -150,45 +151,59 @@ class Leaving(unittest.TestCase):
             self.assertEqual(classify.outdates(only('GrB_Info ' + text)), number, text)
 
 
+def classified(text):
+    """As make_declarations.py does it: prototypes with their roles."""
+    found = prototypes.parse_header(text)
+    for prototype in found.values():
+        prototype.roles = classify.classify(prototype)
+    return found
+
+
 class Generator(unittest.TestCase):
-    def run_on(self, text):
-        with tempfile.TemporaryDirectory() as folder:
-            source = os.path.join(folder, 'h.i')
-            with open(source, 'w', encoding='utf-8') as file:
-                file.write(text)
-            targets = [os.path.join(folder, n) for n in ('r.h', 't.c', 'w.c')]
-            generate.main([source] + targets)
-            texts = []
-            for target in targets:
-                with open(target, encoding='utf-8') as file:
-                    texts.append(file.read())
-            return texts
-
-    def test_unknown_shape_stops(self):
-        with self.assertRaises(classify.Unclassified) as caught:
-            self.run_on(MXM + 'GrB_Info GxB_made_up (GrB_Matrix *A, int n);')
-        self.assertIn('GxB_made_up', str(caught.exception))
-
     def test_handle_without_info_stops(self):
         with self.assertRaises(classify.Unclassified):
-            self.run_on(MXM + 'GrB_Index GxB_made_up (const GrB_Matrix A);')
+            emit.wrappers(classified(MXM + 'GrB_Index GxB_made_up (const GrB_Matrix A);'))
 
     def test_write_hook_stands_first(self):
-        text = self.run_on(MXM + 'GrB_Info GrB_g (const GrB_Matrix A, GrB_Matrix C);')[2]
+        text = emit.wrappers(classified(MXM + 'GrB_Info GrB_g (const GrB_Matrix A, GrB_Matrix C);'))
         body = text[text.index('GrB_Info whole_GrB_g('):]
         self.assertLess(body.index('TSR_HOOK_WRITE(a1)'), body.index('TSR_HOOK_READ(a0)'))
 
+    def test_data_says_the_same_as_the_header(self):
+        found = classified(MXM + 'GrB_Info GxB_f (const GrB_Matrix *Tiles, void *(*f)(size_t, int), const char **t, ...);'.replace(
+            'GxB_f', 'GxB_Matrix_concat') + 'void GxB_atfork_child (void);')
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, 'functions.txt')
+            declarations.write_functions(path, found, 'made up')
+            self.assertEqual(declarations.read_functions(path), found)
+
 
 class Installed(unittest.TestCase):
+    """The declarations of the installed version agree with its header."""
+
+    def test_functions(self):
+        with open(HEADER, encoding='utf-8', errors='replace') as source:
+            found = classified(source.read())
+        types, kept = declarations.read(os.path.join(DECLARATIONS, VERSION.split('.', maxsplit=1)[0]))
+        if VERSION != '%d.%d.%d' % types.version:
+            self.skipTest('the declarations are of another minor version')
+        self.assertEqual(sorted(kept), sorted(found))
+        for name, prototype in found.items():
+            self.assertEqual(kept[name], prototype, name)
+
+
+class Kept:
+    """Each folder of declarations."""
+    major, fewest = None, 746
+
     @classmethod
     def setUpClass(cls):
-        with open(HEADER, encoding='utf-8', errors='replace') as source:
-            cls.found = prototypes.parse_header(source.read())
+        cls.types, cls.found = declarations.read(os.path.join(DECLARATIONS, cls.major))
 
     def test_count(self):
-        self.assertEqual(len(self.found), COUNTS.get(VERSION, len(self.found)))
-        self.assertGreaterEqual(len(self.found), 746)
+        self.assertGreaterEqual(len(self.found), self.fewest)
         self.assertIn('GB_Iterator_attach', self.found)
+        self.assertEqual(str(self.types.version[0]), self.major)
 
     def test_varargs(self):
         names = {p.name for p in self.found.values() if p.varargs}
@@ -197,9 +212,9 @@ class Installed(unittest.TestCase):
 
     def test_every_handle_has_a_role(self):
         for p in self.found.values():
-            with_role = {number for number, _, _ in classify.classify(p)}
-            handles = {n for n, q in enumerate(p.parameters) if q.base in classify.HANDLES}
-            self.assertEqual(with_role, handles, p.name)
+            self.assertEqual(p.roles, classify.classify(p), p.name)
+            handles = {n for n, q in enumerate(p.parameters) if q.base in classify.HANDLES | {'GxB_Container'}}
+            self.assertEqual({number for number, _, _ in p.roles}, handles, p.name)
 
     def test_what_leaves_is_forgotten(self):
         names = {name for name, p in self.found.items() if classify.handed_out(p)}
@@ -223,6 +238,18 @@ class Installed(unittest.TestCase):
         text = emit.wrappers(self.found)
         for name in self.found:
             self.assertIn(' %s(' % name, text)
+
+
+class Kept7(Kept, unittest.TestCase):
+    major = '7'
+
+
+class Kept9(Kept, unittest.TestCase):
+    major, fewest = '9', 884
+
+
+class Kept10(Kept, unittest.TestCase):
+    major, fewest = '10', 975
 
 
 if __name__ == '__main__':

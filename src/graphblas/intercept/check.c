@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/graphblas/intercept/held_arrays.h"
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 
@@ -53,32 +54,30 @@ static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
     return hash;
 }
 
-#if GxB_IMPLEMENTATION_MAJOR < 10
-
-static uint64_t hash_entry(const struct GB_Iterator_opaque *it, int64_t vector, int64_t index, int64_t place)
+static uint64_t hash_entry(const tsr_held_arrays *c, int64_t vector, int64_t index, int64_t place)
 {
-    const uint64_t row = (uint64_t) (it->by_col ? index : vector), column = (uint64_t) (it->by_col ? vector : index);
-    const unsigned char *value = (const unsigned char *) it->Ax + (it->iso ? 0 : (size_t) place * it->type_size);
-    return mix(mix(mix(row) + column) ^ hash_bytes(value, it->type_size));
+    const uint64_t row = (uint64_t) (c->by_col ? index : vector), column = (uint64_t) (c->by_col ? vector : index);
+    const unsigned char *value = (const unsigned char *) c->x + (c->iso ? 0 : (size_t) place * c->type_size);
+    return mix(mix(mix(row) + column) ^ hash_bytes(value, c->type_size));
 }
 
-static uint64_t hash_compressed(const struct GB_Iterator_opaque *it)
+static uint64_t hash_compressed(const tsr_held_arrays *c)
 {
     uint64_t sum = 0;
-    for (int64_t k = 0; k < it->anvec; k++) {
-        const int64_t vector = it->Ah ? it->Ah[k] : k;
-        for (int64_t p = it->Ap[k]; p < it->Ap[k + 1]; p++)
-            sum += hash_entry(it, vector, it->Ai[p], p);
+    for (int64_t k = 0; k < c->nvec; k++) {
+        const int64_t vector = c->h.at ? tsr_integer(c->h, k) : k;
+        for (int64_t p = tsr_integer(c->p, k); p < tsr_integer(c->p, k + 1); p++)
+            sum += hash_entry(c, vector, tsr_integer(c->i, p), p);
     }
     return sum;
 }
 
-static uint64_t hash_dense(const struct GB_Iterator_opaque *it)
+static uint64_t hash_dense(const tsr_held_arrays *c)
 {
     uint64_t sum = 0;
-    for (int64_t p = 0; p < it->pmax; p++) {
-        if (!it->Ab || it->Ab[p])
-            sum += hash_entry(it, p / it->avlen, p % it->avlen, p);
+    for (int64_t p = 0; p < c->places; p++) {
+        if (!c->b || c->b[p])
+            sum += hash_entry(c, p / c->vlen, p % c->vlen, p);
     }
     return sum;
 }
@@ -86,29 +85,18 @@ static uint64_t hash_dense(const struct GB_Iterator_opaque *it)
 /* False: the object is not in a state that has contents (NULL, not initialised, damaged by an earlier error). */
 static bool fingerprint_of(const void *handle, uint64_t *fingerprint, int64_t *places)
 {
-    struct GB_Iterator_opaque it = {.header_size = sizeof it};
-    if (!handle || tsr_real.GB_Iterator_attach(&it, (GrB_Matrix) handle, GxB_NO_FORMAT, NULL) != GrB_SUCCESS)
+    tsr_held_arrays c;
+    if (!handle || !tsr_held_arrays_read(&c, (GrB_Matrix) handle))
         return false;
-    const uint64_t rows = (uint64_t) (it.by_col ? it.avlen : it.avdim);
-    const uint64_t columns = (uint64_t) (it.by_col ? it.avdim : it.avlen);
+    const uint64_t rows = (uint64_t) (c.by_col ? c.vlen : c.vdim);
+    const uint64_t columns = (uint64_t) (c.by_col ? c.vdim : c.vlen);
     uint64_t sum = 0;
-    if (it.pmax > 0 && it.Ax)
-        sum = it.Ap ? hash_compressed(&it) : hash_dense(&it);
-    *places = it.pmax;
-    *fingerprint = mix(sum ^ mix(rows + mix(columns + mix(it.type_size))));
+    if (c.places > 0 && c.x)
+        sum = c.p.at ? hash_compressed(&c) : hash_dense(&c);
+    *places = c.places;
+    *fingerprint = mix(sum ^ mix(rows + mix(columns + mix(c.type_size))));
     return true;
 }
-
-#else
-
-/* The iterator is another one from 10 on: no fingerprints. */
-static bool fingerprint_of(const void *handle, uint64_t *fingerprint, int64_t *places)
-{
-    (void) handle, (void) fingerprint, (void) places, (void) hash_bytes;
-    return false;
-}
-
-#endif
 
 /* ---- what is known ---- */
 

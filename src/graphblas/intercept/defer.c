@@ -52,7 +52,7 @@ static void watch_exit(void)
 bool tsr_defer(const tsr_deferred *product)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pending *p = malloc(sizeof *p);
+    pending *p = __atomic_load_n(&tsr_keeps_nothing, __ATOMIC_RELAXED) ? NULL : malloc(sizeof *p);
     if (!p)
         return false;
     pthread_once(&once, watch_exit);

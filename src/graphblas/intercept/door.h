@@ -7,7 +7,7 @@
 #include <GraphBLAS.h>
 
 #include "src/engine/engine.h"
-#include "tsr_real.h" /* generated: struct tsr_real { GrB_Info (*GrB_mxm)(…); … }; extern struct tsr_real tsr_real; */
+#include "tsr_functions.h" /* generated: struct tsr_real { GrB_Info (*GrB_mxm)(…); … }; extern struct tsr_real tsr_real; */
 
 /* ---- the real library (real.c) ---- */
 

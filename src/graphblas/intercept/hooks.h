@@ -147,6 +147,7 @@ static inline void tsr_quiet_end(void)
 /* ---- real.c ---- */
 bool tsr_real_resolve(void *slot, const char *name); /* false: no such function, one line on stderr */
 bool tsr_real_version_agrees(void);          /* after GrB_init: ask the library itself */
+extern bool tsr_keeps_nothing; /* it has functions that we do not know: no record, nothing deferred */
 
 /* ---- state.c ---- */
 GrB_Info tsr_state_init(GrB_Mode mode);

@@ -1,8 +1,6 @@
-/* Reaches the real SuiteSparse:GraphBLAS: finds it among the loaded objects, resolves its functions when they are first called,
- * compares versions.
+/* Reaches the real SuiteSparse:GraphBLAS: resolves its functions when they are first called, compares versions.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <pthread.h>
@@ -11,88 +9,17 @@
 
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
-#include "src/graphblas/intercept/symbols.h"
-#include "src/runtime/trace.h"
+#include "src/graphblas/intercept/library.h"
+#include "src/runtime/config.h"
 #include "src/runtime/warn.h"
 
 typedef void *__attribute__((may_alias)) slot_t;
-
-/* Every copy of the door exports this: a second copy (preloaded and replaced at once) is not the real library. */
-TSR_WRAPPER extern const char tsr_door_mark[];
-const char tsr_door_mark[] = "tessera";
 
 static pthread_mutex_t load_mutex = PTHREAD_MUTEX_INITIALIZER;
 static tsr_symbols real_symbols;   /* filled under load_mutex */
 static const tsr_symbols *library; /* of the real library: &real_symbols, once they are filled */
 static bool compatible; /* set with `library` */
-
-/* ---- finding it ---- */
-
-/* `mxm`: GrB_mxm must be this one; NULL: whichever. */
-static bool is_real(const tsr_symbols *symbols, const void *mxm)
-{
-    const void *own = tsr_symbols_find(symbols, "GrB_mxm");
-    return own && (!mxm || own == mxm) && !tsr_symbols_find(symbols, "tsr_door_mark");
-}
-
-/* A handle of the loaded object of this name if it is the real library. */
-static void *open_if_real(const char *name, const void *mxm)
-{
-    tsr_symbols symbols;
-    void *handle = *name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
-    if (handle && !(tsr_symbols_open(&symbols, handle) && is_real(&symbols, mxm))) {
-        dlclose(handle);
-        handle = NULL;
-    }
-    return handle;
-}
-
-typedef struct name_list {
-    char **names;
-    size_t count, room;
-} name_list;
-
-static int collect_name(struct dl_phdr_info *info, size_t size, void *data)
-{
-    name_list *list = data;
-    (void) size;
-    if (list->count == list->room) {
-        const size_t room = list->room ? 2 * list->room : 64;
-        char **names = realloc(list->names, room * sizeof *names);
-        if (!names)
-            return 1;
-        list->names = names;
-        list->room = room;
-    }
-    char *name = strdup(info->dlpi_name ? info->dlpi_name : "");
-    if (!name)
-        return 1;
-    list->names[list->count++] = name;
-    return 0;
-}
-
-static void *open_first(const name_list *list, const void *mxm)
-{
-    void *found = NULL;
-    for (size_t n = 0; n < list->count && !found; n++)
-        found = open_if_real(list->names[n], mxm);
-    return found;
-}
-
-/* The one that comes after this object, or else any.  Names first, dlopen afterwards: the loader's lock is held during the walk. */
-static void *find_library(void)
-{
-    name_list list = {0};
-    const void *next = dlsym(RTLD_NEXT, "GrB_mxm");
-    dl_iterate_phdr(collect_name, &list);
-    void *found = next ? open_first(&list, next) : NULL;
-    if (!found)
-        found = open_first(&list, NULL);
-    for (size_t n = 0; n < list.count; n++)
-        free(list.names[n]);
-    free(list.names);
-    return found;
-}
+bool tsr_keeps_nothing;
 
 /* ---- does it fit? ---- */
 
@@ -125,13 +52,6 @@ static const char *unwrapped_name(const tsr_symbols *symbols)
     return NULL;
 }
 
-/* Major version by the SONAME ("libgraphblas.so.7", "libgraphblas-1a2b.so.7.4.0"); 0 where it does not say. */
-static int soname_major(const char *soname)
-{
-    const char *dot = soname ? strstr(soname, ".so.") : NULL;
-    return dot ? atoi(dot + 4) : 0;
-}
-
 /* ---- loading ---- */
 
 static void warn_mismatch(const char *what)
@@ -142,10 +62,11 @@ static void warn_mismatch(const char *what)
 
 static void load_locked(void)
 {
-    void *handle = find_library();
-    if (!handle || !tsr_symbols_open(&real_symbols, handle))
+    if (tsr_door_library)
+        real_symbols = *tsr_door_library;
+    else if (!tsr_library_find(&real_symbols))
         return;
-    const int major = soname_major(real_symbols.soname);
+    const int major = tsr_library_major(&real_symbols);
     const bool fits = !major || major == GxB_IMPLEMENTATION_MAJOR;
     if (!fits)
         warn_mismatch(real_symbols.soname);
@@ -169,25 +90,37 @@ bool tsr_real_compatible(void)
     return __atomic_load_n(&library, __ATOMIC_ACQUIRE) && __atomic_load_n(&compatible, __ATOMIC_RELAXED);
 }
 
-/* NULL: nothing is wrong.  The very version of the header has its functions. */
-static const char *find_mismatch(void)
+/* Which version is it, and is it another major one than ours? */
+static bool ask_version(int version[16])
 {
-    int version[16] = {0};
-    if (tsr_real.GxB_Global_Option_get(GxB_LIBRARY_VERSION, version) != GrB_SUCCESS || version[0] != GxB_IMPLEMENTATION_MAJOR)
-        return "it says so itself";
-    if (version[1] == GxB_IMPLEMENTATION_MINOR && version[2] == GxB_IMPLEMENTATION_SUB)
-        return NULL;
-    return unwrapped_name(&real_symbols);
+    return tsr_real.GxB_Global_Option_get(GxB_LIBRARY_VERSION, version) == GrB_SUCCESS && version[0] == GxB_IMPLEMENTATION_MAJOR;
+}
+
+/* A function that we do not know may change a matrix unseen: what we know is computed from what the host holds at that moment. */
+static void keep_nothing(const int version[16], const char *unknown)
+{
+    tsr_warn_once("graphblas-newer", "SuiteSparse:GraphBLAS %d.%d.%d has functions that %d.%d.%d had not (%s): nothing is kept between two calls",
+                  version[0], version[1], version[2], GxB_IMPLEMENTATION_MAJOR, GxB_IMPLEMENTATION_MINOR, GxB_IMPLEMENTATION_SUB, unknown);
+    if (tsr_config_get()->mode != TSR_MODE_OFF)
+        (void) tsr_config_set("mode", "cpu");
+    __atomic_store_n(&tsr_keeps_nothing, true, __ATOMIC_RELAXED);
 }
 
 bool tsr_real_version_agrees(void)
 {
-    const char *mismatch = tsr_real_compatible() ? find_mismatch() : NULL;
-    if (mismatch) {
+    int version[16] = {0};
+    if (!tsr_real_compatible())
+        return false;
+    if (!ask_version(version)) {
         __atomic_store_n(&compatible, false, __ATOMIC_RELAXED);
-        warn_mismatch(mismatch);
+        warn_mismatch("it says so itself");
+        return false;
     }
-    return tsr_real_compatible();
+    const bool same = version[1] == GxB_IMPLEMENTATION_MINOR && version[2] == GxB_IMPLEMENTATION_SUB;
+    const char *unknown = same ? NULL : unwrapped_name(&real_symbols);
+    if (unknown)
+        keep_nothing(version, unknown);
+    return true;
 }
 
 void *tsr_real_symbol(const char *name)

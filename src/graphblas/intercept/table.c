@@ -70,7 +70,7 @@ static entry *new_entry(const void *handle)
 
 tsr_record *tsr_table_get(const void *handle, bool create)
 {
-    if (!handle || (!create && !tsr_filter_hit(handle)))
+    if (!handle || (!create && !tsr_filter_hit(handle)) || __atomic_load_n(&tsr_keeps_nothing, __ATOMIC_RELAXED))
         return NULL;
     const uint64_t hash = hash_of(handle);
     shard *s = shard_of(hash);

@@ -3,6 +3,7 @@
 #ifndef TSR_MATCH_H
 #define TSR_MATCH_H
 
+#include "src/graphblas/intercept/held_arrays.h"
 #include "src/graphblas/match/operators.h"
 
 /* Taken apart by operators, which is remembered; false: none, or an operator or type that no kernel knows. */
@@ -18,7 +19,8 @@ bool tsr_match_accum(GrB_BinaryOp accum);
 const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc);
 
 /* Look at an object's arrays without changing its content (finishes pending work, as the product itself would). */
-bool tsr_match_view(tsr_view *view, GrB_Matrix handle);
+bool tsr_match_contents(tsr_view *view, GrB_Matrix handle, tsr_copies *copies);
+bool tsr_match_view(tsr_view *view, GrB_Matrix handle); /* without offsets and vectors (p, h) if it does not hold them in 64 bits */
 
 /* The type of a matrix or vector; false: not a built-in real type, or not a valid object. */
 bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle);

@@ -31,9 +31,9 @@ bool tsr_match_dense(GrB_Matrix handle)
            tsr_real.GrB_Matrix_ncols(&ncols, handle) == GrB_SUCCESS && nvals / nrows == ncols && nvals % nrows == 0;
 }
 
-static tsr_format format_of(const struct GB_Iterator_opaque *it)
+static tsr_format format_of(int sparsity)
 {
-    switch (it->A_sparsity) {
+    switch (sparsity) {
     case GxB_HYPERSPARSE: return TSR_HYPERSPARSE;
     case GxB_SPARSE: return TSR_SPARSE;
     case GxB_BITMAP: return TSR_BITMAP;
@@ -49,25 +49,33 @@ static bool complete(const tsr_view *v)
 
 bool tsr_match_view(tsr_view *v, GrB_Matrix handle)
 {
-    struct GB_Iterator_opaque it = {.header_size = sizeof it};
-    if (tsr_real.GB_Iterator_attach(&it, handle, GxB_NO_FORMAT, NULL) != GrB_SUCCESS)
+    return tsr_match_contents(v, handle, NULL);
+}
+
+bool tsr_match_contents(tsr_view *v, GrB_Matrix handle, tsr_copies *copies)
+{
+    tsr_held_arrays c;
+    const int64_t *p, *h;
+    if (!tsr_held_arrays_read(&c, handle))
+        return false;
+    if (!tsr_integers_wide(&p, c.p, c.nvec + 1, copies) || !tsr_integers_wide(&h, c.h, c.nvec, copies))
         return false;
     *v = (tsr_view){
-        .format = format_of(&it),
-        .by_col = it.by_col,
-        .iso = it.iso,
-        .index_size = 8,
-        .nrows = it.by_col ? it.avlen : it.avdim,
-        .ncols = it.by_col ? it.avdim : it.avlen,
-        .nvec = it.anvec,
-        .vlen = it.avlen,
-        .ld = it.avlen,
-        .nvals = it.pmax,
-        .p = it.Ap,
-        .h = it.Ah,
-        .b = it.Ab,
-        .i = it.Ai,
-        .x = it.Ax,
+        .format = format_of(c.sparsity),
+        .by_col = c.by_col,
+        .iso = c.iso,
+        .index_size = c.i.at ? c.i.size : 8,
+        .nrows = c.by_col ? c.vlen : c.vdim,
+        .ncols = c.by_col ? c.vdim : c.vlen,
+        .nvec = c.nvec,
+        .vlen = c.vlen,
+        .ld = c.vlen,
+        .nvals = c.places,
+        .p = p,
+        .h = h,
+        .b = c.b,
+        .i = c.i.at,
+        .x = c.x,
     };
     GrB_Index nvals;
     if (v->format == TSR_BITMAP) {

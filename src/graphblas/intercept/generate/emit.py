@@ -8,7 +8,7 @@ import re
 import classify as roles_of
 import steps
 
-NOTE = '/* %s Made by src/graphblas/intercept/generate from the installed GraphBLAS.h.\n * SPDX-License-Identifier: Apache-2.0 */\n'
+NOTE = '/* %s Made by src/graphblas/intercept/generate from src/graphblas/declarations.\n * SPDX-License-Identifier: Apache-2.0 */\n'
 INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/intercept/block_cache.h"\n#include "src/graphblas/intercept/door.h"\n' \
            '#include "src/graphblas/intercept/hooks.h"\n#include "src/graphblas/intercept/pins.h"\n#include "src/graphblas/elementwise.h"\n'
 
@@ -92,12 +92,10 @@ def _fixed_signature(prototype, name):
 
 
 def real_header(prototypes):
-    """tsr_real.h: one function pointer per function, with its exact prototype."""
+    """tsr_functions.h: one function pointer per function, with its exact prototype."""
     out = [NOTE % 'Functions of the real library.',
            '#ifndef TSR_REAL_H\n#define TSR_REAL_H\n\n#include <GraphBLAS.h>\n',
-           '/* The header has function-like macros with these names. */']
-    out += ['#undef %s' % name for name in prototypes]
-    out += ['\n/* Never NULL: before its first call every slot resolves itself and calls again. */',
+           '/* Never NULL: before its first call every slot resolves itself and calls again. */',
             'struct tsr_real {']
     for p in prototypes.values():
         out.append('    %s (*_Atomic %s)(%s);' % (p.returns, p.name, _parameters(p)))
@@ -311,7 +309,7 @@ def wrappers(prototypes):
     """tsr_wrappers.c: one exported function per prototype."""
     out = [NOTE % 'Exported wrappers.', INCLUDES]
     for prototype in prototypes.values():
-        roles = roles_of.classify(prototype)
+        roles = prototype.roles
         if roles and prototype.returns != 'GrB_Info':
             raise roles_of.Unclassified('%s returns %s and takes a handle' % (prototype.name, prototype.returns))
         out.append(_wrapper(prototype, roles))

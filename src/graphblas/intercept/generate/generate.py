@@ -1,23 +1,24 @@
 #!/usr/bin/env python3
-"""Generates the wrappers of the drop-in door from the preprocessed GraphBLAS.h.
+"""Generates what a door is compiled with from one version's declarations.
 
-usage: generate.py HEADER.i tsr_real.h tsr_real_table.c tsr_wrappers.c
+usage: generate.py DECLARATIONS_FOLDER GraphBLAS.h tsr_functions.h tsr_real_table.c tsr_wrappers.c
 SPDX-License-Identifier: Apache-2.0
 """
 
 import sys
 
 import classify
+import declarations
 import emit
+import header
 import prototypes
 
 
 def main(arguments):
-    if len(arguments) != 4:
+    if len(arguments) != 5:
         sys.exit(__doc__.strip())
-    with open(arguments[0], encoding='utf-8', errors='replace') as source:
-        found = prototypes.parse_header(source.read())
-    texts = (emit.real_header(found), emit.real_table(found), emit.wrappers(found))
+    types, found = declarations.read(arguments[0])
+    texts = (header.text(types, found), emit.real_header(found), emit.real_table(found), emit.wrappers(found))
     for path, text in zip(arguments[1:], texts):
         with open(path, 'w', encoding='utf-8') as target:
             target.write(text)

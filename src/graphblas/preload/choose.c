@@ -1,0 +1,147 @@
+/* The preloaded library: finds out which SuiteSparse:GraphBLAS the process has, and takes the door of its version.  Until it is loaded, and
+ * of a version without a door, calls go where they would go without us.
+ * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/graphblas/intercept/library.h"
+#include "tsr_names.h" /* generated */
+
+extern void *tsr_slots[TSR_NAME_COUNT]; /* in trampolines.S */
+void *tsr_choose(unsigned number);
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static tsr_symbols real, door, core;
+static bool chosen;    /* the real library is known, and so is whether there is a door */
+static bool has_door, has_core;
+
+/* ---- files ---- */
+
+static bool open_file(tsr_symbols *symbols, const char *folder, const char *relative, const char *name)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s%s", folder, relative, name) >= (int) sizeof path || access(path, F_OK) != 0)
+        return false;
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    if (!handle)
+        fprintf(stderr, "tessera: cannot load %s: %s\n", path, dlerror());
+    return handle && tsr_symbols_open(symbols, handle);
+}
+
+/* Beside this library, or in the folder `tessera` there. */
+static bool open_beside(tsr_symbols *symbols, const char *name)
+{
+    char folder[PATH_MAX];
+    Dl_info info;
+    if (!dladdr(tsr_slots, &info) || !realpath(info.dli_fname, folder))
+        return false;
+    *strrchr(folder, '/') = '\0';
+    return open_file(symbols, folder, "tessera/", name) || open_file(symbols, folder, "", name);
+}
+
+static bool open_door(tsr_symbols *symbols, int major)
+{
+    char name[64];
+    snprintf(name, sizeof name, "libtessera-door%d.so", major);
+    return open_beside(symbols, name);
+}
+
+/* ---- choosing ---- */
+
+static const int majors[] = {10, 9, 7};
+enum { MAJORS = sizeof majors / sizeof *majors };
+
+static bool any_door_opens(tsr_symbols *symbols)
+{
+    bool opened = false;
+    for (size_t n = 0; n < MAJORS && !opened; n++)
+        opened = open_door(symbols, majors[n]);
+    return opened;
+}
+
+/* A door without the real library: it answers as its version would if nothing is there to forward to. */
+static void *any_door(const char *name)
+{
+    void *found = NULL;
+    for (size_t n = 0; n < MAJORS && !found; n++) {
+        tsr_symbols other;
+        if (open_door(&other, majors[n]))
+            found = tsr_symbols_find(&other, name);
+    }
+    return found;
+}
+
+/* Beside this library; in a build folder only the doors know where it is. */
+static bool open_core(void)
+{
+    static const char name[] = "libtessera-core.so.0";
+    tsr_symbols some;
+    if (open_beside(&core, name))
+        return true;
+    void *handle = any_door_opens(&some) ? dlopen(name, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    return handle && tsr_symbols_open(&core, handle);
+}
+
+static void *of_core(const char *name)
+{
+    has_core = has_core || open_core();
+    return has_core ? tsr_symbols_find(&core, name) : NULL;
+}
+
+static void take_door(void)
+{
+    const int major = tsr_library_major(&real);
+    has_door = major && open_door(&door, major);
+    if (has_door) {
+        const tsr_symbols **told = tsr_symbols_find(&door, "tsr_door_library");
+        *told = &real;
+        return;
+    }
+    void (*warn_once)(const char *, const char *, ...) = of_core("tsr_warn_once");
+    if (warn_once)
+        warn_once("graphblas-version", "there is no door for the SuiteSparse:GraphBLAS loaded (%s): everything is passed through",
+                  real.soname ? real.soname : "it has no SONAME");
+}
+
+static bool is_graphblas(const char *name)
+{
+    return name[0] == 'G';
+}
+
+/* The function that is called from now on; *now: just this time. */
+static void *find(const char *name, void **now)
+{
+    if (!chosen && tsr_library_find(&real)) {
+        take_door();
+        chosen = true;
+    }
+    void *function = has_door ? tsr_symbols_find(&door, name) : NULL;
+    if (!function && !is_graphblas(name))
+        function = of_core(name);
+    if (!function && chosen && is_graphblas(name))
+        function = tsr_symbols_find(&real, name);
+    *now = function ? function : any_door(name);
+    return function;
+}
+
+/* Called by a trampoline the first time. */
+void *tsr_choose(unsigned number)
+{
+    void *now;
+    pthread_mutex_lock(&mutex);
+    void *function = find(tsr_names[number], &now);
+    if (function)
+        __atomic_store_n(&tsr_slots[number], function, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&mutex);
+    if (!now) {
+        fprintf(stderr, "tessera: %s is nowhere; install again\n", tsr_names[number]);
+        abort();
+    }
+    return now;
+}
