@@ -48,6 +48,46 @@ def nobody():
 NOBODY = nobody()
 
 
+class InfoOfAProgram(unittest.TestCase):
+    def said(self, *program, **extra):
+        result = tessera("info", "--json", "--", *program, **extra)
+        self.assertEqual((result.returncode, result.stderr), (0, ""))
+        return json.loads(result.stdout)
+
+    def test_missing(self):
+        result = tessera("info", "--", "no-such-program")
+        self.assertEqual((result.returncode, result.stdout, result.stderr), (127, "", "tessera: cannot find no-such-program\n"))
+
+    def test_not_seen(self):
+        facts = self.said("cat", "--no-such-option")
+        self.assertTrue(os.path.basename(facts["program"]) in ("cat", "coreutils"), facts)
+        self.assertIn("if it loads a GraphBLAS later", facts["products"])
+
+    def test_not_reached(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "true")
+            shutil.copy(shutil.which("true"), path)
+            os.chmod(path, 0o4755)
+            self.assertIn("set-user-ID", self.said(path)["products"])
+            with open(path, "wb") as file:
+                file.write(b"\x7fELF")
+            self.assertIn("not a program", self.said(path)["products"])
+
+    def test_python(self):
+        for version, door, verdict in (("10.5.1", "libtessera-door10.so", "yes"), ("9.4.5", "libtessera-door9.so", "yes"), ("8.2.1", "none", "no door")):
+            with tempfile.TemporaryDirectory() as folder:
+                os.mkdir(os.path.join(folder, "suitesparse_graphblas"))
+                os.mkdir(os.path.join(folder, "suitesparse_graphblas.libs"))
+                library = os.path.join(folder, "suitesparse_graphblas.libs", "libgraphblas-abc123.so." + version)
+                for path in (os.path.join(folder, "suitesparse_graphblas", "__init__.py"), library):
+                    open(path, "w", encoding="utf-8").close()
+                facts = self.said(sys.executable, "script.py", PYTHONPATH=folder)
+                self.assertEqual((facts["program_graphblas"], os.path.basename(facts["door"])), (library, door))
+                self.assertIn(verdict, facts["products"])
+                off = self.said(sys.executable, PYTHONPATH=folder, TESSERA_MODE="off")["products"]
+                self.assertIn("no: mode is off" if verdict == "yes" else verdict, off)
+
+
 class Errors(unittest.TestCase):
     def one_line(self, result, code, *parts):
         self.assertEqual(result.returncode, code, result.stderr)
@@ -58,7 +98,7 @@ class Errors(unittest.TestCase):
             self.assertIn(part, result.stderr)
 
     def test_command_line(self):
-        for arguments, said in (((), "no command"), (("frobnicate",), "frobnicate"), (("--nonsense",), "--nonsense"), (("info", "extra"), "extra"),
+        for arguments, said in (((), "no command"), (("frobnicate",), "frobnicate"), (("--nonsense",), "--nonsense"), (("info", "--extra"), "--extra"),
                                 (("inspect",), "no file"), (("inspect", "a", "b"), "one file"), (("inspect", "--plot"), "requires"),
                                 (("bench",), "no file"), (("bench", "--op=", "a"), "--op"), (("explain", "--json=1", "a"), "--json"),
                                 (("train", "--shrink=1x"), "1x"), (("run", "--nonsense=1", "true"), "--nonsense")):

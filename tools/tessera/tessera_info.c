@@ -7,11 +7,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "kernels/kernels.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/model_file.h"
+#include "tools/tessera/info_program.h"
 #include "tools/tessera/tool.h"
 
 /* One line of the answer; the JSON form has the same names. */
@@ -89,12 +91,30 @@ static void collect(facts *f)
     add_model(f, gpu != NULL);
 }
 
-static void print_text(const facts *f)
+/* What is said of a program only. */
+static int collect_program(facts *f, const char *name)
 {
-    static tsr_config_row row;
+    static tsr_program_facts about;
+    if (!tsr_program_inspect(&about, name))
+        return tsr_tool_fail(TSR_EXIT_NOT_FOUND, "cannot find %s", name);
+    add(f, "program", "program", "%s", about.program);
+    add(f, "program_graphblas", "GraphBLAS", "%s", about.library);
+    add(f, "door", "door", "%s", about.door);
+    add(f, "products", "products are taken", "%s", about.verdict);
+    return 0;
+}
+
+static void print_facts(const facts *f)
+{
     for (int k = 0; k < f->count; k++) {
         printf("%-22s%s\n", f->list[k].label, f->list[k].text);
     }
+}
+
+static void print_text(const facts *f)
+{
+    static tsr_config_row row;
+    print_facts(f);
     puts("configuration");
     for (int k = 0; tsr_config_describe(k, &row); k++) {
         printf("  %-20s%-16s(%s)\n", row.name, *row.value ? row.value : "-", row.layer);
@@ -132,33 +152,50 @@ static int print_library(void)
     return 0;
 }
 
+typedef struct asked {
+    int what;            /* key of an option */
+    const char *program; /* NULL: what is installed here */
+} asked;
+
 static error_t take(int key, char *arg, struct argp_state *state)
 {
-    if (key == ARGP_KEY_ARG) {
-        tsr_tool_wrong(state, "unexpected argument: %s", arg);
-    }
-    if (key != 'j' && key != 'l') {
+    asked *a = state->input;
+    switch (key) {
+    case 'j':
+    case 'l':
+        a->what = key;
+        return 0;
+    case ARGP_KEY_ARG:
+        a->program = arg;
+        state->next = state->argc; /* the rest is the program's */
+        return 0;
+    default:
         return ARGP_ERR_UNKNOWN;
     }
-    *(int *)state->input = key;
-    return 0;
 }
 
 int tsr_tool_info(int argc, char **argv)
 {
     static facts f;
-    int what = 0;
+    asked a = {0};
     static const struct argp_option options[] = {{"json", 'j', NULL, 0, "One JSON object", 0},
                                                  {"library", 'l', NULL, 0, "Only the path of libtessera.so, for LD_PRELOAD", 0},
                                                  {0}};
-    static const struct argp argp = {options, take, NULL, "Say what was found and how it is configured.\vExit code: 0; 64 wrong option; 74 the answer cannot be "
-                                     "written.",
+    static const struct argp argp = {options, take, "[--] [PROGRAM [ARGUMENT...]]",
+                                     "Say what was found and how it is configured; of PROGRAM which GraphBLAS it will load and which door it "
+                                     "gets, without running it.\vExit code: 0; 64 wrong option; 74 the answer cannot be written; 127 no such program.",
                                      NULL, NULL, NULL};
-    tsr_tool_parse(&argp, argc, argv, 0, &what);
-    if (what == 'l') {
+    tsr_tool_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);
+    if (a.what == 'l') {
         return print_library();
     }
-    collect(&f);
-    (what == 'j' ? print_json : print_text)(&f);
+    const int failed = a.program ? collect_program(&f, a.program) : 0;
+    if (failed) {
+        return failed;
+    }
+    if (!a.program) {
+        collect(&f);
+    }
+    (a.what == 'j' ? print_json : a.program ? print_facts : print_text)(&f);
     return 0;
 }
