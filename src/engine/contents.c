@@ -1,4 +1,4 @@
-/* Where the contents of objects are, and bringing them to a device.
+/* Where the contents of objects are, and uploading them.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/contents.h"
 

@@ -1,6 +1,5 @@
 /* Who computes one product, with what: predictions, what was lost without, what was measured.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "src/engine/engine.h"
 #include "src/engine/operands.h"
 #include "src/policy/route.h"
+#include "src/policy/start_history.h"
 #include "src/policy/timing_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -152,23 +152,13 @@ static bool may_settle(const tsr_call *call)
     return call->may_forward && !tsr_is_masked(call->product.op) && !(tsr_config_get()->disabled & TSR_DISABLE_RESIDENCY);
 }
 
-/* To start the GPU costs as much as many products gain: it is started when so much has been lost without it, or at once by a
- * product that gains as much, or is expected often enough. */
+/* Once it runs, operands and results of a loop may be there. */
 static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static double lost;
     tsr_features g = *f;
     g.a_on_device = true;
     g.a_there = g.b_there = g.c_stays = may_settle(call);
-    double gain = base - tsr_predict_gpu_ms(&g);
-    if (gain <= 0)
-        return false;
-    pthread_mutex_lock(&lock);
-    lost += gain;
-    bool pays = tsr_worth_building(TSR_GPU_START_MS, lost, gain, call->expected_calls) || lost >= TSR_GPU_START_MS;
-    pthread_mutex_unlock(&lock);
-    return pays;
+    return tsr_start_pays(base - tsr_predict_gpu_ms(&g), call->expected_calls);
 }
 
 /* Is the GPU wanted for a product that takes `base` ms without? */
@@ -201,7 +191,7 @@ static tsr_rep_key device_key(const tsr_call *call, const tsr_decision *d)
     return key;
 }
 
-/* Predicted time on the GPU.  Bringing A there is paid for like a representation: when it costs more than this one product
+/* Predicted time on the GPU.  Uploading A is paid for like a representation: when it costs more than this one product
  * gains. */
 static double plan_gpu(const tsr_call *call, const tsr_features *f, const tsr_decision *d, const tsr_backend *gpu, double base)
 {
@@ -275,8 +265,8 @@ static double upload_ms(const tsr_features *f)
     return tsr_predict_gpu_ms(f) - tsr_predict_gpu_ms(&g);
 }
 
-/* Has the GPU been missed as much as bringing A there, and maybe starting it, costs? */
-static bool gpu_missed(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
+/* Has been lost without the GPU what uploading A, and maybe starting it, costs? */
+static bool has_lost_enough(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
 {
     double price = upload_ms(f) + (tsr_backend_gpu_asked() ? 0 : TSR_GPU_START_MS);
     double least = price > TSR_GPU_LOST_MS ? price : TSR_GPU_LOST_MS;
@@ -293,7 +283,7 @@ static void decide_iso(const tsr_call *call, const tsr_features *f, tsr_decision
     if (tsr_work_of(f) < TSR_OBSERVED_LEAST)
         return;
     d->observed_ms = search_ms(f);
-    const tsr_backend *gpu = gpu_missed(call, f, d) ? gpu_that_takes(call) : NULL;
+    const tsr_backend *gpu = has_lost_enough(call, f, d) ? gpu_that_takes(call) : NULL;
     if (!gpu)
         return;
     d->backend = gpu;
@@ -304,8 +294,8 @@ static void decide_iso(const tsr_call *call, const tsr_features *f, tsr_decision
 
 void tsr_engine_observe(const tsr_call *call, const tsr_decision *d, double ms)
 {
-    double missed = tsr_record_regret(call->a.record, device_key(call, d), 0.0), gain = ms - d->observed_ms;
-    tsr_record_regret(call->a.record, device_key(call, d), gain > -missed ? gain : -missed);
+    double lost = tsr_record_regret(call->a.record, device_key(call, d), 0.0), gain = ms - d->observed_ms;
+    tsr_record_regret(call->a.record, device_key(call, d), gain > -lost ? gain : -lost);
 }
 
 bool tsr_engine_gpu_multiplies(const tsr_call *call)
@@ -402,9 +392,9 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
         decide_iso(call, &f, d);
         return;
     }
-    double home = (call->b.absent ? tsr_predict_download_ms(&f) : 0) + tsr_predict_settle_ms(call->waiting, f.nthreads);
-    d->forward_ms = call->may_forward ? home + tsr_predict_suitesparse_ms(&f) : -1.0;
-    d->predicted_ms = home + plan_representation(call, &f, d);
+    double before = (call->b.absent ? tsr_predict_download_ms(&f) : 0) + tsr_predict_settle_ms(call->waiting, f.nthreads);
+    d->forward_ms = call->may_forward ? before + tsr_predict_suitesparse_ms(&f) : -1.0;
+    d->predicted_ms = before + plan_representation(call, &f, d);
     choose(call, d);
     double cpu_ms = d->predicted_ms;
     consider_gpu(call, &f, d);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/product.h"
 
-#include "src/graphblas/handover/resident.h"
+#include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/block_cache.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/pins.h"
@@ -61,7 +61,7 @@ static double bitmap_switch(void *handle)
     return value;
 }
 
-/* As resident.c does it. */
+/* As handover/contents.c does it. */
 static bool holds_sparse(void *handle, int64_t entries, double places)
 {
     return (tsr_contents_control(handle) & GxB_SPARSE) && (double)entries <= bitmap_switch(handle) / 2 * places;

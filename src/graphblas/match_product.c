@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "src/engine/contents.h"
-#include "src/engine/elementwise.h"
 #include "src/graphblas/intercept/hooks.h"
-#include "src/graphblas/handover/resident.h"
+#include "src/graphblas/handover/contents.h"
 #include "src/policy/route.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -355,98 +354,6 @@ static bool wants_cast(const matcher *s)
            (b_there && tsr_reads_b(p) && p->b.type != p->semiring.type);
 }
 
-/* One entry is one value, except in a bitmap. */
-static bool one_value(const tsr_view *v, const tsr_device_array *value, const void *handle)
-{
-    if (value)
-        return tsr_device_array_about(value)->iso;
-    return v->iso || (v->nvals == 1 && tsr_match_sparsity((GrB_Matrix)handle) != GxB_BITMAP);
-}
-
-typedef struct one_valued {
-    bool a, b, full; /* full: both have every entry, and what is read of them one value */
-    bool scales;     /* one of them is diagonal: each sum is of one product */
-} one_valued;
-
-static bool is_diagonal(const tsr_view *v)
-{
-    const int32_t *narrow = v->i;
-    const int64_t *wide = v->i;
-    bool diagonal = tsr_is_compressed(v) && v->nrows == v->ncols && v->nvals == v->nrows && v->nvec == v->nrows && v->p && v->i;
-    for (int64_t k = 0; diagonal && k < v->nvec; k++)
-        diagonal = v->p[k + 1] == k + 1 && (v->index_size == 4 ? narrow[k] : wide[k]) == k;
-    return diagonal;
-}
-
-static bool has_every_entry(const tsr_view *v, const tsr_device_array *value)
-{
-    return v->format == TSR_FULL || (!value && (double)v->nvals == (double)v->nrows * (double)v->ncols);
-}
-
-static one_valued operands_of_one_value(const tsr_call *m)
-{
-    const tsr_view *a = &m->product.a, *b = m->b_sparse ? &m->sparse : &m->product.b;
-    one_valued is = {one_value(a, m->a.array, m->a.handle), one_value(b, m->b.array, m->b.handle), false, false};
-    is.scales = is_diagonal(a) || is_diagonal(b);
-    is.full = (is.a || !tsr_reads_a(&m->product)) && (is.b || !tsr_reads_b(&m->product)) && has_every_entry(a, m->a.array) &&
-              has_every_entry(b, m->b.array);
-    return is;
-}
-
-/* Has the product of any two entries one value?  With an idempotent monoid that is SuiteSparse's result, and a pattern: hard to beat. */
-static bool one_result(const tsr_product *p, one_valued is)
-{
-    switch (p->semiring.mul) {
-    case TSR_MUL_PAIR: return true;
-    case TSR_MUL_FIRST: return is.a;
-    case TSR_MUL_SECOND: return is.b;
-    default: return is.a && is.b;
-    }
-}
-
-static uint64_t constant_of(const tsr_view *v, const tsr_device_array *value)
-{
-    uint64_t one = value ? tsr_device_array_about(value)->one : 0;
-    if (!value && v->x)
-        memcpy(&one, v->x, tsr_type_size(v->type));
-    return one;
-}
-
-/* The product of two entries, of which only what is read counts. */
-static uint64_t one_product(const tsr_call *m)
-{
-    static const tsr_ewise_op as_step[TSR_MUL_COUNT] = {[TSR_MUL_TIMES] = TSR_EWISE_TIMES, [TSR_MUL_FIRST] = TSR_EWISE_FIRST,
-        [TSR_MUL_SECOND] = TSR_EWISE_SECOND, [TSR_MUL_PAIR] = TSR_EWISE_PAIR, [TSR_MUL_PLUS] = TSR_EWISE_PLUS, [TSR_MUL_AND] = TSR_EWISE_LAND};
-    const tsr_product *p = &m->product;
-    const uint64_t a = constant_of(&p->a, m->a.array), b = m->b_sparse ? constant_of(&m->sparse, NULL) : constant_of(&p->b, m->b.array);
-    const tsr_ewise step = {.op = as_step[p->semiring.mul], .type = p->semiring.type, .result = p->semiring.type};
-    return tsr_elementwise_one(&step, p->semiring.type, p->a.type, a, p->b.type, b);
-}
-
-/* C<M> = T, of one value: SuiteSparse compares it with that of C, unless C is empty or cleared before. */
-static bool masked_stays_iso(const matcher *s)
-{
-    const tsr_product *p = &s->out->product;
-    tsr_view c;
-    if (s->out->mod.replace && (tsr_is_masked(p->op) || tsr_match_held_sparse(s->call->C)))
-        return true;
-    if (!tsr_match_view(&c, s->call->C))
-        return false;
-    return c.nvals == 0 || (c.iso && memcmp(c.x, &s->out->one, tsr_type_size(p->semiring.type)) == 0);
-}
-
-/* What C<M> accum= T leaves of one value, T's or C's, depends on how many entries SuiteSparse's T has, and how it is held. */
-static bool one_value_is_merged(const matcher *s)
-{
-    const tsr_modifiers *mod = &s->out->mod;
-    bool iso = s->out->one_value;
-    if (s->values || !s->out->through_t)
-        return false;
-    if (!iso && (s->call->accum || !mod->replace) && !(s->call->accum && tsr_match_sparsity(s->call->C) == GxB_FULL))
-        tsr_real.GxB_Matrix_iso(&iso, s->call->C);
-    return iso;
-}
-
 static const char *fill_product(matcher *s)
 {
     if (faulty_finish(s))
@@ -478,17 +385,9 @@ static const char *fill_product(matcher *s)
     out->through_t = needs_t(s);
     out->a.handle = out->swapped ? s->call->B : s->call->A;
     out->b.handle = out->swapped ? s->call->A : s->call->B;
-    const one_valued operands = operands_of_one_value(out);
-    const bool one = one_result(p, operands);
-    if (operands.full)
-        return "full operands of one value each"; /* so is T then, whatever the mask: one value to compute */
-    if (one && operands.scales)
-        return "one value scaled by a diagonal";
-    out->one_value = one && p->semiring.add != TSR_ADD_PLUS;
-    if (one_value_is_merged(s))
-        return "one value under a mask or an accumulator";
-    out->one = out->one_value ? one_product(out) : 0;
-    out->iso = out->one_value && (!tsr_is_masked(p->op) || out->through_t || masked_stays_iso(s));
+    const char *why = tsr_match_one_value(out);
+    if (why)
+        return why;
     out->add_c = !s->values && !out->one_value && adds_to_full(s);
     out->may_forward = true;
     return NULL;

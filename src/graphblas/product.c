@@ -3,7 +3,7 @@
 #include "src/graphblas/product.h"
 
 #include "src/engine/contents.h"
-#include "src/graphblas/handover/resident.h"
+#include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/policy/route.h"
 #include "src/runtime/backends.h"

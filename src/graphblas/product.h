@@ -33,6 +33,9 @@ const char *tsr_match_product(tsr_call *call);
 /* As a product of full matrices on a device: operators and descriptor only. */
 bool tsr_match_full_product(tsr_call *call);
 
+/* Sets one_value, one and iso of a product that is matched otherwise.  NULL: fine; else why it is forwarded (match_one_value.c). */
+const char *tsr_match_one_value(tsr_call *call);
+
 /* ---- finish_product.c ---- */
 
 /* C = the arrays of the call directly, keeping C's own options (sparsity control, switches), or C<M> accum= them through the real library.

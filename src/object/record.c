@@ -33,6 +33,9 @@ struct tsr_record {
     rep_slot *slots;
     tsr_cache_entry *places; /* one per backend that asked */
     tsr_device_array *value;
+    tsr_wait *waits;     /* guarded by whoever waits */
+    atomic_int wait_count, target_count;
+    atomic_uint uses;    /* of this version */
     atomic_bool lost;
     atomic_int form;
     int rows_present[2]; /* every row [0], column [1] has an entry: -1 unknown, else 0 or 1; dropped by invalidate */
@@ -101,6 +104,7 @@ void tsr_record_invalidate(tsr_record *m)
 {
     pthread_mutex_lock(&m->lock);
     atomic_fetch_add_explicit(&m->version, 1, memory_order_release);
+    atomic_store(&m->uses, 0);
     drop_slots(m);
     tsr_cache_entry *places = m->places;
     m->places = NULL;
@@ -266,6 +270,42 @@ void tsr_record_set_form(tsr_record *m, int form)
     atomic_store(&m->form, form);
 }
 
+void tsr_record_add_wait(tsr_record *m, tsr_wait *wait)
+{
+    tsr_wait **link = &m->waits;
+    while (*link)
+        link = &(*link)->next;
+    wait->next = NULL;
+    *link = wait;
+    atomic_fetch_add(&m->wait_count, 1);
+    atomic_fetch_add(&m->target_count, wait->target);
+}
+
+void tsr_record_remove_wait(tsr_record *m, tsr_wait *wait)
+{
+    tsr_wait **link = &m->waits;
+    while (*link != wait)
+        link = &(*link)->next;
+    *link = wait->next;
+    atomic_fetch_sub(&m->wait_count, 1);
+    atomic_fetch_sub(&m->target_count, wait->target);
+}
+
+tsr_wait *tsr_record_first_wait(const tsr_record *m)
+{
+    return m->waits;
+}
+
+bool tsr_record_waits(const tsr_record *m)
+{
+    return atomic_load_explicit(&m->wait_count, memory_order_acquire) > 0;
+}
+
+bool tsr_record_is_absent(const tsr_record *m)
+{
+    return atomic_load_explicit(&m->target_count, memory_order_acquire) > 0;
+}
+
 void tsr_record_lose(tsr_record *m)
 {
     atomic_store(&m->lost, true);
@@ -274,6 +314,16 @@ void tsr_record_lose(tsr_record *m)
 bool tsr_record_is_lost(const tsr_record *m)
 {
     return atomic_load(&m->lost);
+}
+
+void tsr_record_note_use(tsr_record *m)
+{
+    atomic_fetch_add(&m->uses, 1);
+}
+
+unsigned tsr_record_uses(const tsr_record *m)
+{
+    return atomic_load(&m->uses);
 }
 
 double tsr_record_regret(tsr_record *m, tsr_rep_key key, double lost_ms)

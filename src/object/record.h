@@ -53,12 +53,31 @@ void tsr_record_set_device_array(tsr_record *m, tsr_device_array *value); /* tak
 int tsr_record_form(tsr_record *m);
 void tsr_record_set_form(tsr_record *m, int form);
 
+/* Something that waits with the object, oldest first: to make its contents (target), which are not on the host until then; or to read them,
+ * so that they must not change before.  The list belongs to whoever waits (src/graphblas/intercept/defer.c), under his lock. */
+typedef struct tsr_wait {
+    struct tsr_wait *next;
+    void *of;
+    bool target;
+} tsr_wait;
+void tsr_record_add_wait(tsr_record *m, tsr_wait *wait);
+void tsr_record_remove_wait(tsr_record *m, tsr_wait *wait);
+tsr_wait *tsr_record_first_wait(const tsr_record *m);
+
+/* Without that lock: is there any?  Is the host without the contents (with a device array: they are only there)? */
+bool tsr_record_waits(const tsr_record *m);
+bool tsr_record_is_absent(const tsr_record *m);
+
 /* The contents were only where they cannot be had any more: of no use until the matrix is gone. */
 void tsr_record_lose(tsr_record *m);
 bool tsr_record_is_lost(const tsr_record *m);
 
 /* Ski-rental account of one representation: add what one more product lost without it (ms), get the sum since the last write. */
 double tsr_record_regret(tsr_record *m, tsr_rep_key key, double lost_ms);
+
+/* How often products have read the present version whole from the host. */
+void tsr_record_note_use(tsr_record *m);
+unsigned tsr_record_uses(const tsr_record *m);
 
 /* Cached properties of the present version; computed from `view` at the first call, dropped by invalidate.  transposed: the
  * view shows the matrix of the record transposed. */

@@ -22,7 +22,7 @@ typedef struct timing {
     uint64_t key;
     unsigned calls[TSR_ROUTE_COUNT];
     double ms[TSR_ROUTE_COUNT];
-} experience;
+} timing;
 
 /* slow: SuiteSparse takes as many times its prediction, so the machine or the model is to blame */
 typedef struct judgement {
@@ -30,7 +30,7 @@ typedef struct judgement {
     bool lost, slow;
 } judgement;
 
-static experience table[SLOTS];
+static timing table[SLOTS];
 static judgement judgements[SLOTS];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -86,9 +86,9 @@ void tsr_timing_add(uint64_t key, tsr_route route, double ms)
     if (!key)
         return;
     pthread_mutex_lock(&lock);
-    experience *e = &table[key % SLOTS];
+    timing *e = &table[key % SLOTS];
     if (e->key != key)
-        *e = (experience){.key = key};
+        *e = (timing){.key = key};
     double *kept = &e->ms[route];
     bool better = ++e->calls[route] <= TRIALS || ms < *kept;
     *kept = better ? ms : *kept + FORGET * (ms - *kept);
@@ -98,28 +98,28 @@ void tsr_timing_add(uint64_t key, tsr_route route, double ms)
 double tsr_timing_ms(uint64_t key, tsr_route route)
 {
     pthread_mutex_lock(&lock);
-    const experience *e = &table[key % SLOTS];
+    const timing *e = &table[key % SLOTS];
     const double ms = key && e->key == key && e->calls[route] >= TRIALS ? e->ms[route] : -1.0;
     pthread_mutex_unlock(&lock);
     return ms;
 }
 
 /* Is what is known of a route enough to judge it beside one that takes `best` ms?  SuiteSparse builds nothing in its first call. */
-static bool judged(const experience *e, tsr_route r, double best)
+static bool judged(const timing *e, tsr_route r, double best)
 {
     return e->calls[r] >= TRIALS || (r == TSR_ROUTE_SUITESPARSE && e->calls[r] > 0 && e->ms[r] > FAR * best);
 }
 
 /* Times far above their prediction tell of a wrong model, or of a machine that is slow for every route.  Ski-rental: if it is the
  * latter, a trial of r costs no more than the calls so far. */
-static bool worth_a_trial(const experience *e, const double predicted[TSR_ROUTE_COUNT], tsr_route r, tsr_route first)
+static bool worth_a_trial(const timing *e, const double predicted[TSR_ROUTE_COUNT], tsr_route r, tsr_route first)
 {
     if (first == TSR_ROUTE_SUITESPARSE)
         return predicted[r] < CLEARLY * e->ms[first] && TRIALS * predicted[r] <= TRIAL_SHARE * e->calls[first] * e->ms[first];
     return predicted[r] < NEAR * e->ms[first] && predicted[r] <= e->calls[first] * predicted[first];
 }
 
-static tsr_route choose(const experience *e, const double predicted[TSR_ROUTE_COUNT], tsr_route first)
+static tsr_route choose(const timing *e, const double predicted[TSR_ROUTE_COUNT], tsr_route first)
 {
     if (e->calls[first] < SETTLED)
         return first;
@@ -140,7 +140,7 @@ tsr_route tsr_timing_choose(uint64_t key, const double predicted[TSR_ROUTE_COUNT
     if (!key)
         return first;
     pthread_mutex_lock(&lock);
-    const experience *e = &table[key % SLOTS];
+    const timing *e = &table[key % SLOTS];
     tsr_route route = e->key == key ? choose(e, predicted, first) : first;
     pthread_mutex_unlock(&lock);
     return route;

@@ -50,6 +50,7 @@ static int settled(void **state)
 {
     (void) state;
     tsr_defer_run_all();
+    tsr_table_clear();
     for (size_t n = 0; n < TSR_FILTER_SIZE; n++) {
         if (tsr_filter[n])
             return 1;

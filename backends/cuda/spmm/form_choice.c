@@ -4,9 +4,10 @@
 
 #include "backends/cuda/operands/order.h"
 #include "backends/cuda/spmm/matrix_statistics.h"
+#include "src/policy/cost.h"
 
-/* Share of a CSR product that another order of rows is hoped to spare.  ms for a byte across the bus. */
-static const double order_gain = 0.3, bus_ms = 1 / 55e6;
+/* Share of a CSR product that another order of rows is hoped to spare. */
+static const double order_gain = 0.3;
 
 double tsr_cuda_csr_ms(const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n)
 {
@@ -21,7 +22,7 @@ static double transfer_ms(const tsr_product *p)
 {
     double size = (double)tsr_type_size(p->semiring.type), n = (double)p->n;
     double up = p->b_value || p->b.iso ? 0 : (double)p->k * n * size, down = p->b_value ? 0 : (double)p->m * n * size;
-    return (up > down ? up : down) * bus_ms;
+    return (up > down ? up : down) * tsr_cost_gpu_default.pcie_byte * 1e-6;
 }
 
 /* EXACT on Tensor Cores errs about as much as adding six products one by one in FP32: too much for shorter rows. */

@@ -1,4 +1,4 @@
-/* Deferred products: recorded by the call, run when another call touches their target or changes an operand.
+/* Deferred products and device-only contents: recorded by the call, run when another call touches their target or changes an operand.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdlib.h>
@@ -6,12 +6,17 @@
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 
+enum { TARGET = 3, ROLES }; /* 0 to 2: operands */
+
+/* Found by the records of its objects; the list of all is for the end, forks and want of memory. */
 typedef struct pending {
     tsr_deferred product;
-    bool held[3];    /* operands that the program has freed: given to product.drop afterwards */
-    bool running;    /* taken by `runner`, outside of the lock */
+    tsr_record *records[ROLES]; /* references; NULL where the role is empty */
+    tsr_wait waits[ROLES];
+    bool held[TARGET]; /* operands that the program has freed: given to product.drop afterwards */
+    bool running;      /* taken by `runner`, outside of the lock */
     pthread_t runner;
-    struct pending *next;
+    struct pending *next, **link; /* … which points here */
 } pending;
 
 typedef enum touch_t {
@@ -27,15 +32,6 @@ static pending *first; /* oldest first */
 static pending **last = &first;
 static int pending_count;
 
-static void count_handles(const tsr_deferred *product, void (*count)(const void *))
-{
-    count(product->target);
-    for (int n = 0; n < 3; n++) {
-        if (product->operands[n])
-            count(product->operands[n]);
-    }
-}
-
 static void settle(const void *handle, touch_t touch);
 
 static void run_all_at_exit(void)
@@ -49,77 +45,123 @@ static void watch_exit(void)
     (void) atexit(run_all_at_exit);
 }
 
+static const void *object_of(const tsr_deferred *product, int role)
+{
+    return role == TARGET ? product->target : product->operands[role];
+}
+
+static void release(pending *p)
+{
+    for (int role = 0; role < ROLES; role++)
+        tsr_record_unref(p->records[role]);
+    free(p);
+}
+
+/* False: no memory for a record. */
+static bool find_records(pending *p)
+{
+    bool found = true;
+    for (int role = 0; role < ROLES && found; role++) {
+        const void *object = object_of(&p->product, role);
+        p->records[role] = tsr_table_get(object, true);
+        p->waits[role] = (tsr_wait){.of = p, .target = role == TARGET};
+        found = p->records[role] || !object;
+    }
+    return found;
+}
+
+static void link_locked(pending *p)
+{
+    p->link = last;
+    *last = p;
+    last = &p->next;
+    for (int role = 0; role < ROLES; role++) {
+        if (p->records[role])
+            tsr_record_add_wait(p->records[role], &p->waits[role]);
+    }
+    __atomic_fetch_add(&pending_count, 1, __ATOMIC_RELAXED);
+}
+
+static void unlink_locked(pending *p)
+{
+    *p->link = p->next;
+    if (p->next)
+        p->next->link = p->link;
+    else
+        last = p->link;
+    for (int role = 0; role < ROLES; role++) {
+        if (p->records[role])
+            tsr_record_remove_wait(p->records[role], &p->waits[role]);
+    }
+    __atomic_fetch_sub(&pending_count, 1, __ATOMIC_RELAXED);
+}
+
 bool tsr_defer(const tsr_deferred *product)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pending *p = __atomic_load_n(&tsr_keeps_nothing, __ATOMIC_RELAXED) ? NULL : malloc(sizeof *p);
+    pending *p = __atomic_load_n(&tsr_keeps_nothing, __ATOMIC_RELAXED) ? NULL : calloc(1, sizeof *p);
     if (!p)
         return false;
     pthread_once(&once, watch_exit);
-    *p = (pending){.product = *product};
-    count_handles(product, tsr_filter_add);
+    p->product = *product;
+    if (!find_records(p)) {
+        release(p);
+        return false;
+    }
     pthread_mutex_lock(&mutex);
-    *last = p;
-    last = &p->next;
-    __atomic_fetch_add(&pending_count, 1, __ATOMIC_RELAXED);
+    link_locked(p);
     pthread_mutex_unlock(&mutex);
     return true;
 }
 
-/* Programs free NULL, which is no operand. */
-static bool is_operand(const tsr_deferred *product, const void *handle)
+/* Must what waits run, or go, before an object in this role is touched so? */
+static bool concerns(const tsr_wait *wait, touch_t touch)
 {
-    return handle && (product->operands[0] == handle || product->operands[1] == handle || product->operands[2] == handle);
+    const pending *p = wait->of;
+    return wait->target || (touch != TOUCH_READ && !(touch == TOUCH_FREE && p->product.drop));
 }
 
-static bool concerns(const tsr_deferred *product, const void *handle, touch_t touch)
+static bool is_passed(const pending *p, touch_t touch)
 {
-    if (touch >= TOUCH_ALL)
-        return touch != TOUCH_EXIT || !product->only_value;
-    if (product->target == handle)
-        return true;
-    return touch != TOUCH_READ && !(touch == TOUCH_FREE && product->drop) && is_operand(product, handle);
+    return p->running && (touch == TOUCH_IDLE || pthread_equal(p->runner, pthread_self()));
 }
 
-/* The oldest product concerned that this thread is not running itself; locked. */
-static pending *find_locked(const void *handle, touch_t touch)
+/* The oldest concerned that this thread is not running itself; locked. */
+static pending *find_locked(const tsr_record *record, touch_t touch)
+{
+    for (const tsr_wait *wait = tsr_record_first_wait(record); wait; wait = wait->next) {
+        if (!is_passed(wait->of, touch) && concerns(wait, touch))
+            return wait->of;
+    }
+    return NULL;
+}
+
+static pending *find_any_locked(touch_t touch)
 {
     for (pending *p = first; p; p = p->next) {
-        const bool passed = p->running && (touch == TOUCH_IDLE || pthread_equal(p->runner, pthread_self()));
-        if (!passed && concerns(&p->product, handle, touch))
+        if (!is_passed(p, touch) && (touch != TOUCH_EXIT || !p->product.only_value))
             return p;
     }
     return NULL;
 }
 
-static void unlink_locked(pending *p)
+static bool is_needed_locked(const tsr_record *record)
 {
-    pending **link = &first;
-    while (*link != p)
-        link = &(*link)->next;
-    *link = p->next;
-    if (last == &p->next)
-        last = link;
-    __atomic_fetch_sub(&pending_count, 1, __ATOMIC_RELAXED);
-}
-
-static bool is_needed_locked(const void *handle)
-{
-    for (const pending *p = first; p; p = p->next) {
-        if (is_operand(&p->product, handle))
+    for (const tsr_wait *wait = tsr_record_first_wait(record); wait; wait = wait->next) {
+        if (!wait->target)
             return true;
     }
     return false;
 }
 
-/* Of a product that is in the list no more.  Locked on entry and exit, not in between. */
+/* Of a product that waits no more.  Locked on entry and exit, not in between. */
 static void drop_held_locked(pending *p)
 {
     const tsr_deferred *product = &p->product;
-    for (int n = 0; n < 3; n++) {
+    for (int n = 0; n < TARGET; n++) {
         const void *handle = product->operands[n];
         const bool again = (n > 0 && handle == product->operands[0]) || (n > 1 && handle == product->operands[1]);
-        if (!p->held[n] || again || is_needed_locked(handle))
+        if (!p->held[n] || again || is_needed_locked(p->records[n]))
             continue;
         pthread_mutex_unlock(&mutex);
         product->drop(handle);
@@ -138,12 +180,13 @@ static void settle_locked(pending *p, bool cancel)
     (cancel ? p->product.cancel : p->product.run)(p->product.closure);
     tsr_quiet_end();
     tsr_depth--;
-    count_handles(&p->product, tsr_filter_remove);
     pthread_mutex_lock(&mutex);
     unlink_locked(p);
     pthread_cond_broadcast(&finished);
     drop_held_locked(p);
-    free(p);
+    pthread_mutex_unlock(&mutex);
+    release(p);
+    pthread_mutex_lock(&mutex);
 }
 
 static bool is_cancelled(const tsr_deferred *product, const void *handle, touch_t touch)
@@ -151,18 +194,32 @@ static bool is_cancelled(const tsr_deferred *product, const void *handle, touch_
     return touch == TOUCH_END ? product->only_value : touch >= TOUCH_REPLACE && product->target == handle;
 }
 
-static void settle(const void *handle, touch_t touch)
+/* record NULL: all. */
+static void settle_record(const tsr_record *record, const void *handle, touch_t touch)
 {
-    if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
-        return;
     pthread_mutex_lock(&mutex);
-    for (pending *p; (p = find_locked(handle, touch));) {
+    for (pending *p; (p = record ? find_locked(record, touch) : find_any_locked(touch));) {
         if (p->running)
             pthread_cond_wait(&finished, &mutex);
         else
             settle_locked(p, is_cancelled(&p->product, handle, touch));
     }
     pthread_mutex_unlock(&mutex);
+}
+
+/* handle NULL and touch from TOUCH_ALL on: all. */
+static void settle(const void *handle, touch_t touch)
+{
+    if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
+        return;
+    if (touch >= TOUCH_ALL) {
+        settle_record(NULL, NULL, touch);
+        return;
+    }
+    tsr_record *record = tsr_table_get(handle, false);
+    if (record && tsr_record_waits(record))
+        settle_record(record, handle, touch);
+    tsr_record_unref(record);
 }
 
 void tsr_defer_before_read(const void *handle)
@@ -182,11 +239,22 @@ void tsr_defer_before_replace(const void *handle)
 
 static bool hold_locked(pending *p, const void *handle)
 {
-    if (!p->product.drop || !is_operand(&p->product, handle))
+    if (!p->product.drop)
         return false;
-    for (int n = 0; n < 3; n++)
+    for (int n = 0; n < TARGET; n++)
         p->held[n] |= p->product.operands[n] == handle;
     return true;
+}
+
+/* Everything that still waits with it reads it. */
+static bool hold(const tsr_record *record, const void *handle)
+{
+    bool held = false;
+    pthread_mutex_lock(&mutex);
+    for (const tsr_wait *wait = tsr_record_first_wait(record); wait; wait = wait->next)
+        held |= !wait->target && hold_locked(wait->of, handle);
+    pthread_mutex_unlock(&mutex);
+    return held;
 }
 
 bool tsr_defer_before_free(const void *handle)
@@ -194,11 +262,9 @@ bool tsr_defer_before_free(const void *handle)
     settle(handle, TOUCH_FREE);
     if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
         return false;
-    bool held = false;
-    pthread_mutex_lock(&mutex);
-    for (pending *p = first; p; p = p->next)
-        held |= hold_locked(p, handle);
-    pthread_mutex_unlock(&mutex);
+    tsr_record *record = tsr_table_get(handle, false);
+    const bool held = record && tsr_record_waits(record) && hold(record, handle);
+    tsr_record_unref(record);
     return held;
 }
 
@@ -230,14 +296,13 @@ static int64_t extended(tsr_type type, uint64_t total)
     }
 }
 
-bool tsr_defer_total(const void *target, tsr_type *type, int64_t *total)
+static bool total_of(const tsr_record *record, tsr_type *type, int64_t *total)
 {
-    if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
-        return false;
     bool found = false;
     pthread_mutex_lock(&mutex);
-    for (pending *p = first; p && !found; p = p->next) {
-        found = p->product.target == target && p->product.counted && !p->running;
+    for (const tsr_wait *wait = tsr_record_first_wait(record); wait && !found; wait = wait->next) {
+        const pending *p = wait->of;
+        found = wait->target && p->product.counted && !p->running;
         if (found) {
             *type = p->product.type;
             *total = extended(p->product.type, p->product.total);
@@ -247,14 +312,22 @@ bool tsr_defer_total(const void *target, tsr_type *type, int64_t *total)
     return found;
 }
 
+bool tsr_defer_total(const void *target, tsr_type *type, int64_t *total)
+{
+    if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
+        return false;
+    tsr_record *record = tsr_table_get(target, false);
+    const bool found = record && tsr_record_is_absent(record) && total_of(record, type, total);
+    tsr_record_unref(record);
+    return found;
+}
+
 bool tsr_defer_is_target(const void *handle)
 {
     if (!__atomic_load_n(&pending_count, __ATOMIC_RELAXED))
         return false;
-    pthread_mutex_lock(&mutex);
-    bool found = false;
-    for (pending *p = first; p && !found; p = p->next)
-        found = p->product.target == handle;
-    pthread_mutex_unlock(&mutex);
-    return found;
+    tsr_record *record = tsr_table_get(handle, false);
+    const bool absent = record && tsr_record_is_absent(record);
+    tsr_record_unref(record);
+    return absent;
 }

@@ -69,10 +69,10 @@ void tsr_will_replace(const void *handle); /* before new contents: the old ones 
 void tsr_discard(const void *handle);      /* the same where the new contents are not the host's either */
 void tsr_will_edit(const void *handle);    /* before an entry is written: as a write, but the sparsity control may wait */
 void tsr_will_inspect(const void *handle);    /* before we look at the host's arrays: as a read, but the sparsity control may wait */
-bool tsr_form_waits(const void *handle);   /* the host has the contents, but its object not the sparsity control that was set (resident.c) */
+bool tsr_form_waits(const void *handle);   /* the host has the contents, but its object not the sparsity control that was set (contents.c) */
 void tsr_settle_form(const void *handle);  /* it is told now */
 void tsr_settle_all(void);                 /* ... all that wait for it */
-bool tsr_is_lost(const void *handle);     /* its contents are gone: the call returns GrB_PANIC (resident.c) */
+bool tsr_is_lost(const void *handle);     /* its contents are gone: the call returns GrB_PANIC (contents.c) */
 bool tsr_is_lost_array(const void *const *handles, size_t count);
 size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overflows */
 
@@ -171,7 +171,7 @@ void tsr_defer_run_idle(void); /* all that no thread is running */
 void tsr_defer_end(void);      /* GrB_finalize: products run, contents that nobody can look at any more are forgotten */
 bool tsr_defer_is_target(const void *handle);
 
-/* ---- handover/resident.c ---- */
+/* ---- handover/contents.c ---- */
 /* Device memory: values that the host has as well are forgotten, the others are downloaded first.  False: there were none. */
 bool tsr_contents_make_room(void);
 

@@ -1,6 +1,6 @@
-/* Values of handles: found with their records, brought there, brought home.
+/* Contents of objects that a device has: found with their records, left there, downloaded; sparsity controls that wait meanwhile.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/graphblas/handover/resident.h"
+#include "src/graphblas/handover/contents.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -189,7 +189,8 @@ bool tsr_contents_delay_control(GrB_Matrix C, int32_t control)
 static bool forget_value(const void *handle, tsr_record *record)
 {
     tsr_device_array *value = tsr_record_device_array(record);
-    if (value && !tsr_defer_is_target(handle))
+    (void)handle;
+    if (value && !tsr_record_is_absent(record))
         tsr_record_set_device_array(record, NULL);
     tsr_device_array_unref(value);
     return value;
@@ -201,7 +202,7 @@ bool tsr_contents_make_room(void)
     return tsr_table_each(forget_value) > 0;
 }
 
-/* ---- home ---- */
+/* ---- downloading ---- */
 
 /* C whose contents are only with a backend. */
 typedef struct absent {
@@ -231,7 +232,7 @@ void tsr_contents_decline(const char *call, const char *why)
     declined.why = why;
 }
 
-static const char *why_home(void)
+static const char *why_downloaded(void)
 {
     const bool by_it = tsr_caller && declined.why && strcmp(tsr_caller, declined.call) == 0;
     return by_it ? declined.why : "looked at on the host";
@@ -244,7 +245,7 @@ void tsr_contents_report_download(const tsr_backend *backend, tsr_type type, int
     char pattern[96];
     snprintf(pattern, sizeof pattern, "home %s n=%lld", tsr_type_name(type), (long long)n);
     tsr_engine_report(backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
-                                                             .reason = why_home(), .measured_ms = ms, .bytes_moved = bytes_moved});
+                                                             .reason = why_downloaded(), .measured_ms = ms, .bytes_moved = bytes_moved});
 }
 
 static void lose(const absent *a)
@@ -329,7 +330,7 @@ static void forget(void *closure)
     release(closure);
 }
 
-/* ---- there ---- */
+/* ---- left on a device ---- */
 
 enum { UNCOUNTED_PLACES = 1 << 22 };
 
@@ -416,14 +417,11 @@ bool tsr_contents_set_control(GrB_Matrix C, bool vector, int32_t control)
     return done;
 }
 
-/* The account of uses goes with the version, as those of representations do. */
-static const tsr_rep_key uses = {.device = true, .pattern = true};
-
 void tsr_contents_note_use(const void *handle)
 {
     tsr_record *record = tsr_table_get(handle, true);
     if (record)
-        tsr_record_regret(record, uses, 1.0);
+        tsr_record_note_use(record);
     tsr_record_unref(record);
     tsr_busy_add(TSR_BUSY_ARRAYS);
 }
@@ -431,7 +429,7 @@ void tsr_contents_note_use(const void *handle)
 bool tsr_contents_noted(const void *handle)
 {
     tsr_record *record = tsr_table_get(handle, false);
-    const bool noted = record && tsr_record_regret(record, uses, 0.0) > 0;
+    const bool noted = record && tsr_record_uses(record) > 0;
     tsr_record_unref(record);
     return noted;
 }

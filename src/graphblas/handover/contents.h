@@ -1,12 +1,12 @@
-/* Matrices and vectors whose dense contents live with a backend: also there, or only there until the host wants them.
+/* Matrices and vectors whose contents a device has: as well, or alone until the host wants them.
  * SPDX-License-Identifier: Apache-2.0 */
-#ifndef TSR_CONTENTS_H
-#define TSR_CONTENTS_H
+#ifndef TSR_HANDOVER_CONTENTS_H
+#define TSR_HANDOVER_CONTENTS_H
 
 #include "src/graphblas/handover/finish.h"
 #include "src/runtime/trace.h"
 
-/* May a call be computed on values at all: routing on, not in blocking mode, not disabled?  bit: TSR_DISABLE_ELEMENTWISE or 0. */
+/* May a call be computed on device arrays at all: routing on, not in blocking mode, not disabled?  bit: TSR_DISABLE_ELEMENTWISE or 0. */
 bool tsr_contents_allowed(unsigned bit);
 bool tsr_contents_allowed_inside(void); /* ... asked by a product that is being routed */
 
@@ -16,7 +16,7 @@ tsr_device_array *tsr_contents_find(const void *handle);
 /* Does only the host have them, and sparse?  Nothing is sorted for the answer; deferred products may have to run. */
 bool tsr_contents_left_sparse(GrB_Matrix handle);
 
-/* A product took these contents from the host; did one before?  Then they are worth bringing. */
+/* A product took these contents from the host; did one before?  Then they are worth uploading. */
 void tsr_contents_note_use(const void *handle);
 bool tsr_contents_noted(const void *handle);
 
@@ -33,7 +33,7 @@ bool tsr_contents_promise_control(GrB_Matrix C, int32_t control);
  * when the host looks at it.  False: not such a one. */
 bool tsr_contents_delay_control(GrB_Matrix C, int32_t control);
 
-/* Another one, of such contents, which stay where they are.  False: they must be brought home for it. */
+/* Another one, of such contents, which stay where they are.  False: they must be downloaded for it. */
 bool tsr_contents_set_control(GrB_Matrix C, bool vector, int32_t control);
 
 /* C is `value` from now on (the reference is taken over), with the host's memory for it, which is taken over too.  What C was is gone.

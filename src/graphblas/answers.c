@@ -1,0 +1,130 @@
+/* What is answered from device arrays: copies, counts, shapes, types, sparsity controls.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/engine/contents.h"
+#include "src/graphblas/elementwise.h"
+#include "src/graphblas/handover/contents.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/product.h"
+#include "src/runtime/config.h"
+
+/* An empty object like A, which has contents only with a backend. */
+static GrB_Info new_like(GrB_Matrix *C, GrB_Matrix A, const tsr_device_array_facts *f, bool vector)
+{
+    const GrB_Type type = tsr_type_handle(f->type);
+    double hyper = 0, bitmap = 0;
+    if (vector)
+        return tsr_real.GrB_Vector_new((GrB_Vector *)C, type, (GrB_Index)f->nrows);
+    GrB_Info info = tsr_real.GrB_Matrix_new(C, type, (GrB_Index)f->nrows, (GrB_Index)f->ncols);
+    if (info != GrB_SUCCESS)
+        return info;
+    tsr_real.GxB_Matrix_Option_set_INT32(*C, GxB_FORMAT, f->by_col ? GxB_BY_COL : GxB_BY_ROW);
+    tsr_real.GxB_Matrix_Option_get_FP64(A, GxB_HYPER_SWITCH, &hyper);
+    tsr_real.GxB_Matrix_Option_get_FP64(A, GxB_BITMAP_SWITCH, &bitmap);
+    tsr_real.GxB_Matrix_Option_set_FP64(*C, GxB_HYPER_SWITCH, hyper);
+    tsr_real.GxB_Matrix_Option_set_FP64(*C, GxB_BITMAP_SWITCH, bitmap);
+    return GrB_SUCCESS;
+}
+
+static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_device_array *value)
+{
+    const tsr_device_array_facts *f = tsr_device_array_about(value);
+    tsr_handover arrays;
+    GrB_Matrix copy = NULL;
+    if (!tsr_arrays_dense(&arrays, &tsr_door_memory, tsr_device_array_places(value), f->type, !f->full))
+        return false;
+    if (new_like(&copy, A, f, vector) == GrB_SUCCESS) {
+        tsr_created(copy);
+        if (tsr_contents_promise_control(copy, tsr_contents_control(A)) && tsr_contents_put(copy, vector, value, &arrays)) {
+            tsr_device_array_ref(value);
+            *C = copy;
+            return true;
+        }
+        tsr_freed(copy);
+        tsr_real.GrB_Matrix_free(&copy);
+    }
+    tsr_arrays_free(&arrays);
+    return false;
+}
+
+bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector)
+{
+    if (!C || !tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE) || !tsr_contents_only(&tsr_graphblas_door, A))
+        return false;
+    tsr_caller = name;
+    tsr_device_array *value = tsr_contents_find(A);
+    tsr_depth++;
+    tsr_quiet_begin();
+    const bool done = value && dup(C, A, vector, value);
+    tsr_quiet_end();
+    tsr_depth--;
+    tsr_device_array_unref(value);
+    *info = GrB_SUCCESS;
+    return done;
+}
+
+/* What is only there is finished there: the program learns now how long it took, and whether it went well.  False: bring it home. */
+bool tsr_try_wait(GrB_Info *info, GrB_Matrix A)
+{
+    tsr_device_array *value = tsr_contents_only(&tsr_graphblas_door, A) ? tsr_contents_find(A) : NULL;
+    const bool done = value && tsr_device_array_about(value)->backend->arrays->wait(tsr_device_array_kept(value)) == TSR_OK;
+    tsr_device_array_unref(value);
+    *info = GrB_SUCCESS;
+    return done;
+}
+
+bool tsr_try_nvals(GrB_Index *nvals, GrB_Matrix A)
+{
+    int64_t count;
+    tsr_device_array *value = nvals ? tsr_contents_find(A) : NULL;
+    const bool known = value && tsr_device_array_nvals(value, &count) == TSR_OK;
+    if (known)
+        *nvals = (GrB_Index)count;
+    tsr_device_array_unref(value);
+    return known;
+}
+
+static bool facts_of(tsr_device_array_facts *facts, const void *handle)
+{
+    tsr_device_array *value = tsr_contents_find(handle);
+    if (value)
+        *facts = *tsr_device_array_about(value);
+    tsr_device_array_unref(value);
+    return value;
+}
+
+bool tsr_try_nrows(GrB_Index *nrows, GrB_Matrix A)
+{
+    tsr_device_array_facts facts;
+    if (!nrows || !facts_of(&facts, A))
+        return false;
+    *nrows = (GrB_Index)facts.nrows;
+    return true;
+}
+
+bool tsr_try_ncols(GrB_Index *ncols, GrB_Matrix A)
+{
+    tsr_device_array_facts facts;
+    if (!ncols || !facts_of(&facts, A))
+        return false;
+    *ncols = (GrB_Index)facts.ncols;
+    return true;
+}
+
+bool tsr_try_type(GrB_Type *type, GrB_Matrix A)
+{
+    tsr_device_array_facts facts;
+    if (!type || !facts_of(&facts, A))
+        return false;
+    *type = tsr_type_handle(facts.type);
+    return true;
+}
+
+bool tsr_try_control(GrB_Info *info, GrB_Matrix A, bool vector, int field, int32_t control)
+{
+    *info = GrB_SUCCESS;
+    if (field != GxB_SPARSITY_CONTROL)
+        return false;
+    if (!tsr_filter_hit(A) || !tsr_contents_only(&tsr_graphblas_door, A))
+        return !vector && tsr_contents_delay_control(A, control);
+    return tsr_contents_control(A) == control || tsr_contents_set_control(A, vector, control);
+}
