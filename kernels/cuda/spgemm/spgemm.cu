@@ -1,0 +1,624 @@
+// Sparse times sparse from the host's side: analysis of the rows, bins, storing, and bringing rows to their places in C.
+//
+// A row's results are stored behind those of whoever was faster, so they take no more memory than they need; how much C will need is estimated
+// from a sample first.  What finds no room is counted, and computed when C is there.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/common/arena.cuh"
+#include "kernels/cuda/common/sort.cuh"
+#include "kernels/cuda/spgemm/spgemm.cuh"
+
+#include <new>
+
+namespace {
+
+constexpr int threads = 256;
+
+unsigned blocks_for(uint64_t n) { return unsigned((n + threads - 1) / threads); }
+
+// ---- Analysis ----
+
+/* Instructions of a warp, about: what a sort and a narrow rank of one row cost. */
+__device__ __forceinline__ uint32_t sort_cost(int size)
+{
+    constexpr uint32_t cost[spgemm_sort_sizes] = { 60, 90, 150, 280, 530, 1050, 2400 };
+    return cost[size];
+}
+__device__ __forceinline__ uint32_t rank_cost(uint32_t products, uint32_t entries, uint32_t span)
+{
+    return 42 * (entries + products / 32) + span / 32 + 100;
+}
+
+__device__ __forceinline__ int size_of_sort(uint32_t products) { return products <= 8 ? 0 : 29 - __clz(int(products - 1)); }
+/* Of a product's number in a sorted key, for the largest kernel that may take this size. */
+__device__ __forceinline__ int number_bits(int size) { return size < 3 ? 5 : size < 5 ? 7 : 9; }
+
+struct row_facts {
+    unsigned long long products;
+    uint32_t entries, first, last;
+};
+
+__device__ __forceinline__ int narrow_bin(uint32_t span) { return SPGEMM_RANK_WARP + (span > 8192) + (span > 16384); }
+
+/* Wherever its columns lie? */
+__device__ __forceinline__ bool is_sorted_anyway(const row_facts &row, const spgemm_shapes &shapes)
+{
+    if (row.products > spgemm_sort_most)
+        return false;
+    uint32_t products = uint32_t(row.products);
+    int size = size_of_sort(products);
+    return shapes.ncols <= 1ull << (32 - number_bits(size)) && (products <= 64 || rank_cost(products, row.entries, 1) >= sort_cost(size));
+}
+
+__device__ __forceinline__ int bin_of(const row_facts &row, const spgemm_shapes &shapes)
+{
+    constexpr uint32_t narrow = 4 * spgemm_warp_words * 32;
+    if (row.products == 0)
+        return SPGEMM_EMPTY;
+    uint64_t span = uint64_t(row.last - row.first) + 1;
+    if (row.products <= spgemm_sort_most) {
+        uint32_t products = uint32_t(row.products);
+        int size = size_of_sort(products);
+        if (products > 64 && span <= narrow && rank_cost(products, row.entries, uint32_t(span)) < sort_cost(size))
+            return narrow_bin(uint32_t(span));
+        return span <= 1ull << (32 - number_bits(size)) ? SPGEMM_SORT + size : SPGEMM_SORT_WIDE;
+    }
+    for (int k = 0; k < 2; k++)
+        if (span <= shapes.dense[k] && row.products >= 2 * span)
+            return SPGEMM_DENSE + k;
+    bool short_rows = row.products < 96 * uint64_t(row.entries); // of B: a block would wait
+    if (span <= narrow && (row.products < 1024 || (row.products < 8192 && short_rows)))
+        return narrow_bin(uint32_t(span));
+    return SPGEMM_RANK_BLOCK + (row.products >= 4096) + (row.products >= 16384) + (row.products >= 65536);
+}
+
+template <int G> __device__ __forceinline__ unsigned long long group_sum(unsigned long long x)
+{
+#pragma unroll
+    for (int d = G / 2; d > 0; d /= 2)
+        x += __shfl_xor_sync(~0u, x, d, G);
+    return x;
+}
+
+struct analysis {
+    const int64_t *ap, *bp;
+    const uint32_t *ai, *bi;
+    int64_t m;
+    spgemm_shapes shapes;
+    uint32_t *first, *last;
+    uint8_t *bin;
+    spgemm_totals *totals;
+};
+
+/* G lanes for a row. */
+template <int G> __global__ void __launch_bounds__(threads) analyse_rows(analysis s)
+{
+    __shared__ uint32_t rows[SPGEMM_BINS];
+    __shared__ unsigned long long bound[SPGEMM_BINS], products;
+    if (threadIdx.x < SPGEMM_BINS)
+        rows[threadIdx.x] = 0, bound[threadIdx.x] = 0;
+    if (threadIdx.x == 0)
+        products = 0;
+    __syncthreads();
+    constexpr int groups = threads / G;
+    int lane = int(threadIdx.x % G);
+    for (int64_t base = blockIdx.x * int64_t(groups); base < s.m; base += gridDim.x * int64_t(groups)) {
+        int64_t row = base + threadIdx.x / G;
+        bool inside = row < s.m;
+        int64_t begin = inside ? s.ap[row] : 0, end = inside ? s.ap[row + 1] : 0;
+        row_facts facts = { 0, uint32_t(end - begin), ~0u, 0 };
+        for (int64_t e = begin + lane; e < end; e += G) {
+            uint32_t k = __ldg(s.ai + e);
+            facts.products += uint64_t(__ldg(s.bp + k + 1) - __ldg(s.bp + k));
+        }
+        facts.products = group_sum<G>(facts.products);
+        if (facts.products && is_sorted_anyway(facts, s.shapes))
+            facts.first = 0, facts.last = s.shapes.ncols - 1;
+        else
+            for (int64_t e = begin + lane; e < end; e += G) {
+                uint32_t k = __ldg(s.ai + e);
+                int64_t from = __ldg(s.bp + k), to = __ldg(s.bp + k + 1);
+                if (from < to) {
+                    facts.first = min(facts.first, __ldg(s.bi + from));
+                    facts.last = max(facts.last, __ldg(s.bi + to - 1));
+                }
+            }
+#pragma unroll
+        for (int d = G / 2; d > 0; d /= 2) {
+            facts.first = min(facts.first, __shfl_xor_sync(~0u, facts.first, d, G));
+            facts.last = max(facts.last, __shfl_xor_sync(~0u, facts.last, d, G));
+        }
+        if (lane == 0 && inside) {
+            int bin = bin_of(facts, s.shapes);
+            s.bin[row] = uint8_t(bin);
+            s.first[row] = facts.first;
+            s.last[row] = facts.last;
+            if (bin != SPGEMM_EMPTY) {
+                uint64_t span = uint64_t(facts.last - facts.first) + 1;
+                atomicAdd(rows + bin, 1u);
+                atomicAdd(&products, facts.products);
+                atomicAdd(bound + bin, facts.products < span ? facts.products : (unsigned long long)span);
+            }
+        }
+    }
+    __syncthreads();
+    if (threadIdx.x < SPGEMM_BINS && rows[threadIdx.x]) {
+        atomicAdd(s.totals->rows + threadIdx.x, rows[threadIdx.x]);
+        atomicAdd(s.totals->bound + threadIdx.x, bound[threadIdx.x]);
+    }
+    if (threadIdx.x == 0 && products)
+        atomicAdd(&s.totals->products, products);
+}
+
+/* Rows of each bin behind one another; rows without products have no entries. */
+__global__ void __launch_bounds__(threads) list_rows(const uint8_t *bin, int64_t m, spgemm_totals *totals, uint32_t *list, int64_t *p)
+{
+    constexpr int each = 4;
+    __shared__ uint32_t counts[SPGEMM_BINS], starts[SPGEMM_BINS];
+    if (threadIdx.x < SPGEMM_BINS)
+        counts[threadIdx.x] = 0;
+    __syncthreads();
+    int64_t base = blockIdx.x * int64_t(threads * each) + threadIdx.x;
+    uint32_t mine[each], number[each];
+#pragma unroll
+    for (int k = 0; k < each; k++) {
+        int64_t row = base + k * threads;
+        mine[k] = row < m ? bin[row] : uint32_t(SPGEMM_EMPTY);
+        if (mine[k] != SPGEMM_EMPTY)
+            number[k] = atomicAdd(counts + mine[k], 1u);
+        else if (row < m)
+            p[row] = 0;
+    }
+    __syncthreads();
+    if (threadIdx.x < SPGEMM_BINS) {
+        uint32_t start = 0;
+        for (uint32_t k = 0; k < threadIdx.x; k++)
+            start += totals->rows[k];
+        if (counts[threadIdx.x])
+            start += atomicAdd(totals->filled + threadIdx.x, counts[threadIdx.x]);
+        starts[threadIdx.x] = start;
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < each; k++)
+        if (mine[k] != SPGEMM_EMPTY)
+            list[starts[mine[k]] + number[k]] = uint32_t(base + k * threads);
+}
+
+// ---- Bringing stored rows to their places ----
+
+constexpr int64_t long_row = 1024;
+
+template <class V> struct copying {
+    const int64_t *p, *at;
+    const uint32_t *from_i;
+    const V *from_x;
+    uint32_t *i;
+    V *x;
+    int64_t m;
+};
+
+/* By G threads. */
+template <int G, class V> __device__ __forceinline__ void copy_row(const copying<V> &s, int64_t from, int64_t to, int64_t count)
+{
+    constexpr int ahead = 4;
+    for (int64_t base = threadIdx.x % G; base < count; base += ahead * G) {
+        uint32_t i[ahead];
+        V x[ahead];
+#pragma unroll
+        for (int u = 0; u < ahead; u++)
+            if (base + u * G < count) {
+                i[u] = load_once(s.from_i + from + base + u * G);
+                if (s.x)
+                    x[u] = load_once(s.from_x + from + base + u * G);
+            }
+#pragma unroll
+        for (int u = 0; u < ahead; u++)
+            if (base + u * G < count) {
+                store_once(s.i + to + base + u * G, i[u]);
+                if (s.x)
+                    store_once(s.x + to + base + u * G, x[u]);
+            }
+    }
+}
+
+/* G lanes for a row, in the order of rows; long rows are left out. */
+template <class V, int G> __global__ void __launch_bounds__(threads) copy_rows(copying<V> s)
+{
+    constexpr int groups = threads / G;
+    int64_t row = blockIdx.x * int64_t(groups) + threadIdx.x / G;
+    if (row >= s.m)
+        return;
+    int64_t to = s.p[row], count = s.p[row + 1] - to;
+    if (count == 0 || count > long_row)
+        return;
+    int64_t from = s.at[row];
+    if (from < 0)
+        return;
+    copy_row<G>(s, from, to, count);
+}
+
+/* A block for a row of the list, if it is long. */
+template <class V> __global__ void __launch_bounds__(threads) copy_long_rows(copying<V> s, const uint32_t *list)
+{
+    uint32_t row = list[blockIdx.x];
+    int64_t to = s.p[row], count = s.p[row + 1] - to, from = s.at[row];
+    if (count <= long_row || from < 0)
+        return;
+    copy_row<threads>(s, from, to, count);
+}
+
+size_t value_size(const tsr_cuda_spgemm *q) { return q->pattern ? 0 : size_of(q->semiring.type); }
+
+} // namespace
+
+/* Everything lies in two allocations: what describes rows, and stored results. */
+struct tsr_cuda_spgemm_work {
+    int64_t m;
+    spgemm_shapes shapes;
+    spgemm_totals totals; /* as the device found them */
+    int64_t nvals;
+    size_t row_bytes;
+    void *rows_memory, *stored_memory;
+    int64_t *p, *at;
+    uint32_t *list, *first, *last;
+    spgemm_totals *device_totals;
+    uint32_t *stored_i; /* NULL: nothing is stored */
+    void *stored_x;
+    int64_t capacity;
+};
+
+namespace {
+
+spgemm_run run_of(const tsr_cuda_spgemm *q)
+{
+    tsr_semiring s = q->semiring;
+    bool narrow = s.type == TSR_INT32 || s.type == TSR_UINT32, wide = s.type == TSR_INT64 || s.type == TSR_UINT64;
+    if (q->pattern)
+        return spgemm_run_pair32;
+    if (s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR && (narrow || wide))
+        return narrow ? spgemm_run_pair32 : spgemm_run_pair64;
+    if (s.add != TSR_ADD_PLUS || s.mul != TSR_MUL_TIMES)
+        return spgemm_run_any;
+    if (s.type == TSR_FP64 || s.type == TSR_FP32)
+        return s.type == TSR_FP64 ? spgemm_run_fp64 : spgemm_run_fp32;
+    return narrow ? spgemm_run_int32 : wide ? spgemm_run_int64 : spgemm_run_any;
+}
+
+/* Calls run(bin, first of its rows, how many) for the bins that have rows.  Where there is little to do, neighbours go together to the kernel
+ * of the last: launches cost more than work. */
+template <class Run> tsr_status for_bins(const tsr_cuda_spgemm_work *w, const Run &run)
+{
+    constexpr uint64_t little = 2 << 20;
+    uint32_t start = 0, waiting = 0;
+    for (int bin = 0; bin < SPGEMM_BINS; bin++) {
+        bool last = bin == 2 || bin == 4 || bin == 6 || bin == SPGEMM_SORT_WIDE || bin == SPGEMM_RANK_BLOCK - 1 || bin == SPGEMM_RANK_BLOCK + 1 ||
+                    bin >= SPGEMM_RANK_BLOCK + 3;
+        waiting += w->totals.rows[bin];
+        if (!waiting || (w->totals.products < little && !last))
+            continue;
+        tsr_status status = run(bin, start, waiting);
+        if (status != TSR_OK)
+            return status;
+        start += waiting;
+        waiting = 0;
+    }
+    return launch_status();
+}
+
+class Counter {
+  public:
+    Counter(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product) : w(work), q(product), stream(product->stream) {}
+
+    tsr_status run()
+    {
+        tsr_status status = get_rows();
+        if (status == TSR_OK)
+            status = analyse();
+        if (status == TSR_OK)
+            status = get_store();
+        if (status == TSR_OK)
+            status = compute(SPGEMM_STORE, 1);
+        if (status == TSR_OK)
+            status = find_offsets();
+        return status;
+    }
+
+  private:
+    tsr_status get_rows()
+    {
+        Arena arena(stream);
+        arena.want(&w->p, w->m + 1);
+        arena.want(&w->at, w->m);
+        arena.want(&w->list, w->m);
+        arena.want(&w->first, w->m);
+        arena.want(&w->last, w->m);
+        arena.want(&bin, w->m);
+        arena.want(&w->device_totals, 1);
+        arena.want(&scan, int64_t(tsr_cuda_scan_bytes(w->m)));
+        tsr_status status = arena.get();
+        w->row_bytes = arena.size();
+        w->rows_memory = arena.keep();
+        return status;
+    }
+
+    void choose_shapes()
+    {
+        size_t size = value_size(q) ? value_size(q) : 4, most = q->device->shared_bytes_block / 2;
+        uint32_t ncols = uint32_t(q->b->ncols);
+        for (int k = 0; k < 2; k++) {
+            uint32_t columns = uint32_t((most / (k ? 1 : 4) - 16 * 1024 / (k ? 1 : 4)) / (size + 1)) / 32 * 32;
+            w->shapes.dense[k] = columns < ncols ? columns : (ncols + 31) / 32 * 32;
+        }
+        w->shapes.ncols = ncols;
+    }
+
+    tsr_status read_totals()
+    {
+        tsr_status status = tsr_cuda_to_host(&w->totals, w->device_totals, sizeof w->totals, stream);
+        return status == TSR_OK ? tsr_cuda_wait(stream) : status;
+    }
+
+    tsr_status analyse()
+    {
+        choose_shapes();
+        const tsr_cuda_csr *a = q->a, *b = q->b;
+        analysis s = { a->p, b->p, a->i, b->i, w->m, w->shapes, w->first, w->last, bin, w->device_totals };
+        tsr_status status = tsr_cuda_set(w->device_totals, 0, sizeof w->totals, stream);
+        if (status != TSR_OK)
+            return status;
+        bool short_rows = a->nvals < 16 * w->m;
+        uint64_t lanes = uint64_t(w->m) * (short_rows ? 8 : 32), most = uint64_t(q->device->sms) * 32;
+        unsigned grid = unsigned(blocks_for(lanes) < most ? blocks_for(lanes) : most);
+        if (short_rows)
+            TSR_LAUNCH(analyse_rows<8>, grid, unsigned(threads), 0, stream, s);
+        else
+            TSR_LAUNCH(analyse_rows<32>, grid, unsigned(threads), 0, stream, s);
+        TSR_LAUNCH(list_rows, blocks_for((uint64_t(w->m) + 3) / 4), unsigned(threads), 0, stream, bin, w->m, w->device_totals, w->list, w->p);
+        status = launch_status();
+        return status == TSR_OK ? read_totals() : status;
+    }
+
+    /* Bytes of an entry that is stored. */
+    size_t entry_bytes() const { return 4 + value_size(q); }
+
+    /* Entries of C, at most. */
+    uint64_t bound() const
+    {
+        uint64_t sum = 0;
+        for (int k = 0; k < SPGEMM_BINS; k++)
+            sum += w->totals.bound[k];
+        return sum;
+    }
+
+    /* Bins that matter; but with many products for a column, dense rows have most columns of their span. */
+    bool is_sampled(int bin) const
+    {
+        bool full = bin >= SPGEMM_DENSE && w->totals.products > 16 * bound();
+        return !full && w->totals.bound[bin] * 32 > bound();
+    }
+
+    /* Entries of C, about: from every 32nd row of the bins that matter. */
+    tsr_status estimate(uint64_t *entries)
+    {
+        tsr_status status = compute(SPGEMM_COUNT, sample_stride);
+        if (status == TSR_OK)
+            status = read_totals();
+        double sum = 65536;
+        for (int k = 0; k < SPGEMM_BINS; k++) {
+            uint32_t rows = w->totals.rows[k], sampled = (rows + sample_stride - 1) / sample_stride;
+            double most = double(w->totals.bound[k]);
+            double guess = is_sampled(k) ? 1.04 * double(w->totals.sampled[k]) * rows / sampled : most;
+            sum += guess < most ? guess : most;
+        }
+        *entries = sum < double(bound()) ? uint64_t(sum) : bound();
+        return status;
+    }
+
+    tsr_status get_store()
+    {
+        uint64_t entries = bound();
+        tsr_status status = TSR_OK;
+        if (entries * entry_bytes() > sample_least)
+            status = estimate(&entries);
+        if (status != TSR_OK)
+            return status;
+        if (q->memory) {
+            uint64_t room = q->memory > w->row_bytes ? (q->memory - w->row_bytes) / entry_bytes() : 0;
+            entries = entries < room ? entries : room;
+        }
+        if (entries == 0)
+            return TSR_OK;
+        Arena arena(stream);
+        char *values;
+        arena.want(&w->stored_i, int64_t(entries));
+        arena.want(&values, int64_t(entries * value_size(q)));
+        status = arena.get();
+        if (status != TSR_OK) { /* then later, to their places */
+            w->stored_i = nullptr;
+            return status == TSR_OUT_OF_MEMORY ? TSR_OK : status;
+        }
+        w->stored_x = values;
+        w->stored_memory = arena.keep();
+        w->capacity = int64_t(entries);
+        return TSR_OK;
+    }
+
+    tsr_status compute(spgemm_mode mode, uint32_t stride)
+    {
+        spgemm_totals *t = w->device_totals;
+        spgemm_place<void> place = { mode, w->p, w->at, w->stored_i, w->stored_x, w->capacity, &t->cursor, &t->deferred, t->sampled, false };
+        return for_bins(w, [&](int bin, uint32_t start, uint32_t rows) {
+            if (mode == SPGEMM_COUNT && !is_sampled(bin))
+                return TSR_OK;
+            place.sampled = t->sampled + bin;
+            spgemm_call call = { q, bin, w->shapes, { w->list + start, (rows + stride - 1) / stride, stride, w->first, w->last }, place };
+            return run_of(q)(call);
+        });
+    }
+
+    tsr_status find_offsets()
+    {
+        tsr_status status = tsr_cuda_scan(w->p, w->m, 1, scan, stream);
+        if (status == TSR_OK)
+            status = tsr_cuda_to_host(&w->nvals, w->p + w->m, sizeof w->nvals, stream);
+        return status == TSR_OK ? read_totals() : status;
+    }
+
+    static constexpr uint32_t sample_stride = 32;
+    static constexpr size_t sample_least = size_t(96) << 20; /* bytes of results above which rows are sampled */
+    tsr_cuda_spgemm_work *w;
+    const tsr_cuda_spgemm *q;
+    void *stream;
+    uint8_t *bin = nullptr;
+    char *scan = nullptr;
+};
+
+// ---- Filling ----
+
+class Filler {
+  public:
+    Filler(const tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product, const tsr_cuda_csr *result)
+        : w(work), q(product), c(result), stream(product->stream) {}
+
+    tsr_status copy() const
+    {
+        switch (value_size(q)) {
+        case 0:
+        case 1: return copy_as<uint8_t>();
+        case 2: return copy_as<uint16_t>();
+        case 4: return copy_as<uint32_t>();
+        default: return copy_as<uint64_t>();
+        }
+    }
+
+    /* again: every row, values only; else those that were not stored. */
+    tsr_status compute(bool again) const
+    {
+        const spgemm_place<void> place = { SPGEMM_DIRECT, c->p, w->at, c->i, c->x, 0, nullptr, nullptr, nullptr, again };
+        return for_bins(w, [&](int bin, uint32_t start, uint32_t rows) {
+            spgemm_call call = { q, bin, w->shapes, { w->list + start, rows, 1, w->first, w->last }, place };
+            return run_of(q)(call);
+        });
+    }
+
+  private:
+    template <int G, class V> void copy_short(const copying<V> &s) const
+    {
+        TSR_LAUNCH((copy_rows<V, G>), blocks_for(uint64_t(w->m) * G), unsigned(threads), 0, stream, s);
+    }
+
+    template <class V> tsr_status copy_as() const
+    {
+        copying<V> s = { c->p, w->at, w->stored_i, static_cast<const V *>(w->stored_x), c->i, q->pattern ? nullptr : static_cast<V *>(c->x), w->m };
+        double average = double(c->nvals) / double(w->m);
+        if (average <= 8)
+            copy_short<4>(s);
+        else if (average <= 32)
+            copy_short<8>(s);
+        else if (average <= 96)
+            copy_short<16>(s);
+        else
+            copy_short<32>(s);
+        uint32_t start = 0, rows = 0; /* sorted rows are short */
+        for (int k = 0; k < SPGEMM_BINS; k++)
+            *(k < SPGEMM_RANK_WARP ? &start : &rows) += w->totals.rows[k];
+        if (rows)
+            TSR_LAUNCH(copy_long_rows<V>, rows, unsigned(threads), 0, stream, s, w->list + start);
+        return launch_status();
+    }
+
+    const tsr_cuda_spgemm_work *w;
+    const tsr_cuda_spgemm *q;
+    const tsr_cuda_csr *c;
+    void *stream;
+};
+
+bool takes(const tsr_cuda_spgemm *q)
+{
+    tsr_semiring s = q->semiring;
+    bool fits = q->a->nrows < UINT32_MAX && q->b->ncols < UINT32_MAX && q->a->ncols == q->b->nrows;
+    return fits && (q->pattern || s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY);
+}
+
+void free_stored(tsr_cuda_spgemm_work *work, void *stream)
+{
+    tsr_cuda_free(work->stored_memory, stream);
+    work->stored_memory = work->stored_x = nullptr;
+    work->stored_i = nullptr;
+}
+
+} // namespace
+
+tsr_status tsr_cuda_spgemm_count(tsr_cuda_spgemm_work **work, tsr_cuda_spgemm_size *size, const tsr_cuda_spgemm *product)
+{
+    *work = nullptr;
+    if (!takes(product))
+        return TSR_DECLINED;
+    auto *made = new (std::nothrow) tsr_cuda_spgemm_work();
+    if (!made)
+        return TSR_OUT_OF_MEMORY;
+    made->m = product->a->nrows;
+    tsr_status status = Counter(made, product).run();
+    if (status != TSR_OK) {
+        tsr_cuda_spgemm_free(made, product->stream);
+        return status;
+    }
+    size_t entry = 4 + value_size(product);
+    if (size)
+        *size = { made->nvals, made->totals.products, made->row_bytes + size_t(made->capacity) * entry };
+    *work = made;
+    return TSR_OK;
+}
+
+tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product, tsr_cuda_csr *c, bool again)
+{
+    Filler filler(work, product, c);
+    if (again)
+        return product->pattern ? TSR_OK : filler.compute(true);
+    void *stream = product->stream;
+    tsr_status status = cudaMemcpyAsync(c->p, work->p, size_t(work->m + 1) * sizeof *c->p, cudaMemcpyDeviceToDevice,
+                                        static_cast<cudaStream_t>(stream)) == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
+    if (status == TSR_OK && work->stored_i)
+        status = filler.copy();
+    if (status == TSR_OK && work->totals.deferred)
+        status = filler.compute(false);
+    free_stored(work, stream);
+    return status;
+}
+
+void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream)
+{
+    if (!work)
+        return;
+    free_stored(work, stream);
+    tsr_cuda_free(work->rows_memory, stream);
+    delete work;
+}
+
+tsr_status tsr_cuda_spgemm_whole(tsr_cuda_csr *c, tsr_cuda_spgemm_size *size, const tsr_cuda_spgemm *product)
+{
+    tsr_cuda_spgemm_work *work;
+    tsr_cuda_spgemm_size found;
+    *c = {};
+    tsr_status status = tsr_cuda_spgemm_count(&work, &found, product);
+    if (status != TSR_OK)
+        return status;
+    c->nrows = product->a->nrows, c->ncols = product->b->ncols, c->nvals = found.nvals;
+    status = tsr_cuda_malloc(reinterpret_cast<void **>(&c->p), size_t(c->nrows + 1) * sizeof *c->p, product->stream);
+    if (status == TSR_OK)
+        status = tsr_cuda_malloc(reinterpret_cast<void **>(&c->i), size_t(c->nvals) * sizeof *c->i, product->stream);
+    if (status == TSR_OK && !product->pattern)
+        status = tsr_cuda_malloc(&c->x, size_t(c->nvals) * value_size(product), product->stream);
+    if (status == TSR_OK)
+        status = tsr_cuda_spgemm_fill(work, product, c, false);
+    tsr_cuda_spgemm_free(work, product->stream);
+    if (size)
+        *size = found;
+    if (status != TSR_OK) {
+        tsr_cuda_free(c->p, product->stream);
+        tsr_cuda_free(c->i, product->stream);
+        tsr_cuda_free(c->x, product->stream);
+        *c = {};
+    }
+    return status;
+}

@@ -1,0 +1,331 @@
+// What the kernels of sparse times sparse share: bins of rows, operands, where results go, semirings, and walks over the products of a row.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "kernels/cuda/common/semiring.cuh"
+#include "kernels/cuda/spgemm/spgemm.h"
+
+// ---- Bins ----
+//
+// A row goes to a kernel by how many products it has and how many columns they span.  Sort: at most 8, 16 … 512 products.  Sort wide:
+// at most 512, so far apart that column and number do not fit into 32 bits.  Rank: a bit per column of a window; a warp for a row where
+// the span is narrow, else a block.  Dense: a sum for each column of the span.
+
+enum spgemm_bin {
+    SPGEMM_SORT, // 8; SPGEMM_SORT + 1: 16, …
+    SPGEMM_SORT_WIDE = 7,
+    SPGEMM_RANK_WARP, // 8192 columns; then 16384, 32768
+    SPGEMM_RANK_BLOCK = 11, // 64 threads; then 128, 256, 512
+    SPGEMM_DENSE = 15,      // 128 threads; then 512
+    SPGEMM_BINS = 17,
+    SPGEMM_EMPTY = 255
+};
+
+constexpr uint32_t spgemm_sort_most = 512;
+constexpr int spgemm_sort_sizes = 7;
+constexpr uint32_t spgemm_warp_words = 256; // of 32 columns, in the first bin of SPGEMM_RANK_WARP
+
+/* Shapes that depend on the type, the number of columns and the device. */
+struct spgemm_shapes {
+    uint32_t ncols;
+    uint32_t dense[2]; // most columns of the two dense bins
+};
+
+/* Rows that are computed: list[0], list[stride], … */
+struct spgemm_rows {
+    const uint32_t *list;
+    uint32_t count; // of rows computed
+    uint32_t stride;
+    const uint32_t *first, *last; // [m] columns of each row's products
+};
+
+enum spgemm_mode {
+    SPGEMM_COUNT, // entries of these rows, added up
+    SPGEMM_STORE, // results behind one another, and where they are; rows that find no room are counted only
+    SPGEMM_DIRECT // to their places in C; rows that were stored are left out
+};
+
+struct spgemm_totals {
+    unsigned long long products;
+    unsigned long long cursor, deferred; // entries stored; rows that found no room
+    uint32_t rows[SPGEMM_BINS], filled[SPGEMM_BINS];
+    unsigned long long sampled[SPGEMM_BINS], bound[SPGEMM_BINS]; // entries: of sampled rows; at most
+};
+
+template <class T> struct spgemm_place {
+    spgemm_mode mode;
+    int64_t *p;  // STORE: number of entries of each row is written; DIRECT: where each row begins
+    int64_t *at; // where a row was stored; negative: it was not
+    uint32_t *i;
+    T *x;
+    int64_t capacity;
+    unsigned long long *cursor, *deferred, *sampled;
+    bool again; // DIRECT: every row, columns are there
+};
+
+template <class T> struct spgemm_operands {
+    const int64_t *ap, *bp;
+    const uint32_t *ai, *bi;
+    const T *ax, *bx; // NULL: the values below
+    T a_iso, b_iso;
+    operators op;
+    bool values;
+};
+
+/* What launches one bin of one semiring. */
+struct spgemm_call {
+    const tsr_cuda_spgemm *product;
+    int bin;
+    spgemm_shapes shapes;
+    spgemm_rows rows;
+    spgemm_place<void> place;
+};
+typedef tsr_status (*spgemm_run)(const spgemm_call &call);
+
+tsr_status spgemm_run_fp64(const spgemm_call &call);  // plus_times
+tsr_status spgemm_run_fp32(const spgemm_call &call);
+tsr_status spgemm_run_int32(const spgemm_call &call); // signed or not
+tsr_status spgemm_run_int64(const spgemm_call &call);
+tsr_status spgemm_run_pair32(const spgemm_call &call); // plus_pair
+tsr_status spgemm_run_pair64(const spgemm_call &call);
+tsr_status spgemm_run_any(const spgemm_call &call); // any other
+tsr_status spgemm_run_any_32(const spgemm_call &call);
+tsr_status spgemm_run_any_64(const spgemm_call &call);
+
+
+// ---- Semirings ----
+//
+// all_shapes: with a kernel for each bin; else some bins share one.
+
+template <class T> struct spgemm_plus_times {
+    using value = T;
+    static constexpr bool all_shapes = true;
+    static __device__ __forceinline__ T multiply(operators, T a, T b)
+    {
+        if constexpr (std::is_same_v<T, double>)
+            return __dmul_rn(a, b);
+        else if constexpr (std::is_same_v<T, float>)
+            return __fmul_rn(a, b);
+        else
+            return a * b;
+    }
+    static __device__ __forceinline__ T merge(operators, T s, T t)
+    {
+        if constexpr (std::is_same_v<T, double>)
+            return __dadd_rn(s, t);
+        else if constexpr (std::is_same_v<T, float>)
+            return __fadd_rn(s, t);
+        else
+            return s + t;
+    }
+    static __device__ __forceinline__ T identity(operators) { return std::is_floating_point_v<T> ? T(-0.0) : T(0); }
+};
+
+/* Unsigned: sums wrap. */
+template <class T> struct spgemm_plus_pair {
+    using value = T;
+    static constexpr bool all_shapes = true;
+    static __device__ __forceinline__ T multiply(operators, T, T) { return 1; }
+    static __device__ __forceinline__ T merge(operators, T s, T t) { return s + t; }
+    static __device__ __forceinline__ T identity(operators) { return 0; }
+};
+
+template <class T> struct spgemm_any {
+    using value = T;
+    static constexpr bool all_shapes = false;
+    static __device__ __forceinline__ T multiply(operators op, T a, T b) { return any_semiring<T>::multiply(op.mul, a, b); }
+    static __device__ __forceinline__ T merge(operators op, T s, T t)
+    {
+        return op.add == TSR_ADD_ANY ? t : any_semiring<T>::merge(op.add, s, t);
+    }
+    static __device__ __forceinline__ T identity(operators op)
+    {
+        if (std::is_floating_point_v<T> && op.add == TSR_ADD_PLUS)
+            return T(-0.0);
+        return any_semiring<T>::identity(op.add);
+    }
+};
+
+// ---- Lanes ----
+
+template <class T> __device__ __forceinline__ T load_value(const T *at)
+{
+    T x[1];
+    load_vector<T, 1>(x, at);
+    return x[0];
+}
+
+/* What lane `from` of the group of G has. */
+template <int G, class T> __device__ __forceinline__ T lane_of(T x, int from)
+{
+    using raw = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
+    raw bits = 0;
+    memcpy(&bits, &x, sizeof x);
+    bits = __shfl_sync(~0u, bits, from, G);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The sum up to and with this lane, of a group of G. */
+template <int G> __device__ __forceinline__ uint32_t sum_upto(uint32_t x, int lane)
+{
+#pragma unroll
+    for (int d = 1; d < G; d *= 2) {
+        uint32_t other = __shfl_up_sync(~0u, x, unsigned(d), G);
+        x += lane >= d ? other : 0;
+    }
+    return x;
+}
+
+/* Of the threads that share a row. */
+template <int T> __device__ __forceinline__ void team_sync()
+{
+    if constexpr (T == 32)
+        __syncwarp();
+    else
+        __syncthreads();
+}
+
+// ---- The products of a row ----
+
+/* A row of B that an entry of A names. */
+template <class V> struct spgemm_piece {
+    int64_t start;
+    V a;
+    uint32_t length;
+};
+
+template <class V>
+__device__ __forceinline__ spgemm_piece<V> piece_of(const spgemm_operands<V> &q, int64_t entry, int64_t end, bool with_value)
+{
+    if (entry >= end)
+        return { 0, q.a_iso, 0 };
+    uint32_t k = __ldg(q.ai + entry);
+    int64_t start = __ldg(q.bp + k);
+    V a = with_value && q.ax ? load_value(q.ax + entry) : q.a_iso;
+    return { start, a, uint32_t(__ldg(q.bp + k + 1) - start) };
+}
+
+template <class V> __device__ __forceinline__ V b_value(const spgemm_operands<V> &q, int64_t at)
+{
+    return q.bx ? load_value(q.bx + at) : q.b_iso;
+}
+
+/* G lanes for each of the first `count` pieces of the warp's lanes. */
+template <int G, class V, class See> __device__ __forceinline__ void each_column_of(const spgemm_operands<V> &q, const spgemm_piece<V> &mine,
+    int count, const See &see)
+{
+    constexpr int ahead = 8 / (32 / G) > 2 ? 8 : 4, at_once = 32 / G;
+    uint32_t lane = threadIdx.x % G;
+    int k = int(threadIdx.x % 32) / G;
+    uint32_t done = 0; // of piece k
+    while (__any_sync(~0u, k < count)) {
+        uint32_t column[ahead];
+        bool there[ahead];
+#pragma unroll
+        for (int u = 0; u < ahead; u++) {
+            int from = min(k, count - 1);
+            int64_t start = lane_of<32>(mine.start, from);
+            uint32_t length = lane_of<32>(mine.length, from);
+            length = k < count ? length : 0;
+            there[u] = done + lane < length;
+            column[u] = there[u] ? __ldg(q.bi + start + done + lane) : 0;
+            done += G;
+            if (done >= length)
+                done = 0, k += at_once;
+        }
+#pragma unroll
+        for (int u = 0; u < ahead; u++)
+            if (there[u])
+                see(column[u]);
+    }
+}
+
+/* Of those that the lanes of a warp have, or of those in shared memory. */
+template <int T, class V> __device__ __forceinline__ spgemm_piece<V> nth_piece(const spgemm_piece<V> &mine, const spgemm_piece<V> *pieces, int k)
+{
+    if constexpr (T > 32)
+        return pieces[k];
+    return { lane_of<32>(mine.start, k), lane_of<32>(mine.a, k), lane_of<32>(mine.length, k) };
+}
+
+/* Calls see(column) for the columns of every product of the row, in any order, by all threads of the team. */
+template <int T, class V, class See> __device__ __forceinline__ void each_column(const spgemm_operands<V> &q, int64_t begin, int64_t end,
+    const See &see)
+{
+    constexpr int warps = T / 32;
+    int lane = int(threadIdx.x % 32), warp = T == 32 ? 0 : int(threadIdx.x / 32);
+    for (int64_t base = begin + warp; base < end; base += 32 * warps) {
+        spgemm_piece<V> mine = piece_of(q, base + int64_t(lane) * warps, end, false);
+        int count = int(min((end - base + warps - 1) / warps, int64_t(32)));
+        if (__reduce_add_sync(~0u, min(mine.length, 1u << 20)) < 16u * unsigned(count))
+            each_column_of<8>(q, mine, count, see);
+        else
+            each_column_of<32>(q, mine, count, see);
+    }
+}
+
+/* Calls add(column, product) for every product of the row.  Those of one entry of A have different columns and come together; the next
+ * entry's come after a barrier.  Ahead: loads in flight.  pieces: T of them in shared memory, where T > 32. */
+template <class P, int T, int Ahead, class V, class Add> __device__ __forceinline__ void each_product(const spgemm_operands<V> &q, int64_t begin, int64_t end,
+    spgemm_piece<V> *pieces, const Add &add)
+{
+    int lane = T == 32 ? int(threadIdx.x % 32) : int(threadIdx.x);
+    for (int64_t base = begin; base < end; base += T) {
+        spgemm_piece<V> mine = piece_of(q, base + lane, end, true);
+        if constexpr (T > 32) {
+            pieces[lane] = mine;
+            __syncthreads();
+        }
+        int count = int(min(end - base, int64_t(T))), k = 0;
+        for (uint32_t done = 0; k < count;) { // of piece k
+            uint32_t column[Ahead];
+            V a[Ahead], b[Ahead];
+            bool there[Ahead];
+#pragma unroll
+            for (int u = 0; u < Ahead; u++) {
+                spgemm_piece<V> piece = nth_piece<T>(mine, pieces, min(k, count - 1));
+                uint32_t length = k < count ? piece.length : 0, o = done + uint32_t(lane);
+                there[u] = o < length;
+                a[u] = piece.a;
+                column[u] = there[u] ? __ldg(q.bi + piece.start + o) : 0;
+                b[u] = there[u] ? b_value(q, piece.start + o) : q.b_iso;
+                done += T;
+                if (done >= length)
+                    done = 0, k++;
+            }
+#pragma unroll
+            for (int u = 0; u < Ahead; u++) {
+                if (there[u])
+                    add(column[u], P::multiply(q.op, a[u], b[u]));
+                team_sync<T>();
+            }
+        }
+    }
+}
+
+// ---- Where results go ----
+
+/* By one thread of the team: where a row of `count` entries is written; negative: nowhere. */
+template <class V> __device__ __forceinline__ int64_t claim_place(const spgemm_place<V> &place, uint32_t row, uint32_t count)
+{
+    if (place.mode == SPGEMM_COUNT) {
+        atomicAdd(place.sampled, (unsigned long long)count);
+        return -1;
+    }
+    if (place.mode == SPGEMM_DIRECT)
+        return place.p[row];
+    int64_t at = int64_t(atomicAdd(place.cursor, (unsigned long long)count));
+    if (at + count > place.capacity) {
+        atomicAdd(place.deferred, 1ull);
+        at = -1;
+    }
+    place.p[row] = count;
+    place.at[row] = at;
+    return at;
+}
+
+template <class V> __device__ __forceinline__ bool is_wanted(const spgemm_place<V> &place, uint32_t row)
+{
+    return place.mode != SPGEMM_DIRECT || place.again || place.at[row] < 0;
+}

@@ -1,0 +1,54 @@
+/* C = A (+).(.) B of sparse matrices held by row on the device.  Rules of kernels/kernels.h; structure: an entry wherever a product was
+ * formed, zeros and NaN included; columns ascend.
+ *
+ * Every sum is formed in the order of A's entries, each product and each partial sum rounded by itself: floats have the bits of the plain loop
+ * over a row, on every call, whichever kernel computes the row.  ANY: the last in that order.
+ *
+ * Two steps, so that the caller allocates C:
+ *     count   finds nvals; rows are computed and stored as far as memory allows
+ *     fill    brings them to their places, and computes the rest; called again, it writes values only
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CUDA_SPGEMM_H
+#define TSR_CUDA_SPGEMM_H
+
+#include "kernels/cuda/common/cuda_kernels.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tsr_cuda_spgemm {
+    tsr_semiring semiring;
+    bool pattern;              /* only the structure is wanted: values are neither read nor written */
+    const tsr_cuda_csr *a, *b; /* m x k and k x n, columns ascending; p, i, x and the sizes are used.  x == NULL: every value is the one below, or
+                                * values are not read */
+    uint64_t a_iso, b_iso;     /* its bits, in the semiring's type */
+    size_t memory;             /* most bytes to use for results before they are in C; 0: about as many as C will take */
+    const tsr_cuda_device *device;
+    void *stream;
+} tsr_cuda_spgemm;
+
+typedef struct tsr_cuda_spgemm_size {
+    int64_t nvals;
+    uint64_t products; /* pairs A(i,k), B(k,j) */
+    size_t most_bytes; /* taken at one time beside operands and C, by count and the first fill */
+} tsr_cuda_spgemm_size;
+
+/* What is known about one product; the arrays of A and B must stay. */
+typedef struct tsr_cuda_spgemm_work tsr_cuda_spgemm_work;
+
+/* Waits for the stream.  After a failure there is no work.  TSR_DECLINED: 2^32 - 1 rows or columns, or products no kernel here forms. */
+tsr_status tsr_cuda_spgemm_count(tsr_cuda_spgemm_work **work, tsr_cuda_spgemm_size *size, const tsr_cuda_spgemm *product);
+/* c: nrows, ncols, nvals, and arrays p [m+1], i [nvals], x [nvals] (not looked at with `pattern`) of the caller.  `product` may have other
+ * values than `count` saw, in the same patterns: then again must be true.  again: c->p and c->i are as an earlier fill left them. */
+tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product, tsr_cuda_csr *c, bool again);
+void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream);
+
+/* Both, with arrays of C from tsr_cuda_malloc; the work is freed.  size may be NULL. */
+tsr_status tsr_cuda_spgemm_whole(tsr_cuda_csr *c, tsr_cuda_spgemm_size *size, const tsr_cuda_spgemm *product);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

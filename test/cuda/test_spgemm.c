@@ -1,0 +1,343 @@
+/* Sparse times sparse on the device against a plain loop over the products of each row: random operands that reach every kind of row, every
+ * semiring, iso operands and patterns, short memory, and other values in the same pattern.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cuda/spgemm/spgemm.h"
+#include "kernels/ref/value.h"
+#include "test/cuda/seeds.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct matrix {
+    int64_t nrows, ncols, nvals;
+    int64_t *p;
+    uint32_t *i;
+    void *x; /* NULL: iso */
+    uint64_t iso;
+} matrix;
+
+static void *checked(void *p)
+{
+    if (!p)
+        abort();
+    return p;
+}
+
+static int64_t below(uint64_t *r, int64_t bound) { return (int64_t)(seeds_next(r) % (uint64_t)bound); }
+
+/* ---- random operands ---- */
+
+/* How long rows are and where their columns lie. */
+typedef struct shape {
+    int64_t typical, longest; /* entries of most rows, of some */
+    int64_t near;             /* columns lie within this distance of a place that moves with the row */
+    int empty, full;          /* percent of rows */
+} shape;
+
+static int by_column(const void *x, const void *y)
+{
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* Ascending columns without duplicates; returns how many. */
+static int64_t draw_row(uint64_t *r, const shape *s, int64_t row, const matrix *a, uint32_t *columns)
+{
+    int percent = (int)below(r, 100);
+    if (percent < s->empty || a->ncols == 0)
+        return 0;
+    int64_t most = percent < s->empty + s->full ? s->longest : s->typical, count = 1 + below(r, most), kept = 0;
+    int64_t width = 2 * s->near + 1 < a->ncols ? 2 * s->near + 1 : a->ncols, centre = row * a->ncols / a->nrows;
+    int64_t low = centre - s->near > a->ncols - width ? a->ncols - width : centre - s->near < 0 ? 0 : centre - s->near;
+    for (int64_t k = 0; k < count; k++)
+        columns[k] = (uint32_t)(low + below(r, width));
+    qsort(columns, (size_t)count, sizeof *columns, by_column);
+    for (int64_t k = 0; k < count; k++)
+        if (k == 0 || columns[k] != columns[kept - 1])
+            columns[kept++] = columns[k];
+    return kept;
+}
+
+static void draw_values(uint64_t *r, tsr_type type, void *x, int64_t n)
+{
+    static const double odd[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-310};
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t bits = seeds_next(r);
+        double real = (double)(int64_t)bits * 0x1p-62;
+        if (tsr_type_is_float(type) && bits % 50 == 0)
+            real = odd[bits / 50 % 6];
+        tsr_value_store(type, x, k, (tsr_value){.bits = bits >> bits % 60, .real = real});
+    }
+}
+
+static size_t size_of_type(tsr_type type)
+{
+    static const size_t size[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+    return size[type];
+}
+
+static matrix draw_matrix(uint64_t *r, int64_t nrows, int64_t ncols, const shape *s, tsr_type type, bool iso)
+{
+    matrix a = {.nrows = nrows, .ncols = ncols};
+    int64_t room = 0;
+    a.p = checked(malloc((size_t)(nrows + 1) * sizeof *a.p));
+    for (int64_t row = 0; row <= nrows; row++) {
+        a.p[row] = a.nvals;
+        if (row == nrows)
+            break;
+        if (room < a.nvals + s->longest + s->typical) {
+            room = 2 * (a.nvals + s->longest + s->typical);
+            a.i = checked(realloc(a.i, (size_t)room * sizeof *a.i));
+        }
+        a.nvals += draw_row(r, s, row, &a, a.i + a.nvals);
+    }
+    draw_values(r, type, &a.iso, 1);
+    a.x = iso ? NULL : checked(malloc((size_t)(a.nvals + 1) * 8));
+    if (a.x)
+        draw_values(r, type, a.x, a.nvals);
+    return a;
+}
+
+static void free_matrix(matrix *a)
+{
+    free(a->p);
+    free(a->i);
+    free(a->x);
+}
+
+/* ---- the plain loop ---- */
+
+/* C of one semiring; ANY takes the last product. */
+static matrix multiply(const matrix *a, const matrix *b, tsr_semiring semiring)
+{
+    const bool any = semiring.add == TSR_ADD_ANY;
+    matrix c = {.nrows = a->nrows, .ncols = b->ncols};
+    uint32_t *columns = NULL;
+    int64_t room = 0;
+    c.p = checked(calloc((size_t)(c.nrows + 1), sizeof *c.p));
+    tsr_value *sums = checked(malloc((size_t)(c.ncols + 1) * sizeof *sums));
+    int8_t *seen = checked(calloc((size_t)(c.ncols + 1), 1));
+    for (int64_t row = 0; row < c.nrows; row++) {
+        int64_t count = 0, products = 0;
+        for (int64_t e = a->p[row]; e < a->p[row + 1]; e++)
+            products += b->p[a->i[e] + 1] - b->p[a->i[e]];
+        columns = checked(realloc(columns, (size_t)(products + 1) * sizeof *columns));
+        for (int64_t e = a->p[row]; e < a->p[row + 1]; e++) {
+            tsr_value x = a->x ? tsr_value_load(semiring.type, a->x, e) : tsr_value_load(semiring.type, &a->iso, 0);
+            for (int64_t f = b->p[a->i[e]]; f < b->p[a->i[e] + 1]; f++) {
+                tsr_value y = b->x ? tsr_value_load(semiring.type, b->x, f) : tsr_value_load(semiring.type, &b->iso, 0);
+                tsr_value z = tsr_value_multiply(&semiring, TSR_ROUND_TO_TYPE, x, y);
+                uint32_t j = b->i[f];
+                sums[j] = seen[j] && !any ? tsr_value_add(&semiring, TSR_ROUND_TO_TYPE, sums[j], z) : tsr_value_begin(&semiring, z);
+                if (!seen[j])
+                    columns[count++] = j;
+                seen[j] = 1;
+            }
+        }
+        qsort(columns, (size_t)count, sizeof *columns, by_column);
+        if (room < c.nvals + count) {
+            room = 2 * (c.nvals + count);
+            c.i = checked(realloc(c.i, (size_t)room * sizeof *c.i));
+            c.x = checked(realloc(c.x, (size_t)room * 8));
+        }
+        for (int64_t k = 0; k < count; k++) {
+            tsr_value_store(semiring.type, c.x, c.nvals, sums[columns[k]]);
+            c.i[c.nvals++] = columns[k];
+            seen[columns[k]] = 0;
+        }
+        c.p[row + 1] = c.nvals;
+    }
+    free(columns);
+    free(sums);
+    free(seen);
+    return c;
+}
+
+/* ---- the device ---- */
+
+static void must(tsr_status status)
+{
+    if (status != TSR_OK)
+        printf("status %d\n", (int)status), exit(1);
+}
+
+enum { GUARD = 64 }; /* bytes behind an array that must stay */
+
+static void *poisoned(size_t bytes)
+{
+    void *p;
+    must(tsr_cuda_malloc(&p, bytes + GUARD, NULL));
+    must(tsr_cuda_set(p, 0xA5, bytes + GUARD, NULL));
+    return p;
+}
+
+static void *upload(const void *host, size_t bytes)
+{
+    void *p = poisoned(bytes);
+    must(tsr_cuda_to_device(p, host, bytes, NULL));
+    return p;
+}
+
+static tsr_cuda_csr upload_matrix(const matrix *a, size_t size)
+{
+    tsr_cuda_csr d = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals};
+    d.p = upload(a->p, (size_t)(a->nrows + 1) * sizeof *a->p);
+    d.i = upload(a->i, (size_t)a->nvals * sizeof *a->i);
+    d.x = a->x ? upload(a->x, (size_t)a->nvals * size) : NULL;
+    return d;
+}
+
+static void free_device(tsr_cuda_csr *a)
+{
+    tsr_cuda_free(a->p, NULL);
+    tsr_cuda_free(a->i, NULL);
+    tsr_cuda_free(a->x, NULL);
+}
+
+static bool same_bytes(const void *device, const void *host, size_t bytes, const char *what)
+{
+    unsigned char *got = checked(malloc(bytes + GUARD));
+    must(tsr_cuda_to_host(got, device, bytes + GUARD, NULL));
+    must(tsr_cuda_wait(NULL));
+    size_t wrong = 0;
+    while (wrong < bytes && got[wrong] == ((const unsigned char *)host)[wrong])
+        wrong++;
+    size_t behind = bytes;
+    while (wrong == bytes && behind < bytes + GUARD && got[behind] == 0xA5)
+        behind++;
+    bool same = wrong == bytes && behind == bytes + GUARD;
+    if (!same)
+        printf("%s differ at byte %zu of %zu\n", what, wrong < bytes ? wrong : behind, bytes);
+    free(got);
+    return same;
+}
+
+static bool same_values(const void *device, const matrix *c, tsr_type type)
+{
+    size_t size = size_of_type(type), bytes = (size_t)c->nvals * size;
+    char *got = checked(malloc(bytes + GUARD));
+    must(tsr_cuda_to_host(got, device, bytes + GUARD, NULL));
+    must(tsr_cuda_wait(NULL));
+    bool same = true;
+    for (int64_t k = 0; k < c->nvals && same; k++) {
+        same = tsr_value_same(tsr_value_load(type, got, k), tsr_value_load(type, c->x, k));
+        if (!same)
+            printf("value %lld differs\n", (long long)k);
+    }
+    for (size_t k = bytes; k < bytes + GUARD && same; k++) {
+        same = (unsigned char)got[k] == 0xA5;
+        if (!same)
+            printf("written behind the values\n");
+    }
+    free(got);
+    return same;
+}
+
+/* ---- a case ---- */
+
+typedef struct spgemm_case {
+    tsr_semiring semiring;
+    bool pattern;
+    size_t memory;
+    matrix a, b;
+} spgemm_case;
+
+static tsr_semiring draw_semiring(uint64_t *r)
+{
+    static const tsr_semiring common[] = {{TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES}, {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES},
+        {TSR_INT32, TSR_ADD_PLUS, TSR_MUL_PAIR}, {TSR_INT64, TSR_ADD_PLUS, TSR_MUL_TIMES}, {TSR_UINT64, TSR_ADD_PLUS, TSR_MUL_PAIR},
+        {TSR_INT32, TSR_ADD_PLUS, TSR_MUL_TIMES}, {TSR_FP64, TSR_ADD_MIN, TSR_MUL_PLUS}};
+    if (below(r, 2))
+        return common[below(r, 7)];
+    tsr_semiring s = {(tsr_type)below(r, TSR_TYPE_COUNT), (tsr_add)below(r, TSR_ADD_COUNT), (tsr_mul)below(r, TSR_MUL_COUNT)};
+    if (s.type == TSR_BOOL && s.add != TSR_ADD_ANY)
+        s.add = TSR_ADD_LOR;
+    return s;
+}
+
+/* Few products a row; narrow rows with many; wide ones; dense ones; columns far apart; several windows; one heavy row. */
+static void draw_operands(uint64_t *r, spgemm_case *c)
+{
+    const int64_t kind = below(r, 8), many = 1 << 30;
+    const int64_t widths[] = {40, 3000, 200000, 1500, 16000000, 1400000, 60000, 30000};
+    int64_t m = 1 + below(r, 60), k = 1 + below(r, 300), n = 1 + below(r, widths[kind]);
+    shape a = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20)};
+    shape b = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20)};
+    if (kind >= 1 && kind != 4) {
+        a.longest = 60, a.full = 30;
+        b.typical = 60, b.longest = 300;
+    }
+    if (kind == 1)
+        b.near = 1 + below(r, 2000);
+    if (kind == 3 || kind == 6)
+        a.typical = 1 + below(r, 200), a.longest = 400, b.longest = 900, m = 1 + below(r, 8);
+    if (kind == 5)
+        m = 1 + below(r, 4);
+    if (kind == 7) /* many rows, a few at a time in a group of lanes */
+        m = 500 + below(r, 1500), a.typical = 1 + below(r, 6), a.longest = 12, b.typical = 1 + below(r, 12), b.longest = 14;
+    c->a = draw_matrix(r, m, k, &a, c->semiring.type, below(r, 6) == 0);
+    c->b = draw_matrix(r, k, n, &b, c->semiring.type, below(r, 6) == 0);
+}
+
+static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t *r)
+{
+    size_t size = size_of_type(c->semiring.type);
+    matrix a = c->a, b = c->b, want = multiply(&a, &b, c->semiring);
+    tsr_cuda_csr da = upload_matrix(&a, size), db = upload_matrix(&b, size), dc = {.nrows = a.nrows, .ncols = b.ncols, .nvals = want.nvals};
+    tsr_cuda_spgemm q = {.semiring = c->semiring, .pattern = c->pattern, .a = &da, .b = &db, .a_iso = a.iso, .b_iso = b.iso,
+                         .memory = c->memory, .device = device};
+    tsr_cuda_spgemm_work *work;
+    tsr_cuda_spgemm_size found;
+    must(tsr_cuda_spgemm_count(&work, &found, &q));
+    bool right = found.nvals == want.nvals;
+    if (!right)
+        printf("%lld entries, not %lld\n", (long long)found.nvals, (long long)want.nvals);
+    if (right) {
+        dc.p = poisoned((size_t)(dc.nrows + 1) * sizeof *dc.p);
+        dc.i = poisoned((size_t)dc.nvals * sizeof *dc.i);
+        dc.x = c->pattern ? NULL : poisoned((size_t)dc.nvals * size);
+        must(tsr_cuda_spgemm_fill(work, &q, &dc, false));
+        right = same_bytes(dc.p, want.p, (size_t)(dc.nrows + 1) * sizeof *dc.p, "offsets") &&
+                same_bytes(dc.i, want.i, (size_t)dc.nvals * sizeof *dc.i, "columns") &&
+                (c->pattern || same_values(dc.x, &want, c->semiring.type));
+    }
+    if (right && a.x && !c->pattern) { /* other values */
+        draw_values(r, c->semiring.type, a.x, a.nvals);
+        must(tsr_cuda_to_device(da.x, a.x, (size_t)a.nvals * size, NULL));
+        must(tsr_cuda_set(dc.x, 0xA5, (size_t)dc.nvals * size, NULL));
+        matrix other = multiply(&a, &b, c->semiring);
+        must(tsr_cuda_spgemm_fill(work, &q, &dc, true));
+        right = same_values(dc.x, &other, c->semiring.type) && same_bytes(dc.i, want.i, (size_t)dc.nvals * sizeof *dc.i, "columns again");
+        free_matrix(&other);
+    }
+    tsr_cuda_spgemm_free(work, NULL);
+    free_device(&da);
+    free_device(&db);
+    free_device(&dc);
+    free_matrix(&want);
+    return right;
+}
+
+static int run(uint64_t seed)
+{
+    tsr_cuda_device device;
+    uint64_t r = seed;
+    must(tsr_cuda_open(0, &device));
+    spgemm_case c = {.semiring = draw_semiring(&r), .pattern = below(&r, 10) == 0};
+    c.memory = below(&r, 3) ? 0 : (size_t)below(&r, 300000) + 1;
+    draw_operands(&r, &c);
+    bool right = check(&c, &device, &r);
+    if (!right)
+        printf("FAIL --seed=%llu: type %d add %d mul %d, %lld x %lld x %lld, %lld and %lld entries, memory %zu\n", (unsigned long long)seed,
+               (int)c.semiring.type, (int)c.semiring.add, (int)c.semiring.mul, (long long)c.a.nrows, (long long)c.a.ncols,
+               (long long)c.b.ncols, (long long)c.a.nvals, (long long)c.b.nvals, c.memory);
+    free_matrix(&c.a);
+    free_matrix(&c.b);
+    return !right;
+}
+
+int main(int argc, char **argv)
+{
+    return run_seeds(argc, argv, "test_spgemm", 200, run);
+}
