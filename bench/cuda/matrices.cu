@@ -2,53 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bench/cuda/matrices.h"
 
-#include <cmath>
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
-#include <numeric>
 
 #include "bench/cuda/check.cuh"
+#include "bench/cuda/samples.cuh"
 
 namespace {
 
-constexpr uint64_t none = ~0ull; // an entry that is not there
+constexpr uint64_t none = no_edge;
 constexpr int threads = 256;
 
 int blocks_for(int64_t n) { return int((n + threads - 1) / threads); }
-
-__host__ __device__ uint64_t splitmix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
-__host__ __device__ uint64_t hash(uint64_t sample, uint64_t slot) { return splitmix(splitmix(12345 + sample * 64) + slot); }
-
-// u(i, k): uniform in [0, 1) of sample i, slot k.
-__host__ __device__ double uniform(uint64_t sample, uint64_t slot) { return double(hash(sample, slot) >> 11) * 0x1p-53; }
-
-// x -> (x m + 12345) mod s, m coprime to s: spreads the hubs of a group over its ids.
-struct Shuffle {
-    int64_t s, m;
-    __host__ __device__ int64_t operator()(int64_t x) const { return int64_t((uint64_t(x) * uint64_t(m) + 12345) % uint64_t(s)); }
-};
-
-Shuffle shuffle_of(int64_t s)
-{
-    int64_t m = int64_t(0.618 * double(s)) | 1;
-    while (std::gcd(m, s) != 1)
-        m++;
-    return {s, m};
-}
-
-// An id of a group with a power law: floor(s u^a), shuffled.
-__device__ int64_t power(double u, double a, Shuffle shuffle)
-{
-    int64_t x = int64_t(double(shuffle.s) * pow(u, a));
-    return shuffle(x < shuffle.s ? x : shuffle.s - 1);
-}
 
 // Both ends in one group with some probability, in a larger one with another, else anywhere.
 struct Communities {
@@ -75,20 +40,6 @@ struct Communities {
             from = power(uniform(sample, 2), all_power, all), to = power(uniform(sample, 3), all_power, all);
         }
         return from < 0 || to < 0 || from == to ? none : uint64_t(from) << 32 | uint64_t(to);
-    }
-};
-
-struct RMat {
-    int levels;
-    Shuffle all;
-    __device__ uint64_t edge(uint64_t sample) const
-    {
-        int64_t from = 0, to = 0;
-        for (int level = 0; level < levels; level++) {
-            double u = uniform(sample, level);
-            from = 2 * from + (u >= 0.76), to = 2 * to + ((u >= 0.57 && u < 0.76) || u >= 0.95);
-        }
-        return from == to ? none : uint64_t(all(from)) << 32 | uint64_t(all(to));
     }
 };
 
