@@ -46,7 +46,7 @@ template <class P> class spgemm_launcher {
         case SPGEMM_SORT_WIDE: return sort<unsigned long long, 512, 32>();
         case SPGEMM_RANK_WARP:
         case SPGEMM_RANK_WARP + 1:
-        case SPGEMM_RANK_WARP + 2: return rank<32>({ narrow_words(), 512, 0 });
+        case SPGEMM_RANK_WARP + 2: return rank<32>({ narrow_words(), sums_of(4096), 0 });
         case SPGEMM_RANK_BLOCK:
         case SPGEMM_RANK_BLOCK + 1:
         case SPGEMM_RANK_BLOCK + 2:
@@ -70,7 +70,7 @@ template <class P> class spgemm_launcher {
         case SPGEMM_SORT_WIDE: return sort<unsigned long long, 512, 32>();
         case SPGEMM_RANK_WARP:
         case SPGEMM_RANK_WARP + 1:
-        case SPGEMM_RANK_WARP + 2: return rank<32>({ narrow_words(), 512, 0 });
+        case SPGEMM_RANK_WARP + 2: return rank<32>({ narrow_words(), sums_of(4096), 0 });
         case SPGEMM_RANK_BLOCK:
         case SPGEMM_RANK_BLOCK + 1: return rank<128>({ window(8192), 2048, 0 });
         case SPGEMM_RANK_BLOCK + 2:
@@ -90,11 +90,11 @@ template <class P> class spgemm_launcher {
     tsr_status rank_block_of() const
     {
         uint32_t words = window(16384), wide = words <= 2048 ? 0 : words <= 4096 ? 1 : words <= 8192 ? 2 : 3;
-        uint32_t heavy = uint32_t(call.bin - SPGEMM_RANK_BLOCK), sums = 1024u << heavy;
+        uint32_t heavy = uint32_t(call.bin - SPGEMM_RANK_BLOCK), sums = sums_of(8192) << heavy;
         if (heavy == 0 && wide == 3 && call.shapes.ncols <= 16384 * 32)
-            return rank<64, true>({ 2048, 1024, words / 32 + 1 });
-        if (words > 4096 && heavy != 2 && sums > 2048)
-            sums = 2048;
+            return rank<64, true>({ 2048, sums, words / 32 + 1 });
+        if (words > 4096 && heavy != 2 && heavy > 1)
+            sums = sums_of(16384);
         switch (heavy > wide ? heavy : wide) {
         case 0: return rank<64>({ words, sums, 0 });
         case 1: return rank<128>({ words, sums, 0 });
@@ -108,6 +108,9 @@ template <class P> class spgemm_launcher {
         bool few = call.rows.count < 8u * uint32_t(call.product->device->sms);
         return few ? dense<256>(call.shapes.dense[0]) : dense<128>(call.shapes.dense[0]);
     }
+
+    /* Sums in so many bytes. */
+    static constexpr uint32_t sums_of(uint32_t bytes) { return bytes / uint32_t(sizeof(V)); }
 
     uint32_t narrow_words() const { return spgemm_warp_words << (call.bin - SPGEMM_RANK_WARP); }
 
