@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / 'bench'))
 import record  # pylint: disable=wrong-import-position
 
 PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md', *sorted((ROOT / 'docs').glob('*.md'))]
-FOLDERS = ('backends/', 'bench/', 'docs/', 'examples/', 'include/', 'kernels/', 'src/', 'test/', 'tools/')
+FOLDERS = ('backends/', 'bench/', 'docs/', 'examples/', 'include/', 'kernels/', 'python/', 'src/', 'test/', 'tools/')
 TEST_VARIABLES = {'TESSERA_TEST_SEED', 'TESSERA_TEST_DATA', 'TESSERA_CONFIG', 'TESSERA_PLUGIN_DIR', 'TESSERA_CPU_ISA'}
 # Why a block ```sh MARK is not run.  Those of NETWORK are, where packages can be had.
 NOT_HERE = {
@@ -36,6 +36,7 @@ NOT_HERE = {
     'gpu': 'needs a GPU',
     'root': 'installs; tools/scripts/check_install.sh does, into a folder',
     'script': 'tools/scripts/check_graphblas.sh runs it',
+    'wheel': 'tools/scripts/check_wheel.sh runs it',
     'source': 'needs the source of another project',
 }
 NETWORK = 'network'

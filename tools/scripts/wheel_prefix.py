@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Make a folder to build against, include/GraphBLAS.h and lib/libgraphblas.so, from an installed suitesparse-graphblas wheel.
 
-usage: wheel_prefix.py SITE_PACKAGES PREFIX          (needs cffi; patchelf in PATH)
+usage: wheel_prefix.py SITE_PACKAGES PREFIX [SOURCE_PACKAGE]          (needs cffi; patchelf in PATH)
 
-The wheel has the library and, for cffi, its declarations; the values of macros are asked of its compiled module.  What these declarations
-lack is taken from the system's header: the layout of iterators, which GraphBLAS 7.4 to 9.4 share, and deprecated names that the
-library still has.
+The wheel has the library and, until 9.4, for cffi its declarations; from 10 on its source package has them.  The values of macros are asked
+of the wheel's compiled module.  What the declarations lack is taken from src/graphblas/declarations, the layout of iterators, and from the
+system's header: deprecated names that the library still has.
 
 SPDX-License-Identifier: Apache-2.0"""
 import importlib.machinery
@@ -17,7 +17,10 @@ import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'src' / 'graphblas' / 'intercept' / 'generate'))
+GRAPHBLAS = pathlib.Path(__file__).resolve().parents[2] / 'src' / 'graphblas'
+DECLARATIONS = GRAPHBLAS / 'declarations'
+sys.path.insert(0, str(GRAPHBLAS / 'intercept' / 'generate'))
+import declarations
 import prototypes
 
 
@@ -34,11 +37,17 @@ def output_of(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+def iterator(major):
+    """The struct that macros look into."""
+    types = declarations.read_types(DECLARATIONS / major / 'types.txt')
+    return 'struct GB_Iterator_opaque { %s; };\n' % types.structs['GB_Iterator_opaque']
+
+
 def of_the_system(text, library):
     """Declarations of the system's header for what `text` lacks and the library has."""
     exported = set(re.findall(r' [TDBR] (\w+)', output_of('nm', '-D', '--defined-only', str(library))))
     system = output_of('cc', '-E', '-P', '-include', 'GraphBLAS.h', '-x', 'c', '/dev/null')
-    missing = [re.search(r'struct GB_Iterator_opaque\s*\{.*?\}', system, re.S)[0]]
+    missing = []
     wanted = exported - set(re.findall(r'\w+', text))
     for declaration in prototypes.declarations(prototypes.clean(system)):
         prototype = prototypes.parse_declaration(declaration)
@@ -50,23 +59,24 @@ def of_the_system(text, library):
     return ''.join(f'{declaration};\n' for declaration in missing)
 
 
-def header(package, library):
+def header(package, library, source):
     lib = compiled_module(package)
-    text = (package / 'suitesparse_graphblas.h').read_text(encoding='utf-8')
+    text = ((source / 'suitesparse_graphblas' if source else package) / 'suitesparse_graphblas.h').read_text(encoding='utf-8')
     text = re.sub(r'^extern char \*\w+_STR;\n', '', text, flags=re.M)
     text = re.sub(r'^(#define (\w+)) \.\.\.$', lambda define: f'{define[1]} ({getattr(lib, define[2])})', text, flags=re.M)
     for part in ('MAJOR', 'MINOR', 'SUB'):  # the build reads them as text
         text = re.sub(rf'(#define GxB_IMPLEMENTATION_{part}) \((\d+)\)', r'\1 \2', text)
     includes = ''.join(f'#include <{name}>\n' for name in ('complex.h', 'stdbool.h', 'stddef.h', 'stdint.h', 'stdio.h'))
-    return f'#pragma once\n{includes}#define GrB_NULL NULL\n#define GrB_INVALID_HANDLE NULL\n{text}\n{of_the_system(text, library)}'
+    return f'#pragma once\n{includes}#define GrB_NULL NULL\n#define GrB_INVALID_HANDLE NULL\n{text}\n{iterator(str(lib.GxB_IMPLEMENTATION_MAJOR))}{of_the_system(text, library)}'
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__.split('\n\n')[1])
     packages, prefix = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    source = pathlib.Path(sys.argv[3]) if len(sys.argv) == 4 else None
     wheels_library = next((packages / 'suitesparse_graphblas.libs').glob('libgraphblas*'))
-    text = header(packages / 'suitesparse_graphblas', wheels_library)
+    text = header(packages / 'suitesparse_graphblas', wheels_library, source)
     major = re.search(r'#define GxB_IMPLEMENTATION_MAJOR (\d+)', text)[1]
     for folder in ('include', 'lib'):
         (prefix / folder).mkdir(parents=True, exist_ok=True)
