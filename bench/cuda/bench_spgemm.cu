@@ -1,7 +1,7 @@
 // Sparse times sparse on the GPU beside cuSPARSE: times, memory, and every result checked.  A row of JSON a line; --json adds to a record that
 // `bench/record.py header spgemm/1 bench_spgemm …` began.
 //
-//   bench_spgemm [--product all|name,…] [--file x.mtx[.gz]]… [--type fp64,fp32,pair] [--peers ALG1,ALG2,ALG3,reuse] [--memory share]
+//   bench_spgemm [--product all|name,…] [--file x.mtx[.gz]]… [--type fp64,fp32,pair] [--peers none|ALG1,ALG2,ALG3,reuse] [--memory share]
 //                [--budget ms] [--json FILE]
 //
 // ms: median of whole calls, wall clock to the end of the last kernel, operands on the device, memory from a pool that keeps what is freed.
@@ -170,6 +170,15 @@ template <class Run, class After> double median_of(const Run &run, const After &
     return times[times.size() / 2];
 }
 
+// Nobody meets the pieces that another left in the pool.
+void empty_pool()
+{
+    cudaMemPool_t pool;
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
+    CHECK(cudaMemPoolTrimTo(pool, 0));
+}
+
 struct Bench {
     const Options &options;
     tsr_cuda_device device;
@@ -207,6 +216,7 @@ struct Bench {
 
     uint64_t ours()
     {
+        empty_pool();
         tsr_cuda_csr x = a->with(type), y = b->with(type), c = {};
         tsr_cuda_spgemm q = {};
         q.semiring = type == "fp64" ? tsr_semiring{TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES} : type == "fp32" ? tsr_semiring{TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}
@@ -249,6 +259,7 @@ struct Bench {
         for (const std::string &algorithm : options.peers) {
             if (algorithm == "none")
                 continue;
+            empty_pool();
             PeerMemory memory;
             bool right = true;
             int64_t nvals = 0;

@@ -46,7 +46,7 @@ template <class P> class spgemm_launcher {
         case SPGEMM_SORT_WIDE: return sort<unsigned long long, 512, 32>();
         case SPGEMM_RANK_WARP:
         case SPGEMM_RANK_WARP + 1:
-        case SPGEMM_RANK_WARP + 2: return rank<32>({ narrow_words(), sums_of(4096), 0 });
+        case SPGEMM_RANK_WARP + 2: return rank<32>({ narrow_words(), 512, 0 });
         case SPGEMM_RANK_BLOCK:
         case SPGEMM_RANK_BLOCK + 1:
         case SPGEMM_RANK_BLOCK + 2:
@@ -70,7 +70,7 @@ template <class P> class spgemm_launcher {
         case SPGEMM_SORT_WIDE: return sort<unsigned long long, 512, 32>();
         case SPGEMM_RANK_WARP:
         case SPGEMM_RANK_WARP + 1:
-        case SPGEMM_RANK_WARP + 2: return rank<32>({ narrow_words(), sums_of(4096), 0 });
+        case SPGEMM_RANK_WARP + 2: return rank<32>({ narrow_words(), 512, 0 });
         case SPGEMM_RANK_BLOCK:
         case SPGEMM_RANK_BLOCK + 1: return rank<128>({ window(8192), 2048, 0 });
         case SPGEMM_RANK_BLOCK + 2:
