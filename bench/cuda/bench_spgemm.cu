@@ -1,5 +1,5 @@
 // Sparse times sparse on the GPU beside cuSPARSE: times, memory, and every result checked.  A row of JSON a line; --json adds to a record that
-// `bench/record.py header spgemm/1 bench_spgemm …` began.
+// `bench/record.py header spgemm_gpu/1 bench_spgemm …` began.
 //
 //   bench_spgemm [--product all|name,…] [--file x.mtx[.gz]]… [--type fp64,fp32,pair] [--peers none|ALG1,ALG2,ALG3,reuse] [--memory share]
 //                [--budget ms] [--json FILE]

@@ -6,7 +6,7 @@ usage: check_docs.py BUILD_DIR
   - Commands stand in blocks ```sh, nowhere else.  Every one is run, with the installed build in PATH, in a folder that holds `graph.mtx.gz`,
     a program `prog`, the sources of examples/ and the scripts of bench/; those marked `large` on less (SMALLER).  Blocks of one file share the folder; a block that fails is an error.  What follows
     `#=> ` in a block must be in its output.  Only ```sh MARK is not run, with a mark of NOT_HERE; what is left out is printed, and why.
-  - Every row of figures is one that the records named on its page give, by bench/table.py, bench/cuda/table.py or rounded.  Where a
+  - Every row of figures is one that the records named on its page give, by bench/table.py, bench/cuda/table.py, spgemm_table.py or rounded.  Where a
     section says that it has "no record", its rows are counted and that is printed.
   - Every record in bench/results is named as bench/record.py says, and something cites it.
   - docs/native-reference.md and docs/benchmarks.md are what tools/scripts/make_reference.py and tools/scripts/make_benchmarks.py make.
@@ -110,6 +110,10 @@ def rows_of_spmm(path, _):
             for row in output_of('python3', 'bench/cuda/table.py', '--markdown', *matrices, path).splitlines()]
 
 
+def rows_of_spgemm(path, _):
+    return output_of('python3', 'bench/cuda/spgemm_table.py', path).splitlines()
+
+
 def rows_of_graphs(_, content):
     """Of bench/graphs.py: entries, and the geometric mean, least and greatest ratio of the forms."""
     rows = []
@@ -121,7 +125,7 @@ def rows_of_graphs(_, content):
 
 # By the schema of a record; figures of others are not compared.
 ROWS_OF = {'elementwise/1': rows_of_elementwise, 'graphs/1': rows_of_graphs, 'masked/1': rows_of_masked, 'pipelines/1': rows_of_pipelines,
-           'products/1': rows_of_products, 'spmm/1': rows_of_spmm}
+           'products/1': rows_of_products, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
 
 
 def recorded_figures(page):
