@@ -171,11 +171,19 @@ typedef struct tsr_measured {
 } tsr_measured;
 
 struct tsr_host_ewise;
+struct tsr_push;
+struct tsr_few;
+struct tsr_few_step;
 
 /* What the CPU backend does with arrays of the host beside products (kernels/kernels.h); none of it fails. */
 typedef struct tsr_backend_host {
     void (*add_to)(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
     int64_t (*ewise)(const struct tsr_host_ewise *step, int nthreads);
+    tsr_status (*push)(const struct tsr_push *push, int64_t work, struct tsr_few *result);
+    int64_t (*pull)(const struct tsr_push *pull, int8_t *b, void *x);
+    tsr_status (*few_step)(const struct tsr_few_step *step, struct tsr_few *t);
+    tsr_status (*few_merge)(const struct tsr_few_step *step, struct tsr_few *t, struct tsr_few *c);
+    bool (*few_scatter)(const struct tsr_few_step *step, const struct tsr_few *t, int8_t *b, void *x, int64_t *more);
     void (*softmax_rows)(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
 } tsr_backend_host;
 

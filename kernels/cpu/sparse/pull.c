@@ -1,0 +1,124 @@
+/* A bitmap times the rows of a matrix, for monoids that take any product: each row ends at its first entry that meets one (pull).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "kernels/cpu/sparse/gate.h"
+#include "kernels/cpu/sparse/products.h"
+#include "kernels/cpu/sparse/scratch.h"
+
+enum { SOME = TSR_PRODUCTS, ROWS = 1024 };
+
+/* Rows [first, last), whose results are listed before their values are computed. */
+typedef struct span {
+    const tsr_push *p;
+    const uint64_t *bits; /* of u; NULL: full */
+    int64_t i[SOME], from[SOME], at[SOME];
+    int64_t count, total;
+    int8_t *b;
+    char *x;
+} span;
+
+/* A mask of two arrays, or of wide values. */
+static bool is_open(const tsr_push *p, int64_t j)
+{
+    const tsr_view *m = p->mask;
+    return ((!m->b || m->b[j]) && tsr_is_true(m, j)) != p->mask_complement;
+}
+
+static void flush(span *w)
+{
+    const tsr_push *p = w->p;
+    const size_t size = tsr_type_size(p->semiring.result);
+    uint64_t x[SOME];
+    w->total += w->count;
+    tsr_products_list(x, p, 0, w->i, w->from, w->at, w->count);
+    tsr_put(w->x, x, w->i, w->count, size);
+    w->count = 0;
+}
+
+enum { LIST, NARROW, WIDE, NOTHING }; /* what is written of each entry: it is listed, its k, nothing */
+
+static inline __attribute__((always_inline)) void pull_so(span *w, int64_t first, int64_t last, const int what)
+{
+    const tsr_push *p = w->p;
+    const tsr_gate gate = tsr_gate_of(p, 0);
+    const int64_t *restrict start = p->a.p, *restrict k = p->a.i;
+    const uint64_t *restrict bits = w->bits;
+    int32_t *narrow = (int32_t *)w->x;
+    int64_t *wide = (int64_t *)w->x;
+    const int64_t offset = p->semiring.offset;
+    for (int64_t j = first; j < last; j++) {
+        int64_t e = start[j], end = start[j + 1];
+        const bool open = gate.later ? is_open(p, j) : (gate.open[j & gate.all] != 0) != gate.closed;
+        if (open && bits)
+            while (e < end && !(bits[(uint64_t)k[e] / 64] >> ((uint64_t)k[e] % 64) & 1))
+                e++;
+        const bool found = open && e < end;
+        w->b[j] = found;
+        if (!found)
+            continue;
+        if (what != LIST) {
+            w->total++;
+            if (what == NARROW)
+                narrow[j] = (int32_t)(k[e] + offset);
+            if (what == WIDE)
+                wide[j] = k[e] + offset;
+            continue;
+        }
+        w->i[w->count] = j;
+        w->from[w->count] = k[e];
+        w->at[w->count++] = e;
+        if (w->count == SOME)
+            flush(w);
+    }
+}
+
+static void pull_rows(span *w, int64_t first, int64_t last)
+{
+    const tsr_push *p = w->p;
+    const bool middle = p->semiring.factor == TSR_FACTOR_MIDDLE;
+    if (p->pattern)
+        pull_so(w, first, last, NOTHING);
+    else if (middle && p->semiring.result == TSR_INT32)
+        pull_so(w, first, last, NARROW);
+    else if (middle)
+        pull_so(w, first, last, WIDE);
+    else
+        pull_so(w, first, last, LIST);
+}
+
+static void pack_bits(uint64_t *bits, const int8_t *b, int64_t n)
+{
+    for (int64_t first = 0; first < n; first += 64) {
+        uint64_t word = 0;
+        for (int64_t k = first; k < n && k < first + 64; k++)
+            word |= (uint64_t)(b[k] != 0) << (k - first);
+        bits[first / 64] = word;
+    }
+}
+
+int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
+{
+    const bool takes = (p->pattern || p->semiring.add == TSR_REDUCE_ANY) && p->a.format == TSR_SPARSE && p->a.index_size == 8 &&
+                       !tsr_is_compressed(&p->u) && !(p->mask && tsr_is_compressed(p->mask));
+    tsr_scratch *s = takes ? tsr_scratch_get(p->a.vlen / 64 + 8, 0) : NULL;
+    if (!s)
+        return -1;
+    if (p->u.b)
+        pack_bits(s->sums, p->u.b, p->a.vlen);
+    const uint64_t *bits = p->u.b ? s->sums : NULL;
+    int64_t total = 0;
+#pragma omp parallel for num_threads(p->nthreads) schedule(dynamic, 1) reduction(+ : total) if (p->nthreads > 1)
+    for (int64_t first = 0; first < p->a.nvec; first += ROWS) {
+        span w;
+        w.p = p;
+        w.bits = bits;
+        w.b = b;
+        w.x = x;
+        w.count = w.total = 0;
+        pull_rows(&w, first, first + ROWS < p->a.nvec ? first + ROWS : p->a.nvec);
+        flush(&w);
+        total += w.total;
+    }
+    return total;
+}

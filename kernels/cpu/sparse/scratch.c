@@ -1,0 +1,128 @@
+/* What each thread keeps between calls on sparse vectors: marks, sums and lists, grown by need and given back with the thread.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/sparse/scratch.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of more than this nothing is kept: a call on such vectors can pay for its memory. */
+#define KEPT_PLACES (INT64_C(1) << 25)
+
+static _Thread_local tsr_scratch *mine;
+static pthread_key_t key;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool has_key;
+
+static void release(void *scratch)
+{
+    tsr_scratch *s = scratch;
+    if (!s)
+        return;
+    free(s->marks);
+    free(s->sums);
+    free(s->i);
+    free(s->from);
+    free(s->at);
+    free(s->x);
+    free(s);
+}
+
+static void at_thread_end(void *scratch)
+{
+    mine = NULL;
+    release(scratch);
+}
+
+static void make_key(void)
+{
+    has_key = pthread_key_create(&key, at_thread_end) == 0;
+}
+
+static tsr_scratch *find(void)
+{
+    if (mine)
+        return mine;
+    pthread_once(&once, make_key);
+    tsr_scratch *s = has_key ? calloc(1, sizeof *s) : NULL;
+    if (s && pthread_setspecific(key, s) != 0) {
+        free(s);
+        return NULL;
+    }
+    return mine = s;
+}
+
+/* Pages that nobody marks are never there. */
+static bool make_places(tsr_scratch *s, int64_t places)
+{
+    const int64_t wanted = places + places / 4;
+    free(s->marks);
+    free(s->sums);
+    s->marks = calloc((size_t)wanted, 1);
+    s->sums = calloc((size_t)wanted, 8);
+    s->places = s->marks && s->sums ? wanted : 0;
+    s->generation = 0;
+    return s->places;
+}
+
+static bool grow(void *list, int64_t used, int64_t entries)
+{
+    void **old = list;
+    void *block = malloc((size_t)entries * 8);
+    if (!block)
+        return false;
+    if (used > 0)
+        memcpy(block, *old, (size_t)used * 8);
+    free(*old);
+    *old = block;
+    return true;
+}
+
+bool tsr_scratch_grow(tsr_scratch *s, int64_t used, int64_t entries)
+{
+    if (entries <= s->entries)
+        return true;
+    const int64_t wanted = entries + entries / 2 + 64;
+    const bool grown = grow(&s->i, used, wanted) && grow(&s->from, used, wanted) && grow(&s->at, used, wanted) && grow(&s->x, used, wanted);
+    if (grown)
+        s->entries = wanted;
+    return grown;
+}
+
+tsr_scratch *tsr_scratch_get(int64_t places, int64_t entries)
+{
+    tsr_scratch *s = find();
+    if (!s || (places > s->places && !make_places(s, places)) || !tsr_scratch_grow(s, 0, entries))
+        return NULL;
+    return s;
+}
+
+uint8_t tsr_scratch_generation(tsr_scratch *s, int count)
+{
+    if (s->generation + count > UINT8_MAX) {
+        memset(s->marks, 0, (size_t)s->places);
+        s->generation = 0;
+    }
+    const uint8_t first = (uint8_t)(s->generation + 1);
+    s->generation = (uint8_t)(s->generation + count);
+    return first;
+}
+
+void tsr_few_forget(void)
+{
+    if (!mine)
+        return;
+    pthread_setspecific(key, NULL);
+    release(mine);
+    mine = NULL;
+}
+
+void tsr_few_release(tsr_few *few)
+{
+    for (int64_t r = 0; r < few->nvec; r++) {
+        free(few->vectors[r].owned);
+        few->vectors[r].owned = NULL;
+    }
+    if (mine && (mine->places > KEPT_PLACES || mine->entries > KEPT_PLACES))
+        tsr_few_forget();
+}

@@ -1,0 +1,35 @@
+/* What each thread keeps between calls on sparse vectors.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CPU_SPARSE_SCRATCH_H
+#define TSR_CPU_SPARSE_SCRATCH_H
+
+#include "kernels/sparse_vectors.h"
+
+/* Marks and sums have a place for every index of a vector.  A place is marked when its byte is that of the present generation: so marks
+ * need no clearing but every 250 generations. */
+typedef struct tsr_scratch {
+    uint8_t *marks;
+    void *sums;           /* elements of up to 8 bytes, any value */
+    int64_t places;       /* of marks and sums */
+    uint8_t generation;
+    int64_t *i;           /* a list of results: indices … */
+    int64_t *from, *at;   /* … where each one's first product came from: entry of U, entry of A */
+    void *x;
+    int64_t entries;      /* of the lists */
+} tsr_scratch;
+
+/* This thread's, with room for `places` and for `entries` more than one list has.  NULL: no memory. */
+tsr_scratch *tsr_scratch_get(int64_t places, int64_t entries);
+
+/* The first of `count` generations that no place has. */
+uint8_t tsr_scratch_generation(tsr_scratch *s, int count);
+
+/* Lists keep their first `used` entries.  False: no memory, and nothing has changed. */
+bool tsr_scratch_grow(tsr_scratch *s, int64_t used, int64_t entries);
+
+/* Elements of `size` bytes (take.c): x[t] = from[i[t]]; x[i[t]] = z[t]; x[t] = *value. */
+void tsr_take(void *x, const void *from, const int64_t *i, int64_t n, size_t size);
+void tsr_put(void *x, const void *z, const int64_t *i, int64_t n, size_t size);
+void tsr_repeat(void *x, const void *value, int64_t n, size_t size);
+
+#endif

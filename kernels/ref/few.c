@@ -1,0 +1,115 @@
+/* The oracle of products of few sparse vectors: for every place of T, the products that meet there, in the order of U's entries.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "kernels/ref/step.h"
+#include "kernels/sparse_vectors.h"
+
+/* Entry k of a vector of a bitmap, full or sparse view: where its value is; -1: there is none. */
+static int64_t find(const tsr_view *v, int64_t vector, int64_t k)
+{
+    const int64_t *i = v->i, at = vector * v->ld + k;
+    if (!tsr_is_compressed(v))
+        return !v->b || v->b[at] ? at : -1;
+    for (int64_t e = v->p[vector]; e < v->p[vector + 1]; e++)
+        if (i[e] == k)
+            return e;
+    return -1;
+}
+
+static bool passes(const tsr_push *p, int64_t r, int64_t j)
+{
+    if (!p->mask)
+        return true;
+    const int64_t at = find(p->mask, r, j);
+    const bool open = at >= 0 && (p->mask_structural ||
+                                  tsr_value_true(p->mask->type, tsr_value_load(p->mask->type, p->mask->x, p->mask->iso ? 0 : at)));
+    return open != p->mask_complement;
+}
+
+static tsr_value value_at(const tsr_view *v, int64_t at)
+{
+    return tsr_value_load(v->type, v->x, v->iso ? 0 : at);
+}
+
+static tsr_value product(const tsr_push *p, int64_t r, int64_t k, int64_t j, int64_t of_u, int64_t of_a)
+{
+    const tsr_push_semiring *s = &p->semiring;
+    const int64_t positions[] = {[TSR_FACTOR_MIDDLE] = k, [TSR_FACTOR_OUTPUT] = j, [TSR_FACTOR_VECTOR] = r};
+    if (s->factor != TSR_FACTOR_VALUES)
+        return (tsr_value){.bits = (uint64_t)(positions[s->factor] + s->offset)};
+    const tsr_value u = tsr_push_reads_u(s) ? value_at(&p->u, of_u) : (tsr_value){0};
+    const tsr_value a = tsr_push_reads_a(s) ? value_at(&p->a, of_a) : (tsr_value){0};
+    return tsr_ref_operator(s->mul, s->type, s->swapped ? a : u, s->swapped ? u : a);
+}
+
+static void join(const tsr_push *p, tsr_value *sum, bool *any, tsr_value term)
+{
+    *sum = *any ? tsr_ref_join(p->semiring.result, p->semiring.add, *sum, term) : term;
+    *any = true;
+}
+
+/* Its entries with row k of A. */
+static bool sum_at(const tsr_push *p, int64_t r, int64_t j, tsr_value *sum)
+{
+    const int64_t *k = p->u.i;
+    bool any = false;
+    for (int64_t t = p->u.p[r]; passes(p, r, j) && t < p->u.p[r + 1]; t++) {
+        const int64_t e = find(&p->a, k[t], j);
+        if (e >= 0)
+            join(p, sum, &any, p->pattern ? (tsr_value){0} : product(p, r, k[t], j, t, e));
+    }
+    return any;
+}
+
+static bool push_vector(const tsr_push *p, int64_t r, tsr_few_vector *v)
+{
+    const int64_t n = p->a.vlen;
+    int64_t *i = malloc(((size_t)n + 1) * 16);
+    if (!i)
+        return false;
+    *v = (tsr_few_vector){.i = i, .x = p->pattern ? NULL : i + n, .sorted = true, .owned = i};
+    for (int64_t j = 0; j < n; j++) {
+        tsr_value sum = {0};
+        if (!sum_at(p, r, j, &sum))
+            continue;
+        if (!p->pattern)
+            tsr_value_store(p->semiring.result, i + n, v->count, sum);
+        i[v->count++] = j;
+    }
+    return true;
+}
+
+tsr_status tsr_ref_push(const tsr_push *p, int64_t work, tsr_few *result)
+{
+    (void)work;
+    tsr_few_begin(result, p->u.nvec);
+    for (int64_t r = 0; r < p->u.nvec; r++) {
+        if (!push_vector(p, r, &result->vectors[r])) {
+            tsr_few_release(result);
+            return TSR_OUT_OF_MEMORY;
+        }
+        result->nvals += result->vectors[r].count;
+    }
+    return TSR_OK;
+}
+
+int64_t tsr_ref_pull(const tsr_push *p, int8_t *b, void *x)
+{
+    const int64_t *k = p->a.i;
+    int64_t nvals = 0;
+    for (int64_t j = 0; j < p->a.nvec; j++) {
+        tsr_value sum = {0};
+        bool any = false;
+        for (int64_t e = p->a.p[j]; passes(p, 0, j) && e < p->a.p[j + 1]; e++) {
+            const int64_t of_u = find(&p->u, 0, k[e]);
+            if (of_u >= 0)
+                join(p, &sum, &any, p->pattern ? (tsr_value){0} : product(p, 0, k[e], j, of_u, e));
+        }
+        if (any && !p->pattern)
+            tsr_value_store(p->semiring.result, x, j, sum);
+        b[j] = any;
+        nvals += any;
+    }
+    return nvals;
+}

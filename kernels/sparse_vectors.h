@@ -1,0 +1,122 @@
+/* Work on a few sparse vectors, at the price of their entries: products with a matrix (push), and elementwise operations and
+ * assignments.  What they need beside their operands is kept by each thread and never cleared: nothing is allocated, sorted or set to
+ * zero whose length is that of a vector.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_SPARSE_VECTORS_H
+#define TSR_SPARSE_VECTORS_H
+
+#include "kernels/kernels.h"
+
+/* Vectors that one call may have: those of one sparse vector, or of a matrix with few rows. */
+#define TSR_FEW 64
+
+/* ---- results ---- */
+
+/* The entries of each vector, in any order, in memory of the thread that computed them: until its next call, or tsr_few_release. */
+typedef struct tsr_few_vector {
+    const int64_t *i;
+    const void *x;  /* NULL: a pattern */
+    int64_t count;
+    bool sorted;    /* indices ascend */
+    void *owned;    /* a block that tsr_few_release frees; NULL: kept by the thread */
+} tsr_few_vector;
+
+typedef struct tsr_few {
+    int64_t nvec, nvals;
+    bool sorted;
+    tsr_few_vector vectors[TSR_FEW]; /* the first nvec */
+} tsr_few;
+
+/* No entries yet. */
+static inline void tsr_few_begin(tsr_few *few, int64_t nvec)
+{
+    few->nvec = nvec;
+    few->nvals = 0;
+    few->sorted = true;
+    for (int64_t r = 0; r < nvec && r < TSR_FEW; r++)
+        few->vectors[r] = (tsr_few_vector){0};
+}
+
+void tsr_few_release(tsr_few *few);
+
+/* What this thread keeps is given back when a thread ends, and by this. */
+void tsr_few_forget(void);
+
+/* ---- T = U A ---- */
+
+/* What the product of U(r,k) and A(k,j) is made of. */
+typedef enum tsr_factor { TSR_FACTOR_VALUES, TSR_FACTOR_MIDDLE, TSR_FACTOR_OUTPUT, TSR_FACTOR_VECTOR } tsr_factor;
+
+typedef struct tsr_push_semiring {
+    tsr_reduce_op add;
+    tsr_factor factor;   /* mul of their values, or k, j, r + offset */
+    tsr_ewise_op mul;    /* binary */
+    int64_t offset;      /* 0 or 1 */
+    bool swapped;        /* mul (A(k,j), U(r,k)) instead of mul (U(r,k), A(k,j)) */
+    tsr_type type;       /* of U and A, where they are read */
+    tsr_type result;     /* of products and sums: BOOL where mul compares, INT32 or INT64 of positions, else `type` */
+} tsr_push_semiring;
+
+/* Does mul look at its first (second) operand; the product at U's values, at A's? */
+static inline bool tsr_push_reads(const tsr_push_semiring *s, bool second)
+{
+    return s->factor == TSR_FACTOR_VALUES && s->mul != TSR_EWISE_PAIR && s->mul != (second ? TSR_EWISE_FIRST : TSR_EWISE_SECOND);
+}
+static inline bool tsr_push_reads_u(const tsr_push_semiring *s) { return tsr_push_reads(s, s->swapped); }
+static inline bool tsr_push_reads_a(const tsr_push_semiring *s) { return tsr_push_reads(s, !s->swapped); }
+
+/* T<M> = U A: row r of T is the sum over k of U(r,k) A(k,:), and has the entries that the mask lets pass. */
+typedef struct tsr_push {
+    tsr_push_semiring semiring;
+    bool pattern;           /* values are of no interest */
+    tsr_view u;             /* sparse, at most TSR_FEW vectors of length k, jumbled or not; x of semiring.type or iso */
+    tsr_view a;             /* sparse, k vectors of length n, 64-bit indices; likewise */
+    const tsr_view *mask;   /* NULL: none; else sparse (jumbled or not), bitmap or full, vectors as T's */
+    bool mask_structural, mask_complement;
+    int nthreads;           /* at most */
+} tsr_push;
+
+/* Multiply-adds, counted until `most` are passed.  The offsets that it reads are in the cache afterwards. */
+int64_t tsr_push_work(const tsr_push *push, int64_t most);
+
+/* TSR_DECLINED: a type, operator or format from elsewhere; TSR_OUT_OF_MEMORY: nothing is held. */
+tsr_status tsr_cpu_push(const tsr_push *push, int64_t work, tsr_few *result);
+tsr_status tsr_ref_push(const tsr_push *push, int64_t work, tsr_few *result); /* sorted */
+
+/* ---- T<M> = U A' with A held by row and U a bitmap: every place that the mask lets pass is a dot (pull) ---- */
+
+/* As tsr_push, but u is a bitmap or full and vector j of `a` is column j of the product's right operand: n vectors of length k.  The
+ * result is one vector; entry j of it is b[j] and x[j], of semiring.result.  Returns nvals, or a negative number where it declines. */
+int64_t tsr_cpu_pull(const tsr_push *pull, int8_t *b, void *x);
+int64_t tsr_ref_pull(const tsr_push *pull, int8_t *b, void *x);
+
+/* ---- C<M> accum= op (x, y) ---- */
+
+/* Of few vectors held the same way.  x, y and c are of step.type, step.type and step.result (their iso value is one for all), each sparse,
+ * bitmap or full. */
+typedef struct tsr_few_step {
+    tsr_ewise step;        /* operators, types, scalars, and what it says of mask and accum; pointers and count are not looked at */
+    tsr_view x, y, mask, c;
+    bool has_x, has_y, has_mask; /* x, y: otherwise the scalar stands everywhere */
+    bool has_c;            /* C has entries that count */
+    bool pattern;          /* values are of no interest: all of T have one, and those of C that stay */
+    int64_t nvec, vlen;
+} tsr_few_step;
+
+/* Is T, the masked op (x, y), found by walking over entries of a sparse operand or over a bitmap's bytes once?  And can C be held as it is? */
+bool tsr_few_step_takes(const tsr_few_step *step);
+
+/* Entries to walk over, for prices; no arrays are looked at. */
+int64_t tsr_few_step_work(const tsr_few_step *step);
+
+/* T.  TSR_OUT_OF_MEMORY: nothing is held. */
+tsr_status tsr_cpu_few_step(const tsr_few_step *step, tsr_few *t);
+
+/* C sparse: all entries of C<M> accum= T go to (*c).  Of t, which ends, nothing may be used afterwards. */
+tsr_status tsr_cpu_few_merge(const tsr_few_step *step, tsr_few *t, tsr_few *c);
+
+/* C bitmap or full (b NULL): in its place.  Returns how many entries there are more; false: a full C would lose some, nothing has
+ * changed. */
+bool tsr_cpu_few_scatter(const tsr_few_step *step, const tsr_few *t, int8_t *b, void *x, int64_t *more);
+
+#endif
