@@ -63,7 +63,7 @@ static bool one_result(const tsr_ewise *e, const constant *x, const constant *y)
 }
 
 /* The entries kept are all the same: those equal to y, or of two values one. */
-static bool selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y)
+bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y)
 {
     const bool thunk = y & 0xff;
     *kept = y;
@@ -85,7 +85,7 @@ static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
     uint64_t kept;
     *t = 0;
     if (step->select) {
-        if (!x.known && !selects_one(&kept, step, y.value))
+        if (!x.known && !tsr_elementwise_selects_one(&kept, step, y.value))
             return false;
         tsr_cast_values(t, e->type, x.known ? &x.value : &kept, step->type, 1, 1);
         return true;

@@ -20,7 +20,8 @@ typedef struct tsr_handover {
     uint64_t *p, *h, *i;
     size_t x_bytes, b_bytes, p_bytes, h_bytes, i_bytes;
     int64_t nvals, nvec;
-    bool iso; /* x has one value for all */
+    bool iso;     /* x has one value for all */
+    bool jumbled; /* indices inside a vector are in any order */
 } tsr_handover;
 
 /* Room for a dense result of `count` places; present = it may have absent entries.  false: out of memory, nothing held. */

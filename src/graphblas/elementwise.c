@@ -7,6 +7,7 @@
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/elementwise.h"
+#include "src/graphblas/few_step.h"
 #include "src/graphblas/product.h"
 #include "src/runtime/config.h"
 #include "src/policy/elementwise.h"
@@ -39,6 +40,16 @@ static tsr_arguments given_of(const tsr_output *out)
     return (tsr_arguments){.name = out->name, .C = out->C, .M = out->M, .accum = out->accum, .desc = out->desc, .vector = out->vector};
 }
 
+static bool run_few(GrB_Info *info, const tsr_elementwise *call)
+{
+    tsr_depth++;
+    tsr_quiet_begin();
+    const bool done = tsr_few_on_host(info, call);
+    tsr_quiet_end();
+    tsr_depth--;
+    return done;
+}
+
 /* What is matched of an elementwise call. */
 typedef struct matched {
     GrB_Matrix A, B;
@@ -61,6 +72,8 @@ static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
         tsr_contents_decline(out->name, why);
     if (why)
         return false;
+    if (out->host && tsr_few_considers(&call.given, m->step.select))
+        return run_few(info, &call.update);
     return out->host ? run(info, &call) : run_there(info, &call);
 }
 
@@ -108,11 +121,19 @@ static bool host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bo
            elements_of(out->C) >= TSR_EWISE_FEW;
 }
 
+static bool few_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+{
+    tsr_arguments given = given_of(out);
+    given.A = A;
+    given.B = B;
+    return tsr_few_considers(&given, true);
+}
+
 /* Looked at before the call is taken apart. */
 static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary)
 {
     if (out->host)
-        return host_considers(out, A, B, binary);
+        return few_considers(out, A, B) || host_considers(out, A, B, binary);
     return tsr_ewise_concerned(out, A, B) && allowed();
 }
 

@@ -1,6 +1,7 @@
 /* GrB_mxm, GrB_mxv and GrB_vxm: what leaves at once, and what the engine is told of the rest.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/product.h"
+#include "src/graphblas/push_product.h"
 
 #include "src/engine/contents.h"
 #include "src/graphblas/handover/contents.h"
@@ -186,6 +187,8 @@ static bool try_quietly(GrB_Info *info, const tsr_arguments *call)
 
 static bool try_call(GrB_Info *info, const tsr_arguments *call)
 {
+    if (tsr_try_push(info, call))
+        return true;
     const char *why = not_ours(call);
     if (why) {
         tsr_engine_report_forward(call->name, "", why);

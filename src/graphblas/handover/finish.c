@@ -38,12 +38,12 @@ static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
 {
     GrB_Index nvec = (GrB_Index)a->nvec;
     if (!a->h)
-        return by_col ? tsr_real.GxB_Matrix_pack_CSC(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, false, NULL)
-                      : tsr_real.GxB_Matrix_pack_CSR(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, false, NULL);
+        return by_col ? tsr_real.GxB_Matrix_pack_CSC(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, a->jumbled, NULL)
+                      : tsr_real.GxB_Matrix_pack_CSR(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, a->jumbled, NULL);
     return by_col ? tsr_real.GxB_Matrix_pack_HyperCSC(T, &a->p, &a->h, &a->i, &a->x, a->p_bytes, a->h_bytes, a->i_bytes,
-                                                      a->x_bytes, a->iso, nvec, false, NULL)
+                                                      a->x_bytes, a->iso, nvec, a->jumbled, NULL)
                   : tsr_real.GxB_Matrix_pack_HyperCSR(T, &a->p, &a->h, &a->i, &a->x, a->p_bytes, a->h_bytes, a->i_bytes,
-                                                      a->x_bytes, a->iso, nvec, false, NULL);
+                                                      a->x_bytes, a->iso, nvec, a->jumbled, NULL);
 }
 
 /* T = arrays, O(1) and without allocation.  Orientation: that of C for a dense result, the mask's for a sparse one. */

@@ -44,6 +44,7 @@ void tsr_will_move(const void *handle)
 {
     if (!tsr_filter_hit(handle))
         return;
+    tsr_held_forget(handle);
     tsr_defer_before_write(handle);
     settle(handle);
 }
@@ -61,6 +62,7 @@ void tsr_will_edit(const void *handle)
 {
     if (!tsr_filter_hit(handle))
         return;
+    tsr_held_forget(handle);
     tsr_defer_before_write(handle);
     invalidate(handle);
 }
@@ -77,6 +79,7 @@ void tsr_discard(const void *handle)
 {
     if (!tsr_filter_hit(handle))
         return;
+    tsr_held_forget(handle);
     tsr_defer_before_replace(handle);
     invalidate(handle);
 }
@@ -93,12 +96,14 @@ void tsr_freed(const void *handle)
 {
     if (!tsr_filter_hit(handle))
         return;
+    tsr_held_forget(handle);
     tsr_defer_before_replace(handle);
     tsr_table_drop(handle);
 }
 
 bool tsr_will_free(const void *handle)
 {
+    tsr_held_forget(handle);
     const bool held = tsr_defer_before_free(handle);
     tsr_table_drop(handle);
     return held;

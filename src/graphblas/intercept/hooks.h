@@ -175,6 +175,10 @@ bool tsr_defer_is_target(const void *handle);
 /* Device memory: values that the host has as well are forgotten, the others are downloaded first.  False: there were none. */
 bool tsr_contents_make_room(void);
 
+/* ---- handover/held.c ---- */
+void tsr_held_forget(const void *handle); /* arrays that were handed over are SuiteSparse's alone from now on */
+void tsr_held_clear(void);
+
 /* ---- check.c ---- */
 
 enum {

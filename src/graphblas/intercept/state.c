@@ -153,7 +153,10 @@ GrB_Info tsr_state_finalize(void)
         if (busy & TSR_BUSY_CHECK)
             tsr_check_stop();
         if (busy & TSR_BUSY_HANDLES)
+{
+            tsr_held_clear();
             tsr_table_clear();
+        }
         const GrB_Info info = tsr_real.GrB_finalize();
         tsr_blocks_drain();
         return info;

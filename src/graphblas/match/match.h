@@ -3,11 +3,15 @@
 #ifndef TSR_MATCH_H
 #define TSR_MATCH_H
 
+#include "src/engine/few.h"
 #include "src/graphblas/intercept/held_arrays.h"
 #include "src/graphblas/match/operators.h"
 
 /* Taken apart by operators, which is remembered; false: none, or an operator or type that no kernel knows. */
 bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring);
+
+/* The same of every built-in semiring of real types, for products of few sparse vectors; swapped: mul gets its operands exchanged. */
+bool tsr_match_push_semiring(tsr_push_semiring *out, GrB_Semiring semiring, bool swapped);
 
 /* Is it the built-in PLUS of this type (not bool)? */
 bool tsr_match_plus(GrB_BinaryOp op, tsr_type type);

@@ -73,7 +73,7 @@ bool tsr_match_accum(GrB_BinaryOp accum)
     if (tsr_real.GxB_BinaryOp_xtype(&x, accum) != GrB_SUCCESS)
         return false;
     if (tsr_match_operator(&known, accum, x))
-        return known.code != TSR_OPERATOR_POSITIONAL;
+        return known.code < TSR_OPERATOR_FIRSTI || known.code > TSR_OPERATOR_SECONDJ1;
     return tsr_match_type(&unused, x) && tsr_real.GxB_BinaryOp_ztype(&z, accum) == GrB_SUCCESS && tsr_match_type(&unused, z) &&
            tsr_real.GxB_BinaryOp_ytype(&y, accum) == GrB_SUCCESS && tsr_match_type(&unused, y);
 }

@@ -90,14 +90,14 @@ static const struct {
     {"GrB_VALUELT_", TSR_EWISE_LT},
     {"GrB_VALUEGE_", TSR_EWISE_GE},
     {"GrB_VALUELE_", TSR_EWISE_LE},
-    {"GxB_FIRSTI_", TSR_OPERATOR_POSITIONAL},
-    {"GxB_FIRSTI1_", TSR_OPERATOR_POSITIONAL},
-    {"GxB_FIRSTJ_", TSR_OPERATOR_POSITIONAL},
-    {"GxB_FIRSTJ1_", TSR_OPERATOR_POSITIONAL},
-    {"GxB_SECONDI_", TSR_OPERATOR_POSITIONAL},
-    {"GxB_SECONDI1_", TSR_OPERATOR_POSITIONAL},
-    {"GxB_SECONDJ_", TSR_OPERATOR_POSITIONAL},
-    {"GxB_SECONDJ1_", TSR_OPERATOR_POSITIONAL},
+    {"GxB_FIRSTI_", TSR_OPERATOR_FIRSTI},
+    {"GxB_FIRSTI1_", TSR_OPERATOR_FIRSTI1},
+    {"GxB_FIRSTJ_", TSR_OPERATOR_FIRSTJ},
+    {"GxB_FIRSTJ1_", TSR_OPERATOR_FIRSTJ1},
+    {"GxB_SECONDI_", TSR_OPERATOR_SECONDI},
+    {"GxB_SECONDI1_", TSR_OPERATOR_SECONDI1},
+    {"GxB_SECONDJ_", TSR_OPERATOR_SECONDJ},
+    {"GxB_SECONDJ1_", TSR_OPERATOR_SECONDJ1},
     {"GrB_TRIL", TSR_OPERATOR_TRIL},
     {"GrB_TRIU", TSR_OPERATOR_TRIU},
     {"GrB_DIAG", TSR_OPERATOR_DIAG},
@@ -168,9 +168,16 @@ static const void *handle_of(tsr_type type)
 
 bool tsr_match_type(tsr_type *type, GrB_Type handle)
 {
+    static _Thread_local const void *last;
+    static _Thread_local tsr_type type_of_last;
+    if (handle && handle == last) {
+        *type = type_of_last;
+        return true;
+    }
     for (int t = TSR_TYPE_COUNT - 1; handle && t >= 0; t--)
         if (handle_of((tsr_type)t) == handle) {
-            *type = (tsr_type)t;
+            last = handle;
+            *type = type_of_last = (tsr_type)t;
             return true;
         }
     return false;

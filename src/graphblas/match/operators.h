@@ -7,7 +7,7 @@
 
 /* ---- what was found out about a handle, until it is freed or set (the wrappers say so) ---- */
 
-typedef enum tsr_memo { TSR_MEMO_SEMIRING, TSR_MEMO_DESCRIPTOR, TSR_MEMO_COUNT } tsr_memo;
+typedef enum tsr_memo { TSR_MEMO_SEMIRING, TSR_MEMO_PUSH, TSR_MEMO_DESCRIPTOR, TSR_MEMO_COUNT } tsr_memo;
 
 /* fact: 17 bits. */
 bool tsr_memo_find(unsigned *fact, tsr_memo memo, const void *handle);
@@ -20,9 +20,11 @@ void tsr_memo_forget(const void *handle);
 bool tsr_match_type(tsr_type *type, GrB_Type handle);
 GrB_Type tsr_type_handle(tsr_type type);
 
-/* What is no tsr_ewise_op: ANY; binary operators of positions, of all types the same; what an IndexUnaryOp does with positions. */
+/* What is no tsr_ewise_op: ANY; binary operators of positions; what an IndexUnaryOp does with positions. */
 enum {
-    TSR_OPERATOR_ANY = TSR_EWISE_COUNT, TSR_OPERATOR_POSITIONAL,
+    TSR_OPERATOR_ANY = TSR_EWISE_COUNT,
+    TSR_OPERATOR_FIRSTI, TSR_OPERATOR_FIRSTI1, TSR_OPERATOR_FIRSTJ, TSR_OPERATOR_FIRSTJ1,
+    TSR_OPERATOR_SECONDI, TSR_OPERATOR_SECONDI1, TSR_OPERATOR_SECONDJ, TSR_OPERATOR_SECONDJ1,
     TSR_OPERATOR_ROWINDEX, TSR_OPERATOR_COLINDEX, TSR_OPERATOR_DIAGINDEX, TSR_OPERATOR_TRIL, TSR_OPERATOR_TRIU, TSR_OPERATOR_DIAG,
     TSR_OPERATOR_OFFDIAG, TSR_OPERATOR_ROWLE, TSR_OPERATOR_ROWGT, TSR_OPERATOR_COLLE, TSR_OPERATOR_COLGT
 };

@@ -1,0 +1,20 @@
+/* Calls on few sparse vectors: who computes them, and the kernels (kernels/sparse_vectors.h).
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_ENGINE_FEW_H
+#define TSR_ENGINE_FEW_H
+
+#include "kernels/sparse_vectors.h"
+
+/* The work of the product, or a negative number: SuiteSparse computes it. */
+int64_t tsr_engine_push_work(const tsr_push *push);
+/* The product of one value of U and one of A. */
+uint64_t tsr_engine_push_one(const tsr_push_semiring *semiring, uint64_t of_u, uint64_t of_a);
+tsr_status tsr_engine_push(const tsr_push *push, int64_t work, tsr_few *result);
+int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x);
+
+bool tsr_engine_few_step_wanted(const tsr_few_step *step, int nthreads);
+tsr_status tsr_engine_few_step(const tsr_few_step *step, tsr_few *t);
+tsr_status tsr_engine_few_merge(const tsr_few_step *step, tsr_few *t, tsr_few *c);
+bool tsr_engine_few_scatter(const tsr_few_step *step, const tsr_few *t, int8_t *b, void *x, int64_t *more);
+
+#endif

@@ -1,0 +1,281 @@
+/* Elementwise operations and assignments of few sparse vectors: C<M> accum= op (x, y) at the price of their entries.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/few_step.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/graphblas/handover/few.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/policy/few.h"
+#include "src/runtime/config.h"
+#include "src/runtime/trace.h"
+
+/* A call on its way. */
+typedef struct few_call {
+    const tsr_elementwise *c;
+    tsr_modifiers mod;
+    tsr_few_step s;
+    tsr_few_operand x, y, m, old; /* old: C */
+    bool iso;                     /* T is */
+    uint64_t one;
+    double start;                 /* for the trace */
+} few_call;
+
+/* ---- what the call is ---- */
+
+static bool is_sparse(GrB_Matrix handle)
+{
+    return tsr_match_sparsity(handle) == GxB_SPARSE;
+}
+
+/* SuiteSparse takes a microsecond and two nanoseconds an entry for most calls on sparse vectors.  Not where it walks over all places of a
+ * dense mask by a general method, nor where it sorts what is new among C's entries, nor where it computes all that a sparse mask drops, nor
+ * where it would sort what our products left in any order. */
+static bool is_slow_there(const tsr_arguments *out, bool selects)
+{
+    const GrB_Matrix A = out->A;
+    const int32_t dense = GxB_BITMAP | GxB_FULL, m = tsr_match_sparsity(out->M);
+    if (tsr_config_forces_cpu())
+        return m == GxB_SPARSE || is_sparse(A) || is_sparse(out->C);
+    if (!(m & dense) && !(A && out->M == A && !is_sparse(out->C)) && (tsr_held_jumbled(out->M) || tsr_held_jumbled(A)))
+        return true;
+    if (!out->M || !is_sparse(out->C))
+        return false;
+    return (m & dense) ? !is_sparse(A) : m == GxB_SPARSE && (selects || out->accum || !A);
+}
+
+bool tsr_few_considers(const tsr_arguments *out, bool selects)
+{
+    GrB_Index rows = 0;
+    return TSR_FEW_POSSIBLE && out->C && (!out->B || tsr_config_forces_cpu()) && is_slow_there(out, selects) &&
+           (out->vector || (tsr_real.GrB_Matrix_nrows(&rows, out->C) == GrB_SUCCESS && rows <= TSR_FEW));
+}
+
+static bool match_accum(few_call *h)
+{
+    tsr_ewise *step = &h->s.step;
+    tsr_type type;
+    step->accumulates = h->c->given.accum;
+    if (!h->c->given.accum)
+        return true;
+    return tsr_match_binary(&step->accum, &type, h->c->given.accum) && type == step->result &&
+           (!tsr_ewise_compares(step->accum) || type == TSR_BOOL);
+}
+
+static bool match(few_call *h)
+{
+    const tsr_elementwise *c = h->c;
+    h->mod = c->mod;
+    if (!c->given.C || c->placed || c->flip || c->full_only || c->step.unite ||
+        (!c->given.vector && (h->mod.tran0 || h->mod.tran1)) || (!c->given.M && h->mod.mask_comp))
+        return false;
+    h->s.step = c->step;
+    h->s.step.replace = h->mod.replace;
+    h->s.step.mask_structural = h->mod.mask_struct;
+    h->s.step.mask_complement = h->mod.mask_comp;
+    return match_accum(h);
+}
+
+/* ---- operands ---- */
+
+static bool look_at(few_call *h, tsr_few_operand *o, GrB_Matrix handle)
+{
+    return !handle || tsr_few_look(o, handle, h->c->given.vector);
+}
+
+static bool fits(const few_call *h, const tsr_few_operand *o)
+{
+    return !o->handle || (o->view.nrows == h->old.view.nrows && o->view.ncols == h->old.view.ncols);
+}
+
+static bool fits_types(const few_call *h)
+{
+    const tsr_ewise *step = &h->s.step;
+    return (!h->x.handle || h->x.view.type == step->type) && (!h->y.handle || h->y.view.type == step->type) &&
+           h->old.view.type == step->result;
+}
+
+static bool look(few_call *h)
+{
+    const tsr_elementwise *c = h->c;
+    return look_at(h, &h->old, c->given.C) && look_at(h, &h->x, c->given.A) && look_at(h, &h->y, c->given.B) && look_at(h, &h->m, c->given.M) &&
+           fits(h, &h->x) && fits(h, &h->y) && fits(h, &h->m) && fits_types(h) && h->old.view.vlen > 0;
+}
+
+static void complete(few_call *h)
+{
+    tsr_few_step *s = &h->s;
+    s->has_x = h->x.handle;
+    s->has_y = h->y.handle;
+    s->has_mask = h->m.handle;
+    s->x = h->x.view;
+    s->y = h->y.view;
+    s->mask = h->m.view;
+    s->c = h->old.view;
+    s->has_c = h->old.view.nvals > 0;
+    s->nvec = h->old.view.nvec;
+    s->vlen = h->old.view.vlen;
+}
+
+static bool see(few_call *h, tsr_few_operand *o)
+{
+    return !o->sorts || o->handle == h->c->given.C || tsr_few_look_sorted(o);
+}
+
+/* ---- a result of one value ---- */
+
+static bool constant(uint64_t *value, const tsr_few_operand *o, const tsr_operand *scalar)
+{
+    *value = scalar->scalar;
+    if (o->handle && o->view.iso)
+        memcpy(value, o->view.x, tsr_type_size(o->view.type));
+    return !o->handle || o->view.iso;
+}
+
+static void find_one(few_call *h)
+{
+    const tsr_ewise *step = &h->s.step;
+    uint64_t x = 0, y = 0;
+    const bool x_known = constant(&x, &h->x, &step->x), y_known = constant(&y, &h->y, &step->y);
+    const bool reads_x = step->op != TSR_EWISE_SECOND && step->op != TSR_EWISE_PAIR && step->op != TSR_EWISE_ONE;
+    const bool reads_y = !tsr_ewise_is_unary(step->op) && step->op != TSR_EWISE_FIRST && step->op != TSR_EWISE_PAIR;
+    if (step->select) {
+        h->one = x;
+        h->iso = x_known || tsr_elementwise_selects_one(&h->one, step, y);
+        return;
+    }
+    h->iso = (!reads_x || x_known) && (!reads_y || y_known);
+    if (h->iso)
+        h->one = tsr_elementwise_one(step, step->result, step->type, x, step->type, y);
+}
+
+/* C<C,structure> = a scalar. */
+static bool sets_all(const few_call *h)
+{
+    const tsr_ewise *step = &h->s.step;
+    return h->c->given.M == h->c->given.C && !h->c->given.A && !h->c->given.B && step->mask_structural && !step->mask_complement && !step->accumulates;
+}
+
+/* Of C<M> accum= T: T is all of C, or C has that one value. */
+static bool stays_one(const few_call *h)
+{
+    const tsr_few_step *s = &h->s;
+    const size_t size = tsr_type_size(s->step.result);
+    if (!h->iso || sets_all(h) || !s->has_c || (!s->step.accumulates && (!s->has_mask || s->step.replace)))
+        return h->iso;
+    tsr_ewise accum = {.op = s->step.accum, .type = s->step.result, .result = s->step.result};
+    if (!s->c.iso || memcmp(s->c.x, &h->one, size) != 0)
+        return false;
+    const uint64_t sum = s->step.accumulates ? tsr_elementwise_one(&accum, accum.type, accum.type, h->one, accum.type, h->one) : h->one;
+    return memcmp(&sum, &h->one, size) == 0;
+}
+
+/* ---- compute ---- */
+
+static void report(const few_call *h, int64_t nvals)
+{
+    if (!tsr_trace_wanted())
+        return;
+    char pattern[128];
+    const tsr_ewise *step = &h->s.step;
+    snprintf(pattern, sizeof pattern, "few %s%s%s%s %s n=%lld, %lld entries", step->select ? "select " : "", tsr_ewise_name(step->op),
+             step->accumulates ? " accum" : "", h->s.has_mask ? step->mask_complement ? " !mask" : " mask" : "",
+             tsr_type_name(step->result), (long long)h->s.vlen, (long long)nvals);
+    const tsr_trace_record record = {.call = h->c->given.name, .pattern = pattern, .route = "cpu:few", .predicted_ms = -1.0,
+                                     .measured_ms = tsr_engine_clock_ms() - h->start, .reason = "few sparse vectors"};
+    tsr_trace_product(&record);
+}
+
+static bool merge(GrB_Info *info, few_call *h, tsr_few_target *target)
+{
+    tsr_few t, c;
+    find_one(h);
+    if (h->iso && h->s.step.accumulates)
+        return false; /* SuiteSparse has rules of its own for which of these are iso */
+    const bool iso = stays_one(h);
+    h->s.pattern = iso && !h->s.step.select;
+    if (tsr_engine_few_step(&h->s, &t) != TSR_OK)
+        return false;
+    const bool done = tsr_engine_few_merge(&h->s, &t, &c) == TSR_OK &&
+                      tsr_few_give(info, target, &c, h->s.step.result, iso ? &h->one : NULL);
+    tsr_few_release(&t);
+    if (done)
+        report(h, c.nvals);
+    return done;
+}
+
+static bool into_sparse(GrB_Info *info, few_call *h)
+{
+    const bool sparse = h->old.sparsity == GxB_SPARSE;
+    tsr_few_target target = tsr_few_target_of(&h->old);
+    if (sparse && !tsr_few_take(&target, &h->old))
+        return false;
+    tsr_few_operand *const all[] = {&h->x, &h->y, &h->m};
+    for (int k = 0; sparse && k < 3; k++)
+        if (all[k]->handle == h->c->given.C)
+            all[k]->view = h->old.view;
+    complete(h);
+    const bool done = merge(info, h, &target);
+    if (!done)
+        tsr_few_put_back(&target);
+    return done;
+}
+
+/* In the arrays of a full C, or in those taken of a bitmap, as their entries have to be counted. */
+static bool into_dense(GrB_Info *info, few_call *h)
+{
+    const GrB_Matrix C = h->c->given.C;
+    const bool bitmap = h->old.sparsity == GxB_BITMAP;
+    tsr_handover arrays = {.x = (void *)(uintptr_t)h->old.view.x};
+    tsr_few t;
+    int64_t more = 0;
+    if (h->old.view.iso || tsr_engine_few_step(&h->s, &t) != TSR_OK)
+        return false;
+    const tsr_settings settings = tsr_settings_read(C);
+    if (bitmap && !tsr_arrays_take(&arrays, C, h->c->given.vector, h->c->given.vector)) {
+        tsr_few_release(&t);
+        return false;
+    }
+    const bool done = tsr_engine_few_scatter(&h->s, &t, arrays.b, arrays.x, &more);
+    tsr_few_release(&t);
+    *info = GrB_SUCCESS;
+    if (bitmap) {
+        tsr_arrays_count(&arrays, arrays.nvals + more, h->s.nvec * h->s.vlen);
+        *info = tsr_finish_arrays(C, h->c->given.vector, h->c->given.vector, &arrays, &settings, true);
+        tsr_arrays_free(&arrays);
+    } else if (done) {
+        *info = tsr_real.GrB_Matrix_wait(C, GrB_COMPLETE); /* a call that succeeds ends C's error text */
+    }
+    if (done)
+        report(h, t.nvals);
+    return done;
+}
+
+/* C is computed anew, whatever it was. */
+static bool is_replaced(const few_call *h)
+{
+    const tsr_ewise *step = &h->s.step;
+    return !h->s.has_c || (!step->accumulates && (!h->s.has_mask || step->replace));
+}
+
+/* Short vectors; new entries of a C that has none. */
+static bool is_quick_there(const few_call *h)
+{
+    const bool plain = !h->s.step.select && h->m.sparsity == GxB_SPARSE && h->old.view.nvals == 0;
+    return ((plain && !tsr_held_jumbled(h->m.handle)) || h->old.view.vlen < TSR_FEW_LEAST) && !tsr_config_forces_cpu();
+}
+
+bool tsr_few_on_host(GrB_Info *info, const tsr_elementwise *call)
+{
+    few_call h = {.c = call, .start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0};
+    if (!match(&h) || !look(&h))
+        return false;
+    if (is_quick_there(&h))
+        return false;
+    complete(&h);
+    if (!tsr_engine_few_step_wanted(&h.s, h.mod.nthreads) || !see(&h, &h.x) || !see(&h, &h.y) || !see(&h, &h.m))
+        return false;
+    complete(&h);
+    return h.old.sparsity == GxB_SPARSE || is_replaced(&h) ? into_sparse(info, &h) : into_dense(info, &h);
+}

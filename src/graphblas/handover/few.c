@@ -1,0 +1,219 @@
+/* Sparse vectors, and matrices of few rows: looked at, taken out, put back.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/handover/few.h"
+
+#include <string.h>
+
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/match/match.h"
+
+/* ---- operands ---- */
+
+static bool look_at_shape(tsr_few_operand *o, bool vector)
+{
+    GrB_Index nrows, ncols = 1;
+    int32_t format = GxB_BY_COL;
+    if (tsr_real.GrB_Matrix_nrows(&nrows, o->handle) != GrB_SUCCESS ||
+        (!vector && (nrows > TSR_FEW || tsr_real.GrB_Matrix_ncols(&ncols, o->handle) != GrB_SUCCESS ||
+                     tsr_real.GxB_Matrix_Option_get_INT32(o->handle, GxB_FORMAT, &format) != GrB_SUCCESS || format != GxB_BY_ROW)))
+        return false;
+    o->view = (tsr_view){.format = TSR_SPARSE, .by_col = vector, .index_size = 8, .nrows = (int64_t)nrows, .ncols = (int64_t)ncols,
+                         .nvec = vector ? 1 : (int64_t)nrows, .vlen = vector ? (int64_t)nrows : (int64_t)ncols};
+    return tsr_match_object_type(&o->view.type, o->handle);
+}
+
+bool tsr_few_look(tsr_few_operand *o, GrB_Matrix handle, bool vector)
+{
+    *o = (tsr_few_operand){.handle = handle, .sparsity = tsr_match_sparsity(handle)};
+    if (o->sparsity == 0 || o->sparsity == GxB_HYPERSPARSE || !look_at_shape(o, vector))
+        return false;
+    const tsr_type type = o->view.type;
+    GrB_Index nvals;
+    if (o->sparsity == GxB_SPARSE) {
+        o->sorts = !tsr_held_find(o);
+        o->view.type = type;
+        if (o->sorts && tsr_real.GrB_Matrix_nvals(&nvals, handle) == GrB_SUCCESS)
+            o->view.nvals = (int64_t)nvals;
+        return tsr_match_sparsity(handle) == GxB_SPARSE; /* to count entries finishes pending work */
+    }
+    const bool known = tsr_match_view(&o->view, handle);
+    o->view.type = type;
+    return known && !tsr_is_compressed(&o->view);
+}
+
+bool tsr_few_look_sorted(tsr_few_operand *o)
+{
+    const tsr_type type = o->view.type;
+    const bool known = tsr_match_view(&o->view, o->handle);
+    o->view.type = type;
+    o->view.format = TSR_SPARSE; /* also where every entry is present */
+    o->sorts = false;
+    return known;
+}
+
+/* ---- C ---- */
+
+static GrB_Info unpack(tsr_few_target *t, bool *jumbled)
+{
+    tsr_handover *a = &t->arrays;
+    GrB_Index p = 0, i = 0, x = 0;
+    const GrB_Info info =
+        t->vector ? tsr_real.GxB_Matrix_unpack_CSC(t->handle, &a->p, &a->i, &a->x, &p, &i, &x, &a->iso, jumbled, NULL)
+                  : tsr_real.GxB_Matrix_unpack_CSR(t->handle, &a->p, &a->i, &a->x, &p, &i, &x, &a->iso, jumbled, NULL);
+    a->p_bytes = p;
+    a->i_bytes = i;
+    a->x_bytes = x;
+    return info;
+}
+
+tsr_few_target tsr_few_target_of(const tsr_few_operand *C)
+{
+    return (tsr_few_target){.handle = C->handle, .vector = C->view.by_col, 
+                            .vlen = C->view.vlen, .arrays = {.memory = &tsr_door_memory}, .settings = tsr_settings_read(C->handle)};
+}
+
+bool tsr_few_take(tsr_few_target *t, tsr_few_operand *operand)
+{
+    const size_t nrows = (size_t)operand->view.nvec;
+    *t = tsr_few_target_of(operand);
+    bool jumbled = false;
+    if (unpack(t, &jumbled) != GrB_SUCCESS)
+        return false;
+    t->taken = true;
+    t->arrays.jumbled = jumbled;
+    t->arrays.nvec = operand->view.nvec;
+    t->arrays.nvals = (int64_t)t->arrays.p[nrows];
+    operand->sorts = false;
+    operand->view.p = (const int64_t *)t->arrays.p;
+    operand->view.i = t->arrays.i;
+    operand->view.x = t->arrays.x;
+    operand->view.iso = t->arrays.iso;
+    operand->view.jumbled = jumbled;
+    operand->view.nvals = t->arrays.nvals;
+    return true;
+}
+
+bool tsr_few_put_back(tsr_few_target *t)
+{
+    if (!t->taken)
+        return true;
+    t->taken = false;
+    return tsr_finish_arrays(t->handle, t->vector, t->vector, &t->arrays, &t->settings, false) == GrB_SUCCESS;
+}
+
+static void *room(void *old, size_t *bytes, size_t needed)
+{
+    if (old && *bytes >= needed)
+        return old;
+    void *block = tsr_user_malloc(needed);
+    if (block)
+        *bytes = needed;
+    return block;
+}
+
+/* Blocks that are large enough stay. */
+static bool reserve(tsr_handover *to, const tsr_handover *from, const tsr_few *few, size_t size, bool iso)
+{
+    const size_t n = (size_t)(few->nvals > 0 ? few->nvals : 1), vectors = (size_t)few->nvec + 1;
+    *to = *from;
+    to->p = room(from->p, &to->p_bytes, vectors * sizeof *to->p);
+    to->i = room(from->i, &to->i_bytes, n * sizeof *to->i);
+    to->x = room(from->x, &to->x_bytes, (iso ? 1 : n) * size);
+    if (to->p && to->i && to->x)
+        return true;
+    if (to->p != from->p)
+        tsr_user_free(to->p);
+    if (to->i != from->i)
+        tsr_user_free(to->i);
+    if (to->x != from->x)
+        tsr_user_free(to->x);
+    return false;
+}
+
+static void free_replaced(const tsr_handover *from, const tsr_handover *to)
+{
+    if (from->p != to->p)
+        tsr_user_free(from->p);
+    if (from->i != to->i)
+        tsr_user_free(from->i);
+    if (from->x != to->x)
+        tsr_user_free(from->x);
+}
+
+static void fill(tsr_handover *a, const tsr_few *few, size_t size, const void *one)
+{
+    size_t first = 0;
+    for (int64_t r = 0; r < few->nvec; r++) {
+        const tsr_few_vector *v = &few->vectors[r];
+        const size_t count = (size_t)v->count;
+        a->p[r] = first;
+        if (count > 0)
+            memcpy(a->i + first, v->i, count * sizeof *a->i);
+        if (count > 0 && !one)
+            memcpy((char *)a->x + first * size, v->x, count * size);
+        first += count;
+    }
+    a->p[few->nvec] = first;
+    if (one)
+        memcpy(a->x, one, size);
+    a->nvec = few->nvec;
+    a->nvals = (int64_t)first;
+    a->iso = one;
+    a->jumbled = !few->sorted;
+}
+
+static void keep(const tsr_few_target *t, const tsr_handover *a, tsr_type type)
+{
+    if (tsr_match_sparsity(t->handle) != GxB_SPARSE)
+        return;
+    tsr_held_keep(t->handle, &(tsr_view){.format = TSR_SPARSE, .type = type, .by_col = t->vector, .iso = a->iso, .jumbled = a->jumbled,
+                                         .index_size = 8, .nrows = t->vector ? t->vlen : a->nvec, .ncols = t->vector ? 1 : t->vlen,
+                                         .nvec = a->nvec, .vlen = t->vlen, .nvals = a->nvals, .p = (const int64_t *)a->p, .i = a->i, .x = a->x});
+}
+
+/* Does SuiteSparse hold so many entries sparse where it may hold them otherwise? */
+static bool stays_sparse(const tsr_few_target *t, const tsr_few *few, int64_t vlen)
+{
+    const tsr_settings *s = &t->settings;
+    int64_t nonempty = 0;
+    for (int64_t r = 0; r < few->nvec; r++)
+        nonempty += few->vectors[r].count > 0;
+    return (s->control & GxB_SPARSE) && (double)few->nvals < s->bitmap_switch * (double)vlen * (double)few->nvec &&
+           (t->vector || (double)nonempty > s->hyper_switch * (double)few->nvec);
+}
+
+/* What conforms already need not be told to: that takes longer than the hand-over. */
+static GrB_Info finish(const tsr_few_target *t, tsr_handover *a, bool conforms)
+{
+    const tsr_settings *s = &t->settings;
+    const GrB_Info info = tsr_pack(t->handle, t->vector, t->vector, a);
+    if (info != GrB_SUCCESS)
+        return info;
+    const tsr_settings now = tsr_settings_read(t->handle);
+    const bool same = now.control == s->control && now.bitmap_switch == s->bitmap_switch && now.hyper_switch == s->hyper_switch;
+    return same && conforms ? info : tsr_settings_restore(t->handle, s, true);
+}
+
+bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_type type, const void *one)
+{
+    const size_t size = tsr_type_size(type);
+    tsr_handover a;
+    if (!reserve(&a, &t->arrays, few, size, one))
+        return false;
+    fill(&a, few, size, one);
+    free_replaced(&t->arrays, &a);
+    const int64_t end = a.nvals;
+    const tsr_handover given = a;
+    int64_t ends[2] = {0, end};
+    *info = finish(t, &a, stays_sparse(t, few, t->vlen));
+    tsr_arrays_free(&a);
+    t->taken = false;
+    t->arrays = (tsr_handover){.memory = &tsr_door_memory};
+    if (*info == GrB_SUCCESS) {
+        tsr_handover shown = given;
+        if (t->vector)
+            shown.p = (GrB_Index *)ends;
+        keep(t, &shown, type);
+    }
+    return true;
+}

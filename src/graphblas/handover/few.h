@@ -1,0 +1,55 @@
+/* Sparse vectors, and matrices of few rows, as kernels take them: looked at without sorting them, taken out of their object and put
+ * back in a fraction of a microsecond.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_HANDOVER_FEW_H
+#define TSR_HANDOVER_FEW_H
+
+#include "src/engine/few.h"
+#include "src/graphblas/handover/finish.h"
+
+/* From 10 on objects may hold indices of 32 bits, and make them of what they are given. */
+#define TSR_FEW_POSSIBLE (GxB_IMPLEMENTATION_MAJOR < 10)
+
+/* One operand.  A vector is one vector by column, of a matrix rows are meant. */
+typedef struct tsr_few_operand {
+    GrB_Matrix handle;
+    tsr_view view;
+    int64_t ends[2];  /* a vector's view.p */
+    int32_t sparsity; /* GxB_SPARSE … */
+    bool sorts;       /* sparse, and to look at its arrays may sort them: they were not */
+} tsr_few_operand;
+
+/* Shape, type and form; the arrays of what is not sparse, and of what was handed over by us.  False: not valid, hypersparse, of another type
+ * than the built-in ones, more than TSR_FEW rows, or held by column. */
+bool tsr_few_look(tsr_few_operand *operand, GrB_Matrix handle, bool vector);
+
+/* The arrays of one that `sorts`: SuiteSparse sorts them if they are not. */
+bool tsr_few_look_sorted(tsr_few_operand *operand);
+
+/* ---- C ---- */
+
+typedef struct tsr_few_target {
+    GrB_Matrix handle;
+    bool vector, taken;
+    int64_t vlen;
+    tsr_handover arrays;
+    tsr_settings settings;
+} tsr_few_target;
+
+/* C, which keeps its arrays until it gets others. */
+tsr_few_target tsr_few_target_of(const tsr_few_operand *C);
+
+/* The arrays of a sparse C leave it, in whatever order they are, and are the operand's.  False: nothing has changed. */
+bool tsr_few_take(tsr_few_target *target, tsr_few_operand *C);
+bool tsr_few_put_back(tsr_few_target *target);
+
+/* C = the vectors, of `type`, in C's own arrays if they are large enough.  one: the value of all of them; NULL: each has its own.  False: no
+ * memory, and nothing has changed. */
+bool tsr_few_give(GrB_Info *info, tsr_few_target *target, const tsr_few *few, tsr_type type, const void *one);
+
+/* ---- held.c: what was handed over lies there until the next write ---- */
+bool tsr_held_find(tsr_few_operand *operand);
+bool tsr_held_jumbled(const void *handle); /* it is one, and a call of SuiteSparse may sort it */
+void tsr_held_keep(GrB_Matrix handle, const tsr_view *view);
+
+#endif

@@ -1,0 +1,292 @@
+/* Products of few sparse vectors: C<M> = U A entry by entry of U (push), w<m> = A u with a bitmap u row by row of A (pull).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/push_product.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/graphblas/handover/few.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/policy/few.h"
+#include "src/runtime/config.h"
+#include "src/runtime/trace.h"
+
+/* A call on its way. */
+typedef struct push_call {
+    const tsr_arguments *c;
+    tsr_modifiers mod;
+    tsr_push p;
+    GrB_Matrix u_handle, a_handle;
+    tsr_few_operand u, m, old; /* old: C */
+    bool pull;
+    bool iso;
+    uint64_t one;
+    int64_t work, nvals; /* nvals: of the result */
+} push_call;
+
+/* ---- what the call is ---- */
+
+static bool held_by_row(bool *by_row, GrB_Matrix A)
+{
+    int32_t format = 0;
+    *by_row = A && tsr_real.GxB_Matrix_Option_get_INT32(A, GxB_FORMAT, &format) == GrB_SUCCESS && format == GxB_BY_ROW;
+    return format == GxB_BY_ROW || format == GxB_BY_COL;
+}
+
+/* The right operand lies by row for a push, by column for a pull. */
+static bool orient(push_call *h)
+{
+    const tsr_arguments *c = h->c;
+    bool by_row;
+    h->u_handle = c->vector ? c->B : c->A;
+    h->a_handle = c->vector ? c->A : c->B;
+    if (!c->C || !h->u_handle || c->accum || tsr_match_descriptor(&h->mod, c->desc) || !held_by_row(&by_row, h->a_handle))
+        return false;
+    if (!c->vector) {
+        h->pull = by_row == h->mod.tran1;
+        return !h->mod.tran0 && !h->pull;
+    }
+    h->pull = c->flip ? by_row == h->mod.tran1 : by_row != h->mod.tran0;
+    return !h->pull || TSR_PULL_PAYS || tsr_config_forces_cpu();
+}
+
+static bool is_distinct(const push_call *h)
+{
+    const tsr_arguments *c = h->c;
+    return c->C != c->M && c->C != h->a_handle && h->a_handle != c->M && (c->M || !h->mod.mask_comp);
+}
+
+/* Known without looking at anything: the forms that a push or a pull takes. */
+static bool has_forms(const push_call *h)
+{
+    const int32_t u = tsr_match_sparsity(h->u_handle), m = tsr_match_sparsity(h->c->M);
+    if (h->pull)
+        return (u & (GxB_BITMAP | GxB_FULL)) && !(m & (GxB_SPARSE | GxB_HYPERSPARSE));
+    return u == GxB_SPARSE && m != GxB_HYPERSPARSE;
+}
+
+/* ---- operands ---- */
+
+static bool look_at_vectors(push_call *h)
+{
+    const tsr_arguments *c = h->c;
+    if (!tsr_few_look(&h->u, h->u_handle, c->vector))
+        return false;
+    h->old = h->u;
+    if (c->C != h->u_handle && !tsr_few_look(&h->old, c->C, c->vector))
+        return false;
+    if (!c->M)
+        return true;
+    return tsr_few_look(&h->m, c->M, c->vector) && (!h->m.sorts || tsr_few_look_sorted(&h->m));
+}
+
+static bool look_at_matrix(push_call *h)
+{
+    tsr_view *a = &h->p.a;
+    if (!tsr_match_view(a, h->a_handle) || !tsr_match_object_type(&a->type, h->a_handle))
+        return false;
+    return a->format == TSR_SPARSE && a->nvec == (a->by_col ? a->ncols : a->nrows);
+}
+
+static bool fits(const push_call *h)
+{
+    const tsr_view *u = &h->u.view, *a = &h->p.a, *c = &h->old.view, *m = &h->m.view;
+    const int64_t inner = h->pull ? a->vlen : a->nvec, outer = h->pull ? a->nvec : a->vlen;
+    return u->vlen == inner && c->vlen == outer && c->nvec == u->nvec && (!h->c->M || (m->vlen == outer && m->nvec == u->nvec)) &&
+           outer > 0 && inner > 0;
+}
+
+static bool fits_types(const push_call *h)
+{
+    const tsr_push_semiring *s = &h->p.semiring;
+    return (!tsr_push_reads_u(s) || h->u.view.type == s->type) && (!tsr_push_reads_a(s) || h->p.a.type == s->type) &&
+           h->old.view.type == s->result;
+}
+
+/* Outside of the mask C would keep entries. */
+static bool replaces(const push_call *h)
+{
+    return !h->c->M || h->mod.replace || h->old.view.nvals == 0;
+}
+
+/* ---- a result of one value ---- */
+
+static bool one_value(const tsr_view *v)
+{
+    return v->iso || (v->nvals == 1 && v->format != TSR_BITMAP && v->x);
+}
+
+/* As with SuiteSparse: idempotent monoids, and those that are with products of 1. */
+static bool keeps_one(const tsr_push_semiring *s)
+{
+    switch (s->add) {
+    case TSR_REDUCE_PLUS:
+    case TSR_REDUCE_LXOR: return false;
+    case TSR_REDUCE_TIMES:
+    case TSR_REDUCE_EQ: return s->mul == TSR_EWISE_PAIR;
+    default: return true;
+    }
+}
+
+static void find_one(push_call *h)
+{
+    const tsr_push_semiring *s = &h->p.semiring;
+    const tsr_view *u = &h->u.view, *a = &h->p.a;
+    if (s->factor != TSR_FACTOR_VALUES || !keeps_one(s) || (tsr_push_reads_u(s) && !one_value(u)) || (tsr_push_reads_a(s) && !one_value(a)))
+        return;
+    uint64_t of_u = 0, of_a = 0;
+    if (tsr_push_reads_u(s))
+        memcpy(&of_u, u->x, tsr_type_size(s->type));
+    if (tsr_push_reads_a(s))
+        memcpy(&of_a, a->x, tsr_type_size(s->type));
+    h->one = tsr_engine_push_one(s, of_u, of_a);
+    h->iso = h->p.pattern = true;
+}
+
+/* ---- match ---- */
+
+static void complete(push_call *h)
+{
+    h->p.u = h->u.view;
+    h->p.mask = h->c->M ? &h->m.view : NULL;
+    h->p.mask_structural = h->mod.mask_struct;
+    h->p.mask_complement = h->mod.mask_comp;
+    h->p.nthreads = h->mod.nthreads;
+}
+
+static bool is_short(const push_call *h)
+{
+    GrB_Index length = 0;
+    const GrB_Info info = h->c->vector ? tsr_real.GrB_Matrix_nrows(&length, h->c->C) : tsr_real.GrB_Matrix_ncols(&length, h->c->C);
+    return info != GrB_SUCCESS || (length < TSR_FEW_LEAST && !tsr_config_forces_cpu());
+}
+
+static bool match(push_call *h)
+{
+    return orient(h) && is_distinct(h) && has_forms(h) && !is_short(h) &&
+           tsr_match_push_semiring(&h->p.semiring, h->c->semiring, h->c->vector && !h->c->flip);
+}
+
+static bool look(push_call *h)
+{
+    const tsr_arguments *c = h->c;
+    TSR_HOOK_READ(c->M);
+    TSR_HOOK_READ(c->A);
+    TSR_HOOK_READ(c->B);
+    if (c->C != h->u_handle)
+        TSR_HOOK_WRITE(c->C);
+    if (!look_at_vectors(h) || !look_at_matrix(h) || !fits(h) || !fits_types(h) || !replaces(h))
+        return false;
+    if (h->u.sorts && c->C != h->u_handle)
+        return tsr_few_look_sorted(&h->u);
+    return true;
+}
+
+/* ---- push ---- */
+
+static void report(const push_call *h, const char *route, int64_t nvals, double start)
+{
+    if (!tsr_trace_wanted())
+        return;
+    char pattern[128];
+    const tsr_push *p = &h->p;
+    snprintf(pattern, sizeof pattern, "%s%s %s n=%lld of %lld entries, %lld multiply-adds, %lld entries", h->pull ? "pull" : "push",
+             p->mask ? p->mask_complement ? " !mask" : " mask" : "", tsr_type_name(p->semiring.result), (long long)h->old.view.vlen,
+             (long long)h->u.view.nvals, (long long)h->work, (long long)nvals);
+    const tsr_trace_record record = {.call = h->c->name, .pattern = pattern, .route = route, .predicted_ms = -1.0,
+                                     .measured_ms = tsr_engine_clock_ms() - start, .reason = "few sparse vectors"};
+    tsr_trace_product(&record);
+}
+
+static bool is_target(const push_call *h)
+{
+    return h->c->C == h->u_handle;
+}
+
+/* C's arrays, if it is U and they are not known: otherwise new ones are sooner there. */
+static bool take_target(push_call *h, tsr_few_target *target)
+{
+    if (h->old.sparsity == GxB_SPARSE && is_target(h) && h->u.sorts)
+        return tsr_few_take(target, &h->u);
+    *target = tsr_few_target_of(&h->old);
+    return true;
+}
+
+static bool finish(GrB_Info *info, push_call *h, tsr_few_target *target)
+{
+    tsr_few t;
+    bool done = false;
+    find_one(h);
+    complete(h);
+    h->work = tsr_engine_push_work(&h->p);
+    if (h->work >= 0 && tsr_engine_push(&h->p, h->work, &t) == TSR_OK) {
+        if (is_target(h))
+            TSR_HOOK_WRITE(h->c->C);
+        done = tsr_few_give(info, target, &t, h->p.semiring.result, h->iso ? &h->one : NULL);
+        h->nvals = t.nvals;
+        tsr_few_release(&t);
+    }
+    return done;
+}
+
+static bool push(GrB_Info *info, push_call *h)
+{
+    const double start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
+    tsr_few_target target;
+    if (!take_target(h, &target))
+        return false;
+    const bool done = finish(info, h, &target);
+    if (done)
+        report(h, "cpu:push", h->nvals, start);
+    else
+        tsr_few_put_back(&target);
+    return done;
+}
+
+/* ---- pull ---- */
+
+/* New arrays for the result; C's old ones may be u's. */
+static bool pull(GrB_Info *info, push_call *h)
+{
+    const double start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
+    const int64_t n = h->old.view.vlen;
+    tsr_handover arrays;
+    find_one(h);
+    complete(h);
+    if (!tsr_arrays_dense(&arrays, &tsr_door_memory, n, h->p.semiring.result, true))
+        return false;
+    const int64_t nvals = tsr_engine_pull(&h->p, arrays.b, arrays.x);
+    if (nvals < 0) {
+        tsr_arrays_free(&arrays);
+        return false;
+    }
+    tsr_arrays_count(&arrays, nvals, n);
+    if (h->iso)
+        tsr_arrays_unify(&arrays, tsr_type_size(h->p.semiring.result), &h->one);
+    if (is_target(h))
+        TSR_HOOK_WRITE(h->c->C);
+    *info = tsr_finish_conforming(h->c->C, true, true, &arrays);
+    tsr_arrays_free(&arrays);
+    report(h, "cpu:pull", nvals, start);
+    return true;
+}
+
+/* ---- calls ---- */
+
+static bool allowed(const tsr_arguments *call)
+{
+    const tsr_config *config = tsr_config_get();
+    return TSR_FEW_POSSIBLE && config->mode != TSR_MODE_OFF && config->mode != TSR_MODE_GPU && !(config->disabled & call->disable) && config->min_work <= 0 &&
+           !(tsr_busy() & (TSR_BUSY_ARRAYS | TSR_BUSY_LOST | TSR_BUSY_FORMS));
+}
+
+bool tsr_try_push(GrB_Info *info, const tsr_arguments *call)
+{
+    push_call h = {.c = call};
+    if (!allowed(call) || !match(&h))
+        return false;
+    tsr_quiet_begin();
+    const bool done = look(&h) && (h.pull ? pull(info, &h) : push(info, &h));
+    tsr_quiet_end();
+    return done;
+}
