@@ -88,6 +88,7 @@ static bool inspect_old(tsr_elementwise *e)
         return false;
     if (!empty(&e->c))
         return fits(e, &e->c);
+    tsr_object_release(&e->c);
     e->c = (tsr_object){0};
     step->accumulates = false;
     step->replace = true;
