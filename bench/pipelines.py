@@ -112,7 +112,7 @@ def measure(options, pipeline, folder):
         for _ in range(options.pairs - 1):
             lower(plain, run(options, pipeline, folder, [], {}))
             lower(ours, run(options, pipeline, folder, [], through(options, mode)))
-        row = {'pipeline': name, 'graph': options.graph or pipeline[3] or f'rmat:{options.scale}', 'mode': mode, 'vertices': plain['vertices'], 'edges': plain['edges'],
+        row = {'pipeline': name, 'graph': os.path.basename(options.graph or pipeline[3] or f'rmat:{options.scale}'), 'mode': mode, 'vertices': plain['vertices'], 'edges': plain['edges'],
                'plain_first_ms': plain['first_ms'], 'plain_ms': plain['later_ms'], 'plain_read_ms': plain['read_ms'],
                'tessera_first_ms': ours['first_ms'], 'tessera_ms': ours['later_ms'], 'tessera_read_ms': ours['read_ms'],
                'plain_all_ms': plain['all_ms'], 'tessera_all_ms': ours['all_ms'],

@@ -9,7 +9,7 @@ usage: check_docs.py BUILD_DIR
   - Every row of figures is one that the records named on its page give, by bench/table.py, bench/cuda/table.py, spgemm_table.py or rounded.  Where a
     section says that it has "no record", its rows are counted and that is printed.
   - Every record in bench/results is named as bench/record.py says, and something cites it.
-  - docs/native-reference.md and docs/benchmarks.md are what tools/scripts/make_reference.py and tools/scripts/make_benchmarks.py make.
+  - docs/native-reference.md, docs/benchmarks.md, the picture and the table of README.md are what their scripts in tools/scripts make.
   - Links, files in backquotes, TESSERA_ variables, options of the command and messages of the library exist.
 
 SPDX-License-Identifier: Apache-2.0"""
@@ -313,6 +313,8 @@ def main():
         page = ROOT / 'docs' / name
         if output_of('python3', f'tools/scripts/{script}') != page.read_text(encoding='utf-8'):
             complain(page, f'is not what tools/scripts/{script} > docs/{name} makes now')
+    if subprocess.run(['python3', 'tools/scripts/make_pictures.py', '--check'], cwd=ROOT, capture_output=True, check=False).returncode:
+        complain(ROOT / 'README.md', 'its table or picture is not what tools/scripts/make_pictures.py makes now')
     for remark in remarks:
         print(remark)
     for problem in problems:

@@ -48,7 +48,7 @@ def write(path, results, words):
             'Median of the turns, which the two sides take in turns.'
             '<br><span class="key plain" style="margin-left:0"></span>SuiteSparse:GraphBLAS alone<span class="key ours"></span>with Tessera</p>\n'
             + ''.join(map(section, results))
-            + '<h2>Next</h2>\n<p><code>tessera run -- ./your-program</code> starts your own program the same way, and says at its end what was '
-            'saved; <code>--report=page.html</code> draws it.</p>\n</body></html>\n')
+            + '<h2>Next</h2>\n<p><code>tessera run -- ./your-program</code> starts your own program the same way; '
+            '<code>--verbose=1</code> prints a summary at its end.</p>\n</body></html>\n')
     with open(path, 'w', encoding='utf-8') as file:
         file.write(page)

@@ -3,7 +3,10 @@
 
 usage: make_benchmarks.py > docs/benchmarks.md     SPDX-License-Identifier: Apache-2.0"""
 import pathlib
+import re
 import subprocess
+
+import make_pictures
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Title, record, command that makes the table, what to say.
@@ -43,13 +46,45 @@ TABLES = [
 ]
 
 
+# Records that other pages do not cite.
+MORE = (('a GCN of two layers on a CPU, 57 million edges, 4 threads', 'xeon-4core/pipelines/2026-11-22T0910-fc2c49f0259c-dirty.jsonl'),
+        ('masked products on a GPU', 'h200/masked/2026-11-21T2347-6c43297495ff.jsonl'))
+SUPPORT = """## What is computed here
+
+Everything else is forwarded to SuiteSparse. "Real types" are the eleven built-in ones: bool, int8 to int64, uint8 to uint64, FP32, FP64.
+
+| Operation | Types | Operators | Formats of the operands | CPU | GPU |
+|---|---|---|---|---|---|
+| sparse × dense, either side (`GrB_mxm`, `mxv`, `vxm`) | real types | plus, min, max, any, lor × times, first, second, pair, plus, and | sparse or hypersparse × full or bitmap, by row or by column | yes; `mxv` where SuiteSparse is slower than memory | yes |
+| the same, FP32 rounded to TF32, BF16, FP16 | FP32 | plus_times | as above | – | on request ([numerics.md](numerics.md)) |
+| sparse vector × sparse matrix | real types | as above | sparse vector, or at most 64 rows or columns | – | yes |
+| sampled dense × dense, `C<S> = X·Y'` | real types | as above | full X and Y, sparse mask | yes | yes |
+| `C<M> = A·B` of sparse A, B, M | real types | as above | sparse, mask not complemented | yes | yes |
+| full × full | FP32, FP64 | plus_times | full | yes | yes |
+| apply, eWiseAdd, eWiseMult, select, assign, extract of all | real types | built-in | full, bitmap | where SuiteSparse is slower than memory | where an operand is there already |
+| reduce, transpose | real types | built-in monoids | full, bitmap | – | where the operand is there already |
+
+Details: [drop-in.md](drop-in.md); who decides, and how: [routing.md](routing.md)."""
+
+
+def anchor(title):
+    """As GitHub makes it."""
+    return re.sub(r'[^a-z0-9 -]', '', title.lower()).replace(' ', '-')
+
+
 def main():
     print('# Benchmarks\n\nMade from the records in `bench/results` by `tools/scripts/make_benchmarks.py`; how to measure: '
-          '[CONTRIBUTING.md](../CONTRIBUTING.md). For your own matrices: `tessera bench` ([tool.md](tool.md)).')
+          '[CONTRIBUTING.md](../CONTRIBUTING.md). For your own matrices: `tessera bench` ([tool.md](tool.md)).\n')
+    titles = ['What is computed here', 'Whole programs at a glance', *(title for title, *_ in TABLES)]
+    print('\n'.join(f'- [{title}](#{anchor(title)})' for title in titles))
+    print(f'\n{SUPPORT}')
+    print('\n## Whole programs at a glance\n\n![Times as fast as SuiteSparse alone: six unchanged programs](pictures/programs.svg)\n\n'
+          f'Made by `tools/scripts/make_pictures.py` from `{make_pictures.CPU}` and `{make_pictures.GPU}`; in numbers: [README](../README.md).')
     for title, name, command, words in TABLES:
         record = f'bench/results/{name}'
         table = subprocess.run(['python3', *command, record], cwd=ROOT, capture_output=True, text=True, check=True).stdout
         print(f'\n## {title}\n\n{words} Record: `{record}`.\n\n{table.strip()}')
+    print('\n## More records\n\n' + '\n'.join(f'- {words}: `bench/results/{name}`' for words, name in MORE))
 
 
 if __name__ == '__main__':
