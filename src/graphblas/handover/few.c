@@ -25,6 +25,8 @@ static bool look_at_shape(tsr_few_operand *o, bool vector)
 bool tsr_few_look(tsr_few_operand *o, GrB_Matrix handle, bool vector)
 {
     *o = (tsr_few_operand){.handle = handle, .sparsity = tsr_match_sparsity(handle)};
+    if (GxB_IMPLEMENTATION_MAJOR >= 10) /* their integers may have 32 bits, which this does not read yet */
+        return false;
     if (o->sparsity == 0 || o->sparsity == GxB_HYPERSPARSE || !look_at_shape(o, vector))
         return false;
     const tsr_type type = o->view.type;
