@@ -82,6 +82,9 @@ typedef struct tsr_door {
     bool (*bring)(const tsr_arguments *given);   /* all contents to the host; false: they are lost */
     bool (*pays)(const tsr_arguments *given);    /* is a look at the host's contents worth it? */
     int (*forward)(const tsr_arguments *given);  /* the other library computes the call */
+    /* … or, to see how long that takes, these rows of the mask, or of C: ms, how many of all entries (of the mask, of A).  No contents change;
+     * false: not possible. */
+    bool (*sample)(const tsr_arguments *given, bool masked, const int64_t *rows, int64_t count, double *ms, int64_t *entries, int64_t *all);
 
     /* ---- where contents are (handles may be NULL) ---- */
     tsr_record *(*record)(const void *handle, bool create);  /* with a reference */
@@ -231,6 +234,7 @@ typedef struct tsr_call {
     bool deferred;     /* nobody else can compute it any more */
     tsr_remote remote;
     int64_t moved;     /* bytes, to have operands on the device */
+    double other_ms;   /* what the door's library would have taken, as far as it is known; 0 or less: not */
     double pin_ms;     /* spent once on memory that products will use again */
 } tsr_call;
 

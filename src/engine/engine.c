@@ -5,7 +5,9 @@
 #include "src/base/types.h"
 #include "src/engine/contents.h"
 #include "src/engine/engine.h"
+#include "src/engine/savings.h"
 #include "src/runtime/config.h"
+#include "src/runtime/savings.h"
 #include "src/runtime/warn.h"
 
 /* ---- what a call holds ---- */
@@ -31,23 +33,25 @@ static void release(tsr_call *call)
 
 /* ---- the other library ---- */
 
-static void report_forward(const tsr_call *call, const char *reason)
+static void report_forward(const tsr_call *call, const char *reason, double ms)
 {
     if (!tsr_trace_wanted())
         return;
     char pattern[160] = "";
     if (call->operation)
         call->operation->describe(pattern, sizeof pattern, call);
-    tsr_engine_report_forward(call->given.name, pattern, reason);
+    tsr_engine_report_forward(call->given.name, pattern, reason, ms);
 }
 
 /* It computes what is left to it; from here, if its time is worth knowing. */
-static bool forward(tsr_call *call)
+static bool forward(tsr_call *call, const char *reason)
 {
-    report_forward(call, call->decision.reason);
-    if (call->decision.timing)
-        call->info = call->door->forward(&call->given);
-    return call->decision.timing != 0;
+    if (!call->decision.timing && !tsr_trace_wanted())
+        return false;
+    const double start = tsr_engine_clock_ms();
+    call->info = call->door->forward(&call->given);
+    report_forward(call, reason, tsr_engine_clock_ms() - start);
+    return true;
 }
 
 /* The same; how much the GPU is missed is what is found out. */
@@ -55,10 +59,11 @@ static bool observe(tsr_call *call)
 {
     if (!call->door->bring(&call->given))
         return false;
-    report_forward(call, call->decision.reason);
     const double start = tsr_engine_clock_ms();
     call->info = call->door->forward(&call->given);
-    tsr_engine_observe(call, &call->decision, tsr_engine_clock_ms() - start);
+    const double ms = tsr_engine_clock_ms() - start;
+    report_forward(call, call->decision.reason, ms);
+    tsr_engine_observe(call, &call->decision, ms);
     return true;
 }
 
@@ -181,7 +186,7 @@ static bool leave(tsr_call *call, uint64_t *away)
 {
     bool done = false;
     if (!call->in_place)
-        done = forward(call);
+        done = forward(call, call->decision.reason);
     else if (call->decision.observed_ms >= 0)
         done = observe(call);
     else
@@ -218,7 +223,22 @@ static bool run_full(int *info, const tsr_door *door, const tsr_arguments *given
 {
     tsr_call call = {.given = *given, .door = door, .in_place = in_place};
     *info = 0;
-    return !tsr_config_get()->defer && door->allows_devices() && door->match_full(&call) && tsr_engine_run(&call);
+    const bool done = !tsr_config_get()->defer && door->allows_devices() && door->match_full(&call) && tsr_engine_run(&call);
+    if (done && tsr_savings_wanted())
+        tsr_savings_computed(0, -1);
+    return done;
+}
+
+/* With what SuiteSparse would have taken, if somebody wants to know. */
+static bool compute_product(tsr_call *call)
+{
+    if (!tsr_savings_wanted())
+        return compute(call);
+    const double other_ms = call->other_ms = tsr_engine_other_ms(call), start = tsr_engine_clock_ms();
+    const bool done = compute(call);
+    if (done)
+        tsr_savings_computed(tsr_engine_clock_ms() - start, other_ms);
+    return done;
 }
 
 static bool attempt(int *info, tsr_call *call, uint64_t *away)
@@ -226,10 +246,10 @@ static bool attempt(int *info, tsr_call *call, uint64_t *away)
     const tsr_arguments given = call->given;
     const char *why = call->door->match(call);
     if (why) {
-        if (!call->in_place)
-            report_forward(call, why);
+        const bool done = !call->in_place && forward(call, why);
         release(call);
-        return false;
+        *info = done ? call->info : *info;
+        return done;
     }
     call->operation->resolve(call);
     if (!call->in_place && tsr_is_dense_product(&call->product) && tsr_engine_gpu_multiplies(call) &&
@@ -239,7 +259,7 @@ static bool attempt(int *info, tsr_call *call, uint64_t *away)
     }
     call->operation->decide(call);
     const double start = call->decision.timing ? tsr_engine_clock_ms() : 0;
-    const bool done = is_computed(call) ? compute(call) : leave(call, away);
+    const bool done = is_computed(call) ? compute_product(call) : leave(call, away);
     *info = call->info;
     if (done && call->decision.timing && call->info == 0)
         tsr_engine_learn(&call->decision, tsr_engine_clock_ms() - start - call->pin_ms);

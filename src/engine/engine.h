@@ -95,7 +95,7 @@ int64_t tsr_engine_ewise(const tsr_host_ewise *step, int nthreads);
 void tsr_engine_report(const tsr_backend *backend, const char *kernel, tsr_trace_record record);
 
 /* The trace record of a call that is not ours (declined, or forwarded by the router). */
-void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason);
+void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason, double ms);
 
 /* Readable one-line description of a product, for traces and messages. */
 void tsr_engine_describe(char *text, size_t size, const tsr_product *product);

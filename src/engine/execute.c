@@ -41,7 +41,7 @@ static void report(const tsr_call *call, const tsr_decision *d, const tsr_result
     tsr_engine_describe(pattern, sizeof pattern, &call->product);
     snprintf(route, sizeof route, "%s:%s", d->backend->name, kernel_used(call, d, result));
     tsr_trace_product(&(tsr_trace_record){.call = call->given.name, .pattern = pattern, .route = route, .reason = d->reason,
-                                          .predicted_ms = d->predicted_ms, .measured_ms = measured_ms,
+                                          .predicted_ms = d->predicted_ms, .measured_ms = measured_ms, .other_ms = call->other_ms,
                                           .backend = d->backend,
                                           .bytes_moved = result->bytes_moved + call->moved, .built = result->built,
                                           .evicted = result->evicted});
@@ -59,11 +59,11 @@ void tsr_engine_report(const tsr_backend *backend, const char *kernel, tsr_trace
     tsr_trace_product(&record);
 }
 
-void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason)
+void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason, double ms)
 {
     if (tsr_trace_wanted())
         tsr_trace_product(&(tsr_trace_record){.call = call, .pattern = pattern, .route = "suitesparse",
-                                              .reason = reason, .predicted_ms = -1.0, .measured_ms = -1.0});
+                                              .reason = reason, .predicted_ms = -1.0, .measured_ms = ms});
 }
 
 typedef tsr_status (*execute_fn)(const tsr_product *product, tsr_result *result);

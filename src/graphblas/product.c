@@ -9,6 +9,7 @@
 #include "src/policy/route.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
+#include "src/runtime/savings.h"
 #include "src/runtime/trace.h"
 
 /* ---- sizes ---- */
@@ -185,15 +186,26 @@ static bool try_quietly(GrB_Info *info, const tsr_arguments *call)
     return done;
 }
 
+/* False: the wrapper does it, since nobody wants the time, or contents are lost. */
+static bool forward_timed(GrB_Info *info, const tsr_arguments *call, const char *why)
+{
+    if (!tsr_trace_wanted() || !tsr_product_bring(call))
+        return false;
+    const double start = tsr_engine_clock_ms();
+    *info = call_aloud(call);
+    tsr_engine_report_forward(call->name, "", why, tsr_engine_clock_ms() - start);
+    return true;
+}
+
 static bool try_call(GrB_Info *info, const tsr_arguments *call)
 {
     if (tsr_try_push(info, call))
         return true;
+    if (tsr_savings_wanted())
+        tsr_savings_called();
     const char *why = not_ours(call);
-    if (why) {
-        tsr_engine_report_forward(call->name, "", why);
-        return false;
-    }
+    if (why)
+        return forward_timed(info, call, why);
     tsr_quiet_begin();
     const bool done = try_quietly(info, call);
     tsr_quiet_end();

@@ -24,6 +24,10 @@ bool tsr_product_bring(const tsr_arguments *given);
 bool tsr_product_pays(const tsr_arguments *given);
 int tsr_product_forward(const tsr_arguments *given);
 
+/* ---- sample.c ---- */
+
+bool tsr_product_sample(const tsr_arguments *given, bool masked, const int64_t *rows, int64_t count, double *ms, int64_t *entries, int64_t *all);
+
 /* ---- match_product.c ---- */
 
 /* NULL: matched.  Otherwise why the call is forwarded (static text).  In place, operands that a device has are taken from there, and C,

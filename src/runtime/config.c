@@ -232,6 +232,7 @@ static const option options[] = {
     {"model", FIELD(model), parse_string, print_string, "a file name", NULL, TEXT(model)},
     {"trace", FIELD(trace), parse_string, print_string, "a file name", NULL, TEXT(trace)},
     {"verbose", FIELD(verbose), parse_int, print_int, "0, 1, 2", NULL, 2},
+    {"savings", FIELD(savings), parse_bool, print_bool, "0, 1", switches, 0},
     {"check", FIELD(check), parse_bool, print_bool, "0, 1", switches, 0},
     {"eager", FIELD(eager), parse_bool, print_bool, "0, 1", switches, 0},
     {"defer", FIELD(defer), parse_bool, print_bool, "0, 1", switches, 0},

@@ -27,6 +27,7 @@ typedef struct tsr_config {
     tsr_precision precision; /* TESSERA_PRECISION */
     tsr_reorder reorder;     /* TESSERA_REORDER */
     int verbose;             /* TESSERA_VERBOSE: 1 = one summary at exit, 2 = a line per product */
+    bool savings;            /* TESSERA_SAVINGS=1: one line at exit, what was saved */
     bool check;              /* TESSERA_CHECK=1: test mode, fingerprints operands (docs/testing.md) */
     bool eager;              /* TESSERA_EAGER=1: test mode, every usable representation is built at once */
     bool defer;              /* TESSERA_DEFER=1: test mode, products run when an operand is next touched */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "src/runtime/config.h"
@@ -238,6 +239,17 @@ static void unlock_and_warn(void)
     }
 }
 
+/* When this record was made: ms after the first one. */
+static double since_first_ms(void)
+{
+    static double first;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double ms = (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    first = first > 0 ? first : ms;
+    return ms - first;
+}
+
 static void write_json(const tsr_trace_record *r)
 {
     char line[LINE_SIZE];
@@ -249,6 +261,8 @@ static void write_json(const tsr_trace_record *r)
     add_json_string(&t, "reason", r->reason, ",");
     add_json_ms(&t, "predicted_ms", r->predicted_ms);
     add_json_ms(&t, "measured_ms", r->measured_ms);
+    add_json_ms(&t, "other_ms", r->other_ms > 0 ? r->other_ms : -1);
+    add_json_ms(&t, "at_ms", since_first_ms());
     add(&t, "\"bytes_moved\":%lld,\"built\":%d,\"evicted\":%d,\"pid\":%ld,\"line\":%lld}\n", (long long)r->bytes_moved, r->built,
         r->evicted, (long)getpid(), (long long)lines);
     write_trace(&t);
@@ -325,6 +339,15 @@ static void without_numbers(char *out, size_t size, const char *reason)
     out[n] = '\0';
 }
 
+/* One reason, whatever the numbers, for people. */
+static void reason_of(char *out, size_t size, const char *reason)
+{
+    if (strstr(reason, "predicted "))
+        snprintf(out, size, "SuiteSparse is %s to be as fast", strncmp(reason, "measured", strlen("measured")) == 0 ? "measured" : "predicted");
+    else
+        without_numbers(out, size, reason);
+}
+
 static bool is_forward(const char *route)
 {
     return strcmp(route, "suitesparse") == 0;
@@ -346,8 +369,8 @@ static void count_record(const tsr_trace_record *r)
         count(&moves, name, (double)r->bytes_moved);
     }
     if (is_forward(r->route) && r->reason) {
-        without_numbers(name, sizeof name, r->reason);
-        count(&forwards, name, 0);
+        reason_of(name, sizeof name, r->reason);
+        count(&forwards, name, r->measured_ms);
     }
 }
 
@@ -385,12 +408,6 @@ static void take_times(bool wait)
     }
 }
 
-static int by_count(const void *left, const void *right)
-{
-    const row *a = left, *b = right;
-    return a->count < b->count ? 1 : a->count > b->count ? -1 : strcmp(a->name, b->name);
-}
-
 static int by_sum(const void *left, const void *right)
 {
     const row *a = left, *b = right;
@@ -417,8 +434,8 @@ static void summarize(void)
 {
     char block[2 * LINE_SIZE];
     text t = {block, 0, sizeof block};
-    qsort(products.rows, (size_t)products.used, sizeof(row), by_count);
-    qsort(forwards.rows, (size_t)forwards.used, sizeof(row), by_count);
+    qsort(products.rows, (size_t)products.used, sizeof(row), by_sum);
+    qsort(forwards.rows, (size_t)forwards.used, sizeof(row), by_sum);
     add(&t, "tessera: summary of process %ld%s\n", (long)getpid(), products.used ? "" : ": no products");
     for (int k = 0; k < products.used && k < TOP_ROUTES; k++) {
         add(&t, "tessera:   %-44s %9lld calls %12.3f ms", products.rows[k].name, (long long)products.rows[k].count, products.rows[k].sum);
@@ -428,7 +445,8 @@ static void summarize(void)
         add(&t, "\n");
     }
     for (int k = 0; k < forwards.used && k < TOP_REASONS; k++) {
-        add(&t, "tessera:   forwarded %9lld: %s\n", (long long)forwards.rows[k].count, forwards.rows[k].name);
+        add(&t, "tessera:   forwarded %9lld calls %12.3f ms: %s\n", (long long)forwards.rows[k].count, forwards.rows[k].sum,
+            forwards.rows[k].name);
     }
     add_moves(&t);
     if (built || evicted)

@@ -12,6 +12,7 @@ typedef struct tsr_trace_record {
     const char *reason;  /* why this route: "predicted 3.1 ms against 14.0 ms", "below min_work" */
     double predicted_ms; /* < 0: not predicted */
     double measured_ms;  /* < 0: not measured */
+    double other_ms;     /* what SuiteSparse would have taken, estimated; 0 or less: not known */
     int64_t bytes_moved; /* across PCIe; 0 on the CPU */
     const tsr_backend *backend; /* asked how long the device took; NULL: nobody */
     int built, evicted;  /* representations made on the GPU, and given up there, for this product */

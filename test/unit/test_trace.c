@@ -80,7 +80,7 @@ static void test_a_record_is_one_json_line(void **state)
     snprintf(expected, sizeof expected,
              "{\"call\":\"GrB_mxm\",\"pattern\":\"a \\\"b\\\" \\\\ \\u000a\\u0009\\u0001\\u00c3\","
              "\"route\":\"cpu:spmm\",\"reason\":"
-             "\"\",\"predicted_ms\":3.25,\"measured_ms\":null,\"bytes_moved\":9223372036854775807,\"built\":2,\"evicted\":1,\"pid\":");
+             "\"\",\"predicted_ms\":3.25,\"measured_ms\":null,\"other_ms\":null,\"at_ms\":0,\"bytes_moved\":9223372036854775807,\"built\":2,\"evicted\":1,\"pid\":");
     const char *text = read_text(in_folder("t"));
     assert_int_equal(strncmp(text, expected, strlen(expected)), 0);
     assert_string_equal(text + strlen(text) - 2, "}\n");
@@ -528,8 +528,10 @@ static void test_summary_and_lines(void **state)
     assert_int_equal(occurrences(c.error, "summary of process"), 1);
     assert_non_null(strstr(c.error, "GrB_mxm    suitesparse                               6 calls       10.000 ms"));
     assert_non_null(strstr(c.error, "GrB_mxm    cpu:spmm_csr_avx2                         1 calls        1.500 ms"));
-    assert_non_null(strstr(c.error, "forwarded         5: predicted # ms against # ms\n"));
-    assert_non_null(strstr(c.error, "forwarded         1: mask on a dense result\n"));
+    assert_non_null(strstr(c.error, "forwarded         5 calls       10.000 ms: SuiteSparse is predicted to be as fast\n"));
+    assert_non_null(strstr(c.error, "forwarded         1 calls        0.000 ms: mask on a dense result\n"));
+    const char *first = strstr(c.error, "6 calls       10.000 ms"), *second = strstr(c.error, "1 calls        1.500 ms"); /* by time */
+    assert_true(first && second && first < second && second < strstr(c.error, "1 calls        0.250 ms"));
     assert_non_null(strstr(c.error, "GrB_mxv spmm plus_times fp32 -> cpu:spmv 0.250 ms (forced)\n"));
     assert_int_equal(occurrences(c.error, " -> "), 8);
     assert_int_equal(run_child(mixed_products, (const char *[]){"TESSERA_VERBOSE=0", NULL}).error[0], '\0');

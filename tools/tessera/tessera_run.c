@@ -11,14 +11,16 @@
 #include <unistd.h>
 
 #include "src/runtime/config.h"
+#include "tools/tessera/report.h"
 #include "tools/tessera/tool.h"
 
-enum { FIRST_OPTION = 0x1000, MOST_OPTIONS = 32, KEY_REPLACE = 0x2000 };
+enum { FIRST_OPTION = 0x1000, MOST_OPTIONS = 32, KEY_REPLACE = 0x2000, KEY_QUIET, KEY_REPORT };
 
 typedef struct start {
-    struct argp_option options[MOST_OPTIONS + 2]; /* one per option of the configuration, --replace, the end */
+    struct argp_option options[MOST_OPTIONS + 4]; /* one per option of the configuration, ours, the end */
     char names[MOST_OPTIONS][32];
-    bool replace;
+    bool replace, quiet;
+    const char *report;
     char **program;
 } start;
 
@@ -132,6 +134,12 @@ static error_t take(int key, char *arg, struct argp_state *state)
     case KEY_REPLACE:
         s->replace = true;
         return 0;
+    case KEY_QUIET:
+        s->quiet = true;
+        return 0;
+    case KEY_REPORT:
+        s->report = arg;
+        return 0;
     case ARGP_KEY_ARG:
         s->program = state->argv + state->next - 1;
         state->next = state->argc;
@@ -159,14 +167,39 @@ static void list_options(start *s)
     s->options[n] = (struct argp_option){"replace", KEY_REPLACE, NULL, 0,
                                          "Search the replacement libgraphblas first instead of preloading: for "
                                          "programs that load it themselves (Python, Julia)", 1};
+    s->options[n + 1] = (struct argp_option){"quiet", KEY_QUIET, NULL, 0, "Say nothing of our own at the end", 1};
+    s->options[n + 2] = (struct argp_option){"report", KEY_REPORT, "FILE.html", 0,
+                                             "Write a page: which calls were computed where, when, what moved, what was saved", 1};
 }
 
-static int become(char **program)
+int tsr_tool_become(char **program)
 {
     execvp(program[0], program);
     int why = errno;
     return tsr_tool_fail(why == ENOENT ? TSR_EXIT_NOT_FOUND : TSR_EXIT_NOT_EXECUTABLE, "cannot run %s: %s", program[0],
                          strerror(why));
+}
+
+/* The values in force, as the library will see them. */
+static bool is_default(const char *name)
+{
+    static tsr_config_row row;
+    for (int k = 0; tsr_config_describe(k, &row); k++) {
+        if (strcmp(row.name, name) == 0) {
+            return strcmp(row.layer, "default") == 0;
+        }
+    }
+    return false;
+}
+
+/* One line at the end, where somebody sits and has not asked for another kind of answer. */
+static bool ask_for_savings(const start *s)
+{
+    const bool wanted = !s->quiet && (s->report || (isatty(STDERR_FILENO) && is_default("verbose") && is_default("trace")));
+    if (s->quiet) {
+        unsetenv("TESSERA_WATCH");
+    }
+    return !wanted || !is_default("savings") || setenv("TESSERA_SAVINGS", "1", 1) == 0;
 }
 
 int tsr_tool_run(int argc, char **argv)
@@ -182,5 +215,8 @@ int tsr_tool_run(int argc, char **argv)
     const struct argp argp = {s.options, take, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL};
     tsr_tool_parse(&argp, argc, argv, ARGP_IN_ORDER, &s);
     int failed = s.replace ? set_replacement() : set_preload();
-    return failed ? failed : become(s.program);
+    if (failed == 0 && !ask_for_savings(&s)) {
+        failed = tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
+    }
+    return failed ? failed : s.report ? tsr_report_run(s.program, s.report) : tsr_tool_become(s.program);
 }

@@ -45,6 +45,9 @@ bool tsr_tool_find_library(char *path, size_t size, const char *name);
 /* Name and compute capability (90: 9.0) of the GPU in use, by a small product there.  False: there is none. */
 bool tsr_tool_find_device(char device[64], int *arch);
 
+/* The process becomes the program; returns an exit code, after one line on stderr, where it cannot. */
+int tsr_tool_become(char **program);
+
 /* A JSON string with its quotes. */
 void tsr_tool_json_string(FILE *out, const char *text);
 

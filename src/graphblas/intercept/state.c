@@ -10,6 +10,7 @@
 #include "src/graphblas/intercept/pins.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
+#include "src/runtime/savings.h"
 #include "src/runtime/trace.h"
 
 typedef void *(*malloc_fn)(size_t);
@@ -77,6 +78,7 @@ static void in_forked_child(void)
 static void watch_fork(void)
 {
     (void) tsr_trace_wanted();
+    (void) tsr_savings_wanted();
     (void) pthread_atfork(before_fork, tsr_pins_after_fork, in_forked_child);
 }
 

@@ -1,0 +1,100 @@
+/* Some rows of a product, computed by the real library to see how long it takes.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/product.h"
+
+#include "src/engine/engine.h"
+#include "src/graphblas/intercept/door.h"
+
+/* GrB_ALL of the real library: what it points to marks a list. */
+static const GrB_Index *all_indices(void)
+{
+    const GrB_Index *const *all = tsr_real_symbol("GrB_ALL");
+    return all ? *all : NULL;
+}
+
+static bool same_format(GrB_Matrix out, GrB_Matrix like)
+{
+    int32_t format;
+    return tsr_real.GxB_Matrix_Option_get_INT32(like, GxB_FORMAT, &format) == GrB_SUCCESS &&
+           tsr_real.GxB_Matrix_Option_set_INT32(out, GxB_FORMAT, format) == GrB_SUCCESS;
+}
+
+/* An empty matrix of the type and the format of `like`. */
+static GrB_Matrix empty_like(GrB_Matrix like, GrB_Index nrows, GrB_Index ncols)
+{
+    GrB_Type type;
+    GrB_Matrix out = NULL;
+    if (tsr_real.GxB_Matrix_type(&type, like) != GrB_SUCCESS || tsr_real.GrB_Matrix_new(&out, type, nrows, ncols) != GrB_SUCCESS)
+        return NULL;
+    if (!same_format(out, like))
+        tsr_real.GrB_Matrix_free(&out);
+    return out;
+}
+
+static bool sizes(GrB_Matrix A, GrB_Index *nrows, GrB_Index *ncols)
+{
+    return tsr_real.GrB_Matrix_nrows(nrows, A) == GrB_SUCCESS && tsr_real.GrB_Matrix_ncols(ncols, A) == GrB_SUCCESS;
+}
+
+/* The rows of A, or its columns, as a matrix of their own. */
+static GrB_Matrix some_of(GrB_Matrix A, bool columns, const GrB_Index *list, GrB_Index count)
+{
+    GrB_Index nrows, ncols;
+    if (!sizes(A, &nrows, &ncols))
+        return NULL;
+    GrB_Matrix out = empty_like(A, columns ? nrows : count, columns ? count : ncols);
+    const GrB_Info info = !out      ? GrB_OUT_OF_MEMORY
+                          : columns ? tsr_real.GrB_Matrix_extract(out, NULL, NULL, A, all_indices(), nrows, list, count, NULL)
+                                    : tsr_real.GrB_Matrix_extract(out, NULL, NULL, A, list, count, all_indices(), ncols, NULL);
+    if (info != GrB_SUCCESS && out)
+        tsr_real.GrB_Matrix_free(&out);
+    return info == GrB_SUCCESS ? out : NULL;
+}
+
+/* M with these rows only, the others empty. */
+static GrB_Matrix mask_of(GrB_Matrix M, const GrB_Index *list, GrB_Index count)
+{
+    GrB_Index nrows, ncols;
+    GrB_Matrix rows = some_of(M, false, list, count), out = NULL;
+    if (rows && sizes(M, &nrows, &ncols) && (out = empty_like(M, nrows, ncols)) &&
+        tsr_real.GrB_Matrix_assign(out, NULL, NULL, rows, list, count, all_indices(), ncols, NULL) != GrB_SUCCESS)
+        tsr_real.GrB_Matrix_free(&out);
+    if (out)
+        tsr_real.GrB_Matrix_wait(out, GrB_MATERIALIZE);
+    if (rows)
+        tsr_real.GrB_Matrix_free(&rows);
+    return out;
+}
+
+static bool run(const tsr_arguments *c, GrB_Matrix M, GrB_Matrix A, GrB_Index nrows, double *ms)
+{
+    GrB_Index unused, ncols;
+    GrB_Matrix out = sizes(c->C, &unused, &ncols) ? empty_like(c->C, nrows, ncols) : NULL;
+    if (!out)
+        return false;
+    const double start = tsr_engine_clock_ms();
+    const bool good = tsr_real.GrB_mxm(out, M, NULL, c->semiring, A, c->B, c->desc) == GrB_SUCCESS &&
+                      tsr_real.GrB_Matrix_wait(out, GrB_COMPLETE) == GrB_SUCCESS;
+    *ms = tsr_engine_clock_ms() - start;
+    tsr_real.GrB_Matrix_free(&out);
+    return good;
+}
+
+/* Under a mask: the rows of the mask; without: those of A, or of its transpose. */
+bool tsr_product_sample(const tsr_arguments *c, bool masked, const int64_t *rows, int64_t count, double *ms, int64_t *entries, int64_t *all)
+{
+    GrB_Index some = 0, every = 0, nrows, ncols;
+    GrB_Desc_Value turned = GxB_DEFAULT;
+    if ((c->desc && tsr_real.GxB_Desc_get(c->desc, GrB_INP0, &turned) != GrB_SUCCESS) || (!masked && c->M) || !sizes(c->C, &nrows, &ncols))
+        return false;
+    GrB_Matrix part = masked ? mask_of(c->M, (const GrB_Index *)rows, (GrB_Index)count)
+                             : some_of(c->A, turned == GrB_TRAN, (const GrB_Index *)rows, (GrB_Index)count);
+    const bool good = part && tsr_real.GrB_Matrix_nvals(&some, part) == GrB_SUCCESS &&
+                      tsr_real.GrB_Matrix_nvals(&every, masked ? c->M : c->A) == GrB_SUCCESS &&
+                      run(c, masked ? part : NULL, masked ? c->A : part, masked ? nrows : (GrB_Index)count, ms);
+    if (part)
+        tsr_real.GrB_Matrix_free(&part);
+    *entries = (int64_t)some;
+    *all = (int64_t)every;
+    return good;
+}
