@@ -14,7 +14,7 @@ import record
 
 def ms_of(options, program, graph, launcher):
     """Time of all steps, and what was said at the end."""
-    done = subprocess.run([*launcher, os.path.join(options.programs, program), graph], capture_output=True, text=True, check=True)
+    done = subprocess.run([*launcher, os.path.join(options.programs, program), *(['--cpu-time'] if options.cpu_time else []), graph], capture_output=True, text=True, check=True)
     return sum(float(line.split()[2]) for line in done.stdout.splitlines() if line.startswith('step')), done.stderr
 
 
@@ -41,6 +41,7 @@ def main():
     parser.add_argument('--programs', default='build/examples')
     parser.add_argument('--tessera', default='build/tools/tessera')
     parser.add_argument('--turns', type=int, default=3)
+    parser.add_argument('--cpu-time', action='store_true', help='plain and ours by CPU time (a busy machine; one thread)')
     parser.add_argument('--output')
     parser.add_argument('cases', nargs='+', metavar='program@graph')
     options = parser.parse_args()
