@@ -168,6 +168,8 @@ static const char *not_ours(const tsr_arguments *call)
 {
     const tsr_config *config = tsr_config_get();
     tsr_semiring unused;
+    if (TSR_UNLIKELY(config->savings) && tsr_savings_wanted())
+        tsr_savings_called();
     if (config->mode == TSR_MODE_OFF)
         return "mode=off";
     if (config->disabled & call->disable)
@@ -201,8 +203,6 @@ static bool try_call(GrB_Info *info, const tsr_arguments *call)
 {
     if (tsr_try_push(info, call))
         return true;
-    if (tsr_savings_wanted())
-        tsr_savings_called();
     const char *why = not_ours(call);
     if (why)
         return forward_timed(info, call, why);
