@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/runtime/config.h"
+#include "src/runtime/local_rank.h"
 #include "src/runtime/model_file.h"
 #include "src/runtime/paths.h"
 #include "src/runtime/trace.h"
@@ -32,6 +33,17 @@ typedef union symbol {
     tsr_backend_score_fn score;
 } symbol;
 
+/* The local ranks share the devices in turn.  A plug-in scores those that are there. */
+static int local_device(tsr_backend_score_fn score, tsr_backend_options options)
+{
+    const int rank = tsr_local_rank_get().rank;
+    int count = 0;
+    for (options.device = 0; options.device <= rank && score(&options) > 0; options.device++) {
+        count++;
+    }
+    return count ? rank % count : 0;
+}
+
 static const tsr_backend *ask(void *plugin, const char *path)
 {
     symbol init = {dlsym(plugin, "tsr_backend_init")}, score = {dlsym(plugin, "tsr_backend_score")};
@@ -40,8 +52,11 @@ static const tsr_backend *ask(void *plugin, const char *path)
         return NULL;
     }
     const tsr_config *config = tsr_config_get();
-    const tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory,
+    tsr_backend_options options = {.device = config->device, .device_memory = config->device_memory,
                                          .timed = tsr_trace_wanted(), .model = tsr_model_named()};
+    if (config->device == TSR_DEVICE_LOCAL) {
+        options.device = local_device(score.score, options);
+    }
     if (score.score(&options) <= 0) {
         return NULL;
     }

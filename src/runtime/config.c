@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/runtime/local_rank.h"
 #include "src/runtime/paths.h"
 #include "src/runtime/warn.h"
 
@@ -112,6 +113,24 @@ static void print_int(char *text, size_t size, const void *field, const option *
 {
     (void)o;
     snprintf(text, size, "%d", *(const int *)field);
+}
+
+static bool parse_device(void *field, const option *o, const char *value)
+{
+    if (strcasecmp(value, "local") == 0) {
+        *(int *)field = TSR_DEVICE_LOCAL;
+        return true;
+    }
+    return parse_int(field, o, value);
+}
+
+static void print_device(char *text, size_t size, const void *field, const option *o)
+{
+    if (*(const int *)field == TSR_DEVICE_LOCAL) {
+        snprintf(text, size, "local");
+    } else {
+        print_int(text, size, field, o);
+    }
 }
 
 static bool parse_bool(void *field, const option *o, const char *value)
@@ -223,7 +242,7 @@ static const option options[] = {
     {"disable", FIELD(disabled), parse_flags, print_flags, "a list of mxm, mxv, vxm, spmm, spmv, sddmm, masked_dot, "
      "elementwise, residency", calls, 0},
     {"min_work", FIELD(min_work), parse_work, print_work, "auto, or a number from 0 to 1e18", NULL, 0},
-    {"device", FIELD(device), parse_int, print_int, "0 to 255", NULL, 255},
+    {"device", FIELD(device), parse_device, print_device, "0 to 255, local", NULL, 255},
     {"device_memory", FIELD(device_memory), parse_size, print_size, "bytes, with suffix K, M, G or T", NULL, 0},
     {"precision", FIELD(precision), parse_word, print_word, "exact, tf32, bf16, fp16", precisions, 0},
     {"reorder", FIELD(reorder), parse_word, print_word, "none, auto, lpa, tca, loa", reorders, 0},
@@ -510,6 +529,14 @@ static bool is_privileged(void)
     return getauxval(AT_SECURE) != 0;
 }
 
+/* Threads are counted before the program or SuiteSparse asks for their number. */
+static void share_host(const tsr_config *config)
+{
+    if (config->device == TSR_DEVICE_LOCAL) {
+        tsr_local_rank_divide_threads();
+    }
+}
+
 static void load(void)
 {
     static state first;
@@ -525,6 +552,7 @@ static void load(void)
             load_variable(&first, *variable);
         }
     }
+    share_host(&first.config);
     atomic_store_explicit(&current, &first, memory_order_release);
 }
 
@@ -570,6 +598,7 @@ static tsr_status publish(const option *o, const char *value)
     }
     s->origin[o - options] = LAYER_API;
     s->older = (state *)old;
+    share_host(&s->config);
     atomic_store_explicit(&current, s, memory_order_release);
     return TSR_OK;
 }

@@ -18,6 +18,8 @@ enum {
     TSR_DISABLE_ALL = 2 * TSR_DISABLE_RESIDENCY - 1
 };
 
+#define TSR_DEVICE_LOCAL (-1) /* TESSERA_DEVICE=local: that of the local rank, src/runtime/local_rank.h; threads are divided too */
+
 typedef struct tsr_config {
     tsr_mode mode;           /* TESSERA_MODE */
     unsigned disabled;       /* TESSERA_DISABLE */

@@ -23,7 +23,7 @@
 static char **plugins;
 
 /* The child's view: TESSERA_PLUGIN_DIR has the plug-in under the name the loader looks for. */
-static child with_plugin(const char *file, void (*body)(void))
+static child with_plugin_as(const char *file, void (*body)(void), const char *first, const char *second, const char *third)
 {
     char folder[256];
     make_folder();
@@ -33,9 +33,14 @@ static child with_plugin(const char *file, void (*body)(void))
         assert_non_null(realpath(file, full));
         assert_int_equal(symlink(full, in_folder("libtessera_cuda.so")), 0);
     }
-    child c = run_child(body, (const char *[]){folder, NULL});
+    child c = run_child(body, (const char *[]){folder, first, second, third, NULL});
     remove_folder();
     return c;
+}
+
+static child with_plugin(const char *file, void (*body)(void))
+{
+    return with_plugin_as(file, body, NULL, NULL, NULL);
 }
 
 static void use_it(void)
@@ -68,6 +73,17 @@ static void test_good_plugin(void **state)
     child c = with_plugin(plugins[0], use_it);
     assert_int_equal(c.code, 0);
     assert_string_equal(c.error, "");
+}
+
+/* The fake has one device: every local rank gets it. */
+static void test_local_ranks_share_devices(void **state)
+{
+    (void)state;
+    child c = with_plugin_as(plugins[0], use_it, "TESSERA_DEVICE=local", "MPI_LOCALRANKID=3", "MPI_LOCALNRANKS=4");
+    assert_int_equal(c.code, 0);
+    assert_string_equal(c.error, "");
+    c = with_plugin_as(plugins[0], expect_none, "TESSERA_DEVICE=3", "MPI_LOCALRANKID=3", NULL);
+    assert_int_equal(c.code, 0);
 }
 
 static void test_other_version(void **state)
@@ -389,6 +405,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good_plugin),
+        cmocka_unit_test(test_local_ranks_share_devices),
         cmocka_unit_test(test_other_version),
         cmocka_unit_test(test_unusable_here_is_silent),
         cmocka_unit_test(test_not_a_plugin),

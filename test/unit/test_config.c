@@ -48,6 +48,15 @@ static void test_every_option_is_parsed(void **state)
     assert_true(c.check && c.defer);
 }
 
+static void test_local_device(void **state)
+{
+    (void)state;
+    tsr_config c;
+    assert_int_equal(parse(&c, "device = Local"), 0);
+    assert_int_equal(c.device, TSR_DEVICE_LOCAL);
+    assert_int_equal(parse(&c, "device = locals"), 1);
+}
+
 static void test_wrong_values_change_nothing(void **state)
 {
     (void)state;
@@ -422,6 +431,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_option_is_parsed),
+        cmocka_unit_test(test_local_device),
         cmocka_unit_test(test_wrong_values_change_nothing),
         cmocka_unit_test(test_sizes_have_suffixes),
         cmocka_unit_test(test_described_values_are_valid),
