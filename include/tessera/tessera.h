@@ -177,6 +177,19 @@ TSR_PUBLIC tsr_status tsr_sparse_values_changed(tsr_sparse *a);
 TSR_PUBLIC tsr_status tsr_sparse_hint(tsr_sparse *a, tsr_op op, int64_t n, double expected_calls,
                                       tsr_precision precision, bool deterministic);
 
+/* An order of the rows in which those that share columns are near each other: row order[r] comes at place r; nrows elements.  By sampled
+ * label propagation, in O(nrows + ncols + entries); the same on every call, whatever the number of threads.  For cutting a matrix into
+ * parts of consecutive places that need few of each other's rows.
+ * TSR_INVALID_VALUE: null pointer.  TSR_NOT_SUPPORTED: a matrix held by columns, or more than 2^32 - 1 rows or columns.
+ * TSR_OUT_OF_MEMORY. */
+TSR_PUBLIC tsr_status tsr_sparse_row_order(const tsr_sparse *a, int64_t *order);
+
+/* Cuts an order of the rows (NULL: their own) into parts of consecutive places: part k is places begins[k] to begins[k + 1] - 1; parts + 1
+ * elements, from 0 to nrows.  A row weighs its share of all entries and its share of all rows, and parts weigh the same but for a row: none
+ * has more than twice its share of either.
+ * TSR_INVALID_VALUE: null pointer, parts < 1.  TSR_NOT_SUPPORTED: a matrix held by columns. */
+TSR_PUBLIC tsr_status tsr_sparse_cut_rows(const tsr_sparse *a, const int64_t *order, int64_t parts, int64_t *begins);
+
 /* NULL allowed.  Plans made from it must have been destroyed before. */
 TSR_PUBLIC void tsr_sparse_destroy(tsr_sparse *a);
 

@@ -593,6 +593,46 @@ static void test_small_functions(void **state)
     assert_int_equal(tsr_set_option("mode", "cpu"), TSR_OK);
 }
 
+/* Two communities of rows, numbered in turns: the order parts them, and cuts keep to their bounds. */
+static void test_row_order(void **state)
+{
+    (void)state;
+    enum { N = 64, PARTS = 5 };
+    static int32_t p[N + 1], i[N * 8];
+    int64_t order[N], begins[PARTS + 1], changes = 0;
+    bool seen[N] = {false};
+    for (int r = 0; r < N; r++) {
+        p[r + 1] = p[r] + 8;
+        for (int k = 0; k < 8; k++) {
+            i[p[r] + k] = 2 * ((r / 2 + 4 * k) % (N / 2)) + r % 2;
+        }
+    }
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = p, .indices = i, .type = TSR_FP32};
+    tsr_sparse *a, *by_col;
+    assert_int_equal(tsr_sparse_create_csr(&a, N, N, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_sparse_row_order(a, order), TSR_OK);
+    for (int r = 0; r < N; r++) {
+        assert_in_range(order[r], 0, N - 1);
+        assert_false(seen[order[r]]);
+        seen[order[r]] = true;
+        changes += r > 0 && order[r] % 2 != order[r - 1] % 2;
+    }
+    assert_true(changes < N / 4); /* as numbered: N - 1 */
+    assert_int_equal(tsr_sparse_cut_rows(a, order, PARTS, begins), TSR_OK);
+    assert_int_equal(begins[0], 0);
+    assert_int_equal(begins[PARTS], N);
+    for (int k = 0; k < PARTS; k++) {
+        assert_in_range(begins[k + 1] - begins[k], 1, 2 * N / PARTS + 1);
+    }
+    assert_int_equal(tsr_sparse_cut_rows(a, NULL, 0, begins), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_sparse_row_order(a, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_sparse_create_csc(&by_col, N, N, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_sparse_row_order(by_col, order), TSR_NOT_SUPPORTED);
+    assert_int_equal(tsr_sparse_cut_rows(by_col, NULL, 2, begins), TSR_NOT_SUPPORTED);
+    tsr_sparse_destroy(by_col);
+    tsr_sparse_destroy(a);
+}
+
 static void test_disabled_operation(void **state)
 {
     (void)state;
@@ -626,6 +666,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_attention_by_hand),
         cmocka_unit_test(test_softmax_is_refused),
         cmocka_unit_test(test_small_functions),
+        cmocka_unit_test(test_row_order),
         cmocka_unit_test(test_disabled_operation),
     };
     only_seed = argc == 3 && strcmp(argv[1], "--seed") == 0 ? strtoull(argv[2], NULL, 10) : 0;
