@@ -55,6 +55,16 @@ another_graphblas() {
     esac
 }
 
+# Needs PETSc and MPI.
+petsc() {
+    tools/check_petsc.sh build-check >"$logs/step" 2>&1
+    case $? in
+    0) good "PETSc" ;;
+    69) say "PETSc: not run ($(tail -n 1 "$logs/step"))" ;;
+    *) bad "PETSc" "$logs/step" ;;
+    esac
+}
+
 # tests NAME DIR ARGUMENTS of meson test…: compile what they need, run them; every single test counts
 tests() {
     local name=$1 dir=$2 totals good_ bad_ skipped
@@ -88,6 +98,7 @@ if build build-check -Dwerror=true -Dgpu_archs=90+PTX -Dnvcc_args=-Xcicc,-O0; th
     step "installed files" tools/scripts/check_install.sh build-check
     step "docs" tools/scripts/check_docs.py build-check && grep "not run" "$logs/step" | cut -c1-150 | sed 's/^/    /'
     another_graphblas
+    petsc
     BUILD=build-check step "demo on the karate club" tools/demo.sh --karate-only
     # One OpenMP thread: valgrind runs one at a time anyway, and waiting ones would spin.
     mapfile -t names < <(programs build-check unit)

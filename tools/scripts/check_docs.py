@@ -38,6 +38,7 @@ NOT_HERE = {
     'script': 'tools/scripts/check_graphblas.sh runs it',
     'wheel': 'tools/scripts/check_wheel.sh runs it',
     'source': 'needs the source of another project',
+    'mpi': 'needs MPI; tools/check_petsc.sh runs its like',
 }
 NETWORK = 'network'
 # What makes a block ```sh LARGE one of seconds.

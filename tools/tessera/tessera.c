@@ -153,7 +153,7 @@ static bool own_folder(char *folder, size_t size)
 
 bool tsr_tool_find_library(char *path, size_t size, const char *name)
 {
-    static const char *const build_folders[] = {"../src/graphblas", "../src/graphblas/replacement", "."};
+    static const char *const build_folders[] = {"../src/graphblas", "../src/graphblas/replacement", "../adapters/petsc", "."};
     char folder[PATH_MAX];
     const bool inner = strcmp(name, "libtessera.so") != 0; /* installed in a folder of its own */
     const char *slash = strrchr(name, '/'), *base = slash ? slash + 1 : name;

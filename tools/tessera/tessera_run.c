@@ -14,12 +14,12 @@
 #include "tools/tessera/report.h"
 #include "tools/tessera/tool.h"
 
-enum { FIRST_OPTION = 0x1000, MOST_OPTIONS = 32, KEY_REPLACE = 0x2000, KEY_QUIET, KEY_REPORT };
+enum { FIRST_OPTION = 0x1000, MOST_OPTIONS = 32, KEY_REPLACE = 0x2000, KEY_QUIET, KEY_REPORT, KEY_PETSC };
 
 typedef struct start {
-    struct argp_option options[MOST_OPTIONS + 4]; /* one per option of the configuration, ours, the end */
+    struct argp_option options[MOST_OPTIONS + 5]; /* one per option of the configuration, ours, the end */
     char names[MOST_OPTIONS][32];
-    bool replace, quiet;
+    bool replace, quiet, petsc;
     const char *report;
     char **program;
 } start;
@@ -140,6 +140,9 @@ static error_t take(int key, char *arg, struct argp_state *state)
     case KEY_REPORT:
         s->report = arg;
         return 0;
+    case KEY_PETSC:
+        s->petsc = true;
+        return 0;
     case ARGP_KEY_ARG:
         s->program = state->argv + state->next - 1;
         state->next = state->argc;
@@ -170,6 +173,9 @@ static void list_options(start *s)
     s->options[n + 1] = (struct argp_option){"quiet", KEY_QUIET, NULL, 0, "Say nothing of our own at the end", 1};
     s->options[n + 2] = (struct argp_option){"report", KEY_REPORT, "FILE.html", 0,
                                              "Write a page: which calls were computed where, when, what moved, what was saved", 1};
+    s->options[n + 3] = (struct argp_option){"petsc", KEY_PETSC, NULL, 0,
+                                             "Let PETSc load the plug-in for its version, and every AIJ matrix use it; PROGRAM may be "
+                                             "mpirun", 1};
 }
 
 int tsr_tool_become(char **program)
@@ -214,8 +220,8 @@ int tsr_tool_run(int argc, char **argv)
     list_options(&s);
     const struct argp argp = {s.options, take, "[--] PROGRAM [ARGUMENT...]", doc, NULL, NULL, NULL};
     tsr_tool_parse(&argp, argc, argv, ARGP_IN_ORDER, &s);
-    int failed = s.replace ? set_replacement() : set_preload();
-    if (failed == 0 && !ask_for_savings(&s)) {
+    int failed = s.petsc ? tsr_tool_set_petsc() : s.replace ? set_replacement() : set_preload();
+    if (failed == 0 && !s.petsc && !ask_for_savings(&s)) {
         failed = tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
     }
     return failed ? failed : s.report ? tsr_report_run(s.program, s.report) : tsr_tool_become(s.program);

@@ -24,6 +24,9 @@ int tsr_tool_bench(int argc, char **argv);
 int tsr_tool_explain(int argc, char **argv);
 int tsr_tool_train(int argc, char **argv);
 
+/* For --petsc of `tessera run`: the environment, 0 or an exit code after a message. */
+int tsr_tool_set_petsc(void);
+
 /* One line on stderr, "tessera: …"; returns `code`. */
 int tsr_tool_fail(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

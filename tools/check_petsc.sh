@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# PETSc through our plug-in: random products of every kind against PETSc's own on 1 to 4 processes, what a wrong plug-in or a killed process
+# does, valgrind; the example of many sources.  Needs a build with the plug-in; packages that are missing are installed where that is possible.
+# usage: check_petsc.sh BUILD_DIR    exit status 69: PETSc cannot be had here        SPDX-License-Identifier: Apache-2.0
+set -u
+root=$(cd "$(dirname "$0")/.." && pwd)
+[ $# -eq 1 ] && [ -x "$1/tools/tessera" ] || { sed -n '4s/^# //p' "$0" >&2; exit 64; }
+build=$(cd "$1" && pwd)
+where=$(mktemp -d)
+trap 'rm -rf "$where"' EXIT
+passed=0 failed=0
+
+missing() { ! pkg-config --exists petsc || ! command -v mpicc >/dev/null || ! command -v mpirun >/dev/null; }
+if missing && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends petsc-dev mpi-default-dev >"$where/log" 2>&1
+fi
+missing && { echo "no petsc.pc, mpicc or mpirun; on Debian: apt-get install petsc-dev mpi-default-dev" >&2; exit 69; }
+[ -e "$build/adapters/petsc/libtessera_petsc.so" ] || { echo "$1 was configured before PETSc was there: meson setup --reconfigure" >&2; exit 69; }
+
+# As many processes as wanted, on any machine, by anybody; waiting ones do not spin.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+unset PETSC_OPTIONS
+
+good() { passed=$((passed + 1)) && echo "ok: $1"; }
+bad() { failed=$((failed + 1)) && echo "FAILED: $1" && tail -n 15 "$where/log" | cut -c1-200 | sed 's/^/    /'; }
+# expect NAME TEXT COMMAND…: succeeds, and says so
+expect() {
+    local name=$1 text=$2
+    shift 2
+    if timeout 60 "$@" >"$where/log" 2>&1 && grep -q -- "$text" "$where/log"; then good "$name"; else bad "$name"; fi
+}
+
+# program NAME PKG_CONFIG_PATH
+program() {
+    # shellcheck disable=SC2046
+    mpicc -O1 -g "$root/test/petsc/products.c" -o "$where/$1" $(PKG_CONFIG_PATH=$2 pkg-config --cflags --libs petsc) \
+        -Wl,-rpath,"$(PKG_CONFIG_PATH=$2 pkg-config --variable=libdir petsc)" -lm
+}
+run=("$build/tools/tessera" run --petsc --)
+chooser=$build/adapters/petsc/libtessera_petsc.so
+program products '' || { echo "the test program does not compile" >&2; exit 1; }
+
+for n in 1 2 3 4; do
+    expect "every AIJ matrix, $n processes" " 0 wrong" "${run[@]}" mpirun -n $n "$where/products" -tessera_min_columns 1 -seed $n
+done
+for form in "-ours aijtessera" "-mat_seqaij_type seqaijtessera"; do
+    # shellcheck disable=SC2086
+    expect "$form, 2 processes" " 0 wrong" mpirun -n 2 "$where/products" -dll_append "$chooser" $form -tessera_min_columns 1
+done
+expect "a product is ours" "AIJ x dense .* computed" "${run[@]}" "$where/products" -tessera_view
+expect "narrow ones are PETSc's" "left to PETSc: narrower" "${run[@]}" "$where/products" -tessera_view -tessera_min_columns 50
+expect "events" "TesseraMult" "${run[@]}" "$where/products" -log_view
+TESSERA_MODE=off expect "mode off" " 0 wrong" "${run[@]}" "$where/products" -tessera_min_columns 1
+
+# Other kinds of PETSc, where they are installed: theirs is taken, or politely none.
+for pc in /usr/lib/petscdir/*/*/lib/pkgconfig; do
+    case $pc in
+    */petsc64*real*) program wide "$pc" 2>"$where/log" &&
+        expect "64-bit indices" " 0 wrong" "${run[@]}" mpirun -n 2 "$where/wide" -tessera_min_columns 1 &&
+        expect "a plug-in for 32-bit indices" "not for 3.* 64-bit; not used" \
+            "$where/wide" -dll_append "$(echo "$build"/adapters/petsc/libtessera_petsc_*_real_int32.so)" ;;
+    esac
+done
+# A plug-in that lacks its library, and no plug-in for this PETSc.
+mkdir "$where/alone" && cp "$chooser" "$where/alone"
+expect "no plug-in for this PETSc" "no plug-in was built for PETSc" "$where/products" -dll_append "$where/alone/libtessera_petsc.so"
+cp "$build"/adapters/petsc/libtessera_petsc_*_real_int32.so "$where/alone" && sed -i 's/libtessera-core/libtessera-gone/' "$where"/alone/libtessera_petsc_*.so
+expect "a missing library" "libtessera-gone.*cannot open" "$where/products" -dll_append "$where/alone/libtessera_petsc.so"
+
+# examples/mpi: the same answer from any number of processes, plain and through Tessera.
+if mpicc -O1 "$root/examples/mpi/sources.c" -o "$where/sources" -lgraphblas -lm 2>"$where/log"; then
+    for what in betweenness pagerank; do
+        answer=$("$where/sources" $what 8 2>/dev/null)
+        for n in 2 3; do
+            expect "$what by $n processes" "^$answer\$" mpirun -n $n "$where/sources" $what 8
+        done
+        expect "$what through Tessera" "^$answer\$" mpirun -n 2 "$build/tools/tessera" run --device=local --mode=cpu --min-work=0 -- "$where/sources" $what 8
+    done
+fi
+
+# A process that dies ends the job within seconds, and with an error.
+began=$SECONDS
+timeout 60 "${run[@]}" mpirun -n 2 "$where/products" -die 1 >"$where/log" 2>&1
+status=$?
+if [ $status -ne 0 ] && [ $status -ne 124 ] && [ $((SECONDS - began)) -lt 30 ]; then good "a killed process"; else bad "a killed process"; fi
+
+if command -v valgrind >/dev/null; then
+    expect "valgrind" " 0 wrong" "${run[@]}" valgrind -q --error-exitcode=99 \
+        "$where/products" -tessera_min_columns 1 -few
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
