@@ -97,10 +97,11 @@ tsr_status tsr_ref_spgemm_exact(const tsr_spgemm *product, const tsr_spgemm_c *c
 /* For ANY: are these the entries of C (in any order), each with the value of one of its products?  false also when out of memory. */
 bool tsr_ref_spgemm_matches_any(const tsr_spgemm *product, const tsr_spgemm_c *c, int64_t nvec);
 
-/* Memory that the kernel writes C's entries into: as realloc and free. */
+/* Memory that the kernel writes C's entries into: as realloc and free, on any thread. */
 typedef struct tsr_spgemm_memory {
-    void *(*resize)(void *block, size_t bytes);
-    void (*release)(void *block);
+    void *(*resize)(const void *context, void *block, size_t bytes);
+    void (*release)(const void *context, void *block);
+    const void *context;
 } tsr_spgemm_memory;
 
 /* The CPU's.  count computes all of C, in as many pieces as there are threads, in `memory` (NULL: the C library's).  TSR_OK; or

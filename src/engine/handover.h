@@ -9,6 +9,7 @@
 typedef struct tsr_memory {
     void *(*allocate)(size_t size);
     void (*release)(void *block); /* NULL allowed */
+    void *(*resize)(void *block, size_t size); /* as realloc; NULL: it cannot, and the block is as it was */
 } tsr_memory;
 
 /* On their way into an object.  Dense: x, b.  Sparse: p, h, i, x.  What an object has taken over is NULL afterwards; tsr_arrays_free frees

@@ -7,7 +7,7 @@
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/pins.h"
 
-const tsr_memory tsr_door_memory = {.allocate = tsr_user_malloc, .release = tsr_user_free};
+const tsr_memory tsr_door_memory = {.allocate = tsr_user_malloc, .release = tsr_user_free, .resize = tsr_user_resize};
 
 /* ---- the host's objects ---- */
 

@@ -4,6 +4,7 @@
 
 #include "src/base/types.h"
 #include "src/engine/elementwise.h"
+#include "src/engine/engine.h"
 #include "src/graphblas/product.h"
 
 /* One entry is one value, except in a bitmap. */
@@ -104,10 +105,11 @@ const char *tsr_match_one_value(tsr_call *call)
     const bool one = one_result(&call->product, operands);
     if (operands.full)
         return "full operands of one value each"; /* so is T then, whatever the mask: one value to compute */
-    if (one && operands.scales)
-        return "one value scaled by a diagonal";
+    const bool sparse_c = call->operation == &tsr_sparse_product_operation;
+    if ((one || sparse_c) && operands.scales)
+        return "scaled by a diagonal";
     call->one_value = one && call->product.semiring.add != TSR_ADD_PLUS;
-    if (one_value_is_merged(call))
+    if (one_value_is_merged(call) || (sparse_c && call->given.M && call->one_value)) /* SuiteSparse's is iso where it uses the mask early */
         return "one value under a mask or an accumulator";
     call->one = call->one_value ? one_product(call) : 0;
     call->iso = call->one_value && (!tsr_is_masked(call->product.op) || call->through_t || masked_stays_iso(call));

@@ -9,6 +9,7 @@
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/policy/route.h"
+#include "src/policy/sparse_product.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
@@ -148,6 +149,16 @@ static bool few_are_wanted(const tsr_arguments *c)
            tsr_few_vectors((double)nrows, (double)ncols);
 }
 
+/* Of a sparse product, were the entries spread evenly. */
+static bool few_products(const tsr_arguments *c)
+{
+    GrB_Index of_a, of_b, inner;
+    if (tsr_config_forces_cpu() || tsr_real.GrB_Matrix_nvals(&of_a, c->A) != GrB_SUCCESS ||
+        tsr_real.GrB_Matrix_nvals(&of_b, c->B) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&inner, c->B) != GrB_SUCCESS || inner == 0)
+        return false;
+    return tsr_sparse_product_is_small((double)of_a * ((double)of_b / (double)inner), (double)of_a + (c->A == c->B ? 0 : (double)of_b));
+}
+
 /* Why it is forwarded, where the forms say so: of what is sparse on the host the kernels take few combinations.  Asked before arrays are
  * inspected, which would sort them. */
 static const char *match_forms(const tsr_arguments *c)
@@ -158,12 +169,14 @@ static const char *match_forms(const tsr_arguments *c)
     if (c->vector)
         return "sparse vector";
     if (!c->M)
-        return "sparse times sparse without a mask";
+        return few_products(c) ? "few products of sparse operands" : NULL;
     const char *why = tsr_match_descriptor(&mod, c->desc);
     if (why)
         return why;
-    if (mod.mask_comp || tsr_match_dense(c->M))
+    if (tsr_match_dense(c->M) || (mod.mask_comp && few_products(c)))
         return "mask is complemented or dense";
+    if (mod.mask_comp)
+        return NULL;
     return few_are_wanted(c) ? "few rows or columns under a mask" : NULL;
 }
 
@@ -250,6 +263,10 @@ static const char *choose_op(matcher *s)
         *op = TSR_OP_SPMM;
         return NULL;
     }
+    if (!dense_a && (s->call->M ? s->out->mod.mask_comp && !is_dense(&s->m) : !s->out->mod.mask_comp)) {
+        s->out->operation = &tsr_sparse_product_operation;
+        return s->values ? "operands are on the host" : NULL;
+    }
     if (!usable_mask(s))
         return dense_a ? "dense times dense" : s->call->M ? "mask is complemented or dense" : "sparse times sparse without a mask";
     if (dense_a && (s->a.format != TSR_FULL || s->b.format != TSR_FULL))
@@ -321,11 +338,14 @@ static bool needs_t(const matcher *s)
     const tsr_product *p = &s->out->product;
     if (c->accum || s->c_type != p->semiring.type)
         return true;
-    if (!tsr_is_masked(p->op))
+    const bool sparse_c = s->out->operation == &tsr_sparse_product_operation;
+    if (!tsr_is_masked(p->op) && (!sparse_c || !c->M))
         return c->M != NULL || mod->mask_comp;
-    bool c_is_mask = c->C == c->M && mod->mask_struct;
+    bool c_is_mask = c->C == c->M && mod->mask_struct && !mod->mask_comp;
     GrB_Index nvals = 0;
     bool c_empty = mod->replace || c_is_mask || (tsr_real.GrB_Matrix_nvals(&nvals, c->C) == GrB_SUCCESS && nvals == 0);
+    if (sparse_c)
+        return !c_empty;
     bool same_orientation = (p->mask.by_col != s->out->swapped) == s->out->c_by_col;
     return !c_empty || !same_orientation;
 }
@@ -373,22 +393,26 @@ static const char *fill_product(matcher *s)
     p->b_value = out->b.array ? tsr_device_array_kept(out->b.array) : NULL;
     if (wants_cast(s))
         return "a value that stays with a backend is not cast";
+    const bool sparse_c = out->operation == &tsr_sparse_product_operation;
     bool dense_c = !tsr_is_masked(p->op);
     if (!dense_c) {
         p->c_by_col = p->mask.by_col;
         tsr_will_inspect(s->call->C);
-    } else if (too_large(p) || mostly_empty(s)) {
+    } else if (sparse_c) {
+        tsr_will_inspect(s->call->C);
+    } else if ((too_large(p) || mostly_empty(s))) {
         return "C would be mostly empty";
     }
     out->t_by_col = dense_c ? out->c_by_col : p->mask.by_col;
-    p->nthreads = tsr_engine_useful_threads(p);
+    if (!sparse_c)
+        p->nthreads = tsr_engine_useful_threads(p);
     out->through_t = needs_t(s);
     out->a.handle = out->swapped ? s->call->B : s->call->A;
     out->b.handle = out->swapped ? s->call->A : s->call->B;
     const char *why = tsr_match_one_value(out);
     if (why)
         return why;
-    out->add_c = !s->values && !out->one_value && adds_to_full(s);
+    out->add_c = !s->values && !sparse_c && !out->one_value && adds_to_full(s);
     out->may_forward = true;
     return NULL;
 }

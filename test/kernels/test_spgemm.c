@@ -168,8 +168,9 @@ static void any_is_one_of_them(void **state)
 /* ---- every allocation of the CPU's kernel failing once ---- */
 
 /* As realloc, of blocks with their size in front. */
-static void *resize(void *block, size_t bytes)
+static void *resize(const void *context, void *block, size_t bytes)
 {
+    (void)context;
     size_t *larger = malloc(bytes + 16);
     if (!larger)
         return NULL;
@@ -182,14 +183,15 @@ static void *resize(void *block, size_t bytes)
     return larger + 2;
 }
 
-static void release(void *block)
+static void release(const void *context, void *block)
 {
+    (void)context;
     free((size_t *)block - 2);
 }
 
 static tsr_status attempt(void *context)
 {
-    static const tsr_spgemm_memory memory = {resize, release};
+    static const tsr_spgemm_memory memory = {resize, release, NULL};
     const tsr_spgemm *product = context;
     tsr_spgemm_work *work = NULL;
     tsr_spgemm_size size;
@@ -201,8 +203,8 @@ static tsr_status attempt(void *context)
     tsr_cpu_spgemm_free(work);
     if (status == TSR_OK) {
         assert_int_equal(size.nvals, p[size.nvec]);
-        release(c.i);
-        release(c.x);
+        release(NULL, c.i);
+        release(NULL, c.x);
     }
     return status;
 }

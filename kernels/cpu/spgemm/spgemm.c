@@ -13,7 +13,7 @@
 enum {
     CHUNKS_PER_THREAD = 24,
     ROW_COST = 8,           /* of a row beside its products, in products */
-    WORK_PER_THREAD = 1 << 15
+    WORK_PER_THREAD = 1 << 18
 };
 
 /* ---- chunks ---- */
@@ -164,7 +164,19 @@ static void put_vectors(const tsr_spgemm_work *w, const tsr_spgemm_c *c)
 
 /* ---- the door ---- */
 
-static const tsr_spgemm_memory own_memory = {realloc, free};
+static void *own_resize(const void *context, void *block, size_t bytes)
+{
+    (void)context;
+    return realloc(block, bytes);
+}
+
+static void own_release(const void *context, void *block)
+{
+    (void)context;
+    free(block);
+}
+
+static const tsr_spgemm_memory own_memory = {own_resize, own_release, NULL};
 
 tsr_status tsr_cpu_spgemm_count(tsr_spgemm_work **work, const tsr_spgemm *product, const tsr_spgemm_memory *memory, tsr_spgemm_size *size)
 {
@@ -194,14 +206,16 @@ tsr_status tsr_cpu_spgemm_fill(tsr_spgemm_work *w, const tsr_spgemm_c *c)
     return TSR_OK;
 }
 
-/* The first output becomes as large as C; of memory given back nothing is lost if that fails. */
+/* The first output becomes as large as C, or stays a little larger: a block that is kept will fit again. */
 static bool fit(tsr_spgemm_work *w, int64_t nvals)
 {
     tsr_sg_thread *t = &w->threads[0];
     const int64_t room = nvals > 0 ? nvals : 1;
-    void *i = w->memory.resize(t->i, (size_t)room * sizeof *t->i);
+    if (t->capacity >= room && t->capacity - room <= room / 4)
+        return true;
+    void *i = w->memory.resize(w->memory.context, t->i, (size_t)room * sizeof *t->i);
     t->i = i ? i : t->i;
-    void *x = i && w->job.valued ? w->memory.resize(t->x, (size_t)room * w->job.size) : NULL;
+    void *x = i && w->job.valued ? w->memory.resize(w->memory.context, t->x, (size_t)room * w->job.size) : NULL;
     t->x = x ? x : t->x;
     return i && (x || !w->job.valued);
 }

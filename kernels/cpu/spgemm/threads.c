@@ -1,16 +1,10 @@
 /* SpGEMM: what one thread works with.
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include "kernels/cpu/spgemm/driver.h"
 
 #include <stdlib.h>
 #include <string.h>
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
-#define PAGE ((uintptr_t)4096)
-#define LARGE ((size_t)32 << 20) /* what the C library maps by itself */
 
 uint32_t tsr_sg_most_places = UINT32_MAX - 1;
 
@@ -45,33 +39,18 @@ void tsr_sg_thread_end(tsr_sg_thread *t, const tsr_spgemm_work *w)
 {
     tsr_sg_thread_drop_scratch(t);
     if (t->i)
-        w->memory.release(t->i);
+        w->memory.release(w->memory.context, t->i);
     if (t->x)
-        w->memory.release(t->x);
+        w->memory.release(w->memory.context, t->x);
     t->i = NULL;
     t->x = NULL;
 }
 
-/* Fresh memory costs a page fault a page: in large pages, where there are such.  All pages of a block, so that its mapping stays one, which
- * can be moved. */
-static void advise(void *block, size_t bytes)
-{
-#if defined(__linux__)
-    const uintptr_t from = (uintptr_t)block & ~(PAGE - 1), to = ((uintptr_t)block + bytes + PAGE - 1) & ~(PAGE - 1);
-    if (bytes >= LARGE)
-        madvise((void *)from, to - from, MADV_HUGEPAGE);
-#else
-    (void)block;
-    (void)bytes;
-#endif
-}
-
 static bool resize(void **block, const tsr_spgemm_work *w, int64_t entries, size_t size)
 {
-    void *larger = w->memory.resize(*block, (size_t)entries * size);
+    void *larger = w->memory.resize(w->memory.context, *block, (size_t)entries * size);
     if (!larger)
         return false;
-    advise(larger, (size_t)entries * size);
     *block = larger;
     return true;
 }

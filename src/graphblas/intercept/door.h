@@ -22,6 +22,8 @@ bool tsr_door_blocking(void);         /* GrB_BLOCKING mode */
 bool tsr_door_in_child(void);         /* forked from a process that had started: pass everything through */
 /* User allocator given to GrB_init / GxB_init: results handed over to SuiteSparse come from here. */
 void *tsr_user_malloc(size_t size);
+/* As realloc; NULL: the block is as it was, also where the program brings no realloc of its own. */
+void *tsr_user_resize(void *block, size_t size);
 void tsr_user_free(void *block);
 
 /* ---- side table (table.c): handle -> record ---- */

@@ -14,12 +14,14 @@
 #include "src/runtime/trace.h"
 
 typedef void *(*malloc_fn)(size_t);
+typedef void *(*realloc_fn)(void *, size_t);
 typedef void (*free_fn)(void *);
 
 /* Written once by the GrB_init that succeeds, before `started` is released. */
 static struct {
     bool blocking;
     malloc_fn user_malloc;
+    realloc_fn user_realloc;
     free_fn user_free;
 } captured;
 static bool started;  /* between GrB_init and GrB_finalize, everything on */
@@ -40,6 +42,15 @@ void *tsr_user_malloc(size_t size)
     if (size >= TSR_BLOCKS_MIN && tsr_backend_gpu_asked() && !tsr_backend_gpu())
         tsr_blocks_no_device();
     return captured.user_malloc ? captured.user_malloc(size) : malloc(size);
+}
+
+void *tsr_user_resize(void *block, size_t size)
+{
+    if (!block)
+        return tsr_user_malloc(size);
+    if (!captured.user_malloc)
+        return realloc(block, size);
+    return captured.user_realloc ? captured.user_realloc(block, size) : NULL;
 }
 
 void tsr_user_free(void *block)
@@ -84,12 +95,13 @@ static void watch_fork(void)
 
 /* ---- init and finalize ---- */
 
-static void start(GrB_Mode mode, malloc_fn user_malloc, free_fn user_free)
+static void start(GrB_Mode mode, malloc_fn user_malloc, realloc_fn user_realloc, free_fn user_free)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_fork);
     captured.blocking = mode == GrB_BLOCKING || (int) mode == 3; /* GxB_BLOCKING_GPU is not in every header */
     captured.user_malloc = user_malloc;
+    captured.user_realloc = user_realloc;
     captured.user_free = user_free;
     tsr_engine_set_make_room(tsr_contents_make_room);
     if (tsr_config_get()->check)
@@ -109,7 +121,7 @@ static GrB_Info init_with(GrB_Mode mode, malloc_fn user_malloc, void *(*user_cal
 {
     const GrB_Info info = tsr_real.GxB_init(mode, user_malloc, user_calloc, user_realloc, user_free);
     if (info == GrB_SUCCESS && tsr_real_version_agrees())
-        start(mode, user_malloc, user_free);
+        start(mode, user_malloc, user_realloc, user_free);
     return info;
 }
 
@@ -123,7 +135,7 @@ static GrB_Info init_with_blocks(GrB_Mode mode, bool with_realloc)
                                              tsr_block_free);
     if (info == GrB_SUCCESS && tsr_real_version_agrees()) {
         tsr_blocks_enable(tsr_config_get()->mode != TSR_MODE_CPU && tsr_backend_gpu_installed());
-        start(mode, tsr_block_result, tsr_block_free);
+        start(mode, tsr_block_result, tsr_block_realloc, tsr_block_free);
     }
     return info;
 }

@@ -1,0 +1,213 @@
+/* Sparse times sparse on the host, as an operation: C is as large as it turns out to be, so its memory is the kernel's work.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/spgemm.h"
+#include "src/base/types.h"
+#include "src/engine/engine.h"
+#include "src/engine/operands.h"
+#include "src/policy/sparse_product.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+
+static const char *resolve(tsr_call *call)
+{
+    (void)call;
+    return NULL;
+}
+
+/* ---- the decision ---- */
+
+enum { SAMPLES = 512 };
+
+/* Entries of line k of a matrix held by such lines. */
+static double length_of(const tsr_view *b, int64_t k)
+{
+    if (b->format != TSR_HYPERSPARSE)
+        return (double)(b->p[k + 1] - b->p[k]);
+    int64_t lo = 0, hi = b->nvec;
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (b->h[mid] < k)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < b->nvec && b->h[lo] == k ? (double)(b->p[lo + 1] - b->p[lo]) : 0;
+}
+
+/* Products of C by row, from a few of A's entries.  An operand held by column will be flipped: then by averages. */
+static double estimate_work(const tsr_spgemm *s)
+{
+    const tsr_view *a = &s->a, *b = &s->b;
+    const int64_t n = a->nvals < SAMPLES ? a->nvals : SAMPLES;
+    double sum = 0;
+    if (b->by_col || n == 0)
+        return s->k > 0 ? (double)a->nvals * ((double)b->nvals / (double)s->k) : 0;
+    for (int64_t q = 0; q < n; q++) {
+        const int64_t e = (int64_t)((double)a->nvals / (double)n * ((double)q + 0.5));
+        const int64_t minor = a->index_size == 4 ? (int64_t)((const uint32_t *)a->i)[e] : ((const int64_t *)a->i)[e];
+        sum += a->by_col ? (double)b->nvals / (double)s->k : length_of(b, minor);
+    }
+    return sum / (double)n * (double)a->nvals;
+}
+
+static tsr_spgemm product_of(const tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    const bool masked = call->given.M;
+    return (tsr_spgemm){.masked = masked, .mask_structural = p->mask_structural, .mask_complement = masked && call->mod.mask_comp,
+                        .mask = masked ? p->mask : (tsr_view){0},
+                        .semiring = p->semiring, .m = p->m, .n = p->n, .k = p->k, .a = p->a, .b = p->b, .pattern = call->one_value,
+                        .c_by_col = p->c_by_col, .nthreads = p->nthreads};
+}
+
+static tsr_sparse_product_features features_of(const tsr_call *call)
+{
+    const tsr_spgemm plain = product_of(call), s = tsr_spgemm_by_row(&plain);
+    return (tsr_sparse_product_features){.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + s.mask.nvals),
+                                         .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
+                                                             (s.mask.by_col ? s.mask.nvals : 0))};
+}
+
+static void decide(tsr_call *call)
+{
+    tsr_decision *d = &call->decision;
+    const tsr_config *config = tsr_config_get();
+    const tsr_sparse_product_features f = features_of(call);
+    const char *why = config->mode == TSR_MODE_GPU ? "no kernel on the GPU" : tsr_sparse_product_pays(&f);
+    *d = (tsr_decision){.predicted_ms = -1, .forward_ms = -1, .observed_ms = -1};
+    if (!why || tsr_config_forces_cpu())
+        d->backend = tsr_backend_cpu();
+    snprintf(d->reason, sizeof d->reason, "%s", why ? why : "sparse times sparse");
+}
+
+/* ---- memory ---- */
+
+static void *resize(const void *memory, void *block, size_t bytes)
+{
+    return ((const tsr_memory *)memory)->resize(block, bytes);
+}
+
+static void release(const void *memory, void *block)
+{
+    ((const tsr_memory *)memory)->release(block);
+}
+
+static bool allocate(tsr_handover *a, const tsr_memory *memory, const tsr_spgemm_size *size)
+{
+    *a = (tsr_handover){.memory = memory, .nvals = size->nvals, .nvec = size->nvec, .jumbled = !size->sorted};
+    a->p_bytes = (size_t)((size->nvec > 0 ? size->nvec : 1) + 1) * sizeof *a->p;
+    a->h_bytes = (size_t)(size->nvec > 0 ? size->nvec : 1) * sizeof *a->h;
+    a->p = memory->allocate(a->p_bytes);
+    a->h = size->hyper ? memory->allocate(a->h_bytes) : NULL;
+    if (!a->p || (size->hyper && !a->h))
+        return false;
+    a->p[0] = a->p[1] = 0;
+    return true;
+}
+
+/* Of a result of one value, for which the kernel writes none. */
+static bool set_one(tsr_handover *a, const tsr_call *call)
+{
+    const size_t size = tsr_type_size(call->product.semiring.type);
+    if (!call->one_value)
+        return a->x != NULL;
+    a->x = a->memory->allocate(size);
+    if (!a->x)
+        return false;
+    memcpy(a->x, &call->one, size);
+    a->x_bytes = size;
+    a->iso = true;
+    return true;
+}
+
+/* ---- the run ---- */
+
+static tsr_status take(tsr_call *call, tsr_spgemm_work *work, const tsr_spgemm_size *size)
+{
+    tsr_handover *a = &call->arrays;
+    const size_t entries = (size_t)(size->nvals > 0 ? size->nvals : 1);
+    if (!allocate(a, call->door->memory, size))
+        return TSR_OUT_OF_MEMORY;
+    tsr_spgemm_c c = {.p = (int64_t *)a->p, .h = (int64_t *)a->h};
+    const tsr_status status = tsr_cpu_spgemm_take(work, &c);
+    if (status != TSR_OK)
+        return status;
+    a->i = c.i;
+    a->x = c.x;
+    a->i_bytes = entries * sizeof *a->i;
+    a->x_bytes = entries * tsr_type_size(call->product.semiring.type);
+    tsr_arrays_drop_empty(a);
+    return set_one(a, call) ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+/* TESSERA_KERNEL=ref */
+static tsr_status multiply_by_reference(tsr_call *call, const tsr_spgemm *s)
+{
+    tsr_handover *a = &call->arrays;
+    const tsr_memory *memory = call->door->memory;
+    const int64_t rows = s->c_by_col ? s->n : s->m;
+    tsr_spgemm_size size;
+    int64_t *p = malloc((size_t)(rows + 2) * sizeof *p);
+    tsr_status status = p ? tsr_ref_spgemm_count(s, &size, p) : TSR_OUT_OF_MEMORY;
+    free(p);
+    if (status != TSR_OK || !allocate(a, memory, &size))
+        return TSR_OUT_OF_MEMORY;
+    a->i_bytes = (size_t)(size.nvals + 1) * sizeof *a->i;
+    a->i = memory->allocate(a->i_bytes);
+    a->x_bytes = (size_t)(size.nvals + 1) * tsr_type_size(s->semiring.type);
+    a->x = s->pattern ? NULL : memory->allocate(a->x_bytes);
+    if (!a->i || (!a->x && !s->pattern))
+        return TSR_OUT_OF_MEMORY;
+    const tsr_spgemm_c c = {.p = (int64_t *)a->p, .h = (int64_t *)a->h, .i = a->i, .x = a->x, .index_size = 8};
+    status = tsr_ref_spgemm_fill(s, &c);
+    tsr_arrays_drop_empty(a);
+    return status == TSR_OK && set_one(a, call) ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+static tsr_status multiply(tsr_call *call, const tsr_product *ready)
+{
+    tsr_spgemm s = product_of(call);
+    tsr_spgemm_work *work;
+    tsr_spgemm_size size;
+    const tsr_spgemm_memory memory = {resize, release, call->door->memory};
+    s.a = ready->a;
+    s.b = ready->b;
+    if (tsr_engine_by_reference())
+        return multiply_by_reference(call, &s);
+    tsr_status status = tsr_cpu_spgemm_count(&work, &s, &memory, &size);
+    if (status != TSR_OK)
+        return status;
+    status = take(call, work, &size);
+    tsr_cpu_spgemm_free(work);
+    return status;
+}
+
+static tsr_status run(tsr_call *call)
+{
+    tsr_operands held;
+    tsr_product ready;
+    call->door->begin_result((size_t)call->product.a.nvals * tsr_type_size(call->product.semiring.type));
+    tsr_status status = tsr_operands_prepare(&held, &ready, call, &call->decision, true);
+    if (status == TSR_OK)
+        status = multiply(call, &ready);
+    tsr_operands_release(&held);
+    if (status != TSR_OK)
+        tsr_arrays_free(&call->arrays);
+    return status;
+}
+
+static void describe(char *text, size_t size, const tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    *text = '\0';
+    if (call->product.m > 0)
+        snprintf(text, size, "spgemm %s m=%lld k=%lld n=%lld nnz=%lld", tsr_type_name(p->semiring.type), (long long)p->m, (long long)p->k,
+                 (long long)p->n, (long long)p->a.nvals);
+}
+
+const tsr_operation tsr_sparse_product_operation = {.resolve = resolve, .decide = decide, .run = run, .describe = describe,
+                                                    .kernel = "spgemm"};

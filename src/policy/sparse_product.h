@@ -1,0 +1,22 @@
+/* Sparse times sparse: when our kernel is expected to be the faster one.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_POLICY_SPARSE_PRODUCT_H
+#define TSR_POLICY_SPARSE_PRODUCT_H
+
+#include <stdbool.h>
+
+typedef struct tsr_sparse_product_features {
+    double work;    /* products: pairs A(i,k), B(k,j); estimated */
+    double columns; /* of C held by row */
+    double nvals;   /* entries of both operands */
+    double flipped; /* of these, entries of operands that are held the other way and are transposed first */
+} tsr_sparse_product_features;
+
+/* By the average number of products, before the operands are inspected: that sorts what is jumbled among their entries, which SuiteSparse's
+ * own product need not do. */
+bool tsr_sparse_product_is_small(double work, double nvals);
+
+/* NULL: ours.  Otherwise why SuiteSparse's is taken (static text). */
+const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f);
+
+#endif
