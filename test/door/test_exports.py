@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 
 import declarations  # noqa: E402
 
-PUBLIC_HEADER = os.path.join(ROOT, 'include', 'tessera', 'tessera.h')
+PUBLIC_HEADERS = [os.path.join(ROOT, 'include', 'tessera', name) for name in ('tessera.h', 'spgemm.h')]
 MARK, REPORTS = 'tsr_door_library', 'tsr_check_reports'
 
 
@@ -27,8 +27,11 @@ def exported(nm, library):
 
 
 def public():
-    with open(PUBLIC_HEADER, encoding='utf-8') as source:
-        return set(re.findall(r'TSR_PUBLIC[^;]*?\b(tsr_\w+)\s*\(', source.read()))
+    names = set()
+    for header in PUBLIC_HEADERS:
+        with open(header, encoding='utf-8') as source:
+            names |= set(re.findall(r'TSR_PUBLIC[^;]*?\b(tsr_\w+)\s*\(', source.read()))
+    return names
 
 
 def functions(major):

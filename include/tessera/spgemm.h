@@ -1,0 +1,60 @@
+/* Native interface of sparse times sparse: C = op(A) (+).(.) op(B), C sparse.
+ *
+ *     tsr_spgemm_plan_create   how many entries C has (symbolic)
+ *     tsr_spgemm_execute       the entries (numeric), into the caller's arrays, as often as wanted
+ *     tsr_spgemm_execute_new   the same into a new matrix
+ *
+ * C has an entry wherever at least one pair of entries meets, also if the sum is zero.  Indices ascend in each vector.  The same operands
+ * give the same bits, whatever the number of threads.  Conventions as in tessera/tessera.h.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESSERA_SPGEMM_H
+#define TESSERA_SPGEMM_H
+
+#include "tessera/tessera.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Flags of tsr_spgemm_plan_create */
+enum {
+    TSR_SPGEMM_TRANSPOSE_A = 1,
+    TSR_SPGEMM_TRANSPOSE_B = 2,
+    TSR_SPGEMM_BY_COLUMN = 4 /* C is held by columns; else by rows */
+};
+
+/* What is known of one product, opaque.  Holds no values. */
+typedef struct tsr_spgemm_plan tsr_spgemm_plan;
+
+/* Finds out how many entries op(A) op(B) has.  Values are not read; those of another type than the semiring's are typecast when it is
+ * executed.  *plan belongs to the caller: tsr_spgemm_plan_destroy.  a and b must outlive it.
+ * TSR_INVALID_VALUE: null pointer, unknown enumerator or flag, a monoid that the type does not have.  TSR_DIMENSION_MISMATCH.
+ * TSR_NOT_SUPPORTED: vectors of C longer than 2^32 - 1.  TSR_OUT_OF_MEMORY. */
+TSR_PUBLIC tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring, const tsr_sparse *a, const tsr_sparse *b,
+                                             unsigned flags);
+
+/* Shape and number of entries of C; any of the pointers may be NULL.  TSR_INVALID_VALUE: plan is NULL. */
+TSR_PUBLIC tsr_status tsr_spgemm_plan_size(const tsr_spgemm_plan *plan, int64_t *nrows, int64_t *ncols, int64_t *nvals);
+
+/* Products that are formed: pairs of entries of A and B that meet.  0 for NULL. */
+TSR_PUBLIC double tsr_spgemm_plan_work(const tsr_spgemm_plan *plan);
+
+/* NULL allowed. */
+TSR_PUBLIC void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan);
+
+/* C in the caller's arrays, which overlap nothing of A and B: offsets (rows + 1, or columns + 1 by column), indices and values (of the
+ * semiring's type) for as many entries as the plan says.  The operands are those of the plan; their values may have changed since.
+ * TSR_INVALID_VALUE: null pointer, unknown enumerator, 32-bit offsets or indices for more entries, rows or columns than 2^32 - 1 (2^31 - 1
+ * entries).  TSR_OUT_OF_MEMORY: the arrays are as they were. */
+TSR_PUBLIC tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_type, void *offsets, void *indices,
+                                         void *values);
+
+/* C as a new matrix with 64-bit indices, which belongs to the caller: tsr_sparse_destroy.  TSR_INVALID_VALUE: null pointer.
+ * TSR_OUT_OF_MEMORY. */
+TSR_PUBLIC tsr_status tsr_spgemm_execute_new(const tsr_spgemm_plan *plan, tsr_sparse **c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,188 @@
+/* The native door of sparse times sparse (tessera/spgemm.h).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "tessera/spgemm.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/types.h"
+#include "src/engine/sparse_product.h"
+#include "src/sparse_blas/native.h"
+
+struct tsr_spgemm_plan {
+    tsr_spgemm product; /* with the operands as they were given: types may differ from the semiring's */
+    tsr_spgemm_size size;
+};
+
+/* ---- operands ---- */
+
+/* An operand's values in the semiring's type. */
+typedef struct cast {
+    void *copy;
+    uint64_t one;
+} cast;
+
+static tsr_status cast_values(cast *held, tsr_view *v, tsr_type type, bool read, int nthreads)
+{
+    *held = (cast){0};
+    if (!read || v->type == type || v->nvals == 0) {
+        v->x = read ? v->x : NULL;
+        v->type = type;
+        return TSR_OK;
+    }
+    void *to = &held->one;
+    if (!v->iso)
+        to = held->copy = malloc((size_t)v->nvals * tsr_type_size(type));
+    if (!to)
+        return TSR_OUT_OF_MEMORY;
+    tsr_cast_values(to, type, v->x, v->type, v->iso ? 1 : v->nvals, nthreads);
+    v->x = to;
+    v->type = type;
+    return TSR_OK;
+}
+
+static bool is_known(tsr_semiring s)
+{
+    return (unsigned)s.type < TSR_TYPE_COUNT && (unsigned)s.add < TSR_ADD_COUNT && (unsigned)s.mul < TSR_MUL_COUNT && tsr_monoid_fits(s);
+}
+
+static tsr_status status_of(tsr_status status)
+{
+    return status == TSR_DECLINED ? TSR_NOT_SUPPORTED : status;
+}
+
+/* ---- plans ---- */
+
+static tsr_status count(tsr_spgemm_plan *plan)
+{
+    tsr_spgemm pattern = plan->product;
+    tsr_spgemm_work *work = NULL;
+    pattern.pattern = true;
+    pattern.a.x = pattern.b.x = NULL;
+    pattern.sorted = false;
+    const tsr_status status = tsr_cpu_spgemm_count(&work, &pattern, NULL, &plan->size);
+    tsr_cpu_spgemm_free(work);
+    return status_of(status);
+}
+
+tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring, const tsr_sparse *a, const tsr_sparse *b, unsigned flags)
+{
+    const unsigned all = TSR_SPGEMM_TRANSPOSE_A | TSR_SPGEMM_TRANSPOSE_B | TSR_SPGEMM_BY_COLUMN;
+    if (!plan || !a || !b || (flags & ~all) || !is_known(semiring))
+        return TSR_INVALID_VALUE;
+    const tsr_view va = flags & TSR_SPGEMM_TRANSPOSE_A ? tsr_view_transposed(a->view) : a->view;
+    const tsr_view vb = flags & TSR_SPGEMM_TRANSPOSE_B ? tsr_view_transposed(b->view) : b->view;
+    if (va.ncols != vb.nrows)
+        return TSR_DIMENSION_MISMATCH;
+    tsr_spgemm_plan *made = calloc(1, sizeof *made);
+    if (!made)
+        return TSR_OUT_OF_MEMORY;
+    made->product = (tsr_spgemm){.semiring = semiring, .m = va.nrows, .n = vb.ncols, .k = va.ncols, .a = va, .b = vb, .sorted = true,
+                                 .c_by_col = flags & TSR_SPGEMM_BY_COLUMN, .nthreads = omp_get_max_threads()};
+    const tsr_status status = count(made);
+    if (status != TSR_OK) {
+        free(made);
+        return status;
+    }
+    *plan = made;
+    return TSR_OK;
+}
+
+tsr_status tsr_spgemm_plan_size(const tsr_spgemm_plan *plan, int64_t *nrows, int64_t *ncols, int64_t *nvals)
+{
+    int64_t unused;
+    if (!plan)
+        return TSR_INVALID_VALUE;
+    *(nrows ? nrows : &unused) = plan->product.m;
+    *(ncols ? ncols : &unused) = plan->product.n;
+    *(nvals ? nvals : &unused) = plan->size.nvals;
+    return TSR_OK;
+}
+
+double tsr_spgemm_plan_work(const tsr_spgemm_plan *plan)
+{
+    return plan ? plan->size.work : 0;
+}
+
+void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan)
+{
+    free(plan);
+}
+
+/* ---- execution ---- */
+
+static tsr_status fill(const tsr_spgemm *product, const tsr_spgemm_c *c)
+{
+    tsr_spgemm_work *work;
+    tsr_spgemm_size size;
+    tsr_status status = tsr_cpu_spgemm_count(&work, product, NULL, &size);
+    if (status != TSR_OK)
+        return status_of(status);
+    status = tsr_cpu_spgemm_fill(work, c);
+    tsr_cpu_spgemm_free(work);
+    return status;
+}
+
+static tsr_status compute(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
+{
+    tsr_spgemm s = plan->product;
+    cast a, b = {0};
+    const bool reads_a = tsr_spgemm_reads_a(&s), reads_b = tsr_spgemm_reads_b(&s);
+    tsr_status status = cast_values(&a, &s.a, s.semiring.type, reads_a, s.nthreads);
+    if (status == TSR_OK)
+        status = cast_values(&b, &s.b, s.semiring.type, reads_b, s.nthreads);
+    if (status == TSR_OK)
+        status = fill(&s, c);
+    free(a.copy);
+    free(b.copy);
+    return status;
+}
+
+static bool fits(const tsr_spgemm_plan *plan)
+{
+    return plan->size.nvals <= INT32_MAX && plan->product.m <= UINT32_MAX && plan->product.n <= UINT32_MAX;
+}
+
+tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_type, void *offsets, void *indices, void *values)
+{
+    const bool narrow = index_type == TSR_INDEX_32;
+    if (!plan || !offsets || !indices || !values || (unsigned)index_type > TSR_INDEX_64 || (narrow && !fits(plan)))
+        return TSR_INVALID_VALUE;
+    const int64_t vectors = plan->size.nvec;
+    int64_t *p = narrow ? malloc((size_t)(vectors + 1) * sizeof *p) : offsets;
+    if (!p)
+        return TSR_OUT_OF_MEMORY;
+    const tsr_spgemm_c c = {.p = p, .i = indices, .x = values, .index_size = narrow ? 4 : 8};
+    const tsr_status status = compute(plan, &c);
+    for (int64_t v = 0; narrow && status == TSR_OK && v <= vectors; v++)
+        ((uint32_t *)offsets)[v] = (uint32_t)p[v];
+    if (narrow)
+        free(p);
+    return status;
+}
+
+tsr_status tsr_spgemm_execute_new(const tsr_spgemm_plan *plan, tsr_sparse **c)
+{
+    if (!plan || !c)
+        return TSR_INVALID_VALUE;
+    const size_t entries = (size_t)(plan->size.nvals > 0 ? plan->size.nvals : 1);
+    int64_t *p = malloc((size_t)(plan->size.nvec + 1) * sizeof *p), *i = malloc(entries * sizeof *i);
+    void *x = malloc(entries * tsr_type_size(plan->product.semiring.type));
+    tsr_status status = p && i && x ? tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x) : TSR_OUT_OF_MEMORY;
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = p, .indices = i, .type = plan->product.semiring.type, .values = x};
+    if (status == TSR_OK)
+        status = (plan->product.c_by_col ? tsr_sparse_create_csc : tsr_sparse_create_csr)(c, plan->product.m, plan->product.n, &arrays,
+                                                                                        TSR_UNCHECKED);
+    if (status != TSR_OK) {
+        free(p);
+        free(i);
+        free(x);
+        return status;
+    }
+    (*c)->owned_offsets = p;
+    (*c)->owned_indices = i;
+    (*c)->owned_values = x;
+    (*c)->copied = true;
+    return TSR_OK;
+}

@@ -1,0 +1,113 @@
+/* The native door of sparse times sparse: sizes, transposes, both index widths, new values, wrong arguments.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "tessera/spgemm.h"
+
+/*  A = 1 2 .     A A = 1 2 6     A' A = 1  2  .     A A' = 5 . .
+ *      . . 3           . . .            2  4  .            . 9 .
+ *      . . .           . . .            .  .  9            . . .     */
+static const int32_t offsets[] = {0, 2, 3, 3}, columns[] = {0, 1, 2};
+static double values[] = {1, 2, 3};
+static const tsr_semiring plus_times = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES};
+
+static tsr_sparse *matrix(void)
+{
+    tsr_sparse *a;
+    const tsr_arrays arrays = {TSR_INDEX_32, offsets, columns, TSR_FP64, values};
+    assert_int_equal(tsr_sparse_create_csr(&a, 3, 3, &arrays, 0), TSR_OK);
+    return a;
+}
+
+static void check(unsigned flags, int64_t entries, const int64_t *p, const int64_t *i, const double *x)
+{
+    tsr_sparse *a = matrix(), *made;
+    tsr_spgemm_plan *plan;
+    int64_t nvals, got_p[4], got_i[9];
+    uint32_t narrow_p[4], narrow_i[9];
+    double got_x[9];
+    assert_int_equal(tsr_spgemm_plan_create(&plan, plus_times, a, a, flags), TSR_OK);
+    assert_int_equal(tsr_spgemm_plan_size(plan, NULL, NULL, &nvals), TSR_OK);
+    assert_int_equal(nvals, entries);
+    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, got_p, got_i, got_x), TSR_OK);
+    assert_memory_equal(got_p, p, sizeof got_p);
+    assert_memory_equal(got_i, i, (size_t)entries * sizeof *i);
+    assert_memory_equal(got_x, x, (size_t)entries * sizeof *x);
+    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_32, narrow_p, narrow_i, got_x), TSR_OK);
+    for (int64_t e = 0; e < entries; e++)
+        assert_int_equal(narrow_i[e], i[e]);
+    assert_int_equal(narrow_p[3], entries);
+    assert_int_equal(tsr_spgemm_execute_new(plan, &made), TSR_OK);
+    assert_int_equal(tsr_sparse_size(made, NULL, NULL, &nvals), TSR_OK);
+    assert_int_equal(nvals, entries);
+    tsr_sparse_destroy(made);
+    tsr_spgemm_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
+static void products(void **state)
+{
+    (void)state;
+    check(0, 3, (int64_t[]){0, 3, 3, 3}, (int64_t[]){0, 1, 2}, (double[]){1, 2, 6});
+    check(TSR_SPGEMM_TRANSPOSE_A, 5, (int64_t[]){0, 2, 4, 5}, (int64_t[]){0, 1, 0, 1, 2}, (double[]){1, 2, 2, 4, 9});
+    check(TSR_SPGEMM_TRANSPOSE_B, 2, (int64_t[]){0, 1, 2, 2}, (int64_t[]){0, 1}, (double[]){5, 9});
+    check(TSR_SPGEMM_BY_COLUMN, 3, (int64_t[]){0, 1, 2, 3}, (int64_t[]){0, 0, 0}, (double[]){1, 2, 6});
+}
+
+static void new_values(void **state)
+{
+    (void)state;
+    tsr_sparse *a = matrix();
+    tsr_spgemm_plan *plan;
+    int64_t p[4], i[9];
+    float x[9];
+    const tsr_semiring narrow = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}; /* values are typecast */
+    assert_int_equal(tsr_spgemm_plan_create(&plan, narrow, a, a, 0), TSR_OK);
+    assert_int_equal((int)tsr_spgemm_plan_work(plan), 3);
+    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x), TSR_OK);
+    assert_true(x[2] == 6);
+    values[2] = 5;
+    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x), TSR_OK);
+    assert_true(x[2] == 10);
+    values[2] = 3;
+    tsr_spgemm_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
+static void wrong_arguments(void **state)
+{
+    (void)state;
+    tsr_sparse *a = matrix(), *wide;
+    tsr_spgemm_plan *plan = NULL;
+    int64_t p[4], i[9];
+    const tsr_arrays arrays = {TSR_INDEX_32, offsets, columns, TSR_FP64, values};
+    assert_int_equal(tsr_sparse_create_csr(&wide, 3, 7, &arrays, 0), TSR_OK);
+    const tsr_semiring none = {TSR_BOOL, TSR_ADD_PLUS, TSR_MUL_TIMES};
+    assert_int_equal(tsr_spgemm_plan_create(NULL, plus_times, a, a, 0), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_plan_create(&plan, plus_times, NULL, a, 0), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_plan_create(&plan, plus_times, a, a, 8), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_plan_create(&plan, none, a, a, 0), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_plan_create(&plan, plus_times, wide, a, 0), TSR_DIMENSION_MISMATCH);
+    assert_null(plan);
+    assert_int_equal(tsr_spgemm_plan_create(&plan, plus_times, a, wide, 0), TSR_OK);
+    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_execute_new(plan, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_plan_size(NULL, NULL, NULL, NULL), TSR_INVALID_VALUE);
+    assert_true(tsr_spgemm_plan_work(NULL) == 0);
+    tsr_spgemm_plan_destroy(plan);
+    tsr_spgemm_plan_destroy(NULL);
+    tsr_sparse_destroy(wide);
+    tsr_sparse_destroy(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(new_values), cmocka_unit_test(wrong_arguments)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
