@@ -31,8 +31,10 @@ PIPELINES = (
     ('attention', 'graph attention, width 32', ['attention', '--columns', '32'], '', 3),
     ('ktruss', '3-truss', ['ktruss'], '', 3),
     ('clustering', 'clustering coefficients', ['clustering'], '', 3),
+    ('markov', 'Markov clustering, 6 steps', ['markov'], '', 2),
+    ('galerkin', 'coarse operator R A P', ['galerkin'], '', 3),
 )
-NAMED_ONLY = ('attention', 'ktruss', 'clustering')  # SuiteSparse takes minutes on large graphs
+NAMED_ONLY = ('attention', 'ktruss', 'clustering', 'markov', 'galerkin')  # SuiteSparse takes minutes on large graphs
 
 
 def parse(text):

@@ -1,0 +1,96 @@
+/* Times one product of two sparse matrices: `bench_spgemm CASE THREADS CALLS`, cases as in spgemm_matrices.h.  Prints one JSON object: of every
+ * call its time, its processor time, that of the GrB_wait after it (which sorts what is jumbled), both in ms; entries and sum of C; the
+ * most memory used, in MB, operands included.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "spgemm_matrices.h"
+
+#define TRY(call) \
+    do { \
+        if ((call) != GrB_SUCCESS) { \
+            fprintf(stderr, "bench_spgemm: %s failed\n", #call); \
+            exit(1); \
+        } \
+    } while (0)
+
+enum { MOST_CALLS = 64 };
+
+static double clock_ms(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
+}
+
+typedef struct times {
+    double wall[MOST_CALLS], cpu[MOST_CALLS], wait[MOST_CALLS];
+} times;
+
+static double most_memory(void)
+{
+    struct rusage used;
+    getrusage(RUSAGE_SELF, &used);
+    return (double)used.ru_maxrss / 1024;
+}
+
+static void call(times *t, int k, GrB_Matrix A, GrB_Matrix B, GrB_Index *nvals, double *sum)
+{
+    GrB_Matrix C;
+    GrB_Index m, n;
+    TRY(GrB_Matrix_nrows(&m, A));
+    TRY(GrB_Matrix_ncols(&n, B));
+    TRY(GrB_Matrix_new(&C, GrB_FP64, m, n));
+    const double wall = clock_ms(CLOCK_MONOTONIC), cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
+    TRY(GrB_mxm(C, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, NULL));
+    const double done = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
+    t->wall[k] = clock_ms(CLOCK_MONOTONIC) - wall;
+    t->cpu[k] = done - cpu;
+    TRY(GrB_Matrix_wait(C, GrB_MATERIALIZE));
+    t->wait[k] = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - done;
+    TRY(GrB_Matrix_nvals(nvals, C));
+    *sum = 0;
+    TRY(GrB_Matrix_reduce_FP64(sum, NULL, GrB_PLUS_MONOID_FP64, C, NULL));
+    TRY(GrB_Matrix_free(&C));
+}
+
+static void print(const char *name, const double *x, int count)
+{
+    printf("\"%s\": [", name);
+    for (int k = 0; k < count; k++)
+        printf("%s%.3f", k ? ", " : "", x[k]);
+    printf("], ");
+}
+
+int main(int argc, char **argv)
+{
+    static times t;
+    GrB_Matrix A, B;
+    GrB_Index nvals = 0, entries;
+    double sum = 0;
+    const int threads = argc == 4 ? atoi(argv[2]) : 0, calls = argc == 4 ? atoi(argv[3]) : 0;
+    if (threads < 1 || calls < 1 || calls > MOST_CALLS) {
+        fprintf(stderr, "usage: bench_spgemm CASE THREADS CALLS\n");
+        return 2;
+    }
+    TRY(GrB_init(GrB_NONBLOCKING));
+    TRY(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads));
+    TRY(bench_operands(&A, &B, argv[1]));
+    TRY(GrB_Matrix_nvals(&entries, A));
+    const double before = most_memory();
+    for (int k = 0; k < calls; k++)
+        call(&t, k, A, B, &nvals, &sum);
+    printf("{");
+    print("ms", t.wall, calls);
+    print("cpu_ms", t.cpu, calls);
+    print("wait_ms", t.wait, calls);
+    printf("\"entries_a\": %llu, \"entries\": %llu, \"sum\": %.10g, \"operands_mb\": %.0f, \"peak_mb\": %.0f}\n", (unsigned long long)entries,
+           (unsigned long long)nvals, sum, before, most_memory());
+    if (B != A)
+        GrB_Matrix_free(&B);
+    GrB_Matrix_free(&A);
+    return GrB_finalize() == GrB_SUCCESS ? 0 : 1;
+}

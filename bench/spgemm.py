@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Sparse times sparse, plain SuiteSparse and Tessera in turns: one process of bench_spgemm each, several calls a process.
+
+One row a case: medians over all calls of the time, of the processor time and of the GrB_wait that follows (it sorts what is jumbled); the first
+call's; the most memory.  `ratio` is of times, `cpu_ratio` of processor times, which other programs on the machine disturb less, `first_ratio`
+of the first call's processor times.  A difference of entries or sums makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+
+import record
+
+
+def measure(options, case, library):
+    environment = dict(os.environ, OMP_NUM_THREADS=str(options.threads))
+    if library:
+        environment.update(LD_PRELOAD=library, TESSERA_MODE='cpu')
+    done = subprocess.run([options.program, case, str(options.threads), str(options.calls)], env=environment, capture_output=True, text=True,
+                          check=False)
+    if done.returncode:
+        raise RuntimeError(f'{case}: {done.stderr.strip()}')
+    return json.loads(done.stdout)
+
+
+def median(runs, key, part=slice(None)):
+    return statistics.median(value for run in runs for value in run[key][part])
+
+
+def side(runs):
+    return {'ms': round(median(runs, 'ms'), 3), 'cpu_ms': round(median(runs, 'cpu_ms'), 3), 'wait_ms': round(median(runs, 'wait_ms'), 3),
+            'first_cpu_ms': round(median(runs, 'cpu_ms', slice(1)), 3), 'peak_mb': max(run['peak_mb'] for run in runs)}
+
+
+def one_case(options, case):
+    runs = ([], [])
+    for _ in range(options.turns):
+        for which, library in enumerate(('', options.library)):
+            runs[which].append(measure(options, case, library))
+    plain, tessera = side(runs[0]), side(runs[1])
+    sums = [run['sum'] for run in runs[0] + runs[1]]
+    same = len({run['entries'] for run in runs[0] + runs[1]}) == 1 and max(sums) - min(sums) <= 1e-9 * abs(sums[0])
+    name = os.path.basename(case).replace('.mtx.gz', '')
+    return {'case': name, 'threads': options.threads, 'entries_a': runs[0][0]['entries_a'], 'entries': runs[0][0]['entries'],
+            'plain': plain, 'tessera': tessera, 'ratio': round(plain['ms'] / tessera['ms'], 3),
+            'cpu_ratio': round(plain['cpu_ms'] / tessera['cpu_ms'], 3),
+            'first_ratio': round(plain['first_cpu_ms'] / tessera['first_cpu_ms'], 3), 'same': same}
+
+
+def table(path):
+    """A record as Markdown: processor times, which other programs on the machine disturb least."""
+    head, rows = record.read(path)
+    print('| threads | product | entries of C | SuiteSparse, CPU ms | Tessera, CPU ms | ratio | of the first call | of elapsed times | '
+          'GrB_wait afterwards | peak MB |\n|---|---|---|---|---|---|---|---|---|---|')
+    for row in rows:
+        plain, tessera = row['plain'], row['tessera']
+        print(f"| {row['threads']} | {row['case']} | {row['entries']:,} | {plain['cpu_ms']:.1f} | {tessera['cpu_ms']:.1f} | {row['cpu_ratio']:.2f} | "
+              f"{row['first_ratio']:.2f} | {row['ratio']:.2f} | {plain['wait_ms']:.1f}, {tessera['wait_ms']:.1f} | "
+              f"{plain['peak_mb']:.0f}, {tessera['peak_mb']:.0f} |")
+    for threads in sorted({row['threads'] for row in rows}):
+        of = [row for row in rows if row['threads'] == threads]
+        means = [math.exp(statistics.fmean(math.log(row[key]) for row in of)) for key in ('cpu_ratio', 'first_ratio', 'ratio')]
+        print(f'| {threads} | geometric mean | | | | {means[0]:.2f} | {means[1]:.2f} | {means[2]:.2f} | | |')
+    print(f"\n{head['cpu']['cores']} cores of {head['cpu']['name']}.")
+
+
+def main():
+    if sys.argv[1:2] == ['--markdown']:
+        return table(sys.argv[2])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('--program', required=True)
+    parser.add_argument('--library', required=True)
+    parser.add_argument('--threads', type=int, default=1)
+    parser.add_argument('--calls', type=int, default=3, help='of a process')
+    parser.add_argument('--turns', type=int, default=2)
+    parser.add_argument('--output')
+    parser.add_argument('cases', nargs='+')
+    options = parser.parse_args()
+    head, rows = record.header('spgemm/1', uses_gpu=False), []
+    for case in options.cases:
+        rows.append(one_case(options, case))
+        print(json.dumps(rows[-1]), flush=True)
+    record.write(options.output or record.place(head, 'spgemm'), head, rows)
+    return 0 if all(row['same'] for row in rows) else 1
+
+
+if __name__ == '__main__':
+    sys.exit(main())
