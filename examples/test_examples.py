@@ -161,6 +161,51 @@ def check_clustering(graph, program, library):
     assert 'mean clustering coefficient 0.570638\n' in text, text
 
 
+def times(A, B):
+    """Product of matrices as dicts row -> dict column -> value."""
+    product = {}
+    for i, row in A.items():
+        for k, a in row.items():
+            for j, b in B.get(k, {}).items():
+                product.setdefault(i, {})[j] = product.get(i, {}).get(j, 0) + a * b
+    return product
+
+
+def normalized(M):
+    return {i: {j: x / sum(row.values()) for j, x in row.items()} for i, row in M.items()}
+
+
+def flat(M, columns):
+    return {i * columns + j: x for i, row in M.items() for j, x in row.items()}
+
+
+def check_markov(graph, program, library):
+    M = normalized({u: {v: 1.0 for v in [u, *graph[u]]} for u in range(34)})
+    for _ in range(6):
+        M = normalized({i: {j: x * x for j, x in row.items()} for i, row in times(M, M).items()})
+        M = normalized({i: {j: x for j, x in row.items() if x >= 1e-3} for i, row in M.items()})
+    text, (answer,) = run(program, library=library)
+    assert_near(answer, flat(M, 34), 1e-12, 'markov')
+    assert f'{len({j for row in M.values() for j in row})} vertices attract flow\n' in text, text
+
+
+def check_galerkin(graph, program, library):
+    for k in (2, 5):
+        A = {u: {v: -1.0 for v in graph[u]} | {u: len(graph[u]) + 1.0} for u in range(34)}
+        T = {u: {u // k: 1.0} for u in range(34)}
+        P = {u: {j: -2 / 3 * x / A[u][u] for j, x in row.items()} for u, row in times(A, T).items()}
+        for u in range(34):
+            P[u][u // k] = P[u].get(u // k, 0) + 1
+        R = {}
+        for u, row in P.items():
+            for j, x in row.items():
+                R.setdefault(j, {})[u] = x
+        coarse = times(R, times(A, P))
+        text, (answer,) = run(program, ['--k', str(k)], library)
+        assert_near(answer, flat(coarse, (34 + k - 1) // k), 1e-12, f'galerkin {k}')
+        assert f'{len(answer)} entries in a coarse operator of {(34 + k - 1) // k} rows\n' in text, text
+
+
 def distances(graph, source):
     level, queue = {source: 0}, deque([source])
     while queue:
