@@ -40,9 +40,10 @@ def main():
     parser.add_argument('--sizes', type=lambda text: [tuple(map(int, size.split('x'))) for size in text.split(',')],
                         default=[(131072, 64), (131072, 1), (16384, 1)], help='ROWSxCOLUMNS, with commas')
     parser.add_argument('--rounds', type=int, default=3)
-    parser.add_argument('--output', help='write the record here; default: bench/results/<machine>/elementwise/…')
+    parser.add_argument('--topic', default='elementwise', help='of the record: what the program measures')
+    parser.add_argument('--output', help='write the record here; default: bench/results/<machine>/<topic>/…')
     options = parser.parse_args()
-    head, rows = record.header('elementwise/1', uses_gpu=False, rounds=options.rounds), []
+    head, rows = record.header(options.topic + '/1', uses_gpu=False, rounds=options.rounds), []
     for size in options.sizes:
         for threads in options.threads:
             print(f'{size[0]} x {size[1]}, {threads} threads: ms plain, forwarded, computed')
@@ -50,7 +51,7 @@ def main():
                 rows.append(row)
                 ratio = min(row['plain'], row['forwarded']) / row['tessera']
                 print(f"  {row['call']:26} {row['plain']:9.4f} {row['forwarded']:9.4f} {row['tessera']:9.4f} {ratio:6.2f}x", flush=True)
-    record.write(options.output or record.place(head, 'elementwise'), head, rows)
+    record.write(options.output or record.place(head, options.topic), head, rows)
     return 0
 
 

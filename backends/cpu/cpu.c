@@ -3,6 +3,7 @@
 #include "backends/cpu/cpu.h"
 
 #include "backends/cpu/kernel_table.h"
+#include "kernels/selection.h"
 #include "kernels/sparse_vectors.h"
 
 static bool supports(const tsr_product *product)
@@ -18,9 +19,14 @@ static const char *kernel_name(const tsr_product *product)
 
 const tsr_backend *tsr_backend_cpu(void)
 {
+    static const tsr_selection_kernels selection = {
+        .select_count = tsr_cpu_select_count, .select_fill = tsr_cpu_select_fill, .select_end = tsr_cpu_select_end,
+        .extract_begin = tsr_cpu_extract_begin, .extract_count = tsr_cpu_extract_count, .extract_fill = tsr_cpu_extract_fill,
+        .extract_end = tsr_cpu_extract_end, .indices_fit = tsr_indices_fit, .gather = tsr_cpu_gather};
     static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .push = tsr_cpu_push,
                                           .pull = tsr_cpu_pull, .few_step = tsr_cpu_few_step, .few_merge = tsr_cpu_few_merge,
-                                          .few_scatter = tsr_cpu_few_scatter, .softmax_rows = tsr_cpu_softmax_rows};
+                                          .few_scatter = tsr_cpu_few_scatter, .softmax_rows = tsr_cpu_softmax_rows,
+                                          .selection = &selection};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cpu", .supports = supports,
                                         .execute = tsr_cpu_execute, .kernel_name = kernel_name, .host = &host};
     return &backend;

@@ -4,6 +4,7 @@
 #define TSR_ENGINE_CALL_H
 
 #include "kernels/kernels.h"
+#include "kernels/selection.h"
 #include "src/engine/copies.h"
 #include "src/engine/handover.h"
 #include "src/object/record.h"
@@ -215,6 +216,8 @@ typedef struct tsr_call {
         tsr_sums sums;          /* of rows */
         tsr_total total;        /* of all entries */
         tsr_host_ewise host;    /* elementwise on the host */
+        tsr_selection selection; /* sparse, by value */
+        tsr_extraction extraction; /* of a compressed matrix, or by places only of a full vector */
     } of;
     bool b_sparse;     /* the host holds b sparse; product.b is the bitmap that would be made of it: x tells that there are values */
     tsr_view sparse;   /* … as the host holds it */

@@ -14,8 +14,7 @@
 
 /* ---- who computes ---- */
 
-/* Calls of the real library from here must not come back. */
-static bool run(GrB_Info *info, tsr_call *call)
+bool tsr_run_call(GrB_Info *info, tsr_call *call)
 {
     tsr_depth++;
     tsr_caller = call->given.name;
@@ -30,12 +29,12 @@ static bool run(GrB_Info *info, tsr_call *call)
 static bool run_there(GrB_Info *info, tsr_call *call)
 {
     tsr_contents_decline(call->given.name, NULL);
-    const bool done = run(info, call);
+    const bool done = tsr_run_call(info, call);
     tsr_contents_decline(call->given.name, done ? NULL : call->why);
     return done;
 }
 
-static tsr_arguments given_of(const tsr_output *out)
+tsr_arguments tsr_given_of(const tsr_output *out)
 {
     return (tsr_arguments){.name = out->name, .C = out->C, .M = out->M, .accum = out->accum, .desc = out->desc, .vector = out->vector};
 }
@@ -60,7 +59,7 @@ typedef struct matched {
 
 static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
 {
-    tsr_call call = {.given = given_of(out), .door = &tsr_graphblas_door, .in_place = !out->host,
+    tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .in_place = !out->host,
                      .operation = out->host ? &tsr_host_elementwise_operation : &tsr_elementwise_operation};
     const char *why = tsr_match_descriptor(&call.mod, out->desc);
     call.given.A = m->A;
@@ -74,7 +73,7 @@ static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
         return false;
     if (out->host && tsr_few_considers(&call.given, m->step.select))
         return run_few(info, &call.update);
-    return out->host ? run(info, &call) : run_there(info, &call);
+    return out->host ? tsr_run_call(info, &call) : run_there(info, &call);
 }
 
 static bool allowed(void)
@@ -123,7 +122,7 @@ static bool host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bo
 
 static bool few_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
 {
-    tsr_arguments given = given_of(out);
+    tsr_arguments given = tsr_given_of(out);
     given.A = A;
     given.B = B;
     return tsr_few_considers(&given, true);
@@ -165,8 +164,7 @@ static bool unbox(number *value, tsr_type *type, GrB_Scalar scalar)
     return tsr_real.GrB_Scalar_extractElement_INT64(&value->i, scalar) == GrB_SUCCESS;
 }
 
-/* The scalar's bytes, in `type`. */
-static bool scalar_of(uint64_t *bytes, tsr_type type, const tsr_argument *argument)
+bool tsr_argument_scalar(uint64_t *bytes, tsr_type type, const tsr_argument *argument)
 {
     number value = {0};
     tsr_type from = argument->type;
@@ -184,7 +182,7 @@ static bool scalar_of(uint64_t *bytes, tsr_type type, const tsr_argument *argume
 static bool place(GrB_Matrix *object, tsr_operand *operand, tsr_type type, const tsr_argument *argument)
 {
     *object = argument->object;
-    return argument->object || ((argument->scalar || argument->boxed) && scalar_of(&operand->scalar, type, argument));
+    return argument->object || ((argument->scalar || argument->boxed) && tsr_argument_scalar(&operand->scalar, type, argument));
 }
 
 /* ---- operators inside of others ---- */
@@ -321,7 +319,7 @@ bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A)
     return try_step(info, out, &call);
 }
 
-static bool is_all(const GrB_Index *indices)
+bool tsr_is_all(const GrB_Index *indices)
 {
     static const GrB_Index *known;
     const GrB_Index *all = __atomic_load_n(&known, __ATOMIC_RELAXED);
@@ -337,7 +335,7 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
 {
     matched call = {0};
     tsr_ewise *step = &call.step;
-    if (!out->C || !considered(out, x.object, NULL, false) || !is_all(rows) || !is_all(columns))
+    if (!out->C || !considered(out, x.object, NULL, false) || !tsr_is_all(rows) || !tsr_is_all(columns))
         return false;
     if (!type_of(&step->type, out->C) || !place(&call.A, &step->x, step->type, &x))
         return false;
@@ -390,7 +388,7 @@ bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Ma
 
 static bool row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)
 {
-    tsr_call call = {.given = given_of(out), .door = &tsr_graphblas_door, .operation = &tsr_row_sums_operation, .in_place = true};
+    tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .operation = &tsr_row_sums_operation, .in_place = true};
     call.given.A = A;
     return tsr_match_reduce(&call.of.sums.op, &call.of.sums.type, op) && !tsr_match_descriptor(&call.mod, out->desc) &&
            run_there(info, &call);

@@ -34,6 +34,13 @@ GrB_BinaryOp tsr_operator_of_monoid(GrB_Monoid monoid);
 GrB_BinaryOp tsr_operator_of_add(GrB_Semiring semiring);
 GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
 
+/* The scalar of an argument that is not an object, in `type`: its bytes.  False: it has none. */
+bool tsr_argument_scalar(uint64_t *bytes, tsr_type type, const tsr_argument *argument);
+bool tsr_is_all(const GrB_Index *indices); /* GrB_ALL */
+tsr_arguments tsr_given_of(const tsr_output *out);
+/* A matched call through the engine: calls of the real library from there do not come back. */
+bool tsr_run_call(GrB_Info *info, tsr_call *call);
+
 /* Is C so large that a call may pay on the host? */
 bool tsr_host_wanted(GrB_Matrix C, bool vector);
 /* Is one of them, or C or M, with a backend, or might be?  Looked at before anything else. */

@@ -124,9 +124,19 @@ def rows_of_graphs(_, content):
     return rows
 
 
+def rows_of_selection(_, content):
+    """Of bench/elementwise.py --topic selection: the first size in ms, the others in microseconds; plain, forwarded, computed."""
+    calls = {}
+    for case in content:
+        sides = [case[side] for side in ('plain', 'forwarded', 'tessera')]
+        cells = calls.setdefault(case['call'], [])
+        cells += [f'{ms * 1000:.0f}' for ms in sides] if cells else [f'{ms:.1f}' if ms >= 1 else f'{ms:.2f}' for ms in sides]
+    return ['|'.join(cells) for cells in calls.values()]
+
+
 # By the schema of a record; figures of others are not compared.
 ROWS_OF = {'elementwise/1': rows_of_elementwise, 'graphs/1': rows_of_graphs, 'masked/1': rows_of_masked, 'pipelines/1': rows_of_pipelines,
-           'products/1': rows_of_products, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
+           'products/1': rows_of_products, 'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
 
 
 def recorded_figures(page):

@@ -202,14 +202,58 @@ void op_assign(void)
 
 /* ---- extract ---- */
 
+/* begin : step : end, forwards or backwards. */
+static void list_stride(list *l, int size)
+{
+    const int step = 1 + rng_below(4), low = rng_below(size), high = low + rng_below(size - low);
+    const bool back = rng_chance(50);
+    l->index[GxB_BEGIN] = (GrB_Index)(back ? high : low);
+    l->index[GxB_END] = (GrB_Index)(back ? low : high);
+    l->index[GxB_INC] = (GrB_Index)step;
+    l->I = l->index;
+    l->n = back ? GxB_BACKWARDS : GxB_STRIDE;
+    l->count = (high - low) / step + 1;
+}
+
+/* In any order, some of them again; now and then one that is outside. */
+static void list_repeating(list *l, int size)
+{
+    l->count = 1 + rng_below(size < LIST_MAX ? size : LIST_MAX);
+    for (int k = 0; k < l->count; k++)
+        l->index[k] = (GrB_Index)rng_below(size);
+    if (rng_chance(5))
+        l->index[rng_below(l->count)] = (GrB_Index)(size + rng_below(3));
+    l->I = l->index;
+    l->n = (GrB_Index)l->count;
+}
+
+static void list_to_extract(list *l, int size)
+{
+    const int kind = rng_below(10);
+    if (kind < 2)
+        list_stride(l, size);
+    else if (kind < 4)
+        list_repeating(l, size);
+    else if (kind < 6 && size < LIST_MAX)
+        list_distinct(l, size, size);
+    else
+        list_random(l, size);
+}
+
+/* Often what comes out needs no cast. */
+static int type_to_extract(const object *A)
+{
+    return A->type == T_USER || rng_chance(60) ? A->type : TYPE_ANY;
+}
+
 static void extract_matrix(void)
 {
     object *A = pool_any_matrix();
-    int type = A->type == T_USER ? T_USER : TYPE_ANY, op;
+    int type = type_to_extract(A), op;
     bool t0 = rng_chance(25);
     list rows, columns;
-    list_random(&rows, t0 ? A->ncols : A->nrows);
-    list_random(&columns, t0 ? A->nrows : A->ncols);
+    list_to_extract(&rows, t0 ? A->ncols : A->nrows);
+    list_to_extract(&columns, t0 ? A->nrows : A->ncols);
     object *C = pool_matrix(rows.count, columns.count, type, WANT_ANY);
     GrB_BinaryOp accum = accumulator(C, &op);
     care(C, A, NULL, false);
@@ -225,8 +269,8 @@ static void extract_column(void)
     int op;
     list rows;
     if (A->type == T_USER) return report_text("skip", GrB_SUCCESS);
-    list_random(&rows, A->nrows);
-    object *w = pool_vector(rows.count, TYPE_ANY, WANT_ANY);
+    list_to_extract(&rows, A->nrows);
+    object *w = pool_vector(rows.count, type_to_extract(A), WANT_ANY);
     GrB_BinaryOp accum = accumulator(w, &op);
     operand(A);
     without_hyper(A, false);
@@ -240,8 +284,8 @@ static void extract_vector(void)
     object *u = pool_any_vector();
     int op;
     list rows;
-    list_random(&rows, u->nrows);
-    object *w = pool_vector(rows.count, TYPE_ANY, WANT_ANY);
+    list_to_extract(&rows, u->nrows);
+    object *w = pool_vector(rows.count, type_to_extract(u), WANT_ANY);
     GrB_BinaryOp accum = accumulator(w, &op);
     operand(u);
     GrB_Info info = GrB_Vector_extract(w->v, NULL, accum, u->v, rows.I, rows.n, NULL);

@@ -307,6 +307,96 @@ static case_object *call_transpose(one_case *c, GrB_Info *info)
     return o.C;
 }
 
+/* ---- extract ---- */
+
+enum { MOST_INDICES = 128 };
+
+/* An index list as GraphBLAS is given it, and how many indices that is. */
+typedef struct index_list {
+    GrB_Index index[MOST_INDICES];
+    const GrB_Index *I;
+    GrB_Index n;
+    int64_t count;
+} index_list;
+
+static void draw_colon(index_list *l, int size)
+{
+    const int step = 1 + rng_below(3), low = rng_below(size), high = low + rng_below(size - low), kind = rng_below(3);
+    l->index[GxB_BEGIN] = (GrB_Index)(kind == 2 ? high : low);
+    l->index[GxB_END] = (GrB_Index)(kind == 2 ? low : high);
+    l->index[GxB_INC] = (GrB_Index)step;
+    l->n = kind == 0 ? GxB_RANGE : kind == 1 ? GxB_STRIDE : GxB_BACKWARDS;
+    l->count = (high - low) / (kind == 0 ? 1 : step) + 1;
+}
+
+/* All of them in some order. */
+static void draw_permutation(index_list *l, int size)
+{
+    for (int k = 0; k < size; k++) {
+        const int other = rng_below(k + 1);
+        l->index[k] = l->index[other];
+        l->index[other] = (GrB_Index)k;
+    }
+    l->count = size;
+}
+
+/* Some, ascending or not, maybe again; now and then one that is outside. */
+static void draw_some(index_list *l, int size, bool ascending)
+{
+    l->count = 0;
+    for (int k = 0; k < size && l->count < MOST_INDICES; k++) {
+        if (rng_chance(60)) l->index[l->count++] = (GrB_Index)(ascending ? k : rng_below(size));
+    }
+    if (l->count > 0 && rng_chance(2)) l->index[rng_below((int)l->count)] = (GrB_Index)(size + rng_below(2));
+}
+
+static void draw_indices(index_list *l, int64_t size)
+{
+    const int kind = size > MOST_INDICES ? 0 : rng_below(10);
+    l->I = l->index;
+    l->n = 0;
+    if (kind < 2) {
+        l->I = GrB_ALL;
+        l->n = (GrB_Index)size;
+        l->count = size;
+    } else if (kind < 5) {
+        draw_permutation(l, (int)size);
+    } else if (kind < 8) {
+        draw_some(l, (int)size, kind == 5);
+    } else {
+        draw_colon(l, (int)size);
+    }
+    if (!l->n) l->n = (GrB_Index)l->count;
+    printf(" [%lld of %lld: %lld %lld]", (long long)l->count, (long long)size, (long long)l->n, l->I == l->index ? (long long)l->index[0] : -1);
+}
+
+static case_object *call_extract(one_case *c, GrB_Info *info)
+{
+    output o = {0};
+    index_list rows = {0}, columns = {0};
+    const bool vector = rng_chance(40), plain = rng_chance(60);
+    const int64_t m = case_size(c), n = case_size(c);
+    printf("; extract%s", plain ? " without M and accum" : "");
+    draw_flags(&o);
+    if (plain) o.t0 = o.comp = false;
+    const case_object *A = turned(c, vector, o.t0, m, n);
+    if (!A) return NULL;
+    draw_indices(&rows, m);
+    if (!vector) draw_indices(&columns, n);
+    if (rows.count == 0 || (!vector && columns.count == 0) || !draw_output(&o, c, vector, rows.count, vector ? 1 : columns.count, ANY_LEVEL))
+        return NULL;
+    if (plain) {
+        o.M = NULL;
+        o.accum = NULL;
+        o.accum_op = -1;
+    }
+    share_settings(&o);
+    *info = vector ? GrB_Vector_extract(o.C->v, vector_of(o.M), o.accum, A->v, rows.I, rows.n, desc_of(&o))
+                   : GrB_Matrix_extract(o.C->m, matrix_of(o.M), o.accum, A->m, rows.I, rows.n, columns.I, columns.n, desc_of(&o));
+    raise_level(&o, A->level);
+    return o.C;
+}
+
 /* ---- assign ---- */
 
 /* GrB_ALL with a number of its own is taken for one element by 7.4.0 where that is 1. */
@@ -393,7 +483,8 @@ case_object *case_call(one_case *c, GrB_Info *info)
     typedef case_object *call(one_case *, GrB_Info *);
     static call *const calls[] = {call_mxm,   call_mxm,   call_mxm,    call_mxm,       call_mxm,    call_mxm,    call_mxm,
                                   call_mxv,   call_mxv,   call_mxv,    call_ewise,     call_ewise,  call_ewise,  call_apply,
-                                  call_apply, call_select, call_transpose, call_assign, call_assign, call_reduce, call_reduce_rows};
+                                  call_apply, call_select, call_select, call_transpose, call_assign, call_assign, call_reduce,
+                                  call_reduce_rows, call_extract, call_extract, call_extract};
     *info = GrB_SUCCESS;
-    return calls[rng_below(21)](c, info);
+    return calls[rng_below(25)](c, info);
 }

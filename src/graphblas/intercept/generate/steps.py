@@ -63,6 +63,17 @@ def _assign(match, prototype):
         _output(match, prototype, 6 if vector else 8), source, 'a4' if vector else 'a6')
 
 
+def _select_sparse(match, prototype):
+    return 'tsr_try_select_sparse(&early, %s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6), _scalar(match, 5))
+
+
+def _extract_listed(match, prototype):
+    """By lists of indices, on the host's arrays."""
+    vector = match['object'] == 'Vector'
+    return 'tsr_try_extract(&early, %s, (GrB_Matrix) a3, (tsr_list){a4, a5}, (tsr_list){%s})' % (
+        _output(match, prototype, 6 if vector else 8), 'NULL, 0' if vector else 'a6, a7')
+
+
 def _extract(match, prototype):
     """Of everything it is an assignment."""
     vector = match['object'] == 'Vector'
@@ -102,6 +113,10 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'dup$', _dup),
     (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
 
+# Asked of the host's arrays where the step is declined.
+PICKED = [(re.compile(OBJECT + r'extract$'), _extract_listed),
+          (re.compile(OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES), _select_sparse)]
+
 # ... true: the answer is written, or there is nothing to do.  With the object that is asked.
 ANSWERS = [(re.compile(pattern), asked, call) for pattern, asked, call in (
     (r'^GrB_(Matrix|Vector)_nvals$', 'a1', 'tsr_try_nvals(a0, (GrB_Matrix) a1)'),
@@ -139,8 +154,16 @@ def step(prototype):
 
 def host_step(prototype):
     """The same of a call that may be computed on the host's own arrays, asked after the hooks."""
-    expression = _expression(prototype)
-    return host_wanted(prototype) + ' && ' + expression.replace(', HOST}', ', true}') if ', HOST}' in expression else None
+    choices = [_expression(prototype)] + [make(match, prototype) for match, make in _picked(prototype)]
+    if ', HOST}' not in choices[0]:
+        return None
+    choice = choices[0] if len(choices) == 1 else '(%s)' % ' || '.join(choices)
+    return host_wanted(prototype) + ' && ' + choice.replace(', HOST}', ', true}')
+
+
+def _picked(prototype):
+    found = [(pattern.match(prototype.name), make) for pattern, make in PICKED]
+    return [(match, make) for match, make in found if match and prototype.parameters[0].stars == 0]
 
 
 def host_wanted(prototype):

@@ -1,0 +1,148 @@
+/* Times of calls that pick entries of a sparse matrix, or of a full vector: one line per call, "name milliseconds", the least of some.
+ *     selection VERTICES DEGREE THREADS
+ * The matrix has a few vertices of many neighbours, as R-MAT has them, and is symmetric.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <GraphBLAS.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { REPEATS = 9 };
+
+/* A: values of FP64.  P: its pattern, iso.  R, B: results.  u, w: full vectors. */
+static GrB_Matrix A, P, R, B;
+static GrB_Vector u, w;
+static GrB_Index n, *permutation, *some;
+
+static void must(GrB_Info info)
+{
+    if (info != GrB_SUCCESS) {
+        fprintf(stderr, "GraphBLAS: %d\n", (int)info);
+        exit(1);
+    }
+}
+
+/* Of one thread its CPU time, which others on the machine change little. */
+static clockid_t used_clock = CLOCK_MONOTONIC;
+
+static double now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(used_clock, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+static uint64_t draw(uint64_t bound)
+{
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % bound;
+}
+
+/* Low numbers are likelier: the product of two. */
+static GrB_Index vertex(void)
+{
+    return draw(n) * draw(n) / n;
+}
+
+static void make_matrices(GrB_Index degree)
+{
+    const GrB_Index count = n * degree / 2;
+    GrB_Index *i = malloc(count * sizeof *i), *j = malloc(count * sizeof *j);
+    double *x = malloc(count * sizeof *x);
+    for (GrB_Index k = 0; k < count; k++) {
+        i[k] = permutation[vertex()];
+        j[k] = permutation[vertex()];
+        x[k] = (double)(1 + draw(255));
+    }
+    must(GrB_Matrix_new(&A, GrB_FP64, n, n));
+    must(GrB_Matrix_build_FP64(A, i, j, x, count, GrB_PLUS_FP64));
+    must(GrB_Matrix_eWiseAdd_BinaryOp(A, NULL, NULL, GrB_PLUS_FP64, A, A, GrB_DESC_T1));
+    must(GrB_Matrix_new(&P, GrB_BOOL, n, n));
+    must(GrB_Matrix_assign_BOOL(P, A, NULL, true, GrB_ALL, n, GrB_ALL, n, GrB_DESC_S));
+    must(GrB_Matrix_new(&R, GrB_FP64, n, n));
+    must(GrB_Matrix_new(&B, GrB_BOOL, n, n));
+    must(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    must(GrB_Matrix_wait(P, GrB_MATERIALIZE));
+    free(i);
+    free(j);
+    free(x);
+}
+
+static void make_lists(void)
+{
+    permutation = malloc(n * sizeof *permutation);
+    some = malloc(n * sizeof *some);
+    for (GrB_Index k = 0; k < n; k++) {
+        const GrB_Index other = draw(k + 1);
+        permutation[k] = permutation[other];
+        permutation[other] = k;
+        some[k] = draw(n);
+    }
+}
+
+static void make_vectors(void)
+{
+    must(GrB_Vector_new(&u, GrB_UINT32, n));
+    must(GrB_Vector_new(&w, GrB_UINT32, n));
+    must(GrB_Vector_assign_UINT32(w, NULL, NULL, 0, GrB_ALL, n, NULL));
+    must(GrB_Vector_assign_UINT32(u, NULL, NULL, 0, GrB_ALL, n, NULL));
+    for (GrB_Index k = 0; k < n; k++)
+        must(GrB_Vector_setElement_UINT32(u, (uint32_t)draw(n), k));
+    must(GrB_Vector_wait(u, GrB_MATERIALIZE));
+}
+
+/* Weights are sums: half of them are above 128, few above 500. */
+static GrB_Info select_half(void) { return GrB_Matrix_select_FP64(R, NULL, NULL, GrB_VALUEGT_FP64, A, 128, NULL); }
+static GrB_Info select_few(void) { return GrB_Matrix_select_FP64(R, NULL, NULL, GrB_VALUEGT_FP64, A, 500, NULL); }
+static GrB_Info select_lower(void) { return GrB_Matrix_select_INT64(R, NULL, NULL, GrB_TRIL, A, -1, NULL); }
+static GrB_Info permute(void) { return GrB_Matrix_extract(R, NULL, NULL, A, permutation, n, permutation, n, NULL); }
+static GrB_Info permute_iso(void) { return GrB_Matrix_extract(B, NULL, NULL, P, permutation, n, permutation, n, NULL); }
+static GrB_Info permute_rows(void) { return GrB_Matrix_extract(R, NULL, NULL, A, permutation, n, GrB_ALL, n, NULL); }
+static GrB_Info permute_columns(void) { return GrB_Matrix_extract(R, NULL, NULL, A, GrB_ALL, n, permutation, n, NULL); }
+static GrB_Info gather(void) { return GrB_Vector_extract(w, NULL, NULL, u, some, n, NULL); }
+static GrB_Info gather_new(void)
+{
+    must(GrB_Vector_clear(w));
+    return GrB_Vector_extract(w, NULL, NULL, u, some, n, NULL);
+}
+
+static const struct call {
+    const char *name;
+    GrB_Info (*run)(void);
+} calls[] = {
+    {"A(P,P)", permute}, {"A(P,P), iso", permute_iso}, {"A(P,:)", permute_rows}, {"A(:,P)", permute_columns},
+    {"select x > c, half", select_half}, {"select x > c, few", select_few}, {"select tril", select_lower},
+    {"w = u(I)", gather}, {"w = u(I), w empty", gather_new}};
+
+static double least_ms(GrB_Info (*run)(void))
+{
+    double least = 1e9;
+    for (int k = 0; k < REPEATS; k++) {
+        const double start = now_ms();
+        must(run());
+        const double took = now_ms() - start;
+        least = took < least ? took : least;
+    }
+    return least;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4) {
+        fprintf(stderr, "usage: selection VERTICES DEGREE THREADS\n");
+        return 2;
+    }
+    n = strtoull(argv[1], NULL, 10);
+    if (atoi(argv[3]) == 1)
+        used_clock = CLOCK_PROCESS_CPUTIME_ID;
+    must(GrB_init(GrB_NONBLOCKING));
+    must(GxB_Global_Option_set(GxB_NTHREADS, atoi(argv[3])));
+    make_lists();
+    make_matrices(strtoull(argv[2], NULL, 10));
+    make_vectors();
+    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
+        printf("%-28s%.4f\n", calls[k].name, least_ms(calls[k].run));
+    return 0;
+}

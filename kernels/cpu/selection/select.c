@@ -1,0 +1,172 @@
+/* Selection by value: a bit for every entry, counted by vector, then the entries with one.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/cpu/common/chunks.h"
+#include "kernels/cpu/elementwise/ewise_loops.h"
+#include "kernels/selection.h"
+#include "src/base/split.h"
+
+enum { WORD = 64, BLOCK = 512, PARTS_PER_THREAD = 8 };
+
+typedef struct selecting {
+    const tsr_selection *s;
+    int64_t *counts;  /* p of the result, written: counts at [v + 1] */
+    const int64_t *p; /* ... read */
+    int64_t *i;
+    void *x;
+    size_t size;
+    tsr_ewise_table loops;
+    int nparts;
+    _Alignas(64) char thunks[BLOCK * sizeof(uint64_t)];
+} selecting;
+
+/* ---- bits ---- */
+
+/* Of 64 flags, bytes 0 and 1; the product moves the lowest bits of eight bytes into its highest byte. */
+static uint64_t bits_of(const uint8_t *flags)
+{
+    uint64_t word = 0;
+    for (int k = 0; k < WORD / 8; k++) {
+        uint64_t eight;
+        memcpy(&eight, flags + 8 * k, sizeof eight);
+        word |= (eight * UINT64_C(0x0102040810204080) >> 56) << 8 * k;
+    }
+    return word;
+}
+
+/* Entries [first, first + n), n at most a block; first a multiple of it. */
+static void compare_block(const selecting *w, int64_t first, int64_t n)
+{
+    uint8_t flags[BLOCK] = {0};
+    const tsr_view *a = &w->s->a;
+    w->loops.operate(w->s->keep, a->type, (const char *)a->x + (size_t)first * w->size, w->thunks, flags, n);
+    for (int64_t k = 0; k < n; k += WORD)
+        w->s->kept[(first + k) / WORD] = bits_of(flags + k);
+}
+
+static void compare_blocks(void *context, int64_t first, int64_t last)
+{
+    const selecting *w = context;
+    const int64_t n = w->s->a.nvals;
+    for (int64_t block = first; block < last; block++)
+        compare_block(w, block * BLOCK, n - block * BLOCK < BLOCK ? n - block * BLOCK : BLOCK);
+}
+
+/* The bits of entries [from, to) among those of one word. */
+static uint64_t some_bits(const uint64_t *kept, int64_t word, int64_t from, int64_t to)
+{
+    const int64_t begin = word * WORD;
+    uint64_t bits = kept[word];
+    if (from > begin)
+        bits &= ~UINT64_C(0) << (from - begin);
+    if (to < begin + WORD)
+        bits &= ~(~UINT64_C(0) << (to - begin));
+    return bits;
+}
+
+/* ---- counts ---- */
+
+static int64_t count_bits(const uint64_t *kept, int64_t from, int64_t to)
+{
+    int64_t n = 0;
+    for (int64_t word = from / WORD; word * WORD < to; word++)
+        n += __builtin_popcountll(some_bits(kept, word, from, to));
+    return n;
+}
+
+static void count_vectors(void *context, int64_t first, int64_t last)
+{
+    const selecting *w = context;
+    const int64_t *p = w->s->a.p;
+    for (int64_t v = first; v < last; v++)
+        w->counts[v + 1] = p[v] < p[v + 1] ? count_bits(w->s->kept, p[v], p[v + 1]) : 0;
+}
+
+/* ---- entries ---- */
+
+#define COPY(T, z, x) \
+    for (uint64_t rest = bits; rest; rest &= rest - 1) \
+        ((T *)(z))[to++] = ((const T *)(x))[first + __builtin_ctzll(rest)];
+
+static void copy_values(const selecting *w, uint64_t bits, int64_t first, int64_t to)
+{
+    switch (w->size) {
+    case 1: COPY(uint8_t, w->x, w->s->a.x) break;
+    case 2: COPY(uint16_t, w->x, w->s->a.x) break;
+    case 4: COPY(uint32_t, w->x, w->s->a.x) break;
+    default: COPY(uint64_t, w->x, w->s->a.x) break;
+    }
+}
+
+static void copy_indices(const selecting *w, uint64_t bits, int64_t first, int64_t to)
+{
+    COPY(int64_t, w->i, w->s->a.i)
+}
+
+static void fill_part(void *context, int64_t part)
+{
+    const selecting *w = context;
+    const tsr_view *a = &w->s->a;
+    const int64_t first = tsr_part_vector(a->p, a->nvec, (int)part, w->nparts);
+    const int64_t last = tsr_part_vector(a->p, a->nvec, (int)part + 1, w->nparts);
+    const int64_t from = a->p[first], to = a->p[last];
+    int64_t at = w->p[first];
+    for (int64_t word = from / WORD; word * WORD < to; word++) {
+        const uint64_t bits = some_bits(w->s->kept, word, from, to);
+        copy_indices(w, bits, word * WORD, at);
+        if (w->x)
+            copy_values(w, bits, word * WORD, at);
+        at += __builtin_popcountll(bits);
+    }
+}
+
+/* ---- both ---- */
+
+static void prepare(selecting *w, const tsr_selection *s, int nthreads)
+{
+    w->s = s;
+    w->size = tsr_type_size(s->a.type);
+    w->loops = TSR_PICK_ISA(tsr_ewise_table);
+    w->nparts = nthreads > 1 ? nthreads * PARTS_PER_THREAD : 1;
+    for (size_t k = 0; k < BLOCK; k++)
+        memcpy(w->thunks + k * w->size, &s->thunk, w->size);
+}
+
+static int threads_of(const tsr_selection *s)
+{
+    return tsr_parts(s->a.nvals + s->a.nvec, TSR_THREAD_WORK, s->nthreads);
+}
+
+tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
+{
+    enum { BLOCKS_AT_ONCE = 64, VECTORS_AT_ONCE = 4096 };
+    const int nthreads = threads_of(s);
+    const int64_t blocks = (s->a.nvals + BLOCK - 1) / BLOCK;
+    selecting w = {.counts = p};
+    s->kept = malloc((size_t)(blocks + 1) * (BLOCK / 8));
+    if (!s->kept)
+        return TSR_OUT_OF_MEMORY;
+    prepare(&w, s, nthreads);
+    tsr_for_ranges(blocks, BLOCKS_AT_ONCE, nthreads, compare_blocks, &w);
+    tsr_for_ranges(s->a.nvec, VECTORS_AT_ONCE, nthreads, count_vectors, &w);
+    p[0] = 0;
+    for (int64_t v = 0; v < s->a.nvec; v++)
+        p[v + 1] += p[v];
+    return TSR_OK;
+}
+
+void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, int64_t *i, void *x)
+{
+    const int nthreads = threads_of(s);
+    selecting w = {.p = p, .i = i, .x = x};
+    prepare(&w, s, nthreads);
+    tsr_for_jobs(w.nparts, nthreads, fill_part, &w);
+}
+
+void tsr_cpu_select_end(tsr_selection *s)
+{
+    free(s->kept);
+    s->kept = NULL;
+}

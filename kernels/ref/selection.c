@@ -1,0 +1,41 @@
+/* Selection and extraction as they are defined, entry by entry.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/selection.h"
+
+#include <string.h>
+
+#include "kernels/ref/step.h"
+#include "src/base/types.h"
+
+bool tsr_ref_keeps(const tsr_selection *s, int64_t entry)
+{
+    const tsr_view *a = &s->a;
+    const tsr_value x = tsr_value_load(a->type, a->x, entry), y = tsr_value_load(a->type, &s->thunk, 0);
+    return tsr_ref_operator(s->keep, a->type, x, y).bits != 0;
+}
+
+/* The entries of a vector of T, one place after the other. */
+static int64_t extract_vector(const tsr_extraction *e, int64_t v, int64_t at, int64_t *i, char *x)
+{
+    const tsr_view *a = &e->a;
+    const size_t size = tsr_type_size(a->type);
+    for (int64_t l = 0; l < e->places.count; l++) {
+        for (int64_t entry = a->p[v]; entry < a->p[v + 1]; entry++) {
+            if (((const int64_t *)a->i)[entry] != tsr_index_at(&e->places, l))
+                continue;
+            if (i)
+                i[at] = l;
+            if (x)
+                memcpy(x + (size_t)at * size, (const char *)a->x + (size_t)entry * size, size);
+            at++;
+        }
+    }
+    return at;
+}
+
+void tsr_ref_extract(const tsr_extraction *e, int64_t *p, int64_t *i, void *x)
+{
+    p[0] = 0;
+    for (int64_t k = 0; k < e->vectors.count; k++)
+        p[k + 1] = extract_vector(e, tsr_index_at(&e->vectors, k), p[k], i, x);
+}

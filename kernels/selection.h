@@ -1,0 +1,86 @@
+/* Selection by value, extraction by lists of indices, gathering: contracts of the CPU and reference kernels.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_SELECTION_H
+#define TSR_SELECTION_H
+
+#include "kernels/kernels.h"
+#include "tessera/values.h"
+
+/* ---- selection ---- */
+
+/* Entries of `a`, compressed, with 64-bit indices and not iso, that stay: those with   x <keep> thunk   in a's type.  keep is one of EQ,
+ * NE, GT, GE, LT, LE. */
+typedef struct tsr_selection {
+    tsr_view a;
+    tsr_ewise_op keep;
+    uint64_t thunk; /* its bytes */
+    int nthreads;
+    uint64_t *kept; /* a bit for every entry; of the kernel: made by _count, freed by _end */
+} tsr_selection;
+
+/* p[0..a.nvec] of the result, which has a's vectors; _end in any case. */
+tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p);
+/* i[0..p[nvec]) and, unless x is NULL, the values. */
+void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, int64_t *i, void *x);
+void tsr_cpu_select_end(tsr_selection *s);
+
+/* Does this entry stay? */
+bool tsr_ref_keeps(const tsr_selection *s, int64_t entry);
+
+/* ---- extraction ---- */
+
+/* list[k], in any order; without a list first + k * step; k = 0 … count - 1. */
+typedef struct tsr_indices {
+    const uint64_t *list;
+    int64_t first, step, count;
+} tsr_indices;
+
+static inline int64_t tsr_index_at(const tsr_indices *s, int64_t k)
+{
+    return s->list ? (int64_t)s->list[k] : s->first + k * s->step;
+}
+
+/* Are all of them in [0, bound)? */
+bool tsr_indices_fit(const tsr_indices *s, int64_t bound, int nthreads);
+
+/* T: vector k is a's vector vectors[k], its entry at l is a's at places[l].  a is sparse (not hypersparse) and sorted, with 64-bit
+ * indices; all indices fit; vectors may repeat; a's vectors and T's are shorter than 2^31. */
+typedef struct tsr_extraction {
+    tsr_view a;
+    tsr_indices vectors, places;
+    int nthreads;
+    int32_t *target; /* where an index of a goes to, -1: nowhere; of the kernel: made by _begin, freed by _end */
+    bool ascending;  /* places ascend: what is sorted stays so */
+    bool whole;      /* places hold every index of a */
+} tsr_extraction;
+
+/* TSR_DECLINED where places repeat; _end in any case. */
+tsr_status tsr_cpu_extract_begin(tsr_extraction *e);
+/* p[0..vectors.count]. */
+tsr_status tsr_cpu_extract_count(const tsr_extraction *e, int64_t *p);
+/* Sorted.  x NULL: no values. */
+tsr_status tsr_cpu_extract_fill(const tsr_extraction *e, const int64_t *p, int64_t *i, void *x);
+void tsr_cpu_extract_end(tsr_extraction *e);
+
+/* The same, vector by vector and entry by entry; i and x NULL: only p. */
+void tsr_ref_extract(const tsr_extraction *e, int64_t *p, int64_t *i, void *x);
+
+/* ---- gathering ---- */
+
+/* z[k] = x[list[k]], values of `size` bytes; z is none of x. */
+void tsr_cpu_gather(void *z, const void *x, size_t size, const tsr_indices *from, int nthreads);
+
+/* The CPU backend's (tsr_backend_host). */
+typedef struct tsr_selection_kernels {
+    tsr_status (*select_count)(tsr_selection *s, int64_t *p);
+    void (*select_fill)(const tsr_selection *s, const int64_t *p, int64_t *i, void *x);
+    void (*select_end)(tsr_selection *s);
+    tsr_status (*extract_begin)(tsr_extraction *e);
+    tsr_status (*extract_count)(const tsr_extraction *e, int64_t *p);
+    tsr_status (*extract_fill)(const tsr_extraction *e, const int64_t *p, int64_t *i, void *x);
+    void (*extract_end)(tsr_extraction *e);
+    bool (*indices_fit)(const tsr_indices *s, int64_t bound, int nthreads);
+    void (*gather)(void *z, const void *x, size_t size, const tsr_indices *from, int nthreads);
+} tsr_selection_kernels;
+
+#endif

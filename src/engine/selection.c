@@ -1,0 +1,278 @@
+/* Selection, extraction and gathering of host arrays, by the CPU kernels.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/engine/selection.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/types.h"
+#include "src/engine/contents.h"
+#include "src/policy/selection.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+
+static const tsr_selection_kernels *kernels(void)
+{
+    return tsr_backend_cpu()->host->selection;
+}
+
+/* ---- C and A ---- */
+
+static int64_t vectors_of(const tsr_view *a)
+{
+    return a->by_col ? a->ncols : a->nrows;
+}
+
+/* T is C where nothing but its arrays is asked for; else C<M> accum= T follows.  7.4.0 crashes in some of C<M> += T. */
+static const char *plan_finish(tsr_call *call)
+{
+    tsr_shape c;
+    const tsr_arguments *g = &call->given;
+    if (!call->door->shape(&c, g->C, g->vector))
+        return "C is not a valid object";
+    if ((g->M && g->accum) || (!g->M && call->mod.mask_comp))
+        return "such a mask is not taken here";
+    call->c_by_col = c.by_col;
+    call->t_by_col = g->vector || call->a.view.by_col;
+    call->product.semiring.type = call->a.view.type;
+    call->through_t = g->M || g->accum || c.type != call->a.view.type || (!g->vector && c.by_col != call->a.view.by_col);
+    return NULL;
+}
+
+/* T is nvec vectors of vlen places, held as A. */
+static bool shape_fits(const tsr_call *call, int64_t nvec, int64_t vlen)
+{
+    tsr_shape c;
+    if (!call->door->shape(&c, call->given.C, call->given.vector))
+        return false;
+    return call->t_by_col ? c.nrows == vlen && c.ncols == nvec : c.nrows == nvec && c.ncols == vlen;
+}
+
+static const char *inspect(tsr_call *call)
+{
+    if (!tsr_object_inspect(&call->a, call->door, call->given.A, true))
+        return "A is not a valid object of a built-in type";
+    if (call->mod.tran0)
+        call->a.view = tsr_view_transposed(call->a.view);
+    return plan_finish(call);
+}
+
+static void decide(tsr_call *call)
+{
+    call->decision.backend = tsr_backend_cpu();
+    snprintf(call->decision.reason, sizeof call->decision.reason, "%s", tsr_config_forces_cpu() ? "forced" : "measured to be faster");
+}
+
+/* ---- memory of a compressed T ---- */
+
+static void *room(const tsr_call *call, size_t *bytes, int64_t count, size_t size)
+{
+    *bytes = (size_t)(count > 0 ? count : 1) * size;
+    return call->door->memory->allocate(*bytes);
+}
+
+static bool reserve_offsets(tsr_call *call, int64_t nvec)
+{
+    tsr_handover *t = &call->arrays;
+    *t = (tsr_handover){.memory = call->door->memory, .nvec = nvec};
+    t->p = room(call, &t->p_bytes, (nvec > 0 ? nvec : 1) + 1, sizeof *t->p);
+    if (!t->p)
+        return false;
+    t->p[0] = t->p[1] = 0;
+    if (!call->a.view.h)
+        return true;
+    t->h = room(call, &t->h_bytes, nvec, sizeof *t->h);
+    if (t->h)
+        memcpy(t->h, call->a.view.h, (size_t)nvec * sizeof *t->h);
+    return t->h;
+}
+
+/* one: the value of all entries; NULL: they have their own. */
+static bool reserve_entries(tsr_call *call, const void *one)
+{
+    tsr_handover *t = &call->arrays;
+    const size_t size = tsr_type_size(call->a.view.type);
+    t->nvals = (int64_t)t->p[t->nvec];
+    t->iso = one;
+    t->i = room(call, &t->i_bytes, t->nvals, sizeof *t->i);
+    t->x = room(call, &t->x_bytes, one ? 1 : t->nvals, size);
+    call->door->begin_result(t->i_bytes);
+    if (!one || !t->x)
+        return t->i && t->x;
+    memcpy(t->x, one, size);
+    memcpy(&call->one, one, size);
+    call->iso = true;
+    return t->i;
+}
+
+static void describe(char *text, size_t size, const tsr_call *call, const char *what)
+{
+    snprintf(text, size, "%s %s nnz=%lld of %lld", what, tsr_type_name(call->a.view.type), (long long)call->arrays.nvals,
+             (long long)call->a.view.nvals);
+}
+
+/* ---- selection ---- */
+
+/* By the value in A's own type; of one value all or nothing stays, and of booleans SuiteSparse makes several special cases. */
+static const char *resolve_selection(tsr_call *call)
+{
+    tsr_selection *s = &call->of.selection;
+    const tsr_type type = s->a.type;
+    const char *why = inspect(call);
+    if (why)
+        return why;
+    s->a = call->a.view;
+    s->nthreads = call->mod.nthreads;
+    if (s->a.type != type || type == TSR_BOOL || s->a.iso || !tsr_is_compressed(&s->a) || s->a.index_size != 8)
+        return "A is iso, boolean, dense, or not of the operator's type";
+    if (!shape_fits(call, vectors_of(&s->a), s->a.vlen))
+        return "dimensions do not match";
+    const bool pays = !call->through_t && tsr_select_pays((double)s->a.nvals, (double)s->a.nvec);
+    return pays || tsr_config_forces_cpu() ? NULL : "not worth it";
+}
+
+static bool reserve_selection(tsr_call *call)
+{
+    return reserve_offsets(call, call->a.view.nvec);
+}
+
+/* Entries that are equal to the thunk have one value. */
+static tsr_status select_entries(tsr_call *call, tsr_selection *s)
+{
+    tsr_handover *t = &call->arrays;
+    const tsr_status status = kernels()->select_count(s, (int64_t *)t->p);
+    if (status != TSR_OK)
+        return status;
+    if (!reserve_entries(call, s->keep == TSR_EWISE_EQ ? &s->thunk : NULL))
+        return TSR_OUT_OF_MEMORY;
+    kernels()->select_fill(s, (const int64_t *)t->p, (int64_t *)t->i, t->iso ? NULL : t->x);
+    tsr_arrays_drop_empty(t);
+    return TSR_OK;
+}
+
+static tsr_status run_selection(tsr_call *call)
+{
+    tsr_selection *s = &call->of.selection;
+    const tsr_status status = select_entries(call, s);
+    kernels()->select_end(s);
+    return status;
+}
+
+static void describe_selection(char *text, size_t size, const tsr_call *call)
+{
+    describe(text, size, call, "select");
+}
+
+const tsr_operation tsr_select_operation = {.resolve = resolve_selection, .decide = decide, .reserve = reserve_selection,
+                                            .run = run_selection, .describe = describe_selection, .kernel = "select"};
+
+/* ---- extraction ---- */
+
+static bool extraction_pays(const tsr_extraction *e)
+{
+    const tsr_extract_features f = {.entries = (double)e->a.nvals, .vectors = (double)e->a.nvec, .length = (double)e->a.vlen,
+                                    .wanted = (double)e->vectors.count, .listed = e->vectors.list,
+                                    .permutes = e->places.list || e->places.step != 1};
+    return tsr_config_forces_cpu() || tsr_extract_pays(&f);
+}
+
+static bool lists_fit(const tsr_extraction *e)
+{
+    return kernels()->indices_fit(&e->vectors, vectors_of(&e->a), e->nthreads) && kernels()->indices_fit(&e->places, e->a.vlen, e->nthreads);
+}
+
+static const char *resolve_extraction(tsr_call *call)
+{
+    tsr_extraction *e = &call->of.extraction;
+    const char *why = inspect(call);
+    if (why)
+        return why;
+    e->a = call->a.view;
+    e->nthreads = call->mod.nthreads;
+    if (e->a.format != TSR_SPARSE || e->a.index_size != 8)
+        return "A is not sparse, or has narrow indices";
+    if (e->a.vlen >= INT32_MAX || e->places.count >= INT32_MAX || !shape_fits(call, e->vectors.count, e->places.count) || !lists_fit(e))
+        return "dimensions or indices do not match";
+    return extraction_pays(e) ? NULL : "not worth it";
+}
+
+static bool reserve_extraction(tsr_call *call)
+{
+    return reserve_offsets(call, call->of.extraction.vectors.count);
+}
+
+static tsr_status extract_entries(tsr_call *call, tsr_extraction *e)
+{
+    tsr_handover *t = &call->arrays;
+    tsr_status status = kernels()->extract_begin(e);
+    if (status == TSR_OK)
+        status = kernels()->extract_count(e, (int64_t *)t->p);
+    if (status == TSR_OK && !reserve_entries(call, e->a.iso ? e->a.x : NULL))
+        status = TSR_OUT_OF_MEMORY;
+    return status == TSR_OK ? kernels()->extract_fill(e, (const int64_t *)t->p, (int64_t *)t->i, t->iso ? NULL : t->x) : status;
+}
+
+static tsr_status run_extraction(tsr_call *call)
+{
+    tsr_extraction *e = &call->of.extraction;
+    const tsr_status status = extract_entries(call, e);
+    kernels()->extract_end(e);
+    return status;
+}
+
+static void describe_extraction(char *text, size_t size, const tsr_call *call)
+{
+    describe(text, size, call, "extract");
+}
+
+const tsr_operation tsr_extract_operation = {.resolve = resolve_extraction, .decide = decide, .reserve = reserve_extraction,
+                                             .run = run_extraction, .describe = describe_extraction, .kernel = "extract"};
+
+/* ---- gathering ---- */
+
+static const char *resolve_gathering(tsr_call *call)
+{
+    const tsr_indices *from = &call->of.extraction.places;
+    const char *why = inspect(call);
+    if (why)
+        return why;
+    if (call->a.view.format != TSR_FULL || call->a.view.iso)
+        return "u is not full, or iso";
+    if (!shape_fits(call, 1, from->count) || !kernels()->indices_fit(from, call->a.view.vlen, call->mod.nthreads))
+        return "dimensions or indices do not match";
+    return tsr_config_forces_cpu() || (double)from->count >= TSR_GATHER_LEAST ? NULL : "not worth it";
+}
+
+/* w's own array, where that is what T takes. */
+static void *own_array(const tsr_call *call)
+{
+    tsr_view c;
+    void *C = call->given.C;
+    if (call->through_t || C == call->given.A || call->door->form(C) != 1u << TSR_FULL || !call->door->view(&c, C, NULL) || c.iso)
+        return NULL;
+    return (void *)(uintptr_t)c.x;
+}
+
+static bool reserve_gathering(tsr_call *call)
+{
+    const int64_t count = call->of.extraction.places.count;
+    call->update.on_host = own_array(call);
+    return call->update.on_host || tsr_arrays_dense(&call->arrays, call->door->memory, count, call->a.view.type, false);
+}
+
+static tsr_status run_gathering(tsr_call *call)
+{
+    const tsr_indices *from = &call->of.extraction.places;
+    void *z = call->update.on_host ? own_array(call) : call->arrays.x;
+    kernels()->gather(z, call->a.view.x, tsr_type_size(call->a.view.type), from, call->mod.nthreads);
+    call->arrays.nvals = from->count;
+    return TSR_OK;
+}
+
+static void describe_gathering(char *text, size_t size, const tsr_call *call)
+{
+    describe(text, size, call, "gather");
+}
+
+const tsr_operation tsr_gather_operation = {.resolve = resolve_gathering, .decide = decide, .reserve = reserve_gathering,
+                                            .run = run_gathering, .describe = describe_gathering, .kernel = "gather"};

@@ -1,0 +1,99 @@
+/* Calls that pick entries of host arrays: what their arguments say.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/selection.h"
+
+#include "src/engine/engine.h"
+#include "src/engine/selection.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/product.h"
+#include "src/policy/selection.h"
+#include "src/runtime/config.h"
+
+static bool allowed(void)
+{
+    return tsr_may_route() && !(tsr_config_get()->disabled & TSR_DISABLE_ELEMENTWISE);
+}
+
+static bool enough(GrB_Matrix A)
+{
+    GrB_Index entries;
+    return tsr_config_forces_cpu() || (tsr_real.GrB_Matrix_nvals(&entries, A) == GrB_SUCCESS && (double)entries >= TSR_SELECT_LEAST);
+}
+
+static tsr_call call_of(const tsr_output *out, GrB_Matrix A, const tsr_operation *operation)
+{
+    tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .operation = operation};
+    call.given.A = A;
+    return call;
+}
+
+/* ---- selection ---- */
+
+bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
+{
+    tsr_call call = call_of(out, A, &tsr_select_operation);
+    tsr_selection *s = &call.of.selection;
+    if (!tsr_match_held_sparse(A) || !out->C || !allowed() || !enough(A) || tsr_match_descriptor(&call.mod, out->desc) || call.mod.tran0)
+        return false;
+    return tsr_match_select(&s->keep, &s->a.type, op) && tsr_argument_scalar(&s->thunk, s->a.type, &y) && tsr_run_call(info, &call);
+}
+
+/* ---- index lists ---- */
+
+/* Places of begin : step : end in a list, and lengths that say so: those of every version. */
+enum { BEGIN = 0, END = 1, STEP = 2 };
+#define RANGE ((GrB_Index)INT64_MAX)
+#define STRIDE ((GrB_Index)INT64_MAX - 1)
+#define BACKWARDS ((GrB_Index)INT64_MAX - 2)
+
+/* begin : step : end; false: not a list that is dealt with here. */
+static bool read_colon(tsr_indices *s, const GrB_Index *list, int64_t step)
+{
+    const GrB_Index begin = list[BEGIN], end = list[END];
+    if (begin > INT64_MAX / 2 || end > INT64_MAX / 2 || step == 0)
+        return false;
+    const int64_t span = step > 0 ? (int64_t)end - (int64_t)begin : (int64_t)begin - (int64_t)end;
+    *s = (tsr_indices){.first = (int64_t)begin, .step = step, .count = span < 0 ? 0 : span / (step > 0 ? step : -step) + 1};
+    return true;
+}
+
+static bool read_list(tsr_indices *s, tsr_list l, int64_t all)
+{
+    if (!l.list)
+        return false;
+    *s = (tsr_indices){.step = 1, .count = all};
+    if (tsr_is_all(l.list))
+        return true;
+    if (l.count == RANGE)
+        return read_colon(s, l.list, 1);
+    if (l.count == STRIDE || l.count == BACKWARDS) {
+        const GrB_Index step = l.list[STEP];
+        return step < INT64_MAX / 2 && read_colon(s, l.list, l.count == STRIDE ? (int64_t)step : -(int64_t)step);
+    }
+    *s = (tsr_indices){.list = l.list, .count = (int64_t)l.count};
+    return l.count < (GrB_Index)INT64_MAX / 2;
+}
+
+/* ---- extraction ---- */
+
+static bool read_lists(tsr_call *call, tsr_list rows, tsr_list columns)
+{
+    tsr_shape a;
+    tsr_extraction *e = &call->of.extraction;
+    if (!call->door->shape(&a, call->given.A, call->given.vector))
+        return false;
+    if (call->given.vector)
+        return read_list(&e->places, rows, a.nrows);
+    const int64_t nrows = call->mod.tran0 ? a.ncols : a.nrows, ncols = call->mod.tran0 ? a.nrows : a.ncols;
+    const bool by_col = a.by_col != call->mod.tran0;
+    return read_list(by_col ? &e->places : &e->vectors, rows, nrows) && read_list(by_col ? &e->vectors : &e->places, columns, ncols);
+}
+
+bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns)
+{
+    tsr_call call = call_of(out, A, out->vector ? &tsr_gather_operation : &tsr_extract_operation);
+    if (tsr_match_sparsity(A) != (out->vector ? GxB_FULL : GxB_SPARSE) || !out->C || !allowed() || !enough(A))
+        return false;
+    return !tsr_match_descriptor(&call.mod, out->desc) && !(out->vector && call.mod.tran0) && read_lists(&call, rows, columns) &&
+           tsr_run_call(info, &call);
+}

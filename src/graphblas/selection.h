@@ -1,0 +1,20 @@
+/* Calls that pick entries of host arrays: select of what is sparse, extract.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_GRAPHBLAS_SELECTION_H
+#define TSR_GRAPHBLAS_SELECTION_H
+
+#include "src/graphblas/elementwise.h"
+
+/* An index list of a call, with its length as it is given: GrB_ALL and GxB_RANGE, _STRIDE, _BACKWARDS included. */
+typedef struct tsr_list {
+    const GrB_Index *list;
+    GrB_Index count;
+} tsr_list;
+
+/* C = select (op, A, y) of sparse A.  true: done, *info is the result of the call. */
+bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
+
+/* C = A (I, J); of a vector A (I): columns are not looked at. */
+bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns);
+
+#endif

@@ -1,0 +1,14 @@
+/* Which selections, extractions and gathers of host arrays our CPU kernels do sooner than SuiteSparse.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/policy/selection.h"
+
+bool tsr_select_pays(double entries, double vectors)
+{
+    return entries >= TSR_SELECT_LEAST && vectors <= entries;
+}
+
+/* The table of targets has the length of a vector: it must be little beside the entries. */
+bool tsr_extract_pays(const tsr_extract_features *f)
+{
+    return (f->permutes || f->listed) && f->entries >= TSR_SELECT_LEAST && f->length <= 16 * f->entries && 8 * f->wanted >= f->vectors;
+}

@@ -1,0 +1,23 @@
+/* Which selections, extractions and gathers of host arrays our CPU kernels do sooner than SuiteSparse.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_POLICY_SELECTION_H
+#define TSR_POLICY_SELECTION_H
+
+#include <stdbool.h>
+
+/* Entries of A, and indices of a gather, below which a call is forwarded before it is taken apart. */
+#define TSR_SELECT_LEAST 2048.0
+#define TSR_GATHER_LEAST 2048.0
+
+/* Of a sparse A with so many entries, by value. */
+bool tsr_select_pays(double entries, double vectors);
+
+typedef struct tsr_extract_features {
+    double entries, vectors, length; /* of A; how long its vectors are */
+    double wanted;                   /* vectors of the result */
+    bool listed, permutes;           /* vectors are not a range, places are not */
+} tsr_extract_features;
+
+bool tsr_extract_pays(const tsr_extract_features *f);
+
+#endif
