@@ -39,7 +39,7 @@ static PetscErrorCode count_received(const tsr_petsc_block *a, const int64_t ord
 static PetscErrorCode print_received(const tsr_petsc_block *a, const int64_t order[], PetscInt parts)
 {
     int64_t *begins;
-    PetscInt64 own, ordered;
+    PetscInt64 own = 0, ordered = 0;
 
     PetscFunctionBegin;
     PetscCall(PetscMalloc1(parts + 1, &begins));

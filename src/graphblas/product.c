@@ -191,7 +191,7 @@ static bool try_quietly(GrB_Info *info, const tsr_arguments *call)
 /* False: the wrapper does it, since nobody wants the time, or contents are lost. */
 static bool forward_timed(GrB_Info *info, const tsr_arguments *call, const char *why)
 {
-    if (!tsr_trace_wanted() || !tsr_product_bring(call))
+    if (!tsr_trace_wanted() || !tsr_product_bring(call) || (tsr_busy() & TSR_BUSY_LOST))
         return false;
     const double start = tsr_engine_clock_ms();
     *info = call_aloud(call);

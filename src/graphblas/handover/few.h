@@ -7,8 +7,9 @@
 #include "src/engine/few.h"
 #include "src/graphblas/handover/finish.h"
 
-/* From 10 on objects may hold indices of 32 bits, and make them of what they are given. */
-#define TSR_FEW_POSSIBLE (GxB_IMPLEMENTATION_MAJOR < 10)
+/* Off: searches on graphs of low degree lose up to a fifth, extraction into a full vector can write past its workspace, and large
+ * frontiers no longer go to a GPU (docs/routing.md).  From GraphBLAS 10 on objects may hold indices of 32 bits, too. */
+#define TSR_FEW_POSSIBLE false
 
 /* One operand.  A vector is one vector by column, of a matrix rows are meant. */
 typedef struct tsr_few_operand {
