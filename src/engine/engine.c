@@ -46,7 +46,7 @@ static void report_forward(const tsr_call *call, const char *reason, double ms)
 /* It computes what is left to it; from here, if its time is worth knowing. */
 static bool forward(tsr_call *call, const char *reason)
 {
-    if (!call->decision.timing && !tsr_trace_wanted())
+    if (!call->decision.timing && (!tsr_trace_wanted() || !call->door->bring(&call->given)))
         return false;
     const double start = tsr_engine_clock_ms();
     call->info = call->door->forward(&call->given);

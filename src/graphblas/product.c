@@ -143,7 +143,8 @@ static void run_hooks(const tsr_arguments *c)
 bool tsr_product_bring(const tsr_arguments *given)
 {
     run_hooks(given);
-    return !(tsr_busy() & TSR_BUSY_LOST) || !(tsr_is_lost(given->C) || tsr_is_lost(given->M));
+    return !(tsr_busy() & TSR_BUSY_LOST) ||
+           !(tsr_is_lost(given->C) || tsr_is_lost(given->M) || tsr_is_lost(given->A) || tsr_is_lost(given->B));
 }
 
 static GrB_Info call_aloud(const tsr_arguments *c)
@@ -191,7 +192,7 @@ static bool try_quietly(GrB_Info *info, const tsr_arguments *call)
 /* False: the wrapper does it, since nobody wants the time, or contents are lost. */
 static bool forward_timed(GrB_Info *info, const tsr_arguments *call, const char *why)
 {
-    if (!tsr_trace_wanted() || !tsr_product_bring(call) || (tsr_busy() & TSR_BUSY_LOST))
+    if (!tsr_trace_wanted() || !tsr_product_bring(call))
         return false;
     const double start = tsr_engine_clock_ms();
     *info = call_aloud(call);
