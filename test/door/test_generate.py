@@ -189,7 +189,8 @@ class Installed(unittest.TestCase):
             self.skipTest('the declarations are of another minor version')
         self.assertEqual(sorted(kept), sorted(found))
         for name, prototype in found.items():
-            self.assertEqual(kept[name], prototype, name)
+            # bool is a macro in some headers
+            self.assertEqual(repr(kept[name]).replace('_Bool', 'bool'), repr(prototype).replace('_Bool', 'bool'), name)
 
 
 class Kept:
