@@ -1,39 +1,16 @@
 /* Times of elementwise calls on full and bitmap matrices: one line per call, "name milliseconds", the least of some.
  *     elementwise ROWS COLUMNS THREADS
  * SPDX-License-Identifier: Apache-2.0 */
-#include <GraphBLAS.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "bench/calls.h"
 
 enum { REPEATS = 9 };
 
 /* C, R: results.  X, Y: full.  A, B: bitmaps.  M: mask, a bitmap.  D: full, FP64.  S: for what is selected. */
 static GrB_Matrix C, R, X, Y, A, B, M, D, S;
 static GrB_Index nrows, ncols;
-
-static void must(GrB_Info info)
-{
-    if (info != GrB_SUCCESS) {
-        fprintf(stderr, "GraphBLAS: %d\n", (int)info);
-        exit(1);
-    }
-}
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static unsigned draw(unsigned bound)
-{
-    static uint64_t state = 1;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state >> 33) % bound;
-}
 
 /* Each entry is there with this chance. */
 static GrB_Matrix make(GrB_Type type, unsigned percent, int control)
@@ -98,9 +75,9 @@ int main(int argc, char **argv)
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++) {
         double best = 1e30;
         for (int n = 0; n < REPEATS; n++) {
-            const double start = now_ms();
+            const double start = now_ms(CLOCK_MONOTONIC);
             must(calls[k].run());
-            const double took = now_ms() - start;
+            const double took = now_ms(CLOCK_MONOTONIC) - start;
             best = took < best ? took : best;
         }
         printf("%-28s %.4f\n", calls[k].name, best);

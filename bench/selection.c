@@ -2,11 +2,10 @@
  *     selection VERTICES DEGREE THREADS
  * The matrix has a few vertices of many neighbours, as R-MAT has them, and is symmetric.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <GraphBLAS.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "bench/calls.h"
 
 enum { REPEATS = 9 };
 
@@ -15,30 +14,8 @@ static GrB_Matrix A, P, R, B;
 static GrB_Vector u, w;
 static GrB_Index n, *permutation, *some;
 
-static void must(GrB_Info info)
-{
-    if (info != GrB_SUCCESS) {
-        fprintf(stderr, "GraphBLAS: %d\n", (int)info);
-        exit(1);
-    }
-}
-
 /* Of one thread its CPU time, which others on the machine change little. */
 static clockid_t used_clock = CLOCK_MONOTONIC;
-
-static double now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(used_clock, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
-}
-
-static uint64_t draw(uint64_t bound)
-{
-    static uint64_t state = 1;
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return (state >> 33) % bound;
-}
 
 /* Low numbers are likelier: the product of two. */
 static GrB_Index vertex(void)
@@ -120,9 +97,9 @@ static double least_ms(GrB_Info (*run)(void))
 {
     double least = 1e9;
     for (int k = 0; k < REPEATS; k++) {
-        const double start = now_ms();
+        const double start = now_ms(used_clock);
         must(run());
-        const double took = now_ms() - start;
+        const double took = now_ms(used_clock) - start;
         least = took < least ? took : least;
     }
     return least;

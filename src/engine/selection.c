@@ -256,14 +256,13 @@ static void *own_array(const tsr_call *call)
 static bool reserve_gathering(tsr_call *call)
 {
     const int64_t count = call->of.extraction.places.count;
-    call->update.on_host = own_array(call);
-    return call->update.on_host || tsr_arrays_dense(&call->arrays, call->door->memory, count, call->a.view.type, false);
+    return own_array(call) || tsr_arrays_dense(&call->arrays, call->door->memory, count, call->a.view.type, false);
 }
 
 static tsr_status run_gathering(tsr_call *call)
 {
     const tsr_indices *from = &call->of.extraction.places;
-    void *z = call->update.on_host ? own_array(call) : call->arrays.x;
+    void *z = call->arrays.x ? call->arrays.x : own_array(call);
     kernels()->gather(z, call->a.view.x, tsr_type_size(call->a.view.type), from, call->mod.nthreads);
     call->arrays.nvals = from->count;
     return TSR_OK;

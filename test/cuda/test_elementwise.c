@@ -13,15 +13,14 @@
 #include "kernels/ref/step.h"
 #include "test/cuda/seeds.h"
 #include "test/kernels/cases.h"
-
-enum { SPARE = 32, POISON = 0xA5, MOST_ARRAYS = 40 };
+#include "test/kernels/guarded.h"
 
 static tsr_cuda_device device;
 
 /* ---- memory ---- */
 
-static void *host_arrays[MOST_ARRAYS], *device_arrays[MOST_ARRAYS];
-static int nhost, ndevice;
+static void *device_arrays[MOST_ARRAYS];
+static int ndevice;
 
 static void must(tsr_status status)
 {
@@ -29,15 +28,6 @@ static void must(tsr_status status)
         printf("the device: status %d\n", (int)status);
         exit(1);
     }
-}
-
-static void *take(size_t bytes)
-{
-    void *p = malloc(bytes + SPARE);
-    if (!p || nhost == MOST_ARRAYS)
-        abort();
-    memset(p, POISON, bytes + SPARE);
-    return host_arrays[nhost++] = p;
 }
 
 static void *upload(const void *host, size_t bytes)
@@ -58,23 +48,14 @@ static void download(void *host, const void *p, size_t bytes)
     must(tsr_cuda_wait(NULL));
 }
 
-static void free_all(void)
+static void free_everything(void)
 {
-    while (nhost)
-        free(host_arrays[--nhost]);
+    free_all();
     while (ndevice)
         tsr_cuda_free(device_arrays[--ndevice], NULL);
 }
 
 /* ---- random elements ---- */
-
-static void *draw_array(rng *r, tsr_type type, int64_t count)
-{
-    char *x = take((size_t)count * type_size(type));
-    for (int64_t k = 0; k < count; k++)
-        draw_odd_element(r, type, x, k);
-    return x;
-}
 
 /* NULL: all are present. */
 static int8_t *draw_presence(rng *r, int64_t count, int percent_full)
@@ -639,7 +620,7 @@ static int run(uint64_t seed)
     int failures = 0;
     for (int k = 0; k < 10; k++) {
         failures += checks[k](seed);
-        free_all();
+        free_everything();
     }
     return failures != 0;
 }

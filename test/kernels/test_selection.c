@@ -7,27 +7,8 @@
 
 #include "kernels/selection.h"
 #include "test/kernels/cases.h"
+#include "test/kernels/guarded.h"
 #include "test/seed.h"
-
-enum { SPARE = 64, POISON = 0xA5, MOST_ARRAYS = 40 };
-
-static void *arrays[MOST_ARRAYS];
-static int narrays;
-
-static void *take(size_t bytes)
-{
-    char *p = malloc(bytes + SPARE);
-    if (!p || narrays == MOST_ARRAYS)
-        abort();
-    memset(p, POISON, bytes + SPARE);
-    return arrays[narrays++] = p;
-}
-
-static void free_all(void)
-{
-    while (narrays)
-        free(arrays[--narrays]);
-}
 
 /* What follows an array must be as it was. */
 static bool untouched(const void *array, size_t bytes)

@@ -11,35 +11,8 @@
 #include "kernels/ref/step.h"
 #include "src/format/sparse/format.h"
 #include "test/kernels/cases.h"
+#include "test/kernels/guarded.h"
 #include "test/seed.h"
-
-enum { SPARE = 64, POISON = 0xA5, MOST_ARRAYS = 40 };
-
-static void *arrays[MOST_ARRAYS];
-static int narrays;
-
-static void *take(size_t bytes)
-{
-    void *p = malloc(bytes + SPARE);
-    if (!p || narrays == MOST_ARRAYS)
-        abort();
-    memset(p, POISON, bytes + SPARE);
-    return arrays[narrays++] = p;
-}
-
-static void free_all(void)
-{
-    while (narrays)
-        free(arrays[--narrays]);
-}
-
-static void *draw_array(rng *r, tsr_type type, int64_t count)
-{
-    char *x = take((size_t)count * type_size(type));
-    for (int64_t k = 0; k < count; k++)
-        draw_odd_element(r, type, x, k);
-    return x;
-}
 
 /* NULL: all are present. */
 static int8_t *draw_presence(rng *r, int64_t count, int percent_full)

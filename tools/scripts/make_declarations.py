@@ -9,8 +9,6 @@ What a package does not tell stays as it stands in the files: the layout of the 
 and its declarations lack are taken from the other versions' files.
 
 SPDX-License-Identifier: Apache-2.0"""
-import importlib.machinery
-import importlib.util
 import pathlib
 import re
 import subprocess
@@ -22,6 +20,7 @@ sys.path.insert(0, str(ROOT / 'src' / 'graphblas' / 'intercept' / 'generate'))
 import classify
 import declarations
 import prototypes
+import wheel_prefix
 
 CONSTANTS = ['GxB_IMPLEMENTATION_' + part for part in ('MAJOR', 'MINOR', 'SUB')] + [
     'GxB_' + name for name in ('HYPERSPARSE', 'SPARSE', 'BITMAP', 'FULL', 'AUTO_SPARSITY', 'NTHREADS', 'CHUNK', 'MAX_NAME_LEN')]
@@ -89,19 +88,10 @@ def from_header(path):
     return text, values, None
 
 
-def _compiled_module(package):
-    """The wheel's module of cffi, without its Python part and what that imports."""
-    name, path = '_graphblas', str(next(package.glob('_graphblas*.so')))
-    loader = importlib.machinery.ExtensionFileLoader(name, path)
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
-    loader.exec_module(module)
-    return module.lib
-
-
 def from_package(site, source):
     package = site / 'suitesparse_graphblas'
     text = ((source or site) / 'suitesparse_graphblas' / 'suitesparse_graphblas.h').read_text(encoding='utf-8')
-    lib = _compiled_module(package)
+    lib = wheel_prefix.compiled_module(package)
     values = {name: str(getattr(lib, name)) for name in CONSTANTS if hasattr(lib, name)}
     library = next((site / 'suitesparse_graphblas.libs').glob('libgraphblas*'))
     symbols = [line.split()[-2:] for line in output_of('nm', '-D', '--defined-only', str(library)).splitlines()]

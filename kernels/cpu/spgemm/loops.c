@@ -214,25 +214,30 @@ INLINE uint64_t take_marks(uint8_t *mark)
 
 /* ---- the rows ---- */
 
+/* By notes of one kind: dense or hash. */
+#define NOTED_ROW(notes, type, add, mul, index) \
+    static void TSR_PASTE5(notes, add, mul, type, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
+    { \
+        (void)row; \
+        tsr_c_##type *const cx = (tsr_c_##type *)t->x + t->base - 1; \
+        const tsr_c_##type start = START_##add(type); \
+        OUTPUT BEGIN_##notes \
+        EACH_PRODUCT(type, mul, index, FIND_##notes PUT(type, add)) \
+        OUTPUT_END \
+    }
+
+#define NOTED_PATTERN(notes, index) \
+    static void TSR_PASTE(notes##_pattern, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
+    { \
+        (void)row; \
+        OUTPUT BEGIN_##notes \
+        EACH_INDEX(index, FIND_##notes PUT_INDEX) \
+        OUTPUT_END \
+    }
+
 #define ROWS(type, add, mul, index) \
-    static void TSR_PASTE5(dense, add, mul, type, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
-    { \
-        (void)row; \
-        tsr_c_##type *const cx = (tsr_c_##type *)t->x + t->base - 1; \
-        const tsr_c_##type start = START_##add(type); \
-        OUTPUT BEGIN_dense \
-        EACH_PRODUCT(type, mul, index, FIND_dense PUT(type, add)) \
-        OUTPUT_END \
-    } \
-    static void TSR_PASTE5(hash, add, mul, type, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
-    { \
-        (void)row; \
-        tsr_c_##type *const cx = (tsr_c_##type *)t->x + t->base - 1; \
-        const tsr_c_##type start = START_##add(type); \
-        OUTPUT BEGIN_hash \
-        EACH_PRODUCT(type, mul, index, FIND_hash PUT(type, add)) \
-        OUTPUT_END \
-    } \
+    NOTED_ROW(dense, type, add, mul, index) \
+    NOTED_ROW(hash, type, add, mul, index) \
     static void TSR_PASTE5(window, add, mul, type, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
     { \
         (void)row; \
@@ -260,20 +265,8 @@ INLINE uint64_t take_marks(uint8_t *mark)
     }
 
 #define PATTERN_ROWS(index) \
-    static void TSR_PASTE(dense_pattern, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
-    { \
-        (void)row; \
-        OUTPUT BEGIN_dense \
-        EACH_INDEX(index, FIND_dense PUT_INDEX) \
-        OUTPUT_END \
-    } \
-    static void TSR_PASTE(hash_pattern, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
-    { \
-        (void)row; \
-        OUTPUT BEGIN_hash \
-        EACH_INDEX(index, FIND_hash PUT_INDEX) \
-        OUTPUT_END \
-    } \
+    NOTED_PATTERN(dense, index) \
+    NOTED_PATTERN(hash, index) \
     static void TSR_PASTE(window_pattern, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
     { \
         (void)row; \
