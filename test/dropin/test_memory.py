@@ -5,6 +5,7 @@ usage: test_memory.py MEMORY OWN_MALLOC LIBTESSERA [unittest arguments]
 SPDX-License-Identifier: Apache-2.0
 """
 import os
+import pathlib
 import subprocess
 import sys
 import unittest
@@ -12,7 +13,8 @@ import unittest
 MEMORY, OWN_MALLOC, LIBRARY = sys.argv[1:4]
 THROUGH = [{"LD_PRELOAD": LIBRARY}, {"LD_PRELOAD": LIBRARY, "TESSERA_MODE": "cpu", "TESSERA_MIN_WORK": "0"}]
 
-
+HUGE_PAGES = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+HUGE_PAGES = HUGE_PAGES.read_text(encoding="ascii") if HUGE_PAGES.exists() else "[never]"
 FENCE = next((path for path in ("/usr/lib/libefence.so.0", "/usr/lib/x86_64-linux-gnu/libefence.so.0") if os.path.exists(path)), None)
 
 
@@ -57,6 +59,16 @@ class Memory(unittest.TestCase):
         plain = number("loop", "faults")
         for settings in THROUGH:
             self.assertLess(number("loop", "faults", **settings), plain / 4)
+
+    @unittest.skipIf("[never]" in HUGE_PAGES, "the kernel has no huge pages")
+    def test_huge_pages_are_for_what_is_used_again(self):
+        for settings in THROUGH:
+            code, out, err = run(MEMORY, "used_again", **settings)
+            self.assertEqual(code, 0, err)
+            early, late = (int(word) for word in out.split()[1::2])
+            if "[always]" not in HUGE_PAGES:
+                self.assertLess(early, 16)
+            self.assertGreater(late, 40)
 
     def test_huge_pages_are_for_products(self):
         plain = number("short_lives", "huge")

@@ -20,6 +20,9 @@
 #define UNLIKELY __attribute__((cold, noinline)) /* what every small call passes stays short */
 /* Beyond the C library's largest threshold, so that such a block is a mapping of its own: advice to the kernel ends with it. */
 #define OWN_MAPPING (((size_t) 32 << 20) + 1)
+/* By then the faults in small pages that a block has saved cost as much as filling it with huge ones, which the host of a virtual machine
+ * may still have to find: up to 2.5 ms for each MiB. */
+enum { HUGE_AFTER = 8 };
 enum { SIZES = 84, SMALL_EVENTS = 256 };
 
 typedef struct kept {
@@ -36,6 +39,12 @@ typedef struct history {
     int64_t last; /* seconds */
 } history;
 
+/* How often a large block was served from here. */
+typedef struct reuse {
+    const void *block;
+    int times;
+} reuse;
+
 /* ON: between GrB_init and GrB_finalize.  Without one of the others malloc and free have nothing to do here. */
 enum { ON = 1, DEVICE = 2, ACTIVE = 4 };
 static unsigned state;
@@ -43,6 +52,8 @@ static unsigned state;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static kept blocks[TSR_BLOCKS_MAX_COUNT];                 /* oldest first */
 static history sizes[SIZES];
+static reuse reuses[TSR_BLOCKS_MAX_COUNT]; /* the last ones */
+static size_t next_reuse;
 static size_t block_count, kept_bytes, small_bytes, limit_bytes, hit_count;
 static int64_t last_product, last_look;
 
@@ -165,6 +176,34 @@ static bool is_old(int64_t since, int64_t time)
     return time - since >= TSR_BLOCKS_WHILE;
 }
 
+/* ---- large blocks that are used again; the mutex is held ---- */
+
+static reuse *find_reuse(const void *block)
+{
+    for (size_t n = 0; n < TSR_BLOCKS_MAX_COUNT; n++)
+        if (reuses[n].block == block)
+            return &reuses[n];
+    return NULL;
+}
+
+/* True: from now on huge pages pay. */
+static bool count_reuse(const void *block)
+{
+    reuse *r = find_reuse(block);
+    if (!r) {
+        r = &reuses[next_reuse++ % TSR_BLOCKS_MAX_COUNT];
+        *r = (reuse){.block = block};
+    }
+    return ++r->times == HUGE_AFTER;
+}
+
+static void forget_reuse(const void *block)
+{
+    reuse *r = find_reuse(block);
+    if (r)
+        *r = (reuse){0};
+}
+
 /* ---- giving back ---- */
 
 static void give_back(void *block)
@@ -174,13 +213,20 @@ static void give_back(void *block)
     free(block);
 }
 
+static void *drop_locked(size_t n)
+{
+    void *block = take_locked(n).block;
+    forget_reuse(block);
+    return block;
+}
+
 /* Takes what is to go; its number.  The mutex is held. */
 static size_t take_old(int64_t time, void **victims)
 {
     size_t count = 0;
     while (block_count && is_old(blocks[0].since, time)) {
         count_old(&sizes[blocks[0].size]);
-        victims[count++] = take_locked(0).block;
+        victims[count++] = drop_locked(0);
     }
     for (int n = 0; n < SIZES; n++)
         if (sizes[n].last && is_old(sizes[n].last, time))
@@ -192,7 +238,7 @@ static size_t take_all(void **victims)
 {
     size_t count = 0;
     while (block_count)
-        victims[count++] = take_locked(block_count - 1).block;
+        victims[count++] = drop_locked(block_count - 1);
     return count;
 }
 
@@ -270,6 +316,13 @@ static void advise(void *block, size_t bytes, int advice)
         (void) madvise((void *) begin, end - begin, advice);
 }
 
+/* The contents are lost. */
+static void move_to_huge_pages(void *block, size_t bytes)
+{
+    advise(block, bytes, MADV_DONTNEED);
+    advise(block, bytes, MADV_HUGEPAGE);
+}
+
 /* ---- malloc ---- */
 
 static void *allocate(size_t bytes, bool align)
@@ -300,18 +353,22 @@ static void *ask(int size, bool *again)
     const bool wanted = active && count_request(&sizes[size], time);
     void *found = wanted ? find_locked(size) : NULL;
     *again = wanted && !found && has_room(bytes_of(size));
+    const bool due = found && !is_small(bytes_of(size)) && count_reuse(found);
     pthread_mutex_unlock(&mutex);
     give_back_all(victims, count);
+    if (due && !is_set(DEVICE))
+        move_to_huge_pages(found, bytes_of(size));
     return found;
 }
 
-/* A block that may be kept some day has all the bytes of its size, which cost nothing until they are touched. */
+/* A block that may be kept some day has all the bytes of its size, which cost nothing until they are touched.  One that a device may
+ * write will be page-locked, which is faster in huge pages. */
 static void *fresh(size_t bytes, int size, bool align, bool again)
 {
     const bool whole = (align || again) && size < SIZES && is_set(ACTIVE);
     const size_t all = whole ? bytes_of(size) : bytes;
     void *block = surely(all, align || again);
-    if (block && again && !is_small(all))
+    if (block && again && !is_small(all) && is_set(DEVICE))
         advise(block, all, MADV_HUGEPAGE);
     return block;
 }
@@ -385,6 +442,8 @@ static bool count_freed(const void *block, size_t bytes, int size, int64_t time)
     if (is_set(ACTIVE))
         count_free(&sizes[size], time);
     const bool wanted = is_wanted(block, bytes, size);
+    if (!wanted && !is_small(bytes))
+        forget_reuse(block);
     pthread_mutex_unlock(&mutex);
     give_back_all(victims, count);
     return wanted;
