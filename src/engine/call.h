@@ -104,6 +104,7 @@ typedef struct tsr_door {
     bool (*form_waits)(const void *handle);      /* … and the host makes a bitmap of it before it is read there */
     bool (*left_sparse)(void *handle);           /* only the host has it, and sparse.  Sorts nothing */
     bool (*has_entries)(void *handle, size_t vectors); /* of one held sparse, pending ones included */
+    bool (*may_be_bitmap)(void *handle);         /* its settings allow that */
     bool (*keeps_bitmap)(void *handle);          /* a bitmap that stays one when every entry is present */
     bool (*holds_sparse)(void *handle, int64_t entries, double places); /* would so many of a bitmap be held sparse … */
     bool (*makes_sparse)(void *handle, int64_t entries, double places); /* … when they are handed over? */

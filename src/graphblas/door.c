@@ -47,6 +47,11 @@ static bool has_entries(void *handle, size_t vectors)
     return tsr_match_held_sparse(handle) && tsr_real.GxB_Matrix_memoryUsage(&bytes, handle) == GrB_SUCCESS && bytes > 1024 + 16 * vectors;
 }
 
+static bool may_be_bitmap(void *handle)
+{
+    return tsr_contents_control(handle) & GxB_BITMAP;
+}
+
 static bool keeps_bitmap(void *handle)
 {
     int32_t control = GxB_BITMAP;
@@ -157,7 +162,7 @@ const tsr_door tsr_graphblas_door = {
     .record = tsr_table_get, .array = tsr_contents_find, .is_absent = tsr_defer_is_target, .is_lost = tsr_is_lost,
     .keep = tsr_contents_keep, .note_use = tsr_contents_note_use, .report_download = tsr_contents_report_download,
     .inspect = tsr_will_inspect, .view = view, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,
-    .has_entries = has_entries, .keeps_bitmap = keeps_bitmap, .holds_sparse = holds_sparse, .makes_sparse = makes_sparse,
-    .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use, .begin_result = tsr_blocks_product,
-    .may_be_absent = may_be_absent, .may_wait = may_wait, .yield = yield_c, .take = take, .hand_over = hand_over, .leave = leave,
-    .defer = defer};
+    .has_entries = has_entries, .may_be_bitmap = may_be_bitmap, .keeps_bitmap = keeps_bitmap, .holds_sparse = holds_sparse,
+    .makes_sparse = makes_sparse, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
+    .begin_result = tsr_blocks_product, .may_be_absent = may_be_absent, .may_wait = may_wait, .yield = yield_c, .take = take,
+    .hand_over = hand_over, .leave = leave, .defer = defer};

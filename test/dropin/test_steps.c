@@ -220,13 +220,29 @@ static void test_results_are_iso(void **state)
     free_all(c, m, none);
 }
 
+/* An assignment that replaces a full vector clears it first, unless a bitmap may come of it. */
+static void test_replaced_by_one_value(void **state)
+{
+    (void)state;
+    static const int controls[] = {GxB_FULL, GxB_SPARSE | GxB_FULL, GxB_BITMAP | GxB_FULL};
+    GrB_Vector m = make(1, 3);
+    for (int k = 0; k < 3; k++) {
+        GrB_Vector c = make(0, 0);
+        ok(GxB_Vector_Option_set(c, GxB_SPARSITY_CONTROL, controls[k]));
+        ok(GrB_Vector_assign_FP32(c, m, NULL, 1, GrB_ALL, N, GrB_DESC_RS));
+        assert_int_equal(is_iso(c), k < 2);
+        ok(GrB_Vector_free(&c));
+    }
+    ok(GrB_Vector_free(&m));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_of_a_call_in_one_pass),    cmocka_unit_test(test_a_full_result_stays_in_its_array),
         cmocka_unit_test(test_a_bitmap_stays_in_its_arrays), cmocka_unit_test(test_few_entries_are_sparse),
         cmocka_unit_test(test_what_is_forwarded),            cmocka_unit_test(test_errors_are_the_library_s),
-        cmocka_unit_test(test_results_are_iso),
+        cmocka_unit_test(test_results_are_iso),              cmocka_unit_test(test_replaced_by_one_value),
     };
     return cmocka_run_group_tests(tests, start_session, stop_session);
 }
