@@ -44,6 +44,12 @@ int case_type(const one_case *c);
 case_object *case_matrix(one_case *c, int64_t nrows, int64_t ncols, int most_level);
 case_object *case_vector(one_case *c, int64_t size, int most_level);
 
+/* Whatever is unfinished of it. */
+void case_finish(const case_object *o);
+
+/* From now on after every write to an object while it is made. */
+void case_finish_always(void);
+
 /* As it is, but without vectors that have no entry. */
 void case_drop_empties(case_object *o);
 
