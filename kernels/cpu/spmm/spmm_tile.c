@@ -4,8 +4,10 @@
 #include "kernels/cpu/common/simd.h"
 #include "kernels/cpu/spmm/spmm_kernels.h"
 
-/* Entries between a prefetch and its use. */
+/* Entries between a prefetch and its use: of rows of B, and of A itself where it is most of what is read.  Beside wider tiles, that ask for
+ * many lines of B, it only gets in their way. */
 #define AHEAD 12
+#define FAR_AHEAD 128
 #define LINE 64
 
 #define UNROLL TSR_UNROLL(8)
@@ -97,10 +99,10 @@ TSR_INLINE void prefetch_row(const void *row, int64_t bytes)
         } \
     } while (0)
 
-#define TAKE_ENTRY(type, add, mul, entry, sums) \
+#define TAKE_ENTRY(type, add, mul, entry, ahead, sums) \
     do { \
-        const int64_t at = (entry), ahead = at + AHEAD < job->last_entry ? at + AHEAD : job->last_entry; \
-        prefetch_row(b + (int64_t)i[ahead] * ldb, width * TSR_VECTOR_BYTES); \
+        const int64_t at = (entry); \
+        prefetch_row(b + (int64_t)i[at + (ahead)] * ldb, width * TSR_VECTOR_BYTES); \
         const int64_t k = (int64_t)i[at]; \
         const tsr_c_##type *row = narrow ? narrow_row_##type(job, k) : b + k * ldb; \
         const tsr_v_##type va __attribute__((unused)) = tsr_splat_##type(a[at * a_step]); \
@@ -122,11 +124,17 @@ TSR_INLINE void prefetch_row(const void *row, int64_t bytes)
             tsr_v_##type sum[8]; \
             UNROLL for (int w = 0; w < width * unroll; w++) sum[w] = tsr_splat_##type(start_##add##_##type()); \
             int64_t e = lo; \
-            for (; e + unroll <= hi; e += unroll) \
+            for (; e + unroll <= hi; e += unroll) { \
+                if (width == 1) { \
+                    __builtin_prefetch(i + e + FAR_AHEAD, 0, 3); \
+                    __builtin_prefetch(a + (e + FAR_AHEAD) * a_step, 0, 3); \
+                } \
+                const int64_t ahead = e + unroll + AHEAD <= job->last_entry ? AHEAD : 0; \
                 UNROLL for (int u = 0; u < unroll; u++) \
-                    TAKE_ENTRY(type, add, mul, e + u, sum + u * width); \
+                    TAKE_ENTRY(type, add, mul, e + u, ahead, sum + u * width); \
+            } \
             for (; e < hi; e++) \
-                TAKE_ENTRY(type, add, mul, e, sum); \
+                TAKE_ENTRY(type, add, mul, e, e + AHEAD <= job->last_entry ? AHEAD : 0, sum); \
             UNROLL for (int w = width; w < width * unroll; w++) \
                 sum[w % width] = JOIN_##add(type, sum[w % width], sum[w]); \
             tsr_c_##type *out = (tsr_c_##type *)job->c + (job->h != NULL ? job->h[r] : r) * job->ldc; \
