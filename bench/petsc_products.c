@@ -1,7 +1,7 @@
 /* AIJ x dense in PETSc, its own beside the plug-in's, in turns within one run: process CPU time, the slowest process, the best of several.
  * One line of JSON for each matrix and width.
  *
- *     mpirun -n N petsc_products -dll_append PLUGIN [-turns 7] [-side 64] [-scale 17]
+ *     mpirun -n N petsc_products -dll_append PLUGIN [-turns 7] [-side 64] [-scale 17] [-widths 8,32,128]
  * SPDX-License-Identifier: Apache-2.0 */
 #include <petscmat.h>
 #include <stdlib.h>
@@ -69,16 +69,9 @@ static PetscErrorCode mesh(Mat *A, const char type[], PetscInt side)
     PetscFunctionReturn(0);
 }
 
-/* R-MAT of edge factor 16, symmetric; every process draws all edges. */
-static PetscErrorCode rmat(Mat *A, const char type[], int scale)
+/* Edge factor 16, drawn alike by every process: the ends of edge k are ends[2k] and ends[2k + 1]. */
+static void draw_edges(PetscInt ends[], PetscInt edges, int scale)
 {
-    const PetscInt n = (PetscInt)1 << scale, edges = 16 * n;
-    PetscInt first, last, *ends, *own, *off;
-
-    PetscFunctionBeginUser;
-    PetscCall(begin(A, type, n, &first, &last));
-    PetscCall(PetscMalloc1(2 * edges, &ends));
-    PetscCall(PetscCalloc2(last - first, &own, last - first, &off));
     state = 88172645463325252u;
     for (PetscInt k = 0; k < edges; k++) {
         PetscInt u = 0, v = 0;
@@ -90,27 +83,65 @@ static PetscErrorCode rmat(Mat *A, const char type[], int scale)
         ends[2 * k] = u;
         ends[2 * k + 1] = v;
     }
+}
+
+/* Columns of rows [first, last) of the symmetric matrix, sorted, each once: those of row first + r from offsets[r] on. */
+static PetscErrorCode sort_rows(const PetscInt ends[], PetscInt edges, PetscInt first, PetscInt last, PetscInt **offsets, PetscInt **columns)
+{
+    const PetscInt nrows = last - first;
+    PetscInt *begin, *column, *p;
+
+    PetscFunctionBeginUser;
+    PetscCall(PetscCalloc1(nrows + 1, &p));
+    PetscCall(PetscCalloc1(nrows + 2, &begin));
     for (PetscInt k = 0; k < 2 * edges; k++) {
-        const PetscInt row = ends[k], column = ends[k ^ 1];
-        if (row >= first && row < last) {
-            ++*(column >= first && column < last ? &own[row - first] : &off[row - first]);
-        }
+        begin[ends[k] >= first && ends[k] < last ? ends[k] - first + 2 : 0] += 1;
     }
-    for (PetscInt row = 0; row < last - first; row++) {
-        own[row] = PetscMin(own[row], last - first);
-        off[row] = PetscMin(off[row], n - (last - first));
+    begin[0] = 0;
+    for (PetscInt r = 0; r < nrows; r++) {
+        begin[r + 2] += begin[r + 1];
     }
-    PetscCall(MatSeqAIJSetPreallocation(*A, 0, own));
-    PetscCall(MatMPIAIJSetPreallocation(*A, 0, own, 0, off));
+    PetscCall(PetscMalloc1(begin[nrows + 1], &column));
     for (PetscInt k = 0; k < 2 * edges; k++) {
-        const PetscScalar value = 1 + .25 * (double)(ends[k] % 7);
         if (ends[k] >= first && ends[k] < last) {
-            PetscCall(MatSetValues(*A, 1, &ends[k], 1, &ends[k ^ 1], &value, INSERT_VALUES));
+            column[begin[ends[k] - first + 1]++] = ends[k ^ 1];
         }
     }
+    for (PetscInt r = 0; r < nrows; r++) {
+        PetscInt n = begin[r + 1] - begin[r];
+        PetscCall(PetscSortRemoveDupsInt(&n, column + begin[r]));
+        PetscCall(PetscArraymove(column + p[r], column + begin[r], n));
+        p[r + 1] = p[r] + n;
+    }
+    PetscCall(PetscFree(begin));
+    *offsets = p;
+    *columns = column;
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode rmat(Mat *A, const char type[], int scale)
+{
+    const PetscInt n = (PetscInt)1 << scale, edges = 16 * n;
+    PetscInt first, last, *ends, *offsets = NULL, *columns = NULL;
+    PetscScalar *values;
+
+    PetscFunctionBeginUser;
+    PetscCall(begin(A, type, n, &first, &last));
+    PetscCall(PetscMalloc1(2 * edges, &ends));
+    draw_edges(ends, edges, scale);
+    PetscCall(sort_rows(ends, edges, first, last, &offsets, &columns));
     PetscCall(PetscFree(ends));
-    PetscCall(PetscFree2(own, off));
-    PetscCall(end(*A));
+    PetscCall(PetscMalloc1(offsets[last - first], &values));
+    for (PetscInt r = 0; r < last - first; r++) {
+        for (PetscInt e = offsets[r]; e < offsets[r + 1]; e++) {
+            values[e] = 1 + .25 * (double)((first + r) % 7);
+        }
+    }
+    PetscCall(MatSeqAIJSetPreallocationCSR(*A, offsets, columns, values));
+    PetscCall(MatMPIAIJSetPreallocationCSR(*A, offsets, columns, values));
+    PetscCall(PetscFree(offsets));
+    PetscCall(PetscFree(columns));
+    PetscCall(PetscFree(values));
     PetscFunctionReturn(0);
 }
 
@@ -155,20 +186,22 @@ static PetscErrorCode measure(const char name[], Mat A[2], PetscInt width, Petsc
 
 int main(int argc, char **argv)
 {
-    static const PetscInt widths[] = {8, 32, 128};
-    PetscInt turns = 7, side = 64, scale = 17;
+    PetscInt turns = 7, side = 64, scale = 17, widths[16] = {8, 32, 128}, nwidths = 16;
+    PetscBool given;
 
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-turns", &turns, NULL));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-side", &side, NULL));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-scale", &scale, NULL));
+    PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-widths", widths, &nwidths, &given));
+    nwidths = given ? nwidths : 3;
     for (int which = 0; which < 2; which++) {
         Mat A[2];
         for (int k = 0; k < 2; k++) {
             PetscCall(which ? rmat(&A[k], k ? "aijtessera" : MATAIJ, (int)scale) : mesh(&A[k], k ? "aijtessera" : MATAIJ, side));
         }
-        for (size_t w = 0; w < sizeof widths / sizeof *widths; w++) {
+        for (PetscInt w = 0; w < nwidths; w++) {
             PetscCall(measure(which ? "rmat" : "mesh", A, widths[w], turns));
         }
         PetscCall(MatDestroy(&A[0]));
