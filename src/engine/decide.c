@@ -352,15 +352,16 @@ static void follow_times(const tsr_call *call, const tsr_features *f, double cpu
     explain(d, "measured times; predicted %.3g ms, SuiteSparse %.3g ms", cpu_ms, d->forward_ms);
 }
 
-void tsr_engine_learn(const tsr_decision *d, double ms)
+void tsr_engine_learn(const tsr_decision *d, double ms, double busy_ms)
 {
-    tsr_timing_add(d->timing, route_of(d), ms);
-    tsr_timing_judge(d->alike, route_of(d), ms, d->forward_ms);
+    const tsr_route route = route_of(d);
+    tsr_timing_add(d->timing, route, ms, route == TSR_ROUTE_GPU ? ms : busy_ms);
+    tsr_timing_judge(d->alike, route, busy_ms, d->forward_ms);
 }
 
 void tsr_engine_learn_away(uint64_t away, double ms)
 {
-    tsr_timing_add(away, TSR_ROUTE_SUITESPARSE, ms);
+    tsr_timing_add(away, TSR_ROUTE_SUITESPARSE, ms, ms);
 }
 
 /* Entries that SuiteSparse walks; 0: not looked at. */

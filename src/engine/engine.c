@@ -258,11 +258,12 @@ static bool attempt(int *info, tsr_call *call, uint64_t *away)
         return true;
     }
     call->operation->decide(call);
-    const double start = call->decision.timing ? tsr_engine_clock_ms() : 0;
+    const bool timed = call->decision.timing;
+    const double start = timed ? tsr_engine_clock_ms() : 0, busy = timed ? tsr_engine_busy_ms() : 0;
     const bool done = is_computed(call) ? compute_product(call) : leave(call, away);
     *info = call->info;
-    if (done && call->decision.timing && call->info == 0)
-        tsr_engine_learn(&call->decision, tsr_engine_clock_ms() - start - call->pin_ms);
+    if (done && timed && call->info == 0)
+        tsr_engine_learn(&call->decision, tsr_engine_clock_ms() - start - call->pin_ms, tsr_engine_busy_ms() - busy);
     return done;
 }
 

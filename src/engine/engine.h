@@ -49,8 +49,8 @@ bool tsr_engine_gpu_multiplies(const tsr_call *call);
 /* TESSERA_KERNEL=ref: every routed product by the reference kernels, to check an answer. */
 bool tsr_engine_by_reference(void);
 
-/* What a product of this decision took in the end, from call to return, whoever computed it. */
-void tsr_engine_learn(const tsr_decision *decision, double ms);
+/* What a product of this decision took in the end, from call to return, whoever computed it; busy: of that, what this thread computed. */
+void tsr_engine_learn(const tsr_decision *decision, double ms, double busy_ms);
 /* ... of one that SuiteSparse computed, operands downloaded for it included; away: of the decision. */
 void tsr_engine_learn_away(uint64_t away, double ms);
 /* ... of a forwarded one with observed_ms. */
@@ -74,6 +74,9 @@ static inline bool tsr_result_stays(const tsr_call *call)
 /* ---- execution (execute.c) ---- */
 
 double tsr_engine_clock_ms(void);
+
+/* Without the time in which this thread waited or others had its processor. */
+double tsr_engine_busy_ms(void);
 
 /* Run a decision (decision->backend != NULL) into the caller's arrays and write the trace record.  What the GPU does not finish
  * is computed by the CPU.  Anything but TSR_OK: nothing usable was written, inputs are untouched, compute it elsewhere. */

@@ -10,11 +10,21 @@
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
 
-double tsr_engine_clock_ms(void)
+static double ms_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+double tsr_engine_clock_ms(void)
+{
+    return ms_of(CLOCK_MONOTONIC);
+}
+
+double tsr_engine_busy_ms(void)
+{
+    return ms_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static const char *const op_name[TSR_OP_COUNT] = {"spmm", "spmv", "sddmm", "masked_dot"};

@@ -21,7 +21,7 @@ enum {
 typedef struct timing {
     uint64_t key;
     unsigned calls[TSR_ROUTE_COUNT];
-    double ms[TSR_ROUTE_COUNT];
+    double ms[TSR_ROUTE_COUNT], busy_ms[TSR_ROUTE_COUNT];
 } timing;
 
 /* slow: SuiteSparse takes as many times its prediction, so the machine or the model is to blame */
@@ -81,7 +81,12 @@ uint64_t tsr_timing_alike(const tsr_features *f)
     return any_order(&f->semiring) ? key_of_kind(f) | 1 : 0;
 }
 
-void tsr_timing_add(uint64_t key, tsr_route route, double ms)
+static void keep(double *kept, double ms, bool early)
+{
+    *kept = early || ms < *kept ? ms : *kept + FORGET * (ms - *kept);
+}
+
+void tsr_timing_add(uint64_t key, tsr_route route, double ms, double busy_ms)
 {
     if (!key)
         return;
@@ -89,9 +94,9 @@ void tsr_timing_add(uint64_t key, tsr_route route, double ms)
     timing *e = &table[key % SLOTS];
     if (e->key != key)
         *e = (timing){.key = key};
-    double *kept = &e->ms[route];
-    bool better = ++e->calls[route] <= TRIALS || ms < *kept;
-    *kept = better ? ms : *kept + FORGET * (ms - *kept);
+    const bool early = ++e->calls[route] <= TRIALS;
+    keep(&e->ms[route], ms, early);
+    keep(&e->busy_ms[route], busy_ms, early);
     pthread_mutex_unlock(&lock);
 }
 
@@ -111,12 +116,12 @@ static bool judged(const timing *e, tsr_route r, double best)
 }
 
 /* Times far above their prediction tell of a wrong model, or of a machine that is slow for every route.  Ski-rental: if it is the
- * latter, a trial of r costs no more than the calls so far. */
+ * latter, a trial of r costs no more than the calls so far.  Time in which others had the processor is no reason. */
 static bool worth_a_trial(const timing *e, const double predicted[TSR_ROUTE_COUNT], tsr_route r, tsr_route first)
 {
     if (first == TSR_ROUTE_SUITESPARSE)
         return predicted[r] < CLEARLY * e->ms[first] && TRIALS * predicted[r] <= TRIAL_SHARE * e->calls[first] * e->ms[first];
-    return predicted[r] < NEAR * e->ms[first] && predicted[r] <= e->calls[first] * predicted[first];
+    return predicted[r] < NEAR * e->busy_ms[first] && predicted[r] <= e->calls[first] * predicted[first];
 }
 
 static tsr_route choose(const timing *e, const double predicted[TSR_ROUTE_COUNT], tsr_route first)

@@ -5,11 +5,14 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 #include "kernels/kernels.h"
 #include "src/engine/engine.h"
+#include "src/policy/timing_history.h"
+#include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
 enum { ROWS = 300, COLS = 200, WIDTH = 24, DEGREE = 7 };
@@ -200,6 +203,28 @@ static void test_description(void **state)
     assert_string_equal(text, "spmm plus_times fp64 m=300 k=200 n=24 nnz=2100");
 }
 
+/* A call that waited for a processor has not lost against SuiteSparse; one that was busy has. */
+static void test_waiting_is_not_losing(void **state)
+{
+    (void)state;
+    const tsr_decision d = {.backend = tsr_backend_cpu(), .forward_ms = 10, .timing = 1, .alike = 3};
+    tsr_engine_learn(&d, 100, 9);
+    assert_false(tsr_timing_lost(d.alike));
+    tsr_engine_learn(&d, 100, 90);
+    assert_true(tsr_timing_lost(d.alike));
+    tsr_timing_forget();
+}
+
+static void test_busy_time_stops_while_waiting(void **state)
+{
+    (void)state;
+    const double start = tsr_engine_clock_ms(), busy = tsr_engine_busy_ms();
+    nanosleep(&(struct timespec){.tv_nsec = 30 * 1000 * 1000}, NULL);
+    assert_true(tsr_engine_clock_ms() - start >= 30 && tsr_engine_busy_ms() - busy < 15);
+    while (tsr_engine_busy_ms() - busy < 1)
+        ;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +232,7 @@ int main(void)
         cmocka_unit_test(test_regret_leads_to_building), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_mode_cpu_forwards_what_is_faster_there),
         cmocka_unit_test(test_full_results_are_known),   cmocka_unit_test(test_description),
+        cmocka_unit_test(test_waiting_is_not_losing), cmocka_unit_test(test_busy_time_stops_while_waiting),
     };
     return cmocka_run_group_tests(tests, fill, NULL);
 }
