@@ -1,4 +1,4 @@
-"""The native interface (include/tessera/tessera.h) through ctypes.
+"""The native interface (include/tessera/tessera.h, spgemm.h) through ctypes.
 
 SPDX-License-Identifier: Apache-2.0"""
 
@@ -14,6 +14,7 @@ SPMM, SPMV, SDDMM = 0, 1, 2
 ROW_MAJOR, COL_MAJOR = 0, 1
 INDEX_32, INDEX_64 = 0, 1
 SOFTMAX_ROWS = 2
+BY_COLUMN = 4
 
 
 class Semiring(c.Structure):
@@ -46,7 +47,11 @@ def _load():
             ('tsr_plan_destroy', None, [pointer]),
             ('tsr_execute', c.c_int, [pointer, c.c_double, pointer, c.POINTER(Dense), c.c_double, c.POINTER(Dense), pointer]),
             ('tsr_execute_sddmm', c.c_int, [pointer, c.c_double, c.POINTER(Dense), c.POINTER(Dense), c.c_double, pointer, pointer,
-                                            pointer])):
+                                            pointer]),
+            ('tsr_spgemm_plan_create', c.c_int, [c.POINTER(pointer), Semiring, pointer, pointer, c.c_uint]),
+            ('tsr_spgemm_plan_size', c.c_int, [pointer, c.POINTER(size), c.POINTER(size), c.POINTER(size)]),
+            ('tsr_spgemm_plan_destroy', None, [pointer]),
+            ('tsr_spgemm_execute', c.c_int, [pointer, c.c_int, pointer, pointer, pointer])):
         function = getattr(lib, name)
         function.restype, function.argtypes = result, arguments
     return lib

@@ -47,21 +47,33 @@ def _dense(x, name):
     return _dense(np.ascontiguousarray(x), name)
 
 
+def _compressed(a, name):
+    if getattr(a, 'format', None) not in ('csr', 'csc'):
+        raise TypeError(f'{name} must be a matrix in CSR or CSC, as SciPy has them')
+
+
+def _type(a, name):
+    """Of its values."""
+    return _array(a.data, name).dtype
+
+
+def _width(index):
+    return native.INDEX_32 if np.dtype(index).itemsize == 4 else native.INDEX_64
+
+
 def _sparse(a, name, values=True):
     """A context with the handle of a matrix in CSR or CSC; its arrays are only looked at."""
-    if getattr(a, 'format', None) not in ('csr', 'csc'):
-        raise TypeError(f'{name} must be a matrix of SciPy in CSR or CSC')
-    offsets, indices = a.indptr, a.indices
+    _compressed(a, name)
+    offsets, indices, data = (_array(x, name) for x in (a.indptr, a.indices, a.data))
     if offsets.dtype != indices.dtype:
         offsets, indices = offsets.astype(np.int64), indices.astype(np.int64)
-    width = native.INDEX_32 if offsets.dtype.itemsize == 4 else native.INDEX_64
-    if values and a.data.dtype.name not in native.TYPES:
-        raise TypeError(f'{name}: no kernel knows {a.data.dtype}')
-    kind = native.TYPES.index(a.data.dtype.name) if values else 0
-    arrays = native.Arrays(width, _pointer(offsets), _pointer(indices), kind, _pointer(a.data) if values else None)
+    if values and data.dtype.name not in native.TYPES:
+        raise TypeError(f'{name}: no kernel knows {data.dtype}')
+    kind = native.TYPES.index(data.dtype.name) if values else 0
+    arrays = native.Arrays(_width(offsets.dtype), _pointer(offsets), _pointer(indices), kind, _pointer(data) if values else None)
     create = native.lib.tsr_sparse_create_csr if a.format == 'csr' else native.lib.tsr_sparse_create_csc
     handle = native.Handle(lambda out: create(out, *a.shape, c.byref(arrays), 0), native.lib.tsr_sparse_destroy)
-    handle.shown = (offsets, indices, a.data)
+    handle.shown = (offsets, indices, data)
     return handle
 
 
@@ -81,7 +93,7 @@ def spmm(a, b, out=None, *, alpha=1.0, beta=0.0, semiring='plus_times'):
     array = _array(b, 'b')
     if beta != 0 and out is None:
         raise ValueError('beta needs out')
-    dtype = np.result_type(a.data.dtype, array.dtype)
+    dtype = np.result_type(_type(a, 'a'), array.dtype)
     shape = (a.shape[0],) + array.shape[1:]
     result = _result(out, shape, dtype, array)
     first, _kept = _dense(array, 'b')
@@ -113,3 +125,26 @@ def sddmm(s, x, y, *, alpha=1.0, semiring='plus_times', softmax=False):
             native.lib.tsr_plan_destroy) as plan:
         native.check(native.lib.tsr_execute_sddmm(plan, alpha, c.byref(first), c.byref(second), 0.0, handle, _pointer(values), None))
     return type(s)((values, s.indices, s.indptr), shape=s.shape, copy=False)
+
+
+def spgemm(a, b, *, semiring='plus_times'):
+    """a b, both in CSR or CSC, as a matrix like a: over another semiring the same with its operators.
+
+    It has an entry wherever entries of a and b meet, also if they sum up to zero; its indices ascend, of 32 bits where its size
+    allows, as SciPy has them."""
+    _compressed(a, 'a')
+    with _sparse(a, 'a') as first, _sparse(b, 'b') as second:
+        dtype = np.result_type(_type(a, 'a'), _type(b, 'b'))
+        ring, flags = native.semiring_of(semiring, dtype), native.BY_COLUMN if a.format == 'csc' else 0
+        with native.Handle(lambda plan: native.lib.tsr_spgemm_plan_create(plan, ring, first, second, flags),
+                           native.lib.tsr_spgemm_plan_destroy) as plan:
+            size = c.c_int64()
+            native.check(native.lib.tsr_spgemm_plan_size(plan, None, None, c.byref(size)))
+            shape = (a.shape[0], b.shape[1])
+            vectors = shape[a.format == 'csc']
+            index = np.int32 if max(size.value, *shape) < 2**31 else np.int64
+            offsets, indices, values = np.empty(vectors + 1, index), np.empty(size.value, index), np.empty(size.value, dtype)
+            native.check(native.lib.tsr_spgemm_execute(plan, _width(index), _pointer(offsets), _pointer(indices), _pointer(values)))
+    result = type(a)((values, indices, offsets), shape=shape, copy=False)
+    result.has_canonical_format = True
+    return result

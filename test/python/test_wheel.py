@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import subprocess
 import sys
+import types
 import unittest
 
 import numpy as np
@@ -36,6 +37,19 @@ def sparse(form, dtype, index=np.int32):
 
 def dense(rows, columns, dtype, order='C'):
     return np.asarray(np.random.default_rng(8).integers(0, 5, (rows, columns)), dtype=dtype, order=order)
+
+
+class Elsewhere:
+    """What another library might hold: DLPack, and nothing else of NumPy."""
+
+    def __init__(self, array, device=1):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, **how):
+        return self.array.__dlpack__(**how)
+
+    def __dlpack_device__(self):
+        return self.device, 0
 
 
 class Products(unittest.TestCase):
@@ -76,12 +90,45 @@ class Products(unittest.TestCase):
         sums = tessera.sddmm(s, x, y, softmax=True).sum(axis=1)
         np.testing.assert_allclose(np.asarray(sums).ravel()[np.diff(s.indptr) > 0], 1)
 
+    def test_spgemm(self):
+        for forms in (('csr', 'csr'), ('csr', 'csc'), ('csc', 'csr'), ('csc', 'csc')):
+            for dtype in TYPES:
+                for index in (np.int32, np.int64):
+                    a, b = sparse(forms[0], dtype, index), sparse(forms[1], dtype).T.asformat(forms[1])
+                    c, wanted = tessera.spgemm(a, b), a.astype(np.int32) @ b.astype(np.int32)
+                    self.assertEqual((type(c), c.dtype, c.indices.dtype, c.nnz), (type(a), dtype, np.int32, wanted.nnz))
+                    np.testing.assert_array_equal(c.toarray(), (a @ b).toarray())
+                    c.has_sorted_indices = False
+                    c.sort_indices()
+                    np.testing.assert_array_equal(c.indices, wanted.sorted_indices().indices)
+
+    def test_spgemm_entries(self):
+        a, b = sp.csr_array(np.array([[1., -1.], [0., 0.]])), sp.csr_array(np.array([[2., 0.], [2., 3.]]))
+        c = tessera.spgemm(a, b)
+        self.assertEqual((type(c), c.nnz, c[0, 0]), (type(a), 2, 0))
+        self.assertEqual(tessera.spgemm(a, b, semiring='max_plus')[0, 0], 3)
+        self.assertEqual(tessera.spgemm(sp.csr_array((2, 2)), b).nnz, 0)
+        self.assertEqual(tessera.spgemm(a, sp.csr_array((2, 0))).shape, (2, 0))
+
+    def test_dlpack(self):
+        a, b = sparse('csr', np.float32), dense(COLUMNS, WIDTH, np.float32)
+        np.testing.assert_array_equal(tessera.spmm(a, Elsewhere(b)), a @ b)
+        boxed = types.SimpleNamespace(format='csr', shape=a.shape, indptr=Elsewhere(a.indptr), indices=Elsewhere(a.indices), data=Elsewhere(a.data))
+        np.testing.assert_array_equal(tessera.spmm(boxed, b), a @ b)
+        boxed.data = Elsewhere(a.data, 2)
+        for refused in ((a, Elsewhere(b, 2)), (boxed, b)):
+            with self.assertRaisesRegex(TypeError, 'not in host memory'):
+                tessera.spmm(*refused)
+
     def test_what_is_refused(self):
         a = sparse('csr', np.float64)
         for b, error in ((np.ones((COLUMNS + 1, 2)), tessera.Error), (np.ones((COLUMNS, 2), complex), TypeError), (np.ones((2, 2, 2)), ValueError)):
             self.assertRaises(error, tessera.spmm, a, b)
         self.assertRaises(TypeError, tessera.spmm, a.tocoo(), np.ones((COLUMNS, 2)))
         self.assertRaises(ValueError, tessera.spmm, a, np.ones((COLUMNS, 2)), semiring='plus')
+        self.assertRaises(tessera.Error, tessera.spgemm, a, a)
+        self.assertRaises(TypeError, tessera.spgemm, a, np.ones((COLUMNS, 2)))
+        self.assertRaises(TypeError, tessera.spgemm, a, a.T.astype(complex))
         self.assertRaises(ValueError, tessera.spmm, a, np.ones((COLUMNS, 2)), out=np.ones((ROWS, 2), np.float32))
 
 
