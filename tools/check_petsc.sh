@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# PETSc through our plug-in: random products of every kind against PETSc's own on 1 to 4 processes, what a wrong plug-in or a killed process
-# does, valgrind; the example of many sources.  Needs a build with the plug-in; packages that are missing are installed where that is possible.
+# PETSc through our plug-in: random products of every kind against PETSc's own on 1 to 4 processes; iterations of solvers of blocks, plain and
+# with it; the row order; what a wrong plug-in or a killed process does; valgrind; the example of many sources.  Needs a build with the plug-in; packages that are missing are installed where that is possible.
 # usage: check_petsc.sh BUILD_DIR    exit status 69: PETSc cannot be had here        SPDX-License-Identifier: Apache-2.0
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
-[ $# -eq 1 ] && [ -x "$1/tools/tessera" ] || { sed -n '4s/^# //p' "$0" >&2; exit 64; }
+[ $# -eq 1 ] && [ -x "$1/tools/tessera" ] || { sed -n '5s/^# //p' "$0" >&2; exit 64; }
 build=$(cd "$1" && pwd)
 where=$(mktemp -d)
 trap 'rm -rf "$where"' EXIT
@@ -12,7 +12,7 @@ passed=0 failed=0
 
 missing() { ! pkg-config --exists petsc || ! command -v mpicc >/dev/null || ! command -v mpirun >/dev/null; }
 if missing && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends petsc-dev mpi-default-dev >"$where/log" 2>&1
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends petsc-dev slepc-dev mpi-default-dev >"$where/log" 2>&1
 fi
 missing && { echo "no petsc.pc, mpicc or mpirun; on Debian: apt-get install petsc-dev mpi-default-dev" >&2; exit 69; }
 [ -e "$build/adapters/petsc/libtessera_petsc.so" ] || { echo "$1 was configured before PETSc was there: meson setup --reconfigure" >&2; exit 69; }
@@ -29,6 +29,15 @@ expect() {
     local name=$1 text=$2
     shift 2
     if timeout 60 "$@" >"$where/log" 2>&1 && grep -q -- "$text" "$where/log"; then good "$name"; else bad "$name"; fi
+}
+
+# same NAME COMMAND…: prints what it prints without the plug-in, and products of it were ours
+same() {
+    local name=$1
+    shift
+    timeout 60 "$@" >"$where/plain" 2>&1
+    if timeout 60 "${run[@]}" "$@" -tessera_view >"$where/log" 2>&1 && sed '/^Tessera .* in PETSc/,$d' "$where/log" | cmp -s - "$where/plain" &&
+        grep -q "AIJ x dense .* computed" "$where/log"; then good "$name"; else bad "$name"; fi
 }
 
 # program NAME PKG_CONFIG_PATH
@@ -52,6 +61,21 @@ expect "a product is ours" "AIJ x dense .* computed" "${run[@]}" "$where/product
 expect "narrow ones are PETSc's" "left to PETSc: narrower" "${run[@]}" "$where/products" -tessera_view -tessera_min_columns 50
 expect "events" "TesseraMult" "${run[@]}" "$where/products" -log_view
 TESSERA_MODE=off expect "mode off" " 0 wrong" "${run[@]}" "$where/products" -tessera_min_columns 1
+
+# Solvers take as many iterations as without.
+slepc=() && pkg-config --exists slepc && slepc=(-DWITH_SLEPC)
+# shellcheck disable=SC2046
+if mpicc -O1 "${slepc[@]}" "$root/test/petsc/solvers.c" -o "$where/solvers" $(pkg-config --cflags --libs ${slepc:+slepc} petsc) -lm 2>"$where/log"; then
+    for n in 1 2 3; do
+        same "iterations, $n processes" mpirun -n $n "$where/solvers"
+    done
+    order=("${run[@]}" "$where/solvers" -mat_ordering_type tessera -tessera_parts 4)
+    expect "a row order" "order tessera: a permutation" "${order[@]}"
+    expect "rows that travel, by our order" "^  tessera  *[0-9]* rows.* 1\.[0-9]* of its share of rows, 1\.[0-9]* of entries" "${order[@]}"
+    expect "rows that travel, by PETSc's" "^  rcm  *[0-9]* rows" "${order[@]}"
+else
+    bad "solvers compile"
+fi
 
 # Other kinds of PETSc, where they are installed: theirs is taken, or politely none.
 for pc in /usr/lib/petscdir/*/*/lib/pkgconfig; do

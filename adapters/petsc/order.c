@@ -1,56 +1,160 @@
 /* -mat_ordering_type tessera: rows that share columns near each other, by sampled label propagation.  For sequential matrices: a matrix is
- * put into this order before it is distributed.  -tessera_parts N prints what N processes would receive, in its own order and in this.
+ * put into this order before it is distributed.  -tessera_parts N prints what N processes would receive, in its own order, in this, and by
+ * what PETSc has.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "petsc_plugin.h"
 
 /* ---- rows that travel ---- */
 
-/* Rows of a dense operand that parts need of others, when rows, and columns alike, are cut at `begins` places of an order. */
-static PetscErrorCode count_received(const tsr_petsc_block *a, const int64_t order[], const int64_t begins[], PetscInt parts,
-                                     PetscInt64 *received)
+typedef struct traffic {
+    PetscInt64 received; /* rows of a dense operand that parts need of others */
+    PetscInt most_rows, most_entries; /* of a part */
+} traffic;
+
+/* Rows by part, those of one after those of another. */
+static PetscErrorCode sort_by_part(const tsr_petsc_block *a, const PetscInt part[], PetscInt parts, PetscInt rows[])
 {
-    PetscInt *part, *seen;
+    PetscInt *next;
 
     PetscFunctionBegin;
-    PetscCall(PetscMalloc2(a->nrows, &part, a->nrows, &seen));
+    PetscCall(PetscCalloc1(parts + 1, &next));
+    for (PetscInt row = 0; row < a->nrows; row++) {
+        next[part[row] + 1]++;
+    }
+    for (PetscInt k = 0; k < parts; k++) {
+        next[k + 1] += next[k];
+    }
+    for (PetscInt row = 0; row < a->nrows; row++) {
+        rows[next[part[row]]++] = row;
+    }
+    PetscCall(PetscFree(next));
+    PetscFunctionReturn(0);
+}
+
+/* Columns are cut like the rows: part[k] has row k of A and of the dense operand. */
+static PetscErrorCode count_traffic(const tsr_petsc_block *a, const PetscInt part[], PetscInt parts, traffic *t)
+{
+    PetscInt *rows, *seen, nrows = 0, entries = 0;
+
+    PetscFunctionBegin;
+    PetscCall(PetscMalloc2(a->nrows, &rows, a->nrows, &seen));
+    PetscCall(sort_by_part(a, part, parts, rows));
+    for (PetscInt k = 0; k < a->nrows; k++) {
+        seen[k] = -1;
+    }
+    *t = (traffic){0};
+    for (PetscInt k = 0; k < a->nrows; k++) {
+        const PetscInt row = rows[k];
+        const PetscBool begins = k == 0 || part[rows[k - 1]] != part[row] ? PETSC_TRUE : PETSC_FALSE;
+        nrows = begins ? 1 : nrows + 1;
+        entries = (begins ? 0 : entries) + a->offsets[row + 1] - a->offsets[row];
+        t->most_rows = PetscMax(t->most_rows, nrows);
+        t->most_entries = PetscMax(t->most_entries, entries);
+        for (PetscInt e = a->offsets[row]; e < a->offsets[row + 1]; e++) {
+            const PetscInt column = a->columns[e];
+            if (part[column] != part[row] && seen[column] != part[row]) {
+                seen[column] = part[row];
+                t->received++;
+            }
+        }
+    }
+    PetscCall(PetscFree2(rows, seen));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode print_traffic(const tsr_petsc_block *a, const char name[], const PetscInt part[], PetscInt parts)
+{
+    const double share = (double)a->nrows / (double)parts, entries = (double)a->offsets[a->nrows] / (double)parts;
+    traffic t = {0};
+
+    PetscFunctionBegin;
+    PetscCall(count_traffic(a, part, parts, &t));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-9s %10lld rows, %.3f of all for each; the largest part has %.2f of its share of rows, %.2f of entries\n",
+                          name, (long long)t.received, (double)t.received / (double)parts / (double)a->nrows,
+                          (double)t.most_rows / PetscMax(share, 1.), (double)t.most_entries / PetscMax(entries, 1.)));
+    PetscFunctionReturn(0);
+}
+
+/* Consecutive places of an order (NULL: of the rows as they are), cut where no part has more than twice its share. */
+static PetscErrorCode print_order(const tsr_petsc_block *a, const char name[], const int64_t order[], PetscInt parts)
+{
+    int64_t *begins;
+    PetscInt *part;
+
+    PetscFunctionBegin;
+    PetscCall(PetscMalloc2(parts + 1, &begins, a->nrows, &part));
+    tsr_sparse_cut_rows(a->sparse, order, parts, begins);
     for (PetscInt k = 0; k < parts; k++) {
         for (int64_t place = begins[k]; place < begins[k + 1]; place++) {
             part[order ? order[place] : place] = k;
         }
     }
-    for (PetscInt row = 0; row < a->nrows; row++) {
-        seen[row] = -1;
-    }
-    *received = 0;
-    for (int64_t place = 0; place < a->nrows; place++) {
-        const PetscInt row = (PetscInt)(order ? order[place] : place);
-        for (PetscInt e = a->offsets[row]; e < a->offsets[row + 1]; e++) {
-            const PetscInt column = a->columns[e];
-            if (part[column] != part[row] && seen[column] != part[row]) {
-                seen[column] = part[row]; /* rows of a part are consecutive places */
-                ++*received;
-            }
-        }
-    }
-    PetscCall(PetscFree2(part, seen));
+    PetscCall(print_traffic(a, name, part, parts));
+    PetscCall(PetscFree2(begins, part));
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode print_received(const tsr_petsc_block *a, const int64_t order[], PetscInt parts)
+/* ---- beside PETSc's ---- */
+
+static PetscErrorCode print_petsc_order(const tsr_petsc_block *a, Mat A, PetscInt parts)
 {
-    int64_t *begins;
-    PetscInt64 own = 0, ordered = 0;
+    IS rows, columns;
+    const PetscInt *places;
+    int64_t *order;
 
     PetscFunctionBegin;
-    PetscCall(PetscMalloc1(parts + 1, &begins));
-    tsr_sparse_cut_rows(a->sparse, NULL, parts, begins);
-    PetscCall(count_received(a, NULL, begins, parts, &own));
-    tsr_sparse_cut_rows(a->sparse, order, parts, begins);
-    PetscCall(count_received(a, order, begins, parts, &ordered));
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "Tessera order: %d parts receive %lld rows instead of %lld (%.3f and %.3f of all rows each)\n",
-                          (int)parts, (long long)ordered, (long long)own, (double)ordered / (double)parts / (double)a->nrows,
-                          (double)own / (double)parts / (double)a->nrows));
-    PetscCall(PetscFree(begins));
+    PetscCall(MatGetOrdering(A, MATORDERINGRCM, &rows, &columns));
+    PetscCall(PetscMalloc1(a->nrows, &order));
+    PetscCall(ISGetIndices(rows, &places));
+    for (PetscInt k = 0; k < a->nrows; k++) {
+        order[k] = places[k];
+    }
+    PetscCall(ISRestoreIndices(rows, &places));
+    PetscCall(print_order(a, MATORDERINGRCM, order, parts));
+    PetscCall(PetscFree(order));
+    PetscCall(ISDestroy(&rows));
+    PetscCall(ISDestroy(&columns));
+    PetscFunctionReturn(0);
+}
+
+/* -mat_partitioning_type, or what PETSc takes first of those that it was built with: ParMETIS, PTScotch, …  They want a symmetric pattern: of
+ * A + A'. */
+static PetscErrorCode print_petsc_parts(const tsr_petsc_block *a, Mat A, PetscInt parts)
+{
+    Mat both, graph;
+    MatPartitioning partitioning;
+    MatPartitioningType type;
+    IS set;
+    const PetscInt *part;
+
+    PetscFunctionBegin;
+    PetscCall(MatTranspose(A, MAT_INITIAL_MATRIX, &both));
+    PetscCall(MatAXPY(both, 1, A, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatConvert(both, MATMPIADJ, MAT_INITIAL_MATRIX, &graph));
+    PetscCall(MatDestroy(&both));
+    PetscCall(MatPartitioningCreate(PETSC_COMM_SELF, &partitioning));
+    PetscCall(MatPartitioningSetAdjacency(partitioning, graph));
+    PetscCall(MatPartitioningSetNParts(partitioning, parts));
+    PetscCall(MatPartitioningSetFromOptions(partitioning));
+    PetscCall(MatPartitioningApply(partitioning, &set));
+    PetscCall(MatPartitioningGetType(partitioning, &type));
+    PetscCall(ISGetIndices(set, &part));
+    PetscCall(print_traffic(a, type, part, parts));
+    PetscCall(ISRestoreIndices(set, &part));
+    PetscCall(ISDestroy(&set));
+    PetscCall(MatPartitioningDestroy(&partitioning));
+    PetscCall(MatDestroy(&graph));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode print_received(const tsr_petsc_block *a, Mat A, const int64_t order[], PetscInt parts)
+{
+    PetscFunctionBegin;
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "Tessera order: rows that %d parts receive of each other\n", (int)parts));
+    PetscCall(print_order(a, "own order", NULL, parts));
+    PetscCall(print_order(a, "tessera", order, parts));
+    PetscCall(print_petsc_order(a, A, parts));
+    PetscCall(print_petsc_parts(a, A, parts));
     PetscFunctionReturn(0);
 }
 
@@ -94,7 +198,7 @@ PetscErrorCode tsr_petsc_order(Mat A, MatOrderingType type, IS *row, IS *column)
     PetscCheck(status == TSR_OK, PETSC_COMM_SELF, PETSC_ERR_LIB, "Tessera: no order: %s", tsr_status_string(status));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-tessera_parts", &parts, NULL));
     if (parts > 0 && a->nrows == a->ncols) {
-        PetscCall(print_received(a, order, parts));
+        PetscCall(print_received(a, A, order, parts));
     }
     PetscCall(make_sets(a, order, row, column));
     PetscCall(PetscFree(order));
