@@ -118,11 +118,15 @@ static bool is_cleared(const tsr_elementwise *e)
     return e->assigns && e->door->form(e->given.C) == 1u << TSR_FULL && !e->door->may_be_bitmap(e->given.C);
 }
 
+/* As the host holds it now: finished, it may become a bitmap. */
+static bool is_held_dense(const tsr_elementwise *e)
+{
+    return !(e->door->form(e->given.C) & (1u << TSR_SPARSE | 1u << TSR_HYPERSPARSE)) || e->door->form_waits(e->given.C);
+}
+
 static bool is_dense(const tsr_elementwise *e, const tsr_object *c)
 {
-    if (c->array)
-        return !(tsr_device_array_is_sparse(c->array) || few(e, c));
-    return !(e->door->form(e->given.C) & (1u << TSR_SPARSE | 1u << TSR_HYPERSPARSE)) || e->door->form_waits(e->given.C);
+    return c->array ? !(tsr_device_array_is_sparse(c->array) || few(e, c)) : is_held_dense(e);
 }
 
 /* C of one value, and T: does that stay so? */
@@ -167,6 +171,8 @@ bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
         return t;
     if (e->assigns && !given->A && given->M == given->C && structural && !e->mod.mask_comp && !given->accum)
         return t;
+    if (!blocked && !given->accum && e->mod.replace && e->on_host && !is_held_dense(e))
+        return t; /* C is cleared, and what is pending of it never finished */
     tsr_object old;
     bool iso = tsr_object_inspect(&old, e->door, given->C, false);
     if (blocked) {

@@ -233,6 +233,14 @@ static void test_replaced_by_one_value(void **state)
         assert_int_equal(is_iso(c), k < 2);
         ok(GrB_Vector_free(&c));
     }
+    GrB_Vector pending;
+    ok(GrB_Vector_new(&pending, GrB_FP32, N));
+    ok(GxB_Vector_Option_set(pending, GxB_SPARSITY_CONTROL, GxB_SPARSE | GxB_BITMAP));
+    ok(GxB_Vector_Option_set(pending, GxB_BITMAP_SWITCH, 0.0));
+    ok(GrB_Vector_setElement_FP32(pending, 5, 1)); /* finished, it is a bitmap */
+    ok(GrB_Vector_assign_FP32(pending, m, NULL, 1, GrB_ALL, N, GrB_DESC_RS));
+    assert_true(is_iso(pending));
+    ok(GrB_Vector_free(&pending));
     ok(GrB_Vector_free(&m));
 }
 
