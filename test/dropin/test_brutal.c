@@ -341,6 +341,150 @@ static void test_selected(void **state)
     brutal(&s);
 }
 
+/* ---- lists of entries ---- */
+
+static GrB_Matrix sparse(GrB_Type type, GrB_Index nrows, GrB_Index ncols, unsigned percent)
+{
+    GrB_Matrix A = random_matrix(type, nrows, ncols, percent);
+    GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    return A;
+}
+
+static scene sparse_scene(GrB_Type type, GrB_Index nrows, GrB_Index ncols)
+{
+    scene s = {.A = sparse(type, M_ROWS, K_INNER, 20), .B = sparse(type, K_INNER, N_COLUMNS, 20)};
+    GrB_Matrix_new(&s.C, type, nrows, ncols);
+    GxB_Matrix_Option_set(s.C, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    return s;
+}
+
+static void test_sparse_times_sparse(void **state)
+{
+    (void)state;
+    scene s = sparse_scene(GrB_FP64, M_ROWS, N_COLUMNS);
+    s.semiring = GrB_PLUS_TIMES_SEMIRING_FP64;
+    brutal(&s);
+    s = sparse_scene(GrB_INT32, M_ROWS, N_COLUMNS);
+    s.semiring = GrB_MIN_PLUS_SEMIRING_INT32;
+    s.M = sparse(GrB_BOOL, M_ROWS, N_COLUMNS, 10);
+    s.desc = GrB_DESC_RSC;
+    brutal(&s);
+    s = sparse_scene(GrB_BOOL, M_ROWS, N_COLUMNS);
+    s.semiring = GxB_ANY_PAIR_BOOL; /* one value */
+    brutal(&s);
+}
+
+static void test_full_times_full(void **state)
+{
+    (void)state;
+    scene s = {.semiring = GrB_PLUS_TIMES_SEMIRING_FP32};
+    s.A = random_matrix(GrB_FP32, M_ROWS, K_INNER, 100);
+    s.B = random_matrix(GrB_FP32, K_INNER, N_COLUMNS, 100);
+    s.C = random_matrix(GrB_FP32, M_ROWS, N_COLUMNS, 30);
+    brutal(&s);
+}
+
+static GrB_Info select_positive(GrB_Matrix C, const scene *s)
+{
+    return GrB_Matrix_select_FP64(C, s->M, s->accum, GrB_VALUEGT_FP64, s->A, 0, s->desc);
+}
+
+static void test_selected_from_lists(void **state)
+{
+    (void)state;
+    scene s = sparse_scene(GrB_FP64, M_ROWS, K_INNER);
+    s.run = select_positive;
+    brutal(&s);
+    s = sparse_scene(GrB_FP64, M_ROWS, K_INNER);
+    s.run = select_positive;
+    s.accum = GrB_PLUS_FP64;
+    brutal(&s);
+}
+
+/* Rows and columns backwards. */
+static GrB_Info extract_turned(GrB_Matrix C, const scene *s)
+{
+    GrB_Index rows[M_ROWS], columns[K_INNER];
+    for (GrB_Index k = 0; k < M_ROWS; k++) rows[k] = M_ROWS - 1 - k;
+    for (GrB_Index k = 0; k < K_INNER; k++) columns[k] = K_INNER - 1 - k;
+    return GrB_Matrix_extract(C, s->M, s->accum, s->A, rows, M_ROWS, columns, K_INNER, s->desc);
+}
+
+static void test_extracted(void **state)
+{
+    (void)state;
+    scene s = sparse_scene(GrB_FP32, M_ROWS, K_INNER);
+    s.run = extract_turned;
+    brutal(&s);
+    s = sparse_scene(GrB_FP32, M_ROWS, K_INNER);
+    s.run = extract_turned;
+    s.M = sparse(GrB_BOOL, M_ROWS, K_INNER, 40);
+    s.desc = GrB_DESC_S;
+    brutal(&s);
+}
+
+/* ---- vectors: made of the scene's matrices, and put into the first column of C ---- */
+
+typedef GrB_Info vector_call(GrB_Vector w, GrB_Vector u, const scene *s);
+
+static GrB_Info run_vectors(GrB_Matrix C, const scene *s, vector_call *call)
+{
+    GrB_Vector u = NULL, w = NULL;
+    GrB_Info info = GrB_Vector_new(&u, GrB_FP64, K_INNER);
+    if (info == GrB_SUCCESS) info = GrB_Vector_new(&w, GrB_FP64, N_COLUMNS);
+    if (info == GrB_SUCCESS) info = GrB_Col_extract(u, NULL, NULL, s->B, GrB_ALL, K_INNER, 0, NULL);
+    if (info == GrB_SUCCESS) info = call(w, u, s);
+    if (info == GrB_SUCCESS) info = GrB_Col_assign(C, NULL, NULL, w, GrB_ALL, N_COLUMNS, 0, NULL);
+    if (info == GrB_SUCCESS) info = GrB_Matrix_wait(C, GrB_MATERIALIZE);
+    GrB_Vector_free(&u);
+    GrB_Vector_free(&w);
+    return info;
+}
+
+static GrB_Info gather_vector(GrB_Vector w, GrB_Vector u, const scene *s)
+{
+    GrB_Index places[N_COLUMNS];
+    (void)s;
+    for (GrB_Index k = 0; k < N_COLUMNS; k++) places[k] = k * 7 % K_INNER;
+    return GrB_Vector_extract(w, NULL, NULL, u, places, N_COLUMNS, NULL);
+}
+
+static GrB_Info push_vector(GrB_Vector w, GrB_Vector u, const scene *s)
+{
+    return GrB_vxm(w, NULL, NULL, GrB_MIN_PLUS_SEMIRING_FP64, u, s->A, NULL);
+}
+
+static GrB_Info gather(GrB_Matrix C, const scene *s)
+{
+    return run_vectors(C, s, gather_vector);
+}
+
+static GrB_Info push(GrB_Matrix C, const scene *s)
+{
+    return run_vectors(C, s, push_vector);
+}
+
+static void with_vectors(GrB_Info (*calls)(GrB_Matrix C, const scene *s), unsigned percent)
+{
+    scene s = {.run = calls, .A = sparse(GrB_FP64, K_INNER, N_COLUMNS, 20)};
+    s.B = random_matrix(GrB_FP64, K_INNER, 1, percent);
+    s.C = sparse(GrB_FP64, N_COLUMNS, 2, 50);
+    if (percent < 100) GxB_Matrix_Option_set(s.B, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    brutal(&s);
+}
+
+static void test_gathered(void **state)
+{
+    (void)state;
+    with_vectors(gather, 100);
+}
+
+static void test_few_entries(void **state)
+{
+    (void)state;
+    with_vectors(push, 20);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -358,8 +502,8 @@ static int stop(void **state)
     int routed = routed_products();
     remove_trace();
     if (blocks) print_error("%ld blocks leaked\n", blocks);
-    if (routed < 16) print_error("only %d products were routed\n", routed);
-    return info != GrB_SUCCESS || blocks != 0 || routed < 16;
+    if (routed < 24) print_error("only %d products were routed\n", routed);
+    return info != GrB_SUCCESS || blocks != 0 || routed < 24;
 }
 
 int main(void)
@@ -373,6 +517,9 @@ int main(void)
         cmocka_unit_test(test_masked_dot),   cmocka_unit_test(test_freed_operands),
         cmocka_unit_test(test_dense_first),
         cmocka_unit_test(test_elementwise),  cmocka_unit_test(test_selected),
+        cmocka_unit_test(test_sparse_times_sparse), cmocka_unit_test(test_full_times_full),
+        cmocka_unit_test(test_selected_from_lists), cmocka_unit_test(test_extracted),
+        cmocka_unit_test(test_gathered),     cmocka_unit_test(test_few_entries),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }
