@@ -49,6 +49,11 @@ static bool run_few(GrB_Info *info, const tsr_elementwise *call)
     return done;
 }
 
+static bool has_sparse(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+{
+    return ((tsr_match_sparsity(A) | tsr_match_sparsity(B)) & (GxB_SPARSE | GxB_HYPERSPARSE)) || tsr_match_held_sparse(out->M);
+}
+
 /* What is matched of an elementwise call. */
 typedef struct matched {
     GrB_Matrix A, B;
@@ -71,8 +76,11 @@ static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
         tsr_contents_decline(out->name, why);
     if (why)
         return false;
-    if (out->host && tsr_few_considers(&call.given, m->step.select))
-        return run_few(info, &call.update);
+    if (out->host && tsr_few_considers(&call.given, m->step.select)) {
+        const bool done = run_few(info, &call.update);
+        if (done || has_sparse(out, m->A, m->B))
+            return done;
+    }
     return out->host ? tsr_run_call(info, &call) : run_there(info, &call);
 }
 
@@ -113,26 +121,27 @@ bool tsr_host_wanted(GrB_Matrix C, bool vector)
 /* A binary operator may be MIN or MAX.  One scalar for all of C SuiteSparse writes but once. */
 static bool host_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary)
 {
-    const int32_t a = tsr_match_sparsity(A), b = tsr_match_sparsity(B), sparse = GxB_SPARSE | GxB_HYPERSPARSE;
-    if (((a | b) & sparse) || tsr_match_held_sparse(out->M) || !(A || B || out->M || out->accum))
+    if (has_sparse(out, A, B) || !(A || B || out->M || out->accum))
         return false;
-    return ((a | b) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_forces_cpu() ||
+    return ((tsr_match_sparsity(A) | tsr_match_sparsity(B)) & GxB_BITMAP) || binary || out->M || out->accum || tsr_config_forces_cpu() ||
            elements_of(out->C) >= TSR_EWISE_FEW;
 }
 
-static bool few_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+static bool few_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool selects)
 {
     tsr_arguments given = tsr_given_of(out);
     given.A = A;
     given.B = B;
-    return tsr_few_considers(&given, true);
+    return tsr_few_considers(&given, selects);
 }
 
 /* Looked at before the call is taken apart. */
-static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, bool binary)
+typedef enum kind_t { ASSIGNS, UNARY, BINARY, SELECTS } kind_t;
+
+static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, kind_t kind)
 {
     if (out->host)
-        return few_considers(out, A, B) || host_considers(out, A, B, binary);
+        return few_considers(out, A, B, kind == SELECTS) || host_considers(out, A, B, kind == BINARY);
     return tsr_ewise_concerned(out, A, B) && allowed();
 }
 
@@ -210,7 +219,7 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring)
 bool tsr_try_unary(GrB_Info *info, const tsr_output *out, GrB_UnaryOp op, GrB_Matrix A)
 {
     matched call = {0};
-    if (!A || !considered(out, A, NULL, false) || !tsr_match_unary(&call.step.op, &call.step.type, op))
+    if (!A || !considered(out, A, NULL, UNARY) || !tsr_match_unary(&call.step.op, &call.step.type, op))
         return false;
     call.A = A;
     call.step.result = call.step.type;
@@ -221,7 +230,7 @@ bool tsr_try_binary(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, tsr_
 {
     matched call = {0};
     tsr_ewise *step = &call.step;
-    if (!considered(out, x.object, y.object, true) || !tsr_match_binary(&step->op, &step->type, op) ||
+    if (!considered(out, x.object, y.object, BINARY) || !tsr_match_binary(&step->op, &step->type, op) ||
         !place(&call.A, &step->x, step->type, &x) || !place(&call.B, &step->y, step->type, &y))
         return false;
     step->result = tsr_ewise_compares(step->op) ? TSR_BOOL : step->type;
@@ -238,7 +247,7 @@ bool tsr_try_union(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_M
     tsr_ewise *step = &call.step;
     number unused;
     tsr_type type;
-    if (!A || !B || !considered(out, A, B, true) || !tsr_match_binary(&step->op, &step->type, op) ||
+    if (!A || !B || !considered(out, A, B, BINARY) || !tsr_match_binary(&step->op, &step->type, op) ||
         !unbox(&unused, &type, alpha) || !unbox(&unused, &type, beta))
         return false;
     call.A = A;
@@ -270,13 +279,13 @@ static bool match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp o
 }
 
 /* What an index-unary operator makes of A and y: by places (call->placed), or by comparing values with y. */
-static bool match_index(matched *call, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, const tsr_argument *y)
+static bool match_index(matched *call, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, const tsr_argument *y, kind_t kind)
 {
     *call = (matched){0};
     tsr_ewise *step = &call->step;
     GrB_Matrix none;
     call->A = A;
-    if (!A || !considered(out, A, NULL, false))
+    if (!A || !considered(out, A, NULL, kind))
         return false;
     call->placed = match_place(&call->place, &step->type, op, y);
     if (call->placed)
@@ -289,7 +298,7 @@ bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, 
 {
     matched call;
     tsr_ewise *step = &call.step;
-    if (!match_index(&call, out, op, A, &y) || (call.placed && (!call.place.select || !type_of(&step->type, A))))
+    if (!match_index(&call, out, op, A, &y, SELECTS) || (call.placed && (!call.place.select || !type_of(&step->type, A))))
         return false;
     step->result = step->type;
     step->select = !call.placed;
@@ -300,7 +309,7 @@ bool tsr_try_index(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, G
 {
     matched call;
     tsr_ewise *step = &call.step;
-    if (!match_index(&call, out, op, A, &y) || (call.placed && call.place.select))
+    if (!match_index(&call, out, op, A, &y, UNARY) || (call.placed && call.place.select))
         return false;
     step->result = call.placed ? step->type : TSR_BOOL;
     return try_step(info, out, &call);
@@ -310,7 +319,7 @@ bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A)
 {
     matched call = {0};
     tsr_ewise *step = &call.step;
-    if (!out->C || !A || !considered(out, A, NULL, false) || !type_of(&step->type, out->C))
+    if (!out->C || !A || !considered(out, A, NULL, UNARY) || !type_of(&step->type, out->C))
         return false;
     call.A = A;
     call.flip = true;
@@ -335,7 +344,7 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
 {
     matched call = {0};
     tsr_ewise *step = &call.step;
-    if (!out->C || !considered(out, x.object, NULL, false) || !tsr_is_all(rows) || !tsr_is_all(columns))
+    if (!out->C || !considered(out, x.object, NULL, ASSIGNS) || !tsr_is_all(rows) || !tsr_is_all(columns))
         return false;
     if (!type_of(&step->type, out->C) || !place(&call.A, &step->x, step->type, &x))
         return false;

@@ -63,10 +63,20 @@ static bool match_accum(few_call *h)
            (!tsr_ewise_compares(step->accum) || type == TSR_BOOL);
 }
 
+/* C<M,structure> = A, and nothing of the old C: SuiteSparse walks over M in any order. */
+static bool is_gather(const few_call *h)
+{
+    const tsr_arguments *g = &h->c->given;
+    return g->A && g->M && !is_sparse(g->A) && is_sparse(g->M) && !g->accum && h->mod.mask_struct && !h->mod.mask_comp && h->mod.replace &&
+           !h->c->step.select && h->c->step.op == TSR_EWISE_IDENTITY;
+}
+
 static bool match(few_call *h)
 {
     const tsr_elementwise *c = h->c;
     h->mod = c->mod;
+    if (is_gather(h) && !tsr_config_forces_cpu())
+        return false;
     if (!c->given.C || c->placed || c->flip || c->full_only || c->step.unite ||
         (!c->given.vector && (h->mod.tran0 || h->mod.tran1)) || (!c->given.M && h->mod.mask_comp))
         return false;
@@ -191,7 +201,8 @@ static bool merge(GrB_Info *info, few_call *h, tsr_few_target *target)
 {
     tsr_few t, c;
     find_one(h);
-    if (h->iso && h->s.step.accumulates)
+    const bool by_its_values = h->c->given.M == h->c->given.C && !h->s.step.mask_structural;
+    if (h->iso && (h->s.step.accumulates || by_its_values))
         return false; /* SuiteSparse has rules of its own for which of these are iso */
     const bool iso = stays_one(h);
     h->s.pattern = iso && !h->s.step.select;

@@ -5,7 +5,9 @@
 
 #include "src/engine/contents.h"
 #include "src/graphblas/handover/contents.h"
+#include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/policy/few.h"
 #include "src/policy/route.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -25,10 +27,22 @@ static bool work_of_a(double *work, GrB_Matrix A, GrB_Matrix C)
 }
 
 /* The trace wants to know more of it. */
+static bool is_small(double *work, GrB_Matrix A, GrB_Matrix C, bool masked)
+{
+    return !tsr_burbles && work_of_a(work, A, C) && tsr_engine_hopeless(*work, masked) && !tsr_trace_wanted();
+}
+
 bool tsr_is_small(GrB_Matrix A, GrB_Matrix C, bool masked)
 {
     double work;
-    return !tsr_burbles && work_of_a(&work, A, C) && tsr_engine_hopeless(work, masked) && !tsr_trace_wanted();
+    return is_small(&work, A, C, masked);
+}
+
+bool tsr_is_small_with(GrB_Matrix A, GrB_Vector u)
+{
+    double work;
+    return is_small(&work, A, NULL, false) &&
+           (!TSR_FEW_POSSIBLE || work < TSR_FEW_ENTRIES_LEAST || tsr_match_sparsity((GrB_Matrix)u) != GxB_SPARSE);
 }
 
 /* No entry of B meets more of A than C has rows, either. */
@@ -202,7 +216,7 @@ static bool forward_timed(GrB_Info *info, const tsr_arguments *call, const char 
 
 static bool try_call(GrB_Info *info, const tsr_arguments *call)
 {
-    if (tsr_try_push(info, call))
+    if (tsr_try_push(info, call, tsr_product_concerns_device))
         return true;
     const char *why = not_ours(call);
     if (why)

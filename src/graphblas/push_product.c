@@ -276,14 +276,14 @@ static bool pull(GrB_Info *info, push_call *h)
 static bool allowed(const tsr_arguments *call)
 {
     const tsr_config *config = tsr_config_get();
-    return TSR_FEW_POSSIBLE && config->mode != TSR_MODE_OFF && config->mode != TSR_MODE_GPU && !(config->disabled & call->disable) && config->min_work <= 0 &&
-           !(tsr_busy() & (TSR_BUSY_ARRAYS | TSR_BUSY_LOST | TSR_BUSY_FORMS));
+    return TSR_FEW_POSSIBLE && config->mode != TSR_MODE_OFF && config->mode != TSR_MODE_GPU && !(config->disabled & call->disable) &&
+           config->min_work <= 0 && !(tsr_busy() & (TSR_BUSY_ARRAYS | TSR_BUSY_LOST | TSR_BUSY_FORMS));
 }
 
-bool tsr_try_push(GrB_Info *info, const tsr_arguments *call)
+bool tsr_try_push(GrB_Info *info, const tsr_arguments *call, bool (*concerns_device)(const tsr_arguments *call))
 {
     push_call h = {.c = call};
-    if (!allowed(call) || !match(&h))
+    if (!allowed(call) || !match(&h) || concerns_device(call))
         return false;
     tsr_quiet_begin();
     const bool done = look(&h) && (h.pull ? pull(info, &h) : push(info, &h));

@@ -9,6 +9,9 @@
 /* Vectors shorter than this SuiteSparse takes in less time than it takes to hand them over. */
 #define TSR_FEW_LEAST 512
 
+/* ... and so products of matrices with fewer entries. */
+#define TSR_FEW_ENTRIES_LEAST 4096
+
 typedef struct tsr_push_features {
     int64_t work;    /* multiply-adds */
     int64_t vectors;

@@ -150,15 +150,32 @@ static void test_few_entries_are_sparse(void **state)
     free_all(c, a, none);
 }
 
+static GrB_Vector one_entry(int place)
+{
+    GrB_Vector s;
+    ok(GrB_Vector_new(&s, GrB_FP32, N));
+    ok(GrB_Vector_setElement_FP32(s, 1, (GrB_Index)place));
+    ok(GrB_Vector_wait(s, GrB_MATERIALIZE));
+    return s;
+}
+
+static void test_a_sparse_mask_names_all_places(void **state)
+{
+    (void)state;
+    GrB_Vector c = make(0, 0), a = make(1, 0), s = one_entry(3);
+    const int before = routed_products();
+    ok(GrB_Vector_assign(c, s, NULL, a, GrB_ALL, N, GrB_DESC_S));
+    assert_int_equal(routed_products(), before + 1);
+    for (int k = 0; k < N; k++)
+        assert_float_equal(at(c, k, -1), k == 3 ? 4 : k, 0);
+    free_all(c, a, s);
+}
+
 static void test_what_is_forwarded(void **state)
 {
     (void)state;
-    GrB_Vector c = make(0, 0), a = make(1, 0), s;
-    ok(GrB_Vector_new(&s, GrB_FP32, N));
-    ok(GrB_Vector_setElement_FP32(s, 1, 3));
-    ok(GrB_Vector_wait(s, GrB_MATERIALIZE));
+    GrB_Vector c = make(0, 0), a = make(1, 0), s = one_entry(3);
     const int before = routed_products();
-    ok(GrB_Vector_assign(c, s, NULL, a, GrB_ALL, N, GrB_DESC_S)); /* a sparse mask */
     ok(GrB_Vector_eWiseAdd_BinaryOp(c, NULL, NULL, GrB_PLUS_FP32, a, s, NULL));
     ok(GrB_Vector_assign_FP32(c, NULL, NULL, 2, GrB_ALL, N, NULL)); /* one value for all */
     ok(GrB_Vector_apply(a, NULL, NULL, GrB_AINV_FP32, c, NULL));
@@ -249,6 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_of_a_call_in_one_pass),    cmocka_unit_test(test_a_full_result_stays_in_its_array),
         cmocka_unit_test(test_a_bitmap_stays_in_its_arrays), cmocka_unit_test(test_few_entries_are_sparse),
+        cmocka_unit_test(test_a_sparse_mask_names_all_places),
         cmocka_unit_test(test_what_is_forwarded),            cmocka_unit_test(test_errors_are_the_library_s),
         cmocka_unit_test(test_results_are_iso),              cmocka_unit_test(test_replaced_by_one_value),
     };

@@ -1,10 +1,12 @@
 /* What each thread keeps between calls on sparse vectors: marks, sums and lists, grown by need and given back with the thread.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _DEFAULT_SOURCE
 #include "kernels/cpu/sparse/scratch.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Of more than this nothing is kept: a call on such vectors can pay for its memory. */
 #define KEPT_PLACES (INT64_C(1) << 25)
@@ -14,13 +16,29 @@ static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool has_key;
 
+/* Zeros, page by page when one is touched: calloc would write all of them into memory that was used before. */
+static void *map(int64_t bytes)
+{
+    void *at = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* One mapping holds the sums and behind them the marks. */
+static void unmap_places(tsr_scratch *s)
+{
+    if (s->sums)
+        munmap(s->sums, (size_t)s->places * 9);
+    s->sums = NULL;
+    s->marks = NULL;
+    s->places = 0;
+}
+
 static void release(void *scratch)
 {
     tsr_scratch *s = scratch;
     if (!s)
         return;
-    free(s->marks);
-    free(s->sums);
+    unmap_places(s);
     free(s->i);
     free(s->from);
     free(s->at);
@@ -52,17 +70,15 @@ static tsr_scratch *find(void)
     return mine = s;
 }
 
-/* Pages that nobody marks are never there. */
 static bool make_places(tsr_scratch *s, int64_t places)
 {
     const int64_t wanted = places + places / 4;
-    free(s->marks);
-    free(s->sums);
-    s->marks = calloc((size_t)wanted, 1);
-    s->sums = calloc((size_t)wanted, 8);
-    s->places = s->marks && s->sums ? wanted : 0;
+    unmap_places(s);
+    s->sums = map(wanted * 9);
+    s->marks = s->sums ? (uint8_t *)s->sums + wanted * 8 : NULL;
+    s->places = s->sums ? wanted : 0;
     s->generation = 0;
-    return s->places;
+    return s->sums;
 }
 
 static bool grow(void *list, int64_t used, int64_t entries)

@@ -25,8 +25,6 @@ static bool look_at_shape(tsr_few_operand *o, bool vector)
 bool tsr_few_look(tsr_few_operand *o, GrB_Matrix handle, bool vector)
 {
     *o = (tsr_few_operand){.handle = handle, .sparsity = tsr_match_sparsity(handle)};
-    if (GxB_IMPLEMENTATION_MAJOR >= 10) /* their integers may have 32 bits, which this does not read yet */
-        return false;
     if (o->sparsity == 0 || o->sparsity == GxB_HYPERSPARSE || !look_at_shape(o, vector))
         return false;
     const tsr_type type = o->view.type;
@@ -50,7 +48,7 @@ bool tsr_few_look_sorted(tsr_few_operand *o)
     o->view.type = type;
     o->view.format = TSR_SPARSE; /* also where every entry is present */
     o->sorts = false;
-    return known;
+    return known && o->view.p; /* what ends pending work may make a bitmap of it */
 }
 
 /* ---- C ---- */
@@ -70,7 +68,7 @@ static GrB_Info unpack(tsr_few_target *t, bool *jumbled)
 
 tsr_few_target tsr_few_target_of(const tsr_few_operand *C)
 {
-    return (tsr_few_target){.handle = C->handle, .vector = C->view.by_col, 
+    return (tsr_few_target){.handle = C->handle, .vector = C->view.by_col,
                             .vlen = C->view.vlen, .arrays = {.memory = &tsr_door_memory}, .settings = tsr_settings_read(C->handle)};
 }
 

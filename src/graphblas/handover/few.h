@@ -7,9 +7,8 @@
 #include "src/engine/few.h"
 #include "src/graphblas/handover/finish.h"
 
-/* Off: searches on graphs of low degree lose up to a fifth, extraction into a full vector can write past its workspace, and large
- * frontiers no longer go to a GPU (docs/routing.md).  From GraphBLAS 10 on objects may hold indices of 32 bits, too. */
-#define TSR_FEW_POSSIBLE false
+/* From GraphBLAS 10 on objects may hold indices of 32 bits, which is not read here. */
+#define TSR_FEW_POSSIBLE (GxB_IMPLEMENTATION_MAJOR < 10)
 
 /* One operand.  A vector is one vector by column, of a matrix rows are meant. */
 typedef struct tsr_few_operand {
@@ -50,7 +49,7 @@ bool tsr_few_give(GrB_Info *info, tsr_few_target *target, const tsr_few *few, ts
 
 /* ---- held.c: what was handed over lies there until the next write ---- */
 bool tsr_held_find(tsr_few_operand *operand);
-bool tsr_held_jumbled(const void *handle); /* it is one, and a call of SuiteSparse may sort it */
+bool tsr_held_jumbled(const void *handle); /* it is one, and a call of SuiteSparse may sort it, which takes a while */
 void tsr_held_keep(GrB_Matrix handle, const tsr_view *view);
 
 #endif

@@ -130,8 +130,8 @@ EDITS = re.compile(r'^GrB_(Matrix|Vector)_setElement_')
 # One scalar everywhere: SuiteSparse writes it once.
 SCALAR_ASSIGN = re.compile(r'^G[rx]B_(Matrix|Vector)_(?:sub)?assign_(%s|Scalar)$' % TYPES)
 
-# A, C unless it is a vector, a mask?
-SMALL = {'GrB_mxm': 'tsr_is_small(a4, a0, a1)', 'GrB_mxv': 'tsr_is_small(a4, NULL, false)', 'GrB_vxm': 'tsr_is_small(a5, NULL, false)'}
+# Matrices: A, C, a mask?  Vectors: A, u.
+SMALL = {'GrB_mxm': 'tsr_is_small(a4, a0, a1)', 'GrB_mxv': 'tsr_is_small_with(a4, a5)', 'GrB_vxm': 'tsr_is_small_with(a5, a4)'}
 
 # Old contents need not be downloaded first.
 REPLACES = re.compile(r'^GrB_(Matrix|Vector)_clear$')
