@@ -70,6 +70,16 @@ typedef struct tsr_decision {
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
 } tsr_decision;
 
+/* Some rows of a product, computed to see how long that takes. */
+typedef struct tsr_sample {
+    const int64_t *rows; /* of the mask, or of C */
+    int64_t count;
+    bool masked;
+    int nthreads;
+    double ms;            /* found: time, */
+    int64_t entries, all; /* how many of all entries (of the mask, of A) */
+} tsr_sample;
+
 /* What a door that stands before another library does for the engine.  A native call has none: its arrays are the caller's. */
 typedef struct tsr_door {
     const tsr_memory *memory;
@@ -83,9 +93,7 @@ typedef struct tsr_door {
     bool (*bring)(const tsr_arguments *given);   /* all contents to the host; false: they are lost */
     bool (*pays)(const tsr_arguments *given);    /* is a look at the host's contents worth it? */
     int (*forward)(const tsr_arguments *given);  /* the other library computes the call */
-    /* … or, to see how long that takes, these rows of the mask, or of C: ms, how many of all entries (of the mask, of A).  No contents change;
-     * false: not possible. */
-    bool (*sample)(const tsr_arguments *given, bool masked, const int64_t *rows, int64_t count, double *ms, int64_t *entries, int64_t *all);
+    bool (*sample)(const tsr_arguments *given, tsr_sample *sample); /* … or some rows of it.  No contents change; false: not possible */
 
     /* ---- where contents are (handles may be NULL) ---- */
     tsr_record *(*record)(const void *handle, bool create);  /* with a reference */

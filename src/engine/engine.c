@@ -234,10 +234,12 @@ static bool compute_product(tsr_call *call)
 {
     if (!tsr_savings_wanted())
         return compute(call);
-    const double other_ms = call->other_ms = tsr_engine_other_ms(call), start = tsr_engine_clock_ms();
+    const double other_ms = call->other_ms = tsr_engine_other_ms(call);
+    const int nthreads = call->product.nthreads;
+    const double start = tsr_engine_work_ms(nthreads);
     const bool done = compute(call);
     if (done)
-        tsr_savings_computed(tsr_engine_clock_ms() - start, other_ms);
+        tsr_savings_computed(tsr_engine_work_ms(nthreads) - start, other_ms);
     return done;
 }
 

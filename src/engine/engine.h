@@ -74,6 +74,8 @@ static inline bool tsr_result_stays(const tsr_call *call)
 /* ---- execution (execute.c) ---- */
 
 double tsr_engine_clock_ms(void);
+/* What work takes, by the clock.  Of one thread its CPU time, so that what else runs on a busy machine does not count. */
+double tsr_engine_work_ms(int nthreads);
 
 /* Without the time in which this thread waited or others had its processor. */
 double tsr_engine_busy_ms(void);

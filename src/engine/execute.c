@@ -27,6 +27,11 @@ double tsr_engine_busy_ms(void)
     return ms_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
+double tsr_engine_work_ms(int nthreads)
+{
+    return nthreads == 1 ? tsr_engine_busy_ms() : tsr_engine_clock_ms();
+}
+
 static const char *const op_name[TSR_OP_COUNT] = {"spmm", "spmv", "sddmm", "masked_dot"};
 static const char *const add_name[TSR_ADD_COUNT] = {"plus", "min", "max", "any", "lor"};
 static const char *const mul_name[TSR_MUL_COUNT] = {"times", "first", "second", "pair", "plus", "and"};

@@ -8,9 +8,10 @@
 
 #include "src/base/hash.h"
 
-enum { KINDS = 64, LARGEST_PART = 4, STEP = 4, REPEATS = 3 };
-/* A part is large enough when it takes so long, or such a share of what the product is predicted to take here. */
-static const double enough_ms = 4, enough_share = 0.02;
+enum { KINDS = 64, LARGEST_PART = 4, STEP = 4, REPEATS = 3, MANY_ROWS = 256, RUN = 16 };
+/* A part is large enough when it takes such a part of what all would take, at least least_ms, or else enough_ms; and such a share of
+ * what the product is predicted to take here. */
+static const double enough_part = 0.05, least_ms = 4, enough_ms = 32, enough_share = 0.01;
 
 /* Products alike in everything but their entries: what one entry takes, measured on a product of `entries`. */
 typedef struct kind {
@@ -50,12 +51,14 @@ static kind *find(uint64_t key)
     return &kinds[k];
 }
 
-/* `count` rows of n, one at random from each of as many pieces. */
+/* `count` <= n / LARGEST_PART rows of n, or one: runs from random places, one in each of as many pieces.  Neighbours are in a run of a large
+ * part, since their operands are found in the cache when the whole is computed. */
 static void draw(int64_t *rows, int64_t count, int64_t n)
 {
+    const int64_t run = count < MANY_ROWS ? 1 : RUN, pieces = (count + run - 1) / run;
     for (int64_t k = 0; k < count; k++) {
-        const int64_t first = k * n / count, last = (k + 1) * n / count;
-        rows[k] = first + (int64_t)tsr_order_hash((uint32_t)k + 12345) % (last - first);
+        const int64_t piece = k / run, first = piece * n / pieces, last = (piece + 1) * n / pieces;
+        rows[k] = first + (int64_t)tsr_order_hash((uint32_t)piece + 12345) % (last - first - run + 1) + k % run;
     }
 }
 
@@ -76,23 +79,38 @@ static int64_t length_of(const tsr_view *v, int64_t vector)
     return v->p[vector + 1] - v->p[vector];
 }
 
-/* Rows of C are rows of the product, or, where it is computed transposed, columns. */
+/* The operand whose vectors belong to rows of C, and the other one: where the product is computed transposed, they have changed places. */
+typedef struct sides {
+    const tsr_view *own, *other;
+} sides;
+
+static sides sides_of(const tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    return call->swapped ? (sides){&p->b, &p->a} : (sides){&p->a, &p->b};
+}
+
+/* Does `weight_of` know the work of a row?  Else entries count alike. */
 static bool can_weigh(const tsr_call *call)
 {
     const tsr_product *p = &call->product;
+    const sides s = sides_of(call);
+    if (!tsr_is_masked(p->op))
+        return has_vectors(s.own, call->swapped) && has_vectors(s.other, call->swapped);
     return p->op == TSR_OP_MASKED_DOT && has_vectors(&p->mask, call->swapped) && has_vectors(&p->a, false) && has_vectors(&p->b, true);
 }
 
-/* Entries of both operands that meet under the mask in these rows (NULL: in all). */
+/* Multiplications of sparse times sparse, or entries of both operands that meet under the mask.  rows: NULL is all. */
 static double weight_of(const tsr_call *call, const int64_t *rows, int64_t count)
 {
-    const tsr_product *p = &call->product;
-    const tsr_view *own = call->swapped ? &p->b : &p->a, *other = call->swapped ? &p->a : &p->b;
+    const sides s = sides_of(call);
+    const bool masked = tsr_is_masked(call->product.op);
+    const tsr_view *walked = masked ? &call->product.mask : s.own;
     double weight = 0;
     for (int64_t k = 0; k < count; k++) {
         const int64_t row = rows ? rows[k] : k;
-        for (int64_t e = p->mask.p[row]; e < p->mask.p[row + 1]; e++)
-            weight += (double)(length_of(own, row) + length_of(other, index_at(&p->mask, e)));
+        for (int64_t e = walked->p[row]; e < walked->p[row + 1]; e++)
+            weight += (double)((masked ? length_of(s.own, row) : 0) + length_of(s.other, index_at(walked, e)));
     }
     return weight;
 }
@@ -103,40 +121,52 @@ typedef struct part {
     double ms, work, all; /* work of the part, of the whole, in any unit */
 } part;
 
-/* The least of several times: others were interrupted, or the first in their memory. */
+/* The least of several times where they are short: others were interrupted, or the first in their memory. */
 static bool take(part *out, const tsr_call *call, int64_t *rows, int64_t count, int64_t nrows)
 {
-    int64_t entries, all;
+    tsr_sample sample = {.rows = rows, .count = count, .masked = tsr_is_masked(call->product.op), .nthreads = call->product.nthreads};
     draw(rows, count, nrows);
-    for (int k = 0; k < REPEATS; k++) {
-        double ms;
-        if (!call->door->sample(&call->given, tsr_is_masked(call->product.op), rows, count, &ms, &entries, &all))
+    for (int k = 0; k == 0 || (k < REPEATS && out->ms < least_ms); k++) {
+        if (!call->door->sample(&call->given, &sample))
             return false;
-        out->ms = k == 0 || ms < out->ms ? ms : out->ms;
+        out->ms = k == 0 || sample.ms < out->ms ? sample.ms : out->ms;
     }
     const bool weigh = can_weigh(call);
-    out->work = weigh ? weight_of(call, rows, count) : (double)entries;
-    out->all = weigh ? weight_of(call, NULL, nrows) : (double)all;
+    out->work = weigh ? weight_of(call, rows, count) : (double)sample.entries;
+    out->all = weigh ? weight_of(call, NULL, nrows) : (double)sample.all;
     return true;
 }
 
-/* The smallest part tells what does not depend on its size; each next one is larger, until it takes long enough. */
+/* The whole, by one part. */
+static double scaled(const part *p)
+{
+    return p->work > 0 ? p->ms * p->all / p->work : 0;
+}
+
+static bool is_enough(const part *p, double predicted_ms)
+{
+    return p->ms >= fmax(fmin(fmax(scaled(p) * enough_part, least_ms), enough_ms), predicted_ms * enough_share);
+}
+
+/* Parts grow until one is enough: its time counts for the whole, but for what does not depend on the size, which the quickest tells
+ * (a part of one row may be computed in another, slower way). */
 static double measure(const tsr_call *call, int64_t *rows, int64_t nrows)
 {
-    const double target = fmax(enough_ms, call->decision.predicted_ms * enough_share);
-    part first, last;
+    part quickest, last;
     int64_t count = nrows / 1024 > 0 ? nrows / 1024 : 1;
-    if (!take(&first, call, rows, count, nrows))
+    if (!take(&last, call, rows, count, nrows))
         return -1;
-    last = first;
-    while (last.ms < target && STEP * count <= nrows / LARGEST_PART) {
+    quickest = last;
+    while ((!is_enough(&last, call->decision.predicted_ms) || last.work == quickest.work) && STEP * count <= nrows / LARGEST_PART) {
         count *= STEP;
         if (!take(&last, call, rows, count, nrows))
             return -1;
+        if (last.ms < quickest.ms)
+            quickest = last;
     }
-    if (last.work <= first.work || last.ms <= first.ms)
-        return last.work > 0 ? last.ms * last.all / last.work : -1;
-    return first.ms + (last.ms - first.ms) * (last.all - first.work) / (last.work - first.work);
+    if (last.work <= quickest.work || last.ms <= quickest.ms)
+        return last.work > 0 ? scaled(&last) : -1;
+    return quickest.ms + (last.ms - quickest.ms) * (last.all - quickest.work) / (last.work - quickest.work);
 }
 
 static double measure_rows(const tsr_call *call)

@@ -26,7 +26,7 @@ int tsr_product_forward(const tsr_arguments *given);
 
 /* ---- sample.c ---- */
 
-bool tsr_product_sample(const tsr_arguments *given, bool masked, const int64_t *rows, int64_t count, double *ms, int64_t *entries, int64_t *all);
+bool tsr_product_sample(const tsr_arguments *given, tsr_sample *sample);
 
 /* ---- match_product.c ---- */
 

@@ -66,35 +66,44 @@ static GrB_Matrix mask_of(GrB_Matrix M, const GrB_Index *list, GrB_Index count)
     return out;
 }
 
-static bool run(const tsr_arguments *c, GrB_Matrix M, GrB_Matrix A, GrB_Index nrows, double *ms)
+/* What the rows are added to: those of C where an accumulator reads it; else it does not matter. */
+static GrB_Matrix target_of(const tsr_arguments *c, const tsr_sample *sample)
 {
-    GrB_Index unused, ncols;
-    GrB_Matrix out = sizes(c->C, &unused, &ncols) ? empty_like(c->C, nrows, ncols) : NULL;
+    GrB_Index nrows, ncols;
+    if (c->accum && !sample->masked)
+        return some_of(c->C, false, (const GrB_Index *)sample->rows, (GrB_Index)sample->count);
+    return sizes(c->C, &nrows, &ncols) ? empty_like(c->C, sample->masked ? nrows : (GrB_Index)sample->count, ncols) : NULL;
+}
+
+static bool run(const tsr_arguments *c, GrB_Matrix M, GrB_Matrix A, tsr_sample *sample)
+{
+    GrB_Matrix out = target_of(c, sample);
     if (!out)
         return false;
-    const double start = tsr_engine_clock_ms();
-    const bool good = tsr_real.GrB_mxm(out, M, NULL, c->semiring, A, c->B, c->desc) == GrB_SUCCESS &&
+    tsr_real.GrB_Matrix_wait(out, GrB_MATERIALIZE);
+    const double start = tsr_engine_work_ms(sample->nthreads);
+    const bool good = tsr_real.GrB_mxm(out, M, sample->masked ? NULL : c->accum, c->semiring, A, c->B, c->desc) == GrB_SUCCESS &&
                       tsr_real.GrB_Matrix_wait(out, GrB_COMPLETE) == GrB_SUCCESS;
-    *ms = tsr_engine_clock_ms() - start;
+    sample->ms = tsr_engine_work_ms(sample->nthreads) - start;
     tsr_real.GrB_Matrix_free(&out);
     return good;
 }
 
 /* Under a mask: the rows of the mask; without: those of A, or of its transpose. */
-bool tsr_product_sample(const tsr_arguments *c, bool masked, const int64_t *rows, int64_t count, double *ms, int64_t *entries, int64_t *all)
+bool tsr_product_sample(const tsr_arguments *c, tsr_sample *sample)
 {
-    GrB_Index some = 0, every = 0, nrows, ncols;
+    const GrB_Index *rows = (const GrB_Index *)sample->rows, count = (GrB_Index)sample->count;
+    GrB_Index some = 0, every = 0;
     GrB_Desc_Value turned = GxB_DEFAULT;
-    if ((c->desc && tsr_real.GxB_Desc_get(c->desc, GrB_INP0, &turned) != GrB_SUCCESS) || (!masked && c->M) || !sizes(c->C, &nrows, &ncols))
+    if ((c->desc && tsr_real.GxB_Desc_get(c->desc, GrB_INP0, &turned) != GrB_SUCCESS) || (!sample->masked && c->M))
         return false;
-    GrB_Matrix part = masked ? mask_of(c->M, (const GrB_Index *)rows, (GrB_Index)count)
-                             : some_of(c->A, turned == GrB_TRAN, (const GrB_Index *)rows, (GrB_Index)count);
+    GrB_Matrix part = sample->masked ? mask_of(c->M, rows, count) : some_of(c->A, turned == GrB_TRAN, rows, count);
     const bool good = part && tsr_real.GrB_Matrix_nvals(&some, part) == GrB_SUCCESS &&
-                      tsr_real.GrB_Matrix_nvals(&every, masked ? c->M : c->A) == GrB_SUCCESS &&
-                      run(c, masked ? part : NULL, masked ? c->A : part, masked ? nrows : (GrB_Index)count, ms);
+                      tsr_real.GrB_Matrix_nvals(&every, sample->masked ? c->M : c->A) == GrB_SUCCESS &&
+                      run(c, sample->masked ? part : NULL, sample->masked ? c->A : part, sample);
     if (part)
         tsr_real.GrB_Matrix_free(&part);
-    *entries = (int64_t)some;
-    *all = (int64_t)every;
+    sample->entries = (int64_t)some;
+    sample->all = (int64_t)every;
     return good;
 }

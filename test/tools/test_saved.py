@@ -6,6 +6,7 @@ import html.parser
 import os
 import pty
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -61,6 +62,19 @@ class Line(unittest.TestCase):
         self.assertRegex(ours.stderr, LINE)
         answers = [[line for line in text.splitlines() if not line.startswith(('step', 'answer'))] for text in (plain, ours.stdout)]
         self.assertEqual(answers[0], answers[1])
+
+
+class Estimate(unittest.TestCase):
+    def test_it_is_near_what_was_saved(self):
+        """CPU times of one thread, which a busy machine changes little."""
+        def took(*launcher):
+            done = subprocess.run([*launcher, PROGRAM, '--cpu-time', 'rmat:14'], env={**environment(), 'OMP_NUM_THREADS': '1'}, capture_output=True,
+                                  text=True, check=True, timeout=100)
+            return sum(float(line.split()[2]) for line in done.stdout.splitlines() if line.startswith('step')), done.stderr
+        real = statistics.median(took()[0] - took(TESSERA, 'run', '--mode=cpu', '--')[0] for _ in range(3))
+        said = statistics.median(float(re.search(r'about ([\d.]+) ms saved', took(TESSERA, 'run', '--mode=cpu', '--savings=1', '--')[1])[1]) for _ in range(3))
+        self.assertGreater(said, real / 2)
+        self.assertLess(said, 2 * real)
 
 
 class Summary(unittest.TestCase):
