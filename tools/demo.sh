@@ -49,7 +49,7 @@ if [ ! -f "$BUILD/build.ninja" ]; then
     if [ $gpu = auto ] && command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q ^GPU; then cuda=auto; fi
     log=$(mktemp)
     echo "Configuring $BUILD/ (CUDA kernels: $cuda)"
-    meson setup "$BUILD" -Dtests=false -Ddebug=false -Dcuda=$cuda >"$log" 2>&1 || { cat "$log" >&2; fail "'meson setup' failed"; }
+    meson setup "$BUILD" -Dtests=false -Ddebug=false -Ddoors=auto -Dcuda=$cuda >"$log" 2>&1 || { cat "$log" >&2; fail "'meson setup' failed"; }
     rm -f "$log"
 fi
 # shellcheck disable=SC2086

@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Write docs/first-minutes.md: what somebody types and sees in the first minutes on a bare Debian 12, how long each step takes.
+
+usage: record_first_minutes.py ROOT     ROOT: made by `debootstrap --variant=minbase bookworm ROOT`; run as root, a network is needed
+
+Processor seconds are those of all processes of a step: they do not grow when something else runs on the machine.
+SPDX-License-Identifier: Apache-2.0"""
+import pathlib
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PAGE = ROOT / 'docs' / 'first-minutes.md'
+STEPS = (('The demo', (
+    'tools/demo.sh --karate-only',)),
+         ('A C program of your own', (
+             'cc -O2 examples/own/neighbours.c -lgraphblas -o neighbours',
+             './neighbours',
+             'build/tools/tessera run --savings=1 -- ./neighbours')),
+         ('Installed', (
+             'meson configure build -Ddoors=7,9,10; meson install -C build >/dev/null && ldconfig',
+             'tessera run --verbose=1 -- ./neighbours')),
+         ('Python', (
+             'apt-get install -q -y --no-install-recommends python3-venv',
+             'python3 -m venv env',
+             'env/bin/pip install -q suitesparse-graphblas==9.4.5.0 python-graphblas==2025.2.0',
+             'env/bin/python examples/python/pagerank_gcn.py',
+             'tessera run --savings=1 -- env/bin/python examples/python/pagerank_gcn.py')))
+PACKAGES = re.compile(r'^(Get:|Hit:|Ign:|Fetched|Reading|Building|The following|  |Need|After|Selecting|Preparing|Unpacking|Setting up|Processing|\(Reading|'
+                      r'debconf|Suggested|Recommended|\d+ upgraded|update-alternatives|W: |Download|Created symlink|invoke-rc|Running hooks|done\.$|Updating)')
+PROGRESS = re.compile(r'^(.*: looking at routes|.*, turn \d|karate: |.*: \w+, looking at routes)')
+
+
+def prepare(root):
+    """The tree of HEAD, and what the machine needs to reach its packages."""
+    place = root / 'root' / 'tessera'
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    tree = subprocess.run(['git', '-C', str(ROOT), 'archive', 'HEAD'], stdout=subprocess.PIPE, check=True).stdout
+    subprocess.run(['tar', '-x', '-C', str(place)], input=tree, check=True)
+    for name in ('etc/resolv.conf', 'etc/pip.conf', 'etc/ssl/certs/ca-certificates.crt', 'etc/apt/apt.conf.d/99artifact-registry'):
+        if pathlib.Path('/', name).exists():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(pathlib.Path('/', name), root / name)
+
+
+def inside(root, command):
+    """(output, seconds, processor seconds) of a command in the tree."""
+    script = (f'mount -t proc proc {root}/proc; mount --bind /dev {root}/dev; mount -t sysfs sys {root}/sys; '
+              f'exec chroot {root} /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 '
+              'bash -c "$1"')
+    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    done = subprocess.run(['unshare', '--mount', 'sh', '-c', script, 'sh', f'cd /root/tessera && {{ {command}; }} 2>&1'], stdout=subprocess.PIPE, text=True,
+                          check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        sys.exit(f'{command}: status {done.returncode}\n{done.stdout[-3000:]}')
+    return done.stdout, time.monotonic() - began, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def shown(output):
+    """What a reader wants to see: the lines of package managers and of progress are counted."""
+    lines, packages, progress = [], 0, 0
+    for line in output.splitlines():
+        if PACKAGES.match(line):
+            packages += 1
+        elif PROGRESS.match(line) or line.startswith('Compiling ['):
+            progress += 1
+        elif line.strip() or (lines and lines[-1]):
+            lines.append(line.rstrip())
+    notes = [f'({packages} lines about packages)'] if packages else []
+    notes += [f'({progress} lines of progress)'] if progress else []
+    return '\n'.join(notes + lines).strip()
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__.split('\n\n')[1])
+    root = pathlib.Path(sys.argv[1]).resolve()
+    prepare(root)
+    commit = subprocess.run(['git', '-C', str(ROOT), 'rev-parse', '--short=12', 'HEAD'], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    page = ['# The first five minutes, recorded', '',
+            f'Commit {commit} on a bare Debian 12 (`debootstrap --variant=minbase`), two cores of an Intel Xeon, no ccache, in the folder of a clone: '
+            'every command, what it prints, how long it takes. Other work ran on these cores; processor seconds do not know of it. '
+            'On two idle cores compiling and installing take half of their processor seconds.', '',
+            'The demo is its first part, the karate club; README.md shows the rest. Made by `tools/scripts/record_first_minutes.py`; only lines of package managers and of progress are left out.']
+    for title, commands in STEPS:
+        page += ['', f'## {title}', '']
+        for command in commands:
+            output, seconds, busy = inside(root, command.replace('', ''))
+            text = shown(output)
+            page += ['```text', f'$ {command}', *([text] if text else []), f'[{seconds:.0f} s; {busy:.0f} processor seconds]', '```', '']
+            print(page[-2], command, page[-3], flush=True)
+    PAGE.write_text('\n'.join(page).rstrip() + '\n', encoding='utf-8')
+
+
+if __name__ == '__main__':
+    main()
