@@ -63,19 +63,19 @@ static bool match_accum(few_call *h)
            (!tsr_ewise_compares(step->accum) || type == TSR_BOOL);
 }
 
-/* C<M,structure> = A, and nothing of the old C: SuiteSparse walks over M in any order. */
+/* C<M> = A of a dense A under a sparse M: into an empty C SuiteSparse copies M, in its order and with its settings. */
 static bool is_gather(const few_call *h)
 {
     const tsr_arguments *g = &h->c->given;
-    return g->A && g->M && !is_sparse(g->A) && is_sparse(g->M) && !g->accum && h->mod.mask_struct && !h->mod.mask_comp && h->mod.replace &&
-           !h->c->step.select && h->c->step.op == TSR_EWISE_IDENTITY;
+    return g->A && g->M && !is_sparse(g->A) && is_sparse(g->M) && !g->accum && !h->mod.mask_comp && !h->c->step.select &&
+           h->c->step.op == TSR_EWISE_IDENTITY;
 }
 
 static bool match(few_call *h)
 {
     const tsr_elementwise *c = h->c;
     h->mod = c->mod;
-    if (is_gather(h) && !tsr_config_forces_cpu())
+    if (h->mod.replace && is_gather(h))
         return false;
     if (!c->given.C || c->placed || c->flip || c->full_only || c->step.unite ||
         (!c->given.vector && (h->mod.tran0 || h->mod.tran1)) || (!c->given.M && h->mod.mask_comp))
@@ -94,6 +94,19 @@ static bool look_at(few_call *h, tsr_few_operand *o, GrB_Matrix handle)
     return !handle || tsr_few_look(o, handle, h->c->given.vector);
 }
 
+/* Does it matter what C holds?  What is pending of it is not finished if not. */
+static bool reads_c(const few_call *h)
+{
+    const tsr_arguments *g = &h->c->given;
+    return g->accum || (g->M && !h->mod.replace) || g->C == g->M || g->C == g->A || g->C == g->B;
+}
+
+static bool look_at_c(few_call *h)
+{
+    const tsr_arguments *g = &h->c->given;
+    return reads_c(h) ? tsr_few_look(&h->old, g->C, g->vector) : tsr_few_look_emptied(&h->old, g->C, g->vector);
+}
+
 static bool fits(const few_call *h, const tsr_few_operand *o)
 {
     return !o->handle || (o->view.nrows == h->old.view.nrows && o->view.ncols == h->old.view.ncols);
@@ -109,7 +122,7 @@ static bool fits_types(const few_call *h)
 static bool look(few_call *h)
 {
     const tsr_elementwise *c = h->c;
-    return look_at(h, &h->old, c->given.C) && look_at(h, &h->x, c->given.A) && look_at(h, &h->y, c->given.B) && look_at(h, &h->m, c->given.M) &&
+    return look_at_c(h) && look_at(h, &h->x, c->given.A) && look_at(h, &h->y, c->given.B) && look_at(h, &h->m, c->given.M) &&
            fits(h, &h->x) && fits(h, &h->y) && fits(h, &h->m) && fits_types(h) && h->old.view.vlen > 0;
 }
 
@@ -274,6 +287,8 @@ static bool is_replaced(const few_call *h)
 static bool is_quick_there(const few_call *h)
 {
     const bool plain = !h->s.step.select && h->m.sparsity == GxB_SPARSE && h->old.view.nvals == 0;
+    if (plain && is_gather(h))
+        return true;
     return ((plain && !tsr_held_jumbled(h->m.handle)) || h->old.view.vlen < TSR_FEW_LEAST) && !tsr_config_forces_cpu();
 }
 

@@ -67,13 +67,20 @@ static bool has_forms(const push_call *h)
 
 /* ---- operands ---- */
 
+/* Of a C that keeps nothing, nothing is finished. */
+static bool look_at_target(push_call *h)
+{
+    const tsr_arguments *c = h->c;
+    return c->M && !h->mod.replace ? tsr_few_look(&h->old, c->C, c->vector) : tsr_few_look_emptied(&h->old, c->C, c->vector);
+}
+
 static bool look_at_vectors(push_call *h)
 {
     const tsr_arguments *c = h->c;
     if (!tsr_few_look(&h->u, h->u_handle, c->vector))
         return false;
     h->old = h->u;
-    if (c->C != h->u_handle && !tsr_few_look(&h->old, c->C, c->vector))
+    if (c->C != h->u_handle && !look_at_target(h))
         return false;
     if (!c->M)
         return true;

@@ -22,10 +22,15 @@ static bool look_at_shape(tsr_few_operand *o, bool vector)
     return tsr_match_object_type(&o->view.type, o->handle);
 }
 
-bool tsr_few_look(tsr_few_operand *o, GrB_Matrix handle, bool vector)
+bool tsr_few_look_emptied(tsr_few_operand *o, GrB_Matrix handle, bool vector)
 {
     *o = (tsr_few_operand){.handle = handle, .sparsity = tsr_match_sparsity(handle)};
-    if (o->sparsity == 0 || o->sparsity == GxB_HYPERSPARSE || !look_at_shape(o, vector))
+    return o->sparsity != 0 && o->sparsity != GxB_HYPERSPARSE && look_at_shape(o, vector);
+}
+
+bool tsr_few_look(tsr_few_operand *o, GrB_Matrix handle, bool vector)
+{
+    if (!tsr_few_look_emptied(o, handle, vector))
         return false;
     const tsr_type type = o->view.type;
     GrB_Index nvals;
