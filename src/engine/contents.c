@@ -32,6 +32,11 @@ tsr_device_array *tsr_contents_dense(const tsr_door *door, const void *handle)
     return NULL;
 }
 
+bool tsr_held_in_lists(const tsr_door *door, const void *handle)
+{
+    return handle && (door->form(handle) & (1u << TSR_SPARSE | 1u << TSR_HYPERSPARSE)) && !door->form_waits(handle);
+}
+
 bool tsr_contents_only(const tsr_door *door, const void *handle)
 {
     tsr_device_array *array = door->array(handle);

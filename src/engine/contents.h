@@ -14,6 +14,9 @@ bool tsr_contents_possible(void);
 /* What a device has of an object, with a reference, unless the host holds it sparse: NULL. */
 tsr_device_array *tsr_contents_dense(const tsr_door *door, const void *handle);
 
+/* Does the host hold it in lists?  What is pending of it stays so; finished, it may be held otherwise. */
+bool tsr_held_in_lists(const tsr_door *door, const void *handle); /* NULL: no */
+
 /* Has only a device its contents? */
 bool tsr_contents_only(const tsr_door *door, const void *handle);
 

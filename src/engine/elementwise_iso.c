@@ -118,15 +118,9 @@ static bool is_cleared(const tsr_elementwise *e)
     return e->assigns && e->door->form(e->given.C) == 1u << TSR_FULL && !e->door->may_be_bitmap(e->given.C);
 }
 
-/* As the host holds it now: finished, it may become a bitmap. */
-static bool is_held_dense(const tsr_elementwise *e)
-{
-    return !(e->door->form(e->given.C) & (1u << TSR_SPARSE | 1u << TSR_HYPERSPARSE)) || e->door->form_waits(e->given.C);
-}
-
 static bool is_dense(const tsr_elementwise *e, const tsr_object *c)
 {
-    return c->array ? !(tsr_device_array_is_sparse(c->array) || few(e, c)) : is_held_dense(e);
+    return c->array ? !(tsr_device_array_is_sparse(c->array) || few(e, c)) : !tsr_held_in_lists(e->door, e->given.C);
 }
 
 /* C of one value, and T: does that stay so? */
@@ -171,7 +165,7 @@ bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
         return t;
     if (e->assigns && !given->A && given->M == given->C && structural && !e->mod.mask_comp && !given->accum)
         return t;
-    if (!blocked && !given->accum && e->mod.replace && e->on_host && !is_held_dense(e))
+    if (!blocked && !given->accum && e->mod.replace && e->on_host && tsr_held_in_lists(e->door, given->C))
         return t; /* C is cleared, and what is pending of it never finished */
     tsr_object old;
     bool iso = tsr_object_inspect(&old, e->door, given->C, false);

@@ -162,6 +162,13 @@ static bool leaves_sparse(const tsr_elementwise *e)
            !tsr_contents_only(door, given->C);
 }
 
+/* The same on the host, where nothing of a call that is forwarded may be finished. */
+static bool held_in_lists(const tsr_elementwise *e)
+{
+    const tsr_arguments *given = &e->given;
+    return tsr_held_in_lists(e->door, given->A) || tsr_held_in_lists(e->door, given->B) || tsr_held_in_lists(e->door, given->M);
+}
+
 static uint64_t key_of(const tsr_elementwise *e)
 {
     const tsr_ewise *step = &e->step;
@@ -202,7 +209,7 @@ static const char *plan(tsr_elementwise *e, const bool *promised)
     if (!match_accum(e))
         return "accumulator of another type";
     e->key = key_of(e);
-    if (!e->on_host && !promised && leaves_sparse(e))
+    if (!promised && (e->on_host ? held_in_lists(e) : leaves_sparse(e)))
         return "operands are sparse";
     if (!inspect_operands(e, promised))
         return "an operand does not fit";
