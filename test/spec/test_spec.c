@@ -308,6 +308,20 @@ static void test_special_values(void **state)
             }
 }
 
+/* NaN loses, and is the result where there is nothing else; infinities at either end change nothing (docs/numerics.md). */
+static void test_extremes_of_nan(void **state)
+{
+    static problem t;
+    (void)state;
+    for (int type = T_FP32; type <= T_FP64; type++)
+        for (int mon = MON_MIN; mon <= MON_MAX; mon++)
+            for (int k = 0; k < CASES_OF_ERRORS; k++) {
+                make_problem(&t, first_seed * 81 + (uint64_t)(type * 4 + mon) * 1000 + (uint64_t)k, mon, k % 2 ? OP_PLUS : OP_SECOND, type,
+                             VALUES_SPECIAL);
+                if (t.p.accum < 0) check_exact(&t);
+            }
+}
+
 /* ---- integers that overflow: sums wrap ---- */
 
 static void test_wrapping(void **state)
@@ -434,7 +448,8 @@ int main(void)
 {
 #define TYPE_ENTRY(N, T, C) cmocka_unit_test(test_##T),
     const struct CMUnitTest tests[] = {EACH_TYPE(TYPE_ENTRY) cmocka_unit_test(test_accuracy),
-                                       cmocka_unit_test(test_special_values), cmocka_unit_test(test_wrapping),
+                                       cmocka_unit_test(test_special_values), cmocka_unit_test(test_extremes_of_nan),
+                                       cmocka_unit_test(test_wrapping),
                                        cmocka_unit_test(test_division_on_bool), cmocka_unit_test(test_empty_hypersparse_mask)};
     force_tessera();
     return cmocka_run_group_tests_name("spec", tests, start, stop);

@@ -131,6 +131,17 @@ class Errors(unittest.TestCase):
             bad.write_text("%%MatrixMarket matrix coordinate pattern general\n900000000000 1 1\n1 1\n", encoding="ascii")
             self.one_line(tessera("inspect", str(bad)), 2, "too large")
 
+    def test_large_dimensions_of_one_entry(self):
+        """Time and memory are those of entries."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "wide.mtx"
+            path.write_text("%%MatrixMarket matrix coordinate real general\n67000000 67000000 1\n7 9 1\n", encoding="ascii")
+            for command in ("inspect", "explain"):
+                start = time.monotonic()
+                result = tessera(command, str(path), first=["sh", "-c", 'ulimit -v 500000; exec "$@"', "sh"])
+                self.assertEqual((result.returncode, result.stderr), (0, ""), command)
+                self.assertLess(time.monotonic() - start, 20)
+
     @unittest.skipIf(NOBODY is None, "root may read everything, and nobody may run the command")
     def test_no_permission(self):
         with tempfile.TemporaryDirectory() as folder:
