@@ -174,6 +174,7 @@ static bool match(push_call *h)
            tsr_match_push_semiring(&h->p.semiring, h->c->semiring, h->c->vector && !h->c->flip);
 }
 
+/* What waited is here after the hooks, and may be held otherwise than what was matched. */
 static bool look(push_call *h)
 {
     const tsr_arguments *c = h->c;
@@ -182,7 +183,7 @@ static bool look(push_call *h)
     TSR_HOOK_READ(c->B);
     if (c->C != h->u_handle)
         TSR_HOOK_WRITE(c->C);
-    if (!look_at_vectors(h) || !look_at_matrix(h) || !fits(h) || !fits_types(h) || !replaces(h))
+    if (!has_forms(h) || !look_at_vectors(h) || !look_at_matrix(h) || !fits(h) || !fits_types(h) || !replaces(h))
         return false;
     if (h->u.sorts && c->C != h->u_handle)
         return tsr_few_look_sorted(&h->u);
