@@ -32,6 +32,8 @@ static const char *plan_finish(tsr_call *call)
         return "C is not a valid object";
     if ((g->M && g->accum) || (!g->M && call->mod.mask_comp))
         return "such a mask is not taken here";
+    if (g->M && call->a.view.iso)
+        return "one value under a mask"; /* whether it stays one depends on how SuiteSparse holds T */
     call->c_by_col = c.by_col;
     call->t_by_col = g->vector || call->a.view.by_col;
     call->product.semiring.type = call->a.view.type;
