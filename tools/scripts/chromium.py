@@ -98,10 +98,11 @@ class Chromium:
         return self.call('Runtime.evaluate', expression=expression, returnByValue=True)['result'].get('value')
 
     def picture(self, path):
-        """All of the page that is shown, as PNG."""
+        """All of the page that is shown, as PNG or, by the name, WebP."""
         size = self.call('Page.getLayoutMetrics')['cssContentSize']
         clip = {'x': 0, 'y': 0, 'width': size['width'], 'height': min(size['height'], 2400), 'scale': 1}
-        data = self.call('Page.captureScreenshot', format='png', captureBeyondViewport=True, clip=clip)['data']
+        form = {'format': 'webp', 'quality': 80} if str(path).endswith('.webp') else {'format': 'png'}
+        data = self.call('Page.captureScreenshot', **form, captureBeyondViewport=True, clip=clip)['data']
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
 

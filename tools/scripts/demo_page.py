@@ -32,19 +32,19 @@ def bars_of(row):
 
 
 def section(result):
-    answers = html.escape('; '.join(result['answers']))
-    return (f'<h2>{html.escape(result["graph"])}</h2>\n<div class="bars">{"".join(map(bars_of, result["rows"]))}</div>\n'
-            f'<p class="soft">Answers: {answers}</p>\n')
+    answers = f'<p class="soft">Answers: {html.escape("; ".join(result["answers"]))}</p>\n' if result['answers'] else ''
+    return f'<h2>{html.escape(result["graph"])}</h2>\n<div class="bars">{"".join(map(bars_of, result["rows"]))}</div>\n{answers}'
 
 
-def write(path, results, words):
-    """results: of demo.show; words: what they come to."""
+def write(path, results, words, measured=''):
+    """results: of demo.show; words: what they come to; measured: where and when, if not here and now."""
+    measured = measured or f'{processor()}, {os.cpu_count()} processors, {time.strftime("%Y-%m-%d %H:%M")}'
     with open(CSS, encoding='utf-8') as file:
         css = file.read()
     page = (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">\n'
             f'<title>Tessera: unchanged programs, plain and accelerated</title>\n<style>\n{css}</style></head>\n<body>\n'
             f'<h1>The same GraphBLAS programs, plain and through Tessera</h1>\n<p>{html.escape(words)}</p>\n'
-            f'<p class="soft">{html.escape(processor())}, {os.cpu_count()} processors, {time.strftime("%Y-%m-%d %H:%M")}. '
+            f'<p class="soft">{html.escape(measured)}. '
             'Median of the turns, which the two sides take in turns.'
             '<br><span class="key plain" style="margin-left:0"></span>SuiteSparse:GraphBLAS alone<span class="key ours"></span>with Tessera</p>\n'
             + ''.join(map(section, results))

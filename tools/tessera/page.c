@@ -207,10 +207,24 @@ static void put_computed(FILE *out, const totals *t)
     fputs("</div>\n", out);
 }
 
+static bool any_forwarded(const totals *t)
+{
+    for (int k = 0; k < t->used; k++) {
+        if (forwarded(t->kinds[k].like)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void put_forwarded(FILE *out, const totals *t)
 {
-    fputs("<h2>Left to SuiteSparse</h2>\n<div class=\"wide\"><table><tr><th>call</th><th class=\"number\">calls</th><th class=\"number\">ms</th>"
-          "<th>why</th></tr>\n", out);
+    fputs("<h2>Left to SuiteSparse</h2>\n", out);
+    if (!any_forwarded(t)) {
+        fputs("<p>No product or step.</p>\n", out);
+        return;
+    }
+    fputs("<div class=\"wide\"><table><tr><th>call</th><th class=\"number\">calls</th><th class=\"number\">ms</th><th>why</th></tr>\n", out);
     for (int k = 0; k < t->used; k++) {
         const kind *d = &t->kinds[k];
         if (forwarded(d->like)) {
