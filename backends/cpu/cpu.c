@@ -28,6 +28,6 @@ const tsr_backend *tsr_backend_cpu(void)
                                           .few_scatter = tsr_cpu_few_scatter, .softmax_rows = tsr_cpu_softmax_rows,
                                           .selection = &selection};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cpu", .supports = supports,
-                                        .execute = tsr_cpu_execute, .kernel_name = kernel_name, .host = &host};
+                                        .execute = tsr_cpu_execute, .kernel_name = kernel_name, .host = &host, .joins = tsr_cpu_spmv_joins};
     return &backend;
 }

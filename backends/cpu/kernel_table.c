@@ -69,7 +69,7 @@ static const tsr_cpu_kernel table[] = {
     {FOR_ALL("spmm_copies"), TSR_OP_SPMM, tsr_cpu_spmm_copies_takes, tsr_cpu_spmm_copies},
     {BY_ISA("spmm_csr"), TSR_OP_SPMM, rows_times_dense, tsr_cpu_spmm},
     {BY_ISA("spmm_csc"), TSR_OP_SPMM, columns_times_dense, tsr_cpu_spmm},
-    {FOR_ALL("spmv_csr"), TSR_OP_SPMV, rows_times_vector, tsr_cpu_spmv},
+    {BY_ISA("spmv_csr"), TSR_OP_SPMV, rows_times_vector, tsr_cpu_spmv},
     {FOR_ALL("spmv_csc"), TSR_OP_SPMV, columns_times_vector, tsr_cpu_spmv},
     {BY_ISA("sddmm_csr"), TSR_OP_SDDMM, sampled_by_row, tsr_cpu_sddmm},
     {BY_ISA("sddmm_csc"), TSR_OP_SDDMM, sampled_by_column, tsr_cpu_sddmm},

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 7
+#define TSR_BACKEND_API_VERSION 8
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -144,6 +144,8 @@ static inline bool tsr_monoid_fits(tsr_semiring s) { return s.type != TSR_BOOL |
  *             that every entry is present (then b need not be computed).  x at absent places is unspecified but written.
  *   masked C  x: one value per entry of the mask, in the mask's order.  b: the same, 1 where the entry exists
  *             (the intersection is not empty and the mask lets it pass); never NULL.
+ * c     SPMV of a backend that `joins`: a full C of the semiring's type, or one value of it (c_iso): x, which may be
+ *           C's, becomes C (+) T, which is full; b is NULL.  A failure leaves C as it was.
  * nvals: entries present, set by the backend.  kernel (static storage) and bytes_moved (between host and device) are for the
  * trace; a backend that leaves kernel NULL is asked for its kernel_name.
  * With may_stay a backend may leave the result where it was computed: then `stays` is not NULL, and nothing is written to x and b.
@@ -152,6 +154,8 @@ static inline bool tsr_monoid_fits(tsr_semiring s) { return s.type != TSR_BOOL |
 typedef struct tsr_result {
     void *x;
     int8_t *b;
+    const void *c;
+    bool c_iso;
     int64_t nvals;
     const char *kernel;
     int64_t bytes_moved;
@@ -228,6 +232,7 @@ typedef struct tsr_backend {
     void *(*times)(void);
     double (*elapsed)(void *times, bool wait);
     const tsr_backend_host *host; /* the CPU backend's; of others NULL */
+    bool (*joins)(const tsr_product *product); /* optional: result->c is taken for it */
 } tsr_backend;
 
 /* What a plug-in is told once. */

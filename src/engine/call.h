@@ -215,7 +215,8 @@ typedef struct tsr_call {
     bool swapped;      /* the product computes C' */
     bool through_t;    /* C<M> accum= T must follow … */
     bool add_c;        /* … instead C, which is full, is added to T, should it be full as well */
-    tsr_view c;        /* with add_c: C before the call */
+    bool joins_c;      /* … accum is the monoid of the product, too: a backend may do it by itself, whether T is full or not */
+    tsr_view c;        /* with add_c or joins_c: C before the call */
     bool one_value;    /* T has one value and a pattern, for which SuiteSparse has special cases … */
     uint64_t one;      /* … this one, in the semiring's type … */
     bool iso;          /* … and what is handed over, T or C, is iso */

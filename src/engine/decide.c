@@ -382,6 +382,7 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
     tsr_features_of(&f, &call->product);
     f.finish_extra = call->through_t && !call->add_c;
     f.accum_full = call->add_c;
+    f.joins = call->joins_c;
     f.direct = call->direct && !f.b_cast;
     f.c_stays = tsr_result_stays(call);
     f.b_sparse = call->b_sparse;

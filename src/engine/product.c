@@ -111,15 +111,32 @@ static void decide(tsr_call *call)
 
 /* ---- memory ---- */
 
+/* C before the call, if the backend joins T to it. */
+static const tsr_view *joined(const tsr_call *call)
+{
+    const tsr_backend *backend = call->decision.backend;
+    const bool joins = call->joins_c && !call->deferred && !tsr_config_get()->defer && !tsr_engine_by_reference() && backend->joins;
+    return joins && backend->joins(&call->product) ? &call->c : NULL;
+}
+
+/* C's own array, where the product is joined to it in place. */
+static void *own_array(const tsr_call *call)
+{
+    const tsr_view *c = joined(call);
+    return c && !c->iso && call->given.C != call->b.handle ? (void *)(uintptr_t)c->x : NULL;
+}
+
 /* Memory of the result, in the user's allocator, before anything is computed (a deferred product must not fail later). */
 static bool reserve(tsr_call *call)
 {
     const tsr_product *p = &call->product;
     const tsr_memory *memory = call->door->memory;
     const bool masked = tsr_is_masked(p->op);
+    if (own_array(call))
+        return true;
     call->door->begin_result((size_t)(masked ? p->mask.nvals : p->m * p->n) * tsr_type_size(p->semiring.type));
     if (!masked)
-        return tsr_arrays_dense(&call->arrays, memory, p->m * p->n, p->semiring.type, !is_full(call));
+        return tsr_arrays_dense(&call->arrays, memory, p->m * p->n, p->semiring.type, !joined(call) && !is_full(call));
     const bool waits = call->door->may_wait(call);
     const size_t entries = (size_t)(p->mask.nvals > 0 ? p->mask.nvals : 1);
     call->masked_x = memory->allocate(entries * tsr_type_size(p->semiring.type));
@@ -167,9 +184,13 @@ static void count(tsr_call *call, int64_t nvals, int64_t places)
 static tsr_status run_dense(tsr_call *call)
 {
     tsr_remote *r = &call->remote;
-    tsr_result result = {.x = call->arrays.x, .b = call->arrays.b, .may_stay = r->may_stay, .may_keep = r->may_keep};
+    const tsr_view *c = joined(call);
+    tsr_result result = {.x = call->arrays.x ? call->arrays.x : own_array(call), .b = call->arrays.b, .c = c ? c->x : NULL, .c_iso = c && c->iso, .may_stay = r->may_stay,
+                         .may_keep = r->may_keep};
     const tsr_status status = execute(call, &result);
     r->stays = result.stays;
+    if (status == TSR_OK && c)
+        call->through_t = call->add_c = false;
     if (status == TSR_OK && call->arrays.b && !(r->stays && r->may_stay))
         count(call, result.nvals, call->product.m * call->product.n);
     return status;

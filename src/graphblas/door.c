@@ -150,7 +150,7 @@ static bool defer(const tsr_call *call, void (*run)(void *kept), void (*cancel)(
 static int hand_over(tsr_call *call, bool conform)
 {
     GrB_Info info = GrB_SUCCESS;
-    if (call->update.on_host)
+    if (call->update.on_host || !call->arrays.x)
         info = tsr_real.GrB_Matrix_wait(call->given.C, GrB_COMPLETE);
     return call->arrays.x ? tsr_finish_call(call, conform) : (int)info;
 }

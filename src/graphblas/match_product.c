@@ -350,14 +350,17 @@ static bool needs_t(const matcher *s)
     return !c_empty || !same_orientation;
 }
 
-/* C += T, all of one type, C full and held the way T will be: no third matrix is needed. */
-static bool adds_to_full(const matcher *s)
+/* C accum= T, all of one type, C full and held the way T will be: with plus, or with the monoid of the product, no third matrix is needed. */
+static void match_full_c(matcher *s)
 {
     const tsr_arguments *c = s->call;
-    const tsr_product *p = &s->out->product;
-    return c->accum && !c->M && !s->out->mod.mask_comp && !tsr_is_masked(p->op) &&
-           s->c_type == p->semiring.type && tsr_match_plus(c->accum, s->c_type) && tsr_match_dense(c->C) &&
-           tsr_match_view(&s->out->c, c->C) && s->out->c.format == TSR_FULL && s->out->c.by_col == s->out->c_by_col;
+    tsr_call *out = s->out;
+    const tsr_semiring semiring = out->product.semiring;
+    if (!c->accum || c->M || out->mod.mask_comp || tsr_is_masked(out->product.op) || s->c_type != semiring.type || !tsr_match_dense(c->C) ||
+        !tsr_match_view(&out->c, c->C) || out->c.format != TSR_FULL || out->c.by_col != out->c_by_col)
+        return;
+    out->add_c = tsr_match_plus(c->accum, s->c_type);
+    out->joins_c = tsr_match_monoid(c->accum, semiring);
 }
 
 /* SuiteSparse 7.4.0 crashes in C<M> += T with a full mask and a full T, which its own product never comes to. */
@@ -412,7 +415,8 @@ static const char *fill_product(matcher *s)
     const char *why = tsr_match_one_value(out);
     if (why)
         return why;
-    out->add_c = !s->values && !sparse_c && !out->one_value && adds_to_full(s);
+    if (!s->values && !sparse_c && !out->one_value)
+        match_full_c(s);
     out->may_forward = true;
     return NULL;
 }

@@ -96,9 +96,19 @@ static double cpu_spmm_ns(const tsr_features *f, const tsr_cost_cpu *c)
     return ns;
 }
 
+/* Of A's indices, were they of 64 bits, while gathers from x do not take longer. */
+static double share_from_memory(const tsr_features *f)
+{
+    const tsr_cost_memory *c = &tsr_cost_memory_default;
+    const double bytes = 8 * f->a_nnz;
+    return bytes > c->index_cache && f->k * value_bytes(f) <= c->gather_cache ? 1 - c->index_cache / bytes : 0;
+}
+
 static double cpu_spmv_ns(const tsr_features *f, const tsr_cost_cpu *c)
 {
-    double entry = f->a_by_col ? c->spmv_scatter : f->narrow_index ? c->spmv_entry32 : c->spmv_entry64;
+    double entry = f->a_by_col ? c->spmv_scatter : c->spmv_entry;
+    if (f->narrow_index && !f->a_by_col)
+        entry -= c->spmv_narrow * share_from_memory(f);
     return f->a_nnz * (entry + (f->b_bitmap ? c->spmv_bitmap : 0)) + outputs_ns(f, c->output_byte);
 }
 
@@ -130,9 +140,9 @@ double tsr_predict_cpu_ms(const tsr_features *f)
         ns += f->a_nnz * c->cast_entry;
     if (f->b_cast)
         ns += f->b_nnz * c->cast_entry;
-    if (f->finish_extra)
+    if (f->finish_extra && !f->joins)
         ns += outputs_ns(f, c->finish_byte);
-    if (f->accum_full)
+    if (f->accum_full && !f->joins)
         ns += outputs_ns(f, c->add_byte);
     return ns_to_ms(ns, f) + c->start_ms;
 }
@@ -231,7 +241,7 @@ double tsr_predict_suitesparse_ms(const tsr_features *f)
     double ns = suitesparse_ns(f, c) * gather_slowdown(f);
     if (f->typecast)
         ns *= c->cast_factor;
-    if (f->finish_extra)
+    if (f->finish_extra && !f->joins)
         ns *= c->finish_factor;
     return ns_to_ms(ns, f) + c->start_ms;
 }
@@ -337,7 +347,7 @@ double tsr_predict_settle_ms(double places, int nthreads)
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads)
 {
     const tsr_cost_cpu *c = &tsr_cost_cpu_default;
-    double ns = nnz * (flip ? c->build_flip : c->build_narrow) + vectors * c->build_vector;
+    double ns = nnz * (flip ? c->build_flip : values ? c->build_narrow : c->build_copy) + vectors * c->build_vector;
     if (values)
         ns += nnz * c->build_value;
     return ns * 1e-6 / (nthreads > 0 ? nthreads : 1) + c->start_ms;

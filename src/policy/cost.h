@@ -11,14 +11,15 @@ typedef struct tsr_cost_cpu {
     double bitmap_entry, bitmap_flop;     /* more when B is bitmap */
     double flip_byte, output_byte;
     double finish_byte, add_byte; /* C<M> accum= T through a third matrix; C += T in place */
-    double spmv_entry32, spmv_entry64, spmv_scatter, spmv_bitmap;
+    double spmv_entry, spmv_scatter, spmv_bitmap;
+    double spmv_narrow;           /* less per entry by 32-bit indices, where 64-bit ones come from memory */
     double gemm_byte;             /* product of full matrices: per multiply-add and byte of a value */
     double sddmm_entry, sddmm_byte;
     double masked_step, masked_list, masked_entry, masked_column; /* A and B by row: per step, list, entry of the mask, column */
     double masked_dot_step, masked_dot_entry;    /* A by row, B by column, where counting products is enough */
     double masked_fold_step, masked_fold_entry;  /* … and where their values are added */
     double cast_entry;
-    double build_narrow, build_flip, build_value, build_vector;
+    double build_copy, build_narrow, build_flip, build_value, build_vector; /* copy: of indices alone */
 } tsr_cost_cpu;
 
 typedef struct tsr_cost_suitesparse {
@@ -49,6 +50,8 @@ typedef struct tsr_cost_memory {
     double line;                  /* bytes of B that one gather occupies at least */
     double spmm_cache, spmm_far;
     double spmv_cache, spmv_far;  /* entries of hubs stay: no lines are counted */
+    double index_cache;           /* of indices that are read in their order … */
+    double gather_cache;          /* … for which a product waits while no more than this is gathered from */
     double sddmm_far;             /* spmm_cache */
 } tsr_cost_memory;
 

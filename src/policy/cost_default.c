@@ -8,19 +8,20 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
     .bitmap_entry = 8.0, .bitmap_flop = 0.9,
     .flip_byte = 0.4, .output_byte = 0.1,
     .finish_byte = 2.1, .add_byte = 0.4,
-    .spmv_entry32 = 1.2, .spmv_entry64 = 1.25, .spmv_scatter = 3.0, .spmv_bitmap = 0.8,
+    .spmv_entry = 1.25, .spmv_scatter = 3.0, .spmv_bitmap = 0.8, .spmv_narrow = 0.6,
     .gemm_byte = 0.012,
     .sddmm_entry = 14.0, .sddmm_byte = 0.035,
     .masked_step = 0.8, .masked_list = 6.0, .masked_entry = 25.0, .masked_column = 0.4,
     .masked_dot_step = 1.2, .masked_dot_entry = 28.0, .masked_fold_step = 2.0, .masked_fold_entry = 34.0,
     .cast_entry = 1.5,
-    .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
+    .build_copy = 2.5, .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
 };
 
 /* SuiteSparse and our kernels alike on R-MAT 14 to 20, FP32, N = 1, 8, 32 and 128: 1 to 2 threads of a Xeon with 2 MB of L2 cache a core; 16
  * threads of such a one take 3.5 to 3.7 ns a multiply-add on R-MAT 20 at N = 32 and 128, against 1.3 where B is cached. */
 const tsr_cost_memory tsr_cost_memory_default = {
     .line = 64, .spmm_cache = 8 << 20, .spmm_far = 2.2, .spmv_cache = 512 << 10, .spmv_far = 1.9, .sddmm_far = 1.7,
+    .index_cache = 32 << 20, .gather_cache = 2 << 20,
 };
 
 /* Pinned copies run at 55 GB/s each way, rows of B are gathered at 4.5 to 10 TB/s; the host's part is from bench_plugin with 8 and 16

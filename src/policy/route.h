@@ -28,6 +28,7 @@ typedef struct tsr_features {
     bool a_there, b_there, c_stays; /* dense operands that the GPU has already, a result that need not be downloaded */
     bool finish_extra;   /* C<M> accum= T afterwards */
     bool accum_full;     /* C += A*B into a full C, which SuiteSparse does in place */
+    bool joins;          /* … with the monoid of the product, which our CPU kernel does as well */
     int nthreads;
 } tsr_features;
 

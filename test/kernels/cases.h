@@ -28,6 +28,8 @@ typedef struct test_case {
     tsr_product product;
     draw draw;
     bool wants_flags; /* pass result->b */
+    const void *c;    /* pass as result->c, without flags */
+    bool c_iso;
     void *arrays[CASE_ARRAYS];
     size_t bytes[CASE_ARRAYS];
     int count;
@@ -37,6 +39,8 @@ typedef struct test_case {
 void case_make(test_case *c, rng *r, tsr_op op, tsr_semiring semiring, int size);
 /* SPMM of two full matrices. */
 void case_make_full(test_case *c, rng *r, tsr_semiring semiring, int size);
+/* … and C, which the product is joined to. */
+void case_join(test_case *c, rng *r);
 void case_free(test_case *c);
 
 /* A hash of everything a kernel may read, to see that it wrote nothing there. */

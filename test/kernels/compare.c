@@ -126,6 +126,22 @@ static long double worst_error(const expected *e, tsr_type type)
     return worst;
 }
 
+/* x = C (+) T */
+static void join_c(expected *e, const test_case *c)
+{
+    const tsr_semiring *s = &c->product.semiring;
+    for (int64_t place = 0; place < e->places; place++) {
+        const tsr_value old = tsr_value_load(s->type, c->c, c->c_iso ? 0 : place), t = tsr_value_load(s->type, e->x, place);
+        tsr_value_store(s->type, e->x, place, e->b[place] ? tsr_value_add(s, TSR_ROUND_TO_TYPE, old, t) : old);
+        if (e->exact) {
+            e->exact[place] = old.real + (e->b[place] ? e->exact[place] : 0);
+            e->magnitude[place] = fabsl(old.real) + (e->b[place] ? e->magnitude[place] : 0);
+        }
+        e->b[place] = 1;
+    }
+    e->nvals = e->places;
+}
+
 static void expect(expected *e, const test_case *c, const void *claimed)
 {
     const tsr_product *p = &c->product;
@@ -142,6 +158,8 @@ static void expect(expected *e, const test_case *c, const void *claimed)
         long double unit = p->semiring.type == TSR_FP32 ? FLT_EPSILON : DBL_EPSILON;
         e->worst = fmaxl(worst_error(e, p->semiring.type), unit * (long double)p->k / 64); /* equal terms err alike, or not at all */
     }
+    if (c->c)
+        join_c(e, c);
     if (p->semiring.add == TSR_ADD_ANY) {
         e->matches = checked(malloc((size_t)e->places + 1));
         if (tsr_ref_match_any(p, claimed, e->matches) != TSR_OK)
@@ -243,7 +261,8 @@ verdict check_case(const test_case *c, kernel_fn kernel, char *why, size_t size)
 {
     size_t places = (size_t)places_of(&c->product);
     fenced x = fence(places * type_size(c->product.semiring.type)), b = fence(places);
-    tsr_result result = { .x = inside(x), .b = c->wants_flags ? inside(b) : NULL, .nvals = -1 };
+    tsr_result result = { .x = inside(x), .b = c->wants_flags ? inside(b) : NULL, .c = c->c, .c_iso = c->c_iso,
+        .nvals = -1 };
     uint64_t before = case_hash(c);
     tsr_status status = kernel(&c->product, &result);
     verdict v = VERDICT_WRONG;

@@ -1,6 +1,7 @@
 /* SpMV on the CPU: y = A (+).(x) x.
  *   A by row      chunks of rows to threads in any order; a long row in pieces that are joined in their order
  *   A by column   every thread adds its columns up in a y of its own; these are joined in their order
+ * C (+) that: C is where the rows, or the first thread's sums, begin.
  * Declined: operands of another type than the semiring's, a sparse x, a dense A.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/spmv/spmv_kernels.h"
@@ -12,6 +13,7 @@
 typedef struct spmv {
     const tsr_product *product;
     tsr_spmv_fns fns;
+    tsr_spmv_fn rows; /* by row */
     tsr_semiring semiring;
     int64_t size;
     tsr_spmv_job job; /* what all parts share */
@@ -69,6 +71,15 @@ static tsr_status take_x(spmv *s)
 
 /* ---- A by row ---- */
 
+/* A loop for 32-bit indices, others for the rest. */
+static tsr_spmv_fn rows_of(const spmv *s)
+{
+    const tsr_product *p = s->product;
+    const bool gathers = p->a.index_size == 4 && p->k <= TSR_SPMV_MOST_GATHERED && !s->job.xb && s->job.x_mask;
+    const tsr_spmv_fn gathered = gathers ? TSR_PICK_ISA(tsr_spmv_gathered)(s->semiring) : NULL;
+    return gathered ? gathered : s->fns.by_row[p->a.index_size == 4 ? 0 : 1];
+}
+
 static void run_rows(void *context, int64_t at)
 {
     const spmv *s = context;
@@ -77,6 +88,7 @@ static void run_rows(void *context, int64_t at)
     job.first = chunk->first;
     job.last = chunk->last;
     if (chunk->slot >= 0) {
+        job.c = NULL;
         job.p = chunk->bounds;
         job.h = NULL;
         job.first = 0;
@@ -84,10 +96,22 @@ static void run_rows(void *context, int64_t at)
         job.y = s->carry + chunk->slot * s->size;
         job.yb = s->carry_flags + chunk->slot;
     }
-    s->fns.by_row[s->product->a.index_size == 4 ? 0 : 1](&job);
+    s->rows(&job);
 }
 
-/* Pieces of a long row: the first one is copied, the others are joined to it. */
+/* C may be y. */
+static void copy_c(const spmv *s, int64_t first, int64_t last)
+{
+    char *y = (char *)s->job.y + first * s->size;
+    if (s->job.c == s->job.y)
+        return;
+    if (s->job.c_mask)
+        memcpy(y, (const char *)s->job.c + first * s->size, (size_t)((last - first) * s->size));
+    else
+        tsr_fill(y, s->job.c, (size_t)s->size, last - first);
+}
+
+/* Pieces of a long row: the first one is copied or joined to C, the others are joined to it. */
 static void join_pieces(const spmv *s)
 {
     const tsr_view *a = &s->product->a;
@@ -100,7 +124,10 @@ static void join_pieces(const spmv *s)
         char *y = (char *)s->job.y + row * s->size;
         const char *part = s->carry + chunk->slot * s->size;
         int8_t ignored = 0, *yb = s->job.yb != NULL ? s->job.yb + row : &ignored;
-        if (chunk->first != before) {
+        const bool begins = chunk->first != before;
+        if (begins && s->job.c)
+            copy_c(s, row, row + 1);
+        if (begins && !s->job.c) {
             memcpy(y, part, (size_t)s->size);
             *yb = s->carry_flags[chunk->slot];
         } else {
@@ -120,11 +147,13 @@ static tsr_status spmv_by_row(spmv *s)
     s->carry_flags = malloc((size_t)s->chunks.slots + 1);
     if (s->carry == NULL || s->carry_flags == NULL)
         return TSR_OUT_OF_MEMORY;
-    if (a->h != NULL) {
+    if (a->h != NULL && s->job.c)
+        copy_c(s, 0, s->product->m);
+    else if (a->h != NULL)
         memset(s->job.y, 0, (size_t)(s->product->m * s->size));
-        if (s->job.yb != NULL)
-            memset(s->job.yb, 0, (size_t)s->product->m);
-    }
+    if (a->h != NULL && s->job.yb != NULL)
+        memset(s->job.yb, 0, (size_t)s->product->m);
+    s->rows = rows_of(s);
     tsr_for_jobs(s->chunks.count, s->product->nthreads, run_rows, s);
     join_pieces(s);
     return TSR_OK;
@@ -147,7 +176,10 @@ static void run_columns(void *context, int64_t part)
     job.y = part == 0 ? s->job.y : s->carry + (part - 1) * m * s->size;
     job.yb = flags_of_part(s, part);
     uint64_t identity = tsr_identity_bits(s->product->semiring.type, s->product->semiring.add);
-    tsr_fill(job.y, &identity, (size_t)s->size, m);
+    if (part == 0 && job.c)
+        copy_c(s, 0, m);
+    else
+        tsr_fill(job.y, &identity, (size_t)s->size, m);
     if (job.yb != NULL)
         memset(job.yb, 0, (size_t)m);
     job.first = nvec;
@@ -201,9 +233,17 @@ static tsr_status spmv_by_column(spmv *s)
 
 /* ---- the whole ---- */
 
-static bool accepts(const tsr_product *product)
+/* Under any what C has stays, and lor makes numbers truth values. */
+bool tsr_cpu_spmv_joins(const tsr_product *product)
 {
-    return product->n == 1 && tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b) && tsr_values_fit(product);
+    const tsr_semiring s = product->semiring;
+    return product->op == TSR_OP_SPMV && s.add != TSR_ADD_ANY && (s.add != TSR_ADD_LOR || s.type == TSR_BOOL);
+}
+
+static bool accepts(const tsr_product *product, const tsr_result *result)
+{
+    return product->n == 1 && tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b) && tsr_values_fit(product) &&
+           (!result->c || tsr_cpu_spmv_joins(product));
 }
 
 static void spmv_end(spmv *s)
@@ -214,29 +254,34 @@ static void spmv_end(spmv *s)
     free(s->x_packed);
 }
 
-static tsr_status empty_result(const tsr_product *product, tsr_result *result)
+static tsr_status empty_result(const spmv *s, tsr_result *result)
 {
-    result->nvals = 0;
-    if (product->m > 0)
-        memset(result->x, 0, (size_t)product->m * tsr_type_size(product->semiring.type));
-    if (product->m > 0 && result->b != NULL)
-        memset(result->b, 0, (size_t)product->m);
+    const int64_t m = s->product->m;
+    result->nvals = s->job.c ? m : 0;
+    if (m > 0 && s->job.c)
+        copy_c(s, 0, m);
+    else if (m > 0)
+        memset(result->x, 0, (size_t)(m * s->size));
+    if (m > 0 && result->b != NULL)
+        memset(result->b, 0, (size_t)m);
     return TSR_OK;
 }
 
 tsr_status tsr_cpu_spmv(const tsr_product *product, tsr_result *result)
 {
-    if (!accepts(product))
+    if (!accepts(product, result))
         return TSR_DECLINED;
-    if (product->m == 0 || product->a.nvals == 0)
-        return empty_result(product, result);
     spmv s = { .product = product, .semiring = tsr_canonical(product->semiring),
         .size = (int64_t)tsr_type_size(product->semiring.type), .one = tsr_one_bits(product->semiring.type) };
+    s.job.c = result->c;
+    s.job.c_mask = result->c_iso ? 0 : -1;
+    s.job.y = result->x;
+    s.job.yb = result->b;
+    if (product->m == 0 || product->a.nvals == 0)
+        return empty_result(&s, result);
     if (!tsr_find_spmv(&s.fns, s.semiring))
         return TSR_DECLINED;
     take_a(&s);
-    s.job.y = result->x;
-    s.job.yb = result->b;
     tsr_status status = take_x(&s);
     if (status == TSR_OK)
         status = product->a.by_col ? spmv_by_column(&s) : spmv_by_row(&s);

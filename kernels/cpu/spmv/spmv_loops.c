@@ -97,12 +97,13 @@
     } \
     static void TSR_PASTE5(rows, add, mul, type, index)(const tsr_spmv_job *job) \
     { \
+        const tsr_c_##type *c = job->c; \
         for (int64_t r = job->first; r < job->last; r++) { \
             const int64_t lo = job->p[r], hi = job->p[r + 1], row = job->h != NULL ? job->h[r] : r; \
             bool found = job->xb == NULL && hi > lo; \
-            ((tsr_c_##type *)job->y)[row] = job->xb == NULL ? TSR_PASTE5(dense_dot, add, mul, type, index)(job, \
-                lo, hi) \
-                : TSR_PASTE5(bitmap_dot, add, mul, type, index)(job, lo, hi, &found); \
+            const tsr_c_##type sum = job->xb == NULL ? TSR_PASTE5(dense_dot, add, mul, type, index)(job, lo, hi) \
+                                                     : TSR_PASTE5(bitmap_dot, add, mul, type, index)(job, lo, hi, &found); \
+            ((tsr_c_##type *)job->y)[row] = c ? tsr_add_##add##_##type(c[row & job->c_mask], sum) : sum; \
             if (job->yb != NULL) \
                 job->yb[row] = found; \
         } \

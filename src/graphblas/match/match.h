@@ -16,6 +16,9 @@ bool tsr_match_push_semiring(tsr_push_semiring *out, GrB_Semiring semiring, bool
 /* Is it the built-in PLUS of this type (not bool)? */
 bool tsr_match_plus(GrB_BinaryOp op, tsr_type type);
 
+/* Is it the operator of the semiring's monoid? */
+bool tsr_match_monoid(GrB_BinaryOp op, tsr_semiring semiring);
+
 /* A binary operator that may be used as accum without an error: not positional, all of its types built in and real. */
 bool tsr_match_accum(GrB_BinaryOp accum);
 

@@ -65,6 +65,13 @@ bool tsr_match_plus(GrB_BinaryOp op, tsr_type type)
     return tsr_match_operator(&known, op, tsr_type_handle(type)) && known.code == TSR_EWISE_PLUS;
 }
 
+bool tsr_match_monoid(GrB_BinaryOp op, tsr_semiring semiring)
+{
+    tsr_operator known;
+    tsr_add add;
+    return tsr_match_operator(&known, op, tsr_type_handle(semiring.type)) && as_add(&add, known) && add == semiring.add;
+}
+
 bool tsr_match_accum(GrB_BinaryOp accum)
 {
     tsr_operator known;
