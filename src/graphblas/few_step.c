@@ -169,7 +169,8 @@ static void find_one(few_call *h)
         return;
     }
     h->iso = (!reads_x || x_known) && (!reads_y || y_known);
-    if (h->iso)
+    h->one = x;
+    if (h->iso && (step->op != TSR_EWISE_IDENTITY || step->type != step->result))
         h->one = tsr_elementwise_one(step, step->result, step->type, x, step->type, y);
 }
 
