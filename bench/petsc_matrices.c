@@ -121,7 +121,7 @@ PetscErrorCode petsc_rmat(Mat *A, const char type[], int scale)
     PetscCall(PetscMalloc1(offsets[last - first], &values));
     for (PetscInt r = 0; r < last - first; r++) {
         for (PetscInt e = offsets[r]; e < offsets[r + 1]; e++) {
-            values[e] = 1 + .25 * (double)((first + r) % 7);
+            values[e] = 1 + .25 * (double)((first + r + columns[e]) % 7);
         }
     }
     PetscCall(MatSeqAIJSetPreallocationCSR(*A, offsets, columns, values));

@@ -2,7 +2,9 @@
  * One line of JSON for each matrix and width.
  *
  *     mpicc -O2 petsc_products.c petsc_matrices.c $(pkg-config --cflags --libs petsc) -lm -o petsc_products
- *     mpirun -n N petsc_products -dll_append PLUGIN [-turns 7] [-side 64] [-scale 17] [-widths 8,32,128]
+ *     mpirun -n N petsc_products -dll_append PLUGIN [-turns 7] [-side 64] [-scale 17] [-widths 8,32,128] [-write]
+ *
+ * -write: writes the matrices to mesh.petsc and rmat.petsc, as SLEPc's ex4 reads them, and does no more.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 #include <time.h>
@@ -55,10 +57,21 @@ static PetscErrorCode measure(const char name[], Mat A[2], PetscInt width, Petsc
     PetscFunctionReturn(0);
 }
 
+static PetscErrorCode write_matrix(Mat A, const char file[])
+{
+    PetscViewer viewer;
+
+    PetscFunctionBeginUser;
+    PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_WRITE, &viewer));
+    PetscCall(MatView(A, viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+    PetscFunctionReturn(0);
+}
+
 int main(int argc, char **argv)
 {
     PetscInt turns = 7, side = 64, scale = 17, widths[16] = {8, 32, 128}, nwidths = 16;
-    PetscBool given;
+    PetscBool given, write = PETSC_FALSE;
 
     PetscFunctionBeginUser;
     PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
@@ -66,14 +79,18 @@ int main(int argc, char **argv)
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-side", &side, NULL));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-scale", &scale, NULL));
     PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-widths", widths, &nwidths, &given));
-    nwidths = given ? nwidths : 3;
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-write", &write, NULL));
+    nwidths = write ? 0 : given ? nwidths : 3;
     for (int which = 0; which < 2; which++) {
         Mat A[2];
         for (int k = 0; k < 2; k++) {
-            PetscCall(which ? petsc_rmat(&A[k], k ? "aijtessera" : MATAIJ, (int)scale) : petsc_mesh(&A[k], k ? "aijtessera" : MATAIJ, side));
+            PetscCall(which ? petsc_rmat(&A[k], k && !write ? "aijtessera" : MATAIJ, (int)scale) : petsc_mesh(&A[k], k && !write ? "aijtessera" : MATAIJ, side));
         }
         for (PetscInt w = 0; w < nwidths; w++) {
             PetscCall(measure(which ? "rmat" : "mesh", A, widths[w], turns));
+        }
+        if (write) {
+            PetscCall(write_matrix(A[0], which ? "rmat.petsc" : "mesh.petsc"));
         }
         PetscCall(MatDestroy(&A[0]));
         PetscCall(MatDestroy(&A[1]));

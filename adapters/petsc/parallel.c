@@ -174,16 +174,20 @@ static PetscErrorCode exchange_of(Mat A, PetscInt width, PetscBool transposed, e
 
 /* ---- rows ---- */
 
-enum { BLOCK_ROWS = 32 };
+/* A line of a row at a time, so that few columns, each on pages of its own, are in use at once. */
+enum { BLOCK_ROWS = 256, LINE = 64 / sizeof(PetscScalar) };
 
 /* to[k, :] = row rows[k] of the matrix by column. */
 static void pack_rows(PetscScalar *to, const PetscScalar *from, PetscInt ld, const PetscInt rows[], PetscInt n, PetscInt width)
 {
     for (PetscInt first = 0; first < n; first += BLOCK_ROWS) {
         const PetscInt last = PetscMin(first + BLOCK_ROWS, n);
-        for (PetscInt j = 0; j < width; j++) {
+        for (PetscInt begin = 0; begin < width; begin += LINE) {
+            const PetscInt end = PetscMin(begin + LINE, width);
             for (PetscInt k = first; k < last; k++) {
-                to[k * width + j] = from[rows[k] + j * ld];
+                for (PetscInt j = begin; j < end; j++) {
+                    to[k * width + j] = from[rows[k] + j * ld];
+                }
             }
         }
     }
@@ -194,9 +198,12 @@ static void add_rows(PetscScalar *to, PetscInt ld, const PetscScalar *from, cons
 {
     for (PetscInt first = 0; first < n; first += BLOCK_ROWS) {
         const PetscInt last = PetscMin(first + BLOCK_ROWS, n);
-        for (PetscInt j = 0; j < width; j++) {
+        for (PetscInt begin = 0; begin < width; begin += LINE) {
+            const PetscInt end = PetscMin(begin + LINE, width);
             for (PetscInt k = first; k < last; k++) {
-                to[rows[k] + j * ld] += from[k * width + j];
+                for (PetscInt j = begin; j < end; j++) {
+                    to[rows[k] + j * ld] += from[k * width + j];
+                }
             }
         }
     }
