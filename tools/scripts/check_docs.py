@@ -134,9 +134,17 @@ def rows_of_selection(_, content):
     return ['|'.join(cells) for cells in calls.values()]
 
 
+def rows_of_petsc(_, content):
+    """Of bench/petsc_products.c: PETSc's time by ours, the widths side by side."""
+    rows = {}
+    for case in content:
+        rows.setdefault((case['matrix'], case['processes']), []).append(f"{case['petsc_ms'] / case['tessera_ms']:.2f}")
+    return ['|'.join(cells) for cells in rows.values()]
+
+
 # By the schema of a record; figures of others are not compared.
-ROWS_OF = {'elementwise/1': rows_of_elementwise, 'graphs/1': rows_of_graphs, 'masked/1': rows_of_masked, 'pipelines/1': rows_of_pipelines,
-           'products/1': rows_of_products, 'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
+ROWS_OF = {'elementwise/1': rows_of_elementwise, 'graphs/1': rows_of_graphs, 'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc,
+           'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
 
 
 def recorded_figures(page):
