@@ -84,6 +84,13 @@ static GrB_Info put_t(GrB_Matrix *T, const tsr_call *call)
     return info == GrB_SUCCESS ? apply_identity(call, given->C, NULL, NULL, *T) : info;
 }
 
+/* GrB_apply of GraphBLAS 10.5 with a mask or an accumulator takes a shallow copy of its input, and refuses to sort that. */
+static GrB_Info sort_t(GrB_Matrix T, const tsr_call *call)
+{
+    const bool refused = GxB_IMPLEMENTATION_MAJOR >= 10 && call->arrays.jumbled;
+    return refused ? tsr_real.GrB_Matrix_wait(T, GrB_MATERIALIZE) : GrB_SUCCESS;
+}
+
 static GrB_Info finish_through_t(tsr_call *call)
 {
     const tsr_settings s = tsr_settings_read(call->given.C);
@@ -91,6 +98,8 @@ static GrB_Info finish_through_t(tsr_call *call)
     GrB_Info info = new_t(&T, call);
     if (info == GrB_SUCCESS)
         info = tsr_pack(T, call->given.vector, call->t_by_col, &call->arrays);
+    if (info == GrB_SUCCESS)
+        info = sort_t(T, call);
     if (info == GrB_SUCCESS)
         info = put_t(&T, call);
     if (info == GrB_SUCCESS)
