@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/handover/finish.h"
 
+#include "src/graphblas/handover/extras.h"
+
 bool tsr_arrays_take(tsr_handover *a, GrB_Matrix C, bool vector, bool by_col)
 {
     GrB_Index b_bytes = 0, x_bytes = 0, nvals = 0;
@@ -78,10 +80,13 @@ GrB_Info tsr_settings_restore(GrB_Matrix C, const tsr_settings *s, bool conform)
 
 GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *s, bool conform)
 {
+    tsr_extras extras;
+    tsr_extras_read(&extras, C);
     GrB_Info info = tsr_pack(C, vector, by_col, arrays);
     if (info == GrB_SUCCESS)
         info = tsr_settings_restore(C, s, conform);
-    return info;
+    const GrB_Info restored = tsr_extras_restore(C, &extras);
+    return info == GrB_SUCCESS ? restored : info;
 }
 
 GrB_Info tsr_finish_conforming(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays)
