@@ -36,13 +36,6 @@ bool tsr_contents_allowed_inside(void)
     return enabled(0);
 }
 
-int tsr_contents_threads(void)
-{
-    int32_t threads = 0;
-    tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads);
-    return threads > 0 ? threads : 1;
-}
-
 tsr_device_array *tsr_contents_find(const void *handle)
 {
     tsr_record *record = tsr_table_get(handle, false);
@@ -264,14 +257,14 @@ static tsr_status fetch(absent *a, tsr_result *result)
 {
     const tsr_backend *backend = tsr_device_array_about(a->value)->backend;
     tsr_pins_use(a->arrays.x, backend);
-    const int threads = tsr_contents_threads();
+    const int threads = tsr_context_threads();
     return TSR_ATTEMPT(backend->arrays->download(tsr_device_array_kept(a->value), result, threads));
 }
 
 static void compact(absent *a)
 {
     const tsr_view v = tsr_device_array_view(a->value);
-    tsr_arrays_compact(&a->sparse, &a->arrays, v.nvec, v.vlen, v.type, tsr_contents_threads());
+    tsr_arrays_compact(&a->sparse, &a->arrays, v.nvec, v.vlen, v.type, tsr_context_threads());
     tsr_device_array_set_sparse(a->value);
 }
 

@@ -46,8 +46,6 @@ void tsr_contents_keep(const void *handle, tsr_device_array *value);
 /* Should contents be downloaded for this call (its name), that is why (static text; NULL: it is no longer): for the trace. */
 void tsr_contents_decline(const char *call, const char *why);
 
-int tsr_contents_threads(void);
-
 /* In the trace: contents (n places or entries) were downloaded. */
 void tsr_contents_report_download(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms);
 

@@ -20,6 +20,9 @@ void *tsr_real_symbol(const char *name);
 /* ---- state (state.c) ---- */
 bool tsr_door_blocking(void);         /* GrB_BLOCKING mode */
 bool tsr_door_in_child(void);         /* forked from a process that had started: pass everything through */
+/* Threads that a call of this thread may use, if its descriptor does not say: at least 1 (context.c). */
+int tsr_context_threads(void);
+
 /* User allocator given to GrB_init / GxB_init: results handed over to SuiteSparse come from here. */
 void *tsr_user_malloc(size_t size);
 /* As realloc; NULL: the block is as it was, also where the program brings no realloc of its own. */

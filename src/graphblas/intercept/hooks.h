@@ -155,6 +155,13 @@ GrB_Info tsr_state_init_with(GrB_Mode mode, void *(*user_malloc)(size_t), void *
                              void *(*user_realloc)(void *, size_t), void (*user_free)(void *));
 GrB_Info tsr_state_finalize(void);
 
+/* ---- context.c (contexts from version 8 on) ---- */
+#if GxB_IMPLEMENTATION_MAJOR >= 8
+GrB_Info tsr_context_engage(GxB_Context context);
+GrB_Info tsr_context_disengage(GxB_Context context);
+GrB_Info tsr_context_free(GxB_Context *context);
+#endif
+
 /* ---- table.c ---- */
 void tsr_table_drop(const void *handle);
 void tsr_table_clear(void);

@@ -131,15 +131,11 @@ static bool know_descriptor(unsigned *fact, GrB_Descriptor desc)
 const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc)
 {
     unsigned fact;
-    int32_t threads = 0;
     *mod = (tsr_modifiers){0};
     if (!know_descriptor(&fact, desc))
         return "descriptor not valid";
-    if (fact < THREADS)
-        tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads);
-    else
-        threads = (int32_t)(fact / THREADS);
+    const int threads = fact < THREADS ? tsr_context_threads() : (int)(fact / THREADS);
     *mod = (tsr_modifiers){.replace = fact & REPLACE, .mask_comp = fact & COMPLEMENT, .mask_struct = fact & STRUCTURE,
-                           .tran0 = fact & TRANSPOSE_0, .tran1 = fact & TRANSPOSE_1, .nthreads = threads > 0 ? threads : 1};
+                           .tran0 = fact & TRANSPOSE_0, .tran1 = fact & TRANSPOSE_1, .nthreads = threads};
     return NULL;
 }

@@ -13,7 +13,8 @@ INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/intercept/block_cache
            '#include "src/graphblas/intercept/hooks.h"\n#include "src/graphblas/intercept/pins.h"\n#include "src/graphblas/elementwise.h"\n#include "src/graphblas/selection.h"\n'
 
 # Wrappers written by hand: what they call instead of the real function.
-BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize'}
+BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize',
+           'GxB_Context_engage': 'tsr_context_engage', 'GxB_Context_disengage': 'tsr_context_disengage', 'GxB_Context_free': 'tsr_context_free'}
 PRODUCTS = {'GrB_mxm': 'tsr_try_mxm', 'GrB_mxv': 'tsr_try_mxv', 'GrB_vxm': 'tsr_try_vxm'}
 
 # Answered from a deferred product, which stays deferred, where its sum is known.
