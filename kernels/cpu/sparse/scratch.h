@@ -12,6 +12,7 @@ typedef struct tsr_scratch {
     void *sums;           /* elements of up to 8 bytes, any value */
     int64_t places;       /* of marks and sums */
     uint8_t generation;
+    int calls;            /* since there are these places, up to a few */
     int64_t *i;           /* a list of results: indices … */
     int64_t *from, *at;   /* … where each one's first product came from: entry of U, entry of A */
     void *x;
