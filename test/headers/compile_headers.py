@@ -26,8 +26,8 @@ def internal_headers(root):
                 yield path.relative_to(root).as_posix()
 
 
-def includes_graphblas(root, header):
-    return any(line.startswith("#include") and "GraphBLAS.h" in line for line in (root / header).read_text(encoding="utf-8").splitlines())
+def includes(root, header, name):
+    return any(line.startswith("#include") and name in line for line in (root / header).read_text(encoding="utf-8").splitlines())
 
 
 def doors(build, header):
@@ -56,8 +56,11 @@ def main():
     have_graphblas = "--graphblas" in arguments[:split]
     failed = 0
     for header in headers:
-        if not have_graphblas and not header.startswith("src/graphblas") and includes_graphblas(root, header):
+        if not have_graphblas and not header.startswith("src/graphblas") and includes(root, header, "GraphBLAS.h"):
             print(f"skipped {header}: no GraphBLAS here")
+            continue
+        if includes(root, header, "petsc"):
+            print(f"skipped {header}: PETSc's are not asked for")
             continue
         for door in doors(build, header):
             result = compile_alone(compiler, root, build, door, header, cpp)
