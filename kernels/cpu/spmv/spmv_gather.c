@@ -1,6 +1,7 @@
 /* SpMV by row with gathers: a row of at least GATHERED entries takes x by vectors, a shorter one by four scalars at once.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/common/simd.h"
+#include "kernels/cpu/spmv/dots.h"
 #include "kernels/cpu/spmv/spmv_kernels.h"
 
 #if TSR_VECTOR_BYTES > 16
@@ -10,8 +11,6 @@ enum { GATHERED = 12 };
 /* Entries [e, e + left) of an array, up to a vector of them; the other lanes are those of `none`, or zero. */
 #if TSR_VECTOR_BYTES == 64
 typedef __m512i vector;
-typedef __m512i indices_32;
-typedef __m256i indices_64;
 #define FIRST_32(left) ((__mmask16)((1u << (left)) - 1))
 #define FIRST_64(left) ((__mmask8)((1u << (left)) - 1))
 #define INDICES_32(i) _mm512_loadu_si512(i)
@@ -26,8 +25,6 @@ typedef __m256i indices_64;
 #define LOAD_FIRST_64(a, left) _mm512_maskz_loadu_epi64(FIRST_64(left), a)
 #else
 typedef __m256i vector;
-typedef __m256i indices_32;
-typedef __m128i indices_64;
 #define FIRST_32(left) _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(left)), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
 #define FIRST_64(left) _mm256_cmpgt_epi64(_mm256_set1_epi64x(left), _mm256_setr_epi64x(0, 1, 2, 3))
 #define FIRST_HALF(left) _mm_cmpgt_epi32(_mm_set1_epi32((int)(left)), _mm_setr_epi32(0, 1, 2, 3))
@@ -43,20 +40,6 @@ typedef __m128i indices_64;
 #define LOAD_FIRST_64(a, left) _mm256_maskload_epi64((const long long *)(const void *)(a), FIRST_64(left))
 #endif
 
-/* What a sum begins with, and what lanes without an entry hold.  Floating-point min and max begin at an infinity, so that one instruction will
- * do; should a sum still be that one, all terms may have been NaN. */
-#define IS_FLOAT(type) ((tsr_c_##type)0.5 != 0)
-#define START_plus(type) tsr_identity_plus_##type()
-#define START_min(type) (IS_FLOAT(type) ? (tsr_c_##type)LIMIT(type, HUGE_VAL) : tsr_identity_min_##type())
-#define START_max(type) (IS_FLOAT(type) ? (tsr_c_##type)LIMIT(type, -HUGE_VAL) : tsr_identity_max_##type())
-#define LIMIT(type, value) (IS_FLOAT(type) ? (value) : 0)
-#define REPAIRS_plus(type) false
-#define REPAIRS_min(type) IS_FLOAT(type)
-#define REPAIRS_max(type) IS_FLOAT(type)
-
-#define FAST_plus(type, x, y) tsr_add_plus_##type(x, y)
-#define FAST_min(type, x, y) ((y) < (x) ? (y) : (x))
-#define FAST_max(type, x, y) ((y) > (x) ? (y) : (x))
 #define VFAST_plus(type, x, y) tsr_vadd_plus_##type(x, y)
 #define VFAST_min(type, x, y) TSR_PASTE(VMIN, type)(x, y)
 #define VFAST_max(type, x, y) TSR_PASTE(VMAX, type)(x, y)
@@ -132,22 +115,8 @@ typedef __m128i indices_64;
     TSR_INLINE tsr_c_##type TSR_PASTE4(short_dot, add, mul, type)(const tsr_c_##type *a, int64_t a_step, const tsr_c_##type *x, const uint32_t *i, \
                                                               int64_t e, int64_t hi) \
     { \
-        tsr_c_##type sum = START_##add(type), sum1 = sum, sum2 = sum, sum3 = sum; \
-        for (; e + 4 <= hi; e += 4) { \
-            const tsr_c_##type t0 = TERM(type, mul, e), t1 = TERM(type, mul, e + 1); \
-            const tsr_c_##type t2 = TERM(type, mul, e + 2), t3 = TERM(type, mul, e + 3); \
-            sum = FAST_##add(type, sum, t0); \
-            sum1 = FAST_##add(type, sum1, t1); \
-            sum2 = FAST_##add(type, sum2, t2); \
-            sum3 = FAST_##add(type, sum3, t3); \
-        } \
-        for (; e < hi; e++) { \
-            const tsr_c_##type term = TERM(type, mul, e); \
-            sum = FAST_##add(type, sum, term); \
-        } \
-        sum = FAST_##add(type, sum, sum1); \
-        sum2 = FAST_##add(type, sum2, sum3); \
-        return FAST_##add(type, sum, sum2); \
+        SUM_BY_FOUR(type, add, mul) \
+        return sum; \
     } \
     static __attribute__((noinline)) bool TSR_PASTE4(all_nan, add, mul, type)(const tsr_spmv_job *job, int64_t e, int64_t hi) \
     { \

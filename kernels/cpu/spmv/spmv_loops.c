@@ -1,5 +1,6 @@
 /* Inner loops of SpMV for every type and semiring.  One value at a time: the loops wait for memory, not for arithmetic.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/spmv/dots.h"
 #include "kernels/cpu/spmv/spmv_kernels.h"
 
 #define INLINE static inline __attribute__((always_inline, unused))
@@ -26,53 +27,16 @@
 #define BEGIN_max(type, x, y) tsr_add_max_##type(x, y)
 #define BEGIN_lor(type, x, y) tsr_add_lor_##type(x, y)
 
-/* A dot product with a full x.  Floating-point min and max begin at an infinity, which is not NaN, so that one
- * comparison
- * will do; a sum that is still that infinity is NaN if all terms were. */
-#define FAST_plus(type, x, y) tsr_add_plus_##type(x, y)
-#define FAST_min(type, x, y) ((y) < (x) ? (y) : (x))
-#define FAST_max(type, x, y) ((y) > (x) ? (y) : (x))
-#define FAST_lor(type, x, y) tsr_add_lor_##type(x, y)
-#define FAST_any(type, x, y) ((void)(x), (y))
-#define IS_FLOAT(type) ((tsr_c_##type)0.5 != 0)
-#define START_plus(type) tsr_identity_plus_##type()
-#define START_min(type) (IS_FLOAT(type) ? (tsr_c_##type)START_FLOAT(type, 1) : tsr_identity_min_##type())
-#define START_max(type) (IS_FLOAT(type) ? (tsr_c_##type)START_FLOAT(type, -1) : tsr_identity_max_##type())
-#define START_lor(type) tsr_identity_lor_##type()
-#define START_any(type) ((tsr_c_##type)0)
-#define START_FLOAT(type, sign) (IS_FLOAT(type) ? (sign) * HUGE_VAL : 0)
-#define REPAIRS_plus(type) false
-#define REPAIRS_min(type) IS_FLOAT(type)
-#define REPAIRS_max(type) IS_FLOAT(type)
-#define REPAIRS_lor(type) false
-#define REPAIRS_any(type) false
-
 #define BY_ROW(type, add, mul, index) \
     INLINE tsr_c_##type TSR_PASTE5(dense_dot, add, mul, type, index)(const tsr_spmv_job *job, int64_t e, int64_t hi) \
     { \
         const index *i = job->i; \
         const tsr_c_##type *a = job->a, *x = job->x; \
         const int64_t a_step = job->a_step, x_mask = job->x_mask; \
-        tsr_c_##type sum = START_##add(type); \
         if (STOPS_##add) \
-            return e < hi ? TERM(type, mul, e) : sum; \
+            return e < hi ? TERM(type, mul, e) : START_##add(type); \
         const int64_t lo = e; \
-        tsr_c_##type sum1 = sum, sum2 = sum, sum3 = sum; \
-        for (; e + 4 <= hi; e += 4) { \
-            const tsr_c_##type t0 = TERM(type, mul, e), t1 = TERM(type, mul, e + 1); \
-            const tsr_c_##type t2 = TERM(type, mul, e + 2), t3 = TERM(type, mul, e + 3); \
-            sum = FAST_##add(type, sum, t0); \
-            sum1 = FAST_##add(type, sum1, t1); \
-            sum2 = FAST_##add(type, sum2, t2); \
-            sum3 = FAST_##add(type, sum3, t3); \
-        } \
-        for (; e < hi; e++) { \
-            const tsr_c_##type term = TERM(type, mul, e); \
-            sum = FAST_##add(type, sum, term); \
-        } \
-        sum = FAST_##add(type, sum, sum1); \
-        sum2 = FAST_##add(type, sum2, sum3); \
-        sum = FAST_##add(type, sum, sum2); \
+        SUM_BY_FOUR(type, add, mul) \
         if (REPAIRS_##add(type) && sum == START_##add(type)) { \
             bool all_nan = true; \
             for (e = lo; all_nan && e < hi; e++) \
