@@ -14,6 +14,7 @@ import os
 import pty
 import queue
 import re
+import signal
 import select
 import statistics
 import subprocess
@@ -137,7 +138,7 @@ def once(options, cell, side, enough):
             finally:
                 os.close(terminal)
                 if not seen or not seen.ended:
-                    process.kill()
+                    os.kill(process.pid, signal.SIGKILL)  # Popen.kill would reap one that has just ended
                 _, status, used = os.wait4(process.pid, 0)
                 process.returncode = os.waitstatus_to_exitcode(status)
         errors.seek(0)
