@@ -135,10 +135,10 @@ static bool few_considers(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, boo
     return tsr_few_considers(&given, selects);
 }
 
-/* Looked at before the call is taken apart. */
-typedef enum kind_t { ASSIGNS, UNARY, BINARY, SELECTS } kind_t;
+typedef enum call_kind { ASSIGNS, UNARY, BINARY, SELECTS } call_kind;
 
-static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, kind_t kind)
+/* Looked at before the call is taken apart. */
+static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, call_kind kind)
 {
     if (out->host)
         return few_considers(out, A, B, kind == SELECTS) || host_considers(out, A, B, kind == BINARY);
@@ -279,7 +279,7 @@ static bool match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp o
 }
 
 /* What an index-unary operator makes of A and y: by places (call->placed), or by comparing values with y. */
-static bool match_index(matched *call, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, const tsr_argument *y, kind_t kind)
+static bool match_index(matched *call, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, const tsr_argument *y, call_kind kind)
 {
     *call = (matched){0};
     tsr_ewise *step = &call->step;
