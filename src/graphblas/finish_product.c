@@ -12,9 +12,7 @@ static GrB_Info finish_direct(tsr_call *call, bool conform)
 /* SuiteSparse 7.4.0 gives an empty C under a structural mask the settings of the mask, where T is dense. */
 static GrB_Info keep_settings(GrB_Matrix C, const tsr_settings *s)
 {
-    const tsr_settings now = tsr_settings_read(C);
-    const bool kept = now.control == s->control && now.hyper_switch == s->hyper_switch && now.bitmap_switch == s->bitmap_switch;
-    return kept ? GrB_SUCCESS : tsr_settings_restore(C, s, true);
+    return tsr_settings_kept(C, s) ? GrB_SUCCESS : tsr_settings_restore(C, s, true);
 }
 
 static GrB_Info new_t(GrB_Matrix *T, const tsr_call *call)

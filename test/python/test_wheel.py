@@ -24,6 +24,26 @@ X = gb.Matrix.from_scalar(2.0, 100, 4)
 X[0, 0] = 2.0
 print(A.mxm(X, gb.semiring.plus_times).new().reduce_scalar(gb.monoid.plus).new().value)
 '''
+# A search's frontier, in a new vector and in its own place: from version 9 on objects have names, which packing resets.
+NAMED = '''
+from suitesparse_graphblas import ffi, initialize, lib
+initialize(memory_manager='c')
+n, null = 600, ffi.NULL
+A, u, w = ffi.new('GrB_Matrix *'), ffi.new('GrB_Vector *'), ffi.new('GrB_Vector *')
+lib.GrB_Matrix_new(A, lib.GrB_FP64, n, n)
+lib.GrB_Matrix_build_FP64(A[0], [i for i in range(n) for _ in range(8)], [(i + j) % n for i in range(n) for j in range(8)],
+                          [1.0] * (8 * n), 8 * n, lib.GrB_PLUS_FP64)
+for v, name in ((u, b'u'), (w, b'w')):
+    lib.GrB_Vector_new(v, lib.GrB_FP64, n)
+    lib.GrB_Vector_set_String(v[0], ffi.new('char[]', name), lib.GrB_NAME)
+lib.GrB_Vector_setElement_FP64(u[0], 1.0, 5)
+for c in (w, u):
+    lib.GrB_vxm(c[0], null, null, lib.GrB_PLUS_TIMES_SEMIRING_FP64, u[0], A[0], null)
+for v in (u, w):
+    name = ffi.new('char[]', 256)
+    lib.GrB_Vector_get_String(v[0], name, lib.GrB_NAME)
+    print(ffi.string(name).decode())
+'''
 FORCED = {'TESSERA_MODE': 'cpu', 'TESSERA_MIN_WORK': '0', 'TESSERA_VERBOSE': '1'}
 
 
@@ -146,6 +166,12 @@ class Programs(unittest.TestCase):
     def test_run(self):
         self.taken(self.run_python('-m', 'tessera', 'run', '-c', SCRIPT))
         self.taken(self.run_python('-m', 'tessera', 'run', '--', sys.executable, '-c', SCRIPT))
+
+    def test_names(self):
+        self.assertEqual(self.run_python('-c', NAMED).stdout, 'u\nw\n')
+        result = self.run_python('-m', 'tessera', 'run', '--', sys.executable, '-c', NAMED)
+        self.assertEqual(result.stdout, 'u\nw\n')
+        self.assertRegex(result.stderr, 'cpu:push +2 calls')
 
     def test_inside(self):
         self.taken(self.run_python('-c', 'import tessera.graphblas\n' + SCRIPT))

@@ -190,13 +190,9 @@ static bool stays_sparse(const tsr_few_target *t, const tsr_few *few, int64_t vl
 /* What conforms already need not be told to: that takes longer than the hand-over. */
 static GrB_Info finish(const tsr_few_target *t, tsr_handover *a, bool conforms)
 {
-    const tsr_settings *s = &t->settings;
     const GrB_Info info = tsr_pack(t->handle, t->vector, t->vector, a);
-    if (info != GrB_SUCCESS)
-        return info;
-    const tsr_settings now = tsr_settings_read(t->handle);
-    const bool same = now.control == s->control && now.bitmap_switch == s->bitmap_switch && now.hyper_switch == s->hyper_switch;
-    return same && conforms ? info : tsr_settings_restore(t->handle, s, true);
+    const bool done = info != GrB_SUCCESS || (conforms && tsr_settings_kept(t->handle, &t->settings));
+    return done ? info : tsr_settings_restore(t->handle, &t->settings, true);
 }
 
 bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_type type, const void *one)
@@ -207,18 +203,15 @@ bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_typ
         return false;
     fill(&a, few, size, one);
     free_replaced(&t->arrays, &a);
-    const int64_t end = a.nvals;
-    const tsr_handover given = a;
-    int64_t ends[2] = {0, end};
+    int64_t ends[2] = {0, a.nvals};
+    tsr_handover shown = a; /* SuiteSparse takes the arrays over, and may hold other offsets of a vector */
+    if (t->vector)
+        shown.p = (GrB_Index *)ends;
     *info = finish(t, &a, stays_sparse(t, few, t->vlen));
     tsr_arrays_free(&a);
     t->taken = false;
     t->arrays = (tsr_handover){.memory = &tsr_door_memory};
-    if (*info == GrB_SUCCESS) {
-        tsr_handover shown = given;
-        if (t->vector)
-            shown.p = (GrB_Index *)ends;
+    if (*info == GrB_SUCCESS)
         keep(t, &shown, type);
-    }
     return true;
 }

@@ -48,12 +48,20 @@ static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
                                                       a->x_bytes, a->iso, nvec, a->jumbled, NULL);
 }
 
-/* T = arrays, O(1) and without allocation.  Orientation: that of C for a dense result, the mask's for a sparse one. */
-GrB_Info tsr_pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *a)
+/* Orientation: that of C for a dense result, the mask's for a sparse one. */
+static GrB_Info pack_arrays(GrB_Matrix T, bool vector, bool by_col, tsr_handover *a)
 {
     if (a->p)
         return pack_sparse(T, a, by_col); /* that of a vector would allocate */
     return vector ? pack_vector((GrB_Vector)T, a) : pack_dense(T, a, by_col);
+}
+
+GrB_Info tsr_pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *a)
+{
+    tsr_extras extras;
+    tsr_extras_read(&extras, T);
+    const GrB_Info info = pack_arrays(T, vector, by_col, a), restored = tsr_extras_restore(T, &extras);
+    return info == GrB_SUCCESS ? restored : info;
 }
 
 tsr_settings tsr_settings_read(GrB_Matrix C)
@@ -63,6 +71,12 @@ tsr_settings tsr_settings_read(GrB_Matrix C)
     tsr_real.GxB_Matrix_Option_get_FP64(C, GxB_HYPER_SWITCH, &s.hyper_switch);
     tsr_real.GxB_Matrix_Option_get_FP64(C, GxB_BITMAP_SWITCH, &s.bitmap_switch);
     return s;
+}
+
+bool tsr_settings_kept(GrB_Matrix C, const tsr_settings *s)
+{
+    const tsr_settings now = tsr_settings_read(C);
+    return now.control == s->control && now.hyper_switch == s->hyper_switch && now.bitmap_switch == s->bitmap_switch;
 }
 
 GrB_Info tsr_settings_restore(GrB_Matrix C, const tsr_settings *s, bool conform)
@@ -80,13 +94,8 @@ GrB_Info tsr_settings_restore(GrB_Matrix C, const tsr_settings *s, bool conform)
 
 GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *s, bool conform)
 {
-    tsr_extras extras;
-    tsr_extras_read(&extras, C);
-    GrB_Info info = tsr_pack(C, vector, by_col, arrays);
-    if (info == GrB_SUCCESS)
-        info = tsr_settings_restore(C, s, conform);
-    const GrB_Info restored = tsr_extras_restore(C, &extras);
-    return info == GrB_SUCCESS ? restored : info;
+    const GrB_Info info = tsr_pack(C, vector, by_col, arrays);
+    return info == GrB_SUCCESS ? tsr_settings_restore(C, s, conform) : info;
 }
 
 GrB_Info tsr_finish_conforming(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays)

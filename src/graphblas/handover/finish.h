@@ -18,9 +18,11 @@ typedef struct tsr_settings {
 } tsr_settings;
 
 tsr_settings tsr_settings_read(GrB_Matrix C);
+bool tsr_settings_kept(GrB_Matrix C, const tsr_settings *settings); /* C has them */
 GrB_Info tsr_settings_restore(GrB_Matrix C, const tsr_settings *settings, bool conform);
 
-/* T = arrays, O(1) and without allocation.  by_col: how they are held. */
+/* T = arrays, O(1); T keeps its name and what else is no tsr_settings (extras.h), and nothing but a name is allocated.  by_col: how they are
+ * held. */
 GrB_Info tsr_pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *arrays);
 
 /* The same, and C has these settings.  conform: let SuiteSparse choose the format that its rules ask for, which may allocate. */
