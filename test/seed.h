@@ -12,4 +12,13 @@ static inline uint64_t test_seed(void)
     return text ? strtoull(text, NULL, 0) : 20261121;
 }
 
+/* splitmix64 */
+static inline uint64_t test_next(uint64_t *state)
+{
+    uint64_t z = *state += 0x9E3779B97F4A7C15u;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
+    return z ^ z >> 31;
+}
+
 #endif

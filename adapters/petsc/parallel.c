@@ -177,17 +177,34 @@ static PetscErrorCode exchange_of(Mat A, PetscInt width, PetscBool transposed, e
 /* A line of a row at a time, so that few columns, each on pages of its own, are in use at once. */
 enum { BLOCK_ROWS = 256, LINE = 64 / sizeof(PetscScalar) };
 
+/* Rows [first, last) and columns [begin, end). */
+typedef struct tile {
+    PetscInt first, last, begin, end;
+} tile;
+
+static tile first_tile(PetscInt n, PetscInt width)
+{
+    return (tile){.last = PetscMin(BLOCK_ROWS, n), .end = PetscMin(LINE, width)};
+}
+
+static void next_tile(tile *t, PetscInt n, PetscInt width)
+{
+    t->begin = t->end;
+    if (t->begin >= width) {
+        t->first = t->last;
+        t->last = PetscMin(t->last + BLOCK_ROWS, n);
+        t->begin = 0;
+    }
+    t->end = PetscMin(t->begin + LINE, width);
+}
+
 /* to[k, :] = row rows[k] of the matrix by column. */
 static void pack_rows(PetscScalar *to, const PetscScalar *from, PetscInt ld, const PetscInt rows[], PetscInt n, PetscInt width)
 {
-    for (PetscInt first = 0; first < n; first += BLOCK_ROWS) {
-        const PetscInt last = PetscMin(first + BLOCK_ROWS, n);
-        for (PetscInt begin = 0; begin < width; begin += LINE) {
-            const PetscInt end = PetscMin(begin + LINE, width);
-            for (PetscInt k = first; k < last; k++) {
-                for (PetscInt j = begin; j < end; j++) {
-                    to[k * width + j] = from[rows[k] + j * ld];
-                }
+    for (tile t = first_tile(n, width); t.first < n; next_tile(&t, n, width)) {
+        for (PetscInt k = t.first; k < t.last; k++) {
+            for (PetscInt j = t.begin; j < t.end; j++) {
+                to[k * width + j] = from[rows[k] + j * ld];
             }
         }
     }
@@ -196,14 +213,10 @@ static void pack_rows(PetscScalar *to, const PetscScalar *from, PetscInt ld, con
 /* Row rows[k] of the matrix by column += from[k, :]. */
 static void add_rows(PetscScalar *to, PetscInt ld, const PetscScalar *from, const PetscInt rows[], PetscInt n, PetscInt width)
 {
-    for (PetscInt first = 0; first < n; first += BLOCK_ROWS) {
-        const PetscInt last = PetscMin(first + BLOCK_ROWS, n);
-        for (PetscInt begin = 0; begin < width; begin += LINE) {
-            const PetscInt end = PetscMin(begin + LINE, width);
-            for (PetscInt k = first; k < last; k++) {
-                for (PetscInt j = begin; j < end; j++) {
-                    to[rows[k] + j * ld] += from[k * width + j];
-                }
+    for (tile t = first_tile(n, width); t.first < n; next_tile(&t, n, width)) {
+        for (PetscInt k = t.first; k < t.last; k++) {
+            for (PetscInt j = t.begin; j < t.end; j++) {
+                to[rows[k] + j * ld] += from[k * width + j];
             }
         }
     }

@@ -43,15 +43,31 @@ static void report_forward(const tsr_call *call, const char *reason, double ms)
     tsr_engine_report_forward(call->given.name, pattern, reason, ms);
 }
 
+/* How long it took. */
+static double forward_ms(tsr_call *call, const char *reason)
+{
+    const double start = tsr_engine_clock_ms();
+    call->info = call->door->forward(&call->given);
+    const double ms = tsr_engine_clock_ms() - start;
+    report_forward(call, reason, ms);
+    return ms;
+}
+
 /* It computes what is left to it; from here, if its time is worth knowing. */
 static bool forward(tsr_call *call, const char *reason)
 {
     if (!call->decision.timing && (!tsr_trace_wanted() || !call->door->bring(&call->given)))
         return false;
-    const double start = tsr_engine_clock_ms();
-    call->info = call->door->forward(&call->given);
-    report_forward(call, reason, tsr_engine_clock_ms() - start);
+    forward_ms(call, reason);
     return true;
+}
+
+bool tsr_engine_forward(const tsr_door *door, const tsr_arguments *given, const char *reason, int *info)
+{
+    tsr_call call = {.given = *given, .door = door};
+    const bool done = forward(&call, reason);
+    *info = done ? call.info : *info;
+    return done;
 }
 
 /* The same; how much the GPU is missed is what is found out. */
@@ -59,11 +75,7 @@ static bool observe(tsr_call *call)
 {
     if (!call->door->bring(&call->given))
         return false;
-    const double start = tsr_engine_clock_ms();
-    call->info = call->door->forward(&call->given);
-    const double ms = tsr_engine_clock_ms() - start;
-    report_forward(call, call->decision.reason, ms);
-    tsr_engine_observe(call, &call->decision, ms);
+    tsr_engine_observe(call, &call->decision, forward_ms(call, call->decision.reason));
     return true;
 }
 

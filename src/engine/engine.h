@@ -100,6 +100,9 @@ int64_t tsr_engine_ewise(const tsr_host_ewise *step, int nthreads);
 /* In the trace: `kernel` of a backend was run, with operands that were there; `record` says the rest. */
 void tsr_engine_report(const tsr_backend *backend, const char *kernel, tsr_trace_record record);
 
+/* The door's library does the call, timed, where the trace wants to know; false: it is the wrapper's, nobody does, or contents are lost. */
+bool tsr_engine_forward(const tsr_door *door, const tsr_arguments *given, const char *reason, int *info);
+
 /* The trace record of a call that is not ours (declined, or forwarded by the router). */
 void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason, double ms);
 

@@ -185,8 +185,8 @@ static tsr_status run_dense(tsr_call *call)
 {
     tsr_remote *r = &call->remote;
     const tsr_view *c = joined(call);
-    tsr_result result = {.x = call->arrays.x ? call->arrays.x : own_array(call), .b = call->arrays.b, .c = c ? c->x : NULL, .c_iso = c && c->iso, .may_stay = r->may_stay,
-                         .may_keep = r->may_keep};
+    tsr_result result = {.x = call->arrays.x ? call->arrays.x : own_array(call), .b = call->arrays.b, .c = c ? c->x : NULL,
+                         .c_iso = c && c->iso, .may_stay = r->may_stay, .may_keep = r->may_keep};
     const tsr_status status = execute(call, &result);
     r->stays = result.stays;
     if (status == TSR_OK && c)

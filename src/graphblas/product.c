@@ -203,15 +203,12 @@ static bool try_quietly(GrB_Info *info, const tsr_arguments *call)
     return done;
 }
 
-/* False: the wrapper does it, since nobody wants the time, or contents are lost. */
-static bool forward_timed(GrB_Info *info, const tsr_arguments *call, const char *why)
+static bool forward(GrB_Info *info, const tsr_arguments *call, const char *why)
 {
-    if (!tsr_trace_wanted() || !tsr_product_bring(call))
-        return false;
-    const double start = tsr_engine_clock_ms();
-    *info = call_aloud(call);
-    tsr_engine_report_forward(call->name, "", why, tsr_engine_clock_ms() - start);
-    return true;
+    int code = 0;
+    const bool done = tsr_engine_forward(&tsr_graphblas_door, call, why, &code);
+    *info = (GrB_Info)code;
+    return done;
 }
 
 static bool try_call(GrB_Info *info, const tsr_arguments *call)
@@ -220,7 +217,7 @@ static bool try_call(GrB_Info *info, const tsr_arguments *call)
         return true;
     const char *why = not_ours(call);
     if (why)
-        return forward_timed(info, call, why);
+        return forward(info, call, why);
     tsr_quiet_begin();
     const bool done = try_quietly(info, call);
     tsr_quiet_end();

@@ -15,11 +15,7 @@ static uint64_t state;
 
 static uint64_t draw(uint64_t n)
 {
-    state += 0x9E3779B97F4A7C15u;
-    uint64_t z = state;
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ z >> 27) * 0x94D049BB133111EBu;
-    return (z ^ z >> 31) % n;
+    return test_next(&state) % n;
 }
 
 /* ---- operands ---- */

@@ -36,10 +36,10 @@ static bool mask_is_listed(const tsr_few_step *s)
 
 /* ---- where T may have entries ---- */
 
-typedef enum walk_t { OF_MASK, OF_X, OF_Y, OF_ALL } walk_t;
+typedef enum walk { OF_MASK, OF_X, OF_Y, OF_ALL } walk;
 
 /* The operand whose entries are walked over. */
-static walk_t walk_of(const tsr_few_step *s)
+static walk walk_of(const tsr_few_step *s)
 {
     const bool x = s->has_x && is_sparse(&s->x), y = s->has_y && is_sparse(&s->y);
     if (x && (!y || s->x.nvals <= s->y.nvals) && !(mask_is_listed(s) && s->mask.nvals < s->x.nvals))
@@ -49,7 +49,7 @@ static walk_t walk_of(const tsr_few_step *s)
     return mask_is_listed(s) ? OF_MASK : OF_ALL;
 }
 
-static const tsr_view *view_of(const tsr_few_step *s, walk_t over)
+static const tsr_view *view_of(const tsr_few_step *s, walk over)
 {
     return over == OF_MASK ? &s->mask : over == OF_X ? &s->x : &s->y;
 }
@@ -71,7 +71,7 @@ static bool needs_positions(const tsr_few_step *s, const tsr_view *walked)
     return (s->has_x && same_list(&s->x, walked)) || (s->has_y && same_list(&s->y, walked));
 }
 
-static void list_entries(row *w, walk_t over)
+static void list_entries(row *w, walk over)
 {
     const tsr_few_step *s = w->s;
     const tsr_view *v = view_of(s, over);
@@ -126,7 +126,7 @@ static void list_mask(row *w)
     list_open(w, b ? b : x, b ? x : NULL);
 }
 
-static void apply_mask(row *w, walk_t over)
+static void apply_mask(row *w, walk over)
 {
     const tsr_few_step *s = w->s;
     if (!s->has_mask || over == OF_MASK || over == OF_ALL)
@@ -267,7 +267,7 @@ static void select_values(row *w)
 static void compute(row *w)
 {
     const tsr_few_step *s = w->s;
-    const walk_t over = walk_of(s);
+    const walk over = walk_of(s);
     const tsr_view *walked = over == OF_ALL ? NULL : view_of(s, over);
     if (over == OF_ALL)
         list_mask(w);
@@ -289,7 +289,7 @@ static void compute(row *w)
 /* The most that vector r has places for. */
 static int64_t room(const tsr_few_step *s, int64_t r)
 {
-    const walk_t over = walk_of(s);
+    const walk over = walk_of(s);
     return over == OF_ALL ? s->vlen : entries(view_of(s, over), r);
 }
 
@@ -327,7 +327,7 @@ bool tsr_few_step_takes(const tsr_few_step *s)
 
 int64_t tsr_few_step_work(const tsr_few_step *s)
 {
-    const walk_t over = walk_of(s);
+    const walk over = walk_of(s);
     int64_t work = over == OF_ALL ? s->nvec * s->vlen / 8 : view_of(s, over)->nvals;
     work += (s->has_c && is_sparse(&s->c)) ? s->c.nvals : 0;
     if (s->has_mask && is_sparse(&s->mask))
