@@ -51,7 +51,10 @@ another_graphblas() {
     case $? in
     0) good "another major version of GraphBLAS" ;;
     69) say "another major version of GraphBLAS: not run ($(tail -n 1 "$logs/step"))" ;;
-    *) bad "another major version of GraphBLAS" "$logs/step" ;;
+    *)
+        bad "another major version of GraphBLAS" "$logs/step"
+        tools/scripts/count_tests.py build-graphblas*/meson-logs/*.json 2>&1 >/dev/null | tail -n 60 | sed 's/^/    /'
+        ;;
     esac
 }
 

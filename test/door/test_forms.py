@@ -1,7 +1,7 @@
 """The same program plain and through each form of the door prints the same; other libraries are passed through.
 
-usage: test_forms.py CASE, with the paths in the environment: CALLS, CALLS_AHEAD (linked ahead), LIBTESSERA,
-REPLACEMENT (folder, may be empty), CALLS_FAKE, FAKES (folder with fake_good, fake_extra, fake_major, fake_says)
+usage: test_forms.py CASE, with the paths in the environment: CALLS, CALLS_AHEAD (linked ahead), LIBTESSERA, PROFILER (another library
+to preload), REPLACEMENT (folder, may be empty), CALLS_FAKE, FAKES (folder with fake_good, fake_extra, fake_major, fake_says)
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -51,6 +51,13 @@ def case_replacement():
 
 def case_two_doors():
     same([PLAIN['CALLS']], LD_PRELOAD=PLAIN['LIBTESSERA'], LD_LIBRARY_PATH=PLAIN['REPLACEMENT'])
+
+
+def case_profiler():
+    """Between a library that is preloaded before it and the real one, each call passes once."""
+    forced = {'TESSERA_MODE': 'cpu', 'TESSERA_MIN_WORK': '0'}
+    said = [same([PLAIN['CALLS']], LD_PRELOAD=PLAIN['PROFILER'] + tessera, **forced) for tessera in ('', ':' + PLAIN['LIBTESSERA'])]
+    require('profiler: 0' not in said[0] and said[0] == said[1], said)
 
 
 def case_check():

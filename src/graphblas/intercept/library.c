@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-__attribute__((visibility("default"))) const tsr_symbols *tsr_door_library;
+__attribute__((visibility("protected"))) const tsr_symbols *tsr_door_library; /* of each door its own, wherever it is loaded */
 
 /* `mxm`: GrB_mxm must be this one; NULL: whichever. */
 static bool is_real(const tsr_symbols *symbols, const void *mxm)
