@@ -42,6 +42,7 @@ with tempfile.TemporaryDirectory() as place, chromium.Chromium() as browser:
                 assert not seen['requests'], f"{where} asks for {seen['requests']}"
                 assert not seen['errors'], f"{where}: {seen['errors']}"
                 assert seen['width'] <= width, f"{where} is {seen['width']} pixels wide"
+                assert not seen['cut'], f"{where} shows only a part of {seen['cut']}"
                 assert seen['smallest'] >= 8, f"{where} has letters of {seen['smallest']:.1f} pixels"
                 colours.add(seen['dark'])
         assert len(colours) == 2, f'{page}: light and dark look the same'

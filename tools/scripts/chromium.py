@@ -77,7 +77,8 @@ class Chromium:
             self.events.append(answer)
 
     def show(self, path, width, dark=False, height=900):
-        """Open a file; {'requests': others than itself, 'errors': of scripts, 'width': of its contents, 'smallest': px of its letters}."""
+        """Open a file; {'requests': others than itself, 'errors': of scripts, 'width': of its contents, 'smallest': px of its letters,
+        'cut': pictures and words that end outside of the window or lie in something to be scrolled}."""
         self.events.clear()
         url = pathlib.Path(path).resolve().as_uri()
         self.call('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
@@ -92,7 +93,7 @@ class Chromium:
         errors = [event for event in self.events if event.get('method') in ('Runtime.exceptionThrown', 'Log.entryAdded')]
         return {'requests': [request for request in requests if request != url], 'errors': errors,
                 'width': self.evaluate('document.scrollingElement ? document.scrollingElement.scrollWidth : 0'),
-                'smallest': self.evaluate(SMALLEST), 'dark': self.evaluate('getComputedStyle(document.body || document.documentElement).backgroundColor')}
+                'smallest': self.evaluate(SMALLEST), 'cut': self.evaluate(CUT), 'dark': self.evaluate('getComputedStyle(document.body || document.documentElement).backgroundColor')}
 
     def evaluate(self, expression):
         return self.call('Runtime.evaluate', expression=expression, returnByValue=True)['result'].get('value')
@@ -115,3 +116,6 @@ SMALLEST = """(() => { let least = 99; const walker = document.createTreeWalker(
     if (svg && svg.viewBox.baseVal.width) size *= svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
     least = Math.min(least, size); }
   return least; })()"""
+
+CUT = """[...document.querySelectorAll('body *')].filter(e => { const box = e.getBoundingClientRect();
+  return box.width && !e.closest('svg svg *') && (box.left < -1 || box.right > innerWidth + 1); }).map(e => e.tagName + ' ' + e.textContent.slice(0, 40))"""

@@ -11,7 +11,7 @@
 #include "tools/tessera/report.h"
 #include "tools/tessera/tool.h"
 
-enum { MOST_KINDS = 128, MOST_DRAWN = 4000, WIDTH = 1000, LANE = 34, LABEL = 110 };
+enum { MOST_KINDS = 128, MOST_DRAWN = 4000, WIDTH = 1000 };
 
 static const char *const places[TSR_PLACES] = {"SuiteSparse", "Tessera, CPU", "Tessera, GPU"};
 static const char *const classes[TSR_PLACES] = {"plain", "ours", "device"};
@@ -135,15 +135,26 @@ static double shortest_drawn(const tsr_report *r)
 
 static void put_call(FILE *out, const tsr_report_call *c, double first, double scale)
 {
-    const double start = LABEL + (c->end_ms - c->ms - first) * scale, width = fmax(c->ms * scale, 0.7);
-    fprintf(out, "<rect x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\" class=\"%s\"><title>", start, 6 + c->place * LANE, width, LANE - 12,
-            classes[c->place]);
+    fprintf(out, "<rect x=\"%.2f\" y=\"0\" width=\"%.2f\" height=\"1\"><title>", (c->end_ms - c->ms - first) * scale, fmax(c->ms * scale, 0.7));
     put(out, c->call);
     fputc(' ', out);
     put(out, c->pattern);
     fprintf(out, " %.3f ms, %s: ", c->ms, c->route);
     put(out, c->reason);
     fputs("</title></rect>\n", out);
+}
+
+/* Stretched to the width that there is, so it has no letters. */
+static void put_lane(FILE *out, const tsr_report *r, tsr_report_place place, double first, double scale, double least)
+{
+    fprintf(out, "<div class=\"name\">%s</div><svg viewBox=\"0 0 %d 1\" preserveAspectRatio=\"none\" role=\"img\" fill=\"var(--%s)\"><title>Calls over "
+                 "time: %s</title>\n", places[place], WIDTH, classes[place], places[place]);
+    for (int64_t k = 0; k < r->count; k++) {
+        if (r->call[k].place == place && r->call[k].ms >= least) {
+            put_call(out, &r->call[k], first, scale);
+        }
+    }
+    fputs("</svg>\n", out);
 }
 
 static void put_timeline(FILE *out, const tsr_report *r)
@@ -153,22 +164,12 @@ static void put_timeline(FILE *out, const tsr_report *r)
         first = fmin(first, r->call[k].end_ms - r->call[k].ms);
         last = fmax(last, r->call[k].end_ms);
     }
-    const double length = fmax(last - first, 1e-3), scale = (WIDTH - LABEL - 10) / length, least = shortest_drawn(r);
-    const int height = TSR_PLACES * LANE + 26;
-    fprintf(out, "<h2>When, and where</h2>\n<div class=\"wide\"><svg viewBox=\"0 0 %d %d\" style=\"min-width:640px\" role=\"img\" fill=\"var(--text)\" "
-                 "font-size=\"13\"><title>Calls by place over time</title>\n", WIDTH, height);
-    fputs("<style>rect.plain{fill:var(--plain)}rect.ours{fill:var(--ours)}rect.device{fill:var(--device)}</style>\n", out);
+    const double length = fmax(last - first, 1e-3), least = shortest_drawn(r);
+    fputs("<h2>When, and where</h2>\n<div class=\"lanes\">\n", out);
     for (int p = 0; p < TSR_PLACES; p++) {
-        fprintf(out, "<text x=\"0\" y=\"%d\">%s</text><line x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\" stroke=\"var(--line)\"/>\n", p * LANE + 22, places[p],
-                LABEL, WIDTH, (p + 1) * LANE - 2, (p + 1) * LANE - 2);
+        put_lane(out, r, (tsr_report_place)p, first, WIDTH / length, least);
     }
-    for (int64_t k = 0; k < r->count; k++) {
-        if (r->call[k].ms >= least) {
-            put_call(out, &r->call[k], first, scale);
-        }
-    }
-    fprintf(out, "<text x=\"%d\" y=\"%d\">0</text><text x=\"%d\" y=\"%d\" text-anchor=\"end\">%.4g ms</text></svg></div>\n", LABEL, height - 6, WIDTH - 10,
-            height - 6, length);
+    fprintf(out, "<div class=\"axis soft\"><span>0</span><span>%.4g ms</span></div></div>\n", length);
     if (least > 0) {
         fprintf(out, "<p class=\"soft\">Calls below %.3g ms are not drawn.</p>\n", least);
     }
