@@ -8,7 +8,7 @@
 
 #include "src/base/hash.h"
 
-enum { KINDS = 64, LARGEST_PART = 4, STEP = 4, REPEATS = 3, MANY_ROWS = 256, RUN = 16 };
+enum { KINDS = 64, LARGEST_PART = 4, STEP = 4, REPEATS = 3, MANY_ROWS = 256, RUN = 16, GALLOP = 8 };
 /* A part is large enough when it takes such a part of what all would take, at least least_ms, or else enough_ms; and such a share of
  * what the product is predicted to take here. */
 static const double enough_part = 0.05, least_ms = 4, enough_ms = 32, enough_share = 0.01;
@@ -100,7 +100,15 @@ static bool can_weigh(const tsr_call *call)
     return p->op == TSR_OP_MASKED_DOT && has_vectors(&p->mask, call->swapped) && has_vectors(&p->a, false) && has_vectors(&p->b, true);
 }
 
-/* Multiplications of sparse times sparse, or entries of both operands that meet under the mask.  rows: NULL is all. */
+/* Steps of the dot product of two sorted lists: a list more than GALLOP times as long as the other is searched, not walked through, and
+ * where one is empty nothing is done. */
+static double dot_steps(int64_t left, int64_t right)
+{
+    const int64_t shorter = left < right ? left : right, longer = left < right ? right : left;
+    return shorter == 0 ? 0 : longer > GALLOP * shorter ? (double)shorter * log2((double)longer) : (double)(shorter + longer);
+}
+
+/* Multiplications of sparse times sparse, or steps of the dot products of the mask's entries.  rows: NULL is all. */
 static double weight_of(const tsr_call *call, const int64_t *rows, int64_t count)
 {
     const sides s = sides_of(call);
@@ -109,8 +117,10 @@ static double weight_of(const tsr_call *call, const int64_t *rows, int64_t count
     double weight = 0;
     for (int64_t k = 0; k < count; k++) {
         const int64_t row = rows ? rows[k] : k;
-        for (int64_t e = walked->p[row]; e < walked->p[row + 1]; e++)
-            weight += (double)((masked ? length_of(s.own, row) : 0) + length_of(s.other, index_at(walked, e)));
+        for (int64_t e = walked->p[row]; e < walked->p[row + 1]; e++) {
+            const int64_t other = length_of(s.other, index_at(walked, e));
+            weight += masked ? dot_steps(length_of(s.own, row), other) : (double)other;
+        }
     }
     return weight;
 }
@@ -149,7 +159,7 @@ static bool is_enough(const part *p, double predicted_ms)
 }
 
 /* Parts grow until one is enough: its time counts for the whole, but for what does not depend on the size, which the quickest tells
- * (a part of one row may be computed in another, slower way). */
+ * (a part of one row may be computed in another, slower way).  If that one was quicker by its work too, there is nothing to be told. */
 static double measure(const tsr_call *call, int64_t *rows, int64_t nrows)
 {
     part quickest, last;
@@ -164,7 +174,7 @@ static double measure(const tsr_call *call, int64_t *rows, int64_t nrows)
         if (last.ms < quickest.ms)
             quickest = last;
     }
-    if (last.work <= quickest.work || last.ms <= quickest.ms)
+    if (last.work <= quickest.work || scaled(&quickest) <= scaled(&last))
         return last.work > 0 ? scaled(&last) : -1;
     return quickest.ms + (last.ms - quickest.ms) * (last.all - quickest.work) / (last.work - quickest.work);
 }
