@@ -6,6 +6,8 @@ import gzip
 import html.parser
 import os
 import pathlib
+import pty
+import re
 import subprocess
 import sys
 import tempfile
@@ -47,6 +49,79 @@ class Arguments(unittest.TestCase):
         self.refused(2, "no option '--fast'", '--fast')
         self.refused(2, 'one graph file', str(ROOT / 'README.md'), str(ROOT / 'LICENSE'))
         self.assertIn('--html=PAGE.html', demo('--help').stdout)
+
+
+# Programs of a build folder that is not there: 60 ms plain, 20 ms through `tessera run`.
+PROGRAM = """#!/bin/sh
+[ -n "$THROUGH" ] && ms=20 || ms=60
+echo "step ${0##*/} $ms"
+echo "answer 1"
+case "$1" in --against) echo "difference ${0##*/} $DIFFERENCE" ;; esac
+"""
+LAUNCHER = """#!/bin/sh
+while [ "$1" != -- ]; do shift; done; shift
+if [ -n "$TESSERA_TRACE" ]; then echo '{"route":"cpu:masked_dot_csr"}'; fi
+THROUGH=1 exec "$@"
+"""
+NINJA = """#!/bin/sh
+if [ "$3" = -t ]; then for name in $NAMES; do echo "examples/$name: phony"; done; else echo "[1/57] Compiling a"; echo "[57/57] Linking b"; fi
+"""
+
+
+class Whole(unittest.TestCase):
+    """demo.py with such a folder."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        source = (ROOT / 'tools' / 'scripts' / 'demo.py').read_text(encoding='utf-8')
+        self.names = re.search(r"PROGRAMS = \(([^)]*)\)", source)[1].replace("'", '').replace(',', ' ').split()
+        for path, text in [('ninja', NINJA), ('tools/tessera', LAUNCHER), *(('examples/' + name, PROGRAM) for name in self.names)]:
+            file = pathlib.Path(self.folder.name, path)
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text, encoding='ascii')
+            file.chmod(0o755)
+
+    def run_demo(self, *arguments, difference='0', **options):
+        environment = {**os.environ, 'BUILD': self.folder.name, 'PATH': f"{self.folder.name}:{os.environ['PATH']}", 'NAMES': ' '.join(self.names),
+                       'DIFFERENCE': difference, 'TERM': 'xterm'}
+        environment.pop('NO_COLOR', None)
+        return subprocess.run([sys.executable, ROOT / 'tools' / 'scripts' / 'demo.py', *arguments], env=environment, text=True, timeout=100, check=False,
+                              **{'capture_output': True, **options})
+
+    def on_terminal(self, *arguments):
+        """Standard output and standard error of a terminal."""
+        main, terminal = pty.openpty()
+        self.run_demo(*arguments, capture_output=False, stdout=terminal, stderr=terminal)
+        os.close(terminal)
+        text = b''
+        try:
+            while piece := os.read(main, 4096):
+                text += piece
+        except OSError:  # the other end is closed
+            pass
+        os.close(main)
+        return text.decode()
+
+    def test_karate_is_a_line_and_the_end_a_sentence(self):
+        page = os.path.join(self.folder.name, 'page.html')
+        done = self.run_demo('--html=' + page, 'karate', 'rmat:16')
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        self.assertEqual(len(re.findall(r'(?m)^Karate club .* answers as without Tessera', done.stdout)), 1)
+        self.assertEqual(done.stdout.count('3.00x ████'), len(self.names))  # a bar for each, none of the karate club
+        self.assertRegex(done.stdout, f'{len(self.names)} timed steps: 3.0 times as fast in the geometric mean')
+        self.assertRegex(done.stdout.splitlines()[-1], '^Next: .*tessera run -- ./your-program')
+        self.assertTrue(os.path.getsize(page))
+
+    def test_a_wrong_answer_is_an_error(self):
+        done = self.run_demo('karate', difference='.1')
+        self.assertEqual((done.returncode, 'DIFFER' in done.stdout, done.stderr.count('\n')), (1, True, 1))
+
+    def test_progress_and_colour_on_terminals_only(self):
+        seen = self.on_terminal('rmat:16')
+        for wanted in ('Compiling [1/57]', 'Compiling [57/57]', 'turn 1 of 3, plain', '\033[32m'):
+            self.assertIn(wanted, seen)
+        self.assertNotIn('\033', self.run_demo('rmat:16').stdout)
 
 
 class Page(unittest.TestCase):
