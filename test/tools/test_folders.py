@@ -25,7 +25,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert name in targets and not targets[name]['build_by_default'], f'{name}: not a target, or always built'
     assert targets['tessera_suitesparse']['filename'][0].endswith('tools/libtessera_suitesparse.so')
     commands = output('ninja', '-C', fresh, '-t', 'query', 'tools/tessera')
-    assert 'libtessera_suitesparse.so' in commands and 'libtessera_watch.so' in commands, 'tools/tessera does not bring its modules'
+    assert all(f'libtessera_{name}.so' in commands for name in ('suitesparse', 'watch', 'handles')), 'tools/tessera does not bring its modules'
 
     # Packing after an install: `ninja uninstall` still deletes what was installed.
     copy = pathlib.Path(folder, 'copy')

@@ -107,7 +107,7 @@ class Page(unittest.TestCase):
             self.assertEqual(run('--report=' + path, '--', 'sh', '-c', 'kill -9 $$').returncode, 137)
             self.assertEqual(run('--report=' + path, '--', 'no-such-program').returncode, 127)
             with open(path, encoding='utf-8') as file:
-                self.assertIn('--replace', file.read())
+                self.assertIn('of a shared libgraphblas', file.read())
             refused = run('--report=/nonexistent/page.html', '--', PROGRAM, GRAPH)
             self.assertEqual((refused.returncode, refused.stdout, refused.stderr.count('\n')), (73, '', 1))
 

@@ -252,8 +252,7 @@ int tsr_report_write(const char *path, const tsr_report *report, const char *pro
     qsort(t.kinds, (size_t)t.used, sizeof *t.kinds, by_time);
     put_head(out, report, &t, program);
     if (t.calls == 0) {
-        fputs("<p>It made no call that Tessera looks at: no GrB_mxm, mxv or vxm of a libgraphblas that it is linked to. Programs that load the "
-              "library themselves (Python, Julia) need <code>--replace</code>.</p>\n", out);
+        fputs("<p>It made no call that Tessera looks at: no GrB_mxm, mxv or vxm of a shared libgraphblas.</p>\n", out);
     } else {
         put_timeline(out, report);
         put_computed(out, &t);

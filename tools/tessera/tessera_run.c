@@ -50,14 +50,15 @@ static bool put_first(const char *name, const char *value)
 
 static int set_preload(void)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], handles[PATH_MAX];
     if (!tsr_tool_find_library(path, sizeof path, "libtessera.so")) {
         return tsr_tool_fail(TSR_EXIT_BROKEN, "libtessera.so is not where this command looks for it; install again");
     }
     if (strpbrk(path, " :")) {
         return tsr_tool_fail(TSR_EXIT_BROKEN, "%s cannot be preloaded: its path holds a space or a colon", path);
     }
-    return put_first("LD_PRELOAD", path) ? 0 : tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
+    bool good = !tsr_tool_find_library(handles, sizeof handles, TSR_HANDLES_MODULE) || strpbrk(handles, " :") || put_first("LD_PRELOAD", handles);
+    return good && put_first("LD_PRELOAD", path) ? 0 : tsr_tool_fail(TSR_EXIT_BROKEN, "out of memory");
 }
 
 /* Folders graphblas7, graphblas9 ... installed beside each other: the loader takes the library with the SONAME that is asked for. */
@@ -168,8 +169,7 @@ static void list_options(start *s)
         s->options[n] = (struct argp_option){s->names[n], FIRST_OPTION + n, "VALUE", 0, docs[n], 0};
     }
     s->options[n] = (struct argp_option){"replace", KEY_REPLACE, NULL, 0,
-                                         "Search the replacement libgraphblas first instead of preloading: for "
-                                         "programs that load it themselves (Python, Julia)", 1};
+                                         "Search the replacement libgraphblas first instead of preloading", 1};
     s->options[n + 1] = (struct argp_option){"quiet", KEY_QUIET, NULL, 0, "Say nothing of our own at the end", 1};
     s->options[n + 2] = (struct argp_option){"report", KEY_REPORT, "FILE.html", 0,
                                              "Write a page: which calls were computed where, when, what moved, what was saved", 1};

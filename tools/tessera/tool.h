@@ -15,6 +15,8 @@ enum { TSR_EXIT_FILE = 2, TSR_EXIT_BROKEN = 70, TSR_EXIT_NOT_EXECUTABLE = 126, T
 #define TSR_CUSPARSE_MODULE "libtessera_cusparse.so"
 /* tools/tessera/watch.c */
 #define TSR_WATCH_MODULE "libtessera_watch.so"
+/* tools/tessera/handles.c */
+#define TSR_HANDLES_MODULE "libtessera_handles.so"
 
 /* argv[0] is "tessera <command>"; returns the exit code, which becomes 74 if standard output cannot be written. */
 int tsr_tool_run(int argc, char **argv);
