@@ -1,4 +1,4 @@
-/* Time of cheap GraphBLAS calls that Tessera only forwards: one line per function, "name nanoseconds".
+/* Time of cheap GraphBLAS calls that Tessera only forwards: the version, then one line per function, "name nanoseconds".
  * With an argument: after one product, so that the side table is not empty.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <GraphBLAS.h>
@@ -85,6 +85,9 @@ int main(int argc, char **argv)
     GrB_Matrix_wait(matrix, GrB_MATERIALIZE);
     if (argc > 1)
         one_product();
+    int version[3] = {0};
+    GxB_Global_Option_get(GxB_LIBRARY_VERSION, version);
+    printf("%d.%d.%d\n", version[0], version[1], version[2]);
     printf("GrB_getVersion %.2f\n", best_time(call_get_version));
     printf("GrB_Matrix_nvals %.2f\n", best_time(call_nvals));
     printf("GrB_Matrix_setElement_FP64 %.2f\n", best_time(call_set_element));
