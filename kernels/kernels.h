@@ -58,6 +58,10 @@ typedef struct tsr_host_ewise {
 /* Returns how many entries are present.  The bits are those of one operator after the other. */
 int64_t tsr_cpu_ewise(const tsr_host_ewise *step, int nthreads);
 
+/* result[v] = the sum of vector v of a full array of the host, of sums->type; at least one element each.  Sums across vectors join in order,
+ * those along one in eight parts.  False: the type has no such monoid, nothing is written. */
+bool tsr_cpu_sums(const tsr_sums *sums, void *result, int nthreads);
+
 /* Softmax of every row of values held by row, FP32 or FP64, as tsr_cuda_softmax_rows: y = exp(x - m) / sum of exp(x - m), m the row's
  * largest value; sums in FP64.  Row r has x and y [p[r], p[r+1]); y may be x. */
 void tsr_cpu_softmax_rows(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);

@@ -23,7 +23,7 @@ const tsr_backend *tsr_backend_cpu(void)
         .select_count = tsr_cpu_select_count, .select_fill = tsr_cpu_select_fill, .select_end = tsr_cpu_select_end,
         .extract_begin = tsr_cpu_extract_begin, .extract_count = tsr_cpu_extract_count, .extract_fill = tsr_cpu_extract_fill,
         .extract_end = tsr_cpu_extract_end, .indices_fit = tsr_indices_fit, .gather = tsr_cpu_gather};
-    static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .push = tsr_cpu_push,
+    static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .sums = tsr_cpu_sums, .push = tsr_cpu_push,
                                           .pull = tsr_cpu_pull, .few_step = tsr_cpu_few_step, .few_merge = tsr_cpu_few_merge,
                                           .few_scatter = tsr_cpu_few_scatter, .softmax_rows = tsr_cpu_softmax_rows,
                                           .selection = &selection};

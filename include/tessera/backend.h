@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 8
+#define TSR_BACKEND_API_VERSION 9
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -184,6 +184,7 @@ struct tsr_selection_kernels;
 typedef struct tsr_backend_host {
     void (*add_to)(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
     int64_t (*ewise)(const struct tsr_host_ewise *step, int nthreads);
+    bool (*sums)(const tsr_sums *sums, void *result, int nthreads);
     tsr_status (*push)(const struct tsr_push *push, int64_t work, struct tsr_few *result);
     int64_t (*pull)(const struct tsr_push *pull, int8_t *b, void *x);
     tsr_status (*few_step)(const struct tsr_few_step *step, struct tsr_few *t);

@@ -1,12 +1,16 @@
-/* Reductions on a device, as operations: of the rows of a matrix, and of all entries to a scalar.
+/* Reductions, as operations: of the rows of a matrix, on a device or on the host, and of all entries to a scalar, on a device.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 
+#include "src/base/split.h"
 #include "src/base/types.h"
 #include "src/engine/attempt.h"
 #include "src/engine/contents.h"
 #include "src/engine/elementwise.h"
 #include "src/engine/engine.h"
+#include "src/policy/elementwise.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
 
 /* ---- rows ---- */
 
@@ -75,6 +79,70 @@ static void describe_rows(char *text, size_t size, const tsr_call *call)
 
 const tsr_operation tsr_row_sums_operation = {.resolve = resolve_rows, .decide = decide_rows, .run = run_rows,
                                               .settle = tsr_settle_update, .use = use, .describe = describe_rows, .kernel = "reduce"};
+
+/* ---- rows of a full matrix on the host ---- */
+
+static bool orient_host_rows(tsr_sums *sums, const tsr_view *a, bool columns)
+{
+    sums->value = (void *)(uintptr_t)a->x;
+    sums->vectors = columns ? a->ncols : a->nrows;
+    sums->length = columns ? a->nrows : a->ncols;
+    sums->across = a->by_col != columns;
+    return a->format == TSR_FULL && !a->iso && a->type == sums->type && sums->vectors > 0 && sums->length > 0;
+}
+
+/* C += T needs no third object where C is full. */
+static void plan_accum(tsr_call *call)
+{
+    const tsr_arguments *g = &call->given;
+    tsr_ewise_op op;
+    tsr_type type;
+    call->through_t = g->accum;
+    call->add_c = g->accum && call->door->form(g->C) == 1u << TSR_FULL && call->door->accumulator(&op, &type, g->accum) &&
+                  op == TSR_EWISE_PLUS && type == call->of.sums.type && type != TSR_BOOL && call->door->view(&call->c, g->C, NULL);
+}
+
+static const char *resolve_host_rows(tsr_call *call)
+{
+    tsr_sums *sums = &call->of.sums;
+    const tsr_arguments *g = &call->given;
+    tsr_shape c;
+    tsr_view a;
+    if (g->M || call->mod.mask_comp || g->C == g->A || !call->door->shape(&c, g->C, true) || c.type != sums->type)
+        return "C has a mask or another type";
+    if (!call->door->view(&a, g->A, NULL) || !orient_host_rows(sums, &a, call->mod.tran0) || c.nrows != sums->vectors)
+        return "the matrix does not fit";
+    const double elements = (double)sums->vectors * (double)sums->length;
+    if (elements < TSR_EWISE_LEAST && !tsr_config_forces_cpu())
+        return "not worth it";
+    call->t_by_col = true;
+    call->product.m = sums->vectors;
+    call->product.n = 1;
+    call->product.semiring.type = sums->type;
+    call->product.nthreads = tsr_parts((int64_t)elements, TSR_THREAD_WORK, call->mod.nthreads);
+    plan_accum(call);
+    return NULL;
+}
+
+static void decide_host_rows(tsr_call *call)
+{
+    call->decision.backend = tsr_backend_cpu();
+    snprintf(call->decision.reason, sizeof call->decision.reason, "the matrix is full");
+}
+
+static bool reserve_host_rows(tsr_call *call)
+{
+    return tsr_arrays_dense(&call->arrays, call->door->memory, call->of.sums.vectors, call->of.sums.type, false);
+}
+
+static tsr_status run_host_rows(tsr_call *call)
+{
+    const bool done = tsr_backend_cpu()->host->sums(&call->of.sums, call->arrays.x, call->product.nthreads);
+    return done ? TSR_OK : TSR_DECLINED;
+}
+
+const tsr_operation tsr_host_row_sums_operation = {.resolve = resolve_host_rows, .decide = decide_host_rows, .reserve = reserve_host_rows,
+                                                   .run = run_host_rows, .describe = describe_rows, .kernel = "reduce"};
 
 /* ---- all entries ---- */
 

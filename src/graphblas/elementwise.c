@@ -397,13 +397,17 @@ bool tsr_try_reduce(GrB_Matrix *one, const char *name, GrB_Monoid monoid, GrB_Ma
 
 static bool row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)
 {
-    tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .operation = &tsr_row_sums_operation, .in_place = true};
+    tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .in_place = !out->host,
+                     .operation = out->host ? &tsr_host_row_sums_operation : &tsr_row_sums_operation};
     call.given.A = A;
-    return tsr_match_reduce(&call.of.sums.op, &call.of.sums.type, op) && !tsr_match_descriptor(&call.mod, out->desc) &&
-           run_there(info, &call);
+    if (!tsr_match_reduce(&call.of.sums.op, &call.of.sums.type, op) || tsr_match_descriptor(&call.mod, out->desc))
+        return false;
+    return out->host ? tsr_run_call(info, &call) : run_there(info, &call);
 }
 
 bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)
 {
-    return A && tsr_ewise_concerned(out, A, NULL) && allowed() && row_sums(info, out, op, A);
+    if (!A || (out->host ? tsr_match_sparsity(A) != GxB_FULL : !tsr_ewise_concerned(out, A, NULL) || !allowed()))
+        return false;
+    return row_sums(info, out, op, A);
 }

@@ -83,7 +83,7 @@ def _extract(match, prototype):
 
 def _reduce_rows(match, prototype):
     operator = 'a3' if match['operator'] == 'BinaryOp' else 'tsr_operator_of_monoid(a3)'
-    return 'tsr_try_row_sums(&early, &(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a5, true, false}, %s, a4)' % (
+    return 'tsr_try_row_sums(&early, &(tsr_output){"%s", (GrB_Matrix) a0, (GrB_Matrix) a1, a2, a5, true, HOST}, %s, a4)' % (
         prototype.name, operator)
 
 
@@ -172,7 +172,8 @@ def host_wanted(prototype):
         return None
     match = SCALAR_ASSIGN.match(prototype.name)
     given = '(a1 || a2) && ' if match else ''
-    return given + 'tsr_host_wanted((GrB_Matrix) a0, %s)' % ('true' if '_Vector_' in prototype.name else 'false')
+    vector = prototype.parameters[0].base == 'GrB_Vector'
+    return given + 'tsr_host_wanted((GrB_Matrix) a0, %s)' % ('true' if vector else 'false')
 
 
 def small(prototype):
