@@ -85,8 +85,9 @@ tsr_status tsr_ref_push(const tsr_push *push, int64_t work, tsr_few *result); /*
 
 /* ---- T<M> = U A' with A held by row and U a bitmap: every place that the mask lets pass is a dot (pull) ---- */
 
-/* As tsr_push, but u is a bitmap or full and vector j of `a` is column j of the product's right operand: n vectors of length k.  The
- * result is one vector; entry j of it is b[j] and x[j], of semiring.result.  Returns nvals, or a negative number where it declines. */
+/* As tsr_push, but u is a bitmap or full and vector j of `a` is column j of the product's right operand: n vectors of length k.  Entry j of
+ * vector r of the result is at [r n + j] of b and x, of semiring.result.  One vector where any product will do, up to eight where products
+ * are U's values.  Returns nvals, or a negative number where it declines. */
 int64_t tsr_cpu_pull(const tsr_push *pull, int8_t *b, void *x);
 int64_t tsr_ref_pull(const tsr_push *pull, int8_t *b, void *x);
 

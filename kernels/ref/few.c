@@ -96,19 +96,20 @@ tsr_status tsr_ref_push(const tsr_push *p, int64_t work, tsr_few *result)
 
 int64_t tsr_ref_pull(const tsr_push *p, int8_t *b, void *x)
 {
-    const int64_t *k = p->a.i;
+    const int64_t *k = p->a.i, n = p->a.nvec;
     int64_t nvals = 0;
-    for (int64_t j = 0; j < p->a.nvec; j++) {
+    for (int64_t at = 0; at < p->u.nvec * n; at++) {
+        const int64_t r = at / n, j = at % n;
         tsr_value sum = {0};
         bool any = false;
-        for (int64_t e = p->a.p[j]; passes(p, 0, j) && e < p->a.p[j + 1]; e++) {
-            const int64_t of_u = find(&p->u, 0, k[e]);
+        for (int64_t e = p->a.p[j]; passes(p, r, j) && e < p->a.p[j + 1]; e++) {
+            const int64_t of_u = find(&p->u, r, k[e]);
             if (of_u >= 0)
-                join(p, &sum, &any, p->pattern ? (tsr_value){0} : product(p, 0, k[e], j, of_u, e));
+                join(p, &sum, &any, p->pattern ? (tsr_value){0} : product(p, r, k[e], j, of_u, e));
         }
         if (any && !p->pattern)
-            tsr_value_store(p->semiring.result, x, j, sum);
-        b[j] = any;
+            tsr_value_store(p->semiring.result, x, at, sum);
+        b[at] = any;
         nvals += any;
     }
     return nvals;

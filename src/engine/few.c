@@ -35,6 +35,29 @@ tsr_status tsr_engine_push(const tsr_push *push, int64_t work, tsr_few *result)
     return host()->push(push, work, result);
 }
 
+/* Rows of A that a mask lets pass, spread evenly; those of a listed mask one by one. */
+static int64_t pull_work(const tsr_push *p)
+{
+    const tsr_view *m = p->mask;
+    const double places = (double)p->a.nvec * (double)p->u.nvec;
+    if (m && tsr_is_compressed(m) && !p->mask_complement) {
+        const int64_t *j = m->i;
+        int64_t work = 0;
+        for (int64_t t = m->p[0]; t < m->p[m->nvec]; t++)
+            work += p->a.p[j[t] + 1] - p->a.p[j[t]];
+        return work;
+    }
+    const double masked = m ? (double)m->nvals : 0, open = !m || p->mask_complement ? places - masked : masked;
+    return (int64_t)((double)p->a.nvals * open / (double)p->a.nvec);
+}
+
+int64_t tsr_engine_pull_work(const tsr_push *p)
+{
+    const int64_t work = pull_work(p);
+    const tsr_pull_features features = {.work = work, .places = p->a.nvec * p->u.nvec, .vectors = p->u.nvec};
+    return tsr_config_forces_cpu() || tsr_pull_pays(&features) ? work : -1;
+}
+
 int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x)
 {
     return host()->pull(pull, b, x);

@@ -10,6 +10,8 @@ int64_t tsr_engine_push_work(const tsr_push *push);
 /* The product of one value of U and one of A. */
 uint64_t tsr_engine_push_one(const tsr_push_semiring *semiring, uint64_t of_u, uint64_t of_a);
 tsr_status tsr_engine_push(const tsr_push *push, int64_t work, tsr_few *result);
+/* The same of a product that is pulled. */
+int64_t tsr_engine_pull_work(const tsr_push *pull);
 int64_t tsr_engine_pull(const tsr_push *pull, int8_t *b, void *x);
 
 bool tsr_engine_few_step_wanted(const tsr_few_step *step, int nthreads);

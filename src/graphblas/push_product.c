@@ -1,4 +1,4 @@
-/* Products of few sparse vectors: C<M> = U A entry by entry of U (push), w<m> = A u with a bitmap u row by row of A (pull).
+/* Products of few sparse vectors: C<M> = U A entry by entry of U (push), or place by place of C with U a bitmap or full (pull).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/push_product.h"
 
@@ -44,7 +44,7 @@ static bool orient(push_call *h)
         return false;
     if (!c->vector) {
         h->pull = by_row == h->mod.tran1;
-        return !h->mod.tran0 && !h->pull;
+        return !h->mod.tran0;
     }
     h->pull = c->flip ? by_row == h->mod.tran1 : by_row != h->mod.tran0;
     return !h->pull || TSR_PULL_PAYS || tsr_config_forces_cpu();
@@ -61,7 +61,7 @@ static bool has_forms(const push_call *h)
 {
     const int32_t u = tsr_match_sparsity(h->u_handle), m = tsr_match_sparsity(h->c->M);
     if (h->pull)
-        return (u & (GxB_BITMAP | GxB_FULL)) && !(m & (GxB_SPARSE | GxB_HYPERSPARSE));
+        return (u & (GxB_BITMAP | GxB_FULL)) && !(m & (h->c->vector ? GxB_SPARSE | GxB_HYPERSPARSE : GxB_HYPERSPARSE));
     return u == GxB_SPARSE && m != GxB_HYPERSPARSE;
 }
 
@@ -168,10 +168,17 @@ static bool is_short(const push_call *h)
     return info != GrB_SUCCESS || (length < TSR_FEW_LEAST && !tsr_config_forces_cpu());
 }
 
+/* A pull of several vectors is one of sums of their values. */
+static bool fits_pull(const push_call *h)
+{
+    const tsr_push_semiring *s = &h->p.semiring;
+    return !h->pull || h->c->vector || (s->add != TSR_REDUCE_ANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s));
+}
+
 static bool match(push_call *h)
 {
     return orient(h) && is_distinct(h) && has_forms(h) && !is_short(h) &&
-           tsr_match_push_semiring(&h->p.semiring, h->c->semiring, h->c->vector && !h->c->flip);
+           tsr_match_push_semiring(&h->p.semiring, h->c->semiring, h->c->vector && !h->c->flip) && fits_pull(h);
 }
 
 /* What waited is here after the hooks, and may be held otherwise than what was matched. */
@@ -257,11 +264,13 @@ static bool push(GrB_Info *info, push_call *h)
 static bool pull(GrB_Info *info, push_call *h)
 {
     const double start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
-    const int64_t n = h->old.view.vlen;
+    const bool vector = h->c->vector;
+    const int64_t n = h->old.view.vlen * h->u.view.nvec;
     tsr_handover arrays;
     find_one(h);
     complete(h);
-    if (!tsr_arrays_dense(&arrays, &tsr_door_memory, n, h->p.semiring.result, true))
+    h->work = tsr_engine_pull_work(&h->p);
+    if (h->work < 0 || !tsr_arrays_dense(&arrays, &tsr_door_memory, n, h->p.semiring.result, true))
         return false;
     const int64_t nvals = tsr_engine_pull(&h->p, arrays.b, arrays.x);
     if (nvals < 0) {
@@ -273,7 +282,7 @@ static bool pull(GrB_Info *info, push_call *h)
         tsr_arrays_unify(&arrays, tsr_type_size(h->p.semiring.result), &h->one);
     if (is_target(h))
         TSR_HOOK_WRITE(h->c->C);
-    *info = tsr_finish_conforming(h->c->C, true, true, &arrays);
+    *info = tsr_finish_conforming(h->c->C, vector, vector, &arrays);
     tsr_arrays_free(&arrays);
     report(h, "cpu:pull", nvals, start);
     return true;

@@ -20,10 +20,17 @@ typedef struct tsr_push_features {
     bool masked;     /* by a sparse mask that is not complemented */
 } tsr_push_features;
 
-/* SuiteSparse (7.4.0, one thread, 16,384 places, any_secondi) pulls in 130 microseconds, ours takes 170. */
+/* SuiteSparse (7.4.0, one thread, 16,384 places, any_secondi) pulls one vector in 130 microseconds, ours takes 170. */
 #define TSR_PULL_PAYS false
 
+typedef struct tsr_pull_features {
+    int64_t work;    /* multiply-adds, were there an entry at every place of the vectors */
+    int64_t places;  /* of the result */
+    int64_t vectors;
+} tsr_pull_features;
+
 bool tsr_push_pays(const tsr_push_features *push);
+bool tsr_pull_pays(const tsr_pull_features *pull);
 
 typedef struct tsr_few_step_features {
     int64_t work;    /* entries walked over */

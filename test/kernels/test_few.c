@@ -199,6 +199,15 @@ static bool check_push(void)
     return equal;
 }
 
+static bool pulls_right(tsr_push *p, int64_t nvec, int64_t n)
+{
+    p->u = u.view;
+    p->a = a.view;
+    const int64_t nvals = tsr_cpu_pull(p, got_b, got);
+    return nvals == tsr_ref_pull(p, expected_b, expected) &&
+           agree(p->semiring.result, nvec * n, got_b, got, expected_b, expected, !p->pattern);
+}
+
 static bool check_pull(void)
 {
     const int64_t k = 1 + below(MOST), n = 1 + below(MOST);
@@ -209,11 +218,24 @@ static bool check_pull(void)
     do
         draw_mask(&p, 1, n);
     while (p.mask && p.mask->format == TSR_SPARSE);
-    p.u = u.view;
-    p.a = a.view;
-    const int64_t nvals = tsr_cpu_pull(&p, got_b, got);
-    return nvals == tsr_ref_pull(&p, expected_b, expected) &&
-           agree(p.semiring.result, n, got_b, got, expected_b, expected, !p.pattern);
+    return pulls_right(&p, 1, n);
+}
+
+static bool check_pull_sums(void)
+{
+    const int64_t nvec = 1 + below(VECTORS < 8 ? VECTORS : 8), k = 1 + below(MOST), n = 1 + below(MOST);
+    tsr_push p = {.semiring = any_semiring(), .nthreads = 1 + (int)below(2)};
+    tsr_push_semiring *s = &p.semiring;
+    s->factor = TSR_FACTOR_VALUES;
+    s->mul = s->swapped ? TSR_EWISE_SECOND : TSR_EWISE_FIRST;
+    s->result = s->type;
+    do
+        s->add = (tsr_reduce_op)below(TSR_REDUCE_ANY);
+    while (is_numeric(s->add) == (s->result == TSR_BOOL));
+    draw(&u, s->type, nvec, k, below(2) ? TSR_BITMAP : TSR_FULL);
+    draw(&a, s->type, n, k, TSR_SPARSE);
+    draw_mask(&p, nvec, n);
+    return pulls_right(&p, nvec, n);
 }
 
 /* ---- steps ---- */
@@ -303,19 +325,19 @@ static bool check_step(void)
 int main(int argc, char **argv)
 {
     uint64_t seed = test_seed();
-    int64_t cases = 12000;
+    int64_t cases = 16000;
     for (int k = 1; k + 1 < argc; k += 2) {
         if (strcmp(argv[k], "--seed") == 0)
             seed = strtoull(argv[k + 1], NULL, 0);
         else
             cases = strtoll(argv[k + 1], NULL, 0);
     }
-    static bool (*const checks[])(void) = {check_push, check_pull, check_step};
-    static const char *const names[] = {"push", "pull", "step"};
+    static bool (*const checks[])(void) = {check_push, check_pull, check_pull_sums, check_step};
+    static const char *const names[] = {"push", "pull", "pull of sums", "step"};
     int failed = 0;
     for (int64_t k = 0; k < cases; k++, seed++) {
         state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-        const int which = (int)(k % 3);
+        const int which = (int)(k % 4);
         state = (seed - (uint64_t)which) * UINT64_C(0x9e3779b97f4a7c15) + 1 + (uint64_t)which;
         below(2);
         if (checks[which]())

@@ -1,9 +1,10 @@
-/* A bitmap times the rows of a matrix, for monoids that take any product: each row ends at its first entry that meets one (pull).
+/* A bitmap times the rows of a matrix (pull).  For monoids that take any product: each row ends at its first entry that meets one.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
 #include "kernels/cpu/sparse/gate.h"
 #include "kernels/cpu/sparse/products.h"
+#include "kernels/cpu/sparse/pull_sums.h"
 #include "kernels/cpu/sparse/scratch.h"
 
 enum { SOME = TSR_PRODUCTS, ROWS = 1024 };
@@ -97,10 +98,10 @@ static void pack_bits(uint64_t *bits, const int8_t *b, int64_t n)
     }
 }
 
-int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
+static int64_t pull_any(const tsr_push *p, int8_t *b, void *x)
 {
-    const bool takes = (p->pattern || p->semiring.add == TSR_REDUCE_ANY) && p->a.format == TSR_SPARSE && p->a.index_size == 8 &&
-                       !tsr_is_compressed(&p->u) && !(p->mask && tsr_is_compressed(p->mask));
+    const bool takes = p->u.nvec == 1 && p->a.format == TSR_SPARSE && p->a.index_size == 8 && !tsr_is_compressed(&p->u) &&
+                       !(p->mask && tsr_is_compressed(p->mask));
     tsr_scratch *s = takes ? tsr_scratch_get(p->a.vlen / 64 + 8, 0) : NULL;
     if (!s)
         return -1;
@@ -121,4 +122,9 @@ int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
         total += w.total;
     }
     return total;
+}
+
+int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
+{
+    return p->pattern || p->semiring.add == TSR_REDUCE_ANY ? pull_any(p, b, x) : tsr_cpu_pull_sums(p, b, x);
 }

@@ -1,0 +1,220 @@
+/* Few dense vectors, present or not at each place, times the rows of a matrix, where every product counts and is a value of the vector: the
+ * vectors lie side by side, so that an entry of A is read once for all of them (pull).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+
+#include "kernels/cpu/sparse/gate.h"
+#include "kernels/cpu/sparse/products.h"
+#include "kernels/cpu/sparse/pull_sums.h"
+#include "kernels/cpu/sparse/scratch.h"
+
+/* As a macro, bool would be expanded before it is pasted into a name. */
+#undef bool
+typedef _Bool bool;
+
+enum { FEW = 4, MANY = 8, ROWS = 512, AHEAD = 24 };
+
+/* The operands side by side: element r of place k at [k * lanes + r], the monoid's identity where none is present; bit r of present[k] and
+ * open[j]: vector r has one, the mask lets its place j pass. */
+typedef struct bundle {
+    const tsr_push *p;
+    int64_t lanes;
+    void *u;
+    uint8_t *present, *open;
+    int8_t *b;
+    void *x;
+} bundle;
+
+/* ---- what passes ---- */
+
+static void open_listed(const bundle *w, int64_t r)
+{
+    const tsr_view *m = w->p->mask;
+    const bool valued = tsr_mask_has_values(w->p);
+    const uint8_t bit = (uint8_t)(1U << r);
+    const int64_t *i = m->i;
+    for (int64_t t = m->p[r]; t < m->p[r + 1]; t++)
+        if (!valued || tsr_is_true(m, t))
+            w->open[i[t]] ^= bit;
+}
+
+static void open_dense(const bundle *w, int64_t r)
+{
+    const tsr_view *m = w->p->mask;
+    const tsr_gate gate = tsr_gate_of(w->p, r);
+    const int64_t n = w->p->a.nvec;
+    uint8_t *restrict open = w->open;
+    for (int64_t j = 0; j < n && !gate.later; j++)
+        open[j] |= (uint8_t)(((gate.open[j & gate.all] != 0) != gate.closed) << r);
+    for (int64_t j = 0; j < n && gate.later; j++) {
+        const int64_t at = r * m->ld + j;
+        open[j] |= (uint8_t)((((!m->b || m->b[at]) && tsr_is_true(m, at)) != w->p->mask_complement) << r);
+    }
+}
+
+static void open_places(const bundle *w)
+{
+    const tsr_push *p = w->p;
+    const bool listed = tsr_is_listed(p);
+    memset(w->open, listed && p->mask_complement ? (1 << p->u.nvec) - 1 : 0, (size_t)p->a.nvec);
+    for (int64_t r = 0; r < p->u.nvec; r++)
+        (listed ? open_listed : open_dense)(w, r);
+}
+
+/* ---- sums ---- */
+
+typedef struct monoid {
+    void (*lay)(const bundle *w);
+    int64_t (*pull)(const bundle *w, int64_t first, int64_t last);
+} monoid;
+
+/* `none` joins any x to x, bit for bit: zero with a sign, NaN for extremes. */
+#define PULL(name, type, none, join)                                                                                             \
+    static void lay_##name##_##type(const bundle *w)                                                                             \
+    {                                                                                                                            \
+        const tsr_view *v = &w->p->u;                                                                                            \
+        const tsr_c_##type *restrict x = v->x;                                                                                   \
+        tsr_c_##type *restrict u = w->u;                                                                                         \
+        const int64_t lanes = w->lanes;                                                                                          \
+        for (int64_t k = 0; k < v->vlen; k++) {                                                                                  \
+            uint8_t present = 0;                                                                                                 \
+            for (int64_t r = 0; r < lanes; r++) {                                                                                \
+                const int64_t at = r * v->ld + k;                                                                                \
+                const bool on = r < v->nvec && (!v->b || v->b[at]);                                                              \
+                u[k * lanes + r] = on ? x[v->iso ? 0 : at] : (tsr_c_##type)(none);                                               \
+                present |= (uint8_t)(on << r);                                                                                   \
+            }                                                                                                                    \
+            w->present[k] = present;                                                                                             \
+        }                                                                                                                        \
+    }                                                                                                                            \
+    static inline __attribute__((always_inline)) int64_t name##_lanes_##type(const bundle *w, int64_t first, int64_t last,       \
+                                                                             const int64_t lanes)                                \
+    {                                                                                                                            \
+        const int64_t n = w->p->a.nvec, nvec = w->p->u.nvec, end = w->p->a.p[n];                                                 \
+        const int64_t *restrict start = w->p->a.p, *restrict k = w->p->a.i;                                                      \
+        const tsr_c_##type *restrict u = w->u;                                                                                   \
+        const uint8_t *restrict present = w->present;                                                                            \
+        tsr_c_##type *restrict z = w->x;                                                                                         \
+        int64_t total = 0;                                                                                                       \
+        for (int64_t j = first; j < last; j++) {                                                                                 \
+            tsr_c_##type sum[MANY];                                                                                              \
+            uint8_t found = 0;                                                                                                   \
+            for (int64_t r = 0; r < lanes; r++)                                                                                  \
+                sum[r] = (tsr_c_##type)(none);                                                                                   \
+            for (int64_t e = start[j]; w->open[j] && e < start[j + 1]; e++) {                                                    \
+                __builtin_prefetch(&u[k[e + AHEAD < end ? e + AHEAD : e] * lanes]);                                              \
+                found |= present[k[e]];                                                                                          \
+                for (int64_t r = 0; r < lanes; r++) {                                                                            \
+                    const tsr_c_##type x = sum[r], y = u[k[e] * lanes + r];                                                      \
+                    sum[r] = (tsr_c_##type)(join);                                                                               \
+                }                                                                                                                \
+            }                                                                                                                    \
+            found &= w->open[j];                                                                                                 \
+            for (int64_t r = 0; r < nvec; r++) {                                                                                 \
+                const bool on = found >> r & 1;                                                                                  \
+                w->b[r * n + j] = on;                                                                                            \
+                total += on;                                                                                                     \
+                if (on)                                                                                                          \
+                    z[r * n + j] = sum[r];                                                                                       \
+            }                                                                                                                    \
+        }                                                                                                                        \
+        return total;                                                                                                            \
+    }                                                                                                                            \
+    static int64_t pull_##name##_##type(const bundle *w, int64_t first, int64_t last)                                            \
+    {                                                                                                                            \
+        return w->lanes == FEW ? name##_lanes_##type(w, first, last, FEW) : name##_lanes_##type(w, first, last, MANY);           \
+    }
+#define PULL_NUMBERS(type, zero, extreme_min, extreme_max)    \
+    PULL(plus, type, zero, tsr_add_plus_##type(x, y))         \
+    PULL(times, type, 1, tsr_mul_times_##type(x, y))          \
+    PULL(min, type, extreme_min, tsr_add_min_##type(x, y))    \
+    PULL(max, type, extreme_max, tsr_add_max_##type(x, y))
+PULL_NUMBERS(int8, 0, INT8_MAX, INT8_MIN)
+PULL_NUMBERS(int16, 0, INT16_MAX, INT16_MIN)
+PULL_NUMBERS(int32, 0, INT32_MAX, INT32_MIN)
+PULL_NUMBERS(int64, 0, INT64_MAX, INT64_MIN)
+PULL_NUMBERS(uint8, 0, UINT8_MAX, 0)
+PULL_NUMBERS(uint16, 0, UINT16_MAX, 0)
+PULL_NUMBERS(uint32, 0, UINT32_MAX, 0)
+PULL_NUMBERS(uint64, 0, UINT64_MAX, 0)
+PULL_NUMBERS(fp32, -0.0F, NAN, NAN)
+PULL_NUMBERS(fp64, -0.0, NAN, NAN)
+PULL(lor, bool, 0, x | y)
+PULL(land, bool, 1, x & y)
+PULL(lxor, bool, 0, x ^ y)
+PULL(eq, bool, 1, x == y)
+
+#define MONOID(name, type) ((monoid){lay_##name##_##type, pull_##name##_##type})
+
+static monoid of_bool(tsr_reduce_op add)
+{
+    switch (add) {
+    case TSR_REDUCE_LOR: return MONOID(lor, bool);
+    case TSR_REDUCE_LAND: return MONOID(land, bool);
+    case TSR_REDUCE_LXOR: return MONOID(lxor, bool);
+    case TSR_REDUCE_EQ: return MONOID(eq, bool);
+    default: return (monoid){NULL, NULL};
+    }
+}
+
+#define MONOIDS(type, wide)                                    \
+    static monoid of_##type(tsr_reduce_op add)                 \
+    {                                                          \
+        switch (add) {                                         \
+        case TSR_REDUCE_PLUS: return MONOID(plus, type);       \
+        case TSR_REDUCE_TIMES: return MONOID(times, type);     \
+        case TSR_REDUCE_MIN: return MONOID(min, type);         \
+        case TSR_REDUCE_MAX: return MONOID(max, type);         \
+        default: return (monoid){NULL, NULL};                  \
+        }                                                      \
+    }
+TSR_FOR_NUMBERS(MONOIDS)
+
+static monoid find_monoid(const tsr_push_semiring *s)
+{
+    static monoid (*const of[TSR_TYPE_COUNT])(tsr_reduce_op) = {
+        [TSR_BOOL] = of_bool,     [TSR_INT8] = of_int8,     [TSR_INT16] = of_int16,   [TSR_INT32] = of_int32,
+        [TSR_INT64] = of_int64,   [TSR_UINT8] = of_uint8,   [TSR_UINT16] = of_uint16, [TSR_UINT32] = of_uint32,
+        [TSR_UINT64] = of_uint64, [TSR_FP32] = of_fp32,     [TSR_FP64] = of_fp64};
+    return of[s->result](s->add);
+}
+
+/* ---- the call ---- */
+
+static bool takes(const tsr_push *p)
+{
+    const tsr_push_semiring *s = &p->semiring;
+    const bool mask = !p->mask || p->mask->format != TSR_HYPERSPARSE;
+    return mask && !p->pattern && p->u.nvec <= MANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s) && s->type == s->result &&
+           p->a.format == TSR_SPARSE && p->a.index_size == 8 && !tsr_is_compressed(&p->u) && find_monoid(s).pull;
+}
+
+/* In the memory that the thread keeps: elements of up to 8 bytes, then the bytes of places. */
+static bool reserve(bundle *w)
+{
+    const int64_t elements = w->p->u.vlen * w->lanes, bytes = w->p->u.vlen + w->p->a.nvec;
+    tsr_scratch *s = tsr_scratch_get(elements + bytes / 8 + 1, 0);
+    if (!s)
+        return false;
+    w->u = s->sums;
+    w->present = (uint8_t *)s->sums + elements * 8;
+    w->open = w->present + w->p->u.vlen;
+    return true;
+}
+
+int64_t tsr_cpu_pull_sums(const tsr_push *p, int8_t *b, void *x)
+{
+    bundle w = {.p = p, .lanes = p->u.nvec <= FEW ? FEW : MANY, .b = b, .x = x};
+    if (!takes(p) || !reserve(&w))
+        return -1;
+    const monoid m = find_monoid(&p->semiring);
+    const int64_t n = p->a.nvec;
+    int64_t total = 0;
+    open_places(&w);
+    m.lay(&w);
+#pragma omp parallel for num_threads(p->nthreads) schedule(dynamic, 1) reduction(+ : total) if (p->nthreads > 1)
+    for (int64_t first = 0; first < n; first += ROWS)
+        total += m.pull(&w, first, first + ROWS < n ? first + ROWS : n);
+    return total;
+}
