@@ -28,7 +28,8 @@ tsr_status tsr_ref_execute(const tsr_product *product, tsr_result *result);
 tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result);
 tsr_status tsr_cpu_spmv(const tsr_product *product, tsr_result *result);
 
-/* Does it take result->c for this product? */
+/* Does it take result->c for this product?  Of SPMM: plus_times in FP32 and FP64, A by row, B full. */
+bool tsr_cpu_spmm_joins(const tsr_product *product);
 bool tsr_cpu_spmv_joins(const tsr_product *product);
 
 /* SPMM where all columns of C are equal: FIRST and PAIR with a full B, or a full iso B; n > 1. */

@@ -17,6 +17,11 @@ static const char *kernel_name(const tsr_product *product)
     return kernel ? kernel->names[tsr_cpu_isa()] : "none";
 }
 
+static bool joins(const tsr_product *product)
+{
+    return tsr_cpu_spmm_joins(product) || tsr_cpu_spmv_joins(product);
+}
+
 const tsr_backend *tsr_backend_cpu(void)
 {
     static const tsr_selection_kernels selection = {
@@ -28,6 +33,6 @@ const tsr_backend *tsr_backend_cpu(void)
                                           .few_scatter = tsr_cpu_few_scatter, .softmax_rows = tsr_cpu_softmax_rows,
                                           .selection = &selection};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cpu", .supports = supports,
-                                        .execute = tsr_cpu_execute, .kernel_name = kernel_name, .host = &host, .joins = tsr_cpu_spmv_joins};
+                                        .execute = tsr_cpu_execute, .kernel_name = kernel_name, .host = &host, .joins = joins};
     return &backend;
 }

@@ -403,6 +403,12 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
     follow_times(call, &f, cpu_ms, d);
 }
 
+bool tsr_engine_joins(const tsr_call *call, const tsr_decision *decision)
+{
+    const tsr_backend *backend = decision->backend;
+    return backend && backend->joins && !tsr_engine_by_reference() && backend->joins(&call->product);
+}
+
 bool tsr_engine_result_full(const tsr_call *call)
 {
     const tsr_product *p = &call->product;

@@ -59,6 +59,9 @@ void tsr_engine_observe(const tsr_call *call, const tsr_decision *decision, doub
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
 bool tsr_engine_result_full(const tsr_call *call);
 
+/* Will the product of this decision be joined to a C that is there (result->c)? */
+bool tsr_engine_joins(const tsr_call *call, const tsr_decision *decision);
+
 /* Operands that only a device can read: nobody else computes the product then. */
 static inline bool tsr_reads_device(const tsr_call *call)
 {

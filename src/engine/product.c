@@ -114,9 +114,8 @@ static void decide(tsr_call *call)
 /* C before the call, if the backend joins T to it. */
 static const tsr_view *joined(const tsr_call *call)
 {
-    const tsr_backend *backend = call->decision.backend;
-    const bool joins = call->joins_c && !call->deferred && !tsr_config_get()->defer && !tsr_engine_by_reference() && backend->joins;
-    return joins && backend->joins(&call->product) ? &call->c : NULL;
+    const bool joins = call->joins_c && !call->deferred && !tsr_config_get()->defer;
+    return joins && tsr_engine_joins(call, &call->decision) ? &call->c : NULL;
 }
 
 /* C's own array, where the product is joined to it in place. */

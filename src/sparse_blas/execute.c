@@ -12,6 +12,7 @@ typedef struct run {
     tsr_finish finish;
     void *scratch;   /* T, when it cannot be C itself */
     int8_t *present; /* NULL: every place has an entry */
+    const void *joined; /* what T is added to: C, or one zero; NULL: nothing */
 } run;
 
 static bool can_scale(const tsr_semiring *s)
@@ -116,14 +117,18 @@ static void release(run *r)
 }
 
 /* A plan that builds a representation is kept to; otherwise the engine's account of what was lost goes on. */
-static tsr_status compute(run *r)
+static void decide(run *r)
 {
     if (r->plan->decision.build_a) {
         r->decision = r->plan->decision;
     } else {
         tsr_engine_decide(&r->call, &r->decision);
     }
-    tsr_result result = {.x = r->scratch ? r->scratch : r->finish.c, .b = r->present};
+}
+
+static tsr_status compute(run *r)
+{
+    tsr_result result = {.x = r->scratch ? r->scratch : r->finish.c, .b = r->present, .c = r->joined, .c_iso = r->joined != r->finish.c};
     tsr_status status = TSR_NOT_SUPPORTED;
     if (r->decision.backend) {
         status = tsr_engine_execute(&r->call, &r->decision, &result);
@@ -149,13 +154,26 @@ static void describe_c(run *r, const tsr_dense *c)
     r->finish.ld = c->ld;
 }
 
+/* A backend that joins sums to C adds them itself, or adds them to zeros, which makes T full.  True: C is written directly. */
+static bool place_result(run *r)
+{
+    static const double zero; /* of any type */
+    const tsr_finish *f = &r->finish;
+    const bool unscaled = f->alpha == 1 && (f->beta == 0 || f->beta == 1), dense = f->ld == f->inner || f->outer == 1;
+    r->call.through_t = !(unscaled && dense);
+    decide(r);
+    if (f->semiring.add == TSR_ADD_PLUS && tsr_engine_joins(&r->call, &r->decision)) {
+        r->joined = unscaled && dense && f->beta == 1 ? f->c : &zero;
+    }
+    r->call.through_t = !(unscaled && dense && (f->beta == 0 || r->joined));
+    return !r->call.through_t;
+}
+
 static tsr_status spmm(run *r)
 {
     tsr_finish *f = &r->finish;
-    const bool plain = f->alpha == 1 && f->beta == 0;
-    const bool direct = plain && (f->ld == f->inner || f->outer == 1);
-    const bool full = tsr_engine_result_full(&r->call);
-    r->call.through_t = !direct;
+    const bool direct = place_result(r);
+    const bool full = r->joined || tsr_engine_result_full(&r->call);
     tsr_status status = reserve(r, f->outer * f->inner, direct, full);
     if (status == TSR_OK) {
         status = compute(r);
@@ -228,6 +246,7 @@ static tsr_status sampled_values(run *r, int64_t count)
     const bool direct = r->finish.alpha == 1 && r->finish.beta == 0;
     tsr_status status = reserve(r, count, direct, false);
     if (status == TSR_OK) {
+        decide(r);
         status = compute(r);
     }
     if (status == TSR_OK) {

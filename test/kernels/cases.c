@@ -334,7 +334,8 @@ void case_join(test_case *c, rng *r)
 {
     c->wants_flags = false;
     c->c_iso = rng_chance(r, 20);
-    c->c = draw_values(c, r, c->product.semiring.type, c->c_iso ? 1 : c->product.m);
+    c->in_place = !c->c_iso && rng_chance(r, 50);
+    c->c = draw_values(c, r, c->product.semiring.type, c->c_iso ? 1 : c->product.m * c->product.n);
 }
 
 static void print_view(const char *name, const tsr_view *v)
@@ -351,7 +352,7 @@ void case_print(const test_case *c)
     const tsr_product *p = &c->product;
     printf("  m %lld n %lld k %lld, C %s, %s, %d threads, draw %d, mask %s\n", (long long)p->m, (long long)p->n,
         (long long)p->k, p->c_by_col ? "by column" : "by row",
-        c->wants_flags ? "flags" : c->c_iso ? "joined to an iso C" : c->c ? "joined to C" : "no flags", p->nthreads,
+        c->wants_flags ? "flags" : c->c_iso ? "joined to an iso C" : c->in_place ? "joined to C in place" : c->c ? "joined to C" : "no flags", p->nthreads,
         (int)c->draw, p->mask_structural ? "structural" : "valued");
     print_view("A", &p->a);
     print_view("B", &p->b);

@@ -29,7 +29,7 @@ typedef struct test_case {
     draw draw;
     bool wants_flags; /* pass result->b */
     const void *c;    /* pass as result->c, without flags */
-    bool c_iso;
+    bool c_iso, in_place;
     void *arrays[CASE_ARRAYS];
     size_t bytes[CASE_ARRAYS];
     int count;

@@ -263,6 +263,8 @@ verdict check_case(const test_case *c, kernel_fn kernel, char *why, size_t size)
     fenced x = fence(places * type_size(c->product.semiring.type)), b = fence(places);
     tsr_result result = { .x = inside(x), .b = c->wants_flags ? inside(b) : NULL, .c = c->c, .c_iso = c->c_iso,
         .nvals = -1 };
+    if (c->in_place)
+        result.c = memcpy(inside(x), c->c, places * type_size(c->product.semiring.type));
     uint64_t before = case_hash(c);
     tsr_status status = kernel(&c->product, &result);
     verdict v = VERDICT_WRONG;

@@ -122,6 +122,35 @@ static void test_beta_zero_never_reads_c(void **state)
     tsr_sparse_destroy(a);
 }
 
+/* A sum begins at +0: rows without entries and sums of -0 alone, as in a loop over a C of zeros.  Added to C they leave it. */
+static void test_zeros_are_positive(void **state)
+{
+    (void)state;
+    const int64_t begins[] = {0, 2, 2, 3}, at[] = {0, 1, 1};
+    const float entries[] = {-1, -1, 2};
+    float b[] = {0, 1, 0, 5}, c[] = {7, 7, 7, 7, 7, 7};
+    tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = begins, .indices = at, .type = TSR_FP32, .values = entries};
+    tsr_sparse *a;
+    tsr_plan *plan;
+    assert_int_equal(tsr_sparse_create_csr(&a, 3, 2, &arrays, 0), TSR_OK);
+    for (int by_col = 0; by_col < 2; by_col++) {
+        tsr_dense db = dense(b, 2, 2), dc = dense(c, 3, 2);
+        dc.layout = by_col ? TSR_COL_MAJOR : TSR_ROW_MAJOR;
+        dc.ld = by_col ? 3 : 2;
+        assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), a, &db, &dc, 0), TSR_OK);
+        assert_int_equal(tsr_execute(plan, 1, a, &db, 0, &dc, NULL), TSR_OK);
+        const float first[] = {0, -6, 0, 0, 0, 10};
+        for (int k = 0; k < 6; k++) {
+            const float value = c[by_col ? k % 2 * 3 + k / 2 : k];
+            assert_true(value == first[k] && !signbit(value) == (first[k] >= 0));
+        }
+        assert_int_equal(tsr_execute(plan, 1, a, &db, 1, &dc, NULL), TSR_OK);
+        assert_true(c[by_col ? 3 : 1] == -12 && c[5] == 20 && c[2] == 0);
+        tsr_plan_destroy(plan);
+    }
+    tsr_sparse_destroy(a);
+}
+
 /* ---- versions and representations ---- */
 
 enum { WIDE = 200 };
@@ -653,6 +682,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sddmm_equals_loops),
         cmocka_unit_test(test_small_product_by_hand),
         cmocka_unit_test(test_beta_zero_never_reads_c),
+        cmocka_unit_test(test_zeros_are_positive),
         cmocka_unit_test(test_values_changed_and_transposes),
         cmocka_unit_test(test_copies_do_not_look_at_the_callers_arrays),
         cmocka_unit_test(test_one_plan_many_threads),

@@ -13,6 +13,9 @@ void tsr_fill(void *dst, const void *value, size_t size, int64_t n);
 void tsr_flip_block(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns,
     size_t size);
 
+/* dst[c * dst_ld + r] += src[r * src_ld + c], FP32 or FP64. */
+void tsr_flip_add_block(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns, size_t size);
+
 /* The same past the cache, for a destination of more than TSR_STREAM_BYTES of which this is a part: it would push out what is of use
  * there, and would be read before it is written. */
 #define TSR_STREAM_BYTES (32 << 20)

@@ -11,9 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool accepts(const tsr_product *product)
+bool tsr_cpu_spmm_joins(const tsr_product *product)
 {
-    return tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b) && tsr_values_fit(product);
+    const tsr_semiring s = product->semiring;
+    return product->op == TSR_OP_SPMM && s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && (s.type == TSR_FP32 || s.type == TSR_FP64) &&
+           product->a.format == TSR_SPARSE && !product->a.by_col && product->a.nvals > 0 && product->m > 0 && product->n > 1 &&
+           product->b.format == TSR_FULL && !product->b.iso;
+}
+
+static bool accepts(const tsr_product *product, const tsr_result *result)
+{
+    return tsr_is_compressed(&product->a) && !tsr_is_compressed(&product->b) && tsr_values_fit(product) &&
+           (!result->c || tsr_cpu_spmm_joins(product));
 }
 
 static void plan_a(tsr_spmm_plan *plan)
@@ -58,7 +67,7 @@ static tsr_status plan_make(tsr_spmm_plan *plan, const tsr_product *product, con
 
 tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result)
 {
-    if (!accepts(product))
+    if (!accepts(product, result))
         return TSR_DECLINED;
     if (tsr_is_trivial(product, result))
         return TSR_OK;

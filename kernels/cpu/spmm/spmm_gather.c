@@ -6,13 +6,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/spmm/spmm_plan.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TILE_VECTORS 8
 #define ENTRY_SLAB_BYTES 512
-#define BLOCK_BYTES (16 << 10) /* of C, computed before it is turned over */
+#define BLOCK_BYTES (16 << 10) /* of C, computed before it is turned over; and 8 rows more */
+#define MOST_COLUMNS ENTRY_SLAB_BYTES
+#define MOST_BLOCK_BYTES (BLOCK_BYTES + 8 * ENTRY_SLAB_BYTES)
 #define FLIP_ROWS 256
 #define MAX_VECTOR 64
 
@@ -33,7 +34,8 @@ typedef struct slab {
     int8_t *carry_flags;
     int64_t narrow_columns, safe_row; /* the last, partial tile */
     char *tail;
-    atomic_int out_of_memory;
+    bool in_place;           /* the product is added to result->x */
+    const char *same;        /* ... or to this row, for every row of C; NULL: to nothing */
 } slab;
 
 /* A block of C: rows [first, last) of p (and h), written row-major. */
@@ -42,6 +44,8 @@ typedef struct block {
     int64_t first, last;
     char *c;
     int64_t ldc;
+    const char *joined; /* what is added to it, NULL: nothing */
+    int64_t ldj;
     int8_t *cb; /* flags only; ldcb = 0: one row, overwritten by each row */
     int64_t ldcb;
 } block;
@@ -59,12 +63,13 @@ static void run_tiles(const slab *s, const block *k)
     const int64_t lanes = s->plan->table->vector_bytes / (int64_t)s->plan->size;
     tsr_tile_job job = { .p = k->p, .h = k->h, .first = k->first, .last = k->last, .i = a->i, .a = s->plan->a,
         .a_step = s->plan->a_step, .last_entry = a->p[a->nvec] - 1, .ldb = s->ldb, .ldc = k->ldc,
-        .safe_row = s->safe_row, .tail = s->tail };
+        .safe_row = s->safe_row, .tail = s->tail, .ldj = k->ldj };
     for (int64_t j = 0; j < s->columns; j += job.columns) {
         int64_t vectors = (s->columns - j) / lanes;
         int width = vectors > 0 ? tile_width(vectors) : TSR_TILE_NARROW;
         job.b = s->b + j * (int64_t)s->plan->size;
         job.c = k->c + j * (int64_t)s->plan->size;
+        job.joined = k->joined != NULL ? k->joined + j * (int64_t)s->plan->size : NULL;
         job.columns = vectors > 0 ? lanes << width : s->columns - j;
         s->tiles[width](&job);
     }
@@ -120,21 +125,16 @@ static void run_by_row(slab *s, const tsr_chunk *chunk)
 {
     const tsr_product *product = s->plan->product;
     const tsr_result *result = s->plan->result;
-    int8_t *own_flags = NULL;
+    int8_t own_flags[MOST_COLUMNS];
     block k = { .p = product->a.p, .h = product->a.h, .first = chunk->first, .last = chunk->last,
         .c = (char *)result->x + s->first * (int64_t)s->plan->size, .ldc = product->n };
-    if (s->plan->flags && result->b != NULL) {
-        k.cb = result->b + s->first;
-        k.ldcb = product->n;
-    } else if (s->plan->flags) {
-        k.cb = own_flags = malloc((size_t)s->columns);
-        if (own_flags == NULL) {
-            atomic_store(&s->out_of_memory, 1);
-            return;
-        }
+    k.joined = s->in_place ? k.c : s->same;
+    k.ldj = s->in_place ? k.ldc : 0;
+    if (s->plan->flags) {
+        k.cb = result->b != NULL ? result->b + s->first : own_flags;
+        k.ldcb = result->b != NULL ? product->n : 0;
     }
     run_block(s, &k);
-    free(own_flags);
 }
 
 typedef void flip_fn(void *dst, int64_t dst_ld, const void *src, int64_t src_ld, int64_t rows, int64_t columns, size_t size);
@@ -150,7 +150,7 @@ static void flip_to_c(const slab *s, const void *from, void *to, size_t size, in
     const tsr_product *product = s->plan->product;
     char *c = (char *)to + (size_t)(s->first * product->m) * size;
     if (product->a.h == NULL) {
-        flip_fn *flip = flip_to(product->m * product->n * (int64_t)size);
+        flip_fn *flip = s->in_place ? tsr_flip_add_block : flip_to(product->m * product->n * (int64_t)size);
         flip(c + (size_t)first * size, product->m, from, s->columns, last - first, s->columns, size);
         return;
     }
@@ -159,27 +159,28 @@ static void flip_to_c(const slab *s, const void *from, void *to, size_t size, in
             (const char *)from + (size_t)((r - first) * s->columns) * size, s->columns, 1, s->columns, size);
 }
 
+/* Rows [first, first + count) of C; p: where their entries begin. */
+static void run_rows_by_column(slab *s, const int64_t *p, int64_t first, int64_t count)
+{
+    _Alignas(MAX_VECTOR) char c[MOST_BLOCK_BYTES];
+    int8_t flags[MOST_BLOCK_BYTES];
+    const tsr_result *result = s->plan->result;
+    block k = { .p = p, .last = count, .c = c, .ldc = s->columns, .cb = s->plan->flags ? flags : NULL, .ldcb = s->columns, .joined = s->same };
+    if (s->in_place && p[0] == p[count])
+        return;
+    run_block(s, &k);
+    flip_to_c(s, c, result->x, s->plan->size, first, first + count);
+    if (k.cb != NULL && result->b != NULL)
+        flip_to_c(s, flags, result->b, 1, first, first + count);
+}
+
 static void run_by_column(slab *s, const tsr_chunk *chunk)
 {
-    const tsr_product *product = s->plan->product;
-    int64_t size = (int64_t)s->plan->size;
-    int64_t rows = 8 + BLOCK_BYTES / (s->columns * size) / 8 * 8;
-    char *c = malloc((size_t)(rows * s->columns * (size + 1)));
-    if (c == NULL) {
-        atomic_store(&s->out_of_memory, 1);
-        return;
+    const int64_t rows = 8 + BLOCK_BYTES / (s->columns * (int64_t)s->plan->size) / 8 * 8;
+    for (int64_t first = chunk->first; first < chunk->last; first += rows) {
+        const int64_t left = chunk->last - first;
+        run_rows_by_column(s, s->plan->product->a.p + first, first, rows < left ? rows : left);
     }
-    int8_t *cb = s->plan->flags ? (int8_t *)c + rows * s->columns * size : NULL;
-    for (int64_t first = chunk->first, last; first < chunk->last; first = last) {
-        last = first + rows < chunk->last ? first + rows : chunk->last;
-        block k = { .p = product->a.p + first, .last = last - first, .c = c, .ldc = s->columns, .cb = cb,
-            .ldcb = s->columns };
-        run_block(s, &k);
-        flip_to_c(s, c, s->plan->result->x, s->plan->size, first, last);
-        if (cb != NULL && s->plan->result->b != NULL)
-            flip_to_c(s, cb, s->plan->result->b, 1, first, last);
-    }
-    free(c);
 }
 
 static void run_chunk(void *context, int64_t job)
@@ -196,29 +197,40 @@ static void run_chunk(void *context, int64_t job)
 
 /* ---- long rows: pieces joined in their order ---- */
 
+/* c (+)= b, one row of the slab. */
+static void add_row(const slab *s, char *c, int8_t *cb, const char *b, const int8_t *bb)
+{
+    const tsr_spmm_plan *plan = s->plan;
+    const tsr_semiring sum = { plan->semiring.type, plan->semiring.add, TSR_MUL_SECOND };
+    const int64_t zero = 0;
+    const tsr_entries_job job = { .i = &zero, .count = 1, .a = plan->a, .c = c, .columns = s->columns, .cb = cb, .b = b, .bb = bb };
+    plan->table->entries(sum, plan->flags)(&job);
+}
+
 static void write_row(const slab *s, const void *from, void *to, size_t size, int64_t row)
 {
     const tsr_product *product = s->plan->product;
-    if (product->c_by_col)
-        tsr_flip_block((char *)to + (size_t)(s->first * product->m + row) * size, product->m, from, s->columns, 1,
-            s->columns, size);
+    if (product->c_by_col) {
+        flip_fn *flip = s->in_place ? tsr_flip_add_block : tsr_flip_block;
+        flip((char *)to + (size_t)(s->first * product->m + row) * size, product->m, from, s->columns, 1, s->columns, size);
+        return;
+    }
+    char *c = (char *)to + (size_t)(row * product->n + s->first) * size;
+    if (s->in_place)
+        add_row(s, c, NULL, from, NULL);
     else
-        memcpy((char *)to + (size_t)(row * product->n + s->first) * size, from, (size_t)s->columns * size);
+        memcpy(c, from, (size_t)s->columns * size);
 }
 
 static void join_row(const slab *s, int64_t row, int64_t first_slot, int64_t last_slot)
 {
     const tsr_spmm_plan *plan = s->plan;
-    tsr_semiring sum = { plan->semiring.type, plan->semiring.add, TSR_MUL_SECOND };
     char *c = s->carry + first_slot * s->columns * (int64_t)plan->size;
     int8_t *cb = plan->flags ? s->carry_flags + first_slot * s->columns : NULL;
-    for (int64_t slot = first_slot + 1; slot < last_slot; slot++) {
-        int64_t zero = 0;
-        tsr_entries_job job = { .i = &zero, .count = 1, .a = plan->a, .c = c, .columns = s->columns, .cb = cb,
-            .b = s->carry + slot * s->columns * (int64_t)plan->size,
-            .bb = plan->flags ? s->carry_flags + slot * s->columns : NULL };
-        plan->table->entries(sum, plan->flags)(&job);
-    }
+    for (int64_t slot = first_slot + 1; slot < last_slot; slot++)
+        add_row(s, c, cb, s->carry + slot * s->columns * (int64_t)plan->size, plan->flags ? s->carry_flags + slot * s->columns : NULL);
+    if (s->same != NULL)
+        add_row(s, c, NULL, s->same, NULL);
     write_row(s, c, plan->result->x, plan->size, row);
     if (cb != NULL && plan->result->b != NULL)
         write_row(s, cb, plan->result->b, 1, row);
@@ -290,6 +302,24 @@ static void prepare_b(slab *s)
         prepare_tail(s, pack ? k * s->columns : (k - 1) * s->ldb + plan->product->n - s->first);
 }
 
+/* ---- C before the product ---- */
+
+/* One value for all of C becomes the row `same`; other values are put where the product is added to them. */
+static void prepare_joined(slab *s, char same[ENTRY_SLAB_BYTES], int64_t width)
+{
+    const tsr_result *result = s->plan->result;
+    const size_t size = s->plan->size;
+    if (result->c == NULL)
+        return;
+    s->in_place = !result->c_iso;
+    if (result->c_iso) {
+        tsr_fill(same, result->c, size, width);
+        s->same = same;
+    } else if (result->c != result->x) {
+        memcpy(result->x, result->c, (size_t)(s->plan->product->m * s->plan->product->n) * size);
+    }
+}
+
 /* ---- the whole ---- */
 
 static tsr_status slab_begin(slab *s, int64_t width)
@@ -353,6 +383,7 @@ static tsr_status finish(const tsr_spmm_plan *plan, tsr_result *result)
 tsr_status tsr_spmm_gather(const tsr_spmm_plan *plan, tsr_result *result)
 {
     const tsr_product *product = plan->product;
+    char same[ENTRY_SLAB_BYTES];
     slab s = { .plan = plan };
     s.tiled = !plan->flags && plan->table->tiles(s.tiles, plan->semiring, product->a.index_size);
     s.entries = plan->table->entries(plan->semiring, plan->flags);
@@ -360,15 +391,15 @@ tsr_status tsr_spmm_gather(const tsr_spmm_plan *plan, tsr_result *result)
         return TSR_DECLINED;
     int64_t width = slab_width(&s);
     tsr_status status = slab_begin(&s, width);
-    if (status == TSR_OK)
+    if (status == TSR_OK) {
         blank_hypersparse(plan, result);
+        prepare_joined(&s, same, width);
+    }
     for (s.first = 0; status == TSR_OK && s.first < product->n; s.first += width) {
         s.columns = product->n - s.first < width ? product->n - s.first : width;
         prepare_b(&s);
         tsr_for_jobs(s.chunks.count, product->nthreads, run_chunk, &s);
         join_pieces(&s);
-        if (atomic_load(&s.out_of_memory))
-            status = TSR_OUT_OF_MEMORY;
     }
     slab_end(&s);
     return status == TSR_OK ? finish(plan, result) : status;

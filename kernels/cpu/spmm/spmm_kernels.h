@@ -9,7 +9,8 @@
  *   row r has entries p[r] .. p[r+1]-1;  its result goes to c + (h ? h[r] : r) * ldc
  *   a advances a_step values per entry (0: iso or pattern);  last_entry: greatest position that may be read ahead
  *   columns: how many of the tile are stored;  narrow tiles read a whole vector from B at every row up to safe_row
- *   and from `tail` (one vector per row) beyond it. */
+ *   and from `tail` (one vector per row) beyond it.
+ *   joined: PLUS only, NULL or what is added to the result of row r: the columns at joined + r * ldj; may be c. */
 typedef struct tsr_tile_job {
     const int64_t *p, *h;
     int64_t first, last;
@@ -24,6 +25,8 @@ typedef struct tsr_tile_job {
     int64_t columns;
     int64_t safe_row;
     const void *tail;
+    const void *joined;
+    int64_t ldj;
 } tsr_tile_job;
 
 typedef void (*tsr_tile_fn)(const tsr_tile_job *job);

@@ -70,6 +70,25 @@ TSR_INLINE void prefetch_row(const void *row, int64_t bytes)
         return k <= job->safe_row ? inside : beyond; \
     }
 
+/* A tile's sums added to the values that are joined to them. */
+#define ADD_JOINED(type, from, sum, width, narrow, columns) \
+    do { \
+        UNROLL for (int w = 0; w < (width); w++) \
+        { \
+            tsr_v_##type old = tsr_splat_##type(0); \
+            if (narrow) \
+                memcpy(&old, from, (size_t)(columns) * sizeof(tsr_c_##type)); \
+            else \
+                old = tsr_load_##type((from) + w * TSR_LANES(type)); \
+            (sum)[w] = JOIN_plus(type, old, (sum)[w]); \
+        } \
+    } while (0)
+
+#define TAKES_JOINED_plus true
+#define TAKES_JOINED_min false
+#define TAKES_JOINED_max false
+#define TAKES_JOINED_lor false
+
 /* A value still at +-infinity is NaN if every term was. */
 #define REPAIR(type, add, mul, index) \
     static __attribute__((noinline)) void TSR_PASTE5(repair, add, mul, type, index)( \
@@ -118,6 +137,7 @@ TSR_INLINE void prefetch_row(const void *row, int64_t bytes)
         const index *i = job->i; \
         const tsr_c_##type *a = job->a, *b = job->b; \
         const int64_t a_step = job->a_step, ldb = job->ldb; \
+        const tsr_c_##type *joined __attribute__((unused)) = job->joined; \
         const int unroll = width == 1 ? 4 : width == 2 ? 2 : 1; \
         for (int64_t r = job->first; r < job->last; r++) { \
             const int64_t lo = job->p[r], hi = job->p[r + 1]; \
@@ -138,6 +158,8 @@ TSR_INLINE void prefetch_row(const void *row, int64_t bytes)
             UNROLL for (int w = width; w < width * unroll; w++) \
                 sum[w % width] = JOIN_##add(type, sum[w % width], sum[w]); \
             tsr_c_##type *out = (tsr_c_##type *)job->c + (job->h != NULL ? job->h[r] : r) * job->ldc; \
+            if (TAKES_JOINED_##add && joined != NULL) \
+                ADD_JOINED(type, joined + r * job->ldj, sum, width, narrow, job->columns); \
             STORE_TILE(type, out, sum, width, narrow, job->columns); \
             if (NEEDS_REPAIR_##add(type)) { \
                 int bad = 0; \
