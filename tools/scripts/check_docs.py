@@ -28,7 +28,7 @@ sys.path.insert(0, str(ROOT / 'bench'))
 import record  # pylint: disable=wrong-import-position
 
 PAGES = [ROOT / 'README.md', ROOT / 'CONTRIBUTING.md', ROOT / 'SECURITY.md', *sorted((ROOT / 'docs').glob('*.md'))]
-FOLDERS = ('backends/', 'bench/', 'docs/', 'examples/', 'include/', 'kernels/', 'python/', 'src/', 'test/', 'tools/')
+FOLDERS = ('backends/', 'bench/', 'debian/', 'docs/', 'examples/', 'include/', 'kernels/', 'packaging/', 'python/', 'src/', 'test/', 'tools/')
 TEST_VARIABLES = {'TESSERA_TEST_SEED', 'TESSERA_TEST_DATA', 'TESSERA_CONFIG', 'TESSERA_PLUGIN_DIR', 'TESSERA_CPU_ISA'}
 # Why a block ```sh MARK is not run.  Those of NETWORK are, where packages can be had.
 NOT_HERE = {

@@ -16,7 +16,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / 'docs' / 'first-minutes.md'
 STEPS = (('The demo', (
-    'tools/demo.sh --karate-only',)),
+    'tools/demo.sh --html=page.html',)),
          ('A C program of your own', (
              'cc -O2 examples/own/neighbours.c -lgraphblas -o neighbours',
              './neighbours',
@@ -85,13 +85,13 @@ def main():
     commit = subprocess.run(['git', '-C', str(ROOT), 'rev-parse', '--short=12', 'HEAD'], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     page = ['# The first five minutes, recorded', '',
             f'Commit {commit} on a bare Debian 12 (`debootstrap --variant=minbase`), two cores of an Intel Xeon, no ccache, in the folder of a clone: '
-            'every command, what it prints, how long it takes. Other work ran on these cores; processor seconds do not know of it. '
-            'On two idle cores compiling and installing take half of their processor seconds.', '',
-            'The demo is its first part, the karate club; README.md shows the rest. Made by `tools/scripts/record_first_minutes.py`; only lines of package managers and of progress are left out.']
+            'every command, what it prints, how long it takes. Other work ran on these cores, so times and ratios are those of a busy machine; '
+            'processor seconds hardly know of it, and two idle cores take half of them.', '',
+            'Made by `tools/scripts/record_first_minutes.py`; only lines of package managers and of progress are left out.']
     for title, commands in STEPS:
         page += ['', f'## {title}', '']
         for command in commands:
-            output, seconds, busy = inside(root, command.replace('', ''))
+            output, seconds, busy = inside(root, command)
             text = shown(output)
             page += ['```text', f'$ {command}', *([text] if text else []), f'[{seconds:.0f} s; {busy:.0f} processor seconds]', '```', '']
             print(page[-2], command, page[-3], flush=True)
