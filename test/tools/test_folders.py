@@ -27,6 +27,11 @@ with tempfile.TemporaryDirectory() as folder:
     commands = output('ninja', '-C', fresh, '-t', 'query', 'tools/tessera')
     assert all(f'libtessera_{name}.so' in commands for name in ('suitesparse', 'watch', 'handles')), 'tools/tessera does not bring its modules'
 
+    # With nvcc, compiling takes minutes: that is said before it begins.
+    if shutil.which('nvcc') or pathlib.Path('/usr/local/cuda/bin/nvcc').exists():
+        said = output('meson', 'setup', pathlib.Path(folder, 'cuda'), script.parents[1], '-Dtests=false')
+        assert 'minutes on two cores; -Dcuda=disabled' in said or 'CUDA         : not found' in said, said[-2000:]
+
     # Packing after an install: `ninja uninstall` still deletes what was installed.
     copy = pathlib.Path(folder, 'copy')
     shutil.copytree(build / 'meson-logs', copy)

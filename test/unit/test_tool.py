@@ -307,6 +307,23 @@ class Bench(unittest.TestCase):
             self.assertGreater(row["ms"], 0)
             self.assertGreaterEqual(row["repeats"], 3)
 
+    def test_the_peer_is_found(self):
+        """In the folder of a build too."""
+        facts = json.loads(tessera("info", "--json").stdout)
+        if not LIBRARY or facts["graphblas_found"] in (None, "not found"):
+            self.skipTest("no GraphBLAS here")
+        self.assertTrue(self.bench("--n=2")["suitesparse"])
+
+    def test_columns_stand_apart(self):
+        text = tessera("bench", "--budget=0", "--n=2,64", self.matrix, TESSERA_MODE="cpu").stdout
+        self.assertEqual(len(re.findall(r"(?m)^  route", text)), 2)
+        for title in re.findall(r"(?m)^  route.*", text):
+            self.assertEqual(re.split(r" {2,}", title.strip()), ["route", "median ms", "spread", "GFLOP/s", "once ms", "of bound", "error", "on device ms"])
+        rows = re.findall(r"(?m)^  (?:suitesparse|cpu) .*", text)
+        self.assertTrue(rows)
+        for row in rows:
+            self.assertGreaterEqual(len(row.split()), 8, row)
+
     def test_rounded_arithmetic_is_the_gpus(self):
         rows = self.bench("--precision=tf32", "--n=4", "--kernel=cpu")["results"]
         self.assertEqual([(row["ms"], row["note"]) for row in rows], [(None, "exact only")])
@@ -481,6 +498,8 @@ class Answers(unittest.TestCase):
         self.assertEqual([window["nonzero_vectors"] for window in answer["windows"]], [3, 3, 3, 3])
         self.assertEqual((answer["tc_blocks"], answer["mean_nnz_tc"], answer["empty_rows"]), (1, 6, 0))
         self.assertIn("MeanNnzTC 6.00", text)
+        self.assertLess(text.index("times as fast as SuiteSparse"), text.index("row window"))  # what a user wants first
+        self.assertFalse("no GPU" in text and "H200" in text)
         self.assertEqual(answer["window_routes"], {"height": 8, "empty": 0, "cuda_cores": 1, "tensor_cores": 0})
         self.assertEqual([(row["order"], row["nnz_per_vector"]) for row in answer["orders"]],
                          [(name, [2, 2, 2, 2]) for name in ("lpa", "tca", "loa")])

@@ -78,6 +78,8 @@ root=$(echo "$where"/opt/tessera-*)
 as_user() { if [ "$(id -u)" -eq 0 ]; then setpriv --reuid=65534 --regid=65534 --clear-groups env HOME=/ "$@"; else "$@"; fi; }
 as_user "$root/bin/tessera" run -- "$where/triangles" karate | expect_45 "unpacked, tessera run"
 as_user "$root/bin/tessera" run --replace -- "$where/triangles" karate | expect_45 "unpacked, replacement"
+said=$(as_user "$root/bin/tessera" run --replace -- "$(command -v true)" 2>&1)
+[ "$said" = "tessera: --replace changed nothing: true loaded no libgraphblas" ] || fail "unpacked, a replacement that does nothing says: $said"
 as_user "$root/bin/tessera" info --json | grep -q "\"library\": \"$root/" || fail "unpacked, another library is found"
 plugin=$(find "$root" -path '*/tessera/libtessera_cuda.so' -type f)
 for folder in ${plugin:+"${plugin%/*}"/graphblas[0-9]*}; do
