@@ -112,10 +112,10 @@ static bool few(const tsr_elementwise *e, const tsr_object *c)
     return count >= 0 && e->door->holds_sparse(e->given.C, count, (double)c->view.nvals);
 }
 
-/* C<M, replace> = A, as SuiteSparse assigns: it clears C first unless that is a bitmap, or full and may become one. */
+/* C<M, replace> = T: SuiteSparse clears C first unless that is a bitmap, or full and may become one. */
 static bool is_cleared(const tsr_elementwise *e)
 {
-    return e->assigns && e->door->form(e->given.C) == 1u << TSR_FULL && !e->door->may_be_bitmap(e->given.C);
+    return e->door->form(e->given.C) == 1u << TSR_FULL && !e->door->may_be_bitmap(e->given.C);
 }
 
 static bool is_dense(const tsr_elementwise *e, const tsr_object *c)

@@ -14,9 +14,7 @@ static const tsr_backend_host *host(void)
 int64_t tsr_engine_push_work(const tsr_push *p)
 {
     const int64_t work = tsr_push_work(p, INT64_MAX / 2);
-    const tsr_push_features features = {.work = work, .vectors = p->u.nvec, .nthreads = p->nthreads,
-                                        .sums = !p->pattern && p->semiring.add != TSR_REDUCE_ANY,
-                                        .masked = p->mask && tsr_is_compressed(p->mask) && !p->mask_complement};
+    const tsr_push_features features = {.work = work, .vectors = p->u.nvec, .nthreads = p->nthreads};
     return tsr_config_forces_cpu() || tsr_push_pays(&features) ? work : -1;
 }
 

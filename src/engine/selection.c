@@ -7,6 +7,7 @@
 
 #include "src/base/types.h"
 #include "src/engine/contents.h"
+#include "src/engine/elementwise.h"
 #include "src/policy/selection.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -138,14 +139,16 @@ static bool reserve_selection(tsr_call *call)
     return reserve_offsets(call, call->a.view.nvec);
 }
 
-/* Entries that are equal to the thunk have one value. */
 static tsr_status select_entries(tsr_call *call, tsr_selection *s)
 {
     tsr_handover *t = &call->arrays;
+    const tsr_ewise step = {.op = s->keep, .type = s->a.type};
+    uint64_t kept;
+    const bool one = tsr_elementwise_selects_one(&kept, &step, s->thunk);
     const tsr_status status = kernels()->select_count(s, (int64_t *)t->p);
     if (status != TSR_OK)
         return status;
-    if (!reserve_entries(call, s->keep == TSR_EWISE_EQ ? &s->thunk : NULL))
+    if (!reserve_entries(call, one ? &kept : NULL))
         return TSR_OUT_OF_MEMORY;
     kernels()->select_fill(s, (const int64_t *)t->p, (int64_t *)t->i, t->iso ? NULL : t->x);
     tsr_arrays_drop_empty(t);

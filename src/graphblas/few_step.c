@@ -71,12 +71,21 @@ static bool is_gather(const few_call *h)
            h->c->step.op == TSR_EWISE_IDENTITY;
 }
 
+/* SuiteSparse has rules of its own for which of these are iso, where T is. */
+static bool has_own_rules(const few_call *h)
+{
+    const tsr_arguments *g = &h->c->given;
+    return g->accum || (g->M == g->C && !h->mod.mask_struct);
+}
+
 static bool match(few_call *h)
 {
     const tsr_elementwise *c = h->c;
     h->mod = c->mod;
     if (h->mod.replace && is_gather(h))
         return false;
+    if (!c->given.A && !c->given.B && is_sparse(c->given.C) && has_own_rules(h))
+        return false; /* before anything that is pending is finished */
     if (!c->given.C || c->placed || c->flip || c->full_only || c->step.unite ||
         (!c->given.vector && (h->mod.tran0 || h->mod.tran1)) || (!c->given.M && h->mod.mask_comp))
         return false;
@@ -215,9 +224,8 @@ static bool merge(GrB_Info *info, few_call *h, tsr_few_target *target)
 {
     tsr_few t, c;
     find_one(h);
-    const bool by_its_values = h->c->given.M == h->c->given.C && !h->s.step.mask_structural;
-    if (h->iso && (h->s.step.accumulates || by_its_values))
-        return false; /* SuiteSparse has rules of its own for which of these are iso */
+    if (h->iso && has_own_rules(h))
+        return false;
     const bool iso = stays_one(h);
     h->s.pattern = iso && !h->s.step.select;
     if (tsr_engine_few_step(&h->s, &t) != TSR_OK)

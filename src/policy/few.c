@@ -12,14 +12,8 @@ static int64_t threads_of(int64_t steps, int nthreads)
     return wanted < nthreads ? wanted : nthreads;
 }
 
-/* Sums under a plain sparse mask: SuiteSparse's come to what the mask lets pass only, ours to all (80,000 of 4 x 262,144: .64 ms against
- * .97; 300: 2.9 us against 1.5). */
-#define MASKED_SUMS 1000
-
 bool tsr_push_pays(const tsr_push_features *f)
 {
-    if (f->sums && f->masked && f->work > MASKED_SUMS)
-        return false;
     const int64_t theirs = threads_of(f->work, f->nthreads), ours = f->vectors < f->nthreads ? f->vectors : f->nthreads;
     return theirs <= 2 * ours;
 }

@@ -16,8 +16,6 @@ typedef struct tsr_push_features {
     int64_t work;    /* multiply-adds */
     int64_t vectors;
     int nthreads;    /* allowed */
-    bool sums;       /* every product counts */
-    bool masked;     /* by a sparse mask that is not complemented */
 } tsr_push_features;
 
 /* SuiteSparse (7.4.0, one thread, 16,384 places, any_secondi) pulls one vector in 130 microseconds, ours takes 170. */

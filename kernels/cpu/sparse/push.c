@@ -13,6 +13,7 @@
 typedef _Bool bool;
 
 #define AHEAD 12     /* entries of U between asking for a row of A and reading it */
+#define SIEVED 256     /* products that a mask let pass, before they are added */
 #define PARALLEL 65536 /* multiply-adds below which vectors are not dealt out to threads */
 
 /* Does it not matter which products a sum has? */
@@ -28,7 +29,8 @@ typedef struct lane {
     tsr_scratch *s;
     int64_t r, first;   /* its entries in the lists begin there */
     tsr_gate gate;
-    uint8_t was, found; /* marks: a place is new when (its mark == was) == listed; it is `found` then */
+    uint8_t was, found; /* marks: entries of a sparse mask `was`, then places with a result `found`.  Of any product, under no or a
+                         * complemented sparse mask, both are the same: a place is new when (its mark == was) == listed */
     bool listed;
 } lane;
 
@@ -37,9 +39,9 @@ static void begin(lane *w)
     const bool plain = tsr_is_listed(w->p) && !w->p->mask_complement;
     w->gate = tsr_gate_of(w->p, w->r);
     w->listed = plain;
-    w->was = tsr_scratch_generation(w->s, plain ? 2 : 1);
-    w->found = (uint8_t)(w->was + plain);
-    if (tsr_is_listed(w->p) && (!plain || takes_any(w->p)))
+    w->was = tsr_scratch_generation(w->s, 2);
+    w->found = (uint8_t)(w->was + (plain || !takes_any(w->p)));
+    if (tsr_is_listed(w->p))
         tsr_mark_true(w->s, w->p->mask, w->r, !tsr_mask_has_values(w->p), w->was); /* open ones of a plain mask, closed ones else */
 }
 
@@ -82,27 +84,51 @@ static int64_t find_both(const lane *w) { return find_first(w, 2); }
 
 /* ---- sums ---- */
 
+/* Places that a mask lets pass: j where (table[j & all] - base <= span, as bytes) != inverted. */
+typedef struct sieve {
+    const uint8_t *table;
+    int64_t all;
+    uint8_t base, span;
+    bool inverted;
+} sieve;
+
+static sieve sieve_of(const lane *w)
+{
+    if (tsr_is_listed(w->p))
+        return (sieve){w->s->marks, -1, w->was, w->listed, !w->listed};
+    return (sieve){w->gate.open, w->gate.all, 1, UINT8_MAX - 1, w->gate.closed};
+}
+
+/* Does it keep anything back? */
+static bool has_sieve(const lane *w)
+{
+    return w->p->mask && !w->gate.later;
+}
+
+static inline bool passes(const sieve *s, int64_t j)
+{
+    return ((uint8_t)(s->table[j & s->all] - s->base) <= s->span) != s->inverted;
+}
+
 /* Adds a product to the sum of place j; a place that is not marked yet begins with it, and is not computed with: as a number it may be a
- * denormal one, which takes long.  Open places that are new are listed. */
+ * denormal one, which takes long.  Places that are new are listed. */
 #define ADD_ONE(type, product, sum)                                               \
     const bool fresh = marks[j] != found;                                         \
     const tsr_c_##type y = (product), x = fresh ? y : sums[j];                    \
     sums[j] = fresh ? y : (tsr_c_##type)(sum);                                    \
     marks[j] = found;                                                             \
     i[count] = j;                                                                 \
-    count += fresh & ((open[j & all] != 0) != closed);
+    count += fresh;
 
 #define ADD_BEGIN(type)                                                           \
     tsr_c_##type *restrict sums = w->s->sums;                                     \
     uint8_t *restrict marks = w->s->marks, found = w->found;                      \
-    const uint8_t *restrict open = w->gate.open;                                  \
-    const int64_t all = w->gate.all;                                              \
-    const bool closed = w->gate.closed;                                           \
     int64_t *restrict i = w->s->i + w->first;
 
-/* To n places, step 0: one product for all; and all of U's entries, whose products do not depend on A. */
+/* To n places, step 0: one product for all; and all of U's entries, whose products do not depend on A: what a mask keeps back costs but
+ * the look at its place. */
 #define ADD(name, type, sum)                                                                                                    \
-    static int64_t name##_##type(const lane *w, const int64_t *restrict place, const void *product, int64_t step, int64_t n, int64_t count) \
+    static int64_t name##_all_##type(const lane *w, const int64_t *restrict place, const void *product, int64_t step, int64_t n, int64_t count) \
     {                                                                                                                           \
         const tsr_c_##type *restrict z = product;                                                                               \
         ADD_BEGIN(type)                                                                                                         \
@@ -112,8 +138,50 @@ static int64_t find_both(const lane *w) { return find_first(w, 2); }
         }                                                                                                                       \
         return count;                                                                                                           \
     }                                                                                                                           \
+    static int64_t name##_##type(const lane *w, const int64_t *restrict place, const void *product, int64_t step, int64_t n, int64_t count) \
+    {                                                                                                                           \
+        if (!has_sieve(w))                                                                                                      \
+            return name##_all_##type(w, place, product, step, n, count);                                                        \
+        const sieve s = sieve_of(w);                                                                                            \
+        const tsr_c_##type *restrict z = product;                                                                               \
+        int64_t passed[TSR_PRODUCTS], kept = 0;                                                                                 \
+        tsr_c_##type of_passed[TSR_PRODUCTS];                                                                                   \
+        for (int64_t e = 0; e < n; e++) {                                                                                       \
+            passed[kept] = place[e];                                                                                            \
+            of_passed[kept] = z[e & step];                                                                                      \
+            kept += passes(&s, place[e]);                                                                                       \
+        }                                                                                                                       \
+        return name##_all_##type(w, passed, of_passed, -1, kept, count);                                                        \
+    }                                                                                                                           \
+    static int64_t name##_sieved_##type(const lane *w, const tsr_c_##type *restrict z, int64_t step)                            \
+    {                                                                                                                           \
+        const tsr_push *p = w->p;                                                                                               \
+        const int64_t *restrict k = p->u.i, *restrict start = p->a.p, *restrict indices = p->a.i, end = p->u.p[w->r + 1];       \
+        const sieve s = sieve_of(w);                                                                                            \
+        int64_t passed[SIEVED + 1], kept = 0, count = 0;                                                                        \
+        tsr_c_##type of_passed[SIEVED + 1];                                                                                     \
+        for (int64_t t = p->u.p[w->r]; t < end; t++) {                                                                          \
+            ask_ahead(p, k, t, end);                                                                                            \
+            const tsr_c_##type one = z[t & step];                                                                               \
+            for (int64_t e = start[k[t]], stop = start[k[t] + 1]; e < stop;) {                                                  \
+                const int64_t last = stop - e < SIEVED - kept ? stop : e + SIEVED - kept;                                       \
+                for (; e < last; e++) {                                                                                         \
+                    passed[kept] = indices[e];                                                                                  \
+                    of_passed[kept] = one;                                                                                      \
+                    kept += passes(&s, indices[e]);                                                                             \
+                }                                                                                                               \
+                if (kept > SIEVED - SIEVED / 4) {                                                                               \
+                    count = name##_all_##type(w, passed, of_passed, -1, kept, count);                                           \
+                    kept = 0;                                                                                                   \
+                }                                                                                                               \
+            }                                                                                                                   \
+        }                                                                                                                       \
+        return name##_all_##type(w, passed, of_passed, -1, kept, count);                                                        \
+    }                                                                                                                           \
     static int64_t name##_rows_##type(const lane *w, const void *products, int64_t step)                                        \
     {                                                                                                                           \
+        if (has_sieve(w))                                                                                                       \
+            return name##_sieved_##type(w, products, step);                                                                     \
         const tsr_push *p = w->p;                                                                                               \
         const int64_t *restrict k = p->u.i, *restrict start = p->a.p, *restrict indices = p->a.i, end = p->u.p[w->r + 1];       \
         const tsr_c_##type *restrict z = products;                                                                              \
@@ -216,11 +284,10 @@ static int64_t list_found(const lane *w)
 {
     const tsr_view *m = w->p->mask;
     const int64_t *at = m->i;
-    const bool valued = tsr_mask_has_values(w->p);
     int64_t *i = w->s->i + w->first, count = 0;
     for (int64_t t = m->p[w->r]; t < m->p[w->r + 1]; t++) {
         i[count] = at[t];
-        count += (w->s->marks[at[t]] == w->found) & (!valued || tsr_is_true(m, t));
+        count += w->s->marks[at[t]] == w->found;
     }
     return count;
 }
@@ -228,13 +295,12 @@ static int64_t list_found(const lane *w)
 /* Of many places: they are found in order by walking over all marks. */
 static int64_t list_in_order(const lane *w)
 {
-    const int64_t n = w->p->a.vlen, all = w->gate.all;
-    const uint8_t *restrict marks = w->s->marks, *restrict open = w->gate.open, found = w->found;
-    const bool closed = w->gate.closed;
+    const int64_t n = w->p->a.vlen;
+    const uint8_t *restrict marks = w->s->marks, found = w->found;
     int64_t *restrict i = w->s->i + w->first, count = 0;
     for (int64_t j = 0; j < n; j++) {
         i[count] = j;
-        count += (marks[j] == found) & ((open[j & all] != 0) != closed);
+        count += marks[j] == found;
     }
     return count;
 }
