@@ -142,9 +142,17 @@ def rows_of_petsc(_, content):
     return ['|'.join(cells) for cells in rows.values()]
 
 
+def rows_of_python(_, content):
+    """Of bench/python_products.py: ratios of the cases, a row for each GraphBLAS."""
+    rows = {}
+    for case in content:
+        rows.setdefault(case['graphblas'], []).append(f"{case['ratio']:.1f}")
+    return ['|'.join(cells) for cells in rows.values()]
+
+
 # By the schema of a record; figures of others are not compared.
 ROWS_OF = {'elementwise/1': rows_of_elementwise, 'graphs/1': rows_of_graphs, 'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc,
-           'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
+           'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python, 'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
 
 
 def recorded_figures(page):
