@@ -12,7 +12,8 @@ case "${1:-}" in
     ;;
 esac
 tools/scripts/install_deps.sh check || exit 1
-command -v ccache >/dev/null || export CCACHE_DISABLE=1
+# A cache finds what another folder of this tree has compiled; CI may keep CCACHE_DIR from run to run.
+if command -v ccache >/dev/null; then export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1; else export CCACHE_DISABLE=1; fi
 
 passed=0 failed=0 began=$SECONDS
 logs=$(mktemp -d)
