@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Write docs/first-minutes.md: what somebody types and sees in the first minutes on a bare Debian 12, how long each step takes.
 
-usage: record_first_minutes.py ROOT     ROOT: made by `debootstrap --variant=minbase bookworm ROOT`; run as root, a network is needed
+usage: record_first_minutes.py ROOT     ROOT: made by `debootstrap --variant=minbase bookworm ROOT`; run as root, a network is needed.
+What was done is kept in ROOT/root/done; started again, it goes on after it.
 
 Processor seconds are those of all processes of a step: they do not grow when something else runs on the machine.
 SPDX-License-Identifier: Apache-2.0"""
+import json
 import pathlib
 import re
 import resource
@@ -30,8 +32,9 @@ STEPS = (('The demo', (
              'env/bin/pip install -q suitesparse-graphblas==9.4.5.0 python-graphblas==2025.2.0',
              'env/bin/python examples/python/pagerank_gcn.py',
              'tessera run --savings=1 -- env/bin/python examples/python/pagerank_gcn.py')))
+CERTIFICATES = '/root/certificates'  # where no package puts its own
 PACKAGES = re.compile(r'^(Get:|Hit:|Ign:|Fetched|Reading|Building|The following|  |Need|After|Selecting|Preparing|Unpacking|Setting up|Processing|\(Reading|'
-                      r'debconf|Suggested|Recommended|\d+ upgraded|update-alternatives|W: |Download|Created symlink|invoke-rc|Running hooks|done\.$|Updating)')
+                      r'debconf|E: Can not write log|\d+ added, |Suggested|Recommended|\d+ upgraded|update-alternatives|W: |Download|Created symlink|invoke-rc|Running hooks|done\.$|Updating)')
 PROGRESS = re.compile(r'^(.*: looking at routes|.*, turn \d|karate: |.*: \w+, looking at routes)')
 
 
@@ -42,17 +45,16 @@ def prepare(root):
     place.mkdir(parents=True)
     tree = subprocess.run(['git', '-C', str(ROOT), 'archive', 'HEAD'], stdout=subprocess.PIPE, check=True).stdout
     subprocess.run(['tar', '-x', '-C', str(place)], input=tree, check=True)
-    for name in ('etc/resolv.conf', 'etc/pip.conf', 'etc/ssl/certs/ca-certificates.crt', 'etc/apt/apt.conf.d/99artifact-registry'):
+    for name, copy in (('etc/resolv.conf', 'etc/resolv.conf'), ('etc/ssl/certs/ca-certificates.crt', CERTIFICATES[1:])):
         if pathlib.Path('/', name).exists():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(pathlib.Path('/', name), root / name)
+            shutil.copy(pathlib.Path('/', name), root / copy)
 
 
 def inside(root, command):
     """(output, seconds, processor seconds) of a command in the tree."""
     script = (f'mount -t proc proc {root}/proc; mount --bind /dev {root}/dev; mount -t sysfs sys {root}/sys; '
               f'exec chroot {root} /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 '
-              'bash -c "$1"')
+              f'PIP_CERT={CERTIFICATES} bash -c "$1"')
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     done = subprocess.run(['unshare', '--mount', 'sh', '-c', script, 'sh', f'cd /root/tessera && {{ {command}; }} 2>&1'], stdout=subprocess.PIPE, text=True,
                           check=False)
@@ -62,11 +64,27 @@ def inside(root, command):
     return done.stdout, time.monotonic() - began, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def shown(output):
+class Done:
+    """Results of commands, in a file."""
+
+    def __init__(self, path):
+        self.path, self.results = path, json.loads(path.read_text(encoding='utf-8')) if path.exists() else {}
+
+    def take(self, command):
+        return self.results.get(command)
+
+    def keep(self, command, result):
+        self.results[command] = result
+        self.path.write_text(json.dumps(self.results), encoding='utf-8')
+        return result
+
+
+def shown(command, output):
     """What a reader wants to see: the lines of package managers and of progress are counted."""
+    installs = 'apt-get' in command or 'demo.sh' in command
     lines, packages, progress = [], 0, 0
     for line in output.splitlines():
-        if PACKAGES.match(line):
+        if installs and PACKAGES.match(line):
             packages += 1
         elif PROGRESS.match(line) or line.startswith('Compiling ['):
             progress += 1
@@ -81,20 +99,22 @@ def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__.split('\n\n')[1])
     root = pathlib.Path(sys.argv[1]).resolve()
-    prepare(root)
+    done = Done(root / 'root' / 'done')
+    if not done.results:
+        prepare(root)
     commit = subprocess.run(['git', '-C', str(ROOT), 'rev-parse', '--short=12', 'HEAD'], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     page = ['# The first five minutes, recorded', '',
-            f'Commit {commit} on a bare Debian 12 (`debootstrap --variant=minbase`), two cores of an Intel Xeon, no ccache, in the folder of a clone: '
-            'every command, what it prints, how long it takes. Other work ran on these cores, so times and ratios are those of a busy machine; '
-            'processor seconds hardly know of it, and two idle cores take half of them.', '',
+            f'Commit {commit} on a bare Debian 12 (`debootstrap --variant=minbase`), two cores of an Intel Xeon, no ccache, in the folder of a clone:\n'
+            'every command, what it prints, how long it takes. Other work ran on these cores, so times, ratios and what is said to be saved are\n'
+            'those of a busy machine. Processor seconds hardly know of it; where both cores work, two idle ones take half of them.', '',
             'Made by `tools/scripts/record_first_minutes.py`; only lines of package managers and of progress are left out.']
     for title, commands in STEPS:
-        page += ['', f'## {title}', '']
+        page += ['', f'## {title}']
         for command in commands:
-            output, seconds, busy = inside(root, command)
-            text = shown(output)
-            page += ['```text', f'$ {command}', *([text] if text else []), f'[{seconds:.0f} s; {busy:.0f} processor seconds]', '```', '']
-            print(page[-2], command, page[-3], flush=True)
+            output, seconds, busy = done.take(command) or done.keep(command, inside(root, command))
+            text = shown(command, output)
+            page += ['', '```text', f'$ {command}', *([text] if text else []), f'[{seconds:.0f} s; {busy:.0f} processor seconds]', '```']
+            print(command, page[-2], flush=True)
     PAGE.write_text('\n'.join(page).rstrip() + '\n', encoding='utf-8')
 
 
