@@ -325,7 +325,7 @@ static bool check_step(void)
 int main(int argc, char **argv)
 {
     uint64_t seed = test_seed();
-    int64_t cases = 16000;
+    int64_t cases = 8000;
     for (int k = 1; k + 1 < argc; k += 2) {
         if (strcmp(argv[k], "--seed") == 0)
             seed = strtoull(argv[k + 1], NULL, 0);
