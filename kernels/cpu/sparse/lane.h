@@ -1,0 +1,35 @@
+/* One vector of a push, and the sums of its products.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CPU_SPARSE_LANE_H
+#define TSR_CPU_SPARSE_LANE_H
+
+#include "kernels/cpu/sparse/gate.h"
+#include "kernels/cpu/sparse/scratch.h"
+
+typedef struct tsr_lane {
+    const tsr_push *p;
+    tsr_scratch *s;
+    int64_t r, first;   /* its entries in the lists begin there */
+    tsr_gate gate;
+    uint8_t was, found; /* marks: entries of a sparse mask `was`, then places with a result `found`.  Of any product, under no or a
+                         * complemented sparse mask, both are the same: a place is new when (its mark == was) == listed */
+    bool listed;
+} tsr_lane;
+
+enum { TSR_AHEAD = 12 }; /* entries of U between asking for a row of A and reading it */
+
+static inline void tsr_ask_ahead(const tsr_push *p, const int64_t *k, int64_t t, int64_t end)
+{
+    const int64_t far = t + 2 * TSR_AHEAD < end ? t + 2 * TSR_AHEAD : end - 1, near = t + TSR_AHEAD < end ? t + TSR_AHEAD : end - 1;
+    __builtin_prefetch(&p->a.p[k[far]]);
+    __builtin_prefetch((const int64_t *)p->a.i + p->a.p[k[near]]);
+}
+
+/* Is there a loop for the sums of this type and monoid? */
+bool tsr_lane_has_sums(const tsr_push_semiring *semiring);
+
+/* Adds all products of the lane that its mask lets pass in scratch->sums, and lists their places from w->first on.  Returns how many;
+ * *ascending: the list does. */
+int64_t tsr_lane_sum(const tsr_lane *w, bool *ascending);
+
+#endif

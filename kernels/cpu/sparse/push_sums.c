@@ -1,0 +1,250 @@
+/* The sums of a push.  On a frontier of a graph nobody can tell which neighbours are new, nor which a mask lets pass: no branch asks.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/sparse/lane.h"
+#include "kernels/cpu/sparse/products.h"
+
+/* As a macro, bool would be expanded before it is pasted into a name. */
+#undef bool
+typedef _Bool bool;
+
+enum { SIEVED = 256 }; /* products that a mask let pass, before they are added */
+
+/* Places that a mask lets pass: j where (table[j & all] - base <= span, as bytes) != inverted. */
+typedef struct sieve {
+    const uint8_t *table;
+    int64_t all;
+    uint8_t base, span;
+    bool inverted;
+} sieve;
+
+static sieve sieve_of(const tsr_lane *w)
+{
+    if (tsr_is_listed(w->p))
+        return (sieve){w->s->marks, -1, w->was, w->listed, !w->listed};
+    return (sieve){w->gate.open, w->gate.all, 1, UINT8_MAX - 1, w->gate.closed};
+}
+
+/* Does it keep anything back? */
+static bool has_sieve(const tsr_lane *w)
+{
+    return w->p->mask && !w->gate.later;
+}
+
+static inline bool passes(const sieve *s, int64_t j)
+{
+    return ((uint8_t)(s->table[j & s->all] - s->base) <= s->span) != s->inverted;
+}
+
+/* Adds a product to the sum of place j; a place that is not marked yet begins with it, and is not computed with: as a number it may be a
+ * denormal one, which takes long.  Places that are new are listed. */
+#define ADD_ONE(type, product, sum)                                               \
+    const bool fresh = marks[j] != found;                                         \
+    const tsr_c_##type y = (product), x = fresh ? y : sums[j];                    \
+    sums[j] = fresh ? y : (tsr_c_##type)(sum);                                    \
+    marks[j] = found;                                                             \
+    i[count] = j;                                                                 \
+    count += fresh;
+
+#define ADD_BEGIN(type)                                                           \
+    tsr_c_##type *restrict sums = w->s->sums;                                     \
+    uint8_t *restrict marks = w->s->marks, found = w->found;                      \
+    int64_t *restrict i = w->s->i + w->first;
+
+/* To n places, step 0: one product for all; and all of U's entries, whose products do not depend on A: what a mask keeps back costs but
+ * the look at its place. */
+#define ADD(name, type, sum)                                                                                                    \
+    static int64_t name##_all_##type(const tsr_lane *w, const int64_t *restrict place, const void *product, int64_t step, int64_t n, int64_t count) \
+    {                                                                                                                           \
+        const tsr_c_##type *restrict z = product;                                                                               \
+        ADD_BEGIN(type)                                                                                                         \
+        for (int64_t e = 0; e < n; e++) {                                                                                       \
+            const int64_t j = place[e];                                                                                         \
+            ADD_ONE(type, z[e & step], sum)                                                                                     \
+        }                                                                                                                       \
+        return count;                                                                                                           \
+    }                                                                                                                           \
+    static int64_t name##_##type(const tsr_lane *w, const int64_t *restrict place, const void *product, int64_t step, int64_t n, int64_t count) \
+    {                                                                                                                           \
+        if (!has_sieve(w))                                                                                                      \
+            return name##_all_##type(w, place, product, step, n, count);                                                        \
+        const sieve s = sieve_of(w);                                                                                            \
+        const tsr_c_##type *restrict z = product;                                                                               \
+        int64_t passed[TSR_PRODUCTS], kept = 0;                                                                                 \
+        tsr_c_##type of_passed[TSR_PRODUCTS];                                                                                   \
+        for (int64_t e = 0; e < n; e++) {                                                                                       \
+            passed[kept] = place[e];                                                                                            \
+            of_passed[kept] = z[e & step];                                                                                      \
+            kept += passes(&s, place[e]);                                                                                       \
+        }                                                                                                                       \
+        return name##_all_##type(w, passed, of_passed, -1, kept, count);                                                        \
+    }                                                                                                                           \
+    static int64_t name##_sieved_##type(const tsr_lane *w, const tsr_c_##type *restrict z, int64_t step)                            \
+    {                                                                                                                           \
+        const tsr_push *p = w->p;                                                                                               \
+        const int64_t *restrict k = p->u.i, *restrict start = p->a.p, *restrict indices = p->a.i, end = p->u.p[w->r + 1];       \
+        const sieve s = sieve_of(w);                                                                                            \
+        int64_t passed[SIEVED + 1], kept = 0, count = 0;                                                                        \
+        tsr_c_##type of_passed[SIEVED + 1];                                                                                     \
+        for (int64_t t = p->u.p[w->r]; t < end; t++) {                                                                          \
+            tsr_ask_ahead(p, k, t, end);                                                                                            \
+            const tsr_c_##type one = z[t & step];                                                                               \
+            for (int64_t e = start[k[t]], stop = start[k[t] + 1]; e < stop;) {                                                  \
+                const int64_t last = stop - e < SIEVED - kept ? stop : e + SIEVED - kept;                                       \
+                for (; e < last; e++) {                                                                                         \
+                    passed[kept] = indices[e];                                                                                  \
+                    of_passed[kept] = one;                                                                                      \
+                    kept += passes(&s, indices[e]);                                                                             \
+                }                                                                                                               \
+                if (kept > SIEVED - SIEVED / 4) {                                                                               \
+                    count = name##_all_##type(w, passed, of_passed, -1, kept, count);                                           \
+                    kept = 0;                                                                                                   \
+                }                                                                                                               \
+            }                                                                                                                   \
+        }                                                                                                                       \
+        return name##_all_##type(w, passed, of_passed, -1, kept, count);                                                        \
+    }                                                                                                                           \
+    static int64_t name##_rows_##type(const tsr_lane *w, const void *products, int64_t step)                                        \
+    {                                                                                                                           \
+        if (has_sieve(w))                                                                                                       \
+            return name##_sieved_##type(w, products, step);                                                                     \
+        const tsr_push *p = w->p;                                                                                               \
+        const int64_t *restrict k = p->u.i, *restrict start = p->a.p, *restrict indices = p->a.i, end = p->u.p[w->r + 1];       \
+        const tsr_c_##type *restrict z = products;                                                                              \
+        int64_t count = 0;                                                                                                      \
+        ADD_BEGIN(type)                                                                                                         \
+        for (int64_t t = p->u.p[w->r]; t < end; t++) {                                                                          \
+            tsr_ask_ahead(p, k, t, end);                                                                                            \
+            const tsr_c_##type one = z[t & step];                                                                               \
+            for (int64_t e = start[k[t]]; e < start[k[t] + 1]; e++) {                                                           \
+                const int64_t j = indices[e];                                                                                   \
+                ADD_ONE(type, one, sum)                                                                                         \
+            }                                                                                                                   \
+        }                                                                                                                       \
+        return count;                                                                                                           \
+    }
+#define ADD_NUMBERS(type, wide)                    \
+    ADD(plus, type, tsr_add_plus_##type(x, y))     \
+    ADD(times, type, tsr_mul_times_##type(x, y))   \
+    ADD(min, type, tsr_add_min_##type(x, y))       \
+    ADD(max, type, tsr_add_max_##type(x, y))
+TSR_FOR_NUMBERS(ADD_NUMBERS)
+ADD(lor, bool, x | y)
+ADD(land, bool, x & y)
+ADD(lxor, bool, x ^ y)
+ADD(eq, bool, x == y)
+
+typedef struct adder {
+    int64_t (*some)(const tsr_lane *w, const int64_t *place, const void *product, int64_t step, int64_t n, int64_t count);
+    int64_t (*rows)(const tsr_lane *w, const void *products, int64_t step);
+} adder;
+#define ADDER(name, type) ((adder){name##_##type, name##_rows_##type})
+
+static adder adder_on_bool(tsr_reduce_op add)
+{
+    switch (add) {
+    case TSR_REDUCE_LOR: return ADDER(lor, bool);
+    case TSR_REDUCE_LAND: return ADDER(land, bool);
+    case TSR_REDUCE_LXOR: return ADDER(lxor, bool);
+    case TSR_REDUCE_EQ: return ADDER(eq, bool);
+    default: return (adder){NULL, NULL};
+    }
+}
+
+#define ADDERS(type, wide)                                             \
+    static adder adder_on_##type(tsr_reduce_op add)                    \
+    {                                                                  \
+        switch (add) {                                                 \
+        case TSR_REDUCE_PLUS: return ADDER(plus, type);                      \
+        case TSR_REDUCE_TIMES: return ADDER(times, type);                    \
+        case TSR_REDUCE_MIN: return ADDER(min, type);                        \
+        case TSR_REDUCE_MAX: return ADDER(max, type);                        \
+        default: return (adder){NULL, NULL};                           \
+        }                                                              \
+    }
+TSR_FOR_NUMBERS(ADDERS)
+
+static adder find_adder(const tsr_push_semiring *s)
+{
+    switch (s->result) {
+    case TSR_BOOL: return adder_on_bool(s->add);
+    case TSR_INT8: return adder_on_int8(s->add);
+    case TSR_INT16: return adder_on_int16(s->add);
+    case TSR_INT32: return adder_on_int32(s->add);
+    case TSR_INT64: return adder_on_int64(s->add);
+    case TSR_UINT8: return adder_on_uint8(s->add);
+    case TSR_UINT16: return adder_on_uint16(s->add);
+    case TSR_UINT32: return adder_on_uint32(s->add);
+    case TSR_UINT64: return adder_on_uint64(s->add);
+    case TSR_FP32: return adder_on_fp32(s->add);
+    default: return adder_on_fp64(s->add);
+    }
+}
+
+/* Every product joins the sum of its place. */
+static int64_t add_all(const tsr_lane *w, adder add)
+{
+    const tsr_push *p = w->p;
+    const tsr_push_semiring *s = &p->semiring;
+    if (tsr_push_reads_u(s) && !tsr_push_reads_a(s))
+        return add.rows(w, p->u.x, p->u.iso ? 0 : -1);
+    const int64_t *k = p->u.i, *indices = p->a.i, end = p->u.p[w->r + 1];
+    tsr_products products;
+    tsr_products_begin(&products, s, w->r);
+    int64_t count = 0;
+    for (int64_t t = p->u.p[w->r]; t < end; t++) {
+        tsr_ask_ahead(p, k, t, end);
+        const int64_t stop = p->a.p[k[t] + 1];
+        tsr_products_row(&products, &p->u, t, k[t]);
+        for (int64_t e = p->a.p[k[t]]; e < stop; e += TSR_PRODUCTS) {
+            const int64_t n = stop - e < TSR_PRODUCTS ? stop - e : TSR_PRODUCTS;
+            const void *z = tsr_products_make(&products, &p->a, e, indices + e, n);
+            count = add.some(w, indices + e, z, products.step, n, count);
+        }
+    }
+    return count;
+}
+
+/* Of a plain sparse mask: its entries, where there is a sum. */
+static int64_t list_found(const tsr_lane *w)
+{
+    const tsr_view *m = w->p->mask;
+    const int64_t *at = m->i;
+    int64_t *i = w->s->i + w->first, count = 0;
+    for (int64_t t = m->p[w->r]; t < m->p[w->r + 1]; t++) {
+        i[count] = at[t];
+        count += w->s->marks[at[t]] == w->found;
+    }
+    return count;
+}
+
+/* Of many places: they are found in order by walking over all marks. */
+static int64_t list_in_order(const tsr_lane *w)
+{
+    const int64_t n = w->p->a.vlen;
+    const uint8_t *restrict marks = w->s->marks, found = w->found;
+    int64_t *restrict i = w->s->i + w->first, count = 0;
+    for (int64_t j = 0; j < n; j++) {
+        i[count] = j;
+        count += marks[j] == found;
+    }
+    return count;
+}
+
+/* So many that they are sooner walked to than sorted later. */
+static bool is_many(const tsr_lane *w, int64_t count)
+{
+    return count > w->p->a.vlen / 16;
+}
+
+bool tsr_lane_has_sums(const tsr_push_semiring *semiring)
+{
+    return find_adder(semiring).some;
+}
+
+int64_t tsr_lane_sum(const tsr_lane *w, bool *ascending)
+{
+    const int64_t count = add_all(w, find_adder(&w->p->semiring));
+    const bool many = is_many(w, count);
+    *ascending = w->listed ? !w->p->mask->jumbled : many;
+    return w->listed ? list_found(w) : many ? list_in_order(w) : count;
+}
