@@ -144,7 +144,7 @@ static inline bool tsr_monoid_fits(tsr_semiring s) { return s.type != TSR_BOOL |
  *             that every entry is present (then b need not be computed).  x at absent places is unspecified but written.
  *   masked C  x: one value per entry of the mask, in the mask's order.  b: the same, 1 where the entry exists
  *             (the intersection is not empty and the mask lets it pass); never NULL.
- * c     SPMV of a backend that `joins`: a full C of the semiring's type, or one value of it (c_iso): x, which may be
+ * c     SPMV or SPMM of a backend that `joins`: a full C of the semiring's type, or one value of it (c_iso): x, which may be
  *           C's, becomes C (+) T, which is full; b is NULL.  A failure leaves C as it was.
  * nvals: entries present, set by the backend.  kernel (static storage) and bytes_moved (between host and device) are for the
  * trace; a backend that leaves kernel NULL is asked for its kernel_name.
