@@ -1,4 +1,4 @@
-/* Selection, extraction by lists of indices, gathering: contracts of the CPU and reference kernels.
+/* Selection by value, extraction by lists of indices, gathering: contracts of the CPU and reference kernels.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_SELECTION_H
 #define TSR_SELECTION_H
@@ -8,15 +8,12 @@
 
 /* ---- selection ---- */
 
-/* Entries of `a`, compressed, with 64-bit indices, that stay.  By value, a not iso: those with   x <keep> thunk   in a's type.  By place, a
- * sorted: entry k of vector v with   by_vector v + by_place k + offset <keep> 0.   keep is one of EQ, NE, GT, GE, LT, LE. */
+/* Entries of `a`, compressed, with 64-bit indices and not iso, that stay: those with   x <keep> thunk   in a's type.  keep is one of EQ,
+ * NE, GT, GE, LT, LE. */
 typedef struct tsr_selection {
     tsr_view a;
     tsr_ewise_op keep;
     uint64_t thunk; /* its bytes */
-    bool placed;
-    int by_vector, by_place; /* -1, 0, 1 */
-    int64_t offset;
     int nthreads;
     uint64_t *kept; /* a bit for every entry; of the kernel: made by _count, freed by _end */
 } tsr_selection;

@@ -7,22 +7,9 @@
 #include "kernels/ref/step.h"
 #include "src/base/types.h"
 
-static bool keeps_place(const tsr_selection *s, int64_t entry)
-{
-    const tsr_view *a = &s->a;
-    int64_t v = 0;
-    while (a->p[v + 1] <= entry)
-        v++;
-    const int64_t place = s->by_vector * (a->h ? a->h[v] : v) + s->by_place * ((const int64_t *)a->i)[entry] + s->offset;
-    const tsr_value x = {.bits = (uint64_t)place}, zero = {0};
-    return tsr_ref_operator(s->keep, TSR_INT64, x, zero).bits != 0;
-}
-
 bool tsr_ref_keeps(const tsr_selection *s, int64_t entry)
 {
     const tsr_view *a = &s->a;
-    if (s->placed)
-        return keeps_place(s, entry);
     const tsr_value x = tsr_value_load(a->type, a->x, entry), y = tsr_value_load(a->type, &s->thunk, 0);
     return tsr_ref_operator(s->keep, a->type, x, y).bits != 0;
 }

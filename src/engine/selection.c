@@ -117,19 +117,6 @@ static void describe(char *text, size_t size, const tsr_call *call, const char *
 /* ---- selection ---- */
 
 /* By the value in A's own type; of one value all or nothing stays, and of booleans SuiteSparse makes several special cases. */
-static bool takes_values(const tsr_selection *s, tsr_type type)
-{
-    return s->a.type == type && type != TSR_BOOL && !s->a.iso;
-}
-
-static void turn_rule(tsr_selection *s, const tsr_place_rule *rule, bool by_col)
-{
-    s->keep = rule->keep;
-    s->by_vector = by_col ? rule->by_column : rule->by_row;
-    s->by_place = by_col ? rule->by_row : rule->by_column;
-    s->offset = rule->by_y * rule->y;
-}
-
 static const char *resolve_selection(tsr_call *call)
 {
     tsr_selection *s = &call->of.selection;
@@ -139,14 +126,11 @@ static const char *resolve_selection(tsr_call *call)
         return why;
     s->a = call->a.view;
     s->nthreads = call->mod.nthreads;
-    s->placed = call->update.placed;
-    if (s->placed)
-        turn_rule(s, &call->update.place, call->t_by_col);
-    if (!(s->placed ? !s->a.jumbled : takes_values(s, type)) || !tsr_is_compressed(&s->a) || s->a.index_size != 8)
+    if (s->a.type != type || type == TSR_BOOL || s->a.iso || !tsr_is_compressed(&s->a) || s->a.index_size != 8)
         return "A is iso, boolean, dense, or not of the operator's type";
     if (!shape_fits(call, vectors_of(&s->a), s->a.vlen))
         return "dimensions do not match";
-    const bool pays = !call->through_t && tsr_select_pays((double)s->a.nvals, (double)s->a.nvec, s->placed);
+    const bool pays = !call->through_t && tsr_select_pays((double)s->a.nvals, (double)s->a.nvec);
     return pays || tsr_config_forces_cpu() ? NULL : "not worth it";
 }
 
@@ -159,10 +143,8 @@ static tsr_status select_entries(tsr_call *call, tsr_selection *s)
 {
     tsr_handover *t = &call->arrays;
     const tsr_ewise step = {.op = s->keep, .type = s->a.type};
-    uint64_t kept = 0;
-    const bool one = s->placed ? s->a.iso : tsr_elementwise_selects_one(&kept, &step, s->thunk);
-    if (s->placed && one)
-        memcpy(&kept, s->a.x, tsr_type_size(s->a.type));
+    uint64_t kept;
+    const bool one = tsr_elementwise_selects_one(&kept, &step, s->thunk);
     const tsr_status status = kernels()->select_count(s, (int64_t *)t->p);
     if (status != TSR_OK)
         return status;

@@ -36,9 +36,6 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
 
 /* The scalar of an argument that is not an object, in `type`: its bytes.  False: it has none. */
 bool tsr_argument_scalar(uint64_t *bytes, tsr_type type, const tsr_argument *argument);
-/* What an operator makes of places and y, of the type that y is looked at in.  False: it goes by values, or sums of places and y might
- * overflow. */
-bool tsr_match_rule(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp op, const tsr_argument *y);
 bool tsr_is_all(const GrB_Index *indices); /* GrB_ALL */
 tsr_arguments tsr_given_of(const tsr_output *out);
 /* A matched call through the engine: calls of the real library from there do not come back. */

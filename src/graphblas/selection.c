@@ -35,9 +35,6 @@ bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnary
     tsr_selection *s = &call.of.selection;
     if (!tsr_match_held_sparse(A) || !out->C || !allowed() || !enough(A) || tsr_match_descriptor(&call.mod, out->desc) || call.mod.tran0)
         return false;
-    call.update.placed = tsr_match_rule(&call.update.place, &s->a.type, op, &y);
-    if (call.update.placed)
-        return call.update.place.select && tsr_run_call(info, &call);
     return tsr_match_select(&s->keep, &s->a.type, op) && tsr_argument_scalar(&s->thunk, s->a.type, &y) && tsr_run_call(info, &call);
 }
 

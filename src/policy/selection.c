@@ -2,10 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/selection.h"
 
-/* By place a vector costs as much as some entries, there and here. */
-bool tsr_select_pays(double entries, double vectors, bool placed)
+bool tsr_select_pays(double entries, double vectors)
 {
-    return entries >= TSR_SELECT_LEAST && (placed ? 4 : 1) * vectors <= entries;
+    return entries >= TSR_SELECT_LEAST && vectors <= entries;
 }
 
 /* The table of targets has the length of a vector: it must be little beside the entries. */

@@ -9,8 +9,8 @@
 #define TSR_SELECT_LEAST 2048.0
 #define TSR_GATHER_LEAST 2048.0
 
-/* Of a sparse A with so many entries, by value or by place. */
-bool tsr_select_pays(double entries, double vectors, bool placed);
+/* Of a sparse A with so many entries, by value. */
+bool tsr_select_pays(double entries, double vectors);
 
 typedef struct tsr_extract_features {
     double entries, vectors, length; /* of A; how long its vectors are */

@@ -83,10 +83,6 @@ static tsr_view draw_matrix(rng *r, bool hyper, bool iso)
 static void draw_rule(rng *r, tsr_selection *s)
 {
     s->keep = (tsr_ewise_op)(TSR_EWISE_EQ + rng_below(r, 6));
-    s->placed = rng_chance(r, 50);
-    s->by_vector = (int)rng_below(r, 3) - 1;
-    s->by_place = (int)rng_below(r, 3) - 1;
-    s->offset = (int64_t)rng_below(r, (uint64_t)(2 * s->a.vlen + 3)) - s->a.vlen - 1;
     if (s->a.nvals > 0 && rng_chance(r, 50))
         memcpy(&s->thunk, (const char *)s->a.x + (size_t)rng_below(r, s->a.nvals) * type_size(s->a.type), type_size(s->a.type));
     else if (s->a.type != TSR_BOOL)

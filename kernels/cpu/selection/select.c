@@ -5,7 +5,6 @@
 
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/cpu/elementwise/ewise_loops.h"
-#include "kernels/cpu/selection/select_places.h"
 #include "kernels/selection.h"
 #include "src/base/split.h"
 
@@ -140,9 +139,10 @@ static int threads_of(const tsr_selection *s)
     return tsr_parts(s->a.nvals + s->a.nvec, TSR_THREAD_WORK, s->nthreads);
 }
 
-static tsr_status count_by_value(tsr_selection *s, int64_t *p, int nthreads)
+tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
 {
     enum { BLOCKS_AT_ONCE = 64, VECTORS_AT_ONCE = 4096 };
+    const int nthreads = threads_of(s);
     const int64_t blocks = (s->a.nvals + BLOCK - 1) / BLOCK;
     selecting w = {.counts = p};
     s->kept = malloc((size_t)(blocks + 1) * (BLOCK / 8));
@@ -151,33 +151,18 @@ static tsr_status count_by_value(tsr_selection *s, int64_t *p, int nthreads)
     prepare(&w, s, nthreads);
     tsr_for_ranges(blocks, BLOCKS_AT_ONCE, nthreads, compare_blocks, &w);
     tsr_for_ranges(s->a.nvec, VECTORS_AT_ONCE, nthreads, count_vectors, &w);
-    return TSR_OK;
-}
-
-static void fill_by_value(const tsr_selection *s, const int64_t *p, int64_t *i, void *x, int nthreads)
-{
-    selecting w = {.p = p, .i = i, .x = x};
-    prepare(&w, s, nthreads);
-    tsr_for_jobs(w.nparts, nthreads, fill_part, &w);
-}
-
-tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
-{
-    const int nthreads = threads_of(s);
-    tsr_status status = TSR_OK;
-    if (s->placed)
-        tsr_select_places_count(s, p, nthreads);
-    else
-        status = count_by_value(s, p, nthreads);
     p[0] = 0;
-    for (int64_t v = 0; v < s->a.nvec && status == TSR_OK; v++)
+    for (int64_t v = 0; v < s->a.nvec; v++)
         p[v + 1] += p[v];
-    return status;
+    return TSR_OK;
 }
 
 void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, int64_t *i, void *x)
 {
-    (s->placed ? tsr_select_places_fill : fill_by_value)(s, p, i, x, threads_of(s));
+    const int nthreads = threads_of(s);
+    selecting w = {.p = p, .i = i, .x = x};
+    prepare(&w, s, nthreads);
+    tsr_for_jobs(w.nparts, nthreads, fill_part, &w);
 }
 
 void tsr_cpu_select_end(tsr_selection *s)
