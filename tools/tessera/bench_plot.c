@@ -123,8 +123,8 @@ int tsr_bench_plot(const tsr_bench_machine *machine, const tsr_bench_lines *line
         return code;
     }
     tsr_plot_text(&plot, 16, 30, "title", "Speed of each route");
-    tsr_plot_text(&plot, 16, 50, "soft", "%d threads, memory %.0f GB/s%s%s", machine->threads, machine->host_gbs, machine->gpu ? "; GPU: " : "",
-                  machine->device);
+    tsr_plot_text(&plot, 16, 50, "soft", "%d thread%s, memory %.0f GB/s%s%s", machine->threads,
+                  machine->threads == 1 ? "" : "s", machine->host_gbs, machine->gpu ? "; GPU: " : "", machine->device);
     if (machine->suitesparse) {
         tsr_plot_text(&plot, WIDTH - 16, 50, "soft number", "times as fast as SuiteSparse");
     }
