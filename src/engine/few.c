@@ -52,7 +52,7 @@ static int64_t pull_work(const tsr_push *p)
 int64_t tsr_engine_pull_work(const tsr_push *p)
 {
     const int64_t work = pull_work(p);
-    const tsr_pull_features features = {.work = work, .places = p->a.nvec * p->u.nvec, .vectors = p->u.nvec};
+    const tsr_pull_features features = {.work = work, .places = p->a.nvec * p->u.nvec};
     return tsr_config_forces_cpu() || tsr_pull_pays(&features) ? work : -1;
 }
 

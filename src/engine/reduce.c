@@ -14,7 +14,15 @@
 
 /* ---- rows ---- */
 
-/* Rows of A, or of its transpose, as the vectors of what is held.  Sums of iso values may be iso as well. */
+/* Rows of A, or of its transpose, as the vectors of what is held. */
+static void orient(tsr_sums *sums, const tsr_view *a, bool columns)
+{
+    sums->vectors = columns ? a->ncols : a->nrows;
+    sums->length = columns ? a->nrows : a->ncols;
+    sums->across = a->by_col != columns;
+}
+
+/* Sums of iso values may be iso as well. */
 static const char *resolve_rows(tsr_call *call)
 {
     static const char *const no = "the matrix does not fit";
@@ -23,15 +31,13 @@ static const char *resolve_rows(tsr_call *call)
     if (call->door->left_sparse(call->given.A) || !tsr_object_inspect(&call->a, call->door, call->given.A, false) ||
         tsr_object_iso(&call->a))
         return no;
-    const bool full = v->format == TSR_FULL, columns = call->mod.tran0;
+    const bool full = v->format == TSR_FULL;
     if (!full && v->format != TSR_BITMAP)
         return no;
     const char *why = tsr_update_plan(call, sums->type, full);
     if (why)
         return why;
-    sums->vectors = columns ? v->ncols : v->nrows;
-    sums->length = columns ? v->nrows : v->ncols;
-    sums->across = v->by_col != columns;
+    orient(sums, v, call->mod.tran0);
     return call->update.ncols == 1 && call->update.nrows == sums->vectors && sums->length > 0 ? NULL : no;
 }
 
@@ -82,12 +88,10 @@ const tsr_operation tsr_row_sums_operation = {.resolve = resolve_rows, .decide =
 
 /* ---- rows of a full matrix on the host ---- */
 
-static bool orient_host_rows(tsr_sums *sums, const tsr_view *a, bool columns)
+static bool take_host_rows(tsr_sums *sums, const tsr_view *a, bool columns)
 {
     sums->value = (void *)(uintptr_t)a->x;
-    sums->vectors = columns ? a->ncols : a->nrows;
-    sums->length = columns ? a->nrows : a->ncols;
-    sums->across = a->by_col != columns;
+    orient(sums, a, columns);
     return a->format == TSR_FULL && !a->iso && a->type == sums->type && sums->vectors > 0 && sums->length > 0;
 }
 
@@ -108,9 +112,9 @@ static const char *resolve_host_rows(tsr_call *call)
     const tsr_arguments *g = &call->given;
     tsr_shape c;
     tsr_view a;
-    if (g->M || call->mod.mask_comp || g->C == g->A || !call->door->shape(&c, g->C, true) || c.type != sums->type)
+    if (g->M || call->mod.mask_comp || g->C == g->A || sums->op == TSR_REDUCE_ANY || !call->door->shape(&c, g->C, true) || c.type != sums->type)
         return "C has a mask or another type";
-    if (!call->door->view(&a, g->A, NULL) || !orient_host_rows(sums, &a, call->mod.tran0) || c.nrows != sums->vectors)
+    if (!call->door->view(&a, g->A, NULL) || !take_host_rows(sums, &a, call->mod.tran0) || c.nrows != sums->vectors)
         return "the matrix does not fit";
     const double elements = (double)sums->vectors * (double)sums->length;
     if (elements < TSR_EWISE_LEAST && !tsr_config_forces_cpu())

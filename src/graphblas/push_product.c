@@ -74,10 +74,17 @@ static bool look_at_target(push_call *h)
     return c->M && !h->mod.replace ? tsr_few_look(&h->old, c->C, c->vector) : tsr_few_look_emptied(&h->old, c->C, c->vector);
 }
 
+/* Several vectors are pulled together; those of one value SuiteSparse treats by rules of its own. */
+static bool fits_lanes(const push_call *h)
+{
+    const tsr_view *u = &h->u.view;
+    return !h->pull || h->c->vector || (u->nvec > 1 && u->nvec <= TSR_PULL_MOST && (h->p.semiring.add == TSR_REDUCE_PLUS || !u->iso));
+}
+
 static bool look_at_vectors(push_call *h)
 {
     const tsr_arguments *c = h->c;
-    if (!tsr_few_look(&h->u, h->u_handle, c->vector))
+    if (!tsr_few_look(&h->u, h->u_handle, c->vector) || !fits_lanes(h))
         return false;
     h->old = h->u;
     if (c->C != h->u_handle && !look_at_target(h))

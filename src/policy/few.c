@@ -21,7 +21,7 @@ bool tsr_push_pays(const tsr_push_features *f)
 /* SuiteSparse takes each vector by itself, and has no price for places that are closed: ours walks over all of them. */
 bool tsr_pull_pays(const tsr_pull_features *f)
 {
-    return f->vectors == 1 ? TSR_PULL_PAYS : f->work >= f->places;
+    return f->work >= f->places;
 }
 
 bool tsr_few_step_pays(const tsr_few_step_features *f)

@@ -24,7 +24,6 @@ typedef struct tsr_push_features {
 typedef struct tsr_pull_features {
     int64_t work;    /* multiply-adds, were there an entry at every place of the vectors */
     int64_t places;  /* of the result */
-    int64_t vectors;
 } tsr_pull_features;
 
 bool tsr_push_pays(const tsr_push_features *push);

@@ -63,6 +63,42 @@ typedef double tsr_c_fp64;
 #define TSR_FOR_INTEGERS(F) TSR_FOR_SIGNED(F) TSR_FOR_UNSIGNED(F)
 #define TSR_FOR_NUMBERS(F) TSR_FOR_INTEGERS(F) TSR_FOR_FLOATS(F)
 
+/* Returns PICK(name, type) of a monoid (tsr_reduce_op) and its type, if there are loops for it: numbers have plus, times, min and max, booleans
+ * lor, land, lxor and eq.  The file undefines bool, which would be expanded before it is pasted into a name. */
+#define TSR_OF_NUMBERS(value, type, op, PICK)          \
+    case value:                                        \
+        switch (op) {                                  \
+        case TSR_REDUCE_PLUS: return PICK(plus, type);   \
+        case TSR_REDUCE_TIMES: return PICK(times, type); \
+        case TSR_REDUCE_MIN: return PICK(min, type);     \
+        case TSR_REDUCE_MAX: return PICK(max, type);     \
+        default: break;                                \
+        }                                              \
+        break;
+#define TSR_RETURN_OF_MONOID(of_type, op, PICK)        \
+    switch (of_type) {                                 \
+    case TSR_BOOL:                                     \
+        switch (op) {                                  \
+        case TSR_REDUCE_LOR: return PICK(lor, bool);     \
+        case TSR_REDUCE_LAND: return PICK(land, bool);   \
+        case TSR_REDUCE_LXOR: return PICK(lxor, bool);   \
+        case TSR_REDUCE_EQ: return PICK(eq, bool);       \
+        default: break;                                \
+        }                                              \
+        break;                                         \
+    TSR_OF_NUMBERS(TSR_INT8, int8, op, PICK)           \
+    TSR_OF_NUMBERS(TSR_INT16, int16, op, PICK)         \
+    TSR_OF_NUMBERS(TSR_INT32, int32, op, PICK)         \
+    TSR_OF_NUMBERS(TSR_INT64, int64, op, PICK)         \
+    TSR_OF_NUMBERS(TSR_UINT8, uint8, op, PICK)         \
+    TSR_OF_NUMBERS(TSR_UINT16, uint16, op, PICK)       \
+    TSR_OF_NUMBERS(TSR_UINT32, uint32, op, PICK)       \
+    TSR_OF_NUMBERS(TSR_UINT64, uint64, op, PICK)       \
+    TSR_OF_NUMBERS(TSR_FP32, fp32, op, PICK)           \
+    TSR_OF_NUMBERS(TSR_FP64, fp64, op, PICK)           \
+    default: break;                                    \
+    }
+
 /* The arithmetic that differs between integers and floats. */
 #define TSR_SCALAR_INTEGER(type, wide) \
     static inline tsr_c_##type tsr_add_plus_##type(tsr_c_##type x, tsr_c_##type y) \

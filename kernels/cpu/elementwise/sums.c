@@ -89,37 +89,10 @@ SUMS_BY(ONE_IN_ORDER, eq, bool, x == y)
 
 #define PICK(name, type) (across ? across_##name##_##type : along_##name##_##type)
 
-static sums_of *of_bool(tsr_reduce_op op, bool across)
-{
-    switch (op) {
-    case TSR_REDUCE_LOR: return PICK(lor, bool);
-    case TSR_REDUCE_LAND: return PICK(land, bool);
-    case TSR_REDUCE_LXOR: return PICK(lxor, bool);
-    case TSR_REDUCE_EQ: return PICK(eq, bool);
-    default: return NULL;
-    }
-}
-
-#define OF_NUMBERS(type, wide)                                   \
-    static sums_of *of_##type(tsr_reduce_op op, bool across)     \
-    {                                                            \
-        switch (op) {                                            \
-        case TSR_REDUCE_PLUS: return PICK(plus, type);           \
-        case TSR_REDUCE_TIMES: return PICK(times, type);         \
-        case TSR_REDUCE_MIN: return PICK(min, type);             \
-        case TSR_REDUCE_MAX: return PICK(max, type);             \
-        default: return NULL;                                    \
-        }                                                        \
-    }
-TSR_FOR_NUMBERS(OF_NUMBERS)
-
 static sums_of *find(tsr_type type, tsr_reduce_op op, bool across)
 {
-    static sums_of *(*const of[TSR_TYPE_COUNT])(tsr_reduce_op, bool) = {
-        [TSR_BOOL] = of_bool,     [TSR_INT8] = of_int8,     [TSR_INT16] = of_int16,   [TSR_INT32] = of_int32,
-        [TSR_INT64] = of_int64,   [TSR_UINT8] = of_uint8,   [TSR_UINT16] = of_uint16, [TSR_UINT32] = of_uint32,
-        [TSR_UINT64] = of_uint64, [TSR_FP32] = of_fp32,     [TSR_FP64] = of_fp64};
-    return of[type](op, across);
+    TSR_RETURN_OF_MONOID(type, op, PICK)
+    return NULL;
 }
 
 bool tsr_cpu_sums(const tsr_sums *sums, void *result, int nthreads)

@@ -13,7 +13,7 @@
 #undef bool
 typedef _Bool bool;
 
-enum { FEW = 4, MANY = 8, ROWS = 512, AHEAD = 24 };
+enum { FEW = 4, MANY = TSR_PULL_MOST, ROWS = 512, AHEAD = 24 };
 
 /* The operands side by side: element r of place k at [k * lanes + r], the monoid's identity where none is present; bit r of present[k] and
  * open[j]: vector r has one, the mask lets its place j pass. */
@@ -147,37 +147,10 @@ PULL(eq, bool, 1, x == y)
 
 #define MONOID(name, type) ((monoid){lay_##name##_##type, pull_##name##_##type})
 
-static monoid of_bool(tsr_reduce_op add)
-{
-    switch (add) {
-    case TSR_REDUCE_LOR: return MONOID(lor, bool);
-    case TSR_REDUCE_LAND: return MONOID(land, bool);
-    case TSR_REDUCE_LXOR: return MONOID(lxor, bool);
-    case TSR_REDUCE_EQ: return MONOID(eq, bool);
-    default: return (monoid){NULL, NULL};
-    }
-}
-
-#define MONOIDS(type, wide)                                    \
-    static monoid of_##type(tsr_reduce_op add)                 \
-    {                                                          \
-        switch (add) {                                         \
-        case TSR_REDUCE_PLUS: return MONOID(plus, type);       \
-        case TSR_REDUCE_TIMES: return MONOID(times, type);     \
-        case TSR_REDUCE_MIN: return MONOID(min, type);         \
-        case TSR_REDUCE_MAX: return MONOID(max, type);         \
-        default: return (monoid){NULL, NULL};                  \
-        }                                                      \
-    }
-TSR_FOR_NUMBERS(MONOIDS)
-
 static monoid find_monoid(const tsr_push_semiring *s)
 {
-    static monoid (*const of[TSR_TYPE_COUNT])(tsr_reduce_op) = {
-        [TSR_BOOL] = of_bool,     [TSR_INT8] = of_int8,     [TSR_INT16] = of_int16,   [TSR_INT32] = of_int32,
-        [TSR_INT64] = of_int64,   [TSR_UINT8] = of_uint8,   [TSR_UINT16] = of_uint16, [TSR_UINT32] = of_uint32,
-        [TSR_UINT64] = of_uint64, [TSR_FP32] = of_fp32,     [TSR_FP64] = of_fp64};
-    return of[s->result](s->add);
+    TSR_RETURN_OF_MONOID(s->result, s->add, MONOID)
+    return (monoid){NULL, NULL};
 }
 
 /* ---- the call ---- */

@@ -139,45 +139,10 @@ typedef struct adder {
 } adder;
 #define ADDER(name, type) ((adder){name##_##type, name##_rows_##type})
 
-static adder adder_on_bool(tsr_reduce_op add)
-{
-    switch (add) {
-    case TSR_REDUCE_LOR: return ADDER(lor, bool);
-    case TSR_REDUCE_LAND: return ADDER(land, bool);
-    case TSR_REDUCE_LXOR: return ADDER(lxor, bool);
-    case TSR_REDUCE_EQ: return ADDER(eq, bool);
-    default: return (adder){NULL, NULL};
-    }
-}
-
-#define ADDERS(type, wide)                                             \
-    static adder adder_on_##type(tsr_reduce_op add)                    \
-    {                                                                  \
-        switch (add) {                                                 \
-        case TSR_REDUCE_PLUS: return ADDER(plus, type);                      \
-        case TSR_REDUCE_TIMES: return ADDER(times, type);                    \
-        case TSR_REDUCE_MIN: return ADDER(min, type);                        \
-        case TSR_REDUCE_MAX: return ADDER(max, type);                        \
-        default: return (adder){NULL, NULL};                           \
-        }                                                              \
-    }
-TSR_FOR_NUMBERS(ADDERS)
-
 static adder find_adder(const tsr_push_semiring *s)
 {
-    switch (s->result) {
-    case TSR_BOOL: return adder_on_bool(s->add);
-    case TSR_INT8: return adder_on_int8(s->add);
-    case TSR_INT16: return adder_on_int16(s->add);
-    case TSR_INT32: return adder_on_int32(s->add);
-    case TSR_INT64: return adder_on_int64(s->add);
-    case TSR_UINT8: return adder_on_uint8(s->add);
-    case TSR_UINT16: return adder_on_uint16(s->add);
-    case TSR_UINT32: return adder_on_uint32(s->add);
-    case TSR_UINT64: return adder_on_uint64(s->add);
-    case TSR_FP32: return adder_on_fp32(s->add);
-    default: return adder_on_fp64(s->add);
-    }
+    TSR_RETURN_OF_MONOID(s->result, s->add, ADDER)
+    return (adder){NULL, NULL};
 }
 
 /* Every product joins the sum of its place. */
