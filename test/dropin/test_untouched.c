@@ -137,6 +137,33 @@ static void sparse_frontiers_stay_unsorted(void **state)
     push(GxB_ANY_PAIR_BOOL, GrB_BOOL, true);
 }
 
+/* Two of many are as good as any other two, wherever they lie. */
+static void any_two_frontiers_stay_unsorted(void **state)
+{
+    (void)state;
+    enum { MANY = 30 };
+    GrB_Vector source = unsorted(), w, all[MANY];
+    void *between[MANY];
+    ok(GrB_Vector_new(&w, GrB_FP64, N));
+    for (int k = 0; k < MANY; k++) {
+        ok(GrB_Vector_new(&all[k], GrB_FP64, N));
+        between[k] = malloc((size_t)(1 + k * k) * 48);
+    }
+    for (int i = 0; i < MANY; i++)
+        for (int j = 0; j < i; j++) {
+            ok(GrB_vxm(all[i], NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, source, A, NULL));
+            ok(GrB_vxm(all[j], NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, source, A, NULL));
+            ok(GrB_vxm(w, all[j], NULL, GrB_PLUS_TIMES_SEMIRING_FP64, all[i], A, GrB_DESC_RSC));
+            assert_left(all[i], "jumbled");
+        }
+    for (int k = 0; k < MANY; k++) {
+        ok(GrB_Vector_free(&all[k]));
+        free(between[k]);
+    }
+    ok(GrB_Vector_free(&source));
+    ok(GrB_Vector_free(&w));
+}
+
 static void multiply_untouched(GrB_Index nrows, bool masked)
 {
     GrB_Matrix P, C;
@@ -243,6 +270,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frontiers_are_unsorted),
         cmocka_unit_test(sparse_frontiers_stay_unsorted),
+        cmocka_unit_test(any_two_frontiers_stay_unsorted),
         cmocka_unit_test(sparse_matrices_stay_unsorted),
         cmocka_unit_test(pending_tuples_stay_pending),
         cmocka_unit_test(changed_descriptors_count),

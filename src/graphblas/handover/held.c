@@ -6,44 +6,68 @@
 #include "src/graphblas/intercept/hooks.h"
 
 /* So few entries SuiteSparse has sorted before we could look at them. */
-enum { SLOTS = 64, QUICKLY_SORTED = 32 };
+enum { SETS = 32, WAYS = 4, QUICKLY_SORTED = 32 };
 
-static struct slot {
+typedef struct slot {
     const void *handle;
     tsr_view view;
     int64_t ends[2];
-} slots[SLOTS];
+} slot;
+
+/* Where handles lie differs from run to run: WAYS of a set are kept beside each other, the oldest goes. */
+static struct set {
+    slot ways[WAYS];
+    unsigned oldest;
+} sets[SETS];
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-static struct slot *slot_of(const void *handle)
+static struct set *set_of(const void *handle)
 {
-    const uintptr_t address = (uintptr_t)handle;
-    return &slots[(address >> 5 ^ address >> 11) % SLOTS];
+    return &sets[((uint32_t)((uintptr_t)handle >> 4) * 2654435769u >> 16) % SETS]; /* Knuth's multiplicative hash */
+}
+
+/* NULL: none.  Without the mutex only to see that there is none. */
+static slot *slot_of(const void *handle)
+{
+    struct set *set = set_of(handle);
+    for (int k = 0; handle && k < WAYS; k++)
+        if (__atomic_load_n(&set->ways[k].handle, __ATOMIC_RELAXED) == handle)
+            return &set->ways[k];
+    return NULL;
+}
+
+/* The handle's own, a free one, or the oldest of its set; the mutex is held. */
+static slot *slot_for(const void *handle)
+{
+    slot *own = slot_of(handle);
+    struct set *set = set_of(handle);
+    for (int k = 0; !own && k < WAYS; k++)
+        own = set->ways[k].handle ? NULL : &set->ways[k];
+    return own ? own : &set->ways[set->oldest++ % WAYS];
 }
 
 bool tsr_held_find(tsr_few_operand *operand)
 {
-    const struct slot *s = slot_of(operand->handle);
     pthread_mutex_lock(&mutex);
-    const bool found = operand->handle && s->handle == operand->handle;
-    if (found) {
+    const slot *s = slot_of(operand->handle);
+    if (s) {
         operand->view = s->view;
         operand->ends[0] = s->ends[0];
         operand->ends[1] = s->ends[1];
     }
     pthread_mutex_unlock(&mutex);
-    if (found && !operand->view.p)
+    if (s && !operand->view.p)
         operand->view.p = operand->ends;
-    return found;
+    return s;
 }
 
 bool tsr_held_jumbled(const void *handle)
 {
     if (!handle || !tsr_filter_hit(handle))
         return false;
-    const struct slot *s = slot_of(handle);
     pthread_mutex_lock(&mutex);
-    const bool jumbled = s->handle == handle && s->view.jumbled && s->view.nvals > QUICKLY_SORTED;
+    const slot *s = slot_of(handle);
+    const bool jumbled = s && s->view.jumbled && s->view.nvals > QUICKLY_SORTED;
     pthread_mutex_unlock(&mutex);
     return jumbled;
 }
@@ -51,10 +75,11 @@ bool tsr_held_jumbled(const void *handle)
 /* A vector's offsets are copied: SuiteSparse may hold others. */
 void tsr_held_keep(GrB_Matrix handle, const tsr_view *view)
 {
-    struct slot *s = slot_of(handle);
     pthread_mutex_lock(&mutex);
+    slot *s = slot_for(handle);
     const void *gone = s->handle;
-    *s = (struct slot){.handle = handle, .view = *view};
+    s->view = *view;
+    __atomic_store_n(&s->handle, handle, __ATOMIC_RELAXED);
     if (view->nvec == 1) {
         s->ends[1] = view->p[1];
         s->view.p = NULL;
@@ -69,22 +94,21 @@ void tsr_held_keep(GrB_Matrix handle, const tsr_view *view)
 
 void tsr_held_forget(const void *handle)
 {
-    struct slot *s = slot_of(handle);
-    if (__atomic_load_n(&s->handle, __ATOMIC_RELAXED) != handle)
+    if (!slot_of(handle))
         return;
     pthread_mutex_lock(&mutex);
-    const bool found = handle && s->handle == handle;
-    if (found)
-        s->handle = NULL;
+    slot *s = slot_of(handle);
+    if (s)
+        __atomic_store_n(&s->handle, NULL, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&mutex);
-    if (found)
+    if (s)
         tsr_filter_remove(handle);
 }
 
 void tsr_held_clear(void)
 {
-    for (int k = 0; k < SLOTS; k++) {
-        const void *handle = slots[k].handle;
+    for (int k = 0; k < SETS * WAYS; k++) {
+        const void *handle = sets[k / WAYS].ways[k % WAYS].handle;
         if (handle)
             tsr_held_forget(handle);
     }
