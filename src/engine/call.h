@@ -163,6 +163,8 @@ typedef struct tsr_remote {
     bool updates;   /* C<M> accum= T is computed there (call->update) */
     bool trial;     /* … though nobody asked for such a result there before */
     uint64_t key;   /* of products of this kind, in the placement history */
+    uint64_t account; /* … and in that of stays; 0: it has none */
+    bool settled;   /* they are computed where the result stays, whatever one of them costs (src/policy/stay_history.h) */
 } tsr_remote;
 
 /* All entries joined: one scalar. */
@@ -185,6 +187,7 @@ typedef struct tsr_elementwise {
     bool assigns;        /* GrB_assign */
     bool full_only;      /* what it means where only one operand is present no step can say */
     bool on_host;        /* everything is on the host, where it is computed */
+    bool follows;        /* nothing of it is on the device: it goes there for its result's sake */
     bool binary;         /* has such an operator */
 
     /* ---- planned ---- */

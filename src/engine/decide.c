@@ -8,6 +8,7 @@
 #include "src/engine/operands.h"
 #include "src/policy/route.h"
 #include "src/policy/start_history.h"
+#include "src/policy/stay_history.h"
 #include "src/policy/timing_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -152,13 +153,27 @@ static bool may_settle(const tsr_call *call)
     return call->may_forward && !tsr_is_masked(call->product.op) && !(tsr_config_get()->disabled & TSR_DISABLE_RESIDENCY);
 }
 
-/* Once it runs, operands and results of a loop may be there. */
-static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
+/* With everything there, as in a loop that lives there. */
+static double settled_ms(const tsr_features *f, bool dense)
 {
     tsr_features g = *f;
     g.a_on_device = true;
-    g.a_there = g.b_there = g.c_stays = may_settle(call);
-    return tsr_start_pays(base - tsr_predict_gpu_ms(&g), call->expected_calls);
+    g.a_there = g.b_there = g.c_stays = dense;
+    return tsr_predict_gpu_ms(&g);
+}
+
+/* Does it run, or does the product wait until it does? */
+static bool started(tsr_start start)
+{
+    if (start == TSR_START_AHEAD)
+        tsr_backend_gpu_start();
+    return start == TSR_START_NOW || tsr_backend_gpu_asked();
+}
+
+/* Once it runs, operands and results of a loop may be there. */
+static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
+{
+    return started(tsr_start_pays(base - settled_ms(f, may_settle(call)), call->expected_calls));
 }
 
 /* Is the GPU wanted for a product that takes `base` ms without? */
@@ -167,8 +182,10 @@ static bool wants_gpu(const tsr_call *call, const tsr_features *f, double base)
     const tsr_config *config = tsr_config_get();
     if (tsr_engine_by_reference() || config->mode != TSR_MODE_AUTO)
         return !tsr_engine_by_reference() && config->mode == TSR_MODE_GPU;
-    if (tsr_reads_device(call))
+    if (call->remote.settled)
         return true;
+    if (tsr_reads_device(call))
+        return !tsr_stay_lost(call->remote.account);
     if (base < TSR_GPU_LEAST_MS)
         return false;
     return config->eager || tsr_backend_gpu_asked() || start_pays(call, f, base);
@@ -228,15 +245,15 @@ static void consider_gpu(const tsr_call *call, const tsr_features *f, tsr_decisi
     const tsr_backend *gpu = wants_gpu(call, f, base) ? gpu_that_takes(call) : NULL;
     if (!gpu)
         return;
-    bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
-    double ms = plan_gpu(call, f, d, gpu, base);
-    if (!forced && ms >= base * TSR_ROUTE_MARGIN)
+    const bool forced = tsr_config_get()->mode == TSR_MODE_GPU, settled = call->remote.settled;
+    double ms = settled ? settled_ms(f, true) : plan_gpu(call, f, d, gpu, base);
+    if (!forced && !settled && ms >= base * TSR_ROUTE_MARGIN)
         return;
     d->backend = gpu;
     d->build_a = false;
     d->predicted_ms = ms;
     d->reason[0] = '\0';
-    explain(d, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : "", ms, cpu_ms);
+    explain(d, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : settled ? "the loop is there; " : "", ms, cpu_ms);
     if (d->forward_ms >= 0)
         explain(d, ", SuiteSparse %.3g ms", d->forward_ms);
 }
@@ -265,12 +282,14 @@ static double upload_ms(const tsr_features *f)
     return tsr_predict_gpu_ms(f) - tsr_predict_gpu_ms(&g);
 }
 
-/* Has been lost without the GPU what uploading A, and maybe starting it, costs? */
+/* Has been lost without the GPU what uploading A costs, and does it run? */
 static bool has_lost_enough(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
 {
-    double price = upload_ms(f) + (tsr_backend_gpu_asked() ? 0 : TSR_GPU_START_MS);
-    double least = price > TSR_GPU_LOST_MS ? price : TSR_GPU_LOST_MS;
-    return tsr_config_get()->eager || tsr_record_regret(call->a.record, device_key(call, d), 0.0) >= least;
+    const double price = upload_ms(f), least = price > TSR_GPU_LOST_MS ? price : TSR_GPU_LOST_MS;
+    const double lost = tsr_record_regret(call->a.record, device_key(call, d), 0.0);
+    if (tsr_config_get()->eager)
+        return true;
+    return lost >= least && (tsr_backend_gpu_asked() || started(tsr_start_regained(lost - price)));
 }
 
 /* A search of SuiteSparse ends at the first hit, so what it takes is not predicted but measured.  What the GPU would have gained, in a
@@ -364,6 +383,19 @@ void tsr_engine_learn_away(uint64_t away, double ms)
     tsr_timing_add(away, TSR_ROUTE_SUITESPARSE, ms, ms);
 }
 
+/* What is missed on the host counts towards moving the loop.  In place nothing is known yet of a product that goes home. */
+static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
+{
+    const uint64_t account = call->remote.account;
+    const bool there = route_of(d) == TSR_ROUTE_GPU;
+    if (!account || (call->in_place && !there))
+        return;
+    tsr_stay_starts(account, there, tsr_engine_clock_ms());
+    const double base = there ? 0 : without_gpu(call, f, d), settled = settled_ms(f, true);
+    if (base >= TSR_GPU_LEAST_MS)
+        tsr_stay_missed(account, base - settled, tsr_predict_gpu_ms(f) - settled);
+}
+
 /* Entries that SuiteSparse walks; 0: not looked at. */
 static double walk_of(const tsr_call *call, const tsr_features *f)
 {
@@ -401,6 +433,7 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
     double cpu_ms = d->predicted_ms;
     consider_gpu(call, &f, d);
     follow_times(call, &f, cpu_ms, d);
+    weigh_stay(call, &f, d);
 }
 
 bool tsr_engine_joins(const tsr_call *call, const tsr_decision *decision)

@@ -273,7 +273,8 @@ static void follow(tsr_elementwise *e)
 {
     if ((double)e->nrows * (double)e->ncols < tsr_placement_least(tsr_config_get()->min_work, false))
         return;
-    if (tsr_placement_stays(e->key))
+    e->follows = tsr_placement_stays(e->key);
+    if (e->follows)
         e->backend = tsr_backend_gpu();
     else
         tsr_placement_lost_time(e->given.C, e->key);
@@ -303,9 +304,13 @@ static tsr_settlement settle(tsr_call *call, tsr_status *status)
     return TSR_SETTLED;
 }
 
+/* To bring as much as the result takes costs more than to compute it on the host: one use of it there is no reason to go on. */
 static void use(tsr_call *call)
 {
-    use_operands(&call->update);
+    const tsr_elementwise *e = &call->update;
+    use_operands(e);
+    if (e->follows && e->moved >= e->nrows * e->ncols * (int64_t)tsr_type_size(e->type))
+        tsr_placement_moved(e->key);
 }
 
 static void describe(char *text, size_t size, const tsr_call *call)

@@ -9,6 +9,7 @@
 #include "src/engine/engine.h"
 #include "src/format/sparse/format.h"
 #include "src/policy/placement_history.h"
+#include "src/policy/stay_history.h"
 #include "src/runtime/config.h"
 
 /* ---- operands ---- */
@@ -73,9 +74,18 @@ static bool plan_update(tsr_call *call)
         return false;
     const tsr_object *old = &call->update.c, *mask = &call->update.m;
     const bool free_old = !old->given || old->array || (old->view.iso && old->view.format == TSR_FULL);
-    const bool wanted = call->in_place || tsr_placement_stays(r->key) || (free_old && (!mask->given || mask->array));
+    const bool wanted = call->in_place || r->settled || tsr_placement_stays(r->key) || (free_old && (!mask->given || mask->array));
     r->trial = !wanted && (!old->given || tsr_placement_keeps(r->key));
     return wanted || r->trial;
+}
+
+/* May a loop of such products move to the device?  There operands are not cast. */
+static bool may_move(const tsr_call *call)
+{
+    const tsr_config *config = tsr_config_get();
+    const tsr_product *p = &call->product;
+    return config->mode == TSR_MODE_AUTO && !config->eager && call->may_forward && !call->one_value && !call->b_sparse &&
+           !(config->disabled & TSR_DISABLE_RESIDENCY) && (p->b.type == p->semiring.type || !tsr_reads_b(p));
 }
 
 /* Before the product is priced: what need not be downloaded counts. */
@@ -83,13 +93,20 @@ static void place(tsr_call *call)
 {
     tsr_remote *r = &call->remote;
     if (tsr_is_masked(call->product.op) || tsr_config_get()->defer || !call->door->allows_devices() || !large(&call->product) ||
-        !tsr_contents_possible() || !call->door->may_be_absent(call->given.C))
+        !call->door->may_be_absent(call->given.C))
+        return;
+    r->account = may_move(call) ? key_of(call) : 0;
+    if (!tsr_contents_possible())
         return;
     r->key = key_of(call);
+    r->settled = tsr_stay_there(r->account);
+    if (tsr_stay_lost(r->account))
+        return;
     if (call->through_t)
         r->may_stay = r->updates = plan_update(call);
     else
-        r->may_stay = call->in_place || tsr_placement_stays(r->key);
+        r->may_stay = call->in_place || r->settled || tsr_placement_stays(r->key);
+    r->settled &= r->may_stay;
     r->may_keep = !r->may_stay && !call->through_t && tsr_placement_keeps(r->key);
 }
 

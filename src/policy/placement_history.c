@@ -48,14 +48,24 @@ void tsr_placement_used(uint64_t key)
     pthread_mutex_unlock(&lock);
 }
 
-void tsr_placement_read(uint64_t key)
+static void lower(uint64_t key, int by)
 {
     if (!key)
         return;
     pthread_mutex_lock(&lock);
     habit *h = slot_of(key);
-    h->score -= h->score > -MOST;
+    h->score = h->score - by > -MOST ? h->score - by : -MOST;
     pthread_mutex_unlock(&lock);
+}
+
+void tsr_placement_read(uint64_t key)
+{
+    lower(key, 1);
+}
+
+void tsr_placement_moved(uint64_t key)
+{
+    lower(key, 2);
 }
 
 bool tsr_placement_stays(uint64_t key)

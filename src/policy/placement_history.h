@@ -20,6 +20,9 @@ uint64_t tsr_placement_key(const uint64_t *parts, size_t count);
 void tsr_placement_used(uint64_t key);
 void tsr_placement_read(uint64_t key);
 
+/* It was computed there though its operands had to be brought: worth two uses of the result. */
+void tsr_placement_moved(uint64_t key);
+
 /* Were results of this kind used where they were computed, lately? */
 bool tsr_placement_stays(uint64_t key);
 

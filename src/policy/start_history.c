@@ -6,15 +6,24 @@
 
 #include "src/policy/route.h"
 
-bool tsr_start_pays(double gain_ms, double expected_calls)
+#define AHEAD 0.5 /* of the price: a program that ends just then waits for the rest of the start */
+
+tsr_start tsr_start_regained(double lost_ms)
+{
+    return lost_ms >= AHEAD * TSR_GPU_START_MS ? TSR_START_AHEAD : TSR_START_NOT;
+}
+
+tsr_start tsr_start_pays(double gain_ms, double expected_calls)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static double lost;
     if (gain_ms <= 0)
-        return false;
+        return TSR_START_NOT;
+    if (gain_ms >= TSR_GPU_START_MS || (expected_calls > 0 && tsr_worth_building(TSR_GPU_START_MS, 0, gain_ms, expected_calls)))
+        return TSR_START_NOW;
     pthread_mutex_lock(&lock);
     lost += gain_ms;
-    const bool pays = tsr_worth_building(TSR_GPU_START_MS, lost, gain_ms, expected_calls) || lost >= TSR_GPU_START_MS;
+    const tsr_start start = tsr_start_regained(lost);
     pthread_mutex_unlock(&lock);
-    return pays;
+    return start;
 }

@@ -3,10 +3,17 @@
 #ifndef TSR_START_HISTORY_H
 #define TSR_START_HISTORY_H
 
-#include <stdbool.h>
+typedef enum tsr_start {
+    TSR_START_NOT,
+    TSR_START_AHEAD, /* beside the program, which need not wait for it */
+    TSR_START_NOW    /* the product waits */
+} tsr_start;
 
-/* A product would gain so many ms on a GPU that runs.  To start it costs as much as many products gain: it is started when so much has been
- * lost without it, or at once by a product that gains as much, or is expected often enough. */
-bool tsr_start_pays(double gain_ms, double expected_calls);
+/* A product would gain so many ms on a GPU that runs.  To start it costs as much as many products gain.  It is started beside the program
+ * when half of that has been lost without it; at once by a product that gains as much, or is expected often enough. */
+tsr_start tsr_start_pays(double gain_ms, double expected_calls);
+
+/* The same of products whose loss so far is known: of these alone. */
+tsr_start tsr_start_regained(double lost_ms);
 
 #endif

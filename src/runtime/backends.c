@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -161,6 +162,54 @@ bool tsr_backend_gpu_installed(void)
 bool tsr_backend_gpu_unasked(void)
 {
     return !tsr_backend_gpu_asked() && tsr_backend_gpu_installed();
+}
+
+/* ---- started beside the program ---- */
+
+static pthread_t starter;
+static pid_t starter_of; /* a forked child has none */
+
+static void *start(void *unused)
+{
+    (void)unused;
+    tsr_backend_gpu();
+    return NULL;
+}
+
+/* A driver that is being loaded does not survive what exit does. */
+static void wait_at_exit(void)
+{
+    if (getpid() == starter_of)
+        pthread_join(starter, NULL);
+}
+
+/* It takes none of the program's signals. */
+static bool run_beside(void)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0)
+        return false;
+    const bool runs = pthread_create(&starter, NULL, start, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return runs;
+}
+
+static void start_once(void)
+{
+    if (!tsr_backend_gpu_installed() || !run_beside()) {
+        tsr_backend_gpu();
+        return;
+    }
+    starter_of = getpid();
+    atexit(wait_at_exit);
+}
+
+void tsr_backend_gpu_start(void)
+{
+    static pthread_once_t start_control = PTHREAD_ONCE_INIT;
+    if (!tsr_backend_gpu_asked())
+        pthread_once(&start_control, start_once);
 }
 
 void tsr_backend_gpu_off(void)

@@ -22,6 +22,10 @@ bool tsr_backend_gpu_installed(void);
 /* Was tsr_backend_gpu called already, so that it costs nothing now? */
 bool tsr_backend_gpu_asked(void);
 
+/* It is called beside the program, once: nobody waits, except for the program's end.  Without a plug-in that would be loaded, or a thread, it
+ * is called at once. */
+void tsr_backend_gpu_start(void);
+
 /* Was it not, and is there a plug-in that it would load?  A file is looked for, once. */
 bool tsr_backend_gpu_unasked(void);
 

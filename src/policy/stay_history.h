@@ -1,0 +1,39 @@
+/* Loops that move to a device with their contents, and back: one account for each kind of product and matrix.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_STAY_HISTORY_H
+#define TSR_STAY_HISTORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Priced alone, a product whose operands are on the host and whose result is brought home may never pay, where a loop of such products
+ * would, once its vectors live on the device.  So what products on the host take longer than they would there, everything there, is added
+ * up.  When that is what moving costs, and what finding out may cost, they move: the loop's vectors stay, and other calls follow them.
+ * Whether it was right is measured, from the start of one such product to the start of the next, whatever is called between them.
+ * Intervals that stand out, in which the program did something else, count little. */
+
+/* Measured intervals that are compared, and the first ones there, which are not: they move things. */
+#define TSR_STAY_WINDOW 8
+#define TSR_STAY_MOVING 2
+/* What trying may cost beside the move, in intervals on the host.  A loop that lost tries again when it has missed so many times more. */
+#define TSR_STAY_RISK 4.0
+#define TSR_STAY_PATIENCE 4.0
+/* A loop that is not clearly faster there goes home. */
+#define TSR_STAY_BETTER 0.95
+
+/* Are products of this kind (key, not 0) computed on the device, whatever one of them costs? */
+bool tsr_stay_there(uint64_t key);
+
+/* They were, and went home again: nothing that is still there draws them. */
+bool tsr_stay_lost(uint64_t key);
+
+/* One of them starts, on the device or on the host. */
+void tsr_stay_starts(uint64_t key, bool there, double now_ms);
+
+/* One of them is computed on the host, which takes gain_ms longer (less than 0: shorter) than a device that has everything; to have it there
+ * costs move_ms once. */
+void tsr_stay_missed(uint64_t key, double gain_ms, double move_ms);
+
+void tsr_stay_forget(void); /* everything (tests) */
+
+#endif

@@ -1,0 +1,142 @@
+/* When loops move to a device, and home again.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "src/policy/stay_history.h"
+
+#define MOVE 8.0 /* ms */
+
+/* A loop of products of one kind, and its clock. */
+typedef struct loop {
+    uint64_t key;
+    double now;
+    int calls, moves; /* calls made, moves there */
+    double device_ms; /* what they took there, moving included */
+} loop;
+
+static int forget(void **state)
+{
+    (void)state;
+    tsr_stay_forget();
+    return 0;
+}
+
+/* One turn: a product, and what follows it.  The product alone is predicted to gain `gain`. */
+static bool turn(loop *l, double host_ms, double device_ms, double gain)
+{
+    const bool there = tsr_stay_there(l->key);
+    tsr_stay_starts(l->key, there, l->now);
+    if (!there)
+        tsr_stay_missed(l->key, gain, MOVE);
+    l->now += there ? device_ms : host_ms;
+    l->device_ms += there ? device_ms : 0;
+    l->moves += !there && tsr_stay_there(l->key);
+    l->calls++;
+    return there;
+}
+
+static void go_on(loop *l, int turns, double host_ms, double device_ms, double gain)
+{
+    for (int k = 0; k < turns; k++)
+        turn(l, host_ms, device_ms, gain);
+}
+
+/* After as many as pay for the move and the risk: 8 + 4 * 4 ms, of which each misses 3. */
+static void test_what_gains_moves_and_stays(void **state)
+{
+    (void)state;
+    loop l = {.key = 7};
+    while (!turn(&l, 4, .5, 3))
+        assert_true(l.calls < 100);
+    assert_in_range(l.calls, 9, 12);
+    go_on(&l, 500, 4, .5, 3);
+    assert_int_equal(l.moves, 1);
+    assert_true(tsr_stay_there(l.key));
+}
+
+static void test_without_a_gain_nothing_moves(void **state)
+{
+    (void)state;
+    loop l = {.key = 7};
+    go_on(&l, 1000, 4, .5, 0);
+    go_on(&l, 1000, 4, .5, -1);
+    assert_int_equal(l.moves, 0);
+    go_on(&l, 1000, 4, .5, -1);
+    go_on(&l, 5, 4, .5, 3);
+    assert_int_equal(l.moves, 0); /* what the device would have lost counts for nothing */
+}
+
+/* What follows the products brings everything home: slower as a whole, whatever the products themselves take. */
+static void test_a_loss_ends_soon_and_does_not_repeat(void **state)
+{
+    (void)state;
+    loop l = {.key = 7};
+    go_on(&l, 2000, 4, 10, 3);
+    assert_in_range(l.moves, 2, 6);
+    assert_true(tsr_stay_lost(l.key) && !tsr_stay_there(l.key));
+    const double excess = l.device_ms - 4 * l.device_ms / 10;
+    assert_true(excess < 0.03 * l.now);
+}
+
+static void test_a_draw_goes_home(void **state)
+{
+    (void)state;
+    loop l = {.key = 7};
+    go_on(&l, 120, 4, 4, 3);
+    assert_true(l.moves >= 1 && !tsr_stay_there(l.key));
+}
+
+/* The program does something else now and then, before and after the move. */
+static void test_pauses_are_not_the_loops(void **state)
+{
+    (void)state;
+    loop l = {.key = 7};
+    for (int k = 0; k < 200; k++) {
+        turn(&l, 4, .5, 3);
+        l.now += k % 9 == 5 ? 1000 : 0;
+    }
+    assert_int_equal(l.moves, 1);
+    assert_true(tsr_stay_there(l.key));
+}
+
+static void test_what_becomes_slow_there_goes_home(void **state)
+{
+    (void)state;
+    loop l = {.key = 7};
+    go_on(&l, 50, 4, .5, 3);
+    assert_true(tsr_stay_there(l.key));
+    go_on(&l, 3 * TSR_STAY_WINDOW, 4, 9, 3);
+    assert_false(tsr_stay_there(l.key));
+}
+
+static void test_kinds_have_accounts_of_their_own(void **state)
+{
+    (void)state;
+    loop a = {.key = 7}, b = {.key = 8}, none = {.key = 0};
+    go_on(&a, 50, 4, .5, 3);
+    go_on(&b, 50, 4, .5, 0);
+    go_on(&none, 50, 4, .5, 3);
+    assert_true(tsr_stay_there(a.key));
+    assert_false(tsr_stay_there(b.key) || tsr_stay_there(none.key) || tsr_stay_lost(none.key) || tsr_stay_lost(b.key));
+    tsr_stay_forget();
+    assert_false(tsr_stay_there(a.key));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_what_gains_moves_and_stays, forget),
+        cmocka_unit_test_setup(test_without_a_gain_nothing_moves, forget),
+        cmocka_unit_test_setup(test_a_loss_ends_soon_and_does_not_repeat, forget),
+        cmocka_unit_test_setup(test_a_draw_goes_home, forget),
+        cmocka_unit_test_setup(test_pauses_are_not_the_loops, forget),
+        cmocka_unit_test_setup(test_what_becomes_slow_there_goes_home, forget),
+        cmocka_unit_test_setup(test_kinds_have_accounts_of_their_own, forget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
