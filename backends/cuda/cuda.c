@@ -6,6 +6,7 @@
 #include "backends/cuda/masked/stencil.h"
 #include "backends/cuda/operands/order.h"
 #include "backends/cuda/operands/sparse.h"
+#include "backends/cuda/spgemm/sparse_product.h"
 #include "backends/cuda/spmm/measure.h"
 #include "backends/cuda/spmm/matrix_statistics.h"
 #include "backends/cuda/spmm/column_tiles.h"
@@ -54,6 +55,8 @@ static bool holds(const tsr_product *p)
     tsr_cuda_operand a = tsr_cuda_operand_a(p), columns;
     if (!tsr_cuda_alive() || !p->a_slot)
         return false;
+    if (tsr_is_sparse_product(p))
+        return tsr_cuda_sparse_product_held(p);
     return tsr_is_masked(p->op) ? tsr_cuda_masked_held(p)
                                 : tsr_cuda_sparse_held(&a) || (tsr_cuda_push_operand(&columns, p) && tsr_cuda_sparse_held(&columns));
 }
@@ -178,7 +181,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
                                         .release = tsr_cuda_cache_entry_release, .measure = tsr_cuda_measure,
                                         .download = fetch, .drop = forget, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
-                                        .arrays = &tsr_cuda_arrays};
+                                        .arrays = &tsr_cuda_arrays, .sparse = &tsr_cuda_sparse_products};
     static const tsr_cuda_callbacks callbacks = {.evict_oldest = tsr_cuda_evict_oldest, .free_representations = free_representations,
                                                  .drop_unseen = tsr_cuda_fusion_drop};
     return tsr_cuda_start(options, &callbacks) ? &backend : NULL;

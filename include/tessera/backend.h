@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 9
+#define TSR_BACKEND_API_VERSION 10
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -90,6 +90,11 @@ static inline bool tsr_is_masked(tsr_op op) { return op == TSR_OP_SDDMM || op ==
 /* SPMM of a full A: nothing is sparse. */
 static inline bool tsr_is_dense_product(const tsr_product *p) { return p->op == TSR_OP_SPMM && p->a.format == TSR_FULL; }
 static inline bool tsr_is_compressed(const tsr_view *v) { return v->format == TSR_SPARSE || v->format == TSR_HYPERSPARSE; }
+/* Sparse times sparse (tsr_backend_sparse); op says nothing then. */
+static inline bool tsr_is_sparse_product(const tsr_product *p)
+{
+    return !tsr_is_masked(p->op) && tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b);
+}
 
 /* mul (y, x) of mul (x, y). */
 static inline tsr_mul tsr_mul_swapped(tsr_mul mul)
@@ -107,12 +112,11 @@ static inline tsr_view tsr_view_transposed(tsr_view v)
     return v;
 }
 
-/* A masked product with its mask by row: C' = B' A' where it is by column. */
-static inline tsr_product tsr_product_by_row(const tsr_product *p)
+/* C' = B' A'. */
+static inline tsr_product tsr_product_turned(const tsr_product *p)
 {
     tsr_product t = *p;
-    if (!p->mask.by_col)
-        return t;
+    t.c_by_col = !p->c_by_col;
     t.semiring.mul = tsr_mul_swapped(p->semiring.mul);
     t.m = p->n;
     t.n = p->m;
@@ -126,6 +130,12 @@ static inline tsr_product tsr_product_by_row(const tsr_product *p)
     t.a_transposed = !p->b_transposed;
     t.b_transposed = !p->a_transposed;
     return t;
+}
+
+/* A masked product with its mask by row. */
+static inline tsr_product tsr_product_by_row(const tsr_product *p)
+{
+    return p->mask.by_col ? tsr_product_turned(p) : *p;
 }
 
 /* The values that are read are there, in the semiring's type. */
@@ -164,6 +174,33 @@ typedef struct tsr_result {
     uint64_t total;
     int built, evicted; /* representations that a backend made for this product, and gave up for their room; for the trace */
 } tsr_result;
+
+/* C = A B of two compressed operands, without a mask, held as c_by_col says.  A and B are of the semiring's type, iso or patterns; their slots
+ * count.  C(i,j) is there wherever a product is formed (kernels/spgemm.h); indices ascend in each vector. */
+typedef struct tsr_sparse_result {
+    bool pattern;        /* only the structure is wanted: values are neither read nor written */
+    int64_t nvals;       /* set by `multiply` */
+    const char *kernel;  /* as in tsr_result, as is what follows */
+    int64_t bytes_moved;
+    int evicted;
+
+    /* Where `download` writes; every array is the caller's. */
+    int64_t *p;       /* nvec + 1 */
+    const int64_t *h; /* names of the vectors of C that are wanted, ascending, which are all that have entries; NULL: every one */
+    int64_t nvec;
+    void *i;          /* nvals indices of index_size bytes */
+    void *x;          /* nvals values; not looked at when `pattern` */
+    uint8_t index_size; /* 4 or 8 */
+} tsr_sparse_result;
+
+/* Two steps, because only the first finds out how large C is.  Status as for execute; operands and slots must stay until `drop`.  Each
+ * step may be made on any thread. */
+typedef struct tsr_backend_sparse {
+    bool (*supports)(const tsr_product *product); /* as of tsr_backend */
+    tsr_status (*multiply)(void **c, const tsr_product *product, tsr_sparse_result *result); /* *c = NULL after a failure */
+    tsr_status (*download)(void *c, tsr_sparse_result *result);
+    void (*drop)(void *c);
+} tsr_backend_sparse;
 
 /* What `measure` found out.  Times in ms, the best of several. */
 typedef struct tsr_measured {
@@ -234,6 +271,7 @@ typedef struct tsr_backend {
     double (*elapsed)(void *times, bool wait);
     const tsr_backend_host *host; /* the CPU backend's; of others NULL */
     bool (*joins)(const tsr_product *product); /* optional: result->c is taken for it */
+    const tsr_backend_sparse *sparse; /* optional: sparse times sparse (then `holds` answers for such products, too) */
 } tsr_backend;
 
 /* What a plug-in is told once. */

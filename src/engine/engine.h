@@ -16,7 +16,7 @@ bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info
  * is released. */
 bool tsr_engine_run(tsr_call *call);
 
-extern const tsr_operation tsr_sparse_product_operation; /* sparse times sparse on the host */
+extern const tsr_operation tsr_sparse_product_operation; /* sparse times sparse */
 extern const tsr_operation tsr_full_product_operation, tsr_row_sums_operation, tsr_host_row_sums_operation, tsr_total_operation;
 
 /* The call is finished later, from a copy that has taken over all it holds.  False: it cannot wait. */

@@ -94,7 +94,7 @@ tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const ts
     if (d->build_a && call->a.record)
         held->a_rep = use_representation(&ready->a, call->a.record, d->a_key, call->a.transposed, ready->nthreads);
     offer(held->slots, ready, call, d->backend);
-    bool sparse_b = ready->op == TSR_OP_MASKED_DOT;
+    const bool sparse_b = tsr_is_compressed(&ready->b);
     held->kept = !all && ready->a_slot && !ready->a.iso && !(sparse_b && ready->b.iso) && d->backend->holds(ready);
     if (!held->kept)
         status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);

@@ -1,4 +1,4 @@
-/* Sparse times sparse on the host, as an operation: C is as large as it turns out to be, so its memory is the kernel's work.
+/* Sparse times sparse as an operation: C is as large as it turns out to be, so its memory is asked for in the middle.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,11 +6,15 @@
 
 #include "kernels/spgemm.h"
 #include "src/base/types.h"
+#include "src/engine/attempt.h"
 #include "src/engine/engine.h"
 #include "src/engine/operands.h"
+#include "src/policy/route.h"
 #include "src/policy/sparse_product.h"
+#include "src/policy/start_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
+#include "src/runtime/trace.h"
 
 static const char *resolve(tsr_call *call)
 {
@@ -69,19 +73,73 @@ static tsr_sparse_product_features features_of(const tsr_call *call)
     const tsr_spgemm plain = product_of(call), s = tsr_spgemm_by_row(&plain);
     return (tsr_sparse_product_features){.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + s.mask.nvals),
                                          .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
-                                                             (s.mask.by_col ? s.mask.nvals : 0))};
+                                                             (s.mask.by_col ? s.mask.nvals : 0)),
+                                         .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
+                                         .value_bytes = call->one_value ? 0 : (double)tsr_type_size(s.semiring.type), .nthreads = s.nthreads};
+}
+
+/* Of a result of one value a device finds the structure; types as they will be. */
+static tsr_product product_there(const tsr_call *call)
+{
+    tsr_product p = call->product;
+    if (call->one_value)
+        p.semiring = (tsr_semiring){TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR};
+    p.a.type = p.b.type = p.semiring.type;
+    return p;
+}
+
+/* What is built of an operand that is about to be overwritten would be stale. */
+static tsr_record *record_of(const tsr_call *call, const void *handle)
+{
+    return handle == call->given.C ? NULL : call->door->record(handle, true);
+}
+
+static bool gpu_is_wanted(const tsr_call *call, double base, double gain)
+{
+    const tsr_config *config = tsr_config_get();
+    if (call->given.M || tsr_engine_by_reference() || config->mode == TSR_MODE_CPU)
+        return false;
+    if (config->mode == TSR_MODE_GPU || config->eager)
+        return true;
+    return base >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_start_pays(gain, call->expected_calls));
+}
+
+/* The GPU instead of what was decided: predicted to be faster, or asked for. */
+static void consider_gpu(tsr_call *call, tsr_sparse_product_features *f)
+{
+    tsr_decision *d = &call->decision;
+    const double other = d->backend ? tsr_sparse_product_cpu_ms(f) : d->forward_ms;
+    const bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
+    const tsr_product there = product_there(call);
+    const tsr_backend *gpu = gpu_is_wanted(call, other, other - tsr_sparse_product_gpu_ms(f)) ? tsr_backend_gpu() : NULL;
+    if (!gpu || !gpu->sparse || !gpu->sparse->supports(&there))
+        return;
+    call->a.record = record_of(call, call->a.handle);
+    call->b.record = record_of(call, call->b.handle);
+    f->there = tsr_operands_kept(call, gpu);
+    const double ms = tsr_sparse_product_gpu_ms(f);
+    if (!forced && ms >= other * TSR_ROUTE_MARGIN)
+        return;
+    d->backend = gpu;
+    d->predicted_ms = ms;
+    if (tsr_trace_wanted())
+        snprintf(d->reason, sizeof d->reason, "%spredicted %.3g ms, host %.3g ms", forced ? "forced; " : "", ms, other);
 }
 
 static void decide(tsr_call *call)
 {
     tsr_decision *d = &call->decision;
-    const tsr_config *config = tsr_config_get();
-    const tsr_sparse_product_features f = features_of(call);
-    const char *why = config->mode == TSR_MODE_GPU ? "no kernel on the GPU" : tsr_sparse_product_pays(&f);
-    *d = (tsr_decision){.predicted_ms = -1, .forward_ms = -1, .observed_ms = -1};
+    tsr_sparse_product_features f = features_of(call);
+    const char *why = tsr_sparse_product_pays(&f);
+    *d = (tsr_decision){.predicted_ms = -1, .forward_ms = tsr_sparse_product_suitesparse_ms(&f), .observed_ms = -1};
+    if (tsr_config_get()->disabled & TSR_DISABLE_SPGEMM) {
+        snprintf(d->reason, sizeof d->reason, "disabled");
+        return;
+    }
     if (!why || tsr_config_forces_cpu())
         d->backend = tsr_backend_cpu();
     snprintf(d->reason, sizeof d->reason, "%s", why ? why : "sparse times sparse");
+    consider_gpu(call, &f);
 }
 
 /* ---- memory ---- */
@@ -109,6 +167,22 @@ static bool allocate(tsr_handover *a, const tsr_memory *memory, const tsr_spgemm
     return true;
 }
 
+/* For what a kernel writes itself. */
+static bool allocate_entries(tsr_handover *a, const tsr_spgemm_size *size, size_t value_size)
+{
+    const size_t entries = (size_t)(size->nvals > 0 ? size->nvals : 1);
+    a->i_bytes = entries * sizeof *a->i;
+    a->i = a->memory->allocate(a->i_bytes);
+    a->x_bytes = entries * value_size;
+    a->x = value_size ? a->memory->allocate(a->x_bytes) : NULL;
+    return a->i && (a->x || !value_size);
+}
+
+static size_t value_size(const tsr_call *call)
+{
+    return call->one_value ? 0 : tsr_type_size(call->product.semiring.type);
+}
+
 /* Of a result of one value, for which the kernel writes none. */
 static bool set_one(tsr_handover *a, const tsr_call *call)
 {
@@ -124,7 +198,7 @@ static bool set_one(tsr_handover *a, const tsr_call *call)
     return true;
 }
 
-/* ---- the run ---- */
+/* ---- on the host ---- */
 
 static tsr_status take(tsr_call *call, tsr_spgemm_work *work, const tsr_spgemm_size *size)
 {
@@ -154,13 +228,7 @@ static tsr_status multiply_by_reference(tsr_call *call, const tsr_spgemm *s)
     int64_t *p = malloc((size_t)(rows + 2) * sizeof *p);
     tsr_status status = p ? tsr_ref_spgemm_count(s, &size, p) : TSR_OUT_OF_MEMORY;
     free(p);
-    if (status != TSR_OK || !allocate(a, memory, &size))
-        return TSR_OUT_OF_MEMORY;
-    a->i_bytes = (size_t)(size.nvals + 1) * sizeof *a->i;
-    a->i = memory->allocate(a->i_bytes);
-    a->x_bytes = (size_t)(size.nvals + 1) * tsr_type_size(s->semiring.type);
-    a->x = s->pattern ? NULL : memory->allocate(a->x_bytes);
-    if (!a->i || (!a->x && !s->pattern))
+    if (status != TSR_OK || !allocate(a, memory, &size) || !allocate_entries(a, &size, value_size(call)))
         return TSR_OUT_OF_MEMORY;
     const tsr_spgemm_c c = {.p = (int64_t *)a->p, .h = (int64_t *)a->h, .i = a->i, .x = a->x, .index_size = 8};
     status = tsr_ref_spgemm_fill(s, &c);
@@ -186,15 +254,94 @@ static tsr_status multiply(tsr_call *call, const tsr_product *ready)
     return status;
 }
 
-static tsr_status run(tsr_call *call)
+static tsr_status multiply_here(tsr_call *call)
 {
     tsr_operands held;
     tsr_product ready;
-    call->door->begin_result((size_t)call->product.a.nvals * tsr_type_size(call->product.semiring.type));
     tsr_status status = tsr_operands_prepare(&held, &ready, call, &call->decision, true);
     if (status == TSR_OK)
         status = multiply(call, &ready);
     tsr_operands_release(&held);
+    return status;
+}
+
+/* ---- on a device ---- */
+
+/* The vectors of C are those of A, as on the host. */
+static tsr_spgemm_size size_of(const tsr_call *call, int64_t nvals, const int64_t **names)
+{
+    const tsr_spgemm plain = product_of(call), s = tsr_spgemm_by_row(&plain);
+    const bool hyper = s.a.format == TSR_HYPERSPARSE && !s.a.by_col;
+    *names = hyper ? s.a.h : NULL;
+    return (tsr_spgemm_size){.nvec = hyper ? s.a.nvec : s.m, .nvals = nvals, .hyper = hyper, .sorted = true};
+}
+
+static tsr_status download(tsr_call *call, void *c, tsr_sparse_result *result)
+{
+    tsr_handover *a = &call->arrays;
+    const tsr_spgemm_size size = size_of(call, result->nvals, &result->h);
+    call->door->begin_result((size_t)size.nvals * sizeof *a->i);
+    if (!allocate(a, call->door->memory, &size) || !allocate_entries(a, &size, value_size(call)))
+        return TSR_OUT_OF_MEMORY;
+    if (size.hyper)
+        memcpy(a->h, result->h, (size_t)size.nvec * sizeof *a->h);
+    result->nvec = size.nvec;
+    result->p = (int64_t *)a->p;
+    result->i = a->i;
+    result->x = a->x;
+    result->index_size = sizeof *a->i;
+    const tsr_status status = call->decision.backend->sparse->download(c, result);
+    if (status != TSR_OK)
+        return status;
+    tsr_arrays_drop_empty(a);
+    return set_one(a, call) ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+/* all: values are made ready also where the device has them. */
+static tsr_status try_there(tsr_call *call, bool all, bool *kept)
+{
+    const tsr_backend_sparse *sparse = call->decision.backend->sparse;
+    tsr_sparse_result result = {.pattern = call->one_value};
+    tsr_operands held;
+    tsr_product ready;
+    void *c = NULL;
+    tsr_status status = tsr_operands_prepare(&held, &ready, call, &call->decision, all);
+    *kept = held.kept;
+    ready.semiring = product_there(call).semiring;
+    if (status == TSR_OK)
+        status = sparse->multiply(&c, &ready, &result);
+    if (status == TSR_OK)
+        status = download(call, c, &result);
+    if (c)
+        sparse->drop(c);
+    tsr_operands_release(&held);
+    call->moved = result.bytes_moved;
+    if (status != TSR_OK)
+        tsr_arrays_free(&call->arrays);
+    return status;
+}
+
+static tsr_status multiply_there(tsr_call *call)
+{
+    bool kept;
+    const tsr_status status = try_there(call, false, &kept);
+    return status == TSR_DECLINED && kept ? try_there(call, true, &kept) : status;
+}
+
+/* ---- the run ---- */
+
+static tsr_status run(tsr_call *call)
+{
+    tsr_decision *d = &call->decision;
+    call->door->begin_result((size_t)call->product.a.nvals * tsr_type_size(call->product.semiring.type));
+    tsr_status status = d->backend->sparse ? TSR_ATTEMPT(multiply_there(call)) : TSR_DECLINED;
+    if (status == TSR_OK)
+        return status;
+    if (d->backend->sparse)
+        snprintf(d->reason, sizeof d->reason, "the GPU did not");
+    d->backend = tsr_backend_cpu();
+    call->moved = 0;
+    status = multiply_here(call);
     if (status != TSR_OK)
         tsr_arrays_free(&call->arrays);
     return status;

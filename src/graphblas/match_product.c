@@ -149,11 +149,17 @@ static bool few_are_wanted(const tsr_arguments *c)
            tsr_few_vectors((double)nrows, (double)ncols);
 }
 
+/* However small (tests). */
+static bool takes_all(void)
+{
+    return tsr_config_forces_cpu() || (tsr_config_get()->mode == TSR_MODE_GPU && tsr_config_get()->min_work == 0);
+}
+
 /* Of a sparse product, were the entries spread evenly. */
 static bool few_products(const tsr_arguments *c)
 {
     GrB_Index of_a, of_b, inner;
-    if (tsr_config_forces_cpu() || tsr_real.GrB_Matrix_nvals(&of_a, c->A) != GrB_SUCCESS ||
+    if (takes_all() || tsr_real.GrB_Matrix_nvals(&of_a, c->A) != GrB_SUCCESS ||
         tsr_real.GrB_Matrix_nvals(&of_b, c->B) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&inner, c->B) != GrB_SUCCESS || inner == 0)
         return false;
     return tsr_sparse_product_is_small((double)of_a * ((double)of_b / (double)inner), (double)of_a + (c->A == c->B ? 0 : (double)of_b));

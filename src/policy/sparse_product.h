@@ -1,4 +1,4 @@
-/* Sparse times sparse: when our kernel is expected to be the faster one.
+/* Sparse times sparse: when our kernels are expected to be faster.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_POLICY_SPARSE_PRODUCT_H
 #define TSR_POLICY_SPARSE_PRODUCT_H
@@ -10,13 +10,23 @@ typedef struct tsr_sparse_product_features {
     double columns; /* of C held by row */
     double nvals;   /* entries of both operands */
     double flipped; /* of these, entries of operands that are held the other way and are transposed first */
+    double places;  /* rows times columns of C */
+    double lines;   /* rows of both operands and of C, held by row */
+    double value_bytes; /* of an entry of C and of the operands; 0: patterns */
+    bool there;     /* the GPU has both operands */
+    int nthreads;
 } tsr_sparse_product_features;
 
 /* By the average number of products, before the operands are inspected: that sorts what is jumbled among their entries, which SuiteSparse's
  * own product need not do. */
 bool tsr_sparse_product_is_small(double work, double nvals);
 
-/* NULL: ours.  Otherwise why SuiteSparse's is taken (static text). */
+/* Predicted, C being unmasked and home at last. */
+double tsr_sparse_product_suitesparse_ms(const tsr_sparse_product_features *f);
+double tsr_sparse_product_cpu_ms(const tsr_sparse_product_features *f);
+double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f);
+
+/* NULL: ours, on the host.  Otherwise why SuiteSparse's is taken (static text). */
 const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f);
 
 #endif

@@ -226,7 +226,7 @@ static void print_string(char *text, size_t size, const void *field, const optio
 
 static const char *const modes[] = {"auto", "cpu", "gpu", "off", NULL};
 static const char *const calls[] = {"mxm", "mxv", "vxm", "spmm", "spmv", "sddmm", "masked_dot", "elementwise", "residency",
-                                    NULL};
+                                    "spgemm", NULL};
 static const char *const precisions[] = {"exact", "tf32", "bf16", "fp16", NULL};
 static const char *const reorders[] = {"none", "auto", "lpa", "tca", "loa", NULL};
 static const char *const switches[] = {"0", "1", "off", "on", "no", "yes", "false", "true", NULL};

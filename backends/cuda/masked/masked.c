@@ -37,22 +37,15 @@ static size_t staying_bytes; /* tsr_cuda.busy is held */
 
 /* ---- what there is to compute ---- */
 
-static tsr_cuda_operand operand_of(const tsr_view *v, bool reads, tsr_type type, void **slot, bool is_transposed, int nthreads)
-{
-    bool pattern = !reads || v->iso || !v->x;
-    tsr_cuda_key key = {.transposed = is_transposed, .pattern = pattern, .type = pattern ? TSR_BOOL : type};
-    return (tsr_cuda_operand){.view = *v, .slot = slot, .key = key, .nthreads = nthreads};
-}
-
 static void start(masked *s, const tsr_product *product)
 {
     *s = (masked){.product = tsr_product_by_row(product)};
     const tsr_product *p = &s->product;
     tsr_type type = p->semiring.type;
     tsr_view b = tsr_view_transposed(p->b);
-    s->operand[A] = operand_of(&p->a, tsr_reads_a(p), type, p->a_slot, p->a_transposed, p->nthreads);
-    s->operand[B] = operand_of(&b, tsr_reads_b(p), type, p->b_slot, !p->b_transposed, p->nthreads);
-    s->operand[MASK] = operand_of(&p->mask, !p->mask_structural, p->mask.type, p->mask_slot, product->mask.by_col, p->nthreads);
+    s->operand[A] = tsr_cuda_operand_of(&p->a, tsr_reads_a(p), type, p->a_slot, p->a_transposed, p->nthreads);
+    s->operand[B] = tsr_cuda_operand_of(&b, tsr_reads_b(p), type, p->b_slot, !p->b_transposed, p->nthreads);
+    s->operand[MASK] = tsr_cuda_operand_of(&p->mask, !p->mask_structural, p->mask.type, p->mask_slot, product->mask.by_col, p->nthreads);
 }
 
 bool tsr_cuda_masked_supports(const tsr_product *p)
@@ -82,19 +75,13 @@ bool tsr_cuda_masked_empty(const tsr_product *p)
 
 /* ---- operands ---- */
 
-/* Without slots, too, one matrix is brought to the device once. */
+/* One matrix is brought to the device once. */
 static int same_operand(const masked *s, int k)
 {
-    const tsr_view *v = &s->operand[k].view;
-    for (int before = 0; before < k; before++) {
-        const tsr_view *w = &s->operand[before].view;
-        const tsr_cuda_key *x = &s->operand[k].key, *y = &s->operand[before].key;
-        bool same_key = x->pattern == y->pattern && x->type == y->type;
-        if (s->held[before] && same_key && v->p == w->p && v->i == w->i && v->h == w->h && v->by_col == w->by_col &&
-            (x->pattern || v->x == w->x))
-            return before;
-    }
-    return k;
+    int before = 0;
+    while (before < k && !(s->held[before] && tsr_cuda_same_operand(&s->operand[k], &s->operand[before])))
+        before++;
+    return before;
 }
 
 static tsr_status use_operand(masked *s, int k, int64_t *moved)
@@ -125,14 +112,6 @@ static void leave(masked *s)
 
 /* ---- computing ---- */
 
-static uint64_t first_value(const tsr_view *v)
-{
-    uint64_t bits = 0;
-    if (v->iso && v->x)
-        memcpy(&bits, v->x, tsr_type_size(v->type));
-    return bits;
-}
-
 static bool may_keep(const masked *s, const tsr_cuda_masked *q)
 {
     return q->begin == 0 && q->end == q->mask->nvals && s->held[A]->slot && s->held[B]->slot && s->held[MASK]->slot;
@@ -145,7 +124,7 @@ static tsr_status compute_dot(void *product, const tsr_cuda_entries *e)
     tsr_cuda_csr mask = s->csr[MASK];
     tsr_cuda_masked q = {.semiring = p->semiring, .a = &s->csr[A], .b = &s->csr[B], .mask = &mask,
                          .mask_size = (int)tsr_type_size(p->mask.type), .begin = e->begin, .end = e->end,
-                         .a_iso = first_value(&p->a), .b_iso = first_value(&p->b), .x = e->x, .present = e->present,
+                         .a_iso = tsr_cuda_iso_value(&p->a), .b_iso = tsr_cuda_iso_value(&p->b), .x = e->x, .present = e->present,
                          .products = s->products, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
     bool positions = tsr_cuda_masked_reads(&q), keeps = may_keep(s, &q);
     uint64_t of_a = s->held[A]->number, of_b = s->held[B]->number;

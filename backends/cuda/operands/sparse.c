@@ -41,11 +41,33 @@ static void unlink_slot(tsr_cuda_sparse *a)
     a->next = NULL;
 }
 
+tsr_cuda_operand tsr_cuda_operand_of(const tsr_view *v, bool reads, tsr_type type, void **slot, bool is_transposed, int nthreads)
+{
+    bool pattern = !reads || v->iso || !v->x;
+    tsr_cuda_key key = {.transposed = is_transposed, .pattern = pattern, .type = pattern ? TSR_BOOL : type};
+    return (tsr_cuda_operand){.view = *v, .slot = slot, .key = key, .nthreads = nthreads};
+}
+
+uint64_t tsr_cuda_iso_value(const tsr_view *v)
+{
+    uint64_t bits = 0;
+    if (v->iso && v->x)
+        memcpy(&bits, v->x, tsr_type_size(v->type));
+    return bits;
+}
+
+bool tsr_cuda_same_operand(const tsr_cuda_operand *x, const tsr_cuda_operand *y)
+{
+    const tsr_view *v = &x->view, *w = &y->view;
+    bool same_key = x->key.pattern == y->key.pattern && x->key.type == y->key.type;
+    return same_key && v->p == w->p && v->i == w->i && v->h == w->h && v->by_col == w->by_col && (x->key.pattern || v->x == w->x);
+}
+
 tsr_cuda_operand tsr_cuda_operand_a(const tsr_product *p)
 {
-    bool pattern = !tsr_reads_a(p) || p->a.iso || !p->a.x;
-    tsr_cuda_key key = {.transposed = p->a_transposed, .pattern = pattern, .type = pattern ? TSR_BOOL : p->semiring.type};
-    return (tsr_cuda_operand){.view = p->a, .slot = p->a_slot, .key = key, .work_lists = true, .nthreads = p->nthreads};
+    tsr_cuda_operand a = tsr_cuda_operand_of(&p->a, tsr_reads_a(p), p->semiring.type, p->a_slot, p->a_transposed, p->nthreads);
+    a.work_lists = true;
+    return a;
 }
 
 static tsr_cuda_sparse *find(const tsr_cuda_operand *o)

@@ -8,6 +8,13 @@
 /* A of SpMM and SpMV. */
 tsr_cuda_operand tsr_cuda_operand_a(const tsr_product *product);
 
+/* Another one of type `type`; is_transposed: the view shows the transpose of the slot's matrix. */
+tsr_cuda_operand tsr_cuda_operand_of(const tsr_view *view, bool reads, tsr_type type, void **slot, bool is_transposed, int nthreads);
+/* The bits of an iso operand's value. */
+uint64_t tsr_cuda_iso_value(const tsr_view *view);
+/* Without slots, too: do they show the same arrays, and want the same of them? */
+bool tsr_cuda_same_operand(const tsr_cuda_operand *x, const tsr_cuda_operand *y);
+
 /* Is it there? */
 bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand);
 

@@ -15,6 +15,19 @@ void tsr_cuda_csr_delete(tsr_cuda_csr *csr)
     *csr = (tsr_cuda_csr){0};
 }
 
+int64_t tsr_cuda_find_name(const int64_t *h, int64_t nvec, int64_t name)
+{
+    int64_t low = 0, high = nvec;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (h[middle] < name)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void fill_offsets(void *staging, const void *source, int64_t first, int64_t last)
 {
     const tsr_view *v = source;
@@ -23,14 +36,7 @@ static void fill_offsets(void *staging, const void *source, int64_t first, int64
         memcpy(to, v->p + first, (size_t)(last - first) * sizeof *to);
         return;
     }
-    int64_t low = 0, high = v->nvec; /* stored vectors with a name below `first` */
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (v->h[middle] < first)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    int64_t low = tsr_cuda_find_name(v->h, v->nvec, first);
     for (int64_t vector = first; vector < last; vector++) {
         while (low < v->nvec && v->h[low] < vector)
             low++;

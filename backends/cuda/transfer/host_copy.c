@@ -50,7 +50,21 @@ static void end_of_copies(void)
 {
     _mm_sfence();
 }
+
+/* Four numbers; to: aligned to 16 bytes. */
+static void stream_widened(int64_t *to, const uint32_t *from)
+{
+    const __m128i four = _mm_loadu_si128((const __m128i *)from), zero = _mm_setzero_si128();
+    _mm_stream_si128((__m128i *)to, _mm_unpacklo_epi32(four, zero));
+    _mm_stream_si128((__m128i *)(to + 2), _mm_unpackhi_epi32(four, zero));
+}
 #else
+static void stream_widened(int64_t *to, const uint32_t *from)
+{
+    for (int k = 0; k < 4; k++)
+        to[k] = from[k];
+}
+
 static void copy_past_cache(char *to, const char *from, size_t bytes)
 {
     memcpy(to, from, bytes);
@@ -60,6 +74,24 @@ static void end_of_copies(void)
 {
 }
 #endif
+
+void tsr_cuda_copy_out(void *to, const void *staging, size_t bytes)
+{
+    copy_past_cache(to, staging, bytes);
+    end_of_copies();
+}
+
+void tsr_cuda_widen(int64_t *to, const uint32_t *staging, int64_t count)
+{
+    int64_t k = 0;
+    for (; k < count && (uintptr_t)(to + k) % 16; k++)
+        to[k] = staging[k];
+    for (; k + 4 <= count; k += 4)
+        stream_widened(to + k, staging + k);
+    for (; k < count; k++)
+        to[k] = staging[k];
+    end_of_copies();
+}
 
 static void repeat(char *to, const char *value, size_t size, int64_t count)
 {

@@ -40,6 +40,10 @@ void tsr_cuda_gather(void *staging, const tsr_cuda_rectangle *r, int64_t first, 
 /* The other way. */
 void tsr_cuda_scatter(const tsr_cuda_rectangle *r, const void *staging, int64_t first, int64_t last);
 
+/* Out of staging memory, past the cache: nobody reads large results soon.  widen: 32-bit numbers. */
+void tsr_cuda_copy_out(void *to, const void *staging, size_t bytes);
+void tsr_cuda_widen(int64_t *to, const uint32_t *staging, int64_t count);
+
 /* Bytes that are 1, of n that are 0 or 1; none for a negative n. */
 int64_t tsr_cuda_count_flags(const int8_t *flags, int64_t n);
 

@@ -1,0 +1,132 @@
+/* Some rows of a sparse C on the device, and their way to the host: indices cross the bus with 32 bits, and are widened by the threads that
+ * take them out of staging memory.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/spgemm/rows.h"
+
+#include "backends/cuda/transfer/csr.h"
+#include "backends/cuda/transfer/fetch.h"
+#include "backends/cuda/transfer/host_copy.h"
+
+/* ---- computing ---- */
+
+/* What the kernels need for a row, and for the whole, beside results. */
+enum { ROW_BYTES = 32, LEAST_BYTES = 8192 };
+
+static tsr_cuda_csr rows_of(const tsr_cuda_csr *a, int64_t first, int64_t last)
+{
+    const double share = a->nrows > 0 ? (double)(last - first) / (double)a->nrows : 0;
+    return (tsr_cuda_csr){.nrows = last - first, .ncols = a->ncols, .nvals = (int64_t)(share * (double)a->nvals), .p = a->p + first, .i = a->i,
+                          .x = a->x};
+}
+
+static tsr_status allocate(tsr_cuda_rows *rows, int64_t ncols)
+{
+    tsr_cuda_csr *c = &rows->csr;
+    *c = (tsr_cuda_csr){.nrows = rows->last - rows->first, .ncols = ncols, .nvals = rows->nvals};
+    const size_t bytes = (size_t)(c->nrows + 1) * sizeof *c->p + (size_t)c->nvals * (sizeof *c->i + rows->value_size);
+    if (!tsr_cuda_reserve(bytes))
+        return TSR_DECLINED;
+    rows->bytes = bytes;
+    tsr_status status = tsr_cuda_new((void **)&c->p, (size_t)(c->nrows + 1) * sizeof *c->p);
+    if (status == TSR_OK)
+        status = tsr_cuda_new((void **)&c->i, (size_t)c->nvals * sizeof *c->i);
+    if (status == TSR_OK && rows->value_size)
+        status = tsr_cuda_new(&c->x, (size_t)c->nvals * rows->value_size);
+    return status;
+}
+
+/* Results wait in half of the room that is left until C's size is known. */
+static tsr_status count(tsr_cuda_spgemm_work **work, size_t *taken, tsr_cuda_rows *rows, tsr_cuda_spgemm *q)
+{
+    tsr_cuda_spgemm_size size;
+    const size_t least = (size_t)(rows->last - rows->first) * ROW_BYTES + LEAST_BYTES;
+    if (!tsr_cuda_reserve(least))
+        return TSR_DECLINED;
+    const size_t room = (tsr_cuda.cap - tsr_cuda.used) / 2;
+    tsr_cuda.used += room;
+    q->memory = least + room;
+    const tsr_status status = tsr_cuda_spgemm_count(work, &size, q);
+    *taken = status == TSR_OK && size.most_bytes < q->memory ? size.most_bytes : status == TSR_OK ? q->memory : 0;
+    tsr_cuda_unreserve(q->memory - *taken);
+    if (status == TSR_OK)
+        rows->nvals = size.nvals;
+    return status;
+}
+
+tsr_status tsr_cuda_rows_compute(tsr_cuda_rows *rows, const tsr_cuda_spgemm *product)
+{
+    tsr_cuda_spgemm q = *product;
+    const tsr_cuda_csr a = rows_of(product->a, rows->first, rows->last);
+    tsr_cuda_spgemm_work *work = NULL;
+    size_t taken = 0;
+    q.a = &a;
+    rows->value_size = q.pattern ? 0 : tsr_type_size(q.semiring.type);
+    tsr_status status = count(&work, &taken, rows, &q);
+    if (status == TSR_OK)
+        status = allocate(rows, product->b->ncols);
+    if (status == TSR_OK)
+        status = tsr_cuda_spgemm_fill(work, &q, &rows->csr, false);
+    tsr_cuda_spgemm_free(work, q.stream);
+    tsr_cuda_unreserve(taken);
+    if (status != TSR_OK)
+        tsr_cuda_rows_free(rows);
+    return status;
+}
+
+void tsr_cuda_rows_free(tsr_cuda_rows *rows)
+{
+    tsr_cuda_csr_delete(&rows->csr);
+    tsr_cuda_unreserve(rows->bytes);
+    rows->bytes = 0;
+}
+
+/* ---- the way to the host ---- */
+
+typedef struct target {
+    const tsr_sparse_result *to;
+    int64_t row, entries; /* of C, at which the arrays on the device begin */
+    size_t size;          /* bytes of a value */
+} target;
+
+static int64_t take_offsets(void *described, const void *staging, int64_t first, int64_t last)
+{
+    const target *t = described;
+    const int64_t *from = staging, *h = t->to->h;
+    if (!h)
+        for (int64_t row = first; row < last; row++)
+            t->to->p[t->row + row] = t->entries + from[row - first];
+    else
+        for (int64_t v = tsr_cuda_find_name(h, t->to->nvec, t->row + first); v < t->to->nvec && h[v] < t->row + last; v++)
+            t->to->p[v] = t->entries + from[h[v] - t->row - first];
+    return 0;
+}
+
+static int64_t take_indices(void *described, const void *staging, int64_t first, int64_t last)
+{
+    const target *t = described;
+    if (t->to->index_size == 8)
+        tsr_cuda_widen((int64_t *)t->to->i + t->entries + first, staging, last - first);
+    else
+        tsr_cuda_copy_out((uint32_t *)t->to->i + t->entries + first, staging, (size_t)(last - first) * sizeof(uint32_t));
+    return 0;
+}
+
+static int64_t take_values(void *described, const void *staging, int64_t first, int64_t last)
+{
+    const target *t = described;
+    tsr_cuda_copy_out((char *)t->to->x + (size_t)(t->entries + first) * t->size, staging, (size_t)(last - first) * t->size);
+    return 0;
+}
+
+tsr_status tsr_cuda_rows_download(const tsr_cuda_rows *rows, int64_t entries, tsr_sparse_result *result, int nthreads)
+{
+    target t = {.to = result, .row = rows->first, .entries = entries, .size = rows->value_size};
+    const tsr_cuda_csr *c = &rows->csr;
+    int64_t *moved = &result->bytes_moved;
+    tsr_status status = tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, &t, nthreads, NULL, moved);
+    if (status == TSR_OK && c->nvals)
+        status = tsr_cuda_fetch(c->i, c->nvals, sizeof *c->i, take_indices, &t, nthreads, NULL, moved);
+    if (status == TSR_OK && c->nvals && t.size)
+        status = tsr_cuda_fetch(c->x, c->nvals, t.size, take_values, &t, nthreads, NULL, moved);
+    return status;
+}

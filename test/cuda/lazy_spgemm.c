@@ -1,0 +1,86 @@
+/* Sparse times sparse on the lazy device, by the oracle.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cuda/spgemm/spgemm.h"
+#include "kernels/spgemm.h"
+#include "test/cuda/lazy_device.h"
+
+#include <stdlib.h>
+
+struct tsr_cuda_spgemm_work {
+    void *memory; /* on the device: what describes rows */
+};
+
+typedef struct filling {
+    tsr_cuda_spgemm product;
+    tsr_cuda_csr a, b, c;
+} filling;
+
+static tsr_view view_of(const tsr_cuda_csr *m, tsr_type type, const void *iso)
+{
+    return (tsr_view){.format = TSR_SPARSE, .type = type, .iso = !m->x, .index_size = 4, .nrows = m->nrows, .ncols = m->ncols, .nvec = m->nrows,
+                      .vlen = m->ncols, .nvals = m->nrows ? m->p[m->nrows] : 0, .p = m->p, .i = m->i, .x = m->x ? m->x : iso};
+}
+
+/* Offsets of some rows do not begin at 0: the arrays before are there all the same. */
+static tsr_spgemm product_of(const tsr_cuda_spgemm *q)
+{
+    const tsr_type type = q->semiring.type;
+    return (tsr_spgemm){.semiring = q->semiring, .m = q->a->nrows, .k = q->a->ncols, .n = q->b->ncols, .pattern = q->pattern, .nthreads = 1,
+                        .a = view_of(q->a, type, &q->a_iso), .b = view_of(q->b, type, &q->b_iso)};
+}
+
+static int64_t entries_of(const tsr_cuda_spgemm *q)
+{
+    tsr_spgemm_size found;
+    const tsr_spgemm s = product_of(q);
+    int64_t *p = malloc((size_t)(s.m + 2) * sizeof *p);
+    if (!p || tsr_ref_spgemm_count(&s, &found, p) != TSR_OK)
+        abort();
+    free(p);
+    return found.nvals;
+}
+
+tsr_status tsr_cuda_spgemm_count(tsr_cuda_spgemm_work **work, tsr_cuda_spgemm_size *size, const tsr_cuda_spgemm *q)
+{
+    tsr_cuda_spgemm_work *w = calloc(1, sizeof *w);
+    *work = NULL;
+    if (!w)
+        abort();
+    const size_t bytes = (size_t)q->a->nrows + 1;
+    tsr_status status = tsr_cuda_malloc(&w->memory, bytes, q->stream);
+    if (status == TSR_OK)
+        status = tsr_cuda_wait(q->stream);
+    if (status != TSR_OK) {
+        tsr_cuda_spgemm_free(w, q->stream);
+        return status;
+    }
+    *size = (tsr_cuda_spgemm_size){.nvals = entries_of(q), .most_bytes = bytes};
+    *work = w;
+    return TSR_OK;
+}
+
+static void run_fill(const void *described)
+{
+    filling f = *(const filling *)described;
+    f.product.a = &f.a;
+    f.product.b = &f.b;
+    const tsr_spgemm s = product_of(&f.product);
+    if (tsr_ref_spgemm_fill(&s, &(tsr_spgemm_c){.p = f.c.p, .i = f.c.i, .x = f.c.x, .index_size = 4}) != TSR_OK)
+        abort();
+}
+
+tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *q, tsr_cuda_csr *c, bool again)
+{
+    const filling f = {.product = *q, .a = *q->a, .b = *q->b, .c = *c};
+    (void)work;
+    (void)again;
+    return lazy_queue(run_fill, &f, sizeof f, q->stream);
+}
+
+void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream)
+{
+    if (!work)
+        return;
+    tsr_cuda_free(work->memory, stream);
+    free(work);
+}
