@@ -162,8 +162,7 @@ static double settled_ms(const tsr_features *f, bool dense)
     return tsr_predict_gpu_ms(&g);
 }
 
-/* Does it run, or does the product wait until it does? */
-static bool started(tsr_start start)
+bool tsr_engine_starts_gpu(tsr_start start)
 {
     if (start == TSR_START_AHEAD)
         tsr_backend_gpu_start();
@@ -173,7 +172,7 @@ static bool started(tsr_start start)
 /* Once it runs, operands and results of a loop may be there. */
 static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
 {
-    return started(tsr_start_pays(base - settled_ms(f, may_settle(call)), call->expected_calls));
+    return tsr_engine_starts_gpu(tsr_start_pays(base - settled_ms(f, may_settle(call)), call->expected_calls));
 }
 
 /* Is the GPU wanted for a product that takes `base` ms without? */
@@ -289,7 +288,7 @@ static bool has_lost_enough(const tsr_call *call, const tsr_features *f, const t
     const double lost = tsr_record_regret(call->a.record, device_key(call, d), 0.0);
     if (tsr_config_get()->eager)
         return true;
-    return lost >= least && (tsr_backend_gpu_asked() || started(tsr_start_regained(lost - price)));
+    return lost >= least && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(tsr_start_regained(lost - price)));
 }
 
 /* A search of SuiteSparse ends at the first hit, so what it takes is not predicted but measured.  What the GPU would have gained, in a

@@ -4,6 +4,7 @@
 #define TSR_ENGINE_H
 
 #include "src/engine/call.h"
+#include "src/policy/start_history.h"
 #include "src/runtime/trace.h"
 
 /* ---- a whole call (engine.c) ---- */
@@ -45,6 +46,9 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *decision);
 
 /* Would a GPU that has nothing of two full matrices multiply them sooner?  Counts towards starting it. */
 bool tsr_engine_gpu_multiplies(const tsr_call *call);
+
+/* Does the GPU run, or does the product wait until it does? */
+bool tsr_engine_starts_gpu(tsr_start start);
 
 /* TESSERA_KERNEL=ref: every routed product by the reference kernels, to check an answer. */
 bool tsr_engine_by_reference(void);

@@ -11,7 +11,6 @@
 #include "src/engine/operands.h"
 #include "src/policy/route.h"
 #include "src/policy/sparse_product.h"
-#include "src/policy/start_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
@@ -101,7 +100,7 @@ static bool gpu_is_wanted(const tsr_call *call, double base, double gain)
         return false;
     if (config->mode == TSR_MODE_GPU || config->eager)
         return true;
-    return base >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_start_pays(gain, call->expected_calls));
+    return base >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(tsr_start_pays(gain, call->expected_calls)));
 }
 
 /* The GPU instead of what was decided: predicted to be faster, or asked for. */
