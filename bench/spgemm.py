@@ -2,8 +2,9 @@
 """Sparse times sparse, plain SuiteSparse and Tessera in turns: one process of bench_spgemm each, several calls a process.
 
 One row a case: medians over all calls of the time, of the processor time and of the GrB_wait that follows (it sorts what is jumbled); the first
-call's; the most memory.  `ratio` is of times, `cpu_ratio` of processor times, which other programs on the machine disturb less, `first_ratio`
-of the first call's processor times.  A difference of entries or sums makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
+call's, and the later ones'; the most memory.  `ratio` is of times, `cpu_ratio` of processor times, which other programs on the machine disturb
+less, `first_ratio` of the first call's processor times; with a GPU (--mode auto, gpu) `first_ms_ratio` and `later_ms_ratio` of times are what
+counts: the first call of a process starts CUDA if it comes to that.  A difference of entries or sums makes the exit status 1.  SPDX-License-Identifier: Apache-2.0"""
 import argparse
 import json
 import math
@@ -15,10 +16,10 @@ import sys
 import record
 
 
-def measure(options, case, library):
+def measure(options, case, mode):
     environment = dict(os.environ, OMP_NUM_THREADS=str(options.threads))
-    if library:
-        environment.update(LD_PRELOAD=library, TESSERA_MODE='cpu')
+    if mode:
+        environment.update(LD_PRELOAD=options.library, TESSERA_MODE=mode)
     done = subprocess.run([options.program, case, str(options.threads), str(options.calls)], env=environment, capture_output=True, text=True,
                           check=False)
     if done.returncode:
@@ -32,27 +33,39 @@ def median(runs, key, part=slice(None)):
 
 def side(runs):
     return {'ms': round(median(runs, 'ms'), 3), 'cpu_ms': round(median(runs, 'cpu_ms'), 3), 'wait_ms': round(median(runs, 'wait_ms'), 3),
-            'first_cpu_ms': round(median(runs, 'cpu_ms', slice(1)), 3), 'peak_mb': max(run['peak_mb'] for run in runs)}
+            'first_cpu_ms': round(median(runs, 'cpu_ms', slice(1)), 3), 'first_ms': round(median(runs, 'ms', slice(1)), 3),
+            'later_ms': round(median(runs, 'ms', slice(1, None) if len(runs[0]['ms']) > 1 else slice(None)), 3),
+            'peak_mb': max(run['peak_mb'] for run in runs)}
+
+
+def compare(options, case, mode, plain_runs, runs):
+    plain, tessera = side(plain_runs), side(runs)
+    sums = [run['sum'] for run in plain_runs + runs]
+    same = len({run['entries'] for run in plain_runs + runs}) == 1 and max(sums) - min(sums) <= 1e-9 * abs(sums[0])
+    name = os.path.basename(case).replace('.mtx.gz', '')
+    return {'case': name, 'mode': mode, 'threads': options.threads, 'entries_a': runs[0]['entries_a'], 'entries': runs[0]['entries'],
+            'plain': plain, 'tessera': tessera, 'ratio': round(plain['ms'] / tessera['ms'], 3),
+            'cpu_ratio': round(plain['cpu_ms'] / tessera['cpu_ms'], 3),
+            'first_ratio': round(plain['first_cpu_ms'] / tessera['first_cpu_ms'], 3),
+            'first_ms_ratio': round(plain['first_ms'] / tessera['first_ms'], 3),
+            'later_ms_ratio': round(plain['later_ms'] / tessera['later_ms'], 3), 'same': same}
 
 
 def one_case(options, case):
-    runs = ([], [])
+    """A row for each mode; the modes and plain take turns."""
+    modes = options.mode.split(',')
+    runs = {mode: [] for mode in ['', *modes]}
     for _ in range(options.turns):
-        for which, library in enumerate(('', options.library)):
-            runs[which].append(measure(options, case, library))
-    plain, tessera = side(runs[0]), side(runs[1])
-    sums = [run['sum'] for run in runs[0] + runs[1]]
-    same = len({run['entries'] for run in runs[0] + runs[1]}) == 1 and max(sums) - min(sums) <= 1e-9 * abs(sums[0])
-    name = os.path.basename(case).replace('.mtx.gz', '')
-    return {'case': name, 'threads': options.threads, 'entries_a': runs[0][0]['entries_a'], 'entries': runs[0][0]['entries'],
-            'plain': plain, 'tessera': tessera, 'ratio': round(plain['ms'] / tessera['ms'], 3),
-            'cpu_ratio': round(plain['cpu_ms'] / tessera['cpu_ms'], 3),
-            'first_ratio': round(plain['first_cpu_ms'] / tessera['first_cpu_ms'], 3), 'same': same}
+        for mode, done in runs.items():
+            done.append(measure(options, case, mode))
+    return [compare(options, case, mode, runs[''], runs[mode]) for mode in modes]
 
 
 def table(path):
     """A record as Markdown: processor times, which other programs on the machine disturb least."""
     head, rows = record.read(path)
+    if any(row.get('mode', 'cpu') != 'cpu' for row in rows):
+        return gpu_table(head, rows)
     print('| threads | product | entries of C | SuiteSparse, CPU ms | Tessera, CPU ms | ratio | of the first call | of elapsed times | '
           'GrB_wait afterwards | peak MB |\n|---|---|---|---|---|---|---|---|---|---|')
     for row in rows:
@@ -67,6 +80,21 @@ def table(path):
     print(f"\n{head['cpu']['cores']} cores of {head['cpu']['name']}.")
 
 
+def gpu_table(head, rows):
+    """Elapsed times, C on the host."""
+    print('| mode | product | entries of A | entries of C | SuiteSparse, ms | Tessera, ms | ratio | of the first call | GrB_wait afterwards, CPU ms |\n'
+          '|---|---|---|---|---|---|---|---|---|')
+    for row in sorted(rows, key=lambda row: row['mode']):
+        plain, tessera = row['plain'], row['tessera']
+        print(f"| {row['mode']} | {row['case']} | {row['entries_a']:,} | {row['entries']:,} | {plain['later_ms']:.1f} | {tessera['later_ms']:.1f} | "
+              f"{row['later_ms_ratio']:.2f} | {row['first_ms_ratio']:.2f} | {plain['wait_ms']:.1f}, {tessera['wait_ms']:.1f} |")
+    for mode in sorted({row['mode'] for row in rows}):
+        of = [row for row in rows if row['mode'] == mode]
+        means = [math.exp(statistics.fmean(math.log(row[key]) for row in of)) for key in ('later_ms_ratio', 'first_ms_ratio')]
+        print(f'| {mode} | geometric mean | | | | | {means[0]:.2f} | {means[1]:.2f} | |')
+    print(f"\n{head['device']} beside {head['cpu']['cores']} cores of {head['cpu']['name']}, {rows[0]['threads']} threads.")
+
+
 def main():
     if sys.argv[1:2] == ['--markdown']:
         return table(sys.argv[2])
@@ -74,16 +102,17 @@ def main():
     parser.add_argument('--program', required=True)
     parser.add_argument('--library', required=True)
     parser.add_argument('--threads', type=int, default=1)
+    parser.add_argument('--mode', default='cpu', help='of Tessera: cpu, gpu, auto, or several with commas between')
     parser.add_argument('--calls', type=int, default=3, help='of a process')
     parser.add_argument('--turns', type=int, default=2)
     parser.add_argument('--output')
     parser.add_argument('cases', nargs='+')
     options = parser.parse_args()
-    head, rows = record.header('spgemm/1', uses_gpu=False), []
+    head, rows = record.header('spgemm/1', uses_gpu=options.mode != 'cpu'), []
     for case in options.cases:
-        rows.append(one_case(options, case))
+        rows += one_case(options, case)
         print(json.dumps(rows[-1]), flush=True)
-    record.write(options.output or record.place(head, 'spgemm'), head, rows)
+        record.write(options.output or record.place(head, 'spgemm'), head, rows)
     return 0 if all(row['same'] for row in rows) else 1
 
 
