@@ -45,7 +45,8 @@ TSR_PUBLIC void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan);
 /* C in the caller's arrays, which overlap nothing of A and B: offsets (rows + 1, or columns + 1 by column), indices and values (of the
  * semiring's type) for as many entries as the plan says.  The operands are those of the plan; their values may have changed since.
  * TSR_INVALID_VALUE: null pointer, unknown enumerator, 32-bit offsets or indices for more entries, rows or columns than 2^32 - 1 (2^31 - 1
- * entries).  TSR_OUT_OF_MEMORY: the arrays are as they were. */
+ * entries).  TSR_OUT_OF_MEMORY: the arrays are as they were, unless a device had begun to fill them.
+ * A GPU computes it where that is expected to be faster, the way to it and C's way back counted (decided when the plan is made). */
 TSR_PUBLIC tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_type, void *offsets, void *indices,
                                          void *values);
 

@@ -9,6 +9,7 @@
 #include "src/engine/attempt.h"
 #include "src/engine/engine.h"
 #include "src/engine/operands.h"
+#include "src/engine/sparse_product.h"
 #include "src/policy/route.h"
 #include "src/policy/sparse_product.h"
 #include "src/runtime/backends.h"
@@ -67,23 +68,23 @@ static tsr_spgemm product_of(const tsr_call *call)
                         .c_by_col = p->c_by_col, .nthreads = p->nthreads};
 }
 
-static tsr_sparse_product_features features_of(const tsr_call *call)
+static tsr_sparse_product_features features_of(const tsr_spgemm *product)
 {
-    const tsr_spgemm plain = product_of(call), s = tsr_spgemm_by_row(&plain);
+    const tsr_spgemm s = tsr_spgemm_by_row(product);
     return (tsr_sparse_product_features){.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + s.mask.nvals),
                                          .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
                                                              (s.mask.by_col ? s.mask.nvals : 0)),
                                          .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
-                                         .value_bytes = call->one_value ? 0 : (double)tsr_type_size(s.semiring.type), .nthreads = s.nthreads};
+                                         .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .nthreads = s.nthreads};
 }
 
-/* Of a result of one value a device finds the structure; types as they will be. */
-static tsr_product product_there(const tsr_call *call)
+/* As a device gets it: types as they will be; of a pattern it finds the structure. */
+static tsr_product product_there(const tsr_spgemm *s)
 {
-    tsr_product p = call->product;
-    if (call->one_value)
-        p.semiring = (tsr_semiring){TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR};
-    p.a.type = p.b.type = p.semiring.type;
+    const tsr_semiring structure = {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}, semiring = s->pattern ? structure : s->semiring;
+    tsr_product p = {.semiring = semiring, .m = s->m, .n = s->n, .k = s->k, .a = s->a, .b = s->b, .c_by_col = s->c_by_col,
+                     .nthreads = s->nthreads};
+    p.a.type = p.b.type = semiring.type;
     return p;
 }
 
@@ -93,42 +94,55 @@ static tsr_record *record_of(const tsr_call *call, const void *handle)
     return handle == call->given.C ? NULL : call->door->record(handle, true);
 }
 
-static bool gpu_is_wanted(const tsr_call *call, double base, double gain)
+static bool gpu_is_wanted(double other, double gain, double expected_calls)
 {
     const tsr_config *config = tsr_config_get();
-    if (call->given.M || tsr_engine_by_reference() || config->mode == TSR_MODE_CPU)
+    if (tsr_engine_by_reference() || config->mode == TSR_MODE_CPU)
         return false;
     if (config->mode == TSR_MODE_GPU || config->eager)
         return true;
-    return base >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(tsr_start_pays(gain, call->expected_calls)));
+    return other >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(tsr_start_pays(gain, expected_calls)));
 }
 
-/* The GPU instead of what was decided: predicted to be faster, or asked for. */
-static void consider_gpu(tsr_call *call, tsr_sparse_product_features *f)
+/* The GPU, if it may compute what takes `other` ms elsewhere. */
+static const tsr_backend *gpu_for(const tsr_spgemm *s, const tsr_sparse_product_features *f, double other, double expected_calls)
+{
+    const tsr_product there = product_there(s);
+    const bool wanted = !s->masked && gpu_is_wanted(other, other - tsr_sparse_product_gpu_ms(f), expected_calls);
+    const tsr_backend *gpu = wanted ? tsr_backend_gpu() : NULL;
+    return gpu && gpu->sparse && gpu->sparse->supports(&there) ? gpu : NULL;
+}
+
+static bool gpu_pays(const tsr_sparse_product_features *f, double other)
+{
+    return tsr_config_get()->mode == TSR_MODE_GPU || tsr_sparse_product_gpu_ms(f) < other * TSR_ROUTE_MARGIN;
+}
+
+/* Instead of what was decided. */
+static void consider_gpu(tsr_call *call, const tsr_spgemm *s, tsr_sparse_product_features *f)
 {
     tsr_decision *d = &call->decision;
     const double other = d->backend ? tsr_sparse_product_cpu_ms(f) : d->forward_ms;
-    const bool forced = tsr_config_get()->mode == TSR_MODE_GPU;
-    const tsr_product there = product_there(call);
-    const tsr_backend *gpu = gpu_is_wanted(call, other, other - tsr_sparse_product_gpu_ms(f)) ? tsr_backend_gpu() : NULL;
-    if (!gpu || !gpu->sparse || !gpu->sparse->supports(&there))
+    const tsr_backend *gpu = gpu_for(s, f, other, call->expected_calls);
+    if (!gpu)
         return;
     call->a.record = record_of(call, call->a.handle);
     call->b.record = record_of(call, call->b.handle);
     f->there = tsr_operands_kept(call, gpu);
-    const double ms = tsr_sparse_product_gpu_ms(f);
-    if (!forced && ms >= other * TSR_ROUTE_MARGIN)
+    if (!gpu_pays(f, other))
         return;
     d->backend = gpu;
-    d->predicted_ms = ms;
+    d->predicted_ms = tsr_sparse_product_gpu_ms(f);
     if (tsr_trace_wanted())
-        snprintf(d->reason, sizeof d->reason, "%spredicted %.3g ms, host %.3g ms", forced ? "forced; " : "", ms, other);
+        snprintf(d->reason, sizeof d->reason, "%spredicted %.3g ms, host %.3g ms", tsr_config_get()->mode == TSR_MODE_GPU ? "forced; " : "",
+                 d->predicted_ms, other);
 }
 
 static void decide(tsr_call *call)
 {
     tsr_decision *d = &call->decision;
-    tsr_sparse_product_features f = features_of(call);
+    const tsr_spgemm s = product_of(call);
+    tsr_sparse_product_features f = features_of(&s);
     const char *why = tsr_sparse_product_pays(&f);
     *d = (tsr_decision){.predicted_ms = -1, .forward_ms = tsr_sparse_product_suitesparse_ms(&f), .observed_ms = -1};
     if (tsr_config_get()->disabled & TSR_DISABLE_SPGEMM) {
@@ -138,7 +152,7 @@ static void decide(tsr_call *call)
     if (!why || tsr_config_forces_cpu())
         d->backend = tsr_backend_cpu();
     snprintf(d->reason, sizeof d->reason, "%s", why ? why : "sparse times sparse");
-    consider_gpu(call, &f);
+    consider_gpu(call, &s, &f);
 }
 
 /* ---- memory ---- */
@@ -301,12 +315,13 @@ static tsr_status try_there(tsr_call *call, bool all, bool *kept)
 {
     const tsr_backend_sparse *sparse = call->decision.backend->sparse;
     tsr_sparse_result result = {.pattern = call->one_value};
+    const tsr_spgemm s = product_of(call);
     tsr_operands held;
     tsr_product ready;
     void *c = NULL;
     tsr_status status = tsr_operands_prepare(&held, &ready, call, &call->decision, all);
     *kept = held.kept;
-    ready.semiring = product_there(call).semiring;
+    ready.semiring = product_there(&s).semiring;
     if (status == TSR_OK)
         status = sparse->multiply(&c, &ready, &result);
     if (status == TSR_OK)
@@ -343,6 +358,48 @@ static tsr_status run(tsr_call *call)
     status = multiply_here(call);
     if (status != TSR_OK)
         tsr_arrays_free(&call->arrays);
+    return status;
+}
+
+/* ---- for a door whose arrays are the caller's ---- */
+
+const tsr_backend *tsr_engine_spgemm_device(const tsr_spgemm *s, const tsr_spgemm_size *size)
+{
+    tsr_sparse_product_features f = features_of(s);
+    f.work = size->work;
+    f.entries = (double)size->nvals;
+    const double other = tsr_sparse_product_cpu_ms(&f);
+    if (tsr_config_get()->disabled & TSR_DISABLE_SPGEMM)
+        return NULL;
+    const tsr_backend *gpu = gpu_for(s, &f, other, 0);
+    return gpu && gpu_pays(&f, other) ? gpu : NULL;
+}
+
+static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
+                                int64_t *moved)
+{
+    const tsr_product there = product_there(s);
+    tsr_sparse_result result = {.pattern = s->pattern, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
+    void *held;
+    tsr_status status = device->sparse->multiply(&held, &there, &result);
+    if (status != TSR_OK)
+        return status;
+    status = result.nvals == size->nvals ? device->sparse->download(held, &result) : TSR_INTERNAL_ERROR;
+    device->sparse->drop(held);
+    *moved = result.bytes_moved;
+    return status;
+}
+
+tsr_status tsr_engine_spgemm_there(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c)
+{
+    int64_t moved = 0;
+    if (device != tsr_backend_gpu())
+        return TSR_DECLINED; /* it has failed since */
+    const double start = tsr_engine_clock_ms();
+    const tsr_status status = TSR_ATTEMPT(multiply_into(device, s, size, c, &moved));
+    if (status == TSR_OK && tsr_trace_wanted())
+        tsr_engine_report(device, "spgemm", (tsr_trace_record){.call = "tsr_spgemm_execute", .pattern = "spgemm", .reason = "the plan's choice",
+                                                              .measured_ms = tsr_engine_clock_ms() - start, .bytes_moved = moved});
     return status;
 }
 

@@ -1,8 +1,15 @@
-/* Sparse times sparse for a door whose arrays are the caller's: the kernel's two steps, count and fill, as they are.
+/* Sparse times sparse for a door whose arrays are the caller's: the CPU kernel's two steps, count and fill, as they are; and a device.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_ENGINE_SPARSE_PRODUCT_H
 #define TSR_ENGINE_SPARSE_PRODUCT_H
 
 #include "kernels/spgemm.h"
+
+/* The GPU, if it is expected to be faster with operands and C on the host, or asked for; NULL: the host.  Counts towards starting it. */
+const tsr_backend *tsr_engine_spgemm_device(const tsr_spgemm *product, const tsr_spgemm_size *size);
+
+/* There, into arrays for as many entries as `size` says; nothing is kept of the operands, whose values are of the semiring's type.  Status as of
+ * tsr_backend.execute: unless it is TSR_OK the arrays may have been written to, and the product is to be computed elsewhere. */
+tsr_status tsr_engine_spgemm_there(const tsr_backend *device, const tsr_spgemm *product, const tsr_spgemm_size *size, const tsr_spgemm_c *c);
 
 #endif

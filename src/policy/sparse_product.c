@@ -44,6 +44,8 @@ const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)
 static double entries_of(const tsr_sparse_product_features *f)
 {
     const double entries = f->work * ENTRIES_PER_PRODUCT;
+    if (f->entries > 0)
+        return f->entries;
     return entries < f->places ? entries : f->places;
 }
 

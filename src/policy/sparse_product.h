@@ -11,6 +11,7 @@ typedef struct tsr_sparse_product_features {
     double nvals;   /* entries of both operands */
     double flipped; /* of these, entries of operands that are held the other way and are transposed first */
     double places;  /* rows times columns of C */
+    double entries; /* of C; 0: not known, estimated */
     double lines;   /* rows of both operands and of C, held by row */
     double value_bytes; /* of an entry of C and of the operands; 0: patterns */
     bool there;     /* the GPU has both operands */

@@ -13,6 +13,7 @@
 struct tsr_spgemm_plan {
     tsr_spgemm product; /* with the operands as they were given: types may differ from the semiring's */
     tsr_spgemm_size size;
+    const tsr_backend *device; /* expected to be faster; NULL: the CPU kernel */
 };
 
 /* ---- operands ---- */
@@ -85,6 +86,7 @@ tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring,
         free(made);
         return status;
     }
+    made->device = tsr_engine_spgemm_device(&made->product, &made->size);
     *plan = made;
     return TSR_OK;
 }
@@ -124,6 +126,14 @@ static tsr_status fill(const tsr_spgemm *product, const tsr_spgemm_c *c)
     return status;
 }
 
+/* What a device does not finish the CPU computes. */
+static tsr_status fill_anywhere(const tsr_spgemm_plan *plan, const tsr_spgemm *product, const tsr_spgemm_c *c)
+{
+    if (plan->device && tsr_engine_spgemm_there(plan->device, product, &plan->size, c) == TSR_OK)
+        return TSR_OK;
+    return fill(product, c);
+}
+
 static tsr_status compute(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
 {
     tsr_spgemm s = plan->product;
@@ -133,7 +143,7 @@ static tsr_status compute(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
     if (status == TSR_OK)
         status = cast_values(&b, &s.b, s.semiring.type, reads_b, s.nthreads);
     if (status == TSR_OK)
-        status = fill(&s, c);
+        status = fill_anywhere(plan, &s, c);
     free(a.copy);
     free(b.copy);
     return status;

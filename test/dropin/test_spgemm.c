@@ -11,6 +11,7 @@
 
 #include "tessera/tessera.h"
 #include "test/seed.h"
+#include "test/trace_routes.h"
 
 #define TRY(call) \
     do { \
@@ -206,24 +207,10 @@ static bool check(void)
     return ok;
 }
 
-/* In the trace. */
-static int on_device(const char *trace)
-{
-    FILE *file = fopen(trace, "r");
-    char line[4096];
-    int count = 0;
-    while (file && fgets(line, sizeof line, file))
-        count += strstr(line, "\"cuda:spgemm\"") != NULL;
-    if (file)
-        fclose(file);
-    unlink(trace);
-    return count;
-}
-
 /* TEST_MODE=gpu: a device must have computed some; without one the test is skipped if that is allowed. */
 static int judge_routes(const char *trace, int cases)
 {
-    const int count = on_device(trace);
+    const int count = trace_routes(trace, "\"cuda:spgemm\"");
     printf("%d of %d on a device\n", count, cases);
     return count * 50 >= cases ? 0 : count == 0 && getenv("TEST_MAY_SKIP") ? 77 : 1;
 }

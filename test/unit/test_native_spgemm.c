@@ -6,9 +6,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tessera/spgemm.h"
+#include "test/trace_routes.h"
 
 /*  A = 1 2 .     A A = 1 2 6     A' A = 1  2  .     A A' = 5 . .
  *      . . 3           . . .            2  4  .            . 9 .
@@ -106,8 +110,16 @@ static void wrong_arguments(void **state)
     tsr_sparse_destroy(a);
 }
 
+/* With TESSERA_MODE=gpu the device must have computed something. */
 int main(void)
 {
+    char trace[64] = "";
+    const char *mode = getenv("TESSERA_MODE");
+    if (mode && strcmp(mode, "gpu") == 0) {
+        snprintf(trace, sizeof trace, "/tmp/tessera-test-native-spgemm-%ld", (long)getpid());
+        setenv("TESSERA_TRACE", trace, 1);
+    }
     const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(new_values), cmocka_unit_test(wrong_arguments)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return *trace && trace_routes(trace, "\"cuda:spgemm\"") == 0 ? 1 : failed;
 }

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "src/policy/route.h"
+#include "src/policy/sparse_product.h"
 
 static tsr_features base(tsr_op op)
 {
@@ -376,6 +377,30 @@ static void test_a_hub_is_met(void **state)
     assert_true(f.walk == N + 1 && tsr_predict_suitesparse_ms(&f) > 3 * average);
 }
 
+/* Sparse times sparse: the GPU's launches and the bus against the threads of the host. */
+static void test_sparse_products(void **state)
+{
+    (void)state;
+    tsr_sparse_product_features f = {.work = 1e4, .columns = 65536, .nvals = 2e3, .places = 65536.0 * 65536, .lines = 3 * 65536, .value_bytes = 8,
+                                     .nthreads = 16};
+    assert_true(tsr_sparse_product_gpu_ms(&f) > tsr_sparse_product_suitesparse_ms(&f));
+    f.work = 4e8; /* R-MAT 16 */
+    f.nvals = 2e6;
+    assert_true(tsr_sparse_product_gpu_ms(&f) < 0.5 * tsr_sparse_product_cpu_ms(&f));
+    assert_true(tsr_sparse_product_cpu_ms(&f) < tsr_sparse_product_suitesparse_ms(&f));
+    tsr_sparse_product_features there = f, pattern = f, few = f, dense = f;
+    there.there = true;
+    pattern.value_bytes = 0;
+    few.entries = 1e7;
+    dense.places = 1e6;
+    assert_true(tsr_sparse_product_gpu_ms(&there) < tsr_sparse_product_gpu_ms(&f));
+    assert_true(tsr_sparse_product_gpu_ms(&pattern) < tsr_sparse_product_gpu_ms(&f));
+    assert_true(tsr_sparse_product_gpu_ms(&few) < tsr_sparse_product_gpu_ms(&f));
+    assert_true(tsr_sparse_product_gpu_ms(&dense) < tsr_sparse_product_gpu_ms(&few));
+    f.nthreads = 2;
+    assert_true(tsr_sparse_product_gpu_ms(&f) < 0.5 * tsr_sparse_product_cpu_ms(&f));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,7 +408,7 @@ int main(void)
         cmocka_unit_test(test_gathers_beyond_the_caches), cmocka_unit_test(test_settled_loops), cmocka_unit_test(test_full_matrices),
         cmocka_unit_test(test_a_cast_is_not_free),     cmocka_unit_test(test_ski_rental_is_two_competitive),
         cmocka_unit_test(test_expected_calls_decide_at_once),
-        cmocka_unit_test(test_sddmm_without_dots),     cmocka_unit_test(test_a_sparse_vector),
+        cmocka_unit_test(test_sparse_products), cmocka_unit_test(test_sddmm_without_dots),     cmocka_unit_test(test_a_sparse_vector),
         cmocka_unit_test(test_a_sparse_narrow_matrix),
         cmocka_unit_test(test_the_gpu_pays_for_the_bus), cmocka_unit_test(test_lists_are_looked_at),
         cmocka_unit_test(test_masked_products_of_graphs), cmocka_unit_test(test_a_hub_is_met),
