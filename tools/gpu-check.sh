@@ -6,14 +6,14 @@
 #   --out DIR        where results go (default: build-gpu/results); records there are added to, so that steps can be run one by one;
 #                    bench/record.py keep TOPIC FILE copies one to its place in bench/results
 #   --quick          tests and bench only, the drop-in door on a small graph
-#   --only STEP,…    tests, bench, sanitizers, drop-in, pipelines, widths, masked, orders
+#   --only STEP,…    tests, bench, sanitizers, drop-in, sparse, pipelines, widths, masked, orders
 # A step that takes longer than it should is stopped; what it has written stays.
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2317 # steps are called by name
 set -u
 asked=("$@")
 cd "$(dirname "$0")/.." || exit 1
-packages='' matrices='' out=build-gpu/results quick='' steps=tests,bench,sanitizers,drop-in,pipelines,widths,masked,orders
+packages='' matrices='' out=build-gpu/results quick='' steps=tests,bench,sanitizers,drop-in,sparse,pipelines,widths,masked,orders
 while [ $# -gt 0 ]; do
     case "$1" in
     --packages) packages=$(realpath "$2") && shift ;;
@@ -21,7 +21,7 @@ while [ $# -gt 0 ]; do
     --out) out=$2 && shift ;;
     --quick) quick=1 steps=tests,bench,drop-in ;;
     --tests-only) steps=tests,sanitizers ;;
-    --bench-only) steps=bench,drop-in,pipelines,widths,masked,orders ;;
+    --bench-only) steps=bench,drop-in,sparse,pipelines,widths,masked,orders ;;
     --only) steps=$2 && shift ;;
     *) sed -n '2,11s/^# //p' "$0" >&2 && exit 2 ;;
     esac
@@ -48,7 +48,7 @@ import json, subprocess
 def introspect(what):
     return json.loads(subprocess.run(['meson', 'introspect', what, 'build-gpu'], capture_output=True, check=True, text=True).stdout)
 ids = {d for t in introspect('--tests') if any(s.endswith(':gpu') for s in t['suite']) for d in t['depends']}
-names = {'bench_gpu', 'bench_masked', 'bench_products', 'tessera', 'tessera_cuda', 'tessera_suitesparse', 'tessera_cusparse'}
+names = {'bench_gpu', 'bench_masked', 'bench_products', 'bench_spgemm', 'tessera', 'tessera_cuda', 'tessera_suitesparse', 'tessera_cusparse'}
 for target in introspect('--targets'):
     file = target['filename'][0].split('/build-gpu/')[1]
     example = target['type'] == 'executable' and file.startswith('examples/')
@@ -65,6 +65,7 @@ sanitize_one() { # tool test
     case $test in
     test_csr | test_masked | test_sddmm) arguments+=(--semirings=0) ;;
     test_panel_semirings) arguments=(1) ;;
+    test_sparse_products_gpu) arguments=(1 1 'test_transposed*') ;;
     test_convert) [ "$tool" = racecheck ] && arguments=(--count=3) ;; # the seventh has 2 million rows
     test_order) [ "$tool" = racecheck ] && arguments=(--count=6) ;;   # twelve take a minute beside others
     esac
@@ -106,6 +107,16 @@ step_drop_in() {
         --output "$out/drop-in.jsonl" | tee "$out/drop-in.txt"
     return "${PIPESTATUS[0]}"
 }
+# Sparse times sparse: gpu for what the GPU takes, auto for what a program gets that has just begun.
+step_sparse() {
+    local files=()
+    [ -n "$matrices" ] && files=("$matrices"/*.mtx.gz)
+    TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/spgemm.py --program build-gpu/bench/bench_spgemm \
+        --library build-gpu/src/graphblas/libtessera.so --threads "$(nproc)" --calls 5 --turns 1 --mode gpu,auto --output "$out/sparse.jsonl" \
+        rmat16 mesh2d mesh27 "${files[@]}" >"$out/sparse.log" 2>&1
+    local ended=$?
+    python3 bench/spgemm.py --markdown "$out/sparse.jsonl" && return "$ended"
+}
 step_pipelines() {
     TESSERA_PLUGIN_DIR=$PWD/build-gpu/backends/cuda python3 bench/pipelines.py --programs build-gpu/examples \
         --library build-gpu/src/graphblas/libtessera.so --modes gpu,auto --scale 20 --output "$out/pipelines.jsonl" | tee "$out/pipelines.txt"
@@ -133,8 +144,8 @@ step_orders() {
 
 record=$out/gpu.jsonl
 [ -s "$record" ] || python3 bench/record.py header spmm/1 tools/gpu-check.sh "${asked[@]}" >"$record" || exit 1
-declare -A limit=([tests]=90 [bench]=120 [sanitizers]=110 [drop-in]=120 [pipelines]=180 [widths]=90 [masked]=60 [orders]=70)
-export -f sanitize_one gpu step_tests step_sanitizers step_bench step_drop_in step_pipelines step_widths step_masked step_orders
+declare -A limit=([tests]=90 [bench]=120 [sanitizers]=110 [drop-in]=120 [sparse]=150 [pipelines]=180 [widths]=90 [masked]=60 [orders]=70)
+export -f sanitize_one gpu step_tests step_sanitizers step_bench step_drop_in step_sparse step_pipelines step_widths step_masked step_orders
 export out record bench quick matrices narrow
 for step in ${steps//,/ }; do
     [ -n "${limit[$step]:-}" ] || { echo "no step $step" >&2 && exit 2; }

@@ -1,6 +1,6 @@
 /* Sparse times sparse through the plug-in, judged by the oracle: any semiring, form, orientation and slot, little memory, calls of the device
  * that fail.
- *   test_sparse_products [seed] [rounds]
+ *   test_sparse_products [seed] [rounds] [pattern of the tests' names]
  * SPDX-License-Identifier: Apache-2.0 */
 #include "test/cuda/plugin_case.h"
 
@@ -13,9 +13,10 @@
 #include "kernels/ref/value.h"
 #include "kernels/spgemm.h"
 #include "test/cuda/device_control.h"
+#include "test/threads.h"
 
 static void *slots[2];
-static int64_t last_moved; /* of the last product, and what C takes on the device */
+static _Thread_local int64_t last_moved; /* of the last product, and what C takes on the device */
 static size_t last_bytes;
 
 static void release_slots(void)
@@ -367,12 +368,49 @@ static void test_failures(void **state)
     }
 }
 
+/* ---- threads ---- */
+
+static bool same_arrays(const sparse_case *c, const arrays *got, const arrays *want)
+{
+    return got->nvals == want->nvals && memcmp(got->p, want->p, (size_t)(want->nvec + 1) * sizeof *want->p) == 0 &&
+           memcmp(got->i, want->i, (size_t)want->nvals * c->index_size) == 0 &&
+           (c->pattern || memcmp(got->x, want->x, (size_t)want->nvals * tsr_type_size(c->product.semiring.type)) == 0);
+}
+
+/* Operands of its own, integers; what others hold meanwhile leaves it less memory. */
+static void *worker(void *argument)
+{
+    rng r = {seed ^ (uint64_t)(uintptr_t)argument};
+    bool ok = true;
+    for (int round = 0; round < 20 && ok; round++) {
+        sparse_case c = draw_case(&r, (tsr_semiring){TSR_INT32, TSR_ADD_PLUS, TSR_MUL_TIMES}, 0);
+        arrays got, want = oracle(&c);
+        ok = compute(&c, &got, false) == TSR_OK;
+        if (ok) {
+            ok = same_arrays(&c, &got, &want);
+            free_arrays(&got);
+        }
+        free_arrays(&want);
+        case_free(&c.drawn);
+    }
+    return ok ? NULL : (void *)1;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    assert_int_equal(run_numbered_threads(4, worker), 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random), cmocka_unit_test(test_transposed_slots), cmocka_unit_test(test_square),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_portions), cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_threads),
     };
     const int status = start_plugin(argc, argv, &(tsr_backend_options){0});
+    if (argc > 3)
+        cmocka_set_test_filter(argv[3]);
     return status ? status : cmocka_run_group_tests(tests, NULL, NULL);
 }
