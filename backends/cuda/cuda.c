@@ -10,6 +10,8 @@
 #include "backends/cuda/spmm/measure.h"
 #include "backends/cuda/spmm/matrix_statistics.h"
 #include "backends/cuda/spmm/column_tiles.h"
+#include "backends/cuda/spmm/on_stream.h"
+#include "backends/cuda/transfer/on_device.h"
 #include "backends/cuda/transfer/pinned.h"
 #include "backends/cuda/spmm/spmv_push.h"
 #include "backends/cuda/spmm/whole_product.h"
@@ -176,12 +178,15 @@ int tsr_backend_score(const tsr_backend_options *options)
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
+    static const tsr_backend_device in_device_memory = {
+        .prepare = tsr_cuda_stream_prepare, .run = tsr_cuda_stream_run, .drop = tsr_cuda_stream_drop, .copy = tsr_cuda_device_copy,
+        .wait = tsr_cuda_device_wait, .owns = tsr_cuda_device_owns, .allocate = tsr_cuda_device_allocate, .release = tsr_cuda_device_release};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,
                                         .execute = execute, .kernel_name = kernel_name, .holds = holds,
                                         .release = tsr_cuda_cache_entry_release, .measure = tsr_cuda_measure,
                                         .download = fetch, .drop = forget, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
-                                        .arrays = &tsr_cuda_arrays, .sparse = &tsr_cuda_sparse_products};
+                                        .arrays = &tsr_cuda_arrays, .sparse = &tsr_cuda_sparse_products, .device = &in_device_memory};
     static const tsr_cuda_callbacks callbacks = {.evict_oldest = tsr_cuda_evict_oldest, .free_representations = free_representations,
                                                  .drop_unseen = tsr_cuda_fusion_drop};
     return tsr_cuda_start(options, &callbacks) ? &backend : NULL;

@@ -20,8 +20,9 @@ static int check(tsr_status status, const char *what)
 /* h = A h / 2, as a graph neural network averages the features of neighbours. */
 static int average(const tsr_plan *plan, tsr_sparse *a, float *h, float *out)
 {
-    tsr_dense in = {h, TSR_FP32, TSR_ROW_MAJOR, VERTICES, FEATURES, FEATURES};
-    tsr_dense result = {out, TSR_FP32, TSR_ROW_MAJOR, VERTICES, FEATURES, FEATURES};
+    tsr_dense in = {.data = h, .type = TSR_FP32, .layout = TSR_ROW_MAJOR, .nrows = VERTICES, .ncols = FEATURES, .ld = FEATURES};
+    tsr_dense result = in;
+    result.data = out;
     return check(tsr_execute(plan, 0.5, a, &in, 0.0, &result, NULL), "execute");
 }
 
@@ -33,7 +34,7 @@ int main(void)
     }
 
     /* The arrays stay ours: the library only looks at them. No values: every entry of the matrix is 1. */
-    tsr_arrays arrays = {TSR_INDEX_32, offsets, neighbours, TSR_FP32, NULL};
+    tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = offsets, .indices = neighbours, .type = TSR_FP32};
     tsr_sparse *a = NULL;
     if (!check(tsr_sparse_create_csr(&a, VERTICES, VERTICES, &arrays, 0), "create")) {
         return 1;
@@ -42,7 +43,7 @@ int main(void)
     tsr_sparse_hint(a, TSR_OP_SPMM, FEATURES, 1000, TSR_PRECISION_EXACT, true);
 
     /* A plan needs shapes and types only. */
-    tsr_dense shape = {NULL, TSR_FP32, TSR_ROW_MAJOR, VERTICES, FEATURES, FEATURES};
+    tsr_dense shape = {.type = TSR_FP32, .layout = TSR_ROW_MAJOR, .nrows = VERTICES, .ncols = FEATURES, .ld = FEATURES};
     tsr_plan *plan = NULL;
     int good = check(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), a, &shape, &shape, 0), "plan");
     if (good) {

@@ -216,6 +216,7 @@ struct tsr_push;
 struct tsr_few;
 struct tsr_few_step;
 struct tsr_selection_kernels;
+struct tsr_backend_device;
 
 /* What the CPU backend does with arrays of the host beside products (kernels/kernels.h); none of it fails. */
 typedef struct tsr_backend_host {
@@ -272,6 +273,7 @@ typedef struct tsr_backend {
     const tsr_backend_host *host; /* the CPU backend's; of others NULL */
     bool (*joins)(const tsr_product *product); /* optional: result->c is taken for it */
     const tsr_backend_sparse *sparse; /* optional: sparse times sparse (then `holds` answers for such products, too) */
+    const struct tsr_backend_device *device; /* optional: operands in device memory (tessera/device.h) */
 } tsr_backend;
 
 /* What a plug-in is told once. */

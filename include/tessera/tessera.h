@@ -50,6 +50,19 @@ typedef enum tsr_status {
 /* One readable phrase, static storage; never NULL, whatever the number. */
 TSR_PUBLIC const char *tsr_status_string(tsr_status status);
 
+/* What was wrong with the last call of this thread that did not return TSR_OK: one sentence that names the argument and its value.  "" before
+ * the first one.  Valid until the thread's next call of this library; never NULL. */
+TSR_PUBLIC const char *tsr_last_error(void);
+
+/* Who gets the warnings that otherwise go to stderr (one line each, without prefix and newline), and the sentence of every call that fails.
+ * Any thread may call it, under a lock of the library: it must not call the library.  NULL: stderr, and no failed calls. */
+typedef void (*tsr_log_function)(void *context, const char *message);
+TSR_PUBLIC void tsr_set_log(tsr_log_function log, void *context);
+
+/* Most threads that a call may use, for the whole process; 0, as it is at first: as many as OpenMP gives (OMP_NUM_THREADS).
+ * TSR_INVALID_VALUE: negative. */
+TSR_PUBLIC tsr_status tsr_set_threads(int threads);
+
 /* Version of the library that is running, "major.minor.patch"; static storage. */
 TSR_PUBLIC const char *tsr_version(void);
 
@@ -115,6 +128,10 @@ typedef enum tsr_op {
 
 typedef enum tsr_layout { TSR_ROW_MAJOR, TSR_COL_MAJOR } tsr_layout;
 
+/* Where an array is.  DEVICE: memory of the CUDA device that the library uses (option "device"), from cudaMalloc, cudaMallocAsync or a
+ * library of the program's own. */
+typedef enum tsr_memory_space { TSR_MEMORY_HOST, TSR_MEMORY_DEVICE } tsr_memory_space;
+
 /* A dense matrix in the caller's memory; the caller owns everything.  Element (r, c) is at data[r * ld + c] if
  * row-major, at data[c * ld + r] if column-major; ld >= ncols (nrows).  A vector is nrows x 1: column-major for
  * consecutive elements, or row-major with ld as stride. */
@@ -124,6 +141,7 @@ typedef struct tsr_dense {
     tsr_layout layout;
     int64_t nrows, ncols;
     int64_t ld;
+    tsr_memory_space memory; /* of data */
 } tsr_dense;
 
 /* ---- Sparse matrices ---- */
@@ -147,6 +165,7 @@ typedef struct tsr_arrays {
     const void *indices;       /* one per entry; any order inside a vector, no duplicates */
     tsr_type type;             /* of values */
     const void *values;        /* one per entry; NULL: every value is 1 */
+    tsr_memory_space memory;         /* of the three arrays.  DEVICE: copied to the host, after what is queued on the device */
 } tsr_arrays;
 
 /* Describe a matrix held by rows: offsets has nrows + 1 elements, indices are columns.  Nothing is built or converted
@@ -154,7 +173,8 @@ typedef struct tsr_arrays {
  * entries).
  * *out belongs to the caller: tsr_sparse_destroy.
  * TSR_INVALID_VALUE: null pointer, size negative or over 2^60 (2^32 with 32-bit indices), unknown enumerator or flag,
- * first offset not 0, falling offsets, index out of range.  TSR_OUT_OF_MEMORY. */
+ * first offset not 0, falling offsets, index out of range.  TSR_NOT_SUPPORTED: device memory, and no GPU that can be used.
+ * TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_sparse_create_csr(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_arrays *arrays,
                                             unsigned flags);
 
@@ -165,8 +185,9 @@ TSR_PUBLIC tsr_status tsr_sparse_create_csc(tsr_sparse **out, int64_t nrows, int
 /* Shape and number of entries; any of the pointers may be NULL. TSR_INVALID_VALUE: a is NULL. */
 TSR_PUBLIC tsr_status tsr_sparse_size(const tsr_sparse *a, int64_t *nrows, int64_t *ncols, int64_t *nvals);
 
-/* The caller changed the values he gave (no TSR_COPY): everything built from them is dropped.  Exclusive.
- * TSR_INVALID_VALUE: a is NULL, or holds copies. */
+/* The caller changed the values he gave (no TSR_COPY): everything built from them is dropped, and made again by the next execution, which
+ * waits for that.  Values in device memory are copied again, after what is on the device's streams.  Exclusive.
+ * TSR_INVALID_VALUE: a is NULL, or holds copies.  TSR_INTERNAL_ERROR: the device failed. */
 TSR_PUBLIC tsr_status tsr_sparse_values_changed(tsr_sparse *a);
 
 /* What the matrix will be used for: products `op` with n columns of B (inner size of X and Y for SDDMM), expected_calls
@@ -202,7 +223,9 @@ typedef struct tsr_plan tsr_plan;
 /* Flags of tsr_plan_create */
 enum {
     TSR_TRANSPOSE_A = 1,  /* op(A) is the transpose (SpMM, SpMV) */
-    TSR_SOFTMAX_ROWS = 2  /* SDDMM: then the softmax of each row of S over its entries, as an attention layer has it */
+    TSR_SOFTMAX_ROWS = 2, /* SDDMM: then the softmax of each row of S over its entries, as an attention layer has it */
+    TSR_BOUNDED_B = 4     /* SpMM in device memory: the caller promises that every element of B is finite and below 2^127 in magnitude (65504
+                           * where FP16 is allowed), which nobody checks; Tensor Cores may then be used */
 };
 
 /* Decide how to compute `op` with matrix a and dense operands shaped and typed like `first` and `second` (their data is
@@ -211,14 +234,27 @@ enum {
  *     TSR_OP_SDDMM              a = S (m x n), first = X (m x k), second = Y (k x n)
  * Types of A, B, X, Y may differ from the semiring's: values are then typecast as GraphBLAS does.  C has the semiring's
  * type.
+ * With an operand in device memory all that executions need is made here, for as many of them as the hint expects (0: a hundred), and the
+ * device is waited for.
  * *plan belongs to the caller: tsr_plan_destroy.  `a` must outlive it.
  * TSR_INVALID_VALUE: null pointer, unknown enumerator or flag, a monoid the type does not have, C of another type, ld
  * too small.
- * TSR_DIMENSION_MISMATCH.  TSR_NOT_SUPPORTED: no backend, an operation disabled by configuration, or
- * TSR_OP_MASKED_DOT; TSR_SOFTMAX_ROWS with S held by columns or a semiring's type other than TSR_FP32 and TSR_FP64.
+ * TSR_DIMENSION_MISMATCH.  TSR_NOT_SUPPORTED: no backend, an operation disabled by configuration, device memory without a GPU that can be
+ * used, or TSR_OP_MASKED_DOT; TSR_SOFTMAX_ROWS with S held by columns or a semiring's type other than TSR_FP32 and TSR_FP64.
  * TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_plan_create(tsr_plan **plan, tsr_op op, tsr_semiring semiring, tsr_sparse *a,
                                       const tsr_dense *first, const tsr_dense *second, unsigned flags);
+
+/* Do executions only queue work on their stream?  True of SpMM and SpMV whose B and C are both in device memory and of the semiring's type,
+ * but for what tsr_plan_explain names; false: they wait for the device, and what is in device memory goes through the host. */
+TSR_PUBLIC bool tsr_plan_is_asynchronous(const tsr_plan *plan);
+
+/* Device memory that one execution needs beside the operands, which comes from the stream's pool unless it is given; 0 for NULL. */
+TSR_PUBLIC size_t tsr_plan_workspace_bytes(const tsr_plan *plan);
+
+/* Executions use this device memory (256-byte aligned; NULL: the pool's again), where it is enough.  They must not overlap in time then.
+ * Exclusive.  TSR_INVALID_VALUE: plan is NULL, fewer bytes than tsr_plan_workspace_bytes. */
+TSR_PUBLIC tsr_status tsr_plan_set_workspace(tsr_plan *plan, void *workspace, size_t bytes);
 
 /* Bytes the library will allocate for this plan beside the caller's arrays: representations of a, kept for later calls,
  * and work space of one call.  An estimate; 0 for NULL. */
@@ -230,7 +266,7 @@ TSR_PUBLIC double tsr_plan_predicted_ms(const tsr_plan *plan);
 /* One line for people: the product, backend and kernel, what is built, why.  Lives as long as the plan. "" for NULL. */
 TSR_PUBLIC const char *tsr_plan_explain(const tsr_plan *plan);
 
-/* NULL allowed. */
+/* NULL allowed.  Waits for the device where the plan has an asynchronous execution. */
 TSR_PUBLIC void tsr_plan_destroy(tsr_plan *plan);
 
 /* ---- Execution ---- */
@@ -242,17 +278,20 @@ TSR_PUBLIC void tsr_plan_destroy(tsr_plan *plan);
  * type.
  * Places of C where no product is formed (empty rows) count as the monoid's identity: 0 for plus, lor and any;
  * the largest value (infinity) for min, the smallest for max.
- * stream: NULL; a CUDA stream when the GPU backend takes device pointers.
- * TSR_INVALID_VALUE: null pointer, operands not those of the plan, ld too small, an overlap.  TSR_NOT_SUPPORTED: alpha, beta,
- * stream not NULL, a plan for another op.  TSR_OUT_OF_MEMORY, TSR_INTERNAL_ERROR: contents of C are unspecified; inputs
+ * stream: a cudaStream_t of the device that the library uses; NULL: its default stream.  Operands in device memory are read and written in
+ * its order.  Where tsr_plan_is_asynchronous, the call returns at once and can be captured in a CUDA graph, which needs the plan as long as it
+ * is launched; else it waits for the stream.  Operands in host memory only: NULL.
+ * TSR_INVALID_VALUE: null pointer, operands not those of the plan, ld too small, an overlap, a pointer that is not of
+ * the memory it claims (asked of the driver with option "check_pointers").  TSR_NOT_SUPPORTED: alpha, beta, a stream with host memory, a plan
+ * for another op.  TSR_OUT_OF_MEMORY, TSR_INTERNAL_ERROR: contents of C are unspecified; inputs
  * are untouched. */
 TSR_PUBLIC tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
                                   const tsr_dense *c, void *stream);
 
 /* SDDMM:  values[e] = alpha (X (+).(.) Y)(i, j) + beta values[e]  for every entry e = (i, j) of S, in the order of S's
  * arrays.
- * values has one element of the semiring's type per entry of S.  It may be the array of S's values, which are not looked at, and overlaps
- * nothing else: not X, Y, the offsets and indices of S (TSR_INVALID_VALUE).  With TSR_SOFTMAX_ROWS these values v of each row then become
+ * values has one element of the semiring's type per entry of S, in the memory that X is in.  It may be the array of S's values, which are
+ * not looked at, and overlaps nothing else: not X, Y, the offsets and indices of S (TSR_INVALID_VALUE).  With TSR_SOFTMAX_ROWS these values v of each row then become
  * exp(v - m) / sum of exp(v - m), m the largest of the row; given to tsr_sparse_create_csr beside S's pattern they are the A of an SpMM.
  * The rest as for tsr_execute. */
 TSR_PUBLIC tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y,

@@ -22,12 +22,13 @@ class Semiring(c.Structure):
 
 
 class Arrays(c.Structure):
-    _fields_ = [('index_type', c.c_int), ('offsets', c.c_void_p), ('indices', c.c_void_p), ('type', c.c_int), ('values', c.c_void_p)]
+    _fields_ = [('index_type', c.c_int), ('offsets', c.c_void_p), ('indices', c.c_void_p), ('type', c.c_int), ('values', c.c_void_p),
+                ('memory', c.c_int)]
 
 
 class Dense(c.Structure):
     _fields_ = [('data', c.c_void_p), ('type', c.c_int), ('layout', c.c_int), ('nrows', c.c_int64), ('ncols', c.c_int64),
-                ('ld', c.c_int64)]
+                ('ld', c.c_int64), ('memory', c.c_int)]
 
 
 class Error(RuntimeError):

@@ -255,6 +255,7 @@ static const option options[] = {
     {"check", FIELD(check), parse_bool, print_bool, "0, 1", switches, 0},
     {"eager", FIELD(eager), parse_bool, print_bool, "0, 1", switches, 0},
     {"defer", FIELD(defer), parse_bool, print_bool, "0, 1", switches, 0},
+    {"check_pointers", FIELD(check_pointers), parse_bool, print_bool, "0, 1", switches, 0},
 };
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
 

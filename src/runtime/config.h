@@ -34,6 +34,7 @@ typedef struct tsr_config {
     bool check;              /* TESSERA_CHECK=1: test mode, fingerprints operands (docs/testing.md) */
     bool eager;              /* TESSERA_EAGER=1: test mode, every usable representation is built at once */
     bool defer;              /* TESSERA_DEFER=1: test mode, products run when an operand is next touched */
+    bool check_pointers;     /* TESSERA_CHECK_POINTERS=1: the native door asks the driver where arrays are */
     char kernel[32];         /* TESSERA_KERNEL: "" = the router chooses */
     char trace[4096];        /* TESSERA_TRACE, %p = process id */
     char model[4096];        /* TESSERA_MODEL */

@@ -21,6 +21,8 @@ enum { MAX_KEYS = 256, KEY_SIZE = 128 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 static int nwarned;
+static void (*log_function)(void *context, const char *message); /* the program's; NULL: stderr */
+static void *log_context;
 
 /* ---- writing ---- */
 
@@ -120,8 +122,30 @@ static void write_locked(const char *key, const char *format, va_list args)
             line[k] = '?';
         }
     }
+    if (log_function) {
+        line[end] = '\0';
+        log_function(log_context, line + prefix);
+        return;
+    }
     line[end] = '\n';
     tsr_write_all(STDERR_FILENO, line, end + 1, 0);
+}
+
+void tsr_warn_set_log(void (*log)(void *context, const char *message), void *context)
+{
+    pthread_mutex_lock(&lock);
+    log_function = log;
+    log_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
+void tsr_warn_log(const char *message)
+{
+    pthread_mutex_lock(&lock);
+    if (log_function) {
+        log_function(log_context, message);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static void before_fork(void)

@@ -22,28 +22,54 @@ static bool can_scale(const tsr_semiring *s)
 
 static tsr_status check_scalars(const tsr_plan *plan, double alpha, double beta, const void *stream)
 {
-    bool plain = alpha == 1 && beta == 0;
-    return !stream && (plain || can_scale(&plan->call.product.semiring)) ? TSR_OK : TSR_NOT_SUPPORTED;
+    const bool plain = alpha == 1 && beta == 0;
+    if (stream && !plan->device) {
+        return tsr_native_fail(TSR_NOT_SUPPORTED, "stream = %p, but all operands are in host memory", stream);
+    }
+    if (plain || can_scale(&plan->call.product.semiring)) {
+        return TSR_OK;
+    }
+    return tsr_native_fail(TSR_NOT_SUPPORTED, "alpha = %g, beta = %g: the semiring takes 1 and 0 only", alpha, beta);
 }
 
-static bool same_operand(const tsr_dense *planned, const tsr_dense *given)
+static tsr_status check_operand(const char *name, const tsr_dense *planned, const tsr_dense *given)
 {
-    return planned->type == given->type && planned->layout == given->layout && planned->nrows == given->nrows &&
-           planned->ncols == given->ncols && tsr_native_check_dense(given) == TSR_OK &&
-           (given->data || given->nrows == 0 || given->ncols == 0);
+    const struct {
+        const char *field;
+        int64_t planned, given;
+    } fields[] = {{"type", planned->type, given->type}, {"layout", planned->layout, given->layout}, {"nrows", planned->nrows, given->nrows},
+                  {"ncols", planned->ncols, given->ncols}, {"memory", planned->memory, given->memory}};
+    for (size_t k = 0; k < sizeof fields / sizeof *fields; k++) {
+        if (fields[k].planned != fields[k].given) {
+            return tsr_native_fail(TSR_INVALID_VALUE, "%s->%s = %lld, the plan was made for %lld", name, fields[k].field,
+                                   (long long)fields[k].given, (long long)fields[k].planned);
+        }
+    }
+    if (!given->data && given->nrows && given->ncols) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "%s->data is NULL", name);
+    }
+    return tsr_native_check_dense(name, given);
 }
+
+/* The names of the arguments, of SDDMM too. */
+enum { SPARSE, FIRST, SECOND, ARGUMENTS };
+static const char *const names[2][ARGUMENTS] = {{"a", "b", "c"}, {"s", "x", "y"}};
 
 static tsr_status check_call(const tsr_plan *plan, const tsr_sparse *a, const tsr_dense *first, const tsr_dense *second,
                              bool sddmm)
 {
+    const char *const *name = names[sddmm];
     if (!plan || !a || !first || !second) {
-        return TSR_INVALID_VALUE;
+        return tsr_native_null(!plan ? "plan" : !a ? name[SPARSE] : !first ? name[FIRST] : name[SECOND]);
     }
     if ((plan->call.product.op == TSR_OP_SDDMM) != sddmm) {
-        return TSR_NOT_SUPPORTED;
+        return tsr_native_fail(TSR_NOT_SUPPORTED, "the plan is for %s", sddmm ? "tsr_execute" : "tsr_execute_sddmm");
     }
-    return a == plan->a && same_operand(&plan->first, first) && same_operand(&plan->second, second) ? TSR_OK
-                                                                                                   : TSR_INVALID_VALUE;
+    if (a != plan->a) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "%s is not the matrix that the plan was made from", name[SPARSE]);
+    }
+    tsr_status status = check_operand(name[FIRST], &plan->first, first);
+    return status == TSR_OK ? check_operand(name[SECOND], &plan->second, second) : status;
 }
 
 /* ---- overlaps ---- */
@@ -107,7 +133,7 @@ static tsr_status reserve(run *r, int64_t cells, bool direct, bool full)
     if (!full) {
         r->present = malloc((size_t)cells);
     }
-    return (direct || r->scratch) && (full || r->present) ? TSR_OK : TSR_OUT_OF_MEMORY;
+    return (direct || r->scratch) && (full || r->present) ? TSR_OK : tsr_native_no_memory();
 }
 
 static void release(run *r)
@@ -135,7 +161,11 @@ static tsr_status compute(run *r)
     }
     r->finish.t = result.x;
     r->finish.present = r->present;
-    return status == TSR_DECLINED ? TSR_NOT_SUPPORTED : status;
+    if (status == TSR_OK) {
+        return status;
+    }
+    const char *why = status == TSR_OUT_OF_MEMORY ? "ran out of memory" : status == TSR_INTERNAL_ERROR ? "failed" : "does not compute the product";
+    return tsr_native_fail(status == TSR_DECLINED ? TSR_NOT_SUPPORTED : status, "the backend %s", why);
 }
 
 static bool is_nothing(const run *r, int64_t entries)
@@ -194,6 +224,12 @@ static run begin(const tsr_plan *plan, double alpha, double beta)
     return r;
 }
 
+static tsr_status check_pointers(bool sddmm, const tsr_dense *first, const tsr_dense *second)
+{
+    tsr_status status = tsr_native_check_pointer(names[sddmm][FIRST], first->data, first->memory);
+    return status == TSR_OK ? tsr_native_check_pointer(names[sddmm][SECOND], second->data, second->memory) : status;
+}
+
 tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
                        const tsr_dense *c, void *stream)
 {
@@ -205,8 +241,18 @@ tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const 
         return status;
     }
     if (overlap(of_dense(c), of_dense(b)) || overlaps_matrix(of_dense(c), &a->view)) {
-        return TSR_INVALID_VALUE;
+        return tsr_native_fail(TSR_INVALID_VALUE, "c->data = %p overlaps b or an array of a", c->data);
     }
+    status = check_pointers(false, b, c);
+    if (status != TSR_OK) {
+        return status;
+    }
+    return plan->device ? tsr_native_execute_on_device(plan, alpha, a, b, beta, c, stream)
+                        : tsr_native_execute_on_host(plan, alpha, a, b, beta, c);
+}
+
+tsr_status tsr_native_execute_on_host(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c)
+{
     run r = begin(plan, alpha, beta);
     tsr_native_bind(&r.call, plan, a, b, c);
     r.finish.nthreads = r.call.product.nthreads;
@@ -276,9 +322,26 @@ tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense
         return status;
     }
     const span written = of_array(values, s->view.nvals, tsr_type_size(plan->call.product.semiring.type));
-    if (!values || overlap(written, of_dense(x)) || overlap(written, of_dense(y)) || overlaps_pattern(written, &s->view)) {
-        return TSR_INVALID_VALUE;
+    if (!values) {
+        return tsr_native_null("values");
     }
+    if (overlap(written, of_dense(x)) || overlap(written, of_dense(y)) || overlaps_pattern(written, &s->view)) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "values = %p overlaps x, y or the pattern of s", values);
+    }
+    status = check_pointers(true, x, y);
+    if (status == TSR_OK) {
+        status = tsr_native_check_pointer("values", values, x->memory);
+    }
+    if (status != TSR_OK) {
+        return status;
+    }
+    return plan->device ? tsr_native_execute_sddmm_on_device(plan, alpha, x, y, beta, s, values, stream)
+                        : tsr_native_execute_sddmm_on_host(plan, alpha, x, y, beta, s, values);
+}
+
+tsr_status tsr_native_execute_sddmm_on_host(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
+                                            tsr_sparse *s, void *values)
+{
     run r = begin(plan, alpha, beta);
     tsr_native_bind(&r.call, plan, s, x, y);
     r.finish.nthreads = r.call.product.nthreads;

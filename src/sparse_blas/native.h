@@ -18,9 +18,14 @@ struct tsr_sparse {
     tsr_record *transposed;  /* ... and of its transpose: orientation alone does not tell them apart */
     tsr_hint hints[TSR_OP_COUNT];
     bool copied;
+    const void *device_values; /* the caller's, in device memory, of which owned_values is a copy; NULL: there are none */
+    unsigned changes;          /* of values */
     void *owned_offsets, *owned_indices, *owned_values; /* NULL: the caller's */
     union { uint64_t u; double d; float f; } one;       /* the value of a pattern's entries */
 };
+
+/* What a plan with operands in device memory has (on_device.c). */
+typedef struct tsr_native_device tsr_native_device;
 
 struct tsr_plan {
     tsr_call call; /* operands as given at creation, without data */
@@ -29,14 +34,52 @@ struct tsr_plan {
     unsigned flags;
     const tsr_sparse *a;
     size_t bytes;
+    tsr_native_device *device; /* NULL: operands are in host memory */
     char explanation[640];
 };
+
+/* Threads that a call may use. */
+int tsr_native_threads(void);
+
+/* ---- errors (error.c): the status, and what is wrong for tsr_last_error ---- */
+
+tsr_status tsr_native_fail(tsr_status status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+tsr_status tsr_native_null(const char *name); /* TSR_INVALID_VALUE: the argument is NULL */
+tsr_status tsr_native_no_memory(void);        /* TSR_OUT_OF_MEMORY */
+tsr_status tsr_native_check_range(const char *name, int64_t value, int64_t least, int64_t most);
+
+/* ---- device memory (on_device.c) ---- */
+
+/* Whose device memory it is; NULL: nobody's, which tsr_last_error says (TSR_NOT_SUPPORTED). */
+const tsr_backend *tsr_native_find_device(void);
+
+/* An array of device memory into host memory, after all that is on the device. */
+tsr_status tsr_native_download(void *host, const void *device, size_t bytes);
+
+/* Is p memory of the kind that it claims to be?  Asked with option check_pointers only. */
+tsr_status tsr_native_check_pointer(const char *name, const void *p, tsr_memory_space memory);
+
+/* Makes plan->device, and adds to the explanation. */
+tsr_status tsr_native_plan_on_device(tsr_plan *plan);
+void tsr_native_drop_device(tsr_native_device *device); /* NULL allowed */
+
+/* The checked executions of a plan that has plan->device. */
+tsr_status tsr_native_execute_on_device(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
+                                        const tsr_dense *c, void *stream);
+tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
+                                              tsr_sparse *s, void *values, void *stream);
+
+/* ---- host memory (execute.c) ---- */
+
+tsr_status tsr_native_execute_on_host(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c);
+tsr_status tsr_native_execute_sddmm_on_host(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
+                                            tsr_sparse *s, void *values);
 
 /* Read-only view of a dense operand; a column of consecutive elements becomes by_col. */
 tsr_view tsr_native_dense_view(const tsr_dense *d);
 
 /* Shape, enumerators and leading dimension in order; data is not looked at. */
-tsr_status tsr_native_check_dense(const tsr_dense *d);
+tsr_status tsr_native_check_dense(const char *name, const tsr_dense *d);
 
 /* Product with the operands of a plan (op(A) resolved), dense ones from `first` and `second`. */
 void tsr_native_bind(tsr_call *call, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first,

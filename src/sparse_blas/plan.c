@@ -1,6 +1,5 @@
 /* Plans of the native door: checked shapes and the engine's decision.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,18 +12,23 @@ static int64_t vector_length(const tsr_dense *d)
     return d->layout == TSR_COL_MAJOR ? d->nrows : d->ncols;
 }
 
-tsr_status tsr_native_check_dense(const tsr_dense *d)
+tsr_status tsr_native_check_dense(const char *name, const tsr_dense *d)
 {
-    int64_t cells, bytes;
-    if ((unsigned)d->type >= TSR_TYPE_COUNT || (d->layout != TSR_ROW_MAJOR && d->layout != TSR_COL_MAJOR)) {
-        return TSR_INVALID_VALUE;
+    const struct {
+        const char *field;
+        int64_t value, least, most;
+    } ranges[] = {{"type", d->type, 0, TSR_TYPE_COUNT - 1}, {"layout", d->layout, 0, TSR_COL_MAJOR}, {"memory", d->memory, 0, TSR_MEMORY_DEVICE},
+                  {"nrows", d->nrows, 0, INT64_MAX}, {"ncols", d->ncols, 0, INT64_MAX}, {"ld", d->ld, vector_length(d), INT64_MAX}};
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
+        if (ranges[k].value < ranges[k].least || ranges[k].value > ranges[k].most) {
+            return tsr_native_fail(TSR_INVALID_VALUE, "%s->%s = %lld is not in %lld to %lld", name, ranges[k].field, (long long)ranges[k].value,
+                                   (long long)ranges[k].least, (long long)ranges[k].most);
+        }
     }
-    if (d->nrows < 0 || d->ncols < 0 || d->ld < vector_length(d)) {
-        return TSR_INVALID_VALUE;
-    }
-    int64_t vectors = d->layout == TSR_COL_MAJOR ? d->ncols : d->nrows;
+    int64_t cells, bytes, vectors = d->layout == TSR_COL_MAJOR ? d->ncols : d->nrows;
     if (__builtin_mul_overflow(vectors, d->ld, &cells) || __builtin_mul_overflow(cells, 8, &bytes)) {
-        return TSR_INVALID_VALUE;
+        return tsr_native_fail(TSR_INVALID_VALUE, "%s: %lld vectors %lld elements apart are more than can be addressed", name,
+                               (long long)vectors, (long long)d->ld);
     }
     return TSR_OK;
 }
@@ -71,7 +75,7 @@ void tsr_native_bind(tsr_call *r, const tsr_plan *plan, tsr_sparse *a, const tsr
                      const tsr_dense *second)
 {
     *r = plan->call;
-    r->product.nthreads = omp_get_max_threads();
+    r->product.nthreads = tsr_native_threads();
     if (r->product.op == TSR_OP_SDDMM) {
         bind_sddmm(r, a, first, second);
     } else {
@@ -81,50 +85,78 @@ void tsr_native_bind(tsr_call *r, const tsr_plan *plan, tsr_sparse *a, const tsr
 
 /* ---- checks ---- */
 
-static bool semiring_valid(const tsr_semiring *s)
+static tsr_status check_semiring(const tsr_semiring *s)
 {
-    if ((unsigned)s->type >= TSR_TYPE_COUNT || (unsigned)s->add >= TSR_ADD_COUNT || (unsigned)s->mul >= TSR_MUL_COUNT) {
-        return false;
+    tsr_status status = tsr_native_check_range("semiring.type", s->type, 0, TSR_TYPE_COUNT - 1);
+    if (status == TSR_OK) {
+        status = tsr_native_check_range("semiring.add", s->add, 0, TSR_ADD_COUNT - 1);
     }
-    bool logical = s->add == TSR_ADD_LOR;
-    return s->add == TSR_ADD_ANY || logical == (s->type == TSR_BOOL);
+    if (status == TSR_OK) {
+        status = tsr_native_check_range("semiring.mul", s->mul, 0, TSR_MUL_COUNT - 1);
+    }
+    const bool fits = s->add == TSR_ADD_ANY || (s->add == TSR_ADD_LOR) == (s->type == TSR_BOOL);
+    return status != TSR_OK || fits ? status : tsr_native_fail(TSR_INVALID_VALUE, "type %d has no monoid %d", (int)s->type, (int)s->add);
 }
 
-static bool shapes_fit(const tsr_plan *plan, tsr_op op)
+/* Equal sizes that two operands must share. */
+static tsr_status check_equal(const char *first, int64_t n, const char *second, int64_t other)
+{
+    return n == other ? TSR_OK : tsr_native_fail(TSR_DIMENSION_MISMATCH, "%s is %lld, %s is %lld", first, (long long)n, second, (long long)other);
+}
+
+static tsr_status check_shapes(const tsr_plan *plan, tsr_op op)
 {
     const tsr_view *a = &plan->a->view;
     const tsr_dense *first = &plan->first, *second = &plan->second;
-    if (op == TSR_OP_SDDMM) {
-        return first->nrows == a->nrows && second->ncols == a->ncols && first->ncols == second->nrows;
+    const bool sddmm = op == TSR_OP_SDDMM, transpose = plan->flags & TSR_TRANSPOSE_A;
+    const int64_t m = transpose ? a->ncols : a->nrows, k = transpose ? a->nrows : a->ncols;
+    tsr_status status = sddmm ? check_equal("first->nrows", first->nrows, "the number of rows of S", a->nrows)
+                              : check_equal("first->nrows", first->nrows, "the number of columns of op(A)", k);
+    if (status == TSR_OK) {
+        status = sddmm ? check_equal("second->ncols", second->ncols, "the number of columns of S", a->ncols)
+                       : check_equal("second->nrows", second->nrows, "the number of rows of op(A)", m);
     }
-    bool transpose = plan->flags & TSR_TRANSPOSE_A;
-    int64_t m = transpose ? a->ncols : a->nrows, k = transpose ? a->nrows : a->ncols;
-    bool columns_fit = first->ncols == second->ncols && (op == TSR_OP_SPMM || first->ncols == 1);
-    return first->nrows == k && second->nrows == m && columns_fit;
+    if (status == TSR_OK) {
+        status = sddmm ? check_equal("first->ncols", first->ncols, "second->nrows", second->nrows)
+                       : check_equal("first->ncols", first->ncols, "second->ncols", second->ncols);
+    }
+    return status == TSR_OK && op == TSR_OP_SPMV ? check_equal("first->ncols", first->ncols, "that of a vector", 1) : status;
+}
+
+static tsr_status check_operands(const tsr_plan *plan, tsr_op op)
+{
+    const unsigned allowed = op == TSR_OP_SDDMM ? TSR_SOFTMAX_ROWS : TSR_TRANSPOSE_A | TSR_BOUNDED_B;
+    if (plan->flags & ~allowed) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "flags = %#x: the operation has none of %#x", plan->flags, plan->flags & ~allowed);
+    }
+    tsr_status status = tsr_native_check_dense("first", &plan->first);
+    return status == TSR_OK ? tsr_native_check_dense("second", &plan->second) : status;
 }
 
 static tsr_status check_plan(const tsr_plan *plan, tsr_op op)
 {
-    if ((unsigned)op >= TSR_OP_COUNT || !semiring_valid(&plan->call.product.semiring)) {
-        return TSR_INVALID_VALUE;
+    const tsr_type type = plan->call.product.semiring.type;
+    tsr_status status = tsr_native_check_range("op", op, 0, TSR_OP_COUNT - 1);
+    if (status == TSR_OK) {
+        status = check_semiring(&plan->call.product.semiring);
     }
-    if (op == TSR_OP_MASKED_DOT) {
-        return TSR_NOT_SUPPORTED;
+    if (status == TSR_OK && op == TSR_OP_MASKED_DOT) {
+        status = tsr_native_fail(TSR_NOT_SUPPORTED, "op = TSR_OP_MASKED_DOT has no plans");
     }
-    unsigned allowed = op == TSR_OP_SDDMM ? TSR_SOFTMAX_ROWS : TSR_TRANSPOSE_A;
-    if (plan->flags & ~allowed || tsr_native_check_dense(&plan->first) != TSR_OK ||
-        tsr_native_check_dense(&plan->second) != TSR_OK) {
-        return TSR_INVALID_VALUE;
+    if (status == TSR_OK) {
+        status = check_operands(plan, op);
     }
-    if (op != TSR_OP_SDDMM && plan->second.type != plan->call.product.semiring.type) {
-        return TSR_INVALID_VALUE;
+    if (status == TSR_OK && op != TSR_OP_SDDMM && plan->second.type != type) {
+        status = tsr_native_fail(TSR_INVALID_VALUE, "second->type = %d is not the semiring's, %d", (int)plan->second.type, (int)type);
     }
-    if (!shapes_fit(plan, op)) {
-        return TSR_DIMENSION_MISMATCH;
+    if (status == TSR_OK) {
+        status = check_shapes(plan, op);
     }
-    tsr_type type = plan->call.product.semiring.type;
-    bool has_softmax = !plan->a->view.by_col && (type == TSR_FP32 || type == TSR_FP64);
-    return plan->flags & TSR_SOFTMAX_ROWS && !has_softmax ? TSR_NOT_SUPPORTED : TSR_OK;
+    const bool has_softmax = !plan->a->view.by_col && (type == TSR_FP32 || type == TSR_FP64);
+    if (status == TSR_OK && plan->flags & TSR_SOFTMAX_ROWS && !has_softmax) {
+        status = tsr_native_fail(TSR_NOT_SUPPORTED, "TSR_SOFTMAX_ROWS: S is held by columns, or the semiring's type is not real");
+    }
+    return status;
 }
 
 /* ---- what is told ---- */
@@ -170,11 +202,12 @@ static tsr_status decide(tsr_plan *plan)
     tsr_native_bind(r, plan, (tsr_sparse *)plan->a, &first, &second);
     tsr_engine_decide(r, &plan->decision);
     if (!plan->decision.backend) {
-        return TSR_NOT_SUPPORTED;
+        return tsr_native_fail(TSR_NOT_SUPPORTED, "no backend computes the product: %s", plan->decision.reason);
     }
     plan->bytes = representation_bytes(r, &plan->decision) + work_bytes(plan);
     explain(plan);
-    return TSR_OK;
+    const bool on_device = first.memory == TSR_MEMORY_DEVICE || second.memory == TSR_MEMORY_DEVICE;
+    return on_device ? tsr_native_plan_on_device(plan) : TSR_OK;
 }
 
 static tsr_status prepare(tsr_plan *plan, tsr_op op)
@@ -194,11 +227,11 @@ tsr_status tsr_plan_create(tsr_plan **out, tsr_op op, tsr_semiring semiring, tsr
                            const tsr_dense *second, unsigned flags)
 {
     if (!out || !a || !first || !second) {
-        return TSR_INVALID_VALUE;
+        return tsr_native_null(!out ? "plan" : !a ? "a" : !first ? "first" : "second");
     }
     tsr_plan *plan = calloc(1, sizeof *plan);
     if (!plan) {
-        return TSR_OUT_OF_MEMORY;
+        return tsr_native_no_memory();
     }
     plan->a = a;
     plan->first = *first;
@@ -231,5 +264,8 @@ const char *tsr_plan_explain(const tsr_plan *plan)
 
 void tsr_plan_destroy(tsr_plan *plan)
 {
+    if (plan) {
+        tsr_native_drop_device(plan->device);
+    }
     free(plan);
 }

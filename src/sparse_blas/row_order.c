@@ -1,6 +1,5 @@
 /* Row orders of the native door, and their cutting into parts.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <omp.h>
 #include <stdlib.h>
 
 #include "src/format/order/order.h"
@@ -23,7 +22,7 @@ static tsr_status make(uint32_t *rows, const tsr_view *a)
         return TSR_OUT_OF_MEMORY;
     }
     const tsr_source source = {.nrows = a->nrows, .ncols = a->ncols, .nvals = a->nvals, .p = a->p, .i = own ? own : a->i};
-    tsr_status status = tsr_make_order(rows, &source, TSR_REORDER_LPA, omp_get_max_threads());
+    tsr_status status = tsr_make_order(rows, &source, TSR_REORDER_LPA, tsr_native_threads());
     free(own);
     return status;
 }
@@ -31,13 +30,16 @@ static tsr_status make(uint32_t *rows, const tsr_view *a)
 tsr_status tsr_sparse_row_order(const tsr_sparse *a, int64_t *order)
 {
     if (!a || !order) {
-        return TSR_INVALID_VALUE;
+        return tsr_native_null(a ? "order" : "a");
     }
     if (a->view.by_col || a->view.nrows > UINT32_MAX || a->view.ncols > UINT32_MAX) {
-        return TSR_NOT_SUPPORTED;
+        return tsr_native_fail(TSR_NOT_SUPPORTED, "a is %s", a->view.by_col ? "held by columns" : "longer or wider than 2^32 - 1");
     }
     uint32_t *rows = malloc((size_t)(a->view.nrows ? a->view.nrows : 1) * sizeof *rows);
     tsr_status status = rows ? make(rows, &a->view) : TSR_OUT_OF_MEMORY;
+    if (status == TSR_OUT_OF_MEMORY) {
+        tsr_native_no_memory();
+    }
     for (int64_t r = 0; status == TSR_OK && r < a->view.nrows; r++) {
         order[r] = rows[r];
     }
@@ -47,11 +49,14 @@ tsr_status tsr_sparse_row_order(const tsr_sparse *a, int64_t *order)
 
 tsr_status tsr_sparse_cut_rows(const tsr_sparse *a, const int64_t *order, int64_t parts, int64_t *begins)
 {
-    if (!a || !begins || parts < 1) {
-        return TSR_INVALID_VALUE;
+    if (!a || !begins) {
+        return tsr_native_null(a ? "begins" : "a");
+    }
+    if (parts < 1) {
+        return tsr_native_check_range("parts", parts, 1, INT64_MAX);
     }
     if (a->view.by_col) {
-        return TSR_NOT_SUPPORTED;
+        return tsr_native_fail(TSR_NOT_SUPPORTED, "a is held by columns");
     }
     const tsr_view *v = &a->view;
     const double rows = v->nrows ? .5 / (double)v->nrows : 0, entries = v->nvals ? .5 / (double)v->nvals : 0;

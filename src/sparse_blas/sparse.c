@@ -1,6 +1,5 @@
 /* Sparse matrices of the native door: checked views or copies of the caller's arrays.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,17 +9,20 @@ static const int64_t most_size = INT64_C(1) << 60;
 
 static tsr_status check_arguments(int64_t nrows, int64_t ncols, const tsr_arrays *in, unsigned flags)
 {
-    if (nrows < 0 || ncols < 0 || nrows > most_size || ncols > most_size) {
-        return TSR_INVALID_VALUE;
+    const int64_t most = in->index_type == TSR_INDEX_32 ? INT64_C(1) << 32 : most_size;
+    const struct {
+        const char *name;
+        int64_t value, most;
+    } ranges[] = {{"arrays->index_type", in->index_type, TSR_INDEX_64}, {"arrays->type", in->type, TSR_TYPE_COUNT - 1},
+                  {"arrays->memory", in->memory, TSR_MEMORY_DEVICE}, {"nrows", nrows, most}, {"ncols", ncols, most},
+                  {"flags", flags, TSR_COPY | TSR_UNCHECKED}};
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
+        tsr_status status = tsr_native_check_range(ranges[k].name, ranges[k].value, 0, ranges[k].most);
+        if (status != TSR_OK) {
+            return status;
+        }
     }
-    bool narrow = in->index_type == TSR_INDEX_32;
-    if ((!narrow && in->index_type != TSR_INDEX_64) || (unsigned)in->type >= TSR_TYPE_COUNT) {
-        return TSR_INVALID_VALUE;
-    }
-    if (narrow && (nrows > INT64_C(1) << 32 || ncols > INT64_C(1) << 32)) {
-        return TSR_INVALID_VALUE;
-    }
-    return !in->offsets || (flags & ~(unsigned)(TSR_COPY | TSR_UNCHECKED)) ? TSR_INVALID_VALUE : TSR_OK;
+    return in->offsets ? TSR_OK : tsr_native_null("arrays->offsets");
 }
 
 /* ---- offsets: always int64_t inside ---- */
@@ -58,13 +60,18 @@ static tsr_status take_offsets(tsr_sparse *a, const tsr_arrays *in, unsigned fla
     return a->view.p ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
-static bool offsets_valid(const tsr_view *v)
+static tsr_status check_offsets(const tsr_view *v)
 {
-    bool good = v->p[0] == 0;
-    for (int64_t k = 0; k < v->nvec; k++) {
-        good = good && v->p[k] <= v->p[k + 1];
+    if (v->p[0] != 0) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "offsets[0] = %lld is not 0", (long long)v->p[0]);
     }
-    return good;
+    for (int64_t k = 0; k < v->nvec; k++) {
+        if (v->p[k] > v->p[k + 1]) {
+            return tsr_native_fail(TSR_INVALID_VALUE, "offsets[%lld] = %lld is less than %lld, the one before", (long long)k + 1,
+                                   (long long)v->p[k + 1], (long long)v->p[k]);
+        }
+    }
+    return TSR_OK;
 }
 
 /* ---- indices ---- */
@@ -75,36 +82,42 @@ static int64_t index_at(const tsr_view *v, int64_t k)
 }
 
 /* In range?  *jumbled: some vector does not ascend. */
-static bool indices_valid(const tsr_view *v, bool *jumbled)
+static tsr_status check_indices(const tsr_view *v, bool *jumbled)
 {
-    bool good = true, unsorted = false;
+    int64_t wrong = INT64_MAX; /* the first one */
+    bool unsorted = false;
     const bool large = v->nvals > 100000;
-    #pragma omp parallel for schedule(dynamic, 1024) reduction(&& : good) reduction(|| : unsorted) if (large)
+    #pragma omp parallel for schedule(dynamic, 1024) reduction(min : wrong) reduction(|| : unsorted) num_threads(tsr_native_threads()) if (large)
     for (int64_t vec = 0; vec < v->nvec; vec++) {
         int64_t before = -1;
         for (int64_t k = v->p[vec]; k < v->p[vec + 1]; k++) {
             int64_t index = index_at(v, k);
-            good = good && index >= 0 && index < v->vlen;
+            wrong = (index < 0 || index >= v->vlen) && k < wrong ? k : wrong;
             unsorted = unsorted || index <= before;
             before = index;
         }
     }
     *jumbled = unsorted;
-    return good;
+    if (wrong == INT64_MAX) {
+        return TSR_OK;
+    }
+    return tsr_native_fail(TSR_INVALID_VALUE, "indices[%lld] = %lld is not in 0 to %lld", (long long)wrong, (long long)index_at(v, wrong),
+                           (long long)v->vlen - 1);
 }
 
 static tsr_status check_arrays(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
 {
     tsr_view *v = &a->view;
-    if (!(flags & TSR_UNCHECKED) && !offsets_valid(v)) {
-        return TSR_INVALID_VALUE;
+    tsr_status status = flags & TSR_UNCHECKED ? TSR_OK : check_offsets(v);
+    if (status != TSR_OK) {
+        return status;
     }
     v->nvals = v->p[v->nvec];
     v->i = in->indices;
     if (v->nvals > 0 && !v->i) {
-        return TSR_INVALID_VALUE;
+        return tsr_native_null("arrays->indices");
     }
-    return flags & TSR_UNCHECKED || indices_valid(v, &v->jumbled) ? TSR_OK : TSR_INVALID_VALUE;
+    return flags & TSR_UNCHECKED ? TSR_OK : check_indices(v, &v->jumbled);
 }
 
 /* ---- values ---- */
@@ -135,7 +148,7 @@ static tsr_status copy_arrays(tsr_sparse *a)
     return v->i && v->x ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
-static tsr_status fill(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
+static tsr_status fill_from_host(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
 {
     tsr_status status = take_offsets(a, in, flags);
     if (status == TSR_OK) {
@@ -153,11 +166,72 @@ static tsr_status fill(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
     return a->record && a->transposed ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
+/* ---- arrays in device memory: copied ---- */
+
+static tsr_status download(void **host, const void *device, int64_t count, size_t size)
+{
+    const size_t bytes = (size_t)count * size;
+    *host = malloc(bytes ? bytes : 1);
+    if (!*host) {
+        return TSR_OUT_OF_MEMORY;
+    }
+    return bytes ? tsr_native_download(*host, device, bytes) : TSR_OK;
+}
+
+static int64_t last_offset(const void *offsets, tsr_index_type type, int64_t vectors)
+{
+    return type == TSR_INDEX_32 ? (int64_t)((const uint32_t *)offsets)[vectors] : ((const int64_t *)offsets)[vectors];
+}
+
+/* The arrays become a's own. */
+static tsr_status fill_from_device(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
+{
+    const size_t index_size = a->view.index_size, value_size = tsr_type_size(in->type);
+    tsr_arrays host = *in;
+    void *offsets = NULL;
+    tsr_status status = download(&offsets, in->offsets, a->view.nvec + 1, index_size);
+    const int64_t nvals = status == TSR_OK ? last_offset(offsets, in->index_type, a->view.nvec) : 0;
+    if (status == TSR_OK) {
+        status = tsr_native_check_range("the last offset", nvals, 0, most_size);
+    }
+    if (status == TSR_OK && nvals > 0 && !in->indices) {
+        status = tsr_native_null("arrays->indices");
+    }
+    if (status == TSR_OK) {
+        status = download(&a->owned_indices, in->indices, nvals, index_size);
+    }
+    if (status == TSR_OK && in->values) {
+        status = download(&a->owned_values, in->values, nvals, value_size);
+    }
+    host.offsets = offsets;
+    host.indices = a->owned_indices;
+    host.values = a->owned_values;
+    if (status == TSR_OK) {
+        status = fill_from_host(a, &host, flags & ~(unsigned)TSR_COPY);
+    }
+    if (a->owned_offsets) {
+        free(offsets); /* widened */
+    } else {
+        a->owned_offsets = offsets;
+    }
+    a->copied = flags & TSR_COPY;
+    a->device_values = a->copied ? NULL : in->values;
+    return status;
+}
+
+static tsr_status fill(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
+{
+    if (in->memory == TSR_MEMORY_DEVICE) {
+        return fill_from_device(a, in, flags);
+    }
+    return fill_from_host(a, in, flags);
+}
+
 static tsr_status create(tsr_sparse **out, int64_t nrows, int64_t ncols, bool by_col, const tsr_arrays *in,
                          unsigned flags)
 {
     if (!out || !in) {
-        return TSR_INVALID_VALUE;
+        return tsr_native_null(out ? "arrays" : "out");
     }
     tsr_status status = check_arguments(nrows, ncols, in, flags);
     if (status != TSR_OK) {
@@ -165,7 +239,7 @@ static tsr_status create(tsr_sparse **out, int64_t nrows, int64_t ncols, bool by
     }
     tsr_sparse *a = calloc(1, sizeof *a);
     if (!a) {
-        return TSR_OUT_OF_MEMORY;
+        return tsr_native_no_memory();
     }
     a->view = (tsr_view){.format = TSR_SPARSE, .by_col = by_col, .index_size = in->index_type == TSR_INDEX_32 ? 4 : 8,
                          .nrows = nrows, .ncols = ncols, .nvec = by_col ? ncols : nrows,
@@ -173,7 +247,7 @@ static tsr_status create(tsr_sparse **out, int64_t nrows, int64_t ncols, bool by
     status = fill(a, in, flags);
     if (status != TSR_OK) {
         tsr_sparse_destroy(a);
-        return status;
+        return status == TSR_OUT_OF_MEMORY ? tsr_native_no_memory() : status;
     }
     *out = a;
     return TSR_OK;
@@ -195,7 +269,7 @@ tsr_status tsr_sparse_size(const tsr_sparse *a, int64_t *nrows, int64_t *ncols, 
 {
     int64_t unused;
     if (!a) {
-        return TSR_INVALID_VALUE;
+        return tsr_native_null("a");
     }
     *(nrows ? nrows : &unused) = a->view.nrows;
     *(ncols ? ncols : &unused) = a->view.ncols;
@@ -205,9 +279,19 @@ tsr_status tsr_sparse_size(const tsr_sparse *a, int64_t *nrows, int64_t *ncols, 
 
 tsr_status tsr_sparse_values_changed(tsr_sparse *a)
 {
-    if (!a || a->copied) {
-        return TSR_INVALID_VALUE;
+    if (!a) {
+        return tsr_native_null("a");
     }
+    if (a->copied) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "a holds copies of its arrays, which do not change");
+    }
+    if (a->device_values) {
+        tsr_status status = tsr_native_download(a->owned_values, a->device_values, (size_t)a->view.nvals * tsr_type_size(a->view.type));
+        if (status != TSR_OK) {
+            return status;
+        }
+    }
+    a->changes++;
     tsr_record_invalidate(a->record);
     tsr_record_invalidate(a->transposed);
     return TSR_OK;
@@ -216,9 +300,21 @@ tsr_status tsr_sparse_values_changed(tsr_sparse *a)
 tsr_status tsr_sparse_hint(tsr_sparse *a, tsr_op op, int64_t n, double expected_calls, tsr_precision precision,
                            bool deterministic)
 {
-    if (!a || (unsigned)op >= TSR_OP_COUNT || n < 0 || !(expected_calls >= 0) ||
-        (unsigned)precision > TSR_PRECISION_FP16) {
-        return TSR_INVALID_VALUE;
+    if (!a) {
+        return tsr_native_null("a");
+    }
+    tsr_status status = tsr_native_check_range("op", op, 0, TSR_OP_COUNT - 1);
+    if (status == TSR_OK) {
+        status = tsr_native_check_range("n", n, 0, INT64_MAX);
+    }
+    if (status == TSR_OK) {
+        status = tsr_native_check_range("precision", precision, 0, TSR_PRECISION_FP16);
+    }
+    if (status == TSR_OK && !(expected_calls >= 0)) {
+        status = tsr_native_fail(TSR_INVALID_VALUE, "expected_calls = %g is negative or not a number", expected_calls);
+    }
+    if (status != TSR_OK) {
+        return status;
     }
     a->hints[op] = (tsr_hint){n, expected_calls, precision, deterministic};
     return TSR_OK;

@@ -1,7 +1,13 @@
 /* Version, status texts, options.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <omp.h>
+#include <stdatomic.h>
+
 #include "src/runtime/config.h"
 #include "src/runtime/paths.h"
+#include "src/sparse_blas/native.h"
+
+static atomic_int threads; /* 0: as OpenMP says */
 
 const char *tsr_status_string(tsr_status status)
 {
@@ -24,7 +30,24 @@ const char *tsr_version(void)
 
 tsr_status tsr_set_option(const char *name, const char *value)
 {
-    return tsr_config_set(name, value);
+    const tsr_status status = tsr_config_set(name, value);
+    return status == TSR_OK ? status : tsr_native_fail(status, "option %s = %s is not one, or has no such value", name ? name : "NULL",
+                                                       value ? value : "NULL");
+}
+
+tsr_status tsr_set_threads(int most)
+{
+    if (most < 0) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "threads = %d is negative", most);
+    }
+    atomic_store_explicit(&threads, most, memory_order_relaxed);
+    return TSR_OK;
+}
+
+int tsr_native_threads(void)
+{
+    const int most = atomic_load_explicit(&threads, memory_order_relaxed);
+    return most ? most : omp_get_max_threads();
 }
 
 tsr_semiring tsr_default_semiring(tsr_type type)

@@ -375,6 +375,17 @@ tsr_status tsr_cuda_free_memory(size_t *bytes)
     return TSR_OK;
 }
 
+tsr_status tsr_cuda_wait_device(void)
+{
+    lazy_finish();
+    return TSR_OK;
+}
+
+bool tsr_cuda_is_device_memory(const void *p)
+{
+    return p != NULL;
+}
+
 /* ---- events ---- */
 
 tsr_status tsr_cuda_event_new(void **event)

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/runtime/backends.h"
+#include "tessera/device.h"
+
 static const size_t type_size[TSR_TYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
 
 /* ---- random numbers ---- */
@@ -195,7 +198,8 @@ static int64_t place(const tsr_dense *d, int64_t row, int64_t col)
 
 static matrix random_dense(product *p, tsr_type type, int64_t nrows, int64_t ncols)
 {
-    matrix x = {.d = {NULL, type, below(&p->random, 2) ? TSR_ROW_MAJOR : TSR_COL_MAJOR, nrows, ncols, 0}};
+    const tsr_layout layout = below(&p->random, 2) ? TSR_ROW_MAJOR : TSR_COL_MAJOR;
+    matrix x = {.d = {.type = type, .layout = layout, .nrows = nrows, .ncols = ncols}};
     bool by_row = x.d.layout == TSR_ROW_MAJOR;
     x.d.ld = (by_row ? ncols : nrows) + (below(&p->random, 2) ? below(&p->random, 5) : 0);
     x.cells = x.d.ld * (by_row ? nrows : ncols);
@@ -219,7 +223,8 @@ static void choose(product *p)
     choose_semiring(p);
     choose_sparse(p);
     bool sddmm = p->op == TSR_OP_SDDMM;
-    p->first = sddmm ? random_dense(p, random_type(p), p->m, p->k) : random_dense(p, random_type(p), p->k, p->n);
+    const tsr_type first = native_case_on_device && below(&p->random, 2) ? p->s.type : random_type(p);
+    p->first = sddmm ? random_dense(p, first, p->m, p->k) : random_dense(p, first, p->k, p->n);
     p->second = sddmm ? random_dense(p, random_type(p), p->k, p->n) : random_dense(p, p->s.type, p->m, p->n);
     p->result = calloc((size_t)p->nvals + 1, 8);
     for (int64_t k = 0; k < p->nvals; k++) {
@@ -395,27 +400,107 @@ static bool compare_sampled(const product *p, const void *before)
     return true;
 }
 
+/* ---- arrays in device memory ---- */
+
+bool native_case_on_device;
+int native_case_asynchronous;
+
+static const tsr_backend_device *device(void)
+{
+    return tsr_backend_gpu()->device;
+}
+
+static bool copy(void *on_device, void *host, size_t bytes, bool to_device)
+{
+    const tsr_device_copy c = {.device = on_device, .host = host, .device_pitch = bytes, .host_pitch = bytes, .width = bytes, .height = 1,
+                               .to_device = to_device};
+    return device()->copy(&c) == TSR_OK;
+}
+
+/* A copy on the device, maybe `shift` bytes past an aligned place. */
+static void *upload(const void *host, size_t bytes, size_t shift)
+{
+    void *p = NULL;
+    if (device()->allocate(&p, bytes + shift + 16) != TSR_OK || !copy((char *)p + shift, (void *)(uintptr_t)host, bytes, true)) {
+        abort();
+    }
+    return (char *)p + shift;
+}
+
+/* An array that the library is given, and where it came from. */
+typedef struct placed {
+    void *host, *there;
+    size_t bytes, shift;
+} placed;
+
+static placed place_array(product *p, void *host, size_t bytes, bool on_device)
+{
+    placed it = {host, host, bytes, 0};
+    if (on_device && host) {
+        it.shift = below(&p->random, 4) ? 0 : 8;
+        it.there = upload(host, bytes, it.shift);
+    }
+    return it;
+}
+
+static bool take_back(const placed *it, bool contents)
+{
+    bool good = true;
+    if (it->there != it->host) {
+        good = !contents || copy(it->there, it->host, it->bytes, false);
+        device()->release((char *)it->there - it->shift);
+    }
+    return good;
+}
+
 /* ---- through the library ---- */
 
-static tsr_status compute(product *p, tsr_sparse *a)
+static tsr_status execute(product *p, tsr_sparse *a, const tsr_plan *plan, const tsr_dense *first, const tsr_dense *second, void *result)
+{
+    if (p->op == TSR_OP_SDDMM) {
+        return tsr_execute_sddmm(plan, p->alpha, first, second, p->beta, a, result, NULL);
+    }
+    return tsr_execute(plan, p->alpha, a, first, p->beta, second, NULL);
+}
+
+static tsr_status compute_there(product *p, tsr_sparse *a, const tsr_dense *first, const tsr_dense *second, void *result)
 {
     tsr_plan *plan = NULL;
-    tsr_status status = tsr_plan_create(&plan, p->op, p->s, a, &p->first.d, &p->second.d,
-                                        p->transpose ? TSR_TRANSPOSE_A : 0);
-    if (status == TSR_OK && p->op == TSR_OP_SDDMM) {
-        status = tsr_execute_sddmm(plan, p->alpha, &p->first.d, &p->second.d, p->beta, a, p->result, NULL);
-    } else if (status == TSR_OK) {
-        status = tsr_execute(plan, p->alpha, a, &p->first.d, p->beta, &p->second.d, NULL);
+    tsr_status status = tsr_plan_create(&plan, p->op, p->s, a, first, second, p->transpose ? TSR_TRANSPOSE_A : 0);
+    if (status == TSR_OK) {
+        native_case_asynchronous += tsr_plan_is_asynchronous(plan);
+        status = execute(p, a, plan, first, second, result);
     }
     tsr_plan_destroy(plan);
     return status;
 }
 
+static tsr_status compute(product *p, tsr_sparse *a)
+{
+    const bool first_there = native_case_on_device && below(&p->random, 4), second_there = native_case_on_device && below(&p->random, 4);
+    tsr_dense first = p->first.d, second = p->second.d;
+    placed x = place_array(p, first.data, (size_t)p->first.cells * type_size[first.type], first_there);
+    placed y = place_array(p, second.data, (size_t)p->second.cells * type_size[second.type], second_there);
+    placed values = place_array(p, p->result, (size_t)p->nvals * type_size[p->s.type], first_there);
+    first.data = x.there;
+    first.memory = first_there ? TSR_MEMORY_DEVICE : TSR_MEMORY_HOST;
+    second.data = y.there;
+    second.memory = second_there ? TSR_MEMORY_DEVICE : TSR_MEMORY_HOST;
+    tsr_status status = compute_there(p, a, &first, &second, values.there);
+    const bool back[] = {take_back(&x, false), take_back(&y, true), take_back(&values, true)};
+    return status == TSR_OK && !(back[1] && back[2]) ? TSR_INTERNAL_ERROR : status;
+}
+
 static tsr_status run(product *p)
 {
     tsr_sparse *a = NULL;
-    tsr_arrays arrays = {p->narrow ? TSR_INDEX_32 : TSR_INDEX_64, p->narrow ? p->offsets32 : p->offsets,
-                         p->narrow ? p->indices32 : p->indices, p->a_type, p->pattern ? NULL : p->values};
+    const bool there = native_case_on_device && below(&p->random, 2);
+    const size_t index_size = p->narrow ? 4 : 8, vectors = (size_t)(p->by_col ? p->ncols : p->nrows);
+    placed offsets = place_array(p, p->narrow ? p->offsets32 : p->offsets, (vectors + 1) * index_size, there);
+    placed indices = place_array(p, p->narrow ? p->indices32 : p->indices, (size_t)p->nvals * index_size, there);
+    placed values = place_array(p, p->pattern ? NULL : p->values, (size_t)p->nvals * type_size[p->a_type], there);
+    tsr_arrays arrays = {.index_type = p->narrow ? TSR_INDEX_32 : TSR_INDEX_64, .offsets = offsets.there, .indices = indices.there,
+                         .type = p->a_type, .values = values.there, .memory = there ? TSR_MEMORY_DEVICE : TSR_MEMORY_HOST};
     tsr_status (*create)(tsr_sparse **, int64_t, int64_t, const tsr_arrays *, unsigned) =
         p->by_col ? tsr_sparse_create_csc : tsr_sparse_create_csr;
     tsr_status status = create(&a, p->nrows, p->ncols, &arrays, p->copy ? TSR_COPY : 0);
@@ -426,6 +511,9 @@ static tsr_status run(product *p)
         status = compute(p, a);
     }
     tsr_sparse_destroy(a);
+    take_back(&offsets, false);
+    take_back(&indices, false);
+    take_back(&values, false);
     return status;
 }
 

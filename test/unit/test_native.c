@@ -59,7 +59,7 @@ static tsr_arrays small_arrays(void)
     values[0] = 1;
     values[1] = 2;
     values[2] = 3;
-    return (tsr_arrays){TSR_INDEX_64, offsets, columns, TSR_FP32, values};
+    return (tsr_arrays){.index_type = TSR_INDEX_64, .offsets = offsets, .indices = columns, .type = TSR_FP32, .values = values};
 }
 
 static tsr_sparse *small_matrix(unsigned flags)
@@ -72,7 +72,13 @@ static tsr_sparse *small_matrix(unsigned flags)
 
 static tsr_dense dense(float *data, int64_t nrows, int64_t ncols)
 {
-    return (tsr_dense){data, TSR_FP32, TSR_ROW_MAJOR, nrows, ncols, ncols};
+    return (tsr_dense){.data = data, .type = TSR_FP32, .layout = TSR_ROW_MAJOR, .nrows = nrows, .ncols = ncols, .ld = ncols};
+}
+
+/* 2 x 4. */
+static tsr_dense by_column(float *data)
+{
+    return (tsr_dense){.data = data, .type = TSR_FP32, .layout = TSR_COL_MAJOR, .nrows = 2, .ncols = 4, .ld = 2};
 }
 
 static tsr_semiring plus_times(void)
@@ -179,13 +185,13 @@ static void make_banded(banded *m)
     }
     m->offsets[WIDE] = 3 * WIDE;
     set_values(m, 1);
-    tsr_arrays arrays = {TSR_INDEX_64, m->offsets, m->indices, TSR_FP64, m->values};
+    tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = m->offsets, .indices = m->indices, .type = TSR_FP64, .values = m->values};
     assert_int_equal(tsr_sparse_create_csc(&m->a, WIDE, WIDE, &arrays, 0), TSR_OK);
 }
 
 static tsr_dense column_block(double *data, int64_t n)
 {
-    return (tsr_dense){data, TSR_FP64, TSR_ROW_MAJOR, WIDE, n, n};
+    return (tsr_dense){.data = data, .type = TSR_FP64, .layout = TSR_ROW_MAJOR, .nrows = WIDE, .ncols = n, .ld = n};
 }
 
 /* C = op(A) B with B[r][c] = r; row r of A B is then scale (r + 2 (r - 1) + 3 (r - 2)), of A' B scale (r + 2 (r + 1) +
@@ -345,7 +351,7 @@ static void test_create_refuses_wrong_arrays(void **state)
         bad.indices = wrong_indices[k];
         assert_int_equal(create_with(3, 4, bad, 0), TSR_INVALID_VALUE);
     }
-    bad = (tsr_arrays){TSR_INDEX_32, offsets32, wide32, TSR_FP32, values};
+    bad = (tsr_arrays){.index_type = TSR_INDEX_32, .offsets = offsets32, .indices = wide32, .type = TSR_FP32, .values = values};
     assert_int_equal(create_with(3, 4, bad, 0), TSR_INVALID_VALUE);
     bad = good;
     bad.type = (tsr_type)TSR_TYPE_COUNT;
@@ -407,7 +413,7 @@ static void test_execute_refuses_wrong_arguments(void **state)
     tsr_sparse *a = small_matrix(0), *other = small_matrix(0);
     tsr_plan *plan, *sddmm, *tropical;
     tsr_dense db = dense(b, 4, 2), dc = dense(c, 3, 2), wrong = dense(c, 2, 3), none = dense(NULL, 3, 2);
-    tsr_dense x = dense(c, 3, 2), y = {b, TSR_FP32, TSR_COL_MAJOR, 2, 4, 2};
+    tsr_dense x = dense(c, 3, 2), y = by_column(b);
     assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), a, &db, &dc, 0), TSR_OK);
     assert_int_equal(tsr_plan_create(&sddmm, TSR_OP_SDDMM, plus_times(), a, &x, &y, 0), TSR_OK);
     assert_int_equal(tsr_plan_create(&tropical, TSR_OP_SPMM, (tsr_semiring){TSR_FP32, TSR_ADD_MIN, TSR_MUL_PLUS}, a,
@@ -440,7 +446,7 @@ static float pool[64];
 
 static tsr_dense in_pool(int at, int64_t nrows, int64_t ncols, int64_t ld)
 {
-    return (tsr_dense){pool + at, TSR_FP32, TSR_ROW_MAJOR, nrows, ncols, ld};
+    return (tsr_dense){.data = pool + at, .type = TSR_FP32, .layout = TSR_ROW_MAJOR, .nrows = nrows, .ncols = ncols, .ld = ld};
 }
 
 /* A refused call changes nothing. */
@@ -501,8 +507,9 @@ static tsr_status written_over(int which, unsigned flags)
     memcpy(i, columns, sizeof columns);
     tsr_sparse *a;
     tsr_plan *plan;
-    const tsr_arrays in = {TSR_INDEX_64, p, i, TSR_FP64, x};
-    const tsr_dense b = {zeros, TSR_FP64, TSR_ROW_MAJOR, 4, 2, 2}, c = {arrays[which], TSR_FP64, TSR_ROW_MAJOR, 3, 2, 2};
+    const tsr_arrays in = {.index_type = TSR_INDEX_64, .offsets = p, .indices = i, .type = TSR_FP64, .values = x};
+    const tsr_dense b = {.data = zeros, .type = TSR_FP64, .nrows = 4, .ncols = 2, .ld = 2};
+    const tsr_dense c = {.data = arrays[which], .type = TSR_FP64, .nrows = 3, .ncols = 2, .ld = 2};
     assert_int_equal(tsr_sparse_create_csr(&a, 3, 4, &in, flags), TSR_OK);
     assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP64), a, &b, &c, 0), TSR_OK);
     const tsr_status status = tsr_execute(plan, 1, a, &b, 0, &c, NULL);
@@ -527,7 +534,7 @@ static void test_sddmm_overlaps(void **state)
     float x[6] = {1, 1, 1, 1, 1, 1}, y[8] = {1, 1, 1, 1, 1, 1, 1, 1};
     tsr_sparse *s = small_matrix(0);
     tsr_plan *plan;
-    tsr_dense dx = dense(x, 3, 2), dy = {y, TSR_FP32, TSR_COL_MAJOR, 2, 4, 2};
+    tsr_dense dx = dense(x, 3, 2), dy = by_column(y);
     assert_int_equal(tsr_plan_create(&plan, TSR_OP_SDDMM, plus_times(), s, &dx, &dy, 0), TSR_OK);
     assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, x, NULL), TSR_INVALID_VALUE);
     assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, x + 3, NULL), TSR_INVALID_VALUE);
@@ -554,7 +561,7 @@ static void test_attention_by_hand(void **state)
 {
     (void)state;
     float x[6] = {1, 0, 0, 0, 300, 2}, y[8] = {0, 5, 1, 0, 0.5f, 0, 1, 1}, weights[3] = {7, 7, 7}, v[4] = {1, 10, 100, 1000}, c[3];
-    tsr_dense dx = dense(x, 3, 2), dy = {y, TSR_FP32, TSR_COL_MAJOR, 2, 4, 2}, dv = dense(v, 4, 1), dc = dense(c, 3, 1);
+    tsr_dense dx = dense(x, 3, 2), dy = by_column(y), dv = dense(v, 4, 1), dc = dense(c, 3, 1);
     tsr_sparse *s = small_matrix(0), *attention;
     tsr_plan *plan;
     assert_int_equal(softmax_plan(&plan, s, TSR_FP32, &dx, &dy), TSR_OK);
@@ -564,7 +571,7 @@ static void test_attention_by_hand(void **state)
     double share = exp(first - second) / (1 + exp(first - second));
     assert_true(weights[0] == 1);
     assert_true(fabs(weights[1] - share) <= 1e-6 && fabs(weights[2] - (1 - share)) <= 1e-6);
-    tsr_arrays arrays = {TSR_INDEX_64, offsets, columns, TSR_FP32, weights};
+    tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = offsets, .indices = columns, .type = TSR_FP32, .values = weights};
     assert_int_equal(tsr_sparse_create_csr(&attention, 3, 4, &arrays, 0), TSR_OK);
     assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), attention, &dv, &dc, 0), TSR_OK);
     assert_int_equal(tsr_execute(plan, 1, attention, &dv, 0, &dc, NULL), TSR_OK);
@@ -577,14 +584,14 @@ static void test_attention_by_hand(void **state)
 static void test_softmax_is_refused(void **state)
 {
     (void)state;
-    tsr_dense x = dense(NULL, 3, 2), y = {NULL, TSR_FP32, TSR_COL_MAJOR, 2, 4, 2};
+    tsr_dense x = dense(NULL, 3, 2), y = by_column(NULL);
     tsr_plan *plan;
     tsr_sparse *s = small_matrix(0), *by_col;
     assert_int_equal(softmax_plan(&plan, s, TSR_INT32, &x, &y), TSR_NOT_SUPPORTED);
     assert_int_equal(plan_with(TSR_OP_SPMM, plus_times(), s, dense(NULL, 4, 2), dense(NULL, 3, 2), TSR_SOFTMAX_ROWS),
                      TSR_INVALID_VALUE);
     tsr_sparse_destroy(s);
-    tsr_arrays arrays = {TSR_INDEX_64, (int64_t[]){0, 0, 0, 0, 1}, (int64_t[]){2}, TSR_FP32, NULL};
+    tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = (int64_t[]){0, 0, 0, 0, 1}, .indices = (int64_t[]){2}, .type = TSR_FP32};
     assert_int_equal(tsr_sparse_create_csc(&by_col, 3, 4, &arrays, 0), TSR_OK);
     assert_int_equal(softmax_plan(&plan, by_col, TSR_FP32, &x, &y), TSR_NOT_SUPPORTED);
     tsr_sparse_destroy(by_col);
@@ -662,6 +669,27 @@ static void test_row_order(void **state)
     tsr_sparse_destroy(a);
 }
 
+/* Device memory where no device may be used: an error in words, at creation and of plans. */
+static void test_no_device(void **state)
+{
+    (void)state;
+    assert_int_equal(tsr_set_option("mode", "cpu"), TSR_OK);
+    tsr_arrays arrays = small_arrays();
+    tsr_sparse *a = small_matrix(0), *none = NULL;
+    tsr_plan *plan = NULL;
+    tsr_dense b = dense(values, 4, 2), c = dense(values, 3, 2);
+    arrays.memory = b.memory = TSR_MEMORY_DEVICE;
+    assert_int_equal(tsr_sparse_create_csr(&none, 3, 4, &arrays, 0), TSR_NOT_SUPPORTED);
+    assert_non_null(strstr(tsr_last_error(), "device memory, but mode is cpu"));
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), a, &b, &c, 0), TSR_NOT_SUPPORTED);
+    assert_non_null(strstr(tsr_last_error(), "device memory, but mode is cpu"));
+    b.memory = (tsr_memory_space)9;
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), a, &b, &c, 0), TSR_INVALID_VALUE);
+    assert_null(none);
+    assert_null(plan);
+    tsr_sparse_destroy(a);
+}
+
 static void test_disabled_operation(void **state)
 {
     (void)state;
@@ -697,6 +725,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_softmax_is_refused),
         cmocka_unit_test(test_small_functions),
         cmocka_unit_test(test_row_order),
+        cmocka_unit_test(test_no_device),
         cmocka_unit_test(test_disabled_operation),
     };
     only_seed = argc == 3 && strcmp(argv[1], "--seed") == 0 ? strtoull(argv[2], NULL, 10) : 0;

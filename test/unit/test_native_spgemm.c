@@ -24,7 +24,7 @@ static const tsr_semiring plus_times = {TSR_FP64, TSR_ADD_PLUS, TSR_MUL_TIMES};
 static tsr_sparse *matrix(void)
 {
     tsr_sparse *a;
-    const tsr_arrays arrays = {TSR_INDEX_32, offsets, columns, TSR_FP64, values};
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = offsets, .indices = columns, .type = TSR_FP64, .values = values};
     assert_int_equal(tsr_sparse_create_csr(&a, 3, 3, &arrays, 0), TSR_OK);
     return a;
 }
@@ -90,7 +90,7 @@ static void wrong_arguments(void **state)
     tsr_sparse *a = matrix(), *wide;
     tsr_spgemm_plan *plan = NULL;
     int64_t p[4], i[9];
-    const tsr_arrays arrays = {TSR_INDEX_32, offsets, columns, TSR_FP64, values};
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = offsets, .indices = columns, .type = TSR_FP64, .values = values};
     assert_int_equal(tsr_sparse_create_csr(&wide, 3, 7, &arrays, 0), TSR_OK);
     const tsr_semiring none = {TSR_BOOL, TSR_ADD_PLUS, TSR_MUL_TIMES};
     assert_int_equal(tsr_spgemm_plan_create(NULL, plus_times, a, a, 0), TSR_INVALID_VALUE);

@@ -161,3 +161,14 @@ tsr_status tsr_cuda_free_memory(size_t *bytes)
     size_t total;
     return status_of(cudaMemGetInfo(bytes, &total));
 }
+
+tsr_status tsr_cuda_wait_device(void)
+{
+    return status_of(cudaDeviceSynchronize());
+}
+
+bool tsr_cuda_is_device_memory(const void *p)
+{
+    struct cudaPointerAttributes it;
+    return status_of(cudaPointerGetAttributes(&it, p)) == TSR_OK && (it.type == cudaMemoryTypeDevice || it.type == cudaMemoryTypeManaged);
+}

@@ -47,4 +47,9 @@ void tsr_cuda_restore(void *context);
 
 tsr_status tsr_cuda_free_memory(size_t *bytes);
 
+tsr_status tsr_cuda_wait_device(void); /* for all streams of it, those of others too */
+
+/* Is it memory of the present device (managed memory is), as the driver knows it? */
+bool tsr_cuda_is_device_memory(const void *p);
+
 #endif

@@ -128,7 +128,9 @@ void tsr_cuda_cache_entry_release(void *kept)
         tsr_cuda_sparse *a = slot->first;
         slot->first = a->next;
         unlink_use(a);
-        tsr_cuda_let_go(&a->dead);
+        a->slot = NULL;
+        if (!a->users) /* a prepared product lets it go itself */
+            tsr_cuda_let_go(&a->dead);
     }
     pthread_mutex_unlock(&lists);
     free(slot);
@@ -281,9 +283,9 @@ tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a)
 void tsr_cuda_sparse_leave(tsr_cuda_sparse *a)
 {
     pthread_mutex_lock(&lists);
-    a->users--;
+    const bool last = --a->users == 0 && !a->slot;
     pthread_mutex_unlock(&lists);
-    if (!a->slot && !a->users)
+    if (last)
         free_sparse(a);
 }
 

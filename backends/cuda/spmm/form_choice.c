@@ -34,13 +34,19 @@ static bool rows_are_too_short(const tsr_gpu_matrix *m, int form)
     return split.nvals < 6 * split.nrows;
 }
 
+bool tsr_cuda_may_run(int form, const tsr_cuda_arithmetic *how)
+{
+    const tsr_cuda_kernel *kernel = tsr_cuda_kernel_of(form);
+    return !how->streamed || (form != TSR_GPU_HYBRID && (how->bounded || tsr_cuda_limit(kernel, how->math) == 0));
+}
+
 unsigned tsr_cuda_allowed_forms(const tsr_gpu_matrix *m, const tsr_cuda_arithmetic *how, unsigned semirings)
 {
     unsigned allowed = TSR_FORM_BIT(TSR_GPU_CSR);
     for (int form = 0; form < TSR_FORMS; form++) {
         const tsr_cuda_format *format = tsr_cuda_kernel_of(form)->format;
         bool rounds = format->exact_rounds && how->math == TSR_CUDA_EXACT;
-        if ((format->semirings & semirings) && !(rounds && rows_are_too_short(m, form)))
+        if ((format->semirings & semirings) && tsr_cuda_may_run(form, how) && !(rounds && rows_are_too_short(m, form)))
             allowed |= TSR_FORM_BIT(form);
     }
     return allowed & TSR_AUTOMATIC_FORMS;

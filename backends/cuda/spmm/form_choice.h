@@ -8,6 +8,9 @@
 /* Predicted for this product; 0: not known. */
 double tsr_cuda_csr_ms(const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n);
 
+/* A form other than CSR.  A hybrid has a stream and events of its own, which one product uses at a time. */
+bool tsr_cuda_may_run(int form, const tsr_cuda_arithmetic *how);
+
 /* What the automatic choice may take for a product of this arithmetic. */
 unsigned tsr_cuda_allowed_forms(const tsr_gpu_matrix *m, const tsr_cuda_arithmetic *how, unsigned semirings);
 

@@ -25,8 +25,8 @@ static tsr_cuda_csr_spmm csr_product(const tsr_cuda_multiplication *m)
 {
     return (tsr_cuda_csr_spmm){
         .semiring = m->product->semiring, .n = m->n, .b = m->b, .b_present = m->b_present, .ldb = m->ldb, .c = m->c,
-        .c_present = m->c_present, .ldc = m->ldc, .alpha = 1, .iso = iso_bits(m), .partial = m->partial, .device = &tsr_cuda.device,
-        .stream = tsr_cuda.compute};
+        .c_present = m->c_present, .ldc = m->ldc, .alpha = m->alpha, .beta = m->beta, .iso = iso_bits(m), .partial = m->partial,
+        .device = &tsr_cuda.device, .stream = m->stream};
 }
 
 /* shift: of B. */
@@ -35,7 +35,8 @@ static tsr_cuda_spmm blocks_product(const tsr_cuda_multiplication *m, int shift)
     shift += m->plan->blocks ? m->plan->blocks->shift : 0;
     return (tsr_cuda_spmm){
         .math = m->plan->how.math, .n = m->n, .b = m->half ? m->half : m->b, .ldb = m->ldb, .c = m->c, .ldc = m->ldc,
-        .alpha = ldexp(1, -shift), .iso = m->plan->how.iso, .partial = m->partial, .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+        .alpha = ldexp(m->alpha, -shift), .beta = m->beta, .iso = m->plan->how.iso, .partial = m->partial, .device = &tsr_cuda.device,
+        .stream = m->stream};
 }
 
 int64_t tsr_cuda_padded(const tsr_cuda_plan *plan, int64_t columns)
@@ -113,7 +114,7 @@ static tsr_status prepare_b(int *shift, const tsr_cuda_multiplication *m)
     if (!m->half)
         return TSR_OK;
     return tsr_cuda_convert(m->half, tsr_cuda_number(m->plan->how.math), m->ldb, m->b, TSR_NUMBER_FP32, m->ldb, m->product->k, m->n,
-                            tsr_cuda.compute);
+                            m->stream);
 }
 
 /* TSR_DECLINED: by CSR. */

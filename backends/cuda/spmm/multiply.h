@@ -21,6 +21,8 @@ typedef struct tsr_cuda_multiplication {
     void *half, *partial;    /* scratch: below */
     int *flag;               /* device, two of them; where there are blocks */
     double *below;           /* what is known of the magnitude of B's elements, grows; NULL: nothing */
+    double alpha, beta;      /* C = alpha A B + beta C; 1 and 0, or plus_times of FP32 or FP64 */
+    void *stream;
 } tsr_cuda_multiplication;
 
 /* Leading dimension of B: blocks want rows to start at multiples of 16 bytes, in any number. */
@@ -31,7 +33,7 @@ int64_t tsr_cuda_padded(const tsr_cuda_plan *plan, int64_t columns);
 size_t tsr_cuda_half_bytes(const tsr_cuda_multiplication *m);
 size_t tsr_cuda_scratch_bytes(const tsr_cuda_multiplication *m);
 
-/* Queues it on `compute`.  Waits for the device where the kernel depends on what B holds and that is not known. */
+/* Queues it on m->stream, which is `compute` where it waits.  Waits for the device where the kernel depends on what B holds and that is not known. */
 tsr_status tsr_cuda_multiply_arrays(const tsr_cuda_multiplication *m);
 
 #endif

@@ -36,10 +36,12 @@ static tsr_status choose_math(tsr_cuda_arithmetic *how, tsr_cuda_sparse *a, cons
     };
     bool wide = tsr_type_size(p->semiring.type) == 8;
     how->math = wide ? TSR_CUDA_FP64 : semirings == TSR_CUDA_SUMS ? of_precision[p->precision] : TSR_CUDA_EXACT;
+    if (how->math == TSR_CUDA_BF16 && how->streamed && !how->bounded)
+        how->math = TSR_CUDA_EXACT;
     if (how->math != TSR_CUDA_FP16)
         return TSR_OK;
     tsr_status status = tsr_cuda_check_range(a);
-    if (a->account.out_of_range || !(fabs(how->iso) < TSR_CUDA_FP16_LIMIT))
+    if (a->account.out_of_range || (how->streamed && !how->bounded) || !(fabs(how->iso) < TSR_CUDA_FP16_LIMIT))
         how->math = TSR_CUDA_EXACT;
     return status;
 }
@@ -69,7 +71,7 @@ static tsr_status consider_narrow(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const
 {
     double iso = fabs(plan->how.iso);
     bool fits = a->csr.x || iso == 0 || (iso >= 0x1p-14 && iso < TSR_CUDA_FP16_LIMIT);
-    if (plan->how.math != TSR_CUDA_TF32 || a->account.wide || !fits)
+    if (plan->how.math != TSR_CUDA_TF32 || plan->how.streamed || a->account.wide || !fits)
         return TSR_OK;
     tsr_gpu_matrix m = tsr_cuda_matrix_of(a);
     if (!tsr_prefers_narrow(tsr_cuda.model, &m, (double)p->n, tsr_cuda_allowed_forms(&m, &plan->how, plan->semirings)))
@@ -124,14 +126,18 @@ static tsr_status named_or_chosen(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const
     const int named = p->kernel ? tsr_gpu_find_kernel(p->kernel) : -1;
     if (named == TSR_GPU_CSR)
         return TSR_OK;
-    if (named >= 0 && (tsr_cuda_kernel_of(named)->format->semirings & plan->semirings))
+    if (named >= 0 && (tsr_cuda_kernel_of(named)->format->semirings & plan->semirings) && tsr_cuda_may_run(named, &plan->how))
         return find_or_build(plan, a, named, p);
     return keep ? choose_blocks(plan, a, p) : TSR_OK;
 }
 
-tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
+/* plan->how says how, but for math and iso. */
+static tsr_status make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
 {
-    *plan = (tsr_cuda_plan){.name = "csr", .how.iso = 1.0, .semiring = p->semiring, .semirings = tsr_cuda_class_of(p->semiring)};
+    plan->name = "csr";
+    plan->how.iso = 1.0;
+    plan->semiring = p->semiring;
+    plan->semirings = tsr_cuda_class_of(p->semiring);
     if (!could_be_blocks(p, plan->semirings))
         return TSR_OK;
     plan->how.iso = iso_value(p);
@@ -145,4 +151,16 @@ tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr
         status = TSR_OK;
     }
     return status;
+}
+
+tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool keep)
+{
+    *plan = (tsr_cuda_plan){0};
+    return make_plan(plan, a, p, keep);
+}
+
+tsr_status tsr_cuda_make_streamed_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p, bool bounded)
+{
+    *plan = (tsr_cuda_plan){.how = {.streamed = true, .bounded = bounded}};
+    return make_plan(plan, a, p, true);
 }

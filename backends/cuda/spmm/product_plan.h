@@ -17,5 +17,7 @@ typedef struct tsr_cuda_plan {
 /* The plan for one product of A; builds what pays.  keep: A stays for further products.  TSR_OK also when there was no memory for
  * blocks; TSR_INTERNAL_ERROR. */
 tsr_status tsr_cuda_make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *product, bool keep);
+/* ... for products that are `streamed` (tsr_cuda_arithmetic). */
+tsr_status tsr_cuda_make_streamed_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *product, bool bounded);
 
 #endif

@@ -11,6 +11,8 @@ typedef struct tsr_cuda_arithmetic {
     tsr_cuda_math math; /* other than plus_times: EXACT for types of 4 bytes, FP64 for 8 */
     bool narrow;        /* FP16 in place of TF32 (kernels/cuda/common/fp16_scaling.h): B times a power of two, if its elements fit */
     double iso;         /* the value of a pattern */
+    bool streamed;      /* by kernels that several streams may run at once, without a look at what B holds … */
+    bool bounded;       /* … of which it is promised that every kernel takes it */
 } tsr_cuda_arithmetic;
 
 /* What the kernel's representation of A would be, for B of n columns. */

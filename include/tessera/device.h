@@ -1,0 +1,63 @@
+/* What a backend does with arrays that are in the memory of its device already, on a stream of the caller's.
+ * Plain C data only: no CUDA type.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESSERA_DEVICE_H
+#define TESSERA_DEVICE_H
+
+#include "tessera/backend.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Dense operands in device memory, of the orientation that the product was prepared for (product.b.by_col, product.c_by_col).
+ * C = alpha T + beta C, alpha and beta as tsr_device_spmm.scales allows. */
+typedef struct tsr_device_operands {
+    double alpha, beta;
+    const void *b;
+    int64_t ldb; /* elements between the starts of two vectors (of one column: between two of its elements), as below */
+    void *c;
+    int64_t ldc;
+    void *workspace; /* 256-byte aligned; NULL: the stream's pool */
+    size_t workspace_bytes;
+    void *stream;
+} tsr_device_operands;
+
+/* A prepared SpMM or SpMV. */
+typedef struct tsr_device_spmm {
+    void *prepared;        /* the backend's */
+    const char *kernel;    /* static storage */
+    size_t workspace;      /* bytes of one run whose operands are laid out as in the product */
+    bool scales;           /* alpha and beta may be anything; else 1 and 0 */
+} tsr_device_spmm;
+
+/* A rectangle of `height` rows of `width` bytes, their starts `pitch` bytes apart, from or to the device. */
+typedef struct tsr_device_copy {
+    void *device, *host;
+    size_t device_pitch, host_pitch, width, height;
+    bool to_device;
+    void *stream;
+} tsr_device_copy;
+
+/* Any thread may call any function at any time.  Status as for tsr_backend.execute. */
+typedef struct tsr_backend_device {
+    /* All that runs of a product that is supported need, kept until drop: A, which needs a_slot, in the form that is best for expected_calls
+     * of them.  like: leading dimensions, alignment and scalars that are expected.  bounded: B holds nothing that Tensor Cores do not take.
+     * TSR_DECLINED: a run would have to wait, or would not write the monoid's identity where T has no entry.  When it returns nothing of it
+     * is under way. */
+    tsr_status (*prepare)(const tsr_product *product, const tsr_device_operands *like, bool bounded, tsr_device_spmm *spmm);
+    /* Queued on the stream; may be captured.  No other status than TSR_OK leaves something queued that writes C. */
+    tsr_status (*run)(const tsr_device_spmm *spmm, const tsr_device_operands *operands);
+    void (*drop)(tsr_device_spmm *spmm); /* waits for the device */
+    tsr_status (*copy)(const tsr_device_copy *copy); /* after what is on the stream; waits */
+    tsr_status (*wait)(void); /* for all streams of the device */
+    bool (*owns)(const void *p); /* is it memory of the device, as the driver knows it? */
+    tsr_status (*allocate)(void **p, size_t bytes); /* NULL on failure */
+    void (*release)(void *p);
+} tsr_backend_device;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,372 @@
+/* The native door with operands in device memory: queued on the caller's stream where a backend can, else through the host.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/engine/attempt.h"
+#include "src/engine/operands.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+#include "src/sparse_blas/native.h"
+#include "tessera/device.h"
+
+struct tsr_native_device {
+    const tsr_backend *gpu;
+    const char *why_not;   /* executions are not asynchronous because; NULL: they are */
+    pthread_mutex_t lock;  /* guards what is made again after a change of values */
+    tsr_device_spmm spmm;
+    atomic_uint made_of;   /* a->changes then */
+    bool scales;           /* alpha and beta may be anything */
+    void *workspace;       /* the caller's */
+    size_t workspace_bytes;
+};
+
+/* ---- the device ---- */
+
+const tsr_backend *tsr_native_find_device(void)
+{
+    const tsr_mode mode = tsr_config_get()->mode;
+    const bool allowed = mode == TSR_MODE_AUTO || mode == TSR_MODE_GPU;
+    const tsr_backend *gpu = allowed ? tsr_backend_gpu() : NULL;
+    if (gpu && gpu->device) {
+        return gpu;
+    }
+    if (allowed) {
+        tsr_native_fail(TSR_NOT_SUPPORTED, "an array is in device memory, but there is no GPU that can be used");
+    } else {
+        tsr_native_fail(TSR_NOT_SUPPORTED, "an array is in device memory, but mode is %s", mode == TSR_MODE_CPU ? "cpu" : "off");
+    }
+    return NULL;
+}
+
+tsr_status tsr_native_download(void *host, const void *device, size_t bytes)
+{
+    const tsr_backend *gpu = tsr_native_find_device();
+    if (!gpu) {
+        return TSR_NOT_SUPPORTED;
+    }
+    const tsr_device_copy copy = {.device = (void *)(uintptr_t)device, .host = host, .device_pitch = bytes, .host_pitch = bytes,
+                                  .width = bytes, .height = 1};
+    tsr_status status = gpu->device->wait();
+    if (status == TSR_OK) {
+        status = gpu->device->copy(&copy);
+    }
+    return status == TSR_OK ? status : tsr_native_fail(TSR_INTERNAL_ERROR, "the device failed to copy %zu bytes from %p", bytes, device);
+}
+
+tsr_status tsr_native_check_pointer(const char *name, const void *p, tsr_memory_space memory)
+{
+    const tsr_backend *gpu = tsr_config_get()->check_pointers && p ? tsr_native_find_device() : NULL;
+    if (!gpu || gpu->device->owns(p) == (memory == TSR_MEMORY_DEVICE)) {
+        return TSR_OK;
+    }
+    return tsr_native_fail(TSR_INVALID_VALUE, "%s = %p is not in %s memory, as it says", name, p,
+                           memory == TSR_MEMORY_DEVICE ? "device" : "host");
+}
+
+/* ---- plans ---- */
+
+/* Elements between the starts of two vectors, or between two elements of one column. */
+static int64_t stride_of(const tsr_dense *d)
+{
+    return d->ncols == 1 && d->layout == TSR_COL_MAJOR ? 1 : d->ld;
+}
+
+static const char *why_not(const tsr_plan *plan)
+{
+    const tsr_product *p = &plan->call.product;
+    if (plan->flags & TSR_SOFTMAX_ROWS || p->op == TSR_OP_SDDMM) {
+        return "the operation is SDDMM";
+    }
+    if (plan->first.memory != TSR_MEMORY_DEVICE || plan->second.memory != TSR_MEMORY_DEVICE) {
+        return "an operand is in host memory";
+    }
+    if (tsr_reads_b(p) && plan->first.type != p->semiring.type) {
+        return "B is not of the semiring's type";
+    }
+    return p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0 ? "nothing is multiplied" : NULL;
+}
+
+static tsr_status prepare_ready(tsr_device_spmm *spmm, const tsr_plan *plan, const tsr_backend *gpu, const tsr_product *ready)
+{
+    const tsr_device_operands like = {.alpha = 1, .ldb = stride_of(&plan->first), .ldc = stride_of(&plan->second)};
+    if (!gpu->supports(ready)) {
+        return TSR_DECLINED;
+    }
+    return TSR_ATTEMPT(gpu->device->prepare(ready, &like, plan->flags & TSR_BOUNDED_B, spmm));
+}
+
+static tsr_status prepare(tsr_device_spmm *spmm, const tsr_plan *plan, const tsr_backend *gpu, tsr_sparse *a)
+{
+    static const uint64_t placeholder[1];
+    static const double unknown_calls = 100;
+    tsr_call call;
+    tsr_operands held;
+    tsr_product ready;
+    tsr_dense b = plan->first, c = plan->second;
+    const tsr_decision decision = {.backend = gpu};
+    b.data = c.data = (void *)(uintptr_t)placeholder;
+    tsr_native_bind(&call, plan, a, &b, &c);
+    if (call.expected_calls == 0) {
+        call.expected_calls = unknown_calls;
+    }
+    tsr_status status = tsr_operands_prepare(&held, &ready, &call, &decision, true);
+    if (status == TSR_OK) {
+        status = prepare_ready(spmm, plan, gpu, &ready);
+    }
+    tsr_operands_release(&held);
+    return status;
+}
+
+static void explain(tsr_plan *plan)
+{
+    const tsr_native_device *d = plan->device;
+    char rest[256];
+    if (d->why_not) {
+        snprintf(rest, sizeof rest, "; what is in device memory goes through the host, because %s", d->why_not);
+    } else {
+        snprintf(rest, sizeof rest, "; in device memory %s:%s, queued on the stream, %zu bytes of workspace; through the host where alpha is 0%s",
+                 d->gpu->name, d->spmm.kernel, d->spmm.workspace, d->scales ? "" : ", or alpha and beta are not 1 and 0");
+    }
+    const size_t used = strlen(plan->explanation);
+    snprintf(plan->explanation + used, sizeof plan->explanation - used, "%s", rest);
+}
+
+static tsr_status fill(tsr_plan *plan, tsr_native_device *d)
+{
+    tsr_status status = TSR_OK;
+    d->gpu = tsr_native_find_device();
+    if (!d->gpu) {
+        return TSR_NOT_SUPPORTED;
+    }
+    d->why_not = why_not(plan);
+    if (!d->why_not) {
+        status = prepare(&d->spmm, plan, d->gpu, (tsr_sparse *)(uintptr_t)plan->a);
+        d->why_not = status == TSR_OK ? NULL : "the device declined";
+        d->scales = d->spmm.scales;
+    }
+    return status == TSR_OUT_OF_MEMORY ? tsr_native_fail(status, "no memory for what the plan needs on the device") : TSR_OK;
+}
+
+tsr_status tsr_native_plan_on_device(tsr_plan *plan)
+{
+    tsr_native_device *d = calloc(1, sizeof *d);
+    if (!d) {
+        return tsr_native_no_memory();
+    }
+    pthread_mutex_init(&d->lock, NULL);
+    atomic_init(&d->made_of, plan->a->changes);
+    const tsr_status status = fill(plan, d);
+    if (status != TSR_OK) {
+        tsr_native_drop_device(d);
+        return status;
+    }
+    plan->device = d;
+    explain(plan);
+    return TSR_OK;
+}
+
+void tsr_native_drop_device(tsr_native_device *d)
+{
+    if (!d) {
+        return;
+    }
+    if (d->spmm.prepared) {
+        d->gpu->device->drop(&d->spmm);
+    }
+    pthread_mutex_destroy(&d->lock);
+    free(d);
+}
+
+bool tsr_plan_is_asynchronous(const tsr_plan *plan)
+{
+    return plan && plan->device && !plan->device->why_not;
+}
+
+size_t tsr_plan_workspace_bytes(const tsr_plan *plan)
+{
+    return tsr_plan_is_asynchronous(plan) ? plan->device->spmm.workspace : 0;
+}
+
+tsr_status tsr_plan_set_workspace(tsr_plan *plan, void *workspace, size_t bytes)
+{
+    const size_t needed = tsr_plan_workspace_bytes(plan);
+    if (!plan) {
+        return tsr_native_null("plan");
+    }
+    if (workspace && bytes < needed) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "bytes = %zu, the plan needs %zu", bytes, needed);
+    }
+    if (plan->device) {
+        plan->device->workspace = workspace;
+        plan->device->workspace_bytes = workspace ? bytes : 0;
+    }
+    return TSR_OK;
+}
+
+/* ---- through the host ---- */
+
+/* An operand as the host sees it; `memory` is its copy. */
+typedef struct host_operand {
+    tsr_dense dense;
+    void *memory;
+} host_operand;
+
+static tsr_device_copy copy_of(const tsr_dense *device, const tsr_dense *host, bool to_device, void *stream)
+{
+    const size_t size = tsr_type_size(device->type);
+    const bool by_col = device->layout == TSR_COL_MAJOR;
+    return (tsr_device_copy){.device = device->data, .host = host->data, .device_pitch = (size_t)device->ld * size,
+                             .host_pitch = (size_t)host->ld * size, .width = (size_t)(by_col ? device->nrows : device->ncols) * size,
+                             .height = (size_t)(by_col ? device->ncols : device->nrows), .to_device = to_device, .stream = stream};
+}
+
+/* read: with its contents. */
+static tsr_status take(host_operand *h, const tsr_backend *gpu, const tsr_dense *d, bool read, void *stream)
+{
+    *h = (host_operand){.dense = *d};
+    h->dense.memory = TSR_MEMORY_HOST;
+    if (d->memory == TSR_MEMORY_HOST) {
+        return TSR_OK;
+    }
+    h->dense.ld = d->layout == TSR_COL_MAJOR ? d->nrows : d->ncols;
+    const size_t cells = (size_t)(d->nrows * d->ncols);
+    h->dense.data = h->memory = malloc((cells ? cells : 1) * tsr_type_size(d->type));
+    if (!h->memory) {
+        return TSR_OUT_OF_MEMORY;
+    }
+    const tsr_device_copy copy = copy_of(d, &h->dense, false, stream);
+    return read ? gpu->device->copy(&copy) : TSR_OK;
+}
+
+static tsr_status give_back(const host_operand *h, const tsr_backend *gpu, const tsr_dense *d, void *stream)
+{
+    const tsr_device_copy copy = copy_of(d, &h->dense, true, stream);
+    return h->memory ? gpu->device->copy(&copy) : TSR_OK;
+}
+
+static tsr_status failed(tsr_status status)
+{
+    if (status == TSR_OUT_OF_MEMORY) {
+        return tsr_native_no_memory();
+    }
+    return status == TSR_INTERNAL_ERROR ? tsr_native_fail(status, "the device failed to copy an operand") : status;
+}
+
+static tsr_status through_host(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c,
+                               void *stream)
+{
+    const tsr_backend *gpu = plan->device->gpu;
+    host_operand hb, hc = {0};
+    tsr_status status = failed(take(&hb, gpu, b, alpha != 0, stream));
+    if (status == TSR_OK) {
+        status = failed(take(&hc, gpu, c, beta != 0, stream));
+    }
+    if (status == TSR_OK) {
+        status = tsr_native_execute_on_host(plan, alpha, a, &hb.dense, beta, &hc.dense);
+    }
+    if (status == TSR_OK) {
+        status = failed(give_back(&hc, gpu, c, stream));
+    }
+    free(hb.memory);
+    free(hc.memory);
+    return status;
+}
+
+/* The values as a dense column. */
+static tsr_dense column_of(void *values, const tsr_plan *plan, const tsr_sparse *s)
+{
+    return (tsr_dense){.data = values, .type = plan->call.product.semiring.type, .layout = TSR_COL_MAJOR, .nrows = s->view.nvals, .ncols = 1,
+                       .ld = s->view.nvals, .memory = plan->first.memory};
+}
+
+tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
+                                              tsr_sparse *s, void *values, void *stream)
+{
+    const tsr_backend *gpu = plan->device->gpu;
+    const tsr_dense v = column_of(values, plan, s);
+    host_operand hx, hy = {0}, hv = {0};
+    tsr_status status = failed(take(&hx, gpu, x, alpha != 0, stream));
+    if (status == TSR_OK) {
+        status = failed(take(&hy, gpu, y, alpha != 0, stream));
+    }
+    if (status == TSR_OK) {
+        status = failed(take(&hv, gpu, &v, beta != 0, stream));
+    }
+    if (status == TSR_OK) {
+        status = tsr_native_execute_sddmm_on_host(plan, alpha, &hx.dense, &hy.dense, beta, s, hv.dense.data);
+    }
+    if (status == TSR_OK) {
+        status = failed(give_back(&hv, gpu, &v, stream));
+    }
+    free(hx.memory);
+    free(hy.memory);
+    free(hv.memory);
+    return status;
+}
+
+/* ---- on the stream ---- */
+
+/* What was prepared is of the present values. */
+static tsr_status renew(const tsr_plan *plan, tsr_sparse *a)
+{
+    tsr_native_device *d = plan->device;
+    tsr_status status = TSR_OK;
+    if (atomic_load_explicit(&d->made_of, memory_order_acquire) == a->changes) {
+        return status;
+    }
+    pthread_mutex_lock(&d->lock);
+    if (atomic_load_explicit(&d->made_of, memory_order_relaxed) != a->changes) {
+        if (d->spmm.prepared) {
+            d->gpu->device->drop(&d->spmm);
+        }
+        status = prepare(&d->spmm, plan, d->gpu, a);
+        if (status == TSR_OK) {
+            atomic_store_explicit(&d->made_of, a->changes, memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&d->lock);
+    return status;
+}
+
+static tsr_status queue(const tsr_plan *plan, double alpha, const tsr_dense *b, double beta, const tsr_dense *c, void *stream)
+{
+    const tsr_native_device *d = plan->device;
+    const tsr_device_operands operands = {.alpha = alpha, .beta = beta, .b = b->data, .ldb = stride_of(b), .c = c->data,
+                                          .ldc = stride_of(c), .workspace = d->workspace, .workspace_bytes = d->workspace_bytes,
+                                          .stream = stream};
+    return d->gpu->device->run(&d->spmm, &operands);
+}
+
+static void report(const tsr_plan *plan, double ms)
+{
+    char pattern[192];
+    tsr_engine_describe(pattern, sizeof pattern, &plan->call.product);
+    tsr_engine_report(plan->device->gpu, plan->device->spmm.kernel,
+                      (tsr_trace_record){.call = plan->call.given.name, .pattern = pattern, .measured_ms = ms});
+}
+
+tsr_status tsr_native_execute_on_device(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
+                                        const tsr_dense *c, void *stream)
+{
+    const bool plain = alpha == 1 && beta == 0;
+    if (plan->device->why_not || alpha == 0 || (!plain && !plan->device->scales)) {
+        return through_host(plan, alpha, a, b, beta, c, stream);
+    }
+    const bool traced = tsr_trace_wanted();
+    const double began = traced ? tsr_engine_clock_ms() : 0;
+    tsr_status status = renew(plan, a);
+    if (status == TSR_DECLINED) {
+        return through_host(plan, alpha, a, b, beta, c, stream);
+    }
+    if (status == TSR_OK) {
+        status = queue(plan, alpha, b, beta, c, stream);
+    }
+    if (status == TSR_OK && traced) {
+        report(plan, tsr_engine_clock_ms() - began);
+    }
+    return status == TSR_OK ? status : tsr_native_fail(status, "the device %s", status == TSR_OUT_OF_MEMORY ? "has no memory" : "failed");
+}

@@ -1,0 +1,311 @@
+/* The native door with arrays in device memory, on the device of the plug-in that is loaded: emulated, or a GPU.
+ *   test_native_device [seed]
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/runtime/backends.h"
+#include "tessera/device.h"
+#include "test/threads.h"
+#include "test/unit/native_case.h"
+
+static const tsr_backend_device *device;
+static uint64_t seed = 1;
+
+/* ---- random products, every array where it may be ---- */
+
+static void run_cases(tsr_op op, int count)
+{
+    native_case_on_device = true;
+    native_case_asynchronous = 0;
+    for (int k = 0; k < count; k++) {
+        char message[512] = "";
+        if (!native_case_passes(op, seed + (uint64_t)k, message, sizeof message)) {
+            fail_msg("seed %llu: %s", (unsigned long long)seed + (unsigned)k, message);
+        }
+    }
+    printf("%d of %d only queue their work\n", native_case_asynchronous, count);
+}
+
+static void test_spmm(void **state)
+{
+    (void)state;
+    run_cases(TSR_OP_SPMM, 500);
+    assert_true(native_case_asynchronous > 50);
+}
+
+static void test_spmv(void **state)
+{
+    (void)state;
+    run_cases(TSR_OP_SPMV, 300);
+    assert_true(native_case_asynchronous > 30);
+}
+
+static void test_sddmm(void **state)
+{
+    (void)state;
+    run_cases(TSR_OP_SDDMM, 200);
+}
+
+/* ---- one product: a band of three, 300 x 300, times 300 x 20 ---- */
+
+enum { N = 300, COLUMNS = 20, LD = 23 };
+static int32_t offsets[N + 1], columns[3 * N];
+static float values[3 * N], b[N * LD], expected[N * COLUMNS];
+
+static void *upload(const void *host, size_t bytes)
+{
+    void *p;
+    assert_int_equal(device->allocate(&p, bytes), TSR_OK);
+    const tsr_device_copy copy = {p, (void *)(uintptr_t)host, bytes, bytes, bytes, 1, true, NULL};
+    assert_int_equal(device->copy(&copy), TSR_OK);
+    return p;
+}
+
+static void download(void *host, void *there, size_t bytes)
+{
+    const tsr_device_copy copy = {there, host, bytes, bytes, bytes, 1, false, NULL};
+    assert_int_equal(device->copy(&copy), TSR_OK);
+}
+
+static void make_band(void)
+{
+    int count = 0;
+    for (int r = 0; r < N; r++) {
+        for (int c = r > 0 ? r - 1 : 0; c <= r + 1 && c < N; c++) {
+            columns[count] = c;
+            values[count++] = (float)(1 + (r + c) % 7);
+        }
+        offsets[r + 1] = count;
+    }
+    for (int k = 0; k < N * LD; k++) {
+        b[k] = (float)(k % 11 - 5);
+    }
+}
+
+static void expect(double alpha)
+{
+    for (int r = 0; r < N; r++) {
+        for (int j = 0; j < COLUMNS; j++) {
+            float sum = 0;
+            for (int e = offsets[r]; e < offsets[r + 1]; e++) {
+                sum += values[e] * b[columns[e] * LD + j];
+            }
+            expected[r * COLUMNS + j] = (float)alpha * sum;
+        }
+    }
+}
+
+static tsr_dense there(void *data, int64_t ncols, int64_t ld)
+{
+    return (tsr_dense){.data = data, .type = TSR_FP32, .nrows = N, .ncols = ncols, .ld = ld, .memory = TSR_MEMORY_DEVICE};
+}
+
+typedef struct band {
+    void *p, *i, *x, *b, *c; /* on the device */
+    tsr_sparse *a;
+    tsr_plan *plan;
+    tsr_dense db, dc;
+} band;
+
+static band make(unsigned flags)
+{
+    make_band();
+    band t = {.p = upload(offsets, sizeof offsets), .i = upload(columns, sizeof columns), .x = upload(values, sizeof values),
+              .b = upload(b, sizeof b), .c = upload(expected, sizeof expected)};
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = t.p, .indices = t.i, .type = TSR_FP32, .values = t.x,
+                               .memory = TSR_MEMORY_DEVICE};
+    assert_int_equal(tsr_sparse_create_csr(&t.a, N, N, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_sparse_hint(t.a, TSR_OP_SPMM, COLUMNS, 1e6, TSR_PRECISION_EXACT, true), TSR_OK);
+    t.db = there(t.b, COLUMNS, LD);
+    t.dc = there(t.c, COLUMNS, COLUMNS);
+    assert_int_equal(tsr_plan_create(&t.plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), t.a, &t.db, &t.dc, flags), TSR_OK);
+    assert_true(tsr_plan_is_asynchronous(t.plan));
+    return t;
+}
+
+static void drop(band *t)
+{
+    tsr_plan_destroy(t->plan);
+    tsr_sparse_destroy(t->a);
+    void *const arrays[] = {t->p, t->i, t->x, t->b, t->c};
+    for (int k = 0; k < 5; k++) {
+        device->release(arrays[k]);
+    }
+}
+
+static void check(const band *t)
+{
+    static float found[N * COLUMNS];
+    download(found, t->c, sizeof found);
+    for (int k = 0; k < N * COLUMNS; k++) {
+        assert_true(found[k] == expected[k]); /* small whole numbers: sums are exact */
+    }
+}
+
+static void test_values_change(void **state)
+{
+    (void)state;
+    band t = make(0);
+    assert_int_equal(tsr_execute(t.plan, 2.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
+    expect(2.0);
+    check(&t);
+    for (int e = 0; e < offsets[N]; e++) {
+        values[e] = (float)(e % 5);
+    }
+    const tsr_device_copy copy = {t.x, values, sizeof values, sizeof values, sizeof values, 1, true, NULL};
+    assert_int_equal(device->copy(&copy), TSR_OK);
+    assert_int_equal(tsr_sparse_values_changed(t.a), TSR_OK);
+    assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
+    expect(1.0);
+    check(&t);
+    drop(&t);
+}
+
+/* Every kernel by its name; those that must look at B, only where it is promised what B holds. */
+static void test_kernels_by_name(void **state)
+{
+    static const char *const names[] = {"csr", "panel", "bmat", "hybrid", "hrpb", "me-tcf", "me-bcrs"};
+    (void)state;
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        for (unsigned bounded = 0; bounded < 2; bounded++) {
+            assert_int_equal(tsr_set_option("kernel", names[k]), TSR_OK);
+            band t = make(bounded ? TSR_BOUNDED_B : 0);
+            const bool named = strstr(tsr_plan_explain(t.plan), names[k]) != NULL;
+            assert_true(named || strcmp(names[k], "hybrid") == 0 || (!bounded && k > 1));
+            assert_false(named && !bounded && k > 1);
+            assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
+            expect(1.0);
+            check(&t);
+            drop(&t);
+        }
+    }
+    assert_int_equal(tsr_set_option("kernel", ""), TSR_OK);
+}
+
+/* ---- workspace: operands by column are turned there ---- */
+
+static void test_workspace(void **state)
+{
+    (void)state;
+    band t = make(0);
+    tsr_plan *by_column;
+    tsr_dense db = {.data = t.b, .type = TSR_FP32, .layout = TSR_COL_MAJOR, .nrows = N, .ncols = COLUMNS, .ld = N, .memory = TSR_MEMORY_DEVICE};
+    tsr_dense dc = db;
+    static float c[N * COLUMNS], first[N * COLUMNS];
+    dc.data = t.c;
+    assert_int_equal(tsr_plan_create(&by_column, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), t.a, &db, &dc, 0), TSR_OK);
+    const size_t bytes = tsr_plan_workspace_bytes(by_column);
+    assert_true(bytes >= 2 * sizeof c);
+    assert_int_equal(tsr_execute(by_column, 1.0, t.a, &db, 0.0, &dc, NULL), TSR_OK);
+    download(first, t.c, sizeof first);
+    void *workspace = upload(b, bytes < sizeof b ? bytes : sizeof b), *enough;
+    assert_int_equal(tsr_plan_set_workspace(by_column, workspace, bytes - 1), TSR_INVALID_VALUE);
+    assert_non_null(strstr(tsr_last_error(), "the plan needs"));
+    assert_int_equal(device->allocate(&enough, bytes), TSR_OK);
+    assert_int_equal(tsr_plan_set_workspace(by_column, enough, bytes), TSR_OK);
+    assert_int_equal(tsr_execute(by_column, 1.0, t.a, &db, 1.0, &dc, NULL), TSR_OK);
+    download(c, t.c, sizeof c);
+    for (int k = 0; k < N * COLUMNS; k++) {
+        assert_true(c[k] == 2 * first[k]);
+    }
+    tsr_plan_destroy(by_column);
+    device->release(workspace);
+    device->release(enough);
+    drop(&t);
+}
+
+/* ---- errors ---- */
+
+static void test_pointers_are_checked(void **state)
+{
+    (void)state;
+    band t = make(0);
+    tsr_dense wrong = t.db;
+    wrong.data = b;
+    assert_int_equal(tsr_set_option("check_pointers", "1"), TSR_OK);
+    assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &wrong, 0.0, &t.dc, NULL), TSR_INVALID_VALUE);
+    assert_non_null(strstr(tsr_last_error(), "is not in device memory"));
+    assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
+    assert_int_equal(tsr_set_option("check_pointers", "0"), TSR_OK);
+    wrong = t.db;
+    wrong.memory = TSR_MEMORY_HOST;
+    assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &wrong, 0.0, &t.dc, NULL), TSR_INVALID_VALUE);
+    drop(&t);
+}
+
+static void test_wrong_arrays_are_refused(void **state)
+{
+    (void)state;
+    int64_t wild[3] = {0, 5, INT64_C(1) << 62};
+    void *p = upload(wild, sizeof wild);
+    tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = p, .indices = p, .type = TSR_FP32, .memory = TSR_MEMORY_DEVICE};
+    tsr_sparse *a = NULL;
+    assert_int_equal(tsr_sparse_create_csr(&a, 2, 5, &arrays, 0), TSR_INVALID_VALUE);
+    assert_null(a);
+    arrays.memory = (tsr_memory_space)7;
+    assert_int_equal(tsr_sparse_create_csr(&a, 2, 5, &arrays, 0), TSR_INVALID_VALUE);
+    device->release(p);
+}
+
+/* ---- threads: one plan, a C each, while values change between rounds ---- */
+
+typedef struct job {
+    const band *t;
+    tsr_dense c;
+} job;
+
+static void *execute_often(void *arg)
+{
+    const job *j = arg;
+    tsr_status status = TSR_OK;
+    for (int k = 0; k < 10 && status == TSR_OK; k++) {
+        status = tsr_execute(j->t->plan, 1.0, j->t->a, &j->t->db, 0.0, &j->c, NULL);
+    }
+    return status == TSR_OK ? NULL : arg;
+}
+
+static void test_threads(void **state)
+{
+    enum { THREADS = 3 };
+    (void)state;
+    band t = make(0);
+    job jobs[THREADS];
+    expect(1.0);
+    for (int k = 0; k < THREADS; k++) {
+        jobs[k] = (job){&t, there(upload(b, sizeof expected), COLUMNS, COLUMNS)};
+    }
+    for (int round = 0; round < 2; round++) {
+        assert_int_equal(tsr_sparse_values_changed(t.a), TSR_OK);
+        assert_int_equal(run_threads(THREADS, execute_often, jobs, sizeof *jobs), 0);
+    }
+    for (int k = 0; k < THREADS; k++) {
+        band each = t;
+        each.c = jobs[k].c.data;
+        check(&each);
+        device->release(each.c);
+    }
+    drop(&t);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_spmm), cmocka_unit_test(test_spmv), cmocka_unit_test(test_sddmm), cmocka_unit_test(test_values_change),
+        cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
+        cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_threads),
+    };
+    const tsr_backend *gpu = tsr_backend_gpu();
+    if (!gpu || !gpu->device) {
+        printf("no device\n");
+        return 77;
+    }
+    device = gpu->device;
+    seed = argc > 1 ? strtoull(argv[1], NULL, 10) : seed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,237 @@
+/* The native door on streams of the program's own: nothing waits for the device, streams do not wait for each other, graphs are captured.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <cuda_runtime_api.h>
+
+#include "tessera/tessera.h"
+
+#define CUDA(call) assert_int_equal((call), cudaSuccess)
+
+/* A has two long rows, empty rows and a band; numbers are small and whole, so that sums are exact in any order. */
+enum { ROWS = 4096, COLUMNS = 40, LONG = 3000, MOST = 4 * ROWS + 2 * LONG };
+static int32_t offsets[ROWS + 1], indices[MOST];
+static float values[MOST], b[ROWS * COLUMNS], expected[ROWS * COLUMNS], found[ROWS * COLUMNS];
+
+static void add_entry(int *count, int column)
+{
+    indices[*count] = column;
+    values[*count] = (float)(1 + *count % 3);
+    ++*count;
+}
+
+static void make_operands(void)
+{
+    int count = 0;
+    for (int r = 0; r < ROWS; r++) {
+        const int entries = r == 5 || r == 2000 ? LONG : r % 7 == 0 ? 0 : 3, first = r + entries < ROWS ? r : ROWS - entries;
+        for (int k = 0; k < entries; k++) {
+            add_entry(&count, (entries == LONG ? 0 : first) + k);
+        }
+        offsets[r + 1] = count;
+    }
+    for (int k = 0; k < ROWS * COLUMNS; k++) {
+        b[k] = (float)(k % 5 - 2);
+    }
+}
+
+static tsr_dense dense(void *data, tsr_memory_space memory)
+{
+    return (tsr_dense){.data = data, .type = TSR_FP32, .nrows = ROWS, .ncols = COLUMNS, .ld = COLUMNS, .memory = memory};
+}
+
+static const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = offsets, .indices = indices, .type = TSR_FP32, .values = values};
+
+/* On the host, by the same door. */
+static void expect(void)
+{
+    tsr_sparse *a;
+    tsr_plan *plan;
+    const tsr_dense host_b = dense(b, TSR_MEMORY_HOST), host_c = dense(expected, TSR_MEMORY_HOST);
+    assert_int_equal(tsr_sparse_create_csr(&a, ROWS, ROWS, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), a, &host_b, &host_c, 0), TSR_OK);
+    assert_int_equal(tsr_execute(plan, 1, a, &host_b, 0, &host_c, NULL), TSR_OK);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
+typedef struct product {
+    tsr_sparse *a;
+    tsr_plan *plan;
+    tsr_dense b, c;
+    void *workspace;
+    cudaStream_t stream;
+} product;
+
+static void make(product *p)
+{
+    void *there[2];
+    for (int k = 0; k < 2; k++) {
+        CUDA(cudaMalloc(&there[k], sizeof b));
+    }
+    CUDA(cudaMemcpy(there[0], b, sizeof b, cudaMemcpyHostToDevice));
+    CUDA(cudaMemset(there[1], 0xff, sizeof b));
+    p->b = dense(there[0], TSR_MEMORY_DEVICE);
+    p->c = dense(there[1], TSR_MEMORY_DEVICE);
+    assert_int_equal(tsr_sparse_create_csr(&p->a, ROWS, ROWS, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&p->plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), p->a, &p->b, &p->c, 0), TSR_OK);
+    assert_true(tsr_plan_is_asynchronous(p->plan));
+    const size_t bytes = tsr_plan_workspace_bytes(p->plan);
+    CUDA(cudaMalloc(&p->workspace, bytes + 256));
+    assert_int_equal(tsr_plan_set_workspace(p->plan, p->workspace, bytes + 256), TSR_OK);
+    CUDA(cudaStreamCreateWithFlags(&p->stream, cudaStreamNonBlocking));
+    assert_int_equal(tsr_execute(p->plan, 1, p->a, &p->b, 0, &p->c, p->stream), TSR_OK); /* loads the kernel */
+    CUDA(cudaStreamSynchronize(p->stream));
+}
+
+static void drop(product *p)
+{
+    tsr_plan_destroy(p->plan);
+    tsr_sparse_destroy(p->a);
+    CUDA(cudaFree(p->b.data));
+    CUDA(cudaFree(p->c.data));
+    CUDA(cudaFree(p->workspace));
+    CUDA(cudaStreamDestroy(p->stream));
+}
+
+static void check(const product *p)
+{
+    CUDA(cudaMemcpy(found, p->c.data, sizeof found, cudaMemcpyDeviceToHost));
+    for (int k = 0; k < ROWS * COLUMNS; k++) {
+        assert_true(found[k] == expected[k]);
+    }
+}
+
+/* ---- a stream that is held until the host lets it go ---- */
+
+static atomic_bool let_go;
+
+static void CUDART_CB wait_until_let_go(void *unused)
+{
+    (void)unused;
+    while (!atomic_load(&let_go)) {
+    }
+}
+
+static void hold(cudaStream_t stream)
+{
+    atomic_store(&let_go, false);
+    CUDA(cudaLaunchHostFunc(stream, wait_until_let_go, NULL));
+}
+
+static void test_returns_at_once(void **state)
+{
+    (void)state;
+    product p;
+    make(&p);
+    CUDA(cudaMemset(p.c.data, 0xff, sizeof b));
+    hold(p.stream);
+    for (int k = 0; k < 10; k++) {
+        assert_int_equal(tsr_execute(p.plan, 1, p.a, &p.b, 0, &p.c, p.stream), TSR_OK);
+    }
+    assert_int_equal(cudaStreamQuery(p.stream), cudaErrorNotReady);
+    atomic_store(&let_go, true);
+    CUDA(cudaStreamSynchronize(p.stream));
+    check(&p);
+    drop(&p);
+}
+
+static void test_streams_do_not_wait_for_each_other(void **state)
+{
+    (void)state;
+    product held, other;
+    make(&held);
+    make(&other);
+    CUDA(cudaMemset(held.c.data, 0xff, sizeof b));
+    CUDA(cudaMemset(other.c.data, 0xff, sizeof b));
+    hold(held.stream);
+    assert_int_equal(tsr_execute(held.plan, 1, held.a, &held.b, 0, &held.c, held.stream), TSR_OK);
+    assert_int_equal(tsr_execute(other.plan, 1, other.a, &other.b, 0, &other.c, other.stream), TSR_OK);
+    CUDA(cudaStreamSynchronize(other.stream));
+    assert_int_equal(cudaStreamQuery(held.stream), cudaErrorNotReady);
+    atomic_store(&let_go, true);
+    CUDA(cudaStreamSynchronize(held.stream));
+    check(&other);
+    check(&held);
+    drop(&held);
+    drop(&other);
+}
+
+/* One plan on two streams at once. */
+static void test_one_plan_two_streams(void **state)
+{
+    (void)state;
+    product p;
+    make(&p);
+    cudaStream_t second;
+    tsr_dense c = p.c;
+    CUDA(cudaStreamCreateWithFlags(&second, cudaStreamNonBlocking));
+    CUDA(cudaMalloc(&c.data, sizeof b));
+    assert_int_equal(tsr_plan_set_workspace(p.plan, NULL, 0), TSR_OK); /* each from its pool */
+    for (int k = 0; k < 50; k++) {
+        assert_int_equal(tsr_execute(p.plan, 1, p.a, &p.b, 0, &p.c, p.stream), TSR_OK);
+        assert_int_equal(tsr_execute(p.plan, 1, p.a, &p.b, 0, &c, second), TSR_OK);
+    }
+    CUDA(cudaStreamSynchronize(p.stream));
+    CUDA(cudaStreamSynchronize(second));
+    check(&p);
+    product other = p;
+    other.c = c;
+    check(&other);
+    CUDA(cudaFree(c.data));
+    CUDA(cudaStreamDestroy(second));
+    drop(&p);
+}
+
+/* ---- graphs ---- */
+
+static void capture_and_launch(const product *p)
+{
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    CUDA(cudaStreamBeginCapture(p->stream, cudaStreamCaptureModeGlobal));
+    assert_int_equal(tsr_execute(p->plan, 1, p->a, &p->b, 0, &p->c, p->stream), TSR_OK);
+    CUDA(cudaStreamEndCapture(p->stream, &graph));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(cudaMemset(p->c.data, 0xff, sizeof b));
+    CUDA(cudaDeviceSynchronize());
+    for (int k = 0; k < 3; k++) {
+        CUDA(cudaGraphLaunch(exec, p->stream));
+    }
+    CUDA(cudaStreamSynchronize(p->stream));
+    check(p);
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(graph));
+}
+
+static void test_graph(void **state)
+{
+    (void)state;
+    product p;
+    make(&p);
+    capture_and_launch(&p);
+    assert_int_equal(tsr_plan_set_workspace(p.plan, NULL, 0), TSR_OK);
+    capture_and_launch(&p); /* scratch is a node of the graph */
+    drop(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_returns_at_once), cmocka_unit_test(test_streams_do_not_wait_for_each_other),
+        cmocka_unit_test(test_one_plan_two_streams), cmocka_unit_test(test_graph),
+    };
+    int count = 0;
+    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {
+        printf("no GPU\n");
+        return 77;
+    }
+    make_operands();
+    expect();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
