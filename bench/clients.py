@@ -25,7 +25,7 @@ import time
 import record
 
 SCHEMA = 'clients/1'
-SIDES = ('plain', 'auto')
+PLAIN = 'plain'
 FEWEST = 3  # turns of a cell, also beyond its budget
 ROUNDING = 1e-4  # of answers in FP32
 MOST = 1.02  # instructions over those of plain SuiteSparse
@@ -119,8 +119,8 @@ def command_of(options, cell, sources=None):
 def environment_of(options, cell, side):
     kept = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD' and not key.startswith('TESSERA_')}
     kept['OMP_NUM_THREADS'] = str(cell.threads)
-    if side == 'auto' and options.library:
-        kept.update({key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}, TESSERA_MODE='auto',
+    if side != PLAIN and options.library:
+        kept.update({key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}, TESSERA_MODE=side,
                     LD_PRELOAD=os.path.abspath(options.library))
     return kept
 
@@ -164,25 +164,34 @@ def same(processes):
 
 
 def calls_that_fit(options, cell):
-    """As many calls as plain SuiteSparse makes in the time of one process; None: as many as the driver wants."""
+    """As many calls as asked for, or as plain SuiteSparse makes in the time of one process; None: as many as the driver wants."""
+    if cell.driver.name in options.calls:
+        return options.calls[cell.driver.name]
     probe = once(options, cell, 'plain', lambda seconds: sum(seconds) >= options.seconds)
     return None if probe.ended or cell.driver.whole else len(probe.seconds)
 
 
+def later(process):
+    """Mean of the second half of a process's calls, behind whatever starts or moves in the first."""
+    return statistics.mean(process.seconds[len(process.seconds) // 2:])
+
+
 def row_of(cell, done):
-    """The record of a cell; done: the processes of both sides."""
+    """The record of a cell; done: the processes of every side, plain first."""
+    sides, first = list(done), list(done)[1]
     row = {'graph': cell.graph.name, **cell.graph.sizes(), 'driver': cell.driver.name, 'threads': cell.threads,
            'calls': len(done['plain'][0].seconds)}
     if '{delta}' in cell.driver.arguments:
         row['delta'] = int(cell.graph.delta)
-    for key, figure in (('', lambda process: statistics.mean(process.seconds)), ('_first', lambda process: process.seconds[0]),
+    for key, figure in (('', lambda process: statistics.mean(process.seconds)), ('_first', lambda process: process.seconds[0]), ('_later', later),
                         ('_cpu', lambda process: process.cpu / len(process.seconds)), ('_whole_cpu', lambda process: process.whole_cpu)):
-        times = {side: [round(1e3 * figure(process), 4) for process in done[side]] for side in SIDES}
-        row.update({f'{side}{key}_ms': times[side] for side in SIDES})
-        row['ratio' + key] = ratio(times['plain'], times['auto'], CLOCK if key == '_first' else 0)
-    row['same'] = same(done['plain'] + done['auto'])
+        times = {side: [round(1e3 * figure(process), 4) for process in done[side]] for side in sides}
+        row.update({f'{side}{key}_ms': times[side] for side in sides})
+        for side in sides[1:]:
+            row['ratio' + ('' if side == first else '_' + side) + key] = ratio(times[PLAIN], times[side], CLOCK if key == '_first' else 0)
+    row['same'] = same([process for side in sides for process in done[side]])
     if not row['same']:
-        row['answers'] = {side: done[side][0].answers for side in SIDES}
+        row['answers'] = {side: done[side][0].answers for side in sides}
     return row
 
 
@@ -193,13 +202,14 @@ def ratio(plain, auto, shortest):
 
 
 def measure(options, cell):
-    done, began = {side: [] for side in SIDES}, time.monotonic()
+    sides = (PLAIN, *options.modes)
+    done, began = {side: [] for side in sides}, time.monotonic()
     try:
         calls = calls_that_fit(options, cell)
         for turn in range(options.turns):
             if turn >= FEWEST and time.monotonic() - began > options.budget:
                 break
-            for side in SIDES if turn % 2 == 0 else SIDES[::-1]:
+            for side in sides if turn % 2 == 0 else sides[::-1]:
                 done[side].append(once(options, cell, side, lambda seconds: calls and len(seconds) >= calls))
     except RuntimeError as error:
         return {'graph': cell.graph.name, 'driver': cell.driver.name, 'threads': cell.threads, 'failed': str(error)}
@@ -232,7 +242,7 @@ def instructions(options, cell, side, folder):
 
 def count_row(options, cell):
     with tempfile.TemporaryDirectory() as folder:
-        plain, auto = (instructions(options, cell, side, folder) for side in SIDES)
+        plain, auto = (instructions(options, cell, side, folder) for side in (PLAIN, 'auto'))
     return {'graph': cell.graph.name, 'driver': cell.driver.name, 'threads': cell.threads, 'plain_instructions': plain,
             'auto_instructions': auto, 'ratio_instructions': round(auto / plain, 4)}
 
@@ -277,8 +287,9 @@ def describe(row):
         return f"{head} FAILED {row['failed']}"
     if 'plain_instructions' in row:
         return f"{head} {row['plain_instructions']:13,} {row['auto_instructions']:13,} instructions {row['ratio_instructions']:.4f}x"
-    medians = [statistics.median(row[side + key + '_ms']) for key in ('', '_first') for side in SIDES]
-    best = f"{min(row['plain_ms']) / max(min(row['auto_ms']), 1e-9):.2f}x"
+    mode = next(key for key in row if key.endswith('_ms') and key != PLAIN + '_ms')[:-len('_ms')]
+    medians = [statistics.median(row[side + key + '_ms']) for key in ('', '_first') for side in (PLAIN, mode)]
+    best = f"{min(row['plain_ms']) / max(min(row[mode + '_ms']), 1e-9):.2f}x"
     shown = [f'{row[key]:.2f}x' if row[key] is not None else '–' for key in ('ratio', 'ratio_first', 'ratio_cpu')]
     return (f"{head} {medians[0]:10.3f} {medians[1]:10.3f} ms {shown[0]:>7} first {medians[2]:10.3f} {medians[3]:10.3f} ms {shown[1]:>7} "
             f"best {best:>6} cpu {shown[2]:>6} calls {row['calls']:3} turns {len(row['plain_ms'])}{'' if row['same'] else ' DIFFERENT'}")
@@ -318,6 +329,11 @@ def head_of(options):
                          budget=options.budget, environment=record.settings())
 
 
+def calls_of(text):
+    """driver:count,…"""
+    return {name: int(count) for name, count in (part.split(':') for part in text.split(','))}
+
+
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--drivers', help="folder of LAGraph's compiled benchmark drivers")
@@ -327,6 +343,8 @@ def options_of(arguments):
     parser.add_argument('--library', default=os.path.join(record.ROOT, 'build/src/graphblas/libtessera.so'),
                         help="to preload; '': both sides are plain, which shows how far ratios lie from 1 by chance")
     parser.add_argument('--threads', type=lambda text: [int(word) for word in text.split(',')], default=[1, 2], help='with commas')
+    parser.add_argument('--modes', type=lambda text: text.split(','), default=['auto'], help='values of TESSERA_MODE beside plain, with commas')
+    parser.add_argument('--calls', type=calls_of, default={}, metavar='DRIVER:COUNT,…', help='calls of one process, instead of --seconds')
     parser.add_argument('--turns', type=int, default=7, help='processes of each kind')
     parser.add_argument('--seconds', type=float, default=.3, help='of calls in one process, after which it is stopped')
     parser.add_argument('--budget', type=float, default=120, help=f'seconds of one cell, after which it takes no more turns than {FEWEST}')
