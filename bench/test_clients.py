@@ -10,6 +10,12 @@ import unittest
 import clients
 import record
 
+try:
+    import numpy as np
+    import gap_graphs
+except ImportError:
+    gap_graphs = None
+
 CLIENTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'clients.py')
 # As LAGraph 1.1.4 prints; times and answers that are to be found in it.
 PRINTED = {
@@ -106,10 +112,38 @@ class Parsing(unittest.TestCase):
                           ({'ratio_instructions': 1.021}, True), ({'failed': 'why'}, False)):
             self.assertEqual(clients.below(row, .97), slow, row)
 
+    def test_later_calls_are_the_second_half(self):
+        self.assertEqual(clients.later(clients.Process([9.0, 9.0, 1.0, 2.0, 3.0], [], 0, 0, True)), (1.0 + 2.0 + 3.0) / 3)
+
     def test_graph_argument(self):
         graph = clients.Graph('some/road.grb:1000')
         self.assertEqual((graph.path, graph.delta, graph.name, graph.sources), ('some/road.grb', '1000', 'road', 'some/road.sources.mtx'))
         self.assertEqual(clients.Graph('a.mtx').delta, '64')
+
+
+@unittest.skipUnless(gap_graphs, 'no numpy')
+class Graphs(unittest.TestCase):
+    def edges_of(self, path):
+        """Pairs in the file, with weights, behind the header and 68 bytes of numbers."""
+        sizes = clients.Graph(path).sizes()
+        with open(path, 'rb') as file:
+            numbers = file.read()[gap_graphs.HEADER + 68:]
+        at, count = 8 * (sizes['vertices'] + 1), 8 * sizes['entries']
+        offsets, columns = (np.frombuffer(part, np.int64) for part in (numbers[:at], numbers[at:at + count]))
+        weights = np.frombuffer(numbers[at + count:], np.int32)
+        rows = np.repeat(np.arange(sizes['vertices']), np.diff(offsets))
+        self.assertEqual(len(weights), sizes['entries'])
+        return dict(zip(zip(rows.tolist(), columns.tolist()), weights.tolist()))
+
+    def test_undirected_with_sources_that_have_edges(self):
+        for name, vertices in (('kron-7', 128), ('urand-6', 64), ('grid-9', 81)):
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                gap_graphs.make(folder, name)
+                edges = self.edges_of(os.path.join(folder, name + '.grb'))
+                self.assertTrue(all(edges[j, i] == weight and i != j and 0 <= j < vertices for (i, j), weight in edges.items()))
+                with open(os.path.join(folder, name + '.sources.mtx'), encoding='ascii') as file:
+                    sources = file.read().split()[-gap_graphs.SOURCES:]
+                self.assertTrue({int(source) - 1 for source in sources} <= {i for i, _ in edges})
 
 
 class Running(unittest.TestCase):
@@ -153,6 +187,12 @@ class Running(unittest.TestCase):
 
     def test_without_library_both_are_plain(self):
         self.assertEqual(self.run_with('time=0.005', '--turns', '3', '--threads', '1', '--library', '')[2][0]['ratio'], 1.0)
+
+    def test_modes_and_calls(self):
+        rows = self.run_with('time=0.008', '--turns', '3', '--threads', '1', '--modes', 'gpu,auto', '--calls', 'tc:1', '--least', '.4')[2]
+        row = rows[0]
+        self.assertEqual((row['calls'], row['plain_ms'], row['gpu_ms'], row['auto_ms']), (1, [4.0] * 3, [4.0] * 3, [8.0] * 3))
+        self.assertEqual((row['ratio'], row['ratio_later'], row['ratio_auto'], row['ratio_auto_later']), (1.0, 1.0, .5, .5))
 
     def test_different(self):
         status, text, rows = self.run_with('count=8', '--turns', '3', '--threads', '1')
