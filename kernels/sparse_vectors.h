@@ -70,11 +70,23 @@ typedef struct tsr_push {
     tsr_push_semiring semiring;
     bool pattern;           /* values are of no interest */
     tsr_view u;             /* sparse, at most TSR_FEW vectors of length k, jumbled or not; x of semiring.type or iso */
-    tsr_view a;             /* sparse, k vectors of length n, 64-bit indices; likewise */
+    tsr_view a;             /* sparse, k vectors of length n; likewise; its p is not looked at */
+    const void *starts;     /* a's offsets, integers of a.index_size bytes each */
     const tsr_view *mask;   /* NULL: none; else sparse (jumbled or not), bitmap or full, vectors as T's */
     bool mask_structural, mask_complement;
     int nthreads;           /* at most */
 } tsr_push;
+
+/* Integer n of a list of unsigned ones of 32 bits, or of those of 64. */
+static inline __attribute__((always_inline)) int64_t tsr_push_at(const void *list, int64_t n, bool narrow)
+{
+    return narrow ? (int64_t)((const uint32_t *)list)[n] : ((const int64_t *)list)[n];
+}
+
+static inline bool tsr_push_is_narrow(const tsr_push *p) { return p->a.index_size == 4; }
+
+/* Entries of vector k of A: from its start on up to that of the next. */
+static inline int64_t tsr_push_start(const tsr_push *p, int64_t k) { return tsr_push_at(p->starts, k, tsr_push_is_narrow(p)); }
 
 /* Multiply-adds, counted until `most` are passed.  The offsets that it reads are in the cache afterwards. */
 int64_t tsr_push_work(const tsr_push *push, int64_t most);

@@ -49,13 +49,22 @@ static void join(const tsr_push *p, tsr_value *sum, bool *any, tsr_value term)
     *any = true;
 }
 
+/* Entry (k,j) of A; -1: there is none. */
+static int64_t find_in_a(const tsr_push *p, int64_t k, int64_t j)
+{
+    for (int64_t e = tsr_push_start(p, k); e < tsr_push_start(p, k + 1); e++)
+        if (tsr_push_at(p->a.i, e, tsr_push_is_narrow(p)) == j)
+            return e;
+    return -1;
+}
+
 /* Its entries with row k of A. */
 static bool sum_at(const tsr_push *p, int64_t r, int64_t j, tsr_value *sum)
 {
     const int64_t *k = p->u.i;
     bool any = false;
     for (int64_t t = p->u.p[r]; passes(p, r, j) && t < p->u.p[r + 1]; t++) {
-        const int64_t e = find(&p->a, k[t], j);
+        const int64_t e = find_in_a(p, k[t], j);
         if (e >= 0)
             join(p, sum, &any, p->pattern ? (tsr_value){0} : product(p, r, k[t], j, t, e));
     }
@@ -96,16 +105,16 @@ tsr_status tsr_ref_push(const tsr_push *p, int64_t work, tsr_few *result)
 
 int64_t tsr_ref_pull(const tsr_push *p, int8_t *b, void *x)
 {
-    const int64_t *k = p->a.i, n = p->a.nvec;
+    const int64_t n = p->a.nvec;
     int64_t nvals = 0;
     for (int64_t at = 0; at < p->u.nvec * n; at++) {
         const int64_t r = at / n, j = at % n;
         tsr_value sum = {0};
         bool any = false;
-        for (int64_t e = p->a.p[j]; passes(p, r, j) && e < p->a.p[j + 1]; e++) {
-            const int64_t of_u = find(&p->u, r, k[e]);
+        for (int64_t e = tsr_push_start(p, j); passes(p, r, j) && e < tsr_push_start(p, j + 1); e++) {
+            const int64_t k = tsr_push_at(p->a.i, e, tsr_push_is_narrow(p)), of_u = find(&p->u, r, k);
             if (of_u >= 0)
-                join(p, &sum, &any, p->pattern ? (tsr_value){0} : product(p, r, k[e], j, of_u, e));
+                join(p, &sum, &any, p->pattern ? (tsr_value){0} : product(p, r, k, j, of_u, e));
         }
         if (any && !p->pattern)
             tsr_value_store(p->semiring.result, x, at, sum);

@@ -42,7 +42,7 @@ static int64_t pull_work(const tsr_push *p)
         const int64_t *j = m->i;
         int64_t work = 0;
         for (int64_t t = m->p[0]; t < m->p[m->nvec]; t++)
-            work += p->a.p[j[t] + 1] - p->a.p[j[t]];
+            work += tsr_push_start(p, j[t] + 1) - tsr_push_start(p, j[t]);
         return work;
     }
     const double masked = m ? (double)m->nvals : 0, open = !m || p->mask_complement ? places - masked : masked;

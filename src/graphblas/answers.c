@@ -4,6 +4,7 @@
 #include "src/graphblas/elementwise.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/intercept/options.h"
 #include "src/graphblas/product.h"
 #include "src/runtime/config.h"
 
@@ -17,11 +18,11 @@ static GrB_Info new_like(GrB_Matrix *C, GrB_Matrix A, const tsr_device_array_fac
     GrB_Info info = tsr_real.GrB_Matrix_new(C, type, (GrB_Index)f->nrows, (GrB_Index)f->ncols);
     if (info != GrB_SUCCESS)
         return info;
-    tsr_real.GxB_Matrix_Option_set_INT32(*C, GxB_FORMAT, f->by_col ? GxB_BY_COL : GxB_BY_ROW);
-    tsr_real.GxB_Matrix_Option_get_FP64(A, GxB_HYPER_SWITCH, &hyper);
-    tsr_real.GxB_Matrix_Option_get_FP64(A, GxB_BITMAP_SWITCH, &bitmap);
-    tsr_real.GxB_Matrix_Option_set_FP64(*C, GxB_HYPER_SWITCH, hyper);
-    tsr_real.GxB_Matrix_Option_set_FP64(*C, GxB_BITMAP_SWITCH, bitmap);
+    tsr_option_set_int32(*C, GxB_FORMAT, f->by_col ? GxB_BY_COL : GxB_BY_ROW);
+    tsr_option_get_fp64(A, GxB_HYPER_SWITCH, &hyper);
+    tsr_option_get_fp64(A, GxB_BITMAP_SWITCH, &bitmap);
+    tsr_option_set_fp64(*C, GxB_HYPER_SWITCH, hyper);
+    tsr_option_set_fp64(*C, GxB_BITMAP_SWITCH, bitmap);
     return GrB_SUCCESS;
 }
 

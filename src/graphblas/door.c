@@ -6,6 +6,7 @@
 #include "src/graphblas/intercept/block_cache.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/intercept/options.h"
 
 const tsr_memory tsr_door_memory = {.allocate = tsr_user_malloc, .release = tsr_user_free, .resize = tsr_user_resize};
 
@@ -22,7 +23,7 @@ static bool shape(tsr_shape *shape, void *handle, bool vector)
     int32_t format = GxB_BY_COL;
     tsr_type type;
     if (tsr_real.GrB_Matrix_nrows(&nrows, handle) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&ncols, handle) != GrB_SUCCESS ||
-        (!vector && tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_FORMAT, &format) != GrB_SUCCESS) ||
+        (!vector && tsr_option_get_int32(handle, GxB_FORMAT, &format) != GrB_SUCCESS) ||
         !tsr_match_object_type(&type, handle))
         return false;
     *shape = (tsr_shape){.nrows = (int64_t)nrows, .ncols = (int64_t)ncols, .type = type, .by_col = format == GxB_BY_COL};
@@ -55,14 +56,14 @@ static bool may_be_bitmap(void *handle)
 static bool keeps_bitmap(void *handle)
 {
     int32_t control = GxB_BITMAP;
-    tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_CONTROL, &control);
+    tsr_option_get_int32(handle, GxB_SPARSITY_CONTROL, &control);
     return tsr_match_sparsity(handle) == GxB_BITMAP && control != GxB_BITMAP;
 }
 
 static double bitmap_switch(void *handle)
 {
     double value = 0;
-    tsr_real.GxB_Matrix_Option_get_FP64(handle, GxB_BITMAP_SWITCH, &value);
+    tsr_option_get_fp64(handle, GxB_BITMAP_SWITCH, &value);
     return value;
 }
 
@@ -76,7 +77,7 @@ static bool holds_sparse(void *handle, int64_t entries, double places)
 static bool makes_sparse(void *handle, int64_t entries, double places)
 {
     int32_t control = GxB_AUTO_SPARSITY;
-    tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_CONTROL, &control);
+    tsr_option_get_int32(handle, GxB_SPARSITY_CONTROL, &control);
     if (!(control & GxB_SPARSE))
         return false;
     return !(control & (GxB_BITMAP | GxB_FULL)) || (double)entries < bitmap_switch(handle) / 2 * places;
@@ -110,7 +111,7 @@ static bool may_wait(const tsr_call *call)
     int32_t control = GxB_AUTO_SPARSITY;
     if (tsr_door_blocking() || call->through_t)
         return false;
-    return tsr_real.GxB_Matrix_Option_get_INT32(call->given.C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS &&
+    return tsr_option_get_int32(call->given.C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS &&
            control == GxB_AUTO_SPARSITY;
 }
 

@@ -48,7 +48,7 @@ static bool is_slow_there(const tsr_arguments *out, bool selects)
 bool tsr_few_considers(const tsr_arguments *out, bool selects)
 {
     GrB_Index rows = 0;
-    return TSR_FEW_POSSIBLE && out->C && (!out->B || tsr_config_forces_cpu()) && is_slow_there(out, selects) &&
+    return out->C && (!out->B || tsr_config_forces_cpu()) && is_slow_there(out, selects) &&
            (out->vector || (tsr_real.GrB_Matrix_nrows(&rows, out->C) == GrB_SUCCESS && rows <= TSR_FEW));
 }
 
@@ -301,6 +301,12 @@ static bool is_quick_there(const few_call *h)
     return ((plain && !tsr_held_jumbled(h->m.handle)) || h->old.view.vlen < TSR_FEW_LEAST) && !tsr_config_forces_cpu();
 }
 
+static bool compute(GrB_Info *info, few_call *h)
+{
+    complete(h);
+    return h->old.sparsity == GxB_SPARSE || is_replaced(h) ? into_sparse(info, h) : into_dense(info, h);
+}
+
 bool tsr_few_on_host(GrB_Info *info, const tsr_elementwise *call)
 {
     few_call h = {.c = call, .start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0};
@@ -309,8 +315,11 @@ bool tsr_few_on_host(GrB_Info *info, const tsr_elementwise *call)
     if (is_quick_there(&h))
         return false;
     complete(&h);
-    if (!tsr_engine_few_step_wanted(&h.s, h.mod.nthreads) || !see(&h, &h.x) || !see(&h, &h.y) || !see(&h, &h.m))
+    if (!tsr_engine_few_step_wanted(&h.s, h.mod.nthreads))
         return false;
-    complete(&h);
-    return h.old.sparsity == GxB_SPARSE || is_replaced(&h) ? into_sparse(info, &h) : into_dense(info, &h);
+    const bool done = see(&h, &h.x) && see(&h, &h.y) && see(&h, &h.m) && compute(info, &h);
+    tsr_few_operand *const all[] = {&h.x, &h.y, &h.m};
+    for (int k = 0; k < 3; k++)
+        tsr_few_look_away(all[k]);
+    return done;
 }

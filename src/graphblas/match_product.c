@@ -8,6 +8,7 @@
 #include "src/engine/contents.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/contents.h"
+#include "src/graphblas/intercept/options.h"
 #include "src/policy/route.h"
 #include "src/policy/sparse_product.h"
 #include "src/runtime/backends.h"
@@ -41,7 +42,7 @@ static const char *read_output(matcher *s)
     GrB_Index nrows, ncols;
     int32_t format;
     if (tsr_real.GrB_Matrix_nrows(&nrows, C) != GrB_SUCCESS || tsr_real.GrB_Matrix_ncols(&ncols, C) != GrB_SUCCESS ||
-        tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_FORMAT, &format) != GrB_SUCCESS)
+        tsr_option_get_int32(C, GxB_FORMAT, &format) != GrB_SUCCESS)
         return "C is not a valid object";
     s->nrows = (int64_t)nrows;
     s->ncols = (int64_t)ncols;

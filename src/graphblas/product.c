@@ -42,7 +42,7 @@ bool tsr_is_small_with(GrB_Matrix A, GrB_Vector u)
 {
     double work;
     return is_small(&work, A, NULL, false) &&
-           (!TSR_FEW_POSSIBLE || work < TSR_FEW_ENTRIES_LEAST || tsr_match_sparsity((GrB_Matrix)u) != GxB_SPARSE);
+           (work < TSR_FEW_ENTRIES_LEAST || tsr_match_sparsity((GrB_Matrix)u) != GxB_SPARSE);
 }
 
 /* No entry of B meets more of A than C has rows, either. */

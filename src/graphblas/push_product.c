@@ -7,6 +7,7 @@
 
 #include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/intercept/options.h"
 #include "src/policy/few.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
@@ -29,7 +30,7 @@ typedef struct push_call {
 static bool held_by_row(bool *by_row, GrB_Matrix A)
 {
     int32_t format = 0;
-    *by_row = A && tsr_real.GxB_Matrix_Option_get_INT32(A, GxB_FORMAT, &format) == GrB_SUCCESS && format == GxB_BY_ROW;
+    *by_row = A && tsr_option_get_int32(A, GxB_FORMAT, &format) == GrB_SUCCESS && format == GxB_BY_ROW;
     return format == GxB_BY_ROW || format == GxB_BY_COL;
 }
 
@@ -92,14 +93,6 @@ static bool look_at_vectors(push_call *h)
     if (!c->M)
         return true;
     return tsr_few_look(&h->m, c->M, c->vector) && (!h->m.sorts || tsr_few_look_sorted(&h->m));
-}
-
-static bool look_at_matrix(push_call *h)
-{
-    tsr_view *a = &h->p.a;
-    if (!tsr_match_view(a, h->a_handle) || !tsr_match_object_type(&a->type, h->a_handle))
-        return false;
-    return a->format == TSR_SPARSE && a->nvec == (a->by_col ? a->ncols : a->nrows);
 }
 
 static bool fits(const push_call *h)
@@ -197,7 +190,7 @@ static bool look(push_call *h)
     TSR_HOOK_READ(c->B);
     if (c->C != h->u_handle)
         TSR_HOOK_WRITE(c->C);
-    if (!has_forms(h) || !look_at_vectors(h) || !look_at_matrix(h) || !fits(h) || !fits_types(h) || !replaces(h))
+    if (!has_forms(h) || !look_at_vectors(h) || !tsr_few_look_at_matrix(&h->p, h->a_handle) || !fits(h) || !fits_types(h) || !replaces(h))
         return false;
     if (h->u.sorts && c->C != h->u_handle)
         return tsr_few_look_sorted(&h->u);
@@ -300,7 +293,7 @@ static bool pull(GrB_Info *info, push_call *h)
 static bool allowed(const tsr_arguments *call)
 {
     const tsr_config *config = tsr_config_get();
-    return TSR_FEW_POSSIBLE && config->mode != TSR_MODE_OFF && config->mode != TSR_MODE_GPU && !(config->disabled & call->disable) &&
+    return config->mode != TSR_MODE_OFF && config->mode != TSR_MODE_GPU && !(config->disabled & call->disable) &&
            config->min_work <= 0 && !(tsr_busy() & (TSR_BUSY_ARRAYS | TSR_BUSY_LOST | TSR_BUSY_FORMS));
 }
 
@@ -311,6 +304,8 @@ bool tsr_try_push(GrB_Info *info, const tsr_arguments *call, bool (*concerns_dev
         return false;
     tsr_quiet_begin();
     const bool done = look(&h) && (h.pull ? pull(info, &h) : push(info, &h));
+    tsr_few_look_away(&h.u);
+    tsr_few_look_away(&h.m);
     tsr_quiet_end();
     return done;
 }

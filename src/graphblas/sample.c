@@ -4,6 +4,7 @@
 
 #include "src/engine/engine.h"
 #include "src/graphblas/intercept/door.h"
+#include "src/graphblas/intercept/options.h"
 
 /* GrB_ALL of the real library: what it points to marks a list. */
 static const GrB_Index *all_indices(void)
@@ -15,8 +16,8 @@ static const GrB_Index *all_indices(void)
 static bool same_format(GrB_Matrix out, GrB_Matrix like)
 {
     int32_t format;
-    return tsr_real.GxB_Matrix_Option_get_INT32(like, GxB_FORMAT, &format) == GrB_SUCCESS &&
-           tsr_real.GxB_Matrix_Option_set_INT32(out, GxB_FORMAT, format) == GrB_SUCCESS;
+    return tsr_option_get_int32(like, GxB_FORMAT, &format) == GrB_SUCCESS &&
+           tsr_option_set_int32(out, GxB_FORMAT, format) == GrB_SUCCESS;
 }
 
 /* An empty matrix of the type and the format of `like`. */

@@ -178,6 +178,22 @@ static void draw_mask(tsr_push *p, int64_t nvec, int64_t n)
         p->mask_complement = false;
 }
 
+/* As it was drawn, or with integers of 32 bits. */
+static void give_a(tsr_push *p)
+{
+    static uint32_t starts[MOST + 1], indices[MOST * MOST];
+    p->a = a.view;
+    p->starts = a.view.p;
+    if (below(2))
+        return;
+    for (int64_t k = 0; k <= a.view.nvec; k++) starts[k] = (uint32_t)a.view.p[k];
+    for (int64_t e = 0; e < a.view.p[a.view.nvec]; e++) indices[e] = (uint32_t)((const int64_t *)a.view.i)[e];
+    p->starts = starts;
+    p->a.i = indices;
+    p->a.index_size = 4;
+    p->a.p = NULL;
+}
+
 static bool check_push(void)
 {
     const int64_t nvec = 1 + below(VECTORS), k = 1 + below(MOST), n = 1 + below(MOST);
@@ -187,7 +203,7 @@ static bool check_push(void)
     draw(&a, p.semiring.type, k, n, TSR_SPARSE);
     draw_mask(&p, nvec, n);
     p.u = u.view;
-    p.a = a.view;
+    give_a(&p);
     const int64_t work = tsr_push_work(&p, INT64_MAX / 2);
     if (tsr_cpu_push(&p, below(3) ? work : work + 100000, &t) != TSR_OK || !spread(&t, n, p.semiring.result, got_b, got) ||
         tsr_ref_push(&p, 0, &r) != TSR_OK)
@@ -202,7 +218,7 @@ static bool check_push(void)
 static bool pulls_right(tsr_push *p, int64_t nvec, int64_t n)
 {
     p->u = u.view;
-    p->a = a.view;
+    give_a(p);
     const int64_t nvals = tsr_cpu_pull(p, got_b, got);
     return nvals == tsr_ref_pull(p, expected_b, expected) &&
            agree(p->semiring.result, nvec * n, got_b, got, expected_b, expected, !p->pattern);

@@ -86,10 +86,11 @@ static fake_value *spread(const tsr_view *view, int64_t *bytes_moved)
 {
     size_t size = tsr_type_size(view->type);
     fake_value *v = fake_new(view->nrows * view->ncols, view->type, true);
-    const int64_t *index = view->i;
+    const uint32_t *narrow = view->i;
+    const int64_t *wide = view->i;
     for (int64_t k = 0; k < view->nvec; k++)
         for (int64_t e = view->p[k]; e < view->p[k + 1]; e++) {
-            int64_t at = (view->h ? view->h[k] : k) * view->vlen + index[e];
+            int64_t at = (view->h ? view->h[k] : k) * view->vlen + (view->index_size == 4 ? narrow[e] : wide[e]);
             memcpy((char *)v->x + (size_t)at * size, (const char *)view->x + (view->iso ? 0 : (size_t)e * size), size);
             v->b[at] = 1;
         }

@@ -21,8 +21,8 @@ enum { TSR_AHEAD = 12 }; /* entries of U between asking for a row of A and readi
 static inline void tsr_ask_ahead(const tsr_push *p, const int64_t *k, int64_t t, int64_t end)
 {
     const int64_t far = t + 2 * TSR_AHEAD < end ? t + 2 * TSR_AHEAD : end - 1, near = t + TSR_AHEAD < end ? t + TSR_AHEAD : end - 1;
-    __builtin_prefetch(&p->a.p[k[far]]);
-    __builtin_prefetch((const int64_t *)p->a.i + p->a.p[k[near]]);
+    __builtin_prefetch((const char *)p->starts + k[far] * p->a.index_size);
+    __builtin_prefetch((const char *)p->a.i + tsr_push_start(p, k[near]) * p->a.index_size);
 }
 
 /* Is there a loop for the sums of this type and monoid? */

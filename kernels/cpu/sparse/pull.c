@@ -37,41 +37,56 @@ static void flush(span *w)
     w->count = 0;
 }
 
+static inline bool is_set(const uint64_t *bits, int64_t k)
+{
+    return bits[(uint64_t)k / 64] >> ((uint64_t)k % 64) & 1;
+}
+
 enum { LIST, NARROW, WIDE, NOTHING }; /* what is written of each entry: it is listed, its k, nothing */
 
-static inline __attribute__((always_inline)) void pull_so(span *w, int64_t first, int64_t last, const int what)
+static inline __attribute__((always_inline)) void pull_so_in(span *w, int64_t first, int64_t last, const int what,
+                                                             const bool narrow)
 {
     const tsr_push *p = w->p;
     const tsr_gate gate = tsr_gate_of(p, 0);
-    const int64_t *restrict start = p->a.p, *restrict k = p->a.i;
+    const void *restrict starts = p->starts, *restrict indices = p->a.i;
     const uint64_t *restrict bits = w->bits;
-    int32_t *narrow = (int32_t *)w->x;
-    int64_t *wide = (int64_t *)w->x;
+    int32_t *positions = (int32_t *)w->x;
+    int64_t *wide_positions = (int64_t *)w->x;
     const int64_t offset = p->semiring.offset;
     for (int64_t j = first; j < last; j++) {
-        int64_t e = start[j], end = start[j + 1];
+        int64_t e = tsr_push_at(starts, j, narrow), end = tsr_push_at(starts, j + 1, narrow);
         const bool open = gate.later ? is_open(p, j) : (gate.open[j & gate.all] != 0) != gate.closed;
         if (open && bits)
-            while (e < end && !(bits[(uint64_t)k[e] / 64] >> ((uint64_t)k[e] % 64) & 1))
+            while (e < end && !is_set(bits, tsr_push_at(indices, e, narrow)))
                 e++;
         const bool found = open && e < end;
         w->b[j] = found;
         if (!found)
             continue;
+        const int64_t k = tsr_push_at(indices, e, narrow);
         if (what != LIST) {
             w->total++;
             if (what == NARROW)
-                narrow[j] = (int32_t)(k[e] + offset);
+                positions[j] = (int32_t)(k + offset);
             if (what == WIDE)
-                wide[j] = k[e] + offset;
+                wide_positions[j] = k + offset;
             continue;
         }
         w->i[w->count] = j;
-        w->from[w->count] = k[e];
+        w->from[w->count] = k;
         w->at[w->count++] = e;
         if (w->count == SOME)
             flush(w);
     }
+}
+
+static inline __attribute__((always_inline)) void pull_so(span *w, int64_t first, int64_t last, const int what)
+{
+    if (tsr_push_is_narrow(w->p))
+        pull_so_in(w, first, last, what, true);
+    else
+        pull_so_in(w, first, last, what, false);
 }
 
 static void pull_rows(span *w, int64_t first, int64_t last)
@@ -100,7 +115,7 @@ static void pack_bits(uint64_t *bits, const int8_t *b, int64_t n)
 
 static int64_t pull_any(const tsr_push *p, int8_t *b, void *x)
 {
-    const bool takes = p->u.nvec == 1 && p->a.format == TSR_SPARSE && p->a.index_size == 8 && !tsr_is_compressed(&p->u) &&
+    const bool takes = p->u.nvec == 1 && p->a.format == TSR_SPARSE && !tsr_is_compressed(&p->u) &&
                        !(p->mask && tsr_is_compressed(p->mask));
     tsr_scratch *s = takes ? tsr_scratch_get(p->a.vlen / 64 + 8, 0) : NULL;
     if (!s)

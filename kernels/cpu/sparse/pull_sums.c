@@ -89,10 +89,10 @@ typedef struct monoid {
         }                                                                                                                        \
     }                                                                                                                            \
     static inline __attribute__((always_inline)) int64_t name##_lanes_##type(const bundle *w, int64_t first, int64_t last,       \
-                                                                             const int64_t lanes)                                \
+                                                                             const int64_t lanes, const bool narrow)             \
     {                                                                                                                            \
-        const int64_t n = w->p->a.nvec, nvec = w->p->u.nvec, end = w->p->a.p[n];                                                 \
-        const int64_t *restrict start = w->p->a.p, *restrict k = w->p->a.i;                                                      \
+        const void *restrict starts = w->p->starts, *restrict indices = w->p->a.i;                                               \
+        const int64_t n = w->p->a.nvec, nvec = w->p->u.nvec, end = tsr_push_at(starts, n, narrow);                               \
         const tsr_c_##type *restrict u = w->u;                                                                                   \
         const uint8_t *restrict present = w->present;                                                                            \
         tsr_c_##type *restrict z = w->x;                                                                                         \
@@ -102,11 +102,13 @@ typedef struct monoid {
             uint8_t found = 0;                                                                                                   \
             for (int64_t r = 0; r < lanes; r++)                                                                                  \
                 sum[r] = (tsr_c_##type)(none);                                                                                   \
-            for (int64_t e = start[j]; w->open[j] && e < start[j + 1]; e++) {                                                    \
-                __builtin_prefetch(&u[k[e + AHEAD < end ? e + AHEAD : e] * lanes]);                                              \
-                found |= present[k[e]];                                                                                          \
+            const int64_t stop = tsr_push_at(starts, j + 1, narrow);                                                             \
+            for (int64_t e = tsr_push_at(starts, j, narrow); w->open[j] && e < stop; e++) {                                      \
+                const int64_t k = tsr_push_at(indices, e, narrow);                                                               \
+                __builtin_prefetch(&u[tsr_push_at(indices, e + AHEAD < end ? e + AHEAD : e, narrow) * lanes]);                   \
+                found |= present[k];                                                                                             \
                 for (int64_t r = 0; r < lanes; r++) {                                                                            \
-                    const tsr_c_##type x = sum[r], y = u[k[e] * lanes + r];                                                      \
+                    const tsr_c_##type x = sum[r], y = u[k * lanes + r];                                                         \
                     sum[r] = (tsr_c_##type)(join);                                                                               \
                 }                                                                                                                \
             }                                                                                                                    \
@@ -123,7 +125,11 @@ typedef struct monoid {
     }                                                                                                                            \
     static int64_t pull_##name##_##type(const bundle *w, int64_t first, int64_t last)                                            \
     {                                                                                                                            \
-        return w->lanes == FEW ? name##_lanes_##type(w, first, last, FEW) : name##_lanes_##type(w, first, last, MANY);           \
+        if (tsr_push_is_narrow(w->p))                                                                                            \
+            return w->lanes == FEW ? name##_lanes_##type(w, first, last, FEW, true)                                              \
+                                   : name##_lanes_##type(w, first, last, MANY, true);                                            \
+        return w->lanes == FEW ? name##_lanes_##type(w, first, last, FEW, false)                                                 \
+                               : name##_lanes_##type(w, first, last, MANY, false);                                               \
     }
 #define PULL_NUMBERS(type, zero, extreme_min, extreme_max)    \
     PULL(plus, type, zero, tsr_add_plus_##type(x, y))         \
@@ -160,7 +166,7 @@ static bool takes(const tsr_push *p)
     const tsr_push_semiring *s = &p->semiring;
     const bool mask = !p->mask || p->mask->format != TSR_HYPERSPARSE;
     return mask && !p->pattern && p->u.nvec <= MANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s) && s->type == s->result &&
-           p->a.format == TSR_SPARSE && p->a.index_size == 8 && !tsr_is_compressed(&p->u) && find_monoid(s).pull;
+           p->a.format == TSR_SPARSE && !tsr_is_compressed(&p->u) && find_monoid(s).pull;
 }
 
 /* In the memory that the thread keeps: elements of up to 8 bytes, then the bytes of places. */

@@ -29,18 +29,20 @@ static void begin(tsr_lane *w)
 }
 
 /* Any product will do: only where the first one of each place comes from is listed.  `lists`: 0 nothing, 1 entry of U, 2 of A as well. */
-static inline __attribute__((always_inline)) int64_t find_first(const tsr_lane *w, const int lists)
+static inline __attribute__((always_inline)) int64_t find_first_in(const tsr_lane *w, const int lists, const bool narrow)
 {
     const tsr_push *p = w->p;
-    const int64_t *restrict k = p->u.i, *restrict start = p->a.p, *restrict indices = p->a.i, end = p->u.p[w->r + 1], all = w->gate.all;
+    const int64_t *restrict k = p->u.i, end = p->u.p[w->r + 1], all = w->gate.all;
+    const void *restrict starts = p->starts, *restrict indices = p->a.i;
     const uint8_t *restrict open = w->gate.open, was = w->was, found = w->found;
     uint8_t *restrict marks = w->s->marks;
     const bool differs = !w->listed, closed = w->gate.closed;
     int64_t *restrict i = w->s->i + w->first, *restrict from = w->s->from + w->first, *restrict at = w->s->at + w->first, count = 0;
     for (int64_t t = p->u.p[w->r]; t < end; t++) {
         tsr_ask_ahead(p, k, t, end);
-        for (int64_t e = start[k[t]]; e < start[k[t] + 1]; e++) {
-            const int64_t j = indices[e];
+        const int64_t stop = tsr_push_at(starts, k[t] + 1, narrow);
+        for (int64_t e = tsr_push_at(starts, k[t], narrow); e < stop; e++) {
+            const int64_t j = tsr_push_at(indices, e, narrow);
             const bool fresh = ((marks[j] == was) != differs) & ((open[j & all] != 0) != closed);
             marks[j] = found;
             i[count] = j;
@@ -52,6 +54,11 @@ static inline __attribute__((always_inline)) int64_t find_first(const tsr_lane *
         }
     }
     return count;
+}
+
+static inline __attribute__((always_inline)) int64_t find_first(const tsr_lane *w, const int lists)
+{
+    return tsr_push_is_narrow(w->p) ? find_first_in(w, lists, true) : find_first_in(w, lists, false);
 }
 
 static int64_t find_places(const tsr_lane *w) { return find_first(w, 0); }
@@ -189,8 +196,8 @@ int64_t tsr_push_work(const tsr_push *p, int64_t most)
     const int64_t *k = p->u.i, end = p->u.p[p->u.nvec];
     int64_t work = 0;
     for (int64_t t = p->u.p[0]; t < end && work <= most; t++) {
-        __builtin_prefetch(&p->a.p[k[t + 2 * TSR_AHEAD < end ? t + 2 * TSR_AHEAD : t]]);
-        work += p->a.p[k[t] + 1] - p->a.p[k[t]];
+        __builtin_prefetch((const char *)p->starts + k[t + 2 * TSR_AHEAD < end ? t + 2 * TSR_AHEAD : t] * p->a.index_size);
+        work += tsr_push_start(p, k[t] + 1) - tsr_push_start(p, k[t]);
     }
     return work;
 }
@@ -199,7 +206,7 @@ static bool takes(const tsr_push *p)
 {
     const tsr_push_semiring *s = &p->semiring;
     const bool mask = !p->mask || p->mask->format != TSR_HYPERSPARSE;
-    return p->u.format == TSR_SPARSE && p->a.format == TSR_SPARSE && p->a.index_size == 8 && p->u.index_size == 8 && mask &&
+    return p->u.format == TSR_SPARSE && p->a.format == TSR_SPARSE && p->u.index_size == 8 && mask &&
            p->u.nvec <= TSR_FEW && (takes_any(p) || tsr_lane_has_sums(s));
 }
 

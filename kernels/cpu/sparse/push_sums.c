@@ -78,22 +78,26 @@ static inline bool passes(const sieve *s, int64_t j)
         }                                                                                                                       \
         return name##_all_##type(w, passed, of_passed, -1, kept, count);                                                        \
     }                                                                                                                           \
-    static int64_t name##_sieved_##type(const tsr_lane *w, const tsr_c_##type *restrict z, int64_t step)                            \
+    static inline __attribute__((always_inline)) int64_t name##_sieved_##type(const tsr_lane *w, const tsr_c_##type *restrict z,   \
+                                                                              int64_t step, const bool narrow)                  \
     {                                                                                                                           \
         const tsr_push *p = w->p;                                                                                               \
-        const int64_t *restrict k = p->u.i, *restrict start = p->a.p, *restrict indices = p->a.i, end = p->u.p[w->r + 1];       \
+        const int64_t *restrict k = p->u.i, end = p->u.p[w->r + 1];                                                             \
+        const void *restrict starts = p->starts, *restrict indices = p->a.i;                                                    \
         const sieve s = sieve_of(w);                                                                                            \
         int64_t passed[SIEVED + 1], kept = 0, count = 0;                                                                        \
         tsr_c_##type of_passed[SIEVED + 1];                                                                                     \
         for (int64_t t = p->u.p[w->r]; t < end; t++) {                                                                          \
             tsr_ask_ahead(p, k, t, end);                                                                                            \
             const tsr_c_##type one = z[t & step];                                                                               \
-            for (int64_t e = start[k[t]], stop = start[k[t] + 1]; e < stop;) {                                                  \
+            const int64_t stop = tsr_push_at(starts, k[t] + 1, narrow);                                                         \
+            for (int64_t e = tsr_push_at(starts, k[t], narrow); e < stop;) {                                                    \
                 const int64_t last = stop - e < SIEVED - kept ? stop : e + SIEVED - kept;                                       \
                 for (; e < last; e++) {                                                                                         \
-                    passed[kept] = indices[e];                                                                                  \
+                    const int64_t j = tsr_push_at(indices, e, narrow);                                                          \
+                    passed[kept] = j;                                                                                           \
                     of_passed[kept] = one;                                                                                      \
-                    kept += passes(&s, indices[e]);                                                                             \
+                    kept += passes(&s, j);                                                                                      \
                 }                                                                                                               \
                 if (kept > SIEVED - SIEVED / 4) {                                                                               \
                     count = name##_all_##type(w, passed, of_passed, -1, kept, count);                                           \
@@ -103,24 +107,32 @@ static inline bool passes(const sieve *s, int64_t j)
         }                                                                                                                       \
         return name##_all_##type(w, passed, of_passed, -1, kept, count);                                                        \
     }                                                                                                                           \
-    static int64_t name##_rows_##type(const tsr_lane *w, const void *products, int64_t step)                                        \
+    static inline __attribute__((always_inline)) int64_t name##_rows_in_##type(const tsr_lane *w, const void *products,         \
+                                                                               int64_t step, const bool narrow)                 \
     {                                                                                                                           \
         if (has_sieve(w))                                                                                                       \
-            return name##_sieved_##type(w, products, step);                                                                     \
+            return name##_sieved_##type(w, products, step, narrow);                                                             \
         const tsr_push *p = w->p;                                                                                               \
-        const int64_t *restrict k = p->u.i, *restrict start = p->a.p, *restrict indices = p->a.i, end = p->u.p[w->r + 1];       \
+        const int64_t *restrict k = p->u.i, end = p->u.p[w->r + 1];                                                             \
+        const void *restrict starts = p->starts, *restrict indices = p->a.i;                                                    \
         const tsr_c_##type *restrict z = products;                                                                              \
         int64_t count = 0;                                                                                                      \
         ADD_BEGIN(type)                                                                                                         \
         for (int64_t t = p->u.p[w->r]; t < end; t++) {                                                                          \
             tsr_ask_ahead(p, k, t, end);                                                                                            \
             const tsr_c_##type one = z[t & step];                                                                               \
-            for (int64_t e = start[k[t]]; e < start[k[t] + 1]; e++) {                                                           \
-                const int64_t j = indices[e];                                                                                   \
+            const int64_t stop = tsr_push_at(starts, k[t] + 1, narrow);                                                         \
+            for (int64_t e = tsr_push_at(starts, k[t], narrow); e < stop; e++) {                                                \
+                const int64_t j = tsr_push_at(indices, e, narrow);                                                              \
                 ADD_ONE(type, one, sum)                                                                                         \
             }                                                                                                                   \
         }                                                                                                                       \
         return count;                                                                                                           \
+    }                                                                                                                           \
+    static int64_t name##_rows_##type(const tsr_lane *w, const void *products, int64_t step)                                    \
+    {                                                                                                                           \
+        return tsr_push_is_narrow(w->p) ? name##_rows_in_##type(w, products, step, true)                                        \
+                                        : name##_rows_in_##type(w, products, step, false);                                      \
     }
 #define ADD_NUMBERS(type, wide)                    \
     ADD(plus, type, tsr_add_plus_##type(x, y))     \
@@ -145,6 +157,16 @@ static adder find_adder(const tsr_push_semiring *s)
     return (adder){NULL, NULL};
 }
 
+/* Of n entries of A from e on. */
+static const int64_t *indices_of(const tsr_push *p, int64_t e, int64_t n, int64_t *widened)
+{
+    if (!tsr_push_is_narrow(p))
+        return (const int64_t *)p->a.i + e;
+    for (int64_t t = 0; t < n; t++)
+        widened[t] = ((const uint32_t *)p->a.i)[e + t];
+    return widened;
+}
+
 /* Every product joins the sum of its place. */
 static int64_t add_all(const tsr_lane *w, adder add)
 {
@@ -152,18 +174,19 @@ static int64_t add_all(const tsr_lane *w, adder add)
     const tsr_push_semiring *s = &p->semiring;
     if (tsr_push_reads_u(s) && !tsr_push_reads_a(s))
         return add.rows(w, p->u.x, p->u.iso ? 0 : -1);
-    const int64_t *k = p->u.i, *indices = p->a.i, end = p->u.p[w->r + 1];
+    const int64_t *k = p->u.i, end = p->u.p[w->r + 1];
+    int64_t widened[TSR_PRODUCTS];
     tsr_products products;
     tsr_products_begin(&products, s, w->r);
     int64_t count = 0;
     for (int64_t t = p->u.p[w->r]; t < end; t++) {
         tsr_ask_ahead(p, k, t, end);
-        const int64_t stop = p->a.p[k[t] + 1];
+        const int64_t stop = tsr_push_start(p, k[t] + 1);
         tsr_products_row(&products, &p->u, t, k[t]);
-        for (int64_t e = p->a.p[k[t]]; e < stop; e += TSR_PRODUCTS) {
-            const int64_t n = stop - e < TSR_PRODUCTS ? stop - e : TSR_PRODUCTS;
-            const void *z = tsr_products_make(&products, &p->a, e, indices + e, n);
-            count = add.some(w, indices + e, z, products.step, n, count);
+        for (int64_t e = tsr_push_start(p, k[t]); e < stop; e += TSR_PRODUCTS) {
+            const int64_t n = stop - e < TSR_PRODUCTS ? stop - e : TSR_PRODUCTS, *j = indices_of(p, e, n, widened);
+            const void *z = tsr_products_make(&products, &p->a, e, j, n);
+            count = add.some(w, j, z, products.step, n, count);
         }
     }
     return count;

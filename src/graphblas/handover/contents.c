@@ -12,6 +12,7 @@
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/match/match.h"
 #include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/intercept/options.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
@@ -84,7 +85,7 @@ int32_t tsr_contents_control(GrB_Matrix C)
     const int32_t form = form_of(C);
     if (form)
         return form;
-    return tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS ? control : 0;
+    return tsr_option_get_int32(C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS ? control : 0;
 }
 
 static void set_form(const void *handle, int32_t form)
@@ -117,7 +118,7 @@ static void settle_record(const void *handle, tsr_record *record)
     const int32_t form = tsr_record_form(record);
     if (form) {
         tsr_quiet_begin();
-        tsr_real.GxB_Matrix_Option_set_INT32((GrB_Matrix)handle, GxB_SPARSITY_CONTROL, form);
+        tsr_option_set_int32((GrB_Matrix)handle, GxB_SPARSITY_CONTROL, form);
         tsr_quiet_end();
     }
     tsr_record_set_form(record, 0);
@@ -273,8 +274,8 @@ static void compact(absent *a)
 static bool wants_sparse(absent *a, int32_t control, int64_t nvals)
 {
     double bitmap_switch = 0, hyper_switch = 0, usual = 0;
-    tsr_real.GxB_Matrix_Option_get_FP64(a->C, GxB_BITMAP_SWITCH, &bitmap_switch);
-    tsr_real.GxB_Matrix_Option_get_FP64(a->C, GxB_HYPER_SWITCH, &hyper_switch);
+    tsr_option_get_fp64(a->C, GxB_BITMAP_SWITCH, &bitmap_switch);
+    tsr_option_get_fp64(a->C, GxB_HYPER_SWITCH, &hyper_switch);
     tsr_real.GxB_Global_Option_get_FP64(GxB_HYPER_SWITCH, &usual);
     if (a->presence || !a->arrays.b || !(control & GxB_SPARSE) || hyper_switch != usual)
         return false;

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
+#include "src/graphblas/intercept/held_arrays.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/intercept/options.h"
 #include "src/graphblas/match/match.h"
 
 /* ---- operands ---- */
@@ -15,7 +17,7 @@ static bool look_at_shape(tsr_few_operand *o, bool vector)
     int32_t format = GxB_BY_COL;
     if (tsr_real.GrB_Matrix_nrows(&nrows, o->handle) != GrB_SUCCESS ||
         (!vector && (nrows > TSR_FEW || tsr_real.GrB_Matrix_ncols(&ncols, o->handle) != GrB_SUCCESS ||
-                     tsr_real.GxB_Matrix_Option_get_INT32(o->handle, GxB_FORMAT, &format) != GrB_SUCCESS || format != GxB_BY_ROW)))
+                     tsr_option_get_int32(o->handle, GxB_FORMAT, &format) != GrB_SUCCESS || format != GxB_BY_ROW)))
         return false;
     o->view = (tsr_view){.format = TSR_SPARSE, .by_col = vector, .index_size = 8, .nrows = (int64_t)nrows, .ncols = (int64_t)ncols,
                          .nvec = vector ? 1 : (int64_t)nrows, .vlen = vector ? (int64_t)nrows : (int64_t)ncols};
@@ -46,14 +48,40 @@ bool tsr_few_look(tsr_few_operand *o, GrB_Matrix handle, bool vector)
     return known && !tsr_is_compressed(&o->view);
 }
 
+static bool widen_indices(tsr_few_operand *o)
+{
+    const int64_t *wide;
+    const tsr_integers list = {o->view.i, o->view.index_size};
+    const bool done = tsr_integers_wide(&wide, list, o->view.nvals, &o->copies);
+    o->view.i = wide;
+    o->view.index_size = 8;
+    return done;
+}
+
 bool tsr_few_look_sorted(tsr_few_operand *o)
 {
     const tsr_type type = o->view.type;
-    const bool known = tsr_match_view(&o->view, o->handle);
+    const bool known = tsr_match_contents(&o->view, o->handle, &o->copies) && widen_indices(o);
     o->view.type = type;
     o->view.format = TSR_SPARSE; /* also where every entry is present */
     o->sorts = false;
     return known && o->view.p; /* what ends pending work may make a bitmap of it */
+}
+
+void tsr_few_look_away(tsr_few_operand *o)
+{
+    tsr_copies_free(&o->copies);
+}
+
+bool tsr_few_look_at_matrix(tsr_push *push, GrB_Matrix A)
+{
+    tsr_held_arrays held;
+    tsr_view *a = &push->a;
+    if (!tsr_match_arrays(a, &held, A) || !tsr_match_object_type(&a->type, A))
+        return false;
+    push->starts = held.p.at;
+    a->index_size = held.p.size;
+    return a->format == TSR_SPARSE && a->nvec == (a->by_col ? a->ncols : a->nrows) && (!held.i.at || held.i.size == held.p.size);
 }
 
 /* ---- C ---- */

@@ -7,14 +7,12 @@
 #include "src/engine/few.h"
 #include "src/graphblas/handover/finish.h"
 
-/* From GraphBLAS 10 on objects may hold indices of 32 bits, which is not read here. */
-#define TSR_FEW_POSSIBLE (GxB_IMPLEMENTATION_MAJOR < 10)
-
 /* One operand.  A vector is one vector by column, of a matrix rows are meant. */
 typedef struct tsr_few_operand {
     GrB_Matrix handle;
     tsr_view view;
     int64_t ends[2];  /* a vector's view.p */
+    tsr_copies copies; /* of what it holds in 32 bits, which is read in 64 here: tsr_few_look_away */
     int32_t sparsity; /* GxB_SPARSE … */
     bool sorts;       /* sparse, and to look at its arrays may sort them: they were not */
 } tsr_few_operand;
@@ -28,6 +26,13 @@ bool tsr_few_look_emptied(tsr_few_operand *operand, GrB_Matrix handle, bool vect
 
 /* The arrays of one that `sorts`: SuiteSparse sorts them if they are not. */
 bool tsr_few_look_sorted(tsr_few_operand *operand);
+
+/* Its view is not used any more. */
+void tsr_few_look_away(tsr_few_operand *operand);
+
+/* The right operand of a product, as it holds its offsets and indices; false: not sparse, of another type than the built-in ones, or offsets and
+ * indices of different sizes. */
+bool tsr_few_look_at_matrix(tsr_push *push, GrB_Matrix A);
 
 /* ---- C ---- */
 

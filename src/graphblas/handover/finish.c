@@ -3,6 +3,7 @@
 #include "src/graphblas/handover/finish.h"
 
 #include "src/graphblas/handover/extras.h"
+#include "src/graphblas/intercept/options.h"
 
 bool tsr_arrays_take(tsr_handover *a, GrB_Matrix C, bool vector, bool by_col)
 {
@@ -66,10 +67,10 @@ GrB_Info tsr_pack(GrB_Matrix T, bool vector, bool by_col, tsr_handover *a)
 
 tsr_settings tsr_settings_read(GrB_Matrix C)
 {
-    tsr_settings s = {GxB_AUTO_SPARSITY, 0, 0};
-    tsr_real.GxB_Matrix_Option_get_INT32(C, GxB_SPARSITY_CONTROL, &s.control);
-    tsr_real.GxB_Matrix_Option_get_FP64(C, GxB_HYPER_SWITCH, &s.hyper_switch);
-    tsr_real.GxB_Matrix_Option_get_FP64(C, GxB_BITMAP_SWITCH, &s.bitmap_switch);
+    tsr_settings s = {GxB_AUTO_SPARSITY, TSR_SWITCH_UNKNOWN, TSR_SWITCH_UNKNOWN};
+    tsr_option_get_int32(C, GxB_SPARSITY_CONTROL, &s.control);
+    tsr_option_get_fp64(C, GxB_HYPER_SWITCH, &s.hyper_switch);
+    tsr_option_get_fp64(C, GxB_BITMAP_SWITCH, &s.bitmap_switch);
     return s;
 }
 
@@ -84,12 +85,12 @@ GrB_Info tsr_settings_restore(GrB_Matrix C, const tsr_settings *s, bool conform)
     const tsr_settings now = tsr_settings_read(C);
     GrB_Info info = GrB_SUCCESS;
     if (!conform && now.control != s->control) /* first: then the switches change nothing */
-        info = tsr_real.GxB_Matrix_Option_set_INT32(C, GxB_SPARSITY_CONTROL, s->control);
-    if (now.hyper_switch != s->hyper_switch)
-        tsr_real.GxB_Matrix_Option_set_FP64(C, GxB_HYPER_SWITCH, s->hyper_switch);
-    if (now.bitmap_switch != s->bitmap_switch)
-        tsr_real.GxB_Matrix_Option_set_FP64(C, GxB_BITMAP_SWITCH, s->bitmap_switch);
-    return conform ? tsr_real.GxB_Matrix_Option_set_INT32(C, GxB_SPARSITY_CONTROL, s->control) : info;
+        info = tsr_option_set_int32(C, GxB_SPARSITY_CONTROL, s->control);
+    if (s->hyper_switch != TSR_SWITCH_UNKNOWN && now.hyper_switch != s->hyper_switch)
+        tsr_option_set_fp64(C, GxB_HYPER_SWITCH, s->hyper_switch);
+    if (s->bitmap_switch != TSR_SWITCH_UNKNOWN && now.bitmap_switch != s->bitmap_switch)
+        tsr_option_set_fp64(C, GxB_BITMAP_SWITCH, s->bitmap_switch);
+    return conform ? tsr_option_set_int32(C, GxB_SPARSITY_CONTROL, s->control) : info;
 }
 
 GrB_Info tsr_finish_arrays(GrB_Matrix C, bool vector, bool by_col, tsr_handover *arrays, const tsr_settings *s, bool conform)

@@ -16,6 +16,7 @@ typedef struct tsr_settings {
     int32_t control;
     double hyper_switch, bitmap_switch;
 } tsr_settings;
+#define TSR_SWITCH_UNKNOWN (-1.0)
 
 tsr_settings tsr_settings_read(GrB_Matrix C);
 bool tsr_settings_kept(GrB_Matrix C, const tsr_settings *settings); /* C has them */

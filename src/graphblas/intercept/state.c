@@ -8,6 +8,7 @@
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/intercept/options.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/savings.h"
@@ -166,11 +167,11 @@ GrB_Info tsr_state_finalize(void)
         const unsigned busy = __atomic_exchange_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
         if (busy & TSR_BUSY_CHECK)
             tsr_check_stop();
-        if (busy & TSR_BUSY_HANDLES)
-{
+        if (busy & TSR_BUSY_HANDLES) {
             tsr_held_clear();
             tsr_table_clear();
         }
+        tsr_options_end();
         const GrB_Info info = tsr_real.GrB_finalize();
         tsr_blocks_drain();
         return info;

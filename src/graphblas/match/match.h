@@ -29,6 +29,9 @@ const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc);
 bool tsr_match_contents(tsr_view *view, GrB_Matrix handle, tsr_copies *copies);
 bool tsr_match_view(tsr_view *view, GrB_Matrix handle); /* without offsets and vectors (p, h) if it does not hold them in 64 bits */
 
+/* Offsets and indices as they are held are in `held` only: the view has neither p nor h. */
+bool tsr_match_arrays(tsr_view *view, tsr_held_arrays *held, GrB_Matrix handle);
+
 /* The type of a matrix or vector; false: not a built-in real type, or not a valid object. */
 bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle);
 

@@ -1,5 +1,6 @@
 /* What an object holds, and how; what a descriptor says.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/intercept/options.h"
 #include "src/graphblas/match/match.h"
 
 bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle)
@@ -11,7 +12,7 @@ bool tsr_match_object_type(tsr_type *type, GrB_Matrix handle)
 int32_t tsr_match_sparsity(GrB_Matrix handle)
 {
     int32_t status = 0;
-    return handle && tsr_real.GxB_Matrix_Option_get_INT32(handle, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS ? status : 0;
+    return handle && tsr_option_get_int32(handle, GxB_SPARSITY_STATUS, &status) == GrB_SUCCESS ? status : 0;
 }
 
 bool tsr_match_held_sparse(GrB_Matrix handle)
@@ -47,35 +48,24 @@ static bool complete(const tsr_view *v)
     return v->format != TSR_HYPERSPARSE && v->nvals > 0 && v->nvals / v->vlen == v->nvec && v->nvals % v->vlen == 0;
 }
 
-bool tsr_match_view(tsr_view *v, GrB_Matrix handle)
+bool tsr_match_arrays(tsr_view *v, tsr_held_arrays *c, GrB_Matrix handle)
 {
-    return tsr_match_contents(v, handle, NULL);
-}
-
-bool tsr_match_contents(tsr_view *v, GrB_Matrix handle, tsr_copies *copies)
-{
-    tsr_held_arrays c;
-    const int64_t *p, *h;
-    if (!tsr_held_arrays_read(&c, handle))
-        return false;
-    if (!tsr_integers_wide(&p, c.p, c.nvec + 1, copies) || !tsr_integers_wide(&h, c.h, c.nvec, copies))
+    if (!tsr_held_arrays_read(c, handle))
         return false;
     *v = (tsr_view){
-        .format = format_of(c.sparsity),
-        .by_col = c.by_col,
-        .iso = c.iso,
-        .index_size = c.i.at ? c.i.size : 8,
-        .nrows = c.by_col ? c.vlen : c.vdim,
-        .ncols = c.by_col ? c.vdim : c.vlen,
-        .nvec = c.nvec,
-        .vlen = c.vlen,
-        .ld = c.vlen,
-        .nvals = c.places,
-        .p = p,
-        .h = h,
-        .b = c.b,
-        .i = c.i.at,
-        .x = c.x,
+        .format = format_of(c->sparsity),
+        .by_col = c->by_col,
+        .iso = c->iso,
+        .index_size = c->i.at ? c->i.size : 8,
+        .nrows = c->by_col ? c->vlen : c->vdim,
+        .ncols = c->by_col ? c->vdim : c->vlen,
+        .nvec = c->nvec,
+        .vlen = c->vlen,
+        .ld = c->vlen,
+        .nvals = c->places,
+        .b = c->b,
+        .i = c->i.at,
+        .x = c->x,
     };
     GrB_Index nvals;
     if (v->format == TSR_BITMAP) {
@@ -88,6 +78,18 @@ bool tsr_match_contents(tsr_view *v, GrB_Matrix handle, tsr_copies *copies)
         v->b = NULL;
     }
     return true;
+}
+
+bool tsr_match_contents(tsr_view *v, GrB_Matrix handle, tsr_copies *copies)
+{
+    tsr_held_arrays c;
+    return tsr_match_arrays(v, &c, handle) && tsr_integers_wide(&v->p, c.p, c.nvec + 1, copies) &&
+           tsr_integers_wide(&v->h, c.h, c.nvec, copies);
+}
+
+bool tsr_match_view(tsr_view *v, GrB_Matrix handle)
+{
+    return tsr_match_contents(v, handle, NULL);
 }
 
 /* THREADS times how many; none: as many as everybody. */
