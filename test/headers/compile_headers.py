@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-PUBLIC = ("include/tessera/tessera.h", "include/tessera/backend.h", "src/format/blocks/formats.h", "src/format/order/row_order.h",
+PUBLIC = ("include/tessera/tessera.h", "include/tessera/backend.h", "include/tessera/device.h", "src/format/blocks/formats.h", "src/format/order/row_order.h",
           "src/format/blocks/degrees.h")
 FOLDERS = ("include", "src", "kernels", "backends/cpu", "tools", "test", "bench")
 # Included in the middle of a file, several times, with macros set: not meant to stand alone.

@@ -61,6 +61,37 @@ int main(void) { return GrB_init(GrB_NONBLOCKING) != GrB_SUCCESS || GrB_PLUS_FP3
 C
 readelf -d "$where/ahead" | grep NEEDED | head -1 | grep -q libtessera || fail "linked ahead, libtessera is not the first library"
 
+# What programs link to keeps its meaning: the version of the symbols.
+readelf --dyn-syms -W "$where/core" | grep -q 'tsr_version@TESSERA_1' || fail "libtessera-core has no symbol versions"
+
+# The examples of the native interface, by pkg-config and by CMake.
+examples=$(cd "$(dirname "$0")/../../examples/native" && pwd)
+prefix=$(dirname "$(dirname "$(find_one /bin/tessera)")")
+core_flags="$(PKG_CONFIG_PATH=$pc PKG_CONFIG_SYSROOT_DIR=$where pkg-config --cflags --libs tessera-core) -Wl,-rpath,$(dirname "$library")"
+example() { # NAME COMMAND…
+    local name=$1
+    shift
+    # shellcheck disable=SC2086
+    "$@" -Wall -Wextra -Werror "$examples/$name" -o "$where/example" $core_flags || fail "examples/native/$name does not compile"
+    "$where/example" >"$where/log" || fail "examples/native/$name: $(cat "$where/log")"
+}
+example spmm.c cc
+example cpp.cpp c++ -std=c++17
+if command -v gfortran >/dev/null; then
+    example fortran.f90 gfortran -std=f2008 -J "$where" "$(find_one /tessera/tessera.f90)"
+else
+    echo "check_install: no gfortran, examples/native/fortran.f90 is not tried"
+fi
+if command -v cmake >/dev/null; then
+    cmake -S "$examples" -B "$where/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$where/log" && cmake --build "$where/cmake" >"$where/log" ||
+        fail "cmake: $(tail -5 "$where/log")"
+    for program in spmm cpp fortran; do
+        [ ! -x "$where/cmake/$program" ] || "$where/cmake/$program" >"$where/log" || fail "$program of CMake: $(cat "$where/log")"
+    done
+else
+    echo "check_install: no cmake, find_package(tessera) is not tried"
+fi
+
 # An unchanged GraphBLAS program through each form of the drop-in.
 program=$build/examples/triangles
 [ -x "$program" ] || fail "$program is missing"

@@ -6,7 +6,7 @@ set -eu
 packages="build-essential meson ninja-build pkg-config python3 libgraphblas-dev libinih-dev zlib1g-dev"
 case "${1:-}" in
 demo) ;;
-check) packages="$packages ccache libcmocka-dev git clang libclang-rt-dev valgrind binutils librsvg2-bin chromium electric-fence python3-venv python3-dev" ;;
+check) packages="$packages ccache libcmocka-dev git clang libclang-rt-dev valgrind binutils librsvg2-bin chromium electric-fence python3-venv python3-dev gfortran cmake" ;;
 *)
     echo "usage: install_deps.sh demo|check" >&2
     exit 2

@@ -1,0 +1,239 @@
+/* C++17 over tessera.h: handles that free themselves, spans, exceptions.
+ *
+ *     std::vector<int> offsets, columns;  std::vector<float> values, b, c;
+ *     auto a = tessera::matrix::csr<int, float>(m, k, offsets, columns, values);    // looks at the vectors, which must outlive it
+ *     auto product = tessera::spmm(a, tessera::dense<const float>(b, k, n), tessera::dense<float>(c, m, n));
+ *     product.execute();                                                            // C = A B
+ *
+ * What functions mean is said in tessera.h.  A call that fails throws tessera::error, with the sentence of tsr_last_error.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESSERA_HPP
+#define TESSERA_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "tessera/spgemm.h"
+#include "tessera/tessera.h"
+
+namespace tessera {
+
+class error : public std::runtime_error {
+  public:
+    explicit error(tsr_status status) : std::runtime_error(tsr_last_error()), status_(status) {}
+    tsr_status status() const noexcept { return status_; }
+
+  private:
+    tsr_status status_;
+};
+
+inline void check(tsr_status status)
+{
+    if (status != TSR_OK)
+        throw error(status);
+}
+
+/* Consecutive elements of somebody else's: std::span, which C++17 does not have. */
+template <class T> class span {
+  public:
+    constexpr span() noexcept = default;
+    constexpr span(T *data, std::size_t size) noexcept : data_(data), size_(size) {}
+    template <class C, class = std::enable_if_t<std::is_convertible_v<decltype(std::declval<C &>().data()), T *>>>
+    constexpr span(C &&container) : data_(container.data()), size_(container.size())
+    {
+    }
+    constexpr T *data() const noexcept { return data_; }
+    constexpr std::size_t size() const noexcept { return size_; }
+
+  private:
+    T *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/* The library's number of a C++ type. */
+template <class T> constexpr tsr_type type_of()
+{
+    using V = std::remove_cv_t<T>;
+    if constexpr (std::is_same_v<V, bool>)
+        return TSR_BOOL;
+    else if constexpr (std::is_same_v<V, float>)
+        return TSR_FP32;
+    else if constexpr (std::is_same_v<V, double>)
+        return TSR_FP64;
+    else {
+        static_assert(std::is_integral_v<V> && sizeof(V) <= 8, "a type of the GraphBLAS C API");
+        constexpr int log2 = sizeof(V) == 1 ? 0 : sizeof(V) == 2 ? 1 : sizeof(V) == 4 ? 2 : 3;
+        return static_cast<tsr_type>((std::is_signed_v<V> ? TSR_INT8 : TSR_UINT8) + log2);
+    }
+}
+
+template <class T> tsr_semiring plus_times() { return tsr_default_semiring(type_of<T>()); }
+
+/* A dense matrix in somebody else's memory; ld = 0: no padding. */
+template <class T> struct dense : tsr_dense {
+    dense(T *elements, std::int64_t rows, std::int64_t columns, tsr_layout order = TSR_ROW_MAJOR, std::int64_t leading = 0,
+          tsr_memory_space where = TSR_MEMORY_HOST)
+    {
+        data = const_cast<std::remove_const_t<T> *>(elements);
+        type = type_of<T>();
+        layout = order;
+        nrows = rows;
+        ncols = columns;
+        ld = leading ? leading : order == TSR_ROW_MAJOR ? columns : rows;
+        memory = where;
+    }
+    dense(span<T> elements, std::int64_t rows, std::int64_t columns, tsr_layout order = TSR_ROW_MAJOR)
+        : dense(elements.data(), rows, columns, order)
+    {
+        if (rows < 0 || columns < 0 || (columns && elements.size() / static_cast<std::size_t>(columns) < static_cast<std::size_t>(rows)))
+            throw std::invalid_argument("tessera::dense: fewer elements than rows times columns");
+    }
+};
+
+/* A sparse matrix. */
+class matrix {
+  public:
+    /* Offsets and indices are int, unsigned, or of 64 bits.  values may be empty: all ones of type T. */
+    template <class I, class T>
+    static matrix csr(std::int64_t nrows, std::int64_t ncols, span<const I> offsets, span<const I> indices, span<const T> values,
+                      unsigned flags = 0)
+    {
+        return make<I, T>(tsr_sparse_create_csr, nrows, ncols, nrows, offsets, indices, values, flags);
+    }
+    template <class I, class T>
+    static matrix csc(std::int64_t nrows, std::int64_t ncols, span<const I> offsets, span<const I> indices, span<const T> values,
+                      unsigned flags = 0)
+    {
+        return make<I, T>(tsr_sparse_create_csc, nrows, ncols, ncols, offsets, indices, values, flags);
+    }
+    /* Arrays as they are, in device memory for example. */
+    static matrix csr(std::int64_t nrows, std::int64_t ncols, const tsr_arrays &arrays, unsigned flags = 0)
+    {
+        tsr_sparse *made = nullptr;
+        check(tsr_sparse_create_csr(&made, nrows, ncols, &arrays, flags));
+        return matrix(made);
+    }
+    explicit matrix(tsr_sparse *owned) : handle_(owned) {} /* takes it over */
+
+    tsr_sparse *get() const noexcept { return handle_.get(); }
+    std::int64_t nrows() const { return size().first; }
+    std::int64_t ncols() const { return size().second; }
+    std::int64_t nvals() const
+    {
+        std::int64_t n = 0;
+        check(tsr_sparse_size(get(), nullptr, nullptr, &n));
+        return n;
+    }
+    void values_changed() { check(tsr_sparse_values_changed(get())); }
+    matrix &hint(tsr_op op, std::int64_t n, double expected_calls, tsr_precision precision = TSR_PRECISION_EXACT, bool deterministic = true)
+    {
+        check(tsr_sparse_hint(get(), op, n, expected_calls, precision, deterministic));
+        return *this;
+    }
+
+  private:
+    struct destroy {
+        void operator()(tsr_sparse *a) const noexcept { tsr_sparse_destroy(a); }
+    };
+
+    template <class I, class T, class Create>
+    static matrix make(Create create, std::int64_t nrows, std::int64_t ncols, std::int64_t vectors, span<const I> offsets,
+                       span<const I> indices, span<const T> values, unsigned flags)
+    {
+        static_assert(std::is_integral_v<I> && (sizeof(I) == 4 || (sizeof(I) == 8 && std::is_signed_v<I>)), "indices of 32 or 64 bits");
+        const std::size_t entries = offsets.size() ? static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) : 0;
+        if (vectors < 0 || offsets.size() != static_cast<std::size_t>(vectors) + 1 || indices.size() < entries ||
+            (values.size() && values.size() < entries))
+            throw std::invalid_argument("tessera::matrix: arrays shorter than the matrix");
+        tsr_arrays arrays{};
+        arrays.index_type = sizeof(I) == 4 ? TSR_INDEX_32 : TSR_INDEX_64;
+        arrays.offsets = offsets.data();
+        arrays.indices = indices.data();
+        arrays.type = type_of<T>();
+        arrays.values = values.size() ? values.data() : nullptr;
+        tsr_sparse *made = nullptr;
+        check(create(&made, nrows, ncols, &arrays, flags));
+        return matrix(made);
+    }
+    std::pair<std::int64_t, std::int64_t> size() const
+    {
+        std::int64_t rows = 0, columns = 0;
+        check(tsr_sparse_size(get(), &rows, &columns, nullptr));
+        return {rows, columns};
+    }
+
+    std::unique_ptr<tsr_sparse, destroy> handle_;
+};
+
+/* A planned product of a matrix, which must outlive it, with the operands it was planned for. */
+class plan {
+  public:
+    plan(tsr_op op, tsr_semiring semiring, const matrix &a, const tsr_dense &first, const tsr_dense &second, unsigned flags = 0)
+        : a_(a.get()), first_(first), second_(second)
+    {
+        tsr_plan *made = nullptr;
+        check(tsr_plan_create(&made, op, semiring, a_, &first, &second, flags));
+        handle_.reset(made);
+    }
+
+    tsr_plan *get() const noexcept { return handle_.get(); }
+    std::string explain() const { return tsr_plan_explain(get()); }
+    bool is_asynchronous() const noexcept { return tsr_plan_is_asynchronous(get()); }
+    std::size_t workspace_bytes() const noexcept { return tsr_plan_workspace_bytes(get()); }
+    void set_workspace(void *workspace, std::size_t bytes) { check(tsr_plan_set_workspace(get(), workspace, bytes)); }
+
+    /* C = alpha op(A) B + beta C, on the operands of the plan or on others like them. */
+    void execute(double alpha = 1, double beta = 0, void *stream = nullptr) const { execute(first_, second_, alpha, beta, stream); }
+    void execute(const tsr_dense &b, const tsr_dense &c, double alpha = 1, double beta = 0, void *stream = nullptr) const
+    {
+        check(tsr_execute(get(), alpha, a_, &b, beta, &c, stream));
+    }
+    /* SDDMM into one value for each entry of S. */
+    template <class T> void execute_sddmm(span<T> values, double alpha = 1, double beta = 0, void *stream = nullptr) const
+    {
+        check(tsr_execute_sddmm(get(), alpha, &first_, &second_, beta, a_, values.data(), stream));
+    }
+
+  private:
+    struct destroy {
+        void operator()(tsr_plan *p) const noexcept { tsr_plan_destroy(p); }
+    };
+    tsr_sparse *a_;
+    tsr_dense first_, second_;
+    std::unique_ptr<tsr_plan, destroy> handle_;
+};
+
+/* C = op(A) B with plus and times of C's type. */
+template <class B, class C> plan spmm(const matrix &a, const dense<B> &b, const dense<C> &c, unsigned flags = 0)
+{
+    return plan(TSR_OP_SPMM, plus_times<C>(), a, b, c, flags);
+}
+
+/* The values of a pattern of X Y, with plus and times of X's type. */
+template <class X, class Y> plan sddmm(const matrix &s, const dense<X> &x, const dense<Y> &y, unsigned flags = 0)
+{
+    return plan(TSR_OP_SDDMM, plus_times<X>(), s, x, y, flags);
+}
+
+/* A B as a new matrix; flags of tessera/spgemm.h. */
+inline matrix multiply(tsr_semiring semiring, const matrix &a, const matrix &b, unsigned flags = 0)
+{
+    struct destroy {
+        void operator()(tsr_spgemm_plan *p) const noexcept { tsr_spgemm_plan_destroy(p); }
+    };
+    tsr_spgemm_plan *planned = nullptr;
+    check(tsr_spgemm_plan_create(&planned, semiring, a.get(), b.get(), flags));
+    const std::unique_ptr<tsr_spgemm_plan, destroy> kept(planned);
+    tsr_sparse *made = nullptr;
+    check(tsr_spgemm_execute_new(planned, &made));
+    return matrix(made);
+}
+
+} // namespace tessera
+
+#endif
