@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "tessera/spgemm.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +49,9 @@ static bool is_known(tsr_semiring s)
 
 static tsr_status status_of(tsr_status status)
 {
-    return status == TSR_DECLINED ? TSR_NOT_SUPPORTED : status;
+    if (status == TSR_DECLINED)
+        return tsr_native_fail(TSR_NOT_SUPPORTED, "no backend computes the product: its vectors are too long");
+    return status == TSR_OUT_OF_MEMORY ? tsr_native_no_memory() : status;
 }
 
 /* ---- plans ---- */
@@ -70,17 +71,22 @@ static tsr_status count(tsr_spgemm_plan *plan)
 tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring, const tsr_sparse *a, const tsr_sparse *b, unsigned flags)
 {
     const unsigned all = TSR_SPGEMM_TRANSPOSE_A | TSR_SPGEMM_TRANSPOSE_B | TSR_SPGEMM_BY_COLUMN;
-    if (!plan || !a || !b || (flags & ~all) || !is_known(semiring))
-        return TSR_INVALID_VALUE;
+    if (!plan || !a || !b)
+        return tsr_native_null(!plan ? "plan" : !a ? "a" : "b");
+    if (flags & ~all)
+        return tsr_native_fail(TSR_INVALID_VALUE, "flags = %#x has unknown bits", flags);
+    if (!is_known(semiring))
+        return tsr_native_fail(TSR_INVALID_VALUE, "semiring of type %d, add %d, mul %d is none", (int)semiring.type, (int)semiring.add,
+                               (int)semiring.mul);
     const tsr_view va = flags & TSR_SPGEMM_TRANSPOSE_A ? tsr_view_transposed(a->view) : a->view;
     const tsr_view vb = flags & TSR_SPGEMM_TRANSPOSE_B ? tsr_view_transposed(b->view) : b->view;
     if (va.ncols != vb.nrows)
-        return TSR_DIMENSION_MISMATCH;
+        return tsr_native_fail(TSR_DIMENSION_MISMATCH, "op(A) has %lld columns, op(B) has %lld rows", (long long)va.ncols, (long long)vb.nrows);
     tsr_spgemm_plan *made = calloc(1, sizeof *made);
     if (!made)
-        return TSR_OUT_OF_MEMORY;
+        return tsr_native_no_memory();
     made->product = (tsr_spgemm){.semiring = semiring, .m = va.nrows, .n = vb.ncols, .k = va.ncols, .a = va, .b = vb, .sorted = true,
-                                 .c_by_col = flags & TSR_SPGEMM_BY_COLUMN, .nthreads = omp_get_max_threads()};
+                                 .c_by_col = flags & TSR_SPGEMM_BY_COLUMN, .nthreads = tsr_native_threads()};
     const tsr_status status = count(made);
     if (status != TSR_OK) {
         free(made);
@@ -95,7 +101,7 @@ tsr_status tsr_spgemm_plan_size(const tsr_spgemm_plan *plan, int64_t *nrows, int
 {
     int64_t unused;
     if (!plan)
-        return TSR_INVALID_VALUE;
+        return tsr_native_null("plan");
     *(nrows ? nrows : &unused) = plan->product.m;
     *(ncols ? ncols : &unused) = plan->product.n;
     *(nvals ? nvals : &unused) = plan->size.nvals;
@@ -120,7 +126,7 @@ static tsr_status fill(const tsr_spgemm *product, const tsr_spgemm_c *c)
     tsr_spgemm_size size;
     tsr_status status = tsr_cpu_spgemm_count(&work, product, NULL, &size);
     if (status != TSR_OK)
-        return status_of(status);
+        return status;
     status = tsr_cpu_spgemm_fill(work, c);
     tsr_cpu_spgemm_free(work);
     return status;
@@ -157,14 +163,17 @@ static bool fits(const tsr_spgemm_plan *plan)
 tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_type, void *offsets, void *indices, void *values)
 {
     const bool narrow = index_type == TSR_INDEX_32;
-    if (!plan || !offsets || !indices || !values || (unsigned)index_type > TSR_INDEX_64 || (narrow && !fits(plan)))
-        return TSR_INVALID_VALUE;
+    if (!plan || !offsets || !indices || !values)
+        return tsr_native_null(!plan ? "plan" : !offsets ? "offsets" : !indices ? "indices" : "values");
+    if ((unsigned)index_type > TSR_INDEX_64 || (narrow && !fits(plan)))
+        return tsr_native_fail(TSR_INVALID_VALUE, "index_type = %d is unknown, or too narrow for %lld entries", (int)index_type,
+                               (long long)plan->size.nvals);
     const int64_t vectors = plan->size.nvec;
     int64_t *p = narrow ? malloc((size_t)(vectors + 1) * sizeof *p) : offsets;
     if (!p)
-        return TSR_OUT_OF_MEMORY;
+        return tsr_native_no_memory();
     const tsr_spgemm_c c = {.p = p, .i = indices, .x = values, .index_size = narrow ? 4 : 8};
-    const tsr_status status = compute(plan, &c);
+    const tsr_status status = status_of(compute(plan, &c));
     for (int64_t v = 0; narrow && status == TSR_OK && v <= vectors; v++)
         ((uint32_t *)offsets)[v] = (uint32_t)p[v];
     if (narrow)
@@ -175,11 +184,11 @@ tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_
 tsr_status tsr_spgemm_execute_new(const tsr_spgemm_plan *plan, tsr_sparse **c)
 {
     if (!plan || !c)
-        return TSR_INVALID_VALUE;
+        return tsr_native_null(plan ? "c" : "plan");
     const size_t entries = (size_t)(plan->size.nvals > 0 ? plan->size.nvals : 1);
     int64_t *p = malloc((size_t)(plan->size.nvec + 1) * sizeof *p), *i = malloc(entries * sizeof *i);
     void *x = malloc(entries * tsr_type_size(plan->product.semiring.type));
-    tsr_status status = p && i && x ? tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x) : TSR_OUT_OF_MEMORY;
+    tsr_status status = p && i && x ? tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x) : tsr_native_no_memory();
     const tsr_arrays arrays = {.index_type = TSR_INDEX_64, .offsets = p, .indices = i, .type = plan->product.semiring.type, .values = x};
     if (status == TSR_OK)
         status = (plan->product.c_by_col ? tsr_sparse_create_csc : tsr_sparse_create_csr)(c, plan->product.m, plan->product.n, &arrays,

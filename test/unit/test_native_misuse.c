@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "test/threads.h"
-#include "tessera/tessera.h"
+#include "tessera/spgemm.h"
 
 enum { CALLS = 400, N = 3 };
 static uint64_t seed = 1, state_of_random;
@@ -175,6 +175,26 @@ static void misuse_execute(void)
     tsr_sparse_destroy(other);
 }
 
+static void misuse_sparse_product(void)
+{
+    tsr_sparse *a = right_matrix(), *product = NULL;
+    tsr_spgemm_plan *plan = NULL;
+    int64_t offsets[N + 1], indices[N * N], size;
+    float entries[N * N];
+    if (judge(tsr_spgemm_plan_create(rarely() ? NULL : &plan, any_semiring(), rarely() ? NULL : a, rarely() ? NULL : a, any_flags((unsigned)below(8))))) {
+        const tsr_spgemm_plan *given = rarely() ? NULL : plan;
+        judge(tsr_spgemm_plan_size(given, NULL, &size, rarely() ? NULL : &size));
+        judge(tsr_spgemm_execute_new(given, rarely() ? NULL : &product));
+        tsr_spgemm_plan_destroy(plan);
+        tsr_sparse_destroy(product);
+    }
+    assert_int_equal(tsr_spgemm_plan_create(&plan, tsr_default_semiring(TSR_FP32), a, a, 0), TSR_OK);
+    judge(tsr_spgemm_execute(rarely() ? NULL : plan, (tsr_index_type)(rarely() ? 9 : TSR_INDEX_64), rarely() ? NULL : offsets,
+                             rarely() ? NULL : indices, rarely() ? NULL : entries));
+    tsr_spgemm_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
 static void misuse_settings(void)
 {
     static const char *const names[] = {"mode", "min_work", "nonsense", "", "device", "check_pointers"};
@@ -207,6 +227,7 @@ static void test_create(void **state) { (void)state; often(misuse_create, 8); }
 static void test_matrix(void **state) { (void)state; often(misuse_matrix, 6); }
 static void test_plan(void **state) { (void)state; often(misuse_plan, 24); }
 static void test_execute(void **state) { (void)state; often(misuse_execute, 10); }
+static void test_sparse_product(void **state) { (void)state; often(misuse_sparse_product, 12); }
 static void test_settings(void **state) { (void)state; often(misuse_settings, 6); }
 
 /* ---- sentences ---- */
@@ -298,7 +319,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_create), cmocka_unit_test(test_matrix), cmocka_unit_test(test_plan), cmocka_unit_test(test_execute),
-        cmocka_unit_test(test_settings), cmocka_unit_test(test_sentences_name_argument_and_value),
+        cmocka_unit_test(test_settings), cmocka_unit_test(test_sparse_product), cmocka_unit_test(test_sentences_name_argument_and_value),
         cmocka_unit_test(test_errors_belong_to_threads), cmocka_unit_test(test_log), cmocka_unit_test(test_threads_change_nothing),
     };
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : seed;
