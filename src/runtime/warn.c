@@ -131,23 +131,6 @@ static void write_locked(const char *key, const char *format, va_list args)
     tsr_write_all(STDERR_FILENO, line, end + 1, 0);
 }
 
-void tsr_warn_set_log(void (*log)(void *context, const char *message), void *context)
-{
-    pthread_mutex_lock(&lock);
-    log_function = log;
-    log_context = context;
-    pthread_mutex_unlock(&lock);
-}
-
-void tsr_warn_log(const char *message)
-{
-    pthread_mutex_lock(&lock);
-    if (log_function) {
-        log_function(log_context, message);
-    }
-    pthread_mutex_unlock(&lock);
-}
-
 static void before_fork(void)
 {
     pthread_mutex_lock(&lock);
@@ -161,6 +144,25 @@ static void after_fork(void)
 static void register_fork(void)
 {
     pthread_atfork(before_fork, after_fork, after_fork);
+}
+
+void tsr_warn_set_log(void (*log)(void *context, const char *message), void *context)
+{
+    pthread_once(&fork_once, register_fork);
+    pthread_mutex_lock(&lock);
+    log_function = log;
+    log_context = context;
+    pthread_mutex_unlock(&lock);
+}
+
+void tsr_warn_log(const char *message)
+{
+    pthread_once(&fork_once, register_fork);
+    pthread_mutex_lock(&lock);
+    if (log_function) {
+        log_function(log_context, message);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 void tsr_warn_once(const char *key, const char *format, ...)
