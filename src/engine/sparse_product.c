@@ -10,10 +10,7 @@
 #include "src/engine/engine.h"
 #include "src/engine/operands.h"
 #include "src/engine/sparse_product.h"
-#include "src/policy/route.h"
-#include "src/policy/sparse_product.h"
 #include "src/runtime/backends.h"
-#include "src/runtime/config.h"
 #include "src/runtime/trace.h"
 
 static const char *resolve(tsr_call *call)
@@ -22,43 +19,9 @@ static const char *resolve(tsr_call *call)
     return NULL;
 }
 
-/* ---- the decision ---- */
+/* ---- the product ---- */
 
-enum { SAMPLES = 512 };
-
-/* Entries of line k of a matrix held by such lines. */
-static double length_of(const tsr_view *b, int64_t k)
-{
-    if (b->format != TSR_HYPERSPARSE)
-        return (double)(b->p[k + 1] - b->p[k]);
-    int64_t lo = 0, hi = b->nvec;
-    while (lo < hi) {
-        const int64_t mid = lo + (hi - lo) / 2;
-        if (b->h[mid] < k)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < b->nvec && b->h[lo] == k ? (double)(b->p[lo + 1] - b->p[lo]) : 0;
-}
-
-/* Products of C by row, from a few of A's entries.  An operand held by column will be flipped: then by averages. */
-static double estimate_work(const tsr_spgemm *s)
-{
-    const tsr_view *a = &s->a, *b = &s->b;
-    const int64_t n = a->nvals < SAMPLES ? a->nvals : SAMPLES;
-    double sum = 0;
-    if (b->by_col || n == 0)
-        return s->k > 0 ? (double)a->nvals * ((double)b->nvals / (double)s->k) : 0;
-    for (int64_t q = 0; q < n; q++) {
-        const int64_t e = (int64_t)((double)a->nvals / (double)n * ((double)q + 0.5));
-        const int64_t minor = a->index_size == 4 ? (int64_t)((const uint32_t *)a->i)[e] : ((const int64_t *)a->i)[e];
-        sum += a->by_col ? (double)b->nvals / (double)s->k : length_of(b, minor);
-    }
-    return sum / (double)n * (double)a->nvals;
-}
-
-static tsr_spgemm product_of(const tsr_call *call)
+tsr_spgemm tsr_sparse_product_of(const tsr_call *call)
 {
     const tsr_product *p = &call->product;
     const bool masked = call->given.M;
@@ -68,91 +31,13 @@ static tsr_spgemm product_of(const tsr_call *call)
                         .c_by_col = p->c_by_col, .nthreads = p->nthreads};
 }
 
-static tsr_sparse_product_features features_of(const tsr_spgemm *product)
-{
-    const tsr_spgemm s = tsr_spgemm_by_row(product);
-    return (tsr_sparse_product_features){.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + s.mask.nvals),
-                                         .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
-                                                             (s.mask.by_col ? s.mask.nvals : 0)),
-                                         .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
-                                         .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .nthreads = s.nthreads};
-}
-
-/* As a device gets it: types as they will be; of a pattern it finds the structure. */
-static tsr_product product_there(const tsr_spgemm *s)
+tsr_product tsr_sparse_product_there(const tsr_spgemm *s)
 {
     const tsr_semiring structure = {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}, semiring = s->pattern ? structure : s->semiring;
     tsr_product p = {.semiring = semiring, .m = s->m, .n = s->n, .k = s->k, .a = s->a, .b = s->b, .c_by_col = s->c_by_col,
                      .nthreads = s->nthreads};
     p.a.type = p.b.type = semiring.type;
     return p;
-}
-
-/* What is built of an operand that is about to be overwritten would be stale. */
-static tsr_record *record_of(const tsr_call *call, const void *handle)
-{
-    return handle == call->given.C ? NULL : call->door->record(handle, true);
-}
-
-static bool gpu_is_wanted(double other, double gain, double expected_calls)
-{
-    const tsr_config *config = tsr_config_get();
-    if (tsr_engine_by_reference() || config->mode == TSR_MODE_CPU)
-        return false;
-    if (config->mode == TSR_MODE_GPU || config->eager)
-        return true;
-    return other >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(tsr_start_pays(gain, expected_calls)));
-}
-
-/* The GPU, if it may compute what takes `other` ms elsewhere. */
-static const tsr_backend *gpu_for(const tsr_spgemm *s, const tsr_sparse_product_features *f, double other, double expected_calls)
-{
-    const tsr_product there = product_there(s);
-    const bool wanted = !s->masked && gpu_is_wanted(other, other - tsr_sparse_product_gpu_ms(f), expected_calls);
-    const tsr_backend *gpu = wanted ? tsr_backend_gpu() : NULL;
-    return gpu && gpu->sparse && gpu->sparse->supports(&there) ? gpu : NULL;
-}
-
-static bool gpu_pays(const tsr_sparse_product_features *f, double other)
-{
-    return tsr_config_get()->mode == TSR_MODE_GPU || tsr_sparse_product_gpu_ms(f) < other * TSR_ROUTE_MARGIN;
-}
-
-/* Instead of what was decided. */
-static void consider_gpu(tsr_call *call, const tsr_spgemm *s, tsr_sparse_product_features *f)
-{
-    tsr_decision *d = &call->decision;
-    const double other = d->backend ? tsr_sparse_product_cpu_ms(f) : d->forward_ms;
-    const tsr_backend *gpu = gpu_for(s, f, other, call->expected_calls);
-    if (!gpu)
-        return;
-    call->a.record = record_of(call, call->a.handle);
-    call->b.record = record_of(call, call->b.handle);
-    f->there = tsr_operands_kept(call, gpu);
-    if (!gpu_pays(f, other))
-        return;
-    d->backend = gpu;
-    d->predicted_ms = tsr_sparse_product_gpu_ms(f);
-    if (tsr_trace_wanted())
-        snprintf(d->reason, sizeof d->reason, "%spredicted %.3g ms, host %.3g ms", tsr_config_get()->mode == TSR_MODE_GPU ? "forced; " : "",
-                 d->predicted_ms, other);
-}
-
-static void decide(tsr_call *call)
-{
-    tsr_decision *d = &call->decision;
-    const tsr_spgemm s = product_of(call);
-    tsr_sparse_product_features f = features_of(&s);
-    const char *why = tsr_sparse_product_pays(&f);
-    *d = (tsr_decision){.predicted_ms = -1, .forward_ms = tsr_sparse_product_suitesparse_ms(&f), .observed_ms = -1};
-    if (tsr_config_get()->disabled & TSR_DISABLE_SPGEMM) {
-        snprintf(d->reason, sizeof d->reason, "disabled");
-        return;
-    }
-    if (!why || tsr_config_forces_cpu())
-        d->backend = tsr_backend_cpu();
-    snprintf(d->reason, sizeof d->reason, "%s", why ? why : "sparse times sparse");
-    consider_gpu(call, &s, &f);
 }
 
 /* ---- memory ---- */
@@ -251,7 +136,7 @@ static tsr_status multiply_by_reference(tsr_call *call, const tsr_spgemm *s)
 
 static tsr_status multiply(tsr_call *call, const tsr_product *ready)
 {
-    tsr_spgemm s = product_of(call);
+    tsr_spgemm s = tsr_sparse_product_of(call);
     tsr_spgemm_work *work;
     tsr_spgemm_size size;
     const tsr_spgemm_memory memory = {resize, release, call->door->memory};
@@ -283,7 +168,7 @@ static tsr_status multiply_here(tsr_call *call)
 /* The vectors of C are those of A, as on the host. */
 static tsr_spgemm_size size_of(const tsr_call *call, int64_t nvals, const int64_t **names)
 {
-    const tsr_spgemm plain = product_of(call), s = tsr_spgemm_by_row(&plain);
+    const tsr_spgemm plain = tsr_sparse_product_of(call), s = tsr_spgemm_by_row(&plain);
     const bool hyper = s.a.format == TSR_HYPERSPARSE && !s.a.by_col;
     *names = hyper ? s.a.h : NULL;
     return (tsr_spgemm_size){.nvec = hyper ? s.a.nvec : s.m, .nvals = nvals, .hyper = hyper, .sorted = true};
@@ -315,13 +200,13 @@ static tsr_status try_there(tsr_call *call, bool all, bool *kept)
 {
     const tsr_backend_sparse *sparse = call->decision.backend->sparse;
     tsr_sparse_result result = {.pattern = call->one_value};
-    const tsr_spgemm s = product_of(call);
+    const tsr_spgemm s = tsr_sparse_product_of(call);
     tsr_operands held;
     tsr_product ready;
     void *c = NULL;
     tsr_status status = tsr_operands_prepare(&held, &ready, call, &call->decision, all);
     *kept = held.kept;
-    ready.semiring = product_there(&s).semiring;
+    ready.semiring = tsr_sparse_product_there(&s).semiring;
     if (status == TSR_OK)
         status = sparse->multiply(&c, &ready, &result);
     if (status == TSR_OK)
@@ -363,28 +248,16 @@ static tsr_status run(tsr_call *call)
 
 /* ---- for a door whose arrays are the caller's ---- */
 
-const tsr_backend *tsr_engine_spgemm_device(const tsr_spgemm *s, const tsr_spgemm_size *size)
-{
-    tsr_sparse_product_features f = features_of(s);
-    f.work = size->work;
-    f.entries = (double)size->nvals;
-    const double other = tsr_sparse_product_cpu_ms(&f);
-    if (tsr_config_get()->disabled & TSR_DISABLE_SPGEMM)
-        return NULL;
-    const tsr_backend *gpu = gpu_for(s, &f, other, 0);
-    return gpu && gpu_pays(&f, other) ? gpu : NULL;
-}
-
 static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
                                 int64_t *moved)
 {
-    const tsr_product there = product_there(s);
+    const tsr_product there = tsr_sparse_product_there(s);
     tsr_sparse_result result = {.pattern = s->pattern, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
     void *held;
     tsr_status status = device->sparse->multiply(&held, &there, &result);
     if (status != TSR_OK)
         return status;
-    status = result.nvals == size->nvals ? device->sparse->download(held, &result) : TSR_INTERNAL_ERROR;
+    status = result.nvals == size->nvals ? device->sparse->download(held, &result) : TSR_DECLINED;
     device->sparse->drop(held);
     *moved = result.bytes_moved;
     return status;
@@ -412,5 +285,5 @@ static void describe(char *text, size_t size, const tsr_call *call)
                  (long long)p->n, (long long)p->a.nvals);
 }
 
-const tsr_operation tsr_sparse_product_operation = {.resolve = resolve, .decide = decide, .run = run, .describe = describe,
+const tsr_operation tsr_sparse_product_operation = {.resolve = resolve, .decide = tsr_sparse_product_decide, .run = run, .describe = describe,
                                                     .kernel = "spgemm"};

@@ -1,9 +1,18 @@
-/* Sparse times sparse for a door whose arrays are the caller's: the CPU kernel's two steps, count and fill, as they are; and a device.
+/* Sparse times sparse: what its files share; for a door whose arrays are the caller's the CPU kernel's two steps, count and fill, as they are,
+ * and a device.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_ENGINE_SPARSE_PRODUCT_H
 #define TSR_ENGINE_SPARSE_PRODUCT_H
 
 #include "kernels/spgemm.h"
+#include "src/engine/call.h"
+
+/* The product of a call, and as a device gets it: types as they will be; of a pattern it finds the structure. */
+tsr_spgemm tsr_sparse_product_of(const tsr_call *call);
+tsr_product tsr_sparse_product_there(const tsr_spgemm *product);
+
+/* call->decision (sparse_decide.c). */
+void tsr_sparse_product_decide(tsr_call *call);
 
 /* The GPU, if it is expected to be faster with operands and C on the host, or asked for; NULL: the host.  Counts towards starting it. */
 const tsr_backend *tsr_engine_spgemm_device(const tsr_spgemm *product, const tsr_spgemm_size *size);

@@ -60,6 +60,7 @@ Everything else is forwarded to SuiteSparse. "Real types" are the eleven built-i
 | sparse vector × sparse matrix | real types | as above | sparse vector, or at most 64 rows or columns | – | yes |
 | sampled dense × dense, `C<S> = X·Y'` | real types | as above | full X and Y, sparse mask | yes | yes |
 | `C<M> = A·B` of sparse A, B, M | real types | as above | sparse, mask not complemented | yes | yes |
+| `C = A·B`, `C<!M> = A·B` of sparse A, B, M | real types | as above | sparse or hypersparse | yes, from 65,536 products on | without a mask |
 | full × full | FP32, FP64 | plus_times | full | yes | yes |
 | apply, eWiseAdd, eWiseMult, select, assign, extract of all | real types | built-in | full, bitmap | where SuiteSparse is slower than memory | where an operand is there already |
 | reduce, transpose | real types | built-in monoids | full, bitmap | – | where the operand is there already |
