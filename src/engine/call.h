@@ -66,6 +66,7 @@ typedef struct tsr_decision {
     uint64_t alike;             /* … and that of others with other counts */
     uint64_t away;              /* the same of one whose operands are downloaded for it */
     double observed_ms;         /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
+    double move_ms;             /* … and what it takes to bring A there */
     bool build_a;               /* build (or use) the representation below */
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
 } tsr_decision;
@@ -233,7 +234,9 @@ typedef struct tsr_call {
         tsr_extraction extraction; /* of a compressed matrix, or by places only of a full vector */
     } of;
     bool b_sparse;     /* the host holds b sparse; product.b is the bitmap that would be made of it: x tells that there are values */
-    tsr_view sparse;   /* … as the host holds it */
+    tsr_view sparse;   /* … as the host holds it, also where `positions` */
+    bool positions;    /* b, a vector, stands for the places of its entries, plus offset: their values do not count */
+    int64_t offset;
 
     /* ---- what the price depends on ---- */
     bool may_forward;  /* SuiteSparse is a route */

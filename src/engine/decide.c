@@ -257,7 +257,7 @@ static void consider_gpu(const tsr_call *call, const tsr_features *f, tsr_decisi
         explain(d, ", SuiteSparse %.3g ms", d->forward_ms);
 }
 
-/* ---- products with an iso result ---- */
+/* ---- searches: products with an iso result, or of places ---- */
 
 /* Share of the entries of A that are looked at: those of the entries of a sparse vector, or up to the first hit. */
 static double searched_share(const tsr_features *f)
@@ -281,27 +281,33 @@ static double upload_ms(const tsr_features *f)
     return tsr_predict_gpu_ms(f) - tsr_predict_gpu_ms(&g);
 }
 
-/* Has been lost without the GPU what uploading A costs, and does it run? */
-static bool has_lost_enough(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
+/* A pull is computed there when its loop has moved, a push when pulls of such matrices have. */
+static bool is_there(const tsr_call *call)
 {
-    const double price = upload_ms(f), least = price > TSR_GPU_LOST_MS ? price : TSR_GPU_LOST_MS;
-    const double lost = tsr_record_regret(call->a.record, device_key(call, d), 0.0);
-    if (tsr_config_get()->eager)
-        return true;
-    return lost >= least && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(tsr_start_regained(lost - price)));
+    const uint64_t account = call->remote.account;
+    const tsr_product *p = &call->product;
+    const double entries = (double)p->a.nvals, sides = (double)(p->m + p->k);
+    if (tsr_config_get()->eager || !tsr_backend_gpu_asked())
+        return tsr_config_get()->eager;
+    if (!account)
+        return tsr_stay_is_searched(entries, sides);
+    tsr_stay_set_searched(entries, sides, call->remote.settled);
+    if (call->remote.settled)
+        tsr_stay_starts(account, true, tsr_engine_clock_ms());
+    return call->remote.settled;
 }
 
-/* A search of SuiteSparse ends at the first hit, so what it takes is not predicted but measured.  What the GPU would have gained, in a
- * loop that has settled there, is added up; when that is enough, it computes such products of A. */
-static void decide_iso(const tsr_call *call, const tsr_features *f, tsr_decision *d)
+/* What SuiteSparse takes is not predicted but measured; what the GPU would have gained, in a loop that has settled there, is added up. */
+static void decide_search(const tsr_call *call, const tsr_features *f, tsr_decision *d)
 {
-    forward(d, "iso result: SuiteSparse has a special case");
+    forward(d, call->positions ? "a search: SuiteSparse ends at the first hit" : "iso result: SuiteSparse has a special case");
     if (tsr_config_get()->mode == TSR_MODE_CPU || !call->in_place || !may_settle(call) || !call->a.record || tsr_engine_by_reference())
         return;
     if (tsr_work_of(f) < TSR_OBSERVED_LEAST)
         return;
     d->observed_ms = search_ms(f);
-    const tsr_backend *gpu = has_lost_enough(call, f, d) ? gpu_that_takes(call) : NULL;
+    d->move_ms = upload_ms(f);
+    const tsr_backend *gpu = is_there(call) ? gpu_that_takes(call) : NULL;
     if (!gpu)
         return;
     d->backend = gpu;
@@ -312,8 +318,14 @@ static void decide_iso(const tsr_call *call, const tsr_features *f, tsr_decision
 
 void tsr_engine_observe(const tsr_call *call, const tsr_decision *d, double ms)
 {
-    double lost = tsr_record_regret(call->a.record, device_key(call, d), 0.0), gain = ms - d->observed_ms;
-    tsr_record_regret(call->a.record, device_key(call, d), gain > -lost ? gain : -lost);
+    const uint64_t account = call->remote.account;
+    const double gain = ms - d->observed_ms;
+    if (!account)
+        return;
+    tsr_stay_starts(account, false, tsr_engine_clock_ms() - ms);
+    tsr_stay_missed(account, gain, d->move_ms);
+    if (!tsr_backend_gpu_asked())
+        tsr_engine_starts_gpu(tsr_start_pays(gain, 0));
 }
 
 bool tsr_engine_gpu_multiplies(const tsr_call *call)
@@ -421,8 +433,8 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
     if (!allowed(call, d))
         return;
     wanted_reps(call, d);
-    if (call->one_value && tsr_config_get()->mode != TSR_MODE_GPU && !tsr_config_forces_cpu()) {
-        decide_iso(call, &f, d);
+    if (tsr_is_search(call) && tsr_config_get()->mode != TSR_MODE_GPU && !tsr_config_forces_cpu()) {
+        decide_search(call, &f, d);
         return;
     }
     double before = (call->b.absent ? tsr_predict_download_ms(&f) : 0) + tsr_predict_settle_ms(call->waiting, f.nthreads);

@@ -66,6 +66,12 @@ bool tsr_engine_result_full(const tsr_call *call);
 /* Will the product of this decision be joined to a C that is there (result->c)? */
 bool tsr_engine_joins(const tsr_call *call, const tsr_decision *decision);
 
+/* SuiteSparse ends at the first hit, so that nobody predicts what it takes. */
+static inline bool tsr_is_search(const tsr_call *call)
+{
+    return call->one_value || call->positions;
+}
+
 /* Operands that only a device can read: nobody else computes the product then. */
 static inline bool tsr_reads_device(const tsr_call *call)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/types.h"
+#include "src/engine/attempt.h"
 #include "src/engine/contents.h"
 #include "src/engine/elementwise.h"
 #include "src/engine/engine.h"
@@ -79,13 +80,15 @@ static bool plan_update(tsr_call *call)
     return wanted || r->trial;
 }
 
-/* May a loop of such products move to the device?  There operands are not cast. */
+/* May a loop of such products move to the device?  There operands are not cast.  Of a search its pulls have an account, what pushes follows
+ * them: how many there are does not depend on where they are computed. */
 static bool may_move(const tsr_call *call)
 {
     const tsr_config *config = tsr_config_get();
     const tsr_product *p = &call->product;
-    return config->mode == TSR_MODE_AUTO && !config->eager && call->may_forward && !call->one_value && !call->b_sparse &&
-           !(config->disabled & TSR_DISABLE_RESIDENCY) && (p->b.type == p->semiring.type || !tsr_reads_b(p));
+    const bool fits = p->b.type == p->semiring.type || !tsr_reads_b(p), pushes = tsr_is_search(call) && p->a.by_col;
+    return config->mode == TSR_MODE_AUTO && !config->eager && call->may_forward && !call->b_sparse && !pushes && fits &&
+           !(config->disabled & TSR_DISABLE_RESIDENCY);
 }
 
 /* Before the product is priced: what need not be downloaded counts. */
@@ -262,11 +265,12 @@ static tsr_status run_masked(tsr_call *call)
     return status == TSR_OK && !r->stays && !compact(call) ? TSR_OUT_OF_MEMORY : status;
 }
 
-/* b, which the host holds sparse, becomes a bitmap on the device. */
-static tsr_status upload_sparse(tsr_call *call)
+/* b, which the host holds, becomes a bitmap on the device, or full. */
+static tsr_status upload_b(tsr_call *call)
 {
     const tsr_view held = call->b.transposed ? tsr_view_transposed(call->sparse) : call->sparse;
-    call->b.array = call->door->array(call->b.handle);
+    if (!call->b.array)
+        call->b.array = call->door->array(call->b.handle);
     const tsr_status status =
         call->b.array ? TSR_OK : tsr_contents_upload(&call->b, &held, call->door, call->decision.backend, &call->moved);
     if (status != TSR_OK)
@@ -276,11 +280,35 @@ static tsr_status upload_sparse(tsr_call *call)
     return TSR_OK;
 }
 
+/* In the place of b's values. */
+static tsr_status number_places(tsr_call *call)
+{
+    const tsr_backend_arrays *arrays = call->decision.backend->arrays;
+    const tsr_places places = {.value = call->product.b_value, .vectors = 1, .length = call->product.k, .by_place = 1, .offset = call->offset};
+    const tsr_type type = call->product.semiring.type;
+    void *wide = NULL;
+    tsr_status status = TSR_ATTEMPT(arrays->places(&places, &wide));
+    call->b.made = wide;
+    if (status == TSR_OK && type != TSR_INT64) {
+        status = TSR_ATTEMPT(arrays->cast(wide, TSR_INT64, type, &call->b.made));
+        arrays->drop(wide);
+        call->b.made = status == TSR_OK ? call->b.made : NULL;
+    }
+    call->product.b_value = call->b.made;
+    return status;
+}
+
+static tsr_status bring_b(tsr_call *call)
+{
+    const tsr_status status = call->b_sparse || call->positions ? upload_b(call) : TSR_OK;
+    return status == TSR_OK && call->positions ? number_places(call) : status;
+}
+
 static tsr_status run(tsr_call *call)
 {
-    const tsr_status uploaded = call->b_sparse ? upload_sparse(call) : TSR_OK;
-    if (uploaded != TSR_OK)
-        return uploaded;
+    const tsr_status brought = bring_b(call);
+    if (brought != TSR_OK)
+        return brought;
     if (!call->remote.stays)
         use_blocks(call);
     return tsr_is_masked(call->product.op) ? run_masked(call) : run_dense(call);

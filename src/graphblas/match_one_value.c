@@ -38,7 +38,8 @@ static bool has_every_entry(const tsr_view *v, const tsr_device_array *value)
 static one_valued operands_of_one_value(const tsr_call *call)
 {
     const tsr_view *a = &call->product.a, *b = call->b_sparse ? &call->sparse : &call->product.b;
-    one_valued is = {one_value(a, call->a.array, call->a.handle), one_value(b, call->b.array, call->b.handle), false, false};
+    one_valued is = {.a = one_value(a, call->a.array, call->a.handle),
+                     .b = !call->positions && one_value(b, call->b.array, call->b.handle)};
     is.scales = is_diagonal(a) || is_diagonal(b);
     is.full = (is.a || !tsr_reads_a(&call->product)) && (is.b || !tsr_reads_b(&call->product)) && has_every_entry(a, call->a.array) &&
               has_every_entry(b, call->b.array);

@@ -125,16 +125,26 @@ static const char *check_shapes(const matcher *s)
     return NULL;
 }
 
+/* vxm calls mul with the vector first; places of the vector's entries are the same in both. */
+static bool match_semiring(matcher *s)
+{
+    const tsr_arguments *c = s->call;
+    tsr_call *out = s->out;
+    tsr_semiring *semiring = &out->product.semiring;
+    if (!tsr_match_semiring(semiring, c->semiring))
+        return out->positions = s->values && c->vector && tsr_match_positions(semiring, &out->offset, c->semiring);
+    if (c->flip)
+        semiring->mul = tsr_mul_swapped(semiring->mul);
+    return true;
+}
+
 static const char *check_operators(matcher *s)
 {
     const tsr_arguments *c = s->call;
-    tsr_semiring *semiring = &s->out->product.semiring;
     if (!c->C || !c->A || !c->B || !c->semiring)
         return "a handle is null";
-    if (!tsr_match_semiring(semiring, c->semiring))
+    if (!match_semiring(s))
         return "semiring not known";
-    if (c->flip)
-        semiring->mul = tsr_mul_swapped(semiring->mul);
     if (c->accum && !tsr_match_accum(c->accum))
         return "accum operator not known";
     return tsr_match_descriptor(&s->out->mod, c->desc);
@@ -384,12 +394,23 @@ static bool wants_cast(const matcher *s)
            (b_there && tsr_reads_b(p) && p->b.type != p->semiring.type);
 }
 
+/* Only which entries there are counts of b. */
+static void forget_values(matcher *s)
+{
+    if (!s->out->b_sparse)
+        s->out->sparse = s->b;
+    s->b.type = s->out->product.semiring.type;
+    s->b.iso = false;
+}
+
 static const char *fill_product(matcher *s)
 {
     if (faulty_finish(s))
         return "accum under a full mask";
     tsr_call *out = s->out;
     tsr_product *p = &out->product;
+    if (out->positions)
+        forget_values(s);
     p->m = s->a.nrows;
     p->n = s->b.ncols;
     p->k = s->a.ncols;

@@ -9,6 +9,7 @@
 #include "src/graphblas/intercept/hooks.h"
 #include "src/policy/few.h"
 #include "src/policy/route.h"
+#include "src/policy/stay_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/savings.h"
@@ -91,6 +92,20 @@ static bool narrow(GrB_Matrix handle)
            tsr_match_narrow((double)nrows, (double)ncols);
 }
 
+static bool has_positions(const tsr_arguments *c)
+{
+    tsr_semiring s;
+    int64_t offset;
+    return c->vector && c->semiring && tsr_match_positions(&s, &offset, c->semiring);
+}
+
+/* Does SuiteSparse search, which takes a time that nobody predicts? */
+static bool is_search(const tsr_arguments *c)
+{
+    tsr_semiring s;
+    return tsr_match_semiring(&s, c->semiring) ? s.add != TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR : has_positions(c);
+}
+
 /* Inspecting a sparse vector sorts it.  So only where its entries, should they have 64 times the average degree, are much work it is
  * inspected for a GPU that does not run yet: the share of A's entries that they meet then. */
 static double met_share(const tsr_arguments *c)
@@ -118,20 +133,33 @@ static bool may_be_brought(const tsr_arguments *c)
     return (tsr_contents_possible() || tsr_backend_gpu_unasked()) && (c->vector || narrow(c->A) || narrow(c->B));
 }
 
+static bool is_searched(GrB_Matrix A)
+{
+    GrB_Index entries, nrows, ncols;
+    return tsr_real.GrB_Matrix_nvals(&entries, A) == GrB_SUCCESS && tsr_real.GrB_Matrix_nrows(&nrows, A) == GrB_SUCCESS &&
+           tsr_real.GrB_Matrix_ncols(&ncols, A) == GrB_SUCCESS && tsr_stay_is_searched((double)entries, (double)nrows + (double)ncols);
+}
+
+/* The frontier of a search on the host: its pulls say when the search moves. */
+static bool is_frontier(const tsr_arguments *c)
+{
+    const tsr_config *config = tsr_config_get();
+    return c->vector && config->mode == TSR_MODE_AUTO && !config->eager && is_search(c) && tsr_match_held_sparse(c->B) && !is_searched(c->A);
+}
+
 /* Is it sparse on the host? */
 static bool may_spread(const tsr_arguments *c)
 {
     return spreads_much(c) && tsr_match_held_sparse(c->B) && (c->vector || tsr_match_held_sparse(c->A));
 }
 
-/* Is its result iso and so much to do that the GPU may be missed? */
+/* Is it a search, and so much to do that the GPU may be missed?  Forced there, places are made nowhere else. */
 static bool may_be_watched(const tsr_arguments *c)
 {
     double work;
-    tsr_semiring s;
-    if (tsr_config_get()->mode != TSR_MODE_AUTO || !tsr_match_semiring(&s, c->semiring) || s.add == TSR_ADD_PLUS || s.mul != TSR_MUL_PAIR)
-        return false;
-    return most_work(&work, c) && work * met_share(c) >= TSR_OBSERVED_LEAST;
+    if (tsr_config_get()->mode == TSR_MODE_GPU)
+        return has_positions(c);
+    return tsr_config_get()->mode == TSR_MODE_AUTO && is_search(c) && most_work(&work, c) && work >= TSR_OBSERVED_LEAST;
 }
 
 /* Does something of it live with a backend, which would have to be downloaded otherwise or spares a way there?  Or might it? */
@@ -141,7 +169,7 @@ bool tsr_product_concerns_device(const tsr_arguments *c)
         return false;
     return ((tsr_busy() & TSR_BUSY_ARRAYS) &&
             (has_value(c->A) || has_value(c->B) || (has_value(c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
-           (may_be_brought(c) && (may_spread(c) || may_be_watched(c)));
+           (may_be_brought(c) && !is_frontier(c) && (may_spread(c) || may_be_watched(c)));
 }
 
 /* ---- the call ---- */
@@ -178,18 +206,24 @@ int tsr_product_forward(const tsr_arguments *c)
     return (int)info;
 }
 
+/* Products of places are computed on a device only. */
+static bool is_known(const tsr_arguments *call)
+{
+    tsr_semiring unused;
+    return tsr_match_semiring(&unused, call->semiring) || (has_positions(call) && tsr_product_concerns_device(call));
+}
+
 /* Calls that will certainly be forwarded get away with a few loads. */
 static const char *not_ours(const tsr_arguments *call)
 {
     const tsr_config *config = tsr_config_get();
-    tsr_semiring unused;
     if (TSR_UNLIKELY(config->savings) && tsr_savings_wanted())
         tsr_savings_called();
     if (config->mode == TSR_MODE_OFF)
         return "mode=off";
     if (config->disabled & call->disable)
         return "disabled";
-    return tsr_match_semiring(&unused, call->semiring) ? NULL : call->semiring ? "semiring not known" : "a handle is null";
+    return is_known(call) ? NULL : call->semiring ? "semiring not known" : "a handle is null";
 }
 
 static bool try_quietly(GrB_Info *info, const tsr_arguments *call)

@@ -63,10 +63,8 @@ bool tsr_few_vectors(double nrows, double ncols);
 /* Once per process: the driver is loaded, the device opened, staging memory made. */
 #define TSR_GPU_START_MS 250.0
 
-/* Products of less work that have an iso result are left to SuiteSparse without looking at a clock; for more the GPU must have been missed
- * so long at least. */
+/* Searches of less work are left to SuiteSparse without looking at a clock. */
 #define TSR_OBSERVED_LEAST 1e6
-#define TSR_GPU_LOST_MS 5.0
 #define TSR_SEARCHED_SHARE 0.08 /* of the entries of A, where a search ends at the first hit */
 
 /* Ski-rental: build when what has been lost without reaches the price, or at once when the caller expects enough calls. */

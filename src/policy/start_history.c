@@ -6,12 +6,7 @@
 
 #include "src/policy/route.h"
 
-#define AHEAD 0.5 /* of the price: a program that ends just then waits for the rest of the start */
-
-tsr_start tsr_start_regained(double lost_ms)
-{
-    return lost_ms >= AHEAD * TSR_GPU_START_MS ? TSR_START_AHEAD : TSR_START_NOT;
-}
+#define AHEAD 0.25 /* of the price: only a program that ends just then waits for it */
 
 tsr_start tsr_start_pays(double gain_ms, double expected_calls)
 {
@@ -23,7 +18,7 @@ tsr_start tsr_start_pays(double gain_ms, double expected_calls)
         return TSR_START_NOW;
     pthread_mutex_lock(&lock);
     lost += gain_ms;
-    const tsr_start start = tsr_start_regained(lost);
+    const bool ahead = lost >= AHEAD * TSR_GPU_START_MS;
     pthread_mutex_unlock(&lock);
-    return start;
+    return ahead ? TSR_START_AHEAD : TSR_START_NOT;
 }

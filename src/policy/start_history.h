@@ -10,10 +10,7 @@ typedef enum tsr_start {
 } tsr_start;
 
 /* A product would gain so many ms on a GPU that runs.  To start it costs as much as many products gain.  It is started beside the program
- * when half of that has been lost without it; at once by a product that gains as much, or is expected often enough. */
+ * when a quarter of that has been lost without it; at once by a product that gains as much, or is expected often enough. */
 tsr_start tsr_start_pays(double gain_ms, double expected_calls);
-
-/* The same of products whose loss so far is known: of these alone. */
-tsr_start tsr_start_regained(double lost_ms);
 
 #endif

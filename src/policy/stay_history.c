@@ -155,9 +155,47 @@ void tsr_stay_missed(uint64_t key, double gain_ms, double move_ms)
     pthread_mutex_unlock(&lock);
 }
 
+/* ---- searches ---- */
+
+typedef struct searched {
+    double entries, sides;
+} searched;
+
+enum { SIZES = 8 }; /* the newest ones */
+static searched sizes[SIZES];
+static unsigned newest;
+
+static searched *find_size(double entries, double sides)
+{
+    for (int k = 0; k < SIZES; k++)
+        if (sizes[k].entries == entries && sizes[k].sides == sides)
+            return &sizes[k];
+    return NULL;
+}
+
+void tsr_stay_set_searched(double entries, double rows_and_columns, bool there)
+{
+    pthread_mutex_lock(&lock);
+    searched *s = find_size(entries, rows_and_columns);
+    if (!s && there)
+        s = &sizes[newest++ % SIZES];
+    if (s)
+        *s = there ? (searched){entries, rows_and_columns} : (searched){0, 0};
+    pthread_mutex_unlock(&lock);
+}
+
+bool tsr_stay_is_searched(double entries, double rows_and_columns)
+{
+    pthread_mutex_lock(&lock);
+    const bool is = entries > 0 && find_size(entries, rows_and_columns);
+    pthread_mutex_unlock(&lock);
+    return is;
+}
+
 void tsr_stay_forget(void)
 {
     pthread_mutex_lock(&lock);
     memset(table, 0, sizeof table);
+    memset(sizes, 0, sizeof sizes);
     pthread_mutex_unlock(&lock);
 }

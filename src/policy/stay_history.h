@@ -34,6 +34,10 @@ void tsr_stay_starts(uint64_t key, bool there, double now_ms);
  * costs move_ms once. */
 void tsr_stay_missed(uint64_t key, double gain_ms, double move_ms);
 
+/* Searches in matrices of one size, be it A or its transpose, are computed on the device: what begins one goes there as well. */
+void tsr_stay_set_searched(double entries, double rows_and_columns, bool there);
+bool tsr_stay_is_searched(double entries, double rows_and_columns);
+
 void tsr_stay_forget(void); /* everything (tests) */
 
 #endif

@@ -17,6 +17,7 @@
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/paths.h"
+#include "src/policy/stay_history.h"
 #include "src/policy/timing_history.h"
 #include "test/unit/child.h"
 
@@ -204,39 +205,62 @@ static void gpu_starts_when_much_is_expected(void)
     REQUIRE(gpu_chosen(1000));
 }
 
-/* A product whose time on SuiteSparse is not predicted; returns whether the GPU is to compute it, else it took `ms`. */
-static bool gpu_missed(tsr_record *record, double ms)
+enum { PULLS = 7 }; /* an account */
+
+static tsr_call search(tsr_record *record)
 {
     tsr_call r = one_row();
-    tsr_decision d;
     r.product.semiring = (tsr_semiring){TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR};
     r.product.a.nvals = 1000 * 1000;
     r.may_forward = r.one_value = r.in_place = true;
     r.a.record = record;
+    return r;
+}
+
+static bool on_gpu(const tsr_decision *d)
+{
+    return d->backend && d->backend != tsr_backend_cpu();
+}
+
+/* A pull, whose time on SuiteSparse is not predicted; returns whether the GPU is to compute it, else it took `ms`. */
+static bool pulled(tsr_record *record, double ms)
+{
+    tsr_call r = search(record);
+    tsr_decision d;
+    r.remote.account = PULLS;
+    r.remote.settled = tsr_stay_there(PULLS);
     tsr_engine_decide(&r, &d);
-    if (d.backend)
+    if (on_gpu(&d))
         return true;
-    REQUIRE(d.observed_ms > 0 && d.observed_ms < 1);
+    REQUIRE(!d.backend && d.observed_ms > 0 && d.observed_ms < 1 && d.move_ms > 0);
     tsr_engine_observe(&r, &d, ms);
     return false;
 }
 
-/* Half of the start, 250 ms, and the way there must have been lost first; what is faster without the GPU counts against it. */
+static bool pushed(tsr_record *record)
+{
+    const tsr_call r = search(record);
+    tsr_decision d;
+    tsr_engine_decide(&r, &d);
+    tsr_engine_observe(&r, &d, 1000); /* counts for nothing */
+    return on_gpu(&d);
+}
+
+/* A quarter of the start, 250 ms, must have been lost first, and then the way there; pushes follow the pulls. */
 static void gpu_starts_when_it_was_missed(void)
 {
     tsr_record *record = tsr_record_new();
-    for (int calls = 0; calls < 2; calls++)
-        REQUIRE(!gpu_missed(record, 60));
-    for (int calls = 0; calls < 20000; calls++)
-        REQUIRE(!gpu_missed(record, 0));
-    for (int calls = 0; calls < 2; calls++)
-        REQUIRE(!gpu_missed(record, 60));
-    REQUIRE(!tsr_backend_gpu_asked());
-    REQUIRE(!gpu_missed(record, 20));
-    gpu_missed(record, 0); /* it starts, whether it is there yet or not */
-    REQUIRE(tsr_backend_gpu() != NULL && gpu_missed(record, 0) && gpu_missed(record, 0));
-    tsr_record_invalidate(record); /* the GPU is there now, A is not */
-    REQUIRE(!gpu_missed(record, 4) && !gpu_missed(record, 4) && gpu_missed(record, 0));
+    for (int calls = 0; calls < 100; calls++)
+        REQUIRE(!pulled(record, 0) && !pushed(record));
+    REQUIRE(!pulled(record, 60) && !tsr_backend_gpu_asked());
+    REQUIRE(!pulled(record, 60));
+    REQUIRE(tsr_backend_gpu() != NULL && !pushed(record)); /* waits */
+    int calls = 0;
+    while (calls < 100 && !pulled(record, 60))
+        calls++;
+    REQUIRE(calls < 100 && pushed(record));
+    tsr_stay_forget();
+    REQUIRE(!pushed(record) && !pulled(record, 60));
     tsr_record_unref(record);
 }
 

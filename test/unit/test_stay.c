@@ -127,6 +127,21 @@ static void test_kinds_have_accounts_of_their_own(void **state)
     assert_false(tsr_stay_there(a.key));
 }
 
+static void test_searched_matrices(void **state)
+{
+    (void)state;
+    assert_false(tsr_stay_is_searched(1e6, 2e5));
+    tsr_stay_set_searched(1e6, 2e5, true);
+    assert_true(tsr_stay_is_searched(1e6, 2e5));
+    assert_false(tsr_stay_is_searched(1e6, 1e5) || tsr_stay_is_searched(1e5, 2e5) || tsr_stay_is_searched(0, 0));
+    tsr_stay_set_searched(1e6, 2e5, false);
+    tsr_stay_set_searched(1e5, 1e5, false);
+    assert_false(tsr_stay_is_searched(1e6, 2e5) || tsr_stay_is_searched(0, 0));
+    for (int k = 1; k < 100; k++) /* the newest are known */
+        tsr_stay_set_searched(k, 2e5, true);
+    assert_true(tsr_stay_is_searched(99, 2e5));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +152,7 @@ int main(void)
         cmocka_unit_test_setup(test_pauses_are_not_the_loops, forget),
         cmocka_unit_test_setup(test_what_becomes_slow_there_goes_home, forget),
         cmocka_unit_test_setup(test_kinds_have_accounts_of_their_own, forget),
+        cmocka_unit_test_setup(test_searched_matrices, forget),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,9 +11,17 @@
  * eighth of all. */
 enum { ENTRIES_SHARE = 4, FRONTIER_SHARE = 8 };
 
+/* Of any second operand the least will do: it is found in any order. */
+static tsr_semiring pushed(tsr_semiring s)
+{
+    if (s.add == TSR_ADD_ANY && s.mul == TSR_MUL_SECOND)
+        s.add = TSR_ADD_MIN;
+    return s;
+}
+
 bool tsr_cuda_push_operand(tsr_cuda_operand *columns, const tsr_product *p)
 {
-    if (p->op != TSR_OP_SPMV || p->b.format != TSR_BITMAP || !p->b_value || !tsr_cuda_push_takes(p->semiring))
+    if (p->op != TSR_OP_SPMV || p->b.format != TSR_BITMAP || !p->b_value || !tsr_cuda_push_takes(pushed(p->semiring)))
         return false;
     *columns = tsr_cuda_operand_a(p);
     columns->view = tsr_view_transposed(p->a);
@@ -55,7 +63,7 @@ static void describe(pushing *s)
 {
     const tsr_product *p = s->product;
     const tsr_cuda_array *u = p->b_value;
-    s->push = (tsr_cuda_push){.semiring = p->semiring, .columns = &s->a->csr, .u = u->x, .u_present = u->present,
+    s->push = (tsr_cuda_push){.semiring = pushed(p->semiring), .columns = &s->a->csr, .u = u->x, .u_present = u->present,
                               .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
     if (p->a.iso && p->a.x && tsr_reads_a(p))
         memcpy(&s->push.iso, p->a.x, tsr_type_size(p->semiring.type));

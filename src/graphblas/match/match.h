@@ -13,6 +13,10 @@ bool tsr_match_semiring(tsr_semiring *out, GrB_Semiring semiring);
 /* The same of every built-in semiring of real types, for products of few sparse vectors; swapped: mul gets its operands exchanged. */
 bool tsr_match_push_semiring(tsr_push_semiring *out, GrB_Semiring semiring, bool swapped);
 
+/* Of products of a matrix and a vector, which are the place of the vector's entry, plus *offset: the same semiring with such places as
+ * the vector's values, second operands. */
+bool tsr_match_positions(tsr_semiring *out, int64_t *offset, GrB_Semiring semiring);
+
 /* Is it the built-in PLUS of this type (not bool)? */
 bool tsr_match_plus(GrB_BinaryOp op, tsr_type type);
 

@@ -59,3 +59,19 @@ bool tsr_match_push_semiring(tsr_push_semiring *out, GrB_Semiring semiring, bool
     }
     return fact & KNOWN;
 }
+
+/* The middle index is the same whichever operand is the vector. */
+bool tsr_match_positions(tsr_semiring *out, int64_t *offset, GrB_Semiring semiring)
+{
+    tsr_push_semiring s;
+    if (!tsr_match_push_semiring(&s, semiring, false) || s.factor != TSR_FACTOR_MIDDLE)
+        return false;
+    *out = (tsr_semiring){.type = s.type, .mul = TSR_MUL_SECOND};
+    *offset = s.offset;
+    switch (s.add) {
+    case TSR_REDUCE_ANY: out->add = TSR_ADD_ANY; return true;
+    case TSR_REDUCE_MIN: out->add = TSR_ADD_MIN; return true;
+    case TSR_REDUCE_MAX: out->add = TSR_ADD_MAX; return true;
+    default: return false;
+    }
+}
