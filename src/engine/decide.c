@@ -394,6 +394,17 @@ void tsr_engine_learn_away(uint64_t away, double ms)
     tsr_timing_add(away, TSR_ROUTE_SUITESPARSE, ms, ms);
 }
 
+/* Has a product had this A before?  Where each brings one of its own, as one that is packed for it, that has to be moved each time. */
+static bool is_known_a(const tsr_call *call, const tsr_decision *d)
+{
+    static const double mark = 1e-9;
+    const tsr_rep_key key = device_key(call, d);
+    if (!call->a.record || tsr_record_regret(call->a.record, key, 0.0) > 0)
+        return call->a.record;
+    tsr_record_regret(call->a.record, key, mark);
+    return false;
+}
+
 /* What is missed on the host counts towards moving the loop.  In place nothing is known yet of a product that goes home. */
 static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
 {
@@ -402,9 +413,11 @@ static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_de
     if (!account || (call->in_place && !there))
         return;
     tsr_stay_starts(account, there, tsr_engine_clock_ms());
-    const double base = there ? 0 : without_gpu(call, f, d), settled = settled_ms(f, true);
+    if (there)
+        return;
+    const double base = without_gpu(call, f, d), settled = settled_ms(f, true), bringing_a = is_known_a(call, d) ? 0 : upload_ms(f);
     if (base >= TSR_GPU_LEAST_MS)
-        tsr_stay_missed(account, base - settled, tsr_predict_gpu_ms(f) - settled);
+        tsr_stay_missed(account, base - settled - bringing_a, tsr_predict_gpu_ms(f) - settled);
 }
 
 /* Entries that SuiteSparse walks; 0: not looked at. */

@@ -17,7 +17,7 @@
 #define TSR_STAY_MOVING 2
 /* What trying may cost beside the move, in intervals on the host.  A loop that lost tries again when it has missed so many times more. */
 #define TSR_STAY_RISK 4.0
-#define TSR_STAY_PATIENCE 4.0
+#define TSR_STAY_PATIENCE 10.0
 /* A loop that is not clearly faster there goes home. */
 #define TSR_STAY_BETTER 0.95
 
