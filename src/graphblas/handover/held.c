@@ -10,15 +10,16 @@ enum { SETS = 32, WAYS = 4, QUICKLY_SORTED = 32 };
 
 typedef struct slot {
     const void *handle;
+    uint64_t kept; /* when */
     tsr_view view;
     int64_t ends[2];
 } slot;
 
-/* Where handles lie differs from run to run: WAYS of a set are kept beside each other, the oldest goes. */
+/* Where handles lie differs from run to run: WAYS of a set are kept beside each other, what was kept longest ago goes. */
 static struct set {
     slot ways[WAYS];
-    unsigned oldest;
 } sets[SETS];
+static uint64_t keeps;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct set *set_of(const void *handle)
@@ -39,11 +40,13 @@ static slot *slot_of(const void *handle)
 /* The handle's own, a free one, or the oldest of its set; the mutex is held. */
 static slot *slot_for(const void *handle)
 {
-    slot *own = slot_of(handle);
-    struct set *set = set_of(handle);
-    for (int k = 0; !own && k < WAYS; k++)
-        own = set->ways[k].handle ? NULL : &set->ways[k];
-    return own ? own : &set->ways[set->oldest++ % WAYS];
+    slot *own = slot_of(handle), *ways = set_of(handle)->ways, *oldest = ways;
+    for (int k = 0; k < WAYS; k++) {
+        const slot *way = &ways[k];
+        if (oldest->handle && (!way->handle || way->kept < oldest->kept))
+            oldest = &ways[k];
+    }
+    return own ? own : oldest;
 }
 
 bool tsr_held_find(tsr_few_operand *operand)
@@ -79,6 +82,7 @@ void tsr_held_keep(GrB_Matrix handle, const tsr_view *view)
     slot *s = slot_for(handle);
     const void *gone = s->handle;
     s->view = *view;
+    s->kept = ++keeps;
     __atomic_store_n(&s->handle, handle, __ATOMIC_RELAXED);
     if (view->nvec == 1) {
         s->ends[1] = view->p[1];
