@@ -215,12 +215,16 @@ static bool stays_sparse(const tsr_few_target *t, const tsr_few *few, int64_t vl
            (t->vector || (double)nonempty > s->hyper_switch * (double)few->nvec);
 }
 
-/* What conforms already need not be told to: that takes longer than the hand-over. */
-static GrB_Info finish(const tsr_few_target *t, tsr_handover *a, bool conforms)
+/* What conforms already need not be told to: that takes longer than the hand-over.  *in_place: the arrays are, if it is sparse then; a switch
+ * may have made a bitmap of it, and its control new lists. */
+static GrB_Info finish(const tsr_few_target *t, tsr_handover *a, bool conforms, bool *in_place)
 {
+    const tsr_settings *s = &t->settings;
     const GrB_Info info = tsr_pack(t->handle, t->vector, t->vector, a);
-    const bool done = info != GrB_SUCCESS || (conforms && tsr_settings_kept(t->handle, &t->settings));
-    return done ? info : tsr_settings_restore(t->handle, &t->settings, true);
+    const tsr_settings now = tsr_settings_read(t->handle);
+    *in_place = now.hyper_switch == s->hyper_switch && now.bitmap_switch == s->bitmap_switch;
+    const bool done = info != GrB_SUCCESS || (conforms && *in_place && now.control == s->control);
+    return done ? info : tsr_settings_restore(t->handle, s, true);
 }
 
 bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_type type, const void *one)
@@ -235,11 +239,12 @@ bool tsr_few_give(GrB_Info *info, tsr_few_target *t, const tsr_few *few, tsr_typ
     tsr_handover shown = a; /* SuiteSparse takes the arrays over, and may hold other offsets of a vector */
     if (t->vector)
         shown.p = (GrB_Index *)ends;
-    *info = finish(t, &a, stays_sparse(t, few, t->vlen));
+    bool in_place;
+    *info = finish(t, &a, stays_sparse(t, few, t->vlen), &in_place);
     tsr_arrays_free(&a);
     t->taken = false;
     t->arrays = (tsr_handover){.memory = &tsr_door_memory};
-    if (*info == GrB_SUCCESS)
+    if (*info == GrB_SUCCESS && in_place)
         keep(t, &shown, type);
     return true;
 }
