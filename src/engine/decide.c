@@ -153,7 +153,7 @@ static bool may_settle(const tsr_call *call)
     return call->may_forward && !tsr_is_masked(call->product.op) && !(tsr_config_get()->disabled & TSR_DISABLE_RESIDENCY);
 }
 
-/* With everything there, as in a loop that lives there. */
+/* With everything on the device, as in a loop that has moved there. */
 static double settled_ms(const tsr_features *f, bool dense)
 {
     tsr_features g = *f;
@@ -394,18 +394,13 @@ void tsr_engine_learn_away(uint64_t away, double ms)
     tsr_timing_add(away, TSR_ROUTE_SUITESPARSE, ms, ms);
 }
 
-/* Has a product had this A before?  Where each brings one of its own, as one that is packed for it, that has to be moved each time. */
-static bool is_known_a(const tsr_call *call, const tsr_decision *d)
+/* Where each product has an A of its own, as one that is packed for it, that is uploaded each time. */
+static bool is_known_a(const tsr_call *call)
 {
-    static const double mark = 1e-9;
-    const tsr_rep_key key = device_key(call, d);
-    if (!call->a.record || tsr_record_regret(call->a.record, key, 0.0) > 0)
-        return call->a.record;
-    tsr_record_regret(call->a.record, key, mark);
-    return false;
+    return call->a.record && tsr_record_note_product(call->a.record);
 }
 
-/* What is missed on the host counts towards moving the loop.  In place nothing is known yet of a product that goes home. */
+/* What is lost on the host counts towards moving the loop.  In place nothing is known yet of a product whose result is downloaded. */
 static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
 {
     const uint64_t account = call->remote.account;
@@ -415,7 +410,7 @@ static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_de
     tsr_stay_starts(account, there, tsr_engine_clock_ms());
     if (there)
         return;
-    const double base = without_gpu(call, f, d), settled = settled_ms(f, true), bringing_a = is_known_a(call, d) ? 0 : upload_ms(f);
+    const double base = without_gpu(call, f, d), settled = settled_ms(f, true), bringing_a = is_known_a(call) ? 0 : upload_ms(f);
     if (base >= TSR_GPU_LEAST_MS)
         tsr_stay_missed(account, base - settled - bringing_a, tsr_predict_gpu_ms(f) - settled);
 }

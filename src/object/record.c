@@ -36,6 +36,7 @@ struct tsr_record {
     tsr_wait *waits;     /* guarded by whoever waits */
     atomic_int wait_count, target_count;
     atomic_uint uses;    /* of this version */
+    atomic_bool had;     /* a product has had this version */
     atomic_bool lost;
     atomic_int form;
     int rows_present[2]; /* every row [0], column [1] has an entry: -1 unknown, else 0 or 1; dropped by invalidate */
@@ -105,6 +106,7 @@ void tsr_record_invalidate(tsr_record *m)
     pthread_mutex_lock(&m->lock);
     atomic_fetch_add_explicit(&m->version, 1, memory_order_release);
     atomic_store(&m->uses, 0);
+    atomic_store(&m->had, false);
     drop_slots(m);
     tsr_cache_entry *places = m->places;
     m->places = NULL;
@@ -324,6 +326,11 @@ void tsr_record_note_use(tsr_record *m)
 unsigned tsr_record_uses(const tsr_record *m)
 {
     return atomic_load(&m->uses);
+}
+
+bool tsr_record_note_product(tsr_record *m)
+{
+    return atomic_exchange(&m->had, true);
 }
 
 double tsr_record_regret(tsr_record *m, tsr_rep_key key, double lost_ms)

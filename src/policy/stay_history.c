@@ -77,7 +77,7 @@ static void move_there(account *a)
     a->device.count = 0;
 }
 
-static void move_home(account *a)
+static void move_back(account *a)
 {
     a->there = false;
     a->lost = true;
@@ -101,7 +101,7 @@ static void judge(account *a, double ms)
         keep(&a->device, counted);
     const bool worse = complete(&a->device) && typical(&a->device) >= TSR_STAY_BETTER * usual;
     if (worse || a->excess_ms > risk_ms(a))
-        move_home(a);
+        move_back(a);
 }
 
 /* ---- accounts ---- */

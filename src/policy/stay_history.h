@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Priced alone, a product whose operands are on the host and whose result is brought home may never pay, where a loop of such products
+/* Priced alone, a product whose operands are on the host and whose result is downloaded may never pay, where a loop of such products
  * would, once its vectors live on the device.  So what products on the host take longer than they would there, everything there, is added
  * up.  When that is what moving costs, and what finding out may cost, they move: the loop's vectors stay, and other calls follow them.
  * Whether it was right is measured, from the start of one such product to the start of the next, whatever is called between them.
@@ -18,13 +18,13 @@
 /* What trying may cost beside the move, in intervals on the host.  A loop that lost tries again when it has missed so many times more. */
 #define TSR_STAY_RISK 4.0
 #define TSR_STAY_PATIENCE 10.0
-/* A loop that is not clearly faster there goes home. */
+/* A loop that is not clearly faster there returns to the host. */
 #define TSR_STAY_BETTER 0.95
 
 /* Are products of this kind (key, not 0) computed on the device, whatever one of them costs? */
 bool tsr_stay_there(uint64_t key);
 
-/* They were, and went home again: nothing that is still there draws them. */
+/* They were, and are on the host again: nothing that is still there draws them. */
 bool tsr_stay_lost(uint64_t key);
 
 /* One of them starts, on the device or on the host. */
