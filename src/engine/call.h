@@ -164,7 +164,7 @@ typedef struct tsr_remote {
     bool updates;   /* C<M> accum= T is computed there (call->update) */
     bool trial;     /* … though nobody asked for such a result there before */
     uint64_t key;   /* of products of this kind, in the placement history */
-    uint64_t account; /* … and in that of stays; 0: it has none */
+    uint64_t loop;  /* … and in that of stays; 0: it has none */
     bool settled;   /* they are computed where the result stays, whatever one of them costs (src/policy/stay_history.h) */
 } tsr_remote;
 

@@ -107,7 +107,7 @@ tsr_status tsr_contents_upload(tsr_object *object, const tsr_view *held, const t
         return TSR_OUT_OF_MEMORY;
     if (tsr_is_compressed(held))
         tsr_device_array_set_sparse(object->array);
-    tsr_placement_brought(object->handle);
+    tsr_placement_uploaded(object->handle);
     *moved += bytes;
     door->keep(object->handle, object->array);
     return TSR_OK;

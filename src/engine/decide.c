@@ -184,7 +184,7 @@ static bool wants_gpu(const tsr_call *call, const tsr_features *f, double base)
     if (call->remote.settled)
         return true;
     if (tsr_reads_device(call))
-        return !tsr_stay_lost(call->remote.account);
+        return !tsr_stay_given_up(call->remote.loop);
     if (base < TSR_GPU_LEAST_MS)
         return false;
     return config->eager || tsr_backend_gpu_asked() || start_pays(call, f, base);
@@ -198,7 +198,7 @@ static const tsr_backend *gpu_that_takes(const tsr_call *call)
     return gpu && gpu->supports(&cast) ? gpu : NULL;
 }
 
-/* The account of A on the GPU. */
+/* What is lost without A on the GPU. */
 static tsr_rep_key device_key(const tsr_call *call, const tsr_decision *d)
 {
     tsr_rep_key key = d->a_key;
@@ -284,16 +284,16 @@ static double upload_ms(const tsr_features *f)
 /* A pull is computed there when its loop has moved, a push when pulls of such matrices have. */
 static bool is_there(const tsr_call *call)
 {
-    const uint64_t account = call->remote.account;
+    const uint64_t loop = call->remote.loop;
     const tsr_product *p = &call->product;
     const double entries = (double)p->a.nvals, sides = (double)(p->m + p->k);
     if (tsr_config_get()->eager || !tsr_backend_gpu_asked())
         return tsr_config_get()->eager;
-    if (!account)
+    if (!loop)
         return tsr_stay_is_searched(entries, sides);
     tsr_stay_set_searched(entries, sides, call->remote.settled);
     if (call->remote.settled)
-        tsr_stay_starts(account, true, tsr_engine_clock_ms());
+        tsr_stay_starts(loop, true, tsr_engine_clock_ms());
     return call->remote.settled;
 }
 
@@ -318,12 +318,12 @@ static void decide_search(const tsr_call *call, const tsr_features *f, tsr_decis
 
 void tsr_engine_observe(const tsr_call *call, const tsr_decision *d, double ms)
 {
-    const uint64_t account = call->remote.account;
+    const uint64_t loop = call->remote.loop;
     const double gain = ms - d->observed_ms;
-    if (!account)
+    if (!loop)
         return;
-    tsr_stay_starts(account, false, tsr_engine_clock_ms() - ms);
-    tsr_stay_missed(account, gain, d->move_ms);
+    tsr_stay_starts(loop, false, tsr_engine_clock_ms() - ms);
+    tsr_stay_lost_time(loop, gain, d->move_ms);
     if (!tsr_backend_gpu_asked())
         tsr_engine_starts_gpu(tsr_start_pays(gain, 0));
 }
@@ -403,16 +403,16 @@ static bool is_known_a(const tsr_call *call)
 /* What is lost on the host counts towards moving the loop.  In place nothing is known yet of a product whose result is downloaded. */
 static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
 {
-    const uint64_t account = call->remote.account;
+    const uint64_t loop = call->remote.loop;
     const bool there = route_of(d) == TSR_ROUTE_GPU;
-    if (!account || (call->in_place && !there))
+    if (!loop || (call->in_place && !there))
         return;
-    tsr_stay_starts(account, there, tsr_engine_clock_ms());
+    tsr_stay_starts(loop, there, tsr_engine_clock_ms());
     if (there)
         return;
     const double base = without_gpu(call, f, d), settled = settled_ms(f, true), bringing_a = is_known_a(call) ? 0 : upload_ms(f);
     if (base >= TSR_GPU_LEAST_MS)
-        tsr_stay_missed(account, base - settled - bringing_a, tsr_predict_gpu_ms(f) - settled);
+        tsr_stay_lost_time(loop, base - settled - bringing_a, tsr_predict_gpu_ms(f) - settled);
 }
 
 /* Entries that SuiteSparse walks; 0: not looked at. */

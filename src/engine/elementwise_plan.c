@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/contents.h"
 #include "src/engine/elementwise.h"
+#include "src/policy/history.h"
 #include "src/policy/placement_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -175,7 +176,7 @@ static uint64_t key_of(const tsr_elementwise *e)
     const uint64_t parts[] = {(uint64_t)step->op, (uint64_t)step->type, (uint64_t)e->type, step->unite, step->select, (uint64_t)e->nrows,
                               (uint64_t)e->ncols, step->accumulates ? 1 + (uint64_t)step->accum : 0, e->given.M != NULL,
                               e->given.A != NULL, e->given.B != NULL};
-    return tsr_placement_key(parts, sizeof parts / sizeof *parts);
+    return tsr_history_key(parts, sizeof parts / sizeof *parts);
 }
 
 /* An apply of C to itself leaves C in its form: a bitmap that has every entry, which any other call makes full.  Where the form matters
@@ -249,7 +250,7 @@ const char *tsr_update_plan(tsr_call *call, tsr_type type, bool full)
 bool tsr_elementwise_pulls(tsr_elementwise *e, const tsr_backend *there, double elements)
 {
     const tsr_config *config = tsr_config_get();
-    const tsr_pull pull = {.elements = elements, .least = config->min_work, .there = there != NULL, .forced = config->mode == TSR_MODE_GPU,
+    const tsr_pull pull = {.elements = elements, .least = config->min_work, .on_device = there != NULL, .forced = config->mode == TSR_MODE_GPU,
                            .key = e->key};
     if (tsr_placement_pulls(&pull))
         e->backend = there ? there : tsr_contents_backend();

@@ -9,6 +9,7 @@
 #include "src/engine/elementwise.h"
 #include "src/engine/engine.h"
 #include "src/format/sparse/format.h"
+#include "src/policy/history.h"
 #include "src/policy/placement_history.h"
 #include "src/policy/stay_history.h"
 #include "src/runtime/config.h"
@@ -51,7 +52,7 @@ static uint64_t key_of(const tsr_call *call)
     const tsr_product *p = &call->product;
     const uint64_t parts[] = {(uint64_t)p->op, (uint64_t)p->semiring.add, (uint64_t)p->semiring.mul, (uint64_t)p->semiring.type,
                               (uint64_t)p->m, (uint64_t)p->n, (uint64_t)p->k, (uint64_t)p->a.nvals, call->through_t};
-    return tsr_placement_key(parts, sizeof parts / sizeof *parts);
+    return tsr_history_key(parts, sizeof parts / sizeof *parts);
 }
 
 /* SuiteSparse 7.4.0 crashes in C<M> += T with a full T (its method 08n), so there a full T is handed over as bitmap. */
@@ -80,7 +81,7 @@ static bool plan_update(tsr_call *call)
     return wanted || r->trial;
 }
 
-/* May a loop of such products move to the device?  There operands are not cast.  Of a search its pulls have an account, what pushes follows
+/* May a loop of such products move to the device?  There operands are not cast.  Of a search its pulls are a loop, and what pushes follows
  * them: how many there are does not depend on where they are computed. */
 static bool may_move(const tsr_call *call)
 {
@@ -98,12 +99,12 @@ static void place(tsr_call *call)
     if (tsr_is_masked(call->product.op) || tsr_config_get()->defer || !call->door->allows_devices() || !large(&call->product) ||
         !call->door->may_be_absent(call->given.C))
         return;
-    r->account = may_move(call) ? key_of(call) : 0;
+    r->loop = may_move(call) ? key_of(call) : 0;
     if (!tsr_contents_possible())
         return;
     r->key = key_of(call);
-    r->settled = tsr_stay_there(r->account);
-    if (tsr_stay_lost(r->account))
+    r->settled = tsr_stay_on_device(r->loop);
+    if (tsr_stay_given_up(r->loop))
         return;
     if (call->through_t)
         r->may_stay = r->updates = plan_update(call);

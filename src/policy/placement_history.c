@@ -1,61 +1,46 @@
-/* A small table of habits: a slot per kind of call, the newest kind wins.
+/* What became of results: a score for each kind of call, and the objects that would better have been computed on a device.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/placement_history.h"
 
-#include <pthread.h>
-#include <string.h>
+#include "src/policy/history.h"
 
-enum { SLOTS = 1024, MOST = 2, FIRST_PAUSE = 16, LONGEST_PAUSE = 1024, COPIES = 4, FEW_COPIES = 16 };
+enum { MOST = 2, FIRST_PAUSE = 16, DOUBLINGS = 6, COPIES = 4, FEW_COPIES = 16 };
 
 typedef struct habit {
     uint64_t key;
-    int score;              /* -MOST: results go home … MOST: they are used where they are */
-    unsigned asked, pause;  /* calls since the score is lowest; calls after which another one is tried */
-    unsigned copies;        /* asked for since one was used */
+    int score;        /* -MOST: results are downloaded … MOST: they are used where they are */
+    unsigned asked;   /* calls since the score is lowest */
+    unsigned trials;  /* since one was used: each doubles how many calls are between two of them */
+    unsigned copies;  /* asked for since one was used */
 } habit;
 
-static habit table[SLOTS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* A result that was computed on the host. */
+typedef struct host_result {
+    uint64_t key, kind; /* its object, the key of the call */
+} host_result;
 
-uint64_t tsr_placement_key(const uint64_t *parts, size_t count)
-{
-    uint64_t h = count;
-    for (size_t k = 0; k < count; k++) {
-        h = (h ^ parts[k]) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 29;
-    }
-    return h ? h : 1;
-}
-
-/* The lock is held. */
-static habit *slot_of(uint64_t key)
-{
-    habit *h = &table[key % SLOTS];
-    if (h->key != key)
-        *h = (habit){.key = key, .pause = FIRST_PAUSE};
-    return h;
-}
+static habit habits[1024];
+static host_result results[64];
+static tsr_history history = TSR_HISTORY(habits), on_host = TSR_HISTORY(results);
 
 void tsr_placement_used(uint64_t key)
 {
     if (!key)
         return;
-    pthread_mutex_lock(&lock);
-    habit *h = slot_of(key);
+    TSR_HISTORY_LOCK(&history);
+    habit *h = tsr_history_entry(&history, key);
     h->score += h->score < MOST;
-    h->pause = FIRST_PAUSE;
+    h->trials = 0;
     h->copies = 0;
-    pthread_mutex_unlock(&lock);
 }
 
 static void lower(uint64_t key, int by)
 {
     if (!key)
         return;
-    pthread_mutex_lock(&lock);
-    habit *h = slot_of(key);
+    TSR_HISTORY_LOCK(&history);
+    habit *h = tsr_history_entry(&history, key);
     h->score = h->score - by > -MOST ? h->score - by : -MOST;
-    pthread_mutex_unlock(&lock);
 }
 
 void tsr_placement_read(uint64_t key)
@@ -70,66 +55,60 @@ void tsr_placement_moved(uint64_t key)
 
 bool tsr_placement_stays(uint64_t key)
 {
-    pthread_mutex_lock(&lock);
-    const habit *h = &table[key % SLOTS];
-    bool stays = h->key == key && h->score > 0;
-    pthread_mutex_unlock(&lock);
-    return stays;
+    TSR_HISTORY_LOCK(&history);
+    const habit *h = tsr_history_find(&history, key);
+    return h && h->score > 0;
 }
 
 bool tsr_placement_keeps(uint64_t key)
 {
-    pthread_mutex_lock(&lock);
-    unsigned copies = slot_of(key)->copies++;
-    pthread_mutex_unlock(&lock);
+    TSR_HISTORY_LOCK(&history);
+    habit *h = tsr_history_entry(&history, key);
+    const unsigned copies = h->copies++;
     return copies < COPIES || copies % FEW_COPIES == 0;
 }
 
 /* ---- results that were computed on the host ---- */
 
-enum { MISSES = 64 };
-
-typedef struct miss {
-    const void *C;
-    uint64_t key;
-} miss;
-
-static miss misses[MISSES];
-
-static miss *miss_of(const void *C)
+static uint64_t key_of(const void *C)
 {
-    return &misses[((uintptr_t)C >> 4) * 0x9e3779b97f4a7c15u >> 58];
+    return tsr_history_key((uint64_t[]){(uintptr_t)C}, 1);
 }
 
-void tsr_placement_lost_time(const void *C, uint64_t key)
+void tsr_placement_lost_time(const void *C, uint64_t kind)
 {
-    pthread_mutex_lock(&lock);
-    *miss_of(C) = (miss){C, key};
-    pthread_mutex_unlock(&lock);
+    TSR_HISTORY_LOCK(&on_host);
+    host_result *r = tsr_history_entry(&on_host, key_of(C));
+    r->kind = kind;
 }
 
-void tsr_placement_brought(const void *C)
+/* Of the call that computed C; it counts once. */
+static uint64_t take_kind(const void *C)
 {
-    pthread_mutex_lock(&lock);
-    miss *m = miss_of(C);
-    const uint64_t key = m->C == C ? m->key : 0;
-    if (key)
-        *m = (miss){0};
-    pthread_mutex_unlock(&lock);
-    tsr_placement_used(key);
+    TSR_HISTORY_LOCK(&on_host);
+    host_result *r = tsr_history_find(&on_host, key_of(C));
+    const uint64_t kind = r ? r->kind : 0;
+    if (r)
+        r->kind = 0;
+    return kind;
+}
+
+void tsr_placement_uploaded(const void *C)
+{
+    tsr_placement_used(take_kind(C));
 }
 
 /* ---- what pulls ---- */
 
-/* A lowest score is forgotten a little after `pause` calls. */
+/* A lowest score is forgotten a little after some calls. */
 static bool may_try(habit *h)
 {
     if (h->score > -MOST)
         return true;
-    if (++h->asked < h->pause)
+    if (++h->asked < (unsigned)FIRST_PAUSE << h->trials)
         return false;
     h->asked = 0;
-    h->pause = h->pause < LONGEST_PAUSE ? 2 * h->pause : h->pause;
+    h->trials += h->trials < DOUBLINGS;
     return true;
 }
 
@@ -144,18 +123,14 @@ bool tsr_placement_pulls(const tsr_pull *pull)
         return false;
     if (pull->forced)
         return true;
-    if (!pull->there)
+    if (!pull->on_device)
         return false;
-    pthread_mutex_lock(&lock);
-    bool pulls = may_try(slot_of(pull->key));
-    pthread_mutex_unlock(&lock);
-    return pulls;
+    TSR_HISTORY_LOCK(&history);
+    return may_try(tsr_history_entry(&history, pull->key));
 }
 
 void tsr_placement_forget(void)
 {
-    pthread_mutex_lock(&lock);
-    memset(table, 0, sizeof table);
-    memset(misses, 0, sizeof misses);
-    pthread_mutex_unlock(&lock);
+    tsr_history_forget(&history);
+    tsr_history_forget(&on_host);
 }

@@ -1,11 +1,11 @@
-/* A small table of accounts: a slot per kind of product, the newest kind wins.
+/* Loops: what each loses on the host, how long its intervals are, and whether it has moved.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/stay_history.h"
 
-#include <pthread.h>
-#include <string.h>
+#include <math.h>
 
-enum { SLOTS = 256 };
+#include "src/policy/history.h"
+
 #define CLIP 4.0         /* of the intervals on the host: a longer one was not the loop's */
 #define MOST_PATIENCE 1e6
 
@@ -15,34 +15,20 @@ typedef struct intervals {
     unsigned count;
 } intervals;
 
-typedef struct account {
+typedef struct loop {
     uint64_t key;
-    double missed_ms, move_ms;
-    double patience;      /* times the price that must have been missed */
-    double last_ms;       /* when the last one started … */
-    bool last_there, any; /* … and where; has any? */
-    bool there, lost;
+    bool on_device;
+    double lost_ms, move_ms;
+    unsigned returns;           /* to the host, so far */
+    double last_ms;             /* when the last product started … */
+    bool any, last_on_device;   /* … if there was one, and where */
     intervals host, device;
-    unsigned moved;       /* products since they moved there */
-    double excess_ms;     /* what they took longer since then */
-} account;
+    unsigned moved;             /* products since the loop moved to the device */
+    double excess_ms;           /* what they took longer since then */
+} loop;
 
-static account table[SLOTS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-static account *find(uint64_t key)
-{
-    account *a = &table[key % SLOTS];
-    return key && a->key == key ? a : NULL;
-}
-
-static account *find_or_make(uint64_t key)
-{
-    account *a = &table[key % SLOTS];
-    if (a->key != key)
-        *a = (account){.key = key, .patience = 1};
-    return a;
-}
+static loop loops[256];
+static tsr_history history = TSR_HISTORY(loops);
 
 /* ---- intervals ---- */
 
@@ -69,133 +55,121 @@ static double typical(const intervals *all)
 
 /* ---- moves ---- */
 
-static void move_there(account *a)
+static void move_to_device(loop *l)
 {
-    a->there = true;
-    a->moved = 0;
-    a->excess_ms = 0;
-    a->device.count = 0;
+    l->on_device = true;
+    l->moved = 0;
+    l->excess_ms = 0;
+    l->device.count = 0;
 }
 
-static void move_back(account *a)
+static void move_to_host(loop *l)
 {
-    a->there = false;
-    a->lost = true;
-    a->missed_ms = 0;
-    a->patience = a->patience < MOST_PATIENCE ? a->patience * TSR_STAY_PATIENCE : MOST_PATIENCE;
+    l->on_device = false;
+    l->lost_ms = 0;
+    l->returns++;
 }
 
-static double risk_ms(const account *a)
+/* How many times the price must have been lost. */
+static double patience(const loop *l)
 {
-    return a->move_ms + TSR_STAY_RISK * typical(&a->host);
+    return fmin(pow(TSR_STAY_PATIENCE, l->returns), MOST_PATIENCE);
 }
 
-/* One product there and what followed it. */
-static void judge(account *a, double ms)
+static double risk_ms(const loop *l)
 {
-    const double usual = typical(&a->host);
-    const bool moving = a->moved++ < TSR_STAY_MOVING;
-    const double most = CLIP * usual + (moving ? a->move_ms : 0), counted = ms < most ? ms : most;
-    a->excess_ms += counted - usual;
+    return l->move_ms + TSR_STAY_RISK * typical(&l->host);
+}
+
+/* One product on the device and what followed it. */
+static void judge(loop *l, double ms)
+{
+    const double usual = typical(&l->host);
+    const bool moving = l->moved++ < TSR_STAY_MOVING;
+    const double most = CLIP * usual + (moving ? l->move_ms : 0), counted = ms < most ? ms : most;
+    l->excess_ms += counted - usual;
     if (!moving)
-        keep(&a->device, counted);
-    const bool worse = complete(&a->device) && typical(&a->device) >= TSR_STAY_BETTER * usual;
-    if (worse || a->excess_ms > risk_ms(a))
-        move_back(a);
+        keep(&l->device, counted);
+    const bool worse = complete(&l->device) && typical(&l->device) >= TSR_STAY_BETTER * usual;
+    if (worse || l->excess_ms > risk_ms(l))
+        move_to_host(l);
 }
 
-/* ---- accounts ---- */
+/* ---- loops ---- */
 
-bool tsr_stay_there(uint64_t key)
+bool tsr_stay_on_device(uint64_t key)
 {
-    pthread_mutex_lock(&lock);
-    const account *a = find(key);
-    const bool there = a && a->there;
-    pthread_mutex_unlock(&lock);
-    return there;
+    TSR_HISTORY_LOCK(&history);
+    const loop *l = tsr_history_find(&history, key);
+    return l && l->on_device;
 }
 
-bool tsr_stay_lost(uint64_t key)
+bool tsr_stay_given_up(uint64_t key)
 {
-    pthread_mutex_lock(&lock);
-    const account *a = find(key);
-    const bool lost = a && a->lost && !a->there;
-    pthread_mutex_unlock(&lock);
-    return lost;
+    TSR_HISTORY_LOCK(&history);
+    const loop *l = tsr_history_find(&history, key);
+    return l && l->returns > 0 && !l->on_device;
 }
 
-void tsr_stay_starts(uint64_t key, bool there, double now_ms)
+void tsr_stay_starts(uint64_t key, bool on_device, double now_ms)
 {
     if (!key)
         return;
-    pthread_mutex_lock(&lock);
-    account *a = find_or_make(key);
-    const double ms = now_ms - a->last_ms;
-    if (a->any && !a->last_there && !there)
-        keep(&a->host, ms);
-    else if (a->any && a->last_there && a->there)
-        judge(a, ms);
-    a->any = true;
-    a->last_ms = now_ms;
-    a->last_there = there;
-    pthread_mutex_unlock(&lock);
+    TSR_HISTORY_LOCK(&history);
+    loop *l = tsr_history_entry(&history, key);
+    const double ms = now_ms - l->last_ms;
+    if (l->any && !l->last_on_device && !on_device)
+        keep(&l->host, ms);
+    else if (l->any && l->last_on_device && l->on_device)
+        judge(l, ms);
+    l->any = true;
+    l->last_ms = now_ms;
+    l->last_on_device = on_device;
 }
 
-void tsr_stay_missed(uint64_t key, double gain_ms, double move_ms)
+void tsr_stay_lost_time(uint64_t key, double gain_ms, double move_ms)
 {
     if (!key)
         return;
-    pthread_mutex_lock(&lock);
-    account *a = find_or_make(key);
-    const double missed = a->missed_ms + gain_ms;
-    a->missed_ms = missed > 0 ? missed : 0;
-    a->move_ms = move_ms;
-    if (!a->there && complete(&a->host) && a->missed_ms >= a->patience * risk_ms(a))
-        move_there(a);
-    pthread_mutex_unlock(&lock);
+    TSR_HISTORY_LOCK(&history);
+    loop *l = tsr_history_entry(&history, key);
+    l->lost_ms = fmax(l->lost_ms + gain_ms, 0);
+    l->move_ms = move_ms;
+    if (!l->on_device && complete(&l->host) && l->lost_ms >= patience(l) * risk_ms(l))
+        move_to_device(l);
 }
 
 /* ---- searches ---- */
 
-typedef struct searched {
-    double entries, sides;
-} searched;
+typedef struct matrix {
+    uint64_t key;
+} matrix;
 
-enum { SIZES = 8 }; /* the newest ones */
-static searched sizes[SIZES];
-static unsigned newest;
+static matrix matrices[64];
+static tsr_history searched = TSR_HISTORY(matrices);
 
-static searched *find_size(double entries, double sides)
+static uint64_t size_key(double entries, double rows_and_columns)
 {
-    for (int k = 0; k < SIZES; k++)
-        if (sizes[k].entries == entries && sizes[k].sides == sides)
-            return &sizes[k];
-    return NULL;
+    return tsr_history_key((uint64_t[]){(uint64_t)entries, (uint64_t)rows_and_columns}, 2);
 }
 
-void tsr_stay_set_searched(double entries, double rows_and_columns, bool there)
+void tsr_stay_set_searched(double entries, double rows_and_columns, bool on_device)
 {
-    pthread_mutex_lock(&lock);
-    searched *s = find_size(entries, rows_and_columns);
-    if (!s && there)
-        s = &sizes[newest++ % SIZES];
-    if (s)
-        *s = there ? (searched){entries, rows_and_columns} : (searched){0, 0};
-    pthread_mutex_unlock(&lock);
+    const uint64_t key = size_key(entries, rows_and_columns);
+    TSR_HISTORY_LOCK(&searched);
+    matrix *m = on_device ? tsr_history_entry(&searched, key) : tsr_history_find(&searched, key);
+    if (m)
+        m->key = on_device ? key : 0;
 }
 
 bool tsr_stay_is_searched(double entries, double rows_and_columns)
 {
-    pthread_mutex_lock(&lock);
-    const bool is = entries > 0 && find_size(entries, rows_and_columns);
-    pthread_mutex_unlock(&lock);
-    return is;
+    TSR_HISTORY_LOCK(&searched);
+    return tsr_history_find(&searched, size_key(entries, rows_and_columns));
 }
 
 void tsr_stay_forget(void)
 {
-    pthread_mutex_lock(&lock);
-    memset(table, 0, sizeof table);
-    memset(sizes, 0, sizeof sizes);
-    pthread_mutex_unlock(&lock);
+    tsr_history_forget(&history);
+    tsr_history_forget(&searched);
 }

@@ -1,4 +1,4 @@
-/* Loops that move to a device with their contents, and back: one account for each kind of product and matrix.
+/* Loops that move to a device with their contents, and back: a history for each kind of product and matrix.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_STAY_HISTORY_H
 #define TSR_STAY_HISTORY_H
@@ -7,35 +7,35 @@
 #include <stdint.h>
 
 /* Priced alone, a product whose operands are on the host and whose result is downloaded may never pay, where a loop of such products
- * would, once its vectors live on the device.  So what products on the host take longer than they would there, everything there, is added
- * up.  When that is what moving costs, and what finding out may cost, they move: the loop's vectors stay, and other calls follow them.
- * Whether it was right is measured, from the start of one such product to the start of the next, whatever is called between them.
+ * would, once its vectors are on the device.  So what products on the host take longer than they would on the device, with everything there,
+ * is added up.  When that is what moving costs, and what finding out may cost, they move: the loop's vectors stay, and other calls follow
+ * them.  Whether it was right is measured, from the start of one such product to the start of the next, whatever is called between them.
  * Intervals that stand out, in which the program did something else, count little. */
 
-/* Measured intervals that are compared, and the first ones there, which are not: they move things. */
+/* Measured intervals that are compared, and the first ones on the device, which are not: they move things. */
 #define TSR_STAY_WINDOW 8
 #define TSR_STAY_MOVING 2
-/* What trying may cost beside the move, in intervals on the host.  A loop that lost tries again when it has missed so many times more. */
+/* What a trial may cost beside the move, in intervals on the host.  A loop that returned tries again when it has lost so many times more. */
 #define TSR_STAY_RISK 4.0
 #define TSR_STAY_PATIENCE 10.0
-/* A loop that is not clearly faster there returns to the host. */
+/* A loop that is not clearly faster on the device returns to the host. */
 #define TSR_STAY_BETTER 0.95
 
 /* Are products of this kind (key, not 0) computed on the device, whatever one of them costs? */
-bool tsr_stay_there(uint64_t key);
+bool tsr_stay_on_device(uint64_t key);
 
-/* They were, and are on the host again: nothing that is still there draws them. */
-bool tsr_stay_lost(uint64_t key);
+/* They were, and are on the host again: nothing that is still on the device draws them. */
+bool tsr_stay_given_up(uint64_t key);
 
 /* One of them starts, on the device or on the host. */
-void tsr_stay_starts(uint64_t key, bool there, double now_ms);
+void tsr_stay_starts(uint64_t key, bool on_device, double now_ms);
 
 /* One of them is computed on the host, which takes gain_ms longer (less than 0: shorter) than a device that has everything; to have it there
  * costs move_ms once. */
-void tsr_stay_missed(uint64_t key, double gain_ms, double move_ms);
+void tsr_stay_lost_time(uint64_t key, double gain_ms, double move_ms);
 
 /* Searches in matrices of one size, be it A or its transpose, are computed on the device: what begins one goes there as well. */
-void tsr_stay_set_searched(double entries, double rows_and_columns, bool there);
+void tsr_stay_set_searched(double entries, double rows_and_columns, bool on_device);
 bool tsr_stay_is_searched(double entries, double rows_and_columns);
 
 void tsr_stay_forget(void); /* everything (tests) */

@@ -1,12 +1,13 @@
-/* A small table of measured times: a slot per kind of product, the newest kind wins.
+/* Measured times of each kind of product, and what they say about a route.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/timing_history.h"
 
-#include <pthread.h>
 #include <string.h>
 
+#include "src/policy/history.h"
+
 enum {
-    SLOTS = 1024,
+    PLACES = 1024,
     SETTLED = 3, /* calls of the first route before another is tried */
     TRIALS = 2   /* calls of another route before it is judged: the first does not count */
 };
@@ -30,9 +31,9 @@ typedef struct judgement {
     bool lost, slow;
 } judgement;
 
-static timing table[SLOTS];
-static judgement judgements[SLOTS];
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static timing timings[PLACES];
+static judgement judgements[PLACES];
+static tsr_history times = TSR_HISTORY(timings), judged_routes = TSR_HISTORY(judgements);
 
 static bool any_order(const tsr_semiring *s)
 {
@@ -41,17 +42,11 @@ static bool any_order(const tsr_semiring *s)
     return s->add == TSR_ADD_MIN || s->add == TSR_ADD_MAX || (s->type != TSR_FP32 && s->type != TSR_FP64);
 }
 
-static uint64_t mix(uint64_t h, uint64_t x)
-{
-    h = (h ^ x) * 0x9e3779b97f4a7c15u;
-    return h ^ h >> 29;
-}
-
-static uint64_t mix_number(uint64_t h, double x)
+static uint64_t bits_of(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    return mix(h, bits);
+    return bits;
 }
 
 /* Without counts of entries. */
@@ -59,26 +54,24 @@ static uint64_t key_of_kind(const tsr_features *f)
 {
     const bool flags[] = {f->a_by_col, f->b_by_col, f->c_by_col, f->mask_by_col, f->a_pattern, f->a_cast, f->b_cast, f->typecast,
                           f->b_bitmap, f->finish_extra, f->accum_full};
-    uint64_t h = mix(1 + (uint64_t)f->op, (uint64_t)f->semiring.type << 16 | (uint64_t)f->semiring.add << 8 | (uint64_t)f->semiring.mul);
+    uint64_t set = 0;
     for (size_t k = 0; k < sizeof flags / sizeof *flags; k++)
-        h = mix(h, flags[k] + 2 * k);
-    const double sizes[] = {f->m, f->n, f->k};
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++)
-        h = mix_number(h, sizes[k]);
-    return h;
+        set |= (uint64_t)flags[k] << k;
+    const uint64_t parts[] = {(uint64_t)f->op, (uint64_t)f->semiring.type, (uint64_t)f->semiring.add, (uint64_t)f->semiring.mul, set,
+                              bits_of(f->m), bits_of(f->n), bits_of(f->k)};
+    return tsr_history_key(parts, sizeof parts / sizeof *parts);
 }
 
 uint64_t tsr_timing_key(const tsr_features *f)
 {
     if (!any_order(&f->semiring))
         return 0;
-    const uint64_t h = mix_number(mix_number(mix_number(key_of_kind(f), f->a_nnz), f->mask_nnz), (double)f->nthreads);
-    return h ? h : 1;
+    return tsr_history_key((uint64_t[]){key_of_kind(f), bits_of(f->a_nnz), bits_of(f->mask_nnz), (uint64_t)f->nthreads}, 4);
 }
 
 uint64_t tsr_timing_alike(const tsr_features *f)
 {
-    return any_order(&f->semiring) ? key_of_kind(f) | 1 : 0;
+    return any_order(&f->semiring) ? key_of_kind(f) : 0;
 }
 
 static void keep(double *kept, double ms, bool early)
@@ -90,23 +83,18 @@ void tsr_timing_add(uint64_t key, tsr_route route, double ms, double busy_ms)
 {
     if (!key)
         return;
-    pthread_mutex_lock(&lock);
-    timing *e = &table[key % SLOTS];
-    if (e->key != key)
-        *e = (timing){.key = key};
+    TSR_HISTORY_LOCK(&times);
+    timing *e = tsr_history_entry(&times, key);
     const bool early = ++e->calls[route] <= TRIALS;
     keep(&e->ms[route], ms, early);
     keep(&e->busy_ms[route], busy_ms, early);
-    pthread_mutex_unlock(&lock);
 }
 
 double tsr_timing_ms(uint64_t key, tsr_route route)
 {
-    pthread_mutex_lock(&lock);
-    const timing *e = &table[key % SLOTS];
-    const double ms = key && e->key == key && e->calls[route] >= TRIALS ? e->ms[route] : -1.0;
-    pthread_mutex_unlock(&lock);
-    return ms;
+    TSR_HISTORY_LOCK(&times);
+    const timing *e = tsr_history_find(&times, key);
+    return e && e->calls[route] >= TRIALS ? e->ms[route] : -1.0;
 }
 
 /* Is what is known of a route enough to judge it beside one that takes `best` ms?  SuiteSparse builds nothing in its first call. */
@@ -142,48 +130,29 @@ static tsr_route choose(const timing *e, const double predicted[TSR_ROUTE_COUNT]
 
 tsr_route tsr_timing_choose(uint64_t key, const double predicted[TSR_ROUTE_COUNT], tsr_route first)
 {
-    if (!key)
-        return first;
-    pthread_mutex_lock(&lock);
-    const timing *e = &table[key % SLOTS];
-    tsr_route route = e->key == key ? choose(e, predicted, first) : first;
-    pthread_mutex_unlock(&lock);
-    return route;
-}
-
-static void judge(judgement *j, tsr_route route, bool far)
-{
-    if (route == TSR_ROUTE_SUITESPARSE)
-        j->slow = far;
-    else
-        j->lost = far;
+    TSR_HISTORY_LOCK(&times);
+    const timing *e = tsr_history_find(&times, key);
+    return e ? choose(e, predicted, first) : first;
 }
 
 void tsr_timing_judge(uint64_t alike, tsr_route route, double ms, double suitesparse_ms)
 {
     if (!alike || route == TSR_ROUTE_GPU || suitesparse_ms <= 0)
         return;
-    pthread_mutex_lock(&lock);
-    judgement *j = &judgements[alike / 2 % SLOTS];
-    if (j->key != alike)
-        *j = (judgement){.key = alike};
-    judge(j, route, ms > LOSS * suitesparse_ms);
-    pthread_mutex_unlock(&lock);
+    TSR_HISTORY_LOCK(&judged_routes);
+    judgement *j = tsr_history_entry(&judged_routes, alike);
+    *(route == TSR_ROUTE_SUITESPARSE ? &j->slow : &j->lost) = ms > LOSS * suitesparse_ms;
 }
 
 bool tsr_timing_lost(uint64_t alike)
 {
-    pthread_mutex_lock(&lock);
-    const judgement *j = &judgements[alike / 2 % SLOTS];
-    const bool lost = alike && j->key == alike && j->lost && !j->slow;
-    pthread_mutex_unlock(&lock);
-    return lost;
+    TSR_HISTORY_LOCK(&judged_routes);
+    const judgement *j = tsr_history_find(&judged_routes, alike);
+    return j && j->lost && !j->slow;
 }
 
 void tsr_timing_forget(void)
 {
-    pthread_mutex_lock(&lock);
-    memset(judgements, 0, sizeof judgements);
-    memset(table, 0, sizeof table);
-    pthread_mutex_unlock(&lock);
+    tsr_history_forget(&times);
+    tsr_history_forget(&judged_routes);
 }

@@ -205,7 +205,7 @@ static void gpu_starts_when_much_is_expected(void)
     REQUIRE(gpu_chosen(1000));
 }
 
-enum { PULLS = 7 }; /* an account */
+enum { PULLS = 7 }; /* a loop */
 
 static tsr_call search(tsr_record *record)
 {
@@ -227,8 +227,8 @@ static bool pulled(tsr_record *record, double ms)
 {
     tsr_call r = search(record);
     tsr_decision d;
-    r.remote.account = PULLS;
-    r.remote.settled = tsr_stay_there(PULLS);
+    r.remote.loop = PULLS;
+    r.remote.settled = tsr_stay_on_device(PULLS);
     tsr_engine_decide(&r, &d);
     if (on_gpu(&d))
         return true;
@@ -265,7 +265,7 @@ static void gpu_starts_when_it_was_missed(void)
 }
 
 /* A product of a loop whose vectors are large beside A: moved each time they cost more than the GPU gains. */
-static void iterate(tsr_record *record, uint64_t account)
+static void iterate(tsr_record *record, uint64_t loop)
 {
     tsr_call r = one_row();
     tsr_decision d;
@@ -273,7 +273,7 @@ static void iterate(tsr_record *record, uint64_t account)
     r.product.a.nvals = 10 * 1000 * 1000;
     r.may_forward = true;
     r.a.record = record;
-    r.remote.account = account;
+    r.remote.loop = loop;
     tsr_engine_decide(&r, &d);
     REQUIRE(!on_gpu(&d));
 }
@@ -282,13 +282,13 @@ static void iterate(tsr_record *record, uint64_t account)
 static void loops_move_with_their_matrix(void)
 {
     tsr_record *record = tsr_record_new();
-    for (int calls = 0; calls < 200 && !tsr_stay_there(1); calls++) {
+    for (int calls = 0; calls < 200 && !tsr_stay_on_device(1); calls++) {
         tsr_record *own = tsr_record_new();
         iterate(record, 1);
         iterate(own, 2);
         tsr_record_unref(own);
     }
-    REQUIRE(tsr_stay_there(1) && !tsr_stay_there(2));
+    REQUIRE(tsr_stay_on_device(1) && !tsr_stay_on_device(2));
     tsr_record_unref(record);
 }
 

@@ -29,13 +29,13 @@ static int forget(void **state)
 /* One turn: a product, and what follows it.  The product alone is predicted to gain `gain`. */
 static bool turn(loop *l, double host_ms, double device_ms, double gain)
 {
-    const bool there = tsr_stay_there(l->key);
+    const bool there = tsr_stay_on_device(l->key);
     tsr_stay_starts(l->key, there, l->now);
     if (!there)
-        tsr_stay_missed(l->key, gain, MOVE);
+        tsr_stay_lost_time(l->key, gain, MOVE);
     l->now += there ? device_ms : host_ms;
     l->device_ms += there ? device_ms : 0;
-    l->moves += !there && tsr_stay_there(l->key);
+    l->moves += !there && tsr_stay_on_device(l->key);
     l->calls++;
     return there;
 }
@@ -56,7 +56,7 @@ static void test_what_gains_moves_and_stays(void **state)
     assert_in_range(l.calls, 9, 12);
     go_on(&l, 500, 4, .5, 3);
     assert_int_equal(l.moves, 1);
-    assert_true(tsr_stay_there(l.key));
+    assert_true(tsr_stay_on_device(l.key));
 }
 
 static void test_without_a_gain_nothing_moves(void **state)
@@ -78,7 +78,7 @@ static void test_a_loss_ends_soon_and_does_not_repeat(void **state)
     loop l = {.key = 7};
     go_on(&l, 2000, 4, 10, 3);
     assert_in_range(l.moves, 2, 6);
-    assert_true(tsr_stay_lost(l.key) && !tsr_stay_there(l.key));
+    assert_true(tsr_stay_given_up(l.key) && !tsr_stay_on_device(l.key));
     const double excess = l.device_ms - 4 * l.device_ms / 10;
     assert_true(excess < 0.03 * l.now);
 }
@@ -88,7 +88,7 @@ static void test_a_draw_goes_home(void **state)
     (void)state;
     loop l = {.key = 7};
     go_on(&l, 120, 4, 4, 3);
-    assert_true(l.moves >= 1 && !tsr_stay_there(l.key));
+    assert_true(l.moves >= 1 && !tsr_stay_on_device(l.key));
 }
 
 /* The program does something else now and then, before and after the move. */
@@ -101,7 +101,7 @@ static void test_pauses_are_not_the_loops(void **state)
         l.now += k % 9 == 5 ? 1000 : 0;
     }
     assert_int_equal(l.moves, 1);
-    assert_true(tsr_stay_there(l.key));
+    assert_true(tsr_stay_on_device(l.key));
 }
 
 static void test_what_becomes_slow_there_goes_home(void **state)
@@ -109,9 +109,9 @@ static void test_what_becomes_slow_there_goes_home(void **state)
     (void)state;
     loop l = {.key = 7};
     go_on(&l, 50, 4, .5, 3);
-    assert_true(tsr_stay_there(l.key));
+    assert_true(tsr_stay_on_device(l.key));
     go_on(&l, 3 * TSR_STAY_WINDOW, 4, 9, 3);
-    assert_false(tsr_stay_there(l.key));
+    assert_false(tsr_stay_on_device(l.key));
 }
 
 static void test_kinds_have_accounts_of_their_own(void **state)
@@ -121,10 +121,10 @@ static void test_kinds_have_accounts_of_their_own(void **state)
     go_on(&a, 50, 4, .5, 3);
     go_on(&b, 50, 4, .5, 0);
     go_on(&none, 50, 4, .5, 3);
-    assert_true(tsr_stay_there(a.key));
-    assert_false(tsr_stay_there(b.key) || tsr_stay_there(none.key) || tsr_stay_lost(none.key) || tsr_stay_lost(b.key));
+    assert_true(tsr_stay_on_device(a.key));
+    assert_false(tsr_stay_on_device(b.key) || tsr_stay_on_device(none.key) || tsr_stay_given_up(none.key) || tsr_stay_given_up(b.key));
     tsr_stay_forget();
-    assert_false(tsr_stay_there(a.key));
+    assert_false(tsr_stay_on_device(a.key));
 }
 
 static void test_searched_matrices(void **state)

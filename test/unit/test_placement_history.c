@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "src/policy/elementwise.h"
+#include "src/policy/history.h"
 #include "src/policy/placement_history.h"
 
 static int forget(void **state)
@@ -20,21 +21,21 @@ static int forget(void **state)
 static uint64_t key_of(uint64_t op, uint64_t size)
 {
     const uint64_t parts[] = {op, size};
-    return tsr_placement_key(parts, 2);
+    return tsr_history_key(parts, 2);
 }
 
 static bool pulls(uint64_t key)
 {
-    return tsr_placement_pulls(&(tsr_pull){.elements = 1e6, .least = -1, .there = true, .key = key});
+    return tsr_placement_pulls(&(tsr_pull){.elements = 1e6, .least = -1, .on_device = true, .key = key});
 }
 
 static void test_only_what_is_there_and_large(void **state)
 {
     (void)state;
-    const tsr_pull there = {.elements = 1e6, .least = -1, .there = true, .key = 1};
+    const tsr_pull there = {.elements = 1e6, .least = -1, .on_device = true, .key = 1};
     tsr_pull p = there;
     assert_true(tsr_placement_pulls(&p));
-    p.there = false;
+    p.on_device = false;
     assert_false(tsr_placement_pulls(&p));
     p.forced = true;
     assert_true(tsr_placement_pulls(&p));
@@ -59,7 +60,7 @@ static void test_keys(void **state)
     assert_int_equal(key_of(1, 2), key_of(1, 2));
     assert_int_not_equal(key_of(1, 2), key_of(2, 1));
     const uint64_t none = 0;
-    assert_int_not_equal(tsr_placement_key(&none, 1), 0);
+    assert_int_not_equal(tsr_history_key(&none, 1), 0);
 }
 
 /* A loop that looks at every result on the host. */
@@ -128,12 +129,12 @@ static void test_a_host_result_that_is_brought(void **state)
     const uint64_t key = key_of(12, 13);
     int C, D;
     tsr_placement_lost_time(&C, key);
-    tsr_placement_brought(&D);
+    tsr_placement_uploaded(&D);
     assert_false(tsr_placement_stays(key));
-    tsr_placement_brought(&C);
+    tsr_placement_uploaded(&C);
     assert_true(tsr_placement_stays(key));
     tsr_placement_read(key);
-    tsr_placement_brought(&C); /* counted already */
+    tsr_placement_uploaded(&C); /* counted already */
     assert_false(tsr_placement_stays(key));
 }
 
