@@ -26,7 +26,7 @@ TSR_PUBLIC int tsr_backend_score(const tsr_backend_options *options);
 static void free_representations(tsr_cuda_sparse *a)
 {
     tsr_cuda_blocks_free(a->blocks);
-    tsr_cuda_statistics_free(&a->account);
+    tsr_cuda_statistics_free(&a->statistics);
     tsr_cuda_order_free(&a->order);
     tsr_cuda_plans_free(a->plans);
     tsr_cuda_stencil_free(&a->stencil);
@@ -81,7 +81,7 @@ static tsr_status multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_pr
 {
     if (p->b_value || result->may_stay) {
         int64_t moved = result->bytes_moved;
-        tsr_status status = tsr_cuda_resident_multiply(a, plan, p, result);
+        tsr_status status = tsr_cuda_multiply_whole(a, plan, p, result);
         if (status != TSR_OUT_OF_MEMORY || p->b_value)
             return status;
         result->bytes_moved = moved;

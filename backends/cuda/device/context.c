@@ -6,7 +6,7 @@
 
 #include "src/policy/model.h"
 
-tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .panel = TSR_CUDA_TILE_BYTES,
+tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .tile = TSR_CUDA_TILE_BYTES,
                             .row = TSR_CUDA_ROW_BYTES, .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -1,4 +1,4 @@
-/* The device as the plug-in holds it: streams, staging memory, the account of device memory.
+/* The device as the plug-in holds it: streams, staging memory, the statistics of device memory.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_CONTEXT_H
 #define TSR_CUDA_CONTEXT_H
@@ -8,7 +8,7 @@
 #include "backends/cuda/device/runtime.h"
 #include "src/base/types.h"
 
-/* Sizes that tests make small.  What is copied at once by the device; a panel has at least so many bytes of B or C, so that
+/* Sizes that tests make small.  What is copied at once by the device; a tile has at least so many bytes of B or C, so that
  * kernels and copies have work, and rows of at least a few cache lines; fewer where the device copies by itself. */
 #ifndef TSR_CUDA_CHUNK_BYTES
 #define TSR_CUDA_CHUNK_BYTES (2 << 20)
@@ -46,7 +46,7 @@ typedef struct tsr_cuda_context {
     const struct tsr_model *model; /* what kernels cost */
     const tsr_cuda_callbacks *callbacks;
     int built, evicted;        /* block formats and the like made, sparse operands given up, by the present product */
-    int64_t chunk, panel, row, direct_row; /* TSR_CUDA_CHUNK_BYTES and so on, unless a benchmark tries others */
+    int64_t chunk, tile, row, direct_row; /* TSR_CUDA_CHUNK_BYTES and so on, unless a benchmark tries others */
     int ring;                  /* chunks of one direction wanted, <= TSR_CUDA_RING */
     int npairs;                /* there are 2 npairs chunks: even ones go up, odd ones come down */
     tsr_cuda_chunk chunks[2 * TSR_CUDA_RING];

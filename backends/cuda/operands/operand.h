@@ -76,7 +76,7 @@ struct tsr_cuda_sparse {
     size_t bytes;                         /* reserved for the CSR */
     struct tsr_cuda_blocks *blocks;              /* list of block formats made of it */
     tsr_cuda_order order;                 /* of their rows */
-    tsr_cuda_statistics account;             /* whether they would pay */
+    tsr_cuda_statistics statistics;       /* whether they would pay */
     int8_t *row_present;                  /* on the host, [nrows]: does the row have an entry?  NULL: not yet asked */
     int64_t rows_present;
     struct tsr_cuda_kept_plan *plans;            /* of masked products with this mask */

@@ -220,7 +220,7 @@ static void keep(tsr_cuda_sparse *a, void **place)
     tsr_cuda_cache_entry *slot = *place;
     if (slot) {
         a->slot = slot;
-        a->account.evictions = slot->evictions;
+        a->statistics.evictions = slot->evictions;
         a->next = slot->first;
         slot->first = a;
         link_newest(a);

@@ -1,4 +1,4 @@
-/* One panel: its memory, its places on host and device, its kernels.
+/* One tile: its memory, its places on host and device, its kernels.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -6,23 +6,23 @@
 #include "backends/cuda/spmm/column_tiles.h"
 
 enum {
-    PANELS = 8, /* about so many, so that little of the first and last is left uncovered */
+    TILES = 8, /* about so many, so that little of the first and last is left uncovered */
     TURNED = 8, /* columns that are turned at once */
     LINE = 64   /* bytes of a cache line */
 };
 
 /* ---- geometry ---- */
 
-/* The first panel is wider by `shift`. */
-static int64_t first_column(const tsr_cuda_column_tiles *s, int64_t panel)
+/* The first tile is wider by `shift`. */
+static int64_t first_column(const tsr_cuda_column_tiles *s, int64_t tile)
 {
-    return panel > 0 ? panel * s->width + s->shift : 0;
+    return tile > 0 ? tile * s->width + s->shift : 0;
 }
 
-static int64_t columns_of(const tsr_cuda_column_tiles *s, int64_t panel)
+static int64_t columns_of(const tsr_cuda_column_tiles *s, int64_t tile)
 {
-    int64_t end = first_column(s, panel + 1);
-    return (end < s->product->n ? end : s->product->n) - first_column(s, panel);
+    int64_t end = first_column(s, tile + 1);
+    return (end < s->product->n ? end : s->product->n) - first_column(s, tile);
 }
 
 static int64_t widest(const tsr_cuda_column_tiles *s)
@@ -36,7 +36,7 @@ static int64_t padded(const tsr_cuda_column_tiles *s, int64_t columns)
     return tsr_cuda_padded(s->plan, columns);
 }
 
-/* A host array of `rows` rows, of which a panel is a part. */
+/* A host array of `rows` rows, of which a tile is a part. */
 typedef struct host_array {
     const void *x;
     size_t size;
@@ -45,39 +45,39 @@ typedef struct host_array {
 } host_array;
 
 /* One column is the same in both orientations. */
-static tsr_cuda_rectangle part_of(const tsr_cuda_column_tiles *s, int64_t panel, host_array h, void *device, void *device_by_col)
+static tsr_cuda_rectangle part_of(const tsr_cuda_column_tiles *s, int64_t tile, host_array h, void *device, void *device_by_col)
 {
-    int64_t columns = columns_of(s, panel), first = first_column(s, panel) * (h.by_col ? h.ld : 1);
+    int64_t columns = columns_of(s, tile), first = first_column(s, tile) * (h.by_col ? h.ld : 1);
     return (tsr_cuda_rectangle){
         .host = (char *)(intptr_t)h.x + (h.iso ? 0 : (size_t)first * h.size), .host_ld = h.ld, .size = h.size, .iso = h.iso,
         .direct = h.direct, .outer = h.by_col ? columns : h.rows, .inner = h.by_col ? h.rows : columns,
         .device_ld = h.by_col ? h.rows : padded(s, columns), .device = h.by_col && columns > 1 ? device_by_col : device};
 }
 
-int tsr_cuda_column_tile_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_column_tiles *s, int64_t panel)
+int tsr_cuda_column_tile_inputs(tsr_cuda_rectangle r[2], const tsr_cuda_column_tiles *s, int64_t tile)
 {
     const tsr_view *b = &s->product->b;
-    const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
+    const tsr_cuda_buffer *buffer = &s->buffer[tile % s->nbuffers];
     host_array values = {b->x, s->size, s->product->k, b->ld, b->by_col, b->iso, s->b_direct};
     host_array present = {b->b, 1, s->product->k, b->ld, b->by_col, false, false};
     int count = 0;
     if (s->reads_b)
-        r[count++] = part_of(s, panel, values, buffer->b, buffer->b_by_col);
+        r[count++] = part_of(s, tile, values, buffer->b, buffer->b_by_col);
     if (s->b_bitmap)
-        r[count++] = part_of(s, panel, present, buffer->b_present, buffer->b_present_by_col);
+        r[count++] = part_of(s, tile, present, buffer->b_present, buffer->b_present_by_col);
     return count;
 }
 
-int tsr_cuda_column_tile_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_column_tiles *s, int64_t panel)
+int tsr_cuda_column_tile_outputs(tsr_cuda_rectangle r[2], const tsr_cuda_column_tiles *s, int64_t tile)
 {
     const tsr_product *p = s->product;
-    const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
+    const tsr_cuda_buffer *buffer = &s->buffer[tile % s->nbuffers];
     int64_t ld = p->c_by_col ? p->m : p->n;
     host_array values = {s->result->x, s->size, p->m, ld, p->c_by_col, false, s->c_direct};
     host_array present = {s->result->b, 1, p->m, ld, p->c_by_col, false, false};
-    r[0] = part_of(s, panel, values, buffer->c, buffer->c_by_col);
+    r[0] = part_of(s, tile, values, buffer->c, buffer->c_by_col);
     if (s->present)
-        r[1] = part_of(s, panel, present, buffer->c_present, buffer->c_present_by_col);
+        r[1] = part_of(s, tile, present, buffer->c_present, buffer->c_present_by_col);
     return s->present ? 2 : 1;
 }
 
@@ -121,13 +121,13 @@ static tsr_status turn_outputs(const tsr_cuda_column_tiles *s, const tsr_cuda_bu
     return status == TSR_OK ? turn(b->c_present_by_col, rows, b->c_present, padded(s, columns), rows, columns, 1) : status;
 }
 
-/* The panel into its place in the value: that of the host's array. */
-static tsr_status keep(const tsr_cuda_column_tiles *s, int64_t panel)
+/* The tile into its place in the value: that of the host's array. */
+static tsr_status keep(const tsr_cuda_column_tiles *s, int64_t tile)
 {
     tsr_cuda_rectangle r[2];
     const char *const home[] = {s->result->x, (char *)s->result->b};
     char *const kept[] = {s->kept->x, (char *)s->kept->present};
-    int count = tsr_cuda_column_tile_outputs(r, s, panel);
+    int count = tsr_cuda_column_tile_outputs(r, s, tile);
     tsr_status status = TSR_OK;
     for (int k = 0; k < count && status == TSR_OK; k++)
         status = tsr_cuda_rows_on_device(kept[k] + (r[k].host - home[k]), (size_t)r[k].host_ld * r[k].size, r[k].device,
@@ -136,10 +136,10 @@ static tsr_status keep(const tsr_cuda_column_tiles *s, int64_t panel)
     return status;
 }
 
-tsr_status tsr_cuda_column_tile_compute(tsr_cuda_column_tiles *s, int64_t panel, void *arrived)
+tsr_status tsr_cuda_column_tile_compute(tsr_cuda_column_tiles *s, int64_t tile, void *arrived)
 {
-    const tsr_cuda_buffer *buffer = &s->buffer[panel % s->nbuffers];
-    int64_t columns = columns_of(s, panel);
+    const tsr_cuda_buffer *buffer = &s->buffer[tile % s->nbuffers];
+    int64_t columns = columns_of(s, tile);
     tsr_status status = arrived ? tsr_cuda_event_follow(arrived, tsr_cuda.compute) : TSR_OK;
     if (status == TSR_OK)
         status = turn_inputs(s, buffer, columns);
@@ -149,7 +149,7 @@ tsr_status tsr_cuda_column_tile_compute(tsr_cuda_column_tiles *s, int64_t panel,
         status = turn_outputs(s, buffer, columns);
     if (status == TSR_OK)
         status = tsr_cuda_event_record(buffer->done, tsr_cuda.compute);
-    return status == TSR_OK && s->kept ? keep(s, panel) : status;
+    return status == TSR_OK && s->kept ? keep(s, tile) : status;
 }
 
 /* ---- memory ---- */
@@ -179,7 +179,7 @@ static size_t buffer_bytes(const tsr_cuda_column_tiles *s)
     return z.b + z.b_by_col + z.b_present + z.b_present_by_col + z.c + z.c_by_col + z.c_present + z.c_present_by_col + 8 * 512;
 }
 
-/* Of the widest panel. */
+/* Of the widest tile. */
 static tsr_cuda_multiplication widest_multiplication(const tsr_cuda_column_tiles *s)
 {
     tsr_cuda_buffer none = {.b_present = s->b_bitmap ? (void *)"" : NULL}; /* only whether there is one matters */
@@ -203,8 +203,8 @@ static size_t all_bytes(const tsr_cuda_column_tiles *s)
     return (size_t)s->nbuffers * buffer_bytes(s) + half_bytes(s) + partial_bytes(s) + 3 * 512;
 }
 
-/* Columns by which the first panel must be wider so that in the others rows of C (and B, which mostly lies alike) start at
- * cache lines: a line that two panels share is fetched twice. */
+/* Columns by which the first tile must be wider so that in the others rows of C (and B, which mostly lies alike) start at
+ * cache lines: a line that two tiles share is fetched twice. */
 static int64_t aligning_shift(const tsr_cuda_column_tiles *s)
 {
     const tsr_product *p = s->product;
@@ -218,17 +218,17 @@ static void set_width(tsr_cuda_column_tiles *s, int64_t width)
 {
     s->width = width < s->product->n ? width : s->product->n;
     s->shift = s->width < s->product->n ? aligning_shift(s) : 0;
-    s->npanels = (s->product->n - s->shift + s->width - 1) / s->width;
+    s->ntiles = (s->product->n - s->shift + s->width - 1) / s->width;
 }
 
-/* Rows of a panel are long enough for the host's memory, but there are two panels where they can be of half that. */
+/* Rows of a tile are long enough for the host's memory, but there are two tiles where they can be of half that. */
 static int64_t staged_row(int64_t whole)
 {
     int64_t most = tsr_cuda.row, row = whole / 2;
     return row > most ? most : row < most / 2 ? most / 2 : row;
 }
 
-/* Where the device copies by itself.  Narrow panels leave less of the first and last copy uncovered, but the bus is slower with
+/* Where the device copies by itself.  Narrow tiles leave less of the first and last copy uncovered, but the bus is slower with
  * short rows, and with parts of cache lines; measured: docs/transfers.md. */
 static int64_t direct_row(int64_t whole)
 {
@@ -250,7 +250,7 @@ static int64_t preferred_width(const tsr_cuda_column_tiles *s)
 {
     const tsr_product *p = s->product;
     int64_t size = (int64_t)s->size, column = (p->k > p->m ? p->k : p->m) * size, row = preferred_row(s);
-    int64_t width = (p->n + PANELS - 1) / PANELS, least = tsr_cuda.panel / column + 1, step = row > size ? row / size : 1;
+    int64_t width = (p->n + TILES - 1) / TILES, least = tsr_cuda.tile / column + 1, step = row > size ? row / size : 1;
     width = width > least ? width : least;
     return (width + step - 1) / step * step;
 }
@@ -259,7 +259,7 @@ static int64_t preferred_width(const tsr_cuda_column_tiles *s)
 static bool fit(tsr_cuda_column_tiles *s)
 {
     set_width(s, preferred_width(s));
-    s->nbuffers = s->npanels > 1 ? TSR_CUDA_BUFFERS : 1;
+    s->nbuffers = s->ntiles > 1 ? TSR_CUDA_BUFFERS : 1;
     while (s->bytes = all_bytes(s), !tsr_cuda_reserve(s->bytes)) {
         if (s->width == 1 && s->nbuffers == 1) {
             s->bytes = 0;

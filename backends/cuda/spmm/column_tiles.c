@@ -1,12 +1,12 @@
-/* The pipeline: while one panel is computed and goes home, the next one arrives.
+/* The pipeline: while one tile is computed and downloaded, the next one arrives.
  *
  * Each direction has a ring of chunks of pinned memory.  Threads take pieces of them as they come, whichever direction has
  * fewer at work: pieces of B to gather into a chunk that will go to the device, pieces of C to scatter from a chunk that has
- * come.  Who completes a chunk, or finds no piece, sees to the device: sends what is full, queues the kernels of a panel whose
+ * come.  Who completes a chunk, or finds no piece, sees to the device: sends what is full, queues the kernels of a tile whose
  * chunks are all sent and whose buffer has been emptied, asks for results, and looks what has arrived; one thread at a time.
  * Who finds nothing to copy also writes pieces of the presence of C, where that follows from the rows of A.
  *
- * To and from page-locked memory the device copies by itself, a whole panel at once; such a load is in the ring for its event
+ * To and from page-locked memory the device copies by itself, a whole tile at once; such a load is in the ring for its event
  * only.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/spmm/column_tiles.h"
@@ -22,7 +22,7 @@ enum { PIECES = 8 }; /* of a chunk, at most */
 
 /* Part of a rectangle, one chunk long; all of it where the device copies by itself. */
 typedef struct part {
-    int64_t panel, first, last; /* positions of the rectangle */
+    int64_t tile, first, last; /* positions of the rectangle */
     bool presence;              /* of C */
     tsr_cuda_rectangle rectangle;
 } part;
@@ -42,7 +42,7 @@ typedef struct ring {
     atomic_int_least64_t opened, served, sent;
     int64_t ended;
     int working;                /* threads at a piece */
-    int64_t panel, next;        /* what comes next: the panel, and the number of its part */
+    int64_t tile, next;        /* what comes next: the tile, and the number of its part */
     load load[TSR_CUDA_RING];
 } ring;
 
@@ -53,24 +53,24 @@ typedef struct task {
     int64_t load, first, last; /* positions; places of C */
 } task;
 
-/* Chunks of a panel that are through. */
+/* Chunks of a tile that are through. */
 typedef struct progress {
     int64_t up, down;
     void *arrived; /* event of the last one on its way up; NULL: nothing goes up */
 } progress;
 
 typedef struct pipeline {
-    tsr_cuda_column_tiles panels;
+    tsr_cuda_column_tiles tiles;
     atomic_flag handing_out;  /* a lock of a few instructions; guards what is handed out and put back */
     pthread_mutex_t device;   /* who has it sees to the device, and alone opens, sends and ends loads */
     atomic_bool all_sent;     /* nothing more will come down */
     ring ring[2];
     int size;                 /* chunks of a ring */
     atomic_int_least64_t written; /* places of C whose presence is taken */
-    int64_t computed;         /* panels whose kernels are queued */
+    int64_t computed;         /* tiles whose kernels are queued */
     bool staged;              /* something goes through the chunks */
     atomic_int threads;       /* that came */
-    progress *progress;       /* [npanels] */
+    progress *progress;       /* [ntiles] */
     atomic_int_least64_t present;
     int64_t moved;
     atomic_int status;        /* the first failure stops everybody */
@@ -122,27 +122,27 @@ static int64_t chunks_of(const tsr_cuda_rectangle *r)
     return positions ? (positions + size - 1) / size : 0;
 }
 
-/* Part `number` of a panel, if there is one; returns how many there are. */
-static int64_t find_part(part *p, const pipeline *s, direction d, int64_t panel, int64_t number)
+/* Part `number` of a tile, if there is one; returns how many there are. */
+static int64_t find_part(part *p, const pipeline *s, direction d, int64_t tile, int64_t number)
 {
     tsr_cuda_rectangle r[2];
-    int count = d == UP ? tsr_cuda_column_tile_inputs(r, &s->panels, panel) : tsr_cuda_column_tile_outputs(r, &s->panels, panel);
+    int count = d == UP ? tsr_cuda_column_tile_inputs(r, &s->tiles, tile) : tsr_cuda_column_tile_outputs(r, &s->tiles, tile);
     int64_t before = 0;
     for (int k = 0; k < count; k++) {
         int64_t chunks = chunks_of(&r[k]), size = part_size(&r[k]), positions = tsr_cuda_positions(&r[k]);
         int64_t first = (number - before) * size;
         if (number >= before && number < before + chunks)
-            *p = (part){.panel = panel, .first = first, .last = first + size < positions ? first + size : positions,
+            *p = (part){.tile = tile, .first = first, .last = first + size < positions ? first + size : positions,
                         .presence = k == 1, .rectangle = r[k]};
         before += chunks;
     }
     return before;
 }
 
-static int64_t parts_of(const pipeline *s, direction d, int64_t panel)
+static int64_t parts_of(const pipeline *s, direction d, int64_t tile)
 {
     part unused;
-    return find_part(&unused, s, d, panel, -1);
+    return find_part(&unused, s, d, tile, -1);
 }
 
 static const tsr_cuda_chunk *chunk_of(const pipeline *s, direction d, int64_t number)
@@ -155,9 +155,9 @@ static load *load_of(pipeline *s, direction d, int64_t number)
     return &s->ring[d].load[number % s->size];
 }
 
-static void *event_of(const pipeline *s, int64_t panel)
+static void *event_of(const pipeline *s, int64_t tile)
 {
-    return s->panels.buffer[panel % s->panels.nbuffers].done;
+    return s->tiles.buffer[tile % s->tiles.nbuffers].done;
 }
 
 static char *device_place(const part *p)
@@ -176,21 +176,21 @@ static size_t bytes_of(const part *p)
 static bool next_part(part *p, pipeline *s, direction d)
 {
     ring *r = &s->ring[d];
-    while (r->panel < s->panels.npanels) {
-        if (d == UP && r->panel - s->panels.nbuffers >= s->computed)
+    while (r->tile < s->tiles.ntiles) {
+        if (d == UP && r->tile - s->tiles.nbuffers >= s->computed)
             return false; /* its buffer is in use */
-        if (d == DOWN && r->panel >= s->computed)
+        if (d == DOWN && r->tile >= s->computed)
             return false;
-        if (r->next < find_part(p, s, d, r->panel, r->next))
+        if (r->next < find_part(p, s, d, r->tile, r->next))
             break;
-        r->panel++;
+        r->tile++;
         r->next = 0;
     }
-    if (r->panel == s->panels.npanels)
+    if (r->tile == s->tiles.ntiles)
         return false;
-    /* what goes up waits until the device has read what was there before, what comes down for its own panel only */
-    bool waits = r->next == 0 && (d == DOWN || r->panel >= s->panels.nbuffers);
-    if (waits && !check(s, tsr_cuda_event_follow(event_of(s, r->panel), d == UP ? tsr_cuda.up : tsr_cuda.down)))
+    /* what goes up waits until the device has read what was there before, what comes down for its own tile only */
+    bool waits = r->next == 0 && (d == DOWN || r->tile >= s->tiles.nbuffers);
+    if (waits && !check(s, tsr_cuda_event_follow(event_of(s, r->tile), d == UP ? tsr_cuda.up : tsr_cuda.down)))
         return false;
     r->next++;
     return true;
@@ -253,7 +253,7 @@ static void see_to_up(pipeline *s)
     while (r->sent < r->opened && is_copied(s, UP, r->sent)) {
         if (!fly(s, UP, r->sent))
             return;
-        progress *of = &s->progress[load_of(s, UP, r->sent)->part.panel];
+        progress *of = &s->progress[load_of(s, UP, r->sent)->part.tile];
         of->up++;
         of->arrived = chunk_of(s, UP, r->sent)->event;
         atomic_fetch_add(&r->sent, 1);
@@ -265,7 +265,7 @@ static void see_to_down(pipeline *s)
     ring *r = &s->ring[DOWN];
     part p;
     while (r->ended < r->opened && is_copied(s, DOWN, r->ended)) {
-        s->progress[load_of(s, DOWN, r->ended)->part.panel].down++;
+        s->progress[load_of(s, DOWN, r->ended)->part.tile].down++;
         r->ended++;
     }
     while (has_room(s, r, r->sent) && next_part(&p, s, DOWN)) {
@@ -276,22 +276,22 @@ static void see_to_down(pipeline *s)
     }
     while (r->opened < r->sent && is_done(s, DOWN, r->opened))
         atomic_fetch_add(&r->opened, 1);
-    int64_t last = s->panels.npanels - 1;
-    if (r->panel > last || (r->panel == last && r->next == parts_of(s, DOWN, last)))
+    int64_t last = s->tiles.ntiles - 1;
+    if (r->tile > last || (r->tile == last && r->next == parts_of(s, DOWN, last)))
         atomic_store(&s->all_sent, true);
 }
 
 static bool may_compute(const pipeline *s)
 {
-    int64_t panel = s->computed, before = panel - s->panels.nbuffers;
-    if (panel == s->panels.npanels || s->progress[panel].up < parts_of(s, UP, panel))
+    int64_t tile = s->computed, before = tile - s->tiles.nbuffers;
+    if (tile == s->tiles.ntiles || s->progress[tile].up < parts_of(s, UP, tile))
         return false;
     return before < 0 || s->progress[before].down == parts_of(s, DOWN, before);
 }
 
 static bool compute_next(pipeline *s)
 {
-    return check(s, tsr_cuda_column_tile_compute(&s->panels, s->computed, s->progress[s->computed].arrived));
+    return check(s, tsr_cuda_column_tile_compute(&s->tiles, s->computed, s->progress[s->computed].arrived));
 }
 
 static void see_to_device(pipeline *s)
@@ -341,7 +341,7 @@ static bool take_piece(task *t, pipeline *s, direction d)
 /* Places of C whose presence is written by the host. */
 static int64_t places_of(const pipeline *s)
 {
-    return s->panels.result->b && !s->panels.present ? s->panels.product->m * s->panels.product->n : 0;
+    return s->tiles.result->b && !s->tiles.present ? s->tiles.product->m * s->tiles.product->n : 0;
 }
 
 static bool take_presence(task *t, pipeline *s)
@@ -385,15 +385,15 @@ static bool all_taken(pipeline *s)
 /* With a full B an entry of C exists where the row of A has one. */
 static void write_presence(const pipeline *s, int64_t first, int64_t last)
 {
-    const tsr_product *p = s->panels.product;
-    const int8_t *present = s->panels.a->row_present;
+    const tsr_product *p = s->tiles.product;
+    const int8_t *present = s->tiles.a->row_present;
     int64_t inner = p->c_by_col ? p->m : p->n;
     for (int64_t place = first; place < last;) {
         int64_t vector = place / inner, at = place % inner, count = inner - at < last - place ? inner - at : last - place;
         if (p->c_by_col)
-            memcpy(s->panels.result->b + place, present + at, (size_t)count);
+            memcpy(s->tiles.result->b + place, present + at, (size_t)count);
         else
-            memset(s->panels.result->b + place, present[vector], (size_t)count);
+            memset(s->tiles.result->b + place, present[vector], (size_t)count);
         place += count;
     }
 }
@@ -455,7 +455,7 @@ static void run_thread(pipeline *s)
 
 /* ---- all of it ---- */
 
-/* Parts of the first panel that go through chunks. */
+/* Parts of the first tile that go through chunks. */
 static int64_t staged_parts(const pipeline *s, direction d)
 {
     part p = {0};
@@ -470,19 +470,19 @@ static int64_t staged_parts(const pipeline *s, direction d)
 /* Threads that would find work. */
 static int64_t useful_threads(const pipeline *s, int64_t staged)
 {
-    return 1 + staged * s->panels.npanels * PIECES + places_of(s) / tsr_cuda.chunk;
+    return 1 + staged * s->tiles.ntiles * PIECES + places_of(s) / tsr_cuda.chunk;
 }
 
 static void run(pipeline *s)
 {
     int64_t up = parts_of(s, UP, 0), down = parts_of(s, DOWN, 0), staged = staged_parts(s, UP) + staged_parts(s, DOWN);
     s->staged = staged > 0;
-    s->size = tsr_cuda_need_pairs((up > down ? up : down) * s->panels.npanels);
-    s->progress = calloc((size_t)s->panels.npanels, sizeof *s->progress);
+    s->size = tsr_cuda_need_pairs((up > down ? up : down) * s->tiles.ntiles);
+    s->progress = calloc((size_t)s->tiles.ntiles, sizeof *s->progress);
     if (!check(s, s->size < 0 ? (tsr_status)s->size : s->progress ? TSR_OK : TSR_OUT_OF_MEMORY))
         return;
     int64_t useful = useful_threads(s, staged);
-    int nthreads = useful < s->panels.product->nthreads ? (int)useful : s->panels.product->nthreads;
+    int nthreads = useful < s->tiles.product->nthreads ? (int)useful : s->tiles.product->nthreads;
     see_to_device(s); /* the bus is at work while threads wake up */
 #pragma omp parallel num_threads(nthreads) if (nthreads > 1)
     run_thread(s);
@@ -490,14 +490,14 @@ static void run(pipeline *s)
 
 static void report(pipeline *s)
 {
-    tsr_result *result = s->panels.result;
-    const tsr_product *p = s->panels.product;
-    result->kernel = s->panels.plan->name;
+    tsr_result *result = s->tiles.result;
+    const tsr_product *p = s->tiles.product;
+    result->kernel = s->tiles.plan->name;
     result->bytes_moved += s->moved;
-    if (s->panels.present)
+    if (s->tiles.present)
         result->nvals = atomic_load(&s->present);
     else
-        result->nvals = (result->b ? s->panels.a->rows_present : p->m) * p->n;
+        result->nvals = (result->b ? s->tiles.a->rows_present : p->m) * p->n;
 }
 
 /* Room for all of C where there is some: its presence is the kernels', or that of the rows of A.  Without, nothing is kept. */
@@ -525,11 +525,11 @@ static void report_kept(tsr_cuda_column_tiles *s)
 tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
     pipeline s = {.handing_out = ATOMIC_FLAG_INIT, .device = PTHREAD_MUTEX_INITIALIZER};
-    tsr_status status = tsr_cuda_column_tiles_open(&s.panels, a, plan, product, result);
+    tsr_status status = tsr_cuda_column_tiles_open(&s.tiles, a, plan, product, result);
     if (status == TSR_OK && places_of(&s))
         status = tsr_cuda_sparse_rows(a);
     if (status == TSR_OK)
-        status = open_kept(&s.panels);
+        status = open_kept(&s.tiles);
     if (status == TSR_OK)
         status = tsr_cuda_wait(tsr_cuda.up); /* a value may still be in the chunks */
     if (status == TSR_OK) {
@@ -537,14 +537,14 @@ tsr_status tsr_cuda_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_
         status = (tsr_status)atomic_load(&s.status);
     }
     tsr_status settled = tsr_cuda_settle();
-    tsr_cuda_column_tiles_close(&s.panels);
+    tsr_cuda_column_tiles_close(&s.tiles);
     free(s.progress);
     if (settled == TSR_INTERNAL_ERROR || (status == TSR_OK && settled != TSR_OK))
         status = settled;
     if (status == TSR_OK)
         report(&s);
-    if (status == TSR_OK && s.panels.kept)
-        report_kept(&s.panels);
-    tsr_cuda_array_free(s.panels.kept);
+    if (status == TSR_OK && s.tiles.kept)
+        report_kept(&s.tiles);
+    tsr_cuda_array_free(s.tiles.kept);
     return status;
 }

@@ -67,13 +67,13 @@ static unsigned built_forms(const tsr_cuda_arithmetic *how, const tsr_cuda_spars
 tsr_status tsr_cuda_consider_order(tsr_cuda_sparse *a, tsr_cuda_math math, const tsr_product *p)
 {
     tsr_source source = tsr_cuda_source_of(a);
-    tsr_cuda_statistics *account = &a->account;
+    tsr_cuda_statistics *statistics = &a->statistics;
     double price = tsr_cuda_order_ms(&source, p->reorder);
-    if (account->ordered || price == 0)
+    if (statistics->ordered || price == 0)
         return TSR_OK;
     double gain = order_gain * tsr_cuda_csr_ms(a, math, p->n);
-    account->order_regret += gain;
-    bool pays = (p->expected_calls > 0 ? gain * p->expected_calls : account->order_regret) >= price;
+    statistics->order_regret += gain;
+    bool pays = (p->expected_calls > 0 ? gain * p->expected_calls : statistics->order_regret) >= price;
     return pays ? tsr_cuda_count_matrix(a, p->reorder) : TSR_OK;
 }
 
@@ -87,7 +87,7 @@ int tsr_cuda_choose_form(tsr_cuda_sparse *a, const tsr_cuda_arithmetic *how, uns
     tsr_predict_making(price, tsr_cuda.model, &m, math, (double)p->n);
     for (int form = 0; form < TSR_FORMS; form++) {
         ms[form] = ms[form] >= 0 ? tsr_exposed_ms(ms[form], transfer) : ms[form];
-        price[form] *= 1 + a->account.evictions; /* what is given up again and again must gain more */
+        price[form] *= 1 + a->statistics.evictions; /* what is given up again and again must gain more */
     }
-    return tsr_choose_form(&a->account.rental, ms, price, built, math, p->expected_calls);
+    return tsr_choose_form(&a->statistics.rental, ms, price, built, math, p->expected_calls);
 }

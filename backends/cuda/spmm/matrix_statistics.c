@@ -22,30 +22,30 @@ static size_t counting_bytes(const tsr_cuda_sparse *a)
     return (size_t)a->csr.nvals * 28 + (size_t)(a->csr.nrows + a->csr.ncols) * 112;
 }
 
-static tsr_status count_windows(tsr_cuda_statistics *account, const tsr_source *sample, int at)
+static tsr_status count_windows(tsr_cuda_statistics *statistics, const tsr_source *sample, int at)
 {
     int height = 8 << at;
-    account->nwindows[at] = (sample->nrows + height - 1) / height;
-    account->windows[at] = calloc((size_t)account->nwindows[at] + 1, sizeof *account->windows[at]);
-    return account->windows[at] ? tsr_cuda_count_windows(account->windows[at], sample, height, tsr_cuda.compute) : TSR_OUT_OF_MEMORY;
+    statistics->nwindows[at] = (sample->nrows + height - 1) / height;
+    statistics->windows[at] = calloc((size_t)statistics->nwindows[at] + 1, sizeof *statistics->windows[at]);
+    return statistics->windows[at] ? tsr_cuda_count_windows(statistics->windows[at], sample, height, tsr_cuda.compute) : TSR_OUT_OF_MEMORY;
 }
 
-void tsr_cuda_statistics_free(tsr_cuda_statistics *account)
+void tsr_cuda_statistics_free(tsr_cuda_statistics *statistics)
 {
     for (int at = 0; at < 2; at++) {
-        free(account->windows[at]);
-        account->windows[at] = NULL;
+        free(statistics->windows[at]);
+        statistics->windows[at] = NULL;
     }
 }
 
 tsr_status tsr_cuda_sample_matrix(tsr_cuda_sparse *a)
 {
-    tsr_cuda_statistics *account = &a->account;
+    tsr_cuda_statistics *statistics = &a->statistics;
     size_t working = counting_bytes(a);
     int64_t vectors[5];
     tsr_degrees degrees = {0};
     tsr_source all = tsr_cuda_source_of(a), sample = {0};
-    if (account->looked)
+    if (statistics->looked)
         return TSR_OK;
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
@@ -53,19 +53,19 @@ tsr_status tsr_cuda_sample_matrix(tsr_cuda_sparse *a)
     if (status == TSR_OK)
         status = tsr_cuda_count_vectors(vectors, &sample, tsr_cuda.compute);
     for (int at = 0; at < 2 && status == TSR_OK; at++)
-        status = count_windows(account, &sample, at);
+        status = count_windows(statistics, &sample, at);
     if (status == TSR_OK)
         status = tsr_cuda_count_degrees(&degrees, &all, TSR_DEGREE_SAMPLE, tsr_cuda.compute);
     if (status == TSR_OK)
-        tsr_hot_shares(account->hot, &degrees);
-    account->longest = (double)degrees.longest_row;
+        tsr_hot_shares(statistics->hot, &degrees);
+    statistics->longest = (double)degrees.longest_row;
     for (int h = 0; h < 5 && status == TSR_OK; h++)
-        account->sampled[h] = sample.nvals ? (double)vectors[h] * (double)a->csr.nvals / (double)sample.nvals : (double)a->csr.nvals;
+        statistics->sampled[h] = sample.nvals ? (double)vectors[h] * (double)a->csr.nvals / (double)sample.nvals : (double)a->csr.nvals;
     tsr_cuda_free_source(&sample, tsr_cuda.compute);
     tsr_cuda_unreserve(working);
     if (status != TSR_OK)
-        tsr_cuda_statistics_free(account);
-    account->looked = status == TSR_OK;
+        tsr_cuda_statistics_free(statistics);
+    statistics->looked = status == TSR_OK;
     return status;
 }
 
@@ -74,13 +74,13 @@ static tsr_status decide_order(tsr_cuda_sparse *a, tsr_reorder wanted)
     size_t working = counting_bytes(a);
     tsr_source pattern = tsr_cuda_source_of(a);
     pattern.x = NULL;
-    if (a->account.ordered)
+    if (a->statistics.ordered)
         return TSR_OK;
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
     tsr_status status = tsr_cuda_decide_order(&a->order, &pattern, wanted);
     tsr_cuda_unreserve(working);
-    a->account.ordered = status == TSR_OK;
+    a->statistics.ordered = status == TSR_OK;
     return status;
 }
 
@@ -89,17 +89,17 @@ tsr_status tsr_cuda_count_matrix(tsr_cuda_sparse *a, tsr_reorder wanted)
     size_t working = counting_bytes(a);
     tsr_source pattern = tsr_cuda_source_of(a), ordered = {0};
     pattern.x = NULL;
-    if (a->account.counted)
+    if (a->statistics.counted)
         return TSR_OK;
     tsr_status status = decide_order(a, wanted);
     if (status != TSR_OK || !tsr_cuda_reserve(working))
         return status == TSR_OK ? TSR_OUT_OF_MEMORY : status;
     status = tsr_cuda_in_order(&ordered, &a->order, &pattern);
     if (status == TSR_OK)
-        status = tsr_cuda_count_vectors(a->account.vectors, &ordered, tsr_cuda.compute);
+        status = tsr_cuda_count_vectors(a->statistics.vectors, &ordered, tsr_cuda.compute);
     tsr_cuda_end_order(&ordered, &a->order);
     tsr_cuda_unreserve(working);
-    a->account.counted = status == TSR_OK;
+    a->statistics.counted = status == TSR_OK;
     return status;
 }
 
@@ -108,24 +108,24 @@ int64_t tsr_cuda_vectors_of(const tsr_cuda_sparse *a, int height)
     int at = 0;
     while (8 << at < height)
         at++;
-    return a->account.vectors[at];
+    return a->statistics.vectors[at];
 }
 
 tsr_gpu_matrix tsr_cuda_matrix_of(const tsr_cuda_sparse *a)
 {
-    const tsr_cuda_statistics *account = &a->account;
+    const tsr_cuda_statistics *statistics = &a->statistics;
     tsr_gpu_matrix m = {.nrows = (double)a->csr.nrows, .ncols = (double)a->csr.ncols, .nvals = (double)a->csr.nvals};
     for (int h = 0; h < 5; h++) {
-        m.own[h] = account->looked ? account->sampled[h] : m.nvals;
-        m.vectors[h] = account->counted ? (double)account->vectors[h] : m.own[h];
-        if (account->counted && !a->order.row)
+        m.own[h] = statistics->looked ? statistics->sampled[h] : m.nvals;
+        m.vectors[h] = statistics->counted ? (double)statistics->vectors[h] : m.own[h];
+        if (statistics->counted && !a->order.row)
             m.own[h] = m.vectors[h];
     }
-    m.longest = account->longest;
-    memcpy(m.hot, account->hot, sizeof m.hot);
+    m.longest = statistics->longest;
+    memcpy(m.hot, statistics->hot, sizeof m.hot);
     for (int at = 0; at < 2 && !a->order.row; at++) {
-        m.nwindows[at] = account->nwindows[at];
-        m.windows[at] = account->windows[at];
+        m.nwindows[at] = statistics->nwindows[at];
+        m.windows[at] = statistics->windows[at];
     }
     return m;
 }
@@ -134,7 +134,7 @@ tsr_gpu_matrix tsr_cuda_matrix_of(const tsr_cuda_sparse *a)
 
 tsr_status tsr_cuda_check_range(tsr_cuda_sparse *a)
 {
-    if (a->account.checked || !a->csr.x || a->csr.nvals == 0)
+    if (a->statistics.checked || !a->csr.x || a->csr.nvals == 0)
         return TSR_OK;
     int flag = 0, *device_flag;
     tsr_status status = tsr_cuda_new((void **)&device_flag, sizeof flag);
@@ -149,18 +149,18 @@ tsr_status tsr_cuda_check_range(tsr_cuda_sparse *a)
     tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
     tsr_cuda_delete(device_flag);
     status = status == TSR_OK ? waited : status;
-    a->account.checked = status == TSR_OK;
-    a->account.out_of_range = flag != 0;
+    a->statistics.checked = status == TSR_OK;
+    a->statistics.out_of_range = flag != 0;
     return status;
 }
 
 tsr_status tsr_cuda_find_shift(tsr_cuda_sparse *a)
 {
-    tsr_cuda_statistics *account = &a->account;
+    tsr_cuda_statistics *statistics = &a->statistics;
     const tsr_cuda_numbers values = {a->csr.x, a->csr.nvals, 1, a->csr.nvals};
-    if (account->narrow_known)
+    if (statistics->narrow_known)
         return TSR_OK;
-    tsr_status status = tsr_cuda_find_fp16_scale(&account->shift, &account->narrow, &values, NULL);
-    account->narrow_known = status == TSR_OK;
+    tsr_status status = tsr_cuda_find_fp16_scale(&statistics->shift, &statistics->narrow, &values, NULL);
+    statistics->narrow_known = status == TSR_OK;
     return status;
 }

@@ -18,7 +18,7 @@ tsr_status tsr_cuda_check_range(tsr_cuda_sparse *a);
 /* Sets narrow and shift: may values of A be FP16 where TF32 is allowed? */
 tsr_status tsr_cuda_find_shift(tsr_cuda_sparse *a);
 
-void tsr_cuda_statistics_free(tsr_cuda_statistics *account);
+void tsr_cuda_statistics_free(tsr_cuda_statistics *statistics);
 
 /* ---- What follows from it ---- */
 

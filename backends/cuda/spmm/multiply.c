@@ -97,7 +97,7 @@ static tsr_status narrow_b(int *shift, const tsr_cuda_multiplication *m)
         return status;
     if (fits)
         return tsr_cuda_narrow(m->half, m->ldb, m->b, m->ldb, m->product->k, m->n, ldexpf(1, *shift), tsr_cuda.compute);
-    m->a->account.wide = true;
+    m->a->statistics.wide = true;
     return TSR_DECLINED;
 }
 

@@ -1,4 +1,4 @@
-/* C = A B where all is on the device: a whole product, or one panel of it.
+/* C = A B where all is on the device: a whole product, or one tile of its columns.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_MULTIPLY_H
 #define TSR_CUDA_MULTIPLY_H

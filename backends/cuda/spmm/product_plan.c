@@ -41,7 +41,7 @@ static tsr_status choose_math(tsr_cuda_arithmetic *how, tsr_cuda_sparse *a, cons
     if (how->math != TSR_CUDA_FP16)
         return TSR_OK;
     tsr_status status = tsr_cuda_check_range(a);
-    if (a->account.out_of_range || (how->streamed && !how->bounded) || !(fabs(how->iso) < TSR_CUDA_FP16_LIMIT))
+    if (a->statistics.out_of_range || (how->streamed && !how->bounded) || !(fabs(how->iso) < TSR_CUDA_FP16_LIMIT))
         how->math = TSR_CUDA_EXACT;
     return status;
 }
@@ -71,13 +71,13 @@ static tsr_status consider_narrow(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const
 {
     double iso = fabs(plan->how.iso);
     bool fits = a->csr.x || iso == 0 || (iso >= 0x1p-14 && iso < TSR_CUDA_FP16_LIMIT);
-    if (plan->how.math != TSR_CUDA_TF32 || plan->how.streamed || a->account.wide || !fits)
+    if (plan->how.math != TSR_CUDA_TF32 || plan->how.streamed || a->statistics.wide || !fits)
         return TSR_OK;
     tsr_gpu_matrix m = tsr_cuda_matrix_of(a);
     if (!tsr_prefers_narrow(tsr_cuda.model, &m, (double)p->n, tsr_cuda_allowed_forms(&m, &plan->how, plan->semirings)))
         return TSR_OK;
     tsr_status status = tsr_cuda_find_shift(a);
-    plan->how.narrow = status == TSR_OK && a->account.narrow;
+    plan->how.narrow = status == TSR_OK && a->statistics.narrow;
     plan->how.math = plan->how.narrow ? TSR_CUDA_FP16 : TSR_CUDA_TF32;
     return status;
 }
@@ -105,9 +105,9 @@ static tsr_status find_or_build(tsr_cuda_plan *plan, tsr_cuda_sparse *a, int for
 /* The choice by itself. */
 static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_product *p)
 {
-    tsr_cuda_statistics *account = &a->account;
-    if (account->failed ||
-        (!account->looked && !tsr_may_look(&account->rental, tsr_cuda_csr_ms(a, plan->how.math, p->n), p->expected_calls)))
+    tsr_cuda_statistics *statistics = &a->statistics;
+    if (statistics->failed ||
+        (!statistics->looked && !tsr_may_look(&statistics->rental, tsr_cuda_csr_ms(a, plan->how.math, p->n), p->expected_calls)))
         return TSR_OK;
     tsr_status status = tsr_cuda_sample_matrix(a);
     if (status == TSR_OK)
@@ -147,7 +147,7 @@ static tsr_status make_plan(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const tsr_p
     if (status == TSR_OK && !plan->blocks && tsr_cuda_is_half(plan->how.math))
         status = find_or_build(plan, a, TSR_GPU_CSR, p); /* rounding the values costs next to nothing */
     if (status != TSR_OK && status != TSR_INTERNAL_ERROR) {
-        a->account.failed = true;
+        a->statistics.failed = true;
         status = TSR_OK;
     }
     return status;

@@ -15,7 +15,7 @@ tsr_cuda_blocks tsr_cuda_describe(const tsr_cuda_kernel *kernel, const tsr_cuda_
     bool shifted = how->narrow && a->csr.x && number == TSR_NUMBER_FP16;
     bool with_iso = kernel->format->stores_iso && !a->csr.x;
     tsr_cuda_blocks b = {.kernel = kernel, .height = tsr_gpu_kernel_height(kernel->form), .width = tsr_cuda_block_width(kernel, number),
-                         .number = number, .shift = shifted ? a->account.shift : 0, .iso = with_iso ? how->iso : 1.0};
+                         .number = number, .shift = shifted ? a->statistics.shift : 0, .iso = with_iso ? how->iso : 1.0};
     if (kernel->form == TSR_GPU_HYBRID) {
         b.height = tsr_gpu_kernel_height(tsr_window_kernel((tsr_gpu_math)how->math));
         b.math = how->math;

@@ -7,7 +7,7 @@
 /* Memory of this product alone. */
 enum { B_ROWS, B_PRESENT_ROWS, C_ROWS, C_PRESENT_ROWS, HALF, PARTIAL, FLAG, ARRAYS };
 
-typedef struct resident {
+typedef struct whole {
     tsr_cuda_multiplication m;
     const tsr_product *product;
     size_t size;             /* bytes of a value */
@@ -18,11 +18,11 @@ typedef struct resident {
     bool rows_tell;          /* C is present where rows of A have entries */
     size_t bytes[ARRAYS], reserved;
     void *array[ARRAYS];
-} resident;
+} whole;
 
 /* ---- operands and result ---- */
 
-static tsr_status find_b(resident *r, int64_t *moved)
+static tsr_status find_b(whole *r, int64_t *moved)
 {
     const tsr_product *p = r->product;
     if (!tsr_reads_b(p) && p->b.format == TSR_FULL)
@@ -38,7 +38,7 @@ static tsr_status find_b(resident *r, int64_t *moved)
 }
 
 /* wanted: which entries there are. */
-static tsr_status make_c(resident *r, bool wanted)
+static tsr_status make_c(whole *r, bool wanted)
 {
     const tsr_product *p = r->product;
     bool bitmap = wanted && r->m.b_present;
@@ -53,7 +53,7 @@ static tsr_status make_c(resident *r, bool wanted)
 
 /* ---- memory ---- */
 
-static void describe(resident *r)
+static void describe(whole *r)
 {
     const tsr_product *p = r->product;
     int64_t padded = tsr_cuda_padded(r->m.plan, p->n);
@@ -76,7 +76,7 @@ static void describe(resident *r)
     r->bytes[FLAG] = r->m.plan->blocks ? 2 * sizeof *r->m.flag : 0;
 }
 
-static tsr_status allocate(resident *r)
+static tsr_status allocate(whole *r)
 {
     size_t sum = 0;
     for (int k = 0; k < ARRAYS; k++)
@@ -92,7 +92,7 @@ static tsr_status allocate(resident *r)
 }
 
 /* In the order of `compute`: what is queued still has its memory. */
-static void free_all(resident *r)
+static void free_all(whole *r)
 {
     for (int k = 0; k < ARRAYS; k++)
         tsr_cuda_delete(r->array[k]);
@@ -103,7 +103,7 @@ static void free_all(resident *r)
 /* ---- computing ---- */
 
 /* As the kernels want it. */
-static tsr_status prepare_b(resident *r)
+static tsr_status prepare_b(whole *r)
 {
     const tsr_product *p = r->product;
     tsr_status status = TSR_OK;
@@ -117,7 +117,7 @@ static tsr_status prepare_b(resident *r)
     return status;
 }
 
-static void set_arrays(resident *r)
+static void set_arrays(whole *r)
 {
     if (tsr_reads_b(r->product)) /* otherwise it may be of any type */
         r->m.b = r->array[B_ROWS] ? r->array[B_ROWS] : r->b->x;
@@ -130,7 +130,7 @@ static void set_arrays(resident *r)
     r->m.flag = r->array[FLAG];
 }
 
-static tsr_status finish_c(const resident *r)
+static tsr_status finish_c(const whole *r)
 {
     const tsr_product *p = r->product;
     tsr_status status = TSR_OK;
@@ -145,7 +145,7 @@ static tsr_status finish_c(const resident *r)
     return status;
 }
 
-static tsr_status compute(resident *r, bool presence_wanted, int64_t *moved)
+static tsr_status compute(whole *r, bool presence_wanted, int64_t *moved)
 {
     tsr_status status = find_b(r, moved);
     if (status == TSR_OK)
@@ -176,9 +176,9 @@ tsr_status tsr_cuda_deliver(tsr_cuda_array **c, const tsr_product *product, tsr_
     return status;
 }
 
-tsr_status tsr_cuda_resident_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
+tsr_status tsr_cuda_multiply_whole(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result)
 {
-    resident r = {.m = {.a = a, .plan = plan, .product = product, .n = product->n, .alpha = 1, .stream = tsr_cuda.compute},
+    whole r = {.m = {.a = a, .plan = plan, .product = product, .n = product->n, .alpha = 1, .stream = tsr_cuda.compute},
                   .product = product, .size = tsr_type_size(product->semiring.type)};
     tsr_status status = compute(&r, result->b != NULL, &result->bytes_moved);
     if (status == TSR_OK)

@@ -8,8 +8,8 @@
 #include "backends/cuda/arrays/arrays.h"
 
 /* C = A B with A and its plan on the device.  Nothing is waited for where C stays and nothing of B must be known.
- * TSR_OUT_OF_MEMORY: panels might do. */
-tsr_status tsr_cuda_resident_multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result);
+ * TSR_OUT_OF_MEMORY: tiles might do. */
+tsr_status tsr_cuda_multiply_whole(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result);
 
 /* C to where the result goes: it stays (*c becomes NULL), or comes home. */
 tsr_status tsr_cuda_deliver(tsr_cuda_array **c, const tsr_product *product, tsr_result *result);
