@@ -5,6 +5,12 @@
 
 #include "tessera/backend.h"
 
+/* Where stored vector k of a compressed view begins; k = nvec: where the last one ends. */
+static inline int64_t tsr_view_start(const tsr_view *v, int64_t k)
+{
+    return v->narrow_offsets ? (int64_t)((const uint32_t *)(const void *)v->p)[k] : v->p[k];
+}
+
 /* Bytes of one value. */
 static inline size_t tsr_type_size(tsr_type type)
 {

@@ -26,6 +26,15 @@ static inline int64_t *tsr_copies_add(tsr_copies *copies, int64_t count)
     return copy->at;
 }
 
+/* The same integers in 64 bits; NULL: out of memory. */
+static inline const int64_t *tsr_copies_widen(tsr_copies *copies, const uint32_t *narrow, int64_t count)
+{
+    int64_t *wide = tsr_copies_add(copies, count);
+    for (int64_t n = 0; wide && n < count; n++)
+        wide[n] = narrow[n];
+    return wide;
+}
+
 static inline void tsr_copies_free(tsr_copies *copies)
 {
     for (tsr_copy *copy = copies->first, *next; copy; copy = next) {

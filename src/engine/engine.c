@@ -5,6 +5,7 @@
 #include "src/base/types.h"
 #include "src/engine/contents.h"
 #include "src/engine/engine.h"
+#include "src/engine/operands.h"
 #include "src/engine/savings.h"
 #include "src/runtime/config.h"
 #include "src/runtime/savings.h"
@@ -177,7 +178,7 @@ static bool compute(tsr_call *call)
 {
     const tsr_operation *operation = call->operation;
     tsr_settlement settled = TSR_HAND_OVER;
-    const bool reserved = !operation->reserve || operation->reserve(call);
+    const bool reserved = tsr_operands_widen(call) && (!operation->reserve || operation->reserve(call));
     if (reserved && operation->may_wait && tsr_config_get()->defer && call->door->may_wait(call) && tsr_engine_defer(call))
         return true;
     tsr_status status = reserved ? run(call, &settled) : TSR_OUT_OF_MEMORY;

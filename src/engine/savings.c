@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "src/base/hash.h"
+#include "src/base/types.h"
 
 enum { KINDS = 64, LARGEST_PART = 4, STEP = 4, REPEATS = 3, MANY_ROWS = 256, RUN = 16, GALLOP = 8 };
 /* A part is large enough when it takes such a part of what all would take, at least least_ms, or else enough_ms; and such a share of
@@ -76,7 +77,7 @@ static bool has_vectors(const tsr_view *v, bool by_col)
 
 static int64_t length_of(const tsr_view *v, int64_t vector)
 {
-    return v->p[vector + 1] - v->p[vector];
+    return tsr_view_start(v, vector + 1) - tsr_view_start(v, vector);
 }
 
 /* The operand whose vectors belong to rows of C, and the other one: where the product is computed transposed, they have changed places. */
@@ -117,7 +118,7 @@ static double weight_of(const tsr_call *call, const int64_t *rows, int64_t count
     double weight = 0;
     for (int64_t k = 0; k < count; k++) {
         const int64_t row = rows ? rows[k] : k;
-        for (int64_t e = walked->p[row]; e < walked->p[row + 1]; e++) {
+        for (int64_t e = tsr_view_start(walked, row), end = tsr_view_start(walked, row + 1); e < end; e++) {
             const int64_t other = length_of(s.other, index_at(walked, e));
             weight += masked ? dot_steps(length_of(s.own, row), other) : (double)other;
         }

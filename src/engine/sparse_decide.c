@@ -20,7 +20,7 @@ enum { SAMPLES = 512 };
 static double length_of(const tsr_view *b, int64_t k)
 {
     if (b->format != TSR_HYPERSPARSE)
-        return (double)(b->p[k + 1] - b->p[k]);
+        return (double)(tsr_view_start(b, k + 1) - tsr_view_start(b, k));
     int64_t lo = 0, hi = b->nvec;
     while (lo < hi) {
         const int64_t mid = lo + (hi - lo) / 2;
@@ -29,7 +29,7 @@ static double length_of(const tsr_view *b, int64_t k)
         else
             hi = mid;
     }
-    return lo < b->nvec && b->h[lo] == k ? (double)(b->p[lo + 1] - b->p[lo]) : 0;
+    return lo < b->nvec && b->h[lo] == k ? (double)(tsr_view_start(b, lo + 1) - tsr_view_start(b, lo)) : 0;
 }
 
 /* Products of C by row, from a few of A's entries.  An operand held by column will be flipped: then by averages. */

@@ -26,7 +26,7 @@ static bool is_diagonal(const tsr_view *v)
     const int64_t *wide = v->i;
     bool diagonal = tsr_is_compressed(v) && v->nrows == v->ncols && v->nvals == v->nrows && v->nvec == v->nrows && v->p && v->i;
     for (int64_t k = 0; diagonal && k < v->nvec; k++)
-        diagonal = v->p[k + 1] == k + 1 && (v->index_size == 4 ? narrow[k] : wide[k]) == k;
+        diagonal = tsr_view_start(v, k + 1) == k + 1 && (v->index_size == 4 ? narrow[k] : wide[k]) == k;
     return diagonal;
 }
 

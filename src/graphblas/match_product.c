@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/types.h"
 #include "src/engine/contents.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/handover/contents.h"
@@ -84,7 +85,7 @@ static bool look(const matcher *s, tsr_view *v, tsr_object *object, void *handle
     }
     if (s->values)
         tsr_will_inspect(handle);
-    if (tsr_is_lost(handle) || !tsr_match_contents(v, handle, &object->copies))
+    if (tsr_is_lost(handle) || !tsr_match_held(v, handle, &object->copies))
         return false;
     if (s->values && worth_bringing(v, handle) &&
         tsr_contents_upload(object, v, &tsr_graphblas_door, tsr_backend_gpu(), &s->out->moved) == TSR_OK)
@@ -295,7 +296,7 @@ static const char *choose_op(matcher *s)
 static bool reaches_by_row(const tsr_view *a, int64_t enough)
 {
     for (int64_t v = 0; v < a->nvec && enough > 0; v++)
-        enough -= a->p[v] < a->p[v + 1];
+        enough -= tsr_view_start(a, v) < tsr_view_start(a, v + 1);
     return enough <= 0;
 }
 

@@ -1,6 +1,7 @@
 /* How far a product of sparse matrices has to walk, by a sample.  An average row says little: where few rows have most entries, these
  * are what is met.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "src/base/types.h"
 #include "src/policy/route.h"
 
 enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64 };
@@ -26,6 +27,19 @@ static int64_t last_not_above(const int64_t *x, int64_t n, int64_t key)
     return low - 1;
 }
 
+/* The last stored vector that begins at entry e or before. */
+static int64_t vector_of(const tsr_view *v, int64_t e)
+{
+    int64_t low = 0, n = v->nvec + 1;
+    while (n > 0) {
+        const int64_t half = n / 2;
+        const bool before = tsr_view_start(v, low + half) <= e;
+        low += before ? half + 1 : 0;
+        n = before ? n - half - 1 : half;
+    }
+    return low - 1;
+}
+
 /* Entries of a row (by_col: column). */
 static double length_of(const tsr_view *v, int64_t vector)
 {
@@ -35,13 +49,13 @@ static double length_of(const tsr_view *v, int64_t vector)
             return 0;
         vector = at;
     }
-    return (double)(v->p[vector + 1] - v->p[vector]);
+    return (double)(tsr_view_start(v, vector + 1) - tsr_view_start(v, vector));
 }
 
 /* Row and column of entry e. */
 static void place_of(const tsr_view *v, int64_t e, int64_t place[2])
 {
-    int64_t vector = last_not_above(v->p, v->nvec + 1, e);
+    int64_t vector = vector_of(v, e);
     place[v->by_col] = v->h ? v->h[vector] : vector;
     place[!v->by_col] = index_at(v, e);
 }

@@ -3,6 +3,7 @@
 #include "src/format/sparse/format.h"
 
 #include "src/base/split.h"
+#include "src/base/types.h"
 
 #include <string.h>
 
@@ -173,10 +174,10 @@ static void flag_vectors(int8_t *flags, const tsr_view *a)
 {
     if (a->h)
         for (int64_t v = 0; v < a->nvec; v++)
-            flags[a->h[v]] = a->p[v + 1] > a->p[v];
+            flags[a->h[v]] = tsr_view_start(a, v + 1) > tsr_view_start(a, v);
     else
         for (int64_t v = 0; v < a->nvec; v++)
-            flags[v] = a->p[v + 1] > a->p[v];
+            flags[v] = tsr_view_start(a, v + 1) > tsr_view_start(a, v);
 }
 
 /* Parts may flag the same row: relaxed stores of the same value. */

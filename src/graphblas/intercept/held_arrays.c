@@ -37,19 +37,11 @@ bool tsr_held_arrays_read(tsr_held_arrays *c, GrB_Matrix handle)
     return true;
 }
 
-static int64_t *wide_copy(const uint32_t *narrow, int64_t count, tsr_copies *copies)
-{
-    int64_t *wide = tsr_copies_add(copies, count);
-    for (int64_t n = 0; wide && n < count; n++)
-        wide[n] = narrow[n];
-    return wide;
-}
-
 bool tsr_integers_wide(const int64_t **wide, tsr_integers list, int64_t count, tsr_copies *copies)
 {
     if (list.size == 8 || !list.at)
         *wide = list.at;
     else
-        *wide = copies ? wide_copy(list.at, count, copies) : NULL;
+        *wide = copies ? tsr_copies_widen(copies, list.at, count) : NULL;
     return !list.at || !copies || *wide;
 }

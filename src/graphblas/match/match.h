@@ -31,6 +31,7 @@ const char *tsr_match_descriptor(tsr_modifiers *mod, GrB_Descriptor desc);
 
 /* Look at an object's arrays without changing its content (finishes pending work, as the product itself would). */
 bool tsr_match_contents(tsr_view *view, GrB_Matrix handle, tsr_copies *copies);
+bool tsr_match_held(tsr_view *view, GrB_Matrix handle, tsr_copies *copies); /* offsets (p) as they are held */
 bool tsr_match_view(tsr_view *view, GrB_Matrix handle); /* without offsets and vectors (p, h) if it does not hold them in 64 bits */
 
 /* Offsets and indices as they are held are in `held` only: the view has neither p nor h. */

@@ -80,6 +80,16 @@ bool tsr_match_arrays(tsr_view *v, tsr_held_arrays *c, GrB_Matrix handle)
     return true;
 }
 
+bool tsr_match_held(tsr_view *v, GrB_Matrix handle, tsr_copies *copies)
+{
+    tsr_held_arrays c;
+    if (!tsr_match_arrays(v, &c, handle))
+        return false;
+    v->p = c.p.at;
+    v->narrow_offsets = c.p.at && c.p.size == 4;
+    return tsr_integers_wide(&v->h, c.h, c.nvec, copies);
+}
+
 bool tsr_match_contents(tsr_view *v, GrB_Matrix handle, tsr_copies *copies)
 {
     tsr_held_arrays c;
