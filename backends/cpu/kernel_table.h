@@ -4,15 +4,20 @@
 #define TSR_CPU_KERNEL_TABLE_H
 
 #include "kernels/kernels.h"
+#include "tessera/kernel_row.h"
 
 #define TSR_ISA_COUNT 3
 
 typedef struct tsr_cpu_kernel {
-    const char *names[TSR_ISA_COUNT];          /* for the trace */
+    const char *name, *names[TSR_ISA_COUNT];   /* …, for the trace */
+    const char *what;                          /* it takes, in words */
     tsr_op op;
     bool (*takes)(const tsr_product *product); /* looks at formats and orientations of a product of that operation */
     tsr_status (*run)(const tsr_product *product, tsr_result *result);
 } tsr_cpu_kernel;
+
+/* As tsr_backend_kernel_fn: these, and what is not called by `execute`. */
+bool tsr_cpu_kernel_row(int k, tsr_kernel_row *row);
 
 /* NULL: none takes it. */
 const tsr_cpu_kernel *tsr_cpu_kernel_for(const tsr_product *product);

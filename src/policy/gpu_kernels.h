@@ -1,5 +1,5 @@
 /* The kernels for sparse times full products on a GPU, by the names of TESSERA_KERNEL: the one list that the model, the plug-in's table
- * (backends/cuda/spmm/kernel_table.c), tools and benchmarks read.
+ * (backends/cuda/spmm/kernel_table.c), tools and benchmarks read.  tsr_backend_kernel lists them with those of other operations.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_GPU_KERNELS_H
 #define TSR_GPU_KERNELS_H

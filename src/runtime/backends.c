@@ -32,6 +32,7 @@ typedef union symbol {
     void *address;
     tsr_backend_init_fn init;
     tsr_backend_score_fn score;
+    tsr_backend_kernel_fn kernel;
 } symbol;
 
 /* The local ranks share the devices in turn.  A plug-in scores those that are there. */
@@ -111,20 +112,35 @@ void tsr_backend_look_beside(const char *library)
     commands_library = strdup(library);
 }
 
-static void load_plugin(void)
+/* NULL: there is none. */
+static void *open_plugin(char *path, size_t size)
 {
-    char path[PATH_MAX];
-    if (!find_plugin(path, sizeof path)) {
-        return;
-    }
+    if (!find_plugin(path, size))
+        return NULL;
     void *plugin = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     if (!plugin) {
         const char *why = dlerror();
         tsr_warn_once("plug-in", "cannot load %s: %s", path, why ? why : "unknown error");
-        return;
     }
+    return plugin;
+}
+
+static void load_plugin(void)
+{
+    char path[PATH_MAX];
+    void *plugin = open_plugin(path, sizeof path);
+    if (!plugin)
+        return;
     gpu = ask(plugin, path);
     loader = getpid();
+}
+
+bool tsr_backend_gpu_kernel(int k, tsr_kernel_row *row)
+{
+    char path[PATH_MAX];
+    void *plugin = open_plugin(path, sizeof path);
+    const symbol kernel = {plugin ? dlsym(plugin, "tsr_backend_kernel") : NULL};
+    return kernel.address && kernel.kernel(k, row);
 }
 
 static void load(void)

@@ -4,6 +4,7 @@
 #define TSR_BACKENDS_H
 
 #include "tessera/backend.h"
+#include "tessera/kernel_row.h"
 
 /* The CPU backend, linked in; always there. */
 const tsr_backend *tsr_backend_cpu(void);
@@ -15,6 +16,9 @@ const tsr_backend *tsr_backend_gpu(void);
 
 /* For the command, before the first call: beside this library, too. */
 void tsr_backend_look_beside(const char *library);
+
+/* Row k of the plug-in's table of kernels, as tsr_backend_kernel_fn; false also when there is no plug-in.  Asks for no device. */
+bool tsr_backend_gpu_kernel(int k, tsr_kernel_row *row);
 
 /* Is there a plug-in that would be loaded? */
 bool tsr_backend_gpu_installed(void);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/cuda/device/context.h"
 #include "src/policy/model.h"
@@ -122,6 +123,18 @@ static tsr_status execute_with_values(tsr_product *p, tsr_result *result)
     return status == TSR_OUT_OF_MEMORY ? TSR_DECLINED : status; /* less would have to stay */
 }
 
+/* Is it in the table, with what the arithmetic adds behind a hyphen? */
+static bool is_listed(const char *kernel)
+{
+    tsr_kernel_row row;
+    for (int k = 0; tsr_backend_kernel(k, &row); k++) {
+        const size_t length = strlen(row.trace);
+        if (strncmp(kernel, row.trace, length) == 0 && (!kernel[length] || kernel[length] == '-'))
+            return true;
+    }
+    return false;
+}
+
 tsr_status execute(const tsr_product *product, tsr_result *result)
 {
     tsr_product p = *product;
@@ -136,6 +149,7 @@ tsr_status execute(const tsr_product *product, tsr_result *result)
         return TSR_DECLINED;
     tsr_status status = execute_with_values(&p, result);
     last.kernel = result->kernel;
+    assert_true(!last.kernel || is_listed(last.kernel));
     last.bytes_moved = result->bytes_moved;
     last.built = result->built;
     last.evicted = result->evicted;

@@ -4,6 +4,9 @@
 #define TEST_CUDA_PLUGIN_START_H
 
 #include "tessera/backend.h"
+#include "tessera/kernel_row.h"
+
+bool tsr_backend_kernel(int k, tsr_kernel_row *row); /* the plug-in's */
 
 extern const tsr_backend *gpu;
 extern uint64_t seed;

@@ -480,6 +480,13 @@ class Answers(unittest.TestCase):
         self.assertIn("cpu", answer["backends"])
         self.assertGreaterEqual(int(answer["threads"]), 1)
 
+    def test_kernels(self):
+        rows = [line.split()[:4] for line in tessera("info", "--kernels").stdout.splitlines()]
+        self.assertIn(["cpu", "spmm", "spmm_csr", "spmm_csr"], rows)
+        self.assertEqual(len({(row[0], row[1], row[2]) for row in rows}), len(rows))
+        if any(row[0] == "cuda" for row in rows):
+            self.assertIn(["cuda", "sddmm", "stencil", "sddmm-stencil"], rows)
+
     def test_info_with_a_wrong_variable_still_answers(self):
         result = tessera("info", TESSERA_MODE="fast")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (0, 1))

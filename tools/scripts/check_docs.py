@@ -10,6 +10,7 @@ usage: check_docs.py BUILD_DIR
     section says that it has "no record", its rows are counted and that is printed.
   - Every record in bench/results is named as bench/record.py says, and something cites it.
   - docs/native-reference.md, docs/benchmarks.md, the picture and the table of README.md are what their scripts in tools/scripts make.
+  - docs/kernels.md names the kernels that `tessera info --kernels` lists.
   - Links, files in backquotes, TESSERA_ variables, options of the command and messages of the library exist.
 
 SPDX-License-Identifier: Apache-2.0"""
@@ -239,6 +240,18 @@ def check_options(page, tool, helps):
                 complain(page, f'tessera {command} has no {option}')
 
 
+def check_kernels(tool, environment):
+    """docs/kernels.md names every kernel of every backend that is built, and says which are chosen by name only."""
+    page = ROOT / 'docs' / 'kernels.md'
+    chosen, named = page.read_text(encoding='utf-8').split('## What is not chosen by itself')
+    for line in output_of(tool, 'info', '--kernels', env=environment).splitlines():
+        _, operation, name, trace, automatic = line.split()[:5]
+        if f'`{trace}`' not in chosen:
+            complain(page, f'{operation} by {name} (`{trace}`) is not in the tables')
+        if (automatic == 'by') != (f'| `{name}` |' in named):
+            complain(page, f'`{name}` is chosen {"by name only" if automatic == "by" else "by itself"}')
+
+
 # ---- commands ----
 
 def prepare(folder, build):
@@ -328,6 +341,7 @@ def main():
         settings = json.loads(output_of(tool, 'info', '--json', env=environment))['configuration']
         variables = {'TESSERA_' + name.upper() for name in settings} | TEST_VARIABLES
         helps, blocks = {}, 0
+        check_kernels(tool, environment)
         for page in PAGES:
             check_names(page, variables)
             check_options(page, tool, helps)

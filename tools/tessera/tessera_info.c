@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sysexits.h>
 
+#include "backends/cpu/kernel_table.h"
 #include "kernels/kernels.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -152,6 +153,22 @@ static int print_library(void)
     return 0;
 }
 
+/* ---- kernels ---- */
+
+static void print_row(const char *backend, const tsr_kernel_row *row)
+{
+    printf("%-6s%-13s%-16s%-16s%-11s%s\n", backend, row->operation, row->name, row->trace, row->automatic ? "automatic" : "by name", row->takes);
+}
+
+static void print_kernels(void)
+{
+    tsr_kernel_row row;
+    for (int k = 0; tsr_cpu_kernel_row(k, &row); k++)
+        print_row("cpu", &row);
+    for (int k = 0; tsr_backend_gpu_kernel(k, &row); k++)
+        print_row("cuda", &row);
+}
+
 typedef struct asked {
     int what;            /* key of an option */
     const char *program; /* NULL: what is installed here */
@@ -162,6 +179,7 @@ static error_t take(int key, char *arg, struct argp_state *state)
     asked *a = state->input;
     switch (key) {
     case 'j':
+    case 'k':
     case 'l':
         a->what = key;
         return 0;
@@ -179,6 +197,8 @@ int tsr_tool_info(int argc, char **argv)
     static facts f;
     asked a = {0};
     static const struct argp_option options[] = {{"json", 'j', NULL, 0, "One JSON object", 0},
+                                                 {"kernels", 'k', NULL, 0, "Only the kernels: backend, operation, name, name in traces, "
+                                                  "chosen by itself or by name, what it takes", 0},
                                                  {"library", 'l', NULL, 0, "Only the path of libtessera.so, for LD_PRELOAD", 0},
                                                  {0}};
     static const struct argp argp = {options, take, "[--] [PROGRAM [ARGUMENT...]]",
@@ -188,6 +208,10 @@ int tsr_tool_info(int argc, char **argv)
     tsr_tool_parse(&argp, argc, argv, ARGP_IN_ORDER, &a);
     if (a.what == 'l') {
         return print_library();
+    }
+    if (a.what == 'k') {
+        print_kernels();
+        return 0;
     }
     const int failed = a.program ? collect_program(&f, a.program) : 0;
     if (failed) {

@@ -372,3 +372,8 @@ static tsr_status multiply(const tsr_dense_product *product, void **value)
 const tsr_backend_arrays tsr_cuda_arrays = {.upload = bring, .step = step, .reduce = reduce, .multiply = multiply,
                                             .sums = tsr_cuda_array_sums, .cast = tsr_cuda_array_cast, .turn = tsr_cuda_array_turn,
                                             .places = tsr_cuda_array_places, .count = count, .wait = wait_for, .download = fetch, .drop = forget};
+
+const tsr_kernel_row tsr_cuda_array_kernels[] = {
+    {"elementwise", "step", "step", "any type and operator; full and bitmap on the device", true},
+    {"reduce", "reduce", "reduce", "any type and monoid; to a scalar, or rows and columns", true},
+    {"full_product", "multiply", "multiply", "FP32 and FP64; by cuBLAS", true}};

@@ -4,8 +4,13 @@
 #define TSR_CUDA_ARRAYS_H
 
 #include "backends/cuda/arrays/array.h"
+#include "tessera/kernel_row.h"
 
 extern const tsr_backend_arrays tsr_cuda_arrays;
+
+/* Of its functions, by the names of the engine's operations. */
+enum { TSR_CUDA_ARRAY_KERNELS = 3 };
+extern const tsr_kernel_row tsr_cuda_array_kernels[TSR_CUDA_ARRAY_KERNELS];
 
 /* One operation, alone with the device, where all values have their elements: representations make room, and it is tried again.
  * TSR_OUT_OF_MEMORY: values alone are too much. */

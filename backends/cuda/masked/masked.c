@@ -35,6 +35,12 @@ typedef struct staying {
 enum { STAYING_SHARE = 4 }; /* of the memory allowed, at most */
 static size_t staying_bytes; /* tsr_cuda.busy is held */
 
+#define TAKES "any type and semiring; A, B and the mask sparse"
+
+const tsr_kernel_row tsr_cuda_masked_kernels[] = {
+    [TSR_CUDA_MASKED_PLAN] = {"masked_dot", "masked-plan", "masked-plan", TAKES, true},
+    [TSR_CUDA_MASKED_SEARCH] = {"masked_dot", "masked-search", "masked-search", TAKES, true}};
+
 /* ---- what there is to compute ---- */
 
 static void start(masked *s, const tsr_product *product)
@@ -133,7 +139,7 @@ static tsr_status compute_dot(void *product, const tsr_cuda_entries *e)
     tsr_status status = plan ? TSR_OK : tsr_cuda_plan_make(&plan, of_a, of_b, positions, &q);
     if (status == TSR_OK)
         status = tsr_cuda_masked_dot(plan ? &plan->plan : NULL, &q);
-    s->kernel = plan ? "masked-plan" : "masked-search";
+    s->kernel = tsr_cuda_masked_kernels[plan ? TSR_CUDA_MASKED_PLAN : TSR_CUDA_MASKED_SEARCH].trace;
     if (made && plan && keeps)
         tsr_cuda_plan_keep(plans, plan);
     else if (made && plan)

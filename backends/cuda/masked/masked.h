@@ -4,6 +4,10 @@
 #define TSR_CUDA_MASKED_H
 
 #include "backends/cuda/operands/sparse.h"
+#include "tessera/kernel_row.h"
+
+enum { TSR_CUDA_MASKED_PLAN, TSR_CUDA_MASKED_SEARCH, TSR_CUDA_MASKED_KERNELS };
+extern const tsr_kernel_row tsr_cuda_masked_kernels[TSR_CUDA_MASKED_KERNELS];
 
 /* Operands and mask of a kind that the kernels take? */
 bool tsr_cuda_masked_supports(const tsr_product *product);

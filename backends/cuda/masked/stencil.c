@@ -32,6 +32,11 @@ static const double fetch_ms = 1.1e-10, launch_ms = 0.005, build_entry_ms = 1e-7
 /* ms, of 2026-11-22, K = 32 and 128: an element of B' to round it, the start of that, and what an entry costs more than its bytes. */
 static const double narrow_ms = 2e-9, narrow_start_ms = 0.004, narrow_entry_ms = 5.5e-9;
 
+const tsr_kernel_row tsr_cuda_sddmm_kernels[] = {
+    [TSR_CUDA_SDDMM_CSR] = {"sddmm", "csr", "sddmm", "any type and semiring; A and B full", true},
+    [TSR_CUDA_SDDMM_NARROW] = {"sddmm", "csr-narrow", "sddmm-narrow", "plus_times of FP32 where TF32 is allowed; rows of whole 16 bytes", true},
+    [TSR_CUDA_SDDMM_STENCIL] = {"sddmm", "stencil", "sddmm-stencil", "plus_times of FP32; rows of whole 16 bytes; sm_90", true}};
+
 static const char *const names[TSR_CUDA_MATH_COUNT] = {"sddmm-stencil", "sddmm-stencil-tf32", "sddmm-stencil-fp16", "sddmm-stencil-bf16",
                                                        NULL};
 
@@ -229,7 +234,7 @@ static tsr_status use_narrow(tsr_cuda_sddmm_plan *plan, const tsr_product *p, co
     if (status == TSR_OK)
         status = tsr_cuda_narrow_rows(plan->rounded[1], plan->exponent, dense[1].x, dense[1].ld, p->n, p->k, tsr_cuda.compute);
     if (status == TSR_OK)
-        plan->name = "sddmm-narrow";
+        plan->name = tsr_cuda_sddmm_kernels[TSR_CUDA_SDDMM_NARROW].trace;
     else
         tsr_cuda_sddmm_close(plan);
     return status == TSR_OUT_OF_MEMORY ? TSR_OK : status;
@@ -255,9 +260,9 @@ static tsr_status use(tsr_cuda_sddmm_plan *plan, const tsr_cuda_stencil *s, cons
 
 /* ---- the plan ---- */
 
-static bool is_named(const tsr_product *p, const char *kernel)
+static bool is_named(const tsr_product *p, int kernel)
 {
-    return p->kernel && strcmp(p->kernel, kernel) == 0;
+    return p->kernel && strcmp(p->kernel, tsr_cuda_sddmm_kernels[kernel].name) == 0;
 }
 
 /* A stencil, if it takes the product and pays. */
@@ -265,7 +270,7 @@ static tsr_status choose_stencil(tsr_cuda_sddmm_plan *plan, tsr_cuda_stencil *s,
                                  const tsr_cuda_dense dense[2], bool keep)
 {
     tsr_cuda_math math = math_of(p);
-    bool named = is_named(p, "stencil");
+    bool named = is_named(p, TSR_CUDA_SDDMM_STENCIL);
     if (!takes(p, dense, math) || s->failed || (!named && !keep))
         return TSR_OK;
     bool paid = named || has_paid(s, p);
@@ -281,10 +286,10 @@ tsr_status tsr_cuda_sddmm_open(tsr_cuda_sddmm_plan *plan, tsr_cuda_sparse *mask,
 {
     const tsr_product *p = product;
     tsr_cuda_stencil *s = &mask->stencil;
-    *plan = (tsr_cuda_sddmm_plan){.name = "sddmm"};
-    if (is_named(p, "csr"))
+    *plan = (tsr_cuda_sddmm_plan){.name = tsr_cuda_sddmm_kernels[TSR_CUDA_SDDMM_CSR].trace};
+    if (is_named(p, TSR_CUDA_SDDMM_CSR))
         return TSR_OK;
-    bool named = is_named(p, "csr-narrow");
+    bool named = is_named(p, TSR_CUDA_SDDMM_NARROW);
     tsr_status status = named ? TSR_OK : choose_stencil(plan, s, &mask->csr, p, dense, keep);
     s->failed = s->failed || (status != TSR_OK && status != TSR_INTERNAL_ERROR);
     if (status == TSR_INTERNAL_ERROR || plan->stencil)
@@ -299,7 +304,7 @@ void tsr_cuda_sddmm_close(tsr_cuda_sddmm_plan *plan)
         tsr_cuda_delete(plan->rounded[k]);
     tsr_cuda_delete(plan->exponent);
     tsr_cuda_unreserve(plan->bytes);
-    *plan = (tsr_cuda_sddmm_plan){.name = "sddmm"};
+    *plan = (tsr_cuda_sddmm_plan){.name = tsr_cuda_sddmm_kernels[TSR_CUDA_SDDMM_CSR].trace};
 }
 
 tsr_status tsr_cuda_sddmm_run(const tsr_cuda_sddmm_plan *plan, const tsr_cuda_sddmm *product)

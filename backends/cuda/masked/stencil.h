@@ -5,6 +5,10 @@
 
 #include "backends/cuda/operands/dense.h"
 #include "backends/cuda/operands/operand.h"
+#include "tessera/kernel_row.h"
+
+enum { TSR_CUDA_SDDMM_CSR, TSR_CUDA_SDDMM_NARROW, TSR_CUDA_SDDMM_STENCIL, TSR_CUDA_SDDMM_KERNELS };
+extern const tsr_kernel_row tsr_cuda_sddmm_kernels[TSR_CUDA_SDDMM_KERNELS];
 
 /* What computes one SDDMM. */
 typedef struct tsr_cuda_sddmm_plan {

@@ -11,6 +11,8 @@
 
 enum { A, B, OPERANDS, FIRST_PORTIONS = 8 };
 
+const tsr_kernel_row tsr_cuda_spgemm_kernel = {"spgemm", "spgemm", "spgemm", "any type and semiring; A and B sparse, without a mask", true};
+
 typedef struct sparse_product {
     tsr_product product; /* by row */
     bool pattern;
@@ -175,7 +177,7 @@ static tsr_status multiply(void **c, const tsr_product *product, tsr_sparse_resu
     }
     end(before, result);
     result->nvals = s->c.nvals;
-    result->kernel = "spgemm";
+    result->kernel = tsr_cuda_spgemm_kernel.trace;
     if (status == TSR_OK)
         *c = s;
     else

@@ -4,8 +4,10 @@
 #define TSR_CUDA_SPARSE_PRODUCT_H
 
 #include "tessera/backend.h"
+#include "tessera/kernel_row.h"
 
 extern const tsr_backend_sparse tsr_cuda_sparse_products;
+extern const tsr_kernel_row tsr_cuda_spgemm_kernel;
 
 /* Do the slots have both operands? */
 bool tsr_cuda_sparse_product_held(const tsr_product *product);

@@ -299,6 +299,20 @@ const tsr_cuda_kernel *tsr_cuda_kernel_of(int form)
     return &table[form];
 }
 
+static const char *takes(int form)
+{
+    if (form == TSR_GPU_CSR)
+        return "any type and semiring; B full or bitmap, of any width";
+    return table[form].format->semirings & TSR_CUDA_PATHS ? "plus_times, plus_second, min and max over plus and times; 4 and 8 bytes; B full"
+                                                          : "plus_times, plus_second; FP32 and FP64; B full";
+}
+
+tsr_kernel_row tsr_cuda_spmm_row(int form)
+{
+    return (tsr_kernel_row){"spmm", tsr_gpu_kernel_names[form], tsr_gpu_format_names[form], takes(form),
+                            (TSR_AUTOMATIC_FORMS & TSR_FORM_BIT(form)) != 0};
+}
+
 /* ---- What a row means for a product ---- */
 
 static bool is_real(tsr_type type)

@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/common/cuda_kernels.h"
 #include "src/policy/forms.h"
+#include "tessera/kernel_row.h"
 
 typedef struct tsr_cuda_kernel tsr_cuda_kernel;
 
@@ -76,6 +77,7 @@ struct tsr_cuda_kernel {
 };
 
 const tsr_cuda_kernel *tsr_cuda_kernel_of(int form);
+tsr_kernel_row tsr_cuda_spmm_row(int form); /* the same for lists */
 
 /* For a product of this class.  Static storage. */
 const char *tsr_cuda_trace_name(const tsr_cuda_kernel *kernel, unsigned semirings, tsr_cuda_math math, bool narrow);

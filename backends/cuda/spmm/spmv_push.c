@@ -11,6 +11,9 @@
  * eighth of all. */
 enum { ENTRIES_SHARE = 4, FRONTIER_SHARE = 8 };
 
+const tsr_kernel_row tsr_cuda_push_kernel = {
+    "spmv", "push", "push", "any, lor; min, max and integer plus of 4 and 8 bytes; a bitmap vector on the device with few entries", true};
+
 /* Of any second operand the least will do: it is found in any order. */
 static tsr_semiring pushed(tsr_semiring s)
 {
@@ -119,7 +122,7 @@ tsr_status tsr_cuda_push_multiply(const tsr_product *product, tsr_result *result
     if (status == TSR_OK)
         status = tsr_cuda_deliver(&s.w, product, result);
     if (status == TSR_OK)
-        result->kernel = "push";
+        result->kernel = tsr_cuda_push_kernel.trace;
     else if (status != TSR_DECLINED)
         tsr_cuda_settle();
     free_all(&s);
