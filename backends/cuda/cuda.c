@@ -76,7 +76,7 @@ static tsr_status no_products(const tsr_product *p, tsr_result *result)
     return TSR_OK;
 }
 
-/* What need not come home may have to, for want of memory. */
+/* What may stay may have to be downloaded, for want of memory. */
 static tsr_status multiply(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *p, tsr_result *result)
 {
     if (p->b_value || result->may_stay) {

@@ -64,7 +64,7 @@ typedef struct tsr_decision {
     char reason[96];
     uint64_t timing;            /* what this product's time is remembered by; 0: it is not */
     uint64_t alike;             /* … and that of others with other counts */
-    uint64_t away;              /* the same of one whose operands are downloaded for it */
+    uint64_t forwarded;         /* the same of one whose operands are downloaded for it */
     double observed_ms;         /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
     double move_ms;             /* … and what it takes to bring A there */
     bool build_a;               /* build (or use) the representation below */

@@ -44,7 +44,7 @@ bool tsr_contents_only(const tsr_door *door, const void *handle)
     return array && door->is_absent(handle);
 }
 
-const tsr_backend *tsr_contents_there(const tsr_door *door, void *const handles[], int count)
+const tsr_backend *tsr_contents_device(const tsr_door *door, void *const handles[], int count)
 {
     const tsr_backend *backend = NULL;
     for (int k = 0; k < count && !backend; k++) {

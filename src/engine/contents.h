@@ -21,7 +21,7 @@ bool tsr_held_in_lists(const tsr_door *door, const void *handle); /* NULL: no */
 bool tsr_contents_only(const tsr_door *door, const void *handle);
 
 /* The backend of the first of these that has a dense array; NULL: none has. */
-const tsr_backend *tsr_contents_there(const tsr_door *door, void *const handles[], int count);
+const tsr_backend *tsr_contents_device(const tsr_door *door, void *const handles[], int count);
 
 /* Where the contents of a handle are, and how they look.  False: not a valid object of a built-in type.  on_host: there, for certain. */
 bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, bool on_host);

@@ -158,7 +158,7 @@ static double settled_ms(const tsr_features *f, bool dense)
 {
     tsr_features g = *f;
     g.a_on_device = true;
-    g.a_there = g.b_there = g.c_stays = dense;
+    g.a_array_on_device = g.b_on_device = g.c_stays = dense;
     return tsr_predict_gpu_ms(&g);
 }
 
@@ -269,7 +269,7 @@ static double searched_share(const tsr_features *f)
 static double search_ms(const tsr_features *f)
 {
     tsr_features g = *f;
-    g.a_on_device = g.b_there = g.c_stays = true;
+    g.a_on_device = g.b_on_device = g.c_stays = true;
     g.a_nnz *= searched_share(f);
     return tsr_predict_gpu_ms(&g);
 }
@@ -282,7 +282,7 @@ static double upload_ms(const tsr_features *f)
 }
 
 /* A pull is computed there when its loop has moved, a push when pulls of such matrices have. */
-static bool is_there(const tsr_call *call)
+static bool search_on_device(const tsr_call *call)
 {
     const uint64_t loop = call->remote.loop;
     const tsr_product *p = &call->product;
@@ -307,7 +307,7 @@ static void decide_search(const tsr_call *call, const tsr_features *f, tsr_decis
         return;
     d->observed_ms = search_ms(f);
     d->move_ms = upload_ms(f);
-    const tsr_backend *gpu = is_there(call) ? gpu_that_takes(call) : NULL;
+    const tsr_backend *gpu = search_on_device(call) ? gpu_that_takes(call) : NULL;
     if (!gpu)
         return;
     d->backend = gpu;
@@ -365,7 +365,7 @@ static void follow_times(const tsr_call *call, const tsr_features *f, double cpu
     if (!call->may_forward || config->mode == TSR_MODE_GPU || tsr_config_forces_cpu() || config->defer || config->eager || tsr_engine_by_reference())
         return;
     if (call->b.absent)
-        d->away = tsr_timing_key(f);
+        d->forwarded = tsr_timing_key(f);
     if (tsr_reads_device(call) || call->b_sparse || tsr_result_stays(call))
         return;
     d->timing = tsr_timing_key(f);
@@ -389,9 +389,9 @@ void tsr_engine_learn(const tsr_decision *d, double ms, double busy_ms)
     tsr_timing_judge(d->alike, route, busy_ms, d->forward_ms);
 }
 
-void tsr_engine_learn_away(uint64_t away, double ms)
+void tsr_engine_learn_forwarded(uint64_t forwarded, double ms)
 {
-    tsr_timing_add(away, TSR_ROUTE_SUITESPARSE, ms, ms);
+    tsr_timing_add(forwarded, TSR_ROUTE_SUITESPARSE, ms, ms);
 }
 
 /* Where each product has an A of its own, as one that is packed for it, that is uploaded each time. */
@@ -410,9 +410,9 @@ static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_de
     tsr_stay_starts(loop, there, tsr_engine_clock_ms());
     if (there)
         return;
-    const double base = without_gpu(call, f, d), settled = settled_ms(f, true), bringing_a = is_known_a(call) ? 0 : upload_ms(f);
+    const double base = without_gpu(call, f, d), settled = settled_ms(f, true), upload_a_ms = is_known_a(call) ? 0 : upload_ms(f);
     if (base >= TSR_GPU_LEAST_MS)
-        tsr_stay_lost_time(loop, base - settled - bringing_a, tsr_predict_gpu_ms(f) - settled);
+        tsr_stay_lost_time(loop, base - settled - upload_a_ms, tsr_predict_gpu_ms(f) - settled);
 }
 
 /* Entries that SuiteSparse walks; 0: not looked at. */

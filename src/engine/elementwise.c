@@ -257,7 +257,7 @@ static const tsr_backend *attracting(const tsr_call *call)
     const tsr_arguments *g = &call->given;
     const bool c = g->accum || g->M || call->door->is_absent(g->C);
     void *const handles[4] = {g->A, g->B, g->M, c ? g->C : NULL};
-    return tsr_contents_there(call->door, handles, 4);
+    return tsr_contents_device(call->door, handles, 4);
 }
 
 static const char *resolve(tsr_call *call)

@@ -138,13 +138,13 @@ static bool any_turned(const tsr_elementwise *e)
 }
 
 /* Would one of them have to be downloaded otherwise? */
-static bool any_away(const tsr_elementwise *e)
+static bool any_device_only(const tsr_elementwise *e)
 {
     const tsr_object *const all[] = {&e->x, &e->y, &e->c, &e->m};
-    bool away = false;
+    bool device_only = false;
     for (int k = 0; k < 4; k++)
-        away |= all[k]->array && e->door->is_absent(all[k]->handle);
-    return away;
+        device_only |= all[k]->array && e->door->is_absent(all[k]->handle);
+    return device_only;
 }
 
 /* With the GPU forced, as the products of a loop would bring them. */
@@ -220,7 +220,7 @@ static const char *plan(tsr_elementwise *e, const bool *promised)
         return "the mask or C does not fit";
     if (e->on_host && (any_sparse(e) || any_turned(e) || e->placed))
         return "operands are sparse or held otherwise";
-    if (any_sparse(e) && !promised && !any_away(e) && !may_spread(e))
+    if (any_sparse(e) && !promised && !any_device_only(e) && !may_spread(e))
         return "operands are sparse";
     if (e->full_only && !(all_present(&e->x) && all_present(&e->y)))
         return "an operand is not full";

@@ -71,7 +71,7 @@ bool tsr_engine_forward(const tsr_door *door, const tsr_arguments *given, const 
     return done;
 }
 
-/* The same; how much the GPU is missed is what is found out. */
+/* The same; how much time is lost without the GPU is what is found out. */
 static bool observe(tsr_call *call)
 {
     if (!call->door->bring(&call->given))
@@ -194,8 +194,8 @@ static bool compute(tsr_call *call)
 
 /* ---- one attempt ---- */
 
-/* *away: what the time of another that computes it is remembered by. */
-static bool leave(tsr_call *call, uint64_t *away)
+/* *forwarded: what the time of another that computes it is remembered by. */
+static bool leave(tsr_call *call, uint64_t *forwarded)
 {
     bool done = false;
     if (!call->in_place)
@@ -203,7 +203,7 @@ static bool leave(tsr_call *call, uint64_t *away)
     else if (call->decision.observed_ms >= 0)
         done = observe(call);
     else
-        *away = call->decision.away;
+        *forwarded = call->decision.forwarded;
     release(call);
     return done;
 }
@@ -256,7 +256,7 @@ static bool compute_product(tsr_call *call)
     return done;
 }
 
-static bool attempt(int *info, tsr_call *call, uint64_t *away)
+static bool attempt(int *info, tsr_call *call, uint64_t *forwarded)
 {
     const tsr_arguments given = call->given;
     const char *why = call->door->match(call);
@@ -275,17 +275,17 @@ static bool attempt(int *info, tsr_call *call, uint64_t *away)
     call->operation->decide(call);
     const bool timed = call->decision.timing;
     const double start = timed ? tsr_engine_clock_ms() : 0, busy = timed ? tsr_engine_busy_ms() : 0;
-    const bool done = is_computed(call) ? compute_product(call) : leave(call, away);
+    const bool done = is_computed(call) ? compute_product(call) : leave(call, forwarded);
     *info = call->info;
     if (done && timed && call->info == 0)
         tsr_engine_learn(&call->decision, tsr_engine_clock_ms() - start - call->pin_ms, tsr_engine_busy_ms() - busy);
     return done;
 }
 
-static bool attempt_in_place(int *info, const tsr_door *door, const tsr_arguments *given, uint64_t *away)
+static bool attempt_in_place(int *info, const tsr_door *door, const tsr_arguments *given, uint64_t *forwarded)
 {
     tsr_call call = {.given = *given, .door = door, .in_place = true};
-    return attempt(info, &call, away);
+    return attempt(info, &call, forwarded);
 }
 
 static bool attempt_on_host(int *info, const tsr_door *door, const tsr_arguments *given)
@@ -296,19 +296,19 @@ static bool attempt_on_host(int *info, const tsr_door *door, const tsr_arguments
 
 bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info)
 {
-    uint64_t away = 0;
+    uint64_t forwarded = 0;
     const bool there = door->concerns_device(given);
     if (((there || tsr_config_get()->mode == TSR_MODE_GPU) && run_full(info, door, given, true)) ||
-        (there && attempt_in_place(info, door, given, &away)))
+        (there && attempt_in_place(info, door, given, &forwarded)))
         return true;
-    const double start = away ? tsr_engine_clock_ms() : 0;
+    const double start = forwarded ? tsr_engine_clock_ms() : 0;
     if (!door->bring(given))
         return false;
     if (door->pays(given) && attempt_on_host(info, door, given))
         return true;
-    if (!away)
+    if (!forwarded)
         return false;
     *info = door->forward(given);
-    tsr_engine_learn_away(away, tsr_engine_clock_ms() - start);
+    tsr_engine_learn_forwarded(forwarded, tsr_engine_clock_ms() - start);
     return true;
 }

@@ -55,8 +55,8 @@ bool tsr_engine_by_reference(void);
 
 /* What a product of this decision took in the end, from call to return, whoever computed it; busy: of that, what this thread computed. */
 void tsr_engine_learn(const tsr_decision *decision, double ms, double busy_ms);
-/* ... of one that SuiteSparse computed, operands downloaded for it included; away: of the decision. */
-void tsr_engine_learn_away(uint64_t away, double ms);
+/* ... of one that SuiteSparse computed, operands downloaded for it included; forwarded: of the decision. */
+void tsr_engine_learn_forwarded(uint64_t forwarded, double ms);
 /* ... of a forwarded one with observed_ms. */
 void tsr_engine_observe(const tsr_call *call, const tsr_decision *decision, double ms);
 

@@ -56,7 +56,7 @@ static const char *resolve(tsr_call *call)
     return sparse_mask(&call->update.m) || !shapes_fit(call) ? "C or the mask does not fit" : NULL;
 }
 
-static const tsr_backend *backend_there(const tsr_call *call)
+static const tsr_backend *device_of(const tsr_call *call)
 {
     const tsr_device_array *array = call->a.array ? call->a.array : call->b.array;
     return array ? tsr_device_array_about(array)->backend : NULL;
@@ -68,7 +68,7 @@ static void decide(tsr_call *call)
     const tsr_dense_product *p = &call->of.full;
     const tsr_backend *gpu = call->in_place ? NULL : tsr_backend_gpu();
     if (call->in_place)
-        tsr_elementwise_pulls(&call->update, backend_there(call), (double)p->m * (double)p->k + (double)p->k * (double)p->n);
+        tsr_elementwise_pulls(&call->update, device_of(call), (double)p->m * (double)p->k + (double)p->k * (double)p->n);
     else
         call->update.backend = gpu && gpu->arrays ? gpu : NULL;
     call->decision.backend = call->update.backend;

@@ -299,7 +299,7 @@ static tsr_status number_places(tsr_call *call)
     return status;
 }
 
-static tsr_status bring_b(tsr_call *call)
+static tsr_status prepare_b(tsr_call *call)
 {
     const tsr_status status = call->b_sparse || call->positions ? upload_b(call) : TSR_OK;
     return status == TSR_OK && call->positions ? number_places(call) : status;
@@ -307,9 +307,9 @@ static tsr_status bring_b(tsr_call *call)
 
 static tsr_status run(tsr_call *call)
 {
-    const tsr_status brought = bring_b(call);
-    if (brought != TSR_OK)
-        return brought;
+    const tsr_status uploaded = prepare_b(call);
+    if (uploaded != TSR_OK)
+        return uploaded;
     if (!call->remote.stays)
         use_blocks(call);
     return tsr_is_masked(call->product.op) ? run_masked(call) : run_dense(call);

@@ -48,7 +48,7 @@ static void decide_rows(tsr_call *call)
     const tsr_sums *sums = &call->of.sums;
     const bool c = g->accum || g->M || call->door->is_absent(g->C);
     void *const handles[] = {g->A, g->M, c ? g->C : NULL};
-    const tsr_backend *there = tsr_contents_there(call->door, handles, 3);
+    const tsr_backend *there = tsr_contents_device(call->door, handles, 3);
     if (!tsr_elementwise_pulls(&call->update, there, (double)sums->vectors * (double)sums->length))
         call->why = "not worth it there";
     call->decision.backend = call->update.backend;

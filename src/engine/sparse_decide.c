@@ -79,7 +79,7 @@ static bool gpu_is_wanted(double other, double gain, double expected_calls)
 /* The GPU, if it may compute what takes `other` ms elsewhere. */
 static const tsr_backend *gpu_for(const tsr_spgemm *s, const tsr_sparse_product_features *f, double other, double expected_calls)
 {
-    const tsr_product there = tsr_sparse_product_there(s);
+    const tsr_product there = tsr_sparse_product_on_device(s);
     const bool wanted = !s->masked && gpu_is_wanted(other, other - tsr_sparse_product_gpu_ms(f), expected_calls);
     const tsr_backend *gpu = wanted ? tsr_backend_gpu() : NULL;
     return gpu && gpu->sparse && gpu->sparse->supports(&there) ? gpu : NULL;

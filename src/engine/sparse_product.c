@@ -31,7 +31,7 @@ tsr_spgemm tsr_sparse_product_of(const tsr_call *call)
                         .c_by_col = p->c_by_col, .nthreads = p->nthreads};
 }
 
-tsr_product tsr_sparse_product_there(const tsr_spgemm *s)
+tsr_product tsr_sparse_product_on_device(const tsr_spgemm *s)
 {
     const tsr_semiring structure = {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}, semiring = s->pattern ? structure : s->semiring;
     tsr_product p = {.semiring = semiring, .m = s->m, .n = s->n, .k = s->k, .a = s->a, .b = s->b, .c_by_col = s->c_by_col,
@@ -196,7 +196,7 @@ static tsr_status download(tsr_call *call, void *c, tsr_sparse_result *result)
 }
 
 /* all: values are made ready also where the device has them. */
-static tsr_status try_there(tsr_call *call, bool all, bool *kept)
+static tsr_status try_device(tsr_call *call, bool all, bool *kept)
 {
     const tsr_backend_sparse *sparse = call->decision.backend->sparse;
     tsr_sparse_result result = {.pattern = call->one_value};
@@ -206,7 +206,7 @@ static tsr_status try_there(tsr_call *call, bool all, bool *kept)
     void *c = NULL;
     tsr_status status = tsr_operands_prepare(&held, &ready, call, &call->decision, all);
     *kept = held.kept;
-    ready.semiring = tsr_sparse_product_there(&s).semiring;
+    ready.semiring = tsr_sparse_product_on_device(&s).semiring;
     if (status == TSR_OK)
         status = sparse->multiply(&c, &ready, &result);
     if (status == TSR_OK)
@@ -220,11 +220,11 @@ static tsr_status try_there(tsr_call *call, bool all, bool *kept)
     return status;
 }
 
-static tsr_status multiply_there(tsr_call *call)
+static tsr_status multiply_on_device(tsr_call *call)
 {
     bool kept;
-    const tsr_status status = try_there(call, false, &kept);
-    return status == TSR_DECLINED && kept ? try_there(call, true, &kept) : status;
+    const tsr_status status = try_device(call, false, &kept);
+    return status == TSR_DECLINED && kept ? try_device(call, true, &kept) : status;
 }
 
 /* ---- the run ---- */
@@ -233,7 +233,7 @@ static tsr_status run(tsr_call *call)
 {
     tsr_decision *d = &call->decision;
     call->door->begin_result((size_t)call->product.a.nvals * tsr_type_size(call->product.semiring.type));
-    tsr_status status = d->backend->sparse ? TSR_ATTEMPT(multiply_there(call)) : TSR_DECLINED;
+    tsr_status status = d->backend->sparse ? TSR_ATTEMPT(multiply_on_device(call)) : TSR_DECLINED;
     if (status == TSR_OK)
         return status;
     if (d->backend->sparse)
@@ -251,7 +251,7 @@ static tsr_status run(tsr_call *call)
 static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
                                 int64_t *moved)
 {
-    const tsr_product there = tsr_sparse_product_there(s);
+    const tsr_product there = tsr_sparse_product_on_device(s);
     tsr_sparse_result result = {.pattern = s->pattern, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
     void *held;
     tsr_status status = device->sparse->multiply(&held, &there, &result);
@@ -263,7 +263,7 @@ static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, 
     return status;
 }
 
-tsr_status tsr_engine_spgemm_there(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c)
+tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c)
 {
     int64_t moved = 0;
     if (device != tsr_backend_gpu())

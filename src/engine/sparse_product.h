@@ -9,7 +9,7 @@
 
 /* The product of a call, and as a device gets it: types as they will be; of a pattern it finds the structure. */
 tsr_spgemm tsr_sparse_product_of(const tsr_call *call);
-tsr_product tsr_sparse_product_there(const tsr_spgemm *product);
+tsr_product tsr_sparse_product_on_device(const tsr_spgemm *product);
 
 /* call->decision (sparse_decide.c). */
 void tsr_sparse_product_decide(tsr_call *call);
@@ -19,6 +19,6 @@ const tsr_backend *tsr_engine_spgemm_device(const tsr_spgemm *product, const tsr
 
 /* There, into arrays for as many entries as `size` says; nothing is kept of the operands, whose values are of the semiring's type.  Status as of
  * tsr_backend.execute: unless it is TSR_OK the arrays may have been written to, and the product is to be computed elsewhere. */
-tsr_status tsr_engine_spgemm_there(const tsr_backend *device, const tsr_spgemm *product, const tsr_spgemm_size *size, const tsr_spgemm_c *c);
+tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spgemm *product, const tsr_spgemm_size *size, const tsr_spgemm_c *c);
 
 #endif

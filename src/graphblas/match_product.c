@@ -390,9 +390,9 @@ static bool faulty_finish(const matcher *s)
 static bool wants_cast(const matcher *s)
 {
     const tsr_product *p = &s->out->product;
-    const bool b_there = p->b_value || s->out->b_sparse;
+    const bool b_on_device = p->b_value || s->out->b_sparse;
     return (p->a_value && tsr_reads_a(p) && p->a.type != p->semiring.type) ||
-           (b_there && tsr_reads_b(p) && p->b.type != p->semiring.type);
+           (b_on_device && tsr_reads_b(p) && p->b.type != p->semiring.type);
 }
 
 /* Only which entries there are counts of b. */

@@ -44,7 +44,7 @@ tsr_cache_entry *tsr_record_cache_entry(tsr_record *m, const tsr_backend *owner)
 void **tsr_cache_entry_place(tsr_cache_entry *slot);
 void tsr_cache_entry_unref(tsr_cache_entry *slot); /* NULL allowed */
 
-/* The dense value that a backend keeps of the present version: set by those who computed or brought it, dropped by invalidate. */
+/* The dense value that a backend keeps of the present version: set by those who computed or uploaded it, dropped by invalidate. */
 tsr_device_array *tsr_record_device_array(tsr_record *m); /* with a reference; NULL: none */
 void tsr_record_set_device_array(tsr_record *m, tsr_device_array *value); /* takes a reference of its own; NULL: none any more */
 

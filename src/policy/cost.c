@@ -271,7 +271,7 @@ static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
 {
     double b_value = tsr_mul_reads_b(f->semiring.mul) ? value_bytes(f) : 0;
     double b_bytes = f->b_sparse ? f->b_nnz * (4 + b_value) : f->k * f->n * (b_value + (f->b_bitmap ? 1 : 0));
-    double up = f->b_there ? 0 : dense_transfer_ns(b_bytes, f, c);
+    double up = f->b_on_device ? 0 : dense_transfer_ns(b_bytes, f, c);
     double down = f->c_stays ? 0 : dense_transfer_ns(f->m * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c);
     return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
 }
@@ -279,13 +279,13 @@ static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
 /* More for each side that crosses the bus. */
 static double gpu_start_ms(const tsr_features *f, const tsr_cost_gpu *c)
 {
-    const bool up = f->op != TSR_OP_MASKED_DOT && !f->b_there, down = !f->c_stays;
+    const bool up = f->op != TSR_OP_MASKED_DOT && !f->b_on_device, down = !f->c_stays;
     return c->start_ms + c->crossing_ms * (up + down);
 }
 
 static double gpu_gemm_ns(const tsr_features *f, const tsr_cost_gpu *c)
 {
-    double up = ((f->a_there ? 0 : f->m) + (f->b_there ? 0 : f->n)) * f->k, down = f->c_stays ? 0 : f->m * f->n;
+    double up = ((f->a_array_on_device ? 0 : f->m) + (f->b_on_device ? 0 : f->n)) * f->k, down = f->c_stays ? 0 : f->m * f->n;
     return dense_transfer_ns((up + down) * value_bytes(f), f, c) + tsr_work_of(f) * value_bytes(f) * c->gemm_byte;
 }
 
@@ -306,15 +306,15 @@ static double gpu_operand_ns(double nnz, double vectors, bool values, const tsr_
 
 static double gpu_masked_ns(const tsr_features *f, const tsr_cost_gpu *c)
 {
-    double home = transfer_ns(f->mask_nnz * (value_bytes(f) + 1), f, c);
+    double down = transfer_ns(f->mask_nnz * (value_bytes(f) + 1), f, c);
     double mask = f->a_on_device ? 0 : gpu_operand_ns(f->mask_nnz, f->m, false, f, c);
     if (f->op == TSR_OP_SDDMM)
-        return home + mask + f->mask_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->k) +
-               dense_transfer_ns(((f->a_there ? 0 : f->m) + (f->b_there ? 0 : f->n)) * f->k * value_bytes(f), f, c);
+        return down + mask + f->mask_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->k) +
+               dense_transfer_ns(((f->a_array_on_device ? 0 : f->m) + (f->b_on_device ? 0 : f->n)) * f->k * value_bytes(f), f, c);
     double device = tsr_work_of(f) * c->masked_step + f->mask_nnz * c->masked_entry;
     if (f->a_on_device)
-        return home + device;
-    return home + mask + device + f->mask_nnz * c->masked_plan + gpu_operand_ns(f->a_nnz, f->m, !f->a_pattern, f, c) +
+        return down + device;
+    return down + mask + device + f->mask_nnz * c->masked_plan + gpu_operand_ns(f->a_nnz, f->m, !f->a_pattern, f, c) +
            gpu_operand_ns(f->b_nnz, f->n, tsr_mul_reads_b(f->semiring.mul), f, c);
 }
 

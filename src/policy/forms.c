@@ -10,7 +10,7 @@ static const double margin = 0.97;
 /* Looking at A costs at most so small a part of what products with it take. */
 static const double looks = 12;
 /* B is read to find its range, read again and written in 16 bits: ms for an element, at the memory's speed, and for the start and the
- * answer on the way home. */
+ * answer before it returns. */
 static const double narrow_ms = 10 / 4.0e9, narrow_start_ms = 0.02;
 /* Panels of a product that crosses the bus: the kernels of all but one run while others cross. */
 static const double panels = 8;

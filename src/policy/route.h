@@ -20,12 +20,12 @@ typedef struct tsr_features {
     bool a_cast, b_cast; /* values must be converted first */
     bool typecast;       /* of another type, maybe only one: SuiteSparse takes its generic kernels */
     bool b_bitmap;
-    bool b_sparse;       /* the host holds b sparse: SuiteSparse multiplies its entries alone, the GPU has a bitmap brought */
+    bool b_sparse;       /* the host holds b sparse: SuiteSparse multiplies its entries alone, for the GPU a bitmap is uploaded */
     bool a_full;         /* product of full matrices */
     bool narrow_index;   /* 32-bit indices */
     bool a_on_device;    /* the GPU keeps what it needs of A */
     bool direct;         /* the GPU copies dense operands by itself: no host thread stages them */
-    bool a_there, b_there, c_stays; /* dense operands that the GPU has already, a result that need not be downloaded */
+    bool a_array_on_device, b_on_device, c_stays; /* dense operands that the GPU has already, a result that need not be downloaded */
     bool finish_extra;   /* C<M> accum= T afterwards */
     bool accum_full;     /* C += A*B into a full C, which SuiteSparse does in place */
     bool joins;          /* … with the monoid of the product, which our CPU kernel does as well */

@@ -21,7 +21,7 @@
 #define ENTRIES_PER_PRODUCT 0.5
 #define CPU_SHARE 0.6 /* of SuiteSparse's time, for our kernel: .35 to .75 with few threads and many */
 
-/* ns of the device for a product, on graphs with hubs; ms for launches, reading sizes and the ways there and home. */
+/* ns of the device for a product, on graphs with hubs; ms for launches, reading sizes and both transfers. */
 #define GPU_PRODUCT 0.05
 #define GPU_START_MS 0.4
 #define WIDE_INDEX 8.0
@@ -76,8 +76,8 @@ double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f)
 {
     const tsr_cost_gpu *c = &tsr_cost_gpu_default;
     const double entries = entries_of(f), lines = f->lines * 8, up = f->nvals * (NARROW_INDEX + f->value_bytes) + lines;
-    const double home = crossing_ns(entries * (NARROW_INDEX + f->value_bytes) + lines, entries * (WIDE_INDEX + f->value_bytes) + lines, f);
-    double ns = home + f->work * GPU_PRODUCT;
+    const double down = crossing_ns(entries * (NARROW_INDEX + f->value_bytes) + lines, entries * (WIDE_INDEX + f->value_bytes) + lines, f);
+    double ns = down + f->work * GPU_PRODUCT;
     if (!f->there)
         ns += crossing_ns(up, up, f) + f->nvals * c->narrow_entry / threads_of(f) + f->flipped * c->flip_entry;
     return GPU_START_MS + ns * 1e-6;

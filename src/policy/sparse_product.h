@@ -22,7 +22,7 @@ typedef struct tsr_sparse_product_features {
  * own product need not do. */
 bool tsr_sparse_product_is_small(double work, double nvals);
 
-/* Predicted, C being unmasked and home at last. */
+/* Predicted, C being unmasked and downloaded in the end. */
 double tsr_sparse_product_suitesparse_ms(const tsr_sparse_product_features *f);
 double tsr_sparse_product_cpu_ms(const tsr_sparse_product_features *f);
 double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f);

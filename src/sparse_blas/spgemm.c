@@ -135,7 +135,7 @@ static tsr_status fill(const tsr_spgemm *product, const tsr_spgemm_c *c)
 /* What a device does not finish the CPU computes. */
 static tsr_status fill_anywhere(const tsr_spgemm_plan *plan, const tsr_spgemm *product, const tsr_spgemm_c *c)
 {
-    if (plan->device && tsr_engine_spgemm_there(plan->device, product, &plan->size, c) == TSR_OK)
+    if (plan->device && tsr_engine_spgemm_on_device(plan->device, product, &plan->size, c) == TSR_OK)
         return TSR_OK;
     return fill(product, c);
 }

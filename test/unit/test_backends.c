@@ -329,11 +329,11 @@ static void times_of_what_came_home_count(void)
 {
     REQUIRE(tsr_backend_gpu() != NULL);
     const tsr_decision d = of_a_value(TSR_INT64);
-    REQUIRE(!d.backend && d.away && !d.timing && tsr_timing_ms(d.away, TSR_ROUTE_SUITESPARSE) < 0);
+    REQUIRE(!d.backend && d.forwarded && !d.timing && tsr_timing_ms(d.forwarded, TSR_ROUTE_SUITESPARSE) < 0);
     for (int calls = 0; calls < 3; calls++)
-        tsr_engine_learn_away(d.away, 1000);
-    REQUIRE(tsr_timing_ms(of_a_value(TSR_INT64).away, TSR_ROUTE_SUITESPARSE) == 1000);
-    REQUIRE(!of_a_value(TSR_FP64).away);
+        tsr_engine_learn_forwarded(d.forwarded, 1000);
+    REQUIRE(tsr_timing_ms(of_a_value(TSR_INT64).forwarded, TSR_ROUTE_SUITESPARSE) == 1000);
+    REQUIRE(!of_a_value(TSR_FP64).forwarded);
 }
 
 static void test_start(void **state)

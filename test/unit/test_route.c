@@ -153,7 +153,7 @@ static void test_settled_loops(void **state)
     tsr_features f = {.op = TSR_OP_SPMV, .semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_SECOND}, .m = 1 << 20, .n = 1, .k = 1 << 20,
                       .a_nnz = 3.14e7, .b_nnz = 1 << 20, .a_pattern = true, .a_on_device = true, .nthreads = 16};
     const double real = tsr_predict_suitesparse_ms(&f), first = tsr_predict_gpu_ms(&f);
-    f.b_there = f.c_stays = true;
+    f.b_on_device = f.c_stays = true;
     assert_true(real > TSR_GPU_LEAST_MS && first < real * TSR_ROUTE_MARGIN && tsr_predict_gpu_ms(&f) < first / 2);
 }
 

@@ -110,7 +110,7 @@ static tsr_status spread(tsr_cuda_array *v, const tsr_view *view, int nthreads, 
     return status;
 }
 
-tsr_status tsr_cuda_array_bring(tsr_cuda_array **out, const tsr_view *view, int nthreads, int64_t *moved)
+tsr_status tsr_cuda_array_upload(tsr_cuda_array **out, const tsr_view *view, int nthreads, int64_t *moved)
 {
     tsr_cuda_array *v;
     bool compressed = tsr_is_compressed(view), bitmap = view->format == TSR_BITMAP;
@@ -134,32 +134,32 @@ tsr_status tsr_cuda_array_bring(tsr_cuda_array **out, const tsr_view *view, int 
     return status;
 }
 
-typedef struct bringing {
+typedef struct uploading {
     const tsr_view *view;
     int nthreads;
     tsr_cuda_array *value;
     int64_t moved;
-} bringing;
+} uploading;
 
-static tsr_status run_bring(void *arguments)
+static tsr_status run_upload(void *arguments)
 {
-    bringing *b = arguments;
+    uploading *b = arguments;
     b->moved = 0;
-    return tsr_cuda_array_bring(&b->value, b->view, b->nthreads, &b->moved);
+    return tsr_cuda_array_upload(&b->value, b->view, b->nthreads, &b->moved);
 }
 
-static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
+static tsr_status upload_view(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
 {
-    bringing b = {.view = view, .nthreads = nthreads};
+    uploading b = {.view = view, .nthreads = nthreads};
     if (tsr_is_compressed(view) ? view->vlen > UINT32_MAX : !view->x)
         return TSR_DECLINED;
-    tsr_status status = tsr_cuda_alone(run_bring, &b);
+    tsr_status status = tsr_cuda_alone(run_upload, &b);
     *value = b.value;
     *bytes_moved = b.moved;
     return status;
 }
 
-/* ---- home ---- */
+/* ---- to the host ---- */
 
 tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes)
 {
@@ -369,7 +369,7 @@ static tsr_status multiply(const tsr_dense_product *product, void **value)
     return status;
 }
 
-const tsr_backend_arrays tsr_cuda_arrays = {.upload = bring, .step = step, .reduce = reduce, .multiply = multiply,
+const tsr_backend_arrays tsr_cuda_arrays = {.upload = upload_view, .step = step, .reduce = reduce, .multiply = multiply,
                                             .sums = tsr_cuda_array_sums, .cast = tsr_cuda_array_cast, .turn = tsr_cuda_array_turn,
                                             .places = tsr_cuda_array_places, .count = count, .wait = wait_for, .download = fetch, .drop = forget};
 

@@ -29,7 +29,7 @@ tsr_status tsr_cuda_array_places(const tsr_places *places, void **value);
 /* ---- with tsr_cuda.busy held ---- */
 
 /* What the host holds, queued on `compute` when it returns; *moved grows. */
-tsr_status tsr_cuda_array_bring(tsr_cuda_array **value, const tsr_view *view, int nthreads, int64_t *moved);
+tsr_status tsr_cuda_array_upload(tsr_cuda_array **value, const tsr_view *view, int nthreads, int64_t *moved);
 /* Entries present, counted if need be (then it waits): value->nvals. */
 tsr_status tsr_cuda_array_count(tsr_cuda_array *value);
 /* A few bytes when what is queued on `compute` is done; waits. */

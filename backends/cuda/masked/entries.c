@@ -1,4 +1,4 @@
-/* Memory of masked results, and their way home.
+/* Memory of masked results, and their way to the host.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/masked/entries.h"
 
@@ -27,7 +27,7 @@ void tsr_cuda_entries_close(tsr_cuda_entries *e)
     *e = (tsr_cuda_entries){0};
 }
 
-/* ---- the way home ---- */
+/* ---- to the host ---- */
 
 tsr_status tsr_cuda_entries_fetch(const tsr_cuda_entries *e, tsr_result *result, int nthreads)
 {

@@ -81,7 +81,7 @@ bool tsr_cuda_masked_empty(const tsr_product *p)
 
 /* ---- operands ---- */
 
-/* One matrix is brought to the device once. */
+/* One matrix is uploaded once. */
 static int same_operand(const masked *s, int k)
 {
     int before = 0;
@@ -159,7 +159,7 @@ static tsr_status compute_sddmm(void *product, const tsr_cuda_entries *e)
     return tsr_cuda_sddmm_run(&s->plan, &q);
 }
 
-/* C<S> = X X' brings X there once. */
+/* C<S> = X X' uploads X once. */
 static tsr_status use_dense(masked *s, int64_t *moved)
 {
     const tsr_product *p = &s->product;

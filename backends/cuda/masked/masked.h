@@ -22,7 +22,7 @@ bool tsr_cuda_masked_held(const tsr_product *product);
  * large for the memory allowed, or values of another type are needed. */
 tsr_status tsr_cuda_masked_execute(const tsr_product *product, tsr_result *result);
 
-/* A result that stays on the device (result->stays): bring it home, and forget it.  tsr_cuda.busy is held. */
+/* A result that stays on the device (result->stays): download it, and forget it.  tsr_cuda.busy is held. */
 tsr_status tsr_cuda_masked_fetch(void *stays, tsr_result *result);
 void tsr_cuda_masked_forget(void *stays);
 

@@ -1,4 +1,4 @@
-/* The range of an array, brought home, and what follows from it.
+/* The range of an array, downloaded, and what follows from it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/operands/fp16_scaling.h"
 

@@ -137,7 +137,7 @@ void tsr_cuda_cache_entry_release(void *kept)
     tsr_cuda_free_dead_unless_busy();
 }
 
-/* ---- bringing the arrays to the device ---- */
+/* ---- uploading ---- */
 
 static tsr_status flip(tsr_cuda_csr *csr, size_t value_size)
 {
@@ -151,7 +151,7 @@ static tsr_status flip(tsr_cuda_csr *csr, size_t value_size)
 }
 
 /* By row, columns ascending. */
-static tsr_status bring_csr(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
+static tsr_status upload_csr(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
 {
     tsr_status status = tsr_cuda_csr_upload(csr, v, value_size, nthreads, moved);
     int flips = v->by_col ? 1 : v->jumbled ? 2 : 0;
@@ -184,7 +184,7 @@ static tsr_status make_csr(tsr_cuda_sparse *a, const tsr_cuda_sparse *turned, co
         return TSR_DECLINED;
     }
     tsr_status status = turned ? tsr_cuda_flip(&a->csr, &turned->csr, (int)value_size, tsr_cuda.compute)
-                               : bring_csr(&a->csr, &o->view, value_size, o->nthreads, moved);
+                               : upload_csr(&a->csr, &o->view, value_size, o->nthreads, moved);
     if (status != TSR_OK)
         tsr_cuda_settle();
     tsr_cuda_unreserve(working);

@@ -18,8 +18,8 @@ bool tsr_cuda_same_operand(const tsr_cuda_operand *x, const tsr_cuda_operand *y)
 /* Is it there? */
 bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand);
 
-/* The representation of an operand, found, made of its transpose that is there, or brought; tsr_cuda_sparse_leave when the product is
- * done, as often.  *moved grows by the bytes brought to the device.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed,
+/* The representation of an operand, found, made of its transpose that is on the device, or uploaded; tsr_cuda_sparse_leave when the product is
+ * done, as often.  *moved grows by the bytes uploaded.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed,
  * or of another type. */
 tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *operand, int64_t *moved);
 tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a); /* for another operand of the same product */

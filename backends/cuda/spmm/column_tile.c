@@ -125,12 +125,12 @@ static tsr_status turn_outputs(const tsr_cuda_column_tiles *s, const tsr_cuda_bu
 static tsr_status keep(const tsr_cuda_column_tiles *s, int64_t tile)
 {
     tsr_cuda_rectangle r[2];
-    const char *const home[] = {s->result->x, (char *)s->result->b};
+    const char *const host[] = {s->result->x, (char *)s->result->b};
     char *const kept[] = {s->kept->x, (char *)s->kept->present};
     int count = tsr_cuda_column_tile_outputs(r, s, tile);
     tsr_status status = TSR_OK;
     for (int k = 0; k < count && status == TSR_OK; k++)
-        status = tsr_cuda_rows_on_device(kept[k] + (r[k].host - home[k]), (size_t)r[k].host_ld * r[k].size, r[k].device,
+        status = tsr_cuda_rows_on_device(kept[k] + (r[k].host - host[k]), (size_t)r[k].host_ld * r[k].size, r[k].device,
                                          (size_t)r[k].device_ld * r[k].size, (size_t)r[k].inner * r[k].size, (size_t)r[k].outer,
                                          tsr_cuda.compute);
     return status;

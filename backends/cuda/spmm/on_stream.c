@@ -138,7 +138,7 @@ static tsr_status queue(run *r)
     return status == TSR_OK && r->array[C_ROWS] ? lay_out_c(r, true) : status;
 }
 
-static tsr_status run_there(const prepared *p, const tsr_device_operands *o)
+static tsr_status run_on_device(const prepared *p, const tsr_device_operands *o)
 {
     run r = describe(p, o);
     tsr_status status = take_scratch(&r);
@@ -154,11 +154,11 @@ tsr_status tsr_cuda_stream_run(const tsr_device_spmm *spmm, const tsr_device_ope
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
     if (tsr_cuda_current() == p->context)
-        return run_there(p, operands);
+        return run_on_device(p, operands);
     void *before;
     tsr_status status = tsr_cuda_enter(&before);
     if (status == TSR_OK)
-        status = run_there(p, operands);
+        status = run_on_device(p, operands);
     tsr_cuda_leave(before);
     return status;
 }

@@ -39,7 +39,7 @@ typedef struct pushing {
     tsr_cuda_sparse *a;      /* its columns */
     tsr_cuda_push push;
     tsr_cuda_push_work work;
-    tsr_cuda_push_work *work_there;
+    tsr_cuda_push_work *work_on_device;
     void *pieces;
     size_t reserved;
     tsr_cuda_array *w;
@@ -47,18 +47,18 @@ typedef struct pushing {
 
 static tsr_status allocate(pushing *s)
 {
-    size_t bytes = tsr_cuda_push_bytes(&s->a->csr) + sizeof *s->work_there;
+    size_t bytes = tsr_cuda_push_bytes(&s->a->csr) + sizeof *s->work_on_device;
     if (!tsr_cuda_reserve(bytes))
         return TSR_OUT_OF_MEMORY;
     s->reserved = bytes;
-    tsr_status status = tsr_cuda_new(&s->pieces, bytes - sizeof *s->work_there);
-    return status == TSR_OK ? tsr_cuda_new((void **)&s->work_there, sizeof *s->work_there) : status;
+    tsr_status status = tsr_cuda_new(&s->pieces, bytes - sizeof *s->work_on_device);
+    return status == TSR_OK ? tsr_cuda_new((void **)&s->work_on_device, sizeof *s->work_on_device) : status;
 }
 
 static void free_all(pushing *s)
 {
     tsr_cuda_delete(s->pieces);
-    tsr_cuda_delete(s->work_there);
+    tsr_cuda_delete(s->work_on_device);
     tsr_cuda_unreserve(s->reserved);
 }
 
@@ -77,9 +77,9 @@ static tsr_status list(pushing *s)
 {
     tsr_status status = allocate(s);
     if (status == TSR_OK)
-        status = tsr_cuda_push_list(s->work_there, s->pieces, &s->push);
+        status = tsr_cuda_push_list(s->work_on_device, s->pieces, &s->push);
     if (status == TSR_OK)
-        status = tsr_cuda_fetch_word(&s->work, s->work_there, sizeof s->work);
+        status = tsr_cuda_fetch_word(&s->work, s->work_on_device, sizeof s->work);
     if (status != TSR_OK)
         return status;
     return s->work.entries <= (uint64_t)s->a->csr.nvals / ENTRIES_SHARE ? TSR_OK : TSR_DECLINED;

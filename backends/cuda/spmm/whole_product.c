@@ -12,7 +12,7 @@ typedef struct whole {
     const tsr_product *product;
     size_t size;             /* bytes of a value */
     tsr_cuda_array *b;       /* NULL: nothing of it is needed */
-    tsr_cuda_array *brought; /* the same, if the host held it */
+    tsr_cuda_array *uploaded; /* the same, if the host held it */
     tsr_cuda_array *c;
     bool b_turned, b_padded, c_turned; /* the kernels see another array */
     bool rows_tell;          /* C is present where rows of A have entries */
@@ -28,10 +28,10 @@ static tsr_status find_b(whole *r, int64_t *moved)
     if (!tsr_reads_b(p) && p->b.format == TSR_FULL)
         return TSR_OK;
     r->b = p->b_value;
-    tsr_status status = r->b ? TSR_OK : tsr_cuda_array_bring(&r->brought, &p->b, p->nthreads, moved);
+    tsr_status status = r->b ? TSR_OK : tsr_cuda_array_upload(&r->uploaded, &p->b, p->nthreads, moved);
     if (status != TSR_OK)
         return status;
-    r->b = r->b ? r->b : r->brought;
+    r->b = r->b ? r->b : r->uploaded;
     r->m.b_present = p->b.format == TSR_BITMAP ? r->b->present : NULL;
     r->m.below = &r->b->below;
     return TSR_OK;
@@ -97,7 +97,7 @@ static void free_all(whole *r)
     for (int k = 0; k < ARRAYS; k++)
         tsr_cuda_delete(r->array[k]);
     tsr_cuda_unreserve(r->reserved);
-    tsr_cuda_array_free(r->brought);
+    tsr_cuda_array_free(r->uploaded);
 }
 
 /* ---- computing ---- */

@@ -11,7 +11,7 @@
  * TSR_OUT_OF_MEMORY: tiles might do. */
 tsr_status tsr_cuda_multiply_whole(tsr_cuda_sparse *a, tsr_cuda_plan *plan, const tsr_product *product, tsr_result *result);
 
-/* C to where the result goes: it stays (*c becomes NULL), or comes home. */
+/* C to where the result goes: it stays (*c becomes NULL), or is downloaded. */
 tsr_status tsr_cuda_deliver(tsr_cuda_array **c, const tsr_product *product, tsr_result *result);
 
 #endif

@@ -1,4 +1,4 @@
-/* Chunks of an array on their way home: each thread has two, one is emptied while the other arrives.
+/* Chunks of an array on their way to the host: each thread has two, one is emptied while the other arrives.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/transfer/fetch.h"
 
