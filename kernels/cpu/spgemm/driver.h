@@ -26,6 +26,7 @@ struct tsr_spgemm_work {
     tsr_sg_loops loops;
     int64_t *before;             /* products of the rows before, nvec + 1 */
     int64_t *p;                  /* nvec + 1 */
+    bool *jumbled;               /* is a stored row not sorted? */
     int64_t expected;            /* entries of C, by a sample */
     tsr_sg_chunk *chunks;
     int64_t nchunks;

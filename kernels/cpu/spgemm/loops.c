@@ -212,6 +212,15 @@ INLINE uint64_t take_marks(uint8_t *mark)
         } \
     }
 
+/* BODY for every column that the mask hides: q its place in the window. */
+#define EACH_HIDDEN(BODY) \
+    for (int64_t at = t->hidden; at < t->hidden_end; at++) { \
+        const int64_t q = tsr_sg_index(job->m_i, job->m_wide, at) - lo; \
+        if (q >= 0 && q < t->span && tsr_sg_mask_is_true(job, at)) { \
+            BODY \
+        } \
+    }
+
 /* ---- the rows ---- */
 
 /* By notes of one kind: dense or hash. */
@@ -247,6 +256,7 @@ INLINE uint64_t take_marks(uint8_t *mark)
         EACH_PRODUCT(type, mul, index, \
             value[j - lo] = JOIN_##add(type, value[j - lo], mark[j - lo], term); \
             mark[j - lo] = 1;) \
+        EACH_HIDDEN(mark[q] = 0; value[q] = START_##add(type);) \
         int64_t *ci = t->i + t->used; \
         tsr_c_##type *cx = (tsr_c_##type *)t->x + t->used; \
         int64_t count = 0; \
@@ -273,6 +283,7 @@ INLINE uint64_t take_marks(uint8_t *mark)
         uint8_t *const mark = t->mark; \
         const int64_t lo = t->lo; \
         EACH_INDEX(index, mark[j - lo] = 1;) \
+        EACH_HIDDEN(mark[q] = 0;) \
         int64_t *ci = t->i + t->used; \
         int64_t count = 0; \
         EACH_MARKED(ci[count++] = lo + q;) \

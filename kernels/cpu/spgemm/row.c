@@ -104,54 +104,7 @@ static way choose(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t products, 
     return w->dense || most > job->n / 4 ? DENSE : HASH;
 }
 
-/* ---- masks ---- */
-
-static bool is_true(const tsr_sg_job *job, int64_t e)
-{
-    const int64_t at = e * job->m_step;
-    switch (job->m_size) {
-    case 0: return true;
-    case 1: return ((const uint8_t *)job->m_x)[at] != 0;
-    case 2: return ((const uint16_t *)job->m_x)[at] != 0;
-    case 4: return ((const uint32_t *)job->m_x)[at] != 0;
-    default: return ((const uint64_t *)job->m_x)[at] != 0;
-    }
-}
-
-static void row_of_mask(const tsr_sg_job *job, int64_t row, int64_t *lo, int64_t *hi)
-{
-    int64_t v = row;
-    if (job->m_h) {
-        v = tsr_sg_search(job->m_h, job->m_nvec, row);
-        if (v == job->m_nvec || job->m_h[v] != row) {
-            *lo = *hi = 0;
-            return;
-        }
-    }
-    *lo = job->m_p[v];
-    *hi = job->m_p[v + 1];
-}
-
-static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v)
-{
-    const tsr_sg_job *job = &w->job;
-    const int64_t row = job->a_h ? job->a_h[v] : v;
-    int64_t lo, end;
-    row_of_mask(job, row, &lo, &end);
-    if (lo == end && !job->complement)
-        return true;
-    if (!have_places(t, job))
-        return false;
-    for (int64_t at = lo; at < end; at++)
-        if (is_true(job, at))
-            t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = !job->complement;
-    w->loops.masked(job, t, row, job->a_p[v], job->a_p[v + 1]);
-    for (int64_t at = lo; at < end; at++)
-        t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = job->complement;
-    return true;
-}
-
-/* ---- one row ---- */
+/* ---- a row without a mask ---- */
 
 static bool compute_free(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
 {
@@ -180,6 +133,63 @@ static bool compute_free(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, 
     }
 }
 
+/* ---- masks ---- */
+
+static void row_of_mask(const tsr_sg_job *job, int64_t row, int64_t *lo, int64_t *hi)
+{
+    int64_t v = row;
+    if (job->m_h) {
+        v = tsr_sg_search(job->m_h, job->m_nvec, row);
+        if (v == job->m_nvec || job->m_h[v] != row) {
+            *lo = *hi = 0;
+            return;
+        }
+    }
+    *lo = job->m_p[v];
+    *hi = job->m_p[v + 1];
+}
+
+/* The whole row in a window, of which what the mask hides is taken out: it comes sorted. */
+static bool compute_hidden(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, int64_t lo, int64_t end)
+{
+    const tsr_sg_job *job = &w->job;
+    if (!have_window(t, w))
+        return false;
+    t->hidden = lo;
+    t->hidden_end = end;
+    w->loops.window(job, t, job->a_h ? job->a_h[v] : v, job->a_p[v], job->a_p[v + 1]);
+    t->hidden = t->hidden_end = 0;
+    return true;
+}
+
+static bool compute_passing(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, int64_t lo, int64_t end)
+{
+    const tsr_sg_job *job = &w->job;
+    if (!have_places(t, job))
+        return false;
+    for (int64_t at = lo; at < end; at++)
+        if (tsr_sg_mask_is_true(job, at))
+            t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = !job->complement;
+    w->loops.masked(job, t, job->a_h ? job->a_h[v] : v, job->a_p[v], job->a_p[v + 1]);
+    for (int64_t at = lo; at < end; at++)
+        t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = job->complement;
+    return true;
+}
+
+static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
+{
+    const tsr_sg_job *job = &w->job;
+    const int64_t products = w->before[v + 1] - w->before[v];
+    int64_t lo, end;
+    row_of_mask(job, job->a_h ? job->a_h[v] : v, &lo, &end);
+    if (lo == end)
+        return !job->complement || compute_free(t, w, v, sorted);
+    *sorted = job->complement && window_pays(t, job, products, job->a_p[v], job->a_p[v + 1]);
+    return *sorted ? compute_hidden(t, w, v, lo, end) : compute_passing(t, w, v, lo, end);
+}
+
+/* ---- one row ---- */
+
 bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
 {
     const tsr_sg_job *job = &w->job;
@@ -190,9 +200,7 @@ bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, b
     if (!tsr_sg_room(t, w, products < job->n ? products : job->n))
         return false;
     const int64_t start = t->used;
-    const bool ok = job->masked ? compute_masked(t, w, v) : compute_free(t, w, v, sorted);
-    if (job->masked)
-        *sorted = false;
+    const bool ok = job->masked ? compute_masked(t, w, v, sorted) : compute_free(t, w, v, sorted);
     const int64_t n = t->used - start;
     if (n <= 1)
         *sorted = true;

@@ -4,7 +4,8 @@
  * there is noted; one that was met before is found by that note.  Notes differ:
  *     dense    an array over all columns.  A place before the row's first one is old, so nothing is ever cleared.
  *     hash     a table of at least twice the row's products, cleared before the row
- *     window   values and marks over the columns the row can reach; gathered in order afterwards, so the row comes sorted
+ *     window   values and marks over the columns the row can reach; gathered in order afterwards, so the row comes sorted.  What a
+ *              complemented mask hides is taken out before
  *     copy     one entry of A: the row is a row of B
  * The first three take no branch that depends on what is found.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -65,6 +66,7 @@ typedef struct tsr_sg_thread {
     uint8_t *mark;          /* 0, between rows */
     int64_t window_room;    /* columns */
     int64_t lo, span;       /* of this row: columns [lo, lo + span) */
+    int64_t hidden, hidden_end; /* entries of the mask whose columns the window leaves out of this row; equal between rows */
     uint8_t *pass;          /* masked: does the mask let the column pass?  As for an empty mask, between rows */
     void *terms;            /* TSR_SG_TERMS values */
     int64_t *positions;
@@ -86,6 +88,19 @@ tsr_sg_multiply tsr_sg_find_multiply(tsr_type type, tsr_mul mul);
 static inline int64_t tsr_sg_index(const void *i, bool wide, int64_t e)
 {
     return wide ? ((const int64_t *)i)[e] : (int64_t)((const uint32_t *)i)[e];
+}
+
+/* Does entry e of the mask count? */
+static inline bool tsr_sg_mask_is_true(const tsr_sg_job *job, int64_t e)
+{
+    const int64_t at = e * job->m_step;
+    switch (job->m_size) {
+    case 0: return true;
+    case 1: return ((const uint8_t *)job->m_x)[at] != 0;
+    case 2: return ((const uint16_t *)job->m_x)[at] != 0;
+    case 4: return ((const uint32_t *)job->m_x)[at] != 0;
+    default: return ((const uint64_t *)job->m_x)[at] != 0;
+    }
 }
 
 /* First k in [0, n) with h[k] >= name. */

@@ -13,7 +13,8 @@
 enum {
     CHUNKS_PER_THREAD = 24,
     ROW_COST = 8,           /* of a row beside its products, in products */
-    WORK_PER_THREAD = 1 << 18
+    WORK_PER_THREAD = 1 << 18,
+    TIDY_SHARE = 8          /* of the entries are sorted at the end, if that leaves C sorted */
 };
 
 /* ---- chunks ---- */
@@ -59,7 +60,8 @@ static bool make_chunks(tsr_spgemm_work *w)
 typedef struct run {
     tsr_spgemm_work *w;
     atomic_llong taken; /* chunks from the front << 32 | chunks from the back: one sum, so that no chunk is taken twice */
-    atomic_bool failed, jumbled;
+    atomic_bool failed;
+    atomic_llong jumbled; /* entries of rows that are */
 } run;
 
 /* The next chunk, or -1. */
@@ -77,7 +79,7 @@ static bool compute_chunk(run *r, int thread, tsr_sg_chunk *chunk)
 {
     tsr_spgemm_work *w = r->w;
     tsr_sg_thread *t = &w->threads[thread];
-    bool all_sorted = true;
+    int64_t jumbled = 0;
     chunk->thread = thread;
     chunk->at = t->used;
     for (int64_t v = chunk->first; v < chunk->last; v++) {
@@ -86,10 +88,10 @@ static bool compute_chunk(run *r, int thread, tsr_sg_chunk *chunk)
         if (!tsr_sg_compute_row(t, w, v, &sorted))
             return false;
         w->p[v + 1] = t->used - start;
-        all_sorted = all_sorted && sorted;
+        w->jumbled[v] = !sorted;
+        jumbled += sorted ? 0 : t->used - start;
     }
-    if (!all_sorted)
-        atomic_store_explicit(&r->jumbled, true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&r->jumbled, jumbled, memory_order_relaxed);
     return true;
 }
 
@@ -105,21 +107,49 @@ static void work_of_thread(void *context, int64_t thread)
         atomic_store(&r->failed, true);
 }
 
+/* Rows that are not sorted yet, where the threads have them. */
+static void tidy_chunk(void *context, int64_t at)
+{
+    run *r = context;
+    const tsr_spgemm_work *w = r->w;
+    const tsr_sg_chunk *chunk = &w->chunks[at];
+    const tsr_sg_thread *t = &w->threads[chunk->thread];
+    for (int64_t v = chunk->first; v < chunk->last; v++) {
+        const int64_t start = chunk->at + w->p[v] - w->p[chunk->first];
+        void *x = w->job.valued ? (char *)t->x + (size_t)start * w->job.size : NULL;
+        if (w->jumbled[v] && !tsr_sg_sort(t->i + start, x, w->job.size, w->p[v + 1] - w->p[v]))
+            atomic_store(&r->failed, true);
+    }
+}
+
+/* Where only few entries are out of order, to sort them costs less than whoever reads C would lose by its being jumbled. */
+static bool tidy(run *r)
+{
+    const tsr_spgemm_work *w = r->w;
+    if (r->jumbled > 0 && r->jumbled <= w->p[w->job.nvec] / TIDY_SHARE) {
+        tsr_for_jobs(w->nchunks, w->nthreads, tidy_chunk, r);
+        r->jumbled = r->failed ? r->jumbled : 0;
+        r->failed = false; /* a row that found no memory is jumbled */
+    }
+    return r->jumbled == 0;
+}
+
 static tsr_status compute(tsr_spgemm_work *w)
 {
     const int64_t nvec = w->job.nvec;
     run r = {.w = w};
     w->expected = tsr_sg_estimate(w);
     w->p = malloc((size_t)(nvec + 1) * sizeof *w->p);
-    if (!w->p || !make_chunks(w))
+    w->jumbled = malloc((size_t)nvec + 1);
+    if (!w->p || !w->jumbled || !make_chunks(w))
         return TSR_OUT_OF_MEMORY;
     tsr_for_jobs(w->nthreads, w->nthreads, work_of_thread, &r);
     if (r.failed)
         return TSR_OUT_OF_MEMORY;
-    w->sorted = !r.jumbled;
     w->p[0] = 0;
     for (int64_t v = 0; v < nvec; v++)
         w->p[v + 1] += w->p[v];
+    w->sorted = tidy(&r);
     return TSR_OK;
 }
 
@@ -249,6 +279,7 @@ void tsr_cpu_spgemm_free(tsr_spgemm_work *w)
     free(w->b_offsets);
     free(w->before);
     free(w->p);
+    free(w->jumbled);
     free(w->chunks);
     free(w->threads);
     free(w);
