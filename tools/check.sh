@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Build (in build-check and others beside it) and run the whole suite; the last line reads "N passed, N failed".
+# Build (in build-check and others beside it) and run the whole suite; the last line reads "N passed, N failed", the one before it tells
+# the seconds of each part, and says so when they are more than the budget.
 # usage: tools/check.sh [--keep]   (--keep: keep the sanitizer and clang builds)     SPDX-License-Identifier: Apache-2.0
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -16,10 +17,17 @@ tools/scripts/install_deps.sh check || exit 1
 if command -v ccache >/dev/null; then export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1; else export CCACHE_DISABLE=1; fi
 
 passed=0 failed=0 began=$SECONDS
+budget=${CHECK_BUDGET:-900} # seconds on two idle cores; a slow machine is no failure
+parts="" part_began=$SECONDS
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 
 say() { printf '[%4d s] %s\n' $((SECONDS - began)) "$*"; }
+# part NAME: what has run since the last one
+part() {
+    parts+="${parts:+, }$1 $((SECONDS - part_began))"
+    part_began=$SECONDS
+}
 good() { passed=$((passed + 1)) && say "ok: $1"; }
 bad() {
     failed=$((failed + 1)) && say "FAILED: $1"
@@ -46,27 +54,31 @@ build() {
     step "$dir: configure" configure "$dir" "$@" && say "$dir: compiling" && step "$dir: compile" ninja -C "$dir"
 }
 
-# Needs packages from a network; without one that is said.
-another_graphblas() {
-    tools/scripts/check_graphblas.sh build-check >"$logs/step" 2>&1
-    case $? in
-    0) good "another major version of GraphBLAS" ;;
-    69) say "another major version of GraphBLAS: not run ($(tail -n 1 "$logs/step"))" ;;
-    *)
-        bad "another major version of GraphBLAS" "$logs/step"
-        tools/scripts/count_tests.py build-graphblas*/meson-logs/*.json 2>&1 >/dev/null | tail -n 60 | sed 's/^/    /'
-        ;;
+# optional NAME STATUS LOG: what could not be had here (69) is said, and is no failure
+optional() {
+    case $2 in
+    0) good "$1" ;;
+    69) say "$1: not run ($(tail -n 1 "$3"))" ;;
+    *) bad "$1" "$3"; return 1 ;;
     esac
 }
 
-# Needs PETSc and MPI.
-petsc() {
-    tools/check_petsc.sh build-check >"$logs/step" 2>&1
-    case $? in
-    0) good "PETSc" ;;
-    69) say "PETSc: not run ($(tail -n 1 "$logs/step"))" ;;
-    *) bad "PETSc" "$logs/step" ;;
-    esac
+# Needs packages from a network.
+another_graphblas() {
+    tools/scripts/check_graphblas.sh build-check >"$logs/step" 2>&1
+    optional "another major version of GraphBLAS" $? "$logs/step" ||
+        tools/scripts/count_tests.py build-graphblas*/meson-logs/*.json 2>&1 >/dev/null | tail -n 60 | sed 's/^/    /'
+}
+
+# Either takes one core: pages and installed files in front, PETSc and MPI behind.
+one_core_each() {
+    tools/check_petsc.sh build-check >"$logs/petsc" 2>&1 &
+    local petsc=$!
+    step "installed files" tools/scripts/check_install.sh build-check
+    step "docs" tools/scripts/check_docs.py build-check && grep "not run" "$logs/step" | cut -c1-150 | sed 's/^/    /'
+    BUILD=build-check step "demo on the karate club" tools/demo.sh --karate-only
+    wait $petsc
+    optional "PETSc" $? "$logs/petsc"
 }
 
 # tests NAME DIR ARGUMENTS of meson test…: compile what they need, run them; every single test counts
@@ -96,18 +108,22 @@ for test in json.load(sys.stdin):
 
 step "layers" tools/scripts/check_layers.py
 
+# Lines of the source for valgrind, sanitizers and traces; what a debugger wants beside them takes a third of the compiler's time.
+options=-Dc_args=-g1
 # Machine code of GPUs is looked at on a GPU (tools/gpu-check.sh); here it has to compile, which is a third of the work without its optimizer.
-if build build-check -Dwerror=true -Dgpu_archs=90+PTX -Dnvcc_args=-Xcicc,-O0; then
+if build build-check $options -Dwerror=true -Dgpu_archs=90+PTX -Dnvcc_args=-Xcicc,-O0; then
+    part compile
     tests "all suites" build-check
-    step "installed files" tools/scripts/check_install.sh build-check
-    step "docs" tools/scripts/check_docs.py build-check && grep "not run" "$logs/step" | cut -c1-150 | sed 's/^/    /'
+    part suites
+    one_core_each
+    part "installed files, docs, PETSc"
     another_graphblas
-    petsc
-    BUILD=build-check step "demo on the karate club" tools/demo.sh --karate-only
+    part "another GraphBLAS"
     # One OpenMP thread: valgrind runs one at a time anyway, and waiting ones would spin.
     mapfile -t names < <(programs build-check unit)
     OMP_NUM_THREADS=1 tests "valgrind" build-check -t 20 \
         --wrapper "valgrind -q --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite" "${names[@]}"
+    part valgrind
 fi
 
 export ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
@@ -115,16 +131,17 @@ for kind in address,undefined thread; do
     dir=build-${kind%%,*}
     # Emulated CUDA kernels run under sanitizers too (-Db_sanitize=… -Dcuda=enabled), but compiling them takes a quarter of an hour.
     if [ $kind = thread ]; then suites=threads optimize=0; else suites="unit kernels fuzz" optimize=1; fi
-    step "$dir: configure" configure "$dir" -Dcuda=disabled -Doptimization=$optimize -Db_lundef=false -Db_sanitize=$kind || continue
+    step "$dir: configure" configure "$dir" $options -Dcuda=disabled -Doptimization=$optimize -Db_lundef=false -Db_sanitize=$kind || continue
     # libgomp is not instrumented: its barriers are invisible to ThreadSanitizer, which then reports every parallel loop.
     [ $kind = thread ] && export OMP_NUM_THREADS=1
     # shellcheck disable=SC2086
     mapfile -t names < <(programs "$dir" $suites)
     tests "$kind sanitizer" "$dir" -t 5 "${names[@]}"
+    part "${kind%%,*} sanitizer"
 done
 unset OMP_NUM_THREADS
 # clang, for its warnings and its fuzzers.
-if CC=clang build build-clang -Dcuda=disabled -Dwerror=true -Doptimization=0 -Dfuzzers=true; then
+if CC=clang build build-clang $options -Dcuda=disabled -Dwerror=true -Doptimization=0 -Dfuzzers=true; then
     for parser in "mm 30000" "config 100000" "model 100000"; do # the same inputs every time: what passes once passes again
         read -r parser runs <<<"$parser"
         mkdir -p "$logs/$parser"
@@ -132,8 +149,12 @@ if CC=clang build build-clang -Dcuda=disabled -Dwerror=true -Doptimization=0 -Df
             test/fuzz/corpus_$parser
     done
 fi
+part "clang, fuzzers"
 
 if [ "${1:-}" != --keep ] && [ "$failed" -eq 0 ]; then rm -rf build-address build-thread build-clang build-graphblas*; fi
 say "done"
+took=$((SECONDS - began))
+[ "$took" -le "$budget" ] || echo "WARNING: $took s are more than the budget of $budget s on two idle cores"
+echo "seconds on $(nproc) cores: $parts"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
