@@ -85,6 +85,12 @@ class Summary(unittest.TestCase):
         self.assertRegex(said, r'forwarded +\d+ calls +\d*\.\d*[1-9]\d* ms: below min_work')
         self.assertNotIn('#', said)
 
+    def test_the_longest_first(self):
+        said = run('--verbose=1', *FORCED, '--', PROGRAM.replace('triangles', 'gcn'), GRAPH).stderr
+        times = [float(ms) for ms in re.findall(r'^tessera: +GrB_\w+ .* calls +([\d.]+) ms$', said, re.M)]
+        self.assertGreater(len(times), 2, said)
+        self.assertEqual(times, sorted(times, reverse=True), said)
+
 
 class Page(unittest.TestCase):
     def test_report(self):

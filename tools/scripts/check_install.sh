@@ -28,6 +28,9 @@ done < <(grep -oE '\]\([A-Za-z0-9_./-]+\.(md|svg|png)' -r "$pages" --include=*.m
 while read -r file; do
     readelf -S "$file" | grep -q '\.debug_info' && fail "${file#"$where"} is not stripped"
 done < <(find "$where" -type f \( -name '*.so*' -o -path '*/bin/tessera' \))
+# One copy of the engine, whose kernels are the names in its tables; the doors link to it.
+engines=$(grep -rlF masked_dot_csr "$where" --include='*.so*' | xargs -n1 realpath | sort -u)
+[ "$(basename "$engines")" = "libtessera-core.so.${engines##*.so.}" ] || fail "not one library with the engine: $engines"
 library=$(find_one /libtessera.so)
 replacement=$(find_one /libgraphblas.so.7)
 [ -n "$replacement" ] || fail "the replacement directory is not installed"
