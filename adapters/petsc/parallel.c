@@ -2,7 +2,10 @@
  * others.  Only wanted rows of B travel, packed by row, while the first block is multiplied; the lists are kept until the pattern of A
  * changes.  Transposed, sums travel the other way.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include <petscsf.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 
 #include "petsc_plugin.h"
 
@@ -21,12 +24,32 @@ typedef struct exchange {
 
 /* ---- making ---- */
 
+/* Rows that are gathered lie on large pages where the system has them. */
+static PetscErrorCode make_rows(PetscScalar **rows, PetscInt n, PetscInt width)
+{
+    enum { LARGE_PAGE = 2 << 20 };
+    const size_t bytes = (size_t)n * (size_t)width * sizeof **rows;
+    void *memory = NULL;
+
+    PetscFunctionBegin;
+    const int failed = posix_memalign(&memory, bytes < LARGE_PAGE ? 64 : LARGE_PAGE, bytes ? bytes : 1);
+    PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_MEM, "Tessera: no memory for %" PetscInt_FMT " rows of %" PetscInt_FMT, n, width);
+#if defined(MADV_HUGEPAGE)
+    if (bytes >= LARGE_PAGE) {
+        madvise(memory, bytes, MADV_HUGEPAGE);
+    }
+#endif
+    *rows = memory;
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode free_buffers(exchange *x)
 {
     PetscFunctionBegin;
-    PetscCall(PetscFree(x->sent));
-    PetscCall(PetscFree(x->received));
-    PetscCall(PetscFree(x->product));
+    free(x->sent);
+    free(x->received);
+    free(x->product);
+    x->sent = x->received = x->product = NULL;
     if (x->width > 1) {
         PetscCallMPI(MPI_Type_free(&x->unit));
     }
@@ -138,9 +161,9 @@ static PetscErrorCode make_buffers(exchange *x, PetscInt width, PetscInt product
     }
     x->width = width;
     x->product_rows = product_rows;
-    PetscCall(PetscMalloc1((size_t)x->nwanted * (size_t)width, &x->sent));
-    PetscCall(PetscMalloc1((size_t)x->nleaves * (size_t)width, &x->received));
-    PetscCall(PetscMalloc1((size_t)product_rows * (size_t)width, &x->product));
+    PetscCall(make_rows(&x->sent, x->nwanted, width));
+    PetscCall(make_rows(&x->received, x->nleaves, width));
+    PetscCall(make_rows(&x->product, product_rows, width));
     PetscFunctionReturn(0);
 }
 
