@@ -31,7 +31,7 @@ TABLES = [
      'Made by `tools/gpu-check.sh`.'),
     ('On a GPU: sparse times sparse', 'h200/spgemm/2026-11-22T2330-8af30a46c541.jsonl',
      ['bench/cuda/spgemm_table.py'],
-     'Kernels alone ([kernels-spgemm.md](kernels-spgemm.md)): what `GrB_mxm` takes, C on the host, is not measured yet. Operands on the device, everything from there to C, memory from a pool; GFLOP/s at two for a product. '
+     'Kernels alone ([kernels-spgemm.md](kernels-spgemm.md)): what `GrB_mxm` takes, C on the host, stands there. Operands on the device, everything from there to C, memory from a pool; GFLOP/s at two for a product. '
      'cuSPARSE: the best of ALG1, ALG2 and ALG3 in the same run. "Values only" and "reuse": other values in a known pattern (failed: a call of cuSPARSE did). Memory beside the operands, '
      'C included, in sizes of C (12 bytes an entry). The last columns: FP32 and counts in 32 bits over the best of cuSPARSE in FP32. Every result was checked. '
      'A matrix that is not square is multiplied by its transpose, the others by themselves; generated ones are in `bench/cuda/products.cu`. Made by `bench_spgemm`.'),
