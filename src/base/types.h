@@ -5,10 +5,16 @@
 
 #include "tessera/backend.h"
 
+/* Offset k of a list of uint32_t (narrow) or int64_t. */
+static inline int64_t tsr_offset(const void *list, bool narrow, int64_t k)
+{
+    return narrow ? (int64_t)((const uint32_t *)list)[k] : ((const int64_t *)list)[k];
+}
+
 /* Where stored vector k of a compressed view begins; k = nvec: where the last one ends. */
 static inline int64_t tsr_view_start(const tsr_view *v, int64_t k)
 {
-    return v->narrow_offsets ? (int64_t)((const uint32_t *)(const void *)v->p)[k] : v->p[k];
+    return tsr_offset(v->p, v->narrow_offsets, k);
 }
 
 /* Bytes of one value. */

@@ -404,11 +404,11 @@ static bool is_known_a(const tsr_call *call)
 static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
 {
     const uint64_t loop = call->remote.loop;
-    const bool there = route_of(d) == TSR_ROUTE_GPU;
-    if (!loop || (call->in_place && !there))
+    const bool on_device = route_of(d) == TSR_ROUTE_GPU;
+    if (!loop || (call->in_place && !on_device))
         return;
-    tsr_stay_starts(loop, there, tsr_engine_clock_ms());
-    if (there)
+    tsr_stay_starts(loop, on_device, tsr_engine_clock_ms());
+    if (on_device)
         return;
     const double base = without_gpu(call, f, d), settled = settled_ms(f, true), upload_a_ms = is_known_a(call) ? 0 : upload_ms(f);
     if (base >= TSR_GPU_LEAST_MS)

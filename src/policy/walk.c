@@ -11,31 +11,15 @@ static int64_t index_at(const tsr_view *v, int64_t e)
     return v->index_size == 4 ? ((const uint32_t *)v->i)[e] : ((const int64_t *)v->i)[e];
 }
 
-/* The last of ascending x[0..n) that is <= key; -1: none. */
-static int64_t last_not_above(const int64_t *x, int64_t n, int64_t key)
+/* The last of n ascending offsets that is <= key; -1: none. */
+static int64_t last_not_above(const void *list, bool narrow, int64_t n, int64_t key)
 {
     int64_t low = 0;
     while (n > 0) {
-        int64_t half = n / 2;
-        if (x[low + half] <= key) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return low - 1;
-}
-
-/* The last stored vector that begins at entry e or before. */
-static int64_t vector_of(const tsr_view *v, int64_t e)
-{
-    int64_t low = 0, n = v->nvec + 1;
-    while (n > 0) {
         const int64_t half = n / 2;
-        const bool before = tsr_view_start(v, low + half) <= e;
-        low += before ? half + 1 : 0;
-        n = before ? n - half - 1 : half;
+        const bool below = tsr_offset(list, narrow, low + half) <= key;
+        low += below ? half + 1 : 0;
+        n = below ? n - half - 1 : half;
     }
     return low - 1;
 }
@@ -44,7 +28,7 @@ static int64_t vector_of(const tsr_view *v, int64_t e)
 static double length_of(const tsr_view *v, int64_t vector)
 {
     if (v->h) {
-        int64_t at = last_not_above(v->h, v->nvec, vector);
+        int64_t at = last_not_above(v->h, false, v->nvec, vector);
         if (at < 0 || v->h[at] != vector)
             return 0;
         vector = at;
@@ -55,7 +39,7 @@ static double length_of(const tsr_view *v, int64_t vector)
 /* Row and column of entry e. */
 static void place_of(const tsr_view *v, int64_t e, int64_t place[2])
 {
-    int64_t vector = vector_of(v, e);
+    int64_t vector = last_not_above(v->p, v->narrow_offsets, v->nvec + 1, e);
     place[v->by_col] = v->h ? v->h[vector] : vector;
     place[!v->by_col] = index_at(v, e);
 }

@@ -106,31 +106,41 @@ static way choose(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t products, 
 
 /* ---- a row without a mask ---- */
 
-static bool compute_free(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
+static int64_t row_of(const tsr_sg_job *job, int64_t v)
+{
+    return job->a_h ? job->a_h[v] : v;
+}
+
+static int64_t products_of(const tsr_spgemm_work *w, int64_t v)
+{
+    return w->before[v + 1] - w->before[v];
+}
+
+static int64_t most_of(const tsr_spgemm_work *w, int64_t v)
+{
+    const int64_t products = products_of(w, v);
+    return products < w->job.n ? products : w->job.n;
+}
+
+static bool compute(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, way how)
 {
     const tsr_sg_job *job = &w->job;
-    const int64_t products = w->before[v + 1] - w->before[v], row = job->a_h ? job->a_h[v] : v, e = job->a_p[v], hi = job->a_p[v + 1];
-    const way how = choose(t, w, products, e, hi);
-    const int64_t most = products < job->n ? products : job->n;
-    *sorted = how == WINDOW || (how == COPY && job->b_sorted);
-    switch (how) {
-    case COPY: w->loops.copy(job, t, row, e, hi); return true;
-    case WINDOW:
-        if (!have_window(t, w))
-            return false;
-        w->loops.window(job, t, row, e, hi);
-        return true;
-    case DENSE:
-        if (!have_places(t, job))
-            return false;
-        w->loops.dense(job, t, row, e, hi);
-        return true;
-    default:
-        if (!have_table(t, most))
-            return false;
-        w->loops.hash(job, t, row, e, hi);
-        return true;
-    }
+    const tsr_sg_loops *loops = &w->loops;
+    const tsr_sg_row row[] = {[DENSE] = loops->dense, [HASH] = loops->hash, [WINDOW] = loops->window, [COPY] = loops->copy};
+    const bool ready = how == DENSE    ? have_places(t, job)
+                       : how == HASH   ? have_table(t, most_of(w, v))
+                       : how == WINDOW ? have_window(t, w)
+                                       : true;
+    if (ready)
+        row[how](job, t, row_of(job, v), job->a_p[v], job->a_p[v + 1]);
+    return ready;
+}
+
+static bool compute_free(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
+{
+    const way how = choose(t, w, products_of(w, v), w->job.a_p[v], w->job.a_p[v + 1]);
+    *sorted = how == WINDOW || (how == COPY && w->job.b_sorted);
+    return compute(t, w, v, how);
 }
 
 /* ---- masks ---- */
@@ -152,14 +162,11 @@ static void row_of_mask(const tsr_sg_job *job, int64_t row, int64_t *lo, int64_t
 /* The whole row in a window, of which what the mask hides is taken out: it comes sorted. */
 static bool compute_hidden(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, int64_t lo, int64_t end)
 {
-    const tsr_sg_job *job = &w->job;
-    if (!have_window(t, w))
-        return false;
     t->hidden = lo;
     t->hidden_end = end;
-    w->loops.window(job, t, job->a_h ? job->a_h[v] : v, job->a_p[v], job->a_p[v + 1]);
+    const bool ok = compute(t, w, v, WINDOW);
     t->hidden = t->hidden_end = 0;
-    return true;
+    return ok;
 }
 
 static bool compute_passing(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, int64_t lo, int64_t end)
@@ -170,7 +177,7 @@ static bool compute_passing(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t 
     for (int64_t at = lo; at < end; at++)
         if (tsr_sg_mask_is_true(job, at))
             t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = !job->complement;
-    w->loops.masked(job, t, job->a_h ? job->a_h[v] : v, job->a_p[v], job->a_p[v + 1]);
+    w->loops.masked(job, t, row_of(job, v), job->a_p[v], job->a_p[v + 1]);
     for (int64_t at = lo; at < end; at++)
         t->pass[tsr_sg_index(job->m_i, job->m_wide, at)] = job->complement;
     return true;
@@ -179,12 +186,11 @@ static bool compute_passing(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t 
 static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
 {
     const tsr_sg_job *job = &w->job;
-    const int64_t products = w->before[v + 1] - w->before[v];
     int64_t lo, end;
-    row_of_mask(job, job->a_h ? job->a_h[v] : v, &lo, &end);
+    row_of_mask(job, row_of(job, v), &lo, &end);
     if (lo == end)
         return !job->complement || compute_free(t, w, v, sorted);
-    *sorted = job->complement && window_pays(t, job, products, job->a_p[v], job->a_p[v + 1]);
+    *sorted = job->complement && window_pays(t, job, products_of(w, v), job->a_p[v], job->a_p[v + 1]);
     return *sorted ? compute_hidden(t, w, v, lo, end) : compute_passing(t, w, v, lo, end);
 }
 
@@ -193,11 +199,10 @@ static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v
 bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
 {
     const tsr_sg_job *job = &w->job;
-    const int64_t products = w->before[v + 1] - w->before[v];
     *sorted = true;
-    if (products == 0)
+    if (products_of(w, v) == 0)
         return true;
-    if (!tsr_sg_room(t, w, products < job->n ? products : job->n))
+    if (!tsr_sg_room(t, w, most_of(w, v)))
         return false;
     const int64_t start = t->used;
     const bool ok = job->masked ? compute_masked(t, w, v, sorted) : compute_free(t, w, v, sorted);
