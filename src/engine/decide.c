@@ -415,15 +415,14 @@ static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_de
         tsr_stay_lost_time(loop, base - settled - upload_a_ms, tsr_predict_gpu_ms(f) - settled);
 }
 
-/* Entries that SuiteSparse walks; 0: not looked at. */
-static double walk_of(const tsr_call *call, const tsr_features *f)
+static tsr_walk walk_of(const tsr_call *call, const tsr_features *f)
 {
     tsr_product held = call->product;
     if (call->b_sparse)
         held.b = call->sparse;
     const bool frontier = call->b_sparse && (held.op == TSR_OP_SPMM || held.a.by_col);
     const bool dots = held.op == TSR_OP_MASKED_DOT && tsr_work_of(f) >= TSR_WALK_LEAST;
-    return frontier || dots ? tsr_sample_walk(&held) : 0;
+    return frontier || dots ? tsr_sample_walk(&held) : (tsr_walk){0};
 }
 
 void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
@@ -437,7 +436,9 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
     f.direct = call->direct && !f.b_cast;
     f.c_stays = tsr_result_stays(call);
     f.b_sparse = call->b_sparse;
-    f.walk = walk_of(call, &f);
+    const tsr_walk walk = walk_of(call, &f);
+    f.walk = walk.walked;
+    f.merged = walk.merged;
     if (!allowed(call, d))
         return;
     wanted_reps(call, d);

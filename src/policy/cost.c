@@ -214,6 +214,8 @@ static double suitesparse_masked_ns(const tsr_features *f, const tsr_cost_suites
     if (!is_dot(f))
         return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + (f->b_by_col ? f->n : f->m) * c->masked_row +
                f->mask_nnz * c->masked_entry;
+    if (f->merged > 0)
+        return f->merged * (only_counts(f) ? c->masked_merge_step : c->masked_merge_fold);
     const double length = f->mask_nnz > 0 ? dot_steps(f) / f->mask_nnz : 0;
     double far = (length - c->masked_short) / (c->masked_long - c->masked_short);
     far = far < 0 ? 0 : far > 1 ? 1 : far;
@@ -240,7 +242,7 @@ double tsr_predict_suitesparse_ms(const tsr_features *f)
     const tsr_cost_suitesparse *c = &tsr_cost_suitesparse_default;
     double ns = suitesparse_ns(f, c) * gather_slowdown(f);
     if (f->typecast)
-        ns *= c->cast_factor;
+        ns *= f->op == TSR_OP_MASKED_DOT && is_dot(f) ? c->dot_cast_factor : c->cast_factor;
     if (f->finish_extra && !f->joins)
         ns *= c->finish_factor;
     return ns_to_ms(ns, f) + c->start_ms;

@@ -41,7 +41,8 @@ typedef struct tsr_cost_suitesparse {
     double masked_step, masked_list, masked_row, masked_entry;
     double masked_dot_step, masked_dot_far, masked_dot_entry; /* far: more per step where lists are long … */
     double masked_short, masked_long;                         /* … all of it from the latter on, none up to the former */
-    double cast_factor, finish_factor;
+    double masked_merge_step, masked_merge_fold;              /* the same where the steps of its merges are known: counts, sums */
+    double cast_factor, dot_cast_factor, finish_factor;
 } tsr_cost_suitesparse;
 
 /* What every route on the CPU waits for: rows of B (entries of u, rows of Y) that the caches do not hold.  A share s of them beyond `cache`

@@ -11,7 +11,7 @@ typedef struct tsr_features {
     double m, n, k;      /* shape */
     double a_nnz, b_nnz; /* entries of the sparse operands (b: entries held when dense) */
     double mask_nnz;     /* SDDMM, masked dot */
-    double walk;         /* sparse operands: entries walked, by tsr_sample_walk; 0: not looked at */
+    double walk, merged; /* sparse operands: what tsr_sample_walk says; 0: not looked at */
     bool a_by_col;       /* orientation of the arrays that would be used */
     bool b_by_col;
     bool c_by_col;
@@ -34,9 +34,17 @@ typedef struct tsr_features {
 
 void tsr_features_of(tsr_features *f, const tsr_product *product);
 
-/* Sparse A and B, masked dot or not: entries of the lists that have to be walked, estimated (some 30 us); 0: not for these layouts.  Reads
- * the arrays. */
-double tsr_sample_walk(const tsr_product *product);
+/* Sparse A and B, masked dot or not, estimated (some 30 us).  Reads the arrays. */
+typedef struct tsr_walk {
+    double walked; /* entries of the lists that have to be walked, of two the shorter; 0: not for these layouts */
+    double merged; /* dots: steps of SuiteSparse, which merges both; 0: others */
+} tsr_walk;
+tsr_walk tsr_sample_walk(const tsr_product *product);
+
+/* SuiteSparse's steps of the dot product of two sorted lists: one that is more than eight times as long as the other is searched, not
+ * walked through, and where one is empty nothing is done. */
+double tsr_merge_steps(double left, double right);
+
 #define TSR_WALK_LEAST 2e4 /* multiply-adds, by averages, from which looking at the lists is cheap */
 
 double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */

@@ -1,10 +1,12 @@
 /* How far a product of sparse matrices has to walk, by a sample.  An average row says little: where few rows have most entries, these
  * are what is met.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
 #include "src/base/types.h"
 #include "src/policy/route.h"
 
-enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64 };
+enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64, GALLOP = 8 };
 
 static int64_t index_at(const tsr_view *v, int64_t e)
 {
@@ -44,13 +46,19 @@ static void place_of(const tsr_view *v, int64_t e, int64_t place[2])
     place[!v->by_col] = index_at(v, e);
 }
 
-/* Rows of A and columns of B: the shorter one for an entry of the mask. */
-static double shorter_list(const tsr_product *p, int64_t e)
+double tsr_merge_steps(double left, double right)
+{
+    const double shorter = left < right ? left : right, longer = left < right ? right : left;
+    return shorter == 0 ? 0 : longer > GALLOP * shorter ? shorter * log2(longer) : shorter + longer;
+}
+
+/* Rows of A and columns of B: the two for an entry of the mask. */
+static tsr_walk walk_of_dot(const tsr_product *p, int64_t e)
 {
     int64_t place[2];
     place_of(&p->mask, e, place);
-    double a = length_of(&p->a, place[0]), b = length_of(&p->b, place[1]);
-    return a < b ? a : b;
+    const double a = length_of(&p->a, place[0]), b = length_of(&p->b, place[1]);
+    return (tsr_walk){.walked = a < b ? a : b, .merged = tsr_merge_steps(a, b)};
 }
 
 /* Rows of both: that of B which an entry of A meets; columns: that of A which an entry of B meets. */
@@ -61,20 +69,23 @@ static double met_list(const tsr_product *p, int64_t e)
     return p->a.by_col ? length_of(&p->a, place[0]) : length_of(&p->b, place[1]);
 }
 
-double tsr_sample_walk(const tsr_product *p)
+tsr_walk tsr_sample_walk(const tsr_product *p)
 {
     bool lists = tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b), masked = p->op == TSR_OP_MASKED_DOT;
     bool dots = masked && !p->a.by_col && p->b.by_col;
+    tsr_walk sum = {0};
     if (!lists || (masked ? !tsr_is_compressed(&p->mask) || (!dots && p->a.by_col != p->b.by_col) : !p->a.by_col))
-        return 0;
+        return sum;
     int64_t count = dots ? p->mask.nvals : p->a.by_col ? p->b.nvals : p->a.nvals;
     int64_t samples = count / ENTRIES_PER_SAMPLE < SAMPLES_LEAST ? SAMPLES_LEAST : count / ENTRIES_PER_SAMPLE;
     samples = samples > SAMPLES ? SAMPLES : samples;
     samples = samples > count ? count : samples;
-    double sum = 0;
     for (int64_t k = 0; k < samples; k++) {
         int64_t e = (int64_t)((double)count * ((double)k + 0.5) / (double)samples);
-        sum += 1 + (dots ? shorter_list(p, e) : met_list(p, e));
+        const tsr_walk one = dots ? walk_of_dot(p, e) : (tsr_walk){.walked = met_list(p, e)};
+        sum.walked += 1 + one.walked;
+        sum.merged += one.merged;
     }
-    return samples > 0 ? sum / (double)samples * (double)count : 0;
+    const double share = samples > 0 ? (double)count / (double)samples : 0;
+    return (tsr_walk){.walked = sum.walked * share, .merged = sum.merged * share};
 }
