@@ -187,6 +187,7 @@ typedef struct tsr_elementwise {
     bool flip;           /* A stands for its transpose, whatever the descriptor says beside that */
     bool assigns;        /* GrB_assign */
     bool full_only;      /* what it means where only one operand is present no step can say */
+    bool recast;         /* values are compared in another type: what is selected of two values is not iso for that */
     bool on_host;        /* everything is on the host, where it is computed */
     bool follows;        /* nothing of it is on the device: it goes there for its result's sake */
     bool binary;         /* has such an operator */

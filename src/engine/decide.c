@@ -153,11 +153,12 @@ static bool may_settle(const tsr_call *call)
     return call->may_forward && !tsr_is_masked(call->product.op) && !(tsr_config_get()->disabled & TSR_DISABLE_RESIDENCY);
 }
 
-/* With everything on the device, as in a loop that has moved there. */
+/* With everything on the device, as in a loop that has moved there.  Where each product has an A of its own, as one that is packed for it,
+ * that is uploaded each time. */
 static double settled_ms(const tsr_features *f, bool dense)
 {
     tsr_features g = *f;
-    g.a_on_device = true;
+    g.a_on_device = f->a_known;
     g.a_array_on_device = g.b_on_device = g.c_stays = dense;
     return tsr_predict_gpu_ms(&g);
 }
@@ -265,20 +266,20 @@ static double searched_share(const tsr_features *f)
     return f->b_sparse ? f->b_nnz / (f->k * f->n) : TSR_SEARCHED_SHARE;
 }
 
+static double upload_ms(const tsr_features *f)
+{
+    tsr_features g = *f;
+    g.a_on_device = true;
+    return tsr_predict_gpu_ms(f) - tsr_predict_gpu_ms(&g);
+}
+
 /* A GPU that has the operands already and keeps the result. */
 static double search_ms(const tsr_features *f)
 {
     tsr_features g = *f;
     g.a_on_device = g.b_on_device = g.c_stays = true;
     g.a_nnz *= searched_share(f);
-    return tsr_predict_gpu_ms(&g);
-}
-
-static double upload_ms(const tsr_features *f)
-{
-    tsr_features g = *f;
-    g.a_on_device = true;
-    return tsr_predict_gpu_ms(f) - tsr_predict_gpu_ms(&g);
+    return tsr_predict_gpu_ms(&g) + (f->a_known ? 0 : upload_ms(f));
 }
 
 /* A pull is computed there when its loop has moved, a push when pulls of such matrices have. */
@@ -316,16 +317,31 @@ static void decide_search(const tsr_call *call, const tsr_features *f, tsr_decis
     explain(d, "predicted %.3g ms, SuiteSparse measured", d->observed_ms);
 }
 
+static void start_for(double gain)
+{
+    if (!tsr_backend_gpu_asked())
+        tsr_engine_starts_gpu(tsr_start_pays(gain, 0));
+}
+
 void tsr_engine_observe(const tsr_call *call, const tsr_decision *d, double ms)
 {
     const uint64_t loop = call->remote.loop;
+    const tsr_product *p = &call->product;
     const double gain = ms - d->observed_ms;
     if (!loop)
         return;
     tsr_stay_starts(loop, false, tsr_engine_clock_ms() - ms);
-    tsr_stay_lost_time(loop, gain, d->move_ms);
-    if (!tsr_backend_gpu_asked())
-        tsr_engine_starts_gpu(tsr_start_pays(gain, 0));
+    tsr_stay_lost_time(loop, gain + tsr_stay_take_pushed((double)p->a.nvals, (double)(p->m + p->k)), d->move_ms);
+    start_for(gain);
+}
+
+void tsr_engine_observe_push(const tsr_frontier *p, double ms)
+{
+    const tsr_features f = {.op = TSR_OP_SPMV, .semiring.type = TSR_INT64, .m = p->rows, .n = 1, .k = p->columns, .a_nnz = p->entries,
+                            .b_nnz = p->vertices, .b_sparse = true, .a_known = true, .nthreads = p->nthreads};
+    const double gain = ms - search_ms(&f);
+    tsr_stay_lost_pushing(p->entries, p->rows + p->columns, gain);
+    start_for(gain);
 }
 
 bool tsr_engine_gpu_multiplies(const tsr_call *call)
@@ -394,12 +410,6 @@ void tsr_engine_learn_forwarded(uint64_t forwarded, double ms)
     tsr_timing_add(forwarded, TSR_ROUTE_SUITESPARSE, ms, ms);
 }
 
-/* Where each product has an A of its own, as one that is packed for it, that is uploaded each time. */
-static bool is_known_a(const tsr_call *call)
-{
-    return call->a.record && tsr_record_note_product(call->a.record);
-}
-
 /* What is lost on the host counts towards moving the loop.  In place nothing is known yet of a product whose result is downloaded. */
 static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_decision *d)
 {
@@ -410,9 +420,9 @@ static void weigh_stay(const tsr_call *call, const tsr_features *f, const tsr_de
     tsr_stay_starts(loop, on_device, tsr_engine_clock_ms());
     if (on_device)
         return;
-    const double base = without_gpu(call, f, d), settled = settled_ms(f, true), upload_a_ms = is_known_a(call) ? 0 : upload_ms(f);
+    const double base = without_gpu(call, f, d), settled = settled_ms(f, true);
     if (base >= TSR_GPU_LEAST_MS)
-        tsr_stay_lost_time(loop, base - settled - upload_a_ms, tsr_predict_gpu_ms(f) - settled);
+        tsr_stay_lost_time(loop, base - settled, tsr_predict_gpu_ms(f) - settled);
 }
 
 static tsr_walk walk_of(const tsr_call *call, const tsr_features *f)
@@ -425,7 +435,7 @@ static tsr_walk walk_of(const tsr_call *call, const tsr_features *f)
     return frontier || dots ? tsr_sample_walk(&held) : (tsr_walk){0};
 }
 
-void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
+static void decide(const tsr_call *call, tsr_decision *d)
 {
     *d = (tsr_decision){.predicted_ms = -1.0, .forward_ms = -1.0, .observed_ms = -1.0};
     tsr_features f;
@@ -439,6 +449,7 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
     const tsr_walk walk = walk_of(call, &f);
     f.walk = walk.walked;
     f.merged = walk.merged;
+    f.a_known = call->expected_calls > 1 || (call->a.record && tsr_record_had_product(call->a.record));
     if (!allowed(call, d))
         return;
     wanted_reps(call, d);
@@ -454,6 +465,14 @@ void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
     consider_gpu(call, &f, d);
     follow_times(call, &f, cpu_ms, d);
     weigh_stay(call, &f, d);
+}
+
+/* In place nothing is said yet of a product that is left to the host. */
+void tsr_engine_decide(const tsr_call *call, tsr_decision *d)
+{
+    decide(call, d);
+    if (call->a.record && (!call->in_place || d->backend || d->observed_ms >= 0))
+        tsr_record_note_product(call->a.record);
 }
 
 bool tsr_engine_joins(const tsr_call *call, const tsr_decision *decision)

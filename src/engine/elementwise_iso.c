@@ -85,7 +85,7 @@ static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
     uint64_t kept;
     *t = 0;
     if (step->select) {
-        if (!x.known && !tsr_elementwise_selects_one(&kept, step, y.value))
+        if (!x.known && (e->recast || !tsr_elementwise_selects_one(&kept, step, y.value)))
             return false;
         tsr_cast_values(t, e->type, x.known ? &x.value : &kept, step->type, 1, 1);
         return true;

@@ -80,6 +80,16 @@ static bool observe(tsr_call *call)
     return true;
 }
 
+bool tsr_engine_forward_push(const tsr_door *door, const tsr_arguments *given, const tsr_frontier *f, const char *reason, int *info)
+{
+    tsr_call call = {.given = *given, .door = door};
+    if (!door->bring(given))
+        return false;
+    tsr_engine_observe_push(f, forward_ms(&call, reason));
+    *info = call.info;
+    return true;
+}
+
 /* ---- a result that waits ---- */
 
 /* Before a result of one value is handed over; of an empty one it counts, too. */
@@ -155,7 +165,7 @@ static void report(const tsr_call *call, double ms)
     call->operation->describe(pattern, sizeof pattern, call);
     tsr_engine_report(d->backend, call->operation->kernel,
                       (tsr_trace_record){.call = call->given.name, .pattern = pattern, .reason = *d->reason ? d->reason : NULL,
-                                         .measured_ms = ms, .bytes_moved = call->moved + call->update.moved});
+                                         .measured_ms = ms, .other_ms = call->other_ms, .bytes_moved = call->moved + call->update.moved});
 }
 
 static tsr_status run(tsr_call *call, tsr_settlement *settled)

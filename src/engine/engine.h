@@ -60,6 +60,16 @@ void tsr_engine_learn_forwarded(uint64_t forwarded, double ms);
 /* ... of a forwarded one with observed_ms. */
 void tsr_engine_observe(const tsr_call *call, const tsr_decision *decision, double ms);
 
+/* A sparse vector pushed along a matrix in a search. */
+typedef struct tsr_frontier {
+    double entries, rows, columns; /* of the matrix */
+    double vertices;               /* entries of the vector */
+    int nthreads;
+} tsr_frontier;
+
+/* The same of such a push, of which nothing else is known. */
+void tsr_engine_observe_push(const tsr_frontier *f, double ms);
+
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
 bool tsr_engine_result_full(const tsr_call *call);
 
@@ -115,6 +125,9 @@ void tsr_engine_report(const tsr_backend *backend, const char *kernel, tsr_trace
 
 /* The door's library does the call, timed, where the trace wants to know; false: it is the wrapper's, nobody does, or contents are lost. */
 bool tsr_engine_forward(const tsr_door *door, const tsr_arguments *given, const char *reason, int *info);
+
+/* The same of a push: always timed, and what is lost without the GPU is found out.  False: contents are lost. */
+bool tsr_engine_forward_push(const tsr_door *door, const tsr_arguments *given, const tsr_frontier *f, const char *reason, int *info);
 
 /* The trace record of a call that is not ours (declined, or forwarded by the router). */
 void tsr_engine_report_forward(const char *call, const char *pattern, const char *reason, double ms);

@@ -59,7 +59,7 @@ typedef struct matched {
     GrB_Matrix A, B;
     tsr_ewise step;
     tsr_place_rule place;
-    bool placed, flip, assigns, full_only;
+    bool placed, flip, assigns, full_only, recast;
 } matched;
 
 static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
@@ -71,7 +71,7 @@ static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
     call.given.B = m->B;
     call.update = (tsr_elementwise){.door = call.door, .given = call.given, .mod = call.mod, .step = m->step, .place = m->place,
                                     .placed = m->placed, .flip = m->flip, .assigns = m->assigns, .full_only = m->full_only,
-                                    .on_host = out->host};
+                                    .recast = m->recast, .on_host = out->host};
     if (why && !out->host)
         tsr_contents_decline(out->name, why);
     if (why)
@@ -293,6 +293,23 @@ static bool match_index(matched *call, const tsr_output *out, GrB_IndexUnaryOp o
     return call->placed || (tsr_match_select(&step->op, &step->type, op) && place(&none, &step->y, step->type, y));
 }
 
+static bool passes(const tsr_ewise *step, bool x)
+{
+    const tsr_ewise compare = {.op = step->op, .type = step->type, .result = TSR_BOOL};
+    return tsr_elementwise_one(&compare, TSR_BOOL, TSR_BOOL, x, step->type, step->y.scalar) & 0xff;
+}
+
+/* Bools compared with y as numbers: those of them that pass pass a comparison of bools, too. */
+static void compare_bools(matched *call)
+{
+    tsr_ewise *step = &call->step;
+    const bool no = passes(step, false), yes = passes(step, true);
+    step->op = no && yes ? TSR_EWISE_GE : no ? TSR_EWISE_EQ : yes ? TSR_EWISE_NE : TSR_EWISE_LT; /* with false */
+    step->type = TSR_BOOL;
+    step->y.scalar = 0;
+    call->recast = true;
+}
+
 /* What is selected by place is of A's type. */
 bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
@@ -300,6 +317,9 @@ bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, 
     tsr_ewise *step = &call.step;
     if (!match_index(&call, out, op, A, &y, SELECTS) || (call.placed && (!call.place.select || !type_of(&step->type, A))))
         return false;
+    tsr_type held;
+    if (!call.placed && !out->host && step->type != TSR_BOOL && type_of(&held, A) && held == TSR_BOOL)
+        compare_bools(&call);
     step->result = step->type;
     step->select = !call.placed;
     return try_step(info, out, &call);

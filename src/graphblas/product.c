@@ -133,11 +133,20 @@ static bool may_be_brought(const tsr_arguments *c)
     return (tsr_contents_possible() || tsr_backend_gpu_unasked()) && (c->vector || narrow(c->A) || narrow(c->B));
 }
 
-static bool is_searched(GrB_Matrix A)
+static bool sizes_of(tsr_frontier *f, GrB_Matrix A)
 {
     GrB_Index entries, nrows, ncols;
-    return tsr_real.GrB_Matrix_nvals(&entries, A) == GrB_SUCCESS && tsr_real.GrB_Matrix_nrows(&nrows, A) == GrB_SUCCESS &&
-           tsr_real.GrB_Matrix_ncols(&ncols, A) == GrB_SUCCESS && tsr_stay_is_searched((double)entries, (double)nrows + (double)ncols);
+    if (tsr_real.GrB_Matrix_nvals(&entries, A) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&nrows, A) != GrB_SUCCESS ||
+        tsr_real.GrB_Matrix_ncols(&ncols, A) != GrB_SUCCESS)
+        return false;
+    *f = (tsr_frontier){.entries = (double)entries, .rows = (double)nrows, .columns = (double)ncols};
+    return true;
+}
+
+static bool is_searched(GrB_Matrix A)
+{
+    tsr_frontier f;
+    return sizes_of(&f, A) && tsr_stay_is_searched(f.entries, f.rows + f.columns);
 }
 
 /* The frontier of a search on the host: its pulls say when the search moves. */
@@ -245,11 +254,35 @@ static bool forward(GrB_Info *info, const tsr_arguments *call, const char *why)
     return done;
 }
 
+/* Large enough that the GPU may be missed? */
+static bool is_watched_push(tsr_frontier *f, const tsr_arguments *c)
+{
+    GrB_Index vertices;
+    if ((tsr_config_get()->disabled & (c->disable | TSR_DISABLE_RESIDENCY)) || !tsr_contents_allowed_inside() || !may_be_brought(c) ||
+        !is_frontier(c) || !sizes_of(f, c->A) || f->entries < TSR_OBSERVED_LEAST ||
+        tsr_real.GrB_Matrix_nvals(&vertices, c->B) != GrB_SUCCESS)
+        return false;
+    f->vertices = (double)vertices;
+    f->nthreads = tsr_graphblas_door.threads();
+    return f->entries * f->vertices >= TSR_OBSERVED_LEAST * f->columns;
+}
+
+static bool forward_push(GrB_Info *info, const tsr_arguments *call, const tsr_frontier *f, const char *why)
+{
+    int code = 0;
+    const bool done = tsr_engine_forward_push(&tsr_graphblas_door, call, f, why, &code);
+    *info = (GrB_Info)code;
+    return done;
+}
+
 static bool try_call(GrB_Info *info, const tsr_arguments *call)
 {
+    tsr_frontier frontier;
     if (tsr_try_push(info, call, tsr_product_concerns_device))
         return true;
     const char *why = not_ours(call);
+    if (is_watched_push(&frontier, call))
+        return forward_push(info, call, &frontier, why ? why : "sparse vector");
     if (why)
         return forward(info, call, why);
     tsr_quiet_begin();

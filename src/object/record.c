@@ -328,9 +328,14 @@ unsigned tsr_record_uses(const tsr_record *m)
     return atomic_load(&m->uses);
 }
 
-bool tsr_record_note_product(tsr_record *m)
+void tsr_record_note_product(tsr_record *m)
 {
-    return atomic_exchange(&m->had, true);
+    atomic_store(&m->had, true);
+}
+
+bool tsr_record_had_product(const tsr_record *m)
+{
+    return atomic_load(&m->had);
 }
 
 double tsr_record_regret(tsr_record *m, tsr_rep_key key, double lost_ms)

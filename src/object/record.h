@@ -79,8 +79,9 @@ double tsr_record_regret(tsr_record *m, tsr_rep_key key, double lost_ms);
 void tsr_record_note_use(tsr_record *m);
 unsigned tsr_record_uses(const tsr_record *m);
 
-/* A product has the present version as its sparse operand.  Had one before? */
-bool tsr_record_note_product(tsr_record *m);
+/* A product has the present version as its sparse operand; had one before? */
+void tsr_record_note_product(tsr_record *m);
+bool tsr_record_had_product(const tsr_record *m);
 
 /* Cached properties of the present version; computed from `view` at the first call, dropped by invalidate.  transposed: the
  * view shows the matrix of the record transposed. */

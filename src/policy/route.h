@@ -24,6 +24,7 @@ typedef struct tsr_features {
     bool a_full;         /* product of full matrices */
     bool narrow_index;   /* 32-bit indices */
     bool a_on_device;    /* the GPU keeps what it needs of A */
+    bool a_known;        /* a product had these contents of A before: once uploaded they would be used again */
     bool direct;         /* the GPU copies dense operands by itself: no host thread stages them */
     bool a_array_on_device, b_on_device, c_stays; /* dense operands that the GPU has already, a result that need not be downloaded */
     bool finish_extra;   /* C<M> accum= T afterwards */

@@ -143,6 +143,8 @@ void tsr_stay_lost_time(uint64_t key, double gain_ms, double move_ms)
 
 typedef struct matrix {
     uint64_t key;
+    bool on_device;
+    double lost_ms; /* by pushes */
 } matrix;
 
 static matrix matrices[64];
@@ -155,17 +157,33 @@ static uint64_t size_key(double entries, double rows_and_columns)
 
 void tsr_stay_set_searched(double entries, double rows_and_columns, bool on_device)
 {
-    const uint64_t key = size_key(entries, rows_and_columns);
     TSR_HISTORY_LOCK(&searched);
-    matrix *m = on_device ? tsr_history_entry(&searched, key) : tsr_history_find(&searched, key);
-    if (m)
-        m->key = on_device ? key : 0;
+    matrix *m = tsr_history_entry(&searched, size_key(entries, rows_and_columns));
+    m->on_device = on_device;
 }
 
 bool tsr_stay_is_searched(double entries, double rows_and_columns)
 {
     TSR_HISTORY_LOCK(&searched);
-    return tsr_history_find(&searched, size_key(entries, rows_and_columns));
+    const matrix *m = tsr_history_find(&searched, size_key(entries, rows_and_columns));
+    return m && m->on_device;
+}
+
+void tsr_stay_lost_pushing(double entries, double rows_and_columns, double gain_ms)
+{
+    TSR_HISTORY_LOCK(&searched);
+    matrix *m = tsr_history_entry(&searched, size_key(entries, rows_and_columns));
+    m->lost_ms = fmax(m->lost_ms + gain_ms, 0);
+}
+
+double tsr_stay_take_pushed(double entries, double rows_and_columns)
+{
+    TSR_HISTORY_LOCK(&searched);
+    matrix *m = tsr_history_find(&searched, size_key(entries, rows_and_columns));
+    const double lost = m ? m->lost_ms : 0;
+    if (m)
+        m->lost_ms = 0;
+    return lost;
 }
 
 void tsr_stay_forget(void)

@@ -232,7 +232,7 @@ static bool pulled(tsr_record *record, double ms)
     tsr_engine_decide(&r, &d);
     if (on_gpu(&d))
         return true;
-    REQUIRE(!d.backend && d.observed_ms > 0 && d.observed_ms < 1 && d.move_ms > 0);
+    REQUIRE(!d.backend && d.observed_ms > 0 && d.observed_ms < 10 && d.move_ms > 0);
     tsr_engine_observe(&r, &d, ms);
     return false;
 }
@@ -261,6 +261,40 @@ static void gpu_starts_when_it_was_missed(void)
     REQUIRE(calls < 100 && pushed(record));
     tsr_stay_forget();
     REQUIRE(!pushed(record) && !pulled(record, 60));
+    tsr_record_unref(record);
+}
+
+/* Levels that are pushed take the time, those that are pulled next to none: both together move. */
+static int pulls_until_it_moves(tsr_record *record, double push_ms)
+{
+    int pulls = 0;
+    tsr_stay_forget();
+    while (pulls < 100 && !pulled(record, 0)) {
+        tsr_engine_observe_push(&(tsr_frontier){.entries = 1000 * 1000, .rows = 1, .columns = 2, .vertices = 1, .nthreads = 1}, push_ms);
+        pulls++;
+    }
+    return pulls;
+}
+
+static void pushes_count(void)
+{
+    tsr_record *record = tsr_record_new();
+    REQUIRE(tsr_backend_gpu() != NULL);
+    const int with = pulls_until_it_moves(record, 60), without = pulls_until_it_moves(record, 0);
+    REQUIRE(with < 12 && without == 100);
+    tsr_record_unref(record);
+}
+
+/* A matrix that is packed for each product is uploaded for each: the same loss does not start anything. */
+static void a_matrix_of_one_product_is_moved_each_time(void)
+{
+    tsr_record *record = tsr_record_new();
+    tsr_call r = search(record);
+    tsr_decision first, second;
+    r.product.a.nvals = 100 * 1000 * 1000;
+    tsr_engine_decide(&r, &first);
+    tsr_engine_decide(&r, &second);
+    REQUIRE(first.observed_ms > second.observed_ms + 0.5 * first.move_ms);
     tsr_record_unref(record);
 }
 
@@ -342,6 +376,8 @@ static void test_start(void **state)
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_pays).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_much_is_expected).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_was_missed).code, 0);
+    assert_int_equal(with_plugin(plugins[0], pushes_count).code, 0);
+    assert_int_equal(with_plugin(plugins[0], a_matrix_of_one_product_is_moved_each_time).code, 0);
     assert_int_equal(with_plugin(plugins[0], loops_move_with_their_matrix).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_is_not_missed_for_what_goes_home).code, 0);
     assert_int_equal(with_plugin(plugins[0], times_of_what_came_home_count).code, 0);

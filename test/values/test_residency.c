@@ -442,7 +442,35 @@ static void comes_home_iso(void)
     OK(GrB_finalize());
 }
 
+/* Bools that are compared as numbers stay there; what is left of two values is not iso, as without us. */
+static void compared_bools_stay(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    const GrB_IndexUnaryOp ops[] = {GrB_VALUEEQ_INT32, GrB_VALUENE_INT32, GrB_VALUELT_INT32, GrB_VALUELE_INT32, GrB_VALUEGT_INT32, GrB_VALUEGE_INT32};
+    GrB_Vector u = filled(0), less, kept;
+    OK(GrB_Vector_new(&less, GrB_BOOL, N));
+    OK(GrB_Vector_new(&kept, GrB_BOOL, N));
+    const int before = records("cuda:fetch") + records("fake:fetch");
+    for (int y = -1; y <= 2; y++)
+        for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+            const bool passes[6][2] = {{0 == y, 1 == y}, {0 != y, 1 != y}, {0 < y, 1 < y}, {0 <= y, 1 <= y}, {0 > y, 1 > y}, {0 >= y, 1 >= y}};
+            OK(GrB_Vector_apply_BinaryOp2nd_FP64(less, NULL, NULL, GrB_LT_FP64, u, 100, NULL));
+            OK(GrB_Vector_select_INT32(kept, NULL, NULL, ops[k], less, y, NULL));
+            double count = -1;
+            OK(GrB_Vector_reduce_FP64(&count, NULL, GrB_PLUS_MONOID_FP64, kept, NULL));
+            REQUIRE(count == (passes[k][1] ? 100 : 0));
+            REQUIRE(records("operand does not fit") == 0);
+            GrB_Index n = 0;
+            OK(GrB_Vector_nvals(&n, kept));
+            REQUIRE(n == (passes[k][1] ? 100u : 0u) + (passes[k][0] ? N - 100u : 0u));
+            REQUIRE(!is_iso(kept));
+        }
+    REQUIRE(records("cuda:fetch") + records("fake:fetch") > before); /* is_iso looked */
+    OK(GrB_finalize());
+}
+
 TEST(comes_home_iso)
+TEST(compared_bools_stay)
 TEST(sparse_operands_come)
 TEST(sparse_vector_multiplies)
 TEST(narrow_matrices_multiply)
@@ -460,6 +488,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comes_home_iso),
+        cmocka_unit_test(test_compared_bools_stay),
         cmocka_unit_test(test_sparse_operands_come),
         cmocka_unit_test(test_sparse_vector_multiplies),
         cmocka_unit_test(test_narrow_matrices_multiply),
