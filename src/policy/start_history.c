@@ -6,8 +6,6 @@
 
 #include "src/policy/route.h"
 
-#define AHEAD 0.25 /* of the price: only a program that ends just then waits for it */
-
 tsr_start tsr_start_pays(double gain_ms, double expected_calls)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -18,7 +16,7 @@ tsr_start tsr_start_pays(double gain_ms, double expected_calls)
         return TSR_START_NOW;
     pthread_mutex_lock(&lock);
     lost += gain_ms;
-    const bool ahead = lost >= AHEAD * TSR_GPU_START_MS;
+    const bool ahead = lost >= TSR_GPU_START_MS;
     pthread_mutex_unlock(&lock);
     return ahead ? TSR_START_AHEAD : TSR_START_NOT;
 }
