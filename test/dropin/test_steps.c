@@ -261,9 +261,38 @@ static void test_replaced_by_one_value(void **state)
     ok(GrB_Vector_free(&m));
 }
 
+static GrB_Vector sparse_vector(int first, int step)
+{
+    GrB_Vector v;
+    ok(GrB_Vector_new(&v, GrB_FP32, N));
+    ok(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (int k = first; k < N; k += step) ok(GrB_Vector_setElement_FP32(v, (float)k, (GrB_Index)k));
+    ok(GrB_Vector_wait(v, GrB_MATERIALIZE));
+    return v;
+}
+
+/* Ours may leave entries in any order, and GrB_apply would sort their indices without their values. */
+static void test_an_applied_operand_is_whole(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 4; kind++) {
+        GrB_Vector c = sparse_vector(3, 50), u = sparse_vector(40, 40), more = sparse_vector(15, 30);
+        ok(GrB_Vector_assign(u, NULL, GrB_SECOND_FP32, more, GrB_ALL, N, NULL));
+        switch (kind) {
+        case 0: ok(GrB_Vector_apply(c, NULL, GrB_PLUS_FP32, GrB_AINV_FP32, u, NULL)); break;
+        case 1: ok(GrB_Vector_apply_BinaryOp1st_FP32(c, more, NULL, GrB_MINUS_FP32, 2, u, NULL)); break;
+        case 2: ok(GrB_Vector_apply_BinaryOp2nd_FP32(c, NULL, GrB_PLUS_FP32, GrB_MINUS_FP32, u, 2, NULL)); break;
+        default: ok(GrB_Vector_apply_IndexOp_INT64(c, NULL, GrB_PLUS_FP32, GrB_ROWINDEX_INT64, u, 0, NULL));
+        }
+        for (int k = 0; k < N; k++) assert_true(at(u, k, -1) == (float)((k > 0 && k % 40 == 0) || k % 30 == 15 ? k : -1));
+        free_all(c, u, more);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_an_applied_operand_is_whole),
         cmocka_unit_test(test_all_of_a_call_in_one_pass),    cmocka_unit_test(test_a_full_result_stays_in_its_array),
         cmocka_unit_test(test_a_bitmap_stays_in_its_arrays), cmocka_unit_test(test_few_entries_are_sparse),
         cmocka_unit_test(test_a_sparse_mask_names_all_places),

@@ -3,7 +3,21 @@
 #include "src/graphblas/handover/finish.h"
 
 #include "src/graphblas/handover/extras.h"
+#include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/options.h"
+
+/* ---- entries in any order ---- */
+
+bool tsr_gave_jumbled;
+
+/* SuiteSparse does that whenever it needs them sorted. */
+void tsr_sort_operand(const void *handle)
+{
+    if (handle)
+        (void)tsr_real.GrB_Matrix_wait((GrB_Matrix)(uintptr_t)handle, GrB_MATERIALIZE);
+}
+
+/* ---- packing ---- */
 
 bool tsr_arrays_take(tsr_handover *a, GrB_Matrix C, bool vector, bool by_col)
 {
@@ -40,6 +54,8 @@ static GrB_Info pack_dense(GrB_Matrix T, tsr_handover *a, bool by_col)
 static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
 {
     GrB_Index nvec = (GrB_Index)a->nvec;
+    if (a->jumbled)
+        __atomic_store_n(&tsr_gave_jumbled, true, __ATOMIC_RELAXED);
     if (!a->h)
         return by_col ? tsr_real.GxB_Matrix_pack_CSC(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, a->jumbled, NULL)
                       : tsr_real.GxB_Matrix_pack_CSR(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, a->jumbled, NULL);

@@ -76,6 +76,15 @@ bool tsr_is_lost(const void *handle);     /* its contents are gone: the call ret
 bool tsr_is_lost_array(const void *const *handles, size_t count);
 size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overflows */
 
+/* Ours left the entries of some object in any order, where SuiteSparse might have sorted them; from then on. */
+extern bool tsr_gave_jumbled;
+void tsr_sort_operand(const void *handle); /* NULL allowed */
+#define TSR_SORT_OPERAND(M, accum, A)                                                               \
+    do {                                                                                            \
+        if (TSR_UNLIKELY(__atomic_load_n(&tsr_gave_jumbled, __ATOMIC_RELAXED)) && ((M) || (accum))) \
+            tsr_sort_operand(A);                                                                    \
+    } while (0)
+
 #define TSR_HOOK(function, handle)                \
     do {                                          \
         const void *const hooked = (handle);      \

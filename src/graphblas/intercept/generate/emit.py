@@ -180,9 +180,10 @@ def _product(prototype, roles, before=()):
 def _real_call(prototype, deep):
     """Lines that set `result` from the real function."""
     call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
+    before = steps.sorts(prototype)
     if deep:
-        return ['tsr_depth++;', 'const %s result = %s;' % (prototype.returns, call), 'tsr_depth--;']
-    return ['const %s result = %s;' % (prototype.returns, call)]
+        return before + ['tsr_depth++;', 'const %s result = %s;' % (prototype.returns, call), 'tsr_depth--;']
+    return before + ['const %s result = %s;' % (prototype.returns, call)]
 
 
 def _handed_out(prototype):
@@ -213,8 +214,8 @@ def _checked_call(prototype, roles, deep):
     if not step or 'tsr_output' not in step:
         return _real_call(prototype, deep)
     step = '((tsr_busy() & TSR_BUSY_ARRAYS) && %s)' % step + (' || (%s)' % host if host else '')
-    return (['GrB_Info early;', 'const bool there = %s;' % step, 'tsr_depth += !there;',
-             'const GrB_Info result = there ? early : tsr_real.%s(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !there;'])
+    return (['GrB_Info early;', 'const bool there = %s;' % step, *('if (!there) %s' % line for line in steps.sorts(prototype)),
+             'tsr_depth += !there;', 'const GrB_Info result = there ? early : tsr_real.%s(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !there;'])
 
 
 def _checked(prototype, roles, deep):

@@ -130,6 +130,11 @@ EDITS = re.compile(r'^GrB_(Matrix|Vector)_setElement_')
 # One scalar everywhere: SuiteSparse writes it once.
 SCALAR_ASSIGN = re.compile(r'^G[rx]B_(Matrix|Vector)_(?:sub)?assign_(%s|Scalar)$' % TYPES)
 
+# With a mask or an accumulator SuiteSparse (7.4 to 10.5) makes a shallow copy of a jumbled operand and sorts that: the operand's indices,
+# not its values; 10.5 may refuse, and does so for a transpose that is none.
+SHALLOW = [(re.compile(OBJECT + r'apply(?:_(?:BinaryOp2nd|IndexOp)_(?:%s|Scalar))?$' % TYPES), 4),
+           (re.compile(OBJECT + r'apply_BinaryOp1st_(?:%s|Scalar)$' % TYPES), 5), (re.compile(r'^GrB_transpose$'), 3)]
+
 # Matrices: A, C, a mask?  Vectors: A, u.
 SMALL = {'GrB_mxm': 'tsr_is_small(a4, a0, a1)', 'GrB_mxv': 'tsr_is_small_with(a4, a5)', 'GrB_vxm': 'tsr_is_small_with(a5, a4)'}
 
@@ -193,3 +198,8 @@ def reduces(prototype):
     """The type of the reduced object, or None: does the call reduce all of it to a scalar?"""
     match = REDUCE.match(prototype.name)
     return match and 'GrB_' + match[1]
+
+
+def sorts(prototype):
+    """Lines before the real call: an operand that ours left jumbled is sorted whole."""
+    return ['TSR_SORT_OPERAND(a1, a2, a%d);' % number for pattern, number in SHALLOW if pattern.match(prototype.name)]
