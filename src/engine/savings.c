@@ -3,53 +3,38 @@
 #include "src/engine/savings.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "src/base/hash.h"
 #include "src/base/types.h"
+#include "src/policy/history.h"
+#include "src/policy/route.h"
 
-enum { KINDS = 64, LARGEST_PART = 4, STEP = 4, REPEATS = 3, MANY_ROWS = 256, RUN = 16, GALLOP = 8 };
+enum { KINDS = 256, LARGEST_PART = 4, STEP = 4, REPEATS = 3, MANY_ROWS = 256, RUN = 16 };
 /* A part is large enough when it takes such a part of what all would take, at least least_ms, or else enough_ms; and such a share of
  * what the product is predicted to take here. */
 static const double enough_part = 0.05, least_ms = 4, enough_ms = 32, enough_share = 0.01;
 
-/* Products alike in everything but their entries: what one entry takes, measured on a product of `entries`. */
+/* Products alike in everything but their entries: what one of `entries` takes, by measurement; ms < 0: it cannot be measured. */
 typedef struct kind {
     uint64_t key;
     double entries, ms;
 } kind;
 
 static kind kinds[KINDS];
-static int used;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static tsr_history history = TSR_HISTORY(kinds);
 
 static uint64_t key_of(const tsr_call *call)
 {
     const tsr_product *p = &call->product;
     const uint64_t parts[] = {(uint64_t)p->op, (uint64_t)p->semiring.add, (uint64_t)p->semiring.mul, (uint64_t)p->semiring.type, (uint64_t)p->m,
                               (uint64_t)p->n, (uint64_t)p->k, p->a.by_col, p->b.by_col, call->c_by_col, (uint64_t)p->nthreads};
-    uint64_t key = 0;
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
-        key = (key ^ parts[k]) * 0x9e3779b97f4a7c15u + (key >> 29);
-    return key | 1;
+    return tsr_history_key(parts, sizeof parts / sizeof *parts);
 }
 
 static double entries_of(const tsr_product *p)
 {
     return (double)(tsr_is_masked(p->op) ? p->mask.nvals : p->a.nvals);
-}
-
-static kind *find(uint64_t key)
-{
-    int k = 0;
-    while (k < used && kinds[k].key != key)
-        k++;
-    if (k == KINDS)
-        return NULL;
-    if (k == used)
-        kinds[used++] = (kind){.key = key};
-    return &kinds[k];
 }
 
 /* `count` <= n / LARGEST_PART rows of n, or one: runs from random places, one in each of as many pieces.  Neighbours are in a run of a large
@@ -101,14 +86,6 @@ static bool can_weigh(const tsr_call *call)
     return p->op == TSR_OP_MASKED_DOT && has_vectors(&p->mask, call->swapped) && has_vectors(&p->a, false) && has_vectors(&p->b, true);
 }
 
-/* Steps of the dot product of two sorted lists: a list more than GALLOP times as long as the other is searched, not walked through, and
- * where one is empty nothing is done. */
-static double dot_steps(int64_t left, int64_t right)
-{
-    const int64_t shorter = left < right ? left : right, longer = left < right ? right : left;
-    return shorter == 0 ? 0 : longer > GALLOP * shorter ? (double)shorter * log2((double)longer) : (double)(shorter + longer);
-}
-
 /* Multiplications of sparse times sparse, or steps of the dot products of the mask's entries.  rows: NULL is all. */
 static double weight_of(const tsr_call *call, const int64_t *rows, int64_t count)
 {
@@ -120,7 +97,7 @@ static double weight_of(const tsr_call *call, const int64_t *rows, int64_t count
         const int64_t row = rows ? rows[k] : k;
         for (int64_t e = tsr_view_start(walked, row), end = tsr_view_start(walked, row + 1); e < end; e++) {
             const int64_t other = length_of(s.other, index_at(walked, e));
-            weight += masked ? dot_steps(length_of(s.own, row), other) : (double)other;
+            weight += masked ? tsr_merge_steps((double)length_of(s.own, row), (double)other) : (double)other;
         }
     }
     return weight;
@@ -189,18 +166,35 @@ static double measure_rows(const tsr_call *call)
     return ms;
 }
 
+/* By a product of about as many entries. */
+static bool remember(double *ms, uint64_t key, double entries)
+{
+    TSR_HISTORY_LOCK(&history);
+    const kind *k = tsr_history_find(&history, key);
+    if (!k || entries >= 1.5 * k->entries || k->entries >= 1.5 * entries)
+        return false;
+    *ms = k->ms < 0 ? k->ms : k->ms * entries / k->entries;
+    return true;
+}
+
+static void keep(uint64_t key, double entries, double ms)
+{
+    TSR_HISTORY_LOCK(&history);
+    kind *k = tsr_history_entry(&history, key);
+    k->entries = entries;
+    k->ms = ms;
+}
+
 double tsr_engine_other_ms(const tsr_call *call)
 {
     if (!call->door || !call->door->sample || call->given.vector || call->in_place)
         return -1;
+    const uint64_t key = key_of(call);
     const double entries = entries_of(&call->product);
-    pthread_mutex_lock(&lock);
-    kind *k = find(key_of(call));
-    if (k && !(k->entries > 0 && entries < 1.5 * k->entries && k->entries < 1.5 * entries)) {
-        k->ms = measure_rows(call);
-        k->entries = entries;
+    double ms;
+    if (!remember(&ms, key, entries)) {
+        ms = measure_rows(call);
+        keep(key, entries, ms);
     }
-    const double ms = k && k->ms >= 0 && k->entries > 0 ? k->ms * entries / k->entries : -1;
-    pthread_mutex_unlock(&lock);
     return ms;
 }

@@ -76,16 +76,28 @@ static GrB_Matrix target_of(const tsr_arguments *c, const tsr_sample *sample)
     return sizes(c->C, &nrows, &ncols) ? empty_like(c->C, sample->masked ? nrows : (GrB_Index)sample->count, ncols) : NULL;
 }
 
+/* SuiteSparse gives small products fewer threads; a part gets those of the whole. */
+static bool multiply(GrB_Matrix out, const tsr_arguments *c, GrB_Matrix M, GrB_Matrix A, tsr_sample *sample)
+{
+    tsr_share share;
+    bool good = tsr_share_begin(&share, c->desc, (double)sample->entries / (double)sample->all);
+    if (good) {
+        const double start = tsr_engine_work_ms(sample->nthreads);
+        good = tsr_real.GrB_mxm(out, M, sample->masked ? NULL : c->accum, c->semiring, A, c->B, share.desc) == GrB_SUCCESS &&
+               tsr_real.GrB_Matrix_wait(out, GrB_MATERIALIZE) == GrB_SUCCESS;
+        sample->ms = tsr_engine_work_ms(sample->nthreads) - start;
+    }
+    tsr_share_end(&share);
+    return good;
+}
+
 static bool run(const tsr_arguments *c, GrB_Matrix M, GrB_Matrix A, tsr_sample *sample)
 {
     GrB_Matrix out = target_of(c, sample);
     if (!out)
         return false;
     tsr_real.GrB_Matrix_wait(out, GrB_MATERIALIZE);
-    const double start = tsr_engine_work_ms(sample->nthreads);
-    const bool good = tsr_real.GrB_mxm(out, M, sample->masked ? NULL : c->accum, c->semiring, A, c->B, c->desc) == GrB_SUCCESS &&
-                      tsr_real.GrB_Matrix_wait(out, GrB_COMPLETE) == GrB_SUCCESS;
-    sample->ms = tsr_engine_work_ms(sample->nthreads) - start;
+    const bool good = multiply(out, c, M, A, sample);
     tsr_real.GrB_Matrix_free(&out);
     return good;
 }
@@ -99,12 +111,12 @@ bool tsr_product_sample(const tsr_arguments *c, tsr_sample *sample)
     if ((c->desc && tsr_real.GxB_Desc_get(c->desc, GrB_INP0, &turned) != GrB_SUCCESS) || (!sample->masked && c->M))
         return false;
     GrB_Matrix part = sample->masked ? mask_of(c->M, rows, count) : some_of(c->A, turned == GrB_TRAN, rows, count);
-    const bool good = part && tsr_real.GrB_Matrix_nvals(&some, part) == GrB_SUCCESS &&
-                      tsr_real.GrB_Matrix_nvals(&every, sample->masked ? c->M : c->A) == GrB_SUCCESS &&
-                      run(c, sample->masked ? part : NULL, sample->masked ? c->A : part, sample);
-    if (part)
-        tsr_real.GrB_Matrix_free(&part);
+    bool good = part && tsr_real.GrB_Matrix_nvals(&some, part) == GrB_SUCCESS &&
+                tsr_real.GrB_Matrix_nvals(&every, sample->masked ? c->M : c->A) == GrB_SUCCESS && every > 0;
     sample->entries = (int64_t)some;
     sample->all = (int64_t)every;
+    good = good && run(c, sample->masked ? part : NULL, sample->masked ? c->A : part, sample);
+    if (part)
+        tsr_real.GrB_Matrix_free(&part);
     return good;
 }

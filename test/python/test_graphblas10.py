@@ -203,7 +203,6 @@ def contexts():
         ok(lib.GrB_mxm(c[0], NULL, NULL, lib.GrB_PLUS_TIMES_SEMIRING_FP64, a[0], x[0], NULL))
         print('engaged' if engage else 'free', 'starts threads:', len(os.listdir('/proc/self/task')) > before, file=sys.stderr)
         show('context', c)
-    ok(lib.GxB_Context_engage(context[0]))
     ok(lib.GxB_Context_free(context))
     products('freed', filled(2, N, N, 0.2), held(filled(1, N, WIDTH, 1), 'full'))
 

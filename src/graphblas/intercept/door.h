@@ -23,6 +23,17 @@ bool tsr_door_in_child(void);         /* forked from a process that had started:
 /* Threads that a call of this thread may use, if its descriptor does not say: at least 1 (context.c). */
 int tsr_context_threads(void);
 
+/* From begin to end a product with `desc` that is a share (0 to 1) of the work of another gets as many threads as all of that with `given`
+ * would.  False: the share has to be ended too. */
+typedef struct tsr_share {
+    GrB_Descriptor desc;
+#if GxB_IMPLEMENTATION_MAJOR >= 8
+    GxB_Context context;
+#endif
+} tsr_share;
+bool tsr_share_begin(tsr_share *out, GrB_Descriptor given, double share);
+void tsr_share_end(tsr_share *share);
+
 /* User allocator given to GrB_init / GxB_init: results handed over to SuiteSparse come from here. */
 void *tsr_user_malloc(size_t size);
 /* As realloc; NULL: the block is as it was, also where the program brings no realloc of its own. */
