@@ -672,6 +672,13 @@ static bool build_rows(tsr_mm_csr *out, const tsr_mm *m)
     return good;
 }
 
+bool tsr_mm_to_stored_rows(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size)
+{
+    const int64_t most = INT64_C(1) << 32;
+    memset(out, 0, sizeof *out);
+    return m->nrows < most && m->ncols < most ? finish_csr(out, m, build_rows, error, error_size) : refuse_size(m, error, error_size);
+}
+
 static bool is_mostly_empty(int64_t size, int64_t nvals)
 {
     return size > INT64_C(1) << 20 && size / 8 > nvals;
@@ -679,12 +686,8 @@ static bool is_mostly_empty(int64_t size, int64_t nvals)
 
 bool tsr_mm_to_rows(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size)
 {
-    const int64_t most = INT64_C(1) << 32;
-    if (!is_mostly_empty(m->nrows, m->nvals) && !is_mostly_empty(m->ncols, m->nvals)) {
-        return tsr_mm_to_csr(out, m, error, error_size);
-    }
-    memset(out, 0, sizeof *out);
-    return m->nrows < most && m->ncols < most ? finish_csr(out, m, build_rows, error, error_size) : refuse_size(m, error, error_size);
+    const bool stored = is_mostly_empty(m->nrows, m->nvals) || is_mostly_empty(m->ncols, m->nvals);
+    return (stored ? tsr_mm_to_stored_rows : tsr_mm_to_csr)(out, m, error, error_size);
 }
 
 void tsr_mm_csr_free(tsr_mm_csr *csr)

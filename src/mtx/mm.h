@@ -54,8 +54,9 @@ typedef struct tsr_mm_csr {
 
 /* False: no memory, or far more rows or columns than entries (over 2^26 and 64 times as many). */
 bool tsr_mm_to_csr(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size);
-/* The same without empty rows (row is not NULL) where rows or columns are many times the entries.  False: no memory, or 2^32 rows or
- * columns. */
+/* The same without empty rows (row is not NULL).  False: no memory, or 2^32 rows or columns. */
+bool tsr_mm_to_stored_rows(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size);
+/* The latter where rows or columns are over 2^20 and many times the entries, else the former. */
 bool tsr_mm_to_rows(tsr_mm_csr *out, const tsr_mm *m, char *error, size_t error_size);
 void tsr_mm_csr_free(tsr_mm_csr *csr);
 

@@ -519,7 +519,7 @@ static void expect_same_inspection(int64_t nrows, int64_t ncols, bool mirrored)
     tsr_mm m = sparse_matrix(nrows, ncols, 2000, mirrored);
     tsr_mm_csr a, b;
     tsr_inspection all, rows;
-    assert_true(tsr_mm_to_csr(&a, &m, error, sizeof error) && tsr_mm_to_rows(&b, &m, error, sizeof error));
+    assert_true(tsr_mm_to_csr(&a, &m, error, sizeof error) && tsr_mm_to_stored_rows(&b, &m, error, sizeof error));
     expect_same_entries(&a, &b);
     assert_true(tsr_inspect(&all, &a, 2) == TSR_OK && tsr_inspect(&rows, &b, 2) == TSR_OK);
     assert_true(all.nvals == rows.nvals && all.symmetric == rows.symmetric && all.symmetric == mirrored);
@@ -538,10 +538,26 @@ static void expect_same_inspection(int64_t nrows, int64_t ncols, bool mirrored)
 static void test_stored_rows_are_inspected_alike(void **state)
 {
     (void)state;
-    enum { LARGE = (1 << 20) + 77 }; /* from 2^20 rows on, empty ones are not stored */
+    enum { LARGE = (1 << 17) + 77 }; /* many times the rows of a sample */
     expect_same_inspection(LARGE, LARGE, false);
     expect_same_inspection(LARGE, LARGE, true);
     expect_same_inspection(1000, LARGE, false);
+}
+
+/* Empty rows are left out from a size on, and only where there are many. */
+static void test_rows_are_stored_where_most_are_empty(void **state)
+{
+    (void)state;
+    enum { MANY = (1 << 20) + 1 };
+    const struct { int64_t nrows, ncols; bool stored; } cases[] = {{MANY - 1, 300, false}, {MANY, 300, true}, {300, MANY - 1, false}, {300, MANY, true}};
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        tsr_mm_csr rows;
+        tsr_mm m = sparse_matrix(cases[k].nrows, cases[k].ncols, 10, false);
+        assert_true(tsr_mm_to_rows(&rows, &m, error, sizeof error));
+        assert_true((rows.row != NULL) == cases[k].stored);
+        tsr_mm_csr_free(&rows);
+        tsr_mm_free(&m);
+    }
 }
 
 static void test_only_entries_are_stored(void **state)
@@ -574,7 +590,9 @@ static void test_only_entries_are_stored(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_coordinates), cmocka_unit_test(test_stored_rows_are_inspected_alike),
+        cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_stored_rows_are_inspected_alike),
+        cmocka_unit_test(test_rows_are_stored_where_most_are_empty),
         cmocka_unit_test(test_only_entries_are_stored),
         cmocka_unit_test(test_numbers_are_those_of_strtod),
         cmocka_unit_test(test_symmetry_is_spelled_out),
