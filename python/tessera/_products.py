@@ -13,12 +13,21 @@ def _array(x, name):
     """A NumPy array over the same memory, wherever that is possible."""
     if isinstance(x, np.ndarray):
         return x
+    if hasattr(x, 'tocsr'):  # np.asarray would make one object of it
+        raise TypeError(f'{name} is sparse, and must be dense (tessera.spgemm multiplies two sparse matrices)')
     if hasattr(x, '__dlpack__'):
         device = x.__dlpack_device__()[0] if hasattr(x, '__dlpack_device__') else 1
         if device not in (1, 3):  # host memory, page-locked host memory
             raise TypeError(f'{name} is not in host memory')
         return np.from_dlpack(x)
     return np.asarray(x)
+
+
+def _fit(left, right, whole=None):
+    """Whether shapes can be multiplied, and give the whole."""
+    if left[1] != right[0] or (whole and whole != (left[0], right[1])):
+        shapes = f'{left} and {right}' + (f' at the entries of {whole}' if whole else '')
+        raise native.Error(f'dimensions do not fit together: {shapes}')
 
 
 def _pointer(array):
@@ -90,13 +99,15 @@ def spmm(a, b, out=None, *, alpha=1.0, beta=0.0, semiring='plus_times'):
 
     The type of the result is that of a's values and b's together (numpy.result_type).  No operand is copied unless neither its rows nor its
     columns are contiguous."""
+    _compressed(a, 'a')
     array = _array(b, 'b')
     if beta != 0 and out is None:
         raise ValueError('beta needs out')
+    first, _kept = _dense(array, 'b')
+    _fit(a.shape, array.shape)
     dtype = np.result_type(_type(a, 'a'), array.dtype)
     shape = (a.shape[0],) + array.shape[1:]
     result = _result(out, shape, dtype, array)
-    first, _kept = _dense(array, 'b')
     second, shown = _dense(result, 'out')
     if not np.shares_memory(shown, result) and result.size:
         raise ValueError('neither rows nor columns of out are contiguous')
@@ -113,11 +124,13 @@ def sddmm(s, x, y, *, alpha=1.0, semiring='plus_times', softmax=False):
     """alpha (x y) at the entries of s only, whose values do not count: a matrix with the pattern of s, sharing its index arrays.
 
     softmax: then of the values of each row, as an attention layer has it (s in CSR)."""
+    _compressed(s, 's')
     x, y = _array(x, 'x'), _array(y, 'y')
-    dtype = np.result_type(x.dtype, y.dtype)
-    values = np.zeros(s.indices.shape[0], dtype)
     first, _kept_x = _dense(x, 'x')
     second, _kept_y = _dense(y, 'y')
+    _fit((first.nrows, first.ncols), (second.nrows, second.ncols), tuple(s.shape))
+    dtype = np.result_type(x.dtype, y.dtype)
+    values = np.zeros(s.indices.shape[0], dtype)
     ring = native.semiring_of(semiring, dtype)
     flags = native.SOFTMAX_ROWS if softmax else 0
     with _sparse(s, 's', values=False) as handle, native.Handle(
@@ -133,6 +146,8 @@ def spgemm(a, b, *, semiring='plus_times'):
     It has an entry wherever entries of a and b meet, also if they sum up to zero; its indices ascend, of 32 bits where its size
     allows, as SciPy has them."""
     _compressed(a, 'a')
+    _compressed(b, 'b')
+    _fit(a.shape, b.shape)
     with _sparse(a, 'a') as first, _sparse(b, 'b') as second:
         dtype = np.result_type(_type(a, 'a'), _type(b, 'b'))
         ring, flags = native.semiring_of(semiring, dtype), native.BY_COLUMN if a.format == 'csc' else 0

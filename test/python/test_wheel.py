@@ -151,6 +151,18 @@ class Products(unittest.TestCase):
         self.assertRaises(TypeError, tessera.spgemm, a, a.T.astype(complex))
         self.assertRaises(ValueError, tessera.spmm, a, np.ones((COLUMNS, 2)), out=np.ones((ROWS, 2), np.float32))
 
+    def test_says_what_is_wrong(self):
+        a, b = sparse('csr', np.float64), np.ones((COLUMNS, 2))
+        for error, said, function, arguments in (
+                (TypeError, 'a must be a matrix in CSR or CSC', tessera.spmm, (b, a)),
+                (TypeError, 'b is sparse, and must be dense .tessera.spgemm', tessera.spmm, (a, a.T)),
+                (tessera.Error, r'\(300, 200\) and \(7, 2\)', tessera.spmm, (a, b[:7])),
+                (tessera.Error, r'\(300, 200\) and \(300, 200\)', tessera.spgemm, (a, a)),
+                (TypeError, 's must be a matrix in CSR or CSC', tessera.sddmm, (b, b, b)),
+                (tessera.Error, r'\(300, 2\) and \(200, 2\) at the entries of \(300, 200\)', tessera.sddmm, (a, np.ones((ROWS, 2)), b))):
+            with self.assertRaisesRegex(error, said):
+                function(*arguments)
+
 
 class Programs(unittest.TestCase):
     def run_python(self, *arguments, **more):

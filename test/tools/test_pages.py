@@ -23,13 +23,19 @@ ROWS = [{'step': f'betweenness: step {k}', 'plain_ms': 10.0 ** k, 'tessera_ms': 
         for k in range(6)]
 
 
+# Cells of one word that take more than one line.
+BROKEN = """[...document.querySelectorAll('td')].filter(e => { const text = document.createRange(); text.selectNodeContents(e);
+  return !/\\s/.test(e.textContent) && text.getBoundingClientRect().height > 30; }).map(e => e.textContent)"""
+
+
 def pages(folder):
-    demo, report = (os.path.join(folder, name) for name in ('demo.html', 'report.html'))
+    demo, report, forwarded = (os.path.join(folder, name) for name in ('demo.html', 'report.html', 'forwarded.html'))
     demo_page.write(demo, [{'graph': 'R-MAT 16 (random)', 'rows': ROWS, 'answers': ['triangles 45'] * 8}], 'Words about ' * 20)
     environment = {name: value for name, value in os.environ.items() if not name.startswith('TESSERA_')}
-    subprocess.run([TESSERA, 'run', '--mode=cpu', '--min-work=0', '--report=' + report, '--', PROGRAM, 'rmat:10'], env=environment, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL, check=True)
-    return demo, report
+    for path, mode, graph in ((report, 'cpu', 'rmat:10'), (forwarded, 'auto', 'karate')):
+        subprocess.run([TESSERA, 'run', f'--mode={mode}', '--min-work=0', '--report=' + path, '--', PROGRAM, graph], env=environment,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return demo, report, forwarded
 
 
 with tempfile.TemporaryDirectory() as place, chromium.Chromium() as browser:
@@ -43,6 +49,7 @@ with tempfile.TemporaryDirectory() as place, chromium.Chromium() as browser:
                 assert not seen['errors'], f"{where}: {seen['errors']}"
                 assert seen['width'] <= width, f"{where} is {seen['width']} pixels wide"
                 assert not seen['cut'], f"{where} shows only a part of {seen['cut']}"
+                assert not (broken := browser.evaluate(BROKEN)), f'{where} breaks the words {broken}'
                 assert seen['smallest'] >= 8, f"{where} has letters of {seen['smallest']:.1f} pixels"
                 colours.add(seen['dark'])
         assert len(colours) == 2, f'{page}: light and dark look the same'

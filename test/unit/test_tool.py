@@ -18,7 +18,7 @@ import time
 import unittest
 import xml.etree.ElementTree
 
-TOOL = sys.argv[1] if len(sys.argv) > 1 else "tessera"
+TOOL = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else "tessera"
 LIBRARY = sys.argv[2] if len(sys.argv) > 2 else ""
 TRIANGLE = "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 3\n2 1\n3 1\n3 2\n"
 
@@ -414,6 +414,15 @@ class Run(unittest.TestCase):
         result = tessera("run", "/etc/passwd")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (126, 1), result.stderr)
         self.assertEqual(tessera("run", "/").returncode, 126)
+
+    def test_file_that_is_no_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, mode, said in (("s.py", 0o644, "; try: python3 s.py"), ("prog", 0o755, "; try: ./prog"), ("data", 0o644, "")):
+                path = os.path.join(folder, name)
+                pathlib.Path(path).touch(mode)
+                ran, asked = (tessera(*command, name, first=("env", "-C", folder)) for command in (("run",), ("info", "--")))
+                self.assertEqual((ran.returncode, ran.stderr), (127, f"tessera: cannot run {name}: No such file or directory{said}\n"))
+                self.assertEqual((asked.returncode, asked.stderr), (127, f"tessera: cannot find a program {name}{said}\n"))
 
     def test_exit_code_and_streams_are_the_programs(self):
         result = self.run_shell("cat; echo out; echo err >&2; exit 37")

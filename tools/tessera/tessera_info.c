@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sysexits.h>
+#include <unistd.h>
 
 #include "backends/cpu/kernel_table.h"
 #include "kernels/kernels.h"
@@ -97,7 +98,7 @@ static int collect_program(facts *f, const char *name)
 {
     static tsr_program_facts about;
     if (!tsr_program_inspect(&about, name))
-        return tsr_tool_fail(TSR_EXIT_NOT_FOUND, "cannot find %s", name);
+        return tsr_tool_fail(TSR_EXIT_NOT_FOUND, "cannot find %s%s%s", access(name, F_OK) == 0 ? "a program " : "", name, tsr_tool_hint(name));
     add(f, "program", "program", "%s", about.program);
     add(f, "program_graphblas", "GraphBLAS", "%s", about.library);
     add(f, "door", "door", "%s", about.door);

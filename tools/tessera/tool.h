@@ -53,6 +53,9 @@ bool tsr_tool_find_device(char device[64], int *arch);
 /* The process becomes the program; returns an exit code, after one line on stderr, where it cannot. */
 int tsr_tool_become(char **program);
 
+/* What somebody may have meant who named this program, which cannot be started: "; try: python3 s.py".  Empty: nothing. */
+const char *tsr_tool_hint(const char *program);
+
 /* A JSON string with its quotes. */
 void tsr_tool_json_string(FILE *out, const char *text);
 
