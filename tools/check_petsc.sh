@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # PETSc through our plug-in: random products of every kind against PETSc's own on 1 to 4 processes; iterations of solvers of blocks, plain and
-# with it; the row order; what a wrong plug-in or a killed process does; valgrind; the example of many sources.  Needs a build with the plug-in; packages that are missing are installed where that is possible.
+# with it; the row order and parts; what a wrong plug-in or a killed process does; valgrind; the example of many sources.  Needs a build with the plug-in; packages that are missing are installed where that is possible.
 # usage: check_petsc.sh BUILD_DIR    exit status 69: PETSc cannot be had here        SPDX-License-Identifier: Apache-2.0
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -77,6 +77,32 @@ else
     bad "solvers compile"
 fi
 
+# Parts: few rows travel, as many as the plug-in says, and the same parts from any number of processes.
+# shellcheck disable=SC2046
+mpicc -O1 "$root/test/petsc/partition.c" -o "$where/partition" $(pkg-config --cflags --libs petsc) -lm 2>"$where/log" || bad "partition compiles"
+parts=(-mat_partitioning_type tessera -mat_partitioning_view)
+timeout 60 "${run[@]}" "$where/partition" "${parts[@]}" >"$where/log" 2>&1
+read -r rows before < <(sed -n 's/^ *Tessera: \([0-9]*\) rows travel, \([0-9]*\) with.*/\1 \2/p' "$where/log")
+if [ -n "$rows" ] && [ $((3 * rows)) -lt "$before" ]; then good "parts save rows"; else bad "parts save rows"; fi
+line=$(tail -n 1 "$where/log")
+expect "parts of an adjacency" "^$rows rows travel, parts are bounded, " "${run[@]}" "$where/partition" "${parts[@]}" -adjacency
+for n in 2 3; do
+    expect "the same parts from $n processes" "^$line\$" "${run[@]}" mpirun -n $n "$where/partition" "${parts[@]}"
+done
+
+# As many rows travel as the model says: each of two matrices is multiplied twice.
+model() { "$root/tools/scripts/scale_model.py" --graph "$1" --cut rows --parts "$2" --json | sed 's/.*"rows_received": \([0-9]*\).*/\1/'; }
+# shellcheck disable=SC2046
+if mpicc -O1 "$root"/bench/petsc_products.c "$root"/bench/petsc_matrices.c -o "$where/rows" $(pkg-config --cflags --libs petsc) -lm 2>"$where/log"; then
+    for n in 2 3 4; do
+        rows=$((2 * ($(model mesh:12 $n) + $(model rmat:8 $n))))
+        expect "rows of the model, $n processes" "that travelled between processes: $rows\$" \
+            mpirun -n $n "$where/rows" -side 12 -scale 8 -widths 8 -turns 1 -dll_append "$chooser" -tessera_view
+    done
+else
+    bad "the products of the benchmark compile"
+fi
+
 # Other kinds of PETSc, where they are installed: theirs is taken, or politely none.
 for pc in /usr/lib/petscdir/*/*/lib/pkgconfig; do
     case $pc in
@@ -86,6 +112,16 @@ for pc in /usr/lib/petscdir/*/*/lib/pkgconfig; do
             "$where/wide" -dll_append "$(echo "$build"/adapters/petsc/libtessera_petsc_*_real_int32.so)" ;;
     esac
 done
+# A plug-in for another width than that of this PETSc, whatever is installed.
+adapter=("$root"/adapters/petsc/[!c]*.c) # all but choose.c
+# shellcheck disable=SC2046
+if mpicc -w -O0 -shared -fPIC -DPETSC_USE_64BIT_INDICES=1 -DTSR_PETSC_ENTRY=PetscDLLibraryRegister_wide -I"$root/include" $(pkg-config --cflags petsc) \
+    "${adapter[@]}" "$build/libtessera-core.so" -Wl,-rpath,"$build" -o "$where/libwide.so" 2>"$where/log"; then
+    expect "a plug-in of another width" "for PETSc 3.*64-bit indices, not for 3.*32-bit; not used" "$where/products" -few -dll_append "$where/libwide.so"
+    expect "... changes nothing" " 0 wrong" "$where/products" -few -dll_append "$where/libwide.so" -tessera_rebind
+else
+    bad "a plug-in of another width compiles"
+fi
 # A plug-in that lacks its library, and no plug-in for this PETSc.
 mkdir "$where/alone" && cp "$chooser" "$where/alone"
 expect "no plug-in for this PETSc" "no plug-in was built for PETSc" "$where/products" -dll_append "$where/alone/libtessera_petsc.so"

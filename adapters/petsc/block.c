@@ -82,7 +82,7 @@ static PetscErrorCode pack_rows(tsr_petsc_block *block)
 }
 
 /* Without it, the plain loop computes. */
-static void describe(tsr_petsc_block *block)
+void tsr_petsc_block_describe(tsr_petsc_block *block)
 {
     const tsr_arrays arrays = {.index_type = sizeof(PetscInt) == 4 ? TSR_INDEX_32 : TSR_INDEX_64,
                                .offsets = block->packed ? block->kept_offsets : block->offsets, .indices = block->columns,
@@ -144,7 +144,7 @@ PetscErrorCode tsr_petsc_block_update(tsr_petsc_block *block, Mat A, PetscBool p
         if (packed) {
             PetscCall(pack_rows(block));
         }
-        describe(block);
+        tsr_petsc_block_describe(block);
         PetscCall(PetscLogEventEnd(tsr_petsc_event_ids[TSR_PETSC_SETUP], A, 0, 0, 0));
     } else if (block->state != now.state && block->sparse) {
         tsr_sparse_values_changed(block->sparse);

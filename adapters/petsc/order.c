@@ -6,69 +6,13 @@
 
 /* ---- rows that travel ---- */
 
-typedef struct traffic {
-    PetscInt64 received; /* rows of a dense operand that parts need of others */
-    PetscInt most_rows, most_entries; /* of a part */
-} traffic;
-
-/* Rows by part, those of one after those of another. */
-static PetscErrorCode sort_by_part(const tsr_petsc_block *a, const PetscInt part[], PetscInt parts, PetscInt rows[])
-{
-    PetscInt *next;
-
-    PetscFunctionBegin;
-    PetscCall(PetscCalloc1(parts + 1, &next));
-    for (PetscInt row = 0; row < a->nrows; row++) {
-        next[part[row] + 1]++;
-    }
-    for (PetscInt k = 0; k < parts; k++) {
-        next[k + 1] += next[k];
-    }
-    for (PetscInt row = 0; row < a->nrows; row++) {
-        rows[next[part[row]]++] = row;
-    }
-    PetscCall(PetscFree(next));
-    PetscFunctionReturn(0);
-}
-
-/* Columns are cut like the rows: part[k] has row k of A and of the dense operand. */
-static PetscErrorCode count_traffic(const tsr_petsc_block *a, const PetscInt part[], PetscInt parts, traffic *t)
-{
-    PetscInt *rows, *seen, nrows = 0, entries = 0;
-
-    PetscFunctionBegin;
-    PetscCall(PetscMalloc2(a->nrows, &rows, a->nrows, &seen));
-    PetscCall(sort_by_part(a, part, parts, rows));
-    for (PetscInt k = 0; k < a->nrows; k++) {
-        seen[k] = -1;
-    }
-    *t = (traffic){0};
-    for (PetscInt k = 0; k < a->nrows; k++) {
-        const PetscInt row = rows[k];
-        const PetscBool begins = k == 0 || part[rows[k - 1]] != part[row] ? PETSC_TRUE : PETSC_FALSE;
-        nrows = begins ? 1 : nrows + 1;
-        entries = (begins ? 0 : entries) + a->offsets[row + 1] - a->offsets[row];
-        t->most_rows = PetscMax(t->most_rows, nrows);
-        t->most_entries = PetscMax(t->most_entries, entries);
-        for (PetscInt e = a->offsets[row]; e < a->offsets[row + 1]; e++) {
-            const PetscInt column = a->columns[e];
-            if (part[column] != part[row] && seen[column] != part[row]) {
-                seen[column] = part[row];
-                t->received++;
-            }
-        }
-    }
-    PetscCall(PetscFree2(rows, seen));
-    PetscFunctionReturn(0);
-}
-
 static PetscErrorCode print_traffic(const tsr_petsc_block *a, const char name[], const PetscInt part[], PetscInt parts)
 {
     const double share = (double)a->nrows / (double)parts, entries = (double)a->offsets[a->nrows] / (double)parts;
-    traffic t = {0};
+    tsr_petsc_traffic t;
 
     PetscFunctionBegin;
-    PetscCall(count_traffic(a, part, parts, &t));
+    PetscCall(tsr_petsc_count_traffic(a, part, parts, &t));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %-9s %10lld rows, %.3f of all for each; the largest part has %.2f of its share of rows, %.2f of entries\n",
                           name, (long long)t.received, (double)t.received / (double)parts / (double)a->nrows,
                           (double)t.most_rows / PetscMax(share, 1.), (double)t.most_entries / PetscMax(entries, 1.)));
@@ -78,19 +22,13 @@ static PetscErrorCode print_traffic(const tsr_petsc_block *a, const char name[],
 /* Consecutive places of an order (NULL: of the rows as they are), cut where no part has more than twice its share. */
 static PetscErrorCode print_order(const tsr_petsc_block *a, const char name[], const int64_t order[], PetscInt parts)
 {
-    int64_t *begins;
     PetscInt *part;
 
     PetscFunctionBegin;
-    PetscCall(PetscMalloc2(parts + 1, &begins, a->nrows, &part));
-    tsr_sparse_cut_rows(a->sparse, order, parts, begins);
-    for (PetscInt k = 0; k < parts; k++) {
-        for (int64_t place = begins[k]; place < begins[k + 1]; place++) {
-            part[order ? order[place] : place] = k;
-        }
-    }
+    PetscCall(PetscMalloc1(a->nrows, &part));
+    PetscCall(tsr_petsc_cut_rows(a, order, parts, part));
     PetscCall(print_traffic(a, name, part, parts));
-    PetscCall(PetscFree2(begins, part));
+    PetscCall(PetscFree(part));
     PetscFunctionReturn(0);
 }
 
@@ -194,8 +132,7 @@ PetscErrorCode tsr_petsc_order(Mat A, MatOrderingType type, IS *row, IS *column)
     PetscCheck(sequential, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "The order tessera is for sequential AIJ matrices");
     PetscCall(tsr_petsc_block_of(A, &a));
     PetscCall(PetscMalloc1(a->nrows, &order));
-    const tsr_status status = a->sparse ? tsr_sparse_row_order(a->sparse, order) : TSR_OUT_OF_MEMORY;
-    PetscCheck(status == TSR_OK, PETSC_COMM_SELF, PETSC_ERR_LIB, "Tessera: no order: %s", tsr_status_string(status));
+    PetscCall(tsr_petsc_row_order(a, order));
     PetscCall(PetscOptionsGetInt(NULL, NULL, "-tessera_parts", &parts, NULL));
     if (parts > 0 && a->nrows == a->ncols) {
         PetscCall(print_received(a, A, order, parts));

@@ -305,6 +305,7 @@ static PetscErrorCode run(exchange *x, const local *l, PetscBool transposed)
     PetscScalar *kept_rows;
 
     PetscFunctionBegin;
+    tsr_petsc_count_rows(x->nleaves); /* transposed, as many sums travel the other way */
     if (!transposed) {
         PetscCall(product(x, l));
         PetscFunctionReturn(0);

@@ -1,4 +1,4 @@
-/* Tessera inside PETSc: what the files of the plug-in share.  Of Tessera they know tessera.h only, of PETSc its public headers.
+/* Tessera inside PETSc: what the files of the plug-in share.  Of Tessera they know tessera.h only, of PETSc its public headers (partition.c one more).
  * Functions return PETSc's error codes.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_PETSC_PLUGIN_H
@@ -39,6 +39,9 @@ typedef struct tsr_petsc_block {
 PetscErrorCode tsr_petsc_block_update(tsr_petsc_block *block, Mat A, PetscBool packed);
 void tsr_petsc_block_free(tsr_petsc_block *block);
 
+/* Gives a block that holds arrays, perhaps without values, its handle; none where there is no memory. */
+void tsr_petsc_block_describe(tsr_petsc_block *block);
+
 /* C = op(block) B, op being the transpose if asked for.  By the library, or where it declines by a plain loop. */
 PetscErrorCode tsr_petsc_multiply(tsr_petsc_block *block, PetscBool transposed, const tsr_dense *b, const tsr_dense *c);
 
@@ -63,9 +66,25 @@ PetscErrorCode tsr_petsc_parallel_product(Mat A, Mat B, Mat C, PetscBool transpo
 /* Attaches *data, zeroed memory of `size` bytes made at the first call, to a matrix under a name. */
 PetscErrorCode tsr_petsc_attached(Mat A, const char name[], size_t size, PetscErrorCode (*free_data)(void *), void **data);
 
-/* ---- row order ---- */
+/* ---- row order, parts ---- */
 
+/* What -mat_ordering_type tessera and -mat_partitioning_type tessera call. */
 PetscErrorCode tsr_petsc_order(Mat A, MatOrderingType type, IS *row, IS *column);
+PetscErrorCode tsr_petsc_make_partitioning(MatPartitioning partitioning);
+
+/* The library's order of the rows: row order[k] comes at place k. */
+PetscErrorCode tsr_petsc_row_order(const tsr_petsc_block *a, int64_t order[]);
+
+/* The part of each row: consecutive places of an order (NULL: of the rows as they are), none with more than twice its share of rows or
+ * entries. */
+PetscErrorCode tsr_petsc_cut_rows(const tsr_petsc_block *a, const int64_t order[], PetscInt parts, PetscInt part[]);
+
+/* Columns are cut like the rows: part[k] has row k of A and of the dense operand. */
+typedef struct tsr_petsc_traffic {
+    PetscInt64 received; /* rows of a dense operand that parts need of others */
+    PetscInt most_rows, most_entries; /* of a part */
+} tsr_petsc_traffic;
+PetscErrorCode tsr_petsc_count_traffic(const tsr_petsc_block *a, const PetscInt part[], PetscInt parts, tsr_petsc_traffic *t);
 
 /* ---- what is told ---- */
 
@@ -75,6 +94,7 @@ extern PetscLogEvent tsr_petsc_event_ids[TSR_PETSC_EVENTS];
 
 /* One product taken or handed on, for -tessera_view.  what and why have static storage; why NULL: taken. */
 void tsr_petsc_count(const char *what, const char *why);
+void tsr_petsc_count_rows(PetscInt rows); /* received of other processes, of B or for C */
 PetscErrorCode tsr_petsc_view(void);
 
 /* Options of the plug-in. */

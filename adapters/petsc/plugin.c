@@ -202,6 +202,7 @@ static PetscErrorCode register_types(void)
     PetscCall(MatRegisterRootName(MATAIJTESSERA, MATSEQAIJTESSERA, MATMPIAIJTESSERA));
     PetscCall(MatSeqAIJRegister(MATSEQAIJTESSERA, convert));
     PetscCall(MatOrderingRegister("tessera", tsr_petsc_order));
+    PetscCall(MatPartitioningRegister("tessera", tsr_petsc_make_partitioning));
     if (tsr_petsc_settings.rebind) {
         PetscCall(rebind());
     }

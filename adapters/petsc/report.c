@@ -37,6 +37,26 @@ void tsr_petsc_count(const char *what, const char *why)
     }
 }
 
+static PetscInt64 rows_received;
+
+void tsr_petsc_count_rows(PetscInt rows)
+{
+    rows_received += rows;
+}
+
+/* Of all processes, each of which has products. */
+static PetscErrorCode view_rows(void)
+{
+    PetscInt64 sum = 0;
+
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Reduce(&rows_received, &sum, 1, MPIU_INT64, MPI_SUM, 0, PETSC_COMM_WORLD));
+    if (sum > 0) {
+        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  rows of dense matrices that travelled between processes: %lld\n", (long long)sum));
+    }
+    PetscFunctionReturn(0);
+}
+
 PetscErrorCode tsr_petsc_view(void)
 {
     PetscFunctionBegin;
@@ -48,5 +68,6 @@ PetscErrorCode tsr_petsc_view(void)
         PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %-22s %8lld %s%s\n", lines[k].what, (long long)lines[k].count,
                               lines[k].why ? "left to PETSc: " : "computed", lines[k].why ? lines[k].why : ""));
     }
+    PetscCall(view_rows());
     PetscFunctionReturn(0);
 }

@@ -2,8 +2,10 @@
 """Sharing one product of a sparse matrix A (n x n) with a dense one B (n x N) among devices: rows of B that travel, and predicted times, by
 needed rows (A cut by rows), by columns (A everywhere, B and C cut by columns), by 1.5D (rows cut into devices / c parts, each on c devices).
 
-usage: scale_model.py [--graph rmat:SCALE|mesh:SIDE|FILE.mtx] [--order own|shuffled] [--parts 2,4,...] [--columns N] [--rate GFLOPS]
-                      [--link GB_PER_S] [--value BYTES] [--json]
+usage: scale_model.py [--graph rmat:SCALE|mesh:SIDE|FILE.mtx] [--order own|shuffled] [--cut weight|rows] [--parts 2,4,...] [--columns N]
+                      [--rate GFLOPS] [--link GB_PER_S] [--value BYTES] [--json]
+
+cut: parts weigh the same, rows and entries counted half each, or have equally many rows, as PETSc deals them out.
 
 rate: one device's product.  A link carries what a device receives, and work and links do not overlap.  Latency is not counted.
 SPDX-License-Identifier: Apache-2.0"""
@@ -70,6 +72,12 @@ def shuffle(rows):
     return out
 
 
+def cut_evenly(rows, parts):
+    """Part of each row: equally many, the first ones one more."""
+    few, more = divmod(len(rows), parts)
+    return [part for part in range(parts) for _ in range(few + (part < more))]
+
+
 def cut(rows, parts):
     """Part of each row: consecutive rows, weighed as tsr_sparse_cut_rows does."""
     entries, weight, part, of = sum(map(len, rows)) or 1, 0.0, 0, []
@@ -81,9 +89,9 @@ def cut(rows, parts):
     return of
 
 
-def count(rows, parts):
+def count(rows, parts, o):
     """For each part: rows of B that it receives, its entries."""
-    of = cut(rows, parts)
+    of = cut_evenly(rows, parts) if o.cut == 'rows' else cut(rows, parts)
     needed, entries = [set() for _ in range(parts)], [0] * parts
     for row, part in zip(rows, of):
         entries[part] += len(row)
@@ -108,11 +116,11 @@ def predict(rows, parts, o):
     def move(count_):
         return 1e-6 * count_ * row_bytes / o.link
 
-    received, entries = count(rows, parts)
+    received, entries = count(rows, parts, o)
     c = replication(parts)
-    few, few_entries = count(rows, parts // c)
+    few, few_entries = count(rows, parts // c, o)
     joined = n / (parts // c) * 2 * (c - 1) / c  # partial rows of C, summed and shared among c devices
-    return {'parts': parts, 'rows_received': sum(received), 'share': max(received) / n, 'one_ms': work(nvals),
+    return {'graph': o.graph, 'columns': o.columns, 'parts': parts, 'rows_received': sum(received), 'share': max(received) / n, 'one_ms': work(nvals),
             'needed_rows_ms': work(max(entries)) + move(max(received)), 'columns_ms': work(nvals) / parts, 'c': c,
             '1.5d_ms': work(max(few_entries) / c) + move(max(few) / c + joined)}
 
@@ -121,6 +129,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n', maxsplit=1)[0])
     parser.add_argument('--graph', default='rmat:12')
     parser.add_argument('--order', choices=('own', 'shuffled'), default='own')
+    parser.add_argument('--cut', choices=('weight', 'rows'), default='weight')
     parser.add_argument('--parts', default='2,4,8,128')
     parser.add_argument('--columns', type=int, default=128)
     parser.add_argument('--rate', type=float, default=1000)
