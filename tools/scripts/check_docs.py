@@ -143,6 +143,32 @@ def rows_of_petsc(_, content):
     return ['|'.join(cells) for cells in rows.values()]
 
 
+def rows_of_clients(_, content):
+    """Of bench/clients.py with auto and gpu: later calls of SuiteSparse in ms, and that by ours, the graphs side by side."""
+    rows = {}
+    for case in content:
+        if not case.get('ratio_gpu_later'):
+            continue
+        ratios = [f'{case[key]:.2f}' for key in ('ratio_later', 'ratio_gpu_later')]
+        rows.setdefault((case['driver'], case['threads']), []).extend([f"{statistics.median(case['plain_later_ms']):.1f}", *ratios])
+    return ['|'.join(cells) for cells in rows.values()]
+
+
+def rows_of_sparse_petsc(_, content):
+    """Of bench/petsc_sparse_products.c: PETSc's time by ours: first, again, first with our pattern."""
+    pairs = (('petsc_first_ms', 'tessera_first_ms'), ('petsc_again_ms', 'tessera_again_ms'), ('petsc_first_ms', 'our_pattern_first_ms'))
+    return ['|'.join(f'{case[petsc] / case[ours]:.2f}' for petsc, ours in pairs if ours in case) for case in content]
+
+
+def rows_of_scale_model(_, content):
+    """Of tools/scripts/scale_model.py: rows that travel and ms of the three ways, graphs side by side."""
+    rows = {}
+    for case in content:
+        cells = rows.setdefault(case['parts'], [str(case['parts'])])
+        cells += [str(case['rows_received'])] + [f'{case[way]:.1f}' for way in ('needed_rows_ms', 'columns_ms', '1.5d_ms')]
+    return ['|'.join(cells) for cells in rows.values()]
+
+
 def rows_of_python(_, content):
     """Of bench/python_products.py: ratios of the cases, a row for each GraphBLAS."""
     rows = {}
@@ -152,8 +178,10 @@ def rows_of_python(_, content):
 
 
 # By the schema of a record; figures of others are not compared.
-ROWS_OF = {'elementwise/1': rows_of_elementwise, 'graphs/1': rows_of_graphs, 'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc,
-           'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python, 'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
+ROWS_OF = {'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'graphs/1': rows_of_graphs, 'masked/1': rows_of_masked,
+           'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/1': rows_of_sparse_petsc, 'pipelines/1': rows_of_pipelines,
+           'products/1': rows_of_products, 'python-products/1': rows_of_python, 'scale-model/1': rows_of_scale_model,
+           'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
 
 
 def recorded_figures(page):
