@@ -2,11 +2,12 @@
 """Write docs/first-minutes.md: what somebody types and sees in the first minutes on a bare Debian 12, how long each step takes.
 
 usage: record_first_minutes.py ROOT     ROOT: made by `debootstrap --variant=minbase bookworm ROOT`; run as root, a network is needed.
-What was done is kept in ROOT/root/done; started again, it goes on after it.
+What was done is kept in ROOT/root/done; started again, it goes on after it: what is taken out there is done again.
 
 Processor seconds are those of all processes of a step: they do not grow when something else runs on the machine.
 SPDX-License-Identifier: Apache-2.0"""
 import json
+import os
 import pathlib
 import re
 import resource
@@ -103,10 +104,11 @@ def main():
     if not done.results:
         prepare(root)
     commit = subprocess.run(['git', '-C', str(ROOT), 'rev-parse', '--short=12', 'HEAD'], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    short = ' Programs of seconds were\nrun again, at real-time priority.' if os.sched_getscheduler(0) == os.SCHED_FIFO else ''
     page = ['# The first five minutes, recorded', '',
             f'Commit {commit} on a bare Debian 12 (`debootstrap --variant=minbase`), two cores of an Intel Xeon, no ccache, in the folder of a clone:\n'
             'every command, what it prints, how long it takes. Other work ran on these cores, so times, ratios and what is said to be saved are\n'
-            'those of a busy machine. Processor seconds hardly know of it; where both cores work, two idle ones take half of them.', '',
+            'those of a busy machine. Processor seconds hardly know of it; where both cores work, two idle ones take half of them.' + short, '',
             'Made by `tools/scripts/record_first_minutes.py`; only lines of package managers and of progress are left out.']
     for title, commands in STEPS:
         page += ['', f'## {title}']
