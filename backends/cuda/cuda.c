@@ -142,28 +142,32 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
     return status;
 }
 
-/* In a forked child nothing is left to fetch, and nothing to free. */
-static tsr_status fetch(void *stays, tsr_result *result)
+/* ---- contents ---- */
+
+typedef struct downloading {
+    tsr_cuda_contents *contents;
+    tsr_download *to;
+} downloading;
+
+static tsr_status run_download(void *arguments)
 {
-    void *before;
-    if (!tsr_cuda_alive())
-        return TSR_INTERNAL_ERROR;
-    tsr_status status = tsr_cuda_begin(&before);
-    if (status == TSR_OK)
-        status = tsr_cuda_masked_fetch(stays, result);
-    tsr_cuda_end(before);
+    downloading *d = arguments;
+    d->to->nvals = d->to->bytes_moved = 0;
+    const tsr_status status = d->contents->download(d->contents, d->to);
+    if (status != TSR_OK)
+        tsr_cuda_settle();
     return status;
 }
 
-static void forget(void *stays)
+static tsr_status download(void *contents, tsr_download *to)
 {
-    void *before;
-    if (!tsr_cuda_alive())
-        return;
-    (void)tsr_cuda_begin(&before);
-    tsr_cuda_masked_forget(stays);
-    tsr_cuda_end(before);
+    return tsr_cuda_alone(run_download, &(downloading){contents, to});
 }
+
+static const tsr_backend_contents contents_of_any_form = {.upload = tsr_cuda_array_upload_view, .download = download,
+                                                          .drop = tsr_cuda_contents_drop};
+
+/* ---- the table ---- */
 
 static const char *kernel_name(const tsr_product *p)
 {
@@ -184,7 +188,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,
                                         .execute = execute, .kernel_name = kernel_name, .holds = holds,
                                         .release = tsr_cuda_cache_entry_release, .measure = tsr_cuda_measure,
-                                        .download = fetch, .drop = forget, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
+                                        .contents = &contents_of_any_form, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
                                         .arrays = &tsr_cuda_arrays, .sparse = &tsr_cuda_sparse_products, .device = &in_device_memory};
     static const tsr_cuda_callbacks callbacks = {.evict_oldest = tsr_cuda_evict_oldest, .free_representations = free_representations,

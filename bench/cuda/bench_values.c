@@ -16,6 +16,7 @@ enum { REPEATS = 20, ROUNDS = 5, SKIPPED = 77, DEGREE = 16 };
 
 static const tsr_backend *gpu;
 static const tsr_backend_arrays *arrays;
+static const tsr_backend_contents *contents;
 
 static double now_us(void)
 {
@@ -61,7 +62,7 @@ static void *make_value(tsr_type type, int64_t count, bool bitmap)
     for (int64_t k = 0; k < count && bitmap; k++)
         b[k] = k % 3 != 0;
     v.nvals = bitmap ? count - (count + 2) / 3 : count;
-    must(arrays->upload(&v, 8, &value, &moved), "bring");
+    must(contents->upload(&v, 8, &value, &moved), "bring");
     free(b);
     return value;
 }
@@ -75,7 +76,7 @@ static double time_step(const tsr_ewise *s)
         double start = now_us();
         for (int k = 0; k < REPEATS; k++) {
             must(arrays->step(s, &z), "step");
-            arrays->drop(z);
+            contents->drop(z);
         }
         wait();
         double us = (now_us() - start) / REPEATS;
@@ -140,10 +141,10 @@ static void measure_steps(int64_t count)
         s.accum = TSR_EWISE_MIN;
         snprintf(name, sizeof name, "%s: C<M> min= x + y, bitmaps but x", types[k].name);
         print_step(name, &s, 4 * size + 5);
-        arrays->drop(c);
-        arrays->drop(x);
-        arrays->drop(b);
-        arrays->drop(mask);
+        contents->drop(c);
+        contents->drop(x);
+        contents->drop(b);
+        contents->drop(mask);
     }
 }
 
@@ -162,7 +163,7 @@ static void measure_reductions(int64_t count)
             best = us < best ? us : best;
         }
         printf("sum of type %d, with its way home    %9.1f us %7.0f GB/s\n", (int)types[k], best, bytes / best * 1e-3);
-        arrays->drop(x);
+        contents->drop(x);
     }
 }
 
@@ -180,18 +181,18 @@ static void measure_chain(void)
                           .x = {.value = x}, .y = {.value = first}};
             must(arrays->step(&s, &z), "step");
             if (x != first)
-                arrays->drop(x);
+                contents->drop(x);
             x = z;
         }
         double queued = (now_us() - start) / STEPS;
         wait();
         double us = (now_us() - start) / STEPS;
-        arrays->drop(x);
+        contents->drop(x);
         best_queued = queued < best_queued ? queued : best_queued;
         best = us < best ? us : best;
     }
     printf("six steps of 2^20 fp32: %.2f us each to queue, %.2f us each until done\n", best_queued, best);
-    arrays->drop(first);
+    contents->drop(first);
 }
 
 /* ---- an R-MAT graph (a 0.57, b 0.19, c 0.19), by row, without duplicates ---- */
@@ -259,14 +260,14 @@ static void measure_product(int scale)
         double queued = now_us() - start;
         wait();
         double us = now_us() - start;
-        arrays->drop(r.stays);
+        contents->drop(r.stays);
         moved = r.bytes_moved;
         best_queued = queued < best_queued ? queued : best_queued;
         best = us < best ? us : best;
     }
     printf("mxv, R-MAT %d, %lld entries: %.2f us to queue, %.2f us until done, %lld bytes moved\n", scale, (long long)a.nvals, best_queued,
            best, (long long)moved);
-    arrays->drop(u);
+    contents->drop(u);
     if (slot)
         gpu->release(slot);
     free(x);
@@ -285,6 +286,7 @@ int main(int argc, char **argv)
         return SKIPPED;
     }
     arrays = gpu->arrays;
+    contents = gpu->contents;
     measure_chain();
     measure_product(argc > 2 ? atoi(argv[2]) : 20);
     measure_reductions(count);

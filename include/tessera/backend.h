@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 10
+#define TSR_BACKEND_API_VERSION 11
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -181,26 +181,15 @@ typedef struct tsr_result {
 typedef struct tsr_sparse_result {
     bool pattern;        /* only the structure is wanted: values are neither read nor written */
     int64_t nvals;       /* set by `multiply` */
-    const char *kernel;  /* as in tsr_result, as is what follows */
-    int64_t bytes_moved;
-    int evicted;
-
-    /* Where `download` writes; every array is the caller's. */
-    int64_t *p;       /* nvec + 1 */
-    const int64_t *h; /* names of the vectors of C that are wanted, ascending, which are all that have entries; NULL: every one */
-    int64_t nvec;
-    void *i;          /* nvals indices of index_size bytes */
-    void *x;          /* nvals values; not looked at when `pattern` */
-    uint8_t index_size; /* 4 or 8 */
+    const char *kernel;  /* as in tsr_result */
+    int64_t bytes_moved; /* grows by what `multiply` moved */
 } tsr_sparse_result;
 
-/* Two steps, because only the first finds out how large C is.  Status as for execute; operands and slots must stay until `drop`.  Each
- * step may be made on any thread. */
+/* `multiply` finds out how large C is, which the backend's `contents` download and drop.  Status as for execute; operands and slots must stay
+ * until then. */
 typedef struct tsr_backend_sparse {
     bool (*supports)(const tsr_product *product); /* as of tsr_backend */
     tsr_status (*multiply)(void **c, const tsr_product *product, tsr_sparse_result *result); /* *c = NULL after a failure */
-    tsr_status (*download)(void *c, tsr_sparse_result *result);
-    void (*drop)(void *c);
 } tsr_backend_sparse;
 
 /* What `measure` found out.  Times in ms, the best of several. */
@@ -252,10 +241,6 @@ typedef struct tsr_backend {
      * than the semiring's, execute returns TSR_DECLINED, and is called again with everything. */
     bool (*holds)(const tsr_product *product);
     void (*release)(void *kept);
-    /* Optional, for results of masked products that stay: bring one into result->x and ->b (nvals and bytes_moved are set; status as for
-     * execute), as often as wanted; forget it, once.  On any thread. */
-    tsr_status (*download)(void *stays, tsr_result *result);
-    void (*drop)(void *stays);
     /* Optional.  Time a product (sparse x full) with operands that stay where the backend computes: b.x is not looked at, its place
      * is taken by numbers of the backend's own, and there is no result.  a_slot is needed: what was brought is found again.
      * Status as for execute. */
@@ -265,7 +250,8 @@ typedef struct tsr_backend {
      * once; unpin waits for the product that executes. */
     bool (*pin)(void *block, size_t bytes);
     void (*unpin)(void *block);
-    const tsr_backend_arrays *arrays; /* optional: dense values that stay */
+    const tsr_backend_contents *contents; /* optional: contents that stay; needed by arrays, by sparse, and where result->stays is set */
+    const tsr_backend_arrays *arrays; /* optional: what is done with dense values */
     /* Optional, for the trace.  times: what calls of this thread have put on the device since it was last asked; NULL: nothing, or times were not
      * asked for when the backend was loaded.  elapsed: the ms that the device took for it, once: then `times` is gone.  Negative: not done
      * yet (never with `wait`), ask again; NaN: nobody knows.  Any thread. */

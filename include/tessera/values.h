@@ -12,7 +12,6 @@ extern "C" {
 #endif
 
 struct tsr_view;
-struct tsr_result;
 
 /* A value is `count` elements of one type, one after the other (vector-major, no padding), with a byte 0/1 of presence for each unless
  * all are present.  It never changes: what is computed is another value.  What it stands for (rows, columns, by row or by column) its
@@ -92,12 +91,32 @@ typedef struct tsr_places {
     tsr_ewise_op keep;          /* compares */
 } tsr_places;
 
-/* Functions of a backend that keeps values.  Any thread may call any of them at any time.  Status as for execute: TSR_DECLINED (this
- * one not here), TSR_OUT_OF_MEMORY (nothing has changed; with less kept it might do), TSR_INTERNAL_ERROR (the device is not usable any
- * more).  What is computed may still be under way when they return; whoever looks waits for it. */
-typedef struct tsr_backend_arrays {
+/* Where contents go on the host.  Every array is the caller's; those that their form does not have are not looked at. */
+typedef struct tsr_download {
+    int nthreads;
+    void *x;            /* values: of every element, every entry of the mask, or every entry; not of a pattern */
+    int8_t *b;          /* dense, masked: presence; NULL: only when all are present */
+    int64_t *p;         /* sparse, as the rest: nvec + 1 offsets */
+    const int64_t *h;   /* names of the vectors that are wanted, ascending, which are all that have entries; NULL: every one */
+    int64_t nvec;
+    void *i;            /* indices of index_size bytes */
+    uint8_t index_size; /* 4 or 8 */
+    int64_t nvals, bytes_moved; /* set */
+} tsr_download;
+
+/* What a backend keeps in its own memory, whatever its form: a value, the result of a masked product, a sparse C.  Any thread may call any
+ * function, here and below, at any time.  Status as for execute: TSR_DECLINED (this one not here), TSR_OUT_OF_MEMORY (nothing has changed; with
+ * less kept it might do), TSR_INTERNAL_ERROR (the device is not usable any more).  What is computed may still be under way when they return;
+ * whoever looks waits for it. */
+typedef struct tsr_backend_contents {
     /* A matrix that the host holds (full, bitmap: any leading dimension; sparse: becomes a bitmap; iso or not) becomes a value of its type. */
     tsr_status (*upload)(const struct tsr_view *view, int nthreads, void **value, int64_t *bytes_moved);
+    tsr_status (*download)(void *contents, tsr_download *to); /* the contents stay, as often as wanted */
+    void (*drop)(void *contents); /* once */
+} tsr_backend_contents;
+
+/* What a backend does with values. */
+typedef struct tsr_backend_arrays {
     tsr_status (*step)(const tsr_ewise *step, void **value);
     /* Over the entries present, into *scalar (of `type`); *any: is there one?  Sums of FP32 and FP64 do not depend on the run. */
     tsr_status (*reduce)(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any);
@@ -109,9 +128,6 @@ typedef struct tsr_backend_arrays {
     tsr_status (*places)(const tsr_places *places, void **value);
     tsr_status (*count)(void *value, int64_t *nvals); /* entries present */
     tsr_status (*wait)(void *value);                  /* until it is computed */
-    /* To the host: x and b (NULL: only when all are present); nvals and bytes_moved are set.  The value stays. */
-    tsr_status (*download)(void *value, struct tsr_result *result, int nthreads);
-    void (*drop)(void *value); /* once */
 } tsr_backend_arrays;
 
 #ifdef __cplusplus

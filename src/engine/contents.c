@@ -74,7 +74,7 @@ bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, 
 void tsr_object_release(tsr_object *object)
 {
     if (object->made)
-        tsr_device_array_about(object->array)->backend->arrays->drop(object->made);
+        tsr_device_array_about(object->array)->backend->contents->drop(object->made);
     tsr_device_array_unref(object->array);
     tsr_record_unref(object->record);
     tsr_copies_free(&object->copies);
@@ -98,7 +98,7 @@ tsr_status tsr_contents_upload(tsr_object *object, const tsr_view *held, const t
     void *kept = NULL;
     int64_t bytes = 0;
     const int threads = door->threads();
-    const tsr_status status = TSR_ATTEMPT(backend->arrays->upload(held, threads, &kept, &bytes));
+    const tsr_status status = TSR_ATTEMPT(backend->contents->upload(held, threads, &kept, &bytes));
     if (status != TSR_OK)
         return status;
     const tsr_device_array_facts facts = facts_of(held, backend);

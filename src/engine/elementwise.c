@@ -64,7 +64,7 @@ static tsr_status derive(tsr_elementwise *e, tsr_object *object, derivation make
     if (status != TSR_OK)
         return status;
     if (object->made)
-        arrays->drop(object->made);
+        e->backend->contents->drop(object->made);
     *kept = object->made = result;
     return TSR_OK;
 }
@@ -134,7 +134,7 @@ static tsr_status make_t(const tsr_elementwise *e, void **t)
     if (status != TSR_OK)
         return status;
     status = TSR_ATTEMPT(arrays->cast(plain, step.result, e->type, t));
-    arrays->drop(plain);
+    e->backend->contents->drop(plain);
     return status;
 }
 
@@ -153,7 +153,7 @@ static tsr_status step_through_t(const tsr_elementwise *e, void **kept)
     step.x = (tsr_operand){.value = t};
     step.unite = step.select = false;
     status = run_step(e, &step, kept);
-    e->backend->arrays->drop(t);
+    e->backend->contents->drop(t);
     return status;
 }
 

@@ -161,7 +161,7 @@ static bool reserve(tsr_call *call)
     const size_t entries = (size_t)(p->mask.nvals > 0 ? p->mask.nvals : 1);
     call->masked_x = memory->allocate(entries * tsr_type_size(p->semiring.type));
     call->masked_b = memory->allocate(entries);
-    call->remote.may_stay = waits && !call->in_place && call->decision.backend->download;
+    call->remote.may_stay = waits && !call->in_place && call->decision.backend->contents;
     if (!call->masked_x || !call->masked_b)
         return false;
     return !(waits && tsr_config_get()->defer) || tsr_arrays_sparse(&call->arrays, memory, p, p->mask.nvals);
@@ -238,8 +238,7 @@ static bool compact(tsr_call *call)
 
 static void drop(tsr_call *call)
 {
-    const tsr_backend *backend = call->decision.backend;
-    (tsr_is_masked(call->product.op) ? backend->drop : backend->arrays->drop)(call->remote.stays);
+    call->decision.backend->contents->drop(call->remote.stays);
     call->remote.stays = NULL;
 }
 
@@ -249,9 +248,10 @@ static tsr_status download(tsr_call *call, tsr_result *result)
     const tsr_backend *backend = call->decision.backend;
     const tsr_product *p = &call->product;
     const double start = tsr_engine_clock_ms();
-    const tsr_status status = backend->download(call->remote.stays, result);
+    tsr_download to = {.nthreads = p->nthreads, .x = result->x, .b = result->b};
+    const tsr_status status = backend->contents->download(call->remote.stays, &to);
     if (status == TSR_OK)
-        call->door->report_download(backend, p->semiring.type, p->mask.nvals, result->bytes_moved, tsr_engine_clock_ms() - start);
+        call->door->report_download(backend, p->semiring.type, p->mask.nvals, to.bytes_moved, tsr_engine_clock_ms() - start);
     drop(call);
     return status == TSR_OK ? status : execute(call, result);
 }
@@ -292,7 +292,7 @@ static tsr_status number_places(tsr_call *call)
     call->b.made = wide;
     if (status == TSR_OK && type != TSR_INT64) {
         status = TSR_ATTEMPT(arrays->cast(wide, TSR_INT64, type, &call->b.made));
-        arrays->drop(wide);
+        call->decision.backend->contents->drop(wide);
         call->b.made = status == TSR_OK ? call->b.made : NULL;
     }
     call->product.b_value = call->b.made;
@@ -352,11 +352,10 @@ tsr_device_array *tsr_engine_result_array(tsr_call *call, bool full)
 
 static tsr_status fetch(tsr_call *call, tsr_device_array *array)
 {
-    tsr_result result = {.x = call->arrays.x, .b = call->arrays.b};
-    const tsr_backend_arrays *arrays = call->decision.backend->arrays;
-    const tsr_status status = arrays->download(tsr_device_array_kept(array), &result, call->product.nthreads);
+    tsr_download to = {.nthreads = call->product.nthreads, .x = call->arrays.x, .b = call->arrays.b};
+    const tsr_status status = call->decision.backend->contents->download(tsr_device_array_kept(array), &to);
     if (status == TSR_OK && call->arrays.b)
-        count(call, result.nvals, tsr_device_array_places(array));
+        count(call, to.nvals, tsr_device_array_places(array));
     return status;
 }
 

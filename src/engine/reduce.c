@@ -179,7 +179,7 @@ static tsr_status run_total(tsr_call *call)
     if (status != TSR_OK)
         return status;
     status = reduce(call, other, total);
-    f->backend->arrays->drop(other);
+    f->backend->contents->drop(other);
     return status;
 }
 

@@ -174,21 +174,22 @@ static tsr_spgemm_size size_of(const tsr_call *call, int64_t nvals, const int64_
     return (tsr_spgemm_size){.nvec = hyper ? s.a.nvec : s.m, .nvals = nvals, .hyper = hyper, .sorted = true};
 }
 
-static tsr_status download(tsr_call *call, void *c, tsr_sparse_result *result)
+static tsr_status download(tsr_call *call, void *c, int64_t nvals, int nthreads)
 {
     tsr_handover *a = &call->arrays;
-    const tsr_spgemm_size size = size_of(call, result->nvals, &result->h);
+    tsr_download to = {.nthreads = nthreads, .index_size = sizeof *a->i};
+    const tsr_spgemm_size size = size_of(call, nvals, &to.h);
     call->door->begin_result((size_t)size.nvals * sizeof *a->i);
     if (!allocate(a, call->door->memory, &size) || !allocate_entries(a, &size, value_size(call)))
         return TSR_OUT_OF_MEMORY;
     if (size.hyper)
-        memcpy(a->h, result->h, (size_t)size.nvec * sizeof *a->h);
-    result->nvec = size.nvec;
-    result->p = (int64_t *)a->p;
-    result->i = a->i;
-    result->x = a->x;
-    result->index_size = sizeof *a->i;
-    const tsr_status status = call->decision.backend->sparse->download(c, result);
+        memcpy(a->h, to.h, (size_t)size.nvec * sizeof *a->h);
+    to.nvec = size.nvec;
+    to.p = (int64_t *)a->p;
+    to.i = a->i;
+    to.x = a->x;
+    const tsr_status status = call->decision.backend->contents->download(c, &to);
+    call->moved += to.bytes_moved;
     if (status != TSR_OK)
         return status;
     tsr_arrays_drop_empty(a);
@@ -198,7 +199,7 @@ static tsr_status download(tsr_call *call, void *c, tsr_sparse_result *result)
 /* all: values are made ready also where the device has them. */
 static tsr_status try_device(tsr_call *call, bool all, bool *kept)
 {
-    const tsr_backend_sparse *sparse = call->decision.backend->sparse;
+    const tsr_backend *device = call->decision.backend;
     tsr_sparse_result result = {.pattern = call->one_value};
     const tsr_spgemm s = tsr_sparse_product_of(call);
     tsr_operands held;
@@ -208,13 +209,13 @@ static tsr_status try_device(tsr_call *call, bool all, bool *kept)
     *kept = held.kept;
     ready.semiring = tsr_sparse_product_on_device(&s).semiring;
     if (status == TSR_OK)
-        status = sparse->multiply(&c, &ready, &result);
-    if (status == TSR_OK)
-        status = download(call, c, &result);
-    if (c)
-        sparse->drop(c);
-    tsr_operands_release(&held);
+        status = device->sparse->multiply(&c, &ready, &result);
     call->moved = result.bytes_moved;
+    if (status == TSR_OK)
+        status = download(call, c, result.nvals, ready.nthreads);
+    if (c)
+        device->contents->drop(c);
+    tsr_operands_release(&held);
     if (status != TSR_OK)
         tsr_arrays_free(&call->arrays);
     return status;
@@ -252,14 +253,15 @@ static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, 
                                 int64_t *moved)
 {
     const tsr_product there = tsr_sparse_product_on_device(s);
-    tsr_sparse_result result = {.pattern = s->pattern, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
+    tsr_sparse_result result = {.pattern = s->pattern};
+    tsr_download to = {.nthreads = there.nthreads, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
     void *held;
     tsr_status status = device->sparse->multiply(&held, &there, &result);
     if (status != TSR_OK)
         return status;
-    status = result.nvals == size->nvals ? device->sparse->download(held, &result) : TSR_DECLINED;
-    device->sparse->drop(held);
-    *moved = result.bytes_moved;
+    status = result.nvals == size->nvals ? device->contents->download(held, &to) : TSR_DECLINED;
+    device->contents->drop(held);
+    *moved = result.bytes_moved + to.bytes_moved;
     return status;
 }
 

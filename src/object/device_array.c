@@ -17,7 +17,7 @@ tsr_device_array *tsr_device_array_new(const tsr_device_array_facts *facts, void
 {
     tsr_device_array *value = calloc(1, sizeof *value);
     if (!value) {
-        facts->backend->arrays->drop(kept);
+        facts->backend->contents->drop(kept);
         return NULL;
     }
     atomic_init(&value->refs, 1);
@@ -38,7 +38,7 @@ void tsr_device_array_unref(tsr_device_array *value)
 {
     if (!value || atomic_fetch_sub_explicit(&value->refs, 1, memory_order_acq_rel) != 1)
         return;
-    value->facts.backend->arrays->drop(value->kept);
+    value->facts.backend->contents->drop(value->kept);
     free(value);
 }
 

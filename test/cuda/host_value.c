@@ -13,6 +13,7 @@
 #include "test/cuda/plugin_start.h"
 
 const tsr_backend_arrays *arrays;
+const tsr_backend_contents *contents;
 
 void *take(size_t bytes)
 {
@@ -87,7 +88,7 @@ tsr_status bring(const host_value *h, void **value)
 {
     int64_t moved;
     tsr_view v = view_of(h);
-    return arrays->upload(&v, 2, value, &moved);
+    return contents->upload(&v, 2, value, &moved);
 }
 
 void *must_bring(const host_value *h)
@@ -100,12 +101,12 @@ void *must_bring(const host_value *h)
 void check_value(void *value, const host_value *want)
 {
     host_value got = new_host(want->type, want->count, want->b != NULL);
-    tsr_result result = {.x = got.x, .b = got.b};
+    tsr_download to = {.nthreads = 2, .x = got.x, .b = got.b};
     int64_t nvals;
     assert_int_equal(arrays->count(value, &nvals), TSR_OK);
     assert_int_equal(nvals, entries_of(want));
-    assert_int_equal(arrays->download(value, &result, 2), TSR_OK);
-    assert_int_equal(result.nvals, nvals);
+    assert_int_equal(contents->download(value, &to), TSR_OK);
+    assert_int_equal(to.nvals, nvals);
     assert_same(&got, want);
     free_host(&got);
 }

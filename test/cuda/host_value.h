@@ -10,7 +10,8 @@
 
 enum { POISON = 0xA5 }; /* bytes that nobody has written */
 
-extern const tsr_backend_arrays *arrays; /* of the plug-in that is tested */
+extern const tsr_backend_arrays *arrays; /* of the plug-in that is tested, as is … */
+extern const tsr_backend_contents *contents;
 
 /* A value on the host: full when b == NULL. */
 typedef struct host_value {

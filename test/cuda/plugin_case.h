@@ -40,6 +40,7 @@ extern void *slot; /* that of A */
 void release(void); /* what the slots hold */
 
 tsr_status execute(const tsr_product *product, tsr_result *result);
+tsr_status download_stays(tsr_result *result); /* result->stays to x and b */
 
 /* Fails the test when the answer is wrong. */
 verdict check_at(const test_case *c, const char *where);

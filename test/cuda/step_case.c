@@ -71,6 +71,6 @@ tsr_status run_step(const step_case *c, void **value)
         status = arrays->step(&s, value);
     for (int k = 0; k < OPERANDS; k++)
         if (there[k])
-            arrays->drop(there[k]); /* what is queued has read them by then */
+            contents->drop(there[k]); /* what is queued has read them by then */
     return status;
 }

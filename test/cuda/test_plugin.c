@@ -389,11 +389,11 @@ static void test_panels_after_bring(void **state)
         tsr_view v = {.format = TSR_FULL, .type = TSR_INT64, .by_col = true, .nrows = COUNT, .ncols = 1, .nvec = 1, .vlen = COUNT,
                       .ld = COUNT, .nvals = COUNT, .x = brought};
         check_at(&c, "A is kept");
-        assert_int_equal(gpu->arrays->upload(&v, 2, &value, &moved), TSR_OK);
+        assert_int_equal(gpu->contents->upload(&v, 2, &value, &moved), TSR_OK);
         check_at(&c, "panels");
-        assert_int_equal(gpu->arrays->download(value, &(tsr_result){.x = home}, 2), TSR_OK);
+        assert_int_equal(gpu->contents->download(value, &(tsr_download){.nthreads = 2, .x = home}), TSR_OK);
         assert_memory_equal(home, brought, sizeof home);
-        gpu->arrays->drop(value);
+        gpu->contents->drop(value);
         release();
         case_free(&c);
     }
@@ -622,8 +622,8 @@ static tsr_status execute_and_fetch(const tsr_product *product, tsr_result *resu
     size_t size = type_size(product->semiring.type);
     uint64_t total = result->total, range = size == 8 ? 0 : UINT64_C(1) << 8 * size;
     for (int again = 0; again < 2 && status == TSR_OK; again++)
-        status = gpu->download(result->stays, result);
-    gpu->drop(result->stays);
+        status = download_stays(result);
+    gpu->contents->drop(result->stays);
     result->stays = NULL;
     uint64_t sum = status == TSR_OK ? sum_of(product->semiring.type, result->x, result->b, product->mask.nvals) : total;
     assert_int_equal(range ? sum % range : sum, range ? total % range : total);
@@ -659,7 +659,7 @@ static void test_results_that_stay(void **state)
         result.b = malloc(places);
         assert_int_equal(execute(&c.product, &result), TSR_OK);
         if (result.stays)
-            gpu->drop(result.stays);
+            gpu->contents->drop(result.stays);
         free(result.x);
         free(result.b);
         release();

@@ -126,7 +126,7 @@ static arrays oracle(const sparse_case *c)
 static tsr_status compute(const sparse_case *c, arrays *got, bool use_slots)
 {
     tsr_product p = c->product;
-    tsr_sparse_result r = {.pattern = c->pattern, .index_size = c->index_size};
+    tsr_sparse_result r = {.pattern = c->pattern};
     void *there = NULL;
     p.a_slot = use_slots ? &slots[0] : NULL;
     p.b_slot = use_slots ? &slots[1] : NULL;
@@ -141,14 +141,11 @@ static tsr_status compute(const sparse_case *c, arrays *got, bool use_slots)
     *got = arrays_for(c, hyper ? s.a.nvec : s.m, r.nvals);
     if (hyper)
         memcpy(got->h, s.a.h, (size_t)s.a.nvec * sizeof *got->h);
-    r.p = got->p;
-    r.h = hyper ? got->h : NULL;
-    r.nvec = got->nvec;
-    r.i = got->i;
-    r.x = got->x;
-    const tsr_status downloaded = gpu->sparse->download(there, &r);
-    gpu->sparse->drop(there);
-    last_moved = r.bytes_moved;
+    tsr_download to = {.nthreads = p.nthreads, .p = got->p, .h = hyper ? got->h : NULL, .nvec = got->nvec, .i = got->i, .x = got->x,
+                       .index_size = c->index_size};
+    const tsr_status downloaded = gpu->contents->download(there, &to);
+    gpu->contents->drop(there);
+    last_moved = r.bytes_moved + to.bytes_moved;
     if (downloaded != TSR_OK)
         free_arrays(got);
     return downloaded;

@@ -23,7 +23,7 @@ static void test_steps(void **state)
         compute_want(&c);
         assert_int_equal(run_step(&c, &value), TSR_OK);
         check_value(value, &c.want);
-        arrays->drop(value);
+        contents->drop(value);
         free_step(&c);
     }
     assert_int_equal(tsr_cuda.used, 0);
@@ -44,7 +44,7 @@ static void test_chain(void **state)
         tsr_ewise_arrays a = {.x = elements_of(&h), .c = elements_of(&h), .z = want.x, .z_present = want.b};
         void *next;
         assert_int_equal(arrays->step(&s, &next), TSR_OK);
-        arrays->drop(value);
+        contents->drop(value);
         tsr_ref_ewise(&s, &a);
         host_value old = h;
         h = want;
@@ -52,7 +52,7 @@ static void test_chain(void **state)
         value = next;
     }
     check_value(value, &h);
-    arrays->drop(value);
+    contents->drop(value);
     free_host(&h);
     free_host(&want);
 }
@@ -122,7 +122,7 @@ static void test_steps_in_chains(void **state)
         void *z;
         assert_int_equal(arrays->step(&s, &z), TSR_OK);
         last = (int)rng_below(&r, LIVE);
-        arrays->drop(live[last].value);
+        contents->drop(live[last].value);
         free_host(&live[last].host);
         live[last] = (live_value){z, want};
         if (rng_chance(&r, 20))
@@ -133,7 +133,7 @@ static void test_steps_in_chains(void **state)
     }
     for (int k = 0; k < LIVE; k++) {
         check_value(live[k].value, &live[k].host);
-        arrays->drop(live[k].value);
+        contents->drop(live[k].value);
         free_host(&live[k].host);
     }
     assert_int_equal(tsr_cuda.used, 0);
@@ -149,10 +149,10 @@ static void test_copies(void **state)
     void *a = must_bring(&h), *copy;
     const tsr_ewise step = {.op = TSR_EWISE_IDENTITY, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}};
     assert_int_equal(arrays->step(&step, &copy), TSR_OK);
-    arrays->drop(a);
+    contents->drop(a);
     assert_int_equal(arrays->wait(copy), TSR_OK);
     check_value(copy, &h);
-    arrays->drop(copy);
+    contents->drop(copy);
     free_host(&h);
 }
 
@@ -178,8 +178,8 @@ static void test_times(void **state)
     tsr_cuda.timed = false;
     assert_null(none);
     assert_true(ms > 0);
-    arrays->drop(a);
-    arrays->drop(sum);
+    contents->drop(a);
+    contents->drop(sum);
     free_host(&h);
 }
 
@@ -204,7 +204,7 @@ static void test_reductions(void **state)
         assert_int_equal(got, any);
         if (any && !(tsr_type_is_float(type) && op == TSR_REDUCE_TIMES))
             assert_int_equal(got_bits, want_bits);
-        arrays->drop(value);
+        contents->drop(value);
         free_host(&h);
     }
     assert_int_equal(tsr_cuda.used, 0);
@@ -216,6 +216,7 @@ int main(int argc, char **argv)
     if (status)
         return status;
     arrays = gpu->arrays;
+    contents = gpu->contents;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_steps), cmocka_unit_test(test_chain), cmocka_unit_test(test_steps_in_chains),
         cmocka_unit_test(test_copies), cmocka_unit_test(test_times), cmocka_unit_test(test_reductions),

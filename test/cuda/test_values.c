@@ -39,13 +39,13 @@ static void bring_one(rng *r)
                   .vlen = length, .ld = ld, .nvals = entries_of(&want), .b = held.b, .x = held.x};
     pinned = pinned && gpu->pin(held.x, (size_t)held.count * size);
     void *value;
-    assert_int_equal(arrays->upload(&v, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
+    assert_int_equal(contents->upload(&v, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
     assert_int_equal(moved, want.count * (int64_t)((iso ? 0 : size) + (bitmap ? 1 : 0)));
     if (pinned)
         gpu->unpin(held.x);
     memset(held.x, POISON, (size_t)held.count * size); /* it is not looked at any more */
     check_value(value, &want);
-    arrays->drop(value);
+    contents->drop(value);
     free_host(&held);
     free_host(&want);
 }
@@ -77,11 +77,11 @@ static void bring_sparse(rng *r)
                      .nrows = by_col ? length : vectors, .ncols = by_col ? vectors : length, .nvec = stored, .vlen = length, .ld = length,
                      .nvals = nvals, .p = p, .h = hyper ? h : NULL, .i = i, .x = nvals ? entries.x : NULL};
     void *value;
-    assert_int_equal(arrays->upload(&view, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
+    assert_int_equal(contents->upload(&view, 1 + (int)rng_below(r, 4), &value, &moved), TSR_OK);
     assert_int_equal(moved, nvals ? (vectors + 1) * 8 + nvals * (int64_t)(4 + (iso ? 0 : size)) : 0);
     memset(entries.x, POISON, (size_t)count * size); /* it is not looked at any more */
     check_value(value, &want);
-    arrays->drop(value);
+    contents->drop(value);
     free_host(&want);
     free_host(&entries);
     free(p);
@@ -111,15 +111,15 @@ static void test_fetch_again(void **state)
         void *value = must_bring(&h);
         for (int again = 0; again < 4; again++) {
             bool pinned = again % 2 && gpu->pin(full.x, 777 * 4);
-            tsr_result result = {.x = full.x, .b = full.b};
+            tsr_download to = {.nthreads = 3, .x = full.x, .b = full.b};
             memset(full.x, POISON, 777 * 4);
-            assert_int_equal(arrays->download(value, &result, 3), TSR_OK);
-            assert_int_equal(result.bytes_moved, 777 * (4 + bitmap));
+            assert_int_equal(contents->download(value, &to), TSR_OK);
+            assert_int_equal(to.bytes_moved, 777 * (4 + bitmap));
             assert_same(&full, &h);
             if (pinned)
                 gpu->unpin(full.x);
         }
-        arrays->drop(value);
+        contents->drop(value);
         free_host(&h);
         free_host(&full);
     }
@@ -149,9 +149,9 @@ static derive_case draw_derive(rng *r, tsr_type type)
 static void check_derived(derive_case *c, tsr_status status, void *const *value, host_value *want)
 {
     assert_int_equal(status, TSR_OK);
-    arrays->drop(c->value);
+    contents->drop(c->value);
     check_value(*value, want);
-    arrays->drop(*value);
+    contents->drop(*value);
     free_host(want);
     free_host(&c->host);
 }
@@ -254,10 +254,10 @@ static void test_dense_products(void **state)
         assert_true(status == TSR_OK || status == TSR_DECLINED);
         if (status == TSR_OK) {
             check_value(value, &c);
-            arrays->drop(value);
+            contents->drop(value);
         }
-        arrays->drop(p.a);
-        arrays->drop(p.b);
+        contents->drop(p.a);
+        contents->drop(p.b);
         free_host(&a);
         free_host(&b);
         free_host(&c);
@@ -285,7 +285,7 @@ static void test_little_memory(void **state)
         if (status == TSR_OK) {
             tsr_cuda.cap = cap;
             check_value(value, &c.want);
-            arrays->drop(value);
+            contents->drop(value);
         }
         free_step(&c);
         assert_int_equal(tsr_cuda.used, 0);
@@ -317,7 +317,7 @@ static void test_values_evict(void **state)
     value = must_bring(&h);
     assert_false(gpu->holds(&p));
     check_value(value, &h);
-    arrays->drop(value);
+    contents->drop(value);
     free_host(&h);
     if (slot)
         gpu->release(slot);
@@ -367,14 +367,14 @@ static tsr_status multiply_frontier(frontier *f, const int *columns, int count, 
     assert_int_equal(tsr_ref_execute(&p, &(tsr_result){.x = f->want, .b = f->want_b}), TSR_OK);
     *got = (tsr_result){.x = f->got, .b = f->got_b};
     int64_t moved;
-    tsr_status status = arrays->upload(&p.b, 1, &p.b_value, &moved);
+    tsr_status status = contents->upload(&p.b, 1, &p.b_value, &moved);
     p.a_slot = &f->slot;
     p.b.x = NULL;
     p.b.b = NULL;
     if (status == TSR_OK)
         status = gpu->execute(&p, got);
     if (p.b_value)
-        arrays->drop(p.b_value);
+        contents->drop(p.b_value);
     for (int row = 0; status == TSR_OK && row < PATHS; row++) {
         assert_int_equal(f->got_b[row], f->want_b[row]);
         assert_true(!f->want_b[row] || f->got[row] == f->want[row]);
@@ -454,7 +454,7 @@ static tsr_status do_all(const step_case *c, const tsr_dense_product *product, c
     if (status == TSR_OK)
         status = arrays->reduce(value, c->want.type, TSR_REDUCE_PLUS, &scalar, &any);
     if (status == TSR_OK)
-        status = arrays->download(value, &(tsr_result){.x = got.x, .b = got.b}, 1);
+        status = contents->download(value, &(tsr_download){.nthreads = 1, .x = got.x, .b = got.b});
     if (value && status == TSR_OK)
         assert_same(&got, &c->want);
     if (status == TSR_OK)
@@ -478,7 +478,7 @@ static tsr_status do_all(const step_case *c, const tsr_dense_product *product, c
     void *const all[] = {value, matrix, square, made[0], made[1], made[2], made[3]};
     for (int k = 0; k < 7; k++)
         if (all[k])
-            arrays->drop(all[k]);
+            contents->drop(all[k]);
     free_host(&got);
     return status;
 }
@@ -537,10 +537,11 @@ static void *worker(void *argument)
         make_step(&c, &r);
         compute_want(&c);
         host_value got = new_host(c.want.type, c.want.count, true);
-        bool ok = run_step(&c, &value) == TSR_OK && arrays->download(value, &(tsr_result){.x = got.x, .b = got.b}, 2) == TSR_OK;
+        tsr_download to = {.nthreads = 2, .x = got.x, .b = got.b};
+        bool ok = run_step(&c, &value) == TSR_OK && contents->download(value, &to) == TSR_OK;
         ok = ok && memcmp(got.b, c.want.b, (size_t)got.count) == 0;
         if (value)
-            arrays->drop(value);
+            contents->drop(value);
         free_host(&got);
         free_step(&c);
         if (!ok)
@@ -566,7 +567,7 @@ static void test_declines(void **state)
     int64_t moved;
     void *value = NULL;
     tsr_view v = {.format = TSR_SPARSE, .type = TSR_FP32, .vlen = INT64_C(1) << 32};
-    assert_int_equal(arrays->upload(&v, 1, &value, &moved), TSR_DECLINED);
+    assert_int_equal(contents->upload(&v, 1, &value, &moved), TSR_DECLINED);
     rng r = {seed};
     host_value h = new_host(TSR_INT32, 5, false);
     draw_host(&h, &r);
@@ -578,7 +579,7 @@ static void test_declines(void **state)
     assert_int_equal(arrays->multiply(&p, &value), TSR_DECLINED);
     tsr_sums sums = {.value = integers, .type = TSR_INT32, .op = TSR_REDUCE_EQ, .vectors = 1, .length = 5};
     assert_int_equal(arrays->sums(&sums, &value), TSR_DECLINED);
-    arrays->drop(integers);
+    contents->drop(integers);
     free_host(&h);
     assert_int_equal(tsr_cuda.used, 0);
 }
@@ -589,6 +590,7 @@ int main(int argc, char **argv)
     if (status)
         return status;
     arrays = gpu->arrays;
+    contents = gpu->contents;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_derived),
         cmocka_unit_test(test_dense_products), cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict),

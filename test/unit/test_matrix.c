@@ -181,8 +181,9 @@ static tsr_status count_value(void *value, int64_t *nvals)
     return counted;
 }
 
-static const tsr_backend_arrays value_functions = {.drop = forget_value, .count = count_value};
-static const tsr_backend value_backend = {.arrays = &value_functions};
+static const tsr_backend_contents value_contents = {.drop = forget_value};
+static const tsr_backend_arrays value_functions = {.count = count_value};
+static const tsr_backend value_backend = {.contents = &value_contents, .arrays = &value_functions};
 
 static tsr_device_array *new_value(bool full)
 {

@@ -195,27 +195,27 @@ static tsr_status wait_for(void *value)
     return may_fail();
 }
 
-static void copy_out(const fake_value *v, tsr_result *result)
+static int64_t copy_out(const fake_value *v, void *x, int8_t *b)
 {
-    memcpy(result->x, v->x, (size_t)v->count * tsr_type_size(v->type));
-    result->nvals = 0;
+    int64_t nvals = 0;
+    memcpy(x, v->x, (size_t)v->count * tsr_type_size(v->type));
     for (int64_t k = 0; k < v->count; k++) {
-        if (result->b)
-            result->b[k] = present(v, k);
+        if (b)
+            b[k] = present(v, k);
         else if (!present(v, k))
             abort();
-        result->nvals += present(v, k);
+        nvals += present(v, k);
     }
+    return nvals;
 }
 
-static tsr_status fetch(void *value, tsr_result *result, int nthreads)
+static tsr_status fetch(void *value, tsr_download *to)
 {
-    (void)nthreads;
     tsr_status status = may_fail();
     if (status != TSR_OK && status != TSR_DECLINED) /* what is there can be had, or the device is lost */
         return status;
-    copy_out(value, result);
-    result->bytes_moved = bytes_of(value);
+    to->nvals = copy_out(value, to->x, to->b);
+    to->bytes_moved = bytes_of(value);
     return TSR_OK;
 }
 
@@ -314,11 +314,6 @@ static tsr_status stay_masked(const tsr_product *p, tsr_result *result)
     return status;
 }
 
-static tsr_status fetch_masked(void *stays, tsr_result *result)
-{
-    return fetch(stays, result, 1);
-}
-
 static tsr_status execute(const tsr_product *product, tsr_result *result)
 {
     tsr_product p = *product;
@@ -337,7 +332,7 @@ static tsr_status execute(const tsr_product *product, tsr_result *result)
     else
         status = tsr_ref_execute(&p, result);
     if (status == TSR_OK && result->stays && !result->may_stay)
-        copy_out(result->stays, result);
+        result->nvals = copy_out(result->stays, result->x, result->b);
     result->bytes_moved = product->b_value ? 0 : p.k * p.n * (int64_t)tsr_type_size(p.semiring.type);
     return status;
 }
@@ -350,11 +345,11 @@ static const char *kernel_name(const tsr_product *product)
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
-    static const tsr_backend_arrays arrays = {.upload = bring, .step = step, .reduce = reduce, .multiply = multiply, .sums = sums,
-                                              .cast = cast, .turn = turn, .places = places, .count = count, .wait = wait_for, .download = fetch,
-                                              .drop = forget};
+    static const tsr_backend_contents contents = {.upload = bring, .download = fetch, .drop = forget};
+    static const tsr_backend_arrays arrays = {.step = step, .reduce = reduce, .multiply = multiply, .sums = sums, .cast = cast, .turn = turn,
+                                              .places = places, .count = count, .wait = wait_for};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "fake", .supports = supports, .execute = execute,
-                                        .kernel_name = kernel_name, .download = fetch_masked, .drop = forget, .arrays = &arrays};
+                                        .kernel_name = kernel_name, .contents = &contents, .arrays = &arrays};
     (void)options;
     return &backend;
 }

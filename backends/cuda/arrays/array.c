@@ -1,8 +1,11 @@
-/* Memory of one device array.
+/* One device array: its memory, and its way to the host.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/arrays/array.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#include "backends/cuda/transfer/fetch.h"
 
 static size_t aligned(size_t bytes)
 {
@@ -21,6 +24,11 @@ static tsr_status allocate(tsr_cuda_array *v, bool bitmap)
     return status;
 }
 
+static tsr_status download(void *whole, tsr_download *to)
+{
+    return tsr_cuda_array_download(whole, to);
+}
+
 static void free_value(void *whole)
 {
     tsr_cuda_array_free(whole);
@@ -32,8 +40,8 @@ tsr_status tsr_cuda_array_new(tsr_cuda_array **out, int64_t count, size_t size, 
     *out = NULL;
     if (!v)
         return TSR_OUT_OF_MEMORY;
-    *v = (tsr_cuda_array){.dead.free = free_value, .count = count, .size = size, .nvals = bitmap ? -1 : count};
-    atomic_init(&v->refs, 1);
+    *v = (tsr_cuda_array){.count = count, .size = size, .nvals = bitmap ? -1 : count};
+    tsr_cuda_contents_start(&v->contents, download, free_value);
     tsr_status status = allocate(v, bitmap);
     if (status == TSR_OK)
         *out = v;
@@ -49,4 +57,22 @@ void tsr_cuda_array_free(tsr_cuda_array *v)
     tsr_cuda_delete(v->x);
     tsr_cuda_unreserve(v->bytes);
     free(v);
+}
+
+tsr_status tsr_cuda_array_download(tsr_cuda_array *v, tsr_download *to)
+{
+    int64_t present = 0;
+    tsr_status status = tsr_cuda_fetch_array(to->x, v->x, v->count, v->size, to->nthreads, &to->bytes_moved);
+    if (status == TSR_OK && v->present && to->b)
+        status = tsr_cuda_fetch_presence(to->b, v->present, v->count, to->nthreads, &present, &to->bytes_moved);
+    if (status != TSR_OK) {
+        tsr_cuda_settle();
+        return status;
+    }
+    if (to->b && !v->present && v->count)
+        memset(to->b, 1, (size_t)v->count);
+    if (to->b && v->nvals < 0)
+        v->nvals = present;
+    to->nvals = to->b ? v->nvals : v->count;
+    return TSR_OK;
 }

@@ -3,16 +3,13 @@
 #ifndef TSR_CUDA_ARRAY_H
 #define TSR_CUDA_ARRAY_H
 
-#include <stdatomic.h>
-
-#include "backends/cuda/device/context.h"
+#include "backends/cuda/device/contents.h"
 
 enum { TSR_CUDA_ALIGNMENT = 256 }; /* bytes, of every array on the device */
 
 /* What a value is, seen from inside.  Its arrays are read and written on `compute` only, or while somebody waits. */
 typedef struct tsr_cuda_array {
-    tsr_cuda_dead dead; /* once it is forgotten by all */
-    atomic_int refs;
+    tsr_cuda_contents contents;
     int64_t count;   /* elements */
     size_t size;     /* bytes of one */
     void *x;         /* device; one allocation with: */
@@ -32,5 +29,8 @@ static inline tsr_elements tsr_cuda_elements(const tsr_cuda_array *value) /* NUL
 /* Arrays with nothing in them.  TSR_OUT_OF_MEMORY, also for more than is allowed. */
 tsr_status tsr_cuda_array_new(tsr_cuda_array **value, int64_t count, size_t size, bool bitmap);
 void tsr_cuda_array_free(tsr_cuda_array *value); /* NULL allowed; when what is queued on `compute` is done */
+
+/* nvals is set, bytes_moved grows.  After a failure nothing is under way. */
+tsr_status tsr_cuda_array_download(tsr_cuda_array *value, tsr_download *to);
 
 #endif

@@ -6,22 +6,11 @@
 #include <string.h>
 
 #include "backends/cuda/arrays/fusion.h"
-#include "backends/cuda/transfer/fetch.h"
 #include "backends/cuda/arrays/gemm.h"
 #include "backends/cuda/transfer/csr.h"
 #include "backends/cuda/transfer/host_copy.h"
 #include "backends/cuda/device/times.h"
 #include "kernels/cuda/elementwise/spread.h"
-
-static void forget(void *value)
-{
-    tsr_cuda_array *v = value;
-    if (!tsr_cuda_alive())
-        return; /* the lock may be held by a thread that is not there any more */
-    if (atomic_fetch_sub(&v->refs, 1) == 1)
-        tsr_cuda_let_go(&v->dead);
-    tsr_cuda_free_dead_unless_busy();
-}
 
 /* ---- one operation, alone with the device ---- */
 
@@ -148,7 +137,7 @@ static tsr_status run_upload(void *arguments)
     return tsr_cuda_array_upload(&b->value, b->view, b->nthreads, &b->moved);
 }
 
-static tsr_status upload_view(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
+tsr_status tsr_cuda_array_upload_view(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
 {
     uploading b = {.view = view, .nthreads = nthreads};
     if (tsr_is_compressed(view) ? view->vlen > UINT32_MAX : !view->x)
@@ -158,8 +147,6 @@ static tsr_status upload_view(const tsr_view *view, int nthreads, void **value, 
     *bytes_moved = b.moved;
     return status;
 }
-
-/* ---- to the host ---- */
 
 tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes)
 {
@@ -172,42 +159,6 @@ tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes)
         return status != TSR_OK ? status : waited;
     memcpy(host, staging, bytes);
     return TSR_OK;
-}
-
-tsr_status tsr_cuda_array_fetch(tsr_cuda_array *v, tsr_result *result, int nthreads)
-{
-    int64_t present = 0;
-    tsr_status status = tsr_cuda_fetch_array(result->x, v->x, v->count, v->size, nthreads, &result->bytes_moved);
-    if (status == TSR_OK && v->present && result->b)
-        status = tsr_cuda_fetch_presence(result->b, v->present, v->count, nthreads, &present, &result->bytes_moved);
-    if (status != TSR_OK) {
-        tsr_cuda_settle();
-        return status;
-    }
-    if (result->b && !v->present && v->count)
-        memset(result->b, 1, (size_t)v->count);
-    if (result->b && v->nvals < 0)
-        v->nvals = present;
-    result->nvals = result->b ? v->nvals : v->count;
-    return TSR_OK;
-}
-
-typedef struct fetching {
-    tsr_cuda_array *value;
-    tsr_result *result;
-    int nthreads;
-} fetching;
-
-static tsr_status run_fetch(void *arguments)
-{
-    fetching *f = arguments;
-    f->result->bytes_moved = 0;
-    return tsr_cuda_array_fetch(f->value, f->result, f->nthreads);
-}
-
-static tsr_status fetch(void *value, tsr_result *result, int nthreads)
-{
-    return tsr_cuda_alone(run_fetch, &(fetching){value, result, nthreads});
 }
 
 /* ---- entries present ---- */
@@ -289,7 +240,7 @@ static bool is_copy(const tsr_ewise *s)
 static tsr_status step(const tsr_ewise *s, void **value)
 {
     if (is_copy(s)) {
-        atomic_fetch_add(&((tsr_cuda_array *)s->x.value)->refs, 1);
+        tsr_cuda_contents_again(s->x.value);
         *value = s->x.value;
         return TSR_OK;
     }
@@ -369,9 +320,9 @@ static tsr_status multiply(const tsr_dense_product *product, void **value)
     return status;
 }
 
-const tsr_backend_arrays tsr_cuda_arrays = {.upload = upload_view, .step = step, .reduce = reduce, .multiply = multiply,
-                                            .sums = tsr_cuda_array_sums, .cast = tsr_cuda_array_cast, .turn = tsr_cuda_array_turn,
-                                            .places = tsr_cuda_array_places, .count = count, .wait = wait_for, .download = fetch, .drop = forget};
+const tsr_backend_arrays tsr_cuda_arrays = {.step = step, .reduce = reduce, .multiply = multiply, .sums = tsr_cuda_array_sums,
+                                            .cast = tsr_cuda_array_cast, .turn = tsr_cuda_array_turn, .places = tsr_cuda_array_places,
+                                            .count = count, .wait = wait_for};
 
 const tsr_kernel_row tsr_cuda_array_kernels[] = {
     {"elementwise", "step", "step", "any type and operator; full and bitmap on the device", true},

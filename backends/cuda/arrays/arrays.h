@@ -20,6 +20,9 @@ tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments);
 /* Within it: run with `bytes` of device memory, given back afterwards. */
 tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments, void *scratch), void *arguments);
 
+/* As tsr_backend_contents has it. */
+tsr_status tsr_cuda_array_upload_view(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved);
+
 /* Values made of one value (derive.c), as tsr_backend_arrays has them. */
 tsr_status tsr_cuda_array_sums(const tsr_sums *sums, void **value);
 tsr_status tsr_cuda_array_cast(void *value, tsr_type from, tsr_type to, void **result);
@@ -34,6 +37,5 @@ tsr_status tsr_cuda_array_upload(tsr_cuda_array **value, const tsr_view *view, i
 tsr_status tsr_cuda_array_count(tsr_cuda_array *value);
 /* A few bytes when what is queued on `compute` is done; waits. */
 tsr_status tsr_cuda_fetch_word(void *host, const void *device, size_t bytes);
-tsr_status tsr_cuda_array_fetch(tsr_cuda_array *value, tsr_result *result, int nthreads);
 
 #endif

@@ -15,13 +15,13 @@ static tsr_cuda_array *made[TSR_FUSION_MOST], *operands[TSR_FUSION_MOST][OPERAND
 static tsr_cuda_array *keep(tsr_cuda_array *v)
 {
     if (v)
-        atomic_fetch_add(&v->refs, 1);
+        tsr_cuda_contents_again(&v->contents);
     return v;
 }
 
 static void let_go(tsr_cuda_array *v)
 {
-    if (v && atomic_fetch_sub(&v->refs, 1) == 1)
+    if (v && atomic_fetch_sub(&v->contents.refs, 1) == 1)
         tsr_cuda_array_free(v);
 }
 
@@ -43,7 +43,7 @@ static void forget_all(void)
 
 static bool is_looked_at(int k)
 {
-    return atomic_load(&made[k]->refs) > 1;
+    return atomic_load(&made[k]->contents.refs) > 1;
 }
 
 void tsr_cuda_fusion_drop(void)

@@ -29,13 +29,13 @@ void tsr_cuda_entries_close(tsr_cuda_entries *e)
 
 /* ---- to the host ---- */
 
-tsr_status tsr_cuda_entries_fetch(const tsr_cuda_entries *e, tsr_result *result, int nthreads)
+tsr_status tsr_cuda_entries_download(const tsr_cuda_entries *e, tsr_download *to)
 {
     int64_t count = e->end - e->begin;
-    tsr_status status = tsr_cuda_fetch_array((char *)result->x + (size_t)e->begin * e->size, e->x, count, e->size, nthreads,
-                                             &result->bytes_moved);
+    tsr_status status = tsr_cuda_fetch_array((char *)to->x + (size_t)e->begin * e->size, e->x, count, e->size, to->nthreads,
+                                             &to->bytes_moved);
     if (status == TSR_OK)
-        status = tsr_cuda_fetch_presence(result->b + e->begin, e->present, count, nthreads, &result->nvals, &result->bytes_moved);
+        status = tsr_cuda_fetch_presence(to->b + e->begin, e->present, count, to->nthreads, &to->nvals, &to->bytes_moved);
     return status;
 }
 
@@ -50,7 +50,7 @@ static tsr_status open_first(tsr_cuda_entries *e, int64_t count, size_t size)
 }
 
 tsr_status tsr_cuda_entries_in_portions(int64_t count, size_t size, tsr_cuda_compute_entries compute, void *product,
-                                        tsr_result *result, int nthreads)
+                                        tsr_download *to)
 {
     tsr_cuda_entries e;
     tsr_status status = open_first(&e, count, size);
@@ -60,7 +60,7 @@ tsr_status tsr_cuda_entries_in_portions(int64_t count, size_t size, tsr_cuda_com
     for (; status == TSR_OK && e.begin < count; e.begin = e.end, e.end = e.end + portion < count ? e.end + portion : count) {
         status = compute(product, &e);
         if (status == TSR_OK)
-            status = tsr_cuda_entries_fetch(&e, result, nthreads);
+            status = tsr_cuda_entries_download(&e, to);
     }
     tsr_cuda_entries_close(&e);
     return status;

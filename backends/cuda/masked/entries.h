@@ -18,14 +18,14 @@ typedef struct tsr_cuda_entries {
 tsr_status tsr_cuda_entries_open(tsr_cuda_entries *e, int64_t begin, int64_t end, size_t size);
 void tsr_cuda_entries_close(tsr_cuda_entries *e);
 
-/* To their places in result->x and ->b, when what is queued on `compute` is done; nvals and bytes_moved grow. */
-tsr_status tsr_cuda_entries_fetch(const tsr_cuda_entries *e, tsr_result *result, int nthreads);
+/* To their places in to->x and ->b, when what is queued on `compute` is done; nvals and bytes_moved grow. */
+tsr_status tsr_cuda_entries_download(const tsr_cuda_entries *e, tsr_download *to);
 
 /* Queues the computation of e's entries on `compute`. */
 typedef tsr_status (*tsr_cuda_compute_entries)(void *product, const tsr_cuda_entries *e);
 
 /* All entries of a mask, in as few portions as memory allows. */
 tsr_status tsr_cuda_entries_in_portions(int64_t count, size_t size, tsr_cuda_compute_entries compute, void *product,
-                                        tsr_result *result, int nthreads);
+                                        tsr_download *to);
 
 #endif

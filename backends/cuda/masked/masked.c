@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/device/contents.h"
 #include "backends/cuda/operands/dense.h"
 #include "backends/cuda/masked/entries.h"
 
@@ -28,8 +29,8 @@ typedef struct masked {
 
 /* A result that stays on the device: all entries of a mask. */
 typedef struct staying {
+    tsr_cuda_contents contents;
     tsr_cuda_entries entries;
-    int nthreads;
 } staying;
 
 enum { STAYING_SHARE = 4 }; /* of the memory allowed, at most */
@@ -213,6 +214,20 @@ static tsr_status compute_and_count(masked *s, const tsr_cuda_entries *e, uint64
     return status == TSR_OK ? waited : status;
 }
 
+static tsr_status download(void *contents, tsr_download *to)
+{
+    const staying *kept = contents;
+    return tsr_cuda_entries_download(&kept->entries, to);
+}
+
+static void free_staying(void *contents)
+{
+    staying *kept = contents;
+    staying_bytes -= kept->entries.bytes;
+    tsr_cuda_entries_close(&kept->entries);
+    free(kept);
+}
+
 static tsr_status compute_and_stay(masked *s, tsr_result *result)
 {
     staying *kept = malloc(sizeof *kept);
@@ -228,31 +243,22 @@ static tsr_status compute_and_stay(masked *s, tsr_result *result)
         free(kept);
         return status;
     }
-    kept->nthreads = s->product.nthreads;
+    tsr_cuda_contents_start(&kept->contents, download, free_staying);
     staying_bytes += kept->entries.bytes;
     result->stays = kept;
     return TSR_OK;
 }
 
-void tsr_cuda_masked_forget(void *stays)
-{
-    staying *kept = stays;
-    staying_bytes -= kept->entries.bytes;
-    tsr_cuda_entries_close(&kept->entries);
-    free(kept);
-}
+/* ---- all of it ---- */
 
-tsr_status tsr_cuda_masked_fetch(void *stays, tsr_result *result)
+static tsr_status compute_portions(masked *s, tsr_cuda_compute_entries compute, tsr_result *result)
 {
-    staying *kept = stays;
-    result->nvals = result->bytes_moved = 0;
-    tsr_status status = tsr_cuda_entries_fetch(&kept->entries, result, kept->nthreads);
-    if (status != TSR_OK)
-        tsr_cuda_settle();
+    tsr_download to = {.nthreads = s->product.nthreads, .x = result->x, .b = result->b};
+    const tsr_status status = tsr_cuda_entries_in_portions(s->product.mask.nvals, tsr_type_size(s->product.semiring.type), compute, s, &to);
+    result->nvals = to.nvals;
+    result->bytes_moved += to.bytes_moved;
     return status;
 }
-
-/* ---- all of it ---- */
 
 static tsr_status run(masked *s, tsr_result *result)
 {
@@ -266,8 +272,7 @@ static tsr_status run(masked *s, tsr_result *result)
         status = open_sddmm(s);
     if (status != TSR_OK)
         return status;
-    return tsr_cuda_entries_in_portions(s->product.mask.nvals, tsr_type_size(s->product.semiring.type),
-                                        dots ? compute_dot : compute_sddmm, s, result, s->product.nthreads);
+    return compute_portions(s, dots ? compute_dot : compute_sddmm, result);
 }
 
 tsr_status tsr_cuda_masked_execute(const tsr_product *product, tsr_result *result)

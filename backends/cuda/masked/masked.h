@@ -19,11 +19,7 @@ bool tsr_cuda_masked_empty(const tsr_product *product);
 bool tsr_cuda_masked_held(const tsr_product *product);
 
 /* Computes the product.  Everything is done, or has failed and touches nothing any more, when it returns.  TSR_DECLINED: too
- * large for the memory allowed, or values of another type are needed. */
+ * large for the memory allowed, or values of another type are needed.  result->stays is contents. */
 tsr_status tsr_cuda_masked_execute(const tsr_product *product, tsr_result *result);
-
-/* A result that stays on the device (result->stays): download it, and forget it.  tsr_cuda.busy is held. */
-tsr_status tsr_cuda_masked_fetch(void *stays, tsr_result *result);
-void tsr_cuda_masked_forget(void *stays);
 
 #endif

@@ -83,7 +83,7 @@ void tsr_cuda_rows_free(tsr_cuda_rows *rows)
 /* ---- the way to the host ---- */
 
 typedef struct target {
-    const tsr_sparse_result *to;
+    const tsr_download *to;
     int64_t row, entries; /* of C, at which the arrays on the device begin */
     size_t size;          /* bytes of a value */
 } target;
@@ -118,15 +118,15 @@ static int64_t take_values(void *described, const void *staging, int64_t first, 
     return 0;
 }
 
-tsr_status tsr_cuda_rows_download(const tsr_cuda_rows *rows, int64_t entries, tsr_sparse_result *result, int nthreads)
+tsr_status tsr_cuda_rows_download(const tsr_cuda_rows *rows, int64_t entries, tsr_download *to)
 {
-    target t = {.to = result, .row = rows->first, .entries = entries, .size = rows->value_size};
+    target t = {.to = to, .row = rows->first, .entries = entries, .size = rows->value_size};
     const tsr_cuda_csr *c = &rows->csr;
-    int64_t *moved = &result->bytes_moved;
-    tsr_status status = tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, &t, nthreads, NULL, moved);
+    int64_t *moved = &to->bytes_moved;
+    tsr_status status = tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, &t, to->nthreads, NULL, moved);
     if (status == TSR_OK && c->nvals)
-        status = tsr_cuda_fetch(c->i, c->nvals, sizeof *c->i, take_indices, &t, nthreads, NULL, moved);
+        status = tsr_cuda_fetch(c->i, c->nvals, sizeof *c->i, take_indices, &t, to->nthreads, NULL, moved);
     if (status == TSR_OK && c->nvals && t.size)
-        status = tsr_cuda_fetch(c->x, c->nvals, t.size, take_values, &t, nthreads, NULL, moved);
+        status = tsr_cuda_fetch(c->x, c->nvals, t.size, take_values, &t, to->nthreads, NULL, moved);
     return status;
 }

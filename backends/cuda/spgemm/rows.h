@@ -18,7 +18,7 @@ typedef struct tsr_cuda_rows {
 tsr_status tsr_cuda_rows_compute(tsr_cuda_rows *rows, const tsr_cuda_spgemm *product);
 void tsr_cuda_rows_free(tsr_cuda_rows *rows);
 
-/* To their places in result: entries from number `entries` on.  The last offset, of what comes after all rows, is left out. */
-tsr_status tsr_cuda_rows_download(const tsr_cuda_rows *rows, int64_t entries, tsr_sparse_result *result, int nthreads);
+/* To their places: entries from number `entries` on.  The last offset, of what comes after all rows, is left out. */
+tsr_status tsr_cuda_rows_download(const tsr_cuda_rows *rows, int64_t entries, tsr_download *to);
 
 #endif

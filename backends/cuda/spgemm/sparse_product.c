@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-#include "backends/cuda/device/times.h"
+#include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/operands/sparse.h"
 #include "backends/cuda/spgemm/rows.h"
 
@@ -14,6 +14,7 @@ enum { A, B, OPERANDS, FIRST_PORTIONS = 8 };
 const tsr_kernel_row tsr_cuda_spgemm_kernel = {"spgemm", "spgemm", "spgemm", "any type and semiring; A and B sparse, without a mask", true};
 
 typedef struct sparse_product {
+    tsr_cuda_contents contents;
     tsr_product product; /* by row */
     bool pattern;
     tsr_cuda_operand operand[OPERANDS];
@@ -105,7 +106,7 @@ static bool may_be_smaller(tsr_status status, const tsr_cuda_rows *rows)
 }
 
 /* Rows that find no room are computed in two portions, as those after them. */
-static tsr_status download_portions(const sparse_product *s, tsr_sparse_result *result)
+static tsr_status download_portions(const sparse_product *s, tsr_download *to)
 {
     const int64_t m = s->product.m;
     int64_t step = (m + FIRST_PORTIONS - 1) / FIRST_PORTIONS, entries = 0;
@@ -119,7 +120,7 @@ static tsr_status download_portions(const sparse_product *s, tsr_sparse_result *
             continue;
         }
         if (status == TSR_OK)
-            status = tsr_cuda_rows_download(&rows, entries, result, s->product.nthreads);
+            status = tsr_cuda_rows_download(&rows, entries, to);
         first = rows.last;
         entries += rows.nvals;
         tsr_cuda_rows_free(&rows);
@@ -127,13 +128,18 @@ static tsr_status download_portions(const sparse_product *s, tsr_sparse_result *
     return status;
 }
 
-static tsr_status download_once(const sparse_product *s, tsr_sparse_result *result)
+static tsr_status download(void *contents, tsr_download *to)
 {
-    tsr_status status = s->c.csr.p ? tsr_cuda_rows_download(&s->c, 0, result, s->product.nthreads) : download_portions(s, result);
-    if (status != TSR_OK)
-        tsr_cuda_settle();
-    result->p[result->nvec] = s->c.nvals;
+    const sparse_product *s = contents;
+    const tsr_status status = s->c.csr.p ? tsr_cuda_rows_download(&s->c, 0, to) : download_portions(s, to);
+    to->p[to->nvec] = to->nvals = s->c.nvals;
     return status;
+}
+
+static void free_product(void *contents)
+{
+    leave(contents);
+    free(contents);
 }
 
 /* ---- what the engine calls ---- */
@@ -144,38 +150,27 @@ static bool supports(const tsr_product *p)
     return tsr_is_sparse_product(p) && sizes && p->a.nvals > 0 && p->b.nvals > 0 && tsr_monoid_fits(p->semiring) && tsr_values_fit(p);
 }
 
-static tsr_status begin(void **before)
-{
-    const tsr_status status = tsr_cuda_begin(before);
-    tsr_cuda.evicted = 0;
-    tsr_cuda_times_start();
-    return status;
-}
+typedef struct multiplying {
+    sparse_product *s;
+    tsr_sparse_result *result;
+} multiplying;
 
-static void end(void *before, tsr_sparse_result *result)
+static tsr_status run_multiply(void *arguments)
 {
-    tsr_cuda_times_stop();
-    result->evicted += tsr_cuda.evicted;
-    tsr_cuda_end(before);
+    multiplying *m = arguments;
+    return multiply_once(m->s, m->result);
 }
 
 static tsr_status multiply(void **c, const tsr_product *product, tsr_sparse_result *result)
 {
-    void *before;
     *c = NULL;
     sparse_product *s = tsr_cuda_alive() ? malloc(sizeof *s) : NULL;
     if (!s)
         return tsr_cuda_alive() ? TSR_OUT_OF_MEMORY : TSR_DECLINED;
     start(s, product);
     s->pattern = result->pattern;
-    tsr_status status = begin(&before);
-    if (status == TSR_OK)
-        status = multiply_once(s, result);
-    if (status == TSR_OUT_OF_MEMORY) { /* device memory may be short of what we account for: once more, alone */
-        tsr_cuda_evict_all();
-        status = multiply_once(s, result);
-    }
-    end(before, result);
+    tsr_cuda_contents_start(&s->contents, download, free_product);
+    const tsr_status status = tsr_cuda_alone(run_multiply, &(multiplying){s, result});
     result->nvals = s->c.nvals;
     result->kernel = tsr_cuda_spgemm_kernel.trace;
     if (status == TSR_OK)
@@ -185,27 +180,4 @@ static tsr_status multiply(void **c, const tsr_product *product, tsr_sparse_resu
     return status;
 }
 
-static tsr_status download(void *c, tsr_sparse_result *result)
-{
-    void *before;
-    if (!tsr_cuda_alive())
-        return TSR_INTERNAL_ERROR;
-    tsr_status status = begin(&before);
-    if (status == TSR_OK)
-        status = download_once(c, result);
-    end(before, result);
-    return status;
-}
-
-static void drop(void *c)
-{
-    void *before;
-    if (!tsr_cuda_alive())
-        return; /* in a forked child nothing is left to free */
-    (void)tsr_cuda_begin(&before);
-    leave(c);
-    tsr_cuda_end(before);
-    free(c);
-}
-
-const tsr_backend_sparse tsr_cuda_sparse_products = {.supports = supports, .multiply = multiply, .download = download, .drop = drop};
+const tsr_backend_sparse tsr_cuda_sparse_products = {.supports = supports, .multiply = multiply};

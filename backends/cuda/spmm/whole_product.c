@@ -165,10 +165,19 @@ static tsr_status compute(whole *r, bool presence_wanted, int64_t *moved)
 
 /* ---- where it goes ---- */
 
+static tsr_status download(tsr_cuda_array *c, tsr_result *result, int nthreads)
+{
+    tsr_download to = {.nthreads = nthreads, .x = result->x, .b = result->b};
+    const tsr_status status = tsr_cuda_array_download(c, &to);
+    result->nvals = to.nvals;
+    result->bytes_moved += to.bytes_moved;
+    return status;
+}
+
 tsr_status tsr_cuda_deliver(tsr_cuda_array **c, const tsr_product *product, tsr_result *result)
 {
     result->nvals = (*c)->nvals;
-    tsr_status status = result->may_stay ? TSR_OK : tsr_cuda_array_fetch(*c, result, product->nthreads);
+    tsr_status status = result->may_stay ? TSR_OK : download(*c, result, product->nthreads);
     if (status == TSR_OK && (result->may_stay || result->may_keep)) {
         result->stays = *c;
         *c = NULL;

@@ -254,12 +254,12 @@ static void lose(const absent *a)
     tsr_busy_add(TSR_BUSY_LOST);
 }
 
-static tsr_status fetch(absent *a, tsr_result *result)
+static tsr_status fetch(absent *a, tsr_download *to)
 {
     const tsr_backend *backend = tsr_device_array_about(a->value)->backend;
     tsr_pins_use(a->arrays.x, backend);
-    const int threads = tsr_context_threads();
-    return TSR_ATTEMPT(backend->arrays->download(tsr_device_array_kept(a->value), result, threads));
+    to->nthreads = tsr_context_threads();
+    return TSR_ATTEMPT(backend->contents->download(tsr_device_array_kept(a->value), to));
 }
 
 static void compact(absent *a)
@@ -304,9 +304,9 @@ static void download(void *closure)
     const double start = tsr_engine_clock_ms();
     const tsr_device_array_facts *facts = tsr_device_array_about(a->value);
     const int32_t control = tsr_contents_control(a->C);
-    tsr_result result = {.x = a->arrays.x, .b = facts->full ? NULL : a->arrays.b};
-    const bool fetched = fetch(a, &result) == TSR_OK;
-    tsr_handover *arrays = fetched ? form(a, control, result.nvals) : NULL;
+    tsr_download to = {.x = a->arrays.x, .b = facts->full ? NULL : a->arrays.b};
+    const bool fetched = fetch(a, &to) == TSR_OK;
+    tsr_handover *arrays = fetched ? form(a, control, to.nvals) : NULL;
     if (fetched && facts->iso && arrays->nvals > 0)
         tsr_arrays_unify(arrays, tsr_type_size(facts->type), &facts->one);
     if (!fetched || tsr_finish_dense(a->C, a->vector, facts->by_col, arrays, control) != GrB_SUCCESS)
@@ -315,7 +315,7 @@ static void download(void *closure)
         set_form(a->C, 0);
     if (tsr_device_array_first_use(a->value))
         tsr_placement_read(tsr_device_array_about(a->value)->origin);
-    tsr_contents_report_download(facts->backend, facts->type, tsr_device_array_places(a->value), result.bytes_moved, tsr_engine_clock_ms() - start);
+    tsr_contents_report_download(facts->backend, facts->type, tsr_device_array_places(a->value), to.bytes_moved, tsr_engine_clock_ms() - start);
     release(a);
 }
 
