@@ -6,7 +6,7 @@
 
 #include "src/engine/engine.h"
 #include "src/engine/operands.h"
-#include "src/policy/route.h"
+#include "src/policy/gpu_price.h"
 #include "src/policy/start_history.h"
 #include "src/policy/stay_history.h"
 #include "src/policy/timing_history.h"

@@ -6,7 +6,7 @@
 #include "src/engine/engine.h"
 #include "src/engine/operands.h"
 #include "src/engine/sparse_product.h"
-#include "src/policy/route.h"
+#include "src/policy/gpu_price.h"
 #include "src/policy/sparse_product.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"

@@ -2,19 +2,13 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/cost.h"
 
+#include "src/base/types.h"
 #include "src/policy/route.h"
 
-/* Rows of the coefficient tables: what the inner loop costs depends on the bytes of a value and on how well the
- * semiring vectorises. */
-static int width_class(tsr_type type)
-{
-    static const int bytes_log2[TSR_TYPE_COUNT] = {0, 0, 1, 2, 3, 0, 1, 2, 3, 2, 3};
-    return bytes_log2[type];
-}
-
+/* What the inner loop costs depends on it. */
 static double value_bytes(const tsr_features *f)
 {
-    return (double)(1 << width_class(f->semiring.type));
+    return (double)tsr_type_size(f->semiring.type);
 }
 
 static double outputs_ns(const tsr_features *f, double per_byte)
@@ -248,97 +242,16 @@ double tsr_predict_suitesparse_ms(const tsr_features *f)
     return ns_to_ms(ns, f) + c->start_ms;
 }
 
-/* ---- the GPU ---- */
+/* ---- beside the product ---- */
 
-/* One way across PCIe: as fast as the bus, or as the threads that stage. */
-static double transfer_ns(double bytes, const tsr_features *f, const tsr_cost_gpu *c)
+double tsr_predict_host_ms(const tsr_features *f, bool casts_a, bool finishes)
 {
-    double staged = c->stage_byte / (f->nthreads > 0 ? f->nthreads : 1);
-    return bytes * (staged > c->pcie_byte ? staged : c->pcie_byte);
-}
-
-static double dense_transfer_ns(double bytes, const tsr_features *f, const tsr_cost_gpu *c)
-{
-    return f->direct ? bytes * c->pcie_byte : transfer_ns(bytes, f, c);
-}
-
-static double gpu_a_ns(const tsr_features *f, const tsr_cost_gpu *c)
-{
-    double bytes = f->a_nnz * (4 + (f->a_pattern ? 0 : value_bytes(f))) + 8 * (f->a_by_col ? f->k : f->m);
-    double ns = transfer_ns(bytes, f, c) + f->a_nnz * (c->prepare_entry + (f->a_by_col ? c->flip_entry : 0));
-    return ns + f->a_nnz * c->narrow_entry / (f->nthreads > 0 ? f->nthreads : 1);
-}
-
-static double gpu_dense_ns(const tsr_features *f, const tsr_cost_gpu *c)
-{
-    double b_value = tsr_mul_reads_b(f->semiring.mul) ? value_bytes(f) : 0;
-    double b_bytes = f->b_sparse ? f->b_nnz * (4 + b_value) : f->k * f->n * (b_value + (f->b_bitmap ? 1 : 0));
-    double up = f->b_on_device ? 0 : dense_transfer_ns(b_bytes, f, c);
-    double down = f->c_stays ? 0 : dense_transfer_ns(f->m * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c);
-    return (up > down ? up : down) + c->unstaged_share * (up > down ? down : up);
-}
-
-/* More for each side that crosses the bus. */
-static double gpu_start_ms(const tsr_features *f, const tsr_cost_gpu *c)
-{
-    const bool up = f->op != TSR_OP_MASKED_DOT && !f->b_on_device, down = !f->c_stays;
-    return c->start_ms + c->crossing_ms * (up + down);
-}
-
-static double gpu_gemm_ns(const tsr_features *f, const tsr_cost_gpu *c)
-{
-    double up = ((f->a_array_on_device ? 0 : f->m) + (f->b_on_device ? 0 : f->n)) * f->k, down = f->c_stays ? 0 : f->m * f->n;
-    return dense_transfer_ns((up + down) * value_bytes(f), f, c) + tsr_work_of(f) * value_bytes(f) * c->gemm_byte;
-}
-
-static double gpu_product_ns(const tsr_features *f, const tsr_cost_gpu *c)
-{
-    if (f->a_full)
-        return gpu_gemm_ns(f, c);
-    double device = f->a_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->n) + outputs_ns(f, c->output_byte);
-    return device + gpu_dense_ns(f, c) + (f->a_on_device ? 0 : gpu_a_ns(f, c));
-}
-
-/* Bringing a sparse operand of a masked product there; the mask is a pattern. */
-static double gpu_operand_ns(double nnz, double vectors, bool values, const tsr_features *f, const tsr_cost_gpu *c)
-{
-    double narrow = nnz * c->narrow_entry / (f->nthreads > 0 ? f->nthreads : 1);
-    return narrow + transfer_ns(nnz * (4 + (values ? value_bytes(f) : 0)) + 8 * vectors, f, c);
-}
-
-static double gpu_masked_ns(const tsr_features *f, const tsr_cost_gpu *c)
-{
-    double down = transfer_ns(f->mask_nnz * (value_bytes(f) + 1), f, c);
-    double mask = f->a_on_device ? 0 : gpu_operand_ns(f->mask_nnz, f->m, false, f, c);
-    if (f->op == TSR_OP_SDDMM)
-        return down + mask + f->mask_nnz * (c->entry + c->gather_byte * value_bytes(f) * f->k) +
-               dense_transfer_ns(((f->a_array_on_device ? 0 : f->m) + (f->b_on_device ? 0 : f->n)) * f->k * value_bytes(f), f, c);
-    double device = tsr_work_of(f) * c->masked_step + f->mask_nnz * c->masked_entry;
-    if (f->a_on_device)
-        return down + device;
-    return down + mask + device + f->mask_nnz * c->masked_plan + gpu_operand_ns(f->a_nnz, f->m, !f->a_pattern, f, c) +
-           gpu_operand_ns(f->b_nnz, f->n, tsr_mul_reads_b(f->semiring.mul), f, c);
-}
-
-double tsr_predict_gpu_ms(const tsr_features *f)
-{
-    const tsr_cost_gpu *c = &tsr_cost_gpu_default;
-    const tsr_cost_cpu *host = &tsr_cost_cpu_default;
-    bool masked = tsr_is_masked(f->op);
-    double device = masked ? gpu_masked_ns(f, c) : gpu_product_ns(f, c);
-    double ns = f->a_cast && !f->a_on_device ? f->a_nnz * host->cast_entry : 0;
-    ns += f->b_cast ? f->b_nnz * host->cast_entry : 0;
-    if (f->c_stays && (f->finish_extra || f->accum_full))
-        device += 3 * outputs_ns(f, c->output_byte); /* T and C are read, C is written */
-    else
-        ns += (f->finish_extra ? outputs_ns(f, host->finish_byte) : 0) + (f->accum_full ? outputs_ns(f, host->add_byte) : 0);
-    return device * 1e-6 + ns_to_ms(ns, f) + gpu_start_ms(f, c);
-}
-
-double tsr_predict_download_ms(const tsr_features *f)
-{
-    const tsr_cost_gpu *c = &tsr_cost_gpu_default;
-    return dense_transfer_ns(f->k * f->n * (value_bytes(f) + (f->b_bitmap ? 1 : 0)), f, c) * 1e-6 + c->crossing_ms;
+    const tsr_cost_cpu *c = &tsr_cost_cpu_default;
+    double ns = f->a_cast && casts_a ? f->a_nnz * c->cast_entry : 0;
+    ns += f->b_cast ? f->b_nnz * c->cast_entry : 0;
+    if (finishes)
+        ns += (f->finish_extra ? outputs_ns(f, c->finish_byte) : 0) + (f->accum_full ? outputs_ns(f, c->add_byte) : 0);
+    return ns_to_ms(ns, f);
 }
 
 double tsr_predict_settle_ms(double places, int nthreads)

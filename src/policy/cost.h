@@ -1,4 +1,4 @@
-/* Coefficients of the cost model.  Times in ns of one thread; per byte, per entry or per multiply-add as named.
+/* Coefficients of the cost model of what the host computes; those of the GPU are the plug-in's (backends/cuda/price).  Times in ns of one thread; per byte, per entry or per multiply-add as named.
  * How they were measured: docs/routing.md.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_COST_H
@@ -56,23 +56,8 @@ typedef struct tsr_cost_memory {
     double sddmm_far;             /* spmm_cache */
 } tsr_cost_memory;
 
-/* The GPU: products whose dense operands are in host memory.  ns of the device, or of one host thread where it says so. */
-typedef struct tsr_cost_gpu {
-    double start_ms;            /* launches, a wait */
-    double crossing_ms;         /* more for each dense operand that crosses the bus: memory, staging, waits */
-    double pcie_byte;           /* one way, from or to pinned memory; both ways at once */
-    double stage_byte;          /* of a host thread: to or from pinned memory */
-    double unstaged_share;      /* of the shorter way that the longer one does not hide */
-    double narrow_entry;        /* of a host thread: staging one index of A */
-    double prepare_entry, flip_entry; /* row lists; turning or sorting A */
-    double gather_byte, entry, output_byte; /* the kernel */
-    double gemm_byte;           /* product of full matrices: per multiply-add and byte of a value */
-    double masked_step, masked_entry, masked_plan; /* masked products; the plan, per entry of the mask */
-} tsr_cost_gpu;
-
 extern const tsr_cost_cpu tsr_cost_cpu_default;
 extern const tsr_cost_memory tsr_cost_memory_default;
-extern const tsr_cost_gpu tsr_cost_gpu_default;
 extern const tsr_cost_suitesparse tsr_cost_suitesparse_default;
 
 #endif

@@ -1,4 +1,4 @@
-/* Default coefficients: an x86-64 server core of 2021 with AVX2; an H200 on PCIe 5.
+/* Default coefficients: an x86-64 server core of 2021 with AVX2.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/cost.h"
 
@@ -22,17 +22,6 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
 const tsr_cost_memory tsr_cost_memory_default = {
     .line = 64, .spmm_cache = 8 << 20, .spmm_far = 2.2, .spmv_cache = 512 << 10, .spmv_far = 1.9, .sddmm_far = 1.7,
     .index_cache = 32 << 20, .gather_cache = 2 << 20,
-};
-
-/* Pinned copies run at 55 GB/s each way, rows of B are gathered at 4.5 to 10 TB/s; the host's part is from bench_plugin with 8 and 16
- * threads on R-MAT 20's sizes, 2026-11-21. */
-const tsr_cost_gpu tsr_cost_gpu_default = {
-    .start_ms = 0.05, .crossing_ms = 0.375,
-    .pcie_byte = 0.018, .stage_byte = 0.6, .unstaged_share = 0.3,
-    .narrow_entry = 1.0, .prepare_entry = 0.01, .flip_entry = 0.08,
-    .gather_byte = 0.0002, .entry = 0.008, .output_byte = 0.0005,
-    .gemm_byte = 0.00001,
-    .masked_step = 0.0006, .masked_entry = 0.2, .masked_plan = 0.25,
 };
 
 const tsr_cost_suitesparse tsr_cost_suitesparse_default = {

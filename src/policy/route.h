@@ -50,8 +50,8 @@ double tsr_merge_steps(double left, double right);
 
 double tsr_predict_cpu_ms(const tsr_features *f);         /* our CPU kernels, without building anything */
 double tsr_predict_suitesparse_ms(const tsr_features *f); /* the real library on the same threads */
-double tsr_predict_gpu_ms(const tsr_features *f);         /* B and C across PCIe, and A unless a_on_device */
-double tsr_predict_download_ms(const tsr_features *f);        /* B, which only the GPU has, is downloaded for another route */
+/* What threads of the host do beside a product of another place: casts, of A unless it need not be, and C<M> accum= T. */
+double tsr_predict_host_ms(const tsr_features *f, bool casts_a, bool finishes);
 double tsr_predict_settle_ms(double places, int nthreads); /* empty ones of a bitmap are made */
 double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, int nthreads);
 double tsr_work_of(const tsr_features *f);                /* multiply-adds, or a cheap bound */
@@ -68,9 +68,6 @@ bool tsr_few_vectors(double nrows, double ncols);
 
 /* The GPU is considered only for a product that would take longer than this without. */
 #define TSR_GPU_LEAST_MS 0.5
-
-/* Once per process: the driver is loaded, the device opened, staging memory made. */
-#define TSR_GPU_START_MS 250.0
 
 /* Searches of less work are left to SuiteSparse without looking at a clock. */
 #define TSR_OBSERVED_LEAST 1e6

@@ -22,10 +22,11 @@ typedef struct tsr_sparse_product_features {
  * own product need not do. */
 bool tsr_sparse_product_is_small(double work, double nvals);
 
-/* Predicted, C being unmasked and downloaded in the end. */
+/* Predicted, C being unmasked.  gpu_price.h has the GPU's. */
 double tsr_sparse_product_suitesparse_ms(const tsr_sparse_product_features *f);
 double tsr_sparse_product_cpu_ms(const tsr_sparse_product_features *f);
-double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f);
+
+double tsr_sparse_product_entries(const tsr_sparse_product_features *f); /* of C */
 
 /* NULL: ours, on the host.  Otherwise why SuiteSparse's is taken (static text). */
 const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f);

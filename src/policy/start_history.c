@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "src/policy/route.h"
+#include "src/policy/gpu_price.h"
 
 tsr_start tsr_start_pays(double gain_ms, double expected_calls)
 {

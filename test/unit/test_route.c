@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/policy/route.h"
-#include "src/policy/sparse_product.h"
+#include "src/policy/gpu_price.h"
 
 static tsr_features base(tsr_op op)
 {

@@ -12,7 +12,7 @@
 #include "backends/cpu/cpu.h"
 #include "src/engine/engine.h"
 #include "src/runtime/backends.h"
-#include "src/policy/cost.h"
+#include "src/policy/gpu_price.h"
 #include "tools/tessera/tool.h"
 
 #define BY_FORMAT(format) {"gpu:" format, TSR_BENCH_GPU, format},
@@ -268,7 +268,7 @@ static double bound_ms(const tsr_bench_machine *machine, const tsr_bench_route *
     const tsr_product *p = &c->product;
     double size = (double)tsr_type_size(p->semiring.type), down = size * (double)c->noutputs;
     double up = c->op == TSR_BENCH_TRIANGLES ? 0 : size * (double)p->b.nvals + (c->op == TSR_BENCH_SDDMM ? size * (double)p->a.nvals : 0);
-    return (up > down ? up : down) * tsr_cost_gpu_default.pcie_byte * 1e-6;
+    return tsr_gpu_crossing_ms(up, down);
 }
 
 void tsr_bench_measure(tsr_bench_result *out, const tsr_bench_machine *machine, const tsr_bench_route *route, const tsr_bench_case *c,

@@ -7,7 +7,7 @@
 
 #include "src/runtime/model_file.h"
 #include "src/policy/forms.h"
-#include "src/policy/route.h"
+#include "src/policy/gpu_price.h"
 #include "tools/tessera/inspect.h"
 #include "tools/tessera/matrix_file.h"
 #include "tools/tessera/tool.h"

@@ -4,7 +4,7 @@
 
 #include "backends/cuda/operands/order.h"
 #include "backends/cuda/spmm/matrix_statistics.h"
-#include "src/policy/cost.h"
+#include "src/policy/gpu_price.h"
 
 /* Share of a CSR product that another order of rows is hoped to spare. */
 static const double order_gain = 0.3;
@@ -17,12 +17,12 @@ double tsr_cuda_csr_ms(const tsr_cuda_sparse *a, tsr_cuda_math math, int64_t n)
     return ms[TSR_GPU_CSR] > 0 ? ms[TSR_GPU_CSR] : 0;
 }
 
-/* B and C across the bus, both ways at once. */
+/* B and C. */
 static double transfer_ms(const tsr_product *p)
 {
     double size = (double)tsr_type_size(p->semiring.type), n = (double)p->n;
     double up = p->b_value || p->b.iso ? 0 : (double)p->k * n * size, down = p->b_value ? 0 : (double)p->m * n * size;
-    return (up > down ? up : down) * tsr_cost_gpu_default.pcie_byte * 1e-6;
+    return tsr_gpu_crossing_ms(up, down);
 }
 
 /* EXACT on Tensor Cores errs about as much as adding six products one by one in FP32: too much for shorter rows. */
