@@ -97,12 +97,12 @@ tsr_status tsr_ref_push(const tsr_push *push, int64_t work, tsr_few *result); /*
 
 /* ---- T<M> = U A' with A held by row and U a bitmap: every place that the mask lets pass is a dot (pull) ---- */
 
-/* Vectors that one pull of sums may have. */
+/* Vectors that one pull may have. */
 #define TSR_PULL_MOST 8
 
 /* As tsr_push, but u is a bitmap or full and vector j of `a` is column j of the product's right operand: n vectors of length k.  Entry j of
- * vector r of the result is at [r n + j] of b and x, of semiring.result.  One vector where any product will do, up to TSR_PULL_MOST where
- * products are U's values.  Returns nvals, or a negative number where it declines. */
+ * vector r of the result is at [r n + j] of b and x, of semiring.result.  Products are U's values, every one counts.  Returns nvals, or a negative
+ * number where it declines. */
 int64_t tsr_cpu_pull(const tsr_push *pull, int8_t *b, void *x);
 int64_t tsr_ref_pull(const tsr_push *pull, int8_t *b, void *x);
 

@@ -83,7 +83,7 @@ static const tsr_cpu_kernel table[] = {
 static const tsr_kernel_row others[] = {
     {"spgemm", "spgemm", "spgemm", ANY "A and B sparse, without a mask", true},
     {"vxm", "push", "push", ANY "few sparse vectors, A by row, any mask", true},
-    {"vxm", "pull", "pull", ANY "few full or bitmap vectors, A by column, a mask", true},
+    {"vxm", "pull", "pull", "any type and monoid; few full or bitmap vectors, A by column, only their values count", true},
     {"elementwise", "few", "few", "any type and operator; few sparse vectors", true},
     {"elementwise", "step", "step", "any type and operator; full and bitmap", true},
     {"elementwise", "softmax", "softmax", "FP32 and FP64; rows of a sparse matrix", true},

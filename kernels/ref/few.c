@@ -114,9 +114,9 @@ int64_t tsr_ref_pull(const tsr_push *p, int8_t *b, void *x)
         for (int64_t e = tsr_push_start(p, j); passes(p, r, j) && e < tsr_push_start(p, j + 1); e++) {
             const int64_t k = tsr_push_at(p->a.i, e, tsr_push_is_narrow(p)), of_u = find(&p->u, r, k);
             if (of_u >= 0)
-                join(p, &sum, &any, p->pattern ? (tsr_value){0} : product(p, r, k, j, of_u, e));
+                join(p, &sum, &any, product(p, r, k, j, of_u, e));
         }
-        if (any && !p->pattern)
+        if (any)
             tsr_value_store(p->semiring.result, x, at, sum);
         b[at] = any;
         nvals += any;

@@ -1,4 +1,4 @@
-/* Products of few sparse vectors: C<M> = U A entry by entry of U (push), or place by place of C with U a bitmap or full (pull).
+/* Products of few sparse vectors: C<M> = U A entry by entry of U (push), or place by place of C with U several vectors, bitmap or full (pull).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/push_product.h"
 
@@ -34,7 +34,7 @@ static bool held_by_row(bool *by_row, GrB_Matrix A)
     return format == GxB_BY_ROW || format == GxB_BY_COL;
 }
 
-/* The right operand lies by row for a push, by column for a pull. */
+/* The right operand lies by row for a push, by column for a pull.  One vector SuiteSparse pulls sooner. */
 static bool orient(push_call *h)
 {
     const tsr_arguments *c = h->c;
@@ -47,8 +47,7 @@ static bool orient(push_call *h)
         h->pull = by_row == h->mod.tran1;
         return !h->mod.tran0;
     }
-    h->pull = c->flip ? by_row == h->mod.tran1 : by_row != h->mod.tran0;
-    return !h->pull || TSR_PULL_PAYS || tsr_config_forces_cpu();
+    return c->flip ? by_row != h->mod.tran1 : by_row == h->mod.tran0;
 }
 
 static bool is_distinct(const push_call *h)
@@ -62,7 +61,7 @@ static bool has_forms(const push_call *h)
 {
     const int32_t u = tsr_match_sparsity(h->u_handle), m = tsr_match_sparsity(h->c->M);
     if (h->pull)
-        return (u & (GxB_BITMAP | GxB_FULL)) && !(m & (h->c->vector ? GxB_SPARSE | GxB_HYPERSPARSE : GxB_HYPERSPARSE));
+        return (u & (GxB_BITMAP | GxB_FULL)) && m != GxB_HYPERSPARSE;
     return u == GxB_SPARSE && m != GxB_HYPERSPARSE;
 }
 
@@ -79,7 +78,7 @@ static bool look_at_target(push_call *h)
 static bool fits_lanes(const push_call *h)
 {
     const tsr_view *u = &h->u.view;
-    return !h->pull || h->c->vector || (u->nvec > 1 && u->nvec <= TSR_PULL_MOST && (h->p.semiring.add == TSR_REDUCE_PLUS || !u->iso));
+    return !h->pull || (u->nvec > 1 && u->nvec <= TSR_PULL_MOST && (h->p.semiring.add == TSR_REDUCE_PLUS || !u->iso));
 }
 
 static bool look_at_vectors(push_call *h)
@@ -168,11 +167,11 @@ static bool is_short(const push_call *h)
     return info != GrB_SUCCESS || (length < TSR_FEW_LEAST && !tsr_config_forces_cpu());
 }
 
-/* A pull of several vectors is one of sums of their values. */
+/* A pull adds up values of the vectors. */
 static bool fits_pull(const push_call *h)
 {
     const tsr_push_semiring *s = &h->p.semiring;
-    return !h->pull || h->c->vector || (s->add != TSR_REDUCE_ANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s));
+    return !h->pull || (s->add != TSR_REDUCE_ANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s));
 }
 
 static bool match(push_call *h)
@@ -264,10 +263,8 @@ static bool push(GrB_Info *info, push_call *h)
 static bool pull(GrB_Info *info, push_call *h)
 {
     const double start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0;
-    const bool vector = h->c->vector;
     const int64_t n = h->old.view.vlen * h->u.view.nvec;
     tsr_handover arrays;
-    find_one(h);
     complete(h);
     h->work = tsr_engine_pull_work(&h->p);
     if (h->work < 0 || !tsr_arrays_dense(&arrays, &tsr_door_memory, n, h->p.semiring.result, true))
@@ -278,11 +275,9 @@ static bool pull(GrB_Info *info, push_call *h)
         return false;
     }
     tsr_arrays_count(&arrays, nvals, n);
-    if (h->iso)
-        tsr_arrays_unify(&arrays, tsr_type_size(h->p.semiring.result), &h->one);
     if (is_target(h))
         TSR_HOOK_WRITE(h->c->C);
-    *info = tsr_finish_conforming(h->c->C, vector, vector, &arrays);
+    *info = tsr_finish_conforming(h->c->C, false, false, &arrays);
     tsr_arrays_free(&arrays);
     report(h, "cpu:pull", nvals, start);
     return true;

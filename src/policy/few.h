@@ -18,9 +18,6 @@ typedef struct tsr_push_features {
     int nthreads;    /* allowed */
 } tsr_push_features;
 
-/* SuiteSparse (7.4.0, one thread, 16,384 places, any_secondi) pulls one vector in 130 microseconds, ours takes 170. */
-#define TSR_PULL_PAYS false
-
 typedef struct tsr_pull_features {
     int64_t work;    /* multiply-adds, were there an entry at every place of the vectors */
     int64_t places;  /* of the result */

@@ -1,145 +1,198 @@
-/* A bitmap times the rows of a matrix (pull).  For monoids that take any product: each row ends at its first entry that meets one.
+/* Few dense vectors, present or not at each place, times the rows of a matrix, where every product counts and is a value of the vector: the
+ * vectors lie side by side, so that an entry of A is read once for all of them (pull).
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <string.h>
 
 #include "kernels/cpu/sparse/gate.h"
 #include "kernels/cpu/sparse/products.h"
-#include "kernels/cpu/sparse/pull_sums.h"
 #include "kernels/cpu/sparse/scratch.h"
 
-enum { SOME = TSR_PRODUCTS, ROWS = 1024 };
+/* As a macro, bool would be expanded before it is pasted into a name. */
+#undef bool
+typedef _Bool bool;
 
-/* Rows [first, last), whose results are listed before their values are computed. */
-typedef struct span {
+enum { FEW = 4, MANY = TSR_PULL_MOST, ROWS = 512, AHEAD = 24 };
+
+/* The operands side by side: element r of place k at [k * lanes + r], the monoid's identity where none is present; bit r of present[k] and
+ * open[j]: vector r has one, the mask lets its place j pass. */
+typedef struct bundle {
     const tsr_push *p;
-    const uint64_t *bits; /* of u; NULL: full */
-    int64_t i[SOME], from[SOME], at[SOME];
-    int64_t count, total;
+    int64_t lanes;
+    void *u;
+    uint8_t *present, *open;
     int8_t *b;
-    char *x;
-} span;
+    void *x;
+} bundle;
 
-/* A mask of two arrays, or of wide values. */
-static bool is_open(const tsr_push *p, int64_t j)
+/* ---- what passes ---- */
+
+static void open_listed(const bundle *w, int64_t r)
 {
-    const tsr_view *m = p->mask;
-    return ((!m->b || m->b[j]) && tsr_is_true(m, j)) != p->mask_complement;
+    const tsr_view *m = w->p->mask;
+    const bool valued = tsr_mask_has_values(w->p);
+    const uint8_t bit = (uint8_t)(1U << r);
+    const int64_t *i = m->i;
+    for (int64_t t = m->p[r]; t < m->p[r + 1]; t++)
+        if (!valued || tsr_is_true(m, t))
+            w->open[i[t]] ^= bit;
 }
 
-static void flush(span *w)
+static void open_dense(const bundle *w, int64_t r)
 {
-    const tsr_push *p = w->p;
-    const size_t size = tsr_type_size(p->semiring.result);
-    uint64_t x[SOME];
-    w->total += w->count;
-    tsr_products_list(x, p, 0, w->i, w->from, w->at, w->count);
-    tsr_put(w->x, x, w->i, w->count, size);
-    w->count = 0;
-}
-
-static inline bool is_set(const uint64_t *bits, int64_t k)
-{
-    return bits[(uint64_t)k / 64] >> ((uint64_t)k % 64) & 1;
-}
-
-enum { LIST, NARROW, WIDE, NOTHING }; /* what is written of each entry: it is listed, its k, nothing */
-
-static inline __attribute__((always_inline)) void pull_so_in(span *w, int64_t first, int64_t last, const int what,
-                                                             const bool narrow)
-{
-    const tsr_push *p = w->p;
-    const tsr_gate gate = tsr_gate_of(p, 0);
-    const void *restrict starts = p->starts, *restrict indices = p->a.i;
-    const uint64_t *restrict bits = w->bits;
-    int32_t *positions = (int32_t *)w->x;
-    int64_t *wide_positions = (int64_t *)w->x;
-    const int64_t offset = p->semiring.offset;
-    for (int64_t j = first; j < last; j++) {
-        int64_t e = tsr_push_at(starts, j, narrow), end = tsr_push_at(starts, j + 1, narrow);
-        const bool open = gate.later ? is_open(p, j) : (gate.open[j & gate.all] != 0) != gate.closed;
-        if (open && bits)
-            while (e < end && !is_set(bits, tsr_push_at(indices, e, narrow)))
-                e++;
-        const bool found = open && e < end;
-        w->b[j] = found;
-        if (!found)
-            continue;
-        const int64_t k = tsr_push_at(indices, e, narrow);
-        if (what != LIST) {
-            w->total++;
-            if (what == NARROW)
-                positions[j] = (int32_t)(k + offset);
-            if (what == WIDE)
-                wide_positions[j] = k + offset;
-            continue;
-        }
-        w->i[w->count] = j;
-        w->from[w->count] = k;
-        w->at[w->count++] = e;
-        if (w->count == SOME)
-            flush(w);
+    const tsr_view *m = w->p->mask;
+    const tsr_gate gate = tsr_gate_of(w->p, r);
+    const int64_t n = w->p->a.nvec;
+    uint8_t *restrict open = w->open;
+    for (int64_t j = 0; j < n && !gate.later; j++)
+        open[j] |= (uint8_t)(((gate.open[j & gate.all] != 0) != gate.closed) << r);
+    for (int64_t j = 0; j < n && gate.later; j++) {
+        const int64_t at = r * m->ld + j;
+        open[j] |= (uint8_t)((((!m->b || m->b[at]) && tsr_is_true(m, at)) != w->p->mask_complement) << r);
     }
 }
 
-static inline __attribute__((always_inline)) void pull_so(span *w, int64_t first, int64_t last, const int what)
-{
-    if (tsr_push_is_narrow(w->p))
-        pull_so_in(w, first, last, what, true);
-    else
-        pull_so_in(w, first, last, what, false);
-}
-
-static void pull_rows(span *w, int64_t first, int64_t last)
+static void open_places(const bundle *w)
 {
     const tsr_push *p = w->p;
-    const bool middle = p->semiring.factor == TSR_FACTOR_MIDDLE;
-    if (p->pattern)
-        pull_so(w, first, last, NOTHING);
-    else if (middle && p->semiring.result == TSR_INT32)
-        pull_so(w, first, last, NARROW);
-    else if (middle)
-        pull_so(w, first, last, WIDE);
-    else
-        pull_so(w, first, last, LIST);
+    const bool listed = tsr_is_listed(p);
+    memset(w->open, listed && p->mask_complement ? (1 << p->u.nvec) - 1 : 0, (size_t)p->a.nvec);
+    for (int64_t r = 0; r < p->u.nvec; r++)
+        (listed ? open_listed : open_dense)(w, r);
 }
 
-static void pack_bits(uint64_t *bits, const int8_t *b, int64_t n)
-{
-    for (int64_t first = 0; first < n; first += 64) {
-        uint64_t word = 0;
-        for (int64_t k = first; k < n && k < first + 64; k++)
-            word |= (uint64_t)(b[k] != 0) << (k - first);
-        bits[first / 64] = word;
+/* ---- sums ---- */
+
+typedef struct monoid {
+    void (*lay)(const bundle *w);
+    int64_t (*pull)(const bundle *w, int64_t first, int64_t last);
+} monoid;
+
+/* `none` joins any x to x, bit for bit: zero with a sign, NaN for extremes. */
+#define PULL(name, type, none, join)                                                                                             \
+    static void lay_##name##_##type(const bundle *w)                                                                             \
+    {                                                                                                                            \
+        const tsr_view *v = &w->p->u;                                                                                            \
+        const tsr_c_##type *restrict x = v->x;                                                                                   \
+        tsr_c_##type *restrict u = w->u;                                                                                         \
+        const int64_t lanes = w->lanes;                                                                                          \
+        for (int64_t k = 0; k < v->vlen; k++) {                                                                                  \
+            uint8_t present = 0;                                                                                                 \
+            for (int64_t r = 0; r < lanes; r++) {                                                                                \
+                const int64_t at = r * v->ld + k;                                                                                \
+                const bool on = r < v->nvec && (!v->b || v->b[at]);                                                              \
+                u[k * lanes + r] = on ? x[v->iso ? 0 : at] : (tsr_c_##type)(none);                                               \
+                present |= (uint8_t)(on << r);                                                                                   \
+            }                                                                                                                    \
+            w->present[k] = present;                                                                                             \
+        }                                                                                                                        \
+    }                                                                                                                            \
+    static inline __attribute__((always_inline)) int64_t name##_lanes_##type(const bundle *w, int64_t first, int64_t last,       \
+                                                                             const int64_t lanes, const bool narrow)             \
+    {                                                                                                                            \
+        const void *restrict starts = w->p->starts, *restrict indices = w->p->a.i;                                               \
+        const int64_t n = w->p->a.nvec, nvec = w->p->u.nvec, end = tsr_push_at(starts, n, narrow);                               \
+        const tsr_c_##type *restrict u = w->u;                                                                                   \
+        const uint8_t *restrict present = w->present;                                                                            \
+        tsr_c_##type *restrict z = w->x;                                                                                         \
+        int64_t total = 0;                                                                                                       \
+        for (int64_t j = first; j < last; j++) {                                                                                 \
+            tsr_c_##type sum[MANY];                                                                                              \
+            uint8_t found = 0;                                                                                                   \
+            for (int64_t r = 0; r < lanes; r++)                                                                                  \
+                sum[r] = (tsr_c_##type)(none);                                                                                   \
+            const int64_t stop = tsr_push_at(starts, j + 1, narrow);                                                             \
+            for (int64_t e = tsr_push_at(starts, j, narrow); w->open[j] && e < stop; e++) {                                      \
+                const int64_t k = tsr_push_at(indices, e, narrow);                                                               \
+                __builtin_prefetch(&u[tsr_push_at(indices, e + AHEAD < end ? e + AHEAD : e, narrow) * lanes]);                   \
+                found |= present[k];                                                                                             \
+                for (int64_t r = 0; r < lanes; r++) {                                                                            \
+                    const tsr_c_##type x = sum[r], y = u[k * lanes + r];                                                         \
+                    sum[r] = (tsr_c_##type)(join);                                                                               \
+                }                                                                                                                \
+            }                                                                                                                    \
+            found &= w->open[j];                                                                                                 \
+            for (int64_t r = 0; r < nvec; r++) {                                                                                 \
+                const bool on = found >> r & 1;                                                                                  \
+                w->b[r * n + j] = on;                                                                                            \
+                total += on;                                                                                                     \
+                if (on)                                                                                                          \
+                    z[r * n + j] = sum[r];                                                                                       \
+            }                                                                                                                    \
+        }                                                                                                                        \
+        return total;                                                                                                            \
+    }                                                                                                                            \
+    static int64_t pull_##name##_##type(const bundle *w, int64_t first, int64_t last)                                            \
+    {                                                                                                                            \
+        if (tsr_push_is_narrow(w->p))                                                                                            \
+            return w->lanes == FEW ? name##_lanes_##type(w, first, last, FEW, true)                                              \
+                                   : name##_lanes_##type(w, first, last, MANY, true);                                            \
+        return w->lanes == FEW ? name##_lanes_##type(w, first, last, FEW, false)                                                 \
+                               : name##_lanes_##type(w, first, last, MANY, false);                                               \
     }
+#define PULL_NUMBERS(type, zero, extreme_min, extreme_max)    \
+    PULL(plus, type, zero, tsr_add_plus_##type(x, y))         \
+    PULL(times, type, 1, tsr_mul_times_##type(x, y))          \
+    PULL(min, type, extreme_min, tsr_add_min_##type(x, y))    \
+    PULL(max, type, extreme_max, tsr_add_max_##type(x, y))
+PULL_NUMBERS(int8, 0, INT8_MAX, INT8_MIN)
+PULL_NUMBERS(int16, 0, INT16_MAX, INT16_MIN)
+PULL_NUMBERS(int32, 0, INT32_MAX, INT32_MIN)
+PULL_NUMBERS(int64, 0, INT64_MAX, INT64_MIN)
+PULL_NUMBERS(uint8, 0, UINT8_MAX, 0)
+PULL_NUMBERS(uint16, 0, UINT16_MAX, 0)
+PULL_NUMBERS(uint32, 0, UINT32_MAX, 0)
+PULL_NUMBERS(uint64, 0, UINT64_MAX, 0)
+PULL_NUMBERS(fp32, -0.0F, NAN, NAN)
+PULL_NUMBERS(fp64, -0.0, NAN, NAN)
+PULL(lor, bool, 0, x | y)
+PULL(land, bool, 1, x & y)
+PULL(lxor, bool, 0, x ^ y)
+PULL(eq, bool, 1, x == y)
+
+#define MONOID(name, type) ((monoid){lay_##name##_##type, pull_##name##_##type})
+
+static monoid find_monoid(const tsr_push_semiring *s)
+{
+    TSR_RETURN_OF_MONOID(s->result, s->add, MONOID)
+    return (monoid){NULL, NULL};
 }
 
-static int64_t pull_any(const tsr_push *p, int8_t *b, void *x)
+/* ---- the call ---- */
+
+static bool takes(const tsr_push *p)
 {
-    const bool takes = p->u.nvec == 1 && p->a.format == TSR_SPARSE && !tsr_is_compressed(&p->u) &&
-                       !(p->mask && tsr_is_compressed(p->mask));
-    tsr_scratch *s = takes ? tsr_scratch_get(p->a.vlen / 64 + 8, 0) : NULL;
+    const tsr_push_semiring *s = &p->semiring;
+    const bool mask = !p->mask || p->mask->format != TSR_HYPERSPARSE;
+    return mask && !p->pattern && p->u.nvec <= MANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s) && s->type == s->result &&
+           p->a.format == TSR_SPARSE && !tsr_is_compressed(&p->u) && find_monoid(s).pull;
+}
+
+/* In the memory that the thread keeps: elements of up to 8 bytes, then the bytes of places. */
+static bool reserve(bundle *w)
+{
+    const int64_t elements = w->p->u.vlen * w->lanes, bytes = w->p->u.vlen + w->p->a.nvec;
+    tsr_scratch *s = tsr_scratch_get(elements + bytes / 8 + 1, 0);
     if (!s)
-        return -1;
-    if (p->u.b)
-        pack_bits(s->sums, p->u.b, p->a.vlen);
-    const uint64_t *bits = p->u.b ? s->sums : NULL;
-    int64_t total = 0;
-#pragma omp parallel for num_threads(p->nthreads) schedule(dynamic, 1) reduction(+ : total) if (p->nthreads > 1)
-    for (int64_t first = 0; first < p->a.nvec; first += ROWS) {
-        span w;
-        w.p = p;
-        w.bits = bits;
-        w.b = b;
-        w.x = x;
-        w.count = w.total = 0;
-        pull_rows(&w, first, first + ROWS < p->a.nvec ? first + ROWS : p->a.nvec);
-        flush(&w);
-        total += w.total;
-    }
-    return total;
+        return false;
+    w->u = s->sums;
+    w->present = (uint8_t *)s->sums + elements * 8;
+    w->open = w->present + w->p->u.vlen;
+    return true;
 }
 
 int64_t tsr_cpu_pull(const tsr_push *p, int8_t *b, void *x)
 {
-    return p->pattern || p->semiring.add == TSR_REDUCE_ANY ? pull_any(p, b, x) : tsr_cpu_pull_sums(p, b, x);
+    bundle w = {.p = p, .lanes = p->u.nvec <= FEW ? FEW : MANY, .b = b, .x = x};
+    if (!takes(p) || !reserve(&w))
+        return -1;
+    const monoid m = find_monoid(&p->semiring);
+    const int64_t n = p->a.nvec;
+    int64_t total = 0;
+    open_places(&w);
+    m.lay(&w);
+#pragma omp parallel for num_threads(p->nthreads) schedule(dynamic, 1) reduction(+ : total) if (p->nthreads > 1)
+    for (int64_t first = 0; first < n; first += ROWS)
+        total += m.pull(&w, first, first + ROWS < n ? first + ROWS : n);
+    return total;
 }
