@@ -340,7 +340,7 @@ int main(int argc, char **argv)
     int failed = 0;
     for (int64_t k = 0; k < cases; k++, seed++) {
         state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-        const int which = (int)(k % 4);
+        const int which = (int)(k % (int64_t)(sizeof checks / sizeof *checks));
         state = (seed - (uint64_t)which) * UINT64_C(0x9e3779b97f4a7c15) + 1 + (uint64_t)which;
         below(2);
         if (checks[which]())
