@@ -42,6 +42,8 @@ tsr_settlement tsr_settle_update(tsr_call *call, tsr_status *status);
 
 /* Is the result iso, as it would be with SuiteSparse?  Then *one is its value in C's type.  C is as before the call. */
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e);
+/* Of C<M, replace> = T into a full C: SuiteSparse clears C first unless it may become a bitmap. */
+bool tsr_elementwise_clears_full(const tsr_elementwise *e);
 /* Are the entries that a selection by value keeps all the same?  y: of its second operand. */
 bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y);
 bool tsr_object_iso(const tsr_object *object);

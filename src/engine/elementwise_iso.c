@@ -112,8 +112,7 @@ static bool few(const tsr_elementwise *e, const tsr_object *c)
     return count >= 0 && e->door->holds_sparse(e->given.C, count, (double)c->view.nvals);
 }
 
-/* C<M, replace> = T: SuiteSparse clears C first unless that is a bitmap, or full and may become one. */
-static bool is_cleared(const tsr_elementwise *e)
+bool tsr_elementwise_clears_full(const tsr_elementwise *e)
 {
     return e->door->form(e->given.C) == 1u << TSR_FULL && !e->door->may_be_bitmap(e->given.C);
 }
@@ -144,7 +143,7 @@ static bool stays_iso(const tsr_elementwise *e, const tsr_object *old, uint64_t 
     const tsr_arguments *given = &e->given;
     const constant c = constant_of(old);
     if (entries(old) != 0)
-        return fits(e, &c, t) || (!given->accum && e->mod.replace && (!is_dense(e, old) || masks_t(e) || is_cleared(e)));
+        return fits(e, &c, t) || (!given->accum && e->mod.replace && (!is_dense(e, old) || masks_t(e) || tsr_elementwise_clears_full(e)));
     return !given->accum || (!old->array && old->view.iso) || !(e->assigns || is_dense(e, old));
 }
 

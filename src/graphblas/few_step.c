@@ -155,6 +155,18 @@ static bool see(few_call *h, tsr_few_operand *o)
     return !o->sorts || o->handle == h->c->given.C || tsr_few_look_sorted(o);
 }
 
+/* A mask of one value that lets nothing pass, or everything, and the complement of all places: SuiteSparse does without it. */
+static bool is_idle(const few_call *h)
+{
+    const tsr_ewise *step = &h->s.step;
+    const tsr_few_operand *m = &h->m;
+    static const uint64_t zero;
+    const bool one = m->handle && !step->mask_structural && m->view.iso && m->view.x;
+    if (one && memcmp(m->view.x, &zero, tsr_type_size(m->view.type)) == 0)
+        return true;
+    return step->mask_complement && m->sparsity == GxB_FULL && (one || step->mask_structural);
+}
+
 /* ---- a result of one value ---- */
 
 static bool constant(uint64_t *value, const tsr_few_operand *o, const tsr_operand *scalar)
@@ -190,11 +202,28 @@ static bool sets_all(const few_call *h)
     return h->c->given.M == h->c->given.C && !h->c->given.A && !h->c->given.B && step->mask_structural && !step->mask_complement && !step->accumulates;
 }
 
+/* C<M, replace> = T: SuiteSparse assigns T to what is a bitmap, or becomes one, and clears that last. */
+static bool is_cleared_late(const few_call *h)
+{
+    const bool dense = h->old.sparsity & (GxB_BITMAP | GxB_FULL), masks_t = h->x.handle && h->y.handle;
+    return dense && h->m.handle && !h->s.step.accumulates && h->s.step.replace && !masks_t && !tsr_elementwise_clears_full(h->c);
+}
+
+/* Has C no entry, or T's one value? */
+static bool had_one(const few_call *h)
+{
+    tsr_few_operand C;
+    return tsr_few_look(&C, h->c->given.C, h->c->given.vector) &&
+           (C.view.nvals == 0 || (C.view.iso && memcmp(C.view.x, &h->one, tsr_type_size(h->s.step.result)) == 0));
+}
+
 /* Of C<M> accum= T: T is all of C, or C has that one value. */
 static bool stays_one(const few_call *h)
 {
     const tsr_few_step *s = &h->s;
     const size_t size = tsr_type_size(s->step.result);
+    if (h->iso && !sets_all(h) && is_cleared_late(h))
+        return had_one(h);
     if (!h->iso || sets_all(h) || !s->has_c || (!s->step.accumulates && (!s->has_mask || s->step.replace)))
         return h->iso;
     tsr_ewise accum = {.op = s->step.accum, .type = s->step.result, .result = s->step.result};
@@ -317,7 +346,7 @@ bool tsr_few_on_host(GrB_Info *info, const tsr_elementwise *call)
     complete(&h);
     if (!tsr_engine_few_step_wanted(&h.s, h.mod.nthreads))
         return false;
-    const bool done = see(&h, &h.x) && see(&h, &h.y) && see(&h, &h.m) && compute(info, &h);
+    const bool done = see(&h, &h.x) && see(&h, &h.y) && see(&h, &h.m) && !is_idle(&h) && compute(info, &h);
     tsr_few_operand *const all[] = {&h.x, &h.y, &h.m};
     for (int k = 0; k < 3; k++)
         tsr_few_look_away(all[k]);

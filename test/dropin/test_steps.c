@@ -261,6 +261,55 @@ static void test_replaced_by_one_value(void **state)
     ok(GrB_Vector_free(&m));
 }
 
+enum { FEW = 100 };
+
+/* Entries where k is no multiple of `gap` (0: everywhere); sparse, or held as it comes. */
+static GrB_Vector few_entries(GrB_Type type, int gap, bool sparse, bool iso)
+{
+    GrB_Vector v;
+    ok(GrB_Vector_new(&v, type, FEW));
+    if (sparse) ok(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (int k = 0; k < FEW; k++)
+        if (gap == 0 || k % gap != 0) ok(GrB_Vector_setElement_FP32(v, iso ? 1 : 1 + (float)k, (GrB_Index)k));
+    if (iso) ok(GrB_Vector_assign_FP32(v, v, NULL, 1, GrB_ALL, FEW, GrB_DESC_S));
+    ok(GrB_Vector_wait(v, GrB_MATERIALIZE));
+    return v;
+}
+
+/* A full vector, or a bitmap, is replaced through a sparse mask: what it held counts where it is a bitmap by then. */
+static void test_replaced_through_a_sparse_mask(void **state)
+{
+    (void)state;
+    GrB_Vector m = few_entries(GrB_FP32, 3, true, false);
+    for (int gap = 0; gap <= 5; gap += 5)
+        for (int same = 0; same < 2; same++) {
+            GrB_Vector c = few_entries(GrB_FP32, gap, false, true);
+            const int before = routed_products();
+            ok(GrB_Vector_assign_FP32(c, m, NULL, same ? 1 : 2, GrB_ALL, FEW, GrB_DESC_R));
+            assert_int_equal(routed_products(), before + 1);
+            assert_int_equal(is_iso(c), same);
+            ok(GrB_Vector_free(&c));
+        }
+    ok(GrB_Vector_free(&m));
+}
+
+/* Nothing passes the complement of a full mask: C stays iso, whatever T is; a mask of one value is taken for no mask, or by its structure. */
+static void test_idle_masks(void **state)
+{
+    (void)state;
+    GrB_Vector c = few_entries(GrB_FP32, 3, true, true), all = few_entries(GrB_FP32, 0, false, false), zero = few_entries(GrB_FP32, 4, true, true);
+    ok(GrB_Vector_apply(c, all, NULL, GrB_AINV_FP32, c, GrB_DESC_SC));
+    assert_true(is_iso(c));
+    assert_float_equal(at(c, 1, -1), 1, 0);
+    ok(GrB_Vector_assign_FP32(zero, zero, NULL, 0, GrB_ALL, FEW, GrB_DESC_S));
+    ok(GrB_Vector_apply(c, zero, NULL, GrB_AINV_FP32, c, NULL));
+    assert_true(is_iso(c));
+    ok(GrB_Vector_apply(c, zero, NULL, GrB_AINV_FP32, c, GrB_DESC_C));
+    assert_true(is_iso(c));
+    assert_float_equal(at(c, 1, -1), -1, 0);
+    free_all(c, all, zero);
+}
+
 static GrB_Vector sparse_vector(int first, int step)
 {
     GrB_Vector v;
@@ -298,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_a_sparse_mask_names_all_places),
         cmocka_unit_test(test_what_is_forwarded),            cmocka_unit_test(test_errors_are_the_library_s),
         cmocka_unit_test(test_results_are_iso),              cmocka_unit_test(test_replaced_by_one_value),
+        cmocka_unit_test(test_replaced_through_a_sparse_mask), cmocka_unit_test(test_idle_masks),
     };
     return cmocka_run_group_tests(tests, start_session, stop_session);
 }

@@ -78,11 +78,11 @@ static bool draw_output(output *o, one_case *c, bool vector, int64_t nrows, int6
     return true;
 }
 
-/* 7.4.0 gives a C that is empty, or replaced, the settings of a structural mask (of its bitmap switch, the usual one) where T is dense;
- * ours keeps its own. */
+/* 7.4.0 gives a C that is empty, or replaced, the settings of a mask by structure or of one value (of its bitmap switch, the usual one)
+ * where T is dense; ours keeps its own. */
 static void share_settings(const output *o)
 {
-    if (o->M && o->M != o->C && o->structural && !o->comp && !o->accum) case_share_settings(o->C, o->M);
+    if (o->M && o->M != o->C && (o->structural || o->M->iso) && !o->comp && !o->accum) case_share_settings(o->C, o->M);
 }
 
 static void raise_level(const output *o, int level)
