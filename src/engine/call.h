@@ -191,6 +191,7 @@ typedef struct tsr_elementwise {
     bool on_host;        /* everything is on the host, where it is computed */
     bool follows;        /* nothing of it is on the device: it goes there for its result's sake */
     bool binary;         /* has such an operator */
+    bool masks_t;        /* SuiteSparse masks T as it computes that, and T lies as C does */
 
     /* ---- planned ---- */
     tsr_object x, y, c, m;

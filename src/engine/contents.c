@@ -105,6 +105,7 @@ tsr_status tsr_contents_upload(tsr_object *object, const tsr_view *held, const t
     object->array = tsr_device_array_new(&facts, kept);
     if (!object->array)
         return TSR_OUT_OF_MEMORY;
+    tsr_device_array_counted(object->array, held->nvals);
     if (tsr_is_compressed(held))
         tsr_device_array_set_sparse(object->array);
     tsr_placement_uploaded(object->handle);

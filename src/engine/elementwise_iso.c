@@ -45,9 +45,16 @@ uint64_t tsr_elementwise_one(const tsr_ewise *step, tsr_type type, tsr_type x_ty
     return z;
 }
 
-static bool full(const tsr_object *object)
+/* As SuiteSparse holds it: a list or a bitmap with every entry is not full. */
+static bool is_full(const tsr_elementwise *e, const tsr_object *object)
 {
-    return !object->given || object->view.format == TSR_FULL;
+    const bool absent = object->array && e->door->is_absent(object->handle);
+    return object->view.format == TSR_FULL && (absent || !object->handle || e->door->form(object->handle) == 1u << TSR_FULL);
+}
+
+static bool full(const tsr_elementwise *e, const tsr_object *object)
+{
+    return !object->given || is_full(e, object);
 }
 
 /* z = op (x, y) wherever there is an entry. */
@@ -77,6 +84,13 @@ bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y)
     return e->op == TSR_EWISE_NE || (e->op == TSR_EWISE_GE || e->op == TSR_EWISE_LT ? thunk : !thunk);
 }
 
+/* Of x of one value, a selection by value keeps all entries, or none: what is left is not iso then. */
+static bool keeps(const tsr_ewise *e, const constant *x, const constant *y)
+{
+    const tsr_ewise compares = {.op = e->op, .type = e->type, .result = TSR_BOOL};
+    return tsr_elementwise_one(&compares, TSR_BOOL, x->type, x->value, y->type, y->value) & 1;
+}
+
 /* T = op (x, y), in C's type. */
 static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
 {
@@ -87,10 +101,12 @@ static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
     if (step->select) {
         if (!x.known && (e->recast || !tsr_elementwise_selects_one(&kept, step, y.value)))
             return false;
+        if (x.known && !e->recast && !keeps(step, &x, &y))
+            return false;
         tsr_cast_values(t, e->type, x.known ? &x.value : &kept, step->type, 1, 1);
         return true;
     }
-    const bool partial = step->unite && !(full(&e->x) && full(&e->y));
+    const bool partial = step->unite && !(full(e, &e->x) && full(e, &e->y));
     if (!one_result(step, &x, &y) || (partial && !(x.known && y.known)))
         return false;
     *t = tsr_elementwise_one(step, e->type, x.type, x.value, y.type, y.value);
@@ -117,9 +133,11 @@ bool tsr_elementwise_clears_full(const tsr_elementwise *e)
     return e->door->form(e->given.C) == 1u << TSR_FULL && !e->door->may_be_bitmap(e->given.C);
 }
 
+/* How SuiteSparse holds it: what is on the host as it is there, what is not as it would get it. */
 static bool is_dense(const tsr_elementwise *e, const tsr_object *c)
 {
-    return c->array ? !(tsr_device_array_is_sparse(c->array) || few(e, c)) : !tsr_held_in_lists(e->door, e->given.C);
+    const bool absent = c->array && e->door->is_absent(e->given.C);
+    return absent ? !(tsr_device_array_is_sparse(c->array) || few(e, c)) : !tsr_held_in_lists(e->door, e->given.C);
 }
 
 /* C of one value, and T: does that stay so? */
@@ -135,7 +153,7 @@ static bool fits(const tsr_elementwise *e, const constant *c, uint64_t t)
 /* Is T masked as it is computed, so that it is all of C? */
 static bool masks_t(const tsr_elementwise *e)
 {
-    return e->x.given && e->y.given;
+    return e->masks_t || (e->x.given && e->y.given);
 }
 
 static bool stays_iso(const tsr_elementwise *e, const tsr_object *old, uint64_t t)
@@ -157,7 +175,7 @@ bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
     const tsr_arguments *given = &e->given;
     const constant m = constant_of(&e->m);
     const bool valued = e->m.given && !e->mod.mask_struct, none = !given->M || (valued && is_zero(&m) && e->mod.mask_comp);
-    const bool structural = e->mod.mask_struct || (m.known && m.value != 0), all = structural && e->m.view.format == TSR_FULL;
+    const bool structural = e->mod.mask_struct || (m.known && m.value != 0), all = structural && e->m.given && is_full(e, &e->m);
     const bool blocked = e->m.given && (e->mod.mask_comp ? all : valued && is_zero(&m));
     const bool t = t_is_iso(one, e);
     if (!blocked && (!t || (none && !given->accum)))

@@ -73,6 +73,9 @@ void tsr_engine_observe_push(const tsr_frontier *f, double ms);
 /* Is C certainly full (every row of A has an entry, B is full)?  The caller then needs no result->b. */
 bool tsr_engine_result_full(const tsr_call *call);
 
+/* Does SuiteSparse mask its T as it computes that, and have it as C lies?  Not if both operands lie otherwise. */
+bool tsr_engine_masks_t(const tsr_call *call);
+
 /* Will the product of this decision be joined to a C that is there (result->c)? */
 bool tsr_engine_joins(const tsr_call *call, const tsr_decision *decision);
 

@@ -67,6 +67,20 @@ static bool is_full(const tsr_call *call)
     return !keep_presence(call) && tsr_engine_result_full(call);
 }
 
+static bool lies_otherwise(const tsr_call *call, void *operand, bool transposed, const tsr_shape *c)
+{
+    tsr_shape shape;
+    return operand && call->door->shape(&shape, operand, false) && (shape.by_col != transposed) != c->by_col;
+}
+
+bool tsr_engine_masks_t(const tsr_call *call)
+{
+    const tsr_arguments *g = &call->given;
+    tsr_shape c;
+    return g->vector || !call->door->shape(&c, g->C, false) || !lies_otherwise(call, g->A, call->mod.tran0, &c) ||
+           !lies_otherwise(call, g->B, call->mod.tran1, &c);
+}
+
 /* C<M> accum= T there.  What only the host has of C and M must be worth uploading: a mask alone is, T would have to come here to meet it;
  * C, where such results are used there, which is tried now and then. */
 static bool plan_update(tsr_call *call)
@@ -74,6 +88,7 @@ static bool plan_update(tsr_call *call)
     tsr_remote *r = &call->remote;
     if (tsr_update_plan(call, call->product.semiring.type, is_full(call)))
         return false;
+    call->update.masks_t = call->given.M && tsr_engine_masks_t(call);
     const tsr_object *old = &call->update.c, *mask = &call->update.m;
     const bool free_old = !old->given || old->array || (old->view.iso && old->view.format == TSR_FULL);
     const bool wanted = call->in_place || r->settled || tsr_placement_stays(r->key) || (free_old && (!mask->given || mask->array));

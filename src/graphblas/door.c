@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/product.h"
 
+#include <stdatomic.h>
+
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/block_cache.h"
 #include "src/graphblas/intercept/hooks.h"
@@ -41,11 +43,30 @@ static unsigned form(const void *handle)
     }
 }
 
-/* Its memory tells: to count the entries would finish them, which an assignment need not do. */
+/* Of a vector without entries, offsets included; 0: not known. */
+static size_t bytes_of_an_empty_one(void)
+{
+    static atomic_size_t known;
+    size_t bytes = atomic_load(&known);
+    GrB_Vector v = NULL;
+    if (bytes == 0 && tsr_real.GrB_Vector_new(&v, tsr_type_handle(TSR_BOOL), 1) == GrB_SUCCESS &&
+        tsr_real.GxB_Matrix_memoryUsage(&bytes, (GrB_Matrix)v) == GrB_SUCCESS)
+        atomic_store(&known, bytes);
+    if (v)
+        tsr_real.GrB_Vector_free(&v);
+    return bytes;
+}
+
+/* Its memory tells: to count the entries would finish them, which an assignment need not do.  Blocks are rounded to powers of two. */
 static bool has_entries(void *handle, size_t vectors)
 {
-    size_t bytes = 0;
-    return tsr_match_held_sparse(handle) && tsr_real.GxB_Matrix_memoryUsage(&bytes, handle) == GrB_SUCCESS && bytes > 1024 + 16 * vectors;
+    size_t bytes = 0, offsets = 2 * sizeof(uint64_t);
+    if (!tsr_match_held_sparse(handle) || tsr_real.GxB_Matrix_memoryUsage(&bytes, handle) != GrB_SUCCESS)
+        return false;
+    const size_t rest = bytes_of_an_empty_one() - offsets;
+    while (offsets < (vectors + 1) * sizeof(uint64_t))
+        offsets *= 2;
+    return bytes > rest + offsets;
 }
 
 static bool may_be_bitmap(void *handle)

@@ -233,6 +233,12 @@ static bool stays_one(const few_call *h)
     return memcmp(&sum, &h->one, size) == 0;
 }
 
+/* T has one entry, which SuiteSparse takes for one value and compares with C's. */
+static bool may_stay_one(const few_call *h, const tsr_few *t)
+{
+    return !h->iso && t->nvals == 1 && h->s.has_c && h->s.c.iso;
+}
+
 /* ---- compute ---- */
 
 static void report(const few_call *h, int64_t nvals)
@@ -259,7 +265,7 @@ static bool merge(GrB_Info *info, few_call *h, tsr_few_target *target)
     h->s.pattern = iso && !h->s.step.select;
     if (tsr_engine_few_step(&h->s, &t) != TSR_OK)
         return false;
-    const bool done = tsr_engine_few_merge(&h->s, &t, &c) == TSR_OK &&
+    const bool done = !may_stay_one(h, &t) && tsr_engine_few_merge(&h->s, &t, &c) == TSR_OK &&
                       tsr_few_give(info, target, &c, h->s.step.result, iso ? &h->one : NULL);
     tsr_few_release(&t);
     if (done)

@@ -76,7 +76,7 @@ static GrB_Info put_t(GrB_Matrix *T, const tsr_call *call)
 {
     const tsr_arguments *given = &call->given;
     const bool masked = call->product.op == TSR_OP_MASKED_DOT; /* T is */
-    if (!given->M || !call->mod.replace || given->accum || !(masked || call->iso))
+    if (!given->M || !call->mod.replace || given->accum || !(masked || (call->iso && tsr_engine_masks_t(call))))
         return apply_identity(call, given->C, given->M, output_descriptor(&call->mod), *T);
     const GrB_Info info = masked ? GrB_SUCCESS : mask_t(T, call);
     return info == GrB_SUCCESS ? apply_identity(call, given->C, NULL, NULL, *T) : info;

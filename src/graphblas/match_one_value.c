@@ -76,12 +76,21 @@ static uint64_t one_product(const tsr_call *call)
     return tsr_elementwise_one(&step, p->semiring.type, p->a.type, a, p->b.type, b);
 }
 
+/* Without an accumulator that is C = T. */
+static bool passes_all(const tsr_call *call)
+{
+    const tsr_modifiers *mod = &call->mod;
+    return mod->mask_struct && !mod->mask_comp && tsr_match_sparsity(call->given.M) == GxB_FULL && !call->given.accum;
+}
+
 /* C<M> = T, of one value: SuiteSparse compares it with that of C, unless C is empty or cleared before. */
 static bool masked_stays_iso(const tsr_call *call)
 {
     const tsr_product *p = &call->product;
     tsr_view c;
-    if (call->mod.replace && (tsr_is_masked(p->op) || tsr_match_held_sparse(call->given.C)))
+    if (passes_all(call))
+        return true;
+    if (call->mod.replace && (tsr_engine_masks_t(call) || tsr_match_held_sparse(call->given.C)))
         return true;
     if (!tsr_match_view(&c, call->given.C))
         return false;

@@ -68,6 +68,11 @@ tsr_status tsr_device_array_nvals(tsr_device_array *value, int64_t *nvals)
     return status;
 }
 
+void tsr_device_array_counted(tsr_device_array *value, int64_t nvals)
+{
+    atomic_store(&value->nvals, nvals);
+}
+
 int64_t tsr_value_known(const tsr_device_array *value)
 {
     return atomic_load(&value->nvals);

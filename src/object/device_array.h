@@ -31,6 +31,9 @@ int64_t tsr_device_array_places(const tsr_device_array *value); /* nrows * ncols
 /* Entries present; the backend is asked once. */
 tsr_status tsr_device_array_nvals(tsr_device_array *value, int64_t *nvals);
 
+/* What the host knew of them. */
+void tsr_device_array_counted(tsr_device_array *value, int64_t nvals);
+
 /* ... if they were counted, else -1. */
 int64_t tsr_value_known(const tsr_device_array *value);
 

@@ -365,6 +365,68 @@ static void test_places_outside_of_the_mask_get_no_memory(void **state)
     ok(GrB_Matrix_free(&M));
 }
 
+/* ---- one value ---- */
+
+static bool is_iso(GrB_Matrix A)
+{
+    bool iso = false;
+    ok(GxB_Matrix_iso(&iso, A));
+    return iso;
+}
+
+enum { SIDE = 64 };
+
+/* Every place but, with a step, some of the diagonal; one value, which no call of ours put there. */
+static GrB_Matrix of_one_value(int step, int format)
+{
+    GrB_Index i[SIDE * SIDE], j[SIDE * SIDE], n = 0;
+    double x[SIDE * SIDE];
+    for (GrB_Index k = 0; k < SIDE * SIDE; k++) {
+        if (step > 0 && k / SIDE == k % SIDE && k % (GrB_Index)step == 0) continue;
+        i[n] = k / SIDE;
+        j[n] = k % SIDE;
+        x[n++] = 5;
+    }
+    GrB_Matrix A = new_matrix(SIDE, SIDE, format);
+    set_option(A, GxB_SPARSITY_CONTROL, GxB_BITMAP | GxB_FULL);
+    ok(GrB_Matrix_build_FP64(A, i, j, x, n, GrB_PLUS_FP64));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    assert_true(is_iso(A));
+    return A;
+}
+
+/* C<!M, replace> = T of one value, C full of another: SuiteSparse takes T for C if that lies as C does, and compares them if not.  Without a
+ * device the call is forwarded. */
+static void check_replaced(int a_format, int b_format, int c_format)
+{
+    GrB_Matrix A = new_matrix(SIDE, SIDE, a_format), B = of_one_value(5, b_format), C = full(SIDE, SIDE, c_format);
+    GrB_Matrix M = new_matrix(SIDE, SIDE, c_format);
+    GrB_Index nvals;
+    for (GrB_Index k = 0; k < SIDE; k++) {
+        ok(GrB_Matrix_setElement_FP64(A, (double)k, k, k * 7 % SIDE));
+        ok(GrB_Matrix_setElement_FP64(A, 3, k, (k * 3 + 1) % SIDE));
+        ok(GrB_Matrix_setElement_FP64(M, 3, k, (k * 5 + 1) % SIDE));
+    }
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    ok(GrB_Matrix_wait(M, GrB_MATERIALIZE));
+    ok(GrB_Matrix_assign_FP64(C, NULL, NULL, 5, GrB_ALL, SIDE, GrB_ALL, SIDE, NULL));
+    ok(GrB_mxm(C, M, NULL, GxB_ANY_PAIR_FP64, A, B, GrB_DESC_RSC));
+    assert_int_equal(is_iso(C), a_format == c_format || b_format == c_format);
+    ok(GrB_Matrix_nvals(&nvals, C));
+    assert_int_equal(nvals, SIDE * SIDE - SIDE);
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&B));
+    ok(GrB_Matrix_free(&C));
+    ok(GrB_Matrix_free(&M));
+}
+
+static void test_one_value_replaces_another(void **state)
+{
+    static const int formats[] = {GxB_BY_ROW, GxB_BY_COL};
+    (void)state;
+    for (int k = 0; k < 8; k++) check_replaced(formats[k & 1], formats[k >> 1 & 1], formats[k >> 2]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -373,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_no_empty_vectors_of_length_one),
         cmocka_unit_test(test_no_empty_vectors_when_sampled),
         cmocka_unit_test(test_settings_of_c_stay),
+        cmocka_unit_test(test_one_value_replaces_another),
         cmocka_unit_test(test_only_the_calls_of_the_program_burble),
     };
     return cmocka_run_group_tests(tests, start, stop_session);

@@ -310,6 +310,22 @@ static void test_idle_masks(void **state)
     free_all(c, all, zero);
 }
 
+/* An entry that is deleted, but not yet gone, keeps C from being empty, and so the result from being iso. */
+static void test_deleted_entries_stay_deleted(void **state)
+{
+    (void)state;
+    GrB_Vector w;
+    ok(GrB_Vector_new(&w, GrB_FP32, N));
+    ok(GxB_Vector_Option_set(w, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    ok(GrB_Vector_setElement_FP32(w, 3, 5));
+    ok(GrB_Vector_wait(w, GrB_MATERIALIZE));
+    ok(GrB_Vector_removeElement(w, 5));
+    ok(GrB_Vector_assign_FP32(w, NULL, GrB_PLUS_FP32, 1, GrB_ALL, N, NULL));
+    ok(GrB_Vector_wait(w, GrB_MATERIALIZE));
+    assert_false(is_iso(w));
+    ok(GrB_Vector_free(&w));
+}
+
 static GrB_Vector sparse_vector(int first, int step)
 {
     GrB_Vector v;
@@ -348,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_what_is_forwarded),            cmocka_unit_test(test_errors_are_the_library_s),
         cmocka_unit_test(test_results_are_iso),              cmocka_unit_test(test_replaced_by_one_value),
         cmocka_unit_test(test_replaced_through_a_sparse_mask), cmocka_unit_test(test_idle_masks),
+        cmocka_unit_test(test_deleted_entries_stay_deleted),
     };
     return cmocka_run_group_tests(tests, start_session, stop_session);
 }

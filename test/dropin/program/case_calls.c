@@ -134,12 +134,6 @@ static void care_for_lists(const output *o, case_object *A, case_object *B)
     case_drop_empties(B);
 }
 
-/* T may be dense, unless a sparse mask meets an operand that was made sparse. */
-static void care_for_settings(const output *o, const case_object *A, const case_object *B)
-{
-    if (o->M && !(o->M->sparse && (A->sparse || B->sparse))) share_settings(o);
-}
-
 static case_object *call_mxm(one_case *c, GrB_Info *info)
 {
     output o = {0};
@@ -152,7 +146,7 @@ static case_object *call_mxm(one_case *c, GrB_Info *info)
     case_object *B = A ? case_matrix(c, o.t1 ? n : k, o.t1 ? k : n, most_levels(&p) - A->level) : NULL;
     if (!B || !draw_output(&o, c, false, m, n, most_levels(&p))) return NULL;
     care_for_lists(&o, A, B);
-    care_for_settings(&o, A, B);
+    share_settings(&o);
     *info = GrB_mxm(o.C->m, matrix_of(o.M), o.accum, p.semiring, A->m, B->m, desc_of(&o));
     raise_level(&o, A->level + B->level + 1);
     return o.C;
@@ -173,7 +167,7 @@ static case_object *call_mxv(one_case *c, GrB_Info *info)
     case_object *u = A ? case_vector(c, k, most_levels(&p) - A->level) : NULL;
     if (!u || !draw_output(&o, c, true, m, 1, most_levels(&p))) return NULL;
     care_for_lists(&o, A, u);
-    care_for_settings(&o, A, u);
+    share_settings(&o);
     *info = vxm ? GrB_vxm(o.C->v, vector_of(o.M), o.accum, p.semiring, u->v, A->m, desc_of(&o))
                 : GrB_mxv(o.C->v, vector_of(o.M), o.accum, p.semiring, A->m, u->v, desc_of(&o));
     raise_level(&o, A->level + u->level + 1);
@@ -416,6 +410,13 @@ static GrB_Info assign_object(const output *o, bool vector, const case_object *A
                   : GrB_Matrix_assign(o->C->m, matrix_of(o->M), o->accum, A->m, GrB_ALL, m, GrB_ALL, n, desc_of(o));
 }
 
+/* Everywhere, in what only lists can hold, takes longer than a case may. */
+static bool assigns_too_much(const output *o, int64_t places)
+{
+    enum { MOST_PLACES = 1 << 20 };
+    return places > MOST_PLACES && (!o->M || o->comp);
+}
+
 static case_object *call_assign(one_case *c, GrB_Info *info)
 {
     output o = {0};
@@ -427,6 +428,7 @@ static case_object *call_assign(one_case *c, GrB_Info *info)
     draw_flags(&o);
     const case_object *A = value ? NULL : turned(c, vector, o.t0, m, n);
     if ((!value && !A) || !draw_output(&o, c, vector, m, n, ANY_LEVEL)) return NULL;
+    if (value && assigns_too_much(&o, vector ? m : m * n)) return NULL;
     if (o.M && o.M == A) o.structural = true; /* 7.4.0 leaves nothing in an empty bitmap */
     share_settings(&o);
     *info = value ? assign_value(&o, vector, type) : assign_object(&o, vector, A);
