@@ -45,16 +45,16 @@ uint64_t tsr_elementwise_one(const tsr_ewise *step, tsr_type type, tsr_type x_ty
     return z;
 }
 
-/* As SuiteSparse holds it: a list or a bitmap with every entry is not full. */
-static bool is_full(const tsr_elementwise *e, const tsr_object *object)
+/* How SuiteSparse holds what has every entry. */
+static bool is_held(const tsr_elementwise *e, const tsr_object *object, unsigned forms)
 {
     const bool absent = object->array && e->door->is_absent(object->handle);
-    return object->view.format == TSR_FULL && (absent || !object->handle || e->door->form(object->handle) == 1u << TSR_FULL);
+    return object->view.format == TSR_FULL && (absent || !object->handle || (e->door->form(object->handle) & forms));
 }
 
-static bool full(const tsr_elementwise *e, const tsr_object *object)
+static bool full(const tsr_object *object)
 {
-    return !object->given || is_full(e, object);
+    return !object->given || object->view.format == TSR_FULL;
 }
 
 /* z = op (x, y) wherever there is an entry. */
@@ -106,7 +106,7 @@ static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
         tsr_cast_values(t, e->type, x.known ? &x.value : &kept, step->type, 1, 1);
         return true;
     }
-    const bool partial = step->unite && !(full(e, &e->x) && full(e, &e->y));
+    const bool partial = step->unite && !(full(&e->x) && full(&e->y));
     if (!one_result(step, &x, &y) || (partial && !(x.known && y.known)))
         return false;
     *t = tsr_elementwise_one(step, e->type, x.type, x.value, y.type, y.value);
@@ -170,14 +170,28 @@ static bool is_zero(const constant *c)
     return c->known && c->value == 0;
 }
 
+static bool is_plain(const tsr_elementwise *e, const tsr_object *object)
+{
+    return object->given && is_held(e, object, ~(1u << TSR_BITMAP)) && !tsr_object_iso(object) &&
+           object->view.type == e->step.type && !tsr_is_turned(e, object);
+}
+
+/* C = op (A, B) of all entries: SuiteSparse's loop over three arrays knows of no operator whose result is iso. */
+static bool is_loop(const tsr_elementwise *e)
+{
+    return !e->given.M && !e->given.accum && e->step.result == e->type && e->door->form(e->given.C) != 1u << TSR_BITMAP &&
+           is_plain(e, &e->x) && is_plain(e, &e->y);
+}
+
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
 {
     const tsr_arguments *given = &e->given;
     const constant m = constant_of(&e->m);
     const bool valued = e->m.given && !e->mod.mask_struct, none = !given->M || (valued && is_zero(&m) && e->mod.mask_comp);
-    const bool structural = e->mod.mask_struct || (m.known && m.value != 0), all = structural && e->m.given && is_full(e, &e->m);
+    const bool structural = e->mod.mask_struct || (m.known && m.value != 0);
+    const bool all = structural && e->m.given && is_held(e, &e->m, 1u << TSR_FULL);
     const bool blocked = e->m.given && (e->mod.mask_comp ? all : valued && is_zero(&m));
-    const bool t = t_is_iso(one, e);
+    const bool t = !is_loop(e) && t_is_iso(one, e);
     if (!blocked && (!t || (none && !given->accum)))
         return t;
     if (e->assigns && !given->A && given->M == given->C && structural && !e->mod.mask_comp && !given->accum)

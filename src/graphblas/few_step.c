@@ -239,6 +239,17 @@ static bool may_stay_one(const few_call *h, const tsr_few *t)
     return !h->iso && t->nvals == 1 && h->s.has_c && h->s.c.iso;
 }
 
+static bool has_all(const tsr_few_operand *o)
+{
+    return o->handle && o->view.nvals == o->view.nvec * o->view.vlen;
+}
+
+/* C = op (A, B) of all entries: SuiteSparse's loop over three arrays knows of no operator whose result is iso. */
+static bool is_loop(const few_call *h)
+{
+    return !h->m.handle && has_all(&h->x) && has_all(&h->y);
+}
+
 /* ---- compute ---- */
 
 static void report(const few_call *h, int64_t nvals)
@@ -259,7 +270,7 @@ static bool merge(GrB_Info *info, few_call *h, tsr_few_target *target)
 {
     tsr_few t, c;
     find_one(h);
-    if (h->iso && has_own_rules(h))
+    if (h->iso && (has_own_rules(h) || is_loop(h)))
         return false;
     const bool iso = stays_one(h);
     h->s.pattern = iso && !h->s.step.select;

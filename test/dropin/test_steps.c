@@ -326,6 +326,16 @@ static void test_deleted_entries_stay_deleted(void **state)
     ok(GrB_Vector_free(&w));
 }
 
+/* SuiteSparse's loop over three arrays leaves ones that are not iso, also where an operand is a list of every place. */
+static void test_ones_of_all_entries(void **state)
+{
+    (void)state;
+    GrB_Vector list = few_entries(GrB_FP32, 0, true, false), all = few_entries(GrB_FP32, 0, false, false), c = few_entries(GrB_FP32, 5, true, false);
+    ok(GrB_Vector_eWiseMult_BinaryOp(c, NULL, NULL, GrB_ONEB_FP32, list, all, NULL));
+    assert_false(is_iso(c));
+    free_all(c, list, all);
+}
+
 static GrB_Vector sparse_vector(int first, int step)
 {
     GrB_Vector v;
@@ -364,7 +374,7 @@ int main(void)
         cmocka_unit_test(test_what_is_forwarded),            cmocka_unit_test(test_errors_are_the_library_s),
         cmocka_unit_test(test_results_are_iso),              cmocka_unit_test(test_replaced_by_one_value),
         cmocka_unit_test(test_replaced_through_a_sparse_mask), cmocka_unit_test(test_idle_masks),
-        cmocka_unit_test(test_deleted_entries_stay_deleted),
+        cmocka_unit_test(test_deleted_entries_stay_deleted), cmocka_unit_test(test_ones_of_all_entries),
     };
     return cmocka_run_group_tests(tests, start_session, stop_session);
 }

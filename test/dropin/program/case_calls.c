@@ -82,7 +82,9 @@ static bool draw_output(output *o, one_case *c, bool vector, int64_t nrows, int6
  * where T is dense; ours keeps its own. */
 static void share_settings(const output *o)
 {
-    if (o->M && o->M != o->C && (o->structural || o->M->iso) && !o->comp && !o->accum) case_share_settings(o->C, o->M);
+    bool iso = false; /* of one entry it may be, too */
+    if (o->M) GxB_Matrix_iso(&iso, o->M->m);
+    if (o->M && o->M != o->C && (o->structural || iso) && !o->comp && !o->accum) case_share_settings(o->C, o->M);
 }
 
 static void raise_level(const output *o, int level)
