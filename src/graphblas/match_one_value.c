@@ -30,6 +30,12 @@ static bool is_diagonal(const tsr_view *v)
     return diagonal;
 }
 
+/* A list of the one place that there is counts as diagonal, a bitmap or a full matrix does not. */
+static bool is_one_place(const tsr_view *v, const void *handle)
+{
+    return v->nrows == 1 && v->ncols == 1 && v->nvals == 1 && tsr_match_held_sparse((GrB_Matrix)handle);
+}
+
 static bool has_every_entry(const tsr_view *v, const tsr_device_array *value)
 {
     return v->format == TSR_FULL || (!value && (double)v->nvals == (double)v->nrows * (double)v->ncols);
@@ -40,7 +46,7 @@ static one_valued operands_of_one_value(const tsr_call *call)
     const tsr_view *a = &call->product.a, *b = call->b_sparse ? &call->sparse : &call->product.b;
     one_valued is = {.a = one_value(a, call->a.array, call->a.handle),
                      .b = !call->positions && one_value(b, call->b.array, call->b.handle)};
-    is.scales = is_diagonal(a) || is_diagonal(b);
+    is.scales = is_diagonal(a) || is_diagonal(b) || is_one_place(a, call->a.handle) || is_one_place(b, call->b.handle);
     is.full = (is.a || !tsr_reads_a(&call->product)) && (is.b || !tsr_reads_b(&call->product)) && has_every_entry(a, call->a.array) &&
               has_every_entry(b, call->b.array);
     return is;

@@ -427,6 +427,24 @@ static void test_one_value_replaces_another(void **state)
     for (int k = 0; k < 8; k++) check_replaced(formats[k & 1], formats[k >> 1 & 1], formats[k >> 2]);
 }
 
+/* A list of the one place of a matrix is diagonal to SuiteSparse, which then scales: a sum of one is iso. */
+static void test_one_place_is_diagonal(void **state)
+{
+    (void)state;
+    GrB_Matrix A = new_matrix(1, 1, GxB_BY_COL), B = new_matrix(1, SIDE, GxB_BY_ROW), C = new_matrix(1, SIDE, GxB_BY_ROW);
+    set_option(A, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    set_option(B, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    ok(GrB_Matrix_setElement_FP64(A, 2, 0, 0));
+    for (GrB_Index k = 0; k < SIDE; k += 2) ok(GrB_Matrix_setElement_FP64(B, (double)k, 0, k));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    ok(GrB_Matrix_wait(B, GrB_MATERIALIZE));
+    ok(GrB_mxm(C, NULL, NULL, GxB_PLUS_PAIR_FP64, A, B, GrB_DESC_T0));
+    assert_true(is_iso(C));
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&B));
+    ok(GrB_Matrix_free(&C));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +454,7 @@ int main(void)
         cmocka_unit_test(test_no_empty_vectors_when_sampled),
         cmocka_unit_test(test_settings_of_c_stay),
         cmocka_unit_test(test_one_value_replaces_another),
+        cmocka_unit_test(test_one_place_is_diagonal),
         cmocka_unit_test(test_only_the_calls_of_the_program_burble),
     };
     return cmocka_run_group_tests(tests, start, stop_session);
