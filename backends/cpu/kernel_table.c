@@ -86,6 +86,7 @@ static const tsr_kernel_row others[] = {
     {"vxm", "pull", "pull", "any type and monoid; few full or bitmap vectors, A by column, only their values count", true},
     {"elementwise", "few", "few", "any type and operator; few sparse vectors", true},
     {"elementwise", "step", "step", "any type and operator; full and bitmap", true},
+    {"elementwise", "entries", "entries", "any type and operator; entries of sparse matrices of one pattern", true},
     {"elementwise", "softmax", "softmax", "FP32 and FP64; rows of a sparse matrix", true},
     {"reduce", "reduce", "reduce", "any type and monoid; rows and columns of full and bitmap", true},
     {"select", "select", "select", "any type; by value, index or position", true},

@@ -8,6 +8,9 @@
 /* What the call computes elementwise, on a device or on the host (call->update, all but what is planned). */
 extern const tsr_operation tsr_elementwise_operation, tsr_host_elementwise_operation;
 
+/* op (x, y) of sparse matrices on the host, an operand being a scalar or of the same pattern: step, A and B of call->update and call->given. */
+extern const tsr_operation tsr_entries_operation;
+
 /* ---- elementwise_plan.c ---- */
 
 /* Matches without computing or moving anything.  promised: x is not A but will be an array of the step's type and of C's shape, held like C,

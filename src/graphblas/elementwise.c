@@ -62,6 +62,26 @@ typedef struct matched {
     bool placed, flip, assigns, full_only, recast;
 } matched;
 
+static bool has_entries(GrB_Matrix A, double least)
+{
+    GrB_Index entries;
+    return !A || (tsr_match_sparsity(A) == GxB_SPARSE && (tsr_config_forces_cpu() || (tsr_real.GrB_Matrix_nvals(&entries, A) == GrB_SUCCESS &&
+                                                                                     (double)entries >= least)));
+}
+
+/* All of a sparse matrix; op (C) SuiteSparse writes in the place of C. */
+static bool considers_entries(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
+{
+    const bool moves = !out->accum && !(A && B);
+    const double least = moves ? TSR_ENTRIES_MOVED_LEAST : TSR_ENTRIES_LEAST;
+    return !out->vector && !out->M && (A || B) && !(moves && (A == out->C || B == out->C)) && has_entries(A, least) && has_entries(B, least);
+}
+
+static bool is_of_entries(const matched *m)
+{
+    return !m->placed && !m->flip && !m->assigns && !m->step.select && !m->full_only;
+}
+
 static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
 {
     tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .in_place = !out->host,
@@ -76,10 +96,11 @@ static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
         tsr_contents_decline(out->name, why);
     if (why)
         return false;
-    if (out->host && tsr_few_considers(&call.given, m->step.select)) {
-        const bool done = run_few(info, &call.update);
-        if (done || has_sparse(out, m->A, m->B))
-            return done;
+    if (out->host && tsr_few_considers(&call.given, m->step.select) && run_few(info, &call.update))
+        return true;
+    if (out->host && has_sparse(out, m->A, m->B)) {
+        call.operation = &tsr_entries_operation;
+        return considers_entries(out, m->A, m->B) && is_of_entries(m) && tsr_run_call(info, &call);
     }
     return out->host ? tsr_run_call(info, &call) : run_there(info, &call);
 }
@@ -141,7 +162,8 @@ typedef enum call_kind { ASSIGNS, UNARY, BINARY, SELECTS } call_kind;
 static bool considered(const tsr_output *out, GrB_Matrix A, GrB_Matrix B, call_kind kind)
 {
     if (out->host)
-        return few_considers(out, A, B, kind == SELECTS) || host_considers(out, A, B, kind == BINARY);
+        return few_considers(out, A, B, kind == SELECTS) || host_considers(out, A, B, kind == BINARY) ||
+               ((kind == UNARY || kind == BINARY) && considers_entries(out, A, B));
     return tsr_ewise_concerned(out, A, B) && allowed();
 }
 

@@ -11,6 +11,11 @@
 /* Elements below which some pays only that takes SuiteSparse many times as long. */
 #define TSR_EWISE_FEW 1e5
 
+/* Entries of sparse matrices of one pattern below which a call on them is forwarded; of a single operand, which SuiteSparse copies as fast while
+ * the copy lies in the cache. */
+#define TSR_ENTRIES_LEAST 16384.0
+#define TSR_ENTRIES_MOVED_LEAST 1e6
+
 typedef struct tsr_ewise_features {
     double elements;
     bool forced;      /* test mode: all of them */
