@@ -178,10 +178,10 @@ def rows_of_python(_, content):
 
 
 # By the schema of a record; figures of others are not compared.
-ROWS_OF = {'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'graphs/1': rows_of_graphs, 'masked/1': rows_of_masked,
-           'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/1': rows_of_sparse_petsc, 'pipelines/1': rows_of_pipelines,
-           'products/1': rows_of_products, 'python-products/1': rows_of_python, 'scale-model/1': rows_of_scale_model,
-           'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
+ROWS_OF = {'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
+           'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/1': rows_of_sparse_petsc,
+           'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python,
+           'scale-model/1': rows_of_scale_model, 'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
 
 
 def recorded_figures(page):
