@@ -111,7 +111,8 @@ def wrapper(number, prototype):
 def main(arguments):
     if len(arguments) != 2:
         sys.exit(__doc__.strip())
-    timed = [prototype for prototype in declarations.read(arguments[0])[1].values() if not prototype.varargs and 'terator' not in prototype.name]
+    timed = [prototype for prototype in declarations.read(arguments[0])[1].values()
+             if not prototype.varargs and 'terator' not in prototype.name]  # those of iterators take no time to speak of
     table = ['', 'static called all[] = {', *(f'    {{"{prototype.name}", NULL, 0, 0, 0}},' for prototype in timed), '    {NULL, NULL, 0, 0, 0},', '};']
     with open(arguments[1], 'w', encoding='utf-8') as target:
         target.write(HEAD + '\n'.join(table + [wrapper(number, prototype) for number, prototype in enumerate(timed)]) + '\n' + TAIL)
