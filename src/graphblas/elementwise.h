@@ -41,6 +41,8 @@ tsr_arguments tsr_given_of(const tsr_output *out);
 /* A matched call through the engine: calls of the real library from there do not come back. */
 bool tsr_run_call(GrB_Info *info, tsr_call *call);
 
+/* At least so many entries, or every call is taken? */
+bool tsr_has_entries(GrB_Matrix A, double least);
 /* Is C so large that a call may pay on the host? */
 bool tsr_host_wanted(GrB_Matrix C, bool vector);
 /* Is one of them, or C or M, with a backend, or might be?  Looked at before anything else. */

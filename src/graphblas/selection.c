@@ -14,12 +14,6 @@ static bool allowed(void)
     return tsr_may_route() && !(tsr_config_get()->disabled & TSR_DISABLE_ELEMENTWISE);
 }
 
-static bool enough(GrB_Matrix A)
-{
-    GrB_Index entries;
-    return tsr_config_forces_cpu() || (tsr_real.GrB_Matrix_nvals(&entries, A) == GrB_SUCCESS && (double)entries >= TSR_SELECT_LEAST);
-}
-
 static tsr_call call_of(const tsr_output *out, GrB_Matrix A, const tsr_operation *operation)
 {
     tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .operation = operation};
@@ -33,7 +27,7 @@ bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnary
 {
     tsr_call call = call_of(out, A, &tsr_select_operation);
     tsr_selection *s = &call.of.selection;
-    if (!tsr_match_held_sparse(A) || !out->C || !allowed() || !enough(A) || tsr_match_descriptor(&call.mod, out->desc) || call.mod.tran0)
+    if (!tsr_match_held_sparse(A) || !out->C || !allowed() || !tsr_has_entries(A, TSR_SELECT_LEAST) || tsr_match_descriptor(&call.mod, out->desc) || call.mod.tran0)
         return false;
     return tsr_match_select(&s->keep, &s->a.type, op) && tsr_argument_scalar(&s->thunk, s->a.type, &y) && tsr_run_call(info, &call);
 }
@@ -92,7 +86,7 @@ static bool read_lists(tsr_call *call, tsr_list rows, tsr_list columns)
 bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns)
 {
     tsr_call call = call_of(out, A, out->vector ? &tsr_gather_operation : &tsr_extract_operation);
-    if (tsr_match_sparsity(A) != (out->vector ? GxB_FULL : GxB_SPARSE) || !out->C || !allowed() || !enough(A))
+    if (tsr_match_sparsity(A) != (out->vector ? GxB_FULL : GxB_SPARSE) || !out->C || !allowed() || !tsr_has_entries(A, TSR_SELECT_LEAST))
         return false;
     return !tsr_match_descriptor(&call.mod, out->desc) && !(out->vector && call.mod.tran0) && read_lists(&call, rows, columns) &&
            tsr_run_call(info, &call);

@@ -159,10 +159,10 @@ static void try_one(void)
     const GrB_Info info = call(&e, want, true);
     assert_int_equal(call(&e, got, false), info);
     expect_same(want, got);
-    GrB_free(&A);
-    GrB_free(&B);
-    GrB_free(&want);
-    GrB_free(&got);
+    GrB_Matrix_free(&A);
+    GrB_Matrix_free(&B);
+    GrB_Matrix_free(&want);
+    GrB_Matrix_free(&got);
 }
 
 static int traced(const char *what)
