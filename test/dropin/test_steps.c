@@ -326,13 +326,13 @@ static void test_deleted_entries_stay_deleted(void **state)
     ok(GrB_Vector_free(&w));
 }
 
-/* SuiteSparse's loop over three arrays leaves ones that are not iso, also where an operand is a list of every place. */
+/* The loop of 7.4 over three arrays leaves ones that are not iso, also where an operand is a list of every place; 9.4 sees that they are. */
 static void test_ones_of_all_entries(void **state)
 {
     (void)state;
     GrB_Vector list = few_entries(GrB_FP32, 0, true, false), all = few_entries(GrB_FP32, 0, false, false), c = few_entries(GrB_FP32, 5, true, false);
     ok(GrB_Vector_eWiseMult_BinaryOp(c, NULL, NULL, GrB_ONEB_FP32, list, all, NULL));
-    assert_false(is_iso(c));
+    assert_true(is_iso(c) == (GxB_IMPLEMENTATION_MAJOR > 7));
     free_all(c, list, all);
 }
 
