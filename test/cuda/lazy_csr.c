@@ -231,7 +231,7 @@ static void run_list(const void *described)
     const push_work *w = described;
     *w->work = (tsr_cuda_push_work){0};
     for (int64_t k = 0; k < w->columns.nrows; k++) {
-        const uint64_t entries = w->push.u_present[k] ? (uint64_t)(w->columns.p[k + 1] - w->columns.p[k]) : 0;
+        const uint64_t entries = !w->push.u_present || w->push.u_present[k] ? (uint64_t)(w->columns.p[k + 1] - w->columns.p[k]) : 0;
         w->work->entries += entries;
         w->work->pieces += entries > 0;
     }
@@ -253,7 +253,7 @@ static void run_push(const void *described)
     p.a = (tsr_view){.format = TSR_SPARSE, .type = type, .by_col = true, .iso = !c->x, .index_size = 4, .nrows = c->ncols,
                      .ncols = c->nrows, .nvec = c->nrows, .vlen = c->ncols, .nvals = c->nvals, .p = c->p, .i = c->i,
                      .x = c->x ? c->x : &q->iso};
-    p.b = (tsr_view){.format = TSR_BITMAP, .type = type, .by_col = true, .nrows = c->nrows, .ncols = 1, .nvec = 1, .vlen = c->nrows,
+    p.b = (tsr_view){.format = q->u_present ? TSR_BITMAP : TSR_FULL, .type = type, .by_col = true, .nrows = c->nrows, .ncols = 1, .nvec = 1, .vlen = c->nrows,
                      .ld = c->nrows, .nvals = c->nrows, .b = q->u_present, .x = q->u};
     tsr_result result = {.x = q->w, .b = q->w_present};
     if (lazy_product(&p, c->ncols, &result) != TSR_OK)

@@ -54,7 +54,7 @@ static tsr_status run_product(const tsr_product *p, tsr_result *result)
     tsr_cuda_csr columns = upload_view(&p->a, true, size, !p->a.iso);
     int8_t *present = presence_of(&p->b), *b = checked(malloc((size_t)p->m + 1));
     void *u = p->b.x ? upload_dense(&p->b, p->b.x, p->b.iso, false, size, 1, 0) : NULL;
-    tsr_cuda_push push = {.semiring = p->semiring, .columns = &columns, .u = u, .u_present = upload(present, (size_t)p->k),
+    tsr_cuda_push push = {.semiring = p->semiring, .columns = &columns, .u = u, .u_present = p->b.format == TSR_FULL ? NULL : upload(present, (size_t)p->k),
                           .iso = first_value(&p->a, size), .w = device_new((size_t)p->m * size), .w_present = device_new((size_t)p->m),
                           .device = &device};
     tsr_status status = run(&push, p, present);

@@ -362,8 +362,9 @@ static tsr_status multiply_frontier(frontier *f, const int *columns, int count, 
     memset(f->b, 0, sizeof f->b);
     for (int k = 0; k < count; k++)
         f->b[columns[k]] = 1;
-    p.b = (tsr_view){.format = TSR_BITMAP, .type = TSR_INT32, .by_col = true, .nrows = PATHS, .ncols = 1, .nvec = 1, .vlen = PATHS,
-                     .ld = PATHS, .nvals = count, .b = f->b, .x = f->u};
+    const bool full = count == PATHS;
+    p.b = (tsr_view){.format = full ? TSR_FULL : TSR_BITMAP, .type = TSR_INT32, .by_col = true, .nrows = PATHS, .ncols = 1, .nvec = 1, .vlen = PATHS,
+                     .ld = PATHS, .nvals = count, .b = full ? NULL : f->b, .x = f->u};
     assert_int_equal(tsr_ref_execute(&p, &(tsr_result){.x = f->want, .b = f->want_b}), TSR_OK);
     *got = (tsr_result){.x = f->got, .b = f->got_b};
     int64_t moved;
@@ -409,6 +410,26 @@ static void test_frontiers(void **state)
     assert_string_equal(got.kernel, "push");
     gpu->release(f.slot);
     assert_int_equal(tsr_cuda.used, 0);
+}
+
+/* An A that no product had is not turned over for one. */
+static void test_new_matrices(void **state)
+{
+    (void)state;
+    int all[PATHS];
+    frontier f;
+    tsr_result got;
+    for (int k = 0; k < PATHS; k++)
+        all[k] = k;
+    for (int count = PATHS - 1; count <= PATHS; count++) {
+        make_frontier(&f);
+        assert_int_equal(multiply_frontier(&f, all, count, &got), TSR_OK);
+        assert_string_equal(got.kernel, "push");
+        assert_int_equal(multiply_frontier(&f, all, count, &got), TSR_OK);
+        assert_string_equal(got.kernel, "csr");
+        gpu->release(f.slot);
+        assert_int_equal(tsr_cuda.used, 0);
+    }
 }
 
 static void test_failing_frontiers(void **state)
@@ -594,7 +615,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_derived),
         cmocka_unit_test(test_dense_products), cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict),
-        cmocka_unit_test(test_frontiers), cmocka_unit_test(test_failing_frontiers), cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_frontiers), cmocka_unit_test(test_new_matrices), cmocka_unit_test(test_failing_frontiers), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(threads)
     int64_t first = int64_t(blockIdx.x) * threads + threadIdx.x - lane;
     for (; first < columns; first += int64_t(gridDim.x) * threads) {
         int64_t column = first + lane;
-        unsigned long long entries = column < columns && present[column] ? p[column + 1] - p[column] : 0;
+        unsigned long long entries = column < columns && (!present || present[column]) ? p[column + 1] - p[column] : 0;
         unsigned mine = unsigned((entries + piece_entries - 1) / piece_entries), upto = mine;
         if (!__any_sync(~0u, mine != 0))
             continue;
