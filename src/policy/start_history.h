@@ -10,8 +10,8 @@ typedef enum tsr_start {
 } tsr_start;
 
 /* A product would gain so many ms on a GPU that runs.  To start it costs as much as many products gain.  It is started beside the program
- * when as much has been lost without it (ski-rental: a program that has threads for all processors is as slow meanwhile as if it waited); at
- * once by a product that gains as much, or is expected often enough. */
+ * when what that costs has been lost without it (ski-rental); at once by a product that gains as much as waiting for it costs, or is expected
+ * often enough. */
 tsr_start tsr_start_pays(double gain_ms, double expected_calls);
 
 #endif

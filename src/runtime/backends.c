@@ -185,10 +185,27 @@ bool tsr_backend_gpu_unasked(void)
 static pthread_t starter;
 static pid_t starter_of; /* a forked child has none */
 
+static struct {
+    void (*before)(void), (*after)(void);
+} around;
+
+void tsr_backend_around_start(void (*before)(void), void (*after)(void))
+{
+    around.before = before;
+    around.after = after;
+}
+
+static void call_if_set(void (*function)(void))
+{
+    if (function)
+        function();
+}
+
 static void *start(void *unused)
 {
     (void)unused;
     tsr_backend_gpu();
+    call_if_set(around.after);
     return NULL;
 }
 
@@ -213,8 +230,13 @@ static bool run_beside(void)
 
 static void start_once(void)
 {
-    if (!tsr_backend_gpu_installed() || !run_beside()) {
+    if (!tsr_backend_gpu_installed()) {
         tsr_backend_gpu();
+        return;
+    }
+    call_if_set(around.before);
+    if (!run_beside()) {
+        start(NULL);
         return;
     }
     starter_of = getpid();

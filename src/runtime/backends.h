@@ -30,6 +30,9 @@ bool tsr_backend_gpu_asked(void);
  * is called at once. */
 void tsr_backend_gpu_start(void);
 
+/* Called before that, by the thread that asks for it, and once the GPU runs, by another one.  Set before anything is computed. */
+void tsr_backend_around_start(void (*before)(void), void (*after)(void));
+
 /* Was it not, and is there a plug-in that it would load?  A file is looked for, once. */
 bool tsr_backend_gpu_unasked(void);
 

@@ -246,14 +246,14 @@ static bool pushed(tsr_record *record)
     return on_gpu(&d);
 }
 
-/* The price of the start, 250 ms, must have been lost first, and then the way there; pushes follow the pulls. */
+/* The price of the start beside a program, 100 ms, must have been lost first, and then the way there; pushes follow the pulls. */
 static void gpu_starts_when_it_was_missed(void)
 {
     tsr_record *record = tsr_record_new();
     for (int calls = 0; calls < 100; calls++)
         REQUIRE(!pulled(record, 0) && !pushed(record));
-    for (int calls = 0; calls < 4; calls++)
-        REQUIRE(!pulled(record, 60) && !tsr_backend_gpu_asked());
+    for (int calls = 0; calls < 3; calls++)
+        REQUIRE(!pulled(record, 30) && !tsr_backend_gpu_asked());
     REQUIRE(!pulled(record, 60));
     REQUIRE(tsr_backend_gpu() != NULL); /* waits */
     int calls = 0;

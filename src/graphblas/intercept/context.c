@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/intercept/hooks.h"
 
+#include <omp.h>
+#include <pthread.h>
+
 #include "src/graphblas/intercept/door.h"
 
 static double global_chunk(void)
@@ -110,6 +113,35 @@ static bool ask_engaged(int32_t *threads)
 }
 
 #endif
+
+/* ---- while the GPU is started beside the program ---- */
+
+bool tsr_threads_lent; /* read before the mutex is taken */
+static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
+static int32_t lent_of; /* threads that the program had */
+
+void tsr_threads_lend(void)
+{
+    int32_t threads = 0;
+    pthread_mutex_lock(&lending);
+    if (!tsr_threads_lent && tsr_real.GxB_Global_Option_get_INT32(GxB_NTHREADS, &threads) == GrB_SUCCESS && threads > 1 &&
+        threads >= omp_get_num_procs() && tsr_real.GxB_Global_Option_set_INT32(GxB_NTHREADS, threads - 1) == GrB_SUCCESS) {
+        lent_of = threads;
+        __atomic_store_n(&tsr_threads_lent, true, __ATOMIC_RELEASE);
+    }
+    pthread_mutex_unlock(&lending);
+}
+
+/* From version 10 on setting an option calls a function that we wrap, which must not come here again. */
+void tsr_threads_return(void)
+{
+    pthread_mutex_lock(&lending);
+    if (tsr_threads_lent) {
+        __atomic_store_n(&tsr_threads_lent, false, __ATOMIC_RELEASE);
+        tsr_real.GxB_Global_Option_set_INT32(GxB_NTHREADS, lent_of);
+    }
+    pthread_mutex_unlock(&lending);
+}
 
 int tsr_context_threads(void)
 {

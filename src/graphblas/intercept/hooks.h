@@ -131,6 +131,18 @@ extern _Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
 /* GrB_init seen, versions agree, not switched off, not in a forked child, not inside another call. */
 bool tsr_may_route(void);
 
+/* ---- context.c ---- */
+/* While the GPU is started beside a program that has a thread for each processor, its calls use one thread less: the driver works inside the
+ * kernel, and a thread that waits for its processor keeps all others waiting.  It ends when the program asks or says how many there are. */
+void tsr_threads_lend(void);
+void tsr_threads_return(void);
+extern bool tsr_threads_lent;
+#define TSR_RETURN_THREADS()                                                        \
+    do {                                                                            \
+        if (TSR_UNLIKELY(__atomic_load_n(&tsr_threads_lent, __ATOMIC_ACQUIRE)))     \
+            tsr_threads_return();                                                   \
+    } while (0)
+
 /* ---- burble.c ---- */
 void tsr_burble_changed(void); /* after the program may have set GxB_BURBLE */
 extern bool tsr_burbles;

@@ -71,6 +71,7 @@ static void before_fork(void)
     if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
         tsr_defer_run_all();
         tsr_settle_all();
+        tsr_threads_return();
     }
     tsr_pins_before_fork();
 }
@@ -105,6 +106,7 @@ static void start(GrB_Mode mode, malloc_fn user_malloc, realloc_fn user_realloc,
     captured.user_realloc = user_realloc;
     captured.user_free = user_free;
     tsr_engine_set_make_room(tsr_contents_make_room);
+    tsr_backend_around_start(tsr_threads_lend, tsr_threads_return);
     if (tsr_config_get()->check)
         tsr_check_start();
     if (tsr_config_get()->mode == TSR_MODE_GPU)
@@ -171,6 +173,7 @@ GrB_Info tsr_state_finalize(void)
             tsr_held_clear();
             tsr_table_clear();
         }
+        tsr_threads_return();
         tsr_options_end();
         const GrB_Info info = tsr_real.GrB_finalize();
         tsr_blocks_drain();

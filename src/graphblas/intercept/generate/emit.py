@@ -23,6 +23,9 @@ TOTALS = {'GrB_Matrix_reduce_INT64': 'tsr_try_total_INT64', 'GrB_Matrix_reduce_U
 # May change whether the real library prints what it does: the field set.
 BURBLES = {'GxB_Global_Option_set': 'a0', 'GxB_Global_Option_set_INT32': 'a0', 'GrB_Global_set_INT32': 'a2'}
 
+# May read or set how many threads calls use.
+THREADS = re.compile(r'GxB_Global_Option_[gs]et|GrB_Global_[gs]et_|GxB_Context_(new|[gs]et|fprint)')
+
 # Few programs call these.
 RARE = re.compile(r'GxB_(?!.*_Option_)|\w+_(U?INT(8|16)|FC(32|64)|UDT)$')
 
@@ -200,6 +203,10 @@ def _forgets(prototype):
     return ['tsr_memo_forget(%s);' % ('a%d ? *a%d : NULL' % (number, number) if prototype.parameters[number].stars else 'a%d' % number)]
 
 
+def _returns_threads(prototype):
+    return ['TSR_RETURN_THREADS();'] if THREADS.match(prototype.name) else []
+
+
 def _on_host(prototype):
     """Lines after the hooks: what our kernels do with the host's arrays."""
     step = steps.host_step(prototype)
@@ -242,7 +249,7 @@ def _wrapper(prototype, roles):
     head = ('TSR_RARE_WRAPPER ' if RARE.match(prototype.name) else 'TSR_WRAPPER ') + _signature(prototype)
     if prototype.name in BY_HAND:
         return _function(head, ['return %s(%s);' % (BY_HAND[prototype.name], _pass_on(prototype))])
-    lines = _read_varargs(prototype) + _forgets(prototype)
+    lines = _read_varargs(prototype) + _forgets(prototype) + _returns_threads(prototype)
     call = 'tsr_real.%s(%s)' % (prototype.name, _pass_on(prototype))
     leaves = _handed_out(prototype)
     if prototype.name in BURBLES:
