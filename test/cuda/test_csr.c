@@ -5,6 +5,7 @@
  * shapes by variant, leading dimensions and alignment, against sums in double.  Products that join by a logical or, wide enough to be
  * computed as bits, against the definition.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/ref/ref.h"
 #include "kernels/ref/value.h"
 #include "test/cuda/semirings.h"
 
@@ -456,9 +457,68 @@ static bool test_or(uint64_t seed)
     return ok;
 }
 
+/* ---- elements that look like the mark of what is not there (spmv_narrow.cuh) ---- */
+
+enum { MARKED_ROWS = 40, MARKED_COLUMNS = 30, MARKED_MOST = 4 };
+
+static uint64_t draw_marked(rng *r, bool real)
+{
+    const double small = (double)rng_below(r, 9) - 4;
+    uint64_t bits = real ? 0x7ff4a5c3d2e1f0b7u : 0xa5c3d2e1f0b79684u;
+    if (rng_chance(r, 70)) {
+        bits = (uint64_t)(int64_t)small;
+        if (real)
+            memcpy(&bits, &small, sizeof bits);
+    }
+    return bits;
+}
+
+static bool same_marked(uint64_t x, uint64_t y, bool real)
+{
+    double a, b;
+    memcpy(&a, &x, sizeof a);
+    memcpy(&b, &y, sizeof b);
+    return x == y || (real && (a == b || (isnan(a) && isnan(b))));
+}
+
+static bool test_marks(uint64_t seed)
+{
+    rng r = { seed };
+    const bool real = rng_chance(&r, 50), bitmap = rng_chance(&r, 70), least = rng_chance(&r, 50);
+    const int64_t n = 1 + rng_below(&r, MARKED_MOST);
+    int64_t p[MARKED_ROWS + 1] = { 0 }, i[MARKED_ROWS * MARKED_COLUMNS];
+    uint64_t x[MARKED_COLUMNS * MARKED_MOST], got[MARKED_ROWS * MARKED_MOST], want[MARKED_ROWS * MARKED_MOST];
+    int8_t b[MARKED_COLUMNS * MARKED_MOST], got_b[MARKED_ROWS * MARKED_MOST], want_b[MARKED_ROWS * MARKED_MOST];
+    for (int64_t row = 0; row < MARKED_ROWS; row++) {
+        p[row + 1] = p[row];
+        for (int64_t col = 0; col < MARKED_COLUMNS; col++)
+            if (rng_chance(&r, 10))
+                i[p[row + 1]++] = col;
+    }
+    for (int64_t at = 0; at < MARKED_COLUMNS * n; at++) {
+        x[at] = draw_marked(&r, real);
+        b[at] = !bitmap || rng_chance(&r, 60);
+    }
+    const tsr_type type = real ? TSR_FP64 : TSR_INT64;
+    const tsr_product product = { .op = TSR_OP_SPMM, .semiring = { type, least ? TSR_ADD_MIN : TSR_ADD_PLUS, TSR_MUL_SECOND },
+        .m = MARKED_ROWS, .n = n, .k = MARKED_COLUMNS, .nthreads = 1,
+        .a = { .format = TSR_SPARSE, .type = type, .iso = true, .index_size = 8, .nrows = MARKED_ROWS, .ncols = MARKED_COLUMNS,
+            .nvec = MARKED_ROWS, .vlen = MARKED_COLUMNS, .nvals = p[MARKED_ROWS], .p = p, .i = i, .x = x },
+        .b = { .format = bitmap ? TSR_BITMAP : TSR_FULL, .type = type, .nrows = MARKED_COLUMNS, .ncols = n, .nvec = MARKED_COLUMNS,
+            .vlen = n, .ld = n, .nvals = MARKED_COLUMNS * n, .b = bitmap ? b : NULL, .x = x } };
+    tsr_result expected = { .x = want, .b = want_b }, result = { .x = got, .b = got_b };
+    must(tsr_ref_execute(&product, &expected), "reference");
+    bool ok = run_product(&product, &result) == TSR_OK && memcmp(got_b, want_b, (size_t)(MARKED_ROWS * n)) == 0;
+    for (int64_t at = 0; ok && at < MARKED_ROWS * n; at++)
+        ok = same_marked(got[at], want_b[at] ? want[at] : 0, real);
+    if (!ok)
+        printf("FAIL marks %llu\n", (unsigned long long)seed);
+    return ok;
+}
+
 static bool test_one(uint64_t seed)
 {
-    return test_sums(seed) && test_or(seed);
+    return test_sums(seed) && test_or(seed) && test_marks(seed);
 }
 
 /* Work lists when memory runs out or a launch fails: an error, and nothing is left behind. */

@@ -26,6 +26,7 @@ static tsr_cuda_csr_spmm csr_product(const tsr_cuda_multiplication *m)
     return (tsr_cuda_csr_spmm){
         .semiring = m->product->semiring, .n = m->n, .b = m->b, .b_present = m->b_present, .ldb = m->ldb, .c = m->c,
         .c_present = m->c_present, .ldc = m->ldc, .alpha = m->alpha, .beta = m->beta, .iso = iso_bits(m), .partial = m->partial,
+        .variant = m->part ? -1 : 0,
         .device = &tsr_cuda.device, .stream = m->stream};
 }
 

@@ -19,6 +19,7 @@ typedef struct tsr_cuda_multiplication {
     int8_t *c_present;       /* NULL: not wanted; by CSR only */
     int64_t ldc;
     void *half, *partial;    /* scratch: below */
+    bool part;               /* of a wider product, for which scratch was counted */
     int *flag;               /* device, two of them; where there are blocks */
     double *below;           /* what is known of the magnitude of B's elements, grows; NULL: nothing */
     double alpha, beta;      /* C = alpha A B + beta C; 1 and 0, or plus_times of FP32 or FP64 */

@@ -43,12 +43,43 @@ template <class P> __device__ __forceinline__ typename P::sum add_product(
         return P::step(s, a, b);
 }
 
+/* A sum of another lane, word by word. */
+template <class S, class Shuffle> __device__ __forceinline__ S shuffled(S sum, Shuffle &&shuffle)
+{
+    if constexpr (std::is_arithmetic_v<S>) {
+        return S(shuffle(sum));
+    } else {
+        uint32_t word[sizeof sum / 4];
+        memcpy(word, &sum, sizeof sum);
+#pragma unroll
+        for (int k = 0; k < int(sizeof sum / 4); k++)
+            word[k] = shuffle(word[k]);
+        memcpy(&sum, word, sizeof sum);
+        return sum;
+    }
+}
+
+template <class S> __device__ __forceinline__ S from_below(S sum, int by)
+{
+    return shuffled(sum, [by](auto x) { return __shfl_up_sync(~0u, x, by); });
+}
+
+template <class S> __device__ __forceinline__ S from_lane(S sum, int lane)
+{
+    return shuffled(sum, [lane](auto x) { return __shfl_sync(~0u, x, lane); });
+}
+
+template <class S> __device__ __forceinline__ S across(S sum, int by)
+{
+    return shuffled(sum, [by](auto x) { return __shfl_xor_sync(~0u, x, by); });
+}
+
 /* The sum over the warp, in every lane. */
 template <class P> __device__ __forceinline__ typename P::sum add_lanes(const csr_args &q, typename P::sum sum)
 {
 #pragma unroll
     for (int by = 1; by < 32; by *= 2)
-        sum = join<P>(q, sum, typename P::sum(__shfl_xor_sync(~0u, sum, by)));
+        sum = join<P>(q, sum, across(sum, by));
     return sum;
 }
 
@@ -58,29 +89,56 @@ template <class P> __device__ __forceinline__ typename P::sum add_lanes_from(
 {
 #pragma unroll
     for (int by = 1; by < 32; by *= 2) {
-        typename P::sum below = typename P::sum(__shfl_up_sync(~0u, sum, by));
+        typename P::sum below = from_below(sum, by);
         if (lane - by >= start)
             sum = join<P>(q, below, sum);
     }
     return sum;
 }
 
-template <class P> __device__ __forceinline__ void store_sum(const csr_args &q, int64_t row, typename P::sum sum, bool any)
-{
-    if (has_plain<P> && q.plain) {
-        store_once(static_cast<typename P::sum *>(q.c) + row * q.ldc, sum);
-        return;
+/* What products are made of, and where sums go: an element of B for each entry, or several (spmv_narrow.cuh). */
+template <class P> struct spmv_of {
+    using sum = typename P::sum;
+    using factor = sum;                     /* of A */
+    using operand = typename P::element;    /* of B */
+
+    static __device__ __forceinline__ operand load(const csr_args &q, uint32_t column)
+    {
+        operand x[1] = {};
+        if (!P::generic || q.reads_b)
+            load_vector(x, static_cast<const char *>(q.b) + b_offset<true>(q, column));
+        return x[0];
     }
-    row_sums<P, 1> sums;
-    sums.value[0] = sum;
-    sums.have = any;
-    store_row<P, 1>(q, row * q.ldc, sums, any);
-}
+
+    static __device__ __forceinline__ factor iso(const csr_args &q) { return iso_value<P>(q.iso); }
+
+    static __device__ __forceinline__ sum product(const csr_args &q, factor a, operand x, uint32_t)
+    {
+        return add_product<P>(q, neutral<P>(q), a, P::widen(x));
+    }
+
+    static __device__ __forceinline__ void store(const csr_args &q, int64_t row, sum s, bool any)
+    {
+        if (has_plain<P> && q.plain) {
+            store_once(static_cast<sum *>(q.c) + row * q.ldc, s);
+            return;
+        }
+        row_sums<P, 1> sums;
+        sums.value[0] = s;
+        sums.have = any;
+        store_row<P, 1>(q, row * q.ldc, sums, any);
+    }
+
+    static __device__ __forceinline__ void store_partial(const csr_args &q, int32_t number, sum s)
+    {
+        static_cast<sum *>(q.partial)[number] = s;
+    }
+};
 
 /* Row number `row` of those with entries is complete. */
 template <class P> __device__ __forceinline__ void store_filled(const csr_args &q, uint32_t row, typename P::sum sum)
 {
-    store_sum<P>(q, q.filled == q.nrows ? row : __ldg(q.rows + row), sum, true);
+    spmv_of<P>::store(q, q.filled == q.nrows ? row : __ldg(q.rows + row), sum, true);
 }
 
 // ---- The rows of a warp ----
@@ -175,7 +233,7 @@ template <class P> struct spmv_walk {
         uint32_t before = lanes & ((1u << lane) - 1);
         int start = 31 - __clz(int((lanes & ((2u << lane) - 1)) | 1));
         last = add_lanes_from<P>(q, last, start, lane);
-        sum left = sum(__shfl_up_sync(~0u, last, 1));
+        sum left = from_below(last, 1);
         left = lane == 0 ? neutral<P>(q) : left;
         left = before == 0 ? join<P>(q, carry, left) : left;
         first = join<P>(q, left, first);
@@ -185,7 +243,7 @@ template <class P> struct spmv_walk {
         } else if (mine.ends) {
             store_filled<P>(q, mine.row, first);
         }
-        carry = sum(__shfl_sync(~0u, last, 31));
+        carry = from_lane(last, 31);
         ended = true;
     }
 };
@@ -198,14 +256,6 @@ struct spmv_span {
     int begin, end;
     bool whole; /* rows; else a part of one, whose end does not count */
 };
-
-template <class P> __device__ __forceinline__ typename P::element load_x(const csr_args &q, uint32_t column)
-{
-    typename P::element x[1] = {};
-    if (!P::generic || q.reads_b)
-        load_vector(x, static_cast<const char *>(q.b) + b_offset<true>(q, column));
-    return x[0];
-}
 
 template <class P, bool Values> __device__ __forceinline__ const typename P::element *values_from(const csr_args &q, int64_t base)
 {
@@ -226,12 +276,14 @@ template <class P, int U, bool Values>
 __device__ __forceinline__ void add_strips(const csr_args &q, const spmv_span &span, int at, spmv_walk<P> &walk)
 {
     using element = typename P::element;
+    using of = spmv_of<P>;
     const uint32_t *columns = q.i + span.base;
     const element *values = values_from<P, Values>(q, span.base);
     const csr_ends *ends = q.ends + span.base / 32;
     int place = at * spmv_strip + 4 * walk.lane;
     uint32_t column[U][4];
-    element value[U][4], x[U][4];
+    element value[U][4];
+    typename of::operand x[U][4];
     csr_ends mine[U];
 #pragma unroll
     for (int u = 0; u < U; u++) {
@@ -244,14 +296,14 @@ __device__ __forceinline__ void add_strips(const csr_args &q, const spmv_span &s
     for (int u = 0; u < U; u++)
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            x[u][k] = load_x<P>(q, column[u][k]);
-    typename P::sum iso = iso_value<P>(q.iso);
+            x[u][k] = of::load(q, column[u][k]);
+    typename of::factor iso = of::iso(q);
 #pragma unroll
     for (int u = 0; u < U; u++) {
         spmv_quad<P> quad;
 #pragma unroll
         for (int k = 0; k < 4; k++)
-            quad.product[k] = add_product<P>(q, neutral<P>(q), Values ? P::widen(value[u][k]) : iso, P::widen(x[u][k]));
+            quad.product[k] = of::product(q, Values ? P::widen(value[u][k]) : iso, x[u][k], column[u][k]);
         set_ends(quad, mine[u], place, 0, span.whole ? 15 : 0);
         walk.take(q, quad);
     }
@@ -264,15 +316,17 @@ __device__ __forceinline__ void add_edge(const csr_args &q, const spmv_span &spa
     const uint32_t *columns = q.i + span.base;
     const typename P::element *values = values_from<P, Values>(q, span.base);
     int place = at * spmv_strip + 4 * walk.lane, last = (span.end - 1) / 32;
-    typename P::sum iso = iso_value<P>(q.iso);
+    using of = spmv_of<P>;
+    typename of::factor iso = of::iso(q);
     spmv_quad<P> quad;
     uint32_t counts = 0;
 #pragma unroll
     for (int k = 0; k < 4; k++) {
         bool exists = place + k >= span.begin && place + k < span.end;
         int from = exists ? place + k : span.end - 1;
-        typename P::sum a = Values ? P::widen(load_once(values + from)) : iso;
-        typename P::sum product = add_product<P>(q, neutral<P>(q), a, P::widen(load_x<P>(q, load_once(columns + from))));
+        uint32_t column = load_once(columns + from);
+        typename of::factor a = Values ? P::widen(load_once(values + from)) : iso;
+        typename P::sum product = of::product(q, a, of::load(q, column), column);
         quad.product[k] = exists ? product : neutral<P>(q);
         counts |= uint32_t(exists && span.whole) << k;
     }
@@ -286,8 +340,8 @@ __device__ __forceinline__ void add_edge(const csr_args &q, const spmv_span &spa
 
 /* Strips in flight, and blocks that a multiprocessor has registers for: more of FP64 drive each other's elements of the vector out
  * of L1. */
-constexpr int spmv_unroll = 2;
-template <class P> constexpr int spmv_blocks = P::generic || sizeof(typename P::sum) == 8 ? 3 : 5;
+template <class P> constexpr int spmv_unroll = sizeof(typename P::sum) > 16 ? 1 : 2;
+template <class P> constexpr int spmv_blocks = sizeof(typename P::sum) > 16 ? 2 : P::generic || sizeof(typename P::sum) >= 8 ? 3 : 5;
 
 /* This warp's share of the item; head and row are written by the way, the tail is returned. */
 template <class P, bool Values>
@@ -306,11 +360,11 @@ __device__ __forceinline__ typename P::sum add_share(const csr_args &q, const cs
         int left = (last < inside_end ? last : inside_end) - at;
         if (at < inside || left <= 0)
             add_edge<P, Values>(q, span, at++, walk);
-        else if (left < spmv_unroll)
+        else if (left < spmv_unroll<P>)
             add_strips<P, 1, Values>(q, span, at++, walk);
         else {
-            add_strips<P, spmv_unroll, Values>(q, span, at, walk);
-            at += spmv_unroll;
+            add_strips<P, spmv_unroll<P>, Values>(q, span, at, walk);
+            at += spmv_unroll<P>;
         }
     }
     walk.collect(q);
@@ -331,7 +385,7 @@ __device__ __forceinline__ void join_shares(const csr_args &q, const csr_item &i
     if (ends)
         store_filled<P>(q, shares[warp].row, sum);
     else if (item.partial >= 0 && warp == spmv_warps - 1)
-        static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
+        spmv_of<P>::store_partial(q, item.partial, sum);
 }
 
 /* One block for each item; then blocks for rows without entries. */
@@ -342,7 +396,7 @@ template <class P, bool Values> __global__ void __launch_bounds__(spmv_threads, 
     if (blockIdx.x >= q.nitems) {
         int64_t at = q.filled + (blockIdx.x - q.nitems) * spmv_threads + threadIdx.x;
         if (at < q.nrows)
-            store_sum<P>(q, __ldg(q.rows + at), neutral<P>(q), false);
+            spmv_of<P>::store(q, __ldg(q.rows + at), neutral<P>(q), false);
         return;
     }
     csr_item item = q.items[blockIdx.x];
@@ -355,14 +409,22 @@ template <class P, bool Values> __global__ void __launch_bounds__(spmv_threads, 
         join_shares<P>(q, item, shares, threadIdx.x);
 }
 
-template <class P> tsr_status launch_spmv(csr_args q, void *stream)
+/* All but partial sums. */
+template <class P> tsr_status launch_spmv_rows(const csr_args &q, void *stream)
 {
-    q.plain = is_plain<P>(q);
     int64_t blocks = q.nitems + (q.nrows - q.filled + spmv_threads - 1) / spmv_threads;
     if (blocks > INT_MAX || q.b_stride > UINT32_MAX)
         return TSR_DECLINED;
     auto kernel = q.reads_a ? spmv_rows<P, true> : spmv_rows<P, false>;
     TSR_LAUNCH(kernel, unsigned(blocks), spmv_threads, 0, stream, q);
-    launch_partials<P>(q, stream);
     return launch_status();
+}
+
+template <class P> tsr_status launch_spmv(csr_args q, void *stream)
+{
+    q.plain = is_plain<P>(q);
+    tsr_status status = launch_spmv_rows<P>(q, stream);
+    if (status == TSR_OK)
+        launch_partials<P>(q, stream);
+    return status == TSR_OK ? launch_status() : status;
 }

@@ -25,7 +25,7 @@ template <class P> __global__ void __launch_bounds__(threads) spmv_first(const _
         return;
     int64_t entry = __ldg(q.p + row);
     bool any = entry < __ldg(q.p + row + 1);
-    store_sum<P>(q, row, any ? product_of<P>(q, entry) : P::identity(), any);
+    spmv_of<P>::store(q, row, any ? product_of<P>(q, entry) : P::identity(), any);
 }
 
 constexpr int first_lanes = 8, first_unroll = 2;
@@ -68,7 +68,7 @@ template <class P> __global__ void __launch_bounds__(threads) spmv_first_present
             continue;
         typename P::sum sum = entry >= 0 ? product_of<P>(q, entry) : P::identity();
         if (item.partial < 0) {
-            store_sum<P>(q, row, sum, entry >= 0);
+            spmv_of<P>::store(q, row, sum, entry >= 0);
         } else {
             static_cast<typename P::sum *>(q.partial)[item.partial] = sum;
             q.partial_present[item.partial] = entry >= 0;

@@ -1,7 +1,7 @@
 // SpMM and SpMV by row: which kernel, and how the product is cut among threads.
 //
 // The shape: V elements of B per lane (at most 16 bytes; what alignment and n allow), groups of G lanes, blocks of some warps.
-// Variants of SpMM: 0 = choose; warps * 100 + G, with 1 to 32 warps per block and G in {4, 8, 16, 32}: 832, 416, ...
+// Variants of SpMM: 0 = choose; -1 = the same, but no packed columns, for which scratch may have no room; warps * 100 + G, with 1 to 32 warps per block and G in {4, 8, 16, 32}: 832, 416, ...
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/cuda/spmm/csr/spmm_csr.cuh"
 
@@ -35,7 +35,7 @@ int choose_vector(const tsr_cuda_csr_spmm *product, int size)
 csr_shape choose_shape(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
     int size = element_size(product), vector = choose_vector(product, size);
-    if (product->variant != 0)
+    if (product->variant > 0)
         return { vector, product->variant % 100, product->variant / 100 };
     csr_shape shape = { vector, 32, 4 };
     while (shape.lanes > 4 && product->n <= shape.lanes / 2 * vector)
@@ -103,21 +103,52 @@ uint64_t one(tsr_type type)
 /* Semirings with kernels of their own.  `second` is `times` with ones, and `plus` with zeros. */
 enum class family { any, half, plus_times, min_plus };
 
-family choose_family(const tsr_cuda_csr_spmm *product, csr_args *q)
+family family_of(const tsr_cuda_csr_spmm *product)
 {
-    tsr_semiring s = product->semiring;
-    bool second = s.mul == TSR_MUL_SECOND, full = product->b_present == nullptr;
+    const tsr_semiring s = product->semiring;
+    const bool second = s.mul == TSR_MUL_SECOND;
     if (product->half)
         return family::half;
-    if (full && s.add == TSR_ADD_PLUS && (second || s.mul == TSR_MUL_TIMES)) {
-        q->iso = second ? one(s.type) : q->iso;
+    if (s.add == TSR_ADD_PLUS && (second || s.mul == TSR_MUL_TIMES))
         return family::plus_times;
-    }
-    if (full && s.add == TSR_ADD_MIN && (second || s.mul == TSR_MUL_PLUS)) {
-        q->iso = second ? 0 : q->iso;
-        return family::min_plus;
-    }
-    return family::any;
+    return s.add == TSR_ADD_MIN && (second || s.mul == TSR_MUL_PLUS) ? family::min_plus : family::any;
+}
+
+void set_factor(const tsr_cuda_csr_spmm *product, family kind, csr_args *q)
+{
+    if (product->semiring.mul == TSR_MUL_SECOND)
+        q->iso = kind == family::plus_times ? one(product->semiring.type) : kind == family::min_plus ? 0 : q->iso;
+}
+
+family choose_family(const tsr_cuda_csr_spmm *product, csr_args *q)
+{
+    const family kind = product->b_present && !product->half ? family::any : family_of(product);
+    set_factor(product, kind, q);
+    return kind;
+}
+
+/* Variants are SpMM's. */
+bool is_narrow(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+{
+    const family kind = family_of(product);
+    const bool takes = kind == family::plus_times || kind == family::min_plus, plain = product->alpha == 1 && product->beta == 0;
+    return takes && plain && product->variant == 0 && a->nvals > 0 &&
+        tsr_csr_is_narrow(product->semiring, kind == family::plus_times, product->n, product->b_present != nullptr);
+}
+
+size_t partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product, bool present)
+{
+    int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
+    return size_t(most) * size_t(product->n) * size_t(sum_size(product) + present);
+}
+
+tsr_status run_narrow(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+{
+    const family kind = family_of(product);
+    csr_args q = make_args(a, &a->spmv, product);
+    set_factor(product, kind, &q);
+    return tsr_csr_narrow(product->semiring.type, kind == family::plus_times, q, partial_bytes(a, product, true), a->ncols, product->device,
+                          product->stream);
 }
 
 tsr_status run_spmv(family kind, const csr_args &q, const tsr_cuda_csr_spmm *product)
@@ -164,8 +195,9 @@ extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cu
 {
     const csr_bits bits = bits_of(a, product);
     const size_t by_bits = bits.taken ? tsr_csr_bits_bytes(bits, product->n, a->nrows, a->ncols) : 0;
-    int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
-    const size_t partial = size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
+    const bool narrow = is_narrow(a, product);
+    const size_t packed = narrow ? tsr_csr_narrow_bytes(product->semiring.type, product->n, a->ncols) : 0;
+    const size_t partial = partial_bytes(a, product, narrow || product->b_present) + packed;
     return by_bits > partial ? by_bits : partial;
 }
 
@@ -181,6 +213,8 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
     const csr_bits bits = bits_of(a, product);
     if (bits.taken)
         return tsr_csr_by_bits(product->semiring.type, bits, any, a->ncols, a->nvals, product->stream);
+    if (is_narrow(a, product))
+        return run_narrow(a, product);
     tsr_status status = TSR_DECLINED;
     if (product->n == 1)
         status = run_spmv(choose_family(product, &vector), vector, product);

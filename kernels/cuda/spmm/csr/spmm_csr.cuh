@@ -40,6 +40,7 @@ struct csr_args {
     const csr_ends *ends; /* SpMV */
     const uint32_t *rows; /* those with entries, `filled` of them, then those without */
     int64_t nrows, filled;
+    const int *marked;    /* some element of B equals the mark of what is not there (spmv_narrow.cuh) */
     bool c_vectors; /* C can be stored V elements at a time */
     bool plain;     /* alpha == 1, beta == 0, no flags (SpMV) */
     bool a_vectors; /* columns and values can be loaded 16 bytes at a time (SpMV) */
@@ -533,6 +534,12 @@ tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, void *stream)
 tsr_status tsr_csr_spmv_plus_times(tsr_type type, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_any(tsr_type type, const csr_args &q, void *stream);
+/* plus_times and min_plus with a few columns of B side by side, or one of a bitmap; alpha == 1, beta == 0, and SpMV's items.  Scratch, in
+ * args.partial, behind partial sums of so many bytes. */
+bool tsr_csr_is_narrow(tsr_semiring semiring, bool plus_times, int64_t n, bool b_present);
+size_t tsr_csr_narrow_bytes(tsr_type type, int64_t n, int64_t ncols);
+tsr_status tsr_csr_narrow(tsr_type type, bool plus_times, const csr_args &q, size_t partial_bytes, int64_t ncols, const tsr_cuda_device *device,
+                          void *stream);
 /* Everything: also bitmaps. */
 tsr_status tsr_csr_any(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 
