@@ -40,10 +40,9 @@ __attribute__((format(printf, 2, 3))) static void explain(tsr_decision *d, const
     va_end(arguments);
 }
 
-static bool below_least(const tsr_features *f, double work)
+static bool below_least(const tsr_config *config, tsr_op op, double work)
 {
-    const double configured = tsr_config_get()->min_work;
-    return work < (configured >= 0 ? configured : tsr_least_work(f));
+    return work < (config->min_work >= 0 ? config->min_work : tsr_least_work(op));
 }
 
 bool tsr_engine_too_small(const tsr_product *p)
@@ -52,13 +51,18 @@ bool tsr_engine_too_small(const tsr_product *p)
     if ((p->a_value || p->b_value) && tsr_config_get()->min_work < 0)
         return false;
     tsr_features_of(&f, p);
-    return below_least(&f, tsr_work_of(&f));
+    return below_least(tsr_config_get(), f.op, tsr_work_of(&f));
 }
 
 bool tsr_engine_hopeless(double most_work, bool masked)
 {
-    static const tsr_features kinds[2] = {{.op = TSR_OP_SPMM}, {.op = TSR_OP_MASKED_DOT}};
-    return below_least(&kinds[masked], most_work);
+    return below_least(tsr_config_get(), masked ? TSR_OP_MASKED_DOT : TSR_OP_SPMM, most_work);
+}
+
+bool tsr_engine_leaves(double most_work, bool masked)
+{
+    const tsr_config *config = tsr_config_get();
+    return below_least(config, masked ? TSR_OP_MASKED_DOT : TSR_OP_SPMM, most_work) && !tsr_trace_asked_for(config);
 }
 
 int tsr_engine_useful_threads(const tsr_product *p)

@@ -37,6 +37,8 @@ tsr_device_array *tsr_engine_result_array(tsr_call *call, bool full);
 bool tsr_engine_too_small(const tsr_product *product);
 /* The same of a product that is not known yet, but for the most multiply-adds it can have. */
 bool tsr_engine_hopeless(double most_work, bool masked);
+/* ... and the trace, which wants to know more of each, is off. */
+bool tsr_engine_leaves(double most_work, bool masked);
 
 /* How many of the allowed threads the work of a product keeps busy (SuiteSparse's own rule: one per 65536 steps). */
 int tsr_engine_useful_threads(const tsr_product *product);

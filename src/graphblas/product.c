@@ -27,10 +27,9 @@ static bool work_of_a(double *work, GrB_Matrix A, GrB_Matrix C)
     return true;
 }
 
-/* The trace wants to know more of it. */
 static bool is_small(double *work, GrB_Matrix A, GrB_Matrix C, bool masked)
 {
-    return !tsr_burbles && work_of_a(work, A, C) && tsr_engine_hopeless(*work, masked) && !tsr_trace_wanted();
+    return !tsr_burbles && work_of_a(work, A, C) && tsr_engine_leaves(*work, masked);
 }
 
 bool tsr_is_small(GrB_Matrix A, GrB_Matrix C, bool masked)
@@ -61,11 +60,11 @@ static bool most_work(double *work, const tsr_arguments *c)
     return true;
 }
 
-/* Sizes tell that it is below min_work, before anything is inspected; the trace wants to know more of it. */
+/* Sizes tell that it is below min_work, before anything is inspected. */
 static bool hopeless(const tsr_arguments *c)
 {
     double work;
-    return !tsr_trace_wanted() && most_work(&work, c) && tsr_engine_hopeless(work, c->M && !c->vector);
+    return most_work(&work, c) && tsr_engine_leaves(work, c->M && !c->vector);
 }
 
 bool tsr_product_pays(const tsr_arguments *given)

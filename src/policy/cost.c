@@ -268,9 +268,9 @@ double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, 
     return ns * 1e-6 / (nthreads > 0 ? nthreads : 1) + c->start_ms;
 }
 
-double tsr_least_work(const tsr_features *f)
+double tsr_least_work(tsr_op op)
 {
-    return f->op == TSR_OP_MASKED_DOT ? 2e4 : 2e5;
+    return op == TSR_OP_MASKED_DOT ? 2e4 : 2e5;
 }
 
 bool tsr_few_vectors(double nrows, double ncols)

@@ -515,7 +515,7 @@ bool tsr_trace_wanted(void)
     if (__builtin_expect(config != atomic_load_explicit(&started_for, memory_order_relaxed), 0)) {
         start(config);
     }
-    return config->verbose >= 1 || *config->trace;
+    return tsr_trace_asked_for(config);
 }
 
 void tsr_trace_product(const tsr_trace_record *record)

@@ -5,6 +5,8 @@
 
 #include "tessera/backend.h"
 
+#include "src/runtime/config.h"
+
 typedef struct tsr_trace_record {
     const char *call;    /* "GrB_mxm", "tsr_execute" */
     const char *pattern; /* "spmm plus_second fp32 m=65536 k=65536 n=64 nnz=1048576" */
@@ -20,6 +22,12 @@ typedef struct tsr_trace_record {
 
 /* False: nobody wants records; callers then skip building them (a few loads). */
 bool tsr_trace_wanted(void);
+
+/* The same of settings, without starting anything. */
+static inline bool tsr_trace_asked_for(const tsr_config *config)
+{
+    return config->verbose >= 1 || *config->trace;
+}
 
 /* Thread-safe.  Writes one JSON line to the trace file, one readable line to stderr at verbose 2, and counts for the
  * summary that verbose >= 1 prints at exit.  Nothing is waited for: what the device took follows in a line of its own once it is known. */

@@ -40,19 +40,25 @@ static inline void tsr_busy_add(unsigned bits)
 
 /* Counts, by a hash of the address, how often a handle stands in the side table or in the list of deferred products.
  * Relaxed is enough: a program that touches a matrix from two threads has ordered these calls itself. */
-#define TSR_FILTER_SIZE 4096
+enum { TSR_FILTER_BITS = 12, TSR_FILTER_SIZE = 1 << TSR_FILTER_BITS };
 extern uint32_t tsr_filter[TSR_FILTER_SIZE];
 
 static inline uint32_t *tsr_filter_slot(const void *handle)
 {
-    const uintptr_t address = (uintptr_t) handle;
-    return &tsr_filter[(address >> 5 ^ address >> 17) % TSR_FILTER_SIZE];
+    return &tsr_filter[(uint32_t)(uintptr_t)handle * 2654435769U >> (32 - TSR_FILTER_BITS)];
 }
 
 static inline bool tsr_filter_hit(const void *handle)
 {
     return __atomic_load_n(tsr_filter_slot(handle), __ATOMIC_RELAXED) != 0;
 }
+
+/* Some hook may have something to do.  While only handles have records or wait, those of the call say so (hit). */
+#define TSR_BUSY_WITH(hit)                                                    \
+    ({                                                                        \
+        const unsigned now = tsr_busy();                                      \
+        TSR_UNLIKELY(now) && (now != TSR_BUSY_HANDLES || (hit));              \
+    })
 
 void tsr_filter_add(const void *handle);
 void tsr_filter_remove(const void *handle);

@@ -275,7 +275,7 @@ def _is_busy(roles):
     if any(role not in (roles_of.READ, roles_of.WRITE, roles_of.MOVE) for _, role, _ in roles):
         return 'TSR_UNLIKELY(tsr_busy())'
     hits = ' || '.join('tsr_filter_hit(a%d)' % number for number, _, _ in roles)
-    return '(TSR_UNLIKELY(tsr_busy()) && (tsr_busy() != TSR_BUSY_HANDLES || %s))' % hits
+    return 'TSR_BUSY_WITH(%s)' % hits
 
 
 def _needs_whole(prototype, roles):
