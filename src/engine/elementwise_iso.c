@@ -196,7 +196,7 @@ bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
         return t;
     if (e->assigns && !given->A && given->M == given->C && structural && !e->mod.mask_comp && !given->accum)
         return t;
-    if (!blocked && !given->accum && e->mod.replace && e->on_host && tsr_held_in_lists(e->door, given->C))
+    if (!blocked && !given->accum && e->mod.replace && !e->door->is_absent(given->C) && tsr_held_in_lists(e->door, given->C))
         return t; /* C is cleared, and what is pending of it never finished */
     tsr_object old;
     bool iso = tsr_object_inspect(&old, e->door, given->C, false);

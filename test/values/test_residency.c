@@ -442,6 +442,37 @@ static void comes_home_iso(void)
     OK(GrB_finalize());
 }
 
+/* A list of these entries, i at place i; it is not told to be iso. */
+static GrB_Vector listed(GrB_Index from, GrB_Index to)
+{
+    const GrB_Index n = to - from;
+    GrB_Vector v;
+    GrB_Index *i = calloc(n, sizeof *i);
+    double *x = calloc(n, sizeof *x);
+    REQUIRE(i && x);
+    for (GrB_Index k = 0; k < n; k++) x[k] = (double)(i[k] = from + k);
+    OK(GrB_Vector_new(&v, GrB_FP64, N));
+    OK(GxB_Vector_Option_set(v, GxB_BITMAP_SWITCH, 0)); /* with a bitmap it would be one once it is finished */
+    OK(GxB_Vector_pack_CSC(v, &i, (void **)&x, n * sizeof *i, n * sizeof *x, false, n, false, NULL));
+    return v;
+}
+
+/* What SuiteSparse asks of an object is asked of it as it was before it went there. */
+static void iso_as_it_was_held(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u = filled(0), w, zero = listed(0, 1), few = listed(5, 9);
+    OK(GrB_Vector_new(&w, GrB_FP64, N));
+    OK(GrB_Vector_assign_FP64(w, u, NULL, 2, GrB_ALL, N, NULL)); /* all but one */
+    REQUIRE(is_iso(w));
+    OK(GrB_Vector_assign_FP64(w, zero, GrB_PLUS_FP64, 1, GrB_ALL, N, NULL));
+    REQUIRE(!is_iso(w) && at(w, 7) == 2);
+    OK(GrB_Vector_removeElement(few, 6));
+    OK(GrB_Vector_apply(few, u, NULL, GxB_ONE_FP64, u, GrB_DESC_R));
+    REQUIRE(is_iso(few) && at(few, 7) == 1 && steps() == 3);
+    OK(GrB_finalize());
+}
+
 /* Bools that are compared as numbers stay there; what is left of two values is not iso, as without us. */
 static void compared_bools_stay(void)
 {
@@ -470,6 +501,7 @@ static void compared_bools_stay(void)
 }
 
 TEST(comes_home_iso)
+TEST(iso_as_it_was_held)
 TEST(compared_bools_stay)
 TEST(sparse_operands_come)
 TEST(sparse_vector_multiplies)
@@ -488,6 +520,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_comes_home_iso),
+        cmocka_unit_test(test_iso_as_it_was_held),
         cmocka_unit_test(test_compared_bools_stay),
         cmocka_unit_test(test_sparse_operands_come),
         cmocka_unit_test(test_sparse_vector_multiplies),
