@@ -35,6 +35,9 @@ typedef union symbol {
     tsr_backend_kernel_fn kernel;
 } symbol;
 
+static symbol rows; /* of its table of kernels, by find_rows */
+static pthread_once_t rows_once = PTHREAD_ONCE_INIT;
+
 /* The local ranks share the devices in turn.  A plug-in scores those that are there. */
 static int local_device(tsr_backend_score_fn score, tsr_backend_options options)
 {
@@ -135,12 +138,17 @@ static void load_plugin(void)
     loader = getpid();
 }
 
-bool tsr_backend_gpu_kernel(int k, tsr_kernel_row *row)
+static void find_rows(void)
 {
     char path[PATH_MAX];
     void *plugin = open_plugin(path, sizeof path);
-    const symbol kernel = {plugin ? dlsym(plugin, "tsr_backend_kernel") : NULL};
-    return kernel.address && kernel.kernel(k, row);
+    rows.address = plugin ? dlsym(plugin, "tsr_backend_kernel") : NULL;
+}
+
+bool tsr_backend_gpu_kernel(int k, tsr_kernel_row *row)
+{
+    pthread_once(&rows_once, find_rows);
+    return rows.address && rows.kernel(k, row);
 }
 
 static void load(void)
