@@ -132,7 +132,7 @@ def gpu():
 
 
 def gpu_masked():
-    """Triangles, summed up only, and brought home from operands that are new: few, SuiteSparse takes seconds.  Values of edges."""
+    """Triangles, summed up only, and downloaded of operands that are new: few, SuiteSparse takes seconds.  Values of edges."""
     for variant in (dict(finish='reduce'), dict(first='yes')):
         yield case('masked', 'plus_pair', type='int64', values='bool', form='lut', **variant)
     for n in (32, 128):

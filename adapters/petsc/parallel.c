@@ -106,19 +106,19 @@ static PetscErrorCode make_forest(exchange *x, PetscSF all, const PetscInt place
 {
     PetscSFNode *roots;
     const PetscSFNode *all_roots;
-    PetscInt *there;
+    PetscInt *place_of_leaf;
 
     PetscFunctionBegin;
-    PetscCall(PetscMalloc1(x->nleaves, &there));
+    PetscCall(PetscMalloc1(x->nleaves, &place_of_leaf));
     PetscCall(PetscMalloc1(x->nleaves, &roots));
-    PetscCall(PetscSFBcastBegin(all, MPIU_INT, place, there, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(all, MPIU_INT, place, there, MPI_REPLACE));
+    PetscCall(PetscSFBcastBegin(all, MPIU_INT, place, place_of_leaf, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(all, MPIU_INT, place, place_of_leaf, MPI_REPLACE));
     PetscCall(PetscSFGetGraph(all, NULL, NULL, NULL, &all_roots));
     for (PetscInt leaf = 0; leaf < x->nleaves; leaf++) {
         roots[leaf].rank = all_roots[leaf].rank;
-        roots[leaf].index = there[leaf];
+        roots[leaf].index = place_of_leaf[leaf];
     }
-    PetscCall(PetscFree(there));
+    PetscCall(PetscFree(place_of_leaf));
     PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)all), &x->sf));
     PetscCall(PetscSFSetGraph(x->sf, x->nwanted, x->nleaves, NULL, PETSC_OWN_POINTER, roots, PETSC_OWN_POINTER));
     PetscCall(PetscSFSetUp(x->sf));

@@ -110,7 +110,7 @@ static tsr_status run_on_device(const tsr_product *p, tsr_result *result)
     return status;
 }
 
-/* Device memory may be short of what we account for (other programs, fragments): once more, alone. */
+/* Device memory may be shorter than what we count (other programs, fragments): once more, alone. */
 static tsr_status execute_alone(const tsr_product *p, tsr_result *result)
 {
     tsr_status status = run_on_device(p, result);

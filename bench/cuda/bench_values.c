@@ -62,7 +62,7 @@ static void *make_value(tsr_type type, int64_t count, bool bitmap)
     for (int64_t k = 0; k < count && bitmap; k++)
         b[k] = k % 3 != 0;
     v.nvals = bitmap ? count - (count + 2) / 3 : count;
-    must(contents->upload(&v, 8, &value, &moved), "bring");
+    must(contents->upload(&v, 8, &value, &moved), "upload");
     free(b);
     return value;
 }
@@ -162,13 +162,13 @@ static void measure_reductions(int64_t count)
             double us = now_us() - start;
             best = us < best ? us : best;
         }
-        printf("sum of type %d, with its way home    %9.1f us %7.0f GB/s\n", (int)types[k], best, bytes / best * 1e-3);
+        printf("sum of type %d, with its download    %9.1f us %7.0f GB/s\n", (int)types[k], best, bytes / best * 1e-3);
         contents->drop(x);
     }
 }
 
 /* Six steps as PageRank has them, each a value of the last. */
-static void measure_chain(void)
+static void measure_fusion(void)
 {
     enum { COUNT = 1 << 20, STEPS = 6 };
     double best = 1e30, best_queued = 1e30;
@@ -287,7 +287,7 @@ int main(int argc, char **argv)
     }
     arrays = gpu->arrays;
     contents = gpu->contents;
-    measure_chain();
+    measure_fusion();
     measure_product(argc > 2 ? atoi(argv[2]) : 20);
     measure_reductions(count);
     measure_steps(count);

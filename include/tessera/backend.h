@@ -161,7 +161,7 @@ static inline bool tsr_monoid_fits(tsr_semiring s) { return s.type != TSR_BOOL |
  * trace; a backend that leaves kernel NULL is asked for its kernel_name.
  * With may_stay a backend may leave the result where it was computed: then `stays` is not NULL, and nothing is written to x and b.
  * Of a masked product, `total` is the number of products over all entries then (of a count of pairs: the sum of C).  A dense C stays
- * as a value (tessera/values.h); with may_keep the result comes home as ever, and a value of it may stay behind as well. */
+ * as a value (tessera/values.h); with may_keep the result is downloaded as ever, and a value of it may stay as well. */
 typedef struct tsr_result {
     void *x;
     int8_t *b;
@@ -227,9 +227,9 @@ typedef struct tsr_backend_host {
  * TSR_INTERNAL_ERROR a plug-in is not asked again in this process.  Any thread may call any function at any time.
  *
  * Slots.  *a_slot begins as NULL and is the backend's.  A slot belongs to one version of one matrix: after a write to the matrix
- * products bring another slot, so what is found in a slot is never stale.  Of one matrix the slot sees products of several
+ * products have another slot, so what is found in a slot is never stale.  Of one matrix the slot sees products of several
  * types, with and without values, and of both orientations (a_transposed): the backend tells them apart.  The slot stays while
- * a product with it executes; when nobody can bring it any more, release (*a_slot) is called once, unless it is NULL. */
+ * a product with it executes; when no product can have it any more, release (*a_slot) is called once, unless it is NULL. */
 typedef struct tsr_backend {
     int api_version; /* TSR_BACKEND_API_VERSION */
     const char *name;
@@ -242,7 +242,7 @@ typedef struct tsr_backend {
     bool (*holds)(const tsr_product *product);
     void (*release)(void *kept);
     /* Optional.  Time a product (sparse x full) with operands that stay where the backend computes: b.x is not looked at, its place
-     * is taken by numbers of the backend's own, and there is no result.  a_slot is needed: what was brought is found again.
+     * is taken by numbers of the backend's own, and there is no result.  a_slot is needed: what was uploaded is found again.
      * Status as for execute. */
     tsr_status (*measure)(const tsr_product *product, tsr_measured *measured);
     /* Optional.  pin: the device may read and write the block directly from now on (its pages are locked); false: it may not, and

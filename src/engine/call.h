@@ -66,7 +66,7 @@ typedef struct tsr_decision {
     uint64_t alike;             /* … and that of others with other counts */
     uint64_t forwarded;         /* the same of one whose operands are downloaded for it */
     double observed_ms;         /* predicted for a GPU that has the operands already; >= 0: the time of the forwarded call is wanted */
-    double move_ms;             /* … and what it takes to bring A there */
+    double move_ms;             /* … and what it takes to upload A */
     bool build_a;               /* build (or use) the representation below */
     tsr_rep_key a_key;          /* of the matrix in the record, not of its transpose */
 } tsr_decision;
@@ -91,7 +91,7 @@ typedef struct tsr_door {
     bool (*concerns_device)(const tsr_arguments *given); /* may it pay to take operands where they are, rather than on the host? */
     const char *(*match)(struct tsr_call *call); /* sets operation and operands.  NULL: matched; else why not (static text) */
     bool (*match_full)(struct tsr_call *call);   /* the same as a product of full matrices on a device: operators and descriptor only */
-    bool (*bring)(const tsr_arguments *given);   /* all contents to the host; false: they are lost */
+    bool (*download)(const tsr_arguments *given);   /* all contents to the host; false: they are lost */
     bool (*pays)(const tsr_arguments *given);    /* is a look at the host's contents worth it? */
     int (*forward)(const tsr_arguments *given);  /* the other library computes the call */
     bool (*sample)(const tsr_arguments *given, tsr_sample *sample); /* … or some rows of it.  No contents change; false: not possible */

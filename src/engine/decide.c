@@ -157,7 +157,7 @@ static bool may_settle(const tsr_call *call)
     return call->may_forward && !tsr_is_masked(call->product.op) && !(tsr_config_get()->disabled & TSR_DISABLE_RESIDENCY);
 }
 
-/* With everything on the device, as in a loop that has moved there.  Where each product has an A of its own, as one that is packed for it,
+/* With everything on the device, as in a loop that has moved.  Where each product has an A of its own, as one that is packed for it,
  * that is uploaded each time. */
 static double settled_ms(const tsr_features *f, bool dense)
 {
@@ -257,7 +257,7 @@ static void consider_gpu(const tsr_call *call, const tsr_features *f, tsr_decisi
     d->build_a = false;
     d->predicted_ms = ms;
     d->reason[0] = '\0';
-    explain(d, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : settled ? "the loop is there; " : "", ms, cpu_ms);
+    explain(d, "%spredicted %.3g ms, CPU %.3g ms", forced ? "forced; " : settled ? "the loop is on the device; " : "", ms, cpu_ms);
     if (d->forward_ms >= 0)
         explain(d, ", SuiteSparse %.3g ms", d->forward_ms);
 }

@@ -283,11 +283,11 @@ static void follow(tsr_elementwise *e)
 static void decide(tsr_call *call)
 {
     tsr_elementwise *e = &call->update;
-    const tsr_backend *there = call->decision.backend;
-    if (!there && tsr_config_get()->mode != TSR_MODE_GPU)
+    const tsr_backend *device = call->decision.backend;
+    if (!device && tsr_config_get()->mode != TSR_MODE_GPU)
         follow(e);
-    else if (!tsr_elementwise_pulls(e, there, (double)e->nrows * (double)e->ncols))
-        call->why = "not worth it there";
+    else if (!tsr_elementwise_pulls(e, device, (double)e->nrows * (double)e->ncols))
+        call->why = "not worth it on the device";
     call->decision.backend = e->backend;
 }
 
@@ -304,7 +304,7 @@ static tsr_settlement settle(tsr_call *call, tsr_status *status)
     return TSR_SETTLED;
 }
 
-/* To bring as much as the result takes costs more than to compute it on the host: one use of it there is no reason to go on. */
+/* To upload as much as the result takes costs more than to compute it on the host: one use of it there is no reason to go on. */
 static void use(tsr_call *call)
 {
     const tsr_elementwise *e = &call->update;

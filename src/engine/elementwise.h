@@ -20,8 +20,8 @@ const char *tsr_elementwise_plan(tsr_elementwise *e, const bool *promised);
 /* C<M> accum= T of a call, T being of `type`, full or not. */
 const char *tsr_update_plan(tsr_call *call, tsr_type type, bool full);
 
-/* Does it go to the backend of `there` (NULL: nothing is there)?  Sets backend. */
-bool tsr_elementwise_pulls(tsr_elementwise *e, const tsr_backend *there, double elements);
+/* Does it go to the backend of `device` (NULL: nothing is on one)?  Sets backend. */
+bool tsr_elementwise_pulls(tsr_elementwise *e, const tsr_backend *device, double elements);
 
 /* Held otherwise than C; a row or a column is the same either way. */
 static inline bool tsr_is_turned(const tsr_elementwise *e, const tsr_object *object)

@@ -147,7 +147,7 @@ static bool any_device_only(const tsr_elementwise *e)
     return device_only;
 }
 
-/* With the GPU forced, as the products of a loop would bring them. */
+/* With the GPU forced, as the products of a loop would upload them. */
 static bool may_spread(const tsr_elementwise *e)
 {
     return tsr_contents_backend() && e->given.vector && (double)e->nrows <= 0x1p28;
@@ -206,7 +206,7 @@ static bool inspect_operands(tsr_elementwise *e, const bool *promised)
 static const char *plan(tsr_elementwise *e, const bool *promised)
 {
     if (!inspect_target(e))
-        return "C may not stay there";
+        return "C may not stay on the device";
     if (!match_accum(e))
         return "accumulator of another type";
     e->key = key_of(e);
@@ -247,12 +247,12 @@ const char *tsr_update_plan(tsr_call *call, tsr_type type, bool full)
     return tsr_elementwise_plan(e, &full);
 }
 
-bool tsr_elementwise_pulls(tsr_elementwise *e, const tsr_backend *there, double elements)
+bool tsr_elementwise_pulls(tsr_elementwise *e, const tsr_backend *device, double elements)
 {
     const tsr_config *config = tsr_config_get();
-    const tsr_pull pull = {.elements = elements, .least = config->min_work, .on_device = there != NULL, .forced = config->mode == TSR_MODE_GPU,
+    const tsr_pull pull = {.elements = elements, .least = config->min_work, .on_device = device != NULL, .forced = config->mode == TSR_MODE_GPU,
                            .key = e->key};
     if (tsr_placement_pulls(&pull))
-        e->backend = there ? there : tsr_contents_backend();
+        e->backend = device ? device : tsr_contents_backend();
     return e->backend;
 }

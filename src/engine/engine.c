@@ -57,7 +57,7 @@ static double forward_ms(tsr_call *call, const char *reason)
 /* It computes what is left to it; from here, if its time is worth knowing. */
 static bool forward(tsr_call *call, const char *reason)
 {
-    if (!call->decision.timing && (!tsr_trace_wanted() || !call->door->bring(&call->given)))
+    if (!call->decision.timing && (!tsr_trace_wanted() || !call->door->download(&call->given)))
         return false;
     forward_ms(call, reason);
     return true;
@@ -74,7 +74,7 @@ bool tsr_engine_forward(const tsr_door *door, const tsr_arguments *given, const 
 /* The same; how much time is lost without the GPU is what is found out. */
 static bool observe(tsr_call *call)
 {
-    if (!call->door->bring(&call->given))
+    if (!call->door->download(&call->given))
         return false;
     tsr_engine_observe(call, &call->decision, forward_ms(call, call->decision.reason));
     return true;
@@ -83,7 +83,7 @@ static bool observe(tsr_call *call)
 bool tsr_engine_forward_push(const tsr_door *door, const tsr_arguments *given, const tsr_frontier *f, const char *reason, int *info)
 {
     tsr_call call = {.given = *given, .door = door};
-    if (!door->bring(given))
+    if (!door->download(given))
         return false;
     tsr_engine_observe_push(f, forward_ms(&call, reason));
     *info = call.info;
@@ -307,12 +307,12 @@ static bool attempt_on_host(int *info, const tsr_door *door, const tsr_arguments
 bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info)
 {
     uint64_t forwarded = 0;
-    const bool there = door->concerns_device(given);
-    if (((there || tsr_config_get()->mode == TSR_MODE_GPU) && run_full(info, door, given, true)) ||
-        (there && attempt_in_place(info, door, given, &forwarded)))
+    const bool in_place = door->concerns_device(given);
+    if (((in_place || tsr_config_get()->mode == TSR_MODE_GPU) && run_full(info, door, given, true)) ||
+        (in_place && attempt_in_place(info, door, given, &forwarded)))
         return true;
     const double start = forwarded ? tsr_engine_clock_ms() : 0;
-    if (!door->bring(given))
+    if (!door->download(given))
         return false;
     if (door->pays(given) && attempt_on_host(info, door, given))
         return true;

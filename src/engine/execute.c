@@ -70,7 +70,7 @@ void tsr_engine_report(const tsr_backend *backend, const char *kernel, tsr_trace
     record.backend = backend;
     record.predicted_ms = -1.0;
     if (!record.reason)
-        record.reason = "operands are there";
+        record.reason = "operands are on the device";
     tsr_trace_product(&record);
 }
 

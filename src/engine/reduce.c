@@ -48,9 +48,9 @@ static void decide_rows(tsr_call *call)
     const tsr_sums *sums = &call->of.sums;
     const bool c = g->accum || g->M || call->door->is_absent(g->C);
     void *const handles[] = {g->A, g->M, c ? g->C : NULL};
-    const tsr_backend *there = tsr_contents_device(call->door, handles, 3);
-    if (!tsr_elementwise_pulls(&call->update, there, (double)sums->vectors * (double)sums->length))
-        call->why = "not worth it there";
+    const tsr_backend *device = tsr_contents_device(call->door, handles, 3);
+    if (!tsr_elementwise_pulls(&call->update, device, (double)sums->vectors * (double)sums->length))
+        call->why = "not worth it on the device";
     call->decision.backend = call->update.backend;
 }
 
@@ -153,7 +153,7 @@ const tsr_operation tsr_host_row_sums_operation = {.resolve = resolve_host_rows,
 static const char *resolve_total(tsr_call *call)
 {
     call->a.array = call->door->array(call->given.A);
-    return call->a.array ? NULL : "the matrix is not there";
+    return call->a.array ? NULL : "the matrix is not on the device";
 }
 
 static void decide_total(tsr_call *call)

@@ -79,10 +79,10 @@ static bool gpu_is_wanted(double other, double gain, double expected_calls)
 /* The GPU, if it may compute what takes `other` ms elsewhere. */
 static const tsr_backend *gpu_for(const tsr_spgemm *s, const tsr_sparse_product_features *f, double other, double expected_calls)
 {
-    const tsr_product there = tsr_sparse_product_on_device(s);
+    const tsr_product turned = tsr_sparse_product_on_device(s);
     const bool wanted = !s->masked && gpu_is_wanted(other, other - tsr_sparse_product_gpu_ms(f), expected_calls);
     const tsr_backend *gpu = wanted ? tsr_backend_gpu() : NULL;
-    return gpu && gpu->sparse && gpu->sparse->supports(&there) ? gpu : NULL;
+    return gpu && gpu->sparse && gpu->sparse->supports(&turned) ? gpu : NULL;
 }
 
 static bool gpu_pays(const tsr_sparse_product_features *f, double other)
@@ -100,7 +100,7 @@ static void consider_gpu(tsr_call *call, const tsr_spgemm *s, tsr_sparse_product
         return;
     call->a.record = record_of(call, call->a.handle);
     call->b.record = record_of(call, call->b.handle);
-    f->there = tsr_operands_kept(call, gpu);
+    f->held = tsr_operands_kept(call, gpu);
     if (!gpu_pays(f, other))
         return;
     d->backend = gpu;

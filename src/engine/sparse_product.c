@@ -252,11 +252,11 @@ static tsr_status run(tsr_call *call)
 static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
                                 int64_t *moved)
 {
-    const tsr_product there = tsr_sparse_product_on_device(s);
+    const tsr_product turned = tsr_sparse_product_on_device(s);
     tsr_sparse_result result = {.pattern = s->pattern};
-    tsr_download to = {.nthreads = there.nthreads, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
+    tsr_download to = {.nthreads = turned.nthreads, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
     void *held;
-    tsr_status status = device->sparse->multiply(&held, &there, &result);
+    tsr_status status = device->sparse->multiply(&held, &turned, &result);
     if (status != TSR_OK)
         return status;
     status = result.nvals == size->nvals ? device->contents->download(held, &to) : TSR_DECLINED;

@@ -63,7 +63,7 @@ bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, 
     return done;
 }
 
-/* What is only there is finished there: the program learns now how long it took, and whether it went well.  False: bring it home. */
+/* What is only there is finished there: the program learns now how long it took, and whether it went well.  False: download it. */
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A)
 {
     tsr_device_array *value = tsr_contents_only(&tsr_graphblas_door, A) ? tsr_contents_find(A) : NULL;

@@ -180,7 +180,7 @@ static int hand_over(tsr_call *call, bool conform)
 const tsr_door tsr_graphblas_door = {
     .memory = &tsr_door_memory, .allows_devices = tsr_contents_allowed_inside, .threads = tsr_context_threads,
     .concerns_device = tsr_product_concerns_device, .match = tsr_match_product, .match_full = tsr_match_full_product,
-    .bring = tsr_product_bring, .pays = tsr_product_pays, .forward = tsr_product_forward, .sample = tsr_product_sample,
+    .download = tsr_product_download, .pays = tsr_product_pays, .forward = tsr_product_forward, .sample = tsr_product_sample,
     .record = tsr_table_get, .array = tsr_contents_find, .is_absent = tsr_defer_is_target, .is_lost = tsr_is_lost,
     .keep = tsr_contents_keep, .note_use = tsr_contents_note_use, .report_download = tsr_contents_report_download,
     .inspect = tsr_will_inspect, .view = view, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,

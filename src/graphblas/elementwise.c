@@ -26,7 +26,7 @@ bool tsr_run_call(GrB_Info *info, tsr_call *call)
     return done;
 }
 
-static bool run_there(GrB_Info *info, tsr_call *call)
+static bool run_on_device(GrB_Info *info, tsr_call *call)
 {
     tsr_contents_decline(call->given.name, NULL);
     const bool done = tsr_run_call(info, call);
@@ -111,7 +111,7 @@ static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
         call.operation = &tsr_entries_operation;
         return considers_entries(out, m->A, m->B) && is_of_entries(m) && tsr_run_call(info, &call);
     }
-    return out->host ? tsr_run_call(info, &call) : run_there(info, &call);
+    return out->host ? tsr_run_call(info, &call) : run_on_device(info, &call);
 }
 
 static bool allowed(void)
@@ -125,7 +125,7 @@ bool tsr_ewise_concerned(const tsr_output *out, GrB_Matrix A, GrB_Matrix B)
     const bool hit = tsr_filter_hit(A) || tsr_filter_hit(B) || tsr_filter_hit(out->C) || tsr_filter_hit(out->M) ||
                      tsr_config_get()->mode == TSR_MODE_GPU;
     if (hit)
-        tsr_contents_decline(out->name, "this call is not computed there");
+        tsr_contents_decline(out->name, "this call is not computed on the device");
     return hit;
 }
 
@@ -453,7 +453,7 @@ static bool row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB
     call.given.A = A;
     if (!tsr_match_reduce(&call.of.sums.op, &call.of.sums.type, op) || tsr_match_descriptor(&call.mod, out->desc))
         return false;
-    return out->host ? tsr_run_call(info, &call) : run_there(info, &call);
+    return out->host ? tsr_run_call(info, &call) : run_on_device(info, &call);
 }
 
 bool tsr_try_row_sums(GrB_Info *info, const tsr_output *out, GrB_BinaryOp op, GrB_Matrix A)

@@ -32,7 +32,7 @@ static bool is_sparse(GrB_Matrix handle)
 /* SuiteSparse takes a microsecond and two nanoseconds an entry for most calls on sparse vectors.  Not where it walks over all places of a
  * dense mask by a general method, nor where it sorts what is new among C's entries, nor where it computes all that a sparse mask drops, nor
  * where it would sort what our products left in any order. */
-static bool is_slow_there(const tsr_arguments *out, bool selects)
+static bool is_slow_in_suitesparse(const tsr_arguments *out, bool selects)
 {
     const GrB_Matrix A = out->A;
     const int32_t dense = GxB_BITMAP | GxB_FULL, m = tsr_match_sparsity(out->M);
@@ -48,7 +48,7 @@ static bool is_slow_there(const tsr_arguments *out, bool selects)
 bool tsr_few_considers(const tsr_arguments *out, bool selects)
 {
     GrB_Index rows = 0;
-    return out->C && (!out->B || tsr_config_forces_cpu()) && is_slow_there(out, selects) &&
+    return out->C && (!out->B || tsr_config_forces_cpu()) && is_slow_in_suitesparse(out, selects) &&
            (out->vector || (tsr_real.GrB_Matrix_nrows(&rows, out->C) == GrB_SUCCESS && rows <= TSR_FEW));
 }
 
@@ -98,9 +98,9 @@ static bool match(few_call *h)
 
 /* ---- operands ---- */
 
-static bool look_at(few_call *h, tsr_few_operand *o, GrB_Matrix handle)
+static bool inspect_operand(few_call *h, tsr_few_operand *o, GrB_Matrix handle)
 {
-    return !handle || tsr_few_look(o, handle, h->c->given.vector);
+    return !handle || tsr_few_inspect(o, handle, h->c->given.vector);
 }
 
 /* Does it matter what C holds?  What is pending of it is not finished if not. */
@@ -110,10 +110,10 @@ static bool reads_c(const few_call *h)
     return g->accum || (g->M && !h->mod.replace) || g->C == g->M || g->C == g->A || g->C == g->B;
 }
 
-static bool look_at_c(few_call *h)
+static bool inspect_c(few_call *h)
 {
     const tsr_arguments *g = &h->c->given;
-    return reads_c(h) ? tsr_few_look(&h->old, g->C, g->vector) : tsr_few_look_emptied(&h->old, g->C, g->vector);
+    return reads_c(h) ? tsr_few_inspect(&h->old, g->C, g->vector) : tsr_few_inspect_emptied(&h->old, g->C, g->vector);
 }
 
 static bool fits(const few_call *h, const tsr_few_operand *o)
@@ -128,11 +128,11 @@ static bool fits_types(const few_call *h)
            h->old.view.type == step->result;
 }
 
-static bool look(few_call *h)
+static bool inspect(few_call *h)
 {
     const tsr_elementwise *c = h->c;
-    return look_at_c(h) && look_at(h, &h->x, c->given.A) && look_at(h, &h->y, c->given.B) && look_at(h, &h->m, c->given.M) &&
-           fits(h, &h->x) && fits(h, &h->y) && fits(h, &h->m) && fits_types(h) && h->old.view.vlen > 0;
+    return inspect_c(h) && inspect_operand(h, &h->x, c->given.A) && inspect_operand(h, &h->y, c->given.B) &&
+           inspect_operand(h, &h->m, c->given.M) && fits(h, &h->x) && fits(h, &h->y) && fits(h, &h->m) && fits_types(h) && h->old.view.vlen > 0;
 }
 
 static void complete(few_call *h)
@@ -150,9 +150,9 @@ static void complete(few_call *h)
     s->vlen = h->old.view.vlen;
 }
 
-static bool see(few_call *h, tsr_few_operand *o)
+static bool inspect_sorted(few_call *h, tsr_few_operand *o)
 {
-    return !o->sorts || o->handle == h->c->given.C || tsr_few_look_sorted(o);
+    return !o->sorts || o->handle == h->c->given.C || tsr_few_inspect_sorted(o);
 }
 
 /* A mask of one value that lets nothing pass, or everything, and the complement of all places: SuiteSparse does without it. */
@@ -213,7 +213,7 @@ static bool is_cleared_late(const few_call *h)
 static bool had_one(const few_call *h)
 {
     tsr_few_operand C;
-    return tsr_few_look(&C, h->c->given.C, h->c->given.vector) &&
+    return tsr_few_inspect(&C, h->c->given.C, h->c->given.vector) &&
            (C.view.nvals == 0 || (C.view.iso && memcmp(C.view.x, &h->one, tsr_type_size(h->s.step.result)) == 0));
 }
 
@@ -339,7 +339,7 @@ static bool is_replaced(const few_call *h)
 }
 
 /* Short vectors; new entries of a C that has none. */
-static bool is_quick_there(const few_call *h)
+static bool is_quick_in_suitesparse(const few_call *h)
 {
     const bool plain = !h->s.step.select && h->m.sparsity == GxB_SPARSE && h->old.view.nvals == 0;
     if (plain && is_gather(h))
@@ -356,16 +356,16 @@ static bool compute(GrB_Info *info, few_call *h)
 bool tsr_few_on_host(GrB_Info *info, const tsr_elementwise *call)
 {
     few_call h = {.c = call, .start = tsr_trace_wanted() ? tsr_engine_clock_ms() : 0};
-    if (!match(&h) || !look(&h))
+    if (!match(&h) || !inspect(&h))
         return false;
-    if (is_quick_there(&h))
+    if (is_quick_in_suitesparse(&h))
         return false;
     complete(&h);
     if (!tsr_engine_few_step_wanted(&h.s, h.mod.nthreads))
         return false;
-    const bool done = see(&h, &h.x) && see(&h, &h.y) && see(&h, &h.m) && !is_idle(&h) && compute(info, &h);
+    const bool done = inspect_sorted(&h, &h.x) && inspect_sorted(&h, &h.y) && inspect_sorted(&h, &h.m) && !is_idle(&h) && compute(info, &h);
     tsr_few_operand *const all[] = {&h.x, &h.y, &h.m};
     for (int k = 0; k < 3; k++)
-        tsr_few_look_away(all[k]);
+        tsr_few_drop_copies(all[k]);
     return done;
 }

@@ -27,7 +27,7 @@ typedef struct matcher {
     tsr_view a, b, m; /* op(A), op(B), M: transposes already resolved */
     int64_t nrows, ncols; /* of C */
     tsr_type c_type;
-    tsr_type a_type, b_type, m_type; /* known before the operands are looked at */
+    tsr_type a_type, b_type, m_type; /* known before the operands are read */
     bool values; /* operands are taken where they are */
 } matcher;
 
@@ -68,14 +68,14 @@ static void resolve_transposes(matcher *s)
 }
 
 /* A dense operand that products have taken from the host before; then `v` has its type. */
-static bool worth_bringing(tsr_view *v, GrB_Matrix handle)
+static bool worth_uploading(tsr_view *v, GrB_Matrix handle)
 {
     const tsr_backend *gpu = is_dense(v) && !v->iso && tsr_contents_noted(handle) ? tsr_backend_gpu() : NULL;
     return gpu && gpu->arrays && tsr_match_object_type(&v->type, handle);
 }
 
-/* Deferred products may have to run before the host's arrays are looked at. */
-static bool look(const matcher *s, tsr_view *v, tsr_object *object, void *handle)
+/* Deferred products may have to run before the host's arrays are read. */
+static bool inspect(const matcher *s, tsr_view *v, tsr_object *object, void *handle)
 {
     object->handle = handle;
     object->array = s->values ? tsr_contents_dense(&tsr_graphblas_door, handle) : NULL;
@@ -87,7 +87,7 @@ static bool look(const matcher *s, tsr_view *v, tsr_object *object, void *handle
         tsr_will_inspect(handle);
     if (tsr_is_lost(handle) || !tsr_match_held(v, handle, &object->copies))
         return false;
-    if (s->values && worth_bringing(v, handle) &&
+    if (s->values && worth_uploading(v, handle) &&
         tsr_contents_upload(object, v, &tsr_graphblas_door, tsr_backend_gpu(), &s->out->moved) == TSR_OK)
         *v = tsr_device_array_view(object->array);
     return true;
@@ -101,12 +101,12 @@ static bool both_full(const matcher *s)
 static const char *read_operands(matcher *s)
 {
     const tsr_arguments *c = s->call;
-    if (!look(s, &s->a, &s->out->a, c->A) || !look(s, &s->b, &s->out->b, c->B))
+    if (!inspect(s, &s->a, &s->out->a, c->A) || !inspect(s, &s->b, &s->out->b, c->B))
         return "an operand is not a valid object";
     if (is_dense(&s->a) && is_dense(&s->b) && !c->M && !both_full(s))
         return "dense times dense";
     tsr_object mask = {0}; /* a dense one is not read here */
-    const bool valid = !c->M || look(s, &s->m, &mask, c->M);
+    const bool valid = !c->M || inspect(s, &s->m, &mask, c->M);
     s->out->mask.copies = mask.copies;
     mask.copies.first = NULL;
     tsr_object_release(&mask);
@@ -243,7 +243,7 @@ static bool is_narrow(const tsr_view *v)
     return tsr_match_narrow((double)v->nrows, (double)v->ncols);
 }
 
-/* A vector that the host holds sparse may be brought as a bitmap; so may a narrow matrix, unless a mask names the few entries wanted. */
+/* A vector that the host holds sparse may be uploaded as a bitmap; so may a narrow matrix, unless a mask names the few entries wanted. */
 static bool may_spread(const matcher *s)
 {
     if (!s->values || !tsr_is_compressed(&s->a) || !tsr_is_compressed(&s->b))

@@ -126,8 +126,8 @@ static bool spreads_much(const tsr_arguments *c)
     return most_work(&work, c) && !tsr_engine_hopeless(work * share, false);
 }
 
-/* Is there a vector, or a matrix of few rows or columns, and a GPU that it might be brought to, or may there be one? */
-static bool may_be_brought(const tsr_arguments *c)
+/* Is there a vector, or a matrix of few rows or columns, and a GPU that it might be uploaded to, or may there be one? */
+static bool may_be_uploaded(const tsr_arguments *c)
 {
     return (tsr_contents_possible() || tsr_backend_gpu_unasked()) && (c->vector || narrow(c->A) || narrow(c->B));
 }
@@ -161,8 +161,8 @@ static bool may_spread(const tsr_arguments *c)
     return spreads_much(c) && tsr_match_held_sparse(c->B) && (c->vector || tsr_match_held_sparse(c->A));
 }
 
-/* Is it a search, and so much to do that the GPU may be missed?  Forced there, places are made nowhere else. */
-static bool may_be_watched(const tsr_arguments *c)
+/* Is it a search, and so much to do that time may be lost without the GPU?  Forced there, places are made nowhere else. */
+static bool may_be_observed(const tsr_arguments *c)
 {
     double work;
     if (tsr_config_get()->mode == TSR_MODE_GPU)
@@ -177,7 +177,7 @@ bool tsr_product_concerns_device(const tsr_arguments *c)
         return false;
     return ((tsr_busy() & TSR_BUSY_ARRAYS) &&
             (has_value(c->A) || has_value(c->B) || (has_value(c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
-           (may_be_brought(c) && !is_frontier(c) && (may_spread(c) || may_be_watched(c)));
+           (may_be_uploaded(c) && !is_frontier(c) && (may_spread(c) || may_be_observed(c)));
 }
 
 /* ---- the call ---- */
@@ -190,7 +190,7 @@ static void run_hooks(const tsr_arguments *c)
     TSR_HOOK_READ(c->B);
 }
 
-bool tsr_product_bring(const tsr_arguments *given)
+bool tsr_product_download(const tsr_arguments *given)
 {
     run_hooks(given);
     return !(tsr_busy() & TSR_BUSY_LOST) ||
@@ -253,11 +253,11 @@ static bool forward(GrB_Info *info, const tsr_arguments *call, const char *why)
     return done;
 }
 
-/* Large enough that the GPU may be missed? */
-static bool is_watched_push(tsr_frontier *f, const tsr_arguments *c)
+/* Large enough that time may be lost without the GPU? */
+static bool is_observed_push(tsr_frontier *f, const tsr_arguments *c)
 {
     GrB_Index vertices;
-    if ((tsr_config_get()->disabled & (c->disable | TSR_DISABLE_RESIDENCY)) || !tsr_contents_allowed_inside() || !may_be_brought(c) ||
+    if ((tsr_config_get()->disabled & (c->disable | TSR_DISABLE_RESIDENCY)) || !tsr_contents_allowed_inside() || !may_be_uploaded(c) ||
         !is_frontier(c) || !sizes_of(f, c->A) || f->entries < TSR_OBSERVED_LEAST ||
         tsr_real.GrB_Matrix_nvals(&vertices, c->B) != GrB_SUCCESS)
         return false;
@@ -280,7 +280,7 @@ static bool try_call(GrB_Info *info, const tsr_arguments *call)
     if (tsr_try_push(info, call, tsr_product_concerns_device))
         return true;
     const char *why = not_ours(call);
-    if (is_watched_push(&frontier, call))
+    if (is_observed_push(&frontier, call))
         return forward_push(info, call, &frontier, why ? why : "sparse vector");
     if (why)
         return forward(info, call, why);

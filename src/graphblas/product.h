@@ -20,7 +20,7 @@ extern const tsr_door tsr_graphblas_door;
 /* ---- product.c ---- */
 
 bool tsr_product_concerns_device(const tsr_arguments *given);
-bool tsr_product_bring(const tsr_arguments *given);
+bool tsr_product_download(const tsr_arguments *given);
 bool tsr_product_pays(const tsr_arguments *given);
 int tsr_product_forward(const tsr_arguments *given);
 

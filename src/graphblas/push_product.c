@@ -68,10 +68,10 @@ static bool has_forms(const push_call *h)
 /* ---- operands ---- */
 
 /* Of a C that keeps nothing, nothing is finished. */
-static bool look_at_target(push_call *h)
+static bool inspect_target(push_call *h)
 {
     const tsr_arguments *c = h->c;
-    return c->M && !h->mod.replace ? tsr_few_look(&h->old, c->C, c->vector) : tsr_few_look_emptied(&h->old, c->C, c->vector);
+    return c->M && !h->mod.replace ? tsr_few_inspect(&h->old, c->C, c->vector) : tsr_few_inspect_emptied(&h->old, c->C, c->vector);
 }
 
 /* Several vectors are pulled together; those of one value SuiteSparse treats by rules of its own. */
@@ -81,17 +81,17 @@ static bool fits_lanes(const push_call *h)
     return !h->pull || (u->nvec > 1 && u->nvec <= TSR_PULL_MOST && (h->p.semiring.add == TSR_REDUCE_PLUS || !u->iso));
 }
 
-static bool look_at_vectors(push_call *h)
+static bool inspect_vectors(push_call *h)
 {
     const tsr_arguments *c = h->c;
-    if (!tsr_few_look(&h->u, h->u_handle, c->vector) || !fits_lanes(h))
+    if (!tsr_few_inspect(&h->u, h->u_handle, c->vector) || !fits_lanes(h))
         return false;
     h->old = h->u;
-    if (c->C != h->u_handle && !look_at_target(h))
+    if (c->C != h->u_handle && !inspect_target(h))
         return false;
     if (!c->M)
         return true;
-    return tsr_few_look(&h->m, c->M, c->vector) && (!h->m.sorts || tsr_few_look_sorted(&h->m));
+    return tsr_few_inspect(&h->m, c->M, c->vector) && (!h->m.sorts || tsr_few_inspect_sorted(&h->m));
 }
 
 static bool fits(const push_call *h)
@@ -181,7 +181,7 @@ static bool match(push_call *h)
 }
 
 /* What waited is here after the hooks, and may be held otherwise than what was matched. */
-static bool look(push_call *h)
+static bool inspect(push_call *h)
 {
     const tsr_arguments *c = h->c;
     TSR_HOOK_READ(c->M);
@@ -189,10 +189,10 @@ static bool look(push_call *h)
     TSR_HOOK_READ(c->B);
     if (c->C != h->u_handle)
         TSR_HOOK_WRITE(c->C);
-    if (!has_forms(h) || !look_at_vectors(h) || !tsr_few_look_at_matrix(&h->p, h->a_handle) || !fits(h) || !fits_types(h) || !replaces(h))
+    if (!has_forms(h) || !inspect_vectors(h) || !tsr_few_inspect_matrix(&h->p, h->a_handle) || !fits(h) || !fits_types(h) || !replaces(h))
         return false;
     if (h->u.sorts && c->C != h->u_handle)
-        return tsr_few_look_sorted(&h->u);
+        return tsr_few_inspect_sorted(&h->u);
     return true;
 }
 
@@ -217,7 +217,7 @@ static bool is_target(const push_call *h)
     return h->c->C == h->u_handle;
 }
 
-/* C's arrays, if it is U and they are not known: otherwise new ones are sooner there. */
+/* C's arrays, if it is U and they are not known: otherwise new ones are sooner. */
 static bool take_target(push_call *h, tsr_few_target *target)
 {
     if (h->old.sparsity == GxB_SPARSE && is_target(h) && h->u.sorts)
@@ -298,9 +298,9 @@ bool tsr_try_push(GrB_Info *info, const tsr_arguments *call, bool (*concerns_dev
     if (!allowed(call) || !match(&h) || concerns_device(call))
         return false;
     tsr_quiet_begin();
-    const bool done = look(&h) && (h.pull ? pull(info, &h) : push(info, &h));
-    tsr_few_look_away(&h.u);
-    tsr_few_look_away(&h.m);
+    const bool done = inspect(&h) && (h.pull ? pull(info, &h) : push(info, &h));
+    tsr_few_drop_copies(&h.u);
+    tsr_few_drop_copies(&h.m);
     tsr_quiet_end();
     return done;
 }

@@ -29,7 +29,7 @@ typedef struct input {
     int64_t most_bytes; /* text the file can expand to; < 0: unknown */
     int64_t noise;      /* bytes of comments and blank lines */
     int64_t file_bytes; /* of the file as it lies there; 0: unknown */
-    tsr_mm_watch watch; /* or NULL */
+    tsr_mm_progress progress; /* or NULL */
     void *watcher;
     const char *name;
     char *error;
@@ -96,8 +96,8 @@ static bool refill(input *in)
         return check_stream(in);
     }
     in->end += (size_t)got;
-    if (in->watch && in->file_bytes > 0) {
-        in->watch(in->watcher, (double)gzoffset(in->file) / (double)in->file_bytes);
+    if (in->progress && in->file_bytes > 0) {
+        in->progress(in->watcher, (double)gzoffset(in->file) / (double)in->file_bytes);
     }
     return true;
 }
@@ -487,12 +487,12 @@ bool tsr_mm_parse(tsr_mm *m, const char *text, size_t length, const char *name, 
 
 bool tsr_mm_read(tsr_mm *m, const char *path, char *error, size_t error_size)
 {
-    return tsr_mm_read_watched(m, path, NULL, NULL, error, error_size);
+    return tsr_mm_read_reporting(m, path, NULL, NULL, error, error_size);
 }
 
-bool tsr_mm_read_watched(tsr_mm *m, const char *path, tsr_mm_watch watch, void *watcher, char *error, size_t error_size)
+bool tsr_mm_read_reporting(tsr_mm *m, const char *path, tsr_mm_progress progress, void *watcher, char *error, size_t error_size)
 {
-    input in = {.most_bytes = -1, .name = path, .watch = watch, .watcher = watcher, .error = error, .error_size = error_size};
+    input in = {.most_bytes = -1, .name = path, .progress = progress, .watcher = watcher, .error = error, .error_size = error_size};
     struct stat info;
     memset(m, 0, sizeof *m);
     if (stat(path, &info) != 0) {

@@ -32,10 +32,10 @@ typedef struct tsr_mm {
 bool tsr_mm_read(tsr_mm *m, const char *path, char *error, size_t error_size);
 
 /* Told now and then which share of the file has been read, 0 to 1. */
-typedef void (*tsr_mm_watch)(void *watcher, double share);
+typedef void (*tsr_mm_progress)(void *watcher, double share);
 
 /* tsr_mm_read with somebody watching (NULL: nobody). */
-bool tsr_mm_read_watched(tsr_mm *m, const char *path, tsr_mm_watch watch, void *watcher, char *error, size_t error_size);
+bool tsr_mm_read_reporting(tsr_mm *m, const char *path, tsr_mm_progress progress, void *watcher, char *error, size_t error_size);
 
 /* The same from memory; `name` is for messages. */
 bool tsr_mm_parse(tsr_mm *m, const char *text, size_t length, const char *name, char *error, size_t error_size);

@@ -1,4 +1,4 @@
-/* Versions, representations and the ski-rental account of one matrix.
+/* Versions, representations and the ski-rental of one matrix.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/object/record.h"
 

@@ -14,7 +14,7 @@ typedef struct tsr_rep_key {
     bool by_col;   /* orientation of the representation */
     bool pattern;  /* no values */
     tsr_type type; /* of the values; TSR_BOOL when pattern */
-    bool device;   /* kept by a GPU backend in its slot; here it has an account of regret only */
+    bool device;   /* kept by a GPU backend in its slot; here it has its regret only */
 } tsr_rep_key;
 
 /* A built representation, reference counted: a dropped one lives until its last user lets go. */
@@ -72,7 +72,7 @@ bool tsr_record_is_absent(const tsr_record *m);
 void tsr_record_lose(tsr_record *m);
 bool tsr_record_is_lost(const tsr_record *m);
 
-/* Ski-rental account of one representation: add what one more product lost without it (ms), get the sum since the last write. */
+/* Ski-rental of one representation: add what one more product lost without it (ms), get the sum since the last write. */
 double tsr_record_regret(tsr_record *m, tsr_rep_key key, double lost_ms);
 
 /* How often products have read the present version whole from the host. */

@@ -8,7 +8,7 @@
 /* A form must be predicted to be so much faster: predictions are wrong by as much. */
 static const double margin = 0.97;
 /* Looking at A costs at most so small a part of what products with it take. */
-static const double looks = 12;
+static const double inspections = 12;
 /* B is read to find its range, read again and written in 16 bits: ms for an element, at the memory's speed, and for the start and the
  * answer before it returns. */
 static const double narrow_ms = 10 / 4.0e9, narrow_start_ms = 0.02;
@@ -129,11 +129,11 @@ double tsr_exposed_ms(double kernel_ms, double transfer_ms)
 
 /* ---- when ---- */
 
-bool tsr_may_look(tsr_ski_rental *rental, double csr_ms, double expected)
+bool tsr_may_inspect(tsr_ski_rental *rental, double csr_ms, double expected)
 {
     double before = rental->spent_ms;
     rental->spent_ms += csr_ms > 0 ? csr_ms : 0;
-    return (expected > 0 ? expected * csr_ms : before) >= looks * TSR_LOOK_MS;
+    return (expected > 0 ? expected * csr_ms : before) >= inspections * TSR_INSPECT_MS;
 }
 
 static int fastest_built(const double ms[TSR_FORMS], unsigned built)

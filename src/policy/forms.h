@@ -42,16 +42,16 @@ double tsr_exposed_ms(double kernel_ms, double transfer_ms);
 
 /* What products of one A have lost so far without the forms that it does not have. */
 typedef struct tsr_ski_rental {
-    double spent_ms; /* by products before anybody looked */
+    double spent_ms; /* by products before the matrix was inspected */
     double regret[TSR_FORMS][TSR_GPU_MATHS];
 } tsr_ski_rental;
 
 /* Counting a sample of A takes so long on an H200 (launches, mostly). */
-#define TSR_LOOK_MS 0.4
+#define TSR_INSPECT_MS 0.4
 
 /* Products by csr so far, or those expected, take so long that looking at A is next to nothing.  csr_ms: predicted for this one, which
  * is counted. */
-bool tsr_may_look(tsr_ski_rental *rental, double csr_ms, double expected);
+bool tsr_may_inspect(tsr_ski_rental *rental, double csr_ms, double expected);
 
 /* The form of the next product, which is among `built` or is to be built for it, and is then worth it by ski-rental: what products have
  * lost without it, this one included, has reached its price; or `expected` more products (0: unknown) gain more than that. */

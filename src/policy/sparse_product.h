@@ -14,7 +14,7 @@ typedef struct tsr_sparse_product_features {
     double entries; /* of C; 0: not known, estimated */
     double lines;   /* rows of both operands and of C, held by row */
     double value_bytes; /* of an entry of C and of the operands; 0: patterns */
-    bool there;     /* the GPU has both operands */
+    bool held;      /* the GPU has both operands */
     int nthreads;
 } tsr_sparse_product_features;
 

@@ -38,7 +38,7 @@ void tsr_stay_lost_time(uint64_t key, double gain_ms, double move_ms);
 void tsr_stay_set_searched(double entries, double rows_and_columns, bool on_device);
 bool tsr_stay_is_searched(double entries, double rows_and_columns);
 
-/* A frontier pushed on the host took gain_ms longer than it would there.  The next pull takes what pushes have lost into its loop's account,
+/* A frontier pushed on the host took gain_ms longer than it would there.  The next pull takes what pushes have lost into its loop's lost time,
  * which says when the search moves. */
 void tsr_stay_lost_pushing(double entries, double rows_and_columns, double gain_ms);
 double tsr_stay_take_pushed(double entries, double rows_and_columns);

@@ -23,8 +23,8 @@
 static const tsr_backend *gpu;
 static pid_t loader; /* a device does not survive a fork */
 static atomic_bool off, asked;
-static bool installed; /* by look_for_plugin */
-static pthread_once_t once = PTHREAD_ONCE_INIT, look_once = PTHREAD_ONCE_INIT;
+static bool installed; /* by find_installed */
+static pthread_once_t once = PTHREAD_ONCE_INIT, installed_once = PTHREAD_ONCE_INIT;
 static char *commands_library;
 
 /* dlsym gives an object pointer where a function pointer is meant. */
@@ -109,7 +109,7 @@ static bool find_plugin(char *path, size_t size)
            try_folder(path, size, TSR_PLUGIN_DIR, "");
 }
 
-void tsr_backend_look_beside(const char *library)
+void tsr_backend_search_beside(const char *library)
 {
     free(commands_library);
     commands_library = strdup(library);
@@ -171,7 +171,7 @@ bool tsr_backend_gpu_asked(void)
     return atomic_load_explicit(&asked, memory_order_relaxed);
 }
 
-static void look_for_plugin(void)
+static void find_installed(void)
 {
     char path[PATH_MAX];
     installed = find_plugin(path, sizeof path);
@@ -179,7 +179,7 @@ static void look_for_plugin(void)
 
 bool tsr_backend_gpu_installed(void)
 {
-    pthread_once(&look_once, look_for_plugin);
+    pthread_once(&installed_once, find_installed);
     return installed;
 }
 

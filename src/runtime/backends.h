@@ -15,7 +15,7 @@ const tsr_backend *tsr_backend_cpu(void);
 const tsr_backend *tsr_backend_gpu(void);
 
 /* For the command, before the first call: beside this library, too. */
-void tsr_backend_look_beside(const char *library);
+void tsr_backend_search_beside(const char *library);
 
 /* Row k of the plug-in's table of kernels, as tsr_backend_kernel_fn; false also when there is no plug-in.  Asks for no device. */
 bool tsr_backend_gpu_kernel(int k, tsr_kernel_row *row);

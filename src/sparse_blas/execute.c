@@ -142,7 +142,7 @@ static void release(run *r)
     free(r->present);
 }
 
-/* A plan that builds a representation is kept to; otherwise the engine's account of what was lost goes on. */
+/* A plan that builds a representation is kept to; otherwise the engine goes on adding up what was lost. */
 static void decide(run *r)
 {
     if (r->plan->decision.build_a) {

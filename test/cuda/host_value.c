@@ -84,17 +84,17 @@ tsr_view view_of(const host_value *h)
                       .vlen = h->count, .ld = h->count, .nvals = entries_of(h), .b = h->b, .x = h->x};
 }
 
-tsr_status bring(const host_value *h, void **value)
+tsr_status upload(const host_value *h, void **value)
 {
     int64_t moved;
     tsr_view v = view_of(h);
     return contents->upload(&v, 2, value, &moved);
 }
 
-void *must_bring(const host_value *h)
+void *must_upload(const host_value *h)
 {
     void *value;
-    assert_int_equal(bring(h, &value), TSR_OK);
+    assert_int_equal(upload(h, &value), TSR_OK);
     return value;
 }
 

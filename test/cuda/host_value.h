@@ -31,8 +31,8 @@ int64_t entries_of(const host_value *h);
 void assert_same(const host_value *x, const host_value *y); /* where both are present they hold the same */
 
 tsr_view view_of(const host_value *h);
-tsr_status bring(const host_value *h, void **value);
-void *must_bring(const host_value *h);
+tsr_status upload(const host_value *h, void **value);
+void *must_upload(const host_value *h);
 void check_value(void *value, const host_value *want);
 
 #endif

@@ -85,7 +85,7 @@ static void run_chain(const void *described)
         tsr_value_store(type, &w->result->scalar, 0, value);
     }
     for (int k = 0; k < c->n; k++)
-        if (!c->looked_at[k])
+        if (!c->wanted[k])
             memset(c->arrays[k].z, 0xA5, (size_t)c->step[k].count * (type == TSR_FP32 ? 4 : 8));
 }
 

@@ -50,8 +50,8 @@ static tsr_status execute_pinned(const tsr_product *p, tsr_result *result)
 
 /* ---- operands and results that stay with the backend ---- */
 
-/* A dense operand is brought, and no longer shown. */
-static tsr_status bring(tsr_view *v, void **value)
+/* A dense operand is uploaded, and no longer shown. */
+static tsr_status upload(tsr_view *v, void **value)
 {
     int64_t moved;
     if (!how.b_is_value || tsr_is_compressed(v) || !v->x)
@@ -90,7 +90,7 @@ static tsr_status fetch_value(tsr_result *result)
     return status;
 }
 
-/* What was kept is what came home. */
+/* What was kept is what was downloaded. */
 static tsr_status compare_kept(const tsr_product *p, const tsr_result *result)
 {
     size_t places = (size_t)places_of(p), size = tsr_type_size(p->semiring.type);
@@ -113,9 +113,9 @@ int results_that_stayed;
 static tsr_status execute_with_values(tsr_product *p, tsr_result *result)
 {
     bool dense = !tsr_is_masked(p->op), stays = how.c_may_stay && dense;
-    tsr_status status = bring(&p->b, &p->b_value);
+    tsr_status status = upload(&p->b, &p->b_value);
     if (status == TSR_OK && p->op == TSR_OP_SDDMM)
-        status = bring(&p->a, &p->a_value);
+        status = upload(&p->a, &p->a_value);
     result->may_stay = stays;
     result->may_keep = how.c_may_keep && dense;
     if (status == TSR_OK)

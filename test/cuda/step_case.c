@@ -62,7 +62,7 @@ tsr_status run_step(const step_case *c, void **value)
     tsr_status status = TSR_OK;
     *value = NULL;
     for (int k = 0; k < OPERANDS && status == TSR_OK; k++)
-        status = c->host[k].x ? bring(&c->host[k], &there[k]) : TSR_OK;
+        status = c->host[k].x ? upload(&c->host[k], &there[k]) : TSR_OK;
     s.x.value = there[0];
     s.y.value = there[1];
     s.c = there[2];

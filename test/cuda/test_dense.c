@@ -231,7 +231,7 @@ static uint32_t magnitude_bits(float x)
     return bits & 0x7fffffff;
 }
 
-/* Whether none becomes 0 when the greatest is brought to 2^14 or more, below 2^15, by such a shift. */
+/* Whether none becomes 0 when the greatest is scaled to 2^14 or more, below 2^15, by such a shift. */
 static bool fits(int *shift, const float *x, const shape *s)
 {
     double greatest = 0, least = INFINITY;

@@ -303,7 +303,7 @@ static void add_step(rng *r, tsr_fusion *c, tsr_ewise_arrays *want, tsr_type typ
     const size_t bytes = (size_t)count * type_size(type);
     w->z = take(bytes);
     a->z = upload(w->z, bytes + SPARE);
-    c->looked_at[k] = rng_chance(r, 60);
+    c->wanted[k] = rng_chance(r, 60);
     c->n++;
     tsr_ref_ewise(s, w);
 }
@@ -315,9 +315,9 @@ static int64_t find_wrong_link(const tsr_fusion *c, const tsr_ewise_arrays *want
     const size_t bytes = (size_t)s->count * type_size(s->type);
     char *z = take(bytes);
     download(z, c->arrays[k].z, bytes + SPARE);
-    if (!spare_untouched(z, bytes) || (!c->looked_at[k] && !spare_untouched(z, 0)))
+    if (!spare_untouched(z, bytes) || (!c->wanted[k] && !spare_untouched(z, 0)))
         return s->count;
-    return c->looked_at[k] ? find_difference(s, &want[k], z, NULL) : -1;
+    return c->wanted[k] ? find_difference(s, &want[k], z, NULL) : -1;
 }
 
 static bool same_reduction(const tsr_fusion *c, tsr_reduce_op op, const tsr_ewise_arrays *last)

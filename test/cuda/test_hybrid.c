@@ -60,7 +60,7 @@ static void reference(const tensor_case *t, const tsr_source *source, double *wa
     tsr_free_bmat(&a);
 }
 
-/* Converts, multiplies and brings C home.  *nwindows: on Tensor Cores; -1: the matrix has no dense window. */
+/* Converts, multiplies and downloads C.  *nwindows: on Tensor Cores; -1: the matrix has no dense window. */
 static tsr_status run_device(const tensor_case *t, const tsr_source *host, const split_case *s, const tsr_cuda_device *device, void *out,
                              int64_t *nwindows)
 {

@@ -373,26 +373,26 @@ static void test_tf32_as_fp16(void **state)
 }
 
 /* A value that is still on its way, through the chunks that the panels of a product with a kept A use next. */
-static void test_panels_after_bring(void **state)
+static void test_panels_after_upload(void **state)
 {
     enum { COUNT = 500 };
     (void)state;
     plain();
     how.use_slot = true;
     rng r = {seed};
-    int64_t brought[COUNT], home[COUNT], moved;
+    int64_t uploaded[COUNT], downloaded[COUNT], moved;
     for (int round = 0; round < 20; round++) {
         test_case c = make_plus_times(&r, TSR_FP64, 0);
         void *value;
         for (int k = 0; k < COUNT; k++)
-            brought[k] = (int64_t)rng_next(&r);
+            uploaded[k] = (int64_t)rng_next(&r);
         tsr_view v = {.format = TSR_FULL, .type = TSR_INT64, .by_col = true, .nrows = COUNT, .ncols = 1, .nvec = 1, .vlen = COUNT,
-                      .ld = COUNT, .nvals = COUNT, .x = brought};
+                      .ld = COUNT, .nvals = COUNT, .x = uploaded};
         check_at(&c, "A is kept");
         assert_int_equal(gpu->contents->upload(&v, 2, &value, &moved), TSR_OK);
         check_at(&c, "panels");
-        assert_int_equal(gpu->contents->download(value, &(tsr_download){.nthreads = 2, .x = home}), TSR_OK);
-        assert_memory_equal(home, brought, sizeof home);
+        assert_int_equal(gpu->contents->download(value, &(tsr_download){.nthreads = 2, .x = downloaded}), TSR_OK);
+        assert_memory_equal(downloaded, uploaded, sizeof downloaded);
         gpu->contents->drop(value);
         release();
         case_free(&c);
@@ -694,7 +694,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_semiring), cmocka_unit_test(test_pinned), cmocka_unit_test(test_values_of_products),
-        cmocka_unit_test(test_nothing_moves), cmocka_unit_test(test_measure), cmocka_unit_test(test_panels_after_bring),
+        cmocka_unit_test(test_nothing_moves), cmocka_unit_test(test_measure), cmocka_unit_test(test_panels_after_upload),
         cmocka_unit_test(test_parts_of_pinned_blocks), cmocka_unit_test(test_kept), cmocka_unit_test(test_holds_and_moves_less),
         cmocka_unit_test(test_uncast_values), cmocka_unit_test(test_named_kernels), cmocka_unit_test(test_automatic_choice),
         cmocka_unit_test(test_named_kernels_run), cmocka_unit_test(test_panels_over_semirings),

@@ -37,7 +37,7 @@ static void test_chain(void **state)
     rng r = {seed};
     host_value h = new_host(TSR_INT64, COUNT, true), want = new_host(TSR_INT64, COUNT, true);
     draw_host(&h, &r);
-    void *value = must_bring(&h);
+    void *value = must_upload(&h);
     for (int k = 0; k < STEPS; k++) {
         tsr_ewise s = {.op = k % 2 ? TSR_EWISE_PLUS : TSR_EWISE_TIMES, .type = TSR_INT64, .result = TSR_INT64, .count = COUNT,
                       .x = {.value = value}, .y = {.scalar = 3}, .c = value, .accumulates = true, .accum = TSR_EWISE_RMINUS};
@@ -109,7 +109,7 @@ static void test_steps_in_chains(void **state)
     for (int k = 0; k < LIVE; k++) {
         live[k].host = new_host(TSR_FP32, LENGTH, k == 1);
         draw_host(&live[k].host, &r);
-        live[k].value = must_bring(&live[k].host);
+        live[k].value = must_upload(&live[k].host);
     }
     for (int k = 0, last = 0; k < STEPS * rounds; k++) {
         tsr_ewise s;
@@ -146,7 +146,7 @@ static void test_copies(void **state)
     rng r = {seed};
     host_value h = new_host(TSR_FP32, 300, true);
     draw_host(&h, &r);
-    void *a = must_bring(&h), *copy;
+    void *a = must_upload(&h), *copy;
     const tsr_ewise step = {.op = TSR_EWISE_IDENTITY, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}};
     assert_int_equal(arrays->step(&step, &copy), TSR_OK);
     contents->drop(a);
@@ -167,7 +167,7 @@ static void test_times(void **state)
     draw_host(&h, &r);
     assert_null(gpu->times());
     tsr_cuda.timed = true;
-    void *a = must_bring(&h), *sum;
+    void *a = must_upload(&h), *sum;
     const tsr_ewise step = {.op = TSR_EWISE_PLUS, .type = TSR_FP32, .result = TSR_FP32, .count = h.count, .x = {.value = a}, .y = {.value = a}};
     assert_int_equal(arrays->step(&step, &sum), TSR_OK);
     void *times = gpu->times(), *none = gpu->times();
@@ -199,7 +199,7 @@ static void test_reductions(void **state)
         uint64_t want_bits = 0, got_bits = 0;
         bool any = tsr_ref_reduce(&want, type, op, &e, h.count), got;
         tsr_value_store(type, &want_bits, 0, want);
-        void *value = must_bring(&h);
+        void *value = must_upload(&h);
         assert_int_equal(arrays->reduce(value, type, op, &got_bits, &got), TSR_OK);
         assert_int_equal(got, any);
         if (any && !(tsr_type_is_float(type) && op == TSR_REDUCE_TIMES))

@@ -21,7 +21,7 @@
 /* ---- coming and going ---- */
 
 /* Vectors further apart than they are long, one value for all, page-locked arrays; what is moved is counted. */
-static void bring_one(rng *r)
+static void upload_one(rng *r)
 {
     tsr_type type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
     int64_t vectors = rng_below(r, 12), length = rng_below(r, 40), ld = length + rng_below(r, 3), moved = -1;
@@ -51,7 +51,7 @@ static void bring_one(rng *r)
 }
 
 /* Sparse or hypersparse on the host, a bitmap there. */
-static void bring_sparse(rng *r)
+static void upload_sparse(rng *r)
 {
     tsr_type type = (tsr_type)rng_below(r, TSR_TYPE_COUNT);
     int64_t vectors = 1 + rng_below(r, 12), length = 1 + rng_below(r, 40), count = vectors * length, nvals = 0, stored = 0, moved = -1;
@@ -89,13 +89,13 @@ static void bring_sparse(rng *r)
     free(i);
 }
 
-static void test_bring_and_fetch(void **state)
+static void test_upload_and_download(void **state)
 {
     (void)state;
     rng r = {seed};
     for (int round = 0; round < 300 * rounds; round++) {
-        bring_one(&r);
-        bring_sparse(&r);
+        upload_one(&r);
+        upload_sparse(&r);
     }
     assert_int_equal(tsr_cuda.used, 0);
 }
@@ -108,7 +108,7 @@ static void test_fetch_again(void **state)
     for (int bitmap = 0; bitmap < 2; bitmap++) {
         host_value h = new_host(TSR_INT32, 777, bitmap), full = new_host(TSR_INT32, 777, true);
         draw_host(&h, &r);
-        void *value = must_bring(&h);
+        void *value = must_upload(&h);
         for (int again = 0; again < 4; again++) {
             bool pinned = again % 2 && gpu->pin(full.x, 777 * 4);
             tsr_download to = {.nthreads = 3, .x = full.x, .b = full.b};
@@ -141,7 +141,7 @@ static derive_case draw_derive(rng *r, tsr_type type)
     c.host = new_host(type, c.vectors * c.length, rng_chance(r, 50));
     draw_host(&c.host, r);
     c.e = elements_of(&c.host);
-    c.value = must_bring(&c.host);
+    c.value = must_upload(&c.host);
     return c;
 }
 
@@ -245,8 +245,8 @@ static void test_dense_products(void **state)
         draw_host(&a, &r);
         draw_host(&b, &r);
         multiply_host(&p, &a, &b, &c);
-        p.a = must_bring(&a);
-        p.b = must_bring(&b);
+        p.a = must_upload(&a);
+        p.b = must_upload(&b);
         void *value;
         tsr_status status = arrays->multiply(&p, &value);
         if (status == TSR_DECLINED && round == 0)
@@ -314,7 +314,7 @@ static void test_values_evict(void **state)
     rng r = {seed};
     host_value h = new_host(TSR_UINT8, 4100, false);
     draw_host(&h, &r);
-    value = must_bring(&h);
+    value = must_upload(&h);
     assert_false(gpu->holds(&p));
     check_value(value, &h);
     contents->drop(value);
@@ -391,19 +391,19 @@ static void test_frontiers(void **state)
     int all[PATHS];
     frontier f;
     tsr_result got;
-    const int64_t home = PATHS * (int64_t)(sizeof(int32_t) + 1);
+    const int64_t least = PATHS * (int64_t)(sizeof(int32_t) + 1);
     for (int k = 0; k < PATHS; k++)
         all[k] = k;
     make_frontier(&f);
     assert_int_equal(multiply_frontier(&f, few, 3, &got), TSR_OK);
     assert_string_equal(got.kernel, "push");
-    assert_true(got.bytes_moved > home);
+    assert_true(got.bytes_moved > least);
     assert_int_equal(multiply_frontier(&f, none, 0, &got), TSR_OK);
     assert_string_equal(got.kernel, "push");
-    assert_true(got.bytes_moved == home && got.nvals == 0);
+    assert_true(got.bytes_moved == least && got.nvals == 0);
     assert_int_equal(multiply_frontier(&f, hub, 1, &got), TSR_OK);
     assert_string_equal(got.kernel, "csr");
-    assert_int_equal(got.bytes_moved, home);
+    assert_int_equal(got.bytes_moved, least);
     assert_int_equal(multiply_frontier(&f, all, PATHS, &got), TSR_OK);
     assert_string_equal(got.kernel, "csr");
     assert_int_equal(multiply_frontier(&f, few, 2, &got), TSR_OK);
@@ -479,7 +479,7 @@ static tsr_status do_all(const step_case *c, const tsr_dense_product *product, c
     if (value && status == TSR_OK)
         assert_same(&got, &c->want);
     if (status == TSR_OK)
-        status = bring(a, &matrix);
+        status = upload(a, &matrix);
     if (status == TSR_OK) {
         tsr_dense_product p = *product;
         p.a = p.b = matrix;
@@ -576,7 +576,7 @@ static void test_threads(void **state)
     (void)state;
     assert_int_equal(run_numbered_threads(4, worker), 0);
     rng r = {seed};
-    bring_one(&r); /* frees what others left */
+    upload_one(&r); /* frees what others left */
     assert_int_equal(tsr_cuda.used, 0);
 }
 
@@ -592,7 +592,7 @@ static void test_declines(void **state)
     rng r = {seed};
     host_value h = new_host(TSR_INT32, 5, false);
     draw_host(&h, &r);
-    void *integers = must_bring(&h);
+    void *integers = must_upload(&h);
     tsr_ewise s = {.op = TSR_EWISE_SQRT, .type = TSR_INT32, .result = TSR_INT32, .count = 5, .x = {.value = integers}};
     assert_int_equal(arrays->step(&s, &value), TSR_DECLINED);
     assert_null(value);
@@ -613,7 +613,7 @@ int main(int argc, char **argv)
     arrays = gpu->arrays;
     contents = gpu->contents;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bring_and_fetch), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_derived),
+        cmocka_unit_test(test_upload_and_download), cmocka_unit_test(test_fetch_again), cmocka_unit_test(test_derived),
         cmocka_unit_test(test_dense_products), cmocka_unit_test(test_little_memory), cmocka_unit_test(test_values_evict),
         cmocka_unit_test(test_frontiers), cmocka_unit_test(test_new_matrices), cmocka_unit_test(test_failing_frontiers), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_threads), cmocka_unit_test(test_declines),

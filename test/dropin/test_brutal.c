@@ -246,7 +246,7 @@ static void test_masked_and_accumulated(void **state)
     brutal(&s);
 }
 
-/* Contents that wait on a GPU come home sparse. */
+/* Contents that wait on a GPU are downloaded sparse. */
 static void test_sparse_result(void **state)
 {
     (void)state;

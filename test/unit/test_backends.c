@@ -247,7 +247,7 @@ static bool pushed(tsr_record *record)
 }
 
 /* The price of the start beside a program, 100 ms, must have been lost first, and then the way there; pushes follow the pulls. */
-static void gpu_starts_when_it_was_missed(void)
+static void gpu_starts_when_time_was_lost(void)
 {
     tsr_record *record = tsr_record_new();
     for (int calls = 0; calls < 100; calls++)
@@ -313,7 +313,7 @@ static void iterate(tsr_record *record, uint64_t loop)
     REQUIRE(!on_gpu(&d));
 }
 
-/* A loop with one A moves; not one that brings another A each time, of the same size. */
+/* A loop with one A moves; not one that has another A each time, of the same size. */
 static void loops_move_with_their_matrix(void)
 {
     tsr_record *record = tsr_record_new();
@@ -328,7 +328,7 @@ static void loops_move_with_their_matrix(void)
 }
 
 /* Only loops whose results may stay there are worth it, and nothing is kept of an operand that is being overwritten. */
-static void gpu_is_not_missed_for_what_goes_home(void)
+static void gpu_is_not_started_for_what_is_downloaded(void)
 {
     tsr_call r = one_row();
     tsr_decision d;
@@ -359,8 +359,8 @@ static tsr_decision of_a_value(tsr_type type)
     return d;
 }
 
-/* What SuiteSparse took for it, the vector's way home included, is remembered; not where the answer would depend on it. */
-static void times_of_what_came_home_count(void)
+/* What SuiteSparse took for it, its download included, is remembered; not where the answer would depend on it. */
+static void times_of_what_was_downloaded_count(void)
 {
     REQUIRE(tsr_backend_gpu() != NULL);
     const tsr_decision d = of_a_value(TSR_INT64);
@@ -376,12 +376,12 @@ static void test_start(void **state)
     (void)state;
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_pays).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_much_is_expected).code, 0);
-    assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_was_missed).code, 0);
+    assert_int_equal(with_plugin(plugins[0], gpu_starts_when_time_was_lost).code, 0);
     assert_int_equal(with_plugin(plugins[0], pushes_count).code, 0);
     assert_int_equal(with_plugin(plugins[0], a_matrix_of_one_product_is_moved_each_time).code, 0);
     assert_int_equal(with_plugin(plugins[0], loops_move_with_their_matrix).code, 0);
-    assert_int_equal(with_plugin(plugins[0], gpu_is_not_missed_for_what_goes_home).code, 0);
-    assert_int_equal(with_plugin(plugins[0], times_of_what_came_home_count).code, 0);
+    assert_int_equal(with_plugin(plugins[0], gpu_is_not_started_for_what_is_downloaded).code, 0);
+    assert_int_equal(with_plugin(plugins[0], times_of_what_was_downloaded_count).code, 0);
 }
 
 static void test_failing_plugin(void **state)

@@ -364,7 +364,7 @@ typedef struct seen {
     int count;
 } seen;
 
-static void watch(void *watcher, double share)
+static void report(void *watcher, double share)
 {
     seen *s = watcher;
     assert_true(share > s->last && share <= 1);
@@ -372,13 +372,13 @@ static void watch(void *watcher, double share)
     s->count++;
 }
 
-static void test_inspection_is_watched(void **state)
+static void test_inspection_is_reported(void **state)
 {
     (void)state;
     tsr_inspection in;
     seen s = {0};
     tsr_mm_csr a = compressed(PATTERN "17 17 5\n1 1\n2 1\n9 1\n9 3\n17 17\n");
-    assert_int_equal(tsr_inspect_watched(&in, &a, 1, watch, &s), TSR_OK);
+    assert_int_equal(tsr_inspect_reporting(&in, &a, 1, report, &s), TSR_OK);
     assert_true(s.last == 1 && s.count > TSR_INSPECT_ORDERS);
     tsr_inspection_free(&in);
     tsr_mm_csr_free(&a);
@@ -604,7 +604,7 @@ int main(void)
         cmocka_unit_test(test_gzip_bombs_take_no_memory),
         cmocka_unit_test(test_compressed_rows),
         cmocka_unit_test(test_inspection_by_hand),
-        cmocka_unit_test(test_inspection_is_watched),
+        cmocka_unit_test(test_inspection_is_reported),
         cmocka_unit_test(test_inspection_of_random_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -123,7 +123,7 @@ static void test_copies_that_nobody_uses(void **state)
     assert_true(tsr_placement_keeps(key) && tsr_placement_keeps(key));
 }
 
-static void test_a_host_result_that_is_brought(void **state)
+static void test_a_host_result_that_is_uploaded(void **state)
 {
     (void)state;
     const uint64_t key = key_of(12, 13);
@@ -182,7 +182,7 @@ int main(void)
         cmocka_unit_test_setup(test_forgotten_when_used, forget),
         cmocka_unit_test_setup(test_stays, forget),
         cmocka_unit_test_setup(test_copies_that_nobody_uses, forget),
-        cmocka_unit_test_setup(test_a_host_result_that_is_brought, forget),
+        cmocka_unit_test_setup(test_a_host_result_that_is_uploaded, forget),
         cmocka_unit_test(test_what_pays_on_the_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

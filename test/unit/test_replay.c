@@ -58,9 +58,9 @@ static double play(const replay_case *c, int products, double expected)
     for (int k = 0; k < products; k++) {
         int form = TSR_GPU_CSR;
         tsr_predict_forms(ms, model, looked ? &a : &unseen, c->math, c->n, choices(c));
-        if (!looked && tsr_may_look(&rental, ms[TSR_GPU_CSR], expected > 0 ? expected - k : 0)) {
+        if (!looked && tsr_may_inspect(&rental, ms[TSR_GPU_CSR], expected > 0 ? expected - k : 0)) {
             looked = true;
-            paid += TSR_LOOK_MS;
+            paid += TSR_INSPECT_MS;
             tsr_predict_forms(ms, model, &a, c->math, c->n, choices(c));
         }
         if (looked) {

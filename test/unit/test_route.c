@@ -77,11 +77,11 @@ static void test_the_gpu_pays_for_the_bus(void **state)
     there = f;
     there.direct = true;
     assert_true(tsr_predict_gpu_ms(&there) < tsr_predict_gpu_ms(&f));
-    const double home = tsr_predict_download_ms(&f);
+    const double slow = tsr_predict_download_ms(&f);
     f.m = f.k = 1e3;
     f.a_nnz = 1e4;
     assert_true(tsr_predict_gpu_ms(&f) > tsr_predict_cpu_ms(&f));
-    assert_true(tsr_predict_download_ms(&f) > 0 && tsr_predict_download_ms(&f) < home);
+    assert_true(tsr_predict_download_ms(&f) > 0 && tsr_predict_download_ms(&f) < slow);
 }
 
 /* SuiteSparse multiplies the entries of a sparse vector, the GPU all of A: few are left where they are, many are worth the way. */
@@ -116,9 +116,9 @@ static void test_a_sparse_narrow_matrix(void **state)
     assert_true(tsr_predict_suitesparse_ms(&f) < tsr_predict_gpu_ms(&f));
     f.walk = 1e8;
     assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_suitesparse_ms(&f) / 10);
-    tsr_features comes_home = f;
-    comes_home.c_stays = false;
-    assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_gpu_ms(&comes_home) / 4);
+    tsr_features downloaded = f;
+    downloaded.c_stays = false;
+    assert_true(tsr_predict_gpu_ms(&f) < tsr_predict_gpu_ms(&downloaded) / 4);
 }
 
 static bool ours(const tsr_features *f)
@@ -417,7 +417,7 @@ static void test_sparse_products(void **state)
     assert_true(tsr_sparse_product_gpu_ms(&f) < 0.5 * tsr_sparse_product_cpu_ms(&f));
     assert_true(tsr_sparse_product_cpu_ms(&f) < tsr_sparse_product_suitesparse_ms(&f));
     tsr_sparse_product_features there = f, pattern = f, few = f, dense = f;
-    there.there = true;
+    there.held = true;
     pattern.value_bytes = 0;
     few.entries = 1e7;
     dense.places = 1e6;

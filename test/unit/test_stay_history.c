@@ -1,4 +1,4 @@
-/* When loops move to a device, and home again.
+/* When loops move to a device, and back.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +71,7 @@ static void test_without_a_gain_nothing_moves(void **state)
     assert_int_equal(l.moves, 0); /* what the device would have lost counts for nothing */
 }
 
-/* What follows the products brings everything home: slower as a whole, whatever the products themselves take. */
+/* What follows the products downloads everything: slower as a whole, whatever the products themselves take. */
 static void test_a_loss_ends_soon_and_does_not_repeat(void **state)
 {
     (void)state;
@@ -83,7 +83,7 @@ static void test_a_loss_ends_soon_and_does_not_repeat(void **state)
     assert_true(excess < 0.03 * l.now);
 }
 
-static void test_a_draw_goes_home(void **state)
+static void test_a_draw_goes_back(void **state)
 {
     (void)state;
     loop l = {.key = 7};
@@ -104,7 +104,7 @@ static void test_pauses_are_not_the_loops(void **state)
     assert_true(tsr_stay_on_device(l.key));
 }
 
-static void test_what_becomes_slow_there_goes_home(void **state)
+static void test_what_becomes_slow_goes_back(void **state)
 {
     (void)state;
     loop l = {.key = 7};
@@ -148,9 +148,9 @@ int main(void)
         cmocka_unit_test_setup(test_what_gains_moves_and_stays, forget),
         cmocka_unit_test_setup(test_without_a_gain_nothing_moves, forget),
         cmocka_unit_test_setup(test_a_loss_ends_soon_and_does_not_repeat, forget),
-        cmocka_unit_test_setup(test_a_draw_goes_home, forget),
+        cmocka_unit_test_setup(test_a_draw_goes_back, forget),
         cmocka_unit_test_setup(test_pauses_are_not_the_loops, forget),
-        cmocka_unit_test_setup(test_what_becomes_slow_there_goes_home, forget),
+        cmocka_unit_test_setup(test_what_becomes_slow_goes_back, forget),
         cmocka_unit_test_setup(test_kinds_have_accounts_of_their_own, forget),
         cmocka_unit_test_setup(test_searched_matrices, forget),
     };

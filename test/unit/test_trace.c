@@ -561,12 +561,12 @@ static void test_summary_of_what_moved(void **state)
     (void)state;
     child c = run_child(moving_products, (const char *[]){"TESSERA_VERBOSE=2", NULL});
     assert_int_equal(c.code, 0);
-    const char *all = strstr(c.error, "moved between host and device: 14.000 MB\n"), *home = strstr(c.error, "    GrB_Vector_nvals cuda:fetch");
+    const char *all = strstr(c.error, "moved between host and device: 14.000 MB\n"), *fetched = strstr(c.error, "    GrB_Vector_nvals cuda:fetch");
     const char *product = strstr(c.error, "    GrB_mxv    cuda:csr                                  3 calls        6.000 MB\n");
     assert_non_null(all);
-    assert_non_null(home);
+    assert_non_null(fetched);
     assert_non_null(product);
-    assert_true(all < home && home < product);
+    assert_true(all < fetched && fetched < product);
     assert_null(strstr(c.error, "calls        0.000 MB"));
     assert_int_equal(occurrences(c.error, ", 2.000 MB moved"), 3);
 }

@@ -98,7 +98,7 @@ static fake_value *spread(const tsr_view *view, int64_t *bytes_moved)
     return v;
 }
 
-static tsr_status bring(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
+static tsr_status upload(const tsr_view *view, int nthreads, void **value, int64_t *bytes_moved)
 {
     (void)nthreads;
     tsr_status status = may_fail();
@@ -345,7 +345,7 @@ static const char *kernel_name(const tsr_product *product)
 
 const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
-    static const tsr_backend_contents contents = {.upload = bring, .download = fetch, .drop = forget};
+    static const tsr_backend_contents contents = {.upload = upload, .download = fetch, .drop = forget};
     static const tsr_backend_arrays arrays = {.step = step, .reduce = reduce, .multiply = multiply, .sums = sums, .cast = cast, .turn = turn,
                                               .places = places, .count = count, .wait = wait_for};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "fake", .supports = supports, .execute = execute,

@@ -50,7 +50,7 @@ static inline int records(const char *route)
 }
 
 static inline int steps(void) { return records(":step\"") - records("\"cpu:step\""); } /* those of the backend */
-static inline int homes(void) { return records(":fetch\""); }
+static inline int downloads(void) { return records(":fetch\""); }
 
 static inline GrB_Vector filled(double offset)
 {

@@ -121,7 +121,7 @@ static bool is_few(int i) { return i % 8 == 3; }
 static double raised(int i) { return first(i) * second(i) + (is_few(i) ? 100 : 0); }
 static double few_raised(int i) { return -5 * raised(i); }
 
-/* A sparse operand and mask, sparsity controls that change while contents are away. */
+/* A sparse operand and mask, sparsity controls that change while contents are on the device. */
 static void forms(void)
 {
     GrB_Vector u = vector_of(first), v = vector_of(second), w = new_vector(), few = new_vector(), s = new_vector(), copy = NULL;

@@ -124,7 +124,7 @@ static void test_pagerank(void **state)
         assert_true(fabs(x - plain_r[i]) < 1e-6);
     }
     moved_since(0, &before);
-    assert_int_equal(before, records + 1); /* it came home once */
+    assert_int_equal(before, records + 1); /* it was downloaded once */
     ok(GrB_Vector_free(&t));
     ok(GrB_Vector_free(&r));
     ok(GrB_Vector_free(&w));
@@ -167,7 +167,7 @@ static void test_gcn_layer(void **state)
         ok(GrB_Matrix_nvals(&nvals, H));
         assert_int_equal(nvals, N * OUT);
         const int64_t moved = moved_since(before, &records);
-        assert_true(k < 2 || moved == 0); /* X is brought for good when it is wanted again */
+        assert_true(k < 2 || moved == 0); /* X is uploaded for good when it is wanted again */
     }
     for (int i = 0; i < N; i += 13)
         for (int j = 0; j < OUT; j++) {
@@ -210,7 +210,7 @@ static void paths_plain(int *path)
     }
 }
 
-/* The inner loop of delta-stepping: vectors held sparse never come home. */
+/* The inner loop of delta-stepping: vectors held sparse are never downloaded. */
 static void test_shortest_paths(void **state)
 {
     (void)state;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "residency.h"
 
-/* A sparse operand and a sparse mask go there; what is there does not come home for them. */
+/* A sparse operand and a sparse mask go there; what is there is not downloaded for them. */
 static void sparse_operands_come(void)
 {
     OK(GrB_init(GrB_NONBLOCKING));
@@ -19,13 +19,13 @@ static void sparse_operands_come(void)
     OK(GrB_Vector_eWiseMult_BinaryOp(u, few, NULL, GrB_TIMES_FP64, v, few, GrB_DESC_RS));
     OK(GrB_Vector_assign_FP64(v, few, NULL, -1, GrB_ALL, N, GrB_DESC_SC));
     OK(GrB_Vector_nvals(&n, u));
-    REQUIRE(steps() == 6 && homes() == 0 && n == 3);
-    REQUIRE(at(u, 6) == 220 && at(v, 6) == 22 && at(v, 4) == -1 && homes() == 2);
+    REQUIRE(steps() == 6 && downloads() == 0 && n == 3);
+    REQUIRE(at(u, 6) == 220 && at(v, 6) == 22 && at(v, 4) == -1 && downloads() == 2);
     int status = 0;
     OK(GxB_Vector_Option_get(u, GxB_SPARSITY_STATUS, &status)); /* as SuiteSparse would hold three entries */
     REQUIRE(status == GxB_SPARSE);
     OK(GrB_Vector_eWiseMult_BinaryOp(v, NULL, NULL, GrB_TIMES_FP64, v, u, NULL)); /* but the bitmap is there still */
-    REQUIRE(steps() == 7 && homes() == 2 && at(v, 6) == 4840);
+    REQUIRE(steps() == 7 && downloads() == 2 && at(v, 6) == 4840);
     OK(GrB_finalize());
 }
 
@@ -48,9 +48,9 @@ static void sparse_vector_multiplies(void)
     OK(GrB_vxm(w, few, NULL, GrB_MIN_PLUS_SEMIRING_FP64, w, A, GrB_DESC_RSC));
     OK(GrB_mxv(w, NULL, GrB_PLUS_FP64, GrB_PLUS_TIMES_SEMIRING_FP64, A, few, NULL));
     OK(GrB_Vector_nvals(&n, w));
-    REQUIRE(n == 5 && homes() == 0 && records("\"suitesparse\"") == 0);
+    REQUIRE(n == 5 && downloads() == 0 && records("\"suitesparse\"") == 0);
     OK(GxB_Vector_Option_get(w, GxB_SPARSITY_STATUS, &status));
-    REQUIRE(homes() == 1 && status == GxB_SPARSE);
+    REQUIRE(downloads() == 1 && status == GxB_SPARSE);
     REQUIRE(at(w, 4) == 20 && at(w, 6) == 20 && at(w, 8) == 14 && at(w, 9) == 14);
     OK(GrB_finalize());
 }
@@ -74,7 +74,7 @@ static void narrow_matrices_multiply(void)
     for (int form = 0; form < 8; form++) {
         const bool turned = form & 1;
         const GrB_Index m = turned ? N : SOURCES, n = turned ? SOURCES : N;
-        const int before = homes(), others = records("\"suitesparse\"");
+        const int before = downloads(), others = records("\"suitesparse\"");
         GrB_Index entries = 0;
         double x = 0;
         OK(GrB_Matrix_new(&F, GrB_FP64, m, n));
@@ -89,12 +89,12 @@ static void narrow_matrices_multiply(void)
             OK(GrB_Matrix_assign(paths, NULL, GrB_PLUS_FP64, F, GrB_ALL, m, GrB_ALL, n, NULL));
         }
         OK(GrB_Matrix_nvals(&entries, F));
-        REQUIRE(entries == 4 && homes() == before && records("\"suitesparse\"") == others);
+        REQUIRE(entries == 4 && downloads() == before && records("\"suitesparse\"") == others);
         REQUIRE(form_of(F, GxB_SPARSITY_STATUS) == GxB_SPARSE);
         OK(GrB_Matrix_extractElement_FP64(&x, F, turned ? 25 : 2, turned ? 2 : 25)); /* by 23, to which two paths lead, and 24 */
         REQUIRE(x == 3);
         OK(GrB_Matrix_extractElement_FP64(&x, paths, turned ? 24 : 2, turned ? 2 : 24));
-        REQUIRE(x == 1 && homes() == before + 2);
+        REQUIRE(x == 1 && downloads() == before + 2);
         OK(GrB_Matrix_free(&F));
         OK(GrB_Matrix_free(&paths));
     }
@@ -155,7 +155,7 @@ static void large_frontiers_go(void)
     OK(GrB_finalize());
 }
 
-/* Results of one value and a pattern: SuiteSparse's time is not predicted, so that only a GPU that was missed long enough gets them, at
+/* Results of one value and a pattern: SuiteSparse's time is not predicted, so that only a GPU without which enough time was lost gets them, at
  * once in this mode.  The vertices reached by the ring's edges go there and back, pushed and pulled. */
 static void searches_go(void)
 {
@@ -256,18 +256,18 @@ static void sums_of_rows_stay(void)
     OK(GrB_Vector_new(&w, GrB_FP64, 3));
     OK(GrB_Matrix_reduce_Monoid(v, NULL, GrB_PLUS_FP64, GrB_PLUS_MONOID_FP64, A, NULL));
     OK(GrB_Matrix_reduce_Monoid(w, NULL, NULL, GrB_PLUS_MONOID_FP64, A, GrB_DESC_T0));
-    REQUIRE(records(":reduce") == 2 && homes() == 0);
-    REQUIRE(at(v, 0) == 1 && at(v, 5) == 6 + 35 && at(w, 2) == 4 * (N * (N - 1) / 2) && homes() == 2);
+    REQUIRE(records(":reduce") == 2 && downloads() == 0);
+    REQUIRE(at(v, 0) == 1 && at(v, 5) == 6 + 35 && at(w, 2) == 4 * (N * (N - 1) / 2) && downloads() == 2);
     OK(GrB_Vector_clear(v));
     OK(GrB_Matrix_reduce_Monoid(v, w, NULL, GrB_PLUS_MONOID_FP64, A, NULL) == GrB_DIMENSION_MISMATCH ? GrB_SUCCESS : GrB_PANIC);
-    const int before = homes();
+    const int before = downloads();
     OK(GrB_Matrix_apply_BinaryOp2nd_FP64(A, NULL, NULL, GrB_TIMES_FP64, A, 0.5, NULL));
     OK(GrB_Matrix_reduce_Monoid(v, NULL, NULL, GrB_MAX_MONOID_FP64, A, NULL));
-    REQUIRE(records(":reduce") == 3 && homes() == before && at(v, 5) == 10);
+    REQUIRE(records(":reduce") == 3 && downloads() == before && at(v, 5) == 10);
     OK(GrB_Matrix_select_FP64(A, NULL, NULL, GrB_VALUEGT_FP64, A, 0, NULL));
     OK(GrB_Matrix_reduce_Monoid(v, NULL, NULL, GrB_PLUS_MONOID_FP64, A, NULL)); /* one row is empty */
     OK(GrB_Vector_nvals(&n, v));
-    REQUIRE(records(":reduce") == 4 && homes() == before + 1 && n == N - 1 && at(v, 2) == 7);
+    REQUIRE(records(":reduce") == 4 && downloads() == before + 1 && n == N - 1 && at(v, 2) == 7);
     OK(GrB_finalize());
 }
 
@@ -277,7 +277,7 @@ static double entry(GrB_Matrix A, GrB_Index i, GrB_Index j)
     return GrB_Matrix_extractElement_FP64(&x, A, i, j) == GrB_NO_VALUE ? -1 : x;
 }
 
-/* Another type, held otherwise, transposed, selected and numbered by place; what is out of reach comes home. */
+/* Another type, held otherwise, transposed, selected and numbered by place; what is out of reach is downloaded. */
 static void other_forms_stay(void)
 {
     OK(GrB_init(GrB_NONBLOCKING));
@@ -290,12 +290,12 @@ static void other_forms_stay(void)
     OK(GrB_Matrix_eWiseAdd_BinaryOp(C, NULL, NULL, GrB_PLUS_FP64, A, B, GrB_DESC_T1));
     OK(GrB_Matrix_select_INT64(C, NULL, NULL, GrB_TRIL, C, -1, NULL));
     OK(GrB_Matrix_apply_IndexOp_INT64(D, NULL, NULL, GrB_DIAGINDEX_INT64, C, 1, NULL));
-    REQUIRE(steps() == 5 && homes() == 0);
+    REQUIRE(steps() == 5 && downloads() == 0);
     REQUIRE(entry(B, 2, 20) == 80 && entry(B, 2, N - 1) == 255 && entry(C, 20, 2) == 160 && entry(C, 2, 2) == -1);
-    REQUIRE(entry(D, 20, 2) == -19 && entry(D, 1, 2) == -1 && homes() == 3);
+    REQUIRE(entry(D, 20, 2) == -19 && entry(D, 1, 2) == -1 && downloads() == 3);
     OK(GrB_Matrix_apply_BinaryOp2nd_FP64(C, NULL, NULL, GrB_TIMES_FP64, C, 2, NULL));
     OK(GrB_Matrix_select_INT64(C, NULL, NULL, GrB_ROWGT, C, INT64_MIN, NULL)); /* so is y */
-    REQUIRE(homes() == 4 && records("not computed there") == 1 && entry(C, 20, 2) == 320);
+    REQUIRE(downloads() == 4 && records("not computed on the device") == 1 && entry(C, 20, 2) == 320);
     OK(GrB_finalize());
 }
 
@@ -343,7 +343,7 @@ static void accumulating_loop_settles(void)
     }
     for (int round = 0; round < ROUNDS; round++) {
         before = round == SETTLED ? steps() : before;
-        homes_before = round == SETTLED ? homes() : homes_before;
+        homes_before = round == SETTLED ? downloads() : homes_before;
         old = R, R = T, T = old;
         OK(GrB_Matrix_apply_BinaryOp2nd_FP32(W, NULL, NULL, GrB_TIMES_FP32, T, 0.75f, NULL));
         OK(GrB_Matrix_assign(R, NULL, NULL, jump, GrB_ALL, VERTICES, GrB_ALL, SEEDS, NULL));
@@ -351,7 +351,7 @@ static void accumulating_loop_settles(void)
         OK(GrB_Matrix_assign(T, NULL, GrB_MINUS_FP32, R, GrB_ALL, VERTICES, GrB_ALL, SEEDS, NULL));
         OK(GrB_Matrix_reduce_FP32(&change, NULL, GrB_PLUS_MONOID_FP32, T, NULL));
     }
-    REQUIRE(steps() == before + 4 * (ROUNDS - SETTLED) && homes() == homes_before);
+    REQUIRE(steps() == before + 4 * (ROUNDS - SETTLED) && downloads() == homes_before);
     GrB_Index n = 0;
     float sum = 0;
     OK(GrB_Matrix_nvals(&n, R));
@@ -374,7 +374,7 @@ static void odd_calls(void)
     REQUIRE(GrB_Vector_apply(NULL, NULL, NULL, GrB_ABS_FP64, v, NULL) == GrB_NULL_POINTER);
     REQUIRE(GrB_Vector_apply(v, NULL, NULL, NULL, v, NULL) == GrB_NULL_POINTER);
     twice(v, u);
-    OK(GrB_Vector_apply(other, NULL, GrB_MAX_FP64, GrB_ABS_FP64, v, NULL)); /* the trace says why v comes home */
+    OK(GrB_Vector_apply(other, NULL, GrB_MAX_FP64, GrB_ABS_FP64, v, NULL)); /* the trace says why v is downloaded */
     REQUIRE(records("accumulator of another type") == 1);
     int32_t x = 0;
     OK(GrB_Vector_extractElement_INT32(&x, other, 6));
@@ -402,7 +402,7 @@ static bool is_iso(GrB_Vector v)
 }
 
 /* What is downloaded is iso where it would be so without us, whatever was done to it there. */
-static void comes_home_iso(void)
+static void is_downloaded_iso(void)
 {
     OK(GrB_init(GrB_NONBLOCKING));
     GrB_Vector u = filled(0), v = filled(1), w;
@@ -500,7 +500,7 @@ static void compared_bools_stay(void)
     OK(GrB_finalize());
 }
 
-TEST(comes_home_iso)
+TEST(is_downloaded_iso)
 TEST(iso_as_it_was_held)
 TEST(compared_bools_stay)
 TEST(sparse_operands_come)
@@ -519,7 +519,7 @@ TEST(odd_calls)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_comes_home_iso),
+        cmocka_unit_test(test_is_downloaded_iso),
         cmocka_unit_test(test_iso_as_it_was_held),
         cmocka_unit_test(test_compared_bools_stay),
         cmocka_unit_test(test_sparse_operands_come),

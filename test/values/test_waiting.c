@@ -4,7 +4,7 @@
 
 enum { THREADS = 6 };
 
-/* Replaced or freed unread: nothing comes home; answers need not either. */
+/* Replaced or freed unread: nothing is downloaded, not for answers either. */
 static void stays_until_read(void)
 {
     OK(GrB_init(GrB_NONBLOCKING));
@@ -20,16 +20,16 @@ static void stays_until_read(void)
     OK(GrB_Vector_wait(v, GrB_MATERIALIZE));
     OK(GrB_Vector_dup(&copy, v));
     twice(copy, copy);
-    REQUIRE(steps() == 6 && homes() == 0);
-    REQUIRE(at(copy, 7) == 28 && at(copy, 8) == 32 && homes() == 1);
-    REQUIRE(at(v, 7) == 14 && homes() == 2);
+    REQUIRE(steps() == 6 && downloads() == 0);
+    REQUIRE(at(copy, 7) == 28 && at(copy, 8) == 32 && downloads() == 1);
+    REQUIRE(at(v, 7) == 14 && downloads() == 2);
     twice(copy, v);
     OK(GrB_Vector_free(&copy));
     twice(v, v);
     OK(GrB_Vector_setElement_FP64(v, -3, 0));
-    REQUIRE(homes() == 3 && at(v, 0) == -3 && at(v, 1) == 4);
-    twice(v, v); /* what was brought home was written to since */
-    REQUIRE(at(v, 0) == -6 && at(v, 1) == 8 && homes() == 4);
+    REQUIRE(downloads() == 3 && at(v, 0) == -3 && at(v, 1) == 4);
+    twice(v, v); /* what was downloaded was written to since */
+    REQUIRE(at(v, 0) == -6 && at(v, 1) == 8 && downloads() == 4);
     twice(v, v);
     OK(GrB_Vector_clear(v));
     OK(GrB_Vector_nvals(&n, v));
@@ -37,7 +37,7 @@ static void stays_until_read(void)
     OK(GrB_Vector_free(&u));
     OK(GrB_Vector_free(&v));
     OK(GrB_finalize());
-    REQUIRE(homes() == 4);
+    REQUIRE(downloads() == 4);
 }
 
 /* Held as bitmap whatever it has: every entry, some of them.  The same setting again changes nothing, another one does. */
@@ -51,19 +51,19 @@ static void stays_as_bitmap(void)
         OK(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_BITMAP));
         twice(v, u);
     }
-    REQUIRE(steps() == 3 && homes() == 0);
+    REQUIRE(steps() == 3 && downloads() == 0);
     OK(GxB_Vector_Option_get(v, GxB_SPARSITY_STATUS, &status));
-    REQUIRE(status == GxB_BITMAP && at(v, 7) == 14 && at(v, N - 1) == 2 * (N - 1) && homes() == 1);
+    REQUIRE(status == GxB_BITMAP && at(v, 7) == 14 && at(v, N - 1) == 2 * (N - 1) && downloads() == 1);
     OK(GrB_Vector_select_FP64(v, NULL, NULL, GrB_VALUEGE_FP64, u, 100, NULL));
     OK(GrB_Vector_apply_BinaryOp2nd_FP64(v, NULL, NULL, GrB_TIMES_FP64, v, 2, NULL));
-    REQUIRE(steps() == 5 && homes() == 1);
+    REQUIRE(steps() == 5 && downloads() == 1);
     OK(GxB_Vector_Option_set(v, GxB_SPARSITY_CONTROL, GxB_HYPERSPARSE + GxB_BITMAP));
-    REQUIRE(homes() == 2);
+    REQUIRE(downloads() == 2);
     OK(GrB_finalize());
 }
 
-/* The sparsity control of what is away: it stays there, and comes home in that form, also by way of a copy. */
-static void comes_home_in_form(void)
+/* The sparsity control of what is device-only: it stays so, and is downloaded in that form, also by way of a copy. */
+static void is_downloaded_in_form(void)
 {
     OK(GrB_init(GrB_NONBLOCKING));
     GrB_Matrix A, B, C;
@@ -80,24 +80,24 @@ static void comes_home_in_form(void)
         OK(GrB_Matrix_setElement_FP64(C, -2, 7, 3));
         OK(GrB_Matrix_eWiseMult_BinaryOp(A, NULL, NULL, GrB_MIN_FP64, A, C, NULL));
         OK(GrB_Matrix_select_FP64(A, NULL, NULL, GrB_VALUELT_FP64, A, 0, NULL));
-        const int before = homes();
+        const int before = downloads();
         OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_SPARSE));
         OK(GrB_Matrix_apply(A, NULL, NULL, GrB_AINV_FP64, A, NULL));
         OK(GrB_Matrix_dup(&B, A));
         OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_BITMAP));
         OK(GrB_Matrix_nvals(&n, B));
-        REQUIRE(n == 2 && homes() == before);
+        REQUIRE(n == 2 && downloads() == before);
         REQUIRE(form_of(A, GxB_SPARSITY_CONTROL) == GxB_BITMAP && form_of(A, GxB_SPARSITY_STATUS) == GxB_BITMAP);
         REQUIRE(form_of(B, GxB_SPARSITY_STATUS) == GxB_SPARSE && form_of(B, GxB_SPARSITY_CONTROL) == GxB_SPARSE);
-        REQUIRE(homes() == before + 2 && form_of(B, GxB_FORMAT) == (by_col ? GxB_BY_COL : GxB_BY_ROW));
+        REQUIRE(downloads() == before + 2 && form_of(B, GxB_FORMAT) == (by_col ? GxB_BY_COL : GxB_BY_ROW));
         OK(GrB_Matrix_extractElement_FP64(&x, B, 7, 2));
         REQUIRE(x == 1);
         OK(GrB_Matrix_extractElement_FP64(&x, B, 7, 3));
         REQUIRE(x == 2);
         OK(GrB_Matrix_apply_BinaryOp2nd_FP64(A, NULL, NULL, GrB_PLUS_FP64, C, 1, NULL));
         OK(GxB_Matrix_Option_set(A, GxB_SPARSITY_CONTROL, GxB_SPARSE));
-        OK(GrB_Matrix_clear(A)); /* never came home, but is sparse from now on */
-        REQUIRE(homes() == before + 2 && form_of(A, GxB_SPARSITY_CONTROL) == GxB_SPARSE);
+        OK(GrB_Matrix_clear(A)); /* never downloaded, but is sparse from now on */
+        REQUIRE(downloads() == before + 2 && form_of(A, GxB_SPARSITY_CONTROL) == GxB_SPARSE);
         OK(GrB_Matrix_free(&A));
         OK(GrB_Matrix_free(&B));
         OK(GrB_Matrix_free(&C));
@@ -105,9 +105,9 @@ static void comes_home_in_form(void)
     OK(GrB_Vector_dup(&w, v));
     OK(GxB_Vector_Option_set(w, GxB_SPARSITY_CONTROL, GxB_SPARSE));
     OK(GrB_Vector_select_FP64(w, NULL, NULL, GrB_VALUELT_FP64, v, 10, NULL));
-    const int before = homes();
+    const int before = downloads();
     OK(GxB_Vector_Option_get(w, GxB_SPARSITY_STATUS, &status));
-    REQUIRE(homes() == before + 1 && status == GxB_SPARSE && at(w, 9) == 9);
+    REQUIRE(downloads() == before + 1 && status == GxB_SPARSE && at(w, 9) == 9);
     OK(GrB_Vector_nvals(&n, w));
     REQUIRE(n == 10);
     OK(GrB_finalize());
@@ -139,10 +139,10 @@ static void form_waits(void)
     for (GrB_Index i = 0; i < 3; i++) OK(GrB_Matrix_setElement_FP64(B, (double)i, i, i));
     OK(GrB_Matrix_apply_BinaryOp2nd_FP64(C, B, NULL, GrB_PLUS_FP64, B, 1, GrB_DESC_RS));
     OK(GrB_Matrix_assign_FP64(B, C, NULL, 7, GrB_ALL, N, GrB_ALL, 40, GrB_DESC_SC));
-    REQUIRE(homes() == 0 && steps() == 2);
+    REQUIRE(downloads() == 0 && steps() == 2);
     REQUIRE(form_of(B, GxB_SPARSITY_STATUS) == GxB_FULL && form_of(B, GxB_SPARSITY_CONTROL) == GxB_BITMAP + GxB_FULL);
     OK(GrB_Matrix_extractElement_FP64(&x, C, 2, 2));
-    REQUIRE(x == 3 && entries_of(B) == 40 * N && homes() == 2);
+    REQUIRE(x == 3 && entries_of(B) == 40 * N && downloads() == 2);
     D = tall_bitmap();
     OK(GrB_Matrix_setElement_FP64(D, 4, 3, 3));
     OK(GxB_Matrix_Option_set(D, GxB_SPARSITY_CONTROL, GxB_SPARSE));
@@ -173,8 +173,8 @@ static void masked_product_stays(void)
     OK(GrB_Vector_wait(m, GrB_MATERIALIZE));
     OK(GrB_mxv(w, m, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, u, GrB_DESC_RSC));
     OK(GrB_Vector_nvals(&n, w));
-    REQUIRE(n == N / 2 && steps() == 1 && homes() == 0);
-    REQUIRE(at(w, 4) == 12 && at(w, N - 2) == 2 * N && homes() == 1);
+    REQUIRE(n == N / 2 && steps() == 1 && downloads() == 0);
+    REQUIRE(at(w, 4) == 12 && at(w, N - 2) == 2 * N && downloads() == 1);
     OK(GrB_finalize());
 }
 
@@ -217,27 +217,27 @@ static void freed_operands_stay(void)
     summed = paths_of_two(A, A);
     OK(GrB_Matrix_free(&A));
     OK(GrB_Matrix_free(&nothing));
-    REQUIRE(!A && homes() == 0);
+    REQUIRE(!A && downloads() == 0);
     GrB_Matrix others[20]; /* their places may be those of what was freed */
     for (int k = 0; k < 20; k++) others[k] = band(1);
     OK(GrB_Matrix_free(&unread));
     OK(GrB_Matrix_free(&M));
     OK(GrB_Matrix_reduce_INT64(&sum, NULL, GrB_PLUS_MONOID_INT64, summed, NULL));
-    REQUIRE(sum == N - 2 && homes() == 0);
+    REQUIRE(sum == N - 2 && downloads() == 0);
     check_paths(read, 2 * N - 5);
-    REQUIRE(homes() == 1);
+    REQUIRE(downloads() == 1);
     for (int k = 0; k < 20; k++) OK(GrB_Matrix_free(&others[k]));
     A = band(2);
     written = paths_of_two(A, A);
     OK(GrB_Matrix_setElement_BOOL(A, true, 9, 1)); /* before that it has to come */
-    REQUIRE(homes() == 2);
+    REQUIRE(downloads() == 2);
     OK(GrB_Matrix_free(&A));
     check_paths(written, N - 2);
     OK(GrB_Matrix_free(&read));
     OK(GrB_Matrix_free(&written));
-    REQUIRE(homes() == 2);
+    REQUIRE(downloads() == 2);
     OK(GrB_finalize()); /* `summed` is not read any more */
-    REQUIRE(homes() == 2);
+    REQUIRE(downloads() == 2);
 }
 
 /* The hooks' filter (src/graphblas/intercept/hooks.h) takes NULL for this handle. */
@@ -263,13 +263,13 @@ static void freeing_null_fetches_nothing(void)
     twice(made[last], v);
     OK(GrB_Vector_free(&no_vector));
     OK(GrB_Matrix_free(&no_matrix));
-    REQUIRE(homes() == 0 && at(v, 4) == 10 && homes() == 1);
+    REQUIRE(downloads() == 0 && at(v, 4) == 10 && downloads() == 1);
     for (int k = 0; k <= last; k++) OK(GrB_Vector_free(&made[k]));
     OK(GrB_Matrix_free(&A));
     OK(GrB_Matrix_free(&C));
     free(made);
     OK(GrB_finalize());
-    REQUIRE(homes() == 1);
+    REQUIRE(downloads() == 1);
 }
 
 /* The child of a fork finds results whose operands are gone; another waits with them in a process that ends without GrB_finalize. */
@@ -286,13 +286,13 @@ static void freed_operands_before_a_fork(void)
         _exit(0);
     }
     waitpid(child, &status, 0);
-    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0 && homes() == 1);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0 && downloads() == 1);
     check_paths(C, N - 2);
     OK(GrB_Matrix_free(&C));
     A = band(2);
     D = paths_of_two(A, A);
     OK(GrB_Matrix_free(&A));
-    REQUIRE(D && homes() == 1);
+    REQUIRE(D && downloads() == 1);
 }
 
 static void *read_paths(void *argument)
@@ -328,7 +328,7 @@ static void operands_freed_while_read(void)
             work[k][0] = &C[k - 1];
         }
         REQUIRE(run_threads(THREADS, read_or_free, work, sizeof *work) == 0);
-        REQUIRE(homes() == (round + 1) * (THREADS - 1));
+        REQUIRE(downloads() == (round + 1) * (THREADS - 1));
     }
     OK(GrB_finalize());
 }
@@ -340,7 +340,7 @@ static void forgotten_at_the_end(void)
     GrB_Vector u = filled(0), v = filled(1);
     twice(v, u);
     OK(GrB_finalize());
-    REQUIRE(homes() == 0);
+    REQUIRE(downloads() == 0);
 }
 
 static void nothing_stays_in_blocking_mode(void)
@@ -365,8 +365,8 @@ static void without(const char *word)
 static void without_elementwise(void) { without("elementwise"); }
 static void without_residency(void) { without("residency"); }
 
-/* The child of a fork finds everything at home. */
-static void fork_brings_home(void)
+/* The child of a fork finds everything on the host. */
+static void fork_downloads(void)
 {
     int status = 0;
     OK(GrB_init(GrB_NONBLOCKING));
@@ -382,7 +382,7 @@ static void fork_brings_home(void)
     }
     waitpid(child, &status, 0);
     REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    REQUIRE(homes() == 1 && at(v, 5) == 10);
+    REQUIRE(downloads() == 1 && at(v, 5) == 10);
     twice(v, v);
     REQUIRE(at(v, 5) == 20);
     OK(GrB_finalize());
@@ -397,10 +397,10 @@ static void iterators_see_the_host(void)
     OK(GxB_Iterator_new(&it));
     twice(v, u);
     OK(GxB_Vector_Iterator_attach(it, v, NULL));
-    REQUIRE(homes() == 1);
+    REQUIRE(downloads() == 1);
     twice(w, v); /* reads v where it still is as well */
     REQUIRE(GxB_Vector_Iterator_seek(it, 9) == GrB_SUCCESS && GxB_Iterator_get_FP64(it) == 18);
-    REQUIRE(homes() == 1 && at(w, 9) == 36);
+    REQUIRE(downloads() == 1 && at(w, 9) == 36);
     OK(GxB_Iterator_free(&it));
     OK(GrB_finalize());
 }
@@ -452,7 +452,7 @@ static void threads_share_what_stays(void)
 
 TEST(stays_until_read)
 TEST(stays_as_bitmap)
-TEST(comes_home_in_form)
+TEST(is_downloaded_in_form)
 TEST(form_waits)
 TEST(masked_product_stays)
 TEST(freed_operands_stay)
@@ -463,7 +463,7 @@ TEST(forgotten_at_the_end)
 TEST(nothing_stays_in_blocking_mode)
 TEST(without_elementwise)
 TEST(without_residency)
-TEST(fork_brings_home)
+TEST(fork_downloads)
 TEST(iterators_see_the_host)
 TEST(threads_share_what_stays)
 
@@ -472,7 +472,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stays_until_read),
         cmocka_unit_test(test_stays_as_bitmap),
-        cmocka_unit_test(test_comes_home_in_form),
+        cmocka_unit_test(test_is_downloaded_in_form),
         cmocka_unit_test(test_form_waits),
         cmocka_unit_test(test_masked_product_stays),
         cmocka_unit_test(test_freed_operands_stay),
@@ -483,7 +483,7 @@ int main(void)
         cmocka_unit_test(test_nothing_stays_in_blocking_mode),
         cmocka_unit_test(test_without_elementwise),
         cmocka_unit_test(test_without_residency),
-        cmocka_unit_test(test_fork_brings_home),
+        cmocka_unit_test(test_fork_downloads),
         cmocka_unit_test(test_iterators_see_the_host),
         cmocka_unit_test(test_threads_share_what_stays),
     };

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The walls of docs/architecture.md: what a file includes is compared with tools/scripts/layers.txt.
+"""The walls of docs/architecture.md and its words: what a file includes is compared with tools/scripts/layers.txt, what it says with words.txt.
 
-usage: check_layers.py [--figures]        (--figures: sizes of folders and files, for a report)
+usage: check_layers.py [--figures]        (--figures: sizes of folders, files and functions, for a report)
 SPDX-License-Identifier: Apache-2.0
 """
 import collections
@@ -14,6 +14,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLE = ROOT / 'tools' / 'scripts' / 'layers.txt'
 SOURCE = re.compile(r'\.(c|h|cu|cuh|cpp)$')
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+WORDS = TABLE.with_name('words.txt')
+NAME = re.compile(r'[A-Za-z_]\w*')
+PART = re.compile(r'[A-Z]+(?![a-z])|[A-Z]?[a-z]+')
+COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.S)
 TREES = ('include', 'src', 'backends', 'kernels', 'adapters', 'tools', 'bench', 'examples', 'test')
 
 
@@ -102,6 +106,47 @@ def plain_examples():
             yield f'{path.name}: a Tessera call in an example that is to be plain GraphBLAS'
 
 
+def read_words():
+    """word -> (what to say, places where it means something else), and the same of expressions in prose."""
+    words, prose = {}, {}
+    for line in WORDS.read_text(encoding='utf-8').splitlines():
+        if not line or line.startswith('#'):
+            continue
+        word, rest = line.split(': ', 1)
+        say, *places = re.split(r' {2,}', rest)
+        if word.startswith('prose '):
+            prose[re.compile(word[len('prose '):])] = say
+        else:
+            words[word] = (say, tuple(' '.join(places).split()))
+    return words, prose
+
+
+def names_of(text):
+    """Names of the code, literals and comments left out."""
+    code = re.sub(r'"(\\.|[^"\\\n])*"', '', COMMENT.sub('', text))
+    return set(NAME.findall(code))
+
+
+def check_words(paths):
+    words, prose = read_words()
+    for path in paths:
+        text = (ROOT / path).read_text(encoding='utf-8', errors='replace')
+        for name in sorted(names_of(text) | {os.path.basename(path)}):
+            for word in {part.lower() for part in PART.findall(name)} & words.keys():
+                say, places = words[word]
+                if not path.startswith(places or ('nowhere',)):
+                    yield f'{path}: {name}: for "{word}" say: {say}'
+        yield from prose_of(path, '\n'.join(COMMENT.findall(text)), prose)
+    for page in sorted((ROOT / 'docs').glob('*.md')):
+        yield from prose_of(page.relative_to(ROOT).as_posix(), page.read_text(encoding='utf-8'), prose)
+
+
+def prose_of(path, text, prose):
+    for expression, say in prose.items():
+        for found in expression.finditer(re.sub(r'\s*\n[ *]*', ' ', text)):
+            yield f'{path}: for "{found.group()}" say: {say}'
+
+
 def check(table, graph):
     folders, units = collections.defaultdict(set), collections.defaultdict(set)
     for path, targets in graph.items():
@@ -119,6 +164,18 @@ def check(table, graph):
             part[own].discard(own)
         yield from (f'cycle of {name}: ' + ', '.join(c) for c in cycles(part))
     yield from plain_examples()
+    yield from check_words(graph)
+
+
+def functions(path):
+    """(lines of the body, first line of the declaration) of each function of a C or CUDA file."""
+    lines, start = (ROOT / path).read_text(encoding='utf-8', errors='replace').splitlines(), None
+    for number, line in enumerate(lines):
+        if line == '{':
+            start = number
+        elif line == '}' and start is not None:
+            yield number - start - 1, lines[start - 1].strip()
+            start = None
 
 
 def figures(graph):
@@ -126,6 +183,10 @@ def figures(graph):
     folders = collections.Counter(os.path.dirname(path) for path in graph)
     print('largest folders:', ', '.join(f'{f} {n}' for f, n in folders.most_common(8)))
     print('largest files:', ', '.join(f'{p} {sizes[p]}' for p in sorted(sizes, key=sizes.get)[-8:][::-1]))
+    bodies = sorted((n, path, name) for path in graph for n, name in functions(path))
+    print(f'{len(bodies)} functions: median {bodies[len(bodies) // 2][0]} lines, of 100 the 90th {bodies[len(bodies) * 9 // 10][0]}, '
+          f'the 99th {bodies[len(bodies) * 99 // 100][0]}')
+    print('longest functions:', ', '.join(f'{path}: {name[:60]} {n}' for n, path, name in bodies[-8:][::-1]))
 
 
 def main():

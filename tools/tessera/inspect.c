@@ -254,13 +254,13 @@ static tsr_status count_sample(tsr_inspection *out, const tsr_source *source, co
     return status;
 }
 
-static tsr_status count_orders(tsr_inspection *out, const tsr_source *source, int nthreads, tsr_mm_watch watch, void *watcher)
+static tsr_status count_orders(tsr_inspection *out, const tsr_source *source, int nthreads, tsr_mm_progress progress, void *watcher)
 {
     static const tsr_reorder orders[TSR_INSPECT_ORDERS] = {TSR_REORDER_LPA, TSR_REORDER_TCA, TSR_REORDER_LOA};
     uint32_t *order = malloc(((size_t)source->nrows + 1) * sizeof *order);
     tsr_status status = order ? TSR_OK : TSR_OUT_OF_MEMORY;
     for (int k = 0; k < TSR_INSPECT_ORDERS && status == TSR_OK; k++) {
-        watch(watcher, (k + 1.0) / (TSR_INSPECT_ORDERS + 1));
+        progress(watcher, (k + 1.0) / (TSR_INSPECT_ORDERS + 1));
         status = count_ordered(out->ordered_vectors[k], source, orders[k], order, nthreads);
     }
     free(order);
@@ -268,27 +268,27 @@ static tsr_status count_orders(tsr_inspection *out, const tsr_source *source, in
 }
 
 /* Everything that needs the pattern with narrow indices. */
-static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, const columns *c, int nthreads, tsr_mm_watch watch, void *watcher)
+static tsr_status count_blocks(tsr_inspection *out, const tsr_mm_csr *a, const columns *c, int nthreads, tsr_mm_progress progress, void *watcher)
 {
     const tsr_source source = {.nrows = stored_rows(a), .ncols = c->n, .nvals = a->nvals, .p = a->p, .i = c->of};
     tsr_status status = tsr_make_statistics_of_rows(&out->statistics, &source, a->row, a->nrows, nthreads);
     status = status == TSR_OK ? tsr_count_degrees(&out->spread, &source, TSR_DEGREE_SAMPLE, nthreads) : status;
     out->spread.columns[0] += a->ncols - c->n;
     status = status == TSR_OK ? count_sample(out, &source, a, nthreads) : status;
-    return status == TSR_OK ? count_orders(out, &source, nthreads, watch, watcher) : status;
+    return status == TSR_OK ? count_orders(out, &source, nthreads, progress, watcher) : status;
 }
 
-static void nobody_watches(void *watcher, double share)
+static void report_nothing(void *watcher, double share)
 {
     (void)watcher, (void)share;
 }
 
 tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads)
 {
-    return tsr_inspect_watched(out, a, nthreads, nobody_watches, NULL);
+    return tsr_inspect_reporting(out, a, nthreads, report_nothing, NULL);
 }
 
-tsr_status tsr_inspect_watched(tsr_inspection *out, const tsr_mm_csr *a, int nthreads, tsr_mm_watch watch, void *watcher)
+tsr_status tsr_inspect_reporting(tsr_inspection *out, const tsr_mm_csr *a, int nthreads, tsr_mm_progress progress, void *watcher)
 {
     columns c;
     const bool narrowed = make_columns(&c, a);
@@ -298,9 +298,9 @@ tsr_status tsr_inspect_watched(tsr_inspection *out, const tsr_mm_csr *a, int nth
     out->nwindows = a->nrows / TSR_INSPECT_HEIGHT + (a->nrows % TSR_INSPECT_HEIGHT > 0);
     const int64_t most = a->row ? a->nstored : out->nwindows;
     out->windows = malloc((size_t)(most + 1) * sizeof *out->windows);
-    tsr_status status = narrowed && mark && out->windows ? count_blocks(out, a, &c, nthreads, watch, watcher) : TSR_OUT_OF_MEMORY;
+    tsr_status status = narrowed && mark && out->windows ? count_blocks(out, a, &c, nthreads, progress, watcher) : TSR_OUT_OF_MEMORY;
     if (status == TSR_OK) {
-        watch(watcher, 1);
+        progress(watcher, 1);
         count_degrees(out, a);
         out->symmetric = is_symmetric(a, mark);
         count_windows(out, a, &c, mark);

@@ -48,7 +48,7 @@ bool tsr_is_transpose(const tsr_mm_csr *a, const tsr_mm_csr *b, int64_t *next);
  * TSR_OUT_OF_MEMORY; TSR_NOT_SUPPORTED: 2^32 rows or columns that are stored.  On failure *out is empty. */
 tsr_status tsr_inspect(tsr_inspection *out, const tsr_mm_csr *a, int nthreads);
 /* The same, telling the watcher which share is done. */
-tsr_status tsr_inspect_watched(tsr_inspection *out, const tsr_mm_csr *a, int nthreads, tsr_mm_watch watch, void *watcher);
+tsr_status tsr_inspect_reporting(tsr_inspection *out, const tsr_mm_csr *a, int nthreads, tsr_mm_progress progress, void *watcher);
 void tsr_inspection_free(tsr_inspection *inspection);
 
 /* Who computes a window best, exact FP32, by the model of the build (docs/routing.md). */

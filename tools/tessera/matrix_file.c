@@ -20,7 +20,7 @@ static int read_file(tsr_matrix_file *file, const char *path, compress *to_csr)
     tsr_progress bar;
     *file = (tsr_matrix_file){0};
     tsr_progress_begin(&bar, "reading");
-    bool good = tsr_mm_read_watched(&file->mm, path, show, &bar, error, sizeof error);
+    bool good = tsr_mm_read_reporting(&file->mm, path, show, &bar, error, sizeof error);
     tsr_progress_end(&bar);
     if (!good) {
         return tsr_tool_fail(TSR_EXIT_FILE, "%s", error);
@@ -46,7 +46,7 @@ tsr_status tsr_matrix_file_inspect(tsr_inspection *inspection, const tsr_matrix_
 {
     tsr_progress bar;
     tsr_progress_begin(&bar, "looking at windows");
-    tsr_status status = tsr_inspect_watched(inspection, &file->csr, omp_get_max_threads(), show, &bar);
+    tsr_status status = tsr_inspect_reporting(inspection, &file->csr, omp_get_max_threads(), show, &bar);
     tsr_progress_end(&bar);
     return status;
 }

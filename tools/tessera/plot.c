@@ -77,13 +77,13 @@ int tsr_plot_check(const char *path)
     if (is_png(path) && !have_converter()) {
         return tsr_tool_fail(EX_UNAVAILABLE, "a .png needs the program rsvg-convert, which is not here (Debian: librsvg2-bin); a .svg needs nothing");
     }
-    bool there = access(path, F_OK) == 0;
+    bool exists = access(path, F_OK) == 0;
     int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (file < 0) {
         return tsr_tool_fail(EX_CANTCREAT, "cannot write %s: %s", path, strerror(errno));
     }
     close(file);
-    if (!there) {
+    if (!exists) {
         unlink(path);
     }
     return 0;

@@ -217,7 +217,7 @@ int main(int argc, char **argv)
     choice c = {0};
     atexit(finish);
     if (tsr_tool_find_library(library, sizeof library, "libtessera.so")) {
-        tsr_backend_look_beside(library);
+        tsr_backend_search_beside(library);
     }
     argv[0] = (char *)"tessera";
     tsr_tool_parse(&argp, argc, argv, ARGP_IN_ORDER, &c);

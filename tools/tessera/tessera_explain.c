@@ -56,7 +56,7 @@ static void predict_routes(explanation *e, bool pattern)
     tsr_features f = features_of(e, pattern, false), kept = features_of(e, pattern, true);
     e->routes[0] = (route){"SuiteSparse", tsr_predict_suitesparse_ms(&f)};
     e->routes[1] = (route){"CPU", tsr_predict_cpu_ms(&f)};
-    e->routes[2] = (route){"GPU, A kept there", tsr_predict_gpu_ms(&kept)};
+    e->routes[2] = (route){"GPU, A kept on it", tsr_predict_gpu_ms(&kept)};
     e->routes[3] = (route){"GPU, first call", tsr_predict_gpu_ms(&f)};
 }
 
@@ -138,7 +138,7 @@ static void print_choice(const explanation *e)
     }
     printf("choice with one         %s: %.3g ms", gpu, with);
     if (gpu == e->routes[2].name)
-        printf("; bringing A there costs %.3g ms once, which %.3g products pay for", e->routes[3].ms - e->routes[2].ms,
+        printf("; uploading A costs %.3g ms once, which %.3g products pay for", e->routes[3].ms - e->routes[2].ms,
                (e->routes[3].ms - e->routes[2].ms) / (without - with));
     putchar('\n');
 }

@@ -15,7 +15,7 @@ typedef struct loaded {
     char other[512];    /* a libgraphblas that is not one of ours */
 } loaded;
 
-static int look(struct dl_phdr_info *info, size_t size, void *data)
+static int find(struct dl_phdr_info *info, size_t size, void *data)
 {
     loaded *l = data;
     const char *slash = strrchr(info->dlpi_name, '/'), *base = slash ? slash + 1 : info->dlpi_name;
@@ -36,7 +36,7 @@ __attribute__((destructor)) static void say(void)
 {
     const char *watch = getenv("TESSERA_WATCH"), *colon = watch ? strchr(watch, ':') : NULL;
     loaded l = {.folder = colon ? colon + 1 : ""};
-    if (!colon || dl_iterate_phdr(look, &l) != 0 || l.replaced) {
+    if (!colon || dl_iterate_phdr(find, &l) != 0 || l.replaced) {
         return;
     }
     if (*l.other) {

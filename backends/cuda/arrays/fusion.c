@@ -41,27 +41,27 @@ static void forget_all(void)
 
 /* ---- queueing ---- */
 
-static bool is_looked_at(int k)
+static bool is_wanted(int k)
 {
     return atomic_load(&made[k]->contents.refs) > 1;
 }
 
 void tsr_cuda_fusion_drop(void)
 {
-    while (held.n && !is_looked_at(held.n - 1))
+    while (held.n && !is_wanted(held.n - 1))
         forget_last();
 }
 
-static void look(void)
+static void mark_wanted(void)
 {
     for (int k = 0; k < held.n; k++)
-        held.looked_at[k] = is_looked_at(k);
+        held.wanted[k] = is_wanted(k);
 }
 
 tsr_status tsr_cuda_fusion_run(void)
 {
     tsr_cuda_fusion_drop();
-    look();
+    mark_wanted();
     tsr_status status = held.n > 1    ? tsr_cuda_fusion(&held, &tsr_cuda.device, tsr_cuda.compute)
                         : held.n == 1 ? tsr_cuda_ewise(&held.step[0], &held.arrays[0], &tsr_cuda.device, tsr_cuda.compute)
                                       : TSR_OK;
@@ -79,7 +79,7 @@ tsr_status tsr_cuda_fusion_reduce_into(tsr_cuda_reduced *result, void *scratch, 
 {
     if (!held.n || made[held.n - 1] != value || !joins(type, op))
         return TSR_DECLINED;
-    look();
+    mark_wanted();
     tsr_status status = tsr_cuda_fusion_reduce(result, scratch, op, &held, &tsr_cuda.device, tsr_cuda.compute);
     if (status == TSR_OK)
         forget_all();

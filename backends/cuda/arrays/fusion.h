@@ -1,5 +1,5 @@
 /* Steps that are held back: the next call shows whether it goes on with what they make (then one kernel does both) and what of it anybody
- * can still look at.  One chain at a time; tsr_cuda.busy is held.
+ * can still read.  One fusion at a time; tsr_cuda.busy is held.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_FUSION_OF_STEPS_H
 #define TSR_CUDA_FUSION_OF_STEPS_H
@@ -10,7 +10,7 @@
 tsr_status tsr_cuda_fusion_add(const tsr_ewise *step, const tsr_ewise_arrays *arrays, tsr_cuda_array *z);
 
 /* Queues what is held.  Every call but a step and a reduction begins so: afterwards all values have their elements.  When it fails it is
- * still held, and no value can be looked at. */
+ * still held, and no value can be read. */
 tsr_status tsr_cuda_fusion_run(void);
 
 /* The same, and `value` reduced into *result (device).  TSR_DECLINED: the value is not the last that is held, or not for this op; nothing
@@ -18,7 +18,7 @@ tsr_status tsr_cuda_fusion_run(void);
 tsr_status tsr_cuda_fusion_reduce_into(tsr_cuda_reduced *result, void *scratch, tsr_type type, tsr_reduce_op op,
                                       const tsr_cuda_array *value);
 
-/* What nobody can look at any more is not computed. */
+/* What nobody can read any more is not computed. */
 void tsr_cuda_fusion_drop(void);
 
 #endif

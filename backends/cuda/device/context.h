@@ -88,7 +88,7 @@ tsr_status tsr_cuda_settle(void);
 /* Account for bytes about to be allocated; representations that are not in use are evicted when it gets tight. False: too much. */
 bool tsr_cuda_reserve(size_t bytes);
 bool tsr_cuda_has_room(size_t bytes); /* without evicting anything */
-void tsr_cuda_evict_all(void); /* all that are not in use: memory is short of what we account for */
+void tsr_cuda_evict_all(void); /* all that are not in use: memory is shorter than what we count */
 void tsr_cuda_unreserve(size_t bytes);
 
 /* At least one byte, so that NULL means failure. */

@@ -16,7 +16,7 @@ typedef struct tsr_cuda_order {
 typedef struct tsr_cuda_statistics {
     tsr_ski_rental rental;
     double order_regret; /* ms that another order of rows may have spared */
-    bool looked;         /* `sampled` and windows are known */
+    bool inspected;      /* `sampled` and windows are known */
     bool ordered;        /* the order of rows is decided */
     bool counted;        /* vectors[] is known */
     bool failed;         /* no memory for them, once */

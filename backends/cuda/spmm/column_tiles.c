@@ -2,7 +2,7 @@
  *
  * Each direction has a ring of chunks of pinned memory.  Threads take pieces of them as they come, whichever direction has
  * fewer at work: pieces of B to gather into a chunk that will go to the device, pieces of C to scatter from a chunk that has
- * come.  Who completes a chunk, or finds no piece, sees to the device: sends what is full, queues the kernels of a tile whose
+ * come.  Who completes a chunk, or finds no piece, serves the device: sends what is full, queues the kernels of a tile whose
  * chunks are all sent and whose buffer has been emptied, asks for results, and looks what has arrived; one thread at a time.
  * Who finds nothing to copy also writes pieces of the presence of C, where that follows from the rows of A.
  *
@@ -62,7 +62,7 @@ typedef struct progress {
 typedef struct pipeline {
     tsr_cuda_column_tiles tiles;
     atomic_flag handing_out;  /* a lock of a few instructions; guards what is handed out and put back */
-    pthread_mutex_t device;   /* who has it sees to the device, and alone opens, sends and ends loads */
+    pthread_mutex_t device;   /* who has it serves the device, and alone opens, sends and ends loads */
     atomic_bool all_sent;     /* nothing more will come down */
     ring ring[2];
     int size;                 /* chunks of a ring */
@@ -240,7 +240,7 @@ static bool has_room(const pipeline *s, const ring *r, int64_t next)
     return next - (r->ended < served ? r->ended : served) < s->size;
 }
 
-static void see_to_up(pipeline *s)
+static void serve_upload(pipeline *s)
 {
     ring *r = &s->ring[UP];
     part p;
@@ -260,7 +260,7 @@ static void see_to_up(pipeline *s)
     }
 }
 
-static void see_to_down(pipeline *s)
+static void serve_download(pipeline *s)
 {
     ring *r = &s->ring[DOWN];
     part p;
@@ -294,12 +294,12 @@ static bool compute_next(pipeline *s)
     return check(s, tsr_cuda_column_tile_compute(&s->tiles, s->computed, s->progress[s->computed].arrived));
 }
 
-static void see_to_device(pipeline *s)
+static void serve_device(pipeline *s)
 {
     if (pthread_mutex_trylock(&s->device) != 0)
         return; /* somebody is at it; everybody comes by again */
-    see_to_up(s);
-    see_to_down(s);
+    serve_upload(s);
+    serve_download(s);
     while (!atomic_load(&s->status) && may_compute(s) && compute_next(s))
         s->computed++;
     pthread_mutex_unlock(&s->device);
@@ -366,7 +366,7 @@ static bool take(task *t, pipeline *s)
     return taken || take_presence(t, s);
 }
 
-/* Will there be work for more than the one thread that sees to the device? */
+/* Will there be work for more than the one thread that serves the device? */
 static bool needs_helpers(const pipeline *s)
 {
     return s->staged || atomic_load(&s->written) < places_of(s);
@@ -433,14 +433,14 @@ static void work_on(pipeline *s)
         if (!take(&t, s)) {
             if (all_taken(s) || !(stays || needs_helpers(s)))
                 return;
-            see_to_device(s);
+            serve_device(s);
             pause_briefly(&waited);
         } else if (t.kind == TASK_PRESENCE) {
             write_presence(s, t.first, t.last);
         } else {
             copy_piece(s, &t);
             if (put_back(s, &t))
-                see_to_device(s);
+                serve_device(s);
         }
     }
 }
@@ -483,7 +483,7 @@ static void run(pipeline *s)
         return;
     int64_t useful = useful_threads(s, staged);
     int nthreads = useful < s->tiles.product->nthreads ? (int)useful : s->tiles.product->nthreads;
-    see_to_device(s); /* the bus is at work while threads wake up */
+    serve_device(s); /* the bus is at work while threads wake up */
 #pragma omp parallel num_threads(nthreads) if (nthreads > 1)
     run_thread(s);
 }

@@ -45,7 +45,7 @@ tsr_status tsr_cuda_sample_matrix(tsr_cuda_sparse *a)
     int64_t vectors[5];
     tsr_degrees degrees = {0};
     tsr_source all = tsr_cuda_source_of(a), sample = {0};
-    if (statistics->looked)
+    if (statistics->inspected)
         return TSR_OK;
     if (!tsr_cuda_reserve(working))
         return TSR_OUT_OF_MEMORY;
@@ -65,7 +65,7 @@ tsr_status tsr_cuda_sample_matrix(tsr_cuda_sparse *a)
     tsr_cuda_unreserve(working);
     if (status != TSR_OK)
         tsr_cuda_statistics_free(statistics);
-    statistics->looked = status == TSR_OK;
+    statistics->inspected = status == TSR_OK;
     return status;
 }
 
@@ -116,7 +116,7 @@ tsr_gpu_matrix tsr_cuda_matrix_of(const tsr_cuda_sparse *a)
     const tsr_cuda_statistics *statistics = &a->statistics;
     tsr_gpu_matrix m = {.nrows = (double)a->csr.nrows, .ncols = (double)a->csr.ncols, .nvals = (double)a->csr.nvals};
     for (int h = 0; h < 5; h++) {
-        m.own[h] = statistics->looked ? statistics->sampled[h] : m.nvals;
+        m.own[h] = statistics->inspected ? statistics->sampled[h] : m.nvals;
         m.vectors[h] = statistics->counted ? (double)statistics->vectors[h] : m.own[h];
         if (statistics->counted && !a->order.row)
             m.own[h] = m.vectors[h];

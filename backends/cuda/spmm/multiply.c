@@ -61,7 +61,7 @@ size_t tsr_cuda_scratch_bytes(const tsr_cuda_multiplication *m)
 }
 
 /* Waits for the device: the kernel depends on the answer. */
-static tsr_status look_at_b(bool *in_range, const tsr_cuda_multiplication *m)
+static tsr_status inspect_b(bool *in_range, const tsr_cuda_multiplication *m)
 {
     int flag = 1;
     tsr_number number = value_size(m) == 8 ? TSR_NUMBER_FP64 : TSR_NUMBER_FP32;
@@ -82,7 +82,7 @@ static tsr_status b_in_range(bool *in_range, const tsr_cuda_multiplication *m)
     *in_range = true;
     if (limit == 0 || known)
         return TSR_OK;
-    tsr_status status = look_at_b(in_range, m);
+    tsr_status status = inspect_b(in_range, m);
     if (status == TSR_OK && *in_range && m->below)
         *m->below = limit;
     return status;

@@ -107,7 +107,7 @@ static tsr_status choose_blocks(tsr_cuda_plan *plan, tsr_cuda_sparse *a, const t
 {
     tsr_cuda_statistics *statistics = &a->statistics;
     if (statistics->failed ||
-        (!statistics->looked && !tsr_may_look(&statistics->rental, tsr_cuda_csr_ms(a, plan->how.math, p->n), p->expected_calls)))
+        (!statistics->inspected && !tsr_may_inspect(&statistics->rental, tsr_cuda_csr_ms(a, plan->how.math, p->n), p->expected_calls)))
         return TSR_OK;
     tsr_status status = tsr_cuda_sample_matrix(a);
     if (status == TSR_OK)

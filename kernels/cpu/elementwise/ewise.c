@@ -112,7 +112,7 @@ static void run_plain(step_block *b)
 /* ---- in general ---- */
 
 /* b->pass; false: nothing passes. */
-static bool look_at_mask(step_block *b)
+static bool read_mask(step_block *b)
 {
     const tsr_host_ewise *h = b->job->h;
     const tsr_ewise *s = &h->step;
@@ -229,7 +229,7 @@ static void run_general(step_block *b)
     const step_job *j = b->job;
     const tsr_elements *old = &j->h->arrays.c;
     char *to = (char *)j->h->arrays.z + (size_t)b->first * j->size;
-    const bool passes = !j->masked || look_at_mask(b);
+    const bool passes = !j->masked || read_mask(b);
     const uint8_t *cp = presence(b, old);
     if (!passes && j->in_place) {
         if (cp)

@@ -62,7 +62,8 @@ static tsr_status make_bits(bit_vectors *bits, const tsr_md_vectors *v, int64_t 
     return TSR_OK;
 }
 
-static void meet(const tsr_md_job *job, count_function *count, const bit_vectors *a, int64_t row, const bit_vectors *b, int64_t column, int64_t e)
+static void intersect(const tsr_md_job *job, count_function *count, const bit_vectors *a, int64_t row, const bit_vectors *b, int64_t column,
+                      int64_t e)
 {
     int64_t first = a->first[row] > b->first[column] ? a->first[row] : b->first[column];
     int64_t last = a->last[row] < b->last[column] ? a->last[row] : b->last[column];
@@ -81,7 +82,7 @@ static void compute_row(const tsr_md_job *job, count_function *count, const bit_
     for (int64_t e = job->m.p[vector]; row >= 0 && e < job->m.p[vector + 1]; e++) {
         int64_t column = tsr_md_passes(job, e) ? tsr_md_vector(&job->b, tsr_md_index(job->m.i, job->m.wide, e)) : -1;
         if (column >= 0)
-            meet(job, count, a, row, b, column, e);
+            intersect(job, count, a, row, b, column, e);
     }
 }
 

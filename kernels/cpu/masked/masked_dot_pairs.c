@@ -127,7 +127,7 @@ static void fold_hits(const tsr_md_job *job, const scratch *s, const tsr_md_vect
     fold((char *)job->x + (size_t)e * job->size, first, x, step, other, other_step, s->place, s->index, hits);
 }
 
-static bool meet_marked(const tsr_md_job *job, scratch *s, const hub_vector *hub, const partner *with)
+static bool intersect_marked(const tsr_md_job *job, scratch *s, const hub_vector *hub, const partner *with)
 {
     const tsr_md_vectors *w = hub->others;
     int64_t begin = with->begin, end = with->end, step;
@@ -158,7 +158,7 @@ static bool meet_marked(const tsr_md_job *job, scratch *s, const hub_vector *hub
 }
 
 /* Both vectors sorted: entries of the shorter are searched in the longer. */
-static bool meet_merging(const tsr_md_job *job, scratch *s, const hub_vector *hub, const partner *with)
+static bool intersect_merging(const tsr_md_job *job, scratch *s, const hub_vector *hub, const partner *with)
 {
     bool hub_short = hub->end - hub->begin < with->end - with->begin;
     const tsr_md_vectors *small = hub_short ? hub->of : hub->others, *large = hub_short ? hub->others : hub->of;
@@ -301,7 +301,7 @@ static void prefetch_partner(const tsr_md_vectors *v, const partner *with)
         __builtin_prefetch(line);
 }
 
-static void meet_batch(const tsr_md_job *job, scratch *s, hub_vector *hub, int64_t n, int64_t mirror_row)
+static void intersect_batch(const tsr_md_job *job, scratch *s, hub_vector *hub, int64_t n, int64_t mirror_row)
 {
     bool merging = merging_pays(job, s, hub, n);
     if (!merging && !hub->marked)
@@ -311,7 +311,7 @@ static void meet_batch(const tsr_md_job *job, scratch *s, hub_vector *hub, int64
         if (!merging && j + AHEAD < n)
             prefetch_partner(hub->others, &s->partners[j + AHEAD]);
         const bool search = merging || searching_pays(job, hub, with);
-        bool found = search ? meet_merging(job, s, hub, with) : meet_marked(job, s, hub, with);
+        bool found = search ? intersect_merging(job, s, hub, with) : intersect_marked(job, s, hub, with);
         set_state(job, with->e, found);
         if (mirror_row >= 0)
             copy_to_mirror(job, mirror_row, with->e, found);
@@ -329,7 +329,7 @@ static int64_t row_name(const tsr_md_job *job, int64_t v)
     return job->m.h ? job->m.h[v] : v;
 }
 
-static void meet_row(const tsr_md_job *job, scratch *s, int64_t v, int64_t begin, int64_t end)
+static void intersect_row(const tsr_md_job *job, scratch *s, int64_t v, int64_t begin, int64_t end)
 {
     int64_t row = tsr_md_vector(&job->a, row_name(job, v)), mirror = job->mirrored ? row_name(job, v) : -1, n = 0;
     if (row < 0)
@@ -340,22 +340,22 @@ static void meet_row(const tsr_md_job *job, scratch *s, int64_t v, int64_t begin
             continue;
         add_partner(s, n++, &job->b, tsr_md_vector(&job->b, tsr_md_index(job->m.i, job->m.wide, e)), e);
         if (n == BATCH) {
-            meet_batch(job, s, hub, n, mirror);
+            intersect_batch(job, s, hub, n, mirror);
             n = 0;
         }
     }
     if (n)
-        meet_batch(job, s, hub, n, mirror);
+        intersect_batch(job, s, hub, n, mirror);
 }
 
-static void meet_column(const tsr_md_job *job, scratch *s, const columns *cols, int64_t v, int64_t begin, int64_t end)
+static void intersect_column(const tsr_md_job *job, scratch *s, const columns *cols, int64_t v, int64_t begin, int64_t end)
 {
     hub_vector *hub = take_hub(s, &job->b, v, &job->a);
     for (int64_t at = begin; at < end; at += BATCH) {
         int64_t n = end - at < BATCH ? end - at : BATCH;
         for (int64_t j = 0; j < n; j++)
             add_partner(s, j, &job->a, cols->list[at + j].row, cols->list[at + j].e);
-        meet_batch(job, s, hub, n, -1);
+        intersect_batch(job, s, hub, n, -1);
     }
 }
 
@@ -505,9 +505,9 @@ static void run_task(const tsr_md_job *job, scratch *s, const tsr_md_tasks *task
         if (begin >= end || tasks->c[v] == tasks->c[v + 1])
             continue;
         if (cols)
-            meet_column(job, s, cols, v, begin, end);
+            intersect_column(job, s, cols, v, begin, end);
         else
-            meet_row(job, s, v, begin, end);
+            intersect_row(job, s, v, begin, end);
     }
 }
 

@@ -48,7 +48,7 @@ void tsr_cpu_gather(void *z, const void *x, size_t size, const tsr_indices *from
     tsr_for_ranges(from->count, GRAIN, tsr_parts(from->count, TSR_THREAD_WORK, nthreads), from->list ? gather_listed : gather_strided, &g);
 }
 
-static void look_outside(void *context, int64_t first, int64_t last)
+static void find_outside(void *context, int64_t first, int64_t last)
 {
     gathering *g = context;
     const uint64_t *list = g->from->list;
@@ -68,6 +68,6 @@ bool tsr_indices_fit(const tsr_indices *s, int64_t bound, int nthreads)
         return s->first >= 0 && s->first < bound && last >= 0 && last < bound;
     }
     gathering g = {.from = s, .bound = (uint64_t)bound};
-    tsr_for_ranges(s->count, GRAIN, tsr_parts(s->count, TSR_THREAD_WORK, nthreads), look_outside, &g);
+    tsr_for_ranges(s->count, GRAIN, tsr_parts(s->count, TSR_THREAD_WORK, nthreads), find_outside, &g);
     return !atomic_load(&g.outside);
 }

@@ -153,7 +153,7 @@ static void apply_mask(row *w, walk over)
 /* ---- where both operands are ---- */
 
 /* Which entries of a sparse v stand at the places that are left; the others leave. */
-static void meet_sparse(row *w, const tsr_view *v, int64_t *of_v, int64_t *of_other)
+static void intersect_sparse(row *w, const tsr_view *v, int64_t *of_v, int64_t *of_other)
 {
     const int64_t *at = v->i;
     const uint8_t mark = tsr_scratch_generation(w->w, 1);
@@ -173,7 +173,7 @@ static void meet_sparse(row *w, const tsr_view *v, int64_t *of_v, int64_t *of_ot
     w->count = kept;
 }
 
-static void meet_dense(row *w, const tsr_view *v, int64_t *of_v, int64_t *of_other)
+static void intersect_dense(row *w, const tsr_view *v, int64_t *of_v, int64_t *of_other)
 {
     const int64_t start = w->r * v->ld;
     int64_t kept = 0;
@@ -191,12 +191,12 @@ static void meet_dense(row *w, const tsr_view *v, int64_t *of_v, int64_t *of_oth
     w->count = kept;
 }
 
-static void meet(row *w, const tsr_view *v, const tsr_view *walked, int64_t *of_v, int64_t *of_other)
+static void intersect(row *w, const tsr_view *v, const tsr_view *walked, int64_t *of_v, int64_t *of_other)
 {
     if (!is_sparse(v))
-        meet_dense(w, v, of_v, of_other);
+        intersect_dense(w, v, of_v, of_other);
     else if (!walked || !same_list(v, walked))
-        meet_sparse(w, v, of_v, of_other);
+        intersect_sparse(w, v, of_v, of_other);
 }
 
 /* ---- values ---- */
@@ -275,9 +275,9 @@ static void compute(row *w)
         list_entries(w, over);
     apply_mask(w, over);
     if (s->has_x && over != OF_X)
-        meet(w, &s->x, walked, w->of_x, w->of_y);
+        intersect(w, &s->x, walked, w->of_x, w->of_y);
     if (s->has_y && over != OF_Y)
-        meet(w, &s->y, walked, w->of_y, w->of_x);
+        intersect(w, &s->y, walked, w->of_y, w->of_x);
     if (s->step.select)
         select_values(w);
     else if (!s->pattern)

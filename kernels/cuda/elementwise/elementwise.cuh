@@ -231,7 +231,7 @@ struct step_args {
     tsr_ewise_op op, accum;
     int mask_size; /* bytes of a mask value */
     bool unary, unite, select, accumulates, masked, complement, replace;
-    bool x_before, y_before, c_before; /* of a chain: the operand is what the step before has made */
+    bool x_before, y_before, c_before; /* of a fused step: the operand is what the step before has made */
 };
 
 template <class S, int V> struct operand {

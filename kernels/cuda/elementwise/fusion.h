@@ -17,7 +17,7 @@ typedef struct tsr_fusion {
     int n;
     tsr_ewise step[TSR_FUSION_MOST];
     tsr_ewise_arrays arrays[TSR_FUSION_MOST];
-    bool looked_at[TSR_FUSION_MOST]; /* else z need not be written */
+    bool wanted[TSR_FUSION_MOST]; /* else z need not be written */
 } tsr_fusion;
 
 static inline bool tsr_fusion_takes(const tsr_ewise *s, const tsr_ewise_arrays *a)
@@ -27,10 +27,10 @@ static inline bool tsr_fusion_takes(const tsr_ewise *s, const tsr_ewise_arrays *
 }
 
 /* The same bits as of tsr_cuda_ewise, one by one. */
-tsr_status tsr_cuda_fusion(const tsr_fusion *chain, const tsr_cuda_device *device, void *stream);
+tsr_status tsr_cuda_fusion(const tsr_fusion *fused, const tsr_cuda_device *device, void *stream);
 
 /* And what the last step makes reduced, the same bits as of tsr_cuda_reduce; PLUS, TIMES, MIN, MAX. */
-tsr_status tsr_cuda_fusion_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_fusion *chain,
+tsr_status tsr_cuda_fusion_reduce(tsr_cuda_reduced *result, void *scratch, tsr_reduce_op op, const tsr_fusion *fused,
                                  const tsr_cuda_device *device, void *stream);
 
 #ifdef __cplusplus

@@ -37,7 +37,7 @@ __device__ __forceinline__ entry_range entries_of(const masked_lists &q, int64_t
 }
 
 /* Threads 0 to 127: a row of A and its entries; the others: a row of B' and those of the mirror image. */
-__device__ __forceinline__ void look_around(shared_tile &s, const masked_args &q, uint32_t row, uint32_t col, bool mirrored)
+__device__ __forceinline__ void find_entries(shared_tile &s, const masked_args &q, uint32_t row, uint32_t col, bool mirrored)
 {
     const int k = int(threadIdx.x) % side, mine = int(threadIdx.x) / side;
     if (threadIdx.x < 2) {
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(threads, 2) count_tiles(const __grid_constant_
     const uint32_t row = blockIdx.x / across * side, col = blockIdx.x % across * side;
     if (same && col > row)
         return;
-    look_around(s, q, row, col, same && col < row);
+    find_entries(s, q, row, col, same && col < row);
     const uint32_t first = max(s.first[0], s.first[1]), last = min(s.last[0], s.last[1]);
     if (s.entries == 0 || first >= last)
         return;

@@ -69,7 +69,7 @@ bool tsr_is_lost(const void *handle)
 
 /* ---- sparsity control ---- */
 
-/* The control that was promised while contents are away; 0: none was. */
+/* The control that was promised while contents are on the device; 0: none was. */
 static int32_t form_of(const void *handle)
 {
     tsr_record *record = tsr_table_get(handle, false);
@@ -229,7 +229,7 @@ void tsr_contents_decline(const char *call, const char *why)
 static const char *why_downloaded(void)
 {
     const bool by_it = tsr_caller && declined.why && strcmp(tsr_caller, declined.call) == 0;
-    return by_it ? declined.why : "looked at on the host";
+    return by_it ? declined.why : "read on the host";
 }
 
 void tsr_contents_report_download(const tsr_backend *backend, tsr_type type, int64_t n, int64_t bytes_moved, double ms)
@@ -237,7 +237,7 @@ void tsr_contents_report_download(const tsr_backend *backend, tsr_type type, int
     if (!tsr_trace_wanted())
         return;
     char pattern[96];
-    snprintf(pattern, sizeof pattern, "home %s n=%lld", tsr_type_name(type), (long long)n);
+    snprintf(pattern, sizeof pattern, "download %s n=%lld", tsr_type_name(type), (long long)n);
     tsr_engine_report(backend, "fetch", (tsr_trace_record){.call = tsr_caller ? tsr_caller : "(end)", .pattern = pattern,
                                                              .reason = why_downloaded(), .measured_ms = ms, .bytes_moved = bytes_moved});
 }

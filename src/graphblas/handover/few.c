@@ -1,4 +1,4 @@
-/* Sparse vectors, and matrices of few rows: looked at, taken out, put back.
+/* Sparse vectors, and matrices of few rows: inspected, taken out, put back.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/handover/few.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- operands ---- */
 
-static bool look_at_shape(tsr_few_operand *o, bool vector)
+static bool inspect_shape(tsr_few_operand *o, bool vector)
 {
     GrB_Index nrows, ncols = 1;
     int32_t format = GxB_BY_COL;
@@ -24,15 +24,15 @@ static bool look_at_shape(tsr_few_operand *o, bool vector)
     return tsr_match_object_type(&o->view.type, o->handle);
 }
 
-bool tsr_few_look_emptied(tsr_few_operand *o, GrB_Matrix handle, bool vector)
+bool tsr_few_inspect_emptied(tsr_few_operand *o, GrB_Matrix handle, bool vector)
 {
     *o = (tsr_few_operand){.handle = handle, .sparsity = tsr_match_sparsity(handle)};
-    return o->sparsity != 0 && o->sparsity != GxB_HYPERSPARSE && look_at_shape(o, vector);
+    return o->sparsity != 0 && o->sparsity != GxB_HYPERSPARSE && inspect_shape(o, vector);
 }
 
-bool tsr_few_look(tsr_few_operand *o, GrB_Matrix handle, bool vector)
+bool tsr_few_inspect(tsr_few_operand *o, GrB_Matrix handle, bool vector)
 {
-    if (!tsr_few_look_emptied(o, handle, vector))
+    if (!tsr_few_inspect_emptied(o, handle, vector))
         return false;
     const tsr_type type = o->view.type;
     GrB_Index nvals;
@@ -58,7 +58,7 @@ static bool widen_indices(tsr_few_operand *o)
     return done;
 }
 
-bool tsr_few_look_sorted(tsr_few_operand *o)
+bool tsr_few_inspect_sorted(tsr_few_operand *o)
 {
     const tsr_type type = o->view.type;
     const bool known = tsr_match_contents(&o->view, o->handle, &o->copies) && widen_indices(o);
@@ -68,12 +68,12 @@ bool tsr_few_look_sorted(tsr_few_operand *o)
     return known && o->view.p; /* what ends pending work may make a bitmap of it */
 }
 
-void tsr_few_look_away(tsr_few_operand *o)
+void tsr_few_drop_copies(tsr_few_operand *o)
 {
     tsr_copies_free(&o->copies);
 }
 
-bool tsr_few_look_at_matrix(tsr_push *push, GrB_Matrix A)
+bool tsr_few_inspect_matrix(tsr_push *push, GrB_Matrix A)
 {
     tsr_held_arrays held;
     tsr_view *a = &push->a;

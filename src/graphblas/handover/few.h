@@ -1,4 +1,4 @@
-/* Sparse vectors, and matrices of few rows, as kernels take them: looked at without sorting them, taken out of their object and put
+/* Sparse vectors, and matrices of few rows, as kernels take them: inspected without sorting them, taken out of their object and put
  * back in a fraction of a microsecond.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_HANDOVER_FEW_H
@@ -12,27 +12,27 @@ typedef struct tsr_few_operand {
     GrB_Matrix handle;
     tsr_view view;
     int64_t ends[2];  /* a vector's view.p */
-    tsr_copies copies; /* of what it holds in 32 bits, which is read in 64 here: tsr_few_look_away */
+    tsr_copies copies; /* of what it holds in 32 bits, which is read in 64 here: tsr_few_drop_copies */
     int32_t sparsity; /* GxB_SPARSE … */
-    bool sorts;       /* sparse, and to look at its arrays may sort them: they were not */
+    bool sorts;       /* sparse, and reading its arrays may sort them: they were not */
 } tsr_few_operand;
 
 /* Shape, type and form; the arrays of what is not sparse, and of what was handed over by us.  False: not valid, hypersparse, of another type
  * than the built-in ones, more than TSR_FEW rows, or held by column. */
-bool tsr_few_look(tsr_few_operand *operand, GrB_Matrix handle, bool vector);
+bool tsr_few_inspect(tsr_few_operand *operand, GrB_Matrix handle, bool vector);
 
 /* As if it had no entries: nothing of it is finished. */
-bool tsr_few_look_emptied(tsr_few_operand *operand, GrB_Matrix handle, bool vector);
+bool tsr_few_inspect_emptied(tsr_few_operand *operand, GrB_Matrix handle, bool vector);
 
 /* The arrays of one that `sorts`: SuiteSparse sorts them if they are not. */
-bool tsr_few_look_sorted(tsr_few_operand *operand);
+bool tsr_few_inspect_sorted(tsr_few_operand *operand);
 
 /* Its view is not used any more. */
-void tsr_few_look_away(tsr_few_operand *operand);
+void tsr_few_drop_copies(tsr_few_operand *operand);
 
 /* The right operand of a product, as it holds its offsets and indices; false: not sparse, of another type than the built-in ones, or offsets and
  * indices of different sizes. */
-bool tsr_few_look_at_matrix(tsr_push *push, GrB_Matrix A);
+bool tsr_few_inspect_matrix(tsr_push *push, GrB_Matrix A);
 
 /* ---- C ---- */
 

@@ -55,9 +55,9 @@ static history sizes[SIZES];
 static reuse reuses[TSR_BLOCKS_MAX_COUNT]; /* the last ones */
 static size_t next_reuse;
 static size_t block_count, kept_bytes, small_bytes, limit_bytes, hit_count;
-static int64_t last_product, last_look;
+static int64_t last_product, last_aged;
 
-static bool product_seen; /* since the last look; atomic, as */
+static bool product_seen; /* since blocks were aged last; atomic, as */
 static unsigned small_events;
 static int64_t standing; /* seconds; tests */
 
@@ -258,21 +258,21 @@ static size_t stop_locked(unsigned bits, void **victims)
 }
 
 /* What nothing took for a while. */
-static size_t look_locked(int64_t time, void **victims)
+static size_t age_locked(int64_t time, void **victims)
 {
-    if (time == last_look)
+    if (time == last_aged)
         return 0;
-    last_look = time;
+    last_aged = time;
     if (__atomic_exchange_n(&product_seen, false, __ATOMIC_RELAXED))
         last_product = time;
     return is_old(last_product, time) ? stop_locked(ACTIVE, victims) : take_old(time, victims);
 }
 
-static void look(int64_t time)
+static void age(int64_t time)
 {
     void *victims[TSR_BLOCKS_MAX_COUNT];
     pthread_mutex_lock(&mutex);
-    const size_t count = look_locked(time, victims);
+    const size_t count = age_locked(time, victims);
     pthread_mutex_unlock(&mutex);
     give_back_all(victims, count);
 }
@@ -285,7 +285,7 @@ static void count_small(void)
     const unsigned events = __atomic_load_n(&small_events, __ATOMIC_RELAXED) + 1; /* threads may lose some */
     __atomic_store_n(&small_events, events, __ATOMIC_RELAXED);
     if (events % SMALL_EVENTS == 0)
-        look(now());
+        age(now());
 }
 
 static void stop(unsigned bits)
@@ -348,7 +348,7 @@ static void *ask(int size, bool *again)
     const int64_t time = now();
     void *victims[TSR_BLOCKS_MAX_COUNT];
     pthread_mutex_lock(&mutex);
-    const size_t count = look_locked(time, victims);
+    const size_t count = age_locked(time, victims);
     const bool active = is_set(ACTIVE);
     const bool wanted = active && count_request(&sizes[size], time);
     void *found = wanted ? find_locked(size) : NULL;
@@ -385,7 +385,7 @@ static void *large(size_t bytes, bool align)
     return block;
 }
 
-static UNLIKELY void *watched_malloc(size_t bytes)
+static UNLIKELY void *cached_malloc(size_t bytes)
 {
     if (bytes >= TSR_BLOCKS_MIN)
         return large(bytes, is_set(DEVICE));
@@ -395,7 +395,7 @@ static UNLIKELY void *watched_malloc(size_t bytes)
 
 void *tsr_block_malloc(size_t bytes)
 {
-    return is_set(DEVICE | ACTIVE) ? watched_malloc(bytes) : malloc(bytes);
+    return is_set(DEVICE | ACTIVE) ? cached_malloc(bytes) : malloc(bytes);
 }
 
 void *tsr_block_result(size_t bytes)
@@ -405,7 +405,7 @@ void *tsr_block_result(size_t bytes)
 
 /* ---- realloc ---- */
 
-static UNLIKELY void *watched_realloc(void *block, size_t bytes)
+static UNLIKELY void *cached_realloc(void *block, size_t bytes)
 {
     const size_t before = block ? malloc_usable_size(block) : 0;
     if (before >= TSR_BLOCKS_MIN && is_set(DEVICE))
@@ -422,7 +422,7 @@ static UNLIKELY void *watched_realloc(void *block, size_t bytes)
 
 void *tsr_block_realloc(void *block, size_t bytes)
 {
-    return is_set(DEVICE | ACTIVE) ? watched_realloc(block, bytes) : realloc(block, bytes);
+    return is_set(DEVICE | ACTIVE) ? cached_realloc(block, bytes) : realloc(block, bytes);
 }
 
 /* ---- free ---- */
@@ -438,7 +438,7 @@ static bool count_freed(const void *block, size_t bytes, int size, int64_t time)
 {
     void *victims[TSR_BLOCKS_MAX_COUNT];
     pthread_mutex_lock(&mutex);
-    const size_t count = look_locked(time, victims);
+    const size_t count = age_locked(time, victims);
     if (is_set(ACTIVE))
         count_free(&sizes[size], time);
     const bool wanted = is_wanted(block, bytes, size);
@@ -480,7 +480,7 @@ static void free_large(void *block, size_t bytes)
         give_back(block);
 }
 
-static UNLIKELY void watched_free(void *block)
+static UNLIKELY void cached_free(void *block)
 {
     const size_t bytes = block ? malloc_usable_size(block) : 0;
     if (bytes >= TSR_BLOCKS_MIN) {
@@ -494,7 +494,7 @@ static UNLIKELY void watched_free(void *block)
 void tsr_block_free(void *block)
 {
     if (is_set(DEVICE | ACTIVE))
-        watched_free(block);
+        cached_free(block);
     else
         free(block);
 }
@@ -567,7 +567,7 @@ static void begin(void)
     pthread_mutex_lock(&mutex);
     if (!limit_bytes)
         limit_bytes = limit;
-    last_product = last_look = now();
+    last_product = last_aged = now();
     if (is_set(ON))
         __atomic_or_fetch(&state, ACTIVE, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&mutex);

@@ -23,8 +23,8 @@ typedef struct known {
     bool valid;
     int writers;      /* calls under way that write it: nothing is compared or stored meanwhile */
     int64_t places;   /* what a fingerprint has to walk */
-    const char *name; /* the function that looked at it last, and how often in a row */
-    int64_t looks;
+    const char *name; /* the function that was compared for last, and how often in a row */
+    int64_t comparisons;
     struct known *next;
 } known;
 
@@ -135,8 +135,8 @@ static void report(const char *name, const void *handle, const char *when)
     fprintf(stderr, "tessera: CHECK: %s: object %p changed %s without a write hook\n", name, handle, when);
 }
 
-/* A loop that reads or writes a large object element by element would walk all of it every time.  From the 32nd look of one function in
- * a row on, only every so many are taken that a look costs 64 places on average; a change is then found a little later. */
+/* A loop that reads or writes a large object element by element would walk all of it every time.  From the 32nd comparison for one function in
+ * a row on, only every so many are taken that a comparison costs 64 places on average; a change is then found a little later. */
 static bool is_spared(const void *handle, const char *name)
 {
     enum { ALWAYS = 32, PLACES = 64 };
@@ -144,9 +144,9 @@ static bool is_spared(const void *handle, const char *name)
     known *k = *find_locked(handle);
     bool spared = false;
     if (k) {
-        k->looks = k->name == name ? k->looks + 1 : 0;
+        k->comparisons = k->name == name ? k->comparisons + 1 : 0;
         k->name = name;
-        spared = k->looks > ALWAYS && k->looks % (k->places / PLACES + 1) != 0;
+        spared = k->comparisons > ALWAYS && k->comparisons % (k->places / PLACES + 1) != 0;
     }
     pthread_mutex_unlock(&mutex);
     return spared;
@@ -235,7 +235,7 @@ static void compare_array(const char *name, const void *const *handles, size_t c
 }
 
 /* Compare the operands this touch stands for with what is known of them. */
-static void look(const char *name, const tsr_touch *touch, const char *when)
+static void check_one(const char *name, const tsr_touch *touch, const char *when)
 {
     switch (touch->role) {
     case TSR_TOUCH_READ:
@@ -259,7 +259,7 @@ void tsr_check_before(tsr_check_call *call, const char *name, const tsr_touch *t
     for (size_t n = 0; n < count; n++)
         hook(call, &touches[n]);
     for (size_t n = 0; n < count; n++)
-        look(name, &touches[n], "before this call");
+        check_one(name, &touches[n], "before this call");
     for (size_t n = 0; n < count; n++) {
         const int role = touches[n].role;
         if (role == TSR_TOUCH_FREE_AT || role == TSR_TOUCH_EXPORT_AT)
@@ -295,7 +295,7 @@ void tsr_check_after(const tsr_check_call *call)
     }
     for (size_t n = 0; n < call->count; n++) {
         if (is_written(call, &call->touches[n]) || !is_target(call, call->touches[n].handle))
-            look(call->name, &call->touches[n], "in this call");
+            check_one(call->name, &call->touches[n], "in this call");
     }
 }
 

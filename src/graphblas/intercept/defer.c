@@ -40,7 +40,7 @@ static void run_all_at_exit(void)
         settle(NULL, TOUCH_EXIT);
 }
 
-static void watch_exit(void)
+static void register_exit(void)
 {
     (void) atexit(run_all_at_exit);
 }
@@ -102,7 +102,7 @@ bool tsr_defer(const tsr_deferred *product)
     pending *p = __atomic_load_n(&tsr_keeps_nothing, __ATOMIC_RELAXED) ? NULL : calloc(1, sizeof *p);
     if (!p)
         return false;
-    pthread_once(&once, watch_exit);
+    pthread_once(&once, register_exit);
     p->product = *product;
     if (!find_records(p)) {
         release(p);

@@ -88,7 +88,7 @@ static void in_forked_child(void)
 }
 
 /* Handlers run in reverse order: the trace, which takes its lock, must have registered before us, who may still report. */
-static void watch_fork(void)
+static void register_fork(void)
 {
     (void) tsr_trace_wanted();
     (void) tsr_savings_wanted();
@@ -100,7 +100,7 @@ static void watch_fork(void)
 static void start(GrB_Mode mode, malloc_fn user_malloc, realloc_fn user_realloc, free_fn user_free)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, watch_fork);
+    pthread_once(&once, register_fork);
     captured.blocking = mode == GrB_BLOCKING || (int) mode == 3; /* GxB_BLOCKING_GPU is not in every header */
     captured.user_malloc = user_malloc;
     captured.user_realloc = user_realloc;

@@ -465,7 +465,7 @@ static void swap(chain *c)
     report("chain_swap", GrB_SUCCESS, A);
 }
 
-/* What may hold an object: also while its contents are away. */
+/* What may hold an object: also while its contents are on the device. */
 static void set_control(chain *c)
 {
     static const int controls[] = {GxB_AUTO_SPARSITY, GxB_BITMAP, GxB_BITMAP + GxB_FULL, GxB_SPARSE, GxB_SPARSE + GxB_FULL};

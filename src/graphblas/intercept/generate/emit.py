@@ -156,7 +156,7 @@ def _refuse_lost(roles):
 
 
 def _early(prototype):
-    """Lines before the hooks: what values of a backend can do for the call, without bringing them home."""
+    """Lines before the hooks: what values of a backend can do for the call, without downloading them."""
     lines = []
     step, answer, reduced = steps.step(prototype), steps.answer(prototype), steps.reduces(prototype)
     if step:
@@ -214,15 +214,15 @@ def _on_host(prototype):
 
 
 def _checked_call(prototype, roles, deep):
-    """In CHECK mode the hooks have run: whatever is only with a backend is at home, and results may go there again."""
+    """In CHECK mode the hooks have run: whatever was device-only is on the host, and results may stay on the device again."""
     step, host = steps.step(prototype), steps.host_step(prototype)
     if prototype.name in PRODUCTS:
         return _product(prototype, roles)
     if not step or 'tsr_output' not in step:
         return _real_call(prototype, deep)
     step = '((tsr_busy() & TSR_BUSY_ARRAYS) && %s)' % step + (' || (%s)' % host if host else '')
-    return (['GrB_Info early;', 'const bool there = %s;' % step, *('if (!there) %s' % line for line in steps.sorts(prototype)),
-             'tsr_depth += !there;', 'const GrB_Info result = there ? early : tsr_real.%s(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !there;'])
+    return (['GrB_Info early;', 'const bool done = %s;' % step, *('if (!done) %s' % line for line in steps.sorts(prototype)),
+             'tsr_depth += !done;', 'const GrB_Info result = done ? early : tsr_real.%s(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !done;'])
 
 
 def _checked(prototype, roles, deep):
