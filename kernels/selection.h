@@ -29,17 +29,6 @@ bool tsr_ref_keeps(const tsr_selection *s, int64_t entry);
 
 /* ---- extraction ---- */
 
-/* list[k], in any order; without a list first + k * step; k = 0 … count - 1. */
-typedef struct tsr_indices {
-    const uint64_t *list;
-    int64_t first, step, count;
-} tsr_indices;
-
-static inline int64_t tsr_index_at(const tsr_indices *s, int64_t k)
-{
-    return s->list ? (int64_t)s->list[k] : s->first + k * s->step;
-}
-
 /* Are all of them in [0, bound)? */
 bool tsr_indices_fit(const tsr_indices *s, int64_t bound, int nthreads);
 

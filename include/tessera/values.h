@@ -91,6 +91,17 @@ typedef struct tsr_places {
     tsr_ewise_op keep;          /* compares */
 } tsr_places;
 
+/* list[k], in any order; without a list first + k * step; k = 0 … count - 1. */
+typedef struct tsr_indices {
+    const uint64_t *list;
+    int64_t first, step, count;
+} tsr_indices;
+
+static inline int64_t tsr_index_at(const tsr_indices *s, int64_t k)
+{
+    return s->list ? (int64_t)s->list[k] : s->first + k * s->step;
+}
+
 /* Where contents go on the host.  Every array is the caller's; those that their form does not have are not looked at. */
 typedef struct tsr_download {
     int nthreads;
@@ -126,6 +137,12 @@ typedef struct tsr_backend_arrays {
     tsr_status (*cast)(void *value, tsr_type from, tsr_type to, void **result);
     tsr_status (*turn)(void *value, int64_t vectors, int64_t length, void **result); /* the transpose: length vectors */
     tsr_status (*places)(const tsr_places *places, void **value);
+    /* Element k of the result is the one at from[k], a place of the value.  The list is the host's and not read any more afterwards;
+     * *bytes_moved: what it took to bring it. */
+    tsr_status (*gather)(void *value, const tsr_indices *from, int nthreads, void **result, int64_t *bytes_moved);
+    /* `count` elements, of which those at to[k] are the k-th of the value, if that is present, and others are not.  Likewise.
+     * TSR_DECLINED: two that are present have the same place. */
+    tsr_status (*scatter)(void *value, const tsr_indices *to, int64_t count, int nthreads, void **result, int64_t *bytes_moved);
     tsr_status (*count)(void *value, int64_t *nvals); /* entries present */
     tsr_status (*wait)(void *value);                  /* until it is computed */
 } tsr_backend_arrays;

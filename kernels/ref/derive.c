@@ -80,7 +80,7 @@ void tsr_ref_cast_all(void *z, int8_t *z_present, tsr_type to, const tsr_element
     }
 }
 
-/* ---- transposes and places ---- */
+/* ---- transposes, places, gathering and scattering ---- */
 
 static void copy(void *z, int64_t to, const tsr_elements *e, int64_t from, size_t size, bool present)
 {
@@ -116,4 +116,29 @@ void tsr_ref_places(const tsr_places *p, const tsr_elements *e, size_t size, voi
             else
                 ((int64_t *)z)[at] = z_present[at] ? index : 0;
         }
+}
+
+void tsr_ref_gather(const tsr_indices *from, const tsr_elements *e, size_t size, void *z, int8_t *z_present)
+{
+    for (int64_t k = 0; k < from->count; k++) {
+        int64_t at = tsr_index_at(from, k);
+        z_present[k] = is_present(e, at);
+        copy(z, k, e, at, size, z_present[k]);
+    }
+}
+
+bool tsr_ref_scatter(const tsr_indices *to, const tsr_elements *e, size_t size, void *z, int8_t *z_present, int64_t count)
+{
+    bool once = true;
+    memset(z, 0, (size_t)count * size);
+    memset(z_present, 0, (size_t)count);
+    for (int64_t k = 0; k < to->count; k++) {
+        int64_t at = tsr_index_at(to, k);
+        if (!is_present(e, k))
+            continue;
+        once = once && !z_present[at];
+        z_present[at] = 1;
+        copy(z, at, e, k, size, true);
+    }
+    return once;
 }

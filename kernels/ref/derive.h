@@ -14,5 +14,8 @@ void tsr_ref_sums(const tsr_sums *sums, const tsr_elements *e, void *z, int8_t *
 void tsr_ref_cast_all(void *z, int8_t *z_present, tsr_type to, const tsr_elements *e, tsr_type from, int64_t count);
 void tsr_ref_turn(void *z, int8_t *z_present, const tsr_elements *e, size_t size, int64_t vectors, int64_t length);
 void tsr_ref_places(const tsr_places *places, const tsr_elements *e, size_t size, void *z, int8_t *z_present);
+/* True: no place was written twice. */
+bool tsr_ref_scatter(const tsr_indices *to, const tsr_elements *e, size_t size, void *z, int8_t *z_present, int64_t count);
+void tsr_ref_gather(const tsr_indices *from, const tsr_elements *e, size_t size, void *z, int8_t *z_present);
 
 #endif

@@ -46,6 +46,8 @@ typedef struct tsr_object {
     bool transposed;         /* its transpose is the operand */
     bool absent;             /* the host has not got the contents */
     const tsr_place_rule *rule; /* the operand is what this makes of it; NULL: itself */
+    const tsr_indices *from;    /* … a vector's elements at these places; NULL: all of them … */
+    const tsr_indices *to;      /* … put to these places; NULL: where they are */
     void *made;              /* on the device, in the form that the operation wants it in, if that is another one */
 } tsr_object;
 
@@ -184,6 +186,9 @@ typedef struct tsr_elementwise {
     tsr_ewise step;      /* op, type, result, scalars, unite, select */
     tsr_place_rule place;
     bool placed;         /* x is what `place` makes of A */
+    tsr_indices list;    /* whether its places are there nobody has looked yet */
+    bool gathers;        /* x is A's elements at these places, one for each of C */
+    bool scatters;       /* x is A's elements put to these places of C, all others of which stay */
     bool flip;           /* A stands for its transpose, whatever the descriptor says beside that */
     bool assigns;        /* GrB_assign */
     bool full_only;      /* what it means where only one operand is present no step can say */

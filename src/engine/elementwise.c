@@ -69,11 +69,29 @@ static tsr_status derive(tsr_elementwise *e, tsr_object *object, derivation make
     return TSR_OK;
 }
 
+/* Its elements from or to the places that are listed.  TSR_DECLINED: one of these is not there, which SuiteSparse reports, or is there
+ * twice, of which the result is SuiteSparse's own. */
+static tsr_status derive_listed(tsr_elementwise *e, tsr_object *object)
+{
+    const tsr_backend_arrays *arrays = e->backend->arrays;
+    const int threads = e->door->threads();
+    void *from = tsr_device_array_kept(object->array), *result = NULL;
+    int64_t moved = 0;
+    if (!tsr_backend_cpu()->host->selection->indices_fit(&e->list, object->from ? object->view.nrows : e->nrows, threads))
+        return TSR_DECLINED;
+    const tsr_status status = TSR_ATTEMPT(object->from ? arrays->gather(from, &e->list, threads, &result, &moved)
+                                                       : arrays->scatter(from, &e->list, e->nrows, threads, &result, &moved));
+    e->moved += moved;
+    object->made = result;
+    return status;
+}
+
 tsr_status tsr_elementwise_cast(tsr_elementwise *e, tsr_object *object, tsr_type type, void **kept)
 {
-    tsr_status status = TSR_OK;
-    *kept = tsr_device_array_kept(object->array);
-    if (object->rule)
+    const bool listed = object->from || object->to;
+    tsr_status status = listed ? derive_listed(e, object) : TSR_OK;
+    *kept = listed ? object->made : tsr_device_array_kept(object->array);
+    if (status == TSR_OK && object->rule)
         status = derive(e, object, apply_rule, type, kept);
     return status == TSR_OK && type_of(object) != type ? derive(e, object, cast, type, kept) : status;
 }
@@ -92,7 +110,7 @@ static tsr_status prepare(tsr_elementwise *e, tsr_object *object, tsr_type type,
 static tsr_status upload_operand(tsr_elementwise *e, tsr_object *object, tsr_operand *operand)
 {
     const tsr_view *v = &object->view;
-    if (object->given && !object->array && !object->rule && v->iso && v->format == TSR_FULL) {
+    if (object->given && !object->array && !object->rule && !object->from && !object->to && v->iso && v->format == TSR_FULL) {
         operand->scalar = 0;
         tsr_cast_values(&operand->scalar, e->step.type, v->x, v->type, 1, 1);
         return TSR_OK;
@@ -196,7 +214,7 @@ static tsr_status put(const tsr_elementwise *e, tsr_device_array *array)
 static void describe_step(char *text, size_t size, const tsr_elementwise *e)
 {
     const tsr_ewise *step = &e->step;
-    const char *how = step->select ? "select " : e->placed ? "by place " : "";
+    const char *how = step->select ? "select " : e->placed ? "by place " : e->gathers ? "gather " : e->scatters ? "scatter " : "";
     snprintf(text, size, "step %s%s%s %s n=%lld", how, tsr_ewise_name(step->op), e->m.given ? " masked" : "", tsr_type_name(step->type),
              (long long)step->count);
 }
@@ -255,7 +273,7 @@ tsr_settlement tsr_settle_update(tsr_call *call, tsr_status *status)
 static const tsr_backend *attracting(const tsr_call *call)
 {
     const tsr_arguments *g = &call->given;
-    const bool c = g->accum || g->M || call->door->is_absent(g->C);
+    const bool c = g->accum || g->M || call->update.scatters || call->door->is_absent(g->C);
     void *const handles[4] = {g->A, g->B, g->M, c ? g->C : NULL};
     return tsr_contents_device(call->door, handles, 4);
 }
@@ -286,7 +304,7 @@ static void decide(tsr_call *call)
     const tsr_backend *device = call->decision.backend;
     if (!device && tsr_config_get()->mode != TSR_MODE_GPU)
         follow(e);
-    else if (!tsr_elementwise_pulls(e, device, (double)e->nrows * (double)e->ncols))
+    else if (!tsr_elementwise_pulls(e, device, tsr_elementwise_size(e)))
         call->why = "not worth it on the device";
     call->decision.backend = e->backend;
 }

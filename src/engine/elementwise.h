@@ -20,6 +20,9 @@ const char *tsr_elementwise_plan(tsr_elementwise *e, const bool *promised);
 /* C<M> accum= T of a call, T being of `type`, full or not. */
 const char *tsr_update_plan(tsr_call *call, tsr_type type, bool full);
 
+/* Elements that are written, or read where these are more: what would have to be moved. */
+double tsr_elementwise_size(const tsr_elementwise *e);
+
 /* Does it go to the backend of `device` (NULL: nothing is on one)?  Sets backend. */
 bool tsr_elementwise_pulls(tsr_elementwise *e, const tsr_backend *device, double elements);
 

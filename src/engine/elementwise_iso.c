@@ -192,7 +192,7 @@ bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
     const bool all = structural && e->m.given && is_held(e, &e->m, 1u << TSR_FULL);
     const bool blocked = e->m.given && (e->mod.mask_comp ? all : valued && is_zero(&m));
     const bool t = !is_loop(e) && t_is_iso(one, e);
-    if (!blocked && (!t || (none && !given->accum)))
+    if (!blocked && (!t || (none && !given->accum && !e->scatters)))
         return t;
     if (e->assigns && !given->A && given->M == given->C && structural && !e->mod.mask_comp && !given->accum)
         return t;

@@ -16,6 +16,8 @@ static bool inspect(const tsr_elementwise *e, tsr_object *object, void *handle)
 static bool fits(const tsr_elementwise *e, const tsr_object *object)
 {
     const tsr_view *v = &object->view;
+    if (object->from || object->to)
+        return v->ncols == 1 && e->ncols == 1 && e->list.count == (object->from ? e->nrows : v->nrows);
     return (object->transposed ? v->ncols : v->nrows) == e->nrows && (object->transposed ? v->nrows : v->ncols) == e->ncols;
 }
 
@@ -55,6 +57,8 @@ static bool inspect_operand(tsr_elementwise *e, tsr_object *object, void *handle
     if (!inspect(e, object, handle) || (transposed && e->given.vector))
         return false;
     object->transposed = transposed;
+    object->from = e->gathers && object == &e->x ? &e->list : NULL;
+    object->to = e->scatters && object == &e->x ? &e->list : NULL;
     return fits(e, object) && (object->view.type == e->step.type || !e->step.select);
 }
 
@@ -100,7 +104,8 @@ static bool match_accum(tsr_elementwise *e)
 {
     tsr_ewise *step = &e->step;
     tsr_type type;
-    step->accumulates = e->given.accum;
+    step->accumulates = e->given.accum || e->scatters;
+    step->accum = TSR_EWISE_SECOND;
     if (!e->given.accum)
         return true;
     return e->door->accumulator(&step->accum, &type, e->given.accum) && type == e->type &&
@@ -109,7 +114,7 @@ static bool match_accum(tsr_elementwise *e)
 
 static bool all_present(const tsr_object *object)
 {
-    return !object->given || (object->view.format == TSR_FULL && !(object->rule && object->rule->select));
+    return !object->given || (object->view.format == TSR_FULL && !object->to && !(object->rule && object->rule->select));
 }
 
 static bool result_full(const tsr_elementwise *e)
@@ -175,7 +180,7 @@ static uint64_t key_of(const tsr_elementwise *e)
     const tsr_ewise *step = &e->step;
     const uint64_t parts[] = {(uint64_t)step->op, (uint64_t)step->type, (uint64_t)e->type, step->unite, step->select, (uint64_t)e->nrows,
                               (uint64_t)e->ncols, step->accumulates ? 1 + (uint64_t)step->accum : 0, e->given.M != NULL,
-                              e->given.A != NULL, e->given.B != NULL};
+                              e->given.A != NULL, e->given.B != NULL, e->gathers, e->scatters};
     return tsr_history_key(parts, sizeof parts / sizeof *parts);
 }
 
@@ -185,7 +190,7 @@ static bool keeps_bitmap(const tsr_elementwise *e)
 {
     const tsr_arguments *given = &e->given;
     const bool itself = (given->A == given->C && !given->B) || (given->B == given->C && !given->A);
-    if (!itself || given->M || given->accum || tsr_contents_only(e->door, given->C) || (given->A ? &e->x : &e->y)->view.format != TSR_FULL)
+    if (!itself || e->gathers || e->scatters || given->M || given->accum || tsr_contents_only(e->door, given->C) || (given->A ? &e->x : &e->y)->view.format != TSR_FULL)
         return false;
     return e->door->form_waits(given->C) || e->door->keeps_bitmap(given->C);
 }
@@ -222,6 +227,8 @@ static const char *plan(tsr_elementwise *e, const bool *promised)
         return "operands are sparse or held otherwise";
     if (any_sparse(e) && !promised && !any_device_only(e) && !may_spread(e))
         return "operands are sparse";
+    if (e->scatters && !e->given.accum && e->x.view.format != TSR_FULL)
+        return "entries of C may go";
     if (e->full_only && !(all_present(&e->x) && all_present(&e->y)))
         return "an operand is not full";
     return NULL;
@@ -245,6 +252,12 @@ const char *tsr_update_plan(tsr_call *call, tsr_type type, bool full)
                            .step = {.op = TSR_EWISE_IDENTITY, .type = type, .result = type}};
     e->given.A = e->given.B = NULL;
     return tsr_elementwise_plan(e, &full);
+}
+
+double tsr_elementwise_size(const tsr_elementwise *e)
+{
+    const double written = (double)e->nrows * (double)e->ncols, read = e->gathers ? (double)e->x.view.nrows : 0;
+    return read > written ? read : written;
 }
 
 bool tsr_elementwise_pulls(tsr_elementwise *e, const tsr_backend *device, double elements)

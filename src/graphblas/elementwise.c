@@ -59,7 +59,8 @@ typedef struct matched {
     GrB_Matrix A, B;
     tsr_ewise step;
     tsr_place_rule place;
-    bool placed, flip, assigns, full_only, recast;
+    tsr_indices list;
+    bool placed, gathers, scatters, flip, assigns, full_only, recast;
 } matched;
 
 bool tsr_has_entries(GrB_Matrix A, double least)
@@ -99,7 +100,8 @@ static bool try_step(GrB_Info *info, const tsr_output *out, const matched *m)
     call.given.A = m->A;
     call.given.B = m->B;
     call.update = (tsr_elementwise){.door = call.door, .given = call.given, .mod = call.mod, .step = m->step, .place = m->place,
-                                    .placed = m->placed, .flip = m->flip, .assigns = m->assigns, .full_only = m->full_only,
+                                    .placed = m->placed, .list = m->list, .gathers = m->gathers, .scatters = m->scatters,
+                                    .flip = m->flip, .assigns = m->assigns, .full_only = m->full_only,
                                     .recast = m->recast, .on_host = out->host};
     if (why && !out->host)
         tsr_contents_decline(out->name, why);
@@ -379,18 +381,6 @@ bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A)
     return try_step(info, out, &call);
 }
 
-bool tsr_is_all(const GrB_Index *indices)
-{
-    static const GrB_Index *known;
-    const GrB_Index *all = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (!all) {
-        const GrB_Index *const *variable = tsr_real_symbol("GrB_ALL");
-        all = variable ? *variable : NULL;
-        __atomic_store_n(&known, all, __ATOMIC_RELAXED);
-    }
-    return indices && indices == all;
-}
-
 bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const GrB_Index *rows, const GrB_Index *columns)
 {
     matched call = {0};
@@ -403,6 +393,33 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
     step->op = TSR_EWISE_IDENTITY;
     step->result = step->type;
     return try_step(info, out, &call);
+}
+
+/* Not of everything, which is an assignment of all. */
+static bool try_listed(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list list, matched *call)
+{
+    tsr_ewise *step = &call->step;
+    if (out->host || tsr_is_all(list.list))
+        return tsr_try_assign(info, out, TSR_OBJECT(u), list.list, list.list);
+    if (!out->C || !u || !considered(out, u, NULL, ASSIGNS) || !tsr_match_list(&call->list, list, 0) || !type_of(&step->type, out->C))
+        return false;
+    call->A = u;
+    step->op = TSR_EWISE_IDENTITY;
+    step->result = step->type;
+    return try_step(info, out, call);
+}
+
+bool tsr_try_gather(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list from)
+{
+    return try_listed(info, out, u, from, &(matched){.gathers = true});
+}
+
+/* The mask of a subassign is one of these places only. */
+bool tsr_try_scatter(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list to)
+{
+    if (out->M && strstr(out->name, "subassign") && !tsr_is_all(to.list))
+        return false;
+    return try_listed(info, out, u, to, &(matched){.scatters = true, .assigns = true});
 }
 
 /* ---- sums ---- */

@@ -36,7 +36,6 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
 
 /* The scalar of an argument that is not an object, in `type`: its bytes.  False: it has none. */
 bool tsr_argument_scalar(uint64_t *bytes, tsr_type type, const tsr_argument *argument);
-bool tsr_is_all(const GrB_Index *indices); /* GrB_ALL */
 tsr_arguments tsr_given_of(const tsr_output *out);
 /* A matched call through the engine: calls of the real library from there do not come back. */
 bool tsr_run_call(GrB_Info *info, tsr_call *call);
@@ -54,6 +53,10 @@ bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, 
 bool tsr_try_index(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
 bool tsr_try_transpose(GrB_Info *info, const tsr_output *out, GrB_Matrix A);
 bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const GrB_Index *rows, const GrB_Index *columns);
+/* C<M> accum= u (from). */
+bool tsr_try_gather(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list from);
+/* C<M>(to) accum= u. */
+bool tsr_try_scatter(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list to);
 bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector);
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A);
 

@@ -32,42 +32,6 @@ bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnary
     return tsr_match_select(&s->keep, &s->a.type, op) && tsr_argument_scalar(&s->thunk, s->a.type, &y) && tsr_run_call(info, &call);
 }
 
-/* ---- index lists ---- */
-
-/* Places of begin : step : end in a list, and lengths that say so: those of every version. */
-enum { BEGIN = 0, END = 1, STEP = 2 };
-#define RANGE ((GrB_Index)INT64_MAX)
-#define STRIDE ((GrB_Index)INT64_MAX - 1)
-#define BACKWARDS ((GrB_Index)INT64_MAX - 2)
-
-/* begin : step : end; false: not a list that is dealt with here. */
-static bool read_colon(tsr_indices *s, const GrB_Index *list, int64_t step)
-{
-    const GrB_Index begin = list[BEGIN], end = list[END];
-    if (begin > INT64_MAX / 2 || end > INT64_MAX / 2 || step == 0)
-        return false;
-    const int64_t span = step > 0 ? (int64_t)end - (int64_t)begin : (int64_t)begin - (int64_t)end;
-    *s = (tsr_indices){.first = (int64_t)begin, .step = step, .count = span < 0 ? 0 : span / (step > 0 ? step : -step) + 1};
-    return true;
-}
-
-static bool read_list(tsr_indices *s, tsr_list l, int64_t all)
-{
-    if (!l.list)
-        return false;
-    *s = (tsr_indices){.step = 1, .count = all};
-    if (tsr_is_all(l.list))
-        return true;
-    if (l.count == RANGE)
-        return read_colon(s, l.list, 1);
-    if (l.count == STRIDE || l.count == BACKWARDS) {
-        const GrB_Index step = l.list[STEP];
-        return step < INT64_MAX / 2 && read_colon(s, l.list, l.count == STRIDE ? (int64_t)step : -(int64_t)step);
-    }
-    *s = (tsr_indices){.list = l.list, .count = (int64_t)l.count};
-    return l.count < (GrB_Index)INT64_MAX / 2;
-}
-
 /* ---- extraction ---- */
 
 static bool read_lists(tsr_call *call, tsr_list rows, tsr_list columns)
@@ -77,10 +41,10 @@ static bool read_lists(tsr_call *call, tsr_list rows, tsr_list columns)
     if (!call->door->shape(&a, call->given.A, call->given.vector))
         return false;
     if (call->given.vector)
-        return read_list(&e->places, rows, a.nrows);
+        return tsr_match_list(&e->places, rows, a.nrows);
     const int64_t nrows = call->mod.tran0 ? a.ncols : a.nrows, ncols = call->mod.tran0 ? a.nrows : a.ncols;
     const bool by_col = a.by_col != call->mod.tran0;
-    return read_list(by_col ? &e->places : &e->vectors, rows, nrows) && read_list(by_col ? &e->vectors : &e->places, columns, ncols);
+    return tsr_match_list(by_col ? &e->places : &e->vectors, rows, nrows) && tsr_match_list(by_col ? &e->vectors : &e->places, columns, ncols);
 }
 
 bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns)

@@ -5,12 +5,6 @@
 
 #include "src/graphblas/elementwise.h"
 
-/* An index list of a call, with its length as it is given: GrB_ALL and GxB_RANGE, _STRIDE, _BACKWARDS included. */
-typedef struct tsr_list {
-    const GrB_Index *list;
-    GrB_Index count;
-} tsr_list;
-
 /* C = select (op, A, y) of sparse A.  true: done, *info is the result of the call. */
 bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
 

@@ -111,6 +111,8 @@ typedef struct derive_work {
     void *scratch;
     tsr_sums sums;
     tsr_places places;
+    tsr_indices listed;
+    const uint32_t *list;
     tsr_type from, to;
     size_t size;
     int64_t vectors, length;
@@ -200,6 +202,55 @@ tsr_status tsr_cuda_places(const tsr_places *places, const tsr_elements *e, int 
     (void)device;
     return lazy_queue(run_places, &(derive_work){.e = *e, .z = z, .z_present = z_present, .places = *places, .size = (size_t)size},
                       sizeof(derive_work), stream);
+}
+
+/* As the reference takes them; what is allocated is the caller's. */
+static tsr_indices wide(const derive_work *w, uint64_t **list)
+{
+    const tsr_indices *narrow = &w->listed;
+    *list = w->list ? malloc((size_t)narrow->count * sizeof **list) : NULL;
+    for (int64_t k = 0; *list && k < narrow->count; k++)
+        (*list)[k] = w->list[k];
+    return (tsr_indices){.list = *list, .first = narrow->first, .step = narrow->step, .count = narrow->count};
+}
+
+static void run_gather(const void *described)
+{
+    const derive_work *w = described;
+    uint64_t *list;
+    const tsr_indices from = wide(w, &list);
+    int8_t *present = presence_of(w, from.count);
+    tsr_ref_gather(&from, &w->e, w->size, w->z, present);
+    let_go(w, present);
+    free(list);
+}
+
+tsr_status tsr_cuda_gather_elements(const tsr_indices *from, const uint32_t *list, const tsr_elements *e, int size, void *z,
+                                    int8_t *z_present, const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    return lazy_queue(run_gather, &(derive_work){.e = *e, .z = z, .z_present = z_present, .listed = *from, .list = list,
+                                                 .size = (size_t)size}, sizeof(derive_work), stream);
+}
+
+static void run_scatter(const void *described)
+{
+    const derive_work *w = described;
+    for (int64_t k = 0; k < w->listed.count; k++) {
+        const int64_t to = w->list ? (int64_t)w->list[k] : tsr_index_at(&w->listed, k);
+        if (w->e.present && !w->e.present[k])
+            continue;
+        memcpy((char *)w->z + (size_t)to * w->size, (const char *)w->e.x + (size_t)k * w->size, w->size);
+        w->z_present[to] = 1;
+    }
+}
+
+tsr_status tsr_cuda_scatter_elements(const tsr_indices *to, const uint32_t *list, const tsr_elements *e, int size, void *z,
+                                     int8_t *z_present, const tsr_cuda_device *device, void *stream)
+{
+    (void)device;
+    return lazy_queue(run_scatter, &(derive_work){.e = *e, .z = z, .z_present = z_present, .listed = *to, .list = list,
+                                                  .size = (size_t)size}, sizeof(derive_work), stream);
 }
 
 typedef struct spread_work {

@@ -613,12 +613,64 @@ static int check_places(uint64_t seed)
     return at >= 0;
 }
 
+static int check_gather(uint64_t seed)
+{
+    rng r = {seed};
+    tsr_type type = (tsr_type)(seed % TSR_TYPE_COUNT);
+    const int64_t places = 1 + draw_count(&r);
+    tsr_indices from = {.first = rng_below(&r, places), .step = 0, .count = draw_count(&r)};
+    const bool listed = rng_chance(&r, 70);
+    if (!listed && from.first)
+        from = (tsr_indices){.first = from.first, .step = -1, .count = from.first + 1};
+    uint64_t *list = take((size_t)from.count * sizeof *list + 1);
+    uint32_t *narrow = take((size_t)from.count * sizeof *narrow + 1);
+    for (int64_t k = 0; k < from.count; k++) {
+        narrow[k] = (uint32_t)rng_below(&r, places);
+        list[k] = listed ? narrow[k] : 0;
+    }
+    from.list = listed ? list : NULL;
+    tsr_elements e = draw_elements(&r, type, places), there = to_device(&e, type, places);
+    derived d = take_derived(type, from.count, !e.present);
+    void *sent = listed ? upload(narrow, (size_t)from.count * sizeof *narrow) : NULL;
+    must(tsr_cuda_gather_elements(&from, sent, &there, (int)type_size(type), d.there, d.there_present, &device, NULL));
+    tsr_ref_gather(&from, &e, type_size(type), d.want, d.want_present);
+    int64_t at = find_wrong(&d);
+    if (at >= 0)
+        printf("FAIL gather, seed %llu: %s, %lld of %lld places, at %lld, listed %d\n", (unsigned long long)seed, type_name(type),
+               (long long)from.count, (long long)places, (long long)at, listed);
+    return at >= 0;
+}
+
+/* No place twice. */
+static int check_scatter(uint64_t seed)
+{
+    rng r = {seed};
+    tsr_type type = (tsr_type)(seed % TSR_TYPE_COUNT);
+    const int64_t given = draw_count(&r), step = 1 + rng_below(&r, 3), count = given * step + 1;
+    const tsr_indices to = {.first = given * step, .step = -step, .count = given};
+    uint32_t *narrow = take((size_t)given * sizeof *narrow + 1);
+    for (int64_t k = 0; k < given; k++)
+        narrow[k] = (uint32_t)tsr_index_at(&to, k);
+    tsr_elements e = draw_elements(&r, type, given), there = to_device(&e, type, given);
+    derived d = take_derived(type, count, false);
+    const void *list = rng_chance(&r, 70) ? upload(narrow, (size_t)given * sizeof *narrow) : NULL;
+    must(tsr_cuda_set(d.there, 0, (size_t)count * type_size(type), NULL));
+    must(tsr_cuda_set(d.there_present, 0, (size_t)count, NULL));
+    must(tsr_cuda_scatter_elements(&to, list, &there, (int)type_size(type), d.there, d.there_present, &device, NULL));
+    tsr_ref_scatter(&to, &e, type_size(type), d.want, d.want_present, count);
+    int64_t at = find_wrong(&d);
+    if (at >= 0)
+        printf("FAIL scatter, seed %llu: %s, %lld to %lld places, at %lld, listed %d\n", (unsigned long long)seed, type_name(type),
+               (long long)given, (long long)count, (long long)at, list != NULL);
+    return at >= 0;
+}
+
 static int run(uint64_t seed)
 {
     int (*const checks[])(uint64_t) = {check_step, check_reduce, check_count, check_rows, check_spread, check_sums, check_cast, check_turn,
-                                       check_places, check_chain};
+                                       check_places, check_gather, check_scatter, check_chain};
     int failures = 0;
-    for (int k = 0; k < 10; k++) {
+    for (int k = 0; k < 12; k++) {
         failures += checks[k](seed);
         free_everything();
     }

@@ -200,6 +200,68 @@ static void check_places(rng *r)
     check_derived(&c, arrays->places(&p, &value), &value, &want);
 }
 
+/* A list, or a stride in either direction; what the list was afterwards does not matter. */
+static void check_gather(rng *r)
+{
+    derive_case c = draw_derive(r, (tsr_type)rng_below(r, TSR_TYPE_COUNT));
+    const int64_t places = c.host.count, count = places ? rng_below(r, 200) : 0;
+    uint64_t *list = take((size_t)count * sizeof *list + 1);
+    int64_t moved = -1;
+    tsr_indices from = {.list = list, .count = count};
+    for (int64_t k = 0; k < count; k++)
+        list[k] = (uint64_t)rng_below(r, places);
+    if (rng_chance(r, 30)) {
+        const int64_t step = 1 + rng_below(r, 5), last = (count - 1) * step;
+        from = (tsr_indices){.first = 0, .step = step, .count = last < places ? count : (places + step - 1) / step};
+        if (from.count && rng_chance(r, 50))
+            from = (tsr_indices){.first = (from.count - 1) * step, .step = -step, .count = from.count};
+    }
+    host_value want = new_host(c.host.type, from.count, c.host.b);
+    host_value presence = new_host(TSR_BOOL, from.count, true);
+    void *value;
+    tsr_ref_gather(&from, &c.e, type_size(c.host.type), want.x, want.b ? want.b : presence.b);
+    const tsr_status status = arrays->gather(c.value, &from, 1 + (int)rng_below(r, 4), &value, &moved);
+    memset(list, POISON, (size_t)count * sizeof *list);
+    assert_int_equal(moved, from.list ? from.count * 4 : 0);
+    check_derived(&c, status, &value, &want);
+    free_host(&presence);
+    free(list);
+}
+
+/* To places in any order, of which two may be the same. */
+static void check_scatter(rng *r)
+{
+    derive_case c = draw_derive(r, (tsr_type)rng_below(r, TSR_TYPE_COUNT));
+    const int64_t given = c.host.count, count = given + 1 + rng_below(r, 50);
+    uint64_t *list = take((size_t)count * sizeof *list);
+    int64_t moved = -1;
+    for (int64_t k = 0; k < count; k++)
+        list[k] = (uint64_t)k;
+    for (int64_t k = count - 1; k > 0; k--) {
+        const int64_t other = rng_below(r, k + 1);
+        const uint64_t swapped = list[k];
+        list[k] = list[other];
+        list[other] = swapped;
+    }
+    if (given > 1 && rng_chance(r, 30))
+        list[0] = list[given - 1];
+    const tsr_indices to = {.list = rng_chance(r, 80) ? list : NULL, .first = count - 1, .step = -1, .count = given};
+    host_value want = new_host(c.host.type, count, true);
+    void *value;
+    const bool once = tsr_ref_scatter(&to, &c.e, type_size(c.host.type), want.x, want.b, count);
+    const tsr_status status = arrays->scatter(c.value, &to, count, 1 + (int)rng_below(r, 4), &value, &moved);
+    assert_int_equal(status, once ? TSR_OK : TSR_DECLINED);
+    assert_int_equal(moved, to.list ? given * 4 : 0);
+    free(list);
+    if (once) {
+        check_derived(&c, status, &value, &want);
+        return;
+    }
+    contents->drop(c.value);
+    free_host(&want);
+    free_host(&c.host);
+}
+
 static void test_derived(void **state)
 {
     (void)state;
@@ -209,6 +271,8 @@ static void test_derived(void **state)
         check_cast(&r);
         check_turn(&r);
         check_places(&r);
+        check_gather(&r);
+        check_scatter(&r);
     }
     assert_int_equal(tsr_cuda.used, 0);
 }

@@ -1,4 +1,4 @@
-/* Typecasts, transposes and what depends on places, one element at a time.
+/* Typecasts, transposes, what depends on places and what is gathered or scattered, one element at a time.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
@@ -62,4 +62,28 @@ fake_value *fake_places(const tsr_places *p)
         }
     }
     return r;
+}
+
+fake_value *fake_gather(const fake_value *v, const tsr_indices *from)
+{
+    fake_value *r = fake_new(from->count, v->type, v->b != NULL);
+    for (int64_t k = 0; k < from->count; k++)
+        copy(r, k, v, tsr_index_at(from, k));
+    return r;
+}
+
+fake_value *fake_scatter(const fake_value *v, const tsr_indices *to, int64_t count)
+{
+    fake_value *r = fake_new(count, v->type, true);
+    bool once = true;
+    for (int64_t k = 0; k < to->count; k++) {
+        const int64_t at = tsr_index_at(to, k);
+        once = once && !(has(v, k) && r->b[at]);
+        if (has(v, k))
+            copy(r, at, v, k);
+    }
+    if (once)
+        return r;
+    fake_free(r);
+    return NULL;
 }

@@ -175,6 +175,27 @@ static tsr_status places(const tsr_places *p, void **value)
     return status;
 }
 
+static tsr_status gather(void *value, const tsr_indices *from, int nthreads, void **result, int64_t *bytes_moved)
+{
+    tsr_status status = may_fail();
+    (void)nthreads;
+    *bytes_moved = from->list ? from->count * (int64_t)sizeof(uint32_t) : 0;
+    if (status == TSR_OK)
+        *result = fake_gather(value, from);
+    return status;
+}
+
+static tsr_status scatter(void *value, const tsr_indices *to, int64_t count, int nthreads, void **result, int64_t *bytes_moved)
+{
+    tsr_status status = may_fail();
+    (void)nthreads;
+    *bytes_moved = to->list ? to->count * (int64_t)sizeof(uint32_t) : 0;
+    if (status != TSR_OK)
+        return status;
+    *result = fake_scatter(value, to, count);
+    return *result ? TSR_OK : TSR_DECLINED;
+}
+
 static bool present(const fake_value *v, int64_t k)
 {
     return !v->b || v->b[k];
@@ -347,7 +368,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
 {
     static const tsr_backend_contents contents = {.upload = upload, .download = fetch, .drop = forget};
     static const tsr_backend_arrays arrays = {.step = step, .reduce = reduce, .multiply = multiply, .sums = sums, .cast = cast, .turn = turn,
-                                              .places = places, .count = count, .wait = wait_for};
+                                              .places = places, .gather = gather, .scatter = scatter, .count = count, .wait = wait_for};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "fake", .supports = supports, .execute = execute,
                                         .kernel_name = kernel_name, .contents = &contents, .arrays = &arrays};
     (void)options;

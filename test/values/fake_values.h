@@ -24,5 +24,7 @@ fake_value *fake_sums(const tsr_sums *sums);
 fake_value *fake_cast(const fake_value *value, tsr_type to);
 fake_value *fake_turn(const fake_value *value, int64_t vectors, int64_t length);
 fake_value *fake_places(const tsr_places *places);
+fake_value *fake_gather(const fake_value *v, const tsr_indices *from);
+fake_value *fake_scatter(const fake_value *v, const tsr_indices *to, int64_t count); /* NULL: to the same place twice */
 
 #endif

@@ -84,17 +84,23 @@ static void check_vector(GrB_Vector v, double (*value)(int), bool (*kept)(int))
     }
 }
 
+static double from_behind(int i) { return gathered(N - 1 - i); }
+static double put_behind(int i) { return from_behind(i) + product_of(N - 1 - i); }
+
 static bool always(int i) { return i >= 0; }
 static bool is_large(int i) { return gathered(i) > 12; }
 
 static void vectors(void)
 {
     GrB_Vector u = vector_of(first), v = vector_of(second), w = new_vector(), r = new_vector(), s = new_vector(), copy = NULL;
+    GrB_Vector t = new_vector();
     GrB_Matrix A = ring(N);
+    GrB_Index behind[N];
     double sum = 0, expected = 0;
     GrB_Index nvals = 0;
     int kept = 0;
     for (int i = 0; i < N; i++) {
+        behind[i] = (GrB_Index)(N - 1 - i);
         expected += gathered(i);
         kept += is_large(i);
     }
@@ -107,13 +113,16 @@ static void vectors(void)
     well = well && DONE(GrB_Vector_select_FP64(s, NULL, NULL, GrB_VALUEGT_FP64, r, 12, NULL));
     well = well && DONE(GrB_Vector_dup(&copy, s));
     if (well && DONE(GrB_Vector_nvals(&nvals, copy))) EXPECT(nvals == (GrB_Index)kept);
+    well = well && DONE(GrB_Vector_extract(t, NULL, NULL, r, behind, N, NULL));
+    well = well && DONE(GrB_Vector_assign(t, NULL, GrB_PLUS_FP64, w, behind, N, NULL));
     if (well) {
+        check_vector(t, put_behind, always);
         check_vector(w, product_of, always);
         check_vector(r, gathered, always);
         check_vector(copy, gathered, is_large);
     }
-    GrB_Vector *const all[] = {&u, &v, &w, &r, &s, &copy};
-    for (int k = 0; k < 6; k++) EXPECT(GrB_Vector_free(all[k]) == GrB_SUCCESS);
+    GrB_Vector *const all[] = {&u, &v, &w, &r, &s, &t, &copy};
+    for (int k = 0; k < 7; k++) EXPECT(GrB_Vector_free(all[k]) == GrB_SUCCESS);
     EXPECT(GrB_Matrix_free(&A) == GrB_SUCCESS);
 }
 

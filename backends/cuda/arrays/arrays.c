@@ -322,7 +322,7 @@ static tsr_status multiply(const tsr_dense_product *product, void **value)
 
 const tsr_backend_arrays tsr_cuda_arrays = {.step = step, .reduce = reduce, .multiply = multiply, .sums = tsr_cuda_array_sums,
                                             .cast = tsr_cuda_array_cast, .turn = tsr_cuda_array_turn, .places = tsr_cuda_array_places,
-                                            .count = count, .wait = wait_for};
+                                            .gather = tsr_cuda_array_gather, .scatter = tsr_cuda_array_scatter, .count = count, .wait = wait_for};
 
 const tsr_kernel_row tsr_cuda_array_kernels[] = {
     {"elementwise", "step", "step", "any type and operator; full and bitmap on the device", true},

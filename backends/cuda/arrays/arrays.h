@@ -28,6 +28,8 @@ tsr_status tsr_cuda_array_sums(const tsr_sums *sums, void **value);
 tsr_status tsr_cuda_array_cast(void *value, tsr_type from, tsr_type to, void **result);
 tsr_status tsr_cuda_array_turn(void *value, int64_t vectors, int64_t length, void **result);
 tsr_status tsr_cuda_array_places(const tsr_places *places, void **value);
+tsr_status tsr_cuda_array_scatter(void *value, const tsr_indices *to, int64_t count, int nthreads, void **result, int64_t *bytes_moved);
+tsr_status tsr_cuda_array_gather(void *value, const tsr_indices *from, int nthreads, void **result, int64_t *bytes_moved);
 
 /* ---- with tsr_cuda.busy held ---- */
 

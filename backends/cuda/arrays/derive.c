@@ -1,12 +1,14 @@
-/* Values made of one value on the device: sums of its vectors, its typecast, its transpose, what depends on places.
+/* Values made of one value on the device: sums of its vectors, its typecast, its transpose, what depends on places, what is gathered or
+ * scattered.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cuda/elementwise/derive.h"
 
 #include "backends/cuda/arrays/arrays.h"
+#include "backends/cuda/transfer/host_copy.h"
 
 /* What is made, and of what: one of the members of `how`. */
 typedef struct deriving {
-    const tsr_cuda_array *from;
+    tsr_cuda_array *from;
     union {
         const tsr_sums *sums;
         struct {
@@ -16,8 +18,14 @@ typedef struct deriving {
             int64_t vectors, length;
         } turn;
         const tsr_places *places;
+        struct {
+            const tsr_indices *places;
+            int64_t count; /* of what is scattered to */
+            int nthreads;
+        } list;
     } how;
     tsr_cuda_array *value;
+    int64_t moved;
 } deriving;
 
 /* The result that run_... has queued, or nothing. */
@@ -119,4 +127,102 @@ static tsr_status run_places(void *arguments)
 tsr_status tsr_cuda_array_places(const tsr_places *places, void **value)
 {
     return derive(run_places, &(deriving){.from = places->value, .how.places = places}, value);
+}
+
+/* ---- gathering and scattering ---- */
+
+static void narrow(void *staging, const void *source, int64_t first, int64_t last)
+{
+    const uint64_t *list = source;
+    uint32_t *to = staging;
+    for (int64_t k = first; k < last; k++)
+        to[k - first] = (uint32_t)list[k];
+}
+
+static tsr_status upload_list(deriving *d, uint32_t *list)
+{
+    const tsr_indices *places = d->how.list.places;
+    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_host_copy(list, places->count, sizeof *list, narrow, places->list, d->how.list.nthreads, &d->moved);
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+}
+
+typedef tsr_status (*listed_kernel)(const tsr_indices *places, const uint32_t *list, const tsr_elements *e, int size, void *z,
+                                    int8_t *z_present, const tsr_cuda_device *device, void *stream);
+
+static tsr_status run_listed(deriving *d, uint32_t *list, listed_kernel kernel)
+{
+    tsr_elements e = tsr_cuda_elements(d->from);
+    tsr_status status = list ? upload_list(d, list) : TSR_OK;
+    if (status == TSR_OK)
+        status = kernel(d->how.list.places, list, &e, (int)d->from->size, d->value->x, d->value->present, &tsr_cuda.device, tsr_cuda.compute);
+    if (status != TSR_OK)
+        tsr_cuda_settle(); /* nothing writes there any more */
+    return status;
+}
+
+static tsr_status with_list(deriving *d, tsr_status (*run)(void *arguments, void *scratch))
+{
+    const tsr_indices *places = d->how.list.places;
+    const size_t bytes = places->list ? (size_t)places->count * sizeof(uint32_t) : 0;
+    d->moved = 0;
+    return keep(d, bytes ? tsr_cuda_with_scratch(bytes, run, d) : run(d, NULL));
+}
+
+static tsr_status gather_within(void *arguments, void *scratch)
+{
+    return run_listed(arguments, scratch, tsr_cuda_gather_elements);
+}
+
+static tsr_status run_gather(void *arguments)
+{
+    deriving *d = arguments;
+    tsr_status status = tsr_cuda_array_new(&d->value, d->how.list.places->count, d->from->size, d->from->present);
+    return status == TSR_OK ? with_list(d, gather_within) : status;
+}
+
+/* More of them present than places that are taken? */
+static tsr_status check_places(deriving *d)
+{
+    tsr_status status = d->from->present ? tsr_cuda_array_count(d->from) : TSR_OK;
+    if (status == TSR_OK)
+        status = tsr_cuda_array_count(d->value);
+    return status == TSR_OK && d->value->nvals != d->from->nvals ? TSR_DECLINED : status;
+}
+
+static tsr_status scatter_within(void *arguments, void *scratch)
+{
+    deriving *d = arguments;
+    tsr_status status = tsr_cuda_set(d->value->x, 0, d->value->bytes, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = run_listed(d, scratch, tsr_cuda_scatter_elements);
+    return status == TSR_OK ? check_places(d) : status;
+}
+
+static tsr_status run_scatter(void *arguments)
+{
+    deriving *d = arguments;
+    tsr_status status = tsr_cuda_array_new(&d->value, d->how.list.count, d->from->size, true);
+    return status == TSR_OK ? with_list(d, scatter_within) : status;
+}
+
+static tsr_status derive_listed(tsr_cuda_operation run, deriving *d, void **value, int64_t *bytes_moved)
+{
+    *value = NULL;
+    if (d->how.list.places->count > UINT32_MAX || d->from->count > UINT32_MAX || d->how.list.count > UINT32_MAX)
+        return TSR_DECLINED;
+    tsr_status status = derive(run, d, value);
+    *bytes_moved = d->moved;
+    return status;
+}
+
+tsr_status tsr_cuda_array_gather(void *value, const tsr_indices *from, int nthreads, void **result, int64_t *bytes_moved)
+{
+    return derive_listed(run_gather, &(deriving){.from = value, .how.list = {.places = from, .nthreads = nthreads}}, result, bytes_moved);
+}
+
+tsr_status tsr_cuda_array_scatter(void *value, const tsr_indices *to, int64_t count, int nthreads, void **result, int64_t *bytes_moved)
+{
+    return derive_listed(run_scatter, &(deriving){.from = value, .how.list = {to, count, nthreads}}, result, bytes_moved);
 }

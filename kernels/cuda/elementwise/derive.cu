@@ -178,7 +178,43 @@ template <class U> __global__ void __launch_bounds__(threads) select_places(plac
     }
 }
 
-template <class Kernel> tsr_status launch(Kernel kernel, const place_args &q, const tsr_cuda_device *device, void *stream)
+// ---- Gathering and scattering ----
+
+struct listed_args {
+    tsr_elements e;
+    void *z;
+    int8_t *z_present;
+    const uint32_t *list;
+    int64_t first, step, count;
+};
+
+__device__ __forceinline__ int64_t place_of(const listed_args &q, int64_t k)
+{
+    return q.list ? int64_t(q.list[k]) : q.first + k * q.step;
+}
+
+template <class U> __global__ void __launch_bounds__(threads) gather_elements(listed_args q)
+{
+    for (int64_t at = int64_t(blockIdx.x) * threads + threadIdx.x; at < q.count; at += int64_t(gridDim.x) * threads) {
+        int64_t from = place_of(q, at);
+        bool present = !q.e.present || q.e.present[from];
+        static_cast<U *>(q.z)[at] = present ? static_cast<const U *>(q.e.x)[from] : U(0);
+        if (q.z_present)
+            q.z_present[at] = present;
+    }
+}
+
+template <class U> __global__ void __launch_bounds__(threads) scatter_elements(listed_args q)
+{
+    for (int64_t k = int64_t(blockIdx.x) * threads + threadIdx.x; k < q.count; k += int64_t(gridDim.x) * threads)
+        if (!q.e.present || q.e.present[k]) {
+            int64_t to = place_of(q, k);
+            static_cast<U *>(q.z)[to] = static_cast<const U *>(q.e.x)[k];
+            q.z_present[to] = 1;
+        }
+}
+
+template <class Kernel, class Args> tsr_status launch(Kernel kernel, const Args &q, const tsr_cuda_device *device, void *stream)
 {
     TSR_LAUNCH(kernel, blocks_for(q.count, threads, device), threads, 0, stream, q);
     return launch_status();
@@ -238,5 +274,33 @@ extern "C" tsr_status tsr_cuda_places(const tsr_places *p, const tsr_elements *e
     case 2: return launch(select_places<uint16_t>, q, device, stream);
     case 4: return launch(select_places<uint32_t>, q, device, stream);
     default: return launch(select_places<uint64_t>, q, device, stream);
+    }
+}
+
+extern "C" tsr_status tsr_cuda_gather_elements(const tsr_indices *from, const uint32_t *list, const tsr_elements *e, int size, void *z,
+    int8_t *z_present, const tsr_cuda_device *device, void *stream)
+{
+    const listed_args q = {*e, z, z_present, list, from->first, from->step, from->count};
+    if (q.count == 0)
+        return TSR_OK;
+    switch (size) {
+    case 1: return launch(gather_elements<uint8_t>, q, device, stream);
+    case 2: return launch(gather_elements<uint16_t>, q, device, stream);
+    case 4: return launch(gather_elements<uint32_t>, q, device, stream);
+    default: return launch(gather_elements<uint64_t>, q, device, stream);
+    }
+}
+
+extern "C" tsr_status tsr_cuda_scatter_elements(const tsr_indices *to, const uint32_t *list, const tsr_elements *e, int size, void *z,
+    int8_t *z_present, const tsr_cuda_device *device, void *stream)
+{
+    const listed_args q = {*e, z, z_present, list, to->first, to->step, to->count};
+    if (q.count == 0)
+        return TSR_OK;
+    switch (size) {
+    case 1: return launch(scatter_elements<uint8_t>, q, device, stream);
+    case 2: return launch(scatter_elements<uint16_t>, q, device, stream);
+    case 4: return launch(scatter_elements<uint32_t>, q, device, stream);
+    default: return launch(scatter_elements<uint64_t>, q, device, stream);
     }
 }

@@ -1,4 +1,4 @@
-/* Values made of one value: sums of its vectors, its typecast, its transpose, what depends on places (tessera/values.h).
+/* Values made of one value: sums of its vectors, its typecast, its transpose, what depends on places, what is gathered (tessera/values.h).
  * Arrays are 16-byte aligned; z_present may be NULL where every element of the result is present.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_DERIVE_H
@@ -27,6 +27,15 @@ tsr_status tsr_cuda_turn(void *z, int8_t *z_present, const tsr_elements *e, int 
 /* size: of an element of e; those of z are INT64 unless places->select.  0 where nothing is present. */
 tsr_status tsr_cuda_places(const tsr_places *places, const tsr_elements *e, int size, void *z, int8_t *z_present,
                            const tsr_cuda_device *device, void *stream);
+
+/* z[k] = e[from[k]], elements of `size` bytes, 0 where nothing is present; z_present NULL: where all of e are.  list: from->list on the
+ * device, narrow; NULL: from has none. */
+tsr_status tsr_cuda_gather_elements(const tsr_indices *from, const uint32_t *list, const tsr_elements *e, int size, void *z,
+                                    int8_t *z_present, const tsr_cuda_device *device, void *stream);
+
+/* z[to[k]] = e[k] where that is present; the rest of z and z_present is left alone.  Of two with one place any one. */
+tsr_status tsr_cuda_scatter_elements(const tsr_indices *to, const uint32_t *list, const tsr_elements *e, int size, void *z,
+                                     int8_t *z_present, const tsr_cuda_device *device, void *stream);
 
 #ifdef __cplusplus
 }

@@ -47,6 +47,19 @@ bool tsr_match_dense(GrB_Matrix handle);
 int32_t tsr_match_sparsity(GrB_Matrix handle);
 bool tsr_match_held_sparse(GrB_Matrix handle); /* sparse or hypersparse */
 
+/* ---- index lists (match_list.c) ---- */
+
+/* An index list of a call, with its length as it is given: GrB_ALL and GxB_RANGE, _STRIDE, _BACKWARDS included. */
+typedef struct tsr_list {
+    const GrB_Index *list;
+    GrB_Index count;
+} tsr_list;
+
+bool tsr_is_all(const GrB_Index *indices); /* GrB_ALL */
+
+/* GrB_ALL are `all` indices.  False: not a list that is dealt with here. */
+bool tsr_match_list(tsr_indices *indices, tsr_list list, int64_t all);
+
 /* ---- operators of elementwise operations (match_step.c) ---- */
 
 /* False: not built in, or none that a step knows. */

@@ -405,8 +405,17 @@ static GrB_Info assign_value(const output *o, bool vector, int type)
                   : mat_assign_value(type, o->C->m, matrix_of(o->M), o->accum, &x, GrB_ALL, m, GrB_ALL, n, desc_of(o));
 }
 
+/* To as many different places of C, which are in any order. */
+static GrB_Info assign_listed(const output *o, const case_object *A)
+{
+    index_list l = {0};
+    draw_permutation(&l, (int)o->C->nrows);
+    return GrB_Vector_assign(o->C->v, vector_of(o->M), o->accum, A->v, l.index, (GrB_Index)A->nrows, desc_of(o));
+}
+
 static GrB_Info assign_object(const output *o, bool vector, const case_object *A)
 {
+    if (vector && o->C->nrows > A->nrows) return assign_listed(o, A);
     const GrB_Index m = (GrB_Index)o->C->nrows, n = (GrB_Index)o->C->ncols;
     return vector ? GrB_Vector_assign(o->C->v, vector_of(o->M), o->accum, A->v, GrB_ALL, m, desc_of(o))
                   : GrB_Matrix_assign(o->C->m, matrix_of(o->M), o->accum, A->m, GrB_ALL, m, GrB_ALL, n, desc_of(o));
@@ -429,7 +438,8 @@ static case_object *call_assign(one_case *c, GrB_Info *info)
     if (value) printf(" value t%d", type);
     draw_flags(&o);
     const case_object *A = value ? NULL : turned(c, vector, o.t0, m, n);
-    if ((!value && !A) || !draw_output(&o, c, vector, m, n, ANY_LEVEL)) return NULL;
+    const int more = vector && !value && m > 0 && m < MOST_INDICES - 8 && rng_chance(50) ? 1 + rng_below(8) : 0;
+    if ((!value && !A) || !draw_output(&o, c, vector, m + more, n, ANY_LEVEL)) return NULL;
     if (value && assigns_too_much(&o, vector ? m : m * n)) return NULL;
     if (o.M && o.M == A) o.structural = true; /* 7.4.0 leaves nothing in an empty bitmap */
     share_settings(&o);

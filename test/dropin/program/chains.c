@@ -225,8 +225,31 @@ typedef GrB_Info (*vector_move)(GrB_Vector, const GrB_Vector, const GrB_BinaryOp
 typedef GrB_Info (*matrix_move)(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp, const GrB_Matrix, const GrB_Index *, GrB_Index,
                                 const GrB_Index *, GrB_Index, const GrB_Descriptor);
 
+enum { MOST_INDICES = 256 };
+
+/* All places of a vector in any order, or from the last to the first. */
+static void move_listed(chain *c, const char *name, vector_move move)
+{
+    static GrB_Index list[MOST_INDICES];
+    output out = any_output(c);
+    object *A = any_source(c);
+    const bool backwards = rng_chance(20);
+    for (int k = 0; k < c->m; k++) {
+        const int other = rng_below(k + 1);
+        list[k] = list[other];
+        list[other] = (GrB_Index)k;
+    }
+    if (backwards) {
+        list[GxB_BEGIN] = (GrB_Index)c->m - 1;
+        list[GxB_END] = 0;
+        list[GxB_INC] = 1;
+    }
+    report(name, move(out.C->v, vector_of(out.M), out.accum, A->v, list, backwards ? GxB_BACKWARDS : (GrB_Index)c->m, out.desc), out.C);
+}
+
 static void move_all(chain *c, const char *name, vector_move of_vector, matrix_move of_matrix)
 {
+    if (c->vector && c->m > 2 && c->m <= MOST_INDICES && rng_chance(50)) return move_listed(c, name, of_vector);
     output out = any_output(c);
     object *A = any_source(c);
     GrB_Index m = (GrB_Index)c->m, n = (GrB_Index)c->n;

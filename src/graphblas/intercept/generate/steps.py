@@ -58,6 +58,8 @@ def _transpose(_, prototype):
 
 def _assign(match, prototype):
     vector = match['object'] == 'Vector'
+    if vector and not match['type']:
+        return 'tsr_try_scatter(&early, %s, (GrB_Matrix) a3, (tsr_list){a4, a5})' % _output(match, prototype, 6)
     source = _scalar(match, 3) if match['type'] else _object(3)
     return 'tsr_try_assign(&early, %s, %s, a4, %s)' % (
         _output(match, prototype, 6 if vector else 8), source, 'a4' if vector else 'a6')
@@ -75,10 +77,10 @@ def _extract_listed(match, prototype):
 
 
 def _extract(match, prototype):
-    """Of everything it is an assignment."""
-    vector = match['object'] == 'Vector'
-    return 'tsr_try_assign(&early, %s, %s, a4, %s)' % (
-        _output(match, prototype, 6 if vector else 8), _object(3), 'a4' if vector else 'a6')
+    """Of all of a matrix it is an assignment."""
+    if match['object'] == 'Vector':
+        return 'tsr_try_gather(&early, %s, (GrB_Matrix) a3, (tsr_list){a4, a5})' % _output(match, prototype, 6)
+    return 'tsr_try_assign(&early, %s, %s, a4, a6)' % (_output(match, prototype, 8), _object(3))
 
 
 def _reduce_rows(match, prototype):
