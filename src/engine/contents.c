@@ -114,6 +114,21 @@ tsr_status tsr_contents_upload(tsr_object *object, const tsr_view *held, const t
     return TSR_OK;
 }
 
+tsr_status tsr_contents_read(tsr_device_array *array, tsr_type type, void *x, int nthreads, int64_t *moved)
+{
+    const tsr_device_array_facts *facts = tsr_device_array_about(array);
+    const tsr_backend *backend = facts->backend;
+    void *kept = tsr_device_array_kept(array), *made = NULL;
+    tsr_download to = {.nthreads = nthreads, .x = x};
+    tsr_status status = facts->type == type ? TSR_OK : TSR_ATTEMPT(backend->arrays->cast(kept, facts->type, type, &made));
+    if (status == TSR_OK)
+        status = TSR_ATTEMPT(backend->contents->download(made ? made : kept, &to));
+    if (made)
+        backend->contents->drop(made);
+    *moved = to.bytes_moved;
+    return status;
+}
+
 void tsr_contents_use(tsr_device_array *array)
 {
     if (array && tsr_device_array_first_use(array))

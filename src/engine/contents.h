@@ -30,6 +30,9 @@ void tsr_object_release(tsr_object *object);
 /* object->array of the contents that the host has (held), which stay with the handle.  The backend's status. */
 tsr_status tsr_contents_upload(tsr_object *object, const tsr_view *held, const tsr_door *door, const tsr_backend *backend, int64_t *moved);
 
+/* The elements of an array, which has all of them, as another type; the array stays.  The backend's status. */
+tsr_status tsr_contents_read(tsr_device_array *array, tsr_type type, void *x, int nthreads, int64_t *moved);
+
 /* An array was used by one of our calls. */
 void tsr_contents_use(tsr_device_array *array); /* NULL allowed */
 

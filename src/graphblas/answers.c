@@ -120,6 +120,35 @@ bool tsr_try_type(GrB_Type *type, GrB_Matrix A)
     return true;
 }
 
+/* False: nothing that counts is written. */
+static bool read_all(void *x, tsr_type type, tsr_device_array *value)
+{
+    const tsr_device_array_facts *facts = tsr_device_array_about(value);
+    const double start = tsr_engine_clock_ms();
+    int64_t moved = 0;
+    if (tsr_contents_read(value, type, x, tsr_context_threads(), &moved) != TSR_OK)
+        return false;
+    tsr_contents_report_download(facts->backend, facts->type, facts->nrows, moved, tsr_engine_clock_ms() - start);
+    return true;
+}
+
+bool tsr_try_tuples(GrB_Index *places, void *x, tsr_type type, GrB_Index *nvals, GrB_Matrix v)
+{
+    if (!nvals || !x || !tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE) || !tsr_contents_only(&tsr_graphblas_door, v))
+        return false;
+    tsr_caller = "GrB_Vector_extractTuples";
+    tsr_contents_decline(tsr_caller, NULL);
+    tsr_device_array *value = tsr_contents_find(v);
+    const GrB_Index count = value ? (GrB_Index)tsr_device_array_places(value) : 0;
+    const bool done = value && tsr_device_array_about(value)->full && *nvals >= count && read_all(x, type, value);
+    for (GrB_Index k = 0; done && places && k < count; k++)
+        places[k] = k;
+    if (done)
+        *nvals = count;
+    tsr_device_array_unref(value);
+    return done;
+}
+
 bool tsr_try_control(GrB_Info *info, GrB_Matrix A, bool vector, int field, int32_t control)
 {
     *info = GrB_SUCCESS;

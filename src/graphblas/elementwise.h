@@ -72,6 +72,9 @@ bool tsr_try_nrows(GrB_Index *nrows, GrB_Matrix A);
 bool tsr_try_ncols(GrB_Index *ncols, GrB_Matrix A);
 bool tsr_try_type(GrB_Type *type, GrB_Matrix A);
 
+/* What extractTuples writes of a vector that is only with a backend and has every entry: it stays there.  places NULL allowed. */
+bool tsr_try_tuples(GrB_Index *places, void *x, tsr_type type, GrB_Index *nvals, GrB_Matrix v);
+
 /* Option set: what may hold A's sparsity, A being only with a backend, where it stays, or empty on the host. */
 bool tsr_try_control(GrB_Info *info, GrB_Matrix A, bool vector, int field, int32_t control);
 

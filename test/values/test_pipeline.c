@@ -354,6 +354,105 @@ static void test_sums_of_rows(void **state)
     ok(GrB_Vector_free(&sum));
 }
 
+/* Hooking and shortcutting of components: what the least label among neighbours and their parents is.  `hooks` has an entry (parent (j), j) for
+ * each j, its arrays being the program's between two rounds. */
+typedef struct forest {
+    GrB_Vector parent, least, grand, next;
+    GrB_Matrix hooks;
+    GrB_Index *p, *i;
+    void *x;
+} forest;
+
+static GrB_Vector own_numbers(void)
+{
+    GrB_Vector v;
+    ok(GrB_Vector_new(&v, GrB_UINT32, N));
+    for (GrB_Index i = 0; i < N; i++) ok(GrB_Vector_setElement_UINT32(v, (uint32_t)(i * 7 % N), i));
+    ok(GrB_Vector_wait(v, GrB_MATERIALIZE));
+    return v;
+}
+
+static void make_forest(forest *f)
+{
+    f->parent = own_numbers();
+    f->least = own_numbers();
+    f->grand = own_numbers();
+    ok(GrB_Vector_new(&f->next, GrB_UINT32, N));
+    ok(GrB_Matrix_new(&f->hooks, GrB_BOOL, N, N));
+    f->p = malloc((N + 1) * sizeof *f->p);
+    f->i = malloc(N * sizeof *f->i);
+    f->x = calloc(1, sizeof(bool));
+    for (GrB_Index k = 0; k <= N; k++) f->p[k] = k;
+    for (GrB_Index k = 0; k < N; k++) f->i[k] = k * 7 % N;
+}
+
+static void hook(forest *f)
+{
+    GrB_Index p_bytes = (N + 1) * sizeof *f->p, i_bytes = N * sizeof *f->i, x_bytes = sizeof(bool), n = N;
+    bool iso = true, jumbled = false;
+    ok(GrB_mxv(f->least, NULL, GrB_MIN_UINT32, GrB_MIN_SECOND_SEMIRING_UINT32, A, f->grand, NULL));
+    ok(GxB_Matrix_pack_CSC(f->hooks, &f->p, &f->i, &f->x, p_bytes, i_bytes, x_bytes, iso, jumbled, NULL));
+    ok(GrB_mxv(f->parent, NULL, GrB_MIN_UINT32, GrB_MIN_SECOND_SEMIRING_UINT32, f->hooks, f->least, NULL));
+    ok(GxB_Matrix_unpack_CSC(f->hooks, &f->p, &f->i, &f->x, &p_bytes, &i_bytes, &x_bytes, &iso, &jumbled, NULL));
+    ok(GrB_Vector_eWiseAdd_BinaryOp(f->parent, NULL, GrB_MIN_UINT32, GrB_MIN_UINT32, f->least, f->grand, NULL));
+    ok(GrB_Vector_extractTuples_UINT64(NULL, f->i, &n, f->parent));
+    ok(GrB_Vector_extract(f->next, NULL, NULL, f->parent, f->i, N, NULL));
+    const GrB_Vector old = f->grand;
+    f->grand = f->next;
+    f->next = old;
+}
+
+static uint32_t least(uint32_t x, uint32_t y)
+{
+    return x < y ? x : y;
+}
+
+static void hook_plain(uint32_t parent[N], uint32_t low[N], uint32_t grand[N])
+{
+    uint32_t hooked[N];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            if (weight[i][j] != 0) low[i] = least(low[i], grand[j]);
+    memcpy(hooked, parent, sizeof hooked);
+    for (int j = 0; j < N; j++) hooked[parent[j]] = least(hooked[parent[j]], low[j]);
+    for (int i = 0; i < N; i++) parent[i] = least(hooked[i], least(low[i], grand[i]));
+    for (int i = 0; i < N; i++) grand[i] = parent[parent[i]];
+}
+
+/* The list of the program crosses three times, with the matrix's offsets; no vector does. */
+static void test_components(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 4, LISTS = (N + 1) * 8 + N * (8 + 8 + 8) };
+    forest f;
+    uint32_t parent[N], low[N], grand[N];
+    int before, records;
+    make_forest(&f);
+    for (uint32_t i = 0; i < N; i++) parent[i] = low[i] = grand[i] = i * 7 % N;
+    for (int round = 0; round < ROUNDS; round++) {
+        moved_since(0, &before);
+        hook(&f);
+        hook_plain(parent, low, grand);
+        const int64_t moved = moved_since(before, &records);
+        if (round > 0) assert_in_range(moved, N * 8, LISTS);
+    }
+    for (GrB_Index i = 0; i < N; i++) {
+        uint32_t x = N, y = N;
+        assert_int_equal(f.i[i], parent[i]);
+        ok(GrB_Vector_extractElement_UINT32(&x, f.parent, i));
+        ok(GrB_Vector_extractElement_UINT32(&y, f.grand, i));
+        assert_true(x == parent[i] && y == grand[i]);
+    }
+    ok(GrB_Vector_free(&f.parent));
+    ok(GrB_Vector_free(&f.least));
+    ok(GrB_Vector_free(&f.grand));
+    ok(GrB_Vector_free(&f.next));
+    ok(GrB_Matrix_free(&f.hooks));
+    free(f.p);
+    free(f.i);
+    free(f.x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +461,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_shortest_paths, make, drop),
         cmocka_unit_test_setup_teardown(test_batched_paths, make, drop),
         cmocka_unit_test_setup_teardown(test_sums_of_rows, make, drop),
+        cmocka_unit_test_setup_teardown(test_components, make, drop),
     };
     if (!use_backend()) return 77;
     return cmocka_run_group_tests(tests, start_session, stop_session);

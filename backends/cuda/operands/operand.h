@@ -78,7 +78,8 @@ struct tsr_cuda_sparse {
     tsr_cuda_order order;                 /* of their rows */
     tsr_cuda_statistics statistics;       /* whether they would pay */
     int8_t *row_present;                  /* on the host, [nrows]: does the row have an entry?  NULL: not yet asked */
-    int64_t rows_present;
+    int64_t rows_present;                 /* how many of these, if rows_counted */
+    bool rows_counted;
     struct tsr_cuda_kept_plan *plans;            /* of masked products with this mask */
     tsr_cuda_stencil stencil;             /* of this mask */
 };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/transfer/csr.h"
 
 struct tsr_cuda_cache_entry {
@@ -301,12 +302,34 @@ tsr_status tsr_cuda_sparse_rows(tsr_cuda_sparse *a)
         status = tsr_cuda_to_host(offsets, a->csr.p, count * sizeof *offsets, tsr_cuda.compute);
     tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
     status = status == TSR_OK ? waited : status;
+    a->rows_present = 0;
     for (int64_t row = 0; status == TSR_OK && row < a->csr.nrows; row++)
         a->rows_present += present[row] = offsets[row + 1] > offsets[row];
     free(offsets);
+    a->rows_counted = status == TSR_OK;
     if (status == TSR_OK)
         a->row_present = present;
     else
         free(present);
+    return status;
+}
+
+/* A count, and a byte for each row. */
+static tsr_status count_within(void *arguments, void *scratch)
+{
+    tsr_cuda_sparse *a = arguments;
+    int8_t *present = (int8_t *)scratch + TSR_CUDA_ALIGNMENT;
+    tsr_status status = tsr_cuda_mark_rows(present, a->csr.p, a->csr.nrows, 1, true, &tsr_cuda.device, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_count_ones(scratch, present, a->csr.nrows, &tsr_cuda.device, tsr_cuda.compute);
+    return status == TSR_OK ? tsr_cuda_fetch_word(&a->rows_present, scratch, sizeof a->rows_present) : status;
+}
+
+tsr_status tsr_cuda_sparse_count_rows(tsr_cuda_sparse *a)
+{
+    if (a->rows_counted)
+        return TSR_OK;
+    tsr_status status = tsr_cuda_with_scratch(TSR_CUDA_ALIGNMENT + (size_t)a->csr.nrows, count_within, a);
+    a->rows_counted = status == TSR_OK;
     return status;
 }

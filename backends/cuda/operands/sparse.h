@@ -25,8 +25,10 @@ tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *op
 tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a); /* for another operand of the same product */
 void tsr_cuda_sparse_leave(tsr_cuda_sparse *a);
 
-/* Fills row_present. */
+/* Fills row_present, … */
 tsr_status tsr_cuda_sparse_rows(tsr_cuda_sparse *a);
+/* … or only rows_present, where 8 bytes are moved. */
+tsr_status tsr_cuda_sparse_count_rows(tsr_cuda_sparse *a);
 
 /* Free the representation that was not used for longest; false: none is left.  For tsr_cuda_start. */
 bool tsr_cuda_evict_oldest(void);

@@ -8,14 +8,13 @@
 #include "kernels/cuda/spmv/spmv_push.h"
 
 /* Atomic operations here and there in w: pushed are products of at most a quarter of A's entries.  Before A is looked at, u may have an
- * eighth of all.  An A that no product had before is pushed whole, where it would have to be turned over to be read by row: a program may
- * pack one for each product, as connected components do to scatter. */
-enum { ENTRIES_SHARE = 4, FRONTIER_SHARE = 8 };
+ * eighth of all.  All entries are pushed along an A by column that is not there yet, and may not stay: to turn it would take longer, unless
+ * columns have more than this many. */
+enum { ENTRIES_SHARE = 4, FRONTIER_SHARE = 8, ONCE_ENTRIES = 4 };
 
 const tsr_kernel_row tsr_cuda_push_kernel = {
     "spmv", "push", "push",
-    "any, lor; min, max and integer plus of 4 and 8 bytes; a vector on the device with few entries, or an A that would have to be turned over",
-    true};
+    "any, lor; min, max and integer plus of 4 and 8 bytes; a vector on the device with few entries, or an A by column that is new", true};
 
 /* Of any second operand the least will do: it is found in any order. */
 static tsr_semiring pushed(tsr_semiring s)
@@ -27,7 +26,7 @@ static tsr_semiring pushed(tsr_semiring s)
 
 bool tsr_cuda_push_operand(tsr_cuda_operand *columns, const tsr_product *p)
 {
-    if (p->op != TSR_OP_SPMV || !p->b_value || !tsr_cuda_push_takes(pushed(p->semiring)))
+    if (p->op != TSR_OP_SPMV || tsr_is_compressed(&p->b) || !p->b_value || !tsr_cuda_push_takes(pushed(p->semiring)))
         return false;
     *columns = tsr_cuda_operand_a(p);
     columns->view = tsr_view_transposed(p->a);
@@ -36,16 +35,9 @@ bool tsr_cuda_push_operand(tsr_cuda_operand *columns, const tsr_product *p)
     return columns->slot && (tsr_cuda_sparse_held(columns) || (!columns->view.by_col && !columns->view.jumbled));
 }
 
-static bool is_new(const tsr_cuda_operand *columns, const tsr_product *p)
-{
-    const tsr_cuda_operand rows = tsr_cuda_operand_a(p);
-    return !tsr_cuda_sparse_held(columns) && !tsr_cuda_sparse_held(&rows);
-}
-
 /* One product on its way. */
 typedef struct pushing {
     const tsr_product *product;
-    bool whole; /* however many entries */
     tsr_cuda_sparse *a;      /* its columns */
     tsr_cuda_push push;
     tsr_cuda_push_work work;
@@ -53,6 +45,7 @@ typedef struct pushing {
     void *pieces;
     size_t reserved;
     tsr_cuda_array *w;
+    bool once;               /* all entries */
 } pushing;
 
 static tsr_status allocate(pushing *s)
@@ -76,8 +69,7 @@ static void describe(pushing *s)
 {
     const tsr_product *p = s->product;
     const tsr_cuda_array *u = p->b_value;
-    s->push = (tsr_cuda_push){.semiring = pushed(p->semiring), .columns = &s->a->csr, .u = u->x,
-                              .u_present = p->b.format == TSR_BITMAP ? u->present : NULL,
+    s->push = (tsr_cuda_push){.semiring = pushed(p->semiring), .columns = &s->a->csr, .u = u->x, .u_present = u->present,
                               .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
     if (p->a.iso && p->a.x && tsr_reads_a(p))
         memcpy(&s->push.iso, p->a.x, tsr_type_size(p->semiring.type));
@@ -93,7 +85,7 @@ static tsr_status list(pushing *s)
         status = tsr_cuda_fetch_word(&s->work, s->work_on_device, sizeof s->work);
     if (status != TSR_OK)
         return status;
-    return s->whole || s->work.entries <= (uint64_t)s->a->csr.nvals / ENTRIES_SHARE ? TSR_OK : TSR_DECLINED;
+    return s->once || s->work.entries <= (uint64_t)s->a->csr.nvals / ENTRIES_SHARE ? TSR_OK : TSR_DECLINED;
 }
 
 static tsr_status run(pushing *s)
@@ -110,12 +102,19 @@ static tsr_status run(pushing *s)
 }
 
 /* Are there few entries?  Where A's columns are at hand their lengths say more. */
-static tsr_status few(tsr_cuda_array *u, const tsr_product *p, const tsr_cuda_operand *columns)
+static tsr_status few(tsr_cuda_array *u, const tsr_cuda_operand *columns)
 {
-    if (p->b.format != TSR_BITMAP || !u->present)
+    if (!u->present)
         return TSR_DECLINED;
     tsr_status status = u->nvals < 0 && !tsr_cuda_sparse_held(columns) ? tsr_cuda_array_count(u) : TSR_OK;
     return status == TSR_OK && u->nvals > u->count / FRONTIER_SHARE ? TSR_DECLINED : status;
+}
+
+/* Nothing is there of an A by column with few entries in each. */
+static bool is_new(const tsr_product *p, const tsr_cuda_operand *columns)
+{
+    const tsr_cuda_operand rows = tsr_cuda_operand_a(p);
+    return !columns->view.by_col && p->a.nvals <= ONCE_ENTRIES * p->k && !tsr_cuda_sparse_held(columns) && !tsr_cuda_sparse_held(&rows);
 }
 
 tsr_status tsr_cuda_push_multiply(const tsr_product *product, tsr_result *result)
@@ -124,8 +123,8 @@ tsr_status tsr_cuda_push_multiply(const tsr_product *product, tsr_result *result
     pushing s = {.product = product};
     if (!result->b || !tsr_cuda_push_operand(&columns, product))
         return TSR_DECLINED;
-    s.whole = is_new(&columns, product);
-    tsr_status status = s.whole ? TSR_OK : few(product->b_value, product, &columns);
+    s.once = is_new(product, &columns);
+    tsr_status status = s.once ? TSR_OK : few(product->b_value, &columns);
     if (status == TSR_OK)
         status = tsr_cuda_sparse_use(&s.a, &columns, &result->bytes_moved);
     if (status != TSR_OK)

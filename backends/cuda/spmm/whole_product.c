@@ -43,7 +43,7 @@ static tsr_status make_c(whole *r, bool wanted)
     const tsr_product *p = r->product;
     bool bitmap = wanted && r->m.b_present;
     if (wanted && !bitmap) {
-        tsr_status status = tsr_cuda_sparse_rows(r->m.a);
+        tsr_status status = tsr_cuda_sparse_count_rows(r->m.a);
         if (status != TSR_OK)
             return status;
         r->rows_tell = r->m.a->rows_present < p->m;

@@ -14,7 +14,7 @@ typedef struct tsr_cuda_push {
     tsr_semiring semiring;
     const tsr_cuda_csr *columns; /* A' by row; its columns may be in any order.  Work lists are not used */
     const void *u;               /* [columns->nrows] of the semiring's type; NULL: not read */
-    const int8_t *u_present;     /* the same number, 0/1; NULL: all 1 */
+    const int8_t *u_present;     /* the same number, 0/1; NULL: all are present */
     uint64_t iso;                /* as tsr_cuda_csr_spmm's */
     void *w;                     /* [columns->ncols], 0 where there is no product; aligned to its type */
     int8_t *w_present;           /* written 0/1 */

@@ -124,7 +124,8 @@ ANSWERS = [(re.compile(pattern), asked, call) for pattern, asked, call in (
     (r'^GrB_(Matrix|Vector)_nvals$', 'a1', 'tsr_try_nvals(a0, (GrB_Matrix) a1)'),
     (r'^GrB_(Matrix_nrows|Vector_size)$', 'a1', 'tsr_try_nrows(a0, (GrB_Matrix) a1)'),
     (r'^GrB_Matrix_ncols$', 'a1', 'tsr_try_ncols(a0, (GrB_Matrix) a1)'),
-    (r'^GxB_(Matrix|Vector)_type$', 'a1', 'tsr_try_type(a0, (GrB_Matrix) a1)'))]
+    (r'^GxB_(Matrix|Vector)_type$', 'a1', 'tsr_try_type(a0, (GrB_Matrix) a1)'),
+    (r'^GrB_Vector_extractTuples_(?P<type>%s)$' % TYPES, 'a3', 'tsr_try_tuples(a0, a1, TSR_{type}, a2, (GrB_Matrix) a3)'))]
 
 # One entry more or other: where the rest is held as it is, that may stay so.
 EDITS = re.compile(r'^GrB_(Matrix|Vector)_setElement_')
@@ -191,8 +192,9 @@ def small(prototype):
 def answer(prototype):
     """C expressions: object and condition; or None."""
     for pattern, asked, call in ANSWERS:
-        if pattern.match(prototype.name):
-            return asked, call
+        match = pattern.match(prototype.name)
+        if match:
+            return asked, call.format(**match.groupdict())
     return None
 
 
