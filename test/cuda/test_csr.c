@@ -457,7 +457,7 @@ static bool test_or(uint64_t seed)
     return ok;
 }
 
-/* ---- elements that look like the mark of what is not there (spmv_narrow.cuh) ---- */
+/* ---- elements that look like the mark of what is not there (marks.cuh) ---- */
 
 enum { MARKED_ROWS = 40, MARKED_COLUMNS = 30, MARKED_MOST = 4 };
 

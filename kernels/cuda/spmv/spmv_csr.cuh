@@ -96,7 +96,7 @@ template <class P> __device__ __forceinline__ typename P::sum add_lanes_from(
     return sum;
 }
 
-/* What products are made of, and where sums go: an element of B for each entry, or several (spmv_narrow.cuh). */
+/* What products are made of, and where sums go: an element of B for each entry, or one of a marked bitmap (spmv_marked.cu). */
 template <class P> struct spmv_of {
     using sum = typename P::sum;
     using factor = sum;                     /* of A */
@@ -340,8 +340,8 @@ __device__ __forceinline__ void add_edge(const csr_args &q, const spmv_span &spa
 
 /* Strips in flight, and blocks that a multiprocessor has registers for: more of FP64 drive each other's elements of the vector out
  * of L1. */
-template <class P> constexpr int spmv_unroll = sizeof(typename P::sum) > 16 ? 1 : 2;
-template <class P> constexpr int spmv_blocks = sizeof(typename P::sum) > 16 ? 2 : P::generic || sizeof(typename P::sum) >= 8 ? 3 : 5;
+constexpr int spmv_unroll = 2;
+template <class P> constexpr int spmv_blocks = P::generic || sizeof(typename P::sum) >= 8 ? 3 : 5;
 
 /* This warp's share of the item; head and row are written by the way, the tail is returned. */
 template <class P, bool Values>
@@ -360,11 +360,11 @@ __device__ __forceinline__ typename P::sum add_share(const csr_args &q, const cs
         int left = (last < inside_end ? last : inside_end) - at;
         if (at < inside || left <= 0)
             add_edge<P, Values>(q, span, at++, walk);
-        else if (left < spmv_unroll<P>)
+        else if (left < spmv_unroll)
             add_strips<P, 1, Values>(q, span, at++, walk);
         else {
-            add_strips<P, spmv_unroll<P>, Values>(q, span, at, walk);
-            at += spmv_unroll<P>;
+            add_strips<P, spmv_unroll, Values>(q, span, at, walk);
+            at += spmv_unroll;
         }
     }
     walk.collect(q);

@@ -1,9 +1,9 @@
 // SpMM and SpMV by row: which kernel, and how the product is cut among threads.
 //
 // The shape: V elements of B per lane (at most 16 bytes; what alignment and n allow), groups of G lanes, blocks of some warps.
-// Variants of SpMM: 0 = choose; -1 = the same, but no packed columns, for which scratch may have no room; warps * 100 + G, with 1 to 32 warps per block and G in {4, 8, 16, 32}: 832, 416, ...
+// Variants of SpMM: 0 = choose; -1 = the same, but B is not marked, for which scratch may have no room; warps * 100 + G, with 1 to 32 warps per block and G in {4, 8, 16, 32}: 832, 416, ...
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/spmm/csr/spmm_csr.cuh"
+#include "kernels/cuda/spmm/csr/marks.cuh"
 
 namespace {
 
@@ -127,28 +127,33 @@ family choose_family(const tsr_cuda_csr_spmm *product, csr_args *q)
     return kind;
 }
 
-/* Variants are SpMM's. */
-bool is_narrow(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+/* A bitmap of few columns that is marked first.  Variants are SpMM's. */
+bool is_marked(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
     const family kind = family_of(product);
     const bool takes = kind == family::plus_times || kind == family::min_plus, plain = product->alpha == 1 && product->beta == 0;
-    return takes && plain && product->variant == 0 && a->nvals > 0 &&
-        tsr_csr_is_narrow(product->semiring, kind == family::plus_times, product->n, product->b_present != nullptr);
+    return takes && plain && product->b_present && product->variant == 0 && a->nvals > 0 &&
+        tsr_csr_takes_marked(product->semiring.type, product->n);
 }
 
-size_t partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product, bool present)
+size_t partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
 {
     int64_t most = a->spmm.npartials > a->spmv.npartials ? a->spmm.npartials : a->spmv.npartials;
-    return size_t(most) * size_t(product->n) * size_t(sum_size(product) + present);
+    return size_t(most) * size_t(product->n) * size_t(sum_size(product) + (product->b_present != nullptr));
 }
 
-tsr_status run_narrow(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product)
+tsr_status run_marked(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product, const csr_shape &shape)
 {
+    const tsr_type type = product->semiring.type;
     const family kind = family_of(product);
-    csr_args q = make_args(a, &a->spmv, product);
+    const bool least = kind == family::min_plus;
+    csr_args q = make_args(a, product->n == 1 ? &a->spmv : &a->spmm, product);
     set_factor(product, kind, &q);
-    return tsr_csr_narrow(product->semiring.type, kind == family::plus_times, q, partial_bytes(a, product, true), a->ncols, product->device,
-                          product->stream);
+    tsr_status status = tsr_csr_mark(&q, tsr_csr_marked_rows(product->partial, partial_bytes(a, product), a->ncols, product->n, type), type,
+        product->device, product->stream);
+    if (status != TSR_OK)
+        return status;
+    return product->n == 1 ? tsr_csr_spmv_marked(type, least, q, product->stream) : tsr_csr_marked(type, least, q, shape, product->stream);
 }
 
 tsr_status run_spmv(family kind, const csr_args &q, const tsr_cuda_csr_spmm *product)
@@ -195,9 +200,9 @@ extern "C" size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cu
 {
     const csr_bits bits = bits_of(a, product);
     const size_t by_bits = bits.taken ? tsr_csr_bits_bytes(bits, product->n, a->nrows, a->ncols) : 0;
-    const bool narrow = is_narrow(a, product);
-    const size_t packed = narrow ? tsr_csr_narrow_bytes(product->semiring.type, product->n, a->ncols) : 0;
-    const size_t partial = partial_bytes(a, product, narrow || product->b_present) + packed;
+    size_t partial = partial_bytes(a, product);
+    if (is_marked(a, product))
+        partial = tsr_csr_marked_bytes(partial, a->ncols, product->n, product->semiring.type);
     return by_bits > partial ? by_bits : partial;
 }
 
@@ -213,8 +218,8 @@ extern "C" tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_cs
     const csr_bits bits = bits_of(a, product);
     if (bits.taken)
         return tsr_csr_by_bits(product->semiring.type, bits, any, a->ncols, a->nvals, product->stream);
-    if (is_narrow(a, product))
-        return run_narrow(a, product);
+    if (is_marked(a, product))
+        return run_marked(a, product, shape);
     tsr_status status = TSR_DECLINED;
     if (product->n == 1)
         status = run_spmv(choose_family(product, &vector), vector, product);

@@ -40,7 +40,7 @@ struct csr_args {
     const csr_ends *ends; /* SpMV */
     const uint32_t *rows; /* those with entries, `filled` of them, then those without */
     int64_t nrows, filled;
-    const int *marked;    /* some element of B equals the mark of what is not there (spmv_narrow.cuh) */
+    const int *marked;    /* B is marked (marks.cuh): some element equals the mark of what is not there */
     bool c_vectors; /* C can be stored V elements at a time */
     bool plain;     /* alpha == 1, beta == 0, no flags (SpMV) */
     bool a_vectors; /* columns and values can be loaded 16 bytes at a time (SpMV) */
@@ -53,12 +53,16 @@ struct csr_shape {
     int vector, lanes, warps; /* V, G, and warps in a block */
 };
 
+/* Of policies for a marked B (marks.cuh), whose sums keep a bit for each element as those of generic ones. */
+template <class P> constexpr bool has_marks = false;
+template <class P> constexpr bool keeps_bits = P::generic || has_marks<P>;
+
 // ---- Sums of V columns ----
 
 template <class P, int V> struct row_sums {
     using sum = typename P::sum;
     sum value[V];
-    unsigned have; /* generic policies: columns in which a product was formed */
+    unsigned have; /* policies that keep bits: columns in which a product was formed */
 
     __device__ __forceinline__ void clear()
     {
@@ -68,7 +72,7 @@ template <class P, int V> struct row_sums {
         have = 0;
     }
 
-    /* present: bits of B's elements (generic policies only). */
+    /* present: bits of B's elements (policies that keep bits). */
     __device__ __forceinline__ void add(operators ops, sum a, const typename P::element (&b)[V], unsigned present)
     {
 #pragma unroll
@@ -77,6 +81,8 @@ template <class P, int V> struct row_sums {
                 sum term = P::multiply(ops.mul, a, P::widen(b[v]));
                 sum both = have >> v & 1 ? P::merge(ops.add, value[v], term) : P::begin(ops.add, term);
                 value[v] = present >> v & 1 ? both : value[v];
+            } else if constexpr (has_marks<P>) {
+                value[v] = present >> v & 1 ? P::step(value[v], a, P::widen(b[v])) : value[v];
             } else {
                 value[v] = P::step(value[v], a, P::widen(b[v]));
             }
@@ -128,7 +134,7 @@ __device__ __forceinline__ void store_row(const csr_args &q, int64_t place, cons
     sum out[V], *c = static_cast<sum *>(q.c) + place;
 #pragma unroll
     for (int v = 0; v < V; v++) {
-        bool formed = P::generic ? sums.have >> v & 1 : any;
+        bool formed = keeps_bits<P> ? sums.have >> v & 1 : any;
         out[v] = formed ? sums.value[v] : sum(0);
         if constexpr (std::is_floating_point_v<sum> && !P::generic) {
             out[v] *= sum(q.alpha);
@@ -144,7 +150,7 @@ __device__ __forceinline__ void store_row(const csr_args &q, int64_t place, cons
             store_once(c + v, out[v]);
     }
     if (q.c_present)
-        store_present<V>(q.c_present + place, P::generic ? sums.have : any ? all_present<V> : 0);
+        store_present<V>(q.c_present + place, keeps_bits<P> ? sums.have : any ? all_present<V> : 0);
 }
 
 // ---- Staging ----
@@ -232,6 +238,7 @@ template <class P, int V, bool Plain> struct row_walk {
     int64_t place; /* of the row in C, or of its partial sum */
     sum *at;       /* the same, as an address (Plain) */
     bool whole, inside;
+    bool ask; /* of a marked B: the mark may be an element */
 
     __device__ __forceinline__ void start(
         const csr_args &q, const csr_item &item, const int *ends, int64_t column, bool lane_counts)
@@ -243,6 +250,7 @@ template <class P, int V, bool Plain> struct row_walk {
         place = column + (whole ? item.row * q.ldc : item.partial * q.n);
         at = static_cast<sum *>(whole ? q.c : q.partial) + place;
         inside = lane_counts;
+        ask = has_marks<P> && *q.marked;
         sums.clear();
     }
 
@@ -254,7 +262,7 @@ template <class P, int V, bool Plain> struct row_walk {
             store_row<P, V>(q, place, sums, end > begin);
         } else {
             store_vector(static_cast<sum *>(q.partial) + place, sums.value);
-            if (P::generic && q.b_present)
+            if (keeps_bits<P> && q.b_present)
                 store_present<V>(q.partial_present + place, sums.have);
         }
     }
@@ -266,6 +274,7 @@ template <class P, int V, bool Plain> struct row_walk {
 #pragma unroll
             for (int v = 0; v < V; v++)
                 sums.value[v] = P::merge(sums.value[v], part.value[v]);
+            sums.have |= part.have;
             part.clear();
         } else {
             sums = part;
@@ -299,6 +308,10 @@ template <bool Plain> __device__ __forceinline__ int64_t b_offset(const csr_args
     return Plain ? int64_t(uint64_t(column) * uint32_t(q.b_stride)) : column * q.b_stride;
 }
 
+/* Which elements of a marked row are there; present: their bytes, asked where the mark may be an element. */
+template <class P, int V>
+__device__ __forceinline__ unsigned unmarked(const typename P::element (&row)[V], const int8_t *present, bool ask);
+
 template <class P, int V, int G, int U, bool Plain> __device__ __forceinline__ void add_entries(const csr_args &q,
     const csr_stage<P, G> &stage, int at, int entries, const char *b, const int8_t *present, row_walk<P, V, Plain> &walk)
 {
@@ -317,6 +330,11 @@ template <class P, int V, int G, int U, bool Plain> __device__ __forceinline__ v
             memset(static_cast<void *>(row[k]), 0, sizeof row[k]);
         if (!P::generic || (q.reads_b && bits[k] != 0)) /* few entries of a bitmap: few rows of it are read */
             load_vector(row[k], b + b_offset<Plain>(q, column[k]));
+    }
+    if constexpr (has_marks<P>) {
+#pragma unroll
+        for (int k = 0; k < U; k++)
+            bits[k] = unmarked<P, V>(row[k], present + column[k] * q.ldb, walk.ask);
     }
     row_sums<P, V> part = walk.sums;
     if (P::two_levels)
@@ -380,7 +398,7 @@ template <class P, int V, int G, int U, bool Plain> __global__ void __launch_bou
     walk.finish_rows(q, 0, none);
     typename P::sum iso = iso_value<P>(q.iso);
     const char *b = keep_address(static_cast<const char *>(q.b) + column * int64_t(sizeof(typename P::element)));
-    const int8_t *present = P::generic && q.b_present ? q.b_present + column : nullptr;
+    const int8_t *present = keeps_bits<P> && q.b_present ? q.b_present + column : nullptr;
 #pragma unroll 1
     for (int base = 0; __any_sync(~0u, base < count); base += stage.size) {
         if (base < count)
@@ -406,7 +424,7 @@ __device__ __forceinline__ row_sums<P, 1> add_partials(const csr_args &q, int64_
 #pragma unroll 4
         for (int64_t k = begin; k < end; k++) {
             sum other[1] = { load_once(static_cast<const sum *>(q.partial) + k * q.n + column) };
-            sums.merge(q.ops, other, P::generic && q.b_present ? q.partial_present[k * q.n + column] : 1);
+            sums.merge(q.ops, other, keeps_bits<P> && q.b_present ? q.partial_present[k * q.n + column] : 1);
         }
     }
     return sums;
@@ -534,12 +552,10 @@ tsr_status tsr_csr_spmv_half(tsr_number number, const csr_args &q, void *stream)
 tsr_status tsr_csr_spmv_plus_times(tsr_type type, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_min_plus(tsr_type type, const csr_args &q, void *stream);
 tsr_status tsr_csr_spmv_any(tsr_type type, const csr_args &q, void *stream);
-/* plus_times and min_plus with a few columns of B side by side, or one of a bitmap; alpha == 1, beta == 0, and SpMV's items.  Scratch, in
- * args.partial, behind partial sums of so many bytes. */
-bool tsr_csr_is_narrow(tsr_semiring semiring, bool plus_times, int64_t n, bool b_present);
-size_t tsr_csr_narrow_bytes(tsr_type type, int64_t n, int64_t ncols);
-tsr_status tsr_csr_narrow(tsr_type type, bool plus_times, const csr_args &q, size_t partial_bytes, int64_t ncols, const tsr_cuda_device *device,
-                          void *stream);
+/* plus_times and min_plus (`least`) with a marked bitmap of few columns, or of one; alpha == 1, beta == 0; SpMM's items, or SpMV's. */
+bool tsr_csr_takes_marked(tsr_type type, int64_t n);
+tsr_status tsr_csr_marked(tsr_type type, bool least, const csr_args &q, const csr_shape &shape, void *stream);
+tsr_status tsr_csr_spmv_marked(tsr_type type, bool least, const csr_args &q, void *stream);
 /* Everything: also bitmaps. */
 tsr_status tsr_csr_any(tsr_type type, const csr_args &q, const csr_shape &shape, void *stream);
 
