@@ -10,11 +10,10 @@ import json
 import os
 import pathlib
 import re
-import resource
-import shutil
 import subprocess
 import sys
-import time
+
+import bare_root
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / 'docs' / 'first-minutes.md'
@@ -33,36 +32,17 @@ STEPS = (('The demo', (
              'env/bin/pip install -q suitesparse-graphblas==9.4.5.0 python-graphblas==2025.2.0',
              'env/bin/python examples/python/pagerank_gcn.py',
              'tessera run --savings=1 -- env/bin/python examples/python/pagerank_gcn.py')))
-CERTIFICATES = '/root/certificates'  # where no package puts its own
 PACKAGES = re.compile(r'^(Get:|Hit:|Ign:|Fetched|Reading|Building|The following|  |Need|After|Selecting|Preparing|Unpacking|Setting up|Processing|\(Reading|'
                       r'debconf|E: Can not write log|\d+ added, |Suggested|Recommended|\d+ upgraded|update-alternatives|W: |Download|Created symlink|invoke-rc|Running hooks|done\.$|Updating)')
 PROGRESS = re.compile(r'^(.*: looking at routes|.*, turn \d|karate: |.*: \w+, looking at routes)')
 
 
-def prepare(root):
-    """The tree of HEAD, and what the machine needs to reach its packages."""
-    place = root / 'root' / 'tessera'
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir(parents=True)
-    tree = subprocess.run(['git', '-C', str(ROOT), 'archive', 'HEAD'], stdout=subprocess.PIPE, check=True).stdout
-    subprocess.run(['tar', '-x', '-C', str(place)], input=tree, check=True)
-    for name, copy in (('etc/resolv.conf', 'etc/resolv.conf'), ('etc/ssl/certs/ca-certificates.crt', CERTIFICATES[1:])):
-        if pathlib.Path('/', name).exists():
-            shutil.copy(pathlib.Path('/', name), root / copy)
-
-
 def inside(root, command):
     """(output, seconds, processor seconds) of a command in the tree."""
-    script = (f'mount -t proc proc {root}/proc; mount --bind /dev {root}/dev; mount -t sysfs sys {root}/sys; '
-              f'exec chroot {root} /usr/bin/env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 '
-              f'PIP_CERT={CERTIFICATES} bash -c "$1"')
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    done = subprocess.run(['unshare', '--mount', 'sh', '-c', script, 'sh', f'cd /root/tessera && {{ {command}; }} 2>&1'], stdout=subprocess.PIPE, text=True,
-                          check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode:
-        sys.exit(f'{command}: status {done.returncode}\n{done.stdout[-3000:]}')
-    return done.stdout, time.monotonic() - began, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    status, output, *times = bare_root.inside(root, '/root/tessera', command)
+    if status:
+        sys.exit(f'{command}: status {status}\n{output[-3000:]}')
+    return output, *times
 
 
 class Done:
@@ -102,7 +82,8 @@ def main():
     root = pathlib.Path(sys.argv[1]).resolve()
     done = Done(root / 'root' / 'done')
     if not done.results:
-        prepare(root)
+        bare_root.copy_tree(ROOT, root / 'root' / 'tessera')
+        bare_root.connect(root)
     commit = subprocess.run(['git', '-C', str(ROOT), 'rev-parse', '--short=12', 'HEAD'], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
     short = ' Programs of seconds were\nrun again, at real-time priority.' if os.sched_getscheduler(0) == os.SCHED_FIFO else ''
     page = ['# The first five minutes, recorded', '',
