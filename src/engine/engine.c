@@ -7,6 +7,7 @@
 #include "src/engine/engine.h"
 #include "src/engine/operands.h"
 #include "src/engine/savings.h"
+#include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/savings.h"
 #include "src/runtime/warn.h"
@@ -252,17 +253,28 @@ static bool run_full(int *info, const tsr_door *door, const tsr_arguments *given
     return done;
 }
 
-/* With what SuiteSparse would have taken, if somebody wants to know. */
+/* Whoever waits for a device computes nothing. */
+static double took_ms(const tsr_call *call, const tsr_stopwatch *start)
+{
+    const bool device = call->decision.backend != tsr_backend_cpu();
+    return device ? tsr_engine_clock_ms() - start->clock_ms : tsr_engine_work_ms(start, call->product.nthreads);
+}
+
+/* What SuiteSparse would take, if somebody wants to know: asked before the product is timed. */
+static void estimate_other(tsr_call *call)
+{
+    if (tsr_savings_wanted())
+        call->other_ms = tsr_engine_other_ms(call);
+}
+
 static bool compute_product(tsr_call *call)
 {
     if (!tsr_savings_wanted())
         return compute(call);
-    const double other_ms = call->other_ms = tsr_engine_other_ms(call);
-    const int nthreads = call->product.nthreads;
-    const double start = tsr_engine_work_ms(nthreads);
+    const tsr_stopwatch start = tsr_engine_stopwatch();
     const bool done = compute(call);
     if (done)
-        tsr_savings_computed(tsr_engine_work_ms(nthreads) - start, other_ms);
+        tsr_savings_computed(took_ms(call, &start), call->other_ms);
     return done;
 }
 
@@ -283,9 +295,11 @@ static bool attempt(int *info, tsr_call *call, uint64_t *forwarded)
         return true;
     }
     call->operation->decide(call);
-    const bool timed = call->decision.timing;
+    const bool computed = is_computed(call), timed = call->decision.timing;
+    if (computed)
+        estimate_other(call);
     const double start = timed ? tsr_engine_clock_ms() : 0, busy = timed ? tsr_engine_busy_ms() : 0;
-    const bool done = is_computed(call) ? compute_product(call) : leave(call, forwarded);
+    const bool done = computed ? compute_product(call) : leave(call, forwarded);
     *info = call->info;
     if (done && timed && call->info == 0)
         tsr_engine_learn(&call->decision, tsr_engine_clock_ms() - start - call->pin_ms, tsr_engine_busy_ms() - busy);

@@ -1,5 +1,6 @@
 /* One product on a backend: operands made ready, tried again with more room, elsewhere when it fails; the trace record.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -27,9 +28,16 @@ double tsr_engine_busy_ms(void)
     return ms_of(CLOCK_THREAD_CPUTIME_ID);
 }
 
-double tsr_engine_work_ms(int nthreads)
+tsr_stopwatch tsr_engine_stopwatch(void)
 {
-    return nthreads == 1 ? tsr_engine_busy_ms() : tsr_engine_clock_ms();
+    return (tsr_stopwatch){tsr_engine_clock_ms(), tsr_engine_busy_ms(), ms_of(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+double tsr_engine_work_ms(const tsr_stopwatch *start, int nthreads)
+{
+    const tsr_stopwatch now = tsr_engine_stopwatch();
+    const double here = now.thread_ms - start->thread_ms;
+    return nthreads == 1 ? here : fmin(now.clock_ms - start->clock_ms, fmax(here, (now.process_ms - start->process_ms) / nthreads));
 }
 
 static const char *const op_name[TSR_OP_COUNT] = {"spmm", "spmv", "sddmm", "masked_dot"};

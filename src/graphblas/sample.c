@@ -82,10 +82,10 @@ static bool multiply(GrB_Matrix out, const tsr_arguments *c, GrB_Matrix M, GrB_M
     tsr_share share;
     bool good = tsr_share_begin(&share, c->desc, (double)sample->entries / (double)sample->all);
     if (good) {
-        const double start = tsr_engine_work_ms(sample->nthreads);
+        const tsr_stopwatch start = tsr_engine_stopwatch();
         good = tsr_real.GrB_mxm(out, M, sample->masked ? NULL : c->accum, c->semiring, A, c->B, share.desc) == GrB_SUCCESS &&
                tsr_real.GrB_Matrix_wait(out, GrB_MATERIALIZE) == GrB_SUCCESS;
-        sample->ms = tsr_engine_work_ms(sample->nthreads) - start;
+        sample->ms = tsr_engine_work_ms(&start, sample->nthreads);
     }
     tsr_share_end(&share);
     return good;

@@ -225,6 +225,90 @@ static void test_busy_time_stops_while_waiting(void **state)
         ;
 }
 
+/* ---- a product whose estimate takes long ---- */
+
+enum { ALIKE = 4 };
+
+static const char *resolve_nothing(tsr_call *call)
+{
+    (void)call;
+    return NULL;
+}
+
+static void decide_for_the_cpu(tsr_call *call)
+{
+    call->decision = (tsr_decision){.backend = tsr_backend_cpu(), .forward_ms = 10, .timing = 1, .alike = ALIKE};
+}
+
+static tsr_status run_nothing(tsr_call *call)
+{
+    (void)call;
+    return TSR_OK;
+}
+
+static const tsr_operation quick = {.resolve = resolve_nothing, .decide = decide_for_the_cpu, .run = run_nothing};
+static int sampled;
+
+static bool sample_slowly(const tsr_arguments *given, tsr_sample *sample)
+{
+    (void)given;
+    (void)sample;
+    const double until = tsr_engine_busy_ms() + 40;
+    while (tsr_engine_busy_ms() < until)
+        ;
+    sampled++;
+    return false;
+}
+
+static const char *match_quick(tsr_call *call)
+{
+    call->product = spmm_request().product;
+    call->operation = &quick;
+    return NULL;
+}
+
+static bool is_here(const tsr_arguments *given)
+{
+    (void)given;
+    return true;
+}
+
+static bool is_elsewhere(const tsr_arguments *given)
+{
+    (void)given;
+    return false;
+}
+
+static bool yield(const tsr_call *call)
+{
+    (void)call;
+    return true;
+}
+
+static int take_result(tsr_call *call, bool now)
+{
+    (void)call;
+    (void)now;
+    return 0;
+}
+
+/* Who asks what is saved has the same products computed here as who does not. */
+static void test_estimating_is_not_losing(void **state)
+{
+    (void)state;
+    const tsr_door door = {.concerns_device = is_elsewhere, .bring = is_here, .pays = is_here, .match = match_quick, .yield = yield,
+                           .hand_over = take_result, .sample = sample_slowly};
+    const tsr_arguments given = {.name = "test"};
+    int info = -1;
+    set("savings", "1");
+    assert_true(tsr_engine_call(&door, &given, &info));
+    set("savings", "0");
+    assert_int_equal(info, 0);
+    assert_int_equal(sampled, 1);
+    assert_false(tsr_timing_lost(ALIKE));
+    tsr_timing_forget();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +317,7 @@ int main(void)
         cmocka_unit_test(test_mode_cpu_forwards_what_is_faster_there),
         cmocka_unit_test(test_full_results_are_known),   cmocka_unit_test(test_description),
         cmocka_unit_test(test_waiting_is_not_losing), cmocka_unit_test(test_busy_time_stops_while_waiting),
+        cmocka_unit_test(test_estimating_is_not_losing),
     };
     return cmocka_run_group_tests(tests, fill, NULL);
 }

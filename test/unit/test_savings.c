@@ -4,9 +4,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
+#include "src/engine/engine.h"
 #include "src/engine/savings.h"
 #include "test/seed.h"
 
@@ -142,12 +144,33 @@ static void test_no_library_no_estimate(void **state)
     assert_true(tsr_engine_other_ms(&call) < 0);
 }
 
+static void compute_for(double ms)
+{
+    const double until = tsr_engine_busy_ms() + ms;
+    while (tsr_engine_busy_ms() < until)
+        continue;
+}
+
+/* Who waits is as one whose processor others have. */
+static void test_waiting_is_no_work(void **state)
+{
+    (void)state;
+    for (int nthreads = 1; nthreads <= 2; nthreads++) {
+        const tsr_stopwatch start = tsr_engine_stopwatch();
+        compute_for(5);
+        usleep(100000);
+        const double ms = tsr_engine_work_ms(&start, nthreads);
+        assert_true(ms >= 5 && ms < 50);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_part_tells_the_whole),
         cmocka_unit_test(test_measured_once),
         cmocka_unit_test(test_no_library_no_estimate),
+        cmocka_unit_test(test_waiting_is_no_work),
     };
     return cmocka_run_group_tests(tests, fill, leave);
 }
