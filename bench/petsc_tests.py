@@ -23,7 +23,7 @@ PRODUCTS = re.compile(r'MatMatMult|MatProduct|MatTransposeMatMult|MatMatTranspos
 NEEDS = re.compile(r'requires:.*(cuda|hip|kokkos|viennacl|datafiles|DATA|mkl|complex|hypre|metis|elemental|single|64bit|__float|matlab|elpa|'
                    r'p4est|ctetgen|triangle|hpddm|adolc|magma|suitesparse|superlu|mumps)')
 NOISE = re.compile(r'WARNING! There are options|Option left|no options left')
-VIEW = re.compile(r'Tessera \S+ in PETSc|  none of sparse and dense matrices reached it|  (.*?) +\d+ (computed|left to PETSc)')
+VIEW = re.compile(r'Tessera \S+ in PETSc|  rows of dense matrices that travelled|  none of sparse and dense matrices reached it|  (.*?) +\d+ (computed|left to PETSc)')
 SETTINGS = {'OMPI_ALLOW_RUN_AS_ROOT': '1', 'OMPI_ALLOW_RUN_AS_ROOT_CONFIRM': '1', 'OMPI_MCA_rmaps_base_oversubscribe': '1',
             'OMPI_MCA_hwloc_base_binding_policy': 'none', 'OMPI_MCA_mpi_yield_when_idle': '1', 'OPENBLAS_NUM_THREADS': '1',
             'OMP_NUM_THREADS': '1'}
