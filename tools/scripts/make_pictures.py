@@ -56,7 +56,7 @@ def table():
 
 WIDTH, LEFT, ROOM, TOP, BAR, GROUP = 860, 290, 470, 86, 17, 68
 LEAST, MOST = 0.7, 400
-STYLE = ("text{font:13px 'DejaVu Sans',system-ui,sans-serif;fill:#1b1f24}.title{font-size:17px;font-weight:bold}.soft{fill:#59636e;font-size:12px}.number{text-anchor:end}"
+STYLE = ("text{font:13px 'DejaVu Sans',system-ui,sans-serif;fill:#1b1f24}.title{font-size:17px;font-weight:bold}.soft{fill:#59636e;font-size:12px}.number{text-anchor:end}.scale{text-anchor:middle}"
          '.back{fill:#fff}.real{fill:#2166ac}.rmat{fill:#92b8dd}.gpu{fill:#d9690a}.grid{stroke:#d8dee4}.one{stroke:#59636e}'
          '@media (prefers-color-scheme:dark){text{fill:#e6e9ec}.soft{fill:#a3adb8}.back{fill:#14181d}.real{fill:#58a6e8}.rmat{fill:#2f6299}.gpu{fill:#f0964a}'
          '.grid{stroke:#333b44}.one{stroke:#a3adb8}}')
@@ -99,7 +99,7 @@ def picture():
     for ratio in (1, 2, 5, 10, 20, 50, 100, 200):
         kind = 'one' if ratio == 1 else 'grid'
         lines += [f'<line x1="{place(ratio):.1f}" y1="{TOP - 6}" x2="{place(ratio):.1f}" y2="{height - 12}" class="{kind}"/>',
-                  text(place(ratio) + 4, TOP - 10, 'soft', f'{ratio}×')]
+                  text(place(ratio), TOP - 10, 'soft scale', f'{ratio}×')]
     for k, (program, words) in enumerate(PROGRAMS):
         lines += group(program, words, TOP + 8 + k * GROUP)
     return '\n'.join(lines) + '\n</svg>\n'

@@ -70,6 +70,33 @@ static const tsr_bench_line *peer_of(const tsr_bench_lines *lines, int64_t first
     return NULL;
 }
 
+static double fastest(const tsr_bench_lines *lines, int64_t first, int64_t end)
+{
+    double most = 1e-9;
+    for (int64_t k = first; k < end; k++) {
+        most = lines->line[k].result.ms > 0 ? fmax(most, gflops(&lines->line[k])) : most;
+    }
+    return most;
+}
+
+/* Is its bound in the picture, which ends with the fastest of the case? */
+static bool is_marked(const tsr_bench_line *line, double most)
+{
+    return line->result.ms > 0 && bound(line) <= most;
+}
+
+static bool any_mark(const tsr_bench_lines *lines)
+{
+    double most = 0;
+    for (int64_t k = 0; k < lines->count; k++) {
+        most = is_new_case(lines, k) ? fastest(lines, k, end_of_case(lines, k)) : most;
+        if (is_marked(&lines->line[k], most)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void draw_line(const tsr_plot *plot, const tsr_bench_line *line, const tsr_bench_line *peer, double most, double y)
 {
     tsr_plot_text(plot, LEFT - 10, y + 15, "number", "%s", words_of(line->result.route));
@@ -77,12 +104,12 @@ static void draw_line(const tsr_plot *plot, const tsr_bench_line *line, const ts
         tsr_plot_text(plot, LEFT, y + 15, "soft", "%s", line->result.note);
         return;
     }
-    const double length = BAR_ROOM * gflops(line) / most, limit = BAR_ROOM * bound(line) / most;
+    const double length = BAR_ROOM * gflops(line) / most, limit = is_marked(line, most) ? BAR_ROOM * bound(line) / most : 0;
     tsr_plot_bar(plot, LEFT, y + 3, length, LINE_HEIGHT - 8, class_of(line));
-    if (limit <= BAR_ROOM) {
+    if (limit > 0) {
         tsr_plot_line(plot, LEFT + limit, y + 1, LEFT + limit, y + LINE_HEIGHT - 3, "mark");
     }
-    tsr_plot_text(plot, LEFT + fmax(length, limit <= BAR_ROOM ? limit : 0) + 8, y + 15, "soft", "%.3g GFLOP/s, %.3g ms", gflops(line), line->result.ms);
+    tsr_plot_text(plot, LEFT + fmax(length, limit) + 8, y + 15, "soft", "%.3g GFLOP/s, %.3g ms", gflops(line), line->result.ms);
     if (peer && line != peer) {
         const double ratio = peer->result.ms / line->result.ms;
         tsr_plot_text(plot, WIDTH - 16, y + 15, ratio >= 1.05 ? "good number" : ratio < 0.95 ? "bad number" : "number", "%.2f×", ratio);
@@ -92,10 +119,7 @@ static void draw_line(const tsr_plot *plot, const tsr_bench_line *line, const ts
 /* One product: where the next one begins. */
 static double draw_case(const tsr_plot *plot, const tsr_bench_lines *lines, int64_t first, int64_t end, double y)
 {
-    double most = 1e-9;
-    for (int64_t k = first; k < end; k++) {
-        most = lines->line[k].result.ms > 0 ? fmax(most, gflops(&lines->line[k])) : most;
-    }
+    const double most = fastest(lines, first, end);
     draw_title(plot, &lines->line[first], y + 18);
     const tsr_bench_line *peer = peer_of(lines, first, end);
     for (int64_t k = first; k < end; k++) {
@@ -131,6 +155,7 @@ int tsr_bench_plot(const tsr_bench_machine *machine, const tsr_bench_lines *line
     for (int64_t k = 0; k < lines->count; k = end_of_case(lines, k)) {
         y = draw_case(&plot, lines, k, end_of_case(lines, k), y);
     }
-    tsr_plot_text(&plot, 16, height - 14, "soft", "Longer is faster; | is what passing operands and result once through the memory, or the bus, allows.");
+    tsr_plot_text(&plot, 16, height - 14, "soft", "Longer is faster%s", !any_mark(lines) ? "." :
+                  "; | is what passing operands and result once through the memory, or the bus, allows.");
     return tsr_plot_end(&plot);
 }
