@@ -90,7 +90,8 @@ typedef struct tsr_door {
     int (*threads)(void);
 
     /* ---- the call ---- */
-    bool (*concerns_device)(const tsr_arguments *given); /* may it pay to take operands where they are, rather than on the host? */
+    /* May it pay to take operands where they are, rather than on the host? */
+    bool (*concerns_device)(const struct tsr_door *door, const tsr_arguments *given);
     const char *(*match)(struct tsr_call *call); /* sets operation and operands.  NULL: matched; else why not (static text) */
     bool (*match_full)(struct tsr_call *call);   /* the same as a product of full matrices on a device: operators and descriptor only */
     bool (*download)(const tsr_arguments *given);   /* all contents to the host; false: they are lost */
@@ -263,5 +264,16 @@ typedef struct tsr_call {
     double other_ms;   /* what the door's library would have taken, as far as it is known; 0 or less: not */
     double pin_ms;     /* spent once on memory that products will use again */
 } tsr_call;
+
+/* ---- settle.c ---- */
+
+/* References, arrays of a result that was not handed over, copies: they are gone. */
+void tsr_call_release(tsr_call *call);
+
+/* Before a result of one value is handed over; of an empty one it counts, too. */
+void tsr_call_unify(tsr_call *call);
+
+/* The call is finished later, from a copy that has taken over all it holds.  False: it cannot wait. */
+bool tsr_call_defer(const tsr_call *call);
 
 #endif

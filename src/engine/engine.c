@@ -1,8 +1,5 @@
 /* The life of a call: matched where its operands are, or on the host; decided, run, settled, or left to the door's library.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
-#include "src/base/types.h"
 #include "src/engine/contents.h"
 #include "src/engine/engine.h"
 #include "src/engine/operands.h"
@@ -10,28 +7,6 @@
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/savings.h"
-#include "src/runtime/warn.h"
-
-/* ---- what a call holds ---- */
-
-static void give_back(const tsr_call *call, void *block)
-{
-    if (block)
-        call->door->memory->release(block);
-}
-
-static void release(tsr_call *call)
-{
-    if (call->remote.stays)
-        call->operation->drop(call);
-    tsr_device_array_unref(call->remote.array);
-    tsr_arrays_free(&call->arrays);
-    give_back(call, call->masked_x);
-    give_back(call, call->masked_b);
-    tsr_object *const objects[] = {&call->a, &call->b, &call->mask, &call->update.x, &call->update.y, &call->update.c, &call->update.m};
-    for (size_t k = 0; k < sizeof objects / sizeof *objects; k++)
-        tsr_object_release(objects[k]);
-}
 
 /* ---- the other library ---- */
 
@@ -91,49 +66,6 @@ bool tsr_engine_forward_push(const tsr_door *door, const tsr_arguments *given, c
     return true;
 }
 
-/* ---- a result that waits ---- */
-
-/* Before a result of one value is handed over; of an empty one it counts, too. */
-static void unify(tsr_call *call)
-{
-    if (call->iso)
-        tsr_arrays_unify(&call->arrays, tsr_type_size(call->product.semiring.type), &call->one);
-}
-
-/* It has no other place to go: the program's arguments may be gone by now. */
-static void run_deferred(void *kept)
-{
-    tsr_call *call = kept;
-    const tsr_status status = call->operation->run(call);
-    unify(call);
-    if (status != TSR_OK || call->door->hand_over(call, false) != 0) {
-        tsr_warn_once("deferred", "a deferred product could not be computed (status %d)", (int)status);
-        abort();
-    }
-    release(call);
-    free(call);
-}
-
-static void cancel_deferred(void *kept)
-{
-    release(kept);
-    free(kept);
-}
-
-bool tsr_engine_defer(const tsr_call *call)
-{
-    tsr_call *kept = malloc(sizeof *kept);
-    if (!kept)
-        return false;
-    *kept = *call;
-    kept->deferred = true;
-    kept->remote.may_stay = false;
-    if (call->door->defer(kept, run_deferred, cancel_deferred, kept))
-        return true;
-    free(kept);
-    return false;
-}
-
 /* ---- the result ---- */
 
 /* C += T in T's own array. */
@@ -149,7 +81,7 @@ static void hand_over(tsr_call *call)
     const bool full = !call->arrays.b;
     if (call->add_c && full)
         add_c(call);
-    unify(call);
+    tsr_call_unify(call);
     call->info = call->door->hand_over(call, true);
     if (call->info != 0 || !call->remote.stays)
         return;
@@ -190,7 +122,7 @@ static bool compute(tsr_call *call)
     const tsr_operation *operation = call->operation;
     tsr_settlement settled = TSR_HAND_OVER;
     const bool reserved = tsr_operands_widen(call) && (!operation->reserve || operation->reserve(call));
-    if (reserved && operation->may_wait && tsr_config_get()->defer && call->door->may_wait(call) && tsr_engine_defer(call))
+    if (reserved && operation->may_wait && tsr_config_get()->defer && call->door->may_wait(call) && tsr_call_defer(call))
         return true;
     tsr_status status = reserved ? run(call, &settled) : TSR_OUT_OF_MEMORY;
     if (settled == TSR_WAITS)
@@ -199,7 +131,7 @@ static bool compute(tsr_call *call)
         hand_over(call);
     else if (settled == TSR_HAND_OVER)
         status = TSR_DECLINED;
-    release(call);
+    tsr_call_release(call);
     return status == TSR_OK;
 }
 
@@ -215,7 +147,7 @@ static bool leave(tsr_call *call, uint64_t *forwarded)
         done = observe(call);
     else
         *forwarded = call->decision.forwarded;
-    release(call);
+    tsr_call_release(call);
     return done;
 }
 
@@ -231,7 +163,7 @@ bool tsr_engine_run(tsr_call *call)
     if (!call->why)
         call->operation->decide(call);
     if (call->why || !is_computed(call)) {
-        release(call);
+        tsr_call_release(call);
         return false;
     }
     const bool done = compute(call);
@@ -284,14 +216,14 @@ static bool attempt(int *info, tsr_call *call, uint64_t *forwarded)
     const char *why = call->door->match(call);
     if (why) {
         const bool done = !call->in_place && forward(call, why);
-        release(call);
+        tsr_call_release(call);
         *info = done ? call->info : *info;
         return done;
     }
     call->operation->resolve(call);
     if (!call->in_place && tsr_is_dense_product(&call->product) && tsr_engine_gpu_multiplies(call) &&
         run_full(info, call->door, &given, false)) {
-        release(call);
+        tsr_call_release(call);
         return true;
     }
     call->operation->decide(call);
@@ -321,7 +253,7 @@ static bool attempt_on_host(int *info, const tsr_door *door, const tsr_arguments
 bool tsr_engine_call(const tsr_door *door, const tsr_arguments *given, int *info)
 {
     uint64_t forwarded = 0;
-    const bool in_place = door->concerns_device(given);
+    const bool in_place = door->concerns_device(door, given);
     if (((in_place || tsr_config_get()->mode == TSR_MODE_GPU) && run_full(info, door, given, true)) ||
         (in_place && attempt_in_place(info, door, given, &forwarded)))
         return true;

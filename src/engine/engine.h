@@ -20,9 +20,6 @@ bool tsr_engine_run(tsr_call *call);
 extern const tsr_operation tsr_sparse_product_operation; /* sparse times sparse */
 extern const tsr_operation tsr_full_product_operation, tsr_row_sums_operation, tsr_host_row_sums_operation, tsr_total_operation;
 
-/* The call is finished later, from a copy that has taken over all it holds.  False: it cannot wait. */
-bool tsr_engine_defer(const tsr_call *call);
-
 /* ---- products as an operation (product.c) ---- */
 
 extern const tsr_operation tsr_product_operation;
@@ -99,7 +96,7 @@ static inline bool tsr_result_stays(const tsr_call *call)
     return call->remote.may_stay && !call->remote.trial;
 }
 
-/* ---- execution (execute.c) ---- */
+/* ---- time (clock.c) ---- */
 
 double tsr_engine_clock_ms(void);
 
@@ -116,6 +113,8 @@ double tsr_engine_work_ms(const tsr_stopwatch *start, int nthreads);
 
 /* Without the time in which this thread waited or others had its processor. */
 double tsr_engine_busy_ms(void);
+
+/* ---- execution (execute.c) ---- */
 
 /* Run a decision (decision->backend != NULL) into the caller's arrays and write the trace record.  What the GPU does not finish
  * is computed by the CPU.  Anything but TSR_OK: nothing usable was written, inputs are untouched, compute it elsewhere. */

@@ -345,7 +345,7 @@ static tsr_settlement settle_masked(tsr_call *call, tsr_status *status)
     release_record(&call->a);
     release_record(&call->b);
     release_record(&call->mask);
-    if (tsr_arrays_sparse(&call->arrays, call->door->memory, p, p->mask.nvals) && tsr_engine_defer(call))
+    if (tsr_arrays_sparse(&call->arrays, call->door->memory, p, p->mask.nvals) && tsr_call_defer(call))
         return TSR_WAITS;
     tsr_arrays_free(&call->arrays);
     call->remote.may_stay = false;

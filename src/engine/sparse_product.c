@@ -19,27 +19,6 @@ static const char *resolve(tsr_call *call)
     return NULL;
 }
 
-/* ---- the product ---- */
-
-tsr_spgemm tsr_sparse_product_of(const tsr_call *call)
-{
-    const tsr_product *p = &call->product;
-    const bool masked = call->given.M;
-    return (tsr_spgemm){.masked = masked, .mask_structural = p->mask_structural, .mask_complement = masked && call->mod.mask_comp,
-                        .mask = masked ? p->mask : (tsr_view){0},
-                        .semiring = p->semiring, .m = p->m, .n = p->n, .k = p->k, .a = p->a, .b = p->b, .pattern = call->one_value,
-                        .c_by_col = p->c_by_col, .nthreads = p->nthreads};
-}
-
-tsr_product tsr_sparse_product_on_device(const tsr_spgemm *s)
-{
-    const tsr_semiring structure = {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}, semiring = s->pattern ? structure : s->semiring;
-    tsr_product p = {.semiring = semiring, .m = s->m, .n = s->n, .k = s->k, .a = s->a, .b = s->b, .c_by_col = s->c_by_col,
-                     .nthreads = s->nthreads};
-    p.a.type = p.b.type = semiring.type;
-    return p;
-}
-
 /* ---- memory ---- */
 
 static void *resize(const void *memory, void *block, size_t bytes)

@@ -35,7 +35,7 @@ static bool dup(GrB_Matrix *C, GrB_Matrix A, bool vector, tsr_device_array *valu
         return false;
     if (new_like(&copy, A, f, vector) == GrB_SUCCESS) {
         tsr_created(copy);
-        if (tsr_contents_promise_control(copy, tsr_contents_control(A)) && tsr_contents_put(copy, vector, value, &arrays)) {
+        if (tsr_form_promise(copy, tsr_form_control(A)) && tsr_contents_put(copy, vector, value, &arrays)) {
             tsr_device_array_ref(value);
             *C = copy;
             return true;
@@ -156,5 +156,5 @@ bool tsr_try_control(GrB_Info *info, GrB_Matrix A, bool vector, int field, int32
         return false;
     if (!tsr_filter_hit(A) || !tsr_contents_only(&tsr_graphblas_door, A))
         return !vector && tsr_contents_delay_control(A, control);
-    return tsr_contents_control(A) == control || tsr_contents_set_control(A, vector, control);
+    return tsr_form_control(A) == control || tsr_contents_set_control(A, vector, control);
 }

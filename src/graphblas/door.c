@@ -10,8 +10,6 @@
 #include "src/graphblas/intercept/pins.h"
 #include "src/graphblas/intercept/options.h"
 
-const tsr_memory tsr_door_memory = {.allocate = tsr_user_malloc, .release = tsr_user_free, .resize = tsr_user_resize};
-
 /* ---- the host's objects ---- */
 
 static bool view(tsr_view *v, void *handle, tsr_copies *copies)
@@ -71,7 +69,7 @@ static bool has_entries(void *handle, size_t vectors)
 
 static bool may_be_bitmap(void *handle)
 {
-    return tsr_contents_control(handle) & GxB_BITMAP;
+    return tsr_form_control(handle) & GxB_BITMAP;
 }
 
 static bool keeps_bitmap(void *handle)
@@ -91,7 +89,7 @@ static double bitmap_switch(void *handle)
 /* As handover/contents.c does it. */
 static bool holds_sparse(void *handle, int64_t entries, double places)
 {
-    return (tsr_contents_control(handle) & GxB_SPARSE) && (double)entries <= bitmap_switch(handle) / 2 * places;
+    return (tsr_form_control(handle) & GxB_SPARSE) && (double)entries <= bitmap_switch(handle) / 2 * places;
 }
 
 /* As SuiteSparse does it. */

@@ -78,7 +78,7 @@ static bool worth_uploading(tsr_view *v, GrB_Matrix handle)
 static bool inspect(const matcher *s, tsr_view *v, tsr_object *object, void *handle)
 {
     object->handle = handle;
-    object->array = s->values ? tsr_contents_dense(&tsr_graphblas_door, handle) : NULL;
+    object->array = s->values ? tsr_contents_dense(s->out->door, handle) : NULL;
     if (object->array) {
         *v = tsr_device_array_view(object->array);
         return true;
@@ -88,7 +88,7 @@ static bool inspect(const matcher *s, tsr_view *v, tsr_object *object, void *han
     if (tsr_is_lost(handle) || !tsr_match_held(v, handle, &object->copies))
         return false;
     if (s->values && worth_uploading(v, handle) &&
-        tsr_contents_upload(object, v, &tsr_graphblas_door, tsr_backend_gpu(), &s->out->moved) == TSR_OK)
+        tsr_contents_upload(object, v, s->out->door, tsr_backend_gpu(), &s->out->moved) == TSR_OK)
         *v = tsr_device_array_view(object->array);
     return true;
 }
@@ -327,9 +327,10 @@ static bool reaches(const tsr_product *p, int64_t enough)
 }
 
 /* Is C as large already, and stays so? */
-static bool joins_dense(const tsr_arguments *c)
+static bool joins_dense(const matcher *s)
 {
-    return (c->accum || c->M) && ((tsr_match_sparsity(c->C) & (GxB_BITMAP | GxB_FULL)) || tsr_contents_only(&tsr_graphblas_door, c->C));
+    const tsr_arguments *c = s->call;
+    return (c->accum || c->M) && ((tsr_match_sparsity(c->C) & (GxB_BITMAP | GxB_FULL)) || tsr_contents_only(s->out->door, c->C));
 }
 
 /* A dense C far larger than its entries can be: SuiteSparse would keep it sparse. */
@@ -340,7 +341,7 @@ static bool mostly_empty(const matcher *s)
     if (places <= FEW_PLACES)
         return false;
     const bool few_wanted = usable_mask(s) && (double)s->m.nvals < places / MOSTLY_EMPTY;
-    return (few_wanted || !reaches(p, p->m / MOSTLY_EMPTY)) && !joins_dense(s->call);
+    return (few_wanted || !reaches(p, p->m / MOSTLY_EMPTY)) && !joins_dense(s);
 }
 
 static bool too_large(const tsr_product *p)

@@ -1,7 +1,6 @@
-/* GrB_mxm, GrB_mxv and GrB_vxm: what leaves at once, and what the engine is told of the rest.
+/* What the engine asks about a product before it is matched, and what it has done with its arguments.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/product.h"
-#include "src/graphblas/push_product.h"
 
 #include "src/engine/contents.h"
 #include "src/graphblas/handover/contents.h"
@@ -12,7 +11,6 @@
 #include "src/policy/stay_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
-#include "src/runtime/savings.h"
 #include "src/runtime/trace.h"
 
 /* ---- sizes ---- */
@@ -60,8 +58,7 @@ static bool most_work(double *work, const tsr_arguments *c)
     return true;
 }
 
-/* Sizes tell that it is below min_work, before anything is inspected. */
-static bool hopeless(const tsr_arguments *c)
+bool tsr_product_is_hopeless(const tsr_arguments *c)
 {
     double work;
     return most_work(&work, c) && tsr_engine_leaves(work, c->M && !c->vector);
@@ -69,19 +66,19 @@ static bool hopeless(const tsr_arguments *c)
 
 bool tsr_product_pays(const tsr_arguments *given)
 {
-    return !(tsr_busy() && hopeless(given));
+    return !(tsr_busy() && tsr_product_is_hopeless(given));
 }
 
 /* ---- contents on a device ---- */
 
 /* ... or will have one. */
-static bool has_value(const void *handle)
+static bool has_array(const tsr_door *door, const void *handle)
 {
     if (tsr_contents_noted(handle))
         return true;
-    tsr_device_array *value = tsr_contents_dense(&tsr_graphblas_door, handle);
-    tsr_device_array_unref(value);
-    return value;
+    tsr_device_array *array = tsr_contents_dense(door, handle);
+    tsr_device_array_unref(array);
+    return array;
 }
 
 static bool narrow(GrB_Matrix handle)
@@ -91,7 +88,7 @@ static bool narrow(GrB_Matrix handle)
            tsr_match_narrow((double)nrows, (double)ncols);
 }
 
-static bool has_positions(const tsr_arguments *c)
+bool tsr_product_has_positions(const tsr_arguments *c)
 {
     tsr_semiring s;
     int64_t offset;
@@ -102,7 +99,7 @@ static bool has_positions(const tsr_arguments *c)
 static bool is_search(const tsr_arguments *c)
 {
     tsr_semiring s;
-    return tsr_match_semiring(&s, c->semiring) ? s.add != TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR : has_positions(c);
+    return tsr_match_semiring(&s, c->semiring) ? s.add != TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR : tsr_product_has_positions(c);
 }
 
 /* Inspecting a sparse vector sorts it.  So only where its entries, should they have 64 times the average degree, are much work it is
@@ -166,17 +163,17 @@ static bool may_be_observed(const tsr_arguments *c)
 {
     double work;
     if (tsr_config_get()->mode == TSR_MODE_GPU)
-        return has_positions(c);
+        return tsr_product_has_positions(c);
     return tsr_config_get()->mode == TSR_MODE_AUTO && is_search(c) && most_work(&work, c) && work >= TSR_OBSERVED_LEAST;
 }
 
 /* Does something of it live with a backend, which would have to be downloaded otherwise or spares a way there?  Or might it? */
-bool tsr_product_concerns_device(const tsr_arguments *c)
+bool tsr_product_concerns_device(const tsr_door *door, const tsr_arguments *c)
 {
     if (tsr_config_get()->defer || !tsr_contents_allowed_inside())
         return false;
     return ((tsr_busy() & TSR_BUSY_ARRAYS) &&
-            (has_value(c->A) || has_value(c->B) || (has_value(c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
+            (has_array(door, c->A) || has_array(door, c->B) || (has_array(door, c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
            (may_be_uploaded(c) && !is_frontier(c) && (may_spread(c) || may_be_observed(c)));
 }
 
@@ -214,47 +211,7 @@ int tsr_product_forward(const tsr_arguments *c)
     return (int)info;
 }
 
-/* Products of places are computed on a device only. */
-static bool is_known(const tsr_arguments *call)
-{
-    tsr_semiring unused;
-    return tsr_match_semiring(&unused, call->semiring) || (has_positions(call) && tsr_product_concerns_device(call));
-}
-
-/* Calls that will certainly be forwarded get away with a few loads. */
-static const char *not_ours(const tsr_arguments *call)
-{
-    const tsr_config *config = tsr_config_get();
-    if (TSR_UNLIKELY(config->savings) && tsr_savings_wanted())
-        tsr_savings_called();
-    if (config->mode == TSR_MODE_OFF)
-        return "mode=off";
-    if (config->disabled & call->disable)
-        return "disabled";
-    return is_known(call) ? NULL : call->semiring ? "semiring not known" : "a handle is null";
-}
-
-static bool try_quietly(GrB_Info *info, const tsr_arguments *call)
-{
-    int code = 0;
-    if (!tsr_busy() && hopeless(call))
-        return false;
-    tsr_caller = call->name;
-    const bool done = tsr_engine_call(&tsr_graphblas_door, call, &code);
-    *info = (GrB_Info)code;
-    return done;
-}
-
-static bool forward(GrB_Info *info, const tsr_arguments *call, const char *why)
-{
-    int code = 0;
-    const bool done = tsr_engine_forward(&tsr_graphblas_door, call, why, &code);
-    *info = (GrB_Info)code;
-    return done;
-}
-
-/* Large enough that time may be lost without the GPU? */
-static bool is_observed_push(tsr_frontier *f, const tsr_arguments *c)
+bool tsr_product_is_observed(tsr_frontier *f, const tsr_arguments *c)
 {
     GrB_Index vertices;
     if ((tsr_config_get()->disabled & (c->disable | TSR_DISABLE_RESIDENCY)) || !tsr_contents_allowed_inside() || !may_be_uploaded(c) ||
@@ -262,53 +219,6 @@ static bool is_observed_push(tsr_frontier *f, const tsr_arguments *c)
         tsr_real.GrB_Matrix_nvals(&vertices, c->B) != GrB_SUCCESS)
         return false;
     f->vertices = (double)vertices;
-    f->nthreads = tsr_graphblas_door.threads();
+    f->nthreads = tsr_context_threads();
     return f->entries * f->vertices >= TSR_OBSERVED_LEAST * f->columns;
-}
-
-static bool forward_push(GrB_Info *info, const tsr_arguments *call, const tsr_frontier *f, const char *why)
-{
-    int code = 0;
-    const bool done = tsr_engine_forward_push(&tsr_graphblas_door, call, f, why, &code);
-    *info = (GrB_Info)code;
-    return done;
-}
-
-static bool try_call(GrB_Info *info, const tsr_arguments *call)
-{
-    tsr_frontier frontier;
-    if (tsr_try_push(info, call, tsr_product_concerns_device))
-        return true;
-    const char *why = not_ours(call);
-    if (is_observed_push(&frontier, call))
-        return forward_push(info, call, &frontier, why ? why : "sparse vector");
-    if (why)
-        return forward(info, call, why);
-    tsr_quiet_begin();
-    const bool done = try_quietly(info, call);
-    tsr_quiet_end();
-    return done;
-}
-
-bool tsr_try_mxm(GrB_Info *info, GrB_Matrix C, const GrB_Matrix M, const GrB_BinaryOp accum, const GrB_Semiring semiring,
-                 const GrB_Matrix A, const GrB_Matrix B, const GrB_Descriptor desc)
-{
-    return try_call(info, &(tsr_arguments){.name = "GrB_mxm", .C = C, .M = M, .A = A, .B = B, .accum = accum,
-                                           .semiring = semiring, .desc = desc, .disable = TSR_DISABLE_MXM});
-}
-
-bool tsr_try_mxv(GrB_Info *info, GrB_Vector w, const GrB_Vector mask, const GrB_BinaryOp accum, const GrB_Semiring semiring,
-                 const GrB_Matrix A, const GrB_Vector u, const GrB_Descriptor desc)
-{
-    return try_call(info, &(tsr_arguments){.name = "GrB_mxv", .C = w, .M = mask, .A = A,
-                                           .B = u, .accum = accum, .semiring = semiring, .desc = desc,
-                                           .vector = true, .disable = TSR_DISABLE_MXV});
-}
-
-bool tsr_try_vxm(GrB_Info *info, GrB_Vector w, const GrB_Vector mask, const GrB_BinaryOp accum, const GrB_Semiring semiring,
-                 const GrB_Vector u, const GrB_Matrix A, const GrB_Descriptor desc)
-{
-    return try_call(info, &(tsr_arguments){.name = "GrB_vxm", .C = w, .M = mask, .A = A,
-                                           .B = u, .accum = accum, .semiring = semiring, .desc = desc,
-                                           .vector = true, .flip = true, .disable = TSR_DISABLE_VXM});
 }

@@ -19,10 +19,16 @@ extern const tsr_door tsr_graphblas_door;
 
 /* ---- product.c ---- */
 
-bool tsr_product_concerns_device(const tsr_arguments *given);
+bool tsr_product_concerns_device(const tsr_door *door, const tsr_arguments *given);
 bool tsr_product_download(const tsr_arguments *given);
 bool tsr_product_pays(const tsr_arguments *given);
 int tsr_product_forward(const tsr_arguments *given);
+/* Sizes tell that it is below min_work, before anything is inspected. */
+bool tsr_product_is_hopeless(const tsr_arguments *given);
+/* Is what is multiplied the places of a vector's entries?  Such products are computed on a device only. */
+bool tsr_product_has_positions(const tsr_arguments *given);
+/* A push so large that time may be lost without the GPU. */
+bool tsr_product_is_observed(tsr_frontier *f, const tsr_arguments *given);
 
 /* ---- sample.c ---- */
 

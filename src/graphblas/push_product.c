@@ -8,6 +8,7 @@
 #include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/options.h"
+#include "src/graphblas/product.h"
 #include "src/policy/few.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
@@ -292,10 +293,10 @@ static bool allowed(const tsr_arguments *call)
            config->min_work <= 0 && !(tsr_busy() & (TSR_BUSY_ARRAYS | TSR_BUSY_LOST | TSR_BUSY_FORMS));
 }
 
-bool tsr_try_push(GrB_Info *info, const tsr_arguments *call, bool (*concerns_device)(const tsr_arguments *call))
+bool tsr_try_push(GrB_Info *info, const tsr_arguments *call)
 {
     push_call h = {.c = call};
-    if (!allowed(call) || !match(&h) || concerns_device(call))
+    if (!allowed(call) || !match(&h) || tsr_product_concerns_device(&tsr_graphblas_door, call))
         return false;
     tsr_quiet_begin();
     const bool done = inspect(&h) && (h.pull ? pull(info, &h) : push(info, &h));

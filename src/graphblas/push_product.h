@@ -7,6 +7,6 @@
 #include "src/graphblas/match/match.h"
 
 /* C<M> = U A, U few sparse vectors or a bitmap.  true: done, *info is the result; false: nothing has changed, or it concerns a device. */
-bool tsr_try_push(GrB_Info *info, const tsr_arguments *call, bool (*concerns_device)(const tsr_arguments *call));
+bool tsr_try_push(GrB_Info *info, const tsr_arguments *call);
 
 #endif

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/handover/contents.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +17,6 @@
 #include "src/runtime/trace.h"
 #include "src/runtime/warn.h"
 #include "src/policy/placement_history.h"
-
-_Thread_local const char *tsr_caller __attribute__((tls_model("initial-exec")));
 
 static bool enabled(unsigned bit)
 {
@@ -57,96 +54,7 @@ bool tsr_contents_left_sparse(GrB_Matrix handle)
     return !tsr_form_waits(handle) && !tsr_match_dense(handle);
 }
 
-bool tsr_is_lost(const void *handle)
-{
-    if (!(tsr_busy() & TSR_BUSY_LOST))
-        return false;
-    tsr_record *record = tsr_table_get(handle, false);
-    const bool lost = record && tsr_record_is_lost(record);
-    tsr_record_unref(record);
-    return lost;
-}
-
 /* ---- sparsity control ---- */
-
-/* The control that was promised while contents are on the device; 0: none was. */
-static int32_t form_of(const void *handle)
-{
-    tsr_record *record = tsr_table_get(handle, false);
-    const int32_t form = record ? tsr_record_form(record) : 0;
-    tsr_record_unref(record);
-    return form;
-}
-
-/* 0: not a valid object. */
-int32_t tsr_contents_control(GrB_Matrix C)
-{
-    int32_t control = 0;
-    const int32_t form = form_of(C);
-    if (form)
-        return form;
-    return tsr_option_get_int32(C, GxB_SPARSITY_CONTROL, &control) == GrB_SUCCESS ? control : 0;
-}
-
-static void set_form(const void *handle, int32_t form)
-{
-    tsr_record *record = tsr_table_get(handle, false);
-    if (record)
-        tsr_record_set_form(record, form);
-    tsr_record_unref(record);
-}
-
-bool tsr_contents_promise_control(GrB_Matrix C, int32_t control)
-{
-    tsr_record *record = tsr_table_get(C, true);
-    tsr_record_unref(record);
-    set_form(C, control);
-    return record;
-}
-
-bool tsr_form_waits(const void *handle)
-{
-    return (tsr_busy() & TSR_BUSY_FORMS) && form_of(handle) && !tsr_defer_is_target(handle);
-}
-
-static pthread_mutex_t settling = PTHREAD_MUTEX_INITIALIZER;
-
-/* Arrays move, so that what waits with them as operands runs first. */
-static void settle_record(const void *handle, tsr_record *record)
-{
-    pthread_mutex_lock(&settling);
-    const int32_t form = tsr_record_form(record);
-    if (form) {
-        tsr_quiet_begin();
-        tsr_option_set_int32((GrB_Matrix)handle, GxB_SPARSITY_CONTROL, form);
-        tsr_quiet_end();
-    }
-    tsr_record_set_form(record, 0);
-    pthread_mutex_unlock(&settling);
-}
-
-void tsr_settle_form(const void *handle)
-{
-    if (!form_of(handle))
-        return;
-    tsr_defer_before_write(handle);
-    tsr_record *record = tsr_table_get(handle, false);
-    if (record)
-        settle_record(handle, record);
-    tsr_record_unref(record);
-}
-
-static bool settle_left(const void *handle, tsr_record *record)
-{
-    settle_record(handle, record);
-    return true;
-}
-
-void tsr_settle_all(void)
-{
-    if (tsr_busy() & TSR_BUSY_FORMS)
-        tsr_table_each(settle_left);
-}
 
 /* Large, of a type that we know, without an entry, held sparse. */
 static bool may_delay(GrB_Matrix C)
@@ -172,28 +80,10 @@ bool tsr_contents_delay_control(GrB_Matrix C, int32_t control)
     tsr_quiet_begin();
     const bool may = tsr_form_waits(C) || may_delay(C);
     tsr_quiet_end();
-    if (tsr_is_lost(C) || !may || !tsr_contents_promise_control(C, control))
+    if (tsr_is_lost(C) || !may || !tsr_form_promise(C, control))
         return false;
     tsr_busy_add(TSR_BUSY_FORMS);
     return true;
-}
-
-/* ---- device memory, device lost ---- */
-
-static bool forget_value(const void *handle, tsr_record *record)
-{
-    tsr_device_array *value = tsr_record_device_array(record);
-    (void)handle;
-    if (value && !tsr_record_is_absent(record))
-        tsr_record_set_device_array(record, NULL);
-    tsr_device_array_unref(value);
-    return value;
-}
-
-bool tsr_contents_make_room(void)
-{
-    tsr_defer_run_idle();
-    return tsr_table_each(forget_value) > 0;
 }
 
 /* ---- downloading ---- */
@@ -303,7 +193,7 @@ static void download(void *closure)
     absent *a = closure;
     const double start = tsr_engine_clock_ms();
     const tsr_device_array_facts *facts = tsr_device_array_about(a->value);
-    const int32_t control = tsr_contents_control(a->C);
+    const int32_t control = tsr_form_control(a->C);
     tsr_download to = {.x = a->arrays.x, .b = facts->full ? NULL : a->arrays.b};
     const bool fetched = fetch(a, &to) == TSR_OK;
     tsr_handover *arrays = fetched ? form(a, control, to.nvals) : NULL;
@@ -312,7 +202,7 @@ static void download(void *closure)
     if (!fetched || tsr_finish_dense(a->C, a->vector, facts->by_col, arrays, control) != GrB_SUCCESS)
         lose(a);
     else
-        set_form(a->C, 0);
+        tsr_form_set(a->C, 0);
     if (tsr_device_array_first_use(a->value))
         tsr_placement_read(tsr_device_array_about(a->value)->origin);
     tsr_contents_report_download(facts->backend, facts->type, tsr_device_array_places(a->value), to.bytes_moved, tsr_engine_clock_ms() - start);
@@ -336,7 +226,7 @@ static bool may_wait(int32_t control)
 
 bool tsr_contents_may_wait(GrB_Matrix C)
 {
-    return !tsr_door_blocking() && may_wait(tsr_contents_control(C));
+    return !tsr_door_blocking() && may_wait(tsr_form_control(C));
 }
 
 void tsr_contents_keep(const void *handle, tsr_device_array *value)
@@ -359,7 +249,7 @@ static bool most_entries(int64_t *most, tsr_device_array *value)
 /* What C must have beside `arrays` to be downloaded in the form that its sparsity control asks for. */
 static bool reserve_form(absent *now, tsr_handover *arrays)
 {
-    const int32_t control = tsr_contents_control(now->C);
+    const int32_t control = tsr_form_control(now->C);
     int64_t most;
     now->presence = control == GxB_BITMAP;
     if (now->presence)
@@ -398,13 +288,13 @@ bool tsr_contents_set_control(GrB_Matrix C, bool vector, int32_t control)
     tsr_device_array *value = may_wait(control) ? tsr_contents_find(C) : NULL;
     if (!value)
         return false;
-    const int32_t before = form_of(C);
+    const int32_t before = tsr_form_promised(C);
     const tsr_device_array_facts *facts = tsr_device_array_about(value);
     tsr_handover arrays = {0};
     const bool done = tsr_arrays_dense(&arrays, &tsr_door_memory, tsr_device_array_places(value), facts->type, !facts->full) &&
-                      tsr_contents_promise_control(C, control) && tsr_contents_put(C, vector, value, &arrays);
+                      tsr_form_promise(C, control) && tsr_contents_put(C, vector, value, &arrays);
     if (!done) {
-        set_form(C, before);
+        tsr_form_set(C, before);
         tsr_arrays_free(&arrays);
         tsr_device_array_unref(value);
     }

@@ -23,12 +23,6 @@ bool tsr_contents_noted(const void *handle);
 /* May the contents of C be only with a backend?  Only a hand-over that cannot fail may wait. */
 bool tsr_contents_may_wait(GrB_Matrix C);
 
-/* The sparsity control that the program sees; of contents that are only with a backend the host's object may not know it yet. */
-int32_t tsr_contents_control(GrB_Matrix C);
-
-/* C, which has no contents yet, will have this one. */
-bool tsr_contents_promise_control(GrB_Matrix C, int32_t control);
-
 /* The host's C is large and has no entries yet.  To hold it as bitmap would fill memory that a result of ours replaces: it gets that form
  * when the host looks at it.  False: not such a one. */
 bool tsr_contents_delay_control(GrB_Matrix C, int32_t control);

@@ -37,7 +37,7 @@ bool tsr_few_inspect(tsr_few_operand *o, GrB_Matrix handle, bool vector)
     const tsr_type type = o->view.type;
     GrB_Index nvals;
     if (o->sparsity == GxB_SPARSE) {
-        o->sorts = !tsr_held_find(o);
+        o->sorts = !tsr_held_find(&o->view, o->ends, handle);
         o->view.type = type;
         if (o->sorts && tsr_real.GrB_Matrix_nvals(&nvals, handle) == GrB_SUCCESS)
             o->view.nvals = (int64_t)nvals;

@@ -55,9 +55,4 @@ bool tsr_few_put_back(tsr_few_target *target);
  * memory, and nothing has changed. */
 bool tsr_few_give(GrB_Info *info, tsr_few_target *target, const tsr_few *few, tsr_type type, const void *one);
 
-/* ---- held.c: what was handed over lies there until the next write ---- */
-bool tsr_held_find(tsr_few_operand *operand);
-bool tsr_held_jumbled(const void *handle); /* it is one, and a call of SuiteSparse may sort it, which takes a while */
-void tsr_held_keep(GrB_Matrix handle, const tsr_view *view);
-
 #endif

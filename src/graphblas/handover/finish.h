@@ -5,9 +5,6 @@
 
 #include "src/graphblas/intercept/door.h"
 
-/* The program's allocator. */
-extern const tsr_memory tsr_door_memory;
-
 /* The arrays of C, which is a bitmap held by_col and not iso; C is empty then.  false: nothing has changed. */
 bool tsr_arrays_take(tsr_handover *arrays, GrB_Matrix C, bool vector, bool by_col);
 

@@ -17,9 +17,22 @@ bool tsr_real_compatible(void);
 /* Address of a data symbol ("GrB_PLUS_FP32") of the real library; NULL if it has none. */
 void *tsr_real_symbol(const char *name);
 
-/* ---- state (state.c) ---- */
+/* ---- the process (process.c) ---- */
+void tsr_door_capture(bool blocking, const tsr_memory *user); /* of the GrB_init that succeeds, before it counts as started */
+void tsr_door_set_started(bool started);
+bool tsr_door_started(void);
+void tsr_door_enter_child(void);
 bool tsr_door_blocking(void);         /* GrB_BLOCKING mode */
 bool tsr_door_in_child(void);         /* forked from a process that had started: pass everything through */
+
+/* The allocator given to GrB_init or GxB_init: results handed over to SuiteSparse come from it. */
+extern const tsr_memory tsr_door_memory;
+void *tsr_user_malloc(size_t size);
+/* As realloc; NULL: the block is as it was, also where the program has no realloc of its own. */
+void *tsr_user_resize(void *block, size_t size);
+void tsr_user_free(void *block);
+
+/* ---- threads (context.c) ---- */
 /* Threads that a call of this thread may use, if its descriptor does not say: at least 1 (context.c). */
 int tsr_context_threads(void);
 
@@ -33,12 +46,6 @@ typedef struct tsr_share {
 } tsr_share;
 bool tsr_share_begin(tsr_share *out, GrB_Descriptor given, double share);
 void tsr_share_end(tsr_share *share);
-
-/* User allocator given to GrB_init / GxB_init: results handed over to SuiteSparse come from here. */
-void *tsr_user_malloc(size_t size);
-/* As realloc; NULL: the block is as it was, also where the program brings no realloc of its own. */
-void *tsr_user_resize(void *block, size_t size);
-void tsr_user_free(void *block);
 
 /* ---- side table (table.c): handle -> record ---- */
 

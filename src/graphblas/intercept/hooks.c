@@ -5,8 +5,6 @@
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
 
-_Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
-
 /* Another thread may look at an object without entries, too: nothing of it is unfinished. */
 static bool is_empty(const void *handle)
 {

@@ -75,10 +75,7 @@ void tsr_will_replace(const void *handle); /* before new contents: the old ones 
 void tsr_discard(const void *handle);      /* the same where the new contents are not the host's either */
 void tsr_will_edit(const void *handle);    /* before an entry is written: as a write, but the sparsity control may wait */
 void tsr_will_inspect(const void *handle);    /* before we look at the host's arrays: as a read, but the sparsity control may wait */
-bool tsr_form_waits(const void *handle);   /* the host has the contents, but its object not the sparsity control that was set (contents.c) */
-void tsr_settle_form(const void *handle);  /* it is told now */
-void tsr_settle_all(void);                 /* ... all that wait for it */
-bool tsr_is_lost(const void *handle);     /* its contents are gone: the call returns GrB_PANIC (contents.c) */
+bool tsr_is_lost(const void *handle);     /* its contents are gone: the call returns GrB_PANIC (table.c) */
 bool tsr_is_lost_array(const void *const *handles, size_t count);
 size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overflows */
 
@@ -205,13 +202,21 @@ void tsr_defer_run_idle(void); /* all that no thread is running */
 void tsr_defer_end(void);      /* GrB_finalize: products run, contents that nobody can look at any more are forgotten */
 bool tsr_defer_is_target(const void *handle);
 
-/* ---- handover/contents.c ---- */
-/* Device memory: values that the host has as well are forgotten, the others are downloaded first.  False: there were none. */
-bool tsr_contents_make_room(void);
-
-/* ---- handover/held.c ---- */
-void tsr_held_forget(const void *handle); /* arrays that were handed over are SuiteSparse's alone from now on */
+/* ---- held.c: where the arrays of lists lie that were handed over, until the next write ---- */
+bool tsr_held_find(tsr_view *view, int64_t ends[2], const void *handle); /* ends: a vector's offsets */
+bool tsr_held_jumbled(const void *handle); /* it is one, and a call of SuiteSparse may sort it, which takes a while */
+void tsr_held_keep(const void *handle, const tsr_view *view);
+void tsr_held_forget(const void *handle); /* they are SuiteSparse's alone from now on */
 void tsr_held_clear(void);
+
+/* ---- forms.c: sparsity controls of what the host has not got, or not in that form ---- */
+bool tsr_form_waits(const void *handle);   /* the host has the contents, but its object not the sparsity control that was set */
+void tsr_settle_form(const void *handle);  /* it is told now */
+void tsr_settle_all(void);                 /* ... all that wait for it */
+int32_t tsr_form_promised(const void *handle); /* 0: none */
+void tsr_form_set(const void *handle, int32_t form); /* of one with a record */
+bool tsr_form_promise(GrB_Matrix C, int32_t control); /* C, which has no contents yet, will have this one; false: no memory */
+int32_t tsr_form_control(GrB_Matrix C); /* the one that the program sees, whatever the host's object knows; 0: not a valid object */
 
 /* ---- check.c ---- */
 

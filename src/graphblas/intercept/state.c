@@ -1,4 +1,4 @@
-/* State of the drop-in door: GrB_init and what it says about mode and allocator, GrB_finalize, fork.
+/* What starts and ends the drop-in door: GrB_init, GrB_finalize, fork; what frees device memory in between.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 #include <stdlib.h>
@@ -18,57 +18,11 @@ typedef void *(*malloc_fn)(size_t);
 typedef void *(*realloc_fn)(void *, size_t);
 typedef void (*free_fn)(void *);
 
-/* Written once by the GrB_init that succeeds, before `started` is released. */
-static struct {
-    bool blocking;
-    malloc_fn user_malloc;
-    realloc_fn user_realloc;
-    free_fn user_free;
-} captured;
-static bool started;  /* between GrB_init and GrB_finalize, everything on */
-static bool in_child;
-
-bool tsr_door_blocking(void)
-{
-    return captured.blocking;
-}
-
-bool tsr_door_in_child(void)
-{
-    return __atomic_load_n(&in_child, __ATOMIC_RELAXED);
-}
-
-void *tsr_user_malloc(size_t size)
-{
-    if (size >= TSR_BLOCKS_MIN && tsr_backend_gpu_asked() && !tsr_backend_gpu())
-        tsr_blocks_no_device();
-    return captured.user_malloc ? captured.user_malloc(size) : malloc(size);
-}
-
-void *tsr_user_resize(void *block, size_t size)
-{
-    if (!block)
-        return tsr_user_malloc(size);
-    if (!captured.user_malloc)
-        return realloc(block, size);
-    return captured.user_realloc ? captured.user_realloc(block, size) : NULL;
-}
-
-void tsr_user_free(void *block)
-{
-    (captured.user_free ? captured.user_free : free)(block);
-}
-
-bool tsr_may_route(void)
-{
-    return __atomic_load_n(&started, __ATOMIC_ACQUIRE) && tsr_depth == 0 && tsr_config_get()->mode != TSR_MODE_OFF;
-}
-
 /* ---- fork: results are complete before, the child only forwards ---- */
 
 static void before_fork(void)
 {
-    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
+    if (tsr_door_started()) {
         tsr_defer_run_all();
         tsr_settle_all();
         tsr_threads_return();
@@ -79,11 +33,9 @@ static void before_fork(void)
 /* Locks may be held by threads that are not there any more: from here on nothing of ours is touched. */
 static void in_forked_child(void)
 {
-    if (!__atomic_load_n(&started, __ATOMIC_RELAXED))
+    if (!tsr_door_started())
         return;
-    __atomic_store_n(&in_child, true, __ATOMIC_RELAXED);
-    __atomic_store_n(&started, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
+    tsr_door_enter_child();
     tsr_blocks_disable();
 }
 
@@ -95,23 +47,40 @@ static void register_fork(void)
     (void) pthread_atfork(before_fork, tsr_pins_after_fork, in_forked_child);
 }
 
+/* ---- device memory ---- */
+
+static bool forget_array(const void *handle, tsr_record *record)
+{
+    tsr_device_array *array = tsr_record_device_array(record);
+    (void)handle;
+    if (array && !tsr_record_is_absent(record))
+        tsr_record_set_device_array(record, NULL);
+    tsr_device_array_unref(array);
+    return array;
+}
+
+/* What the host has as well is forgotten, the rest is downloaded first.  False: there was nothing. */
+static bool make_room(void)
+{
+    tsr_defer_run_idle();
+    return tsr_table_each(forget_array) > 0;
+}
+
 /* ---- init and finalize ---- */
 
 static void start(GrB_Mode mode, malloc_fn user_malloc, realloc_fn user_realloc, free_fn user_free)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_fork);
-    captured.blocking = mode == GrB_BLOCKING || (int) mode == 3; /* GxB_BLOCKING_GPU is not in every header */
-    captured.user_malloc = user_malloc;
-    captured.user_realloc = user_realloc;
-    captured.user_free = user_free;
-    tsr_engine_set_make_room(tsr_contents_make_room);
+    const bool blocking = mode == GrB_BLOCKING || (int) mode == 3; /* GxB_BLOCKING_GPU is not in every header */
+    tsr_door_capture(blocking, &(tsr_memory){.allocate = user_malloc, .release = user_free, .resize = user_realloc});
+    tsr_engine_set_make_room(make_room);
     tsr_backend_around_start(tsr_threads_lend, tsr_threads_return);
     if (tsr_config_get()->check)
         tsr_check_start();
     if (tsr_config_get()->mode == TSR_MODE_GPU)
         tsr_busy_add(TSR_BUSY_ARRAYS);
-    __atomic_store_n(&started, true, __ATOMIC_RELEASE);
+    tsr_door_set_started(true);
 }
 
 static bool switched_off(void)
@@ -162,10 +131,10 @@ GrB_Info tsr_state_init_with(GrB_Mode mode, void *(*user_malloc)(size_t), void *
 
 GrB_Info tsr_state_finalize(void)
 {
-    if (__atomic_load_n(&started, __ATOMIC_ACQUIRE)) {
+    if (tsr_door_started()) {
         tsr_defer_end();
         tsr_trace_settle();
-        __atomic_store_n(&started, false, __ATOMIC_RELEASE);
+        tsr_door_set_started(false);
         const unsigned busy = __atomic_exchange_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
         if (busy & TSR_BUSY_CHECK)
             tsr_check_stop();

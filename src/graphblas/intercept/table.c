@@ -23,7 +23,6 @@ typedef struct shard {
 static shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER}};
 
 uint32_t tsr_filter[TSR_FILTER_SIZE];
-unsigned tsr_busy_bits;
 
 void tsr_filter_add(const void *handle)
 {
@@ -140,4 +139,14 @@ size_t tsr_table_each(bool (*visit)(const void *handle, tsr_record *record))
         pthread_mutex_unlock(&s->mutex);
     }
     return count;
+}
+
+bool tsr_is_lost(const void *handle)
+{
+    if (!(tsr_busy() & TSR_BUSY_LOST))
+        return false;
+    tsr_record *record = tsr_table_get(handle, false);
+    const bool lost = record && tsr_record_is_lost(record);
+    tsr_record_unref(record);
+    return lost;
 }

@@ -2,7 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 
-#include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
 
 /* So few entries SuiteSparse has sorted before we could look at them. */
@@ -49,18 +48,18 @@ static slot *slot_for(const void *handle)
     return own ? own : oldest;
 }
 
-bool tsr_held_find(tsr_few_operand *operand)
+bool tsr_held_find(tsr_view *view, int64_t ends[2], const void *handle)
 {
     pthread_mutex_lock(&mutex);
-    const slot *s = slot_of(operand->handle);
+    const slot *s = slot_of(handle);
     if (s) {
-        operand->view = s->view;
-        operand->ends[0] = s->ends[0];
-        operand->ends[1] = s->ends[1];
+        *view = s->view;
+        ends[0] = s->ends[0];
+        ends[1] = s->ends[1];
     }
     pthread_mutex_unlock(&mutex);
-    if (s && !operand->view.p)
-        operand->view.p = operand->ends;
+    if (s && !view->p)
+        view->p = ends;
     return s;
 }
 
@@ -76,7 +75,7 @@ bool tsr_held_jumbled(const void *handle)
 }
 
 /* A vector's offsets are copied: SuiteSparse may hold others. */
-void tsr_held_keep(GrB_Matrix handle, const tsr_view *view)
+void tsr_held_keep(const void *handle, const tsr_view *view)
 {
     if (__atomic_load_n(&tsr_keeps_nothing, __ATOMIC_RELAXED))
         return;
