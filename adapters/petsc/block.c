@@ -205,3 +205,44 @@ PetscErrorCode tsr_petsc_multiply(tsr_petsc_block *block, PetscBool transposed, 
     PetscCall(PetscLogEventEnd(tsr_petsc_event_ids[TSR_PETSC_MULTIPLY], 0, 0, 0, 0));
     PetscFunctionReturn(0);
 }
+
+/* ---- kept with a matrix ---- */
+
+PetscErrorCode tsr_petsc_attached(Mat A, const char name[], size_t size, PetscErrorCode (*free_data)(void *), void **data)
+{
+    PetscContainer container;
+
+    PetscFunctionBegin;
+    PetscCall(PetscObjectQuery((PetscObject)A, name, (PetscObject *)&container));
+    if (!container) {
+        void *made;
+        PetscCall(PetscCalloc1(size, (char **)&made));
+        PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+        PetscCall(PetscContainerSetPointer(container, made));
+        PetscCall(PetscContainerSetUserDestroy(container, free_data));
+        PetscCall(PetscObjectCompose((PetscObject)A, name, (PetscObject)container));
+        PetscCall(PetscContainerDestroy(&container)); /* the matrix holds it now */
+        PetscCall(PetscObjectQuery((PetscObject)A, name, (PetscObject *)&container));
+    }
+    PetscCall(PetscContainerGetPointer(container, data));
+    PetscFunctionReturn(0);
+}
+
+static PetscErrorCode free_block(void *data)
+{
+    PetscFunctionBegin;
+    tsr_petsc_block_free(data);
+    PetscCall(PetscFree(data));
+    PetscFunctionReturn(0);
+}
+
+PetscErrorCode tsr_petsc_block_of(Mat A, tsr_petsc_block **block)
+{
+    void *data;
+
+    PetscFunctionBegin;
+    PetscCall(tsr_petsc_attached(A, "tessera_block", sizeof **block, free_block, &data));
+    *block = data;
+    PetscCall(tsr_petsc_block_update(*block, A, PETSC_FALSE));
+    PetscFunctionReturn(0);
+}

@@ -48,6 +48,12 @@ PetscErrorCode tsr_petsc_multiply(tsr_petsc_block *block, PetscBool transposed, 
 /* A dense operand of the scalar type of this PETSc. */
 tsr_dense tsr_petsc_dense(const PetscScalar *data, tsr_layout layout, PetscInt nrows, PetscInt ncols, PetscInt ld);
 
+/* Attaches *data, zeroed memory of `size` bytes made at the first call, to a matrix under a name. */
+PetscErrorCode tsr_petsc_attached(Mat A, const char name[], size_t size, PetscErrorCode (*free_data)(void *), void **data);
+
+/* The block kept with a sequential matrix; made at the first use, freed with the matrix. */
+PetscErrorCode tsr_petsc_block_of(Mat A, tsr_petsc_block **block);
+
 /* ---- products ---- */
 
 /* What MatProductSetFromOptions asks: A sparse, B dense; A dense, B sparse.  They take the product, or hand it on to PETSc. */
@@ -57,14 +63,8 @@ PetscErrorCode tsr_petsc_dense_sparse(Mat C);
 /* Under this name a sequential AIJ matrix keeps PETSc's function for dense x AIJ, whose place we took. */
 #define TSR_PETSC_KEPT_DENSE_SPARSE "tessera_petsc_dense_sparse_C"
 
-/* The block kept with a sequential matrix; made at the first use, freed with the matrix. */
-PetscErrorCode tsr_petsc_block_of(Mat A, tsr_petsc_block **block);
-
 /* C = A B and C = A' B of parallel matrices.  PETSc has checked their shapes. */
 PetscErrorCode tsr_petsc_parallel_product(Mat A, Mat B, Mat C, PetscBool transposed);
-
-/* Attaches *data, zeroed memory of `size` bytes made at the first call, to a matrix under a name. */
-PetscErrorCode tsr_petsc_attached(Mat A, const char name[], size_t size, PetscErrorCode (*free_data)(void *), void **data);
 
 /* ---- row order, parts ---- */
 

@@ -13,8 +13,6 @@
 #define MATMPIAIJTESSERA "mpiaijtessera"
 #define MATAIJTESSERA "aijtessera"
 
-tsr_petsc_options tsr_petsc_settings = {.min_columns = 8};
-
 static PetscErrorCode (*own_seqaij)(Mat), (*own_mpiaij)(Mat); /* PETSc's constructors */
 
 /* ---- functions of a matrix ---- */

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "petsc_plugin.h"
 
+tsr_petsc_options tsr_petsc_settings = {.min_columns = 8};
+
 PetscLogEvent tsr_petsc_event_ids[TSR_PETSC_EVENTS];
 
 PetscErrorCode tsr_petsc_events_register(void)

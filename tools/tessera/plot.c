@@ -228,3 +228,11 @@ int tsr_plot_end(tsr_plot *plot)
     }
     return code;
 }
+
+const char *tsr_tool_take_plot(const char *arg, const struct argp_state *state)
+{
+    if (!tsr_plot_name_ok(arg)) {
+        tsr_tool_wrong(state, "--plot=%s: the name must end in .svg or .png", arg);
+    }
+    return arg;
+}

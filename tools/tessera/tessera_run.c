@@ -179,29 +179,6 @@ static void list_options(start *s)
                                              "mpirun", 1};
 }
 
-/* A file of this folder is no command, and a script is none without its interpreter. */
-const char *tsr_tool_hint(const char *program)
-{
-    static char hint[PATH_MAX + 32];
-    struct stat file;
-    const char *const dot = strrchr(program, '.');
-    if (stat(program, &file) != 0 || !S_ISREG(file.st_mode))
-        return "";
-    if (dot && strcmp(dot, ".py") == 0)
-        snprintf(hint, sizeof hint, "; try: python3 %s", program);
-    else if (!strchr(program, '/') && access(program, X_OK) == 0)
-        snprintf(hint, sizeof hint, "; try: ./%s", program);
-    return hint;
-}
-
-int tsr_tool_become(char **program)
-{
-    execvp(program[0], program);
-    int why = errno;
-    return tsr_tool_fail(why == ENOENT ? TSR_EXIT_NOT_FOUND : TSR_EXIT_NOT_EXECUTABLE, "cannot run %s: %s%s", program[0],
-                         strerror(why), tsr_tool_hint(program[0]));
-}
-
 /* The values in force, as the library will see them. */
 static bool is_default(const char *name)
 {
