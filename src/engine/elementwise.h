@@ -46,6 +46,15 @@ tsr_settlement tsr_settle_update(tsr_call *call, tsr_status *status);
 
 /* ---- elementwise_iso.c ---- */
 
+typedef struct tsr_listed {
+    bool lists;    /* sparse or hypersparse */
+    int64_t nvals;
+} tsr_listed;
+
+/* T = x .* y: does SuiteSparse mask it as it computes it?  Not a list by a dense operand under a dense mask, nor two lists under one that is
+ * not far shorter. */
+bool tsr_elementwise_masks_both(tsr_listed x, tsr_listed y, tsr_listed m, bool complement);
+
 /* Is the result iso, as it would be with SuiteSparse?  Then *one is its value in C's type.  C is as before the call. */
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e);
 /* Of C<M, replace> = T into a full C: SuiteSparse clears C first unless it may become a bitmap. */

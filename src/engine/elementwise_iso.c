@@ -150,10 +150,26 @@ static bool fits(const tsr_elementwise *e, const constant *c, uint64_t t)
                               tsr_elementwise_one(&accum, e->type, c->type, c->value, e->type, t) == t);
 }
 
-/* Is T masked as it is computed, so that it is all of C? */
+bool tsr_elementwise_masks_both(tsr_listed x, tsr_listed y, tsr_listed m, bool complement)
+{
+    if (x.lists && y.lists)
+        return !m.lists || (!complement && 8 * m.nvals < x.nvals + y.nvals);
+    return !(x.lists || y.lists) || (m.lists && !complement);
+}
+
+static tsr_listed listed(const tsr_elementwise *e, const tsr_object *object)
+{
+    return (tsr_listed){tsr_held_in_lists(e->door, object->handle), object->view.nvals};
+}
+
+/* Is T masked as it is computed, so that it is all of C?  Not where it is computed turned. */
 static bool masks_t(const tsr_elementwise *e)
 {
-    return e->masks_t || (e->x.given && e->y.given);
+    if (!e->x.given || !e->y.given)
+        return e->masks_t;
+    if (tsr_is_turned(e, &e->x) && tsr_is_turned(e, &e->y))
+        return false;
+    return e->step.unite || tsr_elementwise_masks_both(listed(e, &e->x), listed(e, &e->y), listed(e, &e->m), e->mod.mask_comp);
 }
 
 static bool stays_iso(const tsr_elementwise *e, const tsr_object *old, uint64_t t)

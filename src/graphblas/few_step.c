@@ -202,11 +202,22 @@ static bool sets_all(const few_call *h)
     return h->c->given.M == h->c->given.C && !h->c->given.A && !h->c->given.B && step->mask_structural && !step->mask_complement && !step->accumulates;
 }
 
+static tsr_listed listed(const tsr_few_operand *o)
+{
+    return (tsr_listed){o->sparsity == GxB_SPARSE, o->view.nvals};
+}
+
+static bool masks_t(const few_call *h)
+{
+    return h->x.handle && h->y.handle &&
+           (h->s.step.unite || tsr_elementwise_masks_both(listed(&h->x), listed(&h->y), listed(&h->m), h->s.step.mask_complement));
+}
+
 /* C<M, replace> = T: SuiteSparse assigns T to what is a bitmap, or becomes one, and clears that last. */
 static bool is_cleared_late(const few_call *h)
 {
-    const bool dense = h->old.sparsity & (GxB_BITMAP | GxB_FULL), masks_t = h->x.handle && h->y.handle;
-    return dense && h->m.handle && !h->s.step.accumulates && h->s.step.replace && !masks_t && !tsr_elementwise_clears_full(h->c);
+    const bool dense = h->old.sparsity & (GxB_BITMAP | GxB_FULL);
+    return dense && h->m.handle && !h->s.step.accumulates && h->s.step.replace && !masks_t(h) && !tsr_elementwise_clears_full(h->c);
 }
 
 /* Has C no entry, or T's one value? */

@@ -130,24 +130,49 @@ static void few(void)
     CHECK(GrB_Matrix_free(&c));
 }
 
-static void limit_addresses(size_t more)
+/* Two thousand alive together. */
+static void many_matrices(void)
 {
-    const rlim_t bytes = (rlim_t)(read_mib("/proc/self/status", "VmSize:") * (double)MIB) + more;
+    GrB_Matrix a = sparse(2000, 12000);
+    come_and_go(a, NULL, 2000);
+    printf("rss %.0f\n", read_mib("/proc/self/status", "VmRSS:"));
+    CHECK(GrB_Matrix_free(&a));
+}
+
+static void limit_addresses(size_t bytes)
+{
     const struct rlimit limit = {bytes, bytes};
     if (setrlimit(RLIMIT_AS, &limit) != 0)
         exit(1);
+}
+
+static void want(size_t bytes)
+{
+    void *own = malloc(bytes);
+    printf("own %d\n", own != NULL);
+    free(own);
 }
 
 /* Of 800 MiB GraphBLAS has 500, frees them, and the program wants as many. */
 static void limited(void)
 {
     GrB_Matrix a = sparse(100000, 200000), b = dense(100000, 64);
-    limit_addresses(800 * MIB);
+    limit_addresses((size_t)read_mib("/proc/self/status", "VmSize:") * MIB + 800 * MIB);
     for (int round = 0; round < 3; round++)
         come_and_go(a, b, 10);
-    void *own = malloc(600 * MIB);
-    printf("own %d\n", own != NULL);
-    free(own);
+    want(600 * MIB);
+    CHECK(GrB_Matrix_free(&a));
+    CHECK(GrB_Matrix_free(&b));
+}
+
+/* `ulimit -v 3600000`: 2 GB of matrices are freed, and the program wants 2 GB. */
+static void limited_whole(void)
+{
+    limit_addresses((size_t)3600000 << 10);
+    GrB_Matrix a = sparse(100000, 200000), b = dense(100000, 64);
+    come_and_go(a, b, 40);
+    come_and_go(b, NULL, 40);
+    want((size_t)2000000000);
     CHECK(GrB_Matrix_free(&a));
     CHECK(GrB_Matrix_free(&b));
 }
@@ -215,6 +240,7 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } cases[] = {{"no_products", no_products}, {"many_results", many_results}, {"limited", limited}, {"loop", loop},
+                 {"limited_whole", limited_whole}, {"many_matrices", many_matrices},
                  {"short_lives", short_lives}, {"used_again", used_again}, {"few", few}};
     CHECK(GrB_init(GrB_NONBLOCKING));
     CHECK(GxB_Global_Option_set_INT32(GxB_GLOBAL_NTHREADS, 1));

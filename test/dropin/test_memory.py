@@ -46,7 +46,7 @@ class Memory(unittest.TestCase):
                 self.assertEqual(number("few", "sum", **preloaded), number("few", "sum"))
 
     def test_what_is_freed_goes_back(self):
-        for case in ("no_products", "many_results"):
+        for case in ("no_products", "many_results", "many_matrices"):
             plain = number(case, "rss")
             for settings in THROUGH:
                 self.assertLess(number(case, "rss", **settings), plain * 1.1 + 16, case)
@@ -54,6 +54,11 @@ class Memory(unittest.TestCase):
     def test_limited_addresses(self):
         for settings in THROUGH:
             self.assertEqual(number("limited", "own", **settings), 1)
+
+    @unittest.skipIf(os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") < 3 << 30, "less than 3 GB of memory are free")
+    def test_limited_addresses_at_full_size(self):
+        for settings in [{}] + THROUGH:
+            self.assertEqual(number("limited_whole", "own", **settings), 1, settings)
 
     def test_results_are_recycled(self):
         plain = number("loop", "faults")
