@@ -103,12 +103,22 @@ static bool masked_stays_iso(const tsr_call *call)
     return c.nvals == 0 || (c.iso && memcmp(c.x, &call->one, tsr_type_size(p->semiring.type)) == 0);
 }
 
+/* Does a loop keep C there, as searches do, or would something have to be downloaded?  Masked products of sparse matrices start here. */
+static bool is_there(const tsr_call *call)
+{
+    const tsr_arguments *given = &call->given;
+    const void *const handles[] = {given->C, given->M, given->A, given->B};
+    bool absent = false;
+    for (int k = 0; k < 4; k++) absent |= handles[k] && call->door->is_absent(handles[k]);
+    return call->in_place && (absent || !(given->accum || tsr_is_masked(call->product.op)));
+}
+
 /* What C<M> accum= T leaves of one value, T's or C's, depends on how many entries SuiteSparse's T has, and how it is held. */
 static bool one_value_is_merged(const tsr_call *call)
 {
     const tsr_modifiers *mod = &call->mod;
     bool iso = call->one_value;
-    if (call->in_place || !call->through_t)
+    if (!call->through_t || is_there(call))
         return false;
     if (!iso && (call->given.accum || !mod->replace) && !(call->given.accum && tsr_match_sparsity(call->given.C) == GxB_FULL))
         tsr_real.GxB_Matrix_iso(&iso, call->given.C);

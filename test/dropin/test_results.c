@@ -22,7 +22,7 @@ typedef GrB_Info add_function(GrB_Matrix, const GrB_Matrix, const GrB_BinaryOp, 
                               const GrB_Descriptor);
 
 static mxm_function *real_mxm;
-static add_function *real_add;
+static add_function *real_add, *real_mult;
 
 static void ok(GrB_Info info)
 {
@@ -34,8 +34,10 @@ static int start(void **state)
     void *library = dlopen(REAL_GRAPHBLAS, RTLD_NOW | RTLD_NOLOAD);
     void *mxm = library ? dlsym(library, "GrB_mxm") : NULL, *add = library ? dlsym(library, "GrB_Matrix_eWiseAdd_BinaryOp") : NULL;
     memcpy(&real_mxm, &mxm, sizeof mxm);
+    void *mult = library ? dlsym(library, "GrB_Matrix_eWiseMult_BinaryOp") : NULL;
     memcpy(&real_add, &add, sizeof add);
-    return mxm && add ? start_session(state) : 1;
+    memcpy(&real_mult, &mult, sizeof mult);
+    return mxm && add && mult ? start_session(state) : 1;
 }
 
 static void set_option(GrB_Matrix A, GxB_Option_Field field, int value)
@@ -427,6 +429,58 @@ static void test_one_value_replaces_another(void **state)
     for (int k = 0; k < 8; k++) check_replaced(formats[k & 1], formats[k >> 1 & 1], formats[k >> 2]);
 }
 
+/* All places, those that another shares a third with, or each step-th; held full, as a bitmap or sparse. */
+static GrB_Matrix one_value_held(int form, GrB_Index step, bool iso)
+{
+    static const int controls[] = {GxB_BITMAP | GxB_FULL, GxB_BITMAP, GxB_SPARSE};
+    GrB_Index i[SIDE * SIDE], j[SIDE * SIDE], n = 0;
+    double x[SIDE * SIDE];
+    for (GrB_Index k = 0; k < SIDE * SIDE; k++) {
+        if (form > 0 && (step > 3 ? k % step != 0 : k % 3 == step)) continue;
+        i[n] = k / SIDE;
+        j[n] = k % SIDE;
+        x[n++] = iso ? 2 : 1 + (double)(k % 5);
+    }
+    GrB_Matrix A = new_matrix(SIDE, SIDE, GxB_BY_ROW);
+    set_option(A, GxB_SPARSITY_CONTROL, controls[form]);
+    ok(GrB_Matrix_build_FP64(A, i, j, x, n, GrB_PLUS_FP64));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    assert_int_equal(is_iso(A), iso);
+    return A;
+}
+
+/* C<M, replace> = A .* B where C has other values: iso where SuiteSparse masks the result as it computes that. */
+static void check_masked_mult(const GrB_Matrix *A, const GrB_Matrix *B, int c_form, GrB_Matrix M, GrB_Descriptor desc)
+{
+    GrB_Index n = 0;
+    GrB_Matrix C = one_value_held(c_form, 1, false), R = one_value_held(c_form, 1, false);
+    ok(GrB_Matrix_eWiseMult_BinaryOp(C, M, NULL, GrB_TIMES_FP64, *A, *B, desc));
+    ok(real_mult(R, M, NULL, GrB_TIMES_FP64, *A, *B, desc));
+    assert_same_entries(C, R);
+    ok(GrB_Matrix_nvals(&n, R));
+    if (n > 0)
+        assert_int_equal(is_iso(C), is_iso(R));
+    ok(GrB_Matrix_free(&C));
+    ok(GrB_Matrix_free(&R));
+}
+
+static void test_masked_mult_is_iso(void **state)
+{
+    enum { FORMS = 3, FEW = 13 };
+    const GrB_Descriptor descriptors[] = {GrB_DESC_RS, GrB_DESC_RST0, GrB_DESC_RST0T1, GrB_DESC_RSC, GrB_DESC_RSCT0T1};
+    (void)state;
+    if (GxB_IMPLEMENTATION_MAJOR > 7)
+        skip(); /* the rules are those of 7.4.0 */
+    for (int k = 0; k < FORMS * FORMS * FORMS * FORMS * 2; k++) {
+        GrB_Matrix A = one_value_held(k % FORMS, 0, true), B = one_value_held(k / 3 % FORMS, 2, true);
+        GrB_Matrix M = one_value_held(k / 9 % FORMS, k & 1 ? FEW : 1, false);
+        for (int d = 0; d < 5; d++) check_masked_mult(&A, &B, k / 27 % FORMS, M, descriptors[d]);
+        ok(GrB_Matrix_free(&A));
+        ok(GrB_Matrix_free(&B));
+        ok(GrB_Matrix_free(&M));
+    }
+}
+
 /* A list of the one place of a matrix is diagonal to SuiteSparse, which then scales: a sum of one is iso. */
 static void test_one_place_is_diagonal(void **state)
 {
@@ -454,6 +508,7 @@ int main(void)
         cmocka_unit_test(test_no_empty_vectors_when_sampled),
         cmocka_unit_test(test_settings_of_c_stay),
         cmocka_unit_test(test_one_value_replaces_another),
+        cmocka_unit_test(test_masked_mult_is_iso),
         cmocka_unit_test(test_one_place_is_diagonal),
         cmocka_unit_test(test_only_the_calls_of_the_program_burble),
     };
