@@ -321,6 +321,25 @@ static void decide_search(const tsr_call *call, const tsr_features *f, tsr_decis
     explain(d, "predicted %.3g ms, SuiteSparse measured", d->observed_ms);
 }
 
+/* The least place in a row of A that a full vector has is A's first one: SuiteSparse looks at no other, and so nobody brings A to the device
+ * for that. */
+static bool ends_at_once(const tsr_call *call, const tsr_features *f)
+{
+    const tsr_product *p = &call->product;
+    if (!call->positions || p->semiring.add != TSR_ADD_MIN || p->a.by_col || p->b.format != TSR_FULL || tsr_work_of(f) < TSR_OBSERVED_LEAST)
+        return false;
+    const tsr_backend *gpu = tsr_backend_gpu();
+    return !gpu || !tsr_operands_kept(call, gpu);
+}
+
+/* Is it left to SuiteSparse unless times that were measured say otherwise? */
+static bool searches(const tsr_call *call, const tsr_features *f)
+{
+    if (!tsr_is_search(call) || tsr_config_forces_cpu())
+        return false;
+    return tsr_config_get()->mode != TSR_MODE_GPU || ends_at_once(call, f);
+}
+
 static void start_for(double gain)
 {
     if (!tsr_backend_gpu_asked())
@@ -457,7 +476,7 @@ static void decide(const tsr_call *call, tsr_decision *d)
     if (!allowed(call, d))
         return;
     wanted_reps(call, d);
-    if (tsr_is_search(call) && tsr_config_get()->mode != TSR_MODE_GPU && !tsr_config_forces_cpu()) {
+    if (searches(call, &f)) {
         decide_search(call, &f, d);
         return;
     }
