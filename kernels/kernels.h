@@ -7,6 +7,7 @@
 
 #include "kernels/elements.h"
 #include "tessera/backend.h"
+#include "tessera/device.h"
 
 /* Semantics shared by all kernels, equal to SuiteSparse:GraphBLAS 7.4:
  *  - integers wrap modulo 2^bits in the type of the semiring; bool results are 0 or 1.
@@ -66,6 +67,14 @@ bool tsr_cpu_sums(const tsr_sums *sums, void *result, int nthreads);
 /* Softmax of every row of values held by row, FP32 or FP64, as tsr_cuda_softmax_rows: y = exp(x - m) / sum of exp(x - m), m the row's
  * largest value; sums in FP64.  Row r has x and y [p[r], p[r+1]); y may be x. */
 void tsr_cpu_softmax_rows(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
+
+/* Attention (tessera/attention.h) of host arrays over the pattern s, sparse by row: one pass over a row's entries, sums and weights FP32.
+ * TSR_OUT_OF_MEMORY: nothing usable was written.  tsr_ref_attention computes in FP64 and rounds once. */
+tsr_status tsr_cpu_attention(const tsr_view *s, const tsr_attention_operands *operands, int nthreads);
+tsr_status tsr_ref_attention(const tsr_view *s, const tsr_attention_operands *operands);
+/* columns: the pattern of the transpose of s, by row. */
+tsr_status tsr_cpu_attention_backward(const tsr_view *s, const tsr_view *columns, const tsr_attention_operands *operands, int nthreads);
+tsr_status tsr_ref_attention_backward(const tsr_view *s, const tsr_attention_operands *operands);
 
 /* Which instruction set the kernels use: the best the CPU has, or less when limited (tests, TESSERA_CPU_ISA). */
 typedef enum tsr_isa { TSR_ISA_BASELINE, TSR_ISA_AVX2, TSR_ISA_AVX512 } tsr_isa;

@@ -31,6 +31,7 @@ const tsr_backend *tsr_backend_cpu(void)
     static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .sums = tsr_cpu_sums, .push = tsr_cpu_push,
                                           .pull = tsr_cpu_pull, .few_step = tsr_cpu_few_step, .few_merge = tsr_cpu_few_merge,
                                           .few_scatter = tsr_cpu_few_scatter, .softmax_rows = tsr_cpu_softmax_rows,
+                                          .attention = tsr_cpu_attention, .attention_backward = tsr_cpu_attention_backward,
                                           .selection = &selection};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cpu", .supports = supports,
                                         .execute = tsr_cpu_execute, .kernel_name = kernel_name, .host = &host, .joins = joins};

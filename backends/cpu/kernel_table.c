@@ -88,6 +88,7 @@ static const tsr_kernel_row others[] = {
     {"elementwise", "step", "step", "any type and operator; full and bitmap", true},
     {"elementwise", "entries", "entries", "any type and operator; entries of sparse matrices of one pattern", true},
     {"elementwise", "softmax", "softmax", "FP32 and FP64; rows of a sparse matrix", true},
+    {"attention", "attention", "attention", "FP32, FP16 and BF16; pattern by row", true},
     {"reduce", "reduce", "reduce", "any type and monoid; rows and columns of full and bitmap", true},
     {"select", "select", "select", "any type; by value, index or position", true},
     {"extract", "extract", "extract", "any type; sparse rows and columns by ranges and lists", true},

@@ -207,6 +207,7 @@ struct tsr_few;
 struct tsr_few_step;
 struct tsr_selection_kernels;
 struct tsr_backend_device;
+struct tsr_attention_operands;
 
 /* What the CPU backend does with arrays of the host beside products (kernels/kernels.h); none of it fails. */
 typedef struct tsr_backend_host {
@@ -219,6 +220,8 @@ typedef struct tsr_backend_host {
     tsr_status (*few_merge)(const struct tsr_few_step *step, struct tsr_few *t, struct tsr_few *c);
     bool (*few_scatter)(const struct tsr_few_step *step, const struct tsr_few *t, int8_t *b, void *x, int64_t *more);
     void (*softmax_rows)(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
+    tsr_status (*attention)(const tsr_view *s, const struct tsr_attention_operands *operands, int nthreads);
+    tsr_status (*attention_backward)(const tsr_view *s, const tsr_view *columns, const struct tsr_attention_operands *operands, int nthreads);
     const struct tsr_selection_kernels *selection; /* kernels/selection.h */
 } tsr_backend_host;
 

@@ -4,6 +4,7 @@
 #ifndef TESSERA_DEVICE_H
 #define TESSERA_DEVICE_H
 
+#include "tessera/attention.h"
 #include "tessera/backend.h"
 
 #ifdef __cplusplus
@@ -39,6 +40,16 @@ typedef struct tsr_device_copy {
     void *stream;
 } tsr_device_copy;
 
+/* Attention (tessera/attention.h) over a pattern by row.  lse: rows x heads; NULL: not wanted.
+ * Backward: o and lse are read, and so is grad_o; grad_q, grad_k and grad_v are written where their data is not NULL. */
+typedef struct tsr_attention_operands {
+    tsr_heads q, k, v, o;
+    float *lse;
+    double scale;
+    void *stream;
+    tsr_heads grad_o, grad_q, grad_k, grad_v;
+} tsr_attention_operands;
+
 /* Any thread may call any function at any time.  Status as for tsr_backend.execute. */
 typedef struct tsr_backend_device {
     /* All that runs of a product that is supported need, kept until drop: A, which needs a_slot, in the form that is best for expected_calls
@@ -54,6 +65,11 @@ typedef struct tsr_backend_device {
     bool (*owns)(const void *p); /* is it memory of the device, as the driver knows it? */
     tsr_status (*allocate)(void **p, size_t bytes); /* NULL on failure */
     void (*release)(void *p);
+    /* Attention over the pattern s, which may be kept in *slot: as prepare, run and drop.  like: operands without data.  backward: wanted, too. */
+    tsr_status (*attention_prepare)(const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward, void **prepared);
+    tsr_status (*attention_run)(const void *prepared, const tsr_attention_operands *operands);
+    tsr_status (*attention_backward)(const void *prepared, const tsr_attention_operands *operands);
+    void (*attention_drop)(void *prepared);
 } tsr_backend_device;
 
 #ifdef __cplusplus

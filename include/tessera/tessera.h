@@ -89,6 +89,11 @@ typedef enum tsr_type {
 } tsr_type;
 #define TSR_TYPE_COUNT 11
 
+/* Types in which numbers may be stored where a function says so (tessera/attention.h); nothing is computed in them.  IEEE 754 binary16, and
+ * the upper half of an FP32 number. */
+#define TSR_FP16 ((tsr_type)11)
+#define TSR_BF16 ((tsr_type)12)
+
 /* Additive monoids. On TSR_BOOL only TSR_LOR and TSR_ANY exist. */
 typedef enum tsr_add { TSR_ADD_PLUS, TSR_ADD_MIN, TSR_ADD_MAX, TSR_ADD_ANY, TSR_ADD_LOR } tsr_add;
 #define TSR_ADD_COUNT 5

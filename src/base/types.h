@@ -20,7 +20,7 @@ static inline int64_t tsr_view_start(const tsr_view *v, int64_t k)
 /* Bytes of one value. */
 static inline size_t tsr_type_size(tsr_type type)
 {
-    static const uint8_t sizes[TSR_TYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+    static const uint8_t sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2};
     return sizes[type];
 }
 

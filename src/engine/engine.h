@@ -127,6 +127,9 @@ tsr_status tsr_engine_execute_surely(const tsr_call *call, const tsr_decision *d
 /* Softmax of every row of x, values of FP32 or FP64 held by row: row r has x[p[r]..p[r+1]). */
 void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
 
+/* Attention of host arrays over the pattern s, by row (tessera/attention.h); columns: the pattern of its transpose, by row: gradients. */
+tsr_status tsr_engine_attention(const tsr_view *s, const tsr_view *columns, const tsr_attention_operands *operands, int nthreads);
+
 /* x[0..n) = c + x: the end of C += A*B where C and the product are full. */
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
 

@@ -103,6 +103,12 @@ void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type 
     tsr_backend_cpu()->host->softmax_rows(x, x, p, nrows, type, nthreads);
 }
 
+tsr_status tsr_engine_attention(const tsr_view *s, const tsr_view *columns, const tsr_attention_operands *operands, int nthreads)
+{
+    const tsr_backend_host *host = tsr_backend_cpu()->host;
+    return columns ? host->attention_backward(s, columns, operands, nthreads) : host->attention(s, operands, nthreads);
+}
+
 tsr_status tsr_engine_execute_surely(const tsr_call *call, const tsr_decision *d, tsr_result *result)
 {
     tsr_status status = tsr_engine_execute(call, d, result);

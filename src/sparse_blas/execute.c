@@ -74,53 +74,16 @@ static tsr_status check_call(const tsr_plan *plan, const tsr_sparse *a, const ts
 
 /* ---- overlaps ---- */
 
-/* `count` pieces of `length` bytes, each `period` after the one before. */
-typedef struct span {
-    uintptr_t begin;
-    size_t length, period;
-    int64_t count;
-} span;
-
-static span of_dense(const tsr_dense *d)
+static tsr_span of_dense(const tsr_dense *d)
 {
     const bool by_col = d->layout == TSR_COL_MAJOR;
     const size_t size = tsr_type_size(d->type);
-    return (span){(uintptr_t)d->data, (size_t)(by_col ? d->nrows : d->ncols) * size, (size_t)d->ld * size, by_col ? d->ncols : d->nrows};
+    return (tsr_span){(uintptr_t)d->data, (size_t)(by_col ? d->nrows : d->ncols) * size, (size_t)d->ld * size, by_col ? d->ncols : d->nrows};
 }
 
-static span of_array(const void *data, int64_t n, size_t size)
+static bool overlaps_matrix(tsr_span written, const tsr_view *a)
 {
-    return (span){(uintptr_t)data, (size_t)n * size, (size_t)n * size, 1};
-}
-
-static uintptr_t end_of(const span *s)
-{
-    return s->begin + (size_t)(s->count - 1) * s->period + s->length;
-}
-
-/* Blocks of one larger matrix may lie between each other's rows. */
-static bool overlap(span a, span b)
-{
-    if (!a.count || !b.count || !a.length || !b.length || a.begin >= end_of(&b) || b.begin >= end_of(&a)) {
-        return false;
-    }
-    const size_t period = a.count > 1 ? a.period : b.period;
-    if (b.count > 1 && b.period != period) {
-        return true;
-    }
-    const size_t after = b.begin >= a.begin ? (b.begin - a.begin) % period : period - 1 - (a.begin - b.begin - 1) % period;
-    return after < a.length || after + b.length > period;
-}
-
-/* The arrays of `a` are those that the caller gave, or copies that nobody else has. */
-static bool overlaps_pattern(span written, const tsr_view *a)
-{
-    return overlap(written, of_array(a->p, a->nvec + 1, sizeof *a->p)) || overlap(written, of_array(a->i, a->nvals, a->index_size));
-}
-
-static bool overlaps_matrix(span written, const tsr_view *a)
-{
-    return overlaps_pattern(written, a) || (!a->iso && overlap(written, of_array(a->x, a->nvals, tsr_type_size(a->type))));
+    return tsr_native_overlaps_pattern(written, a) || (!a->iso && tsr_native_overlap(written, tsr_native_span(a->x, a->nvals, tsr_type_size(a->type))));
 }
 
 /* ---- memory of one call ---- */
@@ -240,7 +203,7 @@ tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const 
     if (status != TSR_OK || c->nrows == 0 || c->ncols == 0) {
         return status;
     }
-    if (overlap(of_dense(c), of_dense(b)) || overlaps_matrix(of_dense(c), &a->view)) {
+    if (tsr_native_overlap(of_dense(c), of_dense(b)) || overlaps_matrix(of_dense(c), &a->view)) {
         return tsr_native_fail(TSR_INVALID_VALUE, "c->data = %p overlaps b or an array of a", c->data);
     }
     status = check_pointers(false, b, c);
@@ -321,11 +284,11 @@ tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense
     if (status != TSR_OK || s->view.nvals == 0) {
         return status;
     }
-    const span written = of_array(values, s->view.nvals, tsr_type_size(plan->call.product.semiring.type));
+    const tsr_span written = tsr_native_span(values, s->view.nvals, tsr_type_size(plan->call.product.semiring.type));
     if (!values) {
         return tsr_native_null("values");
     }
-    if (overlap(written, of_dense(x)) || overlap(written, of_dense(y)) || overlaps_pattern(written, &s->view)) {
+    if (tsr_native_overlap(written, of_dense(x)) || tsr_native_overlap(written, of_dense(y)) || tsr_native_overlaps_pattern(written, &s->view)) {
         return tsr_native_fail(TSR_INVALID_VALUE, "values = %p overlaps x, y or the pattern of s", values);
     }
     status = check_pointers(true, x, y);

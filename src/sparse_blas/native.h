@@ -48,6 +48,21 @@ tsr_status tsr_native_null(const char *name); /* TSR_INVALID_VALUE: the argument
 tsr_status tsr_native_no_memory(void);        /* TSR_OUT_OF_MEMORY */
 tsr_status tsr_native_check_range(const char *name, int64_t value, int64_t least, int64_t most);
 
+/* ---- overlaps (overlap.c) ---- */
+
+/* `count` pieces of `length` bytes, each `period` after the one before. */
+typedef struct tsr_span {
+    uintptr_t begin;
+    size_t length, period;
+    int64_t count;
+} tsr_span;
+
+bool tsr_native_overlap(tsr_span a, tsr_span b);
+tsr_span tsr_native_span(const void *data, int64_t n, size_t size); /* one array */
+
+/* The arrays of `a` are those that the caller gave, or copies that nobody else has. */
+bool tsr_native_overlaps_pattern(tsr_span written, const tsr_view *a);
+
 /* ---- device memory (on_device.c) ---- */
 
 /* Whose device memory it is; NULL: nobody's, which tsr_last_error says (TSR_NOT_SUPPORTED). */

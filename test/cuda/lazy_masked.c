@@ -224,3 +224,36 @@ void tsr_cuda_free_masked_plan(tsr_cuda_masked_plan *plan, void *stream)
     tsr_cuda_free(plan->memory, stream);
     *plan = (tsr_cuda_masked_plan){0};
 }
+
+/* Attention is for arrays in device memory, which nobody asks this device for. */
+tsr_status tsr_cuda_attention_most(int64_t *most, const tsr_cuda_csr *s, const tsr_attention_operands *like)
+{
+    (void)most, (void)s, (void)like;
+    return TSR_DECLINED;
+}
+
+size_t tsr_cuda_attention_bytes(const tsr_cuda_attention_cut *cut, const tsr_attention_operands *like)
+{
+    (void)cut, (void)like;
+    return 0;
+}
+
+tsr_status tsr_cuda_attention(const tsr_cuda_csr *s, const tsr_cuda_attention_cut *cut, const tsr_attention_operands *operands, void *partial, int variant)
+{
+    (void)s, (void)cut, (void)operands, (void)partial, (void)variant;
+    return TSR_DECLINED;
+}
+
+size_t tsr_cuda_attention_backward_bytes(const tsr_cuda_csr *s, const tsr_cuda_attention_cut *cut, const tsr_cuda_attention_cut *columns_cut,
+                                         const tsr_attention_operands *operands)
+{
+    (void)s, (void)cut, (void)columns_cut, (void)operands;
+    return 0;
+}
+
+tsr_status tsr_cuda_attention_backward(const tsr_cuda_csr *s, const tsr_cuda_attention_cut *cut, const tsr_cuda_csr *columns,
+                                       const tsr_cuda_attention_cut *columns_cut, const tsr_attention_operands *operands, void *partial)
+{
+    (void)s, (void)cut, (void)columns, (void)columns_cut, (void)operands, (void)partial;
+    return TSR_DECLINED;
+}

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 
 import declarations  # noqa: E402
 
-PUBLIC_HEADERS = [os.path.join(ROOT, 'include', 'tessera', name) for name in ('tessera.h', 'spgemm.h')]
+PUBLIC_HEADERS = [os.path.join(ROOT, 'include', 'tessera', name) for name in ('tessera.h', 'attention.h', 'spgemm.h')]
 MARK, REPORTS = 'tsr_door_library', 'tsr_check_reports'
 
 

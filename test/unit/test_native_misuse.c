@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "test/threads.h"
+#include "tessera/attention.h"
 #include "tessera/spgemm.h"
 
 enum { CALLS = 400, N = 3 };
@@ -195,6 +196,36 @@ static void misuse_sparse_product(void)
     tsr_sparse_destroy(a);
 }
 
+static tsr_heads any_heads(float *data)
+{
+    return (tsr_heads){.data = rarely() ? NULL : data, .type = (tsr_type)any_enumerator(TSR_FP32, 13), .rows = any_size(N), .heads = any_size(1),
+                       .width = any_size(N), .ld = rarely() ? (int64_t)below(3) - 1 : any_size(N), .head_stride = any_size(0),
+                       .memory = (tsr_memory_space)any_enumerator(TSR_MEMORY_HOST, 2)};
+}
+
+static void misuse_attention(void)
+{
+    static float q[N * N + 4], o[N * N + 4], gradient[N * N + 4], lse[N];
+    tsr_sparse *a = right_matrix();
+    tsr_attention_plan *plan = NULL, *right;
+    const tsr_heads good = {.data = q, .type = TSR_FP32, .rows = N, .heads = 1, .width = N, .ld = N};
+    const tsr_heads first = any_heads(q), second = any_heads(b), third = any_heads(c), out = any_heads(rarely() ? q : o);
+    const tsr_heads slope = any_heads(gradient);
+    if (judge(tsr_attention_plan_create(rarely() ? NULL : &plan, rarely() ? NULL : a, rarely() ? NULL : &first, &second, &third,
+                                        rarely() ? NULL : &out, any_flags((unsigned)below(2))))) {
+        assert_true(strlen(tsr_attention_plan_explain(plan)) > 0);
+        tsr_attention_plan_destroy(plan);
+    }
+    assert_int_equal(tsr_attention_plan_create(&right, a, &good, &good, &good, &good, TSR_ATTENTION_BACKWARD), TSR_OK);
+    const tsr_attention_plan *given = rarely() ? NULL : right;
+    judge(tsr_attention_execute(given, rarely() ? NAN : 1, rarely() ? NULL : &first, &second, &third, rarely() ? NULL : &out, rarely() ? o : lse,
+                                rarely() ? b : NULL));
+    judge(tsr_attention_backward(given, 1, &first, &second, &third, rarely() ? NULL : &out, rarely() ? NULL : lse, rarely() ? NULL : &first,
+                                 rarely() ? &second : &slope, NULL, NULL, NULL));
+    tsr_attention_plan_destroy(right);
+    tsr_sparse_destroy(a);
+}
+
 static void misuse_settings(void)
 {
     static const char *const names[] = {"mode", "min_work", "nonsense", "", "device", "check_pointers"};
@@ -207,6 +238,8 @@ static void misuse_settings(void)
     assert_int_equal(tsr_plan_workspace_bytes(NULL), 0);
     assert_false(tsr_plan_is_asynchronous(NULL));
     tsr_plan_destroy(NULL);
+    tsr_attention_plan_destroy(NULL);
+    assert_false(tsr_attention_plan_is_asynchronous(NULL));
     tsr_sparse_destroy(NULL);
 }
 
@@ -228,6 +261,7 @@ static void test_matrix(void **state) { (void)state; often(misuse_matrix, 6); }
 static void test_plan(void **state) { (void)state; often(misuse_plan, 24); }
 static void test_execute(void **state) { (void)state; often(misuse_execute, 10); }
 static void test_sparse_product(void **state) { (void)state; often(misuse_sparse_product, 12); }
+static void test_attention(void **state) { (void)state; often(misuse_attention, 60); }
 static void test_settings(void **state) { (void)state; often(misuse_settings, 6); }
 
 /* ---- sentences ---- */
@@ -319,7 +353,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_create), cmocka_unit_test(test_matrix), cmocka_unit_test(test_plan), cmocka_unit_test(test_execute),
-        cmocka_unit_test(test_settings), cmocka_unit_test(test_sparse_product), cmocka_unit_test(test_sentences_name_argument_and_value),
+        cmocka_unit_test(test_settings), cmocka_unit_test(test_sparse_product), cmocka_unit_test(test_attention), cmocka_unit_test(test_sentences_name_argument_and_value),
         cmocka_unit_test(test_errors_belong_to_threads), cmocka_unit_test(test_log), cmocka_unit_test(test_threads_change_nothing),
     };
     seed = argc > 1 ? strtoull(argv[1], NULL, 10) : seed;

@@ -75,10 +75,11 @@ example() { # NAME COMMAND…
     local name=$1
     shift
     # shellcheck disable=SC2086
-    "$@" -Wall -Wextra -Werror "$examples/$name" -o "$where/example" $core_flags || fail "examples/native/$name does not compile"
+    "$@" -Wall -Wextra -Werror "$examples/$name" -o "$where/example" $core_flags -lm || fail "examples/native/$name does not compile"
     "$where/example" >"$where/log" || fail "examples/native/$name: $(cat "$where/log")"
 }
 example spmm.c cc
+example attention.c cc
 example cpp.cpp c++ -std=c++17
 if command -v gfortran >/dev/null; then
     example fortran.f90 gfortran -std=f2008 -J "$where" "$(find_one /tessera/tessera.f90)"
@@ -88,7 +89,7 @@ fi
 if command -v cmake >/dev/null; then
     cmake -S "$examples" -B "$where/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$where/log" && cmake --build "$where/cmake" >"$where/log" ||
         fail "cmake: $(tail -5 "$where/log")"
-    for program in spmm cpp fortran; do
+    for program in spmm attention cpp fortran; do
         [ ! -x "$where/cmake/$program" ] || "$where/cmake/$program" >"$where/log" || fail "$program of CMake: $(cat "$where/log")"
     done
 else

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Make docs/native-reference.md from include/tessera/tessera.h: its sections, comments and declarations.
+"""Make docs/native-reference.md from include/tessera/tessera.h, attention.h and spgemm.h: sections, comments and declarations.
 
 usage: make_reference.py > docs/native-reference.md     SPDX-License-Identifier: Apache-2.0"""
 import pathlib
 import re
 
-HEADER = pathlib.Path(__file__).resolve().parents[2] / 'include' / 'tessera' / 'tessera.h'
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / 'include' / 'tessera'
 SECTION = re.compile(r'/\* ---- (.*) ---- \*/')
 
 
@@ -27,23 +27,37 @@ def pieces(text):
         yield match[1], match[2].strip()
 
 
+def split(name, begin):
+    """What a header says first, and its declarations from `begin` on."""
+    text = (FOLDER / name).read_text(encoding='utf-8')
+    return text_of(text[:text.index('*/') + 2]).replace('SPDX-License-Identifier: Apache-2.0', '').strip(), text[text.index(begin) + len(begin):text.rindex('#ifdef __cplusplus')]
+
+
+def show(text):
+    """Every declaration with its comment."""
+    for comment, code in pieces(text):
+        names = names_of(code)
+        if names:
+            print(f'\n### {", ".join(f"`{name}`" for name in names[:4])}{", …" if len(names) > 4 else ""}\n')
+        if comment:
+            print(text_of(comment) + '\n')
+        if code:
+            print(f'```c\n{code.replace("TSR_PUBLIC ", "")}\n```')
+
+
 def main():
-    header = HEADER.read_text(encoding='utf-8')
-    body = header[header.index('#define TESSERA_VERSION_MAJOR'):header.rindex('#ifdef __cplusplus')]
-    print('# Reference of the native interface\n\nMade from `include/tessera/tessera.h` by `tools/scripts/make_reference.py`.'
+    first, body = split('tessera.h', '#define TESSERA_VERSION_MAJOR')
+    print('# Reference of the native interface\n\nMade from the headers in `include/tessera` by `tools/scripts/make_reference.py`.'
           ' [native.md](native.md) shows how the parts go together.\n')
-    print(text_of(header[:header.index('*/') + 2]).replace('SPDX-License-Identifier: Apache-2.0', '').strip())
+    print(first)
     parts = re.split(SECTION, body)
     for title, text in zip(parts[1::2], parts[2::2]):
         print(f'\n## {title}')
-        for comment, code in pieces(text):
-            names = names_of(code)
-            if names:
-                print(f'\n### {", ".join(f"`{name}`" for name in names[:4])}{", …" if len(names) > 4 else ""}\n')
-            if comment:
-                print(text_of(comment) + '\n')
-            if code:
-                print(f'```c\n{code.replace("TSR_PUBLIC ", "")}\n```')
+        show(text)
+    for name in ('attention.h', 'spgemm.h'):
+        first, body = split(name, 'extern "C" {\n#endif\n')
+        print(f'\n## tessera/{name}\n\n{first}')
+        show(body)
 
 
 if __name__ == '__main__':

@@ -27,7 +27,7 @@ static tsr_isa best_of_machine(void)
     const unsigned avx2 = bit_AVX2 | bit_BMI2, avx512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL | bit_AVX512CD;
     const unsigned ymm = 0x6, zmm = 0xe6; /* registers that the operating system saves */
     unsigned a, b, c, d, saved;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_FMA) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE) || !(c & bit_FMA) || !(c & bit_F16C) || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
         return TSR_ISA_BASELINE;
     __asm__("xgetbv" : "=a"(saved), "=d"(d) : "c"(0));
     if ((b & avx2) != avx2 || (saved & ymm) != ymm)

@@ -9,6 +9,7 @@
 
 #include "kernels/elements.h"
 #include "tessera/backend.h"
+#include "tessera/device.h"
 #include "src/format/blocks/degrees.h"
 #include "src/format/blocks/formats.h"
 
@@ -260,6 +261,35 @@ tsr_status tsr_cuda_sddmm_stencil(const tsr_stencil *stencil, const tsr_work *wo
  * FP64 in the pattern's order (others: TSR_DECLINED); y may be x.  Rows with NaN or +Inf become NaN throughout, as do rows of -Inf alone.
  * Of the pattern p, nrows and nvals are used. */
 tsr_status tsr_cuda_softmax_rows(void *y, const void *x, const tsr_cuda_csr *pattern, tsr_type type, void *stream);
+
+/* ---- Attention over a pattern (kernels/cuda/sddmm/attention.cu) ---- */
+
+/* Rows of more than `most` entries are cut: part t is entries [number * most, ...) of its row.  Arrays on the device. */
+typedef struct tsr_cuda_attention_part {
+    uint32_t row, number;
+} tsr_cuda_attention_part;
+typedef struct tsr_cuda_attention_row {
+    uint32_t row, first, parts; /* its parts are first, first + 1, ... */
+} tsr_cuda_attention_row;
+typedef struct tsr_cuda_attention_cut {
+    int64_t most, nparts, nrows;
+    tsr_cuda_attention_part *parts;
+    tsr_cuda_attention_row *rows;
+} tsr_cuda_attention_cut;
+
+/* Which `most`; TSR_DECLINED: rows of more than 1024 bytes (256 elements where they are not whole multiples of 16 bytes), or too many. */
+tsr_status tsr_cuda_attention_most(int64_t *most, const tsr_cuda_csr *s, const tsr_attention_operands *like);
+/* Scratch for what the parts find, FP32. */
+size_t tsr_cuda_attention_bytes(const tsr_cuda_attention_cut *cut, const tsr_attention_operands *like);
+/* Semantics of tessera/attention.h; of the pattern p, i, nrows and nvals are used.  Data may have any alignment.  variant: 1, 2: 2 or 8 entries
+ * of a group in flight, not 4; + 4: a whole warp for each row and head. */
+tsr_status tsr_cuda_attention(const tsr_cuda_csr *s, const tsr_cuda_attention_cut *cut, const tsr_attention_operands *operands, void *partial,
+                              int variant);
+/* Gradients, as tsr_attention_backward.  columns: the pattern of the transpose; its cut.  partial: tsr_cuda_attention_backward_bytes. */
+size_t tsr_cuda_attention_backward_bytes(const tsr_cuda_csr *s, const tsr_cuda_attention_cut *cut, const tsr_cuda_attention_cut *columns_cut,
+                                         const tsr_attention_operands *operands);
+tsr_status tsr_cuda_attention_backward(const tsr_cuda_csr *s, const tsr_cuda_attention_cut *cut, const tsr_cuda_csr *columns,
+                                       const tsr_cuda_attention_cut *columns_cut, const tsr_attention_operands *operands, void *partial);
 
 /* ---- Dense operands (kernels/cuda/convert/dense.cu) ---- */
 

@@ -88,9 +88,9 @@ def assembly(names, architecture):
 
 
 def public_names(path):
-    """What tessera.h and spgemm.h declare: the core's, whoever links with -ltessera finds it as well."""
+    """What tessera.h, attention.h and spgemm.h declare: the core's, whoever links with -ltessera finds it as well."""
     names = set()
-    for header in (path, os.path.join(os.path.dirname(path), 'spgemm.h')):
+    for header in (path, *(os.path.join(os.path.dirname(path), name) for name in ('attention.h', 'spgemm.h'))):
         with open(header, encoding='utf-8') as source:
             names |= set(re.findall(r'TSR_PUBLIC[^;]*?\b(tsr_\w+)\s*\(', source.read()))
     return names
