@@ -165,36 +165,15 @@ struct Case {
     }
 };
 
-// Rows that are cut, as the plug-in has them.
+// Rows that are cut.
 struct Cut {
     tsr_cuda_attention_cut cut = {};
-    Cut(const Case &c)
+    explicit Cut(const Case &c)
     {
         const tsr_attention_operands like = c.operands(nullptr);
-        must(tsr_cuda_attention_most(&cut.most, &c.csr, &like), "tsr_cuda_attention_most");
-        std::vector<int64_t> p(size_t(c.s.nrows) + 1);
-        std::vector<tsr_cuda_attention_part> parts;
-        std::vector<tsr_cuda_attention_row> rows;
-        CHECK(cudaMemcpy(p.data(), c.s.p, p.size() * sizeof p[0], cudaMemcpyDeviceToHost));
-        for (int64_t r = 0; r < c.s.nrows; r++) {
-            const int64_t n = p[size_t(r) + 1] - p[size_t(r)], count = (n + cut.most - 1) / cut.most;
-            if (n <= cut.most)
-                continue;
-            rows.push_back({uint32_t(r), uint32_t(parts.size()), uint32_t(count)});
-            for (int64_t k = 0; k < count; k++)
-                parts.push_back({uint32_t(r), uint32_t(k)});
-        }
-        cut.nparts = int64_t(parts.size()), cut.nrows = int64_t(rows.size());
-        cut.parts = device_array<tsr_cuda_attention_part>(cut.nparts);
-        cut.rows = device_array<tsr_cuda_attention_row>(cut.nrows);
-        CHECK(cudaMemcpy(cut.parts, parts.data(), parts.size() * sizeof parts[0], cudaMemcpyHostToDevice));
-        CHECK(cudaMemcpy(cut.rows, rows.data(), rows.size() * sizeof rows[0], cudaMemcpyHostToDevice));
+        must(tsr_cuda_attention_cut_rows(&cut, &c.csr, &like, nullptr), "tsr_cuda_attention_cut_rows");
     }
-    ~Cut()
-    {
-        cudaFree(cut.parts);
-        cudaFree(cut.rows);
-    }
+    ~Cut() { tsr_cuda_attention_cut_free(&cut, nullptr); }
     Cut(const Cut &) = delete;
     Cut &operator=(const Cut &) = delete;
 };

@@ -226,10 +226,15 @@ void tsr_cuda_free_masked_plan(tsr_cuda_masked_plan *plan, void *stream)
 }
 
 /* Attention is for arrays in device memory, which nobody asks this device for. */
-tsr_status tsr_cuda_attention_most(int64_t *most, const tsr_cuda_csr *s, const tsr_attention_operands *like)
+tsr_status tsr_cuda_attention_cut_rows(tsr_cuda_attention_cut *cut, const tsr_cuda_csr *s, const tsr_attention_operands *like, void *stream)
 {
-    (void)most, (void)s, (void)like;
+    (void)cut, (void)s, (void)like, (void)stream;
     return TSR_DECLINED;
+}
+
+void tsr_cuda_attention_cut_free(tsr_cuda_attention_cut *cut, void *stream)
+{
+    (void)cut, (void)stream;
 }
 
 size_t tsr_cuda_attention_bytes(const tsr_cuda_attention_cut *cut, const tsr_attention_operands *like)

@@ -110,31 +110,11 @@ static pattern transpose(const pattern *s)
     return t;
 }
 
-static void cut_rows(pattern *s)
-{
-    tsr_cuda_attention_cut *cut = &s->cut;
-    tsr_cuda_attention_part *parts = checked(malloc(((size_t)(s->p[s->nrows] / cut->most + s->nrows) + 1) * sizeof *parts));
-    tsr_cuda_attention_row *rows = checked(malloc((size_t)(s->nrows + 1) * sizeof *rows));
-    cut->nrows = cut->nparts = 0;
-    for (int64_t r = 0; r < s->nrows; r++) {
-        const int64_t n = s->p[r + 1] - s->p[r], count = (n + cut->most - 1) / cut->most;
-        if (n <= cut->most)
-            continue;
-        rows[cut->nrows++] = (tsr_cuda_attention_row){(uint32_t)r, (uint32_t)cut->nparts, (uint32_t)count};
-        for (int64_t k = 0; k < count; k++)
-            parts[cut->nparts++] = (tsr_cuda_attention_part){(uint32_t)r, (uint32_t)k};
-    }
-    cut->parts = upload(parts, (size_t)cut->nparts * sizeof *parts);
-    cut->rows = upload(rows, (size_t)cut->nrows * sizeof *rows);
-    free(parts);
-    free(rows);
-}
-
 static void free_pattern(pattern *s)
 {
-    void *const there[] = {s->there.p, s->there.i, s->cut.parts, s->cut.rows};
-    for (int k = 0; k < 4; k++)
-        tsr_cuda_free(there[k], NULL);
+    tsr_cuda_free(s->there.p, NULL);
+    tsr_cuda_free(s->there.i, NULL);
+    tsr_cuda_attention_cut_free(&s->cut, NULL);
     free(s->p);
     free(s->i);
 }
@@ -275,10 +255,10 @@ static tsr_status run_there(test_case *t)
     const size_t bytes = t->o.count * size_of(t), rows = (size_t)(t->s.nrows * t->heads) * sizeof(float);
     const tsr_attention_operands o = operands_of(t, true);
     void *partial = NULL;
-    tsr_status status = tsr_cuda_attention_most(&t->s.cut.most, &t->s.there, &o);
+    tsr_cuda_attention_cut_free(&t->s.cut, NULL);
+    const tsr_status status = tsr_cuda_attention_cut_rows(&t->s.cut, &t->s.there, &o, NULL);
     if (status != TSR_OK)
         return status;
-    cut_rows(&t->s);
     must(tsr_cuda_malloc(&partial, tsr_cuda_attention_bytes(&t->s.cut, &o) + 1, NULL));
     must(tsr_cuda_attention(&t->s.there, &t->s.cut, &o, partial, t->variant));
     must(tsr_cuda_to_host(t->o.host, t->o.there, bytes, NULL));
@@ -356,8 +336,6 @@ static bool check_device(test_case *t, const outcome *exact)
     memcpy(t->o.host, first.o, bytes);
     memcpy(t->lse, first.lse, (size_t)(t->s.nrows * t->heads) * sizeof(float));
     bool ok = check(t, exact, "device");
-    tsr_cuda_free(t->s.cut.parts, NULL);
-    tsr_cuda_free(t->s.cut.rows, NULL);
     must(run_there(t));
     outcome second = take(t);
     if (memcmp(first.o, second.o, bytes) != 0) {
@@ -417,10 +395,8 @@ static bool gradients_there(test_case *t, const outcome *forward, void *const ex
 {
     const tsr_attention_operands o = operands_of(t, true);
     void *scratch = NULL;
-    if (tsr_cuda_attention_most(&t->s.cut.most, &t->s.there, &o) != TSR_OK)
+    if (tsr_cuda_attention_cut_rows(&t->columns.cut, &t->columns.there, &o, NULL) != TSR_OK)
         return true;
-    must(tsr_cuda_attention_most(&t->columns.cut.most, &t->columns.there, &o));
-    cut_rows(&t->columns);
     must(tsr_cuda_to_device(t->o.there, forward->o, t->o.count * size_of(t), NULL));
     must(tsr_cuda_to_device(t->lse_there, forward->lse, (size_t)(t->s.nrows * t->heads) * sizeof(float), NULL));
     must(tsr_cuda_malloc(&scratch, tsr_cuda_attention_backward_bytes(&t->s.there, &t->s.cut, &t->columns.cut, &o) + 1, NULL));

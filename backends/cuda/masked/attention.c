@@ -18,92 +18,9 @@ typedef struct prepared {
     void *context;         /* of the device */
 } prepared;
 
-/* ---- long rows ---- */
-
-static void count_parts(tsr_cuda_attention_cut *cut, const int64_t *p, int64_t nrows)
-{
-    for (int64_t row = 0; row < nrows; row++) {
-        const int64_t n = p[row + 1] - p[row];
-        cut->nrows += n > cut->most;
-        cut->nparts += n > cut->most ? (n + cut->most - 1) / cut->most : 0;
-    }
-}
-
-static void list_parts(tsr_cuda_attention_part *parts, tsr_cuda_attention_row *rows, const tsr_cuda_attention_cut *cut, const int64_t *p, int64_t nrows)
-{
-    uint32_t part = 0;
-    for (int64_t row = 0; row < nrows; row++) {
-        const int64_t n = p[row + 1] - p[row];
-        if (n <= cut->most)
-            continue;
-        *rows = (tsr_cuda_attention_row){(uint32_t)row, part, (uint32_t)((n + cut->most - 1) / cut->most)};
-        for (uint32_t k = 0; k < rows->parts; k++)
-            parts[part++] = (tsr_cuda_attention_part){(uint32_t)row, k};
-        rows++;
-    }
-}
-
 static size_t bytes_of(const tsr_cuda_attention_cut *cut)
 {
     return (size_t)cut->nparts * sizeof *cut->parts + (size_t)cut->nrows * sizeof *cut->rows;
-}
-
-static tsr_status upload_lists(tsr_cuda_attention_cut *cut, const void *parts, const void *rows)
-{
-    const size_t bytes = (size_t)cut->nparts * sizeof *cut->parts;
-    tsr_status status = tsr_cuda_new((void **)&cut->parts, bytes_of(cut));
-    if (status != TSR_OK)
-        return status;
-    cut->rows = (tsr_cuda_attention_row *)(void *)(cut->parts + cut->nparts);
-    status = tsr_cuda_to_device(cut->parts, parts, bytes, tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_to_device(cut->rows, rows, bytes_of(cut) - bytes, tsr_cuda.compute);
-    const tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
-    return status == TSR_OK ? waited : status;
-}
-
-static void free_cut(tsr_cuda_attention_cut *cut)
-{
-    if (cut->parts) {
-        tsr_cuda_delete(cut->parts);
-        tsr_cuda_unreserve(bytes_of(cut));
-    }
-    cut->parts = NULL;
-}
-
-static tsr_status cut_rows(tsr_cuda_attention_cut *cut, const int64_t *p, int64_t nrows)
-{
-    count_parts(cut, p, nrows);
-    if (cut->nrows == 0)
-        return TSR_OK;
-    tsr_cuda_attention_part *parts = malloc(bytes_of(cut));
-    if (!parts || !tsr_cuda_reserve(bytes_of(cut))) {
-        free(parts);
-        return TSR_OUT_OF_MEMORY;
-    }
-    list_parts(parts, (tsr_cuda_attention_row *)(void *)(parts + cut->nparts), cut, p, nrows);
-    const tsr_status status = upload_lists(cut, parts, parts + cut->nparts);
-    if (!cut->parts)
-        tsr_cuda_unreserve(bytes_of(cut));
-    free(parts);
-    return status;
-}
-
-/* The offsets may be known on the device only: the transpose is made there. */
-static tsr_status cut_pattern(pattern *of)
-{
-    const tsr_cuda_csr *csr = &of->s->csr;
-    const size_t bytes = (size_t)(csr->nrows + 1) * sizeof(int64_t);
-    int64_t *p = malloc(bytes);
-    if (!p)
-        return TSR_OUT_OF_MEMORY;
-    tsr_status status = tsr_cuda_to_host(p, csr->p, bytes, tsr_cuda.compute);
-    const tsr_status waited = tsr_cuda_wait(tsr_cuda.compute);
-    status = status == TSR_OK ? waited : status;
-    if (status == TSR_OK)
-        status = cut_rows(&of->cut, p, csr->nrows);
-    free(p);
-    return status;
 }
 
 /* ---- preparing ---- */
@@ -112,7 +29,8 @@ static void leave(pattern *of)
 {
     if (!of->s)
         return;
-    free_cut(&of->cut);
+    tsr_cuda_unreserve(bytes_of(&of->cut));
+    tsr_cuda_attention_cut_free(&of->cut, tsr_cuda.compute);
     tsr_cuda_sparse_leave(of->s);
     of->s = NULL;
 }
@@ -126,8 +44,12 @@ static tsr_status use(pattern *of, const tsr_view *view, void **slot, bool trans
         of->s = NULL;
         return status;
     }
-    status = tsr_cuda_attention_most(&of->cut.most, &of->s->csr, like);
-    return status == TSR_OK ? cut_pattern(of) : status;
+    status = tsr_cuda_attention_cut_rows(&of->cut, &of->s->csr, like, tsr_cuda.compute);
+    if (status == TSR_OK && !tsr_cuda_reserve(bytes_of(&of->cut))) {
+        tsr_cuda_attention_cut_free(&of->cut, tsr_cuda.compute);
+        return TSR_OUT_OF_MEMORY;
+    }
+    return status;
 }
 
 static tsr_status prepare(prepared *p, const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward)

@@ -277,8 +277,10 @@ typedef struct tsr_cuda_attention_cut {
     tsr_cuda_attention_row *rows;
 } tsr_cuda_attention_cut;
 
-/* Which `most`; TSR_DECLINED: rows of more than 1024 bytes (256 elements where they are not whole multiples of 16 bytes), or too many. */
-tsr_status tsr_cuda_attention_most(int64_t *most, const tsr_cuda_csr *s, const tsr_attention_operands *like);
+/* Waits for the stream.  like: operands without data.  TSR_DECLINED: rows of more than 1024 bytes (256 elements where they are not whole
+ * multiples of 16 bytes), or too many. */
+tsr_status tsr_cuda_attention_cut_rows(tsr_cuda_attention_cut *cut, const tsr_cuda_csr *s, const tsr_attention_operands *like, void *stream);
+void tsr_cuda_attention_cut_free(tsr_cuda_attention_cut *cut, void *stream);
 /* Scratch for what the parts find, FP32. */
 size_t tsr_cuda_attention_bytes(const tsr_cuda_attention_cut *cut, const tsr_attention_operands *like);
 /* Semantics of tessera/attention.h; of the pattern p, i, nrows and nvals are used.  Data may have any alignment.  variant: 1, 2: 2 or 8 entries

@@ -6,7 +6,11 @@
 // heads of one row (whose rows of K and V lie side by side) or rows go to the others.  Groups of one row and head join theirs at the end.
 // Rows longer than `most` are cut, and what their parts find is joined by a second kernel.  The same order every time.
 // SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/common/arena.cuh"
 #include "kernels/cuda/sddmm/attention.cuh"
+
+#include <new>
+#include <vector>
 
 namespace {
 
@@ -239,17 +243,71 @@ int unroll_of(const shape &how, int variant)
     return wanted == 1 || how.c == 2 ? 2 : wanted == 2 ? 8 : 4;
 }
 
+/* Lists of the rows that are longer than cut->most. */
+struct long_rows {
+    std::vector<tsr_cuda_attention_part> parts;
+    std::vector<tsr_cuda_attention_row> rows;
+
+    long_rows(const std::vector<int64_t> &p, int64_t most)
+    {
+        for (size_t r = 0; r + 1 < p.size(); r++) {
+            const int64_t n = p[r + 1] - p[r], count = (n + most - 1) / most;
+            if (n <= most)
+                continue;
+            rows.push_back({uint32_t(r), uint32_t(parts.size()), uint32_t(count)});
+            for (int64_t k = 0; k < count; k++)
+                parts.push_back({uint32_t(r), uint32_t(k)});
+        }
+    }
+    tsr_status upload(tsr_cuda_attention_cut *cut, void *stream) const
+    {
+        Arena arena(stream);
+        arena.want(&cut->parts, int64_t(parts.size()));
+        arena.want(&cut->rows, int64_t(rows.size()));
+        tsr_status status = arena.get();
+        if (status == TSR_OK)
+            status = tsr_cuda_to_device(cut->parts, parts.data(), parts.size() * sizeof parts[0], stream);
+        if (status == TSR_OK)
+            status = tsr_cuda_to_device(cut->rows, rows.data(), rows.size() * sizeof rows[0], stream);
+        const tsr_status waited = tsr_cuda_wait(stream);
+        status = status == TSR_OK ? waited : status;
+        if (status != TSR_OK)
+            return status;
+        cut->nparts = int64_t(parts.size());
+        cut->nrows = int64_t(rows.size());
+        arena.keep();
+        return TSR_OK;
+    }
+};
+
 constexpr int64_t steps = 64; // of a group, in the longest row that is not cut
 
 } // namespace
 
-extern "C" tsr_status tsr_cuda_attention_most(int64_t *most, const tsr_cuda_csr *s, const tsr_attention_operands *like)
+extern "C" tsr_status tsr_cuda_attention_cut_rows(tsr_cuda_attention_cut *cut, const tsr_cuda_csr *s, const tsr_attention_operands *like, void *stream)
 {
+    *cut = {};
     if (!fits(s, like))
         return TSR_DECLINED;
-    const shape how = shape_of(like);
-    *most = steps * 4 * groups_of(s, like->q.heads, how, 4, false);
-    return TSR_OK;
+    cut->most = steps * 4 * groups_of(s, like->q.heads, shape_of(like), 4, false);
+    try {
+        std::vector<int64_t> p(size_t(s->nrows) + 1);
+        tsr_status status = tsr_cuda_to_host(p.data(), s->p, p.size() * sizeof p[0], stream);
+        const tsr_status waited = tsr_cuda_wait(stream);
+        status = status == TSR_OK ? waited : status;
+        if (status != TSR_OK)
+            return status;
+        const long_rows lists(p, cut->most);
+        return lists.rows.empty() ? TSR_OK : lists.upload(cut, stream);
+    } catch (const std::bad_alloc &) {
+        return TSR_OUT_OF_MEMORY;
+    }
+}
+
+extern "C" void tsr_cuda_attention_cut_free(tsr_cuda_attention_cut *cut, void *stream)
+{
+    tsr_cuda_free(cut->parts, stream); /* one allocation */
+    *cut = {};
 }
 
 extern "C" size_t tsr_cuda_attention_bytes(const tsr_cuda_attention_cut *cut, const tsr_attention_operands *like)
