@@ -47,7 +47,8 @@ TABLES = [
 
 
 # Records that other pages do not cite.
-MORE = (('a GCN of two layers on a CPU, 57 million edges, 4 threads', 'xeon-4core/pipelines/2026-11-22T0910-fc2c49f0259c-dirty.jsonl'),
+MORE = (('whole programs on one thread of an Intel Xeon, two turns on a busy machine, an earlier version', 'xeon-2core/pipelines/2026-11-22T2222-2abab00b827b.jsonl'),
+        ('a GCN of two layers on a CPU, 57 million edges, 4 threads', 'xeon-4core/pipelines/2026-11-22T0910-fc2c49f0259c-dirty.jsonl'),
         ('masked products on a GPU', 'h200/masked/2026-11-21T2347-6c43297495ff.jsonl'))
 SUPPORT = """## What is computed here
 
@@ -57,13 +58,14 @@ Everything else is forwarded to SuiteSparse. "Real types" are the eleven built-i
 |---|---|---|---|---|---|
 | sparse × dense, either side (`GrB_mxm`, `mxv`, `vxm`) | real types | plus, min, max, any, lor × times, first, second, pair, plus, and | sparse or hypersparse × full or bitmap, by row or by column | yes; `mxv` where SuiteSparse is slower than memory | yes |
 | the same, FP32 rounded to TF32, BF16, FP16 | FP32 | plus_times | as above | – | on request ([numerics.md](numerics.md)) |
-| sparse vector × sparse matrix | real types | as above | sparse vector, or at most 64 rows or columns | – | yes |
+| sparse vector × sparse matrix, and elementwise calls between such products | real types | as above | sparse vector, or at most 64 rows or columns | yes ([few sparse vectors](routing.md#few-sparse-vectors)) | the product |
 | sampled dense × dense, `C<S> = X·Y'` | real types | as above | full X and Y, sparse mask | yes | yes |
 | `C<M> = A·B` of sparse A, B, M | real types | as above | sparse, mask not complemented | yes | yes |
 | `C = A·B`, `C<!M> = A·B` of sparse A, B, M | real types | as above | sparse or hypersparse | yes, from 65,536 products on | without a mask |
 | full × full | FP32, FP64 | plus_times | full | yes | yes |
 | apply, eWiseAdd, eWiseMult, select, assign, extract of all | real types | built-in | full, bitmap | where SuiteSparse is slower than memory | where an operand is there already |
-| reduce, transpose | real types | built-in monoids | full, bitmap | – | where the operand is there already |
+| apply, eWiseAdd, eWiseMult of one pattern; select by value, extract by lists | real types | built-in | sparse | where SuiteSparse is slower than memory | – |
+| reduce, transpose | real types | built-in monoids | full, bitmap | sums of rows or columns of full matrices | where the operand is there already |
 
 Details: [drop-in.md](drop-in.md); who decides, and how: [routing.md](routing.md)."""
 

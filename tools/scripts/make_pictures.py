@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'bench'))
 import record  # pylint: disable=wrong-import-position
 
-CPU = 'bench/results/xeon-2core/pipelines/2026-11-22T2222-2abab00b827b.jsonl'
+CPU = 'bench/results/epyc-2core/pipelines/2026-11-24T1156-30f9fc435100.jsonl'
 GPU = 'bench/results/h200/pipelines/2026-11-22T1512-976085fe888a.jsonl'
 PROGRAMS = (('gcn', 'graph convolutional network, 2 layers'), ('ktruss', '3-truss'), ('triangles', 'triangle count'),
             ('ppr', 'personalised PageRank, 64 seeds'), ('betweenness', 'betweenness, 32 sources'), ('pagerank', 'PageRank'))
