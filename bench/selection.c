@@ -1,4 +1,4 @@
-/* Times of calls that pick entries of a sparse matrix, or of a full vector: one line per call, "name milliseconds", the least of some.
+/* Times of calls that pick entries of a sparse matrix, or of a full vector, or build one of tuples: one line per call, "name milliseconds", the least of some.
  *     selection VERTICES DEGREE THREADS
  * The matrix has a few vertices of many neighbours, as R-MAT has them, and is symmetric.
  * SPDX-License-Identifier: Apache-2.0 */
@@ -13,6 +13,8 @@ enum { REPEATS = 9 };
 static GrB_Matrix A, P, R, B;
 static GrB_Vector u, w;
 static GrB_Index n, *permutation, *some;
+static GrB_Index *rows, *columns, tuples; /* of A, in any order */
+static double *values;
 
 /* Of one thread its CPU time, which others on the machine change little. */
 static clockid_t used_clock = CLOCK_MONOTONIC;
@@ -70,6 +72,27 @@ static void make_vectors(void)
     must(GrB_Vector_wait(u, GrB_MATERIALIZE));
 }
 
+static void swap(GrB_Index *list, GrB_Index k, GrB_Index l)
+{
+    const GrB_Index one = list[k];
+    list[k] = list[l];
+    list[l] = one;
+}
+
+static void make_tuples(void)
+{
+    must(GrB_Matrix_nvals(&tuples, A));
+    rows = malloc(tuples * sizeof *rows);
+    columns = malloc(tuples * sizeof *columns);
+    values = malloc(tuples * sizeof *values);
+    must(GrB_Matrix_extractTuples_FP64(rows, columns, values, &tuples, A));
+    for (GrB_Index k = tuples; k-- > 1;) {
+        const GrB_Index other = draw(k + 1);
+        swap(rows, k, other);
+        swap(columns, k, other);
+    }
+}
+
 /* Weights are sums: half of them are above 128, few above 500. */
 static GrB_Info select_half(void) { return GrB_Matrix_select_FP64(R, NULL, NULL, GrB_VALUEGT_FP64, A, 128, NULL); }
 static GrB_Info select_few(void) { return GrB_Matrix_select_FP64(R, NULL, NULL, GrB_VALUEGT_FP64, A, 500, NULL); }
@@ -85,13 +108,40 @@ static GrB_Info gather_new(void)
     return GrB_Vector_extract(w, NULL, NULL, u, some, n, NULL);
 }
 
+static GrB_Info scatter(void) { return GrB_Vector_assign(w, NULL, NULL, u, permutation, n, NULL); }
+static GrB_Info scatter_one(void) { return GrB_Vector_assign_UINT32(w, NULL, NULL, 7, permutation, n / 2, NULL); }
+static GrB_Info build(void)
+{
+    must(GrB_Matrix_clear(R));
+    return GrB_Matrix_build_FP64(R, rows, columns, values, tuples, GrB_PLUS_FP64);
+}
+static GrB_Info build_one(void)
+{
+    GrB_Scalar one;
+    must(GrB_Scalar_new(&one, GrB_BOOL));
+    must(GrB_Scalar_setElement_BOOL(one, true));
+    must(GrB_Matrix_clear(B));
+    const GrB_Info info = GxB_Matrix_build_Scalar(B, rows, columns, one, tuples);
+    GrB_Scalar_free(&one);
+    return info;
+}
+static GrB_Info sum_by_index(void)
+{
+    GrB_Vector sums;
+    must(GrB_Vector_new(&sums, GrB_FP64, n));
+    const GrB_Info info = GrB_Vector_build_FP64(sums, rows, values, tuples, GrB_PLUS_FP64);
+    GrB_Vector_free(&sums);
+    return info;
+}
+
 static const struct call {
     const char *name;
     GrB_Info (*run)(void);
 } calls[] = {
     {"A(P,P)", permute}, {"A(P,P), iso", permute_iso}, {"A(P,:)", permute_rows}, {"A(:,P)", permute_columns},
     {"select x > c, half", select_half}, {"select x > c, few", select_few}, {"select tril", select_lower},
-    {"w = u(I)", gather}, {"w = u(I), w empty", gather_new}};
+    {"w = u(I)", gather}, {"w = u(I), w empty", gather_new}, {"w(I) = u", scatter}, {"w(I) = 7, half", scatter_one},
+    {"build A", build}, {"build A, iso", build_one}, {"build sums by index", sum_by_index}};
 
 static double least_ms(GrB_Info (*run)(void))
 {
@@ -119,6 +169,7 @@ int main(int argc, char **argv)
     make_lists();
     make_matrices(strtoull(argv[2], NULL, 10));
     make_vectors();
+    make_tuples();
     for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
         printf("%-28s%.4f\n", calls[k].name, least_ms(calls[k].run));
     return 0;

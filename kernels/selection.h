@@ -32,6 +32,9 @@ bool tsr_ref_keeps(const tsr_selection *s, int64_t entry);
 /* Are all of them in [0, bound)? */
 bool tsr_indices_fit(const tsr_indices *s, int64_t bound, int nthreads);
 
+/* A list of which all are in [0, bound): does none repeat?  False also without memory. */
+bool tsr_indices_differ(const tsr_indices *s, int64_t bound);
+
 /* T: vector k is a's vector vectors[k], its entry at l is a's at places[l].  a is sparse (not hypersparse) and sorted, with 64-bit
  * indices; all indices fit; vectors may repeat; a's vectors and T's are shorter than 2^31. */
 typedef struct tsr_extraction {
@@ -59,6 +62,9 @@ void tsr_ref_extract(const tsr_extraction *e, int64_t *p, int64_t *i, void *x);
 /* z[k] = x[list[k]], values of `size` bytes; z is none of x. */
 void tsr_cpu_gather(void *z, const void *x, size_t size, const tsr_indices *from, int nthreads);
 
+/* z[list[k]] = x[k * step], one after the other; step is 0 or 1, and there is a list. */
+void tsr_cpu_scatter(void *z, const void *x, int64_t step, size_t size, const tsr_indices *to);
+
 /* The CPU backend's (tsr_backend_host). */
 typedef struct tsr_selection_kernels {
     tsr_status (*select_count)(tsr_selection *s, int64_t *p);
@@ -69,7 +75,9 @@ typedef struct tsr_selection_kernels {
     tsr_status (*extract_fill)(const tsr_extraction *e, const int64_t *p, int64_t *i, void *x);
     void (*extract_end)(tsr_extraction *e);
     bool (*indices_fit)(const tsr_indices *s, int64_t bound, int nthreads);
+    bool (*indices_differ)(const tsr_indices *s, int64_t bound);
     void (*gather)(void *z, const void *x, size_t size, const tsr_indices *from, int nthreads);
+    void (*scatter)(void *z, const void *x, int64_t step, size_t size, const tsr_indices *to);
 } tsr_selection_kernels;
 
 #endif

@@ -206,6 +206,7 @@ struct tsr_push;
 struct tsr_few;
 struct tsr_few_step;
 struct tsr_selection_kernels;
+struct tsr_build_kernels;
 struct tsr_backend_device;
 struct tsr_attention_operands;
 
@@ -223,6 +224,7 @@ typedef struct tsr_backend_host {
     tsr_status (*attention)(const tsr_view *s, const struct tsr_attention_operands *operands, int nthreads);
     tsr_status (*attention_backward)(const tsr_view *s, const tsr_view *columns, const struct tsr_attention_operands *operands, int nthreads);
     const struct tsr_selection_kernels *selection; /* kernels/selection.h */
+    const struct tsr_build_kernels *build;         /* kernels/build.h */
 } tsr_backend_host;
 
 /* A backend.  `supports` is cheap (no allocation, no device work) and honest; `execute` may still return TSR_DECLINED,

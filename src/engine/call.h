@@ -4,6 +4,7 @@
 #define TSR_ENGINE_CALL_H
 
 #include "kernels/kernels.h"
+#include "kernels/build.h"
 #include "kernels/selection.h"
 #include "src/engine/copies.h"
 #include "src/engine/handover.h"
@@ -239,6 +240,7 @@ typedef struct tsr_call {
         tsr_total total;        /* of all entries */
         tsr_host_ewise host;    /* elementwise on the host: dense, or the entries of sparse matrices */
         tsr_selection selection; /* sparse, by value */
+        tsr_tuples tuples;      /* of which an object is built */
         tsr_extraction extraction; /* of a compressed matrix, or by places only of a full vector */
     } of;
     bool b_sparse;     /* the host holds b sparse; product.b is the bitmap that would be made of it: x tells that there are values */

@@ -1,13 +1,15 @@
-/* Selection, extraction and gathering of host arrays, by the CPU kernels.
+/* Selection, extraction, gathering and scattering of host arrays, by the CPU kernels.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/engine/selection.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/types.h"
 #include "src/engine/contents.h"
 #include "src/engine/elementwise.h"
+#include "src/engine/engine.h"
 #include "src/policy/selection.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
@@ -280,3 +282,80 @@ static void describe_gathering(char *text, size_t size, const tsr_call *call)
 
 const tsr_operation tsr_gather_operation = {.resolve = resolve_gathering, .decide = decide, .reserve = reserve_gathering,
                                             .run = run_gathering, .describe = describe_gathering, .kernel = "gather"};
+
+/* ---- scattering ---- */
+
+/* w (I) accum= u: each place of w joins one of u. */
+static bool resolve_accum(tsr_call *call, tsr_type type)
+{
+    tsr_ewise *step = &call->update.step;
+    tsr_type accum;
+    if (!call->given.accum)
+        return true;
+    if (!call->door->accumulator(&step->op, &accum, call->given.accum) || accum != type || (tsr_ewise_compares(step->op) && type != TSR_BOOL))
+        return false;
+    step->type = step->result = type;
+    return true;
+}
+
+/* Into w's own array: of places that repeat the last one counts, as with SuiteSparse. */
+static const char *resolve_scattering(tsr_call *call)
+{
+    tsr_shape w;
+    const tsr_indices *to = &call->of.extraction.places;
+    if (call->given.A && !tsr_object_inspect(&call->a, call->door, call->given.A, true))
+        return "u is not a valid object of a built-in type";
+    if (!call->door->shape(&w, call->given.C, true) || !kernels()->indices_fit(to, w.nrows, call->mod.nthreads))
+        return "w is not a valid object, or indices do not fit";
+    const tsr_view *u = &call->a.view;
+    if (call->given.A && (u->format != TSR_FULL || u->type != w.type || u->nrows != to->count))
+        return "u is not full, or of another type or length";
+    if ((!call->given.A || u->iso) && to->count >= w.nrows)
+        return "one value everywhere, perhaps";
+    call->product.semiring.type = w.type;
+    if (!own_array(call))
+        return "w is not full, or iso";
+    if (!resolve_accum(call, w.type) || (call->given.accum && !kernels()->indices_differ(to, w.nrows)))
+        return "the accumulator is not w's, or places repeat";
+    return tsr_config_forces_cpu() || (double)to->count >= TSR_SCATTER_LEAST ? NULL : "not worth it";
+}
+
+static tsr_status join_scattered(const tsr_call *call, void *w, const void *x, bool varies, size_t size)
+{
+    const tsr_indices *to = &call->of.extraction.places;
+    const tsr_type type = call->update.step.type;
+    void *z = malloc((size_t)to->count * size);
+    if (!z)
+        return TSR_OUT_OF_MEMORY;
+    tsr_host_ewise join = {.step = call->update.step, .arrays = {.x = {z, NULL}, .y = {varies ? x : NULL, NULL}, .z = z},
+                           .type = type, .x_type = type, .y_type = type};
+    join.step.count = to->count;
+    memcpy(&join.step.y.scalar, x, size);
+    kernels()->gather(z, w, size, to, call->mod.nthreads);
+    tsr_engine_ewise(&join, call->mod.nthreads);
+    kernels()->scatter(w, z, 1, size, to);
+    free(z);
+    return TSR_OK;
+}
+
+static tsr_status run_scattering(tsr_call *call)
+{
+    const tsr_indices *to = &call->of.extraction.places;
+    const tsr_view *u = call->given.A ? &call->a.view : NULL;
+    const void *x = u ? u->x : &call->one;
+    const bool varies = u && !u->iso;
+    const size_t size = tsr_type_size(call->product.semiring.type);
+    call->arrays.nvals = to->count;
+    if (call->given.accum && to->count > 0)
+        return join_scattered(call, own_array(call), x, varies, size);
+    kernels()->scatter(own_array(call), x, varies, size, to);
+    return TSR_OK;
+}
+
+static void describe_scattering(char *text, size_t size, const tsr_call *call)
+{
+    describe(text, size, call, "scatter");
+}
+
+const tsr_operation tsr_scatter_operation = {.resolve = resolve_scattering, .decide = decide, .run = run_scattering,
+                                             .describe = describe_scattering, .kernel = "scatter"};

@@ -14,4 +14,7 @@ extern const tsr_operation tsr_extract_operation;
 /* w<m> accum= u (I) of a full u: of.extraction.places. */
 extern const tsr_operation tsr_gather_operation;
 
+/* w (I) accum= u, or a scalar: of.extraction.places, a list; call->one without u. */
+extern const tsr_operation tsr_scatter_operation;
+
 #endif

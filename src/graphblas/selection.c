@@ -55,3 +55,26 @@ bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_li
     return !tsr_match_descriptor(&call.mod, out->desc) && !(out->vector && call.mod.tran0) && read_lists(&call, rows, columns) &&
            tsr_run_call(info, &call);
 }
+
+/* ---- scattering ---- */
+
+static bool scalar_fits(tsr_call *call, const tsr_argument *x)
+{
+    tsr_type type;
+    return call->given.A || (tsr_match_object_type(&type, call->given.C) && tsr_argument_scalar(&call->one, type, x));
+}
+
+bool tsr_list_wanted(const GrB_Index *list, GrB_Index count)
+{
+    return ((double)count >= TSR_SCATTER_LEAST || tsr_config_forces_cpu()) && !tsr_is_all(list) && allowed();
+}
+
+bool tsr_try_scatter(GrB_Info *info, const tsr_output *out, tsr_argument x, tsr_list places)
+{
+    tsr_call call = call_of(out, x.object, &tsr_scatter_operation);
+    tsr_indices *to = &call.of.extraction.places;
+    if (out->M || tsr_match_sparsity(out->C) != GxB_FULL || !tsr_list_wanted(places.list, places.count) ||
+        !read_list(to, places, 0) || !to->list)
+        return false;
+    return !tsr_match_descriptor(&call.mod, out->desc) && !call.mod.mask_comp && scalar_fits(&call, &x) && tsr_run_call(info, &call);
+}

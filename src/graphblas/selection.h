@@ -11,4 +11,10 @@ bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnary
 /* C = A (I, J); of a vector A (I): columns are not looked at. */
 bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns);
 
+/* Is this a list of so many indices? */
+bool tsr_list_wanted(const GrB_Index *list, GrB_Index count);
+
+/* w (I) accum= u, or a scalar. */
+bool tsr_try_scatter(GrB_Info *info, const tsr_output *out, tsr_argument x, tsr_list places);
+
 #endif

@@ -5,9 +5,10 @@
 
 #include <stdbool.h>
 
-/* Entries of A, and indices of a gather, below which a call is forwarded before it is taken apart. */
+/* Entries of A, and indices of a gather or a scatter, below which a call is forwarded before it is taken apart. */
 #define TSR_SELECT_LEAST 2048.0
 #define TSR_GATHER_LEAST 2048.0
+#define TSR_SCATTER_LEAST 512.0 /* SuiteSparse sorts the list */
 
 /* Of a sparse A with so many entries, by value. */
 bool tsr_select_pays(double entries, double vectors);

@@ -1,4 +1,4 @@
-/* Selection, extraction and gathering on the CPU against the reference, each instruction set, bit for bit.
+/* Selection, extraction, gathering and scattering on the CPU against the reference, each instruction set, bit for bit.
  *     test_selection [--seed=N] [--count=N]
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -236,14 +236,44 @@ static bool check_gathering(rng *r)
     return untouched(z, (size_t)from.count * size) && tsr_indices_fit(&from, most + 1, 2) && (from.count == 0 || !tsr_indices_fit(&from, most, 2));
 }
 
+/* ---- scattering ---- */
+
+static bool repeats(const tsr_indices *s)
+{
+    for (int64_t k = 0; k < s->count; k++)
+        for (int64_t l = 0; l < k; l++)
+            if (s->list[k] == s->list[l])
+                return true;
+    return false;
+}
+
+/* Of places that repeat the last one counts. */
+static bool check_scattering(rng *r)
+{
+    static const size_t sizes[] = {1, 2, 4, 8};
+    const size_t size = sizes[rng_below(r, 4)];
+    const int64_t bound = draw_size(r), count = rng_below(r, 80), step = rng_below(r, 2);
+    uint64_t *list = take((size_t)count * 8);
+    unsigned char *x = take((size_t)(count + 1) * size), *z = take((size_t)bound * size), *want = take((size_t)bound * size);
+    for (int64_t k = 0; k < count; k++)
+        list[k] = (uint64_t)rng_below(r, bound);
+    for (size_t k = 0; k < (size_t)(count + 1) * size; k++)
+        x[k] = (unsigned char)rng_below(r, 256);
+    const tsr_indices to = {.list = list, .count = count};
+    for (int64_t k = 0; k < count; k++)
+        memcpy(want + list[k] * size, x + (size_t)(k * step) * size, size);
+    tsr_cpu_scatter(z, x, step, size, &to);
+    return memcmp(z, want, (size_t)bound * size + SPARE) == 0 && tsr_indices_differ(&to, bound) != repeats(&to);
+}
+
 /* ---- all ---- */
 
 static bool check(uint64_t seed, int64_t number)
 {
-    static bool (*const checks[])(rng *) = {check_selection, check_extraction, check_repeats, check_gathering};
+    static bool (*const checks[])(rng *) = {check_selection, check_extraction, check_repeats, check_gathering, check_scattering};
     rng r = {seed + (uint64_t)number * 0x9E3779B97F4A7C15u};
     tsr_cpu_limit_isa((tsr_isa)(number % 3));
-    const bool right = checks[rng_below(&r, 4)](&r);
+    const bool right = checks[rng_below(&r, 5)](&r);
     free_all();
     return right;
 }

@@ -1,6 +1,7 @@
-/* Values gathered by a list of indices; lists that fit.
+/* Values gathered and scattered by a list of indices; lists that fit.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdatomic.h>
+#include <stdlib.h>
 
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/selection.h"
@@ -48,6 +49,20 @@ void tsr_cpu_gather(void *z, const void *x, size_t size, const tsr_indices *from
     tsr_for_ranges(from->count, GRAIN, tsr_parts(from->count, TSR_THREAD_WORK, nthreads), from->list ? gather_listed : gather_strided, &g);
 }
 
+#define SCATTER(T) \
+    for (int64_t k = 0; k < to->count; k++) \
+        ((T *)z)[to->list[k]] = ((const T *)x)[k * step];
+
+void tsr_cpu_scatter(void *z, const void *x, int64_t step, size_t size, const tsr_indices *to)
+{
+    switch (size) {
+    case 1: SCATTER(uint8_t) break;
+    case 2: SCATTER(uint16_t) break;
+    case 4: SCATTER(uint32_t) break;
+    default: SCATTER(uint64_t) break;
+    }
+}
+
 static void find_outside(void *context, int64_t first, int64_t last)
 {
     gathering *g = context;
@@ -70,4 +85,17 @@ bool tsr_indices_fit(const tsr_indices *s, int64_t bound, int nthreads)
     gathering g = {.from = s, .bound = (uint64_t)bound};
     tsr_for_ranges(s->count, GRAIN, tsr_parts(s->count, TSR_THREAD_WORK, nthreads), find_outside, &g);
     return !atomic_load(&g.outside);
+}
+
+bool tsr_indices_differ(const tsr_indices *s, int64_t bound)
+{
+    uint64_t *seen = calloc((size_t)bound / 64 + 1, sizeof *seen), repeated = 0;
+    for (int64_t k = 0; seen && k < s->count; k++) {
+        const uint64_t place = s->list[k], bit = UINT64_C(1) << place % 64;
+        repeated |= seen[place / 64] & bit;
+        seen[place / 64] |= bit;
+    }
+    const bool known = seen;
+    free(seen);
+    return known && !repeated;
 }

@@ -10,7 +10,7 @@ import steps
 
 NOTE = '/* %s Made by src/graphblas/intercept/generate from src/graphblas/declarations.\n * SPDX-License-Identifier: Apache-2.0 */\n'
 INCLUDES = '#include <stdarg.h>\n\n#include "src/graphblas/intercept/block_cache.h"\n#include "src/graphblas/intercept/door.h"\n' \
-           '#include "src/graphblas/intercept/hooks.h"\n#include "src/graphblas/intercept/pins.h"\n#include "src/graphblas/elementwise.h"\n#include "src/graphblas/selection.h"\n'
+           '#include "src/graphblas/intercept/hooks.h"\n#include "src/graphblas/intercept/pins.h"\n#include "src/graphblas/build.h"\n#include "src/graphblas/elementwise.h"\n#include "src/graphblas/selection.h"\n'
 
 # Wrappers written by hand: what they call instead of the real function.
 BY_HAND = {'GrB_init': 'tsr_state_init', 'GxB_init': 'tsr_state_init_with', 'GrB_finalize': 'tsr_state_finalize',
@@ -218,9 +218,11 @@ def _checked_call(prototype, roles, deep):
     step, host = steps.step(prototype), steps.host_step(prototype)
     if prototype.name in PRODUCTS:
         return _product(prototype, roles)
-    if not step or 'tsr_output' not in step:
+    choices = ['((tsr_busy() & TSR_BUSY_ARRAYS) && %s)' % step] if step and 'tsr_output' in step else []
+    choices += ['(%s)' % host] if host else []
+    if not choices:
         return _real_call(prototype, deep)
-    step = '((tsr_busy() & TSR_BUSY_ARRAYS) && %s)' % step + (' || (%s)' % host if host else '')
+    step = ' || '.join(choices)
     return (['GrB_Info early;', 'const bool done = %s;' % step, *('if (!done) %s' % line for line in steps.sorts(prototype)),
              'tsr_depth += !done;', 'const GrB_Info result = done ? early : tsr_real.%s(%s);' % (prototype.name, _pass_on(prototype)), 'tsr_depth -= !done;'])
 

@@ -76,6 +76,22 @@ def _extract_listed(match, prototype):
         _output(match, prototype, 6 if vector else 8), 'NULL, 0' if vector else 'a6, a7')
 
 
+def _assign_listed(match, prototype):
+    """By a list of indices, to a vector."""
+    source = _scalar(match, 3) if match['type'] else _object(3)
+    return 'tsr_try_scatter(&early, %s, %s, (tsr_list){a4, a5})' % (_output(match, prototype, 6), source)
+
+
+def _build(match, prototype):
+    """Of tuples; an object that the program makes this way has nothing that a backend could have."""
+    vector = match['object'] == 'Vector'
+    values, count = (2, 3) if vector else (3, 4)
+    given = 'TSR_BOXED(a%d)' % values if match['type'] == 'Scalar' else '(tsr_argument){.scalar = a%d, .type = TSR_%s}' % (values, match['type'])
+    return 'tsr_try_build(&early, &(tsr_output){"%s", (GrB_Matrix) a0, NULL, NULL, NULL, %s, HOST}, a1, %s, %s, a%d, %s)' % (
+        prototype.name, 'true' if vector else 'false', 'NULL' if vector else 'a2', given, count,
+        'NULL' if match['type'] == 'Scalar' else 'a%d' % (count + 1))
+
+
 def _extract(match, prototype):
     """Of all of a matrix it is an assignment."""
     if match['object'] == 'Vector':
@@ -115,9 +131,13 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'dup$', _dup),
     (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
 
+BUILD = re.compile(OBJECT + r'build_(?P<type>%s|Scalar)$' % TYPES)
+LISTED = re.compile(r'^G[rx]B_(?P<object>Vector)_(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES)
+
 # Asked of the host's arrays where the step is declined.
 PICKED = [(re.compile(OBJECT + r'extract$'), _extract_listed),
-          (re.compile(OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES), _select_sparse)]
+          (re.compile(OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES), _select_sparse),
+          (LISTED, _assign_listed), (BUILD, _build)]
 
 # ... true: the answer is written, or there is nothing to do.  With the object that is asked.
 ANSWERS = [(re.compile(pattern), asked, call) for pattern, asked, call in (
@@ -162,11 +182,16 @@ def step(prototype):
 
 def host_step(prototype):
     """The same of a call that may be computed on the host's own arrays, asked after the hooks."""
-    choices = [_expression(prototype)] + [make(match, prototype) for match, make in _picked(prototype)]
-    if ', HOST}' not in choices[0]:
+    choices = _host_choices(prototype)
+    if not choices:
         return None
     choice = choices[0] if len(choices) == 1 else '(%s)' % ' || '.join(choices)
     return host_wanted(prototype) + ' && ' + choice.replace(', HOST}', ', true}')
+
+
+def _host_choices(prototype):
+    choices = [_expression(prototype)] + [make(match, prototype) for match, make in _picked(prototype)]
+    return [choice for choice in choices if ', HOST}' in choice]
 
 
 def _picked(prototype):
@@ -176,12 +201,16 @@ def _picked(prototype):
 
 def host_wanted(prototype):
     """C condition, or None: may that be so?"""
-    if ', HOST}' not in _expression(prototype):
+    if not _host_choices(prototype):
         return None
+    build = BUILD.match(prototype.name)
+    if build:
+        return 'tsr_build_wanted(a%d)' % (3 if build['object'] == 'Vector' else 4)
     match = SCALAR_ASSIGN.match(prototype.name)
-    given = '(a1 || a2) && ' if match else ''
     vector = prototype.parameters[0].base == 'GrB_Vector'
-    return given + 'tsr_host_wanted((GrB_Matrix) a0, %s)' % ('true' if vector else 'false')
+    given = '(a1 || a2%s) && ' % (' || !tsr_is_all(a4)' if vector else '') if match else ''
+    wanted = 'tsr_host_wanted((GrB_Matrix) a0, %s)' % ('true' if vector else 'false')
+    return given + ('(%s || tsr_list_wanted(a4, a5))' % wanted if LISTED.match(prototype.name) else wanted)
 
 
 def small(prototype):

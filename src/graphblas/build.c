@@ -1,0 +1,109 @@
+/* Matrices and vectors built of tuples: what their arguments say.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/graphblas/build.h"
+
+#include <stdatomic.h>
+
+#include "src/engine/build.h"
+#include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/intercept/options.h"
+#include "src/graphblas/product.h"
+#include "src/policy/build.h"
+#include "src/runtime/config.h"
+
+/* What an object takes that nothing was ever put into; 0: not known. */
+static size_t bytes_of_a_new_one(bool vector)
+{
+    static atomic_size_t known[2];
+    size_t bytes = atomic_load(&known[vector]);
+    GrB_Matrix new = NULL;
+    if (bytes)
+        return bytes;
+    const GrB_Type type = tsr_type_handle(TSR_BOOL);
+    const GrB_Info info = vector ? tsr_real.GrB_Vector_new((GrB_Vector *)&new, type, 2) : tsr_real.GrB_Matrix_new(&new, type, 2, 2);
+    if (info == GrB_SUCCESS && tsr_real.GxB_Matrix_memoryUsage(&bytes, new) == GrB_SUCCESS)
+        atomic_store(&known[vector], bytes);
+    if (new)
+        tsr_real.GrB_Matrix_free(&new);
+    return bytes;
+}
+
+/* Neither entries nor any that are pending or deleted, which an attempt to count them would finish.  SuiteSparse builds nothing else. */
+static bool is_new(GrB_Matrix C, bool vector)
+{
+    size_t bytes = 0;
+    return tsr_match_held_sparse(C) && tsr_real.GxB_Matrix_memoryUsage(&bytes, C) == GrB_SUCCESS && bytes <= bytes_of_a_new_one(vector);
+}
+
+/* A hand-over goes by the switch that objects are made with, then by C's own. */
+#define USUAL_SWITCH .0625
+
+static bool is_usual(GrB_Matrix C)
+{
+    double hyper_switch = 0;
+    return tsr_option_get_fp64(C, GxB_HYPER_SWITCH, &hyper_switch) == GrB_SUCCESS && hyper_switch == USUAL_SWITCH;
+}
+
+static bool match_dup(tsr_tuples *t, GrB_BinaryOp dup)
+{
+    tsr_ewise_op op;
+    tsr_type type;
+    t->joining = TSR_JOIN_NONE;
+    if (!dup)
+        return true;
+    if (!tsr_match_binary(&op, &type, dup) || type != t->type)
+        return false;
+    if (op == TSR_EWISE_FIRST || op == TSR_EWISE_SECOND) {
+        t->joining = op == TSR_EWISE_FIRST ? TSR_JOIN_FIRST : TSR_JOIN_LAST;
+        return true;
+    }
+    t->joining = TSR_JOIN_FOLD;
+    return tsr_match_reduce(&t->monoid, &type, dup) && t->monoid != TSR_REDUCE_ANY &&
+           (t->type == TSR_BOOL) == (t->monoid >= TSR_REDUCE_LOR);
+}
+
+/* Values are C's, or one that may be cast to its type. */
+static bool match_values(tsr_call *call, const tsr_argument *X, GrB_BinaryOp dup)
+{
+    tsr_tuples *t = &call->of.tuples;
+    t->x = X->scalar;
+    if (X->boxed) {
+        t->joining = TSR_JOIN_FIRST;
+        return tsr_argument_scalar(&call->one, t->type, X);
+    }
+    return X->scalar && X->type == t->type && match_dup(t, dup);
+}
+
+static bool match(tsr_call *call, const GrB_Index *I, const GrB_Index *J, const tsr_argument *X, GrB_Index count, GrB_BinaryOp dup)
+{
+    tsr_shape c;
+    if (!call->door->shape(&c, call->given.C, call->given.vector) || count > INT64_MAX / 2)
+        return false;
+    call->c_by_col = c.by_col;
+    call->of.tuples = (tsr_tuples){.vector = c.by_col ? J : I, .place = c.by_col ? I : J, .type = c.type, .count = (int64_t)count,
+                                   .nvec = c.by_col ? c.ncols : c.nrows, .vlen = c.by_col ? c.nrows : c.ncols,
+                                   .nthreads = call->door->threads()};
+    return match_values(call, X, dup);
+}
+
+static bool build(GrB_Info *info, tsr_call *call, const GrB_Index *I, const GrB_Index *J, const tsr_argument *X, GrB_Index count, GrB_BinaryOp dup)
+{
+    return is_new(call->given.C, call->given.vector) && (call->given.vector || is_usual(call->given.C)) && match(call, I, J, X, count, dup) && tsr_run_call(info, call);
+}
+
+bool tsr_build_wanted(GrB_Index count)
+{
+    const bool many = tsr_config_forces_cpu() ? count > 0 : (double)count >= TSR_BUILD_LEAST;
+    return many && tsr_may_route() && !(tsr_config_get()->disabled & TSR_DISABLE_ELEMENTWISE);
+}
+
+bool tsr_try_build(GrB_Info *info, const tsr_output *out, const GrB_Index *I, const GrB_Index *J, tsr_argument X, GrB_Index count, GrB_BinaryOp dup)
+{
+    tsr_call call = {.given = tsr_given_of(out), .door = &tsr_graphblas_door, .operation = &tsr_build_operation};
+    if (!out->C || !I || (!J && !out->vector) || (!X.scalar && !X.boxed))
+        return false;
+    tsr_quiet_begin();
+    const bool done = build(info, &call, I, J, &X, count, dup);
+    tsr_quiet_end();
+    return done;
+}
