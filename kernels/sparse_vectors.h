@@ -135,4 +135,17 @@ tsr_status tsr_cpu_few_merge(const tsr_few_step *step, tsr_few *t, tsr_few *c);
  * changed. */
 bool tsr_cpu_few_scatter(const tsr_few_step *step, const tsr_few *t, int8_t *b, void *x, int64_t *more);
 
+/* The CPU backend's (tsr_backend_host). */
+typedef struct tsr_few_kernels {
+    int64_t (*push_work)(const tsr_push *push, int64_t most);
+    tsr_status (*push)(const tsr_push *push, int64_t work, tsr_few *result);
+    int64_t (*pull)(const tsr_push *pull, int8_t *b, void *x);
+    bool (*step_takes)(const tsr_few_step *step);
+    int64_t (*step_work)(const tsr_few_step *step);
+    tsr_status (*step)(const tsr_few_step *step, tsr_few *t);
+    tsr_status (*merge)(const tsr_few_step *step, tsr_few *t, tsr_few *c);
+    bool (*scatter)(const tsr_few_step *step, const tsr_few *t, int8_t *b, void *x, int64_t *more);
+    void (*release)(tsr_few *few);
+} tsr_few_kernels;
+
 #endif

@@ -114,6 +114,14 @@ tsr_status tsr_cpu_spgemm_fill(tsr_spgemm_work *work, const tsr_spgemm_c *c);
 tsr_status tsr_cpu_spgemm_take(tsr_spgemm_work *work, tsr_spgemm_c *c);
 void tsr_cpu_spgemm_free(tsr_spgemm_work *work);
 
+/* The CPU backend's (tsr_backend_host). */
+typedef struct tsr_spgemm_kernels {
+    tsr_status (*count)(tsr_spgemm_work **work, const tsr_spgemm *product, const tsr_spgemm_memory *memory, tsr_spgemm_size *size);
+    tsr_status (*fill)(tsr_spgemm_work *work, const tsr_spgemm_c *c);
+    tsr_status (*take)(tsr_spgemm_work *work, tsr_spgemm_c *c);
+    void (*free)(tsr_spgemm_work *work);
+} tsr_spgemm_kernels;
+
 #ifdef __cplusplus
 }
 #endif

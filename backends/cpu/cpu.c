@@ -6,6 +6,7 @@
 #include "kernels/build.h"
 #include "kernels/selection.h"
 #include "kernels/sparse_vectors.h"
+#include "kernels/spgemm.h"
 
 static bool supports(const tsr_product *product)
 {
@@ -28,14 +29,19 @@ const tsr_backend *tsr_backend_cpu(void)
     static const tsr_selection_kernels selection = {
         .select_count = tsr_cpu_select_count, .select_fill = tsr_cpu_select_fill, .select_end = tsr_cpu_select_end,
         .extract_begin = tsr_cpu_extract_begin, .extract_count = tsr_cpu_extract_count, .extract_fill = tsr_cpu_extract_fill,
-        .extract_end = tsr_cpu_extract_end, .indices_fit = tsr_indices_fit, .indices_differ = tsr_indices_differ, .gather = tsr_cpu_gather, .scatter = tsr_cpu_scatter};
+        .extract_end = tsr_cpu_extract_end, .indices_fit = tsr_indices_fit, .indices_differ = tsr_indices_differ, .gather = tsr_cpu_gather,
+        .scatter = tsr_cpu_scatter};
     static const tsr_build_kernels build = {
         .unsorted = tsr_tuples_unsorted, .sort = tsr_cpu_build_sort, .fill = tsr_cpu_build_fill, .end = tsr_cpu_build_end};
-    static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .sums = tsr_cpu_sums, .push = tsr_cpu_push,
-                                          .pull = tsr_cpu_pull, .few_step = tsr_cpu_few_step, .few_merge = tsr_cpu_few_merge,
-                                          .few_scatter = tsr_cpu_few_scatter, .softmax_rows = tsr_cpu_softmax_rows,
-                                          .attention = tsr_cpu_attention, .attention_backward = tsr_cpu_attention_backward,
-                                          .selection = &selection, .build = &build};
+    static const tsr_few_kernels few = {
+        .push_work = tsr_push_work, .push = tsr_cpu_push, .pull = tsr_cpu_pull, .step_takes = tsr_few_step_takes, .step_work = tsr_few_step_work,
+        .step = tsr_cpu_few_step, .merge = tsr_cpu_few_merge, .scatter = tsr_cpu_few_scatter, .release = tsr_few_release};
+    static const tsr_spgemm_kernels spgemm = {
+        .count = tsr_cpu_spgemm_count, .fill = tsr_cpu_spgemm_fill, .take = tsr_cpu_spgemm_take, .free = tsr_cpu_spgemm_free};
+    static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .sums = tsr_cpu_sums,
+                                          .softmax_rows = tsr_cpu_softmax_rows, .attention = tsr_cpu_attention,
+                                          .attention_backward = tsr_cpu_attention_backward, .few = &few, .selection = &selection,
+                                          .build = &build, .spgemm = &spgemm};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cpu", .supports = supports,
                                         .execute = tsr_cpu_execute, .kernel_name = kernel_name, .host = &host, .joins = joins};
     return &backend;

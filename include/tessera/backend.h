@@ -202,11 +202,10 @@ typedef struct tsr_measured {
 } tsr_measured;
 
 struct tsr_host_ewise;
-struct tsr_push;
-struct tsr_few;
-struct tsr_few_step;
+struct tsr_few_kernels;
 struct tsr_selection_kernels;
 struct tsr_build_kernels;
+struct tsr_spgemm_kernels;
 struct tsr_backend_device;
 struct tsr_attention_operands;
 
@@ -215,16 +214,13 @@ typedef struct tsr_backend_host {
     void (*add_to)(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
     int64_t (*ewise)(const struct tsr_host_ewise *step, int nthreads);
     bool (*sums)(const tsr_sums *sums, void *result, int nthreads);
-    tsr_status (*push)(const struct tsr_push *push, int64_t work, struct tsr_few *result);
-    int64_t (*pull)(const struct tsr_push *pull, int8_t *b, void *x);
-    tsr_status (*few_step)(const struct tsr_few_step *step, struct tsr_few *t);
-    tsr_status (*few_merge)(const struct tsr_few_step *step, struct tsr_few *t, struct tsr_few *c);
-    bool (*few_scatter)(const struct tsr_few_step *step, const struct tsr_few *t, int8_t *b, void *x, int64_t *more);
     void (*softmax_rows)(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
     tsr_status (*attention)(const tsr_view *s, const struct tsr_attention_operands *operands, int nthreads);
     tsr_status (*attention_backward)(const tsr_view *s, const tsr_view *columns, const struct tsr_attention_operands *operands, int nthreads);
+    const struct tsr_few_kernels *few;             /* kernels/sparse_vectors.h */
     const struct tsr_selection_kernels *selection; /* kernels/selection.h */
     const struct tsr_build_kernels *build;         /* kernels/build.h */
+    const struct tsr_spgemm_kernels *spgemm;       /* kernels/spgemm.h */
 } tsr_backend_host;
 
 /* A backend.  `supports` is cheap (no allocation, no device work) and honest; `execute` may still return TSR_DECLINED,

@@ -89,13 +89,19 @@ static bool push_vector(const tsr_push *p, int64_t r, tsr_few_vector *v)
     return true;
 }
 
+static void release(tsr_few *few)
+{
+    for (int64_t r = 0; r < few->nvec; r++)
+        free(few->vectors[r].owned);
+}
+
 tsr_status tsr_ref_push(const tsr_push *p, int64_t work, tsr_few *result)
 {
     (void)work;
     tsr_few_begin(result, p->u.nvec);
     for (int64_t r = 0; r < p->u.nvec; r++) {
         if (!push_vector(p, r, &result->vectors[r])) {
-            tsr_few_release(result);
+            release(result);
             return TSR_OUT_OF_MEMORY;
         }
         result->nvals += result->vectors[r].count;

@@ -19,4 +19,6 @@ tsr_status tsr_engine_few_step(const tsr_few_step *step, tsr_few *t);
 tsr_status tsr_engine_few_merge(const tsr_few_step *step, tsr_few *t, tsr_few *c);
 bool tsr_engine_few_scatter(const tsr_few_step *step, const tsr_few *t, int8_t *b, void *x, int64_t *more);
 
+void tsr_engine_few_release(tsr_few *few);
+
 #endif

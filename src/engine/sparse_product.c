@@ -77,6 +77,11 @@ static bool set_one(tsr_handover *a, const tsr_call *call)
 
 /* ---- on the host ---- */
 
+static const tsr_spgemm_kernels *kernels(void)
+{
+    return tsr_backend_cpu()->host->spgemm;
+}
+
 static tsr_status take(tsr_call *call, tsr_spgemm_work *work, const tsr_spgemm_size *size)
 {
     tsr_handover *a = &call->arrays;
@@ -84,7 +89,7 @@ static tsr_status take(tsr_call *call, tsr_spgemm_work *work, const tsr_spgemm_s
     if (!allocate(a, call->door->memory, size))
         return TSR_OUT_OF_MEMORY;
     tsr_spgemm_c c = {.p = (int64_t *)a->p, .h = (int64_t *)a->h};
-    const tsr_status status = tsr_cpu_spgemm_take(work, &c);
+    const tsr_status status = kernels()->take(work, &c);
     if (status != TSR_OK)
         return status;
     a->i = c.i;
@@ -123,11 +128,11 @@ static tsr_status multiply(tsr_call *call, const tsr_product *ready)
     s.b = ready->b;
     if (tsr_engine_by_reference())
         return multiply_by_reference(call, &s);
-    tsr_status status = tsr_cpu_spgemm_count(&work, &s, &memory, &size);
+    tsr_status status = kernels()->count(&work, &s, &memory, &size);
     if (status != TSR_OK)
         return status;
     status = take(call, work, &size);
-    tsr_cpu_spgemm_free(work);
+    kernels()->free(work);
     return status;
 }
 

@@ -289,7 +289,7 @@ static bool merge(GrB_Info *info, few_call *h, tsr_few_target *target)
         return false;
     const bool done = !may_stay_one(h, &t) && tsr_engine_few_merge(&h->s, &t, &c) == TSR_OK &&
                       tsr_few_give(info, target, &c, h->s.step.result, iso ? &h->one : NULL);
-    tsr_few_release(&t);
+    tsr_engine_few_release(&t);
     if (done)
         report(h, c.nvals);
     return done;
@@ -324,11 +324,11 @@ static bool into_dense(GrB_Info *info, few_call *h)
         return false;
     const tsr_settings settings = tsr_settings_read(C);
     if (bitmap && !tsr_arrays_take(&arrays, C, h->c->given.vector, h->c->given.vector)) {
-        tsr_few_release(&t);
+        tsr_engine_few_release(&t);
         return false;
     }
     const bool done = tsr_engine_few_scatter(&h->s, &t, arrays.b, arrays.x, &more);
-    tsr_few_release(&t);
+    tsr_engine_few_release(&t);
     *info = GrB_SUCCESS;
     if (bitmap) {
         tsr_arrays_count(&arrays, arrays.nvals + more, h->s.nvec * h->s.vlen);

@@ -239,7 +239,7 @@ static bool finish(GrB_Info *info, push_call *h, tsr_few_target *target)
             TSR_HOOK_WRITE(h->c->C);
         done = tsr_few_give(info, target, &t, h->p.semiring.result, h->iso ? &h->one : NULL);
         h->nvals = t.nvals;
-        tsr_few_release(&t);
+        tsr_engine_few_release(&t);
     }
     return done;
 }

@@ -7,6 +7,7 @@
 
 #include "src/base/types.h"
 #include "src/engine/sparse_product.h"
+#include "src/runtime/backends.h"
 #include "src/sparse_blas/native.h"
 
 struct tsr_spgemm_plan {
@@ -56,6 +57,11 @@ static tsr_status status_of(tsr_status status)
 
 /* ---- plans ---- */
 
+static const tsr_spgemm_kernels *kernels(void)
+{
+    return tsr_backend_cpu()->host->spgemm;
+}
+
 static tsr_status count(tsr_spgemm_plan *plan)
 {
     tsr_spgemm pattern = plan->product;
@@ -63,8 +69,8 @@ static tsr_status count(tsr_spgemm_plan *plan)
     pattern.pattern = true;
     pattern.a.x = pattern.b.x = NULL;
     pattern.sorted = false;
-    const tsr_status status = tsr_cpu_spgemm_count(&work, &pattern, NULL, &plan->size);
-    tsr_cpu_spgemm_free(work);
+    const tsr_status status = kernels()->count(&work, &pattern, NULL, &plan->size);
+    kernels()->free(work);
     return status_of(status);
 }
 
@@ -124,11 +130,11 @@ static tsr_status fill(const tsr_spgemm *product, const tsr_spgemm_c *c)
 {
     tsr_spgemm_work *work;
     tsr_spgemm_size size;
-    tsr_status status = tsr_cpu_spgemm_count(&work, product, NULL, &size);
+    tsr_status status = kernels()->count(&work, product, NULL, &size);
     if (status != TSR_OK)
         return status;
-    status = tsr_cpu_spgemm_fill(work, c);
-    tsr_cpu_spgemm_free(work);
+    status = kernels()->fill(work, c);
+    kernels()->free(work);
     return status;
 }
 
