@@ -9,49 +9,7 @@
 #include "backends/cuda/arrays/gemm.h"
 #include "backends/cuda/transfer/csr.h"
 #include "backends/cuda/transfer/host_copy.h"
-#include "backends/cuda/device/times.h"
 #include "kernels/cuda/elementwise/spread.h"
-
-/* ---- one operation, alone with the device ---- */
-
-/* goes_on: with what is held back. */
-static tsr_status alone(tsr_cuda_operation run, void *arguments, bool goes_on)
-{
-    void *before;
-    if (!tsr_cuda_alive())
-        return TSR_INTERNAL_ERROR;
-    tsr_status status = tsr_cuda_begin(&before);
-    tsr_cuda_times_start();
-    if (status == TSR_OK && !goes_on)
-        status = tsr_cuda_fusion_run();
-    if (status == TSR_OK)
-        status = run(arguments);
-    if (status == TSR_OUT_OF_MEMORY && (status = tsr_cuda_fusion_run()) == TSR_OK) {
-        tsr_cuda_evict_all();
-        status = run(arguments);
-    }
-    tsr_cuda_times_stop();
-    tsr_cuda_end(before);
-    return status;
-}
-
-tsr_status tsr_cuda_alone(tsr_cuda_operation run, void *arguments)
-{
-    return alone(run, arguments, false);
-}
-
-tsr_status tsr_cuda_with_scratch(size_t bytes, tsr_status (*run)(void *arguments, void *scratch), void *arguments)
-{
-    void *scratch;
-    if (!tsr_cuda_reserve(bytes))
-        return TSR_OUT_OF_MEMORY;
-    tsr_status status = tsr_cuda_new(&scratch, bytes);
-    if (status == TSR_OK)
-        status = run(arguments, scratch);
-    tsr_cuda_delete(scratch);
-    tsr_cuda_unreserve(bytes);
-    return status;
-}
 
 /* ---- to the device ---- */
 
@@ -245,7 +203,7 @@ static tsr_status step(const tsr_ewise *s, void **value)
         return TSR_OK;
     }
     stepping t = {.step = s};
-    tsr_status status = alone(run_step, &t, true);
+    tsr_status status = tsr_cuda_alone_going_on(run_step, &t, true);
     *value = t.value;
     return status;
 }
@@ -280,7 +238,7 @@ static tsr_status run_reduce(void *arguments)
 static tsr_status reduce(void *value, tsr_type type, tsr_reduce_op op, void *scalar, bool *any)
 {
     reducing r = {.value = value, .type = type, .op = op};
-    tsr_status status = alone(run_reduce, &r, true);
+    tsr_status status = tsr_cuda_alone_going_on(run_reduce, &r, true);
     *any = status == TSR_OK && r.result.any;
     if (*any)
         memcpy(scalar, &r.result.scalar, tsr_type_size(type));
