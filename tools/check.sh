@@ -113,6 +113,7 @@ options=-Dc_args=-g1
 # Machine code of GPUs is looked at on a GPU (tools/gpu-check.sh); here it has to compile, which is a third of the work without its optimizer.
 if build build-check $options -Dwerror=true -Dgpu_archs=90+PTX -Dnvcc_args=-Xcicc,-O0; then
     part compile
+    step "calls" tools/scripts/check_layers.py build-check
     tests "all suites" build-check
     part suites
     one_core_each

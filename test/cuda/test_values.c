@@ -488,10 +488,10 @@ static void test_new_columns(void **state)
     tsr_result got;
     make_frontier(&f);
     for (int k = 0; k < 3; k++) {
-        const int64_t home = PATHS * (int64_t)(sizeof(int32_t) + 1);
+        const int64_t least = PATHS * (int64_t)(sizeof(int32_t) + 1);
         assert_int_equal(multiply_frontier(&f, NULL, PATHS, &got), TSR_OK);
         assert_string_equal(got.kernel, kernels[k]);
-        assert_true(k == 0 ? got.bytes_moved > home : got.bytes_moved <= home);
+        assert_true(k == 0 ? got.bytes_moved > least : got.bytes_moved <= least);
     }
     gpu->release(f.slot);
     assert_int_equal(tsr_cuda.used, 0);

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
 """The walls of docs/architecture.md and its words: what a file includes is compared with tools/scripts/layers.txt, what it says with words.txt.
 
-usage: check_layers.py [--figures]        (--figures: sizes of folders, files and functions, for a report)
+usage: check_layers.py [--figures] [BUILD]
+    --figures  sizes of folders, files and functions, for a report
+    BUILD      a build directory: what its objects call is compared with layers.txt, too, and no two files may call each other
 SPDX-License-Identifier: Apache-2.0
 """
 import collections
+import json
 import os
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -26,7 +30,7 @@ def read_table():
     table = {}
     for line in TABLE.read_text(encoding='utf-8').splitlines():
         line = line.split('#')[0].strip()
-        if line:
+        if line and not line.startswith('cycle of calls: '):
             folder, allowed = line.split(':')
             table[folder.strip()] = allowed.split()
     return table
@@ -167,6 +171,51 @@ def check(table, graph):
     yield from check_words(graph)
 
 
+# ---- calls, by the symbols of objects ----
+
+def objects(build):
+    """source -> object, of what is compiled for libraries and commands; one of several."""
+    found = {}
+    for entry in json.loads((pathlib.Path(build) / 'compile_commands.json').read_text(encoding='utf-8')):
+        source = os.path.relpath(os.path.join(entry['directory'], entry['file']), ROOT)
+        output = os.path.join(entry['directory'], entry['output'])
+        if source.startswith(('src/', 'backends/', 'kernels/', 'adapters/', 'tools/')) and os.path.exists(output):
+            found.setdefault(source, output)
+    return found
+
+
+def calls_of(build):
+    """source -> sources whose symbols it uses, as far as only one defines them."""
+    defined, used = collections.defaultdict(set), collections.defaultdict(set)
+    for source, path in objects(build).items():
+        for line in subprocess.run(['nm', path], capture_output=True, text=True, check=True).stdout.splitlines():
+            *place, kind, symbol = line.split()
+            if symbol.startswith('tsr_'):
+                (defined if place and kind in 'TDBRVW' else used if kind == 'U' else {symbol: set()})[symbol].add(source)
+    calls = collections.defaultdict(set)
+    for symbol, sources_of in used.items():
+        if len(defined.get(symbol, ())) == 1:
+            target = next(iter(defined[symbol]))
+            for source in sources_of:
+                calls[source].add(target)
+    return calls
+
+
+def may_call(folder, target, table):
+    row = rule_of(folder, table)
+    return is_allowed(folder, target, table) or is_allowed(row + ' calls', target, {row + ' calls': table.get(row + ' calls', [])})
+
+
+def check_calls(build, table):
+    calls = calls_of(build)
+    for source in sorted(calls):
+        for target in sorted(calls[source]):
+            if not may_call(os.path.dirname(source), target, table):
+                yield f'{source}: calls {target}'
+    known = set(TABLE.read_text(encoding='utf-8').splitlines())
+    yield from (line for line in ('cycle of calls: ' + ', '.join(c) for c in cycles(calls)) if line not in known)
+
+
 def functions(path):
     """(lines of the body, first line of the declaration) of each function of a C or CUDA file."""
     lines, start = (ROOT / path).read_text(encoding='utf-8', errors='replace').splitlines(), None
@@ -192,7 +241,10 @@ def figures(graph):
 def main():
     known = set(sources())
     graph = {path: set(included(path, known)) for path in sorted(known)}
-    problems = list(check(read_table(), graph))
+    table = read_table()
+    problems = list(check(table, graph))
+    for build in (argument for argument in sys.argv[1:] if not argument.startswith('-')):
+        problems += check_calls(build, table)
     print('\n'.join(problems))
     print(f'{len(graph)} files, {len(problems)} problems')
     if '--figures' in sys.argv[1:]:
