@@ -106,8 +106,7 @@ static bool fits(const push_call *h)
 static bool fits_types(const push_call *h)
 {
     const tsr_push_semiring *s = &h->p.semiring;
-    return (!tsr_push_reads_u(s) || h->u.view.type == s->type) && (!tsr_push_reads_a(s) || h->p.a.type == s->type) &&
-           h->old.view.type == s->result;
+    return (!tsr_push_reads_u(s) || h->u.view.type == s->type) && (!tsr_push_reads_a(s) || h->p.a.type == s->type);
 }
 
 /* Outside of the mask C would keep entries. */
@@ -175,10 +174,28 @@ static bool fits_pull(const push_call *h)
     return !h->pull || (s->add != TSR_REDUCE_ANY && tsr_push_reads_u(s) && !tsr_push_reads_a(s));
 }
 
+/* Nothing but ones: they are the same in every type, so that a cast to that of C changes none. */
+static bool makes_ones(const tsr_push_semiring *s)
+{
+    return s->factor == TSR_FACTOR_VALUES && s->mul == TSR_EWISE_PAIR && keeps_one(s);
+}
+
+static bool fits_target(push_call *h)
+{
+    tsr_push_semiring *s = &h->p.semiring;
+    tsr_type type;
+    if (!tsr_match_object_type(&type, h->c->C))
+        return false;
+    if (makes_ones(s))
+        *s = (tsr_push_semiring){.add = TSR_REDUCE_ANY, .mul = TSR_EWISE_PAIR, .factor = TSR_FACTOR_VALUES, .type = type, .result = type,
+                                 .swapped = s->swapped};
+    return s->result == type;
+}
+
 static bool match(push_call *h)
 {
     return orient(h) && is_distinct(h) && has_forms(h) && !is_short(h) &&
-           tsr_match_push_semiring(&h->p.semiring, h->c->semiring, h->c->vector && !h->c->flip) && fits_pull(h);
+           tsr_match_push_semiring(&h->p.semiring, h->c->semiring, h->c->vector && !h->c->flip) && fits_pull(h) && fits_target(h);
 }
 
 /* What waited is here after the hooks, and may be held otherwise than what was matched. */

@@ -499,9 +499,56 @@ static void test_one_place_is_diagonal(void **state)
     ok(GrB_Matrix_free(&C));
 }
 
+enum { RING = 600 };
+
+/* Entries (i, 7 i + 1 ... 3). */
+static GrB_Matrix ring(void)
+{
+    GrB_Matrix A = new_matrix(RING, RING, GxB_BY_ROW);
+    for (GrB_Index k = 0; k < 3 * RING; k++) ok(GrB_Matrix_setElement_FP64(A, 5, k / 3, (7 * (k / 3) + 1 + k % 3) % RING));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+/* Of one entry in three steps, in its own place. */
+static void check_ones(GrB_Matrix A, GrB_Semiring semiring, GrB_Type type, bool routed)
+{
+    GrB_Vector u;
+    GrB_Index nvals;
+    const int before = routed_products();
+    ok(GrB_Vector_new(&u, type, RING));
+    ok(GrB_Vector_setElement_FP64(u, 5, 0));
+    for (int k = 0; k < 3; k++) ok(GrB_vxm(u, NULL, NULL, semiring, u, A, NULL));
+    assert_int_equal(routed_products() - before, routed ? 3 : 0);
+    ok(GrB_Vector_nvals(&nvals, u));
+    for (GrB_Index i = 0, found = 0; i < RING; i++) {
+        double x;
+        const GrB_Info info = GrB_Vector_extractElement_FP64(&x, u, i);
+        found += info == GrB_SUCCESS;
+        assert_true(info == GrB_NO_VALUE || (info == GrB_SUCCESS && x == 1));
+        assert_true(i + 1 < RING || found == nvals);
+    }
+    assert_int_equal(nvals, 27);
+    ok(GrB_Vector_free(&u));
+}
+
+/* A search's frontier of another type than its semiring: ones are cast. */
+static void test_ones_of_another_type(void **state)
+{
+    (void)state;
+    GrB_Matrix A = ring();
+    check_ones(A, GxB_ANY_PAIR_INT64, GrB_BOOL, true);
+    check_ones(A, GxB_ANY_PAIR_BOOL, GrB_FP64, true);
+    check_ones(A, GxB_MIN_PAIR_FP32, GrB_INT8, true);
+    check_ones(A, GxB_ANY_PAIR_INT64, GrB_INT64, true);
+    check_ones(A, GxB_PLUS_PAIR_INT64, GrB_BOOL, false);
+    ok(GrB_Matrix_free(&A));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ones_of_another_type),
         cmocka_unit_test(test_rows_without_entries_get_no_memory),
         cmocka_unit_test(test_places_outside_of_the_mask_get_no_memory),
         cmocka_unit_test(test_no_empty_vectors_of_length_one),
