@@ -23,6 +23,9 @@ sys.path.insert(0, str(GRAPHBLAS / 'intercept' / 'generate'))
 import declarations
 import prototypes
 
+# What GraphBLAS.h includes, and programs rely on.
+INCLUDED = ('complex.h', 'errno.h', 'inttypes.h', 'limits.h', 'math.h', 'stdarg.h', 'stdbool.h', 'stddef.h', 'stdint.h', 'stdio.h', 'stdlib.h', 'string.h')
+
 
 def compiled_module(package):
     """The wheel's module of cffi, without its Python part and what that imports."""
@@ -66,7 +69,7 @@ def header(package, library, source):
     text = re.sub(r'^(#define (\w+)) \.\.\.$', lambda define: f'{define[1]} ({getattr(lib, define[2])})', text, flags=re.M)
     for part in ('MAJOR', 'MINOR', 'SUB'):  # the build reads them as text
         text = re.sub(rf'(#define GxB_IMPLEMENTATION_{part}) \((\d+)\)', r'\1 \2', text)
-    includes = ''.join(f'#include <{name}>\n' for name in ('complex.h', 'stdbool.h', 'stddef.h', 'stdint.h', 'stdio.h'))
+    includes = ''.join(f'#include <{name}>\n' for name in INCLUDED)
     return f'#pragma once\n{includes}#define GrB_NULL NULL\n#define GrB_INVALID_HANDLE NULL\n{text}\n{iterator(str(lib.GxB_IMPLEMENTATION_MAJOR))}{of_the_system(text, library)}'
 
 
