@@ -41,6 +41,20 @@ tsr_status tsr_cpu_spmm_copies(const tsr_product *product, tsr_result *result);
 bool tsr_cpu_gemm_takes(const tsr_product *product);
 tsr_status tsr_cpu_gemm(const tsr_product *product, tsr_result *result);
 
+/* C = alpha A B + beta C, plus_times of FP32 with a B of 16-bit numbers.  a: sparse by row, values FP32, iso or none (ones); b: a.ncols x n by row,
+ * of b_type TSR_FP16 or TSR_BF16; c: a.nrows x n by row, not read if beta is 0.  Sums are FP32, one entry after the other. */
+typedef struct tsr_half_spmm {
+    const tsr_view *a;
+    const void *b;
+    tsr_type b_type;
+    int64_t ldb, n;
+    float *c;
+    int64_t ldc;
+    float alpha, beta;
+    int nthreads;
+} tsr_half_spmm;
+tsr_status tsr_cpu_spmm_half(const tsr_half_spmm *product);
+
 tsr_status tsr_cpu_sddmm(const tsr_product *product, tsr_result *result);
 tsr_status tsr_cpu_masked_dot(const tsr_product *product, tsr_result *result);
 

@@ -81,6 +81,7 @@ static const tsr_cpu_kernel table[] = {
 
 /* What tsr_backend_host and kernels/spgemm.h have. */
 static const tsr_kernel_row others[] = {
+    {"spmm", "spmm_half", "spmm_half", "plus_times of FP32 with a B of FP16 or BF16, all by row; natively", true},
     {"spgemm", "spgemm", "spgemm", ANY "A and B sparse, without a mask", true},
     {"vxm", "push", "push", ANY "few sparse vectors, A by row, any mask", true},
     {"vxm", "pull", "pull", "any type and monoid; few full or bitmap vectors, A by column, only their values count", true},

@@ -130,6 +130,9 @@ void tsr_engine_softmax_rows(void *x, const int64_t *p, int64_t nrows, tsr_type 
 /* Attention of host arrays over the pattern s, by row (tessera/attention.h); columns: the pattern of its transpose, by row: gradients. */
 tsr_status tsr_engine_attention(const tsr_view *s, const tsr_view *columns, const tsr_attention_operands *operands, int nthreads);
 
+/* SpMM of host arrays with a B of 16-bit numbers (kernels/kernels.h). */
+tsr_status tsr_engine_spmm_half(const tsr_half_spmm *product);
+
 /* x[0..n) = c + x: the end of C += A*B where C and the product are full. */
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);
 

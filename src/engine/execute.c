@@ -109,6 +109,11 @@ tsr_status tsr_engine_attention(const tsr_view *s, const tsr_view *columns, cons
     return columns ? host->attention_backward(s, columns, operands, nthreads) : host->attention(s, operands, nthreads);
 }
 
+tsr_status tsr_engine_spmm_half(const tsr_half_spmm *product)
+{
+    return tsr_cpu_spmm_half(product);
+}
+
 tsr_status tsr_engine_execute_surely(const tsr_call *call, const tsr_decision *d, tsr_result *result)
 {
     tsr_status status = tsr_engine_execute(call, d, result);

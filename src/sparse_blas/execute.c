@@ -217,14 +217,26 @@ tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const 
 tsr_status tsr_native_execute_on_host(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c)
 {
     run r = begin(plan, alpha, beta);
-    tsr_native_bind(&r.call, plan, a, b, c);
-    r.finish.nthreads = r.call.product.nthreads;
     describe_c(&r, c);
+    if (tsr_native_takes_half(plan) && alpha != 0 && a->view.nvals > 0) {
+        return tsr_native_execute_half(plan, alpha, b, beta, c);
+    }
+    tsr_widened wide;
+    tsr_dense read = *b;
+    read.data = alpha != 0 ? b->data : NULL;
+    tsr_status status = tsr_native_widen(&wide, &read);
+    if (status != TSR_OK) {
+        return status;
+    }
+    tsr_native_bind(&r.call, plan, a, &wide.dense, c);
+    r.finish.nthreads = r.call.product.nthreads;
     if (is_nothing(&r, a->view.nvals)) {
         tsr_native_finish(&r.finish);
-        return TSR_OK;
+    } else {
+        status = spmm(&r);
     }
-    return spmm(&r);
+    free(wide.copy);
+    return status;
 }
 
 /* ---- SDDMM ---- */
@@ -306,8 +318,18 @@ tsr_status tsr_native_execute_sddmm_on_host(const tsr_plan *plan, double alpha, 
                                             tsr_sparse *s, void *values)
 {
     run r = begin(plan, alpha, beta);
-    tsr_native_bind(&r.call, plan, s, x, y);
-    r.finish.nthreads = r.call.product.nthreads;
-    r.finish.c = values;
-    return sddmm(&r, &s->view);
+    tsr_widened wide_x, wide_y = {0};
+    tsr_status status = tsr_native_widen(&wide_x, x);
+    if (status == TSR_OK) {
+        status = tsr_native_widen(&wide_y, y);
+    }
+    if (status == TSR_OK) {
+        tsr_native_bind(&r.call, plan, s, &wide_x.dense, &wide_y.dense);
+        r.finish.nthreads = r.call.product.nthreads;
+        r.finish.c = values;
+        status = sddmm(&r, &s->view);
+    }
+    free(wide_x.copy);
+    free(wide_y.copy);
+    return status;
 }

@@ -90,7 +90,21 @@ tsr_status tsr_native_execute_on_host(const tsr_plan *plan, double alpha, tsr_sp
 tsr_status tsr_native_execute_sddmm_on_host(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                             tsr_sparse *s, void *values);
 
-/* Read-only view of a dense operand; a column of consecutive elements becomes by_col. */
+/* ---- operands of 16-bit numbers (half.c) ---- */
+
+/* An operand as FP32; others as they are.  copy: to be freed. */
+typedef struct tsr_widened {
+    tsr_dense dense;
+    void *copy;
+} tsr_widened;
+
+tsr_status tsr_native_widen(tsr_widened *w, const tsr_dense *d);
+
+/* Is it computed from a B as it is? */
+bool tsr_native_takes_half(const tsr_plan *plan);
+tsr_status tsr_native_execute_half(const tsr_plan *plan, double alpha, const tsr_dense *b, double beta, const tsr_dense *c);
+
+/* Read-only view of a dense operand (of 16-bit numbers: of its FP32 copy); a column of consecutive elements becomes by_col. */
 tsr_view tsr_native_dense_view(const tsr_dense *d);
 
 /* Shape, enumerators and leading dimension in order; data is not looked at. */

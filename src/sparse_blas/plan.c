@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/base/half.h"
 #include "src/sparse_blas/native.h"
 
 /* ---- dense operands ---- */
@@ -17,7 +18,7 @@ tsr_status tsr_native_check_dense(const char *name, const tsr_dense *d)
     const struct {
         const char *field;
         int64_t value, least, most;
-    } ranges[] = {{"type", d->type, 0, TSR_TYPE_COUNT - 1}, {"layout", d->layout, 0, TSR_COL_MAJOR}, {"memory", d->memory, 0, TSR_MEMORY_DEVICE},
+    } ranges[] = {{"type", d->type, 0, TSR_BF16}, {"layout", d->layout, 0, TSR_COL_MAJOR}, {"memory", d->memory, 0, TSR_MEMORY_DEVICE},
                   {"nrows", d->nrows, 0, INT64_MAX}, {"ncols", d->ncols, 0, INT64_MAX}, {"ld", d->ld, vector_length(d), INT64_MAX}};
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
         if (ranges[k].value < ranges[k].least || ranges[k].value > ranges[k].most) {
@@ -37,7 +38,8 @@ tsr_view tsr_native_dense_view(const tsr_dense *d)
 {
     bool column = d->ncols == 1 && d->ld == 1; /* consecutive: the engine's form of a vector */
     bool by_col = column || d->layout == TSR_COL_MAJOR;
-    return (tsr_view){.format = TSR_FULL, .type = d->type, .by_col = by_col, .nrows = d->nrows, .ncols = d->ncols,
+    const tsr_type type = tsr_is_half(d->type) ? TSR_FP32 : d->type;
+    return (tsr_view){.format = TSR_FULL, .type = type, .by_col = by_col, .nrows = d->nrows, .ncols = d->ncols,
                       .nvec = by_col ? d->ncols : d->nrows, .vlen = by_col ? d->nrows : d->ncols,
                       .ld = column ? d->nrows : d->ld, .nvals = d->nrows * d->ncols, .x = d->data};
 }
@@ -186,6 +188,10 @@ static void explain(tsr_plan *plan)
     char product[192];
     const tsr_decision *d = &plan->decision;
     tsr_engine_describe(product, sizeof product, &plan->call.product);
+    if (tsr_native_takes_half(plan)) {
+        snprintf(plan->explanation, sizeof plan->explanation, "%s -> cpu:spmm_half, reads the caller's arrays: B has 16-bit numbers", product);
+        return;
+    }
     snprintf(plan->explanation, sizeof plan->explanation, "%s%s -> %s:%s, %s, %zu bytes: %s", product,
              plan->flags & TSR_TRANSPOSE_A ? " transposed" : "", d->backend->name,
              d->backend->kernel_name(&plan->call.product),

@@ -7,10 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/half.h"
 #include "src/runtime/backends.h"
 #include "tessera/device.h"
 
-static const size_t type_size[TSR_TYPE_COUNT] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8};
+static const size_t type_size[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2};
 
 /* ---- random numbers ---- */
 
@@ -32,6 +33,10 @@ static int64_t below(uint64_t *s, int64_t n)
 
 static double get(const void *x, tsr_type type, int64_t k)
 {
+    if (tsr_is_half(type)) {
+        const uint16_t bits = ((const uint16_t *)x)[k];
+        return (double)(type == TSR_FP16 ? tsr_float_of_fp16(bits) : tsr_float_of_bf16(bits));
+    }
     switch (type) {
     case TSR_BOOL: return ((const bool *)x)[k];
     case TSR_INT8: return ((const int8_t *)x)[k];
@@ -50,6 +55,10 @@ static double get(const void *x, tsr_type type, int64_t k)
 static void set(void *x, tsr_type type, int64_t k, double v)
 {
     int64_t whole = isfinite(v) ? (int64_t)v : 0;
+    if (tsr_is_half(type)) {
+        tsr_round_values((uint16_t *)x + k, tsr_number_of(type), &v, TSR_FP64, 1, 1);
+        return;
+    }
     switch (type) {
     case TSR_BOOL: ((bool *)x)[k] = v != 0; break;
     case TSR_INT8: case TSR_UINT8: ((uint8_t *)x)[k] = (uint8_t)whole; break;
@@ -191,6 +200,12 @@ static void choose_sparse(product *p)
     p->indices32 = narrow(p->indices, p->nvals);
 }
 
+/* Of a dense operand that is read: now and then of 16 bits. */
+static tsr_type random_dense_type(product *p)
+{
+    return below(&p->random, 4) ? random_type(p) : below(&p->random, 2) ? TSR_FP16 : TSR_BF16;
+}
+
 static int64_t place(const tsr_dense *d, int64_t row, int64_t col)
 {
     return d->layout == TSR_ROW_MAJOR ? row * d->ld + col : col * d->ld + row;
@@ -205,7 +220,7 @@ static matrix random_dense(product *p, tsr_type type, int64_t nrows, int64_t nco
     x.cells = x.d.ld * (by_row ? nrows : ncols);
     x.d.data = calloc((size_t)x.cells + 1, 8);
     for (int64_t k = 0; k < x.cells; k++) {
-        set(x.d.data, type, k, is_real(type) ? NAN : 99); /* padding: never read, never written */
+        set(x.d.data, type, k, is_real(type) || tsr_is_half(type) ? NAN : 99); /* padding: never read, never written */
     }
     for (int64_t r = 0; r < nrows; r++) {
         for (int64_t c = 0; c < ncols; c++) {
@@ -223,9 +238,9 @@ static void choose(product *p)
     choose_semiring(p);
     choose_sparse(p);
     bool sddmm = p->op == TSR_OP_SDDMM;
-    const tsr_type first = native_case_on_device && below(&p->random, 2) ? p->s.type : random_type(p);
+    const tsr_type first = native_case_on_device && below(&p->random, 2) ? p->s.type : random_dense_type(p);
     p->first = sddmm ? random_dense(p, first, p->m, p->k) : random_dense(p, first, p->k, p->n);
-    p->second = sddmm ? random_dense(p, random_type(p), p->k, p->n) : random_dense(p, p->s.type, p->m, p->n);
+    p->second = sddmm ? random_dense(p, random_dense_type(p), p->k, p->n) : random_dense(p, p->s.type, p->m, p->n);
     p->result = calloc((size_t)p->nvals + 1, 8);
     for (int64_t k = 0; k < p->nvals; k++) {
         set(p->result, p->s.type, k, random_value(p));
@@ -338,11 +353,11 @@ static bool complain(const product *p, const char *what, int64_t where)
 {
     snprintf(p->message, p->message_size,
              "%s at %lld: op %d type %d add %d mul %d m %lld k %lld n %lld nvals %lld alpha %g beta %g "
-             "by_col %d transpose %d pattern %d narrow %d a_type %d", what, (long long)where, p->op, p->s.type,
+             "by_col %d transpose %d pattern %d narrow %d a_type %d first %d second %d", what, (long long)where, p->op, p->s.type,
                  p->s.add,
              p->s.mul, (long long)p->m, (long long)p->k, (long long)p->n, (long long)p->nvals, p->alpha, p->beta,
                  p->by_col,
-             p->transpose, p->pattern, p->narrow, p->a_type);
+             p->transpose, p->pattern, p->narrow, p->a_type, p->first.d.type, p->second.d.type);
     return false;
 }
 

@@ -5,38 +5,28 @@
 #define TSR_CPU_NUMBERS_H
 
 #include "kernels/cpu/common/simd.h"
-#include "src/base/number.h"
+#include "src/base/half.h"
 
 typedef uint16_t tsr_c_fp16;
 typedef uint16_t tsr_c_bf16;
 
-TSR_INLINE float tsr_float_of_bits(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
 TSR_INLINE float tsr_widen_fp32(float x) { return x; }
-TSR_INLINE float tsr_widen_bf16(tsr_c_bf16 x) { return tsr_float_of_bits((uint32_t)x << 16); }
-
-/* The exponent moved by 112; what was infinite or NaN stays so, and what is below 2^-14 has steps of 2^-24. */
-TSR_INLINE float tsr_widen_fp16(tsr_c_fp16 x)
-{
-    const uint32_t sign = (uint32_t)(x & 0x8000) << 16, size = x & 0x7fff;
-    if (size >= 0x7c00)
-        return tsr_float_of_bits(sign | 0x7f800000 | size << 13);
-    const float f = size >= 0x0400 ? tsr_float_of_bits((size << 13) + 0x38000000) : (float)size * 0x1p-24f;
-    return sign ? -f : f;
-}
+TSR_INLINE float tsr_widen_bf16(tsr_c_bf16 x) { return tsr_float_of_bf16(x); }
+TSR_INLINE float tsr_widen_fp16(tsr_c_fp16 x) { return tsr_float_of_fp16(x); }
 
 TSR_INLINE tsr_v_fp32 tsr_load_bf16(const tsr_c_bf16 *x)
 {
+#if defined(__AVX512BW__)
+    return (tsr_v_fp32)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)x)), 16);
+#elif defined(__AVX2__)
+    return (tsr_v_fp32)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)x)), 16);
+#else
     typedef uint16_t halves __attribute__((vector_size(TSR_VECTOR_BYTES / 2)));
     typedef uint32_t words __attribute__((vector_size(TSR_VECTOR_BYTES)));
     halves narrow;
     memcpy(&narrow, x, sizeof narrow);
     return (tsr_v_fp32)(__builtin_convertvector(narrow, words) << 16);
+#endif
 }
 
 TSR_INLINE tsr_v_fp32 tsr_load_fp16(const tsr_c_fp16 *x)
