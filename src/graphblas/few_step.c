@@ -128,11 +128,23 @@ static bool fits_types(const few_call *h)
            h->old.view.type == step->result;
 }
 
+static bool is_empty(const tsr_few_operand *o)
+{
+    return o->handle && o->view.nvals == 0;
+}
+
+/* T has no entry: what is pending of C stays so. */
+static bool is_nothing(const few_call *h)
+{
+    const bool x = is_empty(&h->x), y = is_empty(&h->y);
+    return (h->s.step.unite ? x && y : x || y) || (is_empty(&h->m) && !h->mod.mask_comp);
+}
+
 static bool inspect(few_call *h)
 {
     const tsr_elementwise *c = h->c;
-    return inspect_c(h) && inspect_operand(h, &h->x, c->given.A) && inspect_operand(h, &h->y, c->given.B) &&
-           inspect_operand(h, &h->m, c->given.M) && fits(h, &h->x) && fits(h, &h->y) && fits(h, &h->m) && fits_types(h) && h->old.view.vlen > 0;
+    return inspect_operand(h, &h->x, c->given.A) && inspect_operand(h, &h->y, c->given.B) && inspect_operand(h, &h->m, c->given.M) && !is_nothing(h) && inspect_c(h) &&
+           fits(h, &h->x) && fits(h, &h->y) && fits(h, &h->m) && fits_types(h) && h->old.view.vlen > 0;
 }
 
 static void complete(few_call *h)

@@ -68,13 +68,6 @@ static bool has_forms(const push_call *h)
 
 /* ---- operands ---- */
 
-/* Of a C that keeps nothing, nothing is finished. */
-static bool inspect_target(push_call *h)
-{
-    const tsr_arguments *c = h->c;
-    return c->M && !h->mod.replace ? tsr_few_inspect(&h->old, c->C, c->vector) : tsr_few_inspect_emptied(&h->old, c->C, c->vector);
-}
-
 /* Several vectors are pulled together; those of one value SuiteSparse treats by rules of its own. */
 static bool fits_lanes(const push_call *h)
 {
@@ -88,7 +81,7 @@ static bool inspect_vectors(push_call *h)
     if (!tsr_few_inspect(&h->u, h->u_handle, c->vector) || !fits_lanes(h))
         return false;
     h->old = h->u;
-    if (c->C != h->u_handle && !inspect_target(h))
+    if (c->C != h->u_handle && !tsr_few_inspect_emptied(&h->old, c->C, c->vector))
         return false;
     if (!c->M)
         return true;
@@ -109,10 +102,16 @@ static bool fits_types(const push_call *h)
     return (!tsr_push_reads_u(s) || h->u.view.type == s->type) && (!tsr_push_reads_a(s) || h->p.a.type == s->type);
 }
 
-/* Outside of the mask C would keep entries. */
-static bool replaces(const push_call *h)
+/* Else C would keep entries outside of the mask.  To count them finishes what is pending of it, so that comes last, and not where nothing is
+ * computed. */
+static bool replaces(push_call *h)
 {
-    return !h->c->M || h->mod.replace || h->old.view.nvals == 0;
+    const tsr_arguments *c = h->c;
+    if (!c->M || h->mod.replace)
+        return true;
+    if (h->u.view.nvals == 0 || (h->m.view.nvals == 0 && !h->mod.mask_comp))
+        return false;
+    return (c->C == h->u_handle || tsr_few_inspect(&h->old, c->C, c->vector)) && h->old.view.nvals == 0;
 }
 
 /* ---- a result of one value ---- */

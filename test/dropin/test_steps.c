@@ -310,6 +310,31 @@ static void test_idle_masks(void **state)
     free_all(c, all, zero);
 }
 
+/* What is pending of C is not finished where nothing is computed, and SuiteSparse makes one value of it later; where T only meets an empty
+ * mask it finishes it as well. */
+static void test_pending_entries_stay_pending(void **state)
+{
+    (void)state;
+    GrB_Matrix A;
+    ok(GrB_Matrix_new(&A, GrB_FP32, FEW, FEW));
+    for (GrB_Index k = 0; k + 1 < FEW; k++) ok(GrB_Matrix_setElement_FP32(A, 2, k, k + 1));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    for (int kind = 0; kind < 4; kind++) {
+        GrB_Vector c, m, u = few_entries(GrB_FP32, kind % 2 ? 3 : 1, true, false);
+        ok(GrB_Vector_new(&c, GrB_FP32, FEW));
+        ok(GxB_Vector_Option_set(c, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+        ok(GrB_Vector_new(&m, GrB_FP32, FEW));
+        if (kind % 2 == 0) ok(GrB_Vector_setElement_FP32(m, 1, 5)); /* u is empty; else the mask */
+        for (GrB_Index k = 1; k < 4; k++) ok(GrB_Vector_setElement_FP32(c, 3, 7 * k));
+        if (kind < 2) ok(GrB_Vector_apply(c, m, NULL, GrB_AINV_FP32, u, GrB_DESC_S));
+        else ok(GrB_vxm(c, m, NULL, GrB_MIN_PLUS_SEMIRING_FP32, u, A, GrB_DESC_S));
+        ok(GrB_Vector_wait(c, GrB_MATERIALIZE));
+        assert_int_equal(is_iso(c), kind != 1);
+        free_all(c, m, u);
+    }
+    ok(GrB_Matrix_free(&A));
+}
+
 /* An entry that is deleted, but not yet gone, keeps C from being empty, and so the result from being iso. */
 static void test_deleted_entries_stay_deleted(void **state)
 {
@@ -374,6 +399,7 @@ int main(void)
         cmocka_unit_test(test_what_is_forwarded),            cmocka_unit_test(test_errors_are_the_library_s),
         cmocka_unit_test(test_results_are_iso),              cmocka_unit_test(test_replaced_by_one_value),
         cmocka_unit_test(test_replaced_through_a_sparse_mask), cmocka_unit_test(test_idle_masks),
+        cmocka_unit_test(test_pending_entries_stay_pending),
         cmocka_unit_test(test_deleted_entries_stay_deleted), cmocka_unit_test(test_ones_of_all_entries),
     };
     return cmocka_run_group_tests(tests, start_session, stop_session);

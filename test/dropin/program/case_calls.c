@@ -78,13 +78,22 @@ static bool draw_output(output *o, one_case *c, bool vector, int64_t nrows, int6
     return true;
 }
 
+/* Of one entry or none it may be iso or not. */
+static bool has_one_value(const case_object *o)
+{
+    bool iso = false;
+    GrB_Index n = 0;
+    GxB_Matrix_iso(&iso, o->m);
+    if (!iso) GrB_Matrix_nvals(&n, o->m);
+    return iso || n <= 1;
+}
+
 /* 7.4.0 gives a C that is empty, or replaced, the settings of a mask by structure or of one value (of its bitmap switch, the usual one)
  * where T is dense; ours keeps its own. */
 static void share_settings(const output *o)
 {
-    bool iso = false; /* of one entry it may be, too */
-    if (o->M) GxB_Matrix_iso(&iso, o->M->m);
-    if (o->M && o->M != o->C && (o->structural || iso) && !o->comp && !o->accum) case_share_settings(o->C, o->M);
+    if (!o->M || o->M == o->C || o->comp || o->accum) return;
+    if (o->structural || has_one_value(o->M)) case_share_settings(o->C, o->M);
 }
 
 static void raise_level(const output *o, int level)
