@@ -88,6 +88,8 @@ static tsr_device_array_facts facts_of(const tsr_view *held, const tsr_backend *
     tsr_device_array_facts facts = {.backend = backend, .type = held->type, .nrows = held->nrows, .ncols = held->ncols,
                                     .by_col = held->by_col, .full = held->format == TSR_FULL,
                                     .iso = held->x && held->iso};
+    facts.lone = held->x && !held->iso && tsr_is_compressed(held) && held->nvals == 1;
+    facts.iso |= facts.lone;
     if (facts.iso)
         memcpy(&facts.one, held->x, tsr_type_size(held->type));
     return facts;

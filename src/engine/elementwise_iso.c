@@ -31,6 +31,14 @@ bool tsr_object_iso(const tsr_object *object)
     return object->array ? tsr_device_array_about(object->array)->iso : object->view.iso && object->view.x;
 }
 
+/* SuiteSparse takes one entry for one value, but not in a mask. */
+static constant constant_mask(const tsr_object *object)
+{
+    constant m = constant_of(object);
+    m.known &= !(object->array && tsr_device_array_about(object->array)->lone);
+    return m;
+}
+
 static constant operand(const tsr_object *object, const tsr_operand *scalar, tsr_type type)
 {
     return object->given ? constant_of(object) : (constant){true, type, scalar->scalar};
@@ -202,11 +210,11 @@ static bool is_loop(const tsr_elementwise *e)
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
 {
     const tsr_arguments *given = &e->given;
-    const constant m = constant_of(&e->m);
+    const constant m = constant_mask(&e->m);
     const bool valued = e->m.given && !e->mod.mask_struct, none = !given->M || (valued && is_zero(&m) && e->mod.mask_comp);
     const bool structural = e->mod.mask_struct || (m.known && m.value != 0);
     const bool all = structural && e->m.given && is_held(e, &e->m, 1u << TSR_FULL);
-    const bool blocked = e->m.given && (e->mod.mask_comp ? all : valued && is_zero(&m));
+    const bool blocked = e->m.given && (e->mod.mask_comp ? all && !e->assigns : valued && is_zero(&m));
     const bool t = !is_loop(e) && t_is_iso(one, e);
     if (!blocked && (!t || (none && !given->accum && !e->scatters)))
         return t;
