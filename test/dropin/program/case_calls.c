@@ -57,6 +57,12 @@ static void make_zero_positive(const case_object *M)
     else mat_bind2(M->type, M->m, NULL, NULL, binary_op(OP_PLUS, M->type), M->m, &zero, NULL);
 }
 
+static void care_for_mask(output *o)
+{
+    if (o->M && !o->structural) make_zero_positive(o->M);
+    if (o->M && o->accum && !o->M->sparse && !o->comp) o->replace = true; /* 7.4.0 may crash in C<M> += T with a full mask */
+}
+
 /* Now and then of a wrong shape, for the error.  most_level: of a C that is summed with. */
 static bool draw_output(output *o, one_case *c, bool vector, int64_t nrows, int64_t ncols, int most_level)
 {
@@ -72,8 +78,7 @@ static bool draw_output(output *o, one_case *c, bool vector, int64_t nrows, int6
         printf(" M=");
         o->M = shaped(c, vector, nrows, ncols, ANY_LEVEL);
     }
-    if (o->M && !o->structural) make_zero_positive(o->M);
-    if (o->M && o->accum && !o->M->sparse && !o->comp) o->replace = true; /* 7.4.0 may crash in C<M> += T with a full mask */
+    care_for_mask(o);
     printf(" %s%s%s%s%s", o->replace ? "R" : "", o->comp ? "C" : "", o->structural ? "S" : "", o->t0 ? "T0" : "", o->t1 ? "T1" : "");
     return true;
 }
@@ -457,6 +462,55 @@ static case_object *call_assign(one_case *c, GrB_Info *info)
     return o.C;
 }
 
+/* Each index at most once: what is assigned to one twice is not defined. */
+static void draw_places(index_list *l, int64_t size)
+{
+    const int kind = size > MOST_INDICES ? 0 : rng_below(4);
+    *l = (index_list){.I = GrB_ALL, .n = (GrB_Index)size, .count = size};
+    if (kind > 0) l->I = l->index;
+    if (kind == 1) draw_permutation(l, (int)size);
+    if (kind == 2) draw_some(l, (int)size, true);
+    if (kind == 3) draw_colon(l, (int)size);
+    if (kind == 1 || kind == 2) l->n = (GrB_Index)l->count;
+    printf(" [%lld of %lld: %lld]", (long long)l->count, (long long)size, (long long)l->n);
+}
+
+static GrB_Info assign_part(const output *o, bool vector, bool sub, const case_object *A, const index_list *rows, const index_list *columns)
+{
+    const GrB_Descriptor d = desc_of(o);
+    const GrB_Index m = rows->n, n = columns->n;
+    if (vector)
+        return sub ? GxB_Vector_subassign(o->C->v, vector_of(o->M), o->accum, A->v, rows->I, m, d)
+                   : GrB_Vector_assign(o->C->v, vector_of(o->M), o->accum, A->v, rows->I, m, d);
+    return sub ? GxB_Matrix_subassign(o->C->m, matrix_of(o->M), o->accum, A->m, rows->I, m, columns->I, n, d)
+               : GrB_Matrix_assign(o->C->m, matrix_of(o->M), o->accum, A->m, rows->I, m, columns->I, n, d);
+}
+
+/* C(I,J)<M> accum= A, the mask of C's size or, with sub, of A's. */
+static case_object *call_assign_part(one_case *c, GrB_Info *info)
+{
+    output o = {0};
+    index_list rows = {0}, columns = {0};
+    const bool vector = rng_chance(40), sub = rng_chance(50);
+    const int64_t m = case_size(c), n = vector ? 1 : case_size(c);
+    printf("; %s part", sub ? "subassign" : "assign");
+    draw_flags(&o);
+    if (vector) o.t0 = false;
+    if (!draw_output(&o, c, vector, m, n, ANY_LEVEL) || o.C->nrows != m) return NULL;
+    draw_places(&rows, m);
+    if (!vector) draw_places(&columns, n);
+    const int64_t height = rows.count, width = vector ? 1 : columns.count;
+    const case_object *A = height && width ? turned(c, vector, o.t0, height, width) : NULL;
+    if (!A || A == o.C || A == o.M || assigns_too_much(&o, height * width)) return NULL;
+    if (sub && o.M) o.M = shaped(c, vector, height, width, ANY_LEVEL);
+    care_for_mask(&o);
+    if (o.M == A) o.structural = true;
+    share_settings(&o);
+    *info = assign_part(&o, vector, sub, A, &rows, &columns);
+    raise_level(&o, highest(o.C->level, A->level));
+    return o.C;
+}
+
 /* ---- reduce ---- */
 
 /* Sums of floats whose order cannot be seen. */
@@ -507,7 +561,7 @@ case_object *case_call(one_case *c, GrB_Info *info)
     static call *const calls[] = {call_mxm,   call_mxm,   call_mxm,    call_mxm,       call_mxm,    call_mxm,    call_mxm,
                                   call_mxv,   call_mxv,   call_mxv,    call_ewise,     call_ewise,  call_ewise,  call_apply,
                                   call_apply, call_select, call_select, call_transpose, call_assign, call_assign, call_reduce,
-                                  call_reduce_rows, call_extract, call_extract, call_extract};
+                                  call_reduce_rows, call_extract, call_extract, call_extract, call_assign_part};
     *info = GrB_SUCCESS;
-    return calls[rng_below(25)](c, info);
+    return calls[rng_below(26)](c, info);
 }
