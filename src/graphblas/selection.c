@@ -2,16 +2,24 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/selection.h"
 
+#include "src/engine/contents.h"
 #include "src/engine/engine.h"
 #include "src/engine/selection.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/product.h"
 #include "src/policy/selection.h"
+#include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
 static bool allowed(void)
 {
     return tsr_may_route() && !(tsr_config_get()->disabled & TSR_DISABLE_ELEMENTWISE);
+}
+
+/* Of fewer entries nothing is kept that would be worth a record; in tests of any. */
+static double least_shared(void)
+{
+    return tsr_config_get()->min_work == 0 ? 0 : TSR_SELECT_LEAST;
 }
 
 static tsr_call call_of(const tsr_output *out, GrB_Matrix A, const tsr_operation *operation)
@@ -30,6 +38,40 @@ bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnary
     if (!tsr_match_held_sparse(A) || !out->C || !allowed() || !tsr_has_entries(A, TSR_SELECT_LEAST) || tsr_match_descriptor(&call.mod, out->desc) || call.mod.tran0)
         return false;
     return tsr_match_select(&s->keep, &s->a.type, op) && tsr_argument_scalar(&s->thunk, s->a.type, &y) && tsr_run_call(info, &call);
+}
+
+/* ---- what is selected again ---- */
+
+/* By a built-in operator. */
+static bool derivation_of(tsr_derivation *how, GrB_Matrix C, GrB_IndexUnaryOp op, const tsr_argument *y)
+{
+    tsr_place_rule rule;
+    tsr_ewise_op keep = TSR_EWISE_IDENTITY;
+    tsr_type type, result;
+    const bool placed = tsr_match_place(&rule, &type, op) && rule.select;
+    if ((!placed && !tsr_match_select(&keep, &type, op)) || !tsr_match_object_type(&result, C))
+        return false;
+    *how = (tsr_derivation){{(uint64_t)(uintptr_t)op, 0, (uint64_t)result, 0}};
+    return tsr_argument_scalar(&how->parts[1], type, y);
+}
+
+static bool is_whole(const tsr_output *out, GrB_Matrix A)
+{
+    tsr_modifiers mod;
+    return out->C && A && out->C != A && !out->M && !out->accum && !tsr_match_descriptor(&mod, out->desc) && !mod.tran0 && !mod.mask_comp;
+}
+
+void tsr_selected(const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
+{
+    tsr_derivation how;
+    if (!is_whole(out, A) || !allowed() || !tsr_match_held_sparse(A) || !tsr_contents_possible() || !tsr_has_entries(A, least_shared()) ||
+        !derivation_of(&how, out->C, op, &y))
+        return;
+    tsr_record *of = tsr_table_get(A, true), *made = of ? tsr_table_get(out->C, true) : NULL;
+    if (made)
+        tsr_record_share(made, of, &how, tsr_backend_gpu());
+    tsr_record_unref(made);
+    tsr_record_unref(of);
 }
 
 /* ---- extraction ---- */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct tsr_rep {
     atomic_int refs;
@@ -23,15 +24,24 @@ struct tsr_cache_entry {
     atomic_int refs;
     const tsr_backend *owner;
     void *place;
-    tsr_cache_entry *next;
 };
+
+/* Entries are shared by matrices with the same contents. */
+typedef struct entry_of {
+    tsr_cache_entry *entry;
+    tsr_derivation how; /* of those that are remembered for others */
+    struct entry_of *next;
+} entry_of;
+
+enum { MOST_DERIVED = 4 };
 
 struct tsr_record {
     atomic_int refs;
     pthread_mutex_t lock; /* guards everything below; held while a representation is built */
     atomic_uint_least64_t version;
     rep_slot *slots;
-    tsr_cache_entry *places; /* one per backend that asked */
+    entry_of *entries;   /* one per backend that asked */
+    entry_of *derived;   /* of what was made of this version, latest first */
     tsr_device_array *value;
     tsr_wait *waits;     /* guarded by whoever waits */
     atomic_int wait_count, target_count;
@@ -82,11 +92,12 @@ static void drop_slots(tsr_record *m)
     m->slots = NULL;
 }
 
-static void drop_places(tsr_cache_entry *places)
+static void drop_entries(entry_of *entries)
 {
-    for (tsr_cache_entry *s = places, *next; s; s = next) {
-        next = s->next;
-        tsr_cache_entry_unref(s);
+    for (entry_of *e = entries, *next; e; e = next) {
+        next = e->next;
+        tsr_cache_entry_unref(e->entry);
+        free(e);
     }
 }
 
@@ -95,7 +106,8 @@ void tsr_record_unref(tsr_record *m)
     if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1)
         return;
     drop_slots(m);
-    drop_places(m->places);
+    drop_entries(m->entries);
+    drop_entries(m->derived);
     tsr_device_array_unref(m->value);
     pthread_mutex_destroy(&m->lock);
     free(m);
@@ -108,13 +120,14 @@ void tsr_record_invalidate(tsr_record *m)
     atomic_store(&m->uses, 0);
     atomic_store(&m->had, false);
     drop_slots(m);
-    tsr_cache_entry *places = m->places;
-    m->places = NULL;
+    entry_of *entries = m->entries, *derived = m->derived;
+    m->entries = m->derived = NULL;
     tsr_device_array *value = m->value;
     m->value = NULL;
     m->rows_present[0] = m->rows_present[1] = -1;
     pthread_mutex_unlock(&m->lock);
-    drop_places(places);
+    drop_entries(entries);
+    drop_entries(derived);
     tsr_device_array_unref(value);
 }
 
@@ -205,7 +218,7 @@ void tsr_rep_unref(tsr_rep *rep)
     free(rep);
 }
 
-static tsr_cache_entry *new_slot(const tsr_backend *owner)
+static tsr_cache_entry *new_entry(const tsr_backend *owner)
 {
     tsr_cache_entry *s = calloc(1, sizeof *s);
     if (!s)
@@ -215,20 +228,89 @@ static tsr_cache_entry *new_slot(const tsr_backend *owner)
     return s;
 }
 
+static tsr_cache_entry *entry_ref(tsr_cache_entry *s)
+{
+    if (s)
+        atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    return s;
+}
+
+/* First in the list, which takes the entry over (NULL allowed); NULL: out of memory. */
+static entry_of *link_entry(entry_of **list, tsr_cache_entry *entry, const tsr_derivation *how)
+{
+    entry_of *e = entry ? calloc(1, sizeof *e) : NULL;
+    if (!e) {
+        tsr_cache_entry_unref(entry);
+        return NULL;
+    }
+    *e = (entry_of){.entry = entry, .how = how ? *how : (tsr_derivation){{0}}, .next = *list};
+    return *list = e;
+}
+
+static entry_of *of_owner(entry_of *e, const tsr_backend *owner)
+{
+    while (e && e->entry->owner != owner)
+        e = e->next;
+    return e;
+}
+
 tsr_cache_entry *tsr_record_cache_entry(tsr_record *m, const tsr_backend *owner)
 {
     pthread_mutex_lock(&m->lock);
-    tsr_cache_entry *s = m->places;
-    while (s && s->owner != owner)
-        s = s->next;
-    if (!s && (s = new_slot(owner))) {
-        s->next = m->places;
-        m->places = s;
-    }
-    if (s)
-        atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+    entry_of *e = of_owner(m->entries, owner);
+    if (!e)
+        e = link_entry(&m->entries, new_entry(owner), NULL);
+    tsr_cache_entry *s = e ? entry_ref(e->entry) : NULL;
     pthread_mutex_unlock(&m->lock);
     return s;
+}
+
+static bool same_derivation(const tsr_derivation *x, const tsr_derivation *y)
+{
+    return memcmp(x, y, sizeof *x) == 0;
+}
+
+static entry_of *find_derived(tsr_record *of, const tsr_derivation *how, const tsr_backend *owner)
+{
+    entry_of *e = of_owner(of->derived, owner);
+    while (e && !same_derivation(&e->how, how))
+        e = of_owner(e->next, owner);
+    return e;
+}
+
+/* Those behind the latest ones. */
+static entry_of *cut_derived(tsr_record *of)
+{
+    entry_of **at = &of->derived;
+    for (int k = 0; k < MOST_DERIVED && *at; k++)
+        at = &(*at)->next;
+    entry_of *rest = *at;
+    *at = NULL;
+    return rest;
+}
+
+/* With a reference; NULL: out of memory. */
+static tsr_cache_entry *derived_entry(tsr_record *of, const tsr_derivation *how, const tsr_backend *owner)
+{
+    pthread_mutex_lock(&of->lock);
+    entry_of *e = find_derived(of, how, owner);
+    if (!e)
+        e = link_entry(&of->derived, new_entry(owner), how);
+    tsr_cache_entry *s = e ? entry_ref(e->entry) : NULL;
+    entry_of *rest = cut_derived(of);
+    pthread_mutex_unlock(&of->lock);
+    drop_entries(rest);
+    return s;
+}
+
+void tsr_record_share(tsr_record *made, tsr_record *of, const tsr_derivation *how, const tsr_backend *owner)
+{
+    tsr_cache_entry *s = derived_entry(of, how, owner);
+    pthread_mutex_lock(&made->lock);
+    if (!of_owner(made->entries, owner))
+        link_entry(&made->entries, entry_ref(s), NULL);
+    pthread_mutex_unlock(&made->lock);
+    tsr_cache_entry_unref(s);
 }
 
 void **tsr_cache_entry_place(tsr_cache_entry *slot)

@@ -497,24 +497,19 @@ static void test_new_columns(void **state)
     assert_int_equal(tsr_cuda.used, 0);
 }
 
-static void test_failing_frontiers(void **state)
+static void fail_frontier(const int *columns, int count)
 {
-    (void)state;
-    static const int few[] = {3, 5, 40};
     frontier f;
     tsr_result got;
-    if (!control_fail(1, false))
-        skip();
-    control_fail(0, false);
     make_frontier(&f);
     const long live = control_live();
-    multiply_frontier(&f, few, 3, &got);
+    multiply_frontier(&f, columns, count, &got);
     gpu->release(f.slot);
     const long calls = control_calls();
     for (long k = 1; k <= calls; k++) {
         f.slot = NULL;
         control_fail(k, false);
-        const tsr_status status = multiply_frontier(&f, few, 3, &got);
+        const tsr_status status = multiply_frontier(&f, columns, count, &got);
         control_fail(0, false);
         assert_true(status == TSR_OK || status == TSR_OUT_OF_MEMORY || status == TSR_INTERNAL_ERROR);
         if (f.slot)
@@ -522,6 +517,17 @@ static void test_failing_frontiers(void **state)
         assert_int_equal(control_live(), live);
         assert_int_equal(tsr_cuda.used, 0);
     }
+}
+
+static void test_failing_frontiers(void **state)
+{
+    (void)state;
+    static const int few[] = {3, 5, 40};
+    if (!control_fail(1, false))
+        skip();
+    control_fail(0, false);
+    fail_frontier(few, 3);
+    fail_frontier(NULL, PATHS);
 }
 
 /* ---- failures ---- */
@@ -552,7 +558,10 @@ static tsr_status do_all(const step_case *c, const tsr_dense_product *product, c
     }
     tsr_sums s = {.value = matrix, .type = TSR_FP64, .op = TSR_REDUCE_PLUS, .vectors = 9, .length = 9};
     tsr_places at = {.value = matrix, .vectors = 9, .length = 9, .by_vector = 1, .by_place = -1, .select = true, .keep = TSR_EWISE_GE};
-    void *made[4] = {NULL};
+    static const uint64_t list[] = {80, 3, 41, 0, 7};
+    const tsr_indices some = {.list = list, .count = 5}, behind = {.first = 99, .step = -1, .count = 81};
+    void *made[6] = {NULL};
+    int64_t moved;
     if (status == TSR_OK)
         status = arrays->sums(&s, &made[0]);
     if (status == TSR_OK)
@@ -561,8 +570,12 @@ static tsr_status do_all(const step_case *c, const tsr_dense_product *product, c
         status = arrays->turn(matrix, 9, 9, &made[2]);
     if (status == TSR_OK)
         status = arrays->places(&at, &made[3]);
-    void *const all[] = {value, matrix, square, made[0], made[1], made[2], made[3]};
-    for (int k = 0; k < 7; k++)
+    if (status == TSR_OK)
+        status = arrays->gather(matrix, &some, 2, &made[4], &moved);
+    if (status == TSR_OK)
+        status = arrays->scatter(matrix, &behind, 100, 2, &made[5], &moved);
+    void *const all[] = {value, matrix, square, made[0], made[1], made[2], made[3], made[4], made[5]};
+    for (int k = 0; k < 9; k++)
         if (all[k])
             contents->drop(all[k]);
     free_host(&got);

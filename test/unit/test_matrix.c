@@ -165,6 +165,46 @@ static void test_slots_belong_to_a_version(void **state)
     assert_int_equal(released, 2);
 }
 
+/* The place of a matrix that was made of m by that call. */
+static void *place_of(tsr_record *m, uint64_t call, void *keeps)
+{
+    tsr_record *made = tsr_record_new();
+    tsr_record_share(made, m, &(tsr_derivation){{call}}, &keeper);
+    tsr_cache_entry *slot = tsr_record_cache_entry(made, &keeper);
+    void *found = *tsr_cache_entry_place(slot);
+    if (keeps) *tsr_cache_entry_place(slot) = keeps;
+    tsr_cache_entry_unref(slot);
+    tsr_record_unref(made);
+    return found;
+}
+
+static void test_what_is_made_again_shares_a_slot(void **state)
+{
+    (void)state;
+    int one = 1;
+    tsr_record *m = tsr_record_new(), *made = tsr_record_new();
+    released = 0;
+    assert_null(place_of(m, 1, &one));
+    assert_ptr_equal(place_of(m, 1, NULL), &one);
+    assert_null(place_of(m, 2, NULL));
+    assert_int_equal(released, 0);
+    tsr_record_share(made, m, &(tsr_derivation){{1}}, &keeper);
+    tsr_record_invalidate(m); /* another version: what was made of it is not made of this one */
+    assert_null(place_of(m, 1, NULL));
+    assert_int_equal(released, 0);
+    tsr_record_invalidate(made);
+    assert_int_equal(released, 1);
+    tsr_record_unref(made);
+    assert_null(place_of(m, 5, &one));
+    for (uint64_t call = 6; call < 9; call++) place_of(m, call, NULL);
+    assert_ptr_equal(place_of(m, 5, NULL), &one);
+    place_of(m, 9, NULL); /* only the latest four are remembered */
+    place_of(m, 10, NULL);
+    assert_int_equal(released, 2);
+    tsr_record_unref(m);
+    assert_int_equal(released, 2);
+}
+
 static int forgotten;
 static tsr_status counted = TSR_OK;
 
@@ -238,7 +278,8 @@ int main(void)
         cmocka_unit_test(test_representation_is_the_matrix), cmocka_unit_test(test_write_drops_but_users_keep),
         cmocka_unit_test(test_keys_are_distinct),            cmocka_unit_test(test_regret_sums_until_write),
         cmocka_unit_test(test_rows_present),                 cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_slots_belong_to_a_version),    cmocka_unit_test(test_a_value_belongs_to_a_version),
+        cmocka_unit_test(test_slots_belong_to_a_version),    cmocka_unit_test(test_what_is_made_again_shares_a_slot),
+        cmocka_unit_test(test_a_value_belongs_to_a_version),
         cmocka_unit_test(test_what_is_known_of_a_value),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,7 +210,14 @@ def _returns_threads(prototype):
 def _on_host(prototype):
     """Lines after the hooks: what our kernels do with the host's arrays."""
     step = steps.host_step(prototype)
-    return ['GrB_Info early;', 'if (%s) {' % step, '    return early;', '}'] if step else []
+    made = ['    ' + line for line in _made(prototype, 'early')]
+    return ['GrB_Info early;', 'if (%s) {' % step, *made, '    return early;', '}'] if step else []
+
+
+def _made(prototype, result):
+    """Lines after a call on the host, while some device may have use for what it made."""
+    call = steps.made(prototype)
+    return ['if (TSR_UNLIKELY(tsr_busy()) && %s == GrB_SUCCESS) {' % result, '    %s;' % call, '}'] if call else []
 
 
 def _checked_call(prototype, roles, deep):
@@ -311,6 +318,7 @@ def _whole(prototype, roles, deep, leaves):
     if not (after or deep or leaves or prototype.name in PRODUCTS):
         return lines + ['return %s;' % call]
     lines += (_product(prototype, roles, before) if prototype.name in PRODUCTS else _real_call(prototype, deep)) + leaves
+    lines += _made(prototype, 'result')
     if after:
         lines += ['if (TSR_UNLIKELY(busy) && result == GrB_SUCCESS) {'] + after + ['}']
     return lines + ['return result;']

@@ -69,6 +69,10 @@ def _select_sparse(match, prototype):
     return 'tsr_try_select_sparse(&early, %s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6), _scalar(match, 5))
 
 
+def _selected(match, prototype):
+    return 'tsr_selected(&%s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6)[1:], _scalar(match, 5))
+
+
 def _extract_listed(match, prototype):
     """By lists of indices, on the host's arrays."""
     vector = match['object'] == 'Vector'
@@ -134,6 +138,9 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
 BUILD = re.compile(OBJECT + r'build_(?P<type>%s|Scalar)$' % TYPES)
 LISTED = re.compile(r'^G[rx]B_(?P<object>Vector)_(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES)
 
+# Told what the host has done, be it by our kernels.
+MADE = re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' % TYPES)
+
 # Asked of the host's arrays where the step is declined.
 PICKED = [(re.compile(OBJECT + r'extract$'), _extract_listed),
           (re.compile(OBJECT + r'select_(?P<type>%s|Scalar)$' % TYPES), _select_sparse),
@@ -192,6 +199,12 @@ def host_step(prototype):
 def _host_choices(prototype):
     choices = [_expression(prototype)] + [make(match, prototype) for match, make in _picked(prototype)]
     return [choice for choice in choices if ', HOST}' in choice]
+
+
+def made(prototype):
+    """C call after a success on the host, or None: the result is one that may come again."""
+    match = MADE.match(prototype.name)
+    return match and _selected(match, prototype).replace(', HOST}', ', true}')
 
 
 def _picked(prototype):
