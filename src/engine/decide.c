@@ -1,5 +1,6 @@
 /* Who computes one product, with what: predictions, what was lost without, what was measured.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -175,9 +176,14 @@ bool tsr_engine_starts_gpu(tsr_start start)
 }
 
 /* Once it runs, operands and results of a loop may be there. */
+static double started_ms(const tsr_call *call, const tsr_features *f)
+{
+    return settled_ms(f, may_settle(call));
+}
+
 static bool start_pays(const tsr_call *call, const tsr_features *f, double base)
 {
-    return tsr_engine_starts_gpu(tsr_start_pays(base - settled_ms(f, may_settle(call)), call->expected_calls));
+    return tsr_engine_starts_gpu(tsr_start_pays(base - started_ms(call, f), call->expected_calls));
 }
 
 /* Is the GPU wanted for a product that takes `base` ms without? */
@@ -246,6 +252,8 @@ static double without_gpu(const tsr_call *call, const tsr_features *f, const tsr
 static void consider_gpu(const tsr_call *call, const tsr_features *f, tsr_decision *d)
 {
     double cpu_ms = d->predicted_ms, base = without_gpu(call, f, d);
+    if (tsr_config_get()->mode == TSR_MODE_AUTO && !tsr_backend_gpu_asked())
+        d->expected_ms = fmax(base, started_ms(call, f));
     const tsr_backend *gpu = wants_gpu(call, f, base) ? gpu_that_takes(call) : NULL;
     if (!gpu)
         return;
@@ -340,10 +348,11 @@ static bool searches(const tsr_call *call, const tsr_features *f)
     return tsr_config_get()->mode != TSR_MODE_GPU || ends_at_once(call, f);
 }
 
+/* Of a product that is done: however much it was, nobody waits for the start. */
 static void start_for(double gain)
 {
-    if (!tsr_backend_gpu_asked())
-        tsr_engine_starts_gpu(tsr_start_pays(gain, 0));
+    if (!tsr_backend_gpu_asked() && tsr_start_pays(gain, 0) != TSR_START_NOT)
+        tsr_backend_gpu_start();
 }
 
 void tsr_engine_observe(const tsr_call *call, const tsr_decision *d, double ms)
@@ -424,6 +433,8 @@ static void follow_times(const tsr_call *call, const tsr_features *f, double cpu
 void tsr_engine_learn(const tsr_decision *d, double ms, double busy_ms)
 {
     const tsr_route route = route_of(d);
+    if (d->expected_ms > 0)
+        start_for(busy_ms - d->expected_ms); /* it has been lost, too */
     tsr_timing_add(d->timing, route, ms, route == TSR_ROUTE_GPU ? ms : busy_ms);
     tsr_timing_judge(d->alike, route, busy_ms, d->forward_ms);
 }

@@ -371,12 +371,31 @@ static void times_of_what_was_downloaded_count(void)
     REQUIRE(!of_a_value(TSR_FP64).forwarded);
 }
 
+/* What a product took longer than was expected of it has been lost as well; not the time in which others had the processor. */
+static void gpu_starts_when_times_say_so(void)
+{
+    tsr_call r = one_row();
+    tsr_decision d;
+    r.product.semiring = (tsr_semiring){TSR_INT64, TSR_ADD_PLUS, TSR_MUL_TIMES};
+    r.product.a.type = r.product.b.type = TSR_INT64;
+    r.product.a.nvals = 1000 * 1000;
+    r.may_forward = true;
+    tsr_engine_decide(&r, &d);
+    REQUIRE(!on_gpu(&d) && d.timing && d.expected_ms > 0 && d.expected_ms < 50);
+    tsr_engine_learn(&d, 1000, d.expected_ms);
+    tsr_engine_learn(&d, 1000, d.expected_ms + 0.6 * TSR_GPU_START_BESIDE_MS);
+    REQUIRE(!tsr_backend_gpu_asked());
+    tsr_engine_learn(&d, 1000, d.expected_ms + 0.6 * TSR_GPU_START_BESIDE_MS);
+    REQUIRE(tsr_backend_gpu_asked());
+}
+
 static void test_start(void **state)
 {
     (void)state;
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_it_pays).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_much_is_expected).code, 0);
     assert_int_equal(with_plugin(plugins[0], gpu_starts_when_time_was_lost).code, 0);
+    assert_int_equal(with_plugin(plugins[0], gpu_starts_when_times_say_so).code, 0);
     assert_int_equal(with_plugin(plugins[0], pushes_count).code, 0);
     assert_int_equal(with_plugin(plugins[0], a_matrix_of_one_product_is_moved_each_time).code, 0);
     assert_int_equal(with_plugin(plugins[0], loops_move_with_their_matrix).code, 0);
