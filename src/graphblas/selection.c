@@ -40,19 +40,17 @@ bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnary
     return tsr_match_select(&s->keep, &s->a.type, op) && tsr_argument_scalar(&s->thunk, s->a.type, &y) && tsr_run_call(info, &call);
 }
 
-/* ---- what is selected again ---- */
+/* ---- what is made again ---- */
 
 /* By a built-in operator. */
-static bool derivation_of(tsr_derivation *how, GrB_Matrix C, GrB_IndexUnaryOp op, const tsr_argument *y)
+static bool selected_by(tsr_derivation *how, GrB_IndexUnaryOp op, const tsr_argument *y)
 {
     tsr_place_rule rule;
-    tsr_ewise_op keep = TSR_EWISE_IDENTITY;
-    tsr_type type, result;
+    tsr_ewise_op keep;
+    tsr_type type;
     const bool placed = tsr_match_place(&rule, &type, op) && rule.select;
-    if ((!placed && !tsr_match_select(&keep, &type, op)) || !tsr_match_object_type(&result, C))
-        return false;
-    *how = (tsr_derivation){{(uint64_t)(uintptr_t)op, 0, (uint64_t)result, 0}};
-    return tsr_argument_scalar(&how->parts[1], type, y);
+    how->parts[0] = (uint64_t)(uintptr_t)op;
+    return (placed || tsr_match_select(&keep, &type, op)) && tsr_argument_scalar(&how->parts[2], type, y);
 }
 
 static bool is_whole(const tsr_output *out, GrB_Matrix A)
@@ -61,17 +59,55 @@ static bool is_whole(const tsr_output *out, GrB_Matrix A)
     return out->C && A && out->C != A && !out->M && !out->accum && !tsr_match_descriptor(&mod, out->desc) && !mod.tran0 && !mod.mask_comp;
 }
 
+/* Is C a result that may come again, of a matrix with so many entries, and is there a device that might keep something of it? */
+static bool may_come_again(tsr_derivation *how, const tsr_output *out, GrB_Matrix A, double least)
+{
+    tsr_type type;
+    if (!tsr_contents_possible() || !is_whole(out, A) || !allowed() || !tsr_match_held_sparse(A) || !tsr_has_entries(A, least) ||
+        !tsr_match_object_type(&type, out->C))
+        return false;
+    *how = (tsr_derivation){.parts = {0, (uint64_t)type}};
+    return true;
+}
+
+static void share(GrB_Matrix C, GrB_Matrix A, const tsr_derivation *how)
+{
+    tsr_record *of = tsr_table_get(A, true), *made = of ? tsr_table_get(C, true) : NULL;
+    if (made)
+        tsr_record_share(made, of, how, tsr_backend_gpu());
+    tsr_record_unref(made);
+    tsr_record_unref(of);
+}
+
 void tsr_selected(const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
     tsr_derivation how;
-    if (!is_whole(out, A) || !allowed() || !tsr_match_held_sparse(A) || !tsr_contents_possible() || !tsr_has_entries(A, least_shared()) ||
-        !derivation_of(&how, out->C, op, &y))
-        return;
-    tsr_record *of = tsr_table_get(A, true), *made = of ? tsr_table_get(out->C, true) : NULL;
-    if (made)
-        tsr_record_share(made, of, &how, tsr_backend_gpu());
-    tsr_record_unref(made);
-    tsr_record_unref(of);
+    if (may_come_again(&how, out, A, least_shared()) && selected_by(&how, op, &y))
+        share(out->C, A, &how);
+}
+
+static bool add_list(tsr_derivation *how, int number, tsr_list list, GrB_Matrix A)
+{
+    tsr_shape a;
+    tsr_indices s;
+    if (!tsr_graphblas_door.shape(&a, A, false) || !tsr_match_list(&s, list, number ? a.ncols : a.nrows))
+        return false;
+    uint64_t *parts = how->parts + 2 + 3 * number;
+    parts[0] = (uint64_t)s.first;
+    parts[1] = (uint64_t)s.step;
+    parts[2] = (uint64_t)s.count;
+    how->lists[number].numbers = s.list;
+    how->lists[number].count = s.list ? s.count : 0;
+    return true;
+}
+
+/* Lists that are longer than the matrix are not worth their copies. */
+void tsr_extracted(const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns)
+{
+    tsr_derivation how;
+    if (may_come_again(&how, out, A, least_shared()) && add_list(&how, 0, rows, A) && add_list(&how, 1, columns, A) &&
+        tsr_has_entries(A, (double)(how.lists[0].count + how.lists[1].count)))
+        share(out->C, A, &how);
 }
 
 /* ---- extraction ---- */

@@ -8,8 +8,9 @@
 /* C = select (op, A, y) of sparse A.  true: done, *info is the result of the call. */
 bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
 
-/* That call has been done, whoever did it. */
+/* Such calls have been done, whoever did them. */
 void tsr_selected(const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
+void tsr_extracted(const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns);
 
 /* C = A (I, J); of a vector A (I): columns are not looked at. */
 bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns);

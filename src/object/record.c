@@ -20,20 +20,22 @@ typedef struct rep_slot {
     double regret;  /* ms lost without it since the last write */
 } rep_slot;
 
+/* Entries are shared by matrices with the same contents. */
+typedef struct entry_of {
+    tsr_cache_entry *entry;
+    tsr_derivation how; /* of those that are remembered for others; the lists are its own */
+    struct entry_of *next;
+} entry_of;
+
 struct tsr_cache_entry {
     atomic_int refs;
     const tsr_backend *owner;
     void *place;
+    entry_of *derived; /* of what was made of these contents, latest first; guarded by derived_lock */
 };
 
-/* Entries are shared by matrices with the same contents. */
-typedef struct entry_of {
-    tsr_cache_entry *entry;
-    tsr_derivation how; /* of those that are remembered for others */
-    struct entry_of *next;
-} entry_of;
-
 enum { MOST_DERIVED = 4 };
+static pthread_mutex_t derived_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct tsr_record {
     atomic_int refs;
@@ -41,7 +43,6 @@ struct tsr_record {
     atomic_uint_least64_t version;
     rep_slot *slots;
     entry_of *entries;   /* one per backend that asked */
-    entry_of *derived;   /* of what was made of this version, latest first */
     tsr_device_array *value;
     tsr_wait *waits;     /* guarded by whoever waits */
     atomic_int wait_count, target_count;
@@ -97,6 +98,8 @@ static void drop_entries(entry_of *entries)
     for (entry_of *e = entries, *next; e; e = next) {
         next = e->next;
         tsr_cache_entry_unref(e->entry);
+        free((void *)(uintptr_t)e->how.lists[0].numbers);
+        free((void *)(uintptr_t)e->how.lists[1].numbers);
         free(e);
     }
 }
@@ -107,7 +110,6 @@ void tsr_record_unref(tsr_record *m)
         return;
     drop_slots(m);
     drop_entries(m->entries);
-    drop_entries(m->derived);
     tsr_device_array_unref(m->value);
     pthread_mutex_destroy(&m->lock);
     free(m);
@@ -120,14 +122,13 @@ void tsr_record_invalidate(tsr_record *m)
     atomic_store(&m->uses, 0);
     atomic_store(&m->had, false);
     drop_slots(m);
-    entry_of *entries = m->entries, *derived = m->derived;
-    m->entries = m->derived = NULL;
+    entry_of *entries = m->entries;
+    m->entries = NULL;
     tsr_device_array *value = m->value;
     m->value = NULL;
     m->rows_present[0] = m->rows_present[1] = -1;
     pthread_mutex_unlock(&m->lock);
     drop_entries(entries);
-    drop_entries(derived);
     tsr_device_array_unref(value);
 }
 
@@ -236,14 +237,14 @@ static tsr_cache_entry *entry_ref(tsr_cache_entry *s)
 }
 
 /* First in the list, which takes the entry over (NULL allowed); NULL: out of memory. */
-static entry_of *link_entry(entry_of **list, tsr_cache_entry *entry, const tsr_derivation *how)
+static entry_of *link_entry(entry_of **list, tsr_cache_entry *entry)
 {
     entry_of *e = entry ? calloc(1, sizeof *e) : NULL;
     if (!e) {
         tsr_cache_entry_unref(entry);
         return NULL;
     }
-    *e = (entry_of){.entry = entry, .how = how ? *how : (tsr_derivation){{0}}, .next = *list};
+    *e = (entry_of){.entry = entry, .next = *list};
     return *list = e;
 }
 
@@ -259,7 +260,7 @@ tsr_cache_entry *tsr_record_cache_entry(tsr_record *m, const tsr_backend *owner)
     pthread_mutex_lock(&m->lock);
     entry_of *e = of_owner(m->entries, owner);
     if (!e)
-        e = link_entry(&m->entries, new_entry(owner), NULL);
+        e = link_entry(&m->entries, new_entry(owner));
     tsr_cache_entry *s = e ? entry_ref(e->entry) : NULL;
     pthread_mutex_unlock(&m->lock);
     return s;
@@ -267,19 +268,43 @@ tsr_cache_entry *tsr_record_cache_entry(tsr_record *m, const tsr_backend *owner)
 
 static bool same_derivation(const tsr_derivation *x, const tsr_derivation *y)
 {
-    return memcmp(x, y, sizeof *x) == 0;
+    bool same = memcmp(x->parts, y->parts, sizeof x->parts) == 0;
+    for (int k = 0; k < 2 && same; k++) {
+        const int64_t count = x->lists[k].count;
+        same = count == y->lists[k].count && (!count || memcmp(x->lists[k].numbers, y->lists[k].numbers, (size_t)count * sizeof(uint64_t)) == 0);
+    }
+    return same;
 }
 
-static entry_of *find_derived(tsr_record *of, const tsr_derivation *how, const tsr_backend *owner)
+static bool copy_derivation(tsr_derivation *to, const tsr_derivation *how)
 {
-    entry_of *e = of_owner(of->derived, owner);
-    while (e && !same_derivation(&e->how, how))
-        e = of_owner(e->next, owner);
-    return e;
+    memcpy(to->parts, how->parts, sizeof to->parts);
+    for (int k = 0; k < 2; k++) {
+        const size_t bytes = (size_t)how->lists[k].count * sizeof(uint64_t);
+        uint64_t *copy = bytes ? malloc(bytes) : NULL;
+        if (bytes && !copy)
+            return false;
+        if (copy)
+            memcpy(copy, how->lists[k].numbers, bytes);
+        to->lists[k].numbers = copy;
+        to->lists[k].count = how->lists[k].count;
+    }
+    return true;
+}
+
+static entry_of *remember(tsr_cache_entry *of, const tsr_derivation *how)
+{
+    entry_of *e = link_entry(&of->derived, new_entry(of->owner));
+    if (!e || copy_derivation(&e->how, how))
+        return e;
+    of->derived = e->next;
+    e->next = NULL;
+    drop_entries(e);
+    return NULL;
 }
 
 /* Those behind the latest ones. */
-static entry_of *cut_derived(tsr_record *of)
+static entry_of *cut_derived(tsr_cache_entry *of)
 {
     entry_of **at = &of->derived;
     for (int k = 0; k < MOST_DERIVED && *at; k++)
@@ -290,27 +315,30 @@ static entry_of *cut_derived(tsr_record *of)
 }
 
 /* With a reference; NULL: out of memory. */
-static tsr_cache_entry *derived_entry(tsr_record *of, const tsr_derivation *how, const tsr_backend *owner)
+static tsr_cache_entry *derived_entry(tsr_cache_entry *of, const tsr_derivation *how)
 {
-    pthread_mutex_lock(&of->lock);
-    entry_of *e = find_derived(of, how, owner);
+    pthread_mutex_lock(&derived_lock);
+    entry_of *e = of->derived;
+    while (e && !same_derivation(&e->how, how))
+        e = e->next;
     if (!e)
-        e = link_entry(&of->derived, new_entry(owner), how);
+        e = remember(of, how);
     tsr_cache_entry *s = e ? entry_ref(e->entry) : NULL;
     entry_of *rest = cut_derived(of);
-    pthread_mutex_unlock(&of->lock);
+    pthread_mutex_unlock(&derived_lock);
     drop_entries(rest);
     return s;
 }
 
 void tsr_record_share(tsr_record *made, tsr_record *of, const tsr_derivation *how, const tsr_backend *owner)
 {
-    tsr_cache_entry *s = derived_entry(of, how, owner);
+    tsr_cache_entry *from = tsr_record_cache_entry(of, owner), *s = from ? derived_entry(from, how) : NULL;
     pthread_mutex_lock(&made->lock);
     if (!of_owner(made->entries, owner))
-        link_entry(&made->entries, entry_ref(s), NULL);
+        link_entry(&made->entries, entry_ref(s));
     pthread_mutex_unlock(&made->lock);
     tsr_cache_entry_unref(s);
+    tsr_cache_entry_unref(from);
 }
 
 void **tsr_cache_entry_place(tsr_cache_entry *slot)
@@ -324,6 +352,7 @@ void tsr_cache_entry_unref(tsr_cache_entry *slot)
         return;
     if (slot->place && slot->owner->release)
         slot->owner->release(slot->place);
+    drop_entries(slot->derived);
     free(slot);
 }
 

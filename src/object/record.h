@@ -42,13 +42,17 @@ void tsr_rep_unref(tsr_rep *rep);
 typedef struct tsr_cache_entry tsr_cache_entry;
 tsr_cache_entry *tsr_record_cache_entry(tsr_record *m, const tsr_backend *owner); /* with a reference; NULL: out of memory */
 
-/* A call that makes the same contents of the same ones whenever it comes: all that says so, compared byte by byte. */
+/* A call that makes the same contents of the same ones whenever it comes: all that says so, numbers and lists, compared one by one. */
 typedef struct tsr_derivation {
-    uint64_t parts[4];
+    uint64_t parts[8];
+    struct {
+        const uint64_t *numbers; /* NULL: none */
+        int64_t count;
+    } lists[2];
 } tsr_derivation;
 
-/* The present version of `made` has been made so of that of `of` (another matrix): what a backend keeps of it serves the next one that is.
- * Of one matrix the latest few are remembered, until it changes. */
+/* The present version of `made` has been made so of that of `of` (another matrix): what a backend keeps of it serves the next one that is, and
+ * so does what it keeps of those made of these.  Of one matrix the latest few are remembered, lists copied, until it changes. */
 void tsr_record_share(tsr_record *made, tsr_record *of, const tsr_derivation *how, const tsr_backend *owner);
 
 void **tsr_cache_entry_place(tsr_cache_entry *slot);

@@ -453,35 +453,52 @@ static void test_components(void **state)
     free(f.x);
 }
 
-/* What is selected again of the same matrix is on the device already, until the matrix changes. */
+/* The strictly lower part of A with its vertices in another order, and back. */
+static GrB_Matrix lower_part(const GrB_Index order[N])
+{
+    GrB_Matrix T, L;
+    ok(GrB_Matrix_new(&T, GrB_BOOL, N, N));
+    ok(GrB_Matrix_new(&L, GrB_BOOL, N, N));
+    ok(GrB_Matrix_extract(T, NULL, NULL, A, order, N, order, N, NULL));
+    ok(GrB_Matrix_select_INT64(L, NULL, NULL, GrB_TRIL, T, -1, NULL));
+    ok(GrB_Matrix_free(&T));
+    return L;
+}
+
+/* What is selected again of the same matrix is on the device already, until the matrix or the order changes. */
 static void test_selected_again(void **state)
 {
     (void)state;
-    enum { ROUNDS = 5, CHANGED = 3 };
+    enum { ROUNDS = 7, CHANGED = 3, ORDERED = 5 };
     GrB_Vector u, w;
+    GrB_Index order[N];
     int before, records;
     int64_t first = 0;
+    for (GrB_Index i = 0; i < N; i++) order[i] = i * 7 % N;
     ok(GrB_Vector_new(&u, GrB_FP32, N));
     ok(GrB_Vector_new(&w, GrB_FP32, N));
     ok(GrB_Vector_assign_FP32(u, NULL, NULL, 1, GrB_ALL, N, NULL));
     for (int round = 0; round < ROUNDS; round++) {
         GrB_Matrix L;
+        if (round == ORDERED) {
+            order[0] = 7 % N;
+            order[1] = 0;
+        }
         if (round == CHANGED) {
             weight[N - 1][0] = weight[N - 1][1] = weight[N - 1][2] = 1;
             for (GrB_Index j = 0; j < 3; j++) ok(GrB_Matrix_setElement_BOOL(A, true, N - 1, j));
             ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
         }
-        ok(GrB_Matrix_new(&L, GrB_BOOL, N, N));
-        ok(GrB_Matrix_select_INT64(L, NULL, NULL, GrB_TRIL, A, -1, NULL));
+        L = lower_part(order);
         moved_since(0, &before);
         ok(GrB_mxv(w, NULL, NULL, GxB_PLUS_SECOND_FP32, L, u, NULL));
         const int64_t moved = moved_since(before, &records);
         first = round == 0 ? moved : first;
-        if (round == CHANGED) assert_true(first == 0 ? moved == 0 : moved > 0);
+        if (round == CHANGED || round == ORDERED) assert_true(first == 0 ? moved == 0 : moved > 0);
         else if (round > 0) assert_int_equal(moved, 0);
         for (int i = 0; i < N; i++) {
             float x = 0, sum = 0;
-            for (int j = 0; j < i; j++) sum += weight[i][j];
+            for (int j = 0; j < i; j++) sum += weight[order[i]][order[j]];
             assert_int_equal(GrB_Vector_extractElement_FP32(&x, w, (GrB_Index)i), sum > 0 ? GrB_SUCCESS : GrB_NO_VALUE);
             assert_true(x == sum);
         }

@@ -73,6 +73,10 @@ def _selected(match, prototype):
     return 'tsr_selected(&%s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6)[1:], _scalar(match, 5))
 
 
+def _extracted(match, prototype):
+    return 'tsr_extracted(&%s, (GrB_Matrix) a3, (tsr_list){a4, a5}, (tsr_list){a6, a7})' % _output(match, prototype, 8)[1:]
+
+
 def _extract_listed(match, prototype):
     """By lists of indices, on the host's arrays."""
     vector = match['object'] == 'Vector'
@@ -139,7 +143,8 @@ BUILD = re.compile(OBJECT + r'build_(?P<type>%s|Scalar)$' % TYPES)
 LISTED = re.compile(r'^G[rx]B_(?P<object>Vector)_(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES)
 
 # Told what the host has done, be it by our kernels.
-MADE = re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' % TYPES)
+MADE = [(re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' % TYPES), _selected),
+        (re.compile(r'^GrB_(?P<object>Matrix)_extract$'), _extracted)]
 
 # Asked of the host's arrays where the step is declined.
 PICKED = [(re.compile(OBJECT + r'extract$'), _extract_listed),
@@ -203,8 +208,11 @@ def _host_choices(prototype):
 
 def made(prototype):
     """C call after a success on the host, or None: the result is one that may come again."""
-    match = MADE.match(prototype.name)
-    return match and _selected(match, prototype).replace(', HOST}', ', true}')
+    for pattern, make in MADE:
+        match = pattern.match(prototype.name)
+        if match:
+            return make(match, prototype).replace(', HOST}', ', true}')
+    return None
 
 
 def _picked(prototype):
