@@ -49,7 +49,7 @@ static bool reserve_result(tsr_call *call)
 }
 
 /* What is known to be one value is held so. */
-static void look_for_one(tsr_call *call)
+static void find_one(tsr_call *call)
 {
     const tsr_tuples *t = &call->of.tuples;
     const size_t size = tsr_type_size(t->type);
@@ -73,7 +73,7 @@ static tsr_status build(tsr_call *call)
         a->memory->release(a->h);
         a->h = NULL;
     }
-    look_for_one(call);
+    find_one(call);
     return TSR_OK;
 }
 

@@ -103,8 +103,8 @@ static bool masked_stays_iso(const tsr_call *call)
     return c.nvals == 0 || (c.iso && memcmp(c.x, &call->one, tsr_type_size(p->semiring.type)) == 0);
 }
 
-/* Does a loop keep C there, as searches do, or would something have to be downloaded?  Masked products of sparse matrices start here. */
-static bool is_there(const tsr_call *call)
+/* Does a loop keep C on the device, as searches do, or would something have to be downloaded?  Masked products of sparse matrices start here. */
+static bool stays_on_device(const tsr_call *call)
 {
     const tsr_arguments *given = &call->given;
     const void *const handles[] = {given->C, given->M, given->A, given->B};
@@ -118,7 +118,7 @@ static bool one_value_is_merged(const tsr_call *call)
 {
     const tsr_modifiers *mod = &call->mod;
     bool iso = call->one_value;
-    if (!call->through_t || is_there(call))
+    if (!call->through_t || stays_on_device(call))
         return false;
     if (!iso && (call->given.accum || !mod->replace) && !(call->given.accum && tsr_match_sparsity(call->given.C) == GxB_FULL))
         tsr_real.GxB_Matrix_iso(&iso, call->given.C);

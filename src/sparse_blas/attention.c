@@ -329,14 +329,14 @@ static tsr_status check_call(const tsr_attention_plan *plan, const tsr_heads *co
 
 /* ---- through the host ---- */
 
-static tsr_status copy_heads(const tsr_backend *gpu, const tsr_heads *there, const tsr_heads *host, bool to_device, void *stream)
+static tsr_status copy_heads(const tsr_backend *gpu, const tsr_heads *device, const tsr_heads *host, bool to_device, void *stream)
 {
-    const size_t size = tsr_type_size(there->type);
+    const size_t size = tsr_type_size(device->type);
     tsr_status status = TSR_OK;
-    for (int64_t head = 0; head < there->heads && status == TSR_OK; head++) {
-        const tsr_device_copy copy = {.device = (char *)there->data + (size_t)(head * there->head_stride) * size,
-                                      .host = (char *)host->data + (size_t)(head * host->head_stride) * size, .device_pitch = (size_t)there->ld * size,
-                                      .host_pitch = (size_t)host->ld * size, .width = (size_t)there->width * size, .height = (size_t)there->rows,
+    for (int64_t head = 0; head < device->heads && status == TSR_OK; head++) {
+        const tsr_device_copy copy = {.device = (char *)device->data + (size_t)(head * device->head_stride) * size,
+                                      .host = (char *)host->data + (size_t)(head * host->head_stride) * size, .device_pitch = (size_t)device->ld * size,
+                                      .host_pitch = (size_t)host->ld * size, .width = (size_t)device->width * size, .height = (size_t)device->rows,
                                       .to_device = to_device, .stream = stream};
         status = gpu->device->copy(&copy);
     }
@@ -344,26 +344,26 @@ static tsr_status copy_heads(const tsr_backend *gpu, const tsr_heads *there, con
 }
 
 /* A copy of the same shape in host memory, with its contents where they are read. */
-static tsr_status take(tsr_heads *host, const tsr_backend *gpu, const tsr_heads *there, bool read, void *stream)
+static tsr_status take(tsr_heads *host, const tsr_backend *gpu, const tsr_heads *device, bool read, void *stream)
 {
-    *host = *there;
+    *host = *device;
     host->memory = TSR_MEMORY_HOST;
-    host->head_stride = there->width;
-    host->ld = there->heads * there->width;
-    host->data = malloc((size_t)(there->rows * host->ld + 1) * tsr_type_size(there->type));
+    host->head_stride = device->width;
+    host->ld = device->heads * device->width;
+    host->data = malloc((size_t)(device->rows * host->ld + 1) * tsr_type_size(device->type));
     if (!host->data) {
         return TSR_OUT_OF_MEMORY;
     }
-    return read ? copy_heads(gpu, there, host, false, stream) : TSR_OK;
+    return read ? copy_heads(gpu, device, host, false, stream) : TSR_OK;
 }
 
-/* lse to the host, or from there. */
-static tsr_status copy_lse(const tsr_backend *gpu, float *there, float *host, int64_t n, bool to_device, void *stream)
+/* lse to the host, or from it. */
+static tsr_status copy_lse(const tsr_backend *gpu, float *device, float *host, int64_t n, bool to_device, void *stream)
 {
     const size_t bytes = (size_t)n * sizeof *host;
-    const tsr_device_copy copy = {.device = there, .host = host, .device_pitch = bytes, .host_pitch = bytes, .width = bytes, .height = 1,
+    const tsr_device_copy copy = {.device = device, .host = host, .device_pitch = bytes, .host_pitch = bytes, .width = bytes, .height = 1,
                                   .to_device = to_device, .stream = stream};
-    return there ? gpu->device->copy(&copy) : TSR_OK;
+    return device ? gpu->device->copy(&copy) : TSR_OK;
 }
 
 /* Forward, or with the pattern by columns the gradients.  A device that was to compute them may have declined. */
@@ -380,19 +380,19 @@ static tsr_status on_host(const tsr_attention_plan *plan, const tsr_attention_op
     return status;
 }
 
-static tsr_status compute_copies(const tsr_attention_plan *plan, tsr_attention_operands *host, const tsr_attention_operands *there, bool backward)
+static tsr_status compute_copies(const tsr_attention_plan *plan, tsr_attention_operands *host, const tsr_attention_operands *device, bool backward)
 {
-    const int64_t rows = there->o.rows * there->o.heads;
+    const int64_t rows = device->o.rows * device->o.heads;
     host->lse = malloc((size_t)(rows + 1) * sizeof(float));
     tsr_status status = host->lse ? TSR_OK : TSR_OUT_OF_MEMORY;
     if (status == TSR_OK && backward) {
-        status = copy_lse(plan->gpu, there->lse, host->lse, rows, false, there->stream);
+        status = copy_lse(plan->gpu, device->lse, host->lse, rows, false, device->stream);
     }
     if (status == TSR_OK) {
         status = on_host(plan, host, backward);
     }
     if (status == TSR_OK && !backward) {
-        status = copy_lse(plan->gpu, there->lse, host->lse, rows, true, there->stream);
+        status = copy_lse(plan->gpu, device->lse, host->lse, rows, true, device->stream);
     }
     free(host->lse);
     return status;
@@ -402,7 +402,7 @@ static tsr_status through_host(const tsr_attention_plan *plan, const tsr_attenti
 {
     tsr_attention_operands host = *o;
     const struct {
-        const tsr_heads *there;
+        const tsr_heads *device;
         tsr_heads *host;
         bool written;
     } all[] = {{&o->q, &host.q, false}, {&o->k, &host.k, false}, {&o->v, &host.v, false}, {&o->o, &host.o, !backward},
@@ -412,14 +412,14 @@ static tsr_status through_host(const tsr_attention_plan *plan, const tsr_attenti
         all[k].host->data = NULL;
     }
     for (int k = 0; k < OPERANDS && status == TSR_OK; k++) {
-        status = all[k].there->data ? take(all[k].host, plan->gpu, all[k].there, !all[k].written, o->stream) : TSR_OK;
+        status = all[k].device->data ? take(all[k].host, plan->gpu, all[k].device, !all[k].written, o->stream) : TSR_OK;
     }
     if (status == TSR_OK) {
         status = compute_copies(plan, &host, o, backward);
     }
     for (int k = 0; k < OPERANDS; k++) {
-        if (status == TSR_OK && all[k].written && all[k].there->data) {
-            status = copy_heads(plan->gpu, all[k].there, all[k].host, true, o->stream);
+        if (status == TSR_OK && all[k].written && all[k].device->data) {
+            status = copy_heads(plan->gpu, all[k].device, all[k].host, true, o->stream);
         }
         free(all[k].host->data);
     }

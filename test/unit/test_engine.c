@@ -273,8 +273,9 @@ static bool is_here(const tsr_arguments *given)
     return true;
 }
 
-static bool is_elsewhere(const tsr_arguments *given)
+static bool is_elsewhere(const tsr_door *door, const tsr_arguments *given)
 {
+    (void)door;
     (void)given;
     return false;
 }
@@ -296,7 +297,7 @@ static int take_result(tsr_call *call, bool now)
 static void test_estimating_is_not_losing(void **state)
 {
     (void)state;
-    const tsr_door door = {.concerns_device = is_elsewhere, .bring = is_here, .pays = is_here, .match = match_quick, .yield = yield,
+    const tsr_door door = {.concerns_device = is_elsewhere, .download = is_here, .pays = is_here, .match = match_quick, .yield = yield,
                            .hand_over = take_result, .sample = sample_slowly};
     const tsr_arguments given = {.name = "test"};
     int info = -1;

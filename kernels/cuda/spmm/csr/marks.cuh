@@ -33,17 +33,3 @@ __device__ __forceinline__ unsigned unmarked(const typename P::element (&row)[V]
         bits |= unsigned(!has_mark(row[v]) || (ask && present[v])) << v;
     return bits;
 }
-
-/* Rows of `width` elements, n of them of B, and the flag. */
-struct marked_rows {
-    void *x;
-    int *flag;
-    int64_t count, width;
-};
-
-/* Scratch at the end of args.partial, behind partial sums of so many bytes. */
-size_t tsr_csr_marked_bytes(size_t partial_bytes, int64_t rows, int64_t n, tsr_type type);
-marked_rows tsr_csr_marked_rows(void *partial, size_t partial_bytes, int64_t rows, int64_t n, tsr_type type);
-
-/* Fills them; afterwards args has them in B's place. */
-tsr_status tsr_csr_mark(csr_args *args, const marked_rows &rows, tsr_type type, const tsr_cuda_device *device, void *stream);

@@ -3,7 +3,7 @@
 // The shape: V elements of B per lane (at most 16 bytes; what alignment and n allow), groups of G lanes, blocks of some warps.
 // Variants of SpMM: 0 = choose; -1 = the same, but B is not marked, for which scratch may have no room; warps * 100 + G, with 1 to 32 warps per block and G in {4, 8, 16, 32}: 832, 416, ...
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cuda/spmm/csr/marks.cuh"
+#include "kernels/cuda/spmm/csr/spmm_csr.cuh"
 
 namespace {
 

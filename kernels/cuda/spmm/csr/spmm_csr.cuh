@@ -571,3 +571,19 @@ csr_bits tsr_csr_bits_of(tsr_semiring semiring, bool b_present, int64_t n, int64
 /* Of scratch, in args.partial. */
 size_t tsr_csr_bits_bytes(const csr_bits &bits, int64_t n, int64_t nrows, int64_t ncols);
 tsr_status tsr_csr_by_bits(tsr_type type, const csr_bits &bits, const csr_args &q, int64_t ncols, int64_t nvals, void *stream);
+
+// ---- A bitmap with marks (marks.cu) ----
+
+/* Rows of `width` elements, n of them of B, and the flag. */
+struct marked_rows {
+    void *x;
+    int *flag;
+    int64_t count, width;
+};
+
+/* Scratch at the end of args.partial, behind partial sums of so many bytes. */
+size_t tsr_csr_marked_bytes(size_t partial_bytes, int64_t rows, int64_t n, tsr_type type);
+marked_rows tsr_csr_marked_rows(void *partial, size_t partial_bytes, int64_t rows, int64_t n, tsr_type type);
+
+/* Fills them; afterwards args has them in B's place. */
+tsr_status tsr_csr_mark(csr_args *args, const marked_rows &rows, tsr_type type, const tsr_cuda_device *device, void *stream);
