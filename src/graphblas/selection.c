@@ -152,7 +152,7 @@ bool tsr_try_scatter(GrB_Info *info, const tsr_output *out, tsr_argument x, tsr_
     tsr_call call = call_of(out, x.object, &tsr_scatter_operation);
     tsr_indices *to = &call.of.extraction.places;
     if (out->M || tsr_match_sparsity(out->C) != GxB_FULL || !tsr_list_wanted(places.list, places.count) ||
-        !read_list(to, places, 0) || !to->list)
+        !tsr_match_list(to, places, 0) || !to->list)
         return false;
     return !tsr_match_descriptor(&call.mod, out->desc) && !call.mod.mask_comp && scalar_fits(&call, &x) && tsr_run_call(info, &call);
 }
