@@ -147,7 +147,7 @@ bool tsr_list_wanted(const GrB_Index *list, GrB_Index count)
     return ((double)count >= TSR_SCATTER_LEAST || tsr_config_forces_cpu()) && !tsr_is_all(list) && allowed();
 }
 
-bool tsr_try_scatter(GrB_Info *info, const tsr_output *out, tsr_argument x, tsr_list places)
+bool tsr_try_scatter_here(GrB_Info *info, const tsr_output *out, tsr_argument x, tsr_list places)
 {
     tsr_call call = call_of(out, x.object, &tsr_scatter_operation);
     tsr_indices *to = &call.of.extraction.places;

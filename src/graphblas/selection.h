@@ -18,7 +18,7 @@ bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_li
 /* Is this a list of so many indices? */
 bool tsr_list_wanted(const GrB_Index *list, GrB_Index count);
 
-/* w (I) accum= u, or a scalar. */
-bool tsr_try_scatter(GrB_Info *info, const tsr_output *out, tsr_argument x, tsr_list places);
+/* w (I) accum= u, or a scalar, in the host's own array of w. */
+bool tsr_try_scatter_here(GrB_Info *info, const tsr_output *out, tsr_argument x, tsr_list places);
 
 #endif

@@ -87,7 +87,7 @@ def _extract_listed(match, prototype):
 def _assign_listed(match, prototype):
     """By a list of indices, to a vector."""
     source = _scalar(match, 3) if match['type'] else _object(3)
-    return 'tsr_try_scatter(&early, %s, %s, (tsr_list){a4, a5})' % (_output(match, prototype, 6), source)
+    return 'tsr_try_scatter_here(&early, %s, %s, (tsr_list){a4, a5})' % (_output(match, prototype, 6), source)
 
 
 def _build(match, prototype):
