@@ -187,6 +187,35 @@ TSR_PUBLIC tsr_status tsr_sparse_create_csr(tsr_sparse **out, int64_t nrows, int
 TSR_PUBLIC tsr_status tsr_sparse_create_csc(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_arrays *arrays,
                                             unsigned flags);
 
+/* Entries in any order, none twice. */
+typedef struct tsr_coordinates {
+    tsr_index_type index_type; /* of rows and columns */
+    int64_t nvals;
+    const void *rows, *columns;
+    tsr_type type;
+    const void *values; /* NULL: every value is 1 */
+    tsr_memory_space memory; /* of the three arrays */
+} tsr_coordinates;
+
+/* Blocks of height x width values, held by rows of blocks.  Every place of a block is an entry, zeros too. */
+typedef struct tsr_blocks {
+    tsr_index_type index_type; /* of offsets and indices */
+    int64_t height, width;     /* divide the size of the matrix */
+    const void *offsets;       /* rows of blocks + 1 elements, from 0 to the number of blocks */
+    const void *indices;       /* columns of blocks, one per block; any order inside a row, no duplicates */
+    tsr_type type;
+    const void *values;        /* one block after the other; NULL: every value is 1 */
+    tsr_layout layout;         /* of the values of one block */
+    tsr_memory_space memory;   /* of the three arrays */
+} tsr_blocks;
+
+/* A matrix from coordinates or from blocks.  The arrays are copied, to a matrix held by rows; entries of a row are in the order in which they
+ * were given, which is that of the values of an SDDMM.  The rest as for tsr_sparse_create_csr.
+ * TSR_INVALID_VALUE: a row or column out of range, height or width that do not divide the size, more than 2^32 - 1 entries with 32-bit
+ * indices, too. */
+TSR_PUBLIC tsr_status tsr_sparse_create_coo(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_coordinates *entries);
+TSR_PUBLIC tsr_status tsr_sparse_create_bsr(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_blocks *blocks);
+
 /* Shape and number of entries; any of the pointers may be NULL. TSR_INVALID_VALUE: a is NULL. */
 TSR_PUBLIC tsr_status tsr_sparse_size(const tsr_sparse *a, int64_t *nrows, int64_t *ncols, int64_t *nvals);
 

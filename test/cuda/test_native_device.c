@@ -253,6 +253,43 @@ static void test_wrong_arrays_are_refused(void **state)
     device->release(p);
 }
 
+/* ---- other forms of the band, from device memory ---- */
+
+static void check_form(tsr_sparse *a, band *t)
+{
+    tsr_plan *plan;
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), a, &t->db, &t->dc, 0), TSR_OK);
+    assert_int_equal(tsr_execute(plan, 1.0, a, &t->db, 0.0, &t->dc, NULL), TSR_OK);
+    expect(1.0);
+    check(t);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
+static void test_forms(void **state)
+{
+    static int32_t rows[3 * N];
+    (void)state;
+    band t = make(0);
+    for (int r = 0; r < N; r++) {
+        for (int e = offsets[r]; e < offsets[r + 1]; e++) {
+            rows[e] = r;
+        }
+    }
+    void *there = upload(rows, sizeof rows);
+    const tsr_coordinates entries = {.index_type = TSR_INDEX_32, .nvals = offsets[N], .rows = there, .columns = t.i, .type = TSR_FP32, .values = t.x,
+                                     .memory = TSR_MEMORY_DEVICE};
+    const tsr_blocks blocks = {.index_type = TSR_INDEX_32, .height = 1, .width = 1, .offsets = t.p, .indices = t.i, .type = TSR_FP32, .values = t.x,
+                               .memory = TSR_MEMORY_DEVICE};
+    tsr_sparse *a;
+    assert_int_equal(tsr_sparse_create_coo(&a, N, N, &entries), TSR_OK);
+    check_form(a, &t);
+    assert_int_equal(tsr_sparse_create_bsr(&a, N, N, &blocks), TSR_OK);
+    check_form(a, &t);
+    device->release(there);
+    drop(&t);
+}
+
 /* ---- threads: one plan, a C each, while values change between rounds ---- */
 
 typedef struct job {
@@ -298,7 +335,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spmm), cmocka_unit_test(test_spmv), cmocka_unit_test(test_sddmm), cmocka_unit_test(test_values_change),
         cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
-        cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_threads),
     };
     const tsr_backend *gpu = tsr_backend_gpu();
     if (!gpu || !gpu->device) {

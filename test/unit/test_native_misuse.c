@@ -122,6 +122,26 @@ static void misuse_create(void)
     }
 }
 
+static void misuse_forms(void)
+{
+    const int64_t rows[] = {1, 2, rarely() ? -1 : 2}, columns[] = {1, 0, rarely() ? INT64_C(1) << 40 : 2};
+    const tsr_arrays arrays = any_arrays();
+    const tsr_coordinates entries = {.index_type = arrays.index_type, .nvals = any_size(3), .rows = rarely() ? NULL : rows,
+                                     .columns = rarely() ? NULL : columns, .type = arrays.type, .values = arrays.values, .memory = arrays.memory};
+    const tsr_blocks blocks = {.index_type = arrays.index_type, .height = any_size(1), .width = any_size(1), .offsets = arrays.offsets,
+                               .indices = arrays.indices, .type = arrays.type, .values = arrays.values,
+                               .layout = (tsr_layout)any_enumerator(TSR_ROW_MAJOR, 2), .memory = arrays.memory};
+    tsr_sparse *const before = (tsr_sparse *)(uintptr_t)&arrays;
+    tsr_sparse *a = before, **out = rarely() ? NULL : &a;
+    const bool good = below(2) ? judge(tsr_sparse_create_coo(out, any_size(N), any_size(N), rarely() ? NULL : &entries))
+                               : judge(tsr_sparse_create_bsr(out, any_size(N), any_size(N), rarely() ? NULL : &blocks));
+    if (good) {
+        tsr_sparse_destroy(a);
+    } else {
+        assert_ptr_equal(a, before);
+    }
+}
+
 static void misuse_matrix(void)
 {
     tsr_sparse *a = right_matrix(), *given = rarely() ? NULL : a;
@@ -257,6 +277,7 @@ static void often(void (*misuse)(void), uint64_t rate)
 }
 
 static void test_create(void **state) { (void)state; often(misuse_create, 8); }
+static void test_forms(void **state) { (void)state; often(misuse_forms, 16); }
 static void test_matrix(void **state) { (void)state; often(misuse_matrix, 6); }
 static void test_plan(void **state) { (void)state; often(misuse_plan, 24); }
 static void test_execute(void **state) { (void)state; often(misuse_execute, 10); }
@@ -352,7 +373,7 @@ static void test_threads_change_nothing(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_create), cmocka_unit_test(test_matrix), cmocka_unit_test(test_plan), cmocka_unit_test(test_execute),
+        cmocka_unit_test(test_create), cmocka_unit_test(test_forms), cmocka_unit_test(test_matrix), cmocka_unit_test(test_plan), cmocka_unit_test(test_execute),
         cmocka_unit_test(test_settings), cmocka_unit_test(test_sparse_product), cmocka_unit_test(test_attention), cmocka_unit_test(test_sentences_name_argument_and_value),
         cmocka_unit_test(test_errors_belong_to_threads), cmocka_unit_test(test_log), cmocka_unit_test(test_threads_change_nothing),
     };

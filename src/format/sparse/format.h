@@ -24,6 +24,31 @@ enum {
 tsr_status tsr_compress(tsr_compressed *out, const tsr_view *in, tsr_type type, unsigned flags, int nthreads);
 void tsr_compressed_free(tsr_compressed *c);
 
+/* Entries in any order.  x: of value_size bytes each; NULL: none. */
+typedef struct tsr_coordinate_list {
+    size_t index_size, value_size;
+    int64_t nvals;
+    const void *rows, *columns, *x;
+} tsr_coordinate_list;
+
+/* Coordinates in range -> rows: offsets p[nrows+1]; then indices of index_size and values, entries of a row in the order given.  next: a copy
+ * of p, used up. */
+void tsr_rows_of_coordinates(int64_t *p, const tsr_coordinate_list *in, int64_t nrows);
+void tsr_sort_coordinates(void *i, void *x, int64_t *next, const tsr_coordinate_list *in);
+
+/* Blocks of height x width: rows of blocks p (nrows / height + 1), columns of blocks, values block after block. */
+typedef struct tsr_block_list {
+    size_t index_size, value_size;
+    int64_t nrows, height, width;
+    bool by_col; /* inside a block */
+    const int64_t *p;
+    const void *columns, *x;
+} tsr_block_list;
+
+/* Blocks -> rows: offsets p[nrows+1]; then indices of index_size and values (none if x is NULL). */
+void tsr_rows_of_blocks(int64_t *p, const tsr_block_list *in);
+void tsr_expand_blocks(void *i, void *x, const int64_t *p, const tsr_block_list *in, int nthreads);
+
 /* Masked result (x, b per mask entry) -> compressed arrays in the mask's orientation: keep the entries with b = 1.
  * p[nvec+1] is written by tsr_compact_count (returns the number kept); i (64-bit) and x by tsr_compact_fill, which
  * moves values of element_size bytes from mask_x, one per mask entry (none if x or mask_x is NULL). Mask may be
