@@ -111,7 +111,7 @@ tsr_status tsr_engine_attention(const tsr_view *s, const tsr_view *columns, cons
 
 tsr_status tsr_engine_spmm_half(const tsr_half_spmm *product)
 {
-    return tsr_cpu_spmm_half(product);
+    return tsr_backend_cpu()->host->spmm_half(product);
 }
 
 tsr_status tsr_engine_execute_surely(const tsr_call *call, const tsr_decision *d, tsr_result *result)

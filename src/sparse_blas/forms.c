@@ -33,7 +33,7 @@ static void drop(held *h)
     }
 }
 
-static tsr_status bring(held *h, int k, const void **array, int64_t count, size_t size, tsr_memory_space memory)
+static tsr_status fetch_array(held *h, int k, const void **array, int64_t count, size_t size, tsr_memory_space memory)
 {
     const size_t bytes = (size_t)count * size;
     if (memory == TSR_MEMORY_HOST || !*array || bytes == 0) {
@@ -193,12 +193,12 @@ tsr_status tsr_sparse_create_coo(tsr_sparse **out, int64_t nrows, int64_t ncols,
     }
     tsr_coordinates in = *entries;
     const size_t size = size_of(in.index_type);
-    status = bring(&h, 0, &in.rows, in.nvals, size, in.memory);
+    status = fetch_array(&h, 0, &in.rows, in.nvals, size, in.memory);
     if (status == TSR_OK) {
-        status = bring(&h, 1, &in.columns, in.nvals, size, in.memory);
+        status = fetch_array(&h, 1, &in.columns, in.nvals, size, in.memory);
     }
     if (status == TSR_OK) {
-        status = bring(&h, 2, &in.values, in.nvals, tsr_type_size(in.type), in.memory);
+        status = fetch_array(&h, 2, &in.values, in.nvals, tsr_type_size(in.type), in.memory);
     }
     if (status == TSR_OK) {
         status = from_coordinates(out, nrows, ncols, &in);
@@ -260,9 +260,9 @@ static tsr_status from_blocks(tsr_sparse **out, int64_t nrows, int64_t ncols, ts
     const int64_t nblocks = p[nrows / in->height];
     const size_t size = size_of(in->index_type);
     rows r = {0};
-    tsr_status status = nblocks > 0 && !in->indices ? tsr_native_null("blocks->indices") : bring(h, 1, &in->indices, nblocks, size, in->memory);
+    tsr_status status = nblocks > 0 && !in->indices ? tsr_native_null("blocks->indices") : fetch_array(h, 1, &in->indices, nblocks, size, in->memory);
     if (status == TSR_OK) {
-        status = bring(h, 2, &in->values, nblocks * in->height * in->width, tsr_type_size(in->type), in->memory);
+        status = fetch_array(h, 2, &in->values, nblocks * in->height * in->width, tsr_type_size(in->type), in->memory);
     }
     if (status == TSR_OK) {
         status = check_indices("indices", in->indices, size, nblocks, ncols / in->width);
@@ -292,7 +292,7 @@ tsr_status tsr_sparse_create_bsr(tsr_sparse **out, int64_t nrows, int64_t ncols,
     }
     tsr_blocks in = *blocks;
     const int64_t count = nrows / in.height + 1;
-    status = bring(&h, 0, &in.offsets, count, size_of(in.index_type), in.memory);
+    status = fetch_array(&h, 0, &in.offsets, count, size_of(in.index_type), in.memory);
     if (status == TSR_OK) {
         status = widen_offsets(&p, &in, count);
     }
