@@ -25,16 +25,17 @@ enum { VECTORS = 8, LANES = TSR_VECTOR_BYTES / 4, AHEAD = 48, LINE = 64, PAST_BY
             for (int64_t at = 0; at < width * LANES * 2; at += LINE) \
                 __builtin_prefetch((const char *)next + at, 0, 3); \
             if (columns < LANES) \
-                from = memcpy(tail, from, (size_t)columns * sizeof *tail); \
+                from = memcpy(tail, from, (size_t)(columns < LANES ? columns : 0) * sizeof *tail); \
             const tsr_v_fp32 by = tsr_splat_fp32(x[e * step]); \
             TSR_UNROLL(8) for (int w = 0; w < width; w++) sum[w] += by * tsr_load_##type(from + w * LANES); \
         } \
     }
 
-static void store(float *c, const tsr_v_fp32 *sum, int width, int64_t columns, const tsr_half_spmm *p)
+/* From column `skip` on. */
+static void store(float *c, const tsr_v_fp32 *sum, int64_t skip, int64_t columns, const tsr_half_spmm *p)
 {
-    for (int64_t k = 0; k < columns; k++) {
-        const float term = p->alpha * sum[width > 1 ? k / LANES : 0][k % LANES];
+    for (int64_t k = skip; k < columns; k++) {
+        const float term = p->alpha * sum[k / LANES][k % LANES];
         c[k] = p->beta != 0 ? term + p->beta * c[k] : term;
     }
 }
@@ -65,13 +66,13 @@ TSR_INLINE void settle(void)
 #endif
 }
 
-/* Columns of one width for all rows of a job. */
+/* Columns of one width for all rows of a job; the first `skip` are not stored. */
 #define TILE(type, index) \
     ROW(type, index) \
-    TSR_INLINE void tile_##type##_##index(const tsr_half_job *job, int64_t first, const int width, int64_t columns) \
+    TSR_INLINE void tile_##type##_##index(const tsr_half_job *job, int64_t first, const int width, int64_t columns, int64_t skip) \
     { \
         const tsr_half_spmm *p = job->product; \
-        const bool plain = p->alpha == 1 && p->beta == 0 && columns >= LANES; \
+        const bool plain = p->alpha == 1 && p->beta == 0 && columns >= LANES && skip == 0; \
         const bool aligned = ((uintptr_t)(p->c + first) | (uintptr_t)p->ldc * sizeof(float)) % TSR_VECTOR_BYTES == 0; \
         const bool past = aligned && (size_t)p->a->nrows * (size_t)p->ldc * sizeof(float) >= PAST_BYTES; \
         for (int64_t row = job->begin; row < job->end; row++) { \
@@ -81,7 +82,7 @@ TSR_INLINE void settle(void)
             if (plain) \
                 store_plain(c, sum, width, past); \
             else \
-                store(c, sum, width, columns, p); \
+                store(c, sum, skip, columns, p); \
         } \
     } \
     static void tiles_##type##_##index(const tsr_half_job *job) \
@@ -89,15 +90,17 @@ TSR_INLINE void settle(void)
         int64_t first = job->first; \
         const int64_t end = job->first + job->columns; \
         for (; first + 8 * LANES <= end; first += 8 * LANES) \
-            tile_##type##_##index(job, first, 8, 8 * LANES); \
+            tile_##type##_##index(job, first, 8, 8 * LANES, 0); \
         for (; first + 4 * LANES <= end; first += 4 * LANES) \
-            tile_##type##_##index(job, first, 4, 4 * LANES); \
+            tile_##type##_##index(job, first, 4, 4 * LANES, 0); \
         for (; first + 2 * LANES <= end; first += 2 * LANES) \
-            tile_##type##_##index(job, first, 2, 2 * LANES); \
+            tile_##type##_##index(job, first, 2, 2 * LANES, 0); \
         for (; first + LANES <= end; first += LANES) \
-            tile_##type##_##index(job, first, 1, LANES); \
-        if (first < end) \
-            tile_##type##_##index(job, first, 1, end - first); \
+            tile_##type##_##index(job, first, 1, LANES, 0); \
+        if (first < end && end >= LANES) /* the last vector of all, of which some is there already */ \
+            tile_##type##_##index(job, end - LANES, 1, LANES, first - (end - LANES)); \
+        else if (first < end) \
+            tile_##type##_##index(job, first, 1, end - first, 0); \
         settle(); \
     }
 
