@@ -143,8 +143,8 @@ static bool is_nothing(const few_call *h)
 static bool inspect(few_call *h)
 {
     const tsr_elementwise *c = h->c;
-    return inspect_operand(h, &h->x, c->given.A) && inspect_operand(h, &h->y, c->given.B) && inspect_operand(h, &h->m, c->given.M) && !is_nothing(h) && inspect_c(h) &&
-           fits(h, &h->x) && fits(h, &h->y) && fits(h, &h->m) && fits_types(h) && h->old.view.vlen > 0;
+    return inspect_operand(h, &h->x, c->given.A) && inspect_operand(h, &h->y, c->given.B) && inspect_operand(h, &h->m, c->given.M) &&
+           !is_nothing(h) && inspect_c(h) && fits(h, &h->x) && fits(h, &h->y) && fits(h, &h->m) && fits_types(h) && h->old.view.vlen > 0;
 }
 
 static void complete(few_call *h)
