@@ -27,13 +27,17 @@ static const tsr_view *pattern_of(const tsr_call *call)
 
 static bool is_taken(const tsr_view *v)
 {
-    return v->format == TSR_SPARSE && v->x;
+    return v->format == TSR_SPARSE && !v->narrow_offsets && v->x;
 }
 
-/* Results have 64 bits: to copy a matrix that has 32 SuiteSparse moves fewer bytes. */
-static bool moves_more(const tsr_call *call, const tsr_view *a)
+/* Seen without widening offsets: lists of other lengths, or one of 32 bits to be copied; ours have 64, so SuiteSparse moves fewer bytes. */
+static bool is_hopeless(const tsr_call *call)
 {
-    return (a->narrow_offsets || a->index_size == 4) && !call->given.accum && !(call->given.A && call->given.B);
+    const tsr_arguments *g = &call->given;
+    tsr_view a, b;
+    if (g->A && g->B)
+        return call->door->view(&a, g->A, NULL) && call->door->view(&b, g->B, NULL) && a.nvals != b.nvals;
+    return !g->accum && call->door->view(&a, g->A ? g->A : g->B, NULL) && a.index_size == 4;
 }
 
 static bool is_one(const tsr_view *v, bool given)
@@ -55,40 +59,26 @@ static bool makes_one_value(const tsr_call *call, const tsr_view *a, const tsr_v
     }
 }
 
-/* Offsets or indices of 4 or 8 bytes. */
-typedef struct list {
-    const void *at;
-    size_t size;
-} list;
-
-static bool same_integers(list a, list b, int64_t count)
+/* One of 32 bits with one of 64, too: results of ours have 64, and C is one from the second call on. */
+static bool same_indices(const tsr_view *a, const tsr_view *b)
 {
-    if (a.size == b.size)
-        return a.at == b.at || memcmp(a.at, b.at, (size_t)count * a.size) == 0;
-    const uint32_t *narrow = a.size == 4 ? a.at : b.at;
-    const int64_t *wide = a.size == 4 ? b.at : a.at;
+    if (a->index_size == b->index_size)
+        return a->i == b->i || memcmp(a->i, b->i, (size_t)a->nvals * a->index_size) == 0;
+    const uint32_t *narrow = a->index_size == 4 ? a->i : b->i;
+    const int64_t *wide = a->index_size == 4 ? b->i : a->i;
     int64_t k = 0;
-    while (k < count && narrow[k] == wide[k])
+    while (k < a->nvals && narrow[k] == wide[k])
         k++;
-    return k == count;
-}
-
-static list offsets_of(const tsr_view *v)
-{
-    return (list){v->p, v->narrow_offsets ? 4 : 8};
-}
-
-static list indices_of(const tsr_view *v)
-{
-    return (list){v->i, v->index_size};
+    return k == a->nvals;
 }
 
 /* Lists that differ mostly do so in their lengths, or soon. */
 static bool same_pattern(const tsr_view *a, const tsr_view *b)
 {
+    const size_t offsets = (size_t)(vectors_of(a) + 1) * sizeof *a->p;
     if (a->nrows != b->nrows || a->ncols != b->ncols || a->by_col != b->by_col || a->nvals != b->nvals || a->jumbled || b->jumbled)
         return false;
-    return same_integers(offsets_of(a), offsets_of(b), vectors_of(a) + 1) && same_integers(indices_of(a), indices_of(b), a->nvals);
+    return (a->p == b->p || memcmp(a->p, b->p, offsets) == 0) && same_indices(a, b);
 }
 
 static bool fits_c(tsr_call *call, const tsr_view *a)
@@ -152,10 +142,8 @@ static const char *resolve(tsr_call *call)
     const tsr_view *a = pattern_of(call);
     if (call->mod.tran0 || call->mod.tran1 || call->mod.mask_comp)
         return "a transpose, or a complement of no mask";
-    if (!inspect(call) || !fits_c(call, a))
-        return "not sparse matrices of one pattern";
-    if (moves_more(call, a))
-        return "lists of 32 bits are only copied";
+    if (is_hopeless(call) || !inspect(call) || !fits_c(call, a))
+        return "not sparse matrices of one pattern, or of narrow indices that are copied";
     if (makes_one_value(call, &call->a.view, &call->b.view))
         return "the result has one value";
     prepare(call, a);
@@ -182,19 +170,19 @@ static bool reserve(tsr_call *call)
 }
 
 /* Integers of 32 bits are widened. */
-static void copy(void *to, list from, int64_t count, int nthreads)
+static void copy(void *to, const void *from, size_t size, int64_t count, int nthreads)
 {
     tsr_engine_ewise(&(tsr_host_ewise){.step = {.op = TSR_EWISE_IDENTITY, .type = TSR_INT64, .result = TSR_INT64, .count = count},
-                                       .arrays = {.x = {from.at, NULL}, .z = to}, .type = TSR_INT64,
-                                       .x_type = from.size == 4 ? TSR_UINT32 : TSR_INT64}, nthreads);
+                                       .arrays = {.x = {from, NULL}, .z = to}, .type = TSR_INT64,
+                                       .x_type = size == 4 ? TSR_UINT32 : TSR_INT64}, nthreads);
 }
 
 static tsr_status run(tsr_call *call)
 {
     const tsr_view *a = pattern_of(call);
     const int nthreads = tsr_parts(a->nvals, TSR_THREAD_WORK, call->mod.nthreads);
-    copy(call->arrays.p, offsets_of(a), vectors_of(a) + 1, nthreads);
-    copy(call->arrays.i, indices_of(a), a->nvals, nthreads);
+    copy(call->arrays.p, a->p, sizeof *a->p, vectors_of(a) + 1, nthreads);
+    copy(call->arrays.i, a->i, a->index_size, a->nvals, nthreads);
     tsr_engine_ewise(&call->of.host, nthreads);
     return TSR_OK;
 }
