@@ -415,7 +415,7 @@ bool tsr_try_gather(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_lis
 }
 
 /* The mask of a subassign is one of these places only. */
-bool tsr_try_scatter(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list to)
+bool tsr_try_assign_to(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list to)
 {
     if (out->M && strstr(out->name, "subassign") && !tsr_is_all(to.list))
         return false;

@@ -56,7 +56,7 @@ bool tsr_try_assign(GrB_Info *info, const tsr_output *out, tsr_argument x, const
 /* C<M> accum= u (from). */
 bool tsr_try_gather(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list from);
 /* C<M>(to) accum= u. */
-bool tsr_try_scatter(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list to);
+bool tsr_try_assign_to(GrB_Info *info, const tsr_output *out, GrB_Matrix u, tsr_list to);
 bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, bool vector);
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A);
 

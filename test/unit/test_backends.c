@@ -17,6 +17,7 @@
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/paths.h"
+#include "src/policy/gpu_price.h"
 #include "src/policy/stay_history.h"
 #include "src/policy/timing_history.h"
 #include "test/unit/child.h"

@@ -59,7 +59,7 @@ def _transpose(_, prototype):
 def _assign(match, prototype):
     vector = match['object'] == 'Vector'
     if vector and not match['type']:
-        return 'tsr_try_scatter(&early, %s, (GrB_Matrix) a3, (tsr_list){a4, a5})' % _output(match, prototype, 6)
+        return 'tsr_try_assign_to(&early, %s, (GrB_Matrix) a3, (tsr_list){a4, a5})' % _output(match, prototype, 6)
     source = _scalar(match, 3) if match['type'] else _object(3)
     return 'tsr_try_assign(&early, %s, %s, a4, %s)' % (
         _output(match, prototype, 6 if vector else 8), source, 'a4' if vector else 'a6')
