@@ -119,7 +119,7 @@ void tsr_dense_flip(void *dst, const void *src, int64_t src_nvec, int64_t src_vl
 {
     if (src_nvec <= 0 || src_vlen <= 0)
         return;
-    int nparts = tsr_parts(src_nvec * src_vlen, TSR_THREAD_WORK, nthreads);
+    int nparts = tsr_pass_threads(src_nvec * src_vlen, nthreads);
     bool by_place = src_vlen >= src_nvec;
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {

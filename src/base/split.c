@@ -17,6 +17,12 @@ int tsr_parts(int64_t work, int64_t least_per_part, int nthreads)
     return parts < nthreads ? (int)parts : nthreads < 1 ? 1 : nthreads;
 }
 
+int tsr_pass_threads(int64_t elements, int nthreads)
+{
+    enum { CHUNK = 1 << 16 }; /* GxB_CHUNK */
+    return elements < 2 * (int64_t)TSR_THREAD_WORK ? 1 : tsr_parts(elements, CHUNK, nthreads);
+}
+
 int64_t tsr_part_begin(int64_t n, int part, int nparts)
 {
     return n / nparts * part + n % nparts * part / nparts;

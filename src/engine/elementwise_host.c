@@ -170,7 +170,7 @@ static tsr_status run(tsr_call *call)
     const tsr_elementwise *e = &call->update;
     const tsr_host_ewise *host = &call->of.host;
     const int64_t count = host->step.count;
-    const int64_t present = tsr_engine_ewise(host, tsr_parts(count, TSR_THREAD_WORK, e->mod.nthreads));
+    const int64_t present = tsr_engine_ewise(host, tsr_pass_threads(count, e->mod.nthreads));
     const bool sparse = call->arrays.b && e->door->makes_sparse(e->given.C, present, (double)count) && compact(call, present);
     if (call->arrays.b && !sparse)
         tsr_arrays_count(&call->arrays, present, count);

@@ -180,7 +180,7 @@ static void copy(void *to, const void *from, size_t size, int64_t count, int nth
 static tsr_status run(tsr_call *call)
 {
     const tsr_view *a = pattern_of(call);
-    const int nthreads = tsr_parts(a->nvals, TSR_THREAD_WORK, call->mod.nthreads);
+    const int nthreads = tsr_pass_threads(a->nvals, call->mod.nthreads);
     copy(call->arrays.p, a->p, sizeof *a->p, vectors_of(a) + 1, nthreads);
     copy(call->arrays.i, a->i, a->index_size, a->nvals, nthreads);
     tsr_engine_ewise(&call->of.host, nthreads);

@@ -123,7 +123,7 @@ static const char *resolve_host_rows(tsr_call *call)
     call->product.m = sums->vectors;
     call->product.n = 1;
     call->product.semiring.type = sums->type;
-    call->product.nthreads = tsr_parts((int64_t)elements, TSR_THREAD_WORK, call->mod.nthreads);
+    call->product.nthreads = tsr_pass_threads((int64_t)elements, call->mod.nthreads);
     plan_accum(call);
     return NULL;
 }

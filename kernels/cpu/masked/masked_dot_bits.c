@@ -55,7 +55,7 @@ static tsr_status make_bits(bit_vectors *bits, const tsr_md_vectors *v, int64_t 
                           .last = malloc((vectors + 1) * sizeof *bits->last), .length = (int64_t)length};
     if (!bits->words || !bits->first || !bits->last)
         return TSR_OUT_OF_MEMORY;
-    const int useful = tsr_parts(v->nvals, TSR_THREAD_WORK, nthreads);
+    const int useful = tsr_pass_threads(v->nvals, nthreads);
 #pragma omp parallel for num_threads(useful) schedule(dynamic, 64) if (useful > 1)
     for (int64_t vector = 0; vector < v->nvec; vector++)
         set_bits(bits, v, vector);

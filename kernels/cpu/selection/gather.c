@@ -46,7 +46,7 @@ static void gather_strided(void *context, int64_t first, int64_t last)
 void tsr_cpu_gather(void *z, const void *x, size_t size, const tsr_indices *from, int nthreads)
 {
     gathering g = {.z = z, .x = x, .size = size, .from = from};
-    tsr_for_ranges(from->count, GRAIN, tsr_parts(from->count, TSR_THREAD_WORK, nthreads), from->list ? gather_listed : gather_strided, &g);
+    tsr_for_ranges(from->count, GRAIN, tsr_pass_threads(from->count, nthreads), from->list ? gather_listed : gather_strided, &g);
 }
 
 #define SCATTER(T) \
@@ -83,7 +83,7 @@ bool tsr_indices_fit(const tsr_indices *s, int64_t bound, int nthreads)
         return s->first >= 0 && s->first < bound && last >= 0 && last < bound;
     }
     gathering g = {.from = s, .bound = (uint64_t)bound};
-    tsr_for_ranges(s->count, GRAIN, tsr_parts(s->count, TSR_THREAD_WORK, nthreads), find_outside, &g);
+    tsr_for_ranges(s->count, GRAIN, tsr_pass_threads(s->count, nthreads), find_outside, &g);
     return !atomic_load(&g.outside);
 }
 

@@ -136,7 +136,7 @@ static void prepare(selecting *w, const tsr_selection *s, int nthreads)
 
 static int threads_of(const tsr_selection *s)
 {
-    return tsr_parts(s->a.nvals + s->a.nvec, TSR_THREAD_WORK, s->nthreads);
+    return tsr_pass_threads(s->a.nvals + s->a.nvec, s->nthreads);
 }
 
 tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)

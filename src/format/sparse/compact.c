@@ -27,7 +27,7 @@ static void count_part(int64_t *p, const tsr_view *mask, const int8_t *b, int64_
 
 int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int nthreads)
 {
-    int nparts = tsr_parts(mask->nvals + mask->nvec, TSR_THREAD_WORK, nthreads);
+    int nparts = tsr_pass_threads(mask->nvals + mask->nvec, nthreads);
     p[0] = 0;
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++)
@@ -79,7 +79,7 @@ int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec)
 void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads)
 {
-    int nparts = tsr_parts(mask->nvals, TSR_THREAD_WORK, nthreads);
+    int nparts = tsr_pass_threads(mask->nvals, nthreads);
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
         int64_t first = tsr_part_vector(mask->p, mask->nvec, part, nparts);
@@ -152,7 +152,7 @@ void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const 
 {
     enum { MOST = 64 };
     const int64_t places = nvec * vlen;
-    const int wanted = tsr_parts(places, TSR_THREAD_WORK, nthreads), nparts = wanted < MOST ? wanted : MOST;
+    const int wanted = tsr_pass_threads(places, nthreads), nparts = wanted < MOST ? wanted : MOST;
     int64_t before[MOST + 1] = {0};
 #pragma omp parallel for num_threads(nparts) schedule(static, 1) if (nparts > 1)
     for (int part = 0; part < nparts; part++) {
