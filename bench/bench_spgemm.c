@@ -1,9 +1,11 @@
-/* Times one product of two sparse matrices: `bench_spgemm CASE THREADS CALLS`, cases as in spgemm_matrices.h.  Prints one JSON object: of every
+/* Times one product of two sparse matrices: `bench_spgemm CASE THREADS CALLS`, cases as in spgemm_matrices.h; CASE! is C<!A,struct> = A B, a step
+ * of a search whose frontier is also what has been visited.  Prints one JSON object: of every
  * call its time, its processor time, that of the GrB_wait after it (which sorts what is jumbled), both in ms; entries and sum of C; the
  * most memory used, in MB, operands included.
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -37,7 +39,8 @@ static double most_memory(void)
     return (double)used.ru_maxrss / 1024;
 }
 
-static void call(times *t, int k, GrB_Matrix A, GrB_Matrix B, GrB_Index *nvals, double *sum)
+/* V: what is hidden, or NULL. */
+static void call(times *t, int k, GrB_Matrix V, GrB_Matrix A, GrB_Matrix B, GrB_Index *nvals, double *sum)
 {
     GrB_Matrix C;
     GrB_Index m, n;
@@ -45,7 +48,7 @@ static void call(times *t, int k, GrB_Matrix A, GrB_Matrix B, GrB_Index *nvals, 
     TRY(GrB_Matrix_ncols(&n, B));
     TRY(GrB_Matrix_new(&C, GrB_FP64, m, n));
     const double wall = clock_ms(CLOCK_MONOTONIC), cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
-    TRY(GrB_mxm(C, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, NULL));
+    TRY(GrB_mxm(C, V, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, V ? GrB_DESC_SC : NULL));
     const double done = clock_ms(CLOCK_PROCESS_CPUTIME_ID);
     t->wall[k] = clock_ms(CLOCK_MONOTONIC) - wall;
     t->cpu[k] = done - cpu;
@@ -76,13 +79,16 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_spgemm CASE THREADS CALLS\n");
         return 2;
     }
+    char *masked = strchr(argv[1], '!');
+    if (masked)
+        *masked = '\0';
     TRY(GrB_init(GrB_NONBLOCKING));
     TRY(GxB_Global_Option_set(GxB_GLOBAL_NTHREADS, threads));
     TRY(bench_operands(&A, &B, argv[1]));
     TRY(GrB_Matrix_nvals(&entries, A));
     const double before = most_memory();
     for (int k = 0; k < calls; k++)
-        call(&t, k, A, B, &nvals, &sum);
+        call(&t, k, masked ? A : NULL, A, B, &nvals, &sum);
     printf("{");
     print("ms", t.wall, calls);
     print("cpu_ms", t.cpu, calls);

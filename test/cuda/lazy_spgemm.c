@@ -12,7 +12,7 @@ struct tsr_cuda_spgemm_work {
 
 typedef struct filling {
     tsr_cuda_spgemm product;
-    tsr_cuda_csr a, b, c;
+    tsr_cuda_csr a, b, mask, c;
 } filling;
 
 static tsr_view view_of(const tsr_cuda_csr *m, tsr_type type, const void *iso)
@@ -21,12 +21,19 @@ static tsr_view view_of(const tsr_cuda_csr *m, tsr_type type, const void *iso)
                       .vlen = m->ncols, .nvals = m->nrows ? m->p[m->nrows] : 0, .p = m->p, .i = m->i, .x = m->x ? m->x : iso};
 }
 
+static tsr_type type_of_size(int size)
+{
+    return size == 1 ? TSR_UINT8 : size == 2 ? TSR_UINT16 : size == 4 ? TSR_UINT32 : TSR_UINT64;
+}
+
 /* Offsets of some rows do not begin at 0: the arrays before are there all the same. */
 static tsr_spgemm product_of(const tsr_cuda_spgemm *q)
 {
     const tsr_type type = q->semiring.type;
     return (tsr_spgemm){.semiring = q->semiring, .m = q->a->nrows, .k = q->a->ncols, .n = q->b->ncols, .pattern = q->pattern, .nthreads = 1,
-                        .a = view_of(q->a, type, &q->a_iso), .b = view_of(q->b, type, &q->b_iso)};
+                        .a = view_of(q->a, type, &q->a_iso), .b = view_of(q->b, type, &q->b_iso), .masked = q->mask,
+                        .mask = q->mask ? view_of(q->mask, type_of_size(q->mask_size), NULL) : (tsr_view){0},
+                        .mask_structural = q->mask && !q->mask->x, .mask_complement = q->mask_complement};
 }
 
 static int64_t entries_of(const tsr_cuda_spgemm *q)
@@ -64,6 +71,7 @@ static void run_fill(const void *described)
     filling f = *(const filling *)described;
     f.product.a = &f.a;
     f.product.b = &f.b;
+    f.product.mask = f.product.mask ? &f.mask : NULL;
     const tsr_spgemm s = product_of(&f.product);
     if (tsr_ref_spgemm_fill(&s, &(tsr_spgemm_c){.p = f.c.p, .i = f.c.i, .x = f.c.x, .index_size = 4}) != TSR_OK)
         abort();
@@ -71,10 +79,20 @@ static void run_fill(const void *described)
 
 tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *q, tsr_cuda_csr *c, bool again)
 {
-    const filling f = {.product = *q, .a = *q->a, .b = *q->b, .c = *c};
+    const filling f = {.product = *q, .a = *q->a, .b = *q->b, .mask = q->mask ? *q->mask : (tsr_cuda_csr){0}, .c = *c};
     (void)work;
     (void)again;
     return lazy_queue(run_fill, &f, sizeof f, q->stream);
+}
+
+tsr_status tsr_cuda_spgemm_keep(tsr_cuda_spgemm_work *work, size_t *bytes, const tsr_cuda_spgemm *q, const tsr_cuda_csr *c, size_t most_bytes)
+{
+    (void)work;
+    (void)c;
+    (void)most_bytes;
+    *bytes = 0;
+    const tsr_status status = tsr_cuda_wait(q->stream);
+    return status == TSR_OK ? TSR_DECLINED : status;
 }
 
 void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream)

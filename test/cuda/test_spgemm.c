@@ -108,8 +108,22 @@ static void free_matrix(matrix *a)
 
 /* ---- the plain loop ---- */
 
+/* mask NULL: everything passes. */
+typedef struct sieve {
+    const matrix *mask; /* x: UINT32, or iso and structural */
+    bool complement;
+} sieve;
+
+static bool passes(const sieve *s, int64_t row, uint32_t column)
+{
+    bool there = false;
+    for (int64_t e = s->mask ? s->mask->p[row] : 0; s->mask && e < s->mask->p[row + 1]; e++)
+        there |= s->mask->i[e] == column && (!s->mask->x || ((const uint32_t *)s->mask->x)[e] != 0);
+    return !s->mask || there != s->complement;
+}
+
 /* C of one semiring; ANY takes the last product. */
-static matrix multiply(const matrix *a, const matrix *b, tsr_semiring semiring)
+static matrix multiply(const matrix *a, const matrix *b, tsr_semiring semiring, sieve mask)
 {
     const bool any = semiring.add == TSR_ADD_ANY;
     matrix c = {.nrows = a->nrows, .ncols = b->ncols};
@@ -142,9 +156,11 @@ static matrix multiply(const matrix *a, const matrix *b, tsr_semiring semiring)
             c.x = checked(realloc(c.x, (size_t)room * 8));
         }
         for (int64_t k = 0; k < count; k++) {
+            seen[columns[k]] = 0;
+            if (!passes(&mask, row, columns[k]))
+                continue;
             tsr_value_store(semiring.type, c.x, c.nvals, sums[columns[k]]);
             c.i[c.nvals++] = columns[k];
-            seen[columns[k]] = 0;
         }
         c.p[row + 1] = c.nvals;
     }
@@ -186,6 +202,21 @@ static tsr_cuda_csr upload_matrix(const matrix *a, size_t size)
     d.i = upload(a->i, (size_t)a->nvals * sizeof *a->i);
     d.x = a->x ? upload(a->x, (size_t)a->nvals * size) : NULL;
     return d;
+}
+
+/* The same arrays as if more entries came before than 32 bits can number: only p is new. */
+static tsr_cuda_csr far_away(const tsr_cuda_csr *d, const matrix *a, size_t size)
+{
+    const int64_t before = ((int64_t)1 << 32) + 12345;
+    tsr_cuda_csr far = *d;
+    int64_t *p = checked(malloc((size_t)(a->nrows + 1) * sizeof *p));
+    for (int64_t row = 0; row <= a->nrows; row++)
+        p[row] = a->p[row] + before;
+    far.p = upload(p, (size_t)(a->nrows + 1) * sizeof *p);
+    far.i = (uint32_t *)((uintptr_t)d->i - (size_t)before * sizeof *d->i);
+    far.x = d->x ? (void *)((uintptr_t)d->x - (size_t)before * size) : NULL;
+    free(p);
+    return far;
 }
 
 static void free_device(tsr_cuda_csr *a)
@@ -240,7 +271,8 @@ typedef struct spgemm_case {
     tsr_semiring semiring;
     bool pattern;
     size_t memory;
-    matrix a, b;
+    matrix a, b, mask;
+    bool masked, complement, far; /* far: offsets take more than 32 bits */
 } spgemm_case;
 
 static tsr_semiring draw_semiring(uint64_t *r)
@@ -256,11 +288,12 @@ static tsr_semiring draw_semiring(uint64_t *r)
     return s;
 }
 
-/* Few products a row; narrow rows with many; wide ones; dense ones; columns far apart; several windows; one heavy row. */
+/* Few products a row; narrow rows with many; wide ones; dense ones; columns far apart; several windows; one heavy row; few
+ * that are divided. */
 static void draw_operands(uint64_t *r, spgemm_case *c)
 {
-    const int64_t kind = below(r, 8), many = 1 << 30;
-    const int64_t widths[] = {40, 3000, 200000, 1500, 16000000, 1400000, 60000, 30000};
+    const int64_t kind = below(r, 9), many = 1 << 30;
+    const int64_t widths[] = {40, 3000, 200000, 1500, 16000000, 1400000, 60000, 30000, 50000};
     int64_t m = 1 + below(r, 60), k = 1 + below(r, 300), n = 1 + below(r, widths[kind]);
     shape a = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20)};
     shape b = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20)};
@@ -276,16 +309,42 @@ static void draw_operands(uint64_t *r, spgemm_case *c)
         m = 1 + below(r, 4);
     if (kind == 7) /* many rows, a few at a time in a group of lanes */
         m = 500 + below(r, 1500), a.typical = 1 + below(r, 6), a.longest = 12, b.typical = 1 + below(r, 12), b.longest = 14;
+    if (kind == 8)
+        m = 1 + below(r, 6), k = 300, n += 9000, a.typical = 250, a.longest = 300, b.typical = 1500, b.longest = 4000;
     c->a = draw_matrix(r, m, k, &a, c->semiring.type, below(r, 6) == 0);
     c->b = draw_matrix(r, k, n, &b, c->semiring.type, below(r, 6) == 0);
+    shape mask = {1 + below(r, 60), 1 + below(r, n), below(r, 2) ? many : b.near, (int)below(r, 30), (int)below(r, 40)};
+    mask.longest = mask.longest < 20000 ? mask.longest : 20000;
+    c->far = below(r, 4) == 0;
+    c->masked = below(r, 2);
+    c->complement = below(r, 2);
+    c->mask = draw_matrix(r, m, n, &mask, TSR_UINT32, below(r, 2));
+    for (int64_t e = 0; c->mask.x && e < c->mask.nvals; e += 1 + below(r, 3))
+        ((uint32_t *)c->mask.x)[e] = 0;
+}
+
+
+/* Sometimes, or not at all where they take more than they may. */
+static void keep_places(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *q, const tsr_cuda_csr *c, uint64_t *r)
+{
+    size_t bytes = 0, most = below(r, 4) ? SIZE_MAX / 2 : (size_t)below(r, 100000);
+    tsr_status status = below(r, 3) ? tsr_cuda_spgemm_keep(work, &bytes, q, c, most) : TSR_DECLINED;
+    if (status != TSR_DECLINED)
+        must(status);
+    if ((status == TSR_OK) != (bytes > 0) || bytes > most)
+        printf("%zu bytes kept of %zu\n", bytes, most), exit(1);
 }
 
 static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t *r)
 {
     size_t size = size_of_type(c->semiring.type);
-    matrix a = c->a, b = c->b, want = multiply(&a, &b, c->semiring);
-    tsr_cuda_csr da = upload_matrix(&a, size), db = upload_matrix(&b, size), dc = {.nrows = a.nrows, .ncols = b.ncols, .nvals = want.nvals};
-    tsr_cuda_spgemm q = {.semiring = c->semiring, .pattern = c->pattern, .a = &da, .b = &db, .a_iso = a.iso, .b_iso = b.iso,
+    const sieve mask = {c->masked ? &c->mask : NULL, c->complement};
+    matrix a = c->a, b = c->b, want = multiply(&a, &b, c->semiring, mask);
+    tsr_cuda_csr da = upload_matrix(&a, size), db = upload_matrix(&b, size), dm = upload_matrix(&c->mask, 4);
+    tsr_cuda_csr dc = {.nrows = a.nrows, .ncols = b.ncols, .nvals = want.nvals};
+    tsr_cuda_csr fa = far_away(&da, &a, size), fb = far_away(&db, &b, size), fm = far_away(&dm, &c->mask, 4);
+    tsr_cuda_spgemm q = {.semiring = c->semiring, .pattern = c->pattern, .a = c->far ? &fa : &da, .b = c->far ? &fb : &db, .a_iso = a.iso, .b_iso = b.iso,
+                         .mask = c->masked ? (c->far ? &fm : &dm) : NULL, .mask_size = 4, .mask_complement = c->complement,
                          .memory = c->memory, .device = device};
     tsr_cuda_spgemm_work *work;
     tsr_cuda_spgemm_size found;
@@ -303,17 +362,23 @@ static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t 
                 (c->pattern || same_values(dc.x, &want, c->semiring.type));
     }
     if (right && a.x && !c->pattern) { /* other values */
+        if (!c->far)
+            keep_places(work, &q, &dc, r);
         draw_values(r, c->semiring.type, a.x, a.nvals);
         must(tsr_cuda_to_device(da.x, a.x, (size_t)a.nvals * size, NULL));
         must(tsr_cuda_set(dc.x, 0xA5, (size_t)dc.nvals * size, NULL));
-        matrix other = multiply(&a, &b, c->semiring);
+        matrix other = multiply(&a, &b, c->semiring, mask);
         must(tsr_cuda_spgemm_fill(work, &q, &dc, true));
         right = same_values(dc.x, &other, c->semiring.type) && same_bytes(dc.i, want.i, (size_t)dc.nvals * sizeof *dc.i, "columns again");
         free_matrix(&other);
     }
     tsr_cuda_spgemm_free(work, NULL);
+    tsr_cuda_free(fa.p, NULL);
+    tsr_cuda_free(fb.p, NULL);
+    tsr_cuda_free(fm.p, NULL);
     free_device(&da);
     free_device(&db);
+    free_device(&dm);
     free_device(&dc);
     free_matrix(&want);
     return right;
@@ -334,6 +399,7 @@ static int run(uint64_t seed)
                (long long)c.b.ncols, (long long)c.a.nvals, (long long)c.b.nvals, c.memory);
     free_matrix(&c.a);
     free_matrix(&c.b);
+    free_matrix(&c.mask);
     return !right;
 }
 

@@ -80,7 +80,7 @@ template <int G> __device__ __forceinline__ unsigned long long group_sum(unsigne
 }
 
 struct analysis {
-    const int64_t *ap, *bp;
+    const int64_t *ap, *bp, *mp; // mp: of a mask outside which C has no entries, or NULL
     const uint32_t *ai, *bi;
     int64_t m;
     spgemm_shapes shapes;
@@ -128,7 +128,8 @@ template <int G> __global__ void __launch_bounds__(threads) analyse_rows(analysi
             facts.last = max(facts.last, __shfl_xor_sync(~0u, facts.last, d, G));
         }
         if (lane == 0 && inside) {
-            int bin = bin_of(facts, s.shapes);
+            uint64_t allowed = s.mp ? uint64_t(s.mp[row + 1] - s.mp[row]) : ~0ull;
+            int bin = allowed ? bin_of(facts, s.shapes) : SPGEMM_EMPTY;
             s.bin[row] = uint8_t(bin);
             s.first[row] = facts.first;
             s.last[row] = facts.last;
@@ -136,7 +137,8 @@ template <int G> __global__ void __launch_bounds__(threads) analyse_rows(analysi
                 uint64_t span = uint64_t(facts.last - facts.first) + 1;
                 atomicAdd(rows + bin, 1u);
                 atomicAdd(&products, facts.products);
-                atomicAdd(bound + bin, facts.products < span ? facts.products : (unsigned long long)span);
+                uint64_t most = facts.products < span ? facts.products : span;
+                atomicAdd(bound + bin, (unsigned long long)(most < allowed ? most : allowed));
             }
         }
     }
@@ -149,8 +151,8 @@ template <int G> __global__ void __launch_bounds__(threads) analyse_rows(analysi
         atomicAdd(&s.totals->products, products);
 }
 
-/* Rows of each bin behind one another; rows without products have no entries. */
-__global__ void __launch_bounds__(threads) list_rows(const uint8_t *bin, int64_t m, spgemm_totals *totals, uint32_t *list, int64_t *p)
+/* Rows of each bin behind one another. */
+__global__ void __launch_bounds__(threads) list_rows(const uint8_t *bin, int64_t m, spgemm_totals *totals, uint32_t *list)
 {
     constexpr int each = 4;
     __shared__ uint32_t counts[SPGEMM_BINS], starts[SPGEMM_BINS];
@@ -165,8 +167,6 @@ __global__ void __launch_bounds__(threads) list_rows(const uint8_t *bin, int64_t
         mine[k] = row < m ? bin[row] : uint32_t(SPGEMM_EMPTY);
         if (mine[k] != SPGEMM_EMPTY)
             number[k] = atomicAdd(counts + mine[k], 1u);
-        else if (row < m)
-            p[row] = 0;
     }
     __syncthreads();
     if (threadIdx.x < SPGEMM_BINS) {
@@ -247,6 +247,15 @@ template <class V> __global__ void __launch_bounds__(threads) copy_long_rows(cop
     copy_row<threads>(s, from, to, count);
 }
 
+/* A block for a part of a row. */
+template <class V> __global__ void __launch_bounds__(threads) copy_parts(copying<V> s, const uint32_t *list, spgemm_parts parts)
+{
+    uint64_t k = blockIdx.x;
+    uint32_t row = list[k / parts.each];
+    if (parts.at[k] >= 0 && parts.counts[k])
+        copy_row<threads>(s, parts.at[k], begin_of_part(s.p, row, parts, k, uint32_t(k % parts.each)), parts.counts[k]);
+}
+
 size_t value_size(const tsr_cuda_spgemm *q) { return q->pattern ? 0 : size_of(q->semiring.type); }
 
 } // namespace
@@ -265,6 +274,9 @@ struct tsr_cuda_spgemm_work {
     uint32_t *stored_i; /* NULL: nothing is stored */
     void *stored_x;
     int64_t capacity;
+    spgemm_parts parts;   /* of the rows of divided_bin */
+    spgemm_places places; /* code NULL: not kept */
+    void *parts_memory, *places_memory;
 };
 
 namespace {
@@ -284,6 +296,21 @@ spgemm_run run_of(const tsr_cuda_spgemm *q)
     return narrow ? spgemm_run_int32 : wide ? spgemm_run_int64 : spgemm_run_any;
 }
 
+constexpr int divided_bin = SPGEMM_RANK_BLOCK + 3;
+
+/* Parts of each of the `rows` heaviest rows: enough for every multiprocessor to have several; one block for a row where rows are many. */
+uint32_t parts_for(const tsr_cuda_spgemm *q, uint32_t rows)
+{
+    constexpr uint32_t most = 64, least_columns = 4096;
+    uint64_t wanted = uint64_t(q->device->sms) * 4, columns = uint64_t(q->b->ncols) / least_columns;
+    if (rows == 0 || rows * 2ull >= wanted)
+        return 0;
+    uint64_t each = (wanted + rows - 1) / rows;
+    each = each < most ? each : most;
+    each = each < columns ? each : columns;
+    return each < 2 ? 0 : uint32_t(each);
+}
+
 /* Calls run(bin, first of its rows, how many) for the bins that have rows.  Where there is little to do, neighbours go together to the kernel
  * of the last: launches cost more than work. */
 template <class Run> tsr_status for_bins(const tsr_cuda_spgemm_work *w, const Run &run)
@@ -291,7 +318,7 @@ template <class Run> tsr_status for_bins(const tsr_cuda_spgemm_work *w, const Ru
     constexpr uint64_t little = 2 << 20;
     uint32_t start = 0, waiting = 0;
     for (int bin = 0; bin < SPGEMM_BINS; bin++) {
-        bool last = bin == 2 || bin == 4 || bin == 6 || bin == SPGEMM_SORT_WIDE || bin == SPGEMM_RANK_BLOCK - 1 || bin == SPGEMM_RANK_BLOCK + 1 ||
+        bool last = bin == divided_bin - 1 || bin == divided_bin || bin == 2 || bin == 4 || bin == 6 || bin == SPGEMM_SORT_WIDE || bin == SPGEMM_RANK_BLOCK - 1 || bin == SPGEMM_RANK_BLOCK + 1 ||
                     bin >= SPGEMM_RANK_BLOCK + 3;
         waiting += w->totals.rows[bin];
         if (!waiting || (w->totals.products < little && !last))
@@ -314,6 +341,8 @@ class Counter {
         tsr_status status = get_rows();
         if (status == TSR_OK)
             status = analyse();
+        if (status == TSR_OK)
+            status = divide();
         if (status == TSR_OK)
             status = get_store();
         if (status == TSR_OK)
@@ -343,7 +372,7 @@ class Counter {
 
     void choose_shapes()
     {
-        size_t size = value_size(q) ? value_size(q) : 4, most = q->device->shared_bytes_block / 2;
+        size_t size = value_size(q) > 4 ? value_size(q) : 4, most = q->device->shared_bytes_block / 2; /* 4: products are counted, too */
         uint32_t ncols = uint32_t(q->b->ncols);
         for (int k = 0; k < 2; k++) {
             uint32_t columns = uint32_t((most / (k ? 1 : 4) - 16 * 1024 / (k ? 1 : 4)) / (size + 1)) / 32 * 32;
@@ -362,8 +391,10 @@ class Counter {
     {
         choose_shapes();
         const tsr_cuda_csr *a = q->a, *b = q->b;
-        analysis s = { a->p, b->p, a->i, b->i, w->m, w->shapes, w->first, w->last, bin, w->device_totals };
+        analysis s = { a->p, b->p, q->mask && !q->mask_complement ? q->mask->p : nullptr, a->i, b->i, w->m, w->shapes, w->first, w->last, bin, w->device_totals };
         tsr_status status = tsr_cuda_set(w->device_totals, 0, sizeof w->totals, stream);
+        if (status == TSR_OK) /* parts of a row are added up there */
+            status = tsr_cuda_set(w->p, 0, size_t(w->m) * sizeof *w->p, stream);
         if (status != TSR_OK)
             return status;
         bool short_rows = a->nvals < 16 * w->m;
@@ -373,9 +404,26 @@ class Counter {
             TSR_LAUNCH(analyse_rows<8>, grid, unsigned(threads), 0, stream, s);
         else
             TSR_LAUNCH(analyse_rows<32>, grid, unsigned(threads), 0, stream, s);
-        TSR_LAUNCH(list_rows, blocks_for((uint64_t(w->m) + 3) / 4), unsigned(threads), 0, stream, bin, w->m, w->device_totals, w->list, w->p);
+        TSR_LAUNCH(list_rows, blocks_for((uint64_t(w->m) + 3) / 4), unsigned(threads), 0, stream, bin, w->m, w->device_totals, w->list);
         status = launch_status();
         return status == TSR_OK ? read_totals() : status;
+    }
+
+    tsr_status divide()
+    {
+        uint32_t rows = w->totals.rows[divided_bin], each = parts_for(q, rows);
+        if (each == 0)
+            return TSR_OK;
+        Arena arena(stream);
+        arena.want(&w->parts.counts, int64_t(rows) * each);
+        arena.want(&w->parts.at, int64_t(rows) * each);
+        tsr_status status = arena.get();
+        if (status != TSR_OK)
+            return status;
+        w->parts.each = each;
+        w->row_bytes += arena.size();
+        w->parts_memory = arena.keep();
+        return TSR_OK;
     }
 
     /* Bytes of an entry that is stored. */
@@ -405,7 +453,8 @@ class Counter {
             status = read_totals();
         double sum = 65536;
         for (int k = 0; k < SPGEMM_BINS; k++) {
-            uint32_t rows = w->totals.rows[k], sampled = (rows + sample_stride - 1) / sample_stride;
+            uint32_t rows = w->totals.rows[k] * (k == divided_bin && w->parts.each ? w->parts.each : 1);
+            uint32_t sampled = (rows + sample_stride - 1) / sample_stride;
             double most = double(w->totals.bound[k]);
             double guess = is_sampled(k) ? 1.04 * double(w->totals.sampled[k]) * rows / sampled : most;
             sum += guess < most ? guess : most;
@@ -451,7 +500,9 @@ class Counter {
             if (mode == SPGEMM_COUNT && !is_sampled(bin))
                 return TSR_OK;
             place.sampled = t->sampled + bin;
-            spgemm_call call = { q, bin, w->shapes, { w->list + start, (rows + stride - 1) / stride, stride, w->first, w->last }, place };
+            spgemm_call call = { q, nullptr, bin, w->shapes, { w->list + start, (rows + stride - 1) / stride, stride, w->first, w->last }, {}, place };
+            if (bin == divided_bin && w->parts.each)
+                call.parts = w->parts, call.rows.count = rows;
             return run_of(q)(call);
         });
     }
@@ -491,12 +542,22 @@ class Filler {
         }
     }
 
+    tsr_status sum_places() const
+    {
+        spgemm_call call = {};
+        call.product = q;
+        call.places = &w->places;
+        call.place.x = c->x;
+        return run_of(q)(call);
+    }
+
     /* again: every row, values only; else those that were not stored. */
     tsr_status compute(bool again) const
     {
         const spgemm_place<void> place = { SPGEMM_DIRECT, c->p, w->at, c->i, c->x, 0, nullptr, nullptr, nullptr, again };
         return for_bins(w, [&](int bin, uint32_t start, uint32_t rows) {
-            spgemm_call call = { q, bin, w->shapes, { w->list + start, rows, 1, w->first, w->last }, place };
+            const spgemm_parts none = {};
+            spgemm_call call = { q, nullptr, bin, w->shapes, { w->list + start, rows, 1, w->first, w->last }, bin == divided_bin ? w->parts : none, place };
             return run_of(q)(call);
         });
     }
@@ -524,6 +585,11 @@ class Filler {
             *(k < SPGEMM_RANK_WARP ? &start : &rows) += w->totals.rows[k];
         if (rows)
             TSR_LAUNCH(copy_long_rows<V>, rows, unsigned(threads), 0, stream, s, w->list + start);
+        if (w->parts.each) {
+            for (start = 0, rows = 0; rows < divided_bin; rows++)
+                start += w->totals.rows[rows];
+            TSR_LAUNCH(copy_parts<V>, w->totals.rows[divided_bin] * w->parts.each, unsigned(threads), 0, stream, s, w->list + start, w->parts);
+        }
         return launch_status();
     }
 
@@ -537,6 +603,7 @@ bool takes(const tsr_cuda_spgemm *q)
 {
     tsr_semiring s = q->semiring;
     bool fits = q->a->nrows < UINT32_MAX && q->b->ncols < UINT32_MAX && q->a->ncols == q->b->nrows;
+    fits = fits && (!q->mask || (q->mask->nrows == q->a->nrows && q->mask->ncols == q->b->ncols));
     return fits && (q->pattern || s.type != TSR_BOOL || s.add == TSR_ADD_LOR || s.add == TSR_ADD_ANY);
 }
 
@@ -574,7 +641,7 @@ tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgem
 {
     Filler filler(work, product, c);
     if (again)
-        return product->pattern ? TSR_OK : filler.compute(true);
+        return product->pattern ? TSR_OK : work->places.code ? filler.sum_places() : filler.compute(true);
     void *stream = product->stream;
     tsr_status status = cudaMemcpyAsync(c->p, work->p, size_t(work->m + 1) * sizeof *c->p, cudaMemcpyDeviceToDevice,
                                         static_cast<cudaStream_t>(stream)) == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR;
@@ -586,11 +653,46 @@ tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgem
     return status;
 }
 
+/* Are places kept?  Where columns have many products, what adds them up column by column is faster. */
+static bool are_worth_it(const tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product)
+{
+    constexpr uint64_t many = 12;
+    bool numbers_fit = product->b->nvals <= int64_t(spgemm_head) && product->a->nvals <= int64_t(UINT32_MAX);
+    return numbers_fit && work->nvals > 0 && work->totals.products < many * uint64_t(work->nvals);
+}
+
+tsr_status tsr_cuda_spgemm_keep(tsr_cuda_spgemm_work *work, size_t *bytes, const tsr_cuda_spgemm *product, const tsr_cuda_csr *c,
+    size_t most_bytes)
+{
+    *bytes = 0;
+    void *stream = product->stream;
+    uint32_t *counts;
+    tsr_cuda_csr counted = *c;
+    tsr_cuda_spgemm q = *product;
+    size_t scratch = size_t(work->nvals) * sizeof *counts, kept = size_t(work->totals.products) * sizeof *work->places.code;
+    if (!are_worth_it(work, product) || scratch + kept > most_bytes)
+        return TSR_DECLINED;
+    tsr_status status = tsr_cuda_malloc(reinterpret_cast<void **>(&counts), scratch, stream);
+    if (status != TSR_OK)
+        return status;
+    q.semiring = { TSR_UINT32, TSR_ADD_PLUS, TSR_MUL_PAIR };
+    q.pattern = false;
+    counted.x = counts;
+    status = Filler(work, &q, &counted).compute(true);
+    if (status == TSR_OK)
+        status = spgemm_find_places(&work->places, &work->places_memory, bytes, { work->list, work->totals.rows }, &q, &counted, counts,
+                                    most_bytes - scratch);
+    tsr_cuda_free(counts, stream);
+    return status;
+}
+
 void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream)
 {
     if (!work)
         return;
     free_stored(work, stream);
+    tsr_cuda_free(work->places_memory, stream);
+    tsr_cuda_free(work->parts_memory, stream);
     tsr_cuda_free(work->rows_memory, stream);
     delete work;
 }

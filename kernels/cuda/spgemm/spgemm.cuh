@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/cuda/common/mask.cuh"
 #include "kernels/cuda/common/semiring.cuh"
 #include "kernels/cuda/spgemm/spgemm.h"
 
@@ -39,6 +40,13 @@ struct spgemm_rows {
     const uint32_t *first, *last; // [m] columns of each row's products
 };
 
+/* Few rows with many products: each in as many parts, ranges of columns of about one width, a block for a part. */
+struct spgemm_parts {
+    uint32_t each;    // of a row; 0: rows are not divided
+    uint32_t *counts; // [rows * each] entries
+    int64_t *at;      // as of rows
+};
+
 enum spgemm_mode {
     SPGEMM_COUNT, // entries of these rows, added up
     SPGEMM_STORE, // results behind one another, and where they are; rows that find no room are counted only
@@ -70,14 +78,43 @@ template <class T> struct spgemm_operands {
     T a_iso, b_iso;
     operators op;
     bool values;
+    const int64_t *mp; // of the mask; NULL: there is none
+    const uint32_t *mi;
+    const void *mx; // NULL: all its entries count
+    int mask_size;  // of a value
+    bool complement;
+    bool narrow;    // only columns [low, high] of B's rows
+    uint32_t low, high;
 };
+
+/* Where the values of every product are: those of one entry of C behind one another, in the order of A's entries; then those of the next. */
+struct spgemm_places {
+    const unsigned long long *code; // entry of A << 32 | entry of B; spgemm_head: an entry of C begins
+    uint64_t count;
+    uint32_t chunk;                 // products that a warp begins with
+    const int64_t *first;           // of each chunk: the first entry of C that begins there or later
+};
+constexpr unsigned long long spgemm_head = 1ull << 31;
+
+/* Rows of each bin, those of one behind those of the one before. */
+struct spgemm_rows_by_bin {
+    const uint32_t *list;
+    const uint32_t *rows; // [SPGEMM_BINS], on the host
+};
+
+/* Of C, whose p and i are there, and of whose entries `counts` has the numbers of products (it is written to).  *memory, of *bytes, is the
+ * caller's. */
+tsr_status spgemm_find_places(spgemm_places *places, void **memory, size_t *bytes, const spgemm_rows_by_bin &rows, const tsr_cuda_spgemm *product,
+    const tsr_cuda_csr *c, uint32_t *counts, size_t most_bytes);
 
 /* What launches one bin of one semiring. */
 struct spgemm_call {
     const tsr_cuda_spgemm *product;
+    const spgemm_places *places; // not NULL: no bin but all values of C, into place.x
     int bin;
     spgemm_shapes shapes;
     spgemm_rows rows;
+    spgemm_parts parts;
     spgemm_place<void> place;
 };
 typedef tsr_status (*spgemm_run)(const spgemm_call &call);
@@ -177,6 +214,29 @@ template <int G> __device__ __forceinline__ uint32_t sum_upto(uint32_t x, int la
     return x;
 }
 
+/* The first of n ascending indices that is not less. */
+__device__ __forceinline__ int64_t lower_bound(const uint32_t *i, int64_t n, uint32_t index)
+{
+    int64_t lo = 0;
+    while (n > 0) {
+        int64_t half = n / 2;
+        bool less = __ldg(i + lo + half) < index;
+        lo = less ? lo + half + 1 : lo;
+        n = less ? n - half - 1 : half;
+    }
+    return lo;
+}
+
+/* Of `length` ascending columns from *start on, those in [low, high]. */
+__device__ __forceinline__ void narrow_range(const uint32_t *i, int64_t *start, uint32_t *length, uint32_t low, uint32_t high)
+{
+    uint32_t from = uint32_t(lower_bound(i + *start, *length, low));
+    uint32_t to = from + uint32_t(lower_bound(i + *start + from, *length - from, high));
+    to += to < *length && __ldg(i + *start + to) == high;
+    *start += from;
+    *length = to - from;
+}
+
 /* Of the threads that share a row. */
 template <int T> __device__ __forceinline__ void team_sync()
 {
@@ -203,7 +263,28 @@ __device__ __forceinline__ spgemm_piece<V> piece_of(const spgemm_operands<V> &q,
     uint32_t k = __ldg(q.ai + entry);
     int64_t start = __ldg(q.bp + k);
     V a = with_value && q.ax ? load_value(q.ax + entry) : q.a_iso;
-    return { start, a, uint32_t(__ldg(q.bp + k + 1) - start) };
+    uint32_t length = uint32_t(__ldg(q.bp + k + 1) - start);
+    if (q.narrow)
+        narrow_range(q.bi, &start, &length, q.low, q.high);
+    return { start, a, length };
+}
+
+/* Does the mask let an entry pass?  Of 32 columns from `first` on: those it lets pass. */
+template <class V> __device__ __forceinline__ bool passes(const spgemm_operands<V> &q, uint32_t row, uint32_t column)
+{
+    if (!q.mp)
+        return true;
+    int64_t end = q.mp[row + 1], at = q.mp[row];
+    at += lower_bound(q.mi + at, end - at, column);
+    return (at < end && __ldg(q.mi + at) == column && mask_passes(q.mx, q.mask_size, at)) != q.complement;
+}
+template <class V> __device__ __forceinline__ uint32_t passing_bits(const spgemm_operands<V> &q, uint32_t row, uint32_t first)
+{
+    uint32_t bits = 0;
+    int64_t end = q.mp[row + 1], at = q.mp[row];
+    for (at += lower_bound(q.mi + at, end - at, first); at < end && __ldg(q.mi + at) - first < 32; at++)
+        bits |= uint32_t(mask_passes(q.mx, q.mask_size, at)) << (__ldg(q.mi + at) - first);
+    return q.complement ? ~bits : bits;
 }
 
 template <class V> __device__ __forceinline__ V b_value(const spgemm_operands<V> &q, int64_t at)
@@ -322,6 +403,37 @@ template <class V> __device__ __forceinline__ int64_t claim_place(const spgemm_p
     }
     place.p[row] = count;
     place.at[row] = at;
+    return at;
+}
+
+/* Where part `k`, the part-th of its row, begins in C: behind those before it. */
+__device__ __forceinline__ int64_t begin_of_part(const int64_t *p, uint32_t row, const spgemm_parts &parts, uint64_t k, uint32_t part)
+{
+    int64_t begin = p[row];
+    for (uint32_t before = 1; before <= part; before++)
+        begin += parts.counts[k - before];
+    return begin;
+}
+
+/* By one thread; as claim_place. */
+template <class V> __device__ __forceinline__ int64_t claim_part(const spgemm_place<V> &place, uint32_t row, const spgemm_parts &parts, uint64_t k,
+    uint32_t part, uint32_t count)
+{
+    if (place.mode == SPGEMM_COUNT) {
+        atomicAdd(place.sampled, (unsigned long long)count);
+        return -1;
+    }
+    if (place.mode == SPGEMM_DIRECT)
+        return begin_of_part(place.p, row, parts, k, part);
+    int64_t at = int64_t(atomicAdd(place.cursor, (unsigned long long)count));
+    if (at + count > place.capacity) {
+        atomicAdd(place.deferred, 1ull);
+        at = -1;
+    }
+    atomicAdd(reinterpret_cast<unsigned long long *>(place.p + row), (unsigned long long)count);
+    place.at[row] = -1; /* not as a whole */
+    parts.counts[k] = count;
+    parts.at[k] = at;
     return at;
 }
 

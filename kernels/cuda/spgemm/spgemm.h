@@ -1,5 +1,5 @@
-/* C = A (+).(.) B of sparse matrices held by row on the device.  Rules of kernels/kernels.h; structure: an entry wherever a product was
- * formed, zeros and NaN included; columns ascend.
+/* C<M> = A (+).(.) B of sparse matrices held by row on the device.  Rules of kernels/kernels.h; structure: an entry wherever a product was
+ * formed and the mask lets it pass, zeros and NaN included; columns ascend.
  *
  * Every sum is formed in the order of A's entries, each product and each partial sum rounded by itself: floats have the bits of the plain loop
  * over a row, on every call, whichever kernel computes the row.  ANY: the last in that order.
@@ -23,6 +23,9 @@ typedef struct tsr_cuda_spgemm {
     const tsr_cuda_csr *a, *b; /* m x k and k x n, columns ascending; p, i, x and the sizes are used.  x == NULL: every value is the one below, or
                                 * values are not read */
     uint64_t a_iso, b_iso;     /* its bits, in the semiring's type */
+    const tsr_cuda_csr *mask;  /* m x n, columns ascending; p, i and x are used.  Only these entries of C; NULL: all */
+    int mask_size;             /* bytes of an element of mask->x: entries that are 0 do not count.  x NULL: all count */
+    bool mask_complement;      /* all entries of C but these */
     size_t memory;             /* most bytes to use for results before they are in C; 0: about as many as C will take */
     const tsr_cuda_device *device;
     void *stream;
@@ -42,6 +45,11 @@ tsr_status tsr_cuda_spgemm_count(tsr_cuda_spgemm_work **work, tsr_cuda_spgemm_si
 /* c: nrows, ncols, nvals, and arrays p [m+1], i [nvals], x [nvals] (not looked at with `pattern`) of the caller.  `product` may have other
  * values than `count` saw, in the same patterns: then again must be true.  again: c->p and c->i are as an earlier fill left them. */
 tsr_status tsr_cuda_spgemm_fill(tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *product, tsr_cuda_csr *c, bool again);
+/* After a fill of c: the place of every product is kept with the work, for fills again, which then take one pass.  8 bytes a product, and 4 an
+ * entry of C while they are found: most_bytes at most; *bytes are taken afterwards.  Waits for the stream.  TSR_DECLINED: they are more, or would not be faster; then, and
+ * after a failure, fills again work as before. */
+tsr_status tsr_cuda_spgemm_keep(tsr_cuda_spgemm_work *work, size_t *bytes, const tsr_cuda_spgemm *product, const tsr_cuda_csr *c,
+                                size_t most_bytes);
 void tsr_cuda_spgemm_free(tsr_cuda_spgemm_work *work, void *stream);
 
 /* Both, with arrays of C from tsr_cuda_malloc; the work is freed.  size may be NULL. */

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "kernels/cuda/spgemm/spgemm_places.cuh"
 #include "kernels/cuda/spgemm/spgemm_rank.cuh"
 #include "kernels/cuda/spgemm/spgemm_sort.cuh"
 
@@ -15,7 +16,8 @@ template <class P> class spgemm_launcher {
     {
         const tsr_cuda_spgemm &s = *c.product;
         q = { s.a->p, s.b->p, s.a->i, s.b->i, static_cast<const V *>(s.a->x), static_cast<const V *>(s.b->x), iso(s.a_iso), iso(s.b_iso),
-              { s.semiring.add, s.semiring.mul }, !s.pattern };
+              { s.semiring.add, s.semiring.mul }, !s.pattern, s.mask ? s.mask->p : nullptr, s.mask ? s.mask->i : nullptr,
+              s.mask ? s.mask->x : nullptr, s.mask_size, s.mask_complement, false, 0, 0 };
         if (s.pattern || !tsr_mul_reads_a(s.semiring.mul))
             q.ax = nullptr;
         if (s.pattern || !tsr_mul_reads_b(s.semiring.mul))
@@ -26,6 +28,10 @@ template <class P> class spgemm_launcher {
 
     tsr_status run() const
     {
+        if (call.places)
+            return sum_places();
+        if (call.parts.each)
+            return rank_parts();
         if constexpr (P::all_shapes)
             return run_shape();
         else
@@ -133,7 +139,8 @@ template <class P> class spgemm_launcher {
                 return as_failed();
             kept->store((shared + 1) * 64 + uint64_t(blocks));
         }
-        uint64_t needed = (uint64_t(call.rows.count) + uint64_t(rows_of_block) - 1) / uint64_t(rows_of_block);
+        uint64_t rows = uint64_t(call.rows.count) * (call.parts.each ? call.parts.each : 1);
+        uint64_t needed = (rows + uint64_t(rows_of_block) - 1) / uint64_t(rows_of_block);
         uint64_t most = uint64_t(blocks) * uint64_t(call.product->device->sms) * 8;
         *grid = unsigned(needed < most ? needed : most);
         return TSR_OK;
@@ -143,6 +150,15 @@ template <class P> class spgemm_launcher {
     {
         cudaGetLastError();
         return TSR_INTERNAL_ERROR;
+    }
+
+    tsr_status sum_places() const
+    {
+        uint64_t per_block = uint64_t(call.places->chunk) * (places_threads / 32), blocks = (call.places->count + per_block - 1) / per_block;
+        uint64_t most = uint64_t(call.product->device->sms) * 64;
+        TSR_LAUNCH(spgemm_sum_places<P>, unsigned(blocks < most ? blocks : most), unsigned(places_threads), 0, call.product->stream, q,
+                   *call.places, place.x);
+        return launch_status();
     }
 
     template <class Key, int N, int G> tsr_status sort() const
@@ -168,6 +184,22 @@ template <class P> class spgemm_launcher {
         tsr_status status = launch(kernel, &kept, threads, teams, shared, &grid);
         if (status == TSR_OK)
             TSR_LAUNCH(kernel, grid, unsigned(threads), shared, call.product->stream, q, call.rows, place, sizes);
+        return status;
+    }
+
+    /* Columns of a part fit into one window, and most often their sums. */
+    tsr_status rank_parts() const
+    {
+        constexpr int threads = 256;
+        uint32_t words = (call.shapes.ncols / call.parts.each + 64) / 128 * 4 + 4;
+        spgemm_sizes sizes = { words < 8192 ? words : 8192, sums_of(49152), 0 };
+        size_t shared = rank_bytes<threads, false, V>(sizes);
+        unsigned grid;
+        auto kernel = spgemm_rank_parts<P, threads>;
+        static std::atomic<uint64_t> kept;
+        tsr_status status = launch(kernel, &kept, threads, 1, shared, &grid);
+        if (status == TSR_OK)
+            TSR_LAUNCH(kernel, grid, unsigned(threads), shared, call.product->stream, q, call.rows, call.parts, place, sizes);
         return status;
     }
 

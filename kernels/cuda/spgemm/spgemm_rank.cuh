@@ -73,6 +73,7 @@ template <int T> struct spgemm_bits {
         }
     }
 
+    __device__ __forceinline__ bool has(uint32_t k) const { return bits[k / 32] >> k % 32 & 1; }
     __device__ __forceinline__ uint32_t word_rank(uint32_t w) const { return rank[w] + (T == 32 ? 0 : before[w >> shift]); }
     __device__ __forceinline__ uint32_t rank_of(uint32_t k) const
     {
@@ -124,6 +125,7 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
     spgemm_piece<V> *pieces;
     uint32_t *cell;
     int thread;
+    uint32_t row;
     uint32_t low;     // first column of the window; Names: of the row
     uint32_t touched; // Names: words of the row
     uint32_t from;    // Names: words of the row before the window
@@ -167,6 +169,20 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
         touched = coarse.count(thread);
     }
 
+    __device__ __forceinline__ uint32_t first_column(uint32_t word) const { return low + (Names ? names[word] : word) * 32; }
+
+    /* What the mask hides is no longer marked.  Columns that are known have passed. */
+    __device__ __forceinline__ uint32_t count_passing()
+    {
+        if (q.mp && !place.again) {
+            for (uint32_t w = uint32_t(thread); w < window.words; w += T)
+                if (window.bits[w])
+                    window.bits[w] &= passing_bits(q, row, first_column(w));
+            team_sync<T>();
+        }
+        return window.count(thread);
+    }
+
     /* Marks the window that begins at word `at` of the row; returns its count.  *next: where the one after begins; ~0: nowhere. */
     __device__ __forceinline__ uint32_t look_named(uint32_t at, uint32_t *next)
     {
@@ -182,7 +198,7 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
         });
         *next = touched - at > sizes.words ? at + sizes.words : ~0u;
         team_sync<T>();
-        return window.count(thread);
+        return count_passing();
     }
 
     /* The same for the window that begins at a column. */
@@ -202,7 +218,7 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
         bool single = (last - first) / 32 < window.words;
         *next = single ? ~0u : team_least<T>(after, cell, thread);
         team_sync<T>();
-        return window.count(thread);
+        return count_passing();
     }
 
     __device__ __forceinline__ uint32_t look(uint32_t at, uint32_t last, uint32_t *next)
@@ -213,11 +229,13 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
             return look_plain(at, last, next);
     }
 
-    /* Which entry of the window a column is; ~0: it lies elsewhere. */
+    /* Which entry of the window a column is; ~0: it lies elsewhere, or is hidden. */
     __device__ __forceinline__ uint32_t rank_of(uint32_t column) const
     {
-        uint32_t k = column - low, word = Names ? coarse.rank_of(k / 32) - from : k / 32;
-        return word < window.words ? window.rank_of(word * 32 + k % 32) : ~0u;
+        uint32_t k = column - low, word = Names ? coarse.rank_of(k / 32) - from : k / 32, bit = word * 32 + k % 32;
+        if (q.mp && ((Names && !coarse.has(k / 32)) || word >= window.words || !window.has(bit)))
+            return ~0u;
+        return word < window.words ? window.rank_of(bit) : ~0u;
     }
 
     __device__ __forceinline__ void write_columns(int64_t at)
@@ -225,7 +243,7 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
         for (uint32_t w = uint32_t(thread); w < window.words; w += T) {
             int64_t to = at + window.word_rank(w);
             for (uint32_t bits = window.bits[w]; bits; bits &= bits - 1)
-                place.i[to++] = low + (Names ? names[w] : w) * 32 + uint32_t(__ffs(int(bits))) - 1;
+                place.i[to++] = first_column(w) + uint32_t(__ffs(int(bits))) - 1;
         }
     }
 
@@ -254,7 +272,7 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
         });
     }
 
-    __device__ __forceinline__ int64_t claim(uint32_t row, uint32_t count)
+    __device__ __forceinline__ int64_t claim(uint32_t count)
     {
         int64_t at = 0;
         if (thread == 0)
@@ -270,11 +288,23 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
         return at;
     }
 
-    __device__ __forceinline__ void compute(uint32_t row, uint32_t first, uint32_t last)
+    __device__ __forceinline__ void begin_row(uint32_t which)
     {
+        row = which;
         begin = q.ap[row], end = q.ap[row + 1];
         if (place.again)
             known_begin = place.p[row], known_end = place.p[row + 1];
+    }
+
+    __device__ __forceinline__ void compute(uint32_t which, uint32_t first, uint32_t last)
+    {
+        begin_row(which);
+        compute_columns(first, last, [this](uint32_t count) { return claim(count); });
+    }
+
+    /* claim_for(count): where so many entries are written, known to all. */
+    template <class Claim> __device__ __forceinline__ void compute_columns(uint32_t first, uint32_t last, const Claim &claim_for)
+    {
         if constexpr (Names) {
             touch(first, last);
             first = 0;
@@ -283,7 +313,7 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
         const bool single = next == ~0u;
         while (place.mode != SPGEMM_DIRECT && next != ~0u)
             count += look(next, last, &next);
-        int64_t at = claim(row, count);
+        int64_t at = claim_for(count);
         if (at < 0)
             return;
         if (!single && place.mode != SPGEMM_DIRECT)
@@ -321,6 +351,54 @@ __global__ void __launch_bounds__(rank_block<T>, rank_blocks<T>) spgemm_rank_row
     }
 }
 
+// ---- Parts of rows ----
+
+/* Columns of a part; low > high: none. */
+struct spgemm_part {
+    uint32_t low, high;
+};
+
+__device__ __forceinline__ spgemm_part part_of_row(const spgemm_rows &rows, uint32_t row, uint32_t part, uint32_t parts)
+{
+    uint64_t first = rows.first[row], last = rows.last[row], width = ((last - first) / parts + 32) / 32 * 32, low = first + part * width;
+    uint64_t high = low + width - 1 < last ? low + width - 1 : last;
+    return { low > last ? ~0u : uint32_t(low), low > last ? 0 : uint32_t(high) };
+}
+
+template <class P, int T>
+__global__ void __launch_bounds__(T, rank_blocks<T>) spgemm_rank_parts(spgemm_operands<typename P::value> q, spgemm_rows rows, spgemm_parts parts,
+    spgemm_place<typename P::value> place, spgemm_sizes sizes)
+{
+    __shared__ int64_t shared_at;
+    spgemm_rank_team<P, T, false> team(q, place, sizes, dynamic_shared());
+    uint64_t all = uint64_t(rows.count) * parts.each;
+    for (uint64_t k = uint64_t(blockIdx.x) * rows.stride; k < all; k += uint64_t(gridDim.x) * rows.stride) {
+        uint32_t row = rows.list[k / parts.each], part = uint32_t(k % parts.each);
+        spgemm_part columns = part_of_row(rows, row, part, parts.each);
+        auto claim = [&](uint32_t count) {
+            if (threadIdx.x == 0)
+                shared_at = claim_part(place, row, parts, k, part, count);
+            __syncthreads();
+            int64_t at = shared_at;
+            __syncthreads();
+            return at;
+        };
+        if (columns.low > columns.high) {
+            if (place.mode != SPGEMM_DIRECT)
+                claim(0);
+        } else if (place.mode != SPGEMM_DIRECT || place.again || parts.at[k] < 0) {
+            q.narrow = true, q.low = columns.low, q.high = columns.high;
+            team.begin_row(row);
+            if (place.again) {
+                team.known_begin = begin_of_part(place.p, row, parts, k, part);
+                team.known_end = team.known_begin + parts.counts[k];
+            }
+            team.compute_columns(columns.low, columns.high, claim);
+        }
+        __syncthreads();
+    }
+}
+
 // ---- Dense ----
 
 template <class V> __host__ __device__ __forceinline__ size_t dense_bytes(int threads, uint32_t columns)
@@ -340,6 +418,7 @@ template <class P, int T> __global__ void __launch_bounds__(T, 1024 / T) spgemm_
     auto *pieces = reinterpret_cast<spgemm_piece<V> *>(dynamic_shared() + (columns * sizeof(V) + 15) / 16 * 16);
     unsigned char *seen = reinterpret_cast<unsigned char *>(pieces + T);
     const uint32_t thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
+    const unsigned char wanted = q.mp && !q.complement ? 3 : 1; // a product was formed, and the mask has the column
     for (uint64_t item = blockIdx.x; item < rows.count; item += gridDim.x) {
         uint32_t row = rows.list[item * rows.stride];
         if (!is_wanted(place, row))
@@ -354,9 +433,15 @@ template <class P, int T> __global__ void __launch_bounds__(T, 1024 / T) spgemm_
             if (q.values)
                 sums[column - first] = P::merge(q.op, sums[column - first], product);
         });
+        if (q.mp) {
+            for (int64_t e = q.mp[row] + thread; e < q.mp[row + 1]; e += T)
+                if (__ldg(q.mi + e) - first < span && mask_passes(q.mx, q.mask_size, e))
+                    seen[__ldg(q.mi + e) - first] |= 2;
+            __syncthreads();
+        }
         uint32_t mine = 0;
         for (uint32_t k = from; k < to; k += 32)
-            mine += uint32_t(__popc(__ballot_sync(~0u, k + lane < to && seen[k + lane])));
+            mine += uint32_t(__popc(__ballot_sync(~0u, k + lane < to && seen[k + lane] == wanted)));
         if (lane == 0)
             counts[warp + 1] = mine;
         __syncthreads();
@@ -370,7 +455,7 @@ template <class P, int T> __global__ void __launch_bounds__(T, 1024 / T) spgemm_
         if (start >= 0) {
             int64_t at = start + counts[warp];
             for (uint32_t k = from; k < to; k += 32) {
-                bool there = k + lane < to && seen[k + lane];
+                bool there = k + lane < to && seen[k + lane] == wanted;
                 uint32_t voted = __ballot_sync(~0u, there);
                 int64_t place_of_lane = at + __popc(voted & ((1u << lane) - 1));
                 if (there && !place.again)

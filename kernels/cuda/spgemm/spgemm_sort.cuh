@@ -144,7 +144,8 @@ __global__ void __launch_bounds__(spgemm_sort_threads<Key>) spgemm_sort_rows(spg
 #pragma unroll
         for (int t = 0; t < each; t++) {
             uint32_t k = uint32_t(t * G + lane);
-            bool head = k < n && (k == 0 || keys[key_slot(k - 1)] >> bits != keys[key_slot(k)] >> bits);
+            bool head = k < n && (k == 0 || keys[key_slot(k - 1)] >> bits != keys[key_slot(k)] >> bits) &&
+                        passes(q, row, uint32_t(keys[key_slot(k)] >> bits) + first);
             heads |= uint32_t(head) << t;
             count += uint32_t(__popc(__ballot_sync(~0u, head) >> shift & lanes));
         }
