@@ -114,12 +114,17 @@ tsr_status tsr_cpu_spgemm_fill(tsr_spgemm_work *work, const tsr_spgemm_c *c);
 tsr_status tsr_cpu_spgemm_take(tsr_spgemm_work *work, tsr_spgemm_c *c);
 void tsr_cpu_spgemm_free(tsr_spgemm_work *work);
 
+/* C whose offsets p and indices i are known, ascending in each vector as `fill` had them for the same patterns: its values, into x[0..p[nvec]).
+ * No mask.  The bits are those of `fill`.  TSR_DECLINED: ANY, whose first product is not known here, a pattern, or what count declines. */
+tsr_status tsr_cpu_spgemm_again(const tsr_spgemm *product, const int64_t *p, const uint32_t *i, void *x);
+
 /* The CPU backend's (tsr_backend_host). */
 typedef struct tsr_spgemm_kernels {
     tsr_status (*count)(tsr_spgemm_work **work, const tsr_spgemm *product, const tsr_spgemm_memory *memory, tsr_spgemm_size *size);
     tsr_status (*fill)(tsr_spgemm_work *work, const tsr_spgemm_c *c);
     tsr_status (*take)(tsr_spgemm_work *work, tsr_spgemm_c *c);
     void (*free)(tsr_spgemm_work *work);
+    tsr_status (*again)(const tsr_spgemm *product, const int64_t *p, const uint32_t *i, void *x);
 } tsr_spgemm_kernels;
 
 #ifdef __cplusplus

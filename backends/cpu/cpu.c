@@ -37,7 +37,8 @@ const tsr_backend *tsr_backend_cpu(void)
         .push_work = tsr_push_work, .push = tsr_cpu_push, .pull = tsr_cpu_pull, .step_takes = tsr_few_step_takes, .step_work = tsr_few_step_work,
         .step = tsr_cpu_few_step, .merge = tsr_cpu_few_merge, .scatter = tsr_cpu_few_scatter, .release = tsr_few_release};
     static const tsr_spgemm_kernels spgemm = {
-        .count = tsr_cpu_spgemm_count, .fill = tsr_cpu_spgemm_fill, .take = tsr_cpu_spgemm_take, .free = tsr_cpu_spgemm_free};
+        .count = tsr_cpu_spgemm_count, .fill = tsr_cpu_spgemm_fill, .take = tsr_cpu_spgemm_take, .free = tsr_cpu_spgemm_free,
+        .again = tsr_cpu_spgemm_again};
     static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .sums = tsr_cpu_sums,
                                           .softmax_rows = tsr_cpu_softmax_rows, .spmm_half = tsr_cpu_spmm_half, .attention = tsr_cpu_attention,
                                           .attention_backward = tsr_cpu_attention_backward, .few = &few, .selection = &selection,

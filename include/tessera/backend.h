@@ -58,8 +58,8 @@ typedef struct tsr_view {
 /* One product in normal form.  The engine has already: swapped operands so that the sparse one is `a` (and mul with it:
  * FIRST <-> SECOND), resolved transposes by turning by_col over, and made a, b of type semiring.type (or pattern / iso; but
  * see `holds`).
- * mask: SDDMM and MASKED_DOT only; its values count unless mask_structural (an entry whose value is false is then not
- * computed). */
+ * mask: SDDMM and MASKED_DOT; its values count unless mask_structural (an entry whose value is false is then not
+ * computed).  Sparse times sparse: there is none if its p is NULL. */
 typedef struct tsr_product {
     tsr_op op;
     tsr_semiring semiring;
@@ -67,6 +67,7 @@ typedef struct tsr_product {
     tsr_view a, b, mask;
     bool mask_structural;
     bool c_by_col; /* orientation wanted for a dense C; a sparse C always has the mask's */
+    bool mask_complement; /* sparse times sparse: what the mask has is not computed */
     int nthreads;  /* >= 1: the most threads the caller allows */
 
     /* What the product need not say to be computed; all zero: nothing is kept, exact, unknown. */
@@ -176,10 +177,11 @@ typedef struct tsr_result {
     int built, evicted; /* representations that a backend made for this product, and gave up for their room; for the trace */
 } tsr_result;
 
-/* C = A B of two compressed operands, without a mask, held as c_by_col says.  A and B are of the semiring's type, iso or patterns; their slots
- * count.  C(i,j) is there wherever a product is formed (kernels/spgemm.h); indices ascend in each vector. */
+/* C = A B of two compressed operands, perhaps under a compressed mask, held as c_by_col says.  A and B are of the semiring's type, iso or patterns; their slots
+ * count.  C(i,j) is there wherever a product is formed and the mask lets it pass (kernels/spgemm.h); indices ascend in each vector. */
 typedef struct tsr_sparse_result {
     bool pattern;        /* only the structure is wanted: values are neither read nor written */
+    bool comes_again;    /* `again` will be called: what helps then may be kept, within the memory allowed */
     int64_t nvals;       /* set by `multiply` */
     const char *kernel;  /* as in tsr_result */
     int64_t bytes_moved; /* grows by what `multiply` moved */
@@ -190,6 +192,9 @@ typedef struct tsr_sparse_result {
 typedef struct tsr_backend_sparse {
     bool (*supports)(const tsr_product *product); /* as of tsr_backend */
     tsr_status (*multiply)(void **c, const tsr_product *product, tsr_sparse_result *result); /* *c = NULL after a failure */
+    /* Optional.  Other values of operands with the same patterns, for C that came of `comes_again`: its values are those of this product then.
+     * TSR_DECLINED, or a failure: what C has is not defined, and it can only be dropped. */
+    tsr_status (*again)(void *c, const tsr_product *product, tsr_sparse_result *result);
 } tsr_backend_sparse;
 
 /* What `measure` found out.  Times in ms, the best of several. */

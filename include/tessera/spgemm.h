@@ -2,6 +2,7 @@
  *
  *     tsr_spgemm_plan_create   how many entries C has (symbolic)
  *     tsr_spgemm_execute       the entries (numeric), into the caller's arrays, as often as wanted
+ *     tsr_spgemm_execute_values  their values alone, in the same order
  *     tsr_spgemm_execute_new   the same into a new matrix
  *
  * C has an entry wherever at least one pair of entries meets, also if the sum is zero.  Indices ascend in each vector.  The same operands
@@ -23,7 +24,8 @@ enum {
     TSR_SPGEMM_BY_COLUMN = 4 /* C is held by columns; else by rows */
 };
 
-/* What is known of one product, opaque.  Holds no values. */
+/* What is known of one product, opaque.  A plan that is executed a second time keeps C's pattern from then on (4 bytes an entry of the host's
+ * memory; on a device also the operands, C, and up to 8 bytes a product as memory allows), so that later executions compute values only. */
 typedef struct tsr_spgemm_plan tsr_spgemm_plan;
 
 /* Finds out how many entries op(A) op(B) has.  Values are not read; those of another type than the semiring's are typecast when it is
@@ -49,6 +51,10 @@ TSR_PUBLIC void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan);
  * A GPU computes it where that is expected to be faster, the way to it and C's way back counted (decided when the plan is made). */
 TSR_PUBLIC tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_type, void *offsets, void *indices,
                                          void *values);
+
+/* The values of C alone, in the order of tsr_spgemm_execute, for as many entries as the plan says; values of the operands may have changed.  The
+ * same errors.  Executions of one plan by several threads take turns. */
+TSR_PUBLIC tsr_status tsr_spgemm_execute_values(const tsr_spgemm_plan *plan, void *values);
 
 /* C as a new matrix with 64-bit indices, which belongs to the caller: tsr_sparse_destroy.  TSR_INVALID_VALUE: null pointer.
  * TSR_OUT_OF_MEMORY. */

@@ -107,7 +107,7 @@ typedef struct tsr_download {
     int nthreads;
     void *x;            /* values: of every element, every entry of the mask, or every entry; not of a pattern */
     int8_t *b;          /* dense, masked: presence; NULL: only when all are present */
-    int64_t *p;         /* sparse, as the rest: nvec + 1 offsets */
+    int64_t *p;         /* sparse, as the rest: nvec + 1 offsets; NULL: values only, i is not looked at */
     const int64_t *h;   /* names of the vectors that are wanted, ascending, which are all that have entries; NULL: every one */
     int64_t nvec;
     void *i;            /* indices of index_size bytes */

@@ -28,6 +28,7 @@ tsr_product tsr_sparse_product_on_device(const tsr_spgemm *s)
 {
     const tsr_semiring structure = {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}, semiring = s->pattern ? structure : s->semiring;
     tsr_product p = {.semiring = semiring, .m = s->m, .n = s->n, .k = s->k, .a = s->a, .b = s->b, .c_by_col = s->c_by_col,
+                     .mask = s->mask, .mask_structural = s->mask_structural, .mask_complement = s->mask_complement,
                      .nthreads = s->nthreads};
     p.a.type = p.b.type = semiring.type;
     return p;
@@ -101,7 +102,7 @@ static bool gpu_is_wanted(double other, double gain, double expected_calls)
 static const tsr_backend *gpu_for(const tsr_spgemm *s, const tsr_sparse_product_features *f, double other, double expected_calls)
 {
     const tsr_product turned = tsr_sparse_product_on_device(s);
-    const bool wanted = !s->masked && gpu_is_wanted(other, other - tsr_sparse_product_gpu_ms(f), expected_calls);
+    const bool wanted = gpu_is_wanted(other, other - tsr_sparse_product_gpu_ms(f), expected_calls);
     const tsr_backend *gpu = wanted ? tsr_backend_gpu() : NULL;
     return gpu && gpu->sparse && gpu->sparse->supports(&turned) ? gpu : NULL;
 }
@@ -121,6 +122,7 @@ static void consider_gpu(tsr_call *call, const tsr_spgemm *s, tsr_sparse_product
         return;
     call->a.record = record_of(call, call->a.handle);
     call->b.record = record_of(call, call->b.handle);
+    call->mask.record = s->masked ? record_of(call, call->given.M) : NULL;
     f->held = tsr_operands_kept(call, gpu);
     if (!gpu_pays(f, other))
         return;

@@ -233,29 +233,49 @@ static tsr_status run(tsr_call *call)
 
 /* ---- for a door whose arrays are the caller's ---- */
 
-static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
-                                int64_t *moved)
+/* C of the last product of these patterns gets the values of this one; *kept = NULL if it cannot. */
+static tsr_status multiply_again(const tsr_backend *device, const tsr_product *turned, tsr_sparse_result *result, void **kept)
 {
-    const tsr_product turned = tsr_sparse_product_on_device(s);
-    tsr_sparse_result result = {.pattern = s->pattern};
-    tsr_download to = {.nthreads = turned.nthreads, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
-    void *held;
-    tsr_status status = device->sparse->multiply(&held, &turned, &result);
-    if (status != TSR_OK)
+    const tsr_status status = *kept && device->sparse->again ? device->sparse->again(*kept, turned, result) : TSR_DECLINED;
+    if (status == TSR_OK)
         return status;
-    status = result.nvals == size->nvals ? device->contents->download(held, &to) : TSR_DECLINED;
-    device->contents->drop(held);
-    *moved = result.bytes_moved + to.bytes_moved;
+    if (*kept)
+        device->contents->drop(*kept);
+    *kept = NULL;
     return status;
 }
 
-tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c)
+static tsr_status multiply_into(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
+                                void **kept, int64_t *moved)
+{
+    const tsr_product turned = tsr_sparse_product_on_device(s);
+    tsr_sparse_result result = {.pattern = s->pattern, .comes_again = kept};
+    tsr_download to = {.nthreads = turned.nthreads, .p = c->p, .nvec = size->nvec, .i = c->i, .x = c->x, .index_size = c->index_size};
+    void *held = kept ? *kept : NULL;
+    tsr_status status = kept ? multiply_again(device, &turned, &result, kept) : TSR_DECLINED;
+    if (status == TSR_DECLINED || status == TSR_OUT_OF_MEMORY)
+        status = device->sparse->multiply(&held, &turned, &result);
+    if (status != TSR_OK)
+        return status;
+    status = result.nvals == size->nvals ? device->contents->download(held, &to) : TSR_DECLINED;
+    *moved = result.bytes_moved + to.bytes_moved;
+    if (kept && status == TSR_OK)
+        *kept = held;
+    else
+        device->contents->drop(held);
+    if (kept && status != TSR_OK)
+        *kept = NULL;
+    return status;
+}
+
+tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spgemm *s, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
+                                       void **kept)
 {
     int64_t moved = 0;
     if (device != tsr_backend_gpu())
         return TSR_DECLINED; /* it has failed since */
     const double start = tsr_engine_clock_ms();
-    const tsr_status status = TSR_ATTEMPT(multiply_into(device, s, size, c, &moved));
+    const tsr_status status = TSR_ATTEMPT(multiply_into(device, s, size, c, kept, &moved));
     if (status == TSR_OK && tsr_trace_wanted())
         tsr_engine_report(device, "spgemm", (tsr_trace_record){.call = "tsr_spgemm_execute", .pattern = "spgemm", .reason = "the plan's choice",
                                                               .measured_ms = tsr_engine_clock_ms() - start, .bytes_moved = moved});

@@ -18,7 +18,10 @@ void tsr_sparse_product_decide(tsr_call *call);
 const tsr_backend *tsr_engine_spgemm_device(const tsr_spgemm *product, const tsr_spgemm_size *size);
 
 /* There, into arrays for as many entries as `size` says; nothing is kept of the operands, whose values are of the semiring's type.  Status as of
- * tsr_backend.execute: unless it is TSR_OK the arrays may have been written to, and the product is to be computed elsewhere. */
-tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spgemm *product, const tsr_spgemm_size *size, const tsr_spgemm_c *c);
+ * tsr_backend.execute: unless it is TSR_OK the arrays may have been written to, and the product is to be computed elsewhere.
+ * c->p NULL: values only.  kept not NULL: the same patterns come again, and *kept, NULL at first, stays on the device from one product to the
+ * next; the caller drops what is there in the end (contents of `device`). */
+tsr_status tsr_engine_spgemm_on_device(const tsr_backend *device, const tsr_spgemm *product, const tsr_spgemm_size *size, const tsr_spgemm_c *c,
+                                       void **kept);
 
 #endif

@@ -420,6 +420,7 @@ static const char *fill_product(matcher *s)
     p->b = s->b;
     p->mask = s->m;
     p->mask_structural = out->mod.mask_struct;
+    p->mask_complement = s->call->M && out->mod.mask_comp;
     p->c_by_col = out->c_by_col != out->swapped;
     p->nthreads = out->mod.nthreads;
     p->a_value = out->a.array ? tsr_device_array_kept(out->a.array) : NULL;

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "tessera/spgemm.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +11,20 @@
 #include "src/runtime/backends.h"
 #include "src/sparse_blas/native.h"
 
+/* What executions leave for those that come after them: a plan that is executed once keeps nothing. */
+typedef struct memory {
+    pthread_mutex_t lock;
+    int executions;
+    int64_t *p;  /* C's pattern, where the host computes; NULL: not known, or its indices take more than 32 bits */
+    uint32_t *i;
+    void *on_device; /* C on the plan's device, or NULL */
+} memory;
+
 struct tsr_spgemm_plan {
     tsr_spgemm product; /* with the operands as they were given: types may differ from the semiring's */
     tsr_spgemm_size size;
     const tsr_backend *device; /* expected to be faster; NULL: the CPU kernel */
+    memory *memory;
 };
 
 /* ---- operands ---- */
@@ -99,6 +110,12 @@ tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring,
         return status;
     }
     made->device = tsr_engine_spgemm_device(&made->product, &made->size);
+    made->memory = calloc(1, sizeof *made->memory);
+    if (!made->memory) {
+        free(made);
+        return tsr_native_no_memory();
+    }
+    pthread_mutex_init(&made->memory->lock, NULL);
     *plan = made;
     return TSR_OK;
 }
@@ -121,10 +138,51 @@ double tsr_spgemm_plan_work(const tsr_spgemm_plan *plan)
 
 void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan)
 {
+    if (!plan)
+        return;
+    memory *m = plan->memory;
+    if (m->on_device)
+        plan->device->contents->drop(m->on_device);
+    pthread_mutex_destroy(&m->lock);
+    free(m->p);
+    free(m->i);
+    free(m);
     free(plan);
 }
 
 /* ---- execution ---- */
+
+/* With values it has now; without memory it is found again. */
+static void remember_pattern(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
+{
+    memory *m = plan->memory;
+    const int64_t nvals = plan->size.nvals, nvec = plan->size.nvec;
+    const tsr_spgemm *s = &plan->product;
+    if (m->p || (s->c_by_col ? s->m : s->n) > (int64_t)UINT32_MAX)
+        return;
+    int64_t *p = malloc((size_t)(nvec + 1) * sizeof *p);
+    uint32_t *i = malloc((size_t)(nvals + 1) * sizeof *i);
+    if (!p || !i) {
+        free(p);
+        free(i);
+        return;
+    }
+    memcpy(p, c->p, (size_t)(nvec + 1) * sizeof *p);
+    for (int64_t e = 0; e < nvals; e++)
+        i[e] = c->index_size == 4 ? ((const uint32_t *)c->i)[e] : (uint32_t)((const int64_t *)c->i)[e];
+    m->i = i;
+    m->p = p;
+}
+
+static void copy_pattern(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
+{
+    const memory *m = plan->memory;
+    memcpy(c->p, m->p, (size_t)(plan->size.nvec + 1) * sizeof *c->p);
+    if (c->index_size == 4)
+        memcpy(c->i, m->i, (size_t)plan->size.nvals * sizeof *m->i);
+    for (int64_t e = 0; c->index_size == 8 && e < plan->size.nvals; e++)
+        ((int64_t *)c->i)[e] = m->i[e];
+}
 
 static tsr_status fill(const tsr_spgemm *product, const tsr_spgemm_c *c)
 {
@@ -138,12 +196,49 @@ static tsr_status fill(const tsr_spgemm *product, const tsr_spgemm_c *c)
     return status;
 }
 
+/* Values alone of a pattern that is not known: both are computed. */
+static tsr_status fill_values(const tsr_spgemm_plan *plan, const tsr_spgemm *product, void *x)
+{
+    const size_t entries = (size_t)(plan->size.nvals > 0 ? plan->size.nvals : 1);
+    const tsr_spgemm_c c = {.p = malloc((size_t)(plan->size.nvec + 1) * sizeof *c.p), .i = malloc(entries * 8), .x = x, .index_size = 8};
+    const tsr_status status = c.p && c.i ? fill(product, &c) : TSR_OUT_OF_MEMORY;
+    if (status == TSR_OK)
+        remember_pattern(plan, &c);
+    free(c.p);
+    free(c.i);
+    return status;
+}
+
+static tsr_status fill_here(const tsr_spgemm_plan *plan, const tsr_spgemm *product, const tsr_spgemm_c *c, bool repeated)
+{
+    const memory *m = plan->memory;
+    tsr_status status = m->p ? kernels()->again(product, m->p, m->i, c->x) : TSR_DECLINED;
+    if (status == TSR_OK && c->p)
+        copy_pattern(plan, c);
+    if (status == TSR_OK)
+        return status;
+    if (!c->p)
+        return fill_values(plan, product, c->x);
+    status = fill(product, c);
+    if (status == TSR_OK && repeated)
+        remember_pattern(plan, c);
+    return status;
+}
+
 /* What a device does not finish the CPU computes. */
 static tsr_status fill_anywhere(const tsr_spgemm_plan *plan, const tsr_spgemm *product, const tsr_spgemm_c *c)
 {
-    if (plan->device && tsr_engine_spgemm_on_device(plan->device, product, &plan->size, c) == TSR_OK)
-        return TSR_OK;
-    return fill(product, c);
+    memory *m = plan->memory;
+    pthread_mutex_lock(&m->lock);
+    const bool repeated = m->executions > 0 || !c->p;
+    m->executions = 1;
+    tsr_status status = TSR_DECLINED;
+    if (plan->device)
+        status = tsr_engine_spgemm_on_device(plan->device, product, &plan->size, c, repeated ? &m->on_device : NULL);
+    if (status != TSR_OK)
+        status = fill_here(plan, product, c, repeated);
+    pthread_mutex_unlock(&m->lock);
+    return status;
 }
 
 static tsr_status compute(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
@@ -185,6 +280,14 @@ tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_
     if (narrow)
         free(p);
     return status;
+}
+
+tsr_status tsr_spgemm_execute_values(const tsr_spgemm_plan *plan, void *values)
+{
+    if (!plan || !values)
+        return tsr_native_null(plan ? "values" : "plan");
+    const tsr_spgemm_c c = {.x = values};
+    return status_of(compute(plan, &c));
 }
 
 tsr_status tsr_spgemm_execute_new(const tsr_spgemm_plan *plan, tsr_sparse **c)

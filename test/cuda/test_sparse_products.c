@@ -15,13 +15,13 @@
 #include "test/cuda/device_control.h"
 #include "test/threads.h"
 
-static void *slots[2];
+static void *slots[3];
 static _Thread_local int64_t last_moved; /* of the last product, and what C takes on the device */
 static size_t last_bytes;
 
 static void release_slots(void)
 {
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 3; k++) {
         if (slots[k])
             gpu->release(slots[k]);
         slots[k] = NULL;
@@ -37,18 +37,22 @@ typedef struct sparse_case {
     uint8_t index_size;
 } sparse_case;
 
-/* The operands of a masked product. */
+/* The operands of a masked product, with and without its mask. */
 static sparse_case draw_case(rng *r, tsr_semiring s, int size)
 {
     sparse_case c;
+    bool fits;
     do {
         c = (sparse_case){.drawn = make_case(r, TSR_OP_MASKED_DOT, s, size)};
         c.product = c.drawn.product;
         c.product.op = TSR_OP_SPMM;
-        c.product.mask = (tsr_view){0};
-        if (!gpu->sparse->supports(&c.product))
+        if (rng_chance(r, 40))
+            c.product.mask = (tsr_view){0};
+        c.product.mask_complement = c.product.mask.p && rng_chance(r, 50);
+        fits = gpu->sparse->supports(&c.product);
+        if (!fits)
             case_free(&c.drawn);
-    } while (!gpu->sparse->supports(&c.product));
+    } while (!fits);
     c.product.c_by_col = rng_chance(r, 50);
     c.product.nthreads = 1 + (int)rng_below(r, 3);
     c.pattern = rng_chance(r, 15);
@@ -100,7 +104,8 @@ static tsr_spgemm product_of(const sparse_case *c)
 {
     const tsr_product *p = &c->product;
     return (tsr_spgemm){.semiring = p->semiring, .m = p->m, .n = p->n, .k = p->k, .a = p->a, .b = p->b, .pattern = c->pattern,
-                        .c_by_col = p->c_by_col, .sorted = true, .nthreads = 1};
+                        .c_by_col = p->c_by_col, .sorted = true, .nthreads = 1, .masked = p->mask.p, .mask = p->mask,
+                        .mask_structural = p->mask_structural, .mask_complement = p->mask_complement};
 }
 
 static tsr_spgemm_c view_of(const arrays *a, uint8_t index_size)
@@ -130,6 +135,7 @@ static tsr_status compute(const sparse_case *c, arrays *got, bool use_slots)
     void *there = NULL;
     p.a_slot = use_slots ? &slots[0] : NULL;
     p.b_slot = use_slots ? &slots[1] : NULL;
+    p.mask_slot = use_slots ? &slots[2] : NULL;
     if (c->pattern)
         p.semiring = (tsr_semiring){TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR};
     const tsr_status multiplied = gpu->sparse->multiply(&there, &p, &r);
@@ -224,6 +230,7 @@ static void test_random(void **state)
             tsr_product p = c.product;
             p.a_slot = &slots[0];
             p.b_slot = &slots[1];
+            p.mask_slot = &slots[2];
             if (!c.pattern)
                 assert_int_equal(gpu->holds(&p), use_slots && again);
             assert_int_equal(check(&c, use_slots), TSR_OK);
@@ -241,6 +248,7 @@ static void test_transposed_slots(void **state)
     rng r = {seed + 1};
     for (int round = 0; round < 60 * rounds; round++) {
         sparse_case c = draw_case(&r, draw_semiring(&r), 0);
+        c.product.mask = (tsr_view){0}; /* never shown transposed */
         assert_int_equal(check(&c, true), TSR_OK);
         c.product = tsr_product_turned(&c.product);
         void *of_a = slots[0];
@@ -263,6 +271,7 @@ static void test_square(void **state)
         tsr_product *p = &c.product;
         if (p->m == p->k) {
             int64_t offsets[4096];
+            p->mask = (tsr_view){0};
             p->n = p->k;
             p->b = p->a;
             assert_int_equal(check(&c, false), TSR_OK);
@@ -320,6 +329,62 @@ static void test_portions(void **state)
     }
     printf("%d of %d in portions\n", in_portions, large);
     assert_true(in_portions > large / 2);
+}
+
+/* The same values in another order. */
+static void redraw(rng *r, const tsr_view *v, tsr_type type)
+{
+    const size_t size = tsr_type_size(type);
+    char *x = (char *)(uintptr_t)v->x, kept[8];
+    for (int64_t e = 0; x && !v->iso && e < v->nvals; e++) {
+        const int64_t other = rng_below(r, v->nvals);
+        memcpy(kept, x + (size_t)e * size, size);
+        memmove(x + (size_t)e * size, x + (size_t)other * size, size);
+        memcpy(x + (size_t)other * size, kept, size);
+    }
+}
+
+/* With and without the pattern. */
+static void check_again(const sparse_case *c, void *there, arrays *got, bool pattern)
+{
+    tsr_sparse_result result = {.pattern = c->pattern};
+    tsr_download to = {.nthreads = 1, .p = pattern ? got->p : NULL, .nvec = got->nvec, .i = got->i, .x = got->x, .index_size = c->index_size};
+    const tsr_spgemm plain = product_of(c), s = tsr_spgemm_by_row(&plain);
+    to.h = s.a.format == TSR_HYPERSPARSE && !s.a.by_col ? s.a.h : NULL;
+    arrays want = oracle(c);
+    assert_int_equal(gpu->sparse->again(there, &c->product, &result), TSR_OK);
+    if (!pattern)
+        memset(got->x, 0xa5, (size_t)got->nvals * tsr_type_size(c->product.semiring.type));
+    assert_int_equal(gpu->contents->download(there, &to), TSR_OK);
+    judge(c, got, &want);
+    free_arrays(&want);
+}
+
+static void test_again(void **state)
+{
+    (void)state;
+    rng r = {seed + 6};
+    for (int round = 0; round < 100 * rounds; round++) {
+        sparse_case c = draw_case(&r, draw_semiring(&r), (int)rng_below(&r, 2));
+        void *there;
+        c.pattern = false;
+        c.product.mask = (tsr_view){0};
+        tsr_sparse_result result = {.comes_again = true};
+        assert_int_equal(gpu->sparse->multiply(&there, &c.product, &result), TSR_OK);
+        const tsr_spgemm plain = product_of(&c), s = tsr_spgemm_by_row(&plain);
+        const bool hyper = s.a.format == TSR_HYPERSPARSE && !s.a.by_col;
+        arrays got = arrays_for(&c, hyper ? s.a.nvec : s.m, result.nvals);
+        for (int k = 0; k < 3; k++) {
+            redraw(&r, &c.product.a, c.product.semiring.type);
+            if (k)
+                redraw(&r, &c.product.b, c.product.semiring.type);
+            check_again(&c, there, &got, k < 2);
+        }
+        gpu->contents->drop(there);
+        assert_int_equal(tsr_cuda.used, 0);
+        free_arrays(&got);
+        case_free(&c.drawn);
+    }
 }
 
 /* Every call of the device fails once, or from then on. */
@@ -405,6 +470,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_random), cmocka_unit_test(test_transposed_slots), cmocka_unit_test(test_square),
         cmocka_unit_test(test_little_memory), cmocka_unit_test(test_portions), cmocka_unit_test(test_failures),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_again),
     };
     const int status = start_plugin(argc, argv, &(tsr_backend_options){0});
     if (argc > 3)

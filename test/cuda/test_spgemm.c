@@ -205,7 +205,7 @@ static tsr_cuda_csr upload_matrix(const matrix *a, size_t size)
 }
 
 /* The same arrays as if more entries came before than 32 bits can number: only p is new. */
-static tsr_cuda_csr far_away(const tsr_cuda_csr *d, const matrix *a, size_t size)
+static tsr_cuda_csr far_offsets(const tsr_cuda_csr *d, const matrix *a, size_t size)
 {
     const int64_t before = ((int64_t)1 << 32) + 12345;
     tsr_cuda_csr far = *d;
@@ -342,7 +342,7 @@ static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t 
     matrix a = c->a, b = c->b, want = multiply(&a, &b, c->semiring, mask);
     tsr_cuda_csr da = upload_matrix(&a, size), db = upload_matrix(&b, size), dm = upload_matrix(&c->mask, 4);
     tsr_cuda_csr dc = {.nrows = a.nrows, .ncols = b.ncols, .nvals = want.nvals};
-    tsr_cuda_csr fa = far_away(&da, &a, size), fb = far_away(&db, &b, size), fm = far_away(&dm, &c->mask, 4);
+    tsr_cuda_csr fa = far_offsets(&da, &a, size), fb = far_offsets(&db, &b, size), fm = far_offsets(&dm, &c->mask, 4);
     tsr_cuda_spgemm q = {.semiring = c->semiring, .pattern = c->pattern, .a = c->far ? &fa : &da, .b = c->far ? &fb : &db, .a_iso = a.iso, .b_iso = b.iso,
                          .mask = c->masked ? (c->far ? &fm : &dm) : NULL, .mask_size = 4, .mask_complement = c->complement,
                          .memory = c->memory, .device = device};

@@ -76,9 +76,18 @@ static void new_values(void **state)
     assert_int_equal((int)tsr_spgemm_plan_work(plan), 3);
     assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x), TSR_OK);
     assert_true(x[2] == 6);
-    values[2] = 5;
-    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x), TSR_OK);
-    assert_true(x[2] == 10);
+    for (int again = 0; again < 4; again++) { /* the third knows the pattern */
+        values[2] = 5 + again;
+        memset(p, 0xa5, sizeof p);
+        memset(i, 0xa5, sizeof i);
+        assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x), TSR_OK);
+        assert_true(x[0] == 1 && x[1] == 2 && x[2] == 10 + 2 * (float)again);
+        assert_memory_equal(p, ((int64_t[]){0, 3, 3, 3}), sizeof p);
+        assert_memory_equal(i, ((int64_t[]){0, 1, 2}), 3 * sizeof *i);
+        values[2] = 7 + again;
+        assert_int_equal(tsr_spgemm_execute_values(plan, x), TSR_OK);
+        assert_true(x[0] == 1 && x[1] == 2 && x[2] == 14 + 2 * (float)again);
+    }
     values[2] = 3;
     tsr_spgemm_plan_destroy(plan);
     tsr_sparse_destroy(a);
@@ -102,6 +111,8 @@ static void wrong_arguments(void **state)
     assert_int_equal(tsr_spgemm_plan_create(&plan, plus_times, a, wide, 0), TSR_OK);
     assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, NULL), TSR_INVALID_VALUE);
     assert_int_equal(tsr_spgemm_execute_new(plan, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_execute_values(plan, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_execute_values(NULL, p), TSR_INVALID_VALUE);
     assert_int_equal(tsr_spgemm_plan_size(NULL, NULL, NULL, NULL), TSR_INVALID_VALUE);
     assert_true(tsr_spgemm_plan_work(NULL) == 0);
     tsr_spgemm_plan_destroy(plan);

@@ -273,6 +273,36 @@ tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *op
     return status;
 }
 
+/* Turned and sorted as the first time. */
+static tsr_status upload_again(tsr_cuda_sparse *a, const tsr_cuda_operand *o, size_t value_size, int64_t *moved)
+{
+    const size_t working = csr_bytes(&o->view, value_size) + working_bytes(&o->view, value_size);
+    tsr_cuda_csr renewed = {0};
+    if (!tsr_cuda_reserve(working))
+        return TSR_DECLINED;
+    tsr_status status = upload_csr(&renewed, &o->view, value_size, o->nthreads, moved);
+    if (status == TSR_OK) {
+        const tsr_cuda_csr was = a->csr;
+        a->csr = renewed;
+        renewed = was;
+    }
+    tsr_cuda_csr_delete(&renewed);
+    tsr_cuda_unreserve(working);
+    return status;
+}
+
+tsr_status tsr_cuda_sparse_renew(tsr_cuda_sparse *a, const tsr_cuda_operand *o, int64_t *moved)
+{
+    const tsr_view *v = &o->view;
+    if (a->slot || a->key.pattern != o->key.pattern || a->key.type != o->key.type || a->csr.nvals != v->nvals)
+        return TSR_DECLINED;
+    if (a->key.pattern || v->nvals == 0)
+        return TSR_OK;
+    if (v->by_col || v->jumbled)
+        return upload_again(a, o, tsr_type_size(a->key.type), moved);
+    return tsr_cuda_csr_upload_values(&a->csr, v, o->nthreads, moved);
+}
+
 tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a)
 {
     pthread_mutex_lock(&lists);

@@ -22,6 +22,9 @@ bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand);
  * done, as often.  *moved grows by the bytes uploaded.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed,
  * or of another type. */
 tsr_status tsr_cuda_sparse_use(tsr_cuda_sparse **out, const tsr_cuda_operand *operand, int64_t *moved);
+/* Other values of the same pattern, for a representation that is in no slot.  TSR_DECLINED: it is in one, the values are of another kind, or
+ * they find no room.  After a failure its values are not defined. */
+tsr_status tsr_cuda_sparse_renew(tsr_cuda_sparse *a, const tsr_cuda_operand *operand, int64_t *moved);
 tsr_cuda_sparse *tsr_cuda_sparse_again(tsr_cuda_sparse *a); /* for another operand of the same product */
 void tsr_cuda_sparse_leave(tsr_cuda_sparse *a);
 

@@ -53,31 +53,59 @@ static tsr_status count(tsr_cuda_spgemm_work **work, size_t *taken, tsr_cuda_row
     return status;
 }
 
+/* The places of products in half of the room that is left; without them what is known of rows still helps. */
+static void keep(tsr_cuda_rows *rows, tsr_cuda_spgemm_work *work, const tsr_cuda_spgemm *q)
+{
+    const size_t least = (size_t)(rows->last - rows->first) * ROW_BYTES + LEAST_BYTES;
+    size_t bytes = 0;
+    if (!tsr_cuda_reserve(least))
+        return;
+    const size_t room = (tsr_cuda.cap - tsr_cuda.used) / 2;
+    tsr_cuda.used += room;
+    const tsr_status status = tsr_cuda_spgemm_keep(work, &bytes, q, &rows->csr, room);
+    tsr_cuda_unreserve(room - bytes);
+    rows->work_bytes = least + bytes;
+    if (status == TSR_OK || status == TSR_DECLINED)
+        rows->work = work;
+}
+
 tsr_status tsr_cuda_rows_compute(tsr_cuda_rows *rows, const tsr_cuda_spgemm *product)
 {
     tsr_cuda_spgemm q = *product;
     const tsr_cuda_csr a = rows_of(product->a, rows->first, rows->last);
+    const tsr_cuda_csr mask = product->mask ? rows_of(product->mask, rows->first, rows->last) : (tsr_cuda_csr){0};
     tsr_cuda_spgemm_work *work = NULL;
     size_t taken = 0;
     q.a = &a;
+    q.mask = product->mask ? &mask : NULL;
     rows->value_size = q.pattern ? 0 : tsr_type_size(q.semiring.type);
     tsr_status status = count(&work, &taken, rows, &q);
     if (status == TSR_OK)
         status = allocate(rows, product->b->ncols);
     if (status == TSR_OK)
         status = tsr_cuda_spgemm_fill(work, &q, &rows->csr, false);
-    tsr_cuda_spgemm_free(work, q.stream);
     tsr_cuda_unreserve(taken);
+    if (status == TSR_OK && rows->comes_again)
+        keep(rows, work, &q);
+    if (!rows->work)
+        tsr_cuda_spgemm_free(work, q.stream);
     if (status != TSR_OK)
         tsr_cuda_rows_free(rows);
     return status;
 }
 
+tsr_status tsr_cuda_rows_again(tsr_cuda_rows *rows, const tsr_cuda_spgemm *product)
+{
+    return rows->work ? tsr_cuda_spgemm_fill(rows->work, product, &rows->csr, true) : TSR_DECLINED;
+}
+
 void tsr_cuda_rows_free(tsr_cuda_rows *rows)
 {
+    tsr_cuda_spgemm_free(rows->work, tsr_cuda.compute);
+    rows->work = NULL;
     tsr_cuda_csr_delete(&rows->csr);
-    tsr_cuda_unreserve(rows->bytes);
-    rows->bytes = 0;
+    tsr_cuda_unreserve(rows->bytes + rows->work_bytes);
+    rows->bytes = rows->work_bytes = 0;
 }
 
 /* ---- the way to the host ---- */
@@ -123,8 +151,8 @@ tsr_status tsr_cuda_rows_download(const tsr_cuda_rows *rows, int64_t entries, ts
     target t = {.to = to, .row = rows->first, .entries = entries, .size = rows->value_size};
     const tsr_cuda_csr *c = &rows->csr;
     int64_t *moved = &to->bytes_moved;
-    tsr_status status = tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, &t, to->nthreads, NULL, moved);
-    if (status == TSR_OK && c->nvals)
+    tsr_status status = to->p ? tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, &t, to->nthreads, NULL, moved) : TSR_OK;
+    if (status == TSR_OK && to->p && c->nvals)
         status = tsr_cuda_fetch(c->i, c->nvals, sizeof *c->i, take_indices, &t, to->nthreads, NULL, moved);
     if (status == TSR_OK && c->nvals && t.size)
         status = tsr_cuda_fetch(c->x, c->nvals, t.size, take_values, &t, to->nthreads, NULL, moved);

@@ -1,17 +1,18 @@
-/* C = A B where all are sparse.  The kernels want all three by row; a C by column is computed as C' = B' A'.  Where C finds no room on the
+/* C = A B where all are sparse, perhaps under a mask.  The kernels want all by row; a C by column is computed as C' = B' A'.  Where C finds no room on the
  * device its rows are computed in portions, when they are downloaded.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/spgemm/sparse_product.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/operands/sparse.h"
 #include "backends/cuda/spgemm/rows.h"
 
-enum { A, B, OPERANDS, FIRST_PORTIONS = 8 };
+enum { A, B, MASK, OPERANDS, FIRST_PORTIONS = 8 };
 
-const tsr_kernel_row tsr_cuda_spgemm_kernel = {"spgemm", "spgemm", "spgemm", "any type and semiring; A and B sparse, without a mask", true};
+const tsr_kernel_row tsr_cuda_spgemm_kernel = {"spgemm", "spgemm", "spgemm", "any type and semiring; A and B sparse, the mask sparse or none", true};
 
 typedef struct sparse_product {
     tsr_cuda_contents contents;
@@ -32,30 +33,43 @@ static void start(sparse_product *s, const tsr_product *product)
     const tsr_type type = p->semiring.type;
     s->operand[A] = tsr_cuda_operand_of(&p->a, tsr_reads_a(p), type, p->a_slot, p->a_transposed, p->nthreads);
     s->operand[B] = tsr_cuda_operand_of(&p->b, tsr_reads_b(p), type, p->b_slot, p->b_transposed, p->nthreads);
+    s->operand[MASK] = tsr_cuda_operand_of(&p->mask, !p->mask_structural, p->mask.type, p->mask_slot, product->c_by_col, p->nthreads);
     s->iso[A] = tsr_cuda_iso_value(&p->a);
     s->iso[B] = tsr_cuda_iso_value(&p->b);
 }
+
+static int operands_of(const sparse_product *s) { return s->product.mask.p ? OPERANDS : MASK; }
 
 bool tsr_cuda_sparse_product_held(const tsr_product *product)
 {
     sparse_product s;
     start(&s, product);
-    return tsr_cuda_sparse_held(&s.operand[A]) && tsr_cuda_sparse_held(&s.operand[B]);
+    for (int k = A; k < operands_of(&s); k++)
+        if (!tsr_cuda_sparse_held(&s.operand[k]))
+            return false;
+    return true;
+}
+
+/* One matrix is uploaded once. */
+static tsr_status use_operand(sparse_product *s, int k, int64_t *moved)
+{
+    int before = 0;
+    while (before < k && !tsr_cuda_same_operand(&s->operand[k], &s->operand[before]))
+        before++;
+    if (before < k) {
+        s->held[k] = tsr_cuda_sparse_again(s->held[before]);
+        return TSR_OK;
+    }
+    const tsr_status status = tsr_cuda_sparse_use(&s->held[k], &s->operand[k], moved);
+    s->held[k] = status == TSR_OK ? s->held[k] : NULL;
+    return status;
 }
 
 static tsr_status use_operands(sparse_product *s, int64_t *moved)
 {
-    tsr_status status = tsr_cuda_sparse_use(&s->held[A], &s->operand[A], moved);
-    if (status != TSR_OK) {
-        s->held[A] = NULL;
-        return status;
-    }
-    if (tsr_cuda_same_operand(&s->operand[A], &s->operand[B])) {
-        s->held[B] = tsr_cuda_sparse_again(s->held[A]);
-        return TSR_OK;
-    }
-    status = tsr_cuda_sparse_use(&s->held[B], &s->operand[B], moved);
-    s->held[B] = status == TSR_OK ? s->held[B] : NULL;
+    tsr_status status = TSR_OK;
+    for (int k = A; k < operands_of(s) && status == TSR_OK; k++)
+        status = use_operand(s, k, moved);
     return status;
 }
 
@@ -71,17 +85,25 @@ static void leave(sparse_product *s)
 
 /* ---- on the device ---- */
 
+static tsr_cuda_spgemm kernels_product(const sparse_product *s)
+{
+    const tsr_product *p = &s->product;
+    return (tsr_cuda_spgemm){.semiring = p->semiring, .pattern = s->pattern, .a = &s->held[A]->csr, .b = &s->held[B]->csr,
+                             .a_iso = s->iso[A], .b_iso = s->iso[B], .mask = s->held[MASK] ? &s->held[MASK]->csr : NULL,
+                             .mask_size = (int)tsr_type_size(p->mask.type), .mask_complement = p->mask_complement,
+                             .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+}
+
 static tsr_status compute(const sparse_product *s, tsr_cuda_rows *rows)
 {
-    const tsr_cuda_spgemm q = {.semiring = s->product.semiring, .pattern = s->pattern, .a = &s->held[A]->csr, .b = &s->held[B]->csr,
-                               .a_iso = s->iso[A], .b_iso = s->iso[B], .device = &tsr_cuda.device, .stream = tsr_cuda.compute};
+    const tsr_cuda_spgemm q = kernels_product(s);
     return tsr_cuda_rows_compute(rows, &q);
 }
 
 /* C as a whole, or no more than its size. */
-static tsr_status compute_all(sparse_product *s)
+static tsr_status compute_all(sparse_product *s, bool comes_again)
 {
-    s->c = (tsr_cuda_rows){.last = s->product.m, .nvals = -1};
+    s->c = (tsr_cuda_rows){.last = s->product.m, .nvals = -1, .comes_again = comes_again};
     const tsr_status status = compute(s, &s->c);
     return s->c.nvals >= 0 && (status == TSR_DECLINED || status == TSR_OUT_OF_MEMORY) ? TSR_OK : status;
 }
@@ -90,11 +112,40 @@ static tsr_status multiply_once(sparse_product *s, tsr_sparse_result *result)
 {
     tsr_status status = use_operands(s, &result->bytes_moved);
     if (status == TSR_OK)
-        status = compute_all(s);
+        status = compute_all(s, result->comes_again);
     if (status != TSR_OK) {
         tsr_cuda_settle();
         leave(s);
     }
+    return status;
+}
+
+/* Values of operands that were uploaded for this product alone. */
+static tsr_status renew_operands(sparse_product *s, int64_t *moved)
+{
+    tsr_status status = TSR_OK;
+    for (int k = A; k < MASK && status == TSR_OK; k++)
+        if (k == A || s->held[B] != s->held[A])
+            status = tsr_cuda_sparse_renew(s->held[k], &s->operand[k], moved);
+    return status;
+}
+
+static tsr_status again_once(sparse_product *s, const tsr_product *product, tsr_sparse_result *result)
+{
+    sparse_product other;
+    start(&other, product);
+    if (!s->c.work || s->held[MASK] || tsr_cuda_same_operand(&other.operand[A], &other.operand[B]) != (s->held[A] == s->held[B]))
+        return TSR_DECLINED;
+    for (int k = 0; k < MASK; k++) {
+        s->operand[k] = other.operand[k];
+        s->iso[k] = other.iso[k];
+    }
+    tsr_status status = renew_operands(s, &result->bytes_moved);
+    const tsr_cuda_spgemm q = kernels_product(s);
+    if (status == TSR_OK)
+        status = tsr_cuda_rows_again(&s->c, &q);
+    if (status != TSR_OK)
+        tsr_cuda_settle();
     return status;
 }
 
@@ -131,8 +182,12 @@ static tsr_status download_portions(const sparse_product *s, tsr_download *to)
 static tsr_status download(void *contents, tsr_download *to)
 {
     const sparse_product *s = contents;
+    if (!to->p && !s->c.csr.p)
+        return TSR_DECLINED;
     const tsr_status status = s->c.csr.p ? tsr_cuda_rows_download(&s->c, 0, to) : download_portions(s, to);
-    to->p[to->nvec] = to->nvals = s->c.nvals;
+    to->nvals = s->c.nvals;
+    if (to->p)
+        to->p[to->nvec] = to->nvals;
     return status;
 }
 
@@ -144,9 +199,18 @@ static void free_product(void *contents)
 
 /* ---- what the engine calls ---- */
 
+/* Of a mask of one value that is false nothing is left. */
+static bool mask_fits(const tsr_product *p)
+{
+    static const char zeros[8];
+    const tsr_view *m = &p->mask;
+    const bool is_false = !p->mask_structural && m->iso && memcmp(m->x, zeros, tsr_type_size(m->type)) == 0;
+    return !m->p || (tsr_is_compressed(m) && !m->jumbled && !is_false);
+}
+
 static bool supports(const tsr_product *p)
 {
-    const bool sizes = p->m < UINT32_MAX && p->n < UINT32_MAX && p->k < UINT32_MAX;
+    const bool sizes = p->m < UINT32_MAX && p->n < UINT32_MAX && p->k < UINT32_MAX && mask_fits(p);
     return tsr_is_sparse_product(p) && sizes && p->a.nvals > 0 && p->b.nvals > 0 && tsr_monoid_fits(p->semiring) && tsr_values_fit(p);
 }
 
@@ -180,4 +244,24 @@ static tsr_status multiply(void **c, const tsr_product *product, tsr_sparse_resu
     return status;
 }
 
-const tsr_backend_sparse tsr_cuda_sparse_products = {.supports = supports, .multiply = multiply};
+typedef struct repeating {
+    sparse_product *s;
+    const tsr_product *product;
+    tsr_sparse_result *result;
+} repeating;
+
+static tsr_status run_again(void *arguments)
+{
+    repeating *r = arguments;
+    return again_once(r->s, r->product, r->result);
+}
+
+static tsr_status again(void *c, const tsr_product *product, tsr_sparse_result *result)
+{
+    sparse_product *s = c;
+    result->nvals = s->c.nvals;
+    result->kernel = tsr_cuda_spgemm_kernel.trace;
+    return tsr_cuda_alive() ? tsr_cuda_alone(run_again, &(repeating){s, product, result}) : TSR_DECLINED;
+}
+
+const tsr_backend_sparse tsr_cuda_sparse_products = {.supports = supports, .multiply = multiply, .again = again};

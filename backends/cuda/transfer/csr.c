@@ -74,6 +74,14 @@ static tsr_status new_csr(tsr_cuda_csr *csr, size_t value_size)
     return status;
 }
 
+tsr_status tsr_cuda_csr_upload_values(tsr_cuda_csr *csr, const tsr_view *v, int nthreads, int64_t *moved)
+{
+    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_host_copy(csr->x, csr->nvals, tsr_type_size(v->type), fill_values, v, nthreads, moved);
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+}
+
 tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
 {
     *csr = (tsr_cuda_csr){.nrows = v->by_col ? v->ncols : v->nrows, .ncols = v->vlen, .nvals = v->nvals};

@@ -8,6 +8,8 @@
 /* The arrays of a sparse or hypersparse view as they are, but for narrow indices and offsets for every vector: CSR of the matrix, or of its
  * transpose when it is held by column.  value_size 0: no values.  Queued on `compute`; delete what there is of them in any case. */
 tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *view, size_t value_size, int nthreads, int64_t *moved);
+/* Other values for the same entries, in the order of the view. */
+tsr_status tsr_cuda_csr_upload_values(tsr_cuda_csr *csr, const tsr_view *view, int nthreads, int64_t *moved);
 /* The first of the names h[0..nvec), which ascend, that is not below `name`. */
 int64_t tsr_cuda_find_name(const int64_t *h, int64_t nvec, int64_t name);
 void tsr_cuda_csr_delete(tsr_cuda_csr *csr);

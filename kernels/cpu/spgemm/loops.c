@@ -263,6 +263,17 @@ INLINE uint64_t take_marks(uint8_t *mark)
         EACH_MARKED(ci[count] = lo + q; cx[count++] = value[q]; value[q] = START_##add(type);) \
         t->used += count; \
     } \
+    static void TSR_PASTE5(known, add, mul, type, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
+    { \
+        (void)row; \
+        tsr_c_##type *const value = t->window, *const cx = t->x; \
+        EACH_PRODUCT(type, mul, index, value[j] = JOIN_##add(type, value[j], true, term);) \
+        for (int64_t q = t->used; q < t->capacity; q++) { \
+            const uint32_t j = t->known[q]; \
+            cx[q] = value[j]; \
+            value[j] = START_##add(type); \
+        } \
+    } \
     static void TSR_PASTE5(masked, add, mul, type, index)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi) \
     { \
         (void)row; \
@@ -360,7 +371,8 @@ FOR_MONOIDS(STARTS)
 
 #define SET(type, add, mul, index) \
     *loops = (tsr_sg_loops){TSR_PASTE5(dense, add, mul, type, index), TSR_PASTE5(hash, add, mul, type, index), \
-                            TSR_PASTE5(window, add, mul, type, index), TSR_PASTE5(masked, add, mul, type, index), copy, \
+                            TSR_PASTE5(window, add, mul, type, index), TSR_PASTE5(masked, add, mul, type, index), \
+                            TSR_PASTE5(known, add, mul, type, index), copy, \
                             TSR_PASTE3(start, add, type)}
 #define NUMBER(type, add, mul) (((type) * TSR_ADD_COUNT + (add)) * (TSR_MUL_COUNT + 1) + (mul))
 #define CASE(TYPE, type, ADD, add, MUL, mul) \
@@ -392,8 +404,8 @@ static tsr_type type_for(tsr_type type, tsr_add add)
 static tsr_sg_loops of_pattern(const tsr_sg_job *job)
 {
     if (job->b_wide)
-        return (tsr_sg_loops){dense_pattern_int64_t, hash_pattern_int64_t, window_pattern_int64_t, masked_pattern_int64_t, copy, NULL};
-    return (tsr_sg_loops){dense_pattern_uint32_t, hash_pattern_uint32_t, window_pattern_uint32_t, masked_pattern_uint32_t, copy, NULL};
+        return (tsr_sg_loops){dense_pattern_int64_t, hash_pattern_int64_t, window_pattern_int64_t, masked_pattern_int64_t, NULL, copy, NULL};
+    return (tsr_sg_loops){dense_pattern_uint32_t, hash_pattern_uint32_t, window_pattern_uint32_t, masked_pattern_uint32_t, NULL, copy, NULL};
 }
 
 bool tsr_sg_find_loops(tsr_sg_loops *loops, const tsr_sg_job *job)
@@ -406,6 +418,8 @@ bool tsr_sg_find_loops(tsr_sg_loops *loops, const tsr_sg_job *job)
     const bool multiplies = job->source == TSR_SG_MULTIPLY;
     if (!(multiplies && find(loops, job, type, (int)job->semiring.mul)) && !find(loops, job, type, TSR_MUL_MADE))
         return false;
+    if (job->semiring.add == TSR_ADD_ANY)
+        loops->known = NULL; /* it would need to know which product is the first */
     if (job->semiring.add == TSR_ADD_LOR)
         loops->copy = NULL; /* a single term becomes 0 or 1 */
     return true;

@@ -7,6 +7,7 @@
  *     window   values and marks over the columns the row can reach; gathered in order afterwards, so the row comes sorted.  What a
  *              complemented mask hides is taken out before
  *     copy     one entry of A: the row is a row of B
+ *     known    the indices are known: values over all columns, then those of the row
  * The first three take no branch that depends on what is found.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CPU_SPGEMM_ROWS_H
@@ -67,6 +68,7 @@ typedef struct tsr_sg_thread {
     int64_t window_room;    /* columns */
     int64_t lo, span;       /* of this row: columns [lo, lo + span) */
     int64_t hidden, hidden_end; /* entries of the mask whose columns the window leaves out of this row; equal between rows */
+    const uint32_t *known;  /* known: indices [used, capacity) of the row, whose values go to x */
     uint8_t *pass;          /* masked: does the mask let the column pass?  As for an empty mask, between rows */
     void *terms;            /* TSR_SG_TERMS values */
     int64_t *positions;
@@ -76,7 +78,7 @@ typedef struct tsr_sg_thread {
 typedef void (*tsr_sg_row)(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e, int64_t hi);
 
 typedef struct tsr_sg_loops {
-    tsr_sg_row dense, hash, window, masked, copy; /* copy NULL: not offered */
+    tsr_sg_row dense, hash, window, masked, known, copy; /* copy, known NULL: not offered */
     void (*start)(void *x, int64_t n);            /* x[0..n) = START: what a window holds before anything is added */
 } tsr_sg_loops;
 

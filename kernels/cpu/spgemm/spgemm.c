@@ -192,6 +192,65 @@ static void put_vectors(const tsr_spgemm_work *w, const tsr_spgemm_c *c)
         memcpy(c->h, w->job.a_h, (size_t)nvec * sizeof *c->h);
 }
 
+/* ---- values alone ---- */
+
+typedef struct repeat {
+    tsr_spgemm_work *w;
+    const int64_t *p;
+    const uint32_t *i;
+    void *x;
+    atomic_llong taken;
+    atomic_bool failed;
+} repeat;
+
+static bool begin_known(tsr_sg_thread *t, const repeat *r)
+{
+    const tsr_sg_job *job = &r->w->job;
+    *t = (tsr_sg_thread){.terms = malloc(TSR_SG_TERMS * 8), .window = malloc((size_t)(job->n + 1) * job->size), .known = r->i, .x = r->x};
+    if (t->window)
+        r->w->loops.start(t->window, job->n);
+    return t->terms && t->window;
+}
+
+static void compute_known(tsr_sg_thread *t, const repeat *r, const tsr_sg_chunk *chunk)
+{
+    const tsr_sg_job *job = &r->w->job;
+    for (int64_t v = chunk->first; v < chunk->last; v++) {
+        t->used = r->p[v];
+        t->capacity = r->p[v + 1];
+        if (t->used < t->capacity)
+            r->w->loops.known(job, t, job->a_h ? job->a_h[v] : v, job->a_p[v], job->a_p[v + 1]);
+    }
+}
+
+static void known_of_thread(void *context, int64_t thread)
+{
+    repeat *r = context;
+    tsr_sg_thread t;
+    const bool ok = begin_known(&t, r);
+    (void)thread;
+    for (int64_t c; ok && (c = atomic_fetch_add(&r->taken, 1)) < r->w->nchunks;)
+        compute_known(&t, r, &r->w->chunks[c]);
+    free(t.terms);
+    free(t.window);
+    if (!ok)
+        atomic_store(&r->failed, true);
+}
+
+static tsr_status fill_known(repeat *r)
+{
+    tsr_spgemm_work *w = r->w;
+    tsr_status status = tsr_sg_prepare(w);
+    if (status == TSR_OK && (!w->loops.known || w->job.masked))
+        return TSR_DECLINED;
+    if (status == TSR_OK && !make_chunks(w))
+        status = TSR_OUT_OF_MEMORY;
+    if (status != TSR_OK)
+        return status;
+    tsr_for_jobs(w->nthreads, w->nthreads, known_of_thread, r);
+    return r->failed ? TSR_OUT_OF_MEMORY : TSR_OK;
+}
+
 /* ---- the door ---- */
 
 static void *own_resize(const void *context, void *block, size_t bytes)
@@ -265,6 +324,18 @@ tsr_status tsr_cpu_spgemm_take(tsr_spgemm_work *w, tsr_spgemm_c *c)
     t->i = NULL;
     t->x = NULL;
     return TSR_OK;
+}
+
+tsr_status tsr_cpu_spgemm_again(const tsr_spgemm *product, const int64_t *p, const uint32_t *i, void *x)
+{
+    tsr_spgemm_work *w = calloc(1, sizeof *w);
+    if (!w)
+        return TSR_OUT_OF_MEMORY;
+    w->product = tsr_spgemm_by_row(product);
+    w->memory = own_memory;
+    const tsr_status status = fill_known(&(repeat){.w = w, .p = p, .i = i, .x = x});
+    tsr_cpu_spgemm_free(w);
+    return status;
 }
 
 void tsr_cpu_spgemm_free(tsr_spgemm_work *w)
