@@ -11,7 +11,7 @@
 #include "bench/cuda/check.cuh"
 #include "bench/cuda/measure.h"
 #include "bench/cuda/peers.h"
-#include "kernels/cuda/common/cuda_kernels.h"
+#include "kernels/cuda/common/device.cuh"
 
 namespace {
 

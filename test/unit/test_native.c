@@ -569,15 +569,15 @@ static void check_product(tsr_sparse *a, int64_t m, int64_t k, const float *expe
 
 static void test_coordinates(void **state)
 {
-    static const int32_t rows[] = {2, 0, 2, 0}, columns[] = {1, 3, 0, 0};
-    static const int64_t rows64[] = {2, 0, 2, 0}, columns64[] = {1, 3, 0, 0};
-    static const float values[] = {5, 2, 7, 1};
-    tsr_coordinates entries = {.index_type = TSR_INDEX_32, .nvals = 4, .rows = rows, .columns = columns, .type = TSR_FP32, .values = values};
+    static const int32_t rows[] = {2, 0, 2, 0}, where[] = {1, 3, 0, 0};
+    static const int64_t rows64[] = {2, 0, 2, 0}, where64[] = {1, 3, 0, 0};
+    static const float numbers[] = {5, 2, 7, 1};
+    tsr_coordinates entries = {.index_type = TSR_INDEX_32, .nvals = 4, .rows = rows, .columns = where, .type = TSR_FP32, .values = numbers};
     tsr_sparse *a = NULL;
     (void)state;
     assert_int_equal(tsr_sparse_create_coo(&a, 3, 4, &entries), TSR_OK);
     check_product(a, 3, 4, (float[]){2001, 0, 57});
-    entries = (tsr_coordinates){.index_type = TSR_INDEX_64, .nvals = 4, .rows = rows64, .columns = columns64, .type = TSR_FP32};
+    entries = (tsr_coordinates){.index_type = TSR_INDEX_64, .nvals = 4, .rows = rows64, .columns = where64, .type = TSR_FP32};
     assert_int_equal(tsr_sparse_create_coo(&a, 3, 4, &entries), TSR_OK);
     assert_int_equal(tsr_sparse_values_changed(a), TSR_INVALID_VALUE);
     check_product(a, 3, 4, (float[]){1001, 0, 11});
@@ -595,8 +595,8 @@ static void test_coordinates(void **state)
 /* Values of an SDDMM: by rows, those of a row in the order given. */
 static void test_order_of_coordinates(void **state)
 {
-    static const int32_t rows[] = {2, 0, 2, 0}, columns[] = {1, 3, 0, 0};
-    const tsr_coordinates entries = {.index_type = TSR_INDEX_32, .nvals = 4, .rows = rows, .columns = columns, .type = TSR_FP32};
+    static const int32_t rows[] = {2, 0, 2, 0}, where[] = {1, 3, 0, 0};
+    const tsr_coordinates entries = {.index_type = TSR_INDEX_32, .nvals = 4, .rows = rows, .columns = where, .type = TSR_FP32};
     float x[] = {1, 2, 3}, y[] = {1, 10, 100, 1000}, found[4];
     const tsr_dense dx = {.data = x, .type = TSR_FP32, .nrows = 3, .ncols = 1, .ld = 1}, dy = {.data = y, .type = TSR_FP32, .nrows = 1, .ncols = 4, .ld = 4};
     tsr_sparse *s;
@@ -613,11 +613,11 @@ static void test_order_of_coordinates(void **state)
 /* 4 x 6 in blocks of 2 x 3: one in the first row of blocks, two in the second. */
 static void test_blocks(void **state)
 {
-    static const int32_t offsets[] = {0, 1, 3}, indices[] = {1, 1, 0};
-    static const int64_t offsets64[] = {0, 1, 3}, indices64[] = {1, 1, 0}, falling[] = {0, 3, 1};
+    static const int32_t starts[] = {0, 1, 3}, indices[] = {1, 1, 0};
+    static const int64_t starts64[] = {0, 1, 3}, indices64[] = {1, 1, 0}, falling[] = {0, 3, 1};
     static const float by_row[] = {1, 2, 3, 4, 5, 6, 0, 0, 1, 0, 0, 2, 1, 1, 1, 0, 3, 0}, by_col[] = {1, 4, 2, 5, 3, 6, 0, 0, 0, 0, 1, 2, 1, 0, 1, 3, 1, 0};
     static const float expected[] = {321000, 654000, 100111, 200030};
-    tsr_blocks blocks = {.index_type = TSR_INDEX_32, .height = 2, .width = 3, .offsets = offsets, .indices = indices, .type = TSR_FP32, .values = by_row};
+    tsr_blocks blocks = {.index_type = TSR_INDEX_32, .height = 2, .width = 3, .offsets = starts, .indices = indices, .type = TSR_FP32, .values = by_row};
     tsr_sparse *a = NULL;
     int64_t nvals;
     (void)state;
@@ -625,7 +625,7 @@ static void test_blocks(void **state)
     assert_int_equal(tsr_sparse_size(a, NULL, NULL, &nvals), TSR_OK);
     assert_int_equal(nvals, 18);
     check_product(a, 4, 6, expected);
-    blocks = (tsr_blocks){.index_type = TSR_INDEX_64, .height = 2, .width = 3, .offsets = offsets64, .indices = indices64, .type = TSR_FP32,
+    blocks = (tsr_blocks){.index_type = TSR_INDEX_64, .height = 2, .width = 3, .offsets = starts64, .indices = indices64, .type = TSR_FP32,
                           .values = by_col, .layout = TSR_COL_MAJOR};
     assert_int_equal(tsr_sparse_create_bsr(&a, 4, 6, &blocks), TSR_OK);
     check_product(a, 4, 6, expected);
