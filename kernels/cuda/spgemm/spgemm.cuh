@@ -83,7 +83,10 @@ template <class T> struct spgemm_operands {
     const void *mx; // NULL: all its entries count
     int mask_size;  // of a value
     bool complement;
-    bool narrow;    // only columns [low, high] of B's rows
+};
+
+/* Only columns [low, high] of B's rows. */
+template <class T> struct spgemm_part_operands : spgemm_operands<T> {
     uint32_t low, high;
 };
 
@@ -263,10 +266,14 @@ __device__ __forceinline__ spgemm_piece<V> piece_of(const spgemm_operands<V> &q,
     uint32_t k = __ldg(q.ai + entry);
     int64_t start = __ldg(q.bp + k);
     V a = with_value && q.ax ? load_value(q.ax + entry) : q.a_iso;
-    uint32_t length = uint32_t(__ldg(q.bp + k + 1) - start);
-    if (q.narrow)
-        narrow_range(q.bi, &start, &length, q.low, q.high);
-    return { start, a, length };
+    return { start, a, uint32_t(__ldg(q.bp + k + 1) - start) };
+}
+template <class V>
+__device__ __forceinline__ spgemm_piece<V> piece_of(const spgemm_part_operands<V> &q, int64_t entry, int64_t end, bool with_value)
+{
+    spgemm_piece<V> piece = piece_of(static_cast<const spgemm_operands<V> &>(q), entry, end, with_value);
+    narrow_range(q.bi, &piece.start, &piece.length, q.low, q.high);
+    return piece;
 }
 
 /* Does the mask let an entry pass?  Of 32 columns from `first` on: those it lets pass. */
@@ -331,13 +338,12 @@ template <int T, class V> __device__ __forceinline__ spgemm_piece<V> nth_piece(c
 }
 
 /* Calls see(column) for the columns of every product of the row, in any order, by all threads of the team. */
-template <int T, class V, class See> __device__ __forceinline__ void each_column(const spgemm_operands<V> &q, int64_t begin, int64_t end,
-    const See &see)
+template <int T, class Q, class See> __device__ __forceinline__ void each_column(const Q &q, int64_t begin, int64_t end, const See &see)
 {
     constexpr int warps = T / 32;
     int lane = int(threadIdx.x % 32), warp = T == 32 ? 0 : int(threadIdx.x / 32);
     for (int64_t base = begin + warp; base < end; base += 32 * warps) {
-        spgemm_piece<V> mine = piece_of(q, base + int64_t(lane) * warps, end, false);
+        auto mine = piece_of(q, base + int64_t(lane) * warps, end, false);
         int count = int(min((end - base + warps - 1) / warps, int64_t(32)));
         if (__reduce_add_sync(~0u, min(mine.length, 1u << 20)) < 16u * unsigned(count))
             each_column_of<8>(q, mine, count, see);
@@ -348,8 +354,8 @@ template <int T, class V, class See> __device__ __forceinline__ void each_column
 
 /* Calls add(column, product) for every product of the row.  Those of one entry of A have different columns and come together; the next
  * entry's come after a barrier.  Ahead: loads in flight.  pieces: T of them in shared memory, where T > 32. */
-template <class P, int T, int Ahead, class V, class Add> __device__ __forceinline__ void each_product(const spgemm_operands<V> &q, int64_t begin, int64_t end,
-    spgemm_piece<V> *pieces, const Add &add)
+template <class P, int T, int Ahead, class Q, class Add, class V = typename P::value>
+__device__ __forceinline__ void each_product(const Q &q, int64_t begin, int64_t end, spgemm_piece<V> *pieces, const Add &add)
 {
     int lane = T == 32 ? int(threadIdx.x % 32) : int(threadIdx.x);
     for (int64_t base = begin; base < end; base += T) {

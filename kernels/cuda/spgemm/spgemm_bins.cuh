@@ -17,7 +17,7 @@ template <class P> class spgemm_launcher {
         const tsr_cuda_spgemm &s = *c.product;
         q = { s.a->p, s.b->p, s.a->i, s.b->i, static_cast<const V *>(s.a->x), static_cast<const V *>(s.b->x), iso(s.a_iso), iso(s.b_iso),
               { s.semiring.add, s.semiring.mul }, !s.pattern, s.mask ? s.mask->p : nullptr, s.mask ? s.mask->i : nullptr,
-              s.mask ? s.mask->x : nullptr, s.mask_size, s.mask_complement, false, 0, 0 };
+              s.mask ? s.mask->x : nullptr, s.mask_size, s.mask_complement };
         if (s.pattern || !tsr_mul_reads_a(s.semiring.mul))
             q.ax = nullptr;
         if (s.pattern || !tsr_mul_reads_b(s.semiring.mul))

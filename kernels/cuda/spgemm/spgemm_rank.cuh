@@ -114,9 +114,9 @@ template <int T> __device__ __forceinline__ uint32_t team_least(uint32_t x, uint
 
 /* One row, by a team of T threads.  A window is a range of columns; with Names, of those words of 32 columns that the row touches, so that wide
  * rows with few columns need little memory. */
-template <class P, int T, bool Names> struct spgemm_rank_team {
+template <class P, int T, bool Names, class Q = spgemm_operands<typename P::value>> struct spgemm_rank_team {
     using V = typename P::value;
-    const spgemm_operands<V> &q;
+    const Q &q;
     const spgemm_place<V> &place;
     spgemm_sizes sizes;
     spgemm_bits<T> window, coarse;
@@ -131,7 +131,7 @@ template <class P, int T, bool Names> struct spgemm_rank_team {
     uint32_t from;    // Names: words of the row before the window
     int64_t begin, end, known_begin, known_end; // entries of A; of C, where its columns are known
 
-    __device__ spgemm_rank_team(const spgemm_operands<V> &operands, const spgemm_place<V> &to, spgemm_sizes most, unsigned char *shared)
+    __device__ spgemm_rank_team(const Q &operands, const spgemm_place<V> &to, spgemm_sizes most, unsigned char *shared)
         : q(operands), place(to), sizes(most), thread(T == 32 ? int(threadIdx.x % 32) : int(threadIdx.x))
     {
         sums = reinterpret_cast<V *>(shared);
@@ -366,11 +366,13 @@ __device__ __forceinline__ spgemm_part part_of_row(const spgemm_rows &rows, uint
 }
 
 template <class P, int T>
-__global__ void __launch_bounds__(T, rank_blocks<T>) spgemm_rank_parts(spgemm_operands<typename P::value> q, spgemm_rows rows, spgemm_parts parts,
+__global__ void __launch_bounds__(T, rank_blocks<T>) spgemm_rank_parts(spgemm_operands<typename P::value> whole, spgemm_rows rows, spgemm_parts parts,
     spgemm_place<typename P::value> place, spgemm_sizes sizes)
 {
     __shared__ int64_t shared_at;
-    spgemm_rank_team<P, T, false> team(q, place, sizes, dynamic_shared());
+    spgemm_part_operands<typename P::value> q;
+    static_cast<spgemm_operands<typename P::value> &>(q) = whole;
+    spgemm_rank_team<P, T, false, decltype(q)> team(q, place, sizes, dynamic_shared());
     uint64_t all = uint64_t(rows.count) * parts.each;
     for (uint64_t k = uint64_t(blockIdx.x) * rows.stride; k < all; k += uint64_t(gridDim.x) * rows.stride) {
         uint32_t row = rows.list[k / parts.each], part = uint32_t(k % parts.each);
@@ -387,7 +389,7 @@ __global__ void __launch_bounds__(T, rank_blocks<T>) spgemm_rank_parts(spgemm_op
             if (place.mode != SPGEMM_DIRECT)
                 claim(0);
         } else if (place.mode != SPGEMM_DIRECT || place.again || parts.at[k] < 0) {
-            q.narrow = true, q.low = columns.low, q.high = columns.high;
+            q.low = columns.low, q.high = columns.high;
             team.begin_row(row);
             if (place.again) {
                 team.known_begin = begin_of_part(place.p, row, parts, k, part);
