@@ -176,10 +176,15 @@ template <class P> class spgemm_launcher {
 
     template <int T, bool Names = false> tsr_status rank(spgemm_sizes sizes) const
     {
+        return q.mp ? rank_of<T, Names, true>(sizes) : rank_of<T, Names, false>(sizes);
+    }
+
+    template <int T, bool Names, bool Sieved> tsr_status rank_of(spgemm_sizes sizes) const
+    {
         constexpr int threads = rank_block<T>, teams = threads / T;
         size_t shared = teams * rank_bytes<T, Names, V>(sizes);
         unsigned grid;
-        auto kernel = spgemm_rank_rows<P, T, Names>;
+        auto kernel = spgemm_rank_rows<P, T, Names, Sieved>;
         static std::atomic<uint64_t> kept;
         tsr_status status = launch(kernel, &kept, threads, teams, shared, &grid);
         if (status == TSR_OK)

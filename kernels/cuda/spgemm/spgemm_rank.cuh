@@ -114,7 +114,7 @@ template <int T> __device__ __forceinline__ uint32_t team_least(uint32_t x, uint
 
 /* One row, by a team of T threads.  A window is a range of columns; with Names, of those words of 32 columns that the row touches, so that wide
  * rows with few columns need little memory. */
-template <class P, int T, bool Names, class Q = spgemm_operands<typename P::value>> struct spgemm_rank_team {
+template <class P, int T, bool Names, bool Sieved, class Q = spgemm_operands<typename P::value>> struct spgemm_rank_team {
     using V = typename P::value;
     const Q &q;
     const spgemm_place<V> &place;
@@ -174,7 +174,7 @@ template <class P, int T, bool Names, class Q = spgemm_operands<typename P::valu
     /* What the mask hides is no longer marked.  Columns that are known have passed. */
     __device__ __forceinline__ uint32_t count_passing()
     {
-        if (q.mp && !place.again) {
+        if (Sieved && q.mp && !place.again) {
             for (uint32_t w = uint32_t(thread); w < window.words; w += T)
                 if (window.bits[w])
                     window.bits[w] &= passing_bits(q, row, first_column(w));
@@ -233,7 +233,7 @@ template <class P, int T, bool Names, class Q = spgemm_operands<typename P::valu
     __device__ __forceinline__ uint32_t rank_of(uint32_t column) const
     {
         uint32_t k = column - low, word = Names ? coarse.rank_of(k / 32) - from : k / 32, bit = word * 32 + k % 32;
-        if (q.mp && ((Names && !coarse.has(k / 32)) || word >= window.words || !window.has(bit)))
+        if (Sieved && q.mp && ((Names && !coarse.has(k / 32)) || word >= window.words || !window.has(bit)))
             return ~0u;
         return word < window.words ? window.rank_of(bit) : ~0u;
     }
@@ -336,13 +336,14 @@ template <int T> constexpr int rank_block = T == 32 ? 128 : T;
 /* Blocks of a multiprocessor that registers must leave room for. */
 template <int T> constexpr int rank_blocks = T == 32 ? 7 : T == 64 ? 12 : T == 128 ? 6 : T == 256 ? 3 : 1;
 
-template <class P, int T, bool Names>
+/* Sieved: there may be a mask; without one the check costs registers. */
+template <class P, int T, bool Names, bool Sieved>
 __global__ void __launch_bounds__(rank_block<T>, rank_blocks<T>) spgemm_rank_rows(spgemm_operands<typename P::value> q, spgemm_rows rows,
     spgemm_place<typename P::value> place, spgemm_sizes sizes)
 {
     constexpr int teams = rank_block<T> / T;
     uint32_t mine = threadIdx.x / T;
-    spgemm_rank_team<P, T, Names> team(q, place, sizes, dynamic_shared() + mine * rank_bytes<T, Names, typename P::value>(sizes));
+    spgemm_rank_team<P, T, Names, Sieved> team(q, place, sizes, dynamic_shared() + mine * rank_bytes<T, Names, typename P::value>(sizes));
     for (uint64_t k = blockIdx.x * uint64_t(teams) + mine; k < rows.count; k += gridDim.x * uint64_t(teams)) {
         uint32_t row = rows.list[k * rows.stride];
         if (is_wanted(place, row))
@@ -372,7 +373,7 @@ __global__ void __launch_bounds__(T, rank_blocks<T>) spgemm_rank_parts(spgemm_op
     __shared__ int64_t shared_at;
     spgemm_part_operands<typename P::value> q;
     static_cast<spgemm_operands<typename P::value> &>(q) = whole;
-    spgemm_rank_team<P, T, false, decltype(q)> team(q, place, sizes, dynamic_shared());
+    spgemm_rank_team<P, T, false, true, decltype(q)> team(q, place, sizes, dynamic_shared());
     uint64_t all = uint64_t(rows.count) * parts.each;
     for (uint64_t k = uint64_t(blockIdx.x) * rows.stride; k < all; k += uint64_t(gridDim.x) * rows.stride) {
         uint32_t row = rows.list[k / parts.each], part = uint32_t(k % parts.each);
