@@ -6,12 +6,14 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
 
 #include "bench/cuda/arguments.h"
 #include "bench/cuda/check.cuh"
 #include "bench/cuda/measure.h"
 #include "bench/cuda/peers.h"
-#include "kernels/cuda/common/device.cuh"
+#include "kernels/cuda/common/cuda_kernels.h"
 
 namespace {
 
