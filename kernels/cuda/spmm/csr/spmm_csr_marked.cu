@@ -29,8 +29,8 @@ template <class P> tsr_status launch(const csr_args &q, const csr_shape &shape, 
 
 bool tsr_csr_takes_marked(tsr_type type, int64_t n)
 {
-    const int64_t each = n <= lanes ? 1 : n % 4 == 0 && n > 2 * lanes ? 4 : n % 2 == 0 ? 2 : lanes;
-    return size_of(type) >= 4 && n <= each * lanes && each * int64_t(size_of(type)) <= 16;
+    const int64_t each = n <= lanes ? 1 : n % 2 == 0 && n <= 2 * lanes ? 2 : n % 4 == 0 && n <= 4 * lanes ? 4 : 0;
+    return each > 0 && size_of(type) >= 4 && each * int64_t(size_of(type)) <= 16;
 }
 
 tsr_status tsr_csr_marked(tsr_type type, bool least, const csr_args &q, const csr_shape &shape, void *stream)
