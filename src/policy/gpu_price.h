@@ -9,8 +9,6 @@
 
 /* Once per process: the driver is loaded, the device opened, staging memory made. */
 #define TSR_GPU_START_MS 250.0
-/* Beside the program, which then lacks one processor for as long; one that ends meanwhile waits. */
-#define TSR_GPU_START_BESIDE_MS 100.0
 
 double tsr_predict_gpu_ms(const tsr_features *f);      /* B and C across PCIe, and A unless a_on_device */
 double tsr_predict_download_ms(const tsr_features *f); /* B, which only the GPU has, is downloaded for another route */

@@ -10,8 +10,7 @@ typedef enum tsr_start {
 } tsr_start;
 
 /* A product would gain so many ms on a GPU that runs.  To start it costs as much as many products gain.  It is started beside the program
- * when what that costs has been lost without it (ski-rental); at once by a product that gains as much as waiting for it costs, or is expected
- * often enough. */
+ * when as much has been lost without it (ski-rental); at once by a product that gains as much, or is expected often enough. */
 tsr_start tsr_start_pays(double gain_ms, double expected_calls);
 
 #endif

@@ -217,10 +217,12 @@ static void *start(void *unused)
     return NULL;
 }
 
-/* A driver that is being loaded does not survive what exit does. */
-static void wait_at_exit(void)
+/* A driver that is being loaded does not survive what exit does.  Its own handlers may run before this one at exit, so a door waits when its
+ * library ends. */
+void tsr_backend_gpu_await_start(void)
 {
-    if (getpid() == starter_of)
+    static atomic_bool awaited;
+    if (getpid() == starter_of && !atomic_exchange(&awaited, true))
         pthread_join(starter, NULL);
 }
 
@@ -248,7 +250,7 @@ static void start_once(void)
         return;
     }
     starter_of = getpid();
-    atexit(wait_at_exit);
+    atexit(tsr_backend_gpu_await_start);
 }
 
 void tsr_backend_gpu_start(void)

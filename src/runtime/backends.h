@@ -30,6 +30,9 @@ bool tsr_backend_gpu_asked(void);
  * is called at once. */
 void tsr_backend_gpu_start(void);
 
+/* Nothing of it is under way any more. */
+void tsr_backend_gpu_await_start(void);
+
 /* Called before that, by the thread that asks for it, and once the GPU runs, by another one.  Set before anything is computed. */
 void tsr_backend_around_start(void (*before)(void), void (*after)(void));
 

@@ -4,6 +4,13 @@
 #define TSR_TEST_SAME_H
 
 #include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
 
 #include "routed.h"
 

@@ -247,14 +247,14 @@ static bool pushed(tsr_record *record)
     return on_gpu(&d);
 }
 
-/* The price of the start beside a program, 100 ms, must have been lost first, and then the way there; pushes follow the pulls. */
+/* The price of the start, 250 ms, must have been lost first, and then the way there; pushes follow the pulls. */
 static void gpu_starts_when_time_was_lost(void)
 {
     tsr_record *record = tsr_record_new();
     for (int calls = 0; calls < 100; calls++)
         REQUIRE(!pulled(record, 0) && !pushed(record));
-    for (int calls = 0; calls < 3; calls++)
-        REQUIRE(!pulled(record, 30) && !tsr_backend_gpu_asked());
+    for (int calls = 0; calls < 4; calls++)
+        REQUIRE(!pulled(record, 60) && !tsr_backend_gpu_asked());
     REQUIRE(!pulled(record, 60));
     REQUIRE(tsr_backend_gpu() != NULL); /* waits */
     int calls = 0;
@@ -384,9 +384,9 @@ static void gpu_starts_when_times_say_so(void)
     tsr_engine_decide(&r, &d);
     REQUIRE(!on_gpu(&d) && d.timing && d.expected_ms > 0 && d.expected_ms < 50);
     tsr_engine_learn(&d, 1000, d.expected_ms);
-    tsr_engine_learn(&d, 1000, d.expected_ms + 0.6 * TSR_GPU_START_BESIDE_MS);
+    tsr_engine_learn(&d, 1000, d.expected_ms + 0.6 * TSR_GPU_START_MS);
     REQUIRE(!tsr_backend_gpu_asked());
-    tsr_engine_learn(&d, 1000, d.expected_ms + 0.6 * TSR_GPU_START_BESIDE_MS);
+    tsr_engine_learn(&d, 1000, d.expected_ms + 0.6 * TSR_GPU_START_MS);
     for (int waited = 0; waited < 5000 && !tsr_backend_gpu_asked(); waited++)
         usleep(1000); /* by another thread */
     REQUIRE(tsr_backend_gpu_asked());

@@ -142,6 +142,7 @@ GrB_Info tsr_state_finalize(void)
             tsr_held_clear();
             tsr_table_clear();
         }
+        tsr_backend_gpu_await_start();
         tsr_threads_return();
         tsr_options_end();
         const GrB_Info info = tsr_real.GrB_finalize();
