@@ -88,7 +88,8 @@ static bool match(tsr_call *call, const GrB_Index *I, const GrB_Index *J, const 
 
 static bool build(GrB_Info *info, tsr_call *call, const GrB_Index *I, const GrB_Index *J, const tsr_argument *X, GrB_Index count, GrB_BinaryOp dup)
 {
-    return is_new(call->given.C, call->given.vector) && (call->given.vector || is_usual(call->given.C)) && match(call, I, J, X, count, dup) && tsr_run_call(info, call);
+    return is_new(call->given.C, call->given.vector) && (call->given.vector || is_usual(call->given.C)) &&
+           match(call, I, J, X, count, dup) && tsr_run_call(info, call);
 }
 
 bool tsr_build_wanted(GrB_Index count)

@@ -47,7 +47,7 @@ size_t tsr_csr_marked_bytes(size_t partial_bytes, int64_t rows, int64_t n, tsr_t
     return align(partial_bytes) + align(sizeof(int)) + size_t(rows) * size_t(width_of(n)) * size_of(type);
 }
 
-marked_rows tsr_csr_marked_rows(void *partial, size_t partial_bytes, int64_t rows, int64_t n, tsr_type)
+marked_rows tsr_csr_marked_rows(void *partial, size_t partial_bytes, int64_t rows, int64_t n)
 {
     char *flag = static_cast<char *>(partial) + align(partial_bytes);
     return { flag + align(sizeof(int)), reinterpret_cast<int *>(flag), rows, width_of(n) };

@@ -149,7 +149,7 @@ tsr_status run_marked(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product, c
     const bool least = kind == family::min_plus;
     csr_args q = make_args(a, product->n == 1 ? &a->spmv : &a->spmm, product);
     set_factor(product, kind, &q);
-    tsr_status status = tsr_csr_mark(&q, tsr_csr_marked_rows(product->partial, partial_bytes(a, product), a->ncols, product->n, type), type,
+    tsr_status status = tsr_csr_mark(&q, tsr_csr_marked_rows(product->partial, partial_bytes(a, product), a->ncols, product->n), type,
         product->device, product->stream);
     if (status != TSR_OK)
         return status;

@@ -583,7 +583,7 @@ struct marked_rows {
 
 /* Scratch at the end of args.partial, behind partial sums of so many bytes. */
 size_t tsr_csr_marked_bytes(size_t partial_bytes, int64_t rows, int64_t n, tsr_type type);
-marked_rows tsr_csr_marked_rows(void *partial, size_t partial_bytes, int64_t rows, int64_t n, tsr_type type);
+marked_rows tsr_csr_marked_rows(void *partial, size_t partial_bytes, int64_t rows, int64_t n);
 
 /* Fills them; afterwards args has them in B's place. */
 tsr_status tsr_csr_mark(csr_args *args, const marked_rows &rows, tsr_type type, const tsr_cuda_device *device, void *stream);
