@@ -195,3 +195,15 @@ static __device__ __forceinline__ void mma_m16n8k256_bits(int d[4], const uint32
 /* Were the launches so far accepted?  Whoever launches and returns a status asks after its last launch, unless a sort or a scan comes
  * next: those ask before they begin.  What went wrong does not stay behind for whoever launches next. */
 static inline tsr_status launch_status() { return cudaGetLastError() == cudaSuccess ? TSR_OK : TSR_INTERNAL_ERROR; }
+
+/* Before a launch with `shared` bytes of dynamic shared memory, which with static ones may be more than 48 KB.  Every launch of a kernel allows the
+ * same, all that the device has: a thread that launches it with less beside this one must not take back what this one needs. */
+template <class Kernel> static inline bool allow_shared(Kernel *kernel, size_t shared)
+{
+    constexpr int static_most = 1024;
+    int device, most;
+    if (cudaGetDevice(&device) != cudaSuccess || cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
+        return false;
+    most = most - static_most > int(shared) ? most - static_most : int(shared);
+    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most) == cudaSuccess;
+}

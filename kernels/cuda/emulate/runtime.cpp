@@ -207,7 +207,7 @@ size_t dynamic_shared_limit(const void *kernel)
 {
     auto it = memory.dynamic_shared.find(kernel);
     size_t asked = it == memory.dynamic_shared.end() ? 0 : static_cast<size_t>(it->second);
-    return std::max(shared_without_asking, asked);
+    return std::max(shared_without_asking - shared_declared, asked);
 }
 
 bool launch_must_fail()

@@ -6,6 +6,7 @@
 
 namespace tsr_emulate {
 
+constexpr size_t shared_declared = 1 << 10; // what a kernel may declare beside: not counted here, so taken as this much
 constexpr size_t shared_without_asking = 48 << 10, shared_most = 227 << 10, shared_per_sm = 228 << 10, shared_reserved = 1 << 10;
 
 /* One at a time: the emulated device and everything about it. */

@@ -417,7 +417,7 @@ static tsr_status launch_form(Kernel kernel, masked_args q, int form, bool posit
     if (blocks > q.ntasks)
         blocks = q.ntasks;
     q.queue += form;
-    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)) != cudaSuccess)
+    if (!allow_shared(kernel, shared))
         return TSR_INTERNAL_ERROR;
     TSR_LAUNCH(kernel, unsigned(blocks), threads, shared, product->stream, q);
     return launch_status();

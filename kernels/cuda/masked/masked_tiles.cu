@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(threads, 2) count_tiles(const __grid_constant_
 
 tsr_status tsr_cuda_masked_tiles(const masked_args &q, const tsr_cuda_masked *product, bool same)
 {
-    if (cudaFuncSetAttribute(count_tiles, cudaFuncAttributeMaxDynamicSharedMemorySize, int(sizeof(shared_tile))) != cudaSuccess)
+    if (!allow_shared(count_tiles, sizeof(shared_tile)))
         return TSR_INTERNAL_ERROR;
     const int64_t down = (product->mask->nrows + side - 1) / side, across = (product->mask->ncols + side - 1) / side;
     TSR_LAUNCH(count_tiles, unsigned(down * across), threads, sizeof(shared_tile), product->stream, q, uint32_t(across), same);

@@ -133,9 +133,8 @@ template <class P> class spgemm_launcher {
         uint64_t known = kept->load();
         int blocks = int(known % 64);
         if (known / 64 != shared + 1) {
-            if (shared > 48 * 1024 && cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)) != cudaSuccess)
-                return as_failed();
-            if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared) != cudaSuccess || blocks < 1)
+            if (!allow_shared(kernel, shared) ||
+                cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared) != cudaSuccess || blocks < 1)
                 return as_failed();
             kept->store((shared + 1) * 64 + uint64_t(blocks));
         }

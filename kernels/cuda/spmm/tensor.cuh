@@ -303,6 +303,5 @@ static inline bool tensor_takes(const tsr_cuda_spmm *p, bool pattern)
 /* Before a launch with `shared` bytes of dynamic shared memory: allow more than 48 KB, and prefer shared memory to L1. */
 template <class Kernel> static inline bool tensor_allow_shared(Kernel *kernel, size_t shared)
 {
-    return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)) == cudaSuccess &&
-           cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100) == cudaSuccess;
+    return allow_shared(kernel, shared) && cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, 100) == cudaSuccess;
 }
