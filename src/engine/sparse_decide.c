@@ -98,17 +98,11 @@ static bool gpu_is_wanted(double other, double gain, double expected_calls)
     return other >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(tsr_start_pays(gain, expected_calls)));
 }
 
-/* Masked products were not measured there well enough to be moved by themselves (docs/open-questions.md). */
-static bool is_left_out(const tsr_spgemm *s)
-{
-    return s->masked && tsr_config_get()->mode != TSR_MODE_GPU && !tsr_config_get()->eager;
-}
-
 /* The GPU, if it may compute what takes `other` ms elsewhere. */
 static const tsr_backend *gpu_for(const tsr_spgemm *s, const tsr_sparse_product_features *f, double other, double expected_calls)
 {
     const tsr_product turned = tsr_sparse_product_on_device(s);
-    const bool wanted = !is_left_out(s) && gpu_is_wanted(other, other - tsr_sparse_product_gpu_ms(f), expected_calls);
+    const bool wanted = gpu_is_wanted(other, other - tsr_sparse_product_gpu_ms(f), expected_calls);
     const tsr_backend *gpu = wanted ? tsr_backend_gpu() : NULL;
     return gpu && gpu->sparse && gpu->sparse->supports(&turned) ? gpu : NULL;
 }

@@ -174,7 +174,7 @@ static bool few_products(const tsr_arguments *c)
     if (takes_all() || tsr_real.GrB_Matrix_nvals(&of_a, c->A) != GrB_SUCCESS ||
         tsr_real.GrB_Matrix_nvals(&of_b, c->B) != GrB_SUCCESS || tsr_real.GrB_Matrix_nrows(&inner, c->B) != GrB_SUCCESS || inner == 0)
         return false;
-    return tsr_sparse_product_is_small((double)of_a * ((double)of_b / (double)inner), (double)of_a + (c->A == c->B ? 0 : (double)of_b));
+    return tsr_sparse_product_is_small((double)of_a * ((double)of_b / (double)inner), (double)of_a, c->A == c->B ? 0 : (double)of_b);
 }
 
 /* Why it is forwarded, where the forms say so: of what is sparse on the host the kernels take few combinations.  Asked before arrays are

@@ -7,10 +7,12 @@
 /* Below so many products what surrounds the kernel is felt; an operand that is transposed first must be used often; and an estimate that is far
  * off must not bring a product here that has little to do beside looking at its operands. */
 #define LEAST_WORK 65536.0
-#define SPREAD 8.0 /* hubs meet hubs: so many times the average */
+#define SPREAD 8.0 /* hubs meet hubs: so many times the average, at most */
+#define SKEW 4.0   /* mostly, where that pays for sorting */
 #define WORK_PER_FLIPPED 8.0
 #define WORK_PER_SORTED 4.0 /* to sort an entry takes 12 ns, our kernel gains about 2 on a product; few operands are jumbled */
 #define WORK_PER_ENTRY 0.25
+#define CALLS_OF_B 8.0
 
 /* ns of one thread for SuiteSparse 7.4.0: per product and per entry of C.  Fitted to plus_times, FP64, on 2 and 16 threads; products that meet
  * in one entry lie between 1 and 130, and are not counted here but taken as ENTRIES_PER_PRODUCT. */
@@ -19,9 +21,9 @@
 #define ENTRIES_PER_PRODUCT 0.5
 #define CPU_SHARE 0.6 /* of SuiteSparse's time, for our kernel: .35 to .75 with few threads and many */
 
-bool tsr_sparse_product_is_small(double work, double nvals)
+bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b)
 {
-    return work * SPREAD < LEAST_WORK || work < WORK_PER_SORTED * nvals;
+    return work * SPREAD < LEAST_WORK || work * SKEW < WORK_PER_SORTED * (nvals_a + nvals_b / CALLS_OF_B);
 }
 
 const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)

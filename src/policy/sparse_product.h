@@ -19,8 +19,8 @@ typedef struct tsr_sparse_product_features {
 } tsr_sparse_product_features;
 
 /* By the average number of products, before the operands are inspected: that sorts what is jumbled among their entries, which SuiteSparse's
- * own product need not do. */
-bool tsr_sparse_product_is_small(double work, double nvals);
+ * own product need not do.  nvals_b: 0 where B is A.  A frontier is new at every call; what it is multiplied by mostly stays, and is sorted once. */
+bool tsr_sparse_product_is_small(double work, double nvals_a, double nvals_b);
 
 /* Predicted, C being unmasked.  gpu_price.h has the GPU's. */
 double tsr_sparse_product_suitesparse_ms(const tsr_sparse_product_features *f);

@@ -344,7 +344,7 @@ static bool check(const spgemm_case *c, const tsr_cuda_device *device, uint64_t 
     tsr_cuda_csr dc = {.nrows = a.nrows, .ncols = b.ncols, .nvals = want.nvals};
     tsr_cuda_csr fa = far_offsets(&da, &a, size), fb = far_offsets(&db, &b, size), fm = far_offsets(&dm, &c->mask, 4);
     tsr_cuda_spgemm q = {.semiring = c->semiring, .pattern = c->pattern, .a = c->far ? &fa : &da, .b = c->far ? &fb : &db, .a_iso = a.iso, .b_iso = b.iso,
-                         .mask = c->masked ? (c->far ? &fm : &dm) : NULL, .mask_size = 4, .mask_complement = c->complement, .divides = true,
+                         .mask = c->masked ? (c->far ? &fm : &dm) : NULL, .mask_size = 4, .mask_complement = c->complement,
                          .memory = c->memory, .device = device};
     tsr_cuda_spgemm_work *work;
     tsr_cuda_spgemm_size found;

@@ -61,7 +61,7 @@ Everything else is forwarded to SuiteSparse. "Real types" are the eleven built-i
 | sparse vector × sparse matrix, and elementwise calls between such products | real types | as above | sparse vector, or at most 64 rows or columns | yes ([few sparse vectors](routing.md#few-sparse-vectors)) | the product |
 | sampled dense × dense, `C<S> = X·Y'` | real types | as above | full X and Y, sparse mask | yes | yes |
 | `C<M> = A·B` of sparse A, B, M | real types | as above | sparse, mask not complemented | yes | yes |
-| `C = A·B`, `C<!M> = A·B` of sparse A, B, M | real types | as above | sparse or hypersparse | yes, from 65,536 products on | yes; with a mask where forced |
+| `C = A·B`, `C<!M> = A·B` of sparse A, B, M | real types | as above | sparse or hypersparse | yes, from 65,536 products on | yes |
 | full × full | FP32, FP64 | plus_times | full | yes | yes |
 | apply, eWiseAdd, eWiseMult, select, assign, extract of all | real types | built-in | full, bitmap | where SuiteSparse is slower than memory | where an operand is there already |
 | apply, eWiseAdd, eWiseMult of one pattern; select by value, extract by lists | real types | built-in | sparse | where SuiteSparse is slower than memory | – |

@@ -303,7 +303,7 @@ uint32_t parts_for(const tsr_cuda_spgemm *q, uint32_t rows)
 {
     constexpr uint32_t most = 64, least_columns = 4096;
     uint64_t wanted = uint64_t(q->device->sms) * 4, columns = uint64_t(q->b->ncols) / least_columns;
-    if (!q->divides || rows == 0 || rows * 2ull >= wanted)
+    if (rows == 0 || rows * 2ull >= wanted)
         return 0;
     uint64_t each = (wanted + rows - 1) / rows;
     each = each < most ? each : most;

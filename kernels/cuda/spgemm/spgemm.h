@@ -26,7 +26,6 @@ typedef struct tsr_cuda_spgemm {
     const tsr_cuda_csr *mask;  /* m x n, columns ascending; p, i and x are used.  Only these entries of C; NULL: all */
     int mask_size;             /* bytes of an element of mask->x: entries that are 0 do not count.  x NULL: all count */
     bool mask_complement;      /* all entries of C but these */
-    bool divides;              /* few heavy rows may be divided among blocks */
     size_t memory;             /* most bytes to use for results before they are in C; 0: about as many as C will take */
     const tsr_cuda_device *device;
     void *stream;
