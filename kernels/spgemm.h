@@ -9,7 +9,7 @@
  * flipped first, by the kernel or by who calls it.
  *
  * The vectors of C are those of A: all of them, or those with the names h where A is hypersparse; some may be empty (tsr_compact_vectors).
- * Indices ascend in each vector if `sorted` was wanted, or where that costs nothing; C says which.
+ * Indices ascend in each vector if `sorted` was wanted.
  *
  * Two steps, so that nobody allocates for somebody else:
  *     count   offsets p and nvals are known then; all that was found out is kept in the work
@@ -58,7 +58,6 @@ typedef struct tsr_spgemm_c {
 typedef struct tsr_spgemm_size {
     int64_t nvec, nvals;
     bool hyper;           /* the vectors have names */
-    bool sorted;          /* indices will ascend */
     double work;          /* products formed: pairs A(i,k), B(k,j) */
 } tsr_spgemm_size;
 

@@ -136,7 +136,7 @@ tsr_status tsr_ref_spgemm_count(const tsr_spgemm *product, tsr_spgemm_size *size
     const tsr_spgemm s = tsr_spgemm_by_row(product);
     row r;
     const bool ok = begin(&r, &s, TSR_ROUND_TO_TYPE);
-    *size = (tsr_spgemm_size){.nvec = is_hyper(&s) ? s.a.nvec : s.m, .hyper = is_hyper(&s), .sorted = true};
+    *size = (tsr_spgemm_size){.nvec = is_hyper(&s) ? s.a.nvec : s.m, .hyper = is_hyper(&s)};
     p[0] = 0;
     for (int64_t v = 0; ok && v < size->nvec; v++)
         p[v + 1] = p[v] + compute_row(&r, size->hyper ? s.a.h[v] : v);

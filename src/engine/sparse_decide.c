@@ -18,7 +18,7 @@ tsr_spgemm tsr_sparse_product_of(const tsr_call *call)
 {
     const tsr_product *p = &call->product;
     const bool masked = call->given.M;
-    return (tsr_spgemm){.masked = masked, .mask_structural = p->mask_structural, .mask_complement = masked && call->mod.mask_comp,
+    return (tsr_spgemm){.sorted = true, .masked = masked, .mask_structural = p->mask_structural, .mask_complement = masked && call->mod.mask_comp,
                         .mask = masked ? p->mask : (tsr_view){0},
                         .semiring = p->semiring, .m = p->m, .n = p->n, .k = p->k, .a = p->a, .b = p->b, .pattern = call->one_value,
                         .c_by_col = p->c_by_col, .nthreads = p->nthreads};

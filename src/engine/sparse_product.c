@@ -33,7 +33,7 @@ static void release(const void *memory, void *block)
 
 static bool allocate(tsr_handover *a, const tsr_memory *memory, const tsr_spgemm_size *size)
 {
-    *a = (tsr_handover){.memory = memory, .nvals = size->nvals, .nvec = size->nvec, .jumbled = !size->sorted};
+    *a = (tsr_handover){.memory = memory, .nvals = size->nvals, .nvec = size->nvec};
     a->p_bytes = (size_t)((size->nvec > 0 ? size->nvec : 1) + 1) * sizeof *a->p;
     a->h_bytes = (size_t)(size->nvec > 0 ? size->nvec : 1) * sizeof *a->h;
     a->p = memory->allocate(a->p_bytes);
@@ -155,7 +155,7 @@ static tsr_spgemm_size size_of(const tsr_call *call, int64_t nvals, const int64_
     const tsr_spgemm plain = tsr_sparse_product_of(call), s = tsr_spgemm_by_row(&plain);
     const bool hyper = s.a.format == TSR_HYPERSPARSE && !s.a.by_col;
     *names = hyper ? s.a.h : NULL;
-    return (tsr_spgemm_size){.nvec = hyper ? s.a.nvec : s.m, .nvals = nvals, .hyper = hyper, .sorted = true};
+    return (tsr_spgemm_size){.nvec = hyper ? s.a.nvec : s.m, .nvals = nvals, .hyper = hyper};
 }
 
 static tsr_status download(tsr_call *call, void *c, int64_t nvals, int nthreads)

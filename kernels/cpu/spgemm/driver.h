@@ -26,13 +26,11 @@ struct tsr_spgemm_work {
     tsr_sg_loops loops;
     int64_t *before;             /* products of the rows before, nvec + 1 */
     int64_t *p;                  /* nvec + 1 */
-    bool *jumbled;               /* is a stored row not sorted? */
     int64_t expected;            /* entries of C, by a sample */
     tsr_sg_chunk *chunks;
     int64_t nchunks;
     tsr_sg_thread *threads;
     int nthreads;
-    bool sorted;
     bool dense;                  /* rows take the array of notes rather than the table */
 };
 
@@ -49,12 +47,12 @@ bool tsr_sg_room(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t entries);
 /* row.c: is an array of notes for every thread worth its being cleared once, and found in a cache? */
 bool tsr_sg_dense_pays(int64_t columns, int64_t products, int nthreads);
 /* Stored row v of C appended to the output.  False: out of memory. */
-bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted);
+bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v);
 
 /* estimate.c: about how many entries C has; never less than one. */
 int64_t tsr_sg_estimate(const tsr_spgemm_work *w);
 
-/* sort.c: n entries by index, with their values of `size` bytes (x NULL: none).  False: out of memory. */
-bool tsr_sg_sort(int64_t *i, void *x, size_t size, int64_t n);
+/* sort.c: the entries of the output from `start` on by index, with their values of `size` bytes (0: none).  False: out of memory. */
+bool tsr_sg_sort(tsr_sg_thread *t, size_t size, int64_t start);
 
 #endif

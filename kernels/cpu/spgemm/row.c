@@ -9,7 +9,7 @@
 
 enum {
     WINDOW_MOST = 1 << 18,  /* columns */
-    WINDOW_SHARE = 8,       /* of them for each product */
+    WINDOW_SHARE = 32,      /* of them for each product */
     WINDOW_FROM = 32,       /* products */
     DENSE_MOST = 1 << 22    /* columns of which notes are kept in an array */
 };
@@ -196,21 +196,15 @@ static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v
 
 /* ---- one row ---- */
 
-bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
+bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v)
 {
     const tsr_sg_job *job = &w->job;
-    *sorted = true;
+    bool sorted = true;
     if (products_of(w, v) == 0)
         return true;
     if (!tsr_sg_room(t, w, most_of(w, v)))
         return false;
     const int64_t start = t->used;
-    const bool ok = job->masked ? compute_masked(t, w, v, sorted) : compute_free(t, w, v, sorted);
-    const int64_t n = t->used - start;
-    if (n <= 1)
-        *sorted = true;
-    if (!ok || *sorted || !w->product.sorted)
-        return ok;
-    *sorted = true;
-    return tsr_sg_sort(t->i + start, job->valued ? (char *)t->x + (size_t)start * job->size : NULL, job->size, n);
+    const bool ok = job->masked ? compute_masked(t, w, v, &sorted) : compute_free(t, w, v, &sorted);
+    return ok && (sorted || !w->product.sorted || tsr_sg_sort(t, job->valued ? job->size : 0, start));
 }

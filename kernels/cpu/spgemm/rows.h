@@ -70,6 +70,8 @@ typedef struct tsr_sg_thread {
     int64_t hidden, hidden_end; /* entries of the mask whose columns the window leaves out of this row; equal between rows */
     const uint32_t *known;  /* known: indices [used, capacity) of the row, whose values go to x */
     uint8_t *pass;          /* masked: does the mask let the column pass?  As for an empty mask, between rows */
+    uint64_t *keys;         /* to sort a row: 3 for each of its entries */
+    int64_t keys_room;      /* entries */
     void *terms;            /* TSR_SG_TERMS values */
     int64_t *positions;
 } tsr_sg_thread;

@@ -29,21 +29,31 @@ static void put(int64_t *i, void *x, size_t size, int64_t n, const uint64_t *key
     }
 }
 
-bool tsr_sg_sort(int64_t *i, void *x, size_t size, int64_t n)
+static bool have_keys(tsr_sg_thread *t, int64_t n)
 {
-    uint64_t few[3 * TSR_SORT_FEW];
-    uint64_t *block = n <= TSR_SORT_FEW ? few : malloc((size_t)n * 3 * sizeof *block), *key = block, most = 0;
-    if (!block)
+    if (t->keys_room >= n)
+        return true;
+    free(t->keys);
+    t->keys_room = 2 * n;
+    t->keys = malloc((size_t)t->keys_room * 3 * sizeof *t->keys);
+    t->keys_room = t->keys ? t->keys_room : 0;
+    return t->keys;
+}
+
+bool tsr_sg_sort(tsr_sg_thread *t, size_t size, int64_t start)
+{
+    int64_t *i = t->i + start;
+    const int64_t n = t->used - start;
+    if (ascends(i, n))
+        return true;
+    if (!have_keys(t, n))
         return false;
-    if (!ascends(i, n)) {
-        for (int64_t a = 0; a < n; a++) {
-            key[a] = (uint64_t)i[a] << 32 | (uint64_t)a;
-            most |= (uint64_t)i[a];
-        }
-        key = tsr_sort_keys(key, block + n, n, most);
-        put(i, x, size, n, key, block + 2 * n);
+    uint64_t most = 0;
+    for (int64_t a = 0; a < n; a++) {
+        t->keys[a] = (uint64_t)i[a] << 32 | (uint64_t)a;
+        most |= (uint64_t)i[a];
     }
-    if (block != few)
-        free(block);
+    const uint64_t *key = tsr_sort_keys(t->keys, t->keys + n, n, most);
+    put(i, size ? (char *)t->x + (size_t)start * size : NULL, size, n, key, t->keys + 2 * n);
     return true;
 }

@@ -13,8 +13,7 @@
 enum {
     CHUNKS_PER_THREAD = 24,
     ROW_COST = 8,           /* of a row beside its products, in products */
-    WORK_PER_THREAD = 1 << 18,
-    TIDY_SHARE = 8          /* of the entries are sorted at the end, if that leaves C sorted */
+    WORK_PER_THREAD = 1 << 18
 };
 
 /* ---- chunks ---- */
@@ -61,7 +60,6 @@ typedef struct run {
     tsr_spgemm_work *w;
     atomic_llong taken; /* chunks from the front << 32 | chunks from the back: one sum, so that no chunk is taken twice */
     atomic_bool failed;
-    atomic_llong jumbled; /* entries of rows that are */
 } run;
 
 /* The next chunk, or -1. */
@@ -79,19 +77,14 @@ static bool compute_chunk(run *r, int thread, tsr_sg_chunk *chunk)
 {
     tsr_spgemm_work *w = r->w;
     tsr_sg_thread *t = &w->threads[thread];
-    int64_t jumbled = 0;
     chunk->thread = thread;
     chunk->at = t->used;
     for (int64_t v = chunk->first; v < chunk->last; v++) {
         const int64_t start = t->used;
-        bool sorted;
-        if (!tsr_sg_compute_row(t, w, v, &sorted))
+        if (!tsr_sg_compute_row(t, w, v))
             return false;
         w->p[v + 1] = t->used - start;
-        w->jumbled[v] = !sorted;
-        jumbled += sorted ? 0 : t->used - start;
     }
-    atomic_fetch_add_explicit(&r->jumbled, jumbled, memory_order_relaxed);
     return true;
 }
 
@@ -107,41 +100,13 @@ static void work_of_thread(void *context, int64_t thread)
         atomic_store(&r->failed, true);
 }
 
-/* Rows that are not sorted yet, where the threads have them. */
-static void tidy_chunk(void *context, int64_t at)
-{
-    run *r = context;
-    const tsr_spgemm_work *w = r->w;
-    const tsr_sg_chunk *chunk = &w->chunks[at];
-    const tsr_sg_thread *t = &w->threads[chunk->thread];
-    for (int64_t v = chunk->first; v < chunk->last; v++) {
-        const int64_t start = chunk->at + w->p[v] - w->p[chunk->first];
-        void *x = w->job.valued ? (char *)t->x + (size_t)start * w->job.size : NULL;
-        if (w->jumbled[v] && !tsr_sg_sort(t->i + start, x, w->job.size, w->p[v + 1] - w->p[v]))
-            atomic_store(&r->failed, true);
-    }
-}
-
-/* Where only few entries are out of order, to sort them costs less than whoever reads C would lose by its being jumbled. */
-static bool tidy(run *r)
-{
-    const tsr_spgemm_work *w = r->w;
-    if (r->jumbled > 0 && r->jumbled <= w->p[w->job.nvec] / TIDY_SHARE) {
-        tsr_for_jobs(w->nchunks, w->nthreads, tidy_chunk, r);
-        r->jumbled = r->failed ? r->jumbled : 0;
-        r->failed = false; /* a row that found no memory is jumbled */
-    }
-    return r->jumbled == 0;
-}
-
 static tsr_status compute(tsr_spgemm_work *w)
 {
     const int64_t nvec = w->job.nvec;
     run r = {.w = w};
     w->expected = tsr_sg_estimate(w);
     w->p = malloc((size_t)(nvec + 1) * sizeof *w->p);
-    w->jumbled = malloc((size_t)nvec + 1);
-    if (!w->p || !w->jumbled || !make_chunks(w))
+    if (!w->p || !make_chunks(w))
         return TSR_OUT_OF_MEMORY;
     tsr_for_jobs(w->nthreads, w->nthreads, work_of_thread, &r);
     if (r.failed)
@@ -149,7 +114,6 @@ static tsr_status compute(tsr_spgemm_work *w)
     w->p[0] = 0;
     for (int64_t v = 0; v < nvec; v++)
         w->p[v + 1] += w->p[v];
-    w->sorted = tidy(&r);
     return TSR_OK;
 }
 
@@ -282,7 +246,7 @@ tsr_status tsr_cpu_spgemm_count(tsr_spgemm_work **work, const tsr_spgemm *produc
         *work = NULL;
         return status;
     }
-    *size = (tsr_spgemm_size){.nvec = w->job.nvec, .nvals = w->p[w->job.nvec], .hyper = w->job.a_h, .sorted = w->sorted,
+    *size = (tsr_spgemm_size){.nvec = w->job.nvec, .nvals = w->p[w->job.nvec], .hyper = w->job.a_h,
                               .work = (double)w->before[w->job.nvec]};
     return TSR_OK;
 }
@@ -350,7 +314,6 @@ void tsr_cpu_spgemm_free(tsr_spgemm_work *w)
     free(w->b_offsets);
     free(w->before);
     free(w->p);
-    free(w->jumbled);
     free(w->chunks);
     free(w->threads);
     free(w);

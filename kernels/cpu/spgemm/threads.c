@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 uint32_t tsr_sg_most_places = UINT32_MAX - 1;
 
 bool tsr_sg_thread_begin(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t expected)
@@ -28,11 +27,14 @@ void tsr_sg_thread_drop_scratch(tsr_sg_thread *t)
     free(t->mark);
     free(t->pass);
     free(t->terms);
+    free(t->keys);
     t->place = NULL;
     t->table = NULL;
     t->window = NULL;
     t->mark = t->pass = NULL;
     t->terms = NULL;
+    t->keys = NULL;
+    t->keys_room = 0;
 }
 
 void tsr_sg_thread_end(tsr_sg_thread *t, const tsr_spgemm_work *w)
