@@ -177,11 +177,21 @@ def rows_of_python(_, content):
     return ['|'.join(cells) for cells in rows.values()]
 
 
+def rows_of_sparse_products(_, content):
+    """Of bench/spgemm.py: processor times, by themselves and with the GrB_wait that follows."""
+    rows = []
+    for case in content:
+        plain, ours = case['plain'], case['tessera']
+        whole = (plain['cpu_ms'] + plain['wait_ms']) / (ours['cpu_ms'] + ours['wait_ms'])
+        rows.append(f"{case['case']}|{plain['cpu_ms']:.0f}|{plain['wait_ms']:.0f}|{ours['cpu_ms']:.0f}|{case['cpu_ratio']:.2f}|{whole:.2f}")
+    return rows
+
+
 # By the schema of a record; figures of others are not compared.
 ROWS_OF = {'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
            'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/1': rows_of_sparse_petsc,
            'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python,
-           'scale-model/1': rows_of_scale_model, 'selection/1': rows_of_selection, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
+           'scale-model/1': rows_of_scale_model, 'selection/1': rows_of_selection, 'spgemm/1': rows_of_sparse_products, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
 
 
 def recorded_figures(page):
