@@ -33,6 +33,7 @@ typedef struct shape {
     int64_t typical, longest; /* entries of most rows, of some */
     int64_t near;             /* columns lie within this distance of a place that moves with the row */
     int empty, full;          /* percent of rows */
+    bool hub;                 /* column 0 is in every row */
 } shape;
 
 static int by_column(const void *x, const void *y)
@@ -52,6 +53,8 @@ static int64_t draw_row(uint64_t *r, const shape *s, int64_t row, const matrix *
     int64_t low = centre - s->near > a->ncols - width ? a->ncols - width : centre - s->near < 0 ? 0 : centre - s->near;
     for (int64_t k = 0; k < count; k++)
         columns[k] = (uint32_t)(low + below(r, width));
+    if (s->hub)
+        columns[0] = 0;
     qsort(columns, (size_t)count, sizeof *columns, by_column);
     for (int64_t k = 0; k < count; k++)
         if (k == 0 || columns[k] != columns[kept - 1])
@@ -289,14 +292,14 @@ static tsr_semiring draw_semiring(uint64_t *r)
 }
 
 /* Few products a row; narrow rows with many; wide ones; dense ones; columns far apart; several windows; one heavy row; few
- * that are divided. */
+ * that are divided; a column where most products meet, few elsewhere. */
 static void draw_operands(uint64_t *r, spgemm_case *c)
 {
-    const int64_t kind = below(r, 9), many = 1 << 30;
-    const int64_t widths[] = {40, 3000, 200000, 1500, 16000000, 1400000, 60000, 30000, 50000};
+    const int64_t kind = below(r, 10), many = 1 << 30;
+    const int64_t widths[] = {40, 3000, 200000, 1500, 16000000, 1400000, 60000, 30000, 50000, 5000};
     int64_t m = 1 + below(r, 60), k = 1 + below(r, 300), n = 1 + below(r, widths[kind]);
-    shape a = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20)};
-    shape b = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20)};
+    shape a = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20), false};
+    shape b = {1 + below(r, 12), 1 + below(r, 40), many, (int)below(r, 30), (int)below(r, 20), false};
     if (kind >= 1 && kind != 4) {
         a.longest = 60, a.full = 30;
         b.typical = 60, b.longest = 300;
@@ -311,9 +314,13 @@ static void draw_operands(uint64_t *r, spgemm_case *c)
         m = 500 + below(r, 1500), a.typical = 1 + below(r, 6), a.longest = 12, b.typical = 1 + below(r, 12), b.longest = 14;
     if (kind == 8)
         m = 1 + below(r, 6), k = 300, n += 9000, a.typical = 250, a.longest = 300, b.typical = 1500, b.longest = 4000;
+    if (kind == 9) {
+        k = 300, n += 500, a.typical = 250, a.longest = 300;
+        b = (shape){.typical = 3, .longest = 6, .near = many, .full = 20, .hub = true};
+    }
     c->a = draw_matrix(r, m, k, &a, c->semiring.type, below(r, 6) == 0);
     c->b = draw_matrix(r, k, n, &b, c->semiring.type, below(r, 6) == 0);
-    shape mask = {1 + below(r, 60), 1 + below(r, n), below(r, 2) ? many : b.near, (int)below(r, 30), (int)below(r, 40)};
+    shape mask = {1 + below(r, 60), 1 + below(r, n), below(r, 2) ? many : b.near, (int)below(r, 30), (int)below(r, 40), false};
     mask.longest = mask.longest < 20000 ? mask.longest : 20000;
     c->far = below(r, 4) == 0;
     c->masked = below(r, 2);

@@ -96,6 +96,8 @@ struct spgemm_places {
     uint64_t count;
     uint32_t chunk;                 // products that a warp begins with
     const int64_t *first;           // of each chunk: the first entry of C that begins there or later
+    const uint32_t *start;          // [entries + 1] of each entry of C, its first product; NULL: not known, and some entry has many
+    int64_t entries;
 };
 constexpr unsigned long long spgemm_head = 1ull << 31;
 

@@ -12,6 +12,7 @@ namespace {
 constexpr int threads = 256;
 constexpr int64_t tile = 512; // entries of C
 constexpr uint64_t few = 4 << 20;
+constexpr uint32_t most_alone = 64; // products that one thread adds up
 
 struct placing {
     const int64_t *ap, *bp, *cp;
@@ -20,6 +21,7 @@ struct placing {
     int64_t *before;          // [m + 1] products of the rows before
     unsigned long long *code; // [products]
     int64_t *first;
+    uint32_t *start, *longest; // start NULL: heads are marked instead
     int64_t m;
     uint32_t chunk;
 };
@@ -31,7 +33,7 @@ __global__ void __launch_bounds__(threads) begin_entries(placing s)
     int64_t row = blockIdx.x * int64_t(threads / 32) + threadIdx.x / 32;
     if (row >= s.m)
         return;
-    uint32_t sum = 0;
+    uint32_t sum = 0, most = 0;
     int64_t end = s.cp[row + 1];
     for (int64_t base = s.cp[row]; base < end; base += 32) {
         int64_t e = base + lane;
@@ -39,9 +41,12 @@ __global__ void __launch_bounds__(threads) begin_entries(placing s)
         if (e < end)
             s.next[e] = sum + upto - count;
         sum += __shfl_sync(~0u, upto, 31);
+        most = max(most, __reduce_max_sync(~0u, count));
     }
     if (lane == 0)
         s.before[row] = sum;
+    if (lane == 0 && most > *static_cast<volatile uint32_t *>(s.longest))
+        atomicMax(s.longest, most);
 }
 
 /* A row of B, as far as it lies within columns [low, high]. */
@@ -109,6 +114,10 @@ __global__ void __launch_bounds__(threads) mark_entries(placing s)
     int64_t begin = s.cp[row], before = s.before[row];
     for (int64_t e = begin + lane; e < s.cp[row + 1]; e += 32) {
         uint64_t from = uint64_t(before + (e > begin ? s.next[e - 1] : 0)), to = uint64_t(before + s.next[e]);
+        if (s.start) {
+            s.start[e + 1] = uint32_t(to);
+            continue;
+        }
         s.code[from] |= spgemm_head;
         for (uint64_t chunk = (from + s.chunk - 1) / s.chunk; chunk * s.chunk < to; chunk++)
             s.first[chunk] = chunk * s.chunk == from ? e : e + 1;
@@ -122,7 +131,8 @@ class Placer {
     Placer(const spgemm_rows_by_bin &known, const tsr_cuda_spgemm *product, const tsr_cuda_csr *c, uint32_t *counts, size_t bytes)
         : rows(known), most_bytes(bytes), stream(product->stream)
     {
-        s = { product->a->p, product->b->p, c->p, product->a->i, product->b->i, c->i, counts, nullptr, nullptr, nullptr, c->nrows, 0 };
+        s = { product->a->p, product->b->p, c->p, product->a->i, product->b->i, c->i, counts, nullptr, nullptr, nullptr, nullptr, nullptr, c->nrows, 0 };
+        nvals = c->nvals;
     }
 
     tsr_status run(spgemm_places *places, void **memory, size_t *bytes)
@@ -130,6 +140,7 @@ class Placer {
         Arena rows_arena(stream), kept(stream);
         char *scan;
         rows_arena.want(&s.before, s.m + 1);
+        rows_arena.want(&s.longest, 1);
         rows_arena.want(&scan, int64_t(tsr_cuda_scan_bytes(s.m)));
         tsr_status status = rows_arena.get();
         if (status == TSR_OK)
@@ -139,7 +150,10 @@ class Placer {
         s.chunk = places->chunk;
         int64_t chunks = int64_t((places->count + s.chunk - 1) / s.chunk);
         kept.want(&s.code, int64_t(places->count));
-        kept.want(&s.first, chunks);
+        if (are_short)
+            kept.want(&s.start, nvals + 1);
+        else
+            kept.want(&s.first, chunks);
         if (kept.size() > most_bytes)
             return TSR_DECLINED;
         status = kept.get();
@@ -148,6 +162,7 @@ class Placer {
         if (status != TSR_OK)
             return status;
         places->code = s.code, places->first = s.first;
+        places->start = s.start, places->entries = nvals;
         *bytes = kept.size();
         *memory = kept.keep();
         return TSR_OK;
@@ -157,16 +172,23 @@ class Placer {
     tsr_status begin(void *scan, spgemm_places *places)
     {
         int64_t products;
+        uint32_t longest;
+        tsr_status status = tsr_cuda_set(s.longest, 0, sizeof *s.longest, stream);
+        if (status != TSR_OK)
+            return status;
         TSR_LAUNCH(begin_entries, blocks_of(s.m, threads / 32), unsigned(threads), 0, stream, s);
-        tsr_status status = launch_status();
+        status = launch_status();
         if (status == TSR_OK)
             status = tsr_cuda_scan(s.before, s.m, 1, scan, stream);
         if (status == TSR_OK)
             status = tsr_cuda_to_host(&products, s.before + s.m, sizeof products, stream);
         if (status == TSR_OK)
+            status = tsr_cuda_to_host(&longest, s.longest, sizeof longest, stream);
+        if (status == TSR_OK)
             status = tsr_cuda_wait(stream);
         places->count = status == TSR_OK ? uint64_t(products) : 0;
         places->chunk = places->count < few ? 256 : 1024;
+        are_short = status == TSR_OK && longest <= most_alone && products < UINT32_MAX;
         return status;
     }
 
@@ -186,6 +208,8 @@ class Placer {
             else
                 launch<32>(list, rows.rows[bin], heavy ? 32 : bin >= SPGEMM_RANK_BLOCK ? 4 : 1);
         }
+        if (s.start && tsr_cuda_set(s.start, 0, sizeof *s.start, stream) != TSR_OK)
+            return TSR_INTERNAL_ERROR;
         TSR_LAUNCH(mark_entries, blocks_of(s.m, threads / 32), unsigned(threads), 0, stream, s);
         return launch_status();
     }
@@ -194,6 +218,8 @@ class Placer {
     spgemm_rows_by_bin rows;
     size_t most_bytes;
     void *stream;
+    int64_t nvals;
+    bool are_short = false; // no entry of C has many products
 };
 
 } // namespace

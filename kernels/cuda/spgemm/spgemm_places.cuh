@@ -122,6 +122,32 @@ template <class P> class spgemm_places_warp {
     V carry;
 };
 
+/* A thread for an entry of C; the products of its neighbours lie beside its own.  The order of a sum is that of A's entries here, too. */
+template <class P> __global__ void __launch_bounds__(places_threads) spgemm_sum_entries(spgemm_operands<typename P::value> q, spgemm_places places,
+    typename P::value *x)
+{
+    using V = typename P::value;
+    constexpr int ahead = 4;
+    for (int64_t e = blockIdx.x * int64_t(places_threads) + threadIdx.x; e < places.entries; e += gridDim.x * int64_t(places_threads)) {
+        uint32_t end = __ldg(places.start + e + 1);
+        V s = P::identity(q.op);
+        for (uint32_t k = __ldg(places.start + e); k < end; k += ahead) {
+            V a[ahead], b[ahead];
+#pragma unroll
+            for (uint32_t u = 0; u < ahead; u++) {
+                unsigned long long code = k + u < end ? __ldg(places.code + k + u) : 0;
+                a[u] = q.ax && k + u < end ? load_value(q.ax + (code >> 32)) : q.a_iso;
+                b[u] = q.bx && k + u < end ? load_value(q.bx + uint32_t(code)) : q.b_iso;
+            }
+#pragma unroll
+            for (uint32_t u = 0; u < ahead; u++)
+                if (k + u < end)
+                    s = P::merge(q.op, s, P::multiply(q.op, a[u], b[u]));
+        }
+        x[e] = s;
+    }
+}
+
 template <class P> __global__ void __launch_bounds__(places_threads) spgemm_sum_places(spgemm_operands<typename P::value> q, spgemm_places places,
     typename P::value *x)
 {
