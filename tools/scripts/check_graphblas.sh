@@ -23,7 +23,7 @@ from_wheel() {
 version_of() { sed -n "s/^#define GxB_IMPLEMENTATION_MAJOR *//p" "$1/include/GraphBLAS.h" | tr -d ' '; }
 # program NAME COMPILER_ARGUMENT…: examples/triangles.c for some GraphBLAS
 program() {
-    (cd "$root" && cc -O1 -I. "${@:2}" examples/triangles.c examples/graph.c examples/program.c src/mtx/mm.c -lgraphblas -lz -lm -o "$where/$1")
+    (cd "$root" && cc -O1 -I. "${@:2}" examples/triangles.c examples/graph.c examples/program.c src/mtx/*.c -lgraphblas -lz -lm -o "$where/$1")
 }
 
 prefix=$root/build-graphblas-wheel
