@@ -63,7 +63,7 @@ tsr_span tsr_native_span(const void *data, int64_t n, size_t size); /* one array
 /* The arrays of `a` are those that the caller gave, or copies that nobody else has. */
 bool tsr_native_overlaps_pattern(tsr_span written, const tsr_view *a);
 
-/* ---- device memory (on_device.c) ---- */
+/* ---- device memory (device.c) ---- */
 
 /* Whose device memory it is; NULL: nobody's, which tsr_last_error says (TSR_NOT_SUPPORTED). */
 const tsr_backend *tsr_native_find_device(void);
@@ -73,6 +73,8 @@ tsr_status tsr_native_download(void *host, const void *device, size_t bytes);
 
 /* Is p memory of the kind that it claims to be?  Asked with option check_pointers only. */
 tsr_status tsr_native_check_pointer(const char *name, const void *p, tsr_memory_space memory);
+
+/* ---- plans with operands in device memory (on_device.c) ---- */
 
 /* Makes plan->device, and adds to the explanation. */
 tsr_status tsr_native_plan_on_device(tsr_plan *plan);
@@ -84,7 +86,7 @@ tsr_status tsr_native_execute_on_device(const tsr_plan *plan, double alpha, tsr_
 tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                               tsr_sparse *s, void *values, void *stream);
 
-/* ---- host memory (execute.c) ---- */
+/* ---- operands in host memory (on_host.c) ---- */
 
 tsr_status tsr_native_execute_on_host(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c);
 tsr_status tsr_native_execute_sddmm_on_host(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
@@ -104,6 +106,11 @@ tsr_status tsr_native_widen(tsr_widened *w, const tsr_dense *d);
 bool tsr_native_takes_half(const tsr_plan *plan);
 tsr_status tsr_native_execute_half(const tsr_plan *plan, double alpha, const tsr_dense *b, double beta, const tsr_dense *c);
 
+/* ---- operands (operands.c) ---- */
+
+/* Elements of one row or column, whichever are consecutive. */
+int64_t tsr_native_vector_length(const tsr_dense *d);
+
 /* Read-only view of a dense operand (of 16-bit numbers: of its FP32 copy); a column of consecutive elements becomes by_col. */
 tsr_view tsr_native_dense_view(const tsr_dense *d);
 
@@ -113,6 +120,8 @@ tsr_status tsr_native_check_dense(const char *name, const tsr_dense *d);
 /* Product with the operands of a plan (op(A) resolved), dense ones from `first` and `second`. */
 void tsr_native_bind(tsr_call *call, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first,
                      const tsr_dense *second);
+
+/* ---- results (finish.c) ---- */
 
 /* C = alpha T + beta C, where T has the places present[] (NULL: all); T itself NULL: none.  Absent places count as the
  * monoid's identity.  T and present are `outer` vectors of `inner` elements without padding, C has leading dimension
