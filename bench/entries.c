@@ -1,17 +1,11 @@
-/* Times of elementwise calls on sparse matrices: one line per call, "name milliseconds", the least of some.
+/* Times of elementwise calls on sparse matrices (bench/call_list.h).
  *     entries VERTICES DEGREE THREADS
  * SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-
-#include "bench/calls.h"
-
-enum { REPEATS = 9 };
+#include "bench/call_list.h"
 
 /* A: values of FP64.  S: others of the same pattern.  O: any others.  F: a twentieth as many.  C: a copy of A.  R: results. */
 static GrB_Matrix A, S, O, F, C, R;
 static GrB_Index n;
-
-static clockid_t used_clock = CLOCK_MONOTONIC;
 
 static GrB_Matrix random_matrix(GrB_Index count)
 {
@@ -42,37 +36,15 @@ static GrB_Info plus_other(void) { return GrB_Matrix_eWiseAdd_BinaryOp(R, NULL, 
 static GrB_Info times_few(void) { return GrB_Matrix_eWiseMult_BinaryOp(R, NULL, NULL, GrB_TIMES_FP64, A, F, NULL); }
 static GrB_Info plus_few(void) { return GrB_Matrix_eWiseAdd_BinaryOp(R, NULL, NULL, GrB_PLUS_FP64, A, F, NULL); }
 
-static const struct call {
-    const char *name;
-    GrB_Info (*run)(void);
-} calls[] = {
+static const call calls[] = {
     {"R = A * 1.5", scale}, {"R = -A", negate}, {"C += A * 1.5", add_scaled}, {"A .* S, one pattern", times_same}, {"A + S, one pattern", plus_same},
     {"A .* O", times_other}, {"A + O", plus_other}, {"A .* F, few", times_few}, {"A + F, few", plus_few}};
 
-static double least_ms(GrB_Info (*run)(void))
-{
-    double least = 1e9;
-    for (int k = 0; k < REPEATS; k++) {
-        const double start = now_ms(used_clock);
-        must(run());
-        const double took = now_ms(used_clock) - start;
-        least = took < least ? took : least;
-    }
-    return least;
-}
-
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: entries VERTICES DEGREE THREADS\n");
-        return 2;
-    }
-    n = strtoull(argv[1], NULL, 10);
-    if (atoi(argv[3]) == 1)
-        used_clock = CLOCK_PROCESS_CPUTIME_ID;
-    must(GrB_init(GrB_NONBLOCKING));
-    must(GxB_Global_Option_set(GxB_NTHREADS, atoi(argv[3])));
-    const GrB_Index count = n * strtoull(argv[2], NULL, 10);
+    const call_sizes sizes = start_calls(argc, argv);
+    n = sizes.vertices;
+    const GrB_Index count = n * sizes.degree;
     A = random_matrix(count);
     O = random_matrix(count);
     F = random_matrix(count / 20 + 1);
@@ -80,7 +52,6 @@ int main(int argc, char **argv)
     must(GrB_Matrix_apply(S, NULL, NULL, GrB_MINV_FP64, S, NULL));
     must(GrB_Matrix_dup(&C, A));
     must(GrB_Matrix_new(&R, GrB_FP64, n, n));
-    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
-        printf("%-28s%.4f\n", calls[k].name, least_ms(calls[k].run));
+    time_calls(&sizes, calls, sizeof calls / sizeof *calls);
     return 0;
 }

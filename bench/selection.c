@@ -1,13 +1,10 @@
-/* Times of calls that pick entries of a sparse matrix, or of a full vector, or build one of tuples: one line per call, "name milliseconds", the least of some.
+/* Times of calls that pick entries of a sparse matrix, or of a full vector, or build one of tuples (bench/call_list.h).
  *     selection VERTICES DEGREE THREADS
  * The matrix has a few vertices of many neighbours, as R-MAT has them, and is symmetric.
  * SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
 #include <string.h>
 
-#include "bench/calls.h"
-
-enum { REPEATS = 9 };
+#include "bench/call_list.h"
 
 /* A: values of FP64.  P: its pattern, iso.  R, B: results.  u, w: full vectors. */
 static GrB_Matrix A, P, R, B;
@@ -15,9 +12,6 @@ static GrB_Vector u, w;
 static GrB_Index n, *permutation, *some;
 static GrB_Index *rows, *columns, tuples; /* of A, in any order */
 static double *values;
-
-/* Of one thread its CPU time, which others on the machine change little. */
-static clockid_t used_clock = CLOCK_MONOTONIC;
 
 /* Low numbers are likelier: the product of two. */
 static GrB_Index vertex(void)
@@ -134,43 +128,20 @@ static GrB_Info sum_by_index(void)
     return info;
 }
 
-static const struct call {
-    const char *name;
-    GrB_Info (*run)(void);
-} calls[] = {
+static const call calls[] = {
     {"A(P,P)", permute}, {"A(P,P), iso", permute_iso}, {"A(P,:)", permute_rows}, {"A(:,P)", permute_columns},
     {"select x > c, half", select_half}, {"select x > c, few", select_few}, {"select tril", select_lower},
     {"w = u(I)", gather}, {"w = u(I), w empty", gather_new}, {"w(I) = u", scatter}, {"w(I) = 7, half", scatter_one},
     {"build A", build}, {"build A, iso", build_one}, {"build sums by index", sum_by_index}};
 
-static double least_ms(GrB_Info (*run)(void))
-{
-    double least = 1e9;
-    for (int k = 0; k < REPEATS; k++) {
-        const double start = now_ms(used_clock);
-        must(run());
-        const double took = now_ms(used_clock) - start;
-        least = took < least ? took : least;
-    }
-    return least;
-}
-
 int main(int argc, char **argv)
 {
-    if (argc != 4) {
-        fprintf(stderr, "usage: selection VERTICES DEGREE THREADS\n");
-        return 2;
-    }
-    n = strtoull(argv[1], NULL, 10);
-    if (atoi(argv[3]) == 1)
-        used_clock = CLOCK_PROCESS_CPUTIME_ID;
-    must(GrB_init(GrB_NONBLOCKING));
-    must(GxB_Global_Option_set(GxB_NTHREADS, atoi(argv[3])));
+    const call_sizes sizes = start_calls(argc, argv);
+    n = sizes.vertices;
     make_lists();
-    make_matrices(strtoull(argv[2], NULL, 10));
+    make_matrices(sizes.degree);
     make_vectors();
     make_tuples();
-    for (size_t k = 0; k < sizeof calls / sizeof *calls; k++)
-        printf("%-28s%.4f\n", calls[k].name, least_ms(calls[k].run));
+    time_calls(&sizes, calls, sizeof calls / sizeof *calls);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include "kernels/ref/value.h"
 #include "test/kernels/cases.h"
 #include "test/kernels/guarded.h"
-#include "test/seed.h"
+#include "test/numbered_cases.h"
 
 static int64_t draw_size(rng *r)
 {
@@ -129,25 +129,13 @@ static bool check_large(rng *r, int64_t count, int64_t nvec, int64_t vlen)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = test_seed();
-    int64_t count = 3000;
-    for (int k = 1; k < argc; k++) {
-        if (!strncmp(argv[k], "--seed=", 7))
-            seed = strtoull(argv[k] + 7, NULL, 0);
-        else if (!strncmp(argv[k], "--count=", 8))
-            count = strtoll(argv[k] + 8, NULL, 0);
-    }
-    for (int64_t number = 0; number < count; number++) {
-        if (!check(seed, number)) {
-            printf("case %lld differs: --seed=%llu\n", (long long)number, (unsigned long long)seed);
-            return 1;
-        }
-    }
-    rng r = {seed};
+    const numbered_cases cases = read_cases(argc, argv, 3000);
+    rng r = {cases.seed};
+    if (!cases_are_right(&cases, check))
+        return 1;
     if (!check_large(&r, 300000, 5000, 5000) || !check_large(&r, 300000, 100000, 70000) || !check_large(&r, 200000, 3, 4000000)) {
-        printf("many tuples differ: --seed=%llu\n", (unsigned long long)seed);
+        printf("many tuples differ: --seed=%llu\n", cases.seed);
         return 1;
     }
-    printf("%lld cases, seed %llu\n", (long long)count, (unsigned long long)seed);
     return 0;
 }

@@ -8,7 +8,7 @@
 #include "kernels/selection.h"
 #include "test/kernels/cases.h"
 #include "test/kernels/guarded.h"
-#include "test/seed.h"
+#include "test/numbered_cases.h"
 
 /* What follows an array must be as it was. */
 static bool untouched(const void *array, size_t bytes)
@@ -280,20 +280,6 @@ static bool check(uint64_t seed, int64_t number)
 
 int main(int argc, char **argv)
 {
-    uint64_t seed = test_seed();
-    int64_t count = 6000;
-    for (int k = 1; k < argc; k++) {
-        if (!strncmp(argv[k], "--seed=", 7))
-            seed = strtoull(argv[k] + 7, NULL, 0);
-        else if (!strncmp(argv[k], "--count=", 8))
-            count = strtoll(argv[k] + 8, NULL, 0);
-    }
-    for (int64_t number = 0; number < count; number++) {
-        if (!check(seed, number)) {
-            printf("case %lld differs: --seed=%llu\n", (long long)number, (unsigned long long)seed);
-            return 1;
-        }
-    }
-    printf("%lld cases, seed %llu\n", (long long)count, (unsigned long long)seed);
-    return 0;
+    const numbered_cases cases = read_cases(argc, argv, 6000);
+    return cases_are_right(&cases, check) ? 0 : 1;
 }

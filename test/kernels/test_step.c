@@ -12,7 +12,7 @@
 #include "src/format/sparse/format.h"
 #include "test/kernels/cases.h"
 #include "test/kernels/guarded.h"
-#include "test/seed.h"
+#include "test/numbered_cases.h"
 
 /* NULL: all are present. */
 static int8_t *draw_presence(rng *r, int64_t count, int percent_full)
@@ -189,17 +189,14 @@ static int check(uint64_t seed, uint64_t number)
 
 int main(int argc, char **argv)
 {
-    unsigned long long seed = test_seed(), count = 2200;
+    const numbered_cases cases = read_cases(argc, argv, 2200);
     int failures = 0;
-    for (int k = 1; k < argc; k++)
-        if (sscanf(argv[k], "--seed=%llu", &seed) != 1 && sscanf(argv[k], "--count=%llu", &count) != 1)
-            return fprintf(stderr, "usage: test_step [--seed=N] [--count=N]\n"), 2;
     const tsr_isa most = tsr_cpu_isa();
     for (tsr_isa isa = TSR_ISA_BASELINE; isa <= most; isa++) {
         tsr_cpu_limit_isa(isa);
-        for (unsigned long long n = 0; n < count && failures < 20; n++)
-            failures += check(seed, n);
+        for (unsigned long long n = 0; n < cases.count && failures < 20; n++)
+            failures += check(cases.seed, n);
     }
-    printf("steps: seed %llu, %llu cases, %d failures\n", seed, count, failures);
+    printf("steps: seed %llu, %llu cases, %d failures\n", cases.seed, cases.count, failures);
     return failures != 0;
 }

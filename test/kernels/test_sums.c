@@ -11,7 +11,7 @@
 #include "src/base/types.h"
 #include "test/kernels/cases.h"
 #include "test/kernels/guarded.h"
-#include "test/seed.h"
+#include "test/numbered_cases.h"
 
 /* Extremes of floats are also taken of NaN and infinities. */
 static tsr_value draw_value(rng *r, tsr_type type, tsr_reduce_op op)
@@ -79,13 +79,10 @@ static int check(uint64_t seed, uint64_t number)
 
 int main(int argc, char **argv)
 {
-    unsigned long long seed = test_seed(), count = 1000;
+    const numbered_cases cases = read_cases(argc, argv, 1000);
     int failures = 0;
-    for (int k = 1; k < argc; k++)
-        if (sscanf(argv[k], "--seed=%llu", &seed) != 1 && sscanf(argv[k], "--count=%llu", &count) != 1)
-            return fprintf(stderr, "usage: test_sums [--seed=N] [--count=N]\n"), 2;
-    for (unsigned long long n = 0; n < count && failures < 20; n++)
-        failures += check(seed, n);
-    printf("sums: seed %llu, %llu cases, %d failures\n", seed, count, failures);
+    for (unsigned long long n = 0; n < cases.count && failures < 20; n++)
+        failures += check(cases.seed, n);
+    printf("sums: seed %llu, %llu cases, %d failures\n", cases.seed, cases.count, failures);
     return failures != 0;
 }
