@@ -311,29 +311,16 @@ double three_ms(const Options &o, const Csr &s, const Number &number, int64_t wi
 Options parse(int argc, char **argv)
 {
     Options o;
-    for (int k = 1; k + 1 < argc; k += 2) {
-        const std::string name = argv[k], value = argv[k + 1];
-        if (name == "--matrix")
-            o.matrices = value == "all" ? generated_names() : split(value);
-        else if (name == "--heads")
-            o.heads = numbers(value);
-        else if (name == "--n")
-            o.widths = numbers(value);
-        else if (name == "--type")
-            o.types = split(value);
-        else if (name == "--variant")
-            o.variants = numbers(value);
-        else if (name == "--shrink")
-            o.shrink = std::atoi(value.c_str());
-        else if (name == "--budget")
-            o.budget_ms = std::atof(value.c_str());
-        else
-            o.json = name == "--json" ? std::fopen(value.c_str(), "a") : nullptr;
-        if (!o.json) {
-            std::fprintf(stderr, "%s %s: no such option, or the file cannot be written\n", name.c_str(), value.c_str());
-            std::exit(2);
-        }
-    }
+    Arguments given(argc, argv);
+    given.take("--matrix", &o.matrices, generated_names());
+    given.take("--heads", &o.heads);
+    given.take("--n", &o.widths);
+    given.take("--type", &o.types);
+    given.take("--variant", &o.variants);
+    given.take("--shrink", &o.shrink);
+    given.take("--budget", &o.budget_ms);
+    given.take("--json", &o.json);
+    given.finish();
     return o;
 }
 
@@ -342,12 +329,7 @@ Options parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     const Options o = parse(argc, argv);
-    tsr_cuda_device device;
-    if (tsr_cuda_count() == 0) {
-        std::fprintf(stderr, "no GPU\n");
-        return 77;
-    }
-    must(tsr_cuda_open(0, &device), "tsr_cuda_open");
+    const tsr_cuda_device device = open_gpu();
     for (const std::string &name : o.matrices) {
         Csr s = generate(name, o.shrink);
         for (int64_t width : o.widths) {

@@ -178,23 +178,12 @@ void calls(const Options &o, const Csr &a, tsr_sparse *s, int64_t n)
 Options parse(int argc, char **argv)
 {
     Options o;
-    for (int k = 1; k + 1 < argc; k += 2) {
-        const std::string name = argv[k], value = argv[k + 1];
-        if (name == "--matrix")
-            o.matrices = value == "all" ? generated_names() : split(value);
-        else if (name == "--n")
-            o.widths = numbers(value);
-        else if (name == "--shrink")
-            o.shrink = std::atoi(value.c_str());
-        else if (name == "--json")
-            o.json = std::fopen(value.c_str(), "a");
-        else
-            o.json = nullptr;
-        if (!o.json) {
-            std::fprintf(stderr, "%s %s: no such option, or the file cannot be written\n", name.c_str(), value.c_str());
-            std::exit(2);
-        }
-    }
+    Arguments given(argc, argv);
+    given.take("--matrix", &o.matrices, generated_names());
+    given.take("--n", &o.widths);
+    given.take("--shrink", &o.shrink);
+    given.take("--json", &o.json);
+    given.finish();
     return o;
 }
 
@@ -203,10 +192,7 @@ Options parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     const Options o = parse(argc, argv);
-    if (tsr_cuda_count() == 0) {
-        std::fprintf(stderr, "no GPU\n");
-        return 77;
-    }
+    open_gpu();
     for (const std::string &name : o.matrices) {
         uint32_t *offsets;
         Csr a = generate(name, o.shrink);

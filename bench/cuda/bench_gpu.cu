@@ -563,53 +563,23 @@ struct Bench {
 Options parse(int argc, char **argv)
 {
     Options o;
-    auto is = [&](int k, const char *name) { return std::strcmp(argv[k], name) == 0; };
-    for (int k = 1; k < argc; k++) {
-        if (is(k, "--no-peers")) {
-            o.peers = false;
-            continue;
-        }
-        if (k + 1 == argc) {
-            std::fprintf(stderr, "%s: a value is missing, or no such option\n", argv[k]);
-            std::exit(2);
-        }
-        std::string value = argv[k + 1];
-        if (is(k, "--matrix"))
-            o.matrices = value == "all" ? generated_names() : split(value);
-        else if (is(k, "--file"))
-            o.files.push_back(value);
-        else if (is(k, "--n"))
-            o.widths = numbers(value);
-        else if (is(k, "--kernel"))
-            o.kernels = split(value);
-        else if (is(k, "--math"))
-            o.maths = split(value);
-        else if (is(k, "--variant"))
-            o.variants = numbers(value);
-        else if (is(k, "--shrink"))
-            o.shrink = std::atoi(value.c_str());
-        else if (is(k, "--most"))
-            o.most = std::atoll(value.c_str()), o.own_most = false;
-        else if (is(k, "--split"))
-            o.split = std::atof(value.c_str());
-        else if (is(k, "--budget"))
-            o.budget_ms = std::atof(value.c_str());
-        else if (is(k, "--shuffle"))
-            o.shuffles = numbers(value);
-        else if (is(k, "--reorder"))
-            o.orders = split(value);
-        else if (is(k, "--repeats"))
-            o.repeats = std::atoi(value.c_str());
-        else if (is(k, "--json"))
-            o.json = std::fopen(value.c_str(), "a");
-        else
-            o.json = nullptr;
-        if (!o.json) {
-            std::fprintf(stderr, "%s %s: no such option, or the file cannot be written\n", argv[k], value.c_str());
-            std::exit(2);
-        }
-        k++;
-    }
+    Arguments given(argc, argv);
+    o.peers = !given.flag("--no-peers");
+    given.take("--matrix", &o.matrices, generated_names());
+    o.files = given.all("--file");
+    given.take("--n", &o.widths);
+    given.take("--kernel", &o.kernels);
+    given.take("--math", &o.maths);
+    given.take("--variant", &o.variants);
+    given.take("--shrink", &o.shrink);
+    o.own_most = !given.take("--most", &o.most);
+    given.take("--split", &o.split);
+    given.take("--budget", &o.budget_ms);
+    given.take("--shuffle", &o.shuffles);
+    given.take("--reorder", &o.orders);
+    given.take("--repeats", &o.repeats);
+    given.take("--json", &o.json);
+    given.finish();
     return o;
 }
 
@@ -639,11 +609,7 @@ Csr read_file(const std::string &path)
 int main(int argc, char **argv)
 {
     Options options = parse(argc, argv);
-    Bench bench{options, {}};
-    if (tsr_cuda_count() == 0 || tsr_cuda_open(0, &bench.device) != TSR_OK) {
-        std::fprintf(stderr, "no GPU\n");
-        return 77;
-    }
+    Bench bench{options, open_gpu()};
     auto in_orders = [&](const Csr &a) {
         for (const std::string &order : options.orders) {
             Csr b = reordered(a, order, &bench.order_ms);

@@ -234,38 +234,18 @@ struct Bench {
 Options parse(int argc, char **argv)
 {
     Options o;
-    for (int k = 1; k < argc; k++) {
-        std::string name = argv[k], value = k + 1 < argc ? argv[k + 1] : "";
-        if (name == "--no-peers") {
-            o.peers = false;
-            continue;
-        }
-        if (name == "--matrix")
-            o.matrices = value == "all" ? generated_names() : split(value);
-        else if (name == "--what")
-            o.what = split(value);
-        else if (name == "--math")
-            o.maths = split(value);
-        else if (name == "--order")
-            o.orders = split(value);
-        else if (name == "--n")
-            o.widths = numbers(value);
-        else if (name == "--variant")
-            o.variants = numbers(value);
-        else if (name == "--shrink")
-            o.shrink = std::atoi(value.c_str());
-        else if (name == "--budget")
-            o.budget_ms = std::atof(value.c_str());
-        else if (name == "--json")
-            o.json = std::fopen(value.c_str(), "a");
-        else
-            o.json = nullptr;
-        if (!o.json) {
-            std::fprintf(stderr, "%s %s: no such option, or the file cannot be written\n", name.c_str(), value.c_str());
-            std::exit(2);
-        }
-        k++;
-    }
+    Arguments given(argc, argv);
+    o.peers = !given.flag("--no-peers");
+    given.take("--matrix", &o.matrices, generated_names());
+    given.take("--what", &o.what);
+    given.take("--math", &o.maths);
+    given.take("--order", &o.orders);
+    given.take("--n", &o.widths);
+    given.take("--variant", &o.variants);
+    given.take("--shrink", &o.shrink);
+    given.take("--budget", &o.budget_ms);
+    given.take("--json", &o.json);
+    given.finish();
     return o;
 }
 
@@ -274,11 +254,7 @@ Options parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     Options options = parse(argc, argv);
-    Bench bench{options, {}};
-    if (tsr_cuda_count() == 0 || tsr_cuda_open(0, &bench.device) != TSR_OK) {
-        std::fprintf(stderr, "no GPU\n");
-        return 77;
-    }
+    Bench bench{options, open_gpu()};
     for (const std::string &name : options.matrices) {
         Csr matrix = generate(name, options.shrink);
         if (options.wants("triangles") || options.wants("support") || options.wants("values"))

@@ -329,29 +329,15 @@ void measure(const Options &options, const tsr_cuda_device &device, Product prod
 Options parse(int argc, char **argv)
 {
     Options o;
-    for (int k = 1; k < argc; k += 2) {
-        std::string option = argv[k], value = k + 1 < argc ? argv[k + 1] : "";
-        if (option == "--product")
-            o.products = value == "all" ? generated_products() : split(value);
-        else if (option == "--file")
-            o.files.push_back(value);
-        else if (option == "--type")
-            o.types = split(value);
-        else if (option == "--peers")
-            o.peers = split(value);
-        else if (option == "--memory")
-            o.share = std::atof(value.c_str());
-        else if (option == "--budget")
-            o.budget_ms = std::atof(value.c_str());
-        else if (option == "--json")
-            o.json = std::fopen(value.c_str(), "a");
-        else
-            o.json = nullptr;
-        if (!o.json) {
-            std::fprintf(stderr, "%s %s: no such option, or the file cannot be written\n", option.c_str(), value.c_str());
-            std::exit(2);
-        }
-    }
+    Arguments given(argc, argv);
+    given.take("--product", &o.products, generated_products());
+    o.files = given.all("--file");
+    given.take("--type", &o.types);
+    given.take("--peers", &o.peers);
+    given.take("--memory", &o.share);
+    given.take("--budget", &o.budget_ms);
+    given.take("--json", &o.json);
+    given.finish();
     return o;
 }
 
@@ -360,11 +346,7 @@ Options parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     Options options = parse(argc, argv);
-    tsr_cuda_device device;
-    if (tsr_cuda_count() == 0 || tsr_cuda_open(0, &device) != TSR_OK) {
-        std::fprintf(stderr, "no GPU\n");
-        return 77;
-    }
+    const tsr_cuda_device device = open_gpu();
     for (const std::string &path : options.files)
         measure(options, device, product_of_file(path));
     for (const std::string &name : options.products)
