@@ -6,6 +6,7 @@
 #define TSR_KERNELS_H
 
 #include "kernels/elements.h"
+#include "kernels/product_kernels.h"
 #include "tessera/backend.h"
 #include "tessera/device.h"
 
@@ -25,21 +26,9 @@
 /* The oracle: obvious triple loops, one thread, every op, semiring, type, format and orientation of tsr_product. */
 tsr_status tsr_ref_execute(const tsr_product *product, tsr_result *result);
 
-/* Fast kernels, the rows of backends/cpu/kernel_table.c.  TSR_DECLINED for what one does not take (the list is in its file). */
-tsr_status tsr_cpu_spmm(const tsr_product *product, tsr_result *result);
-tsr_status tsr_cpu_spmv(const tsr_product *product, tsr_result *result);
-
 /* Does it take result->c for this product?  Of SPMM: plus_times in FP32 and FP64, A by row, B full. */
 bool tsr_cpu_spmm_joins(const tsr_product *product);
 bool tsr_cpu_spmv_joins(const tsr_product *product);
-
-/* SPMM where all columns of C are equal: FIRST and PAIR with a full B, or a full iso B; n > 1. */
-bool tsr_cpu_spmm_copies_takes(const tsr_product *product);
-tsr_status tsr_cpu_spmm_copies(const tsr_product *product, tsr_result *result);
-
-/* SPMM with a full A: both full, not iso, plus_times in FP32 or FP64. */
-bool tsr_cpu_gemm_takes(const tsr_product *product);
-tsr_status tsr_cpu_gemm(const tsr_product *product, tsr_result *result);
 
 /* C = alpha A B + beta C, plus_times of FP32 with a B of 16-bit numbers.  a: sparse by row, values FP32, iso or none (ones); b: a.ncols x n by row,
  * of b_type TSR_FP16 or TSR_BF16; c: a.nrows x n by row, not read if beta is 0.  Sums are FP32, one entry after the other. */
@@ -54,9 +43,6 @@ typedef struct tsr_half_spmm {
     int nthreads;
 } tsr_half_spmm;
 tsr_status tsr_cpu_spmm_half(const tsr_half_spmm *product);
-
-tsr_status tsr_cpu_sddmm(const tsr_product *product, tsr_result *result);
-tsr_status tsr_cpu_masked_dot(const tsr_product *product, tsr_result *result);
 
 /* x[0..n) = c + x, c one value if iso; any type but bool, integers wrap. */
 void tsr_cpu_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);

@@ -1,89 +1,18 @@
-/* The rows of products, in the order in which they are asked, and those of what is called otherwise.
+/* The rows of products (kernels/product_kernels.h), and those of what is called otherwise.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cpu/kernel_table.h"
 
-/* ---- What they take ---- */
+#define BY_ISA(name) {name "_baseline", name "_avx2", name "_avx512"}
+#define ONCE(name) {name, name, name}
+#define ROW(name, compiled, op, takes, run, what) {name, compiled(name), what, op, tsr_cpu_##takes, tsr_cpu_##run},
 
-static bool is_sparse_times_dense(const tsr_product *p)
-{
-    return tsr_is_compressed(&p->a) && !tsr_is_compressed(&p->b);
-}
-
-static bool rows_times_dense(const tsr_product *p)
-{
-    return is_sparse_times_dense(p) && !p->a.by_col;
-}
-
-static bool columns_times_dense(const tsr_product *p)
-{
-    return is_sparse_times_dense(p) && p->a.by_col;
-}
-
-static bool rows_times_vector(const tsr_product *p)
-{
-    return rows_times_dense(p) && p->n == 1;
-}
-
-static bool columns_times_vector(const tsr_product *p)
-{
-    return columns_times_dense(p) && p->n == 1;
-}
-
-static bool is_sampled(const tsr_product *p)
-{
-    return p->a.format == TSR_FULL && p->b.format == TSR_FULL && tsr_is_compressed(&p->mask);
-}
-
-static bool sampled_by_row(const tsr_product *p)
-{
-    return is_sampled(p) && !p->mask.by_col;
-}
-
-static bool sampled_by_column(const tsr_product *p)
-{
-    return is_sampled(p) && p->mask.by_col;
-}
-
-static bool is_all_sparse(const tsr_product *p)
-{
-    return tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b) && tsr_is_compressed(&p->mask);
-}
-
-static bool dots_by_row(const tsr_product *p)
-{
-    return is_all_sparse(p) && !p->mask.by_col;
-}
-
-static bool dots_by_column(const tsr_product *p)
-{
-    return is_all_sparse(p) && p->mask.by_col;
-}
-
-/* ---- The table ---- */
-
-#define BY_ISA(name) name, {name "_baseline", name "_avx2", name "_avx512"}
-#define FOR_ALL(name) name, {name, name, name}
-
-#define ANY "any type and semiring; "
-
-static const tsr_cpu_kernel table[] = {
-    {BY_ISA("gemm"), "plus_times of FP32 and FP64; A and B full", TSR_OP_SPMM, tsr_cpu_gemm_takes, tsr_cpu_gemm},
-    {FOR_ALL("spmm_copies"), ANY "B full, of equal columns", TSR_OP_SPMM, tsr_cpu_spmm_copies_takes, tsr_cpu_spmm_copies},
-    {BY_ISA("spmm_csr"), ANY "A by row, B full or bitmap", TSR_OP_SPMM, rows_times_dense, tsr_cpu_spmm},
-    {BY_ISA("spmm_csc"), ANY "A by column, B full or bitmap", TSR_OP_SPMM, columns_times_dense, tsr_cpu_spmm},
-    {BY_ISA("spmv_csr"), ANY "A by row", TSR_OP_SPMV, rows_times_vector, tsr_cpu_spmv},
-    {FOR_ALL("spmv_csc"), ANY "A by column", TSR_OP_SPMV, columns_times_vector, tsr_cpu_spmv},
-    {BY_ISA("sddmm_csr"), ANY "mask by row", TSR_OP_SDDMM, sampled_by_row, tsr_cpu_sddmm},
-    {BY_ISA("sddmm_csc"), ANY "mask by column", TSR_OP_SDDMM, sampled_by_column, tsr_cpu_sddmm},
-    {FOR_ALL("masked_dot_csr"), ANY "mask by row", TSR_OP_MASKED_DOT, dots_by_row, tsr_cpu_masked_dot},
-    {FOR_ALL("masked_dot_csc"), ANY "mask by column", TSR_OP_MASKED_DOT, dots_by_column, tsr_cpu_masked_dot},
-};
+static const tsr_cpu_kernel table[] = {TSR_PRODUCT_KERNELS(ROW)};
 
 /* What tsr_backend_host and kernels/spgemm.h have. */
 static const tsr_kernel_row others[] = {
     {"spmm", "spmm_half", "spmm_half", "plus_times of FP32 with a B of FP16 or BF16, all by row; natively", true},
-    {"spgemm", "spgemm", "spgemm", ANY "A and B sparse, without a mask", true},
-    {"vxm", "push", "push", ANY "few sparse vectors, A by row, any mask", true},
+    {"spgemm", "spgemm", "spgemm", TSR_ANY_SEMIRING "A and B sparse, without a mask", true},
+    {"vxm", "push", "push", TSR_ANY_SEMIRING "few sparse vectors, A by row, any mask", true},
     {"vxm", "pull", "pull", "any type and monoid; few full or bitmap vectors, A by column, only their values count", true},
     {"elementwise", "few", "few", "any type and operator; few sparse vectors", true},
     {"elementwise", "step", "step", "any type and operator; full and bitmap", true},

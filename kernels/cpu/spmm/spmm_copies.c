@@ -28,6 +28,7 @@ static void copy_to_columns(void *context, int64_t first, int64_t last)
         memcpy(s->c + (size_t)j * column, s->y, column);
 }
 
+/* FIRST and PAIR with a full B, or a full iso B; n > 1. */
 bool tsr_cpu_spmm_copies_takes(const tsr_product *product)
 {
     tsr_mul mul = product->semiring.mul;
