@@ -16,6 +16,7 @@
     X("spmm_copies", ONCE, TSR_OP_SPMM, spmm_copies_takes, spmm_copies, TSR_ANY_SEMIRING "B full, of equal columns") \
     X("spmm_csr", BY_ISA, TSR_OP_SPMM, rows_times_dense, spmm, TSR_ANY_SEMIRING "A by row, B full or bitmap") \
     X("spmm_csc", BY_ISA, TSR_OP_SPMM, columns_times_dense, spmm, TSR_ANY_SEMIRING "A by column, B full or bitmap") \
+    X("spmv_counts", ONCE, TSR_OP_SPMV, spmv_counts_takes, spmv_counts, "pair, any monoid; A by row, B full") \
     X("spmv_csr", BY_ISA, TSR_OP_SPMV, rows_times_vector, spmv, TSR_ANY_SEMIRING "A by row") \
     X("spmv_csc", ONCE, TSR_OP_SPMV, columns_times_vector, spmv, TSR_ANY_SEMIRING "A by column") \
     X("sddmm_csr", BY_ISA, TSR_OP_SDDMM, samples_rows, sddmm, TSR_ANY_SEMIRING "mask by row") \
