@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME(id, name, format, height, automatic) name,
-#define FORMAT(id, name, format, height, automatic) format,
-#define HEIGHT(id, name, format, height, automatic) height,
+#define NAME(id, name, format, format_name, height, width, automatic) name,
+#define FORMAT(id, name, format, format_name, height, width, automatic) format_name,
+#define HEIGHT(id, name, format, format_name, height, width, automatic) height,
 
 const char *const tsr_gpu_kernel_names[TSR_FORMS] = {TSR_GPU_FORM_LIST(NAME)};
 const char *const tsr_gpu_format_names[TSR_FORMS] = {TSR_GPU_FORM_LIST(FORMAT)};

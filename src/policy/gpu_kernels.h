@@ -1,37 +1,38 @@
-/* The kernels for sparse times full products on a GPU, by the names of TESSERA_KERNEL: the one list that the model, the plug-in's table
- * (backends/cuda/spmm/kernel_table.c), tools and benchmarks read.  tsr_backend_kernel lists them with those of other operations.
+/* The kernels for sparse times full products on a GPU, by the names of TESSERA_KERNEL: the one list of them, which the model, the plug-in's table
+ * (backends/cuda/spmm/kernel_table.c), tools, benchmarks and tests read.  tsr_backend_kernel lists them with those of other operations.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_GPU_KERNELS_H
 #define TSR_GPU_KERNELS_H
 
 #include <stdbool.h>
 
-/* X (identifier, name, format, rows of a window, automatic).  The name of a format alone means its first line.  automatic: false for what
- * was never the fastest on a recorded matrix (docs/kernels.md): computed with only when it is named. */
+/* X (format, its name).  The functions of each are in backends/cuda/spmm/formats. */
+#define TSR_GPU_FORMAT_LIST(X) \
+    X(csr, "csr") X(panel, "panel") X(me_tcf, "me-tcf") X(me_bcrs, "me-bcrs") X(hrpb, "hrpb") X(bmat, "bmat") X(hybrid, "hybrid")
 
-/* X (format) */
-#define TSR_GPU_FORMAT_LIST(X) X("csr") X("panel") X("me-tcf") X("me-bcrs") X("hrpb") X("bmat") X("hybrid")
+/* X (identifier, name, format, its name, rows of a window, condensed columns of a block, automatic).  The name of a format alone means its
+ * first line.  automatic: false for what was never the fastest on a recorded matrix (docs/kernels.md): computed with only when it is named. */
 
 /* Those that models have coefficients for. */
 #define TSR_GPU_MODEL_LIST(X) \
-    X(CSR,      "csr",      "csr",     1,  true) \
-    X(PANEL_32, "panel-32", "panel",   32, true) \
-    X(PANEL_64, "panel-64", "panel",   64, true) \
-    X(ME_TCF,   "me-tcf",   "me-tcf",  16, false) \
-    X(ME_BCRS,  "me-bcrs",  "me-bcrs", 8,  true) \
-    X(HRPB_16,  "hrpb-16",  "hrpb",    16, true) \
-    X(HRPB_32,  "hrpb-32",  "hrpb",    32, false) \
-    X(BMAT_8,   "bmat-8",   "bmat",    8,  true) \
-    X(BMAT_16,  "bmat-16",  "bmat",    16, true)
+    X(CSR,      "csr",      csr,     "csr",     1,  0,  true) \
+    X(PANEL_32, "panel-32", panel,   "panel",   32, 24, true) \
+    X(PANEL_64, "panel-64", panel,   "panel",   64, 48, true) \
+    X(ME_TCF,   "me-tcf",   me_tcf,  "me-tcf",  16, 8,  false) \
+    X(ME_BCRS,  "me-bcrs",  me_bcrs, "me-bcrs", 8,  8,  true) \
+    X(HRPB_16,  "hrpb-16",  hrpb,    "hrpb",    16, 16, true) \
+    X(HRPB_32,  "hrpb-32",  hrpb,    "hrpb",    32, 16, false) \
+    X(BMAT_8,   "bmat-8",   bmat,    "bmat",    8,  8,  true) \
+    X(BMAT_16,  "bmat-16",  bmat,    "bmat",    16, 8,  true)
 
 /* Hybrid is priced by its two halves, and has windows of the height of one. */
 #define TSR_GPU_OTHER_LIST(X) \
-    X(HYBRID,   "hybrid",   "hybrid",  0,  true) \
-    X(HRPB_64,  "hrpb-64",  "hrpb",    64, false)
+    X(HYBRID,   "hybrid",   hybrid,  "hybrid",  0,  8,  true) \
+    X(HRPB_64,  "hrpb-64",  hrpb,    "hrpb",    64, 16, false)
 
 #define TSR_GPU_FORM_LIST(X) TSR_GPU_MODEL_LIST(X) TSR_GPU_OTHER_LIST(X)
 
-#define TSR_GPU_ENUMERATOR(id, name, format, height, automatic) TSR_GPU_##id,
+#define TSR_GPU_ENUMERATOR(id, name, format, format_name, height, width, automatic) TSR_GPU_##id,
 typedef enum tsr_gpu_kernel {
     TSR_GPU_MODEL_LIST(TSR_GPU_ENUMERATOR)
     TSR_GPU_KERNELS, /* of models */
@@ -45,7 +46,7 @@ typedef enum tsr_gpu_kernel {
 #define TSR_FORM_BIT(form) (1u << (form))
 #define TSR_ALL_FORMS (TSR_FORM_BIT(TSR_FORMS) - 1)
 
-#define TSR_GPU_AUTOMATIC_BIT(id, name, format, height, automatic) | ((automatic) ? TSR_FORM_BIT(TSR_GPU_##id) : 0u)
+#define TSR_GPU_AUTOMATIC_BIT(id, name, format, format_name, height, width, automatic) | ((automatic) ? TSR_FORM_BIT(TSR_GPU_##id) : 0u)
 enum { TSR_AUTOMATIC_FORMS = 0u TSR_GPU_FORM_LIST(TSR_GPU_AUTOMATIC_BIT) };
 #undef TSR_GPU_AUTOMATIC_BIT
 

@@ -319,7 +319,7 @@ static void test_unknown_gpus_get_the_nearest_model(void **unused)
     assert_non_null(tsr_model_default(999));
 }
 
-#define WITH_COMMA(name) name,
+#define WITH_COMMA(id, name) name,
 
 static void test_kernels_by_name(void **unused)
 {

@@ -71,7 +71,7 @@ typedef struct tsr_bench_route {
     const char *kernel; /* of the GPU; "": its own choice */
 } tsr_bench_route;
 
-#define TSR_BENCH_ONE(format) + 1
+#define TSR_BENCH_ONE(id, format) + 1
 enum { TSR_BENCH_ROUTES = 4 TSR_GPU_FORMAT_LIST(TSR_BENCH_ONE) };
 #undef TSR_BENCH_ONE
 extern const tsr_bench_route tsr_bench_routes[TSR_BENCH_ROUTES];

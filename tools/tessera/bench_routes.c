@@ -15,7 +15,7 @@
 #include "src/policy/gpu_price.h"
 #include "tools/tessera/tool.h"
 
-#define BY_FORMAT(format) {"gpu:" format, TSR_BENCH_GPU, format},
+#define BY_FORMAT(id, format) {"gpu:" format, TSR_BENCH_GPU, format},
 
 const tsr_bench_route tsr_bench_routes[TSR_BENCH_ROUTES] = {
     {"suitesparse", TSR_BENCH_SUITESPARSE, ""}, {"cpu", TSR_BENCH_CPU, ""},

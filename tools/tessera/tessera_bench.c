@@ -13,7 +13,7 @@
 
 enum { MOST_WIDTHS = 16 };
 
-#define ROUTE_NAME(format) ", gpu:" format
+#define ROUTE_NAME(id, format) ", gpu:" format
 
 typedef struct request {
     char **files;

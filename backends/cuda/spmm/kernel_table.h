@@ -5,6 +5,7 @@
 #define TSR_CUDA_KERNEL_TABLE_H
 
 #include "kernels/cuda/common/cuda_kernels.h"
+#include "src/base/types.h"
 #include "src/policy/forms.h"
 #include "tessera/kernel_row.h"
 
@@ -48,7 +49,14 @@ typedef enum tsr_cuda_semirings {
 } tsr_cuda_semirings;
 
 /* 0: neither. */
-unsigned tsr_cuda_class_of(tsr_semiring semiring);
+static inline unsigned tsr_cuda_class_of(tsr_semiring s)
+{
+    const bool times = s.mul == TSR_MUL_TIMES || s.mul == TSR_MUL_SECOND;
+    if (s.add == TSR_ADD_PLUS && times && (s.type == TSR_FP32 || s.type == TSR_FP64))
+        return TSR_CUDA_SUMS;
+    const bool path = (s.add == TSR_ADD_PLUS && times) || ((s.add == TSR_ADD_MIN || s.add == TSR_ADD_MAX) && (times || s.mul == TSR_MUL_PLUS));
+    return path && tsr_type_size(s.type) >= 4 ? TSR_CUDA_PATHS : 0;
+}
 
 typedef struct tsr_cuda_format {
     unsigned semirings;
@@ -56,6 +64,7 @@ typedef struct tsr_cuda_format {
     const char *narrow_name;                /* FP16 in place of TF32 */
     bool stores_iso;    /* a pattern is stored with its value */
     bool full_values;   /* values of A are FP32 where B has 16 bits; and B may hold anything where it has not */
+    int width16;        /* condensed columns of a block of 16-bit numbers; 0: those of the row */
     bool own_rows;      /* rows are as A has them, and the work is listed by the kernel itself */
     bool exact_rounds;  /* EXACT errs as much as adding six products one by one: not for shorter rows */
     size_t (*bytes)(const tsr_cuda_counts *counts); /* of a representation at most */
@@ -68,12 +77,32 @@ typedef struct tsr_cuda_format {
     size_t (*partial_bytes)(const tsr_cuda_blocks *b, const tsr_cuda_csr *a, const tsr_cuda_spmm *product);
 } tsr_cuda_format;
 
+/* One each, in backends/cuda/spmm/formats. */
+#define TSR_CUDA_DECLARE_FORMAT(id, name) extern const tsr_cuda_format tsr_cuda_format_##id;
+TSR_GPU_FORMAT_LIST(TSR_CUDA_DECLARE_FORMAT)
+#undef TSR_CUDA_DECLARE_FORMAT
+
+/* Trace names of a format whose sums run on Tensor Cores. */
+#define TSR_CUDA_TENSOR_NAMES(format) \
+    .names = {format "-exact", format "-tf32", format "-fp16", format "-bf16", format "-fp64"}, .narrow_name = format "-narrow"
+
+/* Windows, vectors and work items, which all block formats have. */
+static inline size_t tsr_cuda_common_bytes(const tsr_cuda_counts *c)
+{
+    return 24 * c->windows + 4 * c->vectors + 48 * (c->blocks + c->windows) + 65536;
+}
+
+static inline size_t tsr_cuda_block_partial_bytes(const tsr_cuda_blocks *b, const tsr_cuda_csr *a, const tsr_cuda_spmm *product)
+{
+    (void)a;
+    return tsr_cuda_partial_bytes(&b->work, b->height, product);
+}
+
 /* A row. */
 struct tsr_cuda_kernel {
     tsr_gpu_kernel form;
     const tsr_cuda_format *format;
-    int width, width16;  /* condensed columns of a block; the same of 16-bit numbers, 0: no other */
-    tsr_cuda_half half;  /* of a hybrid, where tsr_window_kernel names it */
+    int width; /* condensed columns of a block */
 };
 
 const tsr_cuda_kernel *tsr_cuda_kernel_of(int form);
