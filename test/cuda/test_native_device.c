@@ -113,7 +113,7 @@ typedef struct band {
     tsr_dense db, dc;
 } band;
 
-static band make(unsigned flags)
+static band make_of(tsr_precision precision, unsigned flags)
 {
     make_band();
     band t = {.p = upload(offsets, sizeof offsets), .i = upload(columns, sizeof columns), .x = upload(values, sizeof values),
@@ -121,12 +121,17 @@ static band make(unsigned flags)
     const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = t.p, .indices = t.i, .type = TSR_FP32, .values = t.x,
                                .memory = TSR_MEMORY_DEVICE};
     assert_int_equal(tsr_sparse_create_csr(&t.a, N, N, &arrays, 0), TSR_OK);
-    assert_int_equal(tsr_sparse_hint(t.a, TSR_OP_SPMM, COLUMNS, 1e6, TSR_PRECISION_EXACT, true), TSR_OK);
+    assert_int_equal(tsr_sparse_hint(t.a, TSR_OP_SPMM, COLUMNS, 1e6, precision, true), TSR_OK);
     t.db = there(t.b, COLUMNS, LD);
     t.dc = there(t.c, COLUMNS, COLUMNS);
     assert_int_equal(tsr_plan_create(&t.plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), t.a, &t.db, &t.dc, flags), TSR_OK);
     assert_true(tsr_plan_is_asynchronous(t.plan));
     return t;
+}
+
+static band make(unsigned flags)
+{
+    return make_of(TSR_PRECISION_EXACT, flags);
 }
 
 static void drop(band *t)
@@ -165,6 +170,23 @@ static void test_values_change(void **state)
     expect(1.0);
     check(&t);
     drop(&t);
+}
+
+/* C is added to, also by kernels for B of 16 bits. */
+static void test_halves_are_added(void **state)
+{
+    (void)state;
+    static const tsr_precision precisions[] = {TSR_PRECISION_FP16, TSR_PRECISION_BF16};
+    for (int k = 0; k < 2; k++) {
+        assert_int_equal(tsr_set_option("kernel", "csr"), TSR_OK);
+        band t = make_of(precisions[k], TSR_BOUNDED_B);
+        assert_int_equal(tsr_execute(t.plan, 2.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
+        assert_int_equal(tsr_execute(t.plan, 3.0, t.a, &t.db, 4.0, &t.dc, NULL), TSR_OK);
+        expect(11.0);
+        check(&t);
+        drop(&t);
+        assert_int_equal(tsr_set_option("kernel", ""), TSR_OK);
+    }
 }
 
 /* Every kernel by its name; those that must look at B, only where it is promised what B holds. */
@@ -334,7 +356,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spmm), cmocka_unit_test(test_spmv), cmocka_unit_test(test_sddmm), cmocka_unit_test(test_values_change),
-        cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
+        cmocka_unit_test(test_halves_are_added), cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
         cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms),
         cmocka_unit_test(test_threads),
     };

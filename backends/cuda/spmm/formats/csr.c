@@ -19,8 +19,8 @@ static tsr_cuda_csr_spmm half_product(tsr_cuda_csr *csr, const tsr_cuda_blocks *
 {
     float iso = (float)q->iso;
     tsr_cuda_csr_spmm half = {.semiring = {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_TIMES}, .half = true, .number = b->number, .n = q->n,
-                              .b = q->b, .ldb = q->ldb, .c = q->c, .ldc = q->ldc, .alpha = q->alpha, .partial = q->partial,
-                              .device = q->device, .stream = q->stream};
+                              .b = q->b, .ldb = q->ldb, .c = q->c, .ldc = q->ldc, .alpha = q->alpha, .beta = q->beta,
+                              .partial = q->partial, .device = q->device, .stream = q->stream};
     memcpy(&half.iso, &iso, sizeof iso);
     *csr = *a;
     csr->x = b->as.half;
