@@ -28,6 +28,7 @@
 #include "kernels/cuda/common/cuda_kernels.h"
 #include "kernels/cuda/common/fp16_scaling.h"
 extern "C" {
+#include "backends/cuda/spmm/kernel_table.h"
 #include "src/policy/model.h"
 #include "src/mtx/mm.h"
 }
@@ -45,6 +46,16 @@ std::vector<std::string> modelled()
         if (k != TSR_GPU_PANEL_32 && k != TSR_GPU_PANEL_64)
             names.push_back(tsr_gpu_kernel_names[k]);
     return names;
+}
+
+// csr, or one of its like; null: another kernel.
+tsr_cuda_csr_kernel *kernel_for_rows(const std::string &kernel)
+{
+#define BY_NAME(unused, id, format, name) \
+    if (kernel == name) \
+        return tsr_cuda_spmm_##format;
+    TSR_GPU_CSR_LIST(BY_NAME, )
+    return kernel == "csr" ? tsr_cuda_spmm_csr : nullptr;
 }
 
 struct Options {
@@ -237,13 +248,13 @@ struct Bench {
     }
 
     // TF32: there is none.
-    void csr(Operands &o, tsr_cuda_math math, int variant) const
+    void csr(Operands &o, const std::string &kernel, tsr_cuda_csr_kernel *by, tsr_cuda_math math, int variant) const
     {
         if (math == TSR_CUDA_TF32)
             return;
         const tsr_number number = tsr_cuda_number(math);
         Record r;
-        r.kernel = narrow ? "narrow-csr" : "csr", r.math = narrow ? "tf32" : number_names[number], r.variant = variant;
+        r.kernel = narrow ? "narrow-" + kernel : kernel, r.math = narrow ? "tf32" : number_names[number], r.variant = variant;
         tsr_cuda_csr m = {};
         m.nrows = a->nrows, m.ncols = a->ncols, m.nvals = a->nvals;
         m.p = a->p, m.i = a->i, m.x = narrow ? narrow->x : o.x_as(number);
@@ -264,7 +275,7 @@ struct Bench {
         measure(o, r, number == TSR_NUMBER_FP64, [&](void *c) {
             product.c = c;
             tsr_status status = narrow ? narrow->prepare(o) : TSR_OK;
-            return status == TSR_OK ? tsr_cuda_spmm_csr(&m, &product) : status;
+            return status == TSR_OK ? by(&m, &product) : status;
         });
         cudaFree(product.partial);
         tsr_cuda_csr_work_free(&m, nullptr);
@@ -514,9 +525,10 @@ struct Bench {
         if (!half.fits(o))
             return;
         narrow = &half;
-        if (kernel == "csr" && !a->row)
-            csr(o, TSR_CUDA_FP16, variant);
-        else if (kernel != "csr")
+        tsr_cuda_csr_kernel *const by_rows = kernel_for_rows(kernel);
+        if (by_rows && !a->row)
+            csr(o, kernel, by_rows, TSR_CUDA_FP16, variant);
+        else if (!by_rows)
             tensor(o, kernel, TSR_CUDA_FP16, variant);
         narrow = nullptr;
     }
@@ -531,13 +543,14 @@ struct Bench {
         }
         if (o.n > 1 && wants(wanted, "min_plus"))
             min_plus(o, kernel, variant);
-        if (kernel == "csr" && a->row)
+        tsr_cuda_csr_kernel *const by_rows = kernel_for_rows(kernel);
+        if (by_rows && a->row)
             return; // it writes C in A's order
         for (int math = 0; math < TSR_CUDA_MATH_COUNT; math++) {
             if (!wants(wanted, math_names[math]))
                 continue;
-            if (kernel == "csr")
-                csr(o, tsr_cuda_math(math), variant);
+            if (by_rows)
+                csr(o, kernel, by_rows, tsr_cuda_math(math), variant);
             else if (o.n > 1 && kernel == "hybrid")
                 hybrid(o, tsr_cuda_math(math));
             else if (o.n > 1)

@@ -8,7 +8,9 @@
 
 /* X (format, its name).  The functions of each are in backends/cuda/spmm/formats. */
 #define TSR_GPU_FORMAT_LIST(X) \
-    X(csr, "csr") X(panel, "panel") X(me_tcf, "me-tcf") X(me_bcrs, "me-bcrs") X(hrpb, "hrpb") X(bmat, "bmat") X(hybrid, "hybrid")
+    X(csr, "csr") X(panel, "panel") X(me_tcf, "me-tcf") X(me_bcrs, "me-bcrs") X(hrpb, "hrpb") X(bmat, "bmat") X(hybrid, "hybrid") \
+    TSR_GPU_CSR_LIST(TSR_GPU_CSR_FORMAT, X)
+#define TSR_GPU_CSR_FORMAT(X, id, format, name) X(format, name)
 
 /* X (identifier, name, format, its name, rows of a window, condensed columns of a block, automatic).  The name of a format alone means its
  * first line.  automatic: false for what was never the fastest on a recorded matrix (docs/kernels.md): computed with only when it is named. */
@@ -30,7 +32,12 @@
     X(HYBRID,   "hybrid",   hybrid,  "hybrid",  0,  8,  true) \
     X(HRPB_64,  "hrpb-64",  hrpb,    "hrpb",    64, 16, false)
 
-#define TSR_GPU_FORM_LIST(X) TSR_GPU_MODEL_LIST(X) TSR_GPU_OTHER_LIST(X)
+/* Row (X, identifier, format, its name).  Other kernels for A as csr has it, by name only.  Each is tsr_cuda_spmm_<format>, a
+ * tsr_cuda_csr_kernel (kernels/cuda/common/cuda_kernels.h). */
+#define TSR_GPU_CSR_LIST(Row, X)
+#define TSR_GPU_CSR_FORM(X, id, format, name) X(id, name, format, name, 1, 0, false)
+
+#define TSR_GPU_FORM_LIST(X) TSR_GPU_MODEL_LIST(X) TSR_GPU_OTHER_LIST(X) TSR_GPU_CSR_LIST(TSR_GPU_CSR_FORM, X)
 
 #define TSR_GPU_ENUMERATOR(id, name, format, format_name, height, width, automatic) TSR_GPU_##id,
 typedef enum tsr_gpu_kernel {
@@ -38,6 +45,7 @@ typedef enum tsr_gpu_kernel {
     TSR_GPU_KERNELS, /* of models */
     TSR_GPU_LAST_OF_MODELS = TSR_GPU_KERNELS - 1,
     TSR_GPU_OTHER_LIST(TSR_GPU_ENUMERATOR)
+    TSR_GPU_CSR_LIST(TSR_GPU_CSR_FORM, TSR_GPU_ENUMERATOR)
     TSR_FORMS
 } tsr_gpu_kernel;
 #undef TSR_GPU_ENUMERATOR

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/cuda/device/runtime.h"
+#include "backends/cuda/spmm/kernel_table.h"
 #include "kernels/cuda/spmv/spmv_push.h"
 #include "kernels/kernels.h"
 #include "kernels/ref/formats.h"
@@ -214,6 +215,11 @@ tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *pro
 {
     return lazy_queue(run_csr, &(csr_work){*a, *product}, sizeof(csr_work), product->stream);
 }
+
+/* The others, which get the same. */
+#define OTHER(unused, id, format, name) \
+    tsr_status tsr_cuda_spmm_##format(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product) { return tsr_cuda_spmm_csr(a, product); }
+TSR_GPU_CSR_LIST(OTHER, )
 
 typedef struct push_work {
     tsr_cuda_push push;

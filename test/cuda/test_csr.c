@@ -5,6 +5,7 @@
  * shapes by variant, leading dimensions and alignment, against sums in double.  Products that join by a logical or, wide enough to be
  * computed as bits, against the definition.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/spmm/kernel_table.h"
 #include "kernels/ref/ref.h"
 #include "kernels/ref/value.h"
 #include "test/cuda/semirings.h"
@@ -15,15 +16,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* By csr, and those that compute plus_times only. */
+#define KERNEL(unused, id, format, name) tsr_cuda_spmm_##format,
+static tsr_cuda_csr_kernel *const kernels[] = { tsr_cuda_spmm_csr, TSR_GPU_CSR_LIST(KERNEL, ) };
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
 /* The product, with scratch. */
-static tsr_status run(const tsr_cuda_csr *a, tsr_cuda_csr_spmm *product)
+static tsr_status run_by(int kernel, const tsr_cuda_csr *a, tsr_cuda_csr_spmm *product)
 {
     size_t bytes = tsr_cuda_csr_partial_bytes(a, product);
     product->partial = device_new(bytes);
-    tsr_status status = tsr_cuda_spmm_csr(a, product);
+    tsr_status status = kernels[kernel](a, product);
     must(tsr_cuda_wait(NULL), "wait");
     tsr_cuda_free(product->partial, NULL);
     return status;
+}
+
+static tsr_status run(const tsr_cuda_csr *a, tsr_cuda_csr_spmm *product)
+{
+    return run_by(0, a, product);
 }
 
 /* ---- Products of test/kernels ---- */
@@ -280,7 +291,7 @@ static bool judge(const sums_case *t, const void *c)
     return true;
 }
 
-static void *compute(const sums_case *t, const tsr_cuda_csr *a, const void *b)
+static void *compute(int kernel, const sums_case *t, const tsr_cuda_csr *a, const void *b)
 {
     int64_t places = t->nrows * t->ldc + t->c_shift;
     size_t sum = sum_bytes(t->kind), bytes = (size_t)places * sum;
@@ -300,11 +311,29 @@ static void *compute(const sums_case *t, const tsr_cuda_csr *a, const void *b)
         .variant = t->variant };
     float single = (float)t->iso;
     memcpy(&product.iso, t->kind == KIND_FP64 ? (const void *)&t->iso : &single, sum);
-    must(run(a, &product), "product");
+    must(run_by(kernel, a, &product), "product");
     void *host = checked(malloc(bytes));
     download(host, c, bytes);
     tsr_cuda_free(c, NULL);
     return host;
+}
+
+/* Right, and the same again. */
+static bool check_sums(int kernel, const sums_case *t, const tsr_cuda_csr *a, const void *b)
+{
+    void *once = compute(kernel, t, a, b), *again = compute(kernel, t, a, b);
+    bool ok = judge(t, once);
+    if (memcmp(once, again, (size_t)(t->nrows * t->ldc + t->c_shift) * sum_bytes(t->kind)) != 0) {
+        printf("FAIL case %llu: two runs differ\n", (unsigned long long)t->seed);
+        ok = false;
+    }
+    if (!ok)
+        printf("  kernel %d kind %d variant %d, %lld x %lld, %lld entries%s, n %lld ldb %lld+%lld ldc %lld+%lld alpha %g beta %g\n", kernel,
+            (int)t->kind, t->variant, (long long)t->nrows, (long long)t->ncols, (long long)a->nvals, t->pattern ? " (pattern)" : "",
+            (long long)t->n, (long long)t->ldb, (long long)t->b_shift, (long long)t->ldc, (long long)t->c_shift, t->alpha, t->beta);
+    free(once);
+    free(again);
+    return ok;
 }
 
 static bool test_sums(uint64_t seed)
@@ -319,18 +348,9 @@ static bool test_sums(uint64_t seed)
     a.x = t.pattern ? NULL : upload_numbers(t.kind, t.x, a.nvals);
     must(tsr_cuda_csr_work(&a, &device, NULL), "work");
     void *b = upload_numbers(t.kind, t.b, t.ncols * t.ldb + t.b_shift);
-    void *once = compute(&t, &a, b), *again = compute(&t, &a, b);
-    bool ok = judge(&t, once);
-    if (memcmp(once, again, (size_t)(t.nrows * t.ldc + t.c_shift) * sum_bytes(t.kind)) != 0) {
-        printf("FAIL case %llu: two runs differ\n", (unsigned long long)seed);
-        ok = false;
-    }
-    if (!ok)
-        printf("  kind %d variant %d, %lld x %lld, %lld entries%s, n %lld ldb %lld+%lld ldc %lld+%lld alpha %g beta %g\n",
-            (int)t.kind, t.variant, (long long)t.nrows, (long long)t.ncols, (long long)a.nvals, t.pattern ? " (pattern)" : "",
-            (long long)t.n, (long long)t.ldb, (long long)t.b_shift, (long long)t.ldc, (long long)t.c_shift, t.alpha, t.beta);
-    free(once);
-    free(again);
+    bool ok = true;
+    for (int kernel = 0; kernel < KERNELS; kernel++)
+        ok = check_sums(kernel, &t, &a, b) && ok;
     tsr_cuda_free(b, NULL);
     free_csr(&a);
     free_case(&t);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "backends/cuda/device/context.h"
+#include "backends/cuda/spmm/kernel_table.h"
 #include "backends/cuda/transfer/pinned.h"
 #include "src/policy/model.h"
 #include "test/cuda/device_control.h"
@@ -309,19 +310,16 @@ static void test_named_kernels_run(void **state)
 {
     (void)state;
     plain();
-    static const char *const suffix[] = {[TSR_PRECISION_EXACT] = "exact", [TSR_PRECISION_TF32] = "tf32",
-                                         [TSR_PRECISION_BF16] = "bf16", [TSR_PRECISION_FP16] = "fp16"};
+    static const tsr_cuda_math maths[] = {[TSR_PRECISION_EXACT] = TSR_CUDA_EXACT, [TSR_PRECISION_TF32] = TSR_CUDA_TF32,
+                                          [TSR_PRECISION_BF16] = TSR_CUDA_BF16, [TSR_PRECISION_FP16] = TSR_CUDA_FP16};
     tsr_product p;
     test_case c = make_dense_windows(&p, false);
     for (int form = TSR_GPU_PANEL_32; form < TSR_FORMS; form++)
         for (int precision = TSR_PRECISION_EXACT; precision <= TSR_PRECISION_FP16 && form != TSR_GPU_HYBRID; precision++) {
-            char wanted[32];
-            const bool panel = form == TSR_GPU_PANEL_32 || form == TSR_GPU_PANEL_64, full = precision <= TSR_PRECISION_TF32;
-            snprintf(wanted, sizeof wanted, "%s-%s", tsr_gpu_format_names[form], panel && full ? "fp32" : suffix[precision]);
             how.kernel = tsr_gpu_kernel_names[form];
             how.precision = (tsr_precision)precision;
             assert_int_equal(check_at(&c, how.kernel), VERDICT_OK);
-            assert_string_equal(last.kernel, wanted);
+            assert_string_equal(last.kernel, tsr_cuda_trace_name(tsr_cuda_kernel_of(form), TSR_CUDA_SUMS, maths[precision], false));
         }
     release();
 }

@@ -46,7 +46,7 @@ double tsr_cuda_limit(const tsr_cuda_kernel *kernel, tsr_cuda_math math)
         [TSR_CUDA_EXACT] = 0x1p127, [TSR_CUDA_TF32] = 0x1p127, [TSR_CUDA_FP16] = TSR_CUDA_FP16_LIMIT, [TSR_CUDA_BF16] = 0x1.ffp127,
         [TSR_CUDA_FP64] = INFINITY,
     };
-    return kernel->format->full_values && !tsr_cuda_is_half(math) ? 0 : limits[math];
+    return kernel->format->any_b && !tsr_cuda_is_half(math) ? 0 : limits[math];
 }
 
 int tsr_cuda_block_width(const tsr_cuda_kernel *kernel, tsr_number number)

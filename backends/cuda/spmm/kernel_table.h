@@ -11,7 +11,7 @@
 
 typedef struct tsr_cuda_kernel tsr_cuda_kernel;
 
-/* One representation of one matrix; of csr: its values in 16 bits. */
+/* One representation of one matrix; of csr and its like: values in 16 bits, or nothing. */
 typedef struct tsr_cuda_blocks {
     struct tsr_cuda_blocks *next;
     const tsr_cuda_kernel *kernel;
@@ -63,7 +63,8 @@ typedef struct tsr_cuda_format {
     const char *names[TSR_CUDA_MATH_COUNT]; /* of sums, by arithmetic, for the trace */
     const char *narrow_name;                /* FP16 in place of TF32 */
     bool stores_iso;    /* a pattern is stored with its value */
-    bool full_values;   /* values of A are FP32 where B has 16 bits; and B may hold anything where it has not */
+    bool full_values;   /* values of A are FP32 where B has 16 bits */
+    bool any_b;         /* B may hold anything where it has not 16 bits */
     int width16;        /* condensed columns of a block of 16-bit numbers; 0: those of the row */
     bool own_rows;      /* rows are as A has them, and the work is listed by the kernel itself */
     bool exact_rounds;  /* EXACT errs as much as adding six products one by one: not for shorter rows */
@@ -81,6 +82,11 @@ typedef struct tsr_cuda_format {
 #define TSR_CUDA_DECLARE_FORMAT(id, name) extern const tsr_cuda_format tsr_cuda_format_##id;
 TSR_GPU_FORMAT_LIST(TSR_CUDA_DECLARE_FORMAT)
 #undef TSR_CUDA_DECLARE_FORMAT
+
+/* The kernels of TSR_GPU_CSR_LIST. */
+#define TSR_CUDA_DECLARE_KERNEL(unused, id, format, name) tsr_cuda_csr_kernel tsr_cuda_spmm_##format;
+TSR_GPU_CSR_LIST(TSR_CUDA_DECLARE_KERNEL, )
+#undef TSR_CUDA_DECLARE_KERNEL
 
 /* Trace names of a format whose sums run on Tensor Cores. */
 #define TSR_CUDA_TENSOR_NAMES(format) \

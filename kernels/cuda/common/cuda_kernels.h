@@ -138,7 +138,10 @@ typedef struct tsr_cuda_csr_spmm {
 /* Semantics of kernels/kernels.h (integers wrap, fmin and fmax, ANY = first in the row's order, LOR gives 0 or 1, absent entries of a
  * bitmap B are skipped, rows without products: x = 0 and c_present = 0).  n == 1 runs the SpMV kernel. */
 size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
-tsr_status tsr_cuda_spmm_csr(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
+typedef tsr_status tsr_cuda_csr_kernel(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
+tsr_cuda_csr_kernel tsr_cuda_spmm_csr;
+/* Other kernels (TSR_GPU_CSR_LIST in src/policy/gpu_kernels.h) do the same for plus_times over FP32, FP64 and 16-bit numbers with a full B,
+ * without c_present and partial; n == 1 is no case of its own.  They need neither list of work. */
 
 /* The same by panels, sm_90 and later, for integers, FP32 and FP64 of 4 and 8 bytes: MIN and MAX over PLUS and TIMES, PLUS over TIMES
  * of integers; and SECOND, where A's values are stored as 1 (over PLUS) and 0 (over MIN and MAX).  Panels hold the bits of A's values as
