@@ -34,7 +34,8 @@
 
 /* Row (X, identifier, format, its name).  Other kernels for A as csr has it, by name only.  Each is tsr_cuda_spmm_<format>, a
  * tsr_cuda_csr_kernel (kernels/cuda/common/cuda_kernels.h). */
-#define TSR_GPU_CSR_LIST(Row, X)
+#define TSR_GPU_CSR_LIST(Row, X) \
+    Row(X, ROW_SPLIT, row_split, "row-split")
 #define TSR_GPU_CSR_FORM(X, id, format, name) X(id, name, format, name, 1, 0, false)
 
 #define TSR_GPU_FORM_LIST(X) TSR_GPU_MODEL_LIST(X) TSR_GPU_OTHER_LIST(X) TSR_GPU_CSR_LIST(TSR_GPU_CSR_FORM, X)
