@@ -14,7 +14,6 @@
 #define TSR_PRODUCT_KERNELS(X) \
     X("gemm", BY_ISA, TSR_OP_SPMM, gemm_takes, gemm, "plus_times of FP32 and FP64; A and B full") \
     X("spmm_copies", ONCE, TSR_OP_SPMM, spmm_copies_takes, spmm_copies, TSR_ANY_SEMIRING "B full, of equal columns") \
-    X("spmm_columns", ONCE, TSR_OP_SPMM, spmm_columns_takes, spmm_columns, TSR_ANY_SEMIRING "A by row, B and C by column, two of them") \
     X("spmm_csr", BY_ISA, TSR_OP_SPMM, rows_times_dense, spmm, TSR_ANY_SEMIRING "A by row, B full or bitmap") \
     X("spmm_csc", BY_ISA, TSR_OP_SPMM, columns_times_dense, spmm, TSR_ANY_SEMIRING "A by column, B full or bitmap") \
     X("spmv_counts", ONCE, TSR_OP_SPMV, spmv_counts_takes, spmv_counts, "pair, any monoid; A by row, B full") \
