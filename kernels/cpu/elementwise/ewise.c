@@ -259,7 +259,12 @@ int64_t tsr_cpu_ewise(const tsr_host_ewise *h, int nthreads)
 {
     const tsr_ewise *s = &h->step;
     const tsr_ewise_arrays *a = &h->arrays;
-    step_job j = { .h = h, .loops = TSR_PICK_ISA(tsr_ewise_table), .size = tsr_type_size(h->type), .masked = tsr_ewise_masked(s, a) };
+    step_job j; /* but for its buffers, which a step of one element would take longer to clear than to compute */
+    j.h = h;
+    j.loops = TSR_PICK_ISA(tsr_ewise_table);
+    j.size = tsr_type_size(h->type);
+    j.masked = tsr_ewise_masked(s, a);
+    atomic_init(&j.present, 0);
     const bool partial = a->x.present || (a->y.present && !tsr_ewise_is_unary(s->op)) || (s->accumulates && a->c.present);
     j.plain = !j.masked && !partial && !s->select && !a->z_present;
     j.keeps = j.masked && a->c.x && !s->replace;
