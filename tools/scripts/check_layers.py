@@ -2,7 +2,7 @@
 """The walls of docs/architecture.md and its words: what a file includes is compared with tools/scripts/layers.txt, what it says with words.txt.
 
 usage: check_layers.py [--figures] [BUILD]
-    --figures  sizes of folders, files and functions, for a report
+    --figures  what was looked at and what is wrong, and sizes of folders, files and functions, for a report
     BUILD      a build directory: what its objects call is compared with layers.txt, too, and no two files may call each other
 SPDX-License-Identifier: Apache-2.0
 """
@@ -206,8 +206,7 @@ def may_call(folder, target, table):
     return is_allowed(folder, target, table) or is_allowed(row + ' calls', target, {row + ' calls': table.get(row + ' calls', [])})
 
 
-def check_calls(build, table):
-    calls = calls_of(build)
+def check_calls(calls, table):
     for source in sorted(calls):
         for target in sorted(calls[source]):
             if not may_call(os.path.dirname(source), target, table):
@@ -226,7 +225,17 @@ def functions(path):
             start = None
 
 
-def figures(graph):
+def figures(graph, calls, problems):
+    between = sum(os.path.dirname(path) != os.path.dirname(target) for path, targets in graph.items() for target in targets)
+    crossing = sum(os.path.dirname(path) != os.path.dirname(target) for path, targets in calls.items() for target in targets)
+    found = collections.Counter(next((kind for kind in (': includes ', 'cycle of folders', 'cycle of files', ': calls ', 'cycle of calls',
+                                                        ' say: ') if kind in problem), 'other') for problem in problems)
+    print(f'{between} includes of other folders, {found[": includes "]} against the table; cycles of folders {found["cycle of folders"]}, '
+          f'of files {found["cycle of files"]}')
+    print(f'{crossing} files called from other folders, {found[": calls "]} against the table; cycles of calls {found["cycle of calls"]}'
+          + ('' if calls else ' (no BUILD: not looked at)'))
+    words, prose = read_words()
+    print(f'{len(words)} words and {len(prose)} expressions given up, found again {found[" say: "]} times')
     sizes = {path: len((ROOT / path).read_text(encoding='utf-8', errors='replace').splitlines()) for path in graph}
     folders = collections.Counter(os.path.dirname(path) for path in graph)
     print('largest folders:', ', '.join(f'{f} {n}' for f, n in folders.most_common(8)))
@@ -241,13 +250,14 @@ def main():
     known = set(sources())
     graph = {path: set(included(path, known)) for path in sorted(known)}
     table = read_table()
-    problems = list(check(table, graph))
+    problems, calls = list(check(table, graph)), {}
     for build in (argument for argument in sys.argv[1:] if not argument.startswith('-')):
-        problems += check_calls(build, table)
+        calls = calls_of(build)
+        problems += check_calls(calls, table)
     print('\n'.join(problems))
     print(f'{len(graph)} files, {len(problems)} problems')
     if '--figures' in sys.argv[1:]:
-        figures(graph)
+        figures(graph, calls, problems)
     return 1 if problems else 0
 
 
