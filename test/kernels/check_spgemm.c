@@ -148,7 +148,7 @@ static bool sort_rows(result *r, const tsr_spgemm *s)
         for (int64_t e = r->p[v] + 1; e < r->p[v + 1]; e++)
             sorted = sorted && r->i[e - 1] < r->i[e];
         t.used = r->p[v + 1];
-        ok = tsr_sg_sort(&t, s->pattern ? 0 : tsr_type_size(s->semiring.type), r->p[v]);
+        ok = tsr_sg_sort(&t, s->pattern ? 0 : tsr_type_size(s->semiring.type), r->p[v], 0);
     }
     free(t.keys);
     return ok && (sorted || !s->sorted);

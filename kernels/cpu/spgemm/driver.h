@@ -52,7 +52,8 @@ bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v);
 /* estimate.c: about how many entries C has; never less than one. */
 int64_t tsr_sg_estimate(const tsr_spgemm_work *w);
 
-/* sort.c: the entries of the output from `start` on by index, with their values of `size` bytes (0: none).  False: out of memory. */
-bool tsr_sg_sort(tsr_sg_thread *t, size_t size, int64_t start);
+/* sort.c: the entries of the output from `start` on by index, with their values of `size` bytes (0: none).  noted_columns: of C, if t->place has the
+ * row's notes; else 0.  False: out of memory. */
+bool tsr_sg_sort(tsr_sg_thread *t, size_t size, int64_t start, int64_t noted_columns);
 
 #endif

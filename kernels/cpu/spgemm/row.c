@@ -136,11 +136,10 @@ static bool compute(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, way h
     return ready;
 }
 
-static bool compute_free(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
+static bool compute_free(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, way *how)
 {
-    const way how = choose(t, w, products_of(w, v), w->job.a_p[v], w->job.a_p[v + 1]);
-    *sorted = how == WINDOW || (how == COPY && w->job.b_sorted);
-    return compute(t, w, v, how);
+    *how = choose(t, w, products_of(w, v), w->job.a_p[v], w->job.a_p[v + 1]);
+    return compute(t, w, v, *how);
 }
 
 /* ---- masks ---- */
@@ -183,15 +182,15 @@ static bool compute_passing(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t 
     return true;
 }
 
-static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, bool *sorted)
+static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v, way *how)
 {
     const tsr_sg_job *job = &w->job;
     int64_t lo, end;
     row_of_mask(job, row_of(job, v), &lo, &end);
     if (lo == end)
-        return !job->complement || compute_free(t, w, v, sorted);
-    *sorted = job->complement && window_pays(t, job, products_of(w, v), job->a_p[v], job->a_p[v + 1]);
-    return *sorted ? compute_hidden(t, w, v, lo, end) : compute_passing(t, w, v, lo, end);
+        return !job->complement || compute_free(t, w, v, how);
+    *how = job->complement && window_pays(t, job, products_of(w, v), job->a_p[v], job->a_p[v + 1]) ? WINDOW : DENSE;
+    return *how == WINDOW ? compute_hidden(t, w, v, lo, end) : compute_passing(t, w, v, lo, end);
 }
 
 /* ---- one row ---- */
@@ -199,12 +198,12 @@ static bool compute_masked(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v
 bool tsr_sg_compute_row(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t v)
 {
     const tsr_sg_job *job = &w->job;
-    bool sorted = true;
+    way how = WINDOW;
     if (products_of(w, v) == 0)
         return true;
     if (!tsr_sg_room(t, w, most_of(w, v)))
         return false;
     const int64_t start = t->used;
-    const bool ok = job->masked ? compute_masked(t, w, v, &sorted) : compute_free(t, w, v, &sorted);
-    return ok && (sorted || !w->product.sorted || tsr_sg_sort(t, job->valued ? job->size : 0, start));
+    const bool ok = job->masked ? compute_masked(t, w, v, &how) : compute_free(t, w, v, &how);
+    return ok && (how == WINDOW || !w->product.sorted || tsr_sg_sort(t, job->valued ? job->size : 0, start, how == DENSE ? job->n : 0));
 }

@@ -72,6 +72,7 @@ typedef struct tsr_sg_thread {
     uint8_t *pass;          /* masked: does the mask let the column pass?  As for an empty mask, between rows */
     uint64_t *keys;         /* to sort a row: 3 for each of its entries */
     int64_t keys_room;      /* entries */
+    uint64_t *bits, *groups; /* of each column, of each 64 columns: is there an entry?  0, between rows */
     void *terms;            /* TSR_SG_TERMS values */
     int64_t *positions;
 } tsr_sg_thread;

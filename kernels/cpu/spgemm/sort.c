@@ -8,25 +8,22 @@
 #include "kernels/cpu/common/sort_keys.h"
 #include "src/base/split.h"
 
-static bool ascends(const int64_t *i, int64_t n)
-{
-    for (int64_t a = 1; a < n; a++)
-        if (i[a - 1] > i[a])
-            return false;
-    return true;
-}
+enum {
+    WORD = 6, GROUP = 12, /* columns of a word and of a word of words, as powers of two */
+    MOST_GROUPS = 64      /* from the least to the greatest column: more words, and notes, are not found in the cache any more */
+};
 
-static void put(int64_t *i, void *x, size_t size, int64_t n, const uint64_t *key, void *values)
+/* Ascending?  The least and the greatest. */
+static bool find_range(const int64_t *i, int64_t n, int64_t *least, int64_t *most)
 {
-    if (x)
-        memcpy(values, x, (size_t)n * size);
-    for (int64_t a = 0; a < n; a++) {
-        i[a] = (int64_t)(key[a] >> 32);
-        if (x && size == 1)
-            ((char *)x)[a] = ((const char *)values)[(uint32_t)key[a]];
-        else if (x)
-            tsr_move_value(x, a, values, (uint32_t)key[a], size);
+    bool ascends = true;
+    *least = *most = n > 0 ? i[0] : 0;
+    for (int64_t a = 1; a < n; a++) {
+        ascends &= i[a - 1] < i[a];
+        *least = i[a] < *least ? i[a] : *least;
+        *most = i[a] > *most ? i[a] : *most;
     }
+    return ascends;
 }
 
 static bool have_keys(tsr_sg_thread *t, int64_t n)
@@ -40,20 +37,97 @@ static bool have_keys(tsr_sg_thread *t, int64_t n)
     return t->keys;
 }
 
-bool tsr_sg_sort(tsr_sg_thread *t, size_t size, int64_t start)
+static void move(void *x, int64_t to, const void *from, int64_t at, size_t size)
+{
+    if (size == 1)
+        ((char *)x)[to] = ((const char *)from)[at];
+    else if (size)
+        tsr_move_value(x, to, from, at, size);
+}
+
+/* ---- by digits ---- */
+
+static void by_digits(tsr_sg_thread *t, size_t size, int64_t start, int64_t most)
 {
     int64_t *i = t->i + start;
     const int64_t n = t->used - start;
-    if (ascends(i, n))
+    for (int64_t a = 0; a < n; a++)
+        t->keys[a] = (uint64_t)i[a] << 32 | (uint64_t)a;
+    const uint64_t *key = tsr_sort_keys(t->keys, t->keys + n, n, (uint64_t)most);
+    char *x = (char *)t->x + (size_t)start * size;
+    void *values = t->keys + 2 * n;
+    if (size)
+        memcpy(values, x, (size_t)n * size);
+    for (int64_t a = 0; a < n; a++) {
+        i[a] = (int64_t)(key[a] >> 32);
+        move(x, a, values, (uint32_t)key[a], size);
+    }
+}
+
+/* ---- by a bit for each column, and notes that say where its entry is ---- */
+
+static bool have_bits(tsr_sg_thread *t, int64_t ncols)
+{
+    const size_t words = (size_t)(ncols >> WORD) + 1, groups = (size_t)(ncols >> GROUP) + 1;
+    if (!t->bits)
+        t->bits = calloc(words + groups, sizeof *t->bits);
+    t->groups = t->bits ? t->bits + words : NULL;
+    return t->bits;
+}
+
+static void set_bits(tsr_sg_thread *t, int64_t start)
+{
+    for (int64_t a = start; a < t->used; a++) {
+        const int64_t j = t->i[a];
+        t->bits[j >> WORD] |= (uint64_t)1 << (j & 63);
+        t->groups[j >> GROUP] |= (uint64_t)1 << (j >> WORD & 63);
+    }
+}
+
+/* Inlined for each size. */
+static inline __attribute__((always_inline)) void take_bits(tsr_sg_thread *t, size_t size, int64_t start, int64_t least, int64_t most)
+{
+    const int64_t first = t->base - 1 - start; /* of a note: in the row, from 0 */
+    char *x = (char *)t->x + (size_t)start * size;
+    int64_t *i = t->i + start, count = 0;
+    for (int64_t group = least >> GROUP; group <= most >> GROUP; group++) {
+        for (uint64_t words = t->groups[group]; words; words &= words - 1) {
+            const int64_t word = group << (GROUP - WORD) | __builtin_ctzll(words);
+            for (uint64_t columns = t->bits[word]; columns; columns &= columns - 1) {
+                const int64_t j = word << WORD | __builtin_ctzll(columns);
+                move(x, count, t->keys, first + (int64_t)t->place[j], size);
+                i[count++] = j;
+            }
+            t->bits[word] = 0;
+        }
+        t->groups[group] = 0;
+    }
+}
+
+static void by_bits(tsr_sg_thread *t, size_t size, int64_t start, int64_t least, int64_t most)
+{
+    const int64_t n = t->used - start;
+    if (size)
+        memcpy(t->keys, (char *)t->x + (size_t)start * size, (size_t)n * size);
+    set_bits(t, start);
+    switch (size) {
+    case 8: take_bits(t, 8, start, least, most); break;
+    case 4: take_bits(t, 4, start, least, most); break;
+    default: take_bits(t, size, start, least, most);
+    }
+}
+
+bool tsr_sg_sort(tsr_sg_thread *t, size_t size, int64_t start, int64_t noted_columns)
+{
+    int64_t least, most;
+    const int64_t n = t->used - start;
+    if (find_range(t->i + start, n, &least, &most))
         return true;
     if (!have_keys(t, n))
         return false;
-    uint64_t most = 0;
-    for (int64_t a = 0; a < n; a++) {
-        t->keys[a] = (uint64_t)i[a] << 32 | (uint64_t)a;
-        most |= (uint64_t)i[a];
-    }
-    const uint64_t *key = tsr_sort_keys(t->keys, t->keys + n, n, most);
-    put(i, size ? (char *)t->x + (size_t)start * size : NULL, size, n, key, t->keys + 2 * n);
+    if (noted_columns && n > TSR_SORT_FEW && (most - least) >> GROUP < MOST_GROUPS && have_bits(t, noted_columns))
+        by_bits(t, size, start, least, most);
+    else
+        by_digits(t, size, start, most);
     return true;
 }

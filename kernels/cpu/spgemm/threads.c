@@ -28,12 +28,13 @@ void tsr_sg_thread_drop_scratch(tsr_sg_thread *t)
     free(t->pass);
     free(t->terms);
     free(t->keys);
+    free(t->bits);
     t->place = NULL;
     t->table = NULL;
     t->window = NULL;
     t->mark = t->pass = NULL;
     t->terms = NULL;
-    t->keys = NULL;
+    t->keys = t->bits = NULL;
     t->keys_room = 0;
 }
 
