@@ -39,10 +39,16 @@ void case_end(one_case *c);
 int64_t case_size(const one_case *c);
 int case_type(const one_case *c);
 
+/* A bitmap of this shape would take more memory than a case may. */
+bool case_needs_lists(int64_t nrows, int64_t ncols);
+
 /* An object of this shape: often one that there is already, at most of that level; else a new one, held in a random way, which is
  * printed. */
 case_object *case_matrix(one_case *c, int64_t nrows, int64_t ncols, int most_level);
 case_object *case_vector(one_case *c, int64_t size, int most_level);
+
+/* A copy of it, which is printed; NULL: there is no room for more. */
+case_object *case_copy(one_case *c, const case_object *of, GrB_Info *info);
 
 /* Whatever is unfinished of it. */
 void case_finish(const case_object *o);
@@ -59,9 +65,65 @@ void case_usual_settings(const case_object *o);
 /* M has the control and hyper switch of C from now on, and C its usual bitmap switch. */
 void case_share_settings(const case_object *C, const case_object *M);
 
-/* ---- calls (case_calls.c) ---- */
+/* ---- what every call has (case_output.c) ---- */
+
+typedef struct case_output {
+    case_object *C, *M;
+    GrB_BinaryOp accum;
+    int accum_op;
+    bool replace, comp, structural, t0, t1;
+} case_output;
+
+void case_draw_flags(case_output *o);
+
+/* C, M and the accumulator; now and then C has a wrong shape, for the error.  most_level: of a C that is summed with. */
+bool case_draw_output(case_output *o, one_case *c, bool vector, int64_t nrows, int64_t ncols, int most_level);
+void case_care_for_mask(case_output *o);
+GrB_Descriptor case_descriptor(const case_output *o);
+GrB_Matrix case_matrix_of(const case_object *o); /* NULL allowed */
+GrB_Vector case_vector_of(const case_object *o);
+
+/* A matrix, or with `vector` a vector of nrows. */
+case_object *case_shaped(one_case *c, bool vector, int64_t nrows, int64_t ncols, int most_level);
+
+/* An operand of m x n, by the descriptor's transpose. */
+case_object *case_turned(one_case *c, bool vector, bool transposed, int64_t m, int64_t n);
+
+/* Before the call.  7.4.0 gives a C that is empty, or replaced, the settings of a mask by structure or of one value (of its bitmap switch,
+ * the usual one) where T is dense; ours keeps its own. */
+void case_keep_settings(const case_output *o);
+
+/* 7.4.0 sorts the indices of a jumbled operand, but not its values, where a T that shares them is sorted. */
+void case_sort(const case_object *A);
+
+/* 7.4.0 gives the result of full matrices the usual settings, whatever C's were, and one value where C was iso. */
+void case_usual_output(const case_output *o);
+
+/* Everywhere, in what only lists can hold, takes longer than a case may. */
+bool case_assigns_too_much(const case_output *o, int64_t places);
+
+/* One to reduce with.  Returned: the highest level of what may be; sums of floats whose order cannot be seen; < 0: of nothing. */
+int case_draw_monoid(const one_case *c, int type, int *mon);
+
+/* The type of a selection by value: 9.4.5 compares what it has not written where lists of another type are selected from. */
+int case_type_to_select(const case_object *A, int type);
+
+/* After the call. */
+void case_written(const case_output *o, int level);
+int case_highest(int a, int b);
+
+/* ---- calls (case_calls.c, case_steps.c, case_changes.c) ---- */
 
 /* One call; returns its output, or NULL: a scalar, which is printed.  *info: what the call returned. */
 case_object *case_call(one_case *c, GrB_Info *info);
+
+case_object *case_union(one_case *c, GrB_Info *info);
+case_object *case_kronecker(one_case *c, GrB_Info *info);
+case_object *case_apply_index(one_case *c, GrB_Info *info);   /* GrB_IndexUnaryOp */
+case_object *case_apply_scalar(one_case *c, GrB_Info *info);  /* a GrB_Scalar beside A, before or behind */
+case_object *case_select_scalar(one_case *c, GrB_Info *info);
+case_object *case_assign_scalar(one_case *c, GrB_Info *info);
+case_object *case_reduce_scalar(one_case *c, GrB_Info *info); /* into a GrB_Scalar, which is printed */
+case_object *case_change(one_case *c, GrB_Info *info);        /* dup, resize, clear, setElement, removeElement */
 
 #endif

@@ -221,6 +221,11 @@ void case_finish(const case_object *o)
     (void)GB_Iterator_attach(&it, o->m, GxB_NO_FORMAT, NULL);
 }
 
+bool case_needs_lists(int64_t nrows, int64_t ncols)
+{
+    return nrows * ncols > 8 * MOST_CELLS;
+}
+
 static void set_switches(const case_object *o)
 {
     static const double switches[] = {0, .04, .0625, .5, 1};
@@ -229,7 +234,7 @@ static void set_switches(const case_object *o)
         GxB_Matrix_Option_set(o->m, GxB_HYPER_SWITCH, hyper);
         printf(" hyper=%g", hyper);
     }
-    if (rng_chance(25)) {
+    if (!case_needs_lists(o->nrows, o->ncols) && rng_chance(25)) {
         if (o->vector) GxB_Vector_Option_set(o->v, GxB_BITMAP_SWITCH, bitmap);
         else GxB_Matrix_Option_set(o->m, GxB_BITMAP_SWITCH, bitmap);
         printf(" bitmap=%g", bitmap);
@@ -244,7 +249,7 @@ static void set_control(const case_object *o, const holding *h)
     if (!h->packed && rng_chance(70)) control = allows[h->held];
     else if (rng_chance(50)) return;
     else if (rng_chance(50)) control |= allows[h->held];
-    if (o->nrows * o->ncols > 8 * MOST_CELLS) control |= GxB_SPARSE;
+    if (case_needs_lists(o->nrows, o->ncols)) control |= GxB_SPARSE;
     if (o->vector) GxB_Vector_Option_set(o->v, GxB_SPARSITY_CONTROL, control);
     else GxB_Matrix_Option_set(o->m, GxB_SPARSITY_CONTROL, control);
     printf(" control=%d", control);
@@ -272,8 +277,8 @@ static void add_zombies(const case_object *o)
     if (o->vector) GrB_Vector_nvals(&n, o->v);
     else GrB_Matrix_nvals(&n, o->m);
     GrB_Index *i = calloc(2 * n + 1, sizeof *i), *j = i + n;
-    if (o->vector) GrB_Vector_extractTuples_FP64(i, NULL, &n, o->v);
-    else GrB_Matrix_extractTuples_FP64(i, j, NULL, &n, o->m);
+    if (o->vector) vec_tuples(o->type, i, NULL, &n, o->v);
+    else mat_tuples(o->type, i, j, NULL, &n, o->m);
     const GrB_Index step = 2 + rng_next() % 5;
     for (GrB_Index e = 0; e < n; e++) {
         if ((7 * i[e] + 3 * j[e]) % step) continue;
@@ -349,6 +354,18 @@ static case_object *get(one_case *c, int64_t nrows, int64_t ncols, bool vector, 
     return o ? o : c->count == CASE_OBJECTS ? NULL : make(c, nrows, ncols, vector);
 }
 
+case_object *case_copy(one_case *c, const case_object *of, GrB_Info *info)
+{
+    if (c->count == CASE_OBJECTS) return NULL;
+    case_object *o = &c->objects[c->count];
+    *o = *of;
+    o->m = NULL;
+    o->name = 'A' + c->count++;
+    printf(" = %c", o->name);
+    *info = o->vector ? GrB_Vector_dup(&o->v, of->v) : GrB_Matrix_dup(&o->m, of->m);
+    return o;
+}
+
 void case_drop_empties(case_object *o)
 {
     int control = GxB_AUTO_SPARSITY;
@@ -416,7 +433,8 @@ int64_t case_size(const one_case *c)
 
 int case_type(const one_case *c)
 {
-    return rng_chance(80) ? c->type : rng_below(NTYPES);
+    const int usual = c->type == T_USER ? 96 : 80;
+    return rng_chance(usual) ? c->type : rng_below(rng_chance(3) ? NKINDS : NTYPES);
 }
 
 /* Mostly one size, so that anything may be aliased; often 1; sometimes one that only a list of vectors can hold. */
@@ -424,7 +442,7 @@ void case_begin(one_case *c)
 {
     static const int64_t small[] = {1, 1, 2, 3, 5, 8, 16, 17, 33, 64, 70, 100}, large[] = {1000, 5000, 100000};
     static const int types[] = {T_FP64, T_FP64, T_FP32, T_INT32, T_INT64, T_BOOL, T_UINT32};
-    *c = (one_case){.type = types[rng_below(7)], .special = rng_chance(5)};
+    *c = (one_case){.type = rng_chance(6) ? T_USER : types[rng_below(7)], .special = rng_chance(5)};
     const bool square = rng_chance(50), wide = rng_chance(8);
     for (int k = 0; k < CASE_SIZES; k++) c->sizes[k] = square && k > 0 ? c->sizes[0] : small[rng_below(wide ? 6 : 12)];
     if (wide) c->sizes[rng_below(CASE_SIZES)] = large[rng_below(3)];

@@ -14,6 +14,7 @@ static GrB_BinaryOp user_ops[NKINDS], user_add;
 static GrB_Monoid user_monoid;
 static GrB_Semiring user_semirings[NKINDS], positional[4];
 static GrB_UnaryOp nested;
+static GrB_IndexUnaryOp user_index, user_index_of_user, user_select;
 static GrB_Descriptor descriptors[32], methods[16];
 
 /* ---- user functions ---- */
@@ -54,6 +55,22 @@ static void user_plus(void *z, const void *x, const void *y)
 {
     const user_value *u = x, *v = y;
     *(user_value *)z = (user_value){u->a + v->a, u->b + v->b};
+}
+
+static void index_fp64(void *z, const void *x, GrB_Index i, GrB_Index j, const void *y)
+{
+    *(double *)z = *(const double *)x + 2 * (double)i - (double)j + (double)*(const int64_t *)y;
+}
+
+static void index_user(void *z, const void *x, GrB_Index i, GrB_Index j, const void *y)
+{
+    const user_value *u = x;
+    *(user_value *)z = (user_value){u->a + (uint32_t)(2 * i), u->b + (uint32_t)j + (uint32_t)*(const int64_t *)y};
+}
+
+static void select_fp64(void *z, const void *x, GrB_Index i, GrB_Index j, const void *y)
+{
+    *(bool *)z = *(const double *)x > 0 || (i + 3 * j + (GrB_Index)*(const int64_t *)y) % 2 == 0;
 }
 
 /* z = 2 x + the number of entries of a product made on the way. */
@@ -151,6 +168,9 @@ static void fill_user(void)
     GrB_BinaryOp_new(&user_ops[T_INT32], mul_add_int32, GrB_INT32, GrB_INT32, GrB_INT32);
     GrB_BinaryOp_new(&user_ops[T_USER], user_times, udt, udt, udt);
     GrB_BinaryOp_new(&user_add, user_plus, udt, udt, udt);
+    GrB_IndexUnaryOp_new(&user_index, index_fp64, GrB_FP64, GrB_FP64, GrB_INT64);
+    GrB_IndexUnaryOp_new(&user_index_of_user, index_user, udt, udt, GrB_INT64);
+    GrB_IndexUnaryOp_new(&user_select, select_fp64, GrB_BOOL, GrB_FP64, GrB_INT64);
     GrB_Monoid_new_UDT(&user_monoid, user_add, &zero);
     GrB_Semiring_new(&user_semirings[T_FP64], GrB_PLUS_MONOID_FP64, user_ops[T_FP64]);
     GrB_Semiring_new(&user_semirings[T_INT32], GrB_PLUS_MONOID_INT32, user_ops[T_INT32]);
@@ -206,6 +226,9 @@ void operators_free(void)
     for (int i = 0; i < 32; i++) GrB_Descriptor_free(&descriptors[i]);
     for (int i = 0; i < 16; i++) GrB_Descriptor_free(&methods[i]);
     GrB_UnaryOp_free(&nested);
+    GrB_IndexUnaryOp_free(&user_index);
+    GrB_IndexUnaryOp_free(&user_index_of_user);
+    GrB_IndexUnaryOp_free(&user_select);
     GrB_Monoid_free(&user_monoid);
     GrB_BinaryOp_free(&user_add);
     GrB_Type udt = type_handle(T_USER);
@@ -255,6 +278,23 @@ GrB_IndexUnaryOp select_op(int which, int type, bool *by_value)
     *by_value = which >= 7 && type != T_USER;
     if (!*by_value) return by_place[which % 7];
     return which == 7 ? ne[type] : which == 8 ? gt[type] : le[type];
+}
+
+GrB_IndexUnaryOp index_op(int which, int type, int *of)
+{
+    GrB_IndexUnaryOp by_place[] = {GrB_ROWINDEX_INT32, GrB_COLINDEX_INT32, GrB_DIAGINDEX_INT32,
+                                   GrB_ROWINDEX_INT64, GrB_COLINDEX_INT64, GrB_DIAGINDEX_INT64};
+    bool by_value = false;
+    const GrB_IndexUnaryOp select = which < 10 ? select_op(which, type, &by_value) : NULL;
+    *of = by_value ? type : which >= 10 && which < 13 ? T_INT32 : T_INT64;
+    if (select) return select;
+    if (which < INDEX_OP_OF_USER) return by_place[which - 10];
+    return type == T_USER ? user_index_of_user : user_index;
+}
+
+GrB_IndexUnaryOp user_select_op(void)
+{
+    return user_select;
 }
 
 GrB_Monoid monoid(int mon, int type)

@@ -71,6 +71,12 @@ GrB_Info mat_select(int type, GrB_Matrix C, GrB_Matrix M, GrB_BinaryOp accum, Gr
                     const void *y, GrB_Descriptor desc);
 GrB_Info vec_select(int type, GrB_Vector w, GrB_Vector m, GrB_BinaryOp accum, GrB_IndexUnaryOp op, GrB_Vector u,
                     const void *y, GrB_Descriptor desc);
+GrB_Info mat_apply_index(int type, GrB_Matrix C, GrB_Matrix M, GrB_BinaryOp accum, GrB_IndexUnaryOp op, GrB_Matrix A,
+                         const void *y, GrB_Descriptor desc);
+GrB_Info vec_apply_index(int type, GrB_Vector w, GrB_Vector m, GrB_BinaryOp accum, GrB_IndexUnaryOp op, GrB_Vector u,
+                         const void *y, GrB_Descriptor desc);
+GrB_Info scalar_set(int type, GrB_Scalar s, const void *x);
+GrB_Info scalar_get(int type, void *x, GrB_Scalar s);
 GrB_Info mat_reduce_value(int type, void *x, GrB_BinaryOp accum, GrB_Monoid monoid, GrB_Matrix A);
 GrB_Info vec_reduce_value(int type, void *x, GrB_BinaryOp accum, GrB_Monoid monoid, GrB_Vector u);
 GrB_Info mat_export_copy(int type, GrB_Index *p, GrB_Index *i, void *x, GrB_Index *np, GrB_Index *ni, GrB_Index *nx,
@@ -87,11 +93,14 @@ enum { MON_PLUS, MON_MIN, MON_MAX, MON_ANY, MON_LOR, MON_TIMES, MON_LAND, MON_LX
 void operators_init(void);
 void operators_free(void);
 GrB_BinaryOp binary_op(int op, int type);
-GrB_BinaryOp user_binary(int type); /* FP64, INT32 and USER only; z = x + 2 y for the first two */
+GrB_BinaryOp user_binary(int type); /* FP64, INT32 and USER only, else NULL; z = x + 2 y for the first two */
 GrB_UnaryOp tame_op(int type);      /* maps every value to a small dyadic one */
 GrB_UnaryOp nested_op(void);        /* FP64: calls GraphBLAS */
 GrB_UnaryOp plain_unary(int which, int type);
 GrB_IndexUnaryOp select_op(int which, int type, bool *by_value);
+enum { INDEX_OP_OF_USER = 16, INDEX_OPS };
+GrB_IndexUnaryOp index_op(int which, int type, int *of); /* of: the type of the scalar beside A */
+GrB_IndexUnaryOp user_select_op(void);                   /* of FP64, by a place and an INT64 */
 GrB_Monoid monoid(int mon, int type); /* NULL: does not exist */
 /* Built-in name if there is one and `builtin`, otherwise made from its operators.  Cached.  NULL: does not exist. */
 GrB_Semiring semiring(int mon, int op, int type, bool builtin);

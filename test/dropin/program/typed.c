@@ -199,6 +199,28 @@ GrB_Info vec_bind2(int type, GrB_Vector w, GrB_Vector m, GrB_BinaryOp accum, GrB
     return GrB_Vector_apply_BinaryOp2nd_UDT(w, m, accum, op, u, (void *)y, desc);
 }
 
+GrB_Info mat_apply_index(int type, GrB_Matrix C, GrB_Matrix M, GrB_BinaryOp accum, GrB_IndexUnaryOp op, GrB_Matrix A,
+                         const void *y, GrB_Descriptor desc)
+{
+#define X(N, T, C_) case N: return GrB_Matrix_apply_IndexOp_##T(C, M, accum, op, A, *(const C_ *)y, desc);
+    switch (type) {
+        EACH_TYPE(X)
+    }
+#undef X
+    return GrB_Matrix_apply_IndexOp_UDT(C, M, accum, op, A, (void *)y, desc);
+}
+
+GrB_Info vec_apply_index(int type, GrB_Vector w, GrB_Vector m, GrB_BinaryOp accum, GrB_IndexUnaryOp op, GrB_Vector u,
+                         const void *y, GrB_Descriptor desc)
+{
+#define X(N, T, C_) case N: return GrB_Vector_apply_IndexOp_##T(w, m, accum, op, u, *(const C_ *)y, desc);
+    switch (type) {
+        EACH_TYPE(X)
+    }
+#undef X
+    return GrB_Vector_apply_IndexOp_UDT(w, m, accum, op, u, (void *)y, desc);
+}
+
 GrB_Info mat_select(int type, GrB_Matrix C, GrB_Matrix M, GrB_BinaryOp accum, GrB_IndexUnaryOp op, GrB_Matrix A,
                     const void *y, GrB_Descriptor desc)
 {
@@ -262,4 +284,24 @@ GrB_Info mat_import_copy(int type, GrB_Matrix *A, GrB_Index nrows, GrB_Index nco
     }
 #undef X
     return GrB_Matrix_import_UDT(A, handle, nrows, ncols, p, i, x, np, ni, nx, format);
+}
+
+GrB_Info scalar_set(int type, GrB_Scalar s, const void *x)
+{
+#define X(N, T, C) case N: return GrB_Scalar_setElement_##T(s, *(const C *)x);
+    switch (type) {
+        EACH_TYPE(X)
+    }
+#undef X
+    return GrB_Scalar_setElement_UDT(s, (void *)x);
+}
+
+GrB_Info scalar_get(int type, void *x, GrB_Scalar s)
+{
+#define X(N, T, C) case N: return GrB_Scalar_extractElement_##T(x, s);
+    switch (type) {
+        EACH_TYPE(X)
+    }
+#undef X
+    return GrB_Scalar_extractElement_UDT(x, s);
 }
