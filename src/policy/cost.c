@@ -268,11 +268,6 @@ double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, 
     return ns * 1e-6 / (nthreads > 0 ? nthreads : 1) + c->start_ms;
 }
 
-double tsr_least_work(tsr_op op)
-{
-    return op == TSR_OP_MASKED_DOT ? 2e4 : 2e5;
-}
-
 bool tsr_few_vectors(double nrows, double ncols)
 {
     const double few = 16;

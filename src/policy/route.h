@@ -57,7 +57,10 @@ double tsr_predict_build_ms(double nnz, double vectors, bool flip, bool values, 
 double tsr_work_of(const tsr_features *f);                /* multiply-adds, or a cheap bound */
 
 /* Multiply-adds below which SuiteSparse is called without further thought (its own start costs more than we could win). */
-double tsr_least_work(tsr_op op);
+static inline double tsr_least_work(tsr_op op)
+{
+    return op == TSR_OP_MASKED_DOT ? 2e4 : 2e5;
+}
 
 /* A sparse product of so few rows or columns under a sparse mask, as in betweenness: the lists that it meets are in no cache, so that
  * SuiteSparse is as fast on the host.  Known before operands are inspected. */

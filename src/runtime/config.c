@@ -520,7 +520,7 @@ static void load_variable(state *s, const char *variable)
 
 /* ---- the configuration in force ---- */
 
-static _Atomic(const state *) current;
+const tsr_config *tsr_config_now; /* of a state, whose first member it is */
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t api_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -554,22 +554,18 @@ static void load(void)
         }
     }
     share_host(&first.config);
-    atomic_store_explicit(&current, &first, memory_order_release);
+    __atomic_store_n(&tsr_config_now, &first.config, __ATOMIC_RELEASE);
+}
+
+const tsr_config *tsr_config_load(void)
+{
+    pthread_once(&once, load);
+    return __atomic_load_n(&tsr_config_now, __ATOMIC_ACQUIRE);
 }
 
 static const state *loaded(void)
 {
-    const state *s = atomic_load_explicit(&current, memory_order_acquire);
-    if (__builtin_expect(!s, 0)) {
-        pthread_once(&once, load);
-        s = atomic_load_explicit(&current, memory_order_acquire);
-    }
-    return s;
-}
-
-const tsr_config *tsr_config_get(void)
-{
-    return &loaded()->config;
+    return (const state *)tsr_config_get();
 }
 
 bool tsr_config_forces_cpu(void)
@@ -600,7 +596,7 @@ static tsr_status publish(const option *o, const char *value)
     s->origin[o - options] = LAYER_API;
     s->older = (state *)old;
     share_host(&s->config);
-    atomic_store_explicit(&current, s, memory_order_release);
+    __atomic_store_n(&tsr_config_now, &s->config, __ATOMIC_RELEASE);
     return TSR_OK;
 }
 

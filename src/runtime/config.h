@@ -40,9 +40,16 @@ typedef struct tsr_config {
     char model[4096];        /* TESSERA_MODEL */
 } tsr_config;
 
+extern const tsr_config *tsr_config_now; /* NULL: not loaded yet */
+const tsr_config *tsr_config_load(void);
+
 /* Loaded at the first call, thread-safe; afterwards one load.  Never null; what it points to never changes (setting an
  * option publishes another one). */
-const tsr_config *tsr_config_get(void);
+static inline const tsr_config *tsr_config_get(void)
+{
+    const tsr_config *config = __atomic_load_n(&tsr_config_now, __ATOMIC_ACQUIRE);
+    return __builtin_expect(!config, 0) ? tsr_config_load() : config;
+}
 
 /* Test mode: the CPU kernels compute whatever they support, be it slower (mode = cpu and min_work = 0). */
 bool tsr_config_forces_cpu(void);

@@ -32,6 +32,24 @@ static void nothing_without_create(void **state)
     assert_false(tsr_filter_hit(heap[0]));
 }
 
+/* While only handles count, only those with a record do; then all, until nothing does. */
+static void a_handle_alone_says_whether_hooks_matter(void **state)
+{
+    (void) state;
+    tsr_busy_end();
+    assert_false(tsr_busy_with(heap[0]) || tsr_busy_with(NULL));
+    tsr_record_unref(tsr_table_get(heap[0], true));
+    assert_true(tsr_busy_with(heap[0]));
+    assert_false(tsr_busy_with(heap[1]));
+    tsr_busy_add(TSR_BUSY_FORMS);
+    assert_true(tsr_busy_with(heap[1]) && tsr_busy_with(NULL));
+    assert_false(tsr_filter_hit(heap[1]));
+    assert_int_equal(tsr_busy_end(), TSR_BUSY_HANDLES | TSR_BUSY_FORMS);
+    assert_false(tsr_busy_with(heap[0]) || tsr_busy_with(heap[1]));
+    tsr_busy_add(TSR_BUSY_HANDLES);
+    assert_true(tsr_busy_with(heap[0]) && !tsr_busy_with(heap[1]));
+}
+
 static void record_stays_the_same(void **state)
 {
     (void) state;
@@ -144,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(nothing_without_create, clear),
+        cmocka_unit_test_teardown(a_handle_alone_says_whether_hooks_matter, clear),
         cmocka_unit_test_teardown(record_stays_the_same, clear),
         cmocka_unit_test_teardown(write_begins_the_next_version, clear),
         cmocka_unit_test_teardown(reused_address_is_another_matrix, clear),

@@ -15,6 +15,8 @@
 /* What is cold lies apart from what every program runs, so that a process touches fewer pages. */
 #define TSR_NOINLINE __attribute__((noinline, cold))
 #define TSR_APART __attribute__((noinline))
+/* A variable of this door, which is read without a look at where it may be. */
+#define TSR_OWN __attribute__((visibility("hidden")))
 #define TSR_WRAPPER __attribute__((visibility("default")))
 #define TSR_RARE_WRAPPER __attribute__((visibility("default"), cold))
 
@@ -26,34 +28,54 @@ enum {
     TSR_BUSY_LOST = 8,    /* contents went with a device */
     TSR_BUSY_FORMS = 16   /* a host's object may not know its sparsity control */
 };
-extern unsigned tsr_busy_bits;
+extern unsigned tsr_busy_bits TSR_OWN;
 
 static inline unsigned tsr_busy(void)
 {
     return __atomic_load_n(&tsr_busy_bits, __ATOMIC_RELAXED);
 }
 
-static inline void tsr_busy_add(unsigned bits)
-{
-    __atomic_fetch_or(&tsr_busy_bits, bits, __ATOMIC_RELAXED);
-}
+void tsr_busy_add(unsigned bits);
+unsigned tsr_busy_end(void); /* what it was */
 
 /* Counts, by a hash of the address, how often a handle stands in the side table or in the list of deferred products.
  * Relaxed is enough: a program that touches a matrix from two threads has ordered these calls itself. */
 enum { TSR_FILTER_BITS = 12, TSR_FILTER_SIZE = 1 << TSR_FILTER_BITS };
-extern uint32_t tsr_filter[TSR_FILTER_SIZE];
+extern uint32_t tsr_filter[TSR_FILTER_SIZE] TSR_OWN;
+
+static inline size_t tsr_filter_index(const void *handle)
+{
+    return (uint32_t)(uintptr_t)handle * 2654435769U >> (32 - TSR_FILTER_BITS);
+}
 
 static inline uint32_t *tsr_filter_slot(const void *handle)
 {
-    return &tsr_filter[(uint32_t)(uintptr_t)handle * 2654435769U >> (32 - TSR_FILTER_BITS)];
+    return &tsr_filter[tsr_filter_index(handle)];
+}
+
+static inline uint32_t tsr_filter_count(const void *handle)
+{
+    return __atomic_load_n(tsr_filter_slot(handle), __ATOMIC_RELAXED);
 }
 
 static inline bool tsr_filter_hit(const void *handle)
 {
-    return __atomic_load_n(tsr_filter_slot(handle), __ATOMIC_RELAXED) != 0;
+    return tsr_filter_count(handle) != 0;
 }
 
-/* Some hook may have something to do.  While only handles have records or wait, those of the call say so (hit). */
+/* The filter, or while more than handles counts, what every handle hits. */
+extern const uint32_t *tsr_hits TSR_OWN;
+
+/* Some hook may have something to do with this handle, the only one of a call. */
+static inline bool tsr_busy_with(const void *handle)
+{
+    if (!TSR_UNLIKELY(tsr_busy()))
+        return false;
+    const uint32_t *hits = __atomic_load_n(&tsr_hits, __ATOMIC_RELAXED);
+    return TSR_UNLIKELY(__atomic_load_n(&hits[tsr_filter_index(handle)], __ATOMIC_RELAXED));
+}
+
+/* The same of several handles.  While only handles have records or wait, those of the call say so (hit). */
 #define TSR_BUSY_WITH(hit)                                                    \
     ({                                                                        \
         const unsigned now = tsr_busy();                                      \
@@ -80,7 +102,7 @@ bool tsr_is_lost_array(const void *const *handles, size_t count);
 size_t tsr_tiles(uint64_t rows, uint64_t columns); /* product; 0 where it overflows */
 
 /* Ours left the entries of some object in any order, where SuiteSparse might have sorted them; from then on. */
-extern bool tsr_gave_jumbled;
+extern bool tsr_gave_jumbled TSR_OWN;
 void tsr_sort_operand(const void *handle); /* NULL allowed */
 #define TSR_SORT_OPERAND(M, accum, A)                                                               \
     do {                                                                                            \
@@ -139,7 +161,7 @@ bool tsr_may_route(void);
  * kernel, and a thread that waits for its processor keeps all others waiting.  It ends when the program asks or says how many there are. */
 void tsr_threads_lend(void);
 void tsr_threads_return(void);
-extern bool tsr_threads_lent;
+extern bool tsr_threads_lent TSR_OWN;
 #define TSR_RETURN_THREADS()                                                        \
     do {                                                                            \
         if (TSR_UNLIKELY(__atomic_load_n(&tsr_threads_lent, __ATOMIC_ACQUIRE)))     \
@@ -148,7 +170,7 @@ extern bool tsr_threads_lent;
 
 /* ---- burble.c ---- */
 void tsr_burble_changed(void); /* after the program may have set GxB_BURBLE */
-extern bool tsr_burbles;
+extern bool tsr_burbles TSR_OWN;
 extern _Thread_local int tsr_quiet_depth __attribute__((tls_model("initial-exec")));
 void tsr_quiet_enter(void);
 void tsr_quiet_leave(void);

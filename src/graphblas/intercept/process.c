@@ -8,7 +8,6 @@
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
-unsigned tsr_busy_bits;
 _Thread_local int tsr_depth __attribute__((tls_model("initial-exec")));
 _Thread_local const char *tsr_caller __attribute__((tls_model("initial-exec")));
 
@@ -40,7 +39,7 @@ void tsr_door_enter_child(void)
 {
     __atomic_store_n(&in_child, true, __ATOMIC_RELAXED);
     __atomic_store_n(&started, false, __ATOMIC_RELAXED);
-    __atomic_store_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
+    tsr_busy_end();
 }
 
 bool tsr_door_blocking(void)

@@ -135,7 +135,7 @@ GrB_Info tsr_state_finalize(void)
         tsr_defer_end();
         tsr_trace_settle();
         tsr_door_set_started(false);
-        const unsigned busy = __atomic_exchange_n(&tsr_busy_bits, 0, __ATOMIC_RELAXED);
+        const unsigned busy = tsr_busy_end();
         if (busy & TSR_BUSY_CHECK)
             tsr_check_stop();
         if (busy & TSR_BUSY_HANDLES) {

@@ -22,20 +22,6 @@ typedef struct shard {
 
 static shard shards[SHARDS] = {[0 ... SHARDS - 1] = {.mutex = PTHREAD_MUTEX_INITIALIZER}};
 
-uint32_t tsr_filter[TSR_FILTER_SIZE];
-
-void tsr_filter_add(const void *handle)
-{
-    __atomic_fetch_add(tsr_filter_slot(handle), 1, __ATOMIC_RELAXED);
-    if (!(tsr_busy() & TSR_BUSY_HANDLES))
-        tsr_busy_add(TSR_BUSY_HANDLES);
-}
-
-void tsr_filter_remove(const void *handle)
-{
-    __atomic_fetch_sub(tsr_filter_slot(handle), 1, __ATOMIC_RELAXED);
-}
-
 static uint64_t hash_of(const void *handle)
 {
     return ((uint64_t) (uintptr_t) handle >> 4) * UINT64_C(0x9e3779b97f4a7c15);

@@ -103,7 +103,7 @@ def real_header(prototypes):
             'struct tsr_real {']
     for p in prototypes.values():
         out.append('    %s (*_Atomic %s)(%s);' % (p.returns, p.name, _parameters(p)))
-    out.append('};\nextern struct tsr_real tsr_real;\n')
+    out.append('};\nextern struct tsr_real tsr_real __attribute__((visibility("hidden")));\n')
     out.append('/* Ascending.  Rows of characters: pointers would be relocated when a process starts. */\n'
                'enum { TSR_REAL_COUNT = %d, TSR_REAL_LONGEST = %d };\n'
                'extern const char tsr_real_names[TSR_REAL_COUNT][TSR_REAL_LONGEST + 1];\n\n#endif'
@@ -283,8 +283,10 @@ def _is_busy(roles):
     """Condition: some hook may have something to do.  While only handles have records or wait, those of the call say so."""
     if any(role not in (roles_of.READ, roles_of.WRITE, roles_of.MOVE) for _, role, _ in roles):
         return 'TSR_UNLIKELY(tsr_busy())'
-    hits = ' || '.join('tsr_filter_hit(a%d)' % number for number, _, _ in roles)
-    return 'TSR_BUSY_WITH(%s)' % hits
+    if len(roles) == 1:
+        return 'tsr_busy_with(a%d)' % roles[0][0]
+    counts = ' | '.join('tsr_filter_count(a%d)' % number for number, _, _ in roles)
+    return 'TSR_BUSY_WITH(%s)' % counts
 
 
 def _needs_whole(prototype, roles):
