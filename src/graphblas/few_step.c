@@ -52,6 +52,7 @@ bool tsr_few_considers(const tsr_arguments *out, bool selects)
            (out->vector || (tsr_real.GrB_Matrix_nrows(&rows, out->C) == GrB_SUCCESS && rows <= TSR_FEW));
 }
 
+/* Whether accumulated pairs are iso depends on whose lists T has. */
 static bool match_accum(few_call *h)
 {
     tsr_ewise *step = &h->s.step;
@@ -59,7 +60,7 @@ static bool match_accum(few_call *h)
     step->accumulates = h->c->given.accum;
     if (!h->c->given.accum)
         return true;
-    return tsr_match_binary(&step->accum, &type, h->c->given.accum) && type == step->result &&
+    return tsr_match_binary(&step->accum, &type, h->c->given.accum) && type == step->result && step->accum != TSR_EWISE_PAIR &&
            (!tsr_ewise_compares(step->accum) || type == TSR_BOOL);
 }
 

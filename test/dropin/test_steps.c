@@ -361,6 +361,18 @@ static void test_ones_of_all_entries(void **state)
     free_all(c, list, all);
 }
 
+/* T of C's own lists is accumulated entry by entry, and pairs are iso then. */
+static void test_accumulated_pairs(void **state)
+{
+    (void)state;
+    GrB_Vector own = few_entries(GrB_FP32, 0, true, false), other = few_entries(GrB_FP32, 0, true, false), c = few_entries(GrB_FP32, 0, true, false);
+    ok(GrB_Vector_apply_BinaryOp2nd_FP32(own, NULL, GrB_ONEB_FP32, GrB_PLUS_FP32, own, 2, NULL));
+    assert_true(is_iso(own));
+    ok(GrB_Vector_apply_BinaryOp2nd_FP32(c, NULL, GrB_ONEB_FP32, GrB_PLUS_FP32, other, 2, NULL));
+    assert_false(is_iso(c));
+    free_all(own, other, c);
+}
+
 static GrB_Vector sparse_vector(int first, int step)
 {
     GrB_Vector v;
@@ -401,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_replaced_through_a_sparse_mask), cmocka_unit_test(test_idle_masks),
         cmocka_unit_test(test_pending_entries_stay_pending),
         cmocka_unit_test(test_deleted_entries_stay_deleted), cmocka_unit_test(test_ones_of_all_entries),
+        cmocka_unit_test(test_accumulated_pairs),
     };
     return cmocka_run_group_tests(tests, start_session, stop_session);
 }
