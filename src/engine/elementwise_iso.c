@@ -197,14 +197,21 @@ static bool is_zero(const constant *c)
 static bool is_plain(const tsr_elementwise *e, const tsr_object *object)
 {
     return object->given && is_held(e, object, ~(1u << TSR_BITMAP)) && !tsr_object_iso(object) &&
-           object->view.type == e->step.type && !tsr_is_turned(e, object);
+           object->view.type == e->step.type;
+}
+
+/* Of a sum SuiteSparse turns one operand before the loop, but T behind it if both are turned; a product it computes otherwise. */
+static bool is_turned(const tsr_elementwise *e)
+{
+    const bool x = tsr_is_turned(e, &e->x), y = tsr_is_turned(e, &e->y);
+    return e->step.unite || e->full_only ? x && y : x || y;
 }
 
 /* C = op (A, B) of all entries: SuiteSparse's loop over three arrays knows of no operator whose result is iso. */
 static bool is_loop(const tsr_elementwise *e)
 {
     return !e->given.M && !e->given.accum && e->step.result == e->type && e->door->form(e->given.C) != 1u << TSR_BITMAP &&
-           is_plain(e, &e->x) && is_plain(e, &e->y);
+           is_plain(e, &e->x) && is_plain(e, &e->y) && !is_turned(e);
 }
 
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)

@@ -476,6 +476,35 @@ static void iso_as_it_was_held(void)
     OK(GrB_finalize());
 }
 
+static bool gives_ones(GrB_Matrix A, GrB_Matrix B, bool add, GrB_Descriptor desc)
+{
+    GrB_Matrix C;
+    bool iso = false;
+    OK(GrB_Matrix_new(&C, GrB_FP64, 20, 20));
+    OK(GrB_Matrix_assign_FP64(C, NULL, NULL, 1, GrB_ALL, 20, GrB_ALL, 20, NULL));
+    OK(GrB_Matrix_setElement_FP64(C, 4, 0, 1)); /* full before and not iso: the loop writes to it */
+    OK(add ? GrB_Matrix_eWiseAdd_BinaryOp(C, NULL, NULL, GrB_ONEB_FP64, A, B, desc)
+           : GrB_Matrix_eWiseMult_BinaryOp(C, NULL, NULL, GrB_ONEB_FP64, A, B, desc));
+    OK(GxB_Matrix_iso(&iso, C));
+    OK(GrB_Matrix_free(&C));
+    return iso;
+}
+
+/* 7.4 computes pairs of full matrices in a loop that leaves them not iso, also where it has turned one of a sum before. */
+static void pairs_of_turned_matrices(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A, B;
+    OK(GrB_Matrix_new(&A, GrB_FP64, 20, 20));
+    OK(GrB_Matrix_assign_FP64(A, NULL, NULL, 2, GrB_ALL, 20, GrB_ALL, 20, NULL));
+    OK(GrB_Matrix_setElement_FP64(A, 3, 0, 1));
+    OK(GrB_Matrix_dup(&B, A));
+    REQUIRE(!gives_ones(A, B, true, NULL) && !gives_ones(A, B, true, GrB_DESC_T0) && !gives_ones(A, B, true, GrB_DESC_T1));
+    REQUIRE(gives_ones(A, B, true, GrB_DESC_T0T1));
+    REQUIRE(!gives_ones(A, B, false, NULL) && gives_ones(A, B, false, GrB_DESC_T1) && gives_ones(A, B, false, GrB_DESC_T0T1));
+    OK(GrB_finalize());
+}
+
 /* Bools that are compared as numbers stay there; what is left of two values is not iso, as without us. */
 static void compared_bools_stay(void)
 {
@@ -505,6 +534,7 @@ static void compared_bools_stay(void)
 
 TEST(is_downloaded_iso)
 TEST(iso_as_it_was_held)
+TEST(pairs_of_turned_matrices)
 TEST(compared_bools_stay)
 TEST(sparse_operands_come)
 TEST(sparse_vector_multiplies)
@@ -524,6 +554,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_is_downloaded_iso),
         cmocka_unit_test(test_iso_as_it_was_held),
+        cmocka_unit_test(test_pairs_of_turned_matrices),
         cmocka_unit_test(test_compared_bools_stay),
         cmocka_unit_test(test_sparse_operands_come),
         cmocka_unit_test(test_sparse_vector_multiplies),
