@@ -31,8 +31,8 @@ bool tsr_object_iso(const tsr_object *object)
     return object->array ? tsr_device_array_about(object->array)->iso : object->view.iso && object->view.x;
 }
 
-/* SuiteSparse takes one entry for one value, but not in a mask. */
-static constant constant_mask(const tsr_object *object)
+/* SuiteSparse takes one entry of an operand for one value, but not of a mask or of C. */
+static constant constant_as_held(const tsr_object *object)
 {
     constant m = constant_of(object);
     m.known &= !(object->array && tsr_device_array_about(object->array)->lone);
@@ -183,7 +183,7 @@ static bool masks_t(const tsr_elementwise *e)
 static bool stays_iso(const tsr_elementwise *e, const tsr_object *old, uint64_t t)
 {
     const tsr_arguments *given = &e->given;
-    const constant c = constant_of(old);
+    const constant c = constant_as_held(old);
     if (entries(old) != 0)
         return fits(e, &c, t) || (!given->accum && e->mod.replace && (!is_dense(e, old) || masks_t(e) || tsr_elementwise_clears_full(e)));
     return !given->accum || (!old->array && old->view.iso) || !(e->assigns || is_dense(e, old));
@@ -217,7 +217,7 @@ static bool is_loop(const tsr_elementwise *e)
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
 {
     const tsr_arguments *given = &e->given;
-    const constant m = constant_mask(&e->m);
+    const constant m = constant_as_held(&e->m);
     const bool valued = e->m.given && !e->mod.mask_struct, none = !given->M || (valued && is_zero(&m) && e->mod.mask_comp);
     const bool structural = e->mod.mask_struct || (m.known && m.value != 0);
     const bool all = structural && e->m.given && is_held(e, &e->m, 1u << TSR_FULL);

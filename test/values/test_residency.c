@@ -473,6 +473,9 @@ static void iso_as_it_was_held(void)
     OK(GrB_Vector_assign_FP64(w, NULL, NULL, 2, GrB_ALL, N, NULL));
     OK(GrB_Vector_assign_FP64(w, u, NULL, 5, GrB_ALL, N, GrB_DESC_SC)); /* nowhere */
     REQUIRE(!is_iso(w) && at(w, 7) == 2);
+    GrB_Vector lone = listed(3, 4);
+    OK(GrB_Vector_assign_FP64(lone, u, NULL, 3, GrB_ALL, N, NULL)); /* its one entry had that value, but C was not held iso */
+    REQUIRE(!is_iso(lone) && at(lone, 7) == 3 && steps() > 3);
     OK(GrB_finalize());
 }
 
