@@ -100,6 +100,7 @@ static bool inspect_old(tsr_elementwise *e)
     return true;
 }
 
+/* Whether accumulated pairs are iso depends on whose lists T has. */
 static bool match_accum(tsr_elementwise *e)
 {
     tsr_ewise *step = &e->step;
@@ -108,7 +109,7 @@ static bool match_accum(tsr_elementwise *e)
     step->accum = TSR_EWISE_SECOND;
     if (!e->given.accum)
         return true;
-    return e->door->accumulator(&step->accum, &type, e->given.accum) && type == e->type &&
+    return e->door->accumulator(&step->accum, &type, e->given.accum) && type == e->type && step->accum != TSR_EWISE_PAIR &&
            (!tsr_ewise_compares(step->accum) || type == TSR_BOOL);
 }
 
@@ -213,7 +214,7 @@ static const char *plan(tsr_elementwise *e, const bool *promised)
     if (!inspect_target(e))
         return "C may not stay on the device";
     if (!match_accum(e))
-        return "accumulator of another type";
+        return "accumulator of another type, or pairs";
     e->key = key_of(e);
     if (!promised && (e->on_host ? held_in_lists(e) : leaves_sparse(e)))
         return "operands are sparse";

@@ -476,6 +476,13 @@ static void iso_as_it_was_held(void)
     GrB_Vector lone = listed(3, 4);
     OK(GrB_Vector_assign_FP64(lone, u, NULL, 3, GrB_ALL, N, NULL)); /* its one entry had that value, but C was not held iso */
     REQUIRE(!is_iso(lone) && at(lone, 7) == 3 && steps() > 3);
+    GrB_Vector own;
+    OK(GrB_Vector_new(&own, GrB_FP64, N));
+    OK(GxB_Vector_Option_set(own, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (GrB_Index i = 0; i < N; i++) OK(GrB_Vector_setElement_FP64(own, (double)i, i));
+    OK(GrB_Vector_wait(own, GrB_MATERIALIZE));
+    OK(GrB_Vector_apply_BinaryOp2nd_FP64(own, NULL, GrB_ONEB_FP64, GrB_PLUS_FP64, own, 2, NULL)); /* pairs, of C's own lists */
+    REQUIRE(is_iso(own) && at(own, 7) == 1);
     OK(GrB_finalize());
 }
 
