@@ -39,9 +39,12 @@ static constant constant_as_held(const tsr_object *object)
     return m;
 }
 
-static constant operand(const tsr_object *object, const tsr_operand *scalar, tsr_type type)
+/* By a list of places one entry may be taken more than once: SuiteSparse copies the values then. */
+static constant operand(const tsr_elementwise *e, const tsr_object *object, const tsr_operand *scalar)
 {
-    return object->given ? constant_of(object) : (constant){true, type, scalar->scalar};
+    if (!object->given)
+        return (constant){true, e->step.type, scalar->scalar};
+    return e->gathers ? constant_as_held(object) : constant_of(object);
 }
 
 uint64_t tsr_elementwise_one(const tsr_ewise *step, tsr_type type, tsr_type x_type, uint64_t x, tsr_type y_type, uint64_t y)
@@ -103,7 +106,7 @@ static bool keeps(const tsr_ewise *e, const constant *x, const constant *y)
 static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
 {
     const tsr_ewise *step = &e->step;
-    const constant x = operand(&e->x, &step->x, step->type), y = operand(&e->y, &step->y, step->type);
+    const constant x = operand(e, &e->x, &step->x), y = operand(e, &e->y, &step->y);
     uint64_t kept;
     *t = 0;
     if (step->select) {

@@ -476,6 +476,11 @@ static void iso_as_it_was_held(void)
     GrB_Vector lone = listed(3, 4);
     OK(GrB_Vector_assign_FP64(lone, u, NULL, 3, GrB_ALL, N, NULL)); /* its one entry had that value, but C was not held iso */
     REQUIRE(!is_iso(lone) && at(lone, 7) == 3 && steps() > 3);
+    GrB_Vector taken, single = listed(3, 4);
+    const GrB_Index again[] = {3, 5, 3};
+    OK(GrB_Vector_new(&taken, GrB_FP64, 3));
+    OK(GrB_Vector_extract(taken, NULL, NULL, single, again, 3, NULL));
+    REQUIRE(!is_iso(taken) && at(taken, 2) == 3);
     GrB_Vector own;
     OK(GrB_Vector_new(&own, GrB_FP64, N));
     OK(GxB_Vector_Option_set(own, GxB_SPARSITY_CONTROL, GxB_SPARSE));
