@@ -40,15 +40,16 @@ same() {
         grep -q "AIJ x dense .* computed" "$where/log"; then good "$name"; else bad "$name"; fi
 }
 
-# program NAME PKG_CONFIG_PATH
+# program NAME PKG_CONFIG_PATH SOURCE…
 program() {
     # shellcheck disable=SC2046
-    mpicc -O1 -g "$root/test/petsc/products.c" -o "$where/$1" $(PKG_CONFIG_PATH=$2 pkg-config --cflags --libs petsc) \
+    mpicc -O1 -g "${@:3}" -o "$where/$1" $(PKG_CONFIG_PATH=$2 pkg-config --cflags --libs petsc) \
         -Wl,-rpath,"$(PKG_CONFIG_PATH=$2 pkg-config --variable=libdir petsc)" -lm
 }
+products=$root/test/petsc/products.c sparse_products=$root/test/petsc/sparse_products.c
 run=("$build/tools/tessera" run --petsc --)
 chooser=$build/adapters/petsc/libtessera_petsc.so
-program products '' || { echo "the test program does not compile" >&2; exit 1; }
+program products '' "$products" || { echo "the test program does not compile" >&2; exit 1; }
 
 for n in 1 2 3 4; do
     expect "every AIJ matrix, $n processes" " 0 wrong" "${run[@]}" mpirun -n $n "$where/products" -tessera_min_columns 1 -seed $n
@@ -61,6 +62,28 @@ expect "a product is ours" "AIJ x dense .* computed" "${run[@]}" "$where/product
 expect "narrow ones are PETSc's" "left to PETSc: narrower" "${run[@]}" "$where/products" -tessera_view -tessera_min_columns 50
 expect "events" "TesseraMult" "${run[@]}" "$where/products" -log_view
 TESSERA_MODE=off expect "mode off" " 0 wrong" "${run[@]}" "$where/products" -tessera_min_columns 1
+
+# Products of two sparse matrices: patterns and values, in every form, whatever algorithm PETSc would take; by themselves where they pay.
+if program sparse '' "$sparse_products" 2>"$where/log"; then
+    expect "sparse products, PETSc's" " 0 wrong" "$where/sparse"
+    for form in "-tessera_rebind" "-ours seqaijtessera" "-other seqaijtessera" "-mat_seqaij_type seqaijtessera"; do
+        # shellcheck disable=SC2086
+        expect "sparse products, $form" " 0 wrong" "$where/sparse" -dll_append "$chooser" $form -tessera_sparse always
+    done
+    always=("${run[@]}" "$where/sparse" -few -tessera_view -tessera_sparse)
+    expect "sparse products are ours" "AIJ' x AIJ x AIJ .* computed" "${always[@]}" always
+    expect "small ones are PETSc's" "AIJ x AIJ .* no gain expected" "${always[@]}" auto
+    expect "an algorithm that was chosen" "AIJ x AIJ .* its algorithm was chosen" "${always[@]}" always -matmatmult_via heap
+else
+    bad "sparse products compile"
+fi
+if program pays '' "$root"/bench/petsc_sparse_products.c "$root"/bench/petsc_matrices.c 2>"$where/log"; then
+    pays=("$where/pays" -dll_append "$chooser" -turns 1 -side 12 -scale 9 -tessera_view)
+    expect "sparse products of graphs are ours" "AIJ x AIJ .* computed" "${pays[@]}"
+    expect "... and those of meshes PETSc's" "AIJ x AIJ  *1 left to PETSc: no gain expected" "${pays[@]}"
+else
+    bad "sparse products of the benchmark compile"
+fi
 
 # Solvers take as many iterations as without.
 slepc=() && pkg-config --exists slepc && slepc=(-DWITH_SLEPC)
@@ -106,8 +129,9 @@ fi
 # Other kinds of PETSc, where they are installed: theirs is taken, or politely none.
 for pc in /usr/lib/petscdir/*/*/lib/pkgconfig; do
     case $pc in
-    */petsc64*real*) program wide "$pc" 2>"$where/log" &&
+    */petsc64*real*) program wide "$pc" "$products" 2>"$where/log" && program wide_sparse "$pc" "$sparse_products" 2>"$where/log" &&
         expect "64-bit indices" " 0 wrong" "${run[@]}" mpirun -n 2 "$where/wide" -tessera_min_columns 1 &&
+        expect "64-bit indices, sparse products" " 0 wrong" "${run[@]}" "$where/wide_sparse" -tessera_sparse always &&
         expect "a plug-in for 32-bit indices" "not for 3.* 64-bit; not used" \
             "$where/wide" -dll_append "$(echo "$build"/adapters/petsc/libtessera_petsc_*_real_int32.so)" ;;
     esac
@@ -148,6 +172,7 @@ if [ $status -ne 0 ] && [ $status -ne 124 ] && [ $((SECONDS - began)) -lt 30 ]; 
 if command -v valgrind >/dev/null; then
     expect "valgrind" " 0 wrong" "${run[@]}" valgrind -q --error-exitcode=99 \
         "$where/products" -tessera_min_columns 1 -few
+    expect "valgrind, sparse products" " 0 wrong" "${run[@]}" valgrind -q --error-exitcode=99 "$where/sparse" -tessera_sparse always -few
 fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -6,15 +6,16 @@
 #include <string.h>
 
 #if defined(PETSC_USE_REAL_SINGLE)
-static const tsr_type scalar_type = TSR_FP32;
+const tsr_type tsr_petsc_scalar_type = TSR_FP32;
 #else
-static const tsr_type scalar_type = TSR_FP64;
+const tsr_type tsr_petsc_scalar_type = TSR_FP64;
 #endif
+const tsr_index_type tsr_petsc_index_type = sizeof(PetscInt) == 4 ? TSR_INDEX_32 : TSR_INDEX_64;
 
 tsr_dense tsr_petsc_dense(const PetscScalar *data, tsr_layout layout, PetscInt nrows, PetscInt ncols, PetscInt ld)
 {
     const PetscInt least = layout == TSR_COL_MAJOR ? nrows : ncols;
-    return (tsr_dense){.data = (void *)(uintptr_t)data, .type = scalar_type, .layout = layout, .nrows = nrows, .ncols = ncols,
+    return (tsr_dense){.data = (void *)(uintptr_t)data, .type = tsr_petsc_scalar_type, .layout = layout, .nrows = nrows, .ncols = ncols,
                        .ld = ld > least ? ld : least};
 }
 
@@ -41,7 +42,7 @@ static tsr_plan *find_plan(tsr_petsc_block *block, unsigned flags, const tsr_den
     block->next_plan = (block->next_plan + 1) % TSR_PETSC_PLANS;
     tsr_plan_destroy(p->plan);
     *p = (struct tsr_petsc_plan){.flags = flags, .columns = b->ncols, .b_layout = b->layout, .c_layout = c->layout};
-    if (tsr_plan_create(&p->plan, TSR_OP_SPMM, tsr_default_semiring(scalar_type), block->sparse, b, c, flags) != TSR_OK) {
+    if (tsr_plan_create(&p->plan, TSR_OP_SPMM, tsr_default_semiring(tsr_petsc_scalar_type), block->sparse, b, c, flags) != TSR_OK) {
         p->plan = NULL;
     }
     return p->plan;
@@ -84,9 +85,9 @@ static PetscErrorCode pack_rows(tsr_petsc_block *block)
 /* Without it, the plain loop computes. */
 void tsr_petsc_block_describe(tsr_petsc_block *block)
 {
-    const tsr_arrays arrays = {.index_type = sizeof(PetscInt) == 4 ? TSR_INDEX_32 : TSR_INDEX_64,
-                               .offsets = block->packed ? block->kept_offsets : block->offsets, .indices = block->columns,
-                               .type = scalar_type, .values = block->values};
+    const tsr_arrays arrays = {.index_type = tsr_petsc_index_type, .offsets = block->packed ? block->kept_offsets : block->offsets,
+                               .indices = block->columns,
+                               .type = tsr_petsc_scalar_type, .values = block->values};
     if (tsr_sparse_create_csr(&block->sparse, block->packed ? block->nkept : block->nrows, block->ncols, &arrays, 0) != TSR_OK) {
         block->sparse = NULL;
     }
@@ -127,6 +128,17 @@ static PetscBool same_arrays(const tsr_petsc_block *a, const tsr_petsc_block *b)
                    a->values == b->values && a->nrows == b->nrows && a->ncols == b->ncols && a->packed == b->packed
                ? PETSC_TRUE
                : PETSC_FALSE;
+}
+
+PetscErrorCode tsr_petsc_block_is_current(const tsr_petsc_block *block, Mat A, PetscBool *current)
+{
+    tsr_petsc_block now = {.packed = block->packed};
+
+    PetscFunctionBegin;
+    PetscCall(inspect(&now, A));
+    PetscCall(restore(&now, A));
+    *current = same_arrays(block, &now);
+    PetscFunctionReturn(0);
 }
 
 /* The arrays stay where they are between the calls, which SeqAIJ promises until the pattern or the array changes. */

@@ -8,6 +8,9 @@
 
 #include "tessera/tessera.h"
 
+extern const tsr_type tsr_petsc_scalar_type; /* of this PETSc's numbers, and of its indices */
+extern const tsr_index_type tsr_petsc_index_type;
+
 /* A documented function that some versions declare in a private header. */
 PETSC_EXTERN PetscErrorCode PetscObjectStateGet(PetscObject, PetscObjectState *);
 
@@ -39,6 +42,9 @@ typedef struct tsr_petsc_block {
 PetscErrorCode tsr_petsc_block_update(tsr_petsc_block *block, Mat A, PetscBool packed);
 void tsr_petsc_block_free(tsr_petsc_block *block);
 
+/* Is it still that of A, but for values?  Else updating it ends its handle. */
+PetscErrorCode tsr_petsc_block_is_current(const tsr_petsc_block *block, Mat A, PetscBool *current);
+
 /* Gives a block that holds arrays, perhaps without values, its handle; none where there is no memory. */
 void tsr_petsc_block_describe(tsr_petsc_block *block);
 
@@ -59,6 +65,17 @@ PetscErrorCode tsr_petsc_block_of(Mat A, tsr_petsc_block **block);
 /* What MatProductSetFromOptions asks: A sparse, B dense; A dense, B sparse.  They take the product, or hand it on to PETSc. */
 PetscErrorCode tsr_petsc_sparse_dense(Mat C);
 PetscErrorCode tsr_petsc_dense_sparse(Mat C);
+
+/* A sequential AIJ matrix from now on asks us when it is multiplied by another. */
+PetscErrorCode tsr_petsc_hook_sparse(Mat A);
+
+/* Is A B (or B' A B) expected to be faster here than in PETSc?  By some of A's rows: enough products, most of
+ * them in long rows, and rows unlike each other. */
+typedef struct tsr_petsc_rows {
+    PetscInt nrows, ncols;
+    const PetscInt *offsets, *columns;
+} tsr_petsc_rows;
+PetscBool tsr_petsc_sparse_pays(const tsr_petsc_rows *a, const tsr_petsc_rows *b);
 
 /* Under this name a sequential AIJ matrix keeps PETSc's function for dense x AIJ, whose place we took. */
 #define TSR_PETSC_KEPT_DENSE_SPARSE "tessera_petsc_dense_sparse_C"
@@ -102,6 +119,7 @@ typedef struct tsr_petsc_options {
     PetscBool rebind;     /* -tessera_rebind */
     PetscBool view;       /* -tessera_view */
     PetscInt min_columns; /* -tessera_min_columns: narrower dense operands stay with PETSc */
+    enum { TSR_PETSC_AUTO, TSR_PETSC_ALWAYS, TSR_PETSC_NEVER } sparse; /* -tessera_sparse: products of two sparse matrices */
 } tsr_petsc_options;
 extern tsr_petsc_options tsr_petsc_settings;
 

@@ -43,6 +43,9 @@ static PetscErrorCode hook_products(Mat A, PetscBool parallel)
     }
     PetscCall(compose(A, "MatProductSetFromOptions_", type, dense, tsr_petsc_sparse_dense));
     PetscCall(compose(A, before, type, "_C", tsr_petsc_dense_sparse));
+    if (!parallel) {
+        PetscCall(tsr_petsc_hook_sparse(A));
+    }
     PetscFunctionReturn(0);
 }
 
@@ -179,6 +182,9 @@ static PetscErrorCode check_petsc(PetscBool *good)
 
 static PetscErrorCode read_options(void)
 {
+    static const char *const choices[] = {"auto", "always", "never"};
+    PetscInt sparse = tsr_petsc_settings.sparse;
+
     PetscFunctionBegin;
     PetscOptionsBegin(PETSC_COMM_WORLD, NULL, "Tessera", "Mat");
     PetscCall(PetscOptionsBool("-tessera_rebind", "Every AIJ matrix, types keep their names", NULL, tsr_petsc_settings.rebind,
@@ -187,6 +193,8 @@ static PetscErrorCode read_options(void)
                                &tsr_petsc_settings.view, NULL));
     PetscCall(PetscOptionsInt("-tessera_min_columns", "Narrower dense matrices are left to PETSc", NULL, tsr_petsc_settings.min_columns,
                               &tsr_petsc_settings.min_columns, NULL));
+    PetscCall(PetscOptionsEList("-tessera_sparse", "Products of two sparse matrices", NULL, choices, 3, choices[sparse], &sparse, NULL));
+    tsr_petsc_settings.sparse = sparse;
     PetscOptionsEnd();
     PetscFunctionReturn(0);
 }

@@ -3,6 +3,7 @@
  *     tsr_spgemm_plan_create   how many entries C has (symbolic)
  *     tsr_spgemm_execute       the entries (numeric), into the caller's arrays, as often as wanted
  *     tsr_spgemm_execute_values  their values alone, in the same order
+ *     tsr_spgemm_plan_pattern  the caller keeps C's pattern: it need not be kept twice
  *     tsr_spgemm_execute_new   the same into a new matrix
  *
  * C has an entry wherever at least one pair of entries meets, also if the sum is zero.  Indices ascend in each vector.  The same operands
@@ -55,6 +56,11 @@ TSR_PUBLIC tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_
 /* The values of C alone, in the order of tsr_spgemm_execute, for as many entries as the plan says; values of the operands may have changed.  The
  * same errors.  Executions of one plan by several threads take turns. */
 TSR_PUBLIC tsr_status tsr_spgemm_execute_values(const tsr_spgemm_plan *plan, void *values);
+
+/* C's pattern, as an execution of this plan or of one of the same operands gave it: later executions compute values only.  The arrays stay the
+ * caller's and as they are as long as the plan lives.  TSR_INVALID_VALUE: null pointer, unknown enumerator, or not as many entries as the plan
+ * says.  TSR_OUT_OF_MEMORY. */
+TSR_PUBLIC tsr_status tsr_spgemm_plan_pattern(tsr_spgemm_plan *plan, tsr_index_type index_type, const void *offsets, const void *indices);
 
 /* C as a new matrix with 64-bit indices, which belongs to the caller: tsr_sparse_destroy.  TSR_INVALID_VALUE: null pointer.
  * TSR_OUT_OF_MEMORY. */

@@ -16,7 +16,8 @@ typedef struct memory {
     pthread_mutex_t lock;
     int executions;
     int64_t *p;  /* C's pattern, where the host computes; NULL: not known, or its indices take more than 32 bits */
-    uint32_t *i;
+    const uint32_t *i;
+    uint32_t *own_i; /* NULL: the caller's */
     void *on_device; /* C on the plan's device, or NULL */
 } memory;
 
@@ -145,40 +146,60 @@ void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan)
         plan->device->contents->drop(m->on_device);
     pthread_mutex_destroy(&m->lock);
     free(m->p);
-    free(m->i);
+    free(m->own_i);
     free(m);
     free(plan);
 }
 
 /* ---- execution ---- */
 
+static void forget_pattern(memory *m)
+{
+    free(m->p);
+    free(m->own_i);
+    m->p = NULL;
+    m->own_i = NULL;
+    m->i = NULL;
+}
+
+/* False: there is no memory for it. */
+static bool keep_pattern(memory *m, const int64_t *from, int64_t nvec, const void *indices, size_t index_size, bool borrowed)
+{
+    const int64_t nvals = from[nvec];
+    forget_pattern(m);
+    int64_t *p = malloc((size_t)(nvec + 1) * sizeof *p);
+    m->own_i = borrowed ? NULL : malloc((size_t)(nvals + 1) * sizeof *m->own_i);
+    if (!p || (!borrowed && !m->own_i)) {
+        free(p);
+        forget_pattern(m);
+        return false;
+    }
+    memcpy(p, from, (size_t)(nvec + 1) * sizeof *p);
+    for (int64_t e = 0; !borrowed && e < nvals; e++)
+        m->own_i[e] = index_size == 4 ? ((const uint32_t *)indices)[e] : (uint32_t)((const int64_t *)indices)[e];
+    m->i = borrowed ? indices : m->own_i;
+    m->p = p;
+    return true;
+}
+
+static bool is_narrow(const tsr_spgemm *s)
+{
+    return (s->c_by_col ? s->m : s->n) <= (int64_t)UINT32_MAX;
+}
+
 /* With values it has now; without memory it is found again. */
 static void remember_pattern(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
 {
     memory *m = plan->memory;
-    const int64_t nvals = plan->size.nvals, nvec = plan->size.nvec;
-    const tsr_spgemm *s = &plan->product;
-    if (m->p || (s->c_by_col ? s->m : s->n) > (int64_t)UINT32_MAX)
-        return;
-    int64_t *p = malloc((size_t)(nvec + 1) * sizeof *p);
-    uint32_t *i = malloc((size_t)(nvals + 1) * sizeof *i);
-    if (!p || !i) {
-        free(p);
-        free(i);
-        return;
-    }
-    memcpy(p, c->p, (size_t)(nvec + 1) * sizeof *p);
-    for (int64_t e = 0; e < nvals; e++)
-        i[e] = c->index_size == 4 ? ((const uint32_t *)c->i)[e] : (uint32_t)((const int64_t *)c->i)[e];
-    m->i = i;
-    m->p = p;
+    if (!m->p && is_narrow(&plan->product))
+        keep_pattern(m, c->p, plan->size.nvec, c->i, c->index_size, false);
 }
 
 static void copy_pattern(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
 {
     const memory *m = plan->memory;
     memcpy(c->p, m->p, (size_t)(plan->size.nvec + 1) * sizeof *c->p);
-    if (c->index_size == 4)
+    if (c->index_size == 4 && c->i != m->i)
         memcpy(c->i, m->i, (size_t)plan->size.nvals * sizeof *m->i);
     for (int64_t e = 0; c->index_size == 8 && e < plan->size.nvals; e++)
         ((int64_t *)c->i)[e] = m->i[e];
@@ -288,6 +309,32 @@ tsr_status tsr_spgemm_execute_values(const tsr_spgemm_plan *plan, void *values)
         return tsr_native_null(plan ? "values" : "plan");
     const tsr_spgemm_c c = {.x = values};
     return status_of(compute(plan, &c));
+}
+
+static int64_t offset_at(tsr_index_type type, const void *offsets, int64_t k)
+{
+    return type == TSR_INDEX_32 ? ((const uint32_t *)offsets)[k] : ((const int64_t *)offsets)[k];
+}
+
+tsr_status tsr_spgemm_plan_pattern(tsr_spgemm_plan *plan, tsr_index_type index_type, const void *offsets, const void *indices)
+{
+    if (!plan || !offsets || !indices)
+        return tsr_native_null(!plan ? "plan" : !offsets ? "offsets" : "indices");
+    const int64_t nvec = plan->size.nvec;
+    if ((unsigned)index_type > TSR_INDEX_64 || offset_at(index_type, offsets, nvec) != plan->size.nvals)
+        return tsr_native_fail(TSR_INVALID_VALUE, "index_type = %d is unknown, or not %lld entries", (int)index_type, (long long)plan->size.nvals);
+    if (!is_narrow(&plan->product))
+        return TSR_OK; /* it is found again each time */
+    int64_t *p = malloc((size_t)(nvec + 1) * sizeof *p);
+    if (!p)
+        return tsr_native_no_memory();
+    for (int64_t k = 0; k <= nvec; k++)
+        p[k] = offset_at(index_type, offsets, k);
+    pthread_mutex_lock(&plan->memory->lock);
+    const bool kept = keep_pattern(plan->memory, p, nvec, indices, index_type == TSR_INDEX_32 ? 4 : 8, index_type == TSR_INDEX_32);
+    pthread_mutex_unlock(&plan->memory->lock);
+    free(p);
+    return kept ? TSR_OK : tsr_native_no_memory();
 }
 
 tsr_status tsr_spgemm_execute_new(const tsr_spgemm_plan *plan, tsr_sparse **c)

@@ -93,6 +93,36 @@ static void new_values(void **state)
     tsr_sparse_destroy(a);
 }
 
+/* The caller keeps C's pattern, in either width. */
+static void callers_pattern(void **state)
+{
+    (void)state;
+    tsr_sparse *a = matrix();
+    tsr_spgemm_plan *plan;
+    int32_t p[4], i[9];
+    const int64_t long_p[] = {0, 3, 3, 3}, long_i[] = {0, 1, 2};
+    double x[9];
+    assert_int_equal(tsr_spgemm_plan_create(&plan, plus_times, a, a, 0), TSR_OK);
+    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_32, p, i, x), TSR_OK);
+    for (int wide = 0; wide < 2; wide++) {
+        const void *offsets_now = wide ? (const void *)long_p : p, *indices_now = wide ? (const void *)long_i : i;
+        assert_int_equal(tsr_spgemm_plan_pattern(plan, wide ? TSR_INDEX_64 : TSR_INDEX_32, offsets_now, indices_now), TSR_OK);
+        values[2] = 5 + wide;
+        memset(x, 0xa5, sizeof x);
+        assert_int_equal(tsr_spgemm_execute_values(plan, x), TSR_OK);
+        assert_true(x[0] == 1 && x[1] == 2 && x[2] == 10 + 2 * wide);
+        assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_32, p, i, x), TSR_OK); /* also into the arrays that were told */
+        assert_memory_equal(i, ((int32_t[]){0, 1, 2}), 3 * sizeof *i);
+    }
+    p[3] = 2;
+    assert_int_equal(tsr_spgemm_plan_pattern(plan, TSR_INDEX_32, p, i), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_plan_pattern(plan, TSR_INDEX_32, p, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_spgemm_plan_pattern(NULL, TSR_INDEX_32, p, i), TSR_INVALID_VALUE);
+    values[2] = 3;
+    tsr_spgemm_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
 static void wrong_arguments(void **state)
 {
     (void)state;
@@ -130,7 +160,8 @@ int main(void)
         snprintf(trace, sizeof trace, "/tmp/tessera-test-native-spgemm-%ld", (long)getpid());
         setenv("TESSERA_TRACE", trace, 1);
     }
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(new_values), cmocka_unit_test(wrong_arguments)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(new_values), cmocka_unit_test(callers_pattern),
+                                       cmocka_unit_test(wrong_arguments)};
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return *trace && trace_routes(trace, "\"cuda:spgemm\"") == 0 ? 1 : failed;
 }

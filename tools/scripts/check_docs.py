@@ -155,9 +155,11 @@ def rows_of_clients(_, content):
 
 
 def rows_of_sparse_petsc(_, content):
-    """Of bench/petsc_sparse_products.c: PETSc's time by ours: first, again, first with our pattern."""
-    pairs = (('petsc_first_ms', 'tessera_first_ms'), ('petsc_again_ms', 'tessera_again_ms'), ('petsc_first_ms', 'our_pattern_first_ms'))
-    return ['|'.join(f'{case[petsc] / case[ours]:.2f}' for petsc, ours in pairs if ours in case) for case in content]
+    """Of bench/petsc_sparse_products.c: PETSc's time by ours, first and again, of both products of a matrix."""
+    rows = {}
+    for case in content:
+        rows.setdefault(case['matrix'], []).extend(f"{case[f'petsc_{when}_ms'] / case[f'tessera_{when}_ms']:.2f}" for when in ('first', 'again'))
+    return ['|'.join(cells) for cells in rows.values()]
 
 
 def rows_of_scale_model(_, content):
@@ -189,7 +191,7 @@ def rows_of_sparse_products(_, content):
 
 # By the schema of a record; figures of others are not compared.
 ROWS_OF = {'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
-           'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/1': rows_of_sparse_petsc,
+           'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/2': rows_of_sparse_petsc,
            'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python,
            'scale-model/1': rows_of_scale_model, 'selection/1': rows_of_selection, 'spgemm/1': rows_of_sparse_products, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
 
