@@ -1,4 +1,5 @@
-/* Tessera inside PETSc: what the files of the plug-in share.  Of Tessera they know tessera.h only, of PETSc its public headers (partition.c one more).
+/* Tessera inside PETSc: what the files of the plug-in share.  Of Tessera they know tessera.h only, of PETSc its public headers (partition.c and
+ * sparse_product.c one more).
  * Functions return PETSc's error codes.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_PETSC_PLUGIN_H

@@ -1,6 +1,8 @@
 /* Products of two sequential AIJ matrices: A B and P' A P.  The first gives C its pattern and its values; those that come again, with other
  * values, compute on C's own arrays.  What the library does not take PETSc computes.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <petsc/private/matimpl.h> /* an algorithm that was chosen, and entries that are forced, are told here only */
+
 #include "petsc_plugin.h"
 
 #include <stdlib.h>
@@ -125,14 +127,16 @@ static PetscErrorCode prepare(sparse_product *p, MatProductType type, Mat A, Mat
     PetscFunctionReturn(0);
 }
 
+/* values: NULL where C has no entries. */
 static tsr_status compute_values(sparse_product *p, PetscScalar *values)
 {
+    PetscScalar none;
     tsr_status status = TSR_OK;
     if (p->inner) {
         status = tsr_spgemm_execute_values(p->inner, p->inner_arrays.values);
         tsr_sparse_values_changed(p->inner_sparse);
     }
-    return status == TSR_OK ? tsr_spgemm_execute_values(p->plan, values) : status;
+    return status == TSR_OK ? tsr_spgemm_execute_values(p->plan, values ? values : &none) : status;
 }
 
 /* ---- PETSc's side ---- */
@@ -163,9 +167,12 @@ static PetscErrorCode put_values(Mat T, Mat C)
 static PetscErrorCode compute_by_petsc(MatProductType type, Mat A, Mat B, Mat C)
 {
     Mat T;
+    const char *prefix;
 
     PetscFunctionBegin;
     PetscCall(MatProductCreate(A, B, NULL, &T));
+    PetscCall(MatGetOptionsPrefix(C, &prefix)); /* options of T's algorithm are C's */
+    PetscCall(MatSetOptionsPrefix(T, prefix));
     PetscCall(MatProductSetType(T, type));
     PetscCall((*own_sparse)(T));
     PetscCall(MatProductSymbolic(T));
@@ -456,35 +463,23 @@ static PetscErrorCode is_expected_faster(Mat A, Mat B, PetscBool *faster)
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode algorithm_is_chosen(Mat C, PetscBool *chosen)
-{
-    static const char *const options[] = {"-matmatmult_via", "-matptap_via", "-mat_product_algorithm"};
-    const char *prefix;
-
-    PetscFunctionBegin;
-    *chosen = PETSC_FALSE;
-    PetscCall(MatGetOptionsPrefix(C, &prefix));
-    for (int k = 0; k < 3 && !*chosen; k++) {
-        PetscCall(PetscOptionsHasName(NULL, prefix, options[k], chosen));
-    }
-    PetscFunctionReturn(0);
-}
-
 /* Why not?  NULL: the product is ours. */
-static PetscErrorCode reason_against(Mat C, Mat A, Mat B, const char **why)
+static PetscErrorCode reason_against(Mat C, MatProductType type, Mat A, Mat B, const char **why)
 {
-    PetscBool chosen, faster = PETSC_TRUE;
+    PetscBool usual, faster = PETSC_TRUE;
 
     PetscFunctionBegin;
     *why = NULL;
-    PetscCall(algorithm_is_chosen(C, &chosen));
+    PetscCall(PetscStrcmp(C->product->alg, type == MATPRODUCT_AB ? "sorted" : "scalable", &usual));
     if (tsr_petsc_settings.sparse == TSR_PETSC_AUTO) {
         PetscCall(is_expected_faster(A, B, &faster));
     }
     if (tsr_petsc_settings.sparse == TSR_PETSC_NEVER) {
         *why = "-tessera_sparse never";
-    } else if (chosen) {
+    } else if (!usual) {
         *why = "its algorithm was chosen";
+    } else if (C->force_diagonals) {
+        *why = "its diagonal is to be there";
     } else if (!faster) {
         *why = "no gain expected";
     }
@@ -505,7 +500,7 @@ static PetscErrorCode choose_sparse(Mat C)
     if (type != MATPRODUCT_AB && type != MATPRODUCT_PtAP) {
         PetscFunctionReturn(0);
     }
-    PetscCall(reason_against(C, A, B, &why));
+    PetscCall(reason_against(C, type, A, B, &why));
     if (why) {
         tsr_petsc_count(name_of(type), why);
     } else {

@@ -190,6 +190,29 @@ static PetscErrorCode check_steps(PetscBool galerkin, Mat A, Mat B)
     PetscFunctionReturn(0);
 }
 
+/* Entries of C's diagonal are wanted, whatever A and B have. */
+static PetscErrorCode check_forced(Mat S)
+{
+    Mat C;
+    Vec ones;
+
+    PetscFunctionBeginUser;
+    PetscCall(MatProductCreate(S, S, NULL, &C));
+    PetscCall(MatProductSetType(C, MATPRODUCT_AB));
+    PetscCall(MatSetOption(C, MAT_FORCE_DIAGONAL_ENTRIES, PETSC_TRUE));
+    PetscCall(MatProductSetFromOptions(C));
+    PetscCall(MatProductSymbolic(C));
+    PetscCall(MatProductNumeric(C));
+    PetscCall(check("diagonal forced", PETSC_FALSE, S, S, C, PETSC_TRUE));
+    PetscCall(MatSetOption(C, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE));
+    PetscCall(MatCreateVecs(C, &ones, NULL));
+    PetscCall(VecSet(ones, 1));
+    PetscCall(MatDiagonalSet(C, ones, INSERT_VALUES)); /* an error where an entry is missing */
+    PetscCall(VecDestroy(&ones));
+    PetscCall(MatDestroy(&C));
+    PetscFunctionReturn(0);
+}
+
 static PetscErrorCode check_product(PetscBool galerkin, Mat A, Mat B)
 {
     Mat C, copy;
@@ -222,6 +245,7 @@ static PetscErrorCode check_matrices(MatType type, MatType other)
     PetscCall(MatSetValue(S, draw(k), draw(k), 5, INSERT_VALUES));
     PetscCall(assemble(S));
     PetscCall(check_product(PETSC_FALSE, S, S));
+    PetscCall(check_forced(S));
     PetscCall(MatDestroy(&A));
     PetscCall(MatDestroy(&B));
     PetscCall(MatDestroy(&S));
