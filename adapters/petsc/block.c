@@ -1,9 +1,11 @@
 /* A sequential AIJ matrix seen by the library: described once for each pattern, values followed by object state.
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include "petsc_plugin.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #if defined(PETSC_USE_REAL_SINGLE)
 const tsr_type tsr_petsc_scalar_type = TSR_FP32;
@@ -167,6 +169,26 @@ PetscErrorCode tsr_petsc_block_update(tsr_petsc_block *block, Mat A, PetscBool p
 
 /* ---- computing ---- */
 
+void tsr_petsc_want_large_pages(void *memory, size_t bytes)
+{
+#if defined(MADV_HUGEPAGE)
+    const uintptr_t first = ((uintptr_t)memory + TSR_PETSC_LARGE_PAGE - 1) / TSR_PETSC_LARGE_PAGE * TSR_PETSC_LARGE_PAGE;
+    const uintptr_t last = ((uintptr_t)memory + bytes) / TSR_PETSC_LARGE_PAGE * TSR_PETSC_LARGE_PAGE;
+    if (first < last) {
+        madvise((void *)first, last - first, MADV_HUGEPAGE);
+    }
+#endif
+}
+
+/* C may be memory that nobody has touched: to find it in small pages takes longer than the product. */
+static void prepare_result(const tsr_dense *c)
+{
+    const int64_t vectors = c->layout == TSR_COL_MAJOR ? c->ncols : c->nrows, length = c->layout == TSR_COL_MAJOR ? c->nrows : c->ncols;
+    if (vectors > 0) {
+        tsr_petsc_want_large_pages(c->data, (size_t)((vectors - 1) * c->ld + length) * sizeof(PetscScalar));
+    }
+}
+
 typedef struct strides {
     PetscInt row, column;
 } strides;
@@ -205,6 +227,7 @@ PetscErrorCode tsr_petsc_multiply(tsr_petsc_block *block, PetscBool transposed, 
 
     PetscFunctionBegin;
     PetscCall(PetscLogEventBegin(tsr_petsc_event_ids[TSR_PETSC_MULTIPLY], 0, 0, 0, 0));
+    prepare_result(c);
     if (block->sparse) {
         const tsr_plan *plan = find_plan(block, flags, b, c);
         status = plan ? tsr_execute(plan, 1.0, block->sparse, b, 0.0, c, NULL) : TSR_NOT_SUPPORTED;

@@ -2,10 +2,8 @@
  * others.  Only wanted rows of B travel, packed by row, while the first block is multiplied; the lists are kept until the pattern of A
  * changes.  Transposed, sums travel the other way.
  * SPDX-License-Identifier: Apache-2.0 */
-#define _GNU_SOURCE
 #include <petscsf.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "petsc_plugin.h"
 
@@ -27,18 +25,13 @@ typedef struct exchange {
 /* Rows that are gathered lie on large pages where the system has them. */
 static PetscErrorCode make_rows(PetscScalar **rows, PetscInt n, PetscInt width)
 {
-    enum { LARGE_PAGE = 2 << 20 };
     const size_t bytes = (size_t)n * (size_t)width * sizeof **rows;
     void *memory = NULL;
 
     PetscFunctionBegin;
-    const int failed = posix_memalign(&memory, bytes < LARGE_PAGE ? 64 : LARGE_PAGE, bytes ? bytes : 1);
+    const int failed = posix_memalign(&memory, bytes < TSR_PETSC_LARGE_PAGE ? 64 : TSR_PETSC_LARGE_PAGE, bytes ? bytes : 1);
     PetscCheck(!failed, PETSC_COMM_SELF, PETSC_ERR_MEM, "Tessera: no memory for %" PetscInt_FMT " rows of %" PetscInt_FMT, n, width);
-#if defined(MADV_HUGEPAGE)
-    if (bytes >= LARGE_PAGE) {
-        madvise(memory, bytes, MADV_HUGEPAGE);
-    }
-#endif
+    tsr_petsc_want_large_pages(memory, bytes);
     *rows = memory;
     PetscFunctionReturn(0);
 }

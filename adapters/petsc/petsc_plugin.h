@@ -55,6 +55,10 @@ PetscErrorCode tsr_petsc_multiply(tsr_petsc_block *block, PetscBool transposed, 
 /* A dense operand of the scalar type of this PETSc. */
 tsr_dense tsr_petsc_dense(const PetscScalar *data, tsr_layout layout, PetscInt nrows, PetscInt ncols, PetscInt ld);
 
+/* Asks the system for large pages where memory is still to be touched; what is smaller than one stays as it is. */
+enum { TSR_PETSC_LARGE_PAGE = 2 << 20 };
+void tsr_petsc_want_large_pages(void *memory, size_t bytes);
+
 /* Attaches *data, zeroed memory of `size` bytes made at the first call, to a matrix under a name. */
 PetscErrorCode tsr_petsc_attached(Mat A, const char name[], size_t size, PetscErrorCode (*free_data)(void *), void **data);
 
