@@ -8,12 +8,13 @@
 
 /* ---- selection ---- */
 
-/* Entries of `a`, compressed, with 64-bit indices and not iso, that stay: those with   x <keep> thunk   in a's type.  keep is one of EQ,
+/* Entries of `a`, compressed and not iso, that stay: those with   x <keep> thunk   in a's type.  keep is one of EQ,
  * NE, GT, GE, LT, LE. */
 typedef struct tsr_selection {
     tsr_view a;
     tsr_ewise_op keep;
     uint64_t thunk; /* its bytes */
+    bool narrow;    /* the result's indices have 32 bits */
     int nthreads;
     uint64_t *kept; /* a bit for every entry; of the kernel: made by _count, freed by _end */
 } tsr_selection;
@@ -21,7 +22,7 @@ typedef struct tsr_selection {
 /* p[0..a.nvec] of the result, which has a's vectors; _end in any case. */
 tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p);
 /* i[0..p[nvec]) and, unless x is NULL, the values. */
-void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, int64_t *i, void *x);
+void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, void *i, void *x);
 void tsr_cpu_select_end(tsr_selection *s);
 
 /* Does this entry stay? */
@@ -35,11 +36,12 @@ bool tsr_indices_fit(const tsr_indices *s, int64_t bound, int nthreads);
 /* A list of which all are in [0, bound): does none repeat?  False also without memory. */
 bool tsr_indices_differ(const tsr_indices *s, int64_t bound);
 
-/* T: vector k is a's vector vectors[k], its entry at l is a's at places[l].  a is sparse (not hypersparse) and sorted, with 64-bit
- * indices; all indices fit; vectors may repeat; a's vectors and T's are shorter than 2^31. */
+/* T: vector k is a's vector vectors[k], its entry at l is a's at places[l].  a is sparse (not hypersparse) and sorted; all
+ * indices fit; vectors may repeat; a's vectors and T's are shorter than 2^31. */
 typedef struct tsr_extraction {
     tsr_view a;
     tsr_indices vectors, places;
+    bool narrow;     /* T's indices have 32 bits */
     int nthreads;
     int32_t *target; /* where an index of a goes to, -1: nowhere; of the kernel: made by _begin, freed by _end */
     bool ascending;  /* places ascend: what is sorted stays so */
@@ -51,11 +53,11 @@ tsr_status tsr_cpu_extract_begin(tsr_extraction *e);
 /* p[0..vectors.count]. */
 tsr_status tsr_cpu_extract_count(const tsr_extraction *e, int64_t *p);
 /* Sorted.  x NULL: no values. */
-tsr_status tsr_cpu_extract_fill(const tsr_extraction *e, const int64_t *p, int64_t *i, void *x);
+tsr_status tsr_cpu_extract_fill(const tsr_extraction *e, const int64_t *p, void *i, void *x);
 void tsr_cpu_extract_end(tsr_extraction *e);
 
 /* The same, vector by vector and entry by entry; i and x NULL: only p. */
-void tsr_ref_extract(const tsr_extraction *e, int64_t *p, int64_t *i, void *x);
+void tsr_ref_extract(const tsr_extraction *e, int64_t *p, void *i, void *x);
 
 /* ---- gathering ---- */
 
@@ -68,11 +70,11 @@ void tsr_cpu_scatter(void *z, const void *x, int64_t step, size_t size, const ts
 /* The CPU backend's (tsr_backend_host). */
 typedef struct tsr_selection_kernels {
     tsr_status (*select_count)(tsr_selection *s, int64_t *p);
-    void (*select_fill)(const tsr_selection *s, const int64_t *p, int64_t *i, void *x);
+    void (*select_fill)(const tsr_selection *s, const int64_t *p, void *i, void *x);
     void (*select_end)(tsr_selection *s);
     tsr_status (*extract_begin)(tsr_extraction *e);
     tsr_status (*extract_count)(const tsr_extraction *e, int64_t *p);
-    tsr_status (*extract_fill)(const tsr_extraction *e, const int64_t *p, int64_t *i, void *x);
+    tsr_status (*extract_fill)(const tsr_extraction *e, const int64_t *p, void *i, void *x);
     void (*extract_end)(tsr_extraction *e);
     bool (*indices_fit)(const tsr_indices *s, int64_t bound, int nthreads);
     bool (*indices_differ)(const tsr_indices *s, int64_t bound);

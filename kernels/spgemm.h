@@ -41,6 +41,7 @@ typedef struct tsr_spgemm {
     tsr_view mask;        /* m x n, compressed, any type and orientation; not complemented: C is a subset of it */
     bool c_by_col;
     bool sorted;          /* indices must ascend */
+    bool narrow;          /* C that is taken has indices of 32 bits */
     int nthreads;
     size_t memory;        /* most bytes of scratch to aim at beside operands and C; 0: the kernel's own rule */
 } tsr_spgemm;
@@ -105,7 +106,7 @@ typedef struct tsr_spgemm_memory {
 
 /* The CPU's.  count computes all of C, in as many pieces as there are threads, in `memory` (NULL: the C library's).  TSR_OK; or
  * TSR_OUT_OF_MEMORY, TSR_DECLINED (more than 2^32 - 1 columns; 2^27 under a mask), with *work = NULL.  Operands must stay until `free`.
- * fill: C in the caller's arrays.  take: C's i (64-bit indices) and x in blocks of `memory`, which are the caller's then; c->p and c->h are
+ * fill: C in the caller's arrays.  take: C's i (64-bit indices, unless `narrow`) and x in blocks of `memory`, which are the caller's then; c->p and c->h are
  * his from the beginning; hardly anything is moved with one thread.  It fails for want of memory only, and may be called again. */
 typedef struct tsr_spgemm_work tsr_spgemm_work;
 tsr_status tsr_cpu_spgemm_count(tsr_spgemm_work **work, const tsr_spgemm *product, const tsr_spgemm_memory *memory, tsr_spgemm_size *size);

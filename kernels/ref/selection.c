@@ -15,16 +15,19 @@ bool tsr_ref_keeps(const tsr_selection *s, int64_t entry)
 }
 
 /* The entries of a vector of T, one place after the other. */
-static int64_t extract_vector(const tsr_extraction *e, int64_t v, int64_t at, int64_t *i, char *x)
+static int64_t extract_vector(const tsr_extraction *e, int64_t v, int64_t at, void *i, char *x)
 {
     const tsr_view *a = &e->a;
     const size_t size = tsr_type_size(a->type);
+    const bool narrow = a->index_size == 4;
     for (int64_t l = 0; l < e->places.count; l++) {
-        for (int64_t entry = a->p[v]; entry < a->p[v + 1]; entry++) {
-            if (((const int64_t *)a->i)[entry] != tsr_index_at(&e->places, l))
+        for (int64_t entry = tsr_view_start(a, v); entry < tsr_view_start(a, v + 1); entry++) {
+            if (tsr_offset(a->i, narrow, entry) != tsr_index_at(&e->places, l))
                 continue;
-            if (i)
-                i[at] = l;
+            if (i && e->narrow)
+                ((uint32_t *)i)[at] = (uint32_t)l;
+            else if (i)
+                ((int64_t *)i)[at] = l;
             if (x)
                 memcpy(x + (size_t)at * size, (const char *)a->x + (size_t)entry * size, size);
             at++;
@@ -33,7 +36,7 @@ static int64_t extract_vector(const tsr_extraction *e, int64_t v, int64_t at, in
     return at;
 }
 
-void tsr_ref_extract(const tsr_extraction *e, int64_t *p, int64_t *i, void *x)
+void tsr_ref_extract(const tsr_extraction *e, int64_t *p, void *i, void *x)
 {
     p[0] = 0;
     for (int64_t k = 0; k < e->vectors.count; k++)

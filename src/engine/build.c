@@ -39,7 +39,7 @@ static bool reserve_result(tsr_call *call)
 {
     const tsr_tuples *t = &call->of.tuples;
     tsr_handover *a = &call->arrays;
-    if (!tsr_arrays_compressed(a, call->door->memory, t->nonempty, t->nvals, t->type))
+    if (!tsr_arrays_compressed(a, call->door->memory, t->nonempty, t->nvals, t->type, t->narrow))
         return false;
     a->h_bytes = (size_t)t->nonempty * sizeof *a->h;
     a->h = a->memory->allocate(a->h_bytes);
@@ -66,6 +66,7 @@ static tsr_status build(tsr_call *call)
     const tsr_status status = kernels()->sort(t);
     if (status != TSR_OK)
         return status;
+    t->narrow = tsr_call_narrows(call, t->vlen);
     if (!reserve_result(call))
         return TSR_OUT_OF_MEMORY;
     kernels()->fill(t, a->h, a->p, a->i, t->x ? a->x : NULL);

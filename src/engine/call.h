@@ -113,6 +113,7 @@ typedef struct tsr_door {
     /* ---- the host's objects ---- */
     void (*inspect)(const void *handle);         /* what is pending of it is finished */
     bool (*view)(tsr_view *view, void *handle, tsr_copies *copies); /* after that; sorts.  NULL copies: perhaps without p and h */
+    bool (*held)(tsr_view *view, void *handle, tsr_copies *copies); /* the same, but narrow offsets stay so */
     bool (*shape)(tsr_shape *shape, void *handle, bool vector);
     unsigned (*form)(const void *handle);        /* how it is held: 1 << TSR_SPARSE …; 0: no object */
     bool (*form_waits)(const void *handle);      /* … and the host makes a bitmap of it before it is read there */
@@ -122,6 +123,7 @@ typedef struct tsr_door {
     bool (*keeps_bitmap)(void *handle);          /* a bitmap that stays one when every entry is present */
     bool (*holds_sparse)(void *handle, int64_t entries, double places); /* would so many of a bitmap be held sparse … */
     bool (*makes_sparse)(void *handle, int64_t entries, double places); /* … when they are handed over? */
+    bool (*takes_narrow)(void *C);               /* may a result for it have indices of 32 bits? */
     bool (*accumulator)(tsr_ewise_op *op, tsr_type *type, void *accum);
     bool (*is_page_locked)(const void *block);   /* ... or will be, when products use it again */
     void (*use_block)(const void *block, const tsr_backend *device);
@@ -278,5 +280,11 @@ void tsr_call_unify(tsr_call *call);
 
 /* The call is finished later, from a copy that has taken over all it holds.  False: it cannot wait. */
 bool tsr_call_defer(const tsr_call *call);
+
+/* A sparse result whose indices are below `length` gets such of 32 bits. */
+static inline bool tsr_call_narrows(const tsr_call *call, int64_t length)
+{
+    return length <= INT32_MAX && call->door->takes_narrow(call->given.C);
+}
 
 #endif

@@ -158,7 +158,7 @@ static bool compact(tsr_call *call, int64_t present)
     const tsr_elementwise *e = &call->update;
     const int64_t nvec = e->by_col ? e->ncols : e->nrows, vlen = e->by_col ? e->nrows : e->ncols;
     tsr_handover sparse;
-    if (!tsr_arrays_compressed(&sparse, e->door->memory, nvec, present, e->type))
+    if (!tsr_arrays_compressed(&sparse, e->door->memory, nvec, present, e->type, false))
         return false;
     tsr_arrays_compact(&sparse, &call->arrays, nvec, vlen, e->type, e->mod.nthreads);
     call->arrays = sparse;

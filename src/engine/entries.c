@@ -161,7 +161,8 @@ static void decide(tsr_call *call)
 static bool reserve(tsr_call *call)
 {
     const tsr_view *a = pattern_of(call);
-    if (!tsr_arrays_compressed(&call->arrays, call->door->memory, vectors_of(a), a->nvals, call->of.host.type))
+    if (!tsr_arrays_compressed(&call->arrays, call->door->memory, vectors_of(a), a->nvals, call->of.host.type,
+                               (call->given.B || a->index_size == 4) && tsr_call_narrows(call, a->vlen)))
         return false;
     call->arrays.jumbled = a->jumbled;
     call->of.host.arrays.z = call->arrays.x;
@@ -169,11 +170,12 @@ static bool reserve(tsr_call *call)
     return true;
 }
 
-/* Integers of 32 bits are widened. */
-static void copy(void *to, const void *from, size_t size, int64_t count, int nthreads)
+/* Integers that fit into either. */
+static void copy(void *to, bool narrow, const void *from, size_t size, int64_t count, int nthreads)
 {
-    tsr_engine_ewise(&(tsr_host_ewise){.step = {.op = TSR_EWISE_IDENTITY, .type = TSR_INT64, .result = TSR_INT64, .count = count},
-                                       .arrays = {.x = {from, NULL}, .z = to}, .type = TSR_INT64,
+    const tsr_type type = narrow ? TSR_UINT32 : TSR_INT64;
+    tsr_engine_ewise(&(tsr_host_ewise){.step = {.op = TSR_EWISE_IDENTITY, .type = type, .result = type, .count = count},
+                                       .arrays = {.x = {from, NULL}, .z = to}, .type = type,
                                        .x_type = size == 4 ? TSR_UINT32 : TSR_INT64}, nthreads);
 }
 
@@ -181,8 +183,8 @@ static tsr_status run(tsr_call *call)
 {
     const tsr_view *a = pattern_of(call);
     const int nthreads = tsr_pass_threads(a->nvals, call->mod.nthreads);
-    copy(call->arrays.p, a->p, sizeof *a->p, vectors_of(a) + 1, nthreads);
-    copy(call->arrays.i, a->i, a->index_size, a->nvals, nthreads);
+    copy(call->arrays.p, false, a->p, sizeof *a->p, vectors_of(a) + 1, nthreads);
+    copy(call->arrays.i, call->arrays.narrow, a->i, a->index_size, a->nvals, nthreads);
     tsr_engine_ewise(&call->of.host, nthreads);
     return TSR_OK;
 }

@@ -39,11 +39,11 @@ bool tsr_arrays_presence(tsr_handover *a, int64_t count)
 }
 
 /* Room for two offsets at least: GB_import wants them where C has one vector, also when a hypersparse one has none. */
-bool tsr_arrays_compressed(tsr_handover *a, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type)
+bool tsr_arrays_compressed(tsr_handover *a, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type, bool narrow)
 {
-    *a = (tsr_handover){.memory = memory, .nvals = nvals, .nvec = nvec};
+    *a = (tsr_handover){.memory = memory, .nvals = nvals, .nvec = nvec, .narrow = narrow};
     a->x = room(a, &a->x_bytes, nvals, tsr_type_size(type));
-    a->i = room(a, &a->i_bytes, nvals, sizeof(uint64_t));
+    a->i = room(a, &a->i_bytes, nvals, narrow ? sizeof(uint32_t) : sizeof(uint64_t));
     a->p = room(a, &a->p_bytes, (nvec > 0 ? nvec : 1) + 1, sizeof(uint64_t));
     if (a->x && a->i && a->p) {
         a->p[0] = a->p[1] = 0;
@@ -90,10 +90,10 @@ void tsr_arrays_unify(tsr_handover *a, size_t size, const void *one)
     a->iso = true;
 }
 
-bool tsr_arrays_sparse(tsr_handover *a, const tsr_memory *memory, const tsr_product *p, int64_t most)
+bool tsr_arrays_sparse(tsr_handover *a, const tsr_memory *memory, const tsr_product *p, int64_t most, bool narrow)
 {
     const tsr_view *mask = &p->mask;
-    if (!tsr_arrays_compressed(a, memory, mask->nvec, most, p->semiring.type))
+    if (!tsr_arrays_compressed(a, memory, mask->nvec, most, p->semiring.type, narrow))
         return false;
     if (mask->format != TSR_HYPERSPARSE)
         return true;

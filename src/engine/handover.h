@@ -21,6 +21,7 @@ typedef struct tsr_handover {
     uint64_t *p, *h, *i;
     size_t x_bytes, b_bytes, p_bytes, h_bytes, i_bytes;
     int64_t nvals, nvec;
+    bool narrow;  /* i has indices of 32 bits (tsr_door.takes_narrow) */
     bool iso;     /* x has one value for all */
     bool jumbled; /* indices inside a vector are in any order */
 } tsr_handover;
@@ -31,11 +32,11 @@ bool tsr_arrays_dense(tsr_handover *arrays, const tsr_memory *memory, int64_t co
 /* Room for their presence, unless there is some.  false: out of memory. */
 bool tsr_arrays_presence(tsr_handover *arrays, int64_t count);
 
-/* Room for a sparse result of `nvals` entries in `nvec` vectors.  false: out of memory, nothing held. */
-bool tsr_arrays_compressed(tsr_handover *arrays, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type);
+/* Room for a sparse result of `nvals` entries in `nvec` vectors, of narrow indices or of such of 64 bits.  false: out of memory, nothing held. */
+bool tsr_arrays_compressed(tsr_handover *arrays, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type, bool narrow);
 
 /* Room for a masked result of at most `most` entries, with the mask's vectors (h copied).  false: out of memory. */
-bool tsr_arrays_sparse(tsr_handover *arrays, const tsr_memory *memory, const tsr_product *p, int64_t most);
+bool tsr_arrays_sparse(tsr_handover *arrays, const tsr_memory *memory, const tsr_product *p, int64_t most, bool narrow);
 
 /* The entries of a bitmap, in vectors of `vlen` places, into a sparse result with room for them; the bitmap is freed. */
 void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *bitmap, int64_t nvec, int64_t vlen, tsr_type type, int nthreads);

@@ -179,7 +179,7 @@ static bool reserve(tsr_call *call)
     call->remote.may_stay = waits && !call->in_place && call->decision.backend->contents;
     if (!call->masked_x || !call->masked_b)
         return false;
-    return !(waits && tsr_config_get()->defer) || tsr_arrays_sparse(&call->arrays, memory, p, p->mask.nvals);
+    return !(waits && tsr_config_get()->defer) || tsr_arrays_sparse(&call->arrays, memory, p, p->mask.nvals, false);
 }
 
 /* The device reads and writes large arrays by itself once they lie in blocks that products have often used; what stays there touches
@@ -239,10 +239,10 @@ static bool compact(tsr_call *call)
     if (!offsets)
         return false;
     int64_t kept = tsr_compact_count(offsets, &p->mask, call->masked_b, p->nthreads);
-    bool ok = arrays->p || tsr_arrays_sparse(arrays, call->door->memory, p, kept);
+    bool ok = arrays->p || tsr_arrays_sparse(arrays, call->door->memory, p, kept, tsr_call_narrows(call, p->mask.vlen));
     if (ok) {
         memcpy(arrays->p, offsets, (size_t)(p->mask.nvec + 1) * sizeof *offsets);
-        tsr_compact_fill((int64_t *)arrays->i, arrays->x, offsets, &p->mask, call->masked_b, call->masked_x,
+        tsr_compact_fill(arrays->i, arrays->narrow, arrays->x, offsets, &p->mask, call->masked_b, call->masked_x,
                          tsr_type_size(p->semiring.type), p->nthreads);
         arrays->nvals = kept;
         tsr_arrays_drop_empty(arrays);
@@ -345,7 +345,7 @@ static tsr_settlement settle_masked(tsr_call *call, tsr_status *status)
     release_record(&call->a);
     release_record(&call->b);
     release_record(&call->mask);
-    if (tsr_arrays_sparse(&call->arrays, call->door->memory, p, p->mask.nvals) && tsr_call_defer(call))
+    if (tsr_arrays_sparse(&call->arrays, call->door->memory, p, p->mask.nvals, false) && tsr_call_defer(call))
         return TSR_WAITS;
     tsr_arrays_free(&call->arrays);
     call->remote.may_stay = false;

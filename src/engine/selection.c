@@ -53,9 +53,11 @@ static bool shape_fits(const tsr_call *call, int64_t nvec, int64_t vlen)
     return call->t_by_col ? c.nrows == vlen && c.ncols == nvec : c.nrows == nvec && c.ncols == vlen;
 }
 
+/* Narrow integers of a sparse A are read as they are. */
 static const char *inspect(tsr_call *call)
 {
-    if (!tsr_object_inspect(&call->a, call->door, call->given.A, true))
+    call->a = (tsr_object){.handle = call->given.A, .given = true};
+    if (!call->door->held(&call->a.view, call->given.A, &call->a.copies))
         return "A is not a valid object of a built-in type";
     if (call->mod.tran0)
         call->a.view = tsr_view_transposed(call->a.view);
@@ -76,10 +78,10 @@ static void *room(const tsr_call *call, size_t *bytes, int64_t count, size_t siz
     return call->door->memory->allocate(*bytes);
 }
 
-static bool reserve_offsets(tsr_call *call, int64_t nvec)
+static bool reserve_offsets(tsr_call *call, int64_t nvec, bool narrow)
 {
     tsr_handover *t = &call->arrays;
-    *t = (tsr_handover){.memory = call->door->memory, .nvec = nvec};
+    *t = (tsr_handover){.memory = call->door->memory, .nvec = nvec, .narrow = narrow};
     t->p = room(call, &t->p_bytes, (nvec > 0 ? nvec : 1) + 1, sizeof *t->p);
     if (!t->p)
         return false;
@@ -99,7 +101,7 @@ static bool reserve_entries(tsr_call *call, const void *one)
     const size_t size = tsr_type_size(call->a.view.type);
     t->nvals = (int64_t)t->p[t->nvec];
     t->iso = one;
-    t->i = room(call, &t->i_bytes, t->nvals, sizeof *t->i);
+    t->i = room(call, &t->i_bytes, t->nvals, t->narrow ? sizeof(uint32_t) : sizeof *t->i);
     t->x = room(call, &t->x_bytes, one ? 1 : t->nvals, size);
     call->door->begin_result(t->i_bytes);
     if (!one || !t->x)
@@ -128,7 +130,7 @@ static const char *resolve_selection(tsr_call *call)
         return why;
     s->a = call->a.view;
     s->nthreads = call->mod.nthreads;
-    if (s->a.type != type || type == TSR_BOOL || s->a.iso || !tsr_is_compressed(&s->a) || s->a.index_size != 8)
+    if (s->a.type != type || type == TSR_BOOL || s->a.iso || !tsr_is_compressed(&s->a))
         return "A is iso, boolean, dense, or not of the operator's type";
     if (!shape_fits(call, vectors_of(&s->a), s->a.vlen))
         return "dimensions do not match";
@@ -138,7 +140,9 @@ static const char *resolve_selection(tsr_call *call)
 
 static bool reserve_selection(tsr_call *call)
 {
-    return reserve_offsets(call, call->a.view.nvec);
+    tsr_selection *s = &call->of.selection;
+    s->narrow = tsr_call_narrows(call, s->a.vlen);
+    return reserve_offsets(call, s->a.nvec, s->narrow);
 }
 
 static tsr_status select_entries(tsr_call *call, tsr_selection *s)
@@ -152,7 +156,7 @@ static tsr_status select_entries(tsr_call *call, tsr_selection *s)
         return status;
     if (!reserve_entries(call, one ? &kept : NULL))
         return TSR_OUT_OF_MEMORY;
-    kernels()->select_fill(s, (const int64_t *)t->p, (int64_t *)t->i, t->iso ? NULL : t->x);
+    kernels()->select_fill(s, (const int64_t *)t->p, t->i, t->iso ? NULL : t->x);
     tsr_arrays_drop_empty(t);
     return TSR_OK;
 }
@@ -196,8 +200,8 @@ static const char *resolve_extraction(tsr_call *call)
         return why;
     e->a = call->a.view;
     e->nthreads = call->mod.nthreads;
-    if (e->a.format != TSR_SPARSE || e->a.index_size != 8)
-        return "A is not sparse, or has narrow indices";
+    if (e->a.format != TSR_SPARSE)
+        return "A is not sparse";
     if (e->a.vlen >= INT32_MAX || e->places.count >= INT32_MAX || !shape_fits(call, e->vectors.count, e->places.count) || !lists_fit(e))
         return "dimensions or indices do not match";
     return extraction_pays(e) ? NULL : "not worth it";
@@ -205,7 +209,9 @@ static const char *resolve_extraction(tsr_call *call)
 
 static bool reserve_extraction(tsr_call *call)
 {
-    return reserve_offsets(call, call->of.extraction.vectors.count);
+    tsr_extraction *e = &call->of.extraction;
+    e->narrow = tsr_call_narrows(call, e->places.count);
+    return reserve_offsets(call, e->vectors.count, e->narrow);
 }
 
 static tsr_status extract_entries(tsr_call *call, tsr_extraction *e)
@@ -216,7 +222,7 @@ static tsr_status extract_entries(tsr_call *call, tsr_extraction *e)
         status = kernels()->extract_count(e, (int64_t *)t->p);
     if (status == TSR_OK && !reserve_entries(call, e->a.iso ? e->a.x : NULL))
         status = TSR_OUT_OF_MEMORY;
-    return status == TSR_OK ? kernels()->extract_fill(e, (const int64_t *)t->p, (int64_t *)t->i, t->iso ? NULL : t->x) : status;
+    return status == TSR_OK ? kernels()->extract_fill(e, (const int64_t *)t->p, t->i, t->iso ? NULL : t->x) : status;
 }
 
 static tsr_status run_extraction(tsr_call *call)

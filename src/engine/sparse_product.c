@@ -31,9 +31,9 @@ static void release(const void *memory, void *block)
     ((const tsr_memory *)memory)->release(block);
 }
 
-static bool allocate(tsr_handover *a, const tsr_memory *memory, const tsr_spgemm_size *size)
+static bool allocate(tsr_handover *a, const tsr_memory *memory, const tsr_spgemm_size *size, bool narrow)
 {
-    *a = (tsr_handover){.memory = memory, .nvals = size->nvals, .nvec = size->nvec};
+    *a = (tsr_handover){.memory = memory, .nvals = size->nvals, .nvec = size->nvec, .narrow = narrow};
     a->p_bytes = (size_t)((size->nvec > 0 ? size->nvec : 1) + 1) * sizeof *a->p;
     a->h_bytes = (size_t)(size->nvec > 0 ? size->nvec : 1) * sizeof *a->h;
     a->p = memory->allocate(a->p_bytes);
@@ -44,11 +44,16 @@ static bool allocate(tsr_handover *a, const tsr_memory *memory, const tsr_spgemm
     return true;
 }
 
+static uint8_t index_size(const tsr_handover *a)
+{
+    return a->narrow ? sizeof(uint32_t) : sizeof *a->i;
+}
+
 /* For what a kernel writes itself. */
 static bool allocate_entries(tsr_handover *a, const tsr_spgemm_size *size, size_t value_size)
 {
     const size_t entries = (size_t)(size->nvals > 0 ? size->nvals : 1);
-    a->i_bytes = entries * sizeof *a->i;
+    a->i_bytes = entries * index_size(a);
     a->i = a->memory->allocate(a->i_bytes);
     a->x_bytes = entries * value_size;
     a->x = value_size ? a->memory->allocate(a->x_bytes) : NULL;
@@ -75,6 +80,13 @@ static bool set_one(tsr_handover *a, const tsr_call *call)
     return true;
 }
 
+/* C is m x n, or n x m. */
+static bool narrows(const tsr_call *call)
+{
+    const int64_t m = call->product.m, n = call->product.n;
+    return tsr_call_narrows(call, m > n ? m : n);
+}
+
 /* ---- on the host ---- */
 
 static const tsr_spgemm_kernels *kernels(void)
@@ -82,11 +94,11 @@ static const tsr_spgemm_kernels *kernels(void)
     return tsr_backend_cpu()->host->spgemm;
 }
 
-static tsr_status take(tsr_call *call, tsr_spgemm_work *work, const tsr_spgemm_size *size)
+static tsr_status take(tsr_call *call, tsr_spgemm_work *work, const tsr_spgemm_size *size, bool narrow)
 {
     tsr_handover *a = &call->arrays;
     const size_t entries = (size_t)(size->nvals > 0 ? size->nvals : 1);
-    if (!allocate(a, call->door->memory, size))
+    if (!allocate(a, call->door->memory, size, narrow))
         return TSR_OUT_OF_MEMORY;
     tsr_spgemm_c c = {.p = (int64_t *)a->p, .h = (int64_t *)a->h};
     const tsr_status status = kernels()->take(work, &c);
@@ -94,7 +106,7 @@ static tsr_status take(tsr_call *call, tsr_spgemm_work *work, const tsr_spgemm_s
         return status;
     a->i = c.i;
     a->x = c.x;
-    a->i_bytes = entries * sizeof *a->i;
+    a->i_bytes = entries * c.index_size;
     a->x_bytes = entries * tsr_type_size(call->product.semiring.type);
     tsr_arrays_drop_empty(a);
     return set_one(a, call) ? TSR_OK : TSR_OUT_OF_MEMORY;
@@ -110,9 +122,9 @@ static tsr_status multiply_by_reference(tsr_call *call, const tsr_spgemm *s)
     int64_t *p = malloc((size_t)(rows + 2) * sizeof *p);
     tsr_status status = p ? tsr_ref_spgemm_count(s, &size, p) : TSR_OUT_OF_MEMORY;
     free(p);
-    if (status != TSR_OK || !allocate(a, memory, &size) || !allocate_entries(a, &size, value_size(call)))
+    if (status != TSR_OK || !allocate(a, memory, &size, s->narrow) || !allocate_entries(a, &size, value_size(call)))
         return TSR_OUT_OF_MEMORY;
-    const tsr_spgemm_c c = {.p = (int64_t *)a->p, .h = (int64_t *)a->h, .i = a->i, .x = a->x, .index_size = 8};
+    const tsr_spgemm_c c = {.p = (int64_t *)a->p, .h = (int64_t *)a->h, .i = a->i, .x = a->x, .index_size = index_size(a)};
     status = tsr_ref_spgemm_fill(s, &c);
     tsr_arrays_drop_empty(a);
     return status == TSR_OK && set_one(a, call) ? TSR_OK : TSR_OUT_OF_MEMORY;
@@ -126,12 +138,13 @@ static tsr_status multiply(tsr_call *call, const tsr_product *ready)
     const tsr_spgemm_memory memory = {resize, release, call->door->memory};
     s.a = ready->a;
     s.b = ready->b;
+    s.narrow = narrows(call);
     if (tsr_engine_by_reference())
         return multiply_by_reference(call, &s);
     tsr_status status = kernels()->count(&work, &s, &memory, &size);
     if (status != TSR_OK)
         return status;
-    status = take(call, work, &size);
+    status = take(call, work, &size, s.narrow);
     kernels()->free(work);
     return status;
 }
@@ -161,14 +174,15 @@ static tsr_spgemm_size size_of(const tsr_call *call, int64_t nvals, const int64_
 static tsr_status download(tsr_call *call, void *c, int64_t nvals, int nthreads)
 {
     tsr_handover *a = &call->arrays;
-    tsr_download to = {.nthreads = nthreads, .index_size = sizeof *a->i};
+    tsr_download to = {.nthreads = nthreads};
     const tsr_spgemm_size size = size_of(call, nvals, &to.h);
     call->door->begin_result((size_t)size.nvals * sizeof *a->i);
-    if (!allocate(a, call->door->memory, &size) || !allocate_entries(a, &size, value_size(call)))
+    if (!allocate(a, call->door->memory, &size, narrows(call)) || !allocate_entries(a, &size, value_size(call)))
         return TSR_OUT_OF_MEMORY;
     if (size.hyper)
         memcpy(a->h, to.h, (size_t)size.nvec * sizeof *a->h);
     to.nvec = size.nvec;
+    to.index_size = index_size(a);
     to.p = (int64_t *)a->p;
     to.i = a->i;
     to.x = a->x;

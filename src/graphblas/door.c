@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "src/graphblas/intercept/container.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/block_cache.h"
 #include "src/graphblas/intercept/hooks.h"
@@ -15,6 +16,16 @@
 static bool view(tsr_view *v, void *handle, tsr_copies *copies)
 {
     return tsr_match_contents(v, handle, copies) && tsr_match_object_type(&v->type, handle);
+}
+
+static bool held(tsr_view *v, void *handle, tsr_copies *copies)
+{
+    return tsr_match_held(v, handle, copies) && tsr_match_object_type(&v->type, handle);
+}
+
+static bool takes_narrow(void *C)
+{
+    return tsr_container_ready(C);
 }
 
 static bool shape(tsr_shape *shape, void *handle, bool vector)
@@ -181,8 +192,8 @@ const tsr_door tsr_graphblas_door = {
     .download = tsr_product_download, .pays = tsr_product_pays, .forward = tsr_product_forward, .sample = tsr_product_sample,
     .record = tsr_table_get, .array = tsr_contents_find, .is_absent = tsr_defer_is_target, .is_lost = tsr_is_lost,
     .keep = tsr_contents_keep, .note_use = tsr_contents_note_use, .report_download = tsr_contents_report_download,
-    .inspect = tsr_will_inspect, .view = view, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,
+    .inspect = tsr_will_inspect, .view = view, .held = held, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,
     .has_entries = has_entries, .may_be_bitmap = may_be_bitmap, .keeps_bitmap = keeps_bitmap, .holds_sparse = holds_sparse,
-    .makes_sparse = makes_sparse, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
+    .makes_sparse = makes_sparse, .takes_narrow = takes_narrow, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
     .begin_result = tsr_blocks_product, .may_be_absent = may_be_absent, .may_wait = may_wait, .yield = yield_c, .take = take,
     .hand_over = hand_over, .leave = leave, .defer = defer};

@@ -116,6 +116,16 @@ static bool by_oracle(result *r, const tsr_spgemm *s, bool exact)
     return r->i && r->x && (exact ? tsr_ref_spgemm_exact(s, &c) : tsr_ref_spgemm_fill(s, &c)) == TSR_OK;
 }
 
+/* Indices of 32 bits become such of 64. */
+static bool widened(tsr_spgemm_c *c, int64_t nvals)
+{
+    int64_t *i = c->index_size == 4 ? realloc(c->i, (size_t)(nvals + 1) * sizeof *i) : c->i;
+    for (int64_t e = nvals; i && c->index_size == 4 && e-- > 0;)
+        i[e] = ((uint32_t *)i)[e];
+    c->i = i ? i : c->i;
+    return i;
+}
+
 static bool by_kernel(result *r, const tsr_spgemm *s, bool take)
 {
     tsr_spgemm_work *work;
@@ -124,14 +134,12 @@ static bool by_kernel(result *r, const tsr_spgemm *s, bool take)
     tsr_spgemm_c c = {.p = r->p, .h = r->h, .index_size = 8};
     bool ok;
     if (take) {
-        ok = tsr_cpu_spgemm_take(work, &c) == TSR_OK;
+        ok = tsr_cpu_spgemm_take(work, &c) == TSR_OK && widened(&c, r->size.nvals);
     } else {
         c.index_size = draw(2) ? 4 : 8;
         c.i = malloc((size_t)(r->size.nvals + 1) * 8);
         c.x = malloc((size_t)(r->size.nvals + 1) * 8);
-        ok = c.i && c.x && tsr_cpu_spgemm_fill(work, &c) == TSR_OK;
-        for (int64_t e = r->size.nvals; ok && c.index_size == 4 && e-- > 0;)
-            ((int64_t *)c.i)[e] = ((uint32_t *)c.i)[e];
+        ok = c.i && c.x && tsr_cpu_spgemm_fill(work, &c) == TSR_OK && widened(&c, r->size.nvals);
     }
     r->i = c.i;
     r->x = c.x;
@@ -212,7 +220,7 @@ static tsr_spgemm draw_product(void)
 {
     static const int64_t sizes[] = {1, 2, 3, 7, 31, 33, 64, 100, 200};
     const int64_t m = sizes[draw(9)], n = sizes[draw(9)], k = sizes[draw(9)];
-    tsr_spgemm s = {.m = m, .n = n, .k = k, .c_by_col = draw(3) == 0, .sorted = draw(3) == 0, .nthreads = 1 + (int)draw(3)};
+    tsr_spgemm s = {.m = m, .n = n, .k = k, .c_by_col = draw(3) == 0, .sorted = draw(3) == 0, .narrow = draw(2) == 0, .nthreads = 1 + (int)draw(3)};
     s.semiring = (tsr_semiring){(tsr_type)draw(TSR_TYPE_COUNT), (tsr_add)draw(TSR_ADD_COUNT), (tsr_mul)draw(TSR_MUL_COUNT)};
     if (s.semiring.type == TSR_BOOL && s.semiring.add != TSR_ADD_ANY)
         s.semiring.add = TSR_ADD_LOR;

@@ -70,14 +70,27 @@ static bool same_values(tsr_type type, const void *x, const void *y, int64_t n)
     return true;
 }
 
+/* What follows an array must be as it was. */
+static bool untouched(const unsigned char *array, size_t bytes)
+{
+    for (size_t k = 0; k < SPARE; k++)
+        if (array[bytes + k] != POISON)
+            return false;
+    return true;
+}
+
 static bool fills(const tsr_tuples *t, const tsr_tuples *want, const uint64_t *want_lists[3], const void *want_x)
 {
     const size_t vectors = (size_t)(t->nonempty + 1) * 8, entries = (size_t)t->nvals * 8, values = (size_t)t->nvals * type_size(t->type);
+    const size_t written = (size_t)t->nvals * (t->narrow ? 4 : 8);
     uint64_t *h = take(vectors), *p = take(vectors), *i = take(entries);
+    unsigned char *places = take(written);
     void *x = t->x ? take(values) : NULL;
-    tsr_cpu_build_fill(t, h, p, i, x);
+    tsr_cpu_build_fill(t, h, p, places, x);
+    for (int64_t k = 0; k < t->nvals; k++)
+        i[k] = t->narrow ? ((const uint32_t *)places)[k] : ((const uint64_t *)places)[k];
     return t->nvals == want->nvals && t->nonempty == want->nonempty && !memcmp(h, want_lists[0], vectors - 8) && !memcmp(p, want_lists[1], vectors + SPARE) &&
-           !memcmp(i, want_lists[2], entries + SPARE) && (!x || same_values(t->type, x, want_x, t->nvals));
+           !memcmp(i, want_lists[2], entries) && untouched(places, written) && (!x || same_values(t->type, x, want_x, t->nvals));
 }
 
 static bool check(uint64_t seed, int64_t number)

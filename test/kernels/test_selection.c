@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/selection.h"
+#include "src/base/types.h"
 #include "test/kernels/cases.h"
 #include "test/kernels/guarded.h"
 #include "test/numbered_cases.h"
@@ -58,10 +59,23 @@ static void draw_values(rng *r, tsr_view *a)
     a->x = x;
 }
 
+/* The same integers, or in 32 bits. */
+static const void *draw_width(rng *r, const int64_t *list, int64_t count, bool *narrow)
+{
+    *narrow = rng_chance(r, 50);
+    if (!*narrow)
+        return list;
+    uint32_t *copy = take((size_t)count * sizeof *copy);
+    for (int64_t k = 0; k < count; k++)
+        copy[k] = (uint32_t)list[k];
+    return copy;
+}
+
 static tsr_view draw_matrix(rng *r, bool hyper, bool iso)
 {
-    tsr_view a = {.format = hyper ? TSR_HYPERSPARSE : TSR_SPARSE, .type = (tsr_type)rng_below(r, TSR_TYPE_COUNT), .index_size = 8,
-                  .iso = iso, .nvec = draw_size(r), .vlen = draw_size(r)};
+    bool narrow;
+    tsr_view a = {.format = hyper ? TSR_HYPERSPARSE : TSR_SPARSE, .type = (tsr_type)rng_below(r, TSR_TYPE_COUNT), .iso = iso,
+                  .nvec = draw_size(r), .vlen = draw_size(r)};
     a.nrows = a.nvec * (hyper ? 3 : 1);
     a.ncols = a.vlen;
     int64_t *p = take((size_t)(a.nvec + 1) * 8), *i = take((size_t)(a.nvec * a.vlen + 1) * 8), *h = take((size_t)a.nvec * 8);
@@ -71,8 +85,9 @@ static tsr_view draw_matrix(rng *r, bool hyper, bool iso)
         p[v + 1] = a.nvals;
         h[v] = 3 * v + rng_below(r, 3);
     }
-    a.p = p;
-    a.i = i;
+    a.p = draw_width(r, p, a.nvec + 1, &a.narrow_offsets);
+    a.i = draw_width(r, i, a.nvals, &narrow);
+    a.index_size = narrow ? 4 : 8;
     a.h = hyper ? h : NULL;
     draw_values(r, &a);
     return a;
@@ -90,18 +105,20 @@ static void draw_rule(rng *r, tsr_selection *s)
 }
 
 /* What the reference keeps; p, i and x are the kernel's. */
-static bool selection_right(const tsr_selection *s, const int64_t *p, const int64_t *i, const char *x)
+static bool selection_right(const tsr_selection *s, const int64_t *p, const void *i, const char *x)
 {
     const tsr_view *a = &s->a;
     const size_t size = type_size(a->type);
+    const bool narrow = a->index_size == 4;
     int64_t at = 0;
     for (int64_t v = 0; v < a->nvec; v++) {
         if (p[v] != at)
             return false;
-        for (int64_t e = a->p[v]; e < a->p[v + 1]; e++) {
+        for (int64_t e = tsr_view_start(a, v); e < tsr_view_start(a, v + 1); e++) {
             if (!tsr_ref_keeps(s, e))
                 continue;
-            if (i[at] != ((const int64_t *)a->i)[e] || (x && memcmp(x + (size_t)at * size, (const char *)a->x + (size_t)e * size, size)))
+            if (tsr_offset(i, s->narrow, at) != tsr_offset(a->i, narrow, e) ||
+                (x && memcmp(x + (size_t)at * size, (const char *)a->x + (size_t)e * size, size)))
                 return false;
             at++;
         }
@@ -116,15 +133,16 @@ static bool selects(rng *r, tsr_selection *s)
     if (tsr_cpu_select_count(s, p) != TSR_OK || !untouched(p, bytes) || p[s->a.nvec] < 0 || p[s->a.nvec] > s->a.nvals)
         return false;
     const size_t kept = (size_t)p[s->a.nvec];
-    int64_t *i = take(kept * 8);
+    const size_t i_bytes = kept * (s->narrow ? 4 : 8);
+    void *i = take(i_bytes);
     char *x = rng_chance(r, 20) ? NULL : take(kept * size);
     tsr_cpu_select_fill(s, p, i, x);
-    return untouched(i, kept * 8) && (!x || untouched(x, kept * size)) && selection_right(s, p, i, x);
+    return untouched(i, i_bytes) && (!x || untouched(x, kept * size)) && selection_right(s, p, i, x);
 }
 
 static bool check_selection(rng *r)
 {
-    tsr_selection s = {.a = draw_matrix(r, rng_chance(r, 30), false), .nthreads = 1 + (int)rng_below(r, 3)};
+    tsr_selection s = {.a = draw_matrix(r, rng_chance(r, 30), false), .narrow = rng_chance(r, 50), .nthreads = 1 + (int)rng_below(r, 3)};
     draw_rule(r, &s);
     const bool right = selects(r, &s);
     tsr_cpu_select_end(&s);
@@ -181,18 +199,18 @@ static bool extraction_right(tsr_extraction *e)
     tsr_ref_extract(e, want_p, NULL, NULL);
     if (!untouched(p, bytes) || memcmp(p, want_p, bytes))
         return false;
-    const size_t n = (size_t)p[e->vectors.count];
-    int64_t *i = take(n * 8), *want_i = take(n * 8);
+    const size_t n = (size_t)p[e->vectors.count], i_bytes = n * (e->narrow ? 4 : 8);
+    void *i = take(i_bytes), *want_i = take(i_bytes);
     char *x = e->a.iso ? NULL : take(n * size), *want_x = e->a.iso ? NULL : take(n * size);
     if (tsr_cpu_extract_fill(e, p, i, x) != TSR_OK)
         return false;
     tsr_ref_extract(e, want_p, want_i, want_x);
-    return !memcmp(i, want_i, n * 8 + SPARE) && (!x || !memcmp(x, want_x, n * size + SPARE));
+    return !memcmp(i, want_i, i_bytes + SPARE) && (!x || !memcmp(x, want_x, n * size + SPARE));
 }
 
 static bool check_extraction(rng *r)
 {
-    tsr_extraction e = {.a = draw_matrix(r, false, rng_chance(r, 20)), .nthreads = 1 + (int)rng_below(r, 3)};
+    tsr_extraction e = {.a = draw_matrix(r, false, rng_chance(r, 20)), .narrow = rng_chance(r, 50), .nthreads = 1 + (int)rng_below(r, 3)};
     e.vectors = draw_indices(r, e.a.nvec, true);
     e.places = draw_indices(r, e.a.vlen, false);
     const bool right = tsr_cpu_extract_begin(&e) == TSR_OK && extraction_right(&e);

@@ -392,20 +392,23 @@ static void check_compaction(int64_t nrows, int64_t ncols, bool hyper, int keep,
     int8_t *b = malloc((size_t)n + 1);
     for (int64_t e = 0; e < n; e++)
         kept += b[e] = draw(100) < keep;
-    int64_t *p = malloc((size_t)(mask.nvec + 1) * 8), *i = malloc((size_t)kept * 8 + 8);
+    const bool narrow = keep % 2;
+    const size_t index_size = narrow ? 4 : 8;
+    int64_t *p = malloc((size_t)(mask.nvec + 1) * 8);
+    char *i = malloc((size_t)kept * index_size + 1);
     int16_t *x = malloc((size_t)kept * 2 + 2);
-    i[kept] = -77;
+    i[(size_t)kept * index_size] = -77;
     x[kept] = -77;
     assert_int_equal(tsr_compact_count(p, &mask, b, nthreads), kept);
-    tsr_compact_fill(i, x, p, &mask, b, mask.x, 2, nthreads);
-    assert_true(p[0] == 0 && p[mask.nvec] == kept && i[kept] == -77 && x[kept] == -77);
+    tsr_compact_fill(i, narrow, x, p, &mask, b, mask.x, 2, nthreads);
+    assert_true(p[0] == 0 && p[mask.nvec] == kept && i[(size_t)kept * index_size] == -77 && x[kept] == -77);
     int64_t q = 0;
     for (int64_t v = 0; v < mask.nvec; v++) {
         assert_int_equal(p[v], q);
         for (int64_t e = mask.p[v]; e < mask.p[v + 1]; e++) {
             if (!b[e])
                 continue;
-            assert_int_equal(i[q], wide ? ((const int64_t *)mask.i)[e] : ((const uint32_t *)mask.i)[e]);
+            assert_int_equal(tsr_offset(i, narrow, q), tsr_offset(mask.i, !wide, e));
             assert_int_equal(x[q++], ((const int16_t *)mask.x)[e]);
         }
     }

@@ -273,8 +273,8 @@ tsr_status tsr_cpu_build_sort(tsr_tuples *t)
 
 typedef struct filling {
     const tsr_tuples *t;
-    uint64_t *h, *p, *i;
-    void *x;
+    uint64_t *h, *p;
+    void *i, *x;
     tsr_join *join;
 } filling;
 
@@ -284,6 +284,14 @@ static int64_t end_of_run(const tsr_sorted *s, int64_t k, int64_t end)
     while (last < end && s->vector[last] == s->vector[k] && s->key[last] >> 32 == s->key[k] >> 32)
         last++;
     return last;
+}
+
+static inline void put_place(const filling *f, int64_t e, uint64_t place)
+{
+    if (f->t->narrow)
+        ((uint32_t *)f->i)[e] = (uint32_t)place;
+    else
+        ((uint64_t *)f->i)[e] = place;
 }
 
 static void fill_bucket(void *context, int64_t b)
@@ -298,14 +306,14 @@ static void fill_bucket(void *context, int64_t b)
             f->h[v] = s->vector[k];
             f->p[v++] = (uint64_t)e;
         }
-        f->i[e] = t->vector ? s->key[k] >> 32 : s->vector[k];
+        put_place(f, e, t->vector ? s->key[k] >> 32 : s->vector[k]);
         if (f->x)
             f->join(f->x, e, s->x, s->key + k, next - k);
         e++;
     }
 }
 
-void tsr_cpu_build_fill(const tsr_tuples *t, uint64_t *h, uint64_t *p, uint64_t *i, void *x)
+void tsr_cpu_build_fill(const tsr_tuples *t, uint64_t *h, uint64_t *p, void *i, void *x)
 {
     filling f = {t, h, p, i, x, tsr_join_of(t)};
     tsr_for_jobs(t->sorted->buckets, t->sorted->shares, fill_bucket, &f);

@@ -18,34 +18,30 @@ enum { TSR_COPY_FEW = 64 };
         TSR_STAYS_A_LOOP; \
     }
 
-/* The two halves may overlap: no loop for the rest. */
-static inline void tsr_copy_indices(int64_t *to, const int64_t *from, int64_t n)
-{
-    typedef int64_t four __attribute__((vector_size(32), aligned(8), may_alias));
-    if (n > TSR_COPY_FEW) {
-        memcpy(to, from, (size_t)n * sizeof *to);
-        return;
-    }
-    if (n < 4) {
-        TSR_COPY_LOOP(int64_t, to, from, n)
-        return;
-    }
-    const four end = *(const four *)(from + n - 4);
-    for (int64_t k = 0; k < n - 4; k += 4) {
-        *(four *)(to + k) = *(const four *)(from + k);
-        TSR_STAYS_A_LOOP;
-    }
-    *(four *)(to + n - 4) = end;
-}
+/* By four; the last four and those before may overlap: no loop for the rest. */
+#define TSR_COPY_BY_FOUR(T, to, from, n) \
+    do { \
+        typedef T four __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias)); \
+        if ((n) < 4) { \
+            TSR_COPY_LOOP(T, to, from, n) \
+            break; \
+        } \
+        const four end = *(const four *)((const T *)(from) + (n) - 4); \
+        for (int64_t k = 0; k < (n) - 4; k += 4) { \
+            *(four *)((T *)(to) + k) = *(const four *)((const T *)(from) + k); \
+            TSR_STAYS_A_LOOP; \
+        } \
+        *(four *)((T *)(to) + (n) - 4) = end; \
+    } while (0)
 
 static inline void tsr_copy_values(void *to, const void *from, int64_t n, size_t size)
 {
-    if (size == 8)
-        tsr_copy_indices(to, from, n);
-    else if (n > TSR_COPY_FEW)
+    if (n > TSR_COPY_FEW)
         memcpy(to, from, (size_t)n * size);
+    else if (size == 8)
+        TSR_COPY_BY_FOUR(int64_t, to, from, n);
     else if (size == 4)
-        TSR_COPY_LOOP(int32_t, to, from, n)
+        TSR_COPY_BY_FOUR(int32_t, to, from, n);
     else if (size == 2)
         TSR_COPY_LOOP(int16_t, to, from, n)
     else

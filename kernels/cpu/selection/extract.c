@@ -87,8 +87,7 @@ tsr_status tsr_cpu_extract_count(const tsr_extraction *e, int64_t *p)
 typedef struct filling {
     const tsr_extraction *e;
     const int64_t *p;
-    int64_t *i;
-    void *x;
+    void *i, *x;
     tsr_share *shares;
 } filling;
 
@@ -99,7 +98,7 @@ static void fill_share(void *context, int64_t job)
     TSR_PICK_ISA(tsr_extract_loops).fill(f->e, f->p, f->i, f->x, s->first, s->last, s->scratch);
 }
 
-tsr_status tsr_cpu_extract_fill(const tsr_extraction *e, const int64_t *p, int64_t *i, void *x)
+tsr_status tsr_cpu_extract_fill(const tsr_extraction *e, const int64_t *p, void *i, void *x)
 {
     const int nparts = threads_of(e, p[e->vectors.count]);
     filling f = {e, p, i, x, tsr_make_shares(p, e->vectors.count, nparts, 2 * sizeof(uint64_t))};

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "kernels/cpu/common/simd.h"
 #include "kernels/cpu/selection/copy.h"
 #include "src/base/split.h"
 
@@ -11,18 +12,36 @@
 typedef struct extracted {
     const tsr_extraction *e;
     int64_t begin, end, at, n;
-    int64_t *i;
-    char *x;
+    bool narrow, narrow_t; /* indices of a, of T have 32 bits: known where this is inlined */
+    char *i, *x;
     size_t size;
     uint64_t *scratch;
 } extracted;
 
-static const int64_t *indices(const extracted *v)
+TSR_INLINE const void *shown(const void *indices, bool narrow, int64_t from)
 {
-    return (const int64_t *)v->e->a.i + v->begin;
+    return (const char *)indices + (size_t)from * (narrow ? sizeof(uint32_t) : sizeof(int64_t));
 }
 
-static void move_value(const extracted *v, int64_t to, int64_t from)
+TSR_INLINE const void *indices(const extracted *v)
+{
+    return shown(v->e->a.i, v->narrow, v->begin);
+}
+
+TSR_INLINE void put_index(const extracted *v, int64_t to, int64_t index)
+{
+    if (v->narrow_t)
+        ((uint32_t *)v->i)[v->at + to] = (uint32_t)index;
+    else
+        ((int64_t *)v->i)[v->at + to] = index;
+}
+
+TSR_INLINE int32_t target_of(const extracted *v, const void *i, int64_t k)
+{
+    return v->e->target[tsr_offset(i, v->narrow, k)];
+}
+
+TSR_INLINE void move_value(const extracted *v, int64_t to, int64_t from)
 {
     const char *x = v->e->a.x;
     if (v->size == 1)
@@ -33,20 +52,28 @@ static void move_value(const extracted *v, int64_t to, int64_t from)
 
 /* ---- a range of places ---- */
 
-static int64_t first_in_range(const tsr_extraction *e, int64_t begin, int64_t end)
+/* The first of a's entries in [begin, end) that is not before `place`. */
+TSR_INLINE int64_t first_at_least(const tsr_extraction *e, bool narrow, int64_t begin, int64_t end, int64_t place)
 {
-    return e->places.first <= 0 ? begin : begin + tsr_first_at_least((const int64_t *)e->a.i + begin, end - begin, e->places.first);
+    while (place > 0 && begin < end) {
+        const int64_t middle = begin + (end - begin) / 2;
+        if (tsr_offset(e->a.i, narrow, middle) < place)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
 }
 
-static void copy_range(const extracted *v)
+TSR_INLINE void copy_range(const extracted *v)
 {
-    const int64_t shift = v->e->places.first, from = first_in_range(v->e, v->begin, v->end);
-    const int64_t *i = (const int64_t *)v->e->a.i + from;
-    if (shift == 0) {
-        tsr_copy_indices(v->i + v->at, i, v->n);
+    const int64_t shift = v->e->places.first, from = first_at_least(v->e, v->narrow, v->begin, v->end, shift);
+    const void *i = shown(v->e->a.i, v->narrow, from);
+    if (shift == 0 && v->narrow == v->narrow_t) {
+        tsr_copy_values((char *)shown(v->i, v->narrow, v->at), i, v->n, v->narrow ? sizeof(uint32_t) : sizeof(int64_t));
     } else {
         for (int64_t k = 0; k < v->n; k++)
-            v->i[v->at + k] = i[k] - shift;
+            put_index(v, k, tsr_offset(i, v->narrow, k) - shift);
     }
     if (v->x)
         tsr_copy_values(v->x + (size_t)v->at * v->size, (const char *)v->e->a.x + (size_t)from * v->size, v->n, v->size);
@@ -54,13 +81,13 @@ static void copy_range(const extracted *v)
 
 /* ---- places that ascend ---- */
 
-static void copy_kept(const extracted *v)
+TSR_INLINE void copy_kept(const extracted *v)
 {
-    const int64_t *i = indices(v);
+    const void *i = indices(v);
     int64_t to = 0;
     for (int64_t k = 0; to < v->n; k++) {
-        const int32_t target = v->e->target[i[k]];
-        v->i[v->at + to] = target;
+        const int32_t target = target_of(v, i, k);
+        put_index(v, to, target);
         if (v->x && target >= 0)
             move_value(v, to, k);
         to += target >= 0;
@@ -70,18 +97,18 @@ static void copy_kept(const extracted *v)
 /* ---- places in any order ---- */
 
 /* Kept targets and where they came from; returns how many. */
-static void gather_few(const extracted *v, uint32_t *key, uint32_t *from)
+TSR_INLINE void gather_few(const extracted *v, uint32_t *key, uint32_t *from)
 {
-    const int64_t *i = indices(v);
+    const void *i = indices(v);
     if (v->e->whole) {
         for (int64_t k = 0; k < v->n; k++) {
-            key[k] = (uint32_t)v->e->target[i[k]];
+            key[k] = (uint32_t)target_of(v, i, k);
             from[k] = (uint32_t)k;
         }
         return;
     }
     for (int64_t k = 0, to = 0; to < v->n; k++) {
-        const int32_t target = v->e->target[i[k]];
+        const int32_t target = target_of(v, i, k);
         key[to] = (uint32_t)target;
         from[to] = (uint32_t)k;
         to += target >= 0;
@@ -103,24 +130,23 @@ static void rank_keys(uint32_t *rank, const uint32_t *key, int64_t n)
     }
 }
 
-static void sort_few(const extracted *v)
+TSR_INLINE void sort_few(const extracted *v)
 {
     _Alignas(64) uint32_t key[TSR_RANKED], rank[TSR_RANKED], from[TSR_RANKED];
     gather_few(v, key, from);
     rank_keys(rank, key, v->n);
-    int64_t *i = v->i + v->at;
     for (int64_t k = 0; k < v->n; k++)
-        i[rank[k]] = key[k];
+        put_index(v, rank[k], key[k]);
     for (int64_t k = 0; v->x && k < v->n; k++)
         move_value(v, rank[k], from[k]);
 }
 
 /* Target above, origin below. */
-static void gather_many(const extracted *v, uint64_t *key)
+TSR_INLINE void gather_many(const extracted *v, uint64_t *key)
 {
-    const int64_t *i = indices(v);
+    const void *i = indices(v);
     for (int64_t k = 0, to = 0; to < v->n; k++) {
-        const int32_t target = v->e->target[i[k]];
+        const int32_t target = target_of(v, i, k);
         key[to] = (uint64_t)(uint32_t)target << 32 | (uint64_t)k;
         to += target >= 0;
     }
@@ -159,14 +185,13 @@ static const uint64_t *sort_keys(uint64_t *key, uint64_t *other, int64_t n, int 
     return key;
 }
 
-static void sort_many(const extracted *v)
+TSR_INLINE void sort_many(const extracted *v)
 {
     const int bits = 64 - __builtin_clzll((uint64_t)v->e->places.count | 1);
     gather_many(v, v->scratch);
     const uint64_t *key = sort_keys(v->scratch, v->scratch + v->n, v->n, bits);
-    int64_t *i = v->i + v->at;
     for (int64_t k = 0; k < v->n; k++)
-        i[k] = (int64_t)(key[k] >> 32);
+        put_index(v, k, (int64_t)(key[k] >> 32));
     for (int64_t k = 0; v->x && k < v->n; k++)
         move_value(v, k, (int64_t)(uint32_t)key[k]);
 }
@@ -176,15 +201,15 @@ static void sort_many(const extracted *v)
 enum { OFFSETS_AHEAD = 32, ENTRIES_AHEAD = 12, FETCHED = 4 };
 
 /* Vectors in the order of a list lie anywhere.  Inlined: gcc 12 takes a function that only fetches for one without effect. */
-static inline __attribute__((always_inline)) void fetch_ahead(const tsr_extraction *e, bool values, int64_t k, int64_t last)
+TSR_INLINE void fetch_ahead(const tsr_extraction *e, bool narrow, bool values, int64_t k, int64_t last)
 {
     if (k + OFFSETS_AHEAD < last)
-        __builtin_prefetch(&e->a.p[e->vectors.list[k + OFFSETS_AHEAD]]);
+        __builtin_prefetch(shown(e->a.p, e->a.narrow_offsets, e->vectors.list[k + OFFSETS_AHEAD]));
     if (k + ENTRIES_AHEAD >= last)
         return;
     const size_t size = tsr_type_size(e->a.type);
-    const int64_t begin = e->a.p[e->vectors.list[k + ENTRIES_AHEAD]];
-    const char *i = (const char *)((const int64_t *)e->a.i + begin), *x = (const char *)e->a.x + (size_t)begin * size;
+    const int64_t begin = tsr_view_start(&e->a, e->vectors.list[k + ENTRIES_AHEAD]);
+    const char *i = shown(e->a.i, narrow, begin), *x = (const char *)e->a.x + (size_t)begin * size;
     for (int line = 0; line < FETCHED; line++) {
         __builtin_prefetch(i + 64 * line);
         if (values && (size_t)line * 8 < FETCHED * size)
@@ -192,15 +217,16 @@ static inline __attribute__((always_inline)) void fetch_ahead(const tsr_extracti
     }
 }
 
-static void fill(const tsr_extraction *e, const int64_t *p, int64_t *i, void *x, int64_t first, int64_t last, uint64_t *scratch)
+TSR_INLINE void fill_vectors(const tsr_extraction *e, bool narrow, bool narrow_t, const int64_t *p, void *i, void *x, int64_t first, int64_t last,
+                             uint64_t *scratch)
 {
-    extracted v = {.e = e, .i = i, .x = x, .size = tsr_type_size(e->a.type), .scratch = scratch};
+    extracted v = {.e = e, .narrow = narrow, .narrow_t = narrow_t, .i = i, .x = x, .size = tsr_type_size(e->a.type), .scratch = scratch};
     for (int64_t k = first; k < last; k++) {
         const int64_t from = tsr_index_at(&e->vectors, k);
         if (e->vectors.list)
-            fetch_ahead(e, x, k, last);
-        v.begin = e->a.p[from];
-        v.end = e->a.p[from + 1];
+            fetch_ahead(e, narrow, x, k, last);
+        v.begin = tsr_view_start(&e->a, from);
+        v.end = tsr_view_start(&e->a, from + 1);
         v.at = p[k];
         v.n = p[k + 1] - p[k];
         if (v.n == 0)
@@ -216,26 +242,46 @@ static void fill(const tsr_extraction *e, const int64_t *p, int64_t *i, void *x,
     }
 }
 
-static int64_t count_of(const tsr_extraction *e, int64_t begin, int64_t end)
+static void fill(const tsr_extraction *e, const int64_t *p, void *i, void *x, int64_t first, int64_t last, uint64_t *scratch)
 {
-    const int64_t *i = e->a.i;
+    const bool narrow = e->a.index_size == 4;
+    if (narrow && e->narrow)
+        fill_vectors(e, true, true, p, i, x, first, last, scratch);
+    else if (narrow)
+        fill_vectors(e, true, false, p, i, x, first, last, scratch);
+    else if (e->narrow)
+        fill_vectors(e, false, true, p, i, x, first, last, scratch);
+    else
+        fill_vectors(e, false, false, p, i, x, first, last, scratch);
+}
+
+TSR_INLINE int64_t count_of(const tsr_extraction *e, bool narrow, int64_t begin, int64_t end)
+{
     if (e->whole)
         return end - begin;
     if (!e->target)
-        return tsr_first_at_least(i + begin, end - begin, e->places.first + e->places.count) -
-               tsr_first_at_least(i + begin, end - begin, e->places.first);
+        return first_at_least(e, narrow, begin, end, e->places.first + e->places.count) -
+               first_at_least(e, narrow, begin, end, e->places.first);
     int64_t n = 0;
     for (int64_t k = begin; k < end; k++)
-        n += e->target[i[k]] >= 0;
+        n += e->target[tsr_offset(e->a.i, narrow, k)] >= 0;
     return n;
+}
+
+TSR_INLINE void count_vectors(const tsr_extraction *e, bool narrow, int64_t *p, int64_t first, int64_t last)
+{
+    for (int64_t k = first; k < last; k++) {
+        const int64_t v = tsr_index_at(&e->vectors, k);
+        p[k + 1] = count_of(e, narrow, tsr_view_start(&e->a, v), tsr_view_start(&e->a, v + 1));
+    }
 }
 
 static void count(const tsr_extraction *e, int64_t *p, int64_t first, int64_t last)
 {
-    for (int64_t k = first; k < last; k++) {
-        const int64_t v = tsr_index_at(&e->vectors, k);
-        p[k + 1] = count_of(e, e->a.p[v], e->a.p[v + 1]);
-    }
+    if (e->a.index_size == 4)
+        count_vectors(e, true, p, first, last);
+    else
+        count_vectors(e, false, p, first, last);
 }
 
 const tsr_extract_loops TSR_NAME(tsr_extract_loops) = {count, fill};

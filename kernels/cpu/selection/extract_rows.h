@@ -13,7 +13,7 @@ typedef struct tsr_extract_loops {
     /* p[k + 1] = entries of vector k of T, k in [first, last). */
     void (*count)(const tsr_extraction *e, int64_t *p, int64_t first, int64_t last);
     /* i and x of these vectors; scratch: two elements for each entry of the longest. */
-    void (*fill)(const tsr_extraction *e, const int64_t *p, int64_t *i, void *x, int64_t first, int64_t last, uint64_t *scratch);
+    void (*fill)(const tsr_extraction *e, const int64_t *p, void *i, void *x, int64_t first, int64_t last, uint64_t *scratch);
 } tsr_extract_loops;
 
 TSR_DECLARE_ISA(extern const tsr_extract_loops, tsr_extract_loops);

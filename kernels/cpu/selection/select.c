@@ -14,8 +14,7 @@ typedef struct selecting {
     const tsr_selection *s;
     int64_t *counts;  /* p of the result, written: counts at [v + 1] */
     const int64_t *p; /* ... read */
-    int64_t *i;
-    void *x;
+    void *i, *x;
     size_t size;
     tsr_ewise_table loops;
     int nparts;
@@ -79,16 +78,18 @@ static int64_t count_bits(const uint64_t *kept, int64_t from, int64_t to)
 static void count_vectors(void *context, int64_t first, int64_t last)
 {
     const selecting *w = context;
-    const int64_t *p = w->s->a.p;
-    for (int64_t v = first; v < last; v++)
-        w->counts[v + 1] = p[v] < p[v + 1] ? count_bits(w->s->kept, p[v], p[v + 1]) : 0;
+    for (int64_t v = first, from = tsr_view_start(&w->s->a, first), to; v < last; v++, from = to) {
+        to = tsr_view_start(&w->s->a, v + 1);
+        w->counts[v + 1] = from < to ? count_bits(w->s->kept, from, to) : 0;
+    }
 }
 
 /* ---- entries ---- */
 
-#define COPY(T, z, x) \
+#define COPY_AS(Z, z, X, x) \
     for (uint64_t rest = bits; rest; rest &= rest - 1) \
-        ((T *)(z))[to++] = ((const T *)(x))[first + __builtin_ctzll(rest)];
+        ((Z *)(z))[to++] = (Z)((const X *)(x))[first + __builtin_ctzll(rest)];
+#define COPY(T, z, x) COPY_AS(T, z, T, x)
 
 static void copy_values(const selecting *w, uint64_t bits, int64_t first, int64_t to)
 {
@@ -102,16 +103,25 @@ static void copy_values(const selecting *w, uint64_t bits, int64_t first, int64_
 
 static void copy_indices(const selecting *w, uint64_t bits, int64_t first, int64_t to)
 {
-    COPY(int64_t, w->i, w->s->a.i)
+    const void *i = w->s->a.i;
+    const bool from_narrow = w->s->a.index_size == 4;
+    if (w->s->narrow && from_narrow)
+        COPY(uint32_t, w->i, i)
+    else if (w->s->narrow)
+        COPY_AS(uint32_t, w->i, int64_t, i)
+    else if (from_narrow)
+        COPY_AS(int64_t, w->i, uint32_t, i)
+    else
+        COPY(int64_t, w->i, i)
 }
 
 static void fill_part(void *context, int64_t part)
 {
     const selecting *w = context;
     const tsr_view *a = &w->s->a;
-    const int64_t first = tsr_part_vector(a->p, a->nvec, (int)part, w->nparts);
-    const int64_t last = tsr_part_vector(a->p, a->nvec, (int)part + 1, w->nparts);
-    const int64_t from = a->p[first], to = a->p[last];
+    const int64_t first = tsr_part_vector(w->p, a->nvec, (int)part, w->nparts);
+    const int64_t last = tsr_part_vector(w->p, a->nvec, (int)part + 1, w->nparts);
+    const int64_t from = tsr_view_start(a, first), to = tsr_view_start(a, last);
     int64_t at = w->p[first];
     for (int64_t word = from / WORD; word * WORD < to; word++) {
         const uint64_t bits = some_bits(w->s->kept, word, from, to);
@@ -157,7 +167,7 @@ tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
     return TSR_OK;
 }
 
-void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, int64_t *i, void *x)
+void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, void *i, void *x)
 {
     const int nthreads = threads_of(s);
     selecting w = {.p = p, .i = i, .x = x};

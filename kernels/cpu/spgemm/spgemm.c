@@ -73,6 +73,18 @@ static int64_t take_chunk(run *r, int thread)
     return thread == 0 ? front : count - 1 - back;
 }
 
+/* Row by row: each ends at or before its wide indices begin.  The low half of an integer is its first. */
+static void narrow_row(tsr_sg_thread *t, int64_t start)
+{
+    typedef uint32_t four __attribute__((vector_size(16), aligned(4), may_alias)), one __attribute__((may_alias));
+    one *to = (one *)t->i;
+    int64_t e = start;
+    for (; e + 4 <= t->used; e += 4)
+        *(four *)(to + e) = __builtin_shufflevector(*(const four *)(t->i + e), *(const four *)(t->i + e + 2), 0, 2, 4, 6);
+    for (; e < t->used; e++)
+        to[e] = (uint32_t)t->i[e];
+}
+
 static bool compute_chunk(run *r, int thread, tsr_sg_chunk *chunk)
 {
     tsr_spgemm_work *w = r->w;
@@ -83,6 +95,8 @@ static bool compute_chunk(run *r, int thread, tsr_sg_chunk *chunk)
         const int64_t start = t->used;
         if (!tsr_sg_compute_row(t, w, v))
             return false;
+        if (w->product.narrow)
+            narrow_row(t, start);
         w->p[v + 1] = t->used - start;
     }
     return true;
@@ -125,6 +139,19 @@ typedef struct gathering {
     bool in_place; /* the first thread's output is where it shall be */
 } gathering;
 
+static void gather_indices(const gathering *g, int64_t to, const int64_t *i, int64_t from, int64_t n)
+{
+    const bool narrow = g->w->product.narrow;
+    if (narrow == (g->c.index_size == 4))
+        memcpy((char *)g->c.i + (size_t)to * g->c.index_size, (const char *)i + (size_t)from * g->c.index_size, (size_t)n * g->c.index_size);
+    else if (narrow)
+        for (int64_t e = 0; e < n; e++)
+            ((int64_t *)g->c.i)[to + e] = ((const uint32_t *)i)[from + e];
+    else
+        for (int64_t e = 0; e < n; e++)
+            ((uint32_t *)g->c.i)[to + e] = (uint32_t)i[from + e];
+}
+
 static void gather_chunk(void *context, int64_t at)
 {
     const gathering *g = context;
@@ -133,11 +160,7 @@ static void gather_chunk(void *context, int64_t at)
     const int64_t to = g->w->p[chunk->first], n = g->w->p[chunk->last] - to;
     if ((g->in_place && chunk->thread == 0) || n == 0)
         return;
-    if (g->c.index_size == 8)
-        memcpy((int64_t *)g->c.i + to, t->i + chunk->at, (size_t)n * sizeof *t->i);
-    else
-        for (int64_t e = 0; e < n; e++)
-            ((uint32_t *)g->c.i)[to + e] = (uint32_t)t->i[chunk->at + e];
+    gather_indices(g, to, t->i, chunk->at, n);
     const size_t size = g->w->job.size;
     if (g->w->job.valued)
         memcpy((char *)g->c.x + (size_t)to * size, (const char *)t->x + (size_t)chunk->at * size, (size_t)n * size);
@@ -259,7 +282,8 @@ tsr_status tsr_cpu_spgemm_fill(tsr_spgemm_work *w, const tsr_spgemm_c *c)
     return TSR_OK;
 }
 
-/* The first output becomes as large as C, or stays a little larger: a block that is kept will fit again. */
+/* The first output becomes as large as C, or stays a little larger: a block that is kept will fit again.  Narrow indices take half of
+ * theirs: to give the rest back would cost more page faults than they save. */
 static bool fit(tsr_spgemm_work *w, int64_t nvals)
 {
     tsr_sg_thread *t = &w->threads[0];
@@ -282,7 +306,7 @@ tsr_status tsr_cpu_spgemm_take(tsr_spgemm_work *w, tsr_spgemm_c *c)
     put_vectors(w, c);
     c->i = t->i;
     c->x = t->x;
-    c->index_size = 8;
+    c->index_size = w->product.narrow ? 4 : 8;
     const gathering g = {.w = w, .c = *c, .in_place = true};
     gather(&g);
     t->i = NULL;

@@ -48,14 +48,18 @@ int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int
 /* Written without a branch per entry: every entry goes to the next free place, only kept ones advance it.
  * Stops with the last kept one, so nothing is written past `kept_end`. */
 static inline __attribute__((always_inline)) void
-fill_part(int64_t *restrict i, char *restrict x, int64_t q, int64_t kept_end, const tsr_view *mask,
+fill_part(void *restrict i, bool to_narrow, char *restrict x, int64_t q, int64_t kept_end, const tsr_view *mask,
           const int8_t *restrict b, const char *restrict mask_x, size_t element_size, int64_t e)
 {
     const uint32_t *i32 = mask->i;
     const int64_t *i64 = mask->i;
     bool narrow = mask->index_size == 4;
     for (; q < kept_end; e++) {
-        i[q] = narrow ? (int64_t)i32[e] : i64[e];
+        const int64_t index = narrow ? (int64_t)i32[e] : i64[e];
+        if (to_narrow)
+            ((uint32_t *)i)[q] = (uint32_t)index;
+        else
+            ((int64_t *)i)[q] = index;
         if (element_size)
             memcpy(x + (size_t)q * element_size, mask_x + (size_t)e * element_size, element_size);
         q += b[e];
@@ -76,7 +80,20 @@ int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec)
     return kept;
 }
 
-void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
+static inline __attribute__((always_inline)) void fill_sized(void *i, bool narrow, char *x, int64_t q, int64_t end, const tsr_view *mask,
+                                                             const int8_t *b, const char *mask_x, size_t element_size, int64_t e)
+{
+    switch (element_size) {
+    case 0: fill_part(i, narrow, NULL, q, end, mask, b, NULL, 0, e); break;
+    case 1: fill_part(i, narrow, x, q, end, mask, b, mask_x, 1, e); break;
+    case 2: fill_part(i, narrow, x, q, end, mask, b, mask_x, 2, e); break;
+    case 4: fill_part(i, narrow, x, q, end, mask, b, mask_x, 4, e); break;
+    case 8: fill_part(i, narrow, x, q, end, mask, b, mask_x, 8, e); break;
+    default: fill_part(i, narrow, x, q, end, mask, b, mask_x, element_size, e); break;
+    }
+}
+
+void tsr_compact_fill(void *i, bool narrow, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads)
 {
     int nparts = tsr_pass_threads(mask->nvals, nthreads);
@@ -85,14 +102,11 @@ void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mas
         int64_t first = tsr_part_vector(mask->p, mask->nvec, part, nparts);
         int64_t last = tsr_part_vector(mask->p, mask->nvec, part + 1, nparts);
         int64_t q = p[first], end = p[last], e = mask->p[first];
-        switch (x && mask_x ? element_size : 0) {
-        case 0: fill_part(i, NULL, q, end, mask, b, NULL, 0, e); break;
-        case 1: fill_part(i, x, q, end, mask, b, mask_x, 1, e); break;
-        case 2: fill_part(i, x, q, end, mask, b, mask_x, 2, e); break;
-        case 4: fill_part(i, x, q, end, mask, b, mask_x, 4, e); break;
-        case 8: fill_part(i, x, q, end, mask, b, mask_x, 8, e); break;
-        default: fill_part(i, x, q, end, mask, b, mask_x, element_size, e); break;
-        }
+        const size_t size = x && mask_x ? element_size : 0;
+        if (narrow)
+            fill_sized(i, true, x, q, end, mask, b, mask_x, size, e);
+        else
+            fill_sized(i, false, x, q, end, mask, b, mask_x, size, e);
     }
 }
 

@@ -50,11 +50,11 @@ void tsr_rows_of_blocks(int64_t *p, const tsr_block_list *in);
 void tsr_expand_blocks(void *i, void *x, const int64_t *p, const tsr_block_list *in, int nthreads);
 
 /* Masked result (x, b per mask entry) -> compressed arrays in the mask's orientation: keep the entries with b = 1.
- * p[nvec+1] is written by tsr_compact_count (returns the number kept); i (64-bit) and x by tsr_compact_fill, which
+ * p[nvec+1] is written by tsr_compact_count (returns the number kept); i (of 32 bits if narrow, else 64) and x by tsr_compact_fill, which
  * moves values of element_size bytes from mask_x, one per mask entry (none if x or mask_x is NULL). Mask may be
  * sparse or hypersparse (p is per stored vector). */
 int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int nthreads);
-void tsr_compact_fill(int64_t *i, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
+void tsr_compact_fill(void *i, bool narrow, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads);
 
 /* Vectors without entries leave p [nvec+1] and h, in place; returns how many stay. */

@@ -170,7 +170,7 @@ static bool wants_sparse(absent *a, int32_t control, int64_t nvals)
     if (a->presence || !a->arrays.b || !(control & GxB_SPARSE) || hyper_switch != usual)
         return false;
     const tsr_view v = tsr_device_array_view(a->value);
-    return (double)nvals <= bitmap_switch / 2 * (double)v.nvals && tsr_arrays_compressed(&a->sparse, &tsr_door_memory, v.nvec, nvals, v.type);
+    return (double)nvals <= bitmap_switch / 2 * (double)v.nvals && tsr_arrays_compressed(&a->sparse, &tsr_door_memory, v.nvec, nvals, v.type, false);
 }
 
 /* The arrays of C, from what was fetched. */
@@ -257,7 +257,7 @@ static bool reserve_form(absent *now, tsr_handover *arrays)
     if (control != GxB_SPARSE)
         return true;
     const tsr_view v = tsr_device_array_view(now->value);
-    return most_entries(&most, now->value) && tsr_arrays_compressed(&now->sparse, &tsr_door_memory, v.nvec, most, v.type);
+    return most_entries(&most, now->value) && tsr_arrays_compressed(&now->sparse, &tsr_door_memory, v.nvec, most, v.type, false);
 }
 
 bool tsr_contents_put(GrB_Matrix C, bool vector, tsr_device_array *value, tsr_handover *arrays)

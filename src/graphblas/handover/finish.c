@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/handover/finish.h"
 
+#include "src/graphblas/intercept/container.h"
 #include "src/graphblas/handover/extras.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/options.h"
@@ -54,8 +55,6 @@ static GrB_Info pack_dense(GrB_Matrix T, tsr_handover *a, bool by_col)
 static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
 {
     GrB_Index nvec = (GrB_Index)a->nvec;
-    if (a->jumbled)
-        __atomic_store_n(&tsr_gave_jumbled, true, __ATOMIC_RELAXED);
     if (!a->h)
         return by_col ? tsr_real.GxB_Matrix_pack_CSC(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, a->jumbled, NULL)
                       : tsr_real.GxB_Matrix_pack_CSR(T, &a->p, &a->i, &a->x, a->p_bytes, a->i_bytes, a->x_bytes, a->iso, a->jumbled, NULL);
@@ -68,6 +67,10 @@ static GrB_Info pack_sparse(GrB_Matrix T, tsr_handover *a, bool by_col)
 /* Orientation: that of C for a dense result, the mask's for a sparse one. */
 static GrB_Info pack_arrays(GrB_Matrix T, bool vector, bool by_col, tsr_handover *a)
 {
+    if (a->p && a->jumbled)
+        __atomic_store_n(&tsr_gave_jumbled, true, __ATOMIC_RELAXED);
+    if (a->p && a->narrow)
+        return tsr_container_load(T, vector, by_col, a);
     if (a->p)
         return pack_sparse(T, a, by_col); /* that of a vector would allocate */
     return vector ? pack_vector((GrB_Vector)T, a) : pack_dense(T, a, by_col);

@@ -6,6 +6,7 @@
 #include "src/engine/attempt.h"
 #include "src/graphblas/intercept/block_cache.h"
 #include "src/graphblas/intercept/door.h"
+#include "src/graphblas/intercept/container.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/pins.h"
 #include "src/graphblas/intercept/options.h"
@@ -145,6 +146,7 @@ GrB_Info tsr_state_finalize(void)
         tsr_backend_gpu_await_start();
         tsr_threads_return();
         tsr_options_end();
+        tsr_container_end();
         const GrB_Info info = tsr_real.GrB_finalize();
         tsr_blocks_drain();
         return info;
