@@ -48,13 +48,13 @@ static bool reserve_result(tsr_call *call)
     return a->h;
 }
 
-/* What is known to be one value is held so. */
+/* What is known to be one value is held so, where the door's library looks for that. */
 static void find_one(tsr_call *call)
 {
     const tsr_tuples *t = &call->of.tuples;
     const size_t size = tsr_type_size(t->type);
     const char *x = call->arrays.x;
-    call->iso = !t->x || (t->nvals > 0 && memcmp(x, x + size, (size_t)(t->nvals - 1) * size) == 0);
+    call->iso = !t->x || (call->unifies && t->nvals > 0 && memcmp(x, x + size, (size_t)(t->nvals - 1) * size) == 0);
     if (call->iso && t->x)
         memcpy(&call->one, x, size);
 }

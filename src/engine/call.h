@@ -236,6 +236,7 @@ typedef struct tsr_call {
     bool one_value;    /* T has one value and a pattern, for which SuiteSparse has special cases … */
     uint64_t one;      /* … this one, in the semiring's type … */
     bool iso;          /* … and what is handed over, T or C, is iso */
+    bool unifies;      /* tuples: values that turn out to be one are held so */
     tsr_elementwise update; /* elementwise operations; C<M> accum= T of others */
     union {
         tsr_dense_product full; /* full times full */

@@ -80,6 +80,7 @@ static bool match(tsr_call *call, const GrB_Index *I, const GrB_Index *J, const 
     if (!call->door->shape(&c, call->given.C, call->given.vector) || count > INT64_MAX / 2)
         return false;
     call->c_by_col = c.by_col;
+    call->unifies = GxB_IMPLEMENTATION_MAJOR < 10;
     call->of.tuples = (tsr_tuples){.vector = c.by_col ? J : I, .place = c.by_col ? I : J, .type = c.type, .count = (int64_t)count,
                                    .nvec = c.by_col ? c.ncols : c.nrows, .vlen = c.by_col ? c.nrows : c.ncols,
                                    .nthreads = call->door->threads()};

@@ -382,18 +382,20 @@ enum { SIDE = 64 };
 static GrB_Matrix of_one_value(int step, int format)
 {
     GrB_Index i[SIDE * SIDE], j[SIDE * SIDE], n = 0;
-    double x[SIDE * SIDE];
+    GrB_Scalar five;
+    ok(GrB_Scalar_new(&five, GrB_FP64));
+    ok(GrB_Scalar_setElement_FP64(five, 5));
     for (GrB_Index k = 0; k < SIDE * SIDE; k++) {
         if (step > 0 && k / SIDE == k % SIDE && k % (GrB_Index)step == 0) continue;
         i[n] = k / SIDE;
-        j[n] = k % SIDE;
-        x[n++] = 5;
+        j[n++] = k % SIDE;
     }
     GrB_Matrix A = new_matrix(SIDE, SIDE, format);
     set_option(A, GxB_SPARSITY_CONTROL, GxB_BITMAP | GxB_FULL);
-    ok(GrB_Matrix_build_FP64(A, i, j, x, n, GrB_PLUS_FP64));
+    ok(GxB_Matrix_build_Scalar(A, i, j, five, n));
     ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
     assert_true(is_iso(A));
+    GrB_Scalar_free(&five);
     return A;
 }
 

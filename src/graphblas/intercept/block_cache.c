@@ -277,7 +277,7 @@ static void age(int64_t time)
     give_back_all(victims, count);
 }
 
-/* Also from time to time where only small blocks come and go. */
+/* Also from time to time where only small blocks come and go: of those that go. */
 static void count_small(void)
 {
     if (!is_set(ACTIVE))
@@ -389,8 +389,8 @@ static UNLIKELY void *cached_malloc(size_t bytes)
 {
     if (bytes >= TSR_BLOCKS_MIN)
         return large(bytes, is_set(DEVICE));
-    count_small();
-    return surely(bytes, false);
+    void *block = malloc(bytes);
+    return block ? block : surely(bytes, false);
 }
 
 void *tsr_block_malloc(size_t bytes)

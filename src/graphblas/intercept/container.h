@@ -5,7 +5,10 @@
 
 #include "src/graphblas/intercept/door.h"
 
-/* Would C hold such integers, and is all there that tsr_container_load needs? */
+/* After GrB_init: what tsr_container_load needs.  Without memory for it results have 64 bits. */
+void tsr_container_begin(void);
+
+/* Would C hold such integers, and could they be loaded? */
 bool tsr_container_ready(GrB_Matrix C);
 
 /* T = narrow arrays, as tsr_pack; offsets and names of vectors become narrow on the way, in their own blocks, where they fit. */

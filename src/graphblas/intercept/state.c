@@ -81,6 +81,7 @@ static void start(GrB_Mode mode, malloc_fn user_malloc, realloc_fn user_realloc,
         tsr_check_start();
     if (tsr_config_get()->mode == TSR_MODE_GPU)
         tsr_busy_add(TSR_BUSY_ARRAYS);
+    tsr_container_begin();
     tsr_door_set_started(true);
 }
 
