@@ -254,6 +254,7 @@ typedef struct tsr_call {
 
     /* ---- what the price depends on ---- */
     bool may_forward;  /* SuiteSparse is a route */
+    bool waits_for_gpu; /* forwarded, and would not be if a GPU ran */
     bool direct;       /* dense operands lie in blocks that are page-locked when products use them again */
     double waiting;    /* places of C and M that the host makes bitmaps of before anything is computed there */
     double expected_calls;   /* hint; 0 = unknown */

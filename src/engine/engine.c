@@ -39,6 +39,15 @@ static bool forward(tsr_call *call, const char *reason)
     return true;
 }
 
+/* ... and from here as well if a GPU is started for what it takes without. */
+static bool forward_for_now(tsr_call *call, const char *reason)
+{
+    if (!call->waits_for_gpu || !tsr_engine_may_start_gpu() || !call->door->download(&call->given))
+        return forward(call, reason);
+    tsr_engine_lost(forward_ms(call, reason));
+    return true;
+}
+
 bool tsr_engine_forward(const tsr_door *door, const tsr_arguments *given, const char *reason, int *info)
 {
     tsr_call call = {.given = *given, .door = door};
@@ -215,7 +224,7 @@ static bool attempt(int *info, tsr_call *call, uint64_t *forwarded)
     const tsr_arguments given = call->given;
     const char *why = call->door->match(call);
     if (why) {
-        const bool done = !call->in_place && forward(call, why);
+        const bool done = !call->in_place && forward_for_now(call, why);
         tsr_call_release(call);
         *info = done ? call->info : *info;
         return done;

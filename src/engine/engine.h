@@ -56,6 +56,10 @@ bool tsr_engine_by_reference(void);
 void tsr_engine_learn(const tsr_decision *decision, double ms, double busy_ms);
 /* ... of one that SuiteSparse computed, operands downloaded for it included; forwarded: of the decision. */
 void tsr_engine_learn_forwarded(uint64_t forwarded, double ms);
+/* In auto, one is installed and was not asked for yet. */
+bool tsr_engine_may_start_gpu(void);
+/* A forwarded product that a running GPU would have computed took so long. */
+void tsr_engine_lost(double ms);
 /* ... of a forwarded one with observed_ms. */
 void tsr_engine_observe(const tsr_call *call, const tsr_decision *decision, double ms);
 

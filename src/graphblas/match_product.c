@@ -177,6 +177,8 @@ static bool few_products(const tsr_arguments *c)
     return tsr_sparse_product_is_small((double)of_a * ((double)of_b / (double)inner), (double)of_a, c->A == c->B ? 0 : (double)of_b);
 }
 
+static const char few_masked[] = "few rows or columns under a mask";
+
 /* Why it is forwarded, where the forms say so: of what is sparse on the host the kernels take few combinations.  Asked before arrays are
  * inspected, which would sort them. */
 static const char *match_forms(const tsr_arguments *c)
@@ -195,7 +197,7 @@ static const char *match_forms(const tsr_arguments *c)
         return "mask is complemented or dense";
     if (mod.mask_comp)
         return NULL;
-    return few_are_wanted(c) ? "few rows or columns under a mask" : NULL;
+    return few_are_wanted(c) ? few_masked : NULL;
 }
 
 static const char *read_types(matcher *s)
@@ -489,6 +491,7 @@ const char *tsr_match_product(tsr_call *call)
 {
     const char *why = call->in_place ? NULL : match_forms(&call->given);
     call->operation = &tsr_product_operation;
+    call->waits_for_gpu = why == few_masked;
     return why ? why : match(call);
 }
 
