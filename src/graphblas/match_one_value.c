@@ -125,6 +125,18 @@ static bool one_value_is_merged(const tsr_call *call)
     return iso;
 }
 
+static bool is_empty(const tsr_view *v, const tsr_device_array *value)
+{
+    return !value && v->format != TSR_FULL && v->nvals == 0;
+}
+
+/* An empty T is not iso where SuiteSparse turns it, and what is added to C later asks for that. */
+static bool t_is_empty(const tsr_call *call)
+{
+    const tsr_view *b = call->b_sparse ? &call->sparse : &call->product.b;
+    return is_empty(&call->product.a, call->a.array) || is_empty(b, call->b.array);
+}
+
 const char *tsr_match_one_value(tsr_call *call)
 {
     const one_valued operands = operands_of_one_value(call);
@@ -137,6 +149,8 @@ const char *tsr_match_one_value(tsr_call *call)
     call->one_value = one && call->product.semiring.add != TSR_ADD_PLUS;
     if (one_value_is_merged(call) || (sparse_c && call->given.M && call->one_value)) /* SuiteSparse's is iso where it uses the mask early */
         return "one value under a mask or an accumulator";
+    if (call->one_value && t_is_empty(call))
+        return "one value, of no entries";
     call->one = call->one_value ? one_product(call) : 0;
     call->iso = call->one_value && (!tsr_is_masked(call->product.op) || call->through_t || masked_stays_iso(call));
     return NULL;

@@ -501,6 +501,27 @@ static void test_one_place_is_diagonal(void **state)
     ok(GrB_Matrix_free(&C));
 }
 
+/* An empty T of ones is not iso where it is turned, which a later C += scalar shows: first and all the new ones are not iso then. */
+static void test_no_ones_are_turned(void **state)
+{
+    (void)state;
+    for (int format = 0; format < 4; format++) {
+        const int of_a = format & 1 ? GxB_BY_COL : GxB_BY_ROW, of_c = format & 2 ? GxB_BY_COL : GxB_BY_ROW;
+        GrB_Matrix A = new_matrix(SIDE, SIDE, of_a), B = full(SIDE, SIDE, of_a), C = full(SIDE, SIDE, of_c), R = full(SIDE, SIDE, of_c);
+        ok(GrB_mxm(C, NULL, NULL, GxB_ANY_PAIR_FP64, A, B, NULL));
+        ok(real_mxm(R, NULL, NULL, GxB_ANY_PAIR_FP64, A, B, NULL));
+        ok(GrB_Matrix_assign_FP64(C, NULL, GrB_FIRST_FP64, 5, GrB_ALL, SIDE, GrB_ALL, SIDE, NULL));
+        ok(GrB_Matrix_assign_FP64(R, NULL, GrB_FIRST_FP64, 5, GrB_ALL, SIDE, GrB_ALL, SIDE, NULL));
+        assert_same_entries(C, R);
+        assert_int_equal(is_iso(C), is_iso(R));
+        assert_int_equal(is_iso(C), of_a == of_c);
+        ok(GrB_Matrix_free(&A));
+        ok(GrB_Matrix_free(&B));
+        ok(GrB_Matrix_free(&C));
+        ok(GrB_Matrix_free(&R));
+    }
+}
+
 enum { RING = 600 };
 
 /* Entries (i, 7 i + 1 ... 3). */
@@ -560,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_one_value_replaces_another),
         cmocka_unit_test(test_masked_mult_is_iso),
         cmocka_unit_test(test_one_place_is_diagonal),
+        cmocka_unit_test(test_no_ones_are_turned),
         cmocka_unit_test(test_only_the_calls_of_the_program_burble),
     };
     return cmocka_run_group_tests(tests, start, stop_session);
