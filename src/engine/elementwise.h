@@ -59,6 +59,8 @@ bool tsr_elementwise_masks_both(tsr_listed x, tsr_listed y, tsr_listed m, bool c
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e);
 /* Of C<M, replace> = T into a full C: SuiteSparse clears C first unless it may become a bitmap. */
 bool tsr_elementwise_clears_full(const tsr_elementwise *e);
+/* C accum= T of C itself, or under C as mask, where C has every entry, but in lists: SuiteSparse's sum is iso as that of full matrices. */
+bool tsr_elementwise_adds_to_itself(const tsr_elementwise *e);
 /* Are the entries that a selection by value keeps all the same?  y: of its second operand. */
 bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y);
 bool tsr_object_iso(const tsr_object *object);

@@ -151,6 +151,15 @@ static bool is_dense(const tsr_elementwise *e, const tsr_object *c)
     return absent ? !(tsr_device_array_is_sparse(c->array) || few(e, c)) : !tsr_held_in_lists(e->door, e->given.C);
 }
 
+bool tsr_elementwise_adds_to_itself(const tsr_elementwise *e)
+{
+    const tsr_arguments *given = &e->given;
+    const tsr_view *c = &e->c.view;
+    if (!given->accum || (given->M != given->C && given->A != given->C) || !e->c.given || !full(&e->c))
+        return false;
+    return e->door->makes_sparse(given->C, c->nvals, (double)c->nvals) || tsr_held_in_lists(e->door, given->C);
+}
+
 /* C of one value, and T: does that stay so? */
 static bool fits(const tsr_elementwise *e, const constant *c, uint64_t t)
 {

@@ -82,6 +82,13 @@ static bool empty(const tsr_object *object)
     return !object->array && object->view.nvals == 0;
 }
 
+/* T has no entry, so far as the host knows: whether C stays iso depends on what is pending of it, if it is there. */
+static bool is_nothing(const tsr_elementwise *e)
+{
+    const bool x = e->x.given && empty(&e->x), y = e->y.given && empty(&e->y);
+    return (e->step.unite ? x && y : x || y) && !e->door->is_absent(e->given.C);
+}
+
 /* C before, where it counts; nothing is needed of an empty one. */
 static bool inspect_old(tsr_elementwise *e)
 {
@@ -220,10 +227,14 @@ static const char *plan(tsr_elementwise *e, const bool *promised)
         return "operands are sparse";
     if (!inspect_operands(e, promised))
         return "an operand does not fit";
+    if (!promised && is_nothing(e))
+        return "an operand has no entry";
     if (keeps_bitmap(e))
         return "C keeps its form";
     if (!inspect_mask(e) || !inspect_old(e))
         return "the mask or C does not fit";
+    if (tsr_elementwise_adds_to_itself(e))
+        return "C in lists is added to itself";
     if (e->on_host && (any_sparse(e) || any_turned(e) || e->placed))
         return "operands are sparse or held otherwise";
     if (any_sparse(e) && !promised && !any_device_only(e) && !may_spread(e))

@@ -491,6 +491,35 @@ static void iso_as_it_was_held(void)
     OK(GrB_finalize());
 }
 
+/* T without entries leaves what is pending of C, of one value, as it is. */
+static void iso_of_pending_entries(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector w, none;
+    OK(GrB_Vector_new(&w, GrB_FP64, N));
+    OK(GrB_Vector_new(&none, GrB_FP64, N));
+    OK(GxB_Vector_Option_set(w, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (GrB_Index i = 3; i < 6; i++) OK(GrB_Vector_setElement_FP64(w, 2, i));
+    OK(GrB_Vector_apply_BinaryOp2nd_FP64(w, w, NULL, GrB_MINUS_FP64, none, 1, GrB_DESC_SC));
+    REQUIRE(is_iso(w) && at(w, 4) == 2);
+    OK(GrB_finalize());
+}
+
+/* C in lists of every entry is added to T of one value, as full matrices are, if it is the mask, too. */
+static void iso_of_a_sum(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector w;
+    OK(GrB_Vector_new(&w, GrB_FP64, N));
+    OK(GxB_Vector_Option_set(w, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    OK(GrB_Vector_assign_FP64(w, NULL, NULL, 3, GrB_ALL, N, NULL));
+    OK(GrB_Vector_apply(w, w, GrB_MINUS_FP64, GxB_ONE_FP64, w, GrB_DESC_R));
+    REQUIRE(is_iso(w) && at(w, 7) == 2);
+    OK(GrB_Vector_apply(w, w, GrB_MAX_FP64, GxB_ONE_FP64, w, NULL));
+    REQUIRE(is_iso(w) && at(w, 7) == 2);
+    OK(GrB_finalize());
+}
+
 static bool gives_ones(GrB_Matrix A, GrB_Matrix B, bool add, GrB_Descriptor desc)
 {
     GrB_Matrix C;
@@ -549,6 +578,8 @@ static void compared_bools_stay(void)
 
 TEST(is_downloaded_iso)
 TEST(iso_as_it_was_held)
+TEST(iso_of_pending_entries)
+TEST(iso_of_a_sum)
 TEST(pairs_of_turned_matrices)
 TEST(compared_bools_stay)
 TEST(sparse_operands_come)
@@ -569,6 +600,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_is_downloaded_iso),
         cmocka_unit_test(test_iso_as_it_was_held),
+        cmocka_unit_test(test_iso_of_pending_entries),
+        cmocka_unit_test(test_iso_of_a_sum),
         cmocka_unit_test(test_pairs_of_turned_matrices),
         cmocka_unit_test(test_compared_bools_stay),
         cmocka_unit_test(test_sparse_operands_come),
