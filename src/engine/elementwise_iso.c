@@ -192,12 +192,18 @@ static bool masks_t(const tsr_elementwise *e)
     return e->step.unite || tsr_elementwise_masks_both(listed(e, &e->x), listed(e, &e->y), listed(e, &e->m), e->mod.mask_comp);
 }
 
+/* Does nothing stay of C?  What is not in a list of places does, whatever the descriptor says. */
+static bool replaces(const tsr_elementwise *e)
+{
+    return !e->given.accum && e->mod.replace && !e->scatters;
+}
+
 static bool stays_iso(const tsr_elementwise *e, const tsr_object *old, uint64_t t)
 {
     const tsr_arguments *given = &e->given;
     const constant c = constant_as_held(old);
     if (entries(old) != 0)
-        return fits(e, &c, t) || (!given->accum && e->mod.replace && (!is_dense(e, old) || masks_t(e) || tsr_elementwise_clears_full(e)));
+        return fits(e, &c, t) || (replaces(e) && (!is_dense(e, old) || masks_t(e) || tsr_elementwise_clears_full(e)));
     return !given->accum || (!old->array && old->view.iso) || !(e->assigns || is_dense(e, old));
 }
 
@@ -239,7 +245,7 @@ bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
         return t;
     if (e->assigns && !given->A && given->M == given->C && structural && !e->mod.mask_comp && !given->accum)
         return t;
-    if (!blocked && !given->accum && e->mod.replace && !e->door->is_absent(given->C) && tsr_held_in_lists(e->door, given->C))
+    if (!blocked && replaces(e) && !e->door->is_absent(given->C) && tsr_held_in_lists(e->door, given->C))
         return t; /* C is cleared, and what is pending of it never finished */
     tsr_object old;
     bool iso = tsr_object_inspect(&old, e->door, given->C, false);

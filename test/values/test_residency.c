@@ -520,6 +520,21 @@ static void iso_of_a_sum(void)
     OK(GrB_finalize());
 }
 
+/* A list of places leaves all others, also where the descriptor says that C is replaced. */
+static void places_replace_nothing_else(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    const GrB_Index places[] = {7, 2, 5};
+    GrB_Vector w = listed(5, 9), dense = filled(0), ones;
+    OK(GrB_Vector_new(&ones, GrB_FP64, 3));
+    OK(GrB_Vector_assign_FP64(ones, NULL, NULL, 1, GrB_ALL, 3, NULL));
+    OK(GxB_Vector_subassign(w, NULL, NULL, ones, places, 3, GrB_DESC_RS));
+    OK(GrB_Vector_assign(dense, NULL, NULL, ones, places, 3, GrB_DESC_RS));
+    REQUIRE(steps() > 0 && !is_iso(w) && at(w, 7) == 1 && at(w, 2) == 1 && at(w, 6) == 6 && at(w, 8) == 8);
+    REQUIRE(!is_iso(dense) && at(dense, 7) == 1 && at(dense, 6) == 6);
+    OK(GrB_finalize());
+}
+
 static bool gives_ones(GrB_Matrix A, GrB_Matrix B, bool add, GrB_Descriptor desc)
 {
     GrB_Matrix C;
@@ -580,6 +595,7 @@ TEST(is_downloaded_iso)
 TEST(iso_as_it_was_held)
 TEST(iso_of_pending_entries)
 TEST(iso_of_a_sum)
+TEST(places_replace_nothing_else)
 TEST(pairs_of_turned_matrices)
 TEST(compared_bools_stay)
 TEST(sparse_operands_come)
@@ -602,6 +618,7 @@ int main(void)
         cmocka_unit_test(test_iso_as_it_was_held),
         cmocka_unit_test(test_iso_of_pending_entries),
         cmocka_unit_test(test_iso_of_a_sum),
+        cmocka_unit_test(test_places_replace_nothing_else),
         cmocka_unit_test(test_pairs_of_turned_matrices),
         cmocka_unit_test(test_compared_bools_stay),
         cmocka_unit_test(test_sparse_operands_come),
