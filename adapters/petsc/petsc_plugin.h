@@ -67,6 +67,9 @@ PetscErrorCode tsr_petsc_block_of(Mat A, tsr_petsc_block **block);
 
 /* ---- products ---- */
 
+/* What MatProductNumeric asks of C: compute with the type and the operands of its product. */
+PetscErrorCode tsr_petsc_compute_product(Mat C, PetscErrorCode (*compute_with)(MatProductType, Mat, Mat, Mat));
+
 /* What MatProductSetFromOptions asks: A sparse, B dense; A dense, B sparse.  They take the product, or hand it on to PETSc. */
 PetscErrorCode tsr_petsc_sparse_dense(Mat C);
 PetscErrorCode tsr_petsc_dense_sparse(Mat C);

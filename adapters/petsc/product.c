@@ -105,7 +105,7 @@ static PetscErrorCode compute(MatProductType type, Mat A, Mat B, Mat C)
     PetscFunctionReturn(0);
 }
 
-static PetscErrorCode numeric(Mat C)
+PetscErrorCode tsr_petsc_compute_product(Mat C, PetscErrorCode (*compute_with)(MatProductType, Mat, Mat, Mat))
 {
     Mat A, B, third;
     MatProductType type;
@@ -113,8 +113,13 @@ static PetscErrorCode numeric(Mat C)
     PetscFunctionBegin;
     PetscCall(MatProductGetMats(C, &A, &B, &third));
     PetscCall(MatProductGetType(C, &type));
-    PetscCall(compute(type, A, B, C));
+    PetscCall((*compute_with)(type, A, B, C));
     PetscFunctionReturn(0);
+}
+
+static PetscErrorCode numeric(Mat C)
+{
+    return tsr_petsc_compute_product(C, compute);
 }
 
 /* PETSc's products of three matrices call these of the result, with matrices of their own. */

@@ -286,14 +286,7 @@ static PetscErrorCode compute(MatProductType type, Mat A, Mat B, Mat C)
 
 static PetscErrorCode numeric(Mat C)
 {
-    Mat A, B, third;
-    MatProductType type;
-
-    PetscFunctionBegin;
-    PetscCall(MatProductGetMats(C, &A, &B, &third));
-    PetscCall(MatProductGetType(C, &type));
-    PetscCall(compute(type, A, B, C));
-    PetscFunctionReturn(0);
+    return tsr_petsc_compute_product(C, compute);
 }
 
 static PetscErrorCode compute_ab(Mat A, Mat B, Mat C)
@@ -471,7 +464,7 @@ static PetscErrorCode reason_against(Mat C, MatProductType type, Mat A, Mat B, c
     PetscFunctionBegin;
     *why = NULL;
     PetscCall(PetscStrcmp(C->product->alg, type == MATPRODUCT_AB ? "sorted" : "scalable", &usual));
-    if (tsr_petsc_settings.sparse == TSR_PETSC_AUTO) {
+    if (tsr_petsc_settings.sparse == TSR_PETSC_AUTO && usual && !C->force_diagonals) {
         PetscCall(is_expected_faster(A, B, &faster));
     }
     if (tsr_petsc_settings.sparse == TSR_PETSC_NEVER) {

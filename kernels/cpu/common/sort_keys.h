@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Lower halves ascend among equal upper ones.  `most`: an upper half that has every bit of all.  Where n is more than TSR_SORT_FEW, the sorted keys
+/* Lower halves ascend among equal upper ones.  `most`: no upper half is greater.  Where n is more than TSR_SORT_FEW, the sorted keys
  * lie in one of the two, which is returned. */
 enum { TSR_SORT_FEW = 32 };
 uint64_t *tsr_sort_keys(uint64_t *key, uint64_t *other, int64_t n, uint64_t most);
