@@ -10,6 +10,10 @@
 /* Once per process: the driver is loaded, the device opened, staging memory made. */
 #define TSR_GPU_START_MS 250.0
 
+/* Beside the program: what that takes from it, whose pages wait for the driver's, and its end, which comes later (H200, 16 threads: a process
+ * of .4 s takes .5). */
+#define TSR_GPU_START_BESIDE_MS 100.0
+
 double tsr_predict_gpu_ms(const tsr_features *f);      /* B and C across PCIe, and A unless a_on_device */
 double tsr_predict_download_ms(const tsr_features *f); /* B, which only the GPU has, is downloaded for another route */
 

@@ -16,7 +16,7 @@ tsr_start tsr_start_pays(double gain_ms, double expected_calls)
         return TSR_START_NOW;
     pthread_mutex_lock(&lock);
     lost += gain_ms;
-    const bool ahead = lost >= TSR_GPU_START_MS;
+    const bool ahead = lost >= TSR_GPU_START_BESIDE_MS;
     pthread_mutex_unlock(&lock);
     return ahead ? TSR_START_AHEAD : TSR_START_NOT;
 }

@@ -7,7 +7,7 @@
 #include "kernels/cpu/sparse/scratch.h"
 #include "src/base/types.h"
 
-enum { SOME = 256 };
+enum { SOME = 256, LINE = 64 };
 
 /* One vector of T: places, and which entries of x and y stand there. */
 typedef struct row {
@@ -101,17 +101,36 @@ static int64_t list_some(int64_t *i, const uint8_t *bytes, const uint8_t *also, 
     return count;
 }
 
-/* Eight bytes of a bitmap without an entry are passed at once. */
-static void list_open(row *w, const uint8_t *bytes, const uint8_t *also)
+/* Is any of LINE bytes set? */
+static bool any_set(const uint8_t *bytes)
 {
-    const int64_t n = w->s->vlen, whole = n - n % 8;
-    int64_t count = 0;
-    for (int64_t j = 0; j < whole; j += 8) {
+    uint64_t word, any = 0;
+    for (int k = 0; k < LINE; k += (int)sizeof word) {
+        memcpy(&word, bytes + k, sizeof word);
+        any |= word;
+    }
+    return any != 0;
+}
+
+static int64_t list_line(int64_t *i, const uint8_t *bytes, const uint8_t *also, int64_t line, int64_t count)
+{
+    for (int64_t j = line; j < line + LINE; j += 8) {
         uint64_t eight;
         memcpy(&eight, bytes + j, sizeof eight);
         if (eight != 0)
-            count = list_some(w->i, bytes, also, j, j + 8, count);
+            count = list_some(i, bytes, also, j, j + 8, count);
     }
+    return count;
+}
+
+/* Lines of a bitmap without an entry are passed at once, and so are eight bytes. */
+static void list_open(row *w, const uint8_t *bytes, const uint8_t *also)
+{
+    const int64_t n = w->s->vlen, whole = n - n % LINE;
+    int64_t count = 0;
+    for (int64_t line = 0; line < whole; line += LINE)
+        if (any_set(bytes + line))
+            count = list_line(w->i, bytes, also, line, count);
     w->count = list_some(w->i, bytes, also, whole, n, count);
     w->sorted = true;
 }
@@ -325,10 +344,17 @@ bool tsr_few_step_takes(const tsr_few_step *s)
            (!s->step.select || !s->pattern);
 }
 
+/* How many of a full mask's values are true is not known. */
+static int64_t open_work(const tsr_few_step *s)
+{
+    const int64_t places = s->nvec * s->vlen;
+    return s->mask.b ? places / LINE + s->mask.nvals : places / 8;
+}
+
 int64_t tsr_few_step_work(const tsr_few_step *s)
 {
     const walk over = walk_of(s);
-    int64_t work = over == OF_ALL ? s->nvec * s->vlen / 8 : view_of(s, over)->nvals;
+    int64_t work = over == OF_ALL ? open_work(s) : view_of(s, over)->nvals;
     work += (s->has_c && is_sparse(&s->c)) ? s->c.nvals : 0;
     if (s->has_mask && is_sparse(&s->mask))
         work += s->mask.nvals;
