@@ -458,7 +458,8 @@ double tsr_record_regret(tsr_record *m, tsr_rep_key key, double lost_ms)
     return sum;
 }
 
-/* By row: offsets tell.  By column: the indices must be walked. */
+/* By row: offsets tell.  By column: the indices must be walked, by threads that write where others read; but not if the first few share more
+ * rows than there are entries to spare. */
 static bool rows_present(const tsr_view *a, int nthreads)
 {
     if (a->nrows == 0)
@@ -467,6 +468,8 @@ static bool rows_present(const tsr_view *a, int nthreads)
         return false;
     if (a->format == TSR_FULL)
         return true;
+    if (a->by_col && tsr_share_rows(a, a->nvals - a->nrows))
+        return false;
     int8_t *flags = malloc((size_t)a->nrows);
     bool all = flags && tsr_nonempty_rows(flags, a, nthreads) == a->nrows;
     free(flags);

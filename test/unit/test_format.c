@@ -490,6 +490,10 @@ static void test_nonempty_rows(void **state)
             want += present;
         }
         assert_int_equal(got, want);
+        if (s.view.by_col) {
+            assert_false(tsr_share_rows(&s.view, s.view.nvals - want));
+            assert_int_equal(tsr_share_rows(&s.view, s.view.nvals - want - 1), s.view.nvals <= 65536);
+        }
         free_sample(&s);
     }
 }

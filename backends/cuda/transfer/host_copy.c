@@ -14,7 +14,7 @@
 #include "backends/cuda/device/context.h"
 #include "backends/cuda/transfer/pinned.h"
 
-enum { LINE = 64, LONG_SEGMENT = 1024 };
+enum { LINE = 64, LONG_SEGMENT = 1024, LEAST_PIECE = 128 << 10 };
 
 /* ---- one segment ---- */
 
@@ -206,6 +206,13 @@ int64_t tsr_cuda_chunk_elements(size_t size)
     return tsr_cuda.chunk / (int64_t)size;
 }
 
+int64_t tsr_cuda_piece_elements(int64_t count, size_t size, int nthreads)
+{
+    const int threads = nthreads < 1 ? 1 : nthreads < tsr_cuda.ring ? nthreads : tsr_cuda.ring;
+    const int64_t most = tsr_cuda_chunk_elements(size), least = LEAST_PIECE / (int64_t)size, share = (count + threads - 1) / threads;
+    return share > most || least > most ? most : share < least ? least : share;
+}
+
 typedef struct staging_job {
     char *device;
     int64_t count, chunk, nchunks;
@@ -248,7 +255,7 @@ tsr_status tsr_cuda_host_copy(void *device, int64_t count, size_t size, tsr_cuda
                           int64_t *moved)
 {
     staging_job j = {.device = device, .count = count, .size = size, .fill = fill, .source = source};
-    j.chunk = tsr_cuda_chunk_elements(size);
+    j.chunk = tsr_cuda_piece_elements(count, size, nthreads);
     j.nchunks = (count + j.chunk - 1) / j.chunk;
     int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
     if (pairs < 0)

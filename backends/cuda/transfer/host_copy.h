@@ -53,6 +53,9 @@ int64_t tsr_cuda_count_present(const tsr_cuda_rectangle *r, const void *staging,
 /* How many elements of `size` bytes fill one chunk. */
 int64_t tsr_cuda_chunk_elements(size_t size);
 
+/* How many of `count` elements a thread copies at a time: a chunk, or its share of fewer. */
+int64_t tsr_cuda_piece_elements(int64_t count, size_t size, int nthreads);
+
 /* Fills staging with elements [first, last) of an array being made for the device. */
 typedef void (*tsr_cuda_fill)(void *staging, const void *source, int64_t first, int64_t last);
 

@@ -5,7 +5,10 @@
 #include "src/base/split.h"
 #include "src/base/types.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+enum { FIRST_ENTRIES = 1 << 16 };
 
 static int64_t sum_bytes(const int8_t *b, int64_t begin, int64_t end)
 {
@@ -194,17 +197,44 @@ static void flag_vectors(int8_t *flags, const tsr_view *a)
             flags[v] = tsr_view_start(a, v + 1) > tsr_view_start(a, v);
 }
 
-/* Parts may flag the same row: relaxed stores of the same value. */
+/* Parts may flag the same row: relaxed stores of the same value, and only where none was made, as hubs would wander between caches. */
+static inline void flag(int8_t *row)
+{
+    if (!__atomic_load_n(row, __ATOMIC_RELAXED))
+        __atomic_store_n(row, 1, __ATOMIC_RELAXED);
+}
+
 static void flag_indices(int8_t *flags, const tsr_view *a, int64_t begin, int64_t end)
 {
     const uint32_t *i32 = a->i;
     const int64_t *i64 = a->i;
     if (a->index_size == 4)
         for (int64_t e = begin; e < end; e++)
-            __atomic_store_n(&flags[i32[e]], 1, __ATOMIC_RELAXED);
+            flag(&flags[i32[e]]);
     else
         for (int64_t e = begin; e < end; e++)
-            __atomic_store_n(&flags[i64[e]], 1, __ATOMIC_RELAXED);
+            flag(&flags[i64[e]]);
+}
+
+/* Sets a bit; was it set? */
+static bool set_bit(uint64_t *bits, int64_t at)
+{
+    const uint64_t bit = UINT64_C(1) << at % 64;
+    const bool was = bits[at / 64] & bit;
+    bits[at / 64] |= bit;
+    return was;
+}
+
+bool tsr_share_rows(const tsr_view *a, int64_t spare)
+{
+    const int64_t count = a->nvals < FIRST_ENTRIES ? a->nvals : FIRST_ENTRIES;
+    const uint32_t *i32 = a->i;
+    const int64_t *i64 = a->i;
+    uint64_t *seen = calloc((size_t)(a->nrows / 64 + 1), sizeof *seen);
+    for (int64_t e = 0; seen && spare >= 0 && e < count; e++)
+        spare -= set_bit(seen, a->index_size == 4 ? i32[e] : i64[e]);
+    free(seen);
+    return spare < 0;
 }
 
 int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads)

@@ -68,4 +68,7 @@ void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const 
 /* flags[r] = 1 for every row r of a sparse view that has an entry; returns how many. */
 int64_t tsr_nonempty_rows(int8_t *flags, const tsr_view *a, int nthreads);
 
+/* Are there more than `spare` entries among the first 65,536 of a view by column whose rows came before?  False if memory is short. */
+bool tsr_share_rows(const tsr_view *a, int64_t spare);
+
 #endif
