@@ -106,12 +106,26 @@ static double cpu_spmv_ns(const tsr_features *f, const tsr_cost_cpu *c)
     return f->a_nnz * (entry + (f->b_bitmap ? c->spmv_bitmap : 0)) + outputs_ns(f, c->output_byte);
 }
 
+/* Pairs of lists that are compared at once (kernels/cpu/masked/masked_dot_lists.c). */
+static bool compares_lists(const tsr_features *f)
+{
+    return only_counts(f) && f->blocks > 0 && f->blocks <= 3 * f->mask_nnz;
+}
+
+static double compared_ns(const tsr_features *f, const tsr_cost_cpu *c)
+{
+    const double more = f->blocks > f->mask_nnz ? f->blocks - f->mask_nnz : 0;
+    return f->mask_nnz * c->masked_pair + more * c->masked_block + f->m * c->masked_pair_row;
+}
+
 static double cpu_masked_ns(const tsr_features *f, const tsr_cost_cpu *c)
 {
     if (!is_dot(f))
         return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + f->mask_nnz * c->masked_entry +
                (f->b_by_col ? f->m : f->n) * c->masked_column;
     const bool counts = only_counts(f);
+    if (compares_lists(f))
+        return compared_ns(f, c);
     return dot_steps(f) * (counts ? c->masked_dot_step : c->masked_fold_step) + f->k * c->masked_column +
            f->mask_nnz * (counts ? c->masked_dot_entry : c->masked_fold_entry);
 }
@@ -201,6 +215,21 @@ static double suitesparse_sddmm_ns(const tsr_features *f, const tsr_cost_suitesp
     return f->mask_nnz * (c->sddmm_entry + c->sddmm_flop * f->k);
 }
 
+/* 0 for short lists to 1 for long ones. */
+static double far_share(double length, const tsr_cost_suitesparse *c)
+{
+    const double far = (length - c->masked_short) / (c->masked_long - c->masked_short);
+    return far < 0 ? 0 : far > 1 ? 1 : far;
+}
+
+/* Where lists are of one length, its branches are foreseen; else each pair surprises it. */
+static double merged_counts_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
+{
+    const double far = far_share(f->merged / f->mask_nnz, c);
+    return f->merged * (c->masked_merge_short + far * (c->masked_merge_step - c->masked_merge_short)) +
+           f->mask_nnz * f->uneven * c->masked_missed;
+}
+
 /* What it takes at best: merging two short lists costs it what its branches are mispredicted, little on a grid.  Ours is worth its
  * look at every entry of the mask only where lists are long. */
 static double suitesparse_masked_ns(const tsr_features *f, const tsr_cost_suitesparse *c)
@@ -209,11 +238,9 @@ static double suitesparse_masked_ns(const tsr_features *f, const tsr_cost_suites
         return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + (f->b_by_col ? f->n : f->m) * c->masked_row +
                f->mask_nnz * c->masked_entry;
     if (f->merged > 0)
-        return f->merged * (only_counts(f) ? c->masked_merge_step : c->masked_merge_fold);
+        return only_counts(f) ? merged_counts_ns(f, c) : f->merged * c->masked_merge_fold;
     const double length = f->mask_nnz > 0 ? dot_steps(f) / f->mask_nnz : 0;
-    double far = (length - c->masked_short) / (c->masked_long - c->masked_short);
-    far = far < 0 ? 0 : far > 1 ? 1 : far;
-    return dot_steps(f) * (c->masked_dot_step + far * c->masked_dot_far) + f->mask_nnz * c->masked_dot_entry;
+    return dot_steps(f) * (c->masked_dot_step + far_share(length, c) * c->masked_dot_far) + f->mask_nnz * c->masked_dot_entry;
 }
 
 static double suitesparse_ns(const tsr_features *f, const tsr_cost_suitesparse *c)

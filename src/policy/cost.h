@@ -18,6 +18,7 @@ typedef struct tsr_cost_cpu {
     double masked_step, masked_list, masked_entry, masked_column; /* A and B by row: per step, list, entry of the mask, column */
     double masked_dot_step, masked_dot_entry;    /* A by row, B by column, where counting products is enough */
     double masked_fold_step, masked_fold_entry;  /* … and where their values are added */
+    double masked_pair, masked_block, masked_pair_row; /* … and where lists are short: per pair, further block, row */
     double cast_entry;
     double build_copy, build_narrow, build_flip, build_value, build_vector; /* copy: of indices alone */
 } tsr_cost_cpu;
@@ -42,6 +43,7 @@ typedef struct tsr_cost_suitesparse {
     double masked_dot_step, masked_dot_far, masked_dot_entry; /* far: more per step where lists are long … */
     double masked_short, masked_long;                         /* … all of it from the latter on, none up to the former */
     double masked_merge_step, masked_merge_fold;              /* the same where the steps of its merges are known: counts, sums */
+    double masked_merge_short, masked_missed;                 /* counts: a step in short lists, and a pair whose lengths surprise */
     double cast_factor, dot_cast_factor, finish_factor;
 } tsr_cost_suitesparse;
 

@@ -13,6 +13,7 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
     .sddmm_entry = 14.0, .sddmm_byte = 0.035,
     .masked_step = 0.8, .masked_list = 6.0, .masked_entry = 25.0, .masked_column = 0.4,
     .masked_dot_step = 1.2, .masked_dot_entry = 28.0, .masked_fold_step = 1.6, .masked_fold_entry = 30.0,
+    .masked_pair = 7.0, .masked_block = 2.5, .masked_pair_row = 3.75,
     .cast_entry = 1.5,
     .build_copy = 2.5, .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
 };
@@ -38,6 +39,6 @@ const tsr_cost_suitesparse tsr_cost_suitesparse_default = {
     .sddmm_entry = 3.2, .sddmm_flop = 0.69, .sddmm_saxpy = 14.0,
     .masked_step = 3.0, .masked_list = 6.0, .masked_row = 7.0, .masked_entry = 1.0,
     .masked_dot_step = 3.5, .masked_dot_far = 6.0, .masked_dot_entry = 5.0, .masked_short = 12.0, .masked_long = 40.0,
-    .masked_merge_step = 2.0, .masked_merge_fold = 2.2,
+    .masked_merge_step = 2.0, .masked_merge_fold = 2.2, .masked_merge_short = 1.0, .masked_missed = 8.5,
     .cast_factor = 4.0, .dot_cast_factor = 1.1, .finish_factor = 0.65,
 };

@@ -6,7 +6,7 @@
 #include "src/base/types.h"
 #include "src/policy/route.h"
 
-enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64, GALLOP = 8 };
+enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64, GALLOP = 8, BLOCK = 8 };
 
 static int64_t index_at(const tsr_view *v, int64_t e)
 {
@@ -52,13 +52,36 @@ double tsr_merge_steps(double left, double right)
     return shorter == 0 ? 0 : longer > GALLOP * shorter ? shorter * log2(longer) : shorter + longer;
 }
 
+static double block_pairs(double left, double right)
+{
+    return left > 0 && right > 0 ? ceil(left / BLOCK) + ceil(right / BLOCK) - 1 : 0;
+}
+
+/* What is added up of samples. */
+typedef struct sums {
+    tsr_walk walk;
+    double length, square; /* of two lists together */
+} sums;
+
 /* Rows of A and columns of B: the two for an entry of the mask. */
-static tsr_walk walk_of_dot(const tsr_product *p, int64_t e)
+static void add_dot(sums *s, const tsr_product *p, int64_t e)
 {
     int64_t place[2];
     place_of(&p->mask, e, place);
     const double a = length_of(&p->a, place[0]), b = length_of(&p->b, place[1]);
-    return (tsr_walk){.walked = a < b ? a : b, .merged = tsr_merge_steps(a, b)};
+    s->walk.walked += 1 + (a < b ? a : b);
+    s->walk.merged += tsr_merge_steps(a, b);
+    s->walk.blocks += block_pairs(a, b);
+    s->length += a + b;
+    s->square += (a + b) * (a + b);
+}
+
+/* A quarter of the mean is as much as a branch can be surprised by. */
+static double uneven(const sums *s, double samples)
+{
+    const double mean = s->length / samples, variance = s->square / samples - mean * mean;
+    const double share = mean > 0 && variance > 0 ? 4 * sqrt(variance) / mean : 0;
+    return share < 1 ? share : 1;
 }
 
 /* Rows of both: that of B which an entry of A meets; columns: that of A which an entry of B meets. */
@@ -73,19 +96,21 @@ tsr_walk tsr_sample_walk(const tsr_product *p)
 {
     bool lists = tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b), masked = p->op == TSR_OP_MASKED_DOT;
     bool dots = masked && !p->a.by_col && p->b.by_col;
-    tsr_walk sum = {0};
+    sums sum = {0};
     if (!lists || (masked ? !tsr_is_compressed(&p->mask) || (!dots && p->a.by_col != p->b.by_col) : !p->a.by_col))
-        return sum;
+        return sum.walk;
     int64_t count = dots ? p->mask.nvals : p->a.by_col ? p->b.nvals : p->a.nvals;
     int64_t samples = count / ENTRIES_PER_SAMPLE < SAMPLES_LEAST ? SAMPLES_LEAST : count / ENTRIES_PER_SAMPLE;
     samples = samples > SAMPLES ? SAMPLES : samples;
     samples = samples > count ? count : samples;
     for (int64_t k = 0; k < samples; k++) {
         int64_t e = (int64_t)((double)count * ((double)k + 0.5) / (double)samples);
-        const tsr_walk one = dots ? walk_of_dot(p, e) : (tsr_walk){.walked = met_list(p, e)};
-        sum.walked += 1 + one.walked;
-        sum.merged += one.merged;
+        if (dots)
+            add_dot(&sum, p, e);
+        else
+            sum.walk.walked += 1 + met_list(p, e);
     }
     const double share = samples > 0 ? (double)count / (double)samples : 0;
-    return (tsr_walk){.walked = sum.walked * share, .merged = sum.merged * share};
+    return (tsr_walk){.walked = sum.walk.walked * share, .merged = sum.walk.merged * share, .blocks = sum.walk.blocks * share,
+                      .uneven = samples > 0 ? uneven(&sum, (double)samples) : 0};
 }

@@ -72,7 +72,7 @@ tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cu
     tsr_status status = pairs < 0 ? (tsr_status)pairs : tsr_cuda_after(tsr_cuda.down, tsr_cuda.compute);
     if (status != TSR_OK)
         return status;
-#pragma omp parallel for num_threads(pairs) schedule(static, 1) if (pairs > 1)
+#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (pairs > 1) /* a smaller team would end threads */
     for (int pair = 0; pair < pairs; pair++)
         fetch_chunks(&j, &tsr_cuda.chunks[2 * pair]);
     if (total)

@@ -260,7 +260,7 @@ tsr_status tsr_cuda_host_copy(void *device, int64_t count, size_t size, tsr_cuda
     int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
     if (pairs < 0)
         return (tsr_status)pairs;
-#pragma omp parallel for num_threads(pairs) schedule(static, 1) if (pairs > 1)
+#pragma omp parallel for num_threads(nthreads) schedule(static, 1) if (pairs > 1) /* a smaller team would end threads */
     for (int pair = 0; pair < pairs; pair++)
         stage_chunks(&j, &tsr_cuda.chunks[2 * pair]);
     *moved += count * (int64_t)size;

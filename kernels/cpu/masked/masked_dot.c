@@ -193,6 +193,9 @@ static void share_structure(tsr_view *v, const tsr_view *from)
 
 static tsr_status pairs_form(tsr_product *p, tsr_result *result, temporaries *t)
 {
+    const tsr_md_job as_given = job_of(p, result);
+    if (tsr_md_lists_pay(&as_given))
+        return tsr_md_lists(&as_given);
     bool shared = p->a.p == p->b.p && p->a.i == p->b.i;
     tsr_status status = narrow(&t->a, &p->a, p);
     if (status == TSR_OK && !shared)

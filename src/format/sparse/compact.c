@@ -18,12 +18,22 @@ static int64_t sum_bytes(const int8_t *b, int64_t begin, int64_t end)
     return sum;
 }
 
+/* Of n <= 8 bytes that are 0 or 1, eight being readable: no branch depends on n. */
+static int64_t sum_few(const int8_t *b, int64_t n)
+{
+    uint64_t word;
+    memcpy(&word, b, sizeof word);
+    return (int64_t)((n > 0 ? word << (64 - 8 * n) : 0) * UINT64_C(0x0101010101010101) >> 56);
+}
+
 /* p[v + 1] = entries kept in the vectors [first, v] of one part. */
 static void count_part(int64_t *p, const tsr_view *mask, const int8_t *b, int64_t first, int64_t last)
 {
+    const int64_t readable = mask->p[mask->nvec] - 8;
     int64_t kept = 0;
     for (int64_t v = first; v < last; v++) {
-        kept += sum_bytes(b, mask->p[v], mask->p[v + 1]);
+        const int64_t begin = mask->p[v], n = mask->p[v + 1] - begin;
+        kept += n <= 8 && begin <= readable ? sum_few(b + begin, n) : sum_bytes(b, begin, begin + n);
         p[v + 1] = kept;
     }
 }
@@ -48,24 +58,39 @@ int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int
     return kept;
 }
 
-/* Written without a branch per entry: every entry goes to the next free place, only kept ones advance it.
- * Stops with the last kept one, so nothing is written past `kept_end`. */
+/* Are eight bytes from e on 0, and readable? */
+static inline bool none_of_eight(const int8_t *b, int64_t e, int64_t readable)
+{
+    uint64_t word = 1;
+    if (e <= readable)
+        memcpy(&word, b + e, sizeof word);
+    return word == 0;
+}
+
+/* Written without a branch per entry: every entry goes to the next free place, only kept ones advance it; but eight that are not kept are
+ * passed at once, and their values not read.  Stops with the last kept one, so nothing is written past `kept_end`. */
 static inline __attribute__((always_inline)) void
 fill_part(void *restrict i, bool to_narrow, char *restrict x, int64_t q, int64_t kept_end, const tsr_view *mask,
           const int8_t *restrict b, const char *restrict mask_x, size_t element_size, int64_t e)
 {
     const uint32_t *i32 = mask->i;
-    const int64_t *i64 = mask->i;
+    const int64_t *i64 = mask->i, readable = mask->p[mask->nvec] - 8;
     bool narrow = mask->index_size == 4;
-    for (; q < kept_end; e++) {
-        const int64_t index = narrow ? (int64_t)i32[e] : i64[e];
-        if (to_narrow)
-            ((uint32_t *)i)[q] = (uint32_t)index;
-        else
-            ((int64_t *)i)[q] = index;
-        if (element_size)
-            memcpy(x + (size_t)q * element_size, mask_x + (size_t)e * element_size, element_size);
-        q += b[e];
+    while (q < kept_end) {
+        if (none_of_eight(b, e, readable)) {
+            e += 8;
+            continue;
+        }
+        for (const int64_t stop = e + 8; e < stop && q < kept_end; e++) {
+            const int64_t index = narrow ? (int64_t)i32[e] : i64[e];
+            if (to_narrow)
+                ((uint32_t *)i)[q] = (uint32_t)index;
+            else
+                ((int64_t *)i)[q] = index;
+            if (element_size)
+                memcpy(x + (size_t)q * element_size, mask_x + (size_t)e * element_size, element_size);
+            q += b[e];
+        }
     }
 }
 

@@ -1,0 +1,118 @@
+/* Masked dot product of short lists of which only the number of products counts: each pair is compared at once, as it lies, and nothing is
+ * marked.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/common/chunks.h"
+#include "kernels/cpu/masked/masked_dot.h"
+#include "kernels/cpu/masked/masked_dot_short.h"
+#include "src/base/split.h"
+
+enum { SAMPLES = 1024, BLOCK = 8, PARTS_PER_THREAD = 8 };
+
+/* Comparisons of blocks that a pair may take on average: beyond, marks take less. */
+#define MOST_BLOCKS 3.0
+
+typedef struct listing {
+    const tsr_md_job *job;
+    tsr_md_short lists;
+    tsr_md_short_function *count;
+    bool plain; /* a count is the result */
+    int nparts;
+} listing;
+
+static int64_t blocks_of(int64_t length)
+{
+    return (length + BLOCK - 1) / BLOCK;
+}
+
+/* Of the pair that entry e of the mask, in the stored row v, names. */
+static int64_t blocks(const tsr_md_job *job, int64_t v, int64_t e)
+{
+    const int64_t r = job->m.h ? job->m.h[v] : v, c = tsr_md_index(job->m.i, job->m.wide, e);
+    const int64_t a = blocks_of(job->a.p[r + 1] - job->a.p[r]), b = blocks_of(job->b.p[c + 1] - job->b.p[c]);
+    return a && b ? a + b - 1 : 0;
+}
+
+static bool lists_are_short(const tsr_md_job *job)
+{
+    const tsr_md_vectors *m = &job->m;
+    const int64_t samples = m->nvals < SAMPLES ? m->nvals : SAMPLES, stride = m->nvals / samples;
+    int64_t sum = 0;
+    for (int64_t s = 0; s < samples; s++)
+        sum += blocks(job, tsr_first_at_least(m->p + 1, m->nvec, s * stride + 1), s * stride);
+    return (double)sum <= MOST_BLOCKS * (double)samples;
+}
+
+bool tsr_md_lists_pay(const tsr_md_job *job)
+{
+    const tsr_md_vectors *a = &job->a, *b = &job->b;
+    return job->kind != TSR_MD_FOLD && a->sorted && b->sorted && !a->h && !b->h && a->wide == b->wide && a->wide == job->m.wide &&
+           job->k <= INT32_MAX &&
+           lists_are_short(job);
+}
+
+static bool counts_are_results(const tsr_md_job *job)
+{
+    const bool wide = job->semiring.type == TSR_INT64 || job->semiring.type == TSR_UINT64;
+    static const int64_t one = 1;
+    return job->kind == TSR_MD_COUNT && wide && memcmp(job->product, &one, sizeof one) == 0 && !job->mask_x;
+}
+
+static void store(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n)
+{
+    int64_t *x = (int64_t *)job->x + e;
+    for (int64_t t = 0; t < n; t++) {
+        x[t] = counts[t];
+        job->present[e + t] = counts[t] != 0;
+    }
+}
+
+/* Where no pair of eight has a product, nothing is written: memory that is not touched need not be had. */
+static void finish_plain(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n)
+{
+    for (int64_t t = 0; t < n; t += BLOCK) {
+        uint32_t any = 0;
+        const int64_t some = n - t < BLOCK ? n - t : BLOCK;
+        for (int64_t k = 0; k < some; k++)
+            any |= counts[t + k];
+        if (any)
+            store(job, e + t, counts + t, some);
+    }
+}
+
+static void finish(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n)
+{
+    for (int64_t t = 0; t < n; t++) {
+        job->present[e + t] = counts[t] != 0 && tsr_md_passes(job, e + t);
+        if (job->present[e + t])
+            tsr_md_finish(job, e + t, counts[t]);
+    }
+}
+
+static void count_part(void *context, int64_t part)
+{
+    const listing *l = context;
+    const tsr_md_vectors *m = &l->job->m;
+    uint32_t counts[TSR_MD_CHUNK];
+    int64_t v = tsr_part_vector(m->p, m->nvec, (int)part, l->nparts);
+    const int64_t end = m->p[tsr_part_vector(m->p, m->nvec, (int)part + 1, l->nparts)];
+    for (int64_t e = m->p[v]; e < end; e += TSR_MD_CHUNK) {
+        const int64_t n = end - e < TSR_MD_CHUNK ? end - e : TSR_MD_CHUNK;
+        for (; m->p[v + 1] <= e; v++)
+            ;
+        l->count(counts, &l->lists, v, e, e + n);
+        (l->plain ? finish_plain : finish)(l->job, e, counts, n);
+    }
+}
+
+tsr_status tsr_md_lists(const tsr_md_job *job)
+{
+    const int threads = tsr_parts(job->m.nvals + job->m.nvec, TSR_MD_THREAD_WORK, job->nthreads);
+    const listing l = {.job = job,
+                       .lists = {.a_p = job->a.p, .b_p = job->b.p, .m_p = job->m.p, .m_h = job->m.h, .a_i = job->a.i, .b_i = job->b.i,
+                                 .m_i = job->m.i, .nvals = job->m.nvals, .wide = job->a.wide},
+                       .count = TSR_PICK_ISA(tsr_md_count_short),
+                       .plain = counts_are_results(job),
+                       .nparts = threads > 1 ? threads * PARTS_PER_THREAD : 1};
+    tsr_for_jobs(l.nparts, threads, count_part, (void *)&l);
+    return TSR_OK;
+}

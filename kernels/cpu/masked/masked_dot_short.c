@@ -1,0 +1,180 @@
+/* How many indices pairs of short ascending lists have in common: eight of one list are compared with each of four or eight of the other,
+ * whatever they hold, so that no branch depends on it (as blocks in Schlegel, Willhalm, Lehner, ADMS 2011).
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/masked/masked_dot_short.h"
+#include "kernels/cpu/common/simd.h"
+
+enum { LANES = 8, AHEAD = 16, NEAR = 8 }; /* entries of the mask whose offsets, and whose lists, are prefetched */
+
+/* Stands behind the end of a list of B; no index. */
+enum { NONE = -1 };
+
+#ifdef __AVX2__
+typedef __m256i block;
+
+/* Indices of A, each in all lanes; the last one again where there are fewer. */
+typedef struct few {
+    block each[LANES];
+} few;
+
+#ifdef __AVX512VL__
+TSR_INLINE __mmask8 first_lanes(int64_t n)
+{
+    return n < LANES ? (__mmask8)((1u << n) - 1) : 0xff;
+}
+
+TSR_INLINE block load_wide(const int64_t *list, int64_t n)
+{
+    return _mm512_cvtepi64_epi32(_mm512_mask_loadu_epi64(_mm512_set1_epi64(NONE), first_lanes(n), list));
+}
+
+TSR_INLINE block load_narrow(const uint32_t *list, int64_t n)
+{
+    return _mm256_mask_loadu_epi32(_mm256_set1_epi32(NONE), first_lanes(n), list);
+}
+#else
+/* Read from LANES - n on: n lanes that are set. */
+static const int32_t lanes[2 * LANES] = {-1, -1, -1, -1, -1, -1, -1, -1};
+
+TSR_INLINE block first_lanes(int64_t n)
+{
+    return _mm256_loadu_si256((const block *)(lanes + LANES - (n < LANES ? n : LANES)));
+}
+
+TSR_INLINE block load_narrow(const uint32_t *list, int64_t n)
+{
+    const block set = first_lanes(n);
+    return _mm256_or_si256(_mm256_maskload_epi32((const int *)list, set), _mm256_andnot_si256(set, _mm256_set1_epi32(NONE)));
+}
+
+TSR_INLINE block half_wide(const int64_t *list, __m128i lanes_set)
+{
+    const block set = _mm256_cvtepi32_epi64(lanes_set);
+    return _mm256_or_si256(_mm256_maskload_epi64((const long long *)list, set), _mm256_andnot_si256(set, _mm256_set1_epi64x(NONE)));
+}
+
+/* In any order: all are compared. */
+TSR_INLINE block load_wide(const int64_t *list, int64_t n)
+{
+    const block set = first_lanes(n), low = half_wide(list, _mm256_castsi256_si128(set));
+    const block high = half_wide(list + LANES / 2, _mm256_extracti128_si256(set, 1));
+    return _mm256_castps_si256(_mm256_shuffle_ps(_mm256_castsi256_ps(low), _mm256_castsi256_ps(high), 0x88));
+}
+#endif
+
+TSR_INLINE block spread(uint32_t index)
+{
+    return _mm256_set1_epi32((int)index);
+}
+
+TSR_INLINE int64_t common(const few *x, int some, block y)
+{
+    block hits = _mm256_cmpeq_epi32(x->each[0], y);
+    TSR_UNROLL(8)
+    for (int k = 1; k < some; k++)
+        hits = _mm256_or_si256(hits, _mm256_cmpeq_epi32(x->each[k], y));
+    return __builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(hits)));
+}
+#else
+typedef struct block {
+    uint32_t index[LANES];
+} block;
+
+typedef struct few {
+    uint32_t each[LANES];
+} few;
+
+#define LOAD(NAME, T)                                         \
+    TSR_INLINE block NAME(const T *list, int64_t n)           \
+    {                                                         \
+        block y;                                              \
+        for (int64_t k = 0; k < LANES; k++)                   \
+            y.index[k] = k < n ? (uint32_t)list[k] : (uint32_t)NONE; \
+        return y;                                             \
+    }
+LOAD(load_wide, int64_t)
+LOAD(load_narrow, uint32_t)
+
+TSR_INLINE uint32_t spread(uint32_t index)
+{
+    return index;
+}
+
+/* Equal ones of A count once. */
+TSR_INLINE int64_t common(const few *x, int some, block y)
+{
+    int64_t count = 0;
+    for (int b = 0; b < LANES; b++) {
+        bool hit = false;
+        for (int k = 0; k < some; k++)
+            hit |= x->each[k] == y.index[b];
+        count += hit;
+    }
+    return count;
+}
+#endif
+
+/* Of lists of any length: blocks are left behind whose last index is not above that of the other.  Rows in [row, ...) of the mask, from entry
+ * `begin` to `end`. */
+#define COUNT(NAME, T, LOAD)                                                                                                      \
+    TSR_INLINE few NAME##_few(const T *a, int64_t n, int some)                                                                    \
+    {                                                                                                                             \
+        few x;                                                                                                                    \
+        TSR_UNROLL(8)                                                                                                             \
+        for (int k = 0; k < some; k++)                                                                                            \
+            x.each[k] = spread((uint32_t)a[k < n ? k : n - 1]);                                                                   \
+        return x;                                                                                                                 \
+    }                                                                                                                             \
+    static int64_t NAME##_pair(const T *a, int64_t na, const T *b, int64_t nb)                                                    \
+    {                                                                                                                             \
+        int64_t count = 0;                                                                                                        \
+        while (na > 0 && nb > 0) {                                                                                                \
+            const T a_last = a[(na < LANES ? na : LANES) - 1], b_last = b[(nb < LANES ? nb : LANES) - 1];                         \
+            const few x = NAME##_few(a, na, LANES);                                                                               \
+            count += common(&x, LANES, LOAD(b, nb));                                                                              \
+            const int64_t a_step = a_last <= b_last ? LANES : 0, b_step = b_last <= a_last ? LANES : 0;                           \
+            a += a_step;                                                                                                          \
+            na -= a_step;                                                                                                         \
+            b += b_step;                                                                                                          \
+            nb -= b_step;                                                                                                         \
+        }                                                                                                                         \
+        return count;                                                                                                             \
+    }                                                                                                                             \
+    TSR_INLINE void NAME##_row(uint32_t *counts, const tsr_md_short *s, const T *a, int64_t na, int some, int64_t begin, int64_t end) \
+    {                                                                                                                             \
+        const T *b = s->b_i, *m = s->m_i;                                                                                         \
+        const int64_t last = s->nvals - 1;                                                                                        \
+        const few x = NAME##_few(a, na, some);                                                                                    \
+        for (int64_t e = begin; e < end; e++) {                                                                                   \
+            const int64_t from = s->b_p[m[e]], nb = s->b_p[m[e] + 1] - from;                                                      \
+            __builtin_prefetch(&s->b_p[m[e + AHEAD < last ? e + AHEAD : last]]);                                                  \
+            __builtin_prefetch(&b[s->b_p[m[e + NEAR < last ? e + NEAR : last]]]);                                                 \
+            counts[e - begin] = (uint32_t)(na <= some && nb <= LANES ? common(&x, some, LOAD(b + from, nb)) : NAME##_pair(a, na, b + from, nb)); \
+        }                                                                                                                         \
+    }                                                                                                                             \
+    static void NAME(uint32_t *counts, const tsr_md_short *s, int64_t row, int64_t begin, int64_t end)                            \
+    {                                                                                                                             \
+        for (int64_t e = begin; e < end; row++) {                                                                                 \
+            const int64_t stop = s->m_p[row + 1] < end ? s->m_p[row + 1] : end, r = s->m_h ? s->m_h[row] : row;                   \
+            const T *a = (const T *)s->a_i + s->a_p[r];                                                                           \
+            const int64_t na = s->a_p[r + 1] - s->a_p[r];                                                                         \
+            if (na == 0)                                                                                                          \
+                memset(counts + (e - begin), 0, (size_t)(stop > e ? stop - e : 0) * sizeof *counts);                              \
+            else if (na <= LANES / 2)                                                                                             \
+                NAME##_row(counts + (e - begin), s, a, na, LANES / 2, e, stop);                                                   \
+            else                                                                                                                  \
+                NAME##_row(counts + (e - begin), s, a, na, LANES, e, stop);                                                       \
+            e = stop > e ? stop : e;                                                                                              \
+        }                                                                                                                         \
+    }
+
+COUNT(count_wide, int64_t, load_wide)
+COUNT(count_narrow, uint32_t, load_narrow)
+
+void TSR_NAME(tsr_md_count_short)(uint32_t *counts, const tsr_md_short *s, int64_t row, int64_t begin, int64_t end)
+{
+    if (s->wide)
+        count_wide(counts, s, row, begin, end);
+    else
+        count_narrow(counts, s, row, begin, end);
+}

@@ -1,0 +1,20 @@
+/* Pairs of short lists, counted (masked_dot_short.c); the form that uses them: masked_dot_lists.c.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_CPU_MASKED_DOT_SHORT_H
+#define TSR_CPU_MASKED_DOT_SHORT_H
+
+#include "kernels/cpu/common/template.h"
+
+/* Ascending lists of two matrices and a mask whose indices name lists of B, all of one width; indices are below 2^31. */
+typedef struct tsr_md_short {
+    const int64_t *a_p, *b_p, *m_p, *m_h;
+    const void *a_i, *b_i, *m_i;
+    int64_t nvals; /* of the mask */
+    bool wide;
+} tsr_md_short;
+
+/* counts[e - begin] for each entry of the mask in [begin, end); `begin` is one of the stored row `row`. */
+typedef void tsr_md_short_function(uint32_t *counts, const tsr_md_short *s, int64_t row, int64_t begin, int64_t end);
+TSR_DECLARE_ISA(tsr_md_short_function, tsr_md_count_short);
+
+#endif

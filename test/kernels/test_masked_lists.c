@@ -1,0 +1,133 @@
+/* Masked dot products of short lists of which only the number of products counts, against counting them one by one: lengths around the
+ * blocks in which lists are compared, indices of both widths, masks with values and with empty rows, every instruction set.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/kernels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 300, K = 120, LONGEST = 26, MASKED = 40, ROUNDS = 60 };
+
+/* Rows of ascending indices. */
+typedef struct lists {
+    int64_t p[N + 1], wide[N * MASKED], h[N];
+    uint32_t narrow[N * MASKED];
+    int8_t value[N * MASKED];
+    int64_t nvec;
+} lists;
+
+static uint64_t state;
+
+static int64_t below(int64_t bound)
+{
+    state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return (int64_t)((state >> 33) % (uint64_t)bound);
+}
+
+static int64_t length(int64_t most)
+{
+    static const int64_t edges[] = {0, 1, 2, 4, 5, 7, 8, 9, 15, 16, 17, 24, 25};
+    const int64_t n = below(2) ? edges[below(13)] : below(6);
+    return n < most ? n : most;
+}
+
+/* Each of `columns` as likely as the next. */
+static void fill_row(lists *l, int64_t v, int64_t n, int64_t columns)
+{
+    int64_t at = l->p[v], left = n;
+    for (int64_t c = 0; c < columns && left > 0; c++)
+        if (below(columns - c) < left) {
+            l->wide[at] = c;
+            l->narrow[at] = (uint32_t)c;
+            l->value[at++] = (int8_t)(below(4) != 0);
+            left--;
+        }
+    l->p[v + 1] = at;
+}
+
+static void fill(lists *l, int64_t nvec, int64_t most, int64_t columns)
+{
+    l->nvec = nvec;
+    for (int64_t v = 0; v < nvec; v++) {
+        l->h[v] = v * N / nvec;
+        fill_row(l, v, length(most), columns);
+    }
+}
+
+static tsr_view view(const lists *l, bool narrow, int64_t nrows, int64_t ncols)
+{
+    return (tsr_view){.format = l->nvec < nrows ? TSR_HYPERSPARSE : TSR_SPARSE, .type = TSR_INT8, .index_size = narrow ? 4 : 8, .nrows = nrows,
+                      .ncols = ncols, .nvec = l->nvec, .vlen = ncols, .nvals = l->p[l->nvec], .p = l->p, .h = l->nvec < nrows ? l->h : NULL,
+                      .i = narrow ? (const void *)l->narrow : l->wide, .x = l->value};
+}
+
+static int64_t common(const lists *a, int64_t r, const lists *b, int64_t c)
+{
+    int64_t count = 0;
+    for (int64_t s = a->p[r]; s < a->p[r + 1]; s++)
+        for (int64_t t = b->p[c]; t < b->p[c + 1]; t++)
+            count += a->wide[s] == b->wide[t];
+    return count;
+}
+
+/* One product as it should be; how often it is not. */
+static int check(const tsr_product *p, const lists *a, const lists *b, const lists *m)
+{
+    static int64_t x[N * MASKED];
+    static int8_t present[N * MASKED];
+    memset(x, 0x5a, sizeof x);
+    tsr_result result = {.x = x, .b = present};
+    if (tsr_cpu_masked_dot(p, &result) != TSR_OK)
+        return 1;
+    int wrong = 0;
+    for (int64_t v = 0; v < m->nvec; v++)
+        for (int64_t e = m->p[v]; e < m->p[v + 1]; e++) {
+            const bool open = p->mask_structural || m->value[e];
+            const int64_t expected = open ? common(a, p->mask.h ? m->h[v] : v, b, m->wide[e]) : 0;
+            wrong += present[e] != (expected != 0);
+            if (expected && p->semiring.type == TSR_INT64)
+                wrong += x[e] != expected;
+            else if (expected && p->semiring.type == TSR_FP32)
+                wrong += ((float *)x)[e] != (float)expected;
+            else if (expected)
+                wrong += ((uint8_t *)x)[e] != 1;
+        }
+    return wrong;
+}
+
+static int round_of(int round)
+{
+    static lists a, b, m;
+    static const tsr_semiring semirings[] = {{TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR}, {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_PAIR},
+                                             {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}};
+    const bool narrow = round & 1;
+    fill(&a, N, LONGEST, K);
+    fill(&b, N, LONGEST, K);
+    fill(&m, round & 2 ? N : N / 3, MASKED, N);
+    tsr_product p = {.op = TSR_OP_MASKED_DOT, .semiring = semirings[round % 3], .m = N, .n = N, .k = K, .nthreads = 1 + round % 4,
+                     .mask_structural = round & 4, .a = view(&a, narrow, N, K), .mask = view(&m, narrow, N, N)};
+    p.b = tsr_view_transposed(view(&b, narrow, N, K));
+    return check(&p, &a, &b, &m);
+}
+
+int main(void)
+{
+    const char *given = getenv("TESSERA_TEST_SEED");
+    const uint64_t seed = given ? strtoull(given, NULL, 10) : 20261124;
+    int failed = 0;
+    tsr_cpu_limit_isa(TSR_ISA_AVX512);
+    const tsr_isa best = tsr_cpu_isa();
+    for (int isa = TSR_ISA_BASELINE; isa <= (int)best; isa++) {
+        tsr_cpu_limit_isa((tsr_isa)isa);
+        for (int round = 0; round < ROUNDS; round++) {
+            state = seed + (uint64_t)round;
+            const int wrong = round_of(round);
+            if (wrong)
+                printf("%s, seed %llu, round %d: %d wrong\n", tsr_isa_name((tsr_isa)isa), (unsigned long long)seed, round, wrong);
+            failed += wrong != 0;
+        }
+    }
+    printf("seed %llu: %d failed\n", (unsigned long long)seed, failed);
+    return failed != 0;
+}
