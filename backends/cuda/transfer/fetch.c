@@ -66,7 +66,7 @@ tsr_status tsr_cuda_fetch(const void *device, int64_t count, size_t size, tsr_cu
                           int64_t *total, int64_t *moved)
 {
     fetch_job j = {.device = device, .count = count, .size = size, .take = take, .target = target};
-    j.chunk = tsr_cuda_piece_elements(count, size, nthreads);
+    j.chunk = tsr_cuda_chunk_elements(size);
     j.nchunks = (count + j.chunk - 1) / j.chunk;
     int pairs = tsr_cuda_need_pairs(j.nchunks < nthreads ? j.nchunks : nthreads);
     tsr_status status = pairs < 0 ? (tsr_status)pairs : tsr_cuda_after(tsr_cuda.down, tsr_cuda.compute);
