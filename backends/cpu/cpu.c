@@ -4,6 +4,7 @@
 
 #include "backends/cpu/kernel_table.h"
 #include "kernels/build.h"
+#include "kernels/complex.h"
 #include "kernels/selection.h"
 #include "kernels/sparse_vectors.h"
 #include "kernels/spgemm.h"
@@ -40,7 +41,7 @@ const tsr_backend *tsr_backend_cpu(void)
         .count = tsr_cpu_spgemm_count, .fill = tsr_cpu_spgemm_fill, .take = tsr_cpu_spgemm_take, .free = tsr_cpu_spgemm_free,
         .again = tsr_cpu_spgemm_again};
     static const tsr_backend_host host = {.add_to = tsr_cpu_add_to, .ewise = tsr_cpu_ewise, .sums = tsr_cpu_sums,
-                                          .softmax_rows = tsr_cpu_softmax_rows, .spmm_half = tsr_cpu_spmm_half, .attention = tsr_cpu_attention,
+                                          .softmax_rows = tsr_cpu_softmax_rows, .spmm_half = tsr_cpu_spmm_half, .spmm_complex = tsr_cpu_spmm_complex, .attention = tsr_cpu_attention,
                                           .attention_backward = tsr_cpu_attention_backward, .few = &few, .selection = &selection,
                                           .build = &build, .spgemm = &spgemm};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cpu", .supports = supports,

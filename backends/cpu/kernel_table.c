@@ -11,7 +11,8 @@ static const tsr_cpu_kernel table[] = {TSR_PRODUCT_KERNELS(ROW)};
 /* What tsr_backend_host and kernels/spgemm.h have. */
 static const tsr_kernel_row others[] = {
     {"spmm", "spmm_half", "spmm_half", "plus_times of FP32 with a B of FP16 or BF16, all by row; natively", true},
-    {"spgemm", "spgemm", "spgemm", TSR_ANY_SEMIRING "A and B sparse, without a mask", true},
+    {"spmm", "spmm_complex", "spmm_complex", "plus_times of complex numbers; natively", true},
+    {"spgemm", "spgemm", "spgemm", TSR_ANY_SEMIRING "A and B sparse, without a mask; natively plus_times of complex numbers, too", true},
     {"vxm", "push", "push", TSR_ANY_SEMIRING "few sparse vectors, A by row, any mask", true},
     {"vxm", "pull", "pull", "any type and monoid; few full or bitmap vectors, A by column, only their values count", true},
     {"elementwise", "few", "few", "any type and operator; few sparse vectors", true},

@@ -41,7 +41,7 @@ enum {
  * q and o have m rows, k and v n; heads, width, type and memory are the same for all four.  Data is not looked at and may be NULL.
  * *plan belongs to the caller: tsr_attention_plan_destroy.  s must outlive it.
  * TSR_INVALID_VALUE: null pointer, unknown flag, a type or memory that differs or is not among those above, heads < 1,
- * strides with which rows of o would overlap.  TSR_DIMENSION_MISMATCH.  TSR_NOT_SUPPORTED: S held by columns, more than 2^32 - 2 rows or
+ * strides with which rows of o would overlap.  TSR_DIMENSION_MISMATCH.  TSR_NOT_SUPPORTED: S held by columns or of complex values, more than 2^32 - 2 rows or
  * columns, device memory without a GPU that can be used.  TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_attention_plan_create(tsr_attention_plan **plan, tsr_sparse *s, const tsr_heads *q, const tsr_heads *k,
                                                 const tsr_heads *v, const tsr_heads *o, unsigned flags);

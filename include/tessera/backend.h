@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 13
+#define TSR_BACKEND_API_VERSION 14
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -214,6 +214,7 @@ struct tsr_spgemm_kernels;
 struct tsr_backend_device;
 struct tsr_attention_operands;
 struct tsr_half_spmm;
+struct tsr_complex_spmm;
 
 /* What the CPU backend does with arrays of the host beside products (kernels/kernels.h); none of it fails. */
 typedef struct tsr_backend_host {
@@ -222,6 +223,7 @@ typedef struct tsr_backend_host {
     bool (*sums)(const tsr_sums *sums, void *result, int nthreads);
     void (*softmax_rows)(void *y, const void *x, const int64_t *p, int64_t nrows, tsr_type type, int nthreads);
     tsr_status (*spmm_half)(const struct tsr_half_spmm *product);
+    tsr_status (*spmm_complex)(const struct tsr_complex_spmm *product); /* kernels/complex.h */
     tsr_status (*attention)(const tsr_view *s, const struct tsr_attention_operands *operands, int nthreads);
     tsr_status (*attention_backward)(const tsr_view *s, const tsr_view *columns, const struct tsr_attention_operands *operands, int nthreads);
     const struct tsr_few_kernels *few;             /* kernels/sparse_vectors.h */

@@ -22,7 +22,9 @@ extern "C" {
 enum {
     TSR_SPGEMM_TRANSPOSE_A = 1,
     TSR_SPGEMM_TRANSPOSE_B = 2,
-    TSR_SPGEMM_BY_COLUMN = 4 /* C is held by columns; else by rows */
+    TSR_SPGEMM_BY_COLUMN = 4, /* C is held by columns; else by rows */
+    TSR_SPGEMM_CONJUGATE_A = 8, /* op(A) has the conjugate values, with TSR_SPGEMM_TRANSPOSE_A the conjugate transpose; of real types the same */
+    TSR_SPGEMM_CONJUGATE_B = 16
 };
 
 /* What is known of one product, opaque.  A plan that is executed a second time keeps C's pattern from then on (4 bytes an entry of the host's
@@ -32,7 +34,8 @@ typedef struct tsr_spgemm_plan tsr_spgemm_plan;
 /* Finds out how many entries op(A) op(B) has.  Values are not read; those of another type than the semiring's are typecast when it is
  * executed.  *plan belongs to the caller: tsr_spgemm_plan_destroy.  a and b must outlive it.
  * TSR_INVALID_VALUE: null pointer, unknown enumerator or flag, a monoid that the type does not have.  TSR_DIMENSION_MISMATCH.
- * TSR_NOT_SUPPORTED: vectors of C longer than 2^32 - 1.  TSR_OUT_OF_MEMORY. */
+ * TSR_NOT_SUPPORTED: vectors of C longer than 2^32 - 1; complex numbers with another semiring than plus_times or an operand of another type.
+ * TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring, const tsr_sparse *a, const tsr_sparse *b,
                                              unsigned flags);
 
@@ -49,7 +52,7 @@ TSR_PUBLIC void tsr_spgemm_plan_destroy(tsr_spgemm_plan *plan);
  * semiring's type) for as many entries as the plan says.  The operands are those of the plan; their values may have changed since.
  * TSR_INVALID_VALUE: null pointer, unknown enumerator, 32-bit offsets or indices for more entries, rows or columns than 2^32 - 1 (2^31 - 1
  * entries).  TSR_OUT_OF_MEMORY: the arrays are as they were, unless a device had begun to fill them.
- * A GPU computes it where that is expected to be faster, the way to it and C's way back counted (decided when the plan is made). */
+ * A GPU computes it, if it is not of complex numbers, where that is expected to be faster, the way to it and C's way back counted (decided when the plan is made). */
 TSR_PUBLIC tsr_status tsr_spgemm_execute(const tsr_spgemm_plan *plan, tsr_index_type index_type, void *offsets, void *indices,
                                          void *values);
 

@@ -94,6 +94,16 @@ typedef enum tsr_type {
 #define TSR_FP16 ((tsr_type)11)
 #define TSR_BF16 ((tsr_type)12)
 
+/* Complex numbers: two of FP32 or FP64, real part first, as C99's float _Complex and double _Complex.  Only plus_times, in SpMM, SpMV and
+ * sparse times sparse, whose operands then are all of the type.  (a + bi) (c + di) is computed as (ac - bd) + (ad + bc) i. */
+#define TSR_FC32 ((tsr_type)13)
+#define TSR_FC64 ((tsr_type)14)
+
+/* A complex scalar; of FP32 numbers it is rounded. */
+typedef struct tsr_complex {
+    double re, im;
+} tsr_complex;
+
 /* Additive monoids. On TSR_BOOL only TSR_LOR and TSR_ANY exist. */
 typedef enum tsr_add { TSR_ADD_PLUS, TSR_ADD_MIN, TSR_ADD_MAX, TSR_ADD_ANY, TSR_ADD_LOR } tsr_add;
 #define TSR_ADD_COUNT 5
@@ -258,15 +268,16 @@ typedef struct tsr_plan tsr_plan;
 enum {
     TSR_TRANSPOSE_A = 1,  /* op(A) is the transpose (SpMM, SpMV) */
     TSR_SOFTMAX_ROWS = 2, /* SDDMM: then the softmax of each row of S over its entries, as an attention layer has it */
-    TSR_BOUNDED_B = 4     /* SpMM in device memory: the caller promises that every element of B is finite and below 2^127 in magnitude (65504
+    TSR_BOUNDED_B = 4,    /* SpMM in device memory: the caller promises that every element of B is finite and below 2^127 in magnitude (65504
                            * where FP16 is allowed), which nobody checks; Tensor Cores may then be used */
+    TSR_CONJUGATE_A = 8   /* op(A) has the conjugate values (SpMM, SpMV); with TSR_TRANSPOSE_A the conjugate transpose.  Of real types the same */
 };
 
 /* Decide how to compute `op` with matrix a and dense operands shaped and typed like `first` and `second` (their data is
  * not looked at and may be NULL):
  *     TSR_OP_SPMM, TSR_OP_SPMV  a = A, first = B (k x n), second = C (m x n)
  *     TSR_OP_SDDMM              a = S (m x n), first = X (m x k), second = Y (k x n)
- * Types of A, B, X, Y may differ from the semiring's: values are then typecast as GraphBLAS does.  C has the semiring's
+ * Types of A, B, X, Y may differ from the semiring's, if none is complex: values are then typecast as GraphBLAS does.  C has the semiring's
  * type.
  * With an operand in device memory all that executions need is made here, for as many of them as the hint expects (0: a hundred), and the
  * device is waited for.
@@ -274,7 +285,8 @@ enum {
  * TSR_INVALID_VALUE: null pointer, unknown enumerator or flag, a monoid the type does not have, C of another type, ld
  * too small.
  * TSR_DIMENSION_MISMATCH.  TSR_NOT_SUPPORTED: no backend, an operation disabled by configuration, device memory without a GPU that can be
- * used, or TSR_OP_MASKED_DOT; TSR_SOFTMAX_ROWS with S held by columns or a semiring's type other than TSR_FP32 and TSR_FP64.
+ * used, or TSR_OP_MASKED_DOT; TSR_SOFTMAX_ROWS with S held by columns or a semiring's type other than TSR_FP32 and TSR_FP64;
+ * complex numbers with an SDDMM, another semiring than plus_times or operands of another type.
  * TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_plan_create(tsr_plan **plan, tsr_op op, tsr_semiring semiring, tsr_sparse *a,
                                       const tsr_dense *first, const tsr_dense *second, unsigned flags);
@@ -308,8 +320,8 @@ TSR_PUBLIC void tsr_plan_destroy(tsr_plan *plan);
 /* SpMM and SpMV:  C = alpha op(A) (+).(.) B + beta C.
  * a is the matrix the plan was made from; B and C have the shapes, types and layouts the plan was made for (data and ld may differ).
  * C overlaps neither B nor an array of A (two blocks of one matrix do not overlap).  C is not read if beta == 0, A and B not if alpha == 0.
- * alpha and beta other than 1 and 0: only for the monoid plus on TSR_FP32 and TSR_FP64; computed in the semiring's
- * type.
+ * alpha and beta other than 1 and 0: only for the monoid plus on TSR_FP32, TSR_FP64, TSR_FC32 and TSR_FC64; computed in the
+ * semiring's type.
  * Places of C where no product is formed (empty rows) count as the monoid's identity: 0 for plus, lor and any;
  * the largest value (infinity) for min, the smallest for max.
  * stream: a cudaStream_t of the device that the library uses; NULL: its default stream.  Operands in device memory are read and written in
@@ -321,6 +333,10 @@ TSR_PUBLIC void tsr_plan_destroy(tsr_plan *plan);
  * are untouched. */
 TSR_PUBLIC tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
                                   const tsr_dense *c, void *stream);
+
+/* The same with complex scalars, which only plans of complex numbers take (TSR_NOT_SUPPORTED: of others the imaginary parts are 0). */
+TSR_PUBLIC tsr_status tsr_execute_complex(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                          const tsr_dense *c, void *stream);
 
 /* SDDMM:  values[e] = alpha (X (+).(.) Y)(i, j) + beta values[e]  for every entry e = (i, j) of S, in the order of S's
  * arrays.

@@ -16,7 +16,7 @@ static bool is_present(const tsr_elements *e, int64_t k)
 /* The vector's elements one after the other, as tsr_ref_reduce takes them. */
 static void sum_of(const tsr_sums *s, const tsr_elements *e, int64_t vector, tsr_value *sum, bool *any)
 {
-    *sum = (tsr_value){0, 0};
+    *sum = (tsr_value){0};
     *any = false;
     for (int64_t k = 0; k < s->length; k++) {
         int64_t at = s->across ? k * s->vectors + vector : vector * s->length + k;
@@ -76,7 +76,7 @@ void tsr_ref_cast_all(void *z, int8_t *z_present, tsr_type to, const tsr_element
 {
     for (int64_t k = 0; k < count; k++) {
         z_present[k] = is_present(e, k);
-        tsr_value_store(to, z, k, z_present[k] ? tsr_ref_cast(to, from, tsr_value_load(from, e->x, k)) : (tsr_value){0, 0});
+        tsr_value_store(to, z, k, z_present[k] ? tsr_ref_cast(to, from, tsr_value_load(from, e->x, k)) : (tsr_value){0});
     }
 }
 
@@ -101,7 +101,7 @@ void tsr_ref_turn(void *z, int8_t *z_present, const tsr_elements *e, size_t size
 
 static bool keeps(tsr_ewise_op keep, int64_t index)
 {
-    return tsr_ref_operator(keep, TSR_INT64, (tsr_value){.bits = (uint64_t)index}, (tsr_value){0, 0}).bits;
+    return tsr_ref_operator(keep, TSR_INT64, (tsr_value){.bits = (uint64_t)index}, (tsr_value){0}).bits;
 }
 
 void tsr_ref_places(const tsr_places *p, const tsr_elements *e, size_t size, void *z, int8_t *z_present)

@@ -66,7 +66,7 @@ static void add_term(void *context, int64_t j, int64_t b)
     row *r = t->r;
     if (!r->passes[j])
         return;
-    const tsr_value z = r->product->pattern ? (tsr_value){0, 0} : product_of(t, j, b);
+    const tsr_value z = r->product->pattern ? (tsr_value){0} : product_of(t, j, b);
     if (r->claimed)
         r->found[j] |= tsr_value_same(z, r->claimed[j]);
     r->value[j] = r->present[j] ? tsr_value_add(&r->product->semiring, r->rounding, r->value[j], z)
@@ -198,7 +198,7 @@ static bool row_matches(row *r, const tsr_spgemm_c *c, int64_t v, int64_t i, tsr
     const tsr_spgemm *s = r->product;
     for (int64_t e = c->p[v]; e < c->p[v + 1]; e++) {
         const int64_t j = c->index_size == 4 ? (int64_t)((const uint32_t *)c->i)[e] : ((const int64_t *)c->i)[e];
-        claimed[j] = s->pattern ? (tsr_value){0, 0} : tsr_value_load(s->semiring.type, c->x, e);
+        claimed[j] = s->pattern ? (tsr_value){0} : tsr_value_load(s->semiring.type, c->x, e);
     }
     r->claimed = claimed;
     memset(r->found, 0, (size_t)s->n);

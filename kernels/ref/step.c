@@ -221,7 +221,7 @@ void tsr_ref_ewise(const tsr_ewise *s, const tsr_ewise_arrays *a)
         entry c = entry_at(&a->c, s->result, k, NULL), z = join(s, c, compute(s, x, y));
         if (!passes(s, a, k))
             z = (entry){c.present && !s->replace, c.value};
-        tsr_value_store(s->result, a->z, k, z.present ? z.value : (tsr_value){0, 0});
+        tsr_value_store(s->result, a->z, k, z.present ? z.value : (tsr_value){0});
         if (a->z_present)
             a->z_present[k] = z.present;
     }

@@ -4,9 +4,11 @@
 
 #include <math.h>
 
+#include "src/base/types.h"
+
 bool tsr_type_is_float(tsr_type type)
 {
-    return type == TSR_FP32 || type == TSR_FP64;
+    return type == TSR_FP32 || type == TSR_FP64 || tsr_is_complex(type);
 }
 
 static bool is_signed(tsr_type type)
@@ -14,11 +16,30 @@ static bool is_signed(tsr_type type)
     return type == TSR_INT8 || type == TSR_INT16 || type == TSR_INT32 || type == TSR_INT64;
 }
 
+/* Number `position` of an array of complex numbers, each of which counts twice. */
+static long double number_at(tsr_type type, const void *x, int64_t position)
+{
+    return type == TSR_FC32 ? ((const float *)x)[position] : ((const double *)x)[position];
+}
+
+static void put_number(tsr_type type, void *x, int64_t position, long double number)
+{
+    if (type == TSR_FC32)
+        ((float *)x)[position] = (float)number;
+    else
+        ((double *)x)[position] = (double)number;
+}
+
 tsr_value tsr_value_load(tsr_type type, const void *x, int64_t position)
 {
-    tsr_value value = { 0, 0 };
+    tsr_value value = { 0 };
     if (x == NULL)
         return value;
+    if (tsr_is_complex(type)) {
+        value.real = number_at(type, x, 2 * position);
+        value.imag = number_at(type, x, 2 * position + 1);
+        return value;
+    }
     switch (type) {
     case TSR_BOOL: value.bits = ((const uint8_t *)x)[position] != 0; break;
     case TSR_INT8: value.bits = (uint64_t)((const int8_t *)x)[position]; break;
@@ -37,6 +58,11 @@ tsr_value tsr_value_load(tsr_type type, const void *x, int64_t position)
 
 void tsr_value_store(tsr_type type, void *x, int64_t position, tsr_value value)
 {
+    if (tsr_is_complex(type)) {
+        put_number(type, x, 2 * position, value.real);
+        put_number(type, x, 2 * position + 1, value.imag);
+        return;
+    }
     switch (type) {
     case TSR_BOOL: ((uint8_t *)x)[position] = value.bits != 0; break;
     case TSR_INT8:
@@ -69,23 +95,27 @@ static uint64_t wrap(tsr_type type, uint64_t bits)
 
 bool tsr_value_true(tsr_type type, tsr_value value)
 {
-    return tsr_type_is_float(type) ? value.real != 0 : value.bits != 0;
+    return tsr_type_is_float(type) ? value.real != 0 || value.imag != 0 : value.bits != 0;
+}
+
+static bool same_number(long double x, long double y)
+{
+    return x == y || (x != x && y != y);
 }
 
 bool tsr_value_same(tsr_value x, tsr_value y)
 {
-    bool both_nan = x.real != x.real && y.real != y.real;
-    return x.bits == y.bits && (x.real == y.real || both_nan);
+    return x.bits == y.bits && same_number(x.real, y.real) && same_number(x.imag, y.imag);
 }
 
 static tsr_value of_bits(uint64_t bits)
 {
-    return (tsr_value){ bits, 0 };
+    return (tsr_value){ .bits = bits };
 }
 
 static tsr_value of_real(long double real)
 {
-    return (tsr_value){ 0, real };
+    return (tsr_value){ .real = real };
 }
 
 static tsr_value of_bool(tsr_type type, bool truth)
@@ -93,10 +123,30 @@ static tsr_value of_bool(tsr_type type, bool truth)
     return tsr_type_is_float(type) ? of_real(truth) : of_bits(truth);
 }
 
+static long double rounded(tsr_type type, tsr_rounding rounding, long double x)
+{
+    return rounding == TSR_ROUND_NEVER ? x : type == TSR_FC32 ? (long double)(float)x : (long double)(double)x;
+}
+
+/* Every product and every sum is rounded. */
+static tsr_value complex_times(tsr_type type, tsr_rounding how, tsr_value a, tsr_value b)
+{
+    const long double rr = rounded(type, how, a.real * b.real), ii = rounded(type, how, a.imag * b.imag);
+    const long double ri = rounded(type, how, a.real * b.imag), ir = rounded(type, how, a.imag * b.real);
+    return (tsr_value){ .real = rounded(type, how, rr - ii), .imag = rounded(type, how, ri + ir) };
+}
+
+static tsr_value complex_plus(tsr_type type, tsr_rounding how, tsr_value a, tsr_value b)
+{
+    return (tsr_value){ .real = rounded(type, how, a.real + b.real), .imag = rounded(type, how, a.imag + b.imag) };
+}
+
 static tsr_value times(tsr_type type, tsr_rounding rounding, tsr_value a, tsr_value b)
 {
     if (!tsr_type_is_float(type))
         return of_bits(wrap(type, a.bits * b.bits));
+    if (tsr_is_complex(type))
+        return complex_times(type, rounding, a, b);
     if (rounding == TSR_ROUND_NEVER)
         return of_real(a.real * b.real);
     if (type == TSR_FP32)
@@ -108,6 +158,8 @@ static tsr_value plus(tsr_type type, tsr_rounding rounding, tsr_value a, tsr_val
 {
     if (!tsr_type_is_float(type))
         return of_bits(wrap(type, a.bits + b.bits));
+    if (tsr_is_complex(type))
+        return complex_plus(type, rounding, a, b);
     if (rounding == TSR_ROUND_NEVER)
         return of_real(a.real + b.real);
     if (type == TSR_FP32)

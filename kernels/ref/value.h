@@ -5,16 +5,16 @@
 
 #include "tessera/backend.h"
 
-/* Integers and bool live in `bits`, sign- or zero-extended to 64 bits; floats live in `real`. */
+/* Integers and bool live in `bits`, sign- or zero-extended to 64 bits; floats live in `real`, complex numbers in `real` and `imag`. */
 typedef struct tsr_value {
     uint64_t bits;
-    long double real;
+    long double real, imag;
 } tsr_value;
 
 /* How floats are computed: rounded to the type after every operation, or never (the exact side of an error bound). */
 typedef enum tsr_rounding { TSR_ROUND_TO_TYPE, TSR_ROUND_NEVER } tsr_rounding;
 
-bool tsr_type_is_float(tsr_type type);
+bool tsr_type_is_float(tsr_type type); /* real or complex */
 
 /* x[position], or x[0] of an iso array; zero when there are no values (x == NULL). */
 tsr_value tsr_value_load(tsr_type type, const void *x, int64_t position);

@@ -42,7 +42,7 @@ typedef struct tsr_share {
 tsr_share *tsr_make_shares(const int64_t *p, int64_t nvec, int nparts, size_t bytes_per_entry);
 void tsr_free_shares(tsr_share *shares);
 
-/* dst[to] = src[from], values of size bytes: 2, 4 or 8. */
+/* dst[to] = src[from], values of size bytes: 2, 4, 8 or 16. */
 static inline void tsr_move_value(void *dst, int64_t to, const void *src, int64_t from, size_t size)
 {
     char *out = (char *)dst + (size_t)to * size;
@@ -50,7 +50,8 @@ static inline void tsr_move_value(void *dst, int64_t to, const void *src, int64_
     switch (size) {
     case 2: memcpy(out, in, 2); break;
     case 4: memcpy(out, in, 4); break;
-    default: memcpy(out, in, 8); break;
+    case 8: memcpy(out, in, 8); break;
+    default: memcpy(out, in, 16); break;
     }
 }
 

@@ -20,8 +20,14 @@ static inline int64_t tsr_view_start(const tsr_view *v, int64_t k)
 /* Bytes of one value. */
 static inline size_t tsr_type_size(tsr_type type)
 {
-    static const uint8_t sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2};
+    static const uint8_t sizes[] = {1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 2, 2, 8, 16};
     return sizes[type];
+}
+
+/* Of two numbers, real part first. */
+static inline bool tsr_is_complex(tsr_type type)
+{
+    return type == TSR_FC32 || type == TSR_FC64;
 }
 
 const char *tsr_type_name(tsr_type type); /* "fp32", … */

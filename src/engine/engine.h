@@ -3,6 +3,7 @@
 #ifndef TSR_ENGINE_H
 #define TSR_ENGINE_H
 
+#include "kernels/complex.h"
 #include "src/engine/call.h"
 #include "src/policy/start_history.h"
 #include "src/runtime/trace.h"
@@ -136,6 +137,7 @@ tsr_status tsr_engine_attention(const tsr_view *s, const tsr_view *columns, cons
 
 /* SpMM of host arrays with a B of 16-bit numbers (kernels/kernels.h). */
 tsr_status tsr_engine_spmm_half(const tsr_half_spmm *product);
+tsr_status tsr_engine_spmm_complex(const tsr_complex_spmm *product);
 
 /* x[0..n) = c + x: the end of C += A*B where C and the product are full. */
 void tsr_engine_add_to(void *x, tsr_type type, const void *c, bool iso, int64_t n, int nthreads);

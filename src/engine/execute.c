@@ -114,6 +114,11 @@ tsr_status tsr_engine_spmm_half(const tsr_half_spmm *product)
     return tsr_backend_cpu()->host->spmm_half(product);
 }
 
+tsr_status tsr_engine_spmm_complex(const tsr_complex_spmm *product)
+{
+    return tsr_engine_by_reference() ? tsr_ref_spmm_complex(product) : tsr_backend_cpu()->host->spmm_complex(product);
+}
+
 tsr_status tsr_engine_execute_surely(const tsr_call *call, const tsr_decision *d, tsr_result *result)
 {
     tsr_status status = tsr_engine_execute(call, d, result);

@@ -136,6 +136,9 @@ static tsr_status check_plan(const tsr_attention_plan *plan)
     if (status == TSR_OK) {
         status = check_apart(O, &plan->like[O]);
     }
+    if (status == TSR_OK && tsr_is_complex(s->type)) {
+        status = tsr_native_fail(TSR_NOT_SUPPORTED, "the values of s are complex");
+    }
     if (status == TSR_OK && (s->by_col || s->nrows >= UINT32_MAX || s->ncols >= UINT32_MAX)) {
         status = tsr_native_fail(TSR_NOT_SUPPORTED, "s is held by columns, or has more than 2^32 - 2 rows or columns");
     }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "src/base/types.h"
 #include "src/runtime/warn.h"
 #include "src/sparse_blas/native.h"
 
@@ -36,6 +37,11 @@ tsr_status tsr_native_null(const char *name)
 tsr_status tsr_native_no_memory(void)
 {
     return tsr_native_fail(TSR_OUT_OF_MEMORY, "there is no memory");
+}
+
+tsr_status tsr_native_check_type(const char *name, tsr_type type)
+{
+    return tsr_is_complex(type) ? TSR_OK : tsr_native_check_range(name, type, 0, TSR_TYPE_COUNT - 1);
 }
 
 tsr_status tsr_native_check_range(const char *name, int64_t value, int64_t least, int64_t most)

@@ -1,22 +1,31 @@
 /* Execution of plans of the native door: arguments checked, and whose memory they are in.
  * SPDX-License-Identifier: Apache-2.0 */
+#include "src/base/types.h"
 #include "src/sparse_blas/native.h"
 
 static bool can_scale(const tsr_semiring *s)
 {
-    return s->add == TSR_ADD_PLUS && (s->type == TSR_FP32 || s->type == TSR_FP64);
+    return s->add == TSR_ADD_PLUS && (s->type == TSR_FP32 || s->type == TSR_FP64 || tsr_is_complex(s->type));
 }
 
-static tsr_status check_scalars(const tsr_plan *plan, double alpha, double beta, const void *stream)
+static tsr_complex real(double re)
 {
-    const bool plain = alpha == 1 && beta == 0;
+    return (tsr_complex){re, 0};
+}
+
+static tsr_status check_scalars(const tsr_plan *plan, tsr_complex alpha, tsr_complex beta, const void *stream)
+{
+    const bool plain = tsr_complex_is(alpha, 1) && tsr_complex_is(beta, 0);
     if (stream && !plan->device) {
         return tsr_native_fail(TSR_NOT_SUPPORTED, "stream = %p, but all operands are in host memory", stream);
+    }
+    if ((alpha.im != 0 || beta.im != 0) && !tsr_native_is_complex(plan)) {
+        return tsr_native_fail(TSR_NOT_SUPPORTED, "alpha = %g + %gi, beta = %g + %gi: the plan is of real numbers", alpha.re, alpha.im, beta.re, beta.im);
     }
     if (plain || can_scale(&plan->call.product.semiring)) {
         return TSR_OK;
     }
-    return tsr_native_fail(TSR_NOT_SUPPORTED, "alpha = %g, beta = %g: the semiring takes 1 and 0 only", alpha, beta);
+    return tsr_native_fail(TSR_NOT_SUPPORTED, "alpha = %g, beta = %g: the semiring takes 1 and 0 only", alpha.re, beta.re);
 }
 
 static tsr_status check_operand(const char *name, const tsr_dense *planned, const tsr_dense *given)
@@ -84,6 +93,12 @@ static tsr_status check_pointers(bool sddmm, const tsr_dense *first, const tsr_d
 tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
                        const tsr_dense *c, void *stream)
 {
+    return tsr_execute_complex(plan, real(alpha), a, b, real(beta), c, stream);
+}
+
+tsr_status tsr_execute_complex(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                               const tsr_dense *c, void *stream)
+{
     tsr_status status = check_call(plan, a, b, c, false);
     if (status == TSR_OK) {
         status = check_scalars(plan, alpha, beta, stream);
@@ -107,7 +122,7 @@ tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense
 {
     tsr_status status = check_call(plan, s, x, y, true);
     if (status == TSR_OK) {
-        status = check_scalars(plan, alpha, beta, stream);
+        status = check_scalars(plan, real(alpha), real(beta), stream);
     }
     if (status != TSR_OK || s->view.nvals == 0) {
         return status;

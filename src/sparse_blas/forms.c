@@ -137,10 +137,13 @@ static int64_t most_entries(tsr_index_type type)
 
 static tsr_status check_coordinates(const tsr_coordinates *in, int64_t nrows, int64_t ncols)
 {
-    const range ranges[] = {{"entries->index_type", in->index_type, 0, TSR_INDEX_64}, {"entries->type", in->type, 0, TSR_TYPE_COUNT - 1},
-                            {"entries->memory", in->memory, 0, TSR_MEMORY_DEVICE}, {"entries->nvals", in->nvals, 0, most_entries(in->index_type)},
+    const range ranges[] = {{"entries->index_type", in->index_type, 0, TSR_INDEX_64}, {"entries->memory", in->memory, 0, TSR_MEMORY_DEVICE},
+                            {"entries->nvals", in->nvals, 0, most_entries(in->index_type)},
                             {"nrows", nrows, 0, most_entries(in->index_type)}, {"ncols", ncols, 0, most_entries(in->index_type)}};
-    const tsr_status status = check_ranges(ranges, sizeof ranges / sizeof *ranges);
+    tsr_status status = check_ranges(ranges, sizeof ranges / sizeof *ranges);
+    if (status == TSR_OK) {
+        status = tsr_native_check_type("entries->type", in->type);
+    }
     if (status == TSR_OK && in->nvals > 0 && (!in->rows || !in->columns)) {
         return tsr_native_null(in->rows ? "entries->columns" : "entries->rows");
     }
@@ -211,11 +214,14 @@ tsr_status tsr_sparse_create_coo(tsr_sparse **out, int64_t nrows, int64_t ncols,
 
 static tsr_status check_blocks(const tsr_blocks *in, int64_t nrows, int64_t ncols)
 {
-    const range ranges[] = {{"blocks->index_type", in->index_type, 0, TSR_INDEX_64}, {"blocks->type", in->type, 0, TSR_TYPE_COUNT - 1},
-                            {"blocks->memory", in->memory, 0, TSR_MEMORY_DEVICE}, {"blocks->layout", in->layout, 0, TSR_COL_MAJOR},
+    const range ranges[] = {{"blocks->index_type", in->index_type, 0, TSR_INDEX_64}, {"blocks->memory", in->memory, 0, TSR_MEMORY_DEVICE},
+                            {"blocks->layout", in->layout, 0, TSR_COL_MAJOR},
                             {"blocks->height", in->height, 1, INT32_MAX}, {"blocks->width", in->width, 1, INT32_MAX},
                             {"nrows", nrows, 0, most_entries(in->index_type)}, {"ncols", ncols, 0, most_entries(in->index_type)}};
-    const tsr_status status = check_ranges(ranges, sizeof ranges / sizeof *ranges);
+    tsr_status status = check_ranges(ranges, sizeof ranges / sizeof *ranges);
+    if (status == TSR_OK) {
+        status = tsr_native_check_type("blocks->type", in->type);
+    }
     if (status == TSR_OK && (nrows % in->height || ncols % in->width)) {
         return tsr_native_fail(TSR_INVALID_VALUE, "blocks of %lld x %lld do not divide %lld x %lld", (long long)in->height, (long long)in->width,
                                (long long)nrows, (long long)ncols);

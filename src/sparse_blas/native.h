@@ -4,6 +4,7 @@
 #define TSR_NATIVE_H
 
 #include "src/engine/engine.h"
+#include "src/format/sparse/format.h"
 
 typedef struct tsr_hint {
     int64_t n;
@@ -21,7 +22,7 @@ struct tsr_sparse {
     const void *device_values; /* the caller's, in device memory, of which owned_values is a copy; NULL: there are none */
     unsigned changes;          /* of values */
     void *owned_offsets, *owned_indices, *owned_values; /* NULL: the caller's */
-    union { uint64_t u; double d; float f; } one;       /* the value of a pattern's entries */
+    union { uint64_t u[2]; double d; float f; } one;    /* the value of a pattern's entries */
 };
 
 /* What a plan with operands in device memory has (on_device.c). */
@@ -35,6 +36,7 @@ struct tsr_plan {
     const tsr_sparse *a;
     size_t bytes;
     tsr_native_device *device; /* NULL: operands are in host memory */
+    tsr_compressed turned;     /* complex numbers: op(A) by row where A is not, with the places of its entries as values */
     char explanation[640];
 };
 
@@ -47,6 +49,7 @@ tsr_status tsr_native_fail(tsr_status status, const char *format, ...) __attribu
 tsr_status tsr_native_null(const char *name); /* TSR_INVALID_VALUE: the argument is NULL */
 tsr_status tsr_native_no_memory(void);        /* TSR_OUT_OF_MEMORY */
 tsr_status tsr_native_check_range(const char *name, int64_t value, int64_t least, int64_t most);
+tsr_status tsr_native_check_type(const char *name, tsr_type type); /* of values of a matrix: not of 16 bits */
 
 /* ---- overlaps (overlap.c) ---- */
 
@@ -81,16 +84,29 @@ tsr_status tsr_native_plan_on_device(tsr_plan *plan);
 void tsr_native_drop_device(tsr_native_device *device); /* NULL allowed */
 
 /* The checked executions of a plan that has plan->device. */
-tsr_status tsr_native_execute_on_device(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
+tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                         const tsr_dense *c, void *stream);
 tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                               tsr_sparse *s, void *values, void *stream);
 
 /* ---- operands in host memory (on_host.c) ---- */
 
-tsr_status tsr_native_execute_on_host(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c);
+tsr_status tsr_native_execute_on_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                      const tsr_dense *c);
 tsr_status tsr_native_execute_sddmm_on_host(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                             tsr_sparse *s, void *values);
+
+/* ---- complex numbers (complex.c) ---- */
+
+bool tsr_native_is_complex(const tsr_plan *plan);
+
+/* Types of the operands and the semiring, where one of them is complex. */
+tsr_status tsr_native_check_complex(const tsr_plan *plan, tsr_op op);
+tsr_status tsr_native_plan_complex(tsr_plan *plan);
+tsr_status tsr_native_execute_complex(const tsr_plan *plan, tsr_complex alpha, const tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                      const tsr_dense *c);
+
+static inline bool tsr_complex_is(tsr_complex s, double real) { return s.re == real && s.im == 0; }
 
 /* ---- operands of 16-bit numbers (half.c) ---- */
 

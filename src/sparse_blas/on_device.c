@@ -39,6 +39,9 @@ static const char *why_not(const tsr_plan *plan)
     if (plan->first.memory != TSR_MEMORY_DEVICE || plan->second.memory != TSR_MEMORY_DEVICE) {
         return "an operand is in host memory";
     }
+    if (tsr_native_is_complex(plan)) {
+        return "its numbers are complex";
+    }
     if (tsr_reads_b(p) && plan->first.type != p->semiring.type) {
         return "B is not of the semiring's type";
     }
@@ -211,14 +214,14 @@ static tsr_status failed(tsr_status status)
     return status == TSR_INTERNAL_ERROR ? tsr_native_fail(status, "the device failed to copy an operand") : status;
 }
 
-static tsr_status through_host(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c,
+static tsr_status through_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta, const tsr_dense *c,
                                void *stream)
 {
     const tsr_backend *gpu = plan->device->gpu;
     host_operand hb, hc = {0};
-    tsr_status status = failed(take(&hb, gpu, b, alpha != 0, stream));
+    tsr_status status = failed(take(&hb, gpu, b, !tsr_complex_is(alpha, 0), stream));
     if (status == TSR_OK) {
-        status = failed(take(&hc, gpu, c, beta != 0, stream));
+        status = failed(take(&hc, gpu, c, !tsr_complex_is(beta, 0), stream));
     }
     if (status == TSR_OK) {
         status = tsr_native_execute_on_host(plan, alpha, a, &hb.dense, beta, &hc.dense);
@@ -304,11 +307,11 @@ static void report(const tsr_plan *plan, double ms)
                       (tsr_trace_record){.call = plan->call.given.name, .pattern = pattern, .measured_ms = ms});
 }
 
-tsr_status tsr_native_execute_on_device(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
+tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                         const tsr_dense *c, void *stream)
 {
-    const bool plain = alpha == 1 && beta == 0;
-    if (plan->device->why_not || alpha == 0 || (!plain && !plan->device->scales)) {
+    const bool plain = tsr_complex_is(alpha, 1) && tsr_complex_is(beta, 0);
+    if (plan->device->why_not || tsr_complex_is(alpha, 0) || (!plain && !plan->device->scales)) {
         return through_host(plan, alpha, a, b, beta, c, stream);
     }
     const bool traced = tsr_trace_wanted();
@@ -318,7 +321,7 @@ tsr_status tsr_native_execute_on_device(const tsr_plan *plan, double alpha, tsr_
         return through_host(plan, alpha, a, b, beta, c, stream);
     }
     if (status == TSR_OK) {
-        status = queue(plan, alpha, b, beta, c, stream);
+        status = queue(plan, alpha.re, b, beta.re, c, stream);
     }
     if (status == TSR_OK && traced) {
         report(plan, tsr_engine_clock_ms() - began);

@@ -116,12 +116,17 @@ static run begin(const tsr_plan *plan, double alpha, double beta)
     return r;
 }
 
-tsr_status tsr_native_execute_on_host(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c)
+tsr_status tsr_native_execute_on_host(const tsr_plan *plan, tsr_complex by, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                      const tsr_dense *c)
 {
-    run r = begin(plan, alpha, beta);
+    if (tsr_native_is_complex(plan)) {
+        return tsr_native_execute_complex(plan, by, a, b, beta, c);
+    }
+    const double alpha = by.re;
+    run r = begin(plan, alpha, beta.re);
     describe_c(&r, c);
     if (tsr_native_takes_half(plan) && alpha != 0 && a->view.nvals > 0) {
-        return tsr_native_execute_half(plan, alpha, b, beta, c);
+        return tsr_native_execute_half(plan, alpha, b, beta.re, c);
     }
     tsr_widened wide;
     tsr_dense read = *b;

@@ -13,7 +13,7 @@ tsr_status tsr_native_check_dense(const char *name, const tsr_dense *d)
     const struct {
         const char *field;
         int64_t value, least, most;
-    } ranges[] = {{"type", d->type, 0, TSR_BF16}, {"layout", d->layout, 0, TSR_COL_MAJOR}, {"memory", d->memory, 0, TSR_MEMORY_DEVICE},
+    } ranges[] = {{"type", d->type, 0, TSR_FC64}, {"layout", d->layout, 0, TSR_COL_MAJOR}, {"memory", d->memory, 0, TSR_MEMORY_DEVICE},
                   {"nrows", d->nrows, 0, INT64_MAX}, {"ncols", d->ncols, 0, INT64_MAX}, {"ld", d->ld, tsr_native_vector_length(d), INT64_MAX}};
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
         if (ranges[k].value < ranges[k].least || ranges[k].value > ranges[k].most) {
@@ -22,7 +22,7 @@ tsr_status tsr_native_check_dense(const char *name, const tsr_dense *d)
         }
     }
     int64_t cells, bytes, vectors = d->layout == TSR_COL_MAJOR ? d->ncols : d->nrows;
-    if (__builtin_mul_overflow(vectors, d->ld, &cells) || __builtin_mul_overflow(cells, 8, &bytes)) {
+    if (__builtin_mul_overflow(vectors, d->ld, &cells) || __builtin_mul_overflow(cells, 16, &bytes)) {
         return tsr_native_fail(TSR_INVALID_VALUE, "%s: %lld vectors %lld elements apart are more than can be addressed", name,
                                (long long)vectors, (long long)d->ld);
     }

@@ -9,7 +9,7 @@
 
 static tsr_status check_semiring(const tsr_semiring *s)
 {
-    tsr_status status = tsr_native_check_range("semiring.type", s->type, 0, TSR_TYPE_COUNT - 1);
+    tsr_status status = tsr_native_check_type("semiring.type", s->type);
     if (status == TSR_OK) {
         status = tsr_native_check_range("semiring.add", s->add, 0, TSR_ADD_COUNT - 1);
     }
@@ -47,7 +47,7 @@ static tsr_status check_shapes(const tsr_plan *plan, tsr_op op)
 
 static tsr_status check_operands(const tsr_plan *plan, tsr_op op)
 {
-    const unsigned allowed = op == TSR_OP_SDDMM ? TSR_SOFTMAX_ROWS : TSR_TRANSPOSE_A | TSR_BOUNDED_B;
+    const unsigned allowed = op == TSR_OP_SDDMM ? TSR_SOFTMAX_ROWS : TSR_TRANSPOSE_A | TSR_CONJUGATE_A | TSR_BOUNDED_B;
     if (plan->flags & ~allowed) {
         return tsr_native_fail(TSR_INVALID_VALUE, "flags = %#x: the operation has none of %#x", plan->flags, plan->flags & ~allowed);
     }
@@ -70,6 +70,9 @@ static tsr_status check_plan(const tsr_plan *plan, tsr_op op)
     }
     if (status == TSR_OK && op != TSR_OP_SDDMM && plan->second.type != type) {
         status = tsr_native_fail(TSR_INVALID_VALUE, "second->type = %d is not the semiring's, %d", (int)plan->second.type, (int)type);
+    }
+    if (status == TSR_OK) {
+        status = tsr_native_check_complex(plan, op);
     }
     if (status == TSR_OK) {
         status = check_shapes(plan, op);
@@ -118,6 +121,11 @@ static void explain(tsr_plan *plan)
              d->build_a ? "builds a representation" : "reads the caller's arrays", plan->bytes, d->reason);
 }
 
+static bool is_on_device(const tsr_plan *plan)
+{
+    return plan->first.memory == TSR_MEMORY_DEVICE || plan->second.memory == TSR_MEMORY_DEVICE;
+}
+
 /* Decide with the operands' shapes; a placeholder stands where data will be. */
 static tsr_status decide(tsr_plan *plan)
 {
@@ -132,8 +140,7 @@ static tsr_status decide(tsr_plan *plan)
     }
     plan->bytes = representation_bytes(r, &plan->decision) + work_bytes(plan);
     explain(plan);
-    const bool on_device = first.memory == TSR_MEMORY_DEVICE || second.memory == TSR_MEMORY_DEVICE;
-    return on_device ? tsr_native_plan_on_device(plan) : TSR_OK;
+    return TSR_OK;
 }
 
 static tsr_status prepare(tsr_plan *plan, tsr_op op)
@@ -146,7 +153,8 @@ static tsr_status prepare(tsr_plan *plan, tsr_op op)
     plan->call.given.name = op == TSR_OP_SDDMM ? "tsr_execute_sddmm" : "tsr_execute";
     plan->call.expected_calls = plan->a->hints[op].expected_calls;
     plan->call.precision = plan->a->hints[op].precision;
-    return decide(plan);
+    status = tsr_native_is_complex(plan) ? tsr_native_plan_complex(plan) : decide(plan);
+    return status == TSR_OK && is_on_device(plan) ? tsr_native_plan_on_device(plan) : status;
 }
 
 tsr_status tsr_plan_create(tsr_plan **out, tsr_op op, tsr_semiring semiring, tsr_sparse *a, const tsr_dense *first,
@@ -166,7 +174,7 @@ tsr_status tsr_plan_create(tsr_plan **out, tsr_op op, tsr_semiring semiring, tsr
     plan->call.product.semiring = semiring;
     tsr_status status = prepare(plan, op);
     if (status != TSR_OK) {
-        free(plan);
+        tsr_plan_destroy(plan);
         return status;
     }
     *out = plan;
@@ -192,6 +200,7 @@ void tsr_plan_destroy(tsr_plan *plan)
 {
     if (plan) {
         tsr_native_drop_device(plan->device);
+        tsr_compressed_free(&plan->turned);
     }
     free(plan);
 }

@@ -13,8 +13,7 @@ static tsr_status check_arguments(int64_t nrows, int64_t ncols, const tsr_arrays
     const struct {
         const char *name;
         int64_t value, most;
-    } ranges[] = {{"arrays->index_type", in->index_type, TSR_INDEX_64}, {"arrays->type", in->type, TSR_TYPE_COUNT - 1},
-                  {"arrays->memory", in->memory, TSR_MEMORY_DEVICE}, {"nrows", nrows, most}, {"ncols", ncols, most},
+    } ranges[] = {{"arrays->index_type", in->index_type, TSR_INDEX_64}, {"arrays->memory", in->memory, TSR_MEMORY_DEVICE}, {"nrows", nrows, most}, {"ncols", ncols, most},
                   {"flags", flags, TSR_COPY | TSR_UNCHECKED}};
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
         tsr_status status = tsr_native_check_range(ranges[k].name, ranges[k].value, 0, ranges[k].most);
@@ -22,7 +21,8 @@ static tsr_status check_arguments(int64_t nrows, int64_t ncols, const tsr_arrays
             return status;
         }
     }
-    return in->offsets ? TSR_OK : tsr_native_null("arrays->offsets");
+    tsr_status status = tsr_native_check_type("arrays->type", in->type);
+    return status != TSR_OK || in->offsets ? status : tsr_native_null("arrays->offsets");
 }
 
 /* ---- offsets: always int64_t inside ---- */
@@ -127,12 +127,12 @@ static void take_values(tsr_sparse *a, const tsr_arrays *in)
     a->view.type = in->type;
     a->view.iso = !in->values;
     a->view.x = in->values ? in->values : &a->one;
-    if (in->type == TSR_FP32) {
+    memset(&a->one, 0, sizeof a->one);
+    if (in->type == TSR_FP32 || in->type == TSR_FC32) {
         a->one.f = 1;
-    } else if (in->type == TSR_FP64) {
+    } else if (in->type == TSR_FP64 || in->type == TSR_FC64) {
         a->one.d = 1;
     } else {
-        memset(&a->one, 0, sizeof a->one);
         memset(&a->one, 1, 1); /* the first byte: little-endian */
     }
 }

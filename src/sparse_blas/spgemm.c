@@ -24,6 +24,7 @@ typedef struct memory {
 struct tsr_spgemm_plan {
     tsr_spgemm product; /* with the operands as they were given: types may differ from the semiring's */
     tsr_spgemm_size size;
+    unsigned flags;
     const tsr_backend *device; /* expected to be faster; NULL: the CPU kernel */
     memory *memory;
 };
@@ -35,6 +36,31 @@ typedef struct cast {
     void *copy;
     uint64_t one;
 } cast;
+
+static void conjugate(void *to, const void *from, tsr_type type, int64_t n)
+{
+    for (int64_t e = 0; e < 2 * n; e += 2) {
+        if (type == TSR_FC32) {
+            ((float *)to)[e] = ((const float *)from)[e];
+            ((float *)to)[e + 1] = -((const float *)from)[e + 1];
+        } else {
+            ((double *)to)[e] = ((const double *)from)[e];
+            ((double *)to)[e + 1] = -((const double *)from)[e + 1];
+        }
+    }
+}
+
+static tsr_status conjugate_values(cast *held, tsr_view *v)
+{
+    if (!tsr_is_complex(v->type) || v->iso || v->nvals == 0) /* one value for all is 1 */
+        return TSR_OK;
+    held->copy = malloc((size_t)v->nvals * tsr_type_size(v->type));
+    if (!held->copy)
+        return TSR_OUT_OF_MEMORY;
+    conjugate(held->copy, v->x, v->type, v->nvals);
+    v->x = held->copy;
+    return TSR_OK;
+}
 
 static tsr_status cast_values(cast *held, tsr_view *v, tsr_type type, bool read, int nthreads)
 {
@@ -57,7 +83,16 @@ static tsr_status cast_values(cast *held, tsr_view *v, tsr_type type, bool read,
 
 static bool is_known(tsr_semiring s)
 {
+    if (tsr_is_complex(s.type))
+        return (unsigned)s.add < TSR_ADD_COUNT && (unsigned)s.mul < TSR_MUL_COUNT;
     return (unsigned)s.type < TSR_TYPE_COUNT && (unsigned)s.add < TSR_ADD_COUNT && (unsigned)s.mul < TSR_MUL_COUNT && tsr_monoid_fits(s);
+}
+
+static bool fits_complex(tsr_semiring s, const tsr_sparse *a, const tsr_sparse *b)
+{
+    if (!tsr_is_complex(s.type))
+        return !tsr_is_complex(a->view.type) && !tsr_is_complex(b->view.type);
+    return s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES && a->view.type == s.type && b->view.type == s.type;
 }
 
 static tsr_status status_of(tsr_status status)
@@ -88,7 +123,8 @@ static tsr_status count(tsr_spgemm_plan *plan)
 
 tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring, const tsr_sparse *a, const tsr_sparse *b, unsigned flags)
 {
-    const unsigned all = TSR_SPGEMM_TRANSPOSE_A | TSR_SPGEMM_TRANSPOSE_B | TSR_SPGEMM_BY_COLUMN;
+    const unsigned all = TSR_SPGEMM_TRANSPOSE_A | TSR_SPGEMM_TRANSPOSE_B | TSR_SPGEMM_BY_COLUMN | TSR_SPGEMM_CONJUGATE_A |
+                         TSR_SPGEMM_CONJUGATE_B;
     if (!plan || !a || !b)
         return tsr_native_null(!plan ? "plan" : !a ? "a" : "b");
     if (flags & ~all)
@@ -96,6 +132,9 @@ tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring,
     if (!is_known(semiring))
         return tsr_native_fail(TSR_INVALID_VALUE, "semiring of type %d, add %d, mul %d is none", (int)semiring.type, (int)semiring.add,
                                (int)semiring.mul);
+    if (!fits_complex(semiring, a, b))
+        return tsr_native_fail(TSR_NOT_SUPPORTED, "types %d of a, %d of b, %d of the semiring: complex numbers have plus_times of one type",
+                               (int)a->view.type, (int)b->view.type, (int)semiring.type);
     const tsr_view va = flags & TSR_SPGEMM_TRANSPOSE_A ? tsr_view_transposed(a->view) : a->view;
     const tsr_view vb = flags & TSR_SPGEMM_TRANSPOSE_B ? tsr_view_transposed(b->view) : b->view;
     if (va.ncols != vb.nrows)
@@ -110,7 +149,8 @@ tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring,
         free(made);
         return status;
     }
-    made->device = tsr_engine_spgemm_device(&made->product, &made->size);
+    made->flags = flags;
+    made->device = tsr_is_complex(semiring.type) ? NULL : tsr_engine_spgemm_device(&made->product, &made->size);
     made->memory = calloc(1, sizeof *made->memory);
     if (!made->memory) {
         free(made);
@@ -270,6 +310,10 @@ static tsr_status compute(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
     tsr_status status = cast_values(&a, &s.a, s.semiring.type, reads_a, s.nthreads);
     if (status == TSR_OK)
         status = cast_values(&b, &s.b, s.semiring.type, reads_b, s.nthreads);
+    if (status == TSR_OK && plan->flags & TSR_SPGEMM_CONJUGATE_A)
+        status = conjugate_values(&a, &s.a);
+    if (status == TSR_OK && plan->flags & TSR_SPGEMM_CONJUGATE_B)
+        status = conjugate_values(&b, &s.b);
     if (status == TSR_OK)
         status = fill_anywhere(plan, &s, c);
     free(a.copy);

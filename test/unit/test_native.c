@@ -389,7 +389,7 @@ static void test_plan_refuses_wrong_arguments(void **state)
     assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, s, a, NULL, &c, 0), TSR_INVALID_VALUE);
     assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, s, a, &b, NULL, 0), TSR_INVALID_VALUE);
     assert_int_equal(plan_with((tsr_op)17, s, a, b, c, 0), TSR_INVALID_VALUE);
-    assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, c, 8), TSR_INVALID_VALUE);
+    assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, c, 1u << 10), TSR_INVALID_VALUE);
     assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, short_ld, 0), TSR_INVALID_VALUE);
     assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, other_type, 0), TSR_INVALID_VALUE);
     assert_int_equal(plan_with(TSR_OP_SPMM, s, a, b, layout, 0), TSR_INVALID_VALUE);

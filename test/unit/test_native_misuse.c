@@ -48,7 +48,7 @@ static bool judge(tsr_status status)
 
 static const int64_t right_offsets[N + 1] = {0, 1, 1, 3}, falling_offsets[N + 1] = {0, 2, 1, 3}, late_offsets[N + 1] = {1, 1, 2, 3};
 static const int64_t right_indices[] = {1, 0, 2}, wild_indices[] = {1, -1, INT64_C(1) << 40};
-static float values[N * N + 4], b[N * N + 4], c[N * N + 4];
+static float values[4 * N * N + 16], b[4 * N * N + 16], c[4 * N * N + 16]; /* of the largest type */
 
 static int64_t any_size(int64_t right)
 {
@@ -64,7 +64,7 @@ static int any_enumerator(int right, int count)
 
 static unsigned any_flags(unsigned right)
 {
-    static const unsigned wrong[] = {8, 1u << 31, 64, ~7u};
+    static const unsigned wrong[] = {1u << 7, 1u << 31, 64, ~31u};
     return rarely() ? wrong[below(4)] : right;
 }
 
@@ -73,21 +73,21 @@ static tsr_arrays any_arrays(void)
     return (tsr_arrays){.index_type = (tsr_index_type)(rarely() ? 7 : TSR_INDEX_64),
                         .offsets = !rarely() ? right_offsets : below(2) ? falling_offsets : below(2) ? late_offsets : NULL,
                         .indices = !rarely() ? right_indices : below(2) ? wild_indices : NULL,
-                        .type = (tsr_type)(rarely() ? 42 : TSR_FP32),
+                        .type = (tsr_type)(!rarely() ? TSR_FP32 : below(2) ? 42 : TSR_FC64),
                         .values = rarely() ? NULL : values,
                         .memory = (tsr_memory_space)(!rarely() ? TSR_MEMORY_HOST : below(2) ? 5 : TSR_MEMORY_DEVICE)};
 }
 
 static tsr_dense any_dense(float *data)
 {
-    return (tsr_dense){.data = rarely() ? NULL : data, .type = (tsr_type)any_enumerator(TSR_FP32, TSR_TYPE_COUNT),
+    return (tsr_dense){.data = rarely() ? NULL : data, .type = (tsr_type)any_enumerator(TSR_FP32, TSR_FC64 + 1),
                        .layout = (tsr_layout)any_enumerator(TSR_ROW_MAJOR, 2), .nrows = any_size(N), .ncols = any_size(N),
                        .ld = rarely() ? (int64_t)below(3) - 1 : any_size(N), .memory = (tsr_memory_space)any_enumerator(TSR_MEMORY_HOST, 2)};
 }
 
 static tsr_semiring any_semiring(void)
 {
-    return (tsr_semiring){(tsr_type)any_enumerator(TSR_FP32, TSR_TYPE_COUNT), (tsr_add)any_enumerator(TSR_ADD_PLUS, TSR_ADD_COUNT),
+    return (tsr_semiring){(tsr_type)any_enumerator(TSR_FP32, TSR_FC64 + 1), (tsr_add)any_enumerator(TSR_ADD_PLUS, TSR_ADD_COUNT),
                           (tsr_mul)any_enumerator(TSR_MUL_TIMES, TSR_MUL_COUNT)};
 }
 
@@ -162,7 +162,7 @@ static void misuse_plan(void)
     tsr_plan *const before = (tsr_plan *)a;
     tsr_plan *plan = before;
     if (judge(tsr_plan_create(rarely() ? NULL : &plan, (tsr_op)any_enumerator(TSR_OP_SPMM, TSR_OP_COUNT), any_semiring(), rarely() ? NULL : a,
-                              rarely() ? NULL : &first, rarely() ? NULL : &second, any_flags((unsigned)below(4))))) {
+                              rarely() ? NULL : &first, rarely() ? NULL : &second, any_flags((unsigned)below(16) & ~(unsigned)TSR_SOFTMAX_ROWS)))) {
         assert_true(strlen(tsr_plan_explain(plan)) > 0);
         judge(tsr_plan_set_workspace(rarely() ? NULL : plan, b, below(100)));
         tsr_plan_destroy(plan);
@@ -189,7 +189,9 @@ static void misuse_execute(void)
     if (sddmm == !rarely()) {
         judge(tsr_execute_sddmm(given_plan, alpha, given_first, given_second, beta, given, rarely() ? NULL : rarely() ? b : values, stream));
     } else {
-        judge(tsr_execute(given_plan, alpha, given, given_first, beta, given_second, stream));
+        const tsr_complex by = {alpha, below(3) ? 0 : 1}, and_by = {beta, below(3) ? 0 : 1};
+        judge(below(2) ? tsr_execute(given_plan, alpha, given, given_first, beta, given_second, stream)
+                       : tsr_execute_complex(given_plan, by, given, given_first, and_by, given_second, stream));
     }
     tsr_plan_destroy(plan);
     tsr_sparse_destroy(a);
@@ -201,8 +203,8 @@ static void misuse_sparse_product(void)
     tsr_sparse *a = right_matrix(), *product = NULL;
     tsr_spgemm_plan *plan = NULL;
     int64_t offsets[N + 1], indices[N * N], size;
-    float entries[N * N];
-    if (judge(tsr_spgemm_plan_create(rarely() ? NULL : &plan, any_semiring(), rarely() ? NULL : a, rarely() ? NULL : a, any_flags((unsigned)below(8))))) {
+    double entries[2 * N * N];
+    if (judge(tsr_spgemm_plan_create(rarely() ? NULL : &plan, any_semiring(), rarely() ? NULL : a, rarely() ? NULL : a, any_flags((unsigned)below(32))))) {
         const tsr_spgemm_plan *given = rarely() ? NULL : plan;
         judge(tsr_spgemm_plan_size(given, NULL, &size, rarely() ? NULL : &size));
         judge(tsr_spgemm_execute_new(given, rarely() ? NULL : &product));
@@ -218,7 +220,7 @@ static void misuse_sparse_product(void)
 
 static tsr_heads any_heads(float *data)
 {
-    return (tsr_heads){.data = rarely() ? NULL : data, .type = (tsr_type)any_enumerator(TSR_FP32, 13), .rows = any_size(N), .heads = any_size(1),
+    return (tsr_heads){.data = rarely() ? NULL : data, .type = (tsr_type)any_enumerator(TSR_FP32, TSR_FC64 + 1), .rows = any_size(N), .heads = any_size(1),
                        .width = any_size(N), .ld = rarely() ? (int64_t)below(3) - 1 : any_size(N), .head_stride = any_size(0),
                        .memory = (tsr_memory_space)any_enumerator(TSR_MEMORY_HOST, 2)};
 }

@@ -55,11 +55,14 @@ typedef uint32_t tsr_c_uint32;
 typedef uint64_t tsr_c_uint64;
 typedef float tsr_c_fp32;
 typedef double tsr_c_fp64;
+typedef struct tsr_c_fc32 { float re, im; } tsr_c_fc32;
+typedef struct tsr_c_fc64 { double re, im; } tsr_c_fc64;
 
 /* F(type, wide): wide is an unsigned type in which + and * do not overflow into undefined behaviour. */
 #define TSR_FOR_SIGNED(F) F(int8, uint32_t) F(int16, uint32_t) F(int32, uint32_t) F(int64, uint64_t)
 #define TSR_FOR_UNSIGNED(F) F(uint8, uint32_t) F(uint16, uint32_t) F(uint32, uint32_t) F(uint64, uint64_t)
 #define TSR_FOR_FLOATS(F) F(fp32, float) F(fp64, double)
+#define TSR_FOR_COMPLEX(F) F(fc32, float) F(fc64, double)
 #define TSR_FOR_INTEGERS(F) TSR_FOR_SIGNED(F) TSR_FOR_UNSIGNED(F)
 #define TSR_FOR_NUMBERS(F) TSR_FOR_INTEGERS(F) TSR_FOR_FLOATS(F)
 
@@ -131,6 +134,14 @@ typedef double tsr_c_fp64;
     static inline real tsr_identity_min_##type(void) { return (real)NAN; } \
     static inline real tsr_identity_max_##type(void) { return (real)NAN; }
 
+/* By the formulas of school: not those of C99's Annex G, which look for infinities. */
+#define TSR_SCALAR_COMPLEX(type, real) \
+    static inline tsr_c_##type tsr_add_plus_##type(tsr_c_##type x, tsr_c_##type y) \
+    { return (tsr_c_##type){ x.re + y.re, x.im + y.im }; } \
+    static inline tsr_c_##type tsr_mul_times_##type(tsr_c_##type a, tsr_c_##type b) \
+    { return (tsr_c_##type){ a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re }; } \
+    static inline tsr_c_##type tsr_identity_plus_##type(void) { return (tsr_c_##type){ (real)-0.0, (real)-0.0 }; }
+
 /* Operators that are the same text for every type. ANY keeps what came first. */
 #define TSR_SCALAR_COMMON(type, wide) \
     static inline tsr_c_##type tsr_add_any_##type(tsr_c_##type x, tsr_c_##type y) { (void)y; return x; } \
@@ -147,6 +158,7 @@ TSR_FOR_INTEGERS(TSR_SCALAR_INTEGER)
 TSR_FOR_SIGNED(TSR_SCALAR_SIGNED)
 TSR_FOR_UNSIGNED(TSR_SCALAR_UNSIGNED)
 TSR_FOR_FLOATS(TSR_SCALAR_FLOAT)
+TSR_FOR_COMPLEX(TSR_SCALAR_COMPLEX)
 TSR_FOR_NUMBERS(TSR_SCALAR_COMMON)
 
 /* Boolean: TIMES is AND, PLUS is OR, as in the GraphBLAS C API. */

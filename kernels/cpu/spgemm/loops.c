@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "src/base/types.h"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -357,6 +359,7 @@ static void copy(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e
 #define FOR_SIGNED(F, ADD, add) \
     F(INT8, int8, ADD, add, MADE, made) F(INT16, int16, ADD, add, MADE, made) F(INT32, int32, ADD, add, MADE, made) \
     F(INT64, int64, ADD, add, MADE, made)
+#define FOR_COMPLEX(F) F(FC64, fc64, PLUS, plus, TIMES, times) F(FC32, fc32, PLUS, plus, TIMES, times)
 #define FOR_MONOIDS(F) \
     FOR_BITS(F, PLUS, plus) FOR_BITS(F, ANY, any) FOR_BITS(F, LOR, lor) FOR_BITS(F, MIN, min) FOR_BITS(F, MAX, max) \
     FOR_SIGNED(F, MIN, min) FOR_SIGNED(F, MAX, max)
@@ -367,7 +370,9 @@ static void copy(const tsr_sg_job *job, tsr_sg_thread *t, int64_t row, int64_t e
 
 FOR_MONOIDS(LOOPS)
 FOR_FREQUENT(LOOPS)
+FOR_COMPLEX(LOOPS)
 FOR_MONOIDS(STARTS)
+FOR_COMPLEX(STARTS)
 
 #define SET(type, add, mul, index) \
     *loops = (tsr_sg_loops){TSR_PASTE5(dense, add, mul, type, index), TSR_PASTE5(hash, add, mul, type, index), \
@@ -388,6 +393,7 @@ static bool find(tsr_sg_loops *loops, const tsr_sg_job *job, tsr_type type, int 
     switch (NUMBER((int)type, (int)job->semiring.add, mul)) {
     FOR_MONOIDS(CASE)
     FOR_FREQUENT(CASE)
+    FOR_COMPLEX(CASE)
     default: return false;
     }
 }
@@ -398,7 +404,7 @@ static tsr_type type_for(tsr_type type, tsr_add add)
     static const tsr_type without_sign[TSR_TYPE_COUNT] = {TSR_UINT8,  TSR_UINT8,  TSR_UINT16, TSR_UINT32, TSR_UINT64, TSR_UINT8,
                                                           TSR_UINT16, TSR_UINT32, TSR_UINT64, TSR_FP32,   TSR_FP64};
     const bool ordered = add == TSR_ADD_MIN || add == TSR_ADD_MAX;
-    return ordered && type != TSR_BOOL ? type : without_sign[type];
+    return (ordered && type != TSR_BOOL) || tsr_is_complex(type) ? type : without_sign[type];
 }
 
 static tsr_sg_loops of_pattern(const tsr_sg_job *job)

@@ -16,7 +16,8 @@
 #include "kernels/cpu/common/template.h"
 #include "kernels/spgemm.h"
 
-#define TSR_SG_TERMS 512 /* products of one row of B made in one go */
+#define TSR_SG_TERMS 512 /* products of one row of B made in one go … */
+#define TSR_SG_TERM_BYTES (TSR_SG_TERMS * 16) /* … of the largest type */
 
 /* How the product of a (A's value) and the entries of a row of B is come by. */
 typedef enum tsr_sg_source {
@@ -70,7 +71,7 @@ typedef struct tsr_sg_thread {
     int64_t hidden, hidden_end; /* entries of the mask whose columns the window leaves out of this row; equal between rows */
     const uint32_t *known;  /* known: indices [used, capacity) of the row, whose values go to x */
     uint8_t *pass;          /* masked: does the mask let the column pass?  As for an empty mask, between rows */
-    uint64_t *keys;         /* to sort a row: 3 for each of its entries */
+    uint64_t *keys;         /* to sort a row: 4 for each of its entries */
     int64_t keys_room;      /* entries */
     uint64_t *bits, *groups; /* of each column, of each 64 columns: is there an entry?  0, between rows */
     void *terms;            /* TSR_SG_TERMS values */

@@ -32,7 +32,7 @@ static bool have_keys(tsr_sg_thread *t, int64_t n)
         return true;
     free(t->keys);
     t->keys_room = 2 * n;
-    t->keys = malloc((size_t)t->keys_room * 3 * sizeof *t->keys);
+    t->keys = malloc((size_t)t->keys_room * 4 * sizeof *t->keys); /* two lists, and values of up to 16 bytes */
     t->keys_room = t->keys ? t->keys_room : 0;
     return t->keys;
 }

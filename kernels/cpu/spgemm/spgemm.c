@@ -193,7 +193,7 @@ typedef struct repeat {
 static bool begin_known(tsr_sg_thread *t, const repeat *r)
 {
     const tsr_sg_job *job = &r->w->job;
-    *t = (tsr_sg_thread){.terms = malloc(TSR_SG_TERMS * 8), .window = malloc((size_t)(job->n + 1) * job->size), .known = r->i, .x = r->x};
+    *t = (tsr_sg_thread){.terms = malloc(TSR_SG_TERM_BYTES), .window = malloc((size_t)(job->n + 1) * job->size), .known = r->i, .x = r->x};
     if (t->window)
         r->w->loops.start(t->window, job->n);
     return t->terms && t->window;

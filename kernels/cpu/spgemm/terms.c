@@ -24,7 +24,8 @@
     F(FP32, fp32, MUL, mul) F(FP64, fp64, MUL, mul)
 #define FOR_ALL(F) \
     FOR_TYPES(F, TIMES, times) FOR_TYPES(F, PLUS, plus) FOR_TYPES(F, AND, and) FOR_TYPES(F, FIRST, first) FOR_TYPES(F, SECOND, second) \
-    FOR_TYPES(F, PAIR, pair)
+    FOR_TYPES(F, PAIR, pair) \
+    F(FC32, fc32, TIMES, times) F(FC64, fc64, TIMES, times)
 
 FOR_ALL(MULTIPLY)
 

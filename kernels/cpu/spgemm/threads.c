@@ -10,7 +10,7 @@ uint32_t tsr_sg_most_places = UINT32_MAX - 1;
 bool tsr_sg_thread_begin(tsr_sg_thread *t, const tsr_spgemm_work *w, int64_t expected)
 {
     *t = (tsr_sg_thread){.expected = expected};
-    t->terms = malloc(TSR_SG_TERMS * 8);
+    t->terms = malloc(TSR_SG_TERM_BYTES);
     if (w->job.masked) {
         t->pass = malloc((size_t)w->job.n + 1);
         if (t->pass)

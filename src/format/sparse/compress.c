@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define LEAST_PER_PART (1 << 15)
+#define LARGEST_VALUE 16 /* bytes */
 
 /* One copy under way.  What is owned by `out` is reachable from here until it is finished. */
 typedef struct copy {
@@ -143,7 +144,7 @@ static int64_t longest_vector(const int64_t *p, int64_t nvec)
 static tsr_status sort_vectors(copy *c)
 {
     int nparts = tsr_parts(c->in->nvals, LEAST_PER_PART, c->nthreads);
-    int64_t longest = longest_vector(c->p, c->nvec), stride = longest * (2 * (int64_t)sizeof(keyed) + 8);
+    int64_t longest = longest_vector(c->p, c->nvec), stride = longest * (2 * (int64_t)sizeof(keyed) + LARGEST_VALUE);
     if (longest < 2)
         return TSR_OK;
     char *scratch = tsr_format_alloc(nparts, (size_t)stride);
@@ -230,7 +231,8 @@ scatter(const copy *c, int64_t *restrict next, int64_t first, int64_t last, uint
     case 1: scatter(c, next, first, last, from, to, 1); break;        \
     case 2: scatter(c, next, first, last, from, to, 2); break;        \
     case 4: scatter(c, next, first, last, from, to, 4); break;        \
-    default: scatter(c, next, first, last, from, to, 8); break;       \
+    case 8: scatter(c, next, first, last, from, to, 8); break;        \
+    default: scatter(c, next, first, last, from, to, 16); break;      \
     }
 
 static void scatter_part(const copy *c, int64_t *next, int64_t first, int64_t last)
@@ -311,7 +313,7 @@ static bool allocate(copy *c, bool one_value)
     size_t size = tsr_type_size(c->type);
     c->p = tsr_format_alloc(c->nvec + 1, sizeof *c->p);
     c->i = tsr_format_alloc(c->in->nvals, c->index_size);
-    c->x = c->values ? tsr_format_alloc(c->in->nvals, size) : one_value ? malloc(8) : NULL;
+    c->x = c->values ? tsr_format_alloc(c->in->nvals, size) : one_value ? malloc(LARGEST_VALUE) : NULL;
     return c->p && c->i && (c->x || (!c->values && !one_value));
 }
 
@@ -336,7 +338,7 @@ static void describe(tsr_compressed *out, const copy *c, bool by_col, bool iso)
 tsr_status tsr_compress(tsr_compressed *out, const tsr_view *in, tsr_type type, unsigned flags, int nthreads)
 {
     memset(out, 0, sizeof *out);
-    if ((in->format != TSR_SPARSE && in->format != TSR_HYPERSPARSE) || (unsigned)type >= TSR_TYPE_COUNT)
+    if ((in->format != TSR_SPARSE && in->format != TSR_HYPERSPARSE) || ((unsigned)type >= TSR_TYPE_COUNT && !tsr_is_complex(type)))
         return TSR_INVALID_VALUE;
     bool flip = flags & TSR_COMPRESS_FLIP, with_x = !(flags & TSR_COMPRESS_PATTERN) && in->x, iso = with_x && in->iso;
     bool by_col = in->by_col != flip;
