@@ -347,6 +347,34 @@ TSR_PUBLIC tsr_status tsr_execute_complex(const tsr_plan *plan, tsr_complex alph
 TSR_PUBLIC tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y,
                                         double beta, tsr_sparse *s, void *values, void *stream);
 
+/* ---- Many products at once ---- */
+
+/* `count` products of one plan.  Product q has the operands of the call, each `stride` elements times q further on: the values of A (0: all
+ * products have the same), B and C of an SpMM or SpMV; the values that an SDDMM writes, its X and its Y.  A's pattern, or S's, is the same for all.
+ * None of the strides is negative. */
+typedef struct tsr_batch {
+    int64_t count;
+    int64_t values_stride;
+    int64_t first_stride;  /* of B, or X; 0: all have the same */
+    int64_t second_stride; /* of C, or Y; of Y 0: all have the same */
+} tsr_batch;
+
+/* C_q = alpha op(A_q) (+).(.) B_q + beta C_q for each product q.  On the host products go to threads of their own if they are many, else all
+ * threads compute one after the other; those whose columns lie side by side (first_stride and second_stride are n columns of B and C) are computed
+ * as one wide product.  In device memory they are queued on the stream one after the other where tsr_plan_is_asynchronous and values_stride is
+ * 0, and may be captured; else they go through the host.
+ * With values_stride other than 0 the matrix must have been made of the caller's arrays (no TSR_COPY, values not NULL), and values_stride is at
+ * least the number of its entries; nothing that is built of a product's values is kept.
+ * The rest as for tsr_execute.  TSR_INVALID_VALUE: a negative count or stride, C's that overlap each other or lie between B's, too.  After a
+ * failure the contents of all C are unspecified. */
+TSR_PUBLIC tsr_status tsr_execute_batch(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c,
+                                        const tsr_batch *batch, void *stream);
+
+/* values_q[e] = alpha (X_q (+).(.) Y_q)(i, j) + beta values_q[e] for each product q.  values_stride is at least the number of entries of S, where
+ * there are two products or more.  The rest as for tsr_execute_sddmm and tsr_execute_batch. */
+TSR_PUBLIC tsr_status tsr_execute_sddmm_batch(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
+                                              tsr_sparse *s, void *values, const tsr_batch *batch, void *stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -84,10 +84,48 @@ static bool overlaps_matrix(tsr_span written, const tsr_view *a)
 
 /* ---- what the program calls ---- */
 
+static bool is_empty(const tsr_dense *c)
+{
+    return c->nrows == 0 || c->ncols == 0;
+}
+
 static tsr_status check_pointers(bool sddmm, const tsr_dense *first, const tsr_dense *second)
 {
     tsr_status status = tsr_native_check_pointer(names[sddmm][FIRST], first->data, first->memory);
     return status == TSR_OK ? tsr_native_check_pointer(names[sddmm][SECOND], second->data, second->memory) : status;
+}
+
+tsr_status tsr_native_check_execute(const tsr_plan *plan, tsr_complex alpha, const tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                    const tsr_dense *c, const void *stream)
+{
+    tsr_status status = check_call(plan, a, b, c, false);
+    if (status == TSR_OK) {
+        status = check_scalars(plan, alpha, beta, stream);
+    }
+    if (status != TSR_OK || is_empty(c)) {
+        return status;
+    }
+    if (tsr_native_overlap(of_dense(c), of_dense(b)) || overlaps_matrix(of_dense(c), &a->view)) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "c->data = %p overlaps b or an array of a", c->data);
+    }
+    return check_pointers(false, b, c);
+}
+
+tsr_status tsr_native_run(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta, const tsr_dense *c,
+                          void *stream)
+{
+    if (is_empty(c)) {
+        return TSR_OK;
+    }
+    return plan->device ? tsr_native_execute_on_device(plan, alpha, a, b, beta, c, stream)
+                        : tsr_native_execute_on_host(plan, alpha, a, b, beta, c);
+}
+
+tsr_status tsr_execute_complex(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                               const tsr_dense *c, void *stream)
+{
+    const tsr_status status = tsr_native_check_execute(plan, alpha, a, b, beta, c, stream);
+    return status == TSR_OK ? tsr_native_run(plan, alpha, a, b, beta, c, stream) : status;
 }
 
 tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
@@ -96,29 +134,8 @@ tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const 
     return tsr_execute_complex(plan, real(alpha), a, b, real(beta), c, stream);
 }
 
-tsr_status tsr_execute_complex(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
-                               const tsr_dense *c, void *stream)
-{
-    tsr_status status = check_call(plan, a, b, c, false);
-    if (status == TSR_OK) {
-        status = check_scalars(plan, alpha, beta, stream);
-    }
-    if (status != TSR_OK || c->nrows == 0 || c->ncols == 0) {
-        return status;
-    }
-    if (tsr_native_overlap(of_dense(c), of_dense(b)) || overlaps_matrix(of_dense(c), &a->view)) {
-        return tsr_native_fail(TSR_INVALID_VALUE, "c->data = %p overlaps b or an array of a", c->data);
-    }
-    status = check_pointers(false, b, c);
-    if (status != TSR_OK) {
-        return status;
-    }
-    return plan->device ? tsr_native_execute_on_device(plan, alpha, a, b, beta, c, stream)
-                        : tsr_native_execute_on_host(plan, alpha, a, b, beta, c);
-}
-
-tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
-                             tsr_sparse *s, void *values, void *stream)
+tsr_status tsr_native_check_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, const tsr_sparse *s,
+                                  const void *values, const void *stream)
 {
     tsr_status status = check_call(plan, s, x, y, true);
     if (status == TSR_OK) {
@@ -138,9 +155,22 @@ tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense
     if (status == TSR_OK) {
         status = tsr_native_check_pointer("values", values, x->memory);
     }
-    if (status != TSR_OK) {
-        return status;
+    return status;
+}
+
+tsr_status tsr_native_run_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, tsr_sparse *s,
+                                void *values, void *stream)
+{
+    if (s->view.nvals == 0) {
+        return TSR_OK;
     }
     return plan->device ? tsr_native_execute_sddmm_on_device(plan, alpha, x, y, beta, s, values, stream)
                         : tsr_native_execute_sddmm_on_host(plan, alpha, x, y, beta, s, values);
+}
+
+tsr_status tsr_execute_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
+                             tsr_sparse *s, void *values, void *stream)
+{
+    const tsr_status status = tsr_native_check_sddmm(plan, alpha, x, y, beta, s, values, stream);
+    return status == TSR_OK ? tsr_native_run_sddmm(plan, alpha, x, y, beta, s, values, stream) : status;
 }

@@ -42,6 +42,18 @@ struct tsr_plan {
 
 /* Threads that a call may use. */
 int tsr_native_threads(void);
+void tsr_native_set_alone(bool alone); /* of this thread: calls use no others */
+
+/* ---- executions, checked and done (execute.c) ---- */
+
+tsr_status tsr_native_check_execute(const tsr_plan *plan, tsr_complex alpha, const tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                    const tsr_dense *c, const void *stream);
+tsr_status tsr_native_run(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta, const tsr_dense *c,
+                          void *stream);
+tsr_status tsr_native_check_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, const tsr_sparse *s,
+                                  const void *values, const void *stream);
+tsr_status tsr_native_run_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, tsr_sparse *s,
+                                void *values, void *stream);
 
 /* ---- errors (error.c): the status, and what is wrong for tsr_last_error ---- */
 
@@ -86,6 +98,9 @@ void tsr_native_drop_device(tsr_native_device *device); /* NULL allowed */
 /* The checked executions of a plan that has plan->device. */
 tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                         const tsr_dense *c, void *stream);
+/* Waits: operands in device memory are copied, and so is the result. */
+tsr_status tsr_native_execute_through_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                           const tsr_dense *c, void *stream);
 tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                               tsr_sparse *s, void *values, void *stream);
 
@@ -120,7 +135,7 @@ tsr_status tsr_native_widen(tsr_widened *w, const tsr_dense *d);
 
 /* Is it computed from a B as it is? */
 bool tsr_native_takes_half(const tsr_plan *plan);
-tsr_status tsr_native_execute_half(const tsr_plan *plan, double alpha, const tsr_dense *b, double beta, const tsr_dense *c);
+tsr_status tsr_native_execute_half(const tsr_plan *plan, double alpha, const tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c);
 
 /* ---- operands (operands.c) ---- */
 

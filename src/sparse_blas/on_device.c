@@ -214,8 +214,8 @@ static tsr_status failed(tsr_status status)
     return status == TSR_INTERNAL_ERROR ? tsr_native_fail(status, "the device failed to copy an operand") : status;
 }
 
-static tsr_status through_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta, const tsr_dense *c,
-                               void *stream)
+tsr_status tsr_native_execute_through_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
+                                           const tsr_dense *c, void *stream)
 {
     const tsr_backend *gpu = plan->device->gpu;
     host_operand hb, hc = {0};
@@ -312,13 +312,13 @@ tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha,
 {
     const bool plain = tsr_complex_is(alpha, 1) && tsr_complex_is(beta, 0);
     if (plan->device->why_not || tsr_complex_is(alpha, 0) || (!plain && !plan->device->scales)) {
-        return through_host(plan, alpha, a, b, beta, c, stream);
+        return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, stream);
     }
     const bool traced = tsr_trace_wanted();
     const double began = traced ? tsr_engine_clock_ms() : 0;
     tsr_status status = renew(plan, a);
     if (status == TSR_DECLINED) {
-        return through_host(plan, alpha, a, b, beta, c, stream);
+        return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, stream);
     }
     if (status == TSR_OK) {
         status = queue(plan, alpha.re, b, beta.re, c, stream);

@@ -126,7 +126,7 @@ tsr_status tsr_native_execute_on_host(const tsr_plan *plan, tsr_complex by, tsr_
     run r = begin(plan, alpha, beta.re);
     describe_c(&r, c);
     if (tsr_native_takes_half(plan) && alpha != 0 && a->view.nvals > 0) {
-        return tsr_native_execute_half(plan, alpha, b, beta.re, c);
+        return tsr_native_execute_half(plan, alpha, a, b, beta.re, c);
     }
     tsr_widened wide;
     tsr_dense read = *b;

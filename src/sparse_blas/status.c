@@ -44,8 +44,18 @@ tsr_status tsr_set_threads(int most)
     return TSR_OK;
 }
 
+static _Thread_local bool alone;
+
+void tsr_native_set_alone(bool is_alone)
+{
+    alone = is_alone;
+}
+
 int tsr_native_threads(void)
 {
+    if (alone) {
+        return 1;
+    }
     const int most = atomic_load_explicit(&threads, memory_order_relaxed);
     return most ? most : omp_get_max_threads();
 }

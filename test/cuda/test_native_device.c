@@ -153,6 +153,75 @@ static void check(const band *t)
     }
 }
 
+/* B of product q is B times q + 1; so is C, or (with values of its own, A times q + 1) C times (q + 1) squared. */
+static void test_batch(void **state)
+{
+    enum { PRODUCTS = 5 };
+    static float wide_b[PRODUCTS * N * LD], wide_values[PRODUCTS * 3 * N], found[PRODUCTS * N * COLUMNS];
+    (void)state;
+    band t = make(0);
+    for (int q = 0; q < PRODUCTS; q++) {
+        for (int k = 0; k < N * LD; k++) {
+            wide_b[q * N * LD + k] = (float)(q + 1) * b[k];
+        }
+        for (int k = 0; k < 3 * N; k++) {
+            wide_values[q * 3 * N + k] = (float)(q + 1) * values[k];
+        }
+    }
+    expect(1);
+    for (int own = 0; own < 2; own++) {
+        void *const there_b = upload(wide_b, sizeof wide_b), *const there_c = upload(found, sizeof found);
+        void *const there_x = upload(wide_values, sizeof wide_values);
+        const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = t.p, .indices = t.i, .type = TSR_FP32, .values = there_x,
+                                   .memory = TSR_MEMORY_DEVICE};
+        const tsr_batch batch = {PRODUCTS, own ? 3 * N : 0, N * LD, N * COLUMNS};
+        const tsr_dense all_b = there(there_b, COLUMNS, LD), all_c = there(there_c, COLUMNS, COLUMNS);
+        tsr_sparse *a;
+        tsr_plan *plan;
+        assert_int_equal(tsr_sparse_create_csr(&a, N, N, &arrays, 0), TSR_OK);
+        assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), a, &all_b, &all_c, 0), TSR_OK);
+        assert_int_equal(tsr_execute_batch(plan, 1, a, &all_b, 0, &all_c, &batch, NULL), TSR_OK);
+        download(found, there_c, sizeof found);
+        for (int k = 0; k < PRODUCTS * N * COLUMNS; k++) {
+            const int q = k / (N * COLUMNS), times = own ? (q + 1) * (q + 1) : q + 1;
+            assert_true(found[k] == (float)times * expected[k % (N * COLUMNS)]);
+        }
+        tsr_plan_destroy(plan);
+        tsr_sparse_destroy(a);
+        device->release(there_b);
+        device->release(there_c);
+        device->release(there_x);
+    }
+    drop(&t);
+}
+
+/* Complex numbers go through the host. */
+static void test_complex(void **state)
+{
+    (void)state;
+    const int32_t p[] = {0, 1, 2}, i[] = {1, 0};
+    const float x[] = {1, 2, 0, 1}, column[] = {1, 1, 3, 0}, wanted[] = {6, 3, 1, 1};
+    float found[4];
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = p, .indices = i, .type = TSR_FC32, .values = x};
+    tsr_dense from = {.data = upload(column, sizeof column), .type = TSR_FC32, .nrows = 2, .ncols = 1, .ld = 1, .memory = TSR_MEMORY_DEVICE};
+    tsr_dense to = from;
+    tsr_sparse *a;
+    tsr_plan *plan;
+    to.data = upload(column, sizeof column);
+    assert_int_equal(tsr_sparse_create_csr(&a, 2, 2, &arrays, 0), TSR_OK);
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FC32), a, &from, &to, TSR_CONJUGATE_A), TSR_OK);
+    assert_false(tsr_plan_is_asynchronous(plan));
+    assert_non_null(strstr(tsr_plan_explain(plan), "its numbers are complex"));
+    assert_int_equal(tsr_execute_complex(plan, (tsr_complex){0, 1}, a, &from, (tsr_complex){0, 0}, &to, NULL), TSR_OK);
+    download(found, to.data, sizeof found);
+    /* i times conj (1 + 2i) 3 = 6 + 3i; i times conj (i) (1 + i) = 1 + i */
+    assert_memory_equal(found, wanted, sizeof wanted);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+    device->release(from.data);
+    device->release(to.data);
+}
+
 static void test_values_change(void **state)
 {
     (void)state;
@@ -357,7 +426,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_spmm), cmocka_unit_test(test_spmv), cmocka_unit_test(test_sddmm), cmocka_unit_test(test_values_change),
         cmocka_unit_test(test_halves_are_added), cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
-        cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms), cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_complex),
         cmocka_unit_test(test_threads),
     };
     const tsr_backend *gpu = tsr_backend_gpu();

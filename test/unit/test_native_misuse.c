@@ -186,7 +186,11 @@ static void misuse_execute(void)
     const tsr_dense *given_first = rarely() ? NULL : &first, *given_second = rarely() ? NULL : &second;
     const double alpha = scalars[below(5)], beta = scalars[below(5)];
     void *stream = rarely() ? b : NULL;
-    if (sddmm == !rarely()) {
+    const tsr_batch batch = {any_size(1), any_size(3), any_size(N * N), any_size(N * N)}, *given_batch = rarely() ? NULL : &batch;
+    if (below(2)) {
+        judge(sddmm == !rarely() ? tsr_execute_sddmm_batch(given_plan, alpha, given_first, given_second, beta, given, rarely() ? NULL : values, given_batch, stream)
+                                 : tsr_execute_batch(given_plan, alpha, given, given_first, beta, given_second, given_batch, stream));
+    } else if (sddmm == !rarely()) {
         judge(tsr_execute_sddmm(given_plan, alpha, given_first, given_second, beta, given, rarely() ? NULL : rarely() ? b : values, stream));
     } else {
         const tsr_complex by = {alpha, below(3) ? 0 : 1}, and_by = {beta, below(3) ? 0 : 1};
