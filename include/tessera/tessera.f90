@@ -1,5 +1,5 @@
 ! Fortran 2003 over tessera.h.  Compile this file with your compiler, then `use tessera`.  Functions, arguments and errors are those of
-! tessera.h, under the same names; indices and offsets of matrices start at 0.  Fortran's arrays are TSR_COL_MAJOR.
+! tessera.h, under the same names; indices and offsets of matrices start at 0, or at 1 where index_base is 1.  Fortran's arrays are TSR_COL_MAJOR.
 ! SPDX-License-Identifier: Apache-2.0
 module tessera
   use, intrinsic :: iso_c_binding
@@ -59,6 +59,7 @@ module tessera
     integer(c_int) :: type = TSR_FP64
     type(c_ptr) :: values = c_null_ptr
     integer(c_int) :: memory = TSR_MEMORY_HOST
+    integer(c_int) :: index_base = 0
   end type tsr_arrays
 
   interface
@@ -87,6 +88,11 @@ module tessera
     integer(c_int) function tsr_sparse_values_changed(a) bind(c)
       import
       type(c_ptr), value :: a
+    end function
+
+    integer(c_int) function tsr_sparse_set_values(a, values) bind(c)
+      import
+      type(c_ptr), value :: a, values
     end function
 
     integer(c_int) function tsr_sparse_hint(a, op, n, expected_calls, precision, deterministic) bind(c)

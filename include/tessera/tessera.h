@@ -8,7 +8,7 @@
  *     tsr_plan_create         decide how; tsr_plan_explain, _bytes, _predicted_ms tell what was decided
  *     tsr_execute             compute, as often as wanted
  *
- * Conventions.  Sizes and offsets count elements, not bytes; indices start at 0; times are milliseconds.  Functions
+ * Conventions.  Sizes and offsets count elements, not bytes; indices start at 0 unless a field says 1; times are milliseconds.  Functions
  * return a tsr_status, and write their outputs only when it is TSR_OK unless they say otherwise.  One plan or matrix
  * may be used by several threads at the same time, but for the functions that say "exclusive".  Programs need no call
  * to begin or end using the library.
@@ -170,17 +170,18 @@ typedef enum tsr_index_type { TSR_INDEX_32, TSR_INDEX_64 } tsr_index_type;
 /* Flags of tsr_sparse_create_* */
 enum {
     TSR_COPY = 1,     /* copy all arrays; else they are only looked at and must live as long as the matrix */
-    TSR_UNCHECKED = 2 /* trust the arrays: offsets rise from 0, indices are in range and ascend in each vector */
+    TSR_UNCHECKED = 2 /* trust the arrays: offsets rise from index_base, indices are in range and ascend in each vector */
 };
 
 /* The arrays of a compressed matrix. */
 typedef struct tsr_arrays {
     tsr_index_type index_type; /* of offsets and indices */
-    const void *offsets;       /* vectors + 1 elements, from 0 to the number of entries */
+    const void *offsets;       /* vectors + 1 elements, which rise from index_base by the number of entries */
     const void *indices;       /* one per entry; any order inside a vector, no duplicates */
     tsr_type type;             /* of values */
     const void *values;        /* one per entry; NULL: every value is 1 */
     tsr_memory_space memory;         /* of the three arrays.  DEVICE: copied to the host, after what is queued on the device */
+    int index_base;            /* what offsets and indices count from: 0, or 1, with which both are copied; values are looked at all the same */
 } tsr_arrays;
 
 /* Describe a matrix held by rows: offsets has nrows + 1 elements, indices are columns.  Nothing is built or converted
@@ -188,7 +189,7 @@ typedef struct tsr_arrays {
  * entries).
  * *out belongs to the caller: tsr_sparse_destroy.
  * TSR_INVALID_VALUE: null pointer, size negative or over 2^60 (2^32 with 32-bit indices), unknown enumerator or flag,
- * first offset not 0, falling offsets, index out of range.  TSR_NOT_SUPPORTED: device memory, and no GPU that can be used.
+ * first offset not index_base, falling offsets, index out of range.  TSR_NOT_SUPPORTED: device memory, and no GPU that can be used.
  * TSR_OUT_OF_MEMORY. */
 TSR_PUBLIC tsr_status tsr_sparse_create_csr(tsr_sparse **out, int64_t nrows, int64_t ncols, const tsr_arrays *arrays,
                                             unsigned flags);
@@ -205,18 +206,20 @@ typedef struct tsr_coordinates {
     tsr_type type;
     const void *values; /* NULL: every value is 1 */
     tsr_memory_space memory; /* of the three arrays */
+    int index_base;          /* what rows and columns count from: 0 or 1 */
 } tsr_coordinates;
 
 /* Blocks of height x width values, held by rows of blocks.  Every place of a block is an entry, zeros too. */
 typedef struct tsr_blocks {
     tsr_index_type index_type; /* of offsets and indices */
     int64_t height, width;     /* divide the size of the matrix */
-    const void *offsets;       /* rows of blocks + 1 elements, from 0 to the number of blocks */
+    const void *offsets;       /* rows of blocks + 1 elements, which rise from index_base by the number of blocks */
     const void *indices;       /* columns of blocks, one per block; any order inside a row, no duplicates */
     tsr_type type;
     const void *values;        /* one block after the other; NULL: every value is 1 */
     tsr_layout layout;         /* of the values of one block */
     tsr_memory_space memory;   /* of the three arrays */
+    int index_base;            /* what offsets and indices count from: 0 or 1 */
 } tsr_blocks;
 
 /* A matrix from coordinates or from blocks.  The arrays are copied, to a matrix held by rows; entries of a row are in the order in which they
@@ -233,6 +236,10 @@ TSR_PUBLIC tsr_status tsr_sparse_size(const tsr_sparse *a, int64_t *nrows, int64
  * waits for that.  Values in device memory are copied again, after what is on the device's streams.  Exclusive.
  * TSR_INVALID_VALUE: a is NULL, or holds copies.  TSR_INTERNAL_ERROR: the device failed. */
 TSR_PUBLIC tsr_status tsr_sparse_values_changed(tsr_sparse *a);
+
+/* The same for values at another place, of the type and in the memory of those before, which are looked at from now on.  Exclusive.
+ * TSR_INVALID_VALUE: a or values is NULL, a holds copies, or was made without values.  TSR_INTERNAL_ERROR: the device failed. */
+TSR_PUBLIC tsr_status tsr_sparse_set_values(tsr_sparse *a, const void *values);
 
 /* What the matrix will be used for: products `op` with n columns of B (inner size of X and Y for SDDMM), expected_calls
  * of them (0: unknown; a number lets the library build representations at once that pay only over many calls), the

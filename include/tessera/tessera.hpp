@@ -130,6 +130,7 @@ class matrix {
         return n;
     }
     void values_changed() { check(tsr_sparse_values_changed(get())); }
+    template <class T> void set_values(span<const T> values) { check(tsr_sparse_set_values(get(), values.data())); }
     matrix &hint(tsr_op op, std::int64_t n, double expected_calls, tsr_precision precision = TSR_PRECISION_EXACT, bool deterministic = true)
     {
         check(tsr_sparse_hint(get(), op, n, expected_calls, precision, deterministic));

@@ -7,9 +7,20 @@
 #include "src/format/sparse/format.h"
 #include "src/sparse_blas/native.h"
 
-static int64_t index_at(const void *indices, size_t size, int64_t k)
+int64_t tsr_native_index_at(const void *indices, tsr_index_type type, int64_t k)
 {
-    return size == 4 ? (int64_t)((const uint32_t *)indices)[k] : ((const int64_t *)indices)[k];
+    return type == TSR_INDEX_32 ? (int64_t)((const uint32_t *)indices)[k] : ((const int64_t *)indices)[k];
+}
+
+void tsr_native_count_from_0(void *indices, size_t size, int64_t count, int base)
+{
+    for (int64_t k = 0; k < count; k++) {
+        if (size == 4) {
+            ((uint32_t *)indices)[k] -= (uint32_t)base;
+        } else {
+            ((int64_t *)indices)[k] -= base;
+        }
+    }
 }
 
 static size_t size_of(tsr_index_type type)
@@ -21,7 +32,7 @@ static size_t size_of(tsr_index_type type)
 
 enum { ARRAYS = 3 };
 
-/* Copies of what is in device memory. */
+/* Copies of what is in device memory, or does not count from 0. */
 typedef struct held {
     void *copy[ARRAYS];
 } held;
@@ -62,14 +73,44 @@ static tsr_status check_ranges(const range *ranges, size_t count)
     return status;
 }
 
-static tsr_status check_indices(const char *name, const void *indices, size_t size, int64_t count, int64_t below)
+/* One per entry or block, `below` of them possible. */
+typedef struct index_list {
+    const char *name;
+    int place; /* in held */
+    tsr_index_type type;
+    int base;
+    int64_t count, below;
+} index_list;
+
+static tsr_status check_indices(const index_list *s, const void *at)
 {
-    for (int64_t k = 0; k < count; k++) {
-        const int64_t index = index_at(indices, size, k);
-        if (index < 0 || index >= below) {
-            return tsr_native_fail(TSR_INVALID_VALUE, "%s[%lld] = %lld is not in 0 to %lld", name, (long long)k, (long long)index, (long long)below - 1);
+    for (int64_t k = 0; k < s->count; k++) {
+        const int64_t index = tsr_native_index_at(at, s->type, k);
+        if (index < s->base || index - s->base >= s->below) {
+            return tsr_native_fail(TSR_INVALID_VALUE, "%s[%lld] = %lld is not in %d to %lld", s->name, (long long)k, (long long)index, s->base,
+                                   (long long)s->below - 1 + s->base);
         }
     }
+    return TSR_OK;
+}
+
+/* In host memory they become a checked array that counts from 0. */
+static tsr_status take_indices(held *h, const index_list *s, const void **at)
+{
+    const size_t size = size_of(s->type);
+    tsr_status status = check_indices(s, *at);
+    if (status != TSR_OK || s->base == 0) {
+        return status;
+    }
+    if (!h->copy[s->place]) {
+        h->copy[s->place] = malloc((size_t)s->count * size + 1);
+        if (!h->copy[s->place]) {
+            return tsr_native_no_memory();
+        }
+        memcpy(h->copy[s->place], *at, (size_t)s->count * size);
+    }
+    tsr_native_count_from_0(h->copy[s->place], size, s->count, s->base);
+    *at = h->copy[s->place];
     return TSR_OK;
 }
 
@@ -138,6 +179,7 @@ static int64_t most_entries(tsr_index_type type)
 static tsr_status check_coordinates(const tsr_coordinates *in, int64_t nrows, int64_t ncols)
 {
     const range ranges[] = {{"entries->index_type", in->index_type, 0, TSR_INDEX_64}, {"entries->memory", in->memory, 0, TSR_MEMORY_DEVICE},
+                            {"entries->index_base", in->index_base, 0, 1},
                             {"entries->nvals", in->nvals, 0, most_entries(in->index_type)},
                             {"nrows", nrows, 0, most_entries(in->index_type)}, {"ncols", ncols, 0, most_entries(in->index_type)}};
     tsr_status status = check_ranges(ranges, sizeof ranges / sizeof *ranges);
@@ -170,13 +212,7 @@ static tsr_status from_coordinates(tsr_sparse **out, int64_t nrows, int64_t ncol
     const tsr_coordinate_list list = {.index_size = size, .value_size = tsr_type_size(in->type), .nvals = in->nvals, .rows = in->rows,
                                       .columns = in->columns, .x = in->values};
     rows r = {0};
-    tsr_status status = check_indices("rows", in->rows, size, in->nvals, nrows);
-    if (status == TSR_OK) {
-        status = check_indices("columns", in->columns, size, in->nvals, ncols);
-    }
-    if (status == TSR_OK) {
-        status = sort_entries(&r, &list, nrows);
-    }
+    tsr_status status = sort_entries(&r, &list, nrows);
     if (status == TSR_OK) {
         status = adopt(out, nrows, ncols, &r, in->index_type, in->type);
     }
@@ -203,6 +239,14 @@ tsr_status tsr_sparse_create_coo(tsr_sparse **out, int64_t nrows, int64_t ncols,
     if (status == TSR_OK) {
         status = fetch_array(&h, 2, &in.values, in.nvals, tsr_type_size(in.type), in.memory);
     }
+    const index_list of_rows = {"rows", 0, in.index_type, in.index_base, in.nvals, nrows},
+                     of_columns = {"columns", 1, in.index_type, in.index_base, in.nvals, ncols};
+    if (status == TSR_OK) {
+        status = take_indices(&h, &of_rows, &in.rows);
+    }
+    if (status == TSR_OK) {
+        status = take_indices(&h, &of_columns, &in.columns);
+    }
     if (status == TSR_OK) {
         status = from_coordinates(out, nrows, ncols, &in);
     }
@@ -215,7 +259,7 @@ tsr_status tsr_sparse_create_coo(tsr_sparse **out, int64_t nrows, int64_t ncols,
 static tsr_status check_blocks(const tsr_blocks *in, int64_t nrows, int64_t ncols)
 {
     const range ranges[] = {{"blocks->index_type", in->index_type, 0, TSR_INDEX_64}, {"blocks->memory", in->memory, 0, TSR_MEMORY_DEVICE},
-                            {"blocks->layout", in->layout, 0, TSR_COL_MAJOR},
+                            {"blocks->layout", in->layout, 0, TSR_COL_MAJOR}, {"blocks->index_base", in->index_base, 0, 1},
                             {"blocks->height", in->height, 1, INT32_MAX}, {"blocks->width", in->width, 1, INT32_MAX},
                             {"nrows", nrows, 0, most_entries(in->index_type)}, {"ncols", ncols, 0, most_entries(in->index_type)}};
     tsr_status status = check_ranges(ranges, sizeof ranges / sizeof *ranges);
@@ -229,7 +273,7 @@ static tsr_status check_blocks(const tsr_blocks *in, int64_t nrows, int64_t ncol
     return status == TSR_OK && !in->offsets ? tsr_native_null("blocks->offsets") : status;
 }
 
-/* Offsets of blocks, as int64_t; in->offsets is in host memory. */
+/* Offsets of blocks, as int64_t that count from 0; in->offsets is in host memory. */
 static tsr_status widen_offsets(int64_t **p, const tsr_blocks *in, int64_t count)
 {
     *p = malloc((size_t)count * sizeof **p);
@@ -237,11 +281,11 @@ static tsr_status widen_offsets(int64_t **p, const tsr_blocks *in, int64_t count
         return tsr_native_no_memory();
     }
     for (int64_t k = 0; k < count; k++) {
-        (*p)[k] = index_at(in->offsets, size_of(in->index_type), k);
+        (*p)[k] = tsr_native_index_at(in->offsets, in->index_type, k) - in->index_base;
         const int64_t least = k ? (*p)[k - 1] : 0;
         if ((*p)[k] < least || (k == 0 && (*p)[k] != 0)) {
             return tsr_native_fail(TSR_INVALID_VALUE, k ? "offsets[%lld] = %lld is less than %lld, the one before" : "offsets[%lld] = %lld is not %lld",
-                                   (long long)k, (long long)(*p)[k], (long long)least);
+                                   (long long)k, (long long)(*p)[k] + in->index_base, (long long)least + in->index_base);
         }
     }
     const int64_t most = most_entries(in->index_type) / in->height / in->width;
@@ -270,8 +314,9 @@ static tsr_status from_blocks(tsr_sparse **out, int64_t nrows, int64_t ncols, ts
     if (status == TSR_OK) {
         status = fetch_array(h, 2, &in->values, nblocks * in->height * in->width, tsr_type_size(in->type), in->memory);
     }
+    const index_list columns = {"indices", 1, in->index_type, in->index_base, nblocks, ncols / in->width};
     if (status == TSR_OK) {
-        status = check_indices("indices", in->indices, size, nblocks, ncols / in->width);
+        status = take_indices(h, &columns, &in->indices);
     }
     const tsr_block_list list = {.index_size = size, .value_size = tsr_type_size(in->type), .nrows = nrows, .height = in->height, .width = in->width,
                                  .by_col = in->layout == TSR_COL_MAJOR, .p = p, .columns = in->indices, .x = in->values};

@@ -40,6 +40,11 @@ struct tsr_plan {
     char explanation[640];
 };
 
+/* ---- indices and offsets of the caller's (forms.c) ---- */
+
+int64_t tsr_native_index_at(const void *indices, tsr_index_type type, int64_t k);
+void tsr_native_count_from_0(void *indices, size_t size, int64_t count, int base);
+
 /* Threads that a call may use. */
 int tsr_native_threads(void);
 void tsr_native_set_alone(bool alone); /* of this thread: calls use no others */

@@ -13,7 +13,8 @@ static tsr_status check_arguments(int64_t nrows, int64_t ncols, const tsr_arrays
     const struct {
         const char *name;
         int64_t value, most;
-    } ranges[] = {{"arrays->index_type", in->index_type, TSR_INDEX_64}, {"arrays->memory", in->memory, TSR_MEMORY_DEVICE}, {"nrows", nrows, most}, {"ncols", ncols, most},
+    } ranges[] = {{"arrays->index_type", in->index_type, TSR_INDEX_64}, {"arrays->memory", in->memory, TSR_MEMORY_DEVICE},
+                  {"arrays->index_base", in->index_base, 1}, {"nrows", nrows, most}, {"ncols", ncols, most},
                   {"flags", flags, TSR_COPY | TSR_UNCHECKED}};
     for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
         tsr_status status = tsr_native_check_range(ranges[k].name, ranges[k].value, 0, ranges[k].most);
@@ -27,11 +28,12 @@ static tsr_status check_arguments(int64_t nrows, int64_t ncols, const tsr_arrays
 
 /* ---- offsets: always int64_t inside ---- */
 
-static int64_t *widen(const uint32_t *offsets, int64_t count)
+/* A copy that counts from 0. */
+static int64_t *widen(const tsr_arrays *in, int64_t count)
 {
     int64_t *wide = malloc((size_t)count * sizeof *wide);
     for (int64_t k = 0; wide && k < count; k++) {
-        wide[k] = offsets[k];
+        wide[k] = tsr_native_index_at(in->offsets, in->index_type, k) - in->index_base;
     }
     return wide;
 }
@@ -49,8 +51,8 @@ static tsr_status take_offsets(tsr_sparse *a, const tsr_arrays *in, unsigned fla
 {
     int64_t count = a->view.nvec + 1;
     a->view.p = in->offsets;
-    if (in->index_type == TSR_INDEX_32) {
-        a->owned_offsets = widen(in->offsets, count);
+    if (in->index_type == TSR_INDEX_32 || in->index_base) {
+        a->owned_offsets = widen(in, count);
     } else if (flags & TSR_COPY) {
         a->owned_offsets = copy_bytes(in->offsets, (size_t)count * sizeof(int64_t));
     } else {
@@ -60,15 +62,15 @@ static tsr_status take_offsets(tsr_sparse *a, const tsr_arrays *in, unsigned fla
     return a->view.p ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
-static tsr_status check_offsets(const tsr_view *v)
+static tsr_status check_offsets(const tsr_view *v, int base)
 {
     if (v->p[0] != 0) {
-        return tsr_native_fail(TSR_INVALID_VALUE, "offsets[0] = %lld is not 0", (long long)v->p[0]);
+        return tsr_native_fail(TSR_INVALID_VALUE, "offsets[0] = %lld is not %d", (long long)v->p[0] + base, base);
     }
     for (int64_t k = 0; k < v->nvec; k++) {
         if (v->p[k] > v->p[k + 1]) {
             return tsr_native_fail(TSR_INVALID_VALUE, "offsets[%lld] = %lld is less than %lld, the one before", (long long)k + 1,
-                                   (long long)v->p[k + 1], (long long)v->p[k]);
+                                   (long long)v->p[k + 1] + base, (long long)v->p[k] + base);
         }
     }
     return TSR_OK;
@@ -81,8 +83,8 @@ static int64_t index_at(const tsr_view *v, int64_t k)
     return v->index_size == 4 ? (int64_t)((const uint32_t *)v->i)[k] : ((const int64_t *)v->i)[k];
 }
 
-/* In range?  *jumbled: some vector does not ascend. */
-static tsr_status check_indices(const tsr_view *v, bool *jumbled)
+/* Indices that count from `base`: in range?  *jumbled: some vector does not ascend. */
+static tsr_status check_indices(const tsr_view *v, int base, bool *jumbled)
 {
     int64_t wrong = INT64_MAX; /* the first one */
     bool unsorted = false;
@@ -91,7 +93,7 @@ static tsr_status check_indices(const tsr_view *v, bool *jumbled)
     for (int64_t vec = 0; vec < v->nvec; vec++) {
         int64_t before = -1;
         for (int64_t k = v->p[vec]; k < v->p[vec + 1]; k++) {
-            int64_t index = index_at(v, k);
+            int64_t index = index_at(v, k) - base;
             wrong = (index < 0 || index >= v->vlen) && k < wrong ? k : wrong;
             unsorted = unsorted || index <= before;
             before = index;
@@ -101,14 +103,14 @@ static tsr_status check_indices(const tsr_view *v, bool *jumbled)
     if (wrong == INT64_MAX) {
         return TSR_OK;
     }
-    return tsr_native_fail(TSR_INVALID_VALUE, "indices[%lld] = %lld is not in 0 to %lld", (long long)wrong, (long long)index_at(v, wrong),
-                           (long long)v->vlen - 1);
+    return tsr_native_fail(TSR_INVALID_VALUE, "indices[%lld] = %lld is not in %d to %lld", (long long)wrong, (long long)index_at(v, wrong), base,
+                           (long long)v->vlen - 1 + base);
 }
 
 static tsr_status check_arrays(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
 {
     tsr_view *v = &a->view;
-    tsr_status status = flags & TSR_UNCHECKED ? TSR_OK : check_offsets(v);
+    tsr_status status = flags & TSR_UNCHECKED ? TSR_OK : check_offsets(v, in->index_base);
     if (status != TSR_OK) {
         return status;
     }
@@ -117,7 +119,7 @@ static tsr_status check_arrays(tsr_sparse *a, const tsr_arrays *in, unsigned fla
     if (v->nvals > 0 && !v->i) {
         return tsr_native_null("arrays->indices");
     }
-    return flags & TSR_UNCHECKED ? TSR_OK : check_indices(v, &v->jumbled);
+    return flags & TSR_UNCHECKED ? TSR_OK : check_indices(v, in->index_base, &v->jumbled);
 }
 
 /* ---- values ---- */
@@ -137,15 +139,28 @@ static void take_values(tsr_sparse *a, const tsr_arrays *in)
     }
 }
 
-static tsr_status copy_arrays(tsr_sparse *a)
+/* Indices in memory of the matrix's own, which count from 0. */
+static tsr_status take_indices(tsr_sparse *a, int base)
+{
+    tsr_view *v = &a->view;
+    if (!a->owned_indices) {
+        a->owned_indices = copy_bytes(v->i, (size_t)v->nvals * v->index_size);
+    }
+    if (base && a->owned_indices) {
+        tsr_native_count_from_0(a->owned_indices, v->index_size, v->nvals, base);
+    }
+    v->i = a->owned_indices;
+    return v->i ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+static tsr_status copy_values(tsr_sparse *a)
 {
     tsr_view *v = &a->view;
     a->copied = true;
-    v->i = a->owned_indices = copy_bytes(v->i, (size_t)v->nvals * v->index_size);
     if (!v->iso) {
         v->x = a->owned_values = copy_bytes(v->x, (size_t)v->nvals * tsr_type_size(v->type));
     }
-    return v->i && v->x ? TSR_OK : TSR_OUT_OF_MEMORY;
+    return v->x ? TSR_OK : TSR_OUT_OF_MEMORY;
 }
 
 static tsr_status fill_from_host(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
@@ -158,7 +173,13 @@ static tsr_status fill_from_host(tsr_sparse *a, const tsr_arrays *in, unsigned f
         return status;
     }
     take_values(a, in);
-    if (flags & TSR_COPY && (status = copy_arrays(a)) != TSR_OK) {
+    if (flags & TSR_COPY || in->index_base) {
+        status = take_indices(a, in->index_base);
+    }
+    if (status == TSR_OK && flags & TSR_COPY) {
+        status = copy_values(a);
+    }
+    if (status != TSR_OK) {
         return status;
     }
     a->record = tsr_record_new();
@@ -178,11 +199,6 @@ static tsr_status download(void **host, const void *device, int64_t count, size_
     return bytes ? tsr_native_download(*host, device, bytes) : TSR_OK;
 }
 
-static int64_t last_offset(const void *offsets, tsr_index_type type, int64_t vectors)
-{
-    return type == TSR_INDEX_32 ? (int64_t)((const uint32_t *)offsets)[vectors] : ((const int64_t *)offsets)[vectors];
-}
-
 /* The arrays become a's own. */
 static tsr_status fill_from_device(tsr_sparse *a, const tsr_arrays *in, unsigned flags)
 {
@@ -190,7 +206,7 @@ static tsr_status fill_from_device(tsr_sparse *a, const tsr_arrays *in, unsigned
     tsr_arrays host = *in;
     void *offsets = NULL;
     tsr_status status = download(&offsets, in->offsets, a->view.nvec + 1, index_size);
-    const int64_t nvals = status == TSR_OK ? last_offset(offsets, in->index_type, a->view.nvec) : 0;
+    const int64_t nvals = status == TSR_OK ? tsr_native_index_at(offsets, in->index_type, a->view.nvec) - in->index_base : 0;
     if (status == TSR_OK) {
         status = tsr_native_check_range("the last offset", nvals, 0, most_size);
     }
@@ -277,16 +293,14 @@ tsr_status tsr_sparse_size(const tsr_sparse *a, int64_t *nrows, int64_t *ncols, 
     return TSR_OK;
 }
 
-tsr_status tsr_sparse_values_changed(tsr_sparse *a)
+/* From device memory, if they are there. */
+static tsr_status take_changed_values(tsr_sparse *a, const void *device_values)
 {
-    if (!a) {
-        return tsr_native_null("a");
-    }
     if (a->copied) {
         return tsr_native_fail(TSR_INVALID_VALUE, "a holds copies of its arrays, which do not change");
     }
-    if (a->device_values) {
-        tsr_status status = tsr_native_download(a->owned_values, a->device_values, (size_t)a->view.nvals * tsr_type_size(a->view.type));
+    if (device_values) {
+        tsr_status status = tsr_native_download(a->owned_values, device_values, (size_t)a->view.nvals * tsr_type_size(a->view.type));
         if (status != TSR_OK) {
             return status;
         }
@@ -295,6 +309,26 @@ tsr_status tsr_sparse_values_changed(tsr_sparse *a)
     tsr_record_invalidate(a->record);
     tsr_record_invalidate(a->transposed);
     return TSR_OK;
+}
+
+tsr_status tsr_sparse_values_changed(tsr_sparse *a)
+{
+    return a ? take_changed_values(a, a->device_values) : tsr_native_null("a");
+}
+
+tsr_status tsr_sparse_set_values(tsr_sparse *a, const void *values)
+{
+    if (!a || !values) {
+        return tsr_native_null(a ? "values" : "a");
+    }
+    if (a->view.iso) {
+        return tsr_native_fail(TSR_INVALID_VALUE, "a was made without values");
+    }
+    tsr_status status = take_changed_values(a, a->device_values ? values : NULL);
+    if (status == TSR_OK) {
+        *(a->device_values ? &a->device_values : &a->view.x) = values;
+    }
+    return status;
 }
 
 tsr_status tsr_sparse_hint(tsr_sparse *a, tsr_op op, int64_t n, double expected_calls, tsr_precision precision,

@@ -23,6 +23,7 @@ typedef struct memory {
 
 struct tsr_spgemm_plan {
     tsr_spgemm product; /* with the operands as they were given: types may differ from the semiring's */
+    const tsr_sparse *a, *b; /* whose values are where they are now */
     tsr_spgemm_size size;
     unsigned flags;
     const tsr_backend *device; /* expected to be faster; NULL: the CPU kernel */
@@ -144,6 +145,8 @@ tsr_status tsr_spgemm_plan_create(tsr_spgemm_plan **plan, tsr_semiring semiring,
         return tsr_native_no_memory();
     made->product = (tsr_spgemm){.semiring = semiring, .m = va.nrows, .n = vb.ncols, .k = va.ncols, .a = va, .b = vb, .sorted = true,
                                  .c_by_col = flags & TSR_SPGEMM_BY_COLUMN, .nthreads = tsr_native_threads()};
+    made->a = a;
+    made->b = b;
     const tsr_status status = count(made);
     if (status != TSR_OK) {
         free(made);
@@ -306,6 +309,8 @@ static tsr_status compute(const tsr_spgemm_plan *plan, const tsr_spgemm_c *c)
 {
     tsr_spgemm s = plan->product;
     cast a, b = {0};
+    s.a.x = plan->a->view.x;
+    s.b.x = plan->b->view.x;
     const bool reads_a = tsr_spgemm_reads_a(&s), reads_b = tsr_spgemm_reads_b(&s);
     tsr_status status = cast_values(&a, &s.a, s.semiring.type, reads_a, s.nthreads);
     if (status == TSR_OK)
@@ -355,17 +360,12 @@ tsr_status tsr_spgemm_execute_values(const tsr_spgemm_plan *plan, void *values)
     return status_of(compute(plan, &c));
 }
 
-static int64_t offset_at(tsr_index_type type, const void *offsets, int64_t k)
-{
-    return type == TSR_INDEX_32 ? ((const uint32_t *)offsets)[k] : ((const int64_t *)offsets)[k];
-}
-
 tsr_status tsr_spgemm_plan_pattern(tsr_spgemm_plan *plan, tsr_index_type index_type, const void *offsets, const void *indices)
 {
     if (!plan || !offsets || !indices)
         return tsr_native_null(!plan ? "plan" : !offsets ? "offsets" : "indices");
     const int64_t nvec = plan->size.nvec;
-    if ((unsigned)index_type > TSR_INDEX_64 || offset_at(index_type, offsets, nvec) != plan->size.nvals)
+    if ((unsigned)index_type > TSR_INDEX_64 || tsr_native_index_at(offsets, index_type, nvec) != plan->size.nvals)
         return tsr_native_fail(TSR_INVALID_VALUE, "index_type = %d is unknown, or not %lld entries", (int)index_type, (long long)plan->size.nvals);
     if (!is_narrow(&plan->product))
         return TSR_OK; /* it is found again each time */
@@ -373,7 +373,7 @@ tsr_status tsr_spgemm_plan_pattern(tsr_spgemm_plan *plan, tsr_index_type index_t
     if (!p)
         return tsr_native_no_memory();
     for (int64_t k = 0; k <= nvec; k++)
-        p[k] = offset_at(index_type, offsets, k);
+        p[k] = tsr_native_index_at(offsets, index_type, k);
     pthread_mutex_lock(&plan->memory->lock);
     const bool kept = keep_pattern(plan->memory, p, nvec, indices, index_type == TSR_INDEX_32 ? 4 : 8, index_type == TSR_INDEX_32);
     pthread_mutex_unlock(&plan->memory->lock);

@@ -238,7 +238,16 @@ static void test_values_change(void **state)
     assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
     expect(1.0);
     check(&t);
+    for (int e = 0; e < offsets[N]; e++) {
+        values[e] = (float)(e % 3);
+    }
+    void *elsewhere = upload(values, sizeof values);
+    assert_int_equal(tsr_sparse_set_values(t.a, elsewhere), TSR_OK);
+    assert_int_equal(tsr_execute(t.plan, 1.0, t.a, &t.db, 0.0, &t.dc, NULL), TSR_OK);
+    expect(1.0);
+    check(&t);
     drop(&t);
+    device->release(elsewhere);
 }
 
 /* C is added to, also by kernels for B of 16 bits. */

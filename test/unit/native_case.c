@@ -100,6 +100,7 @@ typedef struct product {
     int64_t m, n, k; /* of the product */
     int64_t nrows, ncols, nvals;
     bool by_col, transpose, pattern, copy, narrow;
+    int base; /* of offsets and indices, while the library sees them */
     tsr_type a_type;
     int64_t *offsets, *indices;
     void *values;
@@ -175,6 +176,13 @@ static void *narrow(const int64_t *wide, int64_t count)
     return to;
 }
 
+static void count_from(int base, int64_t *indices, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++) {
+        indices[k] += base;
+    }
+}
+
 static tsr_type random_type(product *p)
 {
     return below(&p->random, 3) == 0 ? (tsr_type)below(&p->random, TSR_TYPE_COUNT) : p->s.type;
@@ -196,6 +204,9 @@ static void choose_sparse(product *p)
         set(p->values, p->a_type, k, random_value(p));
     }
     int64_t vectors = p->by_col ? p->ncols : p->nrows;
+    p->base = (int)below(&p->random, 2);
+    count_from(p->base, p->offsets, vectors + 1);
+    count_from(p->base, p->indices, p->nvals);
     p->offsets32 = narrow(p->offsets, vectors + 1);
     p->indices32 = narrow(p->indices, p->nvals);
 }
@@ -515,7 +526,7 @@ static tsr_status run(product *p)
     placed indices = place_array(p, p->narrow ? p->indices32 : p->indices, (size_t)p->nvals * index_size, there);
     placed values = place_array(p, p->pattern ? NULL : p->values, (size_t)p->nvals * type_size[p->a_type], there);
     tsr_arrays arrays = {.index_type = p->narrow ? TSR_INDEX_32 : TSR_INDEX_64, .offsets = offsets.there, .indices = indices.there,
-                         .type = p->a_type, .values = values.there, .memory = there ? TSR_MEMORY_DEVICE : TSR_MEMORY_HOST};
+                         .type = p->a_type, .values = values.there, .memory = there ? TSR_MEMORY_DEVICE : TSR_MEMORY_HOST, .index_base = p->base};
     tsr_status (*create)(tsr_sparse **, int64_t, int64_t, const tsr_arrays *, unsigned) =
         p->by_col ? tsr_sparse_create_csc : tsr_sparse_create_csr;
     tsr_status status = create(&a, p->nrows, p->ncols, &arrays, p->copy ? TSR_COPY : 0);
@@ -529,6 +540,8 @@ static tsr_status run(product *p)
     take_back(&offsets, false);
     take_back(&indices, false);
     take_back(&values, false);
+    count_from(-p->base, p->offsets, (int64_t)vectors + 1);
+    count_from(-p->base, p->indices, p->nvals);
     return status;
 }
 

@@ -189,6 +189,17 @@ static void make_banded(banded *m)
     assert_int_equal(tsr_sparse_create_csc(&m->a, WIDE, WIDE, &arrays, 0), TSR_OK);
 }
 
+/* The same at another place; what was looked at before is spoilt. */
+static tsr_status set_values_elsewhere(banded *m, double scale)
+{
+    static double elsewhere[2][3 * WIDE];
+    double *to = elsewhere[(int)scale % 2];
+    memcpy(to, m->values, sizeof m->values);
+    memset(m->values, 0xff, sizeof m->values);
+    memset(elsewhere[((int)scale + 1) % 2], 0xff, sizeof elsewhere[0]);
+    return tsr_sparse_set_values(m->a, to);
+}
+
 static tsr_dense column_block(double *data, int64_t n)
 {
     return (tsr_dense){.data = data, .type = TSR_FP64, .layout = TSR_ROW_MAJOR, .nrows = WIDE, .ncols = n, .ld = n};
@@ -224,9 +235,9 @@ static void values_changed_and_transposes(tsr_op op, int64_t n)
         assert_non_null(strstr(tsr_plan_explain(plan[t]), "fp64"));
         assert_true(tsr_plan_predicted_ms(plan[t]) >= 0);
     }
-    for (int round = 1; round <= 3; round++) {
+    for (int round = 1; round <= 4; round++) {
         set_values(&m, round);
-        assert_int_equal(tsr_sparse_values_changed(m.a), TSR_OK);
+        assert_int_equal(round < 3 ? tsr_sparse_values_changed(m.a) : set_values_elsewhere(&m, round), TSR_OK);
         for (int t = 0; t < 4; t++) {
             assert_int_equal(tsr_execute(plan[t % 2], 1, m.a, &db, 0, &dc, NULL), TSR_OK);
             expect_banded(c, n, round, t % 2);
@@ -262,6 +273,7 @@ static void test_copies_do_not_look_at_the_callers_arrays(void **state)
     assert_int_equal(tsr_execute(plan, 1, a, &db, 0, &dc, NULL), TSR_OK);
     assert_true(c[0] == 1);
     assert_int_equal(tsr_sparse_values_changed(a), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_sparse_set_values(a, values), TSR_INVALID_VALUE);
     tsr_plan_destroy(plan);
     tsr_sparse_destroy(a);
 }
@@ -592,6 +604,41 @@ static void test_coordinates(void **state)
     check_product(a, 3, 4, (float[]){0, 0, 0});
 }
 
+/* The small matrix, and blocks of it, counted from 1. */
+static void test_counts_from_1(void **state)
+{
+    static const int32_t rows[] = {3, 1, 3, 1}, where[] = {2, 4, 1, 1}, starts[] = {1, 2, 4}, at[] = {2, 2, 1};
+    static const float numbers[] = {5, 2, 7, 1};
+    static const int64_t offsets_1[] = {1, 2, 2, 4}, columns_1[] = {1, 1, 3}, outside[] = {1, 0, 3}, late[] = {0, 1, 1, 3};
+    tsr_coordinates entries = {.index_type = TSR_INDEX_32, .nvals = 4, .rows = rows, .columns = where, .type = TSR_FP32, .values = numbers, .index_base = 1};
+    const tsr_blocks blocks = {.index_type = TSR_INDEX_32, .height = 1, .width = 2, .offsets = starts, .indices = at, .type = TSR_FP32, .index_base = 1};
+    tsr_arrays arrays = small_arrays();
+    tsr_sparse *a = NULL;
+    (void)state;
+    assert_int_equal(tsr_sparse_create_coo(&a, 3, 4, &entries), TSR_OK);
+    check_product(a, 3, 4, (float[]){2001, 0, 57});
+    assert_int_equal(tsr_sparse_create_bsr(&a, 2, 4, &blocks), TSR_OK);
+    check_product(a, 2, 4, (float[]){1100, 1111});
+    arrays.offsets = offsets_1;
+    arrays.indices = columns_1;
+    arrays.index_base = 1;
+    assert_int_equal(tsr_sparse_create_csr(&a, 3, 4, &arrays, 0), TSR_OK);
+    check_product(a, 3, 4, (float[]){1, 0, 302});
+    a = NULL;
+    arrays.indices = outside;
+    assert_int_equal(create_with(3, 4, arrays, 0), TSR_INVALID_VALUE);
+    assert_string_equal(tsr_last_error(), "indices[1] = 0 is not in 1 to 4");
+    arrays.offsets = late;
+    assert_int_equal(create_with(3, 4, arrays, 0), TSR_INVALID_VALUE);
+    assert_string_equal(tsr_last_error(), "offsets[0] = 0 is not 1");
+    arrays.index_base = 2;
+    assert_int_equal(create_with(3, 4, arrays, 0), TSR_INVALID_VALUE);
+    entries.columns = rows;
+    assert_int_equal(tsr_sparse_create_coo(&a, 3, 2, &entries), TSR_INVALID_VALUE);
+    assert_string_equal(tsr_last_error(), "columns[0] = 3 is not in 1 to 2");
+    assert_null(a);
+}
+
 /* Values of an SDDMM: by rows, those of a row in the order given. */
 static void test_order_of_coordinates(void **state)
 {
@@ -815,6 +862,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sddmm_overlaps),
         cmocka_unit_test(test_attention_by_hand),
         cmocka_unit_test(test_coordinates),
+        cmocka_unit_test(test_counts_from_1),
         cmocka_unit_test(test_order_of_coordinates),
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_softmax_is_refused),

@@ -75,7 +75,8 @@ static tsr_arrays any_arrays(void)
                         .indices = !rarely() ? right_indices : below(2) ? wild_indices : NULL,
                         .type = (tsr_type)(!rarely() ? TSR_FP32 : below(2) ? 42 : TSR_FC64),
                         .values = rarely() ? NULL : values,
-                        .memory = (tsr_memory_space)(!rarely() ? TSR_MEMORY_HOST : below(2) ? 5 : TSR_MEMORY_DEVICE)};
+                        .memory = (tsr_memory_space)(!rarely() ? TSR_MEMORY_HOST : below(2) ? 5 : TSR_MEMORY_DEVICE),
+                        .index_base = rarely() ? (int)below(4) - 1 : 0};
 }
 
 static tsr_dense any_dense(float *data)
@@ -127,10 +128,11 @@ static void misuse_forms(void)
     const int64_t rows[] = {1, 2, rarely() ? -1 : 2}, columns[] = {1, 0, rarely() ? INT64_C(1) << 40 : 2};
     const tsr_arrays arrays = any_arrays();
     const tsr_coordinates entries = {.index_type = arrays.index_type, .nvals = any_size(3), .rows = rarely() ? NULL : rows,
-                                     .columns = rarely() ? NULL : columns, .type = arrays.type, .values = arrays.values, .memory = arrays.memory};
+                                     .columns = rarely() ? NULL : columns, .type = arrays.type, .values = arrays.values, .memory = arrays.memory,
+                                     .index_base = arrays.index_base};
     const tsr_blocks blocks = {.index_type = arrays.index_type, .height = any_size(1), .width = any_size(1), .offsets = arrays.offsets,
                                .indices = arrays.indices, .type = arrays.type, .values = arrays.values,
-                               .layout = (tsr_layout)any_enumerator(TSR_ROW_MAJOR, 2), .memory = arrays.memory};
+                               .layout = (tsr_layout)any_enumerator(TSR_ROW_MAJOR, 2), .memory = arrays.memory, .index_base = arrays.index_base};
     tsr_sparse *const before = (tsr_sparse *)(uintptr_t)&arrays;
     tsr_sparse *a = before, **out = rarely() ? NULL : &a;
     const bool good = below(2) ? judge(tsr_sparse_create_coo(out, any_size(N), any_size(N), rarely() ? NULL : &entries))
@@ -148,6 +150,7 @@ static void misuse_matrix(void)
     int64_t size, order[N], begins[N + 1];
     judge(tsr_sparse_size(given, rarely() ? NULL : &size, NULL, &size));
     judge(tsr_sparse_values_changed(given));
+    judge(tsr_sparse_set_values(given, rarely() ? NULL : values));
     judge(tsr_sparse_hint(given, (tsr_op)any_enumerator(TSR_OP_SPMM, TSR_OP_COUNT), any_size(4), rarely() ? NAN : rarely() ? -1.0 : 10.0,
                           (tsr_precision)any_enumerator(TSR_PRECISION_EXACT, 4), true));
     judge(tsr_sparse_row_order(given, rarely() ? NULL : order));

@@ -88,6 +88,12 @@ static void new_values(void **state)
         assert_int_equal(tsr_spgemm_execute_values(plan, x), TSR_OK);
         assert_true(x[0] == 1 && x[1] == 2 && x[2] == 14 + 2 * (float)again);
     }
+    double elsewhere[] = {1, 2, 20}; /* the same plan */
+    assert_int_equal(tsr_sparse_set_values(a, elsewhere), TSR_OK);
+    assert_int_equal(tsr_spgemm_execute_values(plan, x), TSR_OK);
+    assert_true(x[0] == 1 && x[1] == 2 && x[2] == 40);
+    assert_int_equal(tsr_spgemm_execute(plan, TSR_INDEX_64, p, i, x), TSR_OK);
+    assert_true(x[2] == 40);
     values[2] = 3;
     tsr_spgemm_plan_destroy(plan);
     tsr_sparse_destroy(a);
