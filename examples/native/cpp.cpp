@@ -1,5 +1,6 @@
-/* The C++ wrapper: averages over a cycle of six vertices, a sampled product, and an error.
+/* The C++ wrapper: averages over a cycle of six vertices, a sampled product, coordinates, blocks, attention, and an error.
  * SPDX-License-Identifier: Apache-2.0 */
+#include <cmath>
 #include <cstdio>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -29,6 +30,41 @@ int main()
     const auto squared = tessera::multiply(tessera::plus_times<float>(), graph, graph);
     std::printf("paths of two: %lld entries\n", static_cast<long long>(squared.nvals()));
 
+    /* The same graph from its edges, counted from 0, and as blocks of two by two. */
+    std::vector<int> ends;
+    for (int v = 0; v < vertices; v++)
+        ends.insert(ends.end(), 2, v);
+    const auto listed = tessera::matrix::coo<int, float>(vertices, vertices, ends, neighbours, {});
+    const std::vector<int> starts = {0, 3, 6, 9}, columns = {0, 1, 2, 0, 1, 2, 0, 1, 2};
+    const std::vector<float> next = {0, 1, 1, 0}, up = {0, 0, 1, 0}, down = {0, 1, 0, 0};
+    std::vector<float> values;
+    for (const auto *block : {&next, &up, &down, &down, &next, &up, &up, &down, &next})
+        values.insert(values.end(), block->begin(), block->end());
+    tsr_blocks blocks{};
+    blocks.index_type = TSR_INDEX_32;
+    blocks.height = blocks.width = 2;
+    blocks.offsets = starts.data();
+    blocks.indices = columns.data();
+    blocks.type = TSR_FP32;
+    blocks.values = values.data();
+    const auto tiled = tessera::matrix::bsr(vertices, vertices, blocks);
+    bool same = true;
+    for (const auto *other : {&listed, &tiled}) {
+        std::vector<float> again(h.size());
+        tessera::spmm(*other, in, tessera::dense<float>(again, vertices, features)).execute(0.5);
+        same = same && again == mean;
+    }
+
+    /* Each vertex attends to its neighbours; with scale 0 all alike, which is the average again. */
+    std::vector<float> attended(h.size());
+    const auto heads = [](float *data) { return tsr_heads{data, TSR_FP32, vertices, 1, features, features, features, TSR_MEMORY_HOST}; };
+    const tsr_heads given = heads(h.data()), out = heads(attended.data());
+    const tessera::attention layer(graph, given, given, given, out);
+    std::puts(layer.explain().c_str());
+    layer.execute(0, given, given, given, out);
+    for (std::size_t k = 0; k < mean.size(); k++)
+        same = same && std::fabs(attended[k] - mean[k]) < 1e-5f;
+
     /* Vertex 2 averages rows 1 and 3; edge 0-1 is 0 * 3 + 1 * 4 + 2 * 5; each vertex is two steps from two others and itself. */
     bool caught = false;
     try {
@@ -37,5 +73,5 @@ int main()
         std::puts(e.what());
         caught = e.status() == TSR_INVALID_VALUE;
     }
-    return caught && mean[6] == 6 && weights[0] == 14 && squared.nvals() == 18 ? 0 : 1;
+    return caught && same && mean[6] == 6 && weights[0] == 14 && squared.nvals() == 18 ? 0 : 1;
 }

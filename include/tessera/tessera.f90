@@ -38,6 +38,12 @@ module tessera
   enum, bind(c) ! flags of tsr_sparse_create_csr and _csc
     enumerator :: TSR_COPY = 1, TSR_UNCHECKED = 2
   end enum
+  enum, bind(c) ! types of operands only
+    enumerator :: TSR_FP16 = 11, TSR_BF16
+  end enum
+  enum, bind(c) ! flag of tsr_attention_plan_create: TSR_ATTENTION_BACKWARD, which is the function's name here
+    enumerator :: TSR_ATTENTION_KEEP_BACKWARD = 1
+  end enum
   enum, bind(c) ! flags of tsr_plan_create
     enumerator :: TSR_TRANSPOSE_A = 1, TSR_SOFTMAX_ROWS = 2, TSR_BOUNDED_B = 4
   end enum
@@ -62,6 +68,34 @@ module tessera
     integer(c_int) :: index_base = 0
   end type tsr_arrays
 
+  type, bind(c) :: tsr_coordinates
+    integer(c_int) :: index_type = TSR_INDEX_32
+    integer(c_int64_t) :: nvals = 0
+    type(c_ptr) :: rows = c_null_ptr, columns = c_null_ptr
+    integer(c_int) :: type = TSR_FP64
+    type(c_ptr) :: values = c_null_ptr
+    integer(c_int) :: memory = TSR_MEMORY_HOST
+    integer(c_int) :: index_base = 0
+  end type tsr_coordinates
+
+  type, bind(c) :: tsr_blocks
+    integer(c_int) :: index_type = TSR_INDEX_32
+    integer(c_int64_t) :: height = 1, width = 1
+    type(c_ptr) :: offsets = c_null_ptr, indices = c_null_ptr
+    integer(c_int) :: type = TSR_FP64
+    type(c_ptr) :: values = c_null_ptr
+    integer(c_int) :: layout = TSR_COL_MAJOR
+    integer(c_int) :: memory = TSR_MEMORY_HOST
+    integer(c_int) :: index_base = 0
+  end type tsr_blocks
+
+  type, bind(c) :: tsr_heads ! tessera/attention.h
+    type(c_ptr) :: data = c_null_ptr
+    integer(c_int) :: type = TSR_FP32
+    integer(c_int64_t) :: rows = 0, heads = 1, width = 0, ld = 0, head_stride = 0
+    integer(c_int) :: memory = TSR_MEMORY_HOST
+  end type tsr_heads
+
   interface
     integer(c_int) function tsr_sparse_create_csr(a, nrows, ncols, arrays, flags) bind(c)
       import
@@ -77,6 +111,20 @@ module tessera
       integer(c_int64_t), value :: nrows, ncols
       type(tsr_arrays), intent(in) :: arrays
       integer(c_int), value :: flags
+    end function
+
+    integer(c_int) function tsr_sparse_create_coo(a, nrows, ncols, entries) bind(c)
+      import
+      type(c_ptr), intent(out) :: a
+      integer(c_int64_t), value :: nrows, ncols
+      type(tsr_coordinates), intent(in) :: entries
+    end function
+
+    integer(c_int) function tsr_sparse_create_bsr(a, nrows, ncols, blocks) bind(c)
+      import
+      type(c_ptr), intent(out) :: a
+      integer(c_int64_t), value :: nrows, ncols
+      type(tsr_blocks), intent(in) :: blocks
     end function
 
     integer(c_int) function tsr_sparse_size(a, nrows, ncols, nvals) bind(c)
@@ -161,6 +209,40 @@ module tessera
       type(c_ptr), value :: plan, s, values, stream
       real(c_double), value :: alpha, beta
       type(tsr_dense), intent(in) :: x, y
+    end function
+
+    integer(c_int) function tsr_attention_plan_create(plan, s, q, k, v, o, flags) bind(c)
+      import
+      type(c_ptr), intent(out) :: plan
+      type(c_ptr), value :: s
+      type(tsr_heads), intent(in) :: q, k, v, o
+      integer(c_int), value :: flags
+    end function
+
+    type(c_ptr) function tsr_attention_plan_explain(plan) bind(c)
+      import
+      type(c_ptr), value :: plan
+    end function
+
+    subroutine tsr_attention_plan_destroy(plan) bind(c)
+      import
+      type(c_ptr), value :: plan
+    end subroutine
+
+    integer(c_int) function tsr_attention_execute(plan, scale, q, k, v, o, lse, stream) bind(c)
+      import
+      type(c_ptr), value :: plan, lse, stream
+      real(c_double), value :: scale
+      type(tsr_heads), intent(in) :: q, k, v, o
+    end function
+
+    ! grad_q, grad_k, grad_v: c_loc of a tsr_heads, or c_null_ptr.
+    integer(c_int) function tsr_attention_backward(plan, scale, q, k, v, o, lse, grad_o, grad_q, grad_k, grad_v, &
+                                                   stream) bind(c)
+      import
+      type(c_ptr), value :: plan, lse, grad_q, grad_k, grad_v, stream
+      real(c_double), value :: scale
+      type(tsr_heads), intent(in) :: q, k, v, o, grad_o
     end function
 
     integer(c_int) function tsr_set_threads(threads) bind(c)

@@ -18,6 +18,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "tessera/attention.h"
 #include "tessera/spgemm.h"
 #include "tessera/tessera.h"
 
@@ -118,6 +119,33 @@ class matrix {
         check(tsr_sparse_create_csr(&made, nrows, ncols, &arrays, flags));
         return matrix(made);
     }
+    /* From coordinates or blocks, which are copied. */
+    static matrix coo(std::int64_t nrows, std::int64_t ncols, const tsr_coordinates &entries)
+    {
+        tsr_sparse *made = nullptr;
+        check(tsr_sparse_create_coo(&made, nrows, ncols, &entries));
+        return matrix(made);
+    }
+    template <class I, class T>
+    static matrix coo(std::int64_t nrows, std::int64_t ncols, span<const I> rows, span<const I> columns, span<const T> values)
+    {
+        if (rows.size() != columns.size() || (values.size() && values.size() != rows.size()))
+            throw std::invalid_argument("tessera::matrix: arrays of different lengths");
+        tsr_coordinates entries{};
+        entries.index_type = index_type<I>();
+        entries.nvals = static_cast<std::int64_t>(rows.size());
+        entries.rows = rows.data();
+        entries.columns = columns.data();
+        entries.type = type_of<T>();
+        entries.values = values.size() ? values.data() : nullptr;
+        return coo(nrows, ncols, entries);
+    }
+    static matrix bsr(std::int64_t nrows, std::int64_t ncols, const tsr_blocks &blocks)
+    {
+        tsr_sparse *made = nullptr;
+        check(tsr_sparse_create_bsr(&made, nrows, ncols, &blocks));
+        return matrix(made);
+    }
     explicit matrix(tsr_sparse *owned) : handle_(owned) {} /* takes it over */
 
     tsr_sparse *get() const noexcept { return handle_.get(); }
@@ -142,17 +170,22 @@ class matrix {
         void operator()(tsr_sparse *a) const noexcept { tsr_sparse_destroy(a); }
     };
 
+    template <class I> static constexpr tsr_index_type index_type()
+    {
+        static_assert(std::is_integral_v<I> && (sizeof(I) == 4 || (sizeof(I) == 8 && std::is_signed_v<I>)), "indices of 32 or 64 bits");
+        return sizeof(I) == 4 ? TSR_INDEX_32 : TSR_INDEX_64;
+    }
+
     template <class I, class T, class Create>
     static matrix make(Create create, std::int64_t nrows, std::int64_t ncols, std::int64_t vectors, span<const I> offsets,
                        span<const I> indices, span<const T> values, unsigned flags)
     {
-        static_assert(std::is_integral_v<I> && (sizeof(I) == 4 || (sizeof(I) == 8 && std::is_signed_v<I>)), "indices of 32 or 64 bits");
         const std::size_t entries = offsets.size() ? static_cast<std::size_t>(offsets.data()[offsets.size() - 1]) : 0;
         if (vectors < 0 || offsets.size() != static_cast<std::size_t>(vectors) + 1 || indices.size() < entries ||
             (values.size() && values.size() < entries))
             throw std::invalid_argument("tessera::matrix: arrays shorter than the matrix");
         tsr_arrays arrays{};
-        arrays.index_type = sizeof(I) == 4 ? TSR_INDEX_32 : TSR_INDEX_64;
+        arrays.index_type = index_type<I>();
         arrays.offsets = offsets.data();
         arrays.indices = indices.data();
         arrays.type = type_of<T>();
@@ -220,6 +253,39 @@ template <class X, class Y> plan sddmm(const matrix &s, const dense<X> &x, const
 {
     return plan(TSR_OP_SDDMM, plus_times<X>(), s, x, y, flags);
 }
+
+/* Attention over a pattern, which must outlive it (tessera/attention.h). */
+class attention {
+  public:
+    attention(const matrix &s, const tsr_heads &q, const tsr_heads &k, const tsr_heads &v, const tsr_heads &o, unsigned flags = 0)
+    {
+        tsr_attention_plan *made = nullptr;
+        check(tsr_attention_plan_create(&made, s.get(), &q, &k, &v, &o, flags));
+        handle_.reset(made);
+    }
+
+    tsr_attention_plan *get() const noexcept { return handle_.get(); }
+    std::string explain() const { return tsr_attention_plan_explain(get()); }
+    bool is_asynchronous() const noexcept { return tsr_attention_plan_is_asynchronous(get()); }
+
+    void execute(double scale, const tsr_heads &q, const tsr_heads &k, const tsr_heads &v, const tsr_heads &o, float *lse = nullptr,
+                 void *stream = nullptr) const
+    {
+        check(tsr_attention_execute(get(), scale, &q, &k, &v, &o, lse, stream));
+    }
+    /* A gradient that is nullptr is not computed. */
+    void backward(double scale, const tsr_heads &q, const tsr_heads &k, const tsr_heads &v, const tsr_heads &o, const float *lse,
+                  const tsr_heads &grad_o, const tsr_heads *grad_q, const tsr_heads *grad_k, const tsr_heads *grad_v, void *stream = nullptr) const
+    {
+        check(tsr_attention_backward(get(), scale, &q, &k, &v, &o, lse, &grad_o, grad_q, grad_k, grad_v, stream));
+    }
+
+  private:
+    struct destroy {
+        void operator()(tsr_attention_plan *p) const noexcept { tsr_attention_plan_destroy(p); }
+    };
+    std::unique_ptr<tsr_attention_plan, destroy> handle_;
+};
 
 /* A B as a new matrix; flags of tessera/spgemm.h. */
 inline matrix multiply(tsr_semiring semiring, const matrix &a, const matrix &b, unsigned flags = 0)
