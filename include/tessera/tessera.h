@@ -319,6 +319,17 @@ TSR_PUBLIC double tsr_plan_predicted_ms(const tsr_plan *plan);
 /* One line for people: the product, backend and kernel, what is built, why.  Lives as long as the plan. "" for NULL. */
 TSR_PUBLIC const char *tsr_plan_explain(const tsr_plan *plan);
 
+/* Writes what was decided to a file (some 400 bytes), which is replaced: operands, semiring, flags and hint, whether A gets a representation, the
+ * kernel of the device, and a hash of A's pattern.  Not representations: loading makes them again.
+ * TSR_INVALID_VALUE: null pointer.  TSR_IO_ERROR: the file cannot be written. */
+TSR_PUBLIC tsr_status tsr_plan_save(const tsr_plan *plan, const char *path);
+
+/* The plan that was saved, for the same matrix: of the same shape, orientation, type and pattern (values may differ), which is read whole; a's
+ * hints do not count.  A file may hold anything: nothing in it is trusted.  As for tsr_plan_create, but
+ * TSR_IO_ERROR: the file cannot be read, is none of tsr_plan_save, or damaged.  TSR_NOT_SUPPORTED: of another version of the library, too.
+ * TSR_DIMENSION_MISMATCH: a has another shape.  TSR_INVALID_VALUE: null pointer, or a has another pattern, type or orientation. */
+TSR_PUBLIC tsr_status tsr_plan_load(tsr_plan **plan, tsr_sparse *a, const char *path);
+
 /* NULL allowed.  Waits for the device where the plan has an asynchronous execution. */
 TSR_PUBLIC void tsr_plan_destroy(tsr_plan *plan);
 

@@ -33,7 +33,9 @@ struct tsr_plan {
     tsr_decision decision;
     tsr_dense first, second; /* shapes, types, layouts */
     unsigned flags;
+    tsr_op op; /* as given: of one column an SpMM may be computed as SpMV */
     const tsr_sparse *a;
+    char kernel[32]; /* wanted on the device; "": its choice */
     size_t bytes;
     tsr_native_device *device; /* NULL: operands are in host memory */
     tsr_compressed turned;     /* complex numbers: op(A) by row where A is not, with the places of its entries as values */
@@ -48,6 +50,17 @@ void tsr_native_count_from_0(void *indices, size_t size, int64_t count, int base
 /* Threads that a call may use. */
 int tsr_native_threads(void);
 void tsr_native_set_alone(bool alone); /* of this thread: calls use no others */
+
+/* ---- plans (plan.c) ---- */
+
+struct tsr_saved_plan;
+
+/* tsr_plan_create; saved: what a file says was decided (NULL: nothing). */
+tsr_status tsr_native_plan(tsr_plan **out, tsr_op op, tsr_semiring semiring, tsr_sparse *a, const tsr_dense *first, const tsr_dense *second,
+                           unsigned flags, const struct tsr_saved_plan *saved);
+
+/* The plan of a file that has these bytes (saved.c). */
+tsr_status tsr_native_load(tsr_plan **plan, tsr_sparse *a, const unsigned char *bytes, size_t size);
 
 /* ---- executions, checked and done (execute.c) ---- */
 
@@ -99,6 +112,7 @@ tsr_status tsr_native_check_pointer(const char *name, const void *p, tsr_memory_
 /* Makes plan->device, and adds to the explanation. */
 tsr_status tsr_native_plan_on_device(tsr_plan *plan);
 void tsr_native_drop_device(tsr_native_device *device); /* NULL allowed */
+const char *tsr_native_device_kernel(const tsr_plan *plan); /* that queued work takes; "": nothing is queued */
 
 /* The checked executions of a plan that has plan->device. */
 tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,

@@ -72,6 +72,9 @@ static tsr_status prepare(tsr_device_spmm *spmm, const tsr_plan *plan, const tsr
         call.expected_calls = unknown_calls;
     }
     tsr_status status = tsr_operands_prepare(&held, &ready, &call, &decision, true);
+    if (status == TSR_OK && (!ready.kernel || !*ready.kernel)) {
+        ready.kernel = plan->kernel;
+    }
     if (status == TSR_OK) {
         status = prepare_ready(spmm, plan, gpu, &ready);
     }
@@ -142,6 +145,11 @@ void tsr_native_drop_device(tsr_native_device *d)
 bool tsr_plan_is_asynchronous(const tsr_plan *plan)
 {
     return plan && plan->device && !plan->device->why_not;
+}
+
+const char *tsr_native_device_kernel(const tsr_plan *plan)
+{
+    return tsr_plan_is_asynchronous(plan) ? plan->device->spmm.kernel : "";
 }
 
 size_t tsr_plan_workspace_bytes(const tsr_plan *plan)

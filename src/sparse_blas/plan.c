@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/runtime/backends.h"
 #include "src/sparse_blas/native.h"
+#include "src/sparse_blas/plan_file.h"
 
 /* ---- checks ---- */
 
@@ -127,7 +129,7 @@ static bool is_on_device(const tsr_plan *plan)
 }
 
 /* Decide with the operands' shapes; a placeholder stands where data will be. */
-static tsr_status decide(tsr_plan *plan)
+static tsr_status decide(tsr_plan *plan, const tsr_saved_plan *saved)
 {
     static const uint64_t placeholder[1];
     tsr_call *r = &plan->call;
@@ -138,12 +140,15 @@ static tsr_status decide(tsr_plan *plan)
     if (!plan->decision.backend) {
         return tsr_native_fail(TSR_NOT_SUPPORTED, "no backend computes the product: %s", plan->decision.reason);
     }
+    if (saved && plan->decision.backend == tsr_backend_cpu()) {
+        plan->decision.build_a = saved->build_a;
+    }
     plan->bytes = representation_bytes(r, &plan->decision) + work_bytes(plan);
     explain(plan);
     return TSR_OK;
 }
 
-static tsr_status prepare(tsr_plan *plan, tsr_op op)
+static tsr_status prepare(tsr_plan *plan, tsr_op op, const tsr_saved_plan *saved)
 {
     tsr_status status = check_plan(plan, op);
     if (status != TSR_OK) {
@@ -151,14 +156,22 @@ static tsr_status prepare(tsr_plan *plan, tsr_op op)
     }
     plan->call.product.op = op;
     plan->call.given.name = op == TSR_OP_SDDMM ? "tsr_execute_sddmm" : "tsr_execute";
-    plan->call.expected_calls = plan->a->hints[op].expected_calls;
-    plan->call.precision = plan->a->hints[op].precision;
-    status = tsr_native_is_complex(plan) ? tsr_native_plan_complex(plan) : decide(plan);
+    plan->op = op;
+    plan->call.expected_calls = saved ? (double)saved->expected_calls : plan->a->hints[op].expected_calls;
+    plan->call.precision = saved ? (tsr_precision)saved->precision : plan->a->hints[op].precision;
+    snprintf(plan->kernel, sizeof plan->kernel, "%s", saved ? saved->kernel : "");
+    status = tsr_native_is_complex(plan) ? tsr_native_plan_complex(plan) : decide(plan, saved);
     return status == TSR_OK && is_on_device(plan) ? tsr_native_plan_on_device(plan) : status;
 }
 
-tsr_status tsr_plan_create(tsr_plan **out, tsr_op op, tsr_semiring semiring, tsr_sparse *a, const tsr_dense *first,
+tsr_status tsr_plan_create(tsr_plan **plan, tsr_op op, tsr_semiring semiring, tsr_sparse *a, const tsr_dense *first,
                            const tsr_dense *second, unsigned flags)
+{
+    return tsr_native_plan(plan, op, semiring, a, first, second, flags, NULL);
+}
+
+tsr_status tsr_native_plan(tsr_plan **out, tsr_op op, tsr_semiring semiring, tsr_sparse *a, const tsr_dense *first, const tsr_dense *second,
+                           unsigned flags, const tsr_saved_plan *saved)
 {
     if (!out || !a || !first || !second) {
         return tsr_native_null(!out ? "plan" : !a ? "a" : !first ? "first" : "second");
@@ -172,7 +185,7 @@ tsr_status tsr_plan_create(tsr_plan **out, tsr_op op, tsr_semiring semiring, tsr
     plan->second = *second;
     plan->flags = flags;
     plan->call.product.semiring = semiring;
-    tsr_status status = prepare(plan, op);
+    tsr_status status = prepare(plan, op, saved);
     if (status != TSR_OK) {
         tsr_plan_destroy(plan);
         return status;

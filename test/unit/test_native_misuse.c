@@ -166,7 +166,12 @@ static void misuse_plan(void)
     tsr_plan *plan = before;
     if (judge(tsr_plan_create(rarely() ? NULL : &plan, (tsr_op)any_enumerator(TSR_OP_SPMM, TSR_OP_COUNT), any_semiring(), rarely() ? NULL : a,
                               rarely() ? NULL : &first, rarely() ? NULL : &second, any_flags((unsigned)below(16) & ~(unsigned)TSR_SOFTMAX_ROWS)))) {
+        static const char *const paths[] = {"/nowhere/at/all", "/dev/null", "/tmp", "/dev/zero"};
+        const char *path = rarely() ? NULL : paths[below(4)];
+        tsr_plan *loaded = NULL;
         assert_true(strlen(tsr_plan_explain(plan)) > 0);
+        judge(tsr_plan_save(rarely() ? NULL : plan, path && below(2) ? paths[0] : path));
+        assert_false(judge(tsr_plan_load(&loaded, a, path)) || loaded);
         judge(tsr_plan_set_workspace(rarely() ? NULL : plan, b, below(100)));
         tsr_plan_destroy(plan);
     } else {
