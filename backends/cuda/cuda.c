@@ -3,6 +3,7 @@
 #include "backends/cuda/arrays/fusion.h"
 #include "backends/cuda/masked/attention.h"
 #include "backends/cuda/masked/masked.h"
+#include "backends/cuda/masked/sampled.h"
 #include "backends/cuda/masked/masked_plans.h"
 #include "backends/cuda/masked/stencil.h"
 #include "backends/cuda/operands/order.h"
@@ -186,6 +187,7 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
     static const tsr_backend_device in_device_memory = {
         .prepare = tsr_cuda_stream_prepare, .run = tsr_cuda_stream_run, .drop = tsr_cuda_stream_drop, .copy = tsr_cuda_device_copy,
         .wait = tsr_cuda_device_wait, .owns = tsr_cuda_device_owns, .allocate = tsr_cuda_device_allocate, .release = tsr_cuda_device_release,
+        .sddmm_prepare = tsr_cuda_sampled_prepare, .sddmm_run = tsr_cuda_sampled_run, .sddmm_drop = tsr_cuda_sampled_drop,
         .attention_prepare = tsr_cuda_attention_prepare, .attention_run = tsr_cuda_attention_run,
         .attention_backward = tsr_cuda_attention_differentiate, .attention_drop = tsr_cuda_attention_drop};
     static const tsr_backend backend = {.api_version = TSR_BACKEND_API_VERSION, .name = "cuda", .supports = supports,

@@ -32,6 +32,24 @@ typedef struct tsr_device_spmm {
     bool scales;           /* alpha and beta may be anything; else 1 and 0 */
 } tsr_device_spmm;
 
+/* Dense operands of an SDDMM in device memory, of the orientation that the product was prepared for, and its values. */
+typedef struct tsr_device_samples {
+    const void *x, *y;
+    int64_t ldx, ldy;
+    void *values; /* one for each entry of the mask, in its order */
+    bool softmax; /* then of each row: only of a mask by row, FP32 and FP64 */
+    void *workspace; /* as above */
+    size_t workspace_bytes;
+    void *stream;
+} tsr_device_samples;
+
+/* A prepared SDDMM. */
+typedef struct tsr_device_sddmm {
+    void *prepared;
+    const char *kernel;
+    size_t workspace;
+} tsr_device_sddmm;
+
 /* A rectangle of `height` rows of `width` bytes, their starts `pitch` bytes apart, from or to the device. */
 typedef struct tsr_device_copy {
     void *device, *host;
@@ -60,6 +78,10 @@ typedef struct tsr_backend_device {
     /* Queued on the stream; may be captured.  No other status than TSR_OK leaves something queued that writes C. */
     tsr_status (*run)(const tsr_device_spmm *spmm, const tsr_device_operands *operands);
     void (*drop)(tsr_device_spmm *spmm); /* waits for the device */
+    /* The same for an SDDMM whose mask is structural, which needs mask_slot. */
+    tsr_status (*sddmm_prepare)(const tsr_product *product, const tsr_device_samples *like, tsr_device_sddmm *sddmm);
+    tsr_status (*sddmm_run)(const tsr_device_sddmm *sddmm, const tsr_device_samples *operands);
+    void (*sddmm_drop)(tsr_device_sddmm *sddmm);
     tsr_status (*copy)(const tsr_device_copy *copy); /* after what is on the stream; waits */
     tsr_status (*wait)(void); /* for all streams of the device */
     bool (*owns)(const void *p); /* is it memory of the device, as the driver knows it? */

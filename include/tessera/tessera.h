@@ -298,8 +298,8 @@ enum {
 TSR_PUBLIC tsr_status tsr_plan_create(tsr_plan **plan, tsr_op op, tsr_semiring semiring, tsr_sparse *a,
                                       const tsr_dense *first, const tsr_dense *second, unsigned flags);
 
-/* Do executions only queue work on their stream?  True of SpMM and SpMV whose B and C are both in device memory and of the semiring's type,
- * but for what tsr_plan_explain names; false: they wait for the device, and what is in device memory goes through the host. */
+/* Do executions only queue work on their stream?  True where both dense operands are in device memory and of the semiring's type, but for what
+ * tsr_plan_explain names; false: they wait for the device, and what is in device memory goes through the host. */
 TSR_PUBLIC bool tsr_plan_is_asynchronous(const tsr_plan *plan);
 
 /* Device memory that one execution needs beside the operands, which comes from the stream's pool unless it is given; 0 for NULL. */
@@ -379,8 +379,8 @@ typedef struct tsr_batch {
 
 /* C_q = alpha op(A_q) (+).(.) B_q + beta C_q for each product q.  On the host products go to threads of their own if they are many, else all
  * threads compute one after the other; those whose columns lie side by side (first_stride and second_stride are n columns of B and C) are computed
- * as one wide product.  In device memory they are queued on the stream one after the other where tsr_plan_is_asynchronous and values_stride is
- * 0, and may be captured; else they go through the host.
+ * as one wide product.  In device memory they are queued on the stream one after the other where tsr_plan_is_asynchronous and the values of A are
+ * the same for all, and may be captured; else they go through the host.
  * With values_stride other than 0 the matrix must have been made of the caller's arrays (no TSR_COPY, values not NULL), and values_stride is at
  * least the number of its entries; nothing that is built of a product's values is kept.
  * The rest as for tsr_execute.  TSR_INVALID_VALUE: a negative count or stride, C's that overlap each other or lie between B's, too.  After a

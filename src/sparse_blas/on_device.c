@@ -16,6 +16,7 @@ struct tsr_native_device {
     const char *why_not;   /* executions are not asynchronous because; NULL: they are */
     pthread_mutex_t lock;  /* guards what is made again after a change of values */
     tsr_device_spmm spmm;
+    tsr_device_sddmm sddmm;
     atomic_uint made_of;   /* a->changes then */
     bool scales;           /* alpha and beta may be anything */
     void *workspace;       /* the caller's */
@@ -33,14 +34,15 @@ static int64_t stride_of(const tsr_dense *d)
 static const char *why_not(const tsr_plan *plan)
 {
     const tsr_product *p = &plan->call.product;
-    if (plan->flags & TSR_SOFTMAX_ROWS || p->op == TSR_OP_SDDMM) {
-        return "the operation is SDDMM";
-    }
     if (plan->first.memory != TSR_MEMORY_DEVICE || plan->second.memory != TSR_MEMORY_DEVICE) {
         return "an operand is in host memory";
     }
     if (tsr_native_is_complex(plan)) {
         return "its numbers are complex";
+    }
+    if (p->op == TSR_OP_SDDMM) {
+        const bool fits = plan->first.type == p->semiring.type && plan->second.type == p->semiring.type;
+        return !fits ? "X or Y is not of the semiring's type" : p->mask.nvals == 0 || p->k == 0 ? "nothing is multiplied" : NULL;
     }
     if (tsr_reads_b(p) && plan->first.type != p->semiring.type) {
         return "B is not of the semiring's type";
@@ -57,7 +59,13 @@ static tsr_status prepare_ready(tsr_device_spmm *spmm, const tsr_plan *plan, con
     return TSR_ATTEMPT(gpu->device->prepare(ready, &like, plan->flags & TSR_BOUNDED_B, spmm));
 }
 
-static tsr_status prepare(tsr_device_spmm *spmm, const tsr_plan *plan, const tsr_backend *gpu, tsr_sparse *a)
+static tsr_status prepare_sampled(tsr_device_sddmm *sddmm, const tsr_plan *plan, const tsr_backend *gpu, const tsr_product *ready)
+{
+    const tsr_device_samples like = {.ldx = plan->first.ld, .ldy = plan->second.ld};
+    return gpu->supports(ready) ? TSR_ATTEMPT(gpu->device->sddmm_prepare(ready, &like, sddmm)) : TSR_DECLINED;
+}
+
+static tsr_status prepare(tsr_native_device *d, const tsr_plan *plan, tsr_sparse *a)
 {
     static const uint64_t placeholder[1];
     static const double unknown_calls = 100;
@@ -65,6 +73,7 @@ static tsr_status prepare(tsr_device_spmm *spmm, const tsr_plan *plan, const tsr
     tsr_operands held;
     tsr_product ready;
     tsr_dense b = plan->first, c = plan->second;
+    const tsr_backend *gpu = d->gpu;
     const tsr_decision decision = {.backend = gpu};
     b.data = c.data = (void *)(uintptr_t)placeholder;
     tsr_native_bind(&call, plan, a, &b, &c);
@@ -76,10 +85,20 @@ static tsr_status prepare(tsr_device_spmm *spmm, const tsr_plan *plan, const tsr
         ready.kernel = plan->kernel;
     }
     if (status == TSR_OK) {
-        status = prepare_ready(spmm, plan, gpu, &ready);
+        status = ready.op == TSR_OP_SDDMM ? prepare_sampled(&d->sddmm, plan, gpu, &ready) : prepare_ready(&d->spmm, plan, gpu, &ready);
     }
     tsr_operands_release(&held);
     return status;
+}
+
+static const char *kernel_of(const tsr_native_device *d)
+{
+    return d->sddmm.prepared ? d->sddmm.kernel : d->spmm.kernel;
+}
+
+static size_t workspace_of(const tsr_native_device *d)
+{
+    return d->sddmm.prepared ? d->sddmm.workspace : d->spmm.workspace;
 }
 
 static void explain(tsr_plan *plan)
@@ -90,7 +109,7 @@ static void explain(tsr_plan *plan)
         snprintf(rest, sizeof rest, "; what is in device memory goes through the host, because %s", d->why_not);
     } else {
         snprintf(rest, sizeof rest, "; in device memory %s:%s, queued on the stream, %zu bytes of workspace; through the host where alpha is 0%s",
-                 d->gpu->name, d->spmm.kernel, d->spmm.workspace, d->scales ? "" : ", or alpha and beta are not 1 and 0");
+                 d->gpu->name, kernel_of(d), workspace_of(d), d->scales ? "" : ", or alpha and beta are not 1 and 0");
     }
     const size_t used = strlen(plan->explanation);
     snprintf(plan->explanation + used, sizeof plan->explanation - used, "%s", rest);
@@ -105,7 +124,7 @@ static tsr_status fill(tsr_plan *plan, tsr_native_device *d)
     }
     d->why_not = why_not(plan);
     if (!d->why_not) {
-        status = prepare(&d->spmm, plan, d->gpu, (tsr_sparse *)(uintptr_t)plan->a);
+        status = prepare(d, plan, (tsr_sparse *)(uintptr_t)plan->a);
         d->why_not = status == TSR_OK ? NULL : "the device declined";
         d->scales = d->spmm.scales;
     }
@@ -138,6 +157,9 @@ void tsr_native_drop_device(tsr_native_device *d)
     if (d->spmm.prepared) {
         d->gpu->device->drop(&d->spmm);
     }
+    if (d->sddmm.prepared) {
+        d->gpu->device->sddmm_drop(&d->sddmm);
+    }
     pthread_mutex_destroy(&d->lock);
     free(d);
 }
@@ -149,12 +171,12 @@ bool tsr_plan_is_asynchronous(const tsr_plan *plan)
 
 const char *tsr_native_device_kernel(const tsr_plan *plan)
 {
-    return tsr_plan_is_asynchronous(plan) ? plan->device->spmm.kernel : "";
+    return tsr_plan_is_asynchronous(plan) ? kernel_of(plan->device) : "";
 }
 
 size_t tsr_plan_workspace_bytes(const tsr_plan *plan)
 {
-    return tsr_plan_is_asynchronous(plan) ? plan->device->spmm.workspace : 0;
+    return tsr_plan_is_asynchronous(plan) ? workspace_of(plan->device) : 0;
 }
 
 tsr_status tsr_plan_set_workspace(tsr_plan *plan, void *workspace, size_t bytes)
@@ -249,8 +271,8 @@ static tsr_dense column_of(void *values, const tsr_plan *plan, const tsr_sparse 
                        .ld = s->view.nvals, .memory = plan->first.memory};
 }
 
-tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
-                                              tsr_sparse *s, void *values, void *stream)
+static tsr_status sample_through_host(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, tsr_sparse *s,
+                                      void *values, void *stream)
 {
     const tsr_backend *gpu = plan->device->gpu;
     const tsr_dense v = column_of(values, plan, s);
@@ -289,7 +311,7 @@ static tsr_status renew(const tsr_plan *plan, tsr_sparse *a)
         if (d->spmm.prepared) {
             d->gpu->device->drop(&d->spmm);
         }
-        status = prepare(&d->spmm, plan, d->gpu, a);
+        status = prepare(d, plan, a);
         if (status == TSR_OK) {
             atomic_store_explicit(&d->made_of, a->changes, memory_order_release);
         }
@@ -307,11 +329,16 @@ static tsr_status queue(const tsr_plan *plan, double alpha, const tsr_dense *b, 
     return d->gpu->device->run(&d->spmm, &operands);
 }
 
+static tsr_status device_failed(tsr_status status)
+{
+    return tsr_native_fail(status, "the device %s", status == TSR_OUT_OF_MEMORY ? "has no memory" : "failed");
+}
+
 static void report(const tsr_plan *plan, double ms)
 {
     char pattern[192];
     tsr_engine_describe(pattern, sizeof pattern, &plan->call.product);
-    tsr_engine_report(plan->device->gpu, plan->device->spmm.kernel,
+    tsr_engine_report(plan->device->gpu, kernel_of(plan->device),
                       (tsr_trace_record){.call = plan->call.given.name, .pattern = pattern, .measured_ms = ms});
 }
 
@@ -334,5 +361,29 @@ tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha,
     if (status == TSR_OK && traced) {
         report(plan, tsr_engine_clock_ms() - began);
     }
-    return status == TSR_OK ? status : tsr_native_fail(status, "the device %s", status == TSR_OUT_OF_MEMORY ? "has no memory" : "failed");
+    return status == TSR_OK ? status : device_failed(status);
+}
+
+static tsr_status queue_samples(const tsr_plan *plan, const tsr_dense *x, const tsr_dense *y, void *values, void *stream)
+{
+    const tsr_native_device *d = plan->device;
+    const tsr_device_samples operands = {.x = x->data, .y = y->data, .ldx = x->ld, .ldy = y->ld, .values = values,
+                                         .softmax = plan->flags & TSR_SOFTMAX_ROWS, .workspace = d->workspace,
+                                         .workspace_bytes = d->workspace_bytes, .stream = stream};
+    return d->gpu->device->sddmm_run(&d->sddmm, &operands);
+}
+
+tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
+                                              tsr_sparse *s, void *values, void *stream)
+{
+    if (plan->device->why_not || alpha != 1 || beta != 0) {
+        return sample_through_host(plan, alpha, x, y, beta, s, values, stream);
+    }
+    const bool traced = tsr_trace_wanted();
+    const double began = traced ? tsr_engine_clock_ms() : 0;
+    const tsr_status status = queue_samples(plan, x, y, values, stream);
+    if (status == TSR_OK && traced) {
+        report(plan, tsr_engine_clock_ms() - began);
+    }
+    return status == TSR_OK ? status : device_failed(status);
 }

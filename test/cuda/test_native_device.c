@@ -1,11 +1,13 @@
 /* The native door with arrays in device memory, on the device of the plug-in that is loaded: emulated, or a GPU.
  *   test_native_device [seed]
  * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -49,7 +51,8 @@ static void test_spmv(void **state)
 static void test_sddmm(void **state)
 {
     (void)state;
-    run_cases(TSR_OP_SDDMM, 200);
+    run_cases(TSR_OP_SDDMM, 400);
+    assert_true(native_case_asynchronous > 15);
 }
 
 /* ---- one product: a band of three, 300 x 300, times 300 x 20 ---- */
@@ -220,6 +223,72 @@ static void test_complex(void **state)
     tsr_sparse_destroy(a);
     device->release(from.data);
     device->release(to.data);
+}
+
+/* X by row or by column, softmax too, with the plan's workspace: as on the host. */
+static void test_sampled(void **state)
+{
+    enum { K = 12 };
+    static float x[N * K], y[N * K], on_host[3 * N], found[3 * N];
+    (void)state;
+    make_band();
+    for (int k = 0; k < N * K; k++) {
+        x[k] = (float)(k % 5 - 2);
+        y[k] = (float)(k % 3) / 4;
+    }
+    const tsr_arrays arrays = {.index_type = TSR_INDEX_32, .offsets = offsets, .indices = columns, .type = TSR_FP32};
+    void *there_x = upload(x, sizeof x), *there_y = upload(y, sizeof y), *there_v = upload(found, sizeof found), *workspace = upload(x, 1 << 16);
+    for (int way = 0; way < 8; way++) {
+        const tsr_layout of_x = way & 1 ? TSR_COL_MAJOR : TSR_ROW_MAJOR, of_y = way & 2 ? TSR_COL_MAJOR : TSR_ROW_MAJOR;
+        tsr_dense dx = {.data = x, .type = TSR_FP32, .layout = of_x, .nrows = N, .ncols = K, .ld = way & 1 ? N : K};
+        tsr_dense dy = {.data = y, .type = TSR_FP32, .layout = of_y, .nrows = K, .ncols = N, .ld = way & 2 ? K : N};
+        tsr_sparse *s;
+        tsr_plan *host, *plan;
+        assert_int_equal(tsr_sparse_create_csr(&s, N, N, &arrays, 0), TSR_OK);
+        const unsigned flags = way & 4 ? TSR_SOFTMAX_ROWS : 0;
+        assert_int_equal(tsr_plan_create(&host, TSR_OP_SDDMM, tsr_default_semiring(TSR_FP32), s, &dx, &dy, flags), TSR_OK);
+        assert_int_equal(tsr_execute_sddmm(host, 1, &dx, &dy, 0, s, on_host, NULL), TSR_OK);
+        dx.data = there_x;
+        dy.data = there_y;
+        dx.memory = dy.memory = TSR_MEMORY_DEVICE;
+        assert_int_equal(tsr_plan_create(&plan, TSR_OP_SDDMM, tsr_default_semiring(TSR_FP32), s, &dx, &dy, flags), TSR_OK);
+        assert_true(tsr_plan_is_asynchronous(plan));
+        assert_true(tsr_plan_workspace_bytes(plan) <= 1 << 16);
+        assert_int_equal(tsr_plan_set_workspace(plan, workspace, 1 << 16), TSR_OK);
+        assert_int_equal(tsr_execute_sddmm(plan, 1, &dx, &dy, 0, s, there_v, NULL), TSR_OK);
+        download(found, there_v, sizeof found);
+        for (int e = 0; e < offsets[N]; e++) {
+            assert_true(fabsf(found[e] - on_host[e]) <= 1e-6f * (1 + fabsf(on_host[e])));
+        }
+        tsr_plan_destroy(host);
+        tsr_plan_destroy(plan);
+        tsr_sparse_destroy(s);
+    }
+    void *const all[] = {there_x, there_y, there_v, workspace};
+    for (int k = 0; k < 4; k++) {
+        device->release(all[k]);
+    }
+}
+
+/* The file names the kernel, which is taken again. */
+static void test_saved(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/tessera-device-plan-XXXXXX";
+    const int file = mkstemp(path);
+    band t = make(TSR_BOUNDED_B);
+    tsr_plan *loaded;
+    assert_true(file >= 0);
+    assert_int_equal(tsr_plan_save(t.plan, path), TSR_OK);
+    assert_int_equal(tsr_plan_load(&loaded, t.a, path), TSR_OK);
+    assert_string_equal(tsr_plan_explain(loaded), tsr_plan_explain(t.plan));
+    expect(1);
+    assert_int_equal(tsr_execute(loaded, 1, t.a, &t.db, 0, &t.dc, NULL), TSR_OK);
+    check(&t);
+    tsr_plan_destroy(loaded);
+    drop(&t);
+    assert_int_equal(close(file), 0);
+    assert_int_equal(unlink(path), 0);
 }
 
 static void test_values_change(void **state)
@@ -436,7 +505,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_spmm), cmocka_unit_test(test_spmv), cmocka_unit_test(test_sddmm), cmocka_unit_test(test_values_change),
         cmocka_unit_test(test_halves_are_added), cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
         cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms), cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_complex),
+        cmocka_unit_test(test_complex), cmocka_unit_test(test_sampled), cmocka_unit_test(test_saved),
         cmocka_unit_test(test_threads),
     };
     const tsr_backend *gpu = tsr_backend_gpu();

@@ -226,11 +226,59 @@ static void test_graph(void **state)
     drop(&p);
 }
 
+/* SDDMM, and the softmax of its rows: queued behind what holds the stream, and captured. */
+static void test_sampled(void **state)
+{
+    (void)state;
+    product p;
+    float *values_there;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    tsr_plan *plan;
+    make(&p);
+    tsr_dense y = p.b;
+    y.layout = TSR_COL_MAJOR;
+    y.nrows = COLUMNS;
+    y.ncols = ROWS;
+    y.ld = COLUMNS;
+    CUDA(cudaMalloc((void **)&values_there, sizeof values));
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SDDMM, tsr_default_semiring(TSR_FP32), p.a, &p.b, &y, TSR_SOFTMAX_ROWS), TSR_OK);
+    assert_true(tsr_plan_is_asynchronous(plan));
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &p.b, &y, 0, p.a, values_there, p.stream), TSR_OK);
+    CUDA(cudaStreamSynchronize(p.stream));
+    hold(p.stream);
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &p.b, &y, 0, p.a, values_there, p.stream), TSR_OK);
+    assert_int_equal(cudaStreamQuery(p.stream), cudaErrorNotReady);
+    atomic_store(&let_go, true);
+    CUDA(cudaStreamSynchronize(p.stream));
+    CUDA(cudaStreamBeginCapture(p.stream, cudaStreamCaptureModeGlobal));
+    assert_int_equal(tsr_execute_sddmm(plan, 1, &p.b, &y, 0, p.a, values_there, p.stream), TSR_OK);
+    CUDA(cudaStreamEndCapture(p.stream, &graph));
+    CUDA(cudaGraphInstantiate(&exec, graph, 0));
+    CUDA(cudaMemset(values_there, 0xff, sizeof values));
+    CUDA(cudaDeviceSynchronize());
+    CUDA(cudaGraphLaunch(exec, p.stream));
+    CUDA(cudaStreamSynchronize(p.stream));
+    CUDA(cudaMemcpy(found, values_there, sizeof values, cudaMemcpyDeviceToHost));
+    for (int r = 0; r < ROWS; r++) {
+        double sum = 0;
+        for (int e = offsets[r]; e < offsets[r + 1]; e++) {
+            sum += found[e];
+        }
+        assert_true(offsets[r] == offsets[r + 1] || (sum > .999 && sum < 1.001)); /* weights of a row */
+    }
+    CUDA(cudaGraphExecDestroy(exec));
+    CUDA(cudaGraphDestroy(graph));
+    tsr_plan_destroy(plan);
+    CUDA(cudaFree(values_there));
+    drop(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_returns_at_once), cmocka_unit_test(test_streams_do_not_wait_for_each_other),
-        cmocka_unit_test(test_one_plan_two_streams), cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_one_plan_two_streams), cmocka_unit_test(test_graph), cmocka_unit_test(test_sampled),
     };
     int count = 0;
     if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) {

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "backends/cuda/masked/sampled.h"
+
+#include <stdlib.h>
+
+#include "backends/cuda/operands/sparse.h"
+
+/* Runs share it without a lock: nothing changes after prepare. */
+typedef struct prepared {
+    tsr_cuda_sparse *mask; /* in use until drop */
+    tsr_product product;   /* with its mask by row */
+    bool turned;           /* X of the caller is B' of it, and Y is A' */
+    size_t size;           /* bytes of a value */
+    void *context;         /* of the device */
+} prepared;
+
+/* The two operands as the kernel wants them: A, and B', both by row.  Scratch where the caller's are not. */
+enum { A, B, OPERANDS };
+typedef struct side {
+    const void *x;
+    int64_t ld, rows;
+    bool by_col; /* what is given: columns of it are consecutive */
+    size_t scratch;
+} side;
+
+static side side_of(const void *x, int64_t ld, const tsr_view *view, const prepared *p)
+{
+    side s = {.x = x, .ld = ld, .rows = view->nrows, .by_col = view->by_col};
+    if (s.by_col)
+        s.scratch = ((size_t)(s.rows * p->product.k) * p->size + 255) / 256 * 256;
+    return s;
+}
+
+static void sides_of(side sides[OPERANDS], const prepared *p, const tsr_device_samples *o)
+{
+    const tsr_view b = tsr_view_transposed(p->product.b);
+    sides[A] = side_of(p->turned ? o->y : o->x, p->turned ? o->ldy : o->ldx, &p->product.a, p);
+    sides[B] = side_of(p->turned ? o->x : o->y, p->turned ? o->ldx : o->ldy, &b, p);
+}
+
+/* ---- preparing ---- */
+
+static tsr_status prepare(prepared *p, const tsr_product *given)
+{
+    int64_t moved = 0;
+    const tsr_product *q = &p->product;
+    const tsr_cuda_operand operand = tsr_cuda_operand_of(&q->mask, false, q->mask.type, q->mask_slot, given->mask.by_col, q->nthreads);
+    const tsr_status status = tsr_cuda_sparse_use(&p->mask, &operand, &moved);
+    const tsr_status settled = tsr_cuda_settle();
+    if (status == TSR_OK && settled != TSR_OK)
+        tsr_cuda_sparse_leave(p->mask);
+    return status == TSR_OK ? settled : status;
+}
+
+static bool takes(const tsr_product *p)
+{
+    return p->mask_slot && p->mask_structural && tsr_is_compressed(&p->mask) && !p->mask.jumbled && p->a.format == TSR_FULL &&
+           p->b.format == TSR_FULL && p->m + p->n < UINT32_MAX - 1;
+}
+
+tsr_status tsr_cuda_sampled_prepare(const tsr_product *product, const tsr_device_samples *like, tsr_device_sddmm *sddmm)
+{
+    if (!tsr_cuda_alive() || !takes(product))
+        return TSR_DECLINED;
+    prepared *p = malloc(sizeof *p);
+    if (!p)
+        return TSR_OUT_OF_MEMORY;
+    *p = (prepared){.product = tsr_product_by_row(product), .turned = product->mask.by_col,
+                    .size = tsr_type_size(product->semiring.type)};
+    void *before;
+    tsr_status status = tsr_cuda_begin(&before);
+    p->context = tsr_cuda_current();
+    if (status == TSR_OK)
+        status = prepare(p, product);
+    if (status == TSR_OUT_OF_MEMORY) {
+        tsr_cuda_evict_all();
+        status = prepare(p, product);
+    }
+    tsr_cuda_end(before);
+    if (status != TSR_OK) {
+        free(p);
+        return status;
+    }
+    side sides[OPERANDS];
+    sides_of(sides, p, like);
+    *sddmm = (tsr_device_sddmm){.prepared = p, .kernel = "sddmm", .workspace = sides[A].scratch + sides[B].scratch};
+    return TSR_OK;
+}
+
+void tsr_cuda_sampled_drop(tsr_device_sddmm *sddmm)
+{
+    prepared *p = sddmm->prepared;
+    sddmm->prepared = NULL;
+    if (!tsr_cuda_alive())
+        return; /* of the parent */
+    void *before;
+    if (tsr_cuda_begin(&before) == TSR_OK) {
+        (void)tsr_cuda_wait_device();
+        tsr_cuda_sparse_leave(p->mask);
+    }
+    tsr_cuda_end(before);
+    free(p);
+}
+
+/* ---- running ---- */
+
+/* The operands by row, those that are not in scratch, which begins at `to`. */
+static tsr_status lay_out(side sides[OPERANDS], char *to, const prepared *p, void *stream)
+{
+    tsr_status status = TSR_OK;
+    for (int k = 0; k < OPERANDS && status == TSR_OK; k++) {
+        side *s = &sides[k];
+        if (!s->by_col || !s->x)
+            continue;
+        status = tsr_cuda_transpose(to, p->product.k, s->x, s->ld, p->product.k, s->rows, (int)p->size, stream);
+        s->x = to;
+        s->ld = p->product.k;
+        to += s->scratch;
+    }
+    return status;
+}
+
+static tsr_status compute(const prepared *p, const side sides[OPERANDS], const tsr_device_samples *o)
+{
+    const tsr_product *q = &p->product;
+    const tsr_cuda_csr *mask = &p->mask->csr;
+    const tsr_cuda_sddmm product = {.semiring = q->semiring, .mask = mask, .end = mask->nvals, .k = q->k,
+                                    .a = tsr_reads_a(q) ? sides[A].x : NULL, .lda = sides[A].ld, .b = tsr_reads_b(q) ? sides[B].x : NULL,
+                                    .ldb = sides[B].ld, .x = o->values, .device = &tsr_cuda.device, .stream = o->stream};
+    tsr_status status = tsr_cuda_sddmm_csr(&product);
+    if (status == TSR_OK && o->softmax)
+        status = tsr_cuda_softmax_rows(o->values, o->values, mask, q->semiring.type, o->stream);
+    return status;
+}
+
+static tsr_status queue(const prepared *p, const tsr_device_samples *o)
+{
+    side sides[OPERANDS];
+    void *scratch = NULL;
+    sides_of(sides, p, o);
+    const size_t bytes = sides[A].scratch + sides[B].scratch;
+    char *given = o->workspace_bytes >= bytes ? o->workspace : NULL;
+    tsr_status status = bytes && !given ? tsr_cuda_malloc(&scratch, bytes, o->stream) : TSR_OK;
+    if (status == TSR_OK)
+        status = lay_out(sides, given ? given : scratch, p, o->stream);
+    if (status == TSR_OK)
+        status = compute(p, sides, o);
+    tsr_cuda_free(scratch, o->stream);
+    return status;
+}
+
+tsr_status tsr_cuda_sampled_run(const tsr_device_sddmm *sddmm, const tsr_device_samples *operands)
+{
+    const prepared *p = sddmm->prepared;
+    if (!tsr_cuda_alive())
+        return TSR_INTERNAL_ERROR;
+    if (tsr_cuda_current() == p->context)
+        return queue(p, operands);
+    void *before;
+    tsr_status status = tsr_cuda_enter(&before);
+    if (status == TSR_OK)
+        status = queue(p, operands);
+    tsr_cuda_leave(before);
+    return status;
+}
