@@ -1,5 +1,6 @@
-// The native door with everything in device memory, beside cuSPARSE and beside the bare kernel: tsr_execute on a stream.
-//   bench_device [--matrix all|a,b] [--n 32,128,512] [--shrink K] [--json FILE]
+// The native door with everything in device memory, beside cuSPARSE and beside the bare kernel: tsr_execute on a stream.  With --layers the product
+// of a GCN layer, bias and ReLU: in one call, and in calls of their own after it (both in one pass over C, or a pass each).
+//   bench_device [--matrix all|a,b] [--n 32,128,512] [--layers 0|1] [--shrink K] [--json FILE]
 // TESSERA_PLUGIN_DIR says where the plug-in is.  SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdio>
@@ -16,7 +17,7 @@ namespace {
 struct Options {
     std::vector<std::string> matrices = generated_names();
     std::vector<int64_t> widths = {32, 128, 512};
-    int shrink = 1;
+    int shrink = 1, layers = 0;
     FILE *json = stdout;
 };
 
@@ -126,6 +127,37 @@ void one_width(const Options &o, const Csr &a, tsr_sparse *s, int64_t n)
     row(o.json, a, n, "cusparse", "fp32", peer.ms, relative_error(c.p, false, exact.p, a.nrows * n), true, peer.best);
 }
 
+// ---- layers ----
+
+__global__ void finish_layer(float *c, const float *bias, int64_t cells, int64_t n, bool rectified)
+{
+    for (int64_t k = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; k < cells; k += int64_t(gridDim.x) * blockDim.x) {
+        const float sum = bias ? c[k] + bias[k % n] : c[k];
+        c[k] = rectified && sum < 0 ? 0 : sum;
+    }
+}
+
+void layers(const Options &o, const Csr &a, tsr_sparse *s, int64_t n)
+{
+    const int64_t cells = a.nrows * n;
+    Array<float> b(a.ncols * n), c(cells), fused(cells), bias(n);
+    fill_uniform(b.p, a.ncols * n, 7);
+    fill_uniform(bias.p, n, 8);
+    const Product plain(s, dense(b.p, a.ncols, n), dense(c.p, a.nrows, n)), whole(s, dense(b.p, a.ncols, n), dense(fused.p, a.nrows, n));
+    const tsr_epilogue epilogue = {bias.p, TSR_ACTIVATION_RELU};
+    const unsigned blocks = unsigned(std::min<int64_t>((cells + 255) / 256, 132 * 16));
+    const auto pass = [&](const float *added, bool rectified) { finish_layer<<<blocks, 256>>>(c.p, added, cells, n, rectified); };
+    const double fused_ms = median_ms([&] { return tsr_execute_fused(whole.plan, 1.0, s, &whole.b, 0.0, &whole.c, &epilogue, nullptr) == TSR_OK; });
+    const double three_ms = median_ms([&] { const bool good = plain.run(nullptr); pass(bias.p, false); pass(nullptr, true); return good; });
+    const double two_ms = median_ms([&] { const bool good = plain.run(nullptr); pass(bias.p, true); return good; });
+    CHECK(cudaDeviceSynchronize());
+    const bool same = same_bits(c.p, fused.p, size_t(cells) * sizeof(float));
+    const std::string kernel = kernel_of(plain.plan);
+    row(o.json, a, n, "layer:fused", "exact", fused_ms, 0, same, kernel.c_str());
+    row(o.json, a, n, "layer:two-passes", "exact", two_ms, 0, same, kernel.c_str());
+    row(o.json, a, n, "layer:three-passes", "exact", three_ms, 0, same, kernel.c_str());
+}
+
 // Host microseconds for one call of many that are queued, the stream being busy with nothing else; the best of some turns.
 double call_us(const std::function<bool()> &call)
 {
@@ -182,6 +214,7 @@ Options parse(int argc, char **argv)
     given.take("--matrix", &o.matrices, generated_names());
     given.take("--n", &o.widths);
     given.take("--shrink", &o.shrink);
+    given.take("--layers", &o.layers);
     given.take("--json", &o.json);
     given.finish();
     return o;
@@ -198,11 +231,13 @@ int main(int argc, char **argv)
         Csr a = generate(name, o.shrink);
         tsr_sparse *s = sparse_of(a, &offsets);
         for (int64_t n : o.widths)
-            one_width(o, a, s, n);
+            o.layers ? layers(o, a, s, n) : one_width(o, a, s, n);
         tsr_sparse_destroy(s);
         CHECK(cudaFree(offsets));
         release(a);
     }
+    if (o.layers)
+        return 0;
     uint32_t *offsets;
     Csr small = generate(o.matrices[0], 256);
     tsr_sparse *s = sparse_of(small, &offsets);

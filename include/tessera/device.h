@@ -19,6 +19,8 @@ typedef struct tsr_device_operands {
     int64_t ldb; /* elements between the starts of two vectors (of one column: between two of its elements), as below */
     void *c;
     int64_t ldc;
+    const void *bias; /* one element for each column, added to C; NULL: none */
+    bool rectified;   /* then what is below 0 becomes 0 */
     void *workspace; /* 256-byte aligned; NULL: the stream's pool */
     size_t workspace_bytes;
     void *stream;
@@ -75,7 +77,8 @@ typedef struct tsr_backend_device {
      * TSR_DECLINED: a run would have to wait, or would not write the monoid's identity where T has no entry.  When it returns nothing of it
      * is under way. */
     tsr_status (*prepare)(const tsr_product *product, const tsr_device_operands *like, bool bounded, tsr_device_spmm *spmm);
-    /* Queued on the stream; may be captured.  No other status than TSR_OK leaves something queued that writes C. */
+    /* Queued on the stream; may be captured.  No other status than TSR_OK leaves something queued that writes C.  TSR_DECLINED: bias, or rectified,
+     * of a product for which there is no such kernel. */
     tsr_status (*run)(const tsr_device_spmm *spmm, const tsr_device_operands *operands);
     void (*drop)(tsr_device_spmm *spmm); /* waits for the device */
     /* The same for an SDDMM whose mask is structural, which needs mask_slot. */

@@ -356,6 +356,23 @@ TSR_PUBLIC tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse
 TSR_PUBLIC tsr_status tsr_execute_complex(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                           const tsr_dense *c, void *stream);
 
+/* What becomes of each element C(i, j) after the product: bias[j] is added, then the activation is applied. */
+typedef enum tsr_activation {
+    TSR_ACTIVATION_NONE,
+    TSR_ACTIVATION_RELU /* max (x, 0); NaN stays */
+} tsr_activation;
+typedef struct tsr_epilogue {
+    const void *bias; /* one element of C's type for each column, consecutive, in C's memory; NULL: none */
+    tsr_activation activation;
+} tsr_epilogue;
+
+/* SpMM:  C = activation (alpha op(A) (+).(.) B + beta C + bias): a layer of a graph convolutional network whose update is B = X W.  C is of TSR_FP32 or
+ * TSR_FP64.  In device memory, where tsr_plan_is_asynchronous, under plus_times with two columns or more, both are done as the csr kernel stores C;
+ * else they take a pass of their own over C, on the host.
+ * The rest as for tsr_execute.  TSR_INVALID_VALUE: an unknown activation, a bias that overlaps C, too.  TSR_NOT_SUPPORTED: C of another type, too. */
+TSR_PUBLIC tsr_status tsr_execute_fused(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c,
+                                        const tsr_epilogue *epilogue, void *stream);
+
 /* SDDMM:  values[e] = alpha (X (+).(.) Y)(i, j) + beta values[e]  for every entry e = (i, j) of S, in the order of S's
  * arrays.
  * values has one element of the semiring's type per entry of S, in the memory that X is in.  It may be the array of S's values, which are

@@ -127,7 +127,7 @@ static tsr_dense dense_of(const tsr_dense *d, int64_t further)
 static tsr_status run_on(const batch *b, tsr_sparse *a, const tsr_dense *first, const tsr_dense *second)
 {
     if (a != b->a && b->plan->device) { /* what the plan has on the device is of other values */
-        return tsr_native_execute_through_host(b->plan, b->alpha, a, first, b->beta, second, b->stream);
+        return tsr_native_execute_through_host(b->plan, b->alpha, a, first, b->beta, second, NULL, b->stream);
     }
     return tsr_native_run(b->plan, b->alpha, a, first, b->beta, second, b->stream);
 }

@@ -117,7 +117,7 @@ tsr_status tsr_native_run(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a
     if (is_empty(c)) {
         return TSR_OK;
     }
-    return plan->device ? tsr_native_execute_on_device(plan, alpha, a, b, beta, c, stream)
+    return plan->device ? tsr_native_execute_on_device(plan, alpha, a, b, beta, c, NULL, stream)
                         : tsr_native_execute_on_host(plan, alpha, a, b, beta, c);
 }
 

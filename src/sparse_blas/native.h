@@ -114,12 +114,12 @@ tsr_status tsr_native_plan_on_device(tsr_plan *plan);
 void tsr_native_drop_device(tsr_native_device *device); /* NULL allowed */
 const char *tsr_native_device_kernel(const tsr_plan *plan); /* that queued work takes; "": nothing is queued */
 
-/* The checked executions of a plan that has plan->device. */
+/* The checked executions of a plan that has plan->device.  epilogue: NULL, or what is done with C then. */
 tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
-                                        const tsr_dense *c, void *stream);
+                                        const tsr_dense *c, const tsr_epilogue *epilogue, void *stream);
 /* Waits: operands in device memory are copied, and so is the result. */
 tsr_status tsr_native_execute_through_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
-                                           const tsr_dense *c, void *stream);
+                                           const tsr_dense *c, const tsr_epilogue *epilogue, void *stream);
 tsr_status tsr_native_execute_sddmm_on_device(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta,
                                               tsr_sparse *s, void *values, void *stream);
 
@@ -170,6 +170,9 @@ tsr_status tsr_native_check_dense(const char *name, const tsr_dense *d);
 /* Product with the operands of a plan (op(A) resolved), dense ones from `first` and `second`. */
 void tsr_native_bind(tsr_call *call, const tsr_plan *plan, tsr_sparse *a, const tsr_dense *first,
                      const tsr_dense *second);
+
+/* C in host memory, after its product (epilogue.c). */
+void tsr_native_finish_epilogue(const tsr_dense *c, const tsr_epilogue *epilogue);
 
 /* ---- results (finish.c) ---- */
 

@@ -244,8 +244,23 @@ static tsr_status failed(tsr_status status)
     return status == TSR_INTERNAL_ERROR ? tsr_native_fail(status, "the device failed to copy an operand") : status;
 }
 
+/* bias: in `memory`. */
+static tsr_status finish_on_host(const tsr_plan *plan, const tsr_dense *c, tsr_memory_space memory, const tsr_epilogue *epilogue, void *stream)
+{
+    const tsr_dense bias = {.data = (void *)(uintptr_t)epilogue->bias, .type = c->type, .layout = TSR_COL_MAJOR, .nrows = c->ncols, .ncols = 1,
+                            .ld = c->ncols, .memory = epilogue->bias ? memory : TSR_MEMORY_HOST};
+    host_operand h;
+    const tsr_status status = failed(take(&h, plan->device->gpu, &bias, true, stream));
+    if (status == TSR_OK) {
+        const tsr_epilogue on_host = {h.dense.data, epilogue->activation};
+        tsr_native_finish_epilogue(c, &on_host);
+    }
+    free(h.memory);
+    return status;
+}
+
 tsr_status tsr_native_execute_through_host(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
-                                           const tsr_dense *c, void *stream)
+                                           const tsr_dense *c, const tsr_epilogue *epilogue, void *stream)
 {
     const tsr_backend *gpu = plan->device->gpu;
     host_operand hb, hc = {0};
@@ -255,6 +270,9 @@ tsr_status tsr_native_execute_through_host(const tsr_plan *plan, tsr_complex alp
     }
     if (status == TSR_OK) {
         status = tsr_native_execute_on_host(plan, alpha, a, &hb.dense, beta, &hc.dense);
+    }
+    if (status == TSR_OK && epilogue) {
+        status = finish_on_host(plan, &hc.dense, c->memory, epilogue, stream);
     }
     if (status == TSR_OK) {
         status = failed(give_back(&hc, gpu, c, stream));
@@ -320,12 +338,14 @@ static tsr_status renew(const tsr_plan *plan, tsr_sparse *a)
     return status;
 }
 
-static tsr_status queue(const tsr_plan *plan, double alpha, const tsr_dense *b, double beta, const tsr_dense *c, void *stream)
+static tsr_status queue(const tsr_plan *plan, double alpha, const tsr_dense *b, double beta, const tsr_dense *c, const tsr_epilogue *epilogue,
+                        void *stream)
 {
     const tsr_native_device *d = plan->device;
     const tsr_device_operands operands = {.alpha = alpha, .beta = beta, .b = b->data, .ldb = stride_of(b), .c = c->data,
                                           .ldc = stride_of(c), .workspace = d->workspace, .workspace_bytes = d->workspace_bytes,
-                                          .stream = stream};
+                                          .bias = epilogue ? epilogue->bias : NULL,
+                                          .rectified = epilogue && epilogue->activation == TSR_ACTIVATION_RELU, .stream = stream};
     return d->gpu->device->run(&d->spmm, &operands);
 }
 
@@ -343,20 +363,23 @@ static void report(const tsr_plan *plan, double ms)
 }
 
 tsr_status tsr_native_execute_on_device(const tsr_plan *plan, tsr_complex alpha, tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
-                                        const tsr_dense *c, void *stream)
+                                        const tsr_dense *c, const tsr_epilogue *epilogue, void *stream)
 {
     const bool plain = tsr_complex_is(alpha, 1) && tsr_complex_is(beta, 0);
     if (plan->device->why_not || tsr_complex_is(alpha, 0) || (!plain && !plan->device->scales)) {
-        return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, stream);
+        return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, epilogue, stream);
     }
     const bool traced = tsr_trace_wanted();
     const double began = traced ? tsr_engine_clock_ms() : 0;
     tsr_status status = renew(plan, a);
     if (status == TSR_DECLINED) {
-        return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, stream);
+        return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, epilogue, stream);
     }
     if (status == TSR_OK) {
-        status = queue(plan, alpha.re, b, beta.re, c, stream);
+        status = queue(plan, alpha.re, b, beta.re, c, epilogue, stream);
+    }
+    if (status == TSR_DECLINED) {
+        return tsr_native_execute_through_host(plan, alpha, a, b, beta, c, epilogue, stream);
     }
     if (status == TSR_OK && traced) {
         report(plan, tsr_engine_clock_ms() - began);

@@ -270,6 +270,40 @@ static void test_sampled(void **state)
     }
 }
 
+/* Bias and activation as the kernel stores C, whatever kernel the plan has; C by column, too; one column through the host. */
+static void test_epilogue(void **state)
+{
+    static float bias[COLUMNS], found[N * COLUMNS];
+    (void)state;
+    band t = make(TSR_BOUNDED_B);
+    expect(2);
+    for (int j = 0; j < COLUMNS; j++) {
+        bias[j] = (float)(3 * j - 20);
+    }
+    void *there_bias = upload(bias, sizeof bias);
+    for (int way = 0; way < 8; way++) {
+        const bool by_col = way & 1, one = way & 2, with_bias = way & 4;
+        const int64_t n = one ? 1 : COLUMNS;
+        const tsr_dense from = there(t.b, n, LD);
+        tsr_dense to = there(t.c, n, by_col ? N : n);
+        tsr_plan *plan;
+        to.layout = by_col ? TSR_COL_MAJOR : TSR_ROW_MAJOR;
+        const tsr_epilogue epilogue = {with_bias ? there_bias : NULL, TSR_ACTIVATION_RELU};
+        assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_FP32), t.a, &from, &to, 0), TSR_OK);
+        assert_int_equal(tsr_execute_fused(plan, 2, t.a, &from, 0, &to, &epilogue, NULL), TSR_OK);
+        download(found, t.c, (size_t)(N * n) * sizeof *found);
+        for (int r = 0; r < N; r++) {
+            for (int j = 0; j < n; j++) {
+                const float sum = expected[r * COLUMNS + j] + (with_bias ? bias[j] : 0);
+                assert_true(found[by_col ? j * N + r : r * n + j] == (sum > 0 ? sum : 0));
+            }
+        }
+        tsr_plan_destroy(plan);
+    }
+    device->release(there_bias);
+    drop(&t);
+}
+
 /* The file names the kernel, which is taken again. */
 static void test_saved(void **state)
 {
@@ -505,7 +539,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_spmm), cmocka_unit_test(test_spmv), cmocka_unit_test(test_sddmm), cmocka_unit_test(test_values_change),
         cmocka_unit_test(test_halves_are_added), cmocka_unit_test(test_kernels_by_name), cmocka_unit_test(test_workspace), cmocka_unit_test(test_pointers_are_checked),
         cmocka_unit_test(test_wrong_arrays_are_refused), cmocka_unit_test(test_forms), cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_complex), cmocka_unit_test(test_sampled), cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_complex), cmocka_unit_test(test_sampled), cmocka_unit_test(test_saved), cmocka_unit_test(test_epilogue),
         cmocka_unit_test(test_threads),
     };
     const tsr_backend *gpu = tsr_backend_gpu();

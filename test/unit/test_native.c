@@ -157,6 +157,59 @@ static void test_zeros_are_positive(void **state)
     tsr_sparse_destroy(a);
 }
 
+/* ---- epilogues ---- */
+
+#define EPILOGUE(real, of_type, all, columns) \
+    do { \
+        real b[8] = {1, -2, 3, 4, 5, -6, 7, 8}, c[6] = {1, 1, 1, 1, 1, 1}, bias[2] = {(real)-4, 1}; \
+        const tsr_epilogue epilogue = {(all) ? bias : NULL, (all) ? TSR_ACTIVATION_RELU : TSR_ACTIVATION_NONE}; \
+        const real plain[6] = {4, 5, 1, 1, 18, -21}, whole[6] = {0, 6, 0, 2, 14, 0}; \
+        tsr_sparse *a = small_matrix(0); \
+        tsr_plan *plan; \
+        tsr_dense db = {.data = b, .type = of_type, .nrows = 4, .ncols = 2, .ld = 2}; \
+        tsr_dense dc = {.data = c, .type = of_type, .layout = (columns) ? TSR_COL_MAJOR : TSR_ROW_MAJOR, .nrows = 3, .ncols = 2, .ld = (columns) ? 3 : 2}; \
+        assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(of_type), a, &db, &dc, 0), TSR_OK); \
+        assert_int_equal(tsr_execute_fused(plan, 1, a, &db, 1, &dc, &epilogue, NULL), TSR_OK); \
+        for (int k = 0; k < 6; k++) { \
+            assert_true(c[(columns) ? k % 2 * 3 + k / 2 : k] == ((all) ? whole : plain)[k]); \
+        } \
+        tsr_plan_destroy(plan); \
+        tsr_sparse_destroy(a); \
+    } while (0)
+
+/* A B = {3, 4}, {0, 0}, {2 + 15, -4 - 18}; C is 1 everywhere before. */
+static void test_epilogue_by_hand(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 4; way++) {
+        EPILOGUE(float, TSR_FP32, way & 1, way & 2);
+        EPILOGUE(double, TSR_FP64, way & 1, way & 2);
+    }
+}
+
+static void test_epilogue_is_refused(void **state)
+{
+    (void)state;
+    float b[8] = {0}, c[6] = {0};
+    tsr_sparse *a = small_matrix(0);
+    tsr_plan *plan;
+    tsr_dense db = dense(b, 4, 2), dc = dense(c, 3, 2);
+    const tsr_epilogue overlaps = {c + 5, TSR_ACTIVATION_NONE}, unknown = {b, (tsr_activation)7}, nothing = {NULL, TSR_ACTIVATION_NONE};
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, plus_times(), a, &db, &dc, 0), TSR_OK);
+    assert_int_equal(tsr_execute_fused(plan, 1, a, &db, 0, &dc, NULL, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute_fused(NULL, 1, a, &db, 0, &dc, &nothing, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute_fused(plan, 1, a, &db, 0, &dc, &overlaps, NULL), TSR_INVALID_VALUE);
+    assert_int_equal(tsr_execute_fused(plan, 1, a, &db, 0, &dc, &unknown, NULL), TSR_INVALID_VALUE);
+    assert_string_equal(tsr_last_error(), "epilogue->activation = 7 is not in 0 to 1");
+    assert_int_equal(tsr_execute_fused(plan, 1, a, &db, 0, &dc, &nothing, NULL), TSR_OK);
+    tsr_plan_destroy(plan);
+    dc.type = TSR_INT32;
+    assert_int_equal(tsr_plan_create(&plan, TSR_OP_SPMM, tsr_default_semiring(TSR_INT32), a, &db, &dc, 0), TSR_OK);
+    assert_int_equal(tsr_execute_fused(plan, 1, a, &db, 0, &dc, &nothing, NULL), TSR_NOT_SUPPORTED);
+    tsr_plan_destroy(plan);
+    tsr_sparse_destroy(a);
+}
+
 /* ---- versions and representations ---- */
 
 enum { WIDE = 200 };
@@ -861,6 +914,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_c_overlaps_an_array_of_a),
         cmocka_unit_test(test_sddmm_overlaps),
         cmocka_unit_test(test_attention_by_hand),
+        cmocka_unit_test(test_epilogue_by_hand),
+        cmocka_unit_test(test_epilogue_is_refused),
         cmocka_unit_test(test_coordinates),
         cmocka_unit_test(test_counts_from_1),
         cmocka_unit_test(test_order_of_coordinates),

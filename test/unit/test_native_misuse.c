@@ -202,6 +202,8 @@ static void misuse_execute(void)
         judge(tsr_execute_sddmm(given_plan, alpha, given_first, given_second, beta, given, rarely() ? NULL : rarely() ? b : values, stream));
     } else {
         const tsr_complex by = {alpha, below(3) ? 0 : 1}, and_by = {beta, below(3) ? 0 : 1};
+        const tsr_epilogue epilogue = {rarely() ? c : b, (tsr_activation)any_enumerator(TSR_ACTIVATION_RELU, 2)};
+        judge(tsr_execute_fused(given_plan, alpha, given, given_first, beta, given_second, rarely() ? NULL : &epilogue, stream));
         judge(below(2) ? tsr_execute(given_plan, alpha, given, given_first, beta, given_second, stream)
                        : tsr_execute_complex(given_plan, by, given, given_first, and_by, given_second, stream));
     }

@@ -81,6 +81,7 @@ example() { # NAME COMMAND…
 example spmm.c cc
 example attention.c cc
 example complex.c cc
+example gcn.c cc
 example cpp.cpp c++ -std=c++17
 if command -v gfortran >/dev/null; then
     example fortran.f90 gfortran -std=f2008 -J "$where" "$(find_one /tessera/tessera.f90)"
@@ -90,7 +91,7 @@ fi
 if command -v cmake >/dev/null; then
     cmake -S "$examples" -B "$where/cmake" -DCMAKE_PREFIX_PATH="$prefix" >"$where/log" && cmake --build "$where/cmake" >"$where/log" ||
         fail "cmake: $(tail -5 "$where/log")"
-    for program in spmm attention complex cpp fortran; do
+    for program in spmm attention complex gcn cpp fortran; do
         [ ! -x "$where/cmake/$program" ] || "$where/cmake/$program" >"$where/log" || fail "$program of CMake: $(cat "$where/log")"
     done
 else

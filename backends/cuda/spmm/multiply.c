@@ -25,7 +25,7 @@ static tsr_cuda_csr_spmm csr_product(const tsr_cuda_multiplication *m)
 {
     return (tsr_cuda_csr_spmm){
         .semiring = m->product->semiring, .n = m->n, .b = m->b, .b_present = m->b_present, .ldb = m->ldb, .c = m->c,
-        .c_present = m->c_present, .ldc = m->ldc, .alpha = m->alpha, .beta = m->beta, .iso = iso_bits(m), .partial = m->partial,
+        .c_present = m->c_present, .ldc = m->ldc, .alpha = m->alpha, .beta = m->beta, .iso = iso_bits(m), .bias = m->bias, .rectified = m->rectified, .partial = m->partial,
         .variant = m->part ? -1 : 0,
         .device = &tsr_cuda.device, .stream = m->stream};
 }
@@ -122,7 +122,7 @@ static tsr_status prepare_b(int *shift, const tsr_cuda_multiplication *m)
 static tsr_status multiply_blocks(const tsr_cuda_multiplication *m)
 {
     int shift;
-    if (!m->plan->blocks || m->plan->blocks->refused || m->n == 1)
+    if (!m->plan->blocks || m->plan->blocks->refused || m->n == 1 || m->bias || m->rectified)
         return TSR_DECLINED;
     tsr_status status = prepare_b(&shift, m);
     if (status != TSR_OK)

@@ -23,6 +23,8 @@ typedef struct tsr_cuda_multiplication {
     int *flag;               /* device, two of them; where there are blocks */
     double *below;           /* what is known of the magnitude of B's elements, grows; NULL: nothing */
     double alpha, beta;      /* C = alpha A B + beta C; 1 and 0, or plus_times of FP32 or FP64 */
+    const void *bias;        /* then added to each row, by CSR only; NULL: none */
+    bool rectified;          /* then what is below 0 becomes 0, by CSR only */
     void *stream;
 } tsr_cuda_multiplication;
 

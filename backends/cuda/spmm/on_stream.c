@@ -54,7 +54,7 @@ static run describe(const prepared *p, const tsr_device_operands *o)
     run r = {.p = p, .o = o, .below = p->plan.limit};
     r.m = (tsr_cuda_multiplication){.a = p->a, .plan = (tsr_cuda_plan *)&p->plan, .product = &p->product, .n = n, .b = reads_b ? o->b : NULL,
                                     .ldb = n == 1 ? 1 : o->ldb, .c = o->c, .ldc = n == 1 ? 1 : o->ldc, .alpha = o->alpha,
-                                    .beta = o->beta, .stream = o->stream};
+                                    .beta = o->beta, .bias = o->bias, .rectified = o->rectified, .stream = o->stream};
     if (reads_b && !b_fits(&r)) {
         r.m.ldb = tsr_cuda_padded(&p->plan, n);
         r.bytes[B_ROWS] = (size_t)(p->product.k * r.m.ldb) * p->size;
@@ -148,9 +148,16 @@ static tsr_status run_on_device(const prepared *p, const tsr_device_operands *o)
     return status;
 }
 
+static bool scales(const tsr_semiring *s)
+{
+    return s->add == TSR_ADD_PLUS && s->mul == TSR_MUL_TIMES && (s->type == TSR_FP32 || s->type == TSR_FP64);
+}
+
 tsr_status tsr_cuda_stream_run(const tsr_device_spmm *spmm, const tsr_device_operands *operands)
 {
     const prepared *p = spmm->prepared;
+    if ((operands->bias || operands->rectified) && (p->product.n == 1 || !scales(&p->product.semiring)))
+        return TSR_DECLINED;
     if (!tsr_cuda_alive())
         return TSR_INTERNAL_ERROR;
     if (tsr_cuda_current() == p->context)
@@ -213,11 +220,6 @@ static tsr_status prepare(prepared *p, const tsr_product *product, bool bounded)
     if (status != TSR_OK)
         tsr_cuda_sparse_leave(p->a);
     return status;
-}
-
-static bool scales(const tsr_semiring *s)
-{
-    return s->add == TSR_ADD_PLUS && s->mul == TSR_MUL_TIMES && (s->type == TSR_FP32 || s->type == TSR_FP64);
 }
 
 tsr_status tsr_cuda_stream_prepare(const tsr_product *product, const tsr_device_operands *like, bool bounded, tsr_device_spmm *spmm)

@@ -129,6 +129,8 @@ typedef struct tsr_cuda_csr_spmm {
     int64_t ldc;
     double alpha, beta;    /* FP32 and FP64 plus_times only; 1 and 0 otherwise */
     uint64_t iso;          /* bits of the one value of A in the semiring's type, when a->x == NULL and mul reads it */
+    const void *bias;      /* tsr_cuda_spmm_csr, FP32 and FP64 plus_times, n > 1: n elements of C's type, added to each row; NULL: none */
+    bool rectified;        /* the same: then what is below 0 becomes 0 */
     void *partial;         /* tsr_cuda_csr_partial_bytes */
     const tsr_cuda_device *device;
     void *stream;

@@ -126,7 +126,7 @@ template <class P> struct spmv_of {
         row_sums<P, 1> sums;
         sums.value[0] = s;
         sums.have = any;
-        store_row<P, 1>(q, row * q.ldc, sums, any);
+        store_row<P, 1>(q, row * q.ldc, 0, sums, any);
     }
 
     static __device__ __forceinline__ void store_partial(const csr_args &q, int32_t number, sum s)

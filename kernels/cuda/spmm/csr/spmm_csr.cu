@@ -75,6 +75,8 @@ csr_args make_args(const tsr_cuda_csr *a, const tsr_cuda_csr_list *list, const t
     q.ldc = product->ldc;
     q.alpha = product->alpha;
     q.beta = product->beta;
+    q.bias = product->bias;
+    q.rectified = product->rectified;
     q.partial = product->partial;
     q.partial_present = static_cast<int8_t *>(product->partial) + list->npartials * product->n * sum_size(product);
     q.reads_a = tsr_mul_reads_a(product->semiring.mul) && a->x != nullptr;

@@ -34,6 +34,8 @@ struct csr_args {
     int8_t *c_present;
     int64_t ldc;
     double alpha, beta;
+    const void *bias; /* of the columns; NULL: none */
+    bool rectified;   /* then what is below 0 becomes 0 */
     float value_scale; /* of A's values in 16 bits (spmm_rows): alpha in its place */
     void *partial;
     int8_t *partial_present;
@@ -126,9 +128,9 @@ template <int V> __device__ __forceinline__ unsigned load_present(const int8_t *
     return present;
 }
 
-/* C at `place` (elements from the first) becomes alpha * sums + beta * C; without a product 0 (* alpha). */
+/* C at `place` (elements from the first), columns `column` on, becomes alpha * sums + beta * C; without a product 0 (* alpha).  NaN is not below 0. */
 template <class P, int V>
-__device__ __forceinline__ void store_row(const csr_args &q, int64_t place, const row_sums<P, V> &sums, bool any)
+__device__ __forceinline__ void store_row(const csr_args &q, int64_t place, int64_t column, const row_sums<P, V> &sums, bool any)
 {
     using sum = typename P::sum;
     sum out[V], *c = static_cast<sum *>(q.c) + place;
@@ -140,6 +142,10 @@ __device__ __forceinline__ void store_row(const csr_args &q, int64_t place, cons
             out[v] *= sum(q.alpha);
             if (q.beta != 0)
                 out[v] = fused(sum(q.beta), c[v], out[v]);
+            if (q.bias)
+                out[v] += static_cast<const sum *>(q.bias)[column + v];
+            if (q.rectified && out[v] < sum(0))
+                out[v] = 0;
         }
     }
     if (q.c_vectors) {
@@ -236,6 +242,7 @@ template <class P, int V, bool Plain> struct row_walk {
     int end;           /* entries of the item up to the end of this row */
     int begin;
     int64_t place; /* of the row in C, or of its partial sum */
+    int64_t first_column;
     sum *at;       /* the same, as an address (Plain) */
     bool whole, inside;
     bool ask; /* of a marked B: the mark may be an element */
@@ -247,6 +254,7 @@ template <class P, int V, bool Plain> struct row_walk {
         begin = 0;
         end = ends[0];
         whole = item.partial < 0;
+        first_column = column;
         place = column + (whole ? item.row * q.ldc : item.partial * q.n);
         at = static_cast<sum *>(whole ? q.c : q.partial) + place;
         inside = lane_counts;
@@ -259,7 +267,7 @@ template <class P, int V, bool Plain> struct row_walk {
         if (Plain) {
             store_vector(at, sums.value);
         } else if (whole) {
-            store_row<P, V>(q, place, sums, end > begin);
+            store_row<P, V>(q, place, first_column, sums, end > begin);
         } else {
             store_vector(static_cast<sum *>(q.partial) + place, sums.value);
             if (keeps_bits<P> && q.b_present)
@@ -446,7 +454,7 @@ template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partia
         int64_t column = int64_t(blockIdx.y) * 32 * slices + threadIdx.x;
         row_sums<P, 1> sums = add_partials<P>(q, mine.first, end, column);
         if (column < q.n)
-            store_row<P, 1>(q, place + column, sums, true);
+            store_row<P, 1>(q, place + column, column, sums, true);
         return;
     }
     for (int tile = 0; tile < slices; tile++) {
@@ -461,7 +469,7 @@ template <class P> __global__ void __launch_bounds__(32 * slices) add_csr_partia
                 sum other[1] = { value[s][lane] };
                 sums.merge(q.ops, other, have[s][lane]);
             }
-            store_row<P, 1>(q, place + column, sums, true);
+            store_row<P, 1>(q, place + column, column, sums, true);
         }
         __syncthreads();
     }
@@ -483,7 +491,7 @@ template <class Half> constexpr bool has_plain<plus_times_half<Half>> = true;
 template <class P> bool is_plain(const csr_args &q)
 {
     bool scaled = std::is_floating_point_v<typename P::sum> && (q.alpha != 1 || q.beta != 0);
-    return !scaled && q.c_present == nullptr;
+    return !scaled && !q.bias && !q.rectified && q.c_present == nullptr;
 }
 
 template <class P, int V, int G, int U> tsr_status launch_rows(csr_args q, const csr_shape &shape, void *stream)
