@@ -13,9 +13,15 @@ extern const tsr_operation tsr_entries_operation;
 
 /* ---- elementwise_plan.c ---- */
 
-/* Matches without computing or moving anything.  promised: x is not A but will be an array of the step's type and of C's shape, held like C,
- * full or not.  NULL: matched; else why not.  Release in any case. */
-const char *tsr_elementwise_plan(tsr_elementwise *e, const bool *promised);
+/* An operand that is not there yet. */
+typedef struct tsr_promise {
+    bool full;      /* has every entry */
+    bool one_value; /* all its entries are the same */
+} tsr_promise;
+
+/* Matches without computing or moving anything.  promised: x is not A but will be an array of the step's type and of C's shape, held like C.
+ * NULL: matched; else why not.  Release in any case. */
+const char *tsr_elementwise_plan(tsr_elementwise *e, const tsr_promise *promised);
 
 /* C<M> accum= T of a call, T being of `type`, full or not. */
 const char *tsr_update_plan(tsr_call *call, tsr_type type, bool full);
@@ -61,6 +67,8 @@ bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e);
 bool tsr_elementwise_clears_full(const tsr_elementwise *e);
 /* C accum= T of C itself, or under C as mask, where C has every entry, but in lists: SuiteSparse's sum is iso as that of full matrices. */
 bool tsr_elementwise_adds_to_itself(const tsr_elementwise *e);
+/* C<M> = T, C in lists and of one value, and T may have no entry: SuiteSparse leaves C as it is then. */
+bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full);
 /* Are the entries that a selection by value keeps all the same?  y: of its second operand. */
 bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y);
 bool tsr_object_iso(const tsr_object *object);

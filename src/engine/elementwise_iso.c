@@ -170,6 +170,13 @@ static bool fits(const tsr_elementwise *e, const constant *c, uint64_t t)
                               tsr_elementwise_one(&accum, e->type, c->type, c->value, e->type, t) == t);
 }
 
+bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full)
+{
+    uint64_t t;
+    const constant c = constant_as_held(&e->c);
+    return e->c.given && c.known && e->given.M && !e->given.accum && !is_dense(e, &e->c) && !t_full && !(t_is_iso(&t, e) && fits(e, &c, t));
+}
+
 bool tsr_elementwise_masks_both(tsr_listed x, tsr_listed y, tsr_listed m, bool complement)
 {
     if (x.lists && y.lists)
@@ -204,7 +211,7 @@ static bool stays_iso(const tsr_elementwise *e, const tsr_object *old, uint64_t 
     const constant c = constant_as_held(old);
     if (entries(old) != 0)
         return fits(e, &c, t) || (replaces(e) && (!is_dense(e, old) || masks_t(e) || tsr_elementwise_clears_full(e)));
-    return !given->accum || (!old->array && old->view.iso) || !(e->assigns || is_dense(e, old));
+    return !given->accum || tsr_object_iso(old) || !(e->assigns || is_dense(e, old));
 }
 
 static bool is_zero(const constant *c)

@@ -125,11 +125,16 @@ static bool all_present(const tsr_object *object)
     return !object->given || (object->view.format == TSR_FULL && !object->to && !(object->rule && object->rule->select));
 }
 
+static bool t_full(const tsr_elementwise *e)
+{
+    const bool x = all_present(&e->x), y = all_present(&e->y);
+    return !e->step.select && (e->step.unite ? x || y : x && y);
+}
+
 static bool result_full(const tsr_elementwise *e)
 {
     const tsr_ewise *step = &e->step;
-    const bool x = all_present(&e->x), y = all_present(&e->y), c = e->c.given && all_present(&e->c);
-    const bool z = !step->select && (step->unite ? x || y : x && y);
+    const bool c = e->c.given && all_present(&e->c), z = t_full(e);
     if (!e->m.given)
         return z || (step->accumulates && c);
     return c && !step->replace && (z || step->accumulates);
@@ -203,11 +208,11 @@ static bool keeps_bitmap(const tsr_elementwise *e)
     return e->door->form_waits(given->C) || e->door->keeps_bitmap(given->C);
 }
 
-static bool inspect_operands(tsr_elementwise *e, const bool *promised)
+static bool inspect_operands(tsr_elementwise *e, const tsr_promise *promised)
 {
     const tsr_arguments *given = &e->given;
     if (promised)
-        e->x = (tsr_object){.given = true, .view = {.format = *promised ? TSR_FULL : TSR_BITMAP, .type = e->step.type,
+        e->x = (tsr_object){.given = true, .view = {.format = promised->full ? TSR_FULL : TSR_BITMAP, .type = e->step.type,
                                                   .by_col = e->by_col}};
     else if (!inspect_operand(e, &e->x, given->A, e->mod.tran0 != e->flip))
         return false;
@@ -216,7 +221,7 @@ static bool inspect_operands(tsr_elementwise *e, const bool *promised)
     return inspect_operand(e, &e->y, given->B, e->mod.tran1);
 }
 
-static const char *plan(tsr_elementwise *e, const bool *promised)
+static const char *plan(tsr_elementwise *e, const tsr_promise *promised)
 {
     if (!inspect_target(e))
         return "C may not stay on the device";
@@ -235,6 +240,8 @@ static const char *plan(tsr_elementwise *e, const bool *promised)
         return "the mask or C does not fit";
     if (tsr_elementwise_adds_to_itself(e))
         return "C in lists is added to itself";
+    if (!(promised && promised->one_value) && tsr_elementwise_may_leave_one(e, t_full(e)))
+        return "C has one value, which T may leave";
     if (e->on_host && (any_sparse(e) || any_turned(e) || e->placed))
         return "operands are sparse or held otherwise";
     if (any_sparse(e) && !promised && !any_device_only(e) && !may_spread(e))
@@ -246,7 +253,7 @@ static const char *plan(tsr_elementwise *e, const bool *promised)
     return NULL;
 }
 
-const char *tsr_elementwise_plan(tsr_elementwise *e, const bool *promised)
+const char *tsr_elementwise_plan(tsr_elementwise *e, const tsr_promise *promised)
 {
     const char *why = plan(e, promised);
     if (why)
@@ -263,7 +270,7 @@ const char *tsr_update_plan(tsr_call *call, tsr_type type, bool full)
     *e = (tsr_elementwise){.door = call->door, .given = call->given, .mod = call->mod,
                            .step = {.op = TSR_EWISE_IDENTITY, .type = type, .result = type}};
     e->given.A = e->given.B = NULL;
-    return tsr_elementwise_plan(e, &full);
+    return tsr_elementwise_plan(e, &(tsr_promise){.full = full, .one_value = call->one_value});
 }
 
 double tsr_elementwise_size(const tsr_elementwise *e)

@@ -593,6 +593,49 @@ static void compared_bools_stay(void)
 
 TEST(is_downloaded_iso)
 TEST(iso_as_it_was_held)
+
+/* C of one value without an entry: SuiteSparse assigns to it, keeps the value assigned, and asks for it later. */
+static void iso_of_an_empty_target(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector w, m;
+    GrB_Scalar s;
+    OK(GrB_Vector_new(&w, GrB_FP32, N));
+    OK(GrB_Vector_new(&m, GrB_FP64, N));
+    OK(GrB_Scalar_new(&s, GrB_FP32));
+    OK(GrB_Scalar_setElement_FP32(s, 0));
+    OK(GxB_Vector_Option_set(w, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    OK(GrB_Vector_assign_FP32(w, NULL, NULL, -1, GrB_ALL, N, NULL));
+    for (GrB_Index i = 0; i < N; i++) OK(GrB_Vector_removeElement(w, i));
+    OK(GrB_Vector_wait(w, GrB_MATERIALIZE));
+    for (GrB_Index i = 0; i < 3; i++) OK(GrB_Vector_setElement_FP64(m, 1, i));
+    OK(GrB_Vector_assign_Scalar(w, w, GrB_PLUS_FP32, s, GrB_ALL, N, GrB_DESC_RS));
+    OK(GrB_Vector_assign_FP64(w, m, GrB_MAX_INT32, 1, GrB_ALL, N, NULL));
+    REQUIRE(is_iso(w) && at(w, 2) == 1);
+    OK(GrB_finalize());
+}
+
+/* w<!w> = T of several values, would it not come out empty: w keeps its one. */
+static void iso_left_by_nothing(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Matrix A;
+    GrB_Vector u, w;
+    OK(GrB_Matrix_new(&A, GrB_FP64, N, N));
+    OK(GrB_Vector_new(&u, GrB_FP64, N));
+    OK(GrB_Vector_new(&w, GrB_FP64, N));
+    OK(GxB_Vector_Option_set(u, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    OK(GxB_Vector_Option_set(w, GxB_SPARSITY_CONTROL, GxB_SPARSE));
+    for (GrB_Index i = 8; i < N; i++) OK(GrB_Matrix_setElement_FP64(A, (double)i, i, (i + 1) % N));
+    OK(GrB_Vector_setElement_FP64(u, 1, 7));
+    for (GrB_Index i = 0; i < 3; i++) OK(GrB_Vector_setElement_FP64(w, 2.5, i));
+    OK(GrB_Vector_wait(w, GrB_MATERIALIZE));
+    OK(GrB_vxm(w, w, NULL, GxB_PLUS_SECOND_FP64, u, A, GrB_DESC_SC));
+    REQUIRE(is_iso(w) && at(w, 2) == 2.5);
+    OK(GrB_finalize());
+}
+TEST(iso_of_an_empty_target)
+TEST(iso_left_by_nothing)
 TEST(iso_of_pending_entries)
 TEST(iso_of_a_sum)
 TEST(places_replace_nothing_else)
@@ -617,6 +660,8 @@ int main(void)
         cmocka_unit_test(test_is_downloaded_iso),
         cmocka_unit_test(test_iso_as_it_was_held),
         cmocka_unit_test(test_iso_of_pending_entries),
+        cmocka_unit_test(test_iso_of_an_empty_target),
+        cmocka_unit_test(test_iso_left_by_nothing),
         cmocka_unit_test(test_iso_of_a_sum),
         cmocka_unit_test(test_places_replace_nothing_else),
         cmocka_unit_test(test_pairs_of_turned_matrices),

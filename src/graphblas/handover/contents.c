@@ -197,7 +197,7 @@ static void download(void *closure)
     tsr_download to = {.x = a->arrays.x, .b = facts->full ? NULL : a->arrays.b};
     const bool fetched = fetch(a, &to) == TSR_OK;
     tsr_handover *arrays = fetched ? form(a, control, to.nvals) : NULL;
-    if (fetched && facts->iso && arrays->nvals > 0)
+    if (fetched && facts->iso)
         tsr_arrays_unify(arrays, tsr_type_size(facts->type), &facts->one);
     if (!fetched || tsr_finish_dense(a->C, a->vector, facts->by_col, arrays, control) != GrB_SUCCESS)
         lose(a);
