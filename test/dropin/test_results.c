@@ -569,6 +569,32 @@ static void test_ones_of_another_type(void **state)
     ok(GrB_Matrix_free(&A));
 }
 
+/* ---- few rows of which some are deleted ---- */
+
+/* Finished it is a list of one row of three. */
+static void test_few_rows_become_hypersparse(void **state)
+{
+    (void)state;
+    GrB_Index n;
+    GrB_Matrix A = new_matrix(3, 3, GxB_BY_ROW), B = new_matrix(3, 2, GxB_BY_ROW), C = full(3, 2, GxB_BY_ROW);
+    set_option(B, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    for (GrB_Index k = 0; k < 3; k++) ok(GrB_Matrix_setElement_FP64(B, (double)k, k, 0));
+    ok(GrB_Matrix_wait(B, GrB_MATERIALIZE));
+    ok(GxB_Matrix_Option_set(A, GxB_HYPER_SWITCH, .5));
+    set_option(A, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    ok(GrB_Matrix_setElement_FP64(A, 1, 0, 0));
+    ok(GrB_Matrix_setElement_FP64(A, 2, 2, 1));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    set_option(A, GxB_SPARSITY_CONTROL, GxB_HYPERSPARSE + GxB_SPARSE);
+    ok(GrB_Matrix_removeElement(A, 0, 0));
+    ok(GrB_mxm(C, NULL, NULL, GrB_MIN_FIRST_SEMIRING_FP64, A, B, NULL));
+    ok(GrB_Matrix_nvals(&n, C));
+    assert_int_equal(n, 1);
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&B));
+    ok(GrB_Matrix_free(&C));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -583,6 +609,7 @@ int main(void)
         cmocka_unit_test(test_one_place_is_diagonal),
         cmocka_unit_test(test_no_ones_are_turned),
         cmocka_unit_test(test_only_the_calls_of_the_program_burble),
+        cmocka_unit_test(test_few_rows_become_hypersparse),
     };
     return cmocka_run_group_tests(tests, start, stop_session);
 }

@@ -62,10 +62,11 @@ bool tsr_few_inspect_sorted(tsr_few_operand *o)
 {
     const tsr_type type = o->view.type;
     const bool known = tsr_match_contents(&o->view, o->handle, &o->copies) && widen_indices(o);
+    const bool lists_all = known && o->view.p && o->view.format != TSR_HYPERSPARSE; /* what ends pending work may make something else of it */
     o->view.type = type;
     o->view.format = TSR_SPARSE; /* also where every entry is present */
     o->sorts = false;
-    return known && o->view.p; /* what ends pending work may make a bitmap of it */
+    return lists_all;
 }
 
 void tsr_few_drop_copies(tsr_few_operand *o)
