@@ -26,6 +26,17 @@ static int64_t vectors_of(const tsr_view *a)
     return a->by_col ? a->ncols : a->nrows;
 }
 
+/* What SuiteSparse refuses it refuses itself, and names the program's call: the end of ours is a GrB_apply. */
+static bool end_is_valid(const tsr_call *call, const tsr_shape *c)
+{
+    tsr_shape m;
+    tsr_ewise_op op;
+    tsr_type type;
+    const tsr_arguments *g = &call->given;
+    const bool fits = !g->M || (call->door->shape(&m, g->M, g->vector) && m.nrows == c->nrows && m.ncols == c->ncols);
+    return fits && (!g->accum || call->door->accumulator(&op, &type, g->accum));
+}
+
 /* T is C where nothing but its arrays is asked for; else C<M> accum= T follows.  7.4.0 crashes in some of C<M> += T. */
 static const char *plan_finish(tsr_call *call)
 {
@@ -37,6 +48,8 @@ static const char *plan_finish(tsr_call *call)
         return "such a mask is not taken here";
     if (g->M && call->a.view.iso)
         return "one value under a mask"; /* whether it stays one depends on how SuiteSparse holds T */
+    if (!end_is_valid(call, &c))
+        return "mask or accumulator of another shape or type";
     call->c_by_col = c.by_col;
     call->t_by_col = g->vector || call->a.view.by_col;
     call->product.semiring.type = call->a.view.type;

@@ -595,6 +595,65 @@ static void test_few_rows_become_hypersparse(void **state)
     ok(GrB_Matrix_free(&C));
 }
 
+/* ---- errors ---- */
+
+enum { SQUARE = 80, MXM, SELECT, EXTRACT, TRANSPOSE, APPLY, ADD, CALLS };
+
+static GrB_Info call_with(int call, GrB_Matrix C, GrB_Matrix M, GrB_BinaryOp accum, GrB_Matrix A)
+{
+    switch (call) {
+    case MXM: return GrB_mxm(C, M, accum, GrB_PLUS_TIMES_SEMIRING_FP64, A, A, NULL);
+    case SELECT: return GrB_Matrix_select_FP64(C, M, accum, GrB_VALUEGT_FP64, A, 2, NULL);
+    case EXTRACT: return GrB_Matrix_extract(C, M, accum, A, GrB_ALL, SQUARE, GrB_ALL, SQUARE, NULL);
+    case TRANSPOSE: return GrB_transpose(C, M, accum, A, NULL);
+    case APPLY: return GrB_Matrix_apply(C, M, accum, GrB_AINV_FP64, A, NULL);
+    default: return GrB_Matrix_eWiseAdd_BinaryOp(C, M, accum, GrB_PLUS_FP64, A, A, NULL);
+    }
+}
+
+static void check_error(int call, GrB_Info expected, GrB_Matrix M, GrB_BinaryOp accum, GrB_Matrix A)
+{
+    static const char *const names[] = {[MXM] = "GrB_mxm", [SELECT] = "GrB_Matrix_select_FP64", [EXTRACT] = "GrB_Matrix_extract",
+                                        [TRANSPOSE] = "GrB_transpose", [APPLY] = "GrB_Matrix_apply", [ADD] = "GrB_Matrix_eWiseAdd_BinaryOp"};
+    const char *text;
+    GrB_Matrix C = new_matrix(SQUARE, SQUARE, GxB_BY_ROW);
+    assert_int_equal(call_with(call, C, M, accum, A), expected);
+    ok(GrB_Matrix_error(&text, C));
+    assert_non_null(strstr(text, names[call]));
+    ok(GrB_Matrix_free(&C));
+}
+
+static void add_pairs(void *z, const void *x, const void *y)
+{
+    (void)y;
+    memcpy(z, x, 2 * sizeof(double));
+}
+
+/* Masks and accumulators that do not fit: the text names the program's call. */
+static void test_errors_name_the_call(void **state)
+{
+    (void)state;
+    GrB_Type pair;
+    GrB_BinaryOp accum;
+    ok(GrB_Type_new(&pair, 2 * sizeof(double)));
+    ok(GrB_BinaryOp_new(&accum, add_pairs, pair, pair, pair));
+    GrB_Matrix A = new_matrix(SQUARE, SQUARE, GxB_BY_ROW), small = line(SQUARE - 1, SQUARE, 1, GxB_BY_ROW), pairs;
+    ok(GrB_Matrix_new(&pairs, pair, SQUARE, SQUARE));
+    set_option(A, GxB_SPARSITY_CONTROL, GxB_SPARSE);
+    for (GrB_Index k = 0; k < SQUARE * SQUARE; k += 2) ok(GrB_Matrix_setElement_FP64(A, (double)(k % 7), k / SQUARE, k % SQUARE));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    for (int call = MXM; call < CALLS; call++) {
+        check_error(call, GrB_DIMENSION_MISMATCH, small, NULL, A);
+        check_error(call, GrB_DOMAIN_MISMATCH, pairs, NULL, A);
+        check_error(call, GrB_DOMAIN_MISMATCH, NULL, accum, A);
+    }
+    ok(GrB_Matrix_free(&A));
+    ok(GrB_Matrix_free(&small));
+    ok(GrB_Matrix_free(&pairs));
+    ok(GrB_BinaryOp_free(&accum));
+    ok(GrB_Type_free(&pair));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -610,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_no_ones_are_turned),
         cmocka_unit_test(test_only_the_calls_of_the_program_burble),
         cmocka_unit_test(test_few_rows_become_hypersparse),
+        cmocka_unit_test(test_errors_name_the_call),
     };
     return cmocka_run_group_tests(tests, start, stop_session);
 }
