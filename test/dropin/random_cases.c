@@ -11,7 +11,7 @@
 
 #include "program/case.h"
 
-enum { SECONDS_PER_CASE = 20 };
+enum { SECONDS_PER_CASE = 60 };
 
 typedef struct arguments {
     uint64_t seed;
