@@ -71,11 +71,13 @@ static const void *draw_width(rng *r, const int64_t *list, int64_t count, bool *
     return copy;
 }
 
+/* Now and then so many vectors that several threads share their entries. */
 static tsr_view draw_matrix(rng *r, bool hyper, bool iso)
 {
+    enum { MANY = 3000 };
     bool narrow;
     tsr_view a = {.format = hyper ? TSR_HYPERSPARSE : TSR_SPARSE, .type = (tsr_type)rng_below(r, TSR_TYPE_COUNT), .iso = iso,
-                  .nvec = draw_size(r), .vlen = draw_size(r)};
+                  .nvec = rng_chance(r, 5) ? MANY : draw_size(r), .vlen = draw_size(r)};
     a.nrows = a.nvec * (hyper ? 3 : 1);
     a.ncols = a.vlen;
     int64_t *p = take((size_t)(a.nvec + 1) * 8), *i = take((size_t)(a.nvec * a.vlen + 1) * 8), *h = take((size_t)a.nvec * 8);

@@ -45,9 +45,8 @@ static void compare_block(const selecting *w, int64_t first, int64_t n)
         w->s->kept[(first + k) / WORD] = bits_of(flags + k);
 }
 
-static void compare_blocks(void *context, int64_t first, int64_t last)
+static void compare_blocks(const selecting *w, int64_t first, int64_t last)
 {
-    const selecting *w = context;
     const int64_t n = w->s->a.nvals;
     for (int64_t block = first; block < last; block++)
         compare_block(w, block * BLOCK, n - block * BLOCK < BLOCK ? n - block * BLOCK : BLOCK);
@@ -75,13 +74,44 @@ static int64_t count_bits(const uint64_t *kept, int64_t from, int64_t to)
     return n;
 }
 
-static void count_vectors(void *context, int64_t first, int64_t last)
+/* The vector of an entry: the last that begins at it or before, but for those without entries. */
+static int64_t vector_of(const tsr_view *a, int64_t entry)
+{
+    int64_t low = 0, high = a->nvec;
+    while (low < high) {
+        const int64_t middle = low + (high - low) / 2;
+        if (tsr_view_start(a, middle + 1) <= entry)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Entries [from, to) add to the counts of their vectors, of which the first and the last may be others' too. */
+static void count_entries(const selecting *w, int64_t from, int64_t to)
+{
+    const tsr_view *a = &w->s->a;
+    int64_t begin = from;
+    for (int64_t v = vector_of(a, from); begin < to; v++) {
+        const int64_t end = tsr_view_start(a, v + 1), last = end < to ? end : to;
+        if (begin == last)
+            continue;
+        const int64_t n = count_bits(w->s->kept, begin, last);
+        if (begin == tsr_view_start(a, v) && last == end)
+            w->counts[v + 1] = n;
+        else
+            __atomic_fetch_add(&w->counts[v + 1], n, __ATOMIC_RELAXED);
+        begin = last;
+    }
+}
+
+static void compare_and_count(void *context, int64_t first, int64_t last)
 {
     const selecting *w = context;
-    for (int64_t v = first, from = tsr_view_start(&w->s->a, first), to; v < last; v++, from = to) {
-        to = tsr_view_start(&w->s->a, v + 1);
-        w->counts[v + 1] = from < to ? count_bits(w->s->kept, from, to) : 0;
-    }
+    const int64_t n = w->s->a.nvals;
+    compare_blocks(w, first, last);
+    count_entries(w, first * BLOCK, last * BLOCK < n ? last * BLOCK : n);
 }
 
 /* ---- entries ---- */
@@ -151,7 +181,7 @@ static int threads_of(const tsr_selection *s)
 
 tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
 {
-    enum { BLOCKS_AT_ONCE = 64, VECTORS_AT_ONCE = 4096 };
+    enum { BLOCKS_AT_ONCE = 64 };
     const int nthreads = threads_of(s);
     const int64_t blocks = (s->a.nvals + BLOCK - 1) / BLOCK;
     selecting w = {.counts = p};
@@ -159,9 +189,8 @@ tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
     if (!s->kept)
         return TSR_OUT_OF_MEMORY;
     prepare(&w, s, nthreads);
-    tsr_for_ranges(blocks, BLOCKS_AT_ONCE, nthreads, compare_blocks, &w);
-    tsr_for_ranges(s->a.nvec, VECTORS_AT_ONCE, nthreads, count_vectors, &w);
-    p[0] = 0;
+    memset(p, 0, (size_t)(s->a.nvec + 1) * sizeof *p);
+    tsr_for_ranges(blocks, BLOCKS_AT_ONCE, nthreads, compare_and_count, &w);
     for (int64_t v = 0; v < s->a.nvec; v++)
         p[v + 1] += p[v];
     return TSR_OK;
