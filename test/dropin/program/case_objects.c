@@ -270,16 +270,18 @@ static void add_pending(case_object *o)
     printf(" pending");
 }
 
-/* Some of its entries go, by their places: jumbled tuples come in any order.  Finished one by one they may leave another form. */
+/* Some of its entries go, by their places: jumbled tuples come in any order.  Finished one by one they may leave another form, and each takes
+ * the time of all that are left: of many few go. */
 static void add_zombies(const case_object *o)
 {
+    enum { MOST_ZOMBIES = 1000 };
     GrB_Index n = 0;
     if (o->vector) GrB_Vector_nvals(&n, o->v);
     else GrB_Matrix_nvals(&n, o->m);
     GrB_Index *i = calloc(2 * n + 1, sizeof *i), *j = i + n;
     if (o->vector) vec_tuples(o->type, i, NULL, &n, o->v);
     else mat_tuples(o->type, i, j, NULL, &n, o->m);
-    const GrB_Index step = 2 + rng_next() % 5;
+    const GrB_Index step = 2 + rng_next() % 5 + n / MOST_ZOMBIES;
     for (GrB_Index e = 0; e < n; e++) {
         if ((7 * i[e] + 3 * j[e]) % step) continue;
         if (o->vector) GrB_Vector_removeElement(o->v, i[e]);
