@@ -45,7 +45,7 @@ sed -n '/^```sh script/,/^```/p' docs/troubleshooting.md | grep -v '^```' |
         -e "s|^meson setup|& $again -Dcuda=disabled -Doptimization=0|; s|^tessera|$tool|" >"$where/commands"
 DESTDIR=$where/root bash -eu "$where/commands" >"$where/log" 2>&1 || { tail -20 "$where/log" >&2; fail "the commands of docs/troubleshooting.md"; }
 tail -1 "$where/log" | grep -qx 'triangles 45' || fail "wrong answer: $(tail -1 "$where/log")"
-replacements=$(find "$where/root" -name 'libgraphblas.so.[0-9]' | sort)
+replacements=$(find "$where/root" -regex '.*/libgraphblas\.so\.[0-9]+' | sort)
 [ "$(wc -l <<<"$replacements")" -eq 2 ] || fail "not two replacements beside each other: $replacements"
 
 # Each program gets its own, and its products are computed there; preloaded, there is a door for either.
