@@ -80,6 +80,10 @@ tsr_status tsr_ref_attention_backward(const tsr_view *s, const tsr_attention_ope
 typedef enum tsr_isa { TSR_ISA_BASELINE, TSR_ISA_AVX2, TSR_ISA_AVX512 } tsr_isa;
 tsr_isa tsr_cpu_isa(void);
 void tsr_cpu_limit_isa(tsr_isa most);
+
+/* From so many entries of A on an SpMV gathers by vectors.  Below, lists and vector are in the cache, where an AMD EPYC (Zen 5) is faster with
+ * scalars.  Tests set less. */
+void tsr_cpu_gather_from(int64_t entries);
 const char *tsr_isa_name(tsr_isa isa);
 
 #endif

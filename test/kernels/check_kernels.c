@@ -204,6 +204,7 @@ int main(int argc, char **argv)
     argp_parse(&argp, argc, argv, 0, NULL, &o);
     if (!o.list && !o.bench)
         printf("seed %llu\n", (unsigned long long)o.seed);
+    tsr_cpu_gather_from(64);
     tsr_cpu_limit_isa(TSR_ISA_AVX512);
     tsr_isa best = tsr_cpu_isa();
     for (int isa = TSR_ISA_BASELINE; isa <= (int)best; isa++) {

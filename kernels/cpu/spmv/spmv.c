@@ -71,11 +71,18 @@ static tsr_status take_x(spmv *s)
 
 /* ---- A by row ---- */
 
+static int64_t least_gathered = 1 << 19;
+
+void tsr_cpu_gather_from(int64_t entries)
+{
+    least_gathered = entries;
+}
+
 /* A loop for 32-bit indices, others for the rest. */
 static tsr_spmv_fn rows_of(const spmv *s)
 {
     const tsr_product *p = s->product;
-    const bool gathers = p->a.index_size == 4 && p->k <= TSR_SPMV_MOST_GATHERED && !s->job.xb && s->job.x_mask;
+    const bool gathers = p->a.index_size == 4 && p->k <= TSR_SPMV_MOST_GATHERED && p->a.nvals >= least_gathered && !s->job.xb && s->job.x_mask;
     const tsr_spmv_fn gathered = gathers ? TSR_PICK_ISA(tsr_spmv_gathered)(s->semiring) : NULL;
     return gathered ? gathered : s->fns.by_row[p->a.index_size == 4 ? 0 : 1];
 }
