@@ -132,15 +132,15 @@ static bool has_room(size_t bytes)
            (!is_small(bytes) || small_bytes + bytes <= limit_bytes / 8);
 }
 
-/* The newest of the size, the others may grow old. */
-static void *find_locked(int size)
+/* The newest of the size, the others may grow old; no block: none is kept. */
+static kept find_locked(int size)
 {
     for (size_t n = block_count; n-- > 0;)
         if (blocks[n].size == size) {
             hit_count++;
-            return take_locked(n).block;
+            return take_locked(n);
         }
-    return NULL;
+    return (kept){0};
 }
 
 /* True: it would have been served, had all been kept. */
@@ -351,14 +351,14 @@ static void *ask(int size, bool *again)
     const size_t count = age_locked(time, victims);
     const bool active = is_set(ACTIVE);
     const bool wanted = active && count_request(&sizes[size], time);
-    void *found = wanted ? find_locked(size) : NULL;
-    *again = wanted && !found && has_room(bytes_of(size));
-    const bool due = found && !is_small(bytes_of(size)) && count_reuse(found);
+    const kept found = wanted ? find_locked(size) : (kept){0};
+    *again = wanted && !found.block && has_room(bytes_of(size));
+    const bool due = found.block && !is_small(found.bytes) && count_reuse(found.block);
     pthread_mutex_unlock(&mutex);
     give_back_all(victims, count);
     if (due && !is_set(DEVICE))
-        move_to_huge_pages(found, bytes_of(size));
-    return found;
+        move_to_huge_pages(found.block, bytes_of(size));
+    return found.block;
 }
 
 /* A block that may be kept some day has all the bytes of its size, which cost nothing until they are touched.  One that a device may
