@@ -22,7 +22,8 @@ def run(options, size, threads, extra):
 
 def measure(options, size, threads):
     preload = {'LD_PRELOAD': os.path.abspath(options.library)}
-    kinds = {'plain': {}, 'forwarded': dict(preload, TESSERA_DISABLE='elementwise'), 'tessera': preload}
+    plain = {'LD_PRELOAD': os.path.abspath(options.against)} if options.against else {}
+    kinds = {'plain': plain, 'forwarded': dict(preload, TESSERA_DISABLE='elementwise'), 'tessera': preload}
     best = {}
     for _ in range(options.rounds):
         for kind, extra in kinds.items():
@@ -36,6 +37,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--program', default=os.path.join(record.ROOT, 'build/bench/elementwise'))
     parser.add_argument('--library', default=os.path.join(record.ROOT, 'build/src/graphblas/libtessera.so'))
+    parser.add_argument('--against', metavar='LIBRARY', help='preload this one instead of running plain: what changed since it was built')
     parser.add_argument('--threads', type=lambda text: [int(n) for n in text.split(',')], default=[1, 2])
     parser.add_argument('--sizes', type=lambda text: [tuple(map(int, size.split('x'))) for size in text.split(',')],
                         default=[(131072, 64), (131072, 1), (16384, 1)], help='ROWSxCOLUMNS, with commas')
@@ -43,7 +45,7 @@ def main():
     parser.add_argument('--topic', default='elementwise', help='of the record: what the program measures')
     parser.add_argument('--output', help='write the record here; default: bench/results/<machine>/<topic>/…')
     options = parser.parse_args()
-    head, rows = record.header(options.topic + '/1', uses_gpu=False, rounds=options.rounds), []
+    head, rows = record.header(options.topic + '/1', uses_gpu=False, rounds=options.rounds, **record.against(options.against)), []
     for size in options.sizes:
         for threads in options.threads:
             print(f'{size[0]} x {size[1]}, {threads} threads: ms plain, forwarded, computed')

@@ -95,9 +95,9 @@ def run(options, pipeline, folder, arguments, extra):
     return parse(done.stdout)
 
 
-def through(options, mode, **more):
+def through(library, mode, **more):
     given = {key: value for key, value in os.environ.items() if key.startswith('TESSERA_')}
-    return dict(given, LD_PRELOAD=os.path.abspath(options.library), TESSERA_MODE=mode, **more)
+    return dict(given, LD_PRELOAD=os.path.abspath(library), TESSERA_MODE=mode, **more)
 
 
 def lower(best, times):
@@ -108,12 +108,13 @@ def lower(best, times):
 def measure(options, pipeline, folder):
     """Rows of one pipeline: one for each mode; the least times of all pairs of processes, which take turns."""
     name, saved = pipeline[0], os.path.join(folder, 'answers')
-    plain = run(options, pipeline, folder, ['--save', saved], {})
+    other = through(options.against, 'auto') if options.against else {}
+    plain = run(options, pipeline, folder, ['--save', saved], other)
     for mode in options.modes:
-        ours = run(options, pipeline, folder, ['--against', saved], through(options, mode))
+        ours = run(options, pipeline, folder, ['--against', saved], through(options.library, mode))
         for _ in range(options.pairs - 1):
-            lower(plain, run(options, pipeline, folder, [], {}))
-            lower(ours, run(options, pipeline, folder, [], through(options, mode)))
+            lower(plain, run(options, pipeline, folder, [], other))
+            lower(ours, run(options, pipeline, folder, [], through(options.library, mode)))
         row = {'pipeline': name, 'graph': os.path.basename(options.graph or pipeline[3] or f'rmat:{options.scale}'), 'mode': mode, 'vertices': plain['vertices'], 'edges': plain['edges'],
                'plain_first_ms': plain['first_ms'], 'plain_ms': plain['later_ms'], 'plain_read_ms': plain['read_ms'],
                'tessera_first_ms': ours['first_ms'], 'tessera_ms': ours['later_ms'], 'tessera_read_ms': ours['read_ms'],
@@ -123,7 +124,7 @@ def measure(options, pipeline, folder):
                # JSON has no infinity.
                'difference': ours['difference'] if math.isfinite(ours['difference']) else None}
         if options.trace:
-            traced = run(options, pipeline, folder, [], through(options, mode, TESSERA_TRACE='/dev/stdout'))
+            traced = run(options, pipeline, folder, [], through(options.library, mode, TESSERA_TRACE='/dev/stdout'))
             row.update(bytes_moved=traced['moved'][0], bytes_read=traced['moved'][1], routes=traced['routes'],
                        device_ms=traced['device_ms'])
         yield row
@@ -184,7 +185,8 @@ def markdown(path):
 
 def header_of(options):
     return record.header('pipelines/1', uses_gpu=options.modes != ['cpu'], pairs=options.pairs, cpu_time=options.cpu_time,
-                         threads=int(os.environ.get('OMP_NUM_THREADS', 0)) or len(os.sched_getaffinity(0)), environment=record.settings())
+                         threads=int(os.environ.get('OMP_NUM_THREADS', 0)) or len(os.sched_getaffinity(0)), environment=record.settings(),
+                         **record.against(options.against))
 
 
 def options_of(arguments):
@@ -192,6 +194,7 @@ def options_of(arguments):
     parser.add_argument('pipelines', nargs='*', metavar='NAME', help='only these: ' + ', '.join(pipeline[0] for pipeline in PIPELINES))
     parser.add_argument('--programs', default=os.path.join(record.ROOT, 'build/examples'), help='folder of the compiled examples')
     parser.add_argument('--library', default=os.path.join(record.ROOT, 'build/src/graphblas/libtessera.so'))
+    parser.add_argument('--against', metavar='LIBRARY', help='preload this one, too, instead of running plain: what changed since it was built')
     parser.add_argument('--scale', type=int, default=18, help='of the R-MAT graph')
     parser.add_argument('--graph', help='this one for every pipeline; several with commas')
     parser.add_argument('--turns', type=int, help='in one process; default: as suits the pipeline')

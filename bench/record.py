@@ -19,15 +19,21 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FIELDS = ('schema', 'device', 'driver', 'commit', 'command', 'date')
 
 
-def commit():
-    done = subprocess.run(['git', 'describe', '--always', '--dirty', '--abbrev=12'], cwd=ROOT, capture_output=True, text=True, check=False)
+def commit(folder=ROOT):
+    """Of the checkout that a folder lies in."""
+    done = subprocess.run(['git', 'describe', '--always', '--dirty', '--abbrev=12'], cwd=folder, capture_output=True, text=True, check=False)
     if done.stdout.strip():
         return done.stdout.strip()
     try:
-        with open(os.path.join(ROOT, 'COMMIT'), encoding='utf-8') as file:  # a copy without its history
+        with open(os.path.join(folder, 'COMMIT'), encoding='utf-8') as file:  # a copy without its history
             return file.read().strip()
     except OSError:
         return 'unknown'
+
+
+def against(library):
+    """For the header: at which commit the library was built that takes the place of plain SuiteSparse; nothing without one."""
+    return {'against': commit(os.path.dirname(os.path.abspath(library)))} if library else {}
 
 
 def processor():

@@ -121,12 +121,11 @@ def measure(spec, workers, trace, turns, turn_ms, longest=None):
 
 def environments(options):
     plain = {key: value for key, value in os.environ.items() if key != 'LD_PRELOAD'}
-    tessera = dict(plain)
-    if options.library:
-        tessera['LD_PRELOAD'] = os.path.abspath(options.library)
+    first, second = (dict(plain, LD_PRELOAD=os.path.abspath(library)) if library else dict(plain)
+                     for library in (options.against, options.library))
     if options.quick:  # nothing is measured: let every product that can reach our kernels reach them
-        tessera.update(TESSERA_MODE='cpu', TESSERA_MIN_WORK='0')
-    return plain, tessera
+        second.update(TESSERA_MODE='cpu', TESSERA_MIN_WORK='0')
+    return first, second
 
 
 def pick(options):
@@ -142,7 +141,7 @@ def pick(options):
 
 def header_of(options):
     return record.header('products/1', uses_gpu=os.environ.get('TESSERA_MODE') != 'cpu', graph=options.graph, turns=options.turns,
-                         library=bool(options.library), environment=record.settings())
+                         library=bool(options.library), environment=record.settings(), **record.against(options.against))
 
 
 def keep(options, head, ready, results):
@@ -161,6 +160,7 @@ def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument('--program', default=os.path.join(record.ROOT, 'build/bench/bench_products'))
     parser.add_argument('--library', default=None, help='libtessera.so to preload; without it both processes run plain')
+    parser.add_argument('--against', metavar='LIBRARY', help='preload this one in the first process: what changed since it was built')
     parser.add_argument('--graph', default=None, help='rmat:SCALE[:EDGE_FACTOR], karate or a Matrix Market file')
     parser.add_argument('--scale', type=int, default=18, help='short for --graph rmat:SCALE:16')
     parser.add_argument('--grid', choices=grid.GRIDS, default='full')
