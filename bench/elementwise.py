@@ -45,7 +45,7 @@ def main():
     parser.add_argument('--topic', default='elementwise', help='of the record: what the program measures')
     parser.add_argument('--output', help='write the record here; default: bench/results/<machine>/<topic>/…')
     options = parser.parse_args()
-    head, rows = record.header(options.topic + '/1', uses_gpu=False, rounds=options.rounds, **record.against(options.against)), []
+    head, rows = record.header(options.topic + '/1', uses_gpu=False, rounds=options.rounds, environment=record.settings(), **record.against(options.against)), []
     for size in options.sizes:
         for threads in options.threads:
             print(f'{size[0]} x {size[1]}, {threads} threads: ms plain, forwarded, computed')

@@ -59,8 +59,8 @@ def gpu():
 
 
 def settings():
-    """Of Tessera and OpenMP.  Where files lie says nothing about a result, and is nobody else's business."""
-    return {key: value for key, value in os.environ.items() if key.startswith(('TESSERA_', 'OMP_')) and '/' not in value}
+    """Of Tessera, OpenMP and the C library.  Where files lie says nothing about a result, and is nobody else's business."""
+    return {key: value for key, value in os.environ.items() if key.startswith(('TESSERA_', 'OMP_', 'GLIBC_TUNABLES')) and '/' not in value}
 
 
 def command_of(words):
