@@ -70,6 +70,17 @@ static double estimate_work(const tsr_spgemm *s)
     return sum / (double)n * (double)a->nvals;
 }
 
+/* No line of the left operand has two entries: C's lines are lines of the other one times a number, which SuiteSparse copies. */
+static bool copies_lines(const tsr_view *a)
+{
+    int64_t k = 0;
+    if (a->by_col || a->nvals > a->nvec)
+        return false;
+    while (k < a->nvec && tsr_view_start(a, k + 1) - tsr_view_start(a, k) <= 1)
+        k++;
+    return k == a->nvec;
+}
+
 static tsr_sparse_product_features features_of(const tsr_spgemm *product)
 {
     const tsr_spgemm s = tsr_spgemm_by_row(product);
@@ -77,7 +88,7 @@ static tsr_sparse_product_features features_of(const tsr_spgemm *product)
                                          .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
                                                              (s.mask.by_col ? s.mask.nvals : 0)),
                                          .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
-                                         .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .nthreads = s.nthreads};
+                                         .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .copies = !s.masked && copies_lines(&s.a), .nthreads = s.nthreads};
 }
 
 /* ---- the GPU ---- */

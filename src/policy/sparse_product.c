@@ -30,6 +30,8 @@ const char *tsr_sparse_product_pays(const tsr_sparse_product_features *f)
 {
     if (f->work < LEAST_WORK)
         return "few products of sparse operands";
+    if (f->copies)
+        return "lines of a sparse operand times a number";
     if (f->work < WORK_PER_FLIPPED * f->flipped)
         return "an operand would be transposed for few products";
     return f->work < WORK_PER_ENTRY * f->nvals ? "few products for the entries of the operands" : NULL;

@@ -194,6 +194,36 @@ static void test_sparse_products_are_estimated(void **state)
     ok(GrB_Matrix_free(&A));
 }
 
+static bool reason_in_trace(const char *reason)
+{
+    FILE *file = fopen(trace_name, "r");
+    char line[4096];
+    bool found = false;
+    while (file && fgets(line, sizeof line, file))
+        found |= strstr(line, reason) != NULL;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+/* A left operand of one entry a row, in some rows only: SuiteSparse copies rows. */
+static void test_copied_rows_are_known(void **state)
+{
+    (void)state;
+    GrB_Matrix A = graph(), P, C;
+    GrB_Index n;
+    ok(GrB_Matrix_nrows(&n, A));
+    ok(GrB_Matrix_new(&P, GrB_FP64, n, n));
+    ok(GrB_Matrix_new(&C, GrB_FP64, n, n));
+    for (GrB_Index i = 0; i < n; i += 2)
+        ok(GrB_Matrix_setElement_FP64(P, 1, i, n - 1 - i));
+    ok(GrB_mxm(C, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, P, A, NULL));
+    assert_true(reason_in_trace("lines of a sparse operand times a number"));
+    ok(GrB_Matrix_free(&P));
+    ok(GrB_Matrix_free(&C));
+    ok(GrB_Matrix_free(&A));
+}
+
 static int start(void **state)
 {
     setenv("TESSERA_SAVINGS", "1", 1);
@@ -211,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_settings_of_a_context_hold),
 #endif
         cmocka_unit_test(test_sparse_products_are_estimated),
+        cmocka_unit_test(test_copied_rows_are_known),
     };
     return cmocka_run_group_tests(tests, start, stop_session);
 }

@@ -443,7 +443,10 @@ static void test_sparse_products(void **state)
     f.nvals = 2e6;
     assert_true(tsr_sparse_product_gpu_ms(&f) < 0.5 * tsr_sparse_product_cpu_ms(&f));
     assert_true(tsr_sparse_product_cpu_ms(&f) < tsr_sparse_product_suitesparse_ms(&f));
-    tsr_sparse_product_features there = f, pattern = f, few = f, dense = f;
+    tsr_sparse_product_features there = f, pattern = f, few = f, dense = f, copies = f;
+    copies.copies = true;
+    assert_null(tsr_sparse_product_pays(&f));
+    assert_non_null(tsr_sparse_product_pays(&copies));
     there.held = true;
     pattern.value_bytes = 0;
     few.entries = 1e7;
