@@ -170,8 +170,8 @@ def markdown(path):
     names = {pipeline[0]: pipeline[1] for pipeline in PIPELINES}
     device = 'no GPU' if head['device'] == head['cpu']['name'] else f"{head['device']}, {head['driver']}"
     lines = [f"{head['threads']} threads of {head['cpu']['name']}, {device}, {head['date'][:10]}, commit {head['commit']}", '',
-             '| program | vertices, edges | SuiteSparse ms | Tessera first ms | later ms | ratio | with the answer read | all turns '
-             '| time / device | moved | largest difference |',
+             '| program | vertices, edges | {} ms | {} first ms | later ms | ratio | with the answer read | all turns '
+             '| time / device | moved | largest difference |'.format(*record.sides(head)),
              '|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|']
     for row in rows:
         moved = amount(row['bytes_moved']) if 'bytes_moved' in row else '–'

@@ -36,6 +36,11 @@ def against(library):
     return {'against': commit(os.path.dirname(os.path.abspath(library)))} if library else {}
 
 
+def sides(head):
+    """What took turns."""
+    return (head['against'], head['commit']) if 'against' in head else ('SuiteSparse', 'Tessera')
+
+
 def processor():
     try:
         with open('/proc/cpuinfo', encoding='utf-8') as file:

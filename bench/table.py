@@ -77,7 +77,7 @@ def main():
     if options.summary:
         summary(cases)
         return
-    print('| product | SuiteSparse ms | Tessera ms | ratio | first call ms | route |\n|---|---:|---:|---:|---:|---|')
+    print(f"| product | {' | '.join(f'{name} ms' for name in record.sides(head))} | ratio | first call ms | route |\n|---|---:|---:|---:|---:|---|")
     print('\n'.join(row(result) for result in cases))
 
 
