@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "test/fuzz/fuzz.h"
-#include "tools/tessera/inspect.h"
+#include "tools/tessera/matrix/inspect.h"
 
 static void check_range(const tsr_mm *m)
 {

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "test/unit/child.h"
-#include "tools/tessera/inspect.h"
+#include "tools/tessera/matrix/inspect.h"
 #include "src/mtx/mm.h"
 
 #define BANNER "%%MatrixMarket matrix "

@@ -13,8 +13,8 @@
 
 #include "src/runtime/model_file.h"
 #include "test/unit/child.h"
-#include "tools/tessera/fit/sample.h"
-#include "tools/tessera/fit/solve.h"
+#include "tools/tessera/train/fit/sample.h"
+#include "tools/tessera/train/fit/solve.h"
 
 static uint64_t state = 1;
 

@@ -12,7 +12,7 @@
 
 #include "src/runtime/config.h"
 #include "tools/tessera/info_program.h"
-#include "tools/tessera/tool.h"
+#include "tools/tessera/common/tool.h"
 
 /* Where a wheel or conda has the library, or the module that links it: what Python would import. */
 static const char ask_python[] =

@@ -1,6 +1,6 @@
 /* The tessera command: start programs through the library, say what was found, look at a matrix.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "tools/tessera/tool.h"
+#include "tools/tessera/common/tool.h"
 
 #include <argp.h>
 #include <errno.h>

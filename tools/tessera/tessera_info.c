@@ -16,7 +16,7 @@
 #include "src/runtime/config.h"
 #include "src/runtime/model_file.h"
 #include "tools/tessera/info_program.h"
-#include "tools/tessera/tool.h"
+#include "tools/tessera/common/tool.h"
 
 /* One line of the answer; the JSON form has the same names. */
 typedef struct fact {
