@@ -227,7 +227,7 @@ static double merged_counts_ns(const tsr_features *f, const tsr_cost_suitesparse
 {
     const double far = far_share(f->merged / f->mask_nnz, c);
     return f->merged * (c->masked_merge_short + far * (c->masked_merge_step - c->masked_merge_short)) +
-           f->mask_nnz * f->uneven * c->masked_missed;
+           f->mask_nnz * f->uneven * c->masked_surprise;
 }
 
 /* What it takes at best: merging two short lists costs it what its branches are mispredicted, little on a grid.  Ours is worth its

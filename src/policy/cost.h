@@ -43,7 +43,7 @@ typedef struct tsr_cost_suitesparse {
     double masked_dot_step, masked_dot_far, masked_dot_entry; /* far: more per step where lists are long … */
     double masked_short, masked_long;                         /* … all of it from the latter on, none up to the former */
     double masked_merge_step, masked_merge_fold;              /* the same where the steps of its merges are known: counts, sums */
-    double masked_merge_short, masked_missed;                 /* counts: a step in short lists, and a pair whose lengths surprise */
+    double masked_merge_short, masked_surprise;                 /* counts: a step in short lists, and a pair whose lengths surprise */
     double cast_factor, dot_cast_factor, finish_factor;
 } tsr_cost_suitesparse;
 

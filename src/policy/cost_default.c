@@ -39,6 +39,6 @@ const tsr_cost_suitesparse tsr_cost_suitesparse_default = {
     .sddmm_entry = 3.2, .sddmm_flop = 0.69, .sddmm_saxpy = 14.0,
     .masked_step = 3.0, .masked_list = 6.0, .masked_row = 7.0, .masked_entry = 1.0,
     .masked_dot_step = 3.5, .masked_dot_far = 6.0, .masked_dot_entry = 5.0, .masked_short = 12.0, .masked_long = 40.0,
-    .masked_merge_step = 2.0, .masked_merge_fold = 2.2, .masked_merge_short = 1.0, .masked_missed = 8.5,
+    .masked_merge_step = 2.0, .masked_merge_fold = 2.2, .masked_merge_short = 1.0, .masked_surprise = 8.5,
     .cast_factor = 4.0, .dot_cast_factor = 1.1, .finish_factor = 0.65,
 };
