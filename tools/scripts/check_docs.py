@@ -189,8 +189,13 @@ def rows_of_sparse_products(_, content):
     return rows
 
 
+def rows_of_conformance(_, content):
+    """Tests of other projects: a row for each part of a suite and each memory."""
+    return ['|'.join(str(case[key]) for key in ('tests', 'passed', 'failed', 'not_applicable')) for case in content]
+
+
 # By the schema of a record; figures of others are not compared.
-ROWS_OF = {'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
+ROWS_OF = {'conformance/1': rows_of_conformance, 'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
            'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/2': rows_of_sparse_petsc,
            'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python,
            'scale-model/1': rows_of_scale_model, 'selection/1': rows_of_selection, 'spgemm/1': rows_of_sparse_products, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
