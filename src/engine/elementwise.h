@@ -67,7 +67,7 @@ bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e);
 bool tsr_elementwise_clears_full(const tsr_elementwise *e);
 /* C accum= T of C itself, or under C as mask, where C has every entry, but in lists: SuiteSparse's sum is iso as that of full matrices. */
 bool tsr_elementwise_adds_to_itself(const tsr_elementwise *e);
-/* C<M> = T, C in lists and of one value, and T may have no entry: SuiteSparse leaves C as it is then. */
+/* C<M> = T, C in lists and of one value, or C += what is selected, and T may have no entry: SuiteSparse leaves C as it is then. */
 bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full);
 /* Are the entries that a selection by value keeps all the same?  y: of its second operand. */
 bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y);

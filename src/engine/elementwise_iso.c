@@ -174,7 +174,9 @@ bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full)
 {
     uint64_t t;
     const constant c = constant_as_held(&e->c);
-    return e->c.given && c.known && e->given.M && !e->given.accum && !is_dense(e, &e->c) && !t_full && !(t_is_iso(&t, e) && fits(e, &c, t));
+    const bool selects = e->step.select || (e->x.rule && e->x.rule->select);
+    const bool leaves = e->given.accum ? selects : e->given.M && !is_dense(e, &e->c);
+    return e->c.given && c.known && leaves && !t_full && !(t_is_iso(&t, e) && fits(e, &c, t));
 }
 
 bool tsr_elementwise_masks_both(tsr_listed x, tsr_listed y, tsr_listed m, bool complement)

@@ -67,20 +67,6 @@ static bool is_full(const tsr_call *call)
     return !keep_presence(call) && tsr_engine_result_full(call);
 }
 
-static bool lies_otherwise(const tsr_call *call, void *operand, bool transposed, const tsr_shape *c)
-{
-    tsr_shape shape;
-    return operand && call->door->shape(&shape, operand, false) && (shape.by_col != transposed) != c->by_col;
-}
-
-bool tsr_engine_masks_t(const tsr_call *call)
-{
-    const tsr_arguments *g = &call->given;
-    tsr_shape c;
-    return g->vector || !call->door->shape(&c, g->C, false) || !lies_otherwise(call, g->A, call->mod.tran0, &c) ||
-           !lies_otherwise(call, g->B, call->mod.tran1, &c);
-}
-
 /* C<M> accum= T there.  What only the host has of C and M must be worth uploading: a mask alone is, T would have to come here to meet it;
  * C, where such results are used there, which is tried now and then. */
 static bool plan_update(tsr_call *call)

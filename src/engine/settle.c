@@ -6,6 +6,7 @@
 
 #include "src/base/types.h"
 #include "src/engine/contents.h"
+#include "src/engine/engine.h"
 #include "src/runtime/warn.h"
 
 /* ---- what a call holds ---- */
@@ -31,10 +32,36 @@ void tsr_call_release(tsr_call *call)
 
 /* ---- a result that waits ---- */
 
+static bool lies_otherwise(const tsr_call *call, void *operand, bool transposed, const tsr_shape *c)
+{
+    tsr_shape shape;
+    return operand && call->door->shape(&shape, operand, false) && (shape.by_col != transposed) != c->by_col;
+}
+
+bool tsr_engine_masks_t(const tsr_call *call)
+{
+    const tsr_arguments *g = &call->given;
+    tsr_shape c;
+    return g->vector || !call->door->shape(&c, g->C, false) || !lies_otherwise(call, g->A, call->mod.tran0, &c) ||
+           !lies_otherwise(call, g->B, call->mod.tran1, &c);
+}
+
+/* What SuiteSparse computes turned is not iso where it has no entry. */
+static bool is_empty_turned(const tsr_call *call)
+{
+    const tsr_handover *t = &call->arrays;
+    return (t->p || t->b) && t->nvals == 0 && call->given.B && !call->deferred && !tsr_engine_masks_t(call);
+}
+
 void tsr_call_unify(tsr_call *call)
 {
-    if (call->iso)
+    if (!call->iso)
+        return;
+    const bool empty = is_empty_turned(call);
+    if (!empty || call->arrays.p) /* lists of a pattern have no values yet */
         tsr_arrays_unify(&call->arrays, tsr_type_size(call->product.semiring.type), &call->one);
+    if (empty)
+        call->arrays.iso = false;
 }
 
 /* It has no other place to go: the program's arguments may be gone by now. */

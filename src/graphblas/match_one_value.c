@@ -113,12 +113,19 @@ static bool stays_on_device(const tsr_call *call)
     return call->in_place && (absent || !(given->accum || tsr_is_masked(call->product.op)));
 }
 
+/* C<M> = T, C in lists: where T, of several values, has no entry C stays as it is. */
+static bool may_leave_c(const tsr_call *call)
+{
+    return !call->one_value && call->given.M && !call->given.accum && !call->mod.replace && tsr_match_held_sparse(call->given.C) &&
+           !call->door->is_absent(call->given.C);
+}
+
 /* What C<M> accum= T leaves of one value, T's or C's, depends on how many entries SuiteSparse's T has, and how it is held. */
 static bool one_value_is_merged(const tsr_call *call)
 {
     const tsr_modifiers *mod = &call->mod;
     bool iso = call->one_value;
-    if (!call->through_t || stays_on_device(call))
+    if (!call->through_t || (stays_on_device(call) && !may_leave_c(call)))
         return false;
     if (!iso && (call->given.accum || !mod->replace) && !(call->given.accum && tsr_match_sparsity(call->given.C) == GxB_FULL))
         tsr_real.GxB_Matrix_iso(&iso, call->given.C);
@@ -130,7 +137,7 @@ static bool is_empty(const tsr_view *v, const tsr_device_array *value)
     return !value && v->format != TSR_FULL && v->nvals == 0;
 }
 
-/* An empty T is not iso where SuiteSparse turns it, and what is added to C later asks for that. */
+/* An empty T is not iso where SuiteSparse turns it, and what is added to C later, or a mask, asks for that. */
 static bool t_is_empty(const tsr_call *call)
 {
     const tsr_view *b = call->b_sparse ? &call->sparse : &call->product.b;
@@ -149,8 +156,8 @@ const char *tsr_match_one_value(tsr_call *call)
     call->one_value = one && call->product.semiring.add != TSR_ADD_PLUS;
     if (one_value_is_merged(call) || (sparse_c && call->given.M && call->one_value)) /* SuiteSparse's is iso where it uses the mask early */
         return "one value under a mask or an accumulator";
-    if (call->one_value && t_is_empty(call))
-        return "one value, of no entries";
+    if (call->one_value && (t_is_empty(call) || (stays_on_device(call) && call->given.M && !tsr_engine_masks_t(call))))
+        return "one value, of no entries perhaps";
     call->one = call->one_value ? one_product(call) : 0;
     call->iso = call->one_value && (!tsr_is_masked(call->product.op) || call->through_t || masked_stays_iso(call));
     return NULL;
