@@ -350,6 +350,8 @@ bool tsr_try_select(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, 
     tsr_ewise *step = &call.step;
     if (!match_index(&call, out, op, A, &y, SELECTS) || (call.placed && (!call.place.select || !type_of(&step->type, A))))
         return false;
+    if (!call.placed && step->type == TSR_BOOL && y.boxed) /* 7.4.0 casts a GrB_Scalar to an integer first: .5 is false */
+        return false;
     tsr_type held;
     if (!call.placed && !out->host && step->type != TSR_BOOL && type_of(&held, A) && held == TSR_BOOL)
         compare_bools(&call);

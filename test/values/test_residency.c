@@ -634,7 +634,25 @@ static void iso_left_by_nothing(void)
     REQUIRE(is_iso(w) && at(w, 2) == 2.5);
     OK(GrB_finalize());
 }
+
+/* .5 as a GrB_Scalar is false to a selection by bools: the library makes an integer of it first. */
+static void boxed_halves_select(void)
+{
+    OK(GrB_init(GrB_NONBLOCKING));
+    GrB_Vector u;
+    GrB_Scalar half;
+    GrB_Index n = 0;
+    OK(GrB_Vector_new(&u, GrB_BOOL, N));
+    OK(GrB_Scalar_new(&half, GrB_FP32));
+    OK(GrB_Scalar_setElement_FP32(half, .5f));
+    for (GrB_Index i = 0; i < N; i++) OK(GrB_Vector_setElement_BOOL(u, i < 10, i));
+    OK(GrB_Vector_select_Scalar(u, NULL, NULL, GrB_VALUENE_BOOL, u, half, NULL));
+    OK(GrB_Vector_nvals(&n, u));
+    REQUIRE(n == 10);
+    OK(GrB_finalize());
+}
 TEST(iso_of_an_empty_target)
+TEST(boxed_halves_select)
 TEST(iso_left_by_nothing)
 TEST(iso_of_pending_entries)
 TEST(iso_of_a_sum)
@@ -662,6 +680,7 @@ int main(void)
         cmocka_unit_test(test_iso_of_pending_entries),
         cmocka_unit_test(test_iso_of_an_empty_target),
         cmocka_unit_test(test_iso_left_by_nothing),
+        cmocka_unit_test(test_boxed_halves_select),
         cmocka_unit_test(test_iso_of_a_sum),
         cmocka_unit_test(test_places_replace_nothing_else),
         cmocka_unit_test(test_pairs_of_turned_matrices),
