@@ -43,7 +43,7 @@ typedef struct reduce_work {
 static void run_reduce(const void *described)
 {
     const reduce_work *w = described;
-    tsr_value value = {0, 0};
+    tsr_value value = {0};
     *(char *)w->scratch = 0;
     *w->result = (tsr_cuda_reduced){0, tsr_ref_reduce(&value, w->type, w->op, &w->elements, w->count)};
     tsr_value_store(w->type, &w->result->scalar, 0, value);
@@ -79,7 +79,7 @@ static void run_chain(const void *described)
     for (int k = 0; k < c->n; k++)
         tsr_ref_ewise(&c->step[k], &c->arrays[k]);
     if (w->result) {
-        tsr_value value = {0, 0};
+        tsr_value value = {0};
         const tsr_elements last = {c->arrays[c->n - 1].z, NULL};
         *w->result = (tsr_cuda_reduced){0, tsr_ref_reduce(&value, type, w->op, &last, c->step[0].count)};
         tsr_value_store(type, &w->result->scalar, 0, value);
@@ -335,7 +335,7 @@ static void run_gemm(const void *described)
     const tsr_dense_product *p = &w->product;
     for (int64_t row = 0; row < p->m; row++)
         for (int64_t column = 0; column < p->n; column++) {
-            tsr_value sum = {0, 0};
+            tsr_value sum = {0};
             for (int64_t at = 0; at < p->k; at++)
                 sum.real += element(w, w->a, row, at, p->m, p->k, p->a_by_col).real * element(w, w->b, at, column, p->k, p->n, p->b_by_col).real;
             tsr_value_store(p->type, w->c, p->c_by_col ? column * p->m + row : row * p->n + column, sum);

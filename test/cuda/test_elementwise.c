@@ -249,7 +249,7 @@ static int check_reduce(uint64_t seed)
     e.present = draw_presence(&r, count, 40);
     tsr_elements there = to_device(&e, type, count);
     tsr_cuda_reduced got = reduce(type, op, &there, count), again = reduce(type, op, &there, count);
-    tsr_value want = {0, 0};
+    tsr_value want = {0};
     uint64_t want_bits = 0;
     bool any = tsr_ref_reduce(&want, type, op, &e, count);
     tsr_value_store(type, &want_bits, 0, want);

@@ -195,7 +195,7 @@ static void test_reductions(void **state)
         host_value h = new_host(type, draw_count(&r), rng_chance(&r, 50));
         draw_host(&h, &r);
         tsr_elements e = elements_of(&h);
-        tsr_value want = {0, 0};
+        tsr_value want = {0};
         uint64_t want_bits = 0, got_bits = 0;
         bool any = tsr_ref_reduce(&want, type, op, &e, h.count), got;
         tsr_value_store(type, &want_bits, 0, want);
