@@ -143,8 +143,21 @@ def rows_of_petsc(_, content):
     return ['|'.join(cells) for cells in rows.values()]
 
 
+def rows_of_graphs_and_drivers(content):
+    """Ratios of all calls of one thread, a row for each graph, and their geometric means."""
+    graphs, drivers = {}, {}
+    for case in content:
+        if case['threads'] == 1 and case.get('ratio'):
+            graphs.setdefault(case['graph'], []).append(f"{case['ratio']:.2f}")
+            drivers.setdefault(case['driver'], []).append(case['ratio'])
+    means = [f'{statistics.geometric_mean(ratios):.2f}' for ratios in drivers.values()]
+    return ['|'.join(cells) for cells in (*graphs.values(), means)]
+
+
 def rows_of_clients(_, content):
-    """Of bench/clients.py with auto and gpu: later calls of SuiteSparse in ms, and that by ours, the graphs side by side."""
+    """Of bench/clients.py; with auto and gpu: later calls of SuiteSparse in ms, and that by ours, the graphs side by side."""
+    if not any(case.get('ratio_gpu_later') for case in content):
+        return rows_of_graphs_and_drivers(content)
     rows = {}
     for case in content:
         if not case.get('ratio_gpu_later'):
