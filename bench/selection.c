@@ -91,6 +91,8 @@ static void make_tuples(void)
 static GrB_Info select_half(void) { return GrB_Matrix_select_FP64(R, NULL, NULL, GrB_VALUEGT_FP64, A, 128, NULL); }
 static GrB_Info select_few(void) { return GrB_Matrix_select_FP64(R, NULL, NULL, GrB_VALUEGT_FP64, A, 500, NULL); }
 static GrB_Info select_lower(void) { return GrB_Matrix_select_INT64(R, NULL, NULL, GrB_TRIL, A, -1, NULL); }
+static GrB_Info select_upper_iso(void) { return GrB_Matrix_select_INT64(B, NULL, NULL, GrB_TRIU, P, 1, NULL); }
+static GrB_Info select_others(void) { return GrB_Matrix_select_INT64(R, NULL, NULL, GrB_OFFDIAG, A, 0, NULL); }
 static GrB_Info permute(void) { return GrB_Matrix_extract(R, NULL, NULL, A, permutation, n, permutation, n, NULL); }
 static GrB_Info permute_iso(void) { return GrB_Matrix_extract(B, NULL, NULL, P, permutation, n, permutation, n, NULL); }
 static GrB_Info permute_rows(void) { return GrB_Matrix_extract(R, NULL, NULL, A, permutation, n, GrB_ALL, n, NULL); }
@@ -131,6 +133,7 @@ static GrB_Info sum_by_index(void)
 static const call calls[] = {
     {"A(P,P)", permute}, {"A(P,P), iso", permute_iso}, {"A(P,:)", permute_rows}, {"A(:,P)", permute_columns},
     {"select x > c, half", select_half}, {"select x > c, few", select_few}, {"select tril", select_lower},
+    {"select triu, iso", select_upper_iso}, {"select offdiag", select_others},
     {"w = u(I)", gather}, {"w = u(I), w empty", gather_new}, {"w(I) = u", scatter}, {"w(I) = 7, half", scatter_one},
     {"build A", build}, {"build A, iso", build_one}, {"build sums by index", sum_by_index}};
 

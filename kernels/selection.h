@@ -1,4 +1,4 @@
-/* Selection by value, extraction by lists of indices, gathering: contracts of the CPU and reference kernels.
+/* Selection by value and by place, extraction by lists of indices, gathering: contracts of the CPU and reference kernels.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_SELECTION_H
 #define TSR_SELECTION_H
@@ -8,12 +8,16 @@
 
 /* ---- selection ---- */
 
-/* Entries of `a`, compressed and not iso, that stay: those with   x <keep> thunk   in a's type.  keep is one of EQ,
- * NE, GT, GE, LT, LE. */
+/* Entries of `a`, compressed, that stay.  By value, `a` not iso: those with   x <keep> thunk   in a's type; keep is one of
+ * EQ, NE, GT, GE, LT, LE.  By place, `a` sorted: those with   index <keep> slope * name of their vector + bound;   keep is one of
+ * EQ, NE, GE, LT, and nothing overflows. */
 typedef struct tsr_selection {
     tsr_view a;
     tsr_ewise_op keep;
     uint64_t thunk; /* its bytes */
+    bool placed;    /* by place */
+    int slope;      /* -1, 0, 1 */
+    int64_t bound;
     bool narrow;    /* the result's indices have 32 bits */
     int nthreads;
     uint64_t *kept; /* a bit for every entry; of the kernel: made by _count, freed by _end */
@@ -25,8 +29,8 @@ tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p);
 void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, void *i, void *x);
 void tsr_cpu_select_end(tsr_selection *s);
 
-/* Does this entry stay? */
-bool tsr_ref_keeps(const tsr_selection *s, int64_t entry);
+/* Does this entry, of stored vector v, stay? */
+bool tsr_ref_keeps(const tsr_selection *s, int64_t v, int64_t entry);
 
 /* ---- extraction ---- */
 

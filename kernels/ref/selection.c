@@ -7,8 +7,21 @@
 #include "kernels/ref/step.h"
 #include "src/base/types.h"
 
-bool tsr_ref_keeps(const tsr_selection *s, int64_t entry)
+static bool keeps_place(const tsr_selection *s, int64_t v, int64_t entry)
 {
+    const int64_t index = tsr_offset(s->a.i, s->a.index_size == 4, entry), bound = s->slope * (s->a.h ? s->a.h[v] : v) + s->bound;
+    switch (s->keep) {
+    case TSR_EWISE_LT: return index < bound;
+    case TSR_EWISE_GE: return index >= bound;
+    case TSR_EWISE_EQ: return index == bound;
+    default: return index != bound;
+    }
+}
+
+bool tsr_ref_keeps(const tsr_selection *s, int64_t v, int64_t entry)
+{
+    if (s->placed)
+        return keeps_place(s, v, entry);
     const tsr_view *a = &s->a;
     const tsr_value x = tsr_value_load(a->type, a->x, entry), y = tsr_value_load(a->type, &s->thunk, 0);
     return tsr_ref_operator(s->keep, a->type, x, y).bits != 0;

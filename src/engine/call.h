@@ -243,7 +243,7 @@ typedef struct tsr_call {
         tsr_sums sums;          /* of rows */
         tsr_total total;        /* of all entries */
         tsr_host_ewise host;    /* elementwise on the host: dense, or the entries of sparse matrices */
-        tsr_selection selection; /* sparse, by value */
+        tsr_selection selection; /* sparse, by value or by update.place */
         tsr_tuples tuples;      /* of which an object is built */
         tsr_extraction extraction; /* of a compressed matrix, or by places only of a full vector */
     } of;

@@ -116,7 +116,8 @@ static bool reserve_entries(tsr_call *call, const void *one)
     t->iso = one;
     t->i = room(call, &t->i_bytes, t->nvals, t->narrow ? sizeof(uint32_t) : sizeof *t->i);
     t->x = room(call, &t->x_bytes, one ? 1 : t->nvals, size);
-    call->door->begin_result(t->i_bytes);
+    if (!call->update.placed) /* a copy soon done: SuiteSparse's products have more use for the memory that it gives back */
+        call->door->begin_result(t->i_bytes);
     if (!one || !t->x)
         return t->i && t->x;
     memcpy(t->x, one, size);
@@ -133,7 +134,36 @@ static void describe(char *text, size_t size, const tsr_call *call, const char *
 
 /* ---- selection ---- */
 
+/* By place: in A's order, of each vector what lies on one side of a bound, or at it, or not.  False: whole vectors stay or go, which
+ * SuiteSparse copies. */
+static bool place_bound(tsr_selection *s, const tsr_place_rule *rule)
+{
+    const int index = s->a.by_col ? rule->by_row : rule->by_column, vector = s->a.by_col ? rule->by_column : rule->by_row;
+    tsr_ewise_op keep = rule->keep;
+    if (index < 0) /* -l <= ... is l >= -... */
+        keep = keep == TSR_EWISE_LE ? TSR_EWISE_GE : keep == TSR_EWISE_GE ? TSR_EWISE_LE : keep == TSR_EWISE_GT ? TSR_EWISE_LT : keep;
+    const bool next = keep == TSR_EWISE_LE || keep == TSR_EWISE_GT;
+    s->keep = keep == TSR_EWISE_LE ? TSR_EWISE_LT : keep == TSR_EWISE_GT ? TSR_EWISE_GE : keep;
+    s->slope = -index * vector;
+    s->bound = index * rule->y + next;
+    return index != 0;
+}
+
+static const char *resolve_places(tsr_call *call)
+{
+    tsr_selection *s = &call->of.selection;
+    if (!tsr_is_compressed(&s->a) || s->a.jumbled)
+        return "A is dense, or its indices are in any order";
+    return place_bound(s, &call->update.place) ? NULL : "whole vectors stay or go";
+}
+
 /* By the value in A's own type; of one value all or nothing stays, and of booleans SuiteSparse makes several special cases. */
+static const char *resolve_values(const tsr_selection *s, tsr_type type)
+{
+    const bool taken = s->a.type == type && type != TSR_BOOL && !s->a.iso && tsr_is_compressed(&s->a);
+    return taken ? NULL : "A is iso, boolean, dense, or not of the operator's type";
+}
+
 static const char *resolve_selection(tsr_call *call)
 {
     tsr_selection *s = &call->of.selection;
@@ -142,12 +172,14 @@ static const char *resolve_selection(tsr_call *call)
     if (why)
         return why;
     s->a = call->a.view;
+    s->placed = call->update.placed;
     s->nthreads = call->mod.nthreads;
-    if (s->a.type != type || type == TSR_BOOL || s->a.iso || !tsr_is_compressed(&s->a))
-        return "A is iso, boolean, dense, or not of the operator's type";
+    why = s->placed ? resolve_places(call) : resolve_values(s, type);
+    if (why)
+        return why;
     if (!shape_fits(call, vectors_of(&s->a), s->a.vlen))
         return "dimensions do not match";
-    const bool pays = !call->through_t && tsr_select_pays((double)s->a.nvals, (double)s->a.nvec);
+    const bool pays = !call->through_t && tsr_select_pays((double)s->a.nvals, (double)s->a.nvec, s->placed);
     return pays || tsr_config_forces_cpu() ? NULL : "not worth it";
 }
 
@@ -158,16 +190,23 @@ static bool reserve_selection(tsr_call *call)
     return reserve_offsets(call, s->a.nvec, s->narrow);
 }
 
+/* The value that all of them have, or NULL. */
+static const void *one_value(const tsr_selection *s, uint64_t *kept)
+{
+    const tsr_ewise step = {.op = s->keep, .type = s->a.type};
+    if (s->placed)
+        return s->a.iso ? s->a.x : NULL;
+    return tsr_elementwise_selects_one(kept, &step, s->thunk) ? kept : NULL;
+}
+
 static tsr_status select_entries(tsr_call *call, tsr_selection *s)
 {
     tsr_handover *t = &call->arrays;
-    const tsr_ewise step = {.op = s->keep, .type = s->a.type};
     uint64_t kept;
-    const bool one = tsr_elementwise_selects_one(&kept, &step, s->thunk);
     const tsr_status status = kernels()->select_count(s, (int64_t *)t->p);
     if (status != TSR_OK)
         return status;
-    if (!reserve_entries(call, one ? &kept : NULL))
+    if (!reserve_entries(call, one_value(s, &kept)))
         return TSR_OUT_OF_MEMORY;
     kernels()->select_fill(s, (const int64_t *)t->p, t->i, t->iso ? NULL : t->x);
     tsr_arrays_drop_empty(t);

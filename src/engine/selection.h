@@ -5,7 +5,8 @@
 
 #include "src/engine/call.h"
 
-/* C<M> accum= the entries of sparse A that compare with of.selection.thunk (keep and the thunk's `type` are set). */
+/* C<M> accum= the entries of sparse A that compare with of.selection.thunk (keep and the thunk's `type` are set), or those that
+ * update.place keeps (update.placed). */
 extern const tsr_operation tsr_select_operation;
 
 /* C<M> accum= A (I, J): of.extraction has both lists, in the order of A's vectors as it is held, transposed or not. */

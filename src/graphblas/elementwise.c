@@ -300,8 +300,7 @@ static bool type_of(tsr_type *type, GrB_Matrix A)
     return known;
 }
 
-/* Sums of places and y do not overflow. */
-static bool match_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp op, const tsr_argument *argument)
+bool tsr_argument_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp op, const tsr_argument *argument)
 {
     GrB_Matrix none;
     tsr_operand y = {0};
@@ -320,7 +319,7 @@ static bool match_index(matched *call, const tsr_output *out, GrB_IndexUnaryOp o
     call->A = A;
     if (!A || !considered(out, A, NULL, kind))
         return false;
-    call->placed = match_place(&call->place, &step->type, op, y);
+    call->placed = tsr_argument_place(&call->place, &step->type, op, y);
     if (call->placed)
         step->op = TSR_EWISE_IDENTITY;
     return call->placed || (tsr_match_select(&step->op, &step->type, op) && place(&none, &step->y, step->type, y));

@@ -36,6 +36,8 @@ GrB_BinaryOp tsr_operator_of_multiply(GrB_Semiring semiring);
 
 /* The scalar of an argument that is not an object, in `type`: its bytes.  False: it has none. */
 bool tsr_argument_scalar(uint64_t *bytes, tsr_type type, const tsr_argument *argument);
+/* What op makes of places and that scalar; false also where sums of them might overflow. */
+bool tsr_argument_place(tsr_place_rule *rule, tsr_type *type, GrB_IndexUnaryOp op, const tsr_argument *argument);
 tsr_arguments tsr_given_of(const tsr_output *out);
 /* A matched call through the engine: calls of the real library from there do not come back. */
 bool tsr_run_call(GrB_Info *info, tsr_call *call);

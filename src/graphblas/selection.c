@@ -31,13 +31,24 @@ static tsr_call call_of(const tsr_output *out, GrB_Matrix A, const tsr_operation
 
 /* ---- selection ---- */
 
+static bool by_value(tsr_selection *s, GrB_IndexUnaryOp op, const tsr_argument *y)
+{
+    return tsr_match_select(&s->keep, &s->a.type, op) && tsr_argument_scalar(&s->thunk, s->a.type, y);
+}
+
+static bool by_place(tsr_call *call, GrB_IndexUnaryOp op, const tsr_argument *y)
+{
+    tsr_type type;
+    call->update.placed = tsr_argument_place(&call->update.place, &type, op, y) && call->update.place.select;
+    return call->update.placed;
+}
+
 bool tsr_try_select_sparse(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
 {
     tsr_call call = call_of(out, A, &tsr_select_operation);
-    tsr_selection *s = &call.of.selection;
     if (!tsr_match_held_sparse(A) || !out->C || !allowed() || !tsr_has_entries(A, TSR_SELECT_LEAST) || tsr_match_descriptor(&call.mod, out->desc) || call.mod.tran0)
         return false;
-    return tsr_match_select(&s->keep, &s->a.type, op) && tsr_argument_scalar(&s->thunk, s->a.type, &y) && tsr_run_call(info, &call);
+    return (by_value(&call.of.selection, op, &y) || by_place(&call, op, &y)) && tsr_run_call(info, &call);
 }
 
 /* ---- what is made again ---- */

@@ -2,9 +2,10 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/policy/selection.h"
 
-bool tsr_select_pays(double entries, double vectors)
+/* By place: vectors are short.  Of long ones SuiteSparse copies as much at once. */
+bool tsr_select_pays(double entries, double vectors, bool placed)
 {
-    return entries >= TSR_SELECT_LEAST && vectors <= entries;
+    return placed ? entries >= TSR_PLACES_LEAST && vectors <= 4 * entries && entries <= 16 * vectors : entries >= TSR_SELECT_LEAST && vectors <= entries;
 }
 
 /* The table of targets has the length of a vector: it must be little beside the entries. */

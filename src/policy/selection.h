@@ -10,8 +10,10 @@
 #define TSR_GATHER_LEAST 2048.0
 #define TSR_SCATTER_LEAST 512.0 /* SuiteSparse sorts the list */
 
-/* Of a sparse A with so many entries, by value. */
-bool tsr_select_pays(double entries, double vectors);
+#define TSR_PLACES_LEAST 32768.0 /* of A, selected from by place */
+
+/* Of a sparse A with so many entries in so many vectors, by value or by place. */
+bool tsr_select_pays(double entries, double vectors, bool placed);
 
 typedef struct tsr_extract_features {
     double entries, vectors, length; /* of A; how long its vectors are */

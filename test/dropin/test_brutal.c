@@ -389,11 +389,19 @@ static GrB_Info select_positive(GrB_Matrix C, const scene *s)
     return GrB_Matrix_select_FP64(C, s->M, s->accum, GrB_VALUEGT_FP64, s->A, 0, s->desc);
 }
 
+static GrB_Info select_upper(GrB_Matrix C, const scene *s)
+{
+    return GrB_Matrix_select_INT64(C, s->M, s->accum, GrB_TRIU, s->A, 1, s->desc);
+}
+
 static void test_selected_from_lists(void **state)
 {
     (void)state;
     scene s = sparse_scene(GrB_FP64, M_ROWS, K_INNER);
     s.run = select_positive;
+    brutal(&s);
+    s = sparse_scene(GrB_FP64, M_ROWS, K_INNER);
+    s.run = select_upper;
     brutal(&s);
     s = sparse_scene(GrB_FP64, M_ROWS, K_INNER);
     s.run = select_positive;

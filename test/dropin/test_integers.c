@@ -60,7 +60,7 @@ static GrB_Matrix new_result(GrB_Index nrows, GrB_Index ncols, bool wide)
 
 /* ---- calls ---- */
 
-enum { PRODUCT, DOTS, SELECT, EXTRACT, ADD, DENSE, FORMS };
+enum { PRODUCT, DOTS, SELECT, PLACES, EXTRACT, ADD, DENSE, FORMS };
 
 typedef struct mixed {
     int form;
@@ -82,6 +82,7 @@ static GrB_Info call(const mixed *m, GrB_Matrix C, GrB_Index n, bool by_suitespa
     case PRODUCT: CALL(GrB_mxm, C, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_INT64, m->A, m->B, NULL);
     case DOTS: CALL(GrB_mxm, C, m->M, NULL, GrB_PLUS_TIMES_SEMIRING_INT64, m->A, m->B, GrB_DESC_ST1);
     case SELECT: CALL(GrB_Matrix_select_INT64, C, NULL, NULL, GrB_VALUEGT_INT64, m->A, 1, NULL);
+    case PLACES: CALL(GrB_Matrix_select_INT64, C, NULL, NULL, GrB_TRIL, m->A, -1, NULL);
     case EXTRACT: CALL(GrB_Matrix_extract, C, NULL, NULL, m->A, m->rows, n, m->columns, n, NULL);
     case DENSE: CALL(GrB_mxm, C, NULL, NULL, GrB_PLUS_TIMES_SEMIRING_INT64, m->A, m->X, NULL);
     default: CALL(GrB_Matrix_eWiseAdd_BinaryOp, C, NULL, NULL, GrB_PLUS_INT64, m->A, m->A, NULL);

@@ -97,8 +97,23 @@ static tsr_view draw_matrix(rng *r, bool hyper, bool iso)
 
 /* ---- selection ---- */
 
+/* A bound that runs along the diagonal or across it, or stands; also far outside. */
+static void draw_places(rng *r, tsr_selection *s)
+{
+    static const tsr_ewise_op keeps[] = {TSR_EWISE_LT, TSR_EWISE_GE, TSR_EWISE_EQ, TSR_EWISE_NE};
+    static const int64_t far[] = {0, 1, -1, INT64_C(1) << 31, INT64_C(1) << 32, -(INT64_C(1) << 32), INT64_C(1) << 50, -(INT64_C(1) << 50)};
+    s->placed = true;
+    s->keep = keeps[rng_below(r, 4)];
+    s->slope = (int)rng_below(r, 3) - 1;
+    s->bound = rng_chance(r, 20) ? far[rng_below(r, 8)] : rng_below(r, 2 * s->a.vlen) - s->a.vlen / 2 + (s->slope < 0 ? s->a.nvec : 0);
+}
+
 static void draw_rule(rng *r, tsr_selection *s)
 {
+    if (s->a.iso || rng_chance(r, 60)) {
+        draw_places(r, s);
+        return;
+    }
     s->keep = (tsr_ewise_op)(TSR_EWISE_EQ + rng_below(r, 6));
     if (s->a.nvals > 0 && rng_chance(r, 50))
         memcpy(&s->thunk, (const char *)s->a.x + (size_t)rng_below(r, s->a.nvals) * type_size(s->a.type), type_size(s->a.type));
@@ -117,7 +132,7 @@ static bool selection_right(const tsr_selection *s, const int64_t *p, const void
         if (p[v] != at)
             return false;
         for (int64_t e = tsr_view_start(a, v); e < tsr_view_start(a, v + 1); e++) {
-            if (!tsr_ref_keeps(s, e))
+            if (!tsr_ref_keeps(s, v, e))
                 continue;
             if (tsr_offset(i, s->narrow, at) != tsr_offset(a->i, narrow, e) ||
                 (x && memcmp(x + (size_t)at * size, (const char *)a->x + (size_t)e * size, size)))
@@ -137,14 +152,14 @@ static bool selects(rng *r, tsr_selection *s)
     const size_t kept = (size_t)p[s->a.nvec];
     const size_t i_bytes = kept * (s->narrow ? 4 : 8);
     void *i = take(i_bytes);
-    char *x = rng_chance(r, 20) ? NULL : take(kept * size);
+    char *x = s->a.iso || rng_chance(r, 20) ? NULL : take(kept * size);
     tsr_cpu_select_fill(s, p, i, x);
     return untouched(i, i_bytes) && (!x || untouched(x, kept * size)) && selection_right(s, p, i, x);
 }
 
 static bool check_selection(rng *r)
 {
-    tsr_selection s = {.a = draw_matrix(r, rng_chance(r, 30), false), .narrow = rng_chance(r, 50), .nthreads = 1 + (int)rng_below(r, 3)};
+    tsr_selection s = {.a = draw_matrix(r, rng_chance(r, 30), rng_chance(r, 20)), .narrow = rng_chance(r, 50), .nthreads = 1 + (int)rng_below(r, 3)};
     draw_rule(r, &s);
     const bool right = selects(r, &s);
     tsr_cpu_select_end(&s);

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu/common/chunks.h"
 #include "kernels/cpu/elementwise/ewise_loops.h"
+#include "kernels/cpu/selection/select_places.h"
 #include "kernels/selection.h"
 #include "src/base/split.h"
 
@@ -179,10 +180,9 @@ static int threads_of(const tsr_selection *s)
     return tsr_pass_threads(s->a.nvals + s->a.nvec, s->nthreads);
 }
 
-tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
+static tsr_status count_values(tsr_selection *s, int64_t *p, int nthreads)
 {
     enum { BLOCKS_AT_ONCE = 64 };
-    const int nthreads = threads_of(s);
     const int64_t blocks = (s->a.nvals + BLOCK - 1) / BLOCK;
     selecting w = {.counts = p};
     s->kept = malloc((size_t)(blocks + 1) * (BLOCK / 8));
@@ -196,10 +196,23 @@ tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
     return TSR_OK;
 }
 
+tsr_status tsr_cpu_select_count(tsr_selection *s, int64_t *p)
+{
+    const int nthreads = threads_of(s);
+    if (!s->placed)
+        return count_values(s, p, nthreads);
+    tsr_place_count(s, p, nthreads);
+    return TSR_OK;
+}
+
 void tsr_cpu_select_fill(const tsr_selection *s, const int64_t *p, void *i, void *x)
 {
     const int nthreads = threads_of(s);
     selecting w = {.p = p, .i = i, .x = x};
+    if (s->placed) {
+        tsr_place_fill(s, p, i, x, nthreads);
+        return;
+    }
     prepare(&w, s, nthreads);
     tsr_for_jobs(w.nparts, nthreads, fill_part, &w);
 }

@@ -274,7 +274,7 @@ GrB_UnaryOp plain_unary(int which, int type)
 GrB_IndexUnaryOp select_op(int which, int type, bool *by_value)
 {
     GrB_IndexUnaryOp ne[] = {EVERY(GrB_VALUENE_, )}, gt[] = {EVERY(GrB_VALUEGT_, )}, le[] = {EVERY(GrB_VALUELE_, )};
-    GrB_IndexUnaryOp by_place[] = {GrB_TRIL, GrB_TRIU, GrB_DIAG, GrB_OFFDIAG, GrB_ROWLE, GrB_COLGT, GrB_ROWGT};
+    GrB_IndexUnaryOp by_place[] = {GrB_TRIL, GrB_TRIU, GrB_DIAG, GrB_OFFDIAG, type % 2 ? GrB_COLLE : GrB_ROWLE, GrB_COLGT, GrB_ROWGT};
     *by_value = which >= 7 && type != T_USER;
     if (!*by_value) return by_place[which % 7];
     return which == 7 ? ne[type] : which == 8 ? gt[type] : le[type];

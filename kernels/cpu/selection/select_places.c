@@ -1,0 +1,64 @@
+/* Selection by place: of each vector one run of its entries, or all but one of them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/selection/select_places.h"
+
+#include "kernels/cpu/common/chunks.h"
+#include "kernels/cpu/selection/place_rows.h"
+#include "src/base/split.h"
+
+enum { PARTS_PER_THREAD = 8 };
+
+typedef struct placing {
+    const tsr_selection *s;
+    int64_t *counts;  /* p of the result, written */
+    const int64_t *p; /* ... read */
+    void *i, *x;
+    int nparts;
+} placing;
+
+static int parts_of(const tsr_selection *s, int nthreads)
+{
+    return nthreads > 1 && s->a.nvec > 0 ? nthreads * PARTS_PER_THREAD : 1;
+}
+
+static void count_part(void *context, int64_t part)
+{
+    const placing *w = context;
+    const int64_t nvec = w->s->a.nvec;
+    const int64_t first = tsr_part_begin(nvec, (int)part, w->nparts), last = tsr_part_begin(nvec, (int)part + 1, w->nparts);
+    TSR_PICK_ISA(tsr_place_loops).count(w->s, w->counts, first, last);
+}
+
+/* Each part has counted from zero. */
+static void join_parts(const placing *w)
+{
+    const int64_t nvec = w->s->a.nvec;
+    for (int part = 1; part < w->nparts; part++) {
+        const int64_t first = tsr_part_begin(nvec, part, w->nparts), last = tsr_part_begin(nvec, part + 1, w->nparts);
+        const int64_t before = w->counts[first];
+        for (int64_t v = first; v < last; v++)
+            w->counts[v + 1] += before;
+    }
+}
+
+void tsr_place_count(const tsr_selection *s, int64_t *p, int nthreads)
+{
+    placing w = {.s = s, .counts = p, .nparts = parts_of(s, nthreads)};
+    p[0] = 0;
+    tsr_for_jobs(w.nparts, nthreads, count_part, &w);
+    join_parts(&w);
+}
+
+static void fill_part(void *context, int64_t part)
+{
+    const placing *w = context;
+    const int64_t nvec = w->s->a.nvec;
+    const int64_t first = tsr_part_vector(w->p, nvec, (int)part, w->nparts), last = tsr_part_vector(w->p, nvec, (int)part + 1, w->nparts);
+    TSR_PICK_ISA(tsr_place_loops).fill(w->s, w->p, w->i, w->x, first, last);
+}
+
+void tsr_place_fill(const tsr_selection *s, const int64_t *p, void *i, void *x, int nthreads)
+{
+    placing w = {.s = s, .p = p, .i = i, .x = x, .nparts = parts_of(s, nthreads)};
+    tsr_for_jobs(w.nparts, nthreads, fill_part, &w);
+}
