@@ -262,3 +262,21 @@ tsr_status tsr_cuda_attention_backward(const tsr_cuda_csr *s, const tsr_cuda_att
     (void)s, (void)cut, (void)columns, (void)columns_cut, (void)operands, (void)partial;
     return TSR_DECLINED;
 }
+
+typedef struct softmax_work {
+    void *y;
+    const void *x;
+    tsr_cuda_csr pattern;
+    tsr_type type;
+} softmax_work;
+
+static void run_softmax(const void *described)
+{
+    const softmax_work *w = described;
+    tsr_cpu_softmax_rows(w->y, w->x, w->pattern.p, w->pattern.nrows, w->type, 1);
+}
+
+tsr_status tsr_cuda_softmax_rows(void *y, const void *x, const tsr_cuda_csr *pattern, tsr_type type, void *stream)
+{
+    return lazy_queue(run_softmax, &(softmax_work){y, x, *pattern, type}, sizeof(softmax_work), stream);
+}
