@@ -286,22 +286,6 @@ static void unaligned_blocks_are_not_kept(void **state)
     assert_int_equal(kept(), 1);
 }
 
-/* Also before a product, and those that are not expected again. */
-static void large_blocks_begin_cache_lines(void **state)
-{
-    (void) state;
-    for (int round = 0; round < 2; round++) {
-        for (size_t size = MIB; size <= 64 * MIB; size *= 2) {
-            void *block = tsr_block_malloc(size);
-            assert_non_null(block);
-            assert_int_equal((uintptr_t) block % 64, 0);
-            tsr_block_free(block);
-        }
-        tsr_blocks_drain();
-        tsr_blocks_enable(false);
-    }
-}
-
 static void realloc_keeps_contents(void **state)
 {
     (void) state;
@@ -437,7 +421,7 @@ int main(void)
         CASE(too_large_does_not_fit), CASE(sizes_hold_their_bytes), CASE(total_is_bounded), CASE(count_is_bounded),
         CASE(block_over_half_the_limit_is_given_back), CASE(nothing_is_kept_under_a_limit), CASE(what_nothing_took_goes_back),
         CASE(what_is_used_stays), CASE(products_end), CASE(blocks_belong_to_the_c_library), CASE(unaligned_blocks_are_not_kept),
-        CASE(large_blocks_begin_cache_lines), CASE(realloc_keeps_contents), CASE(impossible_request_empties_the_cache), CASE(nothing_is_kept_when_disabled),
+        CASE(realloc_keeps_contents), CASE(impossible_request_empties_the_cache), CASE(nothing_is_kept_when_disabled),
         CASE(control_groups_are_known), CASE(threads_never_share_a_block),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

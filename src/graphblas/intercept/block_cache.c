@@ -17,7 +17,6 @@
 
 #define HUGE_PAGE ((size_t) 2 << 20)
 #define ALIGNMENT ((size_t) 4096)
-#define LINE ((size_t) 64) /* of a cache: a vector of an array that begins within one lies in two */
 #define UNLIKELY __attribute__((cold, noinline)) /* what every small call passes stays short */
 /* Beyond the C library's largest threshold, so that such a block is a mapping of its own: advice to the kernel ends with it. */
 #define OWN_MAPPING (((size_t) 32 << 20) + 1)
@@ -49,7 +48,6 @@ typedef struct reuse {
 /* ON: between GrB_init and GrB_finalize.  Without one of the others malloc and free have nothing to do here. */
 enum { ON = 1, DEVICE = 2, ACTIVE = 4 };
 static unsigned state;
-static size_t inspected_from = SIZE_MAX; /* requests of so many bytes: all with DEVICE or ACTIVE, large ones with ON */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
 static kept blocks[TSR_BLOCKS_MAX_COUNT];                 /* oldest first */
@@ -66,12 +64,6 @@ static int64_t standing; /* seconds; tests */
 static bool is_set(unsigned bits)
 {
     return __atomic_load_n(&state, __ATOMIC_RELAXED) & bits;
-}
-
-static void set_state(unsigned bits)
-{
-    __atomic_store_n(&state, bits, __ATOMIC_RELAXED);
-    __atomic_store_n(&inspected_from, bits & (DEVICE | ACTIVE) ? 0 : bits & ON ? TSR_BLOCKS_MIN : SIZE_MAX, __ATOMIC_RELAXED);
 }
 
 static int64_t now(void)
@@ -260,7 +252,7 @@ static void give_back_all(void *const *victims, size_t count)
 static size_t stop_locked(unsigned bits, void **victims)
 {
     const size_t count = take_all(victims);
-    set_state(state & ~bits);
+    __atomic_and_fetch(&state, ~bits, __ATOMIC_RELAXED);
     memset(sizes, 0, sizeof sizes);
     return count;
 }
@@ -336,9 +328,9 @@ static void move_to_huge_pages(void *block, size_t bytes)
 static void *allocate(size_t bytes, bool align)
 {
     void *block;
-    if (!align && bytes < TSR_BLOCKS_MIN)
+    if (!align)
         return malloc(bytes);
-    return posix_memalign(&block, align ? ALIGNMENT : LINE, bytes) == 0 ? block : NULL;
+    return posix_memalign(&block, ALIGNMENT, bytes) == 0 ? block : NULL;
 }
 
 static void *surely(size_t bytes, bool align)
@@ -403,7 +395,7 @@ static UNLIKELY void *cached_malloc(size_t bytes)
 
 void *tsr_block_malloc(size_t bytes)
 {
-    return bytes >= __atomic_load_n(&inspected_from, __ATOMIC_RELAXED) ? cached_malloc(bytes) : malloc(bytes);
+    return is_set(DEVICE | ACTIVE) ? cached_malloc(bytes) : malloc(bytes);
 }
 
 void *tsr_block_result(size_t bytes)
@@ -556,7 +548,7 @@ static size_t default_limit(void)
 
 void tsr_blocks_enable(bool device)
 {
-    set_state(ON | (device ? DEVICE : 0));
+    __atomic_store_n(&state, ON | (device ? DEVICE : 0), __ATOMIC_RELAXED);
 }
 
 void tsr_blocks_no_device(void)
@@ -564,9 +556,7 @@ void tsr_blocks_no_device(void)
     if (!is_set(DEVICE))
         return;
     tsr_pins_clear(true);
-    pthread_mutex_lock(&mutex);
-    set_state(state & ~(unsigned) DEVICE);
-    pthread_mutex_unlock(&mutex);
+    __atomic_and_fetch(&state, ~(unsigned) DEVICE, __ATOMIC_RELAXED);
 }
 
 static void begin(void)
@@ -579,7 +569,7 @@ static void begin(void)
         limit_bytes = limit;
     last_product = last_aged = now();
     if (is_set(ON))
-        set_state(state | ACTIVE);
+        __atomic_or_fetch(&state, ACTIVE, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -613,7 +603,7 @@ void tsr_blocks_drain(void)
 
 void tsr_blocks_disable(void)
 {
-    set_state(0);
+    __atomic_store_n(&state, 0, __ATOMIC_RELAXED);
 }
 
 void tsr_blocks_set_limit(size_t bytes)
