@@ -167,6 +167,14 @@ def rows_of_clients(_, content):
     return ['|'.join(cells) for cells in rows.values()]
 
 
+def rows_of_layers(_, content):
+    """Of bench_device --layers: fused, with one pass and with two over C, of a matrix."""
+    times = {}
+    for row in content:
+        times.setdefault((row['n'], row['matrix'], row['note']), []).append(f"{row['ms']:.3f}")
+    return ['|'.join([str(key[0]), key[2], *cells]) for key, cells in times.items()]
+
+
 def rows_of_sparse_petsc(_, content):
     """Of bench/petsc_sparse_products.c: PETSc's time by ours, first and again, of both products of a matrix."""
     rows = {}
@@ -209,6 +217,7 @@ def rows_of_conformance(_, content):
 
 # By the schema of a record; figures of others are not compared.
 ROWS_OF = {'conformance/1': rows_of_conformance, 'clients/1': rows_of_clients, 'elementwise/1': rows_of_elementwise, 'entries/1': rows_of_selection, 'graphs/1': rows_of_graphs,
+           'layers/1': rows_of_layers,
            'masked/1': rows_of_masked, 'petsc-products/1': rows_of_petsc, 'petsc-sparse-products/2': rows_of_sparse_petsc,
            'pipelines/1': rows_of_pipelines, 'products/1': rows_of_products, 'python-products/1': rows_of_python,
            'scale-model/1': rows_of_scale_model, 'selection/1': rows_of_selection, 'spgemm/1': rows_of_sparse_products, 'spgemm_gpu/1': rows_of_spgemm, 'spmm/1': rows_of_spmm}
