@@ -3,6 +3,7 @@
 #include "src/policy/cost.h"
 
 #include "src/base/types.h"
+#include "src/format/sparse/format.h"
 #include "src/policy/route.h"
 
 /* What the inner loop costs depends on it. */
@@ -109,7 +110,7 @@ static double cpu_spmv_ns(const tsr_features *f, const tsr_cost_cpu *c)
 /* Pairs of lists that are compared at once (kernels/cpu/masked/masked_dot_lists.c). */
 static bool compares_lists(const tsr_features *f)
 {
-    return only_counts(f) && f->blocks > 0 && f->blocks <= 3 * f->mask_nnz;
+    return only_counts(f) && f->blocks > 0 && f->blocks <= TSR_SHORT_LIST_BLOCKS * f->mask_nnz;
 }
 
 static double compared_ns(const tsr_features *f, const tsr_cost_cpu *c)

@@ -4,9 +4,10 @@
 #include <math.h>
 
 #include "src/base/types.h"
+#include "src/format/sparse/format.h"
 #include "src/policy/route.h"
 
-enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64, GALLOP = 8, BLOCK = 8 };
+enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64, GALLOP = 8 };
 
 static int64_t index_at(const tsr_view *v, int64_t e)
 {
@@ -52,11 +53,6 @@ double tsr_merge_steps(double left, double right)
     return shorter == 0 ? 0 : longer > GALLOP * shorter ? shorter * log2(longer) : shorter + longer;
 }
 
-static double block_pairs(double left, double right)
-{
-    return left > 0 && right > 0 ? ceil(left / BLOCK) + ceil(right / BLOCK) - 1 : 0;
-}
-
 /* What is added up of samples. */
 typedef struct sums {
     tsr_walk walk;
@@ -71,7 +67,7 @@ static void add_dot(sums *s, const tsr_product *p, int64_t e)
     const double a = length_of(&p->a, place[0]), b = length_of(&p->b, place[1]);
     s->walk.walked += 1 + (a < b ? a : b);
     s->walk.merged += tsr_merge_steps(a, b);
-    s->walk.blocks += block_pairs(a, b);
+    s->walk.blocks += (double)tsr_list_blocks((int64_t)a, (int64_t)b);
     s->length += a + b;
     s->square += (a + b) * (a + b);
 }

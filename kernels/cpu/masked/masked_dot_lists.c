@@ -5,11 +5,9 @@
 #include "kernels/cpu/masked/masked_dot.h"
 #include "kernels/cpu/masked/masked_dot_short.h"
 #include "src/base/split.h"
+#include "src/format/sparse/format.h"
 
-enum { SAMPLES = 1024, BLOCK = 8, PARTS_PER_THREAD = 8 };
-
-/* Comparisons of blocks that a pair may take on average: beyond, marks take less. */
-#define MOST_BLOCKS 3.0
+enum { SAMPLES = 128, BLOCK = 8, PARTS_PER_THREAD = 8 };
 
 typedef struct listing {
     const tsr_md_job *job;
@@ -19,17 +17,11 @@ typedef struct listing {
     int nparts;
 } listing;
 
-static int64_t blocks_of(int64_t length)
-{
-    return (length + BLOCK - 1) / BLOCK;
-}
-
 /* Of the pair that entry e of the mask, in the stored row v, names. */
 static int64_t blocks(const tsr_md_job *job, int64_t v, int64_t e)
 {
     const int64_t r = job->m.h ? job->m.h[v] : v, c = tsr_md_index(job->m.i, job->m.wide, e);
-    const int64_t a = blocks_of(job->a.p[r + 1] - job->a.p[r]), b = blocks_of(job->b.p[c + 1] - job->b.p[c]);
-    return a && b ? a + b - 1 : 0;
+    return tsr_list_blocks(job->a.p[r + 1] - job->a.p[r], job->b.p[c + 1] - job->b.p[c]);
 }
 
 static bool lists_are_short(const tsr_md_job *job)
@@ -39,7 +31,7 @@ static bool lists_are_short(const tsr_md_job *job)
     int64_t sum = 0;
     for (int64_t s = 0; s < samples; s++)
         sum += blocks(job, tsr_first_at_least(m->p + 1, m->nvec, s * stride + 1), s * stride);
-    return (double)sum <= MOST_BLOCKS * (double)samples;
+    return sum <= TSR_SHORT_LIST_BLOCKS * samples;
 }
 
 bool tsr_md_lists_pay(const tsr_md_job *job)

@@ -57,6 +57,15 @@ int64_t tsr_compact_count(int64_t *p, const tsr_view *mask, const int8_t *b, int
 void tsr_compact_fill(void *i, bool narrow, void *x, const int64_t *p, const tsr_view *mask, const int8_t *b, const void *mask_x,
                       size_t element_size, int nthreads);
 
+/* Two ascending lists are met by comparing blocks of eight indices: how many pairs of blocks at most; 0 if one is empty. */
+static inline int64_t tsr_list_blocks(int64_t left, int64_t right)
+{
+    return left > 0 && right > 0 ? (left + 7) / 8 + (right + 7) / 8 - 1 : 0;
+}
+
+/* On average up to so many, lists are compared as they lie; beyond, marking one takes less (kernels/cpu/masked). */
+#define TSR_SHORT_LIST_BLOCKS 3
+
 /* Vectors without entries leave p [nvec+1] and h, in place; returns how many stay. */
 int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec);
 
