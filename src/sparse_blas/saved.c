@@ -14,7 +14,7 @@ static int64_t hash_of(const tsr_view *a)
     uint64_t hash = (uint64_t)a->nvec;
     for (int64_t k = 0; k < a->nvec + 1 + a->nvals; k++) {
         const int64_t e = k - a->nvec - 1;
-        const int64_t number = e < 0 ? a->p[k] : a->index_size == 4 ? (int64_t)((const uint32_t *)a->i)[e] : ((const int64_t *)a->i)[e];
+        const int64_t number = e < 0 ? a->p[k] : tsr_offset(a->i, a->index_size == 4, e);
         hash = (hash ^ (uint64_t)number) * UINT64_C(0x9E3779B97F4A7C15);
         hash ^= hash >> 32;
     }

@@ -253,11 +253,9 @@ static bool set_bit(uint64_t *bits, int64_t at)
 bool tsr_share_rows(const tsr_view *a, int64_t spare)
 {
     const int64_t count = a->nvals < FIRST_ENTRIES ? a->nvals : FIRST_ENTRIES;
-    const uint32_t *i32 = a->i;
-    const int64_t *i64 = a->i;
     uint64_t *seen = calloc((size_t)(a->nrows / 64 + 1), sizeof *seen);
     for (int64_t e = 0; seen && spare >= 0 && e < count; e++)
-        spare -= set_bit(seen, a->index_size == 4 ? i32[e] : i64[e]);
+        spare -= set_bit(seen, tsr_offset(a->i, a->index_size == 4, e));
     free(seen);
     return spare < 0;
 }
