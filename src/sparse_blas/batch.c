@@ -229,15 +229,10 @@ static bool is_wide(const batch *b)
 
 /* ---- what the program calls ---- */
 
-static tsr_complex real(double re)
-{
-    return (tsr_complex){re, 0};
-}
-
 tsr_status tsr_execute_batch(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c,
                              const tsr_batch *of, void *stream)
 {
-    const batch all = {.plan = plan, .of = of, .alpha = real(alpha), .beta = real(beta), .a = a, .first = b, .second = c, .stream = stream};
+    const batch all = {.plan = plan, .of = of, .alpha = tsr_complex_of(alpha), .beta = tsr_complex_of(beta), .a = a, .first = b, .second = c, .stream = stream};
     if (!of) {
         return tsr_native_null("batch");
     }
@@ -258,7 +253,7 @@ tsr_status tsr_execute_batch(const tsr_plan *plan, double alpha, tsr_sparse *a, 
 tsr_status tsr_execute_sddmm_batch(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, tsr_sparse *s,
                                    void *values, const tsr_batch *of, void *stream)
 {
-    const batch all = {.plan = plan, .of = of, .alpha = real(alpha), .beta = real(beta), .a = s, .first = x, .second = y, .values = values,
+    const batch all = {.plan = plan, .of = of, .alpha = tsr_complex_of(alpha), .beta = tsr_complex_of(beta), .a = s, .first = x, .second = y, .values = values,
                        .stream = stream};
     if (!of) {
         return tsr_native_null("batch");

@@ -39,11 +39,6 @@ tsr_status tsr_native_check_complex(const tsr_plan *plan, tsr_op op)
     return TSR_OK;
 }
 
-static tsr_view op_of(const tsr_plan *plan)
-{
-    return plan->flags & TSR_TRANSPOSE_A ? tsr_view_transposed(plan->a->view) : plan->a->view;
-}
-
 /* op(A) by row: where each of its entries is among A's values, which may change. */
 static tsr_status turn(tsr_plan *plan, tsr_view a)
 {
@@ -64,7 +59,7 @@ static tsr_status turn(tsr_plan *plan, tsr_view a)
 
 tsr_status tsr_native_plan_complex(tsr_plan *plan)
 {
-    const tsr_view a = op_of(plan);
+    const tsr_view a = tsr_native_op_of(plan, plan->a);
     tsr_product *p = &plan->call.product;
     char product[192];
     p->a = a;
@@ -133,7 +128,7 @@ tsr_status tsr_native_execute_complex(const tsr_plan *plan, tsr_complex alpha, c
                                       const tsr_dense *c)
 {
     const bool turned = plan->turned.view.p;
-    tsr_view by_row = turned ? plan->turned.view : op_of(plan);
+    tsr_view by_row = turned ? plan->turned.view : tsr_native_op_of(plan, a);
     by_row.type = a->view.type;
     by_row.iso = a->view.iso;
     by_row.x = a->view.x;

@@ -8,11 +8,6 @@ static bool can_scale(const tsr_semiring *s)
     return s->add == TSR_ADD_PLUS && (s->type == TSR_FP32 || s->type == TSR_FP64 || tsr_is_complex(s->type));
 }
 
-static tsr_complex real(double re)
-{
-    return (tsr_complex){re, 0};
-}
-
 static tsr_status check_scalars(const tsr_plan *plan, tsr_complex alpha, tsr_complex beta, const void *stream)
 {
     const bool plain = tsr_complex_is(alpha, 1) && tsr_complex_is(beta, 0);
@@ -131,7 +126,7 @@ tsr_status tsr_execute_complex(const tsr_plan *plan, tsr_complex alpha, tsr_spar
 tsr_status tsr_execute(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta,
                        const tsr_dense *c, void *stream)
 {
-    return tsr_execute_complex(plan, real(alpha), a, b, real(beta), c, stream);
+    return tsr_execute_complex(plan, tsr_complex_of(alpha), a, b, tsr_complex_of(beta), c, stream);
 }
 
 tsr_status tsr_native_check_sddmm(const tsr_plan *plan, double alpha, const tsr_dense *x, const tsr_dense *y, double beta, const tsr_sparse *s,
@@ -139,7 +134,7 @@ tsr_status tsr_native_check_sddmm(const tsr_plan *plan, double alpha, const tsr_
 {
     tsr_status status = check_call(plan, s, x, y, true);
     if (status == TSR_OK) {
-        status = check_scalars(plan, real(alpha), real(beta), stream);
+        status = check_scalars(plan, tsr_complex_of(alpha), tsr_complex_of(beta), stream);
     }
     if (status != TSR_OK || s->view.nvals == 0) {
         return status;

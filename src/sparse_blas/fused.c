@@ -21,7 +21,7 @@ static tsr_status check(const tsr_dense *c, const tsr_epilogue *e)
 tsr_status tsr_execute_fused(const tsr_plan *plan, double alpha, tsr_sparse *a, const tsr_dense *b, double beta, const tsr_dense *c,
                              const tsr_epilogue *epilogue, void *stream)
 {
-    const tsr_complex by = {alpha, 0}, and_by = {beta, 0};
+    const tsr_complex by = tsr_complex_of(alpha), and_by = tsr_complex_of(beta);
     if (!epilogue) {
         return tsr_native_null("epilogue");
     }

@@ -34,15 +34,10 @@ tsr_status tsr_native_widen(tsr_widened *w, const tsr_dense *d)
 
 /* ---- the product that takes them as they are ---- */
 
-static tsr_view op_of(const tsr_plan *plan, const tsr_sparse *a)
-{
-    return plan->flags & TSR_TRANSPOSE_A ? tsr_view_transposed(a->view) : a->view;
-}
-
 bool tsr_native_takes_half(const tsr_plan *plan)
 {
     const tsr_semiring s = plan->call.product.semiring;
-    const tsr_view a = op_of(plan, plan->a);
+    const tsr_view a = tsr_native_op_of(plan, plan->a);
     const bool plus_times = s.type == TSR_FP32 && s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_TIMES;
     return plus_times && plan->call.product.op != TSR_OP_SDDMM && tsr_is_half(plan->first.type) && !a.by_col && a.type == TSR_FP32 &&
            plan->first.layout == TSR_ROW_MAJOR && plan->second.layout == TSR_ROW_MAJOR;
@@ -57,7 +52,7 @@ static void report(const tsr_plan *plan, double ms)
 
 tsr_status tsr_native_execute_half(const tsr_plan *plan, double alpha, const tsr_sparse *given, const tsr_dense *b, double beta, const tsr_dense *c)
 {
-    const tsr_view a = op_of(plan, given);
+    const tsr_view a = tsr_native_op_of(plan, given);
     const tsr_half_spmm product = {.a = &a, .b = b->data, .b_type = b->type, .ldb = b->ld, .n = b->ncols, .c = c->data, .ldc = c->ld,
                                    .alpha = (float)alpha, .beta = (float)beta, .nthreads = tsr_native_threads()};
     const bool traced = tsr_trace_wanted();

@@ -2,11 +2,6 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/sparse_blas/native.h"
 
-int64_t tsr_native_index_at(const void *indices, tsr_index_type type, int64_t k)
-{
-    return type == TSR_INDEX_32 ? (int64_t)((const uint32_t *)indices)[k] : ((const int64_t *)indices)[k];
-}
-
 void tsr_native_count_from_0(void *indices, size_t size, int64_t count, int base)
 {
     for (int64_t k = 0; k < count; k++) {

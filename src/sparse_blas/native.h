@@ -42,9 +42,12 @@ struct tsr_plan {
     char explanation[640];
 };
 
-/* ---- indices and offsets of the caller's (forms.c) ---- */
+/* ---- indices and offsets of the caller's (indices.c) ---- */
 
-int64_t tsr_native_index_at(const void *indices, tsr_index_type type, int64_t k);
+static inline int64_t tsr_native_index_at(const void *indices, tsr_index_type type, int64_t k)
+{
+    return tsr_offset(indices, type == TSR_INDEX_32, k);
+}
 void tsr_native_count_from_0(void *indices, size_t size, int64_t count, int base);
 
 /* Threads that a call may use. */
@@ -52,6 +55,12 @@ int tsr_native_threads(void);
 void tsr_native_set_alone(bool alone); /* of this thread: calls use no others */
 
 /* ---- plans (plan.c) ---- */
+
+/* A as the plan multiplies by it. */
+static inline tsr_view tsr_native_op_of(const tsr_plan *plan, const tsr_sparse *a)
+{
+    return plan->flags & TSR_TRANSPOSE_A ? tsr_view_transposed(a->view) : a->view;
+}
 
 struct tsr_saved_plan;
 
@@ -140,6 +149,7 @@ tsr_status tsr_native_plan_complex(tsr_plan *plan);
 tsr_status tsr_native_execute_complex(const tsr_plan *plan, tsr_complex alpha, const tsr_sparse *a, const tsr_dense *b, tsr_complex beta,
                                       const tsr_dense *c);
 
+static inline tsr_complex tsr_complex_of(double real) { return (tsr_complex){real, 0}; }
 static inline bool tsr_complex_is(tsr_complex s, double real) { return s.re == real && s.im == 0; }
 
 /* ---- operands of 16-bit numbers (half.c) ---- */
