@@ -29,8 +29,8 @@
 #include "kernels/cuda/common/fp16_scaling.h"
 extern "C" {
 #include "backends/cuda/spmm/kernel_table.h"
-#include "src/policy/model.h"
 #include "src/mtx/mm.h"
+#include "src/policy/model/model.h"
 }
 
 namespace {

@@ -278,7 +278,7 @@ typedef struct tsr_backend_options {
     int device;           /* TESSERA_DEVICE */
     size_t device_memory; /* TESSERA_DEVICE_MEMORY: most bytes to use on the device; 0: its own choice */
     bool timed;           /* `times` will be asked */
-    const struct tsr_model *model; /* of TESSERA_MODEL (src/policy/model.h), stays; NULL: the built-in one for the device at hand */
+    const struct tsr_model *model; /* of TESSERA_MODEL (src/policy/model/model.h), stays; NULL: the built-in one for the device at hand */
 } tsr_backend_options;
 
 /* A plug-in exports two functions of these types, tsr_backend_init and tsr_backend_score.  score: 0 = unusable on this machine

@@ -1,9 +1,14 @@
 /* The life of a call: matched where its operands are, or on the host; decided, run, settled, or left to the door's library.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/engine/contents.h"
+#include "src/engine/call/clock.h"
+#include "src/engine/call/contents.h"
+#include "src/engine/call/host.h"
+#include "src/engine/call/report.h"
 #include "src/engine/engine.h"
-#include "src/engine/operands.h"
-#include "src/engine/savings.h"
+#include "src/engine/product/decide.h"
+#include "src/engine/product/operands.h"
+#include "src/engine/product/product.h"
+#include "src/engine/product/savings.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/savings.h"

@@ -1,6 +1,7 @@
 /* What is answered from device arrays: copies, counts, shapes, types, sparsity controls.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/engine/contents.h"
+#include "src/engine/call/clock.h"
+#include "src/engine/call/contents.h"
 #include "src/graphblas/elementwise.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/hooks.h"

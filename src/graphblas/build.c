@@ -4,11 +4,11 @@
 
 #include <stdatomic.h>
 
-#include "src/engine/build.h"
+#include "src/engine/sparse/build.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/options.h"
 #include "src/graphblas/product.h"
-#include "src/policy/build.h"
+#include "src/policy/price/build.h"
 #include "src/runtime/config.h"
 
 /* What an object takes that nothing was ever put into; 0: not known. */

@@ -4,11 +4,11 @@
 
 #include <stdatomic.h>
 
-#include "src/graphblas/intercept/container.h"
 #include "src/graphblas/handover/contents.h"
-#include "src/graphblas/intercept/block_cache.h"
+#include "src/graphblas/intercept/container.h"
 #include "src/graphblas/intercept/hooks.h"
-#include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/intercept/memory/block_cache.h"
+#include "src/graphblas/intercept/memory/pins.h"
 #include "src/graphblas/intercept/options.h"
 
 /* ---- the host's objects ---- */

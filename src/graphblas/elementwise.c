@@ -2,15 +2,18 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "src/engine/contents.h"
-#include "src/engine/elementwise.h"
-#include "src/graphblas/intercept/hooks.h"
-#include "src/graphblas/handover/contents.h"
+#include "src/engine/call/contents.h"
+#include "src/engine/elementwise/elementwise.h"
+#include "src/engine/elementwise/reduce.h"
+#include "src/engine/engine.h"
+#include "src/engine/sparse/entries.h"
 #include "src/graphblas/elementwise.h"
 #include "src/graphblas/few_step.h"
+#include "src/graphblas/handover/contents.h"
+#include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/product.h"
+#include "src/policy/price/elementwise.h"
 #include "src/runtime/config.h"
-#include "src/policy/elementwise.h"
 
 /* ---- who computes ---- */
 

@@ -3,7 +3,7 @@
 #ifndef TSR_GRAPHBLAS_FEW_STEP_H
 #define TSR_GRAPHBLAS_FEW_STEP_H
 
-#include "src/engine/elementwise.h"
+#include "src/engine/elementwise/elementwise.h"
 #include "src/graphblas/match/match.h"
 
 /* May it be a call that we do sooner?  Asked before it is taken apart.  selects: it may be a selection by value. */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "src/base/types.h"
-#include "src/engine/elementwise.h"
-#include "src/engine/engine.h"
+#include "src/engine/elementwise/elementwise.h"
+#include "src/engine/product/sparse_product.h"
 #include "src/graphblas/product.h"
 
 /* One entry is one value, except in a bitmap. */

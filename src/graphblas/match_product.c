@@ -6,12 +6,15 @@
 #include <string.h>
 
 #include "src/base/types.h"
-#include "src/engine/contents.h"
-#include "src/graphblas/intercept/hooks.h"
+#include "src/engine/call/contents.h"
+#include "src/engine/product/decide.h"
+#include "src/engine/product/product.h"
+#include "src/engine/product/sparse_product.h"
 #include "src/graphblas/handover/contents.h"
+#include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/options.h"
-#include "src/policy/route.h"
-#include "src/policy/sparse_product.h"
+#include "src/policy/price/route.h"
+#include "src/policy/price/sparse_product.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 

@@ -3,6 +3,8 @@
 #include "src/graphblas/product.h"
 #include "src/graphblas/push_product.h"
 
+#include "src/engine/engine.h"
+#include "src/engine/product/decide.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/runtime/config.h"
 #include "src/runtime/savings.h"

@@ -2,13 +2,14 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/product.h"
 
-#include "src/engine/contents.h"
+#include "src/engine/call/contents.h"
+#include "src/engine/product/decide.h"
 #include "src/graphblas/handover/contents.h"
 #include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
-#include "src/policy/few.h"
-#include "src/policy/route.h"
-#include "src/policy/stay_history.h"
+#include "src/policy/history/stay_history.h"
+#include "src/policy/price/few.h"
+#include "src/policy/price/route.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"

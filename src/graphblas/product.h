@@ -3,6 +3,7 @@
 #ifndef TSR_GRAPHBLAS_PRODUCT_H
 #define TSR_GRAPHBLAS_PRODUCT_H
 
+#include "src/engine/product/decide.h"
 #include "src/graphblas/handover/finish.h"
 #include "src/graphblas/match/match.h"
 

@@ -5,11 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/engine/call/clock.h"
 #include "src/graphblas/handover/few.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/options.h"
 #include "src/graphblas/product.h"
-#include "src/policy/few.h"
+#include "src/policy/price/few.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
 

@@ -3,7 +3,7 @@
 #ifndef TSR_GRAPHBLAS_PUSH_PRODUCT_H
 #define TSR_GRAPHBLAS_PUSH_PRODUCT_H
 
-#include "src/engine/call.h"
+#include "src/engine/call/call.h"
 #include "src/graphblas/match/match.h"
 
 /* C<M> = U A, U few sparse vectors or a bitmap.  true: done, *info is the result; false: nothing has changed, or it concerns a device. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/product.h"
 
-#include "src/engine/engine.h"
+#include "src/engine/call/clock.h"
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/options.h"
 

@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/selection.h"
 
-#include "src/engine/contents.h"
-#include "src/engine/engine.h"
-#include "src/engine/selection.h"
+#include "src/engine/call/contents.h"
+#include "src/engine/sparse/selection.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/product.h"
-#include "src/policy/selection.h"
+#include "src/policy/price/selection.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 

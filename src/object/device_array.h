@@ -17,7 +17,7 @@ typedef struct tsr_device_array_facts {
     bool iso;        /* every entry has one value, and so has the matrix that the host gets … */
     uint64_t one;    /* … this one: its bytes, of the type */
     bool lone;       /* iso only because it has one entry: the host's object is not */
-    uint64_t origin; /* the kind of call that computed it (src/policy/placement_history.h); 0: it was uploaded */
+    uint64_t origin; /* the kind of call that computed it (src/policy/history/placement_history.h); 0: it was uploaded */
 } tsr_device_array_facts;
 
 /* Takes `kept` over, also when it fails.  NULL: out of memory.  One reference. */

@@ -3,7 +3,7 @@
 #ifndef TSR_MODEL_FILE_H
 #define TSR_MODEL_FILE_H
 
-#include "src/policy/model.h"
+#include "src/policy/model/model.h"
 
 /* Read once; NULL: none is named, or it was refused, which one line on stderr said.  Whether it is of the GPU at hand is for who knows
  * that GPU. */

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 
 #include "src/base/types.h"
-#include "src/engine/attempt.h"
-#include "src/engine/operands.h"
+#include "src/engine/call/attempt.h"
+#include "src/engine/call/clock.h"
+#include "src/engine/call/host.h"
+#include "src/engine/call/report.h"
+#include "src/engine/product/operands.h"
 #include "src/format/sparse/format.h"
 #include "src/runtime/backends.h"
 #include "src/sparse_blas/native.h"

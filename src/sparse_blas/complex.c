@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #include "src/base/types.h"
+#include "src/engine/call/clock.h"
+#include "src/engine/call/host.h"
+#include "src/engine/call/report.h"
 #include "src/runtime/backends.h"
 #include "src/sparse_blas/native.h"
 

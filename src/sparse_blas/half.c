@@ -3,6 +3,9 @@
 #include <stdlib.h>
 
 #include "src/base/half.h"
+#include "src/engine/call/clock.h"
+#include "src/engine/call/host.h"
+#include "src/engine/call/report.h"
 #include "src/runtime/backends.h"
 #include "src/sparse_blas/native.h"
 

@@ -3,7 +3,7 @@
 #ifndef TSR_NATIVE_H
 #define TSR_NATIVE_H
 
-#include "src/engine/engine.h"
+#include "src/engine/call/call.h"
 #include "src/format/sparse/format.h"
 
 typedef struct tsr_hint {

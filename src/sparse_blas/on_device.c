@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/engine/attempt.h"
-#include "src/engine/operands.h"
+#include "src/engine/call/attempt.h"
+#include "src/engine/call/clock.h"
+#include "src/engine/call/report.h"
+#include "src/engine/product/operands.h"
 #include "src/sparse_blas/native.h"
 #include "tessera/device.h"
 

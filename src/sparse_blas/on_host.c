@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "src/engine/call/host.h"
+#include "src/engine/product/decide.h"
+#include "src/engine/product/execute.h"
 #include "src/sparse_blas/native.h"
 
 /* One execution: the result goes straight to the caller's array, or through scratch. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/engine/call/report.h"
+#include "src/engine/product/decide.h"
 #include "src/runtime/backends.h"
 #include "src/sparse_blas/native.h"
 #include "src/sparse_blas/plan_file.h"

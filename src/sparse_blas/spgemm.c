@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/base/types.h"
-#include "src/engine/sparse_product.h"
+#include "src/engine/product/sparse_product.h"
 #include "src/runtime/backends.h"
 #include "src/sparse_blas/native.h"
 

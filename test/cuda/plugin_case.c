@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "backends/cuda/device/context.h"
-#include "src/policy/model.h"
+#include "src/policy/model/model.h"
 #include "test/cuda/device_control.h"
 
 sending how;

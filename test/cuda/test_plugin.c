@@ -12,7 +12,7 @@
 #include "backends/cuda/device/context.h"
 #include "backends/cuda/spmm/kernel_table.h"
 #include "backends/cuda/transfer/pinned.h"
-#include "src/policy/model.h"
+#include "src/policy/model/model.h"
 #include "test/cuda/device_control.h"
 
 /* ---- right answers ---- */

@@ -5,8 +5,8 @@
 
 #include <stdlib.h>
 
-#include "src/graphblas/intercept/block_cache.h"
-#include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/intercept/memory/block_cache.h"
+#include "src/graphblas/intercept/memory/pins.h"
 
 #define MIB ((size_t) 1 << 20)
 

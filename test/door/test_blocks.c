@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "src/graphblas/intercept/memory.h"
+#include "src/graphblas/intercept/memory/memory.h"
 #include "test/door/block_cache.h"
 #include "test/threads.h"
 

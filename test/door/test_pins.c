@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/intercept/memory/pins.h"
 #include "test/door/block_cache.h"
 #include "test/threads.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/policy/model.h"
+#include "src/policy/model/model.h"
 #include "test/fuzz/fuzz.h"
 
 static bool valid(const tsr_model *m)

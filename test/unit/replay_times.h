@@ -5,7 +5,7 @@
 #ifndef TEST_REPLAY_TIMES_H
 #define TEST_REPLAY_TIMES_H
 
-#include "src/policy/forms.h"
+#include "src/policy/model/forms.h"
 
 typedef struct replay_matrix {
     const char *name;

@@ -13,13 +13,14 @@
 
 #include <cmocka.h>
 
-#include "src/engine/engine.h"
+#include "src/engine/product/decide.h"
+#include "src/engine/product/execute.h"
+#include "src/policy/history/stay_history.h"
+#include "src/policy/history/timing_history.h"
+#include "src/policy/price/gpu_price.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/paths.h"
-#include "src/policy/gpu_price.h"
-#include "src/policy/stay_history.h"
-#include "src/policy/timing_history.h"
 #include "test/unit/child.h"
 
 static char **plugins;

@@ -10,8 +10,12 @@
 #include <cmocka.h>
 
 #include "kernels/kernels.h"
+#include "src/engine/call/clock.h"
+#include "src/engine/call/report.h"
 #include "src/engine/engine.h"
-#include "src/policy/timing_history.h"
+#include "src/engine/product/decide.h"
+#include "src/engine/product/execute.h"
+#include "src/policy/history/timing_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 

@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "src/policy/elementwise.h"
-#include "src/policy/history.h"
-#include "src/policy/placement_history.h"
+#include "src/policy/history/history.h"
+#include "src/policy/history/placement_history.h"
+#include "src/policy/price/elementwise.h"
 
 static int forget(void **state)
 {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "src/policy/forms.h"
+#include "src/policy/model/forms.h"
 #include "test/unit/replay_times.h"
 
 enum { CASES = sizeof replay_cases / sizeof *replay_cases };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/policy/gpu_price.h"
+#include "src/policy/price/gpu_price.h"
 
 static tsr_features base(tsr_op op)
 {

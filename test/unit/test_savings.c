@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "src/engine/engine.h"
-#include "src/engine/savings.h"
+#include "src/engine/call/clock.h"
+#include "src/engine/product/savings.h"
 #include "test/seed.h"
 
 enum { N = 4096, LONGEST = 2048, SHORTEST = 4 };

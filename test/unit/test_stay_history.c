@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/policy/stay_history.h"
+#include "src/policy/history/stay_history.h"
 
 #define MOVE 8.0 /* ms */
 

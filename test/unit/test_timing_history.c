@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/policy/timing_history.h"
+#include "src/policy/history/timing_history.h"
 
 static tsr_features product(tsr_type type, tsr_add add, tsr_mul mul)
 {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A model file of `tessera train` as a table of the build: tools/scripts/model_table.py MODEL NAME > src/policy/model_NAME.c
+"""A model file of `tessera train` as a table of the build: tools/scripts/model_table.py MODEL NAME > src/policy/model/model_NAME.c
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -43,7 +43,7 @@ def main():
     about, windows, kernels, making = read(path)
     print(f'''/* Written by tools/scripts/model_table.py from what `tessera train` measured on an {about['device']}, {about['date']}.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/policy/model.h"
+#include "src/policy/model/model.h"
 
 const tsr_model tsr_model_{name} = {{
     .arch = {about['arch']}, .device = "{about['device']}", .date = "{about['date']}",

@@ -4,7 +4,7 @@
 
 #include <unistd.h>
 
-#include "src/policy/model.h"
+#include "src/policy/model/model.h"
 
 tsr_cuda_context tsr_cuda = {.busy = PTHREAD_MUTEX_INITIALIZER, .chunk = TSR_CUDA_CHUNK_BYTES, .tile = TSR_CUDA_TILE_BYTES,
                             .row = TSR_CUDA_ROW_BYTES, .direct_row = TSR_CUDA_DIRECT_ROW_BYTES, .ring = TSR_CUDA_RING};

@@ -4,7 +4,7 @@
 #define TSR_CUDA_OPERAND_H
 
 #include "backends/cuda/device/context.h"
-#include "src/policy/forms.h"
+#include "src/policy/model/forms.h"
 
 /* All zero: their own order. */
 typedef struct tsr_cuda_order {

@@ -1,7 +1,7 @@
 /* The price of a call on a GPU, before anybody has counted A: linear in entries, multiply-adds, outputs and bytes that cross the bus.  The
- * kernels' model (src/policy/model.h), which chooses among forms, needs counts of A: without them no fetch counts that leaves the L2 cache.
+ * kernels' model (src/policy/model/model.h), which chooses among forms, needs counts of A: without them no fetch counts that leaves the L2 cache.
  * SPDX-License-Identifier: Apache-2.0 */
-#include "src/policy/gpu_price.h"
+#include "src/policy/price/gpu_price.h"
 
 #include "src/base/types.h"
 

@@ -4,7 +4,7 @@
 
 #include "backends/cuda/operands/order.h"
 #include "backends/cuda/spmm/matrix_statistics.h"
-#include "src/policy/gpu_price.h"
+#include "src/policy/price/gpu_price.h"
 
 /* Share of a CSR product that another order of rows is hoped to spare. */
 static const double order_gain = 0.3;

@@ -1,4 +1,4 @@
-/* Which form of A a product is computed with, by what the model predicts (src/policy/forms.h) and what products have lost so far.
+/* Which form of A a product is computed with, by what the model predicts (src/policy/model/forms.h) and what products have lost so far.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_FORM_CHOICE_H
 #define TSR_CUDA_FORM_CHOICE_H

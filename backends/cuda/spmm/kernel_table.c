@@ -1,4 +1,4 @@
-/* The table of kernels: a row of src/policy/gpu_kernels.h each, with the functions of its format (formats/).
+/* The table of kernels: a row of src/policy/model/gpu_kernels.h each, with the functions of its format (formats/).
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/spmm/kernel_table.h"
 

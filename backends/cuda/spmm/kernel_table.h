@@ -1,12 +1,12 @@
 /* The table of the plug-in's kernels for a sparse times a full matrix: what each one takes, how its representation of A is made, and how it
- * is run.  Names, heights, prices and the automatic choice are those of src/policy/gpu_kernels.h and forms.h.
+ * is run.  Names, heights, prices and the automatic choice are those of src/policy/model/gpu_kernels.h and forms.h.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_KERNEL_TABLE_H
 #define TSR_CUDA_KERNEL_TABLE_H
 
 #include "kernels/cuda/common/cuda_kernels.h"
 #include "src/base/types.h"
-#include "src/policy/forms.h"
+#include "src/policy/model/forms.h"
 #include "tessera/kernel_row.h"
 
 typedef struct tsr_cuda_kernel tsr_cuda_kernel;

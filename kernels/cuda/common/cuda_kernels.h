@@ -142,7 +142,7 @@ typedef struct tsr_cuda_csr_spmm {
 size_t tsr_cuda_csr_partial_bytes(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
 typedef tsr_status tsr_cuda_csr_kernel(const tsr_cuda_csr *a, const tsr_cuda_csr_spmm *product);
 tsr_cuda_csr_kernel tsr_cuda_spmm_csr;
-/* Other kernels (TSR_GPU_CSR_LIST in src/policy/gpu_kernels.h) do the same for plus_times over FP32, FP64 and 16-bit numbers with a full B,
+/* Other kernels (TSR_GPU_CSR_LIST in src/policy/model/gpu_kernels.h) do the same for plus_times over FP32, FP64 and 16-bit numbers with a full B,
  * without c_present and partial; n == 1 is no case of its own.  They need neither list of work. */
 
 /* The same by panels, sm_90 and later, for integers, FP32 and FP64 of 4 and 8 bytes: MIN and MAX over PLUS and TIMES, PLUS over TIMES

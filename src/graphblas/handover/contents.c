@@ -6,17 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/engine/attempt.h"
-#include "src/engine/contents.h"
+#include "src/engine/call/attempt.h"
+#include "src/engine/call/clock.h"
+#include "src/engine/call/contents.h"
+#include "src/engine/call/report.h"
 #include "src/graphblas/intercept/hooks.h"
-#include "src/graphblas/match/match.h"
-#include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/intercept/memory/pins.h"
 #include "src/graphblas/intercept/options.h"
+#include "src/graphblas/match/match.h"
+#include "src/policy/history/placement_history.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 #include "src/runtime/trace.h"
 #include "src/runtime/warn.h"
-#include "src/policy/placement_history.h"
 
 static bool enabled(unsigned bit)
 {

@@ -4,7 +4,7 @@
 #ifndef TSR_HANDOVER_FEW_H
 #define TSR_HANDOVER_FEW_H
 
-#include "src/engine/few.h"
+#include "src/engine/sparse/few.h"
 #include "src/graphblas/handover/finish.h"
 
 /* One operand.  A vector is one vector by column, of a matrix rows are meant. */

@@ -6,7 +6,7 @@
 
 #include <GraphBLAS.h>
 
-#include "src/engine/engine.h"
+#include "src/engine/call/call.h"
 #include "tsr_functions.h" /* generated: struct tsr_real { GrB_Info (*GrB_mxm)(…); … }; extern struct tsr_real tsr_real; */
 
 /* ---- the real library (real.c) ---- */

@@ -9,7 +9,7 @@
 
 #include <GraphBLAS.h>
 
-#include "src/engine/copies.h"
+#include "src/engine/call/copies.h"
 
 /* Offsets or indices of 4 (uint32_t) or 8 bytes each. */
 typedef struct tsr_integers {

@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "src/graphblas/intercept/block_cache.h"
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
+#include "src/graphblas/intercept/memory/block_cache.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 

@@ -9,7 +9,7 @@
 
 #include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
-#include "src/graphblas/intercept/library.h"
+#include "src/graphblas/intercept/library/library.h"
 #include "src/runtime/config.h"
 #include "src/runtime/warn.h"
 

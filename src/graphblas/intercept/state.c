@@ -3,12 +3,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "src/engine/attempt.h"
-#include "src/graphblas/intercept/block_cache.h"
-#include "src/graphblas/intercept/door.h"
+#include "src/engine/call/attempt.h"
 #include "src/graphblas/intercept/container.h"
+#include "src/graphblas/intercept/door.h"
 #include "src/graphblas/intercept/hooks.h"
-#include "src/graphblas/intercept/pins.h"
+#include "src/graphblas/intercept/memory/block_cache.h"
+#include "src/graphblas/intercept/memory/pins.h"
 #include "src/graphblas/intercept/options.h"
 #include "src/runtime/backends.h"
 #include "src/runtime/config.h"

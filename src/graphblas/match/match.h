@@ -3,7 +3,7 @@
 #ifndef TSR_MATCH_H
 #define TSR_MATCH_H
 
-#include "src/engine/few.h"
+#include "src/engine/sparse/few.h"
 #include "src/graphblas/intercept/held_arrays.h"
 #include "src/graphblas/match/operators.h"
 

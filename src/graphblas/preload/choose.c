@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/graphblas/intercept/library.h"
+#include "src/graphblas/intercept/library/library.h"
 #include "tsr_names.h" /* generated */
 
 extern void *tsr_slots[TSR_NAME_COUNT]; /* in trampolines.S */

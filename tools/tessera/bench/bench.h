@@ -6,7 +6,7 @@
 #include "bench/peer.h"
 #include "src/format/sparse/format.h"
 #include "src/mtx/mm.h"
-#include "src/policy/gpu_kernels.h"
+#include "src/policy/model/gpu_kernels.h"
 
 /* ---- Cases ---- */
 

@@ -10,9 +10,9 @@
 #include <time.h>
 
 #include "backends/cpu/cpu.h"
-#include "src/engine/engine.h"
+#include "src/engine/product/decide.h"
+#include "src/policy/price/gpu_price.h"
 #include "src/runtime/backends.h"
-#include "src/policy/gpu_price.h"
 #include "tools/tessera/common/tool.h"
 
 #define BY_FORMAT(id, format) {"gpu:" format, TSR_BENCH_GPU, format},

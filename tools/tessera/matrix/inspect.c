@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/format/order/row_order.h"
 #include "src/format/blocks/tc_blocks.h"
-#include "src/policy/model.h"
+#include "src/format/order/row_order.h"
+#include "src/policy/model/model.h"
 
 const char *const tsr_inspect_order_names[TSR_INSPECT_ORDERS] = {"lpa", "tca", "loa"};
 

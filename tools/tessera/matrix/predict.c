@@ -4,7 +4,7 @@
 
 #include <omp.h>
 
-#include "src/policy/gpu_price.h"
+#include "src/policy/price/gpu_price.h"
 
 const char *const tsr_predictor_names[TSR_PREDICTORS] = {"suitesparse", "cpu", "gpu"};
 const char *const tsr_predictor_labels[TSR_PREDICTORS] = {"SuiteSparse", "Tessera, CPU", "Tessera, GPU"};

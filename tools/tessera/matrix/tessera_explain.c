@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/policy/model/forms.h"
+#include "src/policy/price/gpu_price.h"
 #include "src/runtime/model_file.h"
-#include "src/policy/forms.h"
-#include "src/policy/gpu_price.h"
 #include "tools/tessera/matrix/inspect.h"
 #include "tools/tessera/matrix/matrix_file.h"
 #include "tools/tessera/common/tool.h"

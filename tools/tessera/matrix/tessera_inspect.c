@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <stdlib.h>
 
-#include "src/policy/model.h"
+#include "src/policy/model/model.h"
 #include "src/runtime/backends.h"
 #include "tools/tessera/matrix/inspect.h"
 #include "tools/tessera/matrix/inspect_plot.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/policy/model.h"
+#include "src/policy/model/model.h"
 #include "tools/tessera/train/fit/solve.h"
 
 enum { MOST_STEPS = 100 };

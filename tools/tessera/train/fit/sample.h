@@ -3,7 +3,7 @@
 #ifndef TSR_SAMPLE_H
 #define TSR_SAMPLE_H
 
-#include "src/policy/model.h"
+#include "src/policy/model/model.h"
 
 /* Many equal row windows, made up or of a real matrix; a matrix made up or read from a file.  Real ones are never fitted to. */
 typedef enum tsr_sample_role { TSR_SAMPLE_WINDOW, TSR_SAMPLE_REAL_WINDOW, TSR_SAMPLE_GRAPH, TSR_SAMPLE_REAL } tsr_sample_role;

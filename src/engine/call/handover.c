@@ -1,0 +1,123 @@
+/* Arrays of a result, in the memory of the program that gets them.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/engine/call/handover.h"
+
+#include <string.h>
+
+#include "src/base/types.h"
+#include "src/format/sparse/format.h"
+
+static void *room(const tsr_handover *a, size_t *bytes, int64_t count, size_t size)
+{
+    *bytes = (size_t)(count > 0 ? count : 1) * size;
+    return a->memory->allocate(*bytes);
+}
+
+static void give_back(const tsr_handover *a, void *block)
+{
+    if (block)
+        a->memory->release(block);
+}
+
+bool tsr_arrays_dense(tsr_handover *a, const tsr_memory *memory, int64_t count, tsr_type type, bool present)
+{
+    *a = (tsr_handover){.memory = memory, .nvals = count};
+    a->x = room(a, &a->x_bytes, count, tsr_type_size(type));
+    if (present)
+        a->b = room(a, &a->b_bytes, count, 1);
+    if (a->x && (a->b || !present))
+        return true;
+    tsr_arrays_free(a);
+    return false;
+}
+
+bool tsr_arrays_presence(tsr_handover *a, int64_t count)
+{
+    if (!a->b)
+        a->b = room(a, &a->b_bytes, count, 1);
+    return a->b;
+}
+
+/* Room for two offsets at least: GB_import wants them where C has one vector, also when a hypersparse one has none. */
+bool tsr_arrays_compressed(tsr_handover *a, const tsr_memory *memory, int64_t nvec, int64_t nvals, tsr_type type, bool narrow)
+{
+    *a = (tsr_handover){.memory = memory, .nvals = nvals, .nvec = nvec, .narrow = narrow};
+    a->x = room(a, &a->x_bytes, nvals, tsr_type_size(type));
+    a->i = room(a, &a->i_bytes, nvals, narrow ? sizeof(uint32_t) : sizeof(uint64_t));
+    a->p = room(a, &a->p_bytes, (nvec > 0 ? nvec : 1) + 1, sizeof(uint64_t));
+    if (a->x && a->i && a->p) {
+        a->p[0] = a->p[1] = 0;
+        return true;
+    }
+    tsr_arrays_free(a);
+    return false;
+}
+
+void tsr_arrays_compact(tsr_handover *sparse, tsr_handover *bitmap, int64_t nvec, int64_t vlen, tsr_type type, int nthreads)
+{
+    tsr_compact_bitmap((int64_t *)sparse->p, (int64_t *)sparse->i, sparse->x, bitmap->b, bitmap->x, tsr_type_size(type), nvec, vlen,
+                       nthreads);
+    tsr_arrays_free(bitmap);
+}
+
+void tsr_arrays_count(tsr_handover *a, int64_t nvals, int64_t count)
+{
+    a->nvals = nvals;
+    if (nvals < count)
+        return;
+    give_back(a, a->b);
+    a->b = NULL;
+}
+
+static const char *first_value(const tsr_handover *a, size_t size)
+{
+    const int8_t *first = a->b ? memchr(a->b, 1, a->b_bytes) : NULL;
+    if (a->nvals == 0 || (a->b && !first))
+        return NULL;
+    return (const char *)a->x + (first ? (size_t)(first - a->b) * size : 0);
+}
+
+void tsr_arrays_unify(tsr_handover *a, size_t size, const void *one)
+{
+    const void *value = one ? one : first_value(a, size);
+    void *x = value ? a->memory->allocate(size) : NULL;
+    if (!x)
+        return;
+    memcpy(x, value, size);
+    give_back(a, a->x);
+    a->x = x;
+    a->x_bytes = size;
+    a->iso = true;
+}
+
+bool tsr_arrays_sparse(tsr_handover *a, const tsr_memory *memory, const tsr_product *p, int64_t most, bool narrow)
+{
+    const tsr_view *mask = &p->mask;
+    if (!tsr_arrays_compressed(a, memory, mask->nvec, most, p->semiring.type, narrow))
+        return false;
+    if (mask->format != TSR_HYPERSPARSE)
+        return true;
+    a->h = room(a, &a->h_bytes, mask->nvec, sizeof(uint64_t));
+    if (!a->h) {
+        tsr_arrays_free(a);
+        return false;
+    }
+    memcpy(a->h, mask->h, (size_t)mask->nvec * sizeof *a->h);
+    return true;
+}
+
+void tsr_arrays_drop_empty(tsr_handover *a)
+{
+    if (a->h)
+        a->nvec = tsr_compact_vectors((int64_t *)a->p, (int64_t *)a->h, a->nvec);
+}
+
+void tsr_arrays_free(tsr_handover *a)
+{
+    give_back(a, a->x);
+    give_back(a, a->b);
+    give_back(a, a->p);
+    give_back(a, a->h);
+    give_back(a, a->i);
+    *a = (tsr_handover){.memory = a->memory};
+}

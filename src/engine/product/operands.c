@@ -1,0 +1,171 @@
+/* Operands as a backend wants them: cast, taken from a representation, or as they are.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/engine/product/operands.h"
+
+#include <stdlib.h>
+
+#include "src/base/types.h"
+#include "src/runtime/config.h"
+
+bool tsr_wanted_by_col_a(const tsr_product *p)
+{
+    return tsr_is_masked(p->op) && p->a.by_col;
+}
+
+/* Values of one operand in `type`: as they are, none, one (iso, into *one) or a converted copy (*copy). */
+static tsr_status cast_operand(tsr_view *v, tsr_type type, bool read, void *one, void **copy, int nthreads)
+{
+    if (!read) {
+        v->x = NULL;
+        v->type = type;
+        return TSR_OK;
+    }
+    if (v->type == type || v->nvals == 0 || v->nvec == 0) {
+        v->type = type;
+        return TSR_OK;
+    }
+    bool dense = v->format == TSR_FULL || v->format == TSR_BITMAP;
+    int64_t count = v->iso ? 1 : dense ? (v->nvec - 1) * v->ld + v->vlen : v->nvals;
+    void *dst = one;
+    if (!v->iso) {
+        dst = *copy = malloc((size_t)count * tsr_type_size(type));
+        if (!dst)
+            return TSR_OUT_OF_MEMORY;
+    }
+    tsr_cast_values(dst, type, v->x, v->type, count, nthreads);
+    v->x = dst;
+    v->type = type;
+    return TSR_OK;
+}
+
+/* Replace *v by the representation, built if need be (not of narrow offsets); NULL: *v is as it was. */
+static tsr_rep *use_representation(tsr_view *v, tsr_record *m, tsr_rep_key key, bool transposed, int nthreads)
+{
+    tsr_view own = transposed ? tsr_view_transposed(*v) : *v;
+    tsr_rep *rep = own.narrow_offsets ? tsr_record_find(m, key) : tsr_record_build(m, key, &own, nthreads);
+    if (!rep)
+        return NULL;
+    *v = transposed ? tsr_view_transposed(*tsr_rep_view(rep)) : *tsr_rep_view(rep);
+    return rep;
+}
+
+static void **offer_slot(tsr_cache_entry **slot, tsr_record *m, const tsr_backend *backend)
+{
+    *slot = m && backend->holds ? tsr_record_cache_entry(m, backend) : NULL;
+    return *slot ? tsr_cache_entry_place(*slot) : NULL;
+}
+
+/* What a backend may know beside the operands, and where it may keep them. */
+static void offer(tsr_cache_entry *slots[3], tsr_product *ready, const tsr_call *call, const tsr_backend *backend)
+{
+    const tsr_config *config = tsr_config_get();
+    ready->precision = call->precision != TSR_PRECISION_EXACT ? call->precision : config->precision;
+    ready->expected_calls = config->eager ? 1e9 : call->expected_calls;
+    ready->kernel = config->kernel;
+    ready->reorder = config->reorder;
+    ready->a_transposed = call->a.transposed;
+    ready->b_transposed = call->b.transposed;
+    ready->a_slot = offer_slot(&slots[0], call->a.record, backend);
+    ready->b_slot = offer_slot(&slots[1], call->b.record, backend);
+    ready->mask_slot = offer_slot(&slots[2], call->mask.record, backend);
+}
+
+static void release_slots(tsr_cache_entry *slots[3])
+{
+    for (int k = 0; k < 3; k++)
+        tsr_cache_entry_unref(slots[k]);
+}
+
+bool tsr_operands_kept(const tsr_call *call, const tsr_backend *backend)
+{
+    tsr_product p = call->product;
+    tsr_cache_entry *slots[3];
+    offer(slots, &p, call, backend);
+    bool kept = p.a_slot && backend->holds(&p);
+    release_slots(slots);
+    return kept;
+}
+
+/* ---- offsets ---- */
+
+static bool widen(tsr_view *v, tsr_copies *copies)
+{
+    const int64_t *wide = v->narrow_offsets ? tsr_copies_widen(copies, (const void *)v->p, v->nvec + 1) : v->p;
+    v->p = wide ? wide : v->p;
+    v->narrow_offsets = v->narrow_offsets && !wide;
+    return !v->narrow_offsets;
+}
+
+/* Views of the same offsets (p) stay so. */
+static void share(tsr_view *const views[], int count, const int64_t *p, const int64_t *wide)
+{
+    for (int k = 0; k < count; k++)
+        if (views[k]->narrow_offsets && views[k]->p == p) {
+            views[k]->p = wide;
+            views[k]->narrow_offsets = false;
+        }
+}
+
+static bool widen_all(tsr_view *const views[], int count, tsr_copies *copies)
+{
+    bool done = true;
+    for (int k = 0; done && k < count; k++) {
+        const int64_t *narrow = views[k]->p;
+        done = widen(views[k], copies);
+        share(views, count, narrow, views[k]->p);
+    }
+    return done;
+}
+
+static bool has_representation(const tsr_call *call)
+{
+    const tsr_decision *d = &call->decision;
+    tsr_rep *rep = d->build_a && call->a.record ? tsr_record_find(call->a.record, d->a_key) : NULL;
+    tsr_rep_unref(rep);
+    return rep;
+}
+
+bool tsr_operands_widen(tsr_call *call)
+{
+    tsr_product *p = &call->product;
+    tsr_view *const views[] = {&p->mask, &call->sparse, &p->b, &p->a};
+    const tsr_backend *backend = call->decision.backend;
+    if (!p->mask.narrow_offsets && !call->sparse.narrow_offsets && !p->b.narrow_offsets && !p->a.narrow_offsets)
+        return true;
+    const bool a_is_kept = has_representation(call) || (backend && tsr_operands_kept(call, backend));
+    return widen_all(views, a_is_kept ? 3 : 4, &call->a.copies);
+}
+
+/* ---- one execution ---- */
+
+tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const tsr_call *call, const tsr_decision *d, bool all)
+{
+    *held = (tsr_operands){0};
+    *ready = call->product;
+    tsr_type type = ready->semiring.type;
+    tsr_status status = TSR_OK;
+    if (d->build_a && call->a.record)
+        held->a_rep = use_representation(&ready->a, call->a.record, d->a_key, call->a.transposed, ready->nthreads);
+    offer(held->slots, ready, call, d->backend);
+    const bool sparse_b = tsr_is_compressed(&ready->b);
+    held->kept = !all && ready->a_slot && !ready->a.iso && !(sparse_b && ready->b.iso) && d->backend->holds(ready);
+    if (!held->kept && !widen(&ready->a, &held->copies))
+        status = TSR_OUT_OF_MEMORY;
+    if (status == TSR_OK && !held->kept)
+        status = cast_operand(&ready->a, type, tsr_reads_a(ready), &held->a_iso, &held->a_cast, ready->nthreads);
+    if (status == TSR_OK && !(held->kept && sparse_b))
+        status = cast_operand(&ready->b, type, tsr_reads_b(ready), &held->b_iso, &held->b_cast, ready->nthreads);
+    if (status != TSR_OK)
+        tsr_operands_release(held);
+    return status;
+}
+
+void tsr_operands_release(tsr_operands *held)
+{
+    tsr_rep_unref(held->a_rep);
+    release_slots(held->slots);
+    free(held->a_cast);
+    free(held->b_cast);
+    tsr_copies_free(&held->copies);
+    *held = (tsr_operands){0};
+}

@@ -1,0 +1,177 @@
+/* Sparse times sparse: who computes it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+
+#include "src/base/types.h"
+#include "src/engine/call/host.h"
+#include "src/engine/product/decide.h"
+#include "src/engine/product/operands.h"
+#include "src/engine/product/sparse_product.h"
+#include "src/policy/price/gpu_price.h"
+#include "src/policy/price/sparse_product.h"
+#include "src/runtime/backends.h"
+#include "src/runtime/config.h"
+#include "src/runtime/trace.h"
+
+/* ---- the product ---- */
+
+tsr_spgemm tsr_sparse_product_of(const tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    const bool masked = call->given.M;
+    return (tsr_spgemm){.sorted = true, .masked = masked, .mask_structural = p->mask_structural, .mask_complement = masked && call->mod.mask_comp,
+                        .mask = masked ? p->mask : (tsr_view){0},
+                        .semiring = p->semiring, .m = p->m, .n = p->n, .k = p->k, .a = p->a, .b = p->b, .pattern = call->one_value,
+                        .c_by_col = p->c_by_col, .nthreads = p->nthreads};
+}
+
+tsr_product tsr_sparse_product_on_device(const tsr_spgemm *s)
+{
+    const tsr_semiring structure = {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}, semiring = s->pattern ? structure : s->semiring;
+    tsr_product p = {.semiring = semiring, .m = s->m, .n = s->n, .k = s->k, .a = s->a, .b = s->b, .c_by_col = s->c_by_col,
+                     .mask = s->mask, .mask_structural = s->mask_structural, .mask_complement = s->mask_complement,
+                     .nthreads = s->nthreads};
+    p.a.type = p.b.type = semiring.type;
+    return p;
+}
+
+/* ---- how much there is to do ---- */
+
+enum { SAMPLES = 512 };
+
+/* Entries of line k of a matrix held by such lines. */
+static double length_of(const tsr_view *b, int64_t k)
+{
+    if (b->format != TSR_HYPERSPARSE)
+        return (double)(tsr_view_start(b, k + 1) - tsr_view_start(b, k));
+    int64_t lo = 0, hi = b->nvec;
+    while (lo < hi) {
+        const int64_t mid = lo + (hi - lo) / 2;
+        if (b->h[mid] < k)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < b->nvec && b->h[lo] == k ? (double)(tsr_view_start(b, lo + 1) - tsr_view_start(b, lo)) : 0;
+}
+
+/* Products of C by row, from a few of A's entries.  An operand held by column will be flipped: then by averages. */
+static double estimate_work(const tsr_spgemm *s)
+{
+    const tsr_view *a = &s->a, *b = &s->b;
+    const int64_t n = a->nvals < SAMPLES ? a->nvals : SAMPLES;
+    double sum = 0;
+    if (b->by_col || n == 0)
+        return s->k > 0 ? (double)a->nvals * ((double)b->nvals / (double)s->k) : 0;
+    for (int64_t q = 0; q < n; q++) {
+        const int64_t e = (int64_t)((double)a->nvals / (double)n * ((double)q + 0.5));
+        const int64_t minor = a->index_size == 4 ? (int64_t)((const uint32_t *)a->i)[e] : ((const int64_t *)a->i)[e];
+        sum += a->by_col ? (double)b->nvals / (double)s->k : length_of(b, minor);
+    }
+    return sum / (double)n * (double)a->nvals;
+}
+
+/* No line of the left operand has two entries: C's lines are lines of the other one times a number, which SuiteSparse copies. */
+static bool copies_lines(const tsr_view *a)
+{
+    int64_t k = 0;
+    if (a->by_col || a->nvals > a->nvec)
+        return false;
+    while (k < a->nvec && tsr_view_start(a, k + 1) - tsr_view_start(a, k) <= 1)
+        k++;
+    return k == a->nvec;
+}
+
+static tsr_sparse_product_features features_of(const tsr_spgemm *product)
+{
+    const tsr_spgemm s = tsr_spgemm_by_row(product);
+    return (tsr_sparse_product_features){.work = estimate_work(&s), .columns = (double)s.n, .nvals = (double)(s.a.nvals + s.b.nvals + s.mask.nvals),
+                                         .flipped = (double)((s.a.by_col ? s.a.nvals : 0) + (s.b.by_col ? s.b.nvals : 0) +
+                                                             (s.mask.by_col ? s.mask.nvals : 0)),
+                                         .places = (double)s.m * (double)s.n, .lines = 2 * (double)s.m + (double)s.k,
+                                         .value_bytes = s.pattern ? 0 : (double)tsr_type_size(s.semiring.type), .copies = !s.masked && copies_lines(&s.a), .nthreads = s.nthreads};
+}
+
+/* ---- the GPU ---- */
+
+/* What is built of an operand that is about to be overwritten would be stale. */
+static tsr_record *record_of(const tsr_call *call, const void *handle)
+{
+    return handle == call->given.C ? NULL : call->door->record(handle, true);
+}
+
+static bool gpu_is_wanted(double other, double gain, double expected_calls)
+{
+    const tsr_config *config = tsr_config_get();
+    if (tsr_engine_by_reference() || config->mode == TSR_MODE_CPU)
+        return false;
+    if (config->mode == TSR_MODE_GPU || config->eager)
+        return true;
+    return other >= TSR_GPU_LEAST_MS && (tsr_backend_gpu_asked() || tsr_engine_starts_gpu(tsr_start_pays(gain, expected_calls)));
+}
+
+/* The GPU, if it may compute what takes `other` ms elsewhere. */
+static const tsr_backend *gpu_for(const tsr_spgemm *s, const tsr_sparse_product_features *f, double other, double expected_calls)
+{
+    const tsr_product turned = tsr_sparse_product_on_device(s);
+    const bool wanted = gpu_is_wanted(other, other - tsr_sparse_product_gpu_ms(f), expected_calls);
+    const tsr_backend *gpu = wanted ? tsr_backend_gpu() : NULL;
+    return gpu && gpu->sparse && gpu->sparse->supports(&turned) ? gpu : NULL;
+}
+
+static bool gpu_pays(const tsr_sparse_product_features *f, double other)
+{
+    return tsr_config_get()->mode == TSR_MODE_GPU || tsr_sparse_product_gpu_ms(f) < other * TSR_ROUTE_MARGIN;
+}
+
+/* Instead of what was decided. */
+static void consider_gpu(tsr_call *call, const tsr_spgemm *s, tsr_sparse_product_features *f)
+{
+    tsr_decision *d = &call->decision;
+    const double other = d->backend ? tsr_sparse_product_cpu_ms(f) : d->forward_ms;
+    const tsr_backend *gpu = gpu_for(s, f, other, call->expected_calls);
+    if (!gpu)
+        return;
+    call->a.record = record_of(call, call->a.handle);
+    call->b.record = record_of(call, call->b.handle);
+    call->mask.record = s->masked ? record_of(call, call->given.M) : NULL;
+    f->held = tsr_operands_kept(call, gpu);
+    if (!gpu_pays(f, other))
+        return;
+    d->backend = gpu;
+    d->predicted_ms = tsr_sparse_product_gpu_ms(f);
+    if (tsr_trace_wanted())
+        snprintf(d->reason, sizeof d->reason, "%spredicted %.3g ms, host %.3g ms", tsr_config_get()->mode == TSR_MODE_GPU ? "forced; " : "",
+                 d->predicted_ms, other);
+}
+
+/* ---- the decision ---- */
+
+void tsr_sparse_product_decide(tsr_call *call)
+{
+    tsr_decision *d = &call->decision;
+    const tsr_spgemm s = tsr_sparse_product_of(call);
+    tsr_sparse_product_features f = features_of(&s);
+    const char *why = tsr_sparse_product_pays(&f);
+    *d = (tsr_decision){.predicted_ms = -1, .forward_ms = tsr_sparse_product_suitesparse_ms(&f), .observed_ms = -1};
+    if (tsr_config_get()->disabled & TSR_DISABLE_SPGEMM) {
+        snprintf(d->reason, sizeof d->reason, "disabled");
+        return;
+    }
+    if (!why || tsr_config_forces_cpu())
+        d->backend = tsr_backend_cpu();
+    snprintf(d->reason, sizeof d->reason, "%s", why ? why : "sparse times sparse");
+    consider_gpu(call, &s, &f);
+}
+
+const tsr_backend *tsr_engine_spgemm_device(const tsr_spgemm *s, const tsr_spgemm_size *size)
+{
+    tsr_sparse_product_features f = features_of(s);
+    f.work = size->work;
+    f.entries = (double)size->nvals;
+    const double other = tsr_sparse_product_cpu_ms(&f);
+    if (tsr_config_get()->disabled & TSR_DISABLE_SPGEMM)
+        return NULL;
+    const tsr_backend *gpu = gpu_for(s, &f, other, 0);
+    return gpu && gpu_pays(&f, other) ? gpu : NULL;
+}

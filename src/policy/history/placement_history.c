@@ -1,0 +1,136 @@
+/* What became of results: a score for each kind of call, and the objects that would better have been computed on a device.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/policy/history/placement_history.h"
+
+#include "src/policy/history/history.h"
+
+enum { MOST = 2, FIRST_PAUSE = 16, DOUBLINGS = 6, COPIES = 4, FEW_COPIES = 16 };
+
+typedef struct habit {
+    uint64_t key;
+    int score;        /* -MOST: results are downloaded … MOST: they are used where they are */
+    unsigned asked;   /* calls since the score is lowest */
+    unsigned trials;  /* since one was used: each doubles how many calls are between two of them */
+    unsigned copies;  /* asked for since one was used */
+} habit;
+
+/* A result that was computed on the host. */
+typedef struct host_result {
+    uint64_t key, kind; /* its object, the key of the call */
+} host_result;
+
+static habit habits[1024];
+static host_result results[64];
+static tsr_history history = TSR_HISTORY(habits), on_host = TSR_HISTORY(results);
+
+void tsr_placement_used(uint64_t key)
+{
+    if (!key)
+        return;
+    TSR_HISTORY_LOCK(&history);
+    habit *h = tsr_history_entry(&history, key);
+    h->score += h->score < MOST;
+    h->trials = 0;
+    h->copies = 0;
+}
+
+static void lower(uint64_t key, int by)
+{
+    if (!key)
+        return;
+    TSR_HISTORY_LOCK(&history);
+    habit *h = tsr_history_entry(&history, key);
+    h->score = h->score - by > -MOST ? h->score - by : -MOST;
+}
+
+void tsr_placement_read(uint64_t key)
+{
+    lower(key, 1);
+}
+
+void tsr_placement_moved(uint64_t key)
+{
+    lower(key, 2);
+}
+
+bool tsr_placement_stays(uint64_t key)
+{
+    TSR_HISTORY_LOCK(&history);
+    const habit *h = tsr_history_find(&history, key);
+    return h && h->score > 0;
+}
+
+bool tsr_placement_keeps(uint64_t key)
+{
+    TSR_HISTORY_LOCK(&history);
+    habit *h = tsr_history_entry(&history, key);
+    const unsigned copies = h->copies++;
+    return copies < COPIES || copies % FEW_COPIES == 0;
+}
+
+/* ---- results that were computed on the host ---- */
+
+static uint64_t key_of(const void *C)
+{
+    return tsr_history_key((uint64_t[]){(uintptr_t)C}, 1);
+}
+
+void tsr_placement_lost_time(const void *C, uint64_t kind)
+{
+    TSR_HISTORY_LOCK(&on_host);
+    host_result *r = tsr_history_entry(&on_host, key_of(C));
+    r->kind = kind;
+}
+
+/* Of the call that computed C; it counts once. */
+static uint64_t take_kind(const void *C)
+{
+    TSR_HISTORY_LOCK(&on_host);
+    host_result *r = tsr_history_find(&on_host, key_of(C));
+    const uint64_t kind = r ? r->kind : 0;
+    if (r)
+        r->kind = 0;
+    return kind;
+}
+
+void tsr_placement_uploaded(const void *C)
+{
+    tsr_placement_used(take_kind(C));
+}
+
+/* ---- what pulls ---- */
+
+/* A lowest score is forgotten a little after some calls. */
+static bool may_try(habit *h)
+{
+    if (h->score > -MOST)
+        return true;
+    if (++h->asked < (unsigned)FIRST_PAUSE << h->trials)
+        return false;
+    h->asked = 0;
+    h->trials += h->trials < DOUBLINGS;
+    return true;
+}
+
+double tsr_placement_least(double configured, bool forced)
+{
+    return configured >= 0 ? configured : forced ? TSR_PLACEMENT_LEAST_FORCED : TSR_PLACEMENT_LEAST;
+}
+
+bool tsr_placement_pulls(const tsr_pull *pull)
+{
+    if (pull->elements < tsr_placement_least(pull->least, pull->forced))
+        return false;
+    if (pull->forced)
+        return true;
+    if (!pull->on_device)
+        return false;
+    TSR_HISTORY_LOCK(&history);
+    return may_try(tsr_history_entry(&history, pull->key));
+}
+
+void tsr_placement_forget(void)
+{
+    tsr_history_forget(&history);
+    tsr_history_forget(&on_host);
+}

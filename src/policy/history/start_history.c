@@ -1,0 +1,22 @@
+/* What has been lost so far without a GPU that runs.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/policy/history/start_history.h"
+
+#include <pthread.h>
+
+#include "src/policy/price/gpu_price.h"
+
+tsr_start tsr_start_pays(double gain_ms, double expected_calls)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static double lost;
+    if (gain_ms <= 0)
+        return TSR_START_NOT;
+    if (gain_ms >= TSR_GPU_START_MS || (expected_calls > 0 && tsr_worth_building(TSR_GPU_START_MS, 0, gain_ms, expected_calls)))
+        return TSR_START_NOW;
+    pthread_mutex_lock(&lock);
+    lost += gain_ms;
+    const bool ahead = lost >= TSR_GPU_START_BESIDE_MS;
+    pthread_mutex_unlock(&lock);
+    return ahead ? TSR_START_AHEAD : TSR_START_NOT;
+}

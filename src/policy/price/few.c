@@ -1,0 +1,30 @@
+/* Calls on few sparse vectors: SuiteSparse prepares each in about five microseconds and deals work out to threads above 65536 steps a
+ * thread; ours begin at once and stay on one thread a vector.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/policy/price/few.h"
+
+#define STEPS_OF_THREAD 65536
+
+/* Threads that SuiteSparse uses for so many steps. */
+static int64_t threads_of(int64_t steps, int nthreads)
+{
+    const int64_t wanted = 1 + steps / STEPS_OF_THREAD;
+    return wanted < nthreads ? wanted : nthreads;
+}
+
+bool tsr_push_pays(const tsr_push_features *f)
+{
+    const int64_t theirs = threads_of(f->work, f->nthreads), ours = f->vectors < f->nthreads ? f->vectors : f->nthreads;
+    return theirs <= 2 * ours;
+}
+
+/* SuiteSparse takes each vector by itself, and has no price for places that are closed: ours walks over all of them. */
+bool tsr_pull_pays(const tsr_pull_features *f)
+{
+    return f->work >= f->places;
+}
+
+bool tsr_few_step_pays(const tsr_few_step_features *f)
+{
+    return threads_of(f->work, f->nthreads) <= 2;
+}

@@ -1,0 +1,26 @@
+/* What the GPU plug-in asks for its work.  Its price is its own (backends/cuda/price): the library has that part linked in, so that asking
+ * neither loads the plug-in nor starts CUDA.  Pure functions.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_GPU_PRICE_H
+#define TSR_GPU_PRICE_H
+
+#include "src/policy/price/route.h"
+#include "src/policy/price/sparse_product.h"
+
+/* Once per process: the driver is loaded, the device opened, staging memory made. */
+#define TSR_GPU_START_MS 250.0
+
+/* Beside the program: what that takes from it, whose pages wait for the driver's, and its end, which comes later (H200, 16 threads: a process
+ * of .4 s takes .5). */
+#define TSR_GPU_START_BESIDE_MS 100.0
+
+double tsr_predict_gpu_ms(const tsr_features *f);      /* B and C across PCIe, and A unless a_on_device */
+double tsr_predict_download_ms(const tsr_features *f); /* B, which only the GPU has, is downloaded for another route */
+
+/* Sparse times sparse, C being unmasked and downloaded in the end. */
+double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f);
+
+/* Pinned memory across the bus, both ways at once. */
+double tsr_gpu_crossing_ms(double up_bytes, double down_bytes);
+
+#endif

@@ -1,0 +1,15 @@
+/* Which selections, extractions and gathers of host arrays our CPU kernels do sooner than SuiteSparse.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "src/policy/price/selection.h"
+
+/* By place: vectors are short.  Of long ones SuiteSparse copies as much at once. */
+bool tsr_select_pays(double entries, double vectors, bool placed)
+{
+    return placed ? entries >= TSR_PLACES_LEAST && vectors <= 4 * entries && entries <= 16 * vectors : entries >= TSR_SELECT_LEAST && vectors <= entries;
+}
+
+/* The table of targets has the length of a vector: it must be little beside the entries. */
+bool tsr_extract_pays(const tsr_extract_features *f)
+{
+    return (f->permutes || f->listed) && f->entries >= TSR_SELECT_LEAST && f->length <= 16 * f->entries && 8 * f->wanted >= f->vectors;
+}

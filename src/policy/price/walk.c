@@ -1,0 +1,112 @@
+/* How far a product of sparse matrices has to walk, by a sample.  An average row says little: where few rows have most entries, these
+ * are what is met.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+
+#include "src/base/types.h"
+#include "src/format/sparse/format.h"
+#include "src/policy/price/route.h"
+
+enum { SAMPLES = 128, SAMPLES_LEAST = 16, ENTRIES_PER_SAMPLE = 64, GALLOP = 8 };
+
+static int64_t index_at(const tsr_view *v, int64_t e)
+{
+    return v->index_size == 4 ? ((const uint32_t *)v->i)[e] : ((const int64_t *)v->i)[e];
+}
+
+/* The last of n ascending offsets that is <= key; -1: none. */
+static int64_t last_not_above(const void *list, bool narrow, int64_t n, int64_t key)
+{
+    int64_t low = 0;
+    while (n > 0) {
+        const int64_t half = n / 2;
+        const bool below = tsr_offset(list, narrow, low + half) <= key;
+        low += below ? half + 1 : 0;
+        n = below ? n - half - 1 : half;
+    }
+    return low - 1;
+}
+
+/* Entries of a row (by_col: column). */
+static double length_of(const tsr_view *v, int64_t vector)
+{
+    if (v->h) {
+        int64_t at = last_not_above(v->h, false, v->nvec, vector);
+        if (at < 0 || v->h[at] != vector)
+            return 0;
+        vector = at;
+    }
+    return (double)(tsr_view_start(v, vector + 1) - tsr_view_start(v, vector));
+}
+
+/* Row and column of entry e. */
+static void place_of(const tsr_view *v, int64_t e, int64_t place[2])
+{
+    int64_t vector = last_not_above(v->p, v->narrow_offsets, v->nvec + 1, e);
+    place[v->by_col] = v->h ? v->h[vector] : vector;
+    place[!v->by_col] = index_at(v, e);
+}
+
+double tsr_merge_steps(double left, double right)
+{
+    const double shorter = left < right ? left : right, longer = left < right ? right : left;
+    return shorter == 0 ? 0 : longer > GALLOP * shorter ? shorter * log2(longer) : shorter + longer;
+}
+
+/* What is added up of samples. */
+typedef struct sums {
+    tsr_walk walk;
+    double length, square; /* of two lists together */
+} sums;
+
+/* Rows of A and columns of B: the two for an entry of the mask. */
+static void add_dot(sums *s, const tsr_product *p, int64_t e)
+{
+    int64_t place[2];
+    place_of(&p->mask, e, place);
+    const double a = length_of(&p->a, place[0]), b = length_of(&p->b, place[1]);
+    s->walk.walked += 1 + (a < b ? a : b);
+    s->walk.merged += tsr_merge_steps(a, b);
+    s->walk.blocks += (double)tsr_list_blocks((int64_t)a, (int64_t)b);
+    s->length += a + b;
+    s->square += (a + b) * (a + b);
+}
+
+/* A quarter of the mean is as much as a branch can be surprised by. */
+static double uneven(const sums *s, double samples)
+{
+    const double mean = s->length / samples, variance = s->square / samples - mean * mean;
+    const double share = mean > 0 && variance > 0 ? 4 * sqrt(variance) / mean : 0;
+    return share < 1 ? share : 1;
+}
+
+/* Rows of both: that of B which an entry of A meets; columns: that of A which an entry of B meets. */
+static double met_list(const tsr_product *p, int64_t e)
+{
+    int64_t place[2];
+    place_of(p->a.by_col ? &p->b : &p->a, e, place);
+    return p->a.by_col ? length_of(&p->a, place[0]) : length_of(&p->b, place[1]);
+}
+
+tsr_walk tsr_sample_walk(const tsr_product *p)
+{
+    bool lists = tsr_is_compressed(&p->a) && tsr_is_compressed(&p->b), masked = p->op == TSR_OP_MASKED_DOT;
+    bool dots = masked && !p->a.by_col && p->b.by_col;
+    sums sum = {0};
+    if (!lists || (masked ? !tsr_is_compressed(&p->mask) || (!dots && p->a.by_col != p->b.by_col) : !p->a.by_col))
+        return sum.walk;
+    int64_t count = dots ? p->mask.nvals : p->a.by_col ? p->b.nvals : p->a.nvals;
+    int64_t samples = count / ENTRIES_PER_SAMPLE < SAMPLES_LEAST ? SAMPLES_LEAST : count / ENTRIES_PER_SAMPLE;
+    samples = samples > SAMPLES ? SAMPLES : samples;
+    samples = samples > count ? count : samples;
+    for (int64_t k = 0; k < samples; k++) {
+        int64_t e = (int64_t)((double)count * ((double)k + 0.5) / (double)samples);
+        if (dots)
+            add_dot(&sum, p, e);
+        else
+            sum.walk.walked += 1 + met_list(p, e);
+    }
+    const double share = samples > 0 ? (double)count / (double)samples : 0;
+    return (tsr_walk){.walked = sum.walk.walked * share, .merged = sum.walk.merged * share, .blocks = sum.walk.blocks * share,
+                      .uneven = samples > 0 ? uneven(&sum, (double)samples) : 0};
+}
