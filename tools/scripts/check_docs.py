@@ -112,8 +112,15 @@ def rows_of_spmm(path, _):
             for row in output_of('python3', 'bench/cuda/table.py', '--markdown', *matrices, path).splitlines()]
 
 
-def rows_of_spgemm(path, _):
-    return output_of('python3', 'bench/cuda/spgemm_table.py', path).splitlines()
+def rows_of_spgemm(path, content):
+    """What the table of products shows, and FP64 values only: with places, without, and cuSPARSE's reuse."""
+    kinds = {}
+    for row in content:
+        kinds.setdefault(row['product'], {})[row['what'], row['type']] = row
+    again = [(rows.get(('ours', 'fp64')), rows.get(('reuse', 'fp64'))) for rows in kinds.values()]
+    return [*output_of('python3', 'bench/cuda/spgemm_table.py', path).splitlines(),
+            *('|'.join(f'{ms:.3g}' for ms in (ours['numeric_ms'], ours.get('without_ms', -1), theirs['numeric_ms']) if ms > 0)
+              for ours, theirs in again if ours and theirs)]
 
 
 def rows_of_graphs(_, content):
@@ -143,15 +150,20 @@ def rows_of_petsc(_, content):
     return ['|'.join(cells) for cells in rows.values()]
 
 
+GAP = ('bfs', 'sssp', 'bc', 'cc', 'tc', 'pr')
+
+
 def rows_of_graphs_and_drivers(content):
-    """Ratios of all calls of one thread, a row for each graph, and their geometric means."""
+    """Ratios of all calls of one thread, a row for each graph; geometric means of all and of first calls in GAP's order, a row for each number
+    of threads."""
     graphs, drivers = {}, {}
     for case in content:
         if case['threads'] == 1 and case.get('ratio'):
             graphs.setdefault(case['graph'], []).append(f"{case['ratio']:.2f}")
-            drivers.setdefault(case['driver'], []).append(case['ratio'])
-    means = [f'{statistics.geometric_mean(ratios):.2f}' for ratios in drivers.values()]
-    return ['|'.join(cells) for cells in (*graphs.values(), means)]
+        for key in (key for key in ('ratio', 'ratio_first') if case.get(key)):
+            drivers.setdefault((case['threads'], key), {}).setdefault(case['driver'], []).append(case[key])
+    means = [[f'{statistics.geometric_mean(ratios[name]):.2f}' for name in GAP if name in ratios] for ratios in drivers.values()]
+    return ['|'.join(cells) for cells in (*graphs.values(), *means)]
 
 
 def rows_of_clients(_, content):

@@ -61,15 +61,15 @@ Everything else is forwarded to SuiteSparse. "Real types" are the eleven built-i
 
 | Operation | Types | Operators | Formats of the operands | CPU | GPU |
 |---|---|---|---|---|---|
-| sparse × dense, either side (`GrB_mxm`, `mxv`, `vxm`) | real types | plus, min, max, any, lor × times, first, second, pair, plus, and | sparse or hypersparse × full or bitmap, by row or by column | yes; `mxv` where SuiteSparse is slower than memory | yes |
+| sparse × dense, either side (`GrB_mxm`, `mxv`, `vxm`) | real types | plus, min, max, any, lor × times, first, second, pair, plus, and | sparse or hypersparse × full or bitmap, by row or by column | yes; `mxv` where SuiteSparse is slower than the memory allows | yes |
 | the same, FP32 rounded to TF32, BF16, FP16 | FP32 | plus_times | as above | – | on request ([numerics.md](numerics.md)) |
 | sparse vector × sparse matrix, and elementwise calls between such products | real types | as above | sparse vector, or at most 64 rows or columns | yes ([few sparse vectors](routing.md#few-sparse-vectors)) | the product |
 | sampled dense × dense, `C<S> = X·Y'` | real types | as above | full X and Y, sparse mask | yes | yes |
 | `C<M> = A·B` of sparse A, B, M | real types | as above | sparse, mask not complemented | yes | yes |
 | `C = A·B`, `C<!M> = A·B` of sparse A, B, M | real types | as above | sparse or hypersparse | yes, from 65,536 products on | yes |
 | full × full | FP32, FP64 | plus_times | full | yes | yes |
-| apply, eWiseAdd, eWiseMult, select, assign, extract of all | real types | built-in | full, bitmap | where SuiteSparse is slower than memory | where an operand is there already |
-| apply, eWiseAdd, eWiseMult of one pattern; select by value or place, extract by lists | real types | built-in | sparse | where SuiteSparse is slower than memory | – |
+| apply, eWiseAdd, eWiseMult, select, assign, extract of all | real types | built-in | full, bitmap | where SuiteSparse is slower than the memory allows | where an operand is there already |
+| apply, eWiseAdd, eWiseMult of one pattern; select by value or place, extract by lists | real types | built-in | sparse | where SuiteSparse is slower than the memory allows | – |
 | reduce, transpose | real types | built-in monoids | full, bitmap | sums of rows or columns of full matrices | where the operand is there already |
 
 Details: [drop-in.md](drop-in.md); who decides, and how: [routing.md](routing.md)."""
