@@ -1,4 +1,4 @@
-/* Configuration: one table of options drives files, environment, API and printing.
+/* Configuration: the settings from files, environment and API, layer by layer.
  * SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE
 #include "src/runtime/config.h"
@@ -8,8 +8,6 @@
 #include <fcntl.h>
 #include <ini.h>
 #include <limits.h>
-#include <locale.h>
-#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -22,207 +20,32 @@
 
 #include "src/runtime/local_rank.h"
 #include "src/runtime/paths.h"
+#include "src/runtime/setting.h"
 #include "src/runtime/warn.h"
 
 enum { MAX_FILE = 1 << 20 };
 
-/* ---- the options ---- */
+/* ---- the settings ---- */
 
-struct option;
-typedef bool (*parser)(void *field, const struct option *option, const char *value);
-typedef void (*printer)(char *text, size_t size, const void *field, const struct option *option);
-
-typedef struct option {
-    const char *name;
-    size_t offset;
-    parser parse;
-    printer print;
-    const char *allowed;      /* for messages */
-    const char *const *words; /* enumerations: names in order; flags: names of bits in order */
-    long most;                /* numbers: largest; strings: size of the field */
-} option;
-
-static int find_word(const char *const *words, const char *value, size_t length)
-{
-    for (int k = 0; words[k]; k++) {
-        if (strlen(words[k]) == length && strncasecmp(words[k], value, length) == 0) {
-            return k;
-        }
-    }
-    return -1;
-}
-
-static bool parse_word(void *field, const option *o, const char *value)
-{
-    int k = find_word(o->words, value, strlen(value));
-    if (k < 0) {
-        return false;
-    }
-    memcpy(field, &(unsigned){(unsigned)k}, sizeof(unsigned));
-    return true;
-}
-
-static void print_word(char *text, size_t size, const void *field, const option *o)
-{
-    unsigned k;
-    memcpy(&k, field, sizeof k);
-    snprintf(text, size, "%s", o->words[k]);
-}
-
-static bool parse_flags(void *field, const option *o, const char *value)
-{
-    unsigned flags = 0;
-    for (const char *s = value; *s;) {
-        size_t length = strcspn(s, ", ");
-        int k = length ? find_word(o->words, s, length) : 0;
-        if (k < 0) {
-            return false;
-        }
-        flags |= length ? 1u << k : 0;
-        s += length + (s[length] != '\0');
-    }
-    *(unsigned *)field = flags;
-    return true;
-}
-
-static void print_flags(char *text, size_t size, const void *field, const option *o)
-{
-    unsigned flags = *(const unsigned *)field;
-    size_t used = 0;
-    *text = '\0';
-    for (int k = 0; o->words[k] && used < size; k++) {
-        if (flags >> k & 1) {
-            used += (size_t)snprintf(text + used, size - used, "%s%s", used ? "," : "", o->words[k]);
-        }
-    }
-}
-
-static bool parse_int(void *field, const option *o, const char *value)
-{
-    char *end;
-    errno = 0;
-    long number = strtol(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || *end || errno || number > o->most) {
-        return false;
-    }
-    *(int *)field = (int)number;
-    return true;
-}
-
-static void print_int(char *text, size_t size, const void *field, const option *o)
-{
-    (void)o;
-    snprintf(text, size, "%d", *(const int *)field);
-}
-
-static bool parse_device(void *field, const option *o, const char *value)
+static bool parse_device(void *field, const tsr_setting *o, const char *value)
 {
     if (strcasecmp(value, "local") == 0) {
         *(int *)field = TSR_DEVICE_LOCAL;
         return true;
     }
-    return parse_int(field, o, value);
+    return tsr_setting_int.parse(field, o, value);
 }
 
-static void print_device(char *text, size_t size, const void *field, const option *o)
+static void print_device(char *text, size_t size, const void *field, const tsr_setting *o)
 {
     if (*(const int *)field == TSR_DEVICE_LOCAL) {
         snprintf(text, size, "local");
     } else {
-        print_int(text, size, field, o);
+        tsr_setting_int.print(text, size, field, o);
     }
 }
 
-static bool parse_bool(void *field, const option *o, const char *value)
-{
-    int k = find_word(o->words, value, strlen(value));
-    *(bool *)field = k < 0 ? *(bool *)field : k % 2;
-    return k >= 0;
-}
-
-static void print_bool(char *text, size_t size, const void *field, const option *o)
-{
-    snprintf(text, size, "%s", o->words[*(const bool *)field]);
-}
-
-static int size_shift(const char *suffix)
-{
-    static const char letters[] = "KMGT";
-    const char *found = *suffix ? strchr(letters, toupper((unsigned char)*suffix)) : NULL;
-    if (*suffix == '\0') {
-        return 0;
-    }
-    return found && suffix[1] == '\0' ? 10 * (int)(found - letters + 1) : -1;
-}
-
-static bool parse_size(void *field, const option *o, const char *value)
-{
-    (void)o;
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(value, &end, 10);
-    int shift = size_shift(end);
-    if (!isdigit((unsigned char)*value) || errno || shift < 0 || number > (SIZE_MAX >> shift)) {
-        return false;
-    }
-    *(size_t *)field = (size_t)number << shift;
-    return true;
-}
-
-static void print_size(char *text, size_t size, const void *field, const option *o)
-{
-    (void)o;
-    snprintf(text, size, "%zu", *(const size_t *)field);
-}
-
-static bool parse_work(void *field, const option *o, const char *value)
-{
-    (void)o;
-    char *end;
-    if (strcasecmp(value, "auto") == 0) {
-        *(double *)field = -1;
-        return true;
-    }
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0); /* the program's locale may have a decimal comma */
-    double number = c ? strtod_l(value, &end, c) : strtod(value, &end);
-    if (c) {
-        freelocale(c);
-    }
-    if (!isdigit((unsigned char)*value) || *end || !(number >= 0 && number <= 1e18)) {
-        return false;
-    }
-    *(double *)field = number;
-    return true;
-}
-
-static void print_work(char *text, size_t size, const void *field, const option *o)
-{
-    (void)o;
-    double work = *(const double *)field;
-    snprintf(text, size, work < 0 ? "auto" : "%.0f", work);
-}
-
-static bool parse_string(void *field, const option *o, const char *value)
-{
-    size_t length = strlen(value);
-    if (length >= (size_t)o->most) {
-        return false;
-    }
-    memcpy(field, value, length + 1);
-    return true;
-}
-
-static bool parse_name(void *field, const option *o, const char *value)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-    return strspn(value, letters) == strlen(value) && parse_string(field, o, value);
-}
-
-static void print_string(char *text, size_t size, const void *field, const option *o)
-{
-    (void)o;
-    snprintf(text, size, "%s", (const char *)field);
-}
+static const tsr_setting_kind device = {parse_device, print_device};
 
 static const char *const modes[] = {"auto", "cpu", "gpu", "off", NULL};
 static const char *const calls[] = {"mxm", "mxv", "vxm", "spmm", "spmv", "sddmm", "masked_dot", "elementwise", "residency",
@@ -232,41 +55,41 @@ static const char *const reorders[] = {"none", "auto", "lpa", "tca", "loa", NULL
 static const char *const switches[] = {"0", "1", "off", "on", "no", "yes", "false", "true", NULL};
 
 _Static_assert(sizeof(tsr_mode) == sizeof(unsigned) && sizeof(tsr_precision) == sizeof(unsigned) &&
-               sizeof(tsr_reorder) == sizeof(unsigned), "parse_word writes an unsigned");
+               sizeof(tsr_reorder) == sizeof(unsigned), "tsr_setting_word writes an unsigned");
 
 #define FIELD(name) offsetof(tsr_config, name)
 #define TEXT(name) (long)sizeof(((tsr_config *)0)->name)
 
-static const option options[] = {
-    {"mode", FIELD(mode), parse_word, print_word, "auto, cpu, gpu, off", modes, 0},
-    {"disable", FIELD(disabled), parse_flags, print_flags, "a list of mxm, mxv, vxm, spmm, spmv, sddmm, masked_dot, "
-     "elementwise, residency", calls, 0},
-    {"min_work", FIELD(min_work), parse_work, print_work, "auto, or a number from 0 to 1e18", NULL, 0},
-    {"device", FIELD(device), parse_device, print_device, "0 to 255, local", NULL, 255},
-    {"device_memory", FIELD(device_memory), parse_size, print_size, "bytes, with suffix K, M, G or T", NULL, 0},
-    {"precision", FIELD(precision), parse_word, print_word, "exact, tf32, bf16, fp16", precisions, 0},
-    {"reorder", FIELD(reorder), parse_word, print_word, "none, auto, lpa, tca, loa", reorders, 0},
-    {"kernel", FIELD(kernel), parse_name, print_string, "a kernel's name, at most 31 letters, digits, - and _", NULL,
+static const tsr_setting settings[] = {
+    {"mode", FIELD(mode), &tsr_setting_word, "auto, cpu, gpu, off", modes, 0},
+    {"disable", FIELD(disabled), &tsr_setting_flags, "a list of mxm, mxv, vxm, spmm, spmv, sddmm, masked_dot, "
+     "spgemm, elementwise, residency", calls, 0},
+    {"min_work", FIELD(min_work), &tsr_setting_work, "auto, or a number from 0 to 1e18", NULL, 0},
+    {"device", FIELD(device), &device, "0 to 255, local", NULL, 255},
+    {"device_memory", FIELD(device_memory), &tsr_setting_bytes, "bytes, with suffix K, M, G or T", NULL, 0},
+    {"precision", FIELD(precision), &tsr_setting_word, "exact, tf32, bf16, fp16", precisions, 0},
+    {"reorder", FIELD(reorder), &tsr_setting_word, "none, auto, lpa, tca, loa", reorders, 0},
+    {"kernel", FIELD(kernel), &tsr_setting_name, "a kernel's name, at most 31 letters, digits, - and _", NULL,
      TEXT(kernel)},
-    {"model", FIELD(model), parse_string, print_string, "a file name", NULL, TEXT(model)},
-    {"trace", FIELD(trace), parse_string, print_string, "a file name", NULL, TEXT(trace)},
-    {"verbose", FIELD(verbose), parse_int, print_int, "0, 1, 2", NULL, 2},
-    {"savings", FIELD(savings), parse_bool, print_bool, "0, 1", switches, 0},
-    {"check", FIELD(check), parse_bool, print_bool, "0, 1", switches, 0},
-    {"eager", FIELD(eager), parse_bool, print_bool, "0, 1", switches, 0},
-    {"defer", FIELD(defer), parse_bool, print_bool, "0, 1", switches, 0},
-    {"check_pointers", FIELD(check_pointers), parse_bool, print_bool, "0, 1", switches, 0},
+    {"model", FIELD(model), &tsr_setting_string, "a file name", NULL, TEXT(model)},
+    {"trace", FIELD(trace), &tsr_setting_string, "a file name", NULL, TEXT(trace)},
+    {"verbose", FIELD(verbose), &tsr_setting_int, "0, 1, 2", NULL, 2},
+    {"savings", FIELD(savings), &tsr_setting_bool, "0, 1", switches, 0},
+    {"check", FIELD(check), &tsr_setting_bool, "0, 1", switches, 0},
+    {"eager", FIELD(eager), &tsr_setting_bool, "0, 1", switches, 0},
+    {"defer", FIELD(defer), &tsr_setting_bool, "0, 1", switches, 0},
+    {"check_pointers", FIELD(check_pointers), &tsr_setting_bool, "0, 1", switches, 0},
 };
-enum { OPTION_COUNT = sizeof options / sizeof options[0] };
+enum { SETTING_COUNT = sizeof settings / sizeof *settings };
 
-/* Environment variables of ours that are not options, or belong to the test programs. */
+/* Environment variables of ours that are no settings, or belong to the test programs. */
 static const char *const other_variables[] = {
     "TESSERA_CONFIG", "TESSERA_CPU_ISA", "TESSERA_PLUGIN_DIR", "TESSERA_CHECK_BLIND", "TESSERA_WATCH", NULL
 };
 
 /* Read where kernels are chosen; judged here. */
 static const char *const instruction_sets[] = {"baseline", "avx2", "avx512", NULL};
-static const option cpu_isa = {.allowed = "baseline, avx2, avx512"};
+static const tsr_setting cpu_isa = {.allowed = "baseline, avx2, avx512"};
 
 static atomic_int wrong_count;
 static atomic_bool strict;
@@ -284,23 +107,21 @@ static const char *const layer_names[] = {"default", "system file", "user file",
  * reachable. */
 typedef struct state {
     tsr_config config;
-    unsigned char origin[OPTION_COUNT];
+    unsigned char origin[SETTING_COUNT];
     struct state *older;
 } state;
 
-static const option *find_option(const char *name)
+static const tsr_setting *find_setting(const char *name)
 {
-    for (int k = 0; k < OPTION_COUNT; k++) {
-        if (strcmp(options[k].name, name) == 0) {
-            return &options[k];
-        }
-    }
+    for (int k = 0; k < SETTING_COUNT; k++)
+        if (strcmp(settings[k].name, name) == 0)
+            return &settings[k];
     return NULL;
 }
 
-static bool set_option(tsr_config *config, const option *o, const char *value)
+static bool set_setting(tsr_config *config, const tsr_setting *setting, const char *value)
 {
-    return o->parse((char *)config + o->offset, o, value);
+    return setting->kind->parse((char *)config + setting->offset, setting, value);
 }
 
 void tsr_config_defaults(tsr_config *config)
@@ -339,17 +160,17 @@ static int take_pair(void *user, const char *section, const char *name, const ch
 {
     reading *r = user;
     r->pending = false;
-    const option *o = find_option(name);
+    const tsr_setting *o = find_setting(name);
     char detail[400];
     if (*section && strcmp(section, "tessera") != 0) {
         wrong_line(r, "unknown section ", section);
     } else if (!o) {
         wrong_line(r, "unknown name ", name);
-    } else if (!set_option(r->config, o, value)) {
+    } else if (!set_setting(r->config, o, value)) {
         snprintf(detail, sizeof detail, "%s = %.80s, allowed: %.200s", name, value, o->allowed);
         wrong_line(r, "wrong value: ", detail);
     } else if (r->origin) {
-        r->origin[o - options] = (unsigned char)r->from;
+        r->origin[o - settings] = (unsigned char)r->from;
     }
     return 1;
 }
@@ -475,7 +296,7 @@ static void load_user_file(state *s)
 
 /* ---- environment ---- */
 
-static void wrong_variable(const char *name, size_t length, const char *value, const option *o)
+static void wrong_variable(const char *name, size_t length, const char *value, const tsr_setting *o)
 {
     char key[128];
     snprintf(key, sizeof key, "variable %.*s", (int)(length < 100 ? length : 100), name);
@@ -491,7 +312,7 @@ static void wrong_variable(const char *name, size_t length, const char *value, c
 static bool is_other_variable(const char *name, size_t length)
 {
     static const char test[] = "TESSERA_TEST_";
-    return strncmp(name, test, strlen(test)) == 0 || find_word(other_variables, name, length) >= 0;
+    return strncmp(name, test, strlen(test)) == 0 || tsr_setting_find_word(other_variables, name, length) >= 0;
 }
 
 static void load_variable(state *s, const char *variable)
@@ -506,15 +327,15 @@ static void load_variable(state *s, const char *variable)
     for (size_t k = strlen(prefix); k < length && k < sizeof name; k++) {
         name[k - strlen(prefix)] = (char)tolower((unsigned char)variable[k]);
     }
-    const option *o = find_option(name);
+    const tsr_setting *o = find_setting(name);
     if (!o && !is_other_variable(variable, length)) {
         wrong_variable(variable, length, "", NULL);
-    } else if (strcmp(name, "cpu_isa") == 0 && find_word(instruction_sets, equals + 1, strlen(equals + 1)) < 0) {
+    } else if (strcmp(name, "cpu_isa") == 0 && tsr_setting_find_word(instruction_sets, equals + 1, strlen(equals + 1)) < 0) {
         wrong_variable(variable, length, equals + 1, &cpu_isa);
-    } else if (o && !set_option(&s->config, o, equals + 1)) {
+    } else if (o && !set_setting(&s->config, o, equals + 1)) {
         wrong_variable(variable, length, equals + 1, o);
     } else if (o) {
-        s->origin[o - options] = LAYER_ENVIRONMENT;
+        s->origin[o - settings] = LAYER_ENVIRONMENT;
     }
 }
 
@@ -581,7 +402,7 @@ int tsr_config_wrong(void)
     return atomic_load(&wrong_count);
 }
 
-static tsr_status publish(const option *o, const char *value)
+static tsr_status publish(const tsr_setting *o, const char *value)
 {
     const state *old = loaded();
     state *s = malloc(sizeof *s);
@@ -589,11 +410,11 @@ static tsr_status publish(const option *o, const char *value)
         return TSR_OUT_OF_MEMORY;
     }
     *s = *old;
-    if (!set_option(&s->config, o, value)) {
+    if (!set_setting(&s->config, o, value)) {
         free(s);
         return TSR_INVALID_VALUE;
     }
-    s->origin[o - options] = LAYER_API;
+    s->origin[o - settings] = LAYER_API;
     s->older = (state *)old;
     share_host(&s->config);
     __atomic_store_n(&tsr_config_now, &s->config, __ATOMIC_RELEASE);
@@ -602,7 +423,7 @@ static tsr_status publish(const option *o, const char *value)
 
 tsr_status tsr_config_set(const char *name, const char *value)
 {
-    const option *o = name && value ? find_option(name) : NULL;
+    const tsr_setting *o = name && value ? find_setting(name) : NULL;
     if (!o) {
         return TSR_INVALID_VALUE;
     }
@@ -615,14 +436,14 @@ tsr_status tsr_config_set(const char *name, const char *value)
 
 bool tsr_config_describe(int index, tsr_config_row *row)
 {
-    if (index < 0 || index >= OPTION_COUNT) {
+    if (index < 0 || index >= SETTING_COUNT) {
         return false;
     }
     const state *s = loaded();
-    const option *o = &options[index];
+    const tsr_setting *o = &settings[index];
     row->name = o->name;
     row->layer = layer_names[s->origin[index]];
     row->allowed = o->allowed;
-    o->print(row->value, sizeof row->value, (const char *)&s->config + o->offset, o);
+    o->kind->print(row->value, sizeof row->value, (const char *)&s->config + o->offset, o);
     return true;
 }
