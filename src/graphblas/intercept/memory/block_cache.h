@@ -8,13 +8,7 @@
 #ifndef TSR_BLOCKS_H
 #define TSR_BLOCKS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#define TSR_BLOCKS_MIN ((size_t) 1 << 20) /* smaller blocks are not kept */
-#define TSR_BLOCKS_MAX_COUNT 48
-#define TSR_BLOCKS_WHILE 5
+#include "src/graphblas/intercept/memory/kept_blocks.h"
 
 /* GraphBLAS's memory. */
 void *tsr_block_malloc(size_t size);
@@ -41,11 +35,7 @@ void tsr_blocks_disable(void);   /* as drain but without a lock or a free: for a
 /* A product is about to be computed here, whose result takes so many bytes. */
 void tsr_blocks_product(size_t bytes);
 
-typedef struct tsr_blocks_stats {
-    size_t bytes, count, limit; /* kept now; the most bytes kept */
-    size_t hits;                /* requests served from here */
-} tsr_blocks_stats;
-tsr_blocks_stats tsr_blocks_get_stats(void);
+tsr_kept_stats tsr_blocks_get_stats(void);
 void tsr_blocks_set_limit(size_t bytes);    /* tests */
 void tsr_blocks_set_clock(int64_t seconds); /* tests: it stands there */
 
