@@ -8,6 +8,7 @@
 #include "src/graphblas/intercept/container.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/memory/block_cache.h"
+#include "src/graphblas/intercept/memory/gathers.h"
 #include "src/graphblas/intercept/memory/pins.h"
 #include "src/graphblas/intercept/options.h"
 
@@ -195,5 +196,6 @@ const tsr_door tsr_graphblas_door = {
     .inspect = tsr_will_inspect, .view = view, .held = held, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,
     .has_entries = has_entries, .may_be_bitmap = may_be_bitmap, .keeps_bitmap = keeps_bitmap, .holds_sparse = holds_sparse,
     .makes_sparse = makes_sparse, .takes_narrow = takes_narrow, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
+    .note_gathers = tsr_gathers_note,
     .begin_result = tsr_blocks_product, .may_be_absent = may_be_absent, .may_wait = may_wait, .yield = yield_c, .take = take,
     .hand_over = hand_over, .leave = leave, .defer = defer};

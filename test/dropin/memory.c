@@ -1,12 +1,18 @@
 /* What a program's memory looks like. Prints "name value" lines.
  * usage: memory CASE
  * SPDX-License-Identifier: Apache-2.0 */
+#define _GNU_SOURCE
 #include <GraphBLAS.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
 
 static void check(GrB_Info info, const char *what)
 {
@@ -214,6 +220,34 @@ static void used_again(void)
     CHECK(GrB_Matrix_free(&c));
 }
 
+/* Can this kernel make huge pages of 4 MiB that are there? */
+static int collapses(void)
+{
+    char *memory = NULL;
+    if (posix_memalign((void **)&memory, 2 * MIB, 4 * MIB) != 0)
+        return 0;
+    memset(memory, 1, 4 * MIB);
+    const int done = madvise(memory, 4 * MIB, MADV_COLLAPSE) == 0;
+    free(memory);
+    return done;
+}
+
+/* An operand of 8 MB whose rows are read again and again: huge pages after the first product, and after others. */
+static void gathered(void)
+{
+    const int can = collapses();
+    GrB_Matrix a = sparse(65536, 2000000), b = dense(65536, 16), c = product(a, b);
+    const double early = huge_mib();
+    for (int round = 0; round < 6; round++) {
+        GrB_Matrix_free(&c);
+        c = product(a, b);
+    }
+    printf("early %.0f late %.0f can %d\n", early, huge_mib(), can);
+    CHECK(GrB_Matrix_free(&a));
+    CHECK(GrB_Matrix_free(&b));
+    CHECK(GrB_Matrix_free(&c));
+}
+
 /* Large matrices that live for a moment, none of them a product of ours. */
 static void short_lives(void)
 {
@@ -241,7 +275,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } cases[] = {{"no_products", no_products}, {"many_results", many_results}, {"limited", limited}, {"loop", loop},
                  {"limited_whole", limited_whole}, {"many_matrices", many_matrices},
-                 {"short_lives", short_lives}, {"used_again", used_again}, {"few", few}};
+                 {"short_lives", short_lives}, {"used_again", used_again}, {"gathered", gathered}, {"few", few}};
     CHECK(GrB_init(GrB_NONBLOCKING));
     CHECK(GxB_Global_Option_set_INT32(GxB_GLOBAL_NTHREADS, 1));
     for (size_t n = 0; n < sizeof cases / sizeof *cases; n++)

@@ -75,6 +75,17 @@ class Memory(unittest.TestCase):
                 self.assertLess(early, 16)
             self.assertGreater(late, 40)
 
+    @unittest.skipIf("[always]" in HUGE_PAGES, "all large arrays lie in huge pages")
+    def test_huge_pages_for_operands_that_are_gathered(self):
+        for settings in [{}] + THROUGH:
+            code, out, err = run(MEMORY, "gathered", **settings)
+            self.assertEqual(code, 0, err)
+            early, late, can = (int(word) for word in out.split()[1::2])
+            if not can:
+                self.skipTest("the kernel cannot collapse pages")
+            self.assertLess(early, 4)
+            (self.assertGreaterEqual if settings else self.assertLess)(late, 4)
+
     def test_huge_pages_are_for_products(self):
         plain = number("short_lives", "huge")
         for settings in THROUGH:

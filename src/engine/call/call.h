@@ -127,6 +127,7 @@ typedef struct tsr_door {
     bool (*accumulator)(tsr_ewise_op *op, tsr_type *type, void *accum);
     bool (*is_page_locked)(const void *block);   /* ... or will be, when products use it again */
     void (*use_block)(const void *block, const tsr_backend *device);
+    void (*note_gathers)(const void *block, size_t bytes, double rows); /* the host is about to read so many rows of it, anywhere */
     void (*begin_result)(size_t bytes);          /* of so many bytes */
 
     /* ---- the result ---- */

@@ -17,6 +17,7 @@
 #include "src/policy/history/history.h"
 #include "src/policy/history/placement_history.h"
 #include "src/policy/history/stay_history.h"
+#include "src/runtime/backends.h"
 #include "src/runtime/config.h"
 
 /* ---- operands ---- */
@@ -311,11 +312,24 @@ static tsr_status prepare_b(tsr_call *call)
     return status == TSR_OK && call->positions ? number_places(call) : status;
 }
 
+/* The host reads a row of B for each entry of A, or a column for each entry of the mask. */
+static void note_gathers(const tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    const tsr_view *b = &p->b;
+    const bool spmm = p->op == TSR_OP_SPMM;
+    if ((spmm || p->op == TSR_OP_SDDMM) && b->by_col != spmm && tsr_reads_b(p) && !b->iso && b->type == p->semiring.type)
+        call->door->note_gathers(b->x, (size_t)(b->nrows * b->ncols) * tsr_type_size(b->type),
+                                 (double)(spmm ? p->a.nvals : p->mask.nvals) / p->nthreads);
+}
+
 static tsr_status run(tsr_call *call)
 {
     const tsr_status uploaded = prepare_b(call);
     if (uploaded != TSR_OK)
         return uploaded;
+    if (call->decision.backend == tsr_backend_cpu())
+        note_gathers(call);
     if (!call->remote.stays)
         use_blocks(call);
     return tsr_is_masked(call->product.op) ? run_masked(call) : run_dense(call);
