@@ -1,6 +1,7 @@
 /* The CUDA plug-in: what the engine sees of it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/arrays/fusion.h"
+#include "backends/cuda/compressed/compressed.h"
 #include "backends/cuda/masked/attention.h"
 #include "backends/cuda/masked/masked.h"
 #include "backends/cuda/masked/sampled.h"
@@ -128,7 +129,7 @@ static tsr_status execute(const tsr_product *p, tsr_result *result)
         return TSR_DECLINED;
     bool nothing = p->m == 0 || p->n == 0 || p->k == 0 || p->a.nvals == 0;
     if (nothing || (tsr_is_masked(p->op) && (p->b.nvals == 0 || tsr_cuda_masked_empty(p))))
-        return no_products(p, result);
+        return result->compressed ? TSR_DECLINED : no_products(p, result);
     void *before;
     tsr_status status = tsr_cuda_begin(&before);
     tsr_cuda.built = tsr_cuda.evicted = 0;
@@ -195,7 +196,8 @@ const tsr_backend *tsr_backend_init(const tsr_backend_options *options)
                                         .release = tsr_cuda_cache_entry_release, .measure = tsr_cuda_measure,
                                         .contents = &contents_of_any_form, .times = tsr_cuda_times, .elapsed = tsr_cuda_elapsed,
                                         .pin = tsr_cuda_pin_block, .unpin = tsr_cuda_unpin_block,
-                                        .arrays = &tsr_cuda_arrays, .sparse = &tsr_cuda_sparse_products, .device = &in_device_memory};
+                                        .arrays = &tsr_cuda_arrays, .sparse = &tsr_cuda_sparse_products, .device = &in_device_memory,
+                                        .compressed = &tsr_cuda_compressed};
     static const tsr_cuda_callbacks callbacks = {.evict_oldest = tsr_cuda_evict_oldest, .free_representations = free_representations,
                                                  .drop_unseen = tsr_cuda_fusion_drop};
     return tsr_cuda_start(options, &callbacks) ? &backend : NULL;

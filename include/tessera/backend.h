@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-#define TSR_BACKEND_API_VERSION 14
+#define TSR_BACKEND_API_VERSION 15
 
 /* Internal status: "I do not do this one, route it elsewhere". Never returned to a caller of the library. */
 #define TSR_DECLINED ((tsr_status)1)
@@ -162,7 +162,8 @@ static inline bool tsr_monoid_fits(tsr_semiring s) { return s.type != TSR_BOOL |
  * trace; a backend that leaves kernel NULL is asked for its kernel_name.
  * With may_stay a backend may leave the result where it was computed: then `stays` is not NULL, and nothing is written to x and b.
  * Of a masked product, `total` is the number of products over all entries then (of a count of pairs: the sum of C).  A dense C stays
- * as a value (tessera/values.h); with may_keep the result is downloaded as ever, and a value of it may stay as well. */
+ * as a value (tessera/values.h); with may_keep the result is downloaded as ever, and a value of it may stay as well.
+ * With `compressed` a masked product has no other result than compressed contents (tessera/compressed.h), by the vectors of the mask. */
 typedef struct tsr_result {
     void *x;
     int8_t *b;
@@ -171,8 +172,9 @@ typedef struct tsr_result {
     int64_t nvals;
     const char *kernel;
     int64_t bytes_moved;
-    bool may_stay, may_keep;
+    bool may_stay, may_keep, compressed;
     void *stays;
+    bool counted; /* of compressed contents `total` is known */
     uint64_t total;
     int built, evicted; /* representations that a backend made for this product, and gave up for their room; for the trace */
 } tsr_result;
@@ -212,6 +214,7 @@ struct tsr_selection_kernels;
 struct tsr_build_kernels;
 struct tsr_spgemm_kernels;
 struct tsr_backend_device;
+struct tsr_backend_compressed;
 struct tsr_attention_operands;
 struct tsr_half_spmm;
 struct tsr_complex_spmm;
@@ -271,6 +274,7 @@ typedef struct tsr_backend {
     bool (*joins)(const tsr_product *product); /* optional: result->c is taken for it */
     const tsr_backend_sparse *sparse; /* optional: sparse times sparse (then `holds` answers for such products, too) */
     const struct tsr_backend_device *device; /* optional: operands in device memory (tessera/device.h) */
+    const struct tsr_backend_compressed *compressed; /* optional: sparse contents that stay (tessera/compressed.h) */
 } tsr_backend;
 
 /* What a plug-in is told once. */

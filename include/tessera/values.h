@@ -105,7 +105,7 @@ static inline int64_t tsr_index_at(const tsr_indices *s, int64_t k)
 /* Where contents go on the host.  Every array is the caller's; those that their form does not have are not looked at. */
 typedef struct tsr_download {
     int nthreads;
-    void *x;            /* values: of every element, every entry of the mask, or every entry; not of a pattern */
+    void *x;            /* values: of every element, every entry of the mask, or every entry; not of a pattern.  NULL, sparse: not wanted */
     int8_t *b;          /* dense, masked: presence; NULL: only when all are present */
     int64_t *p;         /* sparse, as the rest: nvec + 1 offsets; NULL: values only, i is not looked at */
     const int64_t *h;   /* names of the vectors that are wanted, ascending, which are all that have entries; NULL: every one */

@@ -8,8 +8,10 @@
 
 #include "backends/cuda/device/runtime.h"
 #include "backends/cuda/spmm/kernel_table.h"
+#include "kernels/cuda/selection/keep_entries.h"
 #include "kernels/cuda/spmv/spmv_push.h"
 #include "kernels/kernels.h"
+#include "kernels/ref/compressed.h"
 #include "kernels/ref/formats.h"
 #include "kernels/ref/ref.h"
 #include "src/format/blocks/tc_blocks.h"
@@ -313,4 +315,78 @@ tsr_status tsr_cuda_flip(tsr_cuda_csr *out, const tsr_cuda_csr *in, int element_
     tsr_cuda_free(out->x, on);
     *out = (tsr_cuda_csr){0};
     return status;
+}
+
+/* ---- entries and rows that are taken: as the device does it, after all that is queued ---- */
+
+static tsr_ref_rows rows_of(const tsr_cuda_csr *a, int value_size)
+{
+    return (tsr_ref_rows){.nrows = a->nrows, .p = a->p, .i = a->i, .x = a->x, .size = (size_t)value_size};
+}
+
+static void forget(tsr_cuda_csr *csr, void *on)
+{
+    tsr_cuda_free(csr->p, on);
+    tsr_cuda_free(csr->i, on);
+    tsr_cuda_free(csr->x, on);
+    *csr = (tsr_cuda_csr){0};
+}
+
+static tsr_status new_entries(tsr_cuda_csr *out, int value_size, void *on)
+{
+    tsr_status status = tsr_cuda_malloc((void **)&out->i, (size_t)out->nvals * sizeof *out->i + 1, on);
+    return status == TSR_OK && value_size ? tsr_cuda_malloc(&out->x, (size_t)out->nvals * (size_t)value_size + 1, on) : status;
+}
+
+size_t tsr_cuda_keep_bytes(int64_t nvals)
+{
+    return (size_t)nvals + 1;
+}
+
+/* keep NULL: the rows of a list. */
+static tsr_status take(tsr_cuda_csr *out, const tsr_cuda_csr *in, int64_t nrows, const tsr_cuda_keep *keep, const uint32_t *rows, int value_size, void *on)
+{
+    *out = (tsr_cuda_csr){.nrows = nrows, .ncols = in->ncols};
+    tsr_status status = tsr_cuda_malloc((void **)&out->p, (size_t)(nrows + 1) * sizeof *out->p, on), waited = tsr_cuda_wait(on);
+    status = status == TSR_OK ? waited : status;
+    const tsr_ref_rows a = rows_of(in, value_size);
+    for (int pass = 0; status == TSR_OK && pass < 2; pass++) {
+        tsr_ref_rows taken = rows_of(out, value_size);
+        if (keep)
+            tsr_ref_keep_entries(&taken, &a, &keep->rule, keep->type, keep->flags);
+        else
+            tsr_ref_take_rows(&taken, &a, rows);
+        out->nvals = out->p[nrows];
+        status = pass == 0 ? new_entries(out, value_size, on) : TSR_OK;
+    }
+    if (status != TSR_OK)
+        forget(out, on);
+    return status;
+}
+
+tsr_status tsr_cuda_keep_entries(tsr_cuda_csr *out, const tsr_cuda_csr *in, const tsr_cuda_keep *keep, int value_size, void *on)
+{
+    return take(out, in, in->nrows, keep, NULL, value_size, on);
+}
+
+tsr_status tsr_cuda_take_rows_of(tsr_cuda_csr *out, const tsr_cuda_csr *in, const uint32_t *rows, int64_t n, int value_size, void *on)
+{
+    return take(out, in, n, NULL, rows, value_size, on);
+}
+
+typedef struct numbering {
+    uint32_t *list;
+    int64_t first, step, count;
+} numbering;
+
+static void run_number(const void *described)
+{
+    const numbering *n = described;
+    for (int64_t k = 0; k < n->count; k++)
+        n->list[k] = (uint32_t)(n->first + k * n->step);
+}
+
+tsr_status tsr_cuda_number_list(uint32_t *list, int64_t first, int64_t step, int64_t count, void *on)
+{
+    return lazy_queue(run_number, &(numbering){list, first, step, count}, sizeof(numbering), on);
 }

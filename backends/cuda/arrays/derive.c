@@ -4,7 +4,7 @@
 #include "kernels/cuda/elementwise/derive.h"
 
 #include "backends/cuda/arrays/arrays.h"
-#include "backends/cuda/transfer/host_copy.h"
+#include "backends/cuda/transfer/csr.h"
 
 /* What is made, and of what: one of the members of `how`. */
 typedef struct deriving {
@@ -131,30 +131,13 @@ tsr_status tsr_cuda_array_places(const tsr_places *places, void **value)
 
 /* ---- gathering and scattering ---- */
 
-static void narrow(void *staging, const void *source, int64_t first, int64_t last)
-{
-    const uint64_t *list = source;
-    uint32_t *to = staging;
-    for (int64_t k = first; k < last; k++)
-        to[k - first] = (uint32_t)list[k];
-}
-
-static tsr_status upload_list(deriving *d, uint32_t *list)
-{
-    const tsr_indices *places = d->how.list.places;
-    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_host_copy(list, places->count, sizeof *list, narrow, places->list, d->how.list.nthreads, &d->moved);
-    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
-}
-
 typedef tsr_status (*listed_kernel)(const tsr_indices *places, const uint32_t *list, const tsr_elements *e, int size, void *z,
                                     int8_t *z_present, const tsr_cuda_device *device, void *stream);
 
 static tsr_status run_listed(deriving *d, uint32_t *list, listed_kernel kernel)
 {
     tsr_elements e = tsr_cuda_elements(d->from);
-    tsr_status status = list ? upload_list(d, list) : TSR_OK;
+    tsr_status status = list ? tsr_cuda_list_upload(list, d->how.list.places, d->how.list.nthreads, &d->moved) : TSR_OK;
     if (status == TSR_OK)
         status = kernel(d->how.list.places, list, &e, (int)d->from->size, d->value->x, d->value->present, &tsr_cuda.device, tsr_cuda.compute);
     if (status != TSR_OK)

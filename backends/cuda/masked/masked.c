@@ -5,6 +5,7 @@
 #include "backends/cuda/masked/masked.h"
 #include "backends/cuda/masked/masked_plans.h"
 #include "backends/cuda/masked/stencil.h"
+#include "backends/cuda/compressed/compressed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -189,13 +190,17 @@ static tsr_status open_sddmm(masked *s)
 
 /* ---- results that stay ---- */
 
-/* Exact counts, of which the sum is known with them. */
-static bool may_stay(const masked *s, const tsr_result *result)
+/* Exactly: then their sum is known with them. */
+static bool counts(const masked *s)
 {
     tsr_semiring r = s->product.semiring;
-    bool counts = r.add == TSR_ADD_PLUS && r.mul == TSR_MUL_PAIR && r.type != TSR_BOOL && r.type != TSR_FP32 && r.type != TSR_FP64;
-    size_t bytes = (size_t)s->product.mask.nvals * (tsr_type_size(r.type) + 1);
-    return result->may_stay && s->product.op == TSR_OP_MASKED_DOT && counts &&
+    return r.add == TSR_ADD_PLUS && r.mul == TSR_MUL_PAIR && r.type != TSR_BOOL && r.type != TSR_FP32 && r.type != TSR_FP64;
+}
+
+static bool may_stay(const masked *s, const tsr_result *result)
+{
+    size_t bytes = (size_t)s->product.mask.nvals * (tsr_type_size(s->product.semiring.type) + 1);
+    return result->may_stay && s->product.op == TSR_OP_MASKED_DOT && counts(s) &&
            bytes + staying_bytes <= tsr_cuda.cap / STAYING_SHARE;
 }
 
@@ -249,6 +254,24 @@ static tsr_status compute_and_stay(masked *s, tsr_result *result)
     return TSR_OK;
 }
 
+/* ---- compressed results ---- */
+
+/* Entries that are not present are left out. */
+static tsr_status compute_compressed(masked *s, tsr_result *result)
+{
+    const tsr_type type = s->product.semiring.type;
+    tsr_cuda_entries entries;
+    tsr_status status = tsr_cuda_entries_open(&entries, 0, s->product.mask.nvals, tsr_type_size(type));
+    if (status != TSR_OK)
+        return status;
+    result->counted = counts(s);
+    status = result->counted ? compute_and_count(s, &entries, &result->total) : compute_dot(s, &entries);
+    if (status == TSR_OK)
+        status = tsr_cuda_compressed_flagged(&result->stays, &s->csr[MASK], entries.present, entries.x, type, &result->nvals);
+    tsr_cuda_entries_close(&entries);
+    return status;
+}
+
 /* ---- all of it ---- */
 
 static tsr_status compute_portions(masked *s, tsr_cuda_compute_entries compute, tsr_result *result)
@@ -266,6 +289,8 @@ static tsr_status run(masked *s, tsr_result *result)
     tsr_status status = dots ? TSR_OK : use_dense(s, &result->bytes_moved);
     for (int k = dots ? A : MASK; k < OPERANDS && status == TSR_OK; k++)
         status = use_operand(s, k, &result->bytes_moved);
+    if (status == TSR_OK && result->compressed)
+        return dots ? compute_compressed(s, result) : TSR_DECLINED;
     if (status == TSR_OK && may_stay(s, result))
         return compute_and_stay(s, result);
     if (status == TSR_OK && !dots)

@@ -61,6 +61,8 @@ bool tsr_cuda_same_operand(const tsr_cuda_operand *x, const tsr_cuda_operand *y)
 {
     const tsr_view *v = &x->view, *w = &y->view;
     bool same_key = x->key.pattern == y->key.pattern && x->key.type == y->key.type;
+    if (!v->p || !w->p) /* the slots have them */
+        return same_key && x->slot && x->slot == y->slot && x->key.transposed == y->key.transposed;
     return same_key && v->p == w->p && v->i == w->i && v->h == w->h && v->by_col == w->by_col && (x->key.pattern || v->x == w->x);
 }
 
@@ -163,11 +165,16 @@ static tsr_status upload_csr(tsr_cuda_csr *csr, const tsr_view *v, size_t value_
 
 /* ---- making ---- */
 
+size_t tsr_cuda_sparse_bytes(int64_t nrows, int64_t ncols, int64_t nvals, size_t value_size)
+{
+    int64_t vectors = nrows > ncols ? nrows : ncols;
+    size_t lists_of_rows = (size_t)nvals * 3 / 8 + (size_t)nrows * 9 / 2 + 4096;
+    return (size_t)(vectors + 1) * 8 + (size_t)nvals * (4 + value_size) + lists_of_rows;
+}
+
 static size_t csr_bytes(const tsr_view *v, size_t value_size)
 {
-    int64_t vectors = v->nrows > v->ncols ? v->nrows : v->ncols;
-    size_t lists_of_rows = (size_t)v->nvals * 3 / 8 + (size_t)v->nrows * 9 / 2 + 4096;
-    return (size_t)(vectors + 1) * 8 + (size_t)v->nvals * (4 + value_size) + lists_of_rows;
+    return tsr_cuda_sparse_bytes(v->nrows, v->ncols, v->nvals, value_size);
 }
 
 /* Turning and sorting hold two of them, and keys to sort. */
@@ -176,35 +183,81 @@ static size_t working_bytes(const tsr_view *v, size_t value_size)
     return v->by_col || v->jumbled ? csr_bytes(v, value_size) + (size_t)v->nvals * 24 : 0;
 }
 
-/* The transpose of a representation that is there, or what the host has. */
-static tsr_status make_csr(tsr_cuda_sparse *a, const tsr_cuda_sparse *turned, const tsr_cuda_operand *o, size_t value_size, int64_t *moved)
+/* Of a matrix with values its pattern. */
+static tsr_status copy_pattern(tsr_cuda_csr *csr, const tsr_cuda_csr *from)
 {
-    size_t working = turned ? csr_bytes(&o->view, value_size) + (size_t)o->view.nvals * 24 : working_bytes(&o->view, value_size);
-    if (!tsr_cuda_reserve(a->bytes + working)) {
+    const size_t offsets = (size_t)(from->nrows + 1) * sizeof *csr->p, indices = (size_t)from->nvals * sizeof *csr->i;
+    *csr = (tsr_cuda_csr){.nrows = from->nrows, .ncols = from->ncols, .nvals = from->nvals};
+    tsr_status status = tsr_cuda_new((void **)&csr->p, offsets);
+    if (status == TSR_OK)
+        status = tsr_cuda_new((void **)&csr->i, indices);
+    if (status == TSR_OK)
+        status = tsr_cuda_rows_on_device(csr->p, offsets, from->p, offsets, offsets, 1, tsr_cuda.compute);
+    return status == TSR_OK && indices ? tsr_cuda_rows_on_device(csr->i, indices, from->i, indices, indices, 1, tsr_cuda.compute) : status;
+}
+
+static tsr_status convert(tsr_cuda_sparse *a, const tsr_cuda_sparse *from, size_t value_size)
+{
+    tsr_cuda_csr csr = from->csr;
+    if (a->key.pattern)
+        csr.x = NULL;
+    return from->key.transposed == a->key.transposed ? copy_pattern(&a->csr, &csr) : tsr_cuda_flip(&a->csr, &csr, (int)value_size, tsr_cuda.compute);
+}
+
+/* Of another representation that is there, or of what the host has. */
+static tsr_status make_csr(tsr_cuda_sparse *a, const tsr_cuda_sparse *from, const tsr_cuda_operand *o, size_t value_size, int64_t *moved)
+{
+    size_t working = from ? csr_bytes(&o->view, value_size) + (size_t)o->view.nvals * 24 : working_bytes(&o->view, value_size);
+    const bool nowhere = !from && !o->view.p; /* it is there, of another type */
+    if (nowhere || !tsr_cuda_reserve(a->bytes + working)) {
         a->bytes = 0;
         return TSR_DECLINED;
     }
-    tsr_status status = turned ? tsr_cuda_flip(&a->csr, &turned->csr, (int)value_size, tsr_cuda.compute)
-                               : upload_csr(&a->csr, &o->view, value_size, o->nthreads, moved);
+    tsr_status status = from ? convert(a, from, value_size) : upload_csr(&a->csr, &o->view, value_size, o->nthreads, moved);
     if (status != TSR_OK)
         tsr_cuda_settle();
     tsr_cuda_unreserve(working);
     return status;
 }
 
-static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_sparse *turned, const tsr_cuda_operand *o, int64_t *moved)
+/* Without arrays, in no slot. */
+static tsr_cuda_sparse *new_sparse(tsr_cuda_key key)
 {
     static uint64_t made; /* tsr_cuda.busy is held */
     tsr_cuda_sparse *a = calloc(1, sizeof *a);
     if (!a)
-        return TSR_OUT_OF_MEMORY;
+        return NULL;
     a->dead.free = free_sparse;
     a->number = ++made;
-    a->key = o->key;
+    a->key = key;
     a->users = 1;
+    return a;
+}
+
+tsr_status tsr_cuda_sparse_adopt(tsr_cuda_sparse **out, tsr_cuda_csr *csr, tsr_cuda_key key)
+{
+    const size_t bytes = tsr_cuda_sparse_bytes(csr->nrows, csr->ncols, csr->nvals, key.pattern ? 0 : tsr_type_size(key.type));
+    const bool reserved = tsr_cuda_reserve(bytes);
+    tsr_cuda_sparse *a = *out = reserved ? new_sparse(key) : NULL;
+    if (a) {
+        a->bytes = bytes;
+        a->csr = *csr;
+        *csr = (tsr_cuda_csr){0};
+        return TSR_OK;
+    }
+    tsr_cuda_csr_delete(csr);
+    tsr_cuda_unreserve(reserved ? bytes : 0);
+    return TSR_OUT_OF_MEMORY;
+}
+
+static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_sparse *from, const tsr_cuda_operand *o, int64_t *moved)
+{
+    tsr_cuda_sparse *a = new_sparse(o->key);
+    if (!a)
+        return TSR_OUT_OF_MEMORY;
     size_t value_size = a->key.pattern ? 0 : tsr_type_size(a->key.type);
     a->bytes = csr_bytes(&o->view, value_size);
-    tsr_status status = make_csr(a, turned, o, value_size, moved);
+    tsr_status status = make_csr(a, from, o, value_size, moved);
     if (status == TSR_OK)
         *out = a;
     else
@@ -213,7 +266,7 @@ static tsr_status make(tsr_cuda_sparse **out, const tsr_cuda_sparse *turned, con
 }
 
 /* Without memory for a slot the representation serves this product only. */
-static void keep(tsr_cuda_sparse *a, void **place)
+void tsr_cuda_sparse_keep(tsr_cuda_sparse *a, void **place)
 {
     pthread_mutex_lock(&lists);
     if (!*place)
@@ -229,34 +282,52 @@ static void keep(tsr_cuda_sparse *a, void **place)
     pthread_mutex_unlock(&lists);
 }
 
-static tsr_cuda_sparse *take_found(const tsr_cuda_operand *operand)
+static tsr_cuda_sparse *use_locked(tsr_cuda_sparse *a)
 {
-    pthread_mutex_lock(&lists);
-    tsr_cuda_sparse *a = find(operand);
     if (a) {
         a->users++;
         unlink_use(a);
         link_newest(a);
     }
+    return a;
+}
+
+tsr_cuda_sparse *tsr_cuda_sparse_found(const tsr_cuda_operand *operand)
+{
+    pthread_mutex_lock(&lists);
+    tsr_cuda_sparse *a = use_locked(find(operand));
+    pthread_mutex_unlock(&lists);
+    return a;
+}
+
+/* What is there of the same matrix in the other orientation or, where only the pattern is wanted, with values.  With a user more; NULL: nothing. */
+static tsr_cuda_sparse *find_source(const tsr_cuda_operand *o)
+{
+    tsr_cuda_operand other = *o;
+    other.key.transposed = !o->key.transposed;
+    pthread_mutex_lock(&lists);
+    tsr_cuda_cache_entry *slot = o->slot ? *o->slot : NULL;
+    tsr_cuda_sparse *a = find(&other);
+    for (tsr_cuda_sparse *any = slot && o->key.pattern && !a ? slot->first : NULL; any; any = any->next)
+        a = !a || any->key.transposed == o->key.transposed ? any : a;
+    use_locked(a);
     pthread_mutex_unlock(&lists);
     return a;
 }
 
 static tsr_status find_or_make(tsr_cuda_sparse **out, const tsr_cuda_operand *o, int64_t *moved)
 {
-    tsr_cuda_operand other = *o;
-    other.key.transposed = !o->key.transposed;
-    *out = take_found(o);
+    *out = tsr_cuda_sparse_found(o);
     if (*out)
         return TSR_OK;
-    tsr_cuda_sparse *turned = take_found(&other);
-    if (!turned && !o->key.pattern && o->view.type != o->key.type)
+    tsr_cuda_sparse *from = find_source(o);
+    if (!from && !o->key.pattern && o->view.type != o->key.type)
         return TSR_DECLINED;
-    tsr_status status = make(out, turned, o, moved);
-    if (turned)
-        tsr_cuda_sparse_leave(turned);
+    tsr_status status = make(out, from, o, moved);
+    if (from)
+        tsr_cuda_sparse_leave(from);
     if (status == TSR_OK && o->slot)
-        keep(*out, o->slot);
+        tsr_cuda_sparse_keep(*out, o->slot);
     return status;
 }
 

@@ -17,6 +17,15 @@ bool tsr_cuda_same_operand(const tsr_cuda_operand *x, const tsr_cuda_operand *y)
 
 /* Is it there? */
 bool tsr_cuda_sparse_held(const tsr_cuda_operand *operand);
+/* What is there, with a user more; NULL: nothing. */
+tsr_cuda_sparse *tsr_cuda_sparse_found(const tsr_cuda_operand *operand);
+
+/* A representation of arrays that were computed here, in no slot, with one user; reserved afterwards.  csr is taken over, also by a failure. */
+tsr_status tsr_cuda_sparse_adopt(tsr_cuda_sparse **out, tsr_cuda_csr *csr, tsr_cuda_key key);
+/* Products find it in the slot from now on.  Of one that is in none. */
+void tsr_cuda_sparse_keep(tsr_cuda_sparse *a, void **slot);
+/* What one of that size takes. */
+size_t tsr_cuda_sparse_bytes(int64_t nrows, int64_t ncols, int64_t nvals, size_t value_size);
 
 /* The representation of an operand, found, made of its transpose that is on the device, or uploaded; tsr_cuda_sparse_leave when the product is
  * done, as often.  *moved grows by the bytes uploaded.  TSR_DECLINED: too large for 32-bit indices or for the memory allowed,

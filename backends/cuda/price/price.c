@@ -167,3 +167,23 @@ double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f)
         ns += two_ways_ns(up, up, f) + f->nvals * c->narrow_entry / threads_of(f->nthreads) + f->flipped * c->flip_entry;
     return SPARSE_START_MS + ns * 1e-6;
 }
+
+/* ---- entries picked from a sparse matrix ---- */
+
+/* ns of the device for an entry: marked, counted and copied; or rows taken twice and turned between.  ms for launches and sizes that are waited
+ * for. */
+#define KEEP_NS 0.02
+#define TAKE_NS 0.15
+#define PICK_START_MS 0.15
+
+double tsr_pick_gpu_ms(const tsr_pick_features *f)
+{
+    const costs *c = &h200;
+    const tsr_sparse_product_features threads = {.nthreads = f->nthreads};
+    double ns = f->entries * (f->extracts ? TAKE_NS : KEEP_NS) + two_ways_ns(f->indices * NARROW_INDEX, f->indices * WIDE_INDEX, &threads);
+    if (!f->held) {
+        const double up = f->entries * (NARROW_INDEX + f->value_bytes) + f->vectors * WIDE_INDEX;
+        ns += two_ways_ns(up, up, &threads) + f->entries * (c->narrow_entry / threads_of(f->nthreads) + (f->extracts ? c->flip_entry : 0));
+    }
+    return PICK_START_MS + ns * 1e-6;
+}

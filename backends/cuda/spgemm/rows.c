@@ -1,11 +1,8 @@
-/* Some rows of a sparse C on the device, and their way to the host: indices cross the bus with 32 bits, and are widened by the threads that
- * take them out of staging memory.
+/* Some rows of a sparse C on the device.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/spgemm/rows.h"
 
 #include "backends/cuda/transfer/csr.h"
-#include "backends/cuda/transfer/fetch.h"
-#include "backends/cuda/transfer/host_copy.h"
 
 /* ---- computing ---- */
 
@@ -110,51 +107,7 @@ void tsr_cuda_rows_free(tsr_cuda_rows *rows)
 
 /* ---- the way to the host ---- */
 
-typedef struct target {
-    const tsr_download *to;
-    int64_t row, entries; /* of C, at which the arrays on the device begin */
-    size_t size;          /* bytes of a value */
-} target;
-
-static int64_t take_offsets(void *described, const void *staging, int64_t first, int64_t last)
-{
-    const target *t = described;
-    const int64_t *from = staging, *h = t->to->h;
-    if (!h)
-        for (int64_t row = first; row < last; row++)
-            t->to->p[t->row + row] = t->entries + from[row - first];
-    else
-        for (int64_t v = tsr_cuda_find_name(h, t->to->nvec, t->row + first); v < t->to->nvec && h[v] < t->row + last; v++)
-            t->to->p[v] = t->entries + from[h[v] - t->row - first];
-    return 0;
-}
-
-static int64_t take_indices(void *described, const void *staging, int64_t first, int64_t last)
-{
-    const target *t = described;
-    if (t->to->index_size == 8)
-        tsr_cuda_widen((int64_t *)t->to->i + t->entries + first, staging, last - first);
-    else
-        tsr_cuda_copy_out((uint32_t *)t->to->i + t->entries + first, staging, (size_t)(last - first) * sizeof(uint32_t));
-    return 0;
-}
-
-static int64_t take_values(void *described, const void *staging, int64_t first, int64_t last)
-{
-    const target *t = described;
-    tsr_cuda_copy_out((char *)t->to->x + (size_t)(t->entries + first) * t->size, staging, (size_t)(last - first) * t->size);
-    return 0;
-}
-
 tsr_status tsr_cuda_rows_download(const tsr_cuda_rows *rows, int64_t entries, tsr_download *to)
 {
-    target t = {.to = to, .row = rows->first, .entries = entries, .size = rows->value_size};
-    const tsr_cuda_csr *c = &rows->csr;
-    int64_t *moved = &to->bytes_moved;
-    tsr_status status = to->p ? tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, &t, to->nthreads, NULL, moved) : TSR_OK;
-    if (status == TSR_OK && to->p && c->nvals)
-        status = tsr_cuda_fetch(c->i, c->nvals, sizeof *c->i, take_indices, &t, to->nthreads, NULL, moved);
-    if (status == TSR_OK && c->nvals && t.size)
-        status = tsr_cuda_fetch(c->x, c->nvals, t.size, take_values, &t, to->nthreads, NULL, moved);
-    return status;
+    return tsr_cuda_csr_download(&rows->csr, rows->value_size, rows->first, entries, to);
 }

@@ -1,9 +1,11 @@
-/* Upload of sparse arrays: narrow indices, offsets for every vector.
+/* Sparse arrays to the device, narrow indices and offsets for every vector; and back: indices cross the bus with 32 bits, and are widened by the
+ * threads that take them out of staging memory.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "backends/cuda/transfer/csr.h"
 
 #include <string.h>
 
+#include "backends/cuda/transfer/fetch.h"
 #include "backends/cuda/transfer/host_copy.h"
 
 void tsr_cuda_csr_delete(tsr_cuda_csr *csr)
@@ -94,5 +96,73 @@ tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t valu
         status = tsr_cuda_host_copy(csr->i, csr->nvals, sizeof *csr->i, fill_indices, v, nthreads, moved);
     if (status == TSR_OK && value_size)
         status = tsr_cuda_host_copy(csr->x, csr->nvals, value_size, fill_values, v, nthreads, moved);
+    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
+}
+
+/* ---- to the host ---- */
+
+typedef struct target {
+    const tsr_download *to;
+    int64_t row, entries; /* at which the arrays on the device begin */
+    size_t size;          /* bytes of a value */
+} target;
+
+static int64_t take_offsets(void *described, const void *staging, int64_t first, int64_t last)
+{
+    const target *t = described;
+    const int64_t *from = staging, *h = t->to->h;
+    if (!h)
+        for (int64_t row = first; row < last; row++)
+            t->to->p[t->row + row] = t->entries + from[row - first];
+    else
+        for (int64_t v = tsr_cuda_find_name(h, t->to->nvec, t->row + first); v < t->to->nvec && h[v] < t->row + last; v++)
+            t->to->p[v] = t->entries + from[h[v] - t->row - first];
+    return 0;
+}
+
+static int64_t take_indices(void *described, const void *staging, int64_t first, int64_t last)
+{
+    const target *t = described;
+    if (t->to->index_size == 8)
+        tsr_cuda_widen((int64_t *)t->to->i + t->entries + first, staging, last - first);
+    else
+        tsr_cuda_copy_out((uint32_t *)t->to->i + t->entries + first, staging, (size_t)(last - first) * sizeof(uint32_t));
+    return 0;
+}
+
+static int64_t take_values(void *described, const void *staging, int64_t first, int64_t last)
+{
+    const target *t = described;
+    tsr_cuda_copy_out((char *)t->to->x + (size_t)(t->entries + first) * t->size, staging, (size_t)(last - first) * t->size);
+    return 0;
+}
+
+tsr_status tsr_cuda_csr_download(const tsr_cuda_csr *c, size_t value_size, int64_t first, int64_t entries, tsr_download *to)
+{
+    target t = {.to = to, .row = first, .entries = entries, .size = value_size};
+    int64_t *moved = &to->bytes_moved;
+    tsr_status status = to->p ? tsr_cuda_fetch(c->p, c->nrows, sizeof *c->p, take_offsets, &t, to->nthreads, NULL, moved) : TSR_OK;
+    if (status == TSR_OK && to->p && c->nvals)
+        status = tsr_cuda_fetch(c->i, c->nvals, sizeof *c->i, take_indices, &t, to->nthreads, NULL, moved);
+    if (status == TSR_OK && c->nvals && t.size && to->x)
+        status = tsr_cuda_fetch(c->x, c->nvals, t.size, take_values, &t, to->nthreads, NULL, moved);
+    return status;
+}
+
+/* ---- index lists ---- */
+
+static void fill_list(void *staging, const void *source, int64_t first, int64_t last)
+{
+    const uint64_t *list = source;
+    uint32_t *to = staging;
+    for (int64_t k = first; k < last; k++)
+        to[k - first] = (uint32_t)list[k];
+}
+
+tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int nthreads, int64_t *moved)
+{
+    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
+    if (status == TSR_OK)
+        status = tsr_cuda_host_copy(list, places->count, sizeof *list, fill_list, places->list, nthreads, moved);
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
 }

@@ -1,4 +1,4 @@
-/* The arrays of a sparse matrix on their way to the device.
+/* The arrays of a sparse matrix on their way to the device and back; lists of indices.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_TRANSFER_CSR_H
 #define TSR_CUDA_TRANSFER_CSR_H
@@ -13,5 +13,12 @@ tsr_status tsr_cuda_csr_upload_values(tsr_cuda_csr *csr, const tsr_view *view, i
 /* The first of the names h[0..nvec), which ascend, that is not below `name`. */
 int64_t tsr_cuda_find_name(const int64_t *h, int64_t nvec, int64_t name);
 void tsr_cuda_csr_delete(tsr_cuda_csr *csr);
+
+/* Rows from number `first` on of what the host gets, to their places: entries from number `entries` on.  The last offset, of what comes after all
+ * rows, is left out. */
+tsr_status tsr_cuda_csr_download(const tsr_cuda_csr *csr, size_t value_size, int64_t first, int64_t entries, tsr_download *to);
+
+/* places->list as 32-bit numbers, queued on `compute` when it returns; *moved grows. */
+tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int nthreads, int64_t *moved);
 
 #endif

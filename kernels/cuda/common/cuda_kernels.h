@@ -366,6 +366,8 @@ tsr_status tsr_cuda_make_order(uint32_t *order, const tsr_source *in, tsr_reorde
 /* Row r of out = row rows[r] of in, r < n.  out's arrays are allocated: tsr_cuda_free_source.  Waits for the stream. */
 tsr_status tsr_cuda_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, void *stream);
 void tsr_cuda_free_source(tsr_source *source, void *stream);
+/* The same of values of value_size bytes (0: none); rows may repeat.  out->p, i and x are allocated. */
+tsr_status tsr_cuda_take_rows_of(tsr_cuda_csr *out, const tsr_cuda_csr *in, const uint32_t *rows, int64_t n, int value_size, void *stream);
 /* Nonzero vectors for an entry at heights 8, 16, 32, 64, 128, in a sample of the rows in this order (NULL: their own) -> host array, for
  * tsr_order_pays. */
 tsr_status tsr_cuda_sample_vectors(double vectors[5], const tsr_source *in, const uint32_t *order, void *stream);

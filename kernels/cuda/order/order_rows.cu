@@ -12,7 +12,8 @@ constexpr int chunk = 4 * threads; // entries of a block
 struct taking {
     tsr_source in, out;
     const uint32_t *rows;
-    int64_t *p; // out's
+    int64_t size; // bytes of a value
+    int64_t *p;   // out's
     uint32_t *i;
     void *x;
 };
@@ -76,15 +77,13 @@ tsr_status copy(taking t, void *stream)
 {
     if (t.out.nvals == 0)
         return TSR_OK;
-    size_t size = tsr_number_size(t.in.number);
-    auto kernel = size == 8 ? copy_entries<uint64_t> : size == 4 ? copy_entries<uint32_t> : copy_entries<uint16_t>;
+    auto kernel = t.size == 8 ? copy_entries<uint64_t> : t.size == 4 ? copy_entries<uint32_t> : t.size == 2 ? copy_entries<uint16_t> : copy_entries<uint8_t>;
     TSR_LAUNCH(kernel, blocks_for(t.out.nvals, chunk), threads, 0, stream, t);
     return launch_status();
 }
 
 tsr_status take(taking *t, void *stream)
 {
-    int64_t size = static_cast<int64_t>(tsr_number_size(t->in.number));
     char *x = nullptr;
     tsr_status status = get_array(&t->p, t->out.nrows + 1, stream);
     if (status == TSR_OK)
@@ -92,19 +91,14 @@ tsr_status take(taking *t, void *stream)
     if (status == TSR_OK)
         status = get_array(&t->i, t->out.nvals, stream);
     if (status == TSR_OK && t->in.x)
-        status = get_array(&x, t->out.nvals * size, stream);
+        status = get_array(&x, t->out.nvals * t->size, stream);
     t->x = x;
     return status == TSR_OK ? copy(*t, stream) : status;
 }
 
-} // namespace
-} // namespace tsr_order
-
-using namespace tsr_order;
-
-extern "C" tsr_status tsr_cuda_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, void *stream)
+tsr_status take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, int64_t size, void *stream)
 {
-    taking t = {*in, {}, rows, nullptr, nullptr, nullptr};
+    taking t = {*in, {}, rows, size, nullptr, nullptr, nullptr};
     t.out.nrows = n;
     t.out.ncols = in->ncols;
     t.out.number = in->number;
@@ -115,6 +109,36 @@ extern "C" tsr_status tsr_cuda_take_rows(tsr_source *out, const tsr_source *in, 
     *out = t.out;
     if (status != TSR_OK)
         tsr_cuda_free_source(out, stream);
+    return status;
+}
+
+} // namespace
+} // namespace tsr_order
+
+using namespace tsr_order;
+
+extern "C" tsr_status tsr_cuda_take_rows(tsr_source *out, const tsr_source *in, const uint32_t *rows, int64_t n, void *stream)
+{
+    return take_rows(out, in, rows, n, static_cast<int64_t>(tsr_number_size(in->number)), stream);
+}
+
+extern "C" tsr_status tsr_cuda_take_rows_of(tsr_cuda_csr *out, const tsr_cuda_csr *in, const uint32_t *rows, int64_t n, int value_size, void *stream)
+{
+    tsr_source from = {}, taken;
+    from.nrows = in->nrows;
+    from.ncols = in->ncols;
+    from.nvals = in->nvals;
+    from.p = in->p;
+    from.i = in->i;
+    from.x = value_size ? in->x : nullptr;
+    const tsr_status status = take_rows(&taken, &from, rows, n, value_size, stream);
+    *out = {};
+    out->nrows = taken.nrows;
+    out->ncols = taken.ncols;
+    out->nvals = taken.nvals;
+    out->p = const_cast<int64_t *>(taken.p);
+    out->i = const_cast<uint32_t *>(taken.i);
+    out->x = const_cast<void *>(taken.x);
     return status;
 }
 

@@ -5,6 +5,7 @@
 #define TSR_GPU_PRICE_H
 
 #include "src/policy/price/route.h"
+#include "src/policy/price/selection.h"
 #include "src/policy/price/sparse_product.h"
 
 /* Once per process: the driver is loaded, the device opened, staging memory made. */
@@ -19,6 +20,9 @@ double tsr_predict_download_ms(const tsr_features *f); /* B, which only the GPU 
 
 /* Sparse times sparse, C being unmasked and downloaded in the end. */
 double tsr_sparse_product_gpu_ms(const tsr_sparse_product_features *f);
+
+/* A selection or an extraction whose result stays. */
+double tsr_pick_gpu_ms(const tsr_pick_features *f);
 
 /* Pinned memory across the bus, both ways at once. */
 double tsr_gpu_crossing_ms(double up_bytes, double down_bytes);

@@ -8,6 +8,13 @@ bool tsr_select_pays(double entries, double vectors, bool placed)
     return placed ? entries >= TSR_PLACES_LEAST && vectors <= 4 * entries && entries <= 16 * vectors : entries >= TSR_SELECT_LEAST && vectors <= entries;
 }
 
+/* ns of a thread for an entry (R-MAT 17 to 20, 2 and 16 threads). */
+double tsr_pick_host_ms(const tsr_pick_features *f)
+{
+    const double entry = f->extracts ? 16.0 : 3.5, threads = f->nthreads > 0 ? (double)f->nthreads : 1;
+    return f->entries * entry / threads * 1e-6;
+}
+
 /* The table of targets has the length of a vector: it must be little beside the entries. */
 bool tsr_extract_pays(const tsr_extract_features *f)
 {

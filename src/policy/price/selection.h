@@ -23,4 +23,15 @@ typedef struct tsr_extract_features {
 
 bool tsr_extract_pays(const tsr_extract_features *f);
 
+/* The same calls on a GPU that runs, where the result stays (src/policy/price/gpu_price.h has what they take there). */
+typedef struct tsr_pick_features {
+    double entries, vectors; /* of A */
+    double value_bytes;      /* of an entry; 0: they are of one value */
+    double indices;          /* in lists, of an extraction */
+    bool extracts, held;     /* A is on the device */
+    int nthreads;
+} tsr_pick_features;
+
+double tsr_pick_host_ms(const tsr_pick_features *f);
+
 #endif
