@@ -67,8 +67,9 @@ bool tsr_try_dup(GrB_Info *info, const char *name, GrB_Matrix *C, GrB_Matrix A, 
 /* What is only there is finished there: the program learns now how long it took, and whether it went well.  False: download it. */
 bool tsr_try_wait(GrB_Info *info, GrB_Matrix A)
 {
-    tsr_device_array *value = tsr_contents_only(&tsr_graphblas_door, A) ? tsr_contents_find(A) : NULL;
-    const bool done = value && tsr_device_array_about(value)->backend->arrays->wait(tsr_device_array_kept(value)) == TSR_OK;
+    tsr_device_array *value = tsr_defer_is_target(A) ? tsr_contents_find(A) : NULL;
+    const tsr_device_array_facts *f = value ? tsr_device_array_about(value) : NULL;
+    const bool done = f && (f->compressed || f->backend->arrays->wait(tsr_device_array_kept(value)) == TSR_OK); /* their size is known: they are done */
     tsr_device_array_unref(value);
     *info = GrB_SUCCESS;
     return done;

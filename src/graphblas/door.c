@@ -124,6 +124,11 @@ static bool may_be_absent(void *handle)
     return tsr_contents_may_wait(handle);
 }
 
+static bool may_be_compressed(void *handle)
+{
+    return tsr_contents_may_be_compressed(handle);
+}
+
 static bool accumulator(tsr_ewise_op *op, tsr_type *type, void *accum)
 {
     return tsr_match_binary(op, type, accum);
@@ -191,11 +196,12 @@ const tsr_door tsr_graphblas_door = {
     .memory = &tsr_door_memory, .allows_devices = tsr_contents_allowed_inside, .threads = tsr_context_threads,
     .concerns_device = tsr_product_concerns_device, .match = tsr_match_product, .match_full = tsr_match_full_product,
     .download = tsr_product_download, .pays = tsr_product_pays, .forward = tsr_product_forward, .sample = tsr_product_sample,
-    .record = tsr_table_get, .array = tsr_contents_find, .is_absent = tsr_defer_is_target, .is_lost = tsr_is_lost,
+    .record = tsr_table_get, .array = tsr_contents_find_dense, .compressed = tsr_contents_find_compressed, .is_absent = tsr_defer_is_target, .is_lost = tsr_is_lost,
     .keep = tsr_contents_keep, .note_use = tsr_contents_note_use, .report_download = tsr_contents_report_download,
     .inspect = tsr_will_inspect, .view = view, .held = held, .shape = shape, .form = form, .form_waits = tsr_form_waits, .left_sparse = left_sparse,
     .has_entries = has_entries, .may_be_bitmap = may_be_bitmap, .keeps_bitmap = keeps_bitmap, .holds_sparse = holds_sparse,
     .makes_sparse = makes_sparse, .takes_narrow = takes_narrow, .accumulator = accumulator, .is_page_locked = tsr_pins_noted, .use_block = tsr_pins_use,
     .note_gathers = tsr_gathers_note,
-    .begin_result = tsr_blocks_product, .may_be_absent = may_be_absent, .may_wait = may_wait, .yield = yield_c, .take = take,
+    .begin_result = tsr_blocks_product, .may_be_absent = may_be_absent, .may_be_compressed = may_be_compressed,
+    .may_wait = may_wait, .yield = yield_c, .take = take,
     .hand_over = hand_over, .leave = leave, .defer = defer};

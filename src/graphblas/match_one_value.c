@@ -20,12 +20,13 @@ typedef struct one_valued {
     bool scales;     /* one of them is diagonal: each sum is of one product */
 } one_valued;
 
+/* Without arrays: may it be? */
 static bool is_diagonal(const tsr_view *v)
 {
     const int32_t *narrow = v->i;
     const int64_t *wide = v->i;
-    bool diagonal = tsr_is_compressed(v) && v->nrows == v->ncols && v->nvals == v->nrows && v->nvec == v->nrows && v->p && v->i;
-    for (int64_t k = 0; diagonal && k < v->nvec; k++)
+    bool diagonal = tsr_is_compressed(v) && v->nrows == v->ncols && v->nvals == v->nrows && v->nvec == v->nrows;
+    for (int64_t k = 0; diagonal && v->p && v->i && k < v->nvec; k++)
         diagonal = tsr_view_start(v, k + 1) == k + 1 && (v->index_size == 4 ? narrow[k] : wide[k]) == k;
     return diagonal;
 }

@@ -101,17 +101,28 @@ static bool both_full(const matcher *s)
     return s->a.format == TSR_FULL && s->b.format == TSR_FULL;
 }
 
+/* What only a device has, and sparse. */
+static bool inspect_where_it_is(const matcher *s, tsr_view *v, tsr_object *object, void *handle)
+{
+    const bool compressed = s->values && tsr_object_take_compressed(object, s->out->door, handle);
+    if (compressed)
+        *v = object->view;
+    return compressed || inspect(s, v, object, handle);
+}
+
 static const char *read_operands(matcher *s)
 {
     const tsr_arguments *c = s->call;
-    if (!inspect(s, &s->a, &s->out->a, c->A) || !inspect(s, &s->b, &s->out->b, c->B))
+    if (!inspect_where_it_is(s, &s->a, &s->out->a, c->A) || !inspect_where_it_is(s, &s->b, &s->out->b, c->B))
         return "an operand is not a valid object";
     if (is_dense(&s->a) && is_dense(&s->b) && !c->M && !both_full(s))
         return "dense times dense";
     tsr_object mask = {0}; /* a dense one is not read here */
-    const bool valid = !c->M || inspect(s, &s->m, &mask, c->M);
+    const bool valid = !c->M || inspect_where_it_is(s, &s->m, &mask, c->M);
     s->out->mask.copies = mask.copies;
+    s->out->mask.compressed = mask.compressed;
     mask.copies.first = NULL;
+    mask.compressed = NULL;
     tsr_object_release(&mask);
     if (!valid)
         return "the mask is not a valid object";
@@ -230,6 +241,9 @@ static void swap_product(matcher *s)
     tsr_device_array *of_a = s->out->a.array;
     s->out->a.array = s->out->b.array;
     s->out->b.array = of_a;
+    tsr_device_array *compressed = s->out->a.compressed;
+    s->out->a.compressed = s->out->b.compressed;
+    s->out->b.compressed = compressed;
     s->m = tsr_view_transposed(s->m);
     bool of_b = call->a.transposed;
     call->a.transposed = !call->b.transposed;
@@ -251,7 +265,7 @@ static bool is_narrow(const tsr_view *v)
 /* A vector that the host holds sparse may be uploaded as a bitmap; so may a narrow matrix, unless a mask names the few entries wanted. */
 static bool may_spread(const matcher *s)
 {
-    if (!s->values || !tsr_is_compressed(&s->a) || !tsr_is_compressed(&s->b))
+    if (!s->values || !tsr_is_compressed(&s->a) || !tsr_is_compressed(&s->b) || s->out->b.compressed || (s->out->a.compressed && !s->call->vector))
         return false;
     return s->call->vector || (!usable_mask(s) && (is_narrow(&s->a) || is_narrow(&s->b)));
 }
@@ -326,6 +340,8 @@ static bool reaches(const tsr_product *p, int64_t enough)
     const tsr_view *a = &p->a;
     if (!tsr_is_compressed(a))
         return true;
+    if (!a->p) /* only a device knows */
+        return a->nvals >= enough;
     if (a->nvals < enough || (a->format == TSR_HYPERSPARSE && !a->by_col && a->nvec < enough))
         return false;
     return p->n <= MOSTLY_EMPTY || (a->by_col ? reaches_by_col(a, enough) : reaches_by_row(a, enough));
@@ -354,6 +370,20 @@ static bool too_large(const tsr_product *p)
     return (double)p->m * (double)p->n * (double)tsr_type_size(p->semiring.type) > 0x1p44;
 }
 
+static bool is_compressed(const matcher *s, const void *handle)
+{
+    tsr_device_array *array = s->out->door->compressed(handle);
+    tsr_device_array_unref(array);
+    return array;
+}
+
+/* Does nothing of C stay? */
+static bool c_is_replaced(const matcher *s)
+{
+    const tsr_modifiers *mod = &s->out->mod;
+    return !s->call->accum && (mod->replace || (s->call->C == s->call->M && mod->mask_struct && !mod->mask_comp));
+}
+
 /* Is anything left to do after T = A*B is known? */
 static bool needs_t(const matcher *s)
 {
@@ -365,9 +395,8 @@ static bool needs_t(const matcher *s)
     const bool sparse_c = s->out->operation == &tsr_sparse_product_operation;
     if (!tsr_is_masked(p->op) && (!sparse_c || !c->M))
         return c->M != NULL || mod->mask_comp;
-    bool c_is_mask = c->C == c->M && mod->mask_struct && !mod->mask_comp;
     GrB_Index nvals = 0;
-    bool c_empty = mod->replace || c_is_mask || (tsr_real.GrB_Matrix_nvals(&nvals, c->C) == GrB_SUCCESS && nvals == 0);
+    bool c_empty = c_is_replaced(s) || (tsr_real.GrB_Matrix_nvals(&nvals, c->C) == GrB_SUCCESS && nvals == 0);
     if (sparse_c)
         return !c_empty;
     bool same_orientation = (p->mask.by_col != s->out->swapped) == s->out->c_by_col;
@@ -393,11 +422,21 @@ static bool faulty_finish(const matcher *s)
     return s->call->accum && s->call->M && s->m.format == TSR_FULL;
 }
 
+/* Of what only a device has, and sparse, it computes masked products and such with what is dense. */
+static const char *check_compressed(const matcher *s)
+{
+    const tsr_call *out = s->out;
+    const bool sparse_c = out->operation == &tsr_sparse_product_operation, dense_b = !sparse_c && !tsr_is_masked(out->product.op);
+    if (!tsr_has_compressed(out) || (!sparse_c && out->product.op == TSR_OP_MASKED_DOT) || (dense_b && !out->b.compressed))
+        return NULL;
+    return "a sparse operand is on the device only";
+}
+
 static bool wants_cast(const matcher *s)
 {
     const tsr_product *p = &s->out->product;
-    const bool b_on_device = p->b_value || s->out->b_sparse;
-    return (p->a_value && tsr_reads_a(p) && p->a.type != p->semiring.type) ||
+    const bool b_on_device = p->b_value || s->out->b_sparse || (s->out->b.compressed && !p->b.iso);
+    return ((p->a_value || (s->out->a.compressed && !p->a.iso)) && tsr_reads_a(p) && p->a.type != p->semiring.type) ||
            (b_on_device && tsr_reads_b(p) && p->b.type != p->semiring.type);
 }
 
@@ -436,7 +475,8 @@ static const char *fill_product(matcher *s)
     bool dense_c = !tsr_is_masked(p->op);
     if (!dense_c) {
         p->c_by_col = p->mask.by_col;
-        tsr_will_inspect(s->call->C);
+        if (!c_is_replaced(s) || !is_compressed(s, s->call->C))
+            tsr_will_inspect(s->call->C);
     } else if (sparse_c) {
         tsr_will_inspect(s->call->C);
     } else if ((too_large(p) || mostly_empty(s))) {
@@ -485,7 +525,7 @@ static const char *match(tsr_call *call)
     call->mask.handle = call->given.M;
     if (unmasked)
         call->given.M = NULL;
-    if ((why = choose_op(&s)) || (why = fill_product(&s)))
+    if ((why = choose_op(&s)) || (why = check_compressed(&s)) || (why = fill_product(&s)))
         return why;
     return tsr_engine_too_small(&call->product) ? "below min_work" : NULL;
 }

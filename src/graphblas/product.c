@@ -72,10 +72,17 @@ bool tsr_product_pays(const tsr_arguments *given)
 
 /* ---- contents on a device ---- */
 
+static bool is_compressed(const tsr_door *door, const void *handle)
+{
+    tsr_device_array *array = door->compressed(handle);
+    tsr_device_array_unref(array);
+    return array;
+}
+
 /* ... or will have one. */
 static bool has_array(const tsr_door *door, const void *handle)
 {
-    if (tsr_contents_noted(handle))
+    if (is_compressed(door, handle) || tsr_contents_noted(handle))
         return true;
     tsr_device_array *array = tsr_contents_dense(door, handle);
     tsr_device_array_unref(array);
@@ -174,7 +181,7 @@ bool tsr_product_concerns_device(const tsr_door *door, const tsr_arguments *c)
     if (tsr_config_get()->defer || !tsr_contents_allowed_inside())
         return false;
     return ((tsr_busy() & TSR_BUSY_ARRAYS) &&
-            (has_array(door, c->A) || has_array(door, c->B) || (has_array(door, c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
+            (has_array(door, c->A) || has_array(door, c->B) || is_compressed(door, c->M) || (has_array(door, c->C) && (c->accum || c->M || tsr_defer_is_target(c->C))))) ||
            (may_be_uploaded(c) && !is_frontier(c) && (may_spread(c) || may_be_observed(c)));
 }
 

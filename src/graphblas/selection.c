@@ -1,9 +1,11 @@
-/* Calls that pick entries of host arrays: what their arguments say.
+/* Calls that pick entries of sparse objects, or of a full vector on the host: what their arguments say.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/graphblas/selection.h"
 
 #include "src/engine/call/contents.h"
+#include "src/engine/sparse/compressed.h"
 #include "src/engine/sparse/selection.h"
+#include "src/graphblas/handover/contents.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/product.h"
 #include "src/policy/price/selection.h"
@@ -142,6 +144,62 @@ bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_li
         return false;
     return !tsr_match_descriptor(&call.mod, out->desc) && !(out->vector && call.mod.tran0) && read_lists(&call, rows, columns) &&
            tsr_run_call(info, &call);
+}
+
+/* ---- where a device has them, or will ---- */
+
+/* Sparse on the device alone, or on the host. */
+static bool is_sparse_somewhere(GrB_Matrix A)
+{
+    tsr_device_array *array = tsr_contents_find_compressed(A);
+    tsr_device_array_unref(array);
+    return array || (!tsr_defer_is_target(A) && tsr_match_held_sparse(A) && tsr_has_entries(A, least_shared()));
+}
+
+/* Without mask, accumulator and transpose. */
+static bool begin_on_device(tsr_call *call, const tsr_output *out, GrB_Matrix A, const tsr_operation *operation)
+{
+    tsr_type type;
+    *call = call_of(out, A, operation);
+    call->in_place = true;
+    if (!out->C || !A || out->M || out->accum || !tsr_ewise_concerned(out, A, NULL) || !tsr_contents_allowed(TSR_DISABLE_ELEMENTWISE) ||
+        !tsr_contents_possible() || !is_sparse_somewhere(A) || tsr_match_descriptor(&call->mod, out->desc) || call->mod.tran0 || call->mod.mask_comp ||
+        !tsr_match_object_type(&type, out->C))
+        return false;
+    call->of.picking.remembered = out->C != A;
+    call->of.picking.how = (tsr_derivation){.parts = {0, (uint64_t)type}};
+    return true;
+}
+
+static bool run_on_device(GrB_Info *info, tsr_call *call)
+{
+    tsr_contents_decline(call->given.name, NULL);
+    const bool done = tsr_run_call(info, call);
+    tsr_contents_decline(call->given.name, done ? NULL : call->why);
+    return done;
+}
+
+bool tsr_try_extract_on_device(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns)
+{
+    tsr_call call;
+    tsr_shape a;
+    tsr_picking *p = &call.of.picking;
+    if ((tsr_is_all(rows.list) && tsr_is_all(columns.list)) || !begin_on_device(&call, out, A, &tsr_device_extract_operation) ||
+        !tsr_graphblas_door.shape(&a, A, false) ||
+        !tsr_match_list(&p->rows, rows, a.nrows) || !tsr_match_list(&p->columns, columns, a.ncols))
+        return false;
+    return add_list(&p->how, 0, rows, A) && add_list(&p->how, 1, columns, A) && run_on_device(info, &call);
+}
+
+bool tsr_try_select_on_device(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y)
+{
+    tsr_call call;
+    tsr_picking *p = &call.of.picking;
+    if (!begin_on_device(&call, out, A, &tsr_device_select_operation) || !selected_by(&p->how, op, &y))
+        return false;
+    if (!by_place(&call, op, &y) && !(tsr_match_select(&p->rule.keep, &p->type, op) && tsr_argument_scalar(&p->rule.thunk, p->type, &y)))
+        return false;
+    return run_on_device(info, &call);
 }
 
 /* ---- scattering ---- */

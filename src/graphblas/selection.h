@@ -1,4 +1,4 @@
-/* Calls that pick entries of host arrays: select of what is sparse, extract.
+/* Calls that pick entries: select of what is sparse, extract; on the host, or before that where a device has them.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_GRAPHBLAS_SELECTION_H
 #define TSR_GRAPHBLAS_SELECTION_H
@@ -14,6 +14,10 @@ void tsr_extracted(const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list 
 
 /* C = A (I, J); of a vector A (I): columns are not looked at. */
 bool tsr_try_extract(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns);
+
+/* The same of matrices that a device has, or is worth bringing there; the result stays. */
+bool tsr_try_extract_on_device(GrB_Info *info, const tsr_output *out, GrB_Matrix A, tsr_list rows, tsr_list columns);
+bool tsr_try_select_on_device(GrB_Info *info, const tsr_output *out, GrB_IndexUnaryOp op, GrB_Matrix A, tsr_argument y);
 
 /* Is this a list of so many indices? */
 bool tsr_list_wanted(const GrB_Index *list, GrB_Index count);

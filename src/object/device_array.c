@@ -1,6 +1,8 @@
-/* Values that a backend keeps.
+/* Contents that a backend keeps.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "src/object/device_array.h"
+
+#include "tessera/compressed.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@ tsr_device_array *tsr_device_array_new(const tsr_device_array_facts *facts, void
     atomic_init(&value->refs, 1);
     value->facts = *facts;
     value->kept = kept;
-    atomic_init(&value->nvals, facts->full ? facts->nrows * facts->ncols : -1);
+    atomic_init(&value->nvals, facts->compressed ? facts->backend->compressed->nvals(kept) : facts->full ? facts->nrows * facts->ncols : -1);
     return value;
 }
 
@@ -82,6 +84,9 @@ tsr_view tsr_device_array_view(const tsr_device_array *value)
 {
     const tsr_device_array_facts *f = &value->facts;
     int64_t nvec = f->by_col ? f->ncols : f->nrows, vlen = f->by_col ? f->nrows : f->ncols;
+    if (f->compressed)
+        return (tsr_view){.format = TSR_SPARSE, .type = f->type, .by_col = f->by_col, .iso = f->iso, .index_size = sizeof(int64_t),
+                          .nrows = f->nrows, .ncols = f->ncols, .nvec = nvec, .vlen = vlen, .nvals = tsr_value_known(value), .x = &f->one};
     return (tsr_view){.format = f->full ? TSR_FULL : TSR_BITMAP, .type = f->type, .by_col = f->by_col, .nrows = f->nrows,
                       .ncols = f->ncols, .nvec = nvec, .vlen = vlen, .ld = vlen, .nvals = tsr_device_array_places(value)};
 }

@@ -1,4 +1,5 @@
-/* A dense value that a backend keeps (tessera/values.h), reference counted: what of one version of a matrix lives there.
+/* Contents that a backend keeps, dense (tessera/values.h) or compressed (tessera/compressed.h), reference counted: what of one version of a matrix
+ * lives there.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_DEVICE_ARRAY_H
 #define TSR_DEVICE_ARRAY_H
@@ -17,6 +18,9 @@ typedef struct tsr_device_array_facts {
     bool iso;        /* every entry has one value, and so has the matrix that the host gets … */
     uint64_t one;    /* … this one: its bytes, of the type */
     bool lone;       /* iso only because it has one entry: the host's object is not */
+    bool compressed; /* by its rows, or columns; else every place has an element */
+    bool counted;    /* compressed, of integers: the sum of its entries is known, modulo the range of the type … */
+    uint64_t total;  /* … this one */
     uint64_t origin; /* the kind of call that computed it (src/policy/history/placement_history.h); 0: it was uploaded */
 } tsr_device_array_facts;
 
@@ -38,7 +42,7 @@ void tsr_device_array_counted(tsr_device_array *value, int64_t nvals);
 /* ... if they were counted, else -1. */
 int64_t tsr_value_known(const tsr_device_array *value);
 
-/* The matrix as a product sees it: full or bitmap, without arrays. */
+/* The matrix as a product sees it, without arrays: full or bitmap, or sparse (as a tsr_compressed_operand, of a counted one). */
 tsr_view tsr_device_array_view(const tsr_device_array *value);
 
 /* The host, which has it too, holds it sparse: it is of use as an operand of steps, not of products. */

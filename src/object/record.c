@@ -93,13 +93,20 @@ static void drop_slots(tsr_record *m)
     m->slots = NULL;
 }
 
+/* One list for rows and columns is kept, and compared, once. */
+static bool is_list_again(const tsr_derivation *how, int k)
+{
+    return k > 0 && how->lists[k].numbers && how->lists[k].numbers == how->lists[0].numbers && how->lists[k].count == how->lists[0].count;
+}
+
 static void drop_entries(entry_of *entries)
 {
     for (entry_of *e = entries, *next; e; e = next) {
         next = e->next;
         tsr_cache_entry_unref(e->entry);
+        if (!is_list_again(&e->how, 1))
+            free((void *)(uintptr_t)e->how.lists[1].numbers);
         free((void *)(uintptr_t)e->how.lists[0].numbers);
-        free((void *)(uintptr_t)e->how.lists[1].numbers);
         free(e);
     }
 }
@@ -271,7 +278,7 @@ static bool same_derivation(const tsr_derivation *x, const tsr_derivation *y)
     bool same = memcmp(x->parts, y->parts, sizeof x->parts) == 0;
     for (int k = 0; k < 2 && same; k++) {
         const int64_t count = x->lists[k].count;
-        same = count == y->lists[k].count && (!count || memcmp(x->lists[k].numbers, y->lists[k].numbers, (size_t)count * sizeof(uint64_t)) == 0);
+        same = count == y->lists[k].count && (!count || (is_list_again(x, k) && is_list_again(y, k)) || memcmp(x->lists[k].numbers, y->lists[k].numbers, (size_t)count * sizeof(uint64_t)) == 0);
     }
     return same;
 }
@@ -280,13 +287,13 @@ static bool copy_derivation(tsr_derivation *to, const tsr_derivation *how)
 {
     memcpy(to->parts, how->parts, sizeof to->parts);
     for (int k = 0; k < 2; k++) {
-        const size_t bytes = (size_t)how->lists[k].count * sizeof(uint64_t);
+        const size_t bytes = is_list_again(how, k) ? 0 : (size_t)how->lists[k].count * sizeof(uint64_t);
         uint64_t *copy = bytes ? malloc(bytes) : NULL;
         if (bytes && !copy)
             return false;
         if (copy)
             memcpy(copy, how->lists[k].numbers, bytes);
-        to->lists[k].numbers = copy;
+        to->lists[k].numbers = is_list_again(how, k) ? to->lists[0].numbers : copy;
         to->lists[k].count = how->lists[k].count;
     }
     return true;
@@ -330,15 +337,27 @@ static tsr_cache_entry *derived_entry(tsr_cache_entry *of, const tsr_derivation 
     return s;
 }
 
-void tsr_record_share(tsr_record *made, tsr_record *of, const tsr_derivation *how, const tsr_backend *owner)
+tsr_cache_entry *tsr_record_derived(tsr_record *of, const tsr_derivation *how, const tsr_backend *owner)
 {
     tsr_cache_entry *from = tsr_record_cache_entry(of, owner), *s = from ? derived_entry(from, how) : NULL;
-    pthread_mutex_lock(&made->lock);
-    if (!of_owner(made->entries, owner))
-        link_entry(&made->entries, entry_ref(s));
-    pthread_mutex_unlock(&made->lock);
-    tsr_cache_entry_unref(s);
     tsr_cache_entry_unref(from);
+    return s;
+}
+
+void tsr_record_take(tsr_record *made, tsr_cache_entry *entry)
+{
+    pthread_mutex_lock(&made->lock);
+    if (!of_owner(made->entries, entry->owner))
+        link_entry(&made->entries, entry_ref(entry));
+    pthread_mutex_unlock(&made->lock);
+}
+
+void tsr_record_share(tsr_record *made, tsr_record *of, const tsr_derivation *how, const tsr_backend *owner)
+{
+    tsr_cache_entry *s = tsr_record_derived(of, how, owner);
+    if (s)
+        tsr_record_take(made, s);
+    tsr_cache_entry_unref(s);
 }
 
 void **tsr_cache_entry_place(tsr_cache_entry *slot)
@@ -468,6 +487,8 @@ static bool rows_present(const tsr_view *a, int nthreads)
         return false;
     if (a->format == TSR_FULL)
         return true;
+    if (!a->p) /* only a device knows */
+        return false;
     if (a->by_col && tsr_share_rows(a, a->nvals - a->nrows))
         return false;
     int8_t *flags = malloc((size_t)a->nrows);

@@ -55,6 +55,11 @@ typedef struct tsr_derivation {
  * so does what it keeps of those made of these.  Of one matrix the latest few are remembered, lists copied, until it changes. */
 void tsr_record_share(tsr_record *made, tsr_record *of, const tsr_derivation *how, const tsr_backend *owner);
 
+/* The same in two steps, where `made` is not made yet: what is kept for such ones (with a reference; NULL: out of memory), which `made`, of a new
+ * version, has from then on. */
+tsr_cache_entry *tsr_record_derived(tsr_record *of, const tsr_derivation *how, const tsr_backend *owner);
+void tsr_record_take(tsr_record *made, tsr_cache_entry *entry);
+
 void **tsr_cache_entry_place(tsr_cache_entry *slot);
 void tsr_cache_entry_unref(tsr_cache_entry *slot); /* NULL allowed */
 

@@ -229,8 +229,8 @@ static void freed_operands_stay(void)
     for (int k = 0; k < 20; k++) OK(GrB_Matrix_free(&others[k]));
     A = band(2);
     written = paths_of_two(A, A);
-    OK(GrB_Matrix_setElement_BOOL(A, true, 9, 1)); /* before that it has to come */
-    REQUIRE(downloads() == 2);
+    OK(GrB_Matrix_setElement_BOOL(A, true, 9, 1)); /* before that it has to come, unless it is compressed */
+    REQUIRE(downloads() <= 2);
     OK(GrB_Matrix_free(&A));
     check_paths(written, N - 2);
     OK(GrB_Matrix_free(&read));

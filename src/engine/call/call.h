@@ -6,6 +6,7 @@
 #include "kernels/kernels.h"
 #include "kernels/build.h"
 #include "kernels/selection.h"
+#include "tessera/compressed.h"
 #include "src/engine/call/copies.h"
 #include "src/engine/call/handover.h"
 #include "src/object/record.h"
@@ -40,8 +41,9 @@ typedef struct tsr_place_rule {
 typedef struct tsr_object {
     void *handle;            /* the door's, for identity */
     tsr_record *record;      /* NULL: nothing is kept of it */
-    tsr_device_array *array; /* what a device has of its contents; NULL: only the host has them, in */
+    tsr_device_array *array; /* what a device has of its contents, dense; NULL: only the host has them, in */
     tsr_view view;           /* ... else without arrays (a product has its own views) */
+    tsr_device_array *compressed; /* contents that only a device has, and sparse; the view has no arrays, then */
     tsr_copies copies;       /* what its views show beside the arrays of the host */
     bool given;
     bool transposed;         /* its transpose is the operand */
@@ -103,7 +105,8 @@ typedef struct tsr_door {
 
     /* ---- where contents are (handles may be NULL) ---- */
     tsr_record *(*record)(const void *handle, bool create);  /* with a reference */
-    tsr_device_array *(*array)(const void *handle);          /* what a device has, with a reference; NULL: nothing */
+    tsr_device_array *(*array)(const void *handle);          /* what a device has, dense, with a reference; NULL: nothing */
+    tsr_device_array *(*compressed)(const void *handle);     /* … that the host has not got, and sparse */
     bool (*is_absent)(const void *handle);       /* the host has not got its contents */
     bool (*is_lost)(const void *handle);         /* nobody has */
     void (*keep)(const void *handle, tsr_device_array *array); /* a device has them as well */
@@ -131,7 +134,8 @@ typedef struct tsr_door {
     void (*begin_result)(size_t bytes);          /* of so many bytes */
 
     /* ---- the result ---- */
-    bool (*may_be_absent)(void *C);              /* its contents may be on a device only */
+    bool (*may_be_absent)(void *C);              /* its contents may be on a device only, dense */
+    bool (*may_be_compressed)(void *C);          /* … or sparse */
     bool (*may_wait)(const struct tsr_call *call); /* handing it over later cannot fail */
     bool (*yield)(const struct tsr_call *call);  /* C and M as the host must have them before C is overwritten; false: lost */
     bool (*take)(tsr_handover *arrays, void *C, bool vector, bool by_col); /* the arrays of C, a bitmap, which is empty then */
@@ -169,6 +173,7 @@ typedef struct tsr_remote {
     void *stays;    /* … and has */
     uint64_t total; /* the sum of its entries */
     bool may_keep;  /* a dense result is downloaded, a copy may stay */
+    bool compressed; /* a masked one stays, as compressed contents */
     bool updates;   /* C<M> accum= T is computed there (call->update) */
     bool trial;     /* … though nobody asked for such a result there before */
     uint64_t key;   /* of products of this kind, in the placement history */
@@ -215,6 +220,16 @@ typedef struct tsr_elementwise {
     int64_t moved;
 } tsr_elementwise;
 
+/* Entries of a sparse matrix that a device takes out of it. */
+typedef struct tsr_picking {
+    tsr_indices rows, columns; /* of an extraction, … */
+    tsr_indices vectors, places; /* … of A as it is held; lists in which nothing was looked up yet */
+    tsr_compressed_rule rule;  /* of a selection by value; by place: update.place */
+    tsr_type type;             /* that values are compared in */
+    bool remembered;           /* results that come again share what a device has of them; */
+    tsr_derivation how;        /* … what says that they do */
+} tsr_picking;
+
 typedef struct tsr_call {
     tsr_arguments given;
     const tsr_door *door; /* NULL: native */
@@ -245,6 +260,7 @@ typedef struct tsr_call {
         tsr_total total;        /* of all entries */
         tsr_host_ewise host;    /* elementwise on the host: dense, or the entries of sparse matrices */
         tsr_selection selection; /* sparse, by value or by update.place */
+        tsr_picking picking;     /* on a device */
         tsr_tuples tuples;      /* of which an object is built */
         tsr_extraction extraction; /* of a compressed matrix, or by places only of a full vector */
     } of;

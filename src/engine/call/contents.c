@@ -55,6 +55,15 @@ const tsr_backend *tsr_contents_device(const tsr_door *door, void *const handles
     return backend;
 }
 
+bool tsr_object_take_compressed(tsr_object *object, const tsr_door *door, void *handle)
+{
+    object->handle = handle;
+    object->compressed = door->compressed(handle);
+    if (object->compressed)
+        object->view = tsr_device_array_view(object->compressed);
+    return object->compressed;
+}
+
 bool tsr_object_inspect(tsr_object *object, const tsr_door *door, void *handle, bool on_host)
 {
     *object = (tsr_object){.handle = handle, .given = true};
@@ -76,10 +85,11 @@ void tsr_object_release(tsr_object *object)
     if (object->made)
         tsr_device_array_about(object->array)->backend->contents->drop(object->made);
     tsr_device_array_unref(object->array);
+    tsr_device_array_unref(object->compressed);
     tsr_record_unref(object->record);
     tsr_copies_free(&object->copies);
     object->made = NULL;
-    object->array = NULL;
+    object->array = object->compressed = NULL;
     object->record = NULL;
 }
 

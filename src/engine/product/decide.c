@@ -223,7 +223,7 @@ static double plan_gpu(const tsr_call *call, const tsr_features *f, const tsr_de
     tsr_features g = *f;
     g.a_on_device = true;
     double without = tsr_predict_gpu_ms(f), with = tsr_predict_gpu_ms(&g);
-    if (call->a.record && tsr_operands_kept(call, gpu))
+    if (call->a.compressed || (call->a.record && tsr_operands_kept(call, gpu)))
         return with;
     if (!call->a.record || without < base * TSR_ROUTE_MARGIN || with >= base * TSR_ROUTE_MARGIN)
         return without;
@@ -474,8 +474,8 @@ static tsr_walk walk_of(const tsr_call *call, const tsr_features *f)
     tsr_product held = call->product;
     if (call->b_sparse)
         held.b = call->sparse;
-    const bool frontier = call->b_sparse && (held.op == TSR_OP_SPMM || held.a.by_col);
-    const bool dots = held.op == TSR_OP_MASKED_DOT && tsr_work_of(f) >= TSR_WALK_LEAST;
+    const bool frontier = call->b_sparse && !call->a.compressed && (held.op == TSR_OP_SPMM || held.a.by_col);
+    const bool dots = held.op == TSR_OP_MASKED_DOT && !tsr_has_compressed(call) && tsr_work_of(f) >= TSR_WALK_LEAST;
     return frontier || dots ? tsr_sample_walk(&held) : (tsr_walk){0};
 }
 

@@ -59,10 +59,16 @@ static inline bool tsr_is_search(const tsr_call *call)
     return call->one_value || call->positions;
 }
 
+/* Of products. */
+static inline bool tsr_has_compressed(const tsr_call *call)
+{
+    return call->a.compressed || call->b.compressed || call->mask.compressed;
+}
+
 /* Operands that only a device can read: nobody else computes the product then. */
 static inline bool tsr_reads_device(const tsr_call *call)
 {
-    return call->product.a_value || call->product.b_value;
+    return call->product.a_value || call->product.b_value || tsr_has_compressed(call);
 }
 
 /* The result need not be downloaded. */

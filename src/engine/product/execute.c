@@ -81,7 +81,7 @@ tsr_status tsr_engine_execute(const tsr_call *call, const tsr_decision *d, tsr_r
     execute_fn first = tsr_engine_by_reference() ? tsr_ref_execute : d->backend->execute;
     const bool device = d->backend != tsr_backend_cpu();
     tsr_status status = device ? TSR_ATTEMPT(execute_with(first, call, d, result)) : execute_with(first, call, d, result);
-    if (status != TSR_OK && device && !tsr_reads_device(call)) {
+    if (status != TSR_OK && device && !tsr_reads_device(call) && !result->compressed) {
         used = on_cpu(d, status);
         result->kernel = NULL;
         result->bytes_moved = 0;

@@ -13,6 +13,7 @@
 #include "src/engine/elementwise/elementwise.h"
 #include "src/engine/product/decide.h"
 #include "src/engine/product/execute.h"
+#include "src/engine/sparse/compressed.h"
 #include "src/format/sparse/format.h"
 #include "src/policy/history/history.h"
 #include "src/policy/history/placement_history.h"
@@ -22,21 +23,21 @@
 
 /* ---- operands ---- */
 
-/* What is built of an operand that is about to be overwritten would be stale. */
-static tsr_record *record_of(const tsr_call *call, const void *handle)
+/* What is built of an operand that is about to be overwritten would be stale; compressed contents lie in their record. */
+static tsr_record *record_of(const tsr_call *call, const tsr_object *object, const void *handle)
 {
-    return handle == call->given.C ? NULL : call->door->record(handle, true);
+    return handle == call->given.C && !object->compressed ? NULL : call->door->record(handle, true);
 }
 
 static const char *resolve(tsr_call *call)
 {
     if (tsr_is_dense_product(&call->product))
         return NULL; /* nothing is kept of full operands */
-    call->a.record = record_of(call, call->a.handle);
+    call->a.record = record_of(call, &call->a, call->a.handle);
     if (!tsr_is_masked(call->product.op))
         return NULL;
-    call->b.record = record_of(call, call->b.handle);
-    call->mask.record = record_of(call, call->given.M);
+    call->b.record = record_of(call, &call->b, call->b.handle);
+    call->mask.record = record_of(call, &call->mask, call->given.M);
     return NULL;
 }
 
@@ -127,6 +128,41 @@ static double waiting_places(const tsr_call *call, const void *handle)
     return handle && call->door->form_waits(handle) ? (double)p->m * (double)p->n : 0;
 }
 
+/* Nothing of it is left to do on the host. */
+static bool may_be_compressed(const tsr_call *call)
+{
+    const tsr_backend *backend = call->decision.backend;
+    return call->product.op == TSR_OP_MASKED_DOT && backend && backend->compressed && !call->through_t && !call->one_value &&
+           call->door->may_be_compressed(call->given.C);
+}
+
+static bool counts(const tsr_product *p)
+{
+    const tsr_semiring s = p->semiring;
+    return s.add == TSR_ADD_PLUS && s.mul == TSR_MUL_PAIR && s.type != TSR_FP32 && s.type != TSR_FP64;
+}
+
+/* Nothing is computed for it then. */
+static bool may_be_empty(const tsr_product *p)
+{
+    return p->a.nvals == 0 || p->b.nvals == 0 || p->mask.nvals == 0 || (p->mask.iso && !p->mask_structural);
+}
+
+/* Of counts the sum may be all that anybody wants to know; of others, what became of results like this says whether it is worth while. */
+static bool stays_compressed(tsr_call *call)
+{
+    const tsr_config *config = tsr_config_get();
+    if (!may_be_compressed(call) || tsr_has_compressed(call))
+        return may_be_compressed(call);
+    if (may_be_empty(&call->product))
+        return false;
+    if (counts(&call->product))
+        return true;
+    const tsr_pull pull = {.elements = (double)call->product.mask.nvals, .least = config->min_work, .on_device = true,
+                           .forced = config->mode == TSR_MODE_GPU, .key = key_of(call)};
+    return tsr_placement_pulls(&pull);
+}
+
 static void decide(tsr_call *call)
 {
     const void *C = call->given.C, *M = call->mask.handle;
@@ -135,6 +171,9 @@ static void decide(tsr_call *call)
     call->waiting = waiting_places(call, C) + (M == C ? 0 : waiting_places(call, M));
     call->direct = call->door->is_page_locked(call->product.b.x);
     tsr_engine_decide(call, &call->decision);
+    call->remote.compressed = stays_compressed(call);
+    if (tsr_has_compressed(call) && tsr_is_masked(call->product.op) && !call->remote.compressed)
+        call->decision.backend = NULL;
 }
 
 /* ---- memory ---- */
@@ -162,6 +201,8 @@ static bool reserve(tsr_call *call)
     if (own_array(call))
         return true;
     call->door->begin_result((size_t)(masked ? p->mask.nvals : p->m * p->n) * tsr_type_size(p->semiring.type));
+    if (call->remote.compressed)
+        return true;
     if (!masked)
         return tsr_arrays_dense(&call->arrays, memory, p->m * p->n, p->semiring.type, !joined(call) && !is_full(call));
     const bool waits = call->door->may_wait(call);
@@ -263,6 +304,18 @@ static tsr_status download(tsr_call *call, tsr_result *result)
     return status == TSR_OK ? status : execute(call, result);
 }
 
+static tsr_status run_compressed(tsr_call *call)
+{
+    const tsr_product *p = &call->product;
+    tsr_result result = {.may_stay = true, .compressed = true};
+    const tsr_status status = execute(call, &result);
+    const tsr_device_array_facts facts = {.backend = call->decision.backend, .type = p->semiring.type, .nrows = p->mask.nrows,
+                                          .ncols = p->mask.ncols, .by_col = p->mask.by_col, .counted = result.counted, .total = result.total,
+                                          .origin = key_of(call)};
+    call->remote.stays = result.stays;
+    return status == TSR_OK ? tsr_compressed_leave(call, facts, NULL) : status;
+}
+
 static tsr_status run_masked(tsr_call *call)
 {
     tsr_remote *r = &call->remote;
@@ -328,6 +381,8 @@ static tsr_status run(tsr_call *call)
     const tsr_status uploaded = prepare_b(call);
     if (uploaded != TSR_OK)
         return uploaded;
+    if (call->remote.compressed)
+        return run_compressed(call);
     if (call->decision.backend == tsr_backend_cpu())
         note_gathers(call);
     if (!call->remote.stays)
@@ -408,6 +463,8 @@ static tsr_settlement settle_dense(tsr_call *call, tsr_status *status)
 
 static tsr_settlement settle(tsr_call *call, tsr_status *status)
 {
+    if (call->remote.compressed)
+        return TSR_SETTLED;
     if (!call->remote.stays || !call->remote.may_stay)
         return TSR_HAND_OVER;
     return tsr_is_masked(call->product.op) ? settle_masked(call, status) : settle_dense(call, status);
@@ -429,8 +486,11 @@ static void use(tsr_call *call)
         note_use(call, &p->b, call->b.handle, tsr_reads_b(p));
     if (p->op == TSR_OP_SDDMM)
         note_use(call, &p->a, call->a.handle, tsr_reads_a(p));
-    tsr_contents_use(call->a.array);
-    tsr_contents_use(call->b.array);
+    const tsr_object *const objects[] = {&call->a, &call->b, &call->mask};
+    for (int k = 0; k < 3; k++) {
+        tsr_contents_use(objects[k]->array);
+        tsr_contents_use(objects[k]->compressed);
+    }
 }
 
 static void describe(char *text, size_t size, const tsr_call *call)

@@ -10,6 +10,7 @@
 #include "src/engine/call/clock.h"
 #include "src/engine/call/contents.h"
 #include "src/engine/call/report.h"
+#include "src/graphblas/intercept/container.h"
 #include "src/graphblas/intercept/hooks.h"
 #include "src/graphblas/intercept/memory/pins.h"
 #include "src/graphblas/intercept/options.h"
@@ -46,9 +47,32 @@ tsr_device_array *tsr_contents_find(const void *handle)
     return value;
 }
 
+static tsr_device_array *find_of_form(const void *handle, bool compressed)
+{
+    tsr_device_array *value = tsr_contents_find(handle);
+    if (!value || tsr_device_array_about(value)->compressed == compressed)
+        return value;
+    tsr_device_array_unref(value);
+    return NULL;
+}
+
+tsr_device_array *tsr_contents_find_dense(const void *handle)
+{
+    return find_of_form(handle, false);
+}
+
+tsr_device_array *tsr_contents_find_compressed(const void *handle)
+{
+    return tsr_defer_is_target(handle) ? find_of_form(handle, true) : NULL;
+}
+
 bool tsr_contents_left_sparse(GrB_Matrix handle)
 {
     tsr_device_array *value = tsr_contents_find(handle);
+    if (value && tsr_device_array_about(value)->compressed && tsr_defer_is_target(handle)) {
+        tsr_device_array_unref(value);
+        return true;
+    }
     tsr_device_array_unref(value);
     if (!handle || value || tsr_is_lost(handle))
         return false;
@@ -149,7 +173,8 @@ static void lose(const absent *a)
 static tsr_status fetch(absent *a, tsr_download *to)
 {
     const tsr_backend *backend = tsr_device_array_about(a->value)->backend;
-    tsr_pins_use(a->arrays.x, backend);
+    if (a->arrays.x)
+        tsr_pins_use(a->arrays.x, backend);
     to->nthreads = tsr_context_threads();
     return TSR_ATTEMPT(backend->contents->download(tsr_device_array_kept(a->value), to));
 }
@@ -188,6 +213,37 @@ static tsr_handover *form(absent *a, int32_t control, int64_t nvals)
     else if (a->arrays.b)
         tsr_arrays_count(&a->arrays, nvals, a->presence ? INT64_MAX : places);
     return &a->arrays;
+}
+
+/* Sparse arrays, of which those of one value have it already. */
+static bool hand_over_compressed(absent *a, int32_t control, int64_t *moved)
+{
+    tsr_settings settings = tsr_settings_read(a->C);
+    tsr_handover *s = &a->sparse;
+    const tsr_device_array_facts *facts = tsr_device_array_about(a->value);
+    tsr_download to = {.p = (int64_t *)s->p, .nvec = s->nvec, .i = s->i, .x = facts->iso ? NULL : s->x,
+                       .index_size = s->narrow ? sizeof(uint32_t) : sizeof *s->i};
+    settings.control = control;
+    const bool fetched = fetch(a, &to) == TSR_OK;
+    *moved = to.bytes_moved;
+    return fetched && tsr_finish_arrays(a->C, a->vector, facts->by_col, s, &settings, false) == GrB_SUCCESS;
+}
+
+static void download_compressed(void *closure)
+{
+    absent *a = closure;
+    const double start = tsr_engine_clock_ms();
+    const tsr_device_array_facts *facts = tsr_device_array_about(a->value);
+    const int64_t entries = a->sparse.nvals;
+    int64_t moved = 0;
+    if (hand_over_compressed(a, tsr_form_control(a->C), &moved))
+        tsr_form_set(a->C, 0);
+    else
+        lose(a);
+    if (tsr_device_array_first_use(a->value))
+        tsr_placement_read(facts->origin);
+    tsr_contents_report_download(facts->backend, facts->type, entries, moved, tsr_engine_clock_ms() - start);
+    release(a);
 }
 
 static void download(void *closure)
@@ -231,6 +287,12 @@ bool tsr_contents_may_wait(GrB_Matrix C)
     return !tsr_door_blocking() && may_wait(tsr_form_control(C));
 }
 
+bool tsr_contents_may_be_compressed(GrB_Matrix C)
+{
+    const int32_t control = tsr_form_control(C);
+    return !tsr_door_blocking() && !tsr_config_get()->defer && (control == GxB_AUTO_SPARSITY || control == GxB_SPARSE);
+}
+
 void tsr_contents_keep(const void *handle, tsr_device_array *value)
 {
     tsr_record *record = tsr_table_get(handle, true);
@@ -248,11 +310,26 @@ static bool most_entries(int64_t *most, tsr_device_array *value)
     return *most <= UNCOUNTED_PLACES || tsr_device_array_nvals(value, most) == TSR_OK;
 }
 
+/* Of one value it is written now. */
+static bool reserve_compressed(absent *now)
+{
+    const tsr_device_array_facts *facts = tsr_device_array_about(now->value);
+    const tsr_view v = tsr_device_array_view(now->value);
+    const bool narrow = v.vlen <= INT32_MAX && tsr_container_ready(now->C);
+    if (!tsr_arrays_compressed(&now->sparse, &tsr_door_memory, v.nvec, v.nvals, v.type, narrow))
+        return false;
+    if (facts->iso)
+        tsr_arrays_unify(&now->sparse, tsr_type_size(v.type), &facts->one);
+    return now->sparse.iso == facts->iso;
+}
+
 /* What C must have beside `arrays` to be downloaded in the form that its sparsity control asks for. */
 static bool reserve_form(absent *now, tsr_handover *arrays)
 {
     const int32_t control = tsr_form_control(now->C);
     int64_t most;
+    if (tsr_device_array_about(now->value)->compressed)
+        return reserve_compressed(now);
     now->presence = control == GxB_BITMAP;
     if (now->presence)
         return tsr_arrays_presence(arrays, tsr_device_array_places(now->value));
@@ -270,6 +347,8 @@ bool tsr_contents_put(GrB_Matrix C, bool vector, tsr_device_array *value, tsr_ha
         *now = (absent){.C = C, .vector = vector, .value = value};
     if (!now || !record || !reserve_form(now, arrays)) {
         tsr_record_unref(record);
+        if (now)
+            tsr_arrays_free(&now->sparse);
         free(now);
         return false;
     }
@@ -279,15 +358,17 @@ bool tsr_contents_put(GrB_Matrix C, bool vector, tsr_device_array *value, tsr_ha
     tsr_busy_add(TSR_BUSY_ARRAYS);
     now->arrays = *arrays;
     *arrays = (tsr_handover){0};
-    const tsr_deferred d = {.target = C, .run = download, .cancel = forget, .closure = now, .only_value = true};
+    const tsr_device_array_facts *facts = tsr_device_array_about(value);
+    const tsr_deferred d = {.target = C, .run = facts->compressed ? download_compressed : download, .cancel = forget, .closure = now,
+                            .only_value = true, .counted = facts->counted, .type = facts->type, .total = facts->total};
     if (!tsr_defer(&d))
-        download(now);
+        d.run(now);
     return true;
 }
 
 bool tsr_contents_set_control(GrB_Matrix C, bool vector, int32_t control)
 {
-    tsr_device_array *value = may_wait(control) ? tsr_contents_find(C) : NULL;
+    tsr_device_array *value = may_wait(control) ? tsr_contents_find_dense(C) : NULL;
     if (!value)
         return false;
     const int32_t before = tsr_form_promised(C);

@@ -65,6 +65,14 @@ def _assign(match, prototype):
         _output(match, prototype, 6 if vector else 8), source, 'a4' if vector else 'a6')
 
 
+def _select_on_device(match, prototype):
+    return 'tsr_try_select_on_device(&early, %s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6), _scalar(match, 5))
+
+
+def _extract_on_device(match, prototype):
+    return 'tsr_try_extract_on_device(&early, %s, (GrB_Matrix) a3, (tsr_list){a4, a5}, (tsr_list){a6, a7})' % _output(match, prototype, 8)
+
+
 def _select_sparse(match, prototype):
     return 'tsr_try_select_sparse(&early, %s, a3, (GrB_Matrix) a4, %s)' % (_output(match, prototype, 6), _scalar(match, 5))
 
@@ -139,6 +147,10 @@ STEPS = [(re.compile(pattern), make) for pattern, make in (
     (OBJECT + r'dup$', _dup),
     (OBJECT + r'wait$', lambda match, prototype: 'tsr_try_wait(&early, (GrB_Matrix) a0)'))]
 
+# Asked before these: of sparse matrices that a device has.
+ON_DEVICE = [(re.compile(r'^GrB_(?P<object>Matrix)_select_(?P<type>%s|Scalar)$' % TYPES), _select_on_device),
+         (re.compile(r'^GrB_(?P<object>Matrix)_extract$'), _extract_on_device)]
+
 BUILD = re.compile(OBJECT + r'build_(?P<type>%s|Scalar)$' % TYPES)
 LISTED = re.compile(r'^G[rx]B_(?P<object>Vector)_(?:sub)?assign(?:_(?P<type>%s|Scalar))?$' % TYPES)
 
@@ -189,7 +201,10 @@ def _expression(prototype):
 
 def step(prototype):
     """C expression, or None."""
-    return _expression(prototype).replace(', HOST}', ', false}') or None
+    first = [make(match, prototype) for match, make in ((pattern.match(prototype.name), make) for pattern, make in ON_DEVICE) if match]
+    choices = first + [expression for expression in [_expression(prototype)] if expression]
+    joined = ' || '.join(choices).replace(', HOST}', ', false}')
+    return ('(%s)' % joined if len(choices) > 1 else joined) or None
 
 
 def host_step(prototype):

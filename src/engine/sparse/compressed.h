@@ -1,0 +1,15 @@
+/* Calls on sparse contents that a device computes and keeps.
+ * SPDX-License-Identifier: Apache-2.0 */
+#ifndef TSR_ENGINE_COMPRESSED_H
+#define TSR_ENGINE_COMPRESSED_H
+
+#include "src/engine/call/call.h"
+
+/* C = A (I, J), C = the entries of A that a rule keeps: of.picking. */
+extern const tsr_operation tsr_device_extract_operation, tsr_device_select_operation;
+
+/* What call->remote.stays has become: compressed contents of C, which products then find in `entry` (NULL: in C's own).  facts: all but what the
+ * backend says.  TSR_OK: C has them; else nothing has changed. */
+tsr_status tsr_compressed_leave(tsr_call *call, tsr_device_array_facts facts, tsr_cache_entry *entry);
+
+#endif
