@@ -1,5 +1,6 @@
 // Attention over a pattern on the GPU, fused, beside three calls of ours (SDDMM, softmax, SpMM) and beside cuSPARSE's SDDMM and SpMM with our
 // softmax between them.  The others compute one head; their times are that of one head times the number of heads.  A row of JSON a line.
+// Variant 8 is by windows; windows_ms: making them.
 //   bench_attention [--matrix all|a,b] [--heads 1,8] [--n 32,64,128] [--type fp32,fp16,bf16] [--variant 0,1,…] [--shrink K] [--budget ms] [--json FILE]
 // --n: the width of a head.  SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -255,6 +256,33 @@ double cusparse_ms(const Csr &s, int64_t width, double budget)
     return sampled < 0 || product < 0 ? -1 : sampled + softmax + product;
 }
 
+// Windows of 16 rows: variant 8.
+struct Windows {
+    tsr_cuda_attention_windows windows = {};
+    void *partial = nullptr;
+    double make_ms = -1;
+    bool fits;
+    explicit Windows(const Case &c)
+    {
+        const tsr_attention_operands like = c.operands(nullptr);
+        fits = tsr_cuda_attention_windows_fit(&c.csr, &like);
+        if (!fits)
+            return;
+        make_ms = median_ms([&] {
+            tsr_cuda_attention_windows_free(&windows, nullptr);
+            return tsr_cuda_attention_windows_make(&windows, &c.csr, c.heads, &c.device, nullptr) == TSR_OK;
+        }, 1);
+        partial = device_array<char>(int64_t(tsr_cuda_attention_windows_bytes(&windows, &like)));
+    }
+    ~Windows()
+    {
+        tsr_cuda_attention_windows_free(&windows, nullptr);
+        cudaFree(partial);
+    }
+    Windows(const Windows &) = delete;
+    Windows &operator=(const Windows &) = delete;
+};
+
 double backward_ms(const Options &o, const Case &c, const Cut &cut)
 {
     // S of these matrices is not its own transpose; as many entries are walked by column, so the pattern of its rows stands for that of its columns.
@@ -280,22 +308,31 @@ void one(const Options &o, const Csr &s, const Number &number, int64_t heads, in
 {
     const Case c(s, number, heads, width, device);
     const Cut cut(c);
+    const Windows windows(c);
     const tsr_attention_operands first = c.operands(c.o), second = c.operands(c.again);
     void *partial = device_array<char>(int64_t(tsr_cuda_attention_bytes(&cut.cut, &first)));
     const double gather = heads * width * number.size % 16 == 0 ? 2 * gather_ms(s, heads * width * number.size / 4) : -1;
     const double backward = backward_ms(o, c, cut);
     for (int64_t variant : o.variants) {
+        const bool by_windows = variant == 8;
+        if (by_windows && !windows.fits)
+            continue;
+        const auto run = [&](const tsr_attention_operands &operands) {
+            return by_windows ? tsr_cuda_attention_by_windows(&windows.windows, &operands, windows.partial)
+                              : tsr_cuda_attention(&c.csr, &cut.cut, &operands, partial, int(variant));
+        };
         poison(c.o, size_t(s.nrows * c.ld * number.size));
-        const double ms = median_ms([&] { return tsr_cuda_attention(&c.csr, &cut.cut, &first, partial, int(variant)) == TSR_OK; }, o.budget_ms);
-        must(tsr_cuda_attention(&c.csr, &cut.cut, &second, partial, int(variant)), "tsr_cuda_attention");
+        const double ms = median_ms([&] { return run(first) == TSR_OK; }, o.budget_ms);
+        must(run(second), "attention");
         CHECK(cudaDeviceSynchronize());
         std::fprintf(o.json,
                      "{\"what\": \"attention\", \"matrix\": \"%s\", \"nrows\": %lld, \"entries\": %lld, \"heads\": %lld, \"n\": %lld, \"type\": \"%s\", "
                      "\"variant\": %lld, \"ms\": %.5g, \"error\": %.3g, \"same\": %s, \"parts\": %lld, \"three_ms\": %.5g, \"cusparse_ms\": %.5g, "
-                     "\"gather_ms\": %.5g, \"backward_ms\": %.5g}\n",
+                     "\"gather_ms\": %.5g, \"backward_ms\": %.5g, \"windows_ms\": %.5g, \"vectors\": %lld}\n",
                      s.name.c_str(), (long long)s.nrows, (long long)s.nvals, (long long)heads, (long long)width, number.name, (long long)variant, ms, c.error(),
                      same_bits(c.o, c.again, size_t(s.nrows * c.ld * number.size)) ? "true" : "false", (long long)cut.cut.nparts, three * double(heads),
-                     cusparse * double(heads), gather, backward);
+                     cusparse * double(heads), gather, backward,
+                     windows.make_ms, (long long)windows.windows.blocks.w.nvectors);
         std::fflush(o.json);
     }
     CHECK(cudaFree(partial));

@@ -24,6 +24,7 @@ typedef struct pattern {
     uint32_t *i;
     tsr_cuda_csr there;
     tsr_cuda_attention_cut cut;
+    bool ascends; /* columns of every row, none twice */
 } pattern;
 
 enum { OF_Q, OF_K, OF_V, GRADIENTS };
@@ -81,8 +82,28 @@ static void upload_pattern(pattern *s)
                               .i = upload(s->i, (size_t)s->p[s->nrows] * sizeof *s->i)};
 }
 
+/* As windows want it: rows ascend. */
+static pattern make_ascending(test_case *t)
+{
+    static const int percents[] = {0, 1, 5, 40, 100};
+    pattern s = {.nrows = 1 + below(t, 40), .ncols = 1 + below(t, chance(t, 30) ? 700 : 90), .ascends = true};
+    s.p = checked(calloc((size_t)s.nrows + 1, sizeof *s.p));
+    s.i = checked(malloc((size_t)(s.nrows * s.ncols) * sizeof *s.i));
+    for (int64_t r = 0, e = 0; r < s.nrows; r++) {
+        const int percent = percents[below(t, 5)];
+        for (int64_t column = 0; column < s.ncols; column++)
+            if (chance(t, percent))
+                s.i[e++] = (uint32_t)column;
+        s.p[r + 1] = e;
+    }
+    upload_pattern(&s);
+    return s;
+}
+
 static pattern make_pattern(test_case *t)
 {
+    if (chance(t, 50))
+        return make_ascending(t);
     pattern s = {.nrows = chance(t, 5) ? 0 : 1 + below(t, 40), .ncols = 1 + below(t, 90)};
     s.p = checked(calloc((size_t)s.nrows + 1, sizeof *s.p));
     for (int64_t r = 0; r < s.nrows; r++)
@@ -250,22 +271,45 @@ static void drop(outcome *r)
     free(r->lse);
 }
 
-static tsr_status run_there(test_case *t)
+static tsr_status run_by_rows(test_case *t, const tsr_attention_operands *o)
+{
+    void *partial = NULL;
+    tsr_cuda_attention_cut_free(&t->s.cut, NULL);
+    const tsr_status status = tsr_cuda_attention_cut_rows(&t->s.cut, &t->s.there, o, NULL);
+    if (status != TSR_OK)
+        return status;
+    must(tsr_cuda_malloc(&partial, tsr_cuda_attention_bytes(&t->s.cut, o) + 1, NULL));
+    must(tsr_cuda_attention(&t->s.there, &t->s.cut, o, partial, t->variant));
+    tsr_cuda_free(partial, NULL);
+    return TSR_OK;
+}
+
+static tsr_status run_by_windows(test_case *t, const tsr_attention_operands *o)
+{
+    const tsr_cuda_device device = {.sms = 1}; /* few processors: windows are cut by the least size only */
+    tsr_cuda_attention_windows windows;
+    void *partial = NULL;
+    if (!t->s.ascends || !tsr_cuda_attention_windows_fit(&t->s.there, o))
+        return TSR_DECLINED;
+    must(tsr_cuda_attention_windows_make(&windows, &t->s.there, t->heads, &device, NULL));
+    must(tsr_cuda_malloc(&partial, tsr_cuda_attention_windows_bytes(&windows, o) + 1, NULL));
+    must(tsr_cuda_attention_by_windows(&windows, o, partial));
+    tsr_cuda_free(partial, NULL);
+    tsr_cuda_attention_windows_free(&windows, NULL);
+    return TSR_OK;
+}
+
+static tsr_status run_there(test_case *t, bool windows)
 {
     const size_t bytes = t->o.count * size_of(t), rows = (size_t)(t->s.nrows * t->heads) * sizeof(float);
     const tsr_attention_operands o = operands_of(t, true);
-    void *partial = NULL;
-    tsr_cuda_attention_cut_free(&t->s.cut, NULL);
-    const tsr_status status = tsr_cuda_attention_cut_rows(&t->s.cut, &t->s.there, &o, NULL);
+    const tsr_status status = windows ? run_by_windows(t, &o) : run_by_rows(t, &o);
     if (status != TSR_OK)
         return status;
-    must(tsr_cuda_malloc(&partial, tsr_cuda_attention_bytes(&t->s.cut, &o) + 1, NULL));
-    must(tsr_cuda_attention(&t->s.there, &t->s.cut, &o, partial, t->variant));
     must(tsr_cuda_to_host(t->o.host, t->o.there, bytes, NULL));
     must(tsr_cuda_to_host(t->lse, t->lse_there, rows, NULL));
     must(tsr_cuda_wait(NULL));
     must(tsr_cuda_set(t->o.there, POISON, bytes, NULL));
-    tsr_cuda_free(partial, NULL);
     return TSR_OK;
 }
 
@@ -326,17 +370,17 @@ static bool check(const test_case *t, const outcome *exact, const char *who)
     return ok && clean;
 }
 
-static bool check_device(test_case *t, const outcome *exact)
+static bool check_device(test_case *t, const outcome *exact, bool windows)
 {
     const size_t bytes = t->o.count * size_of(t);
-    const tsr_status status = run_there(t);
+    const tsr_status status = run_there(t, windows);
     if (status == TSR_DECLINED)
-        return t->width * (int64_t)size_of(t) > 1024 || t->width > 256;
+        return windows || t->width * (int64_t)size_of(t) > 1024 || t->width > 256;
     outcome first = take(t);
     memcpy(t->o.host, first.o, bytes);
     memcpy(t->lse, first.lse, (size_t)(t->s.nrows * t->heads) * sizeof(float));
-    bool ok = check(t, exact, "device");
-    must(run_there(t));
+    bool ok = check(t, exact, windows ? "windows" : "device");
+    must(run_there(t, windows));
     outcome second = take(t);
     if (memcmp(first.o, second.o, bytes) != 0) {
         printf("FAIL %llu: other bits the second time\n", (unsigned long long)t->seed);
@@ -439,7 +483,8 @@ static int run(uint64_t seed)
     const tsr_attention_operands host = operands_of(&t, false);
     must(tsr_ref_attention(&s, &host));
     outcome exact = take(&t);
-    bool ok = check_device(&t, &exact);
+    bool ok = check_device(&t, &exact, true);
+    ok = check_device(&t, &exact, false) && ok;
     for (int isa = TSR_ISA_BASELINE; isa <= TSR_ISA_AVX512; isa++) {
         tsr_cpu_limit_isa((tsr_isa)isa);
         must(tsr_cpu_attention(&s, &host, 1 + (int)(seed % 3)));
@@ -451,7 +496,19 @@ static int run(uint64_t seed)
     return !ok;
 }
 
+/* Where heads lie side by side and few rows share a column, rows are as good. */
+static void check_choice(void)
+{
+    const tsr_attention_operands narrow = {.q = {.heads = 8, .width = 32}}, one = {.q = {.heads = 1, .width = 32}}, wide = {.q = {.heads = 8, .width = 64}};
+    if (tsr_cuda_attention_windows_pay(990, 1000, &narrow) || !tsr_cuda_attention_windows_pay(560, 1000, &narrow) ||
+        !tsr_cuda_attention_windows_pay(990, 1000, &one) || !tsr_cuda_attention_windows_pay(990, 1000, &wide)) {
+        printf("FAIL: windows of 16 rows are chosen where they do not pay, or the other way round\n");
+        exit(1);
+    }
+}
+
 int main(int argc, char **argv)
 {
+    check_choice();
     return run_seeds(argc, argv, "attention", 200, run);
 }

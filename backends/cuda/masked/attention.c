@@ -13,8 +13,15 @@ typedef struct pattern {
     tsr_cuda_attention_cut cut;
 } pattern;
 
+/* The same by windows; bytes 0: not made. */
+typedef struct windows {
+    tsr_cuda_attention_windows of;
+    size_t bytes;
+} windows;
+
 typedef struct prepared {
     pattern rows, columns; /* columns: of the transpose, for gradients only */
+    windows windows;
     void *context;         /* of the device */
 } prepared;
 
@@ -52,16 +59,49 @@ static tsr_status use(pattern *of, const tsr_view *view, void **slot, bool trans
     return status;
 }
 
+static void leave_windows(windows *w)
+{
+    if (w->bytes) {
+        tsr_cuda_attention_windows_free(&w->of, tsr_cuda.compute);
+        tsr_cuda_unreserve(w->bytes);
+        w->bytes = 0;
+    }
+}
+
+/* At most: every entry a column of its window. */
+static size_t at_most_bytes(const tsr_cuda_csr *s)
+{
+    const size_t count = (size_t)s->nrows / 16 + 1, entries = (size_t)s->nvals, blocks = entries / 8 + count;
+    return 24 * count + 4 * entries + 16 * blocks + 48 * (blocks / 16 + count) + 65536;
+}
+
+/* Without them, for want of memory or because they do not pay, the pattern by row does. */
+static tsr_status make_windows(windows *w, const tsr_cuda_csr *s, const tsr_attention_operands *like)
+{
+    const size_t bytes = at_most_bytes(s), working = (size_t)s->nvals * 32;
+    if (!tsr_cuda_attention_windows_fit(s, like) || !tsr_cuda_reserve(bytes + working))
+        return TSR_OK;
+    const tsr_status status = tsr_cuda_attention_windows_make(&w->of, s, like->q.heads, &tsr_cuda.device, tsr_cuda.compute);
+    tsr_cuda_unreserve(status == TSR_OK ? working : bytes + working);
+    w->bytes = status == TSR_OK ? bytes : 0;
+    if (status == TSR_OK && !tsr_cuda_attention_windows_pay(w->of.blocks.w.nvectors, s->nvals, like))
+        leave_windows(w);
+    return status == TSR_OUT_OF_MEMORY ? TSR_OK : status;
+}
+
 static tsr_status prepare(prepared *p, const tsr_view *s, void **slot, const tsr_attention_operands *like, bool backward)
 {
     *p = (prepared){.context = tsr_cuda_current()};
     tsr_status status = use(&p->rows, s, slot, false, like);
     const tsr_view columns = tsr_view_transposed(*s);
+    if (status == TSR_OK)
+        status = make_windows(&p->windows, &p->rows.s->csr, like);
     if (status == TSR_OK && backward)
         status = use(&p->columns, &columns, slot, true, like);
     const tsr_status settled = tsr_cuda_settle();
     status = status == TSR_OK ? settled : status;
     if (status != TSR_OK) {
+        leave_windows(&p->windows);
         leave(&p->columns);
         leave(&p->rows);
     }
@@ -100,6 +140,7 @@ void tsr_cuda_attention_drop(void *whole)
     void *before;
     if (tsr_cuda_begin(&before) == TSR_OK) {
         (void)tsr_cuda_wait_device();
+        leave_windows(&p->windows);
         leave(&p->columns);
         leave(&p->rows);
     }
@@ -109,13 +150,16 @@ void tsr_cuda_attention_drop(void *whole)
 
 /* ---- running ---- */
 
+/* The operands of a call may lie otherwise than those that the plan was made for. */
 static tsr_status queue(const prepared *p, const tsr_attention_operands *o)
 {
-    const size_t bytes = tsr_cuda_attention_bytes(&p->rows.cut, o);
+    const tsr_cuda_csr *s = &p->rows.s->csr;
+    const bool by_windows = p->windows.bytes && tsr_cuda_attention_windows_fit(s, o);
+    const size_t bytes = by_windows ? tsr_cuda_attention_windows_bytes(&p->windows.of, o) : tsr_cuda_attention_bytes(&p->rows.cut, o);
     void *partial = NULL;
     tsr_status status = bytes ? tsr_cuda_malloc(&partial, bytes, o->stream) : TSR_OK;
     if (status == TSR_OK)
-        status = tsr_cuda_attention(&p->rows.s->csr, &p->rows.cut, o, partial, 0);
+        status = by_windows ? tsr_cuda_attention_by_windows(&p->windows.of, o, partial) : tsr_cuda_attention(s, &p->rows.cut, o, partial, 0);
     tsr_cuda_free(partial, o->stream);
     return status;
 }

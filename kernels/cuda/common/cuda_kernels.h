@@ -292,6 +292,23 @@ size_t tsr_cuda_attention_bytes(const tsr_cuda_attention_cut *cut, const tsr_att
  * of a group in flight, not 4; + 4: a whole warp for each row and head. */
 tsr_status tsr_cuda_attention(const tsr_cuda_csr *s, const tsr_cuda_attention_cut *cut, const tsr_attention_operands *operands, void *partial,
                               int variant);
+/* The same by windows of 16 rows on Tensor Cores (kernels/cuda/sddmm/attention_windows.cu).  Arrays on the device. */
+typedef struct tsr_cuda_attention_windows {
+    tsr_bmat blocks; /* the pattern, height 16 */
+    tsr_work work;
+} tsr_cuda_attention_windows;
+
+/* FP16 or BF16, rows of up to 128 elements at multiples of 16 bytes. */
+bool tsr_cuda_attention_windows_fit(const tsr_cuda_csr *s, const tsr_attention_operands *like);
+/* Is this sooner than row by row?  vectors: nonzero ones of windows of 16 rows. */
+bool tsr_cuda_attention_windows_pay(int64_t vectors, int64_t entries, const tsr_attention_operands *like);
+/* From a pattern whose rows ascend; heads: of the calls to come.  Waits for the stream. */
+tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, int64_t heads, const tsr_cuda_device *device,
+                                           void *stream);
+void tsr_cuda_attention_windows_free(tsr_cuda_attention_windows *s, void *stream);
+/* Scratch for what items of windows that are cut find, FP32. */
+size_t tsr_cuda_attention_windows_bytes(const tsr_cuda_attention_windows *s, const tsr_attention_operands *like);
+tsr_status tsr_cuda_attention_by_windows(const tsr_cuda_attention_windows *s, const tsr_attention_operands *operands, void *partial);
 /* Gradients, as tsr_attention_backward.  columns: the pattern of the transpose; its cut.  partial: tsr_cuda_attention_backward_bytes. */
 size_t tsr_cuda_attention_backward_bytes(const tsr_cuda_csr *s, const tsr_cuda_attention_cut *cut, const tsr_cuda_attention_cut *columns_cut,
                                          const tsr_attention_operands *operands);

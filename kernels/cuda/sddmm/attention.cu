@@ -24,27 +24,6 @@ struct attention_args : pattern_args {
     float scale;       // times log2 (e)
 };
 
-// ---- Online softmax ----
-
-/* Relative to the largest score `most`, in powers of 2; -Inf: there was none yet. */
-template <int N> struct softmax_state {
-    float most, sum, value[N];
-};
-
-/* Where all scores are -Inf, weights are relative to 0: they are 0. */
-__device__ __forceinline__ float reference_of(float most) { return most == -INFINITY ? 0.0f : most; }
-
-template <int N> __device__ __forceinline__ void join(softmax_state<N> &s, float other_most, float other_sum, const float (&other)[N])
-{
-    const float most = fmaxf(s.most, other_most), reference = reference_of(most);
-    const float mine = exp2f(s.most - reference), theirs = exp2f(other_most - reference);
-    s.most = most;
-    s.sum = s.sum * mine + other_sum * theirs;
-#pragma unroll
-    for (int k = 0; k < N; k++)
-        s.value[k] = s.value[k] * mine + other[k] * theirs;
-}
-
 /* Of the groups of one row and head: all have the same then. */
 template <int N, int L> __device__ __forceinline__ void join_groups(softmax_state<N> &s, int groups)
 {
@@ -141,7 +120,7 @@ template <int V, int C, int L> __device__ __forceinline__ void store_part(const 
 {
     float *to = a.partial + number * (a.pieces * V + 2);
     if (l == 0) {
-        to[0] = s.most;
+        to[0] = most_of_part(s.most);
         to[1] = s.sum;
     }
 #pragma unroll
@@ -177,29 +156,17 @@ template <class T, int V, int C, int L, int U> __global__ void __launch_bounds__
         store_row<T, V, C, L>(a, s, mine);
 }
 
-/* A warp for each row that was cut, and head: element by element, in the order of the parts. */
+/* A warp for each row that was cut, and head. */
 template <class T> __global__ void __launch_bounds__(threads) join_parts(const __grid_constant__ attention_args a, const tsr_cuda_attention_row *rows, int64_t nrows, int width)
 {
-    const int64_t number = int64_t(blockIdx.x) * warps + threadIdx.x / 32;
-    const int head = int(number % a.heads), lane = int(threadIdx.x % 32);
+    const int64_t number = int64_t(blockIdx.x) * warps + threadIdx.x / 32, size = width + 2;
+    const int head = int(number % a.heads);
     if (number / a.heads >= nrows)
         return;
     const tsr_cuda_attention_row r = rows[number / a.heads];
-    const int64_t size = width + 2;
-    const float *part = a.partial + (int64_t(r.first) * a.heads + head) * size;
-    softmax_state<1> s;
-    for (int c = lane; c < width || c == lane; c += 32) {
-        s = {-INFINITY, 0, {0}};
-        for (uint32_t k = 0; k < r.parts; k++) {
-            const float *at = part + k * a.heads * size;
-            const float value[1] = {c < width ? at[2 + c] : 0.0f};
-            join<1>(s, at[0], at[1], value);
-        }
-        if (c < width)
-            narrow(reinterpret_cast<T *>(a.o.data + r.row * a.o.ld + head * a.o.stride)[c], s.value[0] / s.sum);
-    }
-    if (a.lse && lane == 0)
-        a.lse[int64_t(r.row) * a.heads + head] = (s.most + log2f(s.sum)) / log2_of_e;
+    const part_list parts = {a.partial + (int64_t(r.first) * a.heads + head) * size, a.heads * size, r.parts};
+    float *lse = a.lse ? a.lse + int64_t(r.row) * a.heads + head : nullptr;
+    join_row(reinterpret_cast<T *>(a.o.data + r.row * a.o.ld + head * a.o.stride), lse, parts, width, int(threadIdx.x % 32));
 }
 
 // ---- Launches ----

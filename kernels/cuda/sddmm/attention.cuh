@@ -4,6 +4,8 @@
 
 #include "kernels/cuda/common/semiring.cuh"
 
+#include <cfloat>
+
 namespace attention_rows {
 
 constexpr int threads = 256, warps = threads / 32;
@@ -72,6 +74,54 @@ template <int L, int U> __device__ __forceinline__ void add_lanes(float (&x)[U])
             x[u] += __shfl_xor_sync(~0u, x[u], by);
 }
 
+// ---- Online softmax ----
+
+/* Relative to the largest score `most`, in powers of 2; -Inf: there was none yet. */
+template <int N> struct softmax_state {
+    float most, sum, value[N];
+};
+
+/* Where all scores are -Inf, weights are relative to 0: they are 0. */
+__device__ __forceinline__ float reference_of(float most) { return most == -INFINITY ? 0.0f : most; }
+
+template <int N> __device__ __forceinline__ void join(softmax_state<N> &s, float other_most, float other_sum, const float (&other)[N])
+{
+    const float most = fmaxf(s.most, other_most), reference = reference_of(most);
+    const float mine = exp2f(s.most - reference), theirs = exp2f(other_most - reference);
+    s.most = most;
+    s.sum = s.sum * mine + other_sum * theirs;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        s.value[k] = s.value[k] * mine + other[k] * theirs;
+}
+
+/* The largest score of a part that has entries: a number also where all scores are -Inf. */
+__device__ __forceinline__ float most_of_part(float most) { return fmaxf(most, -FLT_MAX); }
+
+/* What parts of a row found: the largest score (-Inf: no entry), the sum, `width` values each, `step` numbers apart. */
+struct part_list {
+    const float *first;
+    int64_t step, count;
+};
+
+/* o[width) and *lse by a warp, element by element, in the order of the parts.  No part has an entry: zeros. */
+template <class T> __device__ __forceinline__ void join_row(T *o, float *lse, const part_list &parts, int width, int lane)
+{
+    softmax_state<1> s;
+    for (int c = lane; c < width || c == lane; c += 32) {
+        s = {-INFINITY, 0, {0}};
+        for (int64_t k = 0; k < parts.count; k++) {
+            const float *at = parts.first + k * parts.step;
+            const float value[1] = {c < width ? at[2 + c] : 0.0f};
+            join<1>(s, at[0], at[1], value);
+        }
+        if (c < width)
+            narrow(o[c], s.most == -INFINITY ? 0.0f : s.value[0] / s.sum);
+    }
+    if (lse && lane == 0)
+        *lse = (s.most + log2f(s.sum)) / log2_of_e;
+}
+
 // ---- Which row, which entries ----
 
 /* What a group of lanes computes: entries [begin, end) of a row, for a head.  rank: of the groups that share it. */
@@ -87,11 +137,15 @@ template <int L> __device__ __forceinline__ share find_share(const pattern_args 
     const int lane = int(threadIdx.x % 32), group = lane / L;
     const int64_t warp = int64_t(blockIdx.x) * warps + threadIdx.x / 32;
     share s = {};
-    s.number = warp * (all / groups) + group / groups;
-    s.head = int(s.number % heads);
+    const int64_t at = warp * (all / groups) + group / groups, queries = a.nrows + a.nparts;
+    // A warp of one row and head: head by head, so that rows that are used often stay in the cache.
+    const bool head_by_head = groups == all;
+    const bool is_there = at < queries * heads;
+    s.head = !is_there ? 0 : int(head_by_head ? at / queries : at % heads);
     s.rank = group % groups;
     s.l = lane % L;
-    const int64_t query = s.number / heads;
+    const int64_t query = !is_there ? queries : head_by_head ? at % queries : at / heads;
+    s.number = query * heads + s.head;
     s.is_part = query < a.nparts;
     s.row = s.is_part ? a.parts[query].row : query - a.nparts;
     if (s.row < a.nrows) {

@@ -1,0 +1,550 @@
+// Attention over windows of 16 rows on Tensor Cores, for Q, K, V and O in FP16 or BF16.
+//
+// The pattern is a BMat of height 16: of every window its columns, 16 rows of bits each.  A warp walks the columns of an item 16 at a time.
+// K's rows are fetched once for all rows of the window, 16 bytes a lane, and lie in registers as the MMA wants them, because the order of the
+// products in a dot product is free: a lane's 8 elements of K meet the same 8 of Q.  So do V's, whose columns are free: two rows of V are
+// interleaved by byte permutations.  Nothing goes through shared memory, nothing is added across lanes but once a window.
+//     scores (16 x 16) = Q (16 x D) K' (D x 16)        weights = 2^(score - largest), 0 without an entry        O (16 x D) += weights V
+// Weights are two numbers of 16 bits, what rounding leaves being the second, so that sums are those of FP32 weights.  Where V has Inf or NaN,
+// 0 * Inf would reach rows without an entry there: what is not finite in the end is computed again, row by row.
+// Items of a window that is cut write what they found, and a second kernel joins them in order.  The same bits every time.
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cuda/sddmm/attention.cuh"
+
+namespace {
+
+using namespace attention_rows;
+
+constexpr int height = 16, step = 16; // columns of a step: two blocks
+
+struct window_args {
+    const int64_t *item_window, *item_block, *item_partial, *split_window, *split_partial; // tsr_work
+    const int64_t *vector, *block;                                                         // tsr_windows
+    const uint32_t *column, *mask;                                                         // mask: 4 numbers a block, 4 rows each
+    head_array q, k, v, o;
+    float *lse, *partial;
+    int64_t nitems, nsplit, nrows;
+    int heads, width;
+    float scale; // times log2 (e)
+};
+
+// ---- Numbers of 16 bits ----
+
+template <class T> __device__ __forceinline__ uint32_t pair_of(float low, float high)
+{
+    T x[2];
+    narrow(x[0], low), narrow(x[1], high);
+    uint32_t bits;
+    memcpy(&bits, x, sizeof bits);
+    return bits;
+}
+
+template <class T> __device__ __forceinline__ void as_floats(float (&x)[2], uint32_t bits)
+{
+    T y[2];
+    memcpy(static_cast<void *>(y), &bits, sizeof bits);
+    x[0] = widen(y[0]), x[1] = widen(y[1]);
+}
+
+template <class T> constexpr bool is_bf16 = false;
+template <> constexpr bool is_bf16<__nv_bfloat16> = true;
+
+// ---- Shapes: D columns of Q, K, V and O, of which `width` are there ----
+
+/* Of V a lane holds E neighbouring columns of every group of 8 E. */
+template <int D> struct columns_of {
+    static constexpr int E = D == 32 ? 4 : 8, groups = D / (8 * E);
+};
+
+/* B bytes, or 0. */
+template <int B> __device__ __forceinline__ void load_words(uint32_t (&x)[B / 4], const char *at, bool valid)
+{
+    if (valid)
+        load_vector<uint32_t, B / 4>(x, at);
+    else
+        memset(x, 0, sizeof x);
+}
+
+/* Q's rows g and g + 8: a lane has elements 32 j + 8 t to 32 j + 8 t + 7 of each. */
+template <int D> struct query_rows {
+    uint32_t x[D / 32][2][4];
+    __device__ __forceinline__ void load(const window_args &a, int64_t row, int head, int g, int t)
+    {
+#pragma unroll
+        for (int j = 0; j < D / 32; j++)
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int64_t r = row + g + 8 * half;
+                load_words<16>(x[j][half], a.q.data + r * a.q.ld + head * a.q.stride + (32 * j + 8 * t) * 2, r < a.nrows && 32 * j + 8 * t < a.width);
+            }
+    }
+};
+
+/* K's rows of slots g and g + 8 of a step. */
+template <int D> struct key_rows {
+    uint32_t x[2][D / 32][4];
+    __device__ __forceinline__ void load(const window_args &a, const char *head, uint32_t mine, int count, int g, int t)
+    {
+#pragma unroll
+        for (int n = 0; n < 2; n++) {
+            const char *row = advance(head, __shfl_sync(~0u, mine, 8 * n + g), uint32_t(a.k.ld));
+#pragma unroll
+            for (int j = 0; j < D / 32; j++)
+                load_words<16>(x[n][j], row + (32 * j + 8 * t) * 2, 8 * n + g < count && 32 * j + 8 * t < a.width);
+        }
+    }
+};
+
+/* V's rows of slots 2t, 2t + 1, 2t + 8 and 2t + 9 of a step. */
+template <int D> struct value_rows {
+    static constexpr int E = columns_of<D>::E, groups = columns_of<D>::groups;
+    uint32_t x[4][groups][E / 2];
+    __device__ __forceinline__ void load(const window_args &a, const char *head, uint32_t mine, int count, int g, int t)
+    {
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            const int slot = 2 * t + e % 2 + e / 2 * 8;
+            const char *row = advance(head, __shfl_sync(~0u, mine, slot), uint32_t(a.v.ld));
+#pragma unroll
+            for (int h = 0; h < groups; h++)
+                load_words<2 * E>(x[e][h], row + (h * 8 + g) * E * 2, slot < count && (h * 8 + g) * E < a.width);
+        }
+    }
+    /* Column j of the lane's: slots 2t, 2t + 1 and 2t + 8, 2t + 9. */
+    __device__ __forceinline__ void fragment(uint32_t (&b)[2], int h, int j) const
+    {
+        const uint32_t which = j % 2 ? 0x7632 : 0x5410;
+        b[0] = __byte_perm(x[0][h][j / 2], x[1][h][j / 2], which);
+        b[1] = __byte_perm(x[2][h][j / 2], x[3][h][j / 2], which);
+    }
+};
+
+// ---- One item: some columns of a window, for a head ----
+
+/* Of rows g (0) and g + 8 (1).  value: row g columns n E + j for n = 2t, 2t + 1, then row g + 8, of every group and j.  sum: this lane's. */
+template <int D> struct window_state {
+    static constexpr int E = columns_of<D>::E, groups = columns_of<D>::groups;
+    float most[2], sum[2], value[groups][E][4];
+    bool any[2]; // has an entry
+
+    __device__ __forceinline__ void clear()
+    {
+        for (int r = 0; r < 2; r++)
+            most[r] = -INFINITY, sum[r] = 0, any[r] = false;
+        memset(value, 0, sizeof value);
+    }
+    __device__ __forceinline__ void multiply(const float (&by)[2])
+    {
+        sum[0] *= by[0], sum[1] *= by[1];
+#pragma unroll
+        for (int h = 0; h < groups; h++)
+#pragma unroll
+            for (int j = 0; j < E; j++)
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    value[h][j][k] *= by[k / 2];
+    }
+    __device__ __forceinline__ bool is_finite() const
+    {
+        float x = 0;
+#pragma unroll
+        for (int h = 0; h < groups; h++)
+#pragma unroll
+            for (int j = 0; j < E; j++)
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    x += value[h][j][k] * 0.0f;
+        return x == 0;
+    }
+};
+
+/* Where a warp works. */
+struct place {
+    int64_t window, row, first, end, block, partial; // vectors [first, end); partial -1: none
+    int head, g, t, lane;
+};
+
+__device__ __forceinline__ place find_place(const window_args &a, int64_t number)
+{
+    place p;
+    const int64_t item = number % a.nitems;
+    p.head = int(number / a.nitems); // head by head: the rows that are used often stay in the cache
+    p.lane = int(threadIdx.x % 32), p.g = p.lane / 4, p.t = p.lane % 4;
+    p.window = a.item_window[item];
+    p.row = p.window * height;
+    p.block = a.item_block[item];
+    const int64_t before = a.block[p.window], base = a.vector[p.window], last = a.vector[p.window + 1];
+    p.first = base + 8 * (p.block - before);
+    p.end = base + 8 * (a.item_block[item + 1] - before);
+    p.end = p.end < last ? p.end : last;
+    p.partial = a.item_partial[item];
+    return p;
+}
+
+/* Bits 0 and 1: slots 2t and 2t + 1 of block n of a step, in row g or g + 8. */
+__device__ __forceinline__ uint32_t bits_of(const window_args &a, const place &p, int64_t at, int n, int half)
+{
+    if (at + 8 * n >= p.end)
+        return 0;
+    const int64_t block = p.block + (at - p.first) / 8 + n;
+    return __ldg(a.mask + 4 * block + 2 * half + p.g / 4) >> (p.g % 4 * 8 + 2 * p.t);
+}
+
+/* score[n][k]: of block n, as an MMA has it; -Inf without an entry. */
+template <class T, int D>
+__device__ __forceinline__ void find_scores(float (&score)[2][4], window_state<D> &s, const query_rows<D> &q, const key_rows<D> &k, const uint32_t (&bits)[2][2],
+                                            float scale)
+{
+#pragma unroll
+    for (int n = 0; n < 2; n++) {
+        float d[4] = {0, 0, 0, 0};
+#pragma unroll
+        for (int j = 0; j < D / 32; j++)
+#pragma unroll
+            for (int part = 0; part < 2; part++) {
+                const uint32_t from[4] = {q.x[j][0][2 * part], q.x[j][1][2 * part], q.x[j][0][2 * part + 1], q.x[j][1][2 * part + 1]};
+                const uint32_t to[2] = {k.x[n][j][2 * part], k.x[n][j][2 * part + 1]};
+                mma_m16n8k16_half<is_bf16<T>>(d, from, to);
+            }
+#pragma unroll
+        for (int e = 0; e < 4; e++)
+            score[n][e] = bits[n][e / 2] >> (e % 2) & 1 ? d[e] * scale : -INFINITY;
+        s.any[0] = s.any[0] || (bits[n][0] & 3);
+        s.any[1] = s.any[1] || (bits[n][1] & 3);
+    }
+}
+
+/* Scores become weights; what is there becomes relative to the new largest. */
+template <int D> __device__ __forceinline__ void weigh(float (&score)[2][4], window_state<D> &s)
+{
+    float most[2], by[2];
+    bool grows = false;
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        most[r] = fmaxf(fmaxf(score[0][2 * r], score[0][2 * r + 1]), fmaxf(score[1][2 * r], score[1][2 * r + 1]));
+        most[r] = fmaxf(most[r], __shfl_xor_sync(~0u, most[r], 1));
+        most[r] = fmaxf(s.most[r], fmaxf(most[r], __shfl_xor_sync(~0u, most[r], 2)));
+        grows = grows || most[r] > s.most[r];
+        by[r] = exp2f(s.most[r] - reference_of(most[r]));
+        s.most[r] = most[r];
+    }
+    if (__any_sync(~0u, grows))
+        s.multiply(by);
+#pragma unroll
+    for (int n = 0; n < 2; n++)
+#pragma unroll
+        for (int e = 0; e < 4; e++) {
+            score[n][e] = exp2f(score[n][e] - reference_of(most[e / 2]));
+            s.sum[e / 2] += score[n][e];
+        }
+}
+
+template <class T, int D> __device__ __forceinline__ void add_values(window_state<D> &s, const float (&weight)[2][4], const value_rows<D> &v)
+{
+    uint32_t high[4], low[4];
+#pragma unroll
+    for (int e = 0; e < 4; e++) { // (g, 2t) (g + 8, 2t) (g, 2t + 8) (g + 8, 2t + 8)
+        const float x = weight[e / 2][e % 2 * 2], y = weight[e / 2][e % 2 * 2 + 1];
+        float rounded[2];
+        high[e] = pair_of<T>(x, y);
+        as_floats<T>(rounded, high[e]);
+        low[e] = pair_of<T>(x - rounded[0], y - rounded[1]);
+    }
+#pragma unroll
+    for (int h = 0; h < window_state<D>::groups; h++)
+#pragma unroll
+        for (int j = 0; j < window_state<D>::E; j++) {
+            uint32_t b[2];
+            v.fragment(b, h, j);
+            mma_m16n8k16_half<is_bf16<T>>(s.value[h][j], low, b);
+            mma_m16n8k16_half<is_bf16<T>>(s.value[h][j], high, b);
+        }
+}
+
+template <class T, int D, int U> __device__ __forceinline__ void walk(window_state<D> &s, const window_args &a, const place &p, const query_rows<D> &q)
+{
+    const char *k_head = a.k.data + p.head * a.k.stride, *v_head = a.v.data + p.head * a.v.stride;
+    uint32_t mine = p.first + p.lane < p.end ? __ldg(a.column + p.first + p.lane) : 0;
+    for (int64_t at = p.first; at < p.end; at += step * U) {
+        key_rows<D> k[U];
+        value_rows<D> v[U];
+        uint32_t bits[U][2][2];
+        const int count = p.end - at < step * U ? int(p.end - at) : step * U;
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            k[u].load(a, k_head, __shfl_sync(~0u, mine, (p.lane + step * u) % 32), count - step * u, p.g, p.t);
+#pragma unroll
+        for (int u = 0; u < U; u++)
+            v[u].load(a, v_head, __shfl_sync(~0u, mine, (p.lane + step * u) % 32), count - step * u, p.g, p.t);
+#pragma unroll
+        for (int u = 0; u < U; u++)
+#pragma unroll
+            for (int n = 0; n < 2; n++)
+                bits[u][n][0] = bits_of(a, p, at + step * u, n, 0), bits[u][n][1] = bits_of(a, p, at + step * u, n, 1);
+        mine = at + step * U + p.lane < p.end ? __ldg(a.column + at + step * U + p.lane) : 0;
+#pragma unroll
+        for (int u = 0; u < U; u++) {
+            float score[2][4];
+            find_scores<T>(score, s, q, k[u], bits[u], a.scale);
+            weigh(score, s);
+            add_values<T>(s, score, v[u]);
+        }
+    }
+}
+
+// ---- What an item found ----
+
+__device__ __forceinline__ float *part_of(const window_args &a, int64_t partial, int row, int head)
+{
+    return a.partial + ((partial * height + row) * a.heads + head) * (a.width + 2);
+}
+
+/* n neighbouring results of a row; sum: 1 for a part. */
+template <class T, int N> __device__ __forceinline__ void store_results(T *to, const float (&x)[N], float sum, bool empty)
+{
+    T y[N];
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        narrow(y[k], empty ? 0.0f : x[k] / sum);
+    store_vector<T, N>(to, y);
+}
+
+/* Row g or g + 8. */
+template <class T, int D> __device__ __forceinline__ void store_row(const window_args &a, const place &p, const window_state<D> &s, int half)
+{
+    constexpr int E = columns_of<D>::E;
+    const int64_t row = p.row + p.g + 8 * half;
+    const bool empty = s.most[half] == -INFINITY;
+    float *part = p.partial < 0 ? nullptr : part_of(a, p.partial, p.g + 8 * half, p.head);
+    if (row >= a.nrows)
+        return;
+#pragma unroll
+    for (int h = 0; h < columns_of<D>::groups; h++)
+#pragma unroll
+        for (int n = 0; n < 2; n++) {
+            const int at = (h * 8 + 2 * p.t + n) * E;
+            float x[E];
+#pragma unroll
+            for (int j = 0; j < E; j++)
+                x[j] = s.value[h][j][2 * half + n];
+            if (at >= a.width)
+                continue;
+            if (!part)
+                store_results<T, E>(reinterpret_cast<T *>(a.o.data + row * a.o.ld + p.head * a.o.stride) + at, x, s.sum[half], empty);
+            else
+                for (int j = 0; j < E; j++)
+                    part[2 + at + j] = x[j];
+        }
+    if (p.t != 0)
+        return;
+    if (part)
+        part[0] = s.most[half], part[1] = s.sum[half];
+    else if (a.lse)
+        a.lse[row * a.heads + p.head] = empty ? -INFINITY : (s.most[half] + log2f(s.sum[half])) / log2_of_e;
+}
+
+/* Sums of a row lie in four lanes. */
+template <int D> __device__ __forceinline__ void finish(window_state<D> &s)
+{
+#pragma unroll
+    for (int r = 0; r < 2; r++) {
+        s.sum[r] += __shfl_xor_sync(~0u, s.sum[r], 1);
+        s.sum[r] += __shfl_xor_sync(~0u, s.sum[r], 2);
+        int any = s.any[r];
+        any |= __shfl_xor_sync(~0u, any, 1);
+        any |= __shfl_xor_sync(~0u, any, 2);
+        s.most[r] = any ? most_of_part(s.most[r]) : -INFINITY;
+    }
+}
+
+// ---- Where something is not finite: row by row, entry by entry ----
+
+template <class T> __device__ __forceinline__ const T *row_at(const head_array &x, int64_t row, int head)
+{
+    return reinterpret_cast<const T *>(x.data + row * x.ld + head * x.stride);
+}
+
+template <class T> __device__ float score_of(const window_args &a, const place &p, int64_t row, uint32_t column)
+{
+    const T *q = row_at<T>(a.q, row, p.head), *k = row_at<T>(a.k, column, p.head);
+    float sum = 0;
+    for (int c = p.lane; c < a.width; c += 32)
+        sum += widen(q[c]) * widen(k[c]);
+    for (int by = 16; by > 0; by /= 2)
+        sum += __shfl_xor_sync(~0u, sum, by);
+    return sum * a.scale;
+}
+
+template <int N> __device__ __forceinline__ void start(softmax_state<N> &s)
+{
+    s.most = -INFINITY, s.sum = 0;
+    for (int k = 0; k < N; k++)
+        s.value[k] = 0;
+}
+
+template <class T, int D> __device__ void redo_row(const window_args &a, const place &p, int r)
+{
+    constexpr int N = D / 32;
+    softmax_state<N> s;
+    bool empty = true;
+    start(s);
+    for (int64_t at = p.first; at < p.end; at++) {
+        const int64_t block = p.block + (at - p.first) / 8;
+        const int slot = int((at - p.first) % 8);
+        if (!(__ldg(a.mask + 4 * block + r / 4) >> (r % 4 * 8 + slot) & 1))
+            continue;
+        const uint32_t column = __ldg(a.column + at);
+        const T *v = row_at<T>(a.v, column, p.head);
+        float x[N];
+        for (int k = 0; k < N; k++)
+            x[k] = p.lane + 32 * k < a.width ? widen(v[p.lane + 32 * k]) : 0.0f;
+        const float score = score_of<T>(a, p, p.row + r, column);
+        join<N>(s, score, score == score ? 1.0f : score, x);
+        empty = false;
+    }
+    const float most = empty ? -INFINITY : most_of_part(s.most);
+    float *part = p.partial < 0 ? nullptr : part_of(a, p.partial, r, p.head);
+    T *o = reinterpret_cast<T *>(a.o.data + (p.row + r) * a.o.ld + p.head * a.o.stride);
+    for (int k = 0; k < N; k++)
+        if (p.lane + 32 * k < a.width) {
+            if (part)
+                part[2 + p.lane + 32 * k] = s.value[k];
+            else
+                narrow(o[p.lane + 32 * k], empty ? 0.0f : s.value[k] / s.sum);
+        }
+    if (part && p.lane == 0)
+        part[0] = most, part[1] = s.sum;
+    else if (a.lse && p.lane == 0)
+        a.lse[(p.row + r) * a.heads + p.head] = empty ? -INFINITY : (most + log2f(s.sum)) / log2_of_e;
+}
+
+template <class T, int D> __device__ void redo(const window_args &a, const place &p)
+{
+    for (int r = 0; r < height && p.row + r < a.nrows; r++)
+        redo_row<T, D>(a, p, r);
+}
+
+// ---- Kernels ----
+
+/* A warp a block: items are of very different sizes, and what the longest of a block leaves idle is lost. */
+template <class T, int D, int U> __global__ void __launch_bounds__(32, D == 128 ? 9 : 16) attention_windows(const __grid_constant__ window_args a)
+{
+    const place p = find_place(a, blockIdx.x);
+    query_rows<D> q;
+    window_state<D> s;
+    s.clear();
+    q.load(a, p.row, p.head, p.g, p.t);
+    walk<T, D, U>(s, a, p, q);
+    finish(s);
+    if (__any_sync(~0u, !s.is_finite())) {
+        redo<T, D>(a, p);
+        return;
+    }
+    store_row<T>(a, p, s, 0);
+    store_row<T>(a, p, s, 1);
+}
+
+/* A warp for each row of a window that was cut, and head. */
+template <class T> __global__ void __launch_bounds__(threads) join_windows(const __grid_constant__ window_args a)
+{
+    const int64_t number = int64_t(blockIdx.x) * warps + threadIdx.x / 32, split = number / a.heads / height;
+    const int head = int(number % a.heads), r = int(number / a.heads % height);
+    if (split >= a.nsplit)
+        return;
+    const int64_t row = a.split_window[split] * height + r, first = a.split_partial[split];
+    if (row >= a.nrows)
+        return;
+    const part_list parts = {part_of(a, first, r, head), int64_t(height) * a.heads * (a.width + 2), a.split_partial[split + 1] - first};
+    float *lse = a.lse ? a.lse + row * a.heads + head : nullptr;
+    join_row(reinterpret_cast<T *>(a.o.data + row * a.o.ld + head * a.o.stride), lse, parts, a.width, int(threadIdx.x % 32));
+}
+
+// ---- Launches ----
+
+unsigned blocks_for(int64_t count) { return unsigned((count + warps - 1) / warps); }
+
+template <class T> tsr_status launch(const window_args &a, void *stream)
+{
+    auto kernel = a.width <= 32 ? attention_windows<T, 32, 2> : a.width <= 64 ? attention_windows<T, 64, 1> : attention_windows<T, 128, 1>;
+    TSR_LAUNCH(kernel, unsigned(a.nitems * a.heads), 32, 0, stream, a);
+    tsr_status status = launch_status();
+    if (status != TSR_OK || a.nsplit == 0)
+        return status;
+    auto join = join_windows<T>;
+    TSR_LAUNCH(join, blocks_for(a.nsplit * height * a.heads), threads, 0, stream, a);
+    return launch_status();
+}
+
+window_args arguments_of(const tsr_cuda_attention_windows *s, const tsr_attention_operands *o, void *partial)
+{
+    window_args a = {};
+    const tsr_work &work = s->work;
+    const tsr_windows &w = s->blocks.w;
+    a.item_window = work.window, a.item_block = work.block, a.item_partial = work.partial;
+    a.split_window = work.split_window, a.split_partial = work.split_partial;
+    a.vector = w.vector, a.block = w.block, a.column = w.column, a.mask = reinterpret_cast<const uint32_t *>(s->blocks.mask);
+    a.q = bytes_of(o->q), a.k = bytes_of(o->k), a.v = bytes_of(o->v), a.o = bytes_of(o->o);
+    a.lse = o->lse, a.partial = static_cast<float *>(partial);
+    a.nitems = work.nitems, a.nsplit = work.nsplit, a.nrows = w.nrows;
+    a.heads = int(o->q.heads), a.width = int(o->q.width);
+    a.scale = float(o->scale) * log2_of_e;
+    return a;
+}
+
+/* Blocks of an item: enough items for all processors, and none much longer than the others. */
+int64_t most_blocks(const tsr_windows &w, int64_t heads, const tsr_cuda_device *device)
+{
+    constexpr int64_t least = 16, items = 64; // a processor
+    const int64_t even = w.nblocks * heads / (device->sms * items) + 1;
+    return even > least ? even : least;
+}
+
+} // namespace
+
+extern "C" bool tsr_cuda_attention_windows_fit(const tsr_cuda_csr *s, const tsr_attention_operands *like)
+{
+    const bool is_half = like->q.type == TSR_FP16 || like->q.type == TSR_BF16;
+    return is_half && like->q.width <= 128 && shape_of(like).v == 8 && fits(s, like) && s->nrows > 0;
+}
+
+/* Measured on an H100: of 32 columns, a column of a window takes 1.23 times as long as an entry of a row whose heads lie side by side. */
+extern "C" bool tsr_cuda_attention_windows_pay(int64_t vectors, int64_t entries, const tsr_attention_operands *like)
+{
+    return like->q.width > 32 || like->q.heads < 4 || double(vectors) * 1.23 < double(entries);
+}
+
+extern "C" tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, int64_t heads, const tsr_cuda_device *device, void *stream)
+{
+    *out = {};
+    tsr_source source = {};
+    source.nrows = s->nrows, source.ncols = s->ncols, source.nvals = s->nvals, source.p = s->p, source.i = s->i;
+    tsr_status status = tsr_cuda_make_bmat(&out->blocks, &source, height, stream);
+    if (status != TSR_OK)
+        return status;
+    status = tsr_cuda_make_work(&out->work, &out->blocks.w, out->blocks.mask, most_blocks(out->blocks.w, heads, device), stream);
+    if (status != TSR_OK)
+        tsr_cuda_free_bmat(&out->blocks, stream);
+    return status;
+}
+
+extern "C" void tsr_cuda_attention_windows_free(tsr_cuda_attention_windows *s, void *stream)
+{
+    if (s->blocks.w.height) {
+        tsr_cuda_free_work(&s->work, stream);
+        tsr_cuda_free_bmat(&s->blocks, stream);
+    }
+    *s = {};
+}
+
+extern "C" size_t tsr_cuda_attention_windows_bytes(const tsr_cuda_attention_windows *s, const tsr_attention_operands *like)
+{
+    return size_t(s->work.npartials * height * like->q.heads * (like->q.width + 2)) * sizeof(float);
+}
+
+extern "C" tsr_status tsr_cuda_attention_by_windows(const tsr_cuda_attention_windows *s, const tsr_attention_operands *operands, void *partial)
+{
+    const window_args a = arguments_of(s, operands, partial);
+    if (a.width == 0 || a.nitems == 0)
+        return TSR_OK;
+    return operands->q.type == TSR_FP16 ? launch<__half>(a, operands->stream) : launch<__nv_bfloat16>(a, operands->stream);
+}
