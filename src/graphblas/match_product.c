@@ -32,6 +32,7 @@ typedef struct matcher {
     tsr_type c_type;
     tsr_type a_type, b_type, m_type; /* known before the operands are read */
     bool values; /* operands are taken where they are */
+    bool m_true; /* M is full, of one value that is not 0 */
 } matcher;
 
 static bool is_dense(const tsr_view *v)
@@ -110,6 +111,17 @@ static bool inspect_where_it_is(const matcher *s, tsr_view *v, tsr_object *objec
     return compressed || inspect(s, v, object, handle);
 }
 
+/* What M has one entry of is not held as one value. */
+static bool has_true_value(const matcher *s, const tsr_device_array *array)
+{
+    const tsr_device_array_facts *about = array ? tsr_device_array_about(array) : NULL;
+    static const uint64_t zero;
+    tsr_type type;
+    if (about)
+        return about->iso && !about->lone && about->one != 0;
+    return s->m.iso && tsr_match_object_type(&type, s->call->M) && memcmp(s->m.x, &zero, tsr_type_size(type)) != 0;
+}
+
 static const char *read_operands(matcher *s)
 {
     const tsr_arguments *c = s->call;
@@ -119,6 +131,7 @@ static const char *read_operands(matcher *s)
         return "dense times dense";
     tsr_object mask = {0}; /* a dense one is not read here */
     const bool valid = !c->M || inspect_where_it_is(s, &s->m, &mask, c->M);
+    s->m_true = valid && c->M && s->m.format == TSR_FULL && has_true_value(s, mask.array);
     s->out->mask.copies = mask.copies;
     s->out->mask.compressed = mask.compressed;
     mask.copies.first = NULL;
@@ -498,15 +511,9 @@ static const char *fill_product(matcher *s)
 }
 
 /* A mask with every entry, whose values do not count or are all true, says nothing; complemented it lets nothing pass. */
-static bool passes_all(matcher *s)
+static bool passes_all(const matcher *s)
 {
-    static const uint64_t zero;
-    const tsr_view *m = &s->m;
-    if (!s->call->M || m->format != TSR_FULL)
-        return false;
-    if (s->out->mod.mask_struct)
-        return true;
-    return m->iso && tsr_match_object_type(&s->m.type, s->call->M) && memcmp(m->x, &zero, tsr_type_size(m->type)) != 0;
+    return s->call->M && s->m.format == TSR_FULL && (s->out->mod.mask_struct || s->m_true);
 }
 
 static const char *match(tsr_call *call)

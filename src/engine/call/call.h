@@ -202,6 +202,7 @@ typedef struct tsr_elementwise {
     bool scatters;       /* x is A's elements put to these places of C, all others of which stay */
     bool flip;           /* A stands for its transpose, whatever the descriptor says beside that */
     bool assigns;        /* GrB_assign */
+    bool of_product;     /* T is what GrB_mxm computes, or SuiteSparse by it */
     bool full_only;      /* what it means where only one operand is present no step can say */
     bool recast;         /* values are compared in another type: what is selected of two values is not iso for that */
     bool on_host;        /* everything is on the host, where it is computed */

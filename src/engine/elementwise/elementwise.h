@@ -20,7 +20,7 @@ typedef struct tsr_promise {
  * NULL: matched; else why not.  Release in any case. */
 const char *tsr_elementwise_plan(tsr_elementwise *e, const tsr_promise *promised);
 
-/* C<M> accum= T of a call, T being of `type`, full or not. */
+/* C<M> accum= T of a product or of sums over rows, T being of `type`, full or not. */
 const char *tsr_update_plan(tsr_call *call, tsr_type type, bool full);
 
 /* Elements that are written, or read where these are more: what would have to be moved. */
@@ -64,7 +64,8 @@ bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e);
 bool tsr_elementwise_clears_full(const tsr_elementwise *e);
 /* C accum= T of C itself, or under C as mask, where C has every entry, but in lists: SuiteSparse's sum is iso as that of full matrices. */
 bool tsr_elementwise_adds_to_itself(const tsr_elementwise *e);
-/* C<M> = T, C in lists and of one value, or C += what is selected, and T may have no entry: SuiteSparse leaves C as it is then. */
+/* C of one value stays so, or not, for what T has: where C<M> = T, C in lists, or C += what is selected, and T may have no entry, or where the
+ * mask lets one of T pass, which may have C's value. */
 bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full);
 /* Are the entries that a selection by value keeps all the same?  y: of its second operand. */
 bool tsr_elementwise_selects_one(uint64_t *kept, const tsr_ewise *e, uint64_t y);

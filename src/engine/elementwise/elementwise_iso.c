@@ -102,6 +102,18 @@ static bool keeps(const tsr_ewise *e, const constant *x, const constant *y)
     return tsr_elementwise_one(&compares, TSR_BOOL, x->type, x->value, y->type, y->value) & 1;
 }
 
+/* Do entries of x alone and of y alone have the value of both, in T's type? */
+static bool united_is_iso(const tsr_elementwise *e, const constant *x, const constant *y)
+{
+    const tsr_type type = e->step.result;
+    const tsr_ewise alone = {.type = type, .result = type};
+    if (!x->known || !y->known)
+        return false;
+    const uint64_t both = tsr_elementwise_one(&e->step, type, x->type, x->value, y->type, y->value);
+    return tsr_elementwise_one(&alone, type, x->type, x->value, x->type, 0) == both &&
+           tsr_elementwise_one(&alone, type, y->type, y->value, y->type, 0) == both;
+}
+
 /* T = op (x, y), in C's type. */
 static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
 {
@@ -118,11 +130,10 @@ static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
         return true;
     }
     const bool partial = step->unite && !(full(&e->x) && full(&e->y));
-    if (!one_result(step, &x, &y) || (partial && !(x.known && y.known)))
+    if (!one_result(step, &x, &y) || (partial && !united_is_iso(e, &x, &y)))
         return false;
     *t = tsr_elementwise_one(step, e->type, x.type, x.value, y.type, y.value);
-    return !partial || (tsr_elementwise_one(&(tsr_ewise){.type = e->type, .result = e->type}, e->type, x.type, x.value, x.type, 0) == *t &&
-                        tsr_elementwise_one(&(tsr_ewise){.type = e->type, .result = e->type}, e->type, y.type, y.value, y.type, 0) == *t);
+    return true;
 }
 
 /* ---- C<M> accum= T ---- */
@@ -131,6 +142,20 @@ static bool t_is_iso(uint64_t *t, const tsr_elementwise *e)
 static int64_t entries(const tsr_object *c)
 {
     return c->array ? tsr_value_known(c->array) : c->view.nvals;
+}
+
+static double places(const tsr_object *object)
+{
+    return (double)object->view.nrows * (double)object->view.ncols;
+}
+
+/* Entries; the device is asked at most once for those of an array.  -1: it does not answer. */
+static double present(const tsr_object *object)
+{
+    int64_t nvals = object->view.nvals;
+    if (object->view.format == TSR_FULL)
+        return places(object);
+    return object->array && tsr_device_array_nvals(object->array, &nvals) != TSR_OK ? -1 : (double)nvals;
 }
 
 static bool few(const tsr_elementwise *e, const tsr_object *c)
@@ -155,7 +180,8 @@ bool tsr_elementwise_adds_to_itself(const tsr_elementwise *e)
 {
     const tsr_arguments *given = &e->given;
     const tsr_view *c = &e->c.view;
-    if (!given->accum || (given->M != given->C && given->A != given->C) || !e->c.given || !full(&e->c))
+    const bool itself = given->M == given->C || given->A == given->C || given->B == given->C;
+    if (!given->accum || !itself || !e->c.given || !full(&e->c))
         return false;
     return e->door->makes_sparse(given->C, c->nvals, (double)c->nvals) || tsr_held_in_lists(e->door, given->C);
 }
@@ -168,15 +194,6 @@ static bool fits(const tsr_elementwise *e, const constant *c, uint64_t t)
         return false;
     return !e->given.accum || (e->door->accumulator(&accum.op, &accum.type, e->given.accum) &&
                               tsr_elementwise_one(&accum, e->type, c->type, c->value, e->type, t) == t);
-}
-
-bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full)
-{
-    uint64_t t;
-    const constant c = constant_as_held(&e->c);
-    const bool selects = e->step.select || (e->x.rule && e->x.rule->select);
-    const bool leaves = e->given.accum ? selects : e->given.M && !is_dense(e, &e->c);
-    return e->c.given && c.known && leaves && !t_full && !(t_is_iso(&t, e) && fits(e, &c, t));
 }
 
 bool tsr_elementwise_masks_both(tsr_listed x, tsr_listed y, tsr_listed m, bool complement)
@@ -199,6 +216,24 @@ static bool masks_t(const tsr_elementwise *e)
     if (tsr_is_turned(e, &e->x) && tsr_is_turned(e, &e->y))
         return false;
     return e->step.unite || tsr_elementwise_masks_both(listed(e, &e->x), listed(e, &e->y), listed(e, &e->m), e->mod.mask_comp);
+}
+
+/* Does the mask let one entry of T pass?  That is one value. */
+static bool passes_one(const tsr_elementwise *e)
+{
+    if (!e->m.given || e->mod.replace)
+        return false;
+    return (e->mod.mask_comp ? places(&e->m) - present(&e->m) : present(&e->m)) == 1;
+}
+
+bool tsr_elementwise_may_leave_one(const tsr_elementwise *e, bool t_full)
+{
+    uint64_t t;
+    const constant c = constant_as_held(&e->c);
+    const bool selects = e->step.select || (e->x.rule && e->x.rule->select);
+    const bool leaves = e->given.accum ? selects : e->given.M && !is_dense(e, &e->c);
+    const bool whole = t_full && !(e->given.M && (e->of_product || masks_t(e)));
+    return e->c.given && c.known && ((leaves && !whole) || passes_one(e)) && !(t_is_iso(&t, e) && fits(e, &c, t));
 }
 
 /* Does nothing stay of C?  What is not in a list of places does, whatever the descriptor says. */
@@ -241,15 +276,27 @@ static bool is_loop(const tsr_elementwise *e)
            is_plain(e, &e->x) && is_plain(e, &e->y) && !is_turned(e);
 }
 
+/* A mask by structure that names every place.  A product takes it for none, however it is held, other calls only where it is full and
+ * complemented; an assignment not even there.  Entries of an array are counted only where that matters: for a T or a C of one value. */
+static bool names_all(const tsr_elementwise *e, bool t)
+{
+    if (e->of_product) {
+        const bool matters = e->mod.mask_comp ? e->c.given && tsr_object_iso(&e->c) : t;
+        return !e->m.given || (matters && present(&e->m) == places(&e->m));
+    }
+    return e->mod.mask_comp && !e->assigns && is_held(e, &e->m, 1u << TSR_FULL);
+}
+
 bool tsr_elementwise_iso(uint64_t *one, const tsr_elementwise *e)
 {
     const tsr_arguments *given = &e->given;
     const constant m = constant_as_held(&e->m);
-    const bool valued = e->m.given && !e->mod.mask_struct, none = !given->M || (valued && is_zero(&m) && e->mod.mask_comp);
+    const bool valued = e->m.given && !e->mod.mask_struct, zero = valued && is_zero(&m);
     const bool structural = e->mod.mask_struct || (m.known && m.value != 0);
-    const bool all = structural && e->m.given && is_held(e, &e->m, 1u << TSR_FULL);
-    const bool blocked = e->m.given && (e->mod.mask_comp ? all && !e->assigns : valued && is_zero(&m));
     const bool t = !is_loop(e) && t_is_iso(one, e);
+    const bool all = given->M && structural && names_all(e, t);
+    const bool none = !given->M || (e->mod.mask_comp ? zero : all);
+    const bool blocked = e->m.given && (e->mod.mask_comp ? all : zero);
     if (!blocked && (!t || (none && !given->accum && !e->scatters)))
         return t;
     if (e->assigns && !given->A && given->M == given->C && structural && !e->mod.mask_comp && !given->accum)

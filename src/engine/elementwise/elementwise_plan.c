@@ -267,7 +267,7 @@ const char *tsr_elementwise_plan(tsr_elementwise *e, const tsr_promise *promised
 const char *tsr_update_plan(tsr_call *call, tsr_type type, bool full)
 {
     tsr_elementwise *e = &call->update;
-    *e = (tsr_elementwise){.door = call->door, .given = call->given, .mod = call->mod,
+    *e = (tsr_elementwise){.door = call->door, .given = call->given, .mod = call->mod, .of_product = true,
                            .step = {.op = TSR_EWISE_IDENTITY, .type = type, .result = type}};
     e->given.A = e->given.B = NULL;
     return tsr_elementwise_plan(e, &(tsr_promise){.full = full, .one_value = call->one_value});
