@@ -376,6 +376,7 @@ tsr_status tsr_cuda_take_rows_of(tsr_cuda_csr *out, const tsr_cuda_csr *in, cons
 
 typedef struct numbering {
     uint32_t *list;
+    int64_t *p; /* NULL: the list */
     int64_t first, step, count;
 } numbering;
 
@@ -383,10 +384,18 @@ static void run_number(const void *described)
 {
     const numbering *n = described;
     for (int64_t k = 0; k < n->count; k++)
-        n->list[k] = (uint32_t)(n->first + k * n->step);
+        if (n->p)
+            n->p[k] = k;
+        else
+            n->list[k] = (uint32_t)(n->first + k * n->step);
 }
 
 tsr_status tsr_cuda_number_list(uint32_t *list, int64_t first, int64_t step, int64_t count, void *on)
 {
-    return lazy_queue(run_number, &(numbering){list, first, step, count}, sizeof(numbering), on);
+    return lazy_queue(run_number, &(numbering){list, NULL, first, step, count}, sizeof(numbering), on);
+}
+
+tsr_status tsr_cuda_number_offsets(int64_t *p, int64_t count, void *on)
+{
+    return lazy_queue(run_number, &(numbering){.p = p, .count = count}, sizeof(numbering), on);
 }

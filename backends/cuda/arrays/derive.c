@@ -4,7 +4,7 @@
 #include "kernels/cuda/elementwise/derive.h"
 
 #include "backends/cuda/arrays/arrays.h"
-#include "backends/cuda/transfer/csr.h"
+#include "backends/cuda/transfer/lists.h"
 
 /* What is made, and of what: one of the members of `how`. */
 typedef struct deriving {

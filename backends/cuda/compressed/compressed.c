@@ -6,6 +6,7 @@
 
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/transfer/csr.h"
+#include "backends/cuda/transfer/lists.h"
 #include "kernels/cuda/selection/keep_entries.h"
 
 #define TAKES "sparse matrices of any type, and of one value"

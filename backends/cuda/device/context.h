@@ -31,7 +31,7 @@ struct tsr_cuda_sparse;
 
 /* What those above are asked to do.  tsr_cuda.busy is held. */
 typedef struct tsr_cuda_callbacks {
-    bool (*evict_oldest)(void); /* free the sparse operand that was not used for longest; false: none is left */
+    bool (*evict_oldest)(void); /* free the sparse operand that was not used for longest; false: nothing is left */
     void (*free_representations)(struct tsr_cuda_sparse *a); /* all that was made of it */
     void (*drop_unseen)(void);  /* operations whose results nobody can look at any more */
 } tsr_cuda_callbacks;

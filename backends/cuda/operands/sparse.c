@@ -7,6 +7,7 @@
 
 #include "backends/cuda/arrays/arrays.h"
 #include "backends/cuda/transfer/csr.h"
+#include "backends/cuda/transfer/lists.h"
 
 struct tsr_cuda_cache_entry {
     tsr_cuda_sparse *first;
@@ -118,7 +119,7 @@ bool tsr_cuda_evict_oldest(void)
     tsr_cuda.evicted += a != NULL;
     if (a)
         free_sparse(a);
-    return a != NULL;
+    return a || tsr_cuda_list_drop();
 }
 
 void tsr_cuda_cache_entry_release(void *kept)

@@ -7,6 +7,7 @@
 
 #include "backends/cuda/transfer/fetch.h"
 #include "backends/cuda/transfer/host_copy.h"
+#include "backends/cuda/transfer/lists.h"
 
 void tsr_cuda_csr_delete(tsr_cuda_csr *csr)
 {
@@ -84,6 +85,14 @@ tsr_status tsr_cuda_csr_upload_values(tsr_cuda_csr *csr, const tsr_view *v, int 
     return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
 }
 
+/* One entry in each vector: the device counts. */
+static tsr_status upload_offsets(tsr_cuda_csr *csr, const tsr_view *v, int nthreads, int64_t *moved)
+{
+    if (!v->h && v->nvals == csr->nrows && tsr_cuda_counts_up(v->p, v->nvals, nthreads))
+        return tsr_cuda_number_offsets(csr->p, csr->nrows + 1, tsr_cuda.compute);
+    return tsr_cuda_host_copy(csr->p, csr->nrows + 1, sizeof *csr->p, fill_offsets, v, nthreads, moved);
+}
+
 tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t value_size, int nthreads, int64_t *moved)
 {
     *csr = (tsr_cuda_csr){.nrows = v->by_col ? v->ncols : v->nrows, .ncols = v->vlen, .nvals = v->nvals};
@@ -91,8 +100,8 @@ tsr_status tsr_cuda_csr_upload(tsr_cuda_csr *csr, const tsr_view *v, size_t valu
     if (status == TSR_OK)
         status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
     if (status == TSR_OK)
-        status = tsr_cuda_host_copy(csr->p, csr->nrows + 1, sizeof *csr->p, fill_offsets, v, nthreads, moved);
-    if (status == TSR_OK)
+        status = upload_offsets(csr, v, nthreads, moved);
+    if (status == TSR_OK && !tsr_cuda_list_again(csr->i, v->i, v->index_size, v->nvals, nthreads))
         status = tsr_cuda_host_copy(csr->i, csr->nvals, sizeof *csr->i, fill_indices, v, nthreads, moved);
     if (status == TSR_OK && value_size)
         status = tsr_cuda_host_copy(csr->x, csr->nvals, value_size, fill_values, v, nthreads, moved);
@@ -147,22 +156,4 @@ tsr_status tsr_cuda_csr_download(const tsr_cuda_csr *c, size_t value_size, int64
     if (status == TSR_OK && c->nvals && t.size && to->x)
         status = tsr_cuda_fetch(c->x, c->nvals, t.size, take_values, &t, to->nthreads, NULL, moved);
     return status;
-}
-
-/* ---- index lists ---- */
-
-static void fill_list(void *staging, const void *source, int64_t first, int64_t last)
-{
-    const uint64_t *list = source;
-    uint32_t *to = staging;
-    for (int64_t k = first; k < last; k++)
-        to[k - first] = (uint32_t)list[k];
-}
-
-tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int nthreads, int64_t *moved)
-{
-    tsr_status status = tsr_cuda_after(tsr_cuda.up, tsr_cuda.compute);
-    if (status == TSR_OK)
-        status = tsr_cuda_host_copy(list, places->count, sizeof *list, fill_list, places->list, nthreads, moved);
-    return status == TSR_OK ? tsr_cuda_after(tsr_cuda.compute, tsr_cuda.up) : status;
 }

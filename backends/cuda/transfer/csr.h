@@ -1,4 +1,4 @@
-/* The arrays of a sparse matrix on their way to the device and back; lists of indices.
+/* The arrays of a sparse matrix on their way to the device and back.
  * SPDX-License-Identifier: Apache-2.0 */
 #ifndef TSR_CUDA_TRANSFER_CSR_H
 #define TSR_CUDA_TRANSFER_CSR_H
@@ -17,8 +17,5 @@ void tsr_cuda_csr_delete(tsr_cuda_csr *csr);
 /* Rows from number `first` on of what the host gets, to their places: entries from number `entries` on.  The last offset, of what comes after all
  * rows, is left out. */
 tsr_status tsr_cuda_csr_download(const tsr_cuda_csr *csr, size_t value_size, int64_t first, int64_t entries, tsr_download *to);
-
-/* places->list as 32-bit numbers, queued on `compute` when it returns; *moved grows. */
-tsr_status tsr_cuda_list_upload(uint32_t *list, const tsr_indices *places, int nthreads, int64_t *moved);
 
 #endif

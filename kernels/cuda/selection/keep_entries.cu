@@ -108,11 +108,11 @@ __global__ void __launch_bounds__(threads) find_offsets(keeping k)
     k.out.p[r] = e < k.in.nvals ? rank_of(k, e, k.bits[e / word]) : k.out.nvals;
 }
 
-__global__ void __launch_bounds__(threads) number(uint32_t *list, int64_t first, int64_t step, int64_t count)
+template <class N> __global__ void __launch_bounds__(threads) number(N *list, int64_t first, int64_t step, int64_t count)
 {
     int64_t k = static_cast<int64_t>(blockIdx.x) * threads + threadIdx.x;
     if (k < count)
-        list[k] = static_cast<uint32_t>(first + k * step);
+        list[k] = static_cast<N>(first + k * step);
 }
 
 // ---- Launches ----
@@ -230,7 +230,16 @@ extern "C" tsr_status tsr_cuda_keep_entries(tsr_cuda_csr *out, const tsr_cuda_cs
 
 extern "C" tsr_status tsr_cuda_number_list(uint32_t *list, int64_t first, int64_t step, int64_t count, void *stream)
 {
+    auto kernel = number<uint32_t>;
     if (count)
-        TSR_LAUNCH(number, blocks_for(count, threads), threads, 0, stream, list, first, step, count);
+        TSR_LAUNCH(kernel, blocks_for(count, threads), threads, 0, stream, list, first, step, count);
+    return launch_status();
+}
+
+extern "C" tsr_status tsr_cuda_number_offsets(int64_t *p, int64_t count, void *stream)
+{
+    auto kernel = number<int64_t>;
+    if (count)
+        TSR_LAUNCH(kernel, blocks_for(count, threads), threads, 0, stream, p, static_cast<int64_t>(0), static_cast<int64_t>(1), count);
     return launch_status();
 }

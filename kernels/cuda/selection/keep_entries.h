@@ -22,9 +22,6 @@ size_t tsr_cuda_keep_bytes(int64_t nvals);
 /* out: the entries of `in` that stay, in order; its arrays are allocated.  value_size: bytes of a value; 0: out has none.  Waits for the stream. */
 tsr_status tsr_cuda_keep_entries(tsr_cuda_csr *out, const tsr_cuda_csr *in, const tsr_cuda_keep *keep, int value_size, void *stream);
 
-/* list[k] = first + k * step, k < count. */
-tsr_status tsr_cuda_number_list(uint32_t *list, int64_t first, int64_t step, int64_t count, void *stream);
-
 #ifdef __cplusplus
 }
 #endif
