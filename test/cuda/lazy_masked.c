@@ -263,6 +263,42 @@ tsr_status tsr_cuda_attention_backward(const tsr_cuda_csr *s, const tsr_cuda_att
     return TSR_DECLINED;
 }
 
+bool tsr_cuda_attention_windows_fit(const tsr_cuda_csr *s, const tsr_attention_operands *like)
+{
+    (void)s, (void)like;
+    return false;
+}
+
+bool tsr_cuda_attention_windows_pay(int64_t vectors, int64_t entries, const tsr_attention_operands *like)
+{
+    (void)vectors, (void)entries, (void)like;
+    return false;
+}
+
+tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, int64_t heads, const tsr_cuda_device *device,
+                                           void *stream)
+{
+    (void)out, (void)s, (void)heads, (void)device, (void)stream;
+    return TSR_DECLINED;
+}
+
+void tsr_cuda_attention_windows_free(tsr_cuda_attention_windows *s, void *stream)
+{
+    (void)s, (void)stream;
+}
+
+size_t tsr_cuda_attention_windows_bytes(const tsr_cuda_attention_windows *s, const tsr_attention_operands *like)
+{
+    (void)s, (void)like;
+    return 0;
+}
+
+tsr_status tsr_cuda_attention_by_windows(const tsr_cuda_attention_windows *s, const tsr_attention_operands *operands, void *partial)
+{
+    (void)s, (void)operands, (void)partial;
+    return TSR_DECLINED;
+}
+
 typedef struct softmax_work {
     void *y;
     const void *x;
