@@ -469,13 +469,13 @@ static void iso_as_it_was_held(void)
     REQUIRE(!is_iso(w) && at(w, 7) == 2);
     OK(GrB_Vector_removeElement(few, 6));
     OK(GrB_Vector_apply(few, u, NULL, GxB_ONE_FP64, u, GrB_DESC_R));
-    REQUIRE(is_iso(few) && at(few, 7) == 1 && steps() == 3);
+    REQUIRE(is_iso(few) && at(few, 7) == 1 && steps() == 2); /* whether C stays iso depends on values: SuiteSparse computes it */
     OK(GrB_Vector_assign_FP64(w, NULL, NULL, 2, GrB_ALL, N, NULL));
     OK(GrB_Vector_assign_FP64(w, u, NULL, 5, GrB_ALL, N, GrB_DESC_SC)); /* nowhere */
     REQUIRE(!is_iso(w) && at(w, 7) == 2);
     GrB_Vector lone = listed(3, 4);
     OK(GrB_Vector_assign_FP64(lone, u, NULL, 3, GrB_ALL, N, NULL)); /* its one entry had that value, but C was not held iso */
-    REQUIRE(!is_iso(lone) && at(lone, 7) == 3 && steps() > 3);
+    REQUIRE(!is_iso(lone) && at(lone, 7) == 3 && steps() > 2);
     GrB_Vector taken, single = listed(3, 4);
     const GrB_Index again[] = {3, 5, 3};
     OK(GrB_Vector_new(&taken, GrB_FP64, 3));
