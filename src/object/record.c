@@ -278,7 +278,9 @@ static bool same_derivation(const tsr_derivation *x, const tsr_derivation *y)
     bool same = memcmp(x->parts, y->parts, sizeof x->parts) == 0;
     for (int k = 0; k < 2 && same; k++) {
         const int64_t count = x->lists[k].count;
-        same = count == y->lists[k].count && (!count || (is_list_again(x, k) && is_list_again(y, k)) || memcmp(x->lists[k].numbers, y->lists[k].numbers, (size_t)count * sizeof(uint64_t)) == 0);
+        const bool compared = !count || (is_list_again(x, k) && is_list_again(y, k));
+        same = count == y->lists[k].count &&
+               (compared || memcmp(x->lists[k].numbers, y->lists[k].numbers, (size_t)count * sizeof(uint64_t)) == 0);
     }
     return same;
 }

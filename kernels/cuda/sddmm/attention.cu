@@ -112,7 +112,7 @@ __device__ __forceinline__ void store_row(const attention_args &a, const softmax
             store_vector<T, V>(to + (c * L + l) * int(V * sizeof(T)), x);
     }
     if (a.lse && l == 0)
-        a.lse[mine.row * a.heads + mine.head] = empty ? -INFINITY : (s.most + log2f(s.sum)) / log2_of_e;
+        a.lse[mine.row * a.heads + mine.head] = lse_of(s.most, s.sum, empty);
 }
 
 /* A part's: the largest score, the sum, the values. */
@@ -139,13 +139,10 @@ template <class T, int V, int C, int L, int U> __global__ void __launch_bounds__
     loaded.load(a.q.data + (mine.skipped ? 0 : mine.row) * a.q.ld + mine.head * a.q.stride, mine.l, a.pieces, !mine.skipped);
     float q[N];
     softmax_state<N> s;
-    s.most = -INFINITY;
-    s.sum = 0;
+    clear(s);
 #pragma unroll
-    for (int k = 0; k < N; k++) {
+    for (int k = 0; k < N; k++)
         q[k] = widen(loaded.x[k / V][k % V]);
-        s.value[k] = 0;
-    }
     walk<T, V, C, L, U>(s, a, mine, q);
     join_groups<N, L>(s, a.groups);
     if (mine.skipped || mine.rank != 0)
@@ -157,7 +154,8 @@ template <class T, int V, int C, int L, int U> __global__ void __launch_bounds__
 }
 
 /* A warp for each row that was cut, and head. */
-template <class T> __global__ void __launch_bounds__(threads) join_parts(const __grid_constant__ attention_args a, const tsr_cuda_attention_row *rows, int64_t nrows, int width)
+template <class T>
+__global__ void __launch_bounds__(threads) join_parts(const __grid_constant__ attention_args a, const tsr_cuda_attention_row *rows, int64_t nrows, int width)
 {
     const int64_t number = int64_t(blockIdx.x) * warps + threadIdx.x / 32, size = width + 2;
     const int head = int(number % a.heads);

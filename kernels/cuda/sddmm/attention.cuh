@@ -81,6 +81,17 @@ template <int N> struct softmax_state {
     float most, sum, value[N];
 };
 
+template <int N> __device__ __forceinline__ void clear(softmax_state<N> &s)
+{
+    s.most = -INFINITY, s.sum = 0;
+#pragma unroll
+    for (int k = 0; k < N; k++)
+        s.value[k] = 0;
+}
+
+/* The logarithm of the sum of a row's exp (score); none: -Inf. */
+__device__ __forceinline__ float lse_of(float most, float sum, bool empty) { return empty ? -INFINITY : (most + log2f(sum)) / log2_of_e; }
+
 /* Where all scores are -Inf, weights are relative to 0: they are 0. */
 __device__ __forceinline__ float reference_of(float most) { return most == -INFINITY ? 0.0f : most; }
 
@@ -109,7 +120,7 @@ template <class T> __device__ __forceinline__ void join_row(T *o, float *lse, co
 {
     softmax_state<1> s;
     for (int c = lane; c < width || c == lane; c += 32) {
-        s = {-INFINITY, 0, {0}};
+        clear(s);
         for (int64_t k = 0; k < parts.count; k++) {
             const float *at = parts.first + k * parts.step;
             const float value[1] = {c < width ? at[2 + c] : 0.0f};
@@ -119,7 +130,7 @@ template <class T> __device__ __forceinline__ void join_row(T *o, float *lse, co
             narrow(o[c], s.most == -INFINITY ? 0.0f : s.value[0] / s.sum);
     }
     if (lse && lane == 0)
-        *lse = (s.most + log2f(s.sum)) / log2_of_e;
+        *lse = lse_of(s.most, s.sum, false);
 }
 
 // ---- Which row, which entries ----

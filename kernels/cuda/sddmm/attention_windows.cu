@@ -192,8 +192,8 @@ __device__ __forceinline__ uint32_t bits_of(const window_args &a, const place &p
 
 /* score[n][k]: of block n, as an MMA has it; -Inf without an entry. */
 template <class T, int D>
-__device__ __forceinline__ void find_scores(float (&score)[2][4], window_state<D> &s, const query_rows<D> &q, const key_rows<D> &k, const uint32_t (&bits)[2][2],
-                                            float scale)
+__device__ __forceinline__ void find_scores(float (&score)[2][4], window_state<D> &s, const query_rows<D> &q, const key_rows<D> &k,
+                                            const uint32_t (&bits)[2][2], float scale)
 {
 #pragma unroll
     for (int n = 0; n < 2; n++) {
@@ -299,7 +299,7 @@ __device__ __forceinline__ float *part_of(const window_args &a, int64_t partial,
     return a.partial + ((partial * height + row) * a.heads + head) * (a.width + 2);
 }
 
-/* n neighbouring results of a row; sum: 1 for a part. */
+/* N neighbouring results of a row. */
 template <class T, int N> __device__ __forceinline__ void store_results(T *to, const float (&x)[N], float sum, bool empty)
 {
     T y[N];
@@ -340,7 +340,7 @@ template <class T, int D> __device__ __forceinline__ void store_row(const window
     if (part)
         part[0] = s.most[half], part[1] = s.sum[half];
     else if (a.lse)
-        a.lse[row * a.heads + p.head] = empty ? -INFINITY : (s.most[half] + log2f(s.sum[half])) / log2_of_e;
+        a.lse[row * a.heads + p.head] = lse_of(s.most[half], s.sum[half], empty);
 }
 
 /* Sums of a row lie in four lanes. */
@@ -367,19 +367,11 @@ template <class T> __device__ __forceinline__ const T *row_at(const head_array &
 template <class T> __device__ float score_of(const window_args &a, const place &p, int64_t row, uint32_t column)
 {
     const T *q = row_at<T>(a.q, row, p.head), *k = row_at<T>(a.k, column, p.head);
-    float sum = 0;
+    float sum[1] = {0};
     for (int c = p.lane; c < a.width; c += 32)
-        sum += widen(q[c]) * widen(k[c]);
-    for (int by = 16; by > 0; by /= 2)
-        sum += __shfl_xor_sync(~0u, sum, by);
-    return sum * a.scale;
-}
-
-template <int N> __device__ __forceinline__ void start(softmax_state<N> &s)
-{
-    s.most = -INFINITY, s.sum = 0;
-    for (int k = 0; k < N; k++)
-        s.value[k] = 0;
+        sum[0] += widen(q[c]) * widen(k[c]);
+    add_lanes<32>(sum);
+    return sum[0] * a.scale;
 }
 
 template <class T, int D> __device__ void redo_row(const window_args &a, const place &p, int r)
@@ -387,7 +379,7 @@ template <class T, int D> __device__ void redo_row(const window_args &a, const p
     constexpr int N = D / 32;
     softmax_state<N> s;
     bool empty = true;
-    start(s);
+    clear(s);
     for (int64_t at = p.first; at < p.end; at++) {
         const int64_t block = p.block + (at - p.first) / 8;
         const int slot = int((at - p.first) % 8);
@@ -415,7 +407,7 @@ template <class T, int D> __device__ void redo_row(const window_args &a, const p
     if (part && p.lane == 0)
         part[0] = most, part[1] = s.sum;
     else if (a.lse && p.lane == 0)
-        a.lse[(p.row + r) * a.heads + p.head] = empty ? -INFINITY : (most + log2f(s.sum)) / log2_of_e;
+        a.lse[(p.row + r) * a.heads + p.head] = lse_of(most, s.sum, empty);
 }
 
 template <class T, int D> __device__ void redo(const window_args &a, const place &p)
@@ -513,7 +505,8 @@ extern "C" bool tsr_cuda_attention_windows_pay(int64_t vectors, int64_t entries,
     return like->q.width > 32 || like->q.heads < 4 || double(vectors) * 1.23 < double(entries);
 }
 
-extern "C" tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, int64_t heads, const tsr_cuda_device *device, void *stream)
+extern "C" tsr_status tsr_cuda_attention_windows_make(tsr_cuda_attention_windows *out, const tsr_cuda_csr *s, int64_t heads,
+                                                      const tsr_cuda_device *device, void *stream)
 {
     *out = {};
     tsr_source source = {};

@@ -14,7 +14,7 @@
 #define MADV_COLLAPSE 25 /* Linux 6.1 */
 #endif
 
-#define HUGE_PAGE ((size_t) 2 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
 
 enum {
     LEAST = 4 << 20,  /* bytes that are worth it */
@@ -49,7 +49,7 @@ static bool is_due(const void *block, size_t bytes, double rows)
     pthread_mutex_lock(&mutex);
     operand *o = find(block, bytes);
     o->rows += rows;
-    const bool due = o->rows * BYTES_OF_ROW >= (double) bytes;
+    const bool due = o->rows * BYTES_OF_ROW >= (double)bytes;
     if (due)
         o->rows = 0;
     pthread_mutex_unlock(&mutex);
@@ -58,8 +58,8 @@ static bool is_due(const void *block, size_t bytes, double rows)
 
 static bool collapse(const void *block, size_t bytes)
 {
-    const uintptr_t begin = ((uintptr_t) block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1), end = ((uintptr_t) block + bytes) & ~(HUGE_PAGE - 1);
-    return madvise((void *) begin, end - begin, MADV_COLLAPSE) == 0;
+    const uintptr_t begin = ((uintptr_t)block + HUGE_PAGE - 1) & ~(HUGE_PAGE - 1), end = ((uintptr_t)block + bytes) & ~(HUGE_PAGE - 1);
+    return madvise((void *)begin, end - begin, MADV_COLLAPSE) == 0;
 }
 
 static void give_up(const void *block, size_t bytes)
