@@ -1,5 +1,6 @@
-/* Masked dot products of short lists of which only the number of products counts, against counting them one by one: lengths around the
- * blocks in which lists are compared, indices of both widths, masks with values and with empty rows, every instruction set.
+/* Masked dot products of which only the number of products counts, against counting them one by one: lengths around the blocks in which
+ * lists are compared, lists far longer than others, products and masks that are symmetric or nearly so, indices of both widths, masks with
+ * values and with empty rows, every instruction set.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/kernels.h"
 
@@ -7,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = 300, K = 120, LONGEST = 26, MASKED = 40, ROUNDS = 60 };
+enum { N = 300, K = 120, LONGEST = 26, MASKED = 40, ROUNDS = 60, HUB = 17, NEAR_FULL = 290, SPREAD = 64, MOST = N * 128 };
 
 /* Rows of ascending indices. */
 typedef struct lists {
-    int64_t p[N + 1], wide[N * MASKED], h[N];
-    uint32_t narrow[N * MASKED];
-    int8_t value[N * MASKED];
+    int64_t p[N + 1], wide[MOST], h[N];
+    uint32_t narrow[MOST];
+    int8_t value[MOST];
     int64_t nvec;
 } lists;
 
@@ -74,8 +75,8 @@ static int64_t common(const lists *a, int64_t r, const lists *b, int64_t c)
 /* One product as it should be; how often it is not. */
 static int check(const tsr_product *p, const lists *a, const lists *b, const lists *m)
 {
-    static int64_t x[N * MASKED];
-    static int8_t present[N * MASKED];
+    static int64_t x[MOST];
+    static int8_t present[MOST];
     memset(x, 0x5a, sizeof x);
     tsr_result result = {.x = x, .b = present};
     if (tsr_cpu_masked_dot(p, &result) != TSR_OK)
@@ -111,6 +112,52 @@ static int round_of(int round)
     return check(&p, &a, &b, &m);
 }
 
+/* Every HUB-th row is long, the others have few indices; too far apart for bits. */
+static void fill_unequal(lists *l)
+{
+    l->nvec = N;
+    for (int64_t v = 0; v < N; v++)
+        fill_row(l, v, v % HUB == 5 ? NEAR_FULL - below(120) : below(4), N);
+    for (int64_t e = 0; e < l->p[N]; e++)
+        l->narrow[e] = (uint32_t)(l->wide[e] *= SPREAD);
+}
+
+/* Symmetric, but for about one entry of `holes` (0: none). */
+static void fill_symmetric(lists *l, int64_t holes)
+{
+    static bool is[N][N];
+    for (int64_t r = 0; r < N; r++)
+        for (int64_t c = 0; c <= r; c++)
+            is[r][c] = is[c][r] = below(r % HUB == 5 || c % HUB == 5 ? 2 : 12) == 0;
+    l->nvec = N;
+    for (int64_t r = 0, at = 0; r < N; l->p[++r] = at)
+        for (int64_t c = 0; c < N; c++)
+            if (is[r][c] && !(holes && below(holes) == 0)) {
+                l->wide[at] = c;
+                l->narrow[at] = (uint32_t)c;
+                l->value[at++] = (int8_t)(below(4) != 0);
+            }
+}
+
+/* A A' or A B' with hubs, under a mask that is symmetric or not. */
+static int unequal_round(int round)
+{
+    static lists a, b, m;
+    static const tsr_semiring semirings[] = {{TSR_INT64, TSR_ADD_PLUS, TSR_MUL_PAIR}, {TSR_FP32, TSR_ADD_PLUS, TSR_MUL_PAIR},
+                                             {TSR_BOOL, TSR_ADD_ANY, TSR_MUL_PAIR}};
+    const bool narrow = round & 1, same = round & 2;
+    fill_unequal(&a);
+    fill_unequal(&b);
+    if (round & 8)
+        fill_symmetric(&m, round & 16 ? 40 : 0);
+    else
+        fill(&m, N, MASKED, N);
+    tsr_product p = {.op = TSR_OP_MASKED_DOT, .semiring = semirings[round % 3], .m = N, .n = N, .k = N * SPREAD, .nthreads = 1 + round % 4,
+                     .mask_structural = round & 4, .a = view(&a, narrow, N, N * SPREAD), .mask = view(&m, false, N, N)};
+    p.b = tsr_view_transposed(same ? p.a : view(&b, narrow, N, N * SPREAD));
+    return check(&p, &a, same ? &a : &b, &m);
+}
+
 int main(void)
 {
     const char *given = getenv("TESSERA_TEST_SEED");
@@ -122,7 +169,7 @@ int main(void)
         tsr_cpu_limit_isa((tsr_isa)isa);
         for (int round = 0; round < ROUNDS; round++) {
             state = seed + (uint64_t)round;
-            const int wrong = round_of(round);
+            const int wrong = round_of(round) + unequal_round(round);
             if (wrong)
                 printf("%s, seed %llu, round %d: %d wrong\n", tsr_isa_name((tsr_isa)isa), (unsigned long long)seed, round, wrong);
             failed += wrong != 0;

@@ -63,6 +63,8 @@ tsr_md_fold tsr_md_fold_of(tsr_semiring semiring, bool walked_is_a);
 tsr_md_spread tsr_md_spread_of(tsr_semiring semiring);
 /* x[e] = the sum (or whatever the monoid makes) of `count` >= 1 products that all equal *product. */
 void tsr_md_finish(const tsr_md_job *job, int64_t e, int64_t count);
+/* x and present of the entries [e, e + n) of the mask, whose numbers of products are counts[]. */
+void tsr_md_finish_counts(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n);
 /* *product = a[0] (x) b[0]; an operand that mul ignores may be NULL. */
 void tsr_md_one_product(void *product, tsr_semiring semiring, const void *a, const void *b);
 
@@ -127,6 +129,8 @@ bool tsr_md_bits_pay(const tsr_md_job *job); /* small dense vectors of which onl
 tsr_status tsr_md_bits(const tsr_md_job *job);
 bool tsr_md_lists_pay(const tsr_md_job *job); /* pairs of short lists, of which only the number of products counts */
 tsr_status tsr_md_lists(const tsr_md_job *job);
+bool tsr_md_rows_pay(const tsr_md_job *job); /* sorted vectors of which only the number of products counts */
+tsr_status tsr_md_rows(tsr_md_job *job);
 tsr_status tsr_md_spread_rows(tsr_md_job *job);
 
 #endif

@@ -7,13 +7,12 @@
 #include "src/base/split.h"
 #include "src/format/sparse/format.h"
 
-enum { SAMPLES = 128, BLOCK = 8, PARTS_PER_THREAD = 8 };
+enum { SAMPLES = 128, PARTS_PER_THREAD = 8 };
 
 typedef struct listing {
     const tsr_md_job *job;
     tsr_md_short lists;
     tsr_md_short_function *count;
-    bool plain; /* a count is the result */
     int nparts;
 } listing;
 
@@ -31,7 +30,7 @@ static bool lists_are_short(const tsr_md_job *job)
     int64_t sum = 0;
     for (int64_t s = 0; s < samples; s++)
         sum += blocks(job, tsr_first_at_least(m->p + 1, m->nvec, s * stride + 1), s * stride);
-    return sum <= TSR_SHORT_LIST_BLOCKS * samples;
+    return (double)sum <= TSR_SHORT_LIST_BLOCKS * (double)samples;
 }
 
 bool tsr_md_lists_pay(const tsr_md_job *job)
@@ -40,44 +39,6 @@ bool tsr_md_lists_pay(const tsr_md_job *job)
     return job->kind != TSR_MD_FOLD && a->sorted && b->sorted && !a->h && !b->h && a->wide == b->wide && a->wide == job->m.wide &&
            job->k <= INT32_MAX &&
            lists_are_short(job);
-}
-
-static bool counts_are_results(const tsr_md_job *job)
-{
-    const bool wide = job->semiring.type == TSR_INT64 || job->semiring.type == TSR_UINT64;
-    static const int64_t one = 1;
-    return job->kind == TSR_MD_COUNT && wide && memcmp(job->product, &one, sizeof one) == 0 && !job->mask_x;
-}
-
-static void store(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n)
-{
-    int64_t *x = (int64_t *)job->x + e;
-    for (int64_t t = 0; t < n; t++) {
-        x[t] = counts[t];
-        job->present[e + t] = counts[t] != 0;
-    }
-}
-
-/* Where no pair of eight has a product, nothing is written: memory that is not touched need not be had. */
-static void finish_plain(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n)
-{
-    for (int64_t t = 0; t < n; t += BLOCK) {
-        uint32_t any = 0;
-        const int64_t some = n - t < BLOCK ? n - t : BLOCK;
-        for (int64_t k = 0; k < some; k++)
-            any |= counts[t + k];
-        if (any)
-            store(job, e + t, counts + t, some);
-    }
-}
-
-static void finish(const tsr_md_job *job, int64_t e, const uint32_t *counts, int64_t n)
-{
-    for (int64_t t = 0; t < n; t++) {
-        job->present[e + t] = counts[t] != 0 && tsr_md_passes(job, e + t);
-        if (job->present[e + t])
-            tsr_md_finish(job, e + t, counts[t]);
-    }
 }
 
 static void count_part(void *context, int64_t part)
@@ -92,7 +53,7 @@ static void count_part(void *context, int64_t part)
         for (; m->p[v + 1] <= e; v++)
             ;
         l->count(counts, &l->lists, v, e, e + n);
-        (l->plain ? finish_plain : finish)(l->job, e, counts, n);
+        tsr_md_finish_counts(l->job, e, counts, n);
     }
 }
 
@@ -103,7 +64,6 @@ tsr_status tsr_md_lists(const tsr_md_job *job)
                        .lists = {.a_p = job->a.p, .b_p = job->b.p, .m_p = job->m.p, .m_h = job->m.h, .a_i = job->a.i, .b_i = job->b.i,
                                  .m_i = job->m.i, .nvals = job->m.nvals, .wide = job->a.wide},
                        .count = TSR_PICK_ISA(tsr_md_count_short),
-                       .plain = counts_are_results(job),
                        .nparts = threads > 1 ? threads * PARTS_PER_THREAD : 1};
     tsr_for_jobs(l.nparts, threads, count_part, (void *)&l);
     return TSR_OK;

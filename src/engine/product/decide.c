@@ -493,6 +493,7 @@ static void decide(const tsr_call *call, tsr_decision *d)
     const tsr_walk walk = walk_of(call, &f);
     f.walk = walk.walked;
     f.merged = walk.merged;
+    f.marked = walk.marked;
     f.blocks = walk.blocks;
     f.uneven = walk.uneven;
     f.a_known = call->expected_calls > 1 || (call->a.record && tsr_record_had_product(call->a.record));

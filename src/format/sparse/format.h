@@ -64,7 +64,10 @@ static inline int64_t tsr_list_blocks(int64_t left, int64_t right)
 }
 
 /* On average up to so many, lists are compared as they lie; beyond, marking one takes less (kernels/cpu/masked). */
-#define TSR_SHORT_LIST_BLOCKS 3
+#define TSR_SHORT_LIST_BLOCKS 1.5
+
+/* A list so many times as long as the row that it meets is searched for the row's indices. */
+#define TSR_SEARCHED_LIST 64
 
 /* Vectors without entries leave p [nvec+1] and h, in place; returns how many stay. */
 int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec);

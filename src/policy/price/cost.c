@@ -124,11 +124,11 @@ static double cpu_masked_ns(const tsr_features *f, const tsr_cost_cpu *c)
     if (!is_dot(f))
         return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + f->mask_nnz * c->masked_entry +
                (f->b_by_col ? f->m : f->n) * c->masked_column;
-    const bool counts = only_counts(f);
     if (compares_lists(f))
         return compared_ns(f, c);
-    return dot_steps(f) * (counts ? c->masked_dot_step : c->masked_fold_step) + f->k * c->masked_column +
-           f->mask_nnz * (counts ? c->masked_dot_entry : c->masked_fold_entry);
+    if (only_counts(f))
+        return (f->marked > 0 ? f->marked : dot_steps(f)) * c->masked_dot_step + f->mask_nnz * c->masked_dot_entry;
+    return dot_steps(f) * c->masked_fold_step + f->k * c->masked_column + f->mask_nnz * c->masked_fold_entry;
 }
 
 static double cpu_ns(const tsr_features *f, const tsr_cost_cpu *c)

@@ -11,7 +11,7 @@ typedef struct tsr_features {
     double m, n, k;      /* shape */
     double a_nnz, b_nnz; /* entries of the sparse operands (b: entries held when dense) */
     double mask_nnz;     /* SDDMM, masked dot */
-    double walk, merged, blocks, uneven; /* sparse operands: what tsr_sample_walk says; 0: not looked at */
+    double walk, merged, marked, blocks, uneven; /* sparse operands: what tsr_sample_walk says; 0: not looked at */
     bool a_by_col;       /* orientation of the arrays that would be used */
     bool b_by_col;
     bool c_by_col;
@@ -39,6 +39,7 @@ void tsr_features_of(tsr_features *f, const tsr_product *product);
 typedef struct tsr_walk {
     double walked; /* entries of the lists that have to be walked, of two the shorter; 0: not for these layouts */
     double merged; /* dots: steps of SuiteSparse, which merges both; 0: others */
+    double marked; /* dots: indices that are compared with a marked row of A */
     double blocks; /* dots: comparisons of eight entries with eight */
     double uneven; /* dots: from 0, pairs of lists being as long as each other, to 1 */
 } tsr_walk;

@@ -53,6 +53,13 @@ double tsr_merge_steps(double left, double right)
     return shorter == 0 ? 0 : longer > GALLOP * shorter ? shorter * log2(longer) : shorter + longer;
 }
 
+/* A list that meets a marked row (kernels/cpu/masked/masked_dot_rows.c): as long as it is, unless the row is searched in it. */
+static double marked_steps(double row, double list)
+{
+    enum { SEARCHED = 100 };
+    return list > TSR_SEARCHED_LIST * row ? SEARCHED * row : list;
+}
+
 /* What is added up of samples. */
 typedef struct sums {
     tsr_walk walk;
@@ -67,6 +74,7 @@ static void add_dot(sums *s, const tsr_product *p, int64_t e)
     const double a = length_of(&p->a, place[0]), b = length_of(&p->b, place[1]);
     s->walk.walked += 1 + (a < b ? a : b);
     s->walk.merged += tsr_merge_steps(a, b);
+    s->walk.marked += p->mask.by_col ? marked_steps(b, a) : marked_steps(a, b);
     s->walk.blocks += (double)tsr_list_blocks((int64_t)a, (int64_t)b);
     s->length += a + b;
     s->square += (a + b) * (a + b);
@@ -107,6 +115,7 @@ tsr_walk tsr_sample_walk(const tsr_product *p)
             sum.walk.walked += 1 + met_list(p, e);
     }
     const double share = samples > 0 ? (double)count / (double)samples : 0;
-    return (tsr_walk){.walked = sum.walk.walked * share, .merged = sum.walk.merged * share, .blocks = sum.walk.blocks * share,
+    return (tsr_walk){.walked = sum.walk.walked * share, .merged = sum.walk.merged * share, .marked = sum.walk.marked * share,
+                      .blocks = sum.walk.blocks * share,
                       .uneven = samples > 0 ? uneven(&sum, (double)samples) : 0};
 }

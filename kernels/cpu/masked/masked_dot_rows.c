@@ -1,0 +1,266 @@
+/* Masked dot product by rows of the mask, where only the number of products counts, or whether there is one: a row of A is marked, one byte for
+ * every value an index can take, and each list of B that the row of the mask names is summed over the marks, up to the last index of the row.
+ * Nothing is planned before, and no branch depends on what a list holds but the one that ends it.
+ * SPDX-License-Identifier: Apache-2.0 */
+#include "kernels/cpu/common/chunks.h"
+#include "kernels/cpu/common/simd.h"
+#include "kernels/cpu/masked/masked_dot.h"
+#include "src/base/split.h"
+#include "src/format/sparse/format.h"
+
+#include <stdlib.h>
+
+enum {
+    AHEAD = 16,         /* entries of the mask whose offsets … */
+    NEAR = 8,           /* … and whose lists are prefetched */
+    STRIDE = 8,         /* indices of a list that are summed before its end is looked for */
+    MIRROR_FACTOR = 8,  /* product and mask symmetric: of a pair whose lists differ so much … */
+    MIRROR_MARGIN = 16, /* … and so much more, the longer one is marked */
+    MARK_FACTOR = 4,    /* a row so many times as long as all its lists is searched for theirs */
+    SURELY_MARKED = 64, /* a row of so few indices is marked at once */
+    PARTS_PER_THREAD = 64,
+    LEAST_PART = 4096   /* entries of the mask */
+};
+#define MARK_MOST ((int64_t)1 << 31)
+
+typedef struct rows {
+    const tsr_md_job *job;
+    uint8_t **marks; /* of each thread */
+    int nparts, next;
+    int64_t unfilled; /* entries left to their mirror images, less those that were filled */
+} rows;
+
+/* What one thread works with.  counts[] belong to the entries of the mask from `base` on. */
+typedef struct walker {
+    const tsr_md_job *job;
+    uint8_t *mark;
+    int64_t base, filled;
+    int64_t unfilled; /* as in rows */
+    uint32_t counts[TSR_MD_CHUNK];
+} walker;
+
+static void flush(walker *w)
+{
+    tsr_md_finish_counts(w->job, w->base, w->counts, w->filled);
+    w->base += w->filled;
+    w->filled = 0;
+}
+
+static void put(walker *w, int64_t count)
+{
+    w->counts[w->filled++] = (uint32_t)count;
+    if (w->filled == TSR_MD_CHUNK)
+        flush(w);
+}
+
+static int64_t mask_column(const tsr_md_job *job, int64_t e)
+{
+    return tsr_md_index(job->m.i, job->m.wide, e);
+}
+
+/* Indices of the lists that the entries [begin, end) of the mask name; no more than `most` are counted. */
+static int64_t listed(const tsr_md_job *job, int64_t begin, int64_t end, int64_t most)
+{
+    int64_t sum = 0;
+    for (int64_t e = begin; e < end && sum < most; e++) {
+        const int64_t c = mask_column(job, e);
+        sum += job->b.p[c + 1] - job->b.p[c];
+    }
+    return sum;
+}
+
+static bool marking_pays(const tsr_md_job *job, int64_t na, int64_t begin, int64_t end)
+{
+    return na <= SURELY_MARKED || listed(job, begin, end, na / MARK_FACTOR + 1) > na / MARK_FACTOR;
+}
+
+/* ---- product and mask symmetric ---- */
+
+/* Both entries of a pair are computed from the side that is so much longer, and nothing else is looked for twice. */
+static bool far_longer(int64_t length, int64_t other)
+{
+    return length > MIRROR_FACTOR * other + MIRROR_MARGIN;
+}
+
+/* The next entry of the mask is filled by whoever computes its mirror image. */
+static void leave(walker *w)
+{
+    flush(w);
+    w->base++;
+    w->unfilled++;
+}
+
+static void fill_mirror(walker *w, int64_t r, int64_t c, int64_t count)
+{
+    const tsr_md_job *job = w->job;
+    const tsr_md_vectors *m = &job->m;
+    const int64_t v = tsr_md_vector(m, c), at = v < 0 ? -1 : tsr_md_lower_bound(m->i, m->wide, m->p[v], m->p[v + 1], r);
+    if (at < 0 || at == m->p[v + 1] || mask_column(job, at) != r)
+        return;
+    w->unfilled--;
+    if (!count || !tsr_md_passes(job, at))
+        return;
+    tsr_md_finish(job, at, count);
+    job->present[at] = 1;
+}
+
+/* ---- rows ---- */
+
+/* Lists of one width.  `one`: the first index in common ends the search. */
+#define ROWS(T)                                                                                                                         \
+    static int64_t first_from_##T(const T *list, int64_t from, int64_t n, T key)                                                        \
+    {                                                                                                                                   \
+        int64_t step = 1, low = from;                                                                                                   \
+        while (from + step < n && list[from + step] < key) {                                                                            \
+            low = from + step;                                                                                                          \
+            step *= 2;                                                                                                                  \
+        }                                                                                                                               \
+        int64_t high = from + step < n ? from + step + 1 : n;                                                                           \
+        while (low < high) {                                                                                                            \
+            const int64_t middle = low + (high - low) / 2;                                                                              \
+            if (list[middle] < key)                                                                                                     \
+                low = middle + 1;                                                                                                       \
+            else                                                                                                                        \
+                high = middle;                                                                                                          \
+        }                                                                                                                               \
+        return low;                                                                                                                     \
+    }                                                                                                                                   \
+    static int64_t search_##T(const T *few, int64_t nfew, const T *many, int64_t nmany, bool one)                                       \
+    {                                                                                                                                   \
+        int64_t count = 0, at = 0;                                                                                                      \
+        for (int64_t t = 0; t < nfew && at < nmany && !(one && count); t++) {                                                           \
+            at = first_from_##T(many, at, nmany, few[t]);                                                                               \
+            count += at < nmany && many[at] == few[t];                                                                                  \
+        }                                                                                                                               \
+        return count;                                                                                                                   \
+    }                                                                                                                                   \
+    TSR_INLINE int64_t sum_##T(const uint8_t *restrict mark, const T *restrict list, int64_t n, T last, bool one)                       \
+    {                                                                                                                                   \
+        int64_t even = 0, odd = 0, t = 0;                                                                                               \
+        for (; t + STRIDE <= n; t += STRIDE) {                                                                                          \
+            even += mark[list[t]] + mark[list[t + 2]] + mark[list[t + 4]] + mark[list[t + 6]];                                          \
+            odd += mark[list[t + 1]] + mark[list[t + 3]] + mark[list[t + 5]] + mark[list[t + 7]];                                       \
+            if (list[t + STRIDE - 1] >= last || (one && even + odd))                                                                    \
+                return even + odd;                                                                                                      \
+        }                                                                                                                               \
+        for (; t < n; t++)                                                                                                              \
+            even += mark[list[t]];                                                                                                      \
+        return even + odd;                                                                                                              \
+    }                                                                                                                                   \
+    TSR_INLINE void marked_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one, bool mirrored)       \
+    {                                                                                                                                   \
+        const tsr_md_job *job = w->job;                                                                                                 \
+        const int64_t *p = job->b.p, last = job->m.nvals - 1;                                                                           \
+        const T *lists = job->b.i;                                                                                                      \
+        for (int64_t t = 0; t < na; t++)                                                                                                \
+            w->mark[a[t]] = 1;                                                                                                          \
+        for (int64_t e = begin; e < end; e++) {                                                                                         \
+            const int64_t c = mask_column(job, e), n = p[c + 1] - p[c];                                                                 \
+            const T *list = lists + p[c];                                                                                               \
+            __builtin_prefetch(&p[mask_column(job, e + AHEAD < last ? e + AHEAD : last)]);                                              \
+            __builtin_prefetch(&lists[p[mask_column(job, e + NEAR < last ? e + NEAR : last)]]);                                         \
+            if (mirrored && far_longer(n, na)) {                                                                                        \
+                leave(w);                                                                                                               \
+                continue;                                                                                                               \
+            }                                                                                                                           \
+            const int64_t count = n / TSR_SEARCHED_LIST > na ? search_##T(a, na, list, n, one) : sum_##T(w->mark, list, n, a[na - 1], one); \
+            put(w, count);                                                                                                              \
+            if (mirrored && far_longer(na, n))                                                                                          \
+                fill_mirror(w, r, c, count);                                                                                            \
+        }                                                                                                                               \
+        for (int64_t t = 0; t < na; t++)                                                                                                \
+            w->mark[a[t]] = 0;                                                                                                          \
+    }                                                                                                                                   \
+    static void searched_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one)                        \
+    {                                                                                                                                   \
+        const tsr_md_job *job = w->job;                                                                                                 \
+        for (int64_t e = begin; e < end; e++) {                                                                                         \
+            const int64_t c = mask_column(job, e), from = job->b.p[c], n = job->b.p[c + 1] - from;                                      \
+            if (job->mirrored && far_longer(n, na)) {                                                                                   \
+                leave(w);                                                                                                               \
+                continue;                                                                                                               \
+            }                                                                                                                           \
+            const int64_t count = search_##T((const T *)job->b.i + from, n, a, na, one);                                                \
+            put(w, count);                                                                                                              \
+            if (job->mirrored && far_longer(na, n))                                                                                     \
+                fill_mirror(w, r, c, count);                                                                                            \
+        }                                                                                                                               \
+    }                                                                                                                                   \
+    static void row_##T(walker *w, int64_t r, int64_t begin, int64_t end)                                                               \
+    {                                                                                                                                   \
+        const tsr_md_vectors *a = &w->job->a;                                                                                           \
+        const T *list = (const T *)a->i + a->p[r];                                                                                      \
+        const int64_t na = a->p[r + 1] - a->p[r];                                                                                       \
+        const bool one = w->job->kind == TSR_MD_EXISTS;                                                                                 \
+        if (na == 0 || !marking_pays(w->job, na, begin, end))                                                                           \
+            searched_##T(w, list, r, na, begin, end, one);                                                                              \
+        else if (one || w->job->mirrored)                                                                                               \
+            marked_##T(w, list, r, na, begin, end, one, w->job->mirrored);                                                              \
+        else                                                                                                                            \
+            marked_##T(w, list, r, na, begin, end, false, false);                                                                       \
+    }
+
+ROWS(uint32_t)
+ROWS(uint64_t)
+
+/* Entries of the mask from `begin` to `end`. */
+static void walk(walker *w, int64_t begin, int64_t end)
+{
+    const tsr_md_vectors *m = &w->job->m;
+    w->base = begin;
+    for (int64_t v = tsr_first_at_least(m->p + 1, m->nvec, begin + 1); v < m->nvec && m->p[v] < end; v++) {
+        const int64_t from = m->p[v] > begin ? m->p[v] : begin, to = m->p[v + 1] < end ? m->p[v + 1] : end;
+        if (from < to)
+            (w->job->a.wide ? row_uint64_t : row_uint32_t)(w, m->h ? m->h[v] : v, from, to);
+    }
+    flush(w);
+}
+
+/* Hubs stand together: whoever is free takes the next part. */
+static void work(void *context, int64_t thread)
+{
+    rows *all = context;
+    walker w = {.job = all->job, .mark = all->marks[thread]};
+    for (int part; (part = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->nparts;)
+        walk(&w, tsr_part_begin(w.job->m.nvals, part, all->nparts), tsr_part_begin(w.job->m.nvals, part + 1, all->nparts));
+    __atomic_fetch_add(&all->unfilled, w.unfilled, __ATOMIC_RELAXED);
+}
+
+static void free_marks(rows *all, int threads)
+{
+    for (int t = 0; all->marks && t < threads; t++)
+        free(all->marks[t]);
+    free(all->marks);
+}
+
+static tsr_status new_marks(rows *all, int threads)
+{
+    bool complete = (all->marks = calloc((size_t)threads, sizeof *all->marks)) != NULL;
+    for (int t = 0; complete && t < threads; t++)
+        complete = (all->marks[t] = calloc((size_t)all->job->k + 1, 1)) != NULL;
+    return complete ? TSR_OK : TSR_OUT_OF_MEMORY;
+}
+
+bool tsr_md_rows_pay(const tsr_md_job *job)
+{
+    const tsr_md_vectors *a = &job->a, *b = &job->b;
+    return job->kind != TSR_MD_FOLD && a->sorted && b->sorted && !a->h && !b->h && a->wide == b->wide && job->k <= MARK_MOST &&
+           job->k / 1024 <= a->nvals + b->nvals + job->m.nvals;
+}
+
+tsr_status tsr_md_rows(tsr_md_job *job)
+{
+    const int threads = tsr_parts(job->m.nvals + job->b.nvals, TSR_MD_THREAD_WORK, job->nthreads);
+    const int64_t affordable = job->m.nvals / LEAST_PART + 1, wanted = (int64_t)threads * PARTS_PER_THREAD;
+    rows all = {.job = job, .nparts = threads == 1 ? 1 : (int)(affordable < wanted ? affordable : wanted)};
+    const tsr_status status = new_marks(&all, threads);
+    if (status == TSR_OK)
+        tsr_for_jobs(threads, threads, work, &all);
+    if (all.unfilled) { /* the mask is not symmetric after all */
+        job->mirrored = false;
+        all.next = 0;
+        tsr_for_jobs(threads, threads, work, &all);
+    }
+    free_marks(&all, threads);
+    return status;
+}
