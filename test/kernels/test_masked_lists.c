@@ -117,7 +117,7 @@ static void fill_unequal(lists *l)
 {
     l->nvec = N;
     for (int64_t v = 0; v < N; v++)
-        fill_row(l, v, v % HUB == 5 ? NEAR_FULL - below(120) : below(4), N);
+        fill_row(l, v, v % HUB == 5 ? NEAR_FULL - below(120) : below(9), N);
     for (int64_t e = 0; e < l->p[N]; e++)
         l->narrow[e] = (uint32_t)(l->wide[e] *= SPREAD);
 }

@@ -150,10 +150,11 @@ static int64_t length_of(const tsr_view *v, int64_t name)
 }
 
 /* Both operands by row.  Walking the rows of B needs no flip; it is chosen when it walks no more than a flip of B and a
- * look at each mask entry would cost.  Counted until that is exceeded. */
-static bool spread_is_cheap(const tsr_product *p)
+ * look at each mask entry would cost, which is less where only counts are wanted.  Counted until that is exceeded. */
+static bool spread_is_cheap(const tsr_product *p, bool counts)
 {
-    int64_t allowed = 12 * p->b.nvals + 8 * p->mask.nvals, walked = 0;
+    const int64_t allowed = counts ? 4 * p->b.nvals + 5 * p->mask.nvals : 12 * p->b.nvals + 8 * p->mask.nvals;
+    int64_t walked = 0;
     tsr_md_vectors a = vectors_of(&p->a, false);
     if (p->n > SPREAD_MOST)
         return false;
@@ -217,7 +218,7 @@ static tsr_status compute(tsr_product *p, tsr_result *result, temporaries *t)
     if (p->a.by_col)
         status = flip(&t->a, &p->a, p->semiring.type, tsr_reads_a(p), p->nthreads);
     if (status == TSR_OK && !p->b.by_col) {
-        if (spread_is_cheap(p))
+        if (spread_is_cheap(p, job_of(p, result).kind != TSR_MD_FOLD))
             return spread_form(p, result);
         status = flip(&t->b, &p->b, p->semiring.type, tsr_reads_b(p), p->nthreads);
     }

@@ -3,8 +3,9 @@
  * Nothing is planned before, and no branch depends on what a list holds but the one that ends it.
  * SPDX-License-Identifier: Apache-2.0 */
 #include "kernels/cpu/common/chunks.h"
-#include "kernels/cpu/common/simd.h"
 #include "kernels/cpu/masked/masked_dot.h"
+#include "kernels/cpu/masked/masked_dot_columns.h"
+#include "kernels/cpu/masked/masked_dot_intersect.h"
 #include "src/base/split.h"
 #include "src/format/sparse/format.h"
 
@@ -13,7 +14,7 @@
 enum {
     AHEAD = 16,         /* entries of the mask whose offsets … */
     NEAR = 8,           /* … and whose lists are prefetched */
-    STRIDE = 8,         /* indices of a list that are summed before its end is looked for */
+    DEFER_LEAST = 4,    /* a row of fewer indices is searched rather */
     MIRROR_FACTOR = 8,  /* product and mask symmetric: of a pair whose lists differ so much … */
     MIRROR_MARGIN = 16, /* … and so much more, the longer one is marked */
     MARK_FACTOR = 4,    /* a row so many times as long as all its lists is searched for theirs */
@@ -27,6 +28,7 @@ typedef struct rows {
     const tsr_md_job *job;
     uint8_t **marks; /* of each thread */
     int nparts, next;
+    tsr_md_deferral *deferrals;
     int64_t unfilled; /* entries left to their mirror images, less those that were filled */
 } rows;
 
@@ -36,6 +38,7 @@ typedef struct walker {
     uint8_t *mark;
     int64_t base, filled;
     int64_t unfilled; /* as in rows */
+    tsr_md_deferral *deferral; /* NULL: nothing is computed by column */
     uint32_t counts[TSR_MD_CHUNK];
 } walker;
 
@@ -51,6 +54,13 @@ static void put(walker *w, int64_t count)
     w->counts[w->filled++] = (uint32_t)count;
     if (w->filled == TSR_MD_CHUNK)
         flush(w);
+}
+
+/* The next entry of the mask is filled by somebody else. */
+static void skip(walker *w)
+{
+    flush(w);
+    w->base++;
 }
 
 static int64_t mask_column(const tsr_md_job *job, int64_t e)
@@ -85,8 +95,7 @@ static bool far_longer(int64_t length, int64_t other)
 /* The next entry of the mask is filled by whoever computes its mirror image. */
 static void leave(walker *w)
 {
-    flush(w);
-    w->base++;
+    skip(w);
     w->unfilled++;
 }
 
@@ -104,100 +113,83 @@ static void fill_mirror(walker *w, int64_t r, int64_t c, int64_t count)
     job->present[at] = 1;
 }
 
+/* ---- lists far longer than their rows ---- */
+
+static bool defer(const walker *w, int64_t e, int64_t r, int64_t c, int64_t na)
+{
+    return w->deferral && na >= DEFER_LEAST && tsr_md_defer(w->deferral, (tsr_md_deferred){e, (uint32_t)r, (uint32_t)c});
+}
+
+/* Ordering entries by column costs more than it saves where few columns have any. */
+static bool may_defer(const tsr_md_job *job)
+{
+    return !job->mirrored && job->m.nvals >= job->b.nvec && job->a.nvec <= UINT32_MAX && job->b.nvec <= UINT32_MAX;
+}
+
 /* ---- rows ---- */
 
-/* Lists of one width.  `one`: the first index in common ends the search. */
-#define ROWS(T)                                                                                                                         \
-    static int64_t first_from_##T(const T *list, int64_t from, int64_t n, T key)                                                        \
-    {                                                                                                                                   \
-        int64_t step = 1, low = from;                                                                                                   \
-        while (from + step < n && list[from + step] < key) {                                                                            \
-            low = from + step;                                                                                                          \
-            step *= 2;                                                                                                                  \
-        }                                                                                                                               \
-        int64_t high = from + step < n ? from + step + 1 : n;                                                                           \
-        while (low < high) {                                                                                                            \
-            const int64_t middle = low + (high - low) / 2;                                                                              \
-            if (list[middle] < key)                                                                                                     \
-                low = middle + 1;                                                                                                       \
-            else                                                                                                                        \
-                high = middle;                                                                                                          \
-        }                                                                                                                               \
-        return low;                                                                                                                     \
-    }                                                                                                                                   \
-    static int64_t search_##T(const T *few, int64_t nfew, const T *many, int64_t nmany, bool one)                                       \
-    {                                                                                                                                   \
-        int64_t count = 0, at = 0;                                                                                                      \
-        for (int64_t t = 0; t < nfew && at < nmany && !(one && count); t++) {                                                           \
-            at = first_from_##T(many, at, nmany, few[t]);                                                                               \
-            count += at < nmany && many[at] == few[t];                                                                                  \
-        }                                                                                                                               \
-        return count;                                                                                                                   \
-    }                                                                                                                                   \
-    TSR_INLINE int64_t sum_##T(const uint8_t *restrict mark, const T *restrict list, int64_t n, T last, bool one)                       \
-    {                                                                                                                                   \
-        int64_t even = 0, odd = 0, t = 0;                                                                                               \
-        for (; t + STRIDE <= n; t += STRIDE) {                                                                                          \
-            even += mark[list[t]] + mark[list[t + 2]] + mark[list[t + 4]] + mark[list[t + 6]];                                          \
-            odd += mark[list[t + 1]] + mark[list[t + 3]] + mark[list[t + 5]] + mark[list[t + 7]];                                       \
-            if (list[t + STRIDE - 1] >= last || (one && even + odd))                                                                    \
-                return even + odd;                                                                                                      \
-        }                                                                                                                               \
-        for (; t < n; t++)                                                                                                              \
-            even += mark[list[t]];                                                                                                      \
-        return even + odd;                                                                                                              \
-    }                                                                                                                                   \
-    TSR_INLINE void marked_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one, bool mirrored)       \
-    {                                                                                                                                   \
-        const tsr_md_job *job = w->job;                                                                                                 \
-        const int64_t *p = job->b.p, last = job->m.nvals - 1;                                                                           \
-        const T *lists = job->b.i;                                                                                                      \
-        for (int64_t t = 0; t < na; t++)                                                                                                \
-            w->mark[a[t]] = 1;                                                                                                          \
-        for (int64_t e = begin; e < end; e++) {                                                                                         \
-            const int64_t c = mask_column(job, e), n = p[c + 1] - p[c];                                                                 \
-            const T *list = lists + p[c];                                                                                               \
-            __builtin_prefetch(&p[mask_column(job, e + AHEAD < last ? e + AHEAD : last)]);                                              \
-            __builtin_prefetch(&lists[p[mask_column(job, e + NEAR < last ? e + NEAR : last)]]);                                         \
-            if (mirrored && far_longer(n, na)) {                                                                                        \
-                leave(w);                                                                                                               \
-                continue;                                                                                                               \
-            }                                                                                                                           \
-            const int64_t count = n / TSR_SEARCHED_LIST > na ? search_##T(a, na, list, n, one) : sum_##T(w->mark, list, n, a[na - 1], one); \
-            put(w, count);                                                                                                              \
-            if (mirrored && far_longer(na, n))                                                                                          \
-                fill_mirror(w, r, c, count);                                                                                            \
-        }                                                                                                                               \
-        for (int64_t t = 0; t < na; t++)                                                                                                \
-            w->mark[a[t]] = 0;                                                                                                          \
-    }                                                                                                                                   \
-    static void searched_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one)                        \
-    {                                                                                                                                   \
-        const tsr_md_job *job = w->job;                                                                                                 \
-        for (int64_t e = begin; e < end; e++) {                                                                                         \
-            const int64_t c = mask_column(job, e), from = job->b.p[c], n = job->b.p[c + 1] - from;                                      \
-            if (job->mirrored && far_longer(n, na)) {                                                                                   \
-                leave(w);                                                                                                               \
-                continue;                                                                                                               \
-            }                                                                                                                           \
-            const int64_t count = search_##T((const T *)job->b.i + from, n, a, na, one);                                                \
-            put(w, count);                                                                                                              \
-            if (job->mirrored && far_longer(na, n))                                                                                     \
-                fill_mirror(w, r, c, count);                                                                                            \
-        }                                                                                                                               \
-    }                                                                                                                                   \
-    static void row_##T(walker *w, int64_t r, int64_t begin, int64_t end)                                                               \
-    {                                                                                                                                   \
-        const tsr_md_vectors *a = &w->job->a;                                                                                           \
-        const T *list = (const T *)a->i + a->p[r];                                                                                      \
-        const int64_t na = a->p[r + 1] - a->p[r];                                                                                       \
-        const bool one = w->job->kind == TSR_MD_EXISTS;                                                                                 \
-        if (na == 0 || !marking_pays(w->job, na, begin, end))                                                                           \
-            searched_##T(w, list, r, na, begin, end, one);                                                                              \
-        else if (one || w->job->mirrored)                                                                                               \
-            marked_##T(w, list, r, na, begin, end, one, w->job->mirrored);                                                              \
-        else                                                                                                                            \
-            marked_##T(w, list, r, na, begin, end, false, false);                                                                       \
+TSR_MD_SEARCH(uint32_t)
+TSR_MD_SEARCH(uint64_t)
+TSR_MD_SUMS(uint32_t)
+TSR_MD_SUMS(uint64_t)
+
+/* Rows whose lists are of one width. */
+#define ROWS(T)                                                                                                                                \
+    TSR_INLINE void marked_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one, bool mirrored)              \
+    {                                                                                                                                          \
+        const tsr_md_job *job = w->job;                                                                                                        \
+        const int64_t *p = job->b.p, last = job->m.nvals - 1;                                                                                  \
+        const T *lists = job->b.i;                                                                                                             \
+        for (int64_t t = 0; t < na; t++)                                                                                                       \
+            w->mark[a[t]] = 1;                                                                                                                 \
+        for (int64_t e = begin; e < end; e++) {                                                                                                \
+            const int64_t c = mask_column(job, e), n = p[c + 1] - p[c];                                                                        \
+            const T *list = lists + p[c];                                                                                                      \
+            __builtin_prefetch(&p[mask_column(job, e + AHEAD < last ? e + AHEAD : last)]);                                                     \
+            __builtin_prefetch(&lists[p[mask_column(job, e + NEAR < last ? e + NEAR : last)]]);                                                \
+            if (mirrored && far_longer(n, na)) {                                                                                               \
+                leave(w);                                                                                                                      \
+                continue;                                                                                                                      \
+            }                                                                                                                                  \
+            if (!mirrored && tsr_is_far_longer(n, na) && defer(w, e, r, c, na)) {                                                              \
+                skip(w);                                                                                                                       \
+                continue;                                                                                                                      \
+            }                                                                                                                                  \
+            const int64_t count = n / TSR_SEARCHED_LIST > na ? search_##T(a, na, list, n, one) : sum_up_##T(w->mark, list, n, a[na - 1], one); \
+            put(w, count);                                                                                                                     \
+            if (mirrored && far_longer(na, n))                                                                                                 \
+                fill_mirror(w, r, c, count);                                                                                                   \
+        }                                                                                                                                      \
+        for (int64_t t = 0; t < na; t++)                                                                                                       \
+            w->mark[a[t]] = 0;                                                                                                                 \
+    }                                                                                                                                          \
+    static void searched_##T(walker *w, const T *a, int64_t r, int64_t na, int64_t begin, int64_t end, bool one)                               \
+    {                                                                                                                                          \
+        const tsr_md_job *job = w->job;                                                                                                        \
+        for (int64_t e = begin; e < end; e++) {                                                                                                \
+            const int64_t c = mask_column(job, e), from = job->b.p[c], n = job->b.p[c + 1] - from;                                             \
+            if (job->mirrored && far_longer(n, na)) {                                                                                          \
+                leave(w);                                                                                                                      \
+                continue;                                                                                                                      \
+            }                                                                                                                                  \
+            const int64_t count = search_##T((const T *)job->b.i + from, n, a, na, one);                                                       \
+            put(w, count);                                                                                                                     \
+            if (job->mirrored && far_longer(na, n))                                                                                            \
+                fill_mirror(w, r, c, count);                                                                                                   \
+        }                                                                                                                                      \
+    }                                                                                                                                          \
+    static void row_##T(walker *w, int64_t r, int64_t begin, int64_t end)                                                                      \
+    {                                                                                                                                          \
+        const tsr_md_vectors *a = &w->job->a;                                                                                                  \
+        const T *list = (const T *)a->i + a->p[r];                                                                                             \
+        const int64_t na = a->p[r + 1] - a->p[r];                                                                                              \
+        const bool one = w->job->kind == TSR_MD_EXISTS;                                                                                        \
+        if (na == 0 || !marking_pays(w->job, na, begin, end))                                                                                  \
+            searched_##T(w, list, r, na, begin, end, one);                                                                                     \
+        else if (one || w->job->mirrored)                                                                                                      \
+            marked_##T(w, list, r, na, begin, end, one, w->job->mirrored);                                                                     \
+        else                                                                                                                                   \
+            marked_##T(w, list, r, na, begin, end, false, false);                                                                              \
     }
 
 ROWS(uint32_t)
@@ -220,22 +212,29 @@ static void walk(walker *w, int64_t begin, int64_t end)
 static void work(void *context, int64_t thread)
 {
     rows *all = context;
-    walker w = {.job = all->job, .mark = all->marks[thread]};
+    walker w = {.job = all->job, .mark = all->marks[thread], .deferral = may_defer(all->job) ? &all->deferrals[thread] : NULL};
     for (int part; (part = __atomic_fetch_add(&all->next, 1, __ATOMIC_RELAXED)) < all->nparts;)
         walk(&w, tsr_part_begin(w.job->m.nvals, part, all->nparts), tsr_part_begin(w.job->m.nvals, part + 1, all->nparts));
     __atomic_fetch_add(&all->unfilled, w.unfilled, __ATOMIC_RELAXED);
 }
 
-static void free_marks(rows *all, int threads)
+static void free_scratch(rows *all, int threads)
 {
-    for (int t = 0; all->marks && t < threads; t++)
-        free(all->marks[t]);
+    for (int t = 0; t < threads; t++) {
+        if (all->marks)
+            free(all->marks[t]);
+        if (all->deferrals)
+            free(all->deferrals[t].list);
+    }
     free(all->marks);
+    free(all->deferrals);
 }
 
-static tsr_status new_marks(rows *all, int threads)
+static tsr_status new_scratch(rows *all, int threads)
 {
-    bool complete = (all->marks = calloc((size_t)threads, sizeof *all->marks)) != NULL;
+    all->marks = calloc((size_t)threads, sizeof *all->marks);
+    all->deferrals = calloc((size_t)threads, sizeof *all->deferrals);
+    bool complete = all->marks && all->deferrals;
     for (int t = 0; complete && t < threads; t++)
         complete = (all->marks[t] = calloc((size_t)all->job->k + 1, 1)) != NULL;
     return complete ? TSR_OK : TSR_OUT_OF_MEMORY;
@@ -253,7 +252,7 @@ tsr_status tsr_md_rows(tsr_md_job *job)
     const int threads = tsr_parts(job->m.nvals + job->b.nvals, TSR_MD_THREAD_WORK, job->nthreads);
     const int64_t affordable = job->m.nvals / LEAST_PART + 1, wanted = (int64_t)threads * PARTS_PER_THREAD;
     rows all = {.job = job, .nparts = threads == 1 ? 1 : (int)(affordable < wanted ? affordable : wanted)};
-    const tsr_status status = new_marks(&all, threads);
+    tsr_status status = new_scratch(&all, threads);
     if (status == TSR_OK)
         tsr_for_jobs(threads, threads, work, &all);
     if (all.unfilled) { /* the mask is not symmetric after all */
@@ -261,6 +260,8 @@ tsr_status tsr_md_rows(tsr_md_job *job)
         all.next = 0;
         tsr_for_jobs(threads, threads, work, &all);
     }
-    free_marks(&all, threads);
+    if (status == TSR_OK)
+        status = tsr_md_columns(job, all.deferrals, all.marks, threads);
+    free_scratch(&all, threads);
     return status;
 }

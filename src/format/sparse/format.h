@@ -66,8 +66,14 @@ static inline int64_t tsr_list_blocks(int64_t left, int64_t right)
 /* On average up to so many, lists are compared as they lie; beyond, marking one takes less (kernels/cpu/masked). */
 #define TSR_SHORT_LIST_BLOCKS 1.5
 
-/* A list so many times as long as the row that it meets is searched for the row's indices. */
+/* A list so many times as long as the row that it meets is searched for the row's indices, unless it is marked and meets many rows. */
 #define TSR_SEARCHED_LIST 64
+
+/* Is the list so much longer than the row that it is sooner marked itself?  (kernels/cpu/masked/masked_dot_columns.c) */
+static inline bool tsr_is_far_longer(int64_t list, int64_t row)
+{
+    return list > 4 * row + 128;
+}
 
 /* Vectors without entries leave p [nvec+1] and h, in place; returns how many stay. */
 int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec);

@@ -53,11 +53,11 @@ double tsr_merge_steps(double left, double right)
     return shorter == 0 ? 0 : longer > GALLOP * shorter ? shorter * log2(longer) : shorter + longer;
 }
 
-/* A list that meets a marked row (kernels/cpu/masked/masked_dot_rows.c): as long as it is, unless the row is searched in it. */
+/* A list meets a marked row (kernels/cpu/masked/masked_dot_rows.c), or the row a marked list. */
 static double marked_steps(double row, double list)
 {
-    enum { SEARCHED = 100 };
-    return list > TSR_SEARCHED_LIST * row ? SEARCHED * row : list;
+    enum { DEFERRED = 60 };
+    return tsr_is_far_longer((int64_t)list, (int64_t)row) ? DEFERRED + row : list;
 }
 
 /* What is added up of samples. */
