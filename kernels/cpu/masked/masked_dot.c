@@ -153,7 +153,7 @@ static int64_t length_of(const tsr_view *v, int64_t name)
  * look at each mask entry would cost, which is less where only counts are wanted.  Counted until that is exceeded. */
 static bool spread_is_cheap(const tsr_product *p, bool counts)
 {
-    const int64_t allowed = counts ? 4 * p->b.nvals + 5 * p->mask.nvals : 12 * p->b.nvals + 8 * p->mask.nvals;
+    const int64_t allowed = counts ? 2 * p->b.nvals + 3 * p->mask.nvals : 12 * p->b.nvals + 8 * p->mask.nvals;
     int64_t walked = 0;
     tsr_md_vectors a = vectors_of(&p->a, false);
     if (p->n > SPREAD_MOST)

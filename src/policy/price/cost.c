@@ -119,15 +119,29 @@ static double compared_ns(const tsr_features *f, const tsr_cost_cpu *c)
     return f->mask_nnz * c->masked_pair + more * c->masked_block + f->m * c->masked_pair_row;
 }
 
+/* A row is marked, and the lists that it meets are summed (kernels/cpu/masked/masked_dot_rows.c). */
+static double marked_ns(const tsr_features *f, const tsr_cost_cpu *c, double steps)
+{
+    return steps * c->masked_dot_step + f->mask_nnz * c->masked_dot_entry;
+}
+
+/* Both by row (or by column): walked as they are, or one of them turned so that rows are marked. */
+static double cpu_masked_walk_ns(const tsr_features *f, const tsr_cost_cpu *c)
+{
+    const double walked = tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + f->mask_nnz * c->masked_entry +
+                          (f->b_by_col ? f->m : f->n) * c->masked_column;
+    const double turned = walked_lists(f) * c->masked_turn + marked_ns(f, c, tsr_work_of(f));
+    return only_counts(f) && turned < walked ? turned : walked;
+}
+
 static double cpu_masked_ns(const tsr_features *f, const tsr_cost_cpu *c)
 {
     if (!is_dot(f))
-        return tsr_work_of(f) * c->masked_step + walked_lists(f) * c->masked_list + f->mask_nnz * c->masked_entry +
-               (f->b_by_col ? f->m : f->n) * c->masked_column;
+        return cpu_masked_walk_ns(f, c);
     if (compares_lists(f))
         return compared_ns(f, c);
     if (only_counts(f))
-        return (f->marked > 0 ? f->marked : dot_steps(f)) * c->masked_dot_step + f->mask_nnz * c->masked_dot_entry;
+        return marked_ns(f, c, f->marked > 0 ? f->marked : dot_steps(f));
     return dot_steps(f) * c->masked_fold_step + f->k * c->masked_column + f->mask_nnz * c->masked_fold_entry;
 }
 

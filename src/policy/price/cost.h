@@ -17,6 +17,7 @@ typedef struct tsr_cost_cpu {
     double sddmm_entry, sddmm_byte;
     double masked_step, masked_list, masked_entry, masked_column; /* A and B by row: per step, list, entry of the mask, column */
     double masked_dot_step, masked_dot_entry;    /* A by row, B by column, where counting products is enough */
+    double masked_turn;                          /* … per entry of B by row, which becomes by column */
     double masked_fold_step, masked_fold_entry;  /* … and where their values are added */
     double masked_pair, masked_block, masked_pair_row; /* … and where lists are short: per pair, further block, row */
     double cast_entry;

@@ -12,7 +12,7 @@ const tsr_cost_cpu tsr_cost_cpu_default = {
     .gemm_byte = 0.012,
     .sddmm_entry = 14.0, .sddmm_byte = 0.035,
     .masked_step = 0.8, .masked_list = 6.0, .masked_entry = 25.0, .masked_column = 0.4,
-    .masked_dot_step = 0.45, .masked_dot_entry = 13.0, .masked_fold_step = 1.6, .masked_fold_entry = 30.0,
+    .masked_dot_step = 0.45, .masked_dot_entry = 13.0, .masked_turn = 6.0, .masked_fold_step = 1.6, .masked_fold_entry = 30.0,
     .masked_pair = 7.0, .masked_block = 2.5, .masked_pair_row = 3.75,
     .cast_entry = 1.5,
     .build_copy = 2.5, .build_narrow = 8.0, .build_flip = 16.0, .build_value = 4.0, .build_vector = 2.0,
