@@ -383,19 +383,32 @@ static GrB_Vector sparse_vector(int first, int step)
     return v;
 }
 
+/* The text stays with u until a call that writes u succeeds. */
+static void fail_into(GrB_Vector u)
+{
+    GrB_Vector longer;
+    ok(GrB_Vector_new(&longer, GrB_FP32, N + 1));
+    assert_int_equal(GrB_Vector_apply(u, NULL, NULL, GrB_AINV_FP32, longer, NULL), GrB_DIMENSION_MISMATCH);
+    ok(GrB_Vector_free(&longer));
+}
+
 /* Ours may leave entries in any order, and GrB_apply would sort their indices without their values. */
 static void test_an_applied_operand_is_whole(void **state)
 {
     (void)state;
     for (int kind = 0; kind < 4; kind++) {
         GrB_Vector c = sparse_vector(3, 50), u = sparse_vector(40, 40), more = sparse_vector(15, 30);
+        const char *text = "";
         ok(GrB_Vector_assign(u, NULL, GrB_SECOND_FP32, more, GrB_ALL, N, NULL));
+        fail_into(u);
         switch (kind) {
         case 0: ok(GrB_Vector_apply(c, NULL, GrB_PLUS_FP32, GrB_AINV_FP32, u, NULL)); break;
         case 1: ok(GrB_Vector_apply_BinaryOp1st_FP32(c, more, NULL, GrB_MINUS_FP32, 2, u, NULL)); break;
         case 2: ok(GrB_Vector_apply_BinaryOp2nd_FP32(c, NULL, GrB_PLUS_FP32, GrB_MINUS_FP32, u, 2, NULL)); break;
         default: ok(GrB_Vector_apply_IndexOp_INT64(c, NULL, GrB_PLUS_FP32, GrB_ROWINDEX_INT64, u, 0, NULL));
         }
+        ok(GrB_Vector_error(&text, u));
+        assert_non_null(strstr(text, "DIMENSION_MISMATCH"));
         for (int k = 0; k < N; k++) assert_true(at(u, k, -1) == (float)((k > 0 && k % 40 == 0) || k % 30 == 15 ? k : -1));
         free_all(c, u, more);
     }
