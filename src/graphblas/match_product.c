@@ -8,6 +8,7 @@
 #include "src/base/types.h"
 #include "src/engine/call/contents.h"
 #include "src/engine/product/decide.h"
+#include "src/engine/product/operands.h"
 #include "src/engine/product/product.h"
 #include "src/engine/product/sparse_product.h"
 #include "src/graphblas/handover/contents.h"
@@ -19,6 +20,7 @@
 #include "src/runtime/config.h"
 
 enum {
+    COMPRESS_COLUMNS = 8, /* a bitmap is turned into entries for a product with so many */
     MOSTLY_EMPTY = 8,     /* places a dense C may have for each entry that it may get … */
     FEW_PLACES = 1 << 18  /* … unless it has no more than these */
 };
@@ -127,8 +129,6 @@ static const char *read_operands(matcher *s)
     const tsr_arguments *c = s->call;
     if (!inspect_where_it_is(s, &s->a, &s->out->a, c->A) || !inspect_where_it_is(s, &s->b, &s->out->b, c->B))
         return "an operand is not a valid object";
-    if (is_dense(&s->a) && is_dense(&s->b) && !c->M && !both_full(s))
-        return "dense times dense";
     tsr_object mask = {0}; /* a dense one is not read here */
     const bool valid = !c->M || inspect_where_it_is(s, &s->m, &mask, c->M);
     s->m_true = valid && c->M && s->m.format == TSR_FULL && has_true_value(s, mask.array);
@@ -293,10 +293,40 @@ static void spread(matcher *s)
                       .nvec = v.by_col ? v.ncols : v.nrows, .vlen = v.vlen, .ld = v.vlen, .nvals = v.nvals, .x = v.x};
 }
 
+/* ---- bitmaps ---- */
+
+static double share_present(const tsr_view *v)
+{
+    return (double)v->nvals / ((double)v->nrows * (double)v->ncols);
+}
+
+/* SuiteSparse walks over every place of a bitmap.  The emptier of two is computed with by its entries. */
+static bool compress_a(const matcher *s)
+{
+    return s->b.format == TSR_FULL || s->call->vector || (s->a.format == TSR_BITMAP && share_present(&s->a) <= share_present(&s->b));
+}
+
+static bool may_compress(const matcher *s, const tsr_view *v, double columns)
+{
+    const bool pays = columns >= COMPRESS_COLUMNS && !tsr_engine_hopeless((double)v->nvals * columns, false);
+    return v->format == TSR_BITMAP && v->nvals > 0 && !s->values && (pays || takes_all());
+}
+
+/* Bitmap times bitmap or full, where no sparse mask says which entries are wanted. */
+static void compress(matcher *s)
+{
+    if (!is_dense(&s->a) || !is_dense(&s->b) || both_full(s) || usable_mask(s))
+        return;
+    const bool a = compress_a(s);
+    if (may_compress(s, a ? &s->a : &s->b, a ? (double)s->b.ncols : (double)s->a.nrows))
+        (void)tsr_operands_compress(a ? &s->a : &s->b, a ? &s->out->a.copies : &s->out->b.copies, s->out->mod.nthreads);
+}
+
 static const char *choose_op(matcher *s)
 {
     if (may_spread(s))
         spread(s);
+    compress(s);
     bool dense_a = is_dense(&s->a), dense_b = is_dense(&s->b);
     tsr_op *op = &s->out->product.op;
     if (dense_a != dense_b) {

@@ -689,9 +689,65 @@ static void test_errors_name_the_call(void **state)
     ok(GrB_Type_free(&pair));
 }
 
+/* ---- bitmaps ---- */
+
+enum { BITMAP_SIDE = 40, NARROW_SIDE = 9 };
+
+/* Row 1 and column 2 are empty; with step 1 everything else is present. */
+static GrB_Matrix bitmap(GrB_Index nrows, GrB_Index ncols, int step, int format, bool iso)
+{
+    GrB_Matrix A = new_matrix(nrows, ncols, format);
+    set_option(A, GxB_SPARSITY_CONTROL, GxB_BITMAP);
+    for (GrB_Index k = 0; k < nrows * ncols; k += (GrB_Index)step)
+        if (k / ncols != 1 && k % ncols != 2)
+            ok(GrB_Matrix_setElement_FP64(A, iso ? 3 : (double)(k % 11) - 4, k / ncols, k % ncols));
+    ok(GrB_Matrix_wait(A, GrB_MATERIALIZE));
+    return A;
+}
+
+/* C<!M> = A B, or C = A B: M full, of zeros but for its second row. */
+static void check_bitmaps(GrB_Matrix A, GrB_Matrix B, GrB_Index nrows, GrB_Index ncols, bool masked, GrB_Descriptor desc)
+{
+    GrB_Matrix M = NULL, C = new_matrix(nrows, ncols, GxB_BY_ROW), R = new_matrix(nrows, ncols, GxB_BY_ROW);
+    if (masked) {
+        M = full(nrows, ncols, GxB_BY_ROW);
+        ok(GrB_Matrix_assign_FP64(M, NULL, NULL, 0, GrB_ALL, nrows, GrB_ALL, ncols, NULL));
+        ok(GrB_Matrix_setElement_FP64(M, 1, 0, 3));
+    }
+    const int before = routed_products();
+    ok(GrB_mxm(C, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, desc));
+    assert_same_entries(A, A); /* the operands are as they were */
+    ok(real_mxm(R, M, NULL, GrB_PLUS_TIMES_SEMIRING_FP64, A, B, desc));
+    assert_same_result(C, R, nrows, ncols);
+    assert_true(routed_products() > before);
+    ok(GrB_Matrix_free(&C));
+    ok(GrB_Matrix_free(&R));
+    if (masked)
+        ok(GrB_Matrix_free(&M));
+}
+
+/* Computed from the entries of the bitmap, on either side. */
+static void test_bitmaps_times_dense(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 32; k++) {
+        const int format = k & 1 ? GxB_BY_COL : GxB_BY_ROW;
+        GrB_Matrix A = bitmap(BITMAP_SIDE, BITMAP_SIDE, k & 2 ? 5 : 1, format, k & 4), X, Y;
+        X = k & 8 ? bitmap(BITMAP_SIDE, NARROW_SIDE, 2, GxB_BY_ROW, false) : full(BITMAP_SIDE, NARROW_SIDE, GxB_BY_ROW);
+        Y = k & 8 ? bitmap(NARROW_SIDE, BITMAP_SIDE, 2, GxB_BY_COL, false) : full(NARROW_SIDE, BITMAP_SIDE, GxB_BY_COL);
+        check_bitmaps(A, X, BITMAP_SIDE, NARROW_SIDE, false, k & 16 ? GrB_DESC_T0 : NULL);
+        check_bitmaps(Y, A, NARROW_SIDE, BITMAP_SIDE, false, k & 16 ? GrB_DESC_T1 : NULL);
+        check_bitmaps(A, X, BITMAP_SIDE, NARROW_SIDE, true, GrB_DESC_C);
+        ok(GrB_Matrix_free(&A));
+        ok(GrB_Matrix_free(&X));
+        ok(GrB_Matrix_free(&Y));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bitmaps_times_dense),
         cmocka_unit_test(test_ones_of_another_type),
         cmocka_unit_test(test_rows_without_entries_get_no_memory),
         cmocka_unit_test(test_places_outside_of_the_mask_get_no_memory),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "src/base/types.h"
+#include "src/format/sparse/format.h"
 #include "src/runtime/config.h"
 
 bool tsr_wanted_by_col_a(const tsr_product *p)
@@ -134,6 +135,25 @@ bool tsr_operands_widen(tsr_call *call)
         return true;
     const bool a_is_kept = has_representation(call) || (backend && tsr_operands_kept(call, backend));
     return widen_all(views, a_is_kept ? 3 : 4, &call->a.copies);
+}
+
+/* ---- bitmaps ---- */
+
+bool tsr_operands_compress(tsr_view *v, tsr_copies *copies, int nthreads)
+{
+    const size_t size = v->iso ? 0 : tsr_type_size(v->type); /* one value stays where it is */
+    int64_t *p = tsr_copies_add(copies, v->nvec + 1), *i = tsr_copies_add(copies, v->nvals);
+    void *x = tsr_copies_add(copies, (int64_t)(((size_t)v->nvals * size + sizeof *i - 1) / sizeof *i));
+    if (!p || !i || !x)
+        return false;
+    tsr_compact_bitmap(p, i, x, v->b, v->x, size, v->nvec, v->vlen, nthreads);
+    v->format = TSR_SPARSE;
+    v->index_size = sizeof *i;
+    v->p = p;
+    v->i = i;
+    v->x = v->iso ? v->x : x;
+    v->b = NULL;
+    return true;
 }
 
 /* ---- one execution ---- */

@@ -26,6 +26,9 @@ tsr_status tsr_operands_prepare(tsr_operands *held, tsr_product *ready, const ts
 /* Offsets become what kernels read; A's only where nothing that is kept stands for it.  False: out of memory. */
 bool tsr_operands_widen(tsr_call *call);
 
+/* A bitmap of the host, of at least one place, becomes sparse, in copies.  False: out of memory, it is as it was. */
+bool tsr_operands_compress(tsr_view *v, tsr_copies *copies, int nthreads);
+
 /* Does the backend keep what it needs of the sparse operands (of which only the shape is looked at)? */
 bool tsr_operands_kept(const tsr_call *call, const tsr_backend *backend);
 void tsr_operands_release(tsr_operands *held);

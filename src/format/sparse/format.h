@@ -79,7 +79,7 @@ static inline bool tsr_is_far_longer(int64_t list, int64_t row)
 int64_t tsr_compact_vectors(int64_t *p, int64_t *h, int64_t nvec);
 
 /* A bitmap (b NULL: everything is present) of nvec vectors of vlen > 0 places to compressed arrays: p [nvec+1], i and x with room for all
- * that is present. */
+ * that is present.  element_size 0: no value is moved. */
 void tsr_compact_bitmap(int64_t *p, int64_t *i, void *x, const int8_t *b, const void *from, size_t element_size, int64_t nvec,
                         int64_t vlen, int nthreads);
 
