@@ -95,6 +95,26 @@ print(total.value)
         loaded = re.search(r'libgraphblas\S* => (\S+)', self.run_it('ldd', program))[1]
         self.assertEqual(os.path.realpath(re.search(r'GraphBLAS +(.*)', said)[1]), os.path.realpath(loaded))
 
+    def test_info_looks_for_doors_where_the_preloaded_library_does(self):
+        program, told = self.linked(), self.run_it(TESSERA, 'info', '--library').strip()
+        door = re.search(r'door +(\S+)', self.run_it(TESSERA, 'info', '--', program))[1]
+        build = self.folder / 'build'
+        (build / 'tools').mkdir(parents=True)
+        (build / 'src' / 'graphblas').mkdir(parents=True)
+        tool = shutil.copy(TESSERA, build / 'tools')
+        core = {'LD_LIBRARY_PATH': str(pathlib.Path(told).parents[2])}
+        library = pathlib.Path(shutil.copy(told, self.prefix / 'lib' / 'libtessera.so'))
+        (build / 'src' / 'graphblas' / 'libtessera.so').symlink_to(library)
+        shutil.copy(door, build / 'src' / 'graphblas')  # not there
+        said = self.run_it(tool, 'info', '--', program, **core)
+        self.assertRegex(said, f'products are taken +no: libtessera-door.* neither in {library.parent}/tessera nor in {library.parent},')
+        for folder in (library.parent, library.parent / 'tessera'):
+            folder.mkdir(exist_ok=True)
+            there = shutil.copy(door, folder)
+            said = self.run_it(tool, 'info', '--', program, **core)
+            self.assertIn(there, said)
+            self.assertRegex(said, 'products are taken +yes')
+
     def test_what_is_next_stays_so(self):
         script = 'import os; print(os.getppid() > 0)'
         self.assertEqual(self.run_it(TESSERA, 'run', '--', sys.executable, '-c', script, LD_PRELOAD=NEXT), 'True\n')

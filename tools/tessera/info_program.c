@@ -142,16 +142,34 @@ static int major_of(const char *path)
     return dot ? atoi(dot + strlen(".so.")) : 0;
 }
 
+static bool is_file_of(char path[PATH_MAX], const char *folder, const char *relative, const char *name)
+{
+    return snprintf(path, PATH_MAX, "%s/%s%s", folder, relative, name) < PATH_MAX && access(path, F_OK) == 0;
+}
+
+/* Where the preloaded library will look for it (src/graphblas/preload/choose.c): from the library's own folder. */
+static const char *find_door(tsr_program_facts *facts)
+{
+    char folder[PATH_MAX], name[64];
+    if (facts->major != 7 && facts->major != 9 && facts->major != 10)
+        return "no: there is no door for this version (7, 9 and 10 have doors), everything is passed through";
+    if (!tsr_tool_find_library(folder, sizeof folder, "libtessera.so"))
+        return "no: libtessera.so, which is preloaded, is not where this command looks for it; install again";
+    *strrchr(folder, '/') = '\0';
+    snprintf(name, sizeof name, "libtessera-door%d.so", facts->major);
+    if (is_file_of(facts->door, folder, "tessera/", name) || is_file_of(facts->door, folder, "", name))
+        return NULL;
+    snprintf(facts->why, sizeof facts->why, "no: %s is neither in %s/tessera nor in %s, everything is passed through; install again", name, folder, folder);
+    return facts->why;
+}
+
 static void judge(tsr_program_facts *facts)
 {
-    char name[64];
-    snprintf(name, sizeof name, "libtessera-door%d.so", facts->major);
-    const bool has_door = tsr_tool_find_library(facts->door, sizeof facts->door, name);
-    if (!has_door)
+    facts->verdict = find_door(facts);
+    if (facts->verdict)
         snprintf(facts->door, sizeof facts->door, "none");
-    facts->verdict = !has_door ? "no: there is no door for this version, everything is passed through"
-                     : tsr_config_get()->mode == TSR_MODE_OFF ? "no: mode is off"
-                                                              : "yes, those that are expected to gain";
+    else
+        facts->verdict = tsr_config_get()->mode == TSR_MODE_OFF ? "no: mode is off" : "yes, those that are expected to gain";
 }
 
 static bool may_be_preloaded(tsr_program_facts *facts, const char *program, const char *loader)

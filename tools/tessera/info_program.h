@@ -12,6 +12,7 @@ typedef struct tsr_program_facts {
     int major;              /* 0: not known */
     char door[PATH_MAX];
     const char *verdict;    /* are products taken? */
+    char why[3 * PATH_MAX];
 } tsr_program_facts;
 
 /* By its name, as a shell finds it; the program is not run, Python is asked for the package it would import.  False: not found. */
